@@ -1,0 +1,67 @@
+# How every layer, test and fuzz target of foretoken is declared.
+
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+if(FT_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+
+# Warnings, include root and sanitizers, shared by all our targets.
+add_library(ft_flags INTERFACE)
+target_include_directories(ft_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(ft_flags INTERFACE
+  -Wall -Wextra -Wno-missing-field-initializers -fno-math-errno -ffp-contract=off)
+if(FT_WERROR)
+  target_compile_options(ft_flags INTERFACE -Werror)
+endif()
+if(FT_SANITIZE)
+  target_compile_options(ft_flags INTERFACE -fsanitize=${FT_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(ft_flags INTERFACE -fsanitize=${FT_SANITIZE})
+endif()
+target_link_libraries(ft_flags INTERFACE Threads::Threads)
+
+# ft_library(NAME SOURCES a.cc ... DEPS ft_base ...)
+function(ft_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ft_flags ${ARG_DEPS})
+endfunction()
+
+# ft_test(NAME SOURCES a_test.cc ... DEPS ft_base ... [LABEL unit] [TIMEOUT 120])
+# LABEL is one of: unit, lossless, parity, fuzz, cli.
+function(ft_test name)
+  if(NOT FT_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ft_flags ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE
+    FT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" FT_SHARED_DATA="${CMAKE_SOURCE_DIR}/../shared/data")
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
+# ft_fuzz(NAME SOURCES a_fuzz.cc DEPS ft_io CORPUS dir): a libFuzzer target, and a ctest
+# (label fuzz) that runs it for a bounded time over the committed corpus.
+function(ft_fuzz name)
+  if(NOT FT_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "CORPUS" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_libraries(${name} PRIVATE ft_flags ${ARG_DEPS})
+  add_test(NAME ${name} COMMAND ${name} -max_total_time=10 -rss_limit_mb=2048
+    ${CMAKE_BINARY_DIR}/fuzz_new_${name} ${ARG_CORPUS})
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz_new_${name})
+  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 120)
+endfunction()

@@ -1,0 +1,79 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <set>
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+#include "base/progress.h"
+#include "base/rng.h"
+#include "base/thread_pool.h"
+
+namespace foretoken {
+namespace {
+
+TEST(ThreadPool, EveryIndexOnceForAnyTeamAndGrain) {
+  for (int threads : {1, 2, 3, 4}) {
+    ThreadPool pool(threads);
+    for (int64_t count : {0, 1, 7, 64, 1000}) {
+      for (int64_t grain : {1, 3, 64}) {
+        std::vector<std::atomic<int>> hits(count);
+        pool.ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
+          EXPECT_EQ(begin % grain, 0);
+          for (int64_t i = begin; i < end; ++i) ++hits[i];
+        });
+        for (auto& h : hits) EXPECT_EQ(h, 1);
+      }
+    }
+  }
+}
+
+TEST(ThreadPool, ManyHandOversLoseNothing) {
+  ThreadPool pool(4);
+  std::atomic<int> sum{0};
+  for (int i = 0; i < 2000; ++i) pool.Run([&](int thread) { sum += thread; });
+  EXPECT_EQ(sum, 2000 * (0 + 1 + 2 + 3));
+}
+
+TEST(Rng, NoiseIsAPureFunctionAndSpreads) {
+  EXPECT_EQ(Gumbel(7, 3, 5), Gumbel(7, 3, 5));
+  std::set<float> seen;
+  for (int p = 0; p < 20; ++p) {
+    for (int t = 0; t < 20; ++t) seen.insert(Gumbel(1, p, t));
+  }
+  EXPECT_EQ(seen.size(), 400u);
+  double mean = 0;
+  for (int t = 0; t < 100000; ++t) mean += Gumbel(42, 0, t) / 100000;
+  EXPECT_NEAR(mean, 0.5772, 0.02);  // the Gumbel distribution's mean is Euler's constant
+}
+
+TEST(MappedFile, MissingFileNamesThePath) {
+  auto file = MappedFile::Open("/nonexistent/model.gguf");
+  ASSERT_FALSE(file.ok());
+  EXPECT_NE(file.error().message.find("/nonexistent/model.gguf"), std::string::npos);
+}
+
+TEST(MappedFile, WritesAtomicallyAndReadsBack) {
+  const std::string path = testing::TempDir() + "ft_atomic_" + std::to_string(getpid());
+  ASSERT_TRUE(WriteFileAtomically(path, "hello").ok());
+  auto file = MappedFile::Open(path);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(file->text(), "hello");
+  unlink(path.c_str());
+}
+
+TEST(Json, ErrorsNameTheOriginAndDepthIsBounded) {
+  EXPECT_NE(ParseJson("{", "config.json").error().message.find("config.json"), std::string::npos);
+  EXPECT_FALSE(ParseJson(std::string(100000, '['), "deep").ok());
+  EXPECT_EQ((*ParseJson("{\"a\": [1, 2]}", "x"))["a"][1], 2);
+}
+
+TEST(Progress, FormatsDurations) {
+  EXPECT_EQ(FormatDuration(12), "12s");
+  EXPECT_EQ(FormatDuration(185), "3m05s");
+  EXPECT_EQ(FormatDuration(3720), "1h02m");
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,83 @@
+#include "base/progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace foretoken {
+namespace {
+
+constexpr int kBarWidth = 24;
+constexpr double kTerminalInterval = 0.1;  // seconds between redraws
+constexpr double kLogInterval = 30;        // seconds between lines where stderr is no terminal
+
+double SecondsBetween(std::chrono::steady_clock::time_point a,
+                      std::chrono::steady_clock::time_point b) {
+  return std::chrono::duration<double>(b - a).count();
+}
+
+}  // namespace
+
+std::string FormatDuration(double seconds) {
+  const auto s = static_cast<long>(std::max(0.0, seconds) + 0.5);
+  char text[32];
+  if (s >= 3600) {
+    std::snprintf(text, sizeof(text), "%ldh%02ldm", s / 3600, s / 60 % 60);
+  } else if (s >= 60) {
+    std::snprintf(text, sizeof(text), "%ldm%02lds", s / 60, s % 60);
+  } else {
+    std::snprintf(text, sizeof(text), "%lds", s);
+  }
+  return text;
+}
+
+Progress::Progress(std::string label, int64_t total, bool quiet)
+    : label_(std::move(label)),
+      total_(total),
+      quiet_(quiet),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      start_(Clock::now()),
+      last_draw_(start_) {}
+
+Progress::~Progress() {
+  if (!finished_ && terminal_ && !quiet_ && first_done_ >= 0) std::fputc('\n', stderr);
+}
+
+void Progress::Update(int64_t done, const std::string& note) {
+  if (first_done_ < 0) first_done_ = done;
+  done_ = done;
+  note_ = note;
+  const double since = SecondsBetween(last_draw_, Clock::now());
+  if (since >= (terminal_ ? kTerminalInterval : kLogInterval)) Draw(/*final_line=*/false);
+}
+
+void Progress::Finish(const std::string& note) {
+  if (!note.empty()) note_ = note;
+  if (first_done_ < 0) first_done_ = 0;
+  Draw(/*final_line=*/true);
+  finished_ = true;
+}
+
+void Progress::Draw(bool final_line) {
+  if (quiet_) return;
+  last_draw_ = Clock::now();
+  const double fraction =
+      total_ > 0 ? std::clamp(static_cast<double>(done_) / static_cast<double>(total_), 0.0, 1.0) : 0;
+  const double elapsed = SecondsBetween(start_, last_draw_);
+  const int64_t here = done_ - first_done_;  // resumed work does not count towards the pace
+  std::string eta = "--";
+  if (final_line) {
+    eta = FormatDuration(elapsed);
+  } else if (here > 0) {
+    eta = FormatDuration(elapsed * static_cast<double>(total_ - done_) / static_cast<double>(here));
+  }
+  std::string bar(kBarWidth, '-');
+  std::fill_n(bar.begin(), static_cast<int>(fraction * kBarWidth), '#');
+  std::fprintf(stderr, "%s%s [%s] %3.0f%% %s %s %s%s", terminal_ ? "\r\033[K" : "", label_.c_str(),
+               bar.c_str(), fraction * 100, final_line ? "in" : "ETA", eta.c_str(), note_.c_str(),
+               terminal_ && !final_line ? "" : "\n");
+  std::fflush(stderr);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,35 @@
+// A progress bar on stderr for long work: one line that redraws on a terminal, a line now and then
+// in a log, nothing when quiet.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace foretoken {
+
+// Thread-safety: one thread.
+class Progress {
+ public:
+  // `total` in units of work; `quiet` prints nothing at all.
+  Progress(std::string label, int64_t total, bool quiet = false);
+  ~Progress();
+  // Sets how much is done and an optional note shown after the ETA.
+  void Update(int64_t done, const std::string& note = {});
+  // Draws the final state and ends the line.
+  void Finish(const std::string& note = {});
+
+ private:
+  void Draw(bool final_line);
+
+  using Clock = std::chrono::steady_clock;
+  std::string label_, note_;
+  int64_t total_, done_ = 0, first_done_ = -1;
+  bool quiet_, terminal_, finished_ = false;
+  Clock::time_point start_, last_draw_;
+};
+
+// "1h02m", "3m05s", "12s".
+std::string FormatDuration(double seconds);
+
+}  // namespace foretoken

@@ -1,0 +1,74 @@
+#include "base/thread_pool.h"
+
+#include <sched.h>
+
+namespace foretoken {
+namespace {
+
+// About 50 microseconds of spinning: longer than the gap between two kernels of one pass, shorter
+// than a human's pause, after which a waiting thread sleeps on the futex behind atomic::wait.
+constexpr int kSpins = 4000;
+
+inline void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+int AvailableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+  const unsigned n = std::thread::hardware_concurrency();
+  return n > 0 ? static_cast<int>(n) : 1;
+}
+
+ThreadPool::ThreadPool(int threads) : threads_(threads > 0 ? threads : AvailableCores()) {
+  for (int t = 1; t < threads_; ++t) workers_.emplace_back([this, t] { Work(t); });
+}
+
+ThreadPool::~ThreadPool() {
+  stop_.store(true, std::memory_order_relaxed);
+  generation_.fetch_add(1, std::memory_order_release);
+  generation_.notify_all();
+  for (std::thread& w : workers_) w.join();
+}
+
+void ThreadPool::Dispatch(Call call, const void* context) {
+  call_ = call;
+  context_ = context;
+  running_.store(threads_ - 1, std::memory_order_relaxed);
+  generation_.fetch_add(1, std::memory_order_release);
+  generation_.notify_all();
+  call(context, 0);
+  // More threads than cores is allowed; then spinning alone would starve the one that works.
+  int spins = 0;
+  while (running_.load(std::memory_order_acquire) != 0) {
+    Pause();
+    if (++spins > kSpins) {
+      sched_yield();
+      spins = 0;
+    }
+  }
+}
+
+void ThreadPool::Work(int thread) {
+  uint32_t seen = 0;
+  for (;;) {
+    int spins = 0;
+    while (generation_.load(std::memory_order_acquire) == seen) {
+      Pause();
+      if (++spins > kSpins) generation_.wait(seen, std::memory_order_acquire);
+    }
+    ++seen;
+    if (stop_.load(std::memory_order_relaxed)) return;
+    call_(context_, thread);
+    running_.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+}  // namespace foretoken

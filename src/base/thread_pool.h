@@ -1,0 +1,69 @@
+// A fixed team of threads that spins between jobs, so that handing over a kernel costs about a
+// microsecond. Threads split work by index only: who computes an output never changes its bits.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace foretoken {
+
+// Thread-safety: one caller at a time; Run may not be called from inside a job.
+class ThreadPool {
+ public:
+  // `threads` counts the caller; 0 means one per core this process may run on.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return threads_; }
+
+  // Calls job(thread) once on every thread, thread in [0, threads()), and waits for all.
+  template <typename Job>
+  void Run(const Job& job) {
+    if (threads_ == 1) {
+      job(0);
+      return;
+    }
+    Dispatch([](const void* context, int thread) { (*static_cast<const Job*>(context))(thread); },
+             &job);
+  }
+
+  // Splits [0, count) into one contiguous range a thread, each a multiple of `grain` long (but for
+  // the last), and calls body(begin, end) where the range is not empty.
+  template <typename Body>
+  void ParallelFor(int64_t count, int64_t grain, const Body& body) {
+    if (threads_ == 1 || count <= grain) {
+      if (count > 0) body(int64_t{0}, count);
+      return;
+    }
+    const int64_t chunks = (count + grain - 1) / grain;
+    Run([&](int thread) {
+      const int64_t begin = chunks * thread / threads_ * grain;
+      const int64_t end = std::min(count, chunks * (thread + 1) / threads_ * grain);
+      if (begin < end) body(begin, end);
+    });
+  }
+
+ private:
+  using Call = void (*)(const void* context, int thread);
+  void Dispatch(Call call, const void* context);
+  void Work(int thread);
+
+  int threads_;
+  std::vector<std::thread> workers_;
+  Call call_ = nullptr;
+  const void* context_ = nullptr;
+  alignas(64) std::atomic<uint32_t> generation_{0};
+  alignas(64) std::atomic<int> running_{0};
+  std::atomic<bool> stop_{false};
+};
+
+// Cores this process may run on, at least 1.
+int AvailableCores();
+
+}  // namespace foretoken

@@ -1,0 +1,15 @@
+// The few words every layer shares.
+#pragma once
+
+#include <cstdint>
+
+namespace foretoken {
+
+using Token = int32_t;  // an id of the target's vocabulary
+using Pos = int32_t;    // absolute position in a sequence, from 0
+using Node = int32_t;   // index of a node in a candidate tree; a row of one sequence's pass
+
+inline constexpr Node kNoNode = -1;
+inline constexpr Token kNoToken = -1;
+
+}  // namespace foretoken
