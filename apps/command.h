@@ -1,0 +1,16 @@
+// Subcommands of the foretoken binary. Each lives in cmd_<name>.cc and is listed in commands.def.
+#pragma once
+
+namespace foretoken {
+
+// Exit statuses every command keeps to.
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitDiffers = 3;  // --check found a difference
+
+#define FT_COMMAND(name, summary) int Run_##name(int argc, char** argv);
+#include "commands.def"
+#undef FT_COMMAND
+
+}  // namespace foretoken

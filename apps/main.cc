@@ -1,0 +1,74 @@
+// foretoken: one binary, one subcommand per job.
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "command.h"
+
+namespace foretoken {
+namespace {
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(int argc, char** argv);
+};
+
+constexpr Command kCommands[] = {
+#define FT_COMMAND(name, summary) {#name, summary, &Run_##name},
+#include "commands.def"
+#undef FT_COMMAND
+};
+
+// A subcommand's name as typed: '-' stands for '_' ("find-heads").
+std::string Canonical(std::string_view typed) {
+  std::string name(typed);
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+}
+
+std::string Shown(std::string_view name) {
+  std::string shown(name);
+  for (char& c : shown) c = c == '_' ? '-' : c;
+  return shown;
+}
+
+void PrintUsage(std::FILE* out) {
+  std::fputs(
+      "foretoken: faster answers from large language models, token for token the same\n\n"
+      "usage: foretoken COMMAND [OPTIONS]   (foretoken COMMAND --help explains one)\n\ncommands:\n",
+      out);
+  for (const Command& c : kCommands) {
+    std::fprintf(out, "  %-12s %.*s\n", Shown(c.name).c_str(), static_cast<int>(c.summary.size()),
+                 c.summary.data());
+  }
+  std::fputs("\nexit status: 0 done, 1 failed, 2 bad usage, 3 --check found a difference\n", out);
+}
+
+int Main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an ordinary write error
+  if (argc < 2) {
+    PrintUsage(stderr);
+    return kExitUsage;
+  }
+  const std::string_view typed = argv[1];
+  if (typed == "--help" || typed == "-h" || typed == "help") {
+    PrintUsage(stdout);
+    return kExitDone;
+  }
+  if (typed == "--version") {
+    std::puts("foretoken " FT_VERSION);
+    return kExitDone;
+  }
+  for (const Command& c : kCommands) {
+    if (c.name == Canonical(typed)) return c.run(argc - 1, argv + 1);
+  }
+  std::fprintf(stderr, "foretoken: no command '%s'; 'foretoken --help' lists them\n", argv[1]);
+  return kExitUsage;
+}
+
+}  // namespace
+}  // namespace foretoken
+
+int main(int argc, char** argv) { return foretoken::Main(argc, argv); }

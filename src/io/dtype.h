@@ -1,0 +1,52 @@
+// The number formats of model files: names, sizes, and conversion to and from float. The numbers of
+// the enumerators are GGUF's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace foretoken {
+
+enum class DType : uint32_t {
+  kF32 = 0,
+  kF16 = 1,
+  kQ4_0 = 2,
+  kQ4_1 = 3,
+  kQ5_0 = 6,
+  kQ5_1 = 7,
+  kQ8_0 = 8,
+  kQ4_K = 12,
+  kQ5_K = 13,
+  kQ6_K = 14,
+  kI32 = 26,
+  kBF16 = 30,
+};
+
+// "F32", "Q4_K", ...; "?" for a value that is not an enumerator.
+std::string_view DTypeName(DType type);
+// Case-insensitive inverse of DTypeName. Errors: unknown name (lists the known ones).
+Result<DType> ParseDType(std::string_view name);
+// Whether `value` is one of the enumerators.
+bool IsKnownDType(uint32_t value);
+
+int BlockElements(DType type);   // elements a block: 1, 32 or 256
+size_t BlockBytes(DType type);   // bytes a block
+// Bytes of `elements` values; REQUIRES: elements % BlockElements(type) == 0.
+size_t RowBytes(DType type, int64_t elements);
+
+// Values of quantised data, exactly as ggml defines them. REQUIRES: out.size() % BlockElements == 0.
+void Dequantize(DType type, const std::byte* data, std::span<float> out);
+// The inverse, with ggml's reference rounding for the simple types and a search for the scales of
+// the K types. REQUIRES: values.size() % BlockElements == 0.
+void Quantize(DType type, std::span<const float> values, std::byte* out);
+
+float HalfToFloat(uint16_t bits);
+uint16_t FloatToHalf(float value);      // round to nearest even
+float Bf16ToFloat(uint16_t bits);
+uint16_t FloatToBf16(float value);      // round to nearest even; NaN stays NaN
+
+}  // namespace foretoken

@@ -1,0 +1,99 @@
+// GGUF v2/v3 files: metadata and tensors, read by mmap and written in one pass.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "base/result.h"
+#include "io/dtype.h"
+#include "io/model_file.h"
+
+namespace foretoken {
+
+// A metadata value. Integers of every width are held as int64_t or uint64_t, and remember nothing
+// of their width but their sign.
+struct GgufArray;
+using GgufValue = std::variant<bool, int64_t, uint64_t, double, std::string, std::shared_ptr<GgufArray>>;
+struct GgufArray {
+  // Arrays of numbers and bools are widened; strings view the mapped file.
+  std::variant<std::vector<int64_t>, std::vector<double>, std::vector<std::string_view>> items;
+};
+
+// Every size, count and offset of the file is checked before use; tensor names are unique; tensor
+// data lies inside the file at the stated alignment.
+class GgufFile {
+ public:
+  static Result<GgufFile> Open(const std::string& path);
+  // Parses bytes that stay valid while the object lives (fuzzing, tests).
+  static Result<GgufFile> Parse(std::span<const std::byte> bytes, std::string origin);
+
+  const std::string& path() const { return path_; }
+  size_t size() const { return bytes_.size(); }
+  int version() const { return version_; }
+  const std::vector<std::pair<std::string, GgufValue>>& metadata() const { return metadata_; }
+  const GgufValue* FindValue(std::string_view key) const;
+  std::span<const TensorSource> tensors() const { return tensors_; }
+  void Release(const TensorSource& tensor) const;
+
+  // Typed reads: an error names file, key and expectation when the key is missing or of another kind.
+  Result<int64_t> Int(std::string_view key) const;
+  Result<double> Number(std::string_view key) const;       // integers are accepted
+  Result<std::string> String(std::string_view key) const;
+  int64_t IntOr(std::string_view key, int64_t fallback) const;
+  double NumberOr(std::string_view key, double fallback) const;
+  bool BoolOr(std::string_view key, bool fallback) const;
+  std::string StringOr(std::string_view key, std::string_view fallback) const;
+
+ private:
+  friend class GgufParser;
+  std::string path_;
+  MappedFile file_;
+  std::span<const std::byte> bytes_;
+  int version_ = 0;
+  std::vector<std::pair<std::string, GgufValue>> metadata_;
+  std::vector<TensorSource> tensors_;
+};
+
+// Collects metadata and tensors, then writes a GGUF v3 file (32-byte alignment) atomically.
+class GgufWriter {
+ public:
+  void SetBool(std::string key, bool value);
+  void SetU32(std::string key, uint32_t value);
+  void SetI32(std::string key, int32_t value);
+  void SetU64(std::string key, uint64_t value);
+  void SetF32(std::string key, float value);
+  void SetString(std::string key, std::string value);
+  void SetStrings(std::string key, std::vector<std::string> values);
+  void SetI32s(std::string key, std::vector<int32_t> values);
+  void SetF32s(std::string key, std::vector<float> values);
+
+  // `fill` is called while writing, with room for RowBytes(type, cols) * rows bytes, so that a whole
+  // model never sits in memory. shape is outermost first.
+  using Fill = std::function<void(std::span<std::byte>)>;
+  void AddTensor(std::string name, DType type, std::vector<int64_t> shape, Fill fill);
+  Status Write(const std::string& path);
+
+ private:
+  std::vector<std::pair<std::string, std::string>> metadata_;  // key -> encoded type and value
+  struct Pending {
+    std::string name;
+    DType type;
+    std::vector<int64_t> shape;
+    Fill fill;
+  };
+  std::vector<Pending> pending_;
+};
+
+// Metadata keys that describe `config` and `tokenizer` as llama.cpp names them.
+void WriteModelMetadata(const ModelConfig& config, const TokenizerData& tokenizer, GgufWriter& writer);
+
+}  // namespace foretoken

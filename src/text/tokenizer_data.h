@@ -1,0 +1,46 @@
+// What a tokenizer file says, whichever format it came in: the vocabulary and how to apply it.
+// Readers (GGUF metadata, tokenizer.json, tokenizer.model) and the BPE trainer produce it; Tokenizer
+// and the model writers consume it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+
+namespace foretoken {
+
+enum class TokenizerKind : uint8_t {
+  kSentencePiece,  // llama: pieces with scores, U+2581 for space, byte fallback
+  kByteBpe,        // gpt2: bytes mapped to printable characters, ranked merges
+};
+
+// The values GGUF stores in tokenizer.ggml.token_type.
+enum class TokenType : int32_t {
+  kNormal = 1,
+  kUnknown = 2,
+  kControl = 3,      // special: matched in text only on request, hidden from decoded text
+  kUserDefined = 4,  // added: always matched in text, shown
+  kUnused = 5,
+  kByte = 6,
+};
+
+struct TokenizerData {
+  TokenizerKind kind = TokenizerKind::kByteBpe;
+  std::string pre;                  // pre-tokenizer name as in tokenizer.ggml.pre ("llama-bpe", ...)
+  std::string pre_pattern;          // explicit regular expression, where the file gives one
+  std::vector<std::string> tokens;  // [vocab] as GGUF stores them (byte-BPE: mapped characters)
+  std::vector<float> scores;        // [vocab] kSentencePiece; else empty
+  std::vector<TokenType> types;     // [vocab]
+  std::vector<std::string> merges;  // kByteBpe: "left right", best first
+  Token bos = kNoToken, eos = kNoToken, unknown = kNoToken, padding = kNoToken;
+  Token eot = kNoToken;             // end of a chat turn, where it differs from eos
+  std::vector<Token> eog;           // every token that ends generation (eos and eot included)
+  bool add_bos = false, add_eos = false;
+  bool add_space_prefix = true;     // kSentencePiece: a space before the first word
+  bool ignore_merges = false;       // a pre-token that is in the vocabulary is taken whole (llama-3)
+  std::string chat_template;        // Jinja source, may be empty
+};
+
+}  // namespace foretoken
