@@ -1,0 +1,72 @@
+// A drafter guesses what the target will write next.
+//
+// It learns only through Observe and speaks only through a TreeBuilder. It is immutable once built;
+// everything that changes lives in a DraftState, one per sequence, so one drafter serves any number
+// of sequences at once.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "base/result.h"
+#include "model/model.h"
+#include "tree/tree_builder.h"
+#include "verify/sampling.h"
+
+namespace foretoken {
+
+struct DraftState {
+  virtual ~DraftState() = default;
+};
+
+// What the target just did to one sequence. Taps are valid during the call only. A long prompt comes
+// in several chunks, each an observation whose `next` is the following prompt token.
+struct Observation {
+  DraftState& state;
+  std::span<const Token> committed;  // tokens now in the cache, oldest first
+  Token next;                        // the token after them: the next root
+  const CandidateTree& tree;         // what was scored; a chain when it was a prompt
+  std::span<const Node> path;        // committed[i] == tree.token(path[i])
+  const Taps& taps;                  // this sequence's rows: node n is row n; caches after the commit
+  bool prompt;                       // the tokens were given, not generated
+};
+
+struct DraftSlot {
+  DraftState& state;
+  TreeBuilder& builder;
+  const SamplingParams& sampling;  // how the target will choose
+};
+
+class Drafter {
+ public:
+  virtual ~Drafter() = default;
+  virtual TapSpec Needs() const = 0;
+  virtual std::unique_ptr<DraftState> NewState() const = 0;
+  // Called after every target pass, prompts included.
+  virtual void Observe(std::span<const Observation> seen) = 0;
+  // Repeatable: asked twice without an Observe between, it proposes the same trees.
+  virtual void Propose(std::span<const DraftSlot> batch) = 0;
+};
+
+// What a drafter may use when it is built. `options` are the method's own ("k", "layer", ...); an
+// unknown or ill-typed option is an error naming it.
+struct DraftContext {
+  Model& target;
+  int capacity;         // longest sequence
+  const Json& options;  // a JSON object
+};
+
+struct DrafterEntry {
+  std::string_view name;  // as typed after --drafter
+  std::string_view summary;
+  Result<std::unique_ptr<Drafter>> (*make)(const DraftContext&);
+};
+std::span<const DrafterEntry> AllDrafters();
+// Errors: unknown name (lists the known ones), bad options.
+Result<std::unique_ptr<Drafter>> NewDrafter(std::string_view name, const DraftContext& context);
+
+}  // namespace foretoken

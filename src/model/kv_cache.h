@@ -1,0 +1,52 @@
+// Keys and values of one sequence under one model.
+//
+// Rows [0, length) are committed: a plain sequence. Rows after them are provisional: a tree that is
+// still being scored. Commit keeps one path of that tree and forgets the rest; keys are stored
+// rotated, so a kept row never changes.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "backend/backend.h"
+
+namespace foretoken {
+
+class KvCache {
+ public:
+  // type: f32, f16, bf16 or q8_0. capacity: most rows, committed and provisional together.
+  KvCache(Backend& backend, DType type, int layers, int kv_cols, int capacity);
+
+  int length() const { return length_; }
+  int provisional() const { return static_cast<int>(parents_.size()); }
+  int capacity() const { return capacity_; }
+  DType type() const { return type_; }
+  size_t bytes() const;
+  Tensor Keys(int layer) const { return keys_[layer].tensor; }      // [capacity, kv_cols]
+  Tensor Values(int layer) const { return values_[layer].tensor; }  // [capacity, kv_cols]
+
+  // Reserves one provisional row per parent and returns the first (0 right after a commit). A parent
+  // is a provisional row, or kNoNode for a child of the committed sequence.
+  // REQUIRES: length() + provisional() + parents.size() <= capacity().
+  int Append(std::span<const Node> parents);
+
+  // What the provisional rows [first, first + count) may attend to.
+  Visibility VisibleFrom(int first, int count) const;
+
+  // Appends the provisional rows in `path` (strictly increasing, each the child of the one before) to
+  // the committed sequence and drops every other provisional row. {} rolls back.
+  void Commit(std::span<const Node> path);
+
+  // Forgets committed rows from `length` on, and every provisional one (prefix reuse, rollback).
+  void Truncate(int length);
+
+ private:
+  Backend& backend_;
+  DType type_;
+  int capacity_;
+  int length_ = 0;
+  std::vector<Buffer> keys_, values_;  // [layers]
+  std::vector<Node> parents_;          // of the provisional rows
+};
+
+}  // namespace foretoken

@@ -1,0 +1,66 @@
+// A causal language model that scores rows, where a row is a token with a position and a parent.
+// Prompts, single tokens and trees are all rows: one forward serves them all.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "io/model_file.h"
+#include "model/kv_cache.h"
+#include "model/taps.h"
+
+namespace foretoken {
+
+// Everything one pass scores, sequence after sequence.
+struct RowBatch {
+  std::vector<Token> token;     // [rows]
+  std::vector<Pos> position;    // [rows]
+  std::vector<Node> parent;     // [rows] a provisional row of the same sequence, or kNoNode
+  std::vector<int> begin{0};    // [sequences + 1] where each sequence's rows start
+  std::vector<int> logit_rows;  // rows whose logits are wanted, ascending
+
+  int rows() const { return static_cast<int>(token.size()); }
+  int sequences() const { return static_cast<int>(begin.size()) - 1; }
+};
+
+struct ModelOptions {
+  int max_rows = 512;  // most rows of one pass
+};
+
+// Thread-safety: Forward by one caller at a time; the rest is const.
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual const ModelConfig& config() const = 0;
+  virtual Backend& backend() const = 0;
+  virtual int max_rows() const = 0;
+  virtual size_t weight_bytes() const = 0;  // read by a pass of one row
+  virtual std::unique_ptr<KvCache> NewCache(int capacity, DType type) const = 0;
+
+  // Scores every row. Each sequence's rows are appended to its cache as provisional rows; committing
+  // them is the caller's business. Fills taps[s] for each sequence s with what `spec` asks for.
+  // Returns logits [logit_rows.size(), vocab] f32, valid until the next pass.
+  // REQUIRES: 1 <= rows <= max_rows(); each cache has room; tokens < vocab.
+  virtual Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches, const TapSpec& spec,
+                         std::span<Taps> taps) = 0;
+
+  virtual const Weight& Embedding() const = 0;   // [vocab, hidden]
+  virtual const Weight& OutputHead() const = 0;  // [vocab, hidden]; the embedding when tied
+};
+
+// Loads a Llama-family model. `file` must outlive the model. Errors name the file and the tensor.
+Result<std::unique_ptr<Model>> LoadModel(const ModelFile& file, Backend& backend,
+                                         const ModelOptions& options = {});
+
+// A model of random weights of the given geometry and weight type, for tests and benchmarks: the same
+// seed gives the same model. Values are scaled so that logits spread like a real model's.
+Result<std::unique_ptr<Model>> NewRandomModel(const ModelConfig& config, DType type, uint64_t seed,
+                                              Backend& backend, const ModelOptions& options = {});
+
+// Geometries by name for benchmarks: "1.1b", "160m", "34m". Errors: unknown name (lists the known).
+Result<ModelConfig> ShapeByName(std::string_view name);
+
+}  // namespace foretoken

@@ -1,0 +1,69 @@
+// How a token is chosen from logits: processors, then the argmax or one seeded draw.
+//
+// A draw is argmax(log p + Gumbel(seed, position, token)): the noise is a pure function of its
+// arguments, so the same seed writes the same text whatever speculates.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/types.h"
+
+namespace foretoken {
+
+// The steps of methods.md 1.5, in their default order; logit bias and the penalties of other engines
+// are placed where their users expect them.
+enum class LogitsStep : uint8_t {
+  kLogitBias, kTemperature, kRepetitionPenalty, kFrequencyPresence, kTopP, kMinP, kTypicalP, kTopK,
+};
+
+struct SamplingParams {
+  float temperature = 0;         // <= 1e-5: greedy
+  int top_k = 0;                 // 0 = off
+  float top_p = 1, min_p = 0, typical_p = 1;
+  float repetition_penalty = 1, frequency_penalty = 0, presence_penalty = 0;
+  int penalty_last_n = 64;       // tokens looked back on; -1 = all
+  std::vector<std::pair<Token, float>> logit_bias;
+  uint64_t seed = 0;
+  std::vector<LogitsStep> order;  // empty = default
+
+  bool greedy() const { return temperature <= 1e-5f; }
+  // Whether the choice is the plain argmax of the logits.
+  bool pure_argmax() const;
+};
+
+// "temperature,repetition,top-p,..." -> order. Errors: unknown or repeated step.
+Result<std::vector<LogitsStep>> ParseLogitsOrder(std::string_view text);
+// Errors: a value outside its range, naming the option.
+Status Validate(const SamplingParams& params);
+
+// One request's chooser. Holds scratch; one thread at a time.
+class Sampler {
+ public:
+  explicit Sampler(SamplingParams params);
+  const SamplingParams& params() const { return params_; }
+
+  // The token the target writes at absolute position `position`, after `history` (oldest first: prompt
+  // and generated tokens; what the penalties look at). `logits` [vocab] is changed in place.
+  Token Choose(std::span<float> logits, std::span<const Token> history, Pos position);
+
+  // The distribution Choose draws from (all mass on one token when greedy). [vocab]
+  std::vector<float> Probabilities(std::span<float> logits, std::span<const Token> history);
+
+ private:
+  struct Candidate {
+    Token token;
+    float logit;
+  };
+  void Process(std::span<float> logits, std::span<const Token> history);
+
+  SamplingParams params_;
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace foretoken
