@@ -1,0 +1,52 @@
+# The commands of foretoken. `make demo` and `make test` need nothing installed beforehand but make.
+BUILD := build/release
+JOBS ?= $(shell nproc)
+CMAKE_BUILD := cmake --build
+
+.PHONY: demo test bench format lint asan tsan clean help
+.DEFAULT_GOAL := help
+
+help: ## list the commands
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
+
+demo: ## install what is missing, build, and run the demo model plain and speculated
+	@scripts/setup.sh engine
+	@cmake --preset release -DFT_TRAIN=OFF -DFT_TESTS=OFF >/dev/null
+	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target foretoken
+	$(BUILD)/foretoken demo
+
+test: ## install what is missing, build everything, and run every test
+	@scripts/setup.sh engine train test
+	@cmake --preset release -DFT_TRAIN=ON -DFT_TESTS=ON >/dev/null
+	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS)
+	ctest --preset release
+
+bench: ## build and run the measurements of this machine and the kernels
+	@scripts/setup.sh engine bench
+	@cmake --preset release -DFT_BENCH=ON >/dev/null
+	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS)
+	$(BUILD)/foretoken bench limits
+	$(BUILD)/foretoken bench decode --random 1.1b --type Q8_0 --rows 1,2,4,8,16,32
+
+format: ## rewrite the sources in the project's format
+	@scripts/setup.sh lint
+	scripts/format.sh
+
+lint: ## check format, layers and clang-tidy
+	@scripts/setup.sh engine train test lint
+	scripts/lint.sh
+
+asan: ## build with address and undefined-behaviour sanitizers and run the tests and fuzzers
+	@scripts/setup.sh engine test lint
+	@cmake --preset asan >/dev/null
+	@$(CMAKE_BUILD) build/asan -j $(JOBS)
+	ctest --preset asan
+
+tsan: ## build with the thread sanitizer and run the threaded tests
+	@scripts/setup.sh engine test
+	@cmake --preset tsan >/dev/null
+	@$(CMAKE_BUILD) build/tsan -j $(JOBS)
+	ctest --preset tsan -L 'unit|lossless'
+
+clean: ## remove everything that was built
+	rm -rf build
