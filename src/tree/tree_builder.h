@@ -28,7 +28,7 @@ class TreePolicy {
   // The nodes (ascending, closed under parents, the root included) that the target will score.
   virtual std::vector<Node> Keep(const CandidateTree& tree, const TreeLimits& limits) const = 0;
 };
-// One run: the best-scored child at every depth.
+// One run: the best-scored child at every depth, the earlier of equals.
 const TreePolicy& ChainPolicy();
 
 // The drafter's side of the conversation is Offer / OfferRun / TakeFrontier; the engine's is Finish.
@@ -45,12 +45,14 @@ class TreeBuilder {
   // Offers one run of tokens below `node`, each with the same confidence; cut to the limits. Returns
   // the last node of the run.
   Node OfferRun(Node node, std::span<const Token> tokens, float log_q);
-  // Asks the target to score `token` after `parent`, however unlikely.
+  // Asks the target to score `token` after `parent`, however unlikely. Returns the node (an offered
+  // candidate stays one), or kNoNode where the limits leave no room.
   Node AddProbe(Node parent, Token token);
   // The nodes offered since the last call that deserve expanding, best first. The first call returns
   // the root; an empty answer means stop.
   std::vector<Node> TakeFrontier();
-  // What the policy keeps, and every probe, parents first.
+  // Every probe whose parent is kept, and what the policy keeps within the nodes that probes leave;
+  // parents first, never more than max_nodes.
   CandidateTree Finish() const;
 
  private:
@@ -58,6 +60,7 @@ class TreeBuilder {
   const TreePolicy& policy_;
   CandidateTree tree_;
   std::vector<Node> frontier_;
+  int probes_ = 0;
 };
 
 }  // namespace foretoken
