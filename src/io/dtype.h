@@ -33,20 +33,21 @@ Result<DType> ParseDType(std::string_view name);
 // Whether `value` is one of the enumerators.
 bool IsKnownDType(uint32_t value);
 
-int BlockElements(DType type);   // elements a block: 1, 32 or 256
-size_t BlockBytes(DType type);   // bytes a block
+int BlockElements(DType type);  // elements a block: 1, 32 or 256
+size_t BlockBytes(DType type);  // bytes a block
 // Bytes of `elements` values; REQUIRES: elements % BlockElements(type) == 0.
 size_t RowBytes(DType type, int64_t elements);
 
-// Values of quantised data, exactly as ggml defines them. REQUIRES: out.size() % BlockElements == 0.
+// Values of quantised data, exactly as ggml defines them.
+// REQUIRES: out.size() % BlockElements == 0.
 void Dequantize(DType type, const std::byte* data, std::span<float> out);
 // The inverse, with ggml's reference rounding for the simple types and a search for the scales of
 // the K types. REQUIRES: values.size() % BlockElements == 0.
 void Quantize(DType type, std::span<const float> values, std::byte* out);
 
 float HalfToFloat(uint16_t bits);
-uint16_t FloatToHalf(float value);      // round to nearest even
+uint16_t FloatToHalf(float value);  // round to nearest even
 float Bf16ToFloat(uint16_t bits);
-uint16_t FloatToBf16(float value);      // round to nearest even; NaN stays NaN
+uint16_t FloatToBf16(float value);  // round to nearest even; NaN stays NaN
 
 }  // namespace foretoken

@@ -22,7 +22,8 @@ namespace foretoken {
 // A metadata value. Integers of every width are held as int64_t or uint64_t, and remember nothing
 // of their width but their sign.
 struct GgufArray;
-using GgufValue = std::variant<bool, int64_t, uint64_t, double, std::string, std::shared_ptr<GgufArray>>;
+using GgufValue =
+    std::variant<bool, int64_t, uint64_t, double, std::string, std::shared_ptr<GgufArray>>;
 struct GgufArray {
   // Arrays of numbers and bools are widened; strings view the mapped file.
   std::variant<std::vector<int64_t>, std::vector<double>, std::vector<std::string_view>> items;
@@ -44,26 +45,47 @@ class GgufFile {
   std::span<const TensorSource> tensors() const { return tensors_; }
   void Release(const TensorSource& tensor) const;
 
-  // Typed reads: an error names file, key and expectation when the key is missing or of another kind.
+  // The value as the file encodes it (type, then payload), for copying; empty when there is none.
+  std::span<const std::byte> FindEncoded(std::string_view key) const;
+
+  // Typed reads: an error names file, key and expectation when the key is missing or of another
+  // kind.
   Result<int64_t> Int(std::string_view key) const;
-  Result<double> Number(std::string_view key) const;       // integers are accepted
+  Result<double> Number(std::string_view key) const;  // integers are accepted
   Result<std::string> String(std::string_view key) const;
   int64_t IntOr(std::string_view key, int64_t fallback) const;
   double NumberOr(std::string_view key, double fallback) const;
   bool BoolOr(std::string_view key, bool fallback) const;
   std::string StringOr(std::string_view key, std::string_view fallback) const;
+  // Arrays are valid as long as the file. Integers are not accepted as numbers.
+  Result<std::span<const std::string_view>> Strings(std::string_view key) const;
+  Result<std::span<const int64_t>> Ints(std::string_view key) const;
+  Result<std::span<const double>> Numbers(std::string_view key) const;
 
  private:
   friend class GgufParser;
+  Error Unexpected(std::string_view key, std::string_view expected) const;
+
   std::string path_;
   MappedFile file_;
   std::span<const std::byte> bytes_;
   int version_ = 0;
   std::vector<std::pair<std::string, GgufValue>> metadata_;
+  std::vector<std::span<const std::byte>> encoded_;  // beside metadata_
   std::vector<TensorSource> tensors_;
 };
 
-// Collects metadata and tensors, then writes a GGUF v3 file (32-byte alignment) atomically.
+// The configuration that the metadata and tensors of `file` describe. A file without tensors (a
+// vocabulary) needs no more than general.architecture. Errors: a key is missing or out of range, an
+// architecture or feature that the model layer does not have.
+Result<ModelConfig> ReadModelConfig(const GgufFile& file);
+
+// The tokenizer of `file`; no tokens at all when the file has none. Errors: unknown
+// tokenizer.ggml.model, arrays of different lengths, ids out of range.
+Result<TokenizerData> ReadTokenizer(const GgufFile& file);
+
+// Collects metadata and tensors, then writes a GGUF v3 file (32-byte alignment) atomically. Setting
+// a key again replaces its value.
 class GgufWriter {
  public:
   void SetBool(std::string key, bool value);
@@ -75,14 +97,22 @@ class GgufWriter {
   void SetStrings(std::string key, std::vector<std::string> values);
   void SetI32s(std::string key, std::vector<int32_t> values);
   void SetF32s(std::string key, std::vector<float> values);
+  // As GgufFile::FindEncoded gave it.
+  void SetEncoded(std::string key, std::span<const std::byte> encoded);
 
-  // `fill` is called while writing, with room for RowBytes(type, cols) * rows bytes, so that a whole
-  // model never sits in memory. shape is outermost first.
+  // `fill` is called while writing, with room for RowBytes(type, cols) * rows bytes, so that a
+  // whole model never sits in memory. shape is outermost first.
   using Fill = std::function<void(std::span<std::byte>)>;
   void AddTensor(std::string name, DType type, std::vector<int64_t> shape, Fill fill);
-  Status Write(const std::string& path);
+  // `written` (may be null) is told the bytes of tensor data written so far. Errors: the system's.
+  // REQUIRES: tensor names differ.
+  Status Write(const std::string& path, const std::function<void(size_t)>& written = nullptr);
+  // Bytes of tensor data that Write will write.
+  size_t data_bytes() const;
 
  private:
+  std::string Head() const;  // everything before the tensor data
+
   std::vector<std::pair<std::string, std::string>> metadata_;  // key -> encoded type and value
   struct Pending {
     std::string name;
@@ -93,7 +123,13 @@ class GgufWriter {
   std::vector<Pending> pending_;
 };
 
-// Metadata keys that describe `config` and `tokenizer` as llama.cpp names them.
-void WriteModelMetadata(const ModelConfig& config, const TokenizerData& tokenizer, GgufWriter& writer);
+// Metadata keys that describe `config` and `tokenizer` as llama.cpp names them. "mistral" becomes
+// "llama", whose q and k rows (and biases) must be stored as PermuteForInterleavedRope (convert.h)
+// leaves them. rope_freq_factors are no key but the tensor "rope_freqs.weight", written here too.
+void WriteModelMetadata(const ModelConfig& config, const TokenizerData& tokenizer,
+                        GgufWriter& writer);
+// Its two halves.
+void WriteModelConfig(const ModelConfig& config, GgufWriter& writer);
+void WriteTokenizer(const TokenizerData& tokenizer, GgufWriter& writer);
 
 }  // namespace foretoken

@@ -1,8 +1,9 @@
 // A model on disk, whatever its format: configuration, tokenizer and named tensors.
 //
-// Names and layouts are GGUF's ("blk.0.attn_q.weight"; shapes as [rows, cols] = [out, in]); a Hugging
-// Face directory is presented under the same names. The one difference that remains visible is
-// `rope_interleaved`: llama-architecture GGUF files store q and k rows permuted for interleaved RoPE.
+// Names and layouts are GGUF's ("blk.0.attn_q.weight"; shapes as [rows, cols] = [out, in]); a
+// Hugging Face directory is presented under the same names. The one difference that remains visible
+// is `rope_interleaved`: llama-architecture GGUF files store q and k rows permuted for interleaved
+// RoPE.
 #pragma once
 
 #include <cstddef>
@@ -24,30 +25,30 @@ struct ModelConfig {
   std::string name;
   int vocab = 0, layers = 0, hidden = 0, ffn = 0;
   int heads = 0, kv_heads = 0, head_dim = 0;
-  int context = 0;           // longest position the model was made for
+  int context = 0;  // longest position the model was made for
   float norm_eps = 1e-5f;
   float rope_base = 10000.0f;
-  int rope_dim = 0;          // dimensions of a head that rotate; head_dim unless stated
+  int rope_dim = 0;  // dimensions of a head that rotate; head_dim unless stated
   bool rope_interleaved = false;
   enum class RopeScaling { kNone, kLinear, kYarn, kLlama3 } rope_scaling = RopeScaling::kNone;
   float rope_factor = 1.0f;
   int rope_original_context = 0;
-  float rope_low_freq = 1.0f, rope_high_freq = 4.0f;            // llama3
-  float yarn_beta_fast = 32.0f, yarn_beta_slow = 1.0f;          // yarn
-  float yarn_attention_factor = 0.0f;                           // yarn; 0 = derived
+  float rope_low_freq = 1.0f, rope_high_freq = 4.0f;    // llama3
+  float yarn_beta_fast = 32.0f, yarn_beta_slow = 1.0f;  // yarn
+  float yarn_attention_factor = 0.0f;                   // yarn; 0 = derived
   std::vector<float> rope_freq_factors;  // [rope_dim / 2] divides each frequency; empty = ones
-  int sliding_window = 0;    // 0 = full attention
-  bool attention_bias = false;  // q/k/v bias (qwen2)
-  bool qk_norm = false;         // per-head RMS norm of q and k (qwen3)
-  bool tied_embeddings = false; // no output tensor: the embedding is the LM head
+  int sliding_window = 0;                // 0 = full attention
+  bool attention_bias = false;           // q/k/v bias (qwen2)
+  bool qk_norm = false;                  // per-head RMS norm of q and k (qwen3)
+  bool tied_embeddings = false;          // no output tensor: the embedding is the LM head
 };
 
 // Where a tensor's bytes lie. Valid as long as the ModelFile.
 struct TensorSource {
   std::string name;
   DType type = DType::kF32;
-  std::vector<int64_t> shape;         // outermost first: [rows, cols], or [n]
-  std::span<const std::byte> bytes;   // rows * RowBytes(type, cols)
+  std::vector<int64_t> shape;        // outermost first: [rows, cols], or [n]
+  std::span<const std::byte> bytes;  // rows * RowBytes(type, cols)
   int64_t rows() const { return shape.size() < 2 ? 1 : shape[0]; }
   int64_t cols() const { return shape.empty() ? 0 : shape.back(); }
 };
@@ -67,9 +68,9 @@ class ModelFile {
   virtual ~ModelFile() = default;
 
   virtual const std::string& path() const = 0;
-  virtual uint64_t file_bytes() const = 0;                     // of all files together
+  virtual uint64_t file_bytes() const = 0;  // of all files together
   virtual const ModelConfig& config() const = 0;
-  virtual const TokenizerData& tokenizer() const = 0;          // tokens may be empty
+  virtual const TokenizerData& tokenizer() const = 0;  // tokens may be empty
   virtual const GenerationDefaults& generation() const = 0;
   virtual std::span<const TensorSource> tensors() const = 0;
 

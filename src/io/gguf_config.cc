@@ -1,0 +1,280 @@
+// The model configuration in GGUF metadata: reading, checking, writing.
+#include <algorithm>
+#include <cmath>
+
+#include "io/gguf.h"
+#include "io/model_limits.h"
+
+namespace foretoken {
+namespace {
+
+// Reads the keys of one architecture, remembering the first error.
+class ConfigReader {
+ public:
+  ConfigReader(const GgufFile& file, std::string architecture)
+      : file_(file), prefix_(std::move(architecture) + ".") {}
+
+  // A required integer in [1, most]; an array is accepted where all its items agree.
+  int Required(const std::string& key, int64_t most) { return Ranged(key, 1, most); }
+
+  // As Required, `fallback` where the key is missing.
+  int Optional(const std::string& key, int64_t least, int64_t most, int fallback) {
+    return Has(key) ? Ranged(key, least, most) : fallback;
+  }
+
+  // A finite number above zero.
+  float Positive(const std::string& key) {
+    const Result<double> value = file_.Number(prefix_ + key);
+    if (!value.ok()) return Fail(value.error()), 1.0f;
+    const auto number = static_cast<float>(*value);
+    if (!(number > 0.0f) || !std::isfinite(number)) {
+      Fail(Error{Named(key) + " is " + std::to_string(*value) + ", expected a positive number"});
+    }
+    return number;
+  }
+
+  float PositiveOr(const std::string& key, float fallback) {
+    return Has(key) ? Positive(key) : fallback;
+  }
+
+  std::string Text(const std::string& key, std::string fallback) {
+    if (!Has(key)) return fallback;
+    Result<std::string> value = file_.String(prefix_ + key);
+    if (!value.ok()) return Fail(value.error()), std::move(fallback);
+    return *std::move(value);
+  }
+
+  bool Has(const std::string& key) const { return file_.FindValue(prefix_ + key) != nullptr; }
+
+  void Refuse(const std::string& key, const std::string& what) {
+    Fail(Error{Named(key) + " " + what});
+  }
+
+  const Status& status() const { return status_; }
+
+ private:
+  std::string Named(const std::string& key) const {
+    return file_.path() + ": metadata key '" + prefix_ + key + "'";
+  }
+
+  void Fail(Error error) {
+    if (status_.ok()) status_ = std::move(error);
+  }
+
+  int Ranged(const std::string& key, int64_t least, int64_t most) {
+    Result<int64_t> value = file_.Int(prefix_ + key);
+    if (const Result<std::span<const int64_t>> items = file_.Ints(prefix_ + key);
+        items.ok() && !items->empty()) {
+      value = items->front();
+      if (std::any_of(items->begin(), items->end(), [&](int64_t i) { return i != *value; })) {
+        Refuse(key, "differs between layers, expected the same value for all");
+      }
+    }
+    if (!value.ok()) return Fail(value.error()), static_cast<int>(least);
+    if (*value < least || *value > most) {
+      Refuse(key, "is " + std::to_string(*value) + ", expected " + std::to_string(least) + " to " +
+                      std::to_string(most));
+      return static_cast<int>(least);
+    }
+    return static_cast<int>(*value);
+  }
+
+  const GgufFile& file_;
+  std::string prefix_;
+  Status status_;
+};
+
+const TensorSource* FindTensor(const GgufFile& file, std::string_view name) {
+  for (const TensorSource& tensor : file.tensors()) {
+    if (tensor.name == name) return &tensor;
+  }
+  return nullptr;
+}
+
+void ReadGeometry(ConfigReader& reader, ModelConfig& config) {
+  config.context = reader.Required("context_length", kMostContext);
+  config.hidden = reader.Required("embedding_length", kMostHidden);
+  config.layers = reader.Required("block_count", kMostLayers);
+  config.ffn = reader.Required("feed_forward_length", kMostFfn);
+  config.heads = reader.Required("attention.head_count", kMostHeads);
+  config.kv_heads = reader.Optional("attention.head_count_kv", 1, kMostHeads, config.heads);
+  config.head_dim = reader.Optional("attention.key_length", 1, kMostHeadDim,
+                                    std::max(1, config.hidden / config.heads));
+  const int values = reader.Optional("attention.value_length", 1, kMostHeadDim, config.head_dim);
+  if (values != config.head_dim) {
+    reader.Refuse("attention.value_length", "is " + std::to_string(values) +
+                                                ", expected the length of keys, " +
+                                                std::to_string(config.head_dim));
+  }
+  config.norm_eps = reader.Positive("attention.layer_norm_rms_epsilon");
+  config.sliding_window = reader.Optional("attention.sliding_window", 0, kMostContext, 0);
+  if (reader.Optional("expert_count", 0, kMostFfn, 0) > 0) {
+    reader.Refuse("expert_count", "names experts, expected a dense model");
+  }
+}
+
+// GGUF's attn_factor multiplies the factor that yarn derives; ModelConfig's replaces it.
+float DerivedYarnFactor(float factor) { return 0.1f * std::log(factor) + 1.0f; }
+
+void ReadYarn(ConfigReader& reader, ModelConfig& config) {
+  config.rope_scaling = ModelConfig::RopeScaling::kYarn;
+  config.rope_original_context =
+      reader.Optional("rope.scaling.original_context_length", 1, kMostContext, config.context);
+  config.yarn_beta_fast = reader.PositiveOr("rope.scaling.yarn_beta_fast", 32.0f);
+  config.yarn_beta_slow = reader.PositiveOr("rope.scaling.yarn_beta_slow", 1.0f);
+  const char* key = reader.Has("rope.scaling.yarn_attn_factor") ? "rope.scaling.yarn_attn_factor"
+                                                                : "rope.scaling.attn_factor";
+  const float multiple = reader.PositiveOr(key, 1.0f);
+  if (multiple != 1.0f) {
+    config.yarn_attention_factor = multiple * DerivedYarnFactor(config.rope_factor);
+  }
+}
+
+void ReadRope(ConfigReader& reader, ModelConfig& config) {
+  config.rope_dim = reader.Optional("rope.dimension_count", 2, kMostHeadDim, config.head_dim);
+  config.rope_base = reader.PositiveOr("rope.freq_base", 10000.0f);
+  const bool old_style = reader.Has("rope.scale_linear");
+  const std::string type = reader.Text("rope.scaling.type", old_style ? "linear" : "none");
+  if (type == "none") return;
+  config.rope_factor = reader.PositiveOr(
+      old_style && !reader.Has("rope.scaling.factor") ? "rope.scale_linear" : "rope.scaling.factor",
+      1.0f);
+  if (type == "linear") {
+    config.rope_scaling = ModelConfig::RopeScaling::kLinear;
+  } else if (type == "yarn") {
+    ReadYarn(reader, config);
+  } else {
+    reader.Refuse("rope.scaling.type", "is '" + type + "', expected none, linear or yarn");
+  }
+}
+
+Status ReadFreqFactors(const GgufFile& file, ModelConfig& config) {
+  const TensorSource* tensor = FindTensor(file, "rope_freqs.weight");
+  if (tensor == nullptr) return {};
+  const int64_t expected = config.rope_dim / 2;
+  if (tensor->type != DType::kF32 || tensor->shape.size() != 1 || tensor->cols() != expected) {
+    return Error{file.path() + ": tensor 'rope_freqs.weight' is " +
+                 std::string(DTypeName(tensor->type)) + " with " + std::to_string(tensor->cols()) +
+                 " columns, expected F32 [" + std::to_string(expected) + "]"};
+  }
+  config.rope_freq_factors.resize(static_cast<size_t>(expected));
+  Dequantize(tensor->type, tensor->bytes.data(), config.rope_freq_factors);
+  return CheckFreqFactors(config, file.path() + ": tensor 'rope_freqs.weight'");
+}
+
+// Rows of the embedding where there is one, else the size of the vocabulary.
+Status ReadVocabSize(const GgufFile& file, const std::string& architecture, ModelConfig& config) {
+  int64_t vocab = file.IntOr(architecture + ".vocab_size", 0);
+  const auto tokens = file.Strings("tokenizer.ggml.tokens");
+  if (tokens.ok()) vocab = static_cast<int64_t>(tokens->size());
+  if (const TensorSource* embedding = FindTensor(file, "token_embd.weight")) {
+    if (tokens.ok() && embedding->rows() < vocab) {
+      return Error{file.path() + ": tensor 'token_embd.weight' has " +
+                   std::to_string(embedding->rows()) + " rows, expected one for each of the " +
+                   std::to_string(vocab) + " tokens"};
+    }
+    vocab = embedding->rows();
+  }
+  if (vocab < 0 || vocab > kMostVocab) {
+    return Error{file.path() + ": the vocabulary has " + std::to_string(vocab) +
+                 " tokens, expected at most " + std::to_string(kMostVocab)};
+  }
+  config.vocab = static_cast<int>(vocab);
+  return {};
+}
+
+// What a vocabulary-only file happens to say.
+void ReadLeniently(const GgufFile& file, const std::string& architecture, ModelConfig& config) {
+  const auto read = [&](const char* key, int64_t most) {
+    const int64_t value = file.IntOr(architecture + "." + key, 0);
+    return value > 0 && value <= most ? static_cast<int>(value) : 0;
+  };
+  config.context = read("context_length", kMostContext);
+  config.hidden = read("embedding_length", kMostHidden);
+  config.layers = read("block_count", kMostLayers);
+  config.ffn = read("feed_forward_length", kMostFfn);
+  config.heads = read("attention.head_count", kMostHeads);
+  config.kv_heads = read("attention.head_count_kv", kMostHeads);
+}
+
+}  // namespace
+
+Result<ModelConfig> ReadModelConfig(const GgufFile& file) {
+  ModelConfig config;
+  FT_ASSIGN_OR_RETURN(config.architecture, file.String("general.architecture"));
+  config.name = file.StringOr("general.name", "");
+  const std::string& architecture = config.architecture;
+  FT_RETURN_IF_ERROR(ReadVocabSize(file, architecture, config));
+  config.rope_interleaved = architecture == "llama";
+  if (file.tensors().empty()) {
+    ReadLeniently(file, architecture, config);
+    return config;
+  }
+  if (architecture != "llama" && architecture != "qwen2" && architecture != "qwen3") {
+    return Error{file.path() + ": general.architecture is '" + architecture +
+                 "', expected llama, qwen2 or qwen3"};
+  }
+  ConfigReader reader(file, architecture);
+  ReadGeometry(reader, config);
+  ReadRope(reader, config);
+  FT_RETURN_IF_ERROR(reader.status());
+  FT_RETURN_IF_ERROR(CheckModelConfig(config, file.path()));
+  FT_RETURN_IF_ERROR(ReadFreqFactors(file, config));
+  config.attention_bias = FindTensor(file, "blk.0.attn_q.bias") != nullptr;
+  config.qk_norm = FindTensor(file, "blk.0.attn_q_norm.weight") != nullptr;
+  config.tied_embeddings = FindTensor(file, "output.weight") == nullptr;
+  return config;
+}
+
+namespace {
+
+void WriteRope(const ModelConfig& config, const std::string& prefix, GgufWriter& writer) {
+  writer.SetU32(prefix + "rope.dimension_count", static_cast<uint32_t>(config.rope_dim));
+  writer.SetF32(prefix + "rope.freq_base", config.rope_base);
+  if (!config.rope_freq_factors.empty()) {
+    writer.AddTensor("rope_freqs.weight", DType::kF32,
+                     {static_cast<int64_t>(config.rope_freq_factors.size())},
+                     [factors = config.rope_freq_factors](std::span<std::byte> out) {
+                       Quantize(DType::kF32, factors, out.data());
+                     });
+  }
+  const bool yarn = config.rope_scaling == ModelConfig::RopeScaling::kYarn;
+  if (!yarn && config.rope_scaling != ModelConfig::RopeScaling::kLinear) return;
+  writer.SetString(prefix + "rope.scaling.type", yarn ? "yarn" : "linear");
+  writer.SetF32(prefix + "rope.scaling.factor", config.rope_factor);
+  if (!yarn) return;
+  writer.SetU32(prefix + "rope.scaling.original_context_length",
+                static_cast<uint32_t>(config.rope_original_context));
+  writer.SetF32(prefix + "rope.scaling.yarn_beta_fast", config.yarn_beta_fast);
+  writer.SetF32(prefix + "rope.scaling.yarn_beta_slow", config.yarn_beta_slow);
+  if (config.yarn_attention_factor > 0.0f) {
+    writer.SetF32(prefix + "rope.scaling.attn_factor",
+                  config.yarn_attention_factor / DerivedYarnFactor(config.rope_factor));
+  }
+}
+
+}  // namespace
+
+void WriteModelConfig(const ModelConfig& config, GgufWriter& writer) {
+  const std::string architecture = config.architecture == "mistral" ? "llama" : config.architecture;
+  const std::string prefix = architecture + ".";
+  const auto set = [&](const char* key, int value) {
+    writer.SetU32(prefix + key, static_cast<uint32_t>(value));
+  };
+  writer.SetString("general.architecture", architecture);
+  if (!config.name.empty()) writer.SetString("general.name", config.name);
+  set("vocab_size", config.vocab);
+  set("context_length", config.context);
+  set("embedding_length", config.hidden);
+  set("block_count", config.layers);
+  set("feed_forward_length", config.ffn);
+  set("attention.head_count", config.heads);
+  set("attention.head_count_kv", config.kv_heads);
+  set("attention.key_length", config.head_dim);
+  set("attention.value_length", config.head_dim);
+  writer.SetF32(prefix + "attention.layer_norm_rms_epsilon", config.norm_eps);
+  if (config.sliding_window > 0) set("attention.sliding_window", config.sliding_window);
+  WriteRope(config, prefix, writer);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,206 @@
+// The tokenizer in GGUF metadata: reading and writing.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "io/gguf.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::string_view kPrefix = "tokenizer.ggml.";
+// Ends of generation that the GGUF keys cannot name; ours alone.
+constexpr std::string_view kExtraEnds = "foretoken.eog_token_ids";
+
+std::string Key(std::string_view name) { return std::string(kPrefix) + std::string(name); }
+
+// Tokens that end a turn, by their usual spelling: files often name only one of several.
+constexpr std::array<std::string_view, 10> kTurnEnds = {
+    "<|eot_id|>",      "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>",
+    "<|end_of_text|>", "<|eom_id|>", "<EOT>",   "<|return|>",    "<|endofturn|>"};
+
+// Pre-tokenizers whose words are first looked up whole, and which begin texts with bos by default.
+bool TakesWholeWords(std::string_view pre) {
+  return pre == "llama3" || pre == "llama-v3" || pre == "llama-bpe" || pre == "tekken" ||
+         pre == "falcon3" || pre == "pixtral";
+}
+
+Error SizeError(const GgufFile& file, std::string_view key, size_t found, size_t tokens) {
+  return Error{file.path() + ": metadata key '" + std::string(key) + "' has " +
+               std::to_string(found) + " items, expected one for each of the " +
+               std::to_string(tokens) + " tokens"};
+}
+
+Status ReadScores(const GgufFile& file, TokenizerData& data) {
+  const std::string key = Key("scores");
+  if (data.kind != TokenizerKind::kSentencePiece) return {};
+  if (file.FindValue(key) == nullptr) {
+    data.scores.assign(data.tokens.size(), 0.0f);
+    return {};
+  }
+  FT_ASSIGN_OR_RETURN(const std::span<const double> scores, file.Numbers(key));
+  if (scores.size() != data.tokens.size()) {
+    return SizeError(file, key, scores.size(), data.tokens.size());
+  }
+  for (const double score : scores) data.scores.push_back(static_cast<float>(score));
+  return {};
+}
+
+Status ReadTypes(const GgufFile& file, TokenizerData& data) {
+  const std::string key = Key("token_type");
+  data.types.assign(data.tokens.size(), TokenType::kNormal);
+  if (file.FindValue(key) == nullptr) return {};
+  FT_ASSIGN_OR_RETURN(const std::span<const int64_t> types, file.Ints(key));
+  if (types.size() != data.tokens.size()) {
+    return SizeError(file, key, types.size(), data.tokens.size());
+  }
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i] < 0 || types[i] > 6) {
+      return Error{file.path() + ": metadata key '" + key + "' gives token " + std::to_string(i) +
+                   " type " + std::to_string(types[i]) + ", expected 0 to 6"};
+    }
+    if (types[i] != 0) data.types[i] = static_cast<TokenType>(types[i]);
+  }
+  return {};
+}
+
+Status ReadMerges(const GgufFile& file, TokenizerData& data) {
+  if (data.kind != TokenizerKind::kByteBpe) return {};
+  FT_ASSIGN_OR_RETURN(const auto merges, file.Strings(Key("merges")));
+  data.merges.assign(merges.begin(), merges.end());
+  return {};
+}
+
+// The id under `name`; kNoToken where there is none.
+Result<Token> ReadId(const GgufFile& file, std::string_view name, size_t tokens) {
+  const std::string key = Key(name);
+  if (file.FindValue(key) == nullptr) return kNoToken;
+  FT_ASSIGN_OR_RETURN(const int64_t id, file.Int(key));
+  if (id == -1 || id == std::numeric_limits<uint32_t>::max()) return kNoToken;
+  if (id < 0 || static_cast<uint64_t>(id) >= tokens) {
+    // Published files pad with an id beyond the vocabulary; nothing here ever feeds padding.
+    if (name == "padding_token_id") return kNoToken;
+    return Error{file.path() + ": metadata key '" + key + "' is " + std::to_string(id) +
+                 ", expected an id below " + std::to_string(tokens)};
+  }
+  return static_cast<Token>(id);
+}
+
+bool IsTurnEnd(const TokenizerData& data, size_t id) {
+  const TokenType type = data.types[id];
+  if (type != TokenType::kControl && type != TokenType::kUserDefined) return false;
+  return std::find(kTurnEnds.begin(), kTurnEnds.end(), data.tokens[id]) != kTurnEnds.end();
+}
+
+void AddEnd(TokenizerData& data, Token id) {
+  if (id == kNoToken) return;
+  if (std::find(data.eog.begin(), data.eog.end(), id) == data.eog.end()) data.eog.push_back(id);
+}
+
+Status ReadEnds(const GgufFile& file, TokenizerData& data) {
+  const size_t tokens = data.tokens.size();
+  FT_ASSIGN_OR_RETURN(const Token message_end, ReadId(file, "eom_token_id", tokens));
+  for (const Token id : {data.eos, data.eot, message_end}) AddEnd(data, id);
+  for (size_t i = 0; i < tokens; ++i) {
+    if (IsTurnEnd(data, i)) AddEnd(data, static_cast<Token>(i));
+  }
+  if (file.FindValue(kExtraEnds) == nullptr) return {};
+  FT_ASSIGN_OR_RETURN(const std::span<const int64_t> extra, file.Ints(kExtraEnds));
+  for (const int64_t id : extra) {
+    if (id < 0 || static_cast<uint64_t>(id) >= tokens) {
+      return Error{file.path() + ": metadata key '" + std::string(kExtraEnds) + "' holds " +
+                   std::to_string(id) + ", expected ids below " + std::to_string(tokens)};
+    }
+    AddEnd(data, static_cast<Token>(id));
+  }
+  return {};
+}
+
+Status ReadIds(const GgufFile& file, TokenizerData& data) {
+  const size_t tokens = data.tokens.size();
+  FT_ASSIGN_OR_RETURN(data.bos, ReadId(file, "bos_token_id", tokens));
+  FT_ASSIGN_OR_RETURN(data.eos, ReadId(file, "eos_token_id", tokens));
+  FT_ASSIGN_OR_RETURN(data.eot, ReadId(file, "eot_token_id", tokens));
+  FT_ASSIGN_OR_RETURN(data.unknown, ReadId(file, "unknown_token_id", tokens));
+  FT_ASSIGN_OR_RETURN(data.padding, ReadId(file, "padding_token_id", tokens));
+  return ReadEnds(file, data);
+}
+
+// What llama.cpp does when a file does not say.
+void ReadSwitches(const GgufFile& file, TokenizerData& data) {
+  const bool pieces = data.kind == TokenizerKind::kSentencePiece;
+  data.ignore_merges = !pieces && TakesWholeWords(data.pre);
+  data.add_bos = file.BoolOr(Key("add_bos_token"), pieces || data.ignore_merges);
+  data.add_eos = file.BoolOr(Key("add_eos_token"), false);
+  data.add_space_prefix = file.BoolOr(Key("add_space_prefix"), pieces);
+}
+
+Result<TokenizerKind> ReadKind(const GgufFile& file) {
+  FT_ASSIGN_OR_RETURN(const std::string model, file.String(Key("model")));
+  if (model == "llama") return TokenizerKind::kSentencePiece;
+  if (model == "gpt2") return TokenizerKind::kByteBpe;
+  return Error{file.path() + ": metadata key 'tokenizer.ggml.model' is '" + model +
+               "', expected llama or gpt2"};
+}
+
+void WriteId(std::string_view name, Token id, GgufWriter& writer) {
+  if (id != kNoToken) writer.SetU32(Key(name), static_cast<uint32_t>(id));
+}
+
+void WriteEnds(const TokenizerData& data, GgufWriter& writer) {
+  std::vector<int32_t> extra;
+  for (const Token id : data.eog) {
+    const bool implied = id == data.eos || id == data.eot || IsTurnEnd(data, id);
+    if (!implied) extra.push_back(id);
+  }
+  if (!extra.empty()) writer.SetI32s(std::string(kExtraEnds), std::move(extra));
+}
+
+}  // namespace
+
+Result<TokenizerData> ReadTokenizer(const GgufFile& file) {
+  TokenizerData data;
+  if (file.FindValue(Key("tokens")) == nullptr) return data;
+  FT_ASSIGN_OR_RETURN(data.kind, ReadKind(file));
+  FT_ASSIGN_OR_RETURN(const auto tokens, file.Strings(Key("tokens")));
+  data.tokens.assign(tokens.begin(), tokens.end());
+  data.pre = file.StringOr(Key("pre"), "");
+  data.chat_template = file.StringOr("tokenizer.chat_template", "");
+  FT_RETURN_IF_ERROR(ReadScores(file, data));
+  FT_RETURN_IF_ERROR(ReadTypes(file, data));
+  FT_RETURN_IF_ERROR(ReadMerges(file, data));
+  ReadSwitches(file, data);
+  FT_RETURN_IF_ERROR(ReadIds(file, data));
+  return data;
+}
+
+void WriteTokenizer(const TokenizerData& data, GgufWriter& writer) {
+  if (data.tokens.empty()) return;
+  const bool pieces = data.kind == TokenizerKind::kSentencePiece;
+  writer.SetString(Key("model"), pieces ? "llama" : "gpt2");
+  writer.SetString(Key("pre"), data.pre.empty() ? "default" : data.pre);
+  writer.SetStrings(Key("tokens"), data.tokens);
+  if (!data.scores.empty()) writer.SetF32s(Key("scores"), data.scores);
+  std::vector<int32_t> types;
+  for (const TokenType type : data.types) types.push_back(static_cast<int32_t>(type));
+  writer.SetI32s(Key("token_type"), std::move(types));
+  if (!pieces) writer.SetStrings(Key("merges"), data.merges);
+  WriteId("bos_token_id", data.bos, writer);
+  WriteId("eos_token_id", data.eos, writer);
+  WriteId("eot_token_id", data.eot, writer);
+  WriteId("unknown_token_id", data.unknown, writer);
+  WriteId("padding_token_id", data.padding, writer);
+  WriteEnds(data, writer);
+  writer.SetBool(Key("add_bos_token"), data.add_bos);
+  writer.SetBool(Key("add_eos_token"), data.add_eos);
+  writer.SetBool(Key("add_space_prefix"), data.add_space_prefix);
+  if (!data.chat_template.empty()) writer.SetString("tokenizer.chat_template", data.chat_template);
+}
+
+void WriteModelMetadata(const ModelConfig& config, const TokenizerData& tokenizer,
+                        GgufWriter& writer) {
+  WriteModelConfig(config, writer);
+  WriteTokenizer(tokenizer, writer);
+}
+
+}  // namespace foretoken

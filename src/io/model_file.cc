@@ -1,0 +1,119 @@
+#include "io/model_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "io/gguf.h"
+#include "io/hf_model.h"
+#include "io/model_limits.h"
+#include "io/tensor_layout.h"
+
+namespace foretoken {
+namespace {
+
+GenerationDefaults ReadGeneration(const GgufFile& file) {
+  GenerationDefaults defaults;
+  const Result<double> temperature = file.Number("general.sampling.temp");
+  const Result<double> top_p = file.Number("general.sampling.top_p");
+  const Result<int64_t> top_k = file.Int("general.sampling.top_k");
+  if (temperature.ok()) defaults.temperature = static_cast<float>(*temperature);
+  if (top_p.ok()) defaults.top_p = static_cast<float>(*top_p);
+  if (top_k.ok()) defaults.top_k = static_cast<int>(std::clamp<int64_t>(*top_k, 0, kMostVocab));
+  return defaults;
+}
+
+class GgufModel final : public ModelFile {
+ public:
+  static Result<std::unique_ptr<ModelFile>> Open(const std::string& path) {
+    auto model = std::make_unique<GgufModel>();
+    FT_ASSIGN_OR_RETURN(model->file_, GgufFile::Open(path));
+    FT_ASSIGN_OR_RETURN(model->config_, ReadModelConfig(model->file_));
+    FT_ASSIGN_OR_RETURN(model->tokenizer_, ReadTokenizer(model->file_));
+    model->generation_ = ReadGeneration(model->file_);
+    return std::unique_ptr<ModelFile>(std::move(model));
+  }
+
+  const std::string& path() const override { return file_.path(); }
+  uint64_t file_bytes() const override { return file_.size(); }
+  const ModelConfig& config() const override { return config_; }
+  const TokenizerData& tokenizer() const override { return tokenizer_; }
+  const GenerationDefaults& generation() const override { return generation_; }
+  std::span<const TensorSource> tensors() const override { return file_.tensors(); }
+  void Release(const TensorSource& tensor) const override { file_.Release(tensor); }
+
+ private:
+  GgufFile file_;
+  ModelConfig config_;
+  TokenizerData tokenizer_;
+  GenerationDefaults generation_;
+};
+
+bool Fits(std::span<const int64_t> shape, std::span<const int64_t> expected) {
+  return std::equal(shape.begin(), shape.end(), expected.begin(), expected.end(),
+                    [](int64_t size, int64_t wanted) { return wanted == -1 || size == wanted; });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return OpenHuggingFace(path);
+  if (std::filesystem::path(path).extension() == ".safetensors") {
+    const std::string directory = std::filesystem::path(path).parent_path().string();
+    return OpenHuggingFace(directory.empty() ? "." : directory);
+  }
+  return GgufModel::Open(path);
+}
+
+Result<TensorSource> ModelFile::Find(std::string_view name, std::span<const int64_t> shape) const {
+  const std::string label = path() + ": tensor '" + std::string(name) + "'";
+  for (const TensorSource& tensor : tensors()) {
+    if (tensor.name != name) continue;
+    if (Fits(tensor.shape, shape)) return tensor;
+    return Error{label + " has shape " + ShapeText(tensor.shape) + ", expected " +
+                 ShapeText(shape)};
+  }
+  return Error{label + " is missing, expected shape " + ShapeText(shape)};
+}
+
+bool ModelFile::Has(std::string_view name) const {
+  const auto all = tensors();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const TensorSource& tensor) { return tensor.name == name; });
+}
+
+Status CheckModelConfig(const ModelConfig& c, const std::string& origin) {
+  const auto fail = [&](const std::string& what) { return Error{origin + ": " + what}; };
+  if (c.heads % c.kv_heads != 0) {
+    return fail("the model has " + std::to_string(c.heads) +
+                " attention heads, expected a multiple "
+                "of its " +
+                std::to_string(c.kv_heads) + " key/value heads");
+  }
+  if (c.head_dim % 2 != 0) {
+    return fail("the dimension of a head is " + std::to_string(c.head_dim) +
+                ", expected an even number");
+  }
+  if (c.rope_dim % 2 != 0 || c.rope_dim > c.head_dim) {
+    return fail("the rotary dimension is " + std::to_string(c.rope_dim) +
+                ", expected an even number up to " + std::to_string(c.head_dim));
+  }
+  if (c.rope_scaling != ModelConfig::RopeScaling::kNone && c.rope_factor < 1.0f) {
+    return fail("the RoPE scaling factor is " + std::to_string(c.rope_factor) +
+                ", expected at least 1");
+  }
+  return {};
+}
+
+Status CheckFreqFactors(const ModelConfig& config, const std::string& origin) {
+  for (const float factor : config.rope_freq_factors) {
+    if (!(factor > 0.0f) || !std::isfinite(factor)) {
+      return Error{origin + " holds the factor " + std::to_string(factor) +
+                   ", expected positive numbers"};
+    }
+  }
+  return {};
+}
+
+}  // namespace foretoken

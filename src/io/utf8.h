@@ -1,0 +1,16 @@
+// Whether bytes are UTF-8, for names that end up in messages and JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace foretoken {
+
+// No overlong forms, no surrogates, nothing above U+10FFFF.
+bool IsUtf8(std::string_view text);
+
+// `text` as it can be shown in a message: control and invalid bytes as \xNN, at most 80 bytes of
+// it.
+std::string Printable(std::string_view text);
+
+}  // namespace foretoken
