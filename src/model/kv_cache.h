@@ -15,6 +15,7 @@ namespace foretoken {
 class KvCache {
  public:
   // type: f32, f16, bf16 or q8_0. capacity: most rows, committed and provisional together.
+  // REQUIRES: kv_cols is a multiple of the type's block.
   KvCache(Backend& backend, DType type, int layers, int kv_cols, int capacity);
 
   int length() const { return length_; }
@@ -25,16 +26,18 @@ class KvCache {
   Tensor Keys(int layer) const { return keys_[layer].tensor; }      // [capacity, kv_cols]
   Tensor Values(int layer) const { return values_[layer].tensor; }  // [capacity, kv_cols]
 
-  // Reserves one provisional row per parent and returns the first (0 right after a commit). A parent
-  // is a provisional row, or kNoNode for a child of the committed sequence.
-  // REQUIRES: length() + provisional() + parents.size() <= capacity().
+  // Reserves one provisional row per parent and returns the first (0 right after a commit). A
+  // parent is a provisional row, or kNoNode for a child of the committed sequence. REQUIRES:
+  // length() + provisional() + parents.size() <= capacity().
   int Append(std::span<const Node> parents);
 
-  // What the provisional rows [first, first + count) may attend to.
+  // What the provisional rows [first, first + count) may attend to. The second form reuses the
+  // memory of `out`.
   Visibility VisibleFrom(int first, int count) const;
+  void VisibleFrom(int first, int count, Visibility& out) const;
 
-  // Appends the provisional rows in `path` (strictly increasing, each the child of the one before) to
-  // the committed sequence and drops every other provisional row. {} rolls back.
+  // Appends the provisional rows in `path` (strictly increasing, each the child of the one before)
+  // to the committed sequence and drops every other provisional row. {} rolls back.
   void Commit(std::span<const Node> path);
 
   // Forgets committed rows from `length` on, and every provisional one (prefix reuse, rollback).
@@ -45,8 +48,10 @@ class KvCache {
   DType type_;
   int capacity_;
   int length_ = 0;
+  int run_ = 0;  // provisional rows [0, run_) are one path: each the child of the one before
   std::vector<Buffer> keys_, values_;  // [layers]
   std::vector<Node> parents_;          // of the provisional rows
+  std::vector<int> moved_;             // scratch of Commit
 };
 
 }  // namespace foretoken

@@ -38,14 +38,16 @@ class Model {
   virtual Backend& backend() const = 0;
   virtual int max_rows() const = 0;
   virtual size_t weight_bytes() const = 0;  // read by a pass of one row
+  // REQUIRES: CheckCacheType(config(), type).
   virtual std::unique_ptr<KvCache> NewCache(int capacity, DType type) const = 0;
 
-  // Scores every row. Each sequence's rows are appended to its cache as provisional rows; committing
-  // them is the caller's business. Fills taps[s] for each sequence s with what `spec` asks for.
-  // Returns logits [logit_rows.size(), vocab] f32, valid until the next pass.
-  // REQUIRES: 1 <= rows <= max_rows(); each cache has room; tokens < vocab.
-  virtual Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches, const TapSpec& spec,
-                         std::span<Taps> taps) = 0;
+  // Scores every row. Each sequence's rows are appended to its cache as provisional rows;
+  // committing them is the caller's business. Fills taps[s] for each sequence s with what `spec`
+  // asks for; `taps` may be empty when that is nothing. Returns logits [logit_rows.size(), vocab]
+  // f32, valid until the next pass. REQUIRES: 1 <= rows <= max_rows(); each cache has room; tokens
+  // < vocab.
+  virtual Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches,
+                         const TapSpec& spec, std::span<Taps> taps) = 0;
 
   virtual const Weight& Embedding() const = 0;   // [vocab, hidden]
   virtual const Weight& OutputHead() const = 0;  // [vocab, hidden]; the embedding when tied
@@ -55,12 +57,17 @@ class Model {
 Result<std::unique_ptr<Model>> LoadModel(const ModelFile& file, Backend& backend,
                                          const ModelOptions& options = {});
 
-// A model of random weights of the given geometry and weight type, for tests and benchmarks: the same
-// seed gives the same model. Values are scaled so that logits spread like a real model's.
+// A model of random weights of the given geometry and weight type, for tests and benchmarks: the
+// same seed gives the same model. Values are scaled so that logits spread like a real model's.
 Result<std::unique_ptr<Model>> NewRandomModel(const ModelConfig& config, DType type, uint64_t seed,
                                               Backend& backend, const ModelOptions& options = {});
 
-// Geometries by name for benchmarks: "1.1b", "160m", "34m". Errors: unknown name (lists the known).
+// Whether a cache of `type` can hold this model's keys and values. Errors: not a cache type, or a
+// head that is not a whole number of its blocks.
+Status CheckCacheType(const ModelConfig& config, DType type);
+
+// Geometries by name: "1.1b" (TinyLlama's), "160m" and "34m" for benchmarks, "tiny" for tests.
+// Errors: unknown name (lists the known).
 Result<ModelConfig> ShapeByName(std::string_view name);
 
 }  // namespace foretoken

@@ -14,7 +14,8 @@ struct TapSpec {
   // Hidden states by Hugging Face index: 0 = embeddings, i = residual stream after layer i, and
   // `layers` (the last) = after the final norm (methods.md 0.2). Ascending, distinct.
   std::vector<int> hidden;
-  // Layers (0-based) whose rotated queries are wanted, [rows, heads * head_dim]. Ascending, distinct.
+  // Layers (0-based) whose rotated queries are wanted, [rows, heads * head_dim]. Ascending,
+  // distinct.
   std::vector<int> queries;
   // Layers (0-based) whose cached keys and values are read in place. Ascending, distinct.
   std::vector<int> kv_layers;

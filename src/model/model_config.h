@@ -1,0 +1,19 @@
+// What a ModelConfig must satisfy before a model is built from it, and the constants it implies.
+#pragma once
+
+#include <string_view>
+
+#include "backend/backend.h"
+#include "io/model_file.h"
+
+namespace foretoken {
+
+// Errors: a size, ratio or constant no Llama-family model can have. `where` (a path) begins the
+// sentence.
+Status CheckConfig(const ModelConfig& config, std::string_view where);
+
+// Frequencies of the rotary embedding with linear, llama3 or yarn scaling and frequency factors
+// applied. REQUIRES: CheckConfig(config).
+RopeTable MakeRopeTable(const ModelConfig& config);
+
+}  // namespace foretoken

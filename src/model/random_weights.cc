@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <numbers>
+#include <string_view>
+#include <vector>
+
+#include "base/rng.h"
+#include "base/thread_pool.h"
+#include "model/weight_source.h"
+
+namespace foretoken {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+uint64_t HashName(std::string_view name, uint64_t seed) {
+  uint64_t hash = Mix(seed);
+  for (const char c : name) hash = Mix(hash ^ static_cast<unsigned char>(c));
+  return hash;
+}
+
+float Gaussian(uint64_t key, uint64_t index) {
+  const double radius = std::sqrt(-2 * std::log(Uniform(key, 0, index)));
+  return static_cast<float>(radius * std::cos(2 * std::numbers::pi * Uniform(key, 1, index)));
+}
+
+bool EndsWith(std::string_view name, std::string_view end) { return name.ends_with(end); }
+
+// Standard deviation of a matrix's values: activations keep their size from layer to layer,
+// attention has preferences, and logits spread by about 2.5.
+float Spread(std::string_view name, int64_t cols) {
+  const float unit = 1.0f / std::sqrt(static_cast<float>(cols));
+  if (EndsWith(name, "attn_q.weight") || EndsWith(name, "attn_k.weight")) return 1.5f * unit;
+  if (name == "output.weight" || name == "token_embd.weight") return 2.5f * unit;
+  return unit;
+}
+
+// Matrices are drawn from a pool of quantised chunks: quantising every value would take minutes for
+// a billion of them, and a product cannot tell the difference.
+class RandomWeights final : public WeightSource {
+ public:
+  RandomWeights(DType type, uint64_t seed, Backend& backend)
+      : type_(type), seed_(seed), backend_(backend) {}
+
+  bool Has(const std::string&) const override { return false; }
+
+  Result<std::unique_ptr<Weight>> Matrix(const std::string& name, int64_t rows,
+                                         int64_t cols) override {
+    if (cols % BlockElements(type_) != 0) {
+      return Error{"random model: " + name + " has rows of " + std::to_string(cols) + " values; " +
+                   std::string(DTypeName(type_)) + " needs a multiple of " +
+                   std::to_string(BlockElements(type_))};
+    }
+    Bytes bytes = Generate(HashName(name, seed_), Spread(name, cols), rows * cols);
+    if (bytes == nullptr) return Error{"random model: " + name + ": out of memory"};
+    auto loaded = backend_.LoadWeight(type_, rows, cols, bytes.get());
+    if (!loaded.ok()) return Error{"random model: " + name + ": " + loaded.error().message};
+    if (loaded->keeps_source) kept_.push_back(std::move(bytes));
+    return std::move(loaded->weight);
+  }
+
+  // Gains near one for norms, small values for biases.
+  Result<Buffer> Vector(const std::string& name, int64_t n) override {
+    const uint64_t key = HashName(name, seed_);
+    const float mean = EndsWith(name, ".bias") ? 0.0f : 1.0f;
+    std::vector<float> values(n);
+    for (int64_t i = 0; i < n; ++i) values[i] = mean + 0.1f * Gaussian(key, i);
+    Buffer buffer = backend_.Allocate(DType::kF32, 1, n);
+    backend_.Upload(values.data(), buffer.tensor);
+    return buffer;
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  using Bytes = std::unique_ptr<std::byte, Free>;
+
+  static Bytes NewBytes(size_t size) {
+    const size_t padded = (size + kAlignment - 1) / kAlignment * kAlignment;
+    return Bytes(static_cast<std::byte*>(std::aligned_alloc(kAlignment, padded)));
+  }
+
+  Bytes Generate(uint64_t key, float spread, int64_t elements) {
+    constexpr uint64_t kChunks = 1024;  // a power of two
+    ThreadPool pool(backend_.threads());
+    const int chunk_elements = std::max(32, BlockElements(type_));
+    const size_t chunk_bytes = RowBytes(type_, chunk_elements);
+    const std::vector<std::byte> chunks =
+        Chunks(pool, key, spread, static_cast<int>(kChunks) * chunk_elements);
+    const size_t size = RowBytes(type_, elements);
+    Bytes bytes = NewBytes(size);
+    if (bytes == nullptr) return bytes;
+    const int64_t count = static_cast<int64_t>((size + chunk_bytes - 1) / chunk_bytes);
+    pool.ParallelFor(count, 4096, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const size_t at = static_cast<size_t>(i) * chunk_bytes;
+        const uint64_t chunk = Mix(key ^ static_cast<uint64_t>(i)) % kChunks;
+        std::memcpy(bytes.get() + at, chunks.data() + chunk * chunk_bytes,
+                    std::min(chunk_bytes, size - at));
+      }
+    });
+    return bytes;
+  }
+
+  std::vector<std::byte> Chunks(ThreadPool& pool, uint64_t key, float spread, int elements) {
+    std::vector<float> values(elements);
+    pool.ParallelFor(elements, 256, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) values[i] = spread * Gaussian(key, i);
+    });
+    std::vector<std::byte> chunks(RowBytes(type_, elements));
+    Quantize(type_, values, chunks.data());
+    return chunks;
+  }
+
+  DType type_;
+  uint64_t seed_;
+  Backend& backend_;
+  std::vector<Bytes> kept_;
+};
+
+}  // namespace
+
+std::unique_ptr<WeightSource> NewRandomWeights(DType type, uint64_t seed, Backend& backend) {
+  return std::make_unique<RandomWeights>(type, seed, backend);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,94 @@
+// The Llama-family transformer, written once against Backend: Llama, Vicuna, Mistral, Qwen2, Qwen3.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "model/model.h"
+#include "model/weight_source.h"
+
+namespace foretoken {
+
+// Empty buffers are parts this model does not have.
+struct LayerWeights {
+  Buffer attention_norm, ffn_norm;     // [1, hidden]
+  std::unique_ptr<Weight> q, k, v, o;  // q [heads * head_dim, hidden]
+  Buffer q_bias, k_bias, v_bias, o_bias;
+  Buffer q_norm, k_norm;                   // [1, head_dim]
+  std::unique_ptr<Weight> gate, up, down;  // gate, up [ffn, hidden]
+};
+
+struct TransformerWeights {
+  std::unique_ptr<WeightSource> source;  // outlives the weights below
+  std::unique_ptr<Weight> embedding;     // [vocab, hidden]
+  std::unique_ptr<Weight> head;          // [vocab, hidden]; null when tied
+  Buffer final_norm;                     // [1, hidden]
+  std::vector<LayerWeights> layers;
+};
+
+// REQUIRES: CheckConfig(config).
+Result<TransformerWeights> LoadTransformerWeights(const ModelConfig& config,
+                                                  std::unique_ptr<WeightSource> source);
+
+class Transformer final : public Model {
+ public:
+  // REQUIRES: CheckConfig(config); options.max_rows > 0.
+  Transformer(const ModelConfig& config, TransformerWeights weights, Backend& backend,
+              const ModelOptions& options);
+
+  const ModelConfig& config() const override { return config_; }
+  Backend& backend() const override { return backend_; }
+  int max_rows() const override { return max_rows_; }
+  size_t weight_bytes() const override { return weight_bytes_; }
+  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override;
+  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches, const TapSpec& spec,
+                 std::span<Taps> taps) override;
+  const Weight& Embedding() const override { return *weights_.embedding; }
+  const Weight& OutputHead() const override {
+    return weights_.head != nullptr ? *weights_.head : *weights_.embedding;
+  }
+
+ private:
+  // What one pass works on; lives for the pass.
+  struct Pass {
+    const RowBatch& batch;
+    std::span<KvCache* const> caches;
+    const TapSpec& spec;
+    int rows;
+    bool tap_final;  // the final norm of every row is wanted
+  };
+
+  void Check(const Pass& pass, std::span<Taps> taps) const;
+  void ReserveRows(int rows);
+  void ReserveLogits(int rows);
+  void AppendRows(const Pass& pass);
+  Tensor Tap(std::vector<Buffer>& buffers, int index, int64_t cols);
+  void TapResidual(const Pass& pass, int index);
+  void Project(const Pass& pass, int layer, Tensor q);
+  void StoreKeysValues(const Pass& pass, int layer);
+  void Attend(const Pass& pass, int layer, Tensor q);
+  void FeedForward(int layer, int rows);
+  int KeepLogitRows(const Pass& pass, int rows);
+  int RunLayers(const Pass& pass);
+  Tensor Logits(const Pass& pass, int rows);
+  void FillTaps(const Pass& pass, std::span<Taps> taps) const;
+
+  ModelConfig config_;
+  TransformerWeights weights_;
+  Backend& backend_;
+  int max_rows_;
+  size_t weight_bytes_;
+  RopeTable rope_;
+
+  // Scratch, grown to the largest pass so far: [row_capacity_, ...]. `wide_` holds what lives
+  // within one half of a layer: queries, keys, values and attention output, or gate and up.
+  int row_capacity_ = 0;
+  Buffer residual_, normed_, wide_, logits_;
+  Tensor q_, k_, v_, attended_, gate_, up_;
+  std::vector<Buffer> hidden_taps_;  // [layers + 1], made on first use
+  std::vector<Buffer> query_taps_;   // [layers]
+  std::vector<Visibility> visible_;  // [sequences]
+  std::vector<int> first_row_;       // [sequences] in the cache, of this pass's first row
+};
+
+}  // namespace foretoken
