@@ -1,6 +1,7 @@
 // Turns text into a model's token ids and back.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "text/special_tokens.h"
 #include "text/tokenizer_data.h"
 
 namespace foretoken {
@@ -33,28 +35,51 @@ class Tokenizer {
   // Any bytes are accepted; bytes that are not UTF-8 are kept where the scheme has byte tokens.
   std::vector<Token> Encode(std::string_view text, const EncodeOptions& options = {}) const;
 
-  // The bytes `token` stands for; control tokens give "" unless `show_control`. A piece may be a
-  // fragment of a UTF-8 sequence: stream through StreamDecoder. REQUIRES: 0 <= token < vocab_size().
+  // The bytes `token` stands for; control and unknown tokens give "" unless `show_control`. A piece
+  // may be a fragment of a UTF-8 sequence: stream through StreamDecoder. REQUIRES: 0 <= token <
+  // vocab_size().
   std::string Piece(Token token, bool show_control = false) const;
+
+  // Whether encoding put a space before the text that decoding takes away again.
+  bool SpaceWasAdded() const;
 
   // The text of `tokens`. For kSentencePiece the leading space that encoding added is removed when
   // `tokens` starts a text (a leading bos is skipped first).
   std::string Decode(std::span<const Token> tokens, bool show_control = false) const;
 
  protected:
-  explicit Tokenizer(TokenizerData data) : data_(std::move(data)) {}
-  // Encodes a stretch of text that holds no special tokens, appending to `out`.
-  virtual void EncodeStretch(std::string_view text, bool at_start, std::vector<Token>& out) const = 0;
+  explicit Tokenizer(TokenizerData data);
+  // Encodes a stretch of text that holds no special tokens, appending to `out`. `prefix`: a space
+  // goes before the first word, if the scheme has one at all.
+  virtual void EncodeStretch(std::string_view text, bool prefix, std::vector<Token>& out) const = 0;
+  // The bytes a token of kind kNormal or kUnused stands for.
+  virtual std::string NormalPiece(std::string_view stored) const = 0;
+  // To be called at the end of the constructor of a final class.
+  void BuildPieces();
 
   TokenizerData data_;
-  // ... implementation members are the owner's business.
+
+ private:
+  std::string_view PieceView(Token token, bool show_control) const;
+
+  SpecialTokens special_;
+  std::string pieces_;                // the bytes of every token, end to end
+  std::vector<size_t> piece_begins_;  // [vocab + 1] into pieces_
 };
 
+// Where the tokens that a StreamDecoder gets stand in their text.
+enum class StreamPlace : uint8_t { kStart, kMiddle };
+
 // Holds back incomplete UTF-8 so that a stream of pieces never shows half a character.
+// Thread-safety: one thread. The tokenizer must outlive it.
 class StreamDecoder {
  public:
-  explicit StreamDecoder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
-  // The text that became complete with `token`; "" while a sequence is unfinished.
+  // kStart: what Push returns adds up to Tokenizer::Decode, but for bytes that are not UTF-8.
+  // kMiddle: text goes before it (a prompt), so no leading space is removed.
+  explicit StreamDecoder(const Tokenizer& tokenizer, StreamPlace place = StreamPlace::kStart)
+      : tokenizer_(tokenizer), at_start_(place == StreamPlace::kStart) {}
+  // The text that became complete with `token`; "" while a sequence is unfinished. Always valid
+  // UTF-8: a byte that cannot be part of a character becomes U+FFFD.
   std::string Push(Token token);
   // What is still held back, invalid bytes replaced by U+FFFD.
   std::string Flush();
@@ -62,7 +87,7 @@ class StreamDecoder {
  private:
   const Tokenizer& tokenizer_;
   std::string pending_;
-  bool at_start_ = true;
+  bool at_start_;
 };
 
 }  // namespace foretoken

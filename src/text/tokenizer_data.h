@@ -1,6 +1,6 @@
 // What a tokenizer file says, whichever format it came in: the vocabulary and how to apply it.
-// Readers (GGUF metadata, tokenizer.json, tokenizer.model) and the BPE trainer produce it; Tokenizer
-// and the model writers consume it.
+// Readers (GGUF metadata, tokenizer.json, tokenizer.model) and the BPE trainer produce it;
+// Tokenizer and the model writers consume it.
 #pragma once
 
 #include <cstdint>
@@ -28,19 +28,23 @@ enum class TokenType : int32_t {
 
 struct TokenizerData {
   TokenizerKind kind = TokenizerKind::kByteBpe;
-  std::string pre;                  // pre-tokenizer name as in tokenizer.ggml.pre ("llama-bpe", ...)
-  std::string pre_pattern;          // explicit regular expression, where the file gives one
+  std::string pre;          // pre-tokenizer name as in tokenizer.ggml.pre ("llama-bpe", ...)
+  std::string pre_pattern;  // explicit regular expressions, one a line, applied in turn; when
+                            // not empty they count, not `pre`
   std::vector<std::string> tokens;  // [vocab] as GGUF stores them (byte-BPE: mapped characters)
   std::vector<float> scores;        // [vocab] kSentencePiece; else empty
   std::vector<TokenType> types;     // [vocab]
-  std::vector<std::string> merges;  // kByteBpe: "left right", best first
+  std::vector<std::string> merges;  // "left right", best first; kSentencePiece: may be empty, and
+                                    // where given they count, not the scores
   Token bos = kNoToken, eos = kNoToken, unknown = kNoToken, padding = kNoToken;
-  Token eot = kNoToken;             // end of a chat turn, where it differs from eos
-  std::vector<Token> eog;           // every token that ends generation (eos and eot included)
+  Token eot = kNoToken;    // end of a chat turn, where it differs from eos
+  std::vector<Token> eog;  // every token that ends generation (eos and eot included)
   bool add_bos = false, add_eos = false;
-  bool add_space_prefix = true;     // kSentencePiece: a space before the first word
-  bool ignore_merges = false;       // a pre-token that is in the vocabulary is taken whole (llama-3)
-  std::string chat_template;        // Jinja source, may be empty
+  bool add_space_prefix = true;       // kSentencePiece: a space before the first word ...
+  bool prefix_after_special = true;   // ... and before the first word after each special token
+  std::vector<Token> lstrip, rstrip;  // special tokens that swallow the white space beside them
+  bool ignore_merges = false;  // a pre-token that is in the vocabulary is taken whole (llama-3)
+  std::string chat_template;   // Jinja source, may be empty
 };
 
 }  // namespace foretoken

@@ -1,0 +1,57 @@
+// Cuts text into the stretches ("pre-tokens") that byte-level BPE merges within. Rules are regular
+// expressions with Unicode classes, applied one after another, each inside the pieces of the one
+// before; what a rule does not match is a piece too.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace foretoken {
+
+// What the names of tokenizer.ggml.pre mean.
+struct PreTokenizerRules {
+  std::string_view name;
+  std::vector<std::string_view> patterns;
+  bool ignore_merges = false;  // llama.cpp's default for the name
+  bool add_bos = false;        // likewise, where a file does not say
+};
+
+// The rules of `name`; "" means "default". Returns null for a name that is not known.
+const PreTokenizerRules* FindPreTokenizerRules(std::string_view name);
+
+// The name whose rules are exactly `patterns`, or "" when there is none.
+std::string_view FindPreTokenizerName(std::span<const std::string> patterns);
+
+// Thread-safety: const methods on any thread.
+class PreTokenizer {
+ public:
+  // Errors: a name that is not known.
+  static Result<PreTokenizer> ForName(std::string_view name);
+  // One regular expression a line. Errors: one that does not compile.
+  static Result<PreTokenizer> ForPatterns(std::string_view lines);
+
+  PreTokenizer(PreTokenizer&&) noexcept;
+  PreTokenizer& operator=(PreTokenizer&&) noexcept;
+  ~PreTokenizer();
+
+  // Calls `emit` for each piece in order; the pieces are not empty and make up `text` exactly.
+  // Bytes that are not UTF-8 form pieces of their own. Time is linear in the size of `text` for the
+  // named rules.
+  using Emit = std::function<void(std::string_view)>;
+  void Split(std::string_view text, const Emit& emit) const;
+
+ private:
+  class Rule;
+  PreTokenizer();
+  static Result<PreTokenizer> Compile(std::span<const std::string_view> patterns);
+
+  std::vector<std::unique_ptr<Rule>> rules_;
+};
+
+}  // namespace foretoken
