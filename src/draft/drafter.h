@@ -50,6 +50,10 @@ class Drafter {
   virtual void Observe(std::span<const Observation> seen) = 0;
   // Repeatable: asked twice without an Observe between, it proposes the same trees.
   virtual void Propose(std::span<const DraftSlot> batch) = 0;
+  // The sequence now has only its first `length` committed tokens (a prefix is reused for another
+  // prompt). What was learned from the rest may stay where it does not name positions. An Observe
+  // follows before the next Propose. REQUIRES: length <= tokens committed so far.
+  virtual void Truncate(DraftState& state, int length) = 0;
 };
 
 // What a drafter may use when it is built. `options` are the method's own ("k", "layer", ...); an

@@ -17,9 +17,16 @@
 namespace foretoken {
 
 // The steps of methods.md 1.5, in their default order; logit bias and the penalties of other engines
-// are placed where their users expect them.
+// are placed where their users expect them. A greedy choice takes the bias and the penalties only.
 enum class LogitsStep : uint8_t {
-  kLogitBias, kTemperature, kRepetitionPenalty, kFrequencyPresence, kTopP, kMinP, kTypicalP, kTopK,
+  kLogitBias,
+  kTemperature,
+  kRepetitionPenalty,
+  kFrequencyPresence,
+  kTopP,
+  kMinP,
+  kTypicalP,
+  kTopK,
 };
 
 struct SamplingParams {
@@ -37,7 +44,9 @@ struct SamplingParams {
   bool pure_argmax() const;
 };
 
-// "temperature,repetition,top-p,..." -> order. Errors: unknown or repeated step.
+// "temperature,repetition,top-p" -> order. A step that is not named is left out. Errors: an unknown or
+// repeated step (lists the known ones: bias, temperature, repetition, frequency, top-p, min-p,
+// typical-p, top-k).
 Result<std::vector<LogitsStep>> ParseLogitsOrder(std::string_view text);
 // Errors: a value outside its range, naming the option.
 Status Validate(const SamplingParams& params);
@@ -59,11 +68,24 @@ class Sampler {
   struct Candidate {
     Token token;
     float logit;
+    float weight;  // what the running step sorts by
   };
+  // Applies the steps in order; a token that is ruled out gets -infinity.
   void Process(std::span<float> logits, std::span<const Token> history);
+  void Apply(LogitsStep step, std::span<float> logits, std::span<const Token> recent);
+  void CountRecent(std::span<const Token> recent);
+  void KeepTopK(std::span<float> logits);
+  void KeepTopP(std::span<float> logits);
+  void KeepMinP(std::span<float> logits);
+  void KeepTypical(std::span<float> logits);
+  // Gathers the tokens still allowed into candidates_, their probability as weight.
+  void Gather(std::span<float> logits);
+  // Rules out every candidate but those [0, count) in front.
+  void KeepFront(std::span<float> logits, size_t count);
 
   SamplingParams params_;
   std::vector<Candidate> candidates_;
+  std::vector<std::pair<Token, int>> counts_;  // distinct recent tokens and how often each occurs
 };
 
 }  // namespace foretoken

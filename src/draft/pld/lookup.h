@@ -1,0 +1,20 @@
+// Prompt lookup's search: where else the last few tokens stand (methods.md 7.4).
+#pragma once
+
+#include <span>
+
+#include "base/types.h"
+
+namespace foretoken {
+
+struct LookupRule {
+  int k = 10;          // tokens copied; an occurrence must have that many after it
+  int max_ngram = 3;   // longest suffix looked for, tried first
+  int min_ngram = 1;
+};
+
+// The tokens that followed the earliest other occurrence of the longest suffix of `text` that has
+// one; empty if none. A view into `text`.
+std::span<const Token> FollowingLastNgram(std::span<const Token> text, const LookupRule& rule);
+
+}  // namespace foretoken

@@ -1,0 +1,78 @@
+// Prompt lookup decoding: copies what followed the last few tokens where they first stood.
+#include <algorithm>
+#include <vector>
+
+#include "draft/drafter.h"
+#include "draft/options.h"
+#include "draft/pld/lookup.h"
+
+namespace foretoken {
+
+std::span<const Token> FollowingLastNgram(std::span<const Token> text, const LookupRule& rule) {
+  const int size = static_cast<int>(text.size());
+  for (int n = std::min(rule.max_ngram, size - 1); n >= rule.min_ngram; --n) {
+    const auto suffix = text.last(static_cast<size_t>(n));
+    for (int b = n; b + rule.k <= size && b < size - n; ++b) {
+      if (std::equal(suffix.begin(), suffix.end(), text.begin() + (b - n))) {
+        return text.subspan(static_cast<size_t>(b), static_cast<size_t>(rule.k));
+      }
+    }
+  }
+  return {};
+}
+
+namespace {
+
+struct State final : DraftState {
+  std::vector<Token> text;  // committed tokens, then the root
+  int committed = 0;
+};
+
+class PromptLookup final : public Drafter {
+ public:
+  explicit PromptLookup(LookupRule rule) : rule_(rule) {}
+
+  TapSpec Needs() const override { return {}; }
+  std::unique_ptr<DraftState> NewState() const override { return std::make_unique<State>(); }
+
+  void Observe(std::span<const Observation> seen) override {
+    for (const Observation& o : seen) {
+      auto& state = static_cast<State&>(o.state);
+      Truncate(state, state.committed);  // the root is now committed[0]
+      state.text.insert(state.text.end(), o.committed.begin(), o.committed.end());
+      state.committed = static_cast<int>(state.text.size());
+      state.text.push_back(o.next);
+    }
+  }
+
+  void Propose(std::span<const DraftSlot> batch) override {
+    constexpr float kConfidence = -0.5f;  // one run: any value gives the same tree
+    for (const DraftSlot& slot : batch) {
+      const auto& text = static_cast<State&>(slot.state).text;
+      slot.builder.OfferRun(0, FollowingLastNgram(text, rule_), kConfidence);
+    }
+  }
+
+  void Truncate(DraftState& draft_state, int length) override {
+    auto& state = static_cast<State&>(draft_state);
+    state.text.resize(static_cast<size_t>(length));
+    state.committed = length;
+  }
+
+ private:
+  LookupRule rule_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Drafter>> NewPld(const DraftContext& context) {
+  DraftOptions options("pld", context.options);
+  LookupRule rule;
+  rule.k = options.Int("k", rule.k, 1, 1024);
+  rule.max_ngram = options.Int("max_ngram", rule.max_ngram, 1, 64);
+  rule.min_ngram = options.Int("min_ngram", rule.min_ngram, 1, rule.max_ngram);
+  FT_RETURN_IF_ERROR(options.Finish());
+  return std::unique_ptr<Drafter>(std::make_unique<PromptLookup>(rule));
+}
+
+}  // namespace foretoken

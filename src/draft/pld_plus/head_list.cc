@@ -1,0 +1,63 @@
+#include "draft/pld_plus/head_list.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/json.h"
+
+namespace foretoken {
+namespace {
+
+std::vector<AttentionHead> EveryHead(int layers, int heads) {
+  std::vector<AttentionHead> all;
+  for (int layer = 0; layer < layers; ++layer) {
+    for (int head = 0; head < heads; ++head) all.push_back({layer, head});
+  }
+  return all;
+}
+
+Error Bad(const std::string& found, const std::string& expected) {
+  return Error{"drafter pld+a: option heads: found " + found + ", expected " + expected};
+}
+
+Result<AttentionHead> ReadHead(const Json& entry, int layers, int heads) {
+  if (!entry.is_array() || entry.size() < 2 || !entry[0].is_number_integer() ||
+      !entry[1].is_number_integer()) {
+    return Bad(entry.dump(), "[layer, head]");
+  }
+  const auto layer = entry[0].get<int64_t>(), head = entry[1].get<int64_t>();
+  if (layer < 0 || layer >= layers || head < 0 || head >= heads) {
+    return Bad(entry.dump(), "a layer below " + std::to_string(layers) + " and a head below " +
+                                 std::to_string(heads));
+  }
+  return AttentionHead{static_cast<int>(layer), static_cast<int>(head)};
+}
+
+}  // namespace
+
+Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int layers, int heads) {
+  if (value == nullptr || *value == "all") return EveryHead(layers, heads);
+  if (value->is_string()) {
+    FT_ASSIGN_OR_RETURN(const Json file, ReadJsonFile(value->get<std::string>()));
+    if (file.is_string()) return Bad("a string in the file", "a list of heads");
+    return ReadHeadList(&file, top, layers, heads);
+  }
+  if (value->is_object() && value->contains("heads")) {
+    const Json& list = value->at("heads");
+    if (!list.is_array()) return Bad(list.dump(), "an array under \"heads\"");
+    return ReadHeadList(&list, top, layers, heads);
+  }
+  if (!value->is_array() || value->empty()) return Bad(value->dump(), "a list of heads");
+  std::vector<AttentionHead> list;
+  for (const Json& entry : *value) {
+    if (static_cast<int>(list.size()) == top) break;
+    FT_ASSIGN_OR_RETURN(const AttentionHead head, ReadHead(entry, layers, heads));
+    if (std::find(list.begin(), list.end(), head) == list.end()) list.push_back(head);
+  }
+  std::stable_sort(list.begin(), list.end(), [](const AttentionHead& a, const AttentionHead& b) {
+    return a.layer < b.layer;
+  });
+  return list;
+}
+
+}  // namespace foretoken

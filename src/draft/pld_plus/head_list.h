@@ -1,0 +1,23 @@
+// The attention heads PLD+(a) listens to: from `foretoken find-heads`, an option, or all of them.
+#pragma once
+
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "base/result.h"
+
+namespace foretoken {
+
+struct AttentionHead {
+  int layer = 0;
+  int head = 0;
+  bool operator==(const AttentionHead&) const = default;
+};
+
+// `value`: null or "all" (every head), an array of [layer, head, ...], an object with such an array
+// under "heads", or the name of a JSON file that holds either. At most `top` of a list's first heads
+// are taken. The result is sorted by layer. Errors: unreadable file, ill-formed list, a head the
+// model lacks, an empty list.
+Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int layers, int heads);
+
+}  // namespace foretoken

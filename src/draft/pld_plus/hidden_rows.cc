@@ -1,0 +1,91 @@
+#include "draft/pld_plus/hidden_rows.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/check.h"
+#include "io/dtype.h"
+
+namespace foretoken {
+namespace {
+
+constexpr float kLargestHalf = 65504.0f;
+constexpr int kLanes = 16;  // partial sums, so that the compiler may use vectors
+
+// A finite f16. Rebiasing by a multiplication handles subnormals and needs no branch.
+float FiniteHalf(uint16_t bits) {
+  const auto magnitude = std::bit_cast<float>(static_cast<uint32_t>(bits & 0x7fff) << 13) * 0x1p112f;
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
+}
+
+template <typename Left, typename Right>
+float SumOfProducts(int n, const Left& left, const Right& right) {
+  float lanes[kLanes] = {};
+  int i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += left(i + lane) * right(i + lane);
+  }
+  float sum = 0;
+  for (; i < n; ++i) sum += left(i) * right(i);
+  for (float lane : lanes) sum += lane;
+  return sum;
+}
+
+float InverseNorm(std::span<const float> row) {
+  const auto value = [&](int i) { return row[static_cast<size_t>(i)]; };
+  const float norm = std::sqrt(SumOfProducts(static_cast<int>(row.size()), value, value));
+  return norm > 0 ? 1 / norm : 0;
+}
+
+}  // namespace
+
+void HiddenRows::Append(std::span<const float> row) {
+  FT_CHECK(static_cast<int>(row.size()) == width_);
+  std::vector<float> kept(row.begin(), row.end());
+  for (float& value : kept) {
+    const uint16_t bits = FloatToHalf(std::clamp(value, -kLargestHalf, kLargestHalf));
+    values_.push_back(bits);
+    value = FiniteHalf(bits);
+  }
+  inverse_norms_.push_back(InverseNorm(kept));
+}
+
+void HiddenRows::Truncate(int rows) {
+  values_.resize(static_cast<size_t>(rows) * static_cast<size_t>(width_));
+  inverse_norms_.resize(static_cast<size_t>(rows));
+}
+
+float HiddenRows::Load(int row, std::vector<float>& out) const {
+  out.assign(static_cast<size_t>(width_), 0.0f);
+  const int first = std::max(0, row - window_ + 1);
+  for (int r = first; r <= row; ++r) {
+    const uint16_t* values = values_.data() + static_cast<ptrdiff_t>(r) * width_;
+    for (int i = 0; i < width_; ++i) out[static_cast<size_t>(i)] += FiniteHalf(values[i]);
+  }
+  if (first == row) return inverse_norms_[static_cast<size_t>(row)];
+  return InverseNorm(out);  // the mean points where the sum points
+}
+
+HiddenRows::Match HiddenRows::MostAlike(std::span<const int> places, int to) const {
+  std::vector<float> target, row;
+  const float target_scale = Load(to, target);
+  const auto target_value = [&](int i) { return target[static_cast<size_t>(i)]; };
+  Match best{0, -2};
+  for (size_t p = 0; p < places.size(); ++p) {
+    float scale = inverse_norms_[static_cast<size_t>(places[p])], dot;
+    if (window_ == 1) {
+      const uint16_t* values = values_.data() + static_cast<ptrdiff_t>(places[p]) * width_;
+      dot = SumOfProducts(width_, target_value, [&](int i) { return FiniteHalf(values[i]); });
+    } else {
+      scale = Load(places[p], row);
+      dot = SumOfProducts(width_, target_value, [&](int i) { return row[static_cast<size_t>(i)]; });
+    }
+    const float cosine = scale == 0 || target_scale == 0 ? -1 : dot * scale * target_scale;
+    if (cosine > best.cosine) best = {static_cast<int>(p), cosine};
+  }
+  return best;
+}
+
+}  // namespace foretoken

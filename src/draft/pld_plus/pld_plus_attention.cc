@@ -1,0 +1,137 @@
+// PLD+(a): the occurrence that the chosen heads attend to from the last position. The pass need not
+// return attention: the last accepted row's queries are kept and multiplied with the cached keys.
+#include <algorithm>
+#include <cmath>
+
+#include "draft/pld_plus/head_list.h"
+#include "draft/pld_plus/span_copier.h"
+
+namespace foretoken {
+namespace {
+
+struct AttentionRule {
+  std::vector<AttentionHead> heads;  // sorted by layer
+  bool sum = false;                  // add the heads up instead of taking the strongest
+  float threshold = -1;              // the score must exceed it; below 0 = off
+};
+
+// The chosen heads of one layer.
+struct Group {
+  int layer;
+  std::vector<int> heads, kv_heads;
+};
+
+struct AttentionState final : CopyState {
+  std::vector<std::vector<float>> queries;  // a group each: [heads, head_dim], of the last position
+  std::vector<Tensor> keys;                 // a group each: the layer's cache
+  Buffer query, probabilities;              // scratch: [heads, head_dim], [heads, capacity]
+  std::vector<float> downloaded;            // scratch
+};
+
+class AttentionCopier final : public SpanCopier {
+ public:
+  AttentionCopier(const DraftContext& context, CopyRule copy, AttentionRule rule)
+      : SpanCopier(copy),
+        backend_(context.target.backend()),
+        head_dim_(context.target.config().head_dim),
+        width_(context.target.config().heads * head_dim_),
+        capacity_(context.capacity),
+        rule_(std::move(rule)) {
+    const int group_size = context.target.config().heads / context.target.config().kv_heads;
+    for (const AttentionHead& h : rule_.heads) {
+      if (groups_.empty() || groups_.back().layer != h.layer) groups_.push_back({h.layer, {}, {}});
+      groups_.back().heads.push_back(h.head);
+      groups_.back().kv_heads.push_back(h.head / group_size);
+      widest_ = std::max(widest_, static_cast<int>(groups_.back().heads.size()));
+    }
+  }
+
+  TapSpec Needs() const override {
+    TapSpec spec;
+    for (const Group& g : groups_) spec.queries.push_back(g.layer);
+    spec.kv_layers = spec.queries;
+    return spec;
+  }
+
+  std::unique_ptr<DraftState> NewState() const override {
+    auto state = std::make_unique<AttentionState>();
+    state->queries.resize(groups_.size());
+    state->keys.resize(groups_.size());
+    state->query = backend_.Allocate(DType::kF32, widest_, head_dim_);
+    state->probabilities = backend_.Allocate(DType::kF32, widest_, capacity_);
+    return state;
+  }
+
+ protected:
+  void Keep(CopyState& copy_state, const Observation& seen) override {
+    auto& state = static_cast<AttentionState&>(copy_state);
+    std::vector<float> row(static_cast<size_t>(width_));
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      backend_.Download(seen.taps.Queries(groups_[g].layer).Rows(seen.path.back(), 1), row.data());
+      state.keys[g] = seen.taps.Keys(groups_[g].layer);
+      state.queries[g].clear();
+      for (int head : groups_[g].heads) {
+        const auto begin = row.begin() + static_cast<ptrdiff_t>(head) * head_dim_;
+        state.queries[g].insert(state.queries[g].end(), begin, begin + head_dim_);
+      }
+    }
+  }
+
+  void Drop(CopyState& state, int length) override {
+    (void)state, (void)length;  // queries are those of the last position; an Observe renews them
+  }
+
+  int Best(CopyState& copy_state, std::span<const int> places) override {
+    auto& state = static_cast<AttentionState&>(copy_state);
+    std::vector<float> score(places.size(), 0.0f);
+    for (size_t g = 0; g < groups_.size(); ++g) AddGroup(state, g, places, score);
+    const auto best = std::max_element(score.begin(), score.end());  // the first of equals
+    return *best > rule_.threshold ? places[static_cast<size_t>(best - score.begin())] : -1;
+  }
+
+ private:
+  // Folds the attention of group `g` onto `places` into `score`.
+  void AddGroup(AttentionState& state, size_t g, std::span<const int> places,
+                std::vector<float>& score) {
+    const auto heads = static_cast<int64_t>(groups_[g].heads.size());
+    const int count = static_cast<int>(state.text.size());
+    const Tensor query = state.query.tensor.Rows(0, heads);
+    const Tensor out = state.probabilities.tensor.Rows(0, heads).Cols(0, count);
+    backend_.Upload(state.queries[g].data(), query);
+    backend_.AttentionRows(query, groups_[g].kv_heads, state.keys[g], count,
+                           1.0f / std::sqrt(static_cast<float>(head_dim_)), out);
+    state.downloaded.resize(static_cast<size_t>(heads * count));
+    backend_.Download(out, state.downloaded.data());
+    for (int64_t h = 0; h < heads; ++h) {
+      const float* row = state.downloaded.data() + h * count;
+      for (size_t p = 0; p < places.size(); ++p) {
+        const float attention = row[places[p]];
+        score[p] = rule_.sum ? score[p] + attention : std::max(score[p], attention);
+      }
+    }
+  }
+
+  Backend& backend_;
+  int head_dim_, width_, capacity_;
+  int widest_ = 0;  // most heads of one layer
+  AttentionRule rule_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Drafter>> NewPldPlusAttention(const DraftContext& context) {
+  const ModelConfig& config = context.target.config();
+  DraftOptions options("pld+a", context.options);
+  const CopyRule copy = ReadCopyRule(options);
+  AttentionRule rule;
+  const int top = options.Int("top", 50, 1, 1 << 20);
+  rule.sum = options.Choice("reduce", {"max", "sum"}) == 1;
+  rule.threshold = options.Number("threshold", rule.threshold, -1, 1e6f);
+  FT_ASSIGN_OR_RETURN(rule.heads,
+                      ReadHeadList(options.Raw("heads"), top, config.layers, config.heads));
+  FT_RETURN_IF_ERROR(options.Finish());
+  return std::unique_ptr<Drafter>(std::make_unique<AttentionCopier>(context, copy, std::move(rule)));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,82 @@
+// PLD+(h): the occurrence whose predecessor's hidden state is most like the last one's.
+#include <algorithm>
+#include <cmath>
+
+#include "draft/pld_plus/hidden_rows.h"
+#include "draft/pld_plus/span_copier.h"
+
+namespace foretoken {
+namespace {
+
+struct HiddenRule {
+  int layer = 9;         // Hugging Face index of the hidden state compared
+  int window = 1;        // states averaged
+  float threshold = -2;  // the cosine must exceed it; below -1 = off
+};
+
+struct HiddenState final : CopyState {
+  HiddenState(int width, int window) : rows(width, window) {}
+  HiddenRows rows;  // row j is the hidden state of committed token j
+};
+
+class HiddenCopier final : public SpanCopier {
+ public:
+  HiddenCopier(Model& target, CopyRule copy, HiddenRule rule)
+      : SpanCopier(copy), backend_(target.backend()), width_(target.config().hidden), rule_(rule) {}
+
+  TapSpec Needs() const override { return {.hidden = {rule_.layer}}; }
+  std::unique_ptr<DraftState> NewState() const override {
+    return std::make_unique<HiddenState>(width_, rule_.window);
+  }
+
+ protected:
+  void Keep(CopyState& state, const Observation& seen) override {
+    auto& rows = static_cast<HiddenState&>(state).rows;
+    std::vector<float> row(static_cast<size_t>(width_));
+    for (Node n : seen.path) {
+      backend_.Download(seen.taps.Hidden(rule_.layer).Rows(n, 1), row.data());
+      rows.Append(row);
+    }
+  }
+
+  void Drop(CopyState& state, int length) override {
+    static_cast<HiddenState&>(state).rows.Truncate(length);
+  }
+
+  // The last token has no hidden state yet: compare what led to it with what led to the others.
+  int Best(CopyState& state, std::span<const int> places) override {
+    const auto& rows = static_cast<HiddenState&>(state).rows;
+    if (places[0] == 0) places = places.subspan(1);  // position 0 has no predecessor
+    if (places.empty()) return -1;
+    std::vector<int> before(places.begin(), places.end());
+    for (int& place : before) --place;
+    const HiddenRows::Match match = rows.MostAlike(before, rows.size() - 1);
+    return match.cosine > rule_.threshold ? places[static_cast<size_t>(match.index)] : -1;
+  }
+
+ private:
+  Backend& backend_;
+  int width_;
+  HiddenRule rule_;
+};
+
+// The paper's layer 9 of 32, at the same share of a shallower model.
+int DefaultLayer(int layers) {
+  return std::clamp(static_cast<int>(std::lround(9.0 * layers / 32)), 1, 9);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Drafter>> NewPldPlusHidden(const DraftContext& context) {
+  const int layers = context.target.config().layers;
+  DraftOptions options("pld+h", context.options);
+  const CopyRule copy = ReadCopyRule(options);
+  HiddenRule rule;
+  rule.layer = options.Int("layer", DefaultLayer(layers), 0, layers);
+  rule.window = options.Int("window", 1, 1, 64);
+  rule.threshold = options.Number("threshold", rule.threshold, -2, 1);
+  FT_RETURN_IF_ERROR(options.Finish());
+  return std::unique_ptr<Drafter>(std::make_unique<HiddenCopier>(context.target, copy, rule));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,62 @@
+#include "draft/pld_plus/span_copier.h"
+
+#include <algorithm>
+
+namespace foretoken {
+
+CopyRule ReadCopyRule(DraftOptions& options) {
+  CopyRule rule;
+  rule.k = options.Int("k", rule.k, 1, 4096);
+  rule.prompt_only = options.Choice("range", {"whole", "prompt"}) == 1;
+  return rule;
+}
+
+void SpanCopier::Observe(std::span<const Observation> seen) {
+  for (const Observation& o : seen) {
+    auto& state = static_cast<CopyState&>(o.state);
+    for (Token token : o.committed) {
+      state.positions[token].push_back(static_cast<int>(state.text.size()));
+      state.text.push_back(token);
+    }
+    state.root = o.next;
+    if (o.prompt) state.prompt = static_cast<int>(state.text.size());
+    Keep(state, o);
+  }
+}
+
+void SpanCopier::Propose(std::span<const DraftSlot> batch) {
+  constexpr float kConfidence = -0.5f;  // one run: any value gives the same tree
+  for (const DraftSlot& slot : batch) {
+    auto& state = static_cast<CopyState&>(slot.state);
+    const auto found = state.positions.find(state.root);
+    if (found == state.positions.end()) continue;
+    std::span<const int> places = found->second;
+    if (rule_.prompt_only) {
+      const auto end = std::lower_bound(places.begin(), places.end(), state.prompt);
+      places = places.first(static_cast<size_t>(end - places.begin()));
+    }
+    const int place = places.empty() ? -1 : Best(state, places);
+    if (place < 0) continue;
+    // Sources run to the root itself, which is not in `text` yet.
+    const int length = std::min(rule_.k, static_cast<int>(state.text.size()) - place);
+    std::vector<Token> span(state.text.begin() + place + 1,
+                            std::min(state.text.begin() + place + 1 + length, state.text.end()));
+    if (static_cast<int>(span.size()) < length) span.push_back(state.root);
+    slot.builder.OfferRun(0, span, kConfidence);
+  }
+}
+
+void SpanCopier::Truncate(DraftState& draft_state, int length) {
+  auto& state = static_cast<CopyState&>(draft_state);
+  while (static_cast<int>(state.text.size()) > length) {
+    const auto found = state.positions.find(state.text.back());
+    found->second.pop_back();
+    if (found->second.empty()) state.positions.erase(found);
+    state.text.pop_back();
+  }
+  state.root = kNoToken;
+  state.prompt = std::min(state.prompt, length);
+  Drop(state, length);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,49 @@
+// PLD+ (methods.md 6): among the places where the last token stood before, picks one by what the
+// target's internals say, and copies the span after it.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "draft/drafter.h"
+#include "draft/options.h"
+
+namespace foretoken {
+
+struct CopyRule {
+  int k = 70;                // longest span copied
+  bool prompt_only = false;  // look for occurrences in the prompt alone
+};
+CopyRule ReadCopyRule(DraftOptions& options);
+
+// What both rankings know of a sequence.
+struct CopyState : DraftState {
+  std::vector<Token> text;  // committed tokens
+  Token root = kNoToken;
+  int prompt = 0;                                        // leading tokens that were given
+  std::unordered_map<Token, std::vector<int>> positions;  // of each committed token, ascending
+};
+
+class SpanCopier : public Drafter {
+ public:
+  explicit SpanCopier(CopyRule rule) : rule_(rule) {}
+
+  void Observe(std::span<const Observation> seen) final;
+  void Propose(std::span<const DraftSlot> batch) final;
+  void Truncate(DraftState& state, int length) final;
+
+ protected:
+  // Keeps what the ranking needs of the rows just committed; `state` already holds their tokens.
+  virtual void Keep(CopyState& state, const Observation& seen) = 0;
+  // Forgets the rows from `length` on.
+  virtual void Drop(CopyState& state, int length) = 0;
+  // The best of `places` (ascending, not empty; positions of the root's token), the lowest of equals;
+  // -1 if none is good enough.
+  virtual int Best(CopyState& state, std::span<const int> places) = 0;
+
+ private:
+  CopyRule rule_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,251 @@
+#include "engine/generator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <string>
+
+namespace foretoken {
+namespace {
+
+// Adds the time of a scope to a total.
+class Timer {
+ public:
+  explicit Timer(double& total) : total_(total) {}
+  ~Timer() { total_ += Seconds(); }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+  double Seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  double& total_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Lays the trees out as rows, one sequence after another.
+RowBatch Layout(std::span<Session* const> batch, std::span<const CandidateTree> trees) {
+  RowBatch rows;
+  for (size_t s = 0; s < batch.size(); ++s) {
+    for (Node n = 0; n < trees[s].size(); ++n) {
+      rows.token.push_back(trees[s].token(n));
+      rows.position.push_back(batch[s]->cache->length() + trees[s].depth(n));
+      rows.parent.push_back(trees[s].parent(n));
+    }
+    rows.begin.push_back(rows.rows());
+  }
+  return rows;
+}
+
+std::vector<Token> TokensOf(const CandidateTree& tree, std::span<const Node> path) {
+  std::vector<Token> tokens;
+  for (Node n : path) tokens.push_back(tree.token(n));
+  return tokens;
+}
+
+int CommonPrefix(std::span<const Token> a, std::span<const Token> b) {
+  return static_cast<int>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+}  // namespace
+
+Generator::Generator(Model& target, Drafter* drafter, Verifier& verifier,
+                     const GeneratorOptions& options)
+    : target_(target), drafter_(drafter), verifier_(verifier), options_(options) {
+  if (drafter_ != nullptr) needs_ = drafter_->Needs();
+}
+
+std::unique_ptr<Session> Generator::Start(const SessionOptions& options) const {
+  FT_CHECK(options.capacity >= 1);
+  return std::make_unique<Session>(options, target_.NewCache(options.capacity, options.cache_type),
+                                   drafter_ != nullptr ? drafter_->NewState() : nullptr);
+}
+
+Status Generator::Prefill(Session& session, std::span<const Token> prompt, int max_new) {
+  const Timer timer(seconds_.prefill);
+  const int size = static_cast<int>(prompt.size()), capacity = session.cache->capacity();
+  if (prompt.empty()) return Error{"the prompt is empty"};
+  if (max_new < 1) return Error{"the limit of new tokens is " + std::to_string(max_new) +
+                                ", expected 1 or more"};
+  if (size >= capacity) {
+    return Error{"the prompt has " + std::to_string(size) + " tokens and the context " +
+                 std::to_string(capacity) + "; raise the context or shorten the prompt"};
+  }
+  const int vocab = target_.config().vocab;
+  for (Token token : prompt) {
+    if (token < 0 || token >= vocab) {
+      return Error{"the prompt holds token " + std::to_string(token) + "; the model knows 0 to " +
+                   std::to_string(vocab - 1)};
+    }
+  }
+  // The last prompt token is always scored again: its logits choose the first new token.
+  const int held = session.cache->length();
+  const int common = CommonPrefix(std::span(session.tokens).first(static_cast<size_t>(held)), prompt);
+  session.reused = std::min(common, size - 1);
+  Rewind(session, session.reused);
+  session.tokens.assign(prompt.begin(), prompt.end());
+  session.prompt = size;
+  session.limit = std::min(capacity, max_new < capacity - size ? size + max_new : capacity);
+  session.finish = Finish::kNot;
+  session.cycles.clear();
+  for (int begin = session.reused; begin < size; begin += target_.max_rows()) {
+    PrefillChunk(session, begin, std::min(size, begin + target_.max_rows()));
+  }
+  CheckFinish(session, static_cast<size_t>(size));
+  return {};
+}
+
+void Generator::PrefillChunk(Session& session, int begin, int end) {
+  Session* batch[] = {&session};
+  const bool last = end == session.prompt;
+  const auto chunk = std::span(session.tokens).subspan(begin, end - begin);
+  const Pass pass = Score(batch, {CandidateTree::Chain(chunk)},
+                          last ? LogitRows::kLast : LogitRows::kNone);
+  Acceptance accepted;  // a prompt is given: every row is right
+  accepted.path.resize(chunk.size());
+  std::iota(accepted.path.begin(), accepted.path.end(), 0);
+  if (last) {
+    const CandidateTree root(session.tokens.back());
+    const Scoring scoring{root, pass.logits, session.tokens, session.sampler};
+    accepted.next = verifier_.Verify(std::span(&scoring, 1))[0].next;
+  } else {
+    accepted.next = session.tokens[static_cast<size_t>(end)];
+  }
+  session.cache->Commit(accepted.path);
+  if (last) session.tokens.push_back(accepted.next);
+  Learn(batch, pass, std::span(&accepted, 1), /*prompt=*/true);
+}
+
+void Generator::Step(std::span<Session* const> batch) {
+  double draft_seconds = 0, verify_seconds = 0;
+  std::vector<CandidateTree> trees;
+  {
+    const Timer timer(draft_seconds);
+    trees = Draft(batch);
+  }
+  Pass pass;
+  std::vector<Acceptance> accepted;
+  {
+    const Timer timer(verify_seconds);
+    pass = Score(batch, std::move(trees), LogitRows::kAll);
+    accepted = Verify(batch, pass);
+    for (size_t s = 0; s < batch.size(); ++s) batch[s]->cache->Commit(accepted[s].path);
+  }
+  {
+    const Timer timer(draft_seconds);
+    Learn(batch, pass, accepted, /*prompt=*/false);
+  }
+  for (size_t s = 0; s < batch.size(); ++s) {
+    const double share = static_cast<double>(batch.size());
+    batch[s]->cycles.push_back({static_cast<int>(accepted[s].path.size()) - 1,
+                                pass.trees[s].size() - 1, pass.trees[s].max_depth(),
+                                draft_seconds / share, verify_seconds / share});
+    Extend(*batch[s], pass.trees[s], accepted[s]);
+  }
+  seconds_.draft += draft_seconds;
+  seconds_.verify += verify_seconds;
+}
+
+std::vector<CandidateTree> Generator::Draft(std::span<Session* const> batch) {
+  std::vector<TreeBuilder> builders;
+  builders.reserve(batch.size());
+  for (const Session* s : batch) {
+    FT_CHECK(!s->done() && s->cache->length() + 1 == static_cast<int>(s->tokens.size()));
+    builders.emplace_back(s->tokens.back(), LimitsFor(*s, static_cast<int>(batch.size())),
+                          *options_.policy);
+  }
+  if (drafter_ != nullptr) {
+    std::vector<DraftSlot> slots;
+    for (size_t s = 0; s < batch.size(); ++s) {
+      slots.push_back({*batch[s]->draft, builders[s], batch[s]->sampler.params()});
+    }
+    drafter_->Propose(slots);
+  }
+  std::vector<CandidateTree> trees;
+  for (const TreeBuilder& b : builders) trees.push_back(b.Finish());
+  return trees;
+}
+
+// A cycle writes at most depth + 1 tokens; the pass and the cache must hold every node.
+TreeLimits Generator::LimitsFor(const Session& session, int batch) const {
+  TreeLimits limits = options_.limits;
+  const int room = session.cache->capacity() - session.cache->length();
+  const int left = session.limit - static_cast<int>(session.tokens.size());
+  limits.max_depth = std::max(0, std::min(limits.max_depth, left - 1));
+  limits.max_nodes = std::min({limits.max_nodes, room, target_.max_rows() / batch});
+  FT_CHECK(limits.max_nodes >= 1);
+  return limits;
+}
+
+Generator::Pass Generator::Score(std::span<Session* const> batch, std::vector<CandidateTree> trees,
+                                 LogitRows wanted) {
+  RowBatch rows = Layout(batch, trees);
+  if (wanted == LogitRows::kLast) rows.logit_rows = {rows.rows() - 1};
+  if (wanted == LogitRows::kAll) {
+    rows.logit_rows.resize(static_cast<size_t>(rows.rows()));
+    std::iota(rows.logit_rows.begin(), rows.logit_rows.end(), 0);
+  }
+  std::vector<KvCache*> caches;
+  for (Session* s : batch) caches.push_back(s->cache.get());
+  Pass pass{std::move(trees), rows.begin, std::vector<Taps>(batch.size()), {}};
+  pass.logits = target_.Forward(rows, caches, needs_, pass.taps);
+  return pass;
+}
+
+std::vector<Acceptance> Generator::Verify(std::span<Session* const> batch, const Pass& pass) {
+  std::vector<Scoring> scored;
+  for (size_t s = 0; s < batch.size(); ++s) {
+    scored.push_back({pass.trees[s], pass.logits.Rows(pass.begin[s], pass.trees[s].size()),
+                      batch[s]->tokens, batch[s]->sampler});
+  }
+  return verifier_.Verify(scored);
+}
+
+void Generator::Learn(std::span<Session* const> batch, const Pass& pass,
+                      std::span<const Acceptance> accepted, bool prompt) {
+  if (drafter_ == nullptr) return;
+  std::vector<std::vector<Token>> committed;
+  for (size_t s = 0; s < batch.size(); ++s) {
+    committed.push_back(TokensOf(pass.trees[s], accepted[s].path));
+  }
+  std::vector<Observation> seen;
+  for (size_t s = 0; s < batch.size(); ++s) {
+    seen.push_back({*batch[s]->draft, committed[s], accepted[s].next, pass.trees[s],
+                    accepted[s].path, pass.taps[s], prompt});
+  }
+  drafter_->Observe(seen);
+}
+
+void Generator::Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted) {
+  const size_t before = session.tokens.size();
+  for (size_t i = 1; i < accepted.path.size(); ++i) {
+    session.tokens.push_back(tree.token(accepted.path[i]));
+  }
+  session.tokens.push_back(accepted.next);
+  FT_CHECK(session.cache->length() + 1 == static_cast<int>(session.tokens.size()));
+  CheckFinish(session, before);
+}
+
+// Ends the answer after the first stop token among tokens [first_new, end), else at its limit.
+void Generator::CheckFinish(Session& session, size_t first_new) {
+  auto& tokens = session.tokens;
+  const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(first_new);
+  const auto stop =
+      std::find_first_of(begin, tokens.end(), session.stop.begin(), session.stop.end());
+  if (stop != tokens.end()) {
+    tokens.erase(stop + 1, tokens.end());
+    session.finish = Finish::kStop;
+    Rewind(session, std::min(session.cache->length(), static_cast<int>(tokens.size()) - 1));
+  } else if (static_cast<int>(tokens.size()) >= session.limit) {
+    session.finish = session.limit == session.cache->capacity() ? Finish::kContext : Finish::kLimit;
+  }
+}
+
+void Generator::Rewind(Session& session, int length) {
+  if (session.cache->length() == length) return;
+  session.cache->Truncate(length);
+  if (drafter_ != nullptr) drafter_->Truncate(*session.draft, length);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,82 @@
+// The speculative decoding loop: draft, score, verify, commit, learn.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "draft/drafter.h"
+#include "engine/session.h"
+#include "model/model.h"
+#include "tree/tree_builder.h"
+#include "verify/verifier.h"
+
+namespace foretoken {
+
+// Where the time went, over everything a generator did.
+struct PhaseSeconds {
+  double prefill = 0;  // prompts, the drafter's learning from them included
+  double draft = 0;    // proposing, and learning from the pass
+  double verify = 0;   // scoring trees and deciding
+};
+
+struct GeneratorOptions {
+  TreeLimits limits;
+  const TreePolicy* policy = &ChainPolicy();
+};
+
+// Thread-safety: one thread. Everything passed to the constructor must outlive the generator; the
+// generator's sessions must not outlive the target and the drafter.
+class Generator {
+ public:
+  // `drafter` may be null: plain decoding is a tree of one node.
+  Generator(Model& target, Drafter* drafter, Verifier& verifier, const GeneratorOptions& options);
+
+  // An empty sequence. REQUIRES: options.capacity >= 1.
+  std::unique_ptr<Session> Start(const SessionOptions& options) const;
+
+  // Makes `prompt` the session's text, scores it in chunks of at most max_rows and writes the first
+  // token; at most `max_new` tokens will be written after it. Rows that the session holds of a common
+  // prefix are kept: the cache and the drafter's state are truncated to it, never recomputed.
+  // Errors: an empty prompt, a prompt that leaves no room in the context, a token beyond the
+  // vocabulary, max_new < 1. The session is unchanged then.
+  Status Prefill(Session& session, std::span<const Token> prompt, int max_new);
+
+  // One round for every session of the batch. Each gains at least one token. Drafts are cut so that
+  // no session outgrows its limit. REQUIRES: prefilled, not done; distinct sessions.
+  void Step(std::span<Session* const> batch);
+
+  // The trees the next Step would score. Changes nothing.
+  std::vector<CandidateTree> Draft(std::span<Session* const> batch);
+
+  const PhaseSeconds& seconds() const { return seconds_; }
+
+ private:
+  // What one pass over the batch's trees gave.
+  struct Pass {
+    std::vector<CandidateTree> trees;
+    std::vector<int> begin;  // [sequences + 1] rows
+    std::vector<Taps> taps;  // [sequences]
+    Tensor logits;           // the rows asked for
+  };
+  enum class LogitRows : uint8_t { kNone, kLast, kAll };
+
+  TreeLimits LimitsFor(const Session& session, int batch) const;
+  Pass Score(std::span<Session* const> batch, std::vector<CandidateTree> trees, LogitRows wanted);
+  std::vector<Acceptance> Verify(std::span<Session* const> batch, const Pass& pass);
+  void PrefillChunk(Session& session, int begin, int end);
+  void Learn(std::span<Session* const> batch, const Pass& pass,
+             std::span<const Acceptance> accepted, bool prompt);
+  void Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted);
+  void Rewind(Session& session, int length);
+  void CheckFinish(Session& session, size_t first_new);
+
+  Model& target_;
+  Drafter* drafter_;
+  Verifier& verifier_;
+  GeneratorOptions options_;
+  TapSpec needs_;
+  PhaseSeconds seconds_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,52 @@
+// One sequence being written: its tokens, cache, drafter state and log.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "draft/drafter.h"
+#include "engine/stats.h"
+#include "model/kv_cache.h"
+#include "verify/sampling.h"
+
+namespace foretoken {
+
+enum class Finish : uint8_t {
+  kNot,      // still writing
+  kStop,     // wrote a stop token, which is the last of `tokens`
+  kLimit,    // wrote as many tokens as were asked for
+  kContext,  // the cache is full
+};
+std::string_view FinishName(Finish finish);  // "none", "stop", "limit", "context"
+
+struct SessionOptions {
+  SamplingParams sampling;
+  std::vector<Token> stop;  // ids that end the answer, itself included
+  int capacity = 0;         // longest sequence, prompt included
+  DType cache_type = DType::kF16;
+};
+
+// Made by Generator::Start. Invariant after every call of the generator: the cache and the drafter's
+// state hold all of `tokens` except the last, which is the root of the next tree.
+struct Session {
+  Session(const SessionOptions& options, std::unique_ptr<KvCache> kv,
+          std::unique_ptr<DraftState> drafter_state);
+
+  std::vector<Token> tokens;  // prompt and everything written
+  int prompt = 0;             // leading tokens that were given
+  int limit = 0;              // tokens.size() stops growing here
+  Finish finish = Finish::kNot;
+  std::vector<Cycle> cycles;  // of the running answer
+  int reused = 0;             // prompt tokens whose cache rows an earlier prompt had left
+
+  std::vector<Token> stop;
+  Sampler sampler;
+  std::unique_ptr<KvCache> cache;
+  std::unique_ptr<DraftState> draft;  // null without a drafter
+
+  bool done() const { return finish != Finish::kNot; }
+  std::span<const Token> written() const { return std::span(tokens).subspan(prompt); }
+};
+
+}  // namespace foretoken

@@ -1,0 +1,56 @@
+// The numbers of methods.md 8, all derived from one log entry a cycle. The papers give the same Greek
+// letters to different quantities; here each has a name of its own.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace foretoken {
+
+// One cycle: draft, one target pass, acceptance. The first token of an answer comes from the prompt's
+// pass and belongs to no cycle.
+struct Cycle {
+  int n_acc = 0;      // drafted tokens accepted; the bonus token comes on top
+  int nodes = 0;      // drafted nodes the target scored
+  int max_depth = 0;  // longest run among them
+  double draft_seconds = 0;
+  double verify_seconds = 0;
+};
+
+// Step n of chain drafting: how often it was reached (all steps before accepted) and accepted.
+struct StepAcceptance {
+  int reached = 0;
+  int accepted = 0;
+};
+
+struct Metrics {
+  int cycles = 0;
+  double tau_micro = 0;  // mean of n_acc + 1 over all cycles
+  double tau_macro = 0;  // mean over questions of each question's mean n_acc + 1
+  double acc_only = 0;   // mean of n_acc
+  double alpha_edd = 0;  // sum of n_acc + 1 over sum of max_depth; 0 when nothing was drafted
+  double alpha_tok = 0;  // sum of n_acc over sum of nodes; 0 when nothing was drafted
+  std::vector<StepAcceptance> alpha_n;  // [longest draft]
+  double draft_share = 0;   // GSTP: drafting time over drafting and verifying
+  double verify_share = 0;  // VTP
+  double E_spd = 0;         // ExpectedSpeedup of this log's mean acceptance, depth and cost; 0 unknown
+};
+
+// `questions`: each question's cycles, turns pooled.
+Metrics Summarise(std::span<const std::vector<Cycle>> questions);
+
+// (1 - alpha^(gamma+1)) / ((1 - alpha) (gamma c + 1)): the speed-up expected of drafts of `gamma`
+// tokens, each accepted with probability `alpha`, when drafting one costs `c` target passes.
+double ExpectedSpeedup(double alpha, double gamma, double c);
+
+// Tokens written in some seconds.
+struct Timing {
+  double tokens = 0;
+  double seconds = 0;
+};
+// Three readings of "x times faster", from pairs of the same questions; 0 for no questions.
+double SpeedupRatioOfMeans(std::span<const Timing> method, std::span<const Timing> plain);
+double SpeedupMicro(std::span<const Timing> method, std::span<const Timing> plain);
+double SpeedupMeanOfRatios(std::span<const Timing> method, std::span<const Timing> plain);
+
+}  // namespace foretoken

@@ -1,0 +1,31 @@
+// The statistics of a run as JSON: the contract of `generate --stats`.
+#pragma once
+
+#include <span>
+
+#include "base/json_fwd.h"
+#include "base/types.h"
+#include "engine/stats.h"
+
+namespace foretoken {
+
+struct RunReport {
+  int prompt_tokens = 0;
+  std::span<const Token> tokens;  // the new ones, up to and including a stop token
+  struct {
+    double load = 0, prefill = 0, draft = 0, verify = 0, other = 0;
+  } seconds;
+  std::span<const Cycle> cycles;
+
+  // New tokens over all the time after loading, and over the time after the prompt.
+  double TokensPerSecond() const;
+  double GenerationTokensPerSecond() const;
+};
+
+// {"prompt_tokens", "new_tokens", "tokens", "seconds": {"load", "prefill", "draft", "verify",
+// "other"}, "tokens_per_second", "gen_only_tokens_per_second", "cycles", "n_acc", "nodes",
+// "max_depth", "tau_micro", "tau_macro", "acc_only", "alpha_edd", "alpha_tok", "alpha_n", "E_spd",
+// "VTP", "GSTP"}.
+Json ToJson(const RunReport& report);
+
+}  // namespace foretoken

@@ -1,0 +1,66 @@
+#include "engine/stats.h"
+
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+std::vector<Cycle> Chain(std::initializer_list<int> accepted, int depth) {
+  std::vector<Cycle> cycles;
+  for (int n : accepted) cycles.push_back({n, depth, depth, 0, 0});
+  return cycles;
+}
+
+// methods.md 11.9.
+TEST(Metrics, VectorsOfTheSpecification) {
+  const std::vector<std::vector<Cycle>> questions{Chain({3, 0, 5, 1, 5}, 5)};
+  const Metrics m = Summarise(questions);
+  EXPECT_EQ(m.cycles, 5);
+  EXPECT_DOUBLE_EQ(m.tau_micro, 3.8);
+  EXPECT_DOUBLE_EQ(m.alpha_edd, 0.76);
+  EXPECT_DOUBLE_EQ(m.acc_only, 2.8);
+  EXPECT_DOUBLE_EQ(m.alpha_tok, 14.0 / 25);
+  const int expected[5][2] = {{4, 5}, {3, 4}, {3, 3}, {2, 3}, {2, 2}};
+  ASSERT_EQ(m.alpha_n.size(), 5u);
+  for (size_t n = 0; n < 5; ++n) {
+    EXPECT_EQ(m.alpha_n[n].accepted, expected[n][0]) << n;
+    EXPECT_EQ(m.alpha_n[n].reached, expected[n][1]) << n;
+  }
+}
+
+TEST(Metrics, MacroWeighsQuestionsEqually) {
+  const std::vector<std::vector<Cycle>> questions{Chain({4, 4, 4}, 5), Chain({0}, 5), {}};
+  const Metrics m = Summarise(questions);
+  EXPECT_DOUBLE_EQ(m.tau_macro, 3.0);
+  EXPECT_DOUBLE_EQ(m.tau_micro, 4.0);
+}
+
+TEST(Metrics, NothingDraftedIsNotADivisionByZero) {
+  const std::vector<std::vector<Cycle>> plain{Chain({0, 0}, 0)};
+  const Metrics m = Summarise(plain);
+  EXPECT_DOUBLE_EQ(m.tau_micro, 1.0);
+  EXPECT_DOUBLE_EQ(m.alpha_edd, 0.0);
+  EXPECT_TRUE(m.alpha_n.empty());
+  EXPECT_DOUBLE_EQ(Summarise({}).tau_micro, 0.0);
+}
+
+// methods.md 11.1.
+TEST(ExpectedSpeedup, VectorsOfTheSpecification) {
+  EXPECT_NEAR(ExpectedSpeedup(0.648, 5, 0.067), 1.9705, 1e-4);
+  EXPECT_NEAR(ExpectedSpeedup(0.580, 5, 0.490), 0.6639, 1e-4);
+  EXPECT_NEAR(ExpectedSpeedup(0.671, 5, 0.055), 2.166, 1e-3);
+  EXPECT_NEAR(ExpectedSpeedup(0.693, 5, 0.068), 2.162, 1e-3);
+  EXPECT_NEAR(ExpectedSpeedup(0.5, 4, 0), 1.9375, 1e-9);
+  EXPECT_NEAR(ExpectedSpeedup(0, 5, 0.1), 0.6667, 1e-4);
+  EXPECT_NEAR(ExpectedSpeedup(1, 4, 0.1), 5 / 1.4, 1e-9);
+}
+
+TEST(Speedups, ThreeReadings) {
+  const std::vector<Timing> method{{100, 1}, {100, 4}}, plain{{100, 2}, {100, 4}};
+  EXPECT_DOUBLE_EQ(SpeedupMicro(method, plain), 6.0 / 5);
+  EXPECT_DOUBLE_EQ(SpeedupRatioOfMeans(method, plain), 125.0 / 75);
+  EXPECT_DOUBLE_EQ(SpeedupMeanOfRatios(method, plain), 1.5);
+}
+
+}  // namespace
+}  // namespace foretoken

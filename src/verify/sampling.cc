@@ -1,0 +1,235 @@
+#include "verify/sampling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/check.h"
+#include "base/rng.h"
+
+namespace foretoken {
+namespace {
+
+constexpr float kRuledOut = -std::numeric_limits<float>::infinity();
+
+constexpr LogitsStep kDefaultOrder[] = {
+    LogitsStep::kLogitBias,         LogitsStep::kTemperature, LogitsStep::kRepetitionPenalty,
+    LogitsStep::kFrequencyPresence, LogitsStep::kTopP,        LogitsStep::kMinP,
+    LogitsStep::kTypicalP,          LogitsStep::kTopK,
+};
+
+// Steps that move the choice of a greedy target, too.
+bool IsGreedyStep(LogitsStep step) {
+  return step == LogitsStep::kLogitBias || step == LogitsStep::kRepetitionPenalty ||
+         step == LogitsStep::kFrequencyPresence;
+}
+
+Token ArgMax(std::span<const float> logits) {  // the lowest id of equals
+  return static_cast<Token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+// Sorts ever longer prefixes until `enough(prefix)` names how many of it to keep: nucleus-like sets
+// are short next to a vocabulary.
+template <typename Item, typename Before, typename Enough>
+size_t SortUntil(std::vector<Item>& items, const Before& before, const Enough& enough) {
+  size_t sorted = 0;
+  for (size_t want = 64; sorted < items.size(); want *= 8) {
+    const size_t end = std::min(items.size(), want);
+    std::partial_sort(items.begin() + static_cast<std::ptrdiff_t>(sorted),
+                      items.begin() + static_cast<std::ptrdiff_t>(end), items.end(), before);
+    sorted = end;
+    if (const size_t keep = enough(std::span<const Item>(items.data(), sorted)); keep > 0) {
+      return keep;
+    }
+  }
+  return items.size();
+}
+
+}  // namespace
+
+bool SamplingParams::pure_argmax() const {
+  return greedy() && repetition_penalty == 1 && frequency_penalty == 0 && presence_penalty == 0 &&
+         logit_bias.empty();
+}
+
+Sampler::Sampler(SamplingParams params) : params_(std::move(params)) {
+  if (params_.order.empty()) params_.order.assign(std::begin(kDefaultOrder), std::end(kDefaultOrder));
+}
+
+Token Sampler::Choose(std::span<float> logits, std::span<const Token> history, Pos position) {
+  FT_CHECK(!logits.empty());
+  Process(logits, history);
+  if (params_.greedy()) return ArgMax(logits);
+  Token best = 0;
+  float best_score = kRuledOut;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (logits[i] == kRuledOut) continue;
+    const auto token = static_cast<Token>(i);
+    const float score = logits[i] + Gumbel(params_.seed, position, token);
+    if (score > best_score) best = token, best_score = score;
+  }
+  return best;
+}
+
+std::vector<float> Sampler::Probabilities(std::span<float> logits, std::span<const Token> history) {
+  Process(logits, history);
+  std::vector<float> p(logits.size(), 0.0f);
+  if (params_.greedy()) {
+    p[static_cast<size_t>(ArgMax(logits))] = 1;
+    return p;
+  }
+  Gather(logits);
+  for (const Candidate& c : candidates_) p[static_cast<size_t>(c.token)] = c.weight;
+  return p;
+}
+
+void Sampler::Process(std::span<float> logits, std::span<const Token> history) {
+  std::span<const Token> recent = history;
+  if (params_.penalty_last_n >= 0) {
+    recent = history.last(std::min<size_t>(history.size(), params_.penalty_last_n));
+  }
+  for (LogitsStep step : params_.order) {
+    if (!params_.greedy() || IsGreedyStep(step)) Apply(step, logits, recent);
+  }
+}
+
+void Sampler::Apply(LogitsStep step, std::span<float> logits, std::span<const Token> recent) {
+  switch (step) {
+    case LogitsStep::kLogitBias:
+      for (const auto& [token, bias] : params_.logit_bias) {
+        if (static_cast<size_t>(token) < logits.size()) logits[token] += bias;
+      }
+      return;
+    case LogitsStep::kTemperature:
+      if (params_.temperature == 1) return;
+      for (float& logit : logits) logit /= params_.temperature;
+      return;
+    case LogitsStep::kRepetitionPenalty:
+      if (params_.repetition_penalty == 1) return;
+      CountRecent(recent);
+      for (const auto& [token, count] : counts_) {
+        float& logit = logits[token];
+        logit = logit > 0 ? logit / params_.repetition_penalty : logit * params_.repetition_penalty;
+      }
+      return;
+    case LogitsStep::kFrequencyPresence:
+      if (params_.frequency_penalty == 0 && params_.presence_penalty == 0) return;
+      CountRecent(recent);
+      for (const auto& [token, count] : counts_) {
+        logits[token] -= params_.frequency_penalty * static_cast<float>(count) +
+                         params_.presence_penalty;
+      }
+      return;
+    case LogitsStep::kTopP: return KeepTopP(logits);
+    case LogitsStep::kMinP: return KeepMinP(logits);
+    case LogitsStep::kTypicalP: return KeepTypical(logits);
+    case LogitsStep::kTopK: return KeepTopK(logits);
+  }
+}
+
+void Sampler::CountRecent(std::span<const Token> recent) {
+  counts_.clear();
+  for (Token token : recent) counts_.push_back({token, 1});
+  std::sort(counts_.begin(), counts_.end());
+  size_t distinct = 0;
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    if (distinct > 0 && counts_[distinct - 1].first == counts_[i].first) {
+      ++counts_[distinct - 1].second;
+    } else {
+      counts_[distinct++] = counts_[i];
+    }
+  }
+  counts_.resize(distinct);
+}
+
+void Sampler::Gather(std::span<float> logits) {
+  candidates_.clear();
+  float top = kRuledOut;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (logits[i] == kRuledOut) continue;
+    candidates_.push_back({static_cast<Token>(i), logits[i], 0});
+    top = std::max(top, logits[i]);
+  }
+  double sum = 0;
+  for (Candidate& c : candidates_) {
+    c.weight = std::exp(c.logit - top);
+    sum += c.weight;
+  }
+  for (Candidate& c : candidates_) c.weight = static_cast<float>(c.weight / sum);
+}
+
+void Sampler::KeepFront(std::span<float> logits, size_t count) {
+  for (size_t i = count; i < candidates_.size(); ++i) logits[candidates_[i].token] = kRuledOut;
+}
+
+void Sampler::KeepTopK(std::span<float> logits) {
+  const auto k = static_cast<size_t>(params_.top_k);
+  if (k == 0 || k >= logits.size()) return;
+  candidates_.clear();
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (logits[i] != kRuledOut) candidates_.push_back({static_cast<Token>(i), logits[i], 0});
+  }
+  if (candidates_.size() <= k) return;
+  std::nth_element(candidates_.begin(), candidates_.begin() + params_.top_k, candidates_.end(),
+                   [](const Candidate& a, const Candidate& b) {
+                     return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
+                   });
+  KeepFront(logits, k);
+}
+
+void Sampler::KeepTopP(std::span<float> logits) {
+  if (params_.top_p >= 1) return;
+  Gather(logits);
+  const size_t keep = SortUntil(
+      candidates_,
+      [](const Candidate& a, const Candidate& b) {
+        return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
+      },
+      [this](std::span<const Candidate> sorted) {
+        double mass = 0;
+        for (size_t i = 0; i < sorted.size(); ++i) {
+          mass += sorted[i].weight;
+          if (mass >= params_.top_p) return i + 1;
+        }
+        return size_t{0};
+      });
+  KeepFront(logits, keep);
+}
+
+void Sampler::KeepMinP(std::span<float> logits) {
+  if (params_.min_p <= 0) return;
+  const float top = *std::max_element(logits.begin(), logits.end());
+  const float least = top + std::log(params_.min_p);
+  for (float& logit : logits) {
+    if (logit < least) logit = kRuledOut;
+  }
+}
+
+void Sampler::KeepTypical(std::span<float> logits) {
+  if (params_.typical_p >= 1) return;
+  Gather(logits);
+  double entropy = 0;
+  for (const Candidate& c : candidates_) {
+    if (c.weight > 0) entropy -= c.weight * std::log(c.weight);
+  }
+  for (Candidate& c : candidates_) {  // from here on `logit` is the probability
+    c.logit = c.weight;
+    c.weight = static_cast<float>(std::abs(-std::log(static_cast<double>(c.weight)) - entropy));
+  }
+  const size_t keep = SortUntil(
+      candidates_,
+      [](const Candidate& a, const Candidate& b) {
+        return a.weight != b.weight ? a.weight < b.weight : a.token < b.token;
+      },
+      [this](std::span<const Candidate> sorted) {
+        double mass = 0;
+        for (size_t i = 0; i < sorted.size(); ++i) {
+          mass += sorted[i].logit;
+          if (mass >= params_.typical_p) return i + 1;
+        }
+        return size_t{0};
+      });
+  KeepFront(logits, keep);
+}
+
+}  // namespace foretoken
