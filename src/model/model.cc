@@ -27,6 +27,8 @@ Result<std::unique_ptr<Model>> LoadModel(const ModelFile& file, Backend& backend
 Result<std::unique_ptr<Model>> NewRandomModel(const ModelConfig& config, DType type, uint64_t seed,
                                               Backend& backend, const ModelOptions& options) {
   FT_RETURN_IF_ERROR(CheckConfig(config, "random model"));
+  if (type == DType::kI32)
+    return Error{"random model: weights cannot be I32; expected a float type"};
   return Build(config, NewRandomWeights(type, seed, backend), backend, options);
 }
 

@@ -14,6 +14,7 @@ namespace foretoken {
 namespace {
 
 constexpr size_t kAlignment = 64;
+constexpr int64_t kPoolElements = 32768;
 
 uint64_t HashName(std::string_view name, uint64_t seed) {
   uint64_t hash = Mix(seed);
@@ -84,12 +85,11 @@ class RandomWeights final : public WeightSource {
   }
 
   Bytes Generate(uint64_t key, float spread, int64_t elements) {
-    constexpr uint64_t kChunks = 1024;  // a power of two
     ThreadPool pool(backend_.threads());
     const int chunk_elements = std::max(32, BlockElements(type_));
+    const uint64_t chunk_count = kPoolElements / chunk_elements;
     const size_t chunk_bytes = RowBytes(type_, chunk_elements);
-    const std::vector<std::byte> chunks =
-        Chunks(pool, key, spread, static_cast<int>(kChunks) * chunk_elements);
+    const std::vector<std::byte> chunks = Chunks(pool, key, spread);
     const size_t size = RowBytes(type_, elements);
     Bytes bytes = NewBytes(size);
     if (bytes == nullptr) return bytes;
@@ -97,7 +97,7 @@ class RandomWeights final : public WeightSource {
     pool.ParallelFor(count, 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const size_t at = static_cast<size_t>(i) * chunk_bytes;
-        const uint64_t chunk = Mix(key ^ static_cast<uint64_t>(i)) % kChunks;
+        const uint64_t chunk = Mix(key ^ static_cast<uint64_t>(i)) % chunk_count;
         std::memcpy(bytes.get() + at, chunks.data() + chunk * chunk_bytes,
                     std::min(chunk_bytes, size - at));
       }
@@ -105,12 +105,12 @@ class RandomWeights final : public WeightSource {
     return bytes;
   }
 
-  std::vector<std::byte> Chunks(ThreadPool& pool, uint64_t key, float spread, int elements) {
-    std::vector<float> values(elements);
-    pool.ParallelFor(elements, 256, [&](int64_t begin, int64_t end) {
+  std::vector<std::byte> Chunks(ThreadPool& pool, uint64_t key, float spread) {
+    std::vector<float> values(kPoolElements);
+    pool.ParallelFor(kPoolElements, 256, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) values[i] = spread * Gaussian(key, i);
     });
-    std::vector<std::byte> chunks(RowBytes(type_, elements));
+    std::vector<std::byte> chunks(RowBytes(type_, kPoolElements));
     Quantize(type_, values, chunks.data());
     return chunks;
   }

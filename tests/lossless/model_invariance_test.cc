@@ -1,0 +1,212 @@
+// The promise speculation rests on: a row's logits depend on the row's own past alone, bit for bit.
+// Each row is scored alone, in batches of 2..64 rows, in chunks of a prompt and inside random
+// trees, by 1..4 threads, for every weight type and every instruction set of this machine.
+#include <gtest/gtest.h>
+
+#include "model/model.h"
+#include "model/scoring_for_test.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kCapacity = 112;
+constexpr int kPrompt = 40;
+
+// Rows of 256 values, the block of the K types.
+ModelConfig SmallConfig() {
+  ModelConfig config = *ShapeByName("tiny");
+  config.hidden = config.ffn = 256;
+  config.layers = 2;
+  config.heads = 4;
+  config.kv_heads = 2;
+  config.head_dim = config.rope_dim = 64;
+  return config;
+}
+
+std::unique_ptr<Model> NewModel(const ModelConfig& config, DType type, Backend& backend) {
+  auto model = NewRandomModel(config, type, 1, backend, {.max_rows = 128});
+  EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().message);
+  return model.ok() ? std::move(*model) : nullptr;
+}
+
+// Texts of various lengths, each waiting for one more row, and a tree that continues the longest.
+struct Workload {
+  static constexpr int kSequences = 64;
+  static constexpr int kTrees = 2;
+  static constexpr int kTreeRows = 64;
+
+  explicit Workload(int vocab) {
+    for (int s = 0; s < kSequences; ++s) {
+      const int length = 1 + static_cast<int>(Mix(s) % 12);
+      prefixes.push_back(RandomTokens(100 + s, length, vocab));
+      next.push_back(RandomTokens(200 + s, 1, vocab));
+    }
+    prompt = RandomTokens(1, kPrompt, vocab);
+    for (int t = 0; t < kTrees; ++t) {
+      tree_tokens.push_back(RandomTokens(300 + t, kTreeRows, vocab));
+      tree_parents.push_back(RandomTree(400 + t, kTreeRows));
+    }
+  }
+
+  std::vector<std::vector<Token>> prefixes, next, tree_tokens;
+  std::vector<std::vector<Node>> tree_parents;
+  std::vector<Token> prompt;
+};
+
+// What one token at a time, on one thread, says.
+struct Truth {
+  RowLogits prompt, next;
+  std::vector<RowLogits> trees;
+};
+
+Truth Decode(Model& model, DType cache_type, const Workload& work) {
+  const auto cache = model.NewCache(kCapacity, cache_type);
+  Truth truth;
+  for (int s = 0; s < Workload::kSequences; ++s) {
+    cache->Truncate(0);
+    Feed(model, *cache, work.prefixes[s], 1);
+    truth.next.push_back(Feed(model, *cache, work.next[s], 1).front());
+  }
+  cache->Truncate(0);
+  truth.prompt = Feed(model, *cache, work.prompt, 1);
+  for (int t = 0; t < Workload::kTrees; ++t) {
+    truth.trees.push_back(
+        SequentialScorer(model, *cache).Score(work.tree_tokens[t], work.tree_parents[t]));
+  }
+  return truth;
+}
+
+class Checker {
+ public:
+  Checker(Model& model, DType cache_type, const Workload& work, const Truth& truth)
+      : model_(model), work_(work), truth_(truth), long_(model.NewCache(kCapacity, cache_type)) {
+    for (int s = 0; s < Workload::kSequences; ++s) {
+      short_.push_back(model.NewCache(16, cache_type));
+      Feed(model, *short_.back(), work.prefixes[s], 16);
+    }
+  }
+
+  void PromptChunks() {
+    for (const int chunk : {kPrompt, 7}) {
+      long_->Truncate(0);
+      EXPECT_EQ(Feed(model_, *long_, work_.prompt, chunk), truth_.prompt) << "chunks of " << chunk;
+    }
+  }
+
+  void Batches() {
+    int first = 0;
+    for (const int size : {1, 2, 3, 4, 5, 8, 9, 16, 17, 33, 64}) {
+      std::vector<SequenceRows> batch;
+      RowLogits expected;
+      for (int i = 0; i < size; ++i) {
+        const int s = (first + i) % Workload::kSequences;
+        batch.push_back(Next(s));
+        expected.push_back(truth_.next[s]);
+      }
+      EXPECT_EQ(Score(model_, batch), expected) << "batch of " << size;
+      for (const SequenceRows& rows : batch) rows.cache->Commit({});
+      first += size;
+    }
+  }
+
+  // REQUIRES: PromptChunks ran.
+  void Trees() {
+    for (int t = 0; t < Workload::kTrees; ++t) {
+      const SequenceRows tree{
+          .cache = long_.get(), .tokens = work_.tree_tokens[t], .parents = work_.tree_parents[t]};
+      EXPECT_EQ(Score(model_, {&tree, 1}), truth_.trees[t]) << "tree " << t;
+      long_->Commit({});
+    }
+    TreeBetweenOtherSequences();
+  }
+
+ private:
+  SequenceRows Next(int s) {
+    return {.cache = short_[s].get(), .tokens = work_.next[s], .parents = {kNoNode}};
+  }
+
+  void TreeBetweenOtherSequences() {
+    const SequenceRows tree{
+        .cache = long_.get(), .tokens = work_.tree_tokens[0], .parents = work_.tree_parents[0]};
+    RowLogits expected = truth_.trees[0];
+    expected.insert(expected.begin(), truth_.next[5]);
+    expected.push_back(truth_.next[6]);
+    const std::vector<SequenceRows> batch = {Next(5), tree, Next(6)};
+    EXPECT_EQ(Score(model_, batch), expected);
+    for (const SequenceRows& rows : batch) rows.cache->Commit({});
+  }
+
+  Model& model_;
+  const Workload& work_;
+  const Truth& truth_;
+  std::unique_ptr<KvCache> long_;
+  std::vector<std::unique_ptr<KvCache>> short_;
+};
+
+void CheckModel(const ModelConfig& config, CpuIsa isa, DType weights, DType cache) {
+  const Workload work(config.vocab);
+  Truth truth;
+  for (const int threads : {1, 2, 3, 4}) {
+    SCOPED_TRACE(std::to_string(threads) + " threads");
+    auto backend = NewCpuBackend({.threads = threads, .isa = isa});
+    ASSERT_TRUE(backend.ok()) << backend.error().message;
+    const auto model = NewModel(config, weights, **backend);
+    ASSERT_NE(model, nullptr);
+    if (threads == 1) truth = Decode(*model, cache, work);
+    Checker checker(*model, cache, work, truth);
+    checker.PromptChunks();
+    checker.Batches();
+    checker.Trees();
+  }
+}
+
+std::string Name(CpuIsa isa, DType type) {
+  return std::string(CpuIsaName(isa)) + "_" + std::string(DTypeName(type));
+}
+
+using IsaAndType = std::tuple<CpuIsa, DType>;
+std::string NameOf(const ::testing::TestParamInfo<IsaAndType>& info) {
+  return Name(std::get<0>(info.param), std::get<1>(info.param));
+}
+
+class EveryWeightType : public ::testing::TestWithParam<IsaAndType> {};
+
+TEST_P(EveryWeightType, RowDependsOnItsOwnPastOnly) {
+  const auto [isa, type] = GetParam();
+  CheckModel(SmallConfig(), isa, type, DType::kF16);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryWeightType,
+    ::testing::Combine(::testing::ValuesIn(AvailableCpuIsas()),
+                       ::testing::Values(DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0,
+                                         DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
+                                         DType::kQ4_K, DType::kQ5_K, DType::kQ6_K)),
+    NameOf);
+
+class EveryCacheType : public ::testing::TestWithParam<IsaAndType> {};
+
+// Small matrices of awkward sizes: here attention is what is tested.
+TEST_P(EveryCacheType, RowDependsOnItsOwnPastOnly) {
+  const auto [isa, type] = GetParam();
+  ModelConfig config = *ShapeByName("tiny");
+  config.layers = 2;
+  config.head_dim = config.rope_dim = 32;
+  for (const int kv_heads : {4, 2, 1}) {
+    for (const int window : {0, 7}) {
+      SCOPED_TRACE(std::to_string(kv_heads) + " kv heads, window " + std::to_string(window));
+      config.kv_heads = kv_heads;
+      config.sliding_window = window;
+      CheckModel(config, isa, DType::kBF16, type);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryCacheType,
+                         ::testing::Combine(::testing::ValuesIn(AvailableCpuIsas()),
+                                            ::testing::Values(DType::kF32, DType::kF16,
+                                                              DType::kBF16, DType::kQ8_0)),
+                         NameOf);
+
+}  // namespace
+}  // namespace foretoken

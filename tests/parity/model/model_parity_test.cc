@@ -1,0 +1,128 @@
+// Logits and hidden states of the golden models (make_goldens.py) against transformers' own, on
+// every instruction set of this machine, from the Hugging Face directory.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/mapped_file.h"
+#include "model/model.h"
+#include "model/scoring_for_test.h"
+
+namespace foretoken {
+namespace {
+
+constexpr float kTolerance = 1e-4f;
+const std::string kFolder = FT_SOURCE_DIR "/tests/parity/model/";
+
+struct Golden {
+  std::vector<Token> tokens;
+  std::vector<float> logits;               // [n, vocab]
+  std::vector<std::vector<float>> hidden;  // [layers + 1][n, hidden]
+};
+
+// Reads the file that write_goldens of make_goldens.py describes.
+class GoldenReader {
+ public:
+  explicit GoldenReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  std::vector<Golden> Read(const ModelConfig& config) {
+    std::vector<Golden> goldens(Values<int32_t>(1)[0]);
+    for (Golden& golden : goldens) {
+      const int32_t n = Values<int32_t>(1)[0];
+      golden.tokens = Values<Token>(n);
+      golden.logits = Values<float>(n * config.vocab);
+      for (int i = 0; i <= config.layers; ++i) {
+        golden.hidden.push_back(Values<float>(n * config.hidden));
+      }
+    }
+    EXPECT_TRUE(bytes_.empty());
+    return goldens;
+  }
+
+ private:
+  template <typename T>
+  std::vector<T> Values(size_t count) {
+    FT_CHECK(count * sizeof(T) <= bytes_.size());
+    std::vector<T> values(count);
+    std::memcpy(values.data(), bytes_.data(), count * sizeof(T));
+    bytes_ = bytes_.subspan(count * sizeof(T));
+    return values;
+  }
+
+  std::span<const std::byte> bytes_;
+};
+
+float MaxDifference(std::span<const float> a, std::span<const float> b) {
+  EXPECT_EQ(a.size(), b.size());
+  float most = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const float difference = std::fabs(a[i] - b[i]);
+    if (!(difference <= most)) most = difference;  // NaN counts
+  }
+  return most;
+}
+
+std::vector<float> Values(Backend& backend, Tensor t) {
+  std::vector<float> values(t.rows * t.cols);
+  backend.Download(t, values.data());
+  return values;
+}
+
+void ExpectGolden(Model& model, const Golden& golden) {
+  const int n = static_cast<int>(golden.tokens.size());
+  const auto cache = model.NewCache(n, DType::kF32);
+  const SequenceRows rows{
+      .cache = cache.get(), .tokens = golden.tokens, .parents = ChainParents(n)};
+  const RowBatch batch = MakeBatch({&rows, 1});
+  KvCache* const caches[] = {cache.get()};
+  const TapSpec spec{.hidden = Range(model.config().layers + 1)};
+  std::vector<Taps> taps(1);
+  const Tensor logits = model.Forward(batch, caches, spec, taps);
+  EXPECT_LE(MaxDifference(Values(model.backend(), logits), golden.logits), kTolerance)
+      << n << " tokens";
+  for (int i = 0; i <= model.config().layers; ++i) {
+    EXPECT_LE(MaxDifference(Values(model.backend(), taps[0].Hidden(i)), golden.hidden[i]),
+              kTolerance)
+        << n << " tokens, hidden state " << i;
+  }
+}
+
+void ExpectGoldens(const ModelFile& file, CpuIsa isa, const std::string& golden_path) {
+  const auto backend = std::move(*NewCpuBackend({.threads = 2, .isa = isa}));
+  auto model = LoadModel(file, *backend);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const auto bytes = MappedFile::Open(golden_path);
+  ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+  for (const Golden& golden : GoldenReader(bytes->bytes()).Read(file.config())) {
+    ExpectGolden(**model, golden);
+  }
+}
+
+using IsaAndName = std::tuple<CpuIsa, const char*>;
+
+class ModelParity : public ::testing::TestWithParam<IsaAndName> {};
+
+TEST_P(ModelParity, HuggingFaceDirectory) {
+  const auto [isa, name] = GetParam();
+  const auto file = ModelFile::Open(kFolder + name);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  ExpectGoldens(**file, isa, kFolder + name + "/golden.bin");
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, ModelParity,
+                         ::testing::Combine(::testing::ValuesIn(AvailableCpuIsas()),
+                                            ::testing::Values("llama", "llama-linear", "llama-yarn",
+                                                              "llama-3.1", "llama-mha-bias",
+                                                              "mistral", "qwen2", "qwen3")),
+                         [](const ::testing::TestParamInfo<IsaAndName>& info) {
+                           std::string name = std::string(CpuIsaName(std::get<0>(info.param))) +
+                                              "_" + std::get<1>(info.param);
+                           for (char& c : name) {
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           }
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace foretoken
