@@ -1,0 +1,67 @@
+#include "chat_prompt.h"
+
+#include <algorithm>
+
+#include "runtime.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::string_view kChatMlEnd = "<|im_end|>";
+
+std::string RenderChatMl(std::span<const ChatMessage> messages) {
+  std::string text;
+  for (const ChatMessage& m : messages) {
+    text += "<|im_start|>" + m.role + "\n" + m.content + std::string(kChatMlEnd) + "\n";
+  }
+  return text + "<|im_start|>assistant\n";
+}
+
+}  // namespace
+
+Result<ChatPrompter> ChatPrompter::Create(const Tokenizer& tokenizer, const std::string& origin) {
+  ChatPrompter prompter(tokenizer);
+  const std::string& source = tokenizer.data().chat_template;
+  if (!source.empty()) {
+    FT_ASSIGN_OR_RETURN(prompter.template_, ChatTemplate::Parse(source, origin + ": chat template"));
+  }
+  return prompter;
+}
+
+std::string ChatPrompter::PieceOf(Token token) const {
+  return token == kNoToken ? "" : tokenizer_->Piece(token, /*show_control=*/true);
+}
+
+Result<std::vector<Token>> ChatPrompter::Encode(std::span<const ChatMessage> messages) const {
+  std::string text;
+  if (template_) {
+    FT_ASSIGN_OR_RETURN(text, template_->Render({.chat = messages,
+                                                 .bos_token = PieceOf(tokenizer_->data().bos),
+                                                 .eos_token = PieceOf(tokenizer_->data().eos)}));
+  } else {
+    text = RenderChatMl(messages);
+  }
+  return EncodePrompt(*tokenizer_, text, /*parse_special=*/true);
+}
+
+std::vector<Token> ChatPrompter::StopTokens() const {
+  std::vector<Token> stop = EndTokens(*tokenizer_);
+  if (!uses_fallback()) return stop;
+  const std::vector<Token> end =
+      tokenizer_->Encode(kChatMlEnd, {.add_bos = false, .parse_special = true});
+  if (end.size() == 1) stop.push_back(end[0]);
+  return stop;
+}
+
+std::vector<Token> EndTokens(const Tokenizer& tokenizer) {
+  const TokenizerData& data = tokenizer.data();
+  std::vector<Token> stop = data.eog;
+  for (Token token : {data.eos, data.eot}) {
+    if (token != kNoToken && std::find(stop.begin(), stop.end(), token) == stop.end()) {
+      stop.push_back(token);
+    }
+  }
+  return stop;
+}
+
+}  // namespace foretoken

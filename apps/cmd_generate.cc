@@ -1,0 +1,232 @@
+// foretoken generate: continue a text, faster, token for token the same.
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "answer.h"
+#include "base/json.h"
+#include "chat_prompt.h"
+#include "command.h"
+#include "interrupt.h"
+#include "runtime.h"
+
+namespace foretoken {
+namespace {
+
+struct GenerateArgs {
+  ModelArgs model;
+  SamplingArgs sampling;
+  DraftArgs draft;
+  std::string prompt, file, system, stats;
+  bool prompt_given = false;
+  bool chat = false, check = false, ignore_eos = false, special = false, quiet = false;
+  int new_tokens = 256;
+  int context = 0;
+  DType cache_type = DType::kF16;
+};
+
+void Declare(Args& args, GenerateArgs* g) {
+  args.Group("input and output");
+  AddModelArgs(args, &g->model);
+  args.Each("-p, --prompt TEXT", "the prompt (default: standard input to its end)",
+            [g](std::string_view text) {
+              g->prompt = text;
+              g->prompt_given = true;
+              return Status();
+            });
+  args.Text("-f, --file FILE", "read the prompt from a file", &g->file);
+  args.Int("-n, --new-tokens N", "tokens to write at most (256); -1 = until the context is full",
+           &g->new_tokens, -1, 1 << 30);
+  args.Int("-c, --context CTX",
+           "longest sequence, prompt included (default: what prompt and\n"
+           "-n need, at most the model's own)",
+           &g->context, 1, 1 << 30);
+  args.Flag("--chat", "the prompt is a user's message: apply the model's chat template\n"
+                      "(ChatML where it has none)", &g->chat);
+  args.Text("--system TEXT", "a system message; implies --chat", &g->system);
+  args.Flag("--special", "recognise control tokens written out in the prompt", &g->special);
+  args.Flag("--ignore-eos", "write on after an end token", &g->ignore_eos);
+  args.Text("--stats FILE", "write the statistics as JSON; '-' = standard output, after the text",
+            &g->stats);
+  args.Flag("--check", "also decode plainly; exit with 3 if any token differs", &g->check);
+  args.Flag("-q, --quiet", "no statistics on standard error", &g->quiet);
+  AddCacheArgs(args, &g->cache_type);
+  AddSamplingArgs(args, &g->sampling);
+  AddDraftArgs(args, &g->draft);
+}
+
+Result<std::string> ReadAll(std::istream& in, const std::string& name) {
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (in.bad()) return Error{name + ": cannot be read"};
+  return text;
+}
+
+Result<std::string> ReadPrompt(const GenerateArgs& g) {
+  if (g.prompt_given) return g.prompt;
+  if (g.file.empty()) return ReadAll(std::cin, "standard input");
+  std::ifstream in(g.file, std::ios::binary);
+  if (!in) return Error{g.file + ": cannot be opened"};
+  return ReadAll(in, g.file);
+}
+
+struct Prompt {
+  std::vector<Token> tokens, stop;
+};
+
+Result<Prompt> EncodeInput(const GenerateArgs& g, const LoadedModel& loaded,
+                           const std::string& text) {
+  Prompt prompt;
+  if (g.chat || !g.system.empty()) {
+    FT_ASSIGN_OR_RETURN(const ChatPrompter prompter,
+                        ChatPrompter::Create(*loaded.tokenizer, g.model.path));
+    if (prompter.uses_fallback() && !g.quiet) {
+      std::fputs("foretoken generate: the model has no chat template; using ChatML\n", stderr);
+    }
+    std::vector<ChatMessage> messages;
+    if (!g.system.empty()) messages.push_back({"system", g.system});
+    messages.push_back({"user", text});
+    FT_ASSIGN_OR_RETURN(prompt.tokens, prompter.Encode(messages));
+    prompt.stop = prompter.StopTokens();
+  } else {
+    prompt.tokens = EncodePrompt(*loaded.tokenizer, text, g.special);
+    prompt.stop = EndTokens(*loaded.tokenizer);
+  }
+  if (g.ignore_eos) prompt.stop.clear();
+  return prompt;
+}
+
+Result<int> ChooseCapacity(const GenerateArgs& g, const ModelConfig& config, size_t prompt) {
+  if (g.context > config.context) {
+    return Error{"a context of " + std::to_string(g.context) + " was asked for; the model's is " +
+                 std::to_string(config.context)};
+  }
+  if (g.context > 0) return g.context;
+  if (g.new_tokens < 0 || g.new_tokens > config.context) return config.context;
+  return static_cast<int>(std::min<size_t>(prompt + static_cast<size_t>(g.new_tokens),
+                                           static_cast<size_t>(config.context)));
+}
+
+Result<Answer> Decode(const LoadedModel& loaded, const DraftArgs& draft,
+                      const SessionOptions& options, const Prompt& prompt, int max_new,
+                      const OnTokens& on_tokens) {
+  FT_ASSIGN_OR_RETURN(const Decoder decoder, NewDecoder(loaded, draft, options.capacity));
+  const auto session = decoder.generator->Start(options);
+  return WriteAnswer(*decoder.generator, *session, prompt.tokens, max_new, on_tokens);
+}
+
+Status WriteStats(const std::string& path, const Json& json) {
+  const std::string text = json.dump() + "\n";
+  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
+  const bool written = file != nullptr && std::fputs(text.c_str(), file) >= 0 &&
+                       std::fflush(file) == 0;
+  const bool closed = file == nullptr || file == stdout || std::fclose(file) == 0;
+  if (written && closed) return {};
+  return Error{path + ": the statistics cannot be written"};
+}
+
+void PrintSummary(const GenerateArgs& g, const Answer& answer, const RunReport& report) {
+  const std::vector<Cycle> cycles = answer.cycles;
+  const Metrics m = Summarise(std::span(&cycles, 1));
+  std::fprintf(stderr,
+               "%d prompt tokens in %.2f s; %zu new tokens in %.2f s, %.1f a second; %s: %.2f tokens "
+               "a pass over %d passes%s\n",
+               answer.prompt_tokens, answer.phases.prefill, answer.tokens.size(),
+               answer.total_seconds - answer.phases.prefill, report.GenerationTokensPerSecond(),
+               g.draft.drafter.c_str(), m.tau_micro, m.cycles,
+               answer.finish == Finish::kNot ? "; interrupted" : "");
+}
+
+// Decodes the same answer plainly. Returns the exit status.
+Result<int> Check(const GenerateArgs& g, const LoadedModel& loaded, const SessionOptions& options,
+                  const Prompt& prompt, int max_new, const Answer& answer) {
+  const bool complete = answer.finish != Finish::kNot;
+  size_t written = 0;
+  FT_ASSIGN_OR_RETURN(const Answer plain,
+                      Decode(loaded, {}, options, prompt, max_new, [&](auto fresh, int) {
+                        written += fresh.size();
+                        return complete || written < answer.tokens.size();
+                      }));
+  const auto difference =
+      FirstDifference(*loaded.tokenizer, plain.tokens, answer.tokens, complete);
+  if (difference) {
+    std::fprintf(stderr, "foretoken generate: check: %s\n", difference->c_str());
+    return kExitDiffers;
+  }
+  if (!g.quiet) {
+    std::fprintf(stderr, "check: all %zu tokens are those of plain decoding (%.1f a second)\n",
+                 answer.tokens.size(), plain.Report(0).GenerationTokensPerSecond());
+  }
+  return kExitDone;
+}
+
+Result<int> Generate(const GenerateArgs& g) {
+  FT_ASSIGN_OR_RETURN(const std::string text, ReadPrompt(g));
+  FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(g.model));
+  FT_RETURN_IF_ERROR(CheckCacheType(loaded.model->config(), g.cache_type));
+  FT_ASSIGN_OR_RETURN(const Prompt prompt, EncodeInput(g, loaded, text));
+  SessionOptions options{.stop = prompt.stop, .cache_type = g.cache_type};
+  FT_ASSIGN_OR_RETURN(options.sampling, ResolveSampling(g.sampling, *loaded.file));
+  FT_ASSIGN_OR_RETURN(options.capacity,
+                      ChooseCapacity(g, loaded.model->config(), prompt.tokens.size()));
+  const int max_new = g.new_tokens < 0 ? options.capacity : g.new_tokens;
+
+  const InterruptGuard guard;
+  TextStream stream(*loaded.tokenizer, prompt.tokens, stdout, isatty(STDOUT_FILENO) != 0);
+  bool writable = true;
+  FT_ASSIGN_OR_RETURN(const Answer answer,
+                      Decode(loaded, g.draft, options, prompt, max_new, [&](auto fresh, int drafted) {
+                        writable = stream.Write(fresh, drafted);
+                        return writable && !InterruptGuard::Requested();
+                      }));
+  stream.Finish();
+  if (!writable) return Error{"standard output takes no more"};
+  if (!stream.at_line_start() && (isatty(STDOUT_FILENO) != 0 || g.stats == "-")) std::puts("");
+  const RunReport report = answer.Report(loaded.load_seconds);
+  if (!g.quiet) PrintSummary(g, answer, report);
+  if (!g.stats.empty()) FT_RETURN_IF_ERROR(WriteStats(g.stats, ToJson(report)));
+  if (!g.check) return kExitDone;
+  InterruptGuard::Clear();
+  return Check(g, loaded, options, prompt, max_new, answer);
+}
+
+// What is wrong with the options together, before any work.
+Status CheckUsage(const GenerateArgs& g) {
+  if (g.model.path.empty()) return Error{"-m MODEL is missing"};
+  if (g.prompt_given && !g.file.empty()) return Error{"-p and -f exclude each other"};
+  if (g.new_tokens == 0) return Error{"-n: found 0, expected -1 or 1 and more"};
+  FT_RETURN_IF_ERROR(Validate(g.sampling.params));
+  if (g.draft.drafter == "none") return {};
+  std::string known = "none";
+  for (const DrafterEntry& e : AllDrafters()) {
+    if (e.name == g.draft.drafter) return {};
+    known += ", " + std::string(e.name);
+  }
+  return Error{"--drafter: found '" + g.draft.drafter + "', expected one of " + known};
+}
+
+}  // namespace
+
+int Run_generate(int argc, char** argv) {
+  GenerateArgs g;
+  Args args("generate -m MODEL [-p TEXT | -f FILE] [OPTIONS]",
+            "The text is streamed to standard output, statistics go to standard error. Ctrl-C ends\n"
+            "the answer, with the statistics and status 0. Decoding is greedy unless --temp says\n"
+            "otherwise; what a model suggests (generation_config.json) needs --model-defaults.\n"
+            "Exit status: 0 done, 1 failed, 2 bad usage, 3 --check found a difference.");
+  Declare(args, &g);
+  if (const int status = ParseOrExit(args, "generate", argc, argv); status >= 0) return status;
+  if (const Status usage = CheckUsage(g); !usage.ok()) {
+    std::fprintf(stderr, "foretoken generate: %s; 'foretoken generate --help' explains\n",
+                 usage.error().message.c_str());
+    return kExitUsage;
+  }
+  const Result<int> status = Generate(g);
+  if (status.ok()) return *status;
+  std::fprintf(stderr, "foretoken generate: %s\n", status.error().message.c_str());
+  return kExitFailed;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,96 @@
+#include "runtime.h"
+
+#include <chrono>
+#include <filesystem>
+
+#include "base/json.h"
+#include "io/gguf.h"
+
+namespace foretoken {
+namespace {
+
+// The head list of the model file, as ReadHeadList takes it; null when it has none.
+Json HeadsOfModel(const LoadedModel& loaded) {
+  const std::string& path = loaded.file->path();
+  const std::string beside = path + ".heads.json";
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(beside, ignored)) return beside;
+  if (!path.ends_with(".gguf")) return nullptr;
+  const Result<GgufFile> gguf = GgufFile::Open(path);
+  if (!gguf.ok()) return nullptr;  // it was readable a moment ago: then simply no list
+  const auto flat = gguf->Ints("foretoken.pld_plus.heads");
+  if (!flat.ok()) return nullptr;
+  Json list = Json::array();
+  for (size_t i = 0; i + 1 < flat->size(); i += 2) {
+    list.push_back(Json::array({(*flat)[i], (*flat)[i + 1]}));
+  }
+  return list;
+}
+
+// What was typed: JSON where it reads as such ("70", "[[1,2]]"), text otherwise.
+Json ValueOf(const std::string& text) {
+  Result<Json> parsed = ParseJson(text, "option");
+  return parsed.ok() ? *std::move(parsed) : Json(text);
+}
+
+}  // namespace
+
+Result<LoadedModel> Load(const ModelArgs& args) {
+  const auto start = std::chrono::steady_clock::now();
+  LoadedModel loaded;
+  FT_ASSIGN_OR_RETURN(loaded.file, ModelFile::Open(args.path));
+  FT_ASSIGN_OR_RETURN(loaded.backend, NewCpuBackend({.threads = args.threads, .isa = args.isa}));
+  if (loaded.file->tokenizer().tokens.empty()) {
+    return Error{args.path + ": the file has no tokenizer"};
+  }
+  FT_ASSIGN_OR_RETURN(loaded.tokenizer, Tokenizer::Create(loaded.file->tokenizer(), args.path));
+  FT_ASSIGN_OR_RETURN(loaded.model, LoadModel(*loaded.file, *loaded.backend));
+  loaded.load_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return loaded;
+}
+
+Result<SamplingParams> ResolveSampling(const SamplingArgs& args, const ModelFile& file) {
+  SamplingParams params = args.params;
+  const GenerationDefaults& defaults = file.generation();
+  if (args.model_defaults) {
+    if (!args.temperature_set) params.temperature = defaults.temperature.value_or(params.temperature);
+    if (!args.top_k_set) params.top_k = defaults.top_k.value_or(params.top_k);
+    if (!args.top_p_set) params.top_p = defaults.top_p.value_or(params.top_p);
+  }
+  FT_RETURN_IF_ERROR(Validate(params));
+  return params;
+}
+
+Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity) {
+  Decoder decoder;
+  if (args.drafter != "none") {
+    Json options = Json::object();
+    for (const auto& [key, value] : args.options) options[key] = ValueOf(value);
+    if (args.drafter == "pld+a" && !options.contains("heads")) {
+      if (Json heads = HeadsOfModel(loaded); !heads.is_null()) options["heads"] = std::move(heads);
+    }
+    FT_ASSIGN_OR_RETURN(decoder.drafter,
+                        NewDrafter(args.drafter, {*loaded.model, capacity, options}));
+  }
+  decoder.verifier = NewExactVerifier(*loaded.backend);
+  decoder.generator = std::make_unique<Generator>(
+      *loaded.model, decoder.drafter.get(), *decoder.verifier,
+      GeneratorOptions{.limits = {.max_nodes = args.draft_max + 1, .max_depth = args.draft_max}});
+  return decoder;
+}
+
+std::vector<Token> EncodePrompt(const Tokenizer& tokenizer, std::string_view text,
+                                bool parse_special) {
+  const TokenizerData& data = tokenizer.data();
+  std::vector<Token> tokens =
+      tokenizer.Encode(text, {.add_bos = true, .parse_special = parse_special});
+  if (data.add_eos && !tokens.empty() && tokens.back() == data.eos) tokens.pop_back();
+  // A chat template may have written bos out.
+  if (tokens.size() > 1 && tokens[0] == data.bos && tokens[1] == data.bos) {
+    tokens.erase(tokens.begin());
+  }
+  return tokens;
+}
+
+}  // namespace foretoken
