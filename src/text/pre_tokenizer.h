@@ -25,8 +25,16 @@ struct PreTokenizerRules {
 // The rules of `name`; "" means "default". Returns null for a name that is not known.
 const PreTokenizerRules* FindPreTokenizerRules(std::string_view name);
 
-// The name whose rules are exactly `patterns`, or "" when there is none.
-std::string_view FindPreTokenizerName(std::span<const std::string> patterns);
+// A name whose rules are exactly `patterns` and whose default does not contradict `ignore_merges`,
+// or
+// "" when there is none.
+std::string_view FindPreTokenizerName(std::span<const std::string> patterns, bool ignore_merges);
+
+// The pattern that a pre-tokenizer of Hugging Face's "ByteLevel", "Digits" or "Punctuation" kind
+// has.
+std::string_view ByteLevelPattern();
+std::string_view DigitsPattern(bool individual);
+std::string_view PunctuationPattern(bool contiguous);
 
 // Thread-safety: const methods on any thread.
 class PreTokenizer {

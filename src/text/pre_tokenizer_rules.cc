@@ -51,13 +51,15 @@ constexpr std::string_view kGpt4o =
 constexpr std::string_view kNewline = R"([\r\n])";
 constexpr std::string_view kCjk = "[一-龥ࠀ-一가-퟿]+";
 constexpr std::string_view kDeepseekWord =
-    "\\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-"
+    "\\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-"
+    "ᲺᲽ-"
     "Ჿᴀ-"
     "ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅ"
-    "Ὀ-Ὅὐ-ὗὙὛὝὟ-\\x{1f7d}ᾀ-ᾴᾶ-ᾼ\\x{1fbe}ῂ-ῄῆ-ῌῐ-\\x{1fd3}ῖ-\\x{1fdb}ῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ\\x{2126}"
-    "ℨ\\x{212a}-"
+    "Ὀ-Ὅὐ-ὗὙὛὝὟ-\u1f7dᾀ-ᾴᾶ-ᾼ\u1fbeῂ-ῄῆ-ῌῐ-\u1fd3ῖ-\u1fdbῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ\u2126"
+    "ℨ\u212a-"
     "ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄ"
-    "Ⰰ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-"
+    "Ⰰ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-"
+    "𐓻𐲀-"
     "𐲲𐳀-"
     "𐳲𑢠-𑣟𞤀-𞥃]+";
 constexpr std::string_view kDeepseekPunctuation = "\\s?[!-/:-~！-／：-～‘-‟　-。]+";
@@ -122,11 +124,23 @@ const PreTokenizerRules* FindPreTokenizerRules(std::string_view name) {
   return found == Table().end() ? nullptr : &*found;
 }
 
-std::string_view FindPreTokenizerName(std::span<const std::string> patterns) {
-  const auto found = std::ranges::find_if(Table(), [&](const PreTokenizerRules& rules) {
-    return std::ranges::equal(rules.patterns, patterns);
-  });
-  return found == Table().end() ? std::string_view() : found->name;
+std::string_view FindPreTokenizerName(std::span<const std::string> patterns, bool ignore_merges) {
+  std::string_view name;
+  for (const PreTokenizerRules& rules : Table()) {
+    if (!std::ranges::equal(rules.patterns, patterns)) continue;
+    if (rules.ignore_merges == ignore_merges) return rules.name;
+    if (!rules.ignore_merges && name.empty()) name = rules.name;
+  }
+  return name;
+}
+
+std::string_view ByteLevelPattern() { return kGpt2; }
+
+std::string_view DigitsPattern(bool individual) { return individual ? kDigit : kDigits; }
+
+std::string_view PunctuationPattern(bool contiguous) {
+  return contiguous ? kFalconPunctuation
+                    : kFalconPunctuation.substr(0, kFalconPunctuation.size() - 1);
 }
 
 }  // namespace foretoken

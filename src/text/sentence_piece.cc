@@ -6,13 +6,13 @@
 #include <unordered_map>
 
 #include "text/merge_list.h"
+#include "text/space_mark.h"
 #include "text/utf8.h"
 #include "text/word_cache.h"
 
 namespace foretoken {
 namespace {
 
-constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581
 constexpr uint32_t kInvalidBytes =
     0x110000;  // "characters" from here on are bytes that are no UTF-8
 
@@ -60,11 +60,13 @@ class SentencePiece final : public Tokenizer {
  private:
   void EncodeStretch(std::string_view text, bool prefix, std::vector<Token>& out) const override {
     std::string escaped;
-    escaped.reserve(text.size() + text.size() / 2 + kSpace.size());
-    if (prefix && data_.add_space_prefix) escaped += kSpace;
+    escaped.reserve(text.size() + text.size() / 2 + kSpaceMark.size());
+    if (prefix && data_.add_space_prefix && (data_.prefix_doubles_space || text[0] != ' ')) {
+      escaped += kSpaceMark;
+    }
     for (const char c : text) {
       if (c == ' ') {
-        escaped += kSpace;
+        escaped += kSpaceMark;
       } else {
         escaped += c;
       }
@@ -81,24 +83,13 @@ class SentencePiece final : public Tokenizer {
     }
   }
 
-  std::string NormalPiece(std::string_view stored) const override {
-    std::string piece;
-    while (!stored.empty()) {
-      const size_t n = std::min(stored.find(kSpace), stored.size());
-      piece += stored.substr(0, n);
-      stored.remove_prefix(n);
-      if (stored.empty()) break;
-      piece += ' ';
-      stored.remove_prefix(kSpace.size());
-    }
-    return piece;
-  }
+  std::string NormalPiece(std::string_view stored) const override { return UnmarkSpaces(stored); }
 
   // Bytes up to the next space that follows something else.
   static size_t WordLength(std::string_view text) {
     size_t i = 0;
-    while (text.substr(i).starts_with(kSpace)) i += kSpace.size();
-    return std::min(text.find(kSpace, i), text.size());
+    while (text.substr(i).starts_with(kSpaceMark)) i += kSpaceMark.size();
+    return std::min(text.find(kSpaceMark, i), text.size());
   }
 
   void EncodeWord(std::string_view word, std::vector<Token>& symbols,
@@ -146,8 +137,8 @@ std::array<Token, 256> ByteTokens(const TokenizerData& data) {
 }
 
 bool HasSpaceAfterOther(std::string_view piece) {
-  while (piece.starts_with(kSpace)) piece.remove_prefix(kSpace.size());
-  return piece.find(kSpace) != std::string_view::npos;
+  while (piece.starts_with(kSpaceMark)) piece.remove_prefix(kSpaceMark.size());
+  return piece.find(kSpaceMark) != std::string_view::npos;
 }
 
 // Gives every character of `piece` a symbol: its token, or one beyond the vocabulary.

@@ -1,0 +1,87 @@
+#include "text/json_tree.h"
+
+#include <cstdint>
+
+namespace foretoken {
+namespace {
+
+// No file in use nests deeper; a hostile one must not exhaust the stack.
+constexpr int kMaxDepth = 64;
+
+bool TooDeep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      i += c == '\\' ? 1 : 0;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxDepth) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<JsonTree> ParseJsonTree(std::string_view text, std::string_view origin) {
+  if (TooDeep(text)) {
+    return Error{std::string(origin) + ": JSON is nested more than " + std::to_string(kMaxDepth) +
+                 " levels deep"};
+  }
+  try {
+    return JsonTree::parse(text.begin(), text.end());
+  } catch (const nlohmann::json::exception& e) {
+    return Error{std::string(origin) + ": not valid JSON: " + e.what()};
+  }
+}
+
+const JsonTree* FindField(const JsonTree& object, const char* key) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+Error WrongField(std::string_view origin, const std::string& field, const JsonTree* found,
+                 const std::string& expected) {
+  constexpr size_t kShown = 80;
+  std::string shown = "missing";
+  if (found != nullptr) {
+    // A large value is named, not shown: writing it out could cost more than reading the file.
+    const bool large = found->is_structured() && found->size() > 8;
+    shown = "is " + (large ? std::string("a large ") + found->type_name()
+                           : found->dump(-1, ' ', false, JsonTree::error_handler_t::replace));
+    if (shown.size() > kShown) shown = shown.substr(0, kShown - 3) + "...";
+  }
+  return Error{std::string(origin) + ": field '" + field + "' " + shown + "; expected " + expected};
+}
+
+Result<bool> BoolField(const JsonTree& object, std::string_view origin, const std::string& where,
+                       const char* key, bool fallback) {
+  const JsonTree* value = FindField(object, key);
+  if (value == nullptr) return fallback;
+  if (!value->is_boolean()) return WrongField(origin, where + key, value, "true or false");
+  return value->get<bool>();
+}
+
+Result<std::string> TextField(const JsonTree& object, std::string_view origin,
+                              const std::string& where, const char* key, std::string fallback) {
+  const JsonTree* value = FindField(object, key);
+  if (value == nullptr) return fallback;
+  if (!value->is_string()) return WrongField(origin, where + key, value, "a string");
+  return value->get<std::string>();
+}
+
+Result<int> IdValue(const JsonTree& value, std::string_view origin, const std::string& field) {
+  if (value.is_number_unsigned() && value.get<uint64_t>() <= INT32_MAX) {
+    return static_cast<int>(value.get<uint64_t>());
+  }
+  return WrongField(origin, field, &value, "a token id");
+}
+
+}  // namespace foretoken
