@@ -220,8 +220,7 @@ Result<ModelConfig> ReadModelConfig(const GgufFile& file) {
   FT_RETURN_IF_ERROR(reader.status());
   FT_RETURN_IF_ERROR(CheckModelConfig(config, file.path()));
   FT_RETURN_IF_ERROR(ReadFreqFactors(file, config));
-  config.attention_bias = FindTensor(file, "blk.0.attn_q.bias") != nullptr;
-  config.qk_norm = FindTensor(file, "blk.0.attn_q_norm.weight") != nullptr;
+  FT_RETURN_IF_ERROR(DescribeTensors(file.tensors(), file.path(), config));
   config.tied_embeddings = FindTensor(file, "output.weight") == nullptr;
   return config;
 }

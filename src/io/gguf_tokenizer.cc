@@ -9,8 +9,14 @@ namespace foretoken {
 namespace {
 
 constexpr std::string_view kPrefix = "tokenizer.ggml.";
-// Ends of generation that the GGUF keys cannot name; ours alone.
-constexpr std::string_view kExtraEnds = "foretoken.eog_token_ids";
+// What GGUF has no key for; ours alone, and written only where it differs from the default.
+constexpr std::string_view kExtraEnds = "foretoken.tokenizer.eog_token_ids";
+constexpr std::string_view kPattern = "foretoken.tokenizer.pre_pattern";
+constexpr std::string_view kPieceMerges = "foretoken.tokenizer.merges";
+constexpr std::string_view kPrefixAfterSpecial = "foretoken.tokenizer.prefix_after_special";
+constexpr std::string_view kPrefixDoublesSpace = "foretoken.tokenizer.prefix_doubles_space";
+constexpr std::string_view kLeftStrip = "foretoken.tokenizer.lstrip_token_ids";
+constexpr std::string_view kRightStrip = "foretoken.tokenizer.rstrip_token_ids";
 
 std::string Key(std::string_view name) { return std::string(kPrefix) + std::string(name); }
 
@@ -65,8 +71,10 @@ Status ReadTypes(const GgufFile& file, TokenizerData& data) {
 }
 
 Status ReadMerges(const GgufFile& file, TokenizerData& data) {
-  if (data.kind != TokenizerKind::kByteBpe) return {};
-  FT_ASSIGN_OR_RETURN(const auto merges, file.Strings(Key("merges")));
+  const bool pieces = data.kind == TokenizerKind::kSentencePiece;
+  const std::string key = pieces ? std::string(kPieceMerges) : Key("merges");
+  if (pieces && file.FindValue(key) == nullptr) return {};
+  FT_ASSIGN_OR_RETURN(const auto merges, file.Strings(key));
   data.merges.assign(merges.begin(), merges.end());
   return {};
 }
@@ -84,6 +92,21 @@ Result<Token> ReadId(const GgufFile& file, std::string_view name, size_t tokens)
                  ", expected an id below " + std::to_string(tokens)};
   }
   return static_cast<Token>(id);
+}
+
+// The ids under one of our own keys; none where it is missing.
+Result<std::vector<Token>> ReadIdList(const GgufFile& file, std::string_view key, size_t tokens) {
+  std::vector<Token> ids;
+  if (file.FindValue(key) == nullptr) return ids;
+  FT_ASSIGN_OR_RETURN(const std::span<const int64_t> items, file.Ints(key));
+  for (const int64_t id : items) {
+    if (id < 0 || static_cast<uint64_t>(id) >= tokens) {
+      return Error{file.path() + ": metadata key '" + std::string(key) + "' holds " +
+                   std::to_string(id) + ", expected ids below " + std::to_string(tokens)};
+    }
+    ids.push_back(static_cast<Token>(id));
+  }
+  return ids;
 }
 
 bool IsTurnEnd(const TokenizerData& data, size_t id) {
@@ -104,15 +127,8 @@ Status ReadEnds(const GgufFile& file, TokenizerData& data) {
   for (size_t i = 0; i < tokens; ++i) {
     if (IsTurnEnd(data, i)) AddEnd(data, static_cast<Token>(i));
   }
-  if (file.FindValue(kExtraEnds) == nullptr) return {};
-  FT_ASSIGN_OR_RETURN(const std::span<const int64_t> extra, file.Ints(kExtraEnds));
-  for (const int64_t id : extra) {
-    if (id < 0 || static_cast<uint64_t>(id) >= tokens) {
-      return Error{file.path() + ": metadata key '" + std::string(kExtraEnds) + "' holds " +
-                   std::to_string(id) + ", expected ids below " + std::to_string(tokens)};
-    }
-    AddEnd(data, static_cast<Token>(id));
-  }
+  FT_ASSIGN_OR_RETURN(const std::vector<Token> extra, ReadIdList(file, kExtraEnds, tokens));
+  for (const Token id : extra) AddEnd(data, id);
   return {};
 }
 
@@ -123,6 +139,8 @@ Status ReadIds(const GgufFile& file, TokenizerData& data) {
   FT_ASSIGN_OR_RETURN(data.eot, ReadId(file, "eot_token_id", tokens));
   FT_ASSIGN_OR_RETURN(data.unknown, ReadId(file, "unknown_token_id", tokens));
   FT_ASSIGN_OR_RETURN(data.padding, ReadId(file, "padding_token_id", tokens));
+  FT_ASSIGN_OR_RETURN(data.lstrip, ReadIdList(file, kLeftStrip, tokens));
+  FT_ASSIGN_OR_RETURN(data.rstrip, ReadIdList(file, kRightStrip, tokens));
   return ReadEnds(file, data);
 }
 
@@ -133,6 +151,9 @@ void ReadSwitches(const GgufFile& file, TokenizerData& data) {
   data.add_bos = file.BoolOr(Key("add_bos_token"), pieces || data.ignore_merges);
   data.add_eos = file.BoolOr(Key("add_eos_token"), false);
   data.add_space_prefix = file.BoolOr(Key("add_space_prefix"), pieces);
+  data.prefix_after_special = file.BoolOr(kPrefixAfterSpecial, data.prefix_after_special);
+  data.prefix_doubles_space = file.BoolOr(kPrefixDoublesSpace, data.prefix_doubles_space);
+  data.pre_pattern = file.StringOr(kPattern, "");
 }
 
 Result<TokenizerKind> ReadKind(const GgufFile& file) {
@@ -147,13 +168,29 @@ void WriteId(std::string_view name, Token id, GgufWriter& writer) {
   if (id != kNoToken) writer.SetU32(Key(name), static_cast<uint32_t>(id));
 }
 
+void WriteIdList(std::string_view key, const std::vector<Token>& ids, GgufWriter& writer) {
+  if (!ids.empty()) writer.SetI32s(std::string(key), ids);
+}
+
 void WriteEnds(const TokenizerData& data, GgufWriter& writer) {
   std::vector<int32_t> extra;
   for (const Token id : data.eog) {
     const bool implied = id == data.eos || id == data.eot || IsTurnEnd(data, id);
     if (!implied) extra.push_back(id);
   }
-  if (!extra.empty()) writer.SetI32s(std::string(kExtraEnds), std::move(extra));
+  WriteIdList(kExtraEnds, extra, writer);
+}
+
+void WriteOwnKeys(const TokenizerData& data, GgufWriter& writer) {
+  if (!data.pre_pattern.empty()) writer.SetString(std::string(kPattern), data.pre_pattern);
+  if (data.kind == TokenizerKind::kSentencePiece && !data.merges.empty()) {
+    writer.SetStrings(std::string(kPieceMerges), data.merges);
+  }
+  if (!data.prefix_after_special) writer.SetBool(std::string(kPrefixAfterSpecial), false);
+  if (!data.prefix_doubles_space) writer.SetBool(std::string(kPrefixDoublesSpace), false);
+  WriteIdList(kLeftStrip, data.lstrip, writer);
+  WriteIdList(kRightStrip, data.rstrip, writer);
+  WriteEnds(data, writer);
 }
 
 }  // namespace
@@ -190,7 +227,7 @@ void WriteTokenizer(const TokenizerData& data, GgufWriter& writer) {
   WriteId("eot_token_id", data.eot, writer);
   WriteId("unknown_token_id", data.unknown, writer);
   WriteId("padding_token_id", data.padding, writer);
-  WriteEnds(data, writer);
+  WriteOwnKeys(data, writer);
   writer.SetBool(Key("add_bos_token"), data.add_bos);
   writer.SetBool(Key("add_eos_token"), data.add_eos);
   writer.SetBool(Key("add_space_prefix"), data.add_space_prefix);

@@ -106,6 +106,22 @@ Status CheckModelConfig(const ModelConfig& c, const std::string& origin) {
   return {};
 }
 
+Status DescribeTensors(std::span<const TensorSource> tensors, const std::string& origin,
+                       ModelConfig& config) {
+  for (const TensorSource& tensor : tensors) {
+    const std::string_view name = tensor.name;
+    config.attention_bias |= name == "blk.0.attn_q.bias";
+    config.qk_norm |= name == "blk.0.attn_q_norm.weight";
+    const bool other_bias = name.ends_with(".bias") && !name.ends_with("attn_q.bias") &&
+                            !name.ends_with("attn_k.bias") && !name.ends_with("attn_v.bias");
+    if (other_bias) {
+      return Error{origin + ": tensor '" + tensor.name +
+                   "' is a bias, expected none but those of attn_q, attn_k and attn_v"};
+    }
+  }
+  return {};
+}
+
 Status CheckFreqFactors(const ModelConfig& config, const std::string& origin) {
   for (const float factor : config.rope_freq_factors) {
     if (!(factor > 0.0f) || !std::isfinite(factor)) {

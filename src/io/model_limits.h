@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -20,6 +21,11 @@ inline constexpr int64_t kMostHeadDim = 1 << 12;
 
 // REQUIRES: every size is within its limit. Errors open with `origin`.
 Status CheckModelConfig(const ModelConfig& config, const std::string& origin);
+
+// Sets what the presence of tensors says: attention_bias and qk_norm. Errors: biases that the model
+// layer does not have.
+Status DescribeTensors(std::span<const TensorSource> tensors, const std::string& origin,
+                       ModelConfig& config);
 
 // rope_freq_factors are positive and finite. Errors open with `origin`.
 Status CheckFreqFactors(const ModelConfig& config, const std::string& origin);

@@ -1,0 +1,46 @@
+// What the commands share: parsing their options with the exit statuses of command.h, and failing
+// with a sentence.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "command.h"
+
+namespace foretoken {
+
+// Parses the options of one command. Returns the status to exit with after --help or bad usage,
+// nothing when the command should run.
+inline std::optional<int> ParseCommandLine(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitDone : kExitUsage;
+  }
+}
+
+// Prints the sentence; for `return Failed(error)`.
+inline int Failed(const Error& error) {
+  std::fprintf(stderr, "foretoken: %s\n", error.message.c_str());
+  return kExitFailed;
+}
+
+// Prints the sentence; for an option's value that cannot be.
+inline int BadUsage(const Error& error) {
+  std::fprintf(stderr, "foretoken: %s\n", error.message.c_str());
+  return kExitUsage;
+}
+
+// Refuses to write over a file unless told to.
+inline Status CheckOutput(const std::string& path, bool force) {
+  std::error_code ignored;
+  if (force || !std::filesystem::exists(path, ignored)) return {};
+  return Error{path + ": exists already; --force replaces it"};
+}
+
+}  // namespace foretoken
