@@ -10,8 +10,6 @@ class FileWeights final : public WeightSource {
  public:
   FileWeights(const ModelFile& file, Backend& backend) : file_(file), backend_(backend) {}
 
-  bool Has(const std::string& name) const override { return file_.Has(name); }
-
   Result<std::unique_ptr<Weight>> Matrix(const std::string& name, int64_t rows,
                                          int64_t cols) override {
     const std::array shape{rows, cols};

@@ -45,8 +45,6 @@ class RandomWeights final : public WeightSource {
   RandomWeights(DType type, uint64_t seed, Backend& backend)
       : type_(type), seed_(seed), backend_(backend) {}
 
-  bool Has(const std::string&) const override { return false; }
-
   Result<std::unique_ptr<Weight>> Matrix(const std::string& name, int64_t rows,
                                          int64_t cols) override {
     if (cols % BlockElements(type_) != 0) {

@@ -222,11 +222,10 @@ void Transformer::Attend(const Pass& pass, int layer, Tensor q) {
                         .visible = &visible_[s]});
   }
   const LayerWeights& w = weights_.layers[layer];
-  backend_.Linear(attended_.Rows(0, pass.rows),
-                  std::array{LinearOut{.weight = w.o.get(),
-                                       .out = residual_.tensor.Rows(0, pass.rows),
-                                       .bias = w.o_bias.tensor,
-                                       .accumulate = true}});
+  backend_.Linear(
+      attended_.Rows(0, pass.rows),
+      std::array{LinearOut{
+          .weight = w.o.get(), .out = residual_.tensor.Rows(0, pass.rows), .accumulate = true}});
 }
 
 void Transformer::FeedForward(int layer, int rows) {

@@ -13,7 +13,7 @@ namespace foretoken {
 struct LayerWeights {
   Buffer attention_norm, ffn_norm;     // [1, hidden]
   std::unique_ptr<Weight> q, k, v, o;  // q [heads * head_dim, hidden]
-  Buffer q_bias, k_bias, v_bias, o_bias;
+  Buffer q_bias, k_bias, v_bias;
   Buffer q_norm, k_norm;                   // [1, head_dim]
   std::unique_ptr<Weight> gate, up, down;  // gate, up [ffn, hidden]
 };

@@ -44,10 +44,6 @@ class Loader {
       w.k_bias = Vector(prefix + "attn_k.bias", kv_cols);
       w.v_bias = Vector(prefix + "attn_v.bias", kv_cols);
     }
-    // Llama files with attention_bias have it, Qwen2 files do not.
-    if (const std::string name = prefix + "attn_output.bias"; source_.Has(name)) {
-      w.o_bias = Vector(name, hidden);
-    }
     if (config_.qk_norm) {
       w.q_norm = Vector(prefix + "attn_q_norm.weight", config_.head_dim);
       w.k_norm = Vector(prefix + "attn_k_norm.weight", config_.head_dim);

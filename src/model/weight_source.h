@@ -13,7 +13,6 @@ namespace foretoken {
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
-  virtual bool Has(const std::string& name) const = 0;
   // [rows, cols]. Errors: missing, another shape, or a type the backend cannot compute with.
   virtual Result<std::unique_ptr<Weight>> Matrix(const std::string& name, int64_t rows,
                                                  int64_t cols) = 0;

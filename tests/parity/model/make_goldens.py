@@ -58,7 +58,7 @@ MODELS = {
     "llama-linear": ("Llama", dict(rope_scaling=dict(rope_type="linear", factor=2.0))),
     "llama-yarn": ("Llama", dict(rope_scaling=YARN, rope_theta=1000.0)),
     "llama-3.1": ("Llama", LLAMA3_SIZES),
-    "llama-mha-bias": ("Llama", dict(num_key_value_heads=4, attention_bias=True)),
+    "llama-mha": ("Llama", dict(num_key_value_heads=4)),
     "mistral": ("Mistral", dict(sliding_window=9, head_dim=12)),
     "qwen2": ("Qwen2", dict(tie_word_embeddings=True, rope_theta=1000000.0)),
     "qwen3": ("Qwen3", QWEN3_SIZES),

@@ -1,11 +1,14 @@
 // Logits and hidden states of the golden models (make_goldens.py) against transformers' own, on
 // every instruction set of this machine, from the Hugging Face directory.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "base/mapped_file.h"
+#include "io/convert.h"
 #include "model/model.h"
 #include "model/scoring_for_test.h"
 
@@ -110,11 +113,30 @@ TEST_P(ModelParity, HuggingFaceDirectory) {
   ExpectGoldens(**file, isa, kFolder + name + "/golden.bin");
 }
 
+// Llama models get q and k permuted for interleaved RoPE, llama3 scaling becomes a tensor.
+TEST_P(ModelParity, ConvertedToGguf) {
+  const auto [isa, name] = GetParam();
+  const auto file = ModelFile::Open(kFolder + name);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto plans = PlanConversion(**file, FileType::kF32);
+  ASSERT_TRUE(plans.ok()) << plans.error().message;
+  const std::string path =
+      ::testing::TempDir() + "model_parity_" + std::to_string(getpid()) + "_" + name + ".gguf";
+  ThreadPool pool(1);
+  const Status written =
+      ConvertModel(**file, *plans, FileType::kF32, pool, path, [](size_t, size_t) {});
+  ASSERT_TRUE(written.ok()) << written.error().message;
+  const auto converted = ModelFile::Open(path);
+  ASSERT_TRUE(converted.ok()) << converted.error().message;
+  ExpectGoldens(**converted, isa, kFolder + name + "/golden.bin");
+  std::filesystem::remove(path);
+}
+
 INSTANTIATE_TEST_SUITE_P(Goldens, ModelParity,
                          ::testing::Combine(::testing::ValuesIn(AvailableCpuIsas()),
                                             ::testing::Values("llama", "llama-linear", "llama-yarn",
-                                                              "llama-3.1", "llama-mha-bias",
-                                                              "mistral", "qwen2", "qwen3")),
+                                                              "llama-3.1", "llama-mha", "mistral",
+                                                              "qwen2", "qwen3")),
                          [](const ::testing::TestParamInfo<IsaAndName>& info) {
                            std::string name = std::string(CpuIsaName(std::get<0>(info.param))) +
                                               "_" + std::get<1>(info.param);
