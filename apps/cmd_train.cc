@@ -1,0 +1,73 @@
+// foretoken train: prepares the process for libtorch, loads the trainer's module and hands over.
+#include <dlfcn.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "command.h"
+
+namespace foretoken {
+namespace {
+
+constexpr char kModule[] = "libforetoken_train.so";
+
+// The kernels OpenBLAS should use: it does not know every processor by name and then falls back to
+// slow ones. nullptr leaves the choice to it.
+const char* BlasCore() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512bf16")) return "COOPERLAKE";
+  if (__builtin_cpu_supports("x86-64-v4")) return "SKYLAKEX";
+  if (__builtin_cpu_supports("x86-64-v3")) return "HASWELL";
+#endif
+  return nullptr;
+}
+
+// What BLAS and OpenMP read once, when they are loaded. Never overrides the user's own settings.
+void SetLibraryEnvironment() {
+  constexpr int kKeepExisting = 0;
+  if (const char* core = BlasCore()) setenv("OPENBLAS_CORETYPE", core, kKeepExisting);
+  setenv("OMP_WAIT_POLICY", "PASSIVE", kKeepExisting);  // spinning steals time from other threads
+}
+
+// libtorch asks for libblas.so.3, which may be the slow reference BLAS. Symbols of what is loaded
+// first win.
+void PreferOpenBlas() {
+  for (const char* name : {"libopenblas.so.0", "libopenblas.so"}) {
+    if (dlopen(name, RTLD_NOW | RTLD_GLOBAL) != nullptr) return;
+  }
+  std::fputs("foretoken train: libopenblas0-pthread is not installed, training will be slow\n",
+             stderr);
+}
+
+std::string ModulePath() {
+  char path[PATH_MAX];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+  const std::string self(path, size > 0 ? static_cast<size_t>(size) : 0);
+  return self.substr(0, self.rfind('/') + 1) + kModule;
+}
+
+}  // namespace
+
+int Run_train(int argc, char** argv) {
+  const std::string path = ModulePath();
+  if (access(path.c_str(), R_OK) != 0) {
+    std::fprintf(stderr, "foretoken train: %s: not found: foretoken was built without libtorch\n",
+                 path.c_str());
+    return kExitFailed;
+  }
+  SetLibraryEnvironment();
+  PreferOpenBlas();
+  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* entry = module == nullptr ? nullptr : dlsym(module, "ForetokenTrainMain");
+  if (entry == nullptr) {
+    std::fprintf(stderr, "foretoken train: cannot load the trainer: %s\n", dlerror());
+    return kExitFailed;
+  }
+  return reinterpret_cast<int (*)(int, char**)>(entry)(argc, argv);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,90 @@
+#include "adamw.h"
+
+#include <ATen/Parallel.h>
+
+#include <cmath>
+
+namespace foretoken::train {
+namespace {
+
+using torch::Tensor;
+
+constexpr int64_t kPart = 1 << 16;  // fixed, so that norms do not depend on the thread count
+
+double SumSquares(const Tensor& x) {
+  if (!x.device().is_cpu()) return x.to(torch::kFloat64).pow(2).sum().item<double>();
+  const int64_t count = x.numel(), parts = (count + kPart - 1) / kPart;
+  std::vector<double> sums(parts);
+  const float* data = x.data_ptr<float>();
+  at::parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      sums[p] = BestKernels().flat.sum_squares(p * kPart, std::min(count, (p + 1) * kPart), data);
+    }
+  });
+  double total = 0.0;
+  for (double s : sums) total += s;
+  return total;
+}
+
+void UpdatePlain(const AdamWStep& s, const Tensor& grad, const Tensor& param, Tensor& first,
+                 Tensor& second) {
+  const Tensor g = grad * s.grad_scale;
+  first.mul_(s.beta1).add_(g, 1.0 - s.beta1);
+  second.mul_(s.beta2).addcmul_(g, g, 1.0 - s.beta2);
+  param.mul_(1.0 - s.lr * s.weight_decay);
+  param.addcdiv_(first, (second / s.correction2).sqrt().add_(s.eps), -s.lr / s.correction1);
+}
+
+void Update(const AdamWStep& s, const Tensor& grad, const Tensor& param, Tensor& first,
+            Tensor& second) {
+  if (!param.device().is_cpu()) return UpdatePlain(s, grad, param, first, second);
+  const float* g = grad.data_ptr<float>();
+  float *p = param.data_ptr<float>(), *m = first.data_ptr<float>(), *v = second.data_ptr<float>();
+  at::parallel_for(0, param.numel(), 4096, [&](int64_t begin, int64_t end) {
+    BestKernels().flat.adamw(begin, end, s, g, p, m, v);
+  });
+}
+
+}  // namespace
+
+AdamW::AdamW(const std::vector<NamedParameter>& parameters, const AdamWOptions& options)
+    : parameters_(parameters), options_(options) {
+  for (const NamedParameter& p : parameters) {
+    first_.push_back(torch::zeros_like(p.value.detach()));
+    second_.push_back(torch::zeros_like(p.value.detach()));
+  }
+}
+
+double AdamW::GradNorm() const {
+  double total = 0.0;
+  for (const NamedParameter& p : parameters_) {
+    if (p.value.grad().defined()) total += SumSquares(p.value.grad().contiguous());
+  }
+  return std::sqrt(total);
+}
+
+double AdamW::Step(int64_t step, double lr) {
+  torch::NoGradGuard no_grad;
+  const double norm = GradNorm();
+  const double clip = options_.clip > 0.0 && norm > options_.clip ? options_.clip / norm : 1.0;
+  const auto power = static_cast<double>(step);
+  AdamWStep s{};
+  s.lr = static_cast<float>(lr);
+  s.beta1 = static_cast<float>(options_.beta1);
+  s.beta2 = static_cast<float>(options_.beta2);
+  s.eps = static_cast<float>(options_.eps);
+  s.correction1 = static_cast<float>(1.0 - std::pow(options_.beta1, power));
+  s.correction2 = static_cast<float>(1.0 - std::pow(options_.beta2, power));
+  s.grad_scale = static_cast<float>(clip);
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Tensor value = parameters_[i].value;
+    if (std::isfinite(norm) && value.grad().defined()) {
+      s.weight_decay = parameters_[i].decays ? static_cast<float>(options_.weight_decay) : 0.0f;
+      Update(s, value.grad().contiguous(), value, first_[i], second_[i]);
+    }
+    value.mutable_grad().reset();
+  }
+  return norm;
+}
+
+}  // namespace foretoken::train

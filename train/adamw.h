@@ -1,0 +1,38 @@
+// AdamW over a model's parameters, and the norm that clipping needs.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <vector>
+
+#include "llama.h"
+
+namespace foretoken::train {
+
+struct AdamWOptions {
+  double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1;
+  double clip = 1.0;  // largest global gradient norm; 0 = no clipping
+};
+
+class AdamW {
+ public:
+  // Keeps references to the parameters' tensors.
+  AdamW(const std::vector<NamedParameter>& parameters, const AdamWOptions& options);
+
+  // Applies the gradients held by the parameters as update number `step` (from 1) and clears them.
+  // Returns the gradient norm before clipping; a norm that is not finite leaves everything as it was.
+  double Step(int64_t step, double lr);
+
+  // Moments, in the order of the parameters.
+  std::vector<torch::Tensor>& first() { return first_; }
+  std::vector<torch::Tensor>& second() { return second_; }
+
+ private:
+  double GradNorm() const;
+
+  const std::vector<NamedParameter>& parameters_;
+  AdamWOptions options_;
+  std::vector<torch::Tensor> first_, second_;
+};
+
+}  // namespace foretoken::train

@@ -1,0 +1,42 @@
+// The training text as token ids, made once and kept in the output directory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "recipe.h"
+#include "text/tokenizer_data.h"
+
+namespace foretoken::train {
+
+struct CorpusDocument {
+  int64_t first = 0;  // into ids
+  int32_t length = 0;
+  int16_t source = 0;  // into Recipe::data
+  bool heldout = false;
+};
+
+struct Corpus {
+  std::vector<uint16_t> ids;
+  std::vector<uint8_t> learn;  // 1 where the token is a target of training
+  std::vector<CorpusDocument> documents;
+};
+
+struct PreparedData {
+  TokenizerData tokenizer;
+  Corpus corpus;
+};
+
+// Reads the recipe's data (relative patterns under `base`), learns the tokenizer and encodes
+// everything; or takes both from `directory`, if they were made there from the same files and
+// settings. Documents whose hash says so are held out.
+Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
+                                 const std::string& directory, bool quiet);
+
+// The tokenizer kept in a training directory.
+Result<TokenizerData> LoadTokenizer(const std::string& directory);
+
+
+}  // namespace foretoken::train

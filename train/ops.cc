@@ -1,0 +1,370 @@
+#include "ops.h"
+
+#include <ATen/Parallel.h>
+
+#include <cmath>
+
+#include "ops_plain.h"
+
+namespace foretoken::train {
+namespace {
+
+using torch::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+constexpr int64_t kRowGrain = 16;
+constexpr int64_t kReduceParts = 16;  // fixed, so that sums do not depend on the thread count
+
+bool UsesKernels(const Tensor& x) { return x.device().is_cpu(); }
+
+// Calls body(T{}) with the kernels' element type of `type`.
+template <typename Body>
+void Dispatch(torch::ScalarType type, const Body& body) {
+  if (type == torch::kBFloat16) {
+    body(Bf16{});
+  } else {
+    TORCH_CHECK(type == torch::kFloat32, "compute type must be bf16 or f32");
+    body(float{});
+  }
+}
+
+template <typename T>
+T* Data(const Tensor& x) {
+  return x.defined() ? reinterpret_cast<T*>(x.data_ptr()) : nullptr;
+}
+
+template <typename Body>
+void ForRows(int64_t rows, const Body& body) {
+  at::parallel_for(0, rows, kRowGrain, body);
+}
+
+Tensor EmptyRows(const Tensor& like, int64_t rows, int64_t width) {
+  return torch::empty({rows, width}, like.options());
+}
+
+// Up to three master weights side by side: what a block of Llama needs (q, k, v).
+class LinearFn : public Function<LinearFn> {
+ public:
+  using Optional = c10::optional<Tensor>;
+  static Tensor forward(AutogradContext* ctx, Tensor x, Tensor compute, Tensor w0, Optional w1,
+                        Optional w2) {
+    ctx->save_for_backward({x, compute});
+    std::vector<int64_t> rows = {w0.size(0)};
+    if (w1) rows.push_back(w1->size(0));
+    if (w2) rows.push_back(w2->size(0));
+    ctx->saved_data["rows"] = rows;
+    return at::mm(x, compute.t());
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const auto saved = ctx->get_saved_variables();
+    const Tensor &x = saved[0], &compute = saved[1];
+    const Tensor dy = grads[0].contiguous();
+    variable_list result = {at::mm(dy, compute), Tensor()};
+    const Tensor dw = at::mm(dy.t(), x).to(torch::kFloat32);
+    int64_t first = 0;
+    for (int64_t count : ctx->saved_data["rows"].toIntVector()) {
+      result.push_back(dw.narrow(0, first, count));
+      first += count;
+    }
+    result.resize(5);
+    return result;
+  }
+};
+
+class AddRmsNormFn : public Function<AddRmsNormFn> {
+ public:
+  static variable_list forward(AutogradContext* ctx, Tensor h, c10::optional<Tensor> added,
+                               Tensor weight, double eps, torch::ScalarType type) {
+    const Tensor delta = added.value_or(Tensor());
+    const int64_t rows = h.size(0), width = h.size(1);
+    Tensor out = torch::empty_like(h), rstd = torch::empty({rows}, h.options());
+    Tensor y = torch::empty({rows, width}, h.options().dtype(type));
+    Dispatch(type, [&](auto tag) {
+      using T = decltype(tag);
+      ForRows(rows, [&](int64_t begin, int64_t end) {
+        KernelsFor<T>().add_rms_norm(begin, end, width, Data<float>(h), Data<T>(delta),
+                                     Data<float>(weight), static_cast<float>(eps),
+                                     Data<float>(out), Data<T>(y), Data<float>(rstd));
+      });
+    });
+    ctx->save_for_backward({out, weight, rstd});
+    ctx->saved_data["has_delta"] = delta.defined();
+    ctx->set_materialize_grads(false);
+    return {out, y};
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const auto saved = ctx->get_saved_variables();
+    const Tensor &out = saved[0], &weight = saved[1], &rstd = saved[2];
+    const Tensor dy = grads[1].contiguous();
+    const Tensor pass = grads[0].defined() ? grads[0].contiguous() : Tensor();
+    const int64_t rows = out.size(0), width = out.size(1);
+    Tensor dh = torch::empty_like(out);
+    Tensor ddelta = ctx->saved_data["has_delta"].toBool() ? torch::empty_like(dy) : Tensor();
+    Tensor parts = torch::zeros({kReduceParts, width}, out.options());
+    Dispatch(dy.scalar_type(), [&](auto tag) {
+      using T = decltype(tag);
+      at::parallel_for(0, kReduceParts, 1, [&](int64_t first, int64_t last) {
+        for (int64_t part = first; part < last; ++part) {
+          KernelsFor<T>().add_rms_norm_backward(
+              rows * part / kReduceParts, rows * (part + 1) / kReduceParts, width,
+              Data<float>(out), Data<float>(weight), Data<float>(rstd), Data<T>(dy),
+              Data<float>(pass), Data<float>(dh), Data<T>(ddelta),
+              Data<float>(parts) + part * width);
+        }
+      });
+    });
+    return {dh, ddelta, parts.sum(0), Tensor(), Tensor()};
+  }
+};
+
+class SwiGluFn : public Function<SwiGluFn> {
+ public:
+  static Tensor forward(AutogradContext* ctx, Tensor gate_up) {
+    const int64_t rows = gate_up.size(0), width = gate_up.size(1) / 2;
+    Tensor out = EmptyRows(gate_up, rows, width);
+    Dispatch(gate_up.scalar_type(), [&](auto tag) {
+      using T = decltype(tag);
+      ForRows(rows, [&](int64_t begin, int64_t end) {
+        KernelsFor<T>().swiglu(begin, end, width, Data<T>(gate_up), Data<T>(out));
+      });
+    });
+    ctx->save_for_backward({gate_up});
+    return out;
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const Tensor gate_up = ctx->get_saved_variables()[0];
+    const Tensor dout = grads[0].contiguous();
+    Tensor dgate_up = torch::empty_like(gate_up);
+    Dispatch(gate_up.scalar_type(), [&](auto tag) {
+      using T = decltype(tag);
+      ForRows(gate_up.size(0), [&](int64_t begin, int64_t end) {
+        KernelsFor<T>().swiglu_backward(begin, end, dout.size(1), Data<T>(gate_up), Data<T>(dout),
+                                        Data<T>(dgate_up));
+      });
+    });
+    return {dgate_up};
+  }
+};
+
+AttentionShape ShapeOf(const std::vector<int64_t>& v) {
+  return {v[0], v[1], v[2], v[3], v[4], v[5]};
+}
+
+// Attention by blocks of query positions: block i needs keys 0 .. (i + 1) * block only, which saves
+// nearly half of the products, and its probabilities are all that is kept for the backward pass.
+class AttentionFn : public Function<AttentionFn> {
+ public:
+  static Tensor forward(AutogradContext* ctx, Tensor qkv, std::vector<int64_t> shape, Tensor rope,
+                        Tensor first_key) {
+    const AttentionShape s = ShapeOf(shape);
+    const int64_t rows = s.batch * s.length, matrices = s.batch * s.kv_heads;
+    const int64_t queries = s.group() * s.block;
+    Tensor q = torch::empty({s.blocks(), matrices, queries, s.head_dim}, qkv.options());
+    Tensor k = torch::empty({matrices, s.length, s.head_dim}, qkv.options());
+    Tensor v = torch::empty_like(k), context = torch::empty_like(q);
+    Tensor out = EmptyRows(qkv, rows, s.heads * s.head_dim);
+    variable_list saved = {q, k, v, rope};
+    Dispatch(qkv.scalar_type(), [&](auto tag) {
+      using T = decltype(tag);
+      const Kernels<T>& kernels = KernelsFor<T>();
+      ForRows(rows, [&](int64_t begin, int64_t end) {
+        kernels.split_heads(begin, end, s, Data<T>(qkv), Data<float>(rope), Data<T>(q), Data<T>(k),
+                            Data<T>(v));
+      });
+      for (int64_t i = 0; i < s.blocks(); ++i) {
+        const int64_t keys = (i + 1) * s.block;
+        Tensor p = at::bmm(q[i], k.narrow(1, 0, keys).transpose(1, 2));
+        ForRows(matrices * queries, [&](int64_t begin, int64_t end) {
+          kernels.causal_softmax(begin, end, s, i, keys, Data<int32_t>(first_key), Data<T>(p));
+        });
+        Tensor block = context[i];
+        at::bmm_out(block, p, v.narrow(1, 0, keys));
+        saved.push_back(p);
+      }
+      ForRows(rows, [&](int64_t begin, int64_t end) {
+        kernels.scatter_blocks(begin, end, s, Data<T>(context), Data<T>(out));
+      });
+    });
+    ctx->save_for_backward(saved);
+    ctx->saved_data["shape"] = shape;
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const AttentionShape s = ShapeOf(ctx->saved_data["shape"].toIntVector());
+    const auto saved = ctx->get_saved_variables();
+    const Tensor &q = saved[0], &k = saved[1], &v = saved[2], &rope = saved[3];
+    const Tensor dout = grads[0].contiguous();
+    const int64_t rows = s.batch * s.length, matrices = s.batch * s.kv_heads;
+    Tensor dcontext = torch::empty_like(q), dq = torch::empty_like(q);
+    Tensor dk = torch::zeros(k.sizes(), k.options().dtype(torch::kFloat32));
+    Tensor dv = torch::zeros_like(dk);
+    Tensor dqkv = EmptyRows(dout, rows, s.width());
+    Dispatch(q.scalar_type(), [&](auto tag) {
+      using T = decltype(tag);
+      const Kernels<T>& kernels = KernelsFor<T>();
+      ForRows(rows, [&](int64_t begin, int64_t end) {
+        kernels.gather_blocks(begin, end, s, Data<T>(dout), Data<T>(dcontext));
+      });
+      for (int64_t i = 0; i < s.blocks(); ++i) {
+        const int64_t keys = (i + 1) * s.block;
+        const Tensor& p = saved[4 + i];
+        AddKeys<T>(at::bmm(p.transpose(1, 2), dcontext[i]), dv);
+        Tensor ds = at::bmm(dcontext[i], v.narrow(1, 0, keys).transpose(1, 2));
+        ForRows(matrices * s.group() * s.block, [&](int64_t begin, int64_t end) {
+          kernels.softmax_backward(begin, end, keys, Data<T>(p), Data<T>(ds));
+        });
+        Tensor block = dq[i];
+        at::bmm_out(block, ds, k.narrow(1, 0, keys));
+        AddKeys<T>(at::bmm(ds.transpose(1, 2), q[i]), dk);
+      }
+      ForRows(rows, [&](int64_t begin, int64_t end) {
+        kernels.merge_heads(begin, end, s, Data<T>(dq), Data<float>(dk), Data<float>(dv),
+                            Data<float>(rope), Data<T>(dqkv));
+      });
+    });
+    return {dqkv, Tensor(), Tensor(), Tensor()};
+  }
+
+ private:
+  // sum[m, 0 .. keys) += part[m, keys] for every matrix m.
+  template <typename T>
+  static void AddKeys(const Tensor& part, const Tensor& sum) {
+    const int64_t count = part.size(1) * part.size(2), stride = sum.size(1) * sum.size(2);
+    at::parallel_for(0, part.size(0), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t m = begin; m < end; ++m) {
+        KernelsFor<T>().add_to_float(0, count, Data<T>(part) + m * count,
+                                     Data<float>(sum) + m * stride);
+      }
+    });
+  }
+};
+
+class EmbedFn : public Function<EmbedFn> {
+ public:
+  static Tensor forward(AutogradContext* ctx, Tensor table, Tensor ids) {
+    ctx->save_for_backward({ids});
+    ctx->saved_data["rows"] = table.size(0);
+    return table.index_select(0, ids);
+  }
+  // Each thread owns columns, so every sum is made in row order whatever the thread count.
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const Tensor ids = ctx->get_saved_variables()[0].to(torch::kInt64).contiguous();
+    const Tensor dout = grads[0].contiguous();
+    const int64_t rows = dout.size(0), width = dout.size(1);
+    Tensor dtable = torch::zeros({ctx->saved_data["rows"].toInt(), width}, dout.options());
+    const float* from = Data<float>(dout);
+    float* to = Data<float>(dtable);
+    const int64_t* id = Data<int64_t>(ids);
+    at::parallel_for(0, width, 16, [&](int64_t begin, int64_t end) {
+      for (int64_t r = 0; r < rows; ++r) {
+        KernelsFor<float>().add_to_float(begin, end, from + r * width, to + id[r] * width);
+      }
+    });
+    return {dtable, Tensor()};
+  }
+};
+
+class LmLossFn : public Function<LmLossFn> {
+ public:
+  static Tensor forward(AutogradContext* ctx, Tensor x, Tensor master, Tensor compute,
+                        Tensor targets, Tensor weights, double scale, int64_t chunk,
+                        bool wants_grad) {
+    const int64_t rows = x.size(0), vocab = compute.size(0);
+    Tensor dx = wants_grad ? torch::empty_like(x) : Tensor();
+    Tensor dw = wants_grad ? torch::zeros_like(master) : Tensor();
+    Tensor losses = torch::empty({rows}, x.options().dtype(torch::kFloat32));
+    for (int64_t first = 0; first < rows; first += chunk) {
+      const int64_t count = std::min(chunk, rows - first);
+      const Tensor part = x.narrow(0, first, count);
+      Tensor logits = at::mm(part, compute.t());
+      Dispatch(x.scalar_type(), [&](auto tag) {
+        using T = decltype(tag);
+        ForRows(count, [&](int64_t begin, int64_t end) {
+          KernelsFor<T>().cross_entropy(begin, end, vocab, Data<int32_t>(targets) + first,
+                                        Data<float>(weights) + first, static_cast<float>(scale),
+                                        Data<T>(logits), Data<float>(losses) + first);
+        });
+      });
+      if (!wants_grad) continue;
+      Tensor dpart = dx.narrow(0, first, count);
+      at::mm_out(dpart, logits, compute);
+      AddFlat(at::mm(logits.t(), part), dw);
+    }
+    if (wants_grad) ctx->save_for_backward({dx, dw});
+    return losses.to(torch::kFloat64).sum().to(torch::kFloat32) * scale;
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const auto saved = ctx->get_saved_variables();
+    const double factor = grads[0].item<double>();
+    if (factor != 1.0) {
+      saved[0].mul_(factor);
+      saved[1].mul_(factor);
+    }
+    return {saved[0], saved[1], Tensor(), Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
+  }
+
+ private:
+  static void AddFlat(const Tensor& part, const Tensor& sum) {
+    Dispatch(part.scalar_type(), [&](auto tag) {
+      using T = decltype(tag);
+      at::parallel_for(0, part.numel(), 4096, [&](int64_t begin, int64_t end) {
+        KernelsFor<T>().add_to_float(begin, end, Data<T>(part), Data<float>(sum));
+      });
+    });
+  }
+};
+
+}  // namespace
+
+Tensor RopeTable(int64_t length, int64_t head_dim, double base) {
+  const auto f64 = torch::TensorOptions().dtype(torch::kFloat64);
+  const Tensor exponent = torch::arange(0, head_dim, 2, f64) / static_cast<double>(head_dim);
+  const Tensor angle =
+      torch::arange(0, length, f64).unsqueeze(1) * torch::pow(base, -exponent).unsqueeze(0);
+  return torch::stack({angle.cos(), angle.sin()}).to(torch::kFloat32).contiguous();
+}
+
+Tensor Linear(const Tensor& x, const std::vector<Tensor>& masters, const Tensor& compute) {
+  TORCH_CHECK(!masters.empty() && masters.size() <= 3, "one to three weights a product");
+  const auto at = [&](size_t i) {
+    return i < masters.size() ? c10::optional<Tensor>(masters[i]) : c10::nullopt;
+  };
+  return LinearFn::apply(x, compute, masters[0], at(1), at(2));
+}
+
+NormResult AddRmsNorm(const Tensor& h, const Tensor& delta, const Tensor& weight, double eps,
+                      torch::ScalarType compute) {
+  if (!UsesKernels(h)) return PlainAddRmsNorm(h, delta, weight, eps, compute);
+  const auto added = delta.defined() ? c10::optional<Tensor>(delta) : c10::nullopt;
+  const variable_list out = AddRmsNormFn::apply(h, added, weight, eps, compute);
+  return {out[0], out[1]};
+}
+
+Tensor SwiGlu(const Tensor& gate_up) {
+  return UsesKernels(gate_up) ? SwiGluFn::apply(gate_up) : PlainSwiGlu(gate_up);
+}
+
+Tensor Attention(const Tensor& qkv, const AttentionShape& s, const Tensor& rope,
+                 const Tensor& first_key) {
+  if (!UsesKernels(qkv)) return PlainAttention(qkv, s, rope, first_key);
+  TORCH_CHECK(s.length % s.block == 0, "sequence length must be a multiple of the query block");
+  const std::vector<int64_t> shape = {s.batch,    s.length,   s.heads,
+                                      s.kv_heads, s.head_dim, s.block};
+  return AttentionFn::apply(qkv, shape, rope, first_key);
+}
+
+Tensor Embed(const Tensor& table, const Tensor& ids) {
+  return UsesKernels(table) ? EmbedFn::apply(table, ids) : PlainEmbed(table, ids);
+}
+
+Tensor LmLoss(const Tensor& x, const Tensor& master, const Tensor& compute, const Tensor& targets,
+              const Tensor& weights, double scale, int64_t chunk) {
+  if (!UsesKernels(x)) return PlainLmLoss(x, master, targets, weights, scale, chunk);
+  const bool wants_grad = torch::GradMode::is_enabled();
+  return LmLossFn::apply(x, master, compute, targets, weights, scale, chunk, wants_grad);
+}
+
+}  // namespace foretoken::train

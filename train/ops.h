@@ -1,0 +1,50 @@
+// The differentiable operations of a Llama block. On the CPU each is one autograd node over the
+// hand-written kernels (kernels.h) and libtorch's matrix products; on other devices it is composed
+// of libtorch's own operations (ops_plain.h).
+//
+// Activations are [rows, width] with rows = batch * length, in the compute type (bf16 or f32); the
+// residual stream is always f32. Master weights are f32 leaves; a matrix product reads their copy in
+// the compute type and sends its gradient to the leaf.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <vector>
+
+#include "kernels.h"
+
+namespace foretoken::train {
+
+// [2, length, head_dim / 2] f32: cosines, then sines, of position * base^(-2i / head_dim).
+torch::Tensor RopeTable(int64_t length, int64_t head_dim, double base);
+
+// x * [w0; w1; ...]^T; `compute` is the concatenation of `masters` ([out, in] each).
+torch::Tensor Linear(const torch::Tensor& x, const std::vector<torch::Tensor>& masters,
+                     const torch::Tensor& compute);
+
+struct NormResult {
+  torch::Tensor residual;  // h + delta, f32
+  torch::Tensor normed;    // RMSNorm(residual) * weight, compute type
+};
+// `delta` may be undefined (nothing to add); `like` gives the compute type.
+NormResult AddRmsNorm(const torch::Tensor& h, const torch::Tensor& delta,
+                      const torch::Tensor& weight, double eps, torch::ScalarType compute);
+
+// silu(gate) * up of rows [gate | up].
+torch::Tensor SwiGlu(const torch::Tensor& gate_up);
+
+// Causal attention of rows [q | k | v] with RoPE. first_key[batch, length] (int32) is the first
+// position each one may see: the start of its document. Result: [rows, heads * head_dim].
+torch::Tensor Attention(const torch::Tensor& qkv, const AttentionShape& shape,
+                        const torch::Tensor& rope, const torch::Tensor& first_key);
+
+// Rows of `table` (f32 master).
+torch::Tensor Embed(const torch::Tensor& table, const torch::Tensor& ids);
+
+// sum(weights * -log softmax(x * table^T)[targets]) * scale, without ever holding all the logits:
+// `chunk` rows at a time, the gradient made on the way forward. targets int32, weights f32, [rows].
+torch::Tensor LmLoss(const torch::Tensor& x, const torch::Tensor& master,
+                     const torch::Tensor& compute, const torch::Tensor& targets,
+                     const torch::Tensor& weights, double scale, int64_t chunk);
+
+}  // namespace foretoken::train

@@ -1,0 +1,19 @@
+// The operations of ops.h in libtorch's own terms, differentiable on any device. What a GPU runs,
+// and what the tests hold the CPU kernels against.
+#pragma once
+
+#include "ops.h"
+
+namespace foretoken::train {
+
+NormResult PlainAddRmsNorm(const torch::Tensor& h, const torch::Tensor& delta,
+                           const torch::Tensor& weight, double eps, torch::ScalarType compute);
+torch::Tensor PlainSwiGlu(const torch::Tensor& gate_up);
+torch::Tensor PlainAttention(const torch::Tensor& qkv, const AttentionShape& shape,
+                             const torch::Tensor& rope, const torch::Tensor& first_key);
+torch::Tensor PlainEmbed(const torch::Tensor& table, const torch::Tensor& ids);
+torch::Tensor PlainLmLoss(const torch::Tensor& x, const torch::Tensor& master,
+                          const torch::Tensor& targets, const torch::Tensor& weights, double scale,
+                          int64_t chunk);
+
+}  // namespace foretoken::train

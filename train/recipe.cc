@@ -1,0 +1,216 @@
+#include "recipe.h"
+
+#include <charconv>
+#include <functional>
+#include <variant>
+
+#include "base/json.h"
+
+namespace foretoken::train {
+namespace {
+
+using Target = std::variant<int64_t Recipe::*, double Recipe::*, bool Recipe::*,
+                            std::string Recipe::*>;
+
+struct Field {
+  const char* name;
+  Target target;
+  const char* help;
+};
+
+const Field kFields[] = {
+    {"name", &Recipe::name, "name of the model"},
+    {"author", &Recipe::author, "who made it"},
+    {"license", &Recipe::license, "licence recorded in the exported files"},
+    {"description", &Recipe::description, "one sentence recorded in the exported files"},
+    {"vocab", &Recipe::vocab, "tokens of the vocabulary, special ones included"},
+    {"layers", &Recipe::layers, "blocks"},
+    {"hidden", &Recipe::hidden, "width of the residual stream"},
+    {"ffn", &Recipe::ffn, "inner width of the feed-forward part"},
+    {"heads", &Recipe::heads, "query heads"},
+    {"kv_heads", &Recipe::kv_heads, "key/value heads"},
+    {"head_dim", &Recipe::head_dim, "width of a head"},
+    {"context", &Recipe::context, "context length recorded in the exported files"},
+    {"rope_base", &Recipe::rope_base, "base of the rotary frequencies"},
+    {"norm_eps", &Recipe::norm_eps, "epsilon of RMSNorm"},
+    {"tied_embeddings", &Recipe::tied_embeddings, "the embedding is the output matrix too"},
+    {"pre", &Recipe::pre, "pre-tokenizer"},
+    {"tokenizer_mib", &Recipe::tokenizer_mib, "MiB of text the tokenizer is learnt from"},
+    {"length", &Recipe::length, "tokens of a packed sequence"},
+    {"batch", &Recipe::batch, "sequences at once"},
+    {"accumulate", &Recipe::accumulate, "batches whose gradients make one step"},
+    {"steps", &Recipe::steps, "steps of the schedule"},
+    {"warmup", &Recipe::warmup, "steps until the full learning rate"},
+    {"seed", &Recipe::seed, "seed of weights and data order"},
+    {"lr", &Recipe::lr, "highest learning rate"},
+    {"min_lr", &Recipe::min_lr, "learning rate at the end"},
+    {"beta1", &Recipe::beta1, "AdamW: decay of the first moment"},
+    {"beta2", &Recipe::beta2, "AdamW: decay of the second moment"},
+    {"weight_decay", &Recipe::weight_decay, "AdamW: decay of matrices"},
+    {"clip", &Recipe::clip, "largest gradient norm (0: any)"},
+    {"time_budget", &Recipe::time_budget, "training time, e.g. 95m, that ends the schedule early"},
+    {"dtype", &Recipe::dtype, "bf16 or f32: type of activations and products"},
+    {"device", &Recipe::device, "cpu, cuda or auto"},
+    {"mask_user", &Recipe::mask_user, "do not learn what users say in chats"},
+    {"eval_every", &Recipe::eval_every, "steps between held-out losses (0: never)"},
+    {"eval_sequences", &Recipe::eval_sequences, "sequences of a held-out loss"},
+    {"heldout", &Recipe::heldout, "share of documents held out"},
+    {"checkpoint_steps", &Recipe::checkpoint_steps, "steps between checkpoints (0: by time)"},
+    {"checkpoint_minutes", &Recipe::checkpoint_minutes, "minutes between checkpoints"},
+    {"threads", &Recipe::threads, "threads (0: one a core)"},
+};
+
+const Field* FindField(const std::string& name) {
+  for (const Field& f : kFields) {
+    if (name == f.name) return &f;
+  }
+  return nullptr;
+}
+
+std::string Flag(const char* name) {
+  std::string flag = "--";
+  for (const char* c = name; *c != '\0'; ++c) flag += *c == '_' ? '-' : *c;
+  return flag;
+}
+
+Error BadValue(const std::string& name, const std::string& value, const char* expected) {
+  return Error{name + " is '" + value + "', expected " + expected};
+}
+
+template <typename T>
+bool ParseNumber(const std::string& text, T& out) {
+  const char* end = text.data() + text.size();
+  const auto [rest, fault] = std::from_chars(text.data(), end, out);
+  return fault == std::errc() && rest == end;
+}
+
+Status SetFromText(const Field& field, const std::string& value, Recipe& recipe) {
+  if (const auto* text = std::get_if<std::string Recipe::*>(&field.target)) {
+    recipe.*(*text) = value;
+    return {};
+  }
+  if (const auto* flag = std::get_if<bool Recipe::*>(&field.target)) {
+    if (value != "true" && value != "false") return BadValue(field.name, value, "true or false");
+    recipe.*(*flag) = value == "true";
+    return {};
+  }
+  if (std::string(field.name) == "time_budget") {
+    FT_ASSIGN_OR_RETURN(recipe.time_budget, ParseDuration(value));
+    return {};
+  }
+  if (const auto* number = std::get_if<double Recipe::*>(&field.target)) {
+    if (!ParseNumber(value, recipe.*(*number))) return BadValue(field.name, value, "a number");
+    return {};
+  }
+  int64_t& whole = recipe.*std::get<int64_t Recipe::*>(field.target);
+  if (!ParseNumber(value, whole)) return BadValue(field.name, value, "a whole number");
+  return {};
+}
+
+Status ReadData(const Json& list, const std::string& origin, Recipe& recipe) {
+  if (!list.is_array()) return Error{origin + ": data is not a list"};
+  recipe.data.clear();
+  for (const Json& item : list) {
+    if (!item.is_object() || !item.contains("files") || !item["files"].is_string()) {
+      return Error{origin + ": an entry of data has no text field 'files'"};
+    }
+    DataSource source;
+    source.files = item["files"].get<std::string>();
+    if (item.contains("weight") && item["weight"].is_number()) source.weight = item["weight"];
+    recipe.data.push_back(source);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status ReadRecipe(const Json& json, const std::string& origin, Recipe& recipe) {
+  if (!json.is_object()) return Error{origin + ": a recipe is a JSON object"};
+  for (const auto& [key, value] : json.items()) {
+    if (key == "data") {
+      FT_RETURN_IF_ERROR(ReadData(value, origin, recipe));
+    } else if (key == "datasets") {
+      if (!value.is_array()) return Error{origin + ": datasets is not a list"};
+      recipe.datasets.clear();
+      for (const Json& line : value) recipe.datasets.push_back(line.dump());
+      for (std::string& line : recipe.datasets) line = Json::parse(line).get<std::string>();
+    } else if (const Field* field = FindField(key)) {
+      const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+      if (Status s = SetFromText(*field, text, recipe); !s.ok()) {
+        return Error{origin + ": " + s.error().message};
+      }
+    } else {
+      return Error{origin + ": unknown field '" + key + "'"};
+    }
+  }
+  return {};
+}
+
+Json RecipeToJson(const Recipe& recipe) {
+  Json json = Json::object();
+  for (const Field& field : kFields) {
+    std::visit([&](auto member) { json[field.name] = recipe.*member; }, field.target);
+  }
+  json["data"] = Json::array();
+  for (const DataSource& s : recipe.data) {
+    json["data"].push_back(Json{{"files", s.files}, {"weight", s.weight}});
+  }
+  json["datasets"] = recipe.datasets;
+  return json;
+}
+
+Status SetField(const std::string& name, const std::string& value, Recipe& recipe) {
+  const Field* field = FindField(name);
+  if (field == nullptr) return Error{"unknown option '" + Flag(name.c_str()) + "'"};
+  return SetFromText(*field, value, recipe);
+}
+
+bool IsFlag(const std::string& name) {
+  const Field* field = FindField(name);
+  return field != nullptr && std::holds_alternative<bool Recipe::*>(field->target);
+}
+
+std::string FieldHelp() {
+  const Json defaults = RecipeToJson(Recipe());
+  std::string help;
+  for (const Field& field : kFields) {
+    std::string flag = "  " + Flag(field.name);
+    flag.resize(std::max<size_t>(flag.size() + 1, 24), ' ');
+    help += flag + field.help + " [" + defaults[field.name].dump() + "]\n";
+  }
+  return help;
+}
+
+Status CheckRecipe(const Recipe& r) {
+  for (const char* name : {"layers", "hidden", "ffn", "heads", "kv_heads", "head_dim", "length",
+                           "batch", "accumulate", "steps", "context"}) {
+    const int64_t value = r.*std::get<int64_t Recipe::*>(FindField(name)->target);
+    if (value < 1) return BadValue(name, std::to_string(value), "at least 1");
+  }
+  if (r.heads % r.kv_heads != 0) return Error{"heads is not a multiple of kv_heads"};
+  if (r.head_dim % 2 != 0) return Error{"head_dim is odd, rotary positions need pairs"};
+  if (r.vocab < 260 || r.vocab > 65536) {
+    return BadValue("vocab", std::to_string(r.vocab), "260 .. 65536");
+  }
+  if (r.dtype != "bf16" && r.dtype != "f32") return BadValue("dtype", r.dtype, "bf16 or f32");
+  return {};
+}
+
+Result<double> ParseDuration(const std::string& text) {
+  double total = 0.0;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at < end) {
+    double value = 0.0;
+    const auto [rest, fault] = std::from_chars(at, end, value);
+    if (fault != std::errc()) break;
+    const char unit = rest < end ? *rest : 's';
+    if (unit != 'h' && unit != 'm' && unit != 's') break;
+    total += value * (unit == 'h' ? 3600.0 : unit == 'm' ? 60.0 : 1.0);
+    at = rest < end ? rest + 1 : end;
+  }
+  if (text.empty() || at != end) return BadValue("a duration", text, "a form like 95m or 1h30m");
+  return total;
+}
+
+}  // namespace foretoken::train

@@ -1,0 +1,56 @@
+// What a training run is made of. One flat list of fields serves the recipe file (JSON), the command
+// line (--field value, with '-' for '_') and the record kept in checkpoints.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "base/result.h"
+
+namespace foretoken::train {
+
+struct DataSource {
+  std::string files;    // a file, a directory, or a glob
+  double weight = 1.0;  // times it is seen in an epoch; a fraction takes a random part, anew each time
+};
+
+struct Recipe {
+  std::string name = "foretoken-lm", author, license = "unknown", description;
+  // Model.
+  int64_t vocab = 8192, layers = 8, hidden = 384, ffn = 1024, heads = 6, kv_heads = 2;
+  int64_t head_dim = 64, context = 2048;
+  double rope_base = 10000.0, norm_eps = 1e-5;
+  bool tied_embeddings = true;
+  // Tokenizer.
+  std::string pre = "qwen2";
+  double tokenizer_mib = 32.0;  // text it is learnt from
+  // Optimisation.
+  int64_t length = 1024, batch = 4, accumulate = 1, steps = 1000, warmup = 100, seed = 1;
+  double lr = 1.5e-3, min_lr = 0.0, beta1 = 0.9, beta2 = 0.95, weight_decay = 0.1, clip = 1.0;
+  double time_budget = 0.0;  // seconds of training; 0 = none
+  std::string dtype = "bf16", device = "auto";
+  bool mask_user = false;
+  // Housekeeping.
+  int64_t eval_every = 200, eval_sequences = 24, checkpoint_steps = 0, threads = 0;
+  double heldout = 0.005, checkpoint_minutes = 5.0;
+  std::vector<DataSource> data;
+  std::vector<std::string> datasets;  // for the model card: "name: licence"
+};
+
+// Overwrites the fields that `json` holds. Errors: unknown field, wrong kind.
+Status ReadRecipe(const Json& json, const std::string& origin, Recipe& recipe);
+Json RecipeToJson(const Recipe& recipe);
+// Sets one field from a command-line value. Errors: unknown field, unreadable value.
+Status SetField(const std::string& name, const std::string& value, Recipe& recipe);
+bool IsFlag(const std::string& name);  // a field that takes no value on the command line
+// One line for each field: flag, meaning, default.
+std::string FieldHelp();
+// Errors: sizes that cannot make a model.
+Status CheckRecipe(const Recipe& recipe);
+
+// "95m", "1h30m", "40s", "3600". Errors: anything else.
+Result<double> ParseDuration(const std::string& text);
+
+}  // namespace foretoken::train

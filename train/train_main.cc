@@ -1,0 +1,131 @@
+// The entry point of the trainer's module: `foretoken train ...` ends up here.
+#include <malloc.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "trainer.h"
+
+namespace foretoken::train {
+namespace {
+
+constexpr int kDone = 0, kFailed = 1, kUsage = 2;
+
+constexpr char kUsageText[] =
+    "usage: foretoken train lm --out DIR [--recipe FILE] [--data PATH]... [OPTIONS]\n"
+    "\n"
+    "Trains a Llama-architecture language model and its tokenizer from text. Running the same\n"
+    "command again continues from the checkpoint in DIR; Ctrl-C stops after the current step.\n"
+    "\n"
+    "  --recipe FILE         JSON with any of the fields below, and 'data': [{files, weight}]\n"
+    "  --data PATH           training data: ShareGPT *.jsonl, or text with <|endoftext|> lines; a\n"
+    "                        file, directory or glob. Where the recipe names data, the directory\n"
+    "                        that holds it\n"
+    "  --out DIR             checkpoint, tokenizer and logs (log.jsonl, TensorBoard events)\n"
+    "  --profile             measure the matrix peak and show the fraction reached\n"
+    "  --quiet               no progress\n"
+    "\n"
+    "fields:\n";
+
+// The steps of training allocate the same large buffers again and again: keep them, so that the
+// system need not clear fresh pages every time.
+void KeepMemory() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 2000 << 20);
+  mallopt(M_TOP_PAD, 64 << 20);
+#endif
+}
+
+std::string FieldName(const std::string& flag) {
+  std::string name = flag.substr(2);
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+}
+
+// Reads the recipe first, whatever its place, so that other flags override it.
+Status ReadRecipeFlag(const std::vector<std::string>& args, Recipe& recipe) {
+  for (size_t i = 0; i + 1 < args.size(); ++i) {
+    if (args[i] != "--recipe") continue;
+    FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(args[i + 1]));
+    FT_RETURN_IF_ERROR(ReadRecipe(json, args[i + 1], recipe));
+  }
+  return {};
+}
+
+Status ParseLm(const std::vector<std::string>& args, TrainOptions& options) {
+  FT_RETURN_IF_ERROR(ReadRecipeFlag(args, options.recipe));
+  std::vector<std::string> data;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string& flag = args[i];
+    if (flag.rfind("--", 0) != 0) return Error{"unexpected argument '" + flag + "'"};
+    if (flag == "--profile") {
+      options.profile = true;
+    } else if (flag == "--quiet") {
+      options.quiet = true;
+    } else if (IsFlag(FieldName(flag))) {
+      FT_RETURN_IF_ERROR(SetField(FieldName(flag), "true", options.recipe));
+    } else if (i + 1 == args.size()) {
+      return Error{flag + " needs a value"};
+    } else if (flag == "--data") {
+      data.push_back(args[++i]);
+    } else if (flag == "--out") {
+      options.out = args[++i];
+    } else if (flag == "--recipe") {
+      ++i;
+    } else {
+      FT_RETURN_IF_ERROR(SetField(FieldName(flag), args[++i], options.recipe));
+    }
+  }
+  if (options.out.empty()) return Error{"--out is missing"};
+  if (!options.recipe.data.empty()) {
+    if (data.size() > 1) return Error{"the recipe names its data: give one --data directory"};
+    if (!data.empty()) options.data_base = data[0];
+    return {};
+  }
+  for (const std::string& path : data) options.recipe.data.push_back({path, 1.0});
+  return {};
+}
+
+int Fail(const Error& error, int status) {
+  std::fprintf(stderr, "foretoken train: %s\n", error.message.c_str());
+  return status;
+}
+
+int RunLm(const std::vector<std::string>& args) {
+  TrainOptions options;
+  if (const Status s = ParseLm(args, options); !s.ok()) return Fail(s.error(), kUsage);
+  const Status s = Train(options);
+  return s.ok() ? kDone : Fail(s.error(), kFailed);
+}
+
+int Main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  bool help = args.empty();
+  for (const std::string& a : args) help = help || a == "--help" || a == "-h";
+  if (help) {
+    std::FILE* out = args.empty() ? stderr : stdout;
+    std::fprintf(out, "%s%s", kUsageText, FieldHelp().c_str());
+    return args.empty() ? kUsage : kDone;
+  }
+  KeepMemory();
+  const std::vector<std::string> rest(args.begin() + 1, args.end());
+  if (args[0] == "lm") return RunLm(rest);
+  return Fail(Error{"no command '" + args[0] + "', expected lm"}, kUsage);
+}
+
+}  // namespace
+}  // namespace foretoken::train
+
+// argv[0] is "train". The caller has set the environment that BLAS and OpenMP read when loaded.
+extern "C" __attribute__((visibility("default"))) int ForetokenTrainMain(int argc, char** argv) {
+  try {
+    return foretoken::train::Main(argc, argv);
+  } catch (const std::exception& fault) {
+    std::fprintf(stderr, "foretoken train: %s\n", fault.what());
+    return 1;
+  }
+}
