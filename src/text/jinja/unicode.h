@@ -1,0 +1,42 @@
+// Python's view of a str on top of UTF-8 bytes. Bytes that are not UTF-8 count as one character
+// each, so every function here takes any bytes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretoken::jinja {
+
+struct CodePoint {
+  char32_t value = 0;
+  size_t size = 1;  // bytes
+  bool valid = true;
+};
+
+// REQUIRES: at < text.size().
+CodePoint Decode(std::string_view text, size_t at);
+void AppendUtf8(char32_t c, std::string& out);
+size_t CountCodePoints(std::string_view text);
+// Offsets of all code points, and text.size() at the end.
+std::vector<size_t> CodePointOffsets(std::string_view text);
+
+bool IsSpace(char32_t c);
+// Whether Python's repr() shows the character as it is.
+bool IsPrintable(char32_t c);
+// Simple case mapping of Latin, Greek and Cyrillic letters; others map to themselves.
+char32_t ToUpper(char32_t c);
+char32_t ToLower(char32_t c);
+
+std::string Upper(std::string_view text);
+std::string Lower(std::string_view text);
+std::string Capitalize(std::string_view text);
+std::string Title(std::string_view text);
+
+enum class Side { kLeft, kRight, kBoth };
+std::string_view StripSpace(std::string_view text, Side side);
+// Strips every character that occurs in `chars`.
+std::string_view StripChars(std::string_view text, std::string_view chars, Side side);
+
+}  // namespace foretoken::jinja
