@@ -1,0 +1,188 @@
+// Configuration and tokenizer in GGUF metadata: what comes back, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "io/gguf.h"
+#include "io/model_files_testing.h"
+
+namespace foretoken {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ModelConfig TinyModel() {
+  ModelConfig config;
+  config.architecture = "llama";
+  config.vocab = 4;
+  config.layers = 2;
+  config.hidden = 64;
+  config.ffn = 96;
+  config.heads = 4;
+  config.kv_heads = 2;
+  config.head_dim = config.rope_dim = 16;
+  config.context = 128;
+  config.rope_interleaved = true;
+  return config;
+}
+
+TokenizerData TinyTokenizer() {
+  TokenizerData data;
+  data.pre = "gpt-2";
+  data.tokens = {"a", "b", "ab", "<|im_end|>"};
+  data.types = {TokenType::kNormal, TokenType::kNormal, TokenType::kNormal, TokenType::kControl};
+  data.merges = {"a b"};
+  data.eos = 3;
+  data.eog = {3};
+  data.add_space_prefix = false;
+  data.chat_template = "{{ messages }}";
+  return data;
+}
+
+class GgufModel : public testing::Test {
+ protected:
+  GgufModel() {
+    WriteModelMetadata(TinyModel(), TinyTokenizer(), writer_);
+    writer_.AddTensor("token_embd.weight", DType::kF32, {4, 64}, [](std::span<std::byte> out) {
+      std::fill(out.begin(), out.end(), std::byte{0});
+    });
+  }
+
+  std::unique_ptr<ModelFile> Opened() {
+    EXPECT_TRUE(writer_.Write(path_).ok());
+    auto model = ModelFile::Open(path_);
+    EXPECT_TRUE(model.ok()) << model.error().message;
+    return model.ok() ? *std::move(model) : nullptr;
+  }
+
+  std::string Complaint() {
+    EXPECT_TRUE(writer_.Write(path_).ok());
+    const auto model = ModelFile::Open(path_);
+    return model.ok() ? "opened" : model.error().message;
+  }
+
+  TemporaryDirectory directory_;
+  std::string path_ = directory_ / "model.gguf";
+  GgufWriter writer_;
+};
+
+TEST_F(GgufModel, ConfigurationAndTokenizerComeBack) {
+  writer_.SetF32("general.sampling.temp", 0.75f);
+  const auto model = Opened();
+  ASSERT_NE(model, nullptr);
+  const ModelConfig& config = model->config();
+  EXPECT_EQ(config.layers, 2);
+  EXPECT_EQ(config.head_dim, 16);
+  EXPECT_EQ(config.kv_heads, 2);
+  EXPECT_TRUE(config.rope_interleaved);
+  EXPECT_TRUE(config.tied_embeddings);
+  EXPECT_EQ(model->generation().temperature, 0.75f);
+  const TokenizerData& tokenizer = model->tokenizer();
+  EXPECT_EQ(tokenizer.pre, "gpt-2");
+  EXPECT_THAT(tokenizer.tokens, ElementsAre("a", "b", "ab", "<|im_end|>"));
+  EXPECT_THAT(tokenizer.merges, ElementsAre("a b"));
+  EXPECT_EQ(tokenizer.types[3], TokenType::kControl);
+  EXPECT_EQ(tokenizer.eos, 3);
+  EXPECT_EQ(tokenizer.bos, kNoToken);
+  EXPECT_THAT(tokenizer.eog, ElementsAre(3));
+  EXPECT_EQ(tokenizer.chat_template, "{{ messages }}");
+  EXPECT_FALSE(tokenizer.add_bos);
+}
+
+TEST_F(GgufModel, SentencePieceAndWhatGgufHasNoKeyForComeBack) {
+  TokenizerData data = TinyTokenizer();
+  data.kind = TokenizerKind::kSentencePiece;
+  data.scores = {0.0f, -1.0f, -2.0f, 0.0f};
+  data.prefix_doubles_space = false;
+  data.lstrip = {3};
+  data.eog = {3, 1};
+  data.pre_pattern = "x+";
+  WriteTokenizer(data, writer_);
+  const TokenizerData back = Opened()->tokenizer();
+  EXPECT_EQ(back.kind, TokenizerKind::kSentencePiece);
+  EXPECT_EQ(back.scores, data.scores);
+  EXPECT_EQ(back.merges, data.merges);
+  EXPECT_EQ(back.pre_pattern, "x+");
+  EXPECT_FALSE(back.prefix_doubles_space);
+  EXPECT_TRUE(back.prefix_after_special);
+  EXPECT_THAT(back.lstrip, ElementsAre(3));
+  EXPECT_THAT(back.eog, ElementsAre(3, 1));
+}
+
+TEST_F(GgufModel, VocabularyWithoutTensorsOpens) {
+  GgufWriter writer;
+  writer.SetString("general.architecture", "starcoder2");
+  WriteTokenizer(TinyTokenizer(), writer);
+  ASSERT_TRUE(writer.Write(path_).ok());
+  const auto model = ModelFile::Open(path_);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ((*model)->config().vocab, 4);
+  EXPECT_EQ((*model)->config().layers, 0);
+  EXPECT_TRUE((*model)->tensors().empty());
+}
+
+TEST_F(GgufModel, KeysThatAreOutOfRange) {
+  const std::pair<const char*, uint32_t> lies[] = {
+      {"llama.block_count", 0},      {"llama.block_count", 1u << 30},
+      {"llama.embedding_length", 0}, {"llama.attention.head_count", 1u << 20},
+      {"llama.context_length", ~0u}, {"llama.rope.dimension_count", 1u << 20},
+      {"llama.expert_count", 8},     {"llama.attention.value_length", 32}};
+  for (const auto& [key, lie] : lies) {
+    const GgufWriter honest = writer_;
+    writer_.SetU32(key, lie);
+    EXPECT_THAT(Complaint(), HasSubstr("metadata key '" + std::string(key) + "'")) << lie;
+    writer_ = honest;
+  }
+}
+
+TEST_F(GgufModel, KeysThatDisagree) {
+  writer_.SetU32("llama.attention.head_count_kv", 3);
+  EXPECT_THAT(Complaint(), HasSubstr("4 attention heads, expected a multiple of its 3"));
+  writer_.SetU32("llama.attention.head_count_kv", 2);
+  writer_.SetI32s("llama.feed_forward_length", {96, 128});
+  EXPECT_THAT(Complaint(), HasSubstr("'llama.feed_forward_length' differs between layers"));
+  writer_.SetI32s("llama.feed_forward_length", {96, 96});
+  EXPECT_EQ(Complaint(), "opened");
+}
+
+TEST_F(GgufModel, FeaturesThatAreMissing) {
+  writer_.SetString("llama.rope.scaling.type", "longrope");
+  EXPECT_THAT(Complaint(), HasSubstr("'llama.rope.scaling.type' is 'longrope'"));
+  writer_.SetString("general.architecture", "gemma");
+  EXPECT_THAT(Complaint(), HasSubstr("general.architecture is 'gemma', expected llama, qwen2"));
+}
+
+TEST_F(GgufModel, TokenizersThatLie) {
+  writer_.SetI32s("tokenizer.ggml.token_type", {1, 1, 1});
+  EXPECT_THAT(Complaint(), HasSubstr("'tokenizer.ggml.token_type' has 3 items"));
+  writer_.SetI32s("tokenizer.ggml.token_type", {1, 1, 1, 9});
+  EXPECT_THAT(Complaint(), HasSubstr("gives token 3 type 9"));
+  writer_.SetI32s("tokenizer.ggml.token_type", {1, 1, 1, 3});
+  writer_.SetU32("tokenizer.ggml.eos_token_id", 4);
+  EXPECT_THAT(Complaint(), HasSubstr("'tokenizer.ggml.eos_token_id' is 4, expected an id below 4"));
+  writer_.SetU32("tokenizer.ggml.eos_token_id", 3);
+  writer_.SetU32("tokenizer.ggml.padding_token_id", 4);
+  EXPECT_EQ(Complaint(), "opened");
+  writer_.SetString("tokenizer.ggml.model", "bert");
+  EXPECT_THAT(Complaint(), HasSubstr("'tokenizer.ggml.model' is 'bert', expected llama or gpt2"));
+  writer_.SetStrings("tokenizer.ggml.tokens", {"a", "b", "c", "d", "e"});
+  EXPECT_THAT(Complaint(), HasSubstr("has 4 rows, expected one for each of the 5 tokens"));
+}
+
+TEST_F(GgufModel, FrequencyFactorsOfAnotherShape) {
+  writer_.AddTensor("rope_freqs.weight", DType::kF32, {4}, [](std::span<std::byte> out) {
+    std::fill(out.begin(), out.end(), std::byte{0});
+  });
+  EXPECT_THAT(Complaint(),
+              HasSubstr("'rope_freqs.weight' is F32 with 4 columns, expected F32 [8]"));
+}
+
+TEST_F(GgufModel, FrequencyFactorsThatAreNotPositive) {
+  writer_.AddTensor("rope_freqs.weight", DType::kF32, {8}, [](std::span<std::byte> out) {
+    std::fill(out.begin(), out.end(), std::byte{0});
+  });
+  EXPECT_THAT(Complaint(), HasSubstr("expected positive numbers"));
+}
+
+}  // namespace
+}  // namespace foretoken
