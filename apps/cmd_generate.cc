@@ -9,7 +9,7 @@
 #include "answer.h"
 #include "base/json.h"
 #include "chat_prompt.h"
-#include "command.h"
+#include "command_line.h"
 #include "interrupt.h"
 #include "runtime.h"
 
@@ -28,34 +28,32 @@ struct GenerateArgs {
   DType cache_type = DType::kF16;
 };
 
-void Declare(Args& args, GenerateArgs* g) {
-  args.Group("input and output");
-  AddModelArgs(args, &g->model);
-  args.Each("-p, --prompt TEXT", "the prompt (default: standard input to its end)",
-            [g](std::string_view text) {
-              g->prompt = text;
-              g->prompt_given = true;
-              return Status();
-            });
-  args.Text("-f, --file FILE", "read the prompt from a file", &g->file);
-  args.Int("-n, --new-tokens N", "tokens to write at most (256); -1 = until the context is full",
-           &g->new_tokens, -1, 1 << 30);
-  args.Int("-c, --context CTX",
-           "longest sequence, prompt included (default: what prompt and\n"
-           "-n need, at most the model's own)",
-           &g->context, 1, 1 << 30);
-  args.Flag("--chat", "the prompt is a user's message: apply the model's chat template\n"
-                      "(ChatML where it has none)", &g->chat);
-  args.Text("--system TEXT", "a system message; implies --chat", &g->system);
-  args.Flag("--special", "recognise control tokens written out in the prompt", &g->special);
-  args.Flag("--ignore-eos", "write on after an end token", &g->ignore_eos);
-  args.Text("--stats FILE", "write the statistics as JSON; '-' = standard output, after the text",
-            &g->stats);
-  args.Flag("--check", "also decode plainly; exit with 3 if any token differs", &g->check);
-  args.Flag("-q, --quiet", "no statistics on standard error", &g->quiet);
-  AddCacheArgs(args, &g->cache_type);
-  AddSamplingArgs(args, &g->sampling);
-  AddDraftArgs(args, &g->draft);
+void Declare(CLI::App& app, GenerateArgs* g) {
+  AddModelArgs(app, &g->model);
+  app.add_option("-p,--prompt", g->prompt, "the prompt (default: standard input to its end)")
+      ->type_name("TEXT");
+  app.add_option("-f,--file", g->file, "read the prompt from a file")->excludes("--prompt");
+  app.add_option("-n,--new-tokens", g->new_tokens,
+                 "tokens to write at most (256); -1 = until the context is full")
+      ->check(CLI::Range(-1, 1 << 30));
+  app.add_option("-c,--context", g->context,
+                 "longest sequence, prompt included (default: what the prompt and -n need, at most "
+                 "the model's own)")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_flag("--chat", g->chat,
+               "the prompt is a user's message: apply the model's chat template (ChatML where it "
+               "has none)");
+  app.add_option("--system", g->system, "a system message; implies --chat")->type_name("TEXT");
+  app.add_flag("--special", g->special, "recognise control tokens written out in the prompt");
+  app.add_flag("--ignore-eos", g->ignore_eos, "write on after an end token");
+  app.add_option("--stats", g->stats,
+                 "write the statistics as JSON; '-' = standard output, after the text")
+      ->type_name("FILE");
+  app.add_flag("--check", g->check, "also decode plainly; exit with 3 if any token differs");
+  app.add_flag("-q,--quiet", g->quiet, "no statistics on standard error");
+  AddCacheArgs(app, &g->cache_type);
+  AddSamplingArgs(app, &g->sampling);
+  AddDraftArgs(app, &g->draft);
 }
 
 Result<std::string> ReadAll(std::istream& in, const std::string& name) {
@@ -83,7 +81,7 @@ Result<Prompt> EncodeInput(const GenerateArgs& g, const LoadedModel& loaded,
     FT_ASSIGN_OR_RETURN(const ChatPrompter prompter,
                         ChatPrompter::Create(*loaded.tokenizer, g.model.path));
     if (prompter.uses_fallback() && !g.quiet) {
-      std::fputs("foretoken generate: the model has no chat template; using ChatML\n", stderr);
+      std::fputs("foretoken: the model has no chat template; using ChatML\n", stderr);
     }
     std::vector<ChatMessage> messages;
     if (!g.system.empty()) messages.push_back({"system", g.system});
@@ -152,7 +150,7 @@ Result<int> Check(const GenerateArgs& g, const LoadedModel& loaded, const Sessio
   const auto difference =
       FirstDifference(*loaded.tokenizer, plain.tokens, answer.tokens, complete);
   if (difference) {
-    std::fprintf(stderr, "foretoken generate: check: %s\n", difference->c_str());
+    std::fprintf(stderr, "foretoken: check: %s\n", difference->c_str());
     return kExitDiffers;
   }
   if (!g.quiet) {
@@ -194,39 +192,29 @@ Result<int> Generate(const GenerateArgs& g) {
 
 // What is wrong with the options together, before any work.
 Status CheckUsage(const GenerateArgs& g) {
-  if (g.model.path.empty()) return Error{"-m MODEL is missing"};
-  if (g.prompt_given && !g.file.empty()) return Error{"-p and -f exclude each other"};
-  if (g.new_tokens == 0) return Error{"-n: found 0, expected -1 or 1 and more"};
+  if (g.model.path.empty()) return Error{"--model is missing"};
+  if (g.new_tokens == 0) return Error{"--new-tokens: found 0, expected -1 or at least 1"};
   FT_RETURN_IF_ERROR(Validate(g.sampling.params));
-  if (g.draft.drafter == "none") return {};
-  std::string known = "none";
-  for (const DrafterEntry& e : AllDrafters()) {
-    if (e.name == g.draft.drafter) return {};
-    known += ", " + std::string(e.name);
-  }
-  return Error{"--drafter: found '" + g.draft.drafter + "', expected one of " + known};
+  return CheckDrafterName(g.draft.drafter);
 }
 
 }  // namespace
 
 int Run_generate(int argc, char** argv) {
+  CLI::App app{"Continues a text, speculating, token for token what the model alone would write.",
+               "foretoken generate"};
+  app.footer(
+      "The text is streamed to standard output, statistics go to standard error. Ctrl-C ends the\n"
+      "answer, with the statistics and status 0. Decoding is greedy unless --temp says otherwise;\n"
+      "what a model suggests (generation_config.json) needs --model-defaults.\n"
+      "Exit status: 0 done, 1 failed, 2 bad usage, 3 --check found a difference.");
   GenerateArgs g;
-  Args args("generate -m MODEL [-p TEXT | -f FILE] [OPTIONS]",
-            "The text is streamed to standard output, statistics go to standard error. Ctrl-C ends\n"
-            "the answer, with the statistics and status 0. Decoding is greedy unless --temp says\n"
-            "otherwise; what a model suggests (generation_config.json) needs --model-defaults.\n"
-            "Exit status: 0 done, 1 failed, 2 bad usage, 3 --check found a difference.");
-  Declare(args, &g);
-  if (const int status = ParseOrExit(args, "generate", argc, argv); status >= 0) return status;
-  if (const Status usage = CheckUsage(g); !usage.ok()) {
-    std::fprintf(stderr, "foretoken generate: %s; 'foretoken generate --help' explains\n",
-                 usage.error().message.c_str());
-    return kExitUsage;
-  }
+  Declare(app, &g);
+  if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
+  g.prompt_given = app.count("--prompt") > 0;
+  if (const Status usage = CheckUsage(g); !usage.ok()) return BadUsage(usage.error());
   const Result<int> status = Generate(g);
-  if (status.ok()) return *status;
-  std::fprintf(stderr, "foretoken generate: %s\n", status.error().message.c_str());
-  return kExitFailed;
+  return status.ok() ? *status : Failed(status.error());
 }
 
 }  // namespace foretoken

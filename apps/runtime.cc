@@ -54,9 +54,9 @@ Result<SamplingParams> ResolveSampling(const SamplingArgs& args, const ModelFile
   SamplingParams params = args.params;
   const GenerationDefaults& defaults = file.generation();
   if (args.model_defaults) {
-    if (!args.temperature_set) params.temperature = defaults.temperature.value_or(params.temperature);
-    if (!args.top_k_set) params.top_k = defaults.top_k.value_or(params.top_k);
-    if (!args.top_p_set) params.top_p = defaults.top_p.value_or(params.top_p);
+    if (args.temperature->empty() && defaults.temperature) params.temperature = *defaults.temperature;
+    if (args.top_k->empty() && defaults.top_k) params.top_k = *defaults.top_k;
+    if (args.top_p->empty() && defaults.top_p) params.top_p = *defaults.top_p;
   }
   FT_RETURN_IF_ERROR(Validate(params));
   return params;

@@ -1,11 +1,12 @@
 // What generate, chat, demo and find-heads share: options, a loaded model, a decoder.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "args.h"
 #include "draft/drafter.h"
 #include "engine/generator.h"
 #include "io/model_file.h"
@@ -19,25 +20,26 @@ struct ModelArgs {
   int threads = 0;  // 0 = one a core
   CpuIsa isa = CpuIsa::kAuto;
 };
-void AddModelArgs(Args& args, ModelArgs* model);
+void AddModelArgs(CLI::App& app, ModelArgs* model);
 
 struct SamplingArgs {
   SamplingParams params;
   bool model_defaults = false;
-  bool temperature_set = false, top_k_set = false, top_p_set = false;
+  // Whether they were typed, and so outrank the model's defaults.
+  const CLI::Option *temperature = nullptr, *top_k = nullptr, *top_p = nullptr;
 };
-void AddSamplingArgs(Args& args, SamplingArgs* sampling);
+void AddSamplingArgs(CLI::App& app, SamplingArgs* sampling);
 
 struct DraftArgs {
   std::string drafter = "none";
   int draft_max = 15;  // with the root 16 rows a pass
   std::vector<std::pair<std::string, std::string>> options;
 };
-void AddDraftArgs(Args& args, DraftArgs* draft);
-// "key=value" of --draft-opt. Errors: no '='.
-Status AddDraftOption(std::string_view text, DraftArgs* draft);
+void AddDraftArgs(CLI::App& app, DraftArgs* draft);
+// Errors: no such drafter (lists the known ones).
+Status CheckDrafterName(std::string_view name);
 
-void AddCacheArgs(Args& args, DType* type);
+void AddCacheArgs(CLI::App& app, DType* type);
 
 // A model with all it needs, in order of construction.
 struct LoadedModel {
