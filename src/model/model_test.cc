@@ -119,6 +119,14 @@ TEST_P(ModelTest, RowsMayJoinATreeThatIsStillProvisional) {
   EXPECT_EQ(found, expected);
 }
 
+// Through 4 layers a window of 6 reaches 20 rows back; full attention reaches everything.
+TEST_P(ModelTest, WindowHidesTheDistantPast) {
+  const std::vector<float> last = Feed(*model_, *cache_, prompt_, 33).back();
+  for (int row = 0; row < 12; ++row) prompt_[row] = (prompt_[row] + 1) % config_.vocab;
+  cache_->Truncate(0);
+  EXPECT_EQ(Feed(*model_, *cache_, prompt_, 33).back() == last, config_.sliding_window > 0);
+}
+
 // Several sequences of different lengths in one batch, the last one checked against it alone.
 TEST_P(ModelTest, SequencesDoNotSeeEachOther) {
   std::vector<std::unique_ptr<KvCache>> caches;
