@@ -19,6 +19,9 @@ if(FT_SANITIZE)
     -fno-sanitize-recover=all)
   target_link_options(ft_flags INTERFACE -fsanitize=${FT_SANITIZE})
 endif()
+if(FT_FUZZ)  # coverage feedback from the code under test, not from the targets alone
+  target_compile_options(ft_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 target_link_libraries(ft_flags INTERFACE Threads::Threads)
 
 # ft_library(NAME SOURCES a.cc ... DEPS ft_base ...)
