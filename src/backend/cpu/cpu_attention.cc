@@ -1,0 +1,149 @@
+// Attention: units of a few rows times the heads that share a key/value head, split over threads.
+#include <algorithm>
+#include <atomic>
+
+#include "backend/cpu/cpu_backend.h"
+
+namespace foretoken {
+namespace {
+
+// Scores of one unit that stay in a core's own cache.
+constexpr int64_t kResidentScores = (512 << 10) / 4;
+constexpr int64_t kMostRows = 16;
+
+CacheType CacheTypeOf(DType type) {
+  if (type == DType::kF32) return CacheType::kF32;
+  if (type == DType::kF16) return CacheType::kF16;
+  if (type == DType::kBF16) return CacheType::kBF16;
+  FT_CHECK(type == DType::kQ8_0);
+  return CacheType::kQ8_0;
+}
+
+int64_t RoundUp(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+
+AttentionUnit UnitOf(const Tensor& keys, const Tensor& values, int head_dim, float scale) {
+  return {.keys = keys.data,
+          .values = values.data,
+          .key_row_bytes = keys.row_bytes,
+          .value_row_bytes = values.row_bytes,
+          .key_type = CacheTypeOf(keys.type),
+          .value_type = CacheTypeOf(values.type),
+          .head_dim = head_dim,
+          .scale = scale};
+}
+
+int64_t ScratchFloats(const AttentionUnit& u) {
+  return AttentionScratch(u.row_count * u.heads, u.head_dim, u.score_stride);
+}
+
+// In how many pieces the query heads of a key/value head are cut, so that threads share them
+// evenly.
+int HeadPieces(int64_t units, int heads, int threads) {
+  int pieces = 1;
+  while (units * pieces % threads != 0 && units * pieces < 4 * threads && 2 * pieces <= heads) {
+    pieces *= 2;
+  }
+  return pieces;
+}
+
+}  // namespace
+
+void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, void (*kernel)(const AttentionUnit&)) {
+  int64_t most = 0;
+  for (const AttentionUnit& u : units) most = std::max(most, ScratchFloats(u));
+  const auto bytes = static_cast<size_t>(most) * 4;
+  for (PageMemory& scratch : attention_scratch_) {
+    if (scratch && scratch.get_deleter().bytes >= bytes) continue;
+    scratch = AllocatePages(bytes + bytes / 2);  // contexts grow: not a new one each step
+    FT_CHECK(scratch != nullptr);
+  }
+  std::atomic<size_t> next{0};
+  const auto work = [&](int thread) {
+    auto* scratch = reinterpret_cast<float*>(attention_scratch_[static_cast<size_t>(thread)].get());
+    for (size_t i = next.fetch_add(1); i < units.size(); i = next.fetch_add(1)) {
+      AttentionUnit u = units[i];
+      u.scratch = scratch;
+      kernel(u);
+    }
+  };
+  if (units.size() == 1) return work(0);
+  pool_.Run(work);
+}
+
+void CpuBackend::Attention(const AttentionArgs& args) {
+  const Visibility& visible = *args.visible;
+  const int rows = visible.rows(), head_dim = args.head_dim;
+  FT_CHECK(rows == args.q.rows && rows == args.out.rows && args.q.cols == args.out.cols);
+  FT_CHECK(args.q.type == DType::kF32 && args.out.type == DType::kF32);
+  FT_CHECK(args.q.cols % head_dim == 0 && args.keys.cols % head_dim == 0);
+  if (rows == 0) return;
+  const auto heads = static_cast<int>(args.q.cols / head_dim);
+  const auto kv_heads = static_cast<int>(args.keys.cols / head_dim);
+  FT_CHECK(heads % kv_heads == 0);
+  const int group = heads / kv_heads;
+  int longest = 0;
+  for (int r = 0; r < rows; ++r) longest = std::max(longest, visible.count(r));
+  const int64_t stride = RoundUp(longest, 16);
+  const auto unit_rows =
+      static_cast<int>(std::clamp<int64_t>(kResidentScores / (stride * group), 1, kMostRows));
+  const int row_units = (rows + unit_rows - 1) / unit_rows;
+  const int pieces = HeadPieces(static_cast<int64_t>(row_units) * kv_heads, group, pool_.threads());
+
+  AttentionUnit unit = UnitOf(args.keys, args.values, head_dim, args.scale);
+  unit.committed = visible.committed;
+  unit.score_stride = stride;
+  attention_rows_.resize(static_cast<size_t>(heads) * rows);  // row lists, one a piece of heads
+  attention_units_.clear();
+  AttentionRow* next_row = attention_rows_.data();
+  for (int first = 0; first < rows; first += unit_rows) {
+    for (int h = 0; h < kv_heads; ++h) {
+      for (int p = 0; p < pieces; ++p) {
+        const int head = h * group + group * p / pieces;
+        unit.heads = h * group + group * (p + 1) / pieces - head;
+        unit.row_count = std::min(unit_rows, rows - first);
+        unit.column = static_cast<int64_t>(h) * head_dim;
+        unit.rows = next_row;
+        for (int r = first; r < first + unit.row_count; ++r) {
+          const int count = visible.count(r);
+          const int64_t at = static_cast<int64_t>(head) * head_dim;
+          *next_row++ = {
+              .q = reinterpret_cast<const float*>(args.q.data + r * args.q.row_bytes) + at,
+              .out = reinterpret_cast<float*>(args.out.data + r * args.out.row_bytes) + at,
+              .begin = args.window > 0 ? std::max(0, count - args.window) : 0,
+              .count = count,
+              .run = visible.committed + visible.run[r],
+              .chain = visible.chain.data() + visible.begin[r]};
+        }
+        attention_units_.push_back(unit);
+      }
+    }
+  }
+  RunUnits(attention_units_, kernels_.attention);
+}
+
+void CpuBackend::AttentionRows(Tensor q, std::span<const int> kv_head, Tensor keys, int count,
+                               float scale, Tensor out) {
+  FT_CHECK(q.rows == static_cast<int64_t>(kv_head.size()) && out.rows == q.rows && count > 0);
+  FT_CHECK(out.cols == count && count <= keys.rows);
+  AttentionUnit unit = UnitOf(keys, keys, static_cast<int>(q.cols), scale);
+  unit.committed = count;
+  unit.score_stride = RoundUp(count, 16);
+  unit.row_count = unit.heads = 1;
+  attention_rows_.resize(kv_head.size());
+  attention_units_.clear();
+  for (size_t i = 0; i < kv_head.size(); ++i) {
+    const auto row = static_cast<int64_t>(i);
+    attention_rows_[i] = {.q = reinterpret_cast<const float*>(q.data + row * q.row_bytes),
+                          .out = reinterpret_cast<float*>(out.data + row * out.row_bytes),
+                          .begin = 0,
+                          .count = count,
+                          .run = count,
+                          .chain = nullptr};
+    unit.rows = &attention_rows_[i];
+    unit.column = kv_head[i] * q.cols;
+    attention_units_.push_back(unit);
+  }
+  RunUnits(attention_units_, kernels_.attention_weights);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,165 @@
+#include "backend/cpu/cpu_backend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "backend/cpu/isa.h"
+#include "backend/cpu/packed_weight.h"
+
+namespace foretoken {
+namespace {
+
+// Fewer numbers than this are not worth handing over to another thread.
+constexpr int64_t kWorthSharing = 16384;
+
+float* FloatRow(Tensor t, int64_t row) {
+  FT_CHECK(t.type == DType::kF32);
+  return reinterpret_cast<float*>(t.data + row * t.row_bytes);
+}
+
+}  // namespace
+
+CpuBackend::CpuBackend(const Kernels& kernels, int threads) : kernels_(kernels), pool_(threads) {
+  attention_scratch_.resize(static_cast<size_t>(pool_.threads()));
+}
+
+std::string CpuBackend::Name() const { return std::string("cpu/") + kernels_.name; }
+
+Buffer CpuBackend::Allocate(DType type, int64_t rows, int64_t cols) {
+  Buffer buffer;
+  buffer.tensor = {.type = type,
+                   .rows = rows,
+                   .cols = cols,
+                   .row_bytes = static_cast<int64_t>(RowBytes(type, cols))};
+  PageMemory memory = AllocatePages(static_cast<size_t>(rows * buffer.tensor.row_bytes));
+  FT_CHECK(memory != nullptr);
+  buffer.tensor.data = memory.get();
+  buffer.owner = std::make_shared<PageMemory>(std::move(memory));
+  return buffer;
+}
+
+void CpuBackend::Upload(const void* host, Tensor dst) {
+  FT_CHECK(dst.type == DType::kF32 || dst.type == DType::kI32);
+  const auto packed = static_cast<size_t>(dst.cols) * 4;
+  for (int64_t r = 0; r < dst.rows; ++r) {
+    std::memcpy(dst.data + r * dst.row_bytes, static_cast<const std::byte*>(host) + r * packed,
+                packed);
+  }
+}
+
+void CpuBackend::Download(Tensor src, float* host) {
+  for (int64_t r = 0; r < src.rows; ++r) {
+    Dequantize(src.type, src.data + r * src.row_bytes,
+               {host + r * src.cols, static_cast<size_t>(src.cols)});
+  }
+}
+
+Result<Backend::LoadedWeight> CpuBackend::LoadWeight(DType type, int64_t rows, int64_t cols,
+                                                     const std::byte* data) {
+  FT_ASSIGN_OR_RETURN(std::unique_ptr<PackedWeight> packed,
+                      PackedWeight::Pack(type, rows, cols, data, pool_));
+  return LoadedWeight{std::move(packed), /*keeps_source=*/false};
+}
+
+template <typename Work>
+void CpuBackend::EachRow(int64_t rows, int64_t cols, const Work& work) {
+  const int64_t grain = rows * cols < kWorthSharing ? rows : 1;
+  pool_.ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) work(r);
+  });
+}
+
+void CpuBackend::Embed(const Weight& table, std::span<const Token> tokens, Tensor out) {
+  const auto& packed = static_cast<const PackedWeight&>(table);
+  FT_CHECK(out.rows == static_cast<int64_t>(tokens.size()) && out.cols == table.cols());
+  EachRow(out.rows, out.cols,
+          [&](int64_t r) { packed.ReadRow(tokens[static_cast<size_t>(r)], FloatRow(out, r)); });
+}
+
+void CpuBackend::RmsNorm(Tensor x, Tensor gain, float eps, Tensor out) {
+  const int64_t n = gain.cols;
+  FT_CHECK(x.cols % n == 0 && out.rows == x.rows && out.cols == x.cols);
+  EachRow(x.rows, x.cols, [&](int64_t r) {
+    for (int64_t i = 0; i < x.cols; i += n) {
+      kernels_.rms_norm(FloatRow(x, r) + i, FloatRow(gain, 0), eps, n, FloatRow(out, r) + i);
+    }
+  });
+}
+
+void CpuBackend::UpdateAngles(std::span<const Pos> positions, const RopeTable& table) {
+  if (std::equal(positions.begin(), positions.end(), angles_.positions.begin(),
+                 angles_.positions.end()) &&
+      table.inv_freq == angles_.table.inv_freq && table.magnitude == angles_.table.magnitude) {
+    return;
+  }
+  angles_.table = table;
+  angles_.positions.assign(positions.begin(), positions.end());
+  const size_t half = table.inv_freq.size();
+  angles_.cos.resize(positions.size() * half);
+  angles_.sin.resize(positions.size() * half);
+  for (size_t r = 0; r < positions.size(); ++r) {
+    for (size_t i = 0; i < half; ++i) {
+      const float angle = static_cast<float>(positions[r]) * table.inv_freq[i];
+      angles_.cos[r * half + i] = std::cos(angle) * table.magnitude;
+      angles_.sin[r * half + i] = std::sin(angle) * table.magnitude;
+    }
+  }
+}
+
+void CpuBackend::Rope(Tensor x, std::span<const Pos> positions, int head_dim,
+                      const RopeTable& table) {
+  const size_t half = table.inv_freq.size();
+  FT_CHECK(x.rows == static_cast<int64_t>(positions.size()) && x.cols % head_dim == 0 &&
+           static_cast<int>(2 * half) <= head_dim);
+  UpdateAngles(positions, table);
+  EachRow(x.rows, x.cols, [&](int64_t r) {
+    const size_t at = static_cast<size_t>(r) * half;
+    kernels_.rope(FloatRow(x, r), x.cols / head_dim, head_dim, static_cast<int>(2 * half),
+                  table.interleaved, angles_.cos.data() + at, angles_.sin.data() + at);
+  });
+}
+
+void CpuBackend::SiluMul(Tensor gate, Tensor up) {
+  FT_CHECK(gate.rows == up.rows && gate.cols == up.cols);
+  EachRow(gate.rows, gate.cols,
+          [&](int64_t r) { kernels_.silu_mul(FloatRow(gate, r), FloatRow(up, r), gate.cols); });
+}
+
+void CpuBackend::Add(Tensor x, Tensor y) {
+  FT_CHECK(x.rows == y.rows && x.cols == y.cols);
+  EachRow(x.rows, x.cols, [&](int64_t r) { kernels_.add(FloatRow(x, r), FloatRow(y, r), x.cols); });
+}
+
+void CpuBackend::StoreRows(Tensor src, Tensor dst) {
+  FT_CHECK(src.rows == dst.rows && src.cols == dst.cols);
+  EachRow(src.rows, src.cols, [&](int64_t r) {
+    Quantize(dst.type, {FloatRow(src, r), static_cast<size_t>(src.cols)},
+             dst.data + r * dst.row_bytes);
+  });
+}
+
+void CpuBackend::CompactRows(Tensor rows, std::span<const int> from, int to) {
+  const size_t bytes = RowBytes(rows.type, rows.cols);
+  for (size_t i = 0; i < from.size(); ++i) {
+    const int64_t target = to + static_cast<int64_t>(i);
+    FT_CHECK(from[i] >= target && from[i] < rows.rows);
+    if (from[i] == target) continue;
+    std::memcpy(rows.data + target * rows.row_bytes, rows.data + from[i] * rows.row_bytes, bytes);
+  }
+}
+
+void CpuBackend::ArgMax(Tensor logits, std::span<Token> out) {
+  FT_CHECK(logits.rows == static_cast<int64_t>(out.size()));
+  EachRow(logits.rows, logits.cols, [&](int64_t r) {
+    out[static_cast<size_t>(r)] =
+        static_cast<Token>(kernels_.arg_max(FloatRow(logits, r), logits.cols));
+  });
+}
+
+Result<std::unique_ptr<Backend>> NewCpuBackend(const CpuOptions& options) {
+  FT_ASSIGN_OR_RETURN(const Kernels* kernels, KernelsFor(options.isa));
+  return std::unique_ptr<Backend>(new CpuBackend(*kernels, options.threads));
+}
+
+}  // namespace foretoken

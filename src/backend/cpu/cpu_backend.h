@@ -1,0 +1,67 @@
+// The CPU: every op split over a spinning thread pool by outputs, rows or heads, never by the
+// inputs of one sum, so that neither threads nor neighbours change a result.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/page_memory.h"
+#include "backend/cpu/tiles.h"
+#include "base/thread_pool.h"
+
+namespace foretoken {
+
+class CpuBackend : public Backend {
+ public:
+  CpuBackend(const Kernels& kernels, int threads);
+
+  std::string Name() const override;
+  int threads() const override { return pool_.threads(); }
+
+  Buffer Allocate(DType type, int64_t rows, int64_t cols) override;
+  void Upload(const void* host, Tensor dst) override;
+  void Download(Tensor src, float* host) override;
+  Result<LoadedWeight> LoadWeight(DType type, int64_t rows, int64_t cols,
+                                  const std::byte* data) override;
+
+  void Embed(const Weight& table, std::span<const Token> tokens, Tensor out) override;
+  void RmsNorm(Tensor x, Tensor gain, float eps, Tensor out) override;
+  void Linear(Tensor x, std::span<const LinearOut> group) override;
+  void Rope(Tensor x, std::span<const Pos> positions, int head_dim,
+            const RopeTable& table) override;
+  void SiluMul(Tensor gate, Tensor up) override;
+  void Add(Tensor x, Tensor y) override;
+  void StoreRows(Tensor src, Tensor dst) override;
+  void CompactRows(Tensor rows, std::span<const int> from, int to) override;
+  void Attention(const AttentionArgs& args) override;
+  void AttentionRows(Tensor q, std::span<const int> kv_head, Tensor keys, int count, float scale,
+                     Tensor out) override;
+  void ArgMax(Tensor logits, std::span<Token> out) override;
+
+ private:
+  // Sines and cosines of the last call's positions: a pass rotates with the same ones in every
+  // layer.
+  struct Angles {
+    RopeTable table;
+    std::vector<Pos> positions;
+    std::vector<float> cos, sin;  // [positions, rope_dim / 2]
+  };
+  void UpdateAngles(std::span<const Pos> positions, const RopeTable& table);
+  // Calls work(row) for every row, on several threads where rows * cols is worth a hand-over.
+  template <typename Work>
+  void EachRow(int64_t rows, int64_t cols, const Work& work);
+  // Runs `kernel` on every unit, each with its own scratch.
+  void RunUnits(std::vector<AttentionUnit>& units, void (*kernel)(const AttentionUnit&));
+
+  const Kernels& kernels_;
+  ThreadPool pool_;
+  TileMaker tiles_;
+  Angles angles_;
+  std::vector<AttentionRow> attention_rows_;
+  std::vector<AttentionUnit> attention_units_;
+  std::vector<PageMemory> attention_scratch_;  // [threads]
+};
+
+}  // namespace foretoken

@@ -1,0 +1,65 @@
+#include "backend/cpu/isa.h"
+
+#include <string>
+
+namespace foretoken {
+namespace {
+
+bool Has(CpuIsa isa) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("f16c");
+  if (isa == CpuIsa::kAvx2) return avx2;
+  if (isa == CpuIsa::kAvx512) {
+    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16");
+  }
+#endif
+  return isa == CpuIsa::kPortable;
+}
+
+const Kernels& Find(CpuIsa isa) {
+#if defined(__x86_64__)
+  if (isa == CpuIsa::kAvx512) return Avx512Kernels();
+  if (isa == CpuIsa::kAvx2) return Avx2Kernels();
+#endif
+  FT_CHECK(isa == CpuIsa::kPortable);
+  return PortableKernels();
+}
+
+}  // namespace
+
+std::vector<CpuIsa> AvailableCpuIsas() {
+  std::vector<CpuIsa> isas;
+  for (CpuIsa isa : {CpuIsa::kPortable, CpuIsa::kAvx2, CpuIsa::kAvx512}) {
+    if (Has(isa)) isas.push_back(isa);
+  }
+  return isas;
+}
+
+std::string_view CpuIsaName(CpuIsa isa) {
+  switch (isa) {
+    case CpuIsa::kAuto:
+      return "auto";
+    case CpuIsa::kPortable:
+      return "portable";
+    case CpuIsa::kAvx2:
+      return "avx2";
+    case CpuIsa::kAvx512:
+      return "avx512";
+  }
+  return "?";
+}
+
+Result<const Kernels*> KernelsFor(CpuIsa isa) {
+  if (isa == CpuIsa::kAuto) return &Find(AvailableCpuIsas().back());
+  if (!Has(isa)) {
+    return Error{"this machine does not have the instruction set '" + std::string(CpuIsaName(isa)) +
+                 "'"};
+  }
+  return &Find(isa);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,12 @@
+// Which kernels this machine can run.
+#pragma once
+
+#include "backend/backend.h"
+#include "backend/cpu/kernels.h"
+
+namespace foretoken {
+
+// kAuto gives the best. Errors: an instruction set this machine lacks.
+Result<const Kernels*> KernelsFor(CpuIsa isa);
+
+}  // namespace foretoken

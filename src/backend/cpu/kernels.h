@@ -1,0 +1,145 @@
+// What the instruction sets have in common: the layout of packed weights and of activation tiles,
+// and the table of functions that each instruction set fills in.
+//
+// Files compiled for one instruction set include only this header and vec.h, never a header with
+// inline functions of the standard library: the linker keeps one copy of such a function, and it
+// must not be the one that needs AVX-512.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace foretoken {
+
+// Weights are packed into panels of 16 outputs, so that a vector lane is an output: no sums across
+// lanes, and each output is summed over its inputs in ascending order whatever is computed beside
+// it.
+inline constexpr int kPanel = 16;
+inline constexpr int kBlock = 32;   // inputs that share an activation scale
+inline constexpr int kSuper = 256;  // inputs that share the scales of a K format
+
+enum class Format : int {
+  kQ8_0,
+  kQ4_0,
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kQ4_K,
+  kQ5_K,
+  kQ6_K,
+  kF32,
+  kF16,
+  kBF16
+};
+inline constexpr int kFormats = 11;
+
+// A panel of `cols` inputs is up to three planes, one after the other, each block after block.
+//   codes: per block 8 groups of 64 bytes; byte 4 * lane + j of group g is the code of input 4 g +
+//   j
+//          of that lane's output. 8-bit formats store the groups; 4-bit ones store groups g and g +
+//          4 as the low and high halves of one 64-byte vector. Codes are unsigned: value = d (code
+//          - zero) or d code + m or d code - m.
+//   high:  the fifth bits of a block as one vector (bit g of a byte belongs to group g), or the top
+//          two bits as two vectors (bits 2 (g % 4) of vector g / 4).
+//   scale: per block (or super-block) 16 half-precision d, then 16 m where the format has them,
+//   then
+//          for K formats 16 sub-scales (and 16 sub-minima) of a byte per sub-block.
+// Unquantised panels are one plane: [cols][16] numbers, BF16 [cols / 2][16][2].
+struct PanelLayout {
+  int64_t code_bytes = 0;   // a block
+  int64_t high_bytes = 0;   // a block
+  int64_t scale_bytes = 0;  // a block, of K formats a super-block
+  int64_t high_begin = 0, scale_begin = 0, panel_bytes = 0;
+};
+
+// How a tile of activation rows is laid out for the products of a format.
+enum class TileKind : int {
+  // Per block: codes [rows][32] int8, then per row [rows] f32 scale, f32 scale * sum of the codes,
+  // i32
+  // minus the sum of the codes, i32 minus the sum of the first sixteen.
+  kInt8,
+  kBf16Pairs,  // [cols / 2][rows][2]
+  kF32,        // [cols][rows]
+};
+inline constexpr int kTileKinds = 3;
+
+// Row counts for which a kernel exists; a tile is padded to the next one.
+inline constexpr int kTileRows[] = {1, 2, 4, 8, 12, 16};
+inline constexpr int kTileSteps = 6;
+inline constexpr int kMaxTile = 16;
+
+// Multiplies panels [panel_begin, panel_end) with one tile.
+struct LinearCall {
+  const std::byte* panels;
+  PanelLayout layout;
+  int64_t cols;
+  int64_t outputs;  // of the whole matrix; the last panel may be partly padding
+  int64_t panel_begin, panel_end;
+  const std::byte* tile;
+  int rows;  // of the tile that are wanted
+  float* out;
+  int64_t out_stride;  // floats
+  const float* bias;   // or null
+  bool accumulate;
+};
+
+// A row of keys or values as stored: where, and in which format.
+enum class CacheType : int { kF32, kF16, kBF16, kQ8_0 };
+
+// One query row and what it sees: positions [begin, count). Position i is cache row i for i < run,
+// and after that row chain[i - run] of those behind the committed ones.
+struct AttentionRow {
+  const float* q;  // [heads][head_dim]
+  float* out;      // [heads][head_dim]
+  int begin, count, run;
+  const int* chain;
+};
+
+// The query heads of one key/value head, for some rows.
+struct AttentionUnit {
+  const std::byte* keys;
+  const std::byte* values;
+  int64_t key_row_bytes, value_row_bytes;
+  CacheType key_type, value_type;
+  int64_t column;  // first element of the head in a row
+  int head_dim;
+  int committed;
+  float scale;
+  const AttentionRow* rows;
+  int row_count;
+  int heads;
+  int64_t score_stride;  // at least every row's count, a multiple of 16
+  float* scratch;        // AttentionScratch floats
+};
+
+inline int64_t PaddedHead(int head_dim) { return (head_dim + 15) / 16 * 16; }
+inline int64_t AttentionScratch(int queries, int head_dim, int64_t score_stride) {
+  return queries * (score_stride + 2 * PaddedHead(head_dim)) + 16 * PaddedHead(head_dim);
+}
+
+struct Kernels {
+  const char* name;
+  TileKind bf16_tile;  // what products with BF16 weights take
+
+  // Writes rows x [rows, cols] (stride in floats) as a tile of `tile_rows` rows.
+  void (*make_tile[kTileKinds])(const float* x, int64_t stride, int rows, int tile_rows,
+                                int64_t cols, std::byte* tile);
+  void (*linear[kFormats][kTileSteps])(const LinearCall& call);
+
+  void (*rms_norm)(const float* x, const float* gain, float eps, int64_t n, float* out);
+  void (*silu_mul)(float* gate, const float* up, int64_t n);
+  void (*add)(const float* x, float* y, int64_t n);
+  // Rotates heads of `head_dim`; sin and cos [rope_dim / 2].
+  void (*rope)(float* x, int64_t heads, int head_dim, int rope_dim, bool interleaved,
+               const float* cos, const float* sin);
+  void (*attention)(const AttentionUnit& unit);
+  // Probabilities instead of mixed values: unit.rows[r].out [heads][count] gets them.
+  void (*attention_weights)(const AttentionUnit& unit);
+  int64_t (*arg_max)(const float* x, int64_t n);
+};
+
+const Kernels& PortableKernels();
+const Kernels& Avx2Kernels();
+const Kernels& Avx512Kernels();
+
+}  // namespace foretoken

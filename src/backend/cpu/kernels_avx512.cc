@@ -1,0 +1,24 @@
+#define FT_ISA avx512
+#include "backend/cpu/attention_kernels.h"
+#include "backend/cpu/row_kernels.h"
+
+namespace foretoken {
+namespace avx512 {
+
+void FillLinear(Kernels& k);  // linear_avx512.cc
+
+}  // namespace avx512
+
+const Kernels& Avx512Kernels() {
+  static const Kernels kernels = [] {
+    Kernels k{};
+    k.name = "avx512";
+    avx512::FillLinear(k);
+    avx512::FillRows(k);
+    avx512::FillAttention(k);
+    return k;
+  }();
+  return kernels;
+}
+
+}  // namespace foretoken

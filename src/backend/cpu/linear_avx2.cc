@@ -1,0 +1,2 @@
+#define FT_ISA avx2
+#include "backend/cpu/linear_kernels.h"

@@ -1,0 +1,2 @@
+#define FT_ISA avx512
+#include "backend/cpu/linear_kernels.h"

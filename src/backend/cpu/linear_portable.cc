@@ -1,0 +1,2 @@
+#define FT_ISA portable
+#include "backend/cpu/linear_kernels.h"

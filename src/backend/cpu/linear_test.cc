@@ -1,0 +1,257 @@
+// Products: right to within rounding, exact where promised, and the same bits in any company.
+#include <gtest/gtest.h>
+
+#include "backend/cpu/reference.h"
+
+namespace foretoken {
+namespace {
+
+using testing::FileWeight;
+using testing::Filled;
+using testing::RandomFloats;
+using testing::RandomWeight;
+using testing::SameBits;
+using testing::Values;
+
+struct Case {
+  CpuIsa isa;
+  DType type;
+};
+
+std::vector<Case> AllCases() {
+  std::vector<Case> cases;
+  for (CpuIsa isa : AvailableCpuIsas()) {
+    for (DType type : testing::kWeightTypes) cases.push_back({isa, type});
+  }
+  return cases;
+}
+
+std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
+  return std::string(CpuIsaName(info.param.isa)) + "_" + std::string(DTypeName(info.param.type));
+}
+
+std::unique_ptr<Backend> NewBackend(CpuIsa isa, int threads) {
+  auto backend = NewCpuBackend({.threads = threads, .isa = isa});
+  FT_CHECK(backend.ok());
+  return std::move(backend).value();
+}
+
+std::unique_ptr<Weight> Load(Backend& backend, const FileWeight& w) {
+  auto loaded = backend.LoadWeight(w.type, w.rows, w.cols, w.bytes.data());
+  FT_CHECK(loaded.ok());
+  FT_CHECK(!loaded->keeps_source);
+  return std::move(loaded->weight);
+}
+
+std::vector<float> Multiply(Backend& backend, const Weight& w, const std::vector<float>& x) {
+  const int64_t rows = static_cast<int64_t>(x.size()) / w.cols();
+  const Buffer in = Filled(backend, rows, w.cols(), x);
+  const Buffer out = backend.Allocate(DType::kF32, rows, w.rows());
+  const LinearOut group[] = {{.weight = &w, .out = out.tensor}};
+  backend.Linear(in.tensor, group);
+  return Values(backend, out.tensor);
+}
+
+class LinearTest : public ::testing::TestWithParam<Case> {
+ protected:
+  LinearTest() : backend_(NewBackend(GetParam().isa, 2)) {}
+
+  // 37 outputs: two whole panels and a partly filled one.
+  FileWeight NewWeight(int64_t rows = 37, uint32_t seed = 1) {
+    return RandomWeight(GetParam().type, rows, 512, seed);
+  }
+
+  std::unique_ptr<Backend> backend_;
+};
+
+// What rounding the activations may cost, for an output with weights w: half a step of each block's
+// scale (int8), 2^-9 (bf16), or a few roundings of single precision.
+double Tolerance(DType type, const float* w, const float* x, int64_t n) {
+  double sum = 0, rounding = 0;
+  for (int64_t b = 0; b < n; b += 32) {
+    double peak = 0, weight = 0;
+    for (int64_t i = b; i < std::min(n, b + 32); ++i) {
+      peak = std::max<double>(peak, std::fabs(x[i]));
+      weight += std::fabs(w[i]);
+      sum += std::fabs(w[i] * x[i]);
+      if (type == DType::kBF16) rounding += std::fabs(w[i] * x[i]) / 256;
+    }
+    if (BlockElements(type) > 1) rounding += peak / 254 * weight;
+  }
+  // Minima are large and cancel against the codes: their roundings scale with weights, not
+  // products.
+  return rounding + 4e-6 * sum + (BlockElements(type) > 1 ? 1e-4 : 0);
+}
+
+TEST_P(LinearTest, IsCloseToADoublePrecisionLoop) {
+  const FileWeight w = NewWeight();
+  const auto weight = Load(*backend_, w);
+  const std::vector<float> x = RandomFloats(5 * 512, 2);
+  const std::vector<float> y = Multiply(*backend_, *weight, x);
+  for (int64_t r = 0; r < 5; ++r) {
+    for (int64_t o = 0; o < w.rows; ++o) {
+      double want = 0;
+      for (int64_t i = 0; i < w.cols; ++i) {
+        want += static_cast<double>(w.values[o * w.cols + i]) * x[r * w.cols + i];
+      }
+      ASSERT_NEAR(y[r * w.rows + o], want,
+                  Tolerance(w.type, &w.values[o * w.cols], &x[r * w.cols], w.cols))
+          << "row " << r << " output " << o;
+    }
+  }
+}
+
+// Activations that int8 and bf16 hold exactly leave only the rounding of sums.
+TEST_P(LinearTest, LosesNothingOnExactActivations) {
+  const FileWeight w = NewWeight();
+  const auto weight = Load(*backend_, w);
+  std::vector<float> x(512);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<float>(static_cast<int>(i * 37 % 255) - 127);
+  for (size_t i = 0; i < x.size(); i += 32) x[i] = 127;  // every block's scale is one
+  const std::vector<float> y = Multiply(*backend_, *weight, x);
+  for (int64_t o = 0; o < w.rows; ++o) {
+    double want = 0, sum = 0;
+    for (int64_t i = 0; i < w.cols; ++i) {
+      want += static_cast<double>(w.values[o * w.cols + i]) * x[i];
+      sum += std::fabs(static_cast<double>(w.values[o * w.cols + i]) * x[i]);
+    }
+    ASSERT_NEAR(y[o], want, 4e-6 * sum) << "output " << o;
+  }
+}
+
+TEST_P(LinearTest, EmbedGivesTheFilesValues) {
+  const FileWeight w = NewWeight();
+  const auto weight = Load(*backend_, w);
+  std::vector<Token> tokens(static_cast<size_t>(w.rows));
+  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<Token>(tokens.size() - 1 - i);
+  const Buffer out = backend_->Allocate(DType::kF32, w.rows, w.cols);
+  backend_->Embed(*weight, tokens, out.tensor);
+  const std::vector<float> y = Values(*backend_, out.tensor);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    ASSERT_TRUE(SameBits(&y[i * 512], &w.values[static_cast<size_t>(tokens[i]) * 512], 512)) << i;
+  }
+}
+
+TEST_P(LinearTest, AddsBiasAndAccumulates) {
+  const FileWeight w = NewWeight();
+  const auto weight = Load(*backend_, w);
+  const std::vector<float> x = RandomFloats(3 * 512, 3), plain = Multiply(*backend_, *weight, x);
+  const std::vector<float> bias = RandomFloats(37, 4), before = RandomFloats(3 * 37, 5);
+  const Buffer in = Filled(*backend_, 3, 512, x), out = Filled(*backend_, 3, 37, before);
+  const Buffer b = Filled(*backend_, 1, 37, bias);
+  const LinearOut group[] = {
+      {.weight = weight.get(), .out = out.tensor, .bias = b.tensor, .accumulate = true}};
+  backend_->Linear(in.tensor, group);
+  const std::vector<float> y = Values(*backend_, out.tensor);
+  for (size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], (before[i] + plain[i]) + bias[i % 37]);
+}
+
+// Promise 1: a row has the same bits alone and anywhere in any batch, on any number of threads.
+TEST_P(LinearTest, ARowDoesNotSeeItsNeighbours) {
+  const FileWeight w = NewWeight(70), other = NewWeight(33, 7);
+  const std::vector<float> x = RandomFloats(300 * 512, 6);
+  std::vector<float> alone;
+  for (int threads = 1; threads <= 4; ++threads) {
+    const auto backend = NewBackend(GetParam().isa, threads);
+    const auto weight = Load(*backend, w), second = Load(*backend, other);
+    if (threads == 1) {
+      for (int r = 0; r < 300; ++r) {
+        const auto y =
+            Multiply(*backend, *weight, {x.begin() + r * 512, x.begin() + (r + 1) * 512});
+        alone.insert(alone.end(), y.begin(), y.end());
+      }
+    }
+    std::vector<int> sizes = {130, 300};
+    for (int rows = 1; rows <= 64; rows += threads == 2 ? 1 : 7) sizes.push_back(rows);
+    for (int rows : sizes) {
+      const int first = (rows * 37) % (301 - rows);
+      const Buffer in =
+          Filled(*backend, rows, 512, {x.begin() + first * 512, x.begin() + (first + rows) * 512});
+      const Buffer out = backend->Allocate(DType::kF32, rows, 70);
+      const Buffer out2 = backend->Allocate(DType::kF32, rows, 33);
+      const LinearOut group[] = {{.weight = weight.get(), .out = out.tensor},
+                                 {.weight = second.get(), .out = out2.tensor}};
+      backend->Linear(in.tensor, group);
+      const std::vector<float> y = Values(*backend, out.tensor);
+      ASSERT_TRUE(SameBits(y.data(), &alone[static_cast<size_t>(first) * 70], y.size()))
+          << rows << " rows from " << first << " on " << threads << " threads";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Everywhere, LinearTest, ::testing::ValuesIn(AllCases()), CaseName);
+
+// Integer dots are exact, and so the quantised types agree between instruction sets.
+TEST(LinearAcrossIsas, QuantisedTypesHaveTheSameBits) {
+  const std::vector<float> x = RandomFloats(9 * 512, 8);
+  for (DType type : testing::kWeightTypes) {
+    if (BlockElements(type) == 1) continue;
+    const FileWeight w = RandomWeight(type, 50, 512, 9);
+    std::vector<float> first;
+    for (CpuIsa isa : AvailableCpuIsas()) {
+      const auto backend = NewBackend(isa, 1);
+      const auto y = Multiply(*backend, *Load(*backend, w), x);
+      if (first.empty()) first = y;
+      EXPECT_TRUE(SameBits(first.data(), y.data(), y.size()))
+          << DTypeName(type) << " on " << CpuIsaName(isa);
+    }
+  }
+}
+
+// Codes of a file need not come from our quantiser: every byte is a possible code.
+TEST(LinearAcrossIsas, EveryInt8CodeCounts) {
+  std::vector<std::byte> bytes(16 * RowBytes(DType::kQ8_0, 256));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = i % 34 == 0   ? std::byte{0}
+               : i % 34 == 1 ? std::byte{0x3c}
+                             : std::byte(i * 167 % 256);
+    if (i % 34 == 5) bytes[i] = std::byte{0x80};
+  }
+  std::vector<float> values(16 * 256), x(256);
+  Dequantize(DType::kQ8_0, bytes.data(), values);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = i % 2 == 0 ? -127.0f : 127.0f;
+  for (CpuIsa isa : AvailableCpuIsas()) {
+    const auto backend = NewBackend(isa, 1);
+    const auto weight = Load(*backend, {DType::kQ8_0, 16, 256, bytes, {}});
+    const std::vector<float> y = Multiply(*backend, *weight, x);
+    for (int o = 0; o < 16; ++o) {
+      float want = 0;  // integers below 2^24: exact
+      for (int i = 0; i < 256; ++i) want += values[o * 256 + i] * x[i];
+      EXPECT_EQ(y[o], want) << CpuIsaName(isa) << " output " << o;
+    }
+  }
+}
+
+TEST(Linear, OddShapesOfUnquantisedTypes) {
+  for (CpuIsa isa : AvailableCpuIsas()) {
+    const auto backend = NewBackend(isa, 2);
+    for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
+      for (int64_t cols : {1, 7, 16, 33, 95}) {
+        const FileWeight w = RandomWeight(type, 5, cols, 11);
+        const std::vector<float> x = RandomFloats(static_cast<size_t>(3 * cols), 12);
+        const auto y = Multiply(*backend, *Load(*backend, w), x);
+        for (int64_t i = 0; i < 15; ++i) {
+          double want = 0;
+          for (int64_t k = 0; k < cols; ++k) {
+            want += static_cast<double>(w.values[i % 5 * cols + k]) * x[i / 5 * cols + k];
+          }
+          EXPECT_NEAR(y[i], want,
+                      Tolerance(type, &w.values[i % 5 * cols], &x[i / 5 * cols], cols) + 1e-6);
+        }
+      }
+    }
+  }
+}
+
+TEST(Linear, RefusesShapesItCannotPack) {
+  const auto backend = NewBackend(CpuIsa::kPortable, 1);
+  const std::vector<std::byte> bytes(4096);
+  EXPECT_FALSE(backend->LoadWeight(DType::kQ8_0, 2, 48, bytes.data()).ok());
+  EXPECT_FALSE(backend->LoadWeight(DType::kQ4_K, 2, 128, bytes.data()).ok());
+  EXPECT_FALSE(backend->LoadWeight(DType::kI32, 2, 32, bytes.data()).ok());
+  EXPECT_FALSE(backend->LoadWeight(DType::kF32, 0, 32, bytes.data()).ok());
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,45 @@
+// A weight matrix in panels (kernels.h), made from the rows of a model file.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "backend/backend.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/page_memory.h"
+#include "base/thread_pool.h"
+
+namespace foretoken {
+
+// Thread-safety: const after creation.
+class PackedWeight : public Weight {
+ public:
+  // `data` holds rows * RowBytes(type, cols) bytes and is not needed afterwards. Errors: out of
+  // memory, a type or shape that has no panels.
+  static Result<std::unique_ptr<PackedWeight>> Pack(DType type, int64_t rows, int64_t cols,
+                                                    const std::byte* data, ThreadPool& pool);
+
+  DType type() const override { return type_; }
+  int64_t rows() const override { return rows_; }
+  int64_t cols() const override { return cols_; }
+  size_t bytes() const override { return static_cast<size_t>(panels() * layout_.panel_bytes); }
+
+  Format format() const { return format_; }
+  const PanelLayout& layout() const { return layout_; }
+  int64_t panels() const { return (rows_ + kPanel - 1) / kPanel; }
+  const std::byte* data() const { return memory_.get(); }
+
+  // Row `row` as floats [cols], exactly as Dequantize gives it.
+  void ReadRow(int64_t row, float* out) const;
+
+ private:
+  PackedWeight() = default;
+
+  DType type_ = DType::kF32;
+  Format format_ = Format::kF32;
+  int64_t rows_ = 0, cols_ = 0;
+  PanelLayout layout_;
+  PageMemory memory_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,61 @@
+// What tests compare with: naive loops in double precision, and random data.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "backend/backend.h"
+
+namespace foretoken::testing {
+
+inline std::vector<float> RandomFloats(size_t n, uint32_t seed, float spread = 1.0f) {
+  std::mt19937 rng(seed);
+  std::normal_distribution<float> normal(0.0f, spread);
+  std::vector<float> x(n);
+  for (float& v : x) v = normal(rng);
+  return x;
+}
+
+// A weight of a model file: its bytes and the numbers they stand for.
+struct FileWeight {
+  DType type;
+  int64_t rows, cols;
+  std::vector<std::byte> bytes;
+  std::vector<float> values;
+};
+
+inline FileWeight RandomWeight(DType type, int64_t rows, int64_t cols, uint32_t seed) {
+  FileWeight w{type, rows, cols, {}, RandomFloats(static_cast<size_t>(rows * cols), seed)};
+  w.bytes.resize(static_cast<size_t>(rows) * RowBytes(type, cols));
+  Quantize(type, w.values, w.bytes.data());
+  Dequantize(type, w.bytes.data(), w.values);
+  return w;
+}
+
+// A float tensor with its memory, filled with `values`.
+inline Buffer Filled(Backend& backend, int64_t rows, int64_t cols,
+                     const std::vector<float>& values) {
+  Buffer b = backend.Allocate(DType::kF32, rows, cols);
+  backend.Upload(values.data(), b.tensor);
+  return b;
+}
+
+inline std::vector<float> Values(Backend& backend, Tensor t) {
+  std::vector<float> values(static_cast<size_t>(t.rows * t.cols));
+  backend.Download(t, values.data());
+  return values;
+}
+
+inline bool SameBits(const float* a, const float* b, size_t n) {
+  return std::memcmp(a, b, n * sizeof(float)) == 0;
+}
+
+// Every type that weights come in.
+inline constexpr DType kWeightTypes[] = {DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ8_0,
+                                         DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
+                                         DType::kQ4_K, DType::kQ5_K, DType::kQ6_K};
+inline constexpr DType kCacheTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
+
+}  // namespace foretoken::testing

@@ -1,0 +1,173 @@
+// Everything that works on single rows of activations: norms, rotations, activation functions, and
+// the tiles that products take. Written once over vec.h.
+#pragma once
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/vec.h"
+
+namespace foretoken::FT_ISA {
+
+inline void RmsNorm(const float* x, const float* gain, float eps, int64_t n, float* out) {
+  F squares = Zero();
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const F v = LoadFirst(x + i, n - i);
+    squares = MulAdd(v, v, squares);
+  }
+  const F scale = Splat(1.0f / __builtin_sqrtf(Sum(squares) / static_cast<float>(n) + eps));
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const F v = LoadFirst(x + i, n - i) * scale;
+    StoreFirst(v * LoadFirst(gain + i, n - i), out + i, n - i);
+  }
+}
+
+inline void SiluMul(float* gate, const float* up, int64_t n) {
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const F g = LoadFirst(gate + i, n - i);
+    const F silu = g / (Splat(1.0f) + Exp(Zero() - g));
+    StoreFirst(silu * LoadFirst(up + i, n - i), gate + i, n - i);
+  }
+}
+
+inline void AddRow(const float* x, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; i += kLanes) {
+    StoreFirst(LoadFirst(y + i, n - i) + LoadFirst(x + i, n - i), y + i, n - i);
+  }
+}
+
+inline void RotateHalves(float* x, int half, const float* cos, const float* sin) {
+  for (int i = 0; i < half; i += kLanes) {
+    const int n = half - i;
+    const F a = LoadFirst(x + i, n), b = LoadFirst(x + half + i, n);
+    const F c = LoadFirst(cos + i, n), s = LoadFirst(sin + i, n);
+    StoreFirst(a * c - b * s, x + i, n);
+    StoreFirst(b * c + a * s, x + half + i, n);
+  }
+}
+
+inline void RotatePairs(float* x, int half, const float* cos, const float* sin) {
+  for (int i = 0; i < half; ++i) {
+    const float a = x[2 * i], b = x[2 * i + 1];
+    x[2 * i] = a * cos[i] - b * sin[i];
+    x[2 * i + 1] = b * cos[i] + a * sin[i];
+  }
+}
+
+inline void Rope(float* x, int64_t heads, int head_dim, int rope_dim, bool interleaved,
+                 const float* cos, const float* sin) {
+  for (int64_t h = 0; h < heads; ++h, x += head_dim) {
+    if (interleaved) {
+      RotatePairs(x, rope_dim / 2, cos, sin);
+    } else {
+      RotateHalves(x, rope_dim / 2, cos, sin);
+    }
+  }
+}
+
+// The first index of the highest number; NaN is never the highest.
+inline int64_t ArgMax(const float* x, int64_t n) {
+  F best = Splat(-__builtin_inff());
+  I index = Splat(0), at = Splat(0);
+  for (int j = 0; j < kLanes; ++j) at.v[j / kNative][j % kNative] = j;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const F v = Load(x + i);
+    const I better = Greater(v, best);
+    best = Select(better, v, best);
+    index = Select(better, at, index);
+    at = at + Splat(kLanes);
+  }
+  float value[kLanes];
+  int32_t where[kLanes];
+  Store(best, value);
+  __builtin_memcpy(where, &index, sizeof(where));
+  float top = -__builtin_inff();
+  int64_t top_at = 0;
+  for (int j = 0; j < kLanes; ++j) {
+    if (value[j] > top || (value[j] == top && value[j] > -__builtin_inff() && where[j] < top_at)) {
+      top = value[j];
+      top_at = where[j];
+    }
+  }
+  for (; i < n; ++i) {
+    if (x[i] > top) {
+      top = x[i];
+      top_at = i;
+    }
+  }
+  return top_at;
+}
+
+// Writes one block of a row into an int8 tile: codes in [-127, 127], largest magnitude 127.
+inline void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* block) {
+  const F a = Load(x), b = Load(x + kLanes);
+  const float top = MaxLane(Max(Abs(a), Abs(b)));
+  const bool some = top > 1e-30f;  // below, 127 / top would overflow
+  const F inverse = Splat(some ? 127.0f / top : 0.0f);
+  const I codes_a = Round(a * inverse), codes_b = Round(b * inverse);
+  StoreLow8(codes_a, block + row * kBlock);
+  StoreLow8(codes_b, block + row * kBlock + kLanes);
+  const int32_t first = Sum(codes_a), sum = first + Sum(codes_b);
+  const float scale = some ? top / 127.0f : 0.0f;
+  const float scaled_sum = scale * static_cast<float>(sum);
+  const int32_t minus[2] = {-sum, -first};
+  std::byte* numbers = block + tile_rows * kBlock + 4 * row;
+  __builtin_memcpy(numbers, &scale, 4);
+  __builtin_memcpy(numbers + 4 * tile_rows, &scaled_sum, 4);
+  __builtin_memcpy(numbers + 8 * tile_rows, &minus[0], 4);
+  __builtin_memcpy(numbers + 12 * tile_rows, &minus[1], 4);
+}
+
+inline void MakeInt8Tile(const float* x, int64_t stride, int rows, int tile_rows, int64_t cols,
+                         std::byte* tile) {
+  const int64_t block_bytes = static_cast<int64_t>(tile_rows) * (kBlock + 16);
+  if (rows < tile_rows) {
+    __builtin_memset(tile, 0, static_cast<size_t>(cols / kBlock * block_bytes));
+  }
+  for (int r = 0; r < rows; ++r) {
+    for (int64_t b = 0; b < cols / kBlock; ++b) {
+      QuantiseBlock(x + r * stride + b * kBlock, r, tile_rows, tile + b * block_bytes);
+    }
+  }
+}
+
+inline void MakeBf16Tile(const float* x, int64_t stride, int rows, int tile_rows, int64_t cols,
+                         std::byte* tile) {
+  if (rows < tile_rows || cols % 2 != 0) {
+    __builtin_memset(tile, 0, static_cast<size_t>((cols + 1) / 2 * tile_rows * 4));
+  }
+  for (int r = 0; r < rows; ++r) {
+    for (int64_t i = 0; i < cols; i += kLanes) {
+      uint16_t bits[kLanes];
+      StoreLow16(ToBf16(LoadFirst(x + r * stride + i, cols - i)), bits);
+      const int64_t pairs = (cols - i < kLanes ? cols - i + 1 : kLanes) / 2;
+      for (int64_t j = 0; j < pairs; ++j) {
+        __builtin_memcpy(tile + ((i / 2 + j) * tile_rows + r) * 4, bits + 2 * j, 4);
+      }
+    }
+  }
+}
+
+inline void MakeFloatTile(const float* x, int64_t stride, int rows, int tile_rows, int64_t cols,
+                          std::byte* tile) {
+  if (rows < tile_rows || cols % 2 != 0) {
+    __builtin_memset(tile, 0, static_cast<size_t>((cols + cols % 2) * tile_rows * 4));
+  }
+  for (int64_t i = 0; i < cols; ++i) {
+    for (int r = 0; r < rows; ++r) {
+      __builtin_memcpy(tile + (i * tile_rows + r) * 4, x + r * stride + i, 4);
+    }
+  }
+}
+
+constexpr void FillRows(Kernels& k) {
+  k.make_tile[static_cast<int>(TileKind::kInt8)] = &MakeInt8Tile;
+  k.make_tile[static_cast<int>(TileKind::kBf16Pairs)] = &MakeBf16Tile;
+  k.make_tile[static_cast<int>(TileKind::kF32)] = &MakeFloatTile;
+  k.rms_norm = &RmsNorm;
+  k.silu_mul = &SiluMul;
+  k.add = &AddRow;
+  k.rope = &Rope;
+  k.arg_max = &ArgMax;
+}
+
+}  // namespace foretoken::FT_ISA

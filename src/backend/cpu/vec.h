@@ -1,0 +1,376 @@
+// Sixteen lanes of numbers on every instruction set. The same operation gives the same bits on all
+// of them, but for MulAdd. Only for the files that define FT_ISA, each built for one instruction
+// set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace foretoken::FT_ISA {
+
+inline constexpr int kLanes = 16;
+#if defined(__AVX512F__)
+inline constexpr int kNative = 16;  // lanes of one register
+#elif defined(__AVX2__)
+inline constexpr int kNative = 8;
+#else
+inline constexpr int kNative = 4;
+#endif
+inline constexpr int kParts = kLanes / kNative;
+
+using NativeF [[gnu::vector_size(kNative * 4)]] = float;
+using NativeI [[gnu::vector_size(kNative * 4)]] = int32_t;
+using NativeU [[gnu::vector_size(kNative * 4)]] = uint32_t;
+
+struct F {
+  NativeF v[kParts];
+};
+// Signed integers; also 64 bytes, four to a lane.
+struct I {
+  NativeI v[kParts];
+};
+
+// Unrolling keeps tiles in registers. Without wide registers it gains nothing, and compiling the
+// thousands of copies would take minutes.
+#if defined(__AVX2__)
+#define FT_PRAGMA(text) _Pragma(#text)
+#define FT_UNROLL(times) FT_PRAGMA(GCC unroll times)
+#else
+#define FT_UNROLL(times)
+#endif
+#define FT_EACH_PART FT_UNROLL(4) for (int i = 0; i < kParts; ++i)
+#define FT_INLINE [[gnu::always_inline]] inline
+
+FT_INLINE F Splat(float x) {
+  F r;
+  FT_EACH_PART r.v[i] = x - NativeF{};
+  return r;
+}
+FT_INLINE I Splat(int32_t x) {
+  I r;
+  FT_EACH_PART r.v[i] = x - NativeI{};
+  return r;
+}
+FT_INLINE F Zero() {
+  F r;
+  FT_EACH_PART r.v[i] = NativeF{};
+  return r;
+}
+FT_INLINE F Load(const float* p) {
+  F r;
+  __builtin_memcpy(&r, p, sizeof(r));
+  return r;
+}
+FT_INLINE I LoadI(const void* p) {
+  I r;
+  __builtin_memcpy(&r, p, sizeof(r));
+  return r;
+}
+FT_INLINE void Store(F x, float* p) { __builtin_memcpy(p, &x, sizeof(x)); }
+// The first n lanes; the others load as zeros and are not stored.
+FT_INLINE F LoadFirst(const float* p, int64_t n) {
+  if (n >= kLanes) return Load(p);
+  F r = Zero();
+  __builtin_memcpy(&r, p, static_cast<size_t>(n) * 4);
+  return r;
+}
+FT_INLINE void StoreFirst(F x, float* p, int64_t n) {
+  __builtin_memcpy(p, &x, static_cast<size_t>(n < kLanes ? n : kLanes) * 4);
+}
+
+FT_INLINE F operator+(F a, F b) {
+  FT_EACH_PART a.v[i] += b.v[i];
+  return a;
+}
+FT_INLINE F operator-(F a, F b) {
+  FT_EACH_PART a.v[i] -= b.v[i];
+  return a;
+}
+FT_INLINE F operator*(F a, F b) {
+  FT_EACH_PART a.v[i] *= b.v[i];
+  return a;
+}
+FT_INLINE F operator/(F a, F b) {
+  FT_EACH_PART a.v[i] /= b.v[i];
+  return a;
+}
+FT_INLINE I operator+(I a, I b) {
+  FT_EACH_PART a.v[i] += b.v[i];
+  return a;
+}
+FT_INLINE I operator-(I a, I b) {
+  FT_EACH_PART a.v[i] -= b.v[i];
+  return a;
+}
+FT_INLINE I operator&(I a, I b) {
+  FT_EACH_PART a.v[i] &= b.v[i];
+  return a;
+}
+FT_INLINE I operator|(I a, I b) {
+  FT_EACH_PART a.v[i] |= b.v[i];
+  return a;
+}
+FT_INLINE I operator^(I a, I b) {
+  FT_EACH_PART a.v[i] ^= b.v[i];
+  return a;
+}
+FT_INLINE I ShiftLeft(I a, int bits) {
+  FT_EACH_PART a.v[i] <<= bits;
+  return a;
+}
+FT_INLINE I ShiftRight(I a, int bits) {  // zeros come in
+  FT_EACH_PART a.v[i] = reinterpret_cast<NativeI>(reinterpret_cast<NativeU>(a.v[i]) >> bits);
+  return a;
+}
+FT_INLINE F AsF(I a) {
+  F r;
+  FT_EACH_PART r.v[i] = reinterpret_cast<NativeF>(a.v[i]);
+  return r;
+}
+FT_INLINE I AsI(F a) {
+  I r;
+  FT_EACH_PART r.v[i] = reinterpret_cast<NativeI>(a.v[i]);
+  return r;
+}
+FT_INLINE F ToF(I a) {
+  F r;
+  FT_EACH_PART r.v[i] = __builtin_convertvector(a.v[i], NativeF);
+  return r;
+}
+// All bits set in the lanes where it holds.
+FT_INLINE I Greater(F a, F b) {
+  I r;
+  FT_EACH_PART r.v[i] = a.v[i] > b.v[i];
+  return r;
+}
+FT_INLINE I Greater(I a, I b) {
+  I r;
+  FT_EACH_PART r.v[i] = a.v[i] > b.v[i];
+  return r;
+}
+FT_INLINE I Unordered(F a) {
+  I r;
+  FT_EACH_PART r.v[i] = a.v[i] != a.v[i];
+  return r;
+}
+FT_INLINE F Select(I mask, F a, F b) {
+  FT_EACH_PART a.v[i] = mask.v[i] ? a.v[i] : b.v[i];
+  return a;
+}
+FT_INLINE I Select(I mask, I a, I b) {
+  FT_EACH_PART a.v[i] = mask.v[i] ? a.v[i] : b.v[i];
+  return a;
+}
+FT_INLINE F Max(F a, F b) { return Select(Greater(a, b), a, b); }
+FT_INLINE F Abs(F a) { return AsF(AsI(a) & Splat(0x7fffffff)); }
+
+// a * b + c, rounded once.
+FT_INLINE F Fma(F a, F b, F c) {
+#if defined(__AVX512F__)
+  c.v[0] = _mm512_fmadd_ps(a.v[0], b.v[0], c.v[0]);
+#elif defined(__AVX2__)
+  FT_EACH_PART c.v[i] = _mm256_fmadd_ps(a.v[i], b.v[i], c.v[i]);
+#else
+  FT_EACH_PART {
+    for (int j = 0; j < kNative; ++j) c.v[i][j] = __builtin_fmaf(a.v[i][j], b.v[i][j], c.v[i][j]);
+  }
+#endif
+  return c;
+}
+// a * b + c, rounded once where the machine does that at no cost and twice elsewhere.
+FT_INLINE F MulAdd(F a, F b, F c) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  return Fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+// Sum of the lanes: lanes 4 apart first, as (0 + 8) + (4 + 12), then (0 + 2) + (1 + 3).
+FT_INLINE float Sum(F a) {
+  float x[kLanes], y[4];
+  Store(a, x);
+  for (int i = 0; i < 4; ++i) y[i] = (x[i] + x[i + 8]) + (x[i + 4] + x[i + 12]);
+  return (y[0] + y[2]) + (y[1] + y[3]);
+}
+// Sum(x[j]) in lane j.
+FT_INLINE F Sums(const F x[kLanes]) {
+#if defined(__AVX512F__)
+  __m512 quad[4];  // lane 4 i + j: the j-th of four sums that remain of vector 4 i + m
+  for (int m = 0; m < 4; ++m) {
+    const __m512 a = x[m].v[0], b = x[4 + m].v[0], c = x[8 + m].v[0], d = x[12 + m].v[0];
+    const __m512 ab = _mm512_shuffle_f32x4(a, b, 0x44) + _mm512_shuffle_f32x4(a, b, 0xee);
+    const __m512 cd = _mm512_shuffle_f32x4(c, d, 0x44) + _mm512_shuffle_f32x4(c, d, 0xee);
+    quad[m] = _mm512_shuffle_f32x4(ab, cd, 0x88) + _mm512_shuffle_f32x4(ab, cd, 0xdd);
+  }
+  const __m512 low = _mm512_unpacklo_ps(quad[0], quad[1]) + _mm512_unpackhi_ps(quad[0], quad[1]);
+  const __m512 high = _mm512_unpacklo_ps(quad[2], quad[3]) + _mm512_unpackhi_ps(quad[2], quad[3]);
+  const __m512d l = _mm512_castps_pd(low), h = _mm512_castps_pd(high);
+  F r;
+  r.v[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(l, h)) + _mm512_castpd_ps(_mm512_unpackhi_pd(l, h));
+  return r;
+#else
+  float sums[kLanes];
+  for (int j = 0; j < kLanes; ++j) sums[j] = Sum(x[j]);
+  return Load(sums);
+#endif
+}
+FT_INLINE float MaxLane(F a) {
+  float x[kLanes];
+  Store(a, x);
+  float best = x[0];
+  for (int i = 1; i < kLanes; ++i) best = x[i] > best ? x[i] : best;
+  return best;
+}
+FT_INLINE int32_t Sum(I a) {
+  int32_t x[kLanes];
+  __builtin_memcpy(x, &a, sizeof(x));
+  int32_t sum = 0;
+  for (int i = 0; i < kLanes; ++i) sum += x[i];
+  return sum;
+}
+
+// acc + the four products of each lane: unsigned bytes of `codes`, signed bytes of `four`.
+FT_INLINE I Dot4(I acc, I codes, int32_t four) {
+#if defined(__AVX512VNNI__)
+  acc.v[0] = reinterpret_cast<NativeI>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(acc.v[0]),
+                                                           reinterpret_cast<__m512i>(codes.v[0]),
+                                                           _mm512_set1_epi32(four)));
+#elif defined(__AVX2__)
+  const __m256i a = _mm256_set1_epi32(four), ones = _mm256_set1_epi16(1);
+  FT_EACH_PART {
+    const __m256i pairs = _mm256_maddubs_epi16(reinterpret_cast<__m256i>(codes.v[i]), a);
+    acc.v[i] += reinterpret_cast<NativeI>(_mm256_madd_epi16(pairs, ones));
+  }
+#else
+  for (int j = 0; j < 4; ++j) {
+    const int32_t a = static_cast<int8_t>(static_cast<uint32_t>(four) >> (8 * j));
+    FT_EACH_PART acc.v[i] += (codes.v[i] >> (8 * j) & 255) * a;
+  }
+#endif
+  return acc;
+}
+
+// Where Dot4 cannot take codes above 127: pairs of products would not fit 16 bits.
+#if defined(__AVX2__) && !defined(__AVX512VNNI__)
+inline constexpr bool kSignedBytesOnly = true;
+#else
+inline constexpr bool kSignedBytesOnly = false;
+#endif
+// acc + the four products of each lane, both signed. REQUIRES: no byte of `four` is -128.
+FT_INLINE I Dot4Signed(I acc, I codes, int32_t four) {
+#if defined(__AVX2__)
+  const __m256i a = _mm256_set1_epi32(four), ones = _mm256_set1_epi16(1);
+  const __m256i* w = reinterpret_cast<const __m256i*>(&codes);
+  __m256i* sum = reinterpret_cast<__m256i*>(&acc);
+  for (int i = 0; i < 2; ++i) {  // |code| may be 128, as an unsigned byte
+    const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w[i]), _mm256_sign_epi8(a, w[i]));
+    sum[i] = _mm256_add_epi32(sum[i], _mm256_madd_epi16(pairs, ones));
+  }
+#endif
+  (void)codes, (void)four;
+  return acc;
+}
+
+// 16 numbers of a smaller format.
+FT_INLINE F LoadHalf(const void* p) {
+  F r;
+#if defined(__AVX512F__)
+  r.v[0] = _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+#elif defined(__F16C__)
+  FT_EACH_PART r.v[i] = _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p) + i));
+#else
+  uint16_t bits[kLanes];
+  __builtin_memcpy(bits, p, sizeof(bits));
+  for (int j = 0; j < kLanes; ++j) {
+    const uint32_t sign = static_cast<uint32_t>(bits[j] & 0x8000u) << 16;
+    const uint32_t exponent = bits[j] >> 10 & 0x1fu, mantissa = bits[j] & 0x3ffu;
+    float value = static_cast<float>(mantissa) * 0x1.0p-24f;
+    if (exponent != 0) {
+      const uint32_t wide = (exponent == 0x1f ? 0xffu : exponent + 112) << 23 | mantissa << 13;
+      __builtin_memcpy(&value, &wide, 4);
+    }
+    r.v[j / kNative][j % kNative] = sign != 0 ? -value : value;
+  }
+#endif
+  return r;
+}
+FT_INLINE F LoadBf16(const void* p) {
+  using Narrow [[gnu::vector_size(kNative * 2)]] = uint16_t;
+  F r;
+  FT_EACH_PART {
+    Narrow bits;
+    __builtin_memcpy(&bits, static_cast<const std::byte*>(p) + i * sizeof(bits), sizeof(bits));
+    r.v[i] = reinterpret_cast<NativeF>(__builtin_convertvector(bits, NativeU) << 16);
+  }
+  return r;
+}
+FT_INLINE I LoadU8(const void* p) {
+  using Narrow [[gnu::vector_size(kNative)]] = uint8_t;
+  I r;
+  FT_EACH_PART {
+    Narrow bits;
+    __builtin_memcpy(&bits, static_cast<const std::byte*>(p) + i * sizeof(bits), sizeof(bits));
+    r.v[i] = __builtin_convertvector(bits, NativeI);
+  }
+  return r;
+}
+FT_INLINE I LoadS8(const void* p) {
+  using Narrow [[gnu::vector_size(kNative)]] = signed char;
+  I r;
+  FT_EACH_PART {
+    Narrow bits;
+    __builtin_memcpy(&bits, static_cast<const std::byte*>(p) + i * sizeof(bits), sizeof(bits));
+    r.v[i] = __builtin_convertvector(bits, NativeI);
+  }
+  return r;
+}
+// The low byte of each lane.
+FT_INLINE void StoreLow8(I x, void* p) {
+  using Narrow [[gnu::vector_size(kNative)]] = signed char;
+  FT_EACH_PART {
+    const Narrow bits = __builtin_convertvector(x.v[i], Narrow);
+    __builtin_memcpy(static_cast<std::byte*>(p) + i * sizeof(bits), &bits, sizeof(bits));
+  }
+}
+FT_INLINE void StoreLow16(I x, void* p) {
+  using Narrow [[gnu::vector_size(kNative * 2)]] = int16_t;
+  FT_EACH_PART {
+    const Narrow bits = __builtin_convertvector(x.v[i], Narrow);
+    __builtin_memcpy(static_cast<std::byte*>(p) + i * sizeof(bits), &bits, sizeof(bits));
+  }
+}
+// BF16 bits of each lane in its low half, rounded to nearest even.
+FT_INLINE I ToBf16(F x) {
+  const I bits = AsI(x);
+  const I rounded = bits + Splat(0x7fff) + (ShiftRight(bits, 16) & Splat(1));
+  return ShiftRight(Select(Unordered(x), bits | Splat(0x400000), rounded), 16);
+}
+// Nearest integer, ties to even. REQUIRES: |x| < 2^22.
+FT_INLINE I Round(F x) { return AsI(x + Splat(0x1.8p23f)) - Splat(0x4b400000); }
+
+// e^x within 2 units in the last place; 0 below -87.3, capped at e^88.
+FT_INLINE F Exp(F x) {
+  const F low = Splat(-87.3f);
+  const I vanishes = Greater(low, x);
+  x = Select(Greater(x, Splat(88.0f)), Splat(88.0f), x);  // a NaN stays
+  x = Select(vanishes, low, x);
+  const F turns = x * Splat(1.44269504088896341f) + Splat(0x1.8p23f);
+  const F n = turns - Splat(0x1.8p23f);
+  const F r = MulAdd(n, Splat(-1.42860682e-6f), MulAdd(n, Splat(-0.693145751953125f), x));
+  F p = Splat(1.9875691500e-4f);
+  p = MulAdd(p, r, Splat(1.3981999507e-3f));
+  p = MulAdd(p, r, Splat(8.3334519073e-3f));
+  p = MulAdd(p, r, Splat(4.1665795894e-2f));
+  p = MulAdd(p, r, Splat(1.6666665459e-1f));
+  p = MulAdd(p, r, Splat(5.0000001201e-1f));
+  p = MulAdd(p, r * r, r) + Splat(1.0f);
+  const I power = ShiftLeft(AsI(turns) - Splat(0x4b400000) + Splat(127), 23);
+  return Select(vanishes, Zero(), p * AsF(power));
+}
+
+}  // namespace foretoken::FT_ISA
