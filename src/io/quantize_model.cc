@@ -136,7 +136,8 @@ std::vector<TensorPlan> PlanTensors(std::span<const TensorSource> tensors,
 }
 
 void EncodeTensor(const TensorPlan& plan, ThreadPool& pool, std::span<std::byte> out) {
-  const auto [rows, cols] = LayoutOf(plan);
+  const Layout layout = LayoutOf(plan);
+  const int64_t rows = layout.rows, cols = layout.cols;
   const size_t from_bytes = RowBytes(plan.source.type, cols), to_bytes = RowBytes(plan.type, cols);
   FT_CHECK(out.size() == to_bytes * static_cast<size_t>(rows));
   const int64_t head_dim = plan.interleave_heads > 0 ? rows / plan.interleave_heads : 0;
