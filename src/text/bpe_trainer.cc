@@ -50,8 +50,9 @@ std::vector<Word> CountWords(std::span<const std::string_view> documents,
                              const PreTokenizer& pre_tokenizer, Token first_byte) {
   std::unordered_map<std::string_view, uint32_t> index;
   std::vector<Word> words;
+  PreTokenizer::Splitter splitter(pre_tokenizer);
   for (const std::string_view document : documents) {
-    pre_tokenizer.Split(document, [&](std::string_view text) {
+    splitter.Split(document, [&](std::string_view text) {
       const auto [found, is_new] = index.emplace(text, static_cast<uint32_t>(words.size()));
       if (!is_new) {
         ++words[found->second].count;

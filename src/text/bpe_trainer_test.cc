@@ -28,7 +28,8 @@ std::string Prose() {
 // The definition: count all pairs again for every merge.
 std::vector<std::string> TrainNaively(std::string_view text, std::string_view pre, size_t merges) {
   std::vector<std::vector<int>> words;
-  PreTokenizer::ForName(pre)->Split(text, [&](std::string_view word) {
+  const auto pre_tokenizer = PreTokenizer::ForName(pre);
+  PreTokenizer::Splitter(*pre_tokenizer).Split(text, [&](std::string_view word) {
     auto& symbols = words.emplace_back();
     for (const char c : word) symbols.push_back(static_cast<uint8_t>(c));
   });

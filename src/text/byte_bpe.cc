@@ -27,14 +27,28 @@ class ByteBpe final : public Tokenizer {
   }
 
  private:
-  void EncodeStretch(std::string_view text, bool /*prefix*/,
-                     std::vector<Token>& out) const override {
-    WordCache cache(text.size());
-    std::vector<Token> symbols;
-    parts_.pre_tokenizer.Split(text, [&](std::string_view word) {
-      cache.Append(word, out,
-                   [&](std::string_view w, std::vector<Token>& o) { EncodeWord(w, symbols, o); });
-    });
+  class Encoder final : public StretchEncoder {
+   public:
+    Encoder(const ByteBpe& scheme, size_t text_bytes)
+        : scheme_(scheme), splitter_(scheme.parts_.pre_tokenizer), cache_(text_bytes) {}
+
+    void Encode(std::string_view stretch, bool /*prefix*/, std::vector<Token>& out) override {
+      splitter_.Split(stretch, [&](std::string_view word) {
+        cache_.Append(word, out, [&](std::string_view w, std::vector<Token>& o) {
+          scheme_.EncodeWord(w, symbols_, o);
+        });
+      });
+    }
+
+   private:
+    const ByteBpe& scheme_;
+    PreTokenizer::Splitter splitter_;
+    WordCache cache_;
+    std::vector<Token> symbols_;
+  };
+
+  std::unique_ptr<StretchEncoder> NewEncoder(size_t text_bytes) const override {
+    return std::make_unique<Encoder>(*this, text_bytes);
   }
 
   std::string NormalPiece(std::string_view stored) const override { return UnmapBytes(stored); }

@@ -59,31 +59,26 @@ class PreTokenizer::Rule {
   bool jit_ = false;
 };
 
-namespace {
-
 // One rule at work on one thread.
-class Matcher {
+class PreTokenizer::Splitter::Matcher {
  public:
-  Matcher(const pcre2_code* code, bool jit)
-      : code_(code),
-        jit_(jit),
+  explicit Matcher(const Rule& rule)
+      : rule_(&rule),
         data_(pcre2_match_data_create(1, nullptr)),
         context_(pcre2_match_context_create(nullptr)) {
     pcre2_set_match_limit(context_.get(), kMatchLimit);
-    if (jit) {
-      stack_.reset(pcre2_jit_stack_create(kJitStackStart, kJitStackMax, nullptr));
-      pcre2_jit_stack_assign(context_.get(), nullptr, stack_.get());
-    }
   }
 
   // Finds the first match in `text` that begins at or after `from`; false when there is none, or
   // when the rule ran out of its limits. REQUIRES: valid UTF-8.
   bool Find(std::string_view text, size_t from, Span& found) {
-    const auto subject = reinterpret_cast<PCRE2_SPTR>(text.data());
-    const int count =
-        jit_ ? pcre2_jit_match(code_, subject, text.size(), from, 0, data_.get(), context_.get())
-             : pcre2_match(code_, subject, text.size(), from, PCRE2_NO_UTF_CHECK, data_.get(),
-                           context_.get());
+    int count = Match(text, from);
+    if (count == PCRE2_ERROR_JIT_STACKLIMIT && stack_ == nullptr) {
+      // Few rules outgrow the machine's stack that is theirs by default.
+      stack_.reset(pcre2_jit_stack_create(kJitStackStart, kJitStackMax, nullptr));
+      pcre2_jit_stack_assign(context_.get(), nullptr, stack_.get());
+      count = Match(text, from);
+    }
     if (count < 0) return false;
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data_.get());
     // \K in a lookahead can put the start behind the end.
@@ -93,15 +88,25 @@ class Matcher {
   }
 
  private:
-  const pcre2_code* code_;
-  bool jit_;
+  int Match(std::string_view text, size_t from) {
+    const auto subject = reinterpret_cast<PCRE2_SPTR>(text.data());
+    if (rule_->jit()) {
+      return pcre2_jit_match(rule_->code(), subject, text.size(), from, 0, data_.get(),
+                             context_.get());
+    }
+    return pcre2_match(rule_->code(), subject, text.size(), from, PCRE2_NO_UTF_CHECK, data_.get(),
+                       context_.get());
+  }
+
+  const Rule* rule_;
   Owned<pcre2_match_data> data_;
   Owned<pcre2_match_context> context_;
   Owned<pcre2_jit_stack> stack_;
 };
 
 // Splits `text` by matchers[0], each piece by matchers[1], and so on.
-void SplitBy(std::span<Matcher> matchers, std::string_view text, const PreTokenizer::Emit& emit) {
+void PreTokenizer::Splitter::SplitBy(std::span<Matcher> matchers, std::string_view text,
+                                     const Emit& emit) {
   if (text.empty()) return;
   if (matchers.empty()) return emit(text);
   size_t done = 0, from = 0;
@@ -118,7 +123,23 @@ void SplitBy(std::span<Matcher> matchers, std::string_view text, const PreTokeni
   SplitBy(matchers.subspan(1), text.substr(done), emit);
 }
 
-}  // namespace
+PreTokenizer::Splitter::Splitter(const PreTokenizer& pre_tokenizer) {
+  matchers_.reserve(pre_tokenizer.rules_.size());
+  for (const auto& rule : pre_tokenizer.rules_) matchers_.emplace_back(*rule);
+}
+
+PreTokenizer::Splitter::~Splitter() = default;
+
+void PreTokenizer::Splitter::Split(std::string_view text, const Emit& emit) {
+  while (!text.empty()) {
+    const size_t valid = ValidUtf8Prefix(text);
+    SplitBy(matchers_, text.substr(0, valid), emit);
+    size_t end = valid;
+    while (end < text.size() && Utf8SequenceLength(text.substr(end)) == 0) ++end;
+    if (end > valid) emit(text.substr(valid, end - valid));
+    text.remove_prefix(end);
+  }
+}
 
 PreTokenizer::PreTokenizer() = default;
 PreTokenizer::PreTokenizer(PreTokenizer&&) noexcept = default;
@@ -152,20 +173,6 @@ Result<PreTokenizer> PreTokenizer::ForPatterns(std::string_view lines) {
     lines.remove_prefix(std::min(end + 1, lines.size()));
   }
   return Compile(patterns);
-}
-
-void PreTokenizer::Split(std::string_view text, const Emit& emit) const {
-  std::vector<Matcher> matchers;
-  matchers.reserve(rules_.size());
-  for (const auto& rule : rules_) matchers.emplace_back(rule->code(), rule->jit());
-  while (!text.empty()) {
-    const size_t valid = ValidUtf8Prefix(text);
-    SplitBy(matchers, text.substr(0, valid), emit);
-    size_t end = valid;
-    while (end < text.size() && Utf8SequenceLength(text.substr(end)) == 0) ++end;
-    if (end > valid) emit(text.substr(valid, end - valid));
-    text.remove_prefix(end);
-  }
 }
 
 }  // namespace foretoken

@@ -48,11 +48,24 @@ class PreTokenizer {
   PreTokenizer& operator=(PreTokenizer&&) noexcept;
   ~PreTokenizer();
 
-  // Calls `emit` for each piece in order; the pieces are not empty and make up `text` exactly.
-  // Bytes that are not UTF-8 form pieces of their own. Time is linear in the size of `text` for the
-  // named rules.
   using Emit = std::function<void(std::string_view)>;
-  void Split(std::string_view text, const Emit& emit) const;
+
+  // What splitting needs besides the rules, to be kept where many texts are split in turn. The
+  // PreTokenizer must outlive it. Thread-safety: one thread.
+  class Splitter {
+   public:
+    explicit Splitter(const PreTokenizer& pre_tokenizer);
+    ~Splitter();
+    // Calls `emit` for each piece in order; the pieces are not empty and make up `text` exactly.
+    // Bytes that are not UTF-8 form pieces of their own. Time is linear in the size of `text` for
+    // the named rules.
+    void Split(std::string_view text, const Emit& emit);
+
+   private:
+    class Matcher;
+    static void SplitBy(std::span<Matcher> matchers, std::string_view text, const Emit& emit);
+    std::vector<Matcher> matchers_;
+  };
 
  private:
   class Rule;

@@ -15,7 +15,9 @@ using testing::ElementsAre;
 
 std::vector<std::string> Pieces(const PreTokenizer& pre_tokenizer, std::string_view text) {
   std::vector<std::string> pieces;
-  pre_tokenizer.Split(text, [&](std::string_view piece) { pieces.emplace_back(piece); });
+  PreTokenizer::Splitter(pre_tokenizer).Split(text, [&](std::string_view piece) {
+    pieces.emplace_back(piece);
+  });
   return pieces;
 }
 
@@ -86,7 +88,9 @@ TEST(PreTokenizer, HostilePatternTerminates) {
   ASSERT_TRUE(pre_tokenizer.ok());
   std::string joined;
   const std::string text = std::string(40, 'a') + "b";
-  pre_tokenizer->Split(text, [&](std::string_view piece) { joined += piece; });
+  PreTokenizer::Splitter(*pre_tokenizer).Split(text, [&](std::string_view piece) {
+    joined += piece;
+  });
   EXPECT_EQ(joined, text);
 }
 
@@ -101,7 +105,7 @@ TEST_P(EveryRule, PiecesMakeUpAnyBytes) {
     std::string text;
     for (uint64_t n = rng() % 50; n > 0; --n) text += alphabet[rng() % alphabet.size()];
     std::string joined;
-    pre_tokenizer->Split(text, [&](std::string_view piece) {
+    PreTokenizer::Splitter(*pre_tokenizer).Split(text, [&](std::string_view piece) {
       EXPECT_FALSE(piece.empty());
       joined += piece;
     });
@@ -117,7 +121,9 @@ TEST_P(EveryRule, LongRunsTakeLinearTime) {
     std::string text(size_t{4} << 20, c);
     text += "x";
     size_t total = 0;
-    pre_tokenizer->Split(text, [&](std::string_view piece) { total += piece.size(); });
+    PreTokenizer::Splitter(*pre_tokenizer).Split(text, [&](std::string_view piece) {
+      total += piece.size();
+    });
     EXPECT_EQ(total, text.size());
   }
 }
@@ -135,10 +141,11 @@ INSTANTIATE_TEST_SUITE_P(Names, EveryRule,
                          });
 
 TEST(PreTokenizer, AHundredMegabytesOfOneCharacter) {
+  const auto pre_tokenizer = PreTokenizer::ForName("llama-bpe");
   for (const char c : {'a', ' '}) {
     const std::string text(100'000'000, c);
     size_t total = 0;
-    PreTokenizer::ForName("llama-bpe")->Split(text, [&](std::string_view piece) {
+    PreTokenizer::Splitter(*pre_tokenizer).Split(text, [&](std::string_view piece) {
       total += piece.size();
     });
     EXPECT_EQ(total, text.size());

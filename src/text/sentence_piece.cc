@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <unordered_map>
 
@@ -58,29 +59,49 @@ class SentencePiece final : public Tokenizer {
   }
 
  private:
-  void EncodeStretch(std::string_view text, bool prefix, std::vector<Token>& out) const override {
-    std::string escaped;
-    escaped.reserve(text.size() + text.size() / 2 + kSpaceMark.size());
-    if (prefix && data_.add_space_prefix && (data_.prefix_doubles_space || text[0] != ' ')) {
-      escaped += kSpaceMark;
-    }
-    for (const char c : text) {
-      if (c == ' ') {
-        escaped += kSpaceMark;
-      } else {
-        escaped += c;
+  class Encoder final : public StretchEncoder {
+   public:
+    Encoder(const SentencePiece& scheme, size_t text_bytes) : scheme_(scheme), cache_(text_bytes) {}
+
+    void Encode(std::string_view stretch, bool prefix, std::vector<Token>& out) override {
+      std::string_view rest = Escape(stretch, prefix);
+      while (!rest.empty()) {
+        const size_t n = scheme_.parts_.words_are_separate ? WordLength(rest) : rest.size();
+        cache_.Append(rest.substr(0, n), out, [&](std::string_view word, std::vector<Token>& o) {
+          scheme_.EncodeWord(word, symbols_, o);
+        });
+        rest.remove_prefix(n);
       }
     }
-    WordCache cache(escaped.size());
-    std::vector<Token> symbols;
-    std::string_view rest = escaped;
-    while (!rest.empty()) {
-      const size_t n = parts_.words_are_separate ? WordLength(rest) : rest.size();
-      cache.Append(rest.substr(0, n), out, [&](std::string_view word, std::vector<Token>& o) {
-        EncodeWord(word, symbols, o);
-      });
-      rest.remove_prefix(n);
+
+   private:
+    // The stretch with marks for spaces, kept for the cache to look at.
+    std::string_view Escape(std::string_view stretch, bool prefix) {
+      const TokenizerData& data = scheme_.data_;
+      std::string& escaped = escaped_.emplace_back();
+      escaped.reserve(stretch.size() + stretch.size() / 2 + kSpaceMark.size());
+      const bool doubled = stretch.starts_with(' ');
+      if (prefix && data.add_space_prefix && (data.prefix_doubles_space || !doubled)) {
+        escaped += kSpaceMark;
+      }
+      for (const char c : stretch) {
+        if (c == ' ') {
+          escaped += kSpaceMark;
+        } else {
+          escaped += c;
+        }
+      }
+      return escaped;
     }
+
+    const SentencePiece& scheme_;
+    WordCache cache_;
+    std::vector<Token> symbols_;
+    std::deque<std::string> escaped_;
+  };
+
+  std::unique_ptr<StretchEncoder> NewEncoder(size_t text_bytes) const override {
+    return std::make_unique<Encoder>(*this, text_bytes);
   }
 
   std::string NormalPiece(std::string_view stored) const override { return UnmarkSpaces(stored); }

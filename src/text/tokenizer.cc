@@ -112,13 +112,14 @@ std::vector<Token> Tokenizer::Encode(std::string_view text, const EncodeOptions&
   std::vector<Token> out;
   out.reserve(text.size() / 4 + 2);
   if (options.add_bos && data_.add_bos && data_.bos != kNoToken) out.push_back(data_.bos);
+  const std::unique_ptr<StretchEncoder> encoder = NewEncoder(text.size());
   size_t done = 0;
   bool prefix = true;
   while (done < text.size()) {
     const auto special = special_.Find(text, done, options.parse_special);
     const size_t end = special ? special->begin : text.size();
     if (end > done) {
-      EncodeStretch(text.substr(done, end - done), prefix, out);
+      encoder->Encode(text.substr(done, end - done), prefix, out);
       prefix = false;
     }
     if (!special) break;

@@ -49,9 +49,16 @@ class Tokenizer {
 
  protected:
   explicit Tokenizer(TokenizerData data);
-  // Encodes a stretch of text that holds no special tokens, appending to `out`. `prefix`: a space
-  // goes before the first word, if the scheme has one at all.
-  virtual void EncodeStretch(std::string_view text, bool prefix, std::vector<Token>& out) const = 0;
+  // What one call of Encode keeps from stretch to stretch.
+  class StretchEncoder {
+   public:
+    virtual ~StretchEncoder() = default;
+    // Encodes a stretch of text that holds no special tokens, appending to `out`, the same vector
+    // in every call. `prefix`: a space goes before the first word, if the scheme has one at all.
+    // The text stays valid while the encoder lives.
+    virtual void Encode(std::string_view stretch, bool prefix, std::vector<Token>& out) = 0;
+  };
+  virtual std::unique_ptr<StretchEncoder> NewEncoder(size_t text_bytes) const = 0;
   // The bytes a token of kind kNormal or kUnused stands for.
   virtual std::string NormalPiece(std::string_view stored) const = 0;
   // To be called at the end of the constructor of a final class.

@@ -36,7 +36,7 @@ class WordCache {
   }
 
  private:
-  static constexpr size_t kMinSlots = 16, kMaxSlots = 32768, kMaxWordBytes = 64;
+  static constexpr size_t kMinSlots = 16, kMaxSlots = 32768, kMaxWordBytes = 96;
 
   struct Slot {
     std::string_view word;
