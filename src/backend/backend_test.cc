@@ -1,0 +1,164 @@
+// The smaller ops of every CPU backend against double-precision loops.
+#include "backend/backend.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "backend/cpu/reference.h"
+
+namespace foretoken {
+namespace {
+
+using testing::Filled;
+using testing::RandomFloats;
+using testing::SameBits;
+using testing::Values;
+
+class BackendTest : public ::testing::TestWithParam<CpuIsa> {
+ protected:
+  BackendTest() {
+    auto backend = NewCpuBackend({.threads = 2, .isa = GetParam()});
+    FT_CHECK(backend.ok());
+    backend_ = std::move(backend).value();
+  }
+  Backend& backend() { return *backend_; }
+
+ private:
+  std::unique_ptr<Backend> backend_;
+};
+
+TEST_P(BackendTest, NamesItself) {
+  EXPECT_EQ(backend().Name(), "cpu/" + std::string(CpuIsaName(GetParam())));
+  EXPECT_EQ(backend().threads(), 2);
+}
+
+TEST_P(BackendTest, AllocatesZerosAndCopies) {
+  for (DType type : testing::kCacheTypes) {
+    const Buffer b = backend().Allocate(type, 3, 64);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(b.tensor.data) % 64, 0u);
+    for (float v : Values(backend(), b.tensor)) EXPECT_EQ(v, 0.0f);
+  }
+  const auto x = RandomFloats(5 * 7, 1);
+  EXPECT_EQ(Values(backend(), Filled(backend(), 5, 7, x).tensor), x);
+}
+
+TEST_P(BackendTest, RmsNorm) {
+  for (int64_t n : {1, 5, 16, 37, 384}) {
+    const auto x = RandomFloats(static_cast<size_t>(2 * 3 * n), 2), gain = RandomFloats(n, 3);
+    const Buffer in = Filled(backend(), 2, 3 * n, x), g = Filled(backend(), 1, n, gain);
+    const Buffer out = backend().Allocate(DType::kF32, 2, 3 * n);
+    backend().RmsNorm(in.tensor, g.tensor, 1e-5f, out.tensor);
+    const auto y = Values(backend(), out.tensor);
+    backend().RmsNorm(in.tensor, g.tensor, 1e-5f, in.tensor);
+    EXPECT_EQ(Values(backend(), in.tensor), y) << "in place";
+    for (int64_t i = 0; i < 6 * n; ++i) {
+      double squares = 0;
+      for (int64_t j = i / n * n; j < (i / n + 1) * n; ++j) squares += double{x[j]} * x[j];
+      const double want = x[i] / std::sqrt(squares / static_cast<double>(n) + 1e-5) * gain[i % n];
+      ASSERT_NEAR(y[i], want, 2e-6 * std::fabs(want)) << n;
+    }
+  }
+}
+
+TEST_P(BackendTest, SiluMul) {
+  const int64_t n = 133;
+  auto gate = RandomFloats(2 * n, 4, 8.0f);
+  gate[0] = -200, gate[1] = 200, gate[2] = -88, gate[3] = 0;
+  const auto up = RandomFloats(2 * n, 5);
+  const Buffer g = Filled(backend(), 2, n, gate), u = Filled(backend(), 2, n, up);
+  backend().SiluMul(g.tensor, u.tensor);
+  const auto y = Values(backend(), g.tensor);
+  for (int64_t i = 0; i < 2 * n; ++i) {
+    const double want = gate[i] / (1 + std::exp(-static_cast<double>(gate[i]))) * up[i];
+    ASSERT_NEAR(y[i], want, 1e-6 * std::fabs(want) + 1e-30) << gate[i];
+  }
+}
+
+TEST_P(BackendTest, AddAndStoreRows) {
+  const auto x = RandomFloats(3 * 64, 6), y = RandomFloats(3 * 64, 7);
+  const Buffer a = Filled(backend(), 3, 64, x), b = Filled(backend(), 3, 64, y);
+  backend().Add(a.tensor, b.tensor);
+  const auto sum = Values(backend(), b.tensor);
+  for (size_t i = 0; i < sum.size(); ++i) EXPECT_EQ(sum[i], x[i] + y[i]);
+  for (DType type : testing::kCacheTypes) {
+    const Buffer stored = backend().Allocate(type, 3, 64);
+    backend().StoreRows(a.tensor, stored.tensor);
+    std::vector<std::byte> want(3 * RowBytes(type, 64));
+    Quantize(type, x, want.data());
+    EXPECT_EQ(std::memcmp(stored.tensor.data, want.data(), want.size()), 0) << DTypeName(type);
+  }
+}
+
+TEST_P(BackendTest, RopeInBothPairings) {
+  const int head_dim = 80, half = 36, rows = 3;  // rotates the first 72 of 80
+  RopeTable table;
+  for (int i = 0; i < half; ++i) table.inv_freq.push_back(std::pow(10000.0f, -2.0f * i / 72));
+  table.magnitude = 1.25f;
+  const Pos positions[] = {0, 5, 4097};
+  const auto x = RandomFloats(rows * 2 * head_dim, 8);
+  for (bool interleaved : {false, true}) {
+    table.interleaved = interleaved;
+    const Buffer b = Filled(backend(), rows, 2 * head_dim, x);
+    backend().Rope(b.tensor, positions, head_dim, table);
+    const auto y = Values(backend(), b.tensor);
+    for (int r = 0; r < rows; ++r) {
+      for (int h = 0; h < 2; ++h) {
+        const int at = (r * 2 + h) * head_dim;
+        for (int i = 0; i < half; ++i) {
+          const int p = at + (interleaved ? 2 * i : i),
+                    q = at + (interleaved ? 2 * i + 1 : i + half);
+          const float angle = static_cast<float>(positions[r]) * table.inv_freq[i];
+          const double c = 1.25 * std::cos(double{angle}), s = 1.25 * std::sin(double{angle});
+          ASSERT_NEAR(y[p], x[p] * c - x[q] * s, 2e-6);
+          ASSERT_NEAR(y[q], x[q] * c + x[p] * s, 2e-6);
+        }
+        for (int i = 2 * half; i < head_dim; ++i) ASSERT_EQ(y[at + i], x[at + i]);
+      }
+    }
+  }
+}
+
+TEST_P(BackendTest, CompactRowsKeepsTheOrder) {
+  std::vector<float> x(10 * 4);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i / 4);
+  const Buffer b = Filled(backend(), 10, 4, x);
+  const int from[] = {3, 5, 9};
+  backend().CompactRows(b.tensor, from, 3);
+  const auto y = Values(backend(), b.tensor);
+  const float want[] = {0, 1, 2, 3, 5, 9, 6, 7, 8, 9};
+  for (int r = 0; r < 10; ++r) EXPECT_EQ(y[static_cast<size_t>(r) * 4], want[r]);
+}
+
+TEST_P(BackendTest, ArgMaxTakesTheLowestOfEqualsAndNoNan) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float low = -std::numeric_limits<float>::infinity();
+  for (int64_t n : {1, 3, 16, 31, 32, 100}) {
+    std::vector<float> x(static_cast<size_t>(n) * 6, -3.0f);
+    for (int64_t i = 0; i < n; ++i) {
+      x[n + i] = low;                             // row 1: nothing is highest
+      x[2 * n + i] = nan;                         // row 2: nothing at all
+      x[3 * n + i] = i == n - 1 ? 2.0f : nan;     // row 3: one number
+      x[4 * n + i] = i >= n / 2 ? 7.0f : low;     // row 4: equals in the upper half
+      x[5 * n + i] = static_cast<float>(i % 50);  // row 5
+    }
+    const Buffer b = Filled(backend(), 6, n, x);
+    std::vector<Token> got(6);
+    backend().ArgMax(b.tensor, got);
+    const auto last = static_cast<Token>(std::min<int64_t>(n - 1, 49));
+    EXPECT_EQ(got, (std::vector<Token>{0, 0, 0, static_cast<Token>(n - 1),
+                                       static_cast<Token>(n / 2), last}))
+        << n;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, BackendTest, ::testing::ValuesIn(AvailableCpuIsas()),
+                         [](const auto& info) { return std::string(CpuIsaName(info.param)); });
+
+TEST(CpuIsas, ThePortableOneIsAlwaysThere) {
+  EXPECT_EQ(AvailableCpuIsas().front(), CpuIsa::kPortable);
+  EXPECT_TRUE(NewCpuBackend({.threads = 3}).ok());
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,283 @@
+// Attention: right to within rounding, and a token's result is the same bits whether its prefix is
+// committed or provisional, whatever tree and batch it is scored in.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "backend/cpu/reference.h"
+
+namespace foretoken {
+namespace {
+
+using testing::Filled;
+using testing::RandomFloats;
+using testing::SameBits;
+using testing::Values;
+
+struct Shape {
+  int heads, kv_heads, head_dim, window;
+  int group() const { return heads / kv_heads; }
+  int64_t q_cols() const { return int64_t{heads} * head_dim; }
+  int64_t kv_cols() const { return int64_t{kv_heads} * head_dim; }
+};
+
+struct Case {
+  CpuIsa isa;
+  DType cache;
+  Shape shape;
+};
+
+std::vector<Case> AllCases() {
+  std::vector<Case> cases;
+  for (CpuIsa isa : AvailableCpuIsas()) {
+    for (DType type : testing::kCacheTypes) {
+      for (Shape shape : {Shape{8, 2, 64, 0}, Shape{3, 3, 32, 0}, Shape{6, 1, 96, 40},
+                          Shape{4, 2, 128, 25}, Shape{8, 4, 8, 0}}) {
+        cases.push_back({isa, type, shape});
+      }
+    }
+  }
+  return cases;
+}
+
+std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
+  const Case& c = info.param;
+  return std::string(CpuIsaName(c.isa)) + "_" + std::string(DTypeName(c.cache)) + "_" +
+         std::to_string(c.shape.heads) + "x" + std::to_string(c.shape.kv_heads) + "x" +
+         std::to_string(c.shape.head_dim) + "w" + std::to_string(c.shape.window);
+}
+
+std::unique_ptr<Backend> NewBackend(CpuIsa isa, int threads) {
+  auto backend = NewCpuBackend({.threads = threads, .isa = isa});
+  FT_CHECK(backend.ok());
+  return std::move(backend).value();
+}
+
+// A random tree over `committed` rows: parents, and everything a node's row holds.
+struct Tree {
+  int committed = 0;
+  std::vector<int> parent;  // -1: child of the committed sequence
+  std::vector<float> q, k, v;
+  std::vector<float> committed_k, committed_v;
+
+  int nodes() const { return static_cast<int>(parent.size()); }
+  std::vector<int> Path(int node) const {
+    std::vector<int> path;
+    for (; node >= 0; node = parent[static_cast<size_t>(node)]) path.push_back(node);
+    std::reverse(path.begin(), path.end());
+    return path;
+  }
+};
+
+Tree RandomTree(const Shape& shape, int committed, int nodes, uint32_t seed) {
+  std::mt19937 rng(seed);
+  Tree t{.committed = committed};
+  // Some trees begin with a chain, whose rows are a run; some branch at once.
+  for (int i = 0; i < nodes; ++i) {
+    const bool chain = seed % 2 == 0 && i < nodes / 2;
+    t.parent.push_back(chain ? i - 1 : std::uniform_int_distribution<int>(-1, i - 1)(rng));
+  }
+  t.q = RandomFloats(static_cast<size_t>(nodes * shape.q_cols()), seed + 1, 2.0f);
+  t.k = RandomFloats(static_cast<size_t>(nodes * shape.kv_cols()), seed + 2);
+  t.v = RandomFloats(static_cast<size_t>(nodes * shape.kv_cols()), seed + 3);
+  t.committed_k = RandomFloats(static_cast<size_t>(committed * shape.kv_cols()), seed + 4);
+  t.committed_v = RandomFloats(static_cast<size_t>(committed * shape.kv_cols()), seed + 5);
+  return t;
+}
+
+Visibility VisibilityOf(const Tree& t) {
+  Visibility v;
+  v.committed = t.committed;
+  v.begin.push_back(0);
+  for (int n = 0; n < t.nodes(); ++n) {
+    const std::vector<int> path = t.Path(n);
+    int run = 0;
+    while (run < static_cast<int>(path.size()) - 1 && path[static_cast<size_t>(run)] == run) ++run;
+    v.run.push_back(run);
+    v.chain.insert(v.chain.end(), path.begin() + run, path.end());
+    v.begin.push_back(static_cast<int>(v.chain.size()));
+  }
+  return v;
+}
+
+std::vector<float> Gather(const std::vector<float>& rows, int64_t cols,
+                          const std::vector<int>& which) {
+  std::vector<float> out;
+  for (int i : which) out.insert(out.end(), rows.begin() + i * cols, rows.begin() + (i + 1) * cols);
+  return out;
+}
+
+std::vector<float> Joined(std::vector<float> a, const std::vector<float>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Buffer Cache(Backend& backend, DType type, int64_t cols, const std::vector<float>& values) {
+  const int64_t rows = static_cast<int64_t>(values.size()) / cols;
+  Buffer cache = backend.Allocate(type, rows + 3, cols);
+  backend.StoreRows(Filled(backend, rows, cols, values).tensor, cache.tensor.Rows(0, rows));
+  return cache;
+}
+
+std::vector<float> Attend(Backend& backend, const Case& c, const std::vector<float>& q,
+                          const std::vector<float>& k, const std::vector<float>& v,
+                          const Visibility& visible) {
+  const Shape& s = c.shape;
+  const int64_t rows = visible.rows();
+  const Buffer keys = Cache(backend, c.cache, s.kv_cols(), k);
+  const Buffer values = Cache(backend, c.cache, s.kv_cols(), v);
+  const Buffer query = Filled(backend, rows, s.q_cols(), q);
+  const Buffer out = backend.Allocate(DType::kF32, rows, s.q_cols());
+  backend.Attention({.q = query.tensor,
+                     .keys = keys.tensor,
+                     .values = values.tensor,
+                     .out = out.tensor,
+                     .head_dim = s.head_dim,
+                     .scale = 1.0f / std::sqrt(static_cast<float>(s.head_dim)),
+                     .window = s.window,
+                     .visible = &visible});
+  return Values(backend, out.tensor);
+}
+
+std::vector<float> AttendTree(Backend& backend, const Case& c, const Tree& t) {
+  return Attend(backend, c, t.q, Joined(t.committed_k, t.k), Joined(t.committed_v, t.v),
+                VisibilityOf(t));
+}
+
+// The same node with its ancestors committed, scored alone.
+std::vector<float> AttendAlone(Backend& backend, const Case& c, const Tree& t, int node) {
+  const std::vector<int> path = t.Path(node);
+  const int64_t kv = c.shape.kv_cols();
+  const Visibility alone{.committed = t.committed + static_cast<int>(path.size()) - 1,
+                         .run = {0},
+                         .begin = {0, 1},
+                         .chain = {0}};
+  return Attend(backend, c, Gather(t.q, c.shape.q_cols(), {node}),
+                Joined(t.committed_k, Gather(t.k, kv, path)),
+                Joined(t.committed_v, Gather(t.v, kv, path)), alone);
+}
+
+// What the cache type keeps of `values`.
+std::vector<float> Stored(Backend& backend, DType type, int64_t cols,
+                          const std::vector<float>& values) {
+  Buffer cache = Cache(backend, type, cols, values);
+  return Values(backend, cache.tensor.Rows(0, static_cast<int64_t>(values.size()) / cols));
+}
+
+// One head in double precision over the given keys and values [n, kv_cols].
+std::vector<double> NaiveHead(const Shape& s, int head, const float* q, const std::vector<float>& k,
+                              const std::vector<float>& v) {
+  const int64_t kv = s.kv_cols(), n = static_cast<int64_t>(k.size()) / kv;
+  const int64_t first = s.window > 0 ? std::max<int64_t>(0, n - s.window) : 0;
+  const int64_t column = int64_t{head / s.group()} * s.head_dim;
+  std::vector<double> p(static_cast<size_t>(n)), out(static_cast<size_t>(s.head_dim));
+  double top = -1e300, sum = 0;
+  for (int64_t i = first; i < n; ++i) {
+    for (int d = 0; d < s.head_dim; ++d) {
+      p[i] += static_cast<double>(q[head * s.head_dim + d]) * k[i * kv + column + d];
+    }
+    p[i] /= std::sqrt(static_cast<double>(s.head_dim));
+    top = std::max(top, p[i]);
+  }
+  for (int64_t i = first; i < n; ++i) sum += p[i] = std::exp(p[i] - top);
+  for (int64_t i = first; i < n; ++i) {
+    for (int d = 0; d < s.head_dim; ++d) out[d] += p[i] / sum * v[i * kv + column + d];
+  }
+  return out;
+}
+
+class AttentionTest : public ::testing::TestWithParam<Case> {};
+
+TEST_P(AttentionTest, IsCloseToADoublePrecisionLoop) {
+  const Case& c = GetParam();
+  const Shape& s = c.shape;
+  const auto backend = NewBackend(c.isa, 2);
+  const Tree t = RandomTree(s, 50, 9, 1);
+  const std::vector<float> y = AttendTree(*backend, c, t);
+  const std::vector<float> k = Stored(*backend, c.cache, s.kv_cols(), Joined(t.committed_k, t.k));
+  const std::vector<float> v = Stored(*backend, c.cache, s.kv_cols(), Joined(t.committed_v, t.v));
+  for (int node = 0; node < t.nodes(); ++node) {
+    std::vector<int> rows;
+    for (int i = 0; i < t.committed; ++i) rows.push_back(i);
+    for (int i : t.Path(node)) rows.push_back(t.committed + i);
+    const auto seen_k = Gather(k, s.kv_cols(), rows), seen_v = Gather(v, s.kv_cols(), rows);
+    for (int h = 0; h < s.heads; ++h) {
+      const auto want = NaiveHead(s, h, &t.q[node * s.q_cols()], seen_k, seen_v);
+      for (int d = 0; d < s.head_dim; ++d) {
+        // Weights are at most one and values a few: a handful of roundings of each.
+        ASSERT_NEAR(y[node * s.q_cols() + h * s.head_dim + d], want[d], 2e-5)
+            << "node " << node << " head " << h;
+      }
+    }
+  }
+}
+
+TEST_P(AttentionTest, ATokenDoesNotSeeTheTreeAroundIt) {
+  const Case& c = GetParam();
+  for (uint32_t seed = 2; seed < 6; ++seed) {
+    const int committed[] = {0, 15, 64, 203};
+    const Tree t = RandomTree(c.shape, committed[seed - 2], seed == 5 ? 128 : 21, seed);
+    std::vector<float> want;
+    for (int threads = 1; threads <= 4; ++threads) {
+      const auto backend = NewBackend(c.isa, threads);
+      const std::vector<float> y = AttendTree(*backend, c, t);
+      for (int node = 0; threads == 1 && node < t.nodes(); ++node) {
+        const std::vector<float> alone = AttendAlone(*backend, c, t, node);
+        want.insert(want.end(), alone.begin(), alone.end());
+      }
+      for (int node = 0; node < t.nodes(); ++node) {
+        const int64_t at = node * c.shape.q_cols();
+        ASSERT_TRUE(SameBits(&y[at], &want[at], static_cast<size_t>(c.shape.q_cols())))
+            << "seed " << seed << " node " << node << " on " << threads << " threads";
+      }
+    }
+  }
+}
+
+// A prompt: the rows of one chain, scored together in any cut.
+TEST_P(AttentionTest, APromptIsTheSameInOnePassAndInPieces) {
+  const Case& c = GetParam();
+  const auto backend = NewBackend(c.isa, 2);
+  Tree t = RandomTree(c.shape, 30, 150, 8);
+  for (int i = 0; i < t.nodes(); ++i) t.parent[static_cast<size_t>(i)] = i - 1;
+  const std::vector<float> whole = AttendTree(*backend, c, t);
+  for (int node : {0, 1, 15, 16, 17, 63, 100, 149}) {
+    const std::vector<float> alone = AttendAlone(*backend, c, t, node);
+    EXPECT_TRUE(SameBits(&whole[node * c.shape.q_cols()], alone.data(), alone.size())) << node;
+  }
+}
+
+TEST_P(AttentionTest, RowsOfProbabilities) {
+  const Case& c = GetParam();
+  const Shape& s = c.shape;
+  const auto backend = NewBackend(c.isa, 2);
+  const int count = 77;
+  const auto k = RandomFloats(static_cast<size_t>(count * s.kv_cols()), 9);
+  const auto q = RandomFloats(static_cast<size_t>(3 * s.head_dim), 10, 2.0f);
+  const Buffer keys = Cache(*backend, c.cache, s.kv_cols(), k);
+  const std::vector<float> stored = Stored(*backend, c.cache, s.kv_cols(), k);
+  const int kv_head[] = {0, s.kv_heads - 1, 0};
+  const Buffer query = Filled(*backend, 3, s.head_dim, q);
+  const Buffer out = backend->Allocate(DType::kF32, 3, count);
+  backend->AttentionRows(query.tensor, kv_head, keys.tensor, count, 0.125f, out.tensor);
+  const std::vector<float> y = Values(*backend, out.tensor);
+  for (int i = 0; i < 3; ++i) {
+    std::vector<double> p(count);
+    double sum = 0;
+    for (int j = 0; j < count; ++j) {
+      double dot = 0;
+      for (int d = 0; d < s.head_dim; ++d) {
+        dot += static_cast<double>(q[i * s.head_dim + d]) *
+               stored[j * s.kv_cols() + kv_head[i] * s.head_dim + d];
+      }
+      sum += p[j] = std::exp(0.125 * dot);
+    }
+    for (int j = 0; j < count; ++j)
+      EXPECT_NEAR(y[i * count + j], p[j] / sum, 1e-6) << i << " " << j;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Everywhere, AttentionTest, ::testing::ValuesIn(AllCases()), CaseName);
+
+}  // namespace
+}  // namespace foretoken
