@@ -51,7 +51,8 @@ constexpr std::string_view kGpt4o =
 constexpr std::string_view kNewline = R"([\r\n])";
 constexpr std::string_view kCjk = "[一-龥ࠀ-一가-퟿]+";
 constexpr std::string_view kDeepseekWord =
-    "\\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-"
+    "\\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-"
+    "ՖႠ-"
     "ჅᎠ-"
     "Ᏽᏸ-"
     "ᏽᲐ-"

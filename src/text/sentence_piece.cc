@@ -213,6 +213,18 @@ IdsByText MergeableIds(const TokenizerData& data) {
   return ids;
 }
 
+// A merge table lists every way to cut a piece in two, so a hostile one must not be long.
+Status CheckLengths(const IdsByText& ids, std::string_view origin) {
+  constexpr size_t kMostBytes = 1024;
+  for (const auto& [piece, id] : ids) {
+    if (piece.size() <= kMostBytes) continue;
+    return Error{std::string(origin) + ": token " + std::to_string(id) + " has " +
+                 std::to_string(piece.size()) + " bytes; expected at most " +
+                 std::to_string(kMostBytes)};
+  }
+  return {};
+}
+
 Status CheckScores(const TokenizerData& data, std::string_view origin) {
   for (size_t i = 0; i < data.scores.size(); ++i) {
     if (data.scores[i] == data.scores[i]) continue;
@@ -235,6 +247,7 @@ Result<std::shared_ptr<const Tokenizer>> NewSentencePiece(TokenizerData data,
   }
   if (data.merges.empty()) {
     FT_RETURN_IF_ERROR(CheckScores(data, origin));
+    FT_RETURN_IF_ERROR(CheckLengths(ids, origin));
     const auto ranks = RanksOf(data.scores);
     for (const auto& [piece, id] : ids) {
       AddSplits(piece, {ranks.at(data.scores[id]), id}, ids, parts);

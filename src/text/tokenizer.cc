@@ -55,7 +55,7 @@ std::vector<Token> EndTokens(const TokenizerData& data) {
   }
   std::erase(ends, kNoToken);
   std::ranges::sort(ends);
-  ends.erase(std::ranges::unique(ends).begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
   return ends;
 }
 
