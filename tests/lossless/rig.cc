@@ -1,0 +1,132 @@
+#include "rig.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+
+namespace foretoken {
+namespace {
+
+struct OracleState final : DraftState {
+  int committed = 0;
+};
+
+}  // namespace
+
+ModelConfig TinyConfig(int kv_heads) {
+  ModelConfig config;
+  config.architecture = "llama";
+  config.vocab = 97;
+  config.layers = 4;
+  config.hidden = 64;
+  config.ffn = 96;
+  config.heads = 4;
+  config.kv_heads = kv_heads;
+  config.head_dim = 16;
+  config.rope_dim = 16;
+  config.context = 512;
+  return config;
+}
+
+Target::Target(const ModelConfig& config, int threads, uint64_t weights, int max_rows)
+    : backend(*NewCpuBackend({.threads = threads})),
+      model(*NewRandomModel(config, DType::kF32, weights, *backend, {.max_rows = max_rows})) {}
+
+std::unique_ptr<DraftState> OracleDrafter::NewState() const {
+  return std::make_unique<OracleState>();
+}
+
+void OracleDrafter::Observe(std::span<const Observation> seen) {
+  for (const Observation& o : seen) {
+    static_cast<OracleState&>(o.state).committed += static_cast<int>(o.committed.size());
+  }
+}
+
+void OracleDrafter::Propose(std::span<const DraftSlot> batch) {
+  for (const DraftSlot& slot : batch) {
+    const auto next = static_cast<size_t>(static_cast<OracleState&>(slot.state).committed) + 1;
+    if (next < answer_.size()) slot.builder.OfferRun(0, std::span(answer_).subspan(next), -0.1f);
+  }
+}
+
+void OracleDrafter::Truncate(DraftState& state, int length) {
+  static_cast<OracleState&>(state).committed = length;
+}
+
+std::vector<std::string> DrafterNames() {
+  std::vector<std::string> names{"none"};
+  for (const DrafterEntry& e : AllDrafters()) names.emplace_back(e.name);
+  return names;
+}
+
+std::string ParameterName(std::string_view drafter) {
+  std::string name;
+  for (char c : drafter) name += c == '+' ? std::string("Plus") : std::string(1, c);
+  return name;
+}
+
+Rig::Rig(Target& target, std::string_view drafter, int capacity, TreeLimits limits,
+         const Json& options)
+    : Rig(target,
+          drafter == "none" ? nullptr : *NewDrafter(drafter, {*target.model, capacity, options}),
+          limits) {}
+
+Rig::Rig(Target& target, std::unique_ptr<Drafter> drafter, TreeLimits limits)
+    : drafter_(std::move(drafter)),
+      verifier_(NewExactVerifier(*target.backend)),
+      generator_(std::make_unique<Generator>(*target.model, drafter_.get(), *verifier_,
+                                             GeneratorOptions{.limits = limits})) {}
+
+std::unique_ptr<Session> Rig::Start(const SamplingParams& sampling, int capacity,
+                                    std::vector<Token> stop) {
+  return generator_->Start({.sampling = sampling,
+                            .stop = std::move(stop),
+                            .capacity = capacity,
+                            .cache_type = DType::kF32});
+}
+
+std::unique_ptr<Session> Rig::Decode(std::span<const Token> prompt, int max_new,
+                                     const SamplingParams& sampling, int capacity,
+                                     std::vector<Token> stop) {
+  auto session = Start(sampling, capacity, std::move(stop));
+  const Status prefilled = generator_->Prefill(*session, prompt, max_new);
+  EXPECT_TRUE(prefilled.ok()) << prefilled.error().message;
+  Session* batch[] = {session.get()};
+  while (!session->done()) generator_->Step(batch);
+  return session;
+}
+
+std::vector<Token> RepetitivePrompt(uint64_t seed, int length, int vocab) {
+  std::vector<Token> prompt;
+  for (uint64_t i = 0; static_cast<int>(prompt.size()) < length; ++i) {
+    const uint64_t phrase = Mix(seed * 1000 + i) % 5;  // one of five phrases of this seed
+    const int words = 3 + static_cast<int>(Mix(seed + phrase) % 6);
+    for (int w = 0; w < words; ++w) {
+      const uint64_t word = Mix(seed ^ (phrase * 64 + static_cast<uint64_t>(w)));
+      prompt.push_back(static_cast<Token>(word % static_cast<uint64_t>(vocab)));
+    }
+  }
+  prompt.resize(static_cast<size_t>(length));
+  return prompt;
+}
+
+SamplingParams VariedSampling(uint64_t i) {
+  switch (i % 6) {
+    case 0: return {.temperature = 0.3f, .seed = i};
+    case 1: return {.temperature = 1.0f, .seed = i};
+    case 2: return {.temperature = 0.7f, .top_k = 8, .seed = i};
+    case 3: return {.temperature = 1.0f, .top_p = 0.6f, .seed = i};
+    case 4: return {.temperature = 0.8f, .min_p = 0.2f, .repetition_penalty = 1.1f, .seed = i};
+    default: return {.frequency_penalty = 0.3f, .presence_penalty = 0.1f, .seed = i};
+  }
+}
+
+std::string Print(const CandidateTree& tree) {
+  std::string text;
+  for (Node n = 0; n < tree.size(); ++n) {
+    text += std::to_string(tree.parent(n)) + ":" + std::to_string(tree.token(n)) + " ";
+  }
+  return text;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,75 @@
+// What the engine's tests share: a small target of random weights, prompts that repeat themselves so
+// that drafts are accepted, and a drafter that knows the answer.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "draft/drafter.h"
+#include "engine/generator.h"
+
+namespace foretoken {
+
+// methods.md 11.12: V = 97, d = 64, 4 layers, 4 heads.
+ModelConfig TinyConfig(int kv_heads);
+
+struct Target {
+  explicit Target(const ModelConfig& config, int threads = 1, uint64_t weights = 1,
+                  int max_rows = 64);
+  std::unique_ptr<Backend> backend;
+  std::unique_ptr<Model> model;
+};
+
+// Proposes what `answer` holds: the whole text, prompt included.
+class OracleDrafter final : public Drafter {
+ public:
+  explicit OracleDrafter(std::vector<Token> answer) : answer_(std::move(answer)) {}
+  TapSpec Needs() const override { return {}; }
+  std::unique_ptr<DraftState> NewState() const override;
+  void Observe(std::span<const Observation> seen) override;
+  void Propose(std::span<const DraftSlot> batch) override;
+  void Truncate(DraftState& state, int length) override;
+
+ private:
+  std::vector<Token> answer_;
+};
+
+// Every name after --drafter, "none" first.
+std::vector<std::string> DrafterNames();
+// A name as a test parameter: letters, digits and underscores.
+std::string ParameterName(std::string_view drafter);
+
+// A target's generator with a drafter of its own.
+class Rig {
+ public:
+  Rig(Target& target, std::string_view drafter, int capacity = 256,
+      TreeLimits limits = {.max_nodes = 16, .max_depth = 15}, const Json& options = Json::object());
+  Rig(Target& target, std::unique_ptr<Drafter> drafter, TreeLimits limits);
+
+  Generator& generator() { return *generator_; }
+  Drafter* drafter() { return drafter_.get(); }
+  std::unique_ptr<Session> Start(const SamplingParams& sampling, int capacity = 256,
+                                 std::vector<Token> stop = {});
+  // Prompt and answer of one session.
+  std::unique_ptr<Session> Decode(std::span<const Token> prompt, int max_new,
+                                  const SamplingParams& sampling = {}, int capacity = 256,
+                                  std::vector<Token> stop = {});
+
+ private:
+  std::unique_ptr<Drafter> drafter_;
+  std::unique_ptr<Verifier> verifier_;
+  std::unique_ptr<Generator> generator_;
+};
+
+// A prompt of phrases that come again.
+std::vector<Token> RepetitivePrompt(uint64_t seed, int length, int vocab);
+// The sampling of run `i`: greedy, temperatures, cut distributions and penalties in turn.
+SamplingParams VariedSampling(uint64_t i);
+
+std::string Print(const CandidateTree& tree);
+
+}  // namespace foretoken

@@ -1,0 +1,148 @@
+// What a session holds after every cycle is what a fresh one would hold: caches, drafters, limits.
+#include <gtest/gtest.h>
+
+#include "rig.h"
+
+namespace foretoken {
+namespace {
+
+class SessionState : public ::testing::TestWithParam<std::string> {
+ protected:
+  Target target_{TinyConfig(2)};
+
+  std::vector<float> CacheOf(const Session& session, int rows) {
+    std::vector<float> all, part;
+    for (int layer = 0; layer < target_.model->config().layers; ++layer) {
+      for (const Tensor& t : {session.cache->Keys(layer), session.cache->Values(layer)}) {
+        part.resize(static_cast<size_t>(rows * t.cols));
+        target_.backend->Download(t.Rows(0, rows), part.data());
+        all.insert(all.end(), part.begin(), part.end());
+      }
+    }
+    return all;
+  }
+};
+
+// methods.md 11.12, item 3; here bit for bit.
+TEST_P(SessionState, CommittedRowsAreThoseOfAPrefill) {
+  Rig rig(target_, GetParam()), fresh(target_, "none");
+  for (uint64_t i = 0; i < 3; ++i) {
+    const auto session = rig.Start(i == 0 ? SamplingParams{} : VariedSampling(i));
+    ASSERT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(i, 40, 97), 30).ok());
+    Session* batch[] = {session.get()};
+    while (!session->done()) {
+      rig.generator().Step(batch);
+      const int length = session->cache->length();
+      const auto again = fresh.Start({});
+      const auto committed = std::span(session->tokens).first(static_cast<size_t>(length));
+      ASSERT_TRUE(fresh.generator().Prefill(*again, committed, 1).ok());
+      ASSERT_EQ(CacheOf(*session, length), CacheOf(*again, length));
+    }
+  }
+}
+
+// Turns of a chat share a prefix: reusing its rows gives the text and the drafts of a fresh session.
+TEST_P(SessionState, ReusedPrefixesChangeNothing) {
+  Rig rig(target_, GetParam());
+  const auto session = rig.Start({});
+  Session* batch[] = {session.get()};
+  std::vector<Token> prompt = RepetitivePrompt(1, 30, 97);
+  for (int turn = 0; turn < 4; ++turn) {
+    ASSERT_TRUE(rig.generator().Prefill(*session, prompt, 25).ok());
+    EXPECT_EQ(session->reused > 0, turn > 0);
+    Rig fresh(target_, GetParam());
+    const auto expected = fresh.Start({});
+    ASSERT_TRUE(fresh.generator().Prefill(*expected, prompt, 25).ok());
+    Session* expected_batch[] = {expected.get()};
+    while (!expected->done()) {
+      ASSERT_EQ(Print(rig.generator().Draft(batch)[0]),
+                Print(fresh.generator().Draft(expected_batch)[0]));
+      rig.generator().Step(batch);
+      fresh.generator().Step(expected_batch);
+      ASSERT_EQ(session->tokens, expected->tokens);
+    }
+    ASSERT_TRUE(session->done());
+    prompt = session->tokens;
+    if (turn == 1) prompt.resize(prompt.size() - 12);  // an answer was cut, as Ctrl-C does
+    const std::vector<Token> more = RepetitivePrompt(1, 11, 97);
+    prompt.insert(prompt.end(), more.begin(), more.end());
+  }
+}
+
+TEST_P(SessionState, PromptsOfOneToken) {
+  Rig rig(target_, GetParam()), plain(target_, "none");
+  for (Token token = 0; token < 10; ++token) {
+    const std::vector<Token> prompt{token};
+    ASSERT_EQ(rig.Decode(prompt, 30)->tokens, plain.Decode(prompt, 30)->tokens);
+  }
+}
+
+TEST_P(SessionState, NoTokenBeyondTheLimit) {
+  Rig rig(target_, GetParam()), plain(target_, "none");
+  const std::vector<Token> prompt = RepetitivePrompt(2, 50, 97);
+  const std::vector<Token> all = plain.Decode(prompt, 40)->tokens;
+  for (int limit = 1; limit <= 40; ++limit) {
+    const auto session = rig.Decode(prompt, limit);
+    ASSERT_EQ(session->written().size(), static_cast<size_t>(limit));
+    ASSERT_EQ(session->tokens, std::vector<Token>(all.begin(), all.begin() + 50 + limit));
+    ASSERT_EQ(session->finish, Finish::kLimit);
+  }
+}
+
+TEST_P(SessionState, TheContextEndsTheAnswer) {
+  Rig rig(target_, GetParam()), plain(target_, "none");
+  for (int capacity = 31; capacity < 60; ++capacity) {
+    const std::vector<Token> prompt = RepetitivePrompt(3, 30, 97);
+    const auto session = rig.Decode(prompt, 1000, {}, capacity);
+    ASSERT_EQ(session->finish, Finish::kContext);
+    ASSERT_EQ(static_cast<int>(session->tokens.size()), capacity);
+    ASSERT_EQ(session->tokens, plain.Decode(prompt, 1000, {}, capacity)->tokens);
+  }
+}
+
+// Any token may be the end: at the root, deep inside a draft, never.
+TEST_P(SessionState, StopsAfterTheFirstStopToken) {
+  Rig rig(target_, GetParam()), plain(target_, "none");
+  const std::vector<Token> prompt = RepetitivePrompt(5, 60, 97);
+  const std::vector<Token> all = plain.Decode(prompt, 40)->tokens;
+  for (Token stop = 0; stop < 97; ++stop) {
+    const auto session = rig.Decode(prompt, 40, {}, 256, {stop});
+    const auto first = std::find(all.begin() + 60, all.end(), stop);
+    const auto end = first == all.end() ? first : first + 1;
+    ASSERT_EQ(session->tokens, std::vector<Token>(all.begin(), end));
+    ASSERT_EQ(session->finish, first == all.end() ? Finish::kLimit : Finish::kStop);
+    ASSERT_EQ(session->cache->length() + 1, static_cast<int>(session->tokens.size()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Drafters, SessionState, ::testing::ValuesIn(DrafterNames()),
+                         [](const auto& info) { return ParameterName(info.param); });
+
+TEST(Prefill, NamesWhatIsWrong) {
+  Target target(TinyConfig(2));
+  Rig rig(target, "none");
+  const auto session = rig.Start({}, 8);
+  const auto prefill = [&](std::vector<Token> prompt, int max_new) {
+    return rig.generator().Prefill(*session, prompt, max_new);
+  };
+  EXPECT_FALSE(prefill({}, 5).ok());
+  EXPECT_FALSE(prefill({1}, 0).ok());
+  EXPECT_FALSE(prefill({1, 97}, 5).ok());
+  EXPECT_FALSE(prefill({1, -1}, 5).ok());
+  EXPECT_FALSE(prefill({1, 2, 3, 4, 5, 6, 7, 8}, 5).ok());
+  EXPECT_TRUE(prefill({1, 2, 3, 4, 5, 6, 7}, 5).ok());
+  EXPECT_EQ(session->finish, Finish::kContext);
+}
+
+// Drafts longer than the paper's, trees wider than a pass: limits hold everywhere.
+TEST(Limits, LongDraftsAreCutToThePass) {
+  Target target(TinyConfig(2), 1, 1, 16);
+  Rig rig(target, "pld+h", 256, {.max_nodes = 71, .max_depth = 70}), plain(target, "none");
+  const std::vector<Token> prompt = RepetitivePrompt(8, 90, 97);
+  const auto session = rig.Decode(prompt, 60);
+  EXPECT_EQ(session->tokens, plain.Decode(prompt, 60)->tokens);
+  for (const Cycle& c : session->cycles) EXPECT_LT(c.nodes, 16);
+}
+
+}  // namespace
+}  // namespace foretoken
