@@ -20,7 +20,8 @@ class AdamW {
   AdamW(const std::vector<NamedParameter>& parameters, const AdamWOptions& options);
 
   // Applies the gradients held by the parameters as update number `step` (from 1) and clears them.
-  // Returns the gradient norm before clipping; a norm that is not finite leaves everything as it was.
+  // Returns the gradient norm before clipping; a norm that is not finite leaves everything as it
+  // was.
   double Step(int64_t step, double lr);
 
   // Moments, in the order of the parameters.

@@ -202,7 +202,9 @@ bool Take(std::string_view& in, std::vector<T>& values) {
 }
 
 std::string CorpusPath(const std::string& directory) { return directory + "/corpus.bin"; }
-std::string TokenizerPath(const std::string& directory) { return directory + "/tokenizer_data.json"; }
+std::string TokenizerPath(const std::string& directory) {
+  return directory + "/tokenizer_data.json";
+}
 
 Status SaveCorpus(const Corpus& corpus, uint64_t key, const std::string& path) {
   std::string bytes(reinterpret_cast<const char*>(&key), sizeof(key));

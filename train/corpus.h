@@ -38,5 +38,4 @@ Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
 // The tokenizer kept in a training directory.
 Result<TokenizerData> LoadTokenizer(const std::string& directory);
 
-
 }  // namespace foretoken::train

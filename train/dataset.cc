@@ -38,7 +38,8 @@ Result<Document> ReadConversation(const Json& line, const std::string& where) {
   for (const Json& turn : *turns) {
     const std::string name = turn.is_object() ? TextField(turn, "from", "role") : "";
     const std::string role = Role(name);
-    if (role.empty()) return Error{where + ": a turn is from '" + name + "', expected human or gpt"};
+    if (role.empty())
+      return Error{where + ": a turn is from '" + name + "', expected human or gpt"};
     const bool from_user = role != "assistant";
     const std::string gap = document.segments.empty() ? "" : "\n";
     document.segments.push_back({gap, kTurnStart, from_user});
@@ -78,7 +79,8 @@ std::vector<Document> ReadTexts(const MappedFile& file) {
   size_t begin = 0, at = 0;
   while ((at = rest.find(kEndOfText, at)) != std::string_view::npos) {
     const size_t end = at + std::string_view(kEndOfText).size();
-    const bool is_line = (at == 0 || rest[at - 1] == '\n') && (end == rest.size() || rest[end] == '\n');
+    const bool is_line =
+        (at == 0 || rest[at - 1] == '\n') && (end == rest.size() || rest[end] == '\n');
     if (is_line) {
       AddText(rest.substr(begin, at - begin), documents);
       begin = end;

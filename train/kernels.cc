@@ -294,9 +294,9 @@ double SumSquares(int64_t begin, int64_t end, const float* values) {
 
 template <typename T>
 constexpr Kernels<T> Make() {
-  return {&AddRmsNorm<T>,    &AddRmsNormBackward<T>, &SwiGlu<T>,        &SwiGluBackward<T>,
-          &SplitHeads<T>,    &MergeHeads<T>,         &GatherBlocks<T>,  &ScatterBlocks<T>,
-          &CausalSoftmax<T>, &SoftmaxBackward<T>,    &CrossEntropy<T>,  &AddToFloat<T>,
+  return {&AddRmsNorm<T>,    &AddRmsNormBackward<T>, &SwiGlu<T>,       &SwiGluBackward<T>,
+          &SplitHeads<T>,    &MergeHeads<T>,         &GatherBlocks<T>, &ScatterBlocks<T>,
+          &CausalSoftmax<T>, &SoftmaxBackward<T>,    &CrossEntropy<T>, &AddToFloat<T>,
           &FromFloat<T>};
 }
 

@@ -1,4 +1,5 @@
-// The elementwise arithmetic of a training step on the CPU: everything that is not a matrix product.
+// The elementwise arithmetic of a training step on the CPU: everything that is not a matrix
+// product.
 //
 // Plain pointers and row ranges, no libtorch, so that the same source is compiled once for every
 // instruction set and chosen at run time. A range [begin, end) counts rows; callers spread ranges

@@ -12,8 +12,8 @@ namespace {
 
 using torch::Tensor;
 
-constexpr int64_t kLossChunk = 1024;   // rows of logits held at once
-constexpr int64_t kQueryBlock = 128;   // positions a block of attention
+constexpr int64_t kLossChunk = 1024;  // rows of logits held at once
+constexpr int64_t kQueryBlock = 128;  // positions a block of attention
 
 // Normal deviates addressed by (seed, stream, index): the same on any machine and thread count.
 void FillNormal(uint64_t seed, uint64_t stream, double deviation, const Tensor& out) {
@@ -81,9 +81,9 @@ Llama::Layer Llama::AddLayer(int64_t index) {
                         shape_.hidden, deviation);
   layer.out = AddMatrix({{at + "self_attn.o_proj.weight", shape_.hidden}}, q, into_residual);
   layer.post_norm = AddParameter(at + "post_attention_layernorm.weight", {shape_.hidden}, 0.0);
-  layer.gate_up = AddMatrix({{at + "mlp.gate_proj.weight", shape_.ffn},
-                             {at + "mlp.up_proj.weight", shape_.ffn}},
-                            shape_.hidden, deviation);
+  layer.gate_up = AddMatrix(
+      {{at + "mlp.gate_proj.weight", shape_.ffn}, {at + "mlp.up_proj.weight", shape_.ffn}},
+      shape_.hidden, deviation);
   layer.down = AddMatrix({{at + "mlp.down_proj.weight", shape_.hidden}}, shape_.ffn, into_residual);
   return layer;
 }

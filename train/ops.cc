@@ -85,8 +85,8 @@ class AddRmsNormFn : public Function<AddRmsNormFn> {
       using T = decltype(tag);
       ForRows(rows, [&](int64_t begin, int64_t end) {
         KernelsFor<T>().add_rms_norm(begin, end, width, Data<float>(h), Data<T>(delta),
-                                     Data<float>(weight), static_cast<float>(eps),
-                                     Data<float>(out), Data<T>(y), Data<float>(rstd));
+                                     Data<float>(weight), static_cast<float>(eps), Data<float>(out),
+                                     Data<T>(y), Data<float>(rstd));
       });
     });
     ctx->save_for_backward({out, weight, rstd});
@@ -108,10 +108,9 @@ class AddRmsNormFn : public Function<AddRmsNormFn> {
       at::parallel_for(0, kReduceParts, 1, [&](int64_t first, int64_t last) {
         for (int64_t part = first; part < last; ++part) {
           KernelsFor<T>().add_rms_norm_backward(
-              rows * part / kReduceParts, rows * (part + 1) / kReduceParts, width,
-              Data<float>(out), Data<float>(weight), Data<float>(rstd), Data<T>(dy),
-              Data<float>(pass), Data<float>(dh), Data<T>(ddelta),
-              Data<float>(parts) + part * width);
+              rows * part / kReduceParts, rows * (part + 1) / kReduceParts, width, Data<float>(out),
+              Data<float>(weight), Data<float>(rstd), Data<T>(dy), Data<float>(pass),
+              Data<float>(dh), Data<T>(ddelta), Data<float>(parts) + part * width);
         }
       });
     });
@@ -267,53 +266,66 @@ class EmbedFn : public Function<EmbedFn> {
   }
 };
 
+// Turns logits into their gradient, in place, and returns the loss of each row.
+Tensor CrossEntropy(Tensor logits, const Tensor& targets, const Tensor& weights, double scale) {
+  if (!UsesKernels(logits)) return PlainCrossEntropy(logits, targets, weights, scale);
+  Tensor losses = torch::empty({logits.size(0)}, weights.options());
+  Dispatch(logits.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    ForRows(logits.size(0), [&](int64_t begin, int64_t end) {
+      KernelsFor<T>().cross_entropy(begin, end, logits.size(1), Data<int32_t>(targets),
+                                    Data<float>(weights), static_cast<float>(scale),
+                                    Data<T>(logits), Data<float>(losses));
+    });
+  });
+  return losses;
+}
+
+// sum += part, where sum is f32.
+void Accumulate(const Tensor& part, Tensor sum) {
+  if (!UsesKernels(sum)) {
+    sum.add_(part);
+    return;
+  }
+  Dispatch(part.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    at::parallel_for(0, part.numel(), 4096, [&](int64_t begin, int64_t end) {
+      KernelsFor<T>().add_to_float(begin, end, Data<T>(part), Data<float>(sum));
+    });
+  });
+}
+
 class LmLossFn : public Function<LmLossFn> {
  public:
   static Tensor forward(AutogradContext* ctx, Tensor x, Tensor master, Tensor compute,
                         Tensor targets, Tensor weights, double scale, int64_t chunk,
                         bool wants_grad) {
-    const int64_t rows = x.size(0), vocab = compute.size(0);
+    const int64_t rows = x.size(0);
     Tensor dx = wants_grad ? torch::empty_like(x) : Tensor();
     Tensor dw = wants_grad ? torch::zeros_like(master) : Tensor();
-    Tensor losses = torch::empty({rows}, x.options().dtype(torch::kFloat32));
+    Tensor total = torch::zeros({}, weights.options().dtype(torch::kFloat64));
     for (int64_t first = 0; first < rows; first += chunk) {
       const int64_t count = std::min(chunk, rows - first);
       const Tensor part = x.narrow(0, first, count);
       Tensor logits = at::mm(part, compute.t());
-      Dispatch(x.scalar_type(), [&](auto tag) {
-        using T = decltype(tag);
-        ForRows(count, [&](int64_t begin, int64_t end) {
-          KernelsFor<T>().cross_entropy(begin, end, vocab, Data<int32_t>(targets) + first,
-                                        Data<float>(weights) + first, static_cast<float>(scale),
-                                        Data<T>(logits), Data<float>(losses) + first);
-        });
-      });
+      const Tensor losses = CrossEntropy(logits, targets.narrow(0, first, count),
+                                         weights.narrow(0, first, count), scale);
+      total += losses.to(torch::kFloat64).sum();
       if (!wants_grad) continue;
       Tensor dpart = dx.narrow(0, first, count);
       at::mm_out(dpart, logits, compute);
-      AddFlat(at::mm(logits.t(), part), dw);
+      Accumulate(at::mm(logits.t(), part), dw);
     }
     if (wants_grad) ctx->save_for_backward({dx, dw});
-    return losses.to(torch::kFloat64).sum().to(torch::kFloat32) * scale;
+    return total.to(torch::kFloat32) * scale;
   }
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
+    variable_list result = {saved[0], saved[1]};
     const double factor = grads[0].item<double>();
-    if (factor != 1.0) {
-      saved[0].mul_(factor);
-      saved[1].mul_(factor);
-    }
-    return {saved[0], saved[1], Tensor(), Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
-  }
-
- private:
-  static void AddFlat(const Tensor& part, const Tensor& sum) {
-    Dispatch(part.scalar_type(), [&](auto tag) {
-      using T = decltype(tag);
-      at::parallel_for(0, part.numel(), 4096, [&](int64_t begin, int64_t end) {
-        KernelsFor<T>().add_to_float(begin, end, Data<T>(part), Data<float>(sum));
-      });
-    });
+    if (factor != 1.0) result = {saved[0] * factor, saved[1] * factor};
+    result.resize(8);
+    return result;
   }
 };
 
@@ -351,8 +363,7 @@ Tensor Attention(const Tensor& qkv, const AttentionShape& s, const Tensor& rope,
                  const Tensor& first_key) {
   if (!UsesKernels(qkv)) return PlainAttention(qkv, s, rope, first_key);
   TORCH_CHECK(s.length % s.block == 0, "sequence length must be a multiple of the query block");
-  const std::vector<int64_t> shape = {s.batch,    s.length,   s.heads,
-                                      s.kv_heads, s.head_dim, s.block};
+  const std::vector<int64_t> shape = {s.batch, s.length, s.heads, s.kv_heads, s.head_dim, s.block};
   return AttentionFn::apply(qkv, shape, rope, first_key);
 }
 
@@ -362,7 +373,6 @@ Tensor Embed(const Tensor& table, const Tensor& ids) {
 
 Tensor LmLoss(const Tensor& x, const Tensor& master, const Tensor& compute, const Tensor& targets,
               const Tensor& weights, double scale, int64_t chunk) {
-  if (!UsesKernels(x)) return PlainLmLoss(x, master, targets, weights, scale, chunk);
   const bool wants_grad = torch::GradMode::is_enabled();
   return LmLossFn::apply(x, master, compute, targets, weights, scale, chunk, wants_grad);
 }

@@ -3,8 +3,8 @@
 // of libtorch's own operations (ops_plain.h).
 //
 // Activations are [rows, width] with rows = batch * length, in the compute type (bf16 or f32); the
-// residual stream is always f32. Master weights are f32 leaves; a matrix product reads their copy in
-// the compute type and sends its gradient to the leaf.
+// residual stream is always f32. Master weights are f32 leaves; a matrix product reads their copy
+// in the compute type and sends its gradient to the leaf.
 #pragma once
 
 #include <torch/torch.h>

@@ -39,36 +39,34 @@ Tensor PlainAttention(const Tensor& qkv, const AttentionShape& s, const Tensor& 
   const Tensor k = Rotated(heads.narrow(1, s.heads, s.kv_heads).to(torch::kFloat32), table);
   const Tensor v = heads.narrow(1, s.heads + s.kv_heads, s.kv_heads);
   const auto repeat = [&](const Tensor& x) { return x.repeat_interleave(s.group(), 1); };
-  const Tensor scores = torch::matmul(q.to(qkv.scalar_type()),
-                                      repeat(k).to(qkv.scalar_type()).transpose(-1, -2)) /
-                        std::sqrt(static_cast<double>(s.head_dim));
+  const Tensor scores =
+      torch::matmul(q.to(qkv.scalar_type()), repeat(k).to(qkv.scalar_type()).transpose(-1, -2)) /
+      std::sqrt(static_cast<double>(s.head_dim));
   const Tensor pos = torch::arange(s.length, first_key.options());
   const Tensor seen = (pos.unsqueeze(0) <= pos.unsqueeze(1))
                           .logical_and(pos.view({1, 1, -1}) >= first_key.unsqueeze(-1));
-  const Tensor masked = scores.to(torch::kFloat32)
-                            .masked_fill(seen.logical_not().unsqueeze(1),
-                                         -std::numeric_limits<float>::infinity());
+  const Tensor masked =
+      scores.to(torch::kFloat32)
+          .masked_fill(seen.logical_not().unsqueeze(1), -std::numeric_limits<float>::infinity());
   const Tensor probs = torch::softmax(masked, -1).to(qkv.scalar_type());
-  return torch::matmul(probs, repeat(v)).transpose(1, 2).reshape(
-      {s.batch * s.length, s.heads * s.head_dim});
+  return torch::matmul(probs, repeat(v))
+      .transpose(1, 2)
+      .reshape({s.batch * s.length, s.heads * s.head_dim});
 }
 
 Tensor PlainEmbed(const Tensor& table, const Tensor& ids) {
   return torch::embedding(table, ids.to(torch::kInt64));
 }
 
-Tensor PlainLmLoss(const Tensor& x, const Tensor& master, const Tensor& targets,
-                   const Tensor& weights, double scale, int64_t chunk) {
-  Tensor total = torch::zeros({}, weights.options());
-  const Tensor table = master.to(x.scalar_type());
-  for (int64_t first = 0; first < x.size(0); first += chunk) {
-    const int64_t count = std::min(chunk, x.size(0) - first);
-    const Tensor logits = torch::matmul(x.narrow(0, first, count), table.t()).to(torch::kFloat32);
-    const Tensor nll = -torch::log_softmax(logits, -1).gather(
-        1, targets.narrow(0, first, count).to(torch::kInt64).unsqueeze(1));
-    total = total + (nll.squeeze(1) * weights.narrow(0, first, count)).sum();
-  }
-  return total * scale;
+Tensor PlainCrossEntropy(Tensor logits, const Tensor& targets, const Tensor& weights,
+                         double scale) {
+  const Tensor column = targets.to(torch::kInt64).unsqueeze(1);
+  const Tensor log_probs = torch::log_softmax(logits.to(torch::kFloat32), -1);
+  const Tensor losses = -log_probs.gather(1, column).squeeze(1) * weights;
+  Tensor gradient = log_probs.exp();
+  gradient.scatter_add_(1, column, torch::full_like(column, -1.0, gradient.options()));
+  logits.copy_(gradient * (weights * scale).unsqueeze(1));
+  return losses;
 }
 
 }  // namespace foretoken::train

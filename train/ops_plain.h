@@ -12,8 +12,9 @@ torch::Tensor PlainSwiGlu(const torch::Tensor& gate_up);
 torch::Tensor PlainAttention(const torch::Tensor& qkv, const AttentionShape& shape,
                              const torch::Tensor& rope, const torch::Tensor& first_key);
 torch::Tensor PlainEmbed(const torch::Tensor& table, const torch::Tensor& ids);
-torch::Tensor PlainLmLoss(const torch::Tensor& x, const torch::Tensor& master,
-                          const torch::Tensor& targets, const torch::Tensor& weights, double scale,
-                          int64_t chunk);
+// Rows of logits become the gradient of scale * weight * -log softmax(logits)[target]; returns
+// weight * -log softmax(logits)[target] of each row, f32.
+torch::Tensor PlainCrossEntropy(torch::Tensor logits, const torch::Tensor& targets,
+                                const torch::Tensor& weights, double scale);
 
 }  // namespace foretoken::train

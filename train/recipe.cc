@@ -9,8 +9,8 @@
 namespace foretoken::train {
 namespace {
 
-using Target = std::variant<int64_t Recipe::*, double Recipe::*, bool Recipe::*,
-                            std::string Recipe::*>;
+using Target =
+    std::variant<int64_t Recipe::*, double Recipe::*, bool Recipe::*, std::string Recipe::*>;
 
 struct Field {
   const char* name;

@@ -1,5 +1,5 @@
-// What a training run is made of. One flat list of fields serves the recipe file (JSON), the command
-// line (--field value, with '-' for '_') and the record kept in checkpoints.
+// What a training run is made of. One flat list of fields serves the recipe file (JSON), the
+// command line (--field value, with '-' for '_') and the record kept in checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@
 namespace foretoken::train {
 
 struct DataSource {
-  std::string files;    // a file, a directory, or a glob
-  double weight = 1.0;  // times it is seen in an epoch; a fraction takes a random part, anew each time
+  std::string files;  // a file, a directory, or a glob
+  double weight =
+      1.0;  // times it is seen in an epoch; a fraction takes a random part, anew each time
 };
 
 struct Recipe {

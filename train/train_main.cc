@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "export.h"
 #include "trainer.h"
 
 namespace foretoken::train {
@@ -16,8 +17,9 @@ constexpr int kDone = 0, kFailed = 1, kUsage = 2;
 
 constexpr char kUsageText[] =
     "usage: foretoken train lm --out DIR [--recipe FILE] [--data PATH]... [OPTIONS]\n"
+    "       foretoken train export --checkpoint DIR --out PATH [--type TYPE]\n"
     "\n"
-    "Trains a Llama-architecture language model and its tokenizer from text. Running the same\n"
+    "lm trains a Llama-architecture language model and its tokenizer from text. Running the same\n"
     "command again continues from the checkpoint in DIR; Ctrl-C stops after the current step.\n"
     "\n"
     "  --recipe FILE         JSON with any of the fields below, and 'data': [{files, weight}]\n"
@@ -28,7 +30,12 @@ constexpr char kUsageText[] =
     "  --profile             measure the matrix peak and show the fraction reached\n"
     "  --quiet               no progress\n"
     "\n"
-    "fields:\n";
+    "export writes a checkpoint, at any time of a run, as a model: a GGUF file where PATH ends in\n"
+    ".gguf, otherwise a Hugging Face directory. TYPE is f32, bf16 (the default), and for GGUF "
+    "also\n"
+    "q8_0, q4_k_m, ...\n"
+    "\n"
+    "fields of lm, with their defaults:\n";
 
 // The steps of training allocate the same large buffers again and again: keep them, so that the
 // system need not clear fresh pages every time.
@@ -102,6 +109,38 @@ int RunLm(const std::vector<std::string>& args) {
   return s.ok() ? kDone : Fail(s.error(), kFailed);
 }
 
+struct ExportOptions {
+  std::string checkpoint, out, type = "bf16";
+};
+
+Result<ExportOptions> ParseExport(const std::vector<std::string>& args) {
+  ExportOptions options;
+  for (size_t i = 0; i < args.size(); i += 2) {
+    if (i + 1 == args.size()) return Error{args[i] + " needs a value"};
+    std::string* target = args[i] == "--checkpoint" ? &options.checkpoint
+                          : args[i] == "--out"      ? &options.out
+                          : args[i] == "--type"     ? &options.type
+                                                    : nullptr;
+    if (target == nullptr) return Error{"unknown option '" + args[i] + "'"};
+    *target = args[i + 1];
+  }
+  if (options.checkpoint.empty() || options.out.empty()) {
+    return Error{"export needs --checkpoint and --out"};
+  }
+  return options;
+}
+
+int RunExport(const std::vector<std::string>& args) {
+  const Result<ExportOptions> options = ParseExport(args);
+  if (!options.ok()) return Fail(options.error(), kUsage);
+  const Result<FileType> type = ParseFileType(options->type);
+  if (!type.ok()) return Fail(type.error(), kUsage);
+  const Status s = options->out.ends_with(".gguf")
+                       ? ExportGguf(options->checkpoint, options->out, *type)
+                       : ExportHuggingFace(options->checkpoint, options->out, *type);
+  return s.ok() ? kDone : Fail(s.error(), kFailed);
+}
+
 int Main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   bool help = args.empty();
@@ -114,7 +153,8 @@ int Main(int argc, char** argv) {
   KeepMemory();
   const std::vector<std::string> rest(args.begin() + 1, args.end());
   if (args[0] == "lm") return RunLm(rest);
-  return Fail(Error{"no command '" + args[0] + "', expected lm"}, kUsage);
+  if (args[0] == "export") return RunExport(rest);
+  return Fail(Error{"no command '" + args[0] + "', expected lm or export"}, kUsage);
 }
 
 }  // namespace

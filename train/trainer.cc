@@ -1,6 +1,7 @@
 #include "trainer.h"
 
 #include <ATen/Parallel.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <chrono>
@@ -47,7 +48,8 @@ class StopSignals {
   }
 
  private:
-  struct sigaction old_int_ {}, old_term_ {};
+  struct sigaction old_int_ {
+  }, old_term_{};
 };
 
 double Since(Clock::time_point start) {
@@ -64,7 +66,15 @@ Result<torch::Device> ChooseDevice(const Recipe& r) {
   return torch::Device(r.device != "cpu" && cuda ? torch::kCUDA : torch::kCPU);
 }
 
-// FLOP/s of the largest of a few square products in the compute type.
+// libtorch's own threads and those of the BLAS it uses for f32.
+void SetThreads(int threads) {
+  at::set_num_threads(threads);
+  using Setter = void (*)(int);
+  void* setter = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
+  if (setter != nullptr) reinterpret_cast<Setter>(setter)(threads);
+}
+
+// FLOP/s of the fastest of a few square products in the compute type.
 double MatrixPeak(torch::ScalarType type, torch::Device device) {
   torch::NoGradGuard no_grad;
   const torch::Tensor x = torch::randn({2048, 2048}).to(type).to(device);
@@ -84,10 +94,10 @@ class Trainer {
         recipe_(options.recipe),
         corpus_(corpus),
         device_(device),
-        packer_(corpus, Weights(options.recipe), recipe_.length, recipe_.seed),
+        packer_(corpus, Weights(recipe_), recipe_.length, recipe_.seed),
         model_(ShapeOf(recipe_), ComputeType(recipe_), device, recipe_.seed),
-        optimizer_(model_.parameters(), {recipe_.beta1, recipe_.beta2, 1e-8, recipe_.weight_decay,
-                                         recipe_.clip}) {
+        optimizer_(model_.parameters(),
+                   {recipe_.beta1, recipe_.beta2, 1e-8, recipe_.weight_decay, recipe_.clip}) {
     heldout_ = packer_.HeldOut();
     const auto most = static_cast<size_t>(std::max<int64_t>(recipe_.eval_sequences, 0));
     if (heldout_.size() > most) heldout_.resize(most);
@@ -131,7 +141,7 @@ class Trainer {
 Status Trainer::Resume() {
   if (std::filesystem::exists(CheckpointPath(options_.out))) {
     FT_ASSIGN_OR_RETURN(const CheckpointInfo info, ReadCheckpointInfo(options_.out));
-    FT_RETURN_IF_ERROR(LoadCheckpoint(options_.out, model_, &optimizer_));
+    FT_RETURN_IF_ERROR(LoadCheckpoint(options_.out, model_, optimizer_));
     state_ = info.state;
     if (!options_.quiet) {
       std::fprintf(stderr, "continuing after step %ld\n", static_cast<long>(state_.step));
@@ -174,8 +184,8 @@ double Trainer::HeldOutLoss() {
   const auto size = static_cast<size_t>(recipe_.batch);
   for (size_t first = 0; first < heldout_.size(); first += size) {
     const size_t count = std::min(size, heldout_.size() - first);
-    const Batch batch = MakeBatch(corpus_, std::span(heldout_).subspan(first, count),
-                                  recipe_.length, device_);
+    const Batch batch =
+        MakeBatch(corpus_, std::span(heldout_).subspan(first, count), recipe_.length, device_);
     loss += model_.Loss(batch, 1.0).item<double>();
     tokens += LearntTokens(batch);
   }
@@ -185,8 +195,8 @@ double Trainer::HeldOutLoss() {
 void Trainer::CountTime(double seconds) {
   const double counted =
       usual_step_ > 0.0 ? std::min(seconds, kLongestStep * usual_step_) : seconds;
-  usual_step_ = usual_step_ > 0.0 ? kUsualDecay * usual_step_ + (1.0 - kUsualDecay) * counted
-                                  : counted;
+  usual_step_ =
+      usual_step_ > 0.0 ? kUsualDecay * usual_step_ + (1.0 - kUsualDecay) * counted : counted;
   state_.seconds += counted;
 }
 
@@ -218,7 +228,7 @@ bool Trainer::CheckpointDue() const {
 
 Status Trainer::Checkpoint() {
   saved_ = Clock::now();
-  return SaveCheckpoint(options_.out, recipe_, state_, model_, optimizer_);
+  return SaveCheckpoint(options_.out, {recipe_, state_}, model_, optimizer_);
 }
 
 Status Trainer::Run() {
@@ -237,9 +247,9 @@ Status Trainer::Run() {
     Log(r);
     fraction = ScheduleProgress(recipe_, state_.step, state_.seconds);
     char note[160];
-    int used = std::snprintf(note, sizeof(note), "step %ld loss %.3f held-out %.3f %.0f tokens/s",
-                             static_cast<long>(state_.step), r.loss, state_.heldout,
-                             r.tokens / r.seconds);
+    int used =
+        std::snprintf(note, sizeof(note), "step %ld loss %.3f held-out %.3f %.0f tokens/s",
+                      static_cast<long>(state_.step), r.loss, state_.heldout, r.tokens / r.seconds);
     if (peak > 0.0) {
       std::snprintf(note + used, sizeof(note) - used, " %.0f GFLOP/s (%.0f%% of peak)",
                     flops / r.seconds, 100.0 * flops / r.seconds / peak);
@@ -265,19 +275,21 @@ double LearningRate(const Recipe& r, int64_t step, double progress) {
   return warm * (r.min_lr + (r.lr - r.min_lr) * cosine);
 }
 
-Status Train(const TrainOptions& options) {
-  const Recipe& r = options.recipe;
+Status Train(const TrainOptions& asked) {
+  TrainOptions options = asked;
+  Recipe& r = options.recipe;
   FT_RETURN_IF_ERROR(CheckRecipe(r));
   std::error_code fault;
   std::filesystem::create_directories(options.out, fault);
   if (fault) return Error{options.out + ": cannot create: " + fault.message()};
-  at::set_num_threads(r.threads > 0 ? static_cast<int>(r.threads) : AvailableCores());
+  SetThreads(r.threads > 0 ? static_cast<int>(r.threads) : AvailableCores());
   FT_ASSIGN_OR_RETURN(const torch::Device device, ChooseDevice(r));
   FT_ASSIGN_OR_RETURN(const PreparedData data,
                       PrepareData(r, options.data_base, options.out, options.quiet));
+  r.vocab = static_cast<int64_t>(data.tokenizer.tokens.size());  // fewer where text is short
   if (!options.quiet) {
-    std::fprintf(stderr, "%zu documents, %zu tokens\n", data.corpus.documents.size(),
-                 data.corpus.ids.size());
+    std::fprintf(stderr, "%zu documents, %zu tokens, vocabulary of %ld\n",
+                 data.corpus.documents.size(), data.corpus.ids.size(), static_cast<long>(r.vocab));
   }
   Trainer trainer(options, data.corpus, device);
   return trainer.Run();

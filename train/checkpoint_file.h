@@ -1,0 +1,43 @@
+// The file a checkpoint is kept in, without libtorch: safetensors with weights, optimiser moments
+// and the counters of the run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "recipe.h"
+
+namespace foretoken::train {
+
+struct RunState {
+  int64_t step = 0;       // finished optimiser steps
+  int64_t sequences = 0;  // sequences consumed: the place in the data order
+  int64_t tokens = 0;     // learnt tokens
+  double seconds = 0.0;   // training time, pauses left out
+  double heldout = 0.0;   // last held-out loss, 0 = none yet
+};
+
+struct CheckpointInfo {
+  Recipe recipe;
+  RunState state;
+};
+
+std::string CheckpointPath(const std::string& directory);
+
+struct TensorRecord {
+  std::string name, dtype;  // "F32", "BF16", "U8"
+  std::vector<int64_t> shape;
+  std::string bytes;
+};
+
+// Written beside the old file, flushed to disk and renamed over it: a kill leaves one or the other.
+Status WriteSafetensors(const std::string& path, const std::vector<TensorRecord>& tensors);
+
+// The record that holds recipe and counters.
+TensorRecord InfoRecord(const CheckpointInfo& info);
+// Its inverse for a checkpoint. Errors: unreadable or malformed file.
+Result<CheckpointInfo> ReadCheckpointInfo(const std::string& directory);
+
+}  // namespace foretoken::train

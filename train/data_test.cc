@@ -1,0 +1,256 @@
+// Recipes, documents, packing and logs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+
+#include "base/json.h"
+#include "corpus.h"
+#include "dataset.h"
+#include "event_log.h"
+#include "packing.h"
+#include "recipe.h"
+#include "text/tokenizer.h"
+
+namespace foretoken::train {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class TemporaryFiles : public testing::Test {
+ protected:
+  TemporaryFiles() {
+    std::string name = testing::TempDir() + "train_XXXXXX";
+    directory_ = mkdtemp(name.data());
+  }
+  ~TemporaryFiles() override { std::filesystem::remove_all(directory_); }
+
+  std::string Write(const std::string& name, const std::string& text) {
+    const std::string path = directory_ + "/" + name;
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  std::string directory_;
+};
+
+std::string Rendered(const Document& document) {
+  std::string text;
+  for (const Segment& s : document.segments) text += s.text + s.control;
+  return text;
+}
+
+using DatasetTest = TemporaryFiles;
+
+TEST_F(DatasetTest, RendersConversationsAsTheTemplateDoes) {
+  const std::string path = Write(
+      "a.jsonl",
+      R"({"conversations": [{"from": "system", "value": "S"}, {"from": "human", "value": "Q"},)"
+      R"( {"from": "gpt", "value": "A\nB"}]})"
+      "\n\n"
+      R"({"messages": [{"role": "user", "content": "x"}]})"
+      "\n");
+  const auto documents = ReadDocuments(path);
+  ASSERT_TRUE(documents.ok()) << documents.error().message;
+  ASSERT_EQ(documents->size(), 2u);
+  EXPECT_EQ(Rendered((*documents)[0]),
+            "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nQ<|im_end|>\n"
+            "<|im_start|>assistant\nA\nB<|im_end|>\n<|endoftext|>");
+  EXPECT_EQ(Rendered((*documents)[1]), "<|im_start|>user\nx<|im_end|>\n<|endoftext|>");
+}
+
+TEST_F(DatasetTest, SplitsTextAtSeparatorLines) {
+  const std::string path = Write("a.txt",
+                                 "one\ntwo\n<|endoftext|>\n\n<|endoftext|>\n"
+                                 "not <|endoftext|> a line\n");
+  const auto documents = ReadDocuments(path);
+  ASSERT_TRUE(documents.ok());
+  ASSERT_EQ(documents->size(), 2u);
+  EXPECT_EQ(Rendered((*documents)[0]), "one\ntwo\n<|endoftext|>");
+  EXPECT_EQ(Rendered((*documents)[1]), "not <|endoftext|> a line\n<|endoftext|>");
+}
+
+TEST_F(DatasetTest, NamesTheBadLine) {
+  const std::string good = R"({"messages": [{"role": "user", "content": "x"}]})";
+  const auto broken = ReadDocuments(Write("a.jsonl", good + "\n{\n"));
+  ASSERT_FALSE(broken.ok());
+  EXPECT_THAT(broken.error().message, HasSubstr("a.jsonl:2"));
+  const auto role =
+      ReadDocuments(Write("b.jsonl", R"({"messages": [{"role": "tool", "content": "x"}]})"));
+  ASSERT_FALSE(role.ok());
+  EXPECT_THAT(role.error().message, HasSubstr("'tool', expected human or gpt"));
+  EXPECT_FALSE(ListDataFiles("nothing*.txt", directory_).ok());
+}
+
+TEST_F(DatasetTest, CorpusMasksUsersAndIsKept) {
+  std::string chats;
+  for (int i = 0; i < 50; ++i) {
+    chats += R"({"conversations": [{"from": "human", "value": "question number )" +
+             std::to_string(i) + R"("}, {"from": "gpt", "value": "answer"}]})" + "\n";
+  }
+  Write("chat.jsonl", chats);
+  Recipe recipe;
+  recipe.vocab = 300;
+  recipe.mask_user = true;
+  recipe.heldout = 0.2;
+  recipe.data = {{"chat.jsonl", 1.0}};
+  const auto made = PrepareData(recipe, directory_, directory_, /*quiet=*/true);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto tokenizer = Tokenizer::Create(made->tokenizer, "test");
+  ASSERT_TRUE(tokenizer.ok());
+  const CorpusDocument& d = made->corpus.documents[7];
+  std::vector<Token> learnt;
+  int heldout = 0;
+  for (int32_t i = 0; i < d.length; ++i) {
+    if (made->corpus.learn[d.first + i] != 0) learnt.push_back(made->corpus.ids[d.first + i]);
+  }
+  EXPECT_EQ((*tokenizer)->Decode(learnt, /*show_control=*/true),
+            "\n<|im_start|>assistant\nanswer<|im_end|>\n<|endoftext|>");
+  for (const CorpusDocument& c : made->corpus.documents) heldout += c.heldout ? 1 : 0;
+  EXPECT_GT(heldout, 0);
+  EXPECT_LT(heldout, 25);
+  const auto again = PrepareData(recipe, directory_, directory_, /*quiet=*/true);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->corpus.ids, made->corpus.ids);
+  EXPECT_EQ(again->corpus.learn, made->corpus.learn);
+  EXPECT_EQ(again->tokenizer.merges, made->tokenizer.merges);
+}
+
+Corpus Documents(const std::vector<int32_t>& lengths) {
+  Corpus corpus;
+  for (const int32_t length : lengths) {
+    CorpusDocument d;
+    d.first = static_cast<int64_t>(corpus.ids.size());
+    d.length = length;
+    corpus.documents.push_back(d);
+    corpus.ids.resize(corpus.ids.size() + length);
+  }
+  corpus.learn.assign(corpus.ids.size(), 1);
+  return corpus;
+}
+
+TEST(PackingTest, EveryTokenOnceAndNothingTooLong) {
+  std::vector<int32_t> lengths;
+  for (int i = 0; i < 500; ++i) lengths.push_back(2 + i * 37 % 150);
+  lengths.push_back(1001);  // longer than a sequence: cut
+  const Corpus corpus = Documents(lengths);
+  Packer packer(corpus, {1.0}, 128, 5);
+  ASSERT_FALSE(packer.empty());
+  std::vector<int> seen(corpus.ids.size(), 0);
+  int64_t inputs = 0;
+  for (int64_t i = 0; i < packer.sequences_in_epoch(); ++i) {
+    int64_t used = 0;
+    for (const Piece& p : packer.At(i)) {
+      for (int32_t t = 0; t < p.count; ++t) ++seen[p.first + t];
+      used += p.count;
+    }
+    EXPECT_LE(used, 128);
+    inputs += used;
+  }
+  for (size_t i = 0; i + 1001 < seen.size(); ++i) EXPECT_LE(seen[i], 1);
+  EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), int64_t{0}), inputs);
+  EXPECT_GT(inputs, 0.95 * 128 * packer.sequences_in_epoch());
+}
+
+TEST(PackingTest, PositionNeedsNoHistory) {
+  const Corpus corpus = Documents(std::vector<int32_t>(300, 40));
+  Packer steady(corpus, {1.5}, 128, 5), jumping(corpus, {1.5}, 128, 5);
+  const int64_t target = steady.empty() ? 0 : steady.sequences_in_epoch() * 5 / 2;
+  Sequence reached;
+  for (int64_t i = 0; i <= target; ++i) reached = steady.At(i);
+  const Sequence& jumped = jumping.At(target);
+  ASSERT_EQ(reached.size(), jumped.size());
+  EXPECT_GT(steady.epoch(), 0);
+  for (size_t i = 0; i < reached.size(); ++i) EXPECT_EQ(reached[i].first, jumped[i].first);
+}
+
+TEST(RecipeTest, ReadsWhatItWrites) {
+  Recipe recipe;
+  recipe.lr = 0.0123;
+  recipe.tied_embeddings = false;
+  recipe.data = {{"a.txt", 0.5}};
+  recipe.datasets = {"a: MIT"};
+  Recipe back;
+  ASSERT_TRUE(ReadRecipe(RecipeToJson(recipe), "test", back).ok());
+  EXPECT_EQ(RecipeToJson(back), RecipeToJson(recipe));
+}
+
+TEST(RecipeTest, RejectsWhatItDoesNotKnow) {
+  Recipe recipe;
+  const Status unknown = ReadRecipe(Json{{"leyers", 3}}, "r.json", recipe);
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().message, "r.json: unknown field 'leyers'");
+  EXPECT_FALSE(SetField("layers", "three", recipe).ok());
+  recipe.kv_heads = 4;
+  EXPECT_FALSE(CheckRecipe(recipe).ok());
+}
+
+TEST(RecipeTest, Durations) {
+  EXPECT_EQ(*ParseDuration("95m"), 5700.0);
+  EXPECT_EQ(*ParseDuration("1h30m"), 5400.0);
+  EXPECT_EQ(*ParseDuration("90"), 90.0);
+  EXPECT_FALSE(ParseDuration("soon").ok());
+  EXPECT_FALSE(ParseDuration("").ok());
+}
+
+TEST(RecipeTest, TheShippedRecipeIsValid) {
+  const auto json = ReadJsonFile(FT_SOURCE_DIR "/recipes/demo.json");
+  ASSERT_TRUE(json.ok());
+  Recipe recipe;
+  const Status read = ReadRecipe(*json, "demo.json", recipe);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(CheckRecipe(recipe).ok());
+  EXPECT_EQ(recipe.data.size(), recipe.datasets.size());
+}
+
+// RFC 3720, B.4.
+TEST(EventLogTest, Crc32cVectors) {
+  EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8a9136aau);
+  EXPECT_EQ(Crc32c(std::string(32, '\xff')), 0x62a8ab43u);
+  EXPECT_EQ(Crc32c("123456789"), 0xe3069283u);
+}
+
+TEST(EventLogTest, RecordAndEventBytes) {
+  // Length and its checksum as every event file begins: a first record of 24 bytes.
+  EXPECT_EQ(TensorBoardRecord(std::string(24, 'x')).substr(0, 12),
+            std::string("\x18\0\0\0\0\0\0\0\xa3\x7fK\"", 12));
+  const std::string event = ScalarEvent(0.0, 300, {{"x", 1.0}});
+  EXPECT_EQ(event, std::string("\x09\0\0\0\0\0\0\0\0\x10\xac\x02\x2a\x0a\x0a\x08\x0a\x01x\x15\0\0"
+                               "\x80\x3f",
+                               24));
+  const std::string record = TensorBoardRecord("abc");
+  ASSERT_EQ(record.size(), 8u + 4 + 3 + 4);
+  EXPECT_EQ(record.substr(0, 8), std::string("\x03\0\0\0\0\0\0\0", 8));
+  EXPECT_EQ(record.substr(12, 3), "abc");
+  uint32_t crc = 0;
+  std::memcpy(&crc, record.data() + 15, sizeof(crc));
+  EXPECT_EQ(crc, MaskedCrc32c("abc"));
+}
+
+using EventLogFiles = TemporaryFiles;
+
+TEST_F(EventLogFiles, ContinuesAfterTheCheckpoint) {
+  {
+    EventLog log;
+    ASSERT_TRUE(log.Open(directory_, 0).ok());
+    for (int64_t step = 1; step <= 5; ++step) log.Write(step, {{"loss", 1.0 / step}});
+  }
+  {
+    EventLog log;
+    ASSERT_TRUE(log.Open(directory_, 3).ok());
+    log.Write(4, {{"loss", std::nan("")}});
+  }
+  std::ifstream in(directory_ + "/log.jsonl");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  EXPECT_THAT(lines, ElementsAre(R"({"step":1,"loss":1.0})", R"({"step":2,"loss":0.5})",
+                                 HasSubstr("\"step\":3,"), R"({"step":4,"loss":null})"));
+}
+
+}  // namespace
+}  // namespace foretoken::train

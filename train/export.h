@@ -1,0 +1,21 @@
+// Checkpoints as models that other programs load.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "io/quantize_model.h"
+
+namespace foretoken::train {
+
+// Writes the checkpoint in directory `checkpoint` as one GGUF file of the llama architecture, with
+// tokenizer, chat template and a record of the training. Errors: no checkpoint or tokenizer there;
+// the system's.
+Status ExportGguf(const std::string& checkpoint, const std::string& path, FileType type);
+
+// Writes it as a Hugging Face directory: config.json, generation_config.json, model.safetensors,
+// tokenizer.json, tokenizer_config.json. Errors: as above; a type other than F32 and BF16.
+Status ExportHuggingFace(const std::string& checkpoint, const std::string& directory,
+                         FileType type);
+
+}  // namespace foretoken::train

@@ -1,0 +1,238 @@
+// The kernels' operations against libtorch's own, and against finite differences.
+#include "ops.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "adamw.h"
+#include "ops_plain.h"
+
+namespace foretoken::train {
+namespace {
+
+using torch::Tensor;
+
+Tensor Leaf(const std::vector<int64_t>& shape, double scale = 1.0) {
+  return (torch::randn(shape) * scale).requires_grad_();
+}
+
+Tensor GradOf(const Tensor& leaf) {
+  Tensor grad = leaf.grad().clone();
+  leaf.mutable_grad().reset();
+  return grad;
+}
+
+void ExpectNear(const Tensor& a, const Tensor& b, double tolerance) {
+  ASSERT_EQ(a.sizes(), b.sizes());
+  EXPECT_LE((a - b).abs().max().item<double>(), tolerance * (1.0 + b.abs().max().item<double>()));
+}
+
+// Runs `ours` and `plain` (leaves -> scalar), and compares values and the gradients of all leaves.
+template <typename Ours, typename Plain>
+void ExpectSame(const std::vector<Tensor>& leaves, const Ours& ours, const Plain& plain) {
+  const Tensor a = ours();
+  a.backward();
+  std::vector<Tensor> grads;
+  for (const Tensor& leaf : leaves) grads.push_back(GradOf(leaf));
+  const Tensor b = plain();
+  b.backward();
+  ExpectNear(a.detach(), b.detach(), 1e-5);
+  for (size_t i = 0; i < leaves.size(); ++i) ExpectNear(grads[i], GradOf(leaves[i]), 1e-4);
+}
+
+// The derivative along a random direction, by central differences, against the gradient.
+template <typename Loss>
+void ExpectDirectionalDerivative(const Tensor& leaf, const Loss& loss) {
+  if (leaf.grad().defined()) leaf.mutable_grad().reset();
+  loss().backward();
+  const Tensor direction = torch::randn_like(leaf.detach());
+  const double expected = (GradOf(leaf) * direction).sum().template item<double>();
+  torch::NoGradGuard no_grad;
+  const double step = 1e-2;
+  leaf.add_(direction, step);
+  const double up = loss().template item<double>();
+  leaf.sub_(direction, 2 * step);
+  const double down = loss().template item<double>();
+  leaf.add_(direction, step);
+  EXPECT_NEAR((up - down) / (2 * step), expected, 0.02 * (1.0 + std::abs(expected)));
+}
+
+AttentionShape SmallAttention() { return {2, 24, 6, 2, 8, 8}; }
+
+// Documents that begin at positions 0, 5 and 17 of every sequence.
+Tensor FirstKeys(const AttentionShape& s) {
+  Tensor first = torch::zeros({s.batch, s.length}, torch::kInt32);
+  first.narrow(1, 5, s.length - 5).fill_(5);
+  first.narrow(1, 17, s.length - 17).fill_(17);
+  return first;
+}
+
+class OpsTest : public testing::Test {
+ protected:
+  void SetUp() override { torch::manual_seed(7); }
+};
+
+TEST_F(OpsTest, AddRmsNormMatchesPlain) {
+  const Tensor h = Leaf({37, 48}), delta = Leaf({37, 48}), weight = Leaf({48});
+  const Tensor mix = torch::randn({37, 48}), pass = torch::randn({37, 48});
+  const auto total = [&](const NormResult& r) {
+    return (r.normed * mix).sum() + (r.residual * pass).sum();
+  };
+  ExpectSame(
+      {h, delta, weight},
+      [&] { return total(AddRmsNorm(h, delta, weight, 1e-5, torch::kFloat32)); },
+      [&] { return total(PlainAddRmsNorm(h, delta, weight, 1e-5, torch::kFloat32)); });
+}
+
+TEST_F(OpsTest, AddRmsNormWithoutDelta) {
+  const Tensor h = Leaf({37, 48}), weight = Leaf({48}), mix = torch::randn({37, 48});
+  ExpectSame(
+      {h, weight},
+      [&] { return (AddRmsNorm(h, {}, weight, 1e-5, torch::kFloat32).normed * mix).sum(); },
+      [&] { return (PlainAddRmsNorm(h, {}, weight, 1e-5, torch::kFloat32).normed * mix).sum(); });
+}
+
+TEST_F(OpsTest, SwiGluMatchesPlain) {
+  const Tensor x = Leaf({33, 64}, 3.0), mix = torch::randn({33, 32});
+  ExpectSame(
+      {x}, [&] { return (SwiGlu(x) * mix).sum(); }, [&] { return (PlainSwiGlu(x) * mix).sum(); });
+}
+
+TEST_F(OpsTest, LinearMatchesMatmul) {
+  const Tensor x = Leaf({19, 16}), a = Leaf({8, 16}), b = Leaf({4, 16}), c = Leaf({4, 16});
+  const Tensor mix = torch::randn({19, 16});
+  const Tensor all = torch::cat({a, b, c}).detach();
+  ExpectSame(
+      {x, a, b, c},
+      [&] {
+        return (Linear(x, {a, b, c}, all) * mix).sum();
+      },
+      [&] {
+        return (torch::matmul(x, torch::cat({a, b, c}).t()) * mix).sum();
+      });
+}
+
+TEST_F(OpsTest, AttentionMatchesPlain) {
+  const AttentionShape s = SmallAttention();
+  const Tensor qkv = Leaf({s.batch * s.length, s.width()});
+  const Tensor mix = torch::randn({s.batch * s.length, s.heads * s.head_dim});
+  const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
+  ExpectSame(
+      {qkv}, [&] { return (Attention(qkv, s, rope, first) * mix).sum(); },
+      [&] { return (PlainAttention(qkv, s, rope, first) * mix).sum(); });
+}
+
+TEST_F(OpsTest, AttentionStaysInsideDocuments) {
+  const AttentionShape s = SmallAttention();
+  const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
+  Tensor qkv = torch::randn({s.batch * s.length, s.width()});
+  const Tensor before = Attention(qkv, s, rope, first);
+  qkv.narrow(0, 0, 5).normal_();   // the first document of the first sequence
+  qkv.narrow(0, 23, 1).normal_();  // and the last position of its third
+  const Tensor same = (Attention(qkv, s, rope, first) == before).all(1);
+  for (int64_t row = 5; row < s.batch * s.length; ++row) {
+    EXPECT_EQ(same[row].item<bool>(), row != 23) << row;
+  }
+}
+
+TEST_F(OpsTest, EmbedMatchesPlain) {
+  const Tensor table = Leaf({11, 32}), mix = torch::randn({50, 32});
+  const Tensor ids = torch::randint(0, 11, {50}, torch::kInt32);
+  ExpectSame(
+      {table}, [&] { return (Embed(table, ids) * mix).sum(); },
+      [&] { return (PlainEmbed(table, ids) * mix).sum(); });
+}
+
+Tensor ReferenceLoss(const Tensor& x, const Tensor& table, const Tensor& targets,
+                     const Tensor& weights) {
+  const Tensor log_probs = torch::log_softmax(torch::matmul(x, table.t()), -1);
+  const Tensor chosen = log_probs.gather(1, targets.to(torch::kInt64).unsqueeze(1)).squeeze(1);
+  return -(chosen * weights).sum();
+}
+
+TEST_F(OpsTest, LmLossMatchesAutograd) {
+  const Tensor x = Leaf({41, 16}), table = Leaf({23, 16});
+  const Tensor targets = torch::randint(0, 23, {41}, torch::kInt32);
+  const Tensor weights = (torch::rand({41}) > 0.3).to(torch::kFloat32);
+  ExpectSame(
+      {x, table}, [&] { return LmLoss(x, table, table.detach(), targets, weights, 0.25, 8) * 3.0; },
+      [&] { return ReferenceLoss(x, table, targets, weights) * 0.25 * 3.0; });
+}
+
+TEST_F(OpsTest, PlainCrossEntropyMatchesAutograd) {
+  const Tensor x = Leaf({13, 16}), table = torch::eye(16);
+  const Tensor targets = torch::randint(0, 16, {13}, torch::kInt32);
+  const Tensor weights = torch::rand({13});
+  const Tensor loss = ReferenceLoss(x, table, targets, weights) * 0.5;
+  loss.backward();
+  Tensor gradient = x.detach().clone();
+  const Tensor losses = PlainCrossEntropy(gradient, targets, weights, 0.5);
+  ExpectNear(losses.sum() * 0.5, loss.detach(), 1e-5);
+  ExpectNear(gradient, GradOf(x), 1e-5);
+}
+
+TEST_F(OpsTest, AdamWFollowsLibtorch) {
+  const Tensor ours = Leaf({300, 7});
+  const Tensor theirs = ours.detach().clone().requires_grad_();
+  const std::vector<NamedParameter> named = {{"w", ours, true}};
+  AdamWOptions options;
+  options.clip = 0.0;
+  AdamW optimizer(named, options);
+  torch::optim::AdamW reference({theirs}, torch::optim::AdamWOptions(0.01)
+                                              .betas({options.beta1, options.beta2})
+                                              .eps(options.eps)
+                                              .weight_decay(options.weight_decay));
+  for (int step = 1; step <= 5; ++step) {
+    const Tensor gradient = torch::randn({300, 7});
+    ours.mutable_grad() = gradient.clone();
+    theirs.mutable_grad() = gradient.clone();
+    EXPECT_NEAR(optimizer.Step(step, 0.01), gradient.norm().item<double>(), 1e-3);
+    reference.step();
+  }
+  ExpectNear(ours.detach(), theirs.detach(), 1e-6);
+}
+
+TEST_F(OpsTest, GradientsThatAreNotFiniteChangeNothing) {
+  const Tensor w = Leaf({4, 4});
+  const Tensor before = w.detach().clone();
+  const std::vector<NamedParameter> named = {{"w", w, true}};
+  AdamW optimizer(named, {});
+  w.mutable_grad() = torch::full({4, 4}, std::numeric_limits<float>::infinity());
+  EXPECT_FALSE(std::isfinite(optimizer.Step(1, 0.1)));
+  EXPECT_TRUE(torch::equal(w.detach(), before));
+  EXPECT_FALSE(w.grad().defined());
+}
+
+TEST_F(OpsTest, FiniteDifferences) {
+  const AttentionShape s = SmallAttention();
+  const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
+  const Tensor qkv = Leaf({s.batch * s.length, s.width()});
+  const Tensor mix = torch::randn({s.batch * s.length, s.heads * s.head_dim});
+  ExpectDirectionalDerivative(qkv, [&] { return (Attention(qkv, s, rope, first) * mix).sum(); });
+  const Tensor x = Leaf({33, 64}), half = torch::randn({33, 32});
+  ExpectDirectionalDerivative(x, [&] { return (SwiGlu(x) * half).sum(); });
+  const Tensor weight = Leaf({64}), full = torch::randn({33, 64});
+  const auto norm = [&] {
+    return (AddRmsNorm(x, {}, weight, 1e-5, torch::kFloat32).normed * full).sum();
+  };
+  ExpectDirectionalDerivative(x, norm);
+  ExpectDirectionalDerivative(weight, norm);
+}
+
+TEST_F(OpsTest, Bf16FollowsFloat) {
+  const AttentionShape s = SmallAttention();
+  const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
+  const Tensor a = Leaf({s.batch * s.length, s.width()});
+  const Tensor b = a.detach().to(torch::kBFloat16).requires_grad_();
+  const Tensor mix = torch::randn({s.batch * s.length, s.heads * s.head_dim});
+  const Tensor full = Attention(a, s, rope, first), half = Attention(b, s, rope, first);
+  ExpectNear(half.to(torch::kFloat32), full, 0.02);
+  (full * mix).sum().backward();
+  half.backward(mix.to(torch::kBFloat16));
+  ExpectNear(GradOf(b).to(torch::kFloat32), GradOf(a), 0.03);
+}
+
+}  // namespace
+}  // namespace foretoken::train
