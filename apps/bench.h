@@ -1,0 +1,73 @@
+// What the parts of `foretoken bench` share: measured limits of the machine, timing, output.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "base/json.h"
+#include "base/thread_pool.h"
+
+namespace foretoken {
+
+// What the machine can do, measured; rates are per second, of all threads together.
+struct MachineLimits {
+  int threads = 0;
+  std::vector<double> read_bytes;  // [threads] with 1, 2, ... threads
+  double int8_macs = 0, bf16_macs = 0, f32_macs = 0;
+
+  double bandwidth() const { return read_bytes.back(); }
+  // Of the products that weights of `type` take.
+  double Peak(DType type) const;
+};
+
+// Reads a buffer much larger than the last-level cache.
+class ReadBandwidth {
+ public:
+  explicit ReadBandwidth(int threads);
+  ~ReadBandwidth();
+  ReadBandwidth(const ReadBandwidth&) = delete;
+  ReadBandwidth& operator=(const ReadBandwidth&) = delete;
+  // Bytes a second of one pass by the first `readers` threads.
+  double Measure(int readers);
+  int threads() const { return pool_.threads(); }
+
+ private:
+  ThreadPool pool_;
+  std::byte* data_ = nullptr;
+};
+
+// Takes about `repeats` tenths of a second a figure.
+MachineLimits MeasureLimits(int threads, int repeats);
+
+// Multiply-adds a second of one thread in a loop without memory traffic; a machine that has no
+// such instruction has what it would use instead.
+double Int8Peak();
+double Bf16Peak();
+double F32Peak();
+// Adds up `bytes` (a multiple of 64) with the widest loads there are.
+uint64_t SumWords(const std::byte* data, size_t bytes);
+
+struct BenchOptions {
+  std::string model, random, json, types = "Q8_0";
+  std::vector<int> rows = {1, 2, 4, 8, 12, 16, 24, 32, 48, 64};
+  std::vector<int> contexts = {0};
+  int threads = 0, repeats = 5;
+  std::string cache = "F16", shape = "1.1b";
+};
+Status BenchLimits(const BenchOptions& options);
+Status BenchDecode(const BenchOptions& options);
+Status BenchKernels(const BenchOptions& options);
+
+double Seconds(const std::function<void()>& work);
+double Median(std::vector<double> values);
+Json LimitsJson(const MachineLimits& limits);
+// "Q8_0,BF16" as types. Errors: an unknown one.
+Result<std::vector<DType>> ParseTypes(const std::string& list);
+// Writes `json` to `path` where one is given.
+Status WriteJson(const std::string& path, const Json& json);
+
+}  // namespace foretoken

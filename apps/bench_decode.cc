@@ -1,0 +1,206 @@
+// foretoken bench decode: plain decoding and the cost of scoring more rows, against the machine's
+// limits measured in between.
+#include <cstdio>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "bench.h"
+#include "io/model_file.h"
+#include "model/model.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kPromptRows = 512;
+
+struct Subject {
+  std::unique_ptr<ModelFile> file;  // null for random weights
+  std::unique_ptr<Backend> backend;
+  std::unique_ptr<Model> model;
+  double load_seconds = 0;
+};
+
+Result<Subject> LoadSubject(const BenchOptions& options, DType type) {
+  Subject s;
+  FT_ASSIGN_OR_RETURN(s.backend, NewCpuBackend({.threads = options.threads}));
+  const ModelOptions limits{.max_rows = kPromptRows};
+  if (options.model.empty()) {
+    FT_ASSIGN_OR_RETURN(const ModelConfig config, ShapeByName(options.random));
+    FT_ASSIGN_OR_RETURN(s.model, NewRandomModel(config, type, /*seed=*/1, *s.backend, limits));
+    return s;
+  }
+  FT_ASSIGN_OR_RETURN(s.file, ModelFile::Open(options.model));
+  Status loaded;
+  s.load_seconds = Seconds([&] {
+    Result<std::unique_ptr<Model>> model = LoadModel(*s.file, *s.backend, limits);
+    if (model.ok()) {
+      s.model = *std::move(model);
+    } else {
+      loaded = model.error();
+    }
+  });
+  if (!loaded.ok()) return loaded.error();
+  return s;
+}
+
+// Weights multiplied with in a pass of one row.
+double MacsPerRow(const ModelConfig& c) {
+  const double attention = 2.0 * c.hidden * (c.heads + c.kv_heads) * c.head_dim;
+  return c.layers * (attention + 3.0 * c.hidden * c.ffn) + static_cast<double>(c.vocab) * c.hidden;
+}
+
+// A sequence whose passes are timed and forgotten.
+class Sequence {
+ public:
+  Sequence(Model& model, DType cache_type, int context)
+      : model_(model),
+        context_(context),
+        cache_(model.NewCache(context + kPromptRows, cache_type)) {
+    for (int done = 0; done < context; done += kPromptRows) {
+      const int rows = std::min(kPromptRows, context - done);
+      Pass(done, rows, /*all_logits=*/false);
+      std::vector<Node> path(static_cast<size_t>(rows));
+      std::iota(path.begin(), path.end(), 0);
+      cache_->Commit(path);
+    }
+  }
+
+  // Seconds of scoring a chain of `rows` tokens, with the choice of the next ones where every row's
+  // logits are wanted, as verification does; a prompt wants the last row's.
+  double Time(int rows, bool all_logits) {
+    const double seconds = Seconds([&] { Pass(context_, rows, all_logits); });
+    cache_->Commit({});
+    return seconds;
+  }
+  double cache_bytes() const {
+    const DType type = cache_->type();
+    const ModelConfig& c = model_.config();
+    return 2.0 * c.layers * context_ * static_cast<double>(RowBytes(type, c.kv_heads * c.head_dim));
+  }
+
+ private:
+  void Pass(int position, int rows, bool all_logits) {
+    RowBatch batch;
+    for (int i = 0; i < rows; ++i) {
+      batch.token.push_back((position + i) * 7919 % model_.config().vocab);
+      batch.position.push_back(position + i);
+      batch.parent.push_back(i == 0 ? kNoNode : i - 1);
+      if (all_logits || i == rows - 1) batch.logit_rows.push_back(i);
+    }
+    batch.begin.push_back(rows);
+    KvCache* const caches[] = {cache_.get()};
+    Taps taps[1];
+    const Tensor logits = model_.Forward(batch, caches, {}, taps);
+    chosen_.resize(static_cast<size_t>(logits.rows));
+    model_.backend().ArgMax(logits, chosen_);
+  }
+
+  Model& model_;
+  int context_;
+  std::unique_ptr<KvCache> cache_;
+  std::vector<Token> chosen_;
+};
+
+struct Point {
+  int context, rows;
+  double seconds, ratio, bytes, limit;
+};
+
+struct Outcome {
+  MachineLimits limits;
+  std::vector<Point> curve;
+  double prompt_rate = 0;  // tokens a second
+
+  const Point& plain() const { return curve.front(); }
+  double PlainFraction() const { return plain().bytes / plain().seconds / limits.bandwidth(); }
+};
+
+// Every figure is a median over passes that take turns, so that a slow second of the machine falls
+// on all of them, the bandwidth included.
+Outcome Measure(const BenchOptions& options, Subject& subject, DType cache_type) {
+  Model& model = *subject.model;
+  const double weight_bytes = static_cast<double>(model.weight_bytes());
+  Outcome outcome{.limits = MeasureLimits(options.threads, 2)};
+  ReadBandwidth bandwidth(options.threads);
+  std::vector<double> reads, prompts;
+  for (int context : options.contexts) {
+    Sequence sequence(model, cache_type, context);
+    std::vector<std::vector<double>> seconds(options.rows.size());
+    for (int turn = -1; turn < options.repeats; ++turn) {
+      for (size_t i = 0; i < options.rows.size(); ++i) {
+        const double time = sequence.Time(options.rows[i], /*all_logits=*/true);
+        if (turn >= 0) seconds[i].push_back(time);
+      }
+      reads.push_back(bandwidth.Measure(bandwidth.threads()));
+      if (turn >= 0 && turn < 3 && context == options.contexts.front()) {
+        prompts.push_back(sequence.Time(kPromptRows, /*all_logits=*/false));
+      }
+    }
+    double one = 0;
+    for (size_t i = 0; i < options.rows.size(); ++i) {
+      Point p{.context = context, .rows = options.rows[i], .seconds = Median(seconds[i])};
+      if (i == 0) one = p.seconds / options.rows[0];
+      p.ratio = p.seconds / one;
+      p.bytes = weight_bytes + sequence.cache_bytes();
+      outcome.curve.push_back(p);
+    }
+  }
+  outcome.limits.read_bytes.back() = Median(reads);
+  outcome.prompt_rate = kPromptRows / Median(prompts);
+  const double peak = outcome.limits.Peak(model.OutputHead().type());
+  for (Point& p : outcome.curve) {
+    p.limit =
+        std::max(p.bytes / outcome.limits.bandwidth(), p.rows * MacsPerRow(model.config()) / peak);
+  }
+  return outcome;
+}
+
+void Print(const BenchOptions& options, const Subject& subject, const Outcome& outcome) {
+  const std::string name(DTypeName(subject.model->OutputHead().type()));
+  std::printf("%s, head in %s, %s, %d threads\n",
+              options.model.empty() ? options.random.c_str() : options.model.c_str(), name.c_str(),
+              subject.backend->Name().c_str(), outcome.limits.threads);
+  std::printf("plain decoding %.1f tokens/s, %.0f%% of the %.1f GB/s this machine reads\n",
+              1 / outcome.plain().seconds, 100 * outcome.PlainFraction(),
+              outcome.limits.bandwidth() * 1e-9);
+  std::printf("prompt %.0f tokens/s\n\ncontext  rows        ms   ratio  times the limit\n",
+              outcome.prompt_rate);
+  for (const Point& p : outcome.curve) {
+    std::printf("%7d %5d %9.2f %7.2f %8.2f\n", p.context, p.rows, p.seconds * 1e3, p.ratio,
+                p.seconds / p.limit);
+  }
+}
+
+Json OutcomeJson(const Subject& subject, const Outcome& outcome) {
+  Json curve = Json::array();
+  for (const Point& p : outcome.curve) {
+    curve.push_back({{"context", p.context},
+                     {"rows", p.rows},
+                     {"seconds", p.seconds},
+                     {"ratio", p.ratio},
+                     {"limit_seconds", p.limit}});
+  }
+  return {{"decode",
+           {{"tokens_per_second", 1 / outcome.plain().seconds},
+            {"bandwidth_fraction", outcome.PlainFraction()},
+            {"prompt_tokens_per_second", outcome.prompt_rate},
+            {"load_seconds", subject.load_seconds},
+            {"weight_bytes", subject.model->weight_bytes()}}},
+          {"curve", curve},
+          {"limits", LimitsJson(outcome.limits)}};
+}
+
+}  // namespace
+
+Status BenchDecode(const BenchOptions& options) {
+  FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.types));
+  if (types.size() != 1) return Error{"bench decode measures one --type at a time"};
+  FT_ASSIGN_OR_RETURN(const DType cache, ParseDType(options.cache));
+  FT_ASSIGN_OR_RETURN(Subject subject, LoadSubject(options, types[0]));
+  const Outcome outcome = Measure(options, subject, cache);
+  Print(options, subject, outcome);
+  return WriteJson(options.json, OutcomeJson(subject, outcome));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,127 @@
+// foretoken bench limits: what this machine can read and multiply.
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "base/mapped_file.h"
+#include "bench.h"
+
+namespace foretoken {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{768} << 20;  // of which a last-level cache holds little
+
+// Runs `rate` on every thread at once and adds up.
+double Together(ThreadPool& pool, double (*rate)()) {
+  std::vector<double> rates(static_cast<size_t>(pool.threads()));
+  pool.Run([&](int thread) { rates[static_cast<size_t>(thread)] = rate(); });
+  double sum = 0;
+  for (double r : rates) sum += r;
+  return sum;
+}
+
+}  // namespace
+
+double MachineLimits::Peak(DType type) const {
+  if (BlockElements(type) > 1) return int8_macs;
+  return type == DType::kBF16 ? bf16_macs : f32_macs;
+}
+
+ReadBandwidth::ReadBandwidth(int threads) : pool_(threads) {
+  void* p = mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  FT_CHECK(p != MAP_FAILED);
+  madvise(p, kBufferBytes, MADV_HUGEPAGE);
+  data_ = static_cast<std::byte*>(p);
+  pool_.Run([&](int thread) {
+    const size_t part = kBufferBytes / static_cast<size_t>(pool_.threads());
+    std::memset(data_ + static_cast<size_t>(thread) * part, thread + 1, part);
+  });
+}
+
+ReadBandwidth::~ReadBandwidth() { munmap(data_, kBufferBytes); }
+
+double ReadBandwidth::Measure(int readers) {
+  std::atomic<uint64_t> sum{0};
+  const size_t part = kBufferBytes / static_cast<size_t>(readers) / 256 * 256;
+  const double seconds = Seconds([&] {
+    pool_.Run([&](int thread) {
+      if (thread >= readers) return;
+      sum.fetch_add(SumWords(data_ + static_cast<size_t>(thread) * part, part));
+    });
+  });
+  return static_cast<double>(part) * readers / seconds;
+}
+
+MachineLimits MeasureLimits(int threads, int repeats) {
+  MachineLimits limits;
+  ReadBandwidth bandwidth(threads);
+  limits.threads = bandwidth.threads();
+  std::vector<std::vector<double>> reads(static_cast<size_t>(limits.threads));
+  ThreadPool pool(threads);
+  for (int i = 0; i < repeats; ++i) {
+    for (int t = 1; t <= limits.threads; ++t) {
+      reads[static_cast<size_t>(t - 1)].push_back(bandwidth.Measure(t));
+    }
+    limits.int8_macs = std::max(limits.int8_macs, Together(pool, Int8Peak));
+    limits.bf16_macs = std::max(limits.bf16_macs, Together(pool, Bf16Peak));
+    limits.f32_macs = std::max(limits.f32_macs, Together(pool, F32Peak));
+  }
+  for (std::vector<double>& r : reads) limits.read_bytes.push_back(Median(std::move(r)));
+  return limits;
+}
+
+double Seconds(const std::function<void()>& work) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  work();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double Median(std::vector<double> values) {
+  FT_CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+Json LimitsJson(const MachineLimits& limits) {
+  return {{"threads", limits.threads},
+          {"read_bytes_per_second", limits.read_bytes},
+          {"int8_macs_per_second", limits.int8_macs},
+          {"bf16_macs_per_second", limits.bf16_macs},
+          {"f32_macs_per_second", limits.f32_macs}};
+}
+
+Result<std::vector<DType>> ParseTypes(const std::string& list) {
+  std::vector<DType> types;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    FT_ASSIGN_OR_RETURN(const DType type, ParseDType(list.substr(begin, end - begin)));
+    types.push_back(type);
+    begin = end + 1;
+  }
+  return types;
+}
+
+Status WriteJson(const std::string& path, const Json& json) {
+  if (path.empty()) return {};
+  return WriteFileAtomically(path, json.dump(2) + "\n");
+}
+
+Status BenchLimits(const BenchOptions& options) {
+  const MachineLimits limits = MeasureLimits(options.threads, options.repeats);
+  std::printf("read bandwidth (larger than any cache)\n");
+  for (size_t t = 0; t < limits.read_bytes.size(); ++t) {
+    std::printf("  %2zu thread%s %8.1f GB/s\n", t + 1, t == 0 ? " " : "s",
+                limits.read_bytes[t] * 1e-9);
+  }
+  std::printf("multiply-adds, %d threads\n  int8 %8.0f G/s\n  bf16 %8.0f G/s\n  f32  %8.0f G/s\n",
+              limits.threads, limits.int8_macs * 1e-9, limits.bf16_macs * 1e-9,
+              limits.f32_macs * 1e-9);
+  return WriteJson(options.json, Json{{"limits", LimitsJson(limits)}});
+}
+
+}  // namespace foretoken

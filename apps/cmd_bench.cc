@@ -1,0 +1,71 @@
+// foretoken bench: what this machine can do, what the kernels make of it, and what decoding does.
+#include "bench.h"
+#include "command_line.h"
+
+namespace foretoken {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  foretoken bench limits\n"
+    "  foretoken bench decode -m model.gguf --rows 1,8,16\n"
+    "  foretoken bench decode --random 1.1b --type Q8_0 --context 0,4096 --json curve.json\n"
+    "  foretoken bench kernels --shape 1.1b --type Q8_0,BF16 --rows 1,16\n\n"
+    "Figures are medians; an idle machine gives better ones.";
+
+constexpr int kMostRows = 512, kMostContext = 1 << 20;
+
+void AddCommon(CLI::App& app, BenchOptions* o) {
+  app.add_option("-t,--threads", o->threads, "threads (0: one a core)")->check(CLI::Range(0, 1024));
+  app.add_option("--repeats", o->repeats, "passes of each figure")->check(CLI::Range(1, 1000));
+  app.add_option("--json", o->json, "also write the figures to this file");
+}
+
+void AddRows(CLI::App& app, BenchOptions* o) {
+  app.add_option("--rows", o->rows, "rows of a pass, as in 1,8,16")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMostRows));
+}
+
+void AddDecode(CLI::App& app, BenchOptions* o) {
+  auto* source = app.add_option_group("model");
+  source->add_option("-m,--model", o->model, "a GGUF file or a Hugging Face directory");
+  source->add_option("--random", o->random, "random weights of a shape: 1.1b, 160m, 34m");
+  source->require_option(1);
+  app.add_option("--type", o->types, "number format of random weights")->capture_default_str();
+  app.add_option("--context", o->contexts, "committed positions, as in 0,4096")
+      ->delimiter(',')
+      ->check(CLI::Range(0, kMostContext));
+  app.add_option("--cache-type", o->cache, "F32, F16, BF16 or Q8_0")->capture_default_str();
+  AddRows(app, o);
+  AddCommon(app, o);
+}
+
+void AddKernels(CLI::App& app, BenchOptions* o) {
+  app.add_option("--shape", o->shape, "whose products: 1.1b, 160m, 34m")->capture_default_str();
+  app.add_option("--type", o->types, "number formats, as in Q8_0,BF16")->capture_default_str();
+  AddRows(app, o);
+  AddCommon(app, o);
+}
+
+}  // namespace
+
+int Run_bench(int argc, char** argv) {
+  BenchOptions options;
+  CLI::App app("Measures this machine, the kernels and decoding.", "foretoken bench");
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  CLI::App& limits = *app.add_subcommand("limits", "read bandwidth and multiply-add peaks");
+  AddCommon(limits, &options);
+  CLI::App& decode = *app.add_subcommand("decode", "plain decoding, and t(rows) / t(1)");
+  AddDecode(decode, &options);
+  CLI::App& kernels = *app.add_subcommand("kernels", "single products");
+  AddKernels(kernels, &options);
+  if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
+  const Status status = limits.parsed()   ? BenchLimits(options)
+                        : decode.parsed() ? BenchDecode(options)
+                                          : BenchKernels(options);
+  return status.ok() ? kExitDone : Failed(status.error());
+}
+
+}  // namespace foretoken
