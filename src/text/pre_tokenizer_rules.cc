@@ -23,6 +23,12 @@ constexpr std::string_view kQwen2 =
     ")"
     R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+constexpr std::string_view kQwen35 =
+    "(?i:" FT_CONTRACTIONS
+    ")"
+    R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*)"
+    R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
 constexpr std::string_view kSeedCoder =
     "(?i:" FT_CONTRACTIONS
     ")"
@@ -101,16 +107,20 @@ std::vector<PreTokenizerRules> MakeTable() {
   AddAll(table, {"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "lfm2"},
          {kLlama3}, /*ignore_merges=*/true, /*add_bos=*/true);
   AddAll(table, {"dbrx", "smaug-bpe", "chatglm-bpe", "glm4"}, {kLlama3});
-  AddAll(table, {"qwen2", "stablelm2", "deepseek-r1-qwen", "megrez", "hunyuan"}, {kQwen2});
+  AddAll(table,
+         {"qwen2", "stablelm2", "deepseek-r1-qwen", "megrez", "hunyuan", "solar-open", "grok-2"},
+         {kQwen2});
   AddAll(table, {"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b"},
          {kDigit, kGpt2});
   AddAll(table, {"deepseek-llm"},
          {kNewline, kDeepseekWord, kDeepseekPunctuation, kTrailingSpace, kCjk, kDigits});
   AddAll(table, {"deepseek-coder"}, {kNewline, R"(\s?\p{L}+)", R"(\s?\p{P}+)", kCjk, kDigit});
-  AddAll(table, {"deepseek-v3"}, {R"(\p{N}{1,3})", kDeepseek3Cjk, kDeepseek3});
+  AddAll(table, {"deepseek-v3", "hunyuan-dense", "joyai-llm"},
+         {R"(\p{N}{1,3})", kDeepseek3Cjk, kDeepseek3});
   AddAll(table, {"falcon"}, {kFalconPunctuation, kGpt2, kDigits, kThreeDigits});
   AddAll(table, {"tekken"}, {kTekken}, /*ignore_merges=*/true, /*add_bos=*/true);
-  AddAll(table, {"gpt-4o", "llama4"}, {kGpt4o});
+  AddAll(table, {"gpt-4o", "llama4", "minimax-m2"}, {kGpt4o});
+  AddAll(table, {"qwen35"}, {kQwen35});
   AddAll(table, {"seed-coder"}, {kSeedCoder});
   AddAll(table, {"bloom", "poro-chat", "gpt3-finnish"}, {kBloom});
   AddAll(table, {"viking"}, {kBloom, kDigit});

@@ -131,7 +131,8 @@ TEST_P(EveryRule, LongRunsTakeLinearTime) {
 INSTANTIATE_TEST_SUITE_P(Names, EveryRule,
                          testing::Values("gpt-2", "llama-bpe", "qwen2", "starcoder", "deepseek-llm",
                                          "deepseek-coder", "deepseek-v3", "falcon", "tekken",
-                                         "gpt-4o", "seed-coder", "bloom", "viking", "default"),
+                                         "gpt-4o", "qwen35", "seed-coder", "bloom", "viking",
+                                         "default"),
                          [](const auto& info) {
                            std::string name;
                            for (const char c : std::string_view(info.param)) {
