@@ -50,11 +50,12 @@ Result<std::vector<Token>> ParseIds(const std::string& text, int vocab_size) {
   for (size_t at = 0; (at = text.find_first_not_of(kSeparators, at)) != std::string::npos;) {
     const size_t end = std::min(text.find_first_of(kSeparators, at), text.size());
     const std::string word = text.substr(at, end - at);
-    const bool digits = word.size() < 10 && word.find_first_not_of("0123456789") == std::string::npos;
+    const bool digits =
+        word.size() < 10 && word.find_first_not_of("0123456789") == std::string::npos;
     const int id = digits ? std::stoi(word) : -1;
     if (id < 0 || id >= vocab_size) {
-      return Error{"standard input: '" + word.substr(0, 40) + "' is not a token id; expected 0 to " +
-                   std::to_string(vocab_size - 1)};
+      return Error{"standard input: '" + word.substr(0, 40) +
+                   "' is not a token id; expected 0 to " + std::to_string(vocab_size - 1)};
     }
     ids.push_back(id);
     at = end;
@@ -117,8 +118,8 @@ Result<std::string> Answer(const Options& options) {
     FT_ASSIGN_OR_RETURN(const auto tokens, ParseIds(text, tokenizer->vocab_size()));
     return tokenizer->Decode(tokens, options.special);
   }
-  const std::vector<Token> tokens = tokenizer->Encode(
-      text, {.add_bos = !options.no_bos, .parse_special = options.special});
+  const std::vector<Token> tokens =
+      tokenizer->Encode(text, {.add_bos = !options.no_bos, .parse_special = options.special});
   if (options.json) return ShowJson(*tokenizer, tokens);
   return options.ids ? ShowIds(tokens) : ShowPieces(*tokenizer, tokens);
 }
