@@ -30,7 +30,8 @@ Result<Answer> WriteAnswer(Generator& generator, Session& session, std::span<con
     go_on = on_tokens(std::span(session.tokens).subspan(had), session.cycles.back().n_acc);
   }
   const PhaseSeconds& after = generator.seconds();
-  Answer answer{.prompt_tokens = session.prompt, .cycles = session.cycles, .finish = session.finish};
+  Answer answer{
+      .prompt_tokens = session.prompt, .cycles = session.cycles, .finish = session.finish};
   answer.tokens.assign(session.written().begin(), session.written().end());
   answer.phases = {after.prefill - before.prefill, after.draft - before.draft,
                    after.verify - before.verify};

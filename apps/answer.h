@@ -35,7 +35,8 @@ Result<Answer> WriteAnswer(Generator& generator, Session& session, std::span<con
 class TextStream {
  public:
   // `colour`: guessed tokens are shown in green. `prompt`: what the text continues.
-  TextStream(const Tokenizer& tokenizer, std::span<const Token> prompt, std::FILE* out, bool colour);
+  TextStream(const Tokenizer& tokenizer, std::span<const Token> prompt, std::FILE* out,
+             bool colour);
   // False when the file takes no more.
   bool Write(std::span<const Token> fresh, int drafted);
   void Finish();

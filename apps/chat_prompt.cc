@@ -23,7 +23,8 @@ Result<ChatPrompter> ChatPrompter::Create(const Tokenizer& tokenizer, const std:
   ChatPrompter prompter(tokenizer);
   const std::string& source = tokenizer.data().chat_template;
   if (!source.empty()) {
-    FT_ASSIGN_OR_RETURN(prompter.template_, ChatTemplate::Parse(source, origin + ": chat template"));
+    FT_ASSIGN_OR_RETURN(prompter.template_,
+                        ChatTemplate::Parse(source, origin + ": chat template"));
   }
   return prompter;
 }

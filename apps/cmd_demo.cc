@@ -106,7 +106,9 @@ class Demo {
   Json ToJson() const {
     Json list = Json::array();
     for (const Run& run : runs_) {
-      Json entry = {{"task", run.prompt}, {"drafter", run.drafter}, {"identical", run.identical},
+      Json entry = {{"task", run.prompt},
+                    {"drafter", run.drafter},
+                    {"identical", run.identical},
                     {"speedup", SpeedUp(run)}};
       entry["stats"] = foretoken::ToJson(run.answer.Report(loaded_.load_seconds));
       list.push_back(std::move(entry));
@@ -134,20 +136,19 @@ class Demo {
                         std::FILE* out) {
     const std::vector<ChatMessage> messages{{"user", std::string(prompt.text)}};
     FT_ASSIGN_OR_RETURN(const std::vector<Token> tokens, prompter_.Encode(messages));
-    const int capacity = std::min(loaded_.model->config().context,
-                                  static_cast<int>(tokens.size()) + max_new);
-    FT_ASSIGN_OR_RETURN(const Decoder decoder,
-                        NewDecoder(loaded_, {.drafter = drafter, .draft_max = args_.draft_max},
-                                   capacity));
+    const int capacity =
+        std::min(loaded_.model->config().context, static_cast<int>(tokens.size()) + max_new);
+    FT_ASSIGN_OR_RETURN(
+        const Decoder decoder,
+        NewDecoder(loaded_, {.drafter = drafter, .draft_max = args_.draft_max}, capacity));
     const auto session =
         decoder.generator->Start({.stop = prompter_.StopTokens(), .capacity = capacity});
     TextStream stream(*loaded_.tokenizer, tokens, out, terminal_);
-    FT_ASSIGN_OR_RETURN(Answer answer,
-                        WriteAnswer(*decoder.generator, *session, tokens, max_new,
-                                    [&](auto fresh, int drafted) {
-                                      return stream.Write(fresh, drafted) &&
-                                             !InterruptGuard::Requested();
-                                    }));
+    FT_ASSIGN_OR_RETURN(
+        Answer answer,
+        WriteAnswer(*decoder.generator, *session, tokens, max_new, [&](auto fresh, int drafted) {
+          return stream.Write(fresh, drafted) && !InterruptGuard::Requested();
+        }));
     stream.Finish();
     return answer;
   }
@@ -156,10 +157,9 @@ class Demo {
   Status WarmUp(double runs) {
     constexpr int kProbe = 16;
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
-                                                                 &std::fclose);
+                                                                  &std::fclose);
     if (!nowhere) return Error{"/dev/null: cannot be opened"};
-    FT_ASSIGN_OR_RETURN(const Answer probe,
-                        Decode(kDemoPrompts[1], "none", kProbe, nowhere.get()));
+    FT_ASSIGN_OR_RETURN(const Answer probe, Decode(kDemoPrompts[1], "none", kProbe, nowhere.get()));
     const double each =
         (probe.total_seconds - probe.phases.prefill) / std::max<double>(1, probe.cycles.size());
     const double room = args_.seconds / runs - probe.phases.prefill;
@@ -181,7 +181,8 @@ class Demo {
     run.identical = !difference.has_value();
     runs_.push_back(std::move(run));
     const Run& kept = runs_.back();
-    std::printf("\n%s[%zu tokens, %.1f a second", style_.dim, kept.answer.tokens.size(), kept.Rate());
+    std::printf("\n%s[%zu tokens, %.1f a second", style_.dim, kept.answer.tokens.size(),
+                kept.Rate());
     if (drafter != "none") {
       std::printf(", %.2fx, %.2f tokens a pass, %s", SpeedUp(kept), MetricsOf(kept).tau_micro,
                   difference ? difference->c_str() : "the same tokens");

@@ -118,8 +118,8 @@ Result<Answer> Decode(const LoadedModel& loaded, const DraftArgs& draft,
 Status WriteStats(const std::string& path, const Json& json) {
   const std::string text = json.dump() + "\n";
   std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
-  const bool written = file != nullptr && std::fputs(text.c_str(), file) >= 0 &&
-                       std::fflush(file) == 0;
+  const bool written =
+      file != nullptr && std::fputs(text.c_str(), file) >= 0 && std::fflush(file) == 0;
   const bool closed = file == nullptr || file == stdout || std::fclose(file) == 0;
   if (written && closed) return {};
   return Error{path + ": the statistics cannot be written"};
@@ -128,13 +128,14 @@ Status WriteStats(const std::string& path, const Json& json) {
 void PrintSummary(const GenerateArgs& g, const Answer& answer, const RunReport& report) {
   const std::vector<Cycle> cycles = answer.cycles;
   const Metrics m = Summarise(std::span(&cycles, 1));
-  std::fprintf(stderr,
-               "%d prompt tokens in %.2f s; %zu new tokens in %.2f s, %.1f a second; %s: %.2f tokens "
-               "a pass over %d passes%s\n",
-               answer.prompt_tokens, answer.phases.prefill, answer.tokens.size(),
-               answer.total_seconds - answer.phases.prefill, report.GenerationTokensPerSecond(),
-               g.draft.drafter.c_str(), m.tau_micro, m.cycles,
-               answer.finish == Finish::kNot ? "; interrupted" : "");
+  std::fprintf(
+      stderr,
+      "%d prompt tokens in %.2f s; %zu new tokens in %.2f s, %.1f a second; %s: %.2f tokens "
+      "a pass over %d passes%s\n",
+      answer.prompt_tokens, answer.phases.prefill, answer.tokens.size(),
+      answer.total_seconds - answer.phases.prefill, report.GenerationTokensPerSecond(),
+      g.draft.drafter.c_str(), m.tau_micro, m.cycles,
+      answer.finish == Finish::kNot ? "; interrupted" : "");
 }
 
 // Decodes the same answer plainly. Returns the exit status.
@@ -147,8 +148,7 @@ Result<int> Check(const GenerateArgs& g, const LoadedModel& loaded, const Sessio
                         written += fresh.size();
                         return complete || written < answer.tokens.size();
                       }));
-  const auto difference =
-      FirstDifference(*loaded.tokenizer, plain.tokens, answer.tokens, complete);
+  const auto difference = FirstDifference(*loaded.tokenizer, plain.tokens, answer.tokens, complete);
   if (difference) {
     std::fprintf(stderr, "foretoken: check: %s\n", difference->c_str());
     return kExitDiffers;
@@ -174,11 +174,11 @@ Result<int> Generate(const GenerateArgs& g) {
   const InterruptGuard guard;
   TextStream stream(*loaded.tokenizer, prompt.tokens, stdout, isatty(STDOUT_FILENO) != 0);
   bool writable = true;
-  FT_ASSIGN_OR_RETURN(const Answer answer,
-                      Decode(loaded, g.draft, options, prompt, max_new, [&](auto fresh, int drafted) {
-                        writable = stream.Write(fresh, drafted);
-                        return writable && !InterruptGuard::Requested();
-                      }));
+  FT_ASSIGN_OR_RETURN(const Answer answer, Decode(loaded, g.draft, options, prompt, max_new,
+                                                  [&](auto fresh, int drafted) {
+                                                    writable = stream.Write(fresh, drafted);
+                                                    return writable && !InterruptGuard::Requested();
+                                                  }));
   stream.Finish();
   if (!writable) return Error{"standard output takes no more"};
   if (!stream.at_line_start() && (isatty(STDOUT_FILENO) != 0 || g.stats == "-")) std::puts("");

@@ -54,7 +54,8 @@ Result<SamplingParams> ResolveSampling(const SamplingArgs& args, const ModelFile
   SamplingParams params = args.params;
   const GenerationDefaults& defaults = file.generation();
   if (args.model_defaults) {
-    if (args.temperature->empty() && defaults.temperature) params.temperature = *defaults.temperature;
+    if (args.temperature->empty() && defaults.temperature)
+      params.temperature = *defaults.temperature;
     if (args.top_k->empty() && defaults.top_k) params.top_k = *defaults.top_k;
     if (args.top_p->empty() && defaults.top_p) params.top_p = *defaults.top_p;
   }

@@ -49,10 +49,12 @@ struct LoadedModel {
   std::unique_ptr<Model> model;
   double load_seconds = 0;
 };
-// Errors: no path given, an unreadable file, a file without a tokenizer, a machine that lacks the isa.
+// Errors: no path given, an unreadable file, a file without a tokenizer, a machine that lacks the
+// isa.
 Result<LoadedModel> Load(const ModelArgs& args);
 
-// The parameters asked for, over the model's own defaults if --model-defaults. Errors: see Validate.
+// The parameters asked for, over the model's own defaults if --model-defaults. Errors: see
+// Validate.
 Result<SamplingParams> ResolveSampling(const SamplingArgs& args, const ModelFile& file);
 
 // A generator and what it borrows. The model must outlive it.

@@ -10,16 +10,17 @@ namespace {
 template <typename Parse>
 CLI::Option* AddParsed(CLI::App& app, const std::string& names, const std::string& help,
                        const Parse& parse) {
-  return app.add_option_function<std::vector<std::string>>(
-                names,
-                [parse, names](const std::vector<std::string>& values) {
-                  for (const std::string& value : values) {
-                    if (const Status s = parse(value); !s.ok()) {
-                      throw CLI::ValidationError(names, s.error().message);
-                    }
-                  }
-                },
-                help)
+  return app
+      .add_option_function<std::vector<std::string>>(
+          names,
+          [parse, names](const std::vector<std::string>& values) {
+            for (const std::string& value : values) {
+              if (const Status s = parse(value); !s.ok()) {
+                throw CLI::ValidationError(names, s.error().message);
+              }
+            }
+          },
+          help)
       ->allow_extra_args(false);
 }
 
@@ -129,12 +130,13 @@ void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
                  "the cost of a pass grows with its rows)")
       ->check(CLI::Range(0, 4096))
       ->group(group);
-  AddParsed(app, "--draft-opt",
-            "KEY=VALUE, an option of the drafter; repeatable. pld: k, max_ngram, min_ngram. pld+h: "
-            "k, layer (9 of 32, the same share of fewer layers), window, threshold, range (whole or "
-            "prompt). pld+a: k, heads (a file or 'all'), top, reduce (max or sum), threshold, range. "
-            "The paper's PLD+ is k=70 with --draft-max 70",
-            [draft](const std::string& text) { return TakeDraftOption(text, draft); })
+  AddParsed(
+      app, "--draft-opt",
+      "KEY=VALUE, an option of the drafter; repeatable. pld: k, max_ngram, min_ngram. pld+h: "
+      "k, layer (9 of 32, the same share of fewer layers), window, threshold, range (whole or "
+      "prompt). pld+a: k, heads (a file or 'all'), top, reduce (max or sum), threshold, range. "
+      "The paper's PLD+ is k=70 with --draft-max 70",
+      [draft](const std::string& text) { return TakeDraftOption(text, draft); })
       ->group(group);
 }
 

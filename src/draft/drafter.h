@@ -23,16 +23,16 @@ struct DraftState {
   virtual ~DraftState() = default;
 };
 
-// What the target just did to one sequence. Taps are valid during the call only. A long prompt comes
-// in several chunks, each an observation whose `next` is the following prompt token.
+// What the target just did to one sequence. Taps are valid during the call only. A long prompt
+// comes in several chunks, each an observation whose `next` is the following prompt token.
 struct Observation {
   DraftState& state;
   std::span<const Token> committed;  // tokens now in the cache, oldest first
   Token next;                        // the token after them: the next root
   const CandidateTree& tree;         // what was scored; a chain when it was a prompt
   std::span<const Node> path;        // committed[i] == tree.token(path[i])
-  const Taps& taps;                  // this sequence's rows: node n is row n; caches after the commit
-  bool prompt;                       // the tokens were given, not generated
+  const Taps& taps;  // this sequence's rows: node n is row n; caches after the commit
+  bool prompt;       // the tokens were given, not generated
 };
 
 struct DraftSlot {

@@ -66,8 +66,8 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
   const Timer timer(seconds_.prefill);
   const int size = static_cast<int>(prompt.size()), capacity = session.cache->capacity();
   if (prompt.empty()) return Error{"the prompt is empty"};
-  if (max_new < 1) return Error{"the limit of new tokens is " + std::to_string(max_new) +
-                                ", expected 1 or more"};
+  if (max_new < 1)
+    return Error{"the limit of new tokens is " + std::to_string(max_new) + ", expected 1 or more"};
   if (size >= capacity) {
     return Error{"the prompt has " + std::to_string(size) + " tokens and the context " +
                  std::to_string(capacity) + "; raise the context or shorten the prompt"};
@@ -81,7 +81,8 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
   }
   // The last prompt token is always scored again: its logits choose the first new token.
   const int held = session.cache->length();
-  const int common = CommonPrefix(std::span(session.tokens).first(static_cast<size_t>(held)), prompt);
+  const int common =
+      CommonPrefix(std::span(session.tokens).first(static_cast<size_t>(held)), prompt);
   session.reused = std::min(common, size - 1);
   Rewind(session, session.reused);
   session.tokens.assign(prompt.begin(), prompt.end());
@@ -100,8 +101,8 @@ void Generator::PrefillChunk(Session& session, int begin, int end) {
   Session* batch[] = {&session};
   const bool last = end == session.prompt;
   const auto chunk = std::span(session.tokens).subspan(begin, end - begin);
-  const Pass pass = Score(batch, {CandidateTree::Chain(chunk)},
-                          last ? LogitRows::kLast : LogitRows::kNone);
+  const Pass pass =
+      Score(batch, {CandidateTree::Chain(chunk)}, last ? LogitRows::kLast : LogitRows::kNone);
   Acceptance accepted;  // a prompt is given: every row is right
   accepted.path.resize(chunk.size());
   std::iota(accepted.path.begin(), accepted.path.end(), 0);

@@ -36,10 +36,10 @@ class Generator {
   std::unique_ptr<Session> Start(const SessionOptions& options) const;
 
   // Makes `prompt` the session's text, scores it in chunks of at most max_rows and writes the first
-  // token; at most `max_new` tokens will be written after it. Rows that the session holds of a common
-  // prefix are kept: the cache and the drafter's state are truncated to it, never recomputed.
-  // Errors: an empty prompt, a prompt that leaves no room in the context, a token beyond the
-  // vocabulary, max_new < 1. The session is unchanged then.
+  // token; at most `max_new` tokens will be written after it. Rows that the session holds of a
+  // common prefix are kept: the cache and the drafter's state are truncated to it, never
+  // recomputed. Errors: an empty prompt, a prompt that leaves no room in the context, a token
+  // beyond the vocabulary, max_new < 1. The session is unchanged then.
   Status Prefill(Session& session, std::span<const Token> prompt, int max_new);
 
   // One round for every session of the batch. Each gains at least one token. Drafts are cut so that

@@ -93,9 +93,12 @@ class HeadWatcher final : public Drafter {
 
   bool Competes(int j) const {
     switch (search_.domain) {
-      case RowDomain::kFull: return true;
-      case RowDomain::kInput: return j > 0 || text_[0] != search_.bos;
-      case RowDomain::kOccurrences: return text_[static_cast<size_t>(j)] == text_.back();
+      case RowDomain::kFull:
+        return true;
+      case RowDomain::kInput:
+        return j > 0 || text_[0] != search_.bos;
+      case RowDomain::kOccurrences:
+        return text_[static_cast<size_t>(j)] == text_.back();
     }
     return true;
   }
@@ -118,8 +121,8 @@ int CopySource(std::span<const Token> text, int input) {
   int best = -1, longest = 0;
   for (int r = 0; r < std::min(input, end); ++r) {
     int length = 0;
-    while (length <= r && text[static_cast<size_t>(r - length)] ==
-                              text[static_cast<size_t>(end - length)]) {
+    while (length <= r &&
+           text[static_cast<size_t>(r - length)] == text[static_cast<size_t>(end - length)]) {
       ++length;
     }
     if (length > longest) longest = length, best = r;

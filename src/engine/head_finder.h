@@ -19,9 +19,9 @@ enum class RowDomain : uint8_t {
 };
 
 struct HeadSearch {
-  int max_new = 128;          // tokens written for each prompt, greedily
-  int capacity = 2048;        // longest sequence
-  std::vector<Token> stop;    // end of generation
+  int max_new = 128;        // tokens written for each prompt, greedily
+  int capacity = 2048;      // longest sequence
+  std::vector<Token> stop;  // end of generation
   Token bos = kNoToken;
   RowDomain domain = RowDomain::kInput;
 };
@@ -35,12 +35,13 @@ struct HeadReport {
   int64_t trials = 0;           // written tokens that occur in their input
 };
 
-// `progress` is called after each prompt with how many are done. Errors: a prompt that does not fit.
+// `progress` is called after each prompt with how many are done. Errors: a prompt that does not
+// fit.
 Result<HeadReport> FindHeads(Model& target, std::span<const std::vector<Token>> prompts,
                              const HeadSearch& search, const std::function<void(int)>& progress);
 
-// Of the places of text.back() among text[0, input), the one before which the longest stretch equals
-// the end of `text`, the lowest of equals; -1 if there is none.
+// Of the places of text.back() among text[0, input), the one before which the longest stretch
+// equals the end of `text`, the lowest of equals; -1 if there is none.
 int CopySource(std::span<const Token> text, int input);
 
 }  // namespace foretoken

@@ -4,10 +4,14 @@ namespace foretoken {
 
 std::string_view FinishName(Finish finish) {
   switch (finish) {
-    case Finish::kNot: return "none";
-    case Finish::kStop: return "stop";
-    case Finish::kLimit: return "limit";
-    case Finish::kContext: return "context";
+    case Finish::kNot:
+      return "none";
+    case Finish::kStop:
+      return "stop";
+    case Finish::kLimit:
+      return "limit";
+    case Finish::kContext:
+      return "context";
   }
   return "none";
 }

@@ -27,8 +27,8 @@ struct SessionOptions {
   DType cache_type = DType::kF16;
 };
 
-// Made by Generator::Start. Invariant after every call of the generator: the cache and the drafter's
-// state hold all of `tokens` except the last, which is the root of the next tree.
+// Made by Generator::Start. Invariant after every call of the generator: the cache and the
+// drafter's state hold all of `tokens` except the last, which is the root of the next tree.
 struct Session {
   Session(const SessionOptions& options, std::unique_ptr<KvCache> kv,
           std::unique_ptr<DraftState> drafter_state);

@@ -1,5 +1,5 @@
-// The numbers of methods.md 8, all derived from one log entry a cycle. The papers give the same Greek
-// letters to different quantities; here each has a name of its own.
+// The numbers of methods.md 8, all derived from one log entry a cycle. The papers give the same
+// Greek letters to different quantities; here each has a name of its own.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace foretoken {
 
-// One cycle: draft, one target pass, acceptance. The first token of an answer comes from the prompt's
-// pass and belongs to no cycle.
+// One cycle: draft, one target pass, acceptance. The first token of an answer comes from the
+// prompt's pass and belongs to no cycle.
 struct Cycle {
   int n_acc = 0;      // drafted tokens accepted; the bonus token comes on top
   int nodes = 0;      // drafted nodes the target scored
@@ -31,9 +31,9 @@ struct Metrics {
   double alpha_edd = 0;  // sum of n_acc + 1 over sum of max_depth; 0 when nothing was drafted
   double alpha_tok = 0;  // sum of n_acc over sum of nodes; 0 when nothing was drafted
   std::vector<StepAcceptance> alpha_n;  // [longest draft]
-  double draft_share = 0;   // GSTP: drafting time over drafting and verifying
-  double verify_share = 0;  // VTP
-  double E_spd = 0;         // ExpectedSpeedup of this log's mean acceptance, depth and cost; 0 unknown
+  double draft_share = 0;               // GSTP: drafting time over drafting and verifying
+  double verify_share = 0;              // VTP
+  double E_spd = 0;  // ExpectedSpeedup of this log's mean acceptance, depth and cost; 0 unknown
 };
 
 // `questions`: each question's cycles, turns pooled.

@@ -6,7 +6,7 @@ namespace foretoken {
 namespace {
 
 template <typename Field>
-Json PerCycle(std::span<const Cycle> cycles, Field Cycle::* field) {
+Json PerCycle(std::span<const Cycle> cycles, Field Cycle::*field) {
   Json list = Json::array();
   for (const Cycle& c : cycles) list.push_back(c.*field);
   return list;

@@ -26,8 +26,8 @@ class CandidateTree {
   // A tree that is one run of tokens, as a prompt is. REQUIRES: tokens not empty.
   static CandidateTree Chain(std::span<const Token> tokens);
 
-  // Appends a child of `parent` and returns it; the existing one if `parent` already has that token.
-  // log_q: the drafter's log-probability of the token given its path, for candidates.
+  // Appends a child of `parent` and returns it; the existing one if `parent` already has that
+  // token. log_q: the drafter's log-probability of the token given its path, for candidates.
   Node Add(Node parent, Token token, float log_q, Kind kind = Kind::kCandidate);
 
   int size() const { return static_cast<int>(nodes_.size()); }

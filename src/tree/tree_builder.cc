@@ -10,9 +10,8 @@ class Chain final : public TreePolicy {
  public:
   std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh) const override {
     if (fresh.empty()) return {};
-    return {*std::max_element(fresh.begin(), fresh.end(), [&tree](Node a, Node b) {
-      return tree.score(a) < tree.score(b);
-    })};
+    return {*std::max_element(fresh.begin(), fresh.end(),
+                              [&tree](Node a, Node b) { return tree.score(a) < tree.score(b); })};
   }
 
   std::vector<Node> Keep(const CandidateTree& tree, const TreeLimits& limits) const override {

@@ -24,14 +24,16 @@ class TreePolicy {
  public:
   virtual ~TreePolicy() = default;
   // Of `fresh` (nodes offered since the last call), those the drafter should continue, best first.
-  virtual std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh) const = 0;
+  virtual std::vector<Node> Expand(const CandidateTree& tree,
+                                   std::span<const Node> fresh) const = 0;
   // The nodes (ascending, closed under parents, the root included) that the target will score.
   virtual std::vector<Node> Keep(const CandidateTree& tree, const TreeLimits& limits) const = 0;
 };
 // One run: the best-scored child at every depth, the earlier of equals.
 const TreePolicy& ChainPolicy();
 
-// The drafter's side of the conversation is Offer / OfferRun / TakeFrontier; the engine's is Finish.
+// The drafter's side of the conversation is Offer / OfferRun / TakeFrontier; the engine's is
+// Finish.
 class TreeBuilder {
  public:
   TreeBuilder(Token root, TreeLimits limits, const TreePolicy& policy)
@@ -42,14 +44,14 @@ class TreeBuilder {
 
   // Offers continuations of `node`, best first. Duplicates are merged.
   void Offer(Node node, std::span<const Scored> tokens);
-  // Offers one run of tokens below `node`, each with the same confidence; cut to the limits. Returns
-  // the last node of the run.
+  // Offers one run of tokens below `node`, each with the same confidence; cut to the limits.
+  // Returns the last node of the run.
   Node OfferRun(Node node, std::span<const Token> tokens, float log_q);
   // Asks the target to score `token` after `parent`, however unlikely. Returns the node (an offered
   // candidate stays one), or kNoNode where the limits leave no room.
   Node AddProbe(Node parent, Token token);
-  // The nodes offered since the last call that deserve expanding, best first. The first call returns
-  // the root; an empty answer means stop.
+  // The nodes offered since the last call that deserve expanding, best first. The first call
+  // returns the root; an empty answer means stop.
   std::vector<Node> TakeFrontier();
   // Every probe whose parent is kept, and what the policy keeps within the nodes that probes leave;
   // parents first, never more than max_nodes.

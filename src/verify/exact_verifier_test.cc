@@ -40,7 +40,8 @@ TEST_F(ExactVerifier, GreedyWalksTheTrie) {
   const Node wrong = tree.Add(0, 1, -1), right = tree.Add(0, 2, -1);
   tree.Add(wrong, 3, -1);
   const Node deeper = tree.Add(right, 3, -1);
-  const Acceptance a = Verify(tree, {OneHot(2), OneHot(3), OneHot(3), OneHot(7), OneHot(4)}, {0}, {});
+  const Acceptance a =
+      Verify(tree, {OneHot(2), OneHot(3), OneHot(3), OneHot(7), OneHot(4)}, {0}, {});
   EXPECT_EQ(a.path, (std::vector<Node>{0, right, deeper}));
   EXPECT_EQ(a.next, 4);
 }
@@ -128,9 +129,10 @@ TEST_F(ExactVerifier, LawOfTwoTokens) {
     const SamplingParams params{.temperature = 1, .seed = static_cast<uint64_t>(i)};
     const Acceptance a = Verify(tree, rows, {0}, params);
     const Token first = a.path.size() > 1 ? tree.token(a.path[1]) : a.next;
-    const Token second = a.path.size() > 1
-                             ? a.next
-                             : Verify(CandidateTree(first), {logits[first + 1]}, {0, first}, params).next;
+    const Token second =
+        a.path.size() > 1
+            ? a.next
+            : Verify(CandidateTree(first), {logits[first + 1]}, {0, first}, params).next;
     ++seen[static_cast<size_t>(first * kVocab + second)];
   }
   double chi2 = 0;

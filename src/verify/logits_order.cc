@@ -1,6 +1,6 @@
 // The words users say about sampling: names of steps and ranges of values.
-#include <array>
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "verify/sampling.h"

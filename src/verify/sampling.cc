@@ -53,7 +53,8 @@ bool SamplingParams::pure_argmax() const {
 }
 
 Sampler::Sampler(SamplingParams params) : params_(std::move(params)) {
-  if (params_.order.empty()) params_.order.assign(std::begin(kDefaultOrder), std::end(kDefaultOrder));
+  if (params_.order.empty())
+    params_.order.assign(std::begin(kDefaultOrder), std::end(kDefaultOrder));
 }
 
 Token Sampler::Choose(std::span<float> logits, std::span<const Token> history, Pos position) {
@@ -116,14 +117,18 @@ void Sampler::Apply(LogitsStep step, std::span<float> logits, std::span<const To
       if (params_.frequency_penalty == 0 && params_.presence_penalty == 0) return;
       CountRecent(recent);
       for (const auto& [token, count] : counts_) {
-        logits[token] -= params_.frequency_penalty * static_cast<float>(count) +
-                         params_.presence_penalty;
+        logits[token] -=
+            params_.frequency_penalty * static_cast<float>(count) + params_.presence_penalty;
       }
       return;
-    case LogitsStep::kTopP: return KeepTopP(logits);
-    case LogitsStep::kMinP: return KeepMinP(logits);
-    case LogitsStep::kTypicalP: return KeepTypical(logits);
-    case LogitsStep::kTopK: return KeepTopK(logits);
+    case LogitsStep::kTopP:
+      return KeepTopP(logits);
+    case LogitsStep::kMinP:
+      return KeepMinP(logits);
+    case LogitsStep::kTypicalP:
+      return KeepTypical(logits);
+    case LogitsStep::kTopK:
+      return KeepTopK(logits);
   }
 }
 

@@ -16,8 +16,9 @@
 
 namespace foretoken {
 
-// The steps of methods.md 1.5, in their default order; logit bias and the penalties of other engines
-// are placed where their users expect them. A greedy choice takes the bias and the penalties only.
+// The steps of methods.md 1.5, in their default order; logit bias and the penalties of other
+// engines are placed where their users expect them. A greedy choice takes the bias and the
+// penalties only.
 enum class LogitsStep : uint8_t {
   kLogitBias,
   kTemperature,
@@ -30,11 +31,11 @@ enum class LogitsStep : uint8_t {
 };
 
 struct SamplingParams {
-  float temperature = 0;         // <= 1e-5: greedy
-  int top_k = 0;                 // 0 = off
+  float temperature = 0;  // <= 1e-5: greedy
+  int top_k = 0;          // 0 = off
   float top_p = 1, min_p = 0, typical_p = 1;
   float repetition_penalty = 1, frequency_penalty = 0, presence_penalty = 0;
-  int penalty_last_n = 64;       // tokens looked back on; -1 = all
+  int penalty_last_n = 64;  // tokens looked back on; -1 = all
   std::vector<std::pair<Token, float>> logit_bias;
   uint64_t seed = 0;
   std::vector<LogitsStep> order;  // empty = default
@@ -44,8 +45,8 @@ struct SamplingParams {
   bool pure_argmax() const;
 };
 
-// "temperature,repetition,top-p" -> order. A step that is not named is left out. Errors: an unknown or
-// repeated step (lists the known ones: bias, temperature, repetition, frequency, top-p, min-p,
+// "temperature,repetition,top-p" -> order. A step that is not named is left out. Errors: an unknown
+// or repeated step (lists the known ones: bias, temperature, repetition, frequency, top-p, min-p,
 // typical-p, top-k).
 Result<std::vector<LogitsStep>> ParseLogitsOrder(std::string_view text);
 // Errors: a value outside its range, naming the option.
@@ -57,8 +58,8 @@ class Sampler {
   explicit Sampler(SamplingParams params);
   const SamplingParams& params() const { return params_; }
 
-  // The token the target writes at absolute position `position`, after `history` (oldest first: prompt
-  // and generated tokens; what the penalties look at). `logits` [vocab] is changed in place.
+  // The token the target writes at absolute position `position`, after `history` (oldest first:
+  // prompt and generated tokens; what the penalties look at). `logits` [vocab] is changed in place.
   Token Choose(std::span<float> logits, std::span<const Token> history, Pos position);
 
   // The distribution Choose draws from (all mass on one token when greedy). [vocab]

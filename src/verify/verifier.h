@@ -32,9 +32,10 @@ class Verifier {
   virtual std::vector<Acceptance> Verify(std::span<const Scoring> batch) = 0;
 };
 
-// Lets the target choose a token after every node it reaches, then follows its choices from the root
-// for as long as the tree contains them: methods.md 1.4 when greedy, the one-draw rule of 1.6 with
-// seeded noise otherwise. The node at depth d is followed by the token of position root + d + 1.
+// Lets the target choose a token after every node it reaches, then follows its choices from the
+// root for as long as the tree contains them: methods.md 1.4 when greedy, the one-draw rule of 1.6
+// with seeded noise otherwise. The node at depth d is followed by the token of position root + d
+// + 1.
 std::unique_ptr<Verifier> NewExactVerifier(Backend& backend);
 
 }  // namespace foretoken

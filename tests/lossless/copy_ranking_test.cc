@@ -1,4 +1,5 @@
-// PLD+ picks the occurrence that a from-scratch pass over the text, in double precision, would pick.
+// PLD+ picks the occurrence that a from-scratch pass over the text, in double precision, would
+// pick.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,13 +35,13 @@ Recorded Record(Target& target, std::span<const Token> text, int hidden_index) {
   const auto count = static_cast<int64_t>(text.size());
   for (int64_t r = 0; r < count; ++r) {
     recorded.hidden.emplace_back(static_cast<size_t>(config.hidden));
-    target.backend->Download(taps[0].Hidden(hidden_index).Rows(r, 1), recorded.hidden.back().data());
+    target.backend->Download(taps[0].Hidden(hidden_index).Rows(r, 1),
+                             recorded.hidden.back().data());
   }
   for (int l = 0; l < config.layers; ++l) {
     recorded.queries.emplace_back(static_cast<size_t>(config.heads * config.head_dim));
     target.backend->Download(taps[0].Queries(l).Rows(count - 1, 1), recorded.queries.back().data());
-    recorded.keys.emplace_back(
-        static_cast<size_t>(count * config.kv_heads * config.head_dim));
+    recorded.keys.emplace_back(static_cast<size_t>(count * config.kv_heads * config.head_dim));
     target.backend->Download(taps[0].Keys(l).Rows(0, count), recorded.keys.back().data());
   }
   return recorded;

@@ -43,8 +43,7 @@ class Identity : public ::testing::TestWithParam<std::string> {
     int accepted = 0;
     for (uint64_t i = 0; i < 200; ++i) {
       const Session& expected = plain_->Decode(i, sampled);
-      const auto actual =
-          rigs[i % 2].Decode(Plain::Prompt(i), kNew, Plain::Sampling(i, sampled));
+      const auto actual = rigs[i % 2].Decode(Plain::Prompt(i), kNew, Plain::Sampling(i, sampled));
       ASSERT_EQ(actual->tokens, expected.tokens) << "prompt " << i;
       ASSERT_EQ(actual->finish, expected.finish);
       for (const Cycle& c : actual->cycles) accepted += c.n_acc;

@@ -112,12 +112,18 @@ std::vector<Token> RepetitivePrompt(uint64_t seed, int length, int vocab) {
 
 SamplingParams VariedSampling(uint64_t i) {
   switch (i % 6) {
-    case 0: return {.temperature = 0.3f, .seed = i};
-    case 1: return {.temperature = 1.0f, .seed = i};
-    case 2: return {.temperature = 0.7f, .top_k = 8, .seed = i};
-    case 3: return {.temperature = 1.0f, .top_p = 0.6f, .seed = i};
-    case 4: return {.temperature = 0.8f, .min_p = 0.2f, .repetition_penalty = 1.1f, .seed = i};
-    default: return {.frequency_penalty = 0.3f, .presence_penalty = 0.1f, .seed = i};
+    case 0:
+      return {.temperature = 0.3f, .seed = i};
+    case 1:
+      return {.temperature = 1.0f, .seed = i};
+    case 2:
+      return {.temperature = 0.7f, .top_k = 8, .seed = i};
+    case 3:
+      return {.temperature = 1.0f, .top_p = 0.6f, .seed = i};
+    case 4:
+      return {.temperature = 0.8f, .min_p = 0.2f, .repetition_penalty = 1.1f, .seed = i};
+    default:
+      return {.frequency_penalty = 0.3f, .presence_penalty = 0.1f, .seed = i};
   }
 }
 

@@ -1,5 +1,5 @@
-// What the engine's tests share: a small target of random weights, prompts that repeat themselves so
-// that drafts are accepted, and a drafter that knows the answer.
+// What the engine's tests share: a small target of random weights, prompts that repeat themselves
+// so that drafts are accepted, and a drafter that knows the answer.
 #pragma once
 
 #include <memory>

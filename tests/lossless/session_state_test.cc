@@ -41,7 +41,8 @@ TEST_P(SessionState, CommittedRowsAreThoseOfAPrefill) {
   }
 }
 
-// Turns of a chat share a prefix: reusing its rows gives the text and the drafts of a fresh session.
+// Turns of a chat share a prefix: reusing its rows gives the text and the drafts of a fresh
+// session.
 TEST_P(SessionState, ReusedPrefixesChangeNothing) {
   Rig rig(target_, GetParam());
   const auto session = rig.Start({});

@@ -8,8 +8,8 @@
 namespace foretoken {
 
 struct LookupRule {
-  int k = 10;          // tokens copied; an occurrence must have that many after it
-  int max_ngram = 3;   // longest suffix looked for, tried first
+  int k = 10;         // tokens copied; an occurrence must have that many after it
+  int max_ngram = 3;  // longest suffix looked for, tried first
   int min_ngram = 1;
 };
 

@@ -15,9 +15,9 @@ struct AttentionHead {
 };
 
 // `value`: null or "all" (every head), an array of [layer, head, ...], an object with such an array
-// under "heads", or the name of a JSON file that holds either. At most `top` of a list's first heads
-// are taken. The result is sorted by layer. Errors: unreadable file, ill-formed list, a head the
-// model lacks, an empty list.
+// under "heads", or the name of a JSON file that holds either. At most `top` of a list's first
+// heads are taken. The result is sorted by layer. Errors: unreadable file, ill-formed list, a head
+// the model lacks, an empty list.
 Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int layers, int heads);
 
 }  // namespace foretoken

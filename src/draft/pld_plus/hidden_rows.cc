@@ -15,7 +15,8 @@ constexpr int kLanes = 16;  // partial sums, so that the compiler may use vector
 
 // A finite f16. Rebiasing by a multiplication handles subnormals and needs no branch.
 float FiniteHalf(uint16_t bits) {
-  const auto magnitude = std::bit_cast<float>(static_cast<uint32_t>(bits & 0x7fff) << 13) * 0x1p112f;
+  const auto magnitude =
+      std::bit_cast<float>(static_cast<uint32_t>(bits & 0x7fff) << 13) * 0x1p112f;
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
   return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
 }

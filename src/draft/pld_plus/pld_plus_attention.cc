@@ -131,7 +131,8 @@ Result<std::unique_ptr<Drafter>> NewPldPlusAttention(const DraftContext& context
   FT_ASSIGN_OR_RETURN(rule.heads,
                       ReadHeadList(options.Raw("heads"), top, config.layers, config.heads));
   FT_RETURN_IF_ERROR(options.Finish());
-  return std::unique_ptr<Drafter>(std::make_unique<AttentionCopier>(context, copy, std::move(rule)));
+  return std::unique_ptr<Drafter>(
+      std::make_unique<AttentionCopier>(context, copy, std::move(rule)));
 }
 
 }  // namespace foretoken

@@ -21,7 +21,7 @@ CopyRule ReadCopyRule(DraftOptions& options);
 struct CopyState : DraftState {
   std::vector<Token> text;  // committed tokens
   Token root = kNoToken;
-  int prompt = 0;                                        // leading tokens that were given
+  int prompt = 0;                                         // leading tokens that were given
   std::unordered_map<Token, std::vector<int>> positions;  // of each committed token, ascending
 };
 
@@ -38,8 +38,8 @@ class SpanCopier : public Drafter {
   virtual void Keep(CopyState& state, const Observation& seen) = 0;
   // Forgets the rows from `length` on.
   virtual void Drop(CopyState& state, int length) = 0;
-  // The best of `places` (ascending, not empty; positions of the root's token), the lowest of equals;
-  // -1 if none is good enough.
+  // The best of `places` (ascending, not empty; positions of the root's token), the lowest of
+  // equals; -1 if none is good enough.
   virtual int Best(CopyState& state, std::span<const int> places) = 0;
 
  private:

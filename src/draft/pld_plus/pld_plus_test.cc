@@ -1,0 +1,188 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/json.h"
+#include "base/rng.h"
+#include "draft/pld_plus/head_list.h"
+#include "draft/pld_plus/hidden_rows.h"
+#include "draft/pld_plus/span_copier.h"
+
+namespace foretoken {
+namespace {
+
+using ::testing::HasSubstr;
+using Run = std::vector<Token>;
+
+// Ranks by what the test says.
+class Scripted final : public SpanCopier {
+ public:
+  using SpanCopier::SpanCopier;
+  TapSpec Needs() const override { return {}; }
+  std::unique_ptr<DraftState> NewState() const override { return std::make_unique<CopyState>(); }
+  int wanted = -1;
+  std::vector<int> offered;
+
+ protected:
+  void Keep(CopyState&, const Observation&) override {}
+  void Drop(CopyState&, int) override {}
+  int Best(CopyState&, std::span<const int> places) override {
+    offered.assign(places.begin(), places.end());
+    return wanted;
+  }
+};
+
+class CopiedSpan : public ::testing::Test {
+ protected:
+  // The last token of `text` is the root; the first `prompt` were given.
+  Run Draft(Scripted& copier, const Run& text, int prompt, TreeLimits limits = {}) {
+    state_ = copier.NewState();
+    Feed(copier, std::span(text).first(prompt), text[prompt], true);
+    for (size_t i = prompt; i + 1 < text.size(); ++i) {
+      Feed(copier, std::span(text).subspan(i, 1), text[i + 1], false);
+    }
+    return Propose(copier, text.back(), limits);
+  }
+  Run Propose(Scripted& copier, Token root, TreeLimits limits = {}) {
+    TreeBuilder builder(root, limits, ChainPolicy());
+    const SamplingParams greedy;
+    const DraftSlot slot{*state_, builder, greedy};
+    copier.Propose(std::span(&slot, 1));
+    const CandidateTree tree = builder.Finish();
+    Run drafted;
+    for (Node n = 1; n < tree.size(); ++n) drafted.push_back(tree.token(n));
+    return drafted;
+  }
+  void Feed(Scripted& copier, std::span<const Token> tokens, Token next, bool prompt) {
+    const CandidateTree tree = CandidateTree::Chain(tokens);
+    std::vector<Node> path;
+    for (Node n = 0; n < tree.size(); ++n) path.push_back(n);
+    const Taps taps;
+    const Observation seen{*state_, tokens, next, tree, path, taps, prompt};
+    copier.Observe(std::span(&seen, 1));
+  }
+
+  std::unique_ptr<DraftState> state_;
+};
+
+// methods.md 11.11: a b c X a b c Y a b c, the last c being the root.
+const Run kText{1, 2, 3, 90, 1, 2, 3, 91, 1, 2, 3};
+
+TEST_F(CopiedSpan, VectorsOfTheSpecification) {
+  Scripted copier({.k = 70});
+  copier.wanted = 6;
+  EXPECT_EQ(Draft(copier, kText, 4), (Run{91, 1, 2, 3}));
+  EXPECT_EQ(copier.offered, (std::vector<int>{2, 6}));
+  copier.wanted = 2;
+  EXPECT_EQ(Draft(copier, kText, 4), (Run{90, 1, 2, 3, 91, 1, 2, 3}));
+}
+
+TEST_F(CopiedSpan, LengthIsBounded) {
+  Scripted copier({.k = 3});
+  copier.wanted = 2;
+  EXPECT_EQ(Draft(copier, kText, 4), (Run{90, 1, 2}));
+  EXPECT_EQ(Draft(copier, kText, 4, {.max_nodes = 3, .max_depth = 10}), (Run{90, 1}));
+  Scripted last({.k = 70});
+  last.wanted = 2;  // the token before the root: only the root itself follows
+  EXPECT_EQ(Draft(last, {8, 9, 5, 5}, 2), Run{5});
+}
+
+TEST_F(CopiedSpan, NoOccurrenceNoDraft) {
+  Scripted copier({.k = 70});
+  EXPECT_EQ(Draft(copier, {1, 2, 3}, 1), Run{});
+  EXPECT_TRUE(copier.offered.empty());
+}
+
+TEST_F(CopiedSpan, RangeOfThePrompt) {
+  Scripted copier({.k = 70, .prompt_only = true});
+  copier.wanted = 2;
+  Draft(copier, kText, 5);
+  EXPECT_EQ(copier.offered, std::vector<int>{2});
+}
+
+TEST_F(CopiedSpan, TruncationForgetsPlaces) {
+  Scripted copier({.k = 70});
+  copier.wanted = 2;
+  Draft(copier, kText, 4);
+  copier.Truncate(*state_, 5);  // a b c X a
+  Feed(copier, Run{2}, 3, true);
+  EXPECT_EQ(Propose(copier, 3), (Run{90, 1, 2, 3}));
+  EXPECT_EQ(copier.offered, std::vector<int>{2});
+}
+
+TEST(HiddenRows, FindsTheMostAlike) {
+  HiddenRows rows(3, 1);
+  for (const auto& row :
+       std::vector<std::vector<float>>{{1, 0, 0}, {0, 2, 0}, {3, 3, 0}, {0, 0, 0}, {10, 0.5f, 0}}) {
+    rows.Append(row);
+  }
+  const std::vector<int> all{0, 1, 2, 3};
+  EXPECT_EQ(rows.MostAlike(all, 4).index, 0);
+  EXPECT_NEAR(rows.MostAlike(all, 4).cosine, 10 / std::hypot(10.0, 0.5), 1e-3);
+  const std::vector<int> zeros{3};
+  EXPECT_EQ(rows.MostAlike(zeros, 4).cosine, -1);
+  rows.Truncate(2);
+  EXPECT_EQ(rows.size(), 2);
+}
+
+TEST(HiddenRows, EqualsGoToTheFirst) {
+  HiddenRows rows(2, 1);
+  for (int i = 0; i < 4; ++i) rows.Append(std::vector<float>{1, 1});
+  const std::vector<int> places{2, 0, 1};
+  EXPECT_EQ(rows.MostAlike(places, 3).index, 0);
+}
+
+TEST(HiddenRows, WindowAverages) {
+  HiddenRows rows(2, 2);
+  for (const auto& row : std::vector<std::vector<float>>{{1, 0}, {0, 1}, {5, 5}, {0, 1}, {1, 0}}) {
+    rows.Append(row);
+  }
+  // Means: row 1 (.5, .5), row 2 (2.5, 3), row 4 (.5, .5).
+  const std::vector<int> places{0, 1, 2};
+  EXPECT_EQ(rows.MostAlike(places, 4).index, 1);
+  EXPECT_NEAR(rows.MostAlike(places, 4).cosine, 1, 1e-6);
+}
+
+// Any width, with large and tiny values, against double precision.
+TEST(HiddenRows, CosineIsThatOfTheValues) {
+  for (int width : {1, 7, 16, 33, 100}) {
+    HiddenRows rows(width, 1);
+    std::vector<std::vector<float>> kept(2);
+    for (uint64_t r = 0; r < 2; ++r) {
+      for (int i = 0; i < width; ++i) {
+        const double u = Uniform(r, static_cast<uint64_t>(width), static_cast<uint64_t>(i));
+        kept[r].push_back(static_cast<float>((u - 0.3) * (i % 5 == 0 ? 900 : 1e-3)));
+      }
+      rows.Append(kept[r]);
+    }
+    double ab = 0, aa = 0, bb = 0;
+    for (size_t i = 0; i < kept[0].size(); ++i) {
+      ab += static_cast<double>(kept[0][i]) * kept[1][i];
+      aa += static_cast<double>(kept[0][i]) * kept[0][i];
+      bb += static_cast<double>(kept[1][i]) * kept[1][i];
+    }
+    const std::vector<int> first{0};
+    EXPECT_NEAR(rows.MostAlike(first, 1).cosine, ab / std::sqrt(aa * bb), 2e-3);
+  }
+}
+
+TEST(HeadList, ReadsListsAndNamesMistakes) {
+  using Heads = std::vector<AttentionHead>;
+  const Json list =
+      Json::array({Json::array({3, 1, 9}), Json::array({0, 2, 8}), Json::array({3, 0})});
+  EXPECT_EQ(ReadHeadList(&list, 50, 4, 4).value(), (Heads{{0, 2}, {3, 1}, {3, 0}}));
+  EXPECT_EQ(ReadHeadList(&list, 1, 4, 4).value(), (Heads{{3, 1}}));
+  const Json report = {{"heads", list}};
+  EXPECT_EQ(ReadHeadList(&report, 2, 4, 4).value().size(), 2u);
+  EXPECT_EQ(ReadHeadList(nullptr, 50, 4, 4).value().size(), 16u);
+  const Json all = "all", missing = "/nowhere/heads.json", empty = Json::array(), word = 5;
+  EXPECT_EQ(ReadHeadList(&all, 1, 2, 3).value().size(), 6u);
+  EXPECT_THAT(ReadHeadList(&missing, 50, 4, 4).error().message, HasSubstr("/nowhere/heads.json"));
+  EXPECT_FALSE(ReadHeadList(&empty, 50, 4, 4).ok());
+  EXPECT_FALSE(ReadHeadList(&word, 50, 4, 4).ok());
+  EXPECT_THAT(ReadHeadList(&list, 50, 3, 4).error().message, HasSubstr("a layer below 3"));
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,136 @@
+#!/bin/sh
+# The commands as users' scripts see them: statuses, streams, the statistics contract.
+# usage: cli_test.sh FORETOKEN MODEL FOLDER
+set -u
+bin=$1 model=$2 dir=$3
+failures=0
+mkdir -p "$dir"
+
+fail() {
+  echo "FAIL: $1"
+  failures=$((failures + 1))
+}
+# expect_status STATUS WHAT COMMAND...: output goes to $dir/out and $dir/err.
+expect_status() {
+  want=$1 what=$2
+  shift 2
+  "$@" >"$dir/out" 2>"$dir/err" </dev/null
+  got=$?
+  [ "$got" -eq "$want" ] || fail "$what: status $got, expected $want: $(cat "$dir/err")"
+}
+expect_text() { grep -q -e "$1" "$dir/$2" || fail "$3: no '$1' in $2: $(head -c 300 "$dir/$2")"; }
+json() { python3 -c "import json,sys; s=json.load(open('$1')); print($2)"; }
+
+generate() { "$bin" generate -m "$model" "$@"; }
+
+# Bad usage is 2, with a word on what is wrong.
+expect_status 2 "no command" "$bin"
+expect_status 2 "unknown command" "$bin" frobnicate
+expect_status 0 "help" "$bin" --help
+expect_text "generate" out "help lists commands"
+expect_status 0 "generate --help" "$bin" generate --help
+expect_text "draft-max" out "generate --help"
+expect_status 2 "no model" "$bin" generate -p hello
+expect_text "model" err "no model"
+expect_status 2 "unknown option" generate --frobnicate
+expect_status 2 "bad number" generate -p a -n many
+expect_status 2 "zero tokens" generate -p a -n 0
+expect_status 2 "bad temperature" generate -p a --temp -1
+expect_status 2 "prompt and file" generate -p a -f b
+expect_status 2 "unknown drafter" generate -p a --drafter guesswork
+expect_text "pld+h" err "unknown drafter lists the known"
+expect_status 2 "bad draft option" generate -p a --drafter pld --draft-opt nonsense
+expect_status 2 "bad cache type" generate -p a --cache-type q3
+expect_status 2 "bad isa" generate -p a --isa mmx
+
+# What the world gets wrong is 1, with the name of the file.
+expect_status 1 "missing model" "$bin" generate -m "$dir/none.gguf" -p a
+expect_text "none.gguf" err "missing model"
+expect_status 1 "missing prompt file" generate -f "$dir/none.txt"
+expect_text "none.txt" err "missing prompt file"
+head -c 3000 "$model" >"$dir/cut.gguf"
+expect_status 1 "truncated model" "$bin" generate -m "$dir/cut.gguf" -p a
+expect_text "cut.gguf" err "truncated model"
+expect_status 1 "empty prompt" generate -p ""
+expect_status 1 "context beyond the model's" generate -p a -c 100000
+expect_status 1 "prompt beyond the context" generate -p "a long prompt" -c 4
+expect_status 1 "unknown drafter option" generate -p a --drafter pld --draft-opt kk=3
+expect_text "kk" err "unknown drafter option"
+expect_status 1 "unwritable statistics" generate -p a -n 4 --stats "$dir/none/stats.json"
+
+# The text goes to standard output, everything else to standard error.
+expect_status 0 "prompt by -p" generate -p "hello hello hello" -n 24
+cp "$dir/out" "$dir/plain"
+expect_text "24 new tokens" err "summary"
+[ -s "$dir/out" ] || fail "no text on standard output"
+printf 'hello hello hello' >"$dir/prompt.txt"
+expect_status 0 "prompt by -f" generate -f "$dir/prompt.txt" -n 24 -q
+cmp -s "$dir/out" "$dir/plain" || fail "-f and -p write different texts"
+[ -s "$dir/err" ] && fail "--quiet is not quiet"
+printf 'hello hello hello' | generate -n 24 -q >"$dir/out" || fail "prompt by pipe"
+cmp -s "$dir/out" "$dir/plain" || fail "a pipe and -p write different texts"
+generate -p "hello" -n 200 -q 2>"$dir/err" | head -c 1 >/dev/null || fail "a reader that goes away"
+
+# The statistics contract.
+for drafter in none pld pld+h pld+a; do
+  expect_status 0 "$drafter --check" generate -p "hello hello hello" -n 40 --drafter "$drafter" \
+    --check --stats "$dir/$drafter.json"
+  expect_text "check: all 40 tokens" err "$drafter --check"
+  [ "$(json "$dir/$drafter.json" "s['tokens']")" = "$(json "$dir/none.json" "s['tokens']")" ] ||
+    fail "$drafter: other tokens than plain decoding"
+  [ "$(json "$dir/$drafter.json" "s['prompt_tokens'] == 17 and s['new_tokens'] == 40 \
+    and len(s['tokens']) == 40 and sorted(s['seconds']) == ['draft','load','other','prefill','verify'] \
+    and all(v >= 0 for v in s['seconds'].values()) and s['tokens_per_second'] > 0 \
+    and s['cycles'] == len(s['n_acc']) and 1 + sum(n + 1 for n in s['n_acc']) == 40 \
+    and abs(s['tau_micro'] - (sum(s['n_acc']) / s['cycles'] + 1)) < 1e-9 \
+    and all(k in s for k in ['tau_macro','acc_only','alpha_edd','alpha_tok','alpha_n','E_spd'])")" \
+    = True ] || fail "$drafter: statistics contract: $(cat "$dir/$drafter.json")"
+  expect_status 0 "$drafter sampled --check" generate -p "hello hello" -n 40 --temp 0.8 --top-p 0.9 \
+    --seed 5 --drafter "$drafter" --check -t 2 --stats "$dir/$drafter.sampled.json"
+  [ "$(json "$dir/$drafter.sampled.json" "s['tokens']")" = \
+    "$(json "$dir/none.sampled.json" "s['tokens']")" ] || fail "$drafter: another sampled text"
+done
+[ "$(json "$dir/pld.json" "sum(s['n_acc']) > 0")" = True ] || fail "pld: no draft was accepted"
+expect_status 0 "statistics on standard output" generate -p "hello" -n 8 --stats - -q
+tail -n 1 "$dir/out" >"$dir/last.json"
+[ "$(json "$dir/last.json" "s['new_tokens']")" = 8 ] || fail "--stats - is not the last line"
+
+# Options that change how, not what.
+expect_status 0 "long drafts" generate -p "hello hello hello" -n 24 -q --drafter pld+h \
+  --draft-opt k=70 --draft-max 70
+cmp -s "$dir/out" "$dir/plain" || fail "long drafts write another text"
+for type in f32 bf16; do
+  expect_status 0 "$type cache" generate -p "hello" -n 24 --cache-type $type --drafter pld --check
+done
+expect_status 0 "chat" generate --chat --system "be brief" -p "hello" -n 8 --stats "$dir/chat.json"
+[ "$(json "$dir/chat.json" "s['prompt_tokens'] > 40")" = True ] || fail "--chat applies no template"
+
+# Ctrl-C ends the answer with its statistics and status 0.
+generate -p "hello" -n 400 -c 500 --ignore-eos --temp 1 >"$dir/out" 2>"$dir/err" &
+pid=$!
+while [ ! -s "$dir/out" ] && kill -0 $pid 2>/dev/null; do sleep 0.01; done
+kill -INT $pid 2>/dev/null
+wait $pid || fail "Ctrl-C: status $?"
+expect_text "new tokens" err "Ctrl-C prints the statistics"
+
+# Chat through a pipe: two turns, commands, end of input.
+printf 'hello\n/stats\n/clear\nhello\n/help\n/quit\n' |
+  "$bin" chat -m "$model" -n 8 --drafter pld >"$dir/out" 2>"$dir/err" || fail "chat: status $?"
+expect_text "/clear" out "chat /help"
+printf 'hello\n' | "$bin" chat -m "$model" -n 8 >"$dir/out" 2>&1 || fail "chat ends with its input"
+expect_status 2 "chat without a model" "$bin" chat
+
+# The demo and the search for heads, on the same small model.
+expect_status 0 "demo" "$bin" demo -m "$model" -n 12 --json "$dir/demo.json"
+[ "$(json "$dir/demo.json" "s['identical'] and len(s['runs']) >= 16")" = True ] || fail "demo --json"
+expect_text "tokens a pass" out "demo ends with a table"
+printf 'Summarise: hello hello hello\n\nSummarise: one two one two\n' >"$dir/prompts.txt"
+expect_status 0 "find-heads" "$bin" find-heads -m "$model" -o "$dir/heads.json" \
+  --prompts "$dir/prompts.txt" -n 16
+[ "$(json "$dir/heads.json" "len(s['heads']) > 0")" = True ] || fail "find-heads writes no heads"
+expect_status 0 "heads for pld+a" generate -p "hello hello hello" -n 24 -q --drafter pld+a \
+  --draft-opt "heads=$dir/heads.json"
+cmp -s "$dir/out" "$dir/plain" || fail "pld+a with heads writes another text"
+
+[ "$failures" -eq 0 ] && echo "all passed"
+exit "$failures"

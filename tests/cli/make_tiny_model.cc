@@ -1,0 +1,116 @@
+// Writes a small GGUF of random weights and a byte-level vocabulary: what the command-line tests
+// run. usage: make_tiny_model FILE
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "base/rng.h"
+#include "io/gguf.h"
+
+namespace foretoken {
+namespace {
+
+// The printable stand-in of a byte in byte-level BPE vocabularies, as UTF-8.
+std::string MappedByte(int byte) {
+  const auto printable = [](int b) {
+    return (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || (b >= 174 && b <= 255);
+  };
+  int code = byte;
+  if (!printable(byte)) {
+    code = 256;
+    for (int b = 0; b < byte; ++b) code += printable(b) ? 0 : 1;
+  }
+  if (code < 128) return std::string(1, static_cast<char>(code));
+  return {static_cast<char>(0xc0 | (code >> 6)), static_cast<char>(0x80 | (code & 0x3f))};
+}
+
+TokenizerData ByteVocabulary() {
+  TokenizerData data;
+  data.pre = "gpt-2";
+  for (int byte = 0; byte < 256; ++byte) {
+    data.tokens.push_back(MappedByte(byte));
+    data.types.push_back(TokenType::kNormal);
+  }
+  for (const char* control : {"<|endoftext|>", "<|im_start|>", "<|im_end|>"}) {
+    data.tokens.emplace_back(control);
+    data.types.push_back(TokenType::kControl);
+  }
+  data.eos = 256;
+  data.eot = 258;
+  data.eog = {256, 258};
+  data.chat_template =
+      "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] + "
+      "'<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' "
+      "}}{% endif %}";
+  return data;
+}
+
+ModelConfig Shape() {
+  ModelConfig config;
+  config.architecture = "llama";
+  config.name = "tiny random model";
+  config.vocab = 259;
+  config.layers = 3;
+  config.hidden = 64;
+  config.ffn = 128;
+  config.heads = 4;
+  config.kv_heads = 2;
+  config.head_dim = 16;
+  config.rope_dim = 16;
+  config.rope_interleaved = true;
+  config.context = 512;
+  return config;
+}
+
+void AddRandom(GgufWriter& writer, const std::string& name, int64_t rows, int64_t cols,
+               uint64_t stream) {
+  writer.AddTensor(name, DType::kF32, {rows, cols}, [=](std::span<std::byte> out) {
+    const float scale = 1.7f / std::sqrt(static_cast<float>(cols));
+    for (int64_t i = 0; i < rows * cols; ++i) {
+      const double u = Uniform(7, stream, static_cast<uint64_t>(i));
+      const auto value = static_cast<float>(2 * u - 1) * scale;
+      std::memcpy(out.data() + i * static_cast<int64_t>(sizeof value), &value, sizeof value);
+    }
+  });
+}
+
+void AddOnes(GgufWriter& writer, const std::string& name, int64_t size) {
+  writer.AddTensor(name, DType::kF32, {size}, [=](std::span<std::byte> out) {
+    const float one = 1;
+    for (int64_t i = 0; i < size; ++i) std::memcpy(out.data() + i * 4, &one, sizeof one);
+  });
+}
+
+Status WriteTinyModel(const std::string& path) {
+  const ModelConfig c = Shape();
+  GgufWriter writer;
+  WriteModelMetadata(c, ByteVocabulary(), writer);
+  AddRandom(writer, "token_embd.weight", c.vocab, c.hidden, 1);
+  AddRandom(writer, "output.weight", c.vocab, c.hidden, 2);
+  AddOnes(writer, "output_norm.weight", c.hidden);
+  for (int l = 0; l < c.layers; ++l) {
+    const std::string block = "blk." + std::to_string(l) + ".";
+    const auto stream = static_cast<uint64_t>(10 * (l + 1));
+    AddOnes(writer, block + "attn_norm.weight", c.hidden);
+    AddOnes(writer, block + "ffn_norm.weight", c.hidden);
+    AddRandom(writer, block + "attn_q.weight", c.heads * c.head_dim, c.hidden, stream);
+    AddRandom(writer, block + "attn_k.weight", c.kv_heads * c.head_dim, c.hidden, stream + 1);
+    AddRandom(writer, block + "attn_v.weight", c.kv_heads * c.head_dim, c.hidden, stream + 2);
+    AddRandom(writer, block + "attn_output.weight", c.hidden, c.heads * c.head_dim, stream + 3);
+    AddRandom(writer, block + "ffn_gate.weight", c.ffn, c.hidden, stream + 4);
+    AddRandom(writer, block + "ffn_up.weight", c.ffn, c.hidden, stream + 5);
+    AddRandom(writer, block + "ffn_down.weight", c.hidden, c.ffn, stream + 6);
+  }
+  return writer.Write(path);
+}
+
+}  // namespace
+}  // namespace foretoken
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const foretoken::Status status = foretoken::WriteTinyModel(argv[1]);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s\n", status.error().message.c_str());
+  return 1;
+}
