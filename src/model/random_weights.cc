@@ -1,6 +1,7 @@
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <numbers>
 #include <string_view>
@@ -13,7 +14,6 @@
 namespace foretoken {
 namespace {
 
-constexpr size_t kAlignment = 64;
 constexpr int64_t kPoolElements = 32768;
 
 uint64_t HashName(std::string_view name, uint64_t seed) {
@@ -72,14 +72,17 @@ class RandomWeights final : public WeightSource {
   }
 
  private:
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
+  // Pages of their own, so that freeing them gives them back: interleaved with the backend's
+  // allocations on the heap they stayed, and a model took twice its size.
+  struct Unmap {
+    size_t size = 0;
+    void operator()(std::byte* p) const { munmap(p, size); }
   };
-  using Bytes = std::unique_ptr<std::byte, Free>;
+  using Bytes = std::unique_ptr<std::byte, Unmap>;
 
   static Bytes NewBytes(size_t size) {
-    const size_t padded = (size + kAlignment - 1) / kAlignment * kAlignment;
-    return Bytes(static_cast<std::byte*>(std::aligned_alloc(kAlignment, padded)));
+    void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? nullptr : Bytes(static_cast<std::byte*>(p), Unmap{size});
   }
 
   Bytes Generate(uint64_t key, float spread, int64_t elements) {
