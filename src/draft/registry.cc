@@ -3,14 +3,14 @@
 
 namespace foretoken {
 
-#define FT_DRAFTER(folder, factory, name, summary) \
-  Result<std::unique_ptr<Drafter>> New##factory(const DraftContext&);
+#define FT_DRAFTER(folder, name, factory, summary) \
+  Result<std::unique_ptr<Drafter>> factory(const DraftContext&);
 #include "draft/drafters.def"
 #undef FT_DRAFTER
 
 std::span<const DrafterEntry> AllDrafters() {
   static constexpr DrafterEntry kAll[] = {
-#define FT_DRAFTER(folder, factory, name, summary) {name, summary, &New##factory},
+#define FT_DRAFTER(folder, name, factory, summary) {name, summary, &factory},
 #include "draft/drafters.def"
 #undef FT_DRAFTER
   };

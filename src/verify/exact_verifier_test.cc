@@ -93,7 +93,7 @@ TEST_F(ExactVerifier, PointMassRule) {
   tree.Add(0, 1, -1);
   tree.Add(0, 2, -1);
   std::array<double, 3> seen{};  // stopped, went to 1, went to 2
-  constexpr int kDraws = 40000;
+  constexpr int kDraws = 20000;
   for (int i = 0; i < kDraws; ++i) {
     const Acceptance a = Verify(tree, {logits, logits, logits}, {0},
                                 {.temperature = 1, .seed = static_cast<uint64_t>(i)});
@@ -110,7 +110,7 @@ TEST_F(ExactVerifier, PointMassRule) {
 
 // methods.md 11.12, item 2: the law of two tokens through a tree is the target's, enumerated.
 TEST_F(ExactVerifier, LawOfTwoTokens) {
-  constexpr int kVocab = 8, kDraws = 200000;
+  constexpr int kVocab = 8, kDraws = 60000;
   std::vector<std::vector<float>> p(kVocab + 1);  // after the root; after each first token
   std::vector<std::vector<float>> logits;
   for (int row = 0; row <= kVocab; ++row) {
