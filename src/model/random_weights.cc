@@ -82,7 +82,8 @@ class RandomWeights final : public WeightSource {
 
   static Bytes NewBytes(size_t size) {
     void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? nullptr : Bytes(static_cast<std::byte*>(p), Unmap{size});
+    if (p == MAP_FAILED) return {};
+    return Bytes(static_cast<std::byte*>(p), Unmap{size});
   }
 
   Bytes Generate(uint64_t key, float spread, int64_t elements) {
