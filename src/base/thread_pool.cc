@@ -6,8 +6,15 @@ namespace foretoken {
 namespace {
 
 // About 50 microseconds of spinning: longer than the gap between two kernels of one pass, shorter
-// than a human's pause, after which a waiting thread sleeps on the futex behind atomic::wait.
+// than a human's pause, after which a waiting thread sleeps on the futex behind atomic::wait. A team
+// larger than the machine gives way at once instead: spinning would starve the thread that works.
 constexpr int kSpins = 4000;
+constexpr int kCrowdedSpins = 20;
+
+int SpinsFor(int threads) {
+  static const int cores = AvailableCores();
+  return threads > cores ? kCrowdedSpins : kSpins;
+}
 
 inline void Pause() {
 #if defined(__x86_64__)
@@ -45,11 +52,11 @@ void ThreadPool::Dispatch(Call call, const void* context) {
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();
   call(context, 0);
-  // More threads than cores is allowed; then spinning alone would starve the one that works.
+  const int most_spins = SpinsFor(threads_);
   int spins = 0;
   while (running_.load(std::memory_order_acquire) != 0) {
     Pause();
-    if (++spins > kSpins) {
+    if (++spins > most_spins) {
       sched_yield();
       spins = 0;
     }
@@ -57,12 +64,13 @@ void ThreadPool::Dispatch(Call call, const void* context) {
 }
 
 void ThreadPool::Work(int thread) {
+  const int most_spins = SpinsFor(threads_);
   uint32_t seen = 0;
   for (;;) {
     int spins = 0;
     while (generation_.load(std::memory_order_acquire) == seen) {
       Pause();
-      if (++spins > kSpins) generation_.wait(seen, std::memory_order_acquire);
+      if (++spins > most_spins) generation_.wait(seen, std::memory_order_acquire);
     }
     ++seen;
     if (stop_.load(std::memory_order_relaxed)) return;
