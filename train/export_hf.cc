@@ -74,11 +74,8 @@ Json PreTokenizerJson(const std::string& name) {
 Json TokenizerJson(const TokenizerData& t) {
   Json vocab = Json::object(), added = Json::array();
   for (size_t id = 0; id < t.tokens.size(); ++id) {
-    if (t.types[id] == TokenType::kControl) {
-      added.push_back(AddedToken(t, id));
-    } else {
-      vocab[t.tokens[id]] = id;
-    }
+    vocab[t.tokens[id]] = id;  // special ones too: tokenizers would number them after the rest
+    if (t.types[id] == TokenType::kControl) added.push_back(AddedToken(t, id));
   }
   return {{"version", "1.0"},
           {"truncation", nullptr},

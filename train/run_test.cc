@@ -213,6 +213,9 @@ TEST_F(RunTest, HuggingFaceDirectoryReadsBackTheSame) {
   EXPECT_EQ((*hf)->config().kv_heads, 2);
   EXPECT_TRUE((*hf)->config().tied_embeddings);
   EXPECT_FALSE((*hf)->config().rope_interleaved);
+  const auto json = ReadJsonFile(out + "/hf/tokenizer.json");
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ((*json)["model"]["vocab"][kTurnEnd], 2);  // not numbered after the rest
   EXPECT_FALSE(ExportHuggingFace(out, out + "/hf", FileType::kQ8_0).ok());
 }
 
