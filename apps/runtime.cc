@@ -1,31 +1,11 @@
 #include "runtime.h"
 
 #include <chrono>
-#include <filesystem>
 
 #include "base/json.h"
-#include "io/gguf.h"
 
 namespace foretoken {
 namespace {
-
-// The head list of the model file, as ReadHeadList takes it; null when it has none.
-Json HeadsOfModel(const LoadedModel& loaded) {
-  const std::string& path = loaded.file->path();
-  const std::string beside = path + ".heads.json";
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(beside, ignored)) return beside;
-  if (!path.ends_with(".gguf")) return nullptr;
-  const Result<GgufFile> gguf = GgufFile::Open(path);
-  if (!gguf.ok()) return nullptr;  // it was readable a moment ago: then simply no list
-  const auto flat = gguf->Ints("foretoken.pld_plus.heads");
-  if (!flat.ok()) return nullptr;
-  Json list = Json::array();
-  for (size_t i = 0; i + 1 < flat->size(); i += 2) {
-    list.push_back(Json::array({(*flat)[i], (*flat)[i + 1]}));
-  }
-  return list;
-}
 
 // What was typed: JSON where it reads as such ("70", "[[1,2]]"), text otherwise.
 Json ValueOf(const std::string& text) {
@@ -68,11 +48,8 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
   if (args.drafter != "none") {
     Json options = Json::object();
     for (const auto& [key, value] : args.options) options[key] = ValueOf(value);
-    if (args.drafter == "pld+a" && !options.contains("heads")) {
-      if (Json heads = HeadsOfModel(loaded); !heads.is_null()) options["heads"] = std::move(heads);
-    }
-    FT_ASSIGN_OR_RETURN(decoder.drafter,
-                        NewDrafter(args.drafter, {*loaded.model, capacity, options}));
+    FT_ASSIGN_OR_RETURN(decoder.drafter, NewDrafter(args.drafter, {*loaded.model, capacity, options,
+                                                                   loaded.file->path()}));
   }
   decoder.verifier = NewExactVerifier(*loaded.backend);
   decoder.generator = std::make_unique<Generator>(

@@ -63,8 +63,7 @@ struct Decoder {
   std::unique_ptr<Verifier> verifier;
   std::unique_ptr<Generator> generator;
 };
-// pld+a without `heads` among its options takes those of the model file (metadata, or a
-// MODEL.heads.json beside it). Errors: unknown drafter, bad options.
+// Errors: unknown drafter, bad options.
 Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity);
 
 // The token ids of `text` as a prompt: bos where the model asks for it, never eos.

@@ -60,8 +60,9 @@ class Drafter {
 // unknown or ill-typed option is an error naming it.
 struct DraftContext {
   Model& target;
-  int capacity;         // longest sequence
-  const Json& options;  // a JSON object
+  int capacity;             // longest sequence
+  const Json& options;      // a JSON object
+  std::string target_path;  // the target's file, which may say more; empty if it has none
 };
 
 struct DrafterEntry {

@@ -21,7 +21,7 @@ expect_status() {
 expect_text() { grep -q -e "$1" "$dir/$2" || fail "$3: no '$1' in $2: $(head -c 300 "$dir/$2")"; }
 json() { python3 -c "import json,sys; s=json.load(open('$1')); print($2)"; }
 
-generate() { "$bin" generate -m "$model" "$@"; }
+generate() { "$bin" generate -m "$model" -t 1 --ignore-eos "$@"; }
 
 # Bad usage is 2, with a word on what is wrong.
 expect_status 2 "no command" "$bin"
@@ -86,7 +86,7 @@ for drafter in none pld pld+h pld+a; do
     and all(k in s for k in ['tau_macro','acc_only','alpha_edd','alpha_tok','alpha_n','E_spd'])")" \
     = True ] || fail "$drafter: statistics contract: $(cat "$dir/$drafter.json")"
   expect_status 0 "$drafter sampled --check" generate -p "hello hello" -n 40 --temp 0.8 --top-p 0.9 \
-    --seed 5 --drafter "$drafter" --check -t 2 --stats "$dir/$drafter.sampled.json"
+    --seed 5 --drafter "$drafter" --check --stats "$dir/$drafter.sampled.json"
   [ "$(json "$dir/$drafter.sampled.json" "s['tokens']")" = \
     "$(json "$dir/none.sampled.json" "s['tokens']")" ] || fail "$drafter: another sampled text"
 done
@@ -96,6 +96,9 @@ tail -n 1 "$dir/out" >"$dir/last.json"
 [ "$(json "$dir/last.json" "s['new_tokens']")" = 8 ] || fail "--stats - is not the last line"
 
 # Options that change how, not what.
+expect_status 0 "two threads" "$bin" generate -m "$model" -t 2 --ignore-eos -p "hello hello hello" \
+  -n 24 -q
+cmp -s "$dir/out" "$dir/plain" || fail "two threads write another text"
 expect_status 0 "long drafts" generate -p "hello hello hello" -n 24 -q --drafter pld+h \
   --draft-opt k=70 --draft-max 70
 cmp -s "$dir/out" "$dir/plain" || fail "long drafts write another text"
@@ -106,27 +109,28 @@ expect_status 0 "chat" generate --chat --system "be brief" -p "hello" -n 8 --sta
 [ "$(json "$dir/chat.json" "s['prompt_tokens'] > 40")" = True ] || fail "--chat applies no template"
 
 # Ctrl-C ends the answer with its statistics and status 0.
-generate -p "hello" -n 400 -c 500 --ignore-eos --temp 1 >"$dir/out" 2>"$dir/err" &
+rm -f "$dir/out"
+"$bin" generate -m "$model" -t 1 --ignore-eos -p "hello" -n -1 --temp 1 >"$dir/out" 2>"$dir/err" &
 pid=$!
 while [ ! -s "$dir/out" ] && kill -0 $pid 2>/dev/null; do sleep 0.01; done
 kill -INT $pid 2>/dev/null
 wait $pid || fail "Ctrl-C: status $?"
-expect_text "new tokens" err "Ctrl-C prints the statistics"
+expect_text "interrupted" err "Ctrl-C prints the statistics"
 
 # Chat through a pipe: two turns, commands, end of input.
 printf 'hello\n/stats\n/clear\nhello\n/help\n/quit\n' |
-  "$bin" chat -m "$model" -n 8 --drafter pld >"$dir/out" 2>"$dir/err" || fail "chat: status $?"
+  "$bin" chat -m "$model" -t 1 -n 8 --drafter pld >"$dir/out" 2>"$dir/err" || fail "chat: status $?"
 expect_text "/clear" out "chat /help"
-printf 'hello\n' | "$bin" chat -m "$model" -n 8 >"$dir/out" 2>&1 || fail "chat ends with its input"
+printf 'hello\n' | "$bin" chat -m "$model" -t 1 -n 8 >"$dir/out" 2>&1 || fail "chat ends with its input"
 expect_status 2 "chat without a model" "$bin" chat
 
 # The demo and the search for heads, on the same small model.
-expect_status 0 "demo" "$bin" demo -m "$model" -n 12 --json "$dir/demo.json"
+expect_status 0 "demo" "$bin" demo -m "$model" -t 1 -n 12 --json "$dir/demo.json"
 [ "$(json "$dir/demo.json" "s['identical'] and len(s['runs']) >= 16")" = True ] || fail "demo --json"
 expect_text "tokens a pass" out "demo ends with a table"
 printf 'Summarise: hello hello hello\n\nSummarise: one two one two\n' >"$dir/prompts.txt"
-expect_status 0 "find-heads" "$bin" find-heads -m "$model" -o "$dir/heads.json" \
-  --prompts "$dir/prompts.txt" -n 16
+expect_status 0 "find-heads" "$bin" find-heads -m "$model" -t 1 -o "$dir/heads.json" \
+  --prompts "$dir/prompts.txt" -n 16 --domain occurrences
 [ "$(json "$dir/heads.json" "len(s['heads']) > 0")" = True ] || fail "find-heads writes no heads"
 expect_status 0 "heads for pld+a" generate -p "hello hello hello" -n 24 -q --drafter pld+a \
   --draft-opt "heads=$dir/heads.json"

@@ -58,14 +58,16 @@ ModelConfig Shape() {
   config.head_dim = 16;
   config.rope_dim = 16;
   config.rope_interleaved = true;
-  config.context = 512;
+  config.context = 2048;
   return config;
 }
 
+// What the layers add stays small next to the embedding, so that the next token hangs on the last
+// one most of all: the text runs into loops, and drafts are accepted.
 void AddRandom(GgufWriter& writer, const std::string& name, int64_t rows, int64_t cols,
-               uint64_t stream) {
+               uint64_t stream, float spread = 1.7f) {
   writer.AddTensor(name, DType::kF32, {rows, cols}, [=](std::span<std::byte> out) {
-    const float scale = 1.7f / std::sqrt(static_cast<float>(cols));
+    const float scale = spread / std::sqrt(static_cast<float>(cols));
     for (int64_t i = 0; i < rows * cols; ++i) {
       const double u = Uniform(7, stream, static_cast<uint64_t>(i));
       const auto value = static_cast<float>(2 * u - 1) * scale;
@@ -96,10 +98,11 @@ Status WriteTinyModel(const std::string& path) {
     AddRandom(writer, block + "attn_q.weight", c.heads * c.head_dim, c.hidden, stream);
     AddRandom(writer, block + "attn_k.weight", c.kv_heads * c.head_dim, c.hidden, stream + 1);
     AddRandom(writer, block + "attn_v.weight", c.kv_heads * c.head_dim, c.hidden, stream + 2);
-    AddRandom(writer, block + "attn_output.weight", c.hidden, c.heads * c.head_dim, stream + 3);
+    AddRandom(writer, block + "attn_output.weight", c.hidden, c.heads * c.head_dim, stream + 3,
+              0.2f);
     AddRandom(writer, block + "ffn_gate.weight", c.ffn, c.hidden, stream + 4);
     AddRandom(writer, block + "ffn_up.weight", c.ffn, c.hidden, stream + 5);
-    AddRandom(writer, block + "ffn_down.weight", c.hidden, c.ffn, stream + 6);
+    AddRandom(writer, block + "ffn_down.weight", c.hidden, c.ffn, stream + 6, 0.2f);
   }
   return writer.Write(path);
 }

@@ -118,15 +118,13 @@ TEST_P(PerDrafter, IgnoresTheBatch) {
 
 TEST_P(PerDrafter, ThreadsChangeNothing) {
   const std::vector<Token> prompt = RepetitivePrompt(9, 70, 97);
-  for (const SamplingParams& sampling : {SamplingParams{}, VariedSampling(3)}) {
-    Target one(TinyConfig(2), 1);
-    const auto expected = Rig(one, GetParam()).Decode(prompt, 60, sampling);
-    for (int threads : {2, 3, 4}) {
-      Target many(TinyConfig(2), threads);
-      const auto actual = Rig(many, GetParam()).Decode(prompt, 60, sampling);
-      ASSERT_EQ(actual->tokens, expected->tokens) << threads << " threads";
-      ASSERT_EQ(actual->cycles.size(), expected->cycles.size());
-    }
+  Target one(TinyConfig(2), 1);
+  const auto expected = Rig(one, GetParam()).Decode(prompt, 20, VariedSampling(1));
+  for (int threads : {2, 3}) {
+    Target many(TinyConfig(2), threads);
+    const auto actual = Rig(many, GetParam()).Decode(prompt, 20, VariedSampling(1));
+    ASSERT_EQ(actual->tokens, expected->tokens) << threads << " threads";
+    ASSERT_EQ(actual->cycles.size(), expected->cycles.size());
   }
 }
 

@@ -68,7 +68,8 @@ std::string ParameterName(std::string_view drafter) {
 Rig::Rig(Target& target, std::string_view drafter, int capacity, TreeLimits limits,
          const Json& options)
     : Rig(target,
-          drafter == "none" ? nullptr : *NewDrafter(drafter, {*target.model, capacity, options}),
+          drafter == "none" ? nullptr
+                            : *NewDrafter(drafter, {*target.model, capacity, options, ""}),
           limits) {}
 
 Rig::Rig(Target& target, std::unique_ptr<Drafter> drafter, TreeLimits limits)

@@ -1,9 +1,10 @@
 #include "draft/pld_plus/head_list.h"
 
 #include <algorithm>
-#include <string>
+#include <filesystem>
 
 #include "base/json.h"
+#include "io/gguf.h"
 
 namespace foretoken {
 namespace {
@@ -57,6 +58,22 @@ Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int 
   std::stable_sort(list.begin(), list.end(), [](const AttentionHead& a, const AttentionHead& b) {
     return a.layer < b.layer;
   });
+  return list;
+}
+
+Json HeadsOfModel(const std::string& path) {
+  std::string beside = path + ".heads.json";
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(beside, ignored)) return beside;
+  if (!path.ends_with(".gguf")) return nullptr;
+  const Result<GgufFile> gguf = GgufFile::Open(path);
+  if (!gguf.ok()) return nullptr;  // the model was loaded all the same: simply no list
+  const auto flat = gguf->Ints("foretoken.pld_plus.heads");
+  if (!flat.ok()) return nullptr;
+  Json list = Json::array();
+  for (size_t i = 0; i + 1 < flat->size(); i += 2) {
+    list.push_back(Json::array({(*flat)[i], (*flat)[i + 1]}));
+  }
   return list;
 }
 

@@ -1,6 +1,7 @@
 // The attention heads PLD+(a) listens to: from `foretoken find-heads`, an option, or all of them.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/json_fwd.h"
@@ -19,5 +20,9 @@ struct AttentionHead {
 // heads are taken. The result is sorted by layer. Errors: unreadable file, ill-formed list, a head
 // the model lacks, an empty list.
 Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int layers, int heads);
+
+// The list that comes with a model: the file PATH.heads.json, or else the GGUF metadata
+// "foretoken.pld_plus.heads" (layer, head, layer, head, ...). Null when there is neither.
+Json HeadsOfModel(const std::string& path);
 
 }  // namespace foretoken

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
 #include "draft/pld_plus/head_list.h"
 #include "draft/pld_plus/span_copier.h"
 
@@ -128,8 +129,10 @@ Result<std::unique_ptr<Drafter>> NewPldPlusAttention(const DraftContext& context
   const int top = options.Int("top", 50, 1, 1 << 20);
   rule.sum = options.Choice("reduce", {"max", "sum"}) == 1;
   rule.threshold = options.Number("threshold", rule.threshold, -1, 1e6f);
-  FT_ASSIGN_OR_RETURN(rule.heads,
-                      ReadHeadList(options.Raw("heads"), top, config.layers, config.heads));
+  const Json shipped = HeadsOfModel(context.target_path);
+  const Json* heads = options.Raw("heads");
+  if (heads == nullptr && !shipped.is_null()) heads = &shipped;
+  FT_ASSIGN_OR_RETURN(rule.heads, ReadHeadList(heads, top, config.layers, config.heads));
   FT_RETURN_IF_ERROR(options.Finish());
   return std::unique_ptr<Drafter>(
       std::make_unique<AttentionCopier>(context, copy, std::move(rule)));

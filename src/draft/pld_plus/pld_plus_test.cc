@@ -13,7 +13,7 @@ namespace foretoken {
 namespace {
 
 using ::testing::HasSubstr;
-using Run = std::vector<Token>;
+using Words = std::vector<Token>;
 
 // Ranks by what the test says.
 class Scripted final : public SpanCopier {
@@ -36,7 +36,7 @@ class Scripted final : public SpanCopier {
 class CopiedSpan : public ::testing::Test {
  protected:
   // The last token of `text` is the root; the first `prompt` were given.
-  Run Draft(Scripted& copier, const Run& text, int prompt, TreeLimits limits = {}) {
+  Words Draft(Scripted& copier, const Words& text, int prompt, TreeLimits limits = {}) {
     state_ = copier.NewState();
     Feed(copier, std::span(text).first(prompt), text[prompt], true);
     for (size_t i = prompt; i + 1 < text.size(); ++i) {
@@ -44,13 +44,13 @@ class CopiedSpan : public ::testing::Test {
     }
     return Propose(copier, text.back(), limits);
   }
-  Run Propose(Scripted& copier, Token root, TreeLimits limits = {}) {
+  Words Propose(Scripted& copier, Token root, TreeLimits limits = {}) {
     TreeBuilder builder(root, limits, ChainPolicy());
     const SamplingParams greedy;
     const DraftSlot slot{*state_, builder, greedy};
     copier.Propose(std::span(&slot, 1));
     const CandidateTree tree = builder.Finish();
-    Run drafted;
+    Words drafted;
     for (Node n = 1; n < tree.size(); ++n) drafted.push_back(tree.token(n));
     return drafted;
   }
@@ -67,30 +67,30 @@ class CopiedSpan : public ::testing::Test {
 };
 
 // methods.md 11.11: a b c X a b c Y a b c, the last c being the root.
-const Run kText{1, 2, 3, 90, 1, 2, 3, 91, 1, 2, 3};
+const Words kText{1, 2, 3, 90, 1, 2, 3, 91, 1, 2, 3};
 
 TEST_F(CopiedSpan, VectorsOfTheSpecification) {
   Scripted copier({.k = 70});
   copier.wanted = 6;
-  EXPECT_EQ(Draft(copier, kText, 4), (Run{91, 1, 2, 3}));
+  EXPECT_EQ(Draft(copier, kText, 4), (Words{91, 1, 2, 3}));
   EXPECT_EQ(copier.offered, (std::vector<int>{2, 6}));
   copier.wanted = 2;
-  EXPECT_EQ(Draft(copier, kText, 4), (Run{90, 1, 2, 3, 91, 1, 2, 3}));
+  EXPECT_EQ(Draft(copier, kText, 4), (Words{90, 1, 2, 3, 91, 1, 2, 3}));
 }
 
 TEST_F(CopiedSpan, LengthIsBounded) {
   Scripted copier({.k = 3});
   copier.wanted = 2;
-  EXPECT_EQ(Draft(copier, kText, 4), (Run{90, 1, 2}));
-  EXPECT_EQ(Draft(copier, kText, 4, {.max_nodes = 3, .max_depth = 10}), (Run{90, 1}));
+  EXPECT_EQ(Draft(copier, kText, 4), (Words{90, 1, 2}));
+  EXPECT_EQ(Draft(copier, kText, 4, {.max_nodes = 3, .max_depth = 10}), (Words{90, 1}));
   Scripted last({.k = 70});
   last.wanted = 2;  // the token before the root: only the root itself follows
-  EXPECT_EQ(Draft(last, {8, 9, 5, 5}, 2), Run{5});
+  EXPECT_EQ(Draft(last, {8, 9, 5, 5}, 2), Words{5});
 }
 
 TEST_F(CopiedSpan, NoOccurrenceNoDraft) {
   Scripted copier({.k = 70});
-  EXPECT_EQ(Draft(copier, {1, 2, 3}, 1), Run{});
+  EXPECT_EQ(Draft(copier, {1, 2, 3}, 1), Words{});
   EXPECT_TRUE(copier.offered.empty());
 }
 
@@ -106,8 +106,8 @@ TEST_F(CopiedSpan, TruncationForgetsPlaces) {
   copier.wanted = 2;
   Draft(copier, kText, 4);
   copier.Truncate(*state_, 5);  // a b c X a
-  Feed(copier, Run{2}, 3, true);
-  EXPECT_EQ(Propose(copier, 3), (Run{90, 1, 2, 3}));
+  Feed(copier, Words{2}, 3, true);
+  EXPECT_EQ(Propose(copier, 3), (Words{90, 1, 2, 3}));
   EXPECT_EQ(copier.offered, std::vector<int>{2});
 }
 
