@@ -52,11 +52,14 @@ struct PanelLayout {
   int64_t high_begin = 0, scale_begin = 0, panel_bytes = 0;
 };
 
+inline constexpr int64_t kTileBlockBytes = kBlock + 8 * 4;  // a row's block in an int8 tile
+
 // How a tile of activation rows is laid out for the products of a format.
 enum class TileKind : int {
-  // Per block: codes [rows][32] int8, then per row [rows] f32 scale, f32 scale * sum of the codes,
-  // i32
-  // minus the sum of the codes, i32 minus the sum of the first sixteen.
+  // Per block: codes [rows][32] int8, then [rows] each of: f32 scale, f32 scale * sum of the codes,
+  // and
+  // the i32 that a sum over unsigned weight codes starts from, -zero * sum for zero = 8, 16 and 128
+  // and, for zero = 32, of the first and of the last sixteen; then a spare.
   kInt8,
   kBf16Pairs,  // [cols / 2][rows][2]
   kF32,        // [cols][rows]

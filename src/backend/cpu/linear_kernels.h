@@ -10,6 +10,10 @@
 
 namespace foretoken::FT_ISA {
 
+// How far ahead of its use memory is asked for: what a core reads in the time that one access
+// takes.
+inline constexpr int64_t kAhead = 8192;
+
 // How a format turns a block's bytes into 8 groups of codes, and what its codes stand for.
 template <Format>
 struct Codes;
@@ -35,6 +39,7 @@ FT_INLINE void UnpackFiveBits(const std::byte* codes, const std::byte* high, I w
 
 template <>
 struct Codes<Format::kQ8_0> {
+  static constexpr int64_t kCodeBytes = 512;
   static constexpr int kZeroShift = 7;
   static constexpr bool kMinimum = false;
   FT_INLINE static void Unpack(const std::byte* codes, const std::byte*, I w[8]) {
@@ -44,6 +49,7 @@ struct Codes<Format::kQ8_0> {
 };
 template <>
 struct Codes<Format::kQ4_0> {
+  static constexpr int64_t kCodeBytes = 256;
   static constexpr int kZeroShift = 3;
   static constexpr bool kMinimum = false;
   FT_INLINE static void Unpack(const std::byte* codes, const std::byte*, I w[8]) {
@@ -58,6 +64,7 @@ template <>
 struct Codes<Format::kQ4_K> : Codes<Format::kQ4_1> {};
 template <>
 struct Codes<Format::kQ5_0> {
+  static constexpr int64_t kCodeBytes = 256;
   static constexpr int kZeroShift = 4;
   static constexpr bool kMinimum = false;
   FT_INLINE static void Unpack(const std::byte* codes, const std::byte* high, I w[8]) {
@@ -72,6 +79,7 @@ template <>
 struct Codes<Format::kQ5_K> : Codes<Format::kQ5_1> {};
 template <>
 struct Codes<Format::kQ6_K> {
+  static constexpr int64_t kCodeBytes = 256;
   FT_INLINE static void Unpack(const std::byte* codes, const std::byte* high, I w[8]) {
     UnpackNibbles(codes, w);
     const I mask = Splat(0x30303030);
@@ -89,7 +97,7 @@ struct Codes<Format::kQ6_K> {
 template <int R>
 struct TileBlock {
   const std::byte* at;
-  static constexpr int64_t kBytes = R * (kBlock + 16);
+  static constexpr int64_t kBytes = R * kTileBlockBytes;
 
   int32_t Four(int row, int group) const {
     int32_t four;
@@ -98,8 +106,12 @@ struct TileBlock {
   }
   float Scale(int row) const { return Float(row); }
   float ScaledSum(int row) const { return Float(R + row); }
-  int32_t MinusSum(int row) const { return Int(2 * R + row); }
-  int32_t MinusFirstSum(int row) const { return Int(3 * R + row); }
+  // -sum << kShift
+  template <int kShift>
+  int32_t MinusZeros(int row) const {
+    return Int((kShift == 3 ? 2 : kShift == 4 ? 3 : 4) * R + row);
+  }
+  int32_t MinusZerosOfHalf(int row, int half) const { return Int((5 + half) * R + row); }
 
  private:
   float Float(int i) const {
@@ -132,9 +144,13 @@ FT_INLINE void StorePanel(const LinearCall& c, int64_t panel, const F acc[R]) {
 // Sums of all groups of one row's block, from `start`.
 template <int R>
 FT_INLINE I DotGroups(I start, const I w[8], TileBlock<R> tile, int row, int begin, int end) {
+  I other = Splat(0);
   FT_UNROLL(8)
-  for (int g = begin; g < end; ++g) start = Dot4(start, w[g], tile.Four(row, g));
-  return start;
+  for (int g = begin; g < end; g += 2) {
+    start = Dot4(start, w[g], tile.Four(row, g));
+    other = Dot4(other, w[g + 1], tile.Four(row, g + 1));
+  }
+  return start + other;
 }
 
 // The whole block: sum of (code - zero) * activation, or of code * activation where minima say the
@@ -148,40 +164,75 @@ FT_INLINE I DotBlock(const I w[8], TileBlock<R> tile, int row) {
     for (int g = 0; g < 8; ++g) dot = Dot4Signed(dot, w[g] ^ Splat(-0x7f7f7f80), tile.Four(row, g));
     return dot;
   }
-  const I start = ShiftLeft(Splat(tile.MinusSum(row)), Format_::kZeroShift);
+  const I start = Splat(tile.template MinusZeros<Format_::kZeroShift>(row));
   return DotGroups<R>(start, w, tile, row, 0, 8);
+}
+
+// Where a panel's planes continue.
+struct PanelAt {
+  const std::byte *codes, *high, *scales;
+
+  PanelAt(const LinearCall& c, int64_t panel)
+      : codes(c.panels + panel * c.layout.panel_bytes),
+        high(codes + c.layout.high_begin),
+        scales(codes + c.layout.scale_begin) {}
+};
+
+// One block of a panel times R rows.
+template <Format kFormat, int R>
+FT_INLINE void AddBlock(const PanelAt& at, TileBlock<R> tile, F acc[R]) {
+  using Format_ = Codes<kFormat>;
+  I w[8];
+  Format_::Unpack(at.codes, at.high, w);
+  const F d = LoadHalf(at.scales);
+  const F m = Format_::kMinimum ? LoadHalf(at.scales + 32) : Zero();
+  FT_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    const I dot = DotBlock<Format_, R>(w, tile, r);
+    acc[r] = Fma(ToF(dot), d * Splat(tile.Scale(r)), acc[r]);
+    if (Format_::kMinimum) acc[r] = Fma(m, Splat(tile.ScaledSum(r)), acc[r]);
+  }
+}
+
+template <Format kFormat, int R, int P>
+void LinearBlocksPanels(const LinearCall& c, int64_t panel) {
+  const int64_t blocks = c.cols / kBlock;
+  const PanelAt first(c, panel);
+  TileBlock<R> tile{c.tile};
+  F acc[P][R];
+  FT_UNROLL(4)
+  for (int p = 0; p < P; ++p) {
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) acc[p][r] = Zero();
+  }
+  PanelAt at = first;
+  for (int64_t b = 0; b < blocks; ++b) {
+    FT_UNROLL(4)
+    for (int p = 0; p < P; ++p) {
+      PanelAt here = at;
+      here.codes += p * c.layout.panel_bytes;
+      here.high += p * c.layout.panel_bytes;
+      here.scales += p * c.layout.panel_bytes;
+      if (P == 1) Prefetch(here.codes + kAhead, Codes<kFormat>::kCodeBytes);
+      AddBlock<kFormat, R>(here, tile, acc[p]);
+    }
+    at.codes += c.layout.code_bytes;
+    at.high += c.layout.high_bytes;
+    at.scales += c.layout.scale_bytes;
+    tile.at += TileBlock<R>::kBytes;
+  }
+  FT_UNROLL(4)
+  for (int p = 0; p < P; ++p) StorePanel<R>(c, panel + p, acc[p]);
 }
 
 template <Format kFormat, int R>
 void LinearBlocks(const LinearCall& c) {
-  using Format_ = Codes<kFormat>;
-  const int64_t blocks = c.cols / kBlock;
-  for (int64_t panel = c.panel_begin; panel < c.panel_end; ++panel) {
-    const std::byte* codes = c.panels + panel * c.layout.panel_bytes;
-    const std::byte* high = codes + c.layout.high_begin;
-    const std::byte* scales = codes + c.layout.scale_begin;
-    TileBlock<R> tile{c.tile};
-    F acc[R];
-    FT_UNROLL(16)
-    for (int r = 0; r < R; ++r) acc[r] = Zero();
-    for (int64_t b = 0; b < blocks; ++b) {
-      I w[8];
-      Format_::Unpack(codes, high, w);
-      const F d = LoadHalf(scales);
-      const F m = Format_::kMinimum ? LoadHalf(scales + 32) : Zero();
-      FT_UNROLL(16)
-      for (int r = 0; r < R; ++r) {
-        const I dot = DotBlock<Format_, R>(w, tile, r);
-        acc[r] = Fma(ToF(dot), d * Splat(tile.Scale(r)), acc[r]);
-        if (Format_::kMinimum) acc[r] = Fma(m, Splat(tile.ScaledSum(r)), acc[r]);
-      }
-      codes += c.layout.code_bytes;
-      high += c.layout.high_bytes;
-      scales += c.layout.scale_bytes;
-      tile.at += TileBlock<R>::kBytes;
-    }
-    StorePanel<R>(c, panel, acc);
+  constexpr int kTogether = R <= 4 ? 4 : 1;
+  int64_t panel = c.panel_begin;
+  for (; panel + kTogether <= c.panel_end; panel += kTogether) {
+    LinearBlocksPanels<kFormat, R, kTogether>(c, panel);
   }
+  for (; panel < c.panel_end; ++panel) LinearBlocksPanels<kFormat, R, 1>(c, panel);
 }
 
 // Q4_K and Q5_K: scales of a super-block are 16 d, 16 m, then 8 times 16 sub-scales and 16
@@ -200,6 +251,7 @@ void LinearSuperMinimum(const LinearCall& c) {
     for (int64_t s = 0; s < supers; ++s) {
       const F d = LoadHalf(scales), m = LoadHalf(scales + 32);
       for (int b = 0; b < kSuper / kBlock; ++b) {
+        Prefetch(codes + kAhead, Codes<kFormat>::kCodeBytes);
         I w[8];
         Codes<kFormat>::Unpack(codes, high, w);
         const F step = d * ToF(LoadU8(scales + 64 + 32 * b));
@@ -223,7 +275,6 @@ void LinearSuperMinimum(const LinearCall& c) {
 // Q6_K: scales of a super-block are 16 d, then 16 times 16 signed sub-scales, one per 16 inputs.
 template <Format kFormat, int R>
 void LinearSuperHalves(const LinearCall& c) {
-  constexpr int kZeroShift = 5;
   const int64_t supers = c.cols / kSuper;
   for (int64_t panel = c.panel_begin; panel < c.panel_end; ++panel) {
     const std::byte* codes = c.panels + panel * c.layout.panel_bytes;
@@ -236,16 +287,15 @@ void LinearSuperHalves(const LinearCall& c) {
     for (int64_t s = 0; s < supers; ++s) {
       const F d = LoadHalf(scales);
       for (int b = 0; b < kSuper / kBlock; ++b) {
+        Prefetch(codes + kAhead, Codes<kFormat>::kCodeBytes);
         I w[8];
         Codes<kFormat>::Unpack(codes, high, w);
         const F first = d * ToF(LoadS8(scales + 32 + 32 * b));
         const F second = d * ToF(LoadS8(scales + 48 + 32 * b));
         FT_UNROLL(16)
         for (int r = 0; r < R; ++r) {
-          const I minus = Splat(tile.MinusSum(r)), minus_first = Splat(tile.MinusFirstSum(r));
-          const I lower = DotGroups<R>(ShiftLeft(minus_first, kZeroShift), w, tile, r, 0, 4);
-          const I upper =
-              DotGroups<R>(ShiftLeft(minus - minus_first, kZeroShift), w, tile, r, 4, 8);
+          const I lower = DotGroups<R>(Splat(tile.MinusZerosOfHalf(r, 0)), w, tile, r, 0, 4);
+          const I upper = DotGroups<R>(Splat(tile.MinusZerosOfHalf(r, 1)), w, tile, r, 4, 8);
           const F scale = Splat(tile.Scale(r));
           acc[r] = Fma(ToF(lower), first * scale, acc[r]);
           acc[r] = Fma(ToF(upper), second * scale, acc[r]);
@@ -334,6 +384,8 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel) {
   }
   for (int64_t s = 0; s < steps; ++s) {
     typename S::Weights weights[P];
+    FT_UNROLL(4)
+    for (int p = 0; p < P; ++p) __builtin_prefetch(w + p * c.layout.panel_bytes + kAhead / P);
     FT_UNROLL(4)
     for (int p = 0; p < P; ++p) weights[p] = S::LoadWeights(w + p * c.layout.panel_bytes);
     FT_UNROLL(16)

@@ -106,20 +106,18 @@ inline void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* blo
   const I codes_a = Round(a * inverse), codes_b = Round(b * inverse);
   StoreLow8(codes_a, block + row * kBlock);
   StoreLow8(codes_b, block + row * kBlock + kLanes);
-  const int32_t first = Sum(codes_a), sum = first + Sum(codes_b);
+  const int32_t first = Sum(codes_a), second = Sum(codes_b), sum = first + second;
   const float scale = some ? top / 127.0f : 0.0f;
-  const float scaled_sum = scale * static_cast<float>(sum);
-  const int32_t minus[2] = {-sum, -first};
-  std::byte* numbers = block + tile_rows * kBlock + 4 * row;
-  __builtin_memcpy(numbers, &scale, 4);
-  __builtin_memcpy(numbers + 4 * tile_rows, &scaled_sum, 4);
-  __builtin_memcpy(numbers + 8 * tile_rows, &minus[0], 4);
-  __builtin_memcpy(numbers + 12 * tile_rows, &minus[1], 4);
+  const float numbers[2] = {scale, scale * static_cast<float>(sum)};
+  const int32_t starts[5] = {-8 * sum, -16 * sum, -128 * sum, -32 * first, -32 * second};
+  std::byte* to = block + tile_rows * kBlock + 4 * row;
+  for (int i = 0; i < 2; ++i) __builtin_memcpy(to + 4 * i * tile_rows, &numbers[i], 4);
+  for (int i = 0; i < 5; ++i) __builtin_memcpy(to + 4 * (i + 2) * tile_rows, &starts[i], 4);
 }
 
 inline void MakeInt8Tile(const float* x, int64_t stride, int rows, int tile_rows, int64_t cols,
                          std::byte* tile) {
-  const int64_t block_bytes = static_cast<int64_t>(tile_rows) * (kBlock + 16);
+  const int64_t block_bytes = tile_rows * kTileBlockBytes;
   if (rows < tile_rows) {
     __builtin_memset(tile, 0, static_cast<size_t>(cols / kBlock * block_bytes));
   }

@@ -13,7 +13,7 @@ int StepFor(int rows) {
 }
 
 int64_t BytesOf(TileKind kind, int tile_rows, int64_t cols) {
-  if (kind == TileKind::kInt8) return cols / kBlock * tile_rows * (kBlock + 16);
+  if (kind == TileKind::kInt8) return cols / kBlock * tile_rows * kTileBlockBytes;
   const int64_t even = cols + cols % 2;
   return even * tile_rows * (kind == TileKind::kF32 ? 4 : 2);
 }

@@ -45,6 +45,12 @@ struct I {
 #define FT_EACH_PART FT_UNROLL(4) for (int i = 0; i < kParts; ++i)
 #define FT_INLINE [[gnu::always_inline]] inline
 
+// Asks for `bytes` of memory from p on to be brought near, not so near that it pushes out what is
+// in use; p need not be valid.
+FT_INLINE void Prefetch(const std::byte* p, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
+}
+
 FT_INLINE F Splat(float x) {
   F r;
   FT_EACH_PART r.v[i] = x - NativeF{};
