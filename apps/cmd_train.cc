@@ -20,8 +20,8 @@ const char* BlasCore() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512bf16")) return "COOPERLAKE";
-  if (__builtin_cpu_supports("x86-64-v4")) return "SKYLAKEX";
-  if (__builtin_cpu_supports("x86-64-v3")) return "HASWELL";
+  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return "SKYLAKEX";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "HASWELL";
 #endif
   return nullptr;
 }

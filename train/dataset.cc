@@ -38,13 +38,16 @@ Result<Document> ReadConversation(const Json& line, const std::string& where) {
   for (const Json& turn : *turns) {
     const std::string name = turn.is_object() ? TextField(turn, "from", "role") : "";
     const std::string role = Role(name);
-    if (role.empty())
+    if (role.empty()) {
       return Error{where + ": a turn is from '" + name + "', expected human or gpt"};
+    }
     const bool from_user = role != "assistant";
     const std::string gap = document.segments.empty() ? "" : "\n";
     document.segments.push_back({gap, kTurnStart, from_user});
-    document.segments.push_back(
-        {role + "\n" + TextField(turn, "value", "content"), kTurnEnd, from_user});
+    std::string text = role;
+    text += '\n';
+    text += TextField(turn, "value", "content");
+    document.segments.push_back({std::move(text), kTurnEnd, from_user});
   }
   if (document.segments.empty()) return Error{where + ": a conversation without turns"};
   document.segments.push_back({"\n", kEndOfText, false});

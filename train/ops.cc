@@ -48,8 +48,8 @@ Tensor EmptyRows(const Tensor& like, int64_t rows, int64_t width) {
 class LinearFn : public Function<LinearFn> {
  public:
   using Optional = c10::optional<Tensor>;
-  static Tensor forward(AutogradContext* ctx, Tensor x, Tensor compute, Tensor w0, Optional w1,
-                        Optional w2) {
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& compute,
+                        const Tensor& w0, const Optional& w1, const Optional& w2) {
     ctx->save_for_backward({x, compute});
     std::vector<int64_t> rows = {w0.size(0)};
     if (w1) rows.push_back(w1->size(0));
@@ -75,8 +75,9 @@ class LinearFn : public Function<LinearFn> {
 
 class AddRmsNormFn : public Function<AddRmsNormFn> {
  public:
-  static variable_list forward(AutogradContext* ctx, Tensor h, c10::optional<Tensor> added,
-                               Tensor weight, double eps, torch::ScalarType type) {
+  static variable_list forward(AutogradContext* ctx, const Tensor& h,
+                               const c10::optional<Tensor>& added, const Tensor& weight, double eps,
+                               torch::ScalarType type) {
     const Tensor delta = added.value_or(Tensor());
     const int64_t rows = h.size(0), width = h.size(1);
     Tensor out = torch::empty_like(h), rstd = torch::empty({rows}, h.options());
@@ -120,7 +121,7 @@ class AddRmsNormFn : public Function<AddRmsNormFn> {
 
 class SwiGluFn : public Function<SwiGluFn> {
  public:
-  static Tensor forward(AutogradContext* ctx, Tensor gate_up) {
+  static Tensor forward(AutogradContext* ctx, const Tensor& gate_up) {
     const int64_t rows = gate_up.size(0), width = gate_up.size(1) / 2;
     Tensor out = EmptyRows(gate_up, rows, width);
     Dispatch(gate_up.scalar_type(), [&](auto tag) {
@@ -155,8 +156,8 @@ AttentionShape ShapeOf(const std::vector<int64_t>& v) {
 // nearly half of the products, and its probabilities are all that is kept for the backward pass.
 class AttentionFn : public Function<AttentionFn> {
  public:
-  static Tensor forward(AutogradContext* ctx, Tensor qkv, std::vector<int64_t> shape, Tensor rope,
-                        Tensor first_key) {
+  static Tensor forward(AutogradContext* ctx, const Tensor& qkv, const std::vector<int64_t>& shape,
+                        const Tensor& rope, const Tensor& first_key) {
     const AttentionShape s = ShapeOf(shape);
     const int64_t rows = s.batch * s.length, matrices = s.batch * s.kv_heads;
     const int64_t queries = s.group() * s.block;
@@ -243,7 +244,7 @@ class AttentionFn : public Function<AttentionFn> {
 
 class EmbedFn : public Function<EmbedFn> {
  public:
-  static Tensor forward(AutogradContext* ctx, Tensor table, Tensor ids) {
+  static Tensor forward(AutogradContext* ctx, const Tensor& table, const Tensor& ids) {
     ctx->save_for_backward({ids});
     ctx->saved_data["rows"] = table.size(0);
     return table.index_select(0, ids);
@@ -297,9 +298,9 @@ void Accumulate(const Tensor& part, Tensor sum) {
 
 class LmLossFn : public Function<LmLossFn> {
  public:
-  static Tensor forward(AutogradContext* ctx, Tensor x, Tensor master, Tensor compute,
-                        Tensor targets, Tensor weights, double scale, int64_t chunk,
-                        bool wants_grad) {
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& master,
+                        const Tensor& compute, const Tensor& targets, const Tensor& weights,
+                        double scale, int64_t chunk, bool wants_grad) {
     const int64_t rows = x.size(0);
     Tensor dx = wants_grad ? torch::empty_like(x) : Tensor();
     Tensor dw = wants_grad ? torch::zeros_like(master) : Tensor();

@@ -20,6 +20,7 @@ std::vector<Piece> Shuffled(const std::vector<Piece>& pieces, uint64_t key) {
   for (size_t i = 0; i < pieces.size(); ++i) order.emplace_back(Mix(key ^ Mix(i)), i);
   std::sort(order.begin(), order.end());
   std::vector<Piece> shuffled;
+  shuffled.reserve(order.size());
   for (const auto& [unused, index] : order) shuffled.push_back(pieces[index]);
   return shuffled;
 }

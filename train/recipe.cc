@@ -140,7 +140,7 @@ Status ReadRecipe(const Json& json, const std::string& origin, Recipe& recipe) {
         return Error{origin + ": " + s.error().message};
       }
     } else {
-      return Error{origin + ": unknown field '" + key + "'"};
+      return Error{origin + ": unknown field '" + std::string(key).append("'")};
     }
   }
   return {};
