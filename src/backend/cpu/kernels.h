@@ -71,6 +71,14 @@ inline constexpr int kTileRows[] = {1, 2, 4, 8, 12, 16};
 inline constexpr int kTileSteps = 6;
 inline constexpr int kMaxTile = 16;
 
+// Rows x [rows, cols] that become a tile of `tile_rows` rows.
+struct TileCall {
+  const float* x;
+  int64_t stride;  // floats
+  int rows, tile_rows;
+  std::byte* tile;
+};
+
 // Multiplies panels [panel_begin, panel_end) with one tile.
 struct LinearCall {
   const std::byte* panels;
@@ -124,9 +132,8 @@ struct Kernels {
   const char* name;
   TileKind bf16_tile;  // what products with BF16 weights take
 
-  // Writes rows x [rows, cols] (stride in floats) as a tile of `tile_rows` rows.
-  void (*make_tile[kTileKinds])(const float* x, int64_t stride, int rows, int tile_rows,
-                                int64_t cols, std::byte* tile);
+  // Fills columns [begin, end) of a tile: multiples of kBlock, but for the last column.
+  void (*make_tile[kTileKinds])(const TileCall& call, int64_t begin, int64_t end);
   void (*linear[kFormats][kTileSteps])(const LinearCall& call);
 
   void (*rms_norm)(const float* x, const float* gain, float eps, int64_t n, float* out);

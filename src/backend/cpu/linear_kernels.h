@@ -12,117 +12,148 @@ namespace foretoken::FT_ISA {
 
 // How far ahead of its use memory is asked for: what a core reads in the time that one access
 // takes.
-inline constexpr int64_t kAhead = 8192;
-
-// How a format turns a block's bytes into 8 groups of codes, and what its codes stand for.
-template <Format>
-struct Codes;
-
-FT_INLINE void UnpackNibbles(const std::byte* codes, I w[8]) {
-  const I mask = Splat(0x0f0f0f0f);
-  FT_UNROLL(4)
-  for (int g = 0; g < 4; ++g) {
-    const I both = LoadI(codes + 64 * g);
-    w[g] = both & mask;
-    w[g + 4] = ShiftRight(both, 4) & mask;
-  }
+inline constexpr int64_t kAhead = 4096;
+// Rows whose sums over a block are kept in registers.
+inline constexpr int kRowsTogether = kNative == 16 ? 16 : 4;
+// Panels multiplied with R rows at a time.
+constexpr int PanelsTogether(int rows) {
+  if (kNative < 16) return rows == 1 ? 4 : 1;
+  return rows <= 4 ? 4 : rows <= 8 ? 2 : 1;
 }
 
-FT_INLINE void UnpackFiveBits(const std::byte* codes, const std::byte* high, I w[8]) {
-  UnpackNibbles(codes, w);
-  const I bits = LoadI(high), mask = Splat(0x10101010);
-  FT_UNROLL(8)
-  for (int g = 0; g < 8; ++g) {
-    w[g] = w[g] | ((g < 4 ? ShiftLeft(bits, 4 - g) : ShiftRight(bits, g - 4)) & mask);
-  }
-}
-
-template <>
-struct Codes<Format::kQ8_0> {
-  static constexpr int64_t kCodeBytes = 512;
-  static constexpr int kZeroShift = 7;
-  static constexpr bool kMinimum = false;
-  FT_INLINE static void Unpack(const std::byte* codes, const std::byte*, I w[8]) {
-    FT_UNROLL(8)
-    for (int g = 0; g < 8; ++g) w[g] = LoadI(codes + 64 * g);
-  }
-};
-template <>
-struct Codes<Format::kQ4_0> {
-  static constexpr int64_t kCodeBytes = 256;
-  static constexpr int kZeroShift = 3;
-  static constexpr bool kMinimum = false;
-  FT_INLINE static void Unpack(const std::byte* codes, const std::byte*, I w[8]) {
-    UnpackNibbles(codes, w);
-  }
-};
-template <>
-struct Codes<Format::kQ4_1> : Codes<Format::kQ4_0> {
-  static constexpr bool kMinimum = true;
-};
-template <>
-struct Codes<Format::kQ4_K> : Codes<Format::kQ4_1> {};
-template <>
-struct Codes<Format::kQ5_0> {
-  static constexpr int64_t kCodeBytes = 256;
-  static constexpr int kZeroShift = 4;
-  static constexpr bool kMinimum = false;
-  FT_INLINE static void Unpack(const std::byte* codes, const std::byte* high, I w[8]) {
-    UnpackFiveBits(codes, high, w);
-  }
-};
-template <>
-struct Codes<Format::kQ5_1> : Codes<Format::kQ5_0> {
-  static constexpr bool kMinimum = true;
-};
-template <>
-struct Codes<Format::kQ5_K> : Codes<Format::kQ5_1> {};
-template <>
-struct Codes<Format::kQ6_K> {
-  static constexpr int64_t kCodeBytes = 256;
-  FT_INLINE static void Unpack(const std::byte* codes, const std::byte* high, I w[8]) {
-    UnpackNibbles(codes, w);
-    const I mask = Splat(0x30303030);
-    const I bits[2] = {LoadI(high), LoadI(high + 64)};
-    FT_UNROLL(8)
-    for (int g = 0; g < 8; ++g) {
-      const int at = 2 * (g % 4);
-      const I two = at <= 4 ? ShiftLeft(bits[g / 4], 4 - at) : ShiftRight(bits[g / 4], at - 4);
-      w[g] = w[g] | (two & mask);
-    }
-  }
-};
-
-// A block of an int8 tile of R rows.
+// A block of R rows of an int8 tile.
 template <int R>
 struct TileBlock {
   const std::byte* at;
   static constexpr int64_t kBytes = R * kTileBlockBytes;
 
-  int32_t Four(int row, int group) const {
-    int32_t four;
-    __builtin_memcpy(&four, at + row * kBlock + 4 * group, 4);
-    return four;
-  }
-  float Scale(int row) const { return Float(row); }
-  float ScaledSum(int row) const { return Float(R + row); }
-  // -sum << kShift
-  template <int kShift>
-  int32_t MinusZeros(int row) const {
-    return Int((kShift == 3 ? 2 : kShift == 4 ? 3 : 4) * R + row);
-  }
-  int32_t MinusZerosOfHalf(int row, int half) const { return Int((5 + half) * R + row); }
+  FT_INLINE int32_t Four(int row, int group) const { return Int(8 * row + group); }
+  FT_INLINE float Scale(int row) const { return Float(8 * R + row); }
+  FT_INLINE float ScaledSum(int row) const { return Float(9 * R + row); }
+  // What a sum over codes with this zero starts from; for halves of a block, of either half.
+  FT_INLINE int32_t MinusZero8(int row) const { return Int(10 * R + row); }
+  FT_INLINE int32_t MinusZero16(int row) const { return Int(11 * R + row); }
+  FT_INLINE int32_t MinusZero128(int row) const { return Int(12 * R + row); }
+  FT_INLINE int32_t MinusZero32(int row, int half) const { return Int((13 + half) * R + row); }
 
  private:
-  float Float(int i) const {
+  FT_INLINE float Float(int i) const {
     float x;
-    __builtin_memcpy(&x, at + R * kBlock + 4 * i, 4);
+    __builtin_memcpy(&x, at + 4 * i, 4);
     return x;
   }
-  int32_t Int(int i) const {
+  FT_INLINE int32_t Int(int i) const {
     int32_t x;
-    __builtin_memcpy(&x, at + R * kBlock + 4 * i, 4);
+    __builtin_memcpy(&x, at + 4 * i, 4);
     return x;
+  }
+};
+
+// What a format's bytes mean: the codes of group g of a block; where its sums start; the scale and
+// the (added) minimum of a block, given the scales of its `kBlocksPerScale` blocks and its place
+// among them.
+struct FormatBase {
+  static constexpr int kBlocksPerScale = 1;
+  static constexpr int kHalves = 1;  // with a scale each
+  static constexpr bool kMinimum = false;
+  static constexpr bool kWideCodes = false;  // above 127
+  static constexpr int64_t kCodeBytes = 256;
+
+  template <int R>
+  FT_INLINE static int32_t Start(TileBlock<R>, int, int) {
+    return 0;
+  }
+  FT_INLINE static F Scale(F d, const std::byte*, int, int) { return d; }
+  FT_INLINE static F Minimum(const std::byte* scales, int) { return LoadHalf(scales + 32); }
+};
+
+struct NibbleFormat : FormatBase {
+  FT_INLINE static I Group(const std::byte* codes, const std::byte*, int g) {
+    const I both = LoadI(codes + 64 * (g % 4));
+    return (g < 4 ? both : ShiftRight(both, 4)) & Splat(0x0f0f0f0f);
+  }
+};
+
+struct FiveBitFormat : FormatBase {
+  FT_INLINE static I Group(const std::byte* codes, const std::byte* high, int g) {
+    const I bits = LoadI(high);
+    const I fifth = (g < 4 ? ShiftLeft(bits, 4 - g) : ShiftRight(bits, g - 4)) & Splat(0x10101010);
+    return NibbleFormat::Group(codes, high, g) | fifth;
+  }
+};
+
+// Scales of Q4_K and Q5_K: 16 d, 16 m, then 8 times 16 sub-scales and 16 sub-minima.
+template <typename Base>
+struct SuperFormat : Base {
+  static constexpr int kBlocksPerScale = 8;
+  static constexpr bool kMinimum = true;
+  FT_INLINE static F Scale(F d, const std::byte* scales, int sub, int) {
+    return d * ToF(LoadU8(scales + 64 + 32 * sub));
+  }
+  FT_INLINE static F Minimum(const std::byte* scales, int sub) {
+    return Zero() - LoadHalf(scales + 32) * ToF(LoadU8(scales + 80 + 32 * sub));
+  }
+};
+
+template <Format>
+struct Codes;
+
+template <>
+struct Codes<Format::kQ8_0> : FormatBase {
+  static constexpr bool kWideCodes = true;
+  static constexpr int64_t kCodeBytes = 512;
+  template <int R>
+  FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int) {
+    return tile.MinusZero128(row);
+  }
+  FT_INLINE static I Group(const std::byte* codes, const std::byte*, int g) {
+    return LoadI(codes + 64 * g);
+  }
+};
+template <>
+struct Codes<Format::kQ4_0> : NibbleFormat {
+  template <int R>
+  FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int) {
+    return tile.MinusZero8(row);
+  }
+};
+template <>
+struct Codes<Format::kQ4_1> : NibbleFormat {
+  static constexpr bool kMinimum = true;
+};
+template <>
+struct Codes<Format::kQ5_0> : FiveBitFormat {
+  template <int R>
+  FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int) {
+    return tile.MinusZero16(row);
+  }
+};
+template <>
+struct Codes<Format::kQ5_1> : FiveBitFormat {
+  static constexpr bool kMinimum = true;
+};
+template <>
+struct Codes<Format::kQ4_K> : SuperFormat<NibbleFormat> {};
+template <>
+struct Codes<Format::kQ5_K> : SuperFormat<FiveBitFormat> {};
+// Scales of Q6_K: 16 d, then 16 times 16 signed sub-scales, one for each half of a block.
+template <>
+struct Codes<Format::kQ6_K> : FormatBase {
+  static constexpr int kBlocksPerScale = 8;
+  static constexpr int kHalves = 2;
+  template <int R>
+  FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int half) {
+    return tile.MinusZero32(row, half);
+  }
+  FT_INLINE static I Group(const std::byte* codes, const std::byte* high, int g) {
+    const I bits = LoadI(high + 64 * (g / 4));
+    const int at = 2 * (g % 4);
+    const I top =
+        (at <= 4 ? ShiftLeft(bits, 4 - at) : ShiftRight(bits, at - 4)) & Splat(0x30303030);
+    return NibbleFormat::Group(codes, high, g) | top;
+  }
+  FT_INLINE static F Scale(F d, const std::byte* scales, int sub, int half) {
+    return d * ToF(LoadS8(scales + 32 + 32 * sub + 16 * half));
   }
 };
 
@@ -141,173 +172,116 @@ FT_INLINE void StorePanel(const LinearCall& c, int64_t panel, const F acc[R]) {
   }
 }
 
-// Sums of all groups of one row's block, from `start`.
-template <int R>
-FT_INLINE I DotGroups(I start, const I w[8], TileBlock<R> tile, int row, int begin, int end) {
-  I other = Splat(0);
-  FT_UNROLL(8)
-  for (int g = begin; g < end; g += 2) {
-    start = Dot4(start, w[g], tile.Four(row, g));
-    other = Dot4(other, w[g + 1], tile.Four(row, g + 1));
-  }
-  return start + other;
-}
-
-// The whole block: sum of (code - zero) * activation, or of code * activation where minima say the
-// rest.
-template <typename Format_, int R>
-FT_INLINE I DotBlock(const I w[8], TileBlock<R> tile, int row) {
-  if constexpr (Format_::kMinimum) return DotGroups<R>(Splat(0), w, tile, row, 0, 8);
-  if constexpr (Format_::kZeroShift == 7 && kSignedBytesOnly) {
-    I dot = Splat(0);
-    FT_UNROLL(8)
-    for (int g = 0; g < 8; ++g) dot = Dot4Signed(dot, w[g] ^ Splat(-0x7f7f7f80), tile.Four(row, g));
-    return dot;
-  }
-  const I start = Splat(tile.template MinusZeros<Format_::kZeroShift>(row));
-  return DotGroups<R>(start, w, tile, row, 0, 8);
-}
-
 // Where a panel's planes continue.
 struct PanelAt {
   const std::byte *codes, *high, *scales;
-
-  PanelAt(const LinearCall& c, int64_t panel)
-      : codes(c.panels + panel * c.layout.panel_bytes),
-        high(codes + c.layout.high_begin),
-        scales(codes + c.layout.scale_begin) {}
 };
 
-// One block of a panel times R rows.
-template <Format kFormat, int R>
-FT_INLINE void AddBlock(const PanelAt& at, TileBlock<R> tile, F acc[R]) {
+// Sums of rows kFirst and on of a tile of R for a block, or a half of one, of P panels.
+// Group by group, the panels in turn: so the sums are independent chains, and the reads of all
+// panels are under way together. With one panel after the other a core reads a third less a second.
+template <Format kFormat, int R, int kFirst, int P>
+FT_INLINE void DotRows(const LinearCall& c, const PanelAt& at, TileBlock<R> tile, int half,
+                       I dot[P][R]) {
   using Format_ = Codes<kFormat>;
-  I w[8];
-  Format_::Unpack(at.codes, at.high, w);
-  const F d = LoadHalf(at.scales);
-  const F m = Format_::kMinimum ? LoadHalf(at.scales + 32) : Zero();
-  FT_UNROLL(16)
-  for (int r = 0; r < R; ++r) {
-    const I dot = DotBlock<Format_, R>(w, tile, r);
-    acc[r] = Fma(ToF(dot), d * Splat(tile.Scale(r)), acc[r]);
-    if (Format_::kMinimum) acc[r] = Fma(m, Splat(tile.ScaledSum(r)), acc[r]);
+  constexpr bool kSigned = Format_::kWideCodes && kSignedBytesOnly;
+  constexpr int kGroups = 8 / Format_::kHalves;
+  constexpr int kEnd = R - kFirst < kRowsTogether ? R : kFirst + kRowsTogether;
+  FT_UNROLL(8)
+  for (int p = 0; p < P; ++p) {
+    FT_UNROLL(16)
+    for (int r = kFirst; r < kEnd; ++r) {
+      dot[p][r] = Splat(kSigned ? 0 : Format_::Start(tile, r, half));
+    }
+  }
+  FT_UNROLL(8)
+  for (int i = 0; i < kGroups; ++i) {
+    const int g = half * kGroups + i;
+    FT_UNROLL(8)
+    for (int p = 0; p < P; ++p) {
+      const int64_t skip = p * c.layout.panel_bytes;
+      const I w = Format_::Group(at.codes + skip, at.high + skip, g);
+      FT_UNROLL(16)
+      for (int r = kFirst; r < kEnd; ++r) {
+        const int32_t four = tile.Four(r, g);
+        dot[p][r] = kSigned ? Dot4Signed(dot[p][r], w ^ Splat(-0x7f7f7f80), four)
+                            : Dot4(dot[p][r], w, four);
+      }
+    }
+  }
+  if constexpr (kEnd < R) DotRows<kFormat, R, kEnd, P>(c, at, tile, half, dot);
+}
+
+// Adds a block of P panels to the sums of R rows.
+template <Format kFormat, int R, int P>
+FT_INLINE void AddBlock(const LinearCall& c, const PanelAt& at, int sub, TileBlock<R> tile,
+                        const F d[P], F acc[P][R]) {
+  using Format_ = Codes<kFormat>;
+  FT_UNROLL(2)
+  for (int half = 0; half < Format_::kHalves; ++half) {
+    I dot[P][R];
+    DotRows<kFormat, R, 0, P>(c, at, tile, half, dot);
+    FT_UNROLL(8)
+    for (int p = 0; p < P; ++p) {
+      const F scale = Format_::Scale(d[p], at.scales + p * c.layout.panel_bytes, sub, half);
+      FT_UNROLL(16)
+      for (int r = 0; r < R; ++r) {
+        acc[p][r] = Fma(ToF(dot[p][r]), scale * Splat(tile.Scale(r)), acc[p][r]);
+      }
+    }
+  }
+  if constexpr (Format_::kMinimum) {
+    FT_UNROLL(8)
+    for (int p = 0; p < P; ++p) {
+      const F minimum = Format_::Minimum(at.scales + p * c.layout.panel_bytes, sub);
+      FT_UNROLL(16)
+      for (int r = 0; r < R; ++r) acc[p][r] = Fma(minimum, Splat(tile.ScaledSum(r)), acc[p][r]);
+    }
   }
 }
 
 template <Format kFormat, int R, int P>
-void LinearBlocksPanels(const LinearCall& c, int64_t panel) {
-  const int64_t blocks = c.cols / kBlock;
-  const PanelAt first(c, panel);
+void LinearPanels(const LinearCall& c, int64_t panel) {
+  constexpr int kPerScale = Codes<kFormat>::kBlocksPerScale;
+  const std::byte* begin = c.panels + panel * c.layout.panel_bytes;
+  PanelAt at{begin, begin + c.layout.high_begin, begin + c.layout.scale_begin};
   TileBlock<R> tile{c.tile};
   F acc[P][R];
-  FT_UNROLL(4)
+  FT_UNROLL(8)
   for (int p = 0; p < P; ++p) {
     FT_UNROLL(16)
     for (int r = 0; r < R; ++r) acc[p][r] = Zero();
   }
-  PanelAt at = first;
-  for (int64_t b = 0; b < blocks; ++b) {
-    FT_UNROLL(4)
-    for (int p = 0; p < P; ++p) {
-      PanelAt here = at;
-      here.codes += p * c.layout.panel_bytes;
-      here.high += p * c.layout.panel_bytes;
-      here.scales += p * c.layout.panel_bytes;
-      if (P == 1) Prefetch(here.codes + kAhead, Codes<kFormat>::kCodeBytes);
-      AddBlock<kFormat, R>(here, tile, acc[p]);
+  for (int64_t scale = 0; scale < c.cols / (kBlock * kPerScale); ++scale) {
+    F d[P];
+    FT_UNROLL(8)
+    for (int p = 0; p < P; ++p) d[p] = LoadHalf(at.scales + p * c.layout.panel_bytes);
+    for (int sub = 0; sub < kPerScale; ++sub) {
+      if constexpr (P <= 2 && kNative == 16) {
+        FT_UNROLL(2)
+        for (int p = 0; p < P; ++p) {
+          Prefetch(at.codes + p * c.layout.panel_bytes + kAhead, Codes<kFormat>::kCodeBytes);
+        }
+      }
+      AddBlock<kFormat, R, P>(c, at, sub, tile, d, acc);
+      at.codes += c.layout.code_bytes;
+      at.high += c.layout.high_bytes;
+      tile.at += TileBlock<R>::kBytes;
     }
-    at.codes += c.layout.code_bytes;
-    at.high += c.layout.high_bytes;
     at.scales += c.layout.scale_bytes;
-    tile.at += TileBlock<R>::kBytes;
   }
-  FT_UNROLL(4)
+  FT_UNROLL(8)
   for (int p = 0; p < P; ++p) StorePanel<R>(c, panel + p, acc[p]);
 }
 
 template <Format kFormat, int R>
 void LinearBlocks(const LinearCall& c) {
-  constexpr int kTogether = R <= 4 ? 4 : 1;
+  constexpr int kTogether = PanelsTogether(R);
   int64_t panel = c.panel_begin;
   for (; panel + kTogether <= c.panel_end; panel += kTogether) {
-    LinearBlocksPanels<kFormat, R, kTogether>(c, panel);
+    LinearPanels<kFormat, R, kTogether>(c, panel);
   }
-  for (; panel < c.panel_end; ++panel) LinearBlocksPanels<kFormat, R, 1>(c, panel);
-}
-
-// Q4_K and Q5_K: scales of a super-block are 16 d, 16 m, then 8 times 16 sub-scales and 16
-// sub-minima.
-template <Format kFormat, int R>
-void LinearSuperMinimum(const LinearCall& c) {
-  const int64_t supers = c.cols / kSuper;
-  for (int64_t panel = c.panel_begin; panel < c.panel_end; ++panel) {
-    const std::byte* codes = c.panels + panel * c.layout.panel_bytes;
-    const std::byte* high = codes + c.layout.high_begin;
-    const std::byte* scales = codes + c.layout.scale_begin;
-    TileBlock<R> tile{c.tile};
-    F acc[R];
-    FT_UNROLL(16)
-    for (int r = 0; r < R; ++r) acc[r] = Zero();
-    for (int64_t s = 0; s < supers; ++s) {
-      const F d = LoadHalf(scales), m = LoadHalf(scales + 32);
-      for (int b = 0; b < kSuper / kBlock; ++b) {
-        Prefetch(codes + kAhead, Codes<kFormat>::kCodeBytes);
-        I w[8];
-        Codes<kFormat>::Unpack(codes, high, w);
-        const F step = d * ToF(LoadU8(scales + 64 + 32 * b));
-        const F shift = Zero() - m * ToF(LoadU8(scales + 80 + 32 * b));
-        FT_UNROLL(16)
-        for (int r = 0; r < R; ++r) {
-          const I dot = DotGroups<R>(Splat(0), w, tile, r, 0, 8);
-          acc[r] = Fma(ToF(dot), step * Splat(tile.Scale(r)), acc[r]);
-          acc[r] = Fma(shift, Splat(tile.ScaledSum(r)), acc[r]);
-        }
-        codes += c.layout.code_bytes;
-        high += c.layout.high_bytes;
-        tile.at += TileBlock<R>::kBytes;
-      }
-      scales += c.layout.scale_bytes;
-    }
-    StorePanel<R>(c, panel, acc);
-  }
-}
-
-// Q6_K: scales of a super-block are 16 d, then 16 times 16 signed sub-scales, one per 16 inputs.
-template <Format kFormat, int R>
-void LinearSuperHalves(const LinearCall& c) {
-  const int64_t supers = c.cols / kSuper;
-  for (int64_t panel = c.panel_begin; panel < c.panel_end; ++panel) {
-    const std::byte* codes = c.panels + panel * c.layout.panel_bytes;
-    const std::byte* high = codes + c.layout.high_begin;
-    const std::byte* scales = codes + c.layout.scale_begin;
-    TileBlock<R> tile{c.tile};
-    F acc[R];
-    FT_UNROLL(16)
-    for (int r = 0; r < R; ++r) acc[r] = Zero();
-    for (int64_t s = 0; s < supers; ++s) {
-      const F d = LoadHalf(scales);
-      for (int b = 0; b < kSuper / kBlock; ++b) {
-        Prefetch(codes + kAhead, Codes<kFormat>::kCodeBytes);
-        I w[8];
-        Codes<kFormat>::Unpack(codes, high, w);
-        const F first = d * ToF(LoadS8(scales + 32 + 32 * b));
-        const F second = d * ToF(LoadS8(scales + 48 + 32 * b));
-        FT_UNROLL(16)
-        for (int r = 0; r < R; ++r) {
-          const I lower = DotGroups<R>(Splat(tile.MinusZerosOfHalf(r, 0)), w, tile, r, 0, 4);
-          const I upper = DotGroups<R>(Splat(tile.MinusZerosOfHalf(r, 1)), w, tile, r, 4, 8);
-          const F scale = Splat(tile.Scale(r));
-          acc[r] = Fma(ToF(lower), first * scale, acc[r]);
-          acc[r] = Fma(ToF(upper), second * scale, acc[r]);
-        }
-        codes += c.layout.code_bytes;
-        high += c.layout.high_bytes;
-        tile.at += TileBlock<R>::kBytes;
-      }
-      scales += c.layout.scale_bytes;
-    }
-    StorePanel<R>(c, panel, acc);
-  }
+  for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
 }
 
 // Unquantised formats: a step is one input, of BF16 two.
@@ -377,16 +351,16 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel) {
   const std::byte* w = c.panels + panel * c.layout.panel_bytes;
   const std::byte* x = c.tile;
   F acc[P][R];
-  FT_UNROLL(4)
+  FT_UNROLL(8)
   for (int p = 0; p < P; ++p) {
     FT_UNROLL(16)
     for (int r = 0; r < R; ++r) acc[p][r] = Zero();
   }
   for (int64_t s = 0; s < steps; ++s) {
     typename S::Weights weights[P];
-    FT_UNROLL(4)
+    FT_UNROLL(8)
     for (int p = 0; p < P; ++p) __builtin_prefetch(w + p * c.layout.panel_bytes + kAhead / P);
-    FT_UNROLL(4)
+    FT_UNROLL(8)
     for (int p = 0; p < P; ++p) weights[p] = S::LoadWeights(w + p * c.layout.panel_bytes);
     FT_UNROLL(16)
     for (int r = 0; r < R; ++r) {
@@ -398,14 +372,14 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel) {
     w += S::kWeightBytes;
     x += R * S::kTileBytes;
   }
-  FT_UNROLL(4)
+  FT_UNROLL(8)
   for (int p = 0; p < P; ++p) StorePanel<R>(c, panel + p, acc[p]);
 }
 
 // Several panels at a time keep enough additions in flight when rows are few.
 template <Format kFormat, int R>
 void LinearFloat(const LinearCall& c) {
-  constexpr int kTogether = R <= 6 ? 4 : R <= 12 ? 2 : 1;
+  constexpr int kTogether = R <= 4 ? 4 : R <= 12 ? 2 : 1;
   int64_t panel = c.panel_begin;
   for (; panel + kTogether <= c.panel_end; panel += kTogether) {
     LinearFloatPanels<kFormat, R, kTogether>(c, panel);
@@ -420,10 +394,6 @@ template <Format kFormat, int R>
 constexpr void (*LinearOf())(const LinearCall&) {
   if constexpr (kFormat >= Format::kF32) {
     return &LinearFloat<kFormat, R>;
-  } else if constexpr (kFormat == Format::kQ6_K) {
-    return &LinearSuperHalves<kFormat, R>;
-  } else if constexpr (kFormat == Format::kQ4_K || kFormat == Format::kQ5_K) {
-    return &LinearSuperMinimum<kFormat, R>;
   } else {
     return &LinearBlocks<kFormat, R>;
   }

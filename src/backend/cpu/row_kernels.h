@@ -115,44 +115,36 @@ inline void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* blo
   for (int i = 0; i < 5; ++i) __builtin_memcpy(to + 4 * (i + 2) * tile_rows, &starts[i], 4);
 }
 
-inline void MakeInt8Tile(const float* x, int64_t stride, int rows, int tile_rows, int64_t cols,
-                         std::byte* tile) {
-  const int64_t block_bytes = tile_rows * kTileBlockBytes;
-  if (rows < tile_rows) {
-    __builtin_memset(tile, 0, static_cast<size_t>(cols / kBlock * block_bytes));
-  }
-  for (int r = 0; r < rows; ++r) {
-    for (int64_t b = 0; b < cols / kBlock; ++b) {
-      QuantiseBlock(x + r * stride + b * kBlock, r, tile_rows, tile + b * block_bytes);
+// Columns [begin, end) of a tile, begin a multiple of kBlock and end one too or the last; rows
+// beyond those of x become zeros.
+inline void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
+  const float zeros[kBlock] = {};
+  for (int64_t b = begin / kBlock; b < end / kBlock; ++b) {
+    std::byte* block = t.tile + b * t.tile_rows * kTileBlockBytes;
+    for (int r = 0; r < t.tile_rows; ++r) {
+      QuantiseBlock(r < t.rows ? t.x + r * t.stride + b * kBlock : zeros, r, t.tile_rows, block);
     }
   }
 }
 
-inline void MakeBf16Tile(const float* x, int64_t stride, int rows, int tile_rows, int64_t cols,
-                         std::byte* tile) {
-  if (rows < tile_rows || cols % 2 != 0) {
-    __builtin_memset(tile, 0, static_cast<size_t>((cols + 1) / 2 * tile_rows * 4));
-  }
-  for (int r = 0; r < rows; ++r) {
-    for (int64_t i = 0; i < cols; i += kLanes) {
-      uint16_t bits[kLanes];
-      StoreLow16(ToBf16(LoadFirst(x + r * stride + i, cols - i)), bits);
-      const int64_t pairs = (cols - i < kLanes ? cols - i + 1 : kLanes) / 2;
+inline void MakeBf16Tile(const TileCall& t, int64_t begin, int64_t end) {
+  for (int r = 0; r < t.tile_rows; ++r) {
+    for (int64_t i = begin; i < end; i += kLanes) {
+      uint16_t bits[kLanes] = {};
+      if (r < t.rows) StoreLow16(ToBf16(LoadFirst(t.x + r * t.stride + i, end - i)), bits);
+      const int64_t pairs = (end - i < kLanes ? end - i + 1 : kLanes) / 2;
       for (int64_t j = 0; j < pairs; ++j) {
-        __builtin_memcpy(tile + ((i / 2 + j) * tile_rows + r) * 4, bits + 2 * j, 4);
+        __builtin_memcpy(t.tile + ((i / 2 + j) * t.tile_rows + r) * 4, bits + 2 * j, 4);
       }
     }
   }
 }
 
-inline void MakeFloatTile(const float* x, int64_t stride, int rows, int tile_rows, int64_t cols,
-                          std::byte* tile) {
-  if (rows < tile_rows || cols % 2 != 0) {
-    __builtin_memset(tile, 0, static_cast<size_t>((cols + cols % 2) * tile_rows * 4));
-  }
-  for (int64_t i = 0; i < cols; ++i) {
-    for (int r = 0; r < rows; ++r) {
-      __builtin_memcpy(tile + (i * tile_rows + r) * 4, x + r * stride + i, 4);
+inline void MakeFloatTile(const TileCall& t, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end + end % 2; ++i) {  // BF16 weights come in pairs of inputs
+    for (int r = 0; r < t.tile_rows; ++r) {
+      const float value = r < t.rows && i < end ? t.x[r * t.stride + i] : 0.0f;
+      __builtin_memcpy(t.tile + (i * t.tile_rows + r) * 4, &value, 4);
     }
   }
 }

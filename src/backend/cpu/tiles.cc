@@ -1,10 +1,14 @@
 #include "backend/cpu/tiles.h"
 
+#include <algorithm>
+
 namespace foretoken {
 namespace {
 
 // Fewer numbers than this are made by the calling thread: a hand-over would take longer.
 constexpr int64_t kWorthSharing = 16384;
+// Columns of a tile that a thread makes at a time.
+constexpr int64_t kPieceColumns = 256;
 
 int StepFor(int rows) {
   int step = 0;
@@ -51,14 +55,20 @@ void TileMaker::Make(TileKind kind, const Kernels& kernels, ThreadPool& pool) {
     memory_[k] = AllocatePages(static_cast<size_t>(bytes));
     FT_CHECK(memory_[k] != nullptr);
   }
-  const auto count = static_cast<int64_t>(tiles_.size());
+  const int64_t pieces = (x_.cols + kPieceColumns - 1) / kPieceColumns;
+  const int64_t count = pieces * static_cast<int64_t>(tiles_.size());
   const int64_t grain = x_.rows * x_.cols < kWorthSharing ? count : 1;
   pool.ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const Tile& tile = tiles_[static_cast<size_t>(i)];
-      kernels.make_tile[k](reinterpret_cast<const float*>(x_.data + tile.row * x_.row_bytes),
-                           x_.row_bytes / 4, tile.rows, kTileRows[tile.step], x_.cols,
-                           memory_[k].get() + offsets_[k][static_cast<size_t>(i)]);
+      const auto index = static_cast<size_t>(i / pieces);
+      const Tile& tile = tiles_[index];
+      const TileCall call{.x = reinterpret_cast<const float*>(x_.data + tile.row * x_.row_bytes),
+                          .stride = x_.row_bytes / 4,
+                          .rows = tile.rows,
+                          .tile_rows = kTileRows[tile.step],
+                          .tile = memory_[k].get() + offsets_[k][index]};
+      const int64_t from = i % pieces * kPieceColumns;
+      kernels.make_tile[k](call, from, std::min(x_.cols, from + kPieceColumns));
     }
   });
 }

@@ -77,15 +77,25 @@ FT_INLINE I LoadI(const void* p) {
   return r;
 }
 FT_INLINE void Store(F x, float* p) { __builtin_memcpy(p, &x, sizeof(x)); }
-// The first n lanes; the others load as zeros and are not stored.
+// The first n lanes, n > 0; the others load as zeros and are not stored.
 FT_INLINE F LoadFirst(const float* p, int64_t n) {
+#if defined(__AVX512F__)
+  F r;
+  r.v[0] = _mm512_maskz_loadu_ps(static_cast<__mmask16>(n < kLanes ? (1 << n) - 1 : 0xffff), p);
+  return r;
+#else
   if (n >= kLanes) return Load(p);
   F r = Zero();
   __builtin_memcpy(&r, p, static_cast<size_t>(n) * 4);
   return r;
+#endif
 }
 FT_INLINE void StoreFirst(F x, float* p, int64_t n) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_ps(p, static_cast<__mmask16>(n < kLanes ? (1 << n) - 1 : 0xffff), x.v[0]);
+#else
   __builtin_memcpy(p, &x, static_cast<size_t>(n < kLanes ? n : kLanes) * 4);
+#endif
 }
 
 FT_INLINE F operator+(F a, F b) {
@@ -226,18 +236,26 @@ FT_INLINE F Sums(const F x[kLanes]) {
 #endif
 }
 FT_INLINE float MaxLane(F a) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_max_ps(a.v[0]);
+#else
   float x[kLanes];
   Store(a, x);
   float best = x[0];
   for (int i = 1; i < kLanes; ++i) best = x[i] > best ? x[i] : best;
   return best;
+#endif
 }
 FT_INLINE int32_t Sum(I a) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_add_epi32(reinterpret_cast<__m512i>(a.v[0]));
+#else
   int32_t x[kLanes];
   __builtin_memcpy(x, &a, sizeof(x));
   int32_t sum = 0;
   for (int i = 0; i < kLanes; ++i) sum += x[i];
   return sum;
+#endif
 }
 
 // acc + the four products of each lane: unsigned bytes of `codes`, signed bytes of `four`.
@@ -306,49 +324,63 @@ FT_INLINE F LoadHalf(const void* p) {
   return r;
 }
 FT_INLINE F LoadBf16(const void* p) {
-  using Narrow [[gnu::vector_size(kNative * 2)]] = uint16_t;
   F r;
+#if defined(__AVX512F__)
+  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+  r.v[0] = _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+#else
+  using Narrow [[gnu::vector_size(kNative * 2)]] = uint16_t;
   FT_EACH_PART {
     Narrow bits;
     __builtin_memcpy(&bits, static_cast<const std::byte*>(p) + i * sizeof(bits), sizeof(bits));
     r.v[i] = reinterpret_cast<NativeF>(__builtin_convertvector(bits, NativeU) << 16);
   }
+#endif
   return r;
 }
+// GCC 12 widens and narrows whole vectors of bytes piece by piece; hence the instructions by name.
 FT_INLINE I LoadU8(const void* p) {
-  using Narrow [[gnu::vector_size(kNative)]] = uint8_t;
   I r;
+#if defined(__AVX512F__)
+  const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(p));
+  r.v[0] = reinterpret_cast<NativeI>(_mm512_cvtepu8_epi32(bytes));
+#elif defined(__AVX2__)
   FT_EACH_PART {
-    Narrow bits;
-    __builtin_memcpy(&bits, static_cast<const std::byte*>(p) + i * sizeof(bits), sizeof(bits));
-    r.v[i] = __builtin_convertvector(bits, NativeI);
+    const __m128i bytes =
+        _mm_loadl_epi64(reinterpret_cast<const __m128i*>(static_cast<const std::byte*>(p) + 8 * i));
+    r.v[i] = reinterpret_cast<NativeI>(_mm256_cvtepu8_epi32(bytes));
   }
+#else
+  uint8_t bytes[kLanes];
+  __builtin_memcpy(bytes, p, sizeof(bytes));
+  for (int j = 0; j < kLanes; ++j) r.v[j / kNative][j % kNative] = bytes[j];
+#endif
   return r;
 }
 FT_INLINE I LoadS8(const void* p) {
-  using Narrow [[gnu::vector_size(kNative)]] = signed char;
-  I r;
-  FT_EACH_PART {
-    Narrow bits;
-    __builtin_memcpy(&bits, static_cast<const std::byte*>(p) + i * sizeof(bits), sizeof(bits));
-    r.v[i] = __builtin_convertvector(bits, NativeI);
-  }
-  return r;
+  const I sign = Splat(0x80);
+  return (LoadU8(p) ^ sign) - sign;
 }
 // The low byte of each lane.
 FT_INLINE void StoreLow8(I x, void* p) {
-  using Narrow [[gnu::vector_size(kNative)]] = signed char;
-  FT_EACH_PART {
-    const Narrow bits = __builtin_convertvector(x.v[i], Narrow);
-    __builtin_memcpy(static_cast<std::byte*>(p) + i * sizeof(bits), &bits, sizeof(bits));
-  }
+#if defined(__AVX512F__)
+  _mm_storeu_si128(static_cast<__m128i*>(p),
+                   _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(x.v[0])));
+#else
+  uint8_t bytes[kLanes];
+  for (int j = 0; j < kLanes; ++j) bytes[j] = static_cast<uint8_t>(x.v[j / kNative][j % kNative]);
+  __builtin_memcpy(p, bytes, sizeof(bytes));
+#endif
 }
 FT_INLINE void StoreLow16(I x, void* p) {
-  using Narrow [[gnu::vector_size(kNative * 2)]] = int16_t;
-  FT_EACH_PART {
-    const Narrow bits = __builtin_convertvector(x.v[i], Narrow);
-    __builtin_memcpy(static_cast<std::byte*>(p) + i * sizeof(bits), &bits, sizeof(bits));
-  }
+#if defined(__AVX512F__)
+  _mm256_storeu_si256(static_cast<__m256i*>(p),
+                      _mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(x.v[0])));
+#else
+  uint16_t words[kLanes];
+  for (int j = 0; j < kLanes; ++j) words[j] = static_cast<uint16_t>(x.v[j / kNative][j % kNative]);
+  __builtin_memcpy(p, words, sizeof(words));
+#endif
 }
 // BF16 bits of each lane in its low half, rounded to nearest even.
 FT_INLINE I ToBf16(F x) {
