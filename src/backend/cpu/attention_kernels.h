@@ -1,7 +1,7 @@
 // Attention of a few rows over one key/value head, written once over vec.h.
 //
-// Whatever is computed beside it, a query's result is: scores in lanes over the head's elements;
-// the exact maximum; exponentials summed in lane (position mod 16), ascending; values added
+// Whatever is computed beside it, a query's result is: scores summed over the head's elements in
+// order; the exact maximum; exponentials summed in lane (position mod 16), ascending; values added
 // position by position. Only absolute positions enter, so a committed and a provisional prefix give
 // equal bits.
 #pragma once
@@ -31,89 +31,122 @@ FT_INLINE F LoadQ8_0(const std::byte* row, int64_t i) {
 }
 
 // Elements [i, i + 16) of a cache row, or its first n of them and zeros.
-FT_INLINE F LoadCache(CacheType type, const std::byte* row, int64_t i, int64_t n) {
-  if (type == CacheType::kF32) return LoadFirst(reinterpret_cast<const float*>(row) + i, n);
-  if (type == CacheType::kQ8_0) {
+template <CacheType kType>
+FT_INLINE F LoadCache(const std::byte* row, int64_t i, int64_t n) {
+  if constexpr (kType == CacheType::kF32) {
+    return LoadFirst(reinterpret_cast<const float*>(row) + i, n);
+  } else if constexpr (kType == CacheType::kQ8_0) {
     if (n >= kLanes && i % kLanes == 0) return LoadQ8_0(row, i);
-    F r = Zero();
-    for (int j = 0; j < n && j < kLanes; ++j)
-      r.v[j / kNative][j % kNative] = ElementQ8_0(row, i + j);
-    return r;
+    float few[kLanes] = {};
+    for (int j = 0; j < n && j < kLanes; ++j) few[j] = ElementQ8_0(row, i + j);
+    return Load(few);
+  } else {
+    const std::byte* from = row + 2 * i;
+    uint16_t few[kLanes] = {};
+    if (n < kLanes) {
+      __builtin_memcpy(few, from, static_cast<size_t>(n) * 2);
+      from = reinterpret_cast<const std::byte*>(few);
+    }
+    return kType == CacheType::kF16 ? LoadHalf(from) : LoadBf16(from);
   }
-  const std::byte* from = row + 2 * i;
-  uint16_t few[kLanes] = {};
-  if (n < kLanes) {
-    __builtin_memcpy(few, from, static_cast<size_t>(n) * 2);
-    from = reinterpret_cast<const std::byte*>(few);
-  }
-  return type == CacheType::kF16 ? LoadHalf(from) : LoadBf16(from);
 }
 
 struct Widened {
   const std::byte* base;
   int64_t row_bytes;
-  CacheType type;
 };
 
 FT_INLINE int CacheRow(const AttentionUnit& u, const AttentionRow& row, int position) {
   return position < row.run ? position : u.committed + row.chain[position - row.run];
 }
 
-// Positions [from, from + 16) of a row as floats [16][padded head]; beyond its last the last again.
-inline void WidenBlock(const AttentionUnit& u, const AttentionRow& row, const Widened& cache,
-                       int from, float* out) {
-  const int64_t padded = PaddedHead(u.head_dim);
-  for (int j = 0; j < kKeys; ++j, out += padded) {
-    const int position = from + j < row.count ? from + j : row.count - 1;
-    const std::byte* in = cache.base + CacheRow(u, row, position) * cache.row_bytes;
+// How many positions ahead of its use a row of the cache is asked for.
+inline constexpr int kRowsAhead = 32;
+
+// The cache row of position from + j, or beyond a row's last position that one again.
+FT_INLINE const std::byte* BlockRow(const AttentionUnit& u, const AttentionRow& row,
+                                    const Widened& cache, int from, int j) {
+  const int position = from + j < row.count ? from + j : row.count - 1;
+  return cache.base + CacheRow(u, row, position) * cache.row_bytes;
+}
+
+template <CacheType kType>
+FT_INLINE void AskAhead(const AttentionUnit& u, const AttentionRow& row, const Widened& cache,
+                        int position) {
+  constexpr int64_t kElement = kType == CacheType::kF32 ? 4 : kType == CacheType::kQ8_0 ? 1 : 2;
+  if (position + kRowsAhead >= row.run) return;
+  Prefetch(cache.base + (position + kRowsAhead) * cache.row_bytes + u.column * kElement,
+           u.head_dim * kElement);
+}
+
+// Positions [from, from + 16) of a row as floats [16][padded head].
+template <CacheType kType>
+void WidenBlock(const AttentionUnit& u, const AttentionRow& row, const Widened& cache, int from,
+                float* out) {
+  for (int j = 0; j < kKeys; ++j, out += PaddedHead(u.head_dim)) {
+    AskAhead<kType>(u, row, cache, from + j);
+    const std::byte* in = BlockRow(u, row, cache, from, j);
     for (int d = 0; d < u.head_dim; d += kLanes) {
-      Store(LoadCache(cache.type, in, u.column + d, u.head_dim - d), out + d);
+      Store(LoadCache<kType>(in, u.column + d, u.head_dim - d), out + d);
     }
   }
 }
 
-// Scores of 16 keys for kQueries queries [padded], whose scores are `stride` floats apart.
+// The same as [padded head][16]: a lane is a position.
+template <CacheType kType>
+void WidenTransposed(const AttentionUnit& u, const AttentionRow& row, const Widened& cache,
+                     int from, float* out) {
+  const std::byte* in[kKeys];
+  for (int j = 0; j < kKeys; ++j) {
+    AskAhead<kType>(u, row, cache, from + j);
+    in[j] = BlockRow(u, row, cache, from, j);
+  }
+  for (int d = 0; d < u.head_dim; d += kLanes) {
+    F x[kKeys];
+    FT_UNROLL(16)
+    for (int j = 0; j < kKeys; ++j) x[j] = LoadCache<kType>(in[j], u.column + d, u.head_dim - d);
+    StoreTransposed(x, out + d * kKeys);
+  }
+}
+
+using WidenFn = void (*)(const AttentionUnit&, const AttentionRow&, const Widened&, int, float*);
+
+// By CacheType.
+inline constexpr WidenFn kWidenBlock[] = {WidenBlock<CacheType::kF32>, WidenBlock<CacheType::kF16>,
+                                          WidenBlock<CacheType::kBF16>,
+                                          WidenBlock<CacheType::kQ8_0>};
+inline constexpr WidenFn kWidenTransposed[] = {
+    WidenTransposed<CacheType::kF32>, WidenTransposed<CacheType::kF16>,
+    WidenTransposed<CacheType::kBF16>, WidenTransposed<CacheType::kQ8_0>};
+
+// Scores of 16 keys for kQueries queries [padded], whose scores are `stride` floats apart. Sums run
+// over the head's elements in ascending order.
 template <int kQueries>
-FT_INLINE void ScoreKeys(const float* keys, const float* q, int64_t padded, float scale,
-                         float* scores, int64_t stride) {
-  F partial[kQueries][kKeys];
-  FT_UNROLL(4)
-  for (int four = 0; four < kKeys; four += 4) {
-    F acc[kQueries][4];
-    FT_UNROLL(4)
-    for (int i = 0; i < kQueries; ++i) {
-      FT_UNROLL(4)
-      for (int j = 0; j < 4; ++j) acc[i][j] = Zero();
-    }
-    for (int64_t d = 0; d < padded; d += kLanes) {
-      F k[4];
-      FT_UNROLL(4)
-      for (int j = 0; j < 4; ++j) k[j] = Load(keys + (four + j) * padded + d);
-      FT_UNROLL(4)
-      for (int i = 0; i < kQueries; ++i) {
-        const F x = Load(q + i * padded + d);
-        FT_UNROLL(4)
-        for (int j = 0; j < 4; ++j) acc[i][j] = MulAdd(x, k[j], acc[i][j]);
-      }
-    }
-    FT_UNROLL(4)
-    for (int i = 0; i < kQueries; ++i) {
-      FT_UNROLL(4)
-      for (int j = 0; j < 4; ++j) partial[i][four + j] = acc[i][j];
-    }
+FT_INLINE void ScoreKeys(const float* keys, const float* q, int64_t padded, int head_dim,
+                         float scale, float* scores, int64_t stride) {
+  F acc[kQueries];
+  FT_UNROLL(8)
+  for (int i = 0; i < kQueries; ++i) acc[i] = Zero();
+  for (int d = 0; d < head_dim; ++d) {
+    const F k = Load(keys + d * kKeys);
+    FT_UNROLL(8)
+    for (int i = 0; i < kQueries; ++i) acc[i] = MulAdd(Splat(q[i * padded + d]), k, acc[i]);
   }
-  FT_UNROLL(4)
-  for (int i = 0; i < kQueries; ++i) Store(Sums(partial[i]) * Splat(scale), scores + i * stride);
+  FT_UNROLL(8)
+  for (int i = 0; i < kQueries; ++i) Store(acc[i] * Splat(scale), scores + i * stride);
 }
 
-inline void ScoreBlock(const float* keys, const float* q, int64_t padded, int queries, float scale,
-                       float* scores, int64_t stride) {
+inline void ScoreBlock(const float* keys, const float* q, int64_t padded, int head_dim, int queries,
+                       float scale, float* scores, int64_t stride) {
   int i = 0;
-  for (; i + 4 <= queries; i += 4) {
-    ScoreKeys<4>(keys, q + i * padded, padded, scale, scores + i * stride, stride);
+  for (; i + 8 <= queries; i += 8) {
+    ScoreKeys<8>(keys, q + i * padded, padded, head_dim, scale, scores + i * stride, stride);
+  }
+  for (; i + 2 <= queries; i += 2) {
+    ScoreKeys<2>(keys, q + i * padded, padded, head_dim, scale, scores + i * stride, stride);
   }
   for (; i < queries; ++i) {
-    ScoreKeys<1>(keys, q + i * padded, padded, scale, scores + i * stride, stride);
+    ScoreKeys<1>(keys, q + i * padded, padded, head_dim, scale, scores + i * stride, stride);
   }
 }
 
@@ -168,20 +201,14 @@ inline void MixBlock(const float* values, const float* weights, int64_t stride, 
   }
 }
 
-FT_INLINE I Ascending(int from) {
-  I r = Splat(from);
-  for (int j = 0; j < kLanes; ++j) r.v[j / kNative][j % kNative] += j;
-  return r;
-}
-
 // Turns scores [from, count) into exponentials of their distance to the highest, with zeros from
 // `from` to `begin` and from `count` to the next multiple of 16. Returns their sum.
 inline float Exponentials(float* scores, int from, int begin, int count) {
   const F lowest = Splat(-__builtin_inff());
-  const I first = Splat(begin - 1), last = Splat(count);
+  const I first = Splat(begin - 1), last = Splat(count), lanes = LaneNumbers();
   F top = lowest;
   for (int i = begin / kLanes * kLanes; i < count; i += kLanes) {
-    const I at = Ascending(i);
+    const I at = lanes + Splat(i);
     const F x = Select(Greater(at, first) & Greater(last, at), Load(scores + i), lowest);
     Store(x, scores + i);
     top = Max(x, top);
@@ -230,15 +257,15 @@ inline UnitPlan PlanUnit(const AttentionUnit& u) {
 // position): for each query in ascending order, first the blocks that all rows share.
 template <typename Visit>
 FT_INLINE void EachBlock(const AttentionUnit& u, const UnitPlan& p, const Widened& cache,
-                         Visit visit) {
+                         WidenFn widen, Visit visit) {
   for (int i = p.shared_begin; i < p.shared_end; i += kKeys) {
-    WidenBlock(u, u.rows[0], cache, i, p.block);
+    widen(u, u.rows[0], cache, i, p.block);
     visit(0, p.queries, i);
   }
   for (int r = 0; r < u.row_count; ++r) {
     const int begin = u.rows[r].begin / kKeys * kKeys;
     for (int i = begin > p.shared_end ? begin : p.shared_end; i < u.rows[r].count; i += kKeys) {
-      WidenBlock(u, u.rows[r], cache, i, p.block);
+      widen(u, u.rows[r], cache, i, p.block);
       visit(r * u.heads, u.heads, i);
     }
   }
@@ -251,10 +278,11 @@ inline void Scores(const AttentionUnit& u, const UnitPlan& p) {
       Store(LoadFirst(q + d, u.head_dim - d), p.q + i * p.padded + d);
     }
   }
-  EachBlock(u, p, {u.keys, u.key_row_bytes, u.key_type}, [&](int query, int queries, int at) {
-    ScoreBlock(p.block, p.q + query * p.padded, p.padded, queries, u.scale,
-               p.scores + query * u.score_stride + at, u.score_stride);
-  });
+  EachBlock(u, p, {u.keys, u.key_row_bytes}, kWidenTransposed[static_cast<int>(u.key_type)],
+            [&](int query, int queries, int at) {
+              ScoreBlock(p.block, p.q + query * p.padded, p.padded, u.head_dim, queries, u.scale,
+                         p.scores + query * u.score_stride + at, u.score_stride);
+            });
 }
 
 // Exponentials of one query's scores and the factor that makes probabilities of them.
@@ -270,10 +298,11 @@ inline void Attention(const AttentionUnit& u) {
   // The queries are not needed any more: their place keeps the normalisers.
   for (int i = 0; i < p.queries; ++i) p.q[i] = Normaliser(u, p, i);
   for (int64_t i = 0; i < p.queries * p.padded; i += kLanes) Store(Zero(), p.mixed + i);
-  EachBlock(u, p, {u.values, u.value_row_bytes, u.value_type}, [&](int query, int queries, int at) {
-    MixBlock(p.block, p.scores + query * u.score_stride + at, u.score_stride, p.padded, queries,
-             p.mixed + query * p.padded);
-  });
+  EachBlock(u, p, {u.values, u.value_row_bytes}, kWidenBlock[static_cast<int>(u.value_type)],
+            [&](int query, int queries, int at) {
+              MixBlock(p.block, p.scores + query * u.score_stride + at, u.score_stride, p.padded,
+                       queries, p.mixed + query * p.padded);
+            });
   for (int i = 0; i < p.queries; ++i) {
     float* out = u.rows[i / u.heads].out + i % u.heads * u.head_dim;
     for (int d = 0; d < u.head_dim; d += kLanes) {

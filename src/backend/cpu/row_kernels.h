@@ -66,8 +66,7 @@ inline void Rope(float* x, int64_t heads, int head_dim, int rope_dim, bool inter
 // The first index of the highest number; NaN is never the highest.
 inline int64_t ArgMax(const float* x, int64_t n) {
   F best = Splat(-__builtin_inff());
-  I index = Splat(0), at = Splat(0);
-  for (int j = 0; j < kLanes; ++j) at.v[j / kNative][j % kNative] = j;
+  I index = Splat(0), at = LaneNumbers();
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     const F v = Load(x + i);

@@ -98,6 +98,13 @@ FT_INLINE void StoreFirst(F x, float* p, int64_t n) {
 #endif
 }
 
+// 0, 1, ... 15.
+FT_INLINE I LaneNumbers() {
+  int32_t lanes[kLanes];
+  for (int j = 0; j < kLanes; ++j) lanes[j] = j;
+  return LoadI(lanes);
+}
+
 FT_INLINE F operator+(F a, F b) {
   FT_EACH_PART a.v[i] += b.v[i];
   return a;
@@ -213,26 +220,43 @@ FT_INLINE float Sum(F a) {
   for (int i = 0; i < 4; ++i) y[i] = (x[i] + x[i + 8]) + (x[i + 4] + x[i + 12]);
   return (y[0] + y[2]) + (y[1] + y[3]);
 }
-// Sum(x[j]) in lane j.
-FT_INLINE F Sums(const F x[kLanes]) {
+// Writes lane i of x[j] to out[16 i + j].
+FT_INLINE void StoreTransposed(const F x[kLanes], float* out) {
 #if defined(__AVX512F__)
-  __m512 quad[4];  // lane 4 i + j: the j-th of four sums that remain of vector 4 i + m
-  for (int m = 0; m < 4; ++m) {
-    const __m512 a = x[m].v[0], b = x[4 + m].v[0], c = x[8 + m].v[0], d = x[12 + m].v[0];
-    const __m512 ab = _mm512_shuffle_f32x4(a, b, 0x44) + _mm512_shuffle_f32x4(a, b, 0xee);
-    const __m512 cd = _mm512_shuffle_f32x4(c, d, 0x44) + _mm512_shuffle_f32x4(c, d, 0xee);
-    quad[m] = _mm512_shuffle_f32x4(ab, cd, 0x88) + _mm512_shuffle_f32x4(ab, cd, 0xdd);
+  __m512d pair[16];  // of vectors 2 k and 2 k + 1, in turn: lanes 0 1 and 2 3 of each four
+  FT_UNROLL(8)
+  for (int k = 0; k < 8; ++k) {
+    const __m512 a = x[2 * k].v[0], b = x[2 * k + 1].v[0];
+    pair[2 * k] = _mm512_castps_pd(_mm512_unpacklo_ps(a, b));
+    pair[2 * k + 1] = _mm512_castps_pd(_mm512_unpackhi_ps(a, b));
   }
-  const __m512 low = _mm512_unpacklo_ps(quad[0], quad[1]) + _mm512_unpackhi_ps(quad[0], quad[1]);
-  const __m512 high = _mm512_unpacklo_ps(quad[2], quad[3]) + _mm512_unpackhi_ps(quad[2], quad[3]);
-  const __m512d l = _mm512_castps_pd(low), h = _mm512_castps_pd(high);
-  F r;
-  r.v[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(l, h)) + _mm512_castpd_ps(_mm512_unpackhi_pd(l, h));
-  return r;
+  __m512 four[4][4];  // [k][i]: lane i of each four, of vectors 4 k ... 4 k + 3
+  FT_UNROLL(4)
+  for (int k = 0; k < 4; ++k) {
+    FT_UNROLL(4)
+    for (int i = 0; i < 4; ++i) {
+      const __m512d a = pair[4 * k + i / 2], b = pair[4 * k + 2 + i / 2];
+      four[k][i] =
+          _mm512_castpd_ps(i % 2 == 0 ? _mm512_unpacklo_pd(a, b) : _mm512_unpackhi_pd(a, b));
+    }
+  }
+  FT_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    const __m512 a = _mm512_shuffle_f32x4(four[0][i], four[1][i], 0x88);
+    const __m512 b = _mm512_shuffle_f32x4(four[2][i], four[3][i], 0x88);
+    const __m512 c = _mm512_shuffle_f32x4(four[0][i], four[1][i], 0xdd);
+    const __m512 d = _mm512_shuffle_f32x4(four[2][i], four[3][i], 0xdd);
+    _mm512_storeu_ps(out + 16 * i, _mm512_shuffle_f32x4(a, b, 0x88));
+    _mm512_storeu_ps(out + 16 * (4 + i), _mm512_shuffle_f32x4(c, d, 0x88));
+    _mm512_storeu_ps(out + 16 * (8 + i), _mm512_shuffle_f32x4(a, b, 0xdd));
+    _mm512_storeu_ps(out + 16 * (12 + i), _mm512_shuffle_f32x4(c, d, 0xdd));
+  }
 #else
-  float sums[kLanes];
-  for (int j = 0; j < kLanes; ++j) sums[j] = Sum(x[j]);
-  return Load(sums);
+  for (int j = 0; j < kLanes; ++j) {
+    float lanes[kLanes];
+    Store(x[j], lanes);
+    for (int i = 0; i < kLanes; ++i) out[kLanes * i + j] = lanes[i];
+  }
 #endif
 }
 FT_INLINE float MaxLane(F a) {
