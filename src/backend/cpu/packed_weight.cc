@@ -1,5 +1,6 @@
 #include "backend/cpu/packed_weight.h"
 
+#include <algorithm>
 #include <string>
 
 #include "backend/cpu/panel_format.h"
@@ -30,10 +31,9 @@ Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t row
   const auto row_bytes = static_cast<int64_t>(RowBytes(type, cols));
   pool.ParallelFor(w->panels(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
-      std::byte* panel = w->memory_.get() + p * w->layout_.panel_bytes;
-      for (int lane = 0; lane < kPanel && p * kPanel + lane < rows; ++lane) {
-        PackLane(w->format_, w->layout_, cols, data + (p * kPanel + lane) * row_bytes, lane, panel);
-      }
+      const int count = static_cast<int>(std::min<int64_t>(kPanel, rows - p * kPanel));
+      PackPanel(w->format_, w->layout_, cols, data + p * kPanel * row_bytes, row_bytes, count,
+                w->memory_.get() + p * w->layout_.panel_bytes);
     }
   });
   return w;

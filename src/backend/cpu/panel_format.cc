@@ -125,12 +125,34 @@ BlockCodes ReadQ6_K(const std::byte* block, int s) {
   return codes;
 }
 
-// --- Whole lanes.
+// --- Whole panels.
 
-void PackPlainLane(Format f, int64_t cols, const std::byte* row, int lane, std::byte* panel) {
-  const int64_t bytes = PlainBytes(f);
-  for (int64_t i = 0; i < cols; ++i) {
-    std::memcpy(panel + PlainOffset(f, i, lane), row + i * bytes, static_cast<size_t>(bytes));
+// Rows of a model file that become the lanes of a panel.
+struct Lanes {
+  const std::byte* first;
+  int64_t row_bytes;
+  int count;
+
+  const std::byte* Row(int lane) const { return first + lane * row_bytes; }
+};
+
+// Numbers, or pairs of them, side by side.
+template <typename Unit>
+void PackUnits(const Lanes& rows, int64_t units, std::byte* panel) {
+  for (int64_t i = 0; i < units; ++i, panel += kPanel * sizeof(Unit)) {
+    for (int lane = 0; lane < rows.count; ++lane) {
+      std::memcpy(panel + lane * sizeof(Unit), rows.Row(lane) + i * sizeof(Unit), sizeof(Unit));
+    }
+  }
+}
+
+void PackPlain(Format f, int64_t cols, const Lanes& rows, std::byte* panel) {
+  if (f == Format::kF32) return PackUnits<uint32_t>(rows, cols, panel);
+  if (f == Format::kF16) return PackUnits<uint16_t>(rows, cols, panel);
+  PackUnits<uint32_t>(rows, cols / 2, panel);
+  if (cols % 2 == 0) return;
+  for (int lane = 0; lane < rows.count; ++lane) {
+    StoreU16(panel + PlainOffset(f, cols - 1, lane), LoadU16(rows.Row(lane) + 2 * (cols - 1)));
   }
 }
 
@@ -149,15 +171,18 @@ BlockCodes ReadBlock(Format f, const std::byte* block) {
   }
 }
 
-void PackBlocksLane(Format f, const PanelLayout& layout, int64_t cols, const std::byte* row,
-                    int lane, std::byte* panel) {
+void PackBlocks(Format f, const PanelLayout& layout, int64_t cols, const Lanes& rows,
+                std::byte* panel) {
   const int64_t bytes = (layout.code_bytes + layout.high_bytes + layout.scale_bytes) / kPanel;
-  for (int64_t b = 0; b < cols / kBlock; ++b, row += bytes) {
-    PutCodes(f, ReadBlock(f, row), lane, panel + b * layout.code_bytes,
-             panel + layout.high_begin + b * layout.high_bytes);
-    std::byte* scale = panel + layout.scale_begin + b * layout.scale_bytes + 2 * lane;
-    StoreU16(scale, LoadU16(row));
-    if (layout.scale_bytes == 64) StoreU16(scale + 32, LoadU16(row + 2));
+  for (int64_t b = 0; b < cols / kBlock; ++b) {
+    std::byte* scales = panel + layout.scale_begin + b * layout.scale_bytes;
+    for (int lane = 0; lane < rows.count; ++lane) {
+      const std::byte* block = rows.Row(lane) + b * bytes;
+      PutCodes(f, ReadBlock(f, block), lane, panel + b * layout.code_bytes,
+               panel + layout.high_begin + b * layout.high_bytes);
+      StoreU16(scales + 2 * lane, LoadU16(block));
+      if (layout.scale_bytes == 64) StoreU16(scales + 32 + 2 * lane, LoadU16(block + 2));
+    }
   }
 }
 
@@ -188,16 +213,17 @@ void PutSuperScales(Format f, const std::byte* block, int lane, std::byte* to) {
   }
 }
 
-void PackSuperLane(Format f, const PanelLayout& layout, int64_t cols, const std::byte* row,
-                   int lane, std::byte* panel) {
+void PackSupers(Format f, const PanelLayout& layout, int64_t cols, const Lanes& rows,
+                std::byte* panel) {
   const int64_t bytes = f == Format::kQ4_K ? 144 : f == Format::kQ5_K ? 176 : 210;
   for (int64_t b = 0; b < cols / kBlock; ++b) {
-    const std::byte* block = row + b / kSubBlocks * bytes;
-    PutCodes(f, ReadSuperBlock(f, block, static_cast<int>(b % kSubBlocks)), lane,
-             panel + b * layout.code_bytes, panel + layout.high_begin + b * layout.high_bytes);
-    if (b % kSubBlocks == 0) {
-      PutSuperScales(f, block, lane,
-                     panel + layout.scale_begin + b / kSubBlocks * layout.scale_bytes);
+    const int64_t super = b / kSubBlocks;
+    for (int lane = 0; lane < rows.count; ++lane) {
+      const std::byte* block = rows.Row(lane) + super * bytes;
+      PutCodes(f, ReadSuperBlock(f, block, static_cast<int>(b % kSubBlocks)), lane,
+               panel + b * layout.code_bytes, panel + layout.high_begin + b * layout.high_bytes);
+      if (b % kSubBlocks != 0) continue;
+      PutSuperScales(f, block, lane, panel + layout.scale_begin + super * layout.scale_bytes);
     }
   }
 }
@@ -289,11 +315,12 @@ PanelLayout LayoutOf(Format f, int64_t cols) {
   return layout;
 }
 
-void PackLane(Format f, const PanelLayout& layout, int64_t cols, const std::byte* row, int lane,
-              std::byte* panel) {
-  if (IsPlain(f)) return PackPlainLane(f, cols, row, lane, panel);
-  if (IsSuper(f)) return PackSuperLane(f, layout, cols, row, lane, panel);
-  PackBlocksLane(f, layout, cols, row, lane, panel);
+void PackPanel(Format f, const PanelLayout& layout, int64_t cols, const std::byte* rows,
+               int64_t row_bytes, int count, std::byte* panel) {
+  const Lanes lanes{rows, row_bytes, count};
+  if (IsPlain(f)) return PackPlain(f, cols, lanes, panel);
+  if (IsSuper(f)) return PackSupers(f, layout, cols, lanes, panel);
+  PackBlocks(f, layout, cols, lanes, panel);
 }
 
 void UnpackLane(Format f, const PanelLayout& layout, int64_t cols, const std::byte* panel, int lane,

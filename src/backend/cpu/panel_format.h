@@ -14,10 +14,10 @@ namespace foretoken {
 std::optional<Format> FormatOf(DType type);
 PanelLayout LayoutOf(Format format, int64_t cols);
 
-// Puts one row's `cols` values into lane `lane` of a panel.
-void PackLane(Format format, const PanelLayout& layout, int64_t cols, const std::byte* row,
-              int lane, std::byte* panel);
-// The inverse, as floats equal to what Dequantize gives for the row.
+// Fills a panel with `count` rows (at most kPanel) of `cols` values; other lanes are left alone.
+void PackPanel(Format format, const PanelLayout& layout, int64_t cols, const std::byte* rows,
+               int64_t row_bytes, int count, std::byte* panel);
+// The values of lane `lane` as floats [cols], equal to what Dequantize gives for its row.
 void UnpackLane(Format format, const PanelLayout& layout, int64_t cols, const std::byte* panel,
                 int lane, float* out);
 
