@@ -4,6 +4,7 @@
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/vec.h"
+#include "backend/cpu/vec_math.h"
 
 namespace foretoken::FT_ISA {
 

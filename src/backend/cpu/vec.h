@@ -406,33 +406,5 @@ FT_INLINE void StoreLow16(I x, void* p) {
   __builtin_memcpy(p, words, sizeof(words));
 #endif
 }
-// BF16 bits of each lane in its low half, rounded to nearest even.
-FT_INLINE I ToBf16(F x) {
-  const I bits = AsI(x);
-  const I rounded = bits + Splat(0x7fff) + (ShiftRight(bits, 16) & Splat(1));
-  return ShiftRight(Select(Unordered(x), bits | Splat(0x400000), rounded), 16);
-}
-// Nearest integer, ties to even. REQUIRES: |x| < 2^22.
-FT_INLINE I Round(F x) { return AsI(x + Splat(0x1.8p23f)) - Splat(0x4b400000); }
-
-// e^x within 2 units in the last place; 0 below -87.3, capped at e^88.
-FT_INLINE F Exp(F x) {
-  const F low = Splat(-87.3f);
-  const I vanishes = Greater(low, x);
-  x = Select(Greater(x, Splat(88.0f)), Splat(88.0f), x);  // a NaN stays
-  x = Select(vanishes, low, x);
-  const F turns = x * Splat(1.44269504088896341f) + Splat(0x1.8p23f);
-  const F n = turns - Splat(0x1.8p23f);
-  const F r = MulAdd(n, Splat(-1.42860682e-6f), MulAdd(n, Splat(-0.693145751953125f), x));
-  F p = Splat(1.9875691500e-4f);
-  p = MulAdd(p, r, Splat(1.3981999507e-3f));
-  p = MulAdd(p, r, Splat(8.3334519073e-3f));
-  p = MulAdd(p, r, Splat(4.1665795894e-2f));
-  p = MulAdd(p, r, Splat(1.6666665459e-1f));
-  p = MulAdd(p, r, Splat(5.0000001201e-1f));
-  p = MulAdd(p, r * r, r) + Splat(1.0f);
-  const I power = ShiftLeft(AsI(turns) - Splat(0x4b400000) + Splat(127), 23);
-  return Select(vanishes, Zero(), p * AsF(power));
-}
 
 }  // namespace foretoken::FT_ISA

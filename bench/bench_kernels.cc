@@ -1,0 +1,95 @@
+// Micro-benchmarks of single ops: what a product of M rows, a step of attention and the smaller ops
+// cost. `foretoken bench kernels` compares the same products with the machine's limits.
+#include <benchmark/benchmark.h>
+
+#include <vector>
+
+#include "backend/backend.h"
+
+namespace foretoken {
+namespace {
+
+std::unique_ptr<Backend> NewBackend() {
+  auto backend = NewCpuBackend();
+  FT_CHECK(backend.ok());
+  return std::move(backend).value();
+}
+
+Buffer Ones(Backend& backend, int64_t rows, int64_t cols) {
+  Buffer b = backend.Allocate(DType::kF32, rows, cols);
+  const std::vector<float> ones(static_cast<size_t>(rows * cols), 1.0f);
+  backend.Upload(ones.data(), b.tensor);
+  return b;
+}
+
+// A product of the 1.1 B shape's feed-forward, weights in cache or not as they come.
+void BM_Linear(benchmark::State& state) {
+  constexpr int64_t kOutputs = 5632, kInputs = 2048;
+  const auto type = static_cast<DType>(state.range(0));
+  const int64_t rows = state.range(1);
+  const auto backend = NewBackend();
+  const std::vector<std::byte> bytes(kOutputs * RowBytes(type, kInputs), std::byte{1});
+  auto loaded = backend->LoadWeight(type, kOutputs, kInputs, bytes.data());
+  FT_CHECK(loaded.ok());
+  const Buffer x = Ones(*backend, rows, kInputs), y = Ones(*backend, rows, kOutputs);
+  const LinearOut group[] = {{.weight = loaded->weight.get(), .out = y.tensor}};
+  for (auto _ : state) backend->Linear(x.tensor, group);
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(loaded->weight->bytes()));
+  state.SetLabel(std::string(DTypeName(type)));
+}
+BENCHMARK(BM_Linear)
+    ->ArgNames({"type", "rows"})
+    ->ArgsProduct({{static_cast<int>(DType::kQ8_0), static_cast<int>(DType::kQ4_K),
+                    static_cast<int>(DType::kBF16)},
+                   {1, 4, 16, 64}})
+    ->UseRealTime();
+
+// One layer of attention of the 1.1 B shape: rows of a chain behind `context` committed ones.
+void BM_Attention(benchmark::State& state) {
+  constexpr int kHeads = 32, kKvHeads = 4, kHeadDim = 64;
+  const auto context = static_cast<int>(state.range(0)), rows = static_cast<int>(state.range(1));
+  const auto backend = NewBackend();
+  const Buffer keys = backend->Allocate(DType::kF16, context + rows, kKvHeads * kHeadDim);
+  const Buffer q = Ones(*backend, rows, kHeads * kHeadDim),
+               out = Ones(*backend, rows, q.tensor.cols);
+  Visibility visible{.committed = context, .begin = {0}};
+  for (int r = 0; r < rows; ++r) {
+    visible.run.push_back(r);
+    visible.chain.push_back(r);
+    visible.begin.push_back(r + 1);
+  }
+  for (auto _ : state) {
+    backend->Attention({.q = q.tensor,
+                        .keys = keys.tensor,
+                        .values = keys.tensor,
+                        .out = out.tensor,
+                        .head_dim = kHeadDim,
+                        .scale = 0.125f,
+                        .visible = &visible});
+  }
+  state.SetBytesProcessed(state.iterations() * 2 * context * keys.tensor.row_bytes);
+}
+BENCHMARK(BM_Attention)
+    ->ArgNames({"context", "rows"})
+    ->ArgsProduct({{256, 4096}, {1, 16}})
+    ->UseRealTime();
+
+void BM_RmsNorm(benchmark::State& state) {
+  const auto backend = NewBackend();
+  const Buffer x = Ones(*backend, 1, state.range(0)), gain = Ones(*backend, 1, state.range(0));
+  for (auto _ : state) backend->RmsNorm(x.tensor, gain.tensor, 1e-5f, x.tensor);
+}
+BENCHMARK(BM_RmsNorm)->Arg(384)->Arg(2048);
+
+void BM_ArgMax(benchmark::State& state) {
+  const auto backend = NewBackend();
+  const Buffer logits = Ones(*backend, 1, 32000);
+  Token token[1];
+  for (auto _ : state) backend->ArgMax(logits.tensor, token);
+}
+BENCHMARK(BM_ArgMax);
+
+}  // namespace
+}  // namespace foretoken
+
+BENCHMARK_MAIN();

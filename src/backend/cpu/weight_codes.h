@@ -1,0 +1,146 @@
+// What the bytes of a packed block mean, for every quantised format, and where the numbers of an
+// int8 tile lie.
+#pragma once
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/vec.h"
+
+namespace foretoken::FT_ISA {
+
+// A block of R rows of an int8 tile.
+template <int R>
+struct TileBlock {
+  const std::byte* at;
+  static constexpr int64_t kBytes = R * kTileBlockBytes;
+
+  FT_INLINE int32_t Four(int row, int group) const { return Int(8 * row + group); }
+  FT_INLINE float Scale(int row) const { return Float(8 * R + row); }
+  FT_INLINE float ScaledSum(int row) const { return Float(9 * R + row); }
+  // What a sum over codes with this zero starts from; for halves of a block, of either half.
+  FT_INLINE int32_t MinusZero8(int row) const { return Int(10 * R + row); }
+  FT_INLINE int32_t MinusZero16(int row) const { return Int(11 * R + row); }
+  FT_INLINE int32_t MinusZero128(int row) const { return Int(12 * R + row); }
+  FT_INLINE int32_t MinusZero32(int row, int half) const { return Int((13 + half) * R + row); }
+
+ private:
+  FT_INLINE float Float(int i) const {
+    float x;
+    __builtin_memcpy(&x, at + 4 * i, 4);
+    return x;
+  }
+  FT_INLINE int32_t Int(int i) const {
+    int32_t x;
+    __builtin_memcpy(&x, at + 4 * i, 4);
+    return x;
+  }
+};
+
+// What a format's bytes mean: the codes of group g of a block; where its sums start; the scale and
+// the (added) minimum of a block, given the scales of its `kBlocksPerScale` blocks and its place
+// among them.
+struct FormatBase {
+  static constexpr int kBlocksPerScale = 1;
+  static constexpr int kHalves = 1;  // with a scale each
+  static constexpr bool kMinimum = false;
+  static constexpr bool kWideCodes = false;  // above 127
+  static constexpr int64_t kCodeBytes = 256;
+
+  template <int R>
+  FT_INLINE static int32_t Start(TileBlock<R>, int, int) {
+    return 0;
+  }
+  FT_INLINE static F Scale(F d, const std::byte*, int, int) { return d; }
+  FT_INLINE static F Minimum(const std::byte* scales, int) { return LoadHalf(scales + 32); }
+};
+
+struct NibbleFormat : FormatBase {
+  FT_INLINE static I Group(const std::byte* codes, const std::byte*, int g) {
+    const I both = LoadI(codes + 64 * (g % 4));
+    return (g < 4 ? both : ShiftRight(both, 4)) & Splat(0x0f0f0f0f);
+  }
+};
+
+struct FiveBitFormat : FormatBase {
+  FT_INLINE static I Group(const std::byte* codes, const std::byte* high, int g) {
+    const I bits = LoadI(high);
+    const I fifth = (g < 4 ? ShiftLeft(bits, 4 - g) : ShiftRight(bits, g - 4)) & Splat(0x10101010);
+    return NibbleFormat::Group(codes, high, g) | fifth;
+  }
+};
+
+// Scales of Q4_K and Q5_K: 16 d, 16 m, then 8 times 16 sub-scales and 16 sub-minima.
+template <typename Base>
+struct SuperFormat : Base {
+  static constexpr int kBlocksPerScale = 8;
+  static constexpr bool kMinimum = true;
+  FT_INLINE static F Scale(F d, const std::byte* scales, int sub, int) {
+    return d * ToF(LoadU8(scales + 64 + 32 * sub));
+  }
+  FT_INLINE static F Minimum(const std::byte* scales, int sub) {
+    return Zero() - LoadHalf(scales + 32) * ToF(LoadU8(scales + 80 + 32 * sub));
+  }
+};
+
+template <Format>
+struct Codes;
+
+template <>
+struct Codes<Format::kQ8_0> : FormatBase {
+  static constexpr bool kWideCodes = true;
+  static constexpr int64_t kCodeBytes = 512;
+  template <int R>
+  FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int) {
+    return tile.MinusZero128(row);
+  }
+  FT_INLINE static I Group(const std::byte* codes, const std::byte*, int g) {
+    return LoadI(codes + 64 * g);
+  }
+};
+template <>
+struct Codes<Format::kQ4_0> : NibbleFormat {
+  template <int R>
+  FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int) {
+    return tile.MinusZero8(row);
+  }
+};
+template <>
+struct Codes<Format::kQ4_1> : NibbleFormat {
+  static constexpr bool kMinimum = true;
+};
+template <>
+struct Codes<Format::kQ5_0> : FiveBitFormat {
+  template <int R>
+  FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int) {
+    return tile.MinusZero16(row);
+  }
+};
+template <>
+struct Codes<Format::kQ5_1> : FiveBitFormat {
+  static constexpr bool kMinimum = true;
+};
+template <>
+struct Codes<Format::kQ4_K> : SuperFormat<NibbleFormat> {};
+template <>
+struct Codes<Format::kQ5_K> : SuperFormat<FiveBitFormat> {};
+// Scales of Q6_K: 16 d, then 16 times 16 signed sub-scales, one for each half of a block.
+template <>
+struct Codes<Format::kQ6_K> : FormatBase {
+  static constexpr int kBlocksPerScale = 8;
+  static constexpr int kHalves = 2;
+  template <int R>
+  FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int half) {
+    return tile.MinusZero32(row, half);
+  }
+  FT_INLINE static I Group(const std::byte* codes, const std::byte* high, int g) {
+    const I bits = LoadI(high + 64 * (g / 4));
+    const int at = 2 * (g % 4);
+    const I top =
+        (at <= 4 ? ShiftLeft(bits, 4 - at) : ShiftRight(bits, at - 4)) & Splat(0x30303030);
+    return NibbleFormat::Group(codes, high, g) | top;
+  }
+  FT_INLINE static F Scale(F d, const std::byte* scales, int sub, int half) {
+    return d * ToF(LoadS8(scales + 32 + 32 * sub + 16 * half));
+  }
+};
+
+}  // namespace foretoken::FT_ISA
