@@ -20,7 +20,7 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                           // NOLINT
+  Result(T value) : value_(std::move(value)) {}                              // NOLINT
   Result(Error error) : value_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   bool ok() const { return value_.index() == 0; }
@@ -70,21 +70,21 @@ class [[nodiscard]] Status {
 };
 
 // Leaves the enclosing function with the error of `expr`, if it has one.
-#define FT_RETURN_IF_ERROR(expr)                                 \
-  do {                                                           \
-    if (auto ft_status = (expr); !ft_status.ok()) [[unlikely]] { \
-      return ft_status.error();                                  \
-    }                                                            \
+#define FT_RETURN_IF_ERROR(expr)                                        \
+  do {                                                                  \
+    if (const auto& ft_status = (expr); !ft_status.ok()) [[unlikely]] { \
+      return ft_status.error();                                         \
+    }                                                                   \
   } while (false)
 
 #define FT_CONCAT_INNER(a, b) a##b
 #define FT_CONCAT(a, b) FT_CONCAT_INNER(a, b)
 // Binds `decl` to the value of `expr`, or leaves the enclosing function with its error.
-#define FT_ASSIGN_OR_RETURN(decl, expr)                                       \
-  auto FT_CONCAT(ft_result_, __LINE__) = (expr);                              \
-  if (!FT_CONCAT(ft_result_, __LINE__).ok()) [[unlikely]] {                   \
-    return FT_CONCAT(ft_result_, __LINE__).error();                           \
-  }                                                                           \
+#define FT_ASSIGN_OR_RETURN(decl, expr)                     \
+  auto FT_CONCAT(ft_result_, __LINE__) = (expr);            \
+  if (!FT_CONCAT(ft_result_, __LINE__).ok()) [[unlikely]] { \
+    return FT_CONCAT(ft_result_, __LINE__).error();         \
+  }                                                         \
   decl = *std::move(FT_CONCAT(ft_result_, __LINE__))
 
 }  // namespace foretoken
