@@ -82,7 +82,7 @@ class RandomWeights final : public WeightSource {
 
   static Bytes NewBytes(size_t size) {
     void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) return {};
+    if (p == MAP_FAILED) return Bytes(nullptr, Unmap{});
     return Bytes(static_cast<std::byte*>(p), Unmap{size});
   }
 
