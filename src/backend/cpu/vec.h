@@ -34,9 +34,14 @@ struct I {
   NativeI v[kParts];
 };
 
-// Unrolling keeps tiles in registers. Without wide registers it gains nothing, and compiling the
-// thousands of copies would take minutes.
-#if defined(__AVX2__)
+// Unrolling keeps tiles in registers. Without wide registers, or with every access checked, it
+// gains nothing, and compiling the thousands of copies would take minutes.
+#if defined(__has_feature)
+#define FT_CHECKED __has_feature(address_sanitizer)
+#else
+#define FT_CHECKED 0
+#endif
+#if defined(__AVX2__) && !FT_CHECKED && !defined(__SANITIZE_ADDRESS__)
 #define FT_PRAGMA(text) _Pragma(#text)
 #define FT_UNROLL(times) FT_PRAGMA(GCC unroll times)
 #else
