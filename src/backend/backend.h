@@ -1,9 +1,10 @@
 // Where the numbers live and who computes on them: the CPU today, other devices later.
 //
 // Models and drafters are written once, against this interface. Ops run in order and may be
-// asynchronous; only Download and ArgMax wait. Shapes are written [rows, cols]; activations are f32.
-// The law every implementation keeps: a row of a result depends on that row's inputs alone, bit for
-// bit, not on the other rows of the call, on the tree around it or on the number of threads.
+// asynchronous; only Download and ArgMax wait. Shapes are written [rows, cols]; activations are
+// f32. The law every implementation keeps: a row of a result depends on that row's inputs alone,
+// bit for bit, not on the other rows of the call, on the tree around it or on the number of
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace foretoken {
 class Weight {
  public:
   virtual ~Weight() = default;
-  virtual DType type() const = 0;    // the number format of the file, which is what is computed
+  virtual DType type() const = 0;  // the number format of the file, which is what is computed
   virtual int64_t rows() const = 0;
   virtual int64_t cols() const = 0;
   virtual size_t bytes() const = 0;  // read by one product
@@ -52,12 +53,13 @@ struct Visibility {
 };
 
 struct AttentionArgs {
-  Tensor q;               // [rows, heads * head_dim] f32, rotated
-  Tensor keys, values;    // [capacity, kv_heads * head_dim], committed rows first; f32, f16, bf16, q8_0
-  Tensor out;             // [rows, heads * head_dim] f32
+  Tensor q;  // [rows, heads * head_dim] f32, rotated
+  Tensor keys,
+      values;  // [capacity, kv_heads * head_dim], committed rows first; f32, f16, bf16, q8_0
+  Tensor out;  // [rows, heads * head_dim] f32
   int head_dim = 0;
-  float scale = 0;        // multiplies q . k
-  int window = 0;         // sees at most this many positions, itself included; 0 = all
+  float scale = 0;  // multiplies q . k
+  int window = 0;   // sees at most this many positions, itself included; 0 = all
   const Visibility* visible = nullptr;
 };
 
@@ -72,13 +74,14 @@ struct RopeTable {
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual std::string Name() const = 0;   // "cpu/avx512", ...
+  virtual std::string Name() const = 0;  // "cpu/avx512", ...
   virtual int threads() const = 0;
 
   // Memory. `type` may be any activation or cache type; contents start as zeros.
   virtual Buffer Allocate(DType type, int64_t rows, int64_t cols) = 0;
-  virtual void Upload(const void* host, Tensor dst) = 0;  // f32 or i32 rows, packed; copies before returning
-  virtual void Download(Tensor src, float* host) = 0;     // any type, as packed f32 rows; waits
+  virtual void Upload(const void* host,
+                      Tensor dst) = 0;  // f32 or i32 rows, packed; copies before returning
+  virtual void Download(Tensor src, float* host) = 0;  // any type, as packed f32 rows; waits
 
   // Takes a matrix of a model file (`data`: rows * RowBytes(type, cols) bytes). The bytes may be
   // needed as long as the weight when `keeps_source` comes back true. Errors: out of memory,
@@ -92,20 +95,22 @@ class Backend {
 
   // Ops.
   virtual void Embed(const Weight& table, std::span<const Token> tokens, Tensor out) = 0;
-  virtual void RmsNorm(Tensor x, Tensor gain, float eps, Tensor out) = 0;  // gain [1, n]; x may be out; x is
-                                                                           // [rows, k * n]: k norms a row
+  virtual void RmsNorm(Tensor x, Tensor gain, float eps,
+                       Tensor out) = 0;  // gain [1, n]; x may be out; x is
+                                         // [rows, k * n]: k norms a row
   virtual void Linear(Tensor x, std::span<const LinearOut> group) = 0;
-  virtual void Rope(Tensor x, std::span<const Pos> positions, int head_dim, const RopeTable& table) = 0;
-  virtual void SiluMul(Tensor gate, Tensor up) = 0;          // gate = silu(gate) * up
-  virtual void Add(Tensor x, Tensor y) = 0;                  // y += x
-  virtual void StoreRows(Tensor src, Tensor dst) = 0;        // dst = src, converted to dst's type
+  virtual void Rope(Tensor x, std::span<const Pos> positions, int head_dim,
+                    const RopeTable& table) = 0;
+  virtual void SiluMul(Tensor gate, Tensor up) = 0;    // gate = silu(gate) * up
+  virtual void Add(Tensor x, Tensor y) = 0;            // y += x
+  virtual void StoreRows(Tensor src, Tensor dst) = 0;  // dst = src, converted to dst's type
   // rows[to + i] = rows[from[i]] for ascending i; `from` strictly increasing, from[i] >= to + i.
   virtual void CompactRows(Tensor rows, std::span<const int> from, int to) = 0;
   virtual void Attention(const AttentionArgs& args) = 0;
   // Attention probabilities of single heads over the first `count` cached positions: row i of `out`
   // [n, count] is softmax(scale * q[i] . k) with keys of kv_head[i]. q is [n, head_dim]. (PLD+.)
-  virtual void AttentionRows(Tensor q, std::span<const int> kv_head, Tensor keys, int count, float scale,
-                             Tensor out) = 0;
+  virtual void AttentionRows(Tensor q, std::span<const int> kv_head, Tensor keys, int count,
+                             float scale, Tensor out) = 0;
   // The highest logit of each row, the lowest id where several are equal; waits.
   virtual void ArgMax(Tensor logits, std::span<Token> out) = 0;
 };

@@ -1,5 +1,5 @@
-// A view of numbers somewhere in a backend's memory. Copying one copies no numbers; whoever holds the
-// Buffer decides how long it is valid.
+// A view of numbers somewhere in a backend's memory. Copying one copies no numbers; whoever holds
+// the Buffer decides how long it is valid.
 #pragma once
 
 #include <cstdint>

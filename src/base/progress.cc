@@ -63,7 +63,8 @@ void Progress::Draw(bool final_line) {
   if (quiet_) return;
   last_draw_ = Clock::now();
   const double fraction =
-      total_ > 0 ? std::clamp(static_cast<double>(done_) / static_cast<double>(total_), 0.0, 1.0) : 0;
+      total_ > 0 ? std::clamp(static_cast<double>(done_) / static_cast<double>(total_), 0.0, 1.0)
+                 : 0;
   const double elapsed = SecondsBetween(start_, last_draw_);
   const int64_t here = done_ - first_done_;  // resumed work does not count towards the pace
   std::string eta = "--";

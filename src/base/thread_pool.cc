@@ -6,8 +6,9 @@ namespace foretoken {
 namespace {
 
 // About 50 microseconds of spinning: longer than the gap between two kernels of one pass, shorter
-// than a human's pause, after which a waiting thread sleeps on the futex behind atomic::wait. A team
-// larger than the machine gives way at once instead: spinning would starve the thread that works.
+// than a human's pause, after which a waiting thread sleeps on the futex behind atomic::wait. A
+// team larger than the machine gives way at once instead: spinning would starve the thread that
+// works.
 constexpr int kSpins = 4000;
 constexpr int kCrowdedSpins = 20;
 
