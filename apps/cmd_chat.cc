@@ -111,7 +111,7 @@ class Chat {
 
   Status Ask(const std::string& text) {
     messages_.push_back({"user", text});
-    const Status status = WriteTurn();
+    Status status = WriteTurn();
     if (!status.ok()) messages_.pop_back();
     return status;
   }
