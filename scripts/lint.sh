@@ -1,15 +1,14 @@
 #!/bin/sh
 # Checks the format of every C++ file, the include layers, and clang-tidy. Any finding is an error.
-# TIDY=engine leaves train/ to the format check: libtorch's headers alone take minutes to parse.
+# Test files are formatted but not tidied: their macros alone would triple the time. Nor are the files
+# that include libtorch, whose headers clang-tidy 14 cannot parse as C++20.
 set -eu
 cd "$(dirname "$0")/.."
 scripts/sources.sh | xargs clang-format --dry-run -Werror
 python3 tools/layers.py
 cmake --preset release -DFT_TRAIN=ON -DFT_TESTS=ON -DFT_BENCH=OFF >/dev/null
 cmake --build build/release --target help >/dev/null
-skip='_test\.cc$|_fuzz\.cc$|^tests/|^bench/'
-[ "${TIDY:-all}" = engine ] && skip="$skip|^train/"
-# Test files are formatted but not tidied: their macros alone would triple the time.
+skip='_test\.cc$|_fuzz\.cc$|^tests/|^bench/|^train/(adamw|batch|checkpoint|llama|ops|ops_plain|trainer)\.cc$'
 scripts/sources.sh '\.cc' | grep -vE "$skip" |
   xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option
 echo "lint: clean"
