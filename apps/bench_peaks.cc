@@ -36,8 +36,9 @@ double BestRate(void (*loop)(), double lanes) {
   FT_ON(op, reg, 0)                                                                         \
   FT_ON(op, reg, 1)                                                                         \
   FT_ON(op, reg, 2)                                                                         \
-  FT_ON(op, reg, 3) FT_ON(op, reg, 4) FT_ON(op, reg, 5) FT_ON(op, reg, 6) FT_ON(op, reg, 7) \
-      FT_ON(op, reg, 8) FT_ON(op, reg, 9) FT_ON(op, reg, 10) FT_ON(op, reg, 11)
+  FT_ON(op, reg, 3)                                                                         \
+  FT_ON(op, reg, 4) FT_ON(op, reg, 5) FT_ON(op, reg, 6) FT_ON(op, reg, 7) FT_ON(op, reg, 8) \
+      FT_ON(op, reg, 9) FT_ON(op, reg, 10) FT_ON(op, reg, 11)
 // Twelve accumulators hide the latency; register 15 holds zeros.
 #define FT_PEAK_LOOP(name, reg, clear, op)                                                 \
   void name() {                                                                            \

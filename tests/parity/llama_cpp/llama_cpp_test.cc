@@ -1,5 +1,5 @@
-// A GGUF that our trainer wrote gives the same greedy tokens here as in llama.cpp (goldens.json, made
-// by make_goldens.py).
+// A GGUF that our trainer wrote gives the same greedy tokens here as in llama.cpp (goldens.json,
+// made by make_goldens.py).
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -42,8 +42,8 @@ TEST_P(LlamaCppParity, SameGreedyTokens) {
   Generator generator(**model, nullptr, *verifier, {});
   for (const Json& golden : *goldens) {
     const auto tokens = golden["tokens"].get<std::vector<Token>>();
-    EXPECT_EQ(Greedy(generator, golden["prompt"].get<std::vector<Token>>(), (*file)->tokenizer().eog,
-                     static_cast<int>(tokens.size())),
+    EXPECT_EQ(Greedy(generator, golden["prompt"].get<std::vector<Token>>(),
+                     (*file)->tokenizer().eog, static_cast<int>(tokens.size())),
               tokens);
   }
 }
