@@ -32,6 +32,7 @@ double BestRate(void (*loop)(), double lanes) {
 
 // Assembly, because a compiler that may keep an accumulator in memory sometimes does.
 #define FT_ON(op, reg, n) op " %%" reg "15, %%" reg "15, %%" reg #n "\n\t"
+// clang-format off: version 14 breaks these lines differently each time it looks
 #define FT_ON_ALL(op, reg)                                                                  \
   FT_ON(op, reg, 0)                                                                         \
   FT_ON(op, reg, 1)                                                                         \
@@ -39,6 +40,7 @@ double BestRate(void (*loop)(), double lanes) {
   FT_ON(op, reg, 3)                                                                         \
   FT_ON(op, reg, 4) FT_ON(op, reg, 5) FT_ON(op, reg, 6) FT_ON(op, reg, 7) FT_ON(op, reg, 8) \
       FT_ON(op, reg, 9) FT_ON(op, reg, 10) FT_ON(op, reg, 11)
+// clang-format on
 // Twelve accumulators hide the latency; register 15 holds zeros.
 #define FT_PEAK_LOOP(name, reg, clear, op)                                                 \
   void name() {                                                                            \
