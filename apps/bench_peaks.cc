@@ -32,7 +32,8 @@ double BestRate(void (*loop)(), double lanes) {
 
 // Assembly, because a compiler that may keep an accumulator in memory sometimes does.
 #define FT_ON(op, reg, n) op " %%" reg "15, %%" reg "15, %%" reg #n "\n\t"
-// clang-format off: version 14 breaks these lines differently each time it looks
+// Version 14 breaks these lines differently each time it looks.
+// clang-format off
 #define FT_ON_ALL(op, reg)                                                                  \
   FT_ON(op, reg, 0)                                                                         \
   FT_ON(op, reg, 1)                                                                         \
