@@ -1,14 +1,16 @@
 #include "base/json.h"
 
+#include "base/json_depth.h"
 #include "base/mapped_file.h"
 
 namespace foretoken {
 namespace {
 
-// nlohmann recurses per level of nesting; a hostile file must not exhaust the stack.
 constexpr int kMaxDepth = 256;
 
-bool TooDeep(std::string_view text) {
+}  // namespace
+
+bool NestsDeeper(std::string_view text, int most) {
   int depth = 0;
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -21,7 +23,7 @@ bool TooDeep(std::string_view text) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > kMaxDepth) return true;
+      if (++depth > most) return true;
     } else if (c == ']' || c == '}') {
       --depth;
     }
@@ -29,10 +31,8 @@ bool TooDeep(std::string_view text) {
   return false;
 }
 
-}  // namespace
-
 Result<Json> ParseJson(std::string_view text, std::string_view origin) {
-  if (TooDeep(text)) {
+  if (NestsDeeper(text, kMaxDepth)) {
     return Error{std::string(origin) + ": JSON is nested more than " + std::to_string(kMaxDepth) +
                  " levels deep"};
   }

@@ -2,35 +2,18 @@
 
 #include <cstdint>
 
+#include "base/json_depth.h"
+
 namespace foretoken {
 namespace {
 
 // No file in use nests deeper; a hostile one must not exhaust the stack.
 constexpr int kMaxDepth = 64;
 
-bool TooDeep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      i += c == '\\' ? 1 : 0;
-      in_string = c != '"';
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kMaxDepth) return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 Result<JsonTree> ParseJsonTree(std::string_view text, std::string_view origin) {
-  if (TooDeep(text)) {
+  if (NestsDeeper(text, kMaxDepth)) {
     return Error{std::string(origin) + ": JSON is nested more than " + std::to_string(kMaxDepth) +
                  " levels deep"};
   }
