@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace foretoken {
@@ -20,7 +21,7 @@ double SecondsBetween(std::chrono::steady_clock::time_point a,
 }  // namespace
 
 std::string FormatDuration(double seconds) {
-  const auto s = static_cast<long>(std::max(0.0, seconds) + 0.5);
+  const long s = std::lround(std::max(0.0, seconds));
   char text[32];
   if (s >= 3600) {
     std::snprintf(text, sizeof(text), "%ldh%02ldm", s / 3600, s / 60 % 60);

@@ -82,7 +82,7 @@ Status DraftOptions::Finish() const {
   for (const auto& [name, value] : options_.items()) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
     std::string all;
-    for (const std::string& k : known_) all += (all.empty() ? "" : ", ") + k;
+    for (const std::string& k : known_) all.append(all.empty() ? "" : ", ").append(k);
     return Error{"drafter " + drafter_ + ": no option '" + name + "'; known: " + all};
   }
   return {};

@@ -158,12 +158,14 @@ std::vector<CandidateTree> Generator::Draft(std::span<Session* const> batch) {
   }
   if (drafter_ != nullptr) {
     std::vector<DraftSlot> slots;
+    slots.reserve(batch.size());
     for (size_t s = 0; s < batch.size(); ++s) {
       slots.push_back({*batch[s]->draft, builders[s], batch[s]->sampler.params()});
     }
     drafter_->Propose(slots);
   }
   std::vector<CandidateTree> trees;
+  trees.reserve(builders.size());
   for (const TreeBuilder& b : builders) trees.push_back(b.Finish());
   return trees;
 }
@@ -188,6 +190,7 @@ Generator::Pass Generator::Score(std::span<Session* const> batch, std::vector<Ca
     std::iota(rows.logit_rows.begin(), rows.logit_rows.end(), 0);
   }
   std::vector<KvCache*> caches;
+  caches.reserve(batch.size());
   for (Session* s : batch) caches.push_back(s->cache.get());
   Pass pass{std::move(trees), rows.begin, std::vector<Taps>(batch.size()), {}};
   pass.logits = target_.Forward(rows, caches, needs_, pass.taps);

@@ -76,7 +76,7 @@ class HeadWatcher final : public Drafter {
       for (int head = 0; head < config_.heads; ++head) {
         const std::span<const float> row(rows.data() + static_cast<ptrdiff_t>(head) * count,
                                          static_cast<size_t>(count));
-        if (PeaksAt(row, source)) ++hits_[static_cast<size_t>(layer * config_.heads + head)];
+        if (PeaksAt(row, source)) ++hits_[static_cast<size_t>(layer) * config_.heads + head];
       }
     }
   }

@@ -93,10 +93,10 @@ class GgufWriter {
   void SetI32(std::string key, int32_t value);
   void SetU64(std::string key, uint64_t value);
   void SetF32(std::string key, float value);
-  void SetString(std::string key, std::string value);
-  void SetStrings(std::string key, std::vector<std::string> values);
-  void SetI32s(std::string key, std::vector<int32_t> values);
-  void SetF32s(std::string key, std::vector<float> values);
+  void SetString(std::string key, const std::string& value);
+  void SetStrings(std::string key, const std::vector<std::string>& values);
+  void SetI32s(std::string key, const std::vector<int32_t>& values);
+  void SetF32s(std::string key, const std::vector<float>& values);
   // As GgufFile::FindEncoded gave it.
   void SetEncoded(std::string key, std::span<const std::byte> encoded);
 

@@ -129,26 +129,26 @@ void GgufWriter::SetF32(std::string key, float value) {
   Set(metadata_, std::move(key), Scalar(kF32, value));
 }
 
-void GgufWriter::SetString(std::string key, std::string value) {
+void GgufWriter::SetString(std::string key, const std::string& value) {
   std::string encoded;
   Append<uint32_t>(encoded, kString);
   AppendText(encoded, value);
   Set(metadata_, std::move(key), std::move(encoded));
 }
 
-void GgufWriter::SetStrings(std::string key, std::vector<std::string> values) {
+void GgufWriter::SetStrings(std::string key, const std::vector<std::string>& values) {
   std::string encoded = ArrayHead(kString, values.size());
   for (const std::string& value : values) AppendText(encoded, value);
   Set(metadata_, std::move(key), std::move(encoded));
 }
 
-void GgufWriter::SetI32s(std::string key, std::vector<int32_t> values) {
+void GgufWriter::SetI32s(std::string key, const std::vector<int32_t>& values) {
   std::string encoded = ArrayHead(kI32, values.size());
   for (const int32_t value : values) Append(encoded, value);
   Set(metadata_, std::move(key), std::move(encoded));
 }
 
-void GgufWriter::SetF32s(std::string key, std::vector<float> values) {
+void GgufWriter::SetF32s(std::string key, const std::vector<float>& values) {
   std::string encoded = ArrayHead(kF32, values.size());
   for (const float value : values) Append(encoded, value);
   Set(metadata_, std::move(key), std::move(encoded));

@@ -55,7 +55,8 @@ Result<std::vector<SafetensorsFile>> OpenShards(const std::string& directory,
   FT_ASSIGN_OR_RETURN(const Shards shards, ReadShardIndex(index));
   std::vector<SafetensorsFile> files;
   for (const auto& [name, tensors] : shards) {
-    FT_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(directory + "/" + name));
+    FT_ASSIGN_OR_RETURN(SafetensorsFile file,
+                        SafetensorsFile::Open(std::filesystem::path(directory) / name));
     std::unordered_set<std::string_view> held;
     for (const SafetensorsEntry& entry : file.entries()) held.insert(entry.name);
     for (const std::string& tensor : tensors) {

@@ -274,7 +274,7 @@ void FillFormats(Kernels& k, Indices<kFormat...>) {
   (FillFormat<static_cast<Format>(kFormat)>(k, Indices<0, 1, 2, 3, 4, 5>{}), ...);
 }
 
-void FillLinear(Kernels& k) {
+inline void FillLinear(Kernels& k) {
   k.bf16_tile = kBf16Tile;
   FillFormats(k, Indices<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10>{});
 }

@@ -301,7 +301,7 @@ FT_INLINE I Dot4(I acc, I codes, int32_t four) {
   }
 #else
   for (int j = 0; j < 4; ++j) {
-    const int32_t a = static_cast<int8_t>(static_cast<uint32_t>(four) >> (8 * j));
+    const int32_t a = four << (24 - 8 * j) >> 24;
     FT_EACH_PART acc.v[i] += (codes.v[i] >> (8 * j) & 255) * a;
   }
 #endif
