@@ -274,7 +274,8 @@ void FillFormats(Kernels& k, Indices<kFormat...>) {
   (FillFormat<static_cast<Format>(kFormat)>(k, Indices<0, 1, 2, 3, 4, 5>{}), ...);
 }
 
-inline void FillLinear(Kernels& k) {
+// Not inline: one file an instruction set holds it.
+void FillLinear(Kernels& k) {  // NOLINT(misc-definitions-in-headers)
   k.bf16_tile = kBf16Tile;
   FillFormats(k, Indices<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10>{});
 }
