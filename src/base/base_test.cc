@@ -48,6 +48,24 @@ TEST(Rng, NoiseIsAPureFunctionAndSpreads) {
   EXPECT_NEAR(mean, 0.5772, 0.02);  // the Gumbel distribution's mean is Euler's constant
 }
 
+TEST(Rng, PurposesHaveNoiseOfTheirOwn) {
+  std::set<uint64_t> seeds{5};
+  for (Purpose p : {Purpose::kDraft, Purpose::kAccept, Purpose::kBonus}) {
+    EXPECT_TRUE(seeds.insert(SeedFor(5, p)).second);
+  }
+}
+
+TEST(Rng, DrawTakesItsShareOfTheMass) {
+  const std::vector<float> weights{0, 1, 0, 2, 1, 0};
+  EXPECT_EQ(Draw(weights, 1e-9), 1);
+  EXPECT_EQ(Draw(weights, 0.249), 1);
+  EXPECT_EQ(Draw(weights, 0.251), 3);
+  EXPECT_EQ(Draw(weights, 0.749), 3);
+  EXPECT_EQ(Draw(weights, 0.751), 4);
+  EXPECT_EQ(Draw(weights, 1.0), 4) << "never a weight of zero";
+  EXPECT_EQ(Draw(std::vector<float>(3, 0.0f), 0.5), -1);
+}
+
 TEST(MappedFile, MissingFileNamesThePath) {
   auto file = MappedFile::Open("/nonexistent/model.gguf");
   ASSERT_FALSE(file.ok());

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 
 #include "base/types.h"
 
@@ -16,6 +17,12 @@ inline uint64_t Mix(uint64_t x) {  // SplitMix64 finaliser
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
   return x ^ (x >> 31);
+}
+
+// What noise is for. Draws of one purpose tell nothing about those of another.
+enum class Purpose : uint64_t { kDraft = 1, kAccept, kBonus };
+inline uint64_t SeedFor(uint64_t seed, Purpose purpose) {
+  return Mix(seed ^ (static_cast<uint64_t>(purpose) << 56));
 }
 
 // Uniform in (0, 1), addressed by (seed, stream, counter).
@@ -29,5 +36,9 @@ inline float Gumbel(uint64_t seed, Pos pos, Token token) {
   const double u = Uniform(seed, static_cast<uint64_t>(pos), static_cast<uint64_t>(token));
   return static_cast<float>(-std::log(-std::log(u)));
 }
+
+// The index that `u` in (0, 1) draws from `weights` (none negative, of any sum), or -1 where all of
+// them are zero.
+int Draw(std::span<const float> weights, double u);
 
 }  // namespace foretoken

@@ -11,5 +11,6 @@ using Node = int32_t;   // index of a node in a candidate tree; a row of one seq
 
 inline constexpr Node kNoNode = -1;
 inline constexpr Token kNoToken = -1;
+inline constexpr Pos kNoPos = -1;
 
 }  // namespace foretoken

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <string>
 
+#include "base/rng.h"
+
 namespace foretoken {
 namespace {
 
@@ -90,6 +92,7 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
   session.limit = std::min(capacity, max_new < capacity - size ? size + max_new : capacity);
   session.finish = Finish::kNot;
   session.cycles.clear();
+  session.sources.clear();
   for (int begin = session.reused; begin < size; begin += target_.max_rows()) {
     PrefillChunk(session, begin, std::min(size, begin + target_.max_rows()));
   }
@@ -114,7 +117,10 @@ void Generator::PrefillChunk(Session& session, int begin, int end) {
     accepted.next = session.tokens[static_cast<size_t>(end)];
   }
   session.cache->Commit(accepted.path);
-  if (last) session.tokens.push_back(accepted.next);
+  if (last) {
+    session.tokens.push_back(accepted.next);
+    session.sources.push_back(kNoPos);
+  }
   Learn(batch, pass, std::span(&accepted, 1), /*prompt=*/true);
 }
 
@@ -154,7 +160,7 @@ std::vector<CandidateTree> Generator::Draft(std::span<Session* const> batch) {
   for (const Session* s : batch) {
     FT_CHECK(!s->done() && s->cache->length() + 1 == static_cast<int>(s->tokens.size()));
     builders.emplace_back(s->tokens.back(), LimitsFor(*s, static_cast<int>(batch.size())),
-                          *options_.policy);
+                          *options_.policy, DrawKey(*s));
   }
   if (drafter_ != nullptr) {
     std::vector<DraftSlot> slots;
@@ -168,6 +174,15 @@ std::vector<CandidateTree> Generator::Draft(std::span<Session* const> batch) {
   trees.reserve(builders.size());
   for (const TreeBuilder& b : builders) trees.push_back(b.Finish());
   return trees;
+}
+
+// Greedy verification compares tokens, whatever they were drawn from.
+std::optional<uint64_t> Generator::DrawKey(const Session& session) const {
+  const SamplingParams& sampling = session.sampler.params();
+  if (!verifier_.NeedsDraws() || sampling.greedy()) return std::nullopt;
+  uint64_t key = SeedFor(sampling.seed, Purpose::kDraft);
+  for (Token token : session.tokens) key = TreeBuilder::KeyAfter(key, token);
+  return key;
 }
 
 // A cycle writes at most depth + 1 tokens; the pass and the cache must hold every node.
@@ -225,8 +240,10 @@ void Generator::Extend(Session& session, const CandidateTree& tree, const Accept
   const size_t before = session.tokens.size();
   for (size_t i = 1; i < accepted.path.size(); ++i) {
     session.tokens.push_back(tree.token(accepted.path[i]));
+    session.sources.push_back(tree.source(accepted.path[i]));
   }
   session.tokens.push_back(accepted.next);
+  session.sources.push_back(kNoPos);
   FT_CHECK(session.cache->length() + 1 == static_cast<int>(session.tokens.size()));
   CheckFinish(session, before);
 }
@@ -239,6 +256,7 @@ void Generator::CheckFinish(Session& session, size_t first_new) {
       std::find_first_of(begin, tokens.end(), session.stop.begin(), session.stop.end());
   if (stop != tokens.end()) {
     tokens.erase(stop + 1, tokens.end());
+    session.sources.resize(session.written().size());
     session.finish = Finish::kStop;
     Rewind(session, std::min(session.cache->length(), static_cast<int>(tokens.size()) - 1));
   } else if (static_cast<int>(tokens.size()) >= session.limit) {

@@ -1,7 +1,9 @@
 // The speculative decoding loop: draft, score, verify, commit, learn.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -61,6 +63,7 @@ class Generator {
   };
   enum class LogitRows : uint8_t { kNone, kLast, kAll };
 
+  std::optional<uint64_t> DrawKey(const Session& session) const;
   TreeLimits LimitsFor(const Session& session, int batch) const;
   Pass Score(std::span<Session* const> batch, std::vector<CandidateTree> trees, LogitRows wanted);
   std::vector<Acceptance> Verify(std::span<Session* const> batch, const Pass& pass);

@@ -38,6 +38,7 @@ struct Session {
   int limit = 0;              // tokens.size() stops growing here
   Finish finish = Finish::kNot;
   std::vector<Cycle> cycles;  // of the running answer
+  std::vector<Pos> sources;   // [written] where each token was copied from, kNoPos if it was not
   int reused = 0;             // prompt tokens whose cache rows an earlier prompt had left
 
   std::vector<Token> stop;

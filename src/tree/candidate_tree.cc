@@ -1,6 +1,7 @@
 #include "tree/candidate_tree.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace foretoken {
 
@@ -15,11 +16,24 @@ CandidateTree CandidateTree::Chain(std::span<const Token> tokens) {
   return tree;
 }
 
-Node CandidateTree::Add(Node parent, Token token, float log_q, Kind kind) {
+Node CandidateTree::Add(Node parent, Token token, float log_q, Kind kind, Pos source) {
   FT_CHECK(0 <= parent && parent < size());
-  if (const Node child = Child(parent, token); child != kNoNode) return child;
-  nodes_.push_back({token, parent, depth(parent) + 1, score(parent) + log_q, kind});
+  if (const Node child = Child(parent, token); child != kNoNode) {
+    if (nodes_[child].source == kNoPos) nodes_[child].source = source;
+    return child;
+  }
+  nodes_.push_back({token, parent, depth(parent) + 1, score(parent) + log_q, kind, source});
   return size() - 1;
+}
+
+void CandidateTree::SetDraws(Node n, Draws draws) {
+  FT_CHECK(0 <= n && n < size() && draws.q != nullptr);
+  draws_[n] = std::move(draws);
+}
+
+const Draws* CandidateTree::draws(Node n) const {
+  const auto found = draws_.find(n);
+  return found == draws_.end() ? nullptr : &found->second;
 }
 
 int CandidateTree::max_depth() const {

@@ -6,6 +6,8 @@
 //   2. siblings carry distinct tokens (it is a trie).
 #pragma once
 
+#include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,6 +15,12 @@
 #include "base/types.h"
 
 namespace foretoken {
+
+// What a drafter drew after one node, without replacement (methods.md 1.7).
+struct Draws {
+  std::shared_ptr<const std::vector<float>> q;  // [vocab], what the first was drawn from; sums to 1
+  std::vector<Token> order;                     // as drawn, those whose nodes were pruned included
+};
 
 class CandidateTree {
  public:
@@ -28,7 +36,12 @@ class CandidateTree {
 
   // Appends a child of `parent` and returns it; the existing one if `parent` already has that
   // token. log_q: the drafter's log-probability of the token given its path, for candidates.
-  Node Add(Node parent, Token token, float log_q, Kind kind = Kind::kCandidate);
+  // source: see below.
+  Node Add(Node parent, Token token, float log_q, Kind kind = Kind::kCandidate,
+           Pos source = kNoPos);
+  // Notes that `draws` were made after `n`. A child of `n` that is not among them was chosen, which
+  // a verifier takes for a draw from a point mass.
+  void SetDraws(Node n, Draws draws);
 
   int size() const { return static_cast<int>(nodes_.size()); }
   Token token(Node n) const { return nodes_[n].token; }
@@ -36,6 +49,9 @@ class CandidateTree {
   int depth(Node n) const { return nodes_[n].depth; }
   float score(Node n) const { return nodes_[n].score; }  // log q of the path from the root
   Kind kind(Node n) const { return nodes_[n].kind; }
+  // The position of this sequence that the token was copied from, or kNoPos.
+  Pos source(Node n) const { return nodes_[n].source; }
+  const Draws* draws(Node n) const;  // null if nothing was drawn after n
   int max_depth() const;
 
   // The child of `parent` holding `token`, or kNoNode.
@@ -50,8 +66,10 @@ class CandidateTree {
     int depth;
     float score;
     Kind kind;
+    Pos source = kNoPos;
   };
   std::vector<Item> nodes_;
+  std::map<Node, Draws> draws_;
 };
 
 }  // namespace foretoken

@@ -1,7 +1,11 @@
 #include "tree/tree_builder.h"
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <utility>
+
+#include "base/rng.h"
 
 namespace foretoken {
 namespace {
@@ -51,12 +55,38 @@ void TreeBuilder::Offer(Node node, std::span<const Scored> tokens) {
   }
 }
 
-Node TreeBuilder::OfferRun(Node node, std::span<const Token> tokens, float log_q) {
+Node TreeBuilder::OfferRun(Node node, std::span<const Token> tokens, float log_q, Pos source) {
   for (Token token : tokens) {
     if (tree_.depth(node) >= limits_.max_depth) break;
-    node = tree_.Add(node, token, std::min(log_q, 0.0f));
+    node = tree_.Add(node, token, std::min(log_q, 0.0f), CandidateTree::Kind::kCandidate, source);
+    if (source != kNoPos) ++source;
   }
   return node;
+}
+
+void TreeBuilder::OfferDrawn(Node node, std::vector<float> q, int count) {
+  FT_CHECK(wants_draws() && tree_.draws(node) == nullptr);
+  if (tree_.depth(node) >= limits_.max_depth) return;
+  Draws draws{std::make_shared<const std::vector<float>>(q), {}};
+  const uint64_t key = KeyOf(node);
+  std::vector<Scored> offers;
+  for (int i = 0; i < count; ++i) {
+    const Token token = Draw(q, Uniform(key, 0, static_cast<uint64_t>(i)));
+    if (token == kNoToken) break;  // q has no more than i tokens
+    draws.order.push_back(token);
+    offers.push_back({token, std::log((*draws.q)[static_cast<size_t>(token)])});
+    q[static_cast<size_t>(token)] = 0;
+  }
+  tree_.SetDraws(node, std::move(draws));
+  Offer(node, offers);
+}
+
+uint64_t TreeBuilder::KeyAfter(uint64_t key, Token token) {
+  return Mix(key ^ static_cast<uint64_t>(token));
+}
+
+uint64_t TreeBuilder::KeyOf(Node node) const {
+  return node == 0 ? *draw_key_ : KeyAfter(KeyOf(tree_.parent(node)), tree_.token(node));
 }
 
 Node TreeBuilder::AddProbe(Node parent, Token token) {
@@ -87,7 +117,11 @@ CandidateTree TreeBuilder::Finish() const {
     const bool probe = tree_.kind(n) == CandidateTree::Kind::kProbe;
     if (parent == kNoNode || !(keep[n] || probe)) continue;
     const float log_q = tree_.score(n) - tree_.score(tree_.parent(n));
-    renamed[n] = result.Add(parent, tree_.token(n), log_q, tree_.kind(n));
+    renamed[n] = result.Add(parent, tree_.token(n), log_q, tree_.kind(n), tree_.source(n));
+  }
+  for (Node n = 0; n < tree_.size(); ++n) {
+    const Draws* draws = tree_.draws(n);
+    if (draws != nullptr && renamed[n] != kNoNode) result.SetDraws(renamed[n], *draws);
   }
   return result;
 }

@@ -94,6 +94,89 @@ TEST(TreeBuilder, ProbesAreKeptWithinTheBudget) {
   EXPECT_EQ(builder.AddProbe(0, 53), kNoNode);
 }
 
+// A node may be pruned; that it was drawn, and from what, is never forgotten: the verifier's law
+// rests on it.
+TEST(TreeBuilder, DrawsOutliveThePruning) {
+  const std::vector<float> q{0.1f, 0.4f, 0, 0.3f, 0.2f};
+  TreeBuilder builder(9, {.max_nodes = 2, .max_depth = 4}, ChainPolicy(), 17);
+  ASSERT_TRUE(builder.wants_draws());
+  builder.OfferDrawn(builder.TakeFrontier()[0], q, 3);
+  const CandidateTree tree = builder.Finish();
+  EXPECT_EQ(tree.size(), 2) << "the likeliest draw";
+  ASSERT_NE(tree.draws(0), nullptr);
+  EXPECT_EQ(*tree.draws(0)->q, q);
+  const std::vector<Token>& order = tree.draws(0)->order;
+  EXPECT_EQ(std::set<Token>(order.begin(), order.end()).size(), 3u);
+  EXPECT_EQ(tree.draws(1), nullptr);
+  EXPECT_FALSE(TreeBuilder(9, {}, ChainPolicy()).wants_draws());
+}
+
+TEST(TreeBuilder, DrawsEndWithTheSupportAndTheDepth) {
+  TreeBuilder builder(9, {.max_nodes = 16, .max_depth = 1}, ChainPolicy(), 17);
+  builder.OfferDrawn(0, {0.5f, 0, 0.5f}, 5);
+  EXPECT_EQ(builder.tree().draws(0)->order.size(), 2u);
+  builder.OfferDrawn(1, {0.5f, 0, 0.5f}, 5);
+  EXPECT_EQ(builder.tree().draws(1), nullptr);
+}
+
+// The law of an ordered pair drawn without replacement, methods.md 11.2: q_2 is renormalised.
+TEST(TreeBuilder, DrawsFollowTheDistribution) {
+  const std::vector<float> q{0.5f, 0.3f, 0.2f};
+  constexpr int kTrials = 60000;
+  double seen[3][3] = {};
+  for (uint64_t seed = 0; seed < kTrials; ++seed) {
+    TreeBuilder builder(9, {.max_nodes = 16, .max_depth = 1}, ChainPolicy(), seed);
+    builder.OfferDrawn(0, q, 2);
+    const std::vector<Token>& order = builder.tree().draws(0)->order;
+    ++seen[order[0]][order[1]];
+  }
+  double chi2 = 0;
+  for (size_t a = 0; a < 3; ++a) {
+    for (size_t b = 0; b < 3; ++b) {
+      if (a == b) continue;
+      const double expected = kTrials * q[a] * q[b] / (1 - q[a]);
+      chi2 += (seen[a][b] - expected) * (seen[a][b] - expected) / expected;
+    }
+  }
+  EXPECT_LT(chi2, 15.09);  // 1 % at 5 degrees of freedom
+}
+
+TEST(TreeBuilder, PathsHaveNoiseOfTheirOwn) {
+  const std::vector<float> flat(50, 0.02f);
+  std::set<std::vector<Token>> orders;
+  for (uint64_t seed : {1, 2}) {
+    TreeBuilder builder(9, {}, ChainPolicy(), seed);
+    builder.OfferRun(0, std::vector<Token>{4, 5}, -1);
+    const Node sibling = builder.OfferRun(0, std::vector<Token>{5}, -1);
+    for (Node n : {0, 1, 2, sibling}) {
+      builder.OfferDrawn(n, flat, 6);
+      orders.insert(builder.tree().draws(n)->order);
+    }
+  }
+  EXPECT_EQ(orders.size(), 8u);
+}
+
+TEST(TreeBuilder, ATextHasTheSameDrawsAsNodeAndAsRoot) {
+  const std::vector<float> flat(50, 0.02f);
+  TreeBuilder below(9, {}, ChainPolicy(), 17);
+  const Node node = below.OfferRun(0, std::vector<Token>{4, 5}, -1);
+  below.OfferDrawn(node, flat, 6);
+  const uint64_t key = TreeBuilder::KeyAfter(TreeBuilder::KeyAfter(17, 4), 5);
+  TreeBuilder root(5, {}, ChainPolicy(), key);
+  root.OfferDrawn(0, flat, 6);
+  EXPECT_EQ(root.tree().draws(0)->order, below.tree().draws(node)->order);
+}
+
+TEST(TreeBuilder, RunsRememberWhereTheyWereCopiedFrom) {
+  TreeBuilder builder(0, {}, ChainPolicy());
+  builder.OfferRun(0, std::vector<Token>{7, 8}, -1);
+  builder.OfferRun(0, std::vector<Token>{7, 8, 9}, -1, 40);
+  const CandidateTree tree = builder.Finish();
+  ASSERT_EQ(tree.size(), 4);
+  EXPECT_EQ(tree.source(0), kNoPos);
+  for (Node n : {1, 2, 3}) EXPECT_EQ(tree.source(n), 39 + n);
+}
+
 // Whatever is offered, the result is a trie within its limits, parents first.
 TEST(TreeBuilder, AlwaysATrieWithinLimits) {
   for (uint64_t trial = 0; trial < 200; ++trial) {

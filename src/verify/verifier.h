@@ -29,6 +29,8 @@ class Verifier {
   virtual ~Verifier() = default;
   // True if the text is exactly what the target alone would write from the same seed.
   virtual bool lossless() const = 0;
+  // Whether it weighs offers by the distribution they were drawn from (TreeBuilder::OfferDrawn).
+  virtual bool NeedsDraws() const { return false; }
   virtual std::vector<Acceptance> Verify(std::span<const Scoring> batch) = 0;
 };
 

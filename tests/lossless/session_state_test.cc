@@ -70,6 +70,28 @@ TEST_P(SessionState, ReusedPrefixesChangeNothing) {
   }
 }
 
+// What a session says was copied stands where it says, before the copy.
+TEST_P(SessionState, SourcesHoldTheTokensCopied) {
+  Rig rig(target_, GetParam());
+  int copied = 0, accepted = 0;
+  for (uint64_t i = 0; i < 20; ++i) {
+    const auto session = rig.Decode(RepetitivePrompt(i, 60, 97), 40, VariedSampling(i));
+    ASSERT_EQ(session->sources.size(), session->written().size());
+    for (size_t w = 0; w < session->sources.size(); ++w) {
+      const Pos source = session->sources[w];
+      if (source == kNoPos) continue;
+      ASSERT_LT(source, session->prompt + static_cast<int>(w));
+      ASSERT_EQ(session->tokens[static_cast<size_t>(source)], session->written()[w]);
+      ++copied;
+    }
+    for (const Cycle& c : session->cycles) accepted += c.n_acc;
+  }
+  if (GetParam().starts_with("pld")) {
+    EXPECT_GT(copied, 20);
+    EXPECT_EQ(copied, accepted);
+  }
+}
+
 TEST_P(SessionState, PromptsOfOneToken) {
   Rig rig(target_, GetParam()), plain(target_, "none");
   for (Token token = 0; token < 10; ++token) {

@@ -49,7 +49,10 @@ class PromptLookup final : public Drafter {
     constexpr float kConfidence = -0.5f;  // one run: any value gives the same tree
     for (const DraftSlot& slot : batch) {
       const auto& text = static_cast<State&>(slot.state).text;
-      slot.builder.OfferRun(0, FollowingLastNgram(text, rule_), kConfidence);
+      const std::span<const Token> found = FollowingLastNgram(text, rule_);
+      if (found.empty()) continue;
+      const auto source = static_cast<Pos>(found.data() - text.data());
+      slot.builder.OfferRun(0, found, kConfidence, source);
     }
   }
 

@@ -42,7 +42,7 @@ void SpanCopier::Propose(std::span<const DraftSlot> batch) {
     std::vector<Token> span(state.text.begin() + place + 1,
                             std::min(state.text.begin() + place + 1 + length, state.text.end()));
     if (static_cast<int>(span.size()) < length) span.push_back(state.root);
-    slot.builder.OfferRun(0, span, kConfidence);
+    slot.builder.OfferRun(0, span, kConfidence, place + 1);
   }
 }
 
