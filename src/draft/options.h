@@ -1,40 +1,18 @@
-// Reads a drafter's options out of JSON, so that a typo is an error that names itself.
+// A drafter's options: every mistake opens with the drafter's name.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/json_fwd.h"
-#include "base/result.h"
+#include "base/options.h"
 
 namespace foretoken {
 
-// Ask for every option the method has, then Finish. A value may also be text that reads as the type
-// asked for, as it comes from a command line. Thread-safety: one thread.
-class DraftOptions {
+class DraftOptions : public OptionReader {
  public:
   // `options` must outlive this.
-  DraftOptions(std::string_view drafter, const Json& options);
-
-  int Int(std::string_view name, int fallback, int low, int high);
-  float Number(std::string_view name, float fallback, float low, float high);
-  // One of `choices`; the first when absent. Returns its index.
-  int Choice(std::string_view name, const std::vector<std::string_view>& choices);
-  // The raw value, or null when absent.
-  const Json* Raw(std::string_view name);
-
-  // The first mistake: an ill-typed or out-of-range value, or an option nobody asked for (lists the
-  // known ones).
-  Status Finish() const;
-
- private:
-  void Complain(std::string_view name, const Json& found, const std::string& expected);
-
-  std::string drafter_;
-  const Json& options_;
-  std::vector<std::string> known_;
-  Status first_;
+  DraftOptions(std::string_view drafter, const Json& options)
+      : OptionReader("drafter " + std::string(drafter), options) {}
 };
 
 }  // namespace foretoken

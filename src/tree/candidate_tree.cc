@@ -9,21 +9,33 @@ CandidateTree CandidateTree::Chain(std::span<const Token> tokens) {
   FT_CHECK(!tokens.empty());
   CandidateTree tree(tokens[0]);
   tree.nodes_.reserve(tokens.size());
-  for (size_t i = 1; i < tokens.size(); ++i) {
-    const int depth = static_cast<int>(i);
-    tree.nodes_.push_back({tokens[i], depth - 1, depth, 0, Kind::kCandidate});
-  }
+  for (size_t i = 1; i < tokens.size(); ++i) tree.Add(static_cast<Node>(i) - 1, tokens[i], 0);
   return tree;
 }
 
-Node CandidateTree::Add(Node parent, Token token, float log_q, Kind kind, Pos source) {
+Node CandidateTree::Add(Node parent, Token token, float log_q, Kind kind, Pos source,
+                        uint32_t proposers) {
   FT_CHECK(0 <= parent && parent < size());
   if (const Node child = Child(parent, token); child != kNoNode) {
+    nodes_[child].proposers |= proposers;
     if (nodes_[child].source == kNoPos) nodes_[child].source = source;
+    if (nodes_[child].kind == Kind::kCandidate && log_q > nodes_[child].log_q) Raise(child, log_q);
     return child;
   }
-  nodes_.push_back({token, parent, depth(parent) + 1, score(parent) + log_q, kind, source});
-  return size() - 1;
+  const Node added = size();
+  nodes_.push_back(
+      {token, parent, depth(parent) + 1, log_q, score(parent) + log_q, kind, source, proposers});
+  Item& above = nodes_[parent];
+  (above.first_child == kNoNode ? above.first_child : nodes_[above.last_child].next_sibling) =
+      added;
+  above.last_child = added;
+  return added;
+}
+
+// Scores are sums in one order, parent first, so that no child ever outscores its parent.
+void CandidateTree::Raise(Node n, float log_q) {
+  nodes_[n].log_q = log_q;
+  for (Node i = n; i < size(); ++i) nodes_[i].score = score(parent(i)) + nodes_[i].log_q;
 }
 
 void CandidateTree::SetDraws(Node n, Draws draws) {
@@ -43,8 +55,8 @@ int CandidateTree::max_depth() const {
 }
 
 Node CandidateTree::Child(Node parent, Token token) const {
-  for (Node n = parent + 1; n < size(); ++n) {
-    if (nodes_[n].parent == parent && nodes_[n].token == token) return n;
+  for (Node n = FirstChild(parent); n != kNoNode; n = NextSibling(n)) {
+    if (nodes_[n].token == token) return n;
   }
   return kNoNode;
 }

@@ -29,16 +29,17 @@ class CandidateTree {
     kProbe,      // always kept: scored so that the drafter can learn from the answer
   };
 
-  explicit CandidateTree(Token root) { nodes_.push_back({root, kNoNode, 0, 0, Kind::kCandidate}); }
+  explicit CandidateTree(Token root) { nodes_.push_back({.token = root}); }
 
   // A tree that is one run of tokens, as a prompt is. REQUIRES: tokens not empty.
   static CandidateTree Chain(std::span<const Token> tokens);
 
-  // Appends a child of `parent` and returns it; the existing one if `parent` already has that
-  // token. log_q: the drafter's log-probability of the token given its path, for candidates.
-  // source: see below.
-  Node Add(Node parent, Token token, float log_q, Kind kind = Kind::kCandidate,
-           Pos source = kNoPos);
+  // Appends a child of `parent` and returns it. If `parent` already has that token, returns that
+  // node, which keeps its kind, the higher log_q, the proposers of both and the first source.
+  // log_q: the drafter's log-probability of the token given its path, at most 0, for candidates.
+  // source, proposers: see below.
+  Node Add(Node parent, Token token, float log_q, Kind kind = Kind::kCandidate, Pos source = kNoPos,
+           uint32_t proposers = 1);
   // Notes that `draws` were made after `n`. A child of `n` that is not among them was chosen, which
   // a verifier takes for a draw from a point mass.
   void SetDraws(Node n, Draws draws);
@@ -47,13 +48,19 @@ class CandidateTree {
   Token token(Node n) const { return nodes_[n].token; }
   Node parent(Node n) const { return nodes_[n].parent; }
   int depth(Node n) const { return nodes_[n].depth; }
+  float log_q(Node n) const { return nodes_[n].log_q; }  // given the path to its parent
   float score(Node n) const { return nodes_[n].score; }  // log q of the path from the root
+  // Which parts of a joined drafter proposed the node: bit i is the i-th.
+  uint32_t proposers(Node n) const { return nodes_[n].proposers; }
   Kind kind(Node n) const { return nodes_[n].kind; }
   // The position of this sequence that the token was copied from, or kNoPos.
   Pos source(Node n) const { return nodes_[n].source; }
   const Draws* draws(Node n) const;  // null if nothing was drawn after n
   int max_depth() const;
 
+  // Children in the order they were offered in; kNoNode ends the list.
+  Node FirstChild(Node n) const { return nodes_[n].first_child; }
+  Node NextSibling(Node n) const { return nodes_[n].next_sibling; }
   // The child of `parent` holding `token`, or kNoNode.
   Node Child(Node parent, Token token) const;
   // The parents of all nodes, the root's being kNoNode.
@@ -62,12 +69,18 @@ class CandidateTree {
  private:
   struct Item {
     Token token;
-    Node parent;
-    int depth;
-    float score;
-    Kind kind;
+    Node parent = kNoNode;
+    int depth = 0;
+    float log_q = 0, score = 0;
+    Kind kind = Kind::kCandidate;
     Pos source = kNoPos;
+    uint32_t proposers = 1;
+    Node first_child = kNoNode, last_child = kNoNode, next_sibling = kNoNode;
   };
+
+  // Believes `n` and with it everything below it more.
+  void Raise(Node n, float log_q);
+
   std::vector<Item> nodes_;
   std::map<Node, Draws> draws_;
 };

@@ -3,70 +3,38 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "base/rng.h"
 
 namespace foretoken {
-namespace {
-
-class Chain final : public TreePolicy {
- public:
-  std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh) const override {
-    if (fresh.empty()) return {};
-    return {*std::max_element(fresh.begin(), fresh.end(),
-                              [&tree](Node a, Node b) { return tree.score(a) < tree.score(b); })};
-  }
-
-  std::vector<Node> Keep(const CandidateTree& tree, const TreeLimits& limits) const override {
-    std::vector<Node> kept{0};
-    while (static_cast<int>(kept.size()) < limits.max_nodes) {
-      const Node child = BestChild(tree, kept.back());
-      if (child == kNoNode || tree.depth(child) > limits.max_depth) break;
-      kept.push_back(child);
-    }
-    return kept;
-  }
-
- private:
-  static Node BestChild(const CandidateTree& tree, Node parent) {
-    Node best = kNoNode;
-    for (Node n = parent + 1; n < tree.size(); ++n) {
-      if (tree.parent(n) != parent || tree.kind(n) != CandidateTree::Kind::kCandidate) continue;
-      if (best == kNoNode || tree.score(n) > tree.score(best)) best = n;
-    }
-    return best;
-  }
-};
-
-}  // namespace
-
-const TreePolicy& ChainPolicy() {
-  static const Chain policy;
-  return policy;
-}
 
 void TreeBuilder::Offer(Node node, std::span<const Scored> tokens) {
-  if (tree_.depth(node) >= limits_.max_depth) return;
-  for (const Scored& s : tokens) {
-    const int before = tree_.size();
-    const Node child = tree_.Add(node, s.token, std::min(s.log_q, 0.0f));
-    if (child == before) frontier_.push_back(child);
+  if (tree_.depth(node) >= limits().max_depth) return;
+  const size_t wanted = std::min(tokens.size(), static_cast<size_t>(width()));
+  for (const Scored& s : tokens.first(wanted)) {
+    const Node child = tree_.Add(node, s.token, std::min(s.log_q, 0.0f),
+                                 CandidateTree::Kind::kCandidate, kNoPos, Proposer());
+    offered_by_.resize(std::max(offered_by_.size(), static_cast<size_t>(child) + 1));
+    if (std::exchange(offered_by_[child], drafter_) != drafter_) frontier_.push_back(child);
   }
 }
 
 Node TreeBuilder::OfferRun(Node node, std::span<const Token> tokens, float log_q, Pos source) {
   for (Token token : tokens) {
-    if (tree_.depth(node) >= limits_.max_depth) break;
-    node = tree_.Add(node, token, std::min(log_q, 0.0f), CandidateTree::Kind::kCandidate, source);
+    if (tree_.depth(node) >= limits().max_depth) break;
+    node = tree_.Add(node, token, std::min(log_q, 0.0f), CandidateTree::Kind::kCandidate, source,
+                     Proposer());
     if (source != kNoPos) ++source;
   }
   return node;
 }
 
 void TreeBuilder::OfferDrawn(Node node, std::vector<float> q, int count) {
-  FT_CHECK(wants_draws() && tree_.draws(node) == nullptr);
-  if (tree_.depth(node) >= limits_.max_depth) return;
+  FT_CHECK(wants_draws());
+  if (tree_.depth(node) >= limits().max_depth) return;
+  if (tree_.draws(node) != nullptr) return OfferLikeliest(node, q, count);
   Draws draws{std::make_shared<const std::vector<float>>(q), {}};
   const uint64_t key = KeyOf(node);
   std::vector<Scored> offers;
@@ -81,6 +49,20 @@ void TreeBuilder::OfferDrawn(Node node, std::vector<float> q, int count) {
   Offer(node, offers);
 }
 
+// Choosing is as lawful as drawing, and a node has one distribution at most that it was drawn from.
+void TreeBuilder::OfferLikeliest(Node node, std::span<const float> q, int count) {
+  std::vector<Token> order(q.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto end = order.begin() + std::min<ptrdiff_t>(count, std::ssize(order));
+  std::partial_sort(order.begin(), end, order.end(),
+                    [q](Token a, Token b) { return q[a] != q[b] ? q[a] > q[b] : a < b; });
+  std::vector<Scored> offers;
+  for (auto token = order.begin(); token != end && q[*token] > 0; ++token) {
+    offers.push_back({*token, std::log(q[*token])});
+  }
+  Offer(node, offers);
+}
+
 uint64_t TreeBuilder::KeyAfter(uint64_t key, Token token) {
   return Mix(key ^ static_cast<uint64_t>(token));
 }
@@ -90,34 +72,43 @@ uint64_t TreeBuilder::KeyOf(Node node) const {
 }
 
 Node TreeBuilder::AddProbe(Node parent, Token token) {
-  if (tree_.depth(parent) >= limits_.max_depth) return kNoNode;
+  if (tree_.depth(parent) >= limits().max_depth) return kNoNode;
   if (const Node child = tree_.Child(parent, token); child != kNoNode) return child;
-  if (probes_ + 1 >= limits_.max_nodes) return kNoNode;  // the root needs its node
+  if (probes_ + 1 >= limits().max_nodes) return kNoNode;  // the root needs its node
   ++probes_;
   return tree_.Add(parent, token, 0, CandidateTree::Kind::kProbe);
 }
 
 std::vector<Node> TreeBuilder::TakeFrontier() {
   std::vector<Node> fresh = std::exchange(frontier_, {});
-  std::erase_if(fresh, [this](Node n) { return tree_.depth(n) >= limits_.max_depth; });
-  return policy_.Expand(tree_, fresh);
+  if (limits().max_nodes <= 1) return {};
+  std::erase_if(fresh, [this](Node n) { return tree_.depth(n) >= limits().max_depth; });
+  if (fresh.empty()) return {};
+  std::vector<Node> chosen = policy_.Expand(tree_, fresh, context_);
+  context_.levels += chosen.empty() ? 0 : 1;
+  return chosen;
+}
+
+void TreeBuilder::NextDrafter() {
+  ++drafter_;
+  frontier_ = {0};
 }
 
 CandidateTree TreeBuilder::Finish() const {
-  TreeLimits left = limits_;
-  left.max_nodes -= probes_;
-  std::vector<bool> keep(tree_.size(), false);
+  TreeContext left = context_;
+  left.limits.max_nodes -= probes_;
+  std::vector<bool> keep(static_cast<size_t>(tree_.size()), false);
   for (Node n : policy_.Keep(tree_, left)) keep[n] = true;
 
   CandidateTree result(tree_.token(0));
-  std::vector<Node> renamed(tree_.size(), kNoNode);
+  std::vector<Node> renamed(static_cast<size_t>(tree_.size()), kNoNode);
   renamed[0] = 0;
   for (Node n = 1; n < tree_.size(); ++n) {
     const Node parent = renamed[tree_.parent(n)];
     const bool probe = tree_.kind(n) == CandidateTree::Kind::kProbe;
     if (parent == kNoNode || !(keep[n] || probe)) continue;
-    const float log_q = tree_.score(n) - tree_.score(tree_.parent(n));
-    renamed[n] = result.Add(parent, tree_.token(n), log_q, tree_.kind(n), tree_.source(n));
+    renamed[n] = result.Add(parent, tree_.token(n), tree_.log_q(n), tree_.kind(n), tree_.source(n),
+                            tree_.proposers(n));
   }
   for (Node n = 0; n < tree_.size(); ++n) {
     const Draws* draws = tree_.draws(n);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tree/candidate_tree.h"
+#include "tree/tree_policy.h"
 
 namespace foretoken {
 
@@ -16,41 +17,33 @@ struct Scored {
   float log_q;
 };
 
-struct TreeLimits {
-  int max_nodes = 64;  // nodes scored by the target, root included
-  int max_depth = 64;  // longest run that can be accepted
-};
-
-// Decides which nodes are worth expanding and which stay. Drafters only offer.
-class TreePolicy {
- public:
-  virtual ~TreePolicy() = default;
-  // Of `fresh` (nodes offered since the last call), those the drafter should continue, best first.
-  virtual std::vector<Node> Expand(const CandidateTree& tree,
-                                   std::span<const Node> fresh) const = 0;
-  // The nodes (ascending, closed under parents, the root included) that the target will score.
-  virtual std::vector<Node> Keep(const CandidateTree& tree, const TreeLimits& limits) const = 0;
-};
-// One run: the best-scored child at every depth, the earlier of equals.
-const TreePolicy& ChainPolicy();
-
 // The drafter's side of the conversation is Offer / OfferRun / OfferDrawn / TakeFrontier; the
 // engine's is Finish.
 class TreeBuilder {
  public:
   // `draw_key`: the address of OfferDrawn's noise, KeyAfter every token up to the root; nothing
-  // where the verifier does not ask how offers were made.
+  // where the verifier does not ask how offers were made. `economy`: null if nothing was measured.
+  // It and `policy` must outlive the builder.
   TreeBuilder(Token root, TreeLimits limits, const TreePolicy& policy,
-              std::optional<uint64_t> draw_key = std::nullopt)
-      : limits_(limits), policy_(policy), draw_key_(draw_key), tree_(root), frontier_{0} {}
+              std::optional<uint64_t> draw_key = std::nullopt, const TreeEconomy* economy = nullptr)
+      : context_{limits, economy},
+        policy_(policy),
+        draw_key_(draw_key),
+        tree_(root),
+        frontier_{0} {}
 
   // The key of a text that is longer by `token`.
   static uint64_t KeyAfter(uint64_t key, Token token);
 
+  // Everything offered so far.
   const CandidateTree& tree() const { return tree_; }
-  const TreeLimits& limits() const { return limits_; }
+  const TreeLimits& limits() const { return context_.limits; }
+  // Continuations of one node that the policy has a use for: what a drafter should offer.
+  int width() const { return policy_.Width(); }
+  // Answers of TakeFrontier that were not empty.
+  int levels() const { return context_.levels; }
 
-  // Offers continuations of `node`, best first. Duplicates are merged.
+  // Offers continuations of `node`, best first; at most width() are taken. Duplicates are merged.
   void Offer(Node node, std::span<const Scored> tokens);
   // Offers one run of tokens below `node`, each with the same confidence; cut to the limits.
   // Returns the last node of the run. `source`: the position of this sequence that tokens[0] was
@@ -62,7 +55,8 @@ class TreeBuilder {
   // Offers up to `count` continuations of `node`, drawn without replacement from `q` ([vocab], sums
   // to 1, logits processed as the target's will be: methods.md 1.7). The noise is a function of the
   // text up to `node` alone, so a node that is pruned and comes back as the root has the same
-  // draws: no policy can bias what the verifier sees. REQUIRES: wants_draws(); once a node.
+  // draws: no policy can bias what the verifier sees. Where another drafter's draws follow `node`
+  // already, offers the likeliest instead. REQUIRES: wants_draws().
   void OfferDrawn(Node node, std::vector<float> q, int count);
   // Asks the target to score `token` after `parent`, however unlikely. Returns the node (an offered
   // candidate stays one), or kNoNode where the limits leave no room.
@@ -70,18 +64,25 @@ class TreeBuilder {
   // The nodes offered since the last call that deserve expanding, best first. The first call
   // returns the root; an empty answer means stop.
   std::vector<Node> TakeFrontier();
+  // The next drafter of a joined one speaks: the frontier is the root again, and what it offers is
+  // marked as its own.
+  void NextDrafter();
   // Every probe whose parent is kept, and what the policy keeps within the nodes that probes leave;
   // parents first, never more than max_nodes.
   CandidateTree Finish() const;
 
  private:
+  uint32_t Proposer() const { return 1u << (drafter_ - 1); }
+  void OfferLikeliest(Node node, std::span<const float> q, int count);
   uint64_t KeyOf(Node node) const;
 
-  TreeLimits limits_;
+  TreeContext context_;
   const TreePolicy& policy_;
   std::optional<uint64_t> draw_key_;
   CandidateTree tree_;
   std::vector<Node> frontier_;
+  std::vector<int> offered_by_;  // [nodes, or fewer] the last drafter that offered the node, from 1
+  int drafter_ = 1;
   int probes_ = 0;
 };
 

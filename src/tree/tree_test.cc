@@ -1,9 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <set>
 
-#include "base/rng.h"
 #include "tree/candidate_tree.h"
 #include "tree/tree_builder.h"
 
@@ -48,6 +46,23 @@ TEST(CandidateTree, SiblingsAreDistinct) {
   EXPECT_NE(tree.Add(a, 5, -1), a);
 }
 
+// What two drafters propose is believed as the more confident of them does.
+TEST(CandidateTree, DuplicatesAreMerged) {
+  CandidateTree tree(1);
+  const Node a = tree.Add(0, 5, -3), b = tree.Add(a, 6, -1), c = tree.Add(0, 7, -2);
+  tree.Add(0, 5, -1, CandidateTree::Kind::kCandidate, kNoPos, 2);
+  EXPECT_FLOAT_EQ(tree.score(a), -1);
+  EXPECT_FLOAT_EQ(tree.score(b), -2);
+  EXPECT_FLOAT_EQ(tree.score(c), -2);
+  EXPECT_EQ(tree.proposers(a), 3u);
+  EXPECT_EQ(tree.proposers(b), 1u);
+  tree.Add(0, 5, -9);
+  EXPECT_FLOAT_EQ(tree.log_q(a), -1);
+  EXPECT_EQ(tree.FirstChild(0), a);
+  EXPECT_EQ(tree.NextSibling(a), c);
+  EXPECT_EQ(tree.NextSibling(c), kNoNode);
+}
+
 TEST(CandidateTree, ChainIsOneRun) {
   const std::vector<Token> run{7, 7, 8};
   const CandidateTree tree = CandidateTree::Chain(run);
@@ -72,7 +87,9 @@ TEST(TreeBuilder, RunIsCutToDepthAndNodes) {
 TEST(TreeBuilder, ChainFollowsTheBestChild) {
   TreeBuilder builder(0, {.max_nodes = 8, .max_depth = 3}, ChainPolicy());
   EXPECT_EQ(builder.TakeFrontier(), (std::vector<Node>{0}));
-  builder.Offer(0, std::vector<Scored>{{1, -2.0f}, {2, -1.0f}, {3, -1.0f}});
+  builder.Offer(0, std::vector<Scored>{{2, -1.0f}, {3, -1.0f}, {1, -2.0f}});
+  EXPECT_EQ(builder.tree().size(), 2) << "a chain takes one continuation of an offer";
+  builder.Offer(0, std::vector<Scored>{{4, -1.5f}});
   const std::vector<Node> next = builder.TakeFrontier();
   ASSERT_EQ(next.size(), 1u);
   EXPECT_EQ(builder.tree().token(next[0]), 2);
@@ -80,6 +97,35 @@ TEST(TreeBuilder, ChainFollowsTheBestChild) {
   builder.Offer(builder.TakeFrontier()[0], std::vector<Scored>{{8, -0.5f}});
   EXPECT_TRUE(builder.TakeFrontier().empty()) << "the depth limit was reached";
   EXPECT_EQ(Tokens(builder.Finish()), (std::vector<Token>{0, 2, 9, 8}));
+}
+
+// Of two drafters that would draw after the same node the second chooses.
+TEST(TreeBuilder, ANodeHasOneDistribution) {
+  const auto policy = *NewTreePolicy("vct:width=2,depth=1");
+  TreeBuilder builder(9, {}, *policy, 17);
+  builder.OfferDrawn(0, {1, 0, 0, 0}, 2);
+  builder.NextDrafter();
+  builder.OfferDrawn(0, {0, 0.2f, 0.5f, 0.3f}, 2);
+  EXPECT_EQ(builder.tree().draws(0)->order, (std::vector<Token>{0}));
+  EXPECT_EQ(Tokens(builder.Finish()), (std::vector<Token>{9, 0, 2, 3}));
+}
+
+// The parts of a joined drafter each begin at the root, and walk on below what another offered.
+TEST(TreeBuilder, EveryDrafterBeginsAtTheRoot) {
+  const auto policy = *NewTreePolicy("vct:width=2,depth=4");
+  TreeBuilder builder(0, {}, *policy);
+  EXPECT_EQ(builder.TakeFrontier(), (std::vector<Node>{0}));
+  builder.Offer(0, std::vector<Scored>{{1, -1.0f}});
+  builder.NextDrafter();
+  EXPECT_EQ(builder.TakeFrontier(), (std::vector<Node>{0}));
+  builder.Offer(0, std::vector<Scored>{{1, -0.5f}, {2, -2.0f}});
+  EXPECT_EQ(builder.TakeFrontier(), (std::vector<Node>{1, 2}));
+  builder.Offer(1, std::vector<Scored>{{3, -0.1f}});
+  EXPECT_EQ(builder.levels(), 3);
+  const CandidateTree tree = builder.Finish();
+  EXPECT_EQ(Tokens(tree), (std::vector<Token>{0, 1, 2, 3}));
+  EXPECT_EQ(tree.proposers(1), 3u);
+  EXPECT_EQ(tree.proposers(3), 2u);
 }
 
 TEST(TreeBuilder, ProbesAreKeptWithinTheBudget) {
@@ -175,34 +221,6 @@ TEST(TreeBuilder, RunsRememberWhereTheyWereCopiedFrom) {
   ASSERT_EQ(tree.size(), 4);
   EXPECT_EQ(tree.source(0), kNoPos);
   for (Node n : {1, 2, 3}) EXPECT_EQ(tree.source(n), 39 + n);
-}
-
-// Whatever is offered, the result is a trie within its limits, parents first.
-TEST(TreeBuilder, AlwaysATrieWithinLimits) {
-  for (uint64_t trial = 0; trial < 200; ++trial) {
-    uint64_t draws = 0;
-    const auto random = [&](uint64_t bound) { return Mix(trial * 1000 + ++draws) % bound; };
-    const TreeLimits limits{static_cast<int>(1 + random(9)), static_cast<int>(random(5))};
-    TreeBuilder builder(0, limits, ChainPolicy());
-    for (int i = 0; i < 20; ++i) {
-      const Node at = static_cast<Node>(random(static_cast<uint64_t>(builder.tree().size())));
-      const auto token = static_cast<Token>(random(6));
-      const float log_q = -static_cast<float>(random(100)) / 25.0f;
-      if (random(4) == 0) {
-        builder.AddProbe(at, token);
-      } else {
-        builder.Offer(at, std::vector<Scored>{{token, log_q}});
-      }
-    }
-    const CandidateTree tree = builder.Finish();
-    ASSERT_LE(tree.size(), limits.max_nodes);
-    ASSERT_LE(tree.max_depth(), limits.max_depth);
-    std::set<std::pair<Node, Token>> edges;
-    for (Node n = 1; n < tree.size(); ++n) {
-      ASSERT_LT(tree.parent(n), n);
-      ASSERT_TRUE(edges.insert({tree.parent(n), tree.token(n)}).second);
-    }
-  }
 }
 
 }  // namespace

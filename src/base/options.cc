@@ -1,9 +1,10 @@
-#include "draft/options.h"
+#include "base/options.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "base/json.h"
 
@@ -28,21 +29,21 @@ std::string Short(double value) {
 
 }  // namespace
 
-DraftOptions::DraftOptions(std::string_view drafter, const Json& options)
-    : drafter_(drafter), options_(options) {
+OptionReader::OptionReader(std::string owner, const Json& options)
+    : owner_(std::move(owner)), options_(options) {
   if (!options_.is_object() && !options_.is_null()) {
-    first_ = Error{"drafter " + drafter_ + ": options are not a JSON object"};
+    first_ = Error{owner_ + ": options are not a JSON object"};
   }
 }
 
-const Json* DraftOptions::Raw(std::string_view name) {
+const Json* OptionReader::Raw(std::string_view name) {
   known_.emplace_back(name);
   if (!options_.is_object()) return nullptr;
   const auto found = options_.find(std::string(name));
   return found == options_.end() ? nullptr : &*found;
 }
 
-int DraftOptions::Int(std::string_view name, int fallback, int low, int high) {
+int OptionReader::Int(std::string_view name, int fallback, int low, int high) {
   const Json* value = Raw(name);
   if (value == nullptr) return fallback;
   const std::optional<double> number = AsNumber(*value);
@@ -53,7 +54,7 @@ int DraftOptions::Int(std::string_view name, int fallback, int low, int high) {
   return fallback;
 }
 
-float DraftOptions::Number(std::string_view name, float fallback, float low, float high) {
+float OptionReader::Number(std::string_view name, float fallback, float low, float high) {
   const Json* value = Raw(name);
   if (value == nullptr) return fallback;
   const std::optional<double> number = AsNumber(*value);
@@ -62,7 +63,7 @@ float DraftOptions::Number(std::string_view name, float fallback, float low, flo
   return fallback;
 }
 
-int DraftOptions::Choice(std::string_view name, const std::vector<std::string_view>& choices) {
+int OptionReader::Choice(std::string_view name, const std::vector<std::string_view>& choices) {
   const Json* value = Raw(name);
   if (value == nullptr) return 0;
   std::string all;
@@ -76,22 +77,29 @@ int DraftOptions::Choice(std::string_view name, const std::vector<std::string_vi
   return 0;
 }
 
-Status DraftOptions::Finish() const {
+std::string OptionReader::Text(std::string_view name, std::string_view fallback) {
+  const Json* value = Raw(name);
+  if (value == nullptr) return std::string(fallback);
+  return value->is_string() ? value->get<std::string>() : value->dump();
+}
+
+Status OptionReader::Finish() const {
   FT_RETURN_IF_ERROR(first_);
   if (!options_.is_object()) return {};
   for (const auto& [name, value] : options_.items()) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
     std::string all;
     for (const std::string& k : known_) all.append(all.empty() ? "" : ", ").append(k);
-    return Error{"drafter " + drafter_ + ": no option '" + name + "'; known: " + all};
+    if (all.empty()) all = "none";
+    return Error{owner_ + ": no option '" + name + "'; known: " + all};
   }
   return {};
 }
 
-void DraftOptions::Complain(std::string_view name, const Json& found, const std::string& expected) {
+void OptionReader::Complain(std::string_view name, const Json& found, const std::string& expected) {
   if (!first_.ok()) return;
-  first_ = Error{"drafter " + drafter_ + ": option " + std::string(name) + ": found " +
-                 found.dump() + ", expected " + expected};
+  first_ = Error{owner_ + ": option " + std::string(name) + ": found " + found.dump() +
+                 ", expected " + expected};
 }
 
 }  // namespace foretoken

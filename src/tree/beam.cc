@@ -1,0 +1,59 @@
+// Beam search (methods.md 2.4): every level keeps its `beams` likeliest paths; the last level's,
+// with their prefixes, are scored.
+#include <algorithm>
+#include <numeric>
+
+#include "tree/selection.h"
+
+namespace foretoken {
+namespace {
+
+class BeamSearch final : public TreePolicy {
+ public:
+  BeamSearch(int beams, int steps) : beams_(beams), steps_(steps) {}
+
+  int Width() const override { return beams_; }
+  int DefaultNodes() const override { return std::min(1 + beams_ * steps_, 512); }
+
+  std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
+                           const TreeContext&) const override {
+    std::vector<Node> inner(fresh.begin(), fresh.end());
+    std::erase_if(inner, [&](Node n) { return tree.depth(n) >= steps_; });
+    return Best(tree, std::move(inner), static_cast<size_t>(beams_));
+  }
+
+  // The final beams are the deepest nodes, the likeliest of equally deep ones. Beams that ended
+  // early, as runs of different lengths do, fill what places are left.
+  std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const override {
+    const std::vector<bool> candidate = Candidates(tree);
+    std::vector<Node> order;
+    for (Node n = 1; n < tree.size(); ++n) {
+      if (candidate[n] && tree.depth(n) <= steps_) order.push_back(n);
+    }
+    std::sort(order.begin(), order.end(), [&](Node a, Node b) {
+      return tree.depth(a) != tree.depth(b) ? tree.depth(a) > tree.depth(b) : Better(tree, a, b);
+    });
+    std::vector<bool> wanted(candidate.size());
+    wanted[0] = true;
+    int beams = 0;
+    for (Node n : order) {
+      if (wanted[n] || beams == beams_) continue;  // a prefix of a beam is no beam
+      ++beams;
+      for (; !wanted[n]; n = tree.parent(n)) wanted[n] = true;
+    }
+    return KeepBest(tree, wanted, context.limits.max_nodes);
+  }
+
+ private:
+  int beams_, steps_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TreePolicy>> NewBeamSearch(OptionReader& options) {
+  const int beams = options.Int("beams", 4, 1, 64);
+  const int steps = options.Int("steps", 4, 1, 64);
+  return std::unique_ptr<TreePolicy>(std::make_unique<BeamSearch>(beams, steps));
+}
+
+}  // namespace foretoken

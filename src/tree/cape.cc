@@ -1,0 +1,92 @@
+// CAPE (methods.md 2.4): a chain whose every step also offers its runners-up, the more the less
+// confident the drafter is. Runners-up are leaves.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/json.h"
+#include "tree/selection.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kBins = 11;  // deciles of the confidence, and one for 1 itself
+using Bins = std::vector<int>;
+
+class Cape final : public TreePolicy {
+ public:
+  // widths: candidates a step, the chain's own included, by decile of its probability.
+  Cape(int gamma, Bins widths) : gamma_(gamma), widths_(std::move(widths)) {}
+
+  int Width() const override { return *std::max_element(widths_.begin(), widths_.end()); }
+  int DefaultNodes() const override { return std::min(1 + gamma_ * Width(), 512); }
+
+  std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
+                           const TreeContext&) const override {
+    std::vector<Node> best = Best(tree, {fresh.begin(), fresh.end()}, 1);
+    std::erase_if(best, [&](Node n) { return tree.depth(n) >= gamma_; });
+    return best;
+  }
+
+  std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const override {
+    std::vector<bool> wanted(static_cast<size_t>(tree.size()));
+    wanted[0] = true;
+    for (Node n = 0; tree.depth(n) < gamma_;) {
+      const Node step = BestChild(tree, n);
+      if (step == kNoNode) break;
+      std::vector<Node> siblings;
+      for (Node c = tree.FirstChild(n); c != kNoNode; c = tree.NextSibling(c)) {
+        if (tree.kind(c) == CandidateTree::Kind::kCandidate) siblings.push_back(c);
+      }
+      const auto width = static_cast<size_t>(widths_[Bin(tree.log_q(step))]);
+      for (Node c : Best(tree, std::move(siblings), width)) wanted[c] = true;
+      n = step;
+    }
+    return KeepBest(tree, wanted, context.limits.max_nodes);
+  }
+
+ private:
+  // floor(10 p). A probability that was a decile's edge may come back from its logarithm a rounding
+  // below it.
+  static size_t Bin(float log_q) {
+    return static_cast<size_t>(std::min(10 * std::exp(log_q) + 1e-5f, 10.0f));
+  }
+
+  int gamma_;
+  Bins widths_;  // [kBins]
+};
+
+// Reads "8/8/8/6/...", ten or eleven whole numbers.
+Bins ReadBins(OptionReader& options, const Bins& fallback) {
+  const std::string text = options.Text("bins", "");
+  if (text.empty()) return fallback;
+  Bins bins;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    int width = 0;
+    const auto [next, error] = std::from_chars(at, end, width);
+    if (error != std::errc() || width < 0 || width > 64 || (next != end && *next != '/')) break;
+    bins.push_back(width);
+    at = next == end ? end : next + 1;
+  }
+  if (bins.size() == kBins - 1) bins.push_back(bins.back());
+  if (at == end && bins.size() == kBins) return bins;
+  options.Complain("bins", text, "10 or 11 widths from 0 to 64 with slashes between them");
+  return fallback;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TreePolicy>> NewCape(OptionReader& options) {
+  const int gamma = options.Int("gamma", 4, 1, 1024);
+  Bins bins = ReadBins(options, {8, 8, 8, 6, 6, 6, 4, 4, 2, 2, 2});
+  const bool additional = options.Choice("count", {"total", "additional"}) == 1;
+  const int fixed = options.Int("fixed", -1, -1, 63);
+  if (fixed >= 0) bins.assign(kBins, fixed + 1);
+  // The chain's own token is there whatever the bins say.
+  for (int& width : bins) width = std::max(1, width + (additional && fixed < 0 ? 1 : 0));
+  return std::unique_ptr<TreePolicy>(std::make_unique<Cape>(gamma, std::move(bins)));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,49 @@
+// One run of tokens: what every paper calls a chain or gamma draft tokens.
+#include "tree/selection.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kUnlimited = 1 << 20;
+
+class Chain final : public TreePolicy {
+ public:
+  explicit Chain(int gamma) : gamma_(gamma) {}
+
+  int Width() const override { return 1; }
+  int DefaultNodes() const override { return gamma_ == kUnlimited ? 16 : gamma_ + 1; }
+
+  std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
+                           const TreeContext&) const override {
+    std::vector<Node> best = Best(tree, {fresh.begin(), fresh.end()}, 1);
+    std::erase_if(best, [&](Node n) { return tree.depth(n) >= gamma_; });
+    return best;
+  }
+
+  std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const override {
+    std::vector<Node> kept{0};
+    while (static_cast<int>(kept.size()) < context.limits.max_nodes) {
+      const Node child = BestChild(tree, kept.back());
+      if (child == kNoNode || tree.depth(child) > gamma_) break;
+      kept.push_back(child);
+    }
+    return kept;
+  }
+
+ private:
+  int gamma_;  // longest run
+};
+
+}  // namespace
+
+const TreePolicy& ChainPolicy() {
+  static const Chain policy(kUnlimited);
+  return policy;
+}
+
+Result<std::unique_ptr<TreePolicy>> NewChain(OptionReader& options) {
+  const int gamma = options.Int("gamma", kUnlimited, 1, kUnlimited);
+  return std::unique_ptr<TreePolicy>(std::make_unique<Chain>(gamma));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,43 @@
+// EAGLE-2's dynamic tree (methods.md 5.3): every level expands its top_k likeliest nodes, then the
+// likeliest of everything offered are scored.
+#include <algorithm>
+
+#include "tree/selection.h"
+
+namespace foretoken {
+namespace {
+
+class Eagle2 final : public TreePolicy {
+ public:
+  Eagle2(int total, int depth, int top_k) : total_(total), depth_(depth), top_k_(top_k) {}
+
+  int Width() const override { return top_k_; }
+  int DefaultNodes() const override { return total_; }
+
+  std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
+                           const TreeContext&) const override {
+    std::vector<Node> inner(fresh.begin(), fresh.end());
+    std::erase_if(inner, [&](Node n) { return tree.depth(n) > depth_; });
+    return Best(tree, std::move(inner), static_cast<size_t>(top_k_));
+  }
+
+  std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const override {
+    return KeepBest(tree, Candidates(tree), std::min(total_, context.limits.max_nodes));
+  }
+
+ private:
+  int total_;  // nodes kept, root included (H-6)
+  int depth_;  // levels expanded below the root's own; there is one more level of nodes (H-5)
+  int top_k_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TreePolicy>> NewEagle2(OptionReader& options) {
+  const int total = options.Int("total_token", 60, 2, 512);
+  const int depth = options.Int("depth", 5, 0, 64);
+  const int top_k = options.Int("top_k", 10, 1, 64);
+  return std::unique_ptr<TreePolicy>(std::make_unique<Eagle2>(total, depth, top_k));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,113 @@
+// PCT (methods.md 3.4): a node is expanded while what it would save is expected to exceed what the
+// drafting step costs, and unlikely leaves are not worth a place.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/json.h"
+#include "tree/selection.h"
+
+namespace foretoken {
+namespace {
+
+// s_d / s_t of the paper's 7B model: what is assumed while nothing was measured.
+constexpr float kPaperRatio = 1.1f / 29.8f;
+
+struct PctRule {
+  int width = 5, max_depth = 10;
+  std::optional<float> expand;  // s_d / s_t; nothing: as measured
+  float leaf = 0.01f;
+  bool own_confidence = false;  // ablation: expand by the node's own probability, not the path's
+  bool author = false;          // as the authors' code does (E-3, E-4, E-5)
+};
+
+class Pct final : public TreePolicy {
+ public:
+  explicit Pct(const PctRule& rule) : rule_(rule) {}
+
+  int Width() const override { return rule_.width; }
+  int DefaultNodes() const override { return 128; }
+
+  std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
+                           const TreeContext& context) const override {
+    std::vector<Node> inner(fresh.begin(), fresh.end());
+    const float threshold = LogThreshold(context);
+    std::erase_if(inner, [&](Node n) {
+      return tree.depth(n) >= rule_.max_depth || !Passes(tree, n, threshold);
+    });
+    return Best(tree, std::move(inner), static_cast<size_t>(context.limits.max_nodes));
+  }
+
+  std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const override {
+    std::vector<bool> wanted = Candidates(tree);
+    if (rule_.author) {
+      KeepAsAuthors(tree, LogThreshold(context), wanted);
+    } else {
+      RemoveLeaves(tree, wanted);
+    }
+    std::vector<Node> kept = KeepBest(tree, wanted, context.limits.max_nodes);
+    if (kept.size() > 1 || context.limits.max_nodes < 2) return kept;
+    if (const Node best = BestChild(tree, 0); best != kNoNode) kept.push_back(best);
+    return kept;
+  }
+
+ private:
+  // Probabilities are compared as logarithms, which is what nodes carry.
+  float LogThreshold(const TreeContext& context) const {
+    if (rule_.expand) return std::log(*rule_.expand);
+    if (context.economy == nullptr) return std::log(kPaperRatio);
+    const double step = context.economy->DraftSeconds(1) - context.economy->DraftSeconds(0);
+    return static_cast<float>(std::log(std::max(step, 0.0) / context.economy->VerifySeconds(1)));
+  }
+
+  bool Passes(const CandidateTree& tree, Node n, float log_threshold) const {
+    return n == 0 || (rule_.own_confidence ? tree.log_q(n) : tree.score(n)) > log_threshold;
+  }
+
+  // From the last node to the first, so that what loses its children is looked at after them.
+  void RemoveLeaves(const CandidateTree& tree, std::vector<bool>& wanted) const {
+    const float log_leaf = std::log(rule_.leaf);
+    std::vector<bool> inner(wanted.size());
+    for (Node n = tree.size() - 1; n > 0; --n) {
+      if (!wanted[n]) continue;
+      wanted[n] = inner[n] || tree.score(n) >= log_leaf;
+      if (wanted[n]) inner[tree.parent(n)] = true;
+    }
+  }
+
+  // The last round adds the best child of each node alone; at the greatest depth those that would
+  // go on are lost instead.
+  void KeepAsAuthors(const CandidateTree& tree, float log_threshold,
+                     std::vector<bool>& wanted) const {
+    const int last = tree.max_depth();
+    bool goes_on = false;
+    for (Node n = 1; n < tree.size(); ++n) {
+      goes_on = goes_on || (wanted[n] && tree.depth(n) == last && Passes(tree, n, log_threshold));
+    }
+    for (Node n = 1; n < tree.size(); ++n) {
+      if (tree.depth(n) != last) continue;
+      const bool stays = goes_on ? last < rule_.max_depth || !Passes(tree, n, log_threshold)
+                                 : n == BestChild(tree, tree.parent(n));
+      wanted[n] = wanted[n] && stays;
+    }
+  }
+
+  PctRule rule_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TreePolicy>> NewPct(OptionReader& options) {
+  PctRule rule;
+  rule.width = options.Int("width", rule.width, 1, 64);
+  rule.max_depth = options.Int("max_depth", rule.max_depth, 1, 64);
+  if (const Json* expand = options.Raw("expand"); expand != nullptr && *expand != "auto") {
+    rule.expand = options.Number("expand", 0, 0, 1);
+  }
+  rule.leaf = options.Number("leaf", rule.leaf, 0, 1);
+  rule.own_confidence = options.Choice("gain", {"path", "node"}) == 1;
+  rule.author = options.Choice("compat", {"paper", "author"}) == 1;
+  return std::unique_ptr<TreePolicy>(std::make_unique<Pct>(rule));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,61 @@
+#include <algorithm>
+#include <string>
+
+#include "base/json.h"
+#include "tree/tree_policy.h"
+
+namespace foretoken {
+
+#define FT_TREE(name, factory, summary) \
+  Result<std::unique_ptr<TreePolicy>> factory(OptionReader& options);
+#include "tree/trees.def"
+#undef FT_TREE
+
+namespace {
+
+// Reads "key=value,key=value".
+Result<Json> ParseOptions(std::string_view spec, std::string_view text) {
+  Json options = Json::object();
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const size_t equals = item.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      return Error{"tree '" + std::string(spec) + "': found '" + std::string(item) +
+                   "', expected KEY=VALUE"};
+    }
+    options[std::string(item.substr(0, equals))] = std::string(item.substr(equals + 1));
+  }
+  return options;
+}
+
+}  // namespace
+
+std::span<const TreeEntry> AllTrees() {
+  static constexpr TreeEntry kAll[] = {
+#define FT_TREE(name, factory, summary) {name, summary, &factory},
+#include "tree/trees.def"
+#undef FT_TREE
+  };
+  return kAll;
+}
+
+Result<std::unique_ptr<TreePolicy>> NewTreePolicy(std::string_view spec) {
+  const std::string_view name = spec.substr(0, spec.find(':'));
+  std::string known;
+  for (const TreeEntry& e : AllTrees()) {
+    if (e.name != name) {
+      known.append(known.empty() ? "" : ", ").append(e.name);
+      continue;
+    }
+    const size_t colon = std::min(spec.size(), name.size() + 1);
+    FT_ASSIGN_OR_RETURN(const Json options, ParseOptions(spec, spec.substr(colon)));
+    OptionReader reader("tree " + std::string(name), options);
+    Result<std::unique_ptr<TreePolicy>> policy = e.make(reader);
+    FT_RETURN_IF_ERROR(reader.Finish());
+    return policy;
+  }
+  return Error{"tree: no '" + std::string(name) + "'; known: " + known};
+}
+
+}  // namespace foretoken

@@ -1,0 +1,46 @@
+#include "tree/selection.h"
+
+#include <algorithm>
+
+namespace foretoken {
+
+std::vector<Node> Best(const CandidateTree& tree, std::vector<Node> nodes, size_t count) {
+  const auto better = [&tree](Node a, Node b) { return Better(tree, a, b); };
+  const auto middle = nodes.begin() + static_cast<ptrdiff_t>(std::min(count, nodes.size()));
+  std::partial_sort(nodes.begin(), middle, nodes.end(), better);
+  nodes.erase(middle, nodes.end());
+  return nodes;
+}
+
+std::vector<bool> Candidates(const CandidateTree& tree) {
+  std::vector<bool> candidate(static_cast<size_t>(tree.size()), true);
+  for (Node n = 1; n < tree.size(); ++n) {
+    candidate[n] = candidate[tree.parent(n)] && tree.kind(n) == CandidateTree::Kind::kCandidate;
+  }
+  return candidate;
+}
+
+Node BestChild(const CandidateTree& tree, Node parent) {
+  Node best = kNoNode;
+  for (Node n = tree.FirstChild(parent); n != kNoNode; n = tree.NextSibling(n)) {
+    if (tree.kind(n) != CandidateTree::Kind::kCandidate) continue;
+    if (best == kNoNode || Better(tree, n, best)) best = n;
+  }
+  return best;
+}
+
+std::vector<Node> KeepBest(const CandidateTree& tree, const std::vector<bool>& wanted,
+                           int max_nodes) {
+  std::vector<Node> nodes;
+  for (Node n = 1; n < tree.size(); ++n) {
+    if (wanted[n]) nodes.push_back(n);
+  }
+  if (static_cast<int>(nodes.size()) >= max_nodes) {
+    nodes = Best(tree, std::move(nodes), static_cast<size_t>(max_nodes - 1));
+    std::sort(nodes.begin(), nodes.end());
+  }
+  nodes.insert(nodes.begin(), 0);
+  return nodes;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,109 @@
+// Trees of one shape (methods.md 5.2, 7.7): a node's place is its rank among its siblings, in the
+// order they were offered in.
+#include <utility>
+
+#include "tree/selection.h"
+#include "tree/tree_shape.h"
+
+namespace foretoken {
+namespace {
+
+// Children counts of a level's nodes below the level before, nodes in order: how the papers' trees
+// are written down. The children of a node have the ranks 0, 1, ...
+using Level = std::vector<int>;
+
+TreeShape FromLevels(const std::vector<Level>& levels) {
+  std::vector<RankPath> parents{{}}, all;
+  for (const Level& level : levels) {
+    std::vector<RankPath> children;
+    for (size_t p = 0; p < level.size(); ++p) {
+      for (int rank = 0; rank < level[p]; ++rank) {
+        children.push_back(parents[p]);
+        children.back().push_back(rank);
+      }
+    }
+    all.insert(all.end(), children.begin(), children.end());
+    parents = std::move(children);
+  }
+  return *TreeShape::Create(all);
+}
+
+// EAGLE's 25 nodes: 4, 8, 8, 3, 2 by depth.
+TreeShape EagleShape() { return FromLevels({{4}, {3, 2, 2, 1}, {3, 2, 2, 1}, {3}, {2}}); }
+
+// Medusa's 63 nodes (mc_sim_7b_63): 10, 28, 23, 2 by depth. The third level hangs from (0,0) to
+// (0,7), (1,0) and (2,0): the children of (0) are ten, those of (1) seven.
+TreeShape MedusaShape() {
+  return FromLevels({{10},
+                     {10, 7, 3, 2, 1, 1, 1, 1, 1, 1},
+                     {10, 3, 2, 1, 1, 1, 1, 1, 0, 0, /*(1)*/ 2, 0, 0, 0, 0, 0, 0, /*(2)*/ 1},
+                     {2}});
+}
+
+class StaticTree final : public TreePolicy {
+ public:
+  explicit StaticTree(TreeShape shape) : shape_(std::move(shape)) {}
+
+  int Width() const override { return shape_.width(); }
+  int DefaultNodes() const override { return shape_.size(); }
+
+  std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
+                           const TreeContext&) const override {
+    const std::vector<int> place = Places(tree);
+    std::vector<Node> inner;
+    for (Node n : fresh) {
+      if (place[n] >= 0 && shape_.HasChildren(place[n])) inner.push_back(n);
+    }
+    return inner;
+  }
+
+  std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const override {
+    const std::vector<int> place = Places(tree);
+    std::vector<bool> wanted(place.size());
+    for (size_t n = 0; n < place.size(); ++n) wanted[n] = place[n] >= 0;
+    return KeepBest(tree, wanted, context.limits.max_nodes);
+  }
+
+ private:
+  // Each node's place in the shape, or -1.
+  std::vector<int> Places(const CandidateTree& tree) const {
+    std::vector<int> place(static_cast<size_t>(tree.size()), -1);
+    place[0] = 0;
+    for (Node n = 0; n < tree.size(); ++n) {
+      if (place[n] < 0) continue;
+      int rank = 0;
+      for (Node c = tree.FirstChild(n); c != kNoNode; c = tree.NextSibling(c)) {
+        if (tree.kind(c) == CandidateTree::Kind::kCandidate) {
+          place[c] = shape_.Child(place[n], rank++);
+        }
+      }
+    }
+    return place;
+  }
+
+  TreeShape shape_;
+};
+
+Result<std::unique_ptr<TreePolicy>> NewStatic(OptionReader& options, const TreeShape& shape) {
+  const int depth = options.Int("depth", shape.depth(), 1, 1 << 20);
+  return std::unique_ptr<TreePolicy>(std::make_unique<StaticTree>(shape.CutTo(depth)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TreePolicy>> NewEagleTree(OptionReader& options) {
+  return NewStatic(options, EagleShape());
+}
+
+Result<std::unique_ptr<TreePolicy>> NewMedusaTree(OptionReader& options) {
+  return NewStatic(options, MedusaShape());
+}
+
+Result<std::unique_ptr<TreePolicy>> NewStaticTree(OptionReader& options) {
+  const std::string file = options.Text("file", "");
+  if (file.empty()) return NewStatic(options, EagleShape());
+  FT_ASSIGN_OR_RETURN(const TreeShape shape, TreeShape::Read(file));
+  return NewStatic(options, shape);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,78 @@
+// Which nodes are worth expanding and which the target should score. Drafters only offer.
+//
+// A policy is a line in trees.def and a file here. It keeps nothing between calls: all it knows is
+// the tree of offers, the limits and what the engine measured. Wherever scores are compared, equals
+// are taken in the order they were offered in (methods.md H-7), so a parent never comes after its
+// child and every choice is repeatable.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/options.h"
+#include "tree/candidate_tree.h"
+
+namespace foretoken {
+
+struct TreeLimits {
+  int max_nodes = 64;  // nodes scored by the target, root included
+  int max_depth = 64;  // longest run that can be accepted
+};
+
+// What one cycle's work costs and what its nodes are worth, measured while running. Constant during
+// a cycle.
+class TreeEconomy {
+ public:
+  virtual ~TreeEconomy() = default;
+  // Seconds of a target pass over `nodes` nodes, root included.
+  virtual double VerifySeconds(int nodes) const = 0;
+  // Seconds of drafting `levels` levels: that many answers to TakeFrontier.
+  virtual double DraftSeconds(int levels) const = 0;
+  // The probability that the target takes `n` (not the root) once it has taken its parent.
+  virtual double Acceptance(const CandidateTree& tree, Node n) const = 0;
+  // The same for the best child of `n`, which has not been offered yet.
+  virtual double NextAcceptance(const CandidateTree& tree, Node n) const = 0;
+  // Whether this cycle should draft a little even where it does not seem to pay, to learn.
+  virtual bool probing() const = 0;
+};
+
+// What a policy decides by, besides the tree.
+struct TreeContext {
+  TreeLimits limits;
+  const TreeEconomy* economy = nullptr;  // null: nothing was measured
+  int levels = 0;                        // answers to TakeFrontier so far that were not empty
+};
+
+class TreePolicy {
+ public:
+  virtual ~TreePolicy() = default;
+  // Continuations of one node it has a use for; offers are cut to that many.
+  virtual int Width() const = 0;
+  // Nodes it keeps when nobody sets a limit, root included.
+  virtual int DefaultNodes() const = 0;
+  // Whether it can do without a TreeEconomy.
+  virtual bool NeedsEconomy() const { return false; }
+  // Of `fresh` (nodes offered since the last call; first the root alone), those the drafter should
+  // continue, best first. Empty ends drafting.
+  virtual std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
+                                   const TreeContext& context) const = 0;
+  // The candidates (ascending, closed under parents, the root included, at most
+  // context.limits.max_nodes) that the target will score.
+  virtual std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const = 0;
+};
+// One run: the best-scored child at every depth.
+const TreePolicy& ChainPolicy();
+
+struct TreeEntry {
+  std::string_view name;  // as typed after --tree
+  std::string_view summary;
+  Result<std::unique_ptr<TreePolicy>> (*make)(OptionReader& options);
+};
+std::span<const TreeEntry> AllTrees();
+// Reads "NAME" or "NAME:key=value,key=value". Errors: unknown name (lists the known ones), an
+// unknown key or bad value (names it), an unreadable file.
+Result<std::unique_ptr<TreePolicy>> NewTreePolicy(std::string_view spec);
+
+}  // namespace foretoken

@@ -1,0 +1,49 @@
+// The shape of a static tree: which ranks of continuation are scored below which.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace foretoken {
+
+// Ranks from the root down: {0, 2} is the third-best child of the best child.
+using RankPath = std::vector<int>;
+
+// A tree of ranks. Node 0 is the root.
+class TreeShape {
+ public:
+  // `paths`: every node but the root, in any order. Errors: a node without its parent, a node given
+  // twice; they name it.
+  static Result<TreeShape> Create(std::span<const RankPath> paths);
+  // One node a line: its ranks from the root, separated by commas, from 0; '#' begins a comment.
+  // Errors name file and line.
+  static Result<TreeShape> Read(const std::string& path);
+
+  int size() const { return static_cast<int>(nodes_.size()); }
+  int width() const { return width_; }  // highest rank + 1
+  int depth() const;
+  bool HasChildren(int node) const { return !nodes_[node].children.empty(); }
+  // The node of rank `rank` below `node`, or -1.
+  int Child(int node, int rank) const;
+  // Without the nodes deeper than `depth`.
+  TreeShape CutTo(int depth) const;
+  // Nodes of each depth from 1.
+  std::vector<int> CountByDepth() const;
+  int leaves() const;
+
+ private:
+  struct Item {
+    int depth = 0;
+    std::vector<std::pair<int, int>> children;  // rank, node
+  };
+  TreeShape() : nodes_(1) {}
+  int Add(int parent, int rank);
+
+  std::vector<Item> nodes_;
+  int width_ = 0;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,48 @@
+// The full tree of a width and a depth (VCT, methods.md 3.6).
+#include <algorithm>
+
+#include "tree/selection.h"
+
+namespace foretoken {
+namespace {
+
+class FullTree final : public TreePolicy {
+ public:
+  FullTree(int width, int depth) : width_(width), depth_(depth) {}
+
+  int Width() const override { return width_; }
+
+  int DefaultNodes() const override {
+    constexpr int kMost = 512;
+    int nodes = 1, level = 1;
+    for (int d = 0; d < depth_ && nodes < kMost; ++d) nodes += level *= width_;
+    return std::min(nodes, kMost);
+  }
+
+  // A level beyond max_nodes could not be scored whole: then its best nodes go on.
+  std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
+                           const TreeContext& context) const override {
+    std::vector<Node> inner(fresh.begin(), fresh.end());
+    std::erase_if(inner, [&](Node n) { return tree.depth(n) >= depth_; });
+    return Best(tree, std::move(inner), static_cast<size_t>(context.limits.max_nodes));
+  }
+
+  std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const override {
+    std::vector<bool> wanted = Candidates(tree);
+    for (Node n = 0; n < tree.size(); ++n) wanted[n] = wanted[n] && tree.depth(n) <= depth_;
+    return KeepBest(tree, wanted, context.limits.max_nodes);
+  }
+
+ private:
+  int width_, depth_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TreePolicy>> NewFullTree(OptionReader& options) {
+  const int width = options.Int("width", 3, 1, 64);
+  const int depth = options.Int("depth", 5, 1, 64);
+  return std::unique_ptr<TreePolicy>(std::make_unique<FullTree>(width, depth));
+}
+
+}  // namespace foretoken
