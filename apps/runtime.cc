@@ -13,6 +13,17 @@ Json ValueOf(const std::string& text) {
   return parsed.ok() ? *std::move(parsed) : Json(text);
 }
 
+// An option given more than once is a list.
+void AddOption(const std::string& key, Json value, Json& options) {
+  if (!options.contains(key)) {
+    options[key] = std::move(value);
+  } else if (options[key].is_array()) {
+    options[key].push_back(std::move(value));
+  } else {
+    options[key] = Json::array({options[key], std::move(value)});
+  }
+}
+
 }  // namespace
 
 Result<LoadedModel> Load(const ModelArgs& args) {
@@ -47,9 +58,10 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
   Decoder decoder;
   if (args.drafter != "none") {
     Json options = Json::object();
-    for (const auto& [key, value] : args.options) options[key] = ValueOf(value);
-    FT_ASSIGN_OR_RETURN(decoder.drafter, NewDrafter(args.drafter, {*loaded.model, capacity, options,
-                                                                   loaded.file->path()}));
+    for (const auto& [key, value] : args.options) AddOption(key, ValueOf(value), options);
+    FT_ASSIGN_OR_RETURN(decoder.drafter,
+                        NewDrafter(args.drafter, {*loaded.model, capacity, options,
+                                                  loaded.file->path(), loaded.tokenizer.get()}));
   }
   decoder.verifier = NewExactVerifier(*loaded.backend);
   decoder.generator = std::make_unique<Generator>(

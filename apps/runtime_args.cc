@@ -118,6 +118,21 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs* s) {
       ->group(group);
 }
 
+namespace {
+
+// An option that stands for --draft-opt KEY=FILE.
+CLI::Option* AddFileOption(CLI::App& app, const std::string& name, const std::string& help,
+                           const std::string& key, DraftArgs* draft) {
+  return AddParsed(app, name, help,
+                   [draft, key](const std::string& file) -> Status {
+                     draft->options.emplace_back(key, file);
+                     return {};
+                   })
+      ->type_name("FILE");
+}
+
+}  // namespace
+
 void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
   const std::string group = "Speculation (never changes the text)";
   std::string names = "none (default)";
@@ -135,8 +150,12 @@ void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
       "KEY=VALUE, an option of the drafter; repeatable. pld: k, max_ngram, min_ngram. pld+h: "
       "k, layer (9 of 32, the same share of fewer layers), window, threshold, range (whole or "
       "prompt). pld+a: k, heads (a file or 'all'), top, reduce (max or sum), threshold, range. "
-      "The paper's PLD+ is k=70 with --draft-max 70",
+      "The paper's PLD+ is k=70 with --draft-max 70. llma: reference, k, max_ngram, min_ngram. "
+      "lookahead: ngram, window, guesses, pool (window or text); the paper's needs --draft-max 55",
       [draft](const std::string& text) { return TakeDraftOption(text, draft); })
+      ->group(group);
+  AddFileOption(app, "--reference", "a document that llma copies from; repeatable", "reference",
+                draft)
       ->group(group);
 }
 

@@ -17,7 +17,7 @@ ALLOWED = {
     "tree": {"base"},
     "model": {"base", "io", "backend"},
     "verify": {"base", "backend", "io", "tree"},
-    "draft": {"base", "io", "backend", "tree", "model", "verify"},
+    "draft": {"base", "text", "io", "backend", "tree", "model", "verify"},
     "engine": {"base", "io", "text", "backend", "tree", "model", "verify", "draft"},
 }
 

@@ -19,6 +19,8 @@
 
 namespace foretoken {
 
+class Tokenizer;
+
 struct DraftState {
   virtual ~DraftState() = default;
 };
@@ -57,21 +59,24 @@ class Drafter {
 };
 
 // What a drafter may use when it is built. `options` are the method's own ("k", "layer", ...); an
-// unknown or ill-typed option is an error naming it.
+// unknown or ill-typed option is an error naming it. `target` and `tokenizer` must outlive the
+// drafter.
 struct DraftContext {
   Model& target;
   int capacity;             // longest sequence
   const Json& options;      // a JSON object
   std::string target_path;  // the target's file, which may say more; empty if it has none
+  const Tokenizer* tokenizer = nullptr;  // the target's; null if it has none
 };
 
 struct DrafterEntry {
   std::string_view name;  // as typed after --drafter
-  std::string_view summary;
   Result<std::unique_ptr<Drafter>> (*make)(const DraftContext&);
+  std::string_view summary;
+  std::string_view needs = "";  // the option it cannot do without, which names a file
 };
 std::span<const DrafterEntry> AllDrafters();
-// Errors: unknown name (lists the known ones), bad options.
+// Errors: unknown name (lists the known ones), bad options, an option it cannot do without.
 Result<std::unique_ptr<Drafter>> NewDrafter(std::string_view name, const DraftContext& context);
 
 }  // namespace foretoken

@@ -3,14 +3,24 @@
 
 namespace foretoken {
 
-#define FT_DRAFTER(folder, name, factory, summary) \
+#define FT_DRAFTER(folder, name, factory, ...) \
   Result<std::unique_ptr<Drafter>> factory(const DraftContext&);
 #include "draft/drafters.def"
 #undef FT_DRAFTER
 
+namespace {
+
+Status CheckNeeds(const DrafterEntry& entry, const Json& options) {
+  if (entry.needs.empty() || options.contains(entry.needs)) return {};
+  return Error{"drafter " + std::string(entry.name) + ": option " + std::string(entry.needs) +
+               " is missing; it names a file the drafter cannot do without"};
+}
+
+}  // namespace
+
 std::span<const DrafterEntry> AllDrafters() {
   static constexpr DrafterEntry kAll[] = {
-#define FT_DRAFTER(folder, name, factory, summary) {name, summary, &factory},
+#define FT_DRAFTER(folder, name, factory, ...) {name, &factory, __VA_ARGS__},
 #include "draft/drafters.def"
 #undef FT_DRAFTER
   };
@@ -20,7 +30,10 @@ std::span<const DrafterEntry> AllDrafters() {
 Result<std::unique_ptr<Drafter>> NewDrafter(std::string_view name, const DraftContext& context) {
   std::string known;
   for (const DrafterEntry& e : AllDrafters()) {
-    if (e.name == name) return e.make(context);
+    if (e.name == name) {
+      FT_RETURN_IF_ERROR(CheckNeeds(e, context.options));
+      return e.make(context);
+    }
     known += (known.empty() ? "" : ", ") + std::string(e.name);
   }
   return Error{"drafter: no '" + std::string(name) + "'; known: none, " + known};

@@ -267,6 +267,29 @@ TEST_P(ModelTest, TapsOfEachSequenceAreItsOwnRows) {
   for (int s = 0; s < 3; ++s) EXPECT_EQ(read(taps[s]), alone[s]) << s;
 }
 
+TEST_P(ModelTest, AnswersAreTheLikeliestTokenOfEachRow) {
+  const auto other = model_->NewCache(kCapacity, GetParam().cache);
+  const int vocab = config_.vocab;
+  const std::vector<SequenceRows> sequences{
+      {.cache = cache_.get(), .tokens = RandomTokens(1, 5, vocab), .parents = RandomTree(1, 5)},
+      {.cache = other.get(), .tokens = RandomTokens(2, 9, vocab), .parents = RandomTree(2, 9)}};
+  std::vector<Taps> taps(2);
+  const RowLogits logits = Score(*model_, sequences, {.answers = true}, taps);
+  for (size_t s = 0, row = 0; s < 2; ++s) {
+    ASSERT_EQ(taps[s].answers().size(), sequences[s].tokens.size());
+    for (const Token answer : taps[s].answers()) {
+      const auto& expected = logits[row++];
+      EXPECT_EQ(answer, std::max_element(expected.begin(), expected.end()) - expected.begin());
+    }
+  }
+  cache_->Commit({});
+  RowBatch batch = MakeBatch(std::span(sequences).first(1));
+  batch.logit_rows = {4};
+  KvCache* caches[] = {cache_.get()};
+  model_->Forward(batch, caches, {.answers = true}, std::span(taps).first(1));
+  EXPECT_TRUE(taps[0].answers().empty()) << "not all logits were computed";
+}
+
 // A query's attention over its own row is defined by the tapped query and the key in the cache.
 TEST_P(ModelTest, TappedQueriesAreRotated) {
   const TapSpec spec{.queries = {0}};
@@ -323,6 +346,8 @@ TEST(TapSpec, MergeIsTheAscendingUnion) {
   EXPECT_EQ(both.hidden, (std::vector{0, 2, 4}));
   EXPECT_EQ(both.queries, (std::vector{1}));
   EXPECT_EQ(both.kv_layers, (std::vector{3}));
+  EXPECT_FALSE(both.answers);
+  EXPECT_TRUE(Merge(a, {.answers = true}).answers);
 }
 
 TEST(Taps, SliceCutsRowsButNotTheCache) {

@@ -17,13 +17,17 @@ std::vector<int> Union(const std::vector<int>& a, const std::vector<int>& b) {
 TapSpec Merge(const TapSpec& a, const TapSpec& b) {
   return {.hidden = Union(a.hidden, b.hidden),
           .queries = Union(a.queries, b.queries),
-          .kv_layers = Union(a.kv_layers, b.kv_layers)};
+          .kv_layers = Union(a.kv_layers, b.kv_layers),
+          .answers = a.answers || b.answers};
 }
 
 Taps Taps::Slice(int begin, int count) const {
   Taps slice = *this;
   for (auto& [index, tensor] : slice.hidden_) tensor = tensor.Rows(begin, count);
   for (auto& [layer, tensor] : slice.queries_) tensor = tensor.Rows(begin, count);
+  if (!answers_.empty()) {
+    slice.answers_ = answers_.subspan(static_cast<size_t>(begin), static_cast<size_t>(count));
+  }
   return slice;
 }
 

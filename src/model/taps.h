@@ -19,6 +19,8 @@ struct TapSpec {
   std::vector<int> queries;
   // Layers (0-based) whose cached keys and values are read in place. Ascending, distinct.
   std::vector<int> kv_layers;
+  // Whether the target's likeliest token after every row is wanted.
+  bool answers = false;
 };
 TapSpec Merge(const TapSpec& a, const TapSpec& b);
 
@@ -31,6 +33,9 @@ class Taps {
   Tensor Keys(int layer) const { return keys_.at(layer); }        // [capacity, kv_cols]
   Tensor Values(int layer) const { return values_.at(layer); }    // [capacity, kv_cols]
 
+  // [rows] the highest logit's token after each row; empty where not all logits were computed.
+  std::span<const Token> answers() const { return answers_; }
+
   // The rows [begin, begin + count).
   Taps Slice(int begin, int count) const;
 
@@ -40,9 +45,12 @@ class Taps {
     keys_[layer] = keys;
     values_[layer] = values;
   }
+  // `answers` must stay valid as long as the taps.
+  void SetAnswers(std::span<const Token> answers) { answers_ = answers; }
 
  private:
   std::map<int, Tensor> hidden_, queries_, keys_, values_;
+  std::span<const Token> answers_;
 };
 
 }  // namespace foretoken

@@ -71,6 +71,7 @@ Tensor Transformer::Forward(const RowBatch& batch, std::span<KvCache* const> cac
   const int rows = RunLayers(pass);
   const Tensor logits = Logits(pass, rows);
   FillTaps(pass, taps);
+  if (spec.answers) FillAnswers(pass, logits, taps);
   return logits;
 }
 
@@ -89,7 +90,8 @@ void Transformer::Check(const Pass& pass, std::span<Taps> taps) const {
   }
   FT_CHECK(spec.hidden.empty() ||
            (spec.hidden.front() >= 0 && spec.hidden.back() <= config_.layers));
-  const bool none = spec.hidden.empty() && spec.queries.empty() && spec.kv_layers.empty();
+  const bool none =
+      spec.hidden.empty() && spec.queries.empty() && spec.kv_layers.empty() && !spec.answers;
   FT_CHECK(taps.size() == pass.caches.size() || (none && taps.empty()));
 }
 
@@ -272,6 +274,18 @@ void Transformer::FillTaps(const Pass& pass, std::span<Taps> taps) const {
     for (const int layer : pass.spec.kv_layers) {
       taps[s].SetCache(layer, cache.Keys(layer), cache.Values(layer));
     }
+  }
+}
+
+// Only where the logits of all rows were asked for.
+void Transformer::FillAnswers(const Pass& pass, Tensor logits, std::span<Taps> taps) {
+  const bool all = logits.rows == pass.rows;
+  answers_.resize(static_cast<size_t>(pass.rows));
+  if (all) backend_.ArgMax(logits, answers_);
+  for (size_t s = 0; s < taps.size(); ++s) {
+    const int begin = pass.batch.begin[s];
+    const int count = all ? pass.batch.begin[s + 1] - begin : 0;
+    taps[s].SetAnswers(std::span(answers_).subspan(begin, count));
   }
 }
 

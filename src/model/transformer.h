@@ -72,6 +72,7 @@ class Transformer final : public Model {
   int RunLayers(const Pass& pass);
   Tensor Logits(const Pass& pass, int rows);
   void FillTaps(const Pass& pass, std::span<Taps> taps) const;
+  void FillAnswers(const Pass& pass, Tensor logits, std::span<Taps> taps);
 
   ModelConfig config_;
   TransformerWeights weights_;
@@ -89,6 +90,7 @@ class Transformer final : public Model {
   std::vector<Buffer> query_taps_;   // [layers]
   std::vector<Visibility> visible_;  // [sequences]
   std::vector<int> first_row_;       // [sequences] in the cache, of this pass's first row
+  std::vector<Token> answers_;       // [rows] of the last pass that was asked for them
 };
 
 }  // namespace foretoken

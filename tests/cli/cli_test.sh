@@ -72,7 +72,7 @@ cmp -s "$dir/out" "$dir/plain" || fail "a pipe and -p write different texts"
 generate -p "hello" -n 200 -q 2>"$dir/err" | head -c 1 >/dev/null || fail "a reader that goes away"
 
 # The statistics contract.
-for drafter in none pld pld+h pld+a; do
+for drafter in none pld pld+h pld+a lookahead; do
   expect_status 0 "$drafter --check" generate -p "hello hello hello" -n 40 --drafter "$drafter" \
     --check --stats "$dir/$drafter.json"
   expect_text "check: all 40 tokens" err "$drafter --check"
@@ -91,6 +91,15 @@ for drafter in none pld pld+h pld+a; do
     "$(json "$dir/none.sampled.json" "s['tokens']")" ] || fail "$drafter: another sampled text"
 done
 [ "$(json "$dir/pld.json" "sum(s['n_acc']) > 0")" = True ] || fail "pld: no draft was accepted"
+generate -p "hello hello hello" -n 40 -q >"$dir/first.txt" 2>"$dir/err"
+printf 'nothing like it' >"$dir/second.txt"
+expect_status 0 "llma" generate -p "hello hello hello" -n 40 --drafter llma --check \
+  --reference "$dir/second.txt" --reference "$dir/first.txt" --stats "$dir/llma.json"
+[ "$(json "$dir/llma.json" "sum(s['n_acc']) > 0")" = True ] || fail "llma: no draft was accepted"
+expect_status 1 "llma without a reference" generate -p a --drafter llma
+expect_text "option reference is missing" err "llma without a reference"
+expect_status 1 "llma with a missing reference" generate -p a --drafter llma --reference "$dir/no.txt"
+expect_text "no.txt" err "llma with a missing reference"
 expect_status 0 "statistics on standard output" generate -p "hello" -n 8 --stats - -q
 tail -n 1 "$dir/out" >"$dir/last.json"
 [ "$(json "$dir/last.json" "s['new_tokens']")" = 8 ] || fail "--stats - is not the last line"
@@ -126,7 +135,7 @@ expect_status 2 "chat without a model" "$bin" chat
 
 # The demo and the search for heads, on the same small model.
 expect_status 0 "demo" "$bin" demo -m "$model" -t 1 -n 12 --json "$dir/demo.json"
-[ "$(json "$dir/demo.json" "s['identical'] and len(s['runs']) >= 16")" = True ] || fail "demo --json"
+[ "$(json "$dir/demo.json" "s['identical'] and len(s['runs']) >= 20")" = True ] || fail "demo --json"
 expect_text "tokens a pass" out "demo ends with a table"
 printf 'Summarise: hello hello hello\n\nSummarise: one two one two\n' >"$dir/prompts.txt"
 expect_status 0 "find-heads" "$bin" find-heads -m "$model" -t 1 -o "$dir/heads.json" \

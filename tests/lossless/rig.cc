@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "model/weight_source.h"
 
 namespace foretoken {
 namespace {
@@ -30,7 +31,29 @@ ModelConfig TinyConfig(int kv_heads) {
 
 Target::Target(const ModelConfig& config, int threads, uint64_t weights, int max_rows)
     : backend(*NewCpuBackend({.threads = threads})),
-      model(*NewRandomModel(config, DType::kF32, weights, *backend, {.max_rows = max_rows})) {}
+      model(*NewRandomModel(config, DType::kF32, weights, *backend, {.max_rows = max_rows})),
+      tokenizer(ToyTokenizer(config.vocab)),
+      seed(weights) {}
+
+const Json& Target::OptionsFor(std::string_view drafter) {
+  const auto [made, fresh] = options_.try_emplace(std::string(drafter));
+  if (fresh) {
+    const auto weights = NewRandomWeights(DType::kF32, seed, *backend);
+    const auto texts = [this] {
+      std::vector<std::vector<Token>> written;
+      Rig plain(*this, "none");
+      for (uint64_t i = 0; i < 48; ++i) {
+        const int length = 1 + static_cast<int>(i * 7 % 90);
+        const std::vector<Token> prompt = RepetitivePrompt(i, length, model->config().vocab);
+        written.push_back(plain.Decode(prompt, 24)->tokens);
+      }
+      return written;
+    };
+    made->second = TestOptions(drafter, {model->config(), *tokenizer, *weights, *backend, texts,
+                                         folder_ / ("drafter" + std::to_string(options_.size()))});
+  }
+  return made->second;
+}
 
 std::unique_ptr<DraftState> OracleDrafter::NewState() const {
   return std::make_unique<OracleState>();
@@ -67,10 +90,15 @@ std::string ParameterName(std::string_view drafter) {
 
 Rig::Rig(Target& target, std::string_view drafter, int capacity, TreeLimits limits,
          const Json& options)
-    : Rig(target,
-          drafter == "none" ? nullptr
-                            : *NewDrafter(drafter, {*target.model, capacity, options, ""}),
-          limits) {}
+    : Rig(target, drafter == "none" ? nullptr : Build(target, drafter, capacity, options), limits) {
+}
+
+std::unique_ptr<Drafter> Rig::Build(Target& target, std::string_view drafter, int capacity,
+                                    const Json& options) {
+  Json all = target.OptionsFor(drafter);
+  all.update(options);
+  return *NewDrafter(drafter, {*target.model, capacity, all, "", target.tokenizer.get()});
+}
 
 Rig::Rig(Target& target, std::unique_ptr<Drafter> drafter, TreeLimits limits)
     : drafter_(std::move(drafter)),

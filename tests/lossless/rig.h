@@ -2,6 +2,7 @@
 // so that drafts are accepted, and a drafter that knows the answer.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,7 +11,10 @@
 
 #include "base/json.h"
 #include "draft/drafter.h"
+#include "draft/test_options.h"
 #include "engine/generator.h"
+#include "io/model_files_testing.h"
+#include "text/tokenizer.h"
 
 namespace foretoken {
 
@@ -20,8 +24,17 @@ ModelConfig TinyConfig(int kv_heads);
 struct Target {
   explicit Target(const ModelConfig& config, int threads = 1, uint64_t weights = 1,
                   int max_rows = 64);
+  // What `drafter` needs to be built for this target: see draft/test_options.h. Made once.
+  const Json& OptionsFor(std::string_view drafter);
+
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Model> model;
+  std::shared_ptr<const Tokenizer> tokenizer;  // ToyTokenizer(config.vocab)
+  uint64_t seed;                               // of the weights
+
+ private:
+  TemporaryDirectory folder_;
+  std::map<std::string, Json> options_;
 };
 
 // Proposes what `answer` holds: the whole text, prompt included.
@@ -60,6 +73,9 @@ class Rig {
                                   std::vector<Token> stop = {});
 
  private:
+  static std::unique_ptr<Drafter> Build(Target& target, std::string_view drafter, int capacity,
+                                        const Json& options);
+
   std::unique_ptr<Drafter> drafter_;
   std::unique_ptr<Verifier> verifier_;
   std::unique_ptr<Generator> generator_;

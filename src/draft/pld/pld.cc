@@ -1,21 +1,20 @@
 // Prompt lookup decoding: copies what followed the last few tokens where they first stood.
 #include <algorithm>
-#include <vector>
 
-#include "draft/drafter.h"
+#include "draft/ngram_search.h"
 #include "draft/options.h"
 #include "draft/pld/lookup.h"
+#include "draft/text_state.h"
 
 namespace foretoken {
 
 std::span<const Token> FollowingLastNgram(std::span<const Token> text, const LookupRule& rule) {
   const int size = static_cast<int>(text.size());
   for (int n = std::min(rule.max_ngram, size - 1); n >= rule.min_ngram; --n) {
-    const auto suffix = text.last(static_cast<size_t>(n));
-    for (int b = n; b + rule.k <= size && b < size - n; ++b) {
-      if (std::equal(suffix.begin(), suffix.end(), text.begin() + (b - n))) {
-        return text.subspan(static_cast<size_t>(b), static_cast<size_t>(rule.k));
-      }
+    const int last = std::min(size - rule.k, size - n - 1);
+    const int place = FirstPlaceAfter(text, text.last(static_cast<size_t>(n)), last);
+    if (place >= 0) {
+      return text.subspan(static_cast<size_t>(place), static_cast<size_t>(rule.k));
     }
   }
   return {};
@@ -23,32 +22,21 @@ std::span<const Token> FollowingLastNgram(std::span<const Token> text, const Loo
 
 namespace {
 
-struct State final : DraftState {
-  std::vector<Token> text;  // committed tokens, then the root
-  int committed = 0;
-};
-
 class PromptLookup final : public Drafter {
  public:
   explicit PromptLookup(LookupRule rule) : rule_(rule) {}
 
   TapSpec Needs() const override { return {}; }
-  std::unique_ptr<DraftState> NewState() const override { return std::make_unique<State>(); }
+  std::unique_ptr<DraftState> NewState() const override { return std::make_unique<TextState>(); }
 
   void Observe(std::span<const Observation> seen) override {
-    for (const Observation& o : seen) {
-      auto& state = static_cast<State&>(o.state);
-      Truncate(state, state.committed);  // the root is now committed[0]
-      state.text.insert(state.text.end(), o.committed.begin(), o.committed.end());
-      state.committed = static_cast<int>(state.text.size());
-      state.text.push_back(o.next);
-    }
+    for (const Observation& o : seen) static_cast<TextState&>(o.state).Append(o);
   }
 
   void Propose(std::span<const DraftSlot> batch) override {
     constexpr float kConfidence = -0.5f;  // one run: any value gives the same tree
     for (const DraftSlot& slot : batch) {
-      const auto& text = static_cast<State&>(slot.state).text;
+      const auto& text = static_cast<TextState&>(slot.state).text;
       const std::span<const Token> found = FollowingLastNgram(text, rule_);
       if (found.empty()) continue;
       const auto source = static_cast<Pos>(found.data() - text.data());
@@ -56,10 +44,8 @@ class PromptLookup final : public Drafter {
     }
   }
 
-  void Truncate(DraftState& draft_state, int length) override {
-    auto& state = static_cast<State&>(draft_state);
-    state.text.resize(static_cast<size_t>(length));
-    state.committed = length;
+  void Truncate(DraftState& state, int length) override {
+    static_cast<TextState&>(state).Truncate(length);
   }
 
  private:

@@ -1,0 +1,109 @@
+// LLMA: copies what follows the last few tokens in documents the user gave, or else in the text.
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+#include "draft/llma/reference_lookup.h"
+#include "draft/ngram_search.h"
+#include "draft/options.h"
+#include "draft/text_state.h"
+#include "text/tokenizer.h"
+
+namespace foretoken {
+namespace {
+
+std::span<const Token> Copied(std::span<const Token> source, int place, int k) {
+  const auto rest = source.subspan(static_cast<size_t>(place));
+  return rest.first(std::min(rest.size(), static_cast<size_t>(k)));
+}
+
+// Where `part` begins if it is a view into `text`.
+Pos PositionIn(std::span<const Token> text, std::span<const Token> part) {
+  const std::less<const Token*> before;
+  const Token *begin = text.data(), *end = begin + text.size();
+  if (part.empty() || before(part.data(), begin) || !before(part.data(), end)) return kNoPos;
+  return static_cast<Pos>(part.data() - begin);
+}
+
+}  // namespace
+
+std::span<const Token> FollowingInReferences(std::span<const std::vector<Token>> references,
+                                             std::span<const Token> text,
+                                             const ReferenceRule& rule) {
+  const int size = static_cast<int>(text.size());
+  for (int n = std::min(rule.max_ngram, size); n >= rule.min_ngram; --n) {
+    const auto suffix = text.last(static_cast<size_t>(n));
+    for (const std::vector<Token>& reference : references) {
+      const int place = FirstPlaceAfter(reference, suffix, static_cast<int>(reference.size()) - 1);
+      if (place >= 0) return Copied(reference, place, rule.k);
+    }
+    const int place = FirstPlaceAfter(text, suffix, size - n - 1);
+    if (place >= 0) return Copied(text, place, rule.k);
+  }
+  return {};
+}
+
+namespace {
+
+// The files that option "reference" names (one, or a list), as token ids.
+Result<std::vector<std::vector<Token>>> ReadReferences(const Json& value,
+                                                       const Tokenizer* tokenizer) {
+  if (tokenizer == nullptr) return Error{"drafter llma: the model has no tokenizer"};
+  std::vector<std::vector<Token>> references;
+  for (const Json& name : value.is_array() ? value : Json::array({value})) {
+    if (!name.is_string()) {
+      return Error{"drafter llma: option reference: found " + name.dump() + ", expected a file"};
+    }
+    FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(name.get<std::string>()));
+    references.push_back(tokenizer->Encode(file.text(), {.add_bos = false}));
+  }
+  return references;
+}
+
+class ReferenceCopier final : public Drafter {
+ public:
+  ReferenceCopier(std::vector<std::vector<Token>> references, ReferenceRule rule)
+      : references_(std::move(references)), rule_(rule) {}
+
+  TapSpec Needs() const override { return {}; }
+  std::unique_ptr<DraftState> NewState() const override { return std::make_unique<TextState>(); }
+
+  void Observe(std::span<const Observation> seen) override {
+    for (const Observation& o : seen) static_cast<TextState&>(o.state).Append(o);
+  }
+
+  void Propose(std::span<const DraftSlot> batch) override {
+    constexpr float kConfidence = -0.5f;  // one run: any value gives the same tree
+    for (const DraftSlot& slot : batch) {
+      const auto& text = static_cast<TextState&>(slot.state).text;
+      const auto found = FollowingInReferences(references_, text, rule_);
+      slot.builder.OfferRun(0, found, kConfidence, PositionIn(text, found));
+    }
+  }
+
+  void Truncate(DraftState& state, int length) override {
+    static_cast<TextState&>(state).Truncate(length);
+  }
+
+ private:
+  std::vector<std::vector<Token>> references_;
+  ReferenceRule rule_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Drafter>> NewLlma(const DraftContext& context) {
+  DraftOptions options("llma", context.options);
+  const Json* files = options.Raw("reference");
+  ReferenceRule rule;
+  rule.k = options.Int("k", rule.k, 1, 1024);
+  rule.max_ngram = options.Int("max_ngram", rule.max_ngram, 1, 64);
+  rule.min_ngram = options.Int("min_ngram", rule.min_ngram, 1, rule.max_ngram);
+  FT_RETURN_IF_ERROR(options.Finish());
+  FT_ASSIGN_OR_RETURN(auto references, ReadReferences(*files, context.tokenizer));
+  return std::unique_ptr<Drafter>(std::make_unique<ReferenceCopier>(std::move(references), rule));
+}
+
+}  // namespace foretoken

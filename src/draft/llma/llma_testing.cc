@@ -1,0 +1,17 @@
+#include "base/json.h"
+#include "base/mapped_file.h"
+#include "draft/test_options.h"
+
+namespace foretoken {
+
+Json LlmaTestOptions(const TestTarget& target) {
+  Json files = Json::array();
+  for (const std::vector<Token>& text : target.texts()) {
+    const std::string path = target.stem + std::to_string(files.size()) + ".txt";
+    FT_CHECK(WriteFileAtomically(path, target.tokenizer.Decode(text)).ok());
+    files.push_back(path);
+  }
+  return {{"reference", std::move(files)}};
+}
+
+}  // namespace foretoken

@@ -1,0 +1,131 @@
+// Lookahead: n-grams that the target refines itself, in rows of its own passes (methods.md 7.5).
+#include <algorithm>
+#include <optional>
+
+#include "base/rng.h"
+#include "draft/lookahead/ngram_pool.h"
+#include "draft/lookahead/window.h"
+#include "draft/options.h"
+#include "draft/text_state.h"
+#include "text/tokenizer.h"
+
+namespace foretoken {
+namespace {
+
+struct LookaheadRule {
+  int ngram = 5;              // N: tokens of an n-gram, its first included
+  int window = 7;             // W: columns
+  int guesses = 7;            // G: n-grams kept of one first token
+  bool learns_text = false;   // also keep the n-grams of the prompt and the answer
+  std::vector<Token> ending;  // tokens that end an answer; a window is not built on them
+};
+
+struct State final : TextState {
+  explicit State(int guesses) : pool(guesses) {}
+  std::optional<LookaheadWindow> window;  // made at the first draft after a prompt
+  NgramPool pool;
+  size_t learned = 0;  // n-grams of the text that the pool has seen, counted from its start
+};
+
+class Lookahead final : public Drafter {
+ public:
+  explicit Lookahead(LookaheadRule rule) : rule_(std::move(rule)) {}
+
+  TapSpec Needs() const override { return {.answers = true}; }
+  std::unique_ptr<DraftState> NewState() const override {
+    return std::make_unique<State>(rule_.guesses);
+  }
+
+  void Observe(std::span<const Observation> seen) override {
+    for (const Observation& o : seen) {
+      auto& state = static_cast<State&>(o.state);
+      state.Append(o);
+      if (o.prompt) {
+        Forget(state);
+      } else if (state.window) {
+        Advance(state, o);
+      }
+    }
+  }
+
+  void Propose(std::span<const DraftSlot> batch) override {
+    constexpr float kConfidence = -0.5f;
+    for (const DraftSlot& slot : batch) {
+      auto& state = static_cast<State&>(slot.state);
+      if (!state.window) state.window = NewWindow(state, slot.builder.limits());
+      if (rule_.learns_text) LearnText(state);
+      state.window->AddTo(slot.builder);
+      for (const std::vector<Token>& guess : state.pool.After(state.text.back())) {
+        slot.builder.OfferRun(0, guess, kConfidence);
+      }
+    }
+  }
+
+  void Truncate(DraftState& draft_state, int length) override {
+    auto& state = static_cast<State&>(draft_state);
+    state.Truncate(length);
+    Forget(state);
+  }
+
+ private:
+  // A new prompt begins as a new sequence would.
+  static void Forget(State& state) {
+    state.window.reset();
+    state.pool.Clear();
+    state.learned = 0;
+  }
+
+  // A token of the prompt, another one for every `draw` and place of the text.
+  static Token FromPrompt(const State& state, size_t draw) {
+    const uint64_t noise = Mix(Mix(state.text.size()) ^ draw);
+    return state.text[noise % static_cast<uint64_t>(std::max(state.prompt, 1))];
+  }
+
+  // At most half the rows of a pass go to the window, so that guesses have room, too.
+  LookaheadWindow NewWindow(const State& state, const TreeLimits& limits) const {
+    const int rows = rule_.ngram - 1;
+    const int columns = std::clamp(limits.max_nodes / 2 / rows, 1, rule_.window);
+    std::vector<Token> seeds(static_cast<size_t>(columns + rows - 2));
+    for (size_t i = 0; i < seeds.size(); ++i) seeds[i] = FromPrompt(state, i);
+    return {rows, std::move(seeds)};
+  }
+
+  void Advance(State& state, const Observation& seen) {
+    for (const auto& ngram : state.window->Advance(seen.tree, seen.taps.answers())) {
+      state.pool.Remember(ngram[0], std::span(ngram).subspan(1));
+    }
+    std::vector<Token>& newest = state.window->newest();
+    for (size_t c = 0; c < newest.size(); ++c) {
+      if (std::ranges::count(rule_.ending, newest[c]) > 0) newest[c] = FromPrompt(state, c);
+    }
+  }
+
+  void LearnText(State& state) const {
+    const auto n = static_cast<size_t>(rule_.ngram);
+    for (; state.learned + n <= state.text.size(); ++state.learned) {
+      const auto ngram = std::span(state.text).subspan(state.learned, n);
+      state.pool.Remember(ngram[0], ngram.subspan(1));
+    }
+  }
+
+  LookaheadRule rule_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Drafter>> NewLookahead(const DraftContext& context) {
+  DraftOptions options("lookahead", context.options);
+  LookaheadRule rule;
+  rule.ngram = options.Int("ngram", rule.ngram, 2, 32);
+  rule.window = options.Int("window", rule.window, 1, 256);
+  rule.guesses = options.Int("guesses", rule.guesses, 1, 256);
+  rule.learns_text = options.Choice("pool", {"window", "text"}) == 1;
+  FT_RETURN_IF_ERROR(options.Finish());
+  if (context.tokenizer != nullptr) {
+    rule.ending = context.tokenizer->data().eog;
+    rule.ending.push_back(context.tokenizer->data().eos);
+  }
+  return std::unique_ptr<Drafter>(std::make_unique<Lookahead>(std::move(rule)));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,41 @@
+// Lookahead's memory: what followed a token, the most recent first.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/types.h"
+
+namespace foretoken {
+
+class NgramPool {
+ public:
+  // Keeps at most `per_token` continuations of a token.
+  explicit NgramPool(int per_token) : per_token_(static_cast<size_t>(per_token)) {}
+
+  // Makes `continuation` the most recent one of `first`; the oldest is forgotten when there are
+  // too many.
+  void Remember(Token first, std::span<const Token> continuation) {
+    auto& kept = pool_[first];
+    std::vector<Token> latest(continuation.begin(), continuation.end());
+    std::erase(kept, latest);
+    kept.insert(kept.begin(), std::move(latest));
+    if (kept.size() > per_token_) kept.pop_back();
+  }
+
+  std::span<const std::vector<Token>> After(Token first) const {
+    const auto found = pool_.find(first);
+    if (found == pool_.end()) return {};
+    return found->second;
+  }
+
+  void Clear() { pool_.clear(); }
+
+ private:
+  size_t per_token_;
+  std::unordered_map<Token, std::vector<std::vector<Token>>> pool_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,21 @@
+// Where some words stand in a text: the search that copying drafters share.
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "base/types.h"
+
+namespace foretoken {
+
+// The first place of `text`, `last` at most, right before which `words` (not empty) stand; -1 if
+// there is none.
+inline int FirstPlaceAfter(std::span<const Token> text, std::span<const Token> words, int last) {
+  if (last < static_cast<int>(words.size())) return -1;
+  const auto searched = text.first(static_cast<size_t>(last));
+  const auto found = std::search(searched.begin(), searched.end(), words.begin(), words.end());
+  if (found == searched.end()) return -1;
+  return static_cast<int>(found - searched.begin()) + static_cast<int>(words.size());
+}
+
+}  // namespace foretoken

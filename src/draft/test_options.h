@@ -1,0 +1,33 @@
+// What drafters that cannot do without a file are given in tests that run over the whole registry.
+// A drafter's own FOLDER/*_testing.cc makes its files; test_options.def lists those that do.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "model/weight_source.h"
+#include "text/tokenizer.h"
+
+namespace foretoken {
+
+// The target of such a test.
+struct TestTarget {
+  const ModelConfig& config;
+  const Tokenizer& tokenizer;
+  WeightSource& weights;
+  Backend& backend;
+  std::function<std::vector<std::vector<Token>>()> texts;  // what it writes, prompts included
+  std::string stem;                                        // of the files to make: PATH/NAME
+};
+
+// The options that `drafter` cannot do without, files made; {} for one that needs none.
+Json TestOptions(std::string_view drafter, const TestTarget& target);
+
+// A vocabulary of `size` (97 at most) characters, from U+001E on; token 0 stands for the first.
+std::shared_ptr<const Tokenizer> ToyTokenizer(int size);
+
+}  // namespace foretoken
