@@ -1,6 +1,7 @@
 // One sequence as a drafter sees it, written by hand: for tests that pin what it proposes.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -14,14 +15,21 @@ namespace foretoken {
 // Keeps every node that the limits have room for, in order, and expands them all.
 class KeepAllPolicy final : public TreePolicy {
  public:
-  std::vector<Node> Expand(const CandidateTree&, std::span<const Node> fresh) const override {
+  explicit KeepAllPolicy(int width = 64) : width_(width) {}
+  int Width() const override { return width_; }
+  int DefaultNodes() const override { return 64; }
+  std::vector<Node> Expand(const CandidateTree&, std::span<const Node> fresh,
+                           const TreeContext&) const override {
     return {fresh.begin(), fresh.end()};
   }
-  std::vector<Node> Keep(const CandidateTree& tree, const TreeLimits& limits) const override {
-    std::vector<Node> kept(static_cast<size_t>(std::min(tree.size(), limits.max_nodes)));
+  std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const override {
+    std::vector<Node> kept(static_cast<size_t>(std::min(tree.size(), context.limits.max_nodes)));
     std::iota(kept.begin(), kept.end(), 0);
     return kept;
   }
+
+ private:
+  int width_;
 };
 
 class Conversation {
