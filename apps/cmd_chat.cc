@@ -34,6 +34,7 @@ constexpr char kHelp[] =
     "/clear            forget the conversation\n"
     "/system [TEXT]    set or show the system message; begins anew\n"
     "/drafter [NAME]   change or show the drafter (none, pld, pld+h, pld+a, ...)\n"
+    "/tree [TREE]      change or show the tree (chain, eagle2, pct, ...)\n"
     "/stats            numbers of the last answer\n"
     "/save FILE        write the conversation as text\n"
     "/quit             leave (or Ctrl-D)\n"
@@ -59,7 +60,7 @@ class Chat {
         chat->args_.context > 0 ? chat->args_.context : std::min(config.context, kDefaultContext);
     chat->options_.cache_type = chat->args_.cache_type;
     chat->options_.stop = chat->prompter_->StopTokens();
-    FT_RETURN_IF_ERROR(chat->UseDrafter(chat->args_.draft.drafter));
+    FT_RETURN_IF_ERROR(chat->Use(chat->args_.draft));
     return chat;
   }
 
@@ -88,18 +89,26 @@ class Chat {
  private:
   explicit Chat(ChatArgs args) : args_(std::move(args)) {}
 
-  // A drafter's state begins with the sequence, so a change of drafter begins with an empty cache;
-  // the next turn scores the conversation again.
-  Status UseDrafter(const std::string& name) {
-    DraftArgs draft = args_.draft;
-    draft.drafter = name;
-    if (name != args_.draft.drafter) draft.options.clear();  // those of the other drafter
+  // A drafter's state begins with the sequence, so a change of drafter or tree begins with an empty
+  // cache; the next turn scores the conversation again.
+  Status Use(DraftArgs draft) {
+    if (draft.drafter != args_.draft.drafter) draft.options.clear();  // those of the other drafter
     FT_ASSIGN_OR_RETURN(Decoder decoder, NewDecoder(loaded_, draft, options_.capacity));
     session_.reset();
     decoder_ = std::move(decoder);
     session_ = decoder_.generator->Start(options_);
-    args_.draft = draft;
+    args_.draft = std::move(draft);
     return {};
+  }
+
+  Status ShowOrChange(const char* what, const std::string& value, std::string DraftArgs::*member) {
+    DraftArgs draft = args_.draft;
+    if (value.empty()) {
+      std::printf("%s: %s\n", what, (draft.*member).c_str());
+      return {};
+    }
+    draft.*member = value;
+    return Use(std::move(draft));
   }
 
   std::vector<ChatMessage> WithSystem() const {
@@ -175,8 +184,9 @@ class Chat {
       if (rest.empty()) std::printf("system message: %s\n", args_.system.c_str());
       if (!rest.empty()) args_.system = rest, messages_.clear();
     } else if (name == "drafter") {
-      if (!rest.empty()) return UseDrafter(rest);
-      std::printf("drafter: %s\n", args_.draft.drafter.c_str());
+      return ShowOrChange("drafter", rest, &DraftArgs::drafter);
+    } else if (name == "tree") {
+      return ShowOrChange("tree", rest, &DraftArgs::tree);
     } else if (name == "save") {
       if (rest.empty()) return Error{"/save needs the name of a file"};
       return Save(rest);
@@ -222,7 +232,7 @@ int Run_chat(int argc, char** argv) {
   AddDraftArgs(app, &args.draft);
   app.footer(kHelp);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
-  if (const Status usage = CheckDrafterName(args.draft.drafter); !usage.ok()) {
+  if (const Status usage = CheckDraftNames(args.draft); !usage.ok()) {
     return BadUsage(usage.error());
   }
   auto chat = Chat::Create(std::move(args));

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 struct DemoArgs {
   ModelArgs model;
   std::string json;
-  int draft_max = 15;
+  DraftArgs draft;     // the drafter is each in turn
   int new_tokens = 0;  // 0 = what the time allows
   double seconds = 40;
 };
@@ -140,9 +140,9 @@ class Demo {
     FT_ASSIGN_OR_RETURN(const std::vector<Token> tokens, prompter_.Encode(messages));
     const int capacity =
         std::min(loaded_.model->config().context, static_cast<int>(tokens.size()) + max_new);
-    FT_ASSIGN_OR_RETURN(
-        const Decoder decoder,
-        NewDecoder(loaded_, {.drafter = drafter, .draft_max = args_.draft_max}, capacity));
+    DraftArgs draft = args_.draft;
+    draft.drafter = drafter;
+    FT_ASSIGN_OR_RETURN(const Decoder decoder, NewDecoder(loaded_, draft, capacity));
     const auto session =
         decoder.generator->Start({.stop = prompter_.StopTokens(), .capacity = capacity});
     TextStream stream(*loaded_.tokenizer, tokens, out, terminal_);
@@ -246,11 +246,11 @@ int Run_demo(int argc, char** argv) {
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--seconds", args.seconds, "time the demo may take, about (40)")
       ->check(CLI::Range(1.0, 86400.0));
-  app.add_option("--draft-max", args.draft_max, "tokens drafted a cycle at most (15)")
-      ->check(CLI::Range(0, 4096));
+  AddTreeArgs(app, &args.draft);
   app.add_option("--json", args.json, "write the numbers as JSON")->type_name("FILE");
   app.footer("Exit status: 0 done, 1 failed, 2 bad usage, 3 a drafter wrote other tokens.");
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
+  if (const Status usage = CheckDraftNames(args.draft); !usage.ok()) return BadUsage(usage.error());
   const Result<int> status = RunDemo(args);
   return status.ok() ? *status : Failed(status.error());
 }

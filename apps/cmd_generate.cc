@@ -195,7 +195,7 @@ Status CheckUsage(const GenerateArgs& g) {
   if (g.model.path.empty()) return Error{"--model is missing"};
   if (g.new_tokens == 0) return Error{"--new-tokens: found 0, expected -1 or at least 1"};
   FT_RETURN_IF_ERROR(Validate(g.sampling.params));
-  return CheckDrafterName(g.draft.drafter);
+  return CheckDraftNames(g.draft);
 }
 
 }  // namespace

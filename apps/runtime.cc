@@ -63,10 +63,13 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
                         NewDrafter(args.drafter, {*loaded.model, capacity, options,
                                                   loaded.file->path(), loaded.tokenizer.get()}));
   }
+  FT_ASSIGN_OR_RETURN(decoder.tree, NewTreePolicy(args.tree));
+  const int nodes = args.draft_max < 0 ? decoder.tree->DefaultNodes() : args.draft_max + 1;
   decoder.verifier = NewExactVerifier(*loaded.backend);
   decoder.generator = std::make_unique<Generator>(
       *loaded.model, decoder.drafter.get(), *decoder.verifier,
-      GeneratorOptions{.limits = {.max_nodes = args.draft_max + 1, .max_depth = args.draft_max}});
+      GeneratorOptions{.limits = {.max_nodes = nodes, .max_depth = nodes - 1},
+                       .policy = decoder.tree.get()});
   return decoder;
 }
 

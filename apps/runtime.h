@@ -32,12 +32,15 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs* sampling);
 
 struct DraftArgs {
   std::string drafter = "none";
-  int draft_max = 15;  // with the root 16 rows a pass
+  std::string tree = "chain";
+  int draft_max = -1;  // below 0: as many as the tree wants
   std::vector<std::pair<std::string, std::string>> options;
 };
 void AddDraftArgs(CLI::App& app, DraftArgs* draft);
-// Errors: no such drafter (lists the known ones).
-Status CheckDrafterName(std::string_view name);
+// The part of AddDraftArgs that shapes trees, for commands that choose drafters themselves.
+void AddTreeArgs(CLI::App& app, DraftArgs* draft);
+// Errors: no such drafter or tree (lists the known ones).
+Status CheckDraftNames(const DraftArgs& draft);
 
 void AddCacheArgs(CLI::App& app, DType* type);
 
@@ -60,10 +63,11 @@ Result<SamplingParams> ResolveSampling(const SamplingArgs& args, const ModelFile
 // A generator and what it borrows. The model must outlive it.
 struct Decoder {
   std::unique_ptr<Drafter> drafter;  // null for "none"
+  std::unique_ptr<TreePolicy> tree;
   std::unique_ptr<Verifier> verifier;
   std::unique_ptr<Generator> generator;
 };
-// Errors: unknown drafter, bad options.
+// Errors: unknown drafter or tree, bad options.
 Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity);
 
 // The token ids of `text` as a prompt: bos where the model asks for it, never eos.

@@ -6,6 +6,8 @@
 namespace foretoken {
 namespace {
 
+constexpr char kSpeculation[] = "Speculation (never changes the text)";
+
 // Reads an option's text by `parse`, which returns a Status; a mistake becomes CLI11's.
 template <typename Parse>
 CLI::Option* AddParsed(CLI::App& app, const std::string& names, const std::string& help,
@@ -134,17 +136,12 @@ CLI::Option* AddFileOption(CLI::App& app, const std::string& name, const std::st
 }  // namespace
 
 void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
-  const std::string group = "Speculation (never changes the text)";
   std::string names = "none (default)";
   for (const DrafterEntry& e : AllDrafters()) {
     names += "; " + std::string(e.name) + ": " + std::string(e.summary);
   }
-  app.add_option("--drafter", draft->drafter, names)->group(group)->type_name("NAME");
-  app.add_option("--draft-max", draft->draft_max,
-                 "tokens drafted a cycle at most (15: with the last token 16 rows a pass; on a CPU "
-                 "the cost of a pass grows with its rows)")
-      ->check(CLI::Range(0, 4096))
-      ->group(group);
+  app.add_option("--drafter", draft->drafter, names)->group(kSpeculation)->type_name("NAME");
+  AddTreeArgs(app, draft);
   AddParsed(
       app, "--draft-opt",
       "KEY=VALUE, an option of the drafter; repeatable. pld: k, max_ngram, min_ngram. pld+h: "
@@ -153,10 +150,25 @@ void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
       "The paper's PLD+ is k=70 with --draft-max 70. llma: reference, k, max_ngram, min_ngram. "
       "lookahead: ngram, window, guesses, pool (window or text); the paper's needs --draft-max 55",
       [draft](const std::string& text) { return TakeDraftOption(text, draft); })
-      ->group(group);
+      ->group(kSpeculation);
   AddFileOption(app, "--reference", "a document that llma copies from; repeatable", "reference",
                 draft)
-      ->group(group);
+      ->group(kSpeculation);
+}
+
+void AddTreeArgs(CLI::App& app, DraftArgs* draft) {
+  std::string trees =
+      "which guesses are checked together, NAME:key=value,... (default " + draft->tree + ")";
+  for (const TreeEntry& e : AllTrees()) {
+    trees.append("\n").append(e.name).append(": ").append(e.summary);
+  }
+  app.add_option("--tree", draft->tree, trees)->group(kSpeculation)->type_name("TREE");
+  app.add_option(
+         "--draft-max", draft->draft_max,
+         "tokens drafted a cycle at most (default: the tree's own, 15 for a chain: with the "
+         "last token 16 rows a pass; on a CPU the cost of a pass grows with its rows)")
+      ->check(CLI::Range(0, 4096))
+      ->group(kSpeculation);
 }
 
 void AddCacheArgs(CLI::App& app, DType* type) {
@@ -164,14 +176,28 @@ void AddCacheArgs(CLI::App& app, DType* type) {
             [type](const std::string& text) { return TakeCacheType(text, type); });
 }
 
-Status CheckDrafterName(std::string_view name) {
-  if (name == "none") return {};
-  std::string known = "none";
-  for (const DrafterEntry& e : AllDrafters()) {
+namespace {
+
+// `entries`: a registry. `first`: a name that is none of its entries, or empty.
+template <typename Entries>
+Status CheckName(std::string_view option, std::string_view name, std::string_view first,
+                 const Entries& entries) {
+  std::string known(first);
+  if (!first.empty() && name == first) return {};
+  for (const auto& e : entries) {
     if (e.name == name) return {};
-    known += ", " + std::string(e.name);
+    known.append(known.empty() ? "" : ", ").append(e.name);
   }
-  return Error{"--drafter: found '" + std::string(name) + "', expected one of " + known};
+  return Error{std::string(option) + ": found '" + std::string(name) + "', expected one of " +
+               known};
+}
+
+}  // namespace
+
+Status CheckDraftNames(const DraftArgs& draft) {
+  FT_RETURN_IF_ERROR(CheckName("--drafter", draft.drafter, "none", AllDrafters()));
+  const std::string_view tree = draft.tree;
+  return CheckName("--tree", tree.substr(0, tree.find(':')), "", AllTrees());
 }
 
 }  // namespace foretoken

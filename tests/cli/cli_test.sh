@@ -40,6 +40,8 @@ expect_status 2 "prompt and file" generate -p a -f b
 expect_status 2 "unknown drafter" generate -p a --drafter guesswork
 expect_text "pld+h" err "unknown drafter lists the known"
 expect_status 2 "bad draft option" generate -p a --drafter pld --draft-opt nonsense
+expect_status 2 "unknown tree" generate -p a --tree oak
+expect_text "eagle2" err "unknown tree lists the known"
 expect_status 2 "bad cache type" generate -p a --cache-type q3
 expect_status 2 "bad isa" generate -p a --isa mmx
 
@@ -56,6 +58,11 @@ expect_status 1 "context beyond the model's" generate -p a -c 100000
 expect_status 1 "prompt beyond the context" generate -p "a long prompt" -c 4
 expect_status 1 "unknown drafter option" generate -p a --drafter pld --draft-opt kk=3
 expect_text "kk" err "unknown drafter option"
+expect_status 1 "unknown tree option" generate -p a --tree eagle2:total=3
+expect_text "total_token" err "unknown tree option lists the known"
+printf '0\n0,x\n' >"$dir/bad_tree.txt"
+expect_status 1 "bad tree file" generate -p a --tree "static:file=$dir/bad_tree.txt"
+expect_text "bad_tree.txt:2" err "bad tree file"
 expect_status 1 "unwritable statistics" generate -p a -n 4 --stats "$dir/none/stats.json"
 
 # The text goes to standard output, everything else to standard error.
@@ -111,6 +118,10 @@ cmp -s "$dir/out" "$dir/plain" || fail "two threads write another text"
 expect_status 0 "long drafts" generate -p "hello hello hello" -n 24 -q --drafter pld+h \
   --draft-opt k=70 --draft-max 70
 cmp -s "$dir/out" "$dir/plain" || fail "long drafts write another text"
+printf '0\n1\n0,0\n' >"$dir/tree.txt"
+for tree in chain:gamma=3 medusa "static:file=$dir/tree.txt" eagle2 pct:expand=0.1; do
+  expect_status 0 "$tree" generate -p "hello hello hello" -n 24 --drafter pld --tree "$tree" --check
+done
 for type in f32 bf16; do
   expect_status 0 "$type cache" generate -p "hello" -n 24 --cache-type $type --drafter pld --check
 done
