@@ -82,6 +82,20 @@ std::vector<std::string> DrafterNames() {
   return names;
 }
 
+std::vector<Combination> AllCombinations() {
+  std::vector<Combination> all{{}};
+  for (const DrafterEntry& drafter : AllDrafters()) {
+    for (const TreeEntry& tree : AllTrees()) {
+      all.push_back({std::string(drafter.name), std::string(tree.name)});
+    }
+  }
+  return all;
+}
+
+std::string ParameterName(const Combination& combination) {
+  return ParameterName(combination.drafter) + "_" + ParameterName(combination.tree);
+}
+
 std::string ParameterName(std::string_view drafter) {
   std::string name;
   for (char c : drafter) name += c == '+' ? std::string("Plus") : std::string(1, c);
@@ -90,21 +104,27 @@ std::string ParameterName(std::string_view drafter) {
 
 Rig::Rig(Target& target, std::string_view drafter, int capacity, TreeLimits limits,
          const Json& options)
-    : Rig(target, drafter == "none" ? nullptr : Build(target, drafter, capacity, options), limits) {
-}
+    : Rig(target, Build(target, drafter, capacity, options), limits) {}
+
+Rig::Rig(Target& target, const Combination& combination, int capacity, TreeLimits limits)
+    : Rig(target, Build(target, combination.drafter, capacity, Json::object()), limits,
+          combination.tree) {}
 
 std::unique_ptr<Drafter> Rig::Build(Target& target, std::string_view drafter, int capacity,
                                     const Json& options) {
+  if (drafter == "none") return nullptr;
   Json all = target.OptionsFor(drafter);
   all.update(options);
   return *NewDrafter(drafter, {*target.model, capacity, all, "", target.tokenizer.get()});
 }
 
-Rig::Rig(Target& target, std::unique_ptr<Drafter> drafter, TreeLimits limits)
+Rig::Rig(Target& target, std::unique_ptr<Drafter> drafter, TreeLimits limits, std::string_view tree)
     : drafter_(std::move(drafter)),
+      tree_(*NewTreePolicy(tree)),
       verifier_(NewExactVerifier(*target.backend)),
-      generator_(std::make_unique<Generator>(*target.model, drafter_.get(), *verifier_,
-                                             GeneratorOptions{.limits = limits})) {}
+      generator_(
+          std::make_unique<Generator>(*target.model, drafter_.get(), *verifier_,
+                                      GeneratorOptions{.limits = limits, .policy = tree_.get()})) {}
 
 std::unique_ptr<Session> Rig::Start(const SamplingParams& sampling, int capacity,
                                     std::vector<Token> stop) {

@@ -53,15 +53,26 @@ class OracleDrafter final : public Drafter {
 
 // Every name after --drafter, "none" first.
 std::vector<std::string> DrafterNames();
+// One way to decode, of what the registries list.
+struct Combination {
+  std::string drafter = "none";
+  std::string tree = "chain";
+};
+// Every drafter with every tree; "none" has nothing to shape.
+std::vector<Combination> AllCombinations();
 // A name as a test parameter: letters, digits and underscores.
 std::string ParameterName(std::string_view drafter);
+std::string ParameterName(const Combination& combination);
 
 // A target's generator with a drafter of its own.
 class Rig {
  public:
   Rig(Target& target, std::string_view drafter, int capacity = 256,
       TreeLimits limits = {.max_nodes = 16, .max_depth = 15}, const Json& options = Json::object());
-  Rig(Target& target, std::unique_ptr<Drafter> drafter, TreeLimits limits);
+  Rig(Target& target, const Combination& combination, int capacity = 256,
+      TreeLimits limits = {.max_nodes = 16, .max_depth = 15});
+  Rig(Target& target, std::unique_ptr<Drafter> drafter, TreeLimits limits,
+      std::string_view tree = "chain");
 
   Generator& generator() { return *generator_; }
   Drafter* drafter() { return drafter_.get(); }
@@ -77,6 +88,7 @@ class Rig {
                                         const Json& options);
 
   std::unique_ptr<Drafter> drafter_;
+  std::unique_ptr<TreePolicy> tree_;
   std::unique_ptr<Verifier> verifier_;
   std::unique_ptr<Generator> generator_;
 };
