@@ -235,9 +235,11 @@ int Run_chat(int argc, char** argv) {
   if (const Status usage = CheckDraftNames(args.draft); !usage.ok()) {
     return BadUsage(usage.error());
   }
+  const DraftArgs draft = args.draft;
   auto chat = Chat::Create(std::move(args));
   if (!chat.ok()) return Failed(chat.error());
   LineReader reader(HistoryFile());
+  WarnIfLossy(draft);
   (*chat)->Greet();
   if ((*chat)->Converse(reader)) return kExitDone;
   return Failed(Error{"standard output takes no more"});

@@ -138,13 +138,23 @@ void PrintSummary(const GenerateArgs& g, const Answer& answer, const RunReport& 
       answer.finish == Finish::kNot ? "; interrupted" : "");
 }
 
+// Whether plain decoding writes what this run wrote, so that --check means something.
+Status CheckIsFair(const GenerateArgs& g, const SamplingParams& sampling) {
+  FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(g.draft.verifier));
+  if (!g.check || sampling.greedy() || verifier->guarantee == Guarantee::kSameText) return {};
+  return Error{"--check: sampled with --verifier " + g.draft.verifier +
+               ", another text than the plain one is no mistake; use exact, or --temp 0"};
+}
+
 // Decodes the same answer plainly. Returns the exit status.
 Result<int> Check(const GenerateArgs& g, const LoadedModel& loaded, const SessionOptions& options,
                   const Prompt& prompt, int max_new, const Answer& answer) {
   const bool complete = answer.finish != Finish::kNot;
+  const DraftArgs no_draft{.verifier = g.draft.verifier,
+                           .verifier_options = g.draft.verifier_options};
   size_t written = 0;
   FT_ASSIGN_OR_RETURN(const Answer plain,
-                      Decode(loaded, {}, options, prompt, max_new, [&](auto fresh, int) {
+                      Decode(loaded, no_draft, options, prompt, max_new, [&](auto fresh, int) {
                         written += fresh.size();
                         return complete || written < answer.tokens.size();
                       }));
@@ -169,6 +179,10 @@ Result<int> Generate(const GenerateArgs& g) {
   FT_ASSIGN_OR_RETURN(options.sampling, ResolveSampling(g.sampling, *loaded.file));
   FT_ASSIGN_OR_RETURN(options.capacity,
                       ChooseCapacity(g, loaded.model->config(), prompt.tokens.size()));
+  if (const Status fair = CheckIsFair(g, options.sampling); !fair.ok()) {
+    return BadUsage(fair.error());
+  }
+  WarnIfLossy(g.draft);
   const int max_new = g.new_tokens < 0 ? options.capacity : g.new_tokens;
 
   const InterruptGuard guard;
@@ -182,7 +196,10 @@ Result<int> Generate(const GenerateArgs& g) {
   stream.Finish();
   if (!writable) return Error{"standard output takes no more"};
   if (!stream.at_line_start() && (isatty(STDOUT_FILENO) != 0 || g.stats == "-")) std::puts("");
-  const RunReport report = answer.Report(loaded.load_seconds);
+  FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(g.draft.verifier));
+  RunReport report = answer.Report(loaded.load_seconds);
+  report.verifier = verifier->name;
+  report.lossless = verifier->lossless();
   if (!g.quiet) PrintSummary(g, answer, report);
   if (!g.stats.empty()) FT_RETURN_IF_ERROR(WriteStats(g.stats, ToJson(report)));
   if (!g.check) return kExitDone;

@@ -24,6 +24,12 @@ void AddOption(const std::string& key, Json value, Json& options) {
   }
 }
 
+Json ObjectOf(const NamedValues& values) {
+  Json object = Json::object();
+  for (const auto& [key, value] : values) AddOption(key, ValueOf(value), object);
+  return object;
+}
+
 }  // namespace
 
 Result<LoadedModel> Load(const ModelArgs& args) {
@@ -57,15 +63,15 @@ Result<SamplingParams> ResolveSampling(const SamplingArgs& args, const ModelFile
 Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity) {
   Decoder decoder;
   if (args.drafter != "none") {
-    Json options = Json::object();
-    for (const auto& [key, value] : args.options) AddOption(key, ValueOf(value), options);
+    const Json options = ObjectOf(args.options);
     FT_ASSIGN_OR_RETURN(decoder.drafter,
                         NewDrafter(args.drafter, {*loaded.model, capacity, options,
                                                   loaded.file->path(), loaded.tokenizer.get()}));
   }
   FT_ASSIGN_OR_RETURN(decoder.tree, NewTreePolicy(args.tree));
   const int nodes = args.draft_max < 0 ? decoder.tree->DefaultNodes() : args.draft_max + 1;
-  decoder.verifier = NewExactVerifier(*loaded.backend);
+  const Json options = ObjectOf(args.verifier_options);
+  FT_ASSIGN_OR_RETURN(decoder.verifier, NewVerifier(args.verifier, {*loaded.backend, options}));
   decoder.generator = std::make_unique<Generator>(
       *loaded.model, decoder.drafter.get(), *decoder.verifier,
       GeneratorOptions{.limits = {.max_nodes = nodes, .max_depth = nodes - 1},

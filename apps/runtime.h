@@ -30,17 +30,23 @@ struct SamplingArgs {
 };
 void AddSamplingArgs(CLI::App& app, SamplingArgs* sampling);
 
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
+
 struct DraftArgs {
   std::string drafter = "none";
   std::string tree = "chain";
   int draft_max = -1;  // below 0: as many as the tree wants
-  std::vector<std::pair<std::string, std::string>> options;
+  NamedValues options;
+  std::string verifier = "exact";
+  NamedValues verifier_options;
 };
 void AddDraftArgs(CLI::App& app, DraftArgs* draft);
 // The part of AddDraftArgs that shapes trees, for commands that choose drafters themselves.
 void AddTreeArgs(CLI::App& app, DraftArgs* draft);
-// Errors: no such drafter or tree (lists the known ones).
+// Errors: no such drafter, tree or verifier (lists the known ones).
 Status CheckDraftNames(const DraftArgs& draft);
+// Says so on standard error where the verifier is lossy.
+void WarnIfLossy(const DraftArgs& draft);
 
 void AddCacheArgs(CLI::App& app, DType* type);
 
@@ -67,7 +73,7 @@ struct Decoder {
   std::unique_ptr<Verifier> verifier;
   std::unique_ptr<Generator> generator;
 };
-// Errors: unknown drafter or tree, bad options.
+// Errors: unknown drafter, tree or verifier, bad options.
 Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity);
 
 // The token ids of `text` as a prompt: bos where the model asks for it, never eos.

@@ -1,12 +1,13 @@
 // The options that several commands share.
 #include <charconv>
+#include <cstdio>
 
 #include "runtime.h"
 
 namespace foretoken {
 namespace {
 
-constexpr char kSpeculation[] = "Speculation (never changes the text)";
+constexpr char kSpeculation[] = "Speculation (changes no text, unless --verifier does)";
 
 // Reads an option's text by `parse`, which returns a Status; a mistake becomes CLI11's.
 template <typename Parse>
@@ -49,12 +50,12 @@ Result<std::pair<Token, float>> ParseBias(std::string_view text) {
   return Error{"found '" + std::string(text) + "', expected ID:BIAS"};
 }
 
-Status TakeDraftOption(std::string_view text, DraftArgs* draft) {
+Status TakeOption(std::string_view text, NamedValues* options) {
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) {
     return Error{"found '" + std::string(text) + "', expected KEY=VALUE"};
   }
-  draft->options.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  options->emplace_back(text.substr(0, equals), text.substr(equals + 1));
   return {};
 }
 
@@ -133,6 +134,20 @@ CLI::Option* AddFileOption(CLI::App& app, const std::string& name, const std::st
       ->type_name("FILE");
 }
 
+void AddVerifierArgs(CLI::App& app, DraftArgs* draft) {
+  std::string names =
+      "how guesses are judged (default " + draft->verifier +
+      "). Greedily, every verifier writes the model's own text; sampled, all but a lossy one keep "
+      "its distribution";
+  for (const VerifierEntry& e : AllVerifiers()) {
+    names.append("\n").append(e.name).append(": ").append(e.summary);
+  }
+  app.add_option("--verifier", draft->verifier, names)->group(kSpeculation)->type_name("NAME");
+  AddParsed(app, "--verifier-opt", "KEY=VALUE, an option of the verifier; repeatable",
+            [draft](const std::string& text) { return TakeOption(text, &draft->verifier_options); })
+      ->group(kSpeculation);
+}
+
 }  // namespace
 
 void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
@@ -142,6 +157,7 @@ void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
   }
   app.add_option("--drafter", draft->drafter, names)->group(kSpeculation)->type_name("NAME");
   AddTreeArgs(app, draft);
+  AddVerifierArgs(app, draft);
   AddParsed(
       app, "--draft-opt",
       "KEY=VALUE, an option of the drafter; repeatable. pld: k, max_ngram, min_ngram. pld+h: "
@@ -149,7 +165,7 @@ void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
       "prompt). pld+a: k, heads (a file or 'all'), top, reduce (max or sum), threshold, range. "
       "The paper's PLD+ is k=70 with --draft-max 70. llma: reference, k, max_ngram, min_ngram. "
       "lookahead: ngram, window, guesses, pool (window or text); the paper's needs --draft-max 55",
-      [draft](const std::string& text) { return TakeDraftOption(text, draft); })
+      [draft](const std::string& text) { return TakeOption(text, &draft->options); })
       ->group(kSpeculation);
   AddFileOption(app, "--reference", "a document that llma copies from; repeatable", "reference",
                 draft)
@@ -197,7 +213,17 @@ Status CheckName(std::string_view option, std::string_view name, std::string_vie
 Status CheckDraftNames(const DraftArgs& draft) {
   FT_RETURN_IF_ERROR(CheckName("--drafter", draft.drafter, "none", AllDrafters()));
   const std::string_view tree = draft.tree;
-  return CheckName("--tree", tree.substr(0, tree.find(':')), "", AllTrees());
+  FT_RETURN_IF_ERROR(CheckName("--tree", tree.substr(0, tree.find(':')), "", AllTrees()));
+  return CheckName("--verifier", draft.verifier, "", AllVerifiers());
+}
+
+void WarnIfLossy(const DraftArgs& draft) {
+  const auto verifier = FindVerifier(draft.verifier);
+  if (!verifier.ok() || (*verifier)->lossless()) return;
+  std::fprintf(stderr,
+               "foretoken: verifier %s is lossy: sampled text does not follow the model's "
+               "distribution\n",
+               draft.verifier.c_str());
 }
 
 }  // namespace foretoken

@@ -60,7 +60,9 @@ Generator::Generator(Model& target, Drafter* drafter, Verifier& verifier,
 
 std::unique_ptr<Session> Generator::Start(const SessionOptions& options) const {
   FT_CHECK(options.capacity >= 1);
-  return std::make_unique<Session>(options, target_.NewCache(options.capacity, options.cache_type),
+  SessionOptions adapted = options;
+  adapted.sampling = verifier_.Adapt(options.sampling);
+  return std::make_unique<Session>(adapted, target_.NewCache(options.capacity, options.cache_type),
                                    drafter_ != nullptr ? drafter_->NewState() : nullptr);
 }
 

@@ -37,6 +37,8 @@ Json ToJson(const RunReport& report) {
   const std::vector<Cycle> cycles(report.cycles.begin(), report.cycles.end());
   const Metrics m = Summarise(std::span(&cycles, 1));
   Json json;
+  json["verifier"] = report.verifier;
+  json["lossless"] = report.lossless;
   json["prompt_tokens"] = report.prompt_tokens;
   json["new_tokens"] = report.tokens.size();
   json["tokens"] = std::vector<Token>(report.tokens.begin(), report.tokens.end());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "base/json_fwd.h"
 #include "base/types.h"
@@ -16,16 +17,18 @@ struct RunReport {
     double load = 0, prefill = 0, draft = 0, verify = 0, other = 0;
   } seconds;
   std::span<const Cycle> cycles;
+  std::string_view verifier = "exact";
+  bool lossless = true;  // whether it keeps the target's text or law
 
   // New tokens over all the time after loading, and over the time after the prompt.
   double TokensPerSecond() const;
   double GenerationTokensPerSecond() const;
 };
 
-// {"prompt_tokens", "new_tokens", "tokens", "seconds": {"load", "prefill", "draft", "verify",
-// "other"}, "tokens_per_second", "gen_only_tokens_per_second", "cycles", "n_acc", "nodes",
-// "max_depth", "tau_micro", "tau_macro", "acc_only", "alpha_edd", "alpha_tok", "alpha_n", "E_spd",
-// "VTP", "GSTP"}.
+// {"verifier", "lossless", "prompt_tokens", "new_tokens", "tokens", "seconds": {"load", "prefill",
+// "draft", "verify", "other"}, "tokens_per_second", "gen_only_tokens_per_second", "cycles",
+// "n_acc", "nodes", "max_depth", "tau_micro", "tau_macro", "acc_only", "alpha_edd", "alpha_tok",
+// "alpha_n", "E_spd", "VTP", "GSTP"}.
 Json ToJson(const RunReport& report);
 
 }  // namespace foretoken

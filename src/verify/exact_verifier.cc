@@ -1,61 +1,56 @@
-#include "verify/verifier.h"
+// The verifiers that choose and compare: the text is what the target alone writes from the seed.
+#include "base/options.h"
+#include "verify/node_reader.h"
 
 namespace foretoken {
 namespace {
 
-class ExactVerifier final : public Verifier {
+class ExactVerifier : public Verifier {
  public:
-  explicit ExactVerifier(Backend& backend) : backend_(backend) {}
+  explicit ExactVerifier(Backend& backend) : reader_(backend) {}
 
-  bool lossless() const override { return true; }
-
-  std::vector<Acceptance> Verify(std::span<const Scoring> batch) override {
+  std::vector<Acceptance> Verify(std::span<const Scoring> batch) final {
     std::vector<Acceptance> accepted;
-    for (const Scoring& s : batch) {
-      FT_CHECK(s.logits.rows == s.tree.size() && !s.history.empty());
-      accepted.push_back(s.sampler.params().pure_argmax() ? Greedy(s) : Sampled(s));
-    }
+    accepted.reserve(batch.size());
+    for (const Scoring& s : batch) accepted.push_back(reader_.FollowChoices(s));
     return accepted;
   }
 
  private:
-  // Follows choose(node) from the root for as long as the tree has a child with that token.
-  template <typename ChooseAfter>
-  static Acceptance Follow(const CandidateTree& tree, const ChooseAfter& choose) {
-    Acceptance a{{0}, choose(0)};
-    for (Node n = tree.Child(0, a.next); n != kNoNode; n = tree.Child(n, a.next)) {
-      a.path.push_back(n);
-      a.next = choose(n);
-    }
-    return a;
+  NodeReader reader_;
+};
+
+// Sample-match as REST and Medusa do it (methods.md 7.6): exact for the distribution that top-p
+// leaves, which is theirs by default.
+class NucleusVerifier final : public ExactVerifier {
+ public:
+  NucleusVerifier(Backend& backend, float top_p) : ExactVerifier(backend), top_p_(top_p) {}
+
+  SamplingParams Adapt(SamplingParams asked) const override {
+    if (asked.top_p >= 1) asked.top_p = top_p_;
+    return asked;
   }
 
-  Acceptance Greedy(const Scoring& s) {
-    choices_.resize(static_cast<size_t>(s.tree.size()));
-    backend_.ArgMax(s.logits, choices_);
-    return Follow(s.tree, [this](Node n) { return choices_[static_cast<size_t>(n)]; });
-  }
-
-  // One draw at each visited node: the one-draw rule of methods.md 1.6.
-  Acceptance Sampled(const Scoring& s) {
-    history_.assign(s.history.begin(), s.history.end());
-    row_.resize(static_cast<size_t>(s.logits.cols));
-    return Follow(s.tree, [&](Node n) {
-      if (n != 0) history_.push_back(s.tree.token(n));
-      backend_.Download(s.logits.Rows(n, 1), row_.data());
-      return s.sampler.Choose(row_, history_, static_cast<Pos>(history_.size()));
-    });
-  }
-
-  Backend& backend_;
-  std::vector<Token> choices_, history_;
-  std::vector<float> row_;
+ private:
+  float top_p_;
 };
 
 }  // namespace
 
 std::unique_ptr<Verifier> NewExactVerifier(Backend& backend) {
   return std::make_unique<ExactVerifier>(backend);
+}
+
+Result<std::unique_ptr<Verifier>> NewExactVerifier(const VerifierContext& context) {
+  FT_RETURN_IF_ERROR(OptionReader("verifier exact", context.options).Finish());
+  return NewExactVerifier(context.backend);
+}
+
+Result<std::unique_ptr<Verifier>> NewNucleusVerifier(const VerifierContext& context) {
+  OptionReader options("verifier nucleus", context.options);
+  const float top_p = options.Number("top_p", 0.8f, 1e-8f, 1);
+  FT_RETURN_IF_ERROR(options.Finish());
+  return std::unique_ptr<Verifier>(std::make_unique<NucleusVerifier>(context.backend, top_p));
 }
 
 }  // namespace foretoken

@@ -1,32 +1,17 @@
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cmath>
-
-#include "verify/verifier.h"
+#include "verify/verifier_testing.h"
 
 namespace foretoken {
 namespace {
 
 class ExactVerifier : public ::testing::Test {
  protected:
-  static std::unique_ptr<Backend> OneThread() { return *NewCpuBackend({.threads = 1}); }
-
-  Acceptance Verify(const CandidateTree& tree, const std::vector<std::vector<float>>& logits,
-                    const std::vector<Token>& history, SamplingParams params) {
-    const auto rows = static_cast<int64_t>(logits.size());
-    const auto cols = static_cast<int64_t>(logits[0].size());
-    std::vector<float> packed;
-    for (const auto& row : logits) packed.insert(packed.end(), row.begin(), row.end());
-    const Buffer buffer = backend_->Allocate(DType::kF32, rows, cols);
-    backend_->Upload(packed.data(), buffer.tensor);
-    Sampler sampler(std::move(params));
-    const Scoring scoring{tree, buffer.tensor, history, sampler};
-    return verifier_->Verify(std::span(&scoring, 1))[0];
+  Acceptance Verify(const CandidateTree& tree, const std::vector<std::vector<float>>& rows,
+                    const std::vector<Token>& history, const SamplingParams& params) {
+    return judge_.Verify(tree, rows, history, params);
   }
-
-  std::unique_ptr<Backend> backend_ = OneThread();
-  std::unique_ptr<Verifier> verifier_ = NewExactVerifier(*backend_);
+  Judge judge_{"exact"};
 };
 
 std::vector<float> OneHot(Token token) {
@@ -84,63 +69,6 @@ TEST_F(ExactVerifier, SampledChoiceEqualsPlainDecoding) {
     ASSERT_EQ(a.path, (std::vector<Node>{0, 1 + first}));
     ASSERT_EQ(a.next, second);
   }
-}
-
-// methods.md 11.2: p = (.5, .3, .2), children {1, 2}.
-TEST_F(ExactVerifier, PointMassRule) {
-  const std::vector<float> logits{std::log(0.5f), std::log(0.3f), std::log(0.2f)};
-  CandidateTree tree(0);
-  tree.Add(0, 1, -1);
-  tree.Add(0, 2, -1);
-  std::array<double, 3> seen{};  // stopped, went to 1, went to 2
-  constexpr int kDraws = 20000;
-  for (int i = 0; i < kDraws; ++i) {
-    const Acceptance a = Verify(tree, {logits, logits, logits}, {0},
-                                {.temperature = 1, .seed = static_cast<uint64_t>(i)});
-    if (a.path.size() == 1) {
-      ASSERT_EQ(a.next, 0);
-    }
-    ++seen[a.path.size() == 1 ? 0 : static_cast<size_t>(a.path[1])];
-  }
-  const double p[] = {0.5, 0.3, 0.2};
-  double chi2 = 0;
-  for (size_t i = 0; i < 3; ++i) chi2 += std::pow(seen[i] - kDraws * p[i], 2) / (kDraws * p[i]);
-  EXPECT_LT(chi2, 9.21);  // 1 % at 2 degrees of freedom
-}
-
-// methods.md 11.12, item 2: the law of two tokens through a tree is the target's, enumerated.
-TEST_F(ExactVerifier, LawOfTwoTokens) {
-  constexpr int kVocab = 8, kDraws = 60000;
-  std::vector<std::vector<float>> p(kVocab + 1);  // after the root; after each first token
-  std::vector<std::vector<float>> logits;
-  for (int row = 0; row <= kVocab; ++row) {
-    double sum = 0;
-    std::vector<float> x;
-    for (int t = 0; t < kVocab; ++t) x.push_back(std::sin(1.0f + 3.0f * row + 1.7f * t));
-    for (float v : x) sum += std::exp(v);
-    for (float v : x) p[row].push_back(static_cast<float>(std::exp(v) / sum));
-    logits.push_back(x);
-  }
-  CandidateTree tree(0);  // some first tokens are drafted, some are not
-  for (Token t : {1, 4, 6}) tree.Add(0, t, -1);
-  const std::vector<std::vector<float>> rows{logits[0], logits[2], logits[5], logits[7]};
-  std::vector<double> seen(kVocab * kVocab);
-  for (int i = 0; i < kDraws; ++i) {
-    const SamplingParams params{.temperature = 1, .seed = static_cast<uint64_t>(i)};
-    const Acceptance a = Verify(tree, rows, {0}, params);
-    const Token first = a.path.size() > 1 ? tree.token(a.path[1]) : a.next;
-    const Token second =
-        a.path.size() > 1
-            ? a.next
-            : Verify(CandidateTree(first), {logits[first + 1]}, {0, first}, params).next;
-    ++seen[static_cast<size_t>(first * kVocab + second)];
-  }
-  double chi2 = 0;
-  for (int i = 0; i < kVocab * kVocab; ++i) {
-    const double expected = kDraws * p[0][i / kVocab] * p[1 + i / kVocab][i % kVocab];
-    chi2 += std::pow(seen[static_cast<size_t>(i)] - expected, 2) / expected;
-  }
-  EXPECT_LT(chi2, 92.01);  // 1 % at 63 degrees of freedom
 }
 
 }  // namespace

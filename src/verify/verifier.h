@@ -1,11 +1,15 @@
 // Decides how much of a scored tree the target would have written itself.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "backend/backend.h"
+#include "base/json_fwd.h"
+#include "base/result.h"
 #include "tree/candidate_tree.h"
 #include "verify/sampling.h"
 
@@ -16,7 +20,8 @@ struct Acceptance {
   Token next = kNoToken;   // what the target writes after them: the bonus, the next root
 };
 
-// One sequence's scored tree.
+// One sequence's scored tree. The node at depth d is followed by the token of position
+// history.size() + d.
 struct Scoring {
   const CandidateTree& tree;
   Tensor logits;                   // [tree.size(), vocab]
@@ -24,20 +29,46 @@ struct Scoring {
   Sampler& sampler;
 };
 
+// Thread-safety: one thread.
 class Verifier {
  public:
   virtual ~Verifier() = default;
-  // True if the text is exactly what the target alone would write from the same seed.
-  virtual bool lossless() const = 0;
   // Whether it weighs offers by the distribution they were drawn from (TreeBuilder::OfferDrawn).
   virtual bool NeedsDraws() const { return false; }
+  // The sampling it verifies by where `asked` was asked for.
+  virtual SamplingParams Adapt(SamplingParams asked) const { return asked; }
   virtual std::vector<Acceptance> Verify(std::span<const Scoring> batch) = 0;
 };
 
-// Lets the target choose a token after every node it reaches, then follows its choices from the
-// root for as long as the tree contains them: methods.md 1.4 when greedy, the one-draw rule of 1.6
-// with seeded noise otherwise. The node at depth d is followed by the token of position root + d
-// + 1.
+// What a verifier promises. Greedily, the first two give the same text.
+enum class Guarantee : uint8_t {
+  kSameText,  // with one seed the tokens that it writes without drafts
+  kSameLaw,   // every token is drawn from the target's distribution, but drafts change which
+  kLossy,     // neither
+};
+
+struct VerifierContext {
+  Backend& backend;
+  const Json& options;  // a JSON object of the verifier's own options
+};
+
+struct VerifierEntry {
+  std::string_view name;  // as typed after --verifier
+  Guarantee guarantee;
+  std::string_view summary;
+  Result<std::unique_ptr<Verifier>> (*make)(const VerifierContext&);
+
+  bool lossless() const { return guarantee != Guarantee::kLossy; }
+};
+// The default first.
+std::span<const VerifierEntry> AllVerifiers();
+// Errors: unknown name (lists the known ones).
+Result<const VerifierEntry*> FindVerifier(std::string_view name);
+// Errors: unknown name, bad options.
+Result<std::unique_ptr<Verifier>> NewVerifier(std::string_view name,
+                                              const VerifierContext& context);
+
+// The default, as the table makes it.
 std::unique_ptr<Verifier> NewExactVerifier(Backend& backend);
 
 }  // namespace foretoken

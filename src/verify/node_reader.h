@@ -1,0 +1,36 @@
+// What the target says after single nodes of a scored tree.
+#pragma once
+
+#include <vector>
+
+#include "verify/verifier.h"
+
+namespace foretoken {
+
+// Holds scratch. Thread-safety: one thread.
+class NodeReader {
+ public:
+  explicit NodeReader(Backend& backend) : backend_(backend) {}
+
+  // The position of the token that follows `n`.
+  static Pos After(const Scoring& s, Node n) {
+    return static_cast<Pos>(s.history.size()) + s.tree.depth(n);
+  }
+  // The target's distribution after `n`, logits processed. [vocab]
+  std::vector<float> Probabilities(const Scoring& s, Node n);
+  // Lets the target choose a token after every node it reaches, then follows its choices from the
+  // root for as long as the tree contains them: methods.md 1.4 when greedy, the one-draw rule of
+  // 1.6 with seeded noise otherwise.
+  Acceptance FollowChoices(const Scoring& s);
+
+ private:
+  Token Choose(const Scoring& s, Node n);
+  // Fills row_ with the logits after `n` and history_ with the tokens up to it.
+  void Load(const Scoring& s, Node n);
+
+  Backend& backend_;
+  std::vector<Token> choices_, history_;
+  std::vector<float> row_;
+};
+
+}  // namespace foretoken

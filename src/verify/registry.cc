@@ -1,0 +1,38 @@
+#include <string>
+
+#include "base/json.h"
+#include "verify/verifier.h"
+
+namespace foretoken {
+
+#define FT_VERIFIER(name, factory, guarantee, summary) \
+  Result<std::unique_ptr<Verifier>> factory(const VerifierContext&);
+#include "verify/verifiers.def"
+#undef FT_VERIFIER
+
+std::span<const VerifierEntry> AllVerifiers() {
+  static constexpr VerifierEntry kAll[] = {
+#define FT_VERIFIER(name, factory, guarantee, summary) \
+  {name, Guarantee::guarantee, summary, &factory},
+#include "verify/verifiers.def"
+#undef FT_VERIFIER
+  };
+  return kAll;
+}
+
+Result<const VerifierEntry*> FindVerifier(std::string_view name) {
+  std::string known;
+  for (const VerifierEntry& e : AllVerifiers()) {
+    if (e.name == name) return &e;
+    known.append(known.empty() ? "" : ", ").append(e.name);
+  }
+  return Error{"verifier: no '" + std::string(name) + "'; known: " + known};
+}
+
+Result<std::unique_ptr<Verifier>> NewVerifier(std::string_view name,
+                                              const VerifierContext& context) {
+  FT_ASSIGN_OR_RETURN(const VerifierEntry* entry, FindVerifier(name));
+  return entry->make(context);
+}
+
+}  // namespace foretoken

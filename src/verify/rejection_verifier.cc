@@ -1,0 +1,116 @@
+// The papers' own verifiers: accept with a probability, draw from the residual after a refusal.
+//
+// One walk serves all. Which nodes a policy pruned does not touch the law, because the draws
+// themselves are judged: an accepted draw without a node is written as the bonus.
+#include <algorithm>
+#include <limits>
+
+#include "base/options.h"
+#include "base/rng.h"
+#include "verify/node_reader.h"
+#include "verify/residual.h"
+
+namespace foretoken {
+namespace {
+
+struct Rule {
+  bool weighs_draws;  // otherwise every candidate counts as chosen
+  size_t per_node;    // proposals judged after a node
+};
+
+class RejectionVerifier final : public Verifier {
+ public:
+  RejectionVerifier(Backend& backend, Rule rule) : reader_(backend), rule_(rule) {}
+
+  bool NeedsDraws() const override { return rule_.weighs_draws; }
+
+  std::vector<Acceptance> Verify(std::span<const Scoring> batch) override {
+    std::vector<Acceptance> accepted;
+    accepted.reserve(batch.size());
+    for (const Scoring& s : batch) {
+      accepted.push_back(s.sampler.params().greedy() ? reader_.FollowChoices(s) : Walk(s));
+    }
+    return accepted;
+  }
+
+ private:
+  Acceptance Walk(const Scoring& s) {
+    Acceptance a{{0}, Decide(s, 0)};
+    for (Node n = s.tree.Child(0, a.next); n != kNoNode; n = s.tree.Child(n, a.next)) {
+      a.path.push_back(n);
+      a.next = Decide(s, n);
+    }
+    return a;
+  }
+
+  // The token after `n`. Every position is decided once, with uniforms of its own.
+  Token Decide(const Scoring& s, Node n) {
+    const uint64_t seed = s.sampler.params().seed;
+    const auto position = static_cast<uint64_t>(NodeReader::After(s, n));
+    uint64_t judged = 0;
+    const auto accept = [&](double probability) {
+      return Uniform(SeedFor(seed, Purpose::kAccept), position, judged++) <= probability;
+    };
+    const Draws* draws = rule_.weighs_draws ? s.tree.draws(n) : nullptr;
+    Residual residual(reader_.Probabilities(s, n), draws);
+    for (Token token : Drawn(draws)) {
+      if (accept(residual.AcceptDrawn(token))) return token;
+      residual.RefuseDrawn(token);
+    }
+    for (Token token : Chosen(s.tree, n, draws)) {
+      if (accept(residual.AcceptChosen(token))) return token;
+      residual.RefuseChosen(token);
+    }
+    return Draw(residual.left(), Uniform(SeedFor(seed, Purpose::kBonus), position, 0));
+  }
+
+  std::span<const Token> Drawn(const Draws* draws) const {
+    if (draws == nullptr) return {};
+    return std::span(draws->order).first(std::min(rule_.per_node, draws->order.size()));
+  }
+
+  // Children of `n` that are not among its draws, in the order they were offered.
+  std::vector<Token> Chosen(const CandidateTree& tree, Node n, const Draws* draws) const {
+    std::vector<Token> chosen;
+    const size_t room = rule_.per_node - Drawn(draws).size();
+    for (Node child = n + 1; child < tree.size() && chosen.size() < room; ++child) {
+      if (tree.parent(child) != n) continue;
+      const Token token = tree.token(child);
+      if (draws != nullptr && std::count(draws->order.begin(), draws->order.end(), token) > 0) {
+        continue;
+      }
+      chosen.push_back(token);
+    }
+    return chosen;
+  }
+
+  NodeReader reader_;
+  Rule rule_;
+};
+
+Result<std::unique_ptr<Verifier>> Make(std::string_view name, const VerifierContext& context,
+                                       Rule rule) {
+  FT_RETURN_IF_ERROR(OptionReader("verifier " + std::string(name), context.options).Finish());
+  return std::unique_ptr<Verifier>(std::make_unique<RejectionVerifier>(context.backend, rule));
+}
+
+constexpr size_t kAll = std::numeric_limits<size_t>::max();
+
+}  // namespace
+
+// The sequential rule of methods.md 1.6: every candidate a point mass.
+Result<std::unique_ptr<Verifier>> NewSequentialVerifier(const VerifierContext& context) {
+  return Make("sequential", context, {.weighs_draws = false, .per_node = kAll});
+}
+
+// methods.md 1.8 (Leviathan et al., Chen et al.).
+Result<std::unique_ptr<Verifier>> NewChainVerifier(const VerifierContext& context) {
+  return Make("chain", context, {.weighs_draws = true, .per_node = 1});
+}
+
+// methods.md 1.7 (EAGLE), with the logits processed for every draw (H-9).
+Result<std::unique_ptr<Verifier>> NewTreeVerifier(const VerifierContext& context) {
+  return Make("tree", context, {.weighs_draws = true, .per_node = kAll});
+}
+
+}  // namespace foretoken

@@ -1,0 +1,17 @@
+// What is likely enough for typical acceptance (methods.md 1.9).
+#pragma once
+
+#include <span>
+
+namespace foretoken {
+
+struct TypicalRule {
+  float eps = 0.09f;   // posterior_threshold: always enough
+  float delta = 0.3f;  // posterior_alpha: enough where the entropy is high
+};
+
+// A token is acceptable where its probability exceeds min(eps, delta exp(-entropy)).
+// `p`: [vocab], sums to 1.
+double TypicalThreshold(std::span<const float> p, const TypicalRule& rule);
+
+}  // namespace foretoken

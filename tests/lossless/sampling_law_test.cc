@@ -1,0 +1,192 @@
+// Every verifier that promises the target's law keeps it, whatever drafts: a chi-squared test over
+// pairs of tokens against their exact probabilities (methods.md 11.12, item 2). A verifier of
+// verifiers.def is tested by being listed there.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <ostream>
+
+#include "base/rng.h"
+#include "tree/tree_builder.h"
+#include "verify/verifier_testing.h"
+
+#ifndef FT_LAW_SAMPLES
+#define FT_LAW_SAMPLES 1000000
+#endif
+
+namespace foretoken {
+namespace {
+
+constexpr int kVocab = 8;
+constexpr Token kRoot = 3;
+
+struct Case {
+  const VerifierEntry* verifier;
+  std::string draft;  // "oracle", "uniform", "adversarial"
+  std::string
+      offer;  // "chosen", "drawn", "mixed" (both after a node), "pruned" (drawn, then a chain)
+
+  std::string Name() const { return std::string(verifier->name) + "_" + draft + "_" + offer; }
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.Name(); }
+};
+
+std::vector<float> TargetLogits(int row) {
+  std::vector<float> logits;
+  for (int t = 0; t < kVocab; ++t) logits.push_back(1.5f * std::sin(1.0f + 3.0f * row + 1.7f * t));
+  return logits;
+}
+
+// The upper 1 % point of the chi-squared distribution (Wilson and Hilferty).
+double Critical(int freedom) {
+  const double v = 2.0 / (9.0 * freedom);
+  return freedom * std::pow(1 - v + 2.3263 * std::sqrt(v), 3);
+}
+
+// Expands and keeps everything.
+class Everything final : public TreePolicy {
+ public:
+  std::vector<Node> Expand(const CandidateTree&, std::span<const Node> fresh) const override {
+    return {fresh.begin(), fresh.end()};
+  }
+  std::vector<Node> Keep(const CandidateTree& tree, const TreeLimits&) const override {
+    std::vector<Node> all(static_cast<size_t>(tree.size()));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+};
+
+// A target of eight tokens that looks one token back, and a drafter that has an opinion of it.
+class World {
+ public:
+  World(const Case& c, const SamplingParams& sampling) : case_(c), judge_(c.verifier->name) {
+    Sampler sampler(judge_.verifier().Adapt(sampling));
+    for (int row = 0; row <= kVocab; ++row) {
+      std::vector<Token> history{kRoot};
+      if (row > 0) history.push_back(static_cast<Token>(row - 1));
+      std::vector<float> logits = TargetLogits(row);
+      target_.push_back(sampler.Probabilities(logits, history));
+      draft_.push_back(DraftFor(target_.back()));
+    }
+  }
+
+  const std::vector<float>& target(size_t row) const { return target_[row]; }
+
+  // The first two tokens written after the root, in as many cycles as they take.
+  std::pair<Token, Token> Write(SamplingParams sampling, uint64_t seed) {
+    sampling.seed = seed;
+    std::vector<Token> text{kRoot};
+    uint64_t key = TreeBuilder::KeyAfter(SeedFor(seed, Purpose::kDraft), kRoot);
+    while (text.size() < 3) {
+      const CandidateTree tree = Tree(text, key);
+      std::vector<std::vector<float>> rows;
+      for (Node n = 0; n < tree.size(); ++n) rows.push_back(logits_[RowAfter(text, tree, n)]);
+      const Acceptance a = judge_.Verify(tree, rows, text, sampling);
+      for (size_t i = 1; i < a.path.size(); ++i) text.push_back(tree.token(a.path[i]));
+      text.push_back(a.next);
+      key = TreeBuilder::KeyAfter(key, text[1]);
+    }
+    return {text[1], text[2]};
+  }
+
+ private:
+  // Row 0 follows the root, row 1 + t the first token t; what comes later is nobody's business.
+  static size_t RowAfter(const std::vector<Token>& text, const CandidateTree& tree, Node n) {
+    const int written = static_cast<int>(text.size()) - 1 + tree.depth(n);
+    if (written != 1) return 0;
+    return 1 + static_cast<size_t>(n == 0 ? text[1] : tree.token(n));
+  }
+
+  std::vector<float> DraftFor(const std::vector<float>& target) const {
+    if (case_.draft == "oracle") return target;
+    std::vector<float> q(kVocab, 1.0f);
+    if (case_.draft == "adversarial") {
+      for (size_t t = 0; t < q.size(); ++t) q[t] = 1.0f / (0.02f + target[t]);
+    }
+    const float sum = std::accumulate(q.begin(), q.end(), 0.0f);
+    for (float& x : q) x /= sum;
+    return q;
+  }
+
+  CandidateTree Tree(const std::vector<Token>& text, uint64_t key) const {
+    static const Everything everything;
+    const bool pruned = case_.offer == "pruned";
+    const TreePolicy& policy = pruned ? ChainPolicy() : everything;
+    TreeBuilder builder(text.back(), {.max_nodes = 64, .max_depth = 2}, policy, key);
+    // All levels are offered before the policy sees any: the hardest pruning for the law.
+    for (Node n = 0; n < builder.tree().size(); ++n) {
+      if (builder.tree().depth(n) < 2) Offer(builder, n, draft_[RowAfter(text, builder.tree(), n)]);
+    }
+    return builder.Finish();
+  }
+
+  void Offer(TreeBuilder& builder, Node n, const std::vector<float>& q) const {
+    if (case_.offer == "chosen" || case_.offer == "mixed") {
+      std::array<Token, kVocab> order;
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](Token a, Token b) { return q[a] > q[b]; });
+      builder.Offer(n, std::vector<Scored>{{order[0], -1}, {order[1], -2}});
+    }
+    if (case_.offer != "chosen") builder.OfferDrawn(n, q, 2);
+  }
+
+  Case case_;
+  Judge judge_;
+  std::vector<std::vector<float>> target_, draft_;
+  std::vector<std::vector<float>> logits_ = [] {
+    std::vector<std::vector<float>> all;
+    for (int row = 0; row <= kVocab; ++row) all.push_back(TargetLogits(row));
+    return all;
+  }();
+};
+
+class SamplingLaw : public ::testing::TestWithParam<Case> {};
+
+TEST_P(SamplingLaw, TwoTokens) {
+  const SamplingParams sampling{.temperature = 0.9f, .top_k = 7, .repetition_penalty = 1.2f};
+  World world(GetParam(), sampling);
+  std::vector<double> seen(kVocab * kVocab);
+  for (uint64_t i = 0; i < FT_LAW_SAMPLES; ++i) {
+    const auto [first, second] = world.Write(sampling, i);
+    ++seen[static_cast<size_t>(first * kVocab + second)];
+  }
+  double chi2 = 0;
+  int cells = 0;
+  for (size_t i = 0; i < seen.size(); ++i) {
+    const double p =
+        static_cast<double>(world.target(0)[i / kVocab]) * world.target(1 + i / kVocab)[i % kVocab];
+    if (p == 0) {
+      ASSERT_EQ(seen[i], 0) << "a token that was ruled out";
+      continue;
+    }
+    ++cells;
+    chi2 += std::pow(seen[i] - FT_LAW_SAMPLES * p, 2) / (FT_LAW_SAMPLES * p);
+  }
+  EXPECT_GT(cells, 10);
+  EXPECT_LT(chi2, Critical(cells - 1));
+}
+
+std::vector<Case> Cases() {
+  const auto backend = *NewCpuBackend({.threads = 1});
+  const Json none = Json::object();
+  std::vector<Case> cases;
+  for (const VerifierEntry& e : AllVerifiers()) {
+    if (!e.lossless()) continue;
+    const bool draws = (*NewVerifier(e.name, {*backend, none}))->NeedsDraws();
+    for (const char* draft : {"oracle", "uniform", "adversarial"}) {
+      cases.push_back({&e, draft, draws ? "drawn" : "chosen"});
+    }
+    if (!draws) continue;
+    cases.push_back({&e, "uniform", "chosen"});
+    cases.push_back({&e, "adversarial", "mixed"});
+    cases.push_back({&e, "adversarial", "pruned"});
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Verifiers, SamplingLaw, ::testing::ValuesIn(Cases()),
+                         [](const auto& info) { return info.param.Name(); });
+
+}  // namespace
+}  // namespace foretoken
