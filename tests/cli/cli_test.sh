@@ -111,6 +111,28 @@ expect_status 0 "statistics on standard output" generate -p "hello" -n 8 --stats
 tail -n 1 "$dir/out" >"$dir/last.json"
 [ "$(json "$dir/last.json" "s['new_tokens']")" = 8 ] || fail "--stats - is not the last line"
 
+# Verifiers: greedily the same text; what they promise is in the statistics.
+for verifier in exact nucleus sequential chain tree typical; do
+  expect_status 0 "$verifier, greedy" generate -p "hello hello hello" -n 40 --drafter pld \
+    --verifier $verifier --check --stats "$dir/$verifier.json"
+  [ "$(json "$dir/$verifier.json" "s['tokens']")" = "$(json "$dir/none.json" "s['tokens']")" ] ||
+    fail "$verifier: other greedy tokens"
+  [ "$(json "$dir/$verifier.json" "s['verifier']")" = $verifier ] || fail "$verifier: not in --stats"
+  expect_status 0 "$verifier, sampled" generate -p "hello hello" -n 40 --drafter pld --temp 1 \
+    --verifier $verifier --stats "$dir/$verifier.json"
+  [ "$(json "$dir/$verifier.json" "s['new_tokens']")" = 40 ] || fail "$verifier: sampled"
+done
+[ "$(json "$dir/typical.json" "s['lossless']")" = False ] || fail "typical is not lossless"
+expect_text "lossy" err "typical says so"
+[ "$(json "$dir/tree.json" "s['lossless']")" = True ] || fail "tree is lossless"
+expect_status 0 "nucleus --check" generate -p "hello hello" -n 40 --drafter pld --temp 1 \
+  --verifier nucleus --verifier-opt top_p=0.6 --check
+expect_status 2 "--check of a law" generate -p a --temp 1 --verifier tree --check
+expect_status 2 "unknown verifier" generate -p a --verifier hope
+expect_text "sequential" err "unknown verifier lists the known"
+expect_status 1 "unknown verifier option" generate -p a --verifier typical --verifier-opt epsilon=1
+expect_text "epsilon" err "unknown verifier option"
+
 # Options that change how, not what.
 expect_status 0 "two threads" "$bin" generate -m "$model" -t 2 --ignore-eos -p "hello hello hello" \
   -n 24 -q

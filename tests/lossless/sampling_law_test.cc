@@ -25,8 +25,7 @@ constexpr Token kRoot = 3;
 struct Case {
   const VerifierEntry* verifier;
   std::string draft;  // "oracle", "uniform", "adversarial"
-  std::string
-      offer;  // "chosen", "drawn", "mixed" (both after a node), "pruned" (drawn, then a chain)
+  std::string offer;  // "chosen", "drawn", "mixed" (both after a node), "pruned" (drawn)
 
   std::string Name() const { return std::string(verifier->name) + "_" + draft + "_" + offer; }
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.Name(); }
@@ -44,17 +43,32 @@ double Critical(int freedom) {
   return freedom * std::pow(1 - v + 2.3263 * std::sqrt(v), 3);
 }
 
-// Expands and keeps everything.
-class Everything final : public TreePolicy {
+// Expands everything; keeps everything, or (pruning) what is likely in the drafter's eyes, which is
+// what could bias a verifier.
+class Expansive final : public TreePolicy {
  public:
-  std::vector<Node> Expand(const CandidateTree&, std::span<const Node> fresh) const override {
+  explicit Expansive(bool prune) : prune_(prune) {}
+  int Width() const override { return kVocab; }
+  int DefaultNodes() const override { return 1 + kVocab + kVocab * kVocab; }
+  std::vector<Node> Expand(const CandidateTree&, std::span<const Node> fresh,
+                           const TreeContext&) const override {
     return {fresh.begin(), fresh.end()};
   }
-  std::vector<Node> Keep(const CandidateTree& tree, const TreeLimits&) const override {
-    std::vector<Node> all(static_cast<size_t>(tree.size()));
-    std::iota(all.begin(), all.end(), 0);
-    return all;
+  std::vector<Node> Keep(const CandidateTree& tree, const TreeContext&) const override {
+    std::vector<Node> kept;
+    std::vector<bool> keep(static_cast<size_t>(tree.size()), true);
+    for (Node n = 1; n < tree.size(); ++n) {
+      const float own = tree.score(n) - tree.score(tree.parent(n));
+      keep[n] = keep[tree.parent(n)] && (!prune_ || own > std::log(0.3f));
+    }
+    for (Node n = 0; n < tree.size(); ++n) {
+      if (keep[n]) kept.push_back(n);
+    }
+    return kept;
   }
+
+ private:
+  bool prune_;
 };
 
 // A target of eight tokens that looks one token back, and a drafter that has an opinion of it.
@@ -110,9 +124,8 @@ class World {
   }
 
   CandidateTree Tree(const std::vector<Token>& text, uint64_t key) const {
-    static const Everything everything;
-    const bool pruned = case_.offer == "pruned";
-    const TreePolicy& policy = pruned ? ChainPolicy() : everything;
+    static const Expansive all(/*prune=*/false), likely(/*prune=*/true);
+    const TreePolicy& policy = case_.offer == "pruned" ? likely : all;
     TreeBuilder builder(text.back(), {.max_nodes = 64, .max_depth = 2}, policy, key);
     // All levels are offered before the policy sees any: the hardest pruning for the law.
     for (Node n = 0; n < builder.tree().size(); ++n) {
