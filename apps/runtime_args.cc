@@ -151,16 +151,17 @@ void AddVerifierArgs(CLI::App& app, DraftArgs* draft) {
 }  // namespace
 
 void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
-  std::string names = "none (default)";
+  std::string names = "none (default), or several joined with commas";
   for (const DrafterEntry& e : AllDrafters()) {
-    names += "; " + std::string(e.name) + ": " + std::string(e.summary);
+    names.append("\n").append(e.name).append(": ").append(e.summary);
   }
   app.add_option("--drafter", draft->drafter, names)->group(kSpeculation)->type_name("NAME");
   AddTreeArgs(app, draft);
   AddVerifierArgs(app, draft);
   AddParsed(
       app, "--draft-opt",
-      "KEY=VALUE, an option of the drafter; repeatable. pld: k, max_ngram, min_ngram. pld+h: "
+      "KEY=VALUE, an option of the drafter (of joined ones NAME.KEY=VALUE); repeatable. pld: k, "
+      "max_ngram, min_ngram. pld+h: "
       "k, layer (9 of 32, the same share of fewer layers), window, threshold, range (whole or "
       "prompt). pld+a: k, heads (a file or 'all'), top, reduce (max or sum), threshold, range. "
       "The paper's PLD+ is k=70 with --draft-max 70. llma: reference, k, max_ngram, min_ngram. "
@@ -211,7 +212,12 @@ Status CheckName(std::string_view option, std::string_view name, std::string_vie
 }  // namespace
 
 Status CheckDraftNames(const DraftArgs& draft) {
-  FT_RETURN_IF_ERROR(CheckName("--drafter", draft.drafter, "none", AllDrafters()));
+  const auto drafters = SplitDrafters(draft.drafter);
+  for (std::string_view name : drafters) {
+    // None is a drafter by itself only.
+    const std::string_view none = drafters.size() == 1 ? "none" : "";
+    FT_RETURN_IF_ERROR(CheckName("--drafter", name, none, AllDrafters()));
+  }
   const std::string_view tree = draft.tree;
   FT_RETURN_IF_ERROR(CheckName("--tree", tree.substr(0, tree.find(':')), "", AllTrees()));
   return CheckName("--verifier", draft.verifier, "", AllVerifiers());

@@ -76,7 +76,10 @@ struct DrafterEntry {
   std::string_view needs = "";  // the option it cannot do without, which names a file
 };
 std::span<const DrafterEntry> AllDrafters();
-// Errors: unknown name (lists the known ones), bad options, an option it cannot do without.
+// The names in "NAME" or "NAME,NAME,...", which joins several drafters.
+std::vector<std::string_view> SplitDrafters(std::string_view names);
+// `name` may join several: see draft/joined/joined.h. Errors: unknown name (lists the known ones),
+// bad options, an option it cannot do without.
 Result<std::unique_ptr<Drafter>> NewDrafter(std::string_view name, const DraftContext& context);
 
 }  // namespace foretoken

@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "draft/drafter.h"
+#include "draft/joined/joined.h"
 
 namespace foretoken {
 
@@ -27,7 +28,19 @@ std::span<const DrafterEntry> AllDrafters() {
   return kAll;
 }
 
+std::vector<std::string_view> SplitDrafters(std::string_view names) {
+  std::vector<std::string_view> parts;
+  for (size_t comma = names.find(','); comma != std::string_view::npos; comma = names.find(',')) {
+    parts.push_back(names.substr(0, comma));
+    names.remove_prefix(comma + 1);
+  }
+  parts.push_back(names);
+  return parts;
+}
+
 Result<std::unique_ptr<Drafter>> NewDrafter(std::string_view name, const DraftContext& context) {
+  const std::vector<std::string_view> parts = SplitDrafters(name);
+  if (parts.size() > 1) return NewJoined(parts, context);
   std::string known;
   for (const DrafterEntry& e : AllDrafters()) {
     if (e.name == name) {

@@ -19,12 +19,13 @@ Node CandidateTree::Add(Node parent, Token token, float log_q, Kind kind, Pos so
   if (const Node child = Child(parent, token); child != kNoNode) {
     nodes_[child].proposers |= proposers;
     if (nodes_[child].source == kNoPos) nodes_[child].source = source;
-    if (nodes_[child].kind == Kind::kCandidate && log_q > nodes_[child].log_q) Raise(child, log_q);
+    const bool news = !nodes_[child].offered || log_q > nodes_[child].log_q;
+    if (kind == Kind::kCandidate && news) Believe(child, log_q);
     return child;
   }
   const Node added = size();
-  nodes_.push_back(
-      {token, parent, depth(parent) + 1, log_q, score(parent) + log_q, kind, source, proposers});
+  nodes_.push_back({token, parent, depth(parent) + 1, log_q, score(parent) + log_q, kind,
+                    kind == Kind::kCandidate, source, proposers});
   Item& above = nodes_[parent];
   (above.first_child == kNoNode ? above.first_child : nodes_[above.last_child].next_sibling) =
       added;
@@ -33,7 +34,8 @@ Node CandidateTree::Add(Node parent, Token token, float log_q, Kind kind, Pos so
 }
 
 // Scores are sums in one order, parent first, so that no child ever outscores its parent.
-void CandidateTree::Raise(Node n, float log_q) {
+void CandidateTree::Believe(Node n, float log_q) {
+  nodes_[n].offered = true;
   nodes_[n].log_q = log_q;
   for (Node i = n; i < size(); ++i) nodes_[i].score = score(parent(i)) + nodes_[i].log_q;
 }

@@ -53,6 +53,8 @@ class CandidateTree {
   // Which parts of a joined drafter proposed the node: bit i is the i-th.
   uint32_t proposers(Node n) const { return nodes_[n].proposers; }
   Kind kind(Node n) const { return nodes_[n].kind; }
+  // Whether a drafter believes in it: candidates, and probes that were offered, too.
+  bool offered(Node n) const { return nodes_[n].offered; }
   // The position of this sequence that the token was copied from, or kNoPos.
   Pos source(Node n) const { return nodes_[n].source; }
   const Draws* draws(Node n) const;  // null if nothing was drawn after n
@@ -73,13 +75,14 @@ class CandidateTree {
     int depth = 0;
     float log_q = 0, score = 0;
     Kind kind = Kind::kCandidate;
+    bool offered = true;
     Pos source = kNoPos;
     uint32_t proposers = 1;
     Node first_child = kNoNode, last_child = kNoNode, next_sibling = kNoNode;
   };
 
-  // Believes `n` and with it everything below it more.
-  void Raise(Node n, float log_q);
+  // Believes `n` so much, and everything below it accordingly.
+  void Believe(Node n, float log_q);
 
   std::vector<Item> nodes_;
   std::map<Node, Draws> draws_;

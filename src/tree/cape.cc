@@ -36,7 +36,7 @@ class Cape final : public TreePolicy {
       if (step == kNoNode) break;
       std::vector<Node> siblings;
       for (Node c = tree.FirstChild(n); c != kNoNode; c = tree.NextSibling(c)) {
-        if (tree.kind(c) == CandidateTree::Kind::kCandidate) siblings.push_back(c);
+        if (tree.offered(c)) siblings.push_back(c);
       }
       const auto width = static_cast<size_t>(widths_[Bin(tree.log_q(step))]);
       for (Node c : Best(tree, std::move(siblings), width)) wanted[c] = true;

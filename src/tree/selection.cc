@@ -15,7 +15,7 @@ std::vector<Node> Best(const CandidateTree& tree, std::vector<Node> nodes, size_
 std::vector<bool> Candidates(const CandidateTree& tree) {
   std::vector<bool> candidate(static_cast<size_t>(tree.size()), true);
   for (Node n = 1; n < tree.size(); ++n) {
-    candidate[n] = candidate[tree.parent(n)] && tree.kind(n) == CandidateTree::Kind::kCandidate;
+    candidate[n] = candidate[tree.parent(n)] && tree.offered(n);
   }
   return candidate;
 }
@@ -23,7 +23,7 @@ std::vector<bool> Candidates(const CandidateTree& tree) {
 Node BestChild(const CandidateTree& tree, Node parent) {
   Node best = kNoNode;
   for (Node n = tree.FirstChild(parent); n != kNoNode; n = tree.NextSibling(n)) {
-    if (tree.kind(n) != CandidateTree::Kind::kCandidate) continue;
+    if (!tree.offered(n)) continue;
     if (best == kNoNode || Better(tree, n, best)) best = n;
   }
   return best;

@@ -73,7 +73,7 @@ class StaticTree final : public TreePolicy {
       if (place[n] < 0) continue;
       int rank = 0;
       for (Node c = tree.FirstChild(n); c != kNoNode; c = tree.NextSibling(c)) {
-        if (tree.kind(c) == CandidateTree::Kind::kCandidate) {
+        if (tree.offered(c)) {
           place[c] = shape_.Child(place[n], rank++);
         }
       }

@@ -140,6 +140,17 @@ TEST(TreeBuilder, ProbesAreKeptWithinTheBudget) {
   EXPECT_EQ(builder.AddProbe(0, 53), kNoNode);
 }
 
+TEST(TreeBuilder, RunsGoOnBelowProbes) {
+  TreeBuilder builder(0, {.max_nodes = 8, .max_depth = 8}, ChainPolicy());
+  const Node probe = builder.AddProbe(0, 1);
+  EXPECT_FALSE(builder.tree().offered(probe));
+  builder.OfferRun(0, std::vector<Token>{1, 2, 3}, -0.5f);
+  EXPECT_TRUE(builder.tree().offered(probe));
+  EXPECT_EQ(builder.tree().kind(probe), CandidateTree::Kind::kProbe);
+  EXPECT_FLOAT_EQ(builder.tree().score(3), -1.5f);
+  EXPECT_EQ(Tokens(builder.Finish()), (std::vector<Token>{0, 1, 2, 3}));
+}
+
 // A node may be pruned; that it was drawn, and from what, is never forgotten: the verifier's law
 // rests on it.
 TEST(TreeBuilder, DrawsOutliveThePruning) {

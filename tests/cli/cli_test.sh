@@ -144,6 +144,9 @@ printf '0\n1\n0,0\n' >"$dir/tree.txt"
 for tree in chain:gamma=3 medusa "static:file=$dir/tree.txt" eagle2 pct:expand=0.1; do
   expect_status 0 "$tree" generate -p "hello hello hello" -n 24 --drafter pld --tree "$tree" --check
 done
+expect_status 0 "joined drafters" generate -p "hello hello hello" -n 24 --drafter pld,pld+h \
+  --draft-opt pld.k=4 --tree eagle2 --check
+expect_status 2 "an unknown drafter among joined ones" generate -p a --drafter pld,oracle
 for type in f32 bf16; do
   expect_status 0 "$type cache" generate -p "hello" -n 24 --cache-type $type --drafter pld --check
 done

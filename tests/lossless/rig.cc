@@ -36,6 +36,16 @@ Target::Target(const ModelConfig& config, int threads, uint64_t weights, int max
       seed(weights) {}
 
 const Json& Target::OptionsFor(std::string_view drafter) {
+  const std::vector<std::string_view> parts = SplitDrafters(drafter);
+  if (parts.size() > 1) {
+    Json& all = options_[std::string(drafter)];
+    for (std::string_view part : parts) {
+      const Json own = OptionsFor(part);
+      for (const auto& [key, value] : own.items()) all[std::string(part) + "." + key] = value;
+    }
+    if (all.is_null()) all = Json::object();
+    return all;
+  }
   const auto [made, fresh] = options_.try_emplace(std::string(drafter));
   if (fresh) {
     const auto weights = NewRandomWeights(DType::kF32, seed, *backend);
@@ -83,17 +93,22 @@ std::vector<std::string> DrafterNames() {
 }
 
 std::vector<Combination> AllCombinations() {
+  std::vector<std::string> drafters = DrafterNames();
+  drafters.erase(drafters.begin());  // "none" needs no tree
+  std::string joined;
+  for (const std::string& name : drafters) joined.append(joined.empty() ? "" : ",").append(name);
+  drafters.push_back(joined);
   std::vector<Combination> all{{}};
-  for (const DrafterEntry& drafter : AllDrafters()) {
-    for (const TreeEntry& tree : AllTrees()) {
-      all.push_back({std::string(drafter.name), std::string(tree.name)});
-    }
+  for (const std::string& drafter : drafters) {
+    for (const TreeEntry& tree : AllTrees()) all.push_back({drafter, std::string(tree.name)});
   }
   return all;
 }
 
 std::string ParameterName(const Combination& combination) {
-  return ParameterName(combination.drafter) + "_" + ParameterName(combination.tree);
+  const bool joined = combination.drafter.find(',') != std::string::npos;
+  return (joined ? "joined" : ParameterName(combination.drafter)) + "_" +
+         ParameterName(combination.tree);
 }
 
 std::string ParameterName(std::string_view drafter) {

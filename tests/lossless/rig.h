@@ -58,7 +58,7 @@ struct Combination {
   std::string drafter = "none";
   std::string tree = "chain";
 };
-// Every drafter with every tree; "none" has nothing to shape.
+// Every drafter, and all of them joined, with every tree; "none" has nothing to shape.
 std::vector<Combination> AllCombinations();
 // A name as a test parameter: letters, digits and underscores.
 std::string ParameterName(std::string_view drafter);

@@ -1,0 +1,110 @@
+#include "draft/joined/joined.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/json.h"
+
+namespace foretoken {
+namespace {
+
+struct State final : DraftState {
+  std::vector<std::unique_ptr<DraftState>> parts;
+};
+
+class Joined final : public Drafter {
+ public:
+  explicit Joined(std::vector<std::unique_ptr<Drafter>> parts) : parts_(std::move(parts)) {}
+
+  TapSpec Needs() const override {
+    TapSpec needs;
+    for (const auto& part : parts_) needs = Merge(needs, part->Needs());
+    return needs;
+  }
+
+  std::unique_ptr<DraftState> NewState() const override {
+    auto state = std::make_unique<State>();
+    state->parts.reserve(parts_.size());
+    for (const auto& part : parts_) state->parts.push_back(part->NewState());
+    return state;
+  }
+
+  void Observe(std::span<const Observation> seen) override {
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      std::vector<Observation> of_part;
+      of_part.reserve(seen.size());
+      for (const Observation& o : seen) {
+        of_part.push_back(
+            {PartOf(o.state, p), o.committed, o.next, o.tree, o.path, o.taps, o.prompt});
+      }
+      parts_[p]->Observe(of_part);
+    }
+  }
+
+  void Propose(std::span<const DraftSlot> batch) override {
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      std::vector<DraftSlot> of_part;
+      of_part.reserve(batch.size());
+      for (const DraftSlot& slot : batch) {
+        if (p > 0) slot.builder.NextDrafter();
+        of_part.push_back({PartOf(slot.state, p), slot.builder, slot.sampling});
+      }
+      parts_[p]->Propose(of_part);
+    }
+  }
+
+  void Truncate(DraftState& state, int length) override {
+    for (size_t p = 0; p < parts_.size(); ++p) parts_[p]->Truncate(PartOf(state, p), length);
+  }
+
+ private:
+  static DraftState& PartOf(DraftState& state, size_t p) {
+    return *static_cast<State&>(state).parts[p];
+  }
+
+  std::vector<std::unique_ptr<Drafter>> parts_;
+};
+
+// The part that an option belongs to, and the option's name there.
+struct Address {
+  size_t part;
+  std::string key;
+};
+
+Result<Address> AddressOf(const std::string& option, std::span<const std::string_view> parts) {
+  for (size_t p = 0; p < parts.size(); ++p) {
+    const std::string prefix = std::string(parts[p]) + ".";
+    if (option.starts_with(prefix)) return Address{p, option.substr(prefix.size())};
+    const auto entry = std::ranges::find(AllDrafters(), parts[p], &DrafterEntry::name);
+    if (entry != AllDrafters().end() && !option.empty() && entry->needs == option) {
+      return Address{p, option};
+    }
+  }
+  return Error{"option " + option + ": joined drafters' options begin with a drafter's name, as " +
+               std::string(parts[0]) + ".KEY"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Drafter>> NewJoined(std::span<const std::string_view> parts,
+                                           const DraftContext& context) {
+  std::vector<Json> options(parts.size(), Json::object());
+  for (const auto& [name, value] : context.options.items()) {
+    FT_ASSIGN_OR_RETURN(const Address address, AddressOf(name, parts));
+    options[address.part][address.key] = value;
+  }
+  std::vector<std::unique_ptr<Drafter>> drafters;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    if (std::ranges::count(parts, parts[p]) > 1) {
+      return Error{"drafter: '" + std::string(parts[p]) + "' is joined with itself"};
+    }
+    DraftContext of_part{context.target, context.capacity, options[p], context.target_path,
+                         context.tokenizer};
+    FT_ASSIGN_OR_RETURN(auto drafter, NewDrafter(parts[p], of_part));
+    drafters.push_back(std::move(drafter));
+  }
+  return std::unique_ptr<Drafter>(std::make_unique<Joined>(std::move(drafters)));
+}
+
+}  // namespace foretoken

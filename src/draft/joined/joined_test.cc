@@ -1,0 +1,66 @@
+#include "draft/joined/joined.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "draft/conversation_testing.h"
+
+namespace foretoken {
+namespace {
+
+using ::testing::HasSubstr;
+
+class JoinedDrafters : public ::testing::Test {
+ protected:
+  Result<std::unique_ptr<Drafter>> New(std::string_view name, const Json& options) {
+    return NewDrafter(name, {*model_, 64, options, "", nullptr});
+  }
+
+  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
+  std::unique_ptr<Model> model_ = *NewRandomModel(*ShapeByName("tiny"), DType::kF32, 1, *backend_);
+};
+
+// What both propose stands in the tree once and is marked so; what one alone proposes stands
+// beside.
+TEST_F(JoinedDrafters, OffersTheUnion) {
+  const Json options = {{"pld.k", 2},
+                        {"pld.max_ngram", 3},
+                        {"lookahead.pool", "text"},
+                        {"lookahead.ngram", 3},
+                        {"lookahead.window", 1}};
+  auto drafter = New("pld,lookahead", options);
+  ASSERT_TRUE(drafter.ok()) << drafter.error().message;
+  Conversation talk(**drafter);
+  talk.Prompt(std::vector<Token>{1, 2, 3, 4, 5, 9, 3, 6, 7, 8, 1, 2, 3});
+  const CandidateTree tree = talk.Propose({.max_nodes = 32, .max_depth = 8});
+  const Node four = tree.Child(0, 4), six = tree.Child(0, 6);
+  ASSERT_NE(four, kNoNode) << "pld and lookahead: 1 2 3 was followed by 4";
+  ASSERT_NE(six, kNoNode) << "lookahead alone: 3 was followed by 6, too";
+  EXPECT_EQ(tree.proposers(four), 3u);
+  EXPECT_EQ(tree.proposers(six), 2u);
+  EXPECT_NE(tree.Child(four, 5), kNoNode);
+  EXPECT_NE(tree.Child(six, 7), kNoNode);
+  EXPECT_EQ(Shown(talk.Propose({.max_nodes = 32, .max_depth = 8})), Shown(tree));
+}
+
+TEST_F(JoinedDrafters, NamesTheMistake) {
+  const Json none = Json::object(), bare = {{"k", 3}}, typo = {{"pld.kk", 3}};
+  EXPECT_THAT(New("pld,guesswork", none).error().message, HasSubstr("no 'guesswork'"));
+  EXPECT_THAT(New("pld,pld", none).error().message, HasSubstr("'pld' is joined with itself"));
+  EXPECT_THAT(New("pld,", none).error().message, HasSubstr("no ''"));
+  EXPECT_THAT(New("pld,pld+h", bare).error().message, HasSubstr("pld.KEY"));
+  EXPECT_THAT(New("pld,pld+h", typo).error().message, HasSubstr("no option 'kk'"));
+  EXPECT_THAT(New("pld,llma", none).error().message, HasSubstr("option reference is missing"));
+}
+
+TEST_F(JoinedDrafters, NeedsWhatItsPartsNeed) {
+  const Json options = {{"pld+h.layer", 1}};
+  auto joined = New("pld,pld+h,lookahead", options);
+  ASSERT_TRUE(joined.ok()) << joined.error().message;
+  EXPECT_EQ((*joined)->Needs().hidden, (std::vector<int>{1}));
+  EXPECT_TRUE((*joined)->Needs().answers);
+}
+
+}  // namespace
+}  // namespace foretoken
