@@ -149,7 +149,8 @@ void Generator::Step(std::span<Session* const> batch) {
     const double share = static_cast<double>(batch.size());
     batch[s]->cycles.push_back({static_cast<int>(accepted[s].path.size()) - 1,
                                 pass.trees[s].size() - 1, pass.trees[s].max_depth(),
-                                draft_seconds / share, verify_seconds / share});
+                                draft_seconds / share, verify_seconds / share, accepted[s].weighed,
+                                accepted[s].overlap});
     Extend(*batch[s], pass.trees[s], accepted[s]);
   }
   seconds_.draft += draft_seconds;

@@ -14,6 +14,7 @@ double Over(double numerator, double denominator) {
 
 struct Totals {
   double cycles = 0, accepted = 0, nodes = 0, depth = 0, draft = 0, verify = 0;
+  double weighed = 0, overlap = 0;
 
   void Add(const Cycle& c) {
     cycles += 1;
@@ -22,6 +23,8 @@ struct Totals {
     depth += c.max_depth;
     draft += c.draft_seconds;
     verify += c.verify_seconds;
+    weighed += c.weighed;
+    overlap += c.overlap;
   }
 };
 
@@ -78,6 +81,7 @@ Metrics Summarise(std::span<const std::vector<Cycle>> questions) {
   m.tau_macro = Over(macro, answered);
   m.acc_only = Over(sum.accepted, sum.cycles);
   m.alpha_edd = Over(sum.accepted + sum.cycles, sum.depth);
+  m.alpha_lev = Over(sum.overlap, sum.weighed);
   m.alpha_tok = Over(sum.accepted, sum.nodes);
   m.draft_share = Over(sum.draft, sum.draft + sum.verify);
   m.verify_share = Over(sum.verify, sum.draft + sum.verify);

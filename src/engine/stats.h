@@ -15,6 +15,8 @@ struct Cycle {
   int max_depth = 0;  // longest run among them
   double draft_seconds = 0;
   double verify_seconds = 0;
+  int weighed = 0;     // positions decided by draws of the drafter
+  double overlap = 0;  // sum over those of the mass that target and draft share
 };
 
 // Step n of chain drafting: how often it was reached (all steps before accepted) and accepted.
@@ -29,6 +31,7 @@ struct Metrics {
   double tau_macro = 0;  // mean over questions of each question's mean n_acc + 1
   double acc_only = 0;   // mean of n_acc
   double alpha_edd = 0;  // sum of n_acc + 1 over sum of max_depth; 0 when nothing was drafted
+  double alpha_lev = 0;  // mean overlap of target and draft; 0 where the verifier weighs no draws
   double alpha_tok = 0;  // sum of n_acc over sum of nodes; 0 when nothing was drafted
   std::vector<StepAcceptance> alpha_n;  // [longest draft]
   double draft_share = 0;               // GSTP: drafting time over drafting and verifying

@@ -57,6 +57,7 @@ Json ToJson(const RunReport& report) {
   json["tau_macro"] = m.tau_macro;
   json["acc_only"] = m.acc_only;
   json["alpha_edd"] = m.alpha_edd;
+  json["alpha_lev"] = m.alpha_lev;
   json["alpha_tok"] = m.alpha_tok;
   json["alpha_n"] = StepsToJson(m.alpha_n);
   json["E_spd"] = m.E_spd;

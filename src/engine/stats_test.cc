@@ -28,6 +28,14 @@ TEST(Metrics, VectorsOfTheSpecification) {
   }
 }
 
+TEST(Metrics, OverlapIsOfThePositionsReached) {
+  std::vector<std::vector<Cycle>> questions{Chain({2, 0, 1}, 3)};
+  questions[0][0].weighed = 3, questions[0][0].overlap = 1.5;
+  questions[0][2].weighed = 1, questions[0][2].overlap = 0.3;
+  EXPECT_DOUBLE_EQ(Summarise(questions).alpha_lev, 0.45);
+  EXPECT_DOUBLE_EQ(Summarise({}).alpha_lev, 0.0);
+}
+
 TEST(Metrics, MacroWeighsQuestionsEqually) {
   const std::vector<std::vector<Cycle>> questions{Chain({4, 4, 4}, 5), Chain({0}, 5), {}};
   const Metrics m = Summarise(questions);

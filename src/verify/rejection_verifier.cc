@@ -35,16 +35,16 @@ class RejectionVerifier final : public Verifier {
 
  private:
   Acceptance Walk(const Scoring& s) {
-    Acceptance a{{0}, Decide(s, 0)};
-    for (Node n = s.tree.Child(0, a.next); n != kNoNode; n = s.tree.Child(n, a.next)) {
+    Acceptance a;
+    for (Node n = 0; n != kNoNode; n = s.tree.Child(n, a.next)) {
       a.path.push_back(n);
-      a.next = Decide(s, n);
+      a.next = Decide(s, n, a);
     }
     return a;
   }
 
   // The token after `n`. Every position is decided once, with uniforms of its own.
-  Token Decide(const Scoring& s, Node n) {
+  Token Decide(const Scoring& s, Node n, Acceptance& a) {
     const uint64_t seed = s.sampler.params().seed;
     const auto position = static_cast<uint64_t>(NodeReader::After(s, n));
     uint64_t judged = 0;
@@ -53,6 +53,7 @@ class RejectionVerifier final : public Verifier {
     };
     const Draws* draws = rule_.weighs_draws ? s.tree.draws(n) : nullptr;
     Residual residual(reader_.Probabilities(s, n), draws);
+    if (draws != nullptr) ++a.weighed, a.overlap += residual.Overlap();
     for (Token token : Drawn(draws)) {
       if (accept(residual.AcceptDrawn(token))) return token;
       residual.RefuseDrawn(token);

@@ -13,6 +13,14 @@ Residual::Residual(std::vector<float> target, const Draws* draws) : left_(std::m
   draft_sum_ = std::accumulate(draft_.begin(), draft_.end(), 0.0);
 }
 
+double Residual::Overlap() const {
+  double sum = 0;
+  for (size_t i = 0; i < draft_.size(); ++i) {
+    sum += std::min<double>(left_[i], draft_[i] / draft_sum_);
+  }
+  return sum;
+}
+
 double Residual::AcceptDrawn(Token token) const {
   const auto t = static_cast<size_t>(token);
   const double q = draft_[t] / draft_sum_;

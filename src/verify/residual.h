@@ -16,6 +16,9 @@ class Residual {
   // `target`: [vocab], sums to 1. `draws`: null where nothing was drawn; must outlive this.
   Residual(std::vector<float> target, const Draws* draws);
 
+  // The probability that a single draw is accepted: the mass that both distributions cover. Before
+  // anything was refused; 0 where nothing was drawn.
+  double Overlap() const;
   // The probability with which the next draw is to be accepted: min(1, target / draft), of what is
   // left of both.
   double AcceptDrawn(Token token) const;

@@ -27,6 +27,8 @@ TEST(Residual, WhatTheDraftDidNotCoverIsLeft) {
   double alpha = 0;  // of a single draw
   for (Token t : {0, 1, 2}) alpha += (*draws.q)[t] * residual.AcceptDrawn(t);
   EXPECT_NEAR(alpha, 0.6, 1e-6);
+  EXPECT_NEAR(residual.Overlap(), 0.6, 1e-6);
+  EXPECT_EQ(Residual(p, nullptr).Overlap(), 0);
   residual.RefuseDrawn(0);
   ExpectNear(residual.left(), {0, 0.5, 0.5});
 }

@@ -18,6 +18,8 @@ namespace foretoken {
 struct Acceptance {
   std::vector<Node> path;  // accepted nodes from the root down; never empty, path[0] == 0
   Token next = kNoToken;   // what the target writes after them: the bonus, the next root
+  int weighed = 0;         // positions decided by draws
+  double overlap = 0;      // sum over those of the mass that target and draft share
 };
 
 // One sequence's scored tree. The node at depth d is followed by the token of position

@@ -1,5 +1,6 @@
-// Promise 1: whatever drafts, and whatever tree is checked, the text is the target's own. Drafters
-// and trees are tested by being listed in drafters.def and trees.def.
+// Promise 1: whatever drafts, whatever tree is checked and whatever verifies, the text is the
+// target's own. Drafters, trees and verifiers are tested by being listed in drafters.def, trees.def
+// and verifiers.def.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -69,6 +70,24 @@ class Identity : public ::testing::TestWithParam<Combination> {
 
 TEST_P(Identity, Greedy) { ExpectSameText(/*sampled=*/false); }
 TEST_P(Identity, SeededSampling) { ExpectSameText(/*sampled=*/true); }
+
+// The third axis. Greedily every lossless verifier writes the target's text; so does typical
+// acceptance. Sampled, what a verifier writes is its own, but the same again.
+TEST_P(Identity, EveryVerifier) {
+  for (const VerifierEntry& e : AllVerifiers()) {
+    Combination combination = GetParam();
+    combination.verifier = e.name;
+    Rig rig(plain_->target(0), combination), again(plain_->target(0), combination);
+    constexpr uint64_t kPrompt = 8;
+    const auto greedy = rig.Decode(Plain::Prompt(kPrompt), kNew, {});
+    ASSERT_EQ(greedy->tokens, plain_->Decode(kPrompt, false).tokens) << e.name;
+    const SamplingParams sampling{.temperature = 0.8f, .seed = 3};
+    const auto sampled = rig.Decode(Plain::Prompt(kPrompt), kNew, sampling);
+    ASSERT_EQ(sampled->written().size(), static_cast<size_t>(kNew)) << e.name;
+    const auto repeated = again.Decode(Plain::Prompt(kPrompt), kNew, sampling);
+    ASSERT_EQ(repeated->tokens, sampled->tokens) << e.name;
+  }
+}
 
 INSTANTIATE_TEST_SUITE_P(Registries, Identity, ::testing::ValuesIn(AllCombinations()),
                          [](const auto& info) { return ParameterName(info.param); });

@@ -105,6 +105,14 @@ std::vector<Combination> AllCombinations() {
   return all;
 }
 
+std::vector<std::string> LosslessVerifiers() {
+  std::vector<std::string> names;
+  for (const VerifierEntry& e : AllVerifiers()) {
+    if (e.lossless()) names.emplace_back(e.name);
+  }
+  return names;
+}
+
 std::string ParameterName(const Combination& combination) {
   const bool joined = combination.drafter.find(',') != std::string::npos;
   return (joined ? "joined" : ParameterName(combination.drafter)) + "_" +
@@ -123,7 +131,7 @@ Rig::Rig(Target& target, std::string_view drafter, int capacity, TreeLimits limi
 
 Rig::Rig(Target& target, const Combination& combination, int capacity, TreeLimits limits)
     : Rig(target, Build(target, combination.drafter, capacity, Json::object()), limits,
-          combination.tree) {}
+          combination.tree, combination.verifier) {}
 
 std::unique_ptr<Drafter> Rig::Build(Target& target, std::string_view drafter, int capacity,
                                     const Json& options) {
@@ -133,10 +141,11 @@ std::unique_ptr<Drafter> Rig::Build(Target& target, std::string_view drafter, in
   return *NewDrafter(drafter, {*target.model, capacity, all, "", target.tokenizer.get()});
 }
 
-Rig::Rig(Target& target, std::unique_ptr<Drafter> drafter, TreeLimits limits, std::string_view tree)
+Rig::Rig(Target& target, std::unique_ptr<Drafter> drafter, TreeLimits limits, std::string_view tree,
+         std::string_view verifier)
     : drafter_(std::move(drafter)),
       tree_(*NewTreePolicy(tree)),
-      verifier_(NewExactVerifier(*target.backend)),
+      verifier_(*NewVerifier(verifier, {*target.backend, Json::object()})),
       generator_(
           std::make_unique<Generator>(*target.model, drafter_.get(), *verifier_,
                                       GeneratorOptions{.limits = limits, .policy = tree_.get()})) {}

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,9 +58,15 @@ std::vector<std::string> DrafterNames();
 struct Combination {
   std::string drafter = "none";
   std::string tree = "chain";
+  std::string verifier = "exact";
+  friend void PrintTo(const Combination& c, std::ostream* out) {
+    *out << c.drafter << ", " << c.tree << ", " << c.verifier;
+  }
 };
 // Every drafter, and all of them joined, with every tree; "none" has nothing to shape.
 std::vector<Combination> AllCombinations();
+// Every verifier that keeps the text or the law.
+std::vector<std::string> LosslessVerifiers();
 // A name as a test parameter: letters, digits and underscores.
 std::string ParameterName(std::string_view drafter);
 std::string ParameterName(const Combination& combination);
@@ -72,7 +79,7 @@ class Rig {
   Rig(Target& target, const Combination& combination, int capacity = 256,
       TreeLimits limits = {.max_nodes = 16, .max_depth = 15});
   Rig(Target& target, std::unique_ptr<Drafter> drafter, TreeLimits limits,
-      std::string_view tree = "chain");
+      std::string_view tree = "chain", std::string_view verifier = "exact");
 
   Generator& generator() { return *generator_; }
   Drafter* drafter() { return drafter_.get(); }

@@ -1,0 +1,163 @@
+// The law of whole runs: prompts, cycles, trees, draws and caches together, with every lossless
+// verifier, against the exact probabilities of the next two tokens (methods.md 11.12, item 2).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/rng.h"
+#include "rig.h"
+
+#ifndef FT_LAW_SAMPLES
+#define FT_LAW_SAMPLES 25000
+#endif
+
+namespace foretoken {
+namespace {
+
+constexpr int kVocab = 8;
+
+struct NoisyState final : DraftState {
+  std::vector<Token> text;  // committed, then the root
+};
+
+// Has a distribution for every text, as wrong as can be; draws from it where it is asked to.
+class NoisyDrafter final : public Drafter {
+ public:
+  TapSpec Needs() const override { return {}; }
+  std::unique_ptr<DraftState> NewState() const override { return std::make_unique<NoisyState>(); }
+  void Observe(std::span<const Observation> seen) override {
+    for (const Observation& o : seen) {
+      auto& text = static_cast<NoisyState&>(o.state).text;
+      if (!text.empty()) text.pop_back();
+      text.insert(text.end(), o.committed.begin(), o.committed.end());
+      text.push_back(o.next);
+    }
+  }
+  void Truncate(DraftState& state, int length) override {
+    static_cast<NoisyState&>(state).text.resize(static_cast<size_t>(length) + 1);
+  }
+  void Propose(std::span<const DraftSlot> batch) override {
+    for (const DraftSlot& slot : batch) {
+      std::vector<Node> nodes;
+      while (!(nodes = slot.builder.TakeFrontier()).empty()) {
+        for (Node n : nodes) Offer(slot.builder, n, static_cast<NoisyState&>(slot.state).text);
+      }
+    }
+  }
+
+ private:
+  static void Offer(TreeBuilder& builder, Node n, const std::vector<Token>& text) {
+    uint64_t key = text.size() + static_cast<uint64_t>(builder.tree().depth(n));
+    key = Mix(key ^ static_cast<uint64_t>(builder.tree().token(n)) << 32);
+    std::vector<float> q(kVocab);
+    float sum = 0;
+    for (size_t t = 0; t < q.size(); ++t) sum += q[t] = std::exp(1.5f * Gumbel(key, 0, t));
+    for (float& x : q) x /= sum;
+    if (builder.wants_draws()) return builder.OfferDrawn(n, q, builder.width());
+    std::vector<Scored> all;
+    for (Token t = 0; t < kVocab; ++t) all.push_back({t, std::log(q[static_cast<size_t>(t)])});
+    std::sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.log_q > b.log_q; });
+    builder.Offer(n, all);
+  }
+};
+
+// Notes what the exact verifier draws from after a prompt.
+class Recorder final : public Verifier {
+ public:
+  Recorder(Backend& backend, const Verifier& adapting) : backend_(backend), adapting_(adapting) {}
+  SamplingParams Adapt(SamplingParams asked) const override { return adapting_.Adapt(asked); }
+  std::vector<Acceptance> Verify(std::span<const Scoring> batch) override {
+    const Scoring& s = batch[0];
+    std::vector<float> row(static_cast<size_t>(s.logits.cols));
+    backend_.Download(s.logits.Rows(0, 1), row.data());
+    seen = s.sampler.Probabilities(row, s.history);
+    return {{{0}, 0}};
+  }
+  std::vector<float> seen;
+
+ private:
+  Backend& backend_;
+  const Verifier& adapting_;
+};
+
+class EngineLaw : public ::testing::TestWithParam<Combination> {
+ protected:
+  EngineLaw() : target_(SmallConfig()) {}
+
+  static ModelConfig SmallConfig() {
+    ModelConfig config = TinyConfig(2);
+    config.vocab = kVocab;
+    config.layers = 1;
+    return config;
+  }
+
+  std::vector<float> LawAfter(std::vector<Token> text, const SamplingParams& sampling) {
+    const auto verifier = *NewVerifier(GetParam().verifier, {*target_.backend, Json::object()});
+    Recorder recorder(*target_.backend, *verifier);
+    Generator generator(*target_.model, nullptr, recorder, {});
+    const auto session = generator.Start({.sampling = sampling, .capacity = 32});
+    EXPECT_TRUE(generator.Prefill(*session, text, 1).ok());
+    return recorder.seen;
+  }
+
+  Target target_;
+};
+
+TEST_P(EngineLaw, TwoTokensAfterTheFirst) {
+  const SamplingParams sampling{.temperature = 2.5f, .min_p = 0.02f, .presence_penalty = 0.2f};
+  const std::vector<Token> prompt{1, 5, 2};
+  Rig rig(target_, std::make_unique<NoisyDrafter>(), {.max_nodes = 9, .max_depth = 3},
+          GetParam().tree, GetParam().verifier);
+  std::vector<double> seen(kVocab * kVocab);
+  int accepted = 0;
+  for (uint64_t seed = 0; seed < FT_LAW_SAMPLES; ++seed) {
+    SamplingParams seeded = sampling;
+    seeded.seed = seed;
+    const auto session = rig.Decode(prompt, 4, seeded, 32);
+    const auto written = session->written();
+    ++seen[static_cast<size_t>(written[0] * kVocab + written[1])];
+    for (const Cycle& c : session->cycles) accepted += c.n_acc;
+  }
+  EXPECT_GT(accepted, FT_LAW_SAMPLES / 4);
+  const std::vector<float> first = LawAfter(prompt, sampling);
+  double chi2 = 0;
+  int cells = 0;
+  for (Token a = 0; a < kVocab; ++a) {
+    std::vector<Token> longer = prompt;
+    longer.push_back(a);
+    const std::vector<float> second = LawAfter(longer, sampling);
+    for (Token b = 0; b < kVocab; ++b) {
+      const double expected = FT_LAW_SAMPLES * static_cast<double>(first[a]) * second[b];
+      const double count = seen[static_cast<size_t>(a * kVocab + b)];
+      if (expected == 0) {
+        ASSERT_EQ(count, 0);
+        continue;
+      }
+      ++cells;
+      chi2 += (count - expected) * (count - expected) / expected;
+    }
+  }
+  // The 1 % point (Wilson and Hilferty).
+  const double freedom = cells - 1, v = 2.0 / (9.0 * freedom);
+  EXPECT_GT(cells, 10);
+  EXPECT_LT(chi2, freedom * std::pow(1 - v + 2.3263 * std::sqrt(v), 3));
+}
+
+std::vector<Combination> VerifiersAndTrees() {
+  std::vector<Combination> all;
+  for (const std::string& verifier : LosslessVerifiers()) {
+    for (const char* tree : {"chain", "eagle2:total_token=8,depth=2,top_k=3"}) {
+      all.push_back({"noisy", tree, verifier});
+    }
+  }
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Verifiers, EngineLaw, ::testing::ValuesIn(VerifiersAndTrees()),
+                         [](const auto& info) {
+                           return info.param.verifier + "_" +
+                                  info.param.tree.substr(0, info.param.tree.find(':'));
+                         });
+
+}  // namespace
+}  // namespace foretoken
