@@ -9,7 +9,7 @@
 #include "rig.h"
 
 #ifndef FT_LAW_SAMPLES
-#define FT_LAW_SAMPLES 25000
+#define FT_LAW_SAMPLES 15000
 #endif
 
 namespace foretoken {
