@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/rng.h"
@@ -59,15 +60,39 @@ Sampler::Sampler(SamplingParams params) : params_(std::move(params)) {
 
 Token Sampler::Choose(std::span<float> logits, std::span<const Token> history, Pos position) {
   FT_CHECK(!logits.empty());
+  ProcessAndDraw(logits, history, position);
+  return ArgMax(logits);
+}
+
+void Sampler::ProcessAndDraw(std::span<float> logits, std::span<const Token> history,
+                             Pos position) {
   Process(logits, history);
-  if (params_.greedy()) return ArgMax(logits);
-  Token best = 0;
-  float best_score = kRuledOut;
+  if (params_.greedy()) return;
   for (size_t i = 0; i < logits.size(); ++i) {
-    if (logits[i] == kRuledOut) continue;
-    const auto token = static_cast<Token>(i);
-    const float score = logits[i] + Gumbel(params_.seed, position, token);
-    if (score > best_score) best = token, best_score = score;
+    if (logits[i] != kRuledOut) {
+      logits[i] += Gumbel(params_.seed, position, static_cast<Token>(i));
+    }
+  }
+}
+
+std::vector<RankedToken> Sampler::Rank(std::span<float> logits, std::span<const Token> history,
+                                       Pos position, int count) {
+  FT_CHECK(!logits.empty() && count >= 1);
+  ProcessAndDraw(logits, history, position);
+  double sum = 0;
+  const float top = logits[static_cast<size_t>(ArgMax(logits))];
+  for (const float score : logits) sum += std::exp(score - top);
+  const float whole = top + static_cast<float>(std::log(sum));
+  ranked_.resize(logits.size());
+  std::iota(ranked_.begin(), ranked_.end(), 0);
+  const auto end = ranked_.begin() + std::min<std::ptrdiff_t>(count, std::ssize(ranked_));
+  std::partial_sort(ranked_.begin(), end, ranked_.end(), [&](Token a, Token b) {
+    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+  });
+  std::vector<RankedToken> best;
+  best.reserve(static_cast<size_t>(count));
+  for (auto token = ranked_.begin(); token != end && logits[*token] != kRuledOut; ++token) {
+    best.push_back({*token, logits[*token] - whole});
   }
   return best;
 }

@@ -52,6 +52,13 @@ Result<std::vector<LogitsStep>> ParseLogitsOrder(std::string_view text);
 // Errors: a value outside its range, naming the option.
 Status Validate(const SamplingParams& params);
 
+// A token and the log of its share of what Choose goes by: the processed logits, the noise of this
+// very draw included. A drafter that shares the noise believes in it as much.
+struct RankedToken {
+  Token token;
+  float log_share;
+};
+
 // One request's chooser. Holds scratch; one thread at a time.
 class Sampler {
  public:
@@ -62,6 +69,11 @@ class Sampler {
   // prompt and generated tokens; what the penalties look at). `logits` [vocab] is changed in place.
   Token Choose(std::span<float> logits, std::span<const Token> history, Pos position);
 
+  // What Choose would take, then what it would take without that, and so on: at most `count`
+  // tokens that are not ruled out. `logits` [vocab] is changed in place.
+  std::vector<RankedToken> Rank(std::span<float> logits, std::span<const Token> history,
+                                Pos position, int count);
+
   // The distribution Choose draws from (all mass on one token when greedy). [vocab]
   std::vector<float> Probabilities(std::span<float> logits, std::span<const Token> history);
 
@@ -71,6 +83,8 @@ class Sampler {
     float logit;
     float weight;  // what the running step sorts by
   };
+  // Leaves in `logits` what Choose takes the highest of.
+  void ProcessAndDraw(std::span<float> logits, std::span<const Token> history, Pos position);
   // Applies the steps in order; a token that is ruled out gets -infinity.
   void Process(std::span<float> logits, std::span<const Token> history);
   void Apply(LogitsStep step, std::span<float> logits, std::span<const Token> recent);
@@ -86,6 +100,7 @@ class Sampler {
 
   SamplingParams params_;
   std::vector<Candidate> candidates_;
+  std::vector<Token> ranked_;
   std::vector<std::pair<Token, int>> counts_;  // distinct recent tokens and how often each occurs
 };
 

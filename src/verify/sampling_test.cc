@@ -218,6 +218,37 @@ TEST(Sampler, DrawsFollowTheProbabilities) {
   EXPECT_LT(chi2, 18.48);  // 1 % at 7 degrees of freedom, fewer where top-p cut
 }
 
+TEST(Sampler, RanksAsItWouldChoose) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Sampler sampler({.temperature = seed % 2 == 0 ? 0.0f : 0.9f, .seed = seed});
+    std::vector<float> logits(12);
+    for (size_t i = 0; i < logits.size(); ++i) {
+      logits[i] = 3 * static_cast<float>(Uniform(seed, 1, i));
+    }
+    std::vector<float> scores = logits;
+    const std::vector<RankedToken> ranked = sampler.Rank(scores, {}, 5, 12);
+    ASSERT_EQ(ranked.size(), 12u);
+    double sum = 0, previous = 0;
+    for (const RankedToken& r : ranked) {
+      std::vector<float> left = logits;
+      EXPECT_EQ(sampler.Choose(left, {}, 5), r.token);
+      logits[static_cast<size_t>(r.token)] = -HUGE_VALF;
+      EXPECT_LE(r.log_share, previous);
+      previous = r.log_share;
+      sum += std::exp(r.log_share);
+    }
+    EXPECT_NEAR(sum, 1, 1e-5);
+  }
+}
+
+TEST(Sampler, RanksNothingThatIsRuledOut) {
+  Sampler sampler({.temperature = 1, .top_k = 2});
+  std::vector<float> logits{1, 4, 2, 3};
+  const std::vector<RankedToken> ranked = sampler.Rank(logits, {}, 0, 4);
+  ASSERT_EQ(ranked.size(), 2u);
+  EXPECT_EQ(ranked[0].token + ranked[1].token, 1 + 3);
+}
+
 TEST(Sampler, NoiseIsKeyedByPosition) {
   const std::vector<float> logits(50, 0.0f);
   Sampler sampler({.temperature = 1, .seed = 5});

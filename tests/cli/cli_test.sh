@@ -103,6 +103,11 @@ printf 'nothing like it' >"$dir/second.txt"
 expect_status 0 "llma" generate -p "hello hello hello" -n 40 --drafter llma --check \
   --reference "$dir/second.txt" --reference "$dir/first.txt" --stats "$dir/llma.json"
 [ "$(json "$dir/llma.json" "sum(s['n_acc']) > 0")" = True ] || fail "llma: no draft was accepted"
+expect_status 0 "draft model" generate -p "hello hello hello" -n 37 --drafter draft-model --check \
+  --draft-model "$model" --temp 1 --stats "$dir/twin.json"
+[ "$(json "$dir/twin.json" "s['tau_micro']")" = 6.0 ] || fail "a model refuses its own drafts"
+expect_status 1 "draft model without a file" generate -p a --drafter draft-model
+expect_text "option draft_model is missing" err "draft model without a file"
 expect_status 1 "llma without a reference" generate -p a --drafter llma
 expect_text "option reference is missing" err "llma without a reference"
 expect_status 1 "llma with a missing reference" generate -p a --drafter llma --reference "$dir/no.txt"

@@ -121,7 +121,13 @@ std::string ParameterName(const Combination& combination) {
 
 std::string ParameterName(std::string_view drafter) {
   std::string name;
-  for (char c : drafter) name += c == '+' ? std::string("Plus") : std::string(1, c);
+  for (char c : drafter) {
+    if (c == '+') {
+      name += "Plus";
+    } else {
+      name += c == '-' ? '_' : c;
+    }
+  }
   return name;
 }
 

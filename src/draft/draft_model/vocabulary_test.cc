@@ -1,0 +1,43 @@
+#include "draft/draft_model/vocabulary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+using ::testing::HasSubstr;
+
+TokenizerData Vocabulary(std::vector<std::string> pieces) {
+  TokenizerData data;
+  data.types.assign(pieces.size(), TokenType::kNormal);
+  data.tokens = std::move(pieces);
+  return data;
+}
+
+TEST(SameVocabulary, EveryPieceCounts) {
+  const TokenizerData target = Vocabulary({"a", "b", "c", "d"});
+  EXPECT_TRUE(CheckSameVocabulary(target, target, "d.gguf").ok());
+  const Status differs = CheckSameVocabulary(target, Vocabulary({"a", "b", "x", "y"}), "d.gguf");
+  EXPECT_THAT(differs.error().message, HasSubstr("d.gguf: token 2 is 'x', the target's 'c'"));
+  const Status swapped = CheckSameVocabulary(target, Vocabulary({"b", "a", "c", "d"}), "d.gguf");
+  EXPECT_THAT(swapped.error().message, HasSubstr("token 0 is 'b', the target's 'a'"));
+  EXPECT_THAT(CheckSameVocabulary(target, {}, "d.gguf").error().message, HasSubstr("no tokenizer"));
+}
+
+TEST(SameVocabulary, LongerByPaddingIsTheSame) {
+  const TokenizerData plain = Vocabulary({"a", "b"});
+  TokenizerData padded = Vocabulary({"a", "b", "[PAD2]", "unused"});
+  padded.types[3] = TokenType::kUnused;
+  EXPECT_TRUE(CheckSameVocabulary(plain, padded, "d").ok());
+  EXPECT_TRUE(CheckSameVocabulary(padded, plain, "d").ok());
+  padded.tokens.emplace_back("word");
+  padded.types.push_back(TokenType::kNormal);
+  EXPECT_THAT(CheckSameVocabulary(plain, padded, "d").error().message,
+              HasSubstr("token 4 is 'word', the target's missing"));
+  EXPECT_THAT(CheckSameVocabulary(padded, plain, "d").error().message,
+              HasSubstr("token 4 is missing, the target's 'word'"));
+}
+
+}  // namespace
+}  // namespace foretoken

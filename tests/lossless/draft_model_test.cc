@@ -1,0 +1,127 @@
+// A draft model that is the target itself: never refused, its scores the target's, its cache what a
+// from-scratch pass would leave.
+#include "draft/draft_model/draft_model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "model/scoring_for_test.h"
+#include "rig.h"
+
+namespace foretoken {
+namespace {
+
+class Twin : public ::testing::Test {
+ protected:
+  std::unique_ptr<DraftModel> New(DraftModelRule rule, uint64_t weights = 1) {
+    rule.cache_type = DType::kF32;
+    LoadedDraft twin;
+    twin.model = *NewRandomModel(target_.model->config(), DType::kF32, weights, *target_.backend,
+                                 {.max_rows = 64});
+    return std::make_unique<DraftModel>(std::move(twin), 97, 256, rule);
+  }
+
+  std::vector<float> Rows(const KvCache& cache, int rows) {
+    std::vector<float> all, part;
+    for (int layer = 0; layer < target_.model->config().layers; ++layer) {
+      for (const Tensor& t : {cache.Keys(layer), cache.Values(layer)}) {
+        part.resize(static_cast<size_t>(rows * t.cols));
+        target_.backend->Download(t.Rows(0, rows), part.data());
+        all.insert(all.end(), part.begin(), part.end());
+      }
+    }
+    return all;
+  }
+
+  Target target_{TinyConfig(2)};
+};
+
+TEST_F(Twin, IsNeverRefused) {
+  for (uint64_t i = 0; i < 24; ++i) {
+    const int gamma = 1 + static_cast<int>(i % 7);
+    Rig rig(target_, New({.gamma = gamma}), {.max_nodes = 16, .max_depth = 15});
+    const SamplingParams sampling = i % 3 == 0   ? SamplingParams{}
+                                    : i % 3 == 1 ? SamplingParams{.temperature = 1, .seed = i}
+                                                 : VariedSampling(i);
+    const auto session =
+        rig.Decode(RepetitivePrompt(i, 1 + static_cast<int>(i) * 5, 97), 40, sampling);
+    int written = 1;
+    for (const Cycle& c : session->cycles) {
+      ASSERT_EQ(c.n_acc, c.max_depth) << "prompt " << i;
+      ASSERT_EQ(c.max_depth, std::min(gamma, 40 - written - 1));
+      written += c.n_acc + 1;
+    }
+    ASSERT_EQ(written, 40);
+  }
+}
+
+TEST_F(Twin, HeuristicScheduleGrowsByTwoAndShrinksByOne) {
+  const TreeLimits limits{.max_nodes = 32, .max_depth = 31};
+  Rig rig(target_, New({.gamma = 5, .heuristic = true}), limits);
+  const auto twin = rig.Decode(RepetitivePrompt(1, 30, 97), 60, {.temperature = 1});
+  std::vector<int> depths;
+  for (const Cycle& c : twin->cycles) depths.push_back(c.max_depth);
+  EXPECT_EQ(depths, (std::vector<int>{5, 7, 9, 11, 13, 8})) << "the last is what was left";
+
+  Rig stranger(target_, New({.gamma = 5, .heuristic = true}, /*weights=*/2), limits);
+  const auto session = stranger.Decode(RepetitivePrompt(1, 30, 97), 60, {.temperature = 1});
+  int gamma = 5;
+  for (size_t i = 0; i + 6 < session->cycles.size(); ++i) {  // the last ones are cut by the limit
+    const Cycle& c = session->cycles[i];
+    ASSERT_EQ(c.max_depth, gamma);
+    gamma = c.n_acc == c.max_depth ? gamma + 2 : std::max(1, gamma - 1);
+  }
+  EXPECT_EQ(gamma, 1);
+}
+
+// methods.md 11.12, item 4; here bit for bit.
+TEST_F(Twin, CacheIsThatOfAPassFromScratch) {
+  for (uint64_t weights : {1, 2}) {
+    for (const char* tree : {"chain", "vct:width=2,depth=3"}) {
+      auto drafter = New({.gamma = 4}, weights);
+      const DraftModel& draft = *drafter;
+      Rig rig(target_, std::move(drafter), {.max_nodes = 16, .max_depth = 15}, tree);
+      const auto fresh_model = *NewRandomModel(target_.model->config(), DType::kF32, weights,
+                                               *target_.backend, {.max_rows = 64});
+      const auto session = rig.Start({.temperature = 1, .seed = 3});
+      ASSERT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(3, 70, 97), 40).ok());
+      Session* batch[] = {session.get()};
+      for (; !session->done(); rig.generator().Step(batch)) {
+        const KvCache& cache = draft.cache(*session->draft);
+        ASSERT_GE(cache.length() + 2, std::ssize(session->tokens)) << "rows were thrown away";
+        const auto fresh = fresh_model->NewCache(256, DType::kF32);
+        Feed(*fresh_model, *fresh, std::span(session->tokens).first(cache.length()), 64);
+        ASSERT_EQ(Rows(cache, cache.length()), Rows(*fresh, cache.length()));
+      }
+    }
+  }
+}
+
+// Any tree: a node's score is the target's own log-probability of its path.
+TEST_F(Twin, ScoresAreTheTargets) {
+  Rig rig(target_, New({}), {.max_nodes = 14, .max_depth = 6},
+          "eagle2:total_token=14,depth=3,top_k=3");
+  const auto session = rig.Start({});
+  ASSERT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(5, 33, 97), 30).ok());
+  Session* batch[] = {session.get()};
+  for (; !session->done(); rig.generator().Step(batch)) {
+    const CandidateTree tree = rig.generator().Draft(batch)[0];
+    std::vector<Token> tokens;
+    for (Node n = 0; n < tree.size(); ++n) tokens.push_back(tree.token(n));
+    const RowLogits logits = Score(
+        *target_.model, std::vector{SequenceRows{session->cache.get(), tokens, tree.Parents()}});
+    session->cache->Commit({});
+    std::vector<double> score(tokens.size(), 0);
+    for (Node n = 1; n < tree.size(); ++n) {
+      const std::vector<float>& row = logits[static_cast<size_t>(tree.parent(n))];
+      double sum = 0;
+      for (const float x : row) sum += std::exp(x - row[static_cast<size_t>(tokens[n])]);
+      score[n] = score[tree.parent(n)] - std::log(sum);
+      ASSERT_NEAR(tree.score(n), score[n], 1e-4 * (1 + std::abs(score[n])));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foretoken
