@@ -1,0 +1,152 @@
+#include "draft/rest/datastore.h"
+
+#include <algorithm>
+
+#include "base/rng.h"
+#include "draft/rest/layout.h"
+
+namespace foretoken {
+namespace {
+
+Error Wrong(const std::string& origin, const std::string& field, const std::string& found,
+            const std::string& expected) {
+  return Error{origin + ": " + field + ": found " + found + ", expected " + expected};
+}
+
+}  // namespace
+
+uint64_t DatastoreChecksum(std::span<const std::byte> contents) {
+  uint64_t hash = Mix(contents.size());
+  for (size_t i = 0; i < contents.size(); i += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, contents.data() + i, std::min<size_t>(8, contents.size() - i));
+    hash = Mix(hash ^ word);
+  }
+  return hash;
+}
+
+uint64_t VocabularyFingerprint(const TokenizerData& data) {
+  uint64_t hash = Mix(data.tokens.size());
+  for (const std::string& piece : data.tokens) {
+    hash = Mix(hash ^ DatastoreChecksum(std::as_bytes(std::span(piece))));
+  }
+  return hash;
+}
+
+Result<Datastore> Datastore::Open(const std::string& path) {
+  Datastore store;
+  FT_ASSIGN_OR_RETURN(store.file_, MappedFile::Open(path));
+  FT_RETURN_IF_ERROR(store.Read(store.file_.bytes(), path));
+  return store;
+}
+
+Result<Datastore> Datastore::Parse(std::span<const std::byte> bytes, const std::string& origin) {
+  Datastore store;
+  FT_RETURN_IF_ERROR(store.Read(bytes, origin));
+  return store;
+}
+
+Status Datastore::Read(std::span<const std::byte> bytes, const std::string& origin) {
+  if (bytes.size() < kDatastoreHeader ||
+      std::memcmp(bytes.data(), kDatastoreMagic, sizeof kDatastoreMagic - 1) != 0) {
+    return Wrong(origin, "magic", "another file", "a datastore of foretoken build-datastore");
+  }
+  const auto token_bytes = GetNumber<uint32_t>(bytes.data() + 8);
+  const auto vocab = GetNumber<uint32_t>(bytes.data() + 12);
+  const auto size = GetNumber<uint64_t>(bytes.data() + 16);
+  vocabulary_ = GetNumber<uint64_t>(bytes.data() + 24);
+  if (vocab == 0 || vocab > INT32_MAX) {
+    return Wrong(origin, "vocab", std::to_string(vocab), "1 to " + std::to_string(INT32_MAX));
+  }
+  vocab_ = static_cast<int>(vocab);
+  token_bytes_ = DatastoreTokenBytes(vocab_);
+  if (token_bytes != static_cast<uint32_t>(token_bytes_)) {
+    return Wrong(origin, "token_bytes", std::to_string(token_bytes), std::to_string(token_bytes_));
+  }
+  if (size > INT32_MAX / token_bytes) {
+    return Wrong(origin, "tokens", std::to_string(size), "2 GiB of them at most");
+  }
+  size_ = static_cast<int64_t>(size);
+  const size_t suffixes = DatastoreSuffixes(size, token_bytes_);
+  const size_t whole = kDatastoreHeader + suffixes + size * sizeof(uint32_t);
+  if (bytes.size() != whole) {
+    return Wrong(origin, "file size", std::to_string(bytes.size()), std::to_string(whole));
+  }
+  const auto contents = bytes.subspan(kDatastoreHeader);
+  tokens_ = contents.first(size * token_bytes);
+  suffixes_ = contents.subspan(suffixes);
+  const auto checksum = GetNumber<uint64_t>(bytes.data() + 32);
+  if (const uint64_t actual = DatastoreChecksum(contents); checksum != actual) {
+    return Wrong(origin, "checksum", std::to_string(checksum), std::to_string(actual));
+  }
+  return CheckContents(origin);
+}
+
+// What the rest relies on. Suffixes out of order cost drafts, nothing else.
+Status Datastore::CheckContents(const std::string& origin) const {
+  for (int64_t i = 0; i < size_; ++i) {
+    const uint32_t token = StoredToken(i);
+    if (token >= static_cast<uint32_t>(vocab_) && token != DatastoreEnd(token_bytes_)) {
+      return Wrong(origin, "token " + std::to_string(i), std::to_string(token),
+                   "less than " + std::to_string(vocab_));
+    }
+    if (Suffix(i) >= static_cast<uint64_t>(size_)) {
+      return Wrong(origin, "suffix " + std::to_string(i), std::to_string(Suffix(i)),
+                   "less than " + std::to_string(size_));
+    }
+  }
+  return {};
+}
+
+uint32_t Datastore::StoredToken(int64_t at) const {
+  return GetToken(tokens_.data() + at * token_bytes_, token_bytes_);
+}
+
+uint32_t Datastore::Suffix(int64_t rank) const {
+  return GetNumber<uint32_t>(suffixes_.data() + rank * static_cast<int64_t>(sizeof(uint32_t)));
+}
+
+int Datastore::Compare(int64_t rank, std::span<const std::byte> key) const {
+  const auto suffix = tokens_.subspan(Suffix(rank) * static_cast<size_t>(token_bytes_));
+  const int order = std::memcmp(suffix.data(), key.data(), std::min(suffix.size(), key.size()));
+  if (order != 0) return order;
+  return suffix.size() < key.size() ? -1 : 0;
+}
+
+Datastore::Range Datastore::Find(std::span<const Token> words) const {
+  std::vector<std::byte> key(words.size() * static_cast<size_t>(token_bytes_));
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] < 0 || words[i] >= vocab_) return {};
+    PutToken(static_cast<uint32_t>(words[i]), token_bytes_,
+             key.data() + i * static_cast<size_t>(token_bytes_));
+  }
+  // The first rank whose suffix is not before `key` (after: not among those either).
+  const auto bound = [&](int64_t low, bool after) {
+    int64_t high = size_;
+    while (low < high) {
+      const int64_t middle = low + (high - low) / 2;
+      const int order = Compare(middle, key);
+      if (order < 0 || (after && order == 0)) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  };
+  const int64_t first = bound(0, /*after=*/false);
+  return {first, bound(first, /*after=*/true) - first};
+}
+
+std::vector<Token> Datastore::After(int64_t rank, int skip, int most) const {
+  std::vector<Token> tokens;
+  int64_t at = int64_t{Suffix(rank)} + skip;
+  for (; at < size_ && std::ssize(tokens) < most; ++at) {
+    const uint32_t token = StoredToken(at);
+    if (token == DatastoreEnd(token_bytes_)) break;
+    tokens.push_back(static_cast<Token>(token));
+  }
+  return tokens;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,73 @@
+// REST's datastore (methods.md 7.6): a corpus as token ids and the order of its suffixes, read in
+// place from a memory-mapped file. docs/formats.md describes the file.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "base/result.h"
+#include "base/types.h"
+#include "text/tokenizer_data.h"
+
+namespace foretoken {
+
+inline constexpr char kDatastoreMagic[] = "ftrest01";  // 8 bytes, the final 0 is not stored
+inline constexpr size_t kDatastoreHeader = 40;
+
+// Immutable. Thread-safety: const methods on any thread.
+class Datastore {
+ public:
+  // Errors name the file and the field that does not hold.
+  static Result<Datastore> Open(const std::string& path);
+  // The same of bytes in memory, which must outlive the datastore.
+  static Result<Datastore> Parse(std::span<const std::byte> bytes, const std::string& origin);
+
+  int vocab() const { return vocab_; }
+  uint64_t vocabulary() const { return vocabulary_; }  // VocabularyFingerprint
+  int64_t size() const { return size_; }               // tokens, ends of documents included
+
+  // Consecutive ranks of the suffixes that begin with the same words.
+  struct Range {
+    int64_t first = 0;
+    int64_t count = 0;
+  };
+  // REQUIRES: words not empty.
+  Range Find(std::span<const Token> words) const;
+  // Up to `most` tokens that follow the first `skip` ones of the suffix of rank `rank`, to the end
+  // of its document at most.
+  std::vector<Token> After(int64_t rank, int skip, int most) const;
+
+ private:
+  Datastore() = default;
+  Status Read(std::span<const std::byte> bytes, const std::string& origin);
+  Status CheckContents(const std::string& origin) const;
+  uint32_t StoredToken(int64_t at) const;
+  uint32_t Suffix(int64_t rank) const;
+  // Below, at or above 0 as the suffix of rank `rank` is before, among or after those that begin
+  // with `key`.
+  int Compare(int64_t rank, std::span<const std::byte> key) const;
+
+  MappedFile file_;
+  int vocab_ = 0;
+  int token_bytes_ = 0;
+  int64_t size_ = 0;
+  uint64_t vocabulary_ = 0;
+  std::span<const std::byte> tokens_;    // [size, token_bytes], big-endian
+  std::span<const std::byte> suffixes_;  // [size, 4], little-endian
+};
+
+// What a corpus becomes on disk. `documents` are token ids below `vocab`. Errors: more than a
+// suffix array of 31 bits can hold.
+Result<std::string> EncodeDatastore(std::span<const std::vector<Token>> documents, int vocab,
+                                    uint64_t vocabulary);
+
+// Tells vocabularies apart: the same for the same pieces in the same order.
+uint64_t VocabularyFingerprint(const TokenizerData& data);
+
+// Of everything after the header.
+uint64_t DatastoreChecksum(std::span<const std::byte> contents);
+
+}  // namespace foretoken

@@ -1,0 +1,29 @@
+// Datastores of arbitrary bytes; everything that an accepted one can be asked is asked.
+#include "draft/rest/datastore.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using foretoken::kDatastoreHeader;
+  std::vector<uint8_t> file(data, data + size);
+  if (size >= kDatastoreHeader) {  // else nothing would get past the checksum
+    const auto contents = std::as_bytes(std::span(file)).subspan(kDatastoreHeader);
+    const uint64_t checksum = foretoken::DatastoreChecksum(contents);
+    std::copy_n(reinterpret_cast<const uint8_t*>(&checksum), sizeof checksum,
+                file.begin() + kDatastoreHeader - sizeof checksum);
+  }
+  const auto store = foretoken::Datastore::Parse(std::as_bytes(std::span(file)), "fuzz");
+  if (!store.ok()) return 0;
+  size_t found = 0;
+  for (int64_t rank = 0; rank < store->size(); ++rank) {
+    const std::vector<foretoken::Token> text = store->After(rank, 0, 20);
+    if (text.empty()) continue;
+    const auto range = store->Find(text);
+    if (range.first < 0 || range.count < 0 || range.first + range.count > store->size()) {
+      __builtin_trap();
+    }
+    for (int64_t i = 0; i < range.count; ++i) {
+      found += store->After(range.first + i, static_cast<int>(text.size()), 20).size();
+    }
+    if (found > 10000) break;
+  }
+  return 0;
+}

@@ -1,0 +1,123 @@
+// REST: what most often follows the last few tokens in a corpus (methods.md 7.6).
+#include <algorithm>
+#include <cmath>
+
+#include "base/json.h"
+#include "draft/options.h"
+#include "draft/rest/continuation_trie.h"
+#include "draft/rest/datastore.h"
+#include "draft/text_state.h"
+#include "text/tokenizer.h"
+
+namespace foretoken {
+namespace {
+
+struct RestRule {
+  int max_suffix = 16;  // tokens looked for, tried first
+  int min_suffix = 2;
+  int matches = 5000;  // places looked at
+  int cont = 10;       // tokens taken from each
+  int tree = 64;       // nodes offered
+};
+
+class Rest final : public Drafter {
+ public:
+  Rest(Datastore store, RestRule rule) : store_(std::move(store)), rule_(rule) {}
+
+  TapSpec Needs() const override { return {}; }
+  std::unique_ptr<DraftState> NewState() const override { return std::make_unique<TextState>(); }
+
+  void Observe(std::span<const Observation> seen) override {
+    for (const Observation& o : seen) static_cast<TextState&>(o.state).Append(o);
+  }
+
+  void Propose(std::span<const DraftSlot> batch) override {
+    for (const DraftSlot& slot : batch) {
+      OfferAll(Continuations(static_cast<TextState&>(slot.state).text), slot.builder);
+    }
+  }
+
+  void Truncate(DraftState& state, int length) override {
+    static_cast<TextState&>(state).Truncate(length);
+  }
+
+ private:
+  // What follows the longest suffix of `text` that the corpus has. Of too many places, some all
+  // over the range, so that no continuation is favoured by its place in the order.
+  ContinuationTrie Continuations(std::span<const Token> text) const {
+    ContinuationTrie trie;
+    const int size = static_cast<int>(text.size());
+    for (int n = std::min(rule_.max_suffix, size); n >= rule_.min_suffix; --n) {
+      const Datastore::Range found = store_.Find(text.last(static_cast<size_t>(n)));
+      if (found.count == 0) continue;
+      const int64_t looked_at = std::min<int64_t>(found.count, rule_.matches);
+      for (int64_t i = 0; i < looked_at; ++i) {
+        const int64_t rank = found.first + i * found.count / looked_at;
+        trie.Add(store_.After(rank, n, rule_.cont));
+      }
+      break;
+    }
+    return trie;
+  }
+
+  // Offers every node's children together, the most frequent first.
+  void OfferAll(const ContinuationTrie& trie, TreeBuilder& builder) const {
+    const std::vector<ContinuationTrie::Item> items = trie.MostFrequent(rule_.tree);
+    std::vector<std::vector<const ContinuationTrie::Item*>> children(items.size() + 1);
+    for (const auto& item : items) children[static_cast<size_t>(item.parent) + 1].push_back(&item);
+    std::vector<Node> nodes(items.size() + 1, kNoNode);
+    nodes[0] = 0;
+    for (size_t p = 0; p < children.size(); ++p) {
+      if (nodes[p] == kNoNode || children[p].empty()) continue;
+      std::ranges::stable_sort(children[p],
+                               [](const auto* a, const auto* b) { return a->count > b->count; });
+      const int all = p == 0 ? trie.continuations() : items[p - 1].count;
+      std::vector<Scored> offers;
+      offers.reserve(children[p].size());
+      for (const auto* child : children[p]) {
+        offers.push_back({child->token, std::log(static_cast<float>(child->count) / all)});
+      }
+      builder.Offer(nodes[p], offers);
+      for (const auto* child : children[p]) {
+        nodes[static_cast<size_t>(child - items.data()) + 1] =
+            builder.tree().Child(nodes[p], child->token);
+      }
+    }
+  }
+
+  Datastore store_;
+  RestRule rule_;
+};
+
+Status CheckVocabulary(const Datastore& store, const DraftContext& context,
+                       const std::string& path) {
+  if (store.vocab() > context.target.config().vocab) {
+    return Error{path + ": vocab: found " + std::to_string(store.vocab()) + ", the model's is " +
+                 std::to_string(context.target.config().vocab)};
+  }
+  if (context.tokenizer == nullptr ||
+      VocabularyFingerprint(context.tokenizer->data()) == store.vocabulary()) {
+    return {};
+  }
+  return Error{path + ": vocabulary: found another model's; build the datastore with this one"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Drafter>> NewRest(const DraftContext& context) {
+  DraftOptions options("rest", context.options);
+  const std::string path = options.Text("datastore", "");
+  RestRule rule;
+  rule.max_suffix = options.Int("max_suffix", rule.max_suffix, 1, 1024);
+  rule.min_suffix =
+      options.Int("min_suffix", std::min(rule.min_suffix, rule.max_suffix), 1, rule.max_suffix);
+  rule.matches = options.Int("matches", rule.matches, 1, 1 << 20);
+  rule.cont = options.Int("cont", rule.cont, 1, 1024);
+  rule.tree = options.Int("tree", rule.tree, 1, 4096);
+  FT_RETURN_IF_ERROR(options.Finish());
+  FT_ASSIGN_OR_RETURN(Datastore store, Datastore::Open(path));
+  FT_RETURN_IF_ERROR(CheckVocabulary(store, context, path));
+  return std::unique_ptr<Drafter>(std::make_unique<Rest>(std::move(store), rule));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,16 @@
+#include "base/json.h"
+#include "base/mapped_file.h"
+#include "draft/rest/datastore.h"
+#include "draft/test_options.h"
+
+namespace foretoken {
+
+Json RestTestOptions(const TestTarget& target) {
+  const std::string path = target.stem + ".datastore";
+  const auto file = EncodeDatastore(target.texts(), target.config.vocab,
+                                    VocabularyFingerprint(target.tokenizer.data()));
+  FT_CHECK(file.ok() && WriteFileAtomically(path, *file).ok());
+  return {{"datastore", path}};
+}
+
+}  // namespace foretoken

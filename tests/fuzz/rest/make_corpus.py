@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Writes the seed files of the datastore fuzz target, by the description in docs/formats.md.
+
+    tests/fuzz/rest/make_corpus.py
+"""
+import pathlib
+import struct
+
+HERE = pathlib.Path(__file__).parent
+MASK = (1 << 64) - 1
+
+
+def mix(x):
+    x = (x + 0x9E3779B97F4A7C15) & MASK
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
+
+
+def checksum(contents):
+    value = mix(len(contents))
+    for i in range(0, len(contents), 8):
+        value = mix(value ^ int.from_bytes(contents[i : i + 8], "little"))
+    return value
+
+
+def datastore(documents, vocab, vocabulary):
+    width = 2 if vocab <= 0xFFFF else 4
+    end = (1 << (8 * width)) - 1
+    tokens = [t for d in documents for t in [*d, end]]
+    text = b"".join(t.to_bytes(width, "big") for t in tokens)
+    order = sorted(range(len(tokens)), key=lambda i: tokens[i:])
+    contents = text + bytes(-len(text) % 4) + struct.pack(f"<{len(order)}I", *order)
+    header = struct.pack("<8sIIQQQ", b"ftrest01", width, vocab, len(tokens), vocabulary, checksum(contents))
+    return header + contents
+
+
+if __name__ == "__main__":
+    texts = [[1, 2, 3, 1, 2, 4], [2, 3, 1], []]
+    (HERE / "datastore" / "two_bytes").write_bytes(datastore(texts, 12, 7))
+    (HERE / "datastore" / "four_bytes").write_bytes(datastore(texts, 70000, 7))
+    (HERE / "datastore" / "empty").write_bytes(datastore([], 12, 7))
