@@ -9,12 +9,12 @@ namespace {
 
 constexpr std::string_view kChatMlEnd = "<|im_end|>";
 
-std::string RenderChatMl(std::span<const ChatMessage> messages) {
+std::string RenderChatMl(std::span<const ChatMessage> messages, bool open_answer) {
   std::string text;
   for (const ChatMessage& m : messages) {
     text += "<|im_start|>" + m.role + "\n" + m.content + std::string(kChatMlEnd) + "\n";
   }
-  return text + "<|im_start|>assistant\n";
+  return open_answer ? text + "<|im_start|>assistant\n" : text;
 }
 
 }  // namespace
@@ -33,15 +33,23 @@ std::string ChatPrompter::PieceOf(Token token) const {
   return token == kNoToken ? "" : tokenizer_->Piece(token, /*show_control=*/true);
 }
 
+Result<std::string> ChatPrompter::Render(std::span<const ChatMessage> messages,
+                                         bool open_answer) const {
+  if (!template_) return RenderChatMl(messages, open_answer);
+  return template_->Render({.chat = messages,
+                            .add_generation_prompt = open_answer,
+                            .bos_token = PieceOf(tokenizer_->data().bos),
+                            .eos_token = PieceOf(tokenizer_->data().eos)});
+}
+
 Result<std::vector<Token>> ChatPrompter::Encode(std::span<const ChatMessage> messages) const {
-  std::string text;
-  if (template_) {
-    FT_ASSIGN_OR_RETURN(text, template_->Render({.chat = messages,
-                                                 .bos_token = PieceOf(tokenizer_->data().bos),
-                                                 .eos_token = PieceOf(tokenizer_->data().eos)}));
-  } else {
-    text = RenderChatMl(messages);
-  }
+  FT_ASSIGN_OR_RETURN(const std::string text, Render(messages, /*open_answer=*/true));
+  return EncodePrompt(*tokenizer_, text, /*parse_special=*/true);
+}
+
+Result<std::vector<Token>> ChatPrompter::EncodeTranscript(
+    std::span<const ChatMessage> messages) const {
+  FT_ASSIGN_OR_RETURN(const std::string text, Render(messages, /*open_answer=*/false));
   return EncodePrompt(*tokenizer_, text, /*parse_special=*/true);
 }
 

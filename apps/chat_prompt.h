@@ -21,12 +21,15 @@ class ChatPrompter {
   bool uses_fallback() const { return !template_.has_value(); }
   // The conversation with the opening of the next answer. Errors: what the template refuses.
   Result<std::vector<Token>> Encode(std::span<const ChatMessage> messages) const;
+  // The conversation as it stands, as in a corpus. Errors: what the template refuses.
+  Result<std::vector<Token>> EncodeTranscript(std::span<const ChatMessage> messages) const;
   // Ids that end an answer.
   std::vector<Token> StopTokens() const;
 
  private:
   explicit ChatPrompter(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
   std::string PieceOf(Token token) const;
+  Result<std::string> Render(std::span<const ChatMessage> messages, bool open_answer) const;
 
   const Tokenizer* tokenizer_;
   std::optional<ChatTemplate> template_;

@@ -40,7 +40,7 @@ void PrintUsage(std::FILE* out) {
       "usage: foretoken COMMAND [OPTIONS]   (foretoken COMMAND --help explains one)\n\ncommands:\n",
       out);
   for (const Command& c : kCommands) {
-    std::fprintf(out, "  %-12s %.*s\n", Shown(c.name).c_str(), static_cast<int>(c.summary.size()),
+    std::fprintf(out, "  %-16s %.*s\n", Shown(c.name).c_str(), static_cast<int>(c.summary.size()),
                  c.summary.data());
   }
   std::fputs("\nexit status: 0 done, 1 failed, 2 bad usage, 3 --check found a difference\n", out);

@@ -166,11 +166,16 @@ void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
       "prompt). pld+a: k, heads (a file or 'all'), top, reduce (max or sum), threshold, range. "
       "The paper's PLD+ is k=70 with --draft-max 70. llma: reference, k, max_ngram, min_ngram. "
       "lookahead: ngram, window, guesses, pool (window or text); the paper's needs --draft-max 55. "
-      "draft-model: gamma, schedule (fixed or heuristic), cache_type",
+      "draft-model: gamma, schedule (fixed or heuristic), cache_type. rest: max_suffix, "
+      "min_suffix, "
+      "matches, cont, tree; the paper's needs a tree of 64 nodes",
       [draft](const std::string& text) { return TakeOption(text, &draft->options); })
       ->group(kSpeculation);
   AddFileOption(app, "--reference", "a document that llma copies from; repeatable", "reference",
                 draft)
+      ->group(kSpeculation);
+  AddFileOption(app, "--datastore", "what rest looks things up in, from build-datastore",
+                "datastore", draft)
       ->group(kSpeculation);
   AddFileOption(app, "--draft-model", "the model that draft-model drafts with", "draft_model",
                 draft)

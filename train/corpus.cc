@@ -15,6 +15,7 @@
 #include "base/rng.h"
 #include "dataset.h"
 #include "text/bpe_trainer.h"
+#include "text/documents.h"
 #include "text/tokenizer.h"
 
 namespace foretoken::train {

@@ -14,6 +14,7 @@
 #include "event_log.h"
 #include "packing.h"
 #include "recipe.h"
+#include "text/documents.h"
 #include "text/tokenizer.h"
 
 namespace foretoken::train {

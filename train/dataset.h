@@ -26,13 +26,8 @@ struct Document {
   std::vector<Segment> segments;
 };
 
-// Files behind `pattern`: a file, a directory (its *.jsonl, *.txt and *.md), or a glob; sorted. A
-// relative pattern is looked up under `base` unless that is "". Errors: nothing there.
-Result<std::vector<std::string>> ListDataFiles(const std::string& pattern, const std::string& base);
-
-// Reads "*.jsonl" as one conversation a line ({"conversations": [{"from", "value"}]} or
-// {"messages": [{"role", "content"}]}), anything else as text whose documents are separated by a
-// line <|endoftext|>. Errors: unreadable file; a malformed line, with its number.
+// The documents of a file (text/documents.h). Errors: unreadable file; a malformed line, with its
+// number.
 Result<std::vector<Document>> ReadDocuments(const std::string& path);
 
 }  // namespace foretoken::train

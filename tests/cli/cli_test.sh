@@ -108,6 +108,21 @@ expect_status 0 "draft model" generate -p "hello hello hello" -n 37 --drafter dr
 [ "$(json "$dir/twin.json" "s['tau_micro']")" = 6.0 ] || fail "a model refuses its own drafts"
 expect_status 1 "draft model without a file" generate -p a --drafter draft-model
 expect_text "option draft_model is missing" err "draft model without a file"
+printf '{"text": "%s"}\n{"messages": [{"role": "user", "content": "hello"}]}\n' \
+  "hello hello hello" >"$dir/corpus.jsonl"
+{ printf 'hello hello hello'; cat "$dir/first.txt"; } >"$dir/corpus.txt"
+rm -f "$dir/corpus.datastore"
+expect_status 0 "build-datastore" "$bin" build-datastore -m "$model" --out "$dir/corpus.datastore" \
+  --data "$dir/corpus.jsonl" --data "$dir/corpus.txt"
+expect_text "3 documents" err "build-datastore says what it did"
+expect_status 1 "build-datastore over a file" "$bin" build-datastore -m "$model" \
+  --out "$dir/corpus.datastore" --data "$dir/corpus.txt"
+expect_text "exists already" err "build-datastore over a file"
+expect_status 0 "rest" generate -p "hello hello hello" -n 40 --drafter rest --check \
+  --datastore "$dir/corpus.datastore" --stats "$dir/rest.json"
+[ "$(json "$dir/rest.json" "sum(s['n_acc']) > 0")" = True ] || fail "rest: no draft was accepted"
+expect_status 1 "rest with another file" generate -p a --drafter rest --datastore "$model"
+expect_text "magic" err "rest with another file"
 expect_status 1 "llma without a reference" generate -p a --drafter llma
 expect_text "option reference is missing" err "llma without a reference"
 expect_status 1 "llma with a missing reference" generate -p a --drafter llma --reference "$dir/no.txt"

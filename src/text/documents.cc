@@ -1,0 +1,135 @@
+#include "text/documents.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+
+namespace foretoken {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSeparator = "<|endoftext|>";
+
+std::string Role(const std::string& name) {
+  if (name == "human" || name == "user") return "user";
+  if (name == "gpt" || name == "assistant") return "assistant";
+  if (name == "system") return "system";
+  return "";
+}
+
+std::string TextField(const Json& object, const char* first, const char* second) {
+  for (const char* key : {first, second}) {
+    const auto it = object.find(key);
+    if (it != object.end() && it->is_string()) return it->get<std::string>();
+  }
+  return "";
+}
+
+Result<TextDocument> ReadConversation(const Json& turns, const std::string& where) {
+  TextDocument document;
+  for (const Json& turn : turns) {
+    const std::string name = turn.is_object() ? TextField(turn, "from", "role") : "";
+    std::string role = Role(name);
+    if (role.empty()) {
+      return Error{where + ": a turn is from '" + name + "', expected human or gpt"};
+    }
+    document.turns.push_back({std::move(role), TextField(turn, "value", "content")});
+  }
+  if (document.turns.empty()) return Error{where + ": a conversation without turns"};
+  return document;
+}
+
+Result<TextDocument> ReadLine(const Json& line, const std::string& where) {
+  if (line.is_object()) {
+    for (const char* key : {"conversations", "messages"}) {
+      if (line.contains(key) && line[key].is_array()) return ReadConversation(line[key], where);
+    }
+    if (line.contains("text") && line["text"].is_string()) {
+      return TextDocument{{{"", line["text"].get<std::string>()}}};
+    }
+  }
+  return Error{where + ": no list 'conversations' or 'messages', and no 'text'"};
+}
+
+Result<std::vector<TextDocument>> ReadLines(const MappedFile& file) {
+  std::vector<TextDocument> documents;
+  std::string_view rest = file.text();
+  for (int64_t number = 1; !rest.empty(); ++number) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const std::string where = file.path() + ":" + std::to_string(number);
+    FT_ASSIGN_OR_RETURN(const Json json, ParseJson(line, where));
+    FT_ASSIGN_OR_RETURN(TextDocument document, ReadLine(json, where));
+    documents.push_back(std::move(document));
+  }
+  return documents;
+}
+
+void AddText(std::string_view text, std::vector<TextDocument>& documents) {
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  while (!text.empty() && text.front() == '\n') text.remove_prefix(1);
+  if (!text.empty()) documents.push_back({{{"", std::string(text)}}});
+}
+
+std::vector<TextDocument> ReadTexts(const MappedFile& file) {
+  std::vector<TextDocument> documents;
+  const std::string_view rest = file.text();
+  size_t begin = 0, at = 0;
+  while ((at = rest.find(kSeparator, at)) != std::string_view::npos) {
+    const size_t end = at + kSeparator.size();
+    const bool is_line =
+        (at == 0 || rest[at - 1] == '\n') && (end == rest.size() || rest[end] == '\n');
+    if (is_line) {
+      AddText(rest.substr(begin, at - begin), documents);
+      begin = end;
+    }
+    at = end;
+  }
+  AddText(rest.substr(begin), documents);
+  return documents;
+}
+
+bool IsData(const fs::path& path) {
+  const std::string ext = path.extension();
+  return ext == ".jsonl" || ext == ".txt" || ext == ".md";
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> ListDataFiles(const std::string& pattern,
+                                               const std::string& base) {
+  const bool joined = !base.empty() && fs::path(pattern).is_relative();
+  const std::string full = joined ? (fs::path(base) / pattern).string() : pattern;
+  std::vector<std::string> files;
+  std::error_code fault;
+  if (fs::is_directory(full, fault)) {
+    for (const auto& entry : fs::directory_iterator(full, fault)) {
+      if (entry.is_regular_file() && IsData(entry.path())) files.push_back(entry.path().string());
+    }
+  } else {
+    glob_t found{};
+    if (glob(full.c_str(), 0, nullptr, &found) == 0) {
+      files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    }
+    globfree(&found);
+  }
+  std::sort(files.begin(), files.end());
+  if (files.empty()) return Error{full + ": no text data there (*.jsonl, *.txt, *.md)"};
+  return files;
+}
+
+Result<std::vector<TextDocument>> ReadTextDocuments(const std::string& path) {
+  FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  if (fs::path(path).extension() == ".jsonl") return ReadLines(file);
+  return ReadTexts(file);
+}
+
+}  // namespace foretoken
