@@ -1,4 +1,6 @@
 // Datastores of arbitrary bytes; everything that an accepted one can be asked is asked.
+#include <algorithm>
+
 #include "draft/rest/datastore.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
