@@ -33,6 +33,7 @@ Result<Answer> WriteAnswer(Generator& generator, Session& session, std::span<con
   Answer answer{
       .prompt_tokens = session.prompt, .cycles = session.cycles, .finish = session.finish};
   answer.tokens.assign(session.written().begin(), session.written().end());
+  answer.sources = session.sources;
   answer.phases = {after.prefill - before.prefill, after.draft - before.draft,
                    after.verify - before.verify};
   answer.total_seconds =

@@ -16,6 +16,7 @@ namespace foretoken {
 struct Answer {
   int prompt_tokens = 0;
   std::vector<Token> tokens;  // new ones, a stop token included
+  std::vector<Pos> sources;   // [tokens] see Session
   std::vector<Cycle> cycles;
   Finish finish = Finish::kNot;  // kNot when interrupted
   PhaseSeconds phases;

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "answer.h"
+#include "attributed_text.h"
 #include "base/json.h"
 #include "chat_prompt.h"
 #include "command_line.h"
@@ -20,7 +21,8 @@ struct GenerateArgs {
   ModelArgs model;
   SamplingArgs sampling;
   DraftArgs draft;
-  std::string prompt, file, system, stats;
+  std::string prompt, file, system, stats, attribute;
+  int attribute_min = 2;
   bool prompt_given = false;
   bool chat = false, check = false, ignore_eos = false, special = false, quiet = false;
   int new_tokens = 256;
@@ -49,6 +51,13 @@ void Declare(CLI::App& app, GenerateArgs* g) {
   app.add_option("--stats", g->stats,
                  "write the statistics as JSON; '-' = standard output, after the text")
       ->type_name("FILE");
+  app.add_option("--attribute", g->attribute,
+                 "write as JSON which parts of the answer the drafter copied from where in the "
+                 "prompt; '-' = standard output, after the text. On a terminal the answer comes at "
+                 "its end, copies in colour")
+      ->type_name("FILE");
+  app.add_option("--attribute-min", g->attribute_min, "shortest copy shown, in tokens (2)")
+      ->check(CLI::Range(1, 1 << 20));
   app.add_flag("--check", g->check, "also decode plainly; exit with 3 if any token differs");
   app.add_flag("-q,--quiet", g->quiet, "no statistics on standard error");
   AddCacheArgs(app, &g->cache_type);
@@ -115,14 +124,14 @@ Result<Answer> Decode(const LoadedModel& loaded, const DraftArgs& draft,
   return WriteAnswer(*decoder.generator, *session, prompt.tokens, max_new, on_tokens);
 }
 
-Status WriteStats(const std::string& path, const Json& json) {
+Status WriteLine(const std::string& path, const Json& json) {
   const std::string text = json.dump() + "\n";
   std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
   const bool written =
       file != nullptr && std::fputs(text.c_str(), file) >= 0 && std::fflush(file) == 0;
   const bool closed = file == nullptr || file == stdout || std::fclose(file) == 0;
   if (written && closed) return {};
-  return Error{path + ": the statistics cannot be written"};
+  return Error{path + ": cannot be written"};
 }
 
 void PrintSummary(const GenerateArgs& g, const Answer& answer, const RunReport& report) {
@@ -170,6 +179,32 @@ Result<int> Check(const GenerateArgs& g, const LoadedModel& loaded, const Sessio
   return kExitDone;
 }
 
+Status Attribute(const GenerateArgs& g, const LoadedModel& loaded, const Prompt& prompt,
+                 const Answer& answer, bool terminal) {
+  std::vector<Token> tokens = prompt.tokens;
+  tokens.insert(tokens.end(), answer.tokens.begin(), answer.tokens.end());
+  const std::vector<CopiedSpan> spans =
+      CopiedSpans(tokens, answer.prompt_tokens, answer.sources, g.attribute_min);
+  const TokenText whole = TextOf(*loaded.tokenizer, tokens);
+  if (terminal) PrintAttributed(whole, answer.prompt_tokens, spans, stdout, stderr);
+  return WriteLine(g.attribute,
+                   AttributionJson(whole, answer.prompt_tokens, spans, g.attribute_min));
+}
+
+// Everything that is said after the text.
+Status Report(const GenerateArgs& g, const LoadedModel& loaded, const Prompt& prompt,
+              const Answer& answer, bool terminal) {
+  FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(g.draft.verifier));
+  RunReport report = answer.Report(loaded.load_seconds);
+  report.verifier = verifier->name;
+  report.lossless = verifier->lossless();
+  if (!g.attribute.empty()) {
+    FT_RETURN_IF_ERROR(Attribute(g, loaded, prompt, answer, terminal));
+  }
+  if (!g.quiet) PrintSummary(g, answer, report);
+  return g.stats.empty() ? Status() : WriteLine(g.stats, ToJson(report));
+}
+
 Result<int> Generate(const GenerateArgs& g) {
   FT_ASSIGN_OR_RETURN(const std::string text, ReadPrompt(g));
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(g.model));
@@ -186,22 +221,21 @@ Result<int> Generate(const GenerateArgs& g) {
   const int max_new = g.new_tokens < 0 ? options.capacity : g.new_tokens;
 
   const InterruptGuard guard;
-  TextStream stream(*loaded.tokenizer, prompt.tokens, stdout, isatty(STDOUT_FILENO) != 0);
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  const bool held = terminal && !g.attribute.empty();
+  TextStream stream(*loaded.tokenizer, prompt.tokens, stdout, terminal);
   bool writable = true;
   FT_ASSIGN_OR_RETURN(const Answer answer, Decode(loaded, g.draft, options, prompt, max_new,
                                                   [&](auto fresh, int drafted) {
-                                                    writable = stream.Write(fresh, drafted);
+                                                    if (!held)
+                                                      writable = stream.Write(fresh, drafted);
                                                     return writable && !InterruptGuard::Requested();
                                                   }));
   stream.Finish();
   if (!writable) return Error{"standard output takes no more"};
-  if (!stream.at_line_start() && (isatty(STDOUT_FILENO) != 0 || g.stats == "-")) std::puts("");
-  FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(g.draft.verifier));
-  RunReport report = answer.Report(loaded.load_seconds);
-  report.verifier = verifier->name;
-  report.lossless = verifier->lossless();
-  if (!g.quiet) PrintSummary(g, answer, report);
-  if (!g.stats.empty()) FT_RETURN_IF_ERROR(WriteStats(g.stats, ToJson(report)));
+  const bool more = terminal || g.stats == "-" || g.attribute == "-";
+  if (more && !stream.at_line_start()) std::puts("");
+  FT_RETURN_IF_ERROR(Report(g, loaded, prompt, answer, terminal));
   if (!g.check) return kExitDone;
   InterruptGuard::Clear();
   return Check(g, loaded, options, prompt, max_new, answer);
@@ -212,7 +246,9 @@ Status CheckUsage(const GenerateArgs& g) {
   if (g.model.path.empty()) return Error{"--model is missing"};
   if (g.new_tokens == 0) return Error{"--new-tokens: found 0, expected -1 or at least 1"};
   FT_RETURN_IF_ERROR(Validate(g.sampling.params));
-  return CheckDraftNames(g.draft);
+  FT_RETURN_IF_ERROR(CheckDraftNames(g.draft));
+  if (g.attribute.empty() || g.draft.drafter != "none") return {};
+  return Error{"--attribute: --drafter is none, and only a drafter that copies says from where"};
 }
 
 }  // namespace

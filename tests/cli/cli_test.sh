@@ -153,6 +153,20 @@ expect_text "sequential" err "unknown verifier lists the known"
 expect_status 1 "unknown verifier option" generate -p a --verifier typical --verifier-opt epsilon=1
 expect_text "epsilon" err "unknown verifier option"
 
+# Attribution: offsets of both texts hold the same characters; one threshold, fewer spans.
+expect_status 0 "--attribute" generate -p "üü aaaaaaaaaaaaaaaaaaaa" -n 40 -q --drafter pld \
+  --logit-bias 97:1000 --attribute "$dir/copies.json"
+[ "$(json "$dir/copies.json" "len(s['spans']) > 0 and s['prompt'].startswith('üü a') and all( \
+  s['text'][x['begin']:x['end']] == x['text'] == s['prompt'][x['source_begin']:x['source_end']] \
+  and x['tokens'] >= 2 for x in s['spans'])")" = True ] ||
+  fail "--attribute: $(cat "$dir/copies.json")"
+expect_status 0 "--attribute on standard output" generate -p "hello hello hello" -n 40 -q \
+  --drafter pld --attribute - --attribute-min 1000
+tail -n 1 "$dir/out" >"$dir/last.json"
+[ "$(json "$dir/last.json" "s['spans'] == [] and s['min_tokens'] == 1000")" = True ] ||
+  fail "--attribute-min"
+expect_status 2 "--attribute without a drafter" generate -p a --attribute -
+
 # Options that change how, not what.
 expect_status 0 "two threads" "$bin" generate -m "$model" -t 2 --ignore-eos -p "hello hello hello" \
   -n 24 -q
