@@ -1,5 +1,6 @@
 // foretoken bench: what this machine can do, what the kernels make of it, and what decoding does.
 #include "bench.h"
+#include "bench_attribution.h"
 #include "command_line.h"
 
 namespace foretoken {
@@ -10,6 +11,7 @@ constexpr const char* kFooter =
     "  foretoken bench limits\n"
     "  foretoken bench decode -m model.gguf --rows 1,8,16\n"
     "  foretoken bench decode --random 1.1b --type Q8_0 --context 0,4096 --json curve.json\n"
+    "  foretoken bench attribution -m model.gguf --data quotesum_dev.jsonl\n"
     "  foretoken bench kernels --shape 1.1b --type Q8_0,BF16 --rows 1,16\n\n"
     "Figures are medians; an idle machine gives better ones.";
 
@@ -61,10 +63,15 @@ int Run_bench(int argc, char** argv) {
   AddDecode(decode, &options);
   CLI::App& kernels = *app.add_subcommand("kernels", "single products");
   AddKernels(kernels, &options);
+  CLI::App& attribution =
+      *app.add_subcommand("attribution", "how well copying finds the sources of quotes");
+  AttributionOptions attribution_options;
+  AddAttributionArgs(attribution, &attribution_options);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
-  const Status status = limits.parsed()   ? BenchLimits(options)
-                        : decode.parsed() ? BenchDecode(options)
-                                          : BenchKernels(options);
+  const Status status = limits.parsed()        ? BenchLimits(options)
+                        : decode.parsed()      ? BenchDecode(options)
+                        : attribution.parsed() ? BenchAttribution(attribution_options)
+                                               : BenchKernels(options);
   return status.ok() ? kExitDone : Failed(status.error());
 }
 

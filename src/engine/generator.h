@@ -51,6 +51,7 @@ class Generator {
   // The trees the next Step would score. Changes nothing.
   std::vector<CandidateTree> Draft(std::span<Session* const> batch);
 
+  const GeneratorOptions& options() const { return options_; }
   const PhaseSeconds& seconds() const { return seconds_; }
 
  private:

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/rng.h"
+#include "verify/forced_verifier.h"
 #include "verify/typical.h"
 #include "verify/verifier_testing.h"
 
@@ -179,6 +180,20 @@ TEST(Draws, PrunedOnesAreJudgedToo) {
     second += Judge("tree").Verify(tree, unlikely, {0}, params).path.size() == 2;
   }
   EXPECT_EQ(second, 100) << "after the refusal all mass is on the second draw";
+}
+
+TEST(Forced, WritesTheTextItWasGiven) {
+  ForcedVerifier forced({7, 0, 3, 4, 5});
+  Sampler sampler({});
+  const std::vector<Token> history{7, 0};
+  const CandidateTree right = Chain({3, 4}), wrong = Chain({3, 1});
+  const Scoring followed{right, {}, history, sampler}, left{wrong, {}, history, sampler};
+  const Acceptance all = forced.Verify(std::span(&followed, 1))[0];
+  EXPECT_EQ(all.path, (std::vector<Node>{0, 1, 2}));
+  EXPECT_EQ(all.next, 5);
+  const Acceptance part = forced.Verify(std::span(&left, 1))[0];
+  EXPECT_EQ(part.path, (std::vector<Node>{0, 1}));
+  EXPECT_EQ(part.next, 4);
 }
 
 // methods.md 11.3.

@@ -167,6 +167,18 @@ tail -n 1 "$dir/out" >"$dir/last.json"
   fail "--attribute-min"
 expect_status 2 "--attribute without a drafter" generate -p a --attribute -
 
+printf '%s\n' '{"turns": ["[1] A quick brown fox jumps over a lazy dog.\n\nQuestion: who?\nAnswer:"],
+  "reference": ["It is [ 1 A quick brown fox jumps over a lazy dog ] ."]}' | tr -d '\n' >"$dir/quotes.jsonl"
+expect_status 0 "bench attribution" "$bin" bench attribution -m "$model" -t 1 --drafter pld \
+  --data "$dir/quotes.jsonl" --min 3,100 --json "$dir/attribution.json"
+[ "$(json "$dir/attribution.json" "s['scores'][0]['precision'] > 0.8 and s['scores'][0]['recall'] > 0.5 \
+  and s['scores'][1]['attributed'] == 0 and s['skipped'] == 0")" = True ] ||
+  fail "bench attribution: $(cat "$dir/attribution.json" "$dir/err")"
+printf '{"turns": []}\n' >"$dir/quotes.jsonl"
+expect_status 1 "bench attribution of other data" "$bin" bench attribution -m "$model" \
+  --data "$dir/quotes.jsonl"
+expect_text "line 1" err "bench attribution of other data"
+
 # Options that change how, not what.
 expect_status 0 "two threads" "$bin" generate -m "$model" -t 2 --ignore-eos -p "hello hello hello" \
   -n 24 -q

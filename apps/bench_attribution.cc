@@ -1,0 +1,192 @@
+// Attribution as PLD+'s appendix D measures it: the reference answers of QuoteSum are given to the
+// model token by token, and what the drafter would have copied is compared with what they quote.
+#include "bench_attribution.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+
+#include "base/json.h"
+#include "base/progress.h"
+#include "bench.h"
+#include "engine/attribution.h"
+#include "engine/quoted_answer.h"
+#include "verify/forced_verifier.h"
+
+namespace foretoken {
+namespace {
+
+struct Question {
+  std::string prompt;
+  MarkedText answer;
+};
+
+Result<std::vector<Question>> ReadQuestions(const std::string& path, int limit) {
+  std::ifstream in(path);
+  if (!in) return Error{path + ": cannot be opened"};
+  std::vector<Question> questions;
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    if (limit > 0 && static_cast<int>(questions.size()) == limit) break;
+    const std::string where = path + ", line " + std::to_string(number);
+    FT_ASSIGN_OR_RETURN(const Json json, ParseJson(line, where));
+    const auto first = [&json](const char* field) {
+      const bool given = json.is_object() && json.contains(field) && json[field].is_array() &&
+                         !json[field].empty() && json[field][0].is_string();
+      return given ? json[field][0].get<std::string>() : std::string();
+    };
+    const std::string prompt = first("turns"), reference = first("reference");
+    if (prompt.empty() || reference.empty()) {
+      return Error{where + ": expected lists of text named turns and reference"};
+    }
+    questions.push_back({prompt, ReadQuotes(reference)});
+  }
+  return questions;
+}
+
+// One question as tokens: prompt, then answer.
+struct Given {
+  std::vector<Token> tokens;
+  TokenText text;
+  size_t prompt = 0;        // leading tokens that are the prompt's
+  size_t answer_begin = 0;  // the byte the answer begins at
+};
+
+// False where the tokenizer changes the text, so that offsets would lie.
+bool Encode(const Question& q, const Tokenizer& tokenizer, Given& given) {
+  given.tokens = EncodePrompt(tokenizer, q.prompt + " " + q.answer.text, /*parse_special=*/false);
+  given.text = TextOf(tokenizer, given.tokens);
+  given.answer_begin = q.prompt.size() + 1;
+  given.prompt = 0;
+  while (given.prompt < given.tokens.size() && given.text.end[given.prompt] <= q.prompt.size()) {
+    ++given.prompt;
+  }
+  return given.text.text == q.prompt + " " + q.answer.text && given.prompt > 0;
+}
+
+class Scorer {
+ public:
+  explicit Scorer(const AttributionOptions& options)
+      : options_(options), scores_(options.least.size()) {}
+
+  Status Run(const LoadedModel& loaded, std::span<const Question> questions) {
+    const int context = loaded.model->config().context;
+    FT_ASSIGN_OR_RETURN(const Decoder decoder, NewDecoder(loaded, options_.draft, context));
+    Progress progress("questions", static_cast<int64_t>(questions.size()));
+    for (size_t i = 0; i < questions.size(); ++i) {
+      Given given;
+      if (!Encode(questions[i], *loaded.tokenizer, given) ||
+          static_cast<int>(given.tokens.size()) > context) {
+        ++skipped_;
+      } else {
+        FT_RETURN_IF_ERROR(Ask(loaded, decoder, questions[i], given));
+      }
+      progress.Update(static_cast<int64_t>(i) + 1);
+    }
+    progress.Finish();
+    return {};
+  }
+
+  void Print() const {
+    std::printf("%8s %10s %8s %8s\n", "min", "precision", "recall", "F1");
+    for (size_t i = 0; i < scores_.size(); ++i) {
+      const AttributionScore& s = scores_[i];
+      std::printf("%8d %9.1f%% %7.1f%% %7.1f%%\n", options_.least[i], 100 * s.precision(),
+                  100 * s.recall(), 100 * s.f1());
+    }
+    if (skipped_ > 0)
+      std::printf("%d questions skipped: too long, or changed by the tokenizer\n", skipped_);
+  }
+
+  Json ToJson() const {
+    Json list = Json::array();
+    for (size_t i = 0; i < scores_.size(); ++i) {
+      const AttributionScore& s = scores_[i];
+      list.push_back({{"min_tokens", options_.least[i]},
+                      {"quoted", s.quoted},
+                      {"attributed", s.attributed},
+                      {"correct", s.correct},
+                      {"precision", s.precision()},
+                      {"recall", s.recall()},
+                      {"f1", s.f1()}});
+    }
+    return {{"model", options_.model.path},
+            {"drafter", options_.draft.drafter},
+            {"data", options_.data},
+            {"skipped", skipped_},
+            {"scores", std::move(list)}};
+  }
+
+ private:
+  // The drafter proposes as ever; the answer is the reference whatever the model would say.
+  Status Ask(const LoadedModel& loaded, const Decoder& decoder, const Question& question,
+             const Given& given) {
+    ForcedVerifier reference(given.tokens);
+    const TreeLimits limits = decoder.generator->options().limits;
+    Generator generator(*loaded.model, decoder.drafter.get(), reference,
+                        {.limits = limits, .policy = decoder.tree.get()});
+    const int size = static_cast<int>(given.tokens.size());
+    const auto session = generator.Start({.capacity = size});
+    const auto prompt = std::span(given.tokens).first(given.prompt);
+    FT_RETURN_IF_ERROR(generator.Prefill(*session, prompt, size));
+    Session* batch[] = {session.get()};
+    while (!session->done()) generator.Step(batch);
+    Score(question, given, session->sources);
+    return {};
+  }
+
+  void Score(const Question& question, const Given& given, std::span<const Pos> sources) {
+    const MarkedText passages = ReadPassages(question.prompt);
+    for (size_t i = 0; i < scores_.size(); ++i) {
+      std::vector<int> attributed(sources.size(), 0);
+      for (const CopiedSpan& span :
+           CopiedSpans(given.tokens, static_cast<int>(given.prompt), sources, options_.least[i])) {
+        for (int t = span.begin; t < span.end; ++t) {
+          const auto source = static_cast<size_t>(span.source + t - span.begin);
+          attributed[static_cast<size_t>(t)] =
+              passages.PassageOf(given.text.begin(source), given.text.end[source]);
+        }
+      }
+      for (size_t t = 0; t < attributed.size(); ++t) {
+        const size_t begin = std::max(given.text.begin(given.prompt + t), given.answer_begin);
+        const size_t end = std::max(given.text.end[given.prompt + t], begin);
+        scores_[i].Add(
+            question.answer.PassageOf(begin - given.answer_begin, end - given.answer_begin),
+            attributed[t]);
+      }
+    }
+  }
+
+  const AttributionOptions& options_;
+  std::vector<AttributionScore> scores_;
+  int skipped_ = 0;
+};
+
+}  // namespace
+
+void AddAttributionArgs(CLI::App& app, AttributionOptions* options) {
+  AddModelArgs(app, &options->model);
+  app.get_option("--model")->required();
+  app.add_option("--data", options->data, "QuoteSum as JSON lines, {\"turns\", \"reference\"} each")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--min", options->least, "shortest copies counted, in tokens (2,5,8)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--limit", options->limit, "questions asked (default: all)")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_option("--json", options->json, "also write the figures to this file");
+  AddDraftArgs(app, &options->draft);
+}
+
+Status BenchAttribution(const AttributionOptions& options) {
+  FT_RETURN_IF_ERROR(CheckDraftNames(options.draft));
+  FT_ASSIGN_OR_RETURN(const auto questions, ReadQuestions(options.data, options.limit));
+  FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(options.model));
+  Scorer scorer(options);
+  FT_RETURN_IF_ERROR(scorer.Run(loaded, questions));
+  scorer.Print();
+  return WriteJson(options.json, scorer.ToJson());
+}
+
+}  // namespace foretoken
