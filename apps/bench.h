@@ -10,6 +10,7 @@
 #include "backend/backend.h"
 #include "base/json.h"
 #include "base/thread_pool.h"
+#include "engine/bootstrap.h"
 
 namespace foretoken {
 
@@ -63,7 +64,6 @@ Status BenchDecode(const BenchOptions& options);
 Status BenchKernels(const BenchOptions& options);
 
 double Seconds(const std::function<void()>& work);
-double Median(std::vector<double> values);
 Json LimitsJson(const MachineLimits& limits);
 // "Q8_0,BF16" as types. Errors: an unknown one.
 Result<std::vector<DType>> ParseTypes(const std::string& list);

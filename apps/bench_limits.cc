@@ -80,13 +80,6 @@ double Seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double Median(std::vector<double> values) {
-  FT_CHECK(!values.empty());
-  std::sort(values.begin(), values.end());
-  const size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 Json LimitsJson(const MachineLimits& limits) {
   return {{"threads", limits.threads},
           {"read_bytes_per_second", limits.read_bytes},

@@ -1,6 +1,7 @@
 // foretoken bench: what this machine can do, what the kernels make of it, and what decoding does.
 #include "bench.h"
 #include "bench_attribution.h"
+#include "bench_spec.h"
 #include "command_line.h"
 
 namespace foretoken {
@@ -12,6 +13,7 @@ constexpr const char* kFooter =
     "  foretoken bench decode -m model.gguf --rows 1,8,16\n"
     "  foretoken bench decode --random 1.1b --type Q8_0 --context 0,4096 --json curve.json\n"
     "  foretoken bench attribution -m model.gguf --data quotesum_dev.jsonl\n"
+    "  foretoken bench spec -m model.gguf --questions questions.jsonl --methods pld,pld+h\n"
     "  foretoken bench kernels --shape 1.1b --type Q8_0,BF16 --rows 1,16\n\n"
     "Figures are medians; an idle machine gives better ones.";
 
@@ -67,7 +69,15 @@ int Run_bench(int argc, char** argv) {
       *app.add_subcommand("attribution", "how well copying finds the sources of quotes");
   AttributionOptions attribution_options;
   AddAttributionArgs(attribution, &attribution_options);
+  CLI::App& spec = *app.add_subcommand(
+      "spec", "how much faster methods answer questions, side by side with plain decoding");
+  BenchSpecArgs spec_args;
+  DeclareBenchSpec(spec, &spec_args);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
+  if (spec.parsed()) {
+    const Result<int> status = BenchSpec(spec_args);
+    return status.ok() ? *status : Failed(status.error());
+  }
   const Status status = limits.parsed()        ? BenchLimits(options)
                         : decode.parsed()      ? BenchDecode(options)
                         : attribution.parsed() ? BenchAttribution(attribution_options)

@@ -41,6 +41,8 @@ struct DraftArgs {
   NamedValues verifier_options;
 };
 void AddDraftArgs(CLI::App& app, DraftArgs* draft);
+// The part of AddDraftArgs that sets drafters' options and names their files.
+void AddDraftOptions(CLI::App& app, DraftArgs* draft);
 // The part of AddDraftArgs that shapes trees, for commands that choose drafters themselves.
 void AddTreeArgs(CLI::App& app, DraftArgs* draft);
 // Errors: no such drafter, tree or verifier (lists the known ones).

@@ -158,17 +158,20 @@ void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
   app.add_option("--drafter", draft->drafter, names)->group(kSpeculation)->type_name("NAME");
   AddTreeArgs(app, draft);
   AddVerifierArgs(app, draft);
+  AddDraftOptions(app, draft);
+}
+
+void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
   AddParsed(
       app, "--draft-opt",
       "KEY=VALUE, an option of the drafter (of joined ones NAME.KEY=VALUE); repeatable. pld: k, "
-      "max_ngram, min_ngram. pld+h: "
-      "k, layer (9 of 32, the same share of fewer layers), window, threshold, range (whole or "
+      "max_ngram, min_ngram. pld+h: k, layer (9 of 32, the same share of fewer layers), window, "
+      "threshold, range (whole or "
       "prompt). pld+a: k, heads (a file or 'all'), top, reduce (max or sum), threshold, range. "
       "The paper's PLD+ is k=70 with --draft-max 70. llma: reference, k, max_ngram, min_ngram. "
       "lookahead: ngram, window, guesses, pool (window or text); the paper's needs --draft-max 55. "
       "draft-model: gamma, schedule (fixed or heuristic), cache_type. rest: max_suffix, "
-      "min_suffix, "
-      "matches, cont, tree; the paper's needs a tree of 64 nodes",
+      "min_suffix, matches, cont, tree; the paper's needs a tree of 64 nodes",
       [draft](const std::string& text) { return TakeOption(text, &draft->options); })
       ->group(kSpeculation);
   AddFileOption(app, "--reference", "a document that llma copies from; repeatable", "reference",

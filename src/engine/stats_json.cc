@@ -53,6 +53,11 @@ Json ToJson(const RunReport& report) {
   json["n_acc"] = PerCycle(report.cycles, &Cycle::n_acc);
   json["nodes"] = PerCycle(report.cycles, &Cycle::nodes);
   json["max_depth"] = PerCycle(report.cycles, &Cycle::max_depth);
+  AddMetrics(m, json);
+  return json;
+}
+
+void AddMetrics(const Metrics& m, Json& json) {
   json["tau_micro"] = m.tau_micro;
   json["tau_macro"] = m.tau_macro;
   json["acc_only"] = m.acc_only;
@@ -63,7 +68,6 @@ Json ToJson(const RunReport& report) {
   json["E_spd"] = m.E_spd;
   json["VTP"] = m.verify_share;
   json["GSTP"] = m.draft_share;
-  return json;
 }
 
 }  // namespace foretoken

@@ -31,4 +31,7 @@ struct RunReport {
 // "alpha_tok", "alpha_n", "E_spd", "VTP", "GSTP"}.
 Json ToJson(const RunReport& report);
 
+// The acceptance and time metrics under their own names, from "tau_micro" on.
+void AddMetrics(const Metrics& metrics, Json& json);
+
 }  // namespace foretoken

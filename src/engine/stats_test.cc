@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rng.h"
+#include "engine/bootstrap.h"
+
 namespace foretoken {
 namespace {
 
@@ -68,6 +71,36 @@ TEST(Speedups, ThreeReadings) {
   EXPECT_DOUBLE_EQ(SpeedupMicro(method, plain), 6.0 / 5);
   EXPECT_DOUBLE_EQ(SpeedupRatioOfMeans(method, plain), 125.0 / 75);
   EXPECT_DOUBLE_EQ(SpeedupMeanOfRatios(method, plain), 1.5);
+}
+
+TEST(Median, MiddleOrTheMeanOfTwo) {
+  EXPECT_DOUBLE_EQ(Median({5}), 5);
+  EXPECT_DOUBLE_EQ(Median({9, 1, 4}), 4);
+  EXPECT_DOUBLE_EQ(Median({8, 1, 4, 2}), 3);
+}
+
+// The median of 99 uniform values has a standard deviation of 1 / (2 sqrt(101)), so 95 % of samples
+// have theirs within 0.098 of 0.5; and intervals made of single samples hold 0.5 about as often.
+TEST(BootstrapMedian, IntervalsHoldTheTrueMedianAsOftenAsTheySay) {
+  int held = 0;
+  double width = 0;
+  constexpr int kSamples = 400;
+  for (uint64_t s = 0; s < kSamples; ++s) {
+    std::vector<double> values;
+    for (uint64_t i = 0; i < 99; ++i) values.push_back(Uniform(11, s, i));
+    const Interval interval = BootstrapMedian(values, 0.95, 300, s);
+    held += interval.low <= 0.5 && 0.5 <= interval.high;
+    width += (interval.high - interval.low) / kSamples;
+  }
+  EXPECT_GT(held, kSamples * 0.90);
+  EXPECT_LT(held, kSamples * 0.99);
+  EXPECT_NEAR(width, 4 * 0.0498, 0.02);
+}
+
+TEST(BootstrapMedian, OneValueIsItsOwnInterval) {
+  const Interval interval = BootstrapMedian(std::vector<double>{3});
+  EXPECT_DOUBLE_EQ(interval.low, 3);
+  EXPECT_DOUBLE_EQ(interval.high, 3);
 }
 
 }  // namespace

@@ -32,13 +32,14 @@ std::string TextField(const Json& object, const char* first, const char* second)
 }
 
 Result<TextDocument> ReadConversation(const Json& turns, const std::string& where) {
+  const auto unknown = [&where](const std::string& name) {
+    return Error{where + ": a turn is from '" + name + "', expected human or gpt"};
+  };
   TextDocument document;
   for (const Json& turn : turns) {
     const std::string name = turn.is_object() ? TextField(turn, "from", "role") : "";
     std::string role = Role(name);
-    if (role.empty()) {
-      return Error{where + ": a turn is from '" + name + "', expected human or gpt"};
-    }
+    if (role.empty()) return unknown(name);
     document.turns.push_back({std::move(role), TextField(turn, "value", "content")});
   }
   if (document.turns.empty()) return Error{where + ": a conversation without turns"};

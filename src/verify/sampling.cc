@@ -159,7 +159,7 @@ void Sampler::Apply(LogitsStep step, std::span<float> logits, std::span<const To
 
 void Sampler::CountRecent(std::span<const Token> recent) {
   counts_.clear();
-  for (Token token : recent) counts_.push_back({token, 1});
+  for (Token token : recent) counts_.emplace_back(token, 1);
   std::sort(counts_.begin(), counts_.end());
   size_t distinct = 0;
   for (size_t i = 0; i < counts_.size(); ++i) {

@@ -219,6 +219,38 @@ expect_status 2 "chat without a model" "$bin" chat
 expect_status 0 "demo" "$bin" demo -m "$model" -t 1 -n 12 --json "$dir/demo.json"
 [ "$(json "$dir/demo.json" "s['identical'] and len(s['runs']) >= 20")" = True ] || fail "demo --json"
 expect_text "tokens a pass" out "demo ends with a table"
+cat >"$dir/questions.jsonl" <<'EOF'
+{"question_id": 81, "category": "writing", "turns": ["hello hello hello", "and again"]}
+{"question_id": "x", "category": "qa", "turns": ["one two one two"]}
+
+{"question_id": 83, "category": "roleplay", "turns": ["who are you"], "reference": "nobody"}
+EOF
+rm -rf "$dir/answers"
+expect_status 0 "bench spec" "$bin" bench spec -m "$model" -t 1 --questions "$dir/questions.jsonl" -n 20 \
+  --methods pld,pld+h/lookahead,draft-model --draft-model "$model" --draft-opt pld.k=4 --tree chain \
+  --tree "vct:width=2,depth=2" --temp 0,0.8 --warm-up 1 --json "$dir/spec.json" --answers "$dir/answers"
+expect_text "| overall | 3 |" out "bench spec prints a table"
+[ "$(json "$dir/spec.json" "len(s['results']) == 14 * (1 + 2 + 2) \
+  and [r['task'] for r in s['results'][:15]] == ['overall'] * 14 + ['mt_bench'] \
+  and all(r['identical'] and r['speedup_low'] <= r['speedup'] <= r['speedup_high'] for r in s['results']) \
+  and all(r['speedup'] == 1 for r in s['results'] if r['method'] == 'none') \
+  and s['results'][0]['tokens'] == 80 and s['results'][0]['tau_micro'] == 1 \
+  and all(k in r for r in s['results'] for k in ['tau_macro', 'alpha_edd', 'gen_only', 'speedup_micro']) \
+  and [r['tau_micro'] > 1 for r in s['results'][:7]] == [False] + [True] * 6 \
+  and s['answered'] == 3 and not s['interrupted']")" = True ] || fail "bench spec --json: $(cat "$dir/out")"
+[ "$(head -n 1 "$dir/answers/5-draft-model.jsonl" | python3 -c "import json,sys; s=json.load(sys.stdin); \
+c=s['choices'][0]; print(s['question_id'] == 81 and len(c['turns']) == 2 and c['new_tokens'] == [20, 20] \
+and sum(c['accept_lengths']) == 38 and sum(c['decoding_steps']) == len(c['accept_lengths']))")" = True ] ||
+  fail "bench spec --answers"
+expect_status 1 "bench spec with an option of no method" "$bin" bench spec -m "$model" \
+  --questions "$dir/questions.jsonl" --methods pld --draft-opt k=3
+expect_text "no method takes 'k'" err "bench spec with an option of no method"
+expect_status 1 "bench spec with an unknown method" "$bin" bench spec -m "$model" \
+  --questions "$dir/questions.jsonl" --methods guesswork
+printf '{"question_id": 1}\n' >"$dir/bad.jsonl"
+expect_status 1 "bench spec with a bad question" "$bin" bench spec -m "$model" \
+  --questions "$dir/bad.jsonl" --methods pld
+expect_text "bad.jsonl:1: category" err "bench spec with a bad question"
 printf 'Summarise: hello hello hello\n\nSummarise: one two one two\n' >"$dir/prompts.txt"
 expect_status 0 "find-heads" "$bin" find-heads -m "$model" -t 1 -o "$dir/heads.json" \
   --prompts "$dir/prompts.txt" -n 16 --domain occurrences

@@ -102,9 +102,10 @@ void DraftModel::CatchUp(State& state, int end) {
   while (state.cache->length() < end) {
     const int begin = state.cache->length();
     const int count = std::min(end - begin, model_->max_rows());
+    const auto fed = std::span(state.text).subspan(static_cast<size_t>(begin));
     RowBatch batch;
     for (int i = 0; i < count; ++i) {
-      AddRow(batch, Known(state.text[static_cast<size_t>(begin + i)]), begin + i, i - 1);
+      AddRow(batch, Known(fed[static_cast<size_t>(i)]), begin + i, i - 1);
     }
     batch.begin.push_back(count);
     model_->Forward(batch, caches, {}, {});

@@ -1,0 +1,191 @@
+#include "bench_spec.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+#include "interrupt.h"
+#include "spec_report.h"
+
+namespace foretoken {
+namespace {
+
+// The options that a method takes of those all share: its own by "NAME.KEY=VALUE", and the file it
+// cannot do without by the bare key. `taken` notes which were of use.
+NamedValues OptionsOf(const std::string& drafters, const NamedValues& shared,
+                      std::vector<bool>& taken) {
+  const std::vector<std::string_view> parts = SplitDrafters(drafters);
+  NamedValues own;
+  for (size_t i = 0; i < shared.size(); ++i) {
+    const auto& [key, value] = shared[i];
+    for (const DrafterEntry& entry : AllDrafters()) {
+      if (std::ranges::find(parts, entry.name) == parts.end()) continue;
+      const std::string prefix = std::string(entry.name) + ".";
+      if (key != entry.needs && !key.starts_with(prefix)) continue;
+      const bool joined = parts.size() > 1 || key == entry.needs;
+      own.emplace_back(joined ? key : key.substr(prefix.size()), value);
+      taken[i] = true;
+    }
+  }
+  return own;
+}
+
+// Plain decoding and every combination, temperature by temperature. Errors: unknown names, options
+// of no method.
+Result<std::vector<SpecMethod>> Combine(const BenchSpecArgs& args) {
+  std::vector<SpecMethod> methods;
+  std::vector<bool> taken(args.draft.options.size(), false);
+  for (const float temperature : args.temperatures) {
+    const size_t plain = methods.size();
+    methods.push_back({.name = "none", .temperature = temperature, .plain = plain});
+    for (std::string name : args.methods) {
+      std::replace(name.begin(), name.end(), '/', ',');
+      if (name == "none") continue;
+      for (const std::string& tree : args.trees) {
+        for (const std::string& verifier : args.verifiers) {
+          SpecMethod method{.name = name, .draft = args.draft, .temperature = temperature};
+          method.plain = plain;
+          method.draft.drafter = name;
+          method.draft.tree = tree;
+          method.draft.verifier = verifier;
+          method.draft.options = OptionsOf(name, args.draft.options, taken);
+          FT_RETURN_IF_ERROR(CheckDraftNames(method.draft));
+          methods.push_back(std::move(method));
+        }
+      }
+    }
+  }
+  for (size_t i = 0; i < taken.size(); ++i) {
+    if (!taken[i]) {
+      return Error{"--draft-opt: no method takes '" + args.draft.options[i].first +
+                   "'; an option begins with its drafter's name, as in pld+h.k=70"};
+    }
+  }
+  return methods;
+}
+
+Json Report(const BenchSpecArgs& args, const LoadedModel& loaded, const SpecRun& run,
+            const std::vector<SpecEntry>& entries) {
+  Json results = Json::array();
+  for (const SpecEntry& entry : entries) results.push_back(ToJson(entry));
+  return {{"results", std::move(results)},
+          {"model", args.model.path},
+          {"questions", args.questions},
+          {"answered", run.questions.size()},
+          {"too_long", run.too_long},
+          {"interrupted", run.interrupted},
+          {"new_tokens", args.options.new_tokens},
+          {"repeats", args.options.repeats},
+          {"seed", args.options.sampling.seed},
+          {"backend", loaded.backend->Name()},
+          {"threads", loaded.backend->threads()}};
+}
+
+Status WriteAnswers(const std::string& folder, const SpecRun& run,
+                    const std::vector<SpecMethod>& methods) {
+  if (folder.empty()) return {};
+  std::error_code fault;
+  std::filesystem::create_directories(folder, fault);
+  for (size_t m = 0; m < methods.size(); ++m) {
+    std::string name = std::to_string(m);
+    name.append("-").append(methods[m].name).append(".jsonl");
+    FT_RETURN_IF_ERROR(WriteFileAtomically((std::filesystem::path(folder) / name).string(),
+                                           AnswerLines(run, methods[m], m)));
+  }
+  return {};
+}
+
+void PrintRemarks(const SpecRun& run, const std::vector<SpecEntry>& entries) {
+  std::printf("\n%zu questions", run.questions.size());
+  if (run.too_long > 0) std::printf(", %d more are longer than the context", run.too_long);
+  if (run.interrupted) std::printf("; interrupted");
+  std::printf(
+      ". Speed-up: the median over questions of the time a token takes plainly over the method's, "
+      "prompt\nincluded; in brackets where the median of such questions lies in 95 of 100 "
+      "cases.\n");
+  for (const SpecEntry& e : entries) {
+    if (e.group == "overall" && PromiseBroken(e)) {
+      std::printf("%s wrote other tokens than plain decoding\n", e.method->name.c_str());
+    }
+  }
+}
+
+}  // namespace
+
+void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
+  AddModelArgs(app, &args->model);
+  app.get_option("--model")->required();
+  app.add_option("--questions", args->questions,
+                 "JSONL, a line is {\"question_id\", \"category\", \"turns\"}")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--methods", args->methods, "drafters, as in pld,pld+h,lookahead/pld (joined)")
+      ->delimiter(',')
+      ->required();
+  app.add_option("--tree", args->trees, "the candidate tree (chain); repeatable")
+      ->take_all()
+      ->type_name("TREE");
+  app.add_option("--verifier", args->verifiers, "the verifier (exact), as in exact,tree")
+      ->delimiter(',');
+  app.add_option("--temp", args->temperatures, "temperatures (0), as in 0,1")
+      ->delimiter(',')
+      ->check(CLI::Range(0.0, 100.0));
+  app.add_option("--draft-max", args->draft.draft_max,
+                 "tokens drafted a cycle at most (default: the tree's own)")
+      ->check(CLI::Range(0, 4096));
+  AddDraftOptions(app, &args->draft);
+  app.add_option("--limit", args->limit, "questions at most, taken evenly from the file (all)")
+      ->check(CLI::Range(1, 1 << 30));
+  SpecOptions* o = &args->options;
+  app.add_option("-n,--new-tokens", o->new_tokens, "tokens a turn at most")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("-c,--context", o->context, "longest sequence (default: the model's)")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_option("--warm-up", o->warm_up, "questions answered before the clock runs")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000));
+  app.add_option("--repeats", o->repeats, "runs of every question; times are medians")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--seed", o->sampling.seed, "noise seed (0)");
+  app.add_flag("--no-chat", args->no_chat, "give the questions without a chat template");
+  app.add_option("--json", args->json, "write the results as JSON")->type_name("FILE");
+  app.add_option("--answers", args->answers,
+                 "write every method's answers here, as Spec-Bench's scripts read them")
+      ->type_name("FOLDER");
+  app.add_flag("-q,--quiet", o->quiet, "no progress");
+}
+
+Result<int> BenchSpec(BenchSpecArgs& args) {
+  if (args.trees.empty()) args.trees = {"chain"};
+  if (args.verifiers.empty()) args.verifiers = {"exact"};
+  if (args.temperatures.empty()) args.temperatures = {0};
+  args.options.chat = !args.no_chat;
+  FT_ASSIGN_OR_RETURN(const std::vector<SpecMethod> methods, Combine(args));
+  FT_ASSIGN_OR_RETURN(std::vector<SpecQuestion> questions,
+                      ReadSpecQuestions(args.questions, args.limit));
+  FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));
+  const InterruptGuard guard;
+  FT_ASSIGN_OR_RETURN(const SpecRun run,
+                      RunSpec(loaded, methods, std::move(questions), args.options));
+  if (run.questions.empty()) {
+    return Error{args.questions + ": no question was answered by every method" +
+                 (run.too_long > 0 ? ": all are longer than the context" : "")};
+  }
+  const std::vector<SpecEntry> entries = SummariseSpec(run, methods);
+  std::fputs(MarkdownTables(entries).c_str(), stdout);
+  PrintRemarks(run, entries);
+  if (std::fflush(stdout) != 0) return Error{"standard output takes no more"};
+  if (!args.json.empty()) {
+    FT_RETURN_IF_ERROR(
+        WriteFileAtomically(args.json, Report(args, loaded, run, entries).dump(1) + "\n"));
+  }
+  FT_RETURN_IF_ERROR(WriteAnswers(args.answers, run, methods));
+  const bool broken = std::ranges::any_of(entries, PromiseBroken);
+  return broken ? kExitDiffers : kExitDone;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,25 @@
+// foretoken bench spec: how much faster the methods answer the questions of a file.
+#pragma once
+
+#include "command_line.h"
+#include "runtime.h"
+#include "spec_run.h"
+
+namespace foretoken {
+
+struct BenchSpecArgs {
+  ModelArgs model;
+  std::string questions, json, answers;
+  std::vector<std::string> methods, trees, verifiers;
+  std::vector<float> temperatures;
+  DraftArgs draft;  // options and limits that all methods share
+  SpecOptions options;
+  int limit = 0;
+  bool no_chat = false;
+};
+
+void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args);
+// Returns the exit status. Errors: see RunSpec; unwritable files.
+Result<int> BenchSpec(BenchSpecArgs& args);
+
+}  // namespace foretoken

@@ -1,0 +1,64 @@
+#include "spec_questions.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::array<std::string_view, 8> kMtBench = {
+    "writing", "roleplay", "reasoning", "math", "coding", "extraction", "stem", "humanities"};
+
+std::string TaskOf(const std::string& category) {
+  return std::ranges::find(kMtBench, category) != kMtBench.end() ? "mt_bench" : category;
+}
+
+Result<SpecQuestion> ReadQuestion(const Json& line, const std::string& where) {
+  const auto wrong = [&where](const std::string& field, const std::string& expected) {
+    return Error{where + ": " + field + ": expected " + expected};
+  };
+  if (!line.is_object()) return wrong("line", "an object");
+  for (const char* field : {"question_id", "category", "turns"}) {
+    if (!line.contains(field)) return wrong(field, "it to be there");
+  }
+  if (!line["category"].is_string()) return wrong("category", "text");
+  SpecQuestion question{.id = line["question_id"].dump(),
+                        .category = line["category"].get<std::string>()};
+  if (!line["turns"].is_array() || line["turns"].empty()) return wrong("turns", "a list");
+  for (const Json& turn : line["turns"]) {
+    if (!turn.is_string()) return wrong("turns", "texts");
+    question.turns.push_back(turn.get<std::string>());
+  }
+  question.task = TaskOf(question.category);
+  return question;
+}
+
+}  // namespace
+
+Result<std::vector<SpecQuestion>> ReadSpecQuestions(const std::string& path, int limit) {
+  FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  std::vector<SpecQuestion> all;
+  std::string_view rest = file.text();
+  for (int64_t number = 1; !rest.empty(); ++number) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const std::string where = path + ":" + std::to_string(number);
+    FT_ASSIGN_OR_RETURN(const Json json, ParseJson(line, where));
+    FT_ASSIGN_OR_RETURN(SpecQuestion question, ReadQuestion(json, where));
+    all.push_back(std::move(question));
+  }
+  if (all.empty()) return Error{path + ": holds no questions"};
+  const size_t count = limit > 0 ? std::min(static_cast<size_t>(limit), all.size()) : all.size();
+  std::vector<SpecQuestion> taken;
+  taken.reserve(count);
+  for (size_t i = 0; i < count; ++i) taken.push_back(std::move(all[i * all.size() / count]));
+  return taken;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,215 @@
+#include "spec_report.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/json.h"
+#include "engine/stats_json.h"
+#include "verify/verifier.h"
+
+namespace foretoken {
+namespace {
+
+Speedups AllSpeedups(const std::vector<Timing>& method, const std::vector<Timing>& plain) {
+  return {.ratio_of_means = SpeedupRatioOfMeans(method, plain),
+          .micro = SpeedupMicro(method, plain),
+          .mean_of_ratios = SpeedupMeanOfRatios(method, plain)};
+}
+
+Json ToJson(const Speedups& s) {
+  return {{"speedup_ratio_of_means", s.ratio_of_means},
+          {"speedup_micro", s.micro},
+          {"speedup_mean_of_ratios", s.mean_of_ratios}};
+}
+
+double Over(double a, double b) { return b > 0 ? a / b : 0; }
+
+// Method `m` over the questions of these indices.
+SpecEntry Summarised(const SpecRun& run, const std::vector<SpecMethod>& methods, size_t m,
+                     const std::vector<size_t>& questions) {
+  SpecEntry entry{.method = &methods[m], .questions = static_cast<int>(questions.size())};
+  std::vector<Timing> own, plain, own_generation, plain_generation;
+  std::vector<std::vector<Cycle>> cycles;
+  std::vector<double> ratios;
+  double nodes = 0;
+  for (const size_t q : questions) {
+    const SpecAnswer& answer = run.answers[q][m];
+    const SpecAnswer& reference = run.answers[q][methods[m].plain];
+    own.push_back(answer.WithPrefill());
+    plain.push_back(reference.WithPrefill());
+    own_generation.push_back(answer.GenerationOnly());
+    plain_generation.push_back(reference.GenerationOnly());
+    cycles.push_back(answer.cycles);
+    entry.identical = entry.identical && answer.turns == reference.turns;
+    entry.total.tokens += own.back().tokens;
+    entry.total.seconds += own.back().seconds;
+    entry.prefill_seconds += own.back().seconds - own_generation.back().seconds;
+    const double rate = Over(own.back().tokens, own.back().seconds);
+    entry.tokens_per_second += rate / static_cast<double>(questions.size());
+    ratios.push_back(Over(rate, Over(plain.back().tokens, plain.back().seconds)));
+    for (const Cycle& c : answer.cycles) nodes += c.nodes;
+  }
+  entry.speedup = Median(ratios);
+  entry.interval = BootstrapMedian(ratios);
+  entry.with_prefill = AllSpeedups(own, plain);
+  entry.generation_only = AllSpeedups(own_generation, plain_generation);
+  entry.metrics = Summarise(cycles);
+  entry.nodes_per_cycle = Over(nodes, entry.metrics.cycles);
+  return entry;
+}
+
+// The questions for which `name` is the same, in the order they first come in.
+struct Group {
+  std::string name;
+  std::vector<size_t> questions;
+};
+std::vector<Group> GroupBy(const std::vector<SpecQuestion>& questions,
+                           const std::function<std::string(const SpecQuestion&)>& name) {
+  std::vector<Group> groups;
+  for (size_t q = 0; q < questions.size(); ++q) {
+    const std::string own = name(questions[q]);
+    auto group = std::ranges::find(groups, own, &Group::name);
+    if (group == groups.end()) group = groups.insert(groups.end(), {own, {}});
+    group->questions.push_back(q);
+  }
+  return groups;
+}
+
+std::string Number(const char* format, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string Label(const SpecMethod& method) {
+  std::string label = method.name;
+  if (method.draft.drafter != "none") {
+    label.append(" / ").append(method.draft.tree).append(" / ").append(method.draft.verifier);
+  }
+  return label + " / T=" + Number("%g", method.temperature);
+}
+
+std::string Row(const std::vector<std::string>& cells) {
+  std::string row = "|";
+  for (const std::string& cell : cells) row.append(" ").append(cell).append(" |");
+  return row + "\n";
+}
+
+std::string Head(const std::vector<std::string>& cells) {
+  std::string rule = "|";
+  for (size_t i = 0; i < cells.size(); ++i) rule += "---|";
+  return Row(cells) + rule + "\n";
+}
+
+std::string SpeedupCell(const SpecEntry& e) {
+  return Number("%.2f", e.speedup) + "x [" + Number("%.2f", e.interval.low) + ", " +
+         Number("%.2f", e.interval.high) + "]";
+}
+
+}  // namespace
+
+std::vector<SpecEntry> SummariseSpec(const SpecRun& run, const std::vector<SpecMethod>& methods) {
+  FT_CHECK(!run.questions.empty());
+  std::vector<SpecEntry> entries;
+  const auto add = [&](const std::string& kind, const std::vector<Group>& groups) {
+    for (const Group& group : groups) {
+      for (size_t m = 0; m < methods.size(); ++m) {
+        entries.push_back(Summarised(run, methods, m, group.questions));
+        entries.back().task = group.name;
+        entries.back().group = kind;
+      }
+    }
+  };
+  const auto tasks = GroupBy(run.questions, [](const SpecQuestion& q) { return q.task; });
+  auto categories = GroupBy(run.questions, [](const SpecQuestion& q) { return q.category; });
+  std::erase_if(categories, [&](const Group& c) {
+    return std::ranges::find(tasks, c.name, &Group::name) != tasks.end();
+  });
+  add("overall", GroupBy(run.questions, [](const SpecQuestion&) { return "overall"; }));
+  add("task", tasks);
+  add("category", categories);
+  return entries;
+}
+
+Json ToJson(const SpecEntry& entry) {
+  const SpecMethod& method = *entry.method;
+  Json json = {{"task", entry.task},
+               {"group", entry.group},
+               {"method", method.name},
+               {"tree", method.draft.tree},
+               {"verifier", method.draft.verifier},
+               {"temperature", method.temperature},
+               {"questions", entry.questions},
+               {"speedup", entry.speedup},
+               {"speedup_low", entry.interval.low},
+               {"speedup_high", entry.interval.high}};
+  json.update(ToJson(entry.with_prefill));
+  json["gen_only"] = ToJson(entry.generation_only);
+  json["tokens_per_second"] = entry.tokens_per_second;
+  json["tokens"] = entry.total.tokens;
+  json["seconds"] = entry.total.seconds;
+  json["prefill_seconds"] = entry.prefill_seconds;
+  json["nodes_per_cycle"] = entry.nodes_per_cycle;
+  json["cycles"] = entry.metrics.cycles;
+  AddMetrics(entry.metrics, json);
+  json["identical"] = entry.identical;
+  return json;
+}
+
+bool PromiseBroken(const SpecEntry& entry) {
+  const auto verifier = FindVerifier(entry.method->draft.verifier);
+  FT_CHECK(verifier.ok());
+  const Guarantee guarantee = (*verifier)->guarantee;
+  const bool promised = guarantee == Guarantee::kSameText ||
+                        (guarantee == Guarantee::kSameLaw &&
+                         SamplingParams{.temperature = entry.method->temperature}.greedy());
+  return promised && !entry.identical;
+}
+
+std::string MarkdownTables(const std::vector<SpecEntry>& entries) {
+  std::string text = Head({"method / tree / verifier", "speed-up [95 %]", "tokens/s", "tau",
+                           "nodes a pass", "drafting", "same text"});
+  std::vector<std::string> head{"task", "questions"};
+  for (const SpecEntry& e : entries) {
+    if (e.group != "overall") continue;
+    text += Row({Label(*e.method), SpeedupCell(e), Number("%.1f", e.tokens_per_second),
+                 Number("%.2f", e.metrics.tau_micro), Number("%.1f", e.nodes_per_cycle + 1),
+                 Number("%.1f %%", 100 * e.metrics.draft_share), e.identical ? "yes" : "no"});
+    if (e.method->draft.drafter != "none") head.push_back(Label(*e.method));
+  }
+  text += "\n" + Head(head);
+  for (size_t i = 0; i < entries.size();) {
+    const SpecEntry& first = entries[i];
+    std::vector<std::string> row{first.task, std::to_string(first.questions)};
+    for (; i < entries.size() && entries[i].task == first.task; ++i) {
+      if (entries[i].method->draft.drafter != "none") row.push_back(SpeedupCell(entries[i]));
+    }
+    text += Row(row);
+  }
+  return text;
+}
+
+std::string AnswerLines(const SpecRun& run, const SpecMethod& method, size_t index) {
+  std::string lines;
+  for (size_t q = 0; q < run.questions.size(); ++q) {
+    const SpecAnswer& answer = run.answers[q][index];
+    Json choice = {{"index", 0}, {"turns", answer.texts}};
+    Json new_tokens = Json::array(), lengths = Json::array();
+    for (const auto& turn : answer.turns) new_tokens.push_back(turn.size());
+    for (const Cycle& c : answer.cycles) lengths.push_back(c.n_acc + 1);
+    choice["decoding_steps"] = answer.turn_cycles;
+    choice["new_tokens"] = std::move(new_tokens);
+    choice["wall_time"] = answer.seconds;
+    choice["accept_lengths"] = std::move(lengths);
+    const Result<Json> id = ParseJson(run.questions[q].id, "question_id");
+    Json line = {{"question_id", *id},
+                 {"category", run.questions[q].category},
+                 {"answer_id", method.name + "-" + run.questions[q].id},
+                 {"model_id", Label(method)},
+                 {"choices", Json::array({std::move(choice)})}};
+    lines += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  return lines;
+}
+
+}  // namespace foretoken

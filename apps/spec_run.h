@@ -1,0 +1,60 @@
+// Answers the same questions plainly and with every method, in turn, so that whatever slows the
+// machine down for a while slows all of them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "answer.h"
+#include "chat_prompt.h"
+#include "runtime.h"
+#include "spec_questions.h"
+
+namespace foretoken {
+
+// One way to answer. The method "none" is plain decoding, what the others are compared with.
+struct SpecMethod {
+  std::string name;  // as in the results: "pld+h", "pld,lookahead"
+  DraftArgs draft;
+  float temperature = 0;
+  size_t plain = 0;  // index of the plain decoding of this temperature
+};
+
+struct SpecOptions {
+  int new_tokens = 128;  // of a turn, at most
+  int context = 0;       // 0: the model's own
+  int warm_up = 3;       // answers of every method that are not counted
+  int repeats = 1;       // times are medians over them
+  bool chat = true;      // questions are a user's messages
+  bool quiet = false;
+  SamplingParams sampling;  // but for the temperature
+};
+
+// One method's answer to one question, all turns.
+struct SpecAnswer {
+  std::vector<std::vector<Token>> turns;
+  std::vector<Cycle> cycles;
+  std::vector<int> turn_cycles;  // how many of them belong to each turn
+  std::vector<std::string> texts;
+  std::vector<double> seconds;  // of each turn, everything from the prompt on
+  std::vector<double> prefill;  // of each turn
+  int prompt_tokens = 0;
+
+  Timing WithPrefill() const;
+  // The time after the prompt, and the tokens after the first.
+  Timing GenerationOnly() const;
+};
+
+struct SpecRun {
+  std::vector<SpecQuestion> questions;           // those answered by every method
+  std::vector<std::vector<SpecAnswer>> answers;  // [questions][methods]
+  int too_long = 0;                              // questions that the context has no room for
+  bool interrupted = false;
+};
+
+// Errors: unknown drafter, tree or verifier, bad options, what a chat template refuses.
+Result<SpecRun> RunSpec(const LoadedModel& loaded, const std::vector<SpecMethod>& methods,
+                        std::vector<SpecQuestion> questions, const SpecOptions& options);
+
+}  // namespace foretoken
