@@ -163,5 +163,26 @@ TEST_F(LookaheadDrafts, AWindowTakesHalfThePassAtMost) {
   }
 }
 
+// What ends an answer may end an n-gram, but no row is built on it.
+TEST_F(LookaheadDrafts, NoRowHoldsAnEnd) {
+  TokenizerData data = ToyTokenizer(12)->data();
+  data.eos = 7;
+  data.eog = {7, 8};
+  const auto tokenizer = *Tokenizer::Create(data, "toy");
+  const Json options = {{"ngram", 4}, {"window", 3}};
+  const auto drafter = *NewDrafter("lookahead", {*model_, 64, options, "", tokenizer.get()});
+  Conversation talk(*drafter);
+  talk.Prompt(Words{1, 2, 3, 4, 5});
+  for (int pass = 0; pass < 10; ++pass) {
+    const CandidateTree tree = talk.Propose();
+    for (Node n = 1; n < tree.size(); ++n) {
+      const bool probe = tree.kind(n) == CandidateTree::Kind::kProbe;
+      EXPECT_TRUE(!probe || tree.token(n) <= 6) << tree.token(n) << " in pass " << pass;
+    }
+    Words ends(static_cast<size_t>(tree.size()), pass % 2 == 0 ? 7 : 8);
+    talk.Write(tree, Words{static_cast<Token>(pass % 6)}, ends);
+  }
+}
+
 }  // namespace
 }  // namespace foretoken
