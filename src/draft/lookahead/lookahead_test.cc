@@ -152,6 +152,17 @@ TEST_F(LookaheadDrafts, PoolMayLearnTheTextItself) {
   EXPECT_LT(four, two) << "the most recent first";
   EXPECT_NE(tree.Child(four, 5), kNoNode);
   EXPECT_NE(tree.Child(two, 3), kNoNode);
+
+  // A new prompt: what was learned from the old one is gone, its own beginning is not.
+  drafter->Truncate(talk.state(), 0);
+  talk.Prompt(Words{6, 7, 8, 6});
+  const CandidateTree again = talk.Propose({}, {}, KeepAllPolicy());
+  ASSERT_NE(again.Child(0, 7), kNoNode);
+  EXPECT_NE(again.Child(again.Child(0, 7), 8), kNoNode);
+  talk.Write(again, Words{1}, Answers(again));
+  const CandidateTree later = talk.Propose({}, {}, KeepAllPolicy());
+  const Node old = later.Child(0, 4);
+  EXPECT_TRUE(old == kNoNode || later.Child(old, 5) == kNoNode) << "1 4 5 was the old prompt's";
 }
 
 TEST_F(LookaheadDrafts, AWindowTakesHalfThePassAtMost) {
