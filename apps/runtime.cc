@@ -42,6 +42,7 @@ Result<LoadedModel> Load(const ModelArgs& args) {
   }
   FT_ASSIGN_OR_RETURN(loaded.tokenizer, Tokenizer::Create(loaded.file->tokenizer(), args.path));
   FT_ASSIGN_OR_RETURN(loaded.model, LoadModel(*loaded.file, *loaded.backend));
+  loaded.costs = std::make_unique<CostStore>(*loaded.model);
   loaded.load_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return loaded;
@@ -68,14 +69,27 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
                         NewDrafter(args.drafter, {*loaded.model, capacity, options,
                                                   loaded.file->path(), loaded.tokenizer.get()}));
   }
-  FT_ASSIGN_OR_RETURN(decoder.tree, NewTreePolicy(args.tree));
+  std::string tree = args.tree;
+  if (!args.pct_cost.empty()) {
+    tree.append(tree.find(':') == std::string::npos ? ":" : ",").append("expand=" + args.pct_cost);
+  }
+  FT_ASSIGN_OR_RETURN(decoder.tree, NewTreePolicy(tree));
   const int nodes = args.draft_max < 0 ? decoder.tree->DefaultNodes() : args.draft_max + 1;
   const Json options = ObjectOf(args.verifier_options);
   FT_ASSIGN_OR_RETURN(decoder.verifier, NewVerifier(args.verifier, {*loaded.backend, options}));
+  FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(args.verifier));
+  CostModel* costs = nullptr;
+  if (decoder.drafter != nullptr && decoder.tree->UsesEconomy()) {
+    costs = &loaded.costs->Get();
+    costs->UseDrafter(args.drafter);
+  }
   decoder.generator = std::make_unique<Generator>(
       *loaded.model, decoder.drafter.get(), *decoder.verifier,
       GeneratorOptions{.limits = {.max_nodes = nodes, .max_depth = nodes - 1},
-                       .policy = decoder.tree.get()});
+                       .policy = decoder.tree.get(),
+                       .costs = costs,
+                       // Where drafts change the text, one seed should give one text.
+                       .refresh_costs = verifier->guarantee == Guarantee::kSameText});
   return decoder;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "draft/drafter.h"
+#include "engine/cost_file.h"
 #include "engine/generator.h"
 #include "io/model_file.h"
 #include "model/model.h"
@@ -35,7 +36,8 @@ using NamedValues = std::vector<std::pair<std::string, std::string>>;
 struct DraftArgs {
   std::string drafter = "none";
   std::string tree = "chain";
-  int draft_max = -1;  // below 0: as many as the tree wants
+  std::string pct_cost;  // the expand option of `tree`, if not empty
+  int draft_max = -1;    // below 0: as many as the tree wants
   NamedValues options;
   std::string verifier = "exact";
   NamedValues verifier_options;
@@ -58,6 +60,7 @@ struct LoadedModel {
   std::unique_ptr<Backend> backend;
   std::shared_ptr<const Tokenizer> tokenizer;
   std::unique_ptr<Model> model;
+  std::unique_ptr<CostStore> costs;  // measured when a tree first asks
   double load_seconds = 0;
 };
 // Errors: no path given, an unreadable file, a file without a tokenizer, a machine that lacks the

@@ -193,6 +193,12 @@ void AddTreeArgs(CLI::App& app, DraftArgs* draft) {
   }
   app.add_option("--tree", draft->tree, trees)->group(kSpeculation)->type_name("TREE");
   app.add_option(
+         "--pct-cost", draft->pct_cost,
+         "what drafting costs the pct tree, over a target pass: auto (default: measured) or "
+         "a ratio")
+      ->group(kSpeculation)
+      ->type_name("auto|RATIO");
+  app.add_option(
          "--draft-max", draft->draft_max,
          "tokens drafted a cycle at most (default: the tree's own, 15 for a chain: with the "
          "last token 16 rows a pass; on a CPU the cost of a pass grows with its rows)")

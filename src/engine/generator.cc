@@ -46,6 +46,20 @@ std::vector<Token> TokensOf(const CandidateTree& tree, std::span<const Node> pat
   return tokens;
 }
 
+std::vector<CandidateTree> FinishAll(std::span<const TreeBuilder> builders) {
+  std::vector<CandidateTree> trees;
+  trees.reserve(builders.size());
+  for (const TreeBuilder& b : builders) trees.push_back(b.Finish());
+  return trees;
+}
+
+// Now and then, and at first: a drafter that was not worth asking may be worth it by now.
+bool IsProbing(const Session& session) {
+  constexpr int64_t kFirst = 3;
+  constexpr size_t kInterval = 32;
+  return session.acceptance.cycles() < kFirst || session.cycles.size() % kInterval == kInterval - 1;
+}
+
 int CommonPrefix(std::span<const Token> a, std::span<const Token> b) {
   return static_cast<int>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
@@ -127,11 +141,13 @@ void Generator::PrefillChunk(Session& session, int begin, int end) {
 }
 
 void Generator::Step(std::span<Session* const> batch) {
-  double draft_seconds = 0, verify_seconds = 0;
+  double propose_seconds = 0, learn_seconds = 0, verify_seconds = 0;
+  Offers offers;
   std::vector<CandidateTree> trees;
   {
-    const Timer timer(draft_seconds);
-    trees = Draft(batch);
+    const Timer timer(propose_seconds);
+    offers = Propose(batch);
+    trees = FinishAll(offers.builders);
   }
   Pass pass;
   std::vector<Acceptance> accepted;
@@ -139,12 +155,19 @@ void Generator::Step(std::span<Session* const> batch) {
     const Timer timer(verify_seconds);
     pass = Score(batch, std::move(trees), LogitRows::kAll);
     accepted = Verify(batch, pass);
+  }
+  if (weighs_costs()) {
+    LearnCosts(batch, offers, pass, accepted, propose_seconds, verify_seconds);
+  }
+  {
+    const Timer timer(verify_seconds);
     for (size_t s = 0; s < batch.size(); ++s) batch[s]->cache->Commit(accepted[s].path);
   }
   {
-    const Timer timer(draft_seconds);
+    const Timer timer(learn_seconds);
     Learn(batch, pass, accepted, /*prompt=*/false);
   }
+  const double draft_seconds = propose_seconds + learn_seconds;
   for (size_t s = 0; s < batch.size(); ++s) {
     const double share = static_cast<double>(batch.size());
     batch[s]->cycles.push_back({static_cast<int>(accepted[s].path.size()) - 1,
@@ -158,25 +181,63 @@ void Generator::Step(std::span<Session* const> batch) {
 }
 
 std::vector<CandidateTree> Generator::Draft(std::span<Session* const> batch) {
-  std::vector<TreeBuilder> builders;
-  builders.reserve(batch.size());
+  return FinishAll(Propose(batch).builders);
+}
+
+Generator::Offers Generator::Propose(std::span<Session* const> batch) {
+  const int size = static_cast<int>(batch.size());
+  Offers offers;
+  offers.economies.reserve(batch.size());  // builders point at them
+  offers.builders.reserve(batch.size());
   for (const Session* s : batch) {
     FT_CHECK(!s->done() && s->cache->length() + 1 == static_cast<int>(s->tokens.size()));
-    builders.emplace_back(s->tokens.back(), LimitsFor(*s, static_cast<int>(batch.size())),
-                          *options_.policy, DrawKey(*s));
-  }
-  if (drafter_ != nullptr) {
-    std::vector<DraftSlot> slots;
-    slots.reserve(batch.size());
-    for (size_t s = 0; s < batch.size(); ++s) {
-      slots.push_back({*batch[s]->draft, builders[s], batch[s]->sampler.params()});
+    const TreeEconomy* economy = nullptr;
+    if (weighs_costs()) {
+      const SessionEconomy::Cycle cycle{s->cache->length(), size, IsProbing(*s),
+                                        s->governor.resting()};
+      economy = &offers.economies.emplace_back(*options_.costs, s->acceptance, cycle);
     }
-    drafter_->Propose(slots);
+    offers.builders.emplace_back(s->tokens.back(), LimitsFor(*s, size), *options_.policy,
+                                 DrawKey(*s), economy);
   }
-  std::vector<CandidateTree> trees;
-  trees.reserve(builders.size());
-  for (const TreeBuilder& b : builders) trees.push_back(b.Finish());
-  return trees;
+  if (drafter_ == nullptr) return offers;
+  std::vector<DraftSlot> slots;
+  slots.reserve(batch.size());
+  for (size_t s = 0; s < batch.size(); ++s) {
+    if (offers.builders[s].limits().max_nodes <= 1) continue;  // nothing could be scored
+    slots.push_back({*batch[s]->draft, offers.builders[s], batch[s]->sampler.params()});
+  }
+  if (!slots.empty()) drafter_->Propose(slots);
+  return offers;
+}
+
+// What was offered is judged by what was written, scored or not; what was spent, by the clock; and
+// whether it was worth it, by what such a cycle usually costs.
+void Generator::LearnCosts(std::span<Session* const> batch, const Offers& offers, const Pass& pass,
+                           std::span<const Acceptance> accepted, double propose_seconds,
+                           double verify_seconds) {
+  CostModel& costs = *options_.costs;
+  int context = 0, levels = 0;
+  bool proposed = false;
+  for (size_t s = 0; s < batch.size(); ++s) {
+    std::vector<Token> written = TokensOf(pass.trees[s], accepted[s].path);
+    written.erase(written.begin());  // the root was written before
+    written.push_back(accepted[s].next);
+    const TreeBuilder& builder = offers.builders[s];
+    const SessionEconomy& economy = offers.economies[s];
+    const bool asked = drafter_ != nullptr && builder.limits().max_nodes > 1;
+    if (asked) batch[s]->acceptance.Observe(builder.tree(), written);
+    const double drafting = asked ? economy.DraftSeconds(builder.levels()) : 0;
+    batch[s]->governor.Observe(
+        static_cast<double>(written.size()),
+        (drafting + economy.VerifySeconds(pass.trees[s].size())) / economy.VerifySeconds(1));
+    context += batch[s]->cache->length();
+    levels = std::max(levels, builder.levels());
+    proposed = proposed || asked;
+  }
+  if (!options_.refresh_costs) return;
+  if (proposed) costs.ObserveDraft(levels, propose_seconds);
+  costs.ObserveVerify(pass.begin.back(), context / static_cast<int>(batch.size()), verify_seconds);
 }
 
 // Greedy verification compares tokens, whatever they were drawn from.

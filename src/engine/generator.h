@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "draft/drafter.h"
+#include "engine/cost_model.h"
 #include "engine/session.h"
+#include "engine/session_economy.h"
 #include "model/model.h"
 #include "tree/tree_builder.h"
 #include "verify/verifier.h"
@@ -25,6 +27,8 @@ struct PhaseSeconds {
 struct GeneratorOptions {
   TreeLimits limits;
   const TreePolicy* policy = &ChainPolicy();
+  CostModel* costs = nullptr;  // null: policies that weigh costs go by assumptions
+  bool refresh_costs = true;   // by every cycle; false: trees depend on the text alone
 };
 
 // Thread-safety: one thread. Everything passed to the constructor must outlive the generator; the
@@ -62,8 +66,15 @@ class Generator {
     std::vector<Taps> taps;  // [sequences]
     Tensor logits;           // the rows asked for
   };
+  // What the drafter offered each sequence.
+  struct Offers {
+    std::vector<SessionEconomy> economies;  // [sequences], or none where the policy needs none
+    std::vector<TreeBuilder> builders;      // [sequences]
+  };
   enum class LogitRows : uint8_t { kNone, kLast, kAll };
 
+  bool weighs_costs() const { return options_.costs != nullptr && options_.policy->UsesEconomy(); }
+  Offers Propose(std::span<Session* const> batch);
   std::optional<uint64_t> DrawKey(const Session& session) const;
   TreeLimits LimitsFor(const Session& session, int batch) const;
   Pass Score(std::span<Session* const> batch, std::vector<CandidateTree> trees, LogitRows wanted);
@@ -71,6 +82,9 @@ class Generator {
   void PrefillChunk(Session& session, int begin, int end);
   void Learn(std::span<Session* const> batch, const Pass& pass,
              std::span<const Acceptance> accepted, bool prompt);
+  void LearnCosts(std::span<Session* const> batch, const Offers& offers, const Pass& pass,
+                  std::span<const Acceptance> accepted, double propose_seconds,
+                  double verify_seconds);
   void Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted);
   void Rewind(Session& session, int length);
   void CheckFinish(Session& session, size_t first_new);

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "draft/drafter.h"
+#include "engine/governor.h"
 #include "engine/stats.h"
 #include "model/kv_cache.h"
+#include "tree/acceptance_table.h"
 #include "verify/sampling.h"
 
 namespace foretoken {
@@ -45,6 +47,8 @@ struct Session {
   Sampler sampler;
   std::unique_ptr<KvCache> cache;
   std::unique_ptr<DraftState> draft;  // null without a drafter
+  AcceptanceTable acceptance;         // of what was drafted, where the tree policy weighs it
+  Governor governor;                  // the same
 
   bool done() const { return finish != Finish::kNot; }
   std::span<const Token> written() const { return std::span(tokens).subspan(prompt); }

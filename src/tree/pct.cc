@@ -27,6 +27,7 @@ class Pct final : public TreePolicy {
 
   int Width() const override { return rule_.width; }
   int DefaultNodes() const override { return 128; }
+  bool UsesEconomy() const override { return !rule_.expand; }
 
   std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
                            const TreeContext& context) const override {

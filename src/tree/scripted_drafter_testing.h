@@ -101,6 +101,7 @@ class FixedEconomy final : public TreeEconomy {
   }
   double NextAcceptance(const CandidateTree&, Node) const override { return 0.7; }
   bool probing() const override { return false; }
+  bool resting() const override { return false; }
 };
 
 }  // namespace foretoken

@@ -26,11 +26,9 @@ class TreeBuilder {
   // It and `policy` must outlive the builder.
   TreeBuilder(Token root, TreeLimits limits, const TreePolicy& policy,
               std::optional<uint64_t> draw_key = std::nullopt, const TreeEconomy* economy = nullptr)
-      : context_{limits, economy},
-        policy_(policy),
-        draw_key_(draw_key),
-        tree_(root),
-        frontier_{0} {}
+      : context_{limits, economy}, policy_(policy), draw_key_(draw_key), tree_(root), frontier_{0} {
+    context_.limits = policy_.Limits(context_);
+  }
 
   // The key of a text that is longer by `token`.
   static uint64_t KeyAfter(uint64_t key, Token token);

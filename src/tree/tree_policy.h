@@ -36,6 +36,8 @@ class TreeEconomy {
   virtual double NextAcceptance(const CandidateTree& tree, Node n) const = 0;
   // Whether this cycle should draft a little even where it does not seem to pay, to learn.
   virtual bool probing() const = 0;
+  // Whether drafting has been losing time, so that this cycle had better be plain.
+  virtual bool resting() const = 0;
 };
 
 // What a policy decides by, besides the tree.
@@ -52,8 +54,10 @@ class TreePolicy {
   virtual int Width() const = 0;
   // Nodes it keeps when nobody sets a limit, root included.
   virtual int DefaultNodes() const = 0;
-  // Whether it can do without a TreeEconomy.
-  virtual bool NeedsEconomy() const { return false; }
+  // Whether it looks at a TreeEconomy, so that costs are worth measuring.
+  virtual bool UsesEconomy() const { return false; }
+  // The limits it sets itself, within context.limits, before anything is drafted.
+  virtual TreeLimits Limits(const TreeContext& context) const { return context.limits; }
   // Of `fresh` (nodes offered since the last call; first the root alone), those the drafter should
   // continue, best first. Empty ends drafting.
   virtual std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,

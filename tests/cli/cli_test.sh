@@ -5,6 +5,8 @@ set -u
 bin=$1 model=$2 dir=$3
 failures=0
 mkdir -p "$dir"
+XDG_CACHE_HOME="$dir/cache"
+export XDG_CACHE_HOME
 
 fail() {
   echo "FAIL: $1"
@@ -190,6 +192,14 @@ printf '0\n1\n0,0\n' >"$dir/tree.txt"
 for tree in chain:gamma=3 medusa "static:file=$dir/tree.txt" eagle2 pct:expand=0.1; do
   expect_status 0 "$tree" generate -p "hello hello hello" -n 24 --drafter pld --tree "$tree" --check
 done
+rm -rf "$dir/cache"
+for tree in auto pct; do
+  expect_status 0 "$tree" generate -p "hello hello hello" -n 40 --drafter pld+h --tree "$tree" --check
+  ls "$dir/cache/foretoken"/costs-*.json >/dev/null || fail "$tree keeps no measured costs"
+done
+expect_status 0 "a given cost" generate -p "hello" -n 8 --drafter pld --tree pct:leaf=0 --pct-cost 0.1
+expect_status 1 "a cost for another tree" generate -p "hello" -n 8 --tree eagle2 --pct-cost 0.1
+expect_text "no option 'expand'" err "a cost for another tree"
 expect_status 0 "joined drafters" generate -p "hello hello hello" -n 24 --drafter pld,pld+h \
   --draft-opt pld.k=4 --tree eagle2 --check
 expect_status 2 "an unknown drafter among joined ones" generate -p a --drafter pld,oracle

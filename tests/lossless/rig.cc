@@ -152,9 +152,11 @@ Rig::Rig(Target& target, std::unique_ptr<Drafter> drafter, TreeLimits limits, st
     : drafter_(std::move(drafter)),
       tree_(*NewTreePolicy(tree)),
       verifier_(*NewVerifier(verifier, {*target.backend, Json::object()})),
-      generator_(
-          std::make_unique<Generator>(*target.model, drafter_.get(), *verifier_,
-                                      GeneratorOptions{.limits = limits, .policy = tree_.get()})) {}
+      generator_(std::make_unique<Generator>(
+          *target.model, drafter_.get(), *verifier_,
+          GeneratorOptions{
+              .limits = limits, .policy = tree_.get(), .costs = &costs_, .refresh_costs = false})) {
+}
 
 std::unique_ptr<Session> Rig::Start(const SamplingParams& sampling, int capacity,
                                     std::vector<Token> stop) {

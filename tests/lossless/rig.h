@@ -96,6 +96,7 @@ class Rig {
 
   std::unique_ptr<Drafter> drafter_;
   std::unique_ptr<TreePolicy> tree_;
+  CostModel costs_{{{1, 1e-4}, {16, 2e-4}}, {}};
   std::unique_ptr<Verifier> verifier_;
   std::unique_ptr<Generator> generator_;
 };

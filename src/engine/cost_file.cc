@@ -1,0 +1,91 @@
+#include "engine/cost_file.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+#include "base/rng.h"
+
+namespace foretoken {
+namespace {
+
+// "AMD EPYC ...", or nothing where the system does not say.
+std::string Processor() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 1);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string CostKey(const Model& model) {
+  const ModelConfig& c = model.config();
+  std::string key = "1";  // of this format
+  for (const int64_t number :
+       {int64_t{c.vocab}, int64_t{c.layers}, int64_t{c.hidden}, int64_t{c.ffn}, int64_t{c.heads},
+        int64_t{c.kv_heads}, int64_t{c.head_dim}, static_cast<int64_t>(model.weight_bytes()),
+        int64_t{model.backend().threads()}}) {
+    key.append(" ").append(std::to_string(number));
+  }
+  key.append(" ").append(DTypeName(model.OutputHead().type()));
+  return key.append(" ").append(model.backend().Name()).append(Processor());
+}
+
+std::string CostPath(const std::string& key) {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  std::filesystem::path folder;
+  if (cache != nullptr && *cache != '\0') {
+    folder = cache;
+  } else if (home != nullptr && *home != '\0') {
+    folder = std::filesystem::path(home) / ".cache";
+  } else {
+    return "";
+  }
+  uint64_t hash = 0;
+  for (char c : key) hash = Mix(hash ^ static_cast<unsigned char>(c));
+  char name[32];
+  std::snprintf(name, sizeof name, "costs-%016llx.json", static_cast<unsigned long long>(hash));
+  return folder / "foretoken" / name;
+}
+
+Result<CostModel> ReadCosts(const std::string& path, const std::string& key) {
+  FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(path));
+  if (!json.is_object() || json.value("key", Json()) != key) {
+    return Error{path + ": costs of something else"};
+  }
+  return CostModel::FromJson(json, path);
+}
+
+Status WriteCosts(const std::string& path, const std::string& key, const CostModel& costs) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  if (error) return Error{path + ": " + error.message()};
+  Json json = costs.ToJson();
+  json["key"] = key;
+  return WriteFileAtomically(path, json.dump(1) + "\n");
+}
+
+CostModel& CostStore::Get() {
+  if (costs_ != nullptr) return *costs_;
+  constexpr double kBudget = 0.8;  // seconds
+  key_ = CostKey(model_);
+  path_ = CostPath(key_);
+  Result<CostModel> kept = ReadCosts(path_, key_);
+  costs_ = std::make_unique<CostModel>(kept.ok() ? *std::move(kept)
+                                                 : CostModel::Measure(model_, kBudget));
+  return *costs_;
+}
+
+CostStore::~CostStore() {
+  if (costs_ == nullptr || path_.empty()) return;
+  const Status ignored = WriteCosts(path_, key_, *costs_);
+  (void)ignored;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,168 @@
+#include "engine/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/json.h"
+
+namespace foretoken {
+namespace {
+
+// Times have a heavy tail: whatever else the machine does only ever adds to them. So estimates move
+// by bounded steps towards what they see, as a running median does.
+constexpr double kPaceStep = 0.05;    // most that one pass changes the pace, as a logarithm
+constexpr double kShapeStep = 0.004;  // and the points beside it
+constexpr double kDraftStep = 0.05;
+constexpr double kNear = 0.1;         // logarithms less than this apart: the step shrinks with them
+constexpr double kShortest = 1e-7;    // seconds
+constexpr int kFirstDrafts = 8;       // the cheapest of so many counts: the first may warm up
+constexpr double kLevelGuess = 0.04;  // of a target pass, for a level nobody has timed
+
+// The part of a step to take from one logarithm towards another, -1 to 1.
+double Towards(double from, double to) { return std::clamp((to - from) / kNear, -1.0, 1.0); }
+
+void Blend(double newest, int& seen, double& typical) {
+  newest = std::max(newest, kShortest);
+  if (seen < kFirstDrafts) {
+    typical = seen++ == 0 ? newest : std::min(typical, newest);
+  } else {
+    typical *= std::exp(kDraftStep * Towards(std::log(typical), std::log(newest)));
+  }
+}
+
+// A pair of finite numbers, neither below `low`.
+bool IsPair(const Json& json, double low) {
+  if (!json.is_array() || json.size() != 2) return false;
+  return std::all_of(json.begin(), json.end(), [low](const Json& value) {
+    return value.is_number() && value.get<double>() >= low && value.get<double>() < 1e6;
+  });
+}
+
+}  // namespace
+
+CostModel::CostModel(std::vector<Point> points, ContextShare context)
+    : points_(std::move(points)), context_(context) {
+  FT_CHECK(!points_.empty());
+  std::sort(points_.begin(), points_.end(),
+            [](const Point& a, const Point& b) { return a.rows < b.rows; });
+  KeepOrder();
+}
+
+// More rows never cost less: points that say otherwise share their mean (pool adjacent violators).
+void CostModel::KeepOrder() {
+  struct Pool {
+    double sum;
+    size_t count;
+  };
+  std::vector<Pool> pools;
+  for (const Point& p : points_) {
+    pools.push_back({p.seconds, 1});
+    while (pools.size() > 1) {
+      const Pool last = pools.back();
+      Pool& before = pools[pools.size() - 2];
+      if (before.sum / static_cast<double>(before.count) <=
+          last.sum / static_cast<double>(last.count)) {
+        break;
+      }
+      before = {before.sum + last.sum, before.count + last.count};
+      pools.pop_back();
+    }
+  }
+  auto point = points_.begin();
+  for (const Pool& pool : pools) {
+    for (size_t i = 0; i < pool.count; ++i, ++point) {
+      point->seconds = pool.sum / static_cast<double>(pool.count);
+    }
+  }
+}
+
+// Straight lines between points, and the last one beyond them.
+double CostModel::AtRows(double rows) const {
+  if (points_.size() == 1 || rows <= points_[0].rows) {
+    // A pass reads the weights once, whatever its rows: a tenth a row is a guess for want of
+    // points.
+    const double beyond = points_.size() == 1 ? std::max(rows - points_[0].rows, 0.0) : 0.0;
+    return points_[0].seconds * (1 + 0.1 * beyond);
+  }
+  size_t right = 1;
+  while (right + 1 < points_.size() && points_[right].rows < rows) ++right;
+  const Point &a = points_[right - 1], &b = points_[right];
+  return a.seconds + (b.seconds - a.seconds) * (rows - a.rows) / (b.rows - a.rows);
+}
+
+double CostModel::Shape(double rows, int context) const {
+  return AtRows(rows) + context * (context_.pass + context_.row * rows);
+}
+
+double CostModel::VerifySeconds(double rows, int context) const {
+  return std::exp(log_pace_) * Shape(rows, context);
+}
+
+void CostModel::UseDrafter(const std::string& name) {
+  draft_ = &drafts_.try_emplace(name, Draft{.level = kLevelGuess * AtRows(1)}).first->second;
+}
+
+void CostModel::ObserveVerify(int rows, int context, double seconds) {
+  const double seen = std::log(std::max(seconds, kShortest) / Shape(rows, context));
+  log_pace_ += kPaceStep * Towards(log_pace_, seen);
+  // What the pace does not explain is the shape's; each point beside takes the part it lent.
+  const double step = kShapeStep * Towards(log_pace_, seen);
+  for (size_t i = 0; i < points_.size(); ++i) {
+    const int at = points_[i].rows;
+    const int left = i > 0 ? points_[i - 1].rows : at;
+    const int right = i + 1 < points_.size() ? points_[i + 1].rows : at;
+    const int width = std::max(1, rows <= at ? at - left : right - at);
+    const double lent = 1 - static_cast<double>(std::abs(rows - at)) / width;
+    if (lent > 0) points_[i].seconds *= std::exp(step * lent);
+  }
+  KeepOrder();
+}
+
+void CostModel::ObserveDraft(int levels, double seconds) {
+  Draft& d = *draft_;
+  if (levels == 0) return Blend(seconds, d.fixed_seen, d.fixed);
+  Blend(std::max(0.0, seconds - d.fixed) / levels, d.level_seen, d.level);
+}
+
+Json CostModel::ToJson() const {
+  const double pace = std::exp(log_pace_);
+  Json points = Json::array(), drafters = Json::object();
+  for (const Point& p : points_) points.push_back(Json::array({p.rows, p.seconds * pace}));
+  for (const auto& [name, d] : drafts_) {
+    if (d.fixed_seen + d.level_seen == 0) continue;
+    drafters[name] = Json::array({d.fixed, d.level_seen > 0 ? d.level : 0});
+  }
+  return {{"points", std::move(points)},
+          {"context", Json::array({context_.pass * pace, context_.row * pace})},
+          {"drafters", std::move(drafters)}};
+}
+
+Result<CostModel> CostModel::FromJson(const Json& json, const std::string& origin) {
+  const Error bad{origin + ": not a table of costs"};
+  if (!json.is_object()) return bad;
+  const Json list = json.value("points", Json()), share = json.value("context", Json()),
+             drafters = json.value("drafters", Json::object());
+  if (!list.is_array() || list.empty() || !IsPair(share, 0) || !drafters.is_object()) return bad;
+  std::vector<Point> points;
+  for (const Json& entry : list) {
+    if (!IsPair(entry, 1e-9) || !entry[0].is_number_integer()) return bad;
+    const int rows = entry[0].get<int>();
+    if (rows < 1 || (!points.empty() && rows <= points.back().rows)) return bad;
+    points.push_back({rows, entry[1].get<double>()});
+  }
+  CostModel costs(std::move(points), {share[0].get<double>(), share[1].get<double>()});
+  for (const auto& [name, entry] : drafters.items()) {
+    if (!IsPair(entry, 0)) return bad;
+    const double fixed = entry[0].get<double>(), level = entry[1].get<double>();
+    costs.UseDrafter(name);
+    costs.draft_->fixed = fixed;
+    costs.draft_->fixed_seen = kFirstDrafts;
+    if (level == 0) continue;  // never timed
+    costs.draft_->level = level;
+    costs.draft_->level_seen = kFirstDrafts;
+  }
+  return costs;
+}
+
+}  // namespace foretoken

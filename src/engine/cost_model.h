@@ -1,0 +1,73 @@
+// What a pass of the target costs, by the rows it scores and the context they attend to, and what
+// drafting costs: measured at load, then refreshed by every cycle.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "base/result.h"
+#include "model/model.h"
+
+namespace foretoken {
+
+// Thread-safety: one thread.
+class CostModel {
+ public:
+  // A pass without context.
+  struct Point {
+    int rows = 0;
+    double seconds = 0;
+  };
+  // Attention's share of a pass, a position of context: of the pass itself and of each row.
+  struct ContextShare {
+    double pass = 0, row = 0;
+  };
+
+  // REQUIRES: points not empty, their rows >= 1 and distinct, their seconds > 0.
+  CostModel(std::vector<Point> points, ContextShare context);
+  CostModel(CostModel&&) = default;  // map nodes keep their place
+
+  // Seconds of a pass over `rows` rows, each of which attends to `context` positions. Never falls
+  // as rows or context grow.
+  double VerifySeconds(double rows, int context) const;
+  // Seconds of `levels` levels of drafting by the drafter in use.
+  double DraftSeconds(int levels) const { return draft_->fixed + draft_->level * levels; }
+  // From now on `name` drafts. What is known of other drafters stays.
+  void UseDrafter(const std::string& name);
+
+  // What a cycle took. Where it took several times what was expected, the machine was doing
+  // something else: such a one counts for little more than the others.
+  void ObserveVerify(int rows, int context, double seconds);
+  void ObserveDraft(int levels, double seconds);
+
+  // Times passes over made-up tokens for at most `budget` seconds, or a little more where one pass
+  // takes longer than that.
+  static CostModel Measure(Model& model, double budget);
+
+  // {"points": [[rows, seconds]...], "context": [pass, row], "drafters": {name: [fixed, level]}};
+  // a level that was never timed is 0.
+  Json ToJson() const;
+  // Errors: not what ToJson writes; `origin` opens the message.
+  static Result<CostModel> FromJson(const Json& json, const std::string& origin);
+
+ private:
+  // What a drafter's proposals cost: seconds, and how often they were observed.
+  struct Draft {
+    double fixed = 0, level = 0;
+    int fixed_seen = 0, level_seen = 0;
+  };
+
+  double Shape(double rows, int context) const;
+  double AtRows(double rows) const;
+  void KeepOrder();
+
+  std::vector<Point> points_;  // by rows, ascending; seconds never fall
+  ContextShare context_;
+  double log_pace_ = 0;  // of this machine now, against the points
+  std::map<std::string, Draft> drafts_{{"", {}}};
+  Draft* draft_ = &drafts_.at("");
+};
+
+}  // namespace foretoken

@@ -1,0 +1,142 @@
+#include "engine/cost_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/json.h"
+#include "base/rng.h"
+#include "engine/cost_file.h"
+#include "engine/governor.h"
+
+namespace foretoken {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(CostModel, StraightLinesBetweenPoints) {
+  const CostModel costs({{8, 3}, {1, 1}, {4, 2}}, {.pass = 0.01, .row = 0.001});
+  EXPECT_DOUBLE_EQ(costs.VerifySeconds(1, 0), 1);
+  EXPECT_DOUBLE_EQ(costs.VerifySeconds(2.5, 0), 1.5);
+  EXPECT_DOUBLE_EQ(costs.VerifySeconds(8, 0), 3);
+  EXPECT_DOUBLE_EQ(costs.VerifySeconds(12, 0), 4) << "the last line goes on";
+  EXPECT_DOUBLE_EQ(costs.VerifySeconds(4, 100), 2 + 100 * (0.01 + 4 * 0.001));
+  EXPECT_GT(CostModel({{1, 1}}, {}).VerifySeconds(5, 0), 1);
+}
+
+TEST(CostModel, MoreRowsNeverCostLess) {
+  const CostModel costs({{1, 2}, {2, 1}, {4, 3}, {8, 2}, {16, 1}}, {});
+  EXPECT_DOUBLE_EQ(costs.VerifySeconds(1, 0), 1.5) << "1 and 2 share their mean";
+  EXPECT_DOUBLE_EQ(costs.VerifySeconds(16, 0), 2) << "so do the last three";
+  double last = 0;
+  for (int rows = 1; rows < 40; ++rows) {
+    EXPECT_GE(costs.VerifySeconds(rows, 0), last);
+    last = costs.VerifySeconds(rows, 0);
+  }
+}
+
+// Passes of another machine: every cost doubles, and rows get dearer.
+TEST(CostModel, FollowsWhatItSees) {
+  CostModel costs({{1, 1}, {4, 1.2}, {16, 2}}, {});
+  const auto truth = [](int rows) { return 2 + 0.4 * (rows - 1); };
+  for (uint64_t i = 0; i < 6000; ++i) {
+    const int rows = 1 + static_cast<int>(Mix(i) % 16);
+    costs.ObserveVerify(rows, 0, truth(rows));
+  }
+  for (int rows : {1, 4, 8, 16}) EXPECT_NEAR(costs.VerifySeconds(rows, 0), truth(rows), 0.5);
+}
+
+TEST(CostModel, APauseOfTheMachineSaysLittle) {
+  CostModel costs({{1, 1}, {4, 1.2}}, {});
+  costs.ObserveVerify(1, 0, 600);
+  EXPECT_NEAR(costs.VerifySeconds(1, 0), 1, 0.1);
+  for (int i = 0; i < 200; ++i) costs.ObserveVerify(1, 0, 600);
+  EXPECT_NEAR(costs.VerifySeconds(1, 0), 600, 60) << "a slower machine is no pause";
+}
+
+TEST(CostModel, DraftersHaveCostsOfTheirOwn) {
+  CostModel costs({{1, 1}}, {});
+  costs.UseDrafter("model");
+  EXPECT_DOUBLE_EQ(costs.DraftSeconds(1), 0.04) << "a guess";
+  costs.ObserveDraft(0, 0.25);
+  costs.ObserveDraft(3, 9);  // the first warms up
+  for (int i = 0; i < 20; ++i) costs.ObserveDraft(3, 1.0);
+  EXPECT_DOUBLE_EQ(costs.DraftSeconds(0), 0.25);
+  EXPECT_DOUBLE_EQ(costs.DraftSeconds(2), 0.75);
+  costs.UseDrafter("pld");
+  costs.ObserveDraft(0, 0.125);
+  EXPECT_DOUBLE_EQ(costs.DraftSeconds(0), 0.125);
+  costs.UseDrafter("model");
+  EXPECT_DOUBLE_EQ(costs.DraftSeconds(0), 0.25);
+}
+
+TEST(CostModel, JsonHoldsIt) {
+  CostModel costs({{1, 1}, {4, 2}}, {.pass = 0.5, .row = 0.25});
+  costs.UseDrafter("pld");
+  costs.ObserveDraft(0, 0.125);
+  const auto again = CostModel::FromJson(costs.ToJson(), "x");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->ToJson().dump(), costs.ToJson().dump());
+  EXPECT_DOUBLE_EQ(again->VerifySeconds(3, 7), costs.VerifySeconds(3, 7));
+  for (const char* text : {"[]", "{}", R"({"points": [], "context": [0, 0]})",
+                           R"({"points": [[1, 0]], "context": [0, 0]})",
+                           R"({"points": [[2, 1], [1, 1]], "context": [0, 0]})",
+                           R"({"points": [[1, 1]], "context": [0, -1]})",
+                           R"({"points": [[1, 1]], "context": [0, 0], "drafters": {"a": 1}})"}) {
+    EXPECT_FALSE(CostModel::FromJson(*ParseJson(text, "x"), "x").ok()) << text;
+  }
+}
+
+TEST(CostModel, MeasuresAModel) {
+  const auto backend = *NewCpuBackend({.threads = 1});
+  const auto model = *NewRandomModel(*ShapeByName("tiny"), DType::kF32, 1, *backend);
+  const CostModel costs = CostModel::Measure(*model, 0.05);
+  EXPECT_GT(costs.VerifySeconds(1, 0), 0);
+  EXPECT_GE(costs.VerifySeconds(32, 0), costs.VerifySeconds(1, 0));
+  EXPECT_GE(costs.VerifySeconds(1, 500), costs.VerifySeconds(1, 0));
+}
+
+TEST(Governor, RestsWhatLosesAndLetsItTryAgain) {
+  Governor loser;
+  int tried = 0, rests = 0;
+  for (int cycle = 0; cycle < 1000; ++cycle) {
+    rests += loser.resting() ? 1 : 0;
+    tried += loser.resting() ? 0 : 1;
+    loser.Observe(1, loser.resting() ? 1 : 2);
+  }
+  EXPECT_GT(rests, 980);
+  EXPECT_GE(tried, 5) << "it is tried again";
+  Governor winner;
+  for (int cycle = 0; cycle < 1000; ++cycle) {
+    winner.Observe(cycle % 5 == 0 ? 4 : 1, 1.5);
+    EXPECT_FALSE(winner.resting());
+  }
+  for (int cycle = 0; cycle < 20; ++cycle) winner.Observe(1, 1.5);
+  EXPECT_TRUE(winner.resting()) << "old gains do not pay for ever";
+}
+
+TEST(CostStore, KeepsCostsInTheCacheFolder) {
+  const std::string folder = ::testing::TempDir() + "foretoken_cost_test";
+  std::filesystem::remove_all(folder);
+  setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  const auto backend = *NewCpuBackend({.threads = 1});
+  const auto model = *NewRandomModel(*ShapeByName("tiny"), DType::kF32, 1, *backend);
+  const std::string key = CostKey(*model), path = CostPath(key);
+  EXPECT_THAT(path, HasSubstr(folder));
+  EXPECT_THAT(ReadCosts(path, key).error().message, HasSubstr(path));
+  const CostModel costs({{1, 1.5}}, {});
+  ASSERT_TRUE(WriteCosts(path, key, costs).ok());
+  EXPECT_DOUBLE_EQ(ReadCosts(path, key)->VerifySeconds(1, 0), 1.5);
+  EXPECT_THAT(ReadCosts(path, "other").error().message, HasSubstr("costs of something else"));
+  { EXPECT_DOUBLE_EQ(CostStore(*model).Get().VerifySeconds(1, 0), 1.5) << "not measured again"; }
+  std::ofstream(path) << "{";
+  { CostStore(*model).Get(); }
+  EXPECT_TRUE(ReadCosts(path, key).ok()) << "a broken file is measured anew";
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,42 @@
+// What one cycle of one sequence costs and gains, as tree policies see it.
+#pragma once
+
+#include "engine/cost_model.h"
+#include "tree/acceptance_table.h"
+#include "tree/tree_policy.h"
+
+namespace foretoken {
+
+class SessionEconomy final : public TreeEconomy {
+ public:
+  struct Cycle {
+    int context = 0;  // cached tokens
+    int batch = 1;    // sequences that share the pass, taken to want as many nodes each
+    bool probing = false, resting = false;
+  };
+  // Borrows `costs` and `acceptance`.
+  SessionEconomy(const CostModel& costs, const AcceptanceTable& acceptance, const Cycle& cycle)
+      : costs_(costs), acceptance_(acceptance), cycle_(cycle) {}
+
+  double VerifySeconds(int nodes) const override {
+    return costs_.VerifySeconds(nodes * cycle_.batch, cycle_.context) / cycle_.batch;
+  }
+  double DraftSeconds(int levels) const override {
+    return costs_.DraftSeconds(levels) / cycle_.batch;
+  }
+  double Acceptance(const CandidateTree& tree, Node n) const override {
+    return acceptance_.Probability(tree, n);
+  }
+  double NextAcceptance(const CandidateTree& tree, Node n) const override {
+    return acceptance_.NextProbability(tree.depth(n));
+  }
+  bool probing() const override { return cycle_.probing; }
+  bool resting() const override { return cycle_.resting; }
+
+ private:
+  const CostModel& costs_;
+  const AcceptanceTable& acceptance_;
+  Cycle cycle_;
+};
+
+}  // namespace foretoken
