@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/scoring_for_test.h"
@@ -15,10 +16,14 @@ namespace {
 class Twin : public ::testing::Test {
  protected:
   std::unique_ptr<DraftModel> New(DraftModelRule rule, uint64_t weights = 1) {
+    return New(target_.model->config(), rule, weights);
+  }
+  std::unique_ptr<DraftModel> New(const ModelConfig& config, DraftModelRule rule,
+                                  uint64_t weights = 1) {
     rule.cache_type = DType::kF32;
     LoadedDraft twin;
-    twin.model = *NewRandomModel(target_.model->config(), DType::kF32, weights, *target_.backend,
-                                 {.max_rows = 64});
+    twin.model =
+        *NewRandomModel(config, DType::kF32, weights, *target_.backend, {.max_rows = max_rows_});
     return std::make_unique<DraftModel>(std::move(twin), 97, 256, rule);
   }
 
@@ -35,6 +40,7 @@ class Twin : public ::testing::Test {
   }
 
   Target target_{TinyConfig(2)};
+  int max_rows_ = 64;  // of the draft model
 };
 
 TEST_F(Twin, IsNeverRefused) {
@@ -119,6 +125,66 @@ TEST_F(Twin, ScoresAreTheTargets) {
       for (const float x : row) sum += std::exp(x - row[static_cast<size_t>(tokens[n])]);
       score[n] = score[tree.parent(n)] - std::log(sum);
       ASSERT_NEAR(tree.score(n), score[n], 1e-4 * (1 + std::abs(score[n])));
+    }
+  }
+}
+
+// Many sequences at once, more rows than a pass of the draft model has.
+TEST_F(Twin, IsNeverRefusedInABatch) {
+  max_rows_ = 5;
+  Rig rig(target_, New({.gamma = 3}), {.max_nodes = 4, .max_depth = 3});
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (uint64_t s = 0; s < 13; ++s) {
+    sessions.push_back(rig.Start(VariedSampling(s)));
+    const std::vector<Token> prompt = RepetitivePrompt(s, 3 + 5 * static_cast<int>(s), 97);
+    ASSERT_TRUE(rig.generator().Prefill(*sessions[s], prompt, 20 + static_cast<int>(s)).ok());
+  }
+  while (true) {
+    std::vector<Session*> batch;
+    for (const auto& s : sessions) {
+      if (!s->done()) batch.push_back(s.get());
+    }
+    if (batch.empty()) break;
+    rig.generator().Step(batch);
+  }
+  for (const auto& s : sessions) {
+    for (const Cycle& c : s->cycles) {
+      ASSERT_EQ(c.n_acc, c.max_depth);
+      ASSERT_TRUE(c.max_depth == 3 || &c == &s->cycles.back());
+    }
+  }
+}
+
+// methods.md 11.12, item 7: positions end where the draft model's do, and the text goes on.
+TEST_F(Twin, AShorterContextEndsDrafting) {
+  ModelConfig config = target_.model->config();
+  config.context = 50;
+  Rig rig(target_, New(config, {.gamma = 4}), {.max_nodes = 16, .max_depth = 15});
+  Rig plain(target_, "none");
+  for (const int length : {30, 49, 50, 51, 70}) {
+    const std::vector<Token> prompt = RepetitivePrompt(2, length, 97);
+    const auto session = rig.Decode(prompt, 40);
+    ASSERT_EQ(session->tokens, plain.Decode(prompt, 40)->tokens);
+    int root = length;  // its position
+    for (const Cycle& c : session->cycles) {
+      const int left = 40 - (root - length) - 2;
+      ASSERT_EQ(c.max_depth, std::clamp(std::min(50 - root, left), 0, 4)) << "root " << root;
+      root += c.n_acc + 1;
+    }
+  }
+}
+
+// Rows of padding: the target writes ids that the draft model lacks, or the other way round.
+TEST_F(Twin, PaddedVocabulariesAreNoTrouble) {
+  Rig plain(target_, "none");
+  for (const int vocab : {60, 97, 130}) {
+    ModelConfig config = target_.model->config();
+    config.vocab = vocab;
+    Rig rig(target_, New(config, {.gamma = 4}), {.max_nodes = 16, .max_depth = 15});
+    for (uint64_t i = 0; i < 6; ++i) {
+      const std::vector<Token> prompt = RepetitivePrompt(i, 30, 97);
+      ASSERT_EQ(rig.Decode(prompt, 40, VariedSampling(i))->tokens,
+                plain.Decode(prompt, 40, VariedSampling(i))->tokens);
     }
   }
 }

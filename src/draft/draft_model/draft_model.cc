@@ -1,6 +1,7 @@
 #include "draft/draft_model/draft_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace foretoken {
@@ -202,12 +203,14 @@ void DraftModel::ExpandTogether(std::span<Level> levels) {
   caches.reserve(levels.size());
   for (const Level& level : levels) caches.push_back(level.state->cache.get());
   const Tensor logits = model_->Forward(batch, caches, {}, {});
-  std::vector<float> row(static_cast<size_t>(logits.cols));
+  std::vector<float> row(static_cast<size_t>(std::max<int64_t>(logits.cols, target_vocab_)));
   int at = 0;
   for (const Level& level : levels) {
     for (const Node node : level.nodes) {
       model_->backend().Download(logits.Rows(at++, 1), row.data());
-      OfferAfter(level, node, std::span(row).first(static_cast<size_t>(vocab_)));
+      const auto known = std::span(row).first(static_cast<size_t>(target_vocab_));
+      std::fill(known.begin() + vocab_, known.end(), -HUGE_VALF);  // ids that this model lacks
+      OfferAfter(level, node, known);
     }
   }
 }
@@ -223,9 +226,7 @@ void DraftModel::OfferAfter(const Level& level, Node node, std::span<float> logi
   }
   Sampler sampler(level.slot->sampling);
   if (builder.wants_draws()) {
-    std::vector<float> q = sampler.Probabilities(logits, history);
-    q.resize(static_cast<size_t>(target_vocab_));
-    builder.OfferDrawn(node, std::move(q), builder.width());
+    builder.OfferDrawn(node, sampler.Probabilities(logits, history), builder.width());
     return;
   }
   std::vector<Scored> offers;

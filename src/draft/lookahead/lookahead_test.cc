@@ -152,6 +152,17 @@ TEST_F(LookaheadDrafts, PoolMayLearnTheTextItself) {
   EXPECT_LT(four, two) << "the most recent first";
   EXPECT_NE(tree.Child(four, 5), kNoNode);
   EXPECT_NE(tree.Child(two, 3), kNoNode);
+
+  // A new prompt: what was learned from the old one is gone, its own beginning is not.
+  drafter->Truncate(talk.state(), 0);
+  talk.Prompt(Words{6, 7, 8, 6});
+  const CandidateTree again = talk.Propose({}, {}, KeepAllPolicy());
+  ASSERT_NE(again.Child(0, 7), kNoNode);
+  EXPECT_NE(again.Child(again.Child(0, 7), 8), kNoNode);
+  talk.Write(again, Words{1}, Answers(again));
+  const CandidateTree later = talk.Propose({}, {}, KeepAllPolicy());
+  const Node old = later.Child(0, 4);
+  EXPECT_TRUE(old == kNoNode || later.Child(old, 5) == kNoNode) << "1 4 5 was the old prompt's";
 }
 
 TEST_F(LookaheadDrafts, AWindowTakesHalfThePassAtMost) {
@@ -160,6 +171,27 @@ TEST_F(LookaheadDrafts, AWindowTakesHalfThePassAtMost) {
     Conversation talk(*drafter);
     talk.Prompt(Words{1, 2, 3, 4, 5});
     EXPECT_EQ(talk.Propose({.max_nodes = nodes, .max_depth = 20}).size(), 1 + seeds);
+  }
+}
+
+// What ends an answer may end an n-gram, but no row is built on it.
+TEST_F(LookaheadDrafts, NoRowHoldsAnEnd) {
+  TokenizerData data = ToyTokenizer(12)->data();
+  data.eos = 7;
+  data.eog = {7, 8};
+  const auto tokenizer = *Tokenizer::Create(data, "toy");
+  const Json options = {{"ngram", 4}, {"window", 3}};
+  const auto drafter = *NewDrafter("lookahead", {*model_, 64, options, "", tokenizer.get()});
+  Conversation talk(*drafter);
+  talk.Prompt(Words{1, 2, 3, 4, 5});
+  for (int pass = 0; pass < 10; ++pass) {
+    const CandidateTree tree = talk.Propose();
+    for (Node n = 1; n < tree.size(); ++n) {
+      const bool probe = tree.kind(n) == CandidateTree::Kind::kProbe;
+      EXPECT_TRUE(!probe || tree.token(n) <= 6) << tree.token(n) << " in pass " << pass;
+    }
+    Words ends(static_cast<size_t>(tree.size()), pass % 2 == 0 ? 7 : 8);
+    talk.Write(tree, Words{static_cast<Token>(pass % 6)}, ends);
   }
 }
 

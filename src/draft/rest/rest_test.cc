@@ -134,6 +134,10 @@ TEST(ContinuationTrie, KeepsTheMostFrequentBeginnings) {
   EXPECT_EQ(shown(4),
             (std::vector<std::vector<int>>{{1, -1, 3}, {2, 0, 2}, {5, -1, 2}, {6, 2, 2}}));
   EXPECT_EQ(shown(1), (std::vector<std::vector<int>>{{1, -1, 3}}));
+  trie.Add(Words{7, 8, 9});
+  trie.Add(Words{7, 8, 2, 6});
+  EXPECT_EQ(shown(100).back(), (std::vector<int>{6, 9, 1}));
+  EXPECT_EQ(shown(100)[9], (std::vector<int>{2, 7, 1})) << "below 7 8";
 }
 
 class RestDrafts : public ::testing::Test {
@@ -186,6 +190,8 @@ TEST_F(RestDrafts, OptionsShapeTheTrie) {
   EXPECT_EQ(proposed({{"matches", 1}}), "0:3 1:4");
   EXPECT_EQ(proposed({{"max_suffix", 1}, {"min_suffix", 1}}), "0:3 0:5 0:6 1:4");
   EXPECT_EQ(proposed({{"min_suffix", 3}}), "");
+  Store({{1, 2, 3}, {1, 2, 3}, {1, 2, 3}, {1, 2, 5}, {1, 2, 5}, {1, 2, 6}});
+  EXPECT_EQ(proposed({{"matches", 2}}), "0:3 0:5") << "from all over the range";
 }
 
 TEST_F(RestDrafts, RefusesAnotherModelsDatastore) {
