@@ -171,7 +171,7 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
       "The paper's PLD+ is k=70 with --draft-max 70. llma: reference, k, max_ngram, min_ngram. "
       "lookahead: ngram, window, guesses, pool (window or text); the paper's needs --draft-max 55. "
       "draft-model: gamma, schedule (fixed or heuristic), cache_type. rest: max_suffix, "
-      "min_suffix, matches, cont, tree; the paper's needs a tree of 64 nodes",
+      "min_suffix, matches, cont, tree; the paper's with --tree eagle2:total_token=65,top_k=64",
       [draft](const std::string& text) { return TakeOption(text, &draft->options); })
       ->group(kSpeculation);
   AddFileOption(app, "--reference", "a document that llma copies from; repeatable", "reference",

@@ -206,25 +206,26 @@ void DraftModel::ExpandTogether(std::span<Level> levels) {
   std::vector<float> row(static_cast<size_t>(std::max<int64_t>(logits.cols, target_vocab_)));
   int at = 0;
   for (const Level& level : levels) {
+    Sampler sampler(level.slot->sampling);
     for (const Node node : level.nodes) {
       model_->backend().Download(logits.Rows(at++, 1), row.data());
       const auto known = std::span(row).first(static_cast<size_t>(target_vocab_));
       std::fill(known.begin() + vocab_, known.end(), -HUGE_VALF);  // ids that this model lacks
-      OfferAfter(level, node, known);
+      OfferAfter(level, node, known, sampler);
     }
   }
 }
 
 // Offers what the target would choose if it were this model: with the same noise, not only the same
 // distribution. A verifier that weighs distributions gets a draw from this model's instead.
-void DraftModel::OfferAfter(const Level& level, Node node, std::span<float> logits) const {
+void DraftModel::OfferAfter(const Level& level, Node node, std::span<float> logits,
+                            Sampler& sampler) const {
   TreeBuilder& builder = level.slot->builder;
   std::vector<Token> history = level.state->text;
   const auto end = static_cast<std::ptrdiff_t>(history.size());
   for (Node n = node; n != 0; n = builder.tree().parent(n)) {
     history.insert(history.begin() + end, builder.tree().token(n));
   }
-  Sampler sampler(level.slot->sampling);
   if (builder.wants_draws()) {
     builder.OfferDrawn(node, sampler.Probabilities(logits, history), builder.width());
     return;

@@ -138,15 +138,15 @@ Datastore::Range Datastore::Find(std::span<const Token> words) const {
   return {first, bound(first, /*after=*/true) - first};
 }
 
-std::vector<Token> Datastore::After(int64_t rank, int skip, int most) const {
-  std::vector<Token> tokens;
+int Datastore::After(int64_t rank, int skip, std::span<Token> out) const {
+  int count = 0;
   int64_t at = int64_t{Suffix(rank)} + skip;
-  for (; at < size_ && std::ssize(tokens) < most; ++at) {
+  for (; at < size_ && count < std::ssize(out); ++at, ++count) {
     const uint32_t token = StoredToken(at);
     if (token == DatastoreEnd(token_bytes_)) break;
-    tokens.push_back(static_cast<Token>(token));
+    out[static_cast<size_t>(count)] = static_cast<Token>(token);
   }
-  return tokens;
+  return count;
 }
 
 }  // namespace foretoken

@@ -36,9 +36,9 @@ class Datastore {
   };
   // REQUIRES: words not empty.
   Range Find(std::span<const Token> words) const;
-  // Up to `most` tokens that follow the first `skip` ones of the suffix of rank `rank`, to the end
-  // of its document at most.
-  std::vector<Token> After(int64_t rank, int skip, int most) const;
+  // Puts into `out` what follows the first `skip` tokens of the suffix of rank `rank`, to the end
+  // of its document at most, and returns how many tokens that were.
+  int After(int64_t rank, int skip, std::span<Token> out) const;
 
  private:
   Datastore() = default;

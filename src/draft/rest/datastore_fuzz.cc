@@ -16,14 +16,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!store.ok()) return 0;
   size_t found = 0;
   for (int64_t rank = 0; rank < store->size(); ++rank) {
-    const std::vector<foretoken::Token> text = store->After(rank, 0, 20);
+    foretoken::Token words[20];
+    const auto text = std::span(words).first(static_cast<size_t>(store->After(rank, 0, words)));
     if (text.empty()) continue;
     const auto range = store->Find(text);
     if (range.first < 0 || range.count < 0 || range.first + range.count > store->size()) {
       __builtin_trap();
     }
     for (int64_t i = 0; i < range.count; ++i) {
-      found += store->After(range.first + i, static_cast<int>(text.size()), 20).size();
+      foretoken::Token next[20];
+      found +=
+          static_cast<size_t>(store->After(range.first + i, static_cast<int>(text.size()), next));
     }
     if (found > 10000) break;
   }

@@ -46,6 +46,7 @@ class Rest final : public Drafter {
   // over the range, so that no continuation is favoured by its place in the order.
   ContinuationTrie Continuations(std::span<const Token> text) const {
     ContinuationTrie trie;
+    std::vector<Token> continuation(static_cast<size_t>(rule_.cont));
     const int size = static_cast<int>(text.size());
     for (int n = std::min(rule_.max_suffix, size); n >= rule_.min_suffix; --n) {
       const Datastore::Range found = store_.Find(text.last(static_cast<size_t>(n)));
@@ -53,7 +54,8 @@ class Rest final : public Drafter {
       const int64_t looked_at = std::min<int64_t>(found.count, rule_.matches);
       for (int64_t i = 0; i < looked_at; ++i) {
         const int64_t rank = found.first + i * found.count / looked_at;
-        trie.Add(store_.After(rank, n, rule_.cont));
+        const int count = store_.After(rank, n, continuation);
+        trie.Add(std::span(continuation).first(static_cast<size_t>(count)));
       }
       break;
     }

@@ -27,6 +27,12 @@ Result<Datastore> Parsed(const std::string& file) {
   return Datastore::Parse(std::as_bytes(std::span(file)), "store");
 }
 
+Words After(const Datastore& store, int64_t rank, size_t skip, size_t most) {
+  Words words(most);
+  words.resize(static_cast<size_t>(store.After(rank, static_cast<int>(skip), words)));
+  return words;
+}
+
 // Every continuation of `words`, by a scan.
 std::vector<Words> Scan(const std::vector<Words>& documents, const Words& words, size_t most) {
   std::vector<Words> found;
@@ -63,7 +69,7 @@ TEST(Datastore, FindsWhatAScanFinds) {
       const Datastore::Range range = store.Find(words);
       std::vector<Words> found;
       for (int64_t r = range.first; r < range.first + range.count; ++r) {
-        found.push_back(store.After(r, static_cast<int>(words.size()), 3));
+        found.push_back(After(store, r, words.size(), 3));
       }
       std::sort(found.begin(), found.end());
       ASSERT_EQ(found, Scan(documents, words, 3));
