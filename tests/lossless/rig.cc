@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <tuple>
+
 #include "base/rng.h"
 #include "model/weight_source.h"
 
@@ -35,6 +38,25 @@ Target::Target(const ModelConfig& config, int threads, uint64_t weights, int max
       tokenizer(ToyTokenizer(config.vocab)),
       seed(weights) {}
 
+namespace {
+
+// What such a target writes, decoded once: neither threads nor rows change it.
+const std::vector<std::vector<Token>>& TextsOf(const ModelConfig& config, uint64_t weights) {
+  static std::map<std::tuple<int, int, uint64_t>, std::vector<std::vector<Token>>> texts;
+  auto& written = texts[{config.vocab, config.kv_heads, weights}];
+  if (!written.empty()) return written;
+  Target target(config, 1, weights);
+  Rig plain(target, "none");
+  for (uint64_t i = 0; i < 48; ++i) {
+    const std::vector<Token> prompt =
+        RepetitivePrompt(i, 1 + static_cast<int>(i * 7 % 90), config.vocab);
+    written.push_back(plain.Decode(prompt, 24)->tokens);
+  }
+  return written;
+}
+
+}  // namespace
+
 const Json& Target::OptionsFor(std::string_view drafter) {
   const std::vector<std::string_view> parts = SplitDrafters(drafter);
   if (parts.size() > 1) {
@@ -49,16 +71,7 @@ const Json& Target::OptionsFor(std::string_view drafter) {
   const auto [made, fresh] = options_.try_emplace(std::string(drafter));
   if (fresh) {
     const auto weights = NewRandomWeights(DType::kF32, seed, *backend);
-    const auto texts = [this] {
-      std::vector<std::vector<Token>> written;
-      Rig plain(*this, "none");
-      for (uint64_t i = 0; i < 48; ++i) {
-        const int length = 1 + static_cast<int>(i * 7 % 90);
-        const std::vector<Token> prompt = RepetitivePrompt(i, length, model->config().vocab);
-        written.push_back(plain.Decode(prompt, 24)->tokens);
-      }
-      return written;
-    };
+    const auto texts = [this] { return TextsOf(model->config(), seed); };
     made->second = TestOptions(drafter, {model->config(), *tokenizer, *weights, *backend, texts,
                                          folder_ / ("drafter" + std::to_string(options_.size()))});
   }
