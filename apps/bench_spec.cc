@@ -114,13 +114,9 @@ void PrintRemarks(const SpecRun& run, const std::vector<SpecEntry>& entries) {
 
 }  // namespace
 
-void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
-  AddModelArgs(app, &args->model);
-  app.get_option("--model")->required();
-  app.add_option("--questions", args->questions,
-                 "JSONL, a line is {\"question_id\", \"category\", \"turns\"}")
-      ->required()
-      ->type_name("FILE");
+namespace {
+
+void DeclareMethods(CLI::App& app, BenchSpecArgs* args) {
   app.add_option("--methods", args->methods, "drafters, as in pld,pld+h,lookahead/pld (joined)")
       ->delimiter(',')
       ->required();
@@ -136,9 +132,9 @@ void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
                  "tokens drafted a cycle at most (default: the tree's own)")
       ->check(CLI::Range(0, 4096));
   AddDraftOptions(app, &args->draft);
-  app.add_option("--limit", args->limit, "questions at most, taken evenly from the file (all)")
-      ->check(CLI::Range(1, 1 << 30));
-  SpecOptions* o = &args->options;
+}
+
+void DeclareProtocol(CLI::App& app, SpecOptions* o) {
   app.add_option("-n,--new-tokens", o->new_tokens, "tokens a turn at most")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
@@ -151,12 +147,27 @@ void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   app.add_option("--seed", o->sampling.seed, "noise seed (0)");
+  app.add_flag("-q,--quiet", o->quiet, "no progress");
+}
+
+}  // namespace
+
+void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
+  AddModelArgs(app, &args->model);
+  app.get_option("--model")->required();
+  app.add_option("--questions", args->questions,
+                 "JSONL, a line is {\"question_id\", \"category\", \"turns\"}")
+      ->required()
+      ->type_name("FILE");
+  DeclareMethods(app, args);
+  app.add_option("--limit", args->limit, "questions at most, taken evenly from the file (all)")
+      ->check(CLI::Range(1, 1 << 30));
+  DeclareProtocol(app, &args->options);
   app.add_flag("--no-chat", args->no_chat, "give the questions without a chat template");
   app.add_option("--json", args->json, "write the results as JSON")->type_name("FILE");
   app.add_option("--answers", args->answers,
                  "write every method's answers here, as Spec-Bench's scripts read them")
       ->type_name("FOLDER");
-  app.add_flag("-q,--quiet", o->quiet, "no progress");
 }
 
 Result<int> BenchSpec(BenchSpecArgs& args) {
