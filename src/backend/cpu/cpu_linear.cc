@@ -51,9 +51,10 @@ void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const TileMaker&
       call.panel_end = std::min(end, p + together);
       for (size_t i = first; i < last; ++i) {
         call.tile = maker.Data(kind, i);
+        call.chunks = tiles[i].chunks;
         call.rows = tiles[i].rows;
         call.out = reinterpret_cast<float*>(o.out.data + tiles[i].row * o.out.row_bytes);
-        kernels.linear[static_cast<int>(w.format())][tiles[i].step](call);
+        kernels.linear[static_cast<int>(w.format())][tiles[i].size](call);
       }
     }
   }
@@ -63,7 +64,7 @@ void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const TileMaker&
 
 void CpuBackend::Linear(Tensor x, std::span<const LinearOut> group) {
   if (x.rows == 0) return;
-  tiles_.Begin(x);
+  tiles_.Begin(x, kernels_.most_chunk_rows);
   int64_t panels = 0;
   for (const LinearOut& o : group) {
     CheckShapes(x, o);

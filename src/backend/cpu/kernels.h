@@ -33,7 +33,8 @@ enum class Format : int {
 };
 inline constexpr int kFormats = 11;
 
-// A panel of `cols` inputs is up to three planes, one after the other, each block after block.
+// A quantised panel is one stream, read from its first byte to its last: groups of eight blocks
+// (the last may have fewer), of each group first the codes, then the high bits, then the scales.
 //   codes: per block 8 groups of 64 bytes; byte 4 * lane + j of group g is the code of input 4 g +
 //   j
 //          of that lane's output. 8-bit formats store the groups; 4-bit ones store groups g and g +
@@ -41,41 +42,58 @@ inline constexpr int kFormats = 11;
 //          - zero) or d code + m or d code - m.
 //   high:  the fifth bits of a block as one vector (bit g of a byte belongs to group g), or the top
 //          two bits as two vectors (bits 2 (g % 4) of vector g / 4).
-//   scale: per block (or super-block) 16 half-precision d, then 16 m where the format has them,
-//   then
-//          for K formats 16 sub-scales (and 16 sub-minima) of a byte per sub-block.
-// Unquantised panels are one plane: [cols][16] numbers, BF16 [cols / 2][16][2].
+//   scale: per block 16 half-precision d, then 16 m where the format has them; K formats have them
+//          per group, followed by 16 sub-scales (and 16 sub-minima) of a byte per sub-block.
+// Unquantised panels are [cols][16] numbers, BF16 [cols / 2][16][2].
+inline constexpr int kGroupBlocks = kSuper / kBlock;
+
 struct PanelLayout {
   int64_t code_bytes = 0;   // a block
   int64_t high_bytes = 0;   // a block
-  int64_t scale_bytes = 0;  // a block, of K formats a super-block
-  int64_t high_begin = 0, scale_begin = 0, panel_bytes = 0;
+  int64_t scale_bytes = 0;  // a block, of K formats a group
+  bool super = false;       // a K format
+  int64_t panel_bytes = 0;
+
+  // Of a group of `blocks` blocks; a multiple of 64.
+  constexpr int64_t GroupBytes(int64_t blocks) const {
+    const int64_t scales = super ? scale_bytes : blocks * scale_bytes;
+    return (blocks * (code_bytes + high_bytes) + scales + 63) / 64 * 64;
+  }
 };
+
+// A sum of products that starts from kMagicBits is, read as a float, kMagic plus that sum, exactly,
+// while its magnitude is below 2^22. So one fused multiply-add turns it into scale * sum, rounded
+// once: scale * (kMagic + sum) - kMagic * scale. Scales have 22 bits, which makes the last exact.
+inline constexpr int32_t kMagicBits = 0x4b400000;
+inline constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23
 
 inline constexpr int64_t kTileBlockBytes = kBlock + 8 * 4;  // a row's block in an int8 tile
 
 // How a tile of activation rows is laid out for the products of a format.
 enum class TileKind : int {
-  // Per block: codes [rows][32] int8, then [rows] each of: f32 scale, f32 scale * sum of the codes,
-  // and
-  // the i32 that a sum over unsigned weight codes starts from, -zero * sum for zero = 8, 16 and 128
-  // and, for zero = 32, of the first and of the last sixteen; then a spare.
+  // Per block and chunk: codes [rows][32] int8, then [rows] each of: f32 scale, f32 -kMagic *
+  // scale, f32 scale * sum of the codes, and the i32 that a sum over unsigned weight codes starts
+  // from, kMagicBits - zero * sum for zero = 8, 16 and 128 and, for zero = 32, of the first and of
+  // the last sixteen.
   kInt8,
-  kBf16Pairs,  // [cols / 2][rows][2]
-  kF32,        // [cols][rows]
+  kBf16Pairs,  // per chunk [cols / 2][rows][2]
+  kF32,        // per chunk [cols][rows], an odd last column followed by zeros
 };
 inline constexpr int kTileKinds = 3;
 
-// Row counts for which a kernel exists; a tile is padded to the next one.
-inline constexpr int kTileRows[] = {1, 2, 4, 8, 12, 16};
-inline constexpr int kTileSteps = 6;
-inline constexpr int kMaxTile = 16;
+// Rows multiplied together, their sums in registers. A tile is some chunks of one of these sizes,
+// the last padded with zeros; sizes below four only come alone.
+inline constexpr int kChunkRows[] = {1, 2, 4, 8, 12, 16};
+inline constexpr int kChunkSizes = 6;
+inline constexpr int kMaxTileRows = 64;
+constexpr int MostChunks(int chunk_rows) { return chunk_rows < 4 ? 1 : kMaxTileRows / chunk_rows; }
 
-// Rows x [rows, cols] that become a tile of `tile_rows` rows.
+// Rows x [rows, cols] that become a tile.
 struct TileCall {
   const float* x;
   int64_t stride;  // floats
-  int rows, tile_rows;
+  int64_t cols;    // of the whole row
+  int rows, chunk_rows, chunks;
   std::byte* tile;
 };
 
@@ -87,6 +105,7 @@ struct LinearCall {
   int64_t outputs;  // of the whole matrix; the last panel may be partly padding
   int64_t panel_begin, panel_end;
   const std::byte* tile;
+  int chunks;
   int rows;  // of the tile that are wanted
   float* out;
   int64_t out_stride;  // floats
@@ -131,10 +150,12 @@ inline int64_t AttentionScratch(int queries, int head_dim, int64_t score_stride)
 struct Kernels {
   const char* name;
   TileKind bf16_tile;  // what products with BF16 weights take
+  int most_chunk_rows;
 
   // Fills columns [begin, end) of a tile: multiples of kBlock, but for the last column.
   void (*make_tile[kTileKinds])(const TileCall& call, int64_t begin, int64_t end);
-  void (*linear[kFormats][kTileSteps])(const LinearCall& call);
+  // By index into kChunkRows, up to most_chunk_rows.
+  void (*linear[kFormats][kChunkSizes])(const LinearCall& call);
 
   void (*rms_norm)(const float* x, const float* gain, float eps, int64_t n, float* out);
   void (*silu_mul)(float* gate, const float* up, int64_t n);

@@ -1,7 +1,7 @@
 // Weights times activation tiles, for every weight format, written once over vec.h.
 //
-// An output is summed block after block: acc = fma(float(integer dot), d * activation scale, acc),
-// then its minimum's term. Integer dots are exact, so quantised formats give the same bits on every
+// An output is summed block after block: acc = fma(activation scale * integer dot, d, acc), then
+// its minimum's term. Integer dots are exact, so quantised formats give the same bits on every
 // instruction set and for every number of rows in a tile.
 #pragma once
 
@@ -14,139 +14,183 @@ namespace foretoken::FT_ISA {
 // How far ahead of its use memory is asked for: what a core reads in the time that one access
 // takes.
 inline constexpr int64_t kAhead = 4096;
-// Rows whose sums over a block are kept in registers.
-inline constexpr int kRowsTogether = kNative == 16 ? 16 : 4;
-// Panels multiplied with R rows at a time.
-constexpr int PanelsTogether(int rows) {
-  if (kNative < 16) return rows == 1 ? 4 : 1;
-  return rows <= 4 ? 4 : rows <= 8 ? 2 : 1;
-}
+inline constexpr int kMostChunkRows = kNative == 16 ? 16 : 4;
+// Independent sums that a row's products of a block are split into, so that they overlap; sums of
+// integers come out the same.
+constexpr int Chains(int chunk_rows) { return chunk_rows <= 2 ? 4 : chunk_rows <= 4 ? 2 : 1; }
 
+// Writes the sums of chunk `chunk` of R rows.
 template <int R>
-FT_INLINE void StorePanel(const LinearCall& c, int64_t panel, const F acc[R]) {
+FT_INLINE void StorePanel(const LinearCall& c, int chunk, int64_t panel, const F acc[R]) {
   const int64_t n = c.outputs - panel * kPanel;
   const F bias = c.bias != nullptr ? LoadFirst(c.bias + panel * kPanel, n) : Zero();
   FT_UNROLL(16)
-  for (int r = 0; r < R; ++r) {
+  for (int i = 0; i < R; ++i) {
+    const int r = chunk * R + i;
     if (r >= c.rows) break;
     float* out = c.out + r * c.out_stride + panel * kPanel;
-    F sum = acc[r];
+    F sum = acc[i];
     if (c.accumulate) sum = LoadFirst(out, n) + sum;
     if (c.bias != nullptr) sum = sum + bias;
     StoreFirst(sum, out, n);
   }
 }
 
-// Where a panel's planes continue.
-struct PanelAt {
-  const std::byte *codes, *high, *scales;
+// A sum of products in units of the row's activations.
+template <int R>
+FT_INLINE F ScaledDot(I dot, TileBlock<R> tile, int row) {
+#if defined(__FMA__)
+  return Fma(AsF(dot), Splat(tile.Scale(row)), Splat(tile.MinusMagic(row)));
+#else
+  return (AsF(dot) - Splat(kMagic)) * Splat(tile.Scale(row));  // the same bits
+#endif
+}
+
+// A block of a panel.
+template <Format kFormat>
+struct BlockAt {
+  static constexpr bool kSigned = Codes<kFormat>::kWideCodes && kSignedBytesOnly;
+  static constexpr int kGroups = 8 / Codes<kFormat>::kHalves;
+
+  const std::byte *codes, *high, *scales;  // scales: of its group of blocks
+  F d;
+
+  FT_INLINE I Group(int half, int i) const {
+    const I w = Codes<kFormat>::Group(codes, high, half * kGroups + i);
+    return kSigned ? w ^ Splat(-0x7f7f7f80) : w;
+  }
+  FT_INLINE F Scale(int sub, int half) const { return Codes<kFormat>::Scale(d, scales, sub, half); }
+  FT_INLINE F Minimum(int sub) const { return Codes<kFormat>::Minimum(scales, sub); }
 };
 
-// Sums of rows kFirst and on of a tile of R for a block, or a half of one, of P panels.
-// Group by group, the panels in turn: so the sums are independent chains, and the reads of all
-// panels are under way together. With one panel after the other a core reads a third less a second.
-template <Format kFormat, int R, int kFirst, int P>
-FT_INLINE void DotRows(const LinearCall& c, const PanelAt& at, TileBlock<R> tile, int half,
-                       I dot[P][R]) {
-  using Format_ = Codes<kFormat>;
-  constexpr bool kSigned = Format_::kWideCodes && kSignedBytesOnly;
-  constexpr int kGroups = 8 / Format_::kHalves;
-  constexpr int kEnd = R - kFirst < kRowsTogether ? R : kFirst + kRowsTogether;
+// Adds a block, or a half of it, to the sums of a chunk. group(i) gives the codes.
+template <Format kFormat, int R, typename Group>
+FT_INLINE void AddRows(TileBlock<R> tile, int half, Group group, F scale, F minimum, F acc[R]) {
+  using At = BlockAt<kFormat>;
+  constexpr int kChains = Chains(R);
+  I dot[R][kChains];
+  FT_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    dot[r][0] = Splat(At::kSigned ? kMagicBits : Codes<kFormat>::Start(tile, r, half));
+    FT_UNROLL(4)
+    for (int k = 1; k < kChains; ++k) dot[r][k] = Splat(0);
+  }
   FT_UNROLL(8)
-  for (int p = 0; p < P; ++p) {
+  for (int i = 0; i < At::kGroups; ++i) {
+    const I w = group(i);
     FT_UNROLL(16)
-    for (int r = kFirst; r < kEnd; ++r) {
-      dot[p][r] = Splat(kSigned ? 0 : Format_::Start(tile, r, half));
+    for (int r = 0; r < R; ++r) {
+      const std::byte* four = tile.Four(r, half * At::kGroups + i);
+      I& sum = dot[r][i % kChains];
+      sum = At::kSigned ? Dot4Signed(sum, w, four) : Dot4(sum, w, four);
     }
   }
-  FT_UNROLL(8)
-  for (int i = 0; i < kGroups; ++i) {
-    const int g = half * kGroups + i;
-    FT_UNROLL(8)
-    for (int p = 0; p < P; ++p) {
-      const int64_t skip = p * c.layout.panel_bytes;
-      const I w = Format_::Group(at.codes + skip, at.high + skip, g);
-      FT_UNROLL(16)
-      for (int r = kFirst; r < kEnd; ++r) {
-        const int32_t four = tile.Four(r, g);
-        dot[p][r] = kSigned ? Dot4Signed(dot[p][r], w ^ Splat(-0x7f7f7f80), four)
-                            : Dot4(dot[p][r], w, four);
-      }
+  FT_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    FT_UNROLL(4)
+    for (int k = 1; k < kChains; ++k) dot[r][0] = dot[r][0] + dot[r][k];
+    acc[r] = Fma(ScaledDot(dot[r][0], tile, r), scale, acc[r]);
+    if constexpr (Codes<kFormat>::kMinimum) {
+      acc[r] = Fma(minimum, Splat(tile.ScaledSum(r)), acc[r]);
     }
   }
-  if constexpr (kEnd < R) DotRows<kFormat, R, kEnd, P>(c, at, tile, half, dot);
 }
 
-// Adds a block of P panels to the sums of R rows.
-template <Format kFormat, int R, int P>
-FT_INLINE void AddBlock(const LinearCall& c, const PanelAt& at, int sub, TileBlock<R> tile,
-                        const F d[P], F acc[P][R]) {
-  using Format_ = Codes<kFormat>;
+// Adds a block to the sums of every chunk. Codes are unpacked once for all of them.
+template <Format kFormat, int R, bool kMany>
+FT_INLINE void AddBlock(const BlockAt<kFormat>& at, int sub, const std::byte* tile, int chunks,
+                        F acc[][R]) {
+  using At = BlockAt<kFormat>;
+  F minimum = Zero();
+  if constexpr (Codes<kFormat>::kMinimum) minimum = at.Minimum(sub);
   FT_UNROLL(2)
-  for (int half = 0; half < Format_::kHalves; ++half) {
-    I dot[P][R];
-    DotRows<kFormat, R, 0, P>(c, at, tile, half, dot);
-    FT_UNROLL(8)
-    for (int p = 0; p < P; ++p) {
-      const F scale = Format_::Scale(d[p], at.scales + p * c.layout.panel_bytes, sub, half);
-      FT_UNROLL(16)
-      for (int r = 0; r < R; ++r) {
-        acc[p][r] = Fma(ToF(dot[p][r]), scale * Splat(tile.Scale(r)), acc[p][r]);
+  for (int half = 0; half < Codes<kFormat>::kHalves; ++half) {
+    const F scale = at.Scale(sub, half);
+    if constexpr (kMany) {
+      I codes[At::kGroups];
+      FT_UNROLL(8)
+      for (int i = 0; i < At::kGroups; ++i) codes[i] = at.Group(half, i);
+      for (int k = 0; k < chunks; ++k) {
+        AddRows<kFormat, R>(
+            TileBlock<R>{Opaque(tile + k * TileBlock<R>::kBytes)}, half,
+            [&](int i) { return codes[i]; }, scale, minimum, acc[k]);
       }
-    }
-  }
-  if constexpr (Format_::kMinimum) {
-    FT_UNROLL(8)
-    for (int p = 0; p < P; ++p) {
-      const F minimum = Format_::Minimum(at.scales + p * c.layout.panel_bytes, sub);
-      FT_UNROLL(16)
-      for (int r = 0; r < R; ++r) acc[p][r] = Fma(minimum, Splat(tile.ScaledSum(r)), acc[p][r]);
+    } else {
+      AddRows<kFormat, R>(
+          TileBlock<R>{tile}, half, [&](int i) { return at.Group(half, i); }, scale, minimum,
+          acc[0]);
     }
   }
 }
 
-template <Format kFormat, int R, int P>
+// P panels side by side: their streams are under way together. One stream after the other is read a
+// quarter slower, and without asking ahead sixteen rows take twice as long: processors look ahead
+// within a page of 4 KiB only, and work on a page is short.
+template <Format kFormat, int R, int P, bool kMany>
 void LinearPanels(const LinearCall& c, int64_t panel) {
-  constexpr int kPerScale = Codes<kFormat>::kBlocksPerScale;
-  const std::byte* begin = c.panels + panel * c.layout.panel_bytes;
-  PanelAt at{begin, begin + c.layout.high_begin, begin + c.layout.scale_begin};
-  TileBlock<R> tile{c.tile};
-  F acc[P][R];
-  FT_UNROLL(8)
-  for (int p = 0; p < P; ++p) {
-    FT_UNROLL(16)
-    for (int r = 0; r < R; ++r) acc[p][r] = Zero();
-  }
-  for (int64_t scale = 0; scale < c.cols / (kBlock * kPerScale); ++scale) {
-    F d[P];
-    FT_UNROLL(8)
-    for (int p = 0; p < P; ++p) d[p] = LoadHalf(at.scales + p * c.layout.panel_bytes);
-    for (int sub = 0; sub < kPerScale; ++sub) {
-      if constexpr (P <= 2 && kNative == 16) {
-        FT_UNROLL(2)
-        for (int p = 0; p < P; ++p) {
-          Prefetch(at.codes + p * c.layout.panel_bytes + kAhead, Codes<kFormat>::kCodeBytes);
-        }
-      }
-      AddBlock<kFormat, R, P>(c, at, sub, tile, d, acc);
-      at.codes += c.layout.code_bytes;
-      at.high += c.layout.high_bytes;
-      tile.at += TileBlock<R>::kBytes;
+  using Format_ = Codes<kFormat>;
+  const int chunks = kMany ? c.chunks : 1;
+  const std::byte* const begin = c.panels + panel * c.layout.panel_bytes;
+  const std::byte* stream = begin;
+  const std::byte* tile = c.tile;
+  F acc[P][kMany ? MostChunks(R) : 1][R] = {};
+  const int64_t group_bytes = c.layout.GroupBytes(kGroupBlocks);
+  const int64_t block_bytes = group_bytes / kGroupBlocks;
+  int64_t ahead = kAhead;
+  for (int64_t left = c.cols / kBlock; left > 0; left -= kGroupBlocks) {
+    const int count = left < kGroupBlocks ? static_cast<int>(left) : kGroupBlocks;
+    // Behind the panel's end, the stream goes on with the next panel but P - 1.
+    if (ahead == kAhead && stream + ahead >= begin + c.layout.panel_bytes) {
+      ahead += (P - 1) * c.layout.panel_bytes;
     }
-    at.scales += c.layout.scale_bytes;
+    BlockAt<kFormat> at[P];
+    FT_UNROLL(4)
+    for (int p = 0; p < P; ++p) {
+      at[p].codes = stream + p * c.layout.panel_bytes;
+      at[p].high = at[p].codes + count * Format_::kCodeBytes;
+      at[p].scales = at[p].high + count * Format_::kHighBytes;
+      at[p].d = Format_::D(at[p].scales);
+    }
+    for (int sub = 0; sub < count; ++sub) {
+      const auto add = [&](int p) {
+        Prefetch(stream + p * c.layout.panel_bytes + sub * block_bytes + ahead, block_bytes);
+        AddBlock<kFormat, R, kMany>(at[p], sub, Opaque(tile), chunks, acc[p]);
+        at[p].codes += Format_::kCodeBytes;
+        at[p].high += Format_::kHighBytes;
+      };
+      if constexpr (R <= 4) {
+        FT_UNROLL(4)
+        for (int p = 0; p < P; ++p) add(p);
+      } else {  // the sums of one panel fill the registers
+        FT_UNROLL(1)
+        for (int p = 0; p < P; ++p) add(p);
+      }
+      tile += chunks * TileBlock<R>::kBytes;
+    }
+    stream += group_bytes;
   }
-  FT_UNROLL(8)
-  for (int p = 0; p < P; ++p) StorePanel<R>(c, panel + p, acc[p]);
+  FT_UNROLL(4)
+  for (int p = 0; p < P; ++p) {
+    for (int k = 0; k < chunks; ++k) StorePanel<R>(c, k, panel + p, acc[p][k]);
+  }
+}
+
+template <Format kFormat, int R, bool kMany>
+void LinearAllPanels(const LinearCall& c) {
+  constexpr int kTogether = kMany ? 2 : 4;
+  int64_t panel = c.panel_begin;
+  for (; panel + kTogether <= c.panel_end; panel += kTogether) {
+    LinearPanels<kFormat, R, kTogether, kMany>(c, panel);
+  }
+  for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1, kMany>(c, panel);
 }
 
 template <Format kFormat, int R>
 void LinearBlocks(const LinearCall& c) {
-  constexpr int kTogether = PanelsTogether(R);
-  int64_t panel = c.panel_begin;
-  for (; panel + kTogether <= c.panel_end; panel += kTogether) {
-    LinearPanels<kFormat, R, kTogether>(c, panel);
+  if constexpr (MostChunks(R) > 1) {
+    if (c.chunks > 1) return LinearAllPanels<kFormat, R, true>(c);
   }
-  for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
+  LinearAllPanels<kFormat, R, false>(c);
 }
 
 // Unquantised formats: a step is one input, of BF16 two.
@@ -210,11 +254,11 @@ struct Step<Format::kBF16> {
 #endif
 
 template <Format kFormat, int R, int P>
-void LinearFloatPanels(const LinearCall& c, int64_t panel) {
+void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
   using S = Step<kFormat>;
   const int64_t steps = (c.cols + S::kInputs - 1) / S::kInputs;
   const std::byte* w = c.panels + panel * c.layout.panel_bytes;
-  const std::byte* x = c.tile;
+  const std::byte* x = c.tile + chunk * ((c.cols + c.cols % 2) / S::kInputs * R * S::kTileBytes);
   F acc[P][R];
   FT_UNROLL(8)
   for (int p = 0; p < P; ++p) {
@@ -229,7 +273,7 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel) {
     for (int p = 0; p < P; ++p) weights[p] = S::LoadWeights(w + p * c.layout.panel_bytes);
     FT_UNROLL(16)
     for (int r = 0; r < R; ++r) {
-      FT_UNROLL(4)
+      FT_UNROLL(8)
       for (int p = 0; p < P; ++p) {
         acc[p][r] = S::template Add<R>(weights[p], x, r, acc[p][r]);
       }
@@ -238,18 +282,26 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel) {
     x += R * S::kTileBytes;
   }
   FT_UNROLL(8)
-  for (int p = 0; p < P; ++p) StorePanel<R>(c, panel + p, acc[p]);
+  for (int p = 0; p < P; ++p) StorePanel<R>(c, chunk, panel + p, acc[p]);
 }
 
-// Several panels at a time keep enough additions in flight when rows are few.
+// Several panels at a time keep enough additions in flight when rows are few, and load an
+// activation once for all of them.
+constexpr int FloatPanelsTogether(int chunk_rows) {
+  if (kNative < 16) return chunk_rows == 1 ? 4 : chunk_rows == 2 ? 2 : 1;
+  return chunk_rows <= 4 ? 4 : chunk_rows <= 12 ? 2 : 1;
+}
+
 template <Format kFormat, int R>
 void LinearFloat(const LinearCall& c) {
-  constexpr int kTogether = R <= 4 ? 4 : R <= 12 ? 2 : 1;
+  constexpr int kTogether = FloatPanelsTogether(R);
   int64_t panel = c.panel_begin;
   for (; panel + kTogether <= c.panel_end; panel += kTogether) {
-    LinearFloatPanels<kFormat, R, kTogether>(c, panel);
+    for (int k = 0; k < c.chunks; ++k) LinearFloatPanels<kFormat, R, kTogether>(c, panel, k);
   }
-  for (; panel < c.panel_end; ++panel) LinearFloatPanels<kFormat, R, 1>(c, panel);
+  for (; panel < c.panel_end; ++panel) {
+    for (int k = 0; k < c.chunks; ++k) LinearFloatPanels<kFormat, R, 1>(c, panel, k);
+  }
 }
 
 template <int... kIndex>
@@ -257,16 +309,18 @@ struct Indices {};
 
 template <Format kFormat, int R>
 constexpr void (*LinearOf())(const LinearCall&) {
-  if constexpr (kFormat >= Format::kF32) {
+  if constexpr (R > kMostChunkRows) {
+    return nullptr;
+  } else if constexpr (kFormat >= Format::kF32) {
     return &LinearFloat<kFormat, R>;
   } else {
     return &LinearBlocks<kFormat, R>;
   }
 }
 
-template <Format kFormat, int... kStep>
-void FillFormat(Kernels& k, Indices<kStep...>) {
-  ((k.linear[static_cast<int>(kFormat)][kStep] = LinearOf<kFormat, kTileRows[kStep]>()), ...);
+template <Format kFormat, int... kSize>
+void FillFormat(Kernels& k, Indices<kSize...>) {
+  ((k.linear[static_cast<int>(kFormat)][kSize] = LinearOf<kFormat, kChunkRows[kSize]>()), ...);
 }
 
 template <int... kFormat>
@@ -277,6 +331,7 @@ void FillFormats(Kernels& k, Indices<kFormat...>) {
 // Not inline: one file an instruction set holds it.
 void FillLinear(Kernels& k) {  // NOLINT(misc-definitions-in-headers)
   k.bf16_tile = kBf16Tile;
+  k.most_chunk_rows = kMostChunkRows;
   FillFormats(k, Indices<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10>{});
 }
 

@@ -1,12 +1,12 @@
 #include "backend/cpu/panel_format.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace foretoken {
 namespace {
 
 using BlockCodes = std::array<uint8_t, kBlock>;
-constexpr int kSubBlocks = kSuper / kBlock;
 
 uint16_t LoadU16(const std::byte* p) {
   uint16_t x;
@@ -127,6 +127,20 @@ BlockCodes ReadQ6_K(const std::byte* block, int s) {
 
 // --- Whole panels.
 
+// Where the parts of a block lie: its offsets in a panel of `blocks` blocks.
+struct BlockPlace {
+  int64_t codes, high, scales;  // scales: of K formats, those of the group
+};
+BlockPlace PlaceOf(const PanelLayout& layout, int64_t blocks, int64_t b) {
+  const int64_t group = b / kGroupBlocks, in_group = b % kGroupBlocks;
+  const int64_t count = std::min<int64_t>(kGroupBlocks, blocks - group * kGroupBlocks);
+  const int64_t begin = group * layout.GroupBytes(kGroupBlocks);
+  const int64_t high = begin + count * layout.code_bytes;
+  const int64_t scales = high + count * layout.high_bytes;
+  return {begin + in_group * layout.code_bytes, high + in_group * layout.high_bytes,
+          scales + (layout.super ? 0 : in_group * layout.scale_bytes)};
+}
+
 // Rows of a model file that become the lanes of a panel.
 struct Lanes {
   const std::byte* first;
@@ -175,11 +189,11 @@ void PackBlocks(Format f, const PanelLayout& layout, int64_t cols, const Lanes& 
                 std::byte* panel) {
   const int64_t bytes = (layout.code_bytes + layout.high_bytes + layout.scale_bytes) / kPanel;
   for (int64_t b = 0; b < cols / kBlock; ++b) {
-    std::byte* scales = panel + layout.scale_begin + b * layout.scale_bytes;
+    const BlockPlace place = PlaceOf(layout, cols / kBlock, b);
+    std::byte* scales = panel + place.scales;
     for (int lane = 0; lane < rows.count; ++lane) {
       const std::byte* block = rows.Row(lane) + b * bytes;
-      PutCodes(f, ReadBlock(f, block), lane, panel + b * layout.code_bytes,
-               panel + layout.high_begin + b * layout.high_bytes);
+      PutCodes(f, ReadBlock(f, block), lane, panel + place.codes, panel + place.high);
       StoreU16(scales + 2 * lane, LoadU16(block));
       if (layout.scale_bytes == 64) StoreU16(scales + 32 + 2 * lane, LoadU16(block + 2));
     }
@@ -207,7 +221,7 @@ void PutSuperScales(Format f, const std::byte* block, int lane, std::byte* to) {
   }
   StoreU16(to + 2 * lane, LoadU16(block));
   StoreU16(to + 32 + 2 * lane, LoadU16(block + 2));
-  for (int s = 0; s < kSubBlocks; ++s) {
+  for (int s = 0; s < kGroupBlocks; ++s) {
     to[64 + 32 * s + lane] = static_cast<std::byte>(SubScale(block + 4, s, 0));
     to[80 + 32 * s + lane] = static_cast<std::byte>(SubScale(block + 4, s, 4));
   }
@@ -217,13 +231,13 @@ void PackSupers(Format f, const PanelLayout& layout, int64_t cols, const Lanes& 
                 std::byte* panel) {
   const int64_t bytes = f == Format::kQ4_K ? 144 : f == Format::kQ5_K ? 176 : 210;
   for (int64_t b = 0; b < cols / kBlock; ++b) {
-    const int64_t super = b / kSubBlocks;
+    const int64_t super = b / kGroupBlocks;
+    const BlockPlace place = PlaceOf(layout, cols / kBlock, b);
     for (int lane = 0; lane < rows.count; ++lane) {
       const std::byte* block = rows.Row(lane) + super * bytes;
-      PutCodes(f, ReadSuperBlock(f, block, static_cast<int>(b % kSubBlocks)), lane,
-               panel + b * layout.code_bytes, panel + layout.high_begin + b * layout.high_bytes);
-      if (b % kSubBlocks != 0) continue;
-      PutSuperScales(f, block, lane, panel + layout.scale_begin + super * layout.scale_bytes);
+      PutCodes(f, ReadSuperBlock(f, block, static_cast<int>(b % kGroupBlocks)), lane,
+               panel + place.codes, panel + place.high);
+      if (b % kGroupBlocks == 0) PutSuperScales(f, block, lane, panel + place.scales);
     }
   }
 }
@@ -303,15 +317,14 @@ PanelLayout LayoutOf(Format f, int64_t cols) {
     layout.panel_bytes = (cols + cols % 2) * kPanel * PlainBytes(f);
     return layout;
   }
-  const int64_t blocks = cols / kBlock;
+  layout.super = IsSuper(f);
   layout.code_bytes = f == Format::kQ8_0 ? 512 : 256;
   layout.high_bytes = HasFiveBits(f) ? 64 : f == Format::kQ6_K ? 128 : 0;
   const bool two = f == Format::kQ4_1 || f == Format::kQ5_1;
   layout.scale_bytes = f == Format::kQ6_K ? 288 : IsSuper(f) ? 320 : two ? 64 : 32;
-  layout.high_begin = blocks * layout.code_bytes;
-  layout.scale_begin = layout.high_begin + blocks * layout.high_bytes;
-  const int64_t scales = IsSuper(f) ? cols / kSuper : blocks;
-  layout.panel_bytes = (layout.scale_begin + scales * layout.scale_bytes + 63) / 64 * 64;
+  const int64_t rest = cols / kBlock % kGroupBlocks;
+  layout.panel_bytes = cols / kSuper * layout.GroupBytes(kGroupBlocks);
+  if (rest != 0) layout.panel_bytes += layout.GroupBytes(rest);
   return layout;
 }
 
@@ -327,13 +340,12 @@ void UnpackLane(Format f, const PanelLayout& layout, int64_t cols, const std::by
                 float* out) {
   if (IsPlain(f)) return UnpackPlainLane(f, cols, panel, lane, out);
   for (int64_t i = 0; i < cols; i += 16) {
-    const int64_t b = i / kBlock;
-    const BlockCodes codes = GetCodes(f, lane, panel + b * layout.code_bytes,
-                                      panel + layout.high_begin + b * layout.high_bytes);
-    const std::byte* scales = panel + layout.scale_begin;
-    const Affine affine = IsSuper(f) ? SuperAffine(f, scales + i / kSuper * layout.scale_bytes,
-                                                   static_cast<int>(i % kSuper / 16), lane)
-                                     : BlockAffine(f, scales + b * layout.scale_bytes, lane);
+    const BlockPlace place = PlaceOf(layout, cols / kBlock, i / kBlock);
+    const BlockCodes codes = GetCodes(f, lane, panel + place.codes, panel + place.high);
+    const std::byte* scales = panel + place.scales;
+    const Affine affine = IsSuper(f)
+                              ? SuperAffine(f, scales, static_cast<int>(i % kSuper / 16), lane)
+                              : BlockAffine(f, scales, lane);
     for (int j = 0; j < 16; ++j) out[i + j] = Value(affine, codes[i % kBlock + j]);
   }
 }

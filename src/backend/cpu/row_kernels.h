@@ -97,6 +97,15 @@ inline int64_t ArgMax(const float* x, int64_t n) {
   return top_at;
 }
 
+// The scale with two bits fewer, so that kMagic times it is exact.
+FT_INLINE float TileScale(float scale) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &scale, 4);
+  bits &= ~3u;
+  __builtin_memcpy(&scale, &bits, 4);
+  return scale;
+}
+
 // Writes one block of a row into an int8 tile: codes in [-127, 127], largest magnitude 127.
 inline void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* block) {
   const F a = Load(x), b = Load(x + kLanes);
@@ -107,44 +116,56 @@ inline void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* blo
   StoreLow8(codes_a, block + row * kBlock);
   StoreLow8(codes_b, block + row * kBlock + kLanes);
   const int32_t first = Sum(codes_a), second = Sum(codes_b), sum = first + second;
-  const float scale = some ? top / 127.0f : 0.0f;
-  const float numbers[2] = {scale, scale * static_cast<float>(sum)};
+  const float scale = some ? TileScale(top / 127.0f) : 0.0f;
+  const float numbers[3] = {scale, -kMagic * scale, scale * static_cast<float>(sum)};
   const int32_t starts[5] = {-8 * sum, -16 * sum, -128 * sum, -32 * first, -32 * second};
   std::byte* to = block + tile_rows * kBlock + 4 * row;
-  for (int i = 0; i < 2; ++i) __builtin_memcpy(to + 4 * i * tile_rows, &numbers[i], 4);
-  for (int i = 0; i < 5; ++i) __builtin_memcpy(to + 4 * (i + 2) * tile_rows, &starts[i], 4);
+  for (int i = 0; i < 3; ++i) __builtin_memcpy(to + 4 * i * tile_rows, &numbers[i], 4);
+  for (int i = 0; i < 5; ++i) {
+    const int32_t start = kMagicBits + starts[i];
+    __builtin_memcpy(to + 4 * (i + 3) * tile_rows, &start, 4);
+  }
 }
 
 // Columns [begin, end) of a tile, begin a multiple of kBlock and end one too or the last; rows
 // beyond those of x become zeros.
 inline void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
   const float zeros[kBlock] = {};
+  const int64_t chunk_bytes = t.chunk_rows * kTileBlockBytes;
   for (int64_t b = begin / kBlock; b < end / kBlock; ++b) {
-    std::byte* block = t.tile + b * t.tile_rows * kTileBlockBytes;
-    for (int r = 0; r < t.tile_rows; ++r) {
-      QuantiseBlock(r < t.rows ? t.x + r * t.stride + b * kBlock : zeros, r, t.tile_rows, block);
+    std::byte* chunk = t.tile + b * t.chunks * chunk_bytes;
+    for (int first = 0; first < t.chunks * t.chunk_rows; first += t.chunk_rows) {
+      for (int i = 0; i < t.chunk_rows; ++i) {
+        const int r = first + i;
+        QuantiseBlock(r < t.rows ? t.x + r * t.stride + b * kBlock : zeros, i, t.chunk_rows, chunk);
+      }
+      chunk += chunk_bytes;
     }
   }
 }
 
 inline void MakeBf16Tile(const TileCall& t, int64_t begin, int64_t end) {
-  for (int r = 0; r < t.tile_rows; ++r) {
+  const int64_t chunk_bytes = (t.cols + 1) / 2 * t.chunk_rows * 4;
+  for (int r = 0; r < t.chunks * t.chunk_rows; ++r) {
+    std::byte* to = t.tile + r / t.chunk_rows * chunk_bytes + r % t.chunk_rows * 4;
     for (int64_t i = begin; i < end; i += kLanes) {
       uint16_t bits[kLanes] = {};
       if (r < t.rows) StoreLow16(ToBf16(LoadFirst(t.x + r * t.stride + i, end - i)), bits);
       const int64_t pairs = (end - i < kLanes ? end - i + 1 : kLanes) / 2;
       for (int64_t j = 0; j < pairs; ++j) {
-        __builtin_memcpy(t.tile + ((i / 2 + j) * t.tile_rows + r) * 4, bits + 2 * j, 4);
+        __builtin_memcpy(to + (i / 2 + j) * t.chunk_rows * 4, bits + 2 * j, 4);
       }
     }
   }
 }
 
 inline void MakeFloatTile(const TileCall& t, int64_t begin, int64_t end) {
+  const int64_t chunk_bytes = (t.cols + t.cols % 2) * t.chunk_rows * 4;
   for (int64_t i = begin; i < end + end % 2; ++i) {  // BF16 weights come in pairs of inputs
-    for (int r = 0; r < t.tile_rows; ++r) {
+    for (int r = 0; r < t.chunks * t.chunk_rows; ++r) {
       const float value = r < t.rows && i < end ? t.x[r * t.stride + i] : 0.0f;
-      __builtin_memcpy(t.tile + (i * t.tile_rows + r) * 4, &value, 4);
+      std::byte* chunk = t.tile + r / t.chunk_rows * chunk_bytes;
+      __builtin_memcpy(chunk + (i * t.chunk_rows + r % t.chunk_rows) * 4, &value, 4);
     }
   }
 }

@@ -14,17 +14,20 @@ namespace foretoken {
 struct Tile {
   int row = 0;  // first row
   int rows = 0;
-  int step = 0;  // index into kTileRows: the kernel to use
+  int size = 0;  // index into kChunkRows: the kernel to use
+  int chunks = 0;
+
+  int padded_rows() const { return chunks * kChunkRows[size]; }
 };
 
-// Cuts `rows` into tiles of at most kMaxTile rows, as even as possible.
-void CutTiles(int rows, std::vector<Tile>& tiles);
+// Cuts `rows` into tiles of at most kMaxTileRows rows, as even as possible, with little padding.
+void CutTiles(int rows, int most_chunk_rows, std::vector<Tile>& tiles);
 
 // Keeps its memory from call to call. Thread-safety: one caller.
 class TileMaker {
  public:
-  // Cuts x [rows, cols] f32 into tiles.
-  void Begin(Tensor x);
+  // Cuts x [rows, cols] f32 into tiles of chunks of at most `most_chunk_rows`.
+  void Begin(Tensor x, int most_chunk_rows);
   const std::vector<Tile>& tiles() const { return tiles_; }
   // Makes the tiles of `kind` unless this Begin's already exist.
   void Make(TileKind kind, const Kernels& kernels, ThreadPool& pool);

@@ -25,6 +25,7 @@ inline constexpr int kParts = kLanes / kNative;
 using NativeF [[gnu::vector_size(kNative * 4)]] = float;
 using NativeI [[gnu::vector_size(kNative * 4)]] = int32_t;
 using NativeU [[gnu::vector_size(kNative * 4)]] = uint32_t;
+using FourBytes [[gnu::aligned(1), gnu::may_alias]] = int32_t;
 
 struct F {
   NativeF v[kParts];
@@ -54,6 +55,13 @@ struct I {
 // in use; p need not be valid.
 FT_INLINE void Prefetch(const std::byte* p, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
+}
+
+// The same address, of which the compiler knows nothing: it would compute hundreds of sums with it
+// ahead of a loop, and keep them in memory.
+FT_INLINE const std::byte* Opaque(const std::byte* p) {
+  asm("" : "+r"(p));
+  return p;
 }
 
 FT_INLINE F Splat(float x) {
@@ -287,13 +295,19 @@ FT_INLINE int32_t Sum(I a) {
 #endif
 }
 
-// acc + the four products of each lane: unsigned bytes of `codes`, signed bytes of `four`.
-FT_INLINE I Dot4(I acc, I codes, int32_t four) {
+// acc + the four products of each lane: unsigned bytes of `codes`, the four signed bytes at p.
 #if defined(__AVX512VNNI__)
-  acc.v[0] = reinterpret_cast<NativeI>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(acc.v[0]),
-                                                           reinterpret_cast<__m512i>(codes.v[0]),
-                                                           _mm512_set1_epi32(four)));
-#elif defined(__AVX2__)
+FT_INLINE I Dot4(I acc, I codes, const std::byte* p) {
+  // By name: GCC 12 would load the four bytes by an instruction of their own.
+  const auto& four = *reinterpret_cast<const FourBytes*>(p);
+  asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc.v[0]) : "v"(codes.v[0]), "m"(four));
+  return acc;
+}
+#else
+FT_INLINE I Dot4(I acc, I codes, const std::byte* p) {
+  int32_t four;
+  __builtin_memcpy(&four, p, 4);
+#if defined(__AVX2__)
   const __m256i a = _mm256_set1_epi32(four), ones = _mm256_set1_epi16(1);
   FT_EACH_PART {
     const __m256i pairs = _mm256_maddubs_epi16(reinterpret_cast<__m256i>(codes.v[i]), a);
@@ -307,6 +321,7 @@ FT_INLINE I Dot4(I acc, I codes, int32_t four) {
 #endif
   return acc;
 }
+#endif
 
 // Where Dot4 cannot take codes above 127: pairs of products would not fit 16 bits.
 #if defined(__AVX2__) && !defined(__AVX512VNNI__)
@@ -315,8 +330,10 @@ inline constexpr bool kSignedBytesOnly = true;
 inline constexpr bool kSignedBytesOnly = false;
 #endif
 // acc + the four products of each lane, both signed. REQUIRES: no byte of `four` is -128.
-FT_INLINE I Dot4Signed(I acc, I codes, int32_t four) {
+FT_INLINE I Dot4Signed(I acc, I codes, const std::byte* p) {
 #if defined(__AVX2__)
+  int32_t four;
+  __builtin_memcpy(&four, p, 4);
   const __m256i a = _mm256_set1_epi32(four), ones = _mm256_set1_epi16(1);
   const __m256i* w = reinterpret_cast<const __m256i*>(&codes);
   __m256i* sum = reinterpret_cast<__m256i*>(&acc);
@@ -325,7 +342,7 @@ FT_INLINE I Dot4Signed(I acc, I codes, int32_t four) {
     sum[i] = _mm256_add_epi32(sum[i], _mm256_madd_epi16(pairs, ones));
   }
 #endif
-  (void)codes, (void)four;
+  (void)codes, (void)p;
   return acc;
 }
 

@@ -13,14 +13,15 @@ struct TileBlock {
   const std::byte* at;
   static constexpr int64_t kBytes = R * kTileBlockBytes;
 
-  FT_INLINE int32_t Four(int row, int group) const { return Int(8 * row + group); }
+  FT_INLINE const std::byte* Four(int row, int group) const { return at + 4 * (8 * row + group); }
   FT_INLINE float Scale(int row) const { return Float(8 * R + row); }
-  FT_INLINE float ScaledSum(int row) const { return Float(9 * R + row); }
+  FT_INLINE float MinusMagic(int row) const { return Float(9 * R + row); }  // times the scale
+  FT_INLINE float ScaledSum(int row) const { return Float(10 * R + row); }
   // What a sum over codes with this zero starts from; for halves of a block, of either half.
-  FT_INLINE int32_t MinusZero8(int row) const { return Int(10 * R + row); }
-  FT_INLINE int32_t MinusZero16(int row) const { return Int(11 * R + row); }
-  FT_INLINE int32_t MinusZero128(int row) const { return Int(12 * R + row); }
-  FT_INLINE int32_t MinusZero32(int row, int half) const { return Int((13 + half) * R + row); }
+  FT_INLINE int32_t MinusZero8(int row) const { return Int(11 * R + row); }
+  FT_INLINE int32_t MinusZero16(int row) const { return Int(12 * R + row); }
+  FT_INLINE int32_t MinusZero128(int row) const { return Int(13 * R + row); }
+  FT_INLINE int32_t MinusZero32(int row, int half) const { return Int((14 + half) * R + row); }
 
  private:
   FT_INLINE float Float(int i) const {
@@ -36,21 +37,34 @@ struct TileBlock {
 };
 
 // What a format's bytes mean: the codes of group g of a block; where its sums start; the scale and
-// the (added) minimum of a block, given the scales of its `kBlocksPerScale` blocks and its place
-// among them.
+// the (added) minimum of a block, given the scales of its group of blocks and its place `sub` among
+// them. K formats share a factor D among the blocks of a group.
 struct FormatBase {
-  static constexpr int kBlocksPerScale = 1;
   static constexpr int kHalves = 1;  // with a scale each
   static constexpr bool kMinimum = false;
-  static constexpr bool kWideCodes = false;  // above 127
-  static constexpr int64_t kCodeBytes = 256;
+  static constexpr bool kWideCodes = false;                   // above 127
+  static constexpr int64_t kCodeBytes = 256, kHighBytes = 0;  // a block
 
   template <int R>
   FT_INLINE static int32_t Start(TileBlock<R>, int, int) {
-    return 0;
+    return kMagicBits;
   }
-  FT_INLINE static F Scale(F d, const std::byte*, int, int) { return d; }
-  FT_INLINE static F Minimum(const std::byte* scales, int) { return LoadHalf(scales + 32); }
+  FT_INLINE static F D(const std::byte*) { return Zero(); }
+  FT_INLINE static F Scale(F, const std::byte* scales, int sub, int) {
+    return LoadHalf(scales + 32 * sub);
+  }
+};
+
+// With a minimum beside each scale.
+template <typename Base>
+struct MinimumFormat : Base {
+  static constexpr bool kMinimum = true;
+  FT_INLINE static F Scale(F, const std::byte* scales, int sub, int) {
+    return LoadHalf(scales + 64 * sub);
+  }
+  FT_INLINE static F Minimum(const std::byte* scales, int sub) {
+    return LoadHalf(scales + 64 * sub + 32);
+  }
 };
 
 struct NibbleFormat : FormatBase {
@@ -61,6 +75,7 @@ struct NibbleFormat : FormatBase {
 };
 
 struct FiveBitFormat : FormatBase {
+  static constexpr int64_t kHighBytes = 64;
   FT_INLINE static I Group(const std::byte* codes, const std::byte* high, int g) {
     const I bits = LoadI(high);
     const I fifth = (g < 4 ? ShiftLeft(bits, 4 - g) : ShiftRight(bits, g - 4)) & Splat(0x10101010);
@@ -71,8 +86,8 @@ struct FiveBitFormat : FormatBase {
 // Scales of Q4_K and Q5_K: 16 d, 16 m, then 8 times 16 sub-scales and 16 sub-minima.
 template <typename Base>
 struct SuperFormat : Base {
-  static constexpr int kBlocksPerScale = 8;
   static constexpr bool kMinimum = true;
+  FT_INLINE static F D(const std::byte* scales) { return LoadHalf(scales); }
   FT_INLINE static F Scale(F d, const std::byte* scales, int sub, int) {
     return d * ToF(LoadU8(scales + 64 + 32 * sub));
   }
@@ -104,9 +119,7 @@ struct Codes<Format::kQ4_0> : NibbleFormat {
   }
 };
 template <>
-struct Codes<Format::kQ4_1> : NibbleFormat {
-  static constexpr bool kMinimum = true;
-};
+struct Codes<Format::kQ4_1> : MinimumFormat<NibbleFormat> {};
 template <>
 struct Codes<Format::kQ5_0> : FiveBitFormat {
   template <int R>
@@ -115,9 +128,7 @@ struct Codes<Format::kQ5_0> : FiveBitFormat {
   }
 };
 template <>
-struct Codes<Format::kQ5_1> : FiveBitFormat {
-  static constexpr bool kMinimum = true;
-};
+struct Codes<Format::kQ5_1> : MinimumFormat<FiveBitFormat> {};
 template <>
 struct Codes<Format::kQ4_K> : SuperFormat<NibbleFormat> {};
 template <>
@@ -125,8 +136,9 @@ struct Codes<Format::kQ5_K> : SuperFormat<FiveBitFormat> {};
 // Scales of Q6_K: 16 d, then 16 times 16 signed sub-scales, one for each half of a block.
 template <>
 struct Codes<Format::kQ6_K> : FormatBase {
-  static constexpr int kBlocksPerScale = 8;
+  static constexpr int64_t kHighBytes = 128;
   static constexpr int kHalves = 2;
+  FT_INLINE static F D(const std::byte* scales) { return LoadHalf(scales); }
   template <int R>
   FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int half) {
     return tile.MinusZero32(row, half);
