@@ -116,7 +116,8 @@ class Backend {
 };
 
 // Which instruction set the CPU backend may use. kAuto takes the best of the machine.
-enum class CpuIsa { kAuto, kPortable, kAvx2, kAvx512 };
+// kAmx is AVX-512 with the matrix unit.
+enum class CpuIsa { kAuto, kPortable, kAvx2, kAvx512, kAmx };
 struct CpuOptions {
   int threads = 0;  // 0 = one per core
   CpuIsa isa = CpuIsa::kAuto;

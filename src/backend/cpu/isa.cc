@@ -2,6 +2,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #include <string>
@@ -17,11 +19,26 @@ bool HasF16c() {
 }
 #endif
 
+#if defined(__x86_64__)
+// Whether the processor has matrix units for int8 and bf16, and the kernel lets this process use
+// them, which it must be asked once.
+bool HasAmx() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24, kInt8 = 1u << 25;
+  if ((edx & kBf16) == 0 || (edx & kTile) == 0 || (edx & kInt8) == 0) return false;
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  static const bool granted = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return granted;
+}
+#endif
+
 bool Has(CpuIsa isa) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c();
   if (isa == CpuIsa::kAvx2) return avx2;
+  if (isa == CpuIsa::kAmx) return Has(CpuIsa::kAvx512) && HasAmx();
   if (isa == CpuIsa::kAvx512) {
     return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
@@ -33,6 +50,7 @@ bool Has(CpuIsa isa) {
 
 const Kernels& Find(CpuIsa isa) {
 #if defined(__x86_64__)
+  if (isa == CpuIsa::kAmx) return AmxKernels();
   if (isa == CpuIsa::kAvx512) return Avx512Kernels();
   if (isa == CpuIsa::kAvx2) return Avx2Kernels();
 #endif
@@ -44,7 +62,7 @@ const Kernels& Find(CpuIsa isa) {
 
 std::vector<CpuIsa> AvailableCpuIsas() {
   std::vector<CpuIsa> isas;
-  for (CpuIsa isa : {CpuIsa::kPortable, CpuIsa::kAvx2, CpuIsa::kAvx512}) {
+  for (CpuIsa isa : {CpuIsa::kPortable, CpuIsa::kAvx2, CpuIsa::kAvx512, CpuIsa::kAmx}) {
     if (Has(isa)) isas.push_back(isa);
   }
   return isas;
@@ -60,6 +78,8 @@ std::string_view CpuIsaName(CpuIsa isa) {
       return "avx2";
     case CpuIsa::kAvx512:
       return "avx512";
+    case CpuIsa::kAmx:
+      return "amx";
   }
   return "?";
 }

@@ -77,9 +77,10 @@ enum class TileKind : int {
   // the last sixteen.
   kInt8,
   kBf16Pairs,  // per chunk [cols / 2][rows][2]
+  kBf16Steps,  // per chunk [cols / 32][rows][32], the last step filled with zeros
   kF32,        // per chunk [cols][rows], an odd last column followed by zeros
 };
-inline constexpr int kTileKinds = 3;
+inline constexpr int kTileKinds = 4;
 
 // Rows multiplied together, their sums in registers. A tile is some chunks of one of these sizes,
 // the last padded with zeros; sizes below four only come alone.
@@ -172,5 +173,6 @@ struct Kernels {
 const Kernels& PortableKernels();
 const Kernels& Avx2Kernels();
 const Kernels& Avx512Kernels();
+const Kernels& AmxKernels();
 
 }  // namespace foretoken

@@ -123,17 +123,15 @@ FT_INLINE void AddBlock(const BlockAt<kFormat>& at, int sub, const std::byte* ti
   }
 }
 
-// P panels side by side: their streams are under way together. One stream after the other is read a
-// quarter slower, and without asking ahead sixteen rows take twice as long: processors look ahead
-// within a page of 4 KiB only, and work on a page is short.
-template <Format kFormat, int R, int P, bool kMany>
-void LinearPanels(const LinearCall& c, int64_t panel) {
+// Calls add(blocks of P panels, their place in their group) for block after block, and asks for
+// what comes later. P panels side by side: their streams are under way together. One stream after
+// the other is read a quarter slower, and without asking ahead sixteen rows take twice as long:
+// processors look ahead within a page of 4 KiB only, and work on a page is short.
+template <Format kFormat, int P, typename Add>
+FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
   using Format_ = Codes<kFormat>;
-  const int chunks = kMany ? c.chunks : 1;
   const std::byte* const begin = c.panels + panel * c.layout.panel_bytes;
   const std::byte* stream = begin;
-  const std::byte* tile = c.tile;
-  F acc[P][kMany ? MostChunks(R) : 1][R] = {};
   const int64_t group_bytes = c.layout.GroupBytes(kGroupBlocks);
   const int64_t block_bytes = group_bytes / kGroupBlocks;
   int64_t ahead = kAhead;
@@ -152,23 +150,38 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
       at[p].d = Format_::D(at[p].scales);
     }
     for (int sub = 0; sub < count; ++sub) {
-      const auto add = [&](int p) {
+      FT_UNROLL(4)
+      for (int p = 0; p < P; ++p) {
         Prefetch(stream + p * c.layout.panel_bytes + sub * block_bytes + ahead, block_bytes);
-        AddBlock<kFormat, R, kMany>(at[p], sub, Opaque(tile), chunks, acc[p]);
+      }
+      add(at, sub);
+      FT_UNROLL(4)
+      for (int p = 0; p < P; ++p) {
         at[p].codes += Format_::kCodeBytes;
         at[p].high += Format_::kHighBytes;
-      };
-      if constexpr (R <= 4) {
-        FT_UNROLL(4)
-        for (int p = 0; p < P; ++p) add(p);
-      } else {  // the sums of one panel fill the registers
-        FT_UNROLL(1)
-        for (int p = 0; p < P; ++p) add(p);
       }
-      tile += chunks * TileBlock<R>::kBytes;
     }
     stream += group_bytes;
   }
+}
+
+template <Format kFormat, int R, int P, bool kMany>
+void LinearPanels(const LinearCall& c, int64_t panel) {
+  const int chunks = kMany ? c.chunks : 1;
+  const std::byte* tile = c.tile;
+  F acc[P][kMany ? MostChunks(R) : 1][R] = {};
+  WalkPanels<kFormat, P>(c, panel, [&](const BlockAt<kFormat> at[P], int sub) {
+    if constexpr (R <= 4) {
+      FT_UNROLL(4)
+      for (int p = 0; p < P; ++p) AddBlock<kFormat, R, kMany>(at[p], sub, tile, chunks, acc[p]);
+    } else {  // the sums of one panel fill the registers
+      FT_UNROLL(1)
+      for (int p = 0; p < P; ++p) {
+        AddBlock<kFormat, R, kMany>(at[p], sub, Opaque(tile), chunks, acc[p]);
+      }
+    }
+    tile += chunks * TileBlock<R>::kBytes;
+  });
   FT_UNROLL(4)
   for (int p = 0; p < P; ++p) {
     for (int k = 0; k < chunks; ++k) StorePanel<R>(c, k, panel + p, acc[p][k]);

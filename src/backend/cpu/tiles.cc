@@ -30,6 +30,7 @@ Tile TileOf(int row, int rows, int most_chunk_rows) {
 
 int64_t BytesOf(TileKind kind, int rows, int64_t cols) {
   if (kind == TileKind::kInt8) return cols / kBlock * rows * kTileBlockBytes;
+  if (kind == TileKind::kBf16Steps) return (cols + 31) / 32 * rows * 64;
   const int64_t even = cols + cols % 2;
   return even * rows * (kind == TileKind::kF32 ? 4 : 2);
 }

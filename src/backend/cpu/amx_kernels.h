@@ -1,0 +1,249 @@
+// Products on the matrix unit (AMX): sixteen rows times sixteen outputs in one instruction.
+//
+// Integer dots are exact here as everywhere, and what follows them is the same arithmetic, so
+// quantised types keep the bits of AVX-512. BF16 sums in the unit's own order, whatever the number
+// of rows, so every product with BF16 weights goes through it.
+#pragma once
+
+#include "backend/cpu/linear_kernels.h"
+#include "backend/cpu/vec_math.h"
+
+namespace foretoken::FT_ISA {
+
+// What each tile register holds.
+enum TileRegister : int {
+  kSums = 0,
+  kInt8Rows = 4,
+  kInt8Codes = 5,
+  kBf16Rows = 6,
+  kBf16Weights = 7
+};
+
+// By name, because GCC's intrinsics take no computed register numbers.
+template <int kTile>
+FT_INLINE void ZeroTile() {
+  asm volatile("tilezero %%tmm%c0" ::"i"(kTile));
+}
+template <int kTile>
+FT_INLINE void LoadTile(const void* from, int64_t stride) {
+  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(stride), "i"(kTile) : "memory");
+}
+template <int kTile>
+FT_INLINE void StoreTile(void* to, int64_t stride) {
+  asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(stride), "i"(kTile) : "memory");
+}
+template <int kSum>
+FT_INLINE void MultiplyInt8() {
+  asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kInt8Rows), "i"(kInt8Codes));
+}
+template <int kSum>
+FT_INLINE void MultiplyBf16() {
+  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kBf16Rows),
+               "i"(kBf16Weights));
+}
+
+// Shapes for `rows` rows and `groups` groups of four int8 inputs.
+inline void ConfigureTiles(int rows, int groups) {
+  struct alignas(64) {
+    uint8_t palette = 1, start_row = 0, reserved[14] = {};
+    uint16_t row_bytes[16] = {};
+    uint8_t rows[16] = {};
+  } config;
+  for (int i = 0; i < 4; ++i) {
+    config.rows[kSums + i] = static_cast<uint8_t>(rows);
+    config.row_bytes[kSums + i] = 64;
+  }
+  config.rows[kInt8Rows] = config.rows[kBf16Rows] = static_cast<uint8_t>(rows);
+  config.row_bytes[kInt8Rows] = static_cast<uint16_t>(4 * groups);
+  config.rows[kInt8Codes] = static_cast<uint8_t>(groups);
+  config.row_bytes[kInt8Codes] = 64;
+  config.row_bytes[kBf16Rows] = 64;
+  config.rows[kBf16Weights] = 16;
+  config.row_bytes[kBf16Weights] = 64;
+  asm volatile("ldtilecfg %0" ::"m"(config));
+}
+
+// Calls fn(constant 0), ... fn(constant P - 1): tile registers are part of the instruction.
+template <int N>
+struct Constant {
+  static constexpr int kValue = N;
+};
+template <int P, typename Fn>
+FT_INLINE void EachTile(Fn fn) {
+  fn(Constant<0>{});
+  if constexpr (P > 1) fn(Constant<1>{});
+  if constexpr (P > 2) fn(Constant<2>{});
+  if constexpr (P > 3) fn(Constant<3>{});
+}
+
+// The integer sums of P panels for a chunk's rows, into dots [P][R][16].
+template <int R, int P>
+FT_INLINE void TileDots(const std::byte* rows, const std::byte* const codes[P], int32_t* dots) {
+  LoadTile<kInt8Rows>(rows, kBlock);
+  EachTile<P>([&](auto p) {
+    constexpr int kSum = kSums + decltype(p)::kValue;
+    ZeroTile<kSum>();
+    LoadTile<kInt8Codes>(codes[decltype(p)::kValue], 64);
+    MultiplyInt8<kSum>();
+  });
+  EachTile<P>([&](auto p) {
+    constexpr int kSum = kSums + decltype(p)::kValue;
+    StoreTile<kSum>(dots + decltype(p)::kValue * R * kLanes, 64);
+  });
+}
+
+// Adds a block of P panels, or a half of it, to the sums of every chunk.
+template <Format kFormat, int R, int P>
+FT_INLINE void TileBlockOf(const BlockAt<kFormat> at[P], int sub, int half, const std::byte* tile,
+                           int chunks, F acc[][MostChunks(R)][R]) {
+  using At = BlockAt<kFormat>;
+  alignas(64) int32_t dots[P * R * kLanes];
+  alignas(64) I unpacked[P][At::kGroups];
+  const std::byte* codes[P];
+  F scale[P], minimum[P];
+  FT_UNROLL(4)
+  for (int p = 0; p < P; ++p) {
+    scale[p] = at[p].Scale(sub, half);
+    if constexpr (Codes<kFormat>::kMinimum) minimum[p] = at[p].Minimum(sub);
+    codes[p] = at[p].codes;
+    if constexpr (kFormat != Format::kQ8_0) {
+      FT_UNROLL(8)
+      for (int i = 0; i < At::kGroups; ++i) unpacked[p][i] = at[p].Group(half, i);
+      codes[p] = reinterpret_cast<const std::byte*>(unpacked[p]);
+    }
+  }
+  for (int k = 0; k < chunks; ++k, tile += TileBlock<R>::kBytes) {
+    const TileBlock<R> chunk{Opaque(tile)};
+    TileDots<R, P>(chunk.at + half * 4 * At::kGroups, codes, dots);
+    FT_UNROLL(1)
+    for (int p = 0; p < P; ++p) {
+      F* sums = acc[p][k];
+      FT_UNROLL(16)
+      for (int r = 0; r < R; ++r) {
+        const I dot =
+            LoadI(dots + (p * R + r) * kLanes) + Splat(Codes<kFormat>::Start(chunk, r, half));
+        sums[r] = Fma(ScaledDot(dot, chunk, r), scale[p], sums[r]);
+        if constexpr (Codes<kFormat>::kMinimum) {
+          sums[r] = Fma(minimum[p], Splat(chunk.ScaledSum(r)), sums[r]);
+        }
+      }
+    }
+  }
+}
+
+template <Format kFormat, int R, int P>
+void TilePanels(const LinearCall& c, int64_t panel) {
+  const std::byte* tile = c.tile;
+  F acc[P][MostChunks(R)][R] = {};
+  WalkPanels<kFormat, P>(c, panel, [&](const BlockAt<kFormat> at[P], int sub) {
+    FT_UNROLL(2)
+    for (int half = 0; half < Codes<kFormat>::kHalves; ++half) {
+      TileBlockOf<kFormat, R, P>(at, sub, half, tile, c.chunks, acc);
+    }
+    tile += c.chunks * TileBlock<R>::kBytes;
+  });
+  FT_UNROLL(4)
+  for (int p = 0; p < P; ++p) {
+    for (int k = 0; k < c.chunks; ++k) StorePanel<R>(c, k, panel + p, acc[p][k]);
+  }
+}
+
+template <Format kFormat, int R>
+void TileBlocks(const LinearCall& c) {
+  ConfigureTiles(R, BlockAt<kFormat>::kGroups);
+  int64_t panel = c.panel_begin;
+  for (; panel + 4 <= c.panel_end; panel += 4) TilePanels<kFormat, R, 4>(c, panel);
+  for (; panel < c.panel_end; ++panel) TilePanels<kFormat, R, 1>(c, panel);
+  asm volatile("tilerelease");
+}
+
+inline constexpr int64_t kTileInputs = 32;  // of BF16
+
+template <int R, int P>
+void TileBf16Panels(const LinearCall& c, int64_t panel, int chunk) {
+  const int64_t steps = (c.cols + kTileInputs - 1) / kTileInputs;
+  const std::byte* x = c.tile + chunk * steps * R * 64;
+  const std::byte* w = c.panels + panel * c.layout.panel_bytes;
+  const int64_t whole = c.cols / kTileInputs;
+  alignas(64) std::byte last[1024] = {};
+  EachTile<P>([](auto p) { ZeroTile<kSums + decltype(p)::kValue>(); });
+  for (int64_t s = 0; s < steps; ++s, x += R * 64, w += 1024) {
+    LoadTile<kBf16Rows>(x, 64);
+    EachTile<P>([&](auto p) {
+      const std::byte* from = w + decltype(p)::kValue * c.layout.panel_bytes;
+      Prefetch(from + kAhead, 1024);
+      if (s == whole) {  // what follows the panel must not meet the zeros of x: it may be no number
+        __builtin_memcpy(last, from, static_cast<size_t>(c.cols % kTileInputs + 1) / 2 * 64);
+        from = last;
+      }
+      LoadTile<kBf16Weights>(from, 64);
+      MultiplyBf16<kSums + decltype(p)::kValue>();
+    });
+  }
+  alignas(64) float sums[P][R][kLanes];
+  EachTile<P>([&](auto p) {
+    constexpr int kPanelOf = decltype(p)::kValue;
+    StoreTile<kSums + kPanelOf>(sums[kPanelOf], 64);
+    F acc[R];
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) acc[r] = Load(sums[kPanelOf][r]);
+    StorePanel<R>(c, chunk, panel + kPanelOf, acc);
+  });
+}
+
+template <int R>
+void TileBf16(const LinearCall& c) {
+  ConfigureTiles(R, 8);
+  int64_t panel = c.panel_begin;
+  for (; panel + 4 <= c.panel_end; panel += 4) {
+    for (int k = 0; k < c.chunks; ++k) TileBf16Panels<R, 4>(c, panel, k);
+  }
+  for (; panel < c.panel_end; ++panel) {
+    for (int k = 0; k < c.chunks; ++k) TileBf16Panels<R, 1>(c, panel, k);
+  }
+  asm volatile("tilerelease");
+}
+
+// Per chunk [cols / 32][rows][32] bf16, the end of the last step filled with zeros.
+inline void MakeBf16Steps(const TileCall& t, int64_t begin, int64_t end) {
+  const int64_t steps = (t.cols + kTileInputs - 1) / kTileInputs;
+  for (int r = 0; r < t.chunks * t.chunk_rows; ++r) {
+    std::byte* chunk = t.tile + r / t.chunk_rows * steps * t.chunk_rows * 64;
+    for (int64_t i = begin; i < end; i += kTileInputs) {
+      std::byte* to = chunk + (i / kTileInputs * t.chunk_rows + r % t.chunk_rows) * 64;
+      for (int64_t j = 0; j < kTileInputs; j += kLanes) {
+        const bool some = r < t.rows && i + j < end;
+        StoreLow16(some ? ToBf16(LoadFirst(t.x + r * t.stride + i + j, end - i - j)) : Splat(0),
+                   to + 2 * j);
+      }
+    }
+  }
+}
+
+template <Format kFormat>
+void FillTileFormat(Kernels& k) {
+  auto& sizes = k.linear[static_cast<int>(kFormat)];
+  sizes[3] = &TileBlocks<kFormat, kChunkRows[3]>;
+  sizes[4] = &TileBlocks<kFormat, kChunkRows[4]>;
+  sizes[5] = &TileBlocks<kFormat, kChunkRows[5]>;
+}
+
+template <int... kFormat>
+void FillTileFormats(Kernels& k, Indices<kFormat...>) {
+  (FillTileFormat<static_cast<Format>(kFormat)>(k), ...);
+}
+
+template <int... kSize>
+void FillTileBf16(Kernels& k, Indices<kSize...>) {
+  ((k.linear[static_cast<int>(Format::kBF16)][kSize] = &TileBf16<kChunkRows[kSize]>), ...);
+}
+
+// Replaces what the matrix unit does better in a table for AVX-512.
+inline void FillAmx(Kernels& k) {
+  k.bf16_tile = TileKind::kBf16Steps;
+  k.make_tile[static_cast<int>(TileKind::kBf16Steps)] = &MakeBf16Steps;
+  FillTileFormats(k, Indices<0, 1, 2, 3, 4, 5, 6, 7>{});
+  FillTileBf16(k, Indices<0, 1, 2, 3, 4, 5>{});
+}
+
+}  // namespace foretoken::FT_ISA
