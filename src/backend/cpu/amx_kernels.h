@@ -94,11 +94,11 @@ FT_INLINE void TileDots(const std::byte* rows, const std::byte* const codes[P], 
 
 // Adds a block of P panels, or a half of it, to the sums of every chunk.
 template <Format kFormat, int R, int P>
-FT_INLINE void TileBlockOf(const BlockAt<kFormat> at[P], int sub, int half, const std::byte* tile,
-                           int chunks, F acc[][MostChunks(R)][R]) {
+FT_INLINE void AddTiles(const BlockAt<kFormat> at[P], int sub, int half, const std::byte* tile,
+                        int chunks, F sums[][R][P]) {
   using At = BlockAt<kFormat>;
-  alignas(64) int32_t dots[P * R * kLanes];
-  alignas(64) I unpacked[P][At::kGroups];
+  alignas(64) int32_t dots[P][R][kLanes];
+  I unpacked[P][At::kGroups];
   const std::byte* codes[P];
   F scale[P], minimum[P];
   FT_UNROLL(4)
@@ -114,18 +114,17 @@ FT_INLINE void TileBlockOf(const BlockAt<kFormat> at[P], int sub, int half, cons
   }
   for (int k = 0; k < chunks; ++k, tile += TileBlock<R>::kBytes) {
     const TileBlock<R> chunk{Opaque(tile)};
-    TileDots<R, P>(chunk.at + half * 4 * At::kGroups, codes, dots);
-    FT_UNROLL(1)
-    for (int p = 0; p < P; ++p) {
-      F* sums = acc[p][k];
-      FT_UNROLL(16)
-      for (int r = 0; r < R; ++r) {
-        const I dot =
-            LoadI(dots + (p * R + r) * kLanes) + Splat(Codes<kFormat>::Start(chunk, r, half));
-        sums[r] = Fma(ScaledDot(dot, chunk, r), scale[p], sums[r]);
+    TileDots<R, P>(chunk.at + half * 4 * At::kGroups, codes, &dots[0][0][0]);
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) {
+      const I start = Splat(Codes<kFormat>::Start(chunk, r, half));
+      FT_UNROLL(4)
+      for (int p = 0; p < P; ++p) {
+        F sum = Fma(ScaledDot(LoadI(dots[p][r]) + start, chunk, r), scale[p], sums[k][r][p]);
         if constexpr (Codes<kFormat>::kMinimum) {
-          sums[r] = Fma(minimum[p], Splat(chunk.ScaledSum(r)), sums[r]);
+          sum = Fma(minimum[p], Splat(chunk.ScaledSum(r)), sum);
         }
+        sums[k][r][p] = sum;
       }
     }
   }
@@ -134,17 +133,22 @@ FT_INLINE void TileBlockOf(const BlockAt<kFormat> at[P], int sub, int half, cons
 template <Format kFormat, int R, int P>
 void TilePanels(const LinearCall& c, int64_t panel) {
   const std::byte* tile = c.tile;
-  F acc[P][MostChunks(R)][R] = {};
+  F sums[MostChunks(R)][R][P] = {};
   WalkPanels<kFormat, P>(c, panel, [&](const BlockAt<kFormat> at[P], int sub) {
     FT_UNROLL(2)
     for (int half = 0; half < Codes<kFormat>::kHalves; ++half) {
-      TileBlockOf<kFormat, R, P>(at, sub, half, tile, c.chunks, acc);
+      AddTiles<kFormat, R, P>(at, sub, half, tile, c.chunks, sums);
     }
     tile += c.chunks * TileBlock<R>::kBytes;
   });
-  FT_UNROLL(4)
-  for (int p = 0; p < P; ++p) {
-    for (int k = 0; k < c.chunks; ++k) StorePanel<R>(c, k, panel + p, acc[p][k]);
+  for (int k = 0; k < c.chunks; ++k) {
+    FT_UNROLL(4)
+    for (int p = 0; p < P; ++p) {
+      F acc[R];
+      FT_UNROLL(16)
+      for (int r = 0; r < R; ++r) acc[r] = sums[k][r][p];
+      StorePanel<R>(c, k, panel + p, acc);
+    }
   }
 }
 
