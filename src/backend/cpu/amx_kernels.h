@@ -12,9 +12,10 @@ namespace foretoken::FT_ISA {
 
 // What each tile register holds.
 enum TileRegister : int {
-  kSums = 0,
+  kSums = 0,  // four
   kInt8Rows = 4,
   kInt8Codes = 5,
+  kMoreBf16Rows = 4,
   kBf16Rows = 6,
   kBf16Weights = 7
 };
@@ -36,13 +37,12 @@ template <int kSum>
 FT_INLINE void MultiplyInt8() {
   asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kInt8Rows), "i"(kInt8Codes));
 }
-template <int kSum>
+template <int kSum, int kRows>
 FT_INLINE void MultiplyBf16() {
-  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kBf16Rows),
-               "i"(kBf16Weights));
+  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kRows), "i"(kBf16Weights));
 }
 
-// Shapes for `rows` rows and `groups` groups of four int8 inputs.
+// Shapes for `rows` rows and `groups` groups of four bytes of them.
 inline void ConfigureTiles(int rows, int groups) {
   struct alignas(64) {
     uint8_t palette = 1, start_row = 0, reserved[14] = {};
@@ -163,47 +163,82 @@ void TileBlocks(const LinearCall& c) {
 
 inline constexpr int64_t kTileInputs = 32;  // of BF16
 
-template <int R, int P>
-void TileBf16Panels(const LinearCall& c, int64_t panel, int chunk) {
-  const int64_t steps = (c.cols + kTileInputs - 1) / kTileInputs;
-  const std::byte* x = c.tile + chunk * steps * R * 64;
-  const std::byte* w = c.panels + panel * c.layout.panel_bytes;
-  const int64_t whole = c.cols / kTileInputs;
-  alignas(64) std::byte last[1024] = {};
-  EachTile<P>([](auto p) { ZeroTile<kSums + decltype(p)::kValue>(); });
-  for (int64_t s = 0; s < steps; ++s, x += R * 64, w += 1024) {
-    LoadTile<kBf16Rows>(x, 64);
-    EachTile<P>([&](auto p) {
-      const std::byte* from = w + decltype(p)::kValue * c.layout.panel_bytes;
-      Prefetch(from + kAhead, 1024);
-      if (s == whole) {  // what follows the panel must not meet the zeros of x: it may be no number
-        __builtin_memcpy(last, from, static_cast<size_t>(c.cols % kTileInputs + 1) / 2 * 64);
-        from = last;
-      }
-      LoadTile<kBf16Weights>(from, 64);
-      MultiplyBf16<kSums + decltype(p)::kValue>();
-    });
-  }
-  alignas(64) float sums[P][R][kLanes];
+// What the products of K chunks and P panels read at a step; K * P <= 4.
+struct Bf16Step {
+  const std::byte* rows;
+  int64_t chunk_bytes;
+  const std::byte* weights;
+  int64_t panel_bytes;
+};
+
+template <int K, int P>
+FT_INLINE void AddBf16Step(const Bf16Step& at) {
+  LoadTile<kBf16Rows>(at.rows, 64);
+  if constexpr (K > 1) LoadTile<kMoreBf16Rows>(at.rows + at.chunk_bytes, 64);
   EachTile<P>([&](auto p) {
     constexpr int kPanelOf = decltype(p)::kValue;
-    StoreTile<kSums + kPanelOf>(sums[kPanelOf], 64);
+    LoadTile<kBf16Weights>(at.weights + kPanelOf * at.panel_bytes, 64);
+    MultiplyBf16<kSums + kPanelOf, kBf16Rows>();
+    if constexpr (K > 1) MultiplyBf16<kSums + P + kPanelOf, kMoreBf16Rows>();
+  });
+}
+
+// The products of chunks [chunk, chunk + K) with panels [panel, panel + P).
+template <int R, int K, int P>
+void TileBf16Panels(const LinearCall& c, int64_t panel, int chunk) {
+  const int64_t whole = c.cols / kTileInputs;
+  const int64_t chunk_bytes = (c.cols + kTileInputs - 1) / kTileInputs * R * 64;
+  Bf16Step at{.rows = c.tile + chunk * chunk_bytes,
+              .chunk_bytes = chunk_bytes,
+              .weights = c.panels + panel * c.layout.panel_bytes,
+              .panel_bytes = c.layout.panel_bytes};
+  EachTile<K * P>([](auto i) { ZeroTile<kSums + decltype(i)::kValue>(); });
+  for (int64_t s = 0; s < whole; ++s, at.rows += R * 64, at.weights += 1024) {
+    if (chunk == 0) {
+      EachTile<P>([&](auto p) {
+        Prefetch(at.weights + decltype(p)::kValue * at.panel_bytes + kAhead, 1024);
+      });
+    }
+    AddBf16Step<K, P>(at);
+  }
+  if (const int64_t rest = c.cols % kTileInputs; rest != 0) {
+    // What follows the panel must not meet the zeros of x: it may be no number.
+    alignas(64) std::byte last[P][1024] = {};
+    for (int p = 0; p < P; ++p) {
+      __builtin_memcpy(last[p], at.weights + p * at.panel_bytes,
+                       static_cast<size_t>(rest + 1) / 2 * 64);
+    }
+    at.weights = last[0];
+    at.panel_bytes = 1024;
+    AddBf16Step<K, P>(at);
+  }
+  alignas(64) float sums[R][kLanes];
+  EachTile<K * P>([&](auto i) {
+    constexpr int kTile = decltype(i)::kValue;
+    StoreTile<kSums + kTile>(sums, 64);
     F acc[R];
     FT_UNROLL(16)
-    for (int r = 0; r < R; ++r) acc[r] = Load(sums[kPanelOf][r]);
-    StorePanel<R>(c, chunk, panel + kPanelOf, acc);
+    for (int r = 0; r < R; ++r) acc[r] = Load(sums[r]);
+    StorePanel<R>(c, chunk + kTile / P, panel + kTile % P, acc);
   });
 }
 
 template <int R>
 void TileBf16(const LinearCall& c) {
-  ConfigureTiles(R, 8);
+  ConfigureTiles(R, /*groups=*/16);
   int64_t panel = c.panel_begin;
+  if (c.chunks > 1) {
+    for (; panel + 2 <= c.panel_end; panel += 2) {
+      int k = 0;
+      for (; k + 2 <= c.chunks; k += 2) TileBf16Panels<R, 2, 2>(c, panel, k);
+      if (k < c.chunks) TileBf16Panels<R, 1, 2>(c, panel, k);
+    }
+  }
   for (; panel + 4 <= c.panel_end; panel += 4) {
-    for (int k = 0; k < c.chunks; ++k) TileBf16Panels<R, 4>(c, panel, k);
+    for (int k = 0; k < c.chunks; ++k) TileBf16Panels<R, 1, 4>(c, panel, k);
   }
   for (; panel < c.panel_end; ++panel) {
-    for (int k = 0; k < c.chunks; ++k) TileBf16Panels<R, 1>(c, panel, k);
+    for (int k = 0; k < c.chunks; ++k) TileBf16Panels<R, 1, 1>(c, panel, k);
   }
   asm volatile("tilerelease");
 }
