@@ -61,6 +61,29 @@ FT_PEAK_LOOP(F32Avx2, "ymm", "vpxor", "vfmadd231ps")
 #undef FT_ON_ALL
 #undef FT_ON
 
+// Four tiles of sums, each sixteen rows times sixteen outputs times 64 bytes of inputs.
+struct alignas(64) TileShapes {
+  uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16};
+};
+#define FT_TILE_LOOP(name, op)                                                    \
+  void name() {                                                                   \
+    const TileShapes shapes;                                                      \
+    asm volatile("ldtilecfg %0" ::"m"(shapes));                                   \
+    for (int64_t i = 0; i < kRounds * kAccumulators / kTileShare; ++i) {          \
+      asm volatile(op " %tmm5, %tmm4, %tmm0\n\t" op " %tmm5, %tmm4, %tmm1\n\t" op \
+                      " %tmm5, %tmm4, %tmm2\n\t" op " %tmm5, %tmm4, %tmm3");      \
+    }                                                                             \
+    asm volatile("tilerelease");                                                  \
+  }
+constexpr int64_t kTileShare = 64;  // vector instructions that a round of four stands for
+FT_TILE_LOOP(Int8Amx, "tdpbusd")
+FT_TILE_LOOP(Bf16Amx, "tdpbf16ps")
+#undef FT_TILE_LOOP
+
+bool HasAmx() { return AvailableCpuIsas().back() == CpuIsa::kAmx; }
+
 __attribute__((target("avx512f"))) uint64_t SumAvx512(const std::byte* data, size_t bytes) {
   __m512i sum[4] = {};
   for (size_t i = 0; i + 256 <= bytes; i += 256) {
@@ -104,6 +127,7 @@ void F32Portable() {
 
 double Int8Peak() {
 #if defined(__x86_64__)
+  if (HasAmx()) return BestRate(Int8Amx, 4.0 * 16 * 16 * 64 / kTileShare);
   if (HasAvx512()) return BestRate(Int8Avx512, 64);
   if (HasAvx2()) return BestRate(Int8Avx2, 32) / 2;  // a second instruction sums the pairs
 #endif
@@ -112,6 +136,7 @@ double Int8Peak() {
 
 double Bf16Peak() {
 #if defined(__x86_64__)
+  if (HasAmx()) return BestRate(Bf16Amx, 4.0 * 16 * 16 * 32 / kTileShare);
   if (HasAvx512()) return BestRate(Bf16Avx512, 32);
 #endif
   return F32Peak();

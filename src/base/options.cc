@@ -91,7 +91,9 @@ Status OptionReader::Finish() const {
     std::string all;
     for (const std::string& k : known_) all.append(all.empty() ? "" : ", ").append(k);
     if (all.empty()) all = "none";
-    return Error{owner_ + ": no option '" + name + "'; known: " + all};
+    std::string message = owner_;
+    message.append(": no option '").append(name).append("'; known: ").append(all);
+    return Error{message};
   }
   return {};
 }

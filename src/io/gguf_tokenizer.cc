@@ -220,7 +220,7 @@ void WriteTokenizer(const TokenizerData& data, GgufWriter& writer) {
   if (!data.scores.empty()) writer.SetF32s(Key("scores"), data.scores);
   std::vector<int32_t> types;
   for (const TokenType type : data.types) types.push_back(static_cast<int32_t>(type));
-  writer.SetI32s(Key("token_type"), std::move(types));
+  writer.SetI32s(Key("token_type"), types);
   if (!pieces) writer.SetStrings(Key("merges"), data.merges);
   WriteId("bos_token_id", data.bos, writer);
   WriteId("eos_token_id", data.eos, writer);

@@ -19,7 +19,8 @@ struct Pair {
 
 struct PairHash {
   size_t operator()(const Pair& pair) const {
-    uint64_t key = uint64_t{static_cast<uint32_t>(pair.left)} << 32 | uint32_t(pair.right);
+    uint64_t key =
+        uint64_t{static_cast<uint32_t>(pair.left)} << 32 | static_cast<uint32_t>(pair.right);
     key *= 0x9E3779B97F4A7C15ull;
     return key ^ key >> 32;
   }

@@ -21,6 +21,12 @@ int64_t RangeLength(int64_t start, int64_t stop, int64_t step) {
   return static_cast<int64_t>(std::min<__int128>(length, kMaxRange + 1));
 }
 
+Error BadArgument(const std::string& what, std::string_view trouble, std::string_view name) {
+  std::string message = what;
+  message.append(": ").append(trouble).append(" '").append(name).append("'");
+  return Error{message};
+}
+
 }  // namespace
 
 Result<Value> Interpreter::Call(const Value& callee, const Arguments& arguments) {
@@ -57,7 +63,7 @@ Status Interpreter::BindMacro(const Callable& macro, const Arguments& arguments)
         std::any_of(node.parameters.begin(), node.parameters.end(),
                     [&name = name](const auto& parameter) { return parameter.name == name; });
     if (is_parameter && variables.contains(name)) {
-      return Error{what + ": two values for the argument '" + name + "'"};
+      return BadArgument(what, "two values for the argument", name);
     }
     if (is_parameter || (name == "caller" && node.uses_caller)) {
       variables[name] = value;
@@ -65,7 +71,7 @@ Status Interpreter::BindMacro(const Callable& macro, const Arguments& arguments)
       FT_ASSIGN_OR_RETURN(Value key, heap_.String(name));
       named.Set(std::move(key), value);
     } else {
-      return Error{what + ": unexpected argument '" + name + "'"};
+      return BadArgument(what, "unexpected argument", name);
     }
   }
   if (node.uses_varargs) {

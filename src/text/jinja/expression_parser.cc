@@ -144,7 +144,7 @@ Result<ExprPtr> ExpressionParser::ParseCompare() {
     } else if (token.IsName("not") && cursor_.Peek(1).IsName("in")) {
       cursor_.Next();
       cursor_.Next();
-      node->operators.push_back("not in");
+      node->operators.emplace_back("not in");
     } else {
       break;
     }

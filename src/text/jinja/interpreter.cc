@@ -153,7 +153,7 @@ Result<Interpreter::Flow> Interpreter::ExecFor(const Node& node) {
   if (items.empty()) return ExecBody(node.else_body);
   // Made through the heap for its bound on nesting: `loop` refers to the items.
   FT_ASSIGN_OR_RETURN(const Value list, heap_.List(std::move(items)));
-  const SequencePtr sequence = list.sequence();
+  const SequencePtr& sequence = list.sequence();
   for (size_t i = 0; i < sequence->items.size(); ++i) {
     FT_ASSIGN_OR_RETURN(const Flow flow, ExecIteration(node, sequence, i));
     if (flow == Flow::kBreak) break;

@@ -105,7 +105,7 @@ class Lexer {
   }
 
  private:
-  std::string_view Rest() const { return std::string_view(source_).substr(at_); }
+  std::string_view Rest() const { return std::string_view{source_}.substr(at_); }
   bool At(std::string_view text) const { return Rest().starts_with(text); }
 
   void Add(TokenKind kind, std::string text) {
@@ -150,7 +150,7 @@ class Lexer {
 
   // Adds the text before the tag at `tag`, stripped as the tag's sign and the options say.
   void AddText(size_t tag, char sign, bool is_variable) {
-    std::string_view text = std::string_view(source_).substr(at_, tag - at_);
+    std::string_view text = std::string_view{source_}.substr(at_, tag - at_);
     if (sign == '-') {
       text = StripSpace(text, Side::kRight);
     } else if (sign != '+' && !is_variable) {
@@ -256,7 +256,7 @@ class Lexer {
       return Error{std::string("expected ") + quote + " to end the string, found the end"};
     }
     FT_ASSIGN_OR_RETURN(std::string text,
-                        Unescaper(std::string_view(source_).substr(at_ + 1, end - at_ - 1)).Run());
+                        Unescaper(std::string_view{source_}.substr(at_ + 1, end - at_ - 1)).Run());
     Add(TokenKind::kString, std::move(text));
     Advance(end + 1 - at_);
     return {};

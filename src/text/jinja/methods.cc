@@ -171,7 +171,7 @@ Result<Value> Find(const std::string& text, std::string_view name, const Argumen
     if (name == "index") return Error{"index: the substring '" + part + "' is not found"};
     return Value::Int(-1);
   }
-  return Value::Int(static_cast<int64_t>(CountCodePoints(std::string_view(text).substr(0, at))));
+  return Value::Int(static_cast<int64_t>(CountCodePoints(std::string_view{text}.substr(0, at))));
 }
 
 Result<Value> Count(const std::string& text, const Arguments& arguments, Heap& heap) {

@@ -64,6 +64,7 @@ class Sorter {
     });
     if (error_) return *error_;
     std::vector<Value> sorted;
+    sorted.reserve(order.size());
     for (const size_t i : order) sorted.push_back(items[i]);
     return sorted;
   }
@@ -183,7 +184,8 @@ Result<Value> MapFilter(std::string_view name, const Value& value, const Argumen
     for (const Value& item : items) {
       FT_ASSIGN_OR_RETURN(Value mapped, AttributeOf(item, bound[0], heap));
       const bool missing = mapped.Is(Kind::kUndefined) && bound.Has(1);
-      out.push_back(missing ? bound[1] : std::move(mapped));
+      if (missing) mapped = bound[1];
+      out.push_back(std::move(mapped));
     }
     return heap.List(std::move(out));
   }
