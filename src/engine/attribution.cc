@@ -71,7 +71,7 @@ Json AttributionJson(const TokenText& whole, int prompt, std::span<const CopiedS
     list.push_back({{"begin", at(begin) - answer},
                     {"end", at(end) - answer},
                     {"source_begin", at(static_cast<size_t>(span.source))},
-                    {"source_end", at(static_cast<size_t>(span.source + span.length()))},
+                    {"source_end", at(static_cast<size_t>(span.source) + end - begin)},
                     {"tokens", span.length()},
                     {"text", whole.of(begin, end)}});
   }

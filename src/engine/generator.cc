@@ -170,10 +170,10 @@ void Generator::Step(std::span<Session* const> batch) {
   const double draft_seconds = propose_seconds + learn_seconds;
   for (size_t s = 0; s < batch.size(); ++s) {
     const double share = static_cast<double>(batch.size());
-    batch[s]->cycles.push_back({static_cast<int>(accepted[s].path.size()) - 1,
-                                pass.trees[s].size() - 1, pass.trees[s].max_depth(),
-                                draft_seconds / share, verify_seconds / share, accepted[s].weighed,
-                                accepted[s].overlap});
+    batch[s]->cycles.push_back(
+        {static_cast<int>(accepted[s].path.size()) - 1, pass.trees[s].size() - 1,
+         pass.trees[s].max_depth(), draft_seconds / share, verify_seconds / share,
+         accepted[s].weighed, accepted[s].overlap, GuessesAlong(pass.trees[s], accepted[s].path)});
     Extend(*batch[s], pass.trees[s], accepted[s]);
   }
   seconds_.draft += draft_seconds;

@@ -64,6 +64,7 @@ Timing Total(std::span<const Timing> all) {
 Metrics Summarise(std::span<const std::vector<Cycle>> questions) {
   Metrics m;
   Totals sum;
+  std::vector<Guess> guesses;
   double macro = 0, answered = 0;
   for (const std::vector<Cycle>& question : questions) {
     Totals own;
@@ -71,6 +72,7 @@ Metrics Summarise(std::span<const std::vector<Cycle>> questions) {
       own.Add(c);
       sum.Add(c);
       AddSteps(c, m.alpha_n);
+      guesses.insert(guesses.end(), c.guesses.begin(), c.guesses.end());
     }
     if (question.empty()) continue;
     macro += own.accepted / own.cycles + 1;
@@ -81,6 +83,7 @@ Metrics Summarise(std::span<const std::vector<Cycle>> questions) {
   m.tau_macro = Over(macro, answered);
   m.acc_only = Over(sum.accepted, sum.cycles);
   m.alpha_edd = Over(sum.accepted + sum.cycles, sum.depth);
+  m.ECE = CalibrationError(guesses);
   m.alpha_lev = Over(sum.overlap, sum.weighed);
   m.alpha_tok = Over(sum.accepted, sum.nodes);
   m.draft_share = Over(sum.draft, sum.draft + sum.verify);

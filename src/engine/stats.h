@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "engine/calibration.h"
+
 namespace foretoken {
 
 // One cycle: draft, one target pass, acceptance. The first token of an answer comes from the
@@ -17,6 +19,7 @@ struct Cycle {
   double verify_seconds = 0;
   int weighed = 0;     // positions decided by draws of the drafter
   double overlap = 0;  // sum over those of the mass that target and draft share
+  std::vector<Guess> guesses;
 };
 
 // Step n of chain drafting: how often it was reached (all steps before accepted) and accepted.
@@ -32,6 +35,7 @@ struct Metrics {
   double acc_only = 0;   // mean of n_acc
   double alpha_edd = 0;  // sum of n_acc + 1 over sum of max_depth; 0 when nothing was drafted
   double alpha_lev = 0;  // mean overlap of target and draft; 0 where the verifier weighs no draws
+  double ECE = 0;        // CalibrationError of all guesses
   double alpha_tok = 0;  // sum of n_acc over sum of nodes; 0 when nothing was drafted
   std::vector<StepAcceptance> alpha_n;  // [longest draft]
   double draft_share = 0;               // GSTP: drafting time over drafting and verifying

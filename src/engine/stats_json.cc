@@ -65,6 +65,7 @@ void AddMetrics(const Metrics& m, Json& json) {
   json["alpha_lev"] = m.alpha_lev;
   json["alpha_tok"] = m.alpha_tok;
   json["alpha_n"] = StepsToJson(m.alpha_n);
+  json["ECE"] = m.ECE;
   json["E_spd"] = m.E_spd;
   json["VTP"] = m.verify_share;
   json["GSTP"] = m.draft_share;

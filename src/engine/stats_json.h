@@ -28,7 +28,7 @@ struct RunReport {
 // {"verifier", "lossless", "prompt_tokens", "new_tokens", "tokens", "seconds": {"load", "prefill",
 // "draft", "verify", "other"}, "tokens_per_second", "gen_only_tokens_per_second", "cycles",
 // "n_acc", "nodes", "max_depth", "tau_micro", "tau_macro", "acc_only", "alpha_edd", "alpha_lev",
-// "alpha_tok", "alpha_n", "E_spd", "VTP", "GSTP"}.
+// "alpha_tok", "alpha_n", "ECE", "E_spd", "VTP", "GSTP"}.
 Json ToJson(const RunReport& report);
 
 // The acceptance and time metrics under their own names, from "tau_micro" on.

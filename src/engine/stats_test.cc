@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/rng.h"
 #include "engine/bootstrap.h"
 
@@ -53,6 +55,33 @@ TEST(Metrics, NothingDraftedIsNotADivisionByZero) {
   EXPECT_DOUBLE_EQ(m.alpha_edd, 0.0);
   EXPECT_TRUE(m.alpha_n.empty());
   EXPECT_DOUBLE_EQ(Summarise({}).tau_micro, 0.0);
+}
+
+TEST(Calibration, GuessesAreTheBestChildrenOfWhatWasReached) {
+  CandidateTree tree(0);
+  const Node weak = tree.Add(0, 1, std::log(0.2f)), strong = tree.Add(0, 2, std::log(0.7f));
+  tree.Add(0, 3, 0, CandidateTree::Kind::kProbe);
+  const Node under = tree.Add(weak, 4, std::log(0.9f));
+  tree.Add(strong, 5, std::log(0.5f));
+  tree.Add(under, 6, std::log(0.4f));
+  const std::vector<Guess> guesses = GuessesAlong(tree, std::vector<Node>{0, weak, under});
+  ASSERT_EQ(guesses.size(), 3u);
+  EXPECT_NEAR(guesses[0].confidence, 0.7, 1e-6);
+  EXPECT_FALSE(guesses[0].accepted);
+  EXPECT_NEAR(guesses[1].confidence, 0.9, 1e-6);
+  EXPECT_TRUE(guesses[1].accepted);
+  EXPECT_NEAR(guesses[2].confidence, 0.4, 1e-6);
+  EXPECT_FALSE(guesses[2].accepted);
+  EXPECT_TRUE(GuessesAlong(CandidateTree(0), std::vector<Node>{0}).empty());
+}
+
+TEST(Calibration, ErrorIsTheMeanDistanceOfTheBins) {
+  EXPECT_EQ(CalibrationError({}), 0);
+  const std::vector<Guess> exact{{1, true}, {0, false}, {0.5f, true}, {0.5f, false}};
+  EXPECT_NEAR(CalibrationError(exact), 0, 1e-7);
+  // Bin .9: 1 of 2 accepted at .95 and .91; bin .3: 1 of 1 at .3.
+  const std::vector<Guess> off{{0.95f, true}, {0.91f, false}, {0.3f, true}};
+  EXPECT_NEAR(CalibrationError(off), (0.86 + 0.7) / 3, 1e-6);
 }
 
 // methods.md 11.1.

@@ -74,8 +74,8 @@ class RejectionVerifier final : public Verifier {
   std::vector<Token> Chosen(const CandidateTree& tree, Node n, const Draws* draws) const {
     std::vector<Token> chosen;
     const size_t room = rule_.per_node - Drawn(draws).size();
-    for (Node child = n + 1; child < tree.size() && chosen.size() < room; ++child) {
-      if (tree.parent(child) != n) continue;
+    for (Node child = tree.FirstChild(n); child != kNoNode && chosen.size() < room;
+         child = tree.NextSibling(child)) {
       const Token token = tree.token(child);
       if (draws != nullptr && std::count(draws->order.begin(), draws->order.end(), token) > 0) {
         continue;

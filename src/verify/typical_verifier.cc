@@ -58,14 +58,10 @@ class TypicalVerifier final : public Verifier {
 
   // Marks the acceptable children of `parent`.
   void Reach(const Scoring& s, Node parent) {
-    std::vector<float> p;
-    double least = 0;
-    for (Node n = parent + 1; n < s.tree.size(); ++n) {
-      if (s.tree.parent(n) != parent) continue;
-      if (p.empty()) {
-        p = reader_.Probabilities(s, parent);
-        least = TypicalThreshold(p, rule_);
-      }
+    if (s.tree.FirstChild(parent) == kNoNode) return;
+    const std::vector<float> p = reader_.Probabilities(s, parent);
+    const double least = TypicalThreshold(p, rule_);
+    for (Node n = s.tree.FirstChild(parent); n != kNoNode; n = s.tree.NextSibling(n)) {
       const double own = p[static_cast<size_t>(s.tree.token(n))];
       if (own > least) {
         log_p_[static_cast<size_t>(n)] = log_p_[static_cast<size_t>(parent)] + std::log(own);

@@ -131,6 +131,9 @@ TEST_P(EngineLaw, TwoTokensAfterTheFirst) {
   Rig rig(target_, std::make_unique<NoisyDrafter>(), {.max_nodes = 9, .max_depth = 3},
           GetParam().tree, GetParam().verifier);
   Pairs seen{}, expected{};
+  const auto verifier = *NewVerifier(GetParam().verifier, {*target_.backend, Json::object()});
+  const bool weighs_draws = verifier->NeedsDraws();
+  std::vector<std::vector<Cycle>> cycles;
   int accepted = 0;
   for (uint64_t seed = 0; seed < FT_LAW_SAMPLES; ++seed) {
     SamplingParams seeded = sampling;
@@ -139,8 +142,16 @@ TEST_P(EngineLaw, TwoTokensAfterTheFirst) {
     const auto written = session->written();
     ++seen[static_cast<size_t>(written[1] * kVocab + written[2])];
     for (const Cycle& c : session->cycles) accepted += c.n_acc;
+    if (weighs_draws) cycles.push_back(session->cycles);
   }
   EXPECT_GT(accepted, FT_LAW_SAMPLES / 4);
+  if (weighs_draws && GetParam().tree == "chain") {
+    // With one draw a position, the overlap is the rate of acceptance.
+    const Metrics m = Summarise(cycles);
+    double judged = 0, taken = 0;
+    for (const StepAcceptance& step : m.alpha_n) judged += step.reached, taken += step.accepted;
+    EXPECT_NEAR(m.alpha_lev, taken / judged, 0.02);
+  }
   AddLaw(prompt, FT_LAW_SAMPLES, sampling, expected);
   double chi2 = 0;
   int cells = 0;
