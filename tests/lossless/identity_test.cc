@@ -77,15 +77,16 @@ TEST_P(Identity, EveryVerifier) {
   for (const VerifierEntry& e : AllVerifiers()) {
     Combination combination = GetParam();
     combination.verifier = e.name;
-    Rig rig(plain_->target(0), combination), again(plain_->target(0), combination);
+    Rig rig(plain_->target(0), combination);
     constexpr uint64_t kPrompt = 8;
     const auto greedy = rig.Decode(Plain::Prompt(kPrompt), kNew, {});
     ASSERT_EQ(greedy->tokens, plain_->Decode(kPrompt, false).tokens) << e.name;
+    if (e.guarantee == Guarantee::kSameText) continue;
     const SamplingParams sampling{.temperature = 0.8f, .seed = 3};
     const auto sampled = rig.Decode(Plain::Prompt(kPrompt), kNew, sampling);
     ASSERT_EQ(sampled->written().size(), static_cast<size_t>(kNew)) << e.name;
-    const auto repeated = again.Decode(Plain::Prompt(kPrompt), kNew, sampling);
-    ASSERT_EQ(repeated->tokens, sampled->tokens) << e.name;
+    ASSERT_EQ(rig.Decode(Plain::Prompt(kPrompt), kNew, sampling)->tokens, sampled->tokens)
+        << e.name;
   }
 }
 
