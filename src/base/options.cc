@@ -100,8 +100,9 @@ Status OptionReader::Finish() const {
 
 void OptionReader::Complain(std::string_view name, const Json& found, const std::string& expected) {
   if (!first_.ok()) return;
-  first_ = Error{owner_ + ": option " + std::string(name) + ": found " + found.dump() +
-                 ", expected " + expected};
+  std::string message = owner_;
+  message.append(": option ").append(name).append(": found ").append(found.dump());
+  first_ = Error{message.append(", expected ").append(expected)};
 }
 
 }  // namespace foretoken
