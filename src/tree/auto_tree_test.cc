@@ -72,6 +72,21 @@ TEST(AutoTree, DraftsNothingWhereNothingPays) {
   EXPECT_TRUE(Build("auto", RandomBeliefs(1), kWide, &dear).asked.empty());
 }
 
+// Two guesses at the same place cannot both come true, however often each kind does.
+TEST(AutoTree, SiblingsShareOneCertainty) {
+  Prices prices;
+  prices.row = 0.55;
+  prices.level = 0;
+  const auto kept = [&](double p, double q) {
+    const Beliefs pair = [=](const std::string& path) {
+      return path.empty() ? std::vector<Belief>{{'a', p}, {'b', q}} : std::vector<Belief>{};
+    };
+    return Paths(Build("auto", pair, kWide, &prices).tree);
+  };
+  EXPECT_EQ(kept(0.9, 0.05), Names{"a"});
+  EXPECT_EQ(kept(0.9, 0.9), Names{}) << "0.5 each, less than a row costs";
+}
+
 // Probes take what room there is, so there is no more of it than a pass may cost.
 TEST(AutoTree, APassIsNoDearerThanItMayBe) {
   Prices prices;  // row 0.1: 2.5 passes have 16 rows
@@ -123,6 +138,27 @@ TEST(AcceptanceTable, LearnsTheRateOfEachMood) {
   EXPECT_NEAR(table.Probability(Guess(1), 1), 0.9, 0.15);
   table.Observe(Guess(1), wrong);
   EXPECT_NEAR(table.Probability(Guess(1), 1), 0.1, 0.15);
+}
+
+// After a stretch that broke off another begins, say; after a miss nothing does.
+TEST(AcceptanceTable, TellsBrokenStretchesFromMisses) {
+  AcceptanceTable table;
+  CandidateTree run(0);
+  run.Add(run.Add(0, 1, std::log(0.5f)), 2, std::log(0.5f));
+  const std::vector<Token> broken{1, 9}, missed{9};
+  for (int i = 0; i < 200; ++i) {
+    table.Observe(run, broken);
+    table.Observe(run, broken);  // what came after a broken stretch
+    table.Observe(run, missed);  // after that, too
+    table.Observe(run, missed);  // what came after a miss
+  }
+  EXPECT_LT(table.Probability(run, 1), 0.6) << "after a miss: a stretch or another miss";
+  table.Observe(run, broken);
+  const double after_broken = table.Probability(run, 1);
+  for (int i = 0; i < 40; ++i) table.Observe(run, missed);
+  EXPECT_GT(after_broken, table.Probability(run, 1) + 0.3);
+  table.Observe(run, broken);
+  EXPECT_NEAR(table.Probability(run, 1), after_broken, 0.05) << "which says nothing of misses";
 }
 
 TEST(AcceptanceTable, TellsProposersConfidencesAndDepthsApart) {

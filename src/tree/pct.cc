@@ -65,15 +65,11 @@ class Pct final : public TreePolicy {
     return n == 0 || (rule_.own_confidence ? tree.log_q(n) : tree.score(n)) > log_threshold;
   }
 
-  // From the last node to the first, so that what loses its children is looked at after them.
+  // A child is never likelier than its parent, so removing leaves for as long as there are unlikely
+  // ones removes every unlikely node.
   void RemoveLeaves(const CandidateTree& tree, std::vector<bool>& wanted) const {
     const float log_leaf = std::log(rule_.leaf);
-    std::vector<bool> inner(wanted.size());
-    for (Node n = tree.size() - 1; n > 0; --n) {
-      if (!wanted[n]) continue;
-      wanted[n] = inner[n] || tree.score(n) >= log_leaf;
-      if (wanted[n]) inner[tree.parent(n)] = true;
-    }
+    for (Node n = 1; n < tree.size(); ++n) wanted[n] = wanted[n] && tree.score(n) >= log_leaf;
   }
 
   // The last round adds the best child of each node alone; at the greatest depth those that would
