@@ -170,7 +170,8 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
       "prompt). pld+a: k, heads (a file or 'all'), top, reduce (max or sum), threshold, range. "
       "The paper's PLD+ is k=70 with --draft-max 70. llma: reference, k, max_ngram, min_ngram. "
       "lookahead: ngram, window, guesses, pool (window or text); the paper's needs --draft-max 55. "
-      "draft-model: gamma, schedule (fixed or heuristic), cache_type. rest: max_suffix, "
+      "draft-model: gamma (5; a tree that branches keeps to it only where it is given), schedule "
+      "(fixed or heuristic), cache_type. rest: max_suffix, "
       "min_suffix, matches, cont, tree; the paper's with --tree eagle2:total_token=65,top_k=64",
       [draft](const std::string& text) { return TakeOption(text, &draft->options); })
       ->group(kSpeculation);
