@@ -53,8 +53,8 @@ double F32Peak();
 uint64_t SumWords(const std::byte* data, size_t bytes);
 
 struct BenchOptions {
-  std::string model, random, json, types = "Q8_0";
-  std::vector<int> rows = {1, 2, 4, 8, 12, 16, 24, 32, 48, 64};
+  std::string model, random, json, svg, types = "Q8_0";
+  std::vector<int> rows = {1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128};
   std::vector<int> contexts = {0};
   int threads = 0, repeats = 5;
   std::string cache = "F16", shape = "1.1b";

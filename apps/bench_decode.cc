@@ -5,7 +5,9 @@
 #include <numeric>
 #include <utility>
 
+#include "base/mapped_file.h"
 #include "bench.h"
+#include "curve_plot.h"
 #include "io/model_file.h"
 #include "model/model.h"
 
@@ -191,6 +193,22 @@ Json OutcomeJson(const Subject& subject, const Outcome& outcome) {
           {"limits", LimitsJson(outcome.limits)}};
 }
 
+Status WritePlot(const BenchOptions& options, const Subject& subject, const Outcome& outcome) {
+  if (options.svg.empty()) return {};
+  std::vector<Curve> curves;
+  for (const int context : options.contexts) {
+    Curve curve{.label = "context " + std::to_string(context)};
+    for (const Point& p : outcome.curve) {
+      if (p.context == context) curve.points.push_back({p.rows, p.seconds, p.limit});
+    }
+    curves.push_back(std::move(curve));
+  }
+  std::string title = options.model.empty() ? options.random : options.model;
+  title.append(", ").append(DTypeName(subject.model->OutputHead().type()));
+  title.append(", ").append(subject.backend->Name());
+  return WriteFileAtomically(options.svg, CurveSvg(title, curves));
+}
+
 }  // namespace
 
 Status BenchDecode(const BenchOptions& options) {
@@ -200,6 +218,7 @@ Status BenchDecode(const BenchOptions& options) {
   FT_ASSIGN_OR_RETURN(Subject subject, LoadSubject(options, types[0]));
   const Outcome outcome = Measure(options, subject, cache);
   Print(options, subject, outcome);
+  FT_RETURN_IF_ERROR(WritePlot(options, subject, outcome));
   return WriteJson(options.json, OutcomeJson(subject, outcome));
 }
 

@@ -11,7 +11,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  foretoken bench limits\n"
     "  foretoken bench decode -m model.gguf --rows 1,8,16\n"
-    "  foretoken bench decode --random 1.1b --type Q8_0 --context 0,4096 --json curve.json\n"
+    "  foretoken bench decode --random 1.1b --type Q8_0 --context 0,4096 --svg curve.svg\n"
     "  foretoken bench attribution -m model.gguf --data quotesum_dev.jsonl\n"
     "  foretoken bench spec -m model.gguf --questions questions.jsonl --methods pld,pld+h\n"
     "  foretoken bench kernels --shape 1.1b --type Q8_0,BF16 --rows 1,16\n\n"
@@ -40,6 +40,7 @@ void AddDecode(CLI::App& app, BenchOptions* o) {
   app.add_option("--context", o->contexts, "committed positions, as in 0,4096")
       ->delimiter(',')
       ->check(CLI::Range(0, kMostContext));
+  app.add_option("--svg", o->svg, "also draw the curve beside the machine's limit in this file");
   app.add_option("--cache-type", o->cache, "F32, F16, BF16 or Q8_0")->capture_default_str();
   AddRows(app, o);
   AddCommon(app, o);
