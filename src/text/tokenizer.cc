@@ -135,7 +135,7 @@ std::string_view Tokenizer::PieceView(Token token, bool show_control) const {
   FT_CHECK(token >= 0 && token < vocab_size());
   const TokenType type = data_.types[token];
   if (!show_control && (type == TokenType::kControl || type == TokenType::kUnknown)) return {};
-  return std::string_view(pieces_).substr(piece_begins_[token],
+  return std::string_view{pieces_}.substr(piece_begins_[token],
                                           piece_begins_[token + 1] - piece_begins_[token]);
 }
 
@@ -173,9 +173,9 @@ std::string StreamDecoder::Push(Token token) {
   size_t complete = pending_.size();
   for (size_t held = 1; held <= 3 && held <= pending_.size(); ++held) {
     const size_t begin = pending_.size() - held;
-    if (IsUtf8Prefix(std::string_view(pending_).substr(begin))) complete = begin;
+    if (IsUtf8Prefix(std::string_view{pending_}.substr(begin))) complete = begin;
   }
-  std::string out = ReplaceInvalidUtf8(std::string_view(pending_).substr(0, complete));
+  std::string out = ReplaceInvalidUtf8(std::string_view{pending_}.substr(0, complete));
   pending_.erase(0, complete);
   return out;
 }
