@@ -1,6 +1,7 @@
 // Prompt lookup decoding: copies what followed the last few tokens where they first stood.
 #include <algorithm>
 
+#include "draft/copy_confidence.h"
 #include "draft/ngram_search.h"
 #include "draft/options.h"
 #include "draft/pld/lookup.h"
@@ -34,13 +35,12 @@ class PromptLookup final : public Drafter {
   }
 
   void Propose(std::span<const DraftSlot> batch) override {
-    constexpr float kConfidence = -0.5f;  // one run: any value gives the same tree
     for (const DraftSlot& slot : batch) {
       const auto& text = static_cast<TextState&>(slot.state).text;
       const std::span<const Token> found = FollowingLastNgram(text, rule_);
       if (found.empty()) continue;
       const auto source = static_cast<Pos>(found.data() - text.data());
-      slot.builder.OfferRun(0, found, kConfidence, source);
+      slot.builder.OfferRun(0, found, CopyConfidence(text, source), source);
     }
   }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "draft/copy_confidence.h"
 #include "draft/pld/lookup.h"
 
 namespace foretoken {
@@ -27,6 +28,15 @@ TEST(Lookup, TheLongestSuffixIsTriedFirstAndTheEarliestPlaceWins) {
   EXPECT_EQ(Found(text, {.k = 1, .max_ngram = 2}), Words{60});
   EXPECT_EQ(Found(text, {.k = 1, .max_ngram = 1}), Words{50});
   EXPECT_EQ(Found({1, 7, 2, 8, 2}, {.k = 1, .min_ngram = 2}), Words{});
+}
+
+TEST(CopyConfidence, GrowsWithTheMatch) {
+  EXPECT_EQ(MatchBefore(kText, 3, 8), 3) << "a b c before X, and at the end";
+  EXPECT_EQ(MatchBefore(kText, 7, 8), 3);
+  EXPECT_EQ(MatchBefore(kText, 7, 2), 2);
+  EXPECT_EQ(MatchBefore(kText, 4, 8), 0);
+  EXPECT_EQ(MatchBefore(kText, 0, 8), 0);
+  EXPECT_LT(CopyConfidence(Words{1, 9, 2, 1}, 1), CopyConfidence(kText, 3));
 }
 
 TEST(Lookup, ShortTextsHaveNoOtherPlace) {

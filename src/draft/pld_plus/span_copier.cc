@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "draft/copy_confidence.h"
+
 namespace foretoken {
 
 CopyRule ReadCopyRule(DraftOptions& options) {
@@ -25,7 +27,6 @@ void SpanCopier::Observe(std::span<const Observation> seen) {
 }
 
 void SpanCopier::Propose(std::span<const DraftSlot> batch) {
-  constexpr float kConfidence = -0.5f;  // one run: any value gives the same tree
   for (const DraftSlot& slot : batch) {
     auto& state = static_cast<CopyState&>(slot.state);
     const auto found = state.positions.find(state.root);
@@ -42,7 +43,8 @@ void SpanCopier::Propose(std::span<const DraftSlot> batch) {
     std::vector<Token> span(state.text.begin() + place + 1,
                             std::min(state.text.begin() + place + 1 + length, state.text.end()));
     if (static_cast<int>(span.size()) < length) span.push_back(state.root);
-    slot.builder.OfferRun(0, span, kConfidence, place + 1);
+    // The root stands at `place`, too; before both it is the committed text that is compared.
+    slot.builder.OfferRun(0, span, CopyConfidence(state.text, place), place + 1);
   }
 }
 
