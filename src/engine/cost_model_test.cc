@@ -103,12 +103,23 @@ TEST(Governor, RestsWhatLosesAndLetsItTryAgain) {
   Governor loser;
   int tried = 0, rests = 0;
   for (int cycle = 0; cycle < 1000; ++cycle) {
-    rests += loser.resting() ? 1 : 0;
-    tried += loser.resting() ? 0 : 1;
-    loser.Observe(1, loser.resting() ? 1 : 2);
+    if (loser.resting()) {
+      ++rests;
+      loser.ObserveResting(cycle % 4 == 0);
+    } else {
+      ++tried;
+      loser.Observe(1, 2);
+    }
   }
   EXPECT_GT(rests, 980);
   EXPECT_GE(tried, 5) << "it is tried again";
+  Governor right;
+  right.Observe(1, 5);
+  for (int cycle = 0; cycle < 3; ++cycle) {
+    EXPECT_TRUE(right.resting());
+    right.ObserveResting(true);
+  }
+  EXPECT_FALSE(right.resting()) << "guesses that come true end a rest";
   Governor winner;
   for (int cycle = 0; cycle < 1000; ++cycle) {
     winner.Observe(cycle % 5 == 0 ? 4 : 1, 1.5);

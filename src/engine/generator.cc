@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/rng.h"
+#include "tree/selection.h"
 
 namespace foretoken {
 namespace {
@@ -204,11 +205,36 @@ Generator::Offers Generator::Propose(std::span<Session* const> batch) {
   std::vector<DraftSlot> slots;
   slots.reserve(batch.size());
   for (size_t s = 0; s < batch.size(); ++s) {
-    if (offers.builders[s].limits().max_nodes <= 1) continue;  // nothing could be scored
+    if (!IsWorthAsking(*batch[s], offers.builders[s])) continue;
     slots.push_back({*batch[s]->draft, offers.builders[s], batch[s]->sampler.params()});
   }
   if (!slots.empty()) drafter_->Propose(slots);
   return offers;
+}
+
+// Where nothing can be scored, guesses still teach whether they come true; but not at any price.
+bool Generator::IsWorthAsking(const Session& session, const TreeBuilder& builder) const {
+  constexpr double kCheap = 0.02;  // of a plain pass
+  if (drafter_ == nullptr) return false;
+  if (builder.limits().max_nodes > 1) return true;
+  return weighs_costs() && session.governor.resting() && builder.limits().max_depth > 0 &&
+         options_.costs->DraftSeconds(0) <
+             kCheap * options_.costs->VerifySeconds(1, session.cache->length());
+}
+
+void Generator::JudgeDrafter(Session& session, const SessionEconomy& economy,
+                             const TreeBuilder& builder, int scored, std::span<const Token> written,
+                             bool asked) const {
+  if (session.governor.resting()) {
+    const Node best = asked ? BestChild(builder.tree(), 0) : kNoNode;
+    std::optional<bool> came_true;
+    if (best != kNoNode) came_true = builder.tree().token(best) == written[0];
+    session.governor.ObserveResting(came_true);
+    return;
+  }
+  const double drafting = asked ? economy.DraftSeconds(builder.levels()) : 0;
+  session.governor.Observe(static_cast<double>(written.size()),
+                           (drafting + economy.VerifySeconds(scored)) / economy.VerifySeconds(1));
 }
 
 // What was offered is judged by what was written, scored or not; what was spent, by the clock; and
@@ -224,13 +250,9 @@ void Generator::LearnCosts(std::span<Session* const> batch, const Offers& offers
     written.erase(written.begin());  // the root was written before
     written.push_back(accepted[s].next);
     const TreeBuilder& builder = offers.builders[s];
-    const SessionEconomy& economy = offers.economies[s];
-    const bool asked = drafter_ != nullptr && builder.limits().max_nodes > 1;
+    const bool asked = IsWorthAsking(*batch[s], builder);
     if (asked) batch[s]->acceptance.Observe(builder.tree(), written);
-    const double drafting = asked ? economy.DraftSeconds(builder.levels()) : 0;
-    batch[s]->governor.Observe(
-        static_cast<double>(written.size()),
-        (drafting + economy.VerifySeconds(pass.trees[s].size())) / economy.VerifySeconds(1));
+    JudgeDrafter(*batch[s], offers.economies[s], builder, pass.trees[s].size(), written, asked);
     context += batch[s]->cache->length();
     levels = std::max(levels, builder.levels());
     proposed = proposed || asked;

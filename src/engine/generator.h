@@ -82,6 +82,9 @@ class Generator {
   void PrefillChunk(Session& session, int begin, int end);
   void Learn(std::span<Session* const> batch, const Pass& pass,
              std::span<const Acceptance> accepted, bool prompt);
+  bool IsWorthAsking(const Session& session, const TreeBuilder& builder) const;
+  void JudgeDrafter(Session& session, const SessionEconomy& economy, const TreeBuilder& builder,
+                    int scored, std::span<const Token> written, bool asked) const;
   void LearnCosts(std::span<Session* const> batch, const Offers& offers, const Pass& pass,
                   std::span<const Acceptance> accepted, double propose_seconds,
                   double verify_seconds);
