@@ -19,7 +19,7 @@ test: ## install what is missing, build everything, and run every test
 	@scripts/setup.sh engine train test
 	@cmake --preset release -DFT_TRAIN=ON -DFT_TESTS=ON >/dev/null
 	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS)
-	ctest --preset release
+	ctest --preset release -j $(JOBS)
 
 bench: ## build and run the measurements of this machine and the kernels
 	@scripts/setup.sh engine bench
@@ -40,7 +40,7 @@ asan: ## build with address and undefined-behaviour sanitizers and run the tests
 	@scripts/setup.sh engine test lint
 	@cmake --preset asan >/dev/null
 	@$(CMAKE_BUILD) build/asan -j $(JOBS)
-	ctest --preset asan
+	ctest --preset asan -j $(JOBS)
 
 tsan: ## build with the thread sanitizer and run the threaded tests
 	@scripts/setup.sh engine test
