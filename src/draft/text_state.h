@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,28 @@ struct TextState : DraftState {
     committed = length;
     prompt = std::min(prompt, length);
   }
+};
+
+// A drafter whose proposals depend on a sequence's text alone: what is left to say is Offer.
+class TextDrafter : public Drafter {
+ public:
+  TapSpec Needs() const final { return {}; }
+  std::unique_ptr<DraftState> NewState() const final { return std::make_unique<TextState>(); }
+  void Observe(std::span<const Observation> seen) final {
+    for (const Observation& o : seen) static_cast<TextState&>(o.state).Append(o);
+  }
+  void Propose(std::span<const DraftSlot> batch) final {
+    for (const DraftSlot& slot : batch) {
+      Offer(static_cast<const TextState&>(slot.state).text, slot.builder);
+    }
+  }
+  void Truncate(DraftState& state, int length) final {
+    static_cast<TextState&>(state).Truncate(length);
+  }
+
+ private:
+  // Offers what may follow `text`, whose last token is the root.
+  virtual void Offer(std::span<const Token> text, TreeBuilder& builder) = 0;
 };
 
 }  // namespace foretoken

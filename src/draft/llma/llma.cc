@@ -62,32 +62,18 @@ Result<std::vector<std::vector<Token>>> ReadReferences(const Json& value,
   return references;
 }
 
-class ReferenceCopier final : public Drafter {
+class ReferenceCopier final : public TextDrafter {
  public:
   ReferenceCopier(std::vector<std::vector<Token>> references, ReferenceRule rule)
       : references_(std::move(references)), rule_(rule) {}
 
-  TapSpec Needs() const override { return {}; }
-  std::unique_ptr<DraftState> NewState() const override { return std::make_unique<TextState>(); }
-
-  void Observe(std::span<const Observation> seen) override {
-    for (const Observation& o : seen) static_cast<TextState&>(o.state).Append(o);
-  }
-
-  void Propose(std::span<const DraftSlot> batch) override {
-    constexpr float kConfidence = -0.5f;  // one run: any value gives the same tree
-    for (const DraftSlot& slot : batch) {
-      const auto& text = static_cast<TextState&>(slot.state).text;
-      const auto found = FollowingInReferences(references_, text, rule_);
-      slot.builder.OfferRun(0, found, kConfidence, PositionIn(text, found));
-    }
-  }
-
-  void Truncate(DraftState& state, int length) override {
-    static_cast<TextState&>(state).Truncate(length);
-  }
-
  private:
+  void Offer(std::span<const Token> text, TreeBuilder& builder) override {
+    constexpr float kConfidence = -0.5f;  // one run: any value gives the same tree
+    const auto found = FollowingInReferences(references_, text, rule_);
+    builder.OfferRun(0, found, kConfidence, PositionIn(text, found));
+  }
+
   std::vector<std::vector<Token>> references_;
   ReferenceRule rule_;
 };

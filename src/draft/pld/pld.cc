@@ -23,32 +23,18 @@ std::span<const Token> FollowingLastNgram(std::span<const Token> text, const Loo
 
 namespace {
 
-class PromptLookup final : public Drafter {
+class PromptLookup final : public TextDrafter {
  public:
   explicit PromptLookup(LookupRule rule) : rule_(rule) {}
 
-  TapSpec Needs() const override { return {}; }
-  std::unique_ptr<DraftState> NewState() const override { return std::make_unique<TextState>(); }
-
-  void Observe(std::span<const Observation> seen) override {
-    for (const Observation& o : seen) static_cast<TextState&>(o.state).Append(o);
-  }
-
-  void Propose(std::span<const DraftSlot> batch) override {
-    for (const DraftSlot& slot : batch) {
-      const auto& text = static_cast<TextState&>(slot.state).text;
-      const std::span<const Token> found = FollowingLastNgram(text, rule_);
-      if (found.empty()) continue;
-      const auto source = static_cast<Pos>(found.data() - text.data());
-      slot.builder.OfferRun(0, found, CopyConfidence(text, source), source);
-    }
-  }
-
-  void Truncate(DraftState& state, int length) override {
-    static_cast<TextState&>(state).Truncate(length);
-  }
-
  private:
+  void Offer(std::span<const Token> text, TreeBuilder& builder) override {
+    const std::span<const Token> found = FollowingLastNgram(text, rule_);
+    if (found.empty()) return;
+    const auto source = static_cast<Pos>(found.data() - text.data());
+    builder.OfferRun(0, found, CopyConfidence(text, source), source);
+  }
+
   LookupRule rule_;
 };
 

@@ -20,28 +20,15 @@ struct RestRule {
   int tree = 64;       // nodes offered
 };
 
-class Rest final : public Drafter {
+class Rest final : public TextDrafter {
  public:
   Rest(Datastore store, RestRule rule) : store_(std::move(store)), rule_(rule) {}
 
-  TapSpec Needs() const override { return {}; }
-  std::unique_ptr<DraftState> NewState() const override { return std::make_unique<TextState>(); }
-
-  void Observe(std::span<const Observation> seen) override {
-    for (const Observation& o : seen) static_cast<TextState&>(o.state).Append(o);
-  }
-
-  void Propose(std::span<const DraftSlot> batch) override {
-    for (const DraftSlot& slot : batch) {
-      OfferAll(Continuations(static_cast<TextState&>(slot.state).text), slot.builder);
-    }
-  }
-
-  void Truncate(DraftState& state, int length) override {
-    static_cast<TextState&>(state).Truncate(length);
-  }
-
  private:
+  void Offer(std::span<const Token> text, TreeBuilder& builder) override {
+    OfferAll(Continuations(text), builder);
+  }
+
   // What follows the longest suffix of `text` that the corpus has. Of too many places, some all
   // over the range, so that no continuation is favoured by its place in the order.
   ContinuationTrie Continuations(std::span<const Token> text) const {
