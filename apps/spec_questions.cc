@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/json_lines.h"
 #include "base/mapped_file.h"
 
 namespace foretoken {
@@ -41,18 +41,8 @@ Result<SpecQuestion> ReadQuestion(const Json& line, const std::string& where) {
 
 Result<std::vector<SpecQuestion>> ReadSpecQuestions(const std::string& path, int limit) {
   FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
-  std::vector<SpecQuestion> all;
-  std::string_view rest = file.text();
-  for (int64_t number = 1; !rest.empty(); ++number) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const std::string where = path + ":" + std::to_string(number);
-    FT_ASSIGN_OR_RETURN(const Json json, ParseJson(line, where));
-    FT_ASSIGN_OR_RETURN(SpecQuestion question, ReadQuestion(json, where));
-    all.push_back(std::move(question));
-  }
+  FT_ASSIGN_OR_RETURN(std::vector<SpecQuestion> all,
+                      ReadJsonLines<SpecQuestion>(file.text(), path, ReadQuestion));
   if (all.empty()) return Error{path + ": holds no questions"};
   const size_t count = limit > 0 ? std::min(static_cast<size_t>(limit), all.size()) : all.size();
   std::vector<SpecQuestion> taken;

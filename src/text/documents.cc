@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/json_lines.h"
 #include "base/mapped_file.h"
 
 namespace foretoken {
@@ -56,22 +56,6 @@ Result<TextDocument> ReadLine(const Json& line, const std::string& where) {
     }
   }
   return Error{where + ": no list 'conversations' or 'messages', and no 'text'"};
-}
-
-Result<std::vector<TextDocument>> ReadLines(const MappedFile& file) {
-  std::vector<TextDocument> documents;
-  std::string_view rest = file.text();
-  for (int64_t number = 1; !rest.empty(); ++number) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const std::string where = file.path() + ":" + std::to_string(number);
-    FT_ASSIGN_OR_RETURN(const Json json, ParseJson(line, where));
-    FT_ASSIGN_OR_RETURN(TextDocument document, ReadLine(json, where));
-    documents.push_back(std::move(document));
-  }
-  return documents;
 }
 
 void AddText(std::string_view text, std::vector<TextDocument>& documents) {
@@ -129,7 +113,8 @@ Result<std::vector<std::string>> ListDataFiles(const std::string& pattern,
 
 Result<std::vector<TextDocument>> ReadTextDocuments(const std::string& path) {
   FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
-  if (fs::path(path).extension() == ".jsonl") return ReadLines(file);
+  if (fs::path(path).extension() == ".jsonl")
+    return ReadJsonLines<TextDocument>(file.text(), file.path(), ReadLine);
   return ReadTexts(file);
 }
 

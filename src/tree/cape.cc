@@ -23,9 +23,7 @@ class Cape final : public TreePolicy {
 
   std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
                            const TreeContext&) const override {
-    std::vector<Node> best = Best(tree, {fresh.begin(), fresh.end()}, 1);
-    std::erase_if(best, [&](Node n) { return tree.depth(n) >= gamma_; });
-    return best;
+    return NextStep(tree, fresh, gamma_);
   }
 
   std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const override {

@@ -12,6 +12,12 @@ std::vector<Node> Best(const CandidateTree& tree, std::vector<Node> nodes, size_
   return nodes;
 }
 
+std::vector<Node> NextStep(const CandidateTree& tree, std::span<const Node> fresh, int depth) {
+  std::vector<Node> best = Best(tree, {fresh.begin(), fresh.end()}, 1);
+  std::erase_if(best, [&](Node n) { return tree.depth(n) >= depth; });
+  return best;
+}
+
 std::vector<bool> Candidates(const CandidateTree& tree) {
   std::vector<bool> candidate(static_cast<size_t>(tree.size()), true);
   for (Node n = 1; n < tree.size(); ++n) {

@@ -16,6 +16,9 @@ inline bool Better(const CandidateTree& tree, Node a, Node b) {
 // The `count` best of `nodes`, best first.
 std::vector<Node> Best(const CandidateTree& tree, std::vector<Node> nodes, size_t count);
 
+// The best of `fresh` if it lies above `depth`: the step that a tree around one run expands.
+std::vector<Node> NextStep(const CandidateTree& tree, std::span<const Node> fresh, int depth);
+
 // Which nodes are candidates whose ancestors are candidates; the root is one. [tree.size()]
 std::vector<bool> Candidates(const CandidateTree& tree);
 
