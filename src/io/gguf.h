@@ -80,6 +80,10 @@ class GgufFile {
 // architecture or feature that the model layer does not have.
 Result<ModelConfig> ReadModelConfig(const GgufFile& file);
 
+// Sets the geometry and the rotary constants that the keys `prefix`.* and the tensor
+// "rope_freqs.weight" give. Errors: a key is missing or out of range, sizes that do not agree.
+Status ReadGeometry(const GgufFile& file, const std::string& prefix, ModelConfig& config);
+
 // The tokenizer of `file`; no tokens at all when the file has none. Errors: unknown
 // tokenizer.ggml.model, arrays of different lengths, ids out of range.
 Result<TokenizerData> ReadTokenizer(const GgufFile& file);
@@ -131,5 +135,7 @@ void WriteModelMetadata(const ModelConfig& config, const TokenizerData& tokenize
 // Its two halves.
 void WriteModelConfig(const ModelConfig& config, GgufWriter& writer);
 void WriteTokenizer(const TokenizerData& tokenizer, GgufWriter& writer);
+// What ReadGeometry reads.
+void WriteGeometry(const ModelConfig& config, const std::string& prefix, GgufWriter& writer);
 
 }  // namespace foretoken

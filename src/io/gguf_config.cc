@@ -3,86 +3,11 @@
 #include <cmath>
 
 #include "io/gguf.h"
+#include "io/gguf_keys.h"
 #include "io/model_limits.h"
 
 namespace foretoken {
 namespace {
-
-// Reads the keys of one architecture, remembering the first error.
-class ConfigReader {
- public:
-  ConfigReader(const GgufFile& file, std::string architecture)
-      : file_(file), prefix_(std::move(architecture) + ".") {}
-
-  // A required integer in [1, most]; an array is accepted where all its items agree.
-  int Required(const std::string& key, int64_t most) { return Ranged(key, 1, most); }
-
-  // As Required, `fallback` where the key is missing.
-  int Optional(const std::string& key, int64_t least, int64_t most, int fallback) {
-    return Has(key) ? Ranged(key, least, most) : fallback;
-  }
-
-  // A finite number above zero.
-  float Positive(const std::string& key) {
-    const Result<double> value = file_.Number(prefix_ + key);
-    if (!value.ok()) return Fail(value.error()), 1.0f;
-    const auto number = static_cast<float>(*value);
-    if (!(number > 0.0f) || !std::isfinite(number)) {
-      Fail(Error{Named(key) + " is " + std::to_string(*value) + ", expected a positive number"});
-    }
-    return number;
-  }
-
-  float PositiveOr(const std::string& key, float fallback) {
-    return Has(key) ? Positive(key) : fallback;
-  }
-
-  std::string Text(const std::string& key, std::string fallback) {
-    if (!Has(key)) return fallback;
-    Result<std::string> value = file_.String(prefix_ + key);
-    if (!value.ok()) return Fail(value.error()), std::move(fallback);
-    return *std::move(value);
-  }
-
-  bool Has(const std::string& key) const { return file_.FindValue(prefix_ + key) != nullptr; }
-
-  void Refuse(const std::string& key, const std::string& what) {
-    Fail(Error{Named(key) + " " + what});
-  }
-
-  const Status& status() const { return status_; }
-
- private:
-  std::string Named(const std::string& key) const {
-    return file_.path() + ": metadata key '" + prefix_ + key + "'";
-  }
-
-  void Fail(Error error) {
-    if (status_.ok()) status_ = std::move(error);
-  }
-
-  int Ranged(const std::string& key, int64_t least, int64_t most) {
-    Result<int64_t> value = file_.Int(prefix_ + key);
-    if (const Result<std::span<const int64_t>> items = file_.Ints(prefix_ + key);
-        items.ok() && !items->empty()) {
-      value = items->front();
-      if (std::any_of(items->begin(), items->end(), [&](int64_t i) { return i != *value; })) {
-        Refuse(key, "differs between layers, expected the same value for all");
-      }
-    }
-    if (!value.ok()) return Fail(value.error()), static_cast<int>(least);
-    if (*value < least || *value > most) {
-      Refuse(key, "is " + std::to_string(*value) + ", expected " + std::to_string(least) + " to " +
-                      std::to_string(most));
-      return static_cast<int>(least);
-    }
-    return static_cast<int>(*value);
-  }
-
-  const GgufFile& file_;
-  std::string prefix_;
-  Status status_;
-};
 
 const TensorSource* FindTensor(const GgufFile& file, std::string_view name) {
   for (const TensorSource& tensor : file.tensors()) {
@@ -91,7 +16,7 @@ const TensorSource* FindTensor(const GgufFile& file, std::string_view name) {
   return nullptr;
 }
 
-void ReadGeometry(ConfigReader& reader, ModelConfig& config) {
+void ReadSizes(GgufKeys& reader, ModelConfig& config) {
   config.context = reader.Required("context_length", kMostContext);
   config.hidden = reader.Required("embedding_length", kMostHidden);
   config.layers = reader.Required("block_count", kMostLayers);
@@ -116,7 +41,7 @@ void ReadGeometry(ConfigReader& reader, ModelConfig& config) {
 // GGUF's attn_factor multiplies the factor that yarn derives; ModelConfig's replaces it.
 float DerivedYarnFactor(float factor) { return 0.1f * std::log(factor) + 1.0f; }
 
-void ReadYarn(ConfigReader& reader, ModelConfig& config) {
+void ReadYarn(GgufKeys& reader, ModelConfig& config) {
   config.rope_scaling = ModelConfig::RopeScaling::kYarn;
   config.rope_original_context =
       reader.Optional("rope.scaling.original_context_length", 1, kMostContext, config.context);
@@ -130,7 +55,7 @@ void ReadYarn(ConfigReader& reader, ModelConfig& config) {
   }
 }
 
-void ReadRope(ConfigReader& reader, ModelConfig& config) {
+void ReadRope(GgufKeys& reader, ModelConfig& config) {
   config.rope_dim = reader.Optional("rope.dimension_count", 2, kMostHeadDim, config.head_dim);
   config.rope_base = reader.PositiveOr("rope.freq_base", 10000.0f);
   const bool old_style = reader.Has("rope.scale_linear");
@@ -199,6 +124,15 @@ void ReadLeniently(const GgufFile& file, const std::string& architecture, ModelC
 
 }  // namespace
 
+Status ReadGeometry(const GgufFile& file, const std::string& prefix, ModelConfig& config) {
+  GgufKeys reader(file, prefix);
+  ReadSizes(reader, config);
+  ReadRope(reader, config);
+  FT_RETURN_IF_ERROR(reader.status());
+  FT_RETURN_IF_ERROR(CheckModelConfig(config, file.path()));
+  return ReadFreqFactors(file, config);
+}
+
 Result<ModelConfig> ReadModelConfig(const GgufFile& file) {
   ModelConfig config;
   FT_ASSIGN_OR_RETURN(config.architecture, file.String("general.architecture"));
@@ -214,12 +148,7 @@ Result<ModelConfig> ReadModelConfig(const GgufFile& file) {
     return Error{file.path() + ": general.architecture is '" + architecture +
                  "', expected llama, qwen2 or qwen3"};
   }
-  ConfigReader reader(file, architecture);
-  ReadGeometry(reader, config);
-  ReadRope(reader, config);
-  FT_RETURN_IF_ERROR(reader.status());
-  FT_RETURN_IF_ERROR(CheckModelConfig(config, file.path()));
-  FT_RETURN_IF_ERROR(ReadFreqFactors(file, config));
+  FT_RETURN_IF_ERROR(ReadGeometry(file, architecture, config));
   FT_RETURN_IF_ERROR(DescribeTensors(file.tensors(), file.path(), config));
   config.tied_embeddings = FindTensor(file, "output.weight") == nullptr;
   return config;
@@ -254,15 +183,10 @@ void WriteRope(const ModelConfig& config, const std::string& prefix, GgufWriter&
 
 }  // namespace
 
-void WriteModelConfig(const ModelConfig& config, GgufWriter& writer) {
-  const std::string architecture = config.architecture == "mistral" ? "llama" : config.architecture;
-  const std::string prefix = architecture + ".";
+void WriteGeometry(const ModelConfig& config, const std::string& prefix, GgufWriter& writer) {
   const auto set = [&](const char* key, int value) {
-    writer.SetU32(prefix + key, static_cast<uint32_t>(value));
+    writer.SetU32(prefix + "." + key, static_cast<uint32_t>(value));
   };
-  writer.SetString("general.architecture", architecture);
-  if (!config.name.empty()) writer.SetString("general.name", config.name);
-  set("vocab_size", config.vocab);
   set("context_length", config.context);
   set("embedding_length", config.hidden);
   set("block_count", config.layers);
@@ -271,9 +195,17 @@ void WriteModelConfig(const ModelConfig& config, GgufWriter& writer) {
   set("attention.head_count_kv", config.kv_heads);
   set("attention.key_length", config.head_dim);
   set("attention.value_length", config.head_dim);
-  writer.SetF32(prefix + "attention.layer_norm_rms_epsilon", config.norm_eps);
+  writer.SetF32(prefix + ".attention.layer_norm_rms_epsilon", config.norm_eps);
   if (config.sliding_window > 0) set("attention.sliding_window", config.sliding_window);
-  WriteRope(config, prefix, writer);
+  WriteRope(config, prefix + ".", writer);
+}
+
+void WriteModelConfig(const ModelConfig& config, GgufWriter& writer) {
+  const std::string architecture = config.architecture == "mistral" ? "llama" : config.architecture;
+  writer.SetString("general.architecture", architecture);
+  if (!config.name.empty()) writer.SetString("general.name", config.name);
+  writer.SetU32(architecture + ".vocab_size", static_cast<uint32_t>(config.vocab));
+  WriteGeometry(config, architecture, writer);
 }
 
 }  // namespace foretoken

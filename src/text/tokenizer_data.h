@@ -48,4 +48,7 @@ struct TokenizerData {
   std::string chat_template;   // Jinja source, may be empty
 };
 
+// Tells vocabularies apart: the same for the same pieces in the same order.
+uint64_t VocabularyFingerprint(const TokenizerData& data);
+
 }  // namespace foretoken

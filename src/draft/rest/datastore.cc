@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/rng.h"
+#include "base/hash.h"
 #include "draft/rest/layout.h"
 
 namespace foretoken {
@@ -14,24 +14,6 @@ Error Wrong(const std::string& origin, const std::string& field, const std::stri
 }
 
 }  // namespace
-
-uint64_t DatastoreChecksum(std::span<const std::byte> contents) {
-  uint64_t hash = Mix(contents.size());
-  for (size_t i = 0; i < contents.size(); i += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, contents.data() + i, std::min<size_t>(8, contents.size() - i));
-    hash = Mix(hash ^ word);
-  }
-  return hash;
-}
-
-uint64_t VocabularyFingerprint(const TokenizerData& data) {
-  uint64_t hash = Mix(data.tokens.size());
-  for (const std::string& piece : data.tokens) {
-    hash = Mix(hash ^ DatastoreChecksum(std::as_bytes(std::span(piece))));
-  }
-  return hash;
-}
 
 Result<Datastore> Datastore::Open(const std::string& path) {
   Datastore store;
@@ -76,7 +58,7 @@ Status Datastore::Read(std::span<const std::byte> bytes, const std::string& orig
   tokens_ = contents.first(size * token_bytes);
   suffixes_ = contents.subspan(suffixes);
   const auto checksum = GetNumber<uint64_t>(bytes.data() + 32);
-  if (const uint64_t actual = DatastoreChecksum(contents); checksum != actual) {
+  if (const uint64_t actual = HashBytes(contents); checksum != actual) {
     return Wrong(origin, "checksum", std::to_string(checksum), std::to_string(actual));
   }
   return CheckContents(origin);

@@ -64,10 +64,4 @@ class Datastore {
 Result<std::string> EncodeDatastore(std::span<const std::vector<Token>> documents, int vocab,
                                     uint64_t vocabulary);
 
-// Tells vocabularies apart: the same for the same pieces in the same order.
-uint64_t VocabularyFingerprint(const TokenizerData& data);
-
-// Of everything after the header.
-uint64_t DatastoreChecksum(std::span<const std::byte> contents);
-
 }  // namespace foretoken

@@ -1,6 +1,7 @@
 // Datastores of arbitrary bytes; everything that an accepted one can be asked is asked.
 #include <algorithm>
 
+#include "base/hash.h"
 #include "draft/rest/datastore.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -8,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<uint8_t> file(data, data + size);
   if (size >= kDatastoreHeader) {  // else nothing would get past the checksum
     const auto contents = std::as_bytes(std::span(file)).subspan(kDatastoreHeader);
-    const uint64_t checksum = foretoken::DatastoreChecksum(contents);
+    const uint64_t checksum = foretoken::HashBytes(contents);
     std::copy_n(reinterpret_cast<const uint8_t*>(&checksum), sizeof checksum,
                 file.begin() + kDatastoreHeader - sizeof checksum);
   }

@@ -2,6 +2,7 @@
 // width, the suffixes that begin at a token are in the order of their tokens.
 #include <divsufsort.h>
 
+#include "base/hash.h"
 #include "draft/rest/datastore.h"
 #include "draft/rest/layout.h"
 
@@ -56,7 +57,7 @@ Result<std::string> EncodeDatastore(std::span<const std::vector<Token>> document
     if (at % width == 0) Append(static_cast<uint32_t>(at / width), file);
   }
   const auto contents = std::as_bytes(std::span(file)).subspan(kDatastoreHeader);
-  const uint64_t checksum = DatastoreChecksum(contents);
+  const uint64_t checksum = HashBytes(contents);
   std::memcpy(file.data() + kDatastoreHeader - sizeof checksum, &checksum, sizeof checksum);
   return file;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/rng.h"
 #include "draft/conversation_testing.h"
@@ -96,7 +97,7 @@ TEST(Datastore, IsTheFormatThatIsDescribed) {
 template <typename Number>
 std::string Changed(std::string file, size_t at, Number value) {
   std::memcpy(file.data() + at, &value, sizeof value);
-  const uint64_t sum = DatastoreChecksum(std::as_bytes(std::span(file)).subspan(kDatastoreHeader));
+  const uint64_t sum = HashBytes(std::as_bytes(std::span(file)).subspan(kDatastoreHeader));
   std::memcpy(file.data() + 32, &sum, sizeof sum);
   return file;
 }

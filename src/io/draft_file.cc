@@ -1,0 +1,150 @@
+#include "io/draft_file.h"
+
+#include <algorithm>
+#include <array>
+
+#include "io/draft_keys.h"
+#include "io/gguf.h"
+#include "io/gguf_keys.h"
+#include "io/model_limits.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::array kParts = {kSharedEmbedding, kSharedHead, kSharedNorm};
+
+// A list of distinct ascending integers in [0, most]; empty where the key is missing.
+Result<std::vector<int>> Indices(const GgufFile& file, const std::string& key, int64_t most) {
+  std::vector<int> indices;
+  if (file.FindValue(key) == nullptr) return indices;
+  FT_ASSIGN_OR_RETURN(const auto items, file.Ints(key));
+  indices.reserve(items.size());
+  for (const int64_t item : items) {
+    const int64_t least = indices.empty() ? 0 : indices.back() + 1;
+    if (item < least || item > most) {
+      return Error{file.path() + ": metadata key '" + key + "' holds " + std::to_string(item) +
+                   ", expected ascending numbers from 0 to " + std::to_string(most)};
+    }
+    indices.push_back(static_cast<int>(item));
+  }
+  return indices;
+}
+
+Result<std::vector<std::string>> SharedParts(const GgufFile& file) {
+  const std::string key = kDraftPrefix + ".shared";
+  std::vector<std::string> parts;
+  if (file.FindValue(key) == nullptr) return parts;
+  FT_ASSIGN_OR_RETURN(const auto items, file.Strings(key));
+  for (const std::string_view item : items) {
+    if (std::ranges::find(kParts, item) == kParts.end()) {
+      return Error{file.path() + ": metadata key '" + key + "' names '" + std::string(item) +
+                   "', expected token_embd, output or output_norm"};
+    }
+    parts.emplace_back(item);
+  }
+  for (const TensorSource& tensor : file.tensors()) {
+    for (const std::string& part : parts) {
+      if (tensor.name != part + ".weight") continue;
+      return Error{file.path() + ": tensor '" + tensor.name + "' is there, but '" + key +
+                   "' says that it is the target's"};
+    }
+  }
+  return parts;
+}
+
+TargetFingerprint ReadTarget(const GgufFile& file, GgufKeys& keys) {
+  TargetFingerprint target;
+  target.architecture = keys.Text("architecture", "");
+  target.name = keys.Text("name", "");
+  target.vocab = keys.Required("vocab_size", kMostVocab);
+  target.hidden = keys.Required("embedding_length", kMostHidden);
+  target.layers = keys.Required("block_count", kMostLayers);
+  target.heads = keys.Required("attention.head_count", kMostHeads);
+  target.kv_heads = keys.Required("attention.head_count_kv", kMostHeads);
+  target.head_dim = keys.Required("attention.key_length", kMostHeadDim);
+  if (const GgufValue* hash = file.FindValue(kDraftPrefix + ".target.vocabulary")) {
+    const auto* number = std::get_if<uint64_t>(hash);
+    if (number == nullptr) keys.Refuse("vocabulary", "is of another type, expected a u64");
+    target.vocabulary = number == nullptr ? 0 : *number;
+  }
+  return target;
+}
+
+Status ReadLists(const GgufFile& file, DraftInfo& info) {
+  const int layers = info.target.layers;
+  FT_ASSIGN_OR_RETURN(info.taps, Indices(file, kDraftPrefix + ".taps", layers));
+  FT_ASSIGN_OR_RETURN(info.kv_layers, Indices(file, kDraftPrefix + ".kv_layers", layers - 1));
+  FT_ASSIGN_OR_RETURN(info.shared, SharedParts(file));
+  return {};
+}
+
+Result<DraftInfo> ReadInfo(const GgufFile& file) {
+  FT_ASSIGN_OR_RETURN(const std::string architecture, file.String("general.architecture"));
+  if (architecture != kDraftArchitecture) {
+    return Error{file.path() + ": general.architecture is '" + architecture + "', expected " +
+                 std::string(kDraftArchitecture) + ": a draft that was trained for the target"};
+  }
+  DraftInfo info;
+  GgufKeys keys(file, kDraftPrefix), target(file, kDraftPrefix + ".target");
+  if (const int version = keys.Required("version", 1 << 20); version != kDraftVersion) {
+    keys.Refuse("version",
+                "is " + std::to_string(version) + ", expected " + std::to_string(kDraftVersion));
+  }
+  info.name = file.StringOr("general.name", "");
+  FT_ASSIGN_OR_RETURN(info.method, file.String(kDraftPrefix + ".method"));
+  info.target = ReadTarget(file, target);
+  info.recipe = keys.Text("recipe", "");
+  info.output_heads = keys.Optional("output_heads", 0, 64, 0);
+  info.head_layers = keys.Optional("head_layers", 0, 64, 0);
+  info.block_size = keys.Optional("block_size", 0, 1 << 16, 0);
+  ModelConfig& blocks = info.blocks;
+  blocks.hidden = keys.Required("embedding_length", kMostHidden);
+  blocks.layers = keys.Optional("block_count", 0, kMostLayers, 0);
+  blocks.vocab = keys.Optional("vocab_size", 1, kMostVocab, info.target.vocab);
+  FT_RETURN_IF_ERROR(keys.status());
+  FT_RETURN_IF_ERROR(target.status());
+  if (blocks.layers > 0) FT_RETURN_IF_ERROR(ReadGeometry(file, kDraftPrefix, blocks));
+  FT_RETURN_IF_ERROR(ReadLists(file, info));
+  return info;
+}
+
+class GgufDraft final : public DraftFile {
+ public:
+  static Result<std::unique_ptr<DraftFile>> Open(const std::string& path) {
+    auto draft = std::make_unique<GgufDraft>();
+    FT_ASSIGN_OR_RETURN(draft->file_, GgufFile::Open(path));
+    FT_ASSIGN_OR_RETURN(draft->info_, ReadInfo(draft->file_));
+    ModelConfig& blocks = draft->info_.blocks;
+    blocks.architecture = kDraftArchitecture;
+    blocks.name = draft->info_.name;
+    blocks.attention_bias = draft->Has("blk.0.attn_q.bias");
+    return std::unique_ptr<DraftFile>(std::move(draft));
+  }
+
+  const std::string& path() const override { return file_.path(); }
+  uint64_t file_bytes() const override { return file_.size(); }
+  const ModelConfig& config() const override { return info_.blocks; }
+  const TokenizerData& tokenizer() const override { return tokenizer_; }
+  const GenerationDefaults& generation() const override { return generation_; }
+  std::span<const TensorSource> tensors() const override { return file_.tensors(); }
+  void Release(const TensorSource& tensor) const override { file_.Release(tensor); }
+  const DraftInfo& info() const override { return info_; }
+
+ private:
+  GgufFile file_;
+  DraftInfo info_;
+  TokenizerData tokenizer_;
+  GenerationDefaults generation_;
+};
+
+}  // namespace
+
+bool DraftInfo::Shares(std::string_view part) const {
+  return std::ranges::find(shared, part) != shared.end();
+}
+
+Result<std::unique_ptr<DraftFile>> DraftFile::Open(const std::string& path) {
+  return GgufDraft::Open(path);
+}
+
+}  // namespace foretoken

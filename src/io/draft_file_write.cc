@@ -1,0 +1,109 @@
+// Draft checkpoints: writing them, and whom they serve.
+#include "base/check.h"
+#include "io/draft_file.h"
+#include "io/draft_keys.h"
+#include "io/gguf.h"
+
+namespace foretoken {
+namespace {
+
+void WriteTarget(const TargetFingerprint& target, GgufWriter& writer) {
+  const std::string prefix = kDraftPrefix + ".target.";
+  const auto set = [&](const char* key, int value) {
+    writer.SetU32(prefix + key, static_cast<uint32_t>(value));
+  };
+  writer.SetString(prefix + "architecture", target.architecture);
+  if (!target.name.empty()) writer.SetString(prefix + "name", target.name);
+  set("vocab_size", target.vocab);
+  set("embedding_length", target.hidden);
+  set("block_count", target.layers);
+  set("attention.head_count", target.heads);
+  set("attention.head_count_kv", target.kv_heads);
+  set("attention.key_length", target.head_dim);
+  writer.SetU64(prefix + "vocabulary", target.vocabulary);
+}
+
+void WriteInfo(const DraftInfo& info, GgufWriter& writer) {
+  const auto set = [&](const char* key, int value) {
+    if (value > 0) writer.SetU32(kDraftPrefix + key, static_cast<uint32_t>(value));
+  };
+  writer.SetString("general.architecture", kDraftArchitecture);
+  writer.SetString("general.type", "adapter");
+  if (!info.name.empty()) writer.SetString("general.name", info.name);
+  writer.SetString(kDraftPrefix + ".method", info.method);
+  set(".version", kDraftVersion);
+  set(".embedding_length", info.blocks.hidden);
+  set(".vocab_size", info.blocks.vocab);
+  set(".output_heads", info.output_heads);
+  set(".head_layers", info.head_layers);
+  set(".block_size", info.block_size);
+  if (info.blocks.layers > 0) WriteGeometry(info.blocks, kDraftPrefix, writer);
+  if (!info.taps.empty()) writer.SetI32s(kDraftPrefix + ".taps", info.taps);
+  if (!info.kv_layers.empty()) writer.SetI32s(kDraftPrefix + ".kv_layers", info.kv_layers);
+  if (!info.shared.empty()) writer.SetStrings(kDraftPrefix + ".shared", info.shared);
+  if (!info.recipe.empty()) writer.SetString(kDraftPrefix + ".recipe", info.recipe);
+  WriteTarget(info.target, writer);
+}
+
+}  // namespace
+
+TargetFingerprint TargetFingerprint::Of(const ModelConfig& config, const TokenizerData& tokenizer) {
+  return {.architecture = config.architecture == "mistral" ? "llama" : config.architecture,
+          .name = config.name,
+          .vocab = config.vocab,
+          .hidden = config.hidden,
+          .layers = config.layers,
+          .heads = config.heads,
+          .kv_heads = config.kv_heads,
+          .head_dim = config.head_dim,
+          .vocabulary = tokenizer.tokens.empty() ? 0 : VocabularyFingerprint(tokenizer)};
+}
+
+Status CheckTarget(const DraftInfo& info, const TargetFingerprint& target, bool any_name,
+                   const std::string& path) {
+  const TargetFingerprint& made_for = info.target;
+  Status status;
+  const auto compare = [&](const char* what, const std::string& own, const std::string& found) {
+    if (!status.ok() || own == found) return;
+    status = Error{path + ": this draft was made for another target: its " + what + " is " + own +
+                   ", this model's " + found};
+  };
+  const auto sizes = [&](const char* what, int own, int found) {
+    if (own != 0 && found != 0) compare(what, std::to_string(own), std::to_string(found));
+  };
+  if (!made_for.architecture.empty()) {
+    compare("architecture", made_for.architecture, target.architecture);
+  }
+  sizes("hidden size", made_for.hidden, target.hidden);
+  sizes("number of layers", made_for.layers, target.layers);
+  sizes("number of heads", made_for.heads, target.heads);
+  sizes("number of key/value heads", made_for.kv_heads, target.kv_heads);
+  sizes("head dimension", made_for.head_dim, target.head_dim);
+  sizes("vocabulary size", made_for.vocab, target.vocab);
+  if (made_for.vocabulary != 0 && target.vocabulary != 0) {
+    compare("vocabulary (hash)", std::to_string(made_for.vocabulary),
+            std::to_string(target.vocabulary));
+  }
+  if (!any_name && !made_for.name.empty() && !target.name.empty()) {
+    compare("name", "'" + made_for.name + "'", "'" + target.name + "'");
+  }
+  return status;
+}
+
+Status WriteDraft(const DraftInfo& info, std::span<const DraftTensor> tensors, FileType type,
+                  ThreadPool& pool, const std::string& path) {
+  std::vector<TensorSource> sources;
+  sources.reserve(tensors.size());
+  for (const DraftTensor& tensor : tensors) {
+    const TensorSource& source = sources.emplace_back(
+        TensorSource{tensor.name, DType::kF32, tensor.shape, std::as_bytes(tensor.values)});
+    FT_CHECK(source.rows() * source.cols() == static_cast<int64_t>(tensor.values.size()));
+  }
+  GgufWriter writer;
+  WriteInfo(info, writer);
+  const std::vector<TensorPlan> plans = PlanTensors(sources, info.blocks, type);
+  return WritePlanned(
+      plans, type, pool, [](const TensorSource&) {}, writer, path, nullptr);
+}
+
+}  // namespace foretoken
