@@ -14,27 +14,6 @@ bool Contains(const std::vector<int>& ascending, int value) {
   return std::ranges::binary_search(ascending, value);
 }
 
-size_t WeightBytes(const TransformerWeights& weights) {
-  size_t total = (weights.head != nullptr ? weights.head : weights.embedding)->bytes();
-  for (const LayerWeights& w : weights.layers) {
-    for (const Weight* m :
-         {w.q.get(), w.k.get(), w.v.get(), w.o.get(), w.gate.get(), w.up.get(), w.down.get()}) {
-      total += m->bytes();
-    }
-  }
-  return total;
-}
-
-// The part of `flat` [1, n] that begins at `offset`, as a matrix; moves `offset` past it.
-Tensor Carve(const Tensor& flat, int64_t rows, int64_t cols, int64_t& offset) {
-  Tensor t = flat.Cols(offset, rows * cols);
-  t.rows = rows;
-  t.cols = cols;
-  t.row_bytes = cols * static_cast<int64_t>(sizeof(float));
-  offset += rows * cols;
-  return t;
-}
-
 }  // namespace
 
 Transformer::Transformer(const ModelConfig& config, TransformerWeights weights, Backend& backend,
@@ -42,18 +21,10 @@ Transformer::Transformer(const ModelConfig& config, TransformerWeights weights, 
     : config_(config),
       weights_(std::move(weights)),
       backend_(backend),
-      max_rows_(options.max_rows),
-      weight_bytes_(WeightBytes(weights_)),
-      rope_(MakeRopeTable(config)),
+      layers_(config, std::move(weights_.layers), backend, options.max_rows),
+      weight_bytes_(layers_.weight_bytes() + OutputHead().bytes()),
       hidden_taps_(config.layers + 1),
-      query_taps_(config.layers) {
-  FT_CHECK(max_rows_ > 0);
-}
-
-std::unique_ptr<KvCache> Transformer::NewCache(int capacity, DType type) const {
-  return std::make_unique<KvCache>(backend_, type, config_.layers,
-                                   config_.kv_heads * config_.head_dim, capacity);
-}
+      query_taps_(config.layers) {}
 
 Tensor Transformer::Forward(const RowBatch& batch, std::span<KvCache* const> caches,
                             const TapSpec& spec, std::span<Taps> taps) {
@@ -63,10 +34,10 @@ Tensor Transformer::Forward(const RowBatch& batch, std::span<KvCache* const> cac
                   .rows = batch.rows(),
                   .tap_final = Contains(spec.hidden, config_.layers)};
   Check(pass, taps);
-  ReserveRows(pass.rows);
+  layers_.Begin(batch, caches);
+  ReserveTaps();
   ReserveLogits(static_cast<int>(batch.logit_rows.size()));
-  AppendRows(pass);
-  backend_.Embed(*weights_.embedding, batch.token, residual_.tensor.Rows(0, pass.rows));
+  backend_.Embed(*weights_.embedding, batch.token, layers_.residual().Rows(0, pass.rows));
   TapResidual(pass, 0);
   const int rows = RunLayers(pass);
   const Tensor logits = Logits(pass, rows);
@@ -78,11 +49,9 @@ Tensor Transformer::Forward(const RowBatch& batch, std::span<KvCache* const> cac
 void Transformer::Check(const Pass& pass, std::span<Taps> taps) const {
   const RowBatch& batch = pass.batch;
   const TapSpec& spec = pass.spec;
-  FT_CHECK(1 <= pass.rows && pass.rows <= max_rows_);
   FT_CHECK(batch.position.size() == batch.token.size());
   FT_CHECK(batch.parent.size() == batch.token.size());
   FT_CHECK(batch.begin.front() == 0 && batch.begin.back() == pass.rows);
-  FT_CHECK(pass.caches.size() + 1 == batch.begin.size());
   for (const Token token : batch.token) FT_CHECK(0 <= token && token < config_.vocab);
   for (size_t i = 0; i < batch.logit_rows.size(); ++i) {
     const int previous = i == 0 ? -1 : batch.logit_rows[i - 1];
@@ -95,25 +64,10 @@ void Transformer::Check(const Pass& pass, std::span<Taps> taps) const {
   FT_CHECK(taps.size() == pass.caches.size() || (none && taps.empty()));
 }
 
-// Scratch grows to a power of two rows, so that a short chat does not pay for the longest prompt.
-void Transformer::ReserveRows(int rows) {
-  if (rows <= row_capacity_) return;
-  row_capacity_ = std::min<int>(max_rows_, std::bit_ceil(static_cast<unsigned>(rows)));
-  const int64_t n = row_capacity_;
-  const int64_t q_cols = int64_t{config_.heads} * config_.head_dim;
-  const int64_t kv_cols = int64_t{config_.kv_heads} * config_.head_dim;
-  residual_ = backend_.Allocate(DType::kF32, n, config_.hidden);
-  normed_ = backend_.Allocate(DType::kF32, n, config_.hidden);
-  const int64_t wide = n * std::max(2 * q_cols + 2 * kv_cols, 2 * int64_t{config_.ffn});
-  wide_ = backend_.Allocate(DType::kF32, 1, wide);
-  int64_t offset = 0;
-  q_ = Carve(wide_.tensor, n, q_cols, offset);
-  k_ = Carve(wide_.tensor, n, kv_cols, offset);
-  v_ = Carve(wide_.tensor, n, kv_cols, offset);
-  attended_ = Carve(wide_.tensor, n, q_cols, offset);
-  offset = 0;
-  gate_ = Carve(wide_.tensor, n, config_.ffn, offset);
-  up_ = Carve(wide_.tensor, n, config_.ffn, offset);
+// Taps hold as many rows as the layers' own scratch.
+void Transformer::ReserveTaps() {
+  if (layers_.row_capacity() == tap_capacity_) return;
+  tap_capacity_ = layers_.row_capacity();
   std::ranges::fill(hidden_taps_, Buffer{});
   std::ranges::fill(query_taps_, Buffer{});
 }
@@ -121,33 +75,19 @@ void Transformer::ReserveRows(int rows) {
 void Transformer::ReserveLogits(int rows) {
   if (rows <= logits_.tensor.rows) return;
   logits_ = backend_.Allocate(DType::kF32,
-                              std::min<int>(max_rows_, std::bit_ceil(static_cast<unsigned>(rows))),
+                              std::min<int>(max_rows(), std::bit_ceil(static_cast<unsigned>(rows))),
                               config_.vocab);
-}
-
-void Transformer::AppendRows(const Pass& pass) {
-  const size_t sequences = pass.caches.size();
-  visible_.resize(std::max(visible_.size(), sequences));
-  first_row_.resize(sequences);
-  for (size_t s = 0; s < sequences; ++s) {
-    const int begin = pass.batch.begin[s];
-    const int count = pass.batch.begin[s + 1] - begin;
-    KvCache& cache = *pass.caches[s];
-    const int first = cache.Append(std::span(pass.batch.parent).subspan(begin, count));
-    cache.VisibleFrom(first, count, visible_[s]);
-    first_row_[s] = cache.length() + first;
-  }
 }
 
 Tensor Transformer::Tap(std::vector<Buffer>& buffers, int index, int64_t cols) {
   Buffer& buffer = buffers.at(index);
-  if (buffer.tensor.empty()) buffer = backend_.Allocate(DType::kF32, row_capacity_, cols);
+  if (buffer.tensor.empty()) buffer = backend_.Allocate(DType::kF32, tap_capacity_, cols);
   return buffer.tensor;
 }
 
 void Transformer::TapResidual(const Pass& pass, int index) {
   if (index == config_.layers || !Contains(pass.spec.hidden, index)) return;
-  backend_.StoreRows(residual_.tensor.Rows(0, pass.rows),
+  backend_.StoreRows(layers_.residual().Rows(0, pass.rows),
                      Tap(hidden_taps_, index, config_.hidden).Rows(0, pass.rows));
 }
 
@@ -157,15 +97,14 @@ int Transformer::RunLayers(const Pass& pass) {
   int rows = pass.rows;
   for (int layer = 0; layer < config_.layers; ++layer) {
     const bool tapped = Contains(pass.spec.queries, layer);
-    const int64_t q_cols = q_.cols;
-    const Tensor q = (tapped ? Tap(query_taps_, layer, q_cols) : q_).Rows(0, rows);
-    Project(pass, layer, q);
-    StoreKeysValues(pass, layer);
+    Tensor q = layers_.queries(rows);
+    if (tapped) q = Tap(query_taps_, layer, q.cols).Rows(0, rows);
+    layers_.Project(layer, q);
     const bool narrow = layer + 1 == config_.layers && !pass.tap_final;
     if (narrow && pass.batch.logit_rows.empty()) return 0;
-    Attend(pass, layer, q);
+    layers_.Attend(layer, q);
     if (narrow) rows = KeepLogitRows(pass, rows);
-    FeedForward(layer, rows);
+    layers_.FeedForward(layer, rows);
     TapResidual(pass, layer + 1);
   }
   return rows;
@@ -174,88 +113,22 @@ int Transformer::RunLayers(const Pass& pass) {
 // Moves the rows whose logits are wanted to the front of the residual stream; returns their number.
 int Transformer::KeepLogitRows(const Pass& pass, int rows) {
   const int count = static_cast<int>(pass.batch.logit_rows.size());
-  if (count < rows) backend_.CompactRows(residual_.tensor, pass.batch.logit_rows, 0);
+  if (count < rows) backend_.CompactRows(layers_.residual(), pass.batch.logit_rows, 0);
   return count;
-}
-
-// Rotated queries to `q`, rotated keys and values to k_ and v_.
-void Transformer::Project(const Pass& pass, int layer, Tensor q) {
-  const LayerWeights& w = weights_.layers[layer];
-  const Tensor x = normed_.tensor.Rows(0, pass.rows);
-  const Tensor k = k_.Rows(0, pass.rows);
-  const Tensor v = v_.Rows(0, pass.rows);
-  backend_.RmsNorm(residual_.tensor.Rows(0, pass.rows), w.attention_norm.tensor, config_.norm_eps,
-                   x);
-  backend_.Linear(x, std::array{LinearOut{.weight = w.q.get(), .out = q, .bias = w.q_bias.tensor},
-                                LinearOut{.weight = w.k.get(), .out = k, .bias = w.k_bias.tensor},
-                                LinearOut{.weight = w.v.get(), .out = v, .bias = w.v_bias.tensor}});
-  if (config_.qk_norm) {
-    backend_.RmsNorm(q, w.q_norm.tensor, config_.norm_eps, q);
-    backend_.RmsNorm(k, w.k_norm.tensor, config_.norm_eps, k);
-  }
-  backend_.Rope(q, pass.batch.position, config_.head_dim, rope_);
-  backend_.Rope(k, pass.batch.position, config_.head_dim, rope_);
-}
-
-void Transformer::StoreKeysValues(const Pass& pass, int layer) {
-  for (size_t s = 0; s < pass.caches.size(); ++s) {
-    const int begin = pass.batch.begin[s];
-    const int count = pass.batch.begin[s + 1] - begin;
-    if (count == 0) continue;
-    const KvCache& cache = *pass.caches[s];
-    backend_.StoreRows(k_.Rows(begin, count), cache.Keys(layer).Rows(first_row_[s], count));
-    backend_.StoreRows(v_.Rows(begin, count), cache.Values(layer).Rows(first_row_[s], count));
-  }
-}
-
-void Transformer::Attend(const Pass& pass, int layer, Tensor q) {
-  for (size_t s = 0; s < pass.caches.size(); ++s) {
-    const int begin = pass.batch.begin[s];
-    const int count = pass.batch.begin[s + 1] - begin;
-    if (count == 0) continue;
-    const KvCache& cache = *pass.caches[s];
-    backend_.Attention({.q = q.Rows(begin, count),
-                        .keys = cache.Keys(layer),
-                        .values = cache.Values(layer),
-                        .out = attended_.Rows(begin, count),
-                        .head_dim = config_.head_dim,
-                        .scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim)),
-                        .window = config_.sliding_window,
-                        .visible = &visible_[s]});
-  }
-  const LayerWeights& w = weights_.layers[layer];
-  backend_.Linear(
-      attended_.Rows(0, pass.rows),
-      std::array{LinearOut{
-          .weight = w.o.get(), .out = residual_.tensor.Rows(0, pass.rows), .accumulate = true}});
-}
-
-void Transformer::FeedForward(int layer, int rows) {
-  const LayerWeights& w = weights_.layers[layer];
-  const Tensor residual = residual_.tensor.Rows(0, rows);
-  const Tensor x = normed_.tensor.Rows(0, rows);
-  const Tensor gate = gate_.Rows(0, rows);
-  const Tensor up = up_.Rows(0, rows);
-  backend_.RmsNorm(residual, w.ffn_norm.tensor, config_.norm_eps, x);
-  backend_.Linear(x, std::array{LinearOut{.weight = w.gate.get(), .out = gate},
-                                LinearOut{.weight = w.up.get(), .out = up}});
-  backend_.SiluMul(gate, up);
-  backend_.Linear(
-      gate, std::array{LinearOut{.weight = w.down.get(), .out = residual, .accumulate = true}});
 }
 
 // Logits of the rows that want them, from a residual stream of `rows` rows.
 Tensor Transformer::Logits(const Pass& pass, int rows) {
   const Tensor& gain = weights_.final_norm.tensor;
   if (pass.tap_final) {
-    backend_.RmsNorm(residual_.tensor.Rows(0, rows), gain, config_.norm_eps,
+    backend_.RmsNorm(layers_.residual().Rows(0, rows), gain, config_.norm_eps,
                      Tap(hidden_taps_, config_.layers, config_.hidden).Rows(0, rows));
   }
   const int count = KeepLogitRows(pass, rows);
   const Tensor logits = logits_.tensor.Rows(0, count);
   if (count == 0) return logits;
-  const Tensor x = normed_.tensor.Rows(0, count);
-  backend_.RmsNorm(residual_.tensor.Rows(0, count), gain, config_.norm_eps, x);
+  const Tensor x = layers_.scratch().Rows(0, count);
+  backend_.RmsNorm(layers_.residual().Rows(0, count), gain, config_.norm_eps, x);
   backend_.Linear(x, std::array{LinearOut{.weight = &OutputHead(), .out = logits}});
   return logits;
 }

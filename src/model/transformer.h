@@ -4,19 +4,11 @@
 #include <memory>
 #include <vector>
 
+#include "model/decoder_layers.h"
 #include "model/model.h"
 #include "model/weight_source.h"
 
 namespace foretoken {
-
-// Empty buffers are parts this model does not have.
-struct LayerWeights {
-  Buffer attention_norm, ffn_norm;     // [1, hidden]
-  std::unique_ptr<Weight> q, k, v, o;  // q [heads * head_dim, hidden]
-  Buffer q_bias, k_bias, v_bias;
-  Buffer q_norm, k_norm;                   // [1, head_dim]
-  std::unique_ptr<Weight> gate, up, down;  // gate, up [ffn, hidden]
-};
 
 struct TransformerWeights {
   std::unique_ptr<WeightSource> source;  // outlives the weights below
@@ -38,9 +30,11 @@ class Transformer final : public Model {
 
   const ModelConfig& config() const override { return config_; }
   Backend& backend() const override { return backend_; }
-  int max_rows() const override { return max_rows_; }
+  int max_rows() const override { return layers_.max_rows(); }
   size_t weight_bytes() const override { return weight_bytes_; }
-  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override;
+  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override {
+    return layers_.NewCache(capacity, type);
+  }
   Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches, const TapSpec& spec,
                  std::span<Taps> taps) override;
   const Weight& Embedding() const override { return *weights_.embedding; }
@@ -59,15 +53,10 @@ class Transformer final : public Model {
   };
 
   void Check(const Pass& pass, std::span<Taps> taps) const;
-  void ReserveRows(int rows);
+  void ReserveTaps();
   void ReserveLogits(int rows);
-  void AppendRows(const Pass& pass);
   Tensor Tap(std::vector<Buffer>& buffers, int index, int64_t cols);
   void TapResidual(const Pass& pass, int index);
-  void Project(const Pass& pass, int layer, Tensor q);
-  void StoreKeysValues(const Pass& pass, int layer);
-  void Attend(const Pass& pass, int layer, Tensor q);
-  void FeedForward(int layer, int rows);
   int KeepLogitRows(const Pass& pass, int rows);
   int RunLayers(const Pass& pass);
   Tensor Logits(const Pass& pass, int rows);
@@ -75,21 +64,16 @@ class Transformer final : public Model {
   void FillAnswers(const Pass& pass, Tensor logits, std::span<Taps> taps);
 
   ModelConfig config_;
-  TransformerWeights weights_;
+  TransformerWeights weights_;  // its layers have moved to layers_
   Backend& backend_;
-  int max_rows_;
+  DecoderLayers layers_;
   size_t weight_bytes_;
-  RopeTable rope_;
 
-  // Scratch, grown to the largest pass so far: [row_capacity_, ...]. `wide_` holds what lives
-  // within one half of a layer: queries, keys, values and attention output, or gate and up.
-  int row_capacity_ = 0;
-  Buffer residual_, normed_, wide_, logits_;
-  Tensor q_, k_, v_, attended_, gate_, up_;
+  // Scratch, grown to the largest pass so far.
+  int tap_capacity_ = 0;  // rows
+  Buffer logits_;
   std::vector<Buffer> hidden_taps_;  // [layers + 1], made on first use
   std::vector<Buffer> query_taps_;   // [layers]
-  std::vector<Visibility> visible_;  // [sequences]
-  std::vector<int> first_row_;       // [sequences] in the cache, of this pass's first row
   std::vector<Token> answers_;       // [rows] of the last pass that was asked for them
 };
 

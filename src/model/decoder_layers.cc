@@ -1,0 +1,206 @@
+#include "model/decoder_layers.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "model/model_config.h"
+
+namespace foretoken {
+namespace {
+
+// The part of `flat` [1, n] that begins at `offset`, as a matrix; moves `offset` past it.
+Tensor Carve(const Tensor& flat, int64_t rows, int64_t cols, int64_t& offset) {
+  Tensor t = flat.Cols(offset, rows * cols);
+  t.rows = rows;
+  t.cols = cols;
+  t.row_bytes = cols * static_cast<int64_t>(sizeof(float));
+  offset += rows * cols;
+  return t;
+}
+
+}  // namespace
+
+DecoderLayers::DecoderLayers(const ModelConfig& config, std::vector<LayerWeights> layers,
+                             Backend& backend, int max_rows)
+    : config_(config),
+      layers_(std::move(layers)),
+      backend_(backend),
+      max_rows_(max_rows),
+      rope_(MakeRopeTable(config)) {
+  FT_CHECK(max_rows_ > 0 && std::ssize(layers_) == config_.layers);
+}
+
+size_t DecoderLayers::weight_bytes() const {
+  size_t total = 0;
+  for (const LayerWeights& w : layers_) {
+    for (const Weight* m :
+         {w.q.get(), w.k.get(), w.v.get(), w.o.get(), w.gate.get(), w.up.get(), w.down.get()}) {
+      total += m->bytes();
+    }
+  }
+  return total;
+}
+
+std::unique_ptr<KvCache> DecoderLayers::NewCache(int capacity, DType type) const {
+  return std::make_unique<KvCache>(backend_, type, config_.layers,
+                                   config_.kv_heads * config_.head_dim, capacity);
+}
+
+void DecoderLayers::Begin(const RowBatch& batch, std::span<KvCache* const> caches) {
+  FT_CHECK(1 <= batch.rows() && batch.rows() <= max_rows_);
+  FT_CHECK(caches.size() + 1 == batch.begin.size());
+  batch_ = &batch;
+  caches_ = caches;
+  ReserveRows(batch.rows());
+  visible_.resize(std::max(visible_.size(), caches.size()));
+  first_row_.resize(caches.size());
+  for (size_t s = 0; s < caches.size(); ++s) {
+    const int count = RowsOf(s);
+    const int first = caches[s]->Append(std::span(batch.parent).subspan(batch.begin[s], count));
+    caches[s]->VisibleFrom(first, count, visible_[s]);
+    first_row_[s] = caches[s]->length() + first;
+  }
+}
+
+// Scratch grows to a power of two rows, so that a short chat does not pay for the longest prompt.
+void DecoderLayers::ReserveRows(int rows) {
+  if (rows <= row_capacity_) return;
+  row_capacity_ = std::min<int>(max_rows_, std::bit_ceil(static_cast<unsigned>(rows)));
+  const int64_t n = row_capacity_;
+  const int64_t q_cols = int64_t{config_.heads} * config_.head_dim;
+  const int64_t kv_cols = int64_t{config_.kv_heads} * config_.head_dim;
+  residual_ = backend_.Allocate(DType::kF32, n, config_.hidden);
+  normed_ = backend_.Allocate(DType::kF32, n, config_.hidden);
+  const int64_t wide = n * std::max(2 * q_cols + 2 * kv_cols, 2 * int64_t{config_.ffn});
+  wide_ = backend_.Allocate(DType::kF32, 1, wide);
+  int64_t offset = 0;
+  q_ = Carve(wide_.tensor, n, q_cols, offset);
+  k_ = Carve(wide_.tensor, n, kv_cols, offset);
+  v_ = Carve(wide_.tensor, n, kv_cols, offset);
+  attended_ = Carve(wide_.tensor, n, q_cols, offset);
+  offset = 0;
+  gate_ = Carve(wide_.tensor, n, config_.ffn, offset);
+  up_ = Carve(wide_.tensor, n, config_.ffn, offset);
+}
+
+void DecoderLayers::Run(int layer) {
+  const Tensor q = queries(batch_->rows());
+  Project(layer, q);
+  Attend(layer, q);
+  FeedForward(layer, batch_->rows());
+}
+
+void DecoderLayers::Project(int layer, Tensor q) {
+  const LayerWeights& w = layers_[layer];
+  const int rows = batch_->rows();
+  Tensor x = residual_.tensor.Rows(0, rows);
+  if (!w.attention_norm.tensor.empty()) {
+    const Tensor normed = normed_.tensor.Rows(0, rows);
+    backend_.RmsNorm(x, w.attention_norm.tensor, config_.norm_eps, normed);
+    x = normed;
+  }
+  const Tensor k = k_.Rows(0, rows);
+  const Tensor v = v_.Rows(0, rows);
+  backend_.Linear(x, std::array{LinearOut{.weight = w.q.get(), .out = q, .bias = w.q_bias.tensor},
+                                LinearOut{.weight = w.k.get(), .out = k, .bias = w.k_bias.tensor},
+                                LinearOut{.weight = w.v.get(), .out = v, .bias = w.v_bias.tensor}});
+  if (config_.qk_norm) {
+    backend_.RmsNorm(q, w.q_norm.tensor, config_.norm_eps, q);
+    backend_.RmsNorm(k, w.k_norm.tensor, config_.norm_eps, k);
+  }
+  backend_.Rope(q, batch_->position, config_.head_dim, rope_);
+  backend_.Rope(k, batch_->position, config_.head_dim, rope_);
+  StoreKeysValues(layer);
+}
+
+void DecoderLayers::StoreKeysValues(int layer) {
+  for (size_t s = 0; s < caches_.size(); ++s) {
+    const int begin = batch_->begin[s], count = RowsOf(s);
+    if (count == 0) continue;
+    const KvCache& cache = *caches_[s];
+    backend_.StoreRows(k_.Rows(begin, count), cache.Keys(layer).Rows(first_row_[s], count));
+    backend_.StoreRows(v_.Rows(begin, count), cache.Values(layer).Rows(first_row_[s], count));
+  }
+}
+
+void DecoderLayers::Attend(int layer, Tensor q) {
+  for (size_t s = 0; s < caches_.size(); ++s) {
+    const int begin = batch_->begin[s], count = RowsOf(s);
+    if (count == 0) continue;
+    const KvCache& cache = *caches_[s];
+    backend_.Attention({.q = q.Rows(begin, count),
+                        .keys = cache.Keys(layer),
+                        .values = cache.Values(layer),
+                        .out = attended_.Rows(begin, count),
+                        .head_dim = config_.head_dim,
+                        .scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim)),
+                        .window = config_.sliding_window,
+                        .visible = &visible_[s]});
+  }
+  const int rows = batch_->rows();
+  backend_.Linear(attended_.Rows(0, rows),
+                  std::array{LinearOut{.weight = layers_[layer].o.get(),
+                                       .out = residual_.tensor.Rows(0, rows),
+                                       .accumulate = true}});
+}
+
+void DecoderLayers::FeedForward(int layer, int rows) {
+  const LayerWeights& w = layers_[layer];
+  const Tensor residual = residual_.tensor.Rows(0, rows);
+  const Tensor x = normed_.tensor.Rows(0, rows);
+  const Tensor gate = gate_.Rows(0, rows);
+  const Tensor up = up_.Rows(0, rows);
+  backend_.RmsNorm(residual, w.ffn_norm.tensor, config_.norm_eps, x);
+  backend_.Linear(x, std::array{LinearOut{.weight = w.gate.get(), .out = gate},
+                                LinearOut{.weight = w.up.get(), .out = up}});
+  backend_.SiluMul(gate, up);
+  backend_.Linear(
+      gate, std::array{LinearOut{.weight = w.down.get(), .out = residual, .accumulate = true}});
+}
+
+std::unique_ptr<Weight> WeightLoader::Matrix(const std::string& name, int64_t rows, int64_t cols) {
+  if (!status_.ok()) return nullptr;
+  auto weight = source_.Matrix(name, rows, cols);
+  if (weight.ok()) return *std::move(weight);
+  status_ = weight.error();
+  return nullptr;
+}
+
+Buffer WeightLoader::Vector(const std::string& name, int64_t n) {
+  if (!status_.ok()) return {};
+  auto buffer = source_.Vector(name, n);
+  if (buffer.ok()) return *std::move(buffer);
+  status_ = buffer.error();
+  return {};
+}
+
+LayerWeights WeightLoader::Layer(const ModelConfig& config, int index, bool attention_norm) {
+  const std::string prefix = "blk." + std::to_string(index) + ".";
+  const int64_t hidden = config.hidden;
+  const int64_t q_cols = int64_t{config.heads} * config.head_dim;
+  const int64_t kv_cols = int64_t{config.kv_heads} * config.head_dim;
+  LayerWeights w;
+  if (attention_norm) w.attention_norm = Vector(prefix + "attn_norm.weight", hidden);
+  w.q = Matrix(prefix + "attn_q.weight", q_cols, hidden);
+  w.k = Matrix(prefix + "attn_k.weight", kv_cols, hidden);
+  w.v = Matrix(prefix + "attn_v.weight", kv_cols, hidden);
+  w.o = Matrix(prefix + "attn_output.weight", hidden, q_cols);
+  if (config.attention_bias) {
+    w.q_bias = Vector(prefix + "attn_q.bias", q_cols);
+    w.k_bias = Vector(prefix + "attn_k.bias", kv_cols);
+    w.v_bias = Vector(prefix + "attn_v.bias", kv_cols);
+  }
+  if (config.qk_norm) {
+    w.q_norm = Vector(prefix + "attn_q_norm.weight", config.head_dim);
+    w.k_norm = Vector(prefix + "attn_k_norm.weight", config.head_dim);
+  }
+  w.ffn_norm = Vector(prefix + "ffn_norm.weight", hidden);
+  w.gate = Matrix(prefix + "ffn_gate.weight", config.ffn, hidden);
+  w.up = Matrix(prefix + "ffn_up.weight", config.ffn, hidden);
+  w.down = Matrix(prefix + "ffn_down.weight", hidden, config.ffn);
+  return w;
+}
+
+}  // namespace foretoken

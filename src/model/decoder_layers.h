@@ -1,0 +1,97 @@
+// A stack of decoder layers: attention and feed-forward, each added to the residual stream of rows
+// that have positions and parents. The target is one; so is the inside of most trained drafts.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "model/model.h"
+#include "model/weight_source.h"
+
+namespace foretoken {
+
+// Empty buffers are parts this model does not have.
+struct LayerWeights {
+  Buffer attention_norm, ffn_norm;     // [1, hidden]; without the former attention reads the
+                                       // residual stream as it is (EAGLE)
+  std::unique_ptr<Weight> q, k, v, o;  // q [heads * head_dim, hidden]
+  Buffer q_bias, k_bias, v_bias;
+  Buffer q_norm, k_norm;                   // [1, head_dim]
+  std::unique_ptr<Weight> gate, up, down;  // gate, up [ffn, hidden]
+};
+
+class DecoderLayers {
+ public:
+  // REQUIRES: layers.size() == config.layers; CheckConfig(config); max_rows > 0.
+  DecoderLayers(const ModelConfig& config, std::vector<LayerWeights> layers, Backend& backend,
+                int max_rows);
+
+  const ModelConfig& config() const { return config_; }
+  int max_rows() const { return max_rows_; }
+  size_t weight_bytes() const;  // read by a pass of one row
+  const RopeTable& rope() const { return rope_; }
+  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const;
+
+  // Begins a pass: appends the rows to their caches as provisional rows, sequence after sequence.
+  // residual() is then to be filled. `batch` and `caches` must outlive the pass. REQUIRES:
+  // 1 <= rows <= max_rows(); each cache has room.
+  void Begin(const RowBatch& batch, std::span<KvCache* const> caches);
+  Tensor residual() const { return residual_.tensor; }  // [capacity, hidden], the pass's rows first
+  Tensor scratch() const { return normed_.tensor; }     // [capacity, hidden], free between calls
+  int row_capacity() const { return row_capacity_; }    // grows with the passes
+  // Where the rows of sequence `s` begin in its cache, and what they may attend to.
+  int first_row(size_t s) const { return first_row_[s]; }
+  const Visibility& visible(size_t s) const { return visible_[s]; }
+
+  // The parts of a layer, in this order. Rotated queries go to `queries` [rows, heads * head_dim],
+  // keys and values to the caches. Attention and feed-forward add to the residual stream; the
+  // latter may be left with its first `rows` rows.
+  Tensor queries(int rows) const { return q_.Rows(0, rows); }  // overwritten by FeedForward
+  void Project(int layer, Tensor queries);
+  void Attend(int layer, Tensor queries);
+  void FeedForward(int layer, int rows);
+  // All three, for every row.
+  void Run(int layer);
+
+ private:
+  void ReserveRows(int rows);
+  void StoreKeysValues(int layer);
+  int RowsOf(size_t s) const { return batch_->begin[s + 1] - batch_->begin[s]; }
+
+  ModelConfig config_;
+  std::vector<LayerWeights> layers_;
+  Backend& backend_;
+  int max_rows_;
+  RopeTable rope_;
+
+  // The pass.
+  const RowBatch* batch_ = nullptr;
+  std::span<KvCache* const> caches_;
+  std::vector<Visibility> visible_;  // [sequences]
+  std::vector<int> first_row_;       // [sequences] in the cache, of this pass's first row
+
+  // Scratch, grown to the largest pass so far: [row_capacity_, ...]. `wide_` holds what lives
+  // within one half of a layer: queries, keys, values and attention output, or gate and up.
+  int row_capacity_ = 0;
+  Buffer residual_, normed_, wide_;
+  Tensor q_, k_, v_, attended_, gate_, up_;
+};
+
+// Fetches weights by name, remembering the first error so that a reader is a list.
+class WeightLoader {
+ public:
+  explicit WeightLoader(WeightSource& source) : source_(source) {}
+
+  const Status& status() const { return status_; }
+  std::unique_ptr<Weight> Matrix(const std::string& name, int64_t rows, int64_t cols);
+  Buffer Vector(const std::string& name, int64_t n);
+  // "blk.INDEX.*"; without its attention norm where the layer has none.
+  LayerWeights Layer(const ModelConfig& config, int index, bool attention_norm = true);
+
+ private:
+  WeightSource& source_;
+  Status status_;
+};
+
+}  // namespace foretoken
