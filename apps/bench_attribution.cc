@@ -177,6 +177,7 @@ void AddAttributionArgs(CLI::App& app, AttributionOptions* options) {
       ->check(CLI::Range(1, 1 << 30));
   app.add_option("--json", options->json, "also write the figures to this file");
   AddDraftArgs(app, &options->draft);
+  options->draft.tree = kPaperTree;  // what was not drafted is not found
 }
 
 Status BenchAttribution(const AttributionOptions& options) {

@@ -52,6 +52,7 @@ Result<std::vector<SpecMethod>> Combine(const BenchSpecArgs& args) {
           method.draft.verifier = verifier;
           method.draft.options = OptionsOf(name, args.draft.options, taken);
           FT_RETURN_IF_ERROR(CheckDraftNames(method.draft));
+          method.draft.tree = TreeOf(method.draft);
           methods.push_back(std::move(method));
         }
       }
@@ -120,7 +121,9 @@ void DeclareMethods(CLI::App& app, BenchSpecArgs* args) {
   app.add_option("--methods", args->methods, "drafters, as in pld,pld+h,lookahead/pld (joined)")
       ->delimiter(',')
       ->required();
-  app.add_option("--tree", args->trees, "the candidate tree (chain); repeatable")
+  app.add_option("--tree", args->trees,
+                 "the candidate tree (auto; paper with verifiers that let a tree change "
+                 "the text); repeatable")
       ->take_all()
       ->type_name("TREE");
   app.add_option("--verifier", args->verifiers, "the verifier (exact), as in exact,tree")
@@ -171,7 +174,7 @@ void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
 }
 
 Result<int> BenchSpec(BenchSpecArgs& args) {
-  if (args.trees.empty()) args.trees = {"chain"};
+  if (args.trees.empty()) args.trees = {""};
   if (args.verifiers.empty()) args.verifiers = {"exact"};
   if (args.temperatures.empty()) args.temperatures = {0};
   args.options.chat = !args.no_chat;

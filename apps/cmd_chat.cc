@@ -101,12 +101,14 @@ class Chat {
     return {};
   }
 
-  Status ShowOrChange(const char* what, const std::string& value, std::string DraftArgs::*member) {
-    DraftArgs draft = args_.draft;
+  // Shows `now` where `value` is empty.
+  Status ShowOrChange(const std::string& now, const std::string& value,
+                      std::string DraftArgs::*member) {
     if (value.empty()) {
-      std::printf("%s: %s\n", what, (draft.*member).c_str());
+      std::puts(now.c_str());
       return {};
     }
+    DraftArgs draft = args_.draft;
     draft.*member = value;
     return Use(std::move(draft));
   }
@@ -184,9 +186,9 @@ class Chat {
       if (rest.empty()) std::printf("system message: %s\n", args_.system.c_str());
       if (!rest.empty()) args_.system = rest, messages_.clear();
     } else if (name == "drafter") {
-      return ShowOrChange("drafter", rest, &DraftArgs::drafter);
+      return ShowOrChange("drafter: " + args_.draft.drafter, rest, &DraftArgs::drafter);
     } else if (name == "tree") {
-      return ShowOrChange("tree", rest, &DraftArgs::tree);
+      return ShowOrChange("tree: " + TreeOf(args_.draft), rest, &DraftArgs::tree);
     } else if (name == "save") {
       if (rest.empty()) return Error{"/save needs the name of a file"};
       return Save(rest);

@@ -265,6 +265,8 @@ int Run_generate(int argc, char** argv) {
   Declare(app, &g);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   g.prompt_given = app.count("--prompt") > 0;
+  // What was not drafted is not found, so every guess is.
+  if (!g.attribute.empty() && g.draft.tree.empty()) g.draft.tree = kPaperTree;
   if (const Status usage = CheckUsage(g); !usage.ok()) return BadUsage(usage.error());
   const Result<int> status = Generate(g);
   return status.ok() ? *status : Failed(status.error());

@@ -69,7 +69,7 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
                         NewDrafter(args.drafter, {*loaded.model, capacity, options,
                                                   loaded.file->path(), loaded.tokenizer.get()}));
   }
-  std::string tree = args.tree;
+  std::string tree = TreeOf(args);
   if (!args.pct_cost.empty()) {
     tree.append(tree.find(':') == std::string::npos ? ":" : ",").append("expand=" + args.pct_cost);
   }

@@ -35,7 +35,7 @@ using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
 struct DraftArgs {
   std::string drafter = "none";
-  std::string tree = "chain";
+  std::string tree;      // as typed; empty: see TreeOf
   std::string pct_cost;  // the expand option of `tree`, if not empty
   int draft_max = -1;    // below 0: as many as the tree wants
   NamedValues options;
@@ -49,6 +49,12 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft);
 void AddTreeArgs(CLI::App& app, DraftArgs* draft);
 // Errors: no such drafter, tree or verifier (lists the known ones).
 Status CheckDraftNames(const DraftArgs& draft);
+// Beside the registry's trees: another one for each drafter.
+inline constexpr char kPaperTree[] = "paper";
+// The tree that is meant: `paper` is that of the (first) drafter's paper. By default `auto` where
+// the verifier lets no tree change the text, the paper's elsewhere, as costs measured anew would
+// otherwise change what a seed writes. The names must be known.
+std::string TreeOf(const DraftArgs& draft);
 // Says so on standard error where the verifier is lossy.
 void WarnIfLossy(const DraftArgs& draft);
 

@@ -188,7 +188,8 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
 
 void AddTreeArgs(CLI::App& app, DraftArgs* draft) {
   std::string trees =
-      "which guesses are checked together, NAME:key=value,... (default " + draft->tree + ")";
+      "which guesses are checked together, NAME:key=value,... (default: auto; with verifiers that "
+      "let a tree change the text, paper)\npaper: the one in the drafter's paper";
   for (const TreeEntry& e : AllTrees()) {
     trees.append("\n").append(e.name).append(": ").append(e.summary);
   }
@@ -201,8 +202,7 @@ void AddTreeArgs(CLI::App& app, DraftArgs* draft) {
       ->type_name("auto|RATIO");
   app.add_option(
          "--draft-max", draft->draft_max,
-         "tokens drafted a cycle at most (default: the tree's own, 15 for a chain: with the "
-         "last token 16 rows a pass; on a CPU the cost of a pass grows with its rows)")
+         "tokens drafted a cycle at most (default: the tree's own; 15 for a chain, 63 for auto)")
       ->check(CLI::Range(0, 4096))
       ->group(kSpeculation);
 }
@@ -238,8 +238,23 @@ Status CheckDraftNames(const DraftArgs& draft) {
     FT_RETURN_IF_ERROR(CheckName("--drafter", name, none, AllDrafters()));
   }
   const std::string_view tree = draft.tree;
-  FT_RETURN_IF_ERROR(CheckName("--tree", tree.substr(0, tree.find(':')), "", AllTrees()));
+  if (!tree.empty()) {
+    FT_RETURN_IF_ERROR(CheckName("--tree", tree.substr(0, tree.find(':')), kPaperTree, AllTrees()));
+  }
   return CheckName("--verifier", draft.verifier, "", AllVerifiers());
+}
+
+std::string TreeOf(const DraftArgs& draft) {
+  if (!draft.tree.empty() && draft.tree != kPaperTree) return draft.tree;
+  if (draft.tree.empty() && !draft.pct_cost.empty()) return "pct";
+  const auto verifier = FindVerifier(draft.verifier);
+  const bool any_tree = verifier.ok() && (*verifier)->guarantee == Guarantee::kSameText;
+  if (draft.tree.empty() && any_tree) return "auto";
+  const std::string_view first = SplitDrafters(draft.drafter).front();
+  for (const DrafterEntry& e : AllDrafters()) {
+    if (e.name == first) return std::string(e.paper_tree);
+  }
+  return "chain";
 }
 
 void WarnIfLossy(const DraftArgs& draft) {

@@ -73,6 +73,7 @@ struct DrafterEntry {
   std::string_view name;  // as typed after --drafter
   Result<std::unique_ptr<Drafter>> (*make)(const DraftContext&);
   std::string_view summary;
+  std::string_view paper_tree;  // what `--tree paper` means, as typed after --tree
   std::string_view needs = "";  // the option it cannot do without, which names a file
 };
 std::span<const DrafterEntry> AllDrafters();

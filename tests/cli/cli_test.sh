@@ -83,7 +83,7 @@ generate -p "hello" -n 200 -q 2>"$dir/err" | head -c 1 >/dev/null || fail "a rea
 # The statistics contract.
 for drafter in none pld pld+h pld+a lookahead; do
   expect_status 0 "$drafter --check" generate -p "hello hello hello" -n 40 --drafter "$drafter" \
-    --check --stats "$dir/$drafter.json"
+    --tree paper --check --stats "$dir/$drafter.json"
   expect_text "check: all 40 tokens" err "$drafter --check"
   [ "$(json "$dir/$drafter.json" "s['tokens']")" = "$(json "$dir/none.json" "s['tokens']")" ] ||
     fail "$drafter: other tokens than plain decoding"
@@ -102,10 +102,10 @@ done
 [ "$(json "$dir/pld.json" "sum(s['n_acc']) > 0")" = True ] || fail "pld: no draft was accepted"
 generate -p "hello hello hello" -n 40 -q >"$dir/first.txt" 2>"$dir/err"
 printf 'nothing like it' >"$dir/second.txt"
-expect_status 0 "llma" generate -p "hello hello hello" -n 40 --drafter llma --check \
+expect_status 0 "llma" generate -p "hello hello hello" -n 40 --drafter llma --tree paper --check \
   --reference "$dir/second.txt" --reference "$dir/first.txt" --stats "$dir/llma.json"
 [ "$(json "$dir/llma.json" "sum(s['n_acc']) > 0")" = True ] || fail "llma: no draft was accepted"
-expect_status 0 "draft model" generate -p "hello hello hello" -n 37 --drafter draft-model --check \
+expect_status 0 "draft model" generate -p "hello hello hello" -n 37 --drafter draft-model --check --tree paper \
   --draft-model "$model" --temp 1 --stats "$dir/twin.json"
 [ "$(json "$dir/twin.json" "s['tau_micro']")" = 6.0 ] || fail "a model refuses its own drafts"
 expect_status 1 "draft model without a file" generate -p a --drafter draft-model
@@ -120,7 +120,7 @@ expect_text "3 documents" err "build-datastore says what it did"
 expect_status 1 "build-datastore over a file" "$bin" build-datastore -m "$model" \
   --out "$dir/corpus.datastore" --data "$dir/corpus.txt"
 expect_text "exists already" err "build-datastore over a file"
-expect_status 0 "rest" generate -p "hello hello hello" -n 40 --drafter rest --check \
+expect_status 0 "rest" generate -p "hello hello hello" -n 40 --drafter rest --check --tree paper \
   --datastore "$dir/corpus.datastore" --stats "$dir/rest.json"
 [ "$(json "$dir/rest.json" "sum(s['n_acc']) > 0")" = True ] || fail "rest: no draft was accepted"
 expect_status 1 "rest with another file" generate -p a --drafter rest --datastore "$model"
@@ -197,7 +197,14 @@ for tree in auto pct; do
   expect_status 0 "$tree" generate -p "hello hello hello" -n 40 --drafter pld+h --tree "$tree" --check
   ls "$dir/cache/foretoken"/costs-*.json >/dev/null || fail "$tree keeps no measured costs"
 done
+# By default trees are sized by measured costs, where that cannot change the text.
+rm -rf "$dir/cache"
+expect_status 0 "a tree that costs cannot change" generate -p "hello" -n 8 --drafter pld --temp 1 --verifier chain
+[ -e "$dir/cache" ] && fail "costs were measured although a tree could change the text"
+expect_status 0 "the default tree" generate -p "hello" -n 8 --drafter pld --check
+ls "$dir/cache/foretoken"/costs-*.json >/dev/null || fail "the default tree does not weigh costs"
 expect_status 0 "a given cost" generate -p "hello" -n 8 --drafter pld --tree pct:leaf=0 --pct-cost 0.1
+expect_status 0 "a cost alone" generate -p "hello" -n 8 --drafter pld --pct-cost 0.1
 expect_status 1 "a cost for another tree" generate -p "hello" -n 8 --tree eagle2 --pct-cost 0.1
 expect_text "no option 'expand'" err "a cost for another tree"
 expect_status 0 "joined drafters" generate -p "hello hello hello" -n 24 --drafter pld,pld+h \
