@@ -56,12 +56,14 @@ struct BenchOptions {
   std::string model, random, json, svg, types = "Q8_0";
   std::vector<int> rows = {1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128};
   std::vector<int> contexts = {0};
-  int threads = 0, repeats = 5;
+  std::vector<std::string> drafters = {"pld", "pld+h"};
+  int threads = 0, repeats = 5, nodes = 64;
   std::string cache = "F16", shape = "1.1b";
 };
 Status BenchLimits(const BenchOptions& options);
 Status BenchDecode(const BenchOptions& options);
 Status BenchKernels(const BenchOptions& options);
+Status BenchOverhead(const BenchOptions& options);
 
 double Seconds(const std::function<void()>& work);
 Json LimitsJson(const MachineLimits& limits);

@@ -7,44 +7,11 @@
 
 #include "base/mapped_file.h"
 #include "bench.h"
+#include "bench_model.h"
 #include "curve_plot.h"
-#include "io/model_file.h"
-#include "model/model.h"
 
 namespace foretoken {
 namespace {
-
-constexpr int kPromptRows = 512;
-
-struct Subject {
-  std::unique_ptr<ModelFile> file;  // null for random weights
-  std::unique_ptr<Backend> backend;
-  std::unique_ptr<Model> model;
-  double load_seconds = 0;
-};
-
-Result<Subject> LoadSubject(const BenchOptions& options, DType type) {
-  Subject s;
-  FT_ASSIGN_OR_RETURN(s.backend, NewCpuBackend({.threads = options.threads}));
-  const ModelOptions limits{.max_rows = kPromptRows};
-  if (options.model.empty()) {
-    FT_ASSIGN_OR_RETURN(const ModelConfig config, ShapeByName(options.random));
-    FT_ASSIGN_OR_RETURN(s.model, NewRandomModel(config, type, /*seed=*/1, *s.backend, limits));
-    return s;
-  }
-  FT_ASSIGN_OR_RETURN(s.file, ModelFile::Open(options.model));
-  Status loaded;
-  s.load_seconds = Seconds([&] {
-    Result<std::unique_ptr<Model>> model = LoadModel(*s.file, *s.backend, limits);
-    if (model.ok()) {
-      s.model = *std::move(model);
-    } else {
-      loaded = model.error();
-    }
-  });
-  if (!loaded.ok()) return loaded.error();
-  return s;
-}
 
 // Weights multiplied with in a pass of one row.
 double MacsPerRow(const ModelConfig& c) {
@@ -56,11 +23,9 @@ double MacsPerRow(const ModelConfig& c) {
 class Sequence {
  public:
   Sequence(Model& model, DType cache_type, int context)
-      : model_(model),
-        context_(context),
-        cache_(model.NewCache(context + kPromptRows, cache_type)) {
-    for (int done = 0; done < context; done += kPromptRows) {
-      const int rows = std::min(kPromptRows, context - done);
+      : model_(model), context_(context), cache_(model.NewCache(context + kBenchRows, cache_type)) {
+    for (int done = 0; done < context; done += kBenchRows) {
+      const int rows = std::min(kBenchRows, context - done);
       Pass(done, rows, /*all_logits=*/false);
       std::vector<Node> path(static_cast<size_t>(rows));
       std::iota(path.begin(), path.end(), 0);
@@ -120,7 +85,7 @@ struct Outcome {
 
 // Every figure is a median over passes that take turns, so that a slow second of the machine falls
 // on all of them, the bandwidth included.
-Outcome Measure(const BenchOptions& options, Subject& subject, DType cache_type) {
+Outcome Measure(const BenchOptions& options, BenchModel& subject, DType cache_type) {
   Model& model = *subject.model;
   const double weight_bytes = static_cast<double>(model.weight_bytes());
   Outcome outcome{.limits = MeasureLimits(options.threads, 2)};
@@ -136,7 +101,7 @@ Outcome Measure(const BenchOptions& options, Subject& subject, DType cache_type)
       }
       reads.push_back(bandwidth.Measure(bandwidth.threads()));
       if (turn >= 0 && turn < 3 && context == options.contexts.front()) {
-        prompts.push_back(sequence.Time(kPromptRows, /*all_logits=*/false));
+        prompts.push_back(sequence.Time(kBenchRows, /*all_logits=*/false));
       }
     }
     double one = 0;
@@ -149,7 +114,7 @@ Outcome Measure(const BenchOptions& options, Subject& subject, DType cache_type)
     }
   }
   outcome.limits.read_bytes.back() = Median(reads);
-  outcome.prompt_rate = kPromptRows / Median(prompts);
+  outcome.prompt_rate = kBenchRows / Median(prompts);
   const double peak = outcome.limits.Peak(model.OutputHead().type());
   for (Point& p : outcome.curve) {
     p.limit =
@@ -158,7 +123,7 @@ Outcome Measure(const BenchOptions& options, Subject& subject, DType cache_type)
   return outcome;
 }
 
-void Print(const BenchOptions& options, const Subject& subject, const Outcome& outcome) {
+void Print(const BenchOptions& options, const BenchModel& subject, const Outcome& outcome) {
   const std::string name(DTypeName(subject.model->OutputHead().type()));
   std::printf("%s, head in %s, %s, %d threads\n",
               options.model.empty() ? options.random.c_str() : options.model.c_str(), name.c_str(),
@@ -174,7 +139,7 @@ void Print(const BenchOptions& options, const Subject& subject, const Outcome& o
   }
 }
 
-Json OutcomeJson(const Subject& subject, const Outcome& outcome) {
+Json OutcomeJson(const BenchModel& subject, const Outcome& outcome) {
   Json curve = Json::array();
   for (const Point& p : outcome.curve) {
     curve.push_back({{"context", p.context},
@@ -193,7 +158,7 @@ Json OutcomeJson(const Subject& subject, const Outcome& outcome) {
           {"limits", LimitsJson(outcome.limits)}};
 }
 
-Status WritePlot(const BenchOptions& options, const Subject& subject, const Outcome& outcome) {
+Status WritePlot(const BenchOptions& options, const BenchModel& subject, const Outcome& outcome) {
   if (options.svg.empty()) return {};
   std::vector<Curve> curves;
   for (const int context : options.contexts) {
@@ -215,7 +180,7 @@ Status BenchDecode(const BenchOptions& options) {
   FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.types));
   if (types.size() != 1) return Error{"bench decode measures one --type at a time"};
   FT_ASSIGN_OR_RETURN(const DType cache, ParseDType(options.cache));
-  FT_ASSIGN_OR_RETURN(Subject subject, LoadSubject(options, types[0]));
+  FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options, types[0]));
   const Outcome outcome = Measure(options, subject, cache);
   Print(options, subject, outcome);
   FT_RETURN_IF_ERROR(WritePlot(options, subject, outcome));

@@ -12,6 +12,7 @@ constexpr const char* kFooter =
     "  foretoken bench limits\n"
     "  foretoken bench decode -m model.gguf --rows 1,8,16\n"
     "  foretoken bench decode --random 1.1b --type Q8_0 --context 0,4096 --svg curve.svg\n"
+    "  foretoken bench overhead --random 160m --nodes 64 --context 8000\n"
     "  foretoken bench attribution -m model.gguf --data quotesum_dev.jsonl\n"
     "  foretoken bench spec -m model.gguf --questions questions.jsonl --methods pld,pld+h\n"
     "  foretoken bench kernels --shape 1.1b --type Q8_0,BF16 --rows 1,16\n\n"
@@ -31,12 +32,28 @@ void AddRows(CLI::App& app, BenchOptions* o) {
       ->check(CLI::Range(1, kMostRows));
 }
 
-void AddDecode(CLI::App& app, BenchOptions* o) {
+void AddModel(CLI::App& app, BenchOptions* o) {
   auto* source = app.add_option_group("model");
   source->add_option("-m,--model", o->model, "a GGUF file or a Hugging Face directory");
   source->add_option("--random", o->random, "random weights of a shape: 1.1b, 160m, 34m");
   source->require_option(1);
   app.add_option("--type", o->types, "number format of random weights")->capture_default_str();
+}
+
+void AddOverhead(CLI::App& app, BenchOptions* o) {
+  AddModel(app, o);
+  app.add_option("--nodes", o->nodes, "nodes of the tree, its root included")
+      ->capture_default_str()
+      ->check(CLI::Range(2, kMostRows));
+  app.add_option("--context", o->contexts, "committed positions (0)")
+      ->expected(1)
+      ->check(CLI::Range(0, kMostContext));
+  app.add_option("--drafters", o->drafters, "whose guessing is timed (pld,pld+h)")->delimiter(',');
+  AddCommon(app, o);
+}
+
+void AddDecode(CLI::App& app, BenchOptions* o) {
+  AddModel(app, o);
   app.add_option("--context", o->contexts, "committed positions, as in 0,4096")
       ->delimiter(',')
       ->check(CLI::Range(0, kMostContext));
@@ -66,6 +83,9 @@ int Run_bench(int argc, char** argv) {
   AddDecode(decode, &options);
   CLI::App& kernels = *app.add_subcommand("kernels", "single products");
   AddKernels(kernels, &options);
+  CLI::App& overhead =
+      *app.add_subcommand("overhead", "what of a speculative step is not the model's pass");
+  AddOverhead(overhead, &options);
   CLI::App& attribution =
       *app.add_subcommand("attribution", "how well copying finds the sources of quotes");
   AttributionOptions attribution_options;
@@ -81,6 +101,7 @@ int Run_bench(int argc, char** argv) {
   }
   const Status status = limits.parsed()        ? BenchLimits(options)
                         : decode.parsed()      ? BenchDecode(options)
+                        : overhead.parsed()    ? BenchOverhead(options)
                         : attribution.parsed() ? BenchAttribution(attribution_options)
                                                : BenchKernels(options);
   return status.ok() ? kExitDone : Failed(status.error());

@@ -294,6 +294,7 @@ Generator::Pass Generator::Score(std::span<Session* const> batch, std::vector<Ca
   caches.reserve(batch.size());
   for (Session* s : batch) caches.push_back(s->cache.get());
   Pass pass{std::move(trees), rows.begin, std::vector<Taps>(batch.size()), {}};
+  const Timer timer(seconds_.forward);
   pass.logits = target_.Forward(rows, caches, needs_, pass.taps);
   return pass;
 }

@@ -22,6 +22,7 @@ struct PhaseSeconds {
   double prefill = 0;  // prompts, the drafter's learning from them included
   double draft = 0;    // proposing, and learning from the pass
   double verify = 0;   // scoring trees and deciding
+  double forward = 0;  // of prefill and verify: the target's passes alone
 };
 
 struct GeneratorOptions {

@@ -209,6 +209,11 @@ expect_status 1 "a cost for another tree" generate -p "hello" -n 8 --tree eagle2
 expect_text "no option 'expand'" err "a cost for another tree"
 expect_status 0 "joined drafters" generate -p "hello hello hello" -n 24 --drafter pld,pld+h \
   --draft-opt pld.k=4 --tree eagle2 --check
+expect_status 0 "bench overhead" "$bin" bench overhead -m "$model" -t 1 --nodes 9 --context 30 \
+  --drafters pld,pld+h --json "$dir/overhead.json"
+[ "$(json "$dir/overhead.json" "0 < s['overhead'] < 1 and s['nodes'] == 9 and \
+  [l['drafter'] for l in s['look_ups']] == ['pld', 'pld+h']")" = True ] ||
+  fail "bench overhead: $(cat "$dir/overhead.json")"
 expect_status 2 "an unknown drafter among joined ones" generate -p a --drafter pld,oracle
 for type in f32 bf16; do
   expect_status 0 "$type cache" generate -p "hello" -n 24 --cache-type $type --drafter pld --check
