@@ -13,7 +13,7 @@ if [ "${1:-}" = --quick ]; then
 fi
 cmake --preset release -DFT_TRAIN=ON -DFT_TESTS=ON -DFT_BENCH=OFF >/dev/null
 cmake --build build/release --target help >/dev/null
-skip='_test\.cc$|_fuzz\.cc$|^tests/|^bench/|^train/(adamw|batch|checkpoint|llama|ops|ops_plain|trainer)\.cc$'
+skip='_test\.cc$|_fuzz\.cc$|^tests/|^bench/|^train/(adamw|batch|checkpoint|draft_ops|draft_ops_plain|llama|method|ops|ops_plain|target|train_main|trainer|weights|lm/.*|eagle/.*)\.cc$'
 scripts/sources.sh '\.cc' | grep -vE "$skip" |
   xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option
 echo "lint: clean"

@@ -2,7 +2,10 @@
 
 #include <ATen/Parallel.h>
 
+#include <cfloat>
 #include <cmath>
+
+#include "kernels.h"
 
 namespace foretoken::train {
 namespace {
@@ -28,7 +31,7 @@ double SumSquares(const Tensor& x) {
 
 void UpdatePlain(const AdamWStep& s, const Tensor& grad, const Tensor& param, Tensor& first,
                  Tensor& second) {
-  const Tensor g = grad * s.grad_scale;
+  const Tensor g = (grad * s.grad_scale).clamp(-s.grad_limit, s.grad_limit);
   first.mul_(s.beta1).add_(g, 1.0 - s.beta1);
   second.mul_(s.beta2).addcmul_(g, g, 1.0 - s.beta2);
   param.mul_(1.0 - s.lr * s.weight_decay);
@@ -76,6 +79,7 @@ double AdamW::Step(int64_t step, double lr) {
   s.correction1 = static_cast<float>(1.0 - std::pow(options_.beta1, power));
   s.correction2 = static_cast<float>(1.0 - std::pow(options_.beta2, power));
   s.grad_scale = static_cast<float>(clip);
+  s.grad_limit = options_.clip_value > 0.0 ? static_cast<float>(options_.clip_value) : FLT_MAX;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     Tensor value = parameters_[i].value;
     if (std::isfinite(norm) && value.grad().defined()) {

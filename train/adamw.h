@@ -5,13 +5,14 @@
 
 #include <vector>
 
-#include "llama.h"
+#include "weights.h"
 
 namespace foretoken::train {
 
 struct AdamWOptions {
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1;
-  double clip = 1.0;  // largest global gradient norm; 0 = no clipping
+  double clip = 1.0;        // largest global gradient norm; 0 = no clipping
+  double clip_value = 0.0;  // largest entry of a gradient; 0 = no clipping
 };
 
 class AdamW {

@@ -3,18 +3,22 @@
 namespace foretoken::train {
 
 Batch MakeBatch(const Corpus& corpus, std::span<const Sequence> sequences, int64_t length,
-                torch::Device device) {
+                uint64_t number, torch::Device device) {
   Batch b;
+  b.number = number;
   b.batch = static_cast<int64_t>(sequences.size());
   b.length = length;
   const int64_t rows = b.batch * length;
   b.ids = torch::zeros({rows}, torch::kInt32);
   b.targets = torch::zeros({rows}, torch::kInt32);
-  b.weights = torch::zeros({rows}, torch::kFloat32);
+  for (torch::Tensor* t : {&b.weights, &b.inner, &b.extent}) {
+    *t = torch::zeros({rows}, torch::kFloat32);
+  }
   b.first_key = torch::arange(length, torch::kInt32).repeat({b.batch, 1}).contiguous();
   auto *ids = b.ids.data_ptr<int32_t>(), *targets = b.targets.data_ptr<int32_t>();
   auto* first_key = b.first_key.data_ptr<int32_t>();
-  auto* weights = b.weights.data_ptr<float>();
+  auto *weights = b.weights.data_ptr<float>(), *inner = b.inner.data_ptr<float>();
+  auto* extent = b.extent.data_ptr<float>();
   for (int64_t s = 0; s < b.batch; ++s) {
     int64_t at = 0;
     for (const Piece& piece : sequences[s]) {
@@ -23,15 +27,17 @@ Batch MakeBatch(const Corpus& corpus, std::span<const Sequence> sequences, int64
         ids[row] = corpus.ids[token];
         targets[row] = corpus.ids[token + 1];
         weights[row] = corpus.learn[token + 1];
+        inner[row] = i + 1 < piece.count ? corpus.learn[token] : 0.0f;
+        extent[row] = static_cast<float>(piece.count);
         first_key[row] = static_cast<int32_t>(at);
       }
       at += piece.count;
     }
   }
-  for (torch::Tensor* t : {&b.ids, &b.targets, &b.weights, &b.first_key}) *t = t->to(device);
+  for (torch::Tensor* t : {&b.ids, &b.targets, &b.weights, &b.first_key, &b.inner, &b.extent}) {
+    *t = t->to(device);
+  }
   return b;
 }
-
-double LearntTokens(const Batch& batch) { return batch.weights.sum().item<double>(); }
 
 }  // namespace foretoken::train

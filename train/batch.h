@@ -9,9 +9,8 @@
 namespace foretoken::train {
 
 // One batch of packed sequences, each filled up to `length` with positions that learn nothing.
+// `number` counts the first of them in the run.
 Batch MakeBatch(const Corpus& corpus, std::span<const Sequence> sequences, int64_t length,
-                torch::Device device);
-// Sum of the batch's weights: the tokens that are learnt.
-double LearntTokens(const Batch& batch);
+                uint64_t number, torch::Device device);
 
 }  // namespace foretoken::train

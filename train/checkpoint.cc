@@ -46,11 +46,11 @@ LlamaShape ShapeOf(const Recipe& r) {
   return s;
 }
 
-Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info, const Llama& model,
-                      AdamW& optimizer) {
+Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
+                      const WeightSet& weights, AdamW& optimizer) {
   std::vector<TensorRecord> tensors = {InfoRecord(info)};
-  for (size_t i = 0; i < model.parameters().size(); ++i) {
-    const NamedParameter& p = model.parameters()[i];
+  for (size_t i = 0; i < weights.parameters().size(); ++i) {
+    const NamedParameter& p = weights.parameters()[i];
     tensors.push_back(FloatRecord(p.name, p.value));
     tensors.push_back(FloatRecord("first." + p.name, optimizer.first()[i]));
     tensors.push_back(FloatRecord("second." + p.name, optimizer.second()[i]));
@@ -58,15 +58,15 @@ Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info, 
   return WriteSafetensors(CheckpointPath(directory), tensors);
 }
 
-Status LoadCheckpoint(const std::string& directory, Llama& model, AdamW& optimizer) {
+Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& optimizer) {
   FT_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(CheckpointPath(directory)));
-  for (size_t i = 0; i < model.parameters().size(); ++i) {
-    const NamedParameter& p = model.parameters()[i];
+  for (size_t i = 0; i < weights.parameters().size(); ++i) {
+    const NamedParameter& p = weights.parameters()[i];
     FT_RETURN_IF_ERROR(CopyInto(file, p.name, p.value));
     FT_RETURN_IF_ERROR(CopyInto(file, "first." + p.name, optimizer.first()[i]));
     FT_RETURN_IF_ERROR(CopyInto(file, "second." + p.name, optimizer.second()[i]));
   }
-  model.Refresh();
+  weights.Refresh();
   return {};
 }
 

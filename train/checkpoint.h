@@ -10,11 +10,11 @@
 
 namespace foretoken::train {
 
-Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info, const Llama& model,
-                      AdamW& optimizer);
+Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
+                      const WeightSet& weights, AdamW& optimizer);
 
 // Restores weights and moments. Errors: a tensor that is missing or of another shape.
-Status LoadCheckpoint(const std::string& directory, Llama& model, AdamW& optimizer);
+Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& optimizer);
 
 LlamaShape ShapeOf(const Recipe& recipe);
 

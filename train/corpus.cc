@@ -22,6 +22,7 @@ namespace foretoken::train {
 namespace {
 
 constexpr uint64_t kMagic = 0x31737072636b7466;  // "ftkcrps1"
+constexpr size_t kMostTokens = 65536;            // ids are kept in 16 bits
 constexpr uint64_t kHeldOutStream = 0x68656c646f7574;
 constexpr uint64_t kSampleStream = 0x73616d706c65;
 
@@ -62,8 +63,10 @@ Result<std::vector<SourceFile>> ListSources(const Recipe& recipe, const std::str
 }
 
 // Changes when a file or a setting that shapes the corpus does.
-uint64_t CorpusKey(const Recipe& recipe, const std::vector<SourceFile>& files) {
+uint64_t CorpusKey(const Recipe& recipe, const std::vector<SourceFile>& files,
+                   const TokenizerData* given) {
   uint64_t key = HashText(kMagic, recipe.pre);
+  if (given != nullptr) key = Mix(key ^ VocabularyFingerprint(*given));
   key = Mix(key ^ static_cast<uint64_t>(recipe.vocab));
   key = HashText(key, std::to_string(recipe.tokenizer_mib) + std::to_string(recipe.heldout));
   key = Mix(key ^ (recipe.mask_user ? 1 : 0));
@@ -121,6 +124,22 @@ struct Encoded {
   std::vector<uint16_t> ids;
   std::vector<uint8_t> learn;
 };
+
+// Whether documents can be encoded with a tokenizer that was not made here.
+Status CheckTokenizer(const TokenizerData& tokenizer) {
+  if (tokenizer.tokens.size() > kMostTokens) {
+    return Error{"the target has " + std::to_string(tokenizer.tokens.size()) +
+                 " tokens, training holds at most " + std::to_string(kMostTokens)};
+  }
+  for (const char* name : {kEndOfText, kTurnStart, kTurnEnd}) {
+    if (std::find(tokenizer.tokens.begin(), tokenizer.tokens.end(), name) ==
+        tokenizer.tokens.end()) {
+      return Error{"the target's tokenizer has no token '" + std::string(name) +
+                   "': conversations are rendered as ChatML"};
+    }
+  }
+  return {};
+}
 
 class Encoder {
  public:
@@ -266,23 +285,32 @@ Result<TokenizerData> LoadTokenizer(const std::string& directory) {
 }
 
 Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
-                                 const std::string& directory, bool quiet) {
+                                 const std::string& directory, bool quiet,
+                                 const TokenizerData* given) {
   FT_ASSIGN_OR_RETURN(const std::vector<SourceFile> files, ListSources(recipe, base));
-  const uint64_t key = CorpusKey(recipe, files);
+  if (given != nullptr) FT_RETURN_IF_ERROR(CheckTokenizer(*given));
+  const uint64_t key = CorpusKey(recipe, files, given);
   PreparedData data;
+  if (given != nullptr) data.tokenizer = *given;
   if (LoadCorpus(CorpusPath(directory), key, data.corpus)) {
-    FT_ASSIGN_OR_RETURN(data.tokenizer, LoadTokenizer(directory));
+    if (given == nullptr) {
+      FT_ASSIGN_OR_RETURN(data.tokenizer, LoadTokenizer(directory));
+    }
     return data;
   }
   if (!quiet) std::fprintf(stderr, "reading %zu files\n", files.size());
   FT_ASSIGN_OR_RETURN(const Loaded all, LoadAll(files));
-  if (!quiet) std::fprintf(stderr, "learning the tokenizer\n");
-  FT_ASSIGN_OR_RETURN(data.tokenizer, LearnTokenizer(all, recipe));
+  if (given == nullptr) {
+    if (!quiet) std::fprintf(stderr, "learning the tokenizer\n");
+    FT_ASSIGN_OR_RETURN(data.tokenizer, LearnTokenizer(all, recipe));
+  }
   FT_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(data.tokenizer, "new tokenizer"));
   if (!quiet) std::fprintf(stderr, "encoding %zu documents\n", all.documents.size());
   const Encoder encoder(*tokenizer, recipe.mask_user);
   data.corpus = Assemble(all, EncodeAll(encoder, all.documents), recipe.heldout);
-  FT_RETURN_IF_ERROR(SaveTokenizer(data.tokenizer, TokenizerPath(directory)));
+  if (given == nullptr) {
+    FT_RETURN_IF_ERROR(SaveTokenizer(data.tokenizer, TokenizerPath(directory)));
+  }
   FT_RETURN_IF_ERROR(SaveCorpus(data.corpus, key, CorpusPath(directory)));
   return data;
 }

@@ -29,11 +29,13 @@ struct PreparedData {
   Corpus corpus;
 };
 
-// Reads the recipe's data (relative patterns under `base`), learns the tokenizer and encodes
-// everything; or takes both from `directory`, if they were made there from the same files and
-// settings. Documents whose hash says so are held out.
+// Reads the recipe's data (relative patterns under `base`), learns the tokenizer unless it is
+// given, and encodes everything; or takes both from `directory`, if they were made there from the
+// same files and settings. Documents whose hash says so are held out. Errors: data; a tokenizer
+// that lacks the control tokens of ChatML, or has more tokens than 65,536.
 Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
-                                 const std::string& directory, bool quiet);
+                                 const std::string& directory, bool quiet,
+                                 const TokenizerData* given);
 
 // The tokenizer kept in a training directory.
 Result<TokenizerData> LoadTokenizer(const std::string& directory);

@@ -100,7 +100,7 @@ TEST_F(DatasetTest, CorpusMasksUsersAndIsKept) {
   recipe.mask_user = true;
   recipe.heldout = 0.2;
   recipe.data = {{"chat.jsonl", 1.0}};
-  const auto made = PrepareData(recipe, directory_, directory_, /*quiet=*/true);
+  const auto made = PrepareData(recipe, directory_, directory_, /*quiet=*/true, nullptr);
   ASSERT_TRUE(made.ok()) << made.error().message;
   const auto tokenizer = Tokenizer::Create(made->tokenizer, "test");
   ASSERT_TRUE(tokenizer.ok());
@@ -115,7 +115,7 @@ TEST_F(DatasetTest, CorpusMasksUsersAndIsKept) {
   for (const CorpusDocument& c : made->corpus.documents) heldout += c.heldout ? 1 : 0;
   EXPECT_GT(heldout, 0);
   EXPECT_LT(heldout, 25);
-  const auto again = PrepareData(recipe, directory_, directory_, /*quiet=*/true);
+  const auto again = PrepareData(recipe, directory_, directory_, /*quiet=*/true, nullptr);
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->corpus.ids, made->corpus.ids);
   EXPECT_EQ(again->corpus.learn, made->corpus.learn);

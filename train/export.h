@@ -8,6 +8,14 @@
 
 namespace foretoken::train {
 
+// What an export is to become.
+struct ExportRequest {
+  std::string checkpoint;  // directory
+  std::string path;
+  FileType type = FileType::kBF16;
+  std::string target;  // drafters: the target, where it is no longer where it was; or ""
+};
+
 // Writes the checkpoint in directory `checkpoint` as one GGUF file of the llama architecture, with
 // tokenizer, chat template and a record of the training. Errors: no checkpoint or tokenizer there;
 // the system's.

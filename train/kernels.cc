@@ -2,45 +2,14 @@
 // compiler's vectoriser (reductions may be reassociated: see CMakeLists.txt).
 #include "kernels.h"
 
-#include <bit>
 #include <cfloat>
 #include <cmath>
 #include <cstring>
 
+#include "kernel_math.h"
+
 namespace foretoken::train {
 namespace {
-
-inline float Load(float x) { return x; }
-inline float Load(Bf16 x) { return std::bit_cast<float>(static_cast<uint32_t>(x.bits) << 16); }
-
-template <typename T>
-inline T Store(float x);
-template <>
-inline float Store<float>(float x) {
-  return x;
-}
-template <>
-inline Bf16 Store<Bf16>(float x) {  // round to nearest even
-  const uint32_t bits = std::bit_cast<uint32_t>(x);
-  return Bf16{static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
-}
-
-// exp(x) within 3 ulp for x <= 88; 0 below -87. Branch-free, so that it vectorises.
-inline float Exp(float x) {
-  const float clamped = x < -87.0f ? -87.0f : x > 88.0f ? 88.0f : x;
-  const float scaled = clamped * 1.44269504f;
-  const float n = std::nearbyint(scaled);
-  const float r = clamped - n * 0.693359375f + n * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r + 1.0f;
-  const int32_t exponent = (static_cast<int32_t>(n) + 127) << 23;
-  return p * std::bit_cast<float>(exponent);
-}
 
 template <typename T>
 void AddRmsNorm(int64_t begin, int64_t end, int64_t width, const float* h, const T* delta,
@@ -140,10 +109,6 @@ inline int64_t BlockRow(const AttentionShape& s, int64_t sequence, int64_t head,
   const int64_t kv = head / s.group(), member = head % s.group();
   const int64_t matrix = (pos / s.block) * s.batch * s.kv_heads + sequence * s.kv_heads + kv;
   return ((matrix * s.group() + member) * s.block + pos % s.block) * s.head_dim;
-}
-
-inline int64_t KeyRow(const AttentionShape& s, int64_t sequence, int64_t head, int64_t pos) {
-  return ((sequence * s.kv_heads + head) * s.length + pos) * s.head_dim;
 }
 
 template <typename T>
@@ -280,7 +245,10 @@ void AdamW(int64_t begin, int64_t end, const AdamWStep& s, const float* grad, fl
   const float decay = 1.0f - s.lr * s.weight_decay;
   const float rate = s.lr / s.correction1, root = 1.0f / std::sqrt(s.correction2);
   for (int64_t i = begin; i < end; ++i) {
-    const float g = grad[i] * s.grad_scale;
+    const float scaled = grad[i] * s.grad_scale;
+    const float g = scaled > s.grad_limit    ? s.grad_limit
+                    : scaled < -s.grad_limit ? -s.grad_limit
+                                             : scaled;
     const float m = s.beta1 * first[i] + (1.0f - s.beta1) * g;
     const float v = s.beta2 * second[i] + (1.0f - s.beta2) * g * g;
     first[i] = m;

@@ -70,7 +70,8 @@ struct Kernels {
 struct AdamWStep {
   float lr, beta1, beta2, eps, weight_decay;
   float correction1, correction2;  // 1 - beta^t
-  float grad_scale;                // clipping
+  float grad_scale;                // clipping by norm
+  float grad_limit;                // clipping by value
 };
 
 struct FloatKernels {

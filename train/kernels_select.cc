@@ -1,14 +1,18 @@
+#include "draft_kernels.h"
 #include "kernels.h"
 
 namespace foretoken::train {
 
 extern const KernelSet kKernelsBase;
+extern const DraftKernelSet kDraftKernelsBase;
 #if defined(__x86_64__)
-extern const KernelSet kKernelsAvx2;
-extern const KernelSet kKernelsAvx512;
+extern const KernelSet kKernelsAvx2, kKernelsAvx512;
+extern const DraftKernelSet kDraftKernelsAvx2, kDraftKernelsAvx512;
+#endif
 
 namespace {
 
+#if defined(__x86_64__)
 bool HasAvx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
          __builtin_cpu_supports("bmi2");
@@ -20,19 +24,32 @@ bool HasAvx512() {
          __builtin_cpu_supports("avx512vl");
 }
 
-}  // namespace
+template <typename Set>
+const Set& Choose(const Set& base, const Set& avx2, const Set& avx512) {
+  __builtin_cpu_init();
+  return HasAvx512() ? avx512 : HasAvx2() ? avx2 : base;
+}
 #endif
 
+}  // namespace
+
 const KernelSet& BestKernels() {
-  static const KernelSet& best = []() -> const KernelSet& {
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (HasAvx512()) return kKernelsAvx512;
-    if (HasAvx2()) return kKernelsAvx2;
-#endif
-    return kKernelsBase;
-  }();
+  static const KernelSet& best = Choose(kKernelsBase, kKernelsAvx2, kKernelsAvx512);
   return best;
+#else
+  return kKernelsBase;
+#endif
+}
+
+const DraftKernelSet& BestDraftKernels() {
+#if defined(__x86_64__)
+  static const DraftKernelSet& best =
+      Choose(kDraftKernelsBase, kDraftKernelsAvx2, kDraftKernelsAvx512);
+  return best;
+#else
+  return kDraftKernelsBase;
+#endif
 }
 
 }  // namespace foretoken::train

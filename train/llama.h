@@ -1,13 +1,15 @@
-// A Llama-architecture language model for training.
+// A Llama-architecture language model: what `train lm` trains, and the frozen target of drafters.
 #pragma once
 
 #include <torch/torch.h>
 
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "ops.h"
+#include "weights.h"
 
 namespace foretoken::train {
 
@@ -22,63 +24,83 @@ struct LlamaShape {
 // One step's tokens: `batch` packed sequences of `length`.
 struct Batch {
   int64_t batch = 0, length = 0;
+  uint64_t number = 0;      // of its first sequence: what noise is addressed by
   torch::Tensor ids;        // [batch * length] int32
   torch::Tensor targets;    // [batch * length] int32: the next token
   torch::Tensor weights;    // [batch * length] f32: 0 where the target is not learnt
   torch::Tensor first_key;  // [batch, length] int32: where the position's document begins
+  // For drafters that learn from the target's features.
+  torch::Tensor inner;   // [batch * length] f32: 1 where the token itself is one to learn and the
+                         // next position belongs to the same document
+  torch::Tensor extent;  // [batch * length] f32: positions of the document, 0 in padding
 };
 
-struct NamedParameter {
-  std::string name;
-  torch::Tensor value;  // f32 leaf
-  bool decays;          // weight decay applies (matrices, not norms)
+// A decoder layer's weights.
+struct Block {
+  torch::Tensor input_norm, post_norm;  // input_norm is undefined where the layer has none
+  const Matrix *qkv = nullptr, *out = nullptr, *gate_up = nullptr, *down = nullptr;
 };
 
-// Parameters are f32 and carry Hugging Face names (model.layers.0.self_attn.q_proj.weight, ...).
-// Matrix products read copies in the compute type: call Refresh() after parameters change.
-class Llama {
+// `prefix` ends in a dot. What is written into the residual stream begins with `into_residual`.
+Block AddBlock(WeightSet& weights, const std::string& prefix, const LlamaShape& shape,
+               bool has_input_norm, double into_residual);
+
+// The residual stream and what is still to be added to it.
+struct Stream {
+  torch::Tensor h;      // f32
+  torch::Tensor delta;  // compute type
+};
+// The second half of a layer.
+Stream FeedForward(const Block& block, const Stream& in, double eps, torch::ScalarType compute);
+
+// Attention's blocks for sequences of `length`.
+AttentionShape AttentionShapeOf(const LlamaShape& shape, int64_t batch, int64_t length);
+
+inline constexpr double kInitialDeviation = 0.02;
+
+// RoPE tables by sequence length.
+class RopeTables {
  public:
-  // Deterministic initial weights from `seed` (N(0, 0.02), residual projections scaled down).
-  Llama(const LlamaShape& shape, torch::ScalarType compute, torch::Device device, uint64_t seed);
-
-  const LlamaShape& shape() const { return shape_; }
-  const std::vector<NamedParameter>& parameters() const { return parameters_; }
-  void Refresh();
-  // scale * sum of weighted token losses; differentiable while grad mode is on.
-  torch::Tensor Loss(const Batch& batch, double scale);
-  // Floating-point operations of the matrix products of one training step over `rows` tokens in
-  // sequences of `length`, as executed (attention by causal blocks).
-  double StepFlops(int64_t rows, int64_t length) const;
+  RopeTables(int64_t head_dim, double base, torch::Device device)
+      : head_dim_(head_dim), base_(base), device_(device) {}
+  const torch::Tensor& For(int64_t length);
 
  private:
-  struct Matrix {  // one product: several HF tensors side by side
-    std::vector<torch::Tensor> masters;
-    torch::Tensor compute;
-  };
-  struct Layer {
-    torch::Tensor input_norm, post_norm;
-    Matrix qkv, out, gate_up, down;
-  };
-  struct Part {
-    std::string name;
-    int64_t rows;
-  };
-  torch::Tensor AddParameter(const std::string& name, const std::vector<int64_t>& shape,
-                             double deviation);
-  Matrix AddMatrix(const std::vector<Part>& parts, int64_t columns, double deviation);
-  Layer AddLayer(int64_t index);
-  AttentionShape ShapeOf(int64_t batch, int64_t length) const;
-  void RefreshMatrix(Matrix& matrix);
-
-  LlamaShape shape_;
-  torch::ScalarType compute_;
+  int64_t head_dim_;
+  double base_;
   torch::Device device_;
-  uint64_t seed_;
-  std::vector<NamedParameter> parameters_;
-  torch::Tensor embed_, norm_;
-  std::map<int64_t, torch::Tensor> ropes_;  // by sequence length
-  Matrix head_;
-  std::vector<Layer> layers_;
+  std::map<int64_t, torch::Tensor> tables_;
 };
+
+// Parameters carry Hugging Face names (model.layers.0.self_attn.q_proj.weight, ...).
+class Llama {
+ public:
+  Llama(const LlamaShape& shape, WeightOptions options);
+
+  const LlamaShape& shape() const { return shape_; }
+  WeightSet& weights() { return weights_; }
+  const torch::Tensor& embedding() const { return embed_; }
+  const Matrix& head() const { return *head_; }
+
+  // hidden_states[N]: the input of the LM head, [batch * length, hidden] in the compute type.
+  torch::Tensor Features(const Batch& batch);
+  // scale * sum of weighted token losses; differentiable while grad mode is on.
+  torch::Tensor Loss(const Batch& batch, double scale);
+  // Floating-point operations of the matrix products of Features over `rows` tokens in sequences of
+  // `length`, as executed (attention by causal blocks), and of the LM head.
+  double ForwardFlops(int64_t rows, int64_t length) const;
+  double HeadFlops(int64_t rows) const;
+
+ private:
+  LlamaShape shape_;
+  WeightSet weights_;
+  RopeTables ropes_;
+  torch::Tensor embed_, norm_;
+  const Matrix* head_;
+  std::vector<Block> blocks_;
+};
+
+// Forward operations of one layer's products over `rows` tokens.
+double BlockFlops(const LlamaShape& shape, int64_t rows, int64_t length);
 
 }  // namespace foretoken::train

@@ -1,9 +1,8 @@
 #include "ops.h"
 
-#include <ATen/Parallel.h>
-
 #include <cmath>
 
+#include "op_dispatch.h"
 #include "ops_plain.h"
 
 namespace foretoken::train {
@@ -14,31 +13,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-constexpr int64_t kRowGrain = 16;
 constexpr int64_t kReduceParts = 16;  // fixed, so that sums do not depend on the thread count
-
-bool UsesKernels(const Tensor& x) { return x.device().is_cpu(); }
-
-// Calls body(T{}) with the kernels' element type of `type`.
-template <typename Body>
-void Dispatch(torch::ScalarType type, const Body& body) {
-  if (type == torch::kBFloat16) {
-    body(Bf16{});
-  } else {
-    TORCH_CHECK(type == torch::kFloat32, "compute type must be bf16 or f32");
-    body(float{});
-  }
-}
-
-template <typename T>
-T* Data(const Tensor& x) {
-  return x.defined() ? reinterpret_cast<T*>(x.data_ptr()) : nullptr;
-}
-
-template <typename Body>
-void ForRows(int64_t rows, const Body& body) {
-  at::parallel_for(0, rows, kRowGrain, body);
-}
 
 Tensor EmptyRows(const Tensor& like, int64_t rows, int64_t width) {
   return torch::empty({rows, width}, like.options());
@@ -61,7 +36,7 @@ class LinearFn : public Function<LinearFn> {
     const auto saved = ctx->get_saved_variables();
     const Tensor &x = saved[0], &compute = saved[1];
     const Tensor dy = grads[0].contiguous();
-    variable_list result = {at::mm(dy, compute), Tensor()};
+    variable_list result = {ctx->needs_input_grad(0) ? at::mm(dy, compute) : Tensor(), Tensor()};
     const Tensor dw = at::mm(dy.t(), x).to(torch::kFloat32);
     int64_t first = 0;
     for (int64_t count : ctx->saved_data["rows"].toIntVector()) {
@@ -340,12 +315,14 @@ Tensor RopeTable(int64_t length, int64_t head_dim, double base) {
   return torch::stack({angle.cos(), angle.sin()}).to(torch::kFloat32).contiguous();
 }
 
-Tensor Linear(const Tensor& x, const std::vector<Tensor>& masters, const Tensor& compute) {
-  TORCH_CHECK(!masters.empty() && masters.size() <= 3, "one to three weights a product");
+Tensor Linear(const Tensor& x, const Matrix& matrix) {
+  const std::vector<Tensor>& masters = matrix.masters;
+  if (masters.empty()) return at::mm(x, matrix.compute.t());
+  TORCH_CHECK(masters.size() <= 3, "at most three weights a product");
   const auto at = [&](size_t i) {
     return i < masters.size() ? c10::optional<Tensor>(masters[i]) : c10::nullopt;
   };
-  return LinearFn::apply(x, compute, masters[0], at(1), at(2));
+  return LinearFn::apply(x, matrix.compute, masters[0], at(1), at(2));
 }
 
 NormResult AddRmsNorm(const Tensor& h, const Tensor& delta, const Tensor& weight, double eps,

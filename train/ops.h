@@ -12,15 +12,16 @@
 #include <vector>
 
 #include "kernels.h"
+#include "weights.h"
 
 namespace foretoken::train {
 
 // [2, length, head_dim / 2] f32: cosines, then sines, of position * base^(-2i / head_dim).
 torch::Tensor RopeTable(int64_t length, int64_t head_dim, double base);
 
-// x * [w0; w1; ...]^T; `compute` is the concatenation of `masters` ([out, in] each).
-torch::Tensor Linear(const torch::Tensor& x, const std::vector<torch::Tensor>& masters,
-                     const torch::Tensor& compute);
+// x * [w0; w1; ...]^T, with gradients for x and the matrix' masters ([out, in] each, at most
+// three); none where the matrix is frozen.
+torch::Tensor Linear(const torch::Tensor& x, const Matrix& matrix);
 
 struct NormResult {
   torch::Tensor residual;  // h + delta, f32

@@ -4,19 +4,17 @@
 #include <limits>
 
 namespace foretoken::train {
-namespace {
 
 using torch::Tensor;
 
-// x[batch, heads, length, head_dim] rotated by position, half-split layout.
-Tensor Rotated(const Tensor& x, const Tensor& rope) {
-  const Tensor cosine = torch::cat({rope[0], rope[0]}, -1);
-  const Tensor sine = torch::cat({rope[1], rope[1]}, -1);
-  const auto halves = x.chunk(2, -1);
-  return x * cosine + torch::cat({-halves[1], halves[0]}, -1) * sine;
+Tensor PlainRotated(const Tensor& x, const Tensor& rope) {
+  const Tensor table = rope.to(x.device());
+  const Tensor wide = x.to(torch::kFloat32);
+  const Tensor cosine = torch::cat({table[0], table[0]}, -1);
+  const Tensor sine = torch::cat({table[1], table[1]}, -1);
+  const auto halves = wide.chunk(2, -1);
+  return (wide * cosine + torch::cat({-halves[1], halves[0]}, -1) * sine).to(x.scalar_type());
 }
-
-}  // namespace
 
 NormResult PlainAddRmsNorm(const Tensor& h, const Tensor& delta, const Tensor& weight, double eps,
                            torch::ScalarType compute) {
@@ -34,14 +32,12 @@ Tensor PlainAttention(const Tensor& qkv, const AttentionShape& s, const Tensor& 
                       const Tensor& first_key) {
   const Tensor heads =
       qkv.view({s.batch, s.length, s.heads + 2 * s.kv_heads, s.head_dim}).transpose(1, 2);
-  const Tensor table = rope.to(qkv.device());
-  const Tensor q = Rotated(heads.narrow(1, 0, s.heads).to(torch::kFloat32), table);
-  const Tensor k = Rotated(heads.narrow(1, s.heads, s.kv_heads).to(torch::kFloat32), table);
+  const Tensor q = PlainRotated(heads.narrow(1, 0, s.heads), rope);
+  const Tensor k = PlainRotated(heads.narrow(1, s.heads, s.kv_heads), rope);
   const Tensor v = heads.narrow(1, s.heads + s.kv_heads, s.kv_heads);
   const auto repeat = [&](const Tensor& x) { return x.repeat_interleave(s.group(), 1); };
   const Tensor scores =
-      torch::matmul(q.to(qkv.scalar_type()), repeat(k).to(qkv.scalar_type()).transpose(-1, -2)) /
-      std::sqrt(static_cast<double>(s.head_dim));
+      torch::matmul(q, repeat(k).transpose(-1, -2)) / std::sqrt(static_cast<double>(s.head_dim));
   const Tensor pos = torch::arange(s.length, first_key.options());
   const Tensor seen = (pos.unsqueeze(0) <= pos.unsqueeze(1))
                           .logical_and(pos.view({1, 1, -1}) >= first_key.unsqueeze(-1));

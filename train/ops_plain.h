@@ -8,6 +8,8 @@ namespace foretoken::train {
 
 NormResult PlainAddRmsNorm(const torch::Tensor& h, const torch::Tensor& delta,
                            const torch::Tensor& weight, double eps, torch::ScalarType compute);
+// x[..., length, head_dim] rotated by position, half-split layout.
+torch::Tensor PlainRotated(const torch::Tensor& x, const torch::Tensor& rope);
 torch::Tensor PlainSwiGlu(const torch::Tensor& gate_up);
 torch::Tensor PlainAttention(const torch::Tensor& qkv, const AttentionShape& shape,
                              const torch::Tensor& rope, const torch::Tensor& first_key);

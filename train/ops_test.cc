@@ -8,66 +8,10 @@
 
 #include "adamw.h"
 #include "ops_plain.h"
+#include "ops_testing.h"
 
 namespace foretoken::train {
 namespace {
-
-using torch::Tensor;
-
-Tensor Leaf(const std::vector<int64_t>& shape, double scale = 1.0) {
-  return (torch::randn(shape) * scale).requires_grad_();
-}
-
-Tensor GradOf(const Tensor& leaf) {
-  Tensor grad = leaf.grad().clone();
-  leaf.mutable_grad().reset();
-  return grad;
-}
-
-void ExpectNear(const Tensor& a, const Tensor& b, double tolerance) {
-  ASSERT_EQ(a.sizes(), b.sizes());
-  EXPECT_LE((a - b).abs().max().item<double>(), tolerance * (1.0 + b.abs().max().item<double>()));
-}
-
-// Runs `ours` and `plain` (leaves -> scalar), and compares values and the gradients of all leaves.
-template <typename Ours, typename Plain>
-void ExpectSame(const std::vector<Tensor>& leaves, const Ours& ours, const Plain& plain) {
-  const Tensor a = ours();
-  a.backward();
-  std::vector<Tensor> grads;
-  for (const Tensor& leaf : leaves) grads.push_back(GradOf(leaf));
-  const Tensor b = plain();
-  b.backward();
-  ExpectNear(a.detach(), b.detach(), 1e-5);
-  for (size_t i = 0; i < leaves.size(); ++i) ExpectNear(grads[i], GradOf(leaves[i]), 1e-4);
-}
-
-// The derivative along a random direction, by central differences, against the gradient.
-template <typename Loss>
-void ExpectDirectionalDerivative(const Tensor& leaf, const Loss& loss) {
-  if (leaf.grad().defined()) leaf.mutable_grad().reset();
-  loss().backward();
-  const Tensor direction = torch::randn_like(leaf.detach());
-  const double expected = (GradOf(leaf) * direction).sum().template item<double>();
-  torch::NoGradGuard no_grad;
-  const double step = 1e-2;
-  leaf.add_(direction, step);
-  const double up = loss().template item<double>();
-  leaf.sub_(direction, 2 * step);
-  const double down = loss().template item<double>();
-  leaf.add_(direction, step);
-  EXPECT_NEAR((up - down) / (2 * step), expected, 0.02 * (1.0 + std::abs(expected)));
-}
-
-AttentionShape SmallAttention() { return {2, 24, 6, 2, 8, 8}; }
-
-// Documents that begin at positions 0, 5 and 17 of every sequence.
-Tensor FirstKeys(const AttentionShape& s) {
-  Tensor first = torch::zeros({s.batch, s.length}, torch::kInt32);
-  first.narrow(1, 5, s.length - 5).fill_(5);
-  first.narrow(1, 17, s.length - 17).fill_(17);
-  return first;
-}
 
 class OpsTest : public testing::Test {
  protected:
@@ -107,7 +51,7 @@ TEST_F(OpsTest, LinearMatchesMatmul) {
   ExpectSame(
       {x, a, b, c},
       [&] {
-        return (Linear(x, {a, b, c}, all) * mix).sum();
+        return (Linear(x, Matrix{{a, b, c}, all}) * mix).sum();
       },
       [&] {
         return (torch::matmul(x, torch::cat({a, b, c}).t()) * mix).sum();
@@ -192,6 +136,24 @@ TEST_F(OpsTest, AdamWFollowsLibtorch) {
     reference.step();
   }
   ExpectNear(ours.detach(), theirs.detach(), 1e-6);
+}
+
+TEST_F(OpsTest, ClippingByValueBoundsEveryEntry) {
+  const Tensor gradient = torch::randn({40, 7});
+  AdamWOptions options;
+  options.clip = 0.0;
+  const Tensor bounded = Leaf({40, 7}), clipped = bounded.detach().clone().requires_grad_();
+  const std::vector<NamedParameter> a = {{"w", bounded, true}}, b = {{"w", clipped, true}};
+  AdamW reference(a, options);
+  options.clip_value = 0.5;
+  AdamW optimizer(b, options);
+  for (int step = 1; step <= 2; ++step) {  // AdamW's first step forgets how large gradients are
+    bounded.mutable_grad() = gradient.clamp(-0.5, 0.5) * (step == 1 ? 1.0 : 0.2);
+    clipped.mutable_grad() = step == 1 ? gradient.clone() : gradient.clamp(-0.5, 0.5) * 0.2;
+    reference.Step(step, 0.01);
+    optimizer.Step(step, 0.01);
+  }
+  ExpectNear(clipped.detach(), bounded.detach(), 1e-6);
 }
 
 TEST_F(OpsTest, GradientsThatAreNotFiniteChangeNothing) {

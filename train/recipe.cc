@@ -1,9 +1,11 @@
 #include "recipe.h"
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <variant>
 
+#include "base/check.h"
 #include "base/json.h"
 
 namespace foretoken::train {
@@ -19,6 +21,7 @@ struct Field {
 };
 
 const Field kFields[] = {
+    {"method", &Recipe::method, "what is trained, recorded in checkpoints"},
     {"name", &Recipe::name, "name of the model"},
     {"author", &Recipe::author, "who made it"},
     {"license", &Recipe::license, "licence recorded in the exported files"},
@@ -48,6 +51,8 @@ const Field kFields[] = {
     {"beta2", &Recipe::beta2, "AdamW: decay of the second moment"},
     {"weight_decay", &Recipe::weight_decay, "AdamW: decay of matrices"},
     {"clip", &Recipe::clip, "largest gradient norm (0: any)"},
+    {"clip_value", &Recipe::clip_value, "largest entry of a gradient (0: any)"},
+    {"schedule", &Recipe::schedule, "learning rate after the warm-up: cosine, linear or constant"},
     {"time_budget", &Recipe::time_budget, "training time, e.g. 95m, that ends the schedule early"},
     {"dtype", &Recipe::dtype, "bf16 or f32: type of activations and products"},
     {"device", &Recipe::device, "cpu, cuda or auto"},
@@ -122,13 +127,45 @@ Status ReadData(const Json& list, const std::string& origin, Recipe& recipe) {
   return {};
 }
 
+Status ReadSettings(const Json& object, const std::string& origin, Recipe& recipe) {
+  if (!object.is_object()) return Error{origin + ": settings is not an object"};
+  for (const auto& [key, value] : object.items()) {
+    recipe.settings[key] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return {};
+}
+
+bool IsNumber(const std::string& text) {
+  double value = 0.0;
+  return ParseNumber(text, value);
+}
+
+// Flag, padded, and meaning.
+std::string HelpLine(const char* name, const char* help) {
+  std::string line = "  ";
+  line += Flag(name);
+  line.resize(std::max<size_t>(line.size() + 1, 24), ' ');
+  line += help;
+  return line;
+}
+
 }  // namespace
+
+double Recipe::Number(const std::string& setting) const {
+  double value = 0.0;
+  FT_CHECK(ParseNumber(settings.at(setting), value));
+  return value;
+}
+
+const std::string& Recipe::Text(const std::string& setting) const { return settings.at(setting); }
 
 Status ReadRecipe(const Json& json, const std::string& origin, Recipe& recipe) {
   if (!json.is_object()) return Error{origin + ": a recipe is a JSON object"};
   for (const auto& [key, value] : json.items()) {
     if (key == "data") {
       FT_RETURN_IF_ERROR(ReadData(value, origin, recipe));
+    } else if (key == "settings") {
+      FT_RETURN_IF_ERROR(ReadSettings(value, origin, recipe));
     } else if (key == "datasets") {
       if (!value.is_array()) return Error{origin + ": datasets is not a list"};
       recipe.datasets.clear();
@@ -156,13 +193,14 @@ Json RecipeToJson(const Recipe& recipe) {
     json["data"].push_back(Json{{"files", s.files}, {"weight", s.weight}});
   }
   json["datasets"] = recipe.datasets;
+  if (!recipe.settings.empty()) json["settings"] = recipe.settings;
   return json;
 }
 
 Status SetField(const std::string& name, const std::string& value, Recipe& recipe) {
-  const Field* field = FindField(name);
-  if (field == nullptr) return Error{"unknown option '" + Flag(name.c_str()) + "'"};
-  return SetFromText(*field, value, recipe);
+  if (const Field* field = FindField(name)) return SetFromText(*field, value, recipe);
+  recipe.settings[name] = value;
+  return {};
 }
 
 bool IsFlag(const std::string& name) {
@@ -174,11 +212,36 @@ std::string FieldHelp() {
   const Json defaults = RecipeToJson(Recipe());
   std::string help;
   for (const Field& field : kFields) {
-    std::string flag = "  " + Flag(field.name);
-    flag.resize(std::max<size_t>(flag.size() + 1, 24), ' ');
-    help += flag + field.help + " [" + defaults[field.name].dump() + "]\n";
+    help += HelpLine(field.name, field.help);
+    help += " [";
+    help += defaults[field.name].dump();
+    help += "]\n";
   }
   return help;
+}
+
+std::string SettingHelp(std::span<const Setting> table) {
+  std::string help;
+  for (const Setting& setting : table) {
+    help += HelpLine(setting.name, setting.help);
+    help += " [";
+    help += setting.value;
+    help += "]\n";
+  }
+  return help;
+}
+
+Status CompleteSettings(std::span<const Setting> table, Recipe& recipe) {
+  for (const auto& [name, value] : recipe.settings) {
+    const auto setting = std::find_if(table.begin(), table.end(),
+                                      [&, &n = name](const Setting& s) { return n == s.name; });
+    if (setting == table.end()) {
+      return Error{"unknown option '" + Flag(name.c_str()) + "' of train " + recipe.method};
+    }
+    if (IsNumber(setting->value) && !IsNumber(value)) return BadValue(name, value, "a number");
+  }
+  for (const Setting& setting : table) recipe.settings.try_emplace(setting.name, setting.value);
+  return {};
 }
 
 Status CheckRecipe(const Recipe& r) {
@@ -191,6 +254,9 @@ Status CheckRecipe(const Recipe& r) {
   if (r.head_dim % 2 != 0) return Error{"head_dim is odd, rotary positions need pairs"};
   if (r.vocab < 260 || r.vocab > 65536) {
     return BadValue("vocab", std::to_string(r.vocab), "260 .. 65536");
+  }
+  if (r.schedule != "cosine" && r.schedule != "linear" && r.schedule != "constant") {
+    return BadValue("schedule", r.schedule, "cosine, linear or constant");
   }
   if (r.dtype != "bf16" && r.dtype != "f32") return BadValue("dtype", r.dtype, "bf16 or f32");
   return {};

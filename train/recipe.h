@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,9 +19,17 @@ struct DataSource {
       1.0;  // times it is seen in an epoch; a fraction takes a random part, anew each time
 };
 
+// A field that only some methods have.
+struct Setting {
+  const char* name;
+  const char* value;  // default; a number where it reads as one, else a text
+  const char* help;
+};
+
 struct Recipe {
+  std::string method = "lm";
   std::string name = "foretoken-lm", author, license = "unknown", description;
-  // Model.
+  // Model; a drafter's is its target's.
   int64_t vocab = 8192, layers = 8, hidden = 384, ffn = 1024, heads = 6, kv_heads = 2;
   int64_t head_dim = 64, context = 2048;
   double rope_base = 10000.0, norm_eps = 1e-5;
@@ -30,6 +40,8 @@ struct Recipe {
   // Optimisation.
   int64_t length = 1024, batch = 4, accumulate = 1, steps = 1000, warmup = 100, seed = 1;
   double lr = 1.5e-3, min_lr = 0.0, beta1 = 0.9, beta2 = 0.95, weight_decay = 0.1, clip = 1.0;
+  double clip_value = 0.0;
+  std::string schedule = "cosine";
   double time_budget = 0.0;  // seconds of training; 0 = none
   std::string dtype = "bf16", device = "auto";
   bool mask_user = false;
@@ -37,17 +49,27 @@ struct Recipe {
   int64_t eval_every = 200, eval_sequences = 24, checkpoint_steps = 0, threads = 0;
   double heldout = 0.005, checkpoint_minutes = 5.0;
   std::vector<DataSource> data;
-  std::vector<std::string> datasets;  // for the model card: "name: licence"
+  std::vector<std::string> datasets;            // for the model card: "name: licence"
+  std::map<std::string, std::string> settings;  // of the method, as text
+
+  // REQUIRES: CompleteSettings found the setting in the method's table.
+  double Number(const std::string& setting) const;
+  const std::string& Text(const std::string& setting) const;
 };
 
 // Overwrites the fields that `json` holds. Errors: unknown field, wrong kind.
 Status ReadRecipe(const Json& json, const std::string& origin, Recipe& recipe);
 Json RecipeToJson(const Recipe& recipe);
-// Sets one field from a command-line value. Errors: unknown field, unreadable value.
+// Sets one field, or else a setting of the method, from a command-line value. Errors: unreadable
+// value. CompleteSettings finds the unknown ones.
 Status SetField(const std::string& name, const std::string& value, Recipe& recipe);
 bool IsFlag(const std::string& name);  // a field that takes no value on the command line
 // One line for each field: flag, meaning, default.
 std::string FieldHelp();
+std::string SettingHelp(std::span<const Setting> table);
+// Gives the settings that `recipe` lacks their defaults. Errors: one that the table does not have,
+// a text where a number is expected.
+Status CompleteSettings(std::span<const Setting> table, Recipe& recipe);
 // Errors: sizes that cannot make a model.
 Status CheckRecipe(const Recipe& recipe);
 

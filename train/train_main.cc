@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "export.h"
+#include "method.h"
 #include "trainer.h"
 
 namespace foretoken::train {
@@ -16,13 +17,14 @@ namespace {
 constexpr int kDone = 0, kFailed = 1, kUsage = 2;
 
 constexpr char kUsageText[] =
-    "usage: foretoken train lm --out DIR [--recipe FILE] [--data PATH]... [OPTIONS]\n"
-    "       foretoken train export --checkpoint DIR --out PATH [--type TYPE]\n"
+    "usage: foretoken train METHOD --out DIR [--recipe FILE] [--data PATH]... [OPTIONS]\n"
+    "       foretoken train export --checkpoint DIR --out PATH [--type TYPE] [--target MODEL]\n"
     "\n"
-    "lm trains a Llama-architecture language model and its tokenizer from text. Running the same\n"
-    "command again continues from the checkpoint in DIR; Ctrl-C stops after the current step.\n"
+    "Running the same command again continues from the checkpoint in DIR; Ctrl-C stops after the\n"
+    "current step.\n"
     "\n"
-    "  --recipe FILE         JSON with any of the fields below, and 'data': [{files, weight}]\n"
+    "  --recipe FILE         JSON with any of the fields below, 'settings' of the method, and\n"
+    "                        'data': [{files, weight}]\n"
     "  --data PATH           training data: ShareGPT *.jsonl, or text with <|endoftext|> lines; a\n"
     "                        file, directory or glob. Where the recipe names data, the directory\n"
     "                        that holds it\n"
@@ -30,12 +32,26 @@ constexpr char kUsageText[] =
     "  --profile             measure the matrix peak and show the fraction reached\n"
     "  --quiet               no progress\n"
     "\n"
-    "export writes a checkpoint, at any time of a run, as a model: a GGUF file where PATH ends in\n"
-    ".gguf, otherwise a Hugging Face directory. TYPE is f32, bf16 (the default), and for GGUF "
-    "also\n"
-    "q8_0, q4_k_m, ...\n"
+    "export writes a checkpoint, at any time of a run. A language model becomes a GGUF file where\n"
+    "PATH ends in .gguf, otherwise a Hugging Face directory; a drafter becomes a draft file\n"
+    "(--target: the model it was trained for, if that was moved). TYPE is f32, bf16 (the "
+    "default),\n"
+    "and for GGUF also q8_0, q4_k_m, ...\n"
     "\n"
-    "fields of lm, with their defaults:\n";
+    "methods:\n";
+
+void PrintHelp(std::FILE* out) {
+  std::fputs(kUsageText, out);
+  for (const Method* m : AllMethods()) std::fprintf(out, "  %-22s%s\n", m->name, m->about);
+  std::fprintf(out,
+               "\nfields of every method, with their defaults (a drafter's shape is its "
+               "target's):\n%s",
+               FieldHelp().c_str());
+  for (const Method* m : AllMethods()) {
+    if (m->settings.empty()) continue;
+    std::fprintf(out, "\nfields of %s:\n%s", m->name, SettingHelp(m->settings).c_str());
+  }
+}
 
 // The steps of training allocate the same large buffers again and again: keep them, so that the
 // system need not clear fresh pages every time.
@@ -63,8 +79,12 @@ Status ReadRecipeFlag(const std::vector<std::string>& args, Recipe& recipe) {
   return {};
 }
 
-Status ParseLm(const std::vector<std::string>& args, TrainOptions& options) {
+Status ParseRun(const Method& method, const std::vector<std::string>& args, TrainOptions& options) {
+  options.recipe.method = method.name;
   FT_RETURN_IF_ERROR(ReadRecipeFlag(args, options.recipe));
+  if (options.recipe.method != method.name) {
+    return Error{"the recipe is one of train " + options.recipe.method};
+  }
   std::vector<std::string> data;
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string& flag = args[i];
@@ -102,42 +122,44 @@ int Fail(const Error& error, int status) {
   return status;
 }
 
-int RunLm(const std::vector<std::string>& args) {
+int RunMethod(const Method& method, const std::vector<std::string>& args) {
   TrainOptions options;
-  if (const Status s = ParseLm(args, options); !s.ok()) return Fail(s.error(), kUsage);
+  if (const Status s = ParseRun(method, args, options); !s.ok()) return Fail(s.error(), kUsage);
   const Status s = Train(options);
   return s.ok() ? kDone : Fail(s.error(), kFailed);
 }
 
-struct ExportOptions {
-  std::string checkpoint, out, type = "bf16";
-};
-
-Result<ExportOptions> ParseExport(const std::vector<std::string>& args) {
-  ExportOptions options;
+Result<ExportRequest> ParseExport(const std::vector<std::string>& args) {
+  ExportRequest options;
+  std::string type = "bf16";
   for (size_t i = 0; i < args.size(); i += 2) {
     if (i + 1 == args.size()) return Error{args[i] + " needs a value"};
     std::string* target = args[i] == "--checkpoint" ? &options.checkpoint
-                          : args[i] == "--out"      ? &options.out
-                          : args[i] == "--type"     ? &options.type
+                          : args[i] == "--out"      ? &options.path
+                          : args[i] == "--target"   ? &options.target
+                          : args[i] == "--type"     ? &type
                                                     : nullptr;
     if (target == nullptr) return Error{"unknown option '" + args[i] + "'"};
     *target = args[i + 1];
   }
-  if (options.checkpoint.empty() || options.out.empty()) {
+  if (options.checkpoint.empty() || options.path.empty()) {
     return Error{"export needs --checkpoint and --out"};
   }
+  FT_ASSIGN_OR_RETURN(options.type, ParseFileType(type));
   return options;
 }
 
+Status Export(const ExportRequest& request) {
+  FT_ASSIGN_OR_RETURN(const CheckpointInfo info, ReadCheckpointInfo(request.checkpoint));
+  const Method* method = FindMethod(info.recipe.method);
+  if (method == nullptr) return Error{"unknown method '" + info.recipe.method + "'"};
+  return method->export_to(request, info);
+}
+
 int RunExport(const std::vector<std::string>& args) {
-  const Result<ExportOptions> options = ParseExport(args);
-  if (!options.ok()) return Fail(options.error(), kUsage);
-  const Result<FileType> type = ParseFileType(options->type);
-  if (!type.ok()) return Fail(type.error(), kUsage);
-  const Status s = options->out.ends_with(".gguf")
-                       ? ExportGguf(options->checkpoint, options->out, *type)
-                       : ExportHuggingFace(options->checkpoint, options->out, *type);
+  const Result<ExportRequest> request = ParseExport(args);
+  if (!request.ok()) return Fail(request.error(), kUsage);
+  const Status s = Export(*request);
   return s.ok() ? kDone : Fail(s.error(), kFailed);
 }
 
@@ -146,15 +168,16 @@ int Main(int argc, char** argv) {
   bool help = args.empty();
   for (const std::string& a : args) help = help || a == "--help" || a == "-h";
   if (help) {
-    std::FILE* out = args.empty() ? stderr : stdout;
-    std::fprintf(out, "%s%s", kUsageText, FieldHelp().c_str());
+    PrintHelp(args.empty() ? stderr : stdout);
     return args.empty() ? kUsage : kDone;
   }
   KeepMemory();
   const std::vector<std::string> rest(args.begin() + 1, args.end());
-  if (args[0] == "lm") return RunLm(rest);
   if (args[0] == "export") return RunExport(rest);
-  return Fail(Error{"no command '" + args[0] + "', expected lm or export"}, kUsage);
+  if (const Method* method = FindMethod(args[0])) return RunMethod(*method, rest);
+  std::string names;
+  for (const Method* m : AllMethods()) names += std::string(m->name) + ", ";
+  return Fail(Error{"no method '" + args[0] + "', expected " + names + "or export"}, kUsage);
 }
 
 }  // namespace

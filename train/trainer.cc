@@ -56,10 +56,6 @@ double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-torch::ScalarType ComputeType(const Recipe& r) {
-  return r.dtype == "f32" ? torch::kFloat32 : torch::kBFloat16;
-}
-
 Result<torch::Device> ChooseDevice(const Recipe& r) {
   const bool cuda = torch::cuda::is_available();
   if (r.device == "cuda" && !cuda) return Error{"device is cuda, but this libtorch has none"};
@@ -89,25 +85,23 @@ double MatrixPeak(torch::ScalarType type, torch::Device device) {
 
 class Trainer {
  public:
-  Trainer(const TrainOptions& options, const Corpus& corpus, torch::Device device)
+  Trainer(const TrainOptions& options, Prepared prepared, torch::Device device)
       : options_(options),
-        recipe_(options.recipe),
-        corpus_(corpus),
+        recipe_(std::move(prepared.recipe)),
+        corpus_(std::move(prepared.corpus)),
+        task_(std::move(prepared.task)),
         device_(device),
-        packer_(corpus, Weights(recipe_), recipe_.length, recipe_.seed),
-        model_(ShapeOf(recipe_), ComputeType(recipe_), device, recipe_.seed),
-        optimizer_(model_.parameters(),
-                   {recipe_.beta1, recipe_.beta2, 1e-8, recipe_.weight_decay, recipe_.clip}) {
-    heldout_ = packer_.HeldOut();
-    const auto most = static_cast<size_t>(std::max<int64_t>(recipe_.eval_sequences, 0));
-    if (heldout_.size() > most) heldout_.resize(most);
-  }
+        packer_(corpus_, Weights(recipe_), recipe_.length, recipe_.seed),
+        optimizer_(task_->weights().parameters(),
+                   {recipe_.beta1, recipe_.beta2, 1e-8, recipe_.weight_decay, recipe_.clip,
+                    recipe_.clip_value}) {}
 
   Status Run();
 
  private:
   struct StepResult {
-    double loss, norm, lr, tokens, seconds;
+    Metrics metrics;  // "loss" first
+    double norm, lr, tokens, flops, seconds;
   };
 
   static std::vector<double> Weights(const Recipe& r) {
@@ -117,23 +111,25 @@ class Trainer {
   }
 
   Status Resume();
+  std::vector<Batch> NextBatches();
+  std::vector<Batch> HeldOutBatches() const;
   StepResult Step();
-  double HeldOutLoss();
   void CountTime(double seconds);
   void Log(const StepResult& r);
+  void Show(const StepResult& r, double peak, Progress& progress) const;
   Status Checkpoint();
   bool CheckpointDue() const;
 
   const TrainOptions& options_;
-  const Recipe& recipe_;
-  const Corpus& corpus_;
+  const Recipe recipe_;
+  const Corpus corpus_;
+  const std::unique_ptr<Task> task_;
   torch::Device device_;
   Packer packer_;
-  Llama model_;
   AdamW optimizer_;
-  std::vector<Sequence> heldout_;
   RunState state_;
   EventLog log_;
+  std::string summary_;  // of the last evaluation
   double usual_step_ = 0.0;
   Clock::time_point saved_ = Clock::now();
 };
@@ -141,7 +137,11 @@ class Trainer {
 Status Trainer::Resume() {
   if (std::filesystem::exists(CheckpointPath(options_.out))) {
     FT_ASSIGN_OR_RETURN(const CheckpointInfo info, ReadCheckpointInfo(options_.out));
-    FT_RETURN_IF_ERROR(LoadCheckpoint(options_.out, model_, optimizer_));
+    if (info.recipe.method != recipe_.method) {
+      return Error{options_.out + " holds a run of train " + info.recipe.method +
+                   ", not of train " + recipe_.method};
+    }
+    FT_RETURN_IF_ERROR(LoadCheckpoint(options_.out, task_->weights(), optimizer_));
     state_ = info.state;
     if (!options_.quiet) {
       std::fprintf(stderr, "continuing after step %ld\n", static_cast<long>(state_.step));
@@ -150,46 +150,55 @@ Status Trainer::Resume() {
   return log_.Open(options_.out, state_.step);
 }
 
-Trainer::StepResult Trainer::Step() {
-  const Clock::time_point start = Clock::now();
+std::vector<Batch> Trainer::NextBatches() {
   std::vector<Batch> batches;
-  double tokens = 0.0;
   for (int64_t i = 0; i < recipe_.accumulate; ++i) {
+    const auto number = static_cast<uint64_t>(state_.sequences);
     std::vector<Sequence> sequences;
     for (int64_t s = 0; s < recipe_.batch; ++s) {
       sequences.push_back(packer_.At(state_.sequences++));
     }
-    batches.push_back(MakeBatch(corpus_, sequences, recipe_.length, device_));
-    tokens += LearntTokens(batches.back());
+    batches.push_back(MakeBatch(corpus_, sequences, recipe_.length, number, device_));
   }
-  double loss = 0.0;
-  for (const Batch& batch : batches) {
-    const torch::Tensor part = model_.Loss(batch, 1.0 / std::max(tokens, 1.0));
-    part.backward();
-    loss += part.item<double>();
-  }
-  const int64_t step = state_.step + 1;
-  const double progress = ScheduleProgress(recipe_, state_.step, state_.seconds);
-  const double lr = LearningRate(recipe_, step, progress);
-  const double norm = optimizer_.Step(step, lr);
-  model_.Refresh();
-  state_.step = step;
-  state_.tokens += static_cast<int64_t>(tokens);
-  return {loss, norm, lr, tokens, Since(start)};
+  return batches;
 }
 
-double Trainer::HeldOutLoss() {
-  torch::NoGradGuard no_grad;
-  double loss = 0.0, tokens = 0.0;
+// The same sequences every time.
+std::vector<Batch> Trainer::HeldOutBatches() const {
+  std::vector<Sequence> all = packer_.HeldOut();
+  const auto most = static_cast<size_t>(std::max<int64_t>(recipe_.eval_sequences, 0));
+  if (all.size() > most) all.resize(most);
+  std::vector<Batch> batches;
   const auto size = static_cast<size_t>(recipe_.batch);
-  for (size_t first = 0; first < heldout_.size(); first += size) {
-    const size_t count = std::min(size, heldout_.size() - first);
-    const Batch batch =
-        MakeBatch(corpus_, std::span(heldout_).subspan(first, count), recipe_.length, device_);
-    loss += model_.Loss(batch, 1.0).item<double>();
-    tokens += LearntTokens(batch);
+  for (size_t first = 0; first < all.size(); first += size) {
+    const auto part = std::span(all).subspan(first, std::min(size, all.size() - first));
+    batches.push_back(MakeBatch(corpus_, part, recipe_.length, first, device_));
   }
-  return loss / std::max(tokens, 1.0);
+  return batches;
+}
+
+Trainer::StepResult Trainer::Step() {
+  const Clock::time_point start = Clock::now();
+  const std::vector<Batch> batches = NextBatches();
+  StepResult r{};
+  for (const Batch& batch : batches) r.tokens += task_->Learnt(batch);
+  for (const Batch& batch : batches) {
+    const Metrics part = task_->Learn(batch, 1.0 / std::max(r.tokens, 1.0));
+    if (r.metrics.empty()) r.metrics.resize(part.size());
+    for (size_t i = 0; i < part.size(); ++i) {
+      r.metrics[i].first = part[i].first;
+      r.metrics[i].second += part[i].second;
+    }
+    r.flops += task_->Flops(batch);
+  }
+  const int64_t step = state_.step + 1;
+  r.lr = LearningRate(recipe_, step, ScheduleProgress(recipe_, state_.step, state_.seconds));
+  r.norm = optimizer_.Step(step, r.lr);
+  task_->weights().Refresh();
+  state_.step = step;
+  state_.tokens += static_cast<int64_t>(r.tokens);
+  r.seconds = Since(start);
+  return r;
 }
 
 void Trainer::CountTime(double seconds) {
@@ -201,24 +210,39 @@ void Trainer::CountTime(double seconds) {
 }
 
 void Trainer::Log(const StepResult& r) {
-  const int64_t rows = recipe_.batch * recipe_.accumulate * recipe_.length;
-  std::vector<std::pair<std::string, double>> values = {
-      {"loss", r.loss},
-      {"lr", r.lr},
-      {"grad_norm", r.norm},
-      {"tokens", static_cast<double>(state_.tokens)},
-      {"seconds", state_.seconds},
-      {"tokens_per_second", r.tokens / r.seconds},
-      {"gflops", model_.StepFlops(rows, recipe_.length) / r.seconds / 1e9}};
+  Metrics values = r.metrics;
+  values.insert(values.end(), {{"lr", r.lr},
+                               {"grad_norm", r.norm},
+                               {"tokens", static_cast<double>(state_.tokens)},
+                               {"seconds", state_.seconds},
+                               {"tokens_per_second", r.tokens / r.seconds},
+                               {"gflops", r.flops / r.seconds / 1e9}});
   const bool last = ScheduleProgress(recipe_, state_.step, state_.seconds) >= 1.0;
-  if (!heldout_.empty() && recipe_.eval_every > 0 &&
-      (state_.step % recipe_.eval_every == 0 || last)) {
+  const bool due = recipe_.eval_every > 0 && (state_.step % recipe_.eval_every == 0 || last);
+  const std::vector<Batch> batches = due ? HeldOutBatches() : std::vector<Batch>();
+  if (!batches.empty()) {
     const Clock::time_point start = Clock::now();
-    state_.heldout = HeldOutLoss();
+    const Metrics evaluated = task_->Evaluate(batches);
+    state_.heldout = evaluated[0].second;
     state_.seconds += std::min(Since(start), 60.0);
-    values.emplace_back("heldout_loss", state_.heldout);
+    summary_ = task_->Summary(evaluated);
+    values.insert(values.end(), evaluated.begin(), evaluated.end());
   }
   log_.Write(state_.step, values);
+}
+
+void Trainer::Show(const StepResult& r, double peak, Progress& progress) const {
+  char note[240];
+  const int used = std::snprintf(note, sizeof(note), "step %ld loss %.3f %s %.0f tokens/s",
+                                 static_cast<long>(state_.step), r.metrics[0].second,
+                                 summary_.c_str(), r.tokens / r.seconds);
+  if (peak > 0.0) {
+    const double rate = r.flops / r.seconds / 1e9;
+    std::snprintf(note + used, sizeof(note) - used, " %.0f GFLOP/s (%.0f%% of peak)", rate,
+                  100.0 * rate / peak);
+  }
+  const double fraction = ScheduleProgress(recipe_, state_.step, state_.seconds);
+  progress.Update(static_cast<int64_t>(std::min(fraction, 1.0) * kProgressUnits), note);
 }
 
 bool Trainer::CheckpointDue() const {
@@ -228,7 +252,7 @@ bool Trainer::CheckpointDue() const {
 
 Status Trainer::Checkpoint() {
   saved_ = Clock::now();
-  return SaveCheckpoint(options_.out, {recipe_, state_}, model_, optimizer_);
+  return SaveCheckpoint(options_.out, {recipe_, state_}, task_->weights(), optimizer_);
 }
 
 Status Trainer::Run() {
@@ -238,23 +262,11 @@ Status Trainer::Run() {
   if (options_.profile) std::fprintf(stderr, "matrix peak %.0f GFLOP/s\n", peak);
   const StopSignals signals;
   Progress progress("train", kProgressUnits, options_.quiet);
-  const int64_t rows = recipe_.batch * recipe_.accumulate * recipe_.length;
-  const double flops = model_.StepFlops(rows, recipe_.length) / 1e9;
-  double fraction = ScheduleProgress(recipe_, state_.step, state_.seconds);
-  while (fraction < 1.0 && stop_requested == 0) {
+  while (ScheduleProgress(recipe_, state_.step, state_.seconds) < 1.0 && stop_requested == 0) {
     const StepResult r = Step();
     CountTime(r.seconds);
     Log(r);
-    fraction = ScheduleProgress(recipe_, state_.step, state_.seconds);
-    char note[160];
-    int used =
-        std::snprintf(note, sizeof(note), "step %ld loss %.3f held-out %.3f %.0f tokens/s",
-                      static_cast<long>(state_.step), r.loss, state_.heldout, r.tokens / r.seconds);
-    if (peak > 0.0) {
-      std::snprintf(note + used, sizeof(note) - used, " %.0f GFLOP/s (%.0f%% of peak)",
-                    flops / r.seconds, 100.0 * flops / r.seconds / peak);
-    }
-    progress.Update(static_cast<int64_t>(std::min(fraction, 1.0) * kProgressUnits), note);
+    Show(r, peak, progress);
     if (CheckpointDue()) FT_RETURN_IF_ERROR(Checkpoint());
   }
   progress.Finish();
@@ -271,27 +283,32 @@ double ScheduleProgress(const Recipe& r, int64_t step, double seconds) {
 double LearningRate(const Recipe& r, int64_t step, double progress) {
   const double warm =
       r.warmup > 0 ? std::min(1.0, static_cast<double>(step) / static_cast<double>(r.warmup)) : 1.0;
-  const double cosine = 0.5 * (1.0 + std::cos(std::numbers::pi * std::min(progress, 1.0)));
-  return warm * (r.min_lr + (r.lr - r.min_lr) * cosine);
+  const double at = std::min(progress, 1.0);
+  const double left = r.schedule == "cosine"   ? 0.5 * (1.0 + std::cos(std::numbers::pi * at))
+                      : r.schedule == "linear" ? 1.0 - at
+                                               : 1.0;
+  return warm * (r.min_lr + (r.lr - r.min_lr) * left);
 }
 
 Status Train(const TrainOptions& asked) {
   TrainOptions options = asked;
   Recipe& r = options.recipe;
+  const Method* method = FindMethod(r.method);
+  if (method == nullptr) return Error{"unknown method '" + r.method + "'"};
+  FT_RETURN_IF_ERROR(CompleteSettings(method->settings, r));
   FT_RETURN_IF_ERROR(CheckRecipe(r));
   std::error_code fault;
   std::filesystem::create_directories(options.out, fault);
   if (fault) return Error{options.out + ": cannot create: " + fault.message()};
   SetThreads(r.threads > 0 ? static_cast<int>(r.threads) : AvailableCores());
   FT_ASSIGN_OR_RETURN(const torch::Device device, ChooseDevice(r));
-  FT_ASSIGN_OR_RETURN(const PreparedData data,
-                      PrepareData(r, options.data_base, options.out, options.quiet));
-  r.vocab = static_cast<int64_t>(data.tokenizer.tokens.size());  // fewer where text is short
+  FT_ASSIGN_OR_RETURN(Prepared prepared, method->prepare(options, device));
   if (!options.quiet) {
     std::fprintf(stderr, "%zu documents, %zu tokens, vocabulary of %ld\n",
-                 data.corpus.documents.size(), data.corpus.ids.size(), static_cast<long>(r.vocab));
+                 prepared.corpus.documents.size(), prepared.corpus.ids.size(),
+                 static_cast<long>(prepared.recipe.vocab));
   }
-  Trainer trainer(options, data.corpus, device);
+  Trainer trainer(options, std::move(prepared), device);
   return trainer.Run();
 }
 

@@ -1,24 +1,17 @@
-// The training loop of `foretoken train lm`.
+// The training loop of every method.
 #pragma once
 
 #include <string>
 
 #include "base/result.h"
-#include "recipe.h"
+#include "method.h"
 
 namespace foretoken::train {
 
-struct TrainOptions {
-  Recipe recipe;
-  std::string data_base;  // where relative data patterns are looked up; "" = the current directory
-  std::string out;        // directory of checkpoint, tokenizer, corpus and logs
-  bool profile = false;   // measure the matrix peak and report the fraction reached
-  bool quiet = false;
-};
-
 // Trains until the schedule ends, or SIGINT/SIGTERM asks to stop; continues from a checkpoint in
-// `out`. On the CPU a resumed run repeats the uninterrupted one bit for bit, unless a time budget
-// drives the schedule. Errors: data, files, a checkpoint of another model shape.
+// `out`. What is trained is options.recipe.method. On the CPU a resumed run repeats the
+// uninterrupted one bit for bit, unless a time budget drives the schedule. Errors: recipe, data,
+// target, files, a checkpoint of another shape.
 Status Train(const TrainOptions& options);
 
 // How far the schedule is (0 .. 1 and beyond) after `step` steps and `seconds` of training.

@@ -1,0 +1,60 @@
+#include "draft_export.h"
+
+#include "base/json.h"
+#include "io/hf_names.h"
+#include "io/safetensors.h"
+
+namespace foretoken::train {
+namespace {
+
+// AdamW's moments lie beside the weights.
+bool IsWeight(const SafetensorsEntry& entry) {
+  return entry.dtype == "F32" && !entry.name.starts_with("first.") &&
+         !entry.name.starts_with("second.");
+}
+
+std::string Record(const CheckpointInfo& info) {
+  Json json = RecipeToJson(info.recipe);
+  json["trained"] = {{"steps", info.state.step},
+                     {"tokens", info.state.tokens},
+                     {"seconds", info.state.seconds},
+                     {"heldout_loss", info.state.heldout}};
+  json["settings"].erase("target");  // a path of this machine
+  return json.dump();
+}
+
+}  // namespace
+
+std::string LayerDraftName(const std::string& name) {
+  return name.starts_with("layers.") ? GgufTensorName("model." + name) : name;
+}
+
+Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, DraftInfo draft,
+                   int layers, const DraftName& name) {
+  if (!request.path.ends_with(".gguf")) {
+    return Error{request.path + ": a draft is exported as a .gguf file"};
+  }
+  const std::string path =
+      request.target.empty() ? info.recipe.settings.at("target") : request.target;
+  FT_ASSIGN_OR_RETURN(const auto target, ModelFile::Open(path));
+  draft.method = info.recipe.method;
+  draft.name = info.recipe.name;
+  draft.target = TargetFingerprint::Of(target->config(), target->tokenizer());
+  draft.recipe = Record(info);
+  draft.blocks = target->config();
+  draft.blocks.layers = layers;
+  draft.blocks.rope_interleaved = false;
+  FT_ASSIGN_OR_RETURN(const SafetensorsFile file,
+                      SafetensorsFile::Open(CheckpointPath(request.checkpoint)));
+  std::vector<DraftTensor> tensors;
+  for (const SafetensorsEntry& entry : file.entries()) {
+    if (!IsWeight(entry)) continue;
+    const auto* values = reinterpret_cast<const float*>(entry.bytes.data());
+    tensors.push_back(
+        {name(entry.name), entry.shape, {values, entry.bytes.size() / sizeof(float)}});
+  }
+  ThreadPool pool(0);
+  return WriteDraft(draft, tensors, request.type, pool, request.path);
+}
+
+}  // namespace foretoken::train

@@ -1,0 +1,25 @@
+// Checkpoints of drafters as draft files (docs/formats.md, "Draft checkpoints").
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "checkpoint_file.h"
+#include "export.h"
+#include "io/draft_file.h"
+
+namespace foretoken::train {
+
+// The name in a draft file of a checkpoint's tensor.
+using DraftName = std::function<std::string(const std::string&)>;
+
+// "layers.0.self_attn.q_proj.weight" -> "blk.0.attn_q.weight"; other names stay.
+std::string LayerDraftName(const std::string& name);
+
+// Writes the weights of the checkpoint. `draft` says what is special to the method; target,
+// geometry (with `layers` decoder layers of the target's shape) and record of training are filled
+// in. Errors: the target is gone, files.
+Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, DraftInfo draft,
+                   int layers, const DraftName& name);
+
+}  // namespace foretoken::train

@@ -1,0 +1,68 @@
+// The arithmetic that training drafters needs beyond kernels.h, compiled in the same way.
+#pragma once
+
+#include "kernels.h"
+
+namespace foretoken::train {
+
+// Attention of an alignment pass (methods.md 5.7). The keys of position p are the base's up to
+// p - late, then one of each of `late` later sources: source i's at p - (late - 1 - i). `first_key`
+// bounds both. Late keys and values are [late][matrices][length][head_dim].
+//
+// Rows are [matrices][group][block] of query block `index`, as in kernels.h.
+struct AlignedShape {
+  AttentionShape attention;
+  int64_t index;  // query block
+  int64_t keys;   // base keys held: (index + 1) * block
+  int64_t late;   // later sources, from 1
+};
+
+template <typename T>
+struct DraftKernels {
+  // In place: base scores [rows][keys] become probabilities, joint with late_probs [rows][late]
+  // (out), whose scores are the products of q with the late keys.
+  void (*aligned_softmax)(int64_t begin, int64_t end, const AlignedShape& s,
+                          const int32_t* first_key, const T* q, const T* late_keys, T* scores,
+                          float* late_probs);
+  // context[rows][head_dim] += sum of late_probs * late values.
+  void (*add_late_values)(int64_t begin, int64_t end, const AlignedShape& s,
+                          const float* late_probs, const T* late_values, T* context);
+  // In place: dprobs (of the base) become dscores; late_dscores [rows][late] is made from dcontext
+  // and the late values.
+  void (*aligned_softmax_backward)(int64_t begin, int64_t end, const AlignedShape& s,
+                                   const T* probs, const float* late_probs, const T* late_values,
+                                   const T* dcontext, T* dprobs, float* late_dscores);
+  // dq += late_dscores * late keys; late_dk += late_dscores * q; late_dv += late_probs * dcontext.
+  // Ranges count (matrix, position in the block), whose late rows no other pair touches.
+  void (*late_backward)(int64_t begin, int64_t end, const AlignedShape& s, const T* q,
+                        const T* late_keys, const T* dcontext, const float* late_probs,
+                        const float* late_dscores, T* dq, float* late_dk, float* late_dv);
+  // targets[row] = soft * p + hard * p where p is among the row's `top` highest (ties: lowest
+  // index), with p = softmax(logits[row]).
+  void (*distillation_targets)(int64_t begin, int64_t end, int64_t vocab, float soft, float hard,
+                               int64_t top, const T* logits, float* targets);
+  // loss[row] = -sum(targets * log softmax(logits)); logits become its gradient times scale.
+  void (*soft_cross_entropy)(int64_t begin, int64_t end, int64_t vocab, const float* targets,
+                             float scale, T* logits, float* loss);
+};
+
+struct DraftKernelSet {
+  DraftKernels<float> f32;
+  DraftKernels<Bf16> bf16;
+};
+
+// The set for this processor.
+const DraftKernelSet& BestDraftKernels();
+
+template <typename T>
+const DraftKernels<T>& DraftKernelsFor();
+template <>
+inline const DraftKernels<float>& DraftKernelsFor<float>() {
+  return BestDraftKernels().f32;
+}
+template <>
+inline const DraftKernels<Bf16>& DraftKernelsFor<Bf16>() {
+  return BestDraftKernels().bf16;
+}
+
+}  // namespace foretoken::train

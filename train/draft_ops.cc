@@ -1,0 +1,232 @@
+#include "draft_ops.h"
+
+#include <cmath>
+#include <limits>
+
+#include "draft_kernels.h"
+#include "op_dispatch.h"
+
+namespace foretoken::train {
+namespace {
+
+using torch::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+// The heads of all sources, as the kernels lay them out.
+struct Heads {
+  Tensor q;     // [blocks, matrices, group * block, head_dim], of the last source
+  Tensor k, v;  // [sources, matrices, length, head_dim]
+};
+
+AlignedShape ShapeOf(const AttentionShape& s, int64_t sources, int64_t block) {
+  return {s, block, (block + 1) * s.block, sources - 1};
+}
+
+template <typename T>
+Heads Split(const Tensor& qkv, int64_t sources, const AttentionShape& s, const Tensor& rope) {
+  const int64_t rows = s.batch * s.length, matrices = s.batch * s.kv_heads;
+  Heads heads;
+  heads.q = torch::empty({s.blocks(), matrices, s.group() * s.block, s.head_dim}, qkv.options());
+  heads.k = torch::empty({sources, matrices, s.length, s.head_dim}, qkv.options());
+  heads.v = torch::empty_like(heads.k);
+  for (int64_t i = 0; i < sources; ++i) {  // the last source's queries stay
+    const Tensor part = qkv.narrow(0, i * rows, rows), k = heads.k[i], v = heads.v[i];
+    ForRows(rows, [&](int64_t begin, int64_t end) {
+      KernelsFor<T>().split_heads(begin, end, s, Data<T>(part), Data<float>(rope), Data<T>(heads.q),
+                                  Data<T>(k), Data<T>(v));
+    });
+  }
+  return heads;
+}
+
+// sum[m, 0 .. keys) += part[m, keys] for every matrix m.
+template <typename T>
+void AddKeys(const Tensor& part, const Tensor& sum) {
+  const int64_t count = part.size(1) * part.size(2), stride = sum.size(1) * sum.size(2);
+  at::parallel_for(0, part.size(0), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t m = begin; m < end; ++m) {
+      KernelsFor<T>().add_to_float(0, count, Data<T>(part) + m * count,
+                                   Data<float>(sum) + m * stride);
+    }
+  });
+}
+
+// By blocks of query positions, as AttentionFn (ops.cc); the later sources' few scores a row join
+// the softmax from outside of the products.
+class AlignedAttentionFn : public Function<AlignedAttentionFn> {
+ public:
+  static Tensor forward(AutogradContext* ctx, const Tensor& qkv, int64_t sources,
+                        const AttentionShape& s, const Tensor& rope, const Tensor& first_key) {
+    Tensor out;
+    Dispatch(qkv.scalar_type(), [&](auto tag) {
+      out = Forward<decltype(tag)>(ctx, qkv, sources, s, rope, first_key);
+    });
+    ctx->saved_data["sources"] = sources;
+    ctx->saved_data["shape"] =
+        std::vector<int64_t>{s.batch, s.length, s.heads, s.kv_heads, s.head_dim, s.block};
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const std::vector<int64_t> v = ctx->saved_data["shape"].toIntVector();
+    const AttentionShape s{v[0], v[1], v[2], v[3], v[4], v[5]};
+    Tensor dqkv;
+    Dispatch(grads[0].scalar_type(),
+             [&](auto tag) { dqkv = Backward<decltype(tag)>(ctx, s, grads[0].contiguous()); });
+    return {dqkv, Tensor(), Tensor(), Tensor(), Tensor()};
+  }
+
+ private:
+  template <typename T>
+  static Tensor Forward(AutogradContext* ctx, const Tensor& qkv, int64_t sources,
+                        const AttentionShape& s, const Tensor& rope, const Tensor& first_key) {
+    const Heads heads = Split<T>(qkv, sources, s, rope);
+    const Tensor late_k = heads.k.narrow(0, 1, sources - 1);
+    const Tensor late_v = heads.v.narrow(0, 1, sources - 1);
+    const int64_t rows = heads.q.size(1) * heads.q.size(2);
+    Tensor context = torch::empty_like(heads.q);
+    Tensor out = torch::empty({s.batch * s.length, s.heads * s.head_dim}, qkv.options());
+    variable_list saved = {heads.q, heads.k, heads.v, rope};
+    for (int64_t i = 0; i < s.blocks(); ++i) {
+      const AlignedShape at = ShapeOf(s, sources, i);
+      const Tensor q = heads.q[i], block = context[i];
+      Tensor p = at::bmm(q, heads.k[0].narrow(1, 0, at.keys).transpose(1, 2));
+      Tensor late = torch::empty({rows, at.late}, rope.options());
+      ForRows(rows, [&](int64_t begin, int64_t end) {
+        DraftKernelsFor<T>().aligned_softmax(begin, end, at, Data<int32_t>(first_key), Data<T>(q),
+                                             Data<T>(late_k), Data<T>(p), Data<float>(late));
+      });
+      Tensor product = block;
+      at::bmm_out(product, p, heads.v[0].narrow(1, 0, at.keys));
+      ForRows(rows, [&](int64_t begin, int64_t end) {
+        DraftKernelsFor<T>().add_late_values(begin, end, at, Data<float>(late), Data<T>(late_v),
+                                             Data<T>(block));
+      });
+      saved.insert(saved.end(), {p, late});
+    }
+    ForRows(s.batch * s.length, [&](int64_t begin, int64_t end) {
+      KernelsFor<T>().scatter_blocks(begin, end, s, Data<T>(context), Data<T>(out));
+    });
+    ctx->save_for_backward(saved);
+    return out;
+  }
+
+  // Gradients of the heads.
+  struct HeadGradients {
+    Tensor q;     // as Heads::q
+    Tensor k, v;  // as Heads::k, f32
+  };
+
+  // Adds what query block `i` gives.
+  template <typename T>
+  static void BlockBackward(const AlignedShape& at, const Heads& heads, const Tensor& p,
+                            const Tensor& late, const Tensor& dcontext, const HeadGradients& d) {
+    const Tensor late_k = heads.k.narrow(0, 1, at.late), late_v = heads.v.narrow(0, 1, at.late);
+    const Tensor late_dk = d.k.narrow(0, 1, at.late), late_dv = d.v.narrow(0, 1, at.late);
+    const Tensor q = heads.q[at.index];
+    const int64_t rows = q.size(0) * q.size(1), pairs = q.size(0) * at.attention.block;
+    AddKeys<T>(at::bmm(p.transpose(1, 2), dcontext), d.v[0]);
+    Tensor ds = at::bmm(dcontext, heads.v[0].narrow(1, 0, at.keys).transpose(1, 2));
+    Tensor late_ds = torch::empty_like(late);
+    const DraftKernels<T>& kernels = DraftKernelsFor<T>();
+    ForRows(rows, [&](int64_t begin, int64_t end) {
+      kernels.aligned_softmax_backward(begin, end, at, Data<T>(p), Data<float>(late),
+                                       Data<T>(late_v), Data<T>(dcontext), Data<T>(ds),
+                                       Data<float>(late_ds));
+    });
+    Tensor dq = d.q[at.index];
+    at::bmm_out(dq, ds, heads.k[0].narrow(1, 0, at.keys));
+    AddKeys<T>(at::bmm(ds.transpose(1, 2), q), d.k[0]);
+    ForRows(pairs, [&](int64_t begin, int64_t end) {
+      kernels.late_backward(begin, end, at, Data<T>(q), Data<T>(late_k), Data<T>(dcontext),
+                            Data<float>(late), Data<float>(late_ds), Data<T>(dq),
+                            Data<float>(late_dk), Data<float>(late_dv));
+    });
+  }
+
+  template <typename T>
+  static Tensor Backward(AutogradContext* ctx, const AttentionShape& s, const Tensor& dout) {
+    const int64_t sources = ctx->saved_data["sources"].toInt(), rows = s.batch * s.length;
+    const auto saved = ctx->get_saved_variables();
+    const Heads heads{saved[0], saved[1], saved[2]};
+    const Tensor& rope = saved[3];
+    Tensor dcontext = torch::empty_like(heads.q);
+    ForRows(rows, [&](int64_t begin, int64_t end) {
+      KernelsFor<T>().gather_blocks(begin, end, s, Data<T>(dout), Data<T>(dcontext));
+    });
+    const HeadGradients d{torch::empty_like(heads.q), torch::zeros(heads.k.sizes(), rope.options()),
+                          torch::zeros(heads.v.sizes(), rope.options())};
+    for (int64_t i = 0; i < s.blocks(); ++i) {
+      BlockBackward<T>(ShapeOf(s, sources, i), heads, saved[4 + 2 * i], saved[5 + 2 * i],
+                       dcontext[i], d);
+    }
+    const Tensor no_q = sources > 1 ? torch::zeros_like(d.q) : Tensor();
+    Tensor dqkv = torch::empty({sources * rows, s.width()}, dout.options());
+    for (int64_t i = 0; i < sources; ++i) {
+      const Tensor &q = i + 1 == sources ? d.q : no_q, part = dqkv.narrow(0, i * rows, rows);
+      const Tensor dk = d.k[i], dv = d.v[i];
+      ForRows(rows, [&](int64_t begin, int64_t end) {
+        KernelsFor<T>().merge_heads(begin, end, s, Data<T>(q), Data<float>(dk), Data<float>(dv),
+                                    Data<float>(rope), Data<T>(part));
+      });
+    }
+    return dqkv;
+  }
+};
+
+}  // namespace
+
+Tensor AlignmentSources(int64_t sources, const Tensor& first_key) {
+  const Tensor pos = torch::arange(first_key.size(0), first_key.options()).to(torch::kInt64);
+  const Tensor behind = pos.unsqueeze(1) - pos.unsqueeze(0);  // p - c
+  const Tensor source = (sources - 1 - behind).clamp_min(0);
+  const Tensor hidden = behind.lt(0).logical_or(pos.unsqueeze(0).lt(first_key.unsqueeze(1)));
+  return source.masked_fill(hidden, -1);
+}
+
+Tensor AlignedAttention(const Tensor& qkv, int64_t sources, const AttentionShape& s,
+                        const Tensor& rope, const Tensor& first_key) {
+  if (!UsesKernels(qkv)) return PlainAlignedAttention(qkv, sources, s, rope, first_key);
+  return AlignedAttentionFn::apply(qkv, sources, s, rope, first_key);
+}
+
+Tensor DistillationTargets(const Tensor& logits, double soft, double hard, int64_t top) {
+  TORCH_CHECK(top <= kMostTopTokens, "at most ", kMostTopTokens, " top tokens");
+  if (!UsesKernels(logits)) {
+    const Tensor p = torch::softmax(logits.to(torch::kFloat32), -1);
+    const auto [best, ids] = p.topk(std::min(top, p.size(1)), -1);
+    return (p * soft).scatter_add(1, ids, best * hard);
+  }
+  Tensor targets = torch::empty(logits.sizes(), logits.options().dtype(torch::kFloat32));
+  Dispatch(logits.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    ForRows(logits.size(0), [&](int64_t begin, int64_t end) {
+      DraftKernelsFor<T>().distillation_targets(begin, end, logits.size(1),
+                                                static_cast<float>(soft), static_cast<float>(hard),
+                                                top, Data<T>(logits), Data<float>(targets));
+    });
+  });
+  return targets;
+}
+
+Tensor SoftCrossEntropy(Tensor logits, const Tensor& targets, double scale) {
+  if (!UsesKernels(logits)) {
+    const Tensor log_probs = torch::log_softmax(logits.to(torch::kFloat32), -1);
+    logits.copy_((log_probs.exp() * targets.sum(-1, true) - targets) * scale);
+    return -(targets * log_probs).sum(-1);
+  }
+  Tensor losses = torch::empty({logits.size(0)}, targets.options());
+  Dispatch(logits.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    ForRows(logits.size(0), [&](int64_t begin, int64_t end) {
+      DraftKernelsFor<T>().soft_cross_entropy(begin, end, logits.size(1), Data<float>(targets),
+                                              static_cast<float>(scale), Data<T>(logits),
+                                              Data<float>(losses));
+    });
+  });
+  return losses;
+}
+
+}  // namespace foretoken::train

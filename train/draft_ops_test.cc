@@ -1,0 +1,171 @@
+// Operations and losses of drafters: the vectors of methods.md 11.4 and 11.8, libtorch's own
+// operations, finite differences.
+#include "draft_ops.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "eagle/loss.h"
+#include "ops.h"
+#include "ops_testing.h"
+
+namespace foretoken::train {
+namespace {
+
+std::vector<int64_t> Row(const Tensor& sources, int64_t row) {
+  const Tensor values = sources[row].contiguous();
+  return {values.data_ptr<int64_t>(), values.data_ptr<int64_t>() + values.numel()};
+}
+
+class DraftOpsTest : public testing::Test {
+ protected:
+  void SetUp() override { torch::manual_seed(11); }
+};
+
+// methods.md 11.4: T = 5, one document. -1 is unseen, 0 the target's feature, i pass i's.
+TEST_F(DraftOpsTest, AlignmentFollowsTheVectors) {
+  const Tensor start = torch::zeros({5}, torch::kInt32);
+  const auto row = [&](int64_t sources, int64_t r) {
+    return Row(AlignmentSources(sources, start), r);
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(row(1, 3), ElementsAre(0, 0, 0, 0, -1));
+  EXPECT_THAT(row(2, 3), ElementsAre(0, 0, 0, 1, -1));
+  EXPECT_THAT(row(3, 0), ElementsAre(2, -1, -1, -1, -1));
+  EXPECT_THAT(row(3, 1), ElementsAre(1, 2, -1, -1, -1));
+  EXPECT_THAT(row(3, 4), ElementsAre(0, 0, 0, 1, 2));
+  EXPECT_THAT(row(4, 4), ElementsAre(0, 0, 1, 2, 3));
+}
+
+TEST_F(DraftOpsTest, AlignmentStaysInsideDocuments) {
+  const Tensor start = torch::tensor({0, 0, 2, 2, 2}, torch::kInt32);
+  EXPECT_THAT(Row(AlignmentSources(3, start), 3), testing::ElementsAre(-1, -1, 1, 2, -1));
+}
+
+TEST_F(DraftOpsTest, AlignedAttentionMatchesPlain) {
+  const AttentionShape s = SmallAttention();
+  const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
+  const Tensor mix = torch::randn({s.batch * s.length, s.heads * s.head_dim});
+  for (int64_t sources = 1; sources <= 4; ++sources) {
+    SCOPED_TRACE(sources);
+    const Tensor qkv = Leaf({sources * s.batch * s.length, s.width()});
+    ExpectSame(
+        {qkv}, [&] { return (AlignedAttention(qkv, sources, s, rope, first) * mix).sum(); },
+        [&] { return (PlainAlignedAttention(qkv, sources, s, rope, first) * mix).sum(); });
+  }
+}
+
+TEST_F(DraftOpsTest, OneSourceIsCausalAttention) {
+  const AttentionShape s = SmallAttention();
+  const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
+  const Tensor qkv = torch::randn({s.batch * s.length, s.width()});
+  ExpectNear(AlignedAttention(qkv, 1, s, rope, first), Attention(qkv, s, rope, first), 1e-6);
+}
+
+TEST_F(DraftOpsTest, AlignedAttentionFiniteDifferences) {
+  const AttentionShape s = SmallAttention();
+  const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
+  const Tensor mix = torch::randn({s.batch * s.length, s.heads * s.head_dim});
+  const Tensor qkv = Leaf({3 * s.batch * s.length, s.width()});
+  ExpectDirectionalDerivative(
+      qkv, [&] { return (AlignedAttention(qkv, 3, s, rope, first) * mix).sum(); });
+}
+
+TEST_F(DraftOpsTest, AlignedAttentionInBf16FollowsFloat) {
+  const AttentionShape s = SmallAttention();
+  const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
+  const Tensor a = Leaf({3 * s.batch * s.length, s.width()});
+  const Tensor b = a.detach().to(torch::kBFloat16).requires_grad_();
+  const Tensor mix = torch::randn({s.batch * s.length, s.heads * s.head_dim});
+  const Tensor full = AlignedAttention(a, 3, s, rope, first);
+  const Tensor half = AlignedAttention(b, 3, s, rope, first);
+  ExpectNear(half.to(torch::kFloat32), full, 0.02);
+  (full * mix).sum().backward();
+  half.backward(mix.to(torch::kBFloat16));
+  ExpectNear(GradOf(b).to(torch::kFloat32), GradOf(a), 0.03);
+}
+
+// methods.md 11.8, with logits whose softmax is P and S.
+TEST_F(DraftOpsTest, LossesFollowTheVectors) {
+  const Tensor p = torch::tensor({0.5, 0.3, 0.15, 0.05}, torch::kFloat32).view({1, 4});
+  const Tensor s = torch::tensor({0.4, 0.4, 0.1, 0.1}, torch::kFloat32).view({1, 4});
+  const auto loss = [&](double soft, double hard, int64_t top) {
+    const Tensor targets = DistillationTargets(p.log(), soft, hard, top);
+    return SoftCrossEntropy(s.log(), targets, 1.0).item<double>();
+  };
+  EXPECT_NEAR(loss(1.0, 0.0, 2), 1.193550, 1e-5);
+  EXPECT_NEAR(loss(0.0, 1.0, 2), 0.733033, 1e-5);
+  EXPECT_NEAR(loss(0.1, 2.0, 2), 0.1193550 + 1.466066, 1e-5);
+  const double entropy = -(p * p.log()).sum().item<double>();
+  EXPECT_NEAR(loss(1.0, 0.0, 0) - entropy, 0.051430, 1e-5);  // KL(P || S)
+}
+
+TEST_F(DraftOpsTest, SmoothL1FollowsTheVectors) {
+  EagleLossOptions options;
+  options.soft = 0.0;
+  EagleLossParts parts;
+  const Tensor features = torch::zeros({2, 1}), head = torch::ones({3, 1});
+  const Tensor learnt = torch::zeros({1}, torch::kInt64);
+  for (const auto& [x, expected] : {std::pair{0.2, 0.02}, {1.0, 0.5}, {-3.0, 2.5}}) {
+    const Tensor outputs = torch::full({2, 1}, x);
+    EXPECT_NEAR(EagleLoss(outputs, features, head, learnt, options, 1.0, 8, parts).item<double>(),
+                expected, 1e-6);
+  }
+}
+
+TEST_F(DraftOpsTest, TiesGoToTheLowestToken) {
+  const Tensor logits = torch::zeros({1, 200});
+  const Tensor targets = DistillationTargets(logits, 0.0, 1.0, 3);
+  EXPECT_EQ(targets.count_nonzero().item<int64_t>(), 3);
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(targets[0][i].item<double>(), 1.0 / 200, 1e-7);
+}
+
+TEST_F(DraftOpsTest, TopTokensAreTheHighest) {
+  const Tensor logits = torch::randn({7, 500});
+  const Tensor targets = DistillationTargets(logits, 0.0, 1.0, 10);
+  const Tensor p = torch::softmax(logits, -1);
+  const auto [best, ids] = p.topk(10, -1);
+  ExpectNear(targets, torch::zeros_like(p).scatter(1, ids, best), 1e-6);
+}
+
+// The loss as its definition says, by libtorch's autograd.
+Tensor ReferenceLoss(const Tensor& outputs, const Tensor& features, const Tensor& head,
+                     const Tensor& learnt, const EagleLossOptions& options, double scale) {
+  const int64_t rows = features.size(0);
+  const Tensor wanted = features.index_select(0, learnt + 1);
+  const Tensor p = torch::softmax(torch::matmul(wanted, head.t()), -1);
+  const auto [best, ids] = p.topk(options.top, -1);
+  Tensor total = torch::zeros({});
+  for (size_t pass = 0; pass < options.pass_weights.size(); ++pass) {
+    const Tensor guess = outputs.index_select(0, learnt + static_cast<int64_t>(pass) * rows);
+    const Tensor log_q = torch::log_softmax(torch::matmul(guess, head.t()), -1);
+    const Tensor feature = torch::smooth_l1_loss(guess, wanted, at::Reduction::None).mean(1).sum();
+    const Tensor soft = -(p * log_q).sum();
+    const Tensor hard = -(best * log_q.gather(1, ids)).sum();
+    total = total + options.pass_weights[pass] *
+                        (options.feature * feature + options.soft * soft + options.hard * hard);
+  }
+  return total * scale;
+}
+
+TEST_F(DraftOpsTest, EagleLossMatchesAutograd) {
+  EagleLossOptions options;
+  options.hard = 1.0;
+  options.top = 3;
+  options.pass_weights = {1.0, 0.5, 0.25};
+  const Tensor outputs = Leaf({3 * 20, 8}, 2.0), features = torch::randn({20, 8});
+  const Tensor head = torch::randn({31, 8});
+  const Tensor learnt = torch::tensor({0, 1, 2, 5, 6, 7, 8, 11, 18}, torch::kInt64);
+  EagleLossParts parts;
+  const auto ours = [&] {
+    return EagleLoss(outputs, features, head, learnt, options, 0.5, 4, parts);
+  };
+  ExpectSame(
+      {outputs}, [&] { return ours() * 3.0; },
+      [&] { return ReferenceLoss(outputs, features, head, learnt, options, 0.5) * 3.0; });
+  EXPECT_NEAR(ours().item<double>(), 0.5 * (parts.feature + parts.tokens), 1e-3);
+  ExpectDirectionalDerivative(outputs, ours);
+}
+
+}  // namespace
+}  // namespace foretoken::train

@@ -1,0 +1,161 @@
+// EAGLE and HASS: passes stand for steps of drafting, whole runs, export.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "draft_export.h"
+#include "eagle/module.h"
+#include "io/draft_file.h"
+#include "ops_plain.h"
+#include "ops_testing.h"
+#include "run_testing.h"
+
+namespace foretoken::train {
+namespace {
+
+LlamaShape SmallShape() {
+  LlamaShape s;
+  s.vocab = 97;
+  s.layers = 1;
+  s.hidden = 32;
+  s.ffn = 48;
+  s.heads = 4;
+  s.kv_heads = 2;
+  s.head_dim = 8;
+  return s;
+}
+
+// Drafting written down pair by pair (methods.md 5.1), apart from the operations under test.
+class PairByPair {
+ public:
+  PairByPair(EagleModule& module, const LlamaShape& shape) : shape_(shape) {
+    for (const NamedParameter& p : module.weights().parameters()) weights_[p.name] = p.value;
+  }
+
+  // The output of the pair at `pos`, which joins the cache.
+  Tensor Feed(const Tensor& embedding, const Tensor& feature, int64_t pos) {
+    const Tensor h = torch::matmul(W("fc.weight"), torch::cat({embedding, feature})) + W("fc.bias");
+    const auto head = [&](const char* name) {
+      return torch::matmul(W(name), h).view({-1, shape_.head_dim});
+    };
+    const Tensor q = Rotated(head("layers.0.self_attn.q_proj.weight"), pos);
+    keys_.push_back(Rotated(head("layers.0.self_attn.k_proj.weight"), pos));
+    values_.push_back(head("layers.0.self_attn.v_proj.weight"));
+    const int64_t group = shape_.heads / shape_.kv_heads;
+    const Tensor k = torch::stack(keys_, 1).repeat_interleave(group, 0);  // [heads, n, head_dim]
+    const Tensor v = torch::stack(values_, 1).repeat_interleave(group, 0);
+    const Tensor scores = torch::matmul(k, q.unsqueeze(2)).squeeze(2) /
+                          std::sqrt(static_cast<double>(shape_.head_dim));
+    const Tensor mixed = torch::matmul(torch::softmax(scores, 1).unsqueeze(1), v).reshape({-1});
+    const Tensor a = h + torch::matmul(W("layers.0.self_attn.o_proj.weight"), mixed);
+    const Tensor normed = a * torch::rsqrt(a.pow(2).mean() + shape_.norm_eps) *
+                          W("layers.0.post_attention_layernorm.weight");
+    const Tensor inner = torch::silu(torch::matmul(W("layers.0.mlp.gate_proj.weight"), normed)) *
+                         torch::matmul(W("layers.0.mlp.up_proj.weight"), normed);
+    return a + torch::matmul(W("layers.0.mlp.down_proj.weight"), inner);
+  }
+
+ private:
+  const Tensor& W(const std::string& name) const { return weights_.at(name); }
+  Tensor Rotated(const Tensor& x, int64_t pos) const {
+    const Tensor table = RopeTable(pos + 1, shape_.head_dim, shape_.rope_base).narrow(1, pos, 1);
+    return PlainRotated(x.unsqueeze(1), table).squeeze(1);
+  }
+
+  LlamaShape shape_;
+  std::map<std::string, Tensor> weights_;
+  std::vector<Tensor> keys_, values_;
+};
+
+// methods.md 11.12 item 5: pass j at a row is step j of drafting that began j - 1 rows before.
+TEST(EagleTest, PassesAreStepsOfDrafting) {
+  torch::manual_seed(5);
+  torch::NoGradGuard no_grad;
+  const LlamaShape shape = SmallShape();
+  EagleModule module(shape, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
+  const int64_t length = 12, passes = 4;
+  Tensor first = torch::zeros({1, length}, torch::kInt32);
+  first.narrow(1, 5, length - 5).fill_(5);
+  for (const NamedParameter& p : module.weights().parameters()) {
+    if (p.name != "fc.bias") p.value.mul_(5.0);  // so that every part counts
+  }
+  module.weights().Refresh();
+  const EagleInputs inputs{1, length, torch::randn({length, shape.hidden}),
+                           torch::randn({length, shape.hidden}), first};
+  const Tensor outputs = module.Forward(inputs, passes);
+  int compared = 0;
+  for (int64_t start = 0; start < length; ++start) {
+    const int64_t begin = start < 5 ? 0 : 5, end = start < 5 ? 5 : length;
+    PairByPair drafting(module, shape);
+    Tensor output;
+    for (int64_t r = begin; r <= start; ++r) {
+      output = drafting.Feed(inputs.embeddings[r], inputs.features[r], r);
+    }
+    for (int64_t step = 1; step <= passes && start + step - 1 < end; ++step) {
+      const int64_t row = start + step - 1;
+      if (step > 1) output = drafting.Feed(inputs.embeddings[row], output, row);
+      ExpectNear(outputs[(step - 1) * length + row], output, 1e-5);
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 14 + 22);  // of documents of 5 and 7 rows
+}
+
+TEST(EagleTest, GradientsOfAllWeights) {
+  torch::manual_seed(6);
+  const LlamaShape shape = SmallShape();
+  EagleModule module(shape, {torch::kFloat32, torch::kCPU, NormalWeights(4)});
+  const int64_t length = 16;
+  const EagleInputs inputs{1, length, torch::randn({length, shape.hidden}),
+                           torch::randn({length, shape.hidden}),
+                           torch::zeros({1, length}, torch::kInt32)};
+  const Tensor mix = torch::randn({length, shape.hidden});
+  for (const NamedParameter& p : module.weights().parameters()) {
+    SCOPED_TRACE(p.name);
+    // One pass: the features of later ones are detached, so their value has another derivative.
+    ExpectDirectionalDerivative(p.value, [&] {
+      module.weights().Refresh();
+      return (module.Forward(inputs, 1) * mix).sum();
+    });
+  }
+}
+
+TEST_F(RunTest, KilledHassRunContinuesBitForBit) {
+  MakeTarget(FileType::kQ8_0);
+  ExpectExactResume(TinyDraftRun(directory_, directory_ + "/hass", "hass"), 3 * 10);
+}
+
+TEST_F(RunTest, DraftsLearnAndExport) {
+  MakeTarget(FileType::kF32);
+  const std::string out = directory_ + "/eagle", path = out + "/draft.gguf";
+  ASSERT_TRUE(Train(TinyDraftRun(directory_, out, "eagle")).ok());
+  const auto info = ReadCheckpointInfo(out);
+  ASSERT_TRUE(info.ok()) << info.error().message;
+  const Method* method = FindMethod("eagle");
+  ASSERT_NE(method, nullptr);
+  const Status exported = method->export_to({out, path, FileType::kQ8_0, ""}, *info);
+  ASSERT_TRUE(exported.ok()) << exported.error().message;
+  const auto draft = DraftFile::Open(path);
+  ASSERT_TRUE(draft.ok()) << draft.error().message;
+  EXPECT_EQ((*draft)->info().method, "eagle");
+  EXPECT_EQ((*draft)->info().taps, std::vector<int>{2});
+  EXPECT_TRUE((*draft)->info().Shares(kSharedHead));
+  EXPECT_EQ((*draft)->info().target.hidden, 64);
+  EXPECT_TRUE((*draft)->Has("blk.0.attn_q.weight"));
+  EXPECT_TRUE((*draft)->Has("blk.0.ffn_norm.weight"));
+  EXPECT_TRUE((*draft)->Has("fc.weight"));
+  EXPECT_EQ((*draft)->tensors().size(), 10u);
+}
+
+TEST_F(RunTest, DraftWithoutTargetIsRefused) {
+  const Status missing = Train(TinyDraftRun(directory_, directory_ + "/none", "hass"));
+  ASSERT_FALSE(missing.ok());
+  EXPECT_NE(missing.error().message.find("target.gguf"), std::string::npos);
+  TrainOptions options = TinyDraftRun(directory_, directory_ + "/none", "hass");
+  options.recipe.settings["passs"] = "3";
+  EXPECT_EQ(Train(options).error().message, "unknown option '--passs' of train hass");
+}
+
+}  // namespace
+}  // namespace foretoken::train

@@ -1,0 +1,59 @@
+#include "eagle/module.h"
+
+#include "draft_ops.h"
+
+namespace foretoken::train {
+namespace {
+
+using torch::Tensor;
+
+// Features by position from the outputs of a pass, which guess the next position's: row r takes
+// output r - 1, a document's first row what it had.
+Tensor Shifted(const Tensor& outputs, const EagleInputs& inputs) {
+  torch::NoGradGuard no_grad;
+  const Tensor guessed = outputs.detach().to(inputs.features.scalar_type()).roll(1, 0);
+  const Tensor pos = torch::arange(inputs.length, inputs.first_key.options());
+  const Tensor is_first = inputs.first_key.eq(pos).view({-1, 1});
+  return torch::where(is_first, inputs.features, guessed);
+}
+
+}  // namespace
+
+EagleModule::EagleModule(const LlamaShape& shape, WeightOptions options)
+    : shape_(shape),
+      weights_(std::move(options)),
+      ropes_(shape.head_dim, shape.rope_base, weights_.device()) {
+  fc_ = &weights_.AddMatrix({{"fc.weight", shape.hidden}}, 2 * shape.hidden, kInitialDeviation);
+  fc_bias_ = weights_.Add("fc.bias", {shape.hidden}, 0.0);
+  block_ = AddBlock(weights_, "layers.0.", shape, false, kInitialDeviation);
+}
+
+Tensor EagleModule::Forward(const EagleInputs& inputs, int64_t passes) {
+  const AttentionShape attention = AttentionShapeOf(shape_, inputs.batch, inputs.length);
+  const torch::ScalarType compute = weights_.compute();
+  Tensor feature = inputs.features;
+  std::vector<Tensor> sources, outputs;
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    const Tensor x = Linear(torch::cat({inputs.embeddings, feature}, 1), *fc_);
+    const Tensor h = x.to(torch::kFloat32) + fc_bias_;
+    sources.push_back(Linear(h.to(compute), *block_.qkv));
+    const Tensor mixed =
+        AlignedAttention(sources.size() == 1 ? sources[0] : torch::cat(sources), pass + 1,
+                         attention, ropes_.For(inputs.length), inputs.first_key);
+    const Stream out =
+        FeedForward(block_, {h, Linear(mixed, *block_.out)}, shape_.norm_eps, compute);
+    outputs.push_back(out.h + out.delta.to(torch::kFloat32));
+    if (pass + 1 < passes) feature = Shifted(outputs.back(), inputs);
+  }
+  return torch::cat(outputs);
+}
+
+double EagleModule::PassFlops(int64_t rows, int64_t length) const {
+  return BlockFlops(shape_, rows, length);
+}
+
+double EagleModule::FcFlops(int64_t rows) const {
+  return 4.0 * static_cast<double>(rows * shape_.hidden * shape_.hidden);
+}
+
+}  // namespace foretoken::train

@@ -1,0 +1,48 @@
+// The draft module of EAGLE and HASS (methods.md 5.1): one decoder layer without input norm behind
+// fc([embedding; feature]). Its output is a feature: logits are the target's LM head of it.
+// The engine's twin is src/draft/eagle.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <vector>
+
+#include "llama.h"
+
+namespace foretoken::train {
+
+// Rows are positions of packed documents: pair i of a document is (feature f_i, token x_{i+1}).
+struct EagleInputs {
+  int64_t batch = 0, length = 0;
+  torch::Tensor embeddings;  // [rows, hidden] of the pairs' tokens, compute type
+  torch::Tensor features;    // [rows, hidden], the target's, noise included; compute type
+  torch::Tensor first_key;   // [batch, length] int32
+};
+
+class EagleModule {
+ public:
+  // Parameters carry the published names (fc.weight, layers.0.self_attn.q_proj.weight, ...).
+  EagleModule(const LlamaShape& shape, WeightOptions options);
+
+  WeightSet& weights() { return weights_; }
+
+  // The outputs of `passes` alignment passes (methods.md 5.7), one below the other: [passes * rows,
+  // hidden] f32. Row r of pass j stands for step j of drafting: its query comes from the feature
+  // that pass j - 1 guessed for r (pass 1: the target's), and keys as AlignedAttention has them.
+  // Guessed features are detached: gradients flow through weights only.
+  torch::Tensor Forward(const EagleInputs& inputs, int64_t passes);
+
+  // Forward operations of one pass.
+  double PassFlops(int64_t rows, int64_t length) const;
+  double FcFlops(int64_t rows) const;
+
+ private:
+  LlamaShape shape_;
+  WeightSet weights_;
+  RopeTables ropes_;
+  const Matrix* fc_;
+  torch::Tensor fc_bias_;
+  Block block_;
+};
+
+}  // namespace foretoken::train

@@ -1,0 +1,49 @@
+// The methods of `foretoken train`: one line in methods.def and one folder each.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "checkpoint_file.h"
+#include "corpus.h"
+#include "export.h"
+#include "recipe.h"
+#include "task.h"
+
+namespace foretoken::train {
+
+struct TrainOptions {
+  Recipe recipe;
+  std::string data_base;  // where relative data patterns are looked up; "" = the current directory
+  std::string out;        // directory of checkpoint, tokenizer, corpus and logs
+  bool profile = false;   // measure the matrix peak and report the fraction reached
+  bool quiet = false;
+};
+
+// What the loop needs to begin.
+struct Prepared {
+  Recipe recipe;  // with what data or target decided
+  Corpus corpus;
+  std::unique_ptr<Task> task;
+};
+
+struct Method {
+  const char* name;
+  const char* about;
+  std::span<const Setting> settings;
+  // Reads data and target. REQUIRES: options.recipe is complete and checked.
+  Result<Prepared> (*prepare)(const TrainOptions& options, torch::Device device);
+  Status (*export_to)(const ExportRequest& request, const CheckpointInfo& info);
+};
+
+std::span<const Method* const> AllMethods();
+// Null when there is none.
+const Method* FindMethod(const std::string& name);
+
+torch::ScalarType ComputeType(const Recipe& recipe);
+
+}  // namespace foretoken::train

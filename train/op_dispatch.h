@@ -1,0 +1,36 @@
+// How operations reach the kernels of an element type. Included by the sources of operations.
+#pragma once
+
+#include <ATen/Parallel.h>
+#include <torch/torch.h>
+
+#include "kernels.h"
+
+namespace foretoken::train {
+
+inline constexpr int64_t kRowGrain = 16;
+
+inline bool UsesKernels(const torch::Tensor& x) { return x.device().is_cpu(); }
+
+// Calls body(T{}) with the kernels' element type of `type`.
+template <typename Body>
+void Dispatch(torch::ScalarType type, const Body& body) {
+  if (type == torch::kBFloat16) {
+    body(Bf16{});
+  } else {
+    TORCH_CHECK(type == torch::kFloat32, "compute type must be bf16 or f32");
+    body(float{});
+  }
+}
+
+template <typename T>
+T* Data(const torch::Tensor& x) {
+  return x.defined() ? reinterpret_cast<T*>(x.data_ptr()) : nullptr;
+}
+
+template <typename Body>
+void ForRows(int64_t rows, const Body& body) {
+  at::parallel_for(0, rows, kRowGrain, body);
+}
+
+}  // namespace foretoken::train

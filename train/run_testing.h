@@ -1,0 +1,172 @@
+// Whole runs of tiny models: what their tests share.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/json.h"
+#include "checkpoint_file.h"
+#include "export.h"
+#include "io/safetensors.h"
+#include "trainer.h"
+
+extern char** environ;
+
+namespace foretoken::train {
+
+namespace fs = std::filesystem;
+
+inline constexpr char kOutVariable[] = "FORETOKEN_TEST_RUN";
+
+inline void WriteText(const std::string& path) {
+  std::ofstream out(path);
+  for (int i = 0; i < 400; ++i) {
+    out << "document " << i << " says that " << i * i << " is the square of " << i << "\n"
+        << "<|endoftext|>\n";
+  }
+}
+
+inline TrainOptions TinyRun(const std::string& directory, const std::string& out) {
+  TrainOptions options;
+  Recipe& r = options.recipe;
+  r.vocab = 320;
+  r.layers = 2;
+  r.hidden = 64;
+  r.ffn = 96;
+  r.heads = 4;
+  r.kv_heads = 2;
+  r.head_dim = 16;
+  r.length = 64;
+  r.batch = 4;
+  r.accumulate = 2;
+  r.steps = 120;
+  r.warmup = 10;
+  r.eval_every = 40;
+  r.heldout = 0.05;
+  r.checkpoint_steps = 7;
+  r.device = "cpu";
+  r.threads = 2;
+  r.data = {{directory + "/text.txt", 1.5}};
+  options.out = out;
+  options.quiet = true;
+  return options;
+}
+
+// The losses of a run, one a step, as the log writes them.
+inline std::vector<std::string> Losses(const std::string& out) {
+  std::vector<std::string> losses;
+  std::ifstream in(out + "/log.jsonl");
+  for (std::string line; std::getline(in, line);) {
+    const auto json = ParseJson(line, "log");
+    if (!json.ok()) break;
+    losses.push_back((*json)["step"].dump() + " " + (*json)["loss"].dump() + " " +
+                     (*json)["grad_norm"].dump() + " " +
+                     json->value("heldout_loss", Json()).dump());
+  }
+  return losses;
+}
+
+// `expected`: tensors of weights and moments.
+inline void ExpectSameTensors(const std::string& a, const std::string& b, int expected) {
+  const auto left = SafetensorsFile::Open(CheckpointPath(a));
+  const auto right = SafetensorsFile::Open(CheckpointPath(b));
+  ASSERT_TRUE(left.ok() && right.ok());
+  int compared = 0;
+  for (const SafetensorsEntry& entry : left->entries()) {
+    if (entry.dtype != "F32") continue;  // the counters hold the time taken
+    const SafetensorsEntry* other = right->Find(entry.name);
+    ASSERT_NE(other, nullptr) << entry.name;
+    EXPECT_EQ(std::memcmp(entry.bytes.data(), other->bytes.data(), entry.bytes.size()), 0)
+        << entry.name;
+    ++compared;
+  }
+  EXPECT_EQ(compared, expected);
+}
+
+// A draft run for the target in `directory`.
+inline TrainOptions TinyDraftRun(const std::string& directory, const std::string& out,
+                                 const std::string& method) {
+  TrainOptions options = TinyRun(directory, out);
+  Recipe& r = options.recipe;
+  r.method = method;
+  r.settings["target"] = directory + "/target.gguf";
+  r.lr = 3e-3;
+  r.batch = 2;
+  r.accumulate = 2;
+  return options;
+}
+
+class RunTest : public testing::Test {
+ protected:
+  RunTest() {
+    std::string name = testing::TempDir() + "run_XXXXXX";
+    directory_ = mkdtemp(name.data());
+    WriteText(directory_ + "/text.txt");
+  }
+  ~RunTest() override { fs::remove_all(directory_); }
+
+  // A target for drafts: directory/target.gguf.
+  void MakeTarget(FileType type) {
+    const std::string run = directory_ + "/target_run";
+    TrainOptions options = TinyRun(directory_, run);
+    const Status trained = Train(options);
+    ASSERT_TRUE(trained.ok()) << trained.error().message;
+    const Status exported = ExportGguf(run, directory_ + "/target.gguf", type);
+    ASSERT_TRUE(exported.ok()) << exported.error().message;
+  }
+
+  // The whole run of `method`, and one that is killed and continued, agree bit for bit.
+  void ExpectExactResume(const TrainOptions& run, int tensors) {
+    const std::string method = run.recipe.method;
+    const Status first = Train(run);
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    TrainOptions second = run;
+    for (int attempt = 0; attempt < 5 && second.out == run.out; ++attempt) {
+      const std::string out = run.out + "_killed" + std::to_string(attempt);
+      if (RunAndKill(out, method)) second.out = out;
+    }
+    ASSERT_NE(second.out, run.out) << "the run was over before it could be killed, five times";
+    const size_t steps = static_cast<size_t>(run.recipe.steps);
+    ASSERT_LT(Losses(second.out).size(), steps);
+    const Status continued = Train(second);
+    ASSERT_TRUE(continued.ok()) << continued.error().message;
+    EXPECT_EQ(Losses(run.out).size(), steps);
+    EXPECT_EQ(Losses(run.out), Losses(second.out));
+    ExpectSameTensors(run.out, second.out, tensors);
+  }
+
+  // Trains `method` into `out` in a process of its own, killed once it is past its first
+  // checkpoint. False if it was over before that.
+  bool RunAndKill(const std::string& out, const std::string& method) {
+    setenv(kOutVariable, (directory_ + "|" + out + "|" + method).c_str(), 1);
+    const char* const arguments[] = {"train_test", "--gtest_filter=RunTest.DISABLED_Child",
+                                     "--gtest_also_run_disabled_tests", nullptr};
+    pid_t child = 0;
+    EXPECT_EQ(posix_spawn(&child, "/proc/self/exe", nullptr, nullptr,
+                          const_cast<char* const*>(arguments), environ),
+              0);
+    while (Losses(out).size() < 30) {
+      int status = 0;
+      if (waitpid(child, &status, WNOHANG) == child) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status);
+  }
+
+  std::string directory_;
+};
+
+}  // namespace foretoken::train

@@ -1,0 +1,120 @@
+#include "target.h"
+
+#include <filesystem>
+
+#include "io/convert.h"
+#include "io/hf_names.h"
+
+namespace foretoken::train {
+namespace {
+
+using torch::Tensor;
+
+Status CheckArchitecture(const ModelConfig& c, const std::string& path) {
+  const char* missing =
+      c.attention_bias           ? "attention biases"
+      : c.qk_norm                ? "norms of q and k"
+      : c.sliding_window > 0     ? "a sliding window"
+      : c.rope_dim != c.head_dim ? "partial rotary dimensions"
+      : c.rope_scaling != ModelConfig::RopeScaling::kNone || !c.rope_freq_factors.empty()
+          ? "scaled rotary frequencies"
+          : nullptr;
+  if (missing == nullptr) return {};
+  return Error{path + ": the model has " + missing + ", which training has not"};
+}
+
+LlamaShape ShapeOf(const ModelConfig& c) {
+  LlamaShape s;
+  s.vocab = c.vocab;
+  s.layers = c.layers;
+  s.hidden = c.hidden;
+  s.ffn = c.ffn;
+  s.heads = c.heads;
+  s.kv_heads = c.kv_heads;
+  s.head_dim = c.head_dim;
+  s.context = c.context;
+  s.norm_eps = c.norm_eps;
+  s.rope_base = c.rope_base;
+  s.tied_embeddings = c.tied_embeddings;
+  return s;
+}
+
+// Rows of q and k back in Hugging Face's order.
+Tensor HalfSplit(const Tensor& interleaved, int64_t head_dim) {
+  Tensor rows = torch::empty({interleaved.size(0)}, torch::kInt64);
+  for (int64_t r = 0; r < rows.size(0); ++r) rows[HalfSplitRow(r, head_dim)] = r;
+  return interleaved.index_select(0, rows);
+}
+
+// The file's tensors under Hugging Face names, as f32. Throws where one is missing.
+Initializer FileWeights(const ModelFile& file) {
+  return [&file](const NewWeight& weight) {
+    const std::string name = GgufTensorName(weight.name);
+    const Result<TensorSource> source = file.Find(name, weight.shape);
+    TORCH_CHECK(source.ok(), source.ok() ? "" : source.error().message);
+    Tensor value = torch::empty(weight.shape);
+    Dequantize(source->type, source->bytes.data(),
+               {value.data_ptr<float>(), static_cast<size_t>(value.numel())});
+    file.Release(*source);
+    const bool rotates = name.ends_with("attn_q.weight") || name.ends_with("attn_k.weight");
+    const ModelConfig& config = file.config();
+    return rotates && config.rope_interleaved ? HalfSplit(value, config.head_dim) : value;
+  };
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FrozenTarget>> FrozenTarget::Open(const std::string& path,
+                                                         torch::ScalarType compute,
+                                                         torch::Device device) {
+  FT_ASSIGN_OR_RETURN(std::unique_ptr<ModelFile> file, ModelFile::Open(path));
+  FT_RETURN_IF_ERROR(CheckArchitecture(file->config(), path));
+  WeightOptions options{compute, device, FileWeights(*file), true};
+  const LlamaShape shape = ShapeOf(file->config());
+  try {
+    return std::unique_ptr<FrozenTarget>(
+        new FrozenTarget(std::move(file), shape, std::move(options)));
+  } catch (const c10::Error& fault) {
+    return Error{fault.what_without_backtrace()};
+  }
+}
+
+Tensor FrozenTarget::Features(const Batch& batch) {
+  torch::NoGradGuard no_grad;
+  return model_.Features(batch);
+}
+
+Tensor FrozenTarget::Embeddings(const Tensor& ids) const {
+  torch::NoGradGuard no_grad;
+  return model_.embedding().index_select(0, ids).to(model_.head().compute.scalar_type());
+}
+
+double FrozenTarget::FeatureFlops(int64_t rows, int64_t length) const {
+  return model_.ForwardFlops(rows, length);
+}
+
+Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device device) {
+  Recipe recipe = options.recipe;
+  if (recipe.Text("target").empty()) return Error{"--target is missing"};
+  FT_ASSIGN_OR_RETURN(std::shared_ptr<FrozenTarget> target,
+                      FrozenTarget::Open(recipe.Text("target"), ComputeType(recipe), device));
+  const LlamaShape& s = target->shape();
+  recipe.vocab = s.vocab;
+  recipe.layers = s.layers;
+  recipe.hidden = s.hidden;
+  recipe.ffn = s.ffn;
+  recipe.heads = s.heads;
+  recipe.kv_heads = s.kv_heads;
+  recipe.head_dim = s.head_dim;
+  recipe.context = s.context;
+  recipe.norm_eps = s.norm_eps;
+  recipe.rope_base = s.rope_base;
+  recipe.tied_embeddings = s.tied_embeddings;
+  recipe.pre = target->file().tokenizer().pre;
+  recipe.settings["target"] = std::filesystem::absolute(recipe.Text("target")).string();
+  FT_ASSIGN_OR_RETURN(PreparedData data, PrepareData(recipe, options.data_base, options.out,
+                                                     options.quiet, &target->file().tokenizer()));
+  return DraftPreparation{std::move(recipe), std::move(data.corpus), std::move(target)};
+}
+
+}  // namespace foretoken::train

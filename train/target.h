@@ -1,0 +1,57 @@
+// The frozen target that drafters learn from. It runs inside the trainer, on the fly: hidden states
+// are never dumped.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "corpus.h"
+#include "io/model_file.h"
+#include "llama.h"
+#include "method.h"
+
+namespace foretoken::train {
+
+class FrozenTarget {
+ public:
+  // A GGUF file of any type (weights are dequantised, so a draft learns the target it will serve)
+  // or a Hugging Face directory. Errors: unreadable; a model that the trainer's forward pass lacks
+  // (biases, q/k norms, scaled RoPE, sliding windows).
+  static Result<std::unique_ptr<FrozenTarget>> Open(const std::string& path,
+                                                    torch::ScalarType compute,
+                                                    torch::Device device);
+
+  const ModelFile& file() const { return *file_; }
+  const LlamaShape& shape() const { return model_.shape(); }
+  // hidden_states[N] of the batch, [rows, hidden] in the compute type.
+  torch::Tensor Features(const Batch& batch);
+  // [rows, hidden] in the compute type.
+  torch::Tensor Embeddings(const torch::Tensor& ids) const;
+  const torch::Tensor& head() const { return model_.head().compute; }  // [vocab, hidden]
+  // Operations of Features and of the LM head.
+  double FeatureFlops(int64_t rows, int64_t length) const;
+  double HeadFlops(int64_t rows) const { return model_.HeadFlops(rows); }
+
+ private:
+  FrozenTarget(std::unique_ptr<ModelFile> file, const LlamaShape& shape, WeightOptions options)
+      : file_(std::move(file)), model_(shape, std::move(options)) {}
+
+  std::unique_ptr<ModelFile> file_;
+  Llama model_;
+};
+
+// Settings that every drafter has.
+inline constexpr Setting kTargetSetting = {"target", "", "the model that drafts are for"};
+
+struct DraftPreparation {
+  Recipe recipe;  // with the target's shape
+  Corpus corpus;
+  std::shared_ptr<FrozenTarget> target;
+};
+// Opens the target and encodes the data with its tokenizer.
+Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device device);
+
+}  // namespace foretoken::train

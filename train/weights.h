@@ -1,0 +1,80 @@
+// The weights of a module: f32 masters under their published names, and the copies that matrix
+// products read.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace foretoken::train {
+
+struct NamedParameter {
+  std::string name;
+  torch::Tensor value;  // f32 leaf
+  bool decays;          // weight decay applies (matrices, not vectors)
+};
+
+// One product: several tensors side by side. A frozen matrix keeps no masters.
+struct Matrix {
+  std::vector<torch::Tensor> masters;
+  torch::Tensor compute;
+};
+
+struct MatrixPart {
+  std::string name;
+  int64_t rows;
+};
+
+// What a new weight begins as: `index` counts the weights of the set, `deviation` is the one that
+// the module asks for (0: a vector, which begins as ones).
+struct NewWeight {
+  std::string name;
+  size_t index;
+  std::vector<int64_t> shape;
+  double deviation;
+};
+using Initializer = std::function<torch::Tensor(const NewWeight&)>;
+
+// Normal deviates addressed by (seed, index): the same on any machine and thread count.
+Initializer NormalWeights(uint64_t seed);
+
+struct WeightOptions {
+  torch::ScalarType compute = torch::kFloat32;  // of activations and matrix products
+  torch::Device device = torch::kCPU;
+  Initializer initial = NormalWeights(1);
+  bool frozen = false;  // nothing is learnt: no masters are kept of matrices
+};
+
+class WeightSet {
+ public:
+  explicit WeightSet(WeightOptions options) : options_(std::move(options)) {}
+  WeightSet(const WeightSet&) = delete;
+  WeightSet& operator=(const WeightSet&) = delete;
+
+  torch::Tensor Add(const std::string& name, const std::vector<int64_t>& shape, double deviation);
+  // References stay valid.
+  const Matrix& AddMatrix(const std::vector<MatrixPart>& parts, int64_t columns, double deviation);
+  // A product with a weight that was added on its own (tied embeddings).
+  const Matrix& AddShared(const torch::Tensor& master);
+
+  torch::ScalarType compute() const { return options_.compute; }
+  torch::Device device() const { return options_.device; }
+  // Empty where frozen.
+  const std::vector<NamedParameter>& parameters() const { return parameters_; }
+  // Brings the copies up to date after the masters changed.
+  void Refresh();
+
+ private:
+  torch::Tensor NewValue(const std::string& name, const std::vector<int64_t>& shape,
+                         double deviation);
+
+  WeightOptions options_;
+  size_t added_ = 0;
+  std::vector<NamedParameter> parameters_;
+  std::deque<Matrix> matrices_;
+};
+
+}  // namespace foretoken::train
