@@ -148,6 +148,18 @@ TEST_P(LinearTest, AddsBiasAndAccumulates) {
 }
 
 // Promise 1: a row has the same bits alone and anywhere in any batch, on any number of threads.
+TEST_P(LinearTest, WhatIsNoNumberHasNoCode) {
+  if (BlockElements(GetParam().type) == 1) GTEST_SKIP() << "no codes";
+  const auto weight = Load(*backend_, NewWeight());
+  std::vector<float> x = RandomFloats(512, 3), zeroed = x;
+  const float wrong[] = {NAN, INFINITY, -INFINITY};
+  for (size_t i = 0; i < 3; ++i) {
+    x[40 * i + 7] = wrong[i];
+    zeroed[40 * i + 7] = 0;
+  }
+  EXPECT_EQ(Multiply(*backend_, *weight, x), Multiply(*backend_, *weight, zeroed));
+}
+
 TEST_P(LinearTest, ARowDoesNotSeeItsNeighbours) {
   const FileWeight w = NewWeight(70), other = NewWeight(33, 7);
   const std::vector<float> x = RandomFloats(300 * 512, 6);

@@ -106,9 +106,12 @@ FT_INLINE float TileScale(float scale) {
   return scale;
 }
 
+// NaN and infinities become zeros: they have no codes.
+FT_INLINE F Finite(F a) { return Select(Greater(Splat(__builtin_inff()), Abs(a)), a, Splat(0.0f)); }
+
 // Writes one block of a row into an int8 tile: codes in [-127, 127], largest magnitude 127.
 inline void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* block) {
-  const F a = Load(x), b = Load(x + kLanes);
+  const F a = Finite(Load(x)), b = Finite(Load(x + kLanes));
   const float top = MaxLane(Max(Abs(a), Abs(b)));
   const bool some = top > 1e-30f;  // below, 127 / top would overflow
   const F inverse = Splat(some ? 127.0f / top : 0.0f);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "draft/levels.h"
+
 namespace foretoken {
 namespace {
 
@@ -211,31 +213,9 @@ void DraftModel::ExpandTogether(std::span<Level> levels) {
       model_->backend().Download(logits.Rows(at++, 1), row.data());
       const auto known = std::span(row).first(static_cast<size_t>(target_vocab_));
       std::fill(known.begin() + vocab_, known.end(), -HUGE_VALF);  // ids that this model lacks
-      OfferAfter(level, node, known, sampler);
+      OfferFromLogits(*level.slot, node, level.state->text, known, sampler);
     }
   }
-}
-
-// Offers what the target would choose if it were this model: with the same noise, not only the same
-// distribution. A verifier that weighs distributions gets a draw from this model's instead.
-void DraftModel::OfferAfter(const Level& level, Node node, std::span<float> logits,
-                            Sampler& sampler) const {
-  TreeBuilder& builder = level.slot->builder;
-  std::vector<Token> history = level.state->text;
-  const auto end = static_cast<std::ptrdiff_t>(history.size());
-  for (Node n = node; n != 0; n = builder.tree().parent(n)) {
-    history.insert(history.begin() + end, builder.tree().token(n));
-  }
-  if (builder.wants_draws()) {
-    builder.OfferDrawn(node, sampler.Probabilities(logits, history), builder.width());
-    return;
-  }
-  std::vector<Scored> offers;
-  const auto position = static_cast<Pos>(history.size());
-  for (const RankedToken& r : sampler.Rank(logits, history, position, builder.width())) {
-    offers.push_back({r.token, r.log_share});
-  }
-  builder.Offer(node, offers);
 }
 
 }  // namespace foretoken

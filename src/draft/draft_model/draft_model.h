@@ -70,7 +70,6 @@ class DraftModel final : public Drafter {
   void ExpandTogether(std::span<Level> levels);
   RowBatch LayOut(std::span<Level> levels) const;
   int RowsOf(const Level& level) const;
-  void OfferAfter(const Level& level, Node node, std::span<float> logits, Sampler& sampler) const;
   Token Known(Token token) const;
 
   std::unique_ptr<ModelFile> file_;

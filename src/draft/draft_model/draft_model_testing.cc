@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "draft/test_options.h"
+#include "draft/weights_testing.h"
 #include "io/convert.h"
 #include "io/gguf.h"
 
@@ -48,19 +49,11 @@ class TwinWriter {
   }
 
   void Vector(const std::string& name, int64_t n) {
-    std::vector<float> values(static_cast<size_t>(n));
-    target_.backend.Download(target_.weights.Vector(name, n)->tensor, values.data());
-    Add(name, {n}, std::move(values));
+    Add(name, {n}, VectorValues(target_.weights, target_.backend, name, n));
   }
 
   void Matrix(const std::string& name, int64_t rows, int64_t cols, bool rotated = false) {
-    const std::unique_ptr<Weight> weight = *target_.weights.Matrix(name, rows, cols);
-    const Buffer buffer = target_.backend.Allocate(DType::kF32, rows, cols);
-    std::vector<Token> all(static_cast<size_t>(rows));
-    for (int64_t r = 0; r < rows; ++r) all[static_cast<size_t>(r)] = static_cast<Token>(r);
-    target_.backend.Embed(*weight, all, buffer.tensor);
-    std::vector<float> values(static_cast<size_t>(rows * cols));
-    target_.backend.Download(buffer.tensor, values.data());
+    std::vector<float> values = MatrixValues(target_.weights, target_.backend, name, rows, cols);
     if (rotated) {
       std::vector<float> permuted(values.size());
       PermuteForInterleavedRope(std::as_bytes(std::span(values)),

@@ -3,15 +3,11 @@
 #include "draft/draft_model/draft_model.h"
 #include "draft/draft_model/vocabulary.h"
 #include "draft/options.h"
+#include "draft/trained.h"
 #include "text/tokenizer.h"
 
 namespace foretoken {
 namespace {
-
-DType CacheType(int choice) {
-  static constexpr DType kTypes[] = {DType::kF16, DType::kF32, DType::kBF16, DType::kQ8_0};
-  return kTypes[choice];
-}
 
 Result<LoadedDraft> LoadDraft(const std::string& path, const DraftContext& context) {
   LoadedDraft draft;
@@ -33,7 +29,7 @@ Result<std::unique_ptr<Drafter>> NewDraftModel(const DraftContext& context) {
   rule.gamma_given = context.options.contains("gamma");
   rule.gamma = options.Int("gamma", rule.gamma, 1, 1024);
   rule.heuristic = options.Choice("schedule", {"fixed", "heuristic"}) == 1;
-  rule.cache_type = CacheType(options.Choice("cache_type", {"f16", "f32", "bf16", "q8_0"}));
+  rule.cache_type = CacheTypeOption(options);
   FT_RETURN_IF_ERROR(options.Finish());
   FT_ASSIGN_OR_RETURN(LoadedDraft draft, LoadDraft(path, context));
   FT_RETURN_IF_ERROR(CheckCacheType(draft.model->config(), rule.cache_type));

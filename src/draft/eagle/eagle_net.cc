@@ -1,0 +1,77 @@
+#include "draft/eagle/eagle_net.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "model/model_config.h"
+
+namespace foretoken {
+namespace {
+
+// Makes room for `rows` rows, up to a power of two.
+void Reserve(Backend& backend, int rows, int64_t cols, Buffer& buffer) {
+  if (rows <= buffer.tensor.rows) return;
+  buffer = backend.Allocate(DType::kF32, std::bit_ceil(static_cast<unsigned>(rows)), cols);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EagleNet>> EagleNet::Load(std::unique_ptr<DraftFile> file, Model& target) {
+  const ModelConfig& config = file->config();
+  FT_RETURN_IF_ERROR(CheckConfig(config, file->path()));
+  const int64_t hidden = target.config().hidden;
+  if (config.hidden != hidden) {
+    return Error{file->path() + ": foretoken.draft.embedding_length is " +
+                 std::to_string(config.hidden) + ", expected the target's " +
+                 std::to_string(hidden)};
+  }
+  Weights weights;
+  weights.source = NewFileWeights(*file, target.backend());
+  WeightLoader loader(*weights.source);
+  if (!file->info().Shares(kSharedEmbedding)) {
+    weights.embedding = loader.Matrix("token_embd.weight", target.config().vocab, hidden);
+  }
+  weights.fc = loader.Matrix("fc.weight", hidden, 2 * hidden);
+  if (file->Has("fc.bias")) weights.fc_bias = loader.Vector("fc.bias", hidden);
+  for (int layer = 0; layer < config.layers; ++layer) {
+    weights.layers.push_back(loader.Layer(config, layer, /*attention_norm=*/layer > 0));
+  }
+  FT_RETURN_IF_ERROR(loader.status());
+  return std::unique_ptr<EagleNet>(new EagleNet(std::move(file), std::move(weights), target));
+}
+
+EagleNet::EagleNet(std::unique_ptr<DraftFile> file, Weights weights, Model& target)
+    : file_(std::move(file)),
+      weights_(std::move(weights)),
+      target_(target),
+      layers_(file_->config(), std::move(weights_.layers), target.backend(), target.max_rows()) {}
+
+Tensor EagleNet::Features(int rows) {
+  Reserve(backend(), rows, int64_t{2} * hidden(), input_);
+  return input_.tensor.Rows(0, rows).Cols(hidden(), hidden());
+}
+
+Tensor EagleNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
+  layers_.Begin(batch, caches);
+  const int rows = batch.rows();
+  const Tensor input = input_.tensor.Rows(0, rows);
+  const Weight& embedding = weights_.embedding ? *weights_.embedding : target_.Embedding();
+  backend().Embed(embedding, batch.token, input.Cols(0, hidden()));
+  const Tensor residual = layers_.residual().Rows(0, rows);
+  backend().Linear(
+      input, std::array{LinearOut{
+                 .weight = weights_.fc.get(), .out = residual, .bias = weights_.fc_bias.tensor}});
+  for (int layer = 0; layer < layers_.config().layers; ++layer) layers_.Run(layer);
+  return residual;
+}
+
+Tensor EagleNet::Logits(Tensor outputs) {
+  const int rows = static_cast<int>(outputs.rows);
+  Reserve(backend(), rows, vocab(), logits_);
+  const Tensor logits = logits_.tensor.Rows(0, rows);
+  backend().Linear(outputs, std::array{LinearOut{.weight = &target_.OutputHead(), .out = logits}});
+  return logits;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,131 @@
+#include "draft/eagle/eagle_testing.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "base/json.h"
+
+namespace foretoken {
+namespace {
+
+// [hidden, 2 * hidden] whose product with (embedding of x, feature) points to the LM head's row of
+// what follows x: a sum of outer products, nearly exact as embeddings are nearly orthogonal.
+std::vector<float> FollowerProjection(const TestTarget& target) {
+  const ModelConfig& c = target.config;
+  const auto hidden = static_cast<size_t>(c.hidden);
+  const std::vector<float> embedding =
+      MatrixValues(target.weights, target.backend, "token_embd.weight", c.vocab, c.hidden);
+  const std::vector<float> head =
+      MatrixValues(target.weights, target.backend, "output.weight", c.vocab, c.hidden);
+  const std::vector<Token> followers = CommonFollowers(target.texts(), c.vocab);
+  std::vector<float> fc(hidden * 2 * hidden, 0.0f);
+  for (size_t x = 0; x < followers.size(); ++x) {
+    const float* from = embedding.data() + x * hidden;
+    const float* to = head.data() + static_cast<size_t>(followers[x]) * hidden;
+    const float norm = std::inner_product(from, from + hidden, from, 0.0f);
+    for (size_t r = 0; r < hidden; ++r) {
+      for (size_t i = 0; i < hidden; ++i) fc[r * 2 * hidden + i] += to[r] * from[i] / norm;
+    }
+  }
+  return fc;
+}
+
+}  // namespace
+
+DraftBuilder RandomEagle(const TestTarget& target, uint64_t seed) {
+  const int64_t hidden = target.config.hidden;
+  DraftBuilder draft(seed);
+  draft.AddRandom("fc.weight", {hidden, 2 * hidden}, 0.02f);
+  const std::vector<float> follower = FollowerProjection(target);
+  std::vector<float>& fc = draft.values("fc.weight");
+  for (size_t i = 0; i < fc.size(); ++i) fc[i] += follower[i];
+  draft.AddRandom("fc.bias", {hidden}, 0.05f);
+  draft.AddLayer(target.config, 0, /*strength=*/0.3f, /*attention_norm=*/false);
+  return draft;
+}
+
+namespace {
+
+Json EagleFile(const TestTarget& target, const char* method) {
+  const std::string path = target.stem + ".gguf";
+  RandomEagle(target, 7).Write(
+      InfoFor(target.config, target.tokenizer.data(), method, /*layers=*/1), path);
+  return {{"draft", path}, {"cache_type", "f32"}};
+}
+
+}  // namespace
+
+Json EagleTestOptions(const TestTarget& target) { return EagleFile(target, "eagle"); }
+Json HassTestOptions(const TestTarget& target) { return EagleFile(target, "hass"); }
+
+namespace {
+
+// Runs passes over one sequence and keeps what they gave.
+class Tracer {
+ public:
+  explicit Tracer(EagleNet& net) : net_(net) {}
+
+  // Row r of the pass is tokens[r] after parent r - 1 + first; features: [rows, hidden].
+  void Run(std::span<const Token> tokens, Node first_parent, std::span<const float> features,
+           KvCache& cache) {
+    const int rows = static_cast<int>(tokens.size());
+    RowBatch batch;
+    batch.token.assign(tokens.begin(), tokens.end());
+    for (int r = 0; r < rows; ++r) {
+      batch.position.push_back(trace_.rows + r);
+      batch.parent.push_back(first_parent + r);
+    }
+    batch.begin.push_back(rows);
+    const Buffer given = net_.backend().Allocate(DType::kF32, rows, net_.hidden());
+    net_.backend().Upload(features.data(), given.tensor);
+    net_.backend().StoreRows(given.tensor, net_.Features(rows));
+    KvCache* const caches[] = {&cache};
+    const Tensor outputs = net_.Forward(batch, caches);
+    Keep(outputs, trace_.hidden);
+    Keep(net_.Logits(outputs), trace_.logits);
+    trace_.rows += rows;
+  }
+
+  std::vector<float> LastOutput() const {
+    return {trace_.hidden.end() - net_.hidden(), trace_.hidden.end()};
+  }
+  EagleTrace Take() { return std::move(trace_); }
+
+ private:
+  void Keep(Tensor t, std::vector<float>& to) {
+    std::vector<float> values(static_cast<size_t>(t.rows * t.cols));
+    net_.backend().Download(t, values.data());
+    to.insert(to.end(), values.begin(), values.end());
+  }
+
+  EagleNet& net_;
+  EagleTrace trace_;
+};
+
+}  // namespace
+
+EagleTrace TraceEagle(EagleNet& net, std::span<const Token> tokens, std::span<const float> features,
+                      std::span<const Token> drafted) {
+  const int pairs = static_cast<int>(tokens.size()) - 1;
+  const auto cache = net.NewCache(pairs + static_cast<int>(drafted.size()), DType::kF32);
+  Tracer tracer(net);
+  tracer.Run(tokens.subspan(1), kNoNode, features, *cache);
+  std::vector<Node> path(static_cast<size_t>(pairs));
+  std::iota(path.begin(), path.end(), 0);
+  cache->Commit(path);
+  for (const Token& token : drafted) {
+    const std::vector<float> feature = tracer.LastOutput();
+    tracer.Run(std::span(&token, 1), cache->provisional() - 1, feature, *cache);
+  }
+  return tracer.Take();
+}
+
+Result<EagleTrace> TraceEagle(const std::string& draft, Model& target,
+                              std::span<const Token> tokens, std::span<const float> features,
+                              std::span<const Token> drafted) {
+  FT_ASSIGN_OR_RETURN(auto file, DraftFile::Open(draft));
+  FT_ASSIGN_OR_RETURN(const auto net, EagleNet::Load(std::move(file), target));
+  return TraceEagle(*net, tokens, features, drafted);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,37 @@
+// Drafts of random weights for tests, and the engine's draft steps on given tokens and features,
+// for comparing training with inference (methods.md 11.12, item 5).
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "draft/eagle/eagle_net.h"
+#include "draft/weights_testing.h"
+
+namespace foretoken {
+
+// The weights of a draft for `target` that guesses what commonly follows a token, disturbed by
+// features and attention that mean nothing.
+DraftBuilder RandomEagle(const TestTarget& target, uint64_t seed);
+
+// Outputs and logits of draft steps, in f32.
+struct EagleTrace {
+  int rows = 0;               // tokens.size() - 1 pairs, then the drafted tokens
+  std::vector<float> hidden;  // [rows, hidden]
+  std::vector<float> logits;  // [rows, vocab]
+};
+
+// What the engine computes from a text, its features and a chain of drafted tokens: row i is the
+// output of pair i (true feature i, token i + 1); then each drafted token in turn is fed with the
+// output before it, as one draft step after another does. tokens: x_0 ... x_t, the root last;
+// features: [t, hidden], the target's final-norm states of x_0 ... x_{t-1}; drafted: tokens below
+// the root, each the child of the one before. REQUIRES: t >= 1; all rows fit net.max_rows().
+EagleTrace TraceEagle(EagleNet& net, std::span<const Token> tokens, std::span<const float> features,
+                      std::span<const Token> drafted);
+// The same of the draft in a file.
+Result<EagleTrace> TraceEagle(const std::string& draft, Model& target,
+                              std::span<const Token> tokens, std::span<const float> features,
+                              std::span<const Token> drafted);
+
+}  // namespace foretoken

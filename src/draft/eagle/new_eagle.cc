@@ -1,0 +1,31 @@
+// EAGLE and HASS drafts from files: one module under two names, whichever trained it.
+#include "draft/eagle/eagle.h"
+#include "draft/trained.h"
+
+namespace foretoken {
+namespace {
+
+Result<std::unique_ptr<Drafter>> New(std::string_view name, std::string_view other,
+                                     const DraftContext& context) {
+  DraftOptions options(name, context.options);
+  EagleRule rule;
+  rule.cache_type = CacheTypeOption(options);
+  rule.share_noise = options.Choice("noise", {"shared", "none"}) == 0;
+  FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {name, other}));
+  FT_RETURN_IF_ERROR(CheckCacheType(file->config(), rule.cache_type));
+  FT_ASSIGN_OR_RETURN(auto net, EagleNet::Load(std::move(file), context.target));
+  return std::unique_ptr<Drafter>(std::make_unique<Eagle>(
+      std::move(net), context.target.config().layers, context.capacity, rule));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Drafter>> NewEagle(const DraftContext& context) {
+  return New("eagle", "hass", context);
+}
+
+Result<std::unique_ptr<Drafter>> NewHass(const DraftContext& context) {
+  return New("hass", "eagle", context);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,37 @@
+// What drafters do that have a network of their own: they draft level by level, and offer what the
+// network's logits say.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "backend/backend.h"
+#include "draft/drafter.h"
+#include "verify/sampling.h"
+
+namespace foretoken {
+
+// The nodes of one slot that the next pass expands.
+struct DraftLevel {
+  size_t slot;              // of the batch
+  std::vector<Node> nodes;  // not empty; the root alone, or none of them the root
+};
+
+// Asks every builder for its frontier and lets `expand` offer what follows, as many slots a call as
+// `rows_of` says fit `most_rows`, until no builder has a frontier left. `room`: most nodes of a
+// slot that the next pass may have.
+void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
+                   const std::function<int(size_t slot)>& room,
+                   const std::function<int(const DraftLevel&)>& rows_of,
+                   const std::function<void(std::span<const DraftLevel>)>& expand);
+
+// Offers after `node` what the target would choose if these were its logits: with the same noise,
+// not only the same distribution. A verifier that weighs distributions gets a draw from this one
+// instead. `logits` [vocab] is changed; where a number in it is none that a working network would
+// give (NaN, infinite, huge), nothing is offered. `text` ends in the root. `sampler`:
+// slot.sampling's.
+void OfferFromLogits(const DraftSlot& slot, Node node, std::span<const Token> text,
+                     std::span<float> logits, Sampler& sampler);
+
+}  // namespace foretoken

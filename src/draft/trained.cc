@@ -1,0 +1,32 @@
+#include "draft/trained.h"
+
+#include <algorithm>
+
+#include "text/tokenizer.h"
+
+namespace foretoken {
+
+Result<std::unique_ptr<DraftFile>> OpenTrained(DraftOptions& options, const DraftContext& context,
+                                               std::initializer_list<std::string_view> methods) {
+  const std::string path = options.Text("draft", "");
+  const bool any_name = options.Choice("target", {"same", "any"}) == 1;
+  FT_RETURN_IF_ERROR(options.Finish());
+  FT_ASSIGN_OR_RETURN(std::unique_ptr<DraftFile> file, DraftFile::Open(path));
+  const DraftInfo& info = file->info();
+  if (std::ranges::find(methods, info.method) == methods.end()) {
+    return Error{path + ": foretoken.draft.method is '" + info.method + "', expected " +
+                 std::string(*methods.begin()) + "; use --drafter " + info.method};
+  }
+  const TokenizerData none;
+  const TokenizerData& tokenizer = context.tokenizer == nullptr ? none : context.tokenizer->data();
+  const auto target = TargetFingerprint::Of(context.target.config(), tokenizer);
+  FT_RETURN_IF_ERROR(CheckTarget(info, target, any_name, path));
+  return file;
+}
+
+DType CacheTypeOption(DraftOptions& options) {
+  static constexpr DType kTypes[] = {DType::kF16, DType::kF32, DType::kBF16, DType::kQ8_0};
+  return kTypes[options.Choice("cache_type", {"f16", "f32", "bf16", "q8_0"})];
+}
+
+}  // namespace foretoken

@@ -1,0 +1,23 @@
+// What drafters that are trained for one target share when they are built.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+
+#include "draft/drafter.h"
+#include "draft/options.h"
+#include "io/draft_file.h"
+
+namespace foretoken {
+
+// Opens the file that option `draft` names and checks that it is one of `methods` and made for this
+// target; option `target` = any forgives another name. Errors name drafter or file, and what
+// differs.
+Result<std::unique_ptr<DraftFile>> OpenTrained(DraftOptions& options, const DraftContext& context,
+                                               std::initializer_list<std::string_view> methods);
+
+// Option `cache_type`: f16 (default), f32, bf16 or q8_0.
+DType CacheTypeOption(DraftOptions& options);
+
+}  // namespace foretoken
