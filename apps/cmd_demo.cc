@@ -11,6 +11,7 @@
 #include "chat_prompt.h"
 #include "command_line.h"
 #include "demo_prompts.h"
+#include "draft/found_drafts.h"
 #include "interrupt.h"
 #include "runtime.h"
 
@@ -66,29 +67,26 @@ class Demo {
         style_(terminal_) {}
 
   Status Play() {
-    std::vector<std::string> names{"none"};
-    for (const DrafterEntry& e : AllDrafters()) {
-      if (e.needs.empty()) names.emplace_back(e.name);  // the demo has no files but the model's
-    }
-    const double runs = static_cast<double>(names.size() * kDemoPrompts.size());
+    const std::vector<DraftArgs> ways = Ways();
+    const double runs = static_cast<double>(ways.size() * kDemoPrompts.size());
     FT_RETURN_IF_ERROR(WarmUp(runs));
     for (const DemoPrompt& prompt : kDemoPrompts) {
       std::printf("\n%s== %s ==%s\n%s%.*s%s\n", style_.bold, prompt.title.data(), style_.off,
                   style_.dim, static_cast<int>(prompt.text.size()), prompt.text.data(), style_.off);
-      for (const std::string& name : names) {
+      for (const DraftArgs& way : ways) {
         if (InterruptGuard::Requested()) return {};
-        FT_RETURN_IF_ERROR(PlayOne(prompt, name));
+        FT_RETURN_IF_ERROR(PlayOne(prompt, way));
       }
     }
     return {};
   }
 
   void PrintTable() const {
-    std::printf("\n%s%-24s %-9s %10s %9s %13s  %s%s\n", style_.bold, "task", "drafter", "tokens/s",
+    std::printf("\n%s%-24s %-11s %10s %9s %13s  %s%s\n", style_.bold, "task", "drafter", "tokens/s",
                 "speed-up", "tokens a pass", "same tokens", style_.off);
     for (const Run& run : runs_) {
       const Metrics m = MetricsOf(run);
-      std::printf("%-24s %-9s %10.1f %8.2fx %13.2f  %s\n", run.prompt.c_str(), run.drafter.c_str(),
+      std::printf("%-24s %-11s %10.1f %8.2fx %13.2f  %s\n", run.prompt.c_str(), run.drafter.c_str(),
                   run.Rate(), SpeedUp(run), m.tau_micro, run.identical ? "yes" : "NO");
     }
   }
@@ -96,8 +94,8 @@ class Demo {
   void PrintHint() const {
     std::printf(
         "\nEvery drafter wrote what the model alone writes%s. With a model of your own:\n"
-        "  foretoken generate -m MODEL.gguf --chat -p \"...\" --drafter pld+h --check\n"
-        "  foretoken chat -m MODEL.gguf --drafter pld+h\n",
+        "  foretoken generate -m MODEL.gguf --chat -p \"...\" --drafter auto --check\n"
+        "  foretoken chat -m MODEL.gguf --drafter auto\n",
         AllIdentical() ? "" : ", but for the rows that say NO");
   }
 
@@ -134,15 +132,28 @@ class Demo {
     return 1;
   }
 
-  Result<Answer> Decode(const DemoPrompt& prompt, const std::string& drafter, int max_new,
+  // Plainly, then with every drafter that needs no file, or whose file lies beside the model.
+  std::vector<DraftArgs> Ways() const {
+    const auto found = FindDrafts(*loaded_.model, loaded_.tokenizer.get(), loaded_.file->path());
+    std::vector<DraftArgs> ways{args_.draft};
+    ways[0].drafter = "none";
+    for (const DrafterEntry& e : AllDrafters()) {
+      const auto draft = std::ranges::find(found, e.name, &FoundDraft::drafter);
+      if (!e.needs.empty() && draft == found.end()) continue;
+      ways.push_back(args_.draft);
+      ways.back().drafter = e.name;
+      if (draft != found.end()) ways.back().options.emplace_back(draft->option, draft->path);
+    }
+    return ways;
+  }
+
+  Result<Answer> Decode(const DemoPrompt& prompt, const DraftArgs& way, int max_new,
                         std::FILE* out) {
     const std::vector<ChatMessage> messages{{"user", std::string(prompt.text)}};
     FT_ASSIGN_OR_RETURN(const std::vector<Token> tokens, prompter_.Encode(messages));
     const int capacity =
         std::min(loaded_.model->config().context, static_cast<int>(tokens.size()) + max_new);
-    DraftArgs draft = args_.draft;
-    draft.drafter = drafter;
-    FT_ASSIGN_OR_RETURN(const Decoder decoder, NewDecoder(loaded_, draft, capacity));
+    FT_ASSIGN_OR_RETURN(const Decoder decoder, NewDecoder(loaded_, way, capacity));
     const auto session =
         decoder.generator->Start({.stop = prompter_.StopTokens(), .capacity = capacity});
     TextStream stream(*loaded_.tokenizer, tokens, out, terminal_);
@@ -161,7 +172,8 @@ class Demo {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
                                                                   &std::fclose);
     if (!nowhere) return Error{"/dev/null: cannot be opened"};
-    FT_ASSIGN_OR_RETURN(const Answer probe, Decode(kDemoPrompts[1], "none", kProbe, nowhere.get()));
+    FT_ASSIGN_OR_RETURN(const Answer probe,
+                        Decode(kDemoPrompts[1], DraftArgs{}, kProbe, nowhere.get()));
     const double each =
         (probe.total_seconds - probe.phases.prefill) / std::max<double>(1, probe.cycles.size());
     const double room = args_.seconds / runs - probe.phases.prefill;
@@ -171,11 +183,12 @@ class Demo {
     return {};
   }
 
-  Status PlayOne(const DemoPrompt& prompt, const std::string& drafter) {
+  Status PlayOne(const DemoPrompt& prompt, const DraftArgs& way) {
+    const std::string& drafter = way.drafter;
     std::printf("\n%s-- %s%s\n", style_.bold, drafter == "none" ? "plain" : drafter.c_str(),
                 style_.off);
     Run run{.prompt = std::string(prompt.title), .drafter = drafter};
-    FT_ASSIGN_OR_RETURN(run.answer, Decode(prompt, drafter, max_new_, stdout));
+    FT_ASSIGN_OR_RETURN(run.answer, Decode(prompt, way, max_new_, stdout));
     if (drafter == "none") plain_tokens_ = run.answer.tokens;
     const bool complete = run.answer.finish != Finish::kNot;
     const auto difference =

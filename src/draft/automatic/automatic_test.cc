@@ -1,0 +1,97 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/json.h"
+#include "draft/drafter.h"
+#include "draft/found_drafts.h"
+#include "draft/test_options.h"
+#include "io/model_files_testing.h"
+
+namespace foretoken {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+// A target whose folder may hold drafts.
+class AutomaticDrafter : public ::testing::Test {
+ protected:
+  AutomaticDrafter() {
+    config_ = *ShapeByName("tiny");
+    config_.vocab = 41;
+    backend_ = *NewCpuBackend({.threads = 1});
+    weights_ = NewRandomWeights(DType::kF32, 1, *backend_);
+    model_ = *NewRandomModel(config_, DType::kF32, 1, *backend_);
+    tokenizer_ = ToyTokenizer(config_.vocab);
+    folder_ = fs::path(::testing::TempDir()) /
+              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(folder_);
+    fs::create_directories(folder_ / "drafts");
+  }
+  ~AutomaticDrafter() override { fs::remove_all(folder_); }
+
+  std::string target_path() const { return (folder_ / "model.gguf").string(); }
+  // The draft file that tests make for `drafter`, written to PATH.gguf.
+  Json Make(std::string_view drafter, const fs::path& path) {
+    const auto texts = [] { return std::vector<std::vector<Token>>{{1, 2, 3, 1, 2, 3}}; };
+    return TestOptions(drafter, {config_, *tokenizer_, *weights_, *backend_, texts, path.string()});
+  }
+  Result<std::unique_ptr<Drafter>> New(const Json& options) {
+    return NewDrafter("auto", {*model_, 64, options, target_path(), tokenizer_.get()});
+  }
+  std::vector<FoundDraft> Found() { return FindDrafts(*model_, tokenizer_.get(), target_path()); }
+
+  ModelConfig config_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<WeightSource> weights_;
+  std::unique_ptr<Model> model_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  fs::path folder_;
+};
+
+TEST_F(AutomaticDrafter, CopiesWhereThereIsNoDraft) {
+  EXPECT_TRUE(Found().empty());
+  const Json none = Json::object();
+  const auto drafter = New(none);
+  ASSERT_TRUE(drafter.ok()) << drafter.error().message;
+  const auto copying = *NewDrafter("pld+h", {*model_, 64, none, "", nullptr});
+  EXPECT_EQ((*drafter)->Needs().hidden, copying->Needs().hidden);
+}
+
+TEST_F(AutomaticDrafter, TakesTheDraftBesideTheModel) {
+  Make("eagle", folder_ / "drafts" / "b");
+  Make("hass", folder_ / "drafts" / "a");
+  const auto found = Found();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].drafter, "eagle");
+  EXPECT_EQ(found[1].drafter, "hass");
+  const auto drafter = New(Json::object());
+  ASSERT_TRUE(drafter.ok()) << drafter.error().message;
+  EXPECT_THAT((*drafter)->Needs().hidden, ::testing::Contains(config_.layers))
+      << "the draft reads the last hidden state";
+}
+
+TEST_F(AutomaticDrafter, PassesOverDraftsOfOtherTargets) {
+  config_.layers += 1;  // of the files alone: the model has one less
+  Make("hass", folder_ / "drafts" / "a");
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(AutomaticDrafter, AsksTheFileForItsMethod) {
+  const Json made = Make("hass", folder_ / "elsewhere");
+  const Json options = {{"draft", made["draft"]}};
+  const auto drafter = New(options);
+  ASSERT_TRUE(drafter.ok()) << drafter.error().message;
+  EXPECT_THAT((*drafter)->Needs().hidden, ::testing::Contains(config_.layers));
+}
+
+TEST_F(AutomaticDrafter, NamesTheMistake) {
+  const Json missing = {{"draft", (folder_ / "none.gguf").string()}}, bare = {{"k", 3}};
+  EXPECT_THAT(New(missing).error().message, HasSubstr("none.gguf"));
+  EXPECT_THAT(New(bare).error().message, HasSubstr("pld+h.KEY"));
+}
+
+}  // namespace
+}  // namespace foretoken
