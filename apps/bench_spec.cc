@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "interrupt.h"
+#include "spec_html.h"
 #include "spec_report.h"
 
 namespace foretoken {
@@ -84,6 +85,15 @@ Json Report(const BenchSpecArgs& args, const LoadedModel& loaded, const SpecRun&
           {"threads", loaded.backend->threads()}};
 }
 
+std::string Title(const BenchSpecArgs& args, const LoadedModel& loaded, const SpecRun& run) {
+  const auto name = [](const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  };
+  return name(args.model.path) + ": " + std::to_string(run.questions.size()) + " questions of " +
+         name(args.questions) + ", " + loaded.backend->Name() + ", " +
+         std::to_string(loaded.backend->threads()) + " threads";
+}
+
 Status WriteAnswers(const std::string& folder, const SpecRun& run,
                     const std::vector<SpecMethod>& methods) {
   if (folder.empty()) return {};
@@ -146,6 +156,10 @@ void DeclareProtocol(CLI::App& app, SpecOptions* o) {
   app.add_option("--warm-up", o->warm_up, "questions answered before the clock runs")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000));
+  app.add_option_function<double>(
+         "--time", [o](double minutes) { o->seconds = 60 * minutes; },
+         "minutes after which no further question is asked")
+      ->check(CLI::Range(0.0, 1e6));
   app.add_option("--repeats", o->repeats, "runs of every question; times are medians")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
@@ -168,6 +182,8 @@ void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
   DeclareProtocol(app, &args->options);
   app.add_flag("--no-chat", args->no_chat, "give the questions without a chat template");
   app.add_option("--json", args->json, "write the results as JSON")->type_name("FILE");
+  app.add_option("--html", args->html, "write a page with pictures of the results")
+      ->type_name("FILE");
   app.add_option("--answers", args->answers,
                  "write every method's answers here, as Spec-Bench's scripts read them")
       ->type_name("FOLDER");
@@ -196,6 +212,11 @@ Result<int> BenchSpec(BenchSpecArgs& args) {
   if (!args.json.empty()) {
     FT_RETURN_IF_ERROR(
         WriteFileAtomically(args.json, Report(args, loaded, run, entries).dump(1) + "\n"));
+  }
+  if (!args.html.empty()) {
+    const std::string page =
+        SpecHtml(Title(args, loaded, run), run, methods, entries, *loaded.tokenizer);
+    FT_RETURN_IF_ERROR(WriteFileAtomically(args.html, page));
   }
   FT_RETURN_IF_ERROR(WriteAnswers(args.answers, run, methods));
   const bool broken = std::ranges::any_of(entries, PromiseBroken);

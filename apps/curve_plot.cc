@@ -1,44 +1,17 @@
 #include "curve_plot.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdarg>
 #include <cstdio>
-#include <string_view>
+#include <utility>
 
 #include "base/check.h"
+#include "svg.h"
 
 namespace foretoken {
 namespace {
 
 constexpr double kWidth = 720, kHeight = 440, kLeft = 70, kRight = 20, kTop = 40, kBottom = 50;
-// Colours that people with any colour vision tell apart.
-constexpr std::array<const char*, 6> kColours = {"#0072b2", "#d55e00", "#009e73",
-                                                 "#cc79a7", "#e69f00", "#56b4e9"};
-
-[[gnu::format(printf, 2, 3)]] void Append(std::string& out, const char* format, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof(text), format, arguments);
-  va_end(arguments);
-  out.append(text);
-}
-
-std::string Escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<') {
-      out.append("&lt;");
-    } else if (c == '&') {
-      out.append("&amp;");
-    } else {
-      out.push_back(c);
-    }
-  }
-  return out;
-}
 
 // Where values lie on the page.
 struct Axes {
@@ -69,32 +42,32 @@ Axes AxesOf(const std::vector<Curve>& curves) {
   return axes;
 }
 
-void AppendGrid(const Axes& axes, const std::vector<Curve>& curves, std::string& out) {
-  for (double ms = axes.ms_low; ms <= axes.ms_high * 1.001; ms *= 2) {
-    Append(out, "<line x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f' stroke='#ddd'/>\n", kLeft,
-           kWidth - kRight, axes.Y(ms), axes.Y(ms));
-    Append(out, "<text x='%.1f' y='%.1f' text-anchor='end'>%g</text>\n", kLeft - 6, axes.Y(ms) + 4,
-           ms);
-  }
-  for (const CurvePoint& p : curves[0].points) {
-    Append(out, "<text x='%.1f' y='%.1f' text-anchor='middle'>%d</text>\n", axes.X(p.rows),
-           kHeight - kBottom + 18, p.rows);
-  }
-  Append(out, "<text x='%.1f' y='%.1f' text-anchor='middle'>rows in a pass</text>\n", kWidth / 2,
-         kHeight - 10);
-  Append(out, "<text x='16' y='%.1f' transform='rotate(-90 16 %.1f)' text-anchor='middle'>",
-         kHeight / 2, kHeight / 2);
-  out.append("milliseconds</text>\n");
+std::string Shown(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", number);
+  return text;
 }
 
-void AppendLine(const Axes& axes, const Curve& curve, bool limit, const char* colour,
-                std::string& out) {
-  out.append("<polyline fill='none' points='");
-  for (const CurvePoint& p : curve.points) {
-    Append(out, "%.1f,%.1f ", axes.X(p.rows), axes.Y(1e3 * (limit ? p.limit : p.seconds)));
+void DrawGrid(const Axes& axes, const std::vector<Curve>& curves, Svg& svg) {
+  for (double ms = axes.ms_low; ms <= axes.ms_high * 1.001; ms *= 2) {
+    svg.Line(kLeft, axes.Y(ms), kWidth - kRight, axes.Y(ms));
+    svg.Text(kLeft - 6, axes.Y(ms) + 4, Shown(ms), "end");
   }
-  Append(out, "' stroke='%s' stroke-width='2'%s/>\n", colour,
-         limit ? " stroke-dasharray='5 4' opacity='0.7'" : "");
+  for (const CurvePoint& p : curves[0].points) {
+    svg.Text(axes.X(p.rows), kHeight - kBottom + 18, std::to_string(p.rows), "middle");
+  }
+  svg.Text(kWidth / 2, kHeight - 10, "rows in a pass", "middle");
+  svg.Text(16, kHeight / 2, "milliseconds", "middle",
+           "transform='rotate(-90 16 " + Shown(kHeight / 2) + ")'");
+}
+
+void DrawCurve(const Axes& axes, const Curve& curve, bool limit, const char* colour, Svg& svg) {
+  std::vector<std::pair<double, double>> points;
+  points.reserve(curve.points.size());
+  for (const CurvePoint& p : curve.points) {
+    points.emplace_back(axes.X(p.rows), axes.Y(1e3 * (limit ? p.limit : p.seconds)));
+  }
+  svg.Polyline(points, colour, /*broken=*/limit);
 }
 
 }  // namespace
@@ -102,23 +75,16 @@ void AppendLine(const Axes& axes, const Curve& curve, bool limit, const char* co
 std::string CurveSvg(const std::string& title, const std::vector<Curve>& curves) {
   FT_CHECK(!curves.empty() && !curves[0].points.empty());
   const Axes axes = AxesOf(curves);
-  std::string out;
-  Append(out, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %g %g' ", kWidth, kHeight);
-  out.append(
-      "font-family='sans-serif' font-size='12'>\n<rect width='100%' height='100%' "
-      "fill='white'/>\n");
-  Append(out, "<text x='%.1f' y='22' font-size='15'>", kLeft);
-  out.append(Escaped(title)).append("; broken lines: the machine's limit</text>\n");
-  AppendGrid(axes, curves, out);
+  Svg svg(kWidth, kHeight);
+  svg.Text(kLeft, 22, title + "; broken lines: the machine's limit", "start", "font-size='15'");
+  DrawGrid(axes, curves, svg);
   for (size_t i = 0; i < curves.size(); ++i) {
-    const char* colour = kColours[i % kColours.size()];
-    AppendLine(axes, curves[i], /*limit=*/true, colour, out);
-    AppendLine(axes, curves[i], /*limit=*/false, colour, out);
-    Append(out, "<text x='%.1f' y='%.1f' fill='%s'>", kLeft + 12,
-           kTop + 16 + 16 * static_cast<double>(i), colour);
-    out.append(Escaped(curves[i].label)).append("</text>\n");
+    DrawCurve(axes, curves[i], /*limit=*/true, SeriesColour(i), svg);
+    DrawCurve(axes, curves[i], /*limit=*/false, SeriesColour(i), svg);
+    svg.Text(kLeft + 12, kTop + 16 + 16 * static_cast<double>(i), curves[i].label, "start",
+             std::string("fill='") + SeriesColour(i) + "'");
   }
-  return out.append("</svg>\n");
+  return std::move(svg).Finish();
 }
 
 }  // namespace foretoken

@@ -81,14 +81,6 @@ std::string Number(const char* format, double value) {
   return text;
 }
 
-std::string Label(const SpecMethod& method) {
-  std::string label = method.name;
-  if (method.draft.drafter != "none") {
-    label.append(" / ").append(method.draft.tree).append(" / ").append(method.draft.verifier);
-  }
-  return label + " / T=" + Number("%g", method.temperature);
-}
-
 std::string Row(const std::vector<std::string>& cells) {
   std::string row = "|";
   for (const std::string& cell : cells) row.append(" ").append(cell).append(" |");
@@ -107,6 +99,14 @@ std::string SpeedupCell(const SpecEntry& e) {
 }
 
 }  // namespace
+
+std::string MethodLabel(const SpecMethod& method) {
+  std::string label = method.name;
+  if (method.draft.drafter != "none") {
+    label.append(" / ").append(method.draft.tree).append(" / ").append(method.draft.verifier);
+  }
+  return label + " / T=" + Number("%g", method.temperature);
+}
 
 std::vector<SpecEntry> SummariseSpec(const SpecRun& run, const std::vector<SpecMethod>& methods) {
   FT_CHECK(!run.questions.empty());
@@ -172,10 +172,10 @@ std::string MarkdownTables(const std::vector<SpecEntry>& entries) {
   std::vector<std::string> head{"task", "questions"};
   for (const SpecEntry& e : entries) {
     if (e.group != "overall") continue;
-    text += Row({Label(*e.method), SpeedupCell(e), Number("%.1f", e.tokens_per_second),
+    text += Row({MethodLabel(*e.method), SpeedupCell(e), Number("%.1f", e.tokens_per_second),
                  Number("%.2f", e.metrics.tau_micro), Number("%.1f", e.nodes_per_cycle + 1),
                  Number("%.1f %%", 100 * e.metrics.draft_share), e.identical ? "yes" : "no"});
-    if (e.method->draft.drafter != "none") head.push_back(Label(*e.method));
+    if (e.method->draft.drafter != "none") head.push_back(MethodLabel(*e.method));
   }
   text += "\n" + Head(head);
   for (size_t i = 0; i < entries.size();) {
@@ -205,7 +205,7 @@ std::string AnswerLines(const SpecRun& run, const SpecMethod& method, size_t ind
     Json line = {{"question_id", *id},
                  {"category", run.questions[q].category},
                  {"answer_id", method.name + "-" + run.questions[q].id},
-                 {"model_id", Label(method)},
+                 {"model_id", MethodLabel(method)},
                  {"choices", Json::array({std::move(choice)})}};
     lines += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   }

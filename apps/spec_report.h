@@ -36,6 +36,9 @@ struct SpecEntry {
 // REQUIRES: run.questions not empty.
 std::vector<SpecEntry> SummariseSpec(const SpecRun& run, const std::vector<SpecMethod>& methods);
 
+// "pld+h / auto / exact / T=0".
+std::string MethodLabel(const SpecMethod& method);
+
 Json ToJson(const SpecEntry& entry);
 // A table of methods overall, and one of speed-ups by task.
 std::string MarkdownTables(const std::vector<SpecEntry>& entries);

@@ -1,6 +1,7 @@
 #include "spec_run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <optional>
 
@@ -37,6 +38,9 @@ class SpecRunner {
     SpecRun run;
     Progress progress("questions", std::ssize(questions), options_.quiet);
     FT_RETURN_IF_ERROR(WarmUp(questions));
+    const auto end = std::chrono::steady_clock::now() +
+                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                         std::chrono::duration<double>(options_.seconds));
     for (int64_t q = 0; q < std::ssize(questions); ++q) {
       FT_ASSIGN_OR_RETURN(std::vector<SpecAnswer> answers,
                           AnswerAll(questions[static_cast<size_t>(q)], static_cast<size_t>(q)));
@@ -49,6 +53,7 @@ class SpecRunner {
         run.answers.push_back(std::move(answers));
       }
       progress.Update(q + 1);
+      if (options_.seconds > 0 && std::chrono::steady_clock::now() > end) break;
     }
     progress.Finish(run.interrupted ? "interrupted" : "");
     return run;

@@ -25,6 +25,7 @@ struct SpecOptions {
   int new_tokens = 128;  // of a turn, at most
   int context = 0;       // 0: the model's own
   int warm_up = 3;       // answers of every method that are not counted
+  double seconds = 0;    // no question is begun after them; 0: any
   int repeats = 1;       // times are medians over them
   bool chat = true;      // questions are a user's messages
   bool quiet = false;

@@ -250,7 +250,8 @@ EOF
 rm -rf "$dir/answers"
 expect_status 0 "bench spec" "$bin" bench spec -m "$model" -t 1 --questions "$dir/questions.jsonl" -n 20 \
   --methods pld,pld+h/lookahead,draft-model --draft-model "$model" --draft-opt pld.k=4 --tree chain \
-  --tree "vct:width=2,depth=2" --temp 0,0.8 --warm-up 1 --json "$dir/spec.json" --answers "$dir/answers"
+  --tree "vct:width=2,depth=2" --temp 0,0.8 --warm-up 1 --json "$dir/spec.json" --html "$dir/spec.html" \
+  --answers "$dir/answers" --time 10
 expect_text "| overall | 3 |" out "bench spec prints a table"
 [ "$(json "$dir/spec.json" "len(s['results']) == 14 * (1 + 2 + 2) \
   and [r['task'] for r in s['results'][:15]] == ['overall'] * 14 + ['mt_bench'] \
@@ -260,6 +261,18 @@ expect_text "| overall | 3 |" out "bench spec prints a table"
   and all(k in r for r in s['results'] for k in ['tau_macro', 'alpha_edd', 'gen_only', 'speedup_micro']) \
   and [r['tau_micro'] > 1 for r in s['results'][:7]] == [False] + [True] * 6 \
   and s['answered'] == 3 and not s['interrupted']")" = True ] || fail "bench spec --json: $(cat "$dir/out")"
+python3 - "$dir/spec.html" <<'EOF' || fail "bench spec --html"
+import re, sys
+import xml.etree.ElementTree as xml
+page = open(sys.argv[1], encoding='utf-8').read()
+pictures = re.findall(r'<svg.*?</svg>', page, re.S)
+assert len(pictures) == 7, len(pictures)
+texts = [''.join(xml.fromstring(p).itertext()) for p in pictures]
+assert all('nan' not in p and 'inf' not in p for p in pictures)
+assert 'pld+h/lookahead' in page or 'pld+h,lookahead' in page
+assert 'plain decoding' in texts[0] and 'ECE' in texts[2] and 'verifying' in texts[4]
+assert page.count('<pre>') == 12
+EOF
 [ "$(head -n 1 "$dir/answers/5-draft-model.jsonl" | python3 -c "import json,sys; s=json.load(sys.stdin); \
 c=s['choices'][0]; print(s['question_id'] == 81 and len(c['turns']) == 2 and c['new_tokens'] == [20, 20] \
 and sum(c['accept_lengths']) == 38 and sum(c['decoding_steps']) == len(c['accept_lengths']))")" = True ] ||
