@@ -106,15 +106,19 @@ void CostModel::UseDrafter(const std::string& name) {
 void CostModel::ObserveVerify(int rows, int context, double seconds) {
   const double seen = std::log(std::max(seconds, kShortest) / Shape(rows, context));
   log_pace_ += kPaceStep * Towards(log_pace_, seen);
-  // What the pace does not explain is the shape's; each point beside takes the part it lent.
+  // What the pace does not explain is the shape's; the context's share and each point beside take
+  // the part they lent.
   const double step = kShapeStep * Towards(log_pace_, seen);
+  const double at_rows = AtRows(rows) / Shape(rows, context);
+  context_.pass *= std::exp(step * (1 - at_rows));
+  context_.row *= std::exp(step * (1 - at_rows));
   for (size_t i = 0; i < points_.size(); ++i) {
     const int at = points_[i].rows;
     const int left = i > 0 ? points_[i - 1].rows : at;
     const int right = i + 1 < points_.size() ? points_[i + 1].rows : at;
     const int width = std::max(1, rows <= at ? at - left : right - at);
     const double lent = 1 - static_cast<double>(std::abs(rows - at)) / width;
-    if (lent > 0) points_[i].seconds *= std::exp(step * lent);
+    if (lent > 0) points_[i].seconds *= std::exp(step * lent * at_rows);
   }
   KeepOrder();
 }

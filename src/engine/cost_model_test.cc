@@ -49,6 +49,18 @@ TEST(CostModel, FollowsWhatItSees) {
   for (int rows : {1, 4, 8, 16}) EXPECT_NEAR(costs.VerifySeconds(rows, 0), truth(rows), 0.5);
 }
 
+// Attention was measured four times too dear: both short and long texts set it right.
+TEST(CostModel, LearnsTheContextsShare) {
+  CostModel costs({{1, 1}, {8, 1.5}}, {.pass = 0.004, .row = 0});
+  for (uint64_t i = 0; i < 20000; ++i) {
+    const int rows = 1 + static_cast<int>(Mix(i) % 8), context = static_cast<int>(Mix(~i) % 1000);
+    costs.ObserveVerify(rows, context, 1 + 0.5 / 7 * (rows - 1) + 0.001 * context);
+  }
+  for (int context : {0, 200, 1000}) {
+    EXPECT_NEAR(costs.VerifySeconds(1, context), 1 + 0.001 * context, 0.15) << context;
+  }
+}
+
 TEST(CostModel, APauseOfTheMachineSaysLittle) {
   CostModel costs({{1, 1}, {4, 1.2}}, {});
   costs.ObserveVerify(1, 0, 600);

@@ -87,8 +87,13 @@ CostModel CostModel::Measure(Model& model, double budget) {
   ContextShare share;
   const int context = std::min(kContext, model.config().context - kRows[1]);
   if (best[1] < kNever && context > 0 && passes.left() > 0.1 * budget) {
-    const double one = std::max(0.0, passes.Time(1, context) - best[0]) / context;
-    const double many = std::max(0.0, passes.Time(kRows[1], context) - best[1]) / context;
+    double first = kNever, second = kNever;
+    for (int round = 0; round < 3 && (round == 0 || passes.left() > 0); ++round) {
+      first = std::min(first, passes.Time(1, context));
+      second = std::min(second, passes.Time(kRows[1], context));
+    }
+    const double one = std::max(0.0, first - best[0]) / context;
+    const double many = std::max(0.0, second - best[1]) / context;
     share.row = std::max(0.0, many - one) / (kRows[1] - 1);
     share.pass = std::max(0.0, one - share.row);
   }
