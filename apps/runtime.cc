@@ -81,13 +81,13 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
   CostModel* costs = nullptr;
   if (decoder.drafter != nullptr && decoder.tree->UsesEconomy()) {
     costs = &loaded.costs->Get();
-    costs->UseDrafter(args.drafter);
   }
   decoder.generator = std::make_unique<Generator>(
       *loaded.model, decoder.drafter.get(), *decoder.verifier,
       GeneratorOptions{.limits = {.max_nodes = nodes, .max_depth = nodes - 1},
                        .policy = decoder.tree.get(),
                        .costs = costs,
+                       .drafter = args.drafter,
                        // Where drafts change the text, one seed should give one text.
                        .refresh_costs = verifier->guarantee == Guarantee::kSameText});
   return decoder;

@@ -14,13 +14,19 @@ namespace {
 constexpr double kPaceStep = 0.05;    // most that one pass changes the pace, as a logarithm
 constexpr double kShapeStep = 0.004;  // and the points beside it
 constexpr double kDraftStep = 0.05;
-constexpr double kNear = 0.1;         // logarithms less than this apart: the step shrinks with them
-constexpr double kShortest = 1e-7;    // seconds
-constexpr int kFirstDrafts = 8;       // the cheapest of so many counts: the first may warm up
+constexpr double kNear = 0.1;       // logarithms less than this apart: the step shrinks with them
+constexpr double kShortest = 1e-7;  // seconds
+constexpr int kFirstDrafts = 8;     // the cheapest of so many counts: the first may warm up
+constexpr double kLeastTrust = 1.0 / 16, kFading = 1.1;
 constexpr double kLevelGuess = 0.04;  // of a target pass, for a level nobody has timed
 
 // The part of a step to take from one logarithm towards another, -1 to 1.
 double Towards(double from, double to) { return std::clamp((to - from) / kNear, -1.0, 1.0); }
+
+// Moves `value` by a logarithm, but not far from what was measured.
+void Move(double by, double measured, double& value) {
+  value = std::clamp(value * std::exp(by), measured / 2, measured * 2);
+}
 
 void Blend(double newest, int& seen, double& typical) {
   newest = std::max(newest, kShortest);
@@ -31,9 +37,9 @@ void Blend(double newest, int& seen, double& typical) {
   }
 }
 
-// A pair of finite numbers, neither below `low`.
-bool IsPair(const Json& json, double low) {
-  if (!json.is_array() || json.size() != 2) return false;
+// So many finite numbers, none below `low`.
+bool AreNumbers(const Json& json, size_t count, double low) {
+  if (!json.is_array() || json.size() != count) return false;
   return std::all_of(json.begin(), json.end(), [low](const Json& value) {
     return value.is_number() && value.get<double>() >= low && value.get<double>() < 1e6;
   });
@@ -41,12 +47,38 @@ bool IsPair(const Json& json, double low) {
 
 }  // namespace
 
+void DraftCosts::Observe(int levels, double seconds) {
+  if (levels == 0) return Blend(seconds, fixed_seen_, fixed_);
+  Blend(std::max(0.0, seconds - fixed_) / levels, level_seen_, level_);
+}
+
+void DraftCosts::ObserveRest() { trust_ = std::max(trust_ / 2, kLeastTrust); }
+void DraftCosts::ObserveStart() { trust_ = std::min(trust_ * kFading, 1.0); }
+void DraftCosts::ObserveGain() { trust_ = std::min(trust_ * 2, 1.0); }
+
+Json DraftCosts::ToJson() const {
+  return Json::array({fixed_, level_seen_ > 0 ? level_ : 0, trust_});
+}
+
+bool DraftCosts::Restore(const Json& json) {
+  if (!AreNumbers(json, 3, 0)) return false;
+  fixed_ = json[0].get<double>();
+  fixed_seen_ = kFirstDrafts;
+  trust_ = std::clamp(json[2].get<double>(), kLeastTrust, 1.0);
+  if (json[1] == 0) return true;  // never timed
+  level_ = json[1].get<double>();
+  level_seen_ = kFirstDrafts;
+  return true;
+}
+
 CostModel::CostModel(std::vector<Point> points, ContextShare context)
     : points_(std::move(points)), context_(context) {
   FT_CHECK(!points_.empty());
   std::sort(points_.begin(), points_.end(),
             [](const Point& a, const Point& b) { return a.rows < b.rows; });
   KeepOrder();
+  measured_points_ = points_;
+  measured_context_ = context;
 }
 
 // More rows never cost less: points that say otherwise share their mean (pool adjacent violators).
@@ -99,8 +131,8 @@ double CostModel::VerifySeconds(double rows, int context) const {
   return std::exp(log_pace_) * Shape(rows, context);
 }
 
-void CostModel::UseDrafter(const std::string& name) {
-  draft_ = &drafts_.try_emplace(name, Draft{.level = kLevelGuess * AtRows(1)}).first->second;
+DraftCosts& CostModel::Drafter(const std::string& name) {
+  return drafters_.try_emplace(name, kLevelGuess * AtRows(1)).first->second;
 }
 
 void CostModel::ObserveVerify(int rows, int context, double seconds) {
@@ -110,35 +142,27 @@ void CostModel::ObserveVerify(int rows, int context, double seconds) {
   // the part they lent.
   const double step = kShapeStep * Towards(log_pace_, seen);
   const double at_rows = AtRows(rows) / Shape(rows, context);
-  context_.pass *= std::exp(step * (1 - at_rows));
-  context_.row *= std::exp(step * (1 - at_rows));
+  Move(step * (1 - at_rows), measured_context_.pass, context_.pass);
+  Move(step * (1 - at_rows), measured_context_.row, context_.row);
   for (size_t i = 0; i < points_.size(); ++i) {
     const int at = points_[i].rows;
     const int left = i > 0 ? points_[i - 1].rows : at;
     const int right = i + 1 < points_.size() ? points_[i + 1].rows : at;
     const int width = std::max(1, rows <= at ? at - left : right - at);
     const double lent = 1 - static_cast<double>(std::abs(rows - at)) / width;
-    if (lent > 0) points_[i].seconds *= std::exp(step * lent * at_rows);
+    if (lent > 0) Move(step * lent * at_rows, measured_points_[i].seconds, points_[i].seconds);
   }
   KeepOrder();
 }
 
-void CostModel::ObserveDraft(int levels, double seconds) {
-  Draft& d = *draft_;
-  if (levels == 0) return Blend(seconds, d.fixed_seen, d.fixed);
-  Blend(std::max(0.0, seconds - d.fixed) / levels, d.level_seen, d.level);
-}
-
 Json CostModel::ToJson() const {
-  const double pace = std::exp(log_pace_);
   Json points = Json::array(), drafters = Json::object();
-  for (const Point& p : points_) points.push_back(Json::array({p.rows, p.seconds * pace}));
-  for (const auto& [name, d] : drafts_) {
-    if (d.fixed_seen + d.level_seen == 0) continue;
-    drafters[name] = Json::array({d.fixed, d.level_seen > 0 ? d.level : 0});
+  for (const Point& p : measured_points_) points.push_back(Json::array({p.rows, p.seconds}));
+  for (const auto& [name, costs] : drafters_) {
+    if (costs.observed()) drafters[name] = costs.ToJson();
   }
   return {{"points", std::move(points)},
-          {"context", Json::array({context_.pass * pace, context_.row * pace})},
+          {"context", Json::array({measured_context_.pass, measured_context_.row})},
           {"drafters", std::move(drafters)}};
 }
 
@@ -147,24 +171,18 @@ Result<CostModel> CostModel::FromJson(const Json& json, const std::string& origi
   if (!json.is_object()) return bad;
   const Json list = json.value("points", Json()), share = json.value("context", Json()),
              drafters = json.value("drafters", Json::object());
-  if (!list.is_array() || list.empty() || !IsPair(share, 0) || !drafters.is_object()) return bad;
+  if (!list.is_array() || list.empty() || !AreNumbers(share, 2, 0) || !drafters.is_object())
+    return bad;
   std::vector<Point> points;
   for (const Json& entry : list) {
-    if (!IsPair(entry, 1e-9) || !entry[0].is_number_integer()) return bad;
+    if (!AreNumbers(entry, 2, 1e-9) || !entry[0].is_number_integer()) return bad;
     const int rows = entry[0].get<int>();
     if (rows < 1 || (!points.empty() && rows <= points.back().rows)) return bad;
     points.push_back({rows, entry[1].get<double>()});
   }
   CostModel costs(std::move(points), {share[0].get<double>(), share[1].get<double>()});
   for (const auto& [name, entry] : drafters.items()) {
-    if (!IsPair(entry, 0)) return bad;
-    const double fixed = entry[0].get<double>(), level = entry[1].get<double>();
-    costs.UseDrafter(name);
-    costs.draft_->fixed = fixed;
-    costs.draft_->fixed_seen = kFirstDrafts;
-    if (level == 0) continue;  // never timed
-    costs.draft_->level = level;
-    costs.draft_->level_seen = kFirstDrafts;
+    if (!costs.Drafter(name).Restore(entry)) return bad;
   }
   return costs;
 }

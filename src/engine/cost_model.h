@@ -12,6 +12,35 @@
 
 namespace foretoken {
 
+// What a drafter's proposals cost, and how far it is trusted to be worth that: shared by all
+// sequences it drafts for. Thread-safety: one thread.
+class DraftCosts {
+ public:
+  // `level`: a guess of what a level takes, in seconds, for as long as none was timed.
+  explicit DraftCosts(double level) : level_(level) {}
+
+  // Seconds of `levels` levels of drafting.
+  double Seconds(int levels) const { return fixed_ + level_ * levels; }
+  void Observe(int levels, double seconds);
+
+  // 1 for a drafter that was never judged or wins time, down to 1/16 where sequence after sequence
+  // had to send it to rest.
+  double trust() const { return trust_; }
+  void ObserveRest();   // a sequence did
+  void ObserveGain();   // a sequence won as much as is remembered
+  void ObserveStart();  // of a sequence: doubts fade, so that what lost is tried again
+
+  bool observed() const { return fixed_seen_ + level_seen_ > 0; }
+  // [fixed, level, trust]; a level that was never timed is 0.
+  Json ToJson() const;
+  // Takes over what ToJson wrote. False for anything else.
+  bool Restore(const Json& json);
+
+ private:
+  double fixed_ = 0, level_, trust_ = 1;
+  int fixed_seen_ = 0, level_seen_ = 0;
+};
+
 // Thread-safety: one thread.
 class CostModel {
  public:
@@ -32,42 +61,36 @@ class CostModel {
   // Seconds of a pass over `rows` rows, each of which attends to `context` positions. Never falls
   // as rows or context grow.
   double VerifySeconds(double rows, int context) const;
-  // Seconds of `levels` levels of drafting by the drafter in use.
-  double DraftSeconds(int levels) const { return draft_->fixed + draft_->level * levels; }
-  // From now on `name` drafts. What is known of other drafters stays.
-  void UseDrafter(const std::string& name);
+  // Of the drafter `name`, as typed after --drafter; stays where it is.
+  DraftCosts& Drafter(const std::string& name);
 
   // What a cycle took. Where it took several times what was expected, the machine was doing
   // something else: such a one counts for little more than the others.
   void ObserveVerify(int rows, int context, double seconds);
-  void ObserveDraft(int levels, double seconds);
 
   // Times passes over made-up tokens for at most `budget` seconds, or a little more where one pass
   // takes longer than that.
   static CostModel Measure(Model& model, double budget);
 
-  // {"points": [[rows, seconds]...], "context": [pass, row], "drafters": {name: [fixed, level]}};
-  // a level that was never timed is 0.
+  // What was measured, and what is known of drafters:
+  // {"points": [[rows, seconds]...], "context": [pass, row], "drafters": {name: DraftCosts}}.
   Json ToJson() const;
   // Errors: not what ToJson writes; `origin` opens the message.
   static Result<CostModel> FromJson(const Json& json, const std::string& origin);
 
  private:
-  // What a drafter's proposals cost: seconds, and how often they were observed.
-  struct Draft {
-    double fixed = 0, level = 0;
-    int fixed_seen = 0, level_seen = 0;
-  };
-
   double Shape(double rows, int context) const;
   double AtRows(double rows) const;
   void KeepOrder();
 
   std::vector<Point> points_;  // by rows, ascending; seconds never fall
   ContextShare context_;
+  // As they were measured: cycles move them at most to the half or the double of that, as cycles
+  // are no fair sample of rows and contexts.
+  std::vector<Point> measured_points_;
+  ContextShare measured_context_;
   double log_pace_ = 0;  // of this machine now, against the points
-  std::map<std::string, Draft> drafts_{{"", {}}};
-  Draft* draft_ = &drafts_.at("");
+  std::map<std::string, DraftCosts> drafters_;
 };
 
 }  // namespace foretoken

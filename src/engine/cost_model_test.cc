@@ -49,9 +49,9 @@ TEST(CostModel, FollowsWhatItSees) {
   for (int rows : {1, 4, 8, 16}) EXPECT_NEAR(costs.VerifySeconds(rows, 0), truth(rows), 0.5);
 }
 
-// Attention was measured four times too dear: both short and long texts set it right.
+// Attention was measured much too dear: both short and long texts set it right.
 TEST(CostModel, LearnsTheContextsShare) {
-  CostModel costs({{1, 1}, {8, 1.5}}, {.pass = 0.004, .row = 0});
+  CostModel costs({{1, 1}, {8, 1.5}}, {.pass = 0.0018, .row = 0});
   for (uint64_t i = 0; i < 20000; ++i) {
     const int rows = 1 + static_cast<int>(Mix(i) % 8), context = static_cast<int>(Mix(~i) % 1000);
     costs.ObserveVerify(rows, context, 1 + 0.5 / 7 * (rows - 1) + 0.001 * context);
@@ -71,33 +71,46 @@ TEST(CostModel, APauseOfTheMachineSaysLittle) {
 
 TEST(CostModel, DraftersHaveCostsOfTheirOwn) {
   CostModel costs({{1, 1}}, {});
-  costs.UseDrafter("model");
-  EXPECT_DOUBLE_EQ(costs.DraftSeconds(1), 0.04) << "a guess";
-  costs.ObserveDraft(0, 0.25);
-  costs.ObserveDraft(3, 9);  // the first warms up
-  for (int i = 0; i < 20; ++i) costs.ObserveDraft(3, 1.0);
-  EXPECT_DOUBLE_EQ(costs.DraftSeconds(0), 0.25);
-  EXPECT_DOUBLE_EQ(costs.DraftSeconds(2), 0.75);
-  costs.UseDrafter("pld");
-  costs.ObserveDraft(0, 0.125);
-  EXPECT_DOUBLE_EQ(costs.DraftSeconds(0), 0.125);
-  costs.UseDrafter("model");
-  EXPECT_DOUBLE_EQ(costs.DraftSeconds(0), 0.25);
+  DraftCosts& model = costs.Drafter("model");
+  EXPECT_DOUBLE_EQ(model.Seconds(1), 0.04) << "a guess";
+  model.Observe(0, 0.25);
+  model.Observe(3, 9);  // the first warms up
+  for (int i = 0; i < 20; ++i) model.Observe(3, 1.0);
+  EXPECT_DOUBLE_EQ(model.Seconds(0), 0.25);
+  EXPECT_DOUBLE_EQ(model.Seconds(2), 0.75);
+  DraftCosts& pld = costs.Drafter("pld");
+  pld.Observe(0, 0.125);
+  EXPECT_DOUBLE_EQ(pld.Seconds(0), 0.125);
+  EXPECT_DOUBLE_EQ(model.Seconds(0), 0.25);
+  EXPECT_EQ(&costs.Drafter("model"), &model);
+}
+
+TEST(CostModel, TrustFallsWithRestsAndComesBackWithGains) {
+  DraftCosts costs(0.04);
+  EXPECT_EQ(costs.trust(), 1);
+  costs.ObserveRest();
+  costs.ObserveRest();
+  EXPECT_EQ(costs.trust(), 0.25);
+  for (int i = 0; i < 20; ++i) costs.ObserveRest();
+  EXPECT_EQ(costs.trust(), 1.0 / 16);
+  for (int i = 0; i < 20; ++i) costs.ObserveGain();
+  EXPECT_EQ(costs.trust(), 1);
 }
 
 TEST(CostModel, JsonHoldsIt) {
   CostModel costs({{1, 1}, {4, 2}}, {.pass = 0.5, .row = 0.25});
-  costs.UseDrafter("pld");
-  costs.ObserveDraft(0, 0.125);
+  costs.Drafter("pld").Observe(0, 0.125);
+  costs.Drafter("pld").ObserveRest();
   const auto again = CostModel::FromJson(costs.ToJson(), "x");
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again->ToJson().dump(), costs.ToJson().dump());
   EXPECT_DOUBLE_EQ(again->VerifySeconds(3, 7), costs.VerifySeconds(3, 7));
-  for (const char* text : {"[]", "{}", R"({"points": [], "context": [0, 0]})",
-                           R"({"points": [[1, 0]], "context": [0, 0]})",
-                           R"({"points": [[2, 1], [1, 1]], "context": [0, 0]})",
-                           R"({"points": [[1, 1]], "context": [0, -1]})",
-                           R"({"points": [[1, 1]], "context": [0, 0], "drafters": {"a": 1}})"}) {
+  for (const char* text :
+       {"[]", "{}", R"({"points": [], "context": [0, 0]})",
+        R"({"points": [[1, 0]], "context": [0, 0]})",
+        R"({"points": [[2, 1], [1, 1]], "context": [0, 0]})",
+        R"({"points": [[1, 1]], "context": [0, -1]})",
+        R"({"points": [[1, 1]], "context": [0, 0], "drafters": {"a": [1, 1]}})"}) {
     EXPECT_FALSE(CostModel::FromJson(*ParseJson(text, "x"), "x").ok()) << text;
   }
 }
@@ -139,6 +152,21 @@ TEST(Governor, RestsWhatLosesAndLetsItTryAgain) {
   }
   for (int cycle = 0; cycle < 20; ++cycle) winner.Observe(1, 1.5);
   EXPECT_TRUE(winner.resting()) << "old gains do not pay for ever";
+}
+
+TEST(Governor, WhatIsNotTrustedBeginsWithARest) {
+  EXPECT_FALSE(Governor(0.5).resting());
+  Governor doubted(0.25);
+  int rest = 0;
+  for (; doubted.resting(); ++rest) doubted.ObserveResting(std::nullopt);
+  EXPECT_EQ(rest, 128);
+  EXPECT_EQ(doubted.Observe(1, 2.5), Governor::Verdict::kRest);
+  Governor right(0.0625);
+  for (int cycle = 0; cycle < 3; ++cycle) right.ObserveResting(true);
+  EXPECT_FALSE(right.resting()) << "its guesses came true";
+  EXPECT_EQ(right.Observe(4, 1), Governor::Verdict::kNone);
+  EXPECT_EQ(right.Observe(4, 1), Governor::Verdict::kGain);
+  EXPECT_EQ(right.Observe(4, 1), Governor::Verdict::kNone) << "said once";
 }
 
 TEST(CostStore, KeepsCostsInTheCacheFolder) {

@@ -71,14 +71,21 @@ Generator::Generator(Model& target, Drafter* drafter, Verifier& verifier,
                      const GeneratorOptions& options)
     : target_(target), drafter_(drafter), verifier_(verifier), options_(options) {
   if (drafter_ != nullptr) needs_ = drafter_->Needs();
+  if (options.costs != nullptr) drafting_ = &options.costs->Drafter(options.drafter);
 }
 
-std::unique_ptr<Session> Generator::Start(const SessionOptions& options) const {
+std::unique_ptr<Session> Generator::Start(const SessionOptions& options) {
   FT_CHECK(options.capacity >= 1);
   SessionOptions adapted = options;
   adapted.sampling = verifier_.Adapt(options.sampling);
-  return std::make_unique<Session>(adapted, target_.NewCache(options.capacity, options.cache_type),
-                                   drafter_ != nullptr ? drafter_->NewState() : nullptr);
+  auto session =
+      std::make_unique<Session>(adapted, target_.NewCache(options.capacity, options.cache_type),
+                                drafter_ != nullptr ? drafter_->NewState() : nullptr);
+  if (weighs_costs() && options_.refresh_costs) {
+    session->governor = Governor(drafting_->trust());
+    drafting_->ObserveStart();
+  }
+  return session;
 }
 
 Status Generator::Prefill(Session& session, std::span<const Token> prompt, int max_new) {
@@ -196,7 +203,7 @@ Generator::Offers Generator::Propose(std::span<Session* const> batch) {
     if (weighs_costs()) {
       const SessionEconomy::Cycle cycle{s->cache->length(), size, IsProbing(*s),
                                         s->governor.resting()};
-      economy = &offers.economies.emplace_back(*options_.costs, s->acceptance, cycle);
+      economy = &offers.economies.emplace_back(*options_.costs, *drafting_, s->acceptance, cycle);
     }
     offers.builders.emplace_back(s->tokens.back(), LimitsFor(*s, size), *options_.policy,
                                  DrawKey(*s), economy);
@@ -218,13 +225,12 @@ bool Generator::IsWorthAsking(const Session& session, const TreeBuilder& builder
   if (drafter_ == nullptr) return false;
   if (builder.limits().max_nodes > 1) return true;
   return weighs_costs() && session.governor.resting() && builder.limits().max_depth > 0 &&
-         options_.costs->DraftSeconds(0) <
-             kCheap * options_.costs->VerifySeconds(1, session.cache->length());
+         drafting_->Seconds(0) < kCheap * options_.costs->VerifySeconds(1, session.cache->length());
 }
 
 void Generator::JudgeDrafter(Session& session, const SessionEconomy& economy,
                              const TreeBuilder& builder, int scored, std::span<const Token> written,
-                             bool asked) const {
+                             bool asked) {
   if (session.governor.resting()) {
     const Node best = asked ? BestChild(builder.tree(), 0) : kNoNode;
     std::optional<bool> came_true;
@@ -233,8 +239,11 @@ void Generator::JudgeDrafter(Session& session, const SessionEconomy& economy,
     return;
   }
   const double drafting = asked ? economy.DraftSeconds(builder.levels()) : 0;
-  session.governor.Observe(static_cast<double>(written.size()),
-                           (drafting + economy.VerifySeconds(scored)) / economy.VerifySeconds(1));
+  const double passes = (drafting + economy.VerifySeconds(scored)) / economy.VerifySeconds(1);
+  const auto verdict = session.governor.Observe(static_cast<double>(written.size()), passes);
+  if (!options_.refresh_costs) return;
+  if (verdict == Governor::Verdict::kRest) drafting_->ObserveRest();
+  if (verdict == Governor::Verdict::kGain) drafting_->ObserveGain();
 }
 
 // What was offered is judged by what was written, scored or not; what was spent, by the clock; and
@@ -258,7 +267,7 @@ void Generator::LearnCosts(std::span<Session* const> batch, const Offers& offers
     proposed = proposed || asked;
   }
   if (!options_.refresh_costs) return;
-  if (proposed) costs.ObserveDraft(levels, propose_seconds);
+  if (proposed) drafting_->Observe(levels, propose_seconds);
   costs.ObserveVerify(pass.begin.back(), context / static_cast<int>(batch.size()), verify_seconds);
 }
 

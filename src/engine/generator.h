@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "draft/drafter.h"
@@ -29,6 +30,7 @@ struct GeneratorOptions {
   TreeLimits limits;
   const TreePolicy* policy = &ChainPolicy();
   CostModel* costs = nullptr;  // null: policies that weigh costs go by assumptions
+  std::string drafter;         // under whose name drafting costs are kept there
   bool refresh_costs = true;   // by every cycle; false: trees depend on the text alone
 };
 
@@ -40,7 +42,7 @@ class Generator {
   Generator(Model& target, Drafter* drafter, Verifier& verifier, const GeneratorOptions& options);
 
   // An empty sequence. REQUIRES: options.capacity >= 1.
-  std::unique_ptr<Session> Start(const SessionOptions& options) const;
+  std::unique_ptr<Session> Start(const SessionOptions& options);
 
   // Makes `prompt` the session's text, scores it in chunks of at most max_rows and writes the first
   // token; at most `max_new` tokens will be written after it. Rows that the session holds of a
@@ -85,7 +87,7 @@ class Generator {
              std::span<const Acceptance> accepted, bool prompt);
   bool IsWorthAsking(const Session& session, const TreeBuilder& builder) const;
   void JudgeDrafter(Session& session, const SessionEconomy& economy, const TreeBuilder& builder,
-                    int scored, std::span<const Token> written, bool asked) const;
+                    int scored, std::span<const Token> written, bool asked);
   void LearnCosts(std::span<Session* const> batch, const Offers& offers, const Pass& pass,
                   std::span<const Acceptance> accepted, double propose_seconds,
                   double verify_seconds);
@@ -97,6 +99,7 @@ class Generator {
   Drafter* drafter_;
   Verifier& verifier_;
   GeneratorOptions options_;
+  DraftCosts* drafting_ = nullptr;  // in options_.costs, where there are any
   TapSpec needs_;
   PhaseSeconds seconds_;
 };

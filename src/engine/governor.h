@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
 namespace foretoken {
@@ -9,18 +10,32 @@ namespace foretoken {
 // One a sequence. The unit is the time of a plain pass, in which plain decoding writes one token.
 class Governor {
  public:
+  enum class Verdict : uint8_t { kNone, kRest, kGain };
+
+  // `trust`: DraftCosts::trust. What lost time in other sequences begins with a rest, and a long
+  // one; its guesses can still end it.
+  explicit Governor(double trust = 1) {
+    allowance_ = std::max(kLaterAllowance, allowance_ * trust);
+    if (trust > kDistrust) return;
+    rest_ = next_rest_ = std::min(static_cast<int>(next_rest_ / (2 * trust)), kLongestRest);
+  }
+
   // Whether the next cycle had better be plain.
   bool resting() const { return rest_ > 0; }
 
-  // A cycle that drafted wrote `tokens` and cost `passes` plain passes.
-  void Observe(double tokens, double passes) {
+  // A cycle that drafted wrote `tokens` and cost `passes` plain passes. Returns kRest where the
+  // next cycles had better be plain, kGain where the most is won that is remembered.
+  Verdict Observe(double tokens, double passes) {
     // Gains are remembered, but not for ever: text changes.
+    const double before = balance_;
     balance_ = std::min(balance_ + tokens - passes, kMostSaved);
-    if (balance_ > -allowance_) return;
+    if (balance_ == kMostSaved && before < kMostSaved) return Verdict::kGain;
+    if (balance_ > -allowance_) return Verdict::kNone;
     rest_ = next_rest_;
     next_rest_ = std::min(2 * next_rest_, kLongestRest);
     allowance_ = kLaterAllowance;
     balance_ = hits_ = 0;
+    return Verdict::kRest;
   }
 
   // A cycle of rest. `came_true`: whether the drafter's best first guess did; nothing if there was
@@ -33,7 +48,7 @@ class Governor {
   }
 
  private:
-  static constexpr double kMostSaved = 4, kLaterAllowance = 1, kWakingHits = 3;
+  static constexpr double kMostSaved = 4, kLaterAllowance = 1, kWakingHits = 3, kDistrust = 0.3;
   static constexpr int kLongestRest = 512;
 
   double balance_ = 0;    // passes won since the last rest

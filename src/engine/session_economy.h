@@ -14,15 +14,16 @@ class SessionEconomy final : public TreeEconomy {
     int batch = 1;    // sequences that share the pass, taken to want as many nodes each
     bool probing = false, resting = false;
   };
-  // Borrows `costs` and `acceptance`.
-  SessionEconomy(const CostModel& costs, const AcceptanceTable& acceptance, const Cycle& cycle)
-      : costs_(costs), acceptance_(acceptance), cycle_(cycle) {}
+  // Borrows all but `cycle`.
+  SessionEconomy(const CostModel& costs, const DraftCosts& drafting,
+                 const AcceptanceTable& acceptance, const Cycle& cycle)
+      : costs_(costs), drafting_(drafting), acceptance_(acceptance), cycle_(cycle) {}
 
   double VerifySeconds(int nodes) const override {
     return costs_.VerifySeconds(nodes * cycle_.batch, cycle_.context) / cycle_.batch;
   }
   double DraftSeconds(int levels) const override {
-    return costs_.DraftSeconds(levels) / cycle_.batch;
+    return drafting_.Seconds(levels) / cycle_.batch;
   }
   double Acceptance(const CandidateTree& tree, Node n) const override {
     return acceptance_.Probability(tree, n);
@@ -35,6 +36,7 @@ class SessionEconomy final : public TreeEconomy {
 
  private:
   const CostModel& costs_;
+  const DraftCosts& drafting_;
   const AcceptanceTable& acceptance_;
   Cycle cycle_;
 };

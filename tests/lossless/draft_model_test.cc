@@ -95,7 +95,10 @@ TEST_F(Twin, CacheIsThatOfAPassFromScratch) {
       Session* batch[] = {session.get()};
       for (; !session->done(); rig.generator().Step(batch)) {
         const KvCache& cache = draft.cache(*session->draft);
-        ASSERT_GE(cache.length() + 2, std::ssize(session->tokens)) << "rows were thrown away";
+        // The prompt is fed by the first draft.
+        if (!session->cycles.empty()) {
+          ASSERT_GE(cache.length() + 2, std::ssize(session->tokens)) << "rows were thrown away";
+        }
         const auto fresh = fresh_model->NewCache(256, DType::kF32);
         Feed(*fresh_model, *fresh, std::span(session->tokens).first(cache.length()), 64);
         ASSERT_EQ(Rows(cache, cache.length()), Rows(*fresh, cache.length()));

@@ -53,8 +53,7 @@ void DraftModel::Observe(std::span<const Observation> seen) {
     if (o.prompt) {
       Forget(state);
       state.Append(o);
-      state.gamma = rule_.gamma;
-      CatchUp(state, state.committed);
+      state.gamma = rule_.gamma;  // the text is fed by the first draft: there may never be one
     } else {
       Commit(state, o);
       state.Append(o);
