@@ -55,7 +55,8 @@ struct Visibility {
 struct AttentionArgs {
   Tensor q;  // [rows, heads * head_dim] f32, rotated
   Tensor keys,
-      values;  // [capacity, kv_heads * head_dim], committed rows first; f32, f16, bf16, q8_0
+      values;  // [capacity, kv_heads * head_dim], committed rows first; f32, f16, bf16, q8_0;
+               // in one piece or in groups of a head
   Tensor out;  // [rows, heads * head_dim] f32
   int head_dim = 0;
   float scale = 0;  // multiplies q . k
@@ -79,6 +80,9 @@ class Backend {
 
   // Memory. `type` may be any activation or cache type; contents start as zeros.
   virtual Buffer Allocate(DType type, int64_t rows, int64_t cols) = 0;
+  // The same with columns in groups of `group_cols`, which attention reads fastest when they are
+  // the heads. REQUIRES: group_cols is a multiple of the type's block and divides cols.
+  virtual Buffer AllocateGroups(DType type, int64_t rows, int64_t cols, int64_t group_cols) = 0;
   virtual void Upload(const void* host,
                       Tensor dst) = 0;  // f32 or i32 rows, packed; copies before returning
   virtual void Download(Tensor src, float* host) = 0;  // any type, as packed f32 rows; waits

@@ -43,6 +43,42 @@ TEST_P(BackendTest, AllocatesZerosAndCopies) {
   EXPECT_EQ(Values(backend(), Filled(backend(), 5, 7, x).tensor), x);
 }
 
+// Rows of a cache in groups hold the numbers that rows in one piece do, rounded as files are.
+TEST_P(BackendTest, RowsInGroups) {
+  const int64_t rows = 5, cols = 96, group = 32;
+  for (DType type : testing::kCacheTypes) {
+    const auto x = RandomFloats(static_cast<size_t>(rows * cols), 4);
+    const Buffer in = Filled(backend(), rows, cols, x);
+    const Buffer out = backend().AllocateGroups(type, rows + 1, cols, group);
+    EXPECT_EQ(out.tensor.groups(), 3);
+    backend().StoreRows(in.tensor, out.tensor.Rows(1, rows));
+    std::vector<std::byte> bytes(RowBytes(type, rows * cols));
+    std::vector<float> want(x.size());
+    Quantize(type, x, bytes.data());
+    Dequantize(type, bytes.data(), want);
+    EXPECT_EQ(Values(backend(), out.tensor.Rows(1, rows)), want);
+    const int from[] = {2, 5};
+    backend().CompactRows(out.tensor, from, 1);
+    const auto kept = Values(backend(), out.tensor.Rows(1, 2));
+    EXPECT_TRUE(SameBits(kept.data(), &want[cols], cols));
+    EXPECT_TRUE(SameBits(&kept[cols], &want[4 * cols], cols));
+  }
+}
+
+TEST_P(BackendTest, StoresEveryKindOfNumber) {
+  std::vector<float> x = {0.0f,  -0.0f,  1.0f,        -65504.0f,  65519.0f, 65520.0f,
+                          1e-7f, -6e-8f, 2e-8f,       6.1e-5f,    1.0f / 3, -HUGE_VALF,
+                          3e38f, 1e-40f, 1.00390625f, 1.01171875f};
+  x.resize(19, -0.1f);  // not a whole number of vectors
+  for (DType type : {DType::kF16, DType::kBF16, DType::kF32}) {
+    const Buffer in = Filled(backend(), 1, 19, x), out = backend().Allocate(type, 1, 19);
+    backend().StoreRows(in.tensor, out.tensor);
+    std::vector<std::byte> want(RowBytes(type, 19));
+    Quantize(type, x, want.data());
+    EXPECT_EQ(std::memcmp(out.tensor.data, want.data(), want.size()), 0) << DTypeName(type);
+  }
+}
+
 TEST_P(BackendTest, RmsNorm) {
   for (int64_t n : {1, 5, 16, 37, 384}) {
     const auto x = RandomFloats(static_cast<size_t>(2 * 3 * n), 2), gain = RandomFloats(n, 3);

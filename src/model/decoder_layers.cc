@@ -44,8 +44,8 @@ size_t DecoderLayers::weight_bytes() const {
 }
 
 std::unique_ptr<KvCache> DecoderLayers::NewCache(int capacity, DType type) const {
-  return std::make_unique<KvCache>(backend_, type, config_.layers,
-                                   config_.kv_heads * config_.head_dim, capacity);
+  return std::make_unique<KvCache>(backend_, type, config_.layers, config_.kv_heads,
+                                   config_.head_dim, capacity);
 }
 
 void DecoderLayers::Begin(const RowBatch& batch, std::span<KvCache* const> caches) {

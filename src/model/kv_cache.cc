@@ -4,19 +4,25 @@
 
 namespace foretoken {
 
-KvCache::KvCache(Backend& backend, DType type, int layers, int kv_cols, int capacity)
+KvCache::KvCache(Backend& backend, DType type, int layers, int kv_heads, int head_dim, int capacity)
     : backend_(backend), type_(type), capacity_(capacity) {
+  const int kv_cols = kv_heads * head_dim;
   FT_CHECK(capacity > 0 && kv_cols % BlockElements(type) == 0);
+  const int group = head_dim % BlockElements(type) == 0 ? head_dim : kv_cols;
+  keys_.reserve(static_cast<size_t>(layers));
+  values_.reserve(static_cast<size_t>(layers));
   for (int layer = 0; layer < layers; ++layer) {
-    keys_.push_back(backend.Allocate(type, capacity, kv_cols));
-    values_.push_back(backend.Allocate(type, capacity, kv_cols));
+    keys_.push_back(backend.AllocateGroups(type, capacity, kv_cols, group));
+    values_.push_back(backend.AllocateGroups(type, capacity, kv_cols, group));
   }
 }
 
 size_t KvCache::bytes() const {
   size_t total = 0;
   for (const std::vector<Buffer>* buffers : {&keys_, &values_}) {
-    for (const Buffer& b : *buffers) total += b.tensor.rows * b.tensor.row_bytes;
+    for (const Buffer& b : *buffers) {
+      total += b.tensor.groups() * b.tensor.rows * b.tensor.row_bytes;
+    }
   }
   return total;
 }

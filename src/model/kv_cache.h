@@ -15,16 +15,17 @@ namespace foretoken {
 class KvCache {
  public:
   // type: f32, f16, bf16 or q8_0. capacity: most rows, committed and provisional together.
-  // REQUIRES: kv_cols is a multiple of the type's block.
-  KvCache(Backend& backend, DType type, int layers, int kv_cols, int capacity);
+  // REQUIRES: kv_heads * head_dim is a multiple of the type's block.
+  KvCache(Backend& backend, DType type, int layers, int kv_heads, int head_dim, int capacity);
 
   int length() const { return length_; }
   int provisional() const { return static_cast<int>(parents_.size()); }
   int capacity() const { return capacity_; }
   DType type() const { return type_; }
   size_t bytes() const;
-  Tensor Keys(int layer) const { return keys_[layer].tensor; }      // [capacity, kv_cols]
-  Tensor Values(int layer) const { return values_[layer].tensor; }  // [capacity, kv_cols]
+  // [capacity, kv_heads * head_dim], in groups of a head where heads are whole blocks.
+  Tensor Keys(int layer) const { return keys_[layer].tensor; }
+  Tensor Values(int layer) const { return values_[layer].tensor; }
 
   // Reserves one provisional row per parent and returns the first (0 right after a commit). A
   // parent is a provisional row, or kNoNode for a child of the committed sequence. REQUIRES:

@@ -11,10 +11,10 @@ namespace {
 
 class KvCacheTest : public ::testing::TestWithParam<DType> {
  protected:
-  static constexpr int kLayers = 2, kCols = 64, kCapacity = 40;
+  static constexpr int kLayers = 2, kHeads = 2, kCols = 64, kCapacity = 40;
   KvCacheTest()
       : backend_(std::move(*NewCpuBackend({.threads = 1}))),
-        cache_(*backend_, GetParam(), kLayers, kCols, kCapacity) {}
+        cache_(*backend_, GetParam(), kLayers, kHeads, kCols / kHeads, kCapacity) {}
 
   // Every value of a row is its label, which every cache type stores exactly.
   void Label(int row, int label) {
@@ -102,7 +102,7 @@ class VisibilityTest : public ::testing::Test {
  protected:
   VisibilityTest()
       : backend_(std::move(*NewCpuBackend({.threads = 1}))),
-        cache_(*backend_, DType::kF32, 1, 8, 100) {}
+        cache_(*backend_, DType::kF32, 1, 1, 8, 100) {}
 
   // The provisional rows that row `r` of `v` sees, in its order.
   static std::vector<int> Seen(const Visibility& v, int r) {

@@ -1,11 +1,13 @@
 // Attention of a few rows over one key/value head, written once over vec.h.
 //
-// Whatever is computed beside it, a query's result is: scores summed over the head's elements in
-// order; the exact maximum; exponentials summed in lane (position mod 16), ascending; values added
-// position by position. Only absolute positions enter, so a committed and a provisional prefix give
-// equal bits.
+// A query's result is folded span after span of absolute positions: the scores' exact maximum so
+// far, the exponentials' sum in lane (position mod 16), ascending, and the values added position by
+// position; where the maximum rises, what was summed before is scaled down. Whatever is computed
+// beside it, only absolute positions enter, so a committed and a provisional prefix give equal
+// bits.
 #pragma once
 
+#include "backend/cpu/attention_rows.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/vec.h"
 #include "backend/cpu/vec_math.h"
@@ -13,79 +15,17 @@
 namespace foretoken::FT_ISA {
 
 inline constexpr int kKeys = 16;  // positions of a block
+inline constexpr int kSpan = 64;  // positions folded in together
+inline constexpr float kLowest = -3.402823466e38f;
 
-FT_INLINE float ElementQ8_0(const std::byte* row, int64_t i) {
-  const std::byte* block = row + i / 32 * 34;
-  uint32_t half = 0;
-  __builtin_memcpy(&half, block, 2);
-  uint16_t lanes[kLanes] = {static_cast<uint16_t>(half)};
-  return LoadHalf(lanes).v[0][0] * static_cast<float>(static_cast<int8_t>(block[2 + i % 32]));
-}
-
-FT_INLINE F LoadQ8_0(const std::byte* row, int64_t i) {
-  const std::byte* block = row + i / 32 * 34;
-  uint16_t half;
-  __builtin_memcpy(&half, block, 2);
-  uint16_t halves[kLanes];
-  for (int j = 0; j < kLanes; ++j) halves[j] = half;
-  return LoadHalf(halves) * ToF(LoadS8(block + 2 + i % 32));
-}
-
-// Elements [i, i + 16) of a cache row, or its first n of them and zeros.
-template <CacheType kType>
-FT_INLINE F LoadCache(const std::byte* row, int64_t i, int64_t n) {
-  if constexpr (kType == CacheType::kF32) {
-    return LoadFirst(reinterpret_cast<const float*>(row) + i, n);
-  } else if constexpr (kType == CacheType::kQ8_0) {
-    if (n >= kLanes && i % kLanes == 0) return LoadQ8_0(row, i);
-    float few[kLanes] = {};
-    for (int j = 0; j < n && j < kLanes; ++j) few[j] = ElementQ8_0(row, i + j);
-    return Load(few);
-  } else {
-    const std::byte* from = row + 2 * i;
-    uint16_t few[kLanes] = {};
-    if (n < kLanes) {
-      __builtin_memcpy(few, from, static_cast<size_t>(n) * 2);
-      from = reinterpret_cast<const std::byte*>(few);
-    }
-    return kType == CacheType::kF16 ? LoadHalf(from) : LoadBf16(from);
-  }
-}
-
-struct Widened {
-  const std::byte* base;
-  int64_t row_bytes;
-};
-
-FT_INLINE int CacheRow(const AttentionUnit& u, const AttentionRow& row, int position) {
-  return position < row.run ? position : u.committed + row.chain[position - row.run];
-}
-
-// How many positions ahead of its use a row of the cache is asked for.
-inline constexpr int kRowsAhead = 32;
-
-// The cache row of position from + j, or beyond a row's last position that one again.
-FT_INLINE const std::byte* BlockRow(const AttentionUnit& u, const AttentionRow& row,
-                                    const Widened& cache, int from, int j) {
-  const int position = from + j < row.count ? from + j : row.count - 1;
-  return cache.base + CacheRow(u, row, position) * cache.row_bytes;
-}
-
-template <CacheType kType>
-FT_INLINE void AskAhead(const AttentionUnit& u, const AttentionRow& row, const Widened& cache,
-                        int position) {
-  constexpr int64_t kElement = kType == CacheType::kF32 ? 4 : kType == CacheType::kQ8_0 ? 1 : 2;
-  if (position + kRowsAhead >= row.run) return;
-  Prefetch(cache.base + (position + kRowsAhead) * cache.row_bytes + u.column * kElement,
-           u.head_dim * kElement);
-}
+inline int64_t PaddedHead(int head_dim) { return (head_dim + kLanes - 1) / kLanes * kLanes; }
 
 // Positions [from, from + 16) of a row as floats [16][padded head].
 template <CacheType kType>
-void WidenBlock(const AttentionUnit& u, const AttentionRow& row, const Widened& cache, int from,
+void WidenBlock(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache, int from,
                 float* out) {
   for (int j = 0; j < kKeys; ++j, out += PaddedHead(u.head_dim)) {
-    AskAhead<kType>(u, row, cache, from + j);
+    AskFor<kType>(u, row, cache, from + j + kRowsAhead);
     const std::byte* in = BlockRow(u, row, cache, from, j);
     for (int d = 0; d < u.head_dim; d += kLanes) {
       Store(LoadCache<kType>(in, u.column + d, u.head_dim - d), out + d);
@@ -95,11 +35,11 @@ void WidenBlock(const AttentionUnit& u, const AttentionRow& row, const Widened& 
 
 // The same as [padded head][16]: a lane is a position.
 template <CacheType kType>
-void WidenTransposed(const AttentionUnit& u, const AttentionRow& row, const Widened& cache,
+void WidenTransposed(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
                      int from, float* out) {
   const std::byte* in[kKeys];
   for (int j = 0; j < kKeys; ++j) {
-    AskAhead<kType>(u, row, cache, from + j);
+    AskFor<kType>(u, row, cache, from + j + kRowsAhead);
     in[j] = BlockRow(u, row, cache, from, j);
   }
   for (int d = 0; d < u.head_dim; d += kLanes) {
@@ -110,7 +50,7 @@ void WidenTransposed(const AttentionUnit& u, const AttentionRow& row, const Wide
   }
 }
 
-using WidenFn = void (*)(const AttentionUnit&, const AttentionRow&, const Widened&, int, float*);
+using WidenFn = void (*)(const AttentionUnit&, const AttentionRow&, const CacheView&, int, float*);
 
 // By CacheType.
 inline constexpr WidenFn kWidenBlock[] = {WidenBlock<CacheType::kF32>, WidenBlock<CacheType::kF16>,
@@ -120,54 +60,97 @@ inline constexpr WidenFn kWidenTransposed[] = {
     WidenTransposed<CacheType::kF32>, WidenTransposed<CacheType::kF16>,
     WidenTransposed<CacheType::kBF16>, WidenTransposed<CacheType::kQ8_0>};
 
-// Scores of 16 keys for kQueries queries [padded], whose scores are `stride` floats apart. Sums run
-// over the head's elements in ascending order.
-template <int kQueries>
-FT_INLINE void ScoreKeys(const float* keys, const float* q, int64_t padded, int head_dim,
-                         float scale, float* scores, int64_t stride) {
-  F acc[kQueries];
-  FT_UNROLL(8)
-  for (int i = 0; i < kQueries; ++i) acc[i] = Zero();
-  for (int d = 0; d < head_dim; ++d) {
-    const F k = Load(keys + d * kKeys);
+// What fits the registers: blocks of keys times queries of scores, and vectors of values times
+// queries.
+inline constexpr int kScoreBlocks = kNative == 16 ? 2 : 1;
+inline constexpr int kScoreQueries = kNative == 16 ? 8 : kNative == 8 ? 4 : 2;
+inline constexpr int kMixVectors = kNative == 16 ? 4 : 1;
+
+// Queries [padded] whose scores of a span are kSpan apart.
+struct ScoreCall {
+  const float* keys;  // blocks of [padded][16]
+  const float* q;
+  int64_t padded;
+  int head_dim;
+  float scale;
+  float* scores;
+};
+
+// Sums run over the head's elements in ascending order.
+template <int kBlocks, int kQueries>
+FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query) {
+  const float* keys = c.keys + block * c.padded * kKeys;
+  const float* q = c.q + query * c.padded;
+  F acc[kBlocks][kQueries];
+  FT_UNROLL(2)
+  for (int b = 0; b < kBlocks; ++b) {
     FT_UNROLL(8)
-    for (int i = 0; i < kQueries; ++i) acc[i] = MulAdd(Splat(q[i * padded + d]), k, acc[i]);
+    for (int i = 0; i < kQueries; ++i) acc[b][i] = Zero();
   }
-  FT_UNROLL(8)
-  for (int i = 0; i < kQueries; ++i) Store(acc[i] * Splat(scale), scores + i * stride);
+  for (int d = 0; d < c.head_dim; ++d) {
+    F k[kBlocks];
+    FT_UNROLL(2)
+    for (int b = 0; b < kBlocks; ++b) k[b] = Load(keys + (b * c.padded + d) * kKeys);
+    FT_UNROLL(8)
+    for (int i = 0; i < kQueries; ++i) {
+      const F x = Splat(q[i * c.padded + d]);
+      FT_UNROLL(2)
+      for (int b = 0; b < kBlocks; ++b) acc[b][i] = MulAdd(x, k[b], acc[b][i]);
+    }
+  }
+  float* scores = c.scores + query * kSpan + block * kKeys;
+  FT_UNROLL(2)
+  for (int b = 0; b < kBlocks; ++b) {
+    FT_UNROLL(8)
+    for (int i = 0; i < kQueries; ++i) {
+      Store(acc[b][i] * Splat(c.scale), scores + i * kSpan + b * kKeys);
+    }
+  }
 }
 
-inline void ScoreBlock(const float* keys, const float* q, int64_t padded, int head_dim, int queries,
-                       float scale, float* scores, int64_t stride) {
+template <int kQueries>
+FT_INLINE void ScoreQueries(const ScoreCall& c, int blocks, int query) {
+  int b = 0;
+  for (; b + kScoreBlocks <= blocks; b += kScoreBlocks) {
+    ScoreKeys<kScoreBlocks, kQueries>(c, b, query);
+  }
+  for (; b < blocks; ++b) ScoreKeys<1, kQueries>(c, b, query);
+}
+
+inline void ScoreSpan(const ScoreCall& c, int blocks, int queries) {
   int i = 0;
-  for (; i + 8 <= queries; i += 8) {
-    ScoreKeys<8>(keys, q + i * padded, padded, head_dim, scale, scores + i * stride, stride);
+  for (; i + kScoreQueries <= queries; i += kScoreQueries) {
+    ScoreQueries<kScoreQueries>(c, blocks, i);
   }
-  for (; i + 2 <= queries; i += 2) {
-    ScoreKeys<2>(keys, q + i * padded, padded, head_dim, scale, scores + i * stride, stride);
-  }
-  for (; i < queries; ++i) {
-    ScoreKeys<1>(keys, q + i * padded, padded, head_dim, scale, scores + i * stride, stride);
-  }
+  for (; i < queries; ++i) ScoreQueries<1>(c, blocks, i);
 }
 
-// Adds 16 values, each times its query's weight, to kQueries results [padded], kVectors at a time.
+// Values [padded], each times its query's weight, added to results [padded].
+struct MixCall {
+  const float* values;  // [positions][padded]
+  int positions;
+  const float* weights;  // kSpan apart
+  int64_t padded;
+  float* out;
+};
+
 template <int kQueries, int kVectors>
-FT_INLINE void MixVectors(const float* values, const float* weights, int64_t stride, int64_t padded,
-                          float* out) {
+FT_INLINE void MixVectors(const MixCall& c, int query, int64_t d) {
+  const float* weights = c.weights + query * kSpan;
+  float* out = c.out + query * c.padded + d;
   F acc[kQueries][kVectors];
   FT_UNROLL(4)
   for (int i = 0; i < kQueries; ++i) {
     FT_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) acc[i][v] = Load(out + i * padded + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) acc[i][v] = Load(out + i * c.padded + v * kLanes);
   }
-  for (int j = 0; j < kKeys; ++j) {
+  for (int j = 0; j < c.positions; ++j) {
     F x[kVectors];
     FT_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) x[v] = Load(values + j * padded + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) x[v] = Load(c.values + j * c.padded + d + v * kLanes);
     FT_UNROLL(4)
     for (int i = 0; i < kQueries; ++i) {
-      const F w = Splat(weights[i * stride + j]);
+      const F w = Splat(weights[i * kSpan + j]);
       FT_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) acc[i][v] = MulAdd(w, x[v], acc[i][v]);
     }
@@ -175,160 +158,213 @@ FT_INLINE void MixVectors(const float* values, const float* weights, int64_t str
   FT_UNROLL(4)
   for (int i = 0; i < kQueries; ++i) {
     FT_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) Store(acc[i][v], out + i * padded + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) Store(acc[i][v], out + i * c.padded + v * kLanes);
   }
 }
 
 template <int kQueries>
-FT_INLINE void MixQueries(const float* values, const float* weights, int64_t stride, int64_t padded,
-                          float* out) {
+FT_INLINE void MixQueries(const MixCall& c, int query) {
   int64_t d = 0;
-  for (; d + 4 * kLanes <= padded; d += 4 * kLanes) {
-    MixVectors<kQueries, 4>(values + d, weights, stride, padded, out + d);
+  for (; d + kMixVectors * kLanes <= c.padded; d += kMixVectors * kLanes) {
+    MixVectors<kQueries, kMixVectors>(c, query, d);
   }
-  for (; d < padded; d += kLanes) {
-    MixVectors<kQueries, 1>(values + d, weights, stride, padded, out + d);
-  }
+  for (; d < c.padded; d += kLanes) MixVectors<kQueries, 1>(c, query, d);
 }
 
-inline void MixBlock(const float* values, const float* weights, int64_t stride, int64_t padded,
-                     int queries, float* out) {
+inline void MixSpan(const MixCall& c, int queries) {
   int i = 0;
-  for (; i + 4 <= queries; i += 4) {
-    MixQueries<4>(values, weights + i * stride, stride, padded, out + i * padded);
-  }
-  for (; i < queries; ++i) {
-    MixQueries<1>(values, weights + i * stride, stride, padded, out + i * padded);
-  }
+  for (; i + 4 <= queries; i += 4) MixQueries<4>(c, i);
+  for (; i < queries; ++i) MixQueries<1>(c, i);
 }
 
-// Turns scores [from, count) into exponentials of their distance to the highest, with zeros from
-// `from` to `begin` and from `count` to the next multiple of 16. Returns their sum.
-inline float Exponentials(float* scores, int from, int begin, int count) {
-  const F lowest = Splat(-__builtin_inff());
-  const I first = Splat(begin - 1), last = Splat(count), lanes = LaneNumbers();
-  F top = lowest;
-  for (int i = begin / kLanes * kLanes; i < count; i += kLanes) {
-    const I at = lanes + Splat(i);
-    const F x = Select(Greater(at, first) & Greater(last, at), Load(scores + i), lowest);
-    Store(x, scores + i);
-    top = Max(x, top);
-  }
-  const F highest = Splat(MaxLane(top));
-  for (int i = from; i < begin / kLanes * kLanes; i += kLanes) Store(Zero(), scores + i);
-  F sum = Zero();
-  for (int i = begin / kLanes * kLanes; i < count; i += kLanes) {
-    const F x = Exp(Load(scores + i) - highest);
-    Store(x, scores + i);
-    sum = sum + x;
-  }
-  return Sum(sum);
+// Lanes of the positions [at, at + 16) that are in [begin, count).
+FT_INLINE I Seen(int at, int begin, int count) {
+  const I position = LaneNumbers() + Splat(at);
+  return Greater(position, Splat(begin - 1)) & Greater(Splat(count), position);
 }
 
-// Where the pieces of a unit's scratch begin, and how much of the cache its rows share.
-struct UnitPlan {
-  int64_t padded;
-  int queries;
-  float *scores, *q, *mixed, *block;
-  int shared_begin,
-      shared_end;  // positions that are the same cache row for every row, in whole blocks
+// The engine of WalkSpans in float arithmetic, for caches of every type.
+class FloatAttention {
+ public:
+  static constexpr int kSpan = FT_ISA::kSpan, kBlock = kKeys;
+
+  explicit FloatAttention(const AttentionUnit& u)
+      : u_(u), padded_(PaddedHead(u.head_dim)), queries_(u.row_count * u.heads) {
+    ScratchPieces pieces(u.scratch);
+    q_ = pieces.Take<float>(queries_ * padded_);
+    mixed_ = pieces.Take<float>(queries_ * padded_);
+    scores_ = pieces.Take<float>(static_cast<int64_t>(queries_) * kSpan);
+    sums_ = pieces.Take<float>(static_cast<int64_t>(queries_) * kLanes);
+    tops_ = pieces.Take<float>(queries_);
+    keys_ = pieces.Take<float>(kSpan * padded_);
+    values_ = pieces.Take<float>(kSpan * padded_);
+    scratch_ = pieces.used();
+  }
+  int64_t scratch() const { return scratch_; }
+
+  void Begin() {
+    for (int i = 0; i < queries_; ++i) {
+      const float* q = u_.rows[i / u_.heads].q + i % u_.heads * u_.head_dim;
+      for (int d = 0; d < u_.head_dim; d += kLanes) {
+        Store(LoadFirst(q + d, u_.head_dim - d), q_ + i * padded_ + d);
+        Store(Zero(), mixed_ + i * padded_ + d);
+      }
+      Store(Zero(), sums_ + i * kLanes);
+      tops_[i] = kLowest;
+    }
+  }
+
+  void Widen(const AttentionRow& row, int from, int index) {
+    const int64_t at = index * kKeys * padded_;
+    kWidenTransposed[static_cast<int>(u_.key_type)](u_, row, KeysOf(u_), from, keys_ + at);
+    kWidenBlock[static_cast<int>(u_.value_type)](u_, row, ValuesOf(u_), from, values_ + at);
+  }
+
+  void Attend(int row, int rows, int at, int blocks) {
+    const int first = row * u_.heads, queries = rows * u_.heads;
+    ScoreSpan({.keys = keys_,
+               .q = q_ + first * padded_,
+               .padded = padded_,
+               .head_dim = u_.head_dim,
+               .scale = u_.scale,
+               .scores = scores_},
+              blocks, queries);
+    for (int i = 0; i < queries; ++i) Fold(first + i, at, blocks, scores_ + i * kSpan);
+    MixSpan({.values = values_,
+             .positions = blocks * kKeys,
+             .weights = scores_,
+             .padded = padded_,
+             .out = mixed_ + first * padded_},
+            queries);
+  }
+
+  void End() {
+    for (int i = 0; i < queries_; ++i) {
+      const F factor = Splat(1.0f / Sum(Load(sums_ + i * kLanes)));
+      float* out = u_.rows[i / u_.heads].out + i % u_.heads * u_.head_dim;
+      for (int d = 0; d < u_.head_dim; d += kLanes) {
+        StoreFirst(Load(mixed_ + i * padded_ + d) * factor, out + d, u_.head_dim - d);
+      }
+    }
+  }
+
+ private:
+  // Turns the scores of one query's blocks into weights, with zeros where it sees nothing, and
+  // brings its sums to the new maximum.
+  void Fold(int query, int at, int blocks, float* scores) {
+    const AttentionRow& row = u_.rows[query / u_.heads];
+    F top = Splat(tops_[query]);
+    for (int b = 0; b < blocks; ++b) {
+      const int from = at + b * kKeys;
+      F x = Load(scores + b * kKeys);
+      if (row.begin > from || row.count < from + kKeys) {
+        x = Select(Seen(from, row.begin, row.count), x, Splat(-__builtin_inff()));
+        Store(x, scores + b * kKeys);
+      }
+      top = Max(x, top);
+    }
+    const float highest = MaxLane(top);
+    F sum = Load(sums_ + query * kLanes);
+    if (highest != tops_[query]) {
+      const F factor = Exp(Splat(tops_[query] - highest));
+      sum = sum * factor;
+      for (int64_t d = 0; d < padded_; d += kLanes) {
+        float* to = mixed_ + query * padded_ + d;
+        Store(Load(to) * factor, to);
+      }
+      tops_[query] = highest;
+    }
+    for (int b = 0; b < blocks; ++b) {
+      const F x = Exp(Load(scores + b * kKeys) - Splat(highest));
+      Store(x, scores + b * kKeys);
+      sum = sum + x;
+    }
+    Store(sum, sums_ + query * kLanes);
+  }
+
+  const AttentionUnit& u_;
+  int64_t padded_;
+  int queries_;
+  float *q_, *mixed_, *scores_, *sums_, *tops_, *keys_, *values_;
+  int64_t scratch_;
 };
 
-inline UnitPlan PlanUnit(const AttentionUnit& u) {
-  UnitPlan p;
-  p.padded = PaddedHead(u.head_dim);
-  p.queries = u.row_count * u.heads;
-  p.scores = u.scratch;
-  p.q = p.scores + p.queries * u.score_stride;
-  p.mixed = p.q + p.queries * p.padded;
-  p.block = p.mixed + p.queries * p.padded;
-  p.shared_begin = u.rows[0].begin;
-  p.shared_end = u.rows[0].run;
-  for (int r = 1; r < u.row_count; ++r) {
-    p.shared_begin = u.rows[r].begin < p.shared_begin ? u.rows[r].begin : p.shared_begin;
-    p.shared_end = u.rows[r].run < p.shared_end ? u.rows[r].run : p.shared_end;
-  }
-  p.shared_begin = p.shared_begin / kKeys * kKeys;
-  p.shared_end = p.shared_end / kKeys * kKeys;
-  if (p.shared_end < p.shared_begin) p.shared_end = p.shared_begin;
-  return p;
+template <typename Engine>
+void RunAttention(const AttentionUnit& u) {
+  Engine engine(u);
+  engine.Begin();
+  WalkSpans(u, engine);
+  engine.End();
 }
 
-// Widens every block of positions that some query needs and calls visit(first query, queries,
-// position): for each query in ascending order, first the blocks that all rows share.
-template <typename Visit>
-FT_INLINE void EachBlock(const AttentionUnit& u, const UnitPlan& p, const Widened& cache,
-                         WidenFn widen, Visit visit) {
-  for (int i = p.shared_begin; i < p.shared_end; i += kKeys) {
-    widen(u, u.rows[0], cache, i, p.block);
-    visit(0, p.queries, i);
+template <typename Engine>
+int64_t AttentionScratch(const AttentionUnit& u) {
+  return Engine(u).scratch();
+}
+
+// Probabilities of one query over all its positions. REQUIRES: one row of one head.
+class AttentionWeights {
+ public:
+  static constexpr int kSpan = FT_ISA::kSpan, kBlock = kKeys;
+
+  explicit AttentionWeights(const AttentionUnit& u) : u_(u), padded_(PaddedHead(u.head_dim)) {
+    ScratchPieces pieces(u.scratch);
+    scores_ = pieces.Take<float>((u.rows[0].count / kSpan + 1) * kSpan);
+    q_ = pieces.Take<float>(padded_);
+    keys_ = pieces.Take<float>(kSpan * padded_);
+    scratch_ = pieces.used();
   }
-  for (int r = 0; r < u.row_count; ++r) {
-    const int begin = u.rows[r].begin / kKeys * kKeys;
-    for (int i = begin > p.shared_end ? begin : p.shared_end; i < u.rows[r].count; i += kKeys) {
-      widen(u, u.rows[r], cache, i, p.block);
-      visit(r * u.heads, u.heads, i);
+  int64_t scratch() const { return scratch_; }
+
+  void Begin() {
+    for (int d = 0; d < u_.head_dim; d += kLanes) {
+      Store(LoadFirst(u_.rows[0].q + d, u_.head_dim - d), q_ + d);
     }
   }
-}
-
-inline void Scores(const AttentionUnit& u, const UnitPlan& p) {
-  for (int i = 0; i < p.queries; ++i) {
-    const float* q = u.rows[i / u.heads].q + i % u.heads * u.head_dim;
-    for (int d = 0; d < u.head_dim; d += kLanes) {
-      Store(LoadFirst(q + d, u.head_dim - d), p.q + i * p.padded + d);
+  void Widen(const AttentionRow& row, int from, int index) {
+    float* const to = keys_ + index * kKeys * padded_;
+    kWidenTransposed[static_cast<int>(u_.key_type)](u_, row, KeysOf(u_), from, to);
+  }
+  void Attend(int row, int rows, int at, int blocks) {
+    (void)row, (void)rows;
+    ScoreSpan({.keys = keys_,
+               .q = q_,
+               .padded = padded_,
+               .head_dim = u_.head_dim,
+               .scale = u_.scale,
+               .scores = scores_ + at},
+              blocks, 1);
+  }
+  void End() {
+    const int count = u_.rows[0].count;
+    F top = Splat(-__builtin_inff()), sum = Zero();
+    for (int i = 0; i < count; i += kLanes) {
+      const F x = Select(Seen(i, 0, count), Load(scores_ + i), Splat(-__builtin_inff()));
+      Store(x, scores_ + i);
+      top = Max(x, top);
+    }
+    const F highest = Splat(MaxLane(top));
+    for (int i = 0; i < count; i += kLanes) {
+      const F x = Exp(Load(scores_ + i) - highest);
+      Store(x, scores_ + i);
+      sum = sum + x;
+    }
+    const F factor = Splat(1.0f / Sum(sum));
+    for (int i = 0; i < count; i += kLanes) {
+      StoreFirst(Load(scores_ + i) * factor, u_.rows[0].out + i, count - i);
     }
   }
-  EachBlock(u, p, {u.keys, u.key_row_bytes}, kWidenTransposed[static_cast<int>(u.key_type)],
-            [&](int query, int queries, int at) {
-              ScoreBlock(p.block, p.q + query * p.padded, p.padded, u.head_dim, queries, u.scale,
-                         p.scores + query * u.score_stride + at, u.score_stride);
-            });
-}
 
-// Exponentials of one query's scores and the factor that makes probabilities of them.
-inline float Normaliser(const AttentionUnit& u, const UnitPlan& p, int query) {
-  const AttentionRow& row = u.rows[query / u.heads];
-  float* scores = p.scores + query * u.score_stride;
-  return 1.0f / Exponentials(scores, p.shared_begin, row.begin, row.count);
-}
-
-inline void Attention(const AttentionUnit& u) {
-  const UnitPlan p = PlanUnit(u);
-  Scores(u, p);
-  // The queries are not needed any more: their place keeps the normalisers.
-  for (int i = 0; i < p.queries; ++i) p.q[i] = Normaliser(u, p, i);
-  for (int64_t i = 0; i < p.queries * p.padded; i += kLanes) Store(Zero(), p.mixed + i);
-  EachBlock(u, p, {u.values, u.value_row_bytes}, kWidenBlock[static_cast<int>(u.value_type)],
-            [&](int query, int queries, int at) {
-              MixBlock(p.block, p.scores + query * u.score_stride + at, u.score_stride, p.padded,
-                       queries, p.mixed + query * p.padded);
-            });
-  for (int i = 0; i < p.queries; ++i) {
-    float* out = u.rows[i / u.heads].out + i % u.heads * u.head_dim;
-    for (int d = 0; d < u.head_dim; d += kLanes) {
-      StoreFirst(Load(p.mixed + i * p.padded + d) * Splat(p.q[i]), out + d, u.head_dim - d);
-    }
-  }
-}
-
-inline void AttentionWeights(const AttentionUnit& u) {
-  const UnitPlan p = PlanUnit(u);
-  Scores(u, p);
-  for (int i = 0; i < p.queries; ++i) {
-    const AttentionRow& row = u.rows[i / u.heads];
-    const F factor = Splat(Normaliser(u, p, i));
-    const float* scores = p.scores + i * u.score_stride;
-    float* out = row.out + static_cast<int64_t>(i % u.heads) * row.count;
-    for (int64_t j = 0; j < row.count; j += kLanes) {
-      StoreFirst(Load(scores + j) * factor, out + j, row.count - j);
-    }
-  }
-}
+ private:
+  const AttentionUnit& u_;
+  int64_t padded_;
+  float *scores_, *q_, *keys_;
+  int64_t scratch_;
+};
 
 constexpr void FillAttention(Kernels& k) {
-  k.attention = &Attention;
-  k.attention_weights = &AttentionWeights;
+  k.attention = {&AttentionScratch<FloatAttention>, &RunAttention<FloatAttention>};
+  k.attention_weights = {&AttentionScratch<AttentionWeights>, &RunAttention<AttentionWeights>};
 }
 
 }  // namespace foretoken::FT_ISA

@@ -25,6 +25,8 @@ struct Case {
   CpuIsa isa;
   DType cache;
   Shape shape;
+  bool grouped = true;  // heads in groups
+  int head_dim() const { return grouped ? shape.head_dim : 0; }
 };
 
 std::vector<Case> AllCases() {
@@ -45,6 +47,17 @@ std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
   return std::string(CpuIsaName(c.isa)) + "_" + std::string(DTypeName(c.cache)) + "_" +
          std::to_string(c.shape.heads) + "x" + std::to_string(c.shape.kv_heads) + "x" +
          std::to_string(c.shape.head_dim) + "w" + std::to_string(c.shape.window);
+}
+
+// Caches that the matrix unit reads: numbers of 16 bits, or with BF16 of 8.
+bool OnMatrixUnit(const Case& c) { return c.isa == CpuIsa::kAmx && c.cache != DType::kF32; }
+bool RoundsToBf16(const Case& c) { return OnMatrixUnit(c) && c.cache == DType::kBF16; }
+
+// A query as it is multiplied.
+std::vector<float> Multiplied(const Case& c, std::vector<float> q) {
+  if (!RoundsToBf16(c)) return q;
+  for (float& x : q) x = Bf16ToFloat(FloatToBf16(x));
+  return q;
 }
 
 std::unique_ptr<Backend> NewBackend(CpuIsa isa, int threads) {
@@ -112,9 +125,13 @@ std::vector<float> Joined(std::vector<float> a, const std::vector<float>& b) {
   return a;
 }
 
-Buffer Cache(Backend& backend, DType type, int64_t cols, const std::vector<float>& values) {
+// As KvCache lays it out, and with head_dim 0 in one piece.
+Buffer Cache(Backend& backend, DType type, int64_t cols, int head_dim,
+             const std::vector<float>& values) {
+  if (head_dim == 0) head_dim = static_cast<int>(cols);
   const int64_t rows = static_cast<int64_t>(values.size()) / cols;
-  Buffer cache = backend.Allocate(type, rows + 3, cols);
+  const int64_t group = head_dim % BlockElements(type) == 0 ? head_dim : cols;
+  Buffer cache = backend.AllocateGroups(type, rows + 3, cols, group);
   backend.StoreRows(Filled(backend, rows, cols, values).tensor, cache.tensor.Rows(0, rows));
   return cache;
 }
@@ -124,8 +141,8 @@ std::vector<float> Attend(Backend& backend, const Case& c, const std::vector<flo
                           const Visibility& visible) {
   const Shape& s = c.shape;
   const int64_t rows = visible.rows();
-  const Buffer keys = Cache(backend, c.cache, s.kv_cols(), k);
-  const Buffer values = Cache(backend, c.cache, s.kv_cols(), v);
+  const Buffer keys = Cache(backend, c.cache, s.kv_cols(), c.head_dim(), k);
+  const Buffer values = Cache(backend, c.cache, s.kv_cols(), c.head_dim(), v);
   const Buffer query = Filled(backend, rows, s.q_cols(), q);
   const Buffer out = backend.Allocate(DType::kF32, rows, s.q_cols());
   backend.Attention({.q = query.tensor,
@@ -160,7 +177,7 @@ std::vector<float> AttendAlone(Backend& backend, const Case& c, const Tree& t, i
 // What the cache type keeps of `values`.
 std::vector<float> Stored(Backend& backend, DType type, int64_t cols,
                           const std::vector<float>& values) {
-  Buffer cache = Cache(backend, type, cols, values);
+  Buffer cache = Cache(backend, type, cols, 0, values);
   return Values(backend, cache.tensor.Rows(0, static_cast<int64_t>(values.size()) / cols));
 }
 
@@ -196,16 +213,18 @@ TEST_P(AttentionTest, IsCloseToADoublePrecisionLoop) {
   const std::vector<float> y = AttendTree(*backend, c, t);
   const std::vector<float> k = Stored(*backend, c.cache, s.kv_cols(), Joined(t.committed_k, t.k));
   const std::vector<float> v = Stored(*backend, c.cache, s.kv_cols(), Joined(t.committed_v, t.v));
+  const std::vector<float> q = Multiplied(c, t.q);
+  // Weights are at most one and values a few: a handful of roundings of each.
+  const double tolerance = RoundsToBf16(c) ? 6e-3 : OnMatrixUnit(c) ? 2e-4 : 2e-5;
   for (int node = 0; node < t.nodes(); ++node) {
     std::vector<int> rows;
     for (int i = 0; i < t.committed; ++i) rows.push_back(i);
     for (int i : t.Path(node)) rows.push_back(t.committed + i);
     const auto seen_k = Gather(k, s.kv_cols(), rows), seen_v = Gather(v, s.kv_cols(), rows);
     for (int h = 0; h < s.heads; ++h) {
-      const auto want = NaiveHead(s, h, &t.q[node * s.q_cols()], seen_k, seen_v);
+      const auto want = NaiveHead(s, h, &q[node * s.q_cols()], seen_k, seen_v);
       for (int d = 0; d < s.head_dim; ++d) {
-        // Weights are at most one and values a few: a handful of roundings of each.
-        ASSERT_NEAR(y[node * s.q_cols() + h * s.head_dim + d], want[d], 2e-5)
+        ASSERT_NEAR(y[node * s.q_cols() + h * s.head_dim + d], want[d], tolerance)
             << "node " << node << " head " << h;
       }
     }
@@ -215,7 +234,7 @@ TEST_P(AttentionTest, IsCloseToADoublePrecisionLoop) {
 TEST_P(AttentionTest, ATokenDoesNotSeeTheTreeAroundIt) {
   const Case& c = GetParam();
   for (uint32_t seed = 2; seed < 6; ++seed) {
-    const int committed[] = {0, 15, 64, 203};
+    const int committed[] = {0, 15, 64, 157};
     const Tree t = RandomTree(c.shape, committed[seed - 2], seed == 5 ? 128 : 21, seed);
     std::vector<float> want;
     for (int threads = 1; threads <= 4; ++threads) {
@@ -231,6 +250,30 @@ TEST_P(AttentionTest, ATokenDoesNotSeeTheTreeAroundIt) {
             << "seed " << seed << " node " << node << " on " << threads << " threads";
       }
     }
+  }
+}
+
+// The layout of the cache changes no bit.
+TEST_P(AttentionTest, HeadsInGroupsOrInOnePiece) {
+  Case c = GetParam();
+  const auto backend = NewBackend(c.isa, 2);
+  const Tree t = RandomTree(c.shape, 70, 20, 11);
+  const std::vector<float> grouped = AttendTree(*backend, c, t);
+  c.grouped = false;
+  const std::vector<float> whole = AttendTree(*backend, c, t);
+  EXPECT_TRUE(SameBits(grouped.data(), whole.data(), whole.size()));
+}
+
+// More rows than a unit has, more positions than a span, heads that share a tile with others.
+TEST_P(AttentionTest, LongContextsAndManyRows) {
+  const Case& c = GetParam();
+  const Tree t = RandomTree(c.shape, 300, 40, 12);
+  const auto one = NewBackend(c.isa, 1);
+  const std::vector<float> y = AttendTree(*one, c, t);
+  EXPECT_EQ(AttendTree(*NewBackend(c.isa, 3), c, t), y);
+  for (int node : {0, 5, 15, 16, 17, 31, 39}) {
+    const std::vector<float> alone = AttendAlone(*one, c, t, node);
+    EXPECT_TRUE(SameBits(&y[node * c.shape.q_cols()], alone.data(), alone.size())) << node;
   }
 }
 
@@ -254,7 +297,7 @@ TEST_P(AttentionTest, RowsOfProbabilities) {
   const int count = 77;
   const auto k = RandomFloats(static_cast<size_t>(count * s.kv_cols()), 9);
   const auto q = RandomFloats(static_cast<size_t>(3 * s.head_dim), 10, 2.0f);
-  const Buffer keys = Cache(*backend, c.cache, s.kv_cols(), k);
+  const Buffer keys = Cache(*backend, c.cache, s.kv_cols(), c.head_dim(), k);
   const std::vector<float> stored = Stored(*backend, c.cache, s.kv_cols(), k);
   const int kv_head[] = {0, s.kv_heads - 1, 0};
   const Buffer query = Filled(*backend, 3, s.head_dim, q);

@@ -7,9 +7,8 @@
 namespace foretoken {
 namespace {
 
-// Scores of one unit that stay in a core's own cache.
-constexpr int64_t kResidentScores = (512 << 10) / 4;
-constexpr int64_t kMostRows = 16;
+// Rows of one unit: their queries and sums stay in a core's own cache.
+constexpr int kMostRows = 16;
 
 CacheType CacheTypeOf(DType type) {
   if (type == DType::kF32) return CacheType::kF32;
@@ -19,12 +18,11 @@ CacheType CacheTypeOf(DType type) {
   return CacheType::kQ8_0;
 }
 
-int64_t RoundUp(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
-
+// The unit without its rows, and its head not chosen.
 AttentionUnit UnitOf(const Tensor& keys, const Tensor& values, int head_dim, float scale) {
-  return {.keys = keys.data,
-          .values = values.data,
-          .key_row_bytes = keys.row_bytes,
+  FT_CHECK(keys.group_cols == values.group_cols);
+  FT_CHECK(keys.group_cols == 0 || keys.group_cols == head_dim);
+  return {.key_row_bytes = keys.row_bytes,
           .value_row_bytes = values.row_bytes,
           .key_type = CacheTypeOf(keys.type),
           .value_type = CacheTypeOf(values.type),
@@ -32,8 +30,11 @@ AttentionUnit UnitOf(const Tensor& keys, const Tensor& values, int head_dim, flo
           .scale = scale};
 }
 
-int64_t ScratchFloats(const AttentionUnit& u) {
-  return AttentionScratch(u.row_count * u.heads, u.head_dim, u.score_stride);
+// Where key/value head h begins.
+void ChooseHead(const Tensor& keys, const Tensor& values, int64_t h, AttentionUnit& u) {
+  u.keys = keys.data + (keys.group_cols == 0 ? 0 : h * keys.group_bytes);
+  u.values = values.data + (values.group_cols == 0 ? 0 : h * values.group_bytes);
+  u.column = keys.group_cols == 0 ? h * u.head_dim : 0;
 }
 
 // In how many pieces the query heads of a key/value head are cut, so that threads share them
@@ -48,10 +49,10 @@ int HeadPieces(int64_t units, int heads, int threads) {
 
 }  // namespace
 
-void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, void (*kernel)(const AttentionUnit&)) {
+void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& op) {
   int64_t most = 0;
-  for (const AttentionUnit& u : units) most = std::max(most, ScratchFloats(u));
-  const auto bytes = static_cast<size_t>(most) * 4;
+  for (const AttentionUnit& u : units) most = std::max(most, op.scratch(u));
+  const auto bytes = static_cast<size_t>(most);
   for (PageMemory& scratch : attention_scratch_) {
     if (scratch && scratch.get_deleter().bytes >= bytes) continue;
     scratch = AllocatePages(bytes + bytes / 2);  // contexts grow: not a new one each step
@@ -59,11 +60,10 @@ void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, void (*kernel)(cons
   }
   std::atomic<size_t> next{0};
   const auto work = [&](int thread) {
-    auto* scratch = reinterpret_cast<float*>(attention_scratch_[static_cast<size_t>(thread)].get());
     for (size_t i = next.fetch_add(1); i < units.size(); i = next.fetch_add(1)) {
       AttentionUnit u = units[i];
-      u.scratch = scratch;
-      kernel(u);
+      u.scratch = attention_scratch_[static_cast<size_t>(thread)].get();
+      op.run(u);
     }
   };
   if (units.size() == 1) return work(0);
@@ -81,27 +81,21 @@ void CpuBackend::Attention(const AttentionArgs& args) {
   const auto kv_heads = static_cast<int>(args.keys.cols / head_dim);
   FT_CHECK(heads % kv_heads == 0);
   const int group = heads / kv_heads;
-  int longest = 0;
-  for (int r = 0; r < rows; ++r) longest = std::max(longest, visible.count(r));
-  const int64_t stride = RoundUp(longest, 16);
-  const auto unit_rows =
-      static_cast<int>(std::clamp<int64_t>(kResidentScores / (stride * group), 1, kMostRows));
-  const int row_units = (rows + unit_rows - 1) / unit_rows;
+  const int row_units = (rows + kMostRows - 1) / kMostRows;
   const int pieces = HeadPieces(static_cast<int64_t>(row_units) * kv_heads, group, pool_.threads());
 
   AttentionUnit unit = UnitOf(args.keys, args.values, head_dim, args.scale);
   unit.committed = visible.committed;
-  unit.score_stride = stride;
   attention_rows_.resize(static_cast<size_t>(heads) * rows);  // row lists, one a piece of heads
   attention_units_.clear();
   AttentionRow* next_row = attention_rows_.data();
-  for (int first = 0; first < rows; first += unit_rows) {
+  for (int first = 0; first < rows; first += kMostRows) {
     for (int h = 0; h < kv_heads; ++h) {
       for (int p = 0; p < pieces; ++p) {
         const int head = h * group + group * p / pieces;
         unit.heads = h * group + group * (p + 1) / pieces - head;
-        unit.row_count = std::min(unit_rows, rows - first);
-        unit.column = static_cast<int64_t>(h) * head_dim;
+        unit.row_count = std::min(kMostRows, rows - first);
+        ChooseHead(args.keys, args.values, h, unit);
         unit.rows = next_row;
         for (int r = first; r < first + unit.row_count; ++r) {
           const int count = visible.count(r);
@@ -127,7 +121,6 @@ void CpuBackend::AttentionRows(Tensor q, std::span<const int> kv_head, Tensor ke
   FT_CHECK(out.cols == count && count <= keys.rows);
   AttentionUnit unit = UnitOf(keys, keys, static_cast<int>(q.cols), scale);
   unit.committed = count;
-  unit.score_stride = RoundUp(count, 16);
   unit.row_count = unit.heads = 1;
   attention_rows_.resize(kv_head.size());
   attention_units_.clear();
@@ -140,7 +133,7 @@ void CpuBackend::AttentionRows(Tensor q, std::span<const int> kv_head, Tensor ke
                           .run = count,
                           .chain = nullptr};
     unit.rows = &attention_rows_[i];
-    unit.column = kv_head[i] * q.cols;
+    ChooseHead(keys, keys, kv_head[i], unit);
     attention_units_.push_back(unit);
   }
   RunUnits(attention_units_, kernels_.attention_weights);

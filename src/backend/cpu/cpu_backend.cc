@@ -18,6 +18,17 @@ float* FloatRow(Tensor t, int64_t row) {
   return reinterpret_cast<float*>(t.data + row * t.row_bytes);
 }
 
+// Converts n floats; scalar where the format has no kernel.
+void StoreNumbers(const Kernels& kernels, DType type, const float* x, int64_t n, std::byte* out) {
+  if (type == DType::kF16 && kernels.store_half != nullptr) return kernels.store_half(x, n, out);
+  if (type == DType::kBF16) return kernels.store_bf16(x, n, out);
+  if (type == DType::kF32) {
+    std::memcpy(out, x, static_cast<size_t>(n) * sizeof(float));
+    return;
+  }
+  Quantize(type, {x, static_cast<size_t>(n)}, out);
+}
+
 }  // namespace
 
 CpuBackend::CpuBackend(const Kernels& kernels, int threads) : kernels_(kernels), pool_(threads) {
@@ -27,12 +38,22 @@ CpuBackend::CpuBackend(const Kernels& kernels, int threads) : kernels_(kernels),
 std::string CpuBackend::Name() const { return std::string("cpu/") + kernels_.name; }
 
 Buffer CpuBackend::Allocate(DType type, int64_t rows, int64_t cols) {
+  return AllocateGroups(type, rows, cols, cols);
+}
+
+Buffer CpuBackend::AllocateGroups(DType type, int64_t rows, int64_t cols, int64_t group_cols) {
+  FT_CHECK(group_cols > 0 && cols % group_cols == 0);
   Buffer buffer;
   buffer.tensor = {.type = type,
                    .rows = rows,
                    .cols = cols,
-                   .row_bytes = static_cast<int64_t>(RowBytes(type, cols))};
-  PageMemory memory = AllocatePages(static_cast<size_t>(rows * buffer.tensor.row_bytes));
+                   .row_bytes = static_cast<int64_t>(RowBytes(type, group_cols))};
+  const int64_t group_bytes = (rows * buffer.tensor.row_bytes + 63) / 64 * 64;
+  if (group_cols != cols) {
+    buffer.tensor.group_cols = group_cols;
+    buffer.tensor.group_bytes = group_bytes;
+  }
+  PageMemory memory = AllocatePages(static_cast<size_t>(cols / group_cols * group_bytes));
   FT_CHECK(memory != nullptr);
   buffer.tensor.data = memory.get();
   buffer.owner = std::make_shared<PageMemory>(std::move(memory));
@@ -49,9 +70,13 @@ void CpuBackend::Upload(const void* host, Tensor dst) {
 }
 
 void CpuBackend::Download(Tensor src, float* host) {
-  for (int64_t r = 0; r < src.rows; ++r) {
-    Dequantize(src.type, src.data + r * src.row_bytes,
-               {host + r * src.cols, static_cast<size_t>(src.cols)});
+  for (int64_t g = 0; g < src.groups(); ++g) {
+    const Tensor group = src.Group(g);
+    const auto n = static_cast<size_t>(group.cols);
+    for (int64_t r = 0; r < src.rows; ++r) {
+      Dequantize(src.type, group.data + r * group.row_bytes,
+                 {host + r * src.cols + g * group.cols, n});
+    }
   }
 }
 
@@ -133,19 +158,27 @@ void CpuBackend::Add(Tensor x, Tensor y) {
 
 void CpuBackend::StoreRows(Tensor src, Tensor dst) {
   FT_CHECK(src.rows == dst.rows && src.cols == dst.cols);
+  const int64_t groups = dst.groups();
   EachRow(src.rows, src.cols, [&](int64_t r) {
-    Quantize(dst.type, {FloatRow(src, r), static_cast<size_t>(src.cols)},
-             dst.data + r * dst.row_bytes);
+    for (int64_t g = 0; g < groups; ++g) {
+      const Tensor group = dst.Group(g);
+      StoreNumbers(kernels_, dst.type, FloatRow(src, r) + g * group.cols, group.cols,
+                   group.data + r * group.row_bytes);
+    }
   });
 }
 
 void CpuBackend::CompactRows(Tensor rows, std::span<const int> from, int to) {
-  const size_t bytes = RowBytes(rows.type, rows.cols);
-  for (size_t i = 0; i < from.size(); ++i) {
-    const int64_t target = to + static_cast<int64_t>(i);
-    FT_CHECK(from[i] >= target && from[i] < rows.rows);
-    if (from[i] == target) continue;
-    std::memcpy(rows.data + target * rows.row_bytes, rows.data + from[i] * rows.row_bytes, bytes);
+  for (int64_t g = 0; g < rows.groups(); ++g) {
+    const Tensor group = rows.Group(g);
+    const size_t bytes = RowBytes(group.type, group.cols);
+    for (size_t i = 0; i < from.size(); ++i) {
+      const int64_t target = to + static_cast<int64_t>(i);
+      FT_CHECK(from[i] >= target && from[i] < rows.rows);
+      if (from[i] == target) continue;
+      std::memcpy(group.data + target * group.row_bytes, group.data + from[i] * group.row_bytes,
+                  bytes);
+    }
   }
 }
 

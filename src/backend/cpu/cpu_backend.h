@@ -21,6 +21,7 @@ class CpuBackend : public Backend {
   int threads() const override { return pool_.threads(); }
 
   Buffer Allocate(DType type, int64_t rows, int64_t cols) override;
+  Buffer AllocateGroups(DType type, int64_t rows, int64_t cols, int64_t group_cols) override;
   void Upload(const void* host, Tensor dst) override;
   void Download(Tensor src, float* host) override;
   Result<LoadedWeight> LoadWeight(DType type, int64_t rows, int64_t cols,
@@ -52,8 +53,8 @@ class CpuBackend : public Backend {
   // Calls work(row) for every row, on several threads where rows * cols is worth a hand-over.
   template <typename Work>
   void EachRow(int64_t rows, int64_t cols, const Work& work);
-  // Runs `kernel` on every unit, each with its own scratch.
-  void RunUnits(std::vector<AttentionUnit>& units, void (*kernel)(const AttentionUnit&));
+  // Runs `op` on every unit, each with its own scratch.
+  void RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& op);
 
   const Kernels& kernels_;
   ThreadPool pool_;

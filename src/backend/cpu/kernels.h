@@ -139,14 +139,14 @@ struct AttentionUnit {
   const AttentionRow* rows;
   int row_count;
   int heads;
-  int64_t score_stride;  // at least every row's count, a multiple of 16
-  float* scratch;        // AttentionScratch floats
+  std::byte* scratch;  // what the op asks for, on a multiple of 64
 };
 
-inline int64_t PaddedHead(int head_dim) { return (head_dim + 15) / 16 * 16; }
-inline int64_t AttentionScratch(int queries, int head_dim, int64_t score_stride) {
-  return queries * (score_stride + 2 * PaddedHead(head_dim)) + 16 * PaddedHead(head_dim);
-}
+// Attention of a unit, and the bytes of scratch that it takes.
+struct AttentionOp {
+  int64_t (*scratch)(const AttentionUnit& unit);
+  void (*run)(const AttentionUnit& unit);
+};
 
 struct Kernels {
   const char* name;
@@ -164,9 +164,12 @@ struct Kernels {
   // Rotates heads of `head_dim`; sin and cos [rope_dim / 2].
   void (*rope)(float* x, int64_t heads, int head_dim, int rope_dim, bool interleaved,
                const float* cos, const float* sin);
-  void (*attention)(const AttentionUnit& unit);
+  AttentionOp attention;
   // Probabilities instead of mixed values: unit.rows[r].out [heads][count] gets them.
-  void (*attention_weights)(const AttentionUnit& unit);
+  AttentionOp attention_weights;
+  // n numbers of a cache, rounded to nearest even; null where the machine has no instruction.
+  void (*store_half)(const float* x, int64_t n, std::byte* out);
+  void (*store_bf16)(const float* x, int64_t n, std::byte* out);
   int64_t (*arg_max)(const float* x, int64_t n);
 };
 

@@ -173,7 +173,32 @@ inline void MakeFloatTile(const TileCall& t, int64_t begin, int64_t end) {
   }
 }
 
+// Numbers of two bytes, sixteen at a time: store(lanes, where).
+template <typename StoreFn>
+FT_INLINE void StoreNarrow(const float* x, int64_t n, std::byte* out, StoreFn store) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(Load(x + i), out + 2 * i);
+  if (i == n) return;
+  uint16_t last[kLanes];
+  store(LoadFirst(x + i, n - i), reinterpret_cast<std::byte*>(last));
+  __builtin_memcpy(out + 2 * i, last, static_cast<size_t>(n - i) * 2);
+}
+
+inline void StoreBf16Row(const float* x, int64_t n, std::byte* out) {
+  StoreNarrow(x, n, out, [](F lanes, std::byte* to) { StoreLow16(ToBf16(lanes), to); });
+}
+
+#if defined(__F16C__)
+inline void StoreHalfRow(const float* x, int64_t n, std::byte* out) {
+  StoreNarrow(x, n, out, [](F lanes, std::byte* to) { StoreHalf(lanes, to); });
+}
+#endif
+
 constexpr void FillRows(Kernels& k) {
+#if defined(__F16C__)
+  k.store_half = &StoreHalfRow;
+#endif
+  k.store_bf16 = &StoreBf16Row;
   k.make_tile[static_cast<int>(TileKind::kInt8)] = &MakeInt8Tile;
   k.make_tile[static_cast<int>(TileKind::kBf16Pairs)] = &MakeBf16Tile;
   k.make_tile[static_cast<int>(TileKind::kF32)] = &MakeFloatTile;

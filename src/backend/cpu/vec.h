@@ -79,17 +79,24 @@ FT_INLINE F Zero() {
   FT_EACH_PART r.v[i] = NativeF{};
   return r;
 }
+// Register by register: a copy of all lanes at once goes through memory in smaller pieces, which
+// the load that follows must wait for.
 FT_INLINE F Load(const float* p) {
   F r;
-  __builtin_memcpy(&r, p, sizeof(r));
+  FT_EACH_PART __builtin_memcpy(&r.v[i], p + i * kNative, sizeof(NativeF));
   return r;
 }
 FT_INLINE I LoadI(const void* p) {
   I r;
-  __builtin_memcpy(&r, p, sizeof(r));
+  FT_EACH_PART {
+    __builtin_memcpy(&r.v[i], static_cast<const std::byte*>(p) + i * sizeof(NativeI),
+                     sizeof(NativeI));
+  }
   return r;
 }
-FT_INLINE void Store(F x, float* p) { __builtin_memcpy(p, &x, sizeof(x)); }
+FT_INLINE void Store(F x, float* p) {
+  FT_EACH_PART __builtin_memcpy(p + i * kNative, &x.v[i], sizeof(NativeF));
+}
 // The first n lanes, n > 0; the others load as zeros and are not stored.
 FT_INLINE F LoadFirst(const float* p, int64_t n) {
 #if defined(__AVX512F__)
@@ -384,6 +391,20 @@ FT_INLINE F LoadBf16(const void* p) {
 #endif
   return r;
 }
+#if defined(__F16C__)
+// Sixteen halves, rounded to nearest even.
+FT_INLINE void StoreHalf(F x, void* p) {
+#if defined(__AVX512F__)
+  _mm256_storeu_si256(static_cast<__m256i*>(p),
+                      _mm512_cvtps_ph(x.v[0], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#else
+  FT_EACH_PART {
+    _mm_storeu_si128(static_cast<__m128i*>(p) + i,
+                     _mm256_cvtps_ph(x.v[i], _MM_FROUND_TO_NEAREST_INT));
+  }
+#endif
+}
+#endif
 // GCC 12 widens and narrows whole vectors of bytes piece by piece; hence the instructions by name.
 FT_INLINE I LoadU8(const void* p) {
   I r;

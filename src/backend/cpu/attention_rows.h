@@ -1,0 +1,130 @@
+// The rows of a cache as attention reads them: by position, widened to floats.
+#pragma once
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/vec.h"
+
+namespace foretoken::FT_ISA {
+
+FT_INLINE float ElementQ8_0(const std::byte* row, int64_t i) {
+  const std::byte* block = row + i / 32 * 34;
+  uint32_t half = 0;
+  __builtin_memcpy(&half, block, 2);
+  uint16_t lanes[kLanes] = {static_cast<uint16_t>(half)};
+  return LoadHalf(lanes).v[0][0] * static_cast<float>(static_cast<int8_t>(block[2 + i % 32]));
+}
+
+FT_INLINE F LoadQ8_0(const std::byte* row, int64_t i) {
+  const std::byte* block = row + i / 32 * 34;
+  uint16_t half;
+  __builtin_memcpy(&half, block, 2);
+  uint16_t halves[kLanes];
+  for (int j = 0; j < kLanes; ++j) halves[j] = half;
+  return LoadHalf(halves) * ToF(LoadS8(block + 2 + i % 32));
+}
+
+// Elements [i, i + 16) of a cache row, or its first n of them and zeros.
+template <CacheType kType>
+FT_INLINE F LoadCache(const std::byte* row, int64_t i, int64_t n) {
+  if constexpr (kType == CacheType::kF32) {
+    return LoadFirst(reinterpret_cast<const float*>(row) + i, n);
+  } else if constexpr (kType == CacheType::kQ8_0) {
+    if (n >= kLanes && i % kLanes == 0) return LoadQ8_0(row, i);
+    float few[kLanes] = {};
+    for (int j = 0; j < n && j < kLanes; ++j) few[j] = ElementQ8_0(row, i + j);
+    return Load(few);
+  } else {
+    const std::byte* from = row + 2 * i;
+    uint16_t few[kLanes] = {};
+    if (n < kLanes) {
+      __builtin_memcpy(few, from, static_cast<size_t>(n) * 2);
+      from = reinterpret_cast<const std::byte*>(few);
+    }
+    return kType == CacheType::kF16 ? LoadHalf(from) : LoadBf16(from);
+  }
+}
+
+// One cache of a unit: its keys or its values.
+struct CacheView {
+  const std::byte* base;
+  int64_t row_bytes;
+};
+
+FT_INLINE CacheView KeysOf(const AttentionUnit& u) { return {u.keys, u.key_row_bytes}; }
+FT_INLINE CacheView ValuesOf(const AttentionUnit& u) { return {u.values, u.value_row_bytes}; }
+
+FT_INLINE int CacheRow(const AttentionUnit& u, const AttentionRow& row, int position) {
+  return position < row.run ? position : u.committed + row.chain[position - row.run];
+}
+
+// The cache row of position from + j, or beyond a row's last position that one again.
+FT_INLINE const std::byte* BlockRow(const AttentionUnit& u, const AttentionRow& row,
+                                    const CacheView& cache, int from, int j) {
+  const int position = from + j < row.count ? from + j : row.count - 1;
+  return cache.base + CacheRow(u, row, position) * cache.row_bytes;
+}
+
+// How many positions ahead of its use a row of the cache is asked for.
+inline constexpr int kRowsAhead = 32;
+
+// Asks for the cache row of a position to come, if the row sees it as part of its run.
+template <CacheType kType>
+FT_INLINE void AskFor(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
+                      int position) {
+  constexpr int64_t kElement = kType == CacheType::kF32 ? 4 : kType == CacheType::kQ8_0 ? 1 : 2;
+  if (position >= row.run) return;
+  Prefetch(cache.base + position * cache.row_bytes + u.column * kElement, u.head_dim * kElement);
+}
+
+// Walks the positions of a unit's rows in spans of Engine::kSpan, cut at absolute positions, each
+// made of blocks of Engine::kBlock. Calls
+//   engine.Widen(row, from, index): block `index` of the span is positions [from, from + kBlock);
+//   engine.Attend(first row, rows, at, blocks): these rows see those blocks of the span at `at`.
+// Blocks that are the same cache rows for all rows are widened once. A row's calls depend on its
+// own positions alone, so that its result does.
+template <typename Engine>
+FT_INLINE void WalkSpans(const AttentionUnit& u, Engine& engine) {
+  constexpr int kSpan = Engine::kSpan, kBlock = Engine::kBlock;
+  int begin = u.rows[0].begin, count = u.rows[0].count, shared = u.rows[0].run;
+  for (int r = 1; r < u.row_count; ++r) {
+    begin = u.rows[r].begin < begin ? u.rows[r].begin : begin;
+    count = u.rows[r].count > count ? u.rows[r].count : count;
+    shared = u.rows[r].run < shared ? u.rows[r].run : shared;
+  }
+  for (int at = begin / kSpan * kSpan; at < count; at += kSpan) {
+    const int left = (shared - at) / kBlock;
+    const int common = left < 0 ? 0 : left > kSpan / kBlock ? kSpan / kBlock : left;
+    for (int i = 0; i < common; ++i) engine.Widen(u.rows[0], at + i * kBlock, i);
+    if (common == kSpan / kBlock) {
+      engine.Attend(0, u.row_count, at, common);
+      continue;
+    }
+    for (int r = 0; r < u.row_count; ++r) {
+      const AttentionRow& row = u.rows[r];
+      if (row.count <= at || row.begin >= at + kSpan) continue;
+      const int seen = row.count - at < kSpan ? row.count - at : kSpan;
+      const int blocks = (seen + kBlock - 1) / kBlock;
+      for (int i = common; i < blocks; ++i) engine.Widen(row, at + i * kBlock, i);
+      engine.Attend(r, 1, at, blocks);
+    }
+  }
+}
+
+// Hands out pieces of a unit's scratch, each on a multiple of 64 bytes.
+class ScratchPieces {
+ public:
+  explicit ScratchPieces(std::byte* base) : base_(reinterpret_cast<uintptr_t>(base)) {}
+  template <typename T>
+  T* Take(int64_t count) {
+    T* const piece = reinterpret_cast<T*>(base_ + static_cast<uintptr_t>(used_));
+    used_ += (count * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
+    return piece;
+  }
+  int64_t used() const { return used_; }
+
+ private:
+  uintptr_t base_;  // of nothing when only the size is asked for
+  int64_t used_ = 0;
+};
+
+}  // namespace foretoken::FT_ISA
