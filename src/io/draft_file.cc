@@ -7,6 +7,7 @@
 #include "io/gguf.h"
 #include "io/gguf_keys.h"
 #include "io/model_limits.h"
+#include "io/published_draft.h"
 
 namespace foretoken {
 namespace {
@@ -144,6 +145,7 @@ bool DraftInfo::Shares(std::string_view part) const {
 }
 
 Result<std::unique_ptr<DraftFile>> DraftFile::Open(const std::string& path) {
+  if (IsPublishedDraft(path)) return OpenPublishedDraft(path);
   return GgufDraft::Open(path);
 }
 

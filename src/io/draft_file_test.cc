@@ -127,6 +127,22 @@ TEST_F(DraftFileTest, RefusesModelsAndOtherVersions) {
               HasSubstr("'foretoken.draft.version' is 2, expected 1"));
 }
 
+TEST_F(DraftFileTest, PublishedLayoutsAreToldApart) {
+  const auto complaint = [&](const std::vector<NamedShape>& tensors) {
+    folder_.Write("model.safetensors", TinySafetensors(tensors));
+    const auto file = DraftFile::Open(folder_.path());
+    return file.ok() ? "opened" : file.error().message;
+  };
+  EXPECT_THAT(DraftFile::Open(folder_.path()).error().message, HasSubstr("has none of medusa_lm"));
+  folder_.Write("config.json", TinyConfig("LlamaForCausalLM").dump());
+  EXPECT_EQ(complaint({{"fc.weight", {64, 128}}, {"layers.0.mlp.up_proj.weight", {96, 64}}}),
+            "opened");
+  EXPECT_THAT(complaint({{"midlayer.hidden_norm.weight", {64}}}),
+              HasSubstr("'midlayer.hidden_norm.weight' has no place in a draft of eagle"));
+  EXPECT_THAT(complaint({{"layers.0.input_layernorm.weight", {64}}}), HasSubstr("has no place"));
+  EXPECT_THAT(complaint({{"norm.weight", {64}}}), HasSubstr("has no place"));
+}
+
 TEST_F(DraftFileTest, ServesOneTarget) {
   const DraftInfo info = TinyDraft();
   const auto complaint = [&](const std::function<void(TargetFingerprint&)>& change,

@@ -82,22 +82,6 @@ Result<std::vector<SafetensorsFile>> OpenWeights(const std::string& directory) {
   return files;
 }
 
-Result<TensorSource> AsTensor(const std::string& path, const SafetensorsEntry& entry,
-                              std::string name) {
-  const std::string label = path + ": tensor '" + Printable(entry.name) + "' ";
-  TensorSource tensor{std::move(name), DType::kF32, entry.shape, entry.bytes};
-  if (entry.dtype == "F16") {
-    tensor.type = DType::kF16;
-  } else if (entry.dtype == "BF16") {
-    tensor.type = DType::kBF16;
-  } else if (entry.dtype != "F32") {
-    return Error{label + "has type " + entry.dtype + ", expected F32, F16 or BF16"};
-  }
-  const Result<uint64_t> size = TensorBytes(tensor.type, tensor.shape);
-  if (!size.ok()) return Error{label + size.error().message};
-  return tensor;
-}
-
 class HuggingFaceModel final : public ModelFile {
  public:
   static Result<std::unique_ptr<ModelFile>> Open(const std::string& directory) {
@@ -156,7 +140,8 @@ class HuggingFaceModel final : public ModelFile {
         if (!names.insert(name).second) {
           return Error{file.path() + ": tensor '" + entry.name + "' is in two files"};
         }
-        FT_ASSIGN_OR_RETURN(TensorSource tensor, AsTensor(file.path(), entry, std::move(name)));
+        FT_ASSIGN_OR_RETURN(TensorSource tensor,
+                            TensorOfEntry(file.path(), entry, std::move(name)));
         tensors_.push_back(std::move(tensor));
       }
     }
@@ -172,6 +157,22 @@ class HuggingFaceModel final : public ModelFile {
 };
 
 }  // namespace
+
+Result<TensorSource> TensorOfEntry(const std::string& path, const SafetensorsEntry& entry,
+                                   std::string name) {
+  const std::string label = path + ": tensor '" + Printable(entry.name) + "' ";
+  TensorSource tensor{std::move(name), DType::kF32, entry.shape, entry.bytes};
+  if (entry.dtype == "F16") {
+    tensor.type = DType::kF16;
+  } else if (entry.dtype == "BF16") {
+    tensor.type = DType::kBF16;
+  } else if (entry.dtype != "F32") {
+    return Error{label + "has type " + entry.dtype + ", expected F32, F16 or BF16"};
+  }
+  const Result<uint64_t> size = TensorBytes(tensor.type, tensor.shape);
+  if (!size.ok()) return Error{label + size.error().message};
+  return tensor;
+}
 
 Result<std::unique_ptr<ModelFile>> OpenHuggingFace(const std::string& directory) {
   return HuggingFaceModel::Open(directory);

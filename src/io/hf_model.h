@@ -6,11 +6,17 @@
 
 #include "base/result.h"
 #include "io/model_file.h"
+#include "io/safetensors.h"
 
 namespace foretoken {
 
 // Tensors are presented under GGUF names, as stored (RoPE halves are not interleaved). Errors name
 // the file of the directory and the key.
 Result<std::unique_ptr<ModelFile>> OpenHuggingFace(const std::string& directory);
+
+// A tensor of file `path` under our name. Errors name file and tensor: a type other than F32, F16
+// and BF16, an empty shape.
+Result<TensorSource> TensorOfEntry(const std::string& path, const SafetensorsEntry& entry,
+                                   std::string name);
 
 }  // namespace foretoken

@@ -9,7 +9,6 @@
 
 #include "draft/eagle/eagle_net.h"
 #include "draft/levels.h"
-#include "draft/text_state.h"
 
 namespace foretoken {
 
@@ -18,42 +17,32 @@ struct EagleRule {
   bool share_noise = true;  // rank by what the target would draw; false: by probability alone
 };
 
-class Eagle final : public Drafter {
+class Eagle final : public FeatureDrafter {
  public:
   // `layers`: the target's. `capacity`: longest sequence. REQUIRES: CheckCacheType(net's config,
   // rule.cache_type).
   Eagle(std::unique_ptr<EagleNet> net, int layers, int capacity, const EagleRule& rule)
-      : net_(std::move(net)), layers_(layers), capacity_(capacity), rule_(rule) {}
+      : FeatureDrafter(*net, layers, capacity, rule.cache_type),
+        net_(std::move(net)),
+        share_noise_(rule.share_noise) {}
 
-  TapSpec Needs() const override { return {.hidden = {layers_}}; }
   std::unique_ptr<DraftState> NewState() const override;
-  void Observe(std::span<const Observation> seen) override;
   void Propose(std::span<const DraftSlot> batch) override;
-  void Truncate(DraftState& state, int length) override;
 
  private:
-  // The cache's committed rows are pairs of true features and nothing else; its provisional rows
-  // are nodes of the last draft. Pair i needs token i + 1, so a text that is cut to n tokens keeps
-  // n features but n - 1 pairs.
-  struct State final : TextState {
-    std::unique_ptr<KvCache> cache;
-    Buffer features;       // [capacity, hidden] the target's, of the committed tokens
-    Buffer root;           // [1, hidden] output of the last pair: what follows the root
+  // The cache's provisional rows are nodes of the last draft.
+  struct State final : FeatureDrafter::State {
     Buffer outputs;        // [kRoomForDrafts, hidden] of the provisional rows
     std::vector<int> row;  // [builder's nodes, or fewer] the provisional row of a node
-    int pairs() const { return cache->length(); }
   };
 
   State& StateOf(const DraftSlot& slot) const { return static_cast<State&>(slot.state); }
-  void CatchUp(std::span<State* const> states);
   void Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
   Tensor OutputsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
   Tensor Roots(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
 
   std::unique_ptr<EagleNet> net_;
-  int layers_;
-  int capacity_;
-  EagleRule rule_;
+  bool share_noise_;
   std::vector<float> row_;  // scratch: one row of logits
 };
 

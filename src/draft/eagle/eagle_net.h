@@ -6,32 +6,28 @@
 #include <span>
 #include <vector>
 
+#include "draft/feature_drafter.h"
 #include "io/draft_file.h"
 #include "model/decoder_layers.h"
 
 namespace foretoken {
 
-// The pair at index i is the target's feature of token i and token i + 1; its output estimates the
-// feature of token i + 1, whose logits guess token i + 2. Thread-safety: one thread.
-class EagleNet {
+// The output of row i estimates the feature of token i + 1, whose logits guess token i + 2.
+class EagleNet final : public FeatureNet {
  public:
-  // Takes the weights out of `file`, which may close after Load if the backend copied them; it is
-  // kept. `target` must outlive the net. Errors name file and tensor.
+  // `file` is kept; `target` must outlive the net. Errors name file and tensor.
   static Result<std::unique_ptr<EagleNet>> Load(std::unique_ptr<DraftFile> file, Model& target);
 
-  int hidden() const { return layers_.config().hidden; }
+  int hidden() const override { return layers_.config().hidden; }
   int vocab() const { return static_cast<int>(target_.OutputHead().rows()); }
-  int max_rows() const { return layers_.max_rows(); }
-  Backend& backend() const { return target_.backend(); }
-  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const {
+  int max_rows() const override { return layers_.max_rows(); }
+  Backend& backend() const override { return target_.backend(); }
+  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override {
     return layers_.NewCache(capacity, type);
   }
 
-  // Where the features of the next pass's rows are to be put: [rows, hidden].
-  Tensor Features(int rows);
-  // Appends the pairs (Features, batch.token) to the caches as provisional rows. Returns their
-  // outputs [rows, hidden], valid until the next pass. REQUIRES: 1 <= rows <= max_rows().
-  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches);
+  Tensor Features(int rows) override;
+  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
   // The logits of `outputs` [rows, hidden]: [rows, vocab], valid until the next call.
   Tensor Logits(Tensor outputs);
 

@@ -1,0 +1,72 @@
+#include "draft/feature_drafter.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace foretoken {
+
+void FeatureDrafter::Prepare(State& state) const {
+  state.cache = net_.NewCache(capacity_ + kRoomForDrafts, cache_type_);
+  state.features = net_.backend().Allocate(DType::kF32, capacity_, net_.hidden());
+  state.root = net_.backend().Allocate(DType::kF32, 1, net_.hidden());
+}
+
+void FeatureDrafter::Observe(std::span<const Observation> seen) {
+  for (const Observation& o : seen) {
+    auto& state = static_cast<State&>(o.state);
+    const Tensor features = o.taps.Hidden(layers_);
+    for (size_t i = 0; i < o.path.size(); ++i) {
+      const int to = state.committed + static_cast<int>(i);
+      net_.backend().StoreRows(features.Rows(o.path[i], 1), state.features.tensor.Rows(to, 1));
+    }
+    state.Append(o);
+    State* one = &state;
+    if (o.prompt) CatchUp(std::span(&one, 1));
+  }
+}
+
+void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
+  auto& state = static_cast<State&>(draft_state);
+  state.cache->Truncate(std::min(state.rows(), std::max(0, length - 1)));
+  state.TextState::Truncate(length);
+}
+
+void FeatureDrafter::CatchUp(std::span<State* const> states) {
+  for (const State* state : states) state->cache->Commit({});
+  while (true) {
+    int missing = 0;
+    for (const State* state : states) missing += state->committed - state->rows();
+    if (missing == 0) return;
+    Feed(states, std::min(missing, net_.max_rows()));
+  }
+}
+
+// One pass of `rows` rows, taken from the states in order.
+void FeatureDrafter::Feed(std::span<State* const> states, int rows) {
+  RowBatch batch;
+  std::vector<State*> fed;
+  std::vector<KvCache*> caches;
+  const Tensor features = net_.Features(rows);
+  for (State* state : states) {
+    const int first = state->rows();
+    const int count = std::min(state->committed - first, rows - batch.rows());
+    if (count == 0) continue;
+    net_.backend().StoreRows(state->features.tensor.Rows(first, count),
+                             features.Rows(batch.rows(), count));
+    for (int i = 0; i < count; ++i) {
+      AddRow(batch, state->text[static_cast<size_t>(first + i) + 1], first + i, i - 1);
+    }
+    batch.begin.push_back(batch.rows());
+    fed.push_back(state);
+    caches.push_back(state->cache.get());
+  }
+  const Tensor outputs = net_.Forward(batch, caches);
+  for (size_t s = 0; s < fed.size(); ++s) {
+    std::vector<Node> path(static_cast<size_t>(batch.begin[s + 1] - batch.begin[s]));
+    std::iota(path.begin(), path.end(), 0);
+    fed[s]->cache->Commit(path);
+    net_.backend().StoreRows(outputs.Rows(batch.begin[s + 1] - 1, 1), fed[s]->root.tensor);
+  }
+}
+
+}  // namespace foretoken

@@ -1,0 +1,102 @@
+// Medusa: heads that guess one token further ahead each, from the target's last feature alone. What
+// a head says of a depth holds for every node of it, whatever came before.
+#include <algorithm>
+
+#include "draft/levels.h"
+#include "draft/medusa/medusa_net.h"
+#include "draft/text_state.h"
+#include "draft/trained.h"
+
+namespace foretoken {
+namespace {
+
+class Medusa final : public Drafter {
+ public:
+  Medusa(std::unique_ptr<MedusaNet> net, const ModelConfig& target)
+      : net_(std::move(net)), layers_(target.layers), hidden_(target.hidden) {}
+
+  TapSpec Needs() const override { return {.hidden = {layers_}}; }
+
+  std::unique_ptr<DraftState> NewState() const override {
+    auto state = std::make_unique<State>();
+    state->feature = net_->backend().Allocate(DType::kF32, 1, hidden_);
+    return state;
+  }
+
+  void Observe(std::span<const Observation> seen) override {
+    for (const Observation& o : seen) {
+      auto& state = static_cast<State&>(o.state);
+      state.Append(o);
+      net_->backend().StoreRows(o.taps.Hidden(layers_).Rows(o.path.back(), 1),
+                                state.feature.tensor);
+    }
+  }
+
+  void Propose(std::span<const DraftSlot> batch) override {
+    const Buffer features = net_->backend().Allocate(DType::kF32, std::ssize(batch), hidden_);
+    for (size_t s = 0; s < batch.size(); ++s) {
+      net_->backend().StoreRows(static_cast<State&>(batch[s].state).feature.tensor,
+                                features.tensor.Rows(static_cast<int64_t>(s), 1));
+    }
+    Guesses guesses{features.tensor, {}};
+    DraftByLevels(
+        batch, 1 << 20, [](size_t) { return 1 << 20; }, [](const DraftLevel&) { return 1; },
+        [&](std::span<const DraftLevel> levels) { Expand(batch, levels, guesses); });
+  }
+
+  void Truncate(DraftState& state, int length) override {
+    static_cast<State&>(state).Truncate(length);
+  }
+
+ private:
+  struct State final : TextState {
+    Buffer feature;  // [1, hidden] of the last committed token: what the root was read from
+  };
+  // What the heads say in one Propose.
+  struct Guesses {
+    Tensor features;                        // [slots, hidden]
+    std::vector<std::vector<float>> heads;  // those that were asked so far: [slots, vocab]
+  };
+
+  std::span<const float> Row(Guesses& guesses, size_t head, size_t slot) {
+    const auto vocab = static_cast<size_t>(net_->vocab());
+    while (guesses.heads.size() <= head) {
+      const Tensor logits = net_->Logits(static_cast<int>(guesses.heads.size()), guesses.features);
+      std::vector<float>& rows = guesses.heads.emplace_back();
+      rows.resize(static_cast<size_t>(logits.rows) * vocab);
+      net_->backend().Download(logits, rows.data());
+    }
+    return std::span(guesses.heads[head]).subspan(slot * vocab, vocab);
+  }
+
+  void Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
+              Guesses& guesses) {
+    for (const DraftLevel& level : levels) {
+      const DraftSlot& slot = batch[level.slot];
+      Sampler sampler(slot.sampling);
+      for (const Node node : level.nodes) {
+        const int head = slot.builder.tree().depth(node);
+        if (head >= net_->heads()) continue;
+        const std::span<const float> row = Row(guesses, static_cast<size_t>(head), level.slot);
+        row_.assign(row.begin(), row.end());
+        OfferFromLogits(slot, node, static_cast<State&>(slot.state).text, row_, sampler);
+      }
+    }
+  }
+
+  std::unique_ptr<MedusaNet> net_;
+  int layers_, hidden_;
+  std::vector<float> row_;  // scratch
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Drafter>> NewMedusa(const DraftContext& context) {
+  DraftOptions options("medusa", context.options);
+  FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {"medusa"}));
+  FT_ASSIGN_OR_RETURN(auto net, MedusaNet::Load(std::move(file), context.target));
+  return std::unique_ptr<Drafter>(
+      std::make_unique<Medusa>(std::move(net), context.target.config()));
+}
+
+}  // namespace foretoken

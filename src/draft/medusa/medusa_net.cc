@@ -1,0 +1,73 @@
+#include "draft/medusa/medusa_net.h"
+
+#include <array>
+
+namespace foretoken {
+
+void ResidualBlocks::Silu(Tensor gate) {
+  if (ones_.tensor.rows < gate.rows) {
+    ones_ = backend_.Allocate(DType::kF32, gate.rows, hidden_);
+    const std::vector<float> ones(static_cast<size_t>(gate.rows * hidden_), 1.0f);
+    backend_.Upload(ones.data(), ones_.tensor);
+  }
+  backend_.SiluMul(gate, ones_.tensor.Rows(0, gate.rows));
+}
+
+void ResidualBlocks::Apply(const ResidualBlock& block, Tensor x) {
+  if (gate_.tensor.rows < x.rows) gate_ = backend_.Allocate(DType::kF32, x.rows, hidden_);
+  const Tensor gate = gate_.tensor.Rows(0, x.rows);
+  backend_.Linear(x, std::array{LinearOut{
+                         .weight = block.weight.get(), .out = gate, .bias = block.bias.tensor}});
+  Silu(gate);
+  backend_.Add(gate, x);
+}
+
+Result<std::unique_ptr<MedusaNet>> MedusaNet::Load(std::unique_ptr<DraftFile> file, Model& target) {
+  const DraftInfo& info = file->info();
+  const int64_t hidden = target.config().hidden;
+  if (info.output_heads < 1) {
+    return Error{file->path() + ": foretoken.draft.output_heads is 0, expected 1 to 64"};
+  }
+  auto source = NewFileWeights(*file, target.backend());
+  WeightLoader loader(*source);
+  std::vector<Head> heads(static_cast<size_t>(info.output_heads));
+  for (size_t k = 0; k < heads.size(); ++k) {
+    const std::string prefix = "head." + std::to_string(k) + ".";
+    for (int layer = 0; layer < info.head_layers; ++layer) {
+      const std::string block = prefix + "res." + std::to_string(layer);
+      heads[k].blocks.push_back({loader.Matrix(block + ".weight", hidden, hidden),
+                                 loader.Vector(block + ".bias", hidden)});
+    }
+    if (!info.Shares(kSharedHead)) {
+      heads[k].output = loader.Matrix(prefix + "output.weight", target.config().vocab, hidden);
+    }
+  }
+  FT_RETURN_IF_ERROR(loader.status());
+  return std::unique_ptr<MedusaNet>(
+      new MedusaNet(std::move(file), std::move(source), std::move(heads), target));
+}
+
+MedusaNet::MedusaNet(std::unique_ptr<DraftFile> file, std::unique_ptr<WeightSource> source,
+                     std::vector<Head> heads, Model& target)
+    : file_(std::move(file)),
+      source_(std::move(source)),
+      heads_(std::move(heads)),
+      target_(target),
+      blocks_(target.backend(), target.config().hidden) {}
+
+Tensor MedusaNet::Logits(int head, Tensor features) {
+  if (state_.tensor.rows < features.rows) {
+    state_ = backend().Allocate(DType::kF32, features.rows, features.cols);
+    logits_ = backend().Allocate(DType::kF32, features.rows, vocab());
+  }
+  const Tensor state = state_.tensor.Rows(0, features.rows);
+  const Tensor logits = logits_.tensor.Rows(0, features.rows);
+  backend().StoreRows(features, state);
+  const Head& own = heads_[static_cast<size_t>(head)];
+  for (const ResidualBlock& block : own.blocks) blocks_.Apply(block, state);
+  const Weight& output = own.output ? *own.output : target_.OutputHead();
+  backend().Linear(state, std::array{LinearOut{.weight = &output, .out = logits}});
+  return logits;
+}
+
+}  // namespace foretoken

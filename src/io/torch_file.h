@@ -1,0 +1,37 @@
+// Files of torch.save (PyTorch 1.6 and later) that hold a dictionary of tensors, read by mmap.
+// Nothing in them is executed: see tensor_pickle.h.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "io/safetensors.h"
+
+namespace foretoken {
+
+// Thread-safety: const methods on any thread.
+class TorchFile {
+ public:
+  // Errors name the file and the tensor: no such file, values that lie outside their storage, rows
+  // that are not consecutive, numbers that are not little-endian.
+  static Result<TorchFile> Open(const std::string& path);
+  // Parses bytes that stay valid while the object lives.
+  static Result<TorchFile> Parse(std::span<const std::byte> bytes, std::string origin);
+
+  const std::string& path() const { return path_; }
+  size_t size() const { return bytes_.size(); }
+  // Names are unique.
+  std::span<const SafetensorsEntry> entries() const { return entries_; }
+  // See MappedFile::Release.
+  void Release(std::span<const std::byte> part) const { file_.Release(part); }
+
+ private:
+  std::string path_;
+  MappedFile file_;
+  std::span<const std::byte> bytes_;
+  std::vector<SafetensorsEntry> entries_;
+};
+
+}  // namespace foretoken

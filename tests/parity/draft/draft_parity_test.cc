@@ -1,0 +1,88 @@
+// Drafts in their authors' layouts (make_goldens.py) against what PyTorch computes from them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/mapped_file.h"
+#include "draft/eagle/eagle_testing.h"
+#include "draft/medusa/medusa_testing.h"
+
+namespace foretoken {
+namespace {
+
+constexpr float kTolerance = 1e-4f;
+const std::string kFolder = FT_SOURCE_DIR "/tests/parity/draft/";
+
+// Values in the order make_goldens.py writes them.
+class GoldenReader {
+ public:
+  explicit GoldenReader(const std::string& folder)
+      : file_(*MappedFile::Open(kFolder + folder + "/golden.bin")), left_(file_.bytes()) {}
+
+  int Count() { return Values<int32_t>(1)[0]; }
+  template <typename T>
+  std::vector<T> Values(size_t count) {
+    FT_CHECK(count * sizeof(T) <= left_.size());
+    std::vector<T> values(count);
+    std::memcpy(values.data(), left_.data(), count * sizeof(T));
+    left_ = left_.subspan(count * sizeof(T));
+    return values;
+  }
+  bool AtEnd() const { return left_.empty(); }
+
+ private:
+  MappedFile file_;
+  std::span<const std::byte> left_;
+};
+
+float MaxDifference(std::span<const float> a, std::span<const float> b) {
+  EXPECT_EQ(a.size(), b.size());
+  float most = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const float difference = std::fabs(a[i] - b[i]);
+    if (!(difference <= most)) most = difference;  // NaN counts
+  }
+  return most;
+}
+
+class DraftParity : public ::testing::Test {
+ protected:
+  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
+  std::unique_ptr<ModelFile> file_ = *ModelFile::Open(FT_SOURCE_DIR "/tests/parity/model/llama");
+  std::unique_ptr<Model> target_ = *LoadModel(*file_, *backend_);
+  size_t hidden_ = static_cast<size_t>(target_->config().hidden);
+  size_t vocab_ = static_cast<size_t>(target_->config().vocab);
+};
+
+TEST_F(DraftParity, Eagle) {
+  for (const char* folder : {"eagle", "eagle-bin"}) {
+    GoldenReader golden(folder);
+    const auto pairs = static_cast<size_t>(golden.Count());
+    const auto tokens = golden.Values<Token>(pairs + 1);
+    const auto features = golden.Values<float>(pairs * hidden_);
+    const auto drafted = golden.Values<Token>(static_cast<size_t>(golden.Count()));
+    const auto trace = TraceEagle(kFolder + folder, *target_, tokens, features, drafted);
+    ASSERT_TRUE(trace.ok()) << trace.error().message;
+    const size_t rows = pairs + drafted.size();
+    EXPECT_LE(MaxDifference(trace->hidden, golden.Values<float>(rows * hidden_)), kTolerance);
+    EXPECT_LE(MaxDifference(trace->logits, golden.Values<float>(rows * vocab_)), kTolerance);
+    EXPECT_TRUE(golden.AtEnd());
+  }
+}
+
+TEST_F(DraftParity, Medusa) {
+  GoldenReader golden("medusa");
+  const auto rows = static_cast<size_t>(golden.Count());
+  const auto features = golden.Values<float>(rows * hidden_);
+  const auto heads = TraceMedusa(kFolder + "medusa/medusa_lm_head.pt", *target_, features);
+  ASSERT_TRUE(heads.ok()) << heads.error().message;
+  ASSERT_EQ(heads->size(), 3u);
+  for (const std::vector<float>& logits : *heads) {
+    EXPECT_LE(MaxDifference(logits, golden.Values<float>(rows * vocab_)), kTolerance);
+  }
+  EXPECT_TRUE(golden.AtEnd());
+}
+
+}  // namespace
+}  // namespace foretoken

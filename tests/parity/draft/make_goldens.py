@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Makes the goldens of tests/parity/draft: drafts of random weights in their authors' layouts, for the
+target ../model/llama, with what an independent construction in PyTorch (transformers' Llama layer and the
+documented glue) computes from them.
+
+    python3 -m venv venv && venv/bin/pip install torch==2.4.1 transformers==4.51.3 'numpy<2'
+    venv/bin/python make_goldens.py
+
+eagle/          config.json, model.safetensors: projection without bias, no embedding
+eagle-bin/      config.json, pytorch_model.bin: projection with bias, a copy of the embedding
+medusa/         medusa_lm_head.pt: three heads of two blocks
+Each has golden.bin, little-endian. eagle: pairs i32, tokens [pairs + 1] i32, features [pairs, d] f32,
+drafted i32, tokens [drafted] i32, then of every pair and drafted token the outputs [rows, d] and logits
+[rows, vocab] f32. medusa: rows i32, features [rows, d], then of each head logits [rows, vocab] f32.
+"""
+
+import json
+import pathlib
+
+import numpy
+import safetensors.torch
+import torch
+import transformers
+from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding
+
+HERE = pathlib.Path(__file__).resolve().parent
+CONFIG = ("architectures", "vocab_size", "hidden_size", "intermediate_size", "num_attention_heads",
+          "num_key_value_heads", "max_position_embeddings", "rms_norm_eps", "rope_theta")
+PAIRS, DRAFTED, HEADS, BLOCKS = 23, 4, 3, 2
+
+
+class Eagle(torch.nn.Module):
+    def __init__(self, config, bias):
+        super().__init__()
+        self.fc = torch.nn.Linear(2 * config.hidden_size, config.hidden_size, bias=bias)
+        self.layers = torch.nn.ModuleList([LlamaDecoderLayer(config, 0)])
+        self.layers[0].input_layernorm = torch.nn.Identity()
+        self.rotary = LlamaRotaryEmbedding(config=config)
+
+    def forward(self, embeddings, features):
+        x = self.fc(torch.cat((embeddings, features), dim=-1))
+        rows = x.shape[1]
+        positions = torch.arange(rows)[None]
+        mask = torch.full((rows, rows), float("-inf")).triu(1)[None, None]
+        return self.layers[0](
+            x, attention_mask=mask, position_ids=positions,
+            position_embeddings=self.rotary(x, positions))[0]
+
+
+class Block(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = torch.nn.Linear(width, width)
+
+    def forward(self, x):
+        return x + torch.nn.functional.silu(self.linear(x))
+
+
+def randomise(module, generator):
+    """Weights large enough that every part leaves its mark."""
+    with torch.no_grad():
+        for name, value in module.named_parameters():
+            noise = torch.randn(value.shape, generator=generator)
+            if "norm" in name:
+                value.copy_(1.0 + 0.2 * noise)
+            elif name.endswith("bias"):
+                value.copy_(0.3 * noise)
+            else:
+                value.copy_(1.2 * noise / value.shape[1] ** 0.5)
+
+
+def write(path, *parts):
+    with open(path, "wb") as file:
+        for part in parts:
+            if isinstance(part, int):
+                part = numpy.int32(part)
+            elif part.dtype == torch.int64:
+                part = part.to(torch.int32).numpy()
+            else:
+                part = part.detach().numpy()
+            file.write(part.tobytes())
+
+
+def make_eagle(target, folder, bias, generator):
+    folder.mkdir(exist_ok=True)
+    draft = Eagle(target.config, bias).eval()
+    randomise(draft, generator)
+    vocab = target.config.vocab_size
+    tokens = torch.randint(3, vocab, (PAIRS + 1,), generator=generator)
+    drafted = torch.randint(3, vocab, (DRAFTED,), generator=generator)
+    table, head = target.model.embed_tokens, target.lm_head
+    with torch.no_grad():
+        features = target.model(tokens[None, :-1]).last_hidden_state
+        inputs, given = table(tokens[None, 1:]), features
+        out = draft(inputs, given)
+        for token in drafted:  # each with the output that it was read from
+            inputs = torch.cat((inputs, table(token[None, None])), dim=1)
+            given = torch.cat((given, out[:, -1:]), dim=1)
+            out = draft(inputs, given)
+        logits = head(out)
+    write(folder / "golden.bin", PAIRS, tokens, features[0], DRAFTED, drafted, out[0], logits[0])
+    state = {name: value for name, value in draft.state_dict().items() if "rotary" not in name}
+    config = {key: getattr(target.config, key) for key in CONFIG} | {
+        "num_hidden_layers": 1, "bias": bias}
+    (folder / "config.json").write_text(json.dumps(config) + "\n")
+    if bias:
+        state["embed_tokens.weight"] = table.weight.detach().clone()
+        torch.save(state, folder / "pytorch_model.bin")
+    else:
+        safetensors.torch.save_file(state, folder / "model.safetensors")
+
+
+def make_medusa(target, folder, generator):
+    folder.mkdir(exist_ok=True)
+    width, vocab = target.config.hidden_size, target.config.vocab_size
+    heads = torch.nn.ModuleList(
+        torch.nn.Sequential(*(Block(width) for _ in range(BLOCKS)),
+                            torch.nn.Linear(width, vocab, bias=False)) for _ in range(HEADS))
+    randomise(heads, generator)
+    features = torch.randn(5, width, generator=generator)
+    with torch.no_grad():
+        logits = [head(features) for head in heads]
+    write(folder / "golden.bin", 5, features, *logits)
+    torch.save(heads.state_dict(), folder / "medusa_lm_head.pt")
+    (folder / "config.json").write_text(
+        json.dumps({"medusa_num_heads": HEADS, "medusa_num_layers": BLOCKS}) + "\n")
+
+
+def main():
+    generator = torch.Generator().manual_seed(11)
+    target = transformers.LlamaForCausalLM.from_pretrained(
+        HERE.parent / "model" / "llama", attn_implementation="eager").float().eval()
+    make_eagle(target, HERE / "eagle", False, generator)
+    make_eagle(target, HERE / "eagle-bin", True, generator)
+    make_medusa(target, HERE / "medusa", generator)
+
+
+if __name__ == "__main__":
+    main()
