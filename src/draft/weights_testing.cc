@@ -42,6 +42,26 @@ std::vector<Token> CommonFollowers(const std::vector<std::vector<Token>>& texts,
   return followers;
 }
 
+std::vector<float> FollowerMatrix(const TestTarget& target) {
+  const ModelConfig& c = target.config;
+  const auto hidden = static_cast<size_t>(c.hidden);
+  const std::vector<float> embedding =
+      MatrixValues(target.weights, target.backend, "token_embd.weight", c.vocab, c.hidden);
+  const std::vector<float> head =
+      MatrixValues(target.weights, target.backend, "output.weight", c.vocab, c.hidden);
+  const std::vector<Token> followers = CommonFollowers(target.texts(), c.vocab);
+  std::vector<float> matrix(hidden * hidden, 0.0f);
+  for (size_t x = 0; x < followers.size(); ++x) {
+    const float* from = embedding.data() + x * hidden;
+    const float* to = head.data() + static_cast<size_t>(followers[x]) * hidden;
+    const float norm = std::inner_product(from, from + hidden, from, 0.0f);
+    for (size_t r = 0; r < hidden; ++r) {
+      for (size_t i = 0; i < hidden; ++i) matrix[r * hidden + i] += to[r] * from[i] / norm;
+    }
+  }
+  return matrix;
+}
+
 void DraftBuilder::Add(const std::string& name, std::vector<int64_t> shape,
                        std::vector<float> values) {
   items_.push_back({name, std::move(shape), std::move(values)});

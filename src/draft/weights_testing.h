@@ -20,6 +20,10 @@ std::vector<float> VectorValues(WeightSource& source, Backend& backend, const st
 // [vocab] what most often follows each token in `texts`; token 0 where nothing does.
 std::vector<Token> CommonFollowers(const std::vector<std::vector<Token>>& texts, int vocab);
 
+// [hidden, hidden] whose product with the embedding of x points to the LM head's row of what
+// commonly follows x: a sum of outer products, nearly exact as embeddings are nearly orthogonal.
+std::vector<float> FollowerMatrix(const TestTarget& target);
+
 // Tensors of a draft under construction.
 class DraftBuilder {
  public:

@@ -1,44 +1,20 @@
 #include "draft/eagle/eagle_testing.h"
 
-#include <cmath>
 #include <numeric>
 
 #include "base/json.h"
 
 namespace foretoken {
-namespace {
-
-// [hidden, 2 * hidden] whose product with (embedding of x, feature) points to the LM head's row of
-// what follows x: a sum of outer products, nearly exact as embeddings are nearly orthogonal.
-std::vector<float> FollowerProjection(const TestTarget& target) {
-  const ModelConfig& c = target.config;
-  const auto hidden = static_cast<size_t>(c.hidden);
-  const std::vector<float> embedding =
-      MatrixValues(target.weights, target.backend, "token_embd.weight", c.vocab, c.hidden);
-  const std::vector<float> head =
-      MatrixValues(target.weights, target.backend, "output.weight", c.vocab, c.hidden);
-  const std::vector<Token> followers = CommonFollowers(target.texts(), c.vocab);
-  std::vector<float> fc(hidden * 2 * hidden, 0.0f);
-  for (size_t x = 0; x < followers.size(); ++x) {
-    const float* from = embedding.data() + x * hidden;
-    const float* to = head.data() + static_cast<size_t>(followers[x]) * hidden;
-    const float norm = std::inner_product(from, from + hidden, from, 0.0f);
-    for (size_t r = 0; r < hidden; ++r) {
-      for (size_t i = 0; i < hidden; ++i) fc[r * 2 * hidden + i] += to[r] * from[i] / norm;
-    }
-  }
-  return fc;
-}
-
-}  // namespace
-
 DraftBuilder RandomEagle(const TestTarget& target, uint64_t seed) {
   const int64_t hidden = target.config.hidden;
   DraftBuilder draft(seed);
   draft.AddRandom("fc.weight", {hidden, 2 * hidden}, 0.02f);
-  const std::vector<float> follower = FollowerProjection(target);
+  const std::vector<float> follower = FollowerMatrix(target);
   std::vector<float>& fc = draft.values("fc.weight");
-  for (size_t i = 0; i < fc.size(); ++i) fc[i] += follower[i];
+  const auto width = static_cast<size_t>(hidden);
+  for (size_t r = 0; r < width; ++r) {
+    for (size_t i = 0; i < width; ++i) fc[r * 2 * width + i] += follower[r * width + i];
+  }
   draft.AddRandom("fc.bias", {hidden}, 0.05f);
   draft.AddLayer(target.config, 0, /*strength=*/0.3f, /*attention_norm=*/false);
   return draft;

@@ -4,24 +4,6 @@
 
 namespace foretoken {
 
-void ResidualBlocks::Silu(Tensor gate) {
-  if (ones_.tensor.rows < gate.rows) {
-    ones_ = backend_.Allocate(DType::kF32, gate.rows, hidden_);
-    const std::vector<float> ones(static_cast<size_t>(gate.rows * hidden_), 1.0f);
-    backend_.Upload(ones.data(), ones_.tensor);
-  }
-  backend_.SiluMul(gate, ones_.tensor.Rows(0, gate.rows));
-}
-
-void ResidualBlocks::Apply(const ResidualBlock& block, Tensor x) {
-  if (gate_.tensor.rows < x.rows) gate_ = backend_.Allocate(DType::kF32, x.rows, hidden_);
-  const Tensor gate = gate_.tensor.Rows(0, x.rows);
-  backend_.Linear(x, std::array{LinearOut{
-                         .weight = block.weight.get(), .out = gate, .bias = block.bias.tensor}});
-  Silu(gate);
-  backend_.Add(gate, x);
-}
-
 Result<std::unique_ptr<MedusaNet>> MedusaNet::Load(std::unique_ptr<DraftFile> file, Model& target) {
   const DraftInfo& info = file->info();
   const int64_t hidden = target.config().hidden;
@@ -34,9 +16,7 @@ Result<std::unique_ptr<MedusaNet>> MedusaNet::Load(std::unique_ptr<DraftFile> fi
   for (size_t k = 0; k < heads.size(); ++k) {
     const std::string prefix = "head." + std::to_string(k) + ".";
     for (int layer = 0; layer < info.head_layers; ++layer) {
-      const std::string block = prefix + "res." + std::to_string(layer);
-      heads[k].blocks.push_back({loader.Matrix(block + ".weight", hidden, hidden),
-                                 loader.Vector(block + ".bias", hidden)});
+      heads[k].blocks.push_back(LoadBlock(loader, prefix + "res." + std::to_string(layer), hidden));
     }
     if (!info.Shares(kSharedHead)) {
       heads[k].output = loader.Matrix(prefix + "output.weight", target.config().vocab, hidden);

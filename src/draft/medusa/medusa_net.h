@@ -5,31 +5,12 @@
 #include <memory>
 #include <vector>
 
+#include "draft/residual_blocks.h"
 #include "io/draft_file.h"
-#include "model/decoder_layers.h"
 
 namespace foretoken {
 
-// x + silu(W x + b). Thread-safety: one thread.
-struct ResidualBlock {
-  std::unique_ptr<Weight> weight;  // [hidden, hidden]
-  Buffer bias;                     // [1, hidden]
-};
-
-// Adds silu(block's linear of x) to x, for drafts that are made of such blocks.
-class ResidualBlocks {
- public:
-  ResidualBlocks(Backend& backend, int hidden) : backend_(backend), hidden_(hidden) {}
-  void Apply(const ResidualBlock& block, Tensor x);
-  // gate = silu(gate).
-  void Silu(Tensor gate);
-
- private:
-  Backend& backend_;
-  int hidden_;
-  Buffer gate_, ones_;  // [rows, hidden]
-};
-
+// Thread-safety: one thread.
 class MedusaNet {
  public:
   // `file` is kept; `target` must outlive the net. Errors name file and tensor.

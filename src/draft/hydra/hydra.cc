@@ -1,0 +1,87 @@
+// Hydra++: like Medusa's, its heads guess one token further ahead each, but a head knows the
+// guesses before its own and a state of the whole text.
+#include "draft/hydra/hydra_net.h"
+#include "draft/levels.h"
+#include "draft/trained.h"
+
+namespace foretoken {
+namespace {
+
+class Hydra final : public FeatureDrafter {
+ public:
+  Hydra(std::unique_ptr<HydraNet> net, int layers, int capacity, DType cache_type)
+      : FeatureDrafter(*net, layers, capacity, cache_type), net_(std::move(net)) {}
+
+  std::unique_ptr<DraftState> NewState() const override {
+    auto state = std::make_unique<State>();
+    Prepare(*state);
+    return state;
+  }
+
+  void Propose(std::span<const DraftSlot> batch) override {
+    std::vector<State*> states;
+    states.reserve(batch.size());
+    for (const DraftSlot& slot : batch) states.push_back(static_cast<State*>(&slot.state));
+    CatchUp(states);
+    DraftByLevels(
+        batch, net_->max_rows(), [](size_t) { return 1 << 20; },
+        [](const DraftLevel& level) { return static_cast<int>(level.nodes.size()); },
+        [&](std::span<const DraftLevel> levels) {
+          for (int head = 0; head < net_->heads(); ++head) Expand(batch, levels, head);
+        });
+  }
+
+ private:
+  // Of the levels' nodes, those that `head` continues: the ones at its depth.
+  void Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels, int head) {
+    std::vector<std::pair<const DraftSlot*, Node>> rows;
+    for (const DraftLevel& level : levels) {
+      const DraftSlot& slot = batch[level.slot];
+      for (const Node node : level.nodes) {
+        if (slot.builder.tree().depth(node) == head) rows.emplace_back(&slot, node);
+      }
+    }
+    if (rows.empty()) return;
+    const Tensor logits = Run(rows, head);
+    row_.resize(static_cast<size_t>(logits.cols));
+    int at = 0;
+    for (const auto& [slot, node] : rows) {
+      Sampler sampler(slot->sampling);
+      net_->backend().Download(logits.Rows(at++, 1), row_.data());
+      OfferFromLogits(*slot, node, static_cast<State&>(slot->state).text, row_, sampler);
+    }
+  }
+
+  Tensor Run(std::span<const std::pair<const DraftSlot*, Node>> rows, int head) {
+    const Tensor input = net_->Input(head, static_cast<int>(rows.size()));
+    std::vector<std::vector<Token>> tokens(static_cast<size_t>(head) + 1,
+                                           std::vector<Token>(rows.size()));
+    for (size_t r = 0; r < rows.size(); ++r) {
+      const auto& [slot, node] = rows[r];
+      const CandidateTree& tree = slot->builder.tree();
+      for (Node n = node; n != kNoNode; n = tree.parent(n)) {
+        tokens[static_cast<size_t>(tree.depth(n))][r] = tree.token(n);
+      }
+      net_->backend().StoreRows(static_cast<State&>(slot->state).root.tensor,
+                                input.Rows(static_cast<int64_t>(r), 1).Cols(0, net_->hidden()));
+    }
+    return net_->Logits(head, tokens);
+  }
+
+  std::unique_ptr<HydraNet> net_;
+  std::vector<float> row_;  // scratch
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Drafter>> NewHydra(const DraftContext& context) {
+  DraftOptions options("hydra", context.options);
+  const DType cache_type = CacheTypeOption(options);
+  FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {"hydra"}));
+  FT_ASSIGN_OR_RETURN(auto net, HydraNet::Load(std::move(file), context.target));
+  FT_RETURN_IF_ERROR(CheckCacheType(net->config(), cache_type));
+  return std::unique_ptr<Drafter>(std::make_unique<Hydra>(
+      std::move(net), context.target.config().layers, context.capacity, cache_type));
+}
+
+}  // namespace foretoken

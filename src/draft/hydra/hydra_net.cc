@@ -1,0 +1,116 @@
+#include "draft/hydra/hydra_net.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "model/model_config.h"
+
+namespace foretoken {
+namespace {
+
+// `rows` rows of `cols`, in memory that grows to a power of two rows of the widest.
+Tensor Reserve(Backend& backend, int rows, int64_t cols, Buffer& buffer) {
+  if (rows > buffer.tensor.rows || cols > buffer.tensor.cols) {
+    const int64_t widest = std::max(cols, buffer.tensor.cols);
+    buffer = backend.Allocate(DType::kF32, std::bit_ceil(static_cast<unsigned>(rows)), widest);
+  }
+  return buffer.tensor.Rows(0, rows).Cols(0, cols);
+}
+
+}  // namespace
+
+HydraNet::Head HydraNet::LoadHead(WeightLoader& loader, const DraftInfo& info,
+                                  const ModelConfig& target, int index) {
+  const std::string prefix = "head." + std::to_string(index) + ".";
+  const int64_t hidden = target.hidden, inputs = (index + 2) * hidden;
+  Head head;
+  head.fc = loader.Matrix(prefix + "fc.weight", hidden, inputs);
+  head.fc_bias = loader.Vector(prefix + "fc.bias", hidden);
+  head.skip = loader.Matrix(prefix + "skip.weight", hidden, inputs);
+  head.skip_bias = loader.Vector(prefix + "skip.bias", hidden);
+  for (int layer = 1; layer < info.head_layers; ++layer) {
+    head.blocks.push_back(LoadBlock(loader, prefix + "res." + std::to_string(layer), hidden));
+  }
+  if (!info.Shares(kSharedHead)) {
+    head.output = loader.Matrix(prefix + "output.weight", target.vocab, hidden);
+  }
+  return head;
+}
+
+Result<std::unique_ptr<HydraNet>> HydraNet::Load(std::unique_ptr<DraftFile> file, Model& target) {
+  const DraftInfo& info = file->info();
+  const ModelConfig& config = info.blocks;
+  FT_RETURN_IF_ERROR(CheckConfig(config, file->path()));
+  if (config.hidden != target.config().hidden || info.output_heads < 1) {
+    return Error{file->path() + ": foretoken.draft.embedding_length is " +
+                 std::to_string(config.hidden) + " and output_heads " +
+                 std::to_string(info.output_heads) + ", expected the target's " +
+                 std::to_string(target.config().hidden) + " and 1 to 64"};
+  }
+  Weights weights;
+  weights.source = NewFileWeights(*file, target.backend());
+  WeightLoader loader(*weights.source);
+  if (!info.Shares(kSharedEmbedding)) {
+    weights.embedding = loader.Matrix("token_embd.weight", target.config().vocab, config.hidden);
+  }
+  for (int layer = 0; layer < config.layers; ++layer) {
+    weights.prefix.push_back(loader.Layer(config, layer));
+  }
+  weights.norm = loader.Vector("output_norm.weight", config.hidden);
+  for (int k = 0; k < info.output_heads; ++k) {
+    weights.heads.push_back(LoadHead(loader, info, target.config(), k));
+  }
+  FT_RETURN_IF_ERROR(loader.status());
+  return std::unique_ptr<HydraNet>(new HydraNet(std::move(file), std::move(weights), target));
+}
+
+HydraNet::HydraNet(std::unique_ptr<DraftFile> file, Weights weights, Model& target)
+    : file_(std::move(file)),
+      weights_(std::move(weights)),
+      target_(target),
+      prefix_(file_->config(), std::move(weights_.prefix), target.backend(), target.max_rows()),
+      heads_(std::move(weights_.heads)),
+      blocks_(target.backend(), target.config().hidden) {}
+
+Tensor HydraNet::Features(int rows) { return Reserve(backend(), rows, hidden(), features_); }
+
+Tensor HydraNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
+  prefix_.Begin(batch, caches);
+  const int rows = batch.rows();
+  const Tensor residual = prefix_.residual().Rows(0, rows);
+  backend().StoreRows(features_.tensor.Rows(0, rows), residual);
+  for (int layer = 0; layer < prefix_.config().layers; ++layer) prefix_.Run(layer);
+  const Tensor outputs = Reserve(backend(), rows, hidden(), outputs_);
+  backend().RmsNorm(residual, weights_.norm.tensor, prefix_.config().norm_eps, outputs);
+  return outputs;
+}
+
+Tensor HydraNet::Input(int head, int rows) {
+  return Reserve(backend(), rows, int64_t{head + 2} * hidden(), input_);
+}
+
+Tensor HydraNet::Logits(int head, std::span<const std::vector<Token>> tokens) {
+  const int rows = static_cast<int>(tokens[0].size());
+  const Tensor input = Input(head, rows);
+  const Weight& table = weights_.embedding ? *weights_.embedding : target_.Embedding();
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    backend().Embed(table, tokens[i], input.Cols(static_cast<int64_t>(i + 1) * hidden(), hidden()));
+  }
+  const Head& own = heads_[static_cast<size_t>(head)];
+  const Tensor state = Reserve(backend(), rows, hidden(), state_);
+  const Tensor gate = Reserve(backend(), rows, hidden(), gate_);
+  backend().Linear(
+      input,
+      std::array{LinearOut{.weight = own.skip.get(), .out = state, .bias = own.skip_bias.tensor},
+                 LinearOut{.weight = own.fc.get(), .out = gate, .bias = own.fc_bias.tensor}});
+  blocks_.Silu(gate);
+  backend().Add(gate, state);
+  for (const ResidualBlock& block : own.blocks) blocks_.Apply(block, state);
+  const Tensor logits = Reserve(backend(), rows, vocab(), logits_);
+  const Weight& output = own.output ? *own.output : target_.OutputHead();
+  backend().Linear(state, std::array{LinearOut{.weight = &output, .out = logits}});
+  return logits;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,69 @@
+// Hydra++ (methods.md 7.8): a decoder layer over the target's features gives the state of the text;
+// head k reads it with the embeddings of the root and the k tokens guessed before.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "draft/feature_drafter.h"
+#include "draft/residual_blocks.h"
+#include "io/draft_file.h"
+
+namespace foretoken {
+
+// The output of row i is the state after token i: which token follows it, the heads guess from the
+// state and that token.
+class HydraNet final : public FeatureNet {
+ public:
+  // `file` is kept; `target` must outlive the net. Errors name file and tensor.
+  static Result<std::unique_ptr<HydraNet>> Load(std::unique_ptr<DraftFile> file, Model& target);
+
+  Backend& backend() const override { return target_.backend(); }
+  const ModelConfig& config() const { return prefix_.config(); }
+  int hidden() const override { return prefix_.config().hidden; }
+  int max_rows() const override { return prefix_.max_rows(); }
+  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override {
+    return prefix_.NewCache(capacity, type);
+  }
+  Tensor Features(int rows) override;
+  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
+
+  int heads() const { return static_cast<int>(heads_.size()); }
+  int vocab() const { return static_cast<int>(target_.OutputHead().rows()); }
+  // Where the input of the next Logits is to be put: [rows, (head + 2) * hidden], of which the
+  // caller fills the state (the first `hidden` columns) and Logits the embeddings.
+  Tensor Input(int head, int rows);
+  // Logits [rows, vocab] of head `head`, valid until the next call. tokens: [head + 1][rows], the
+  // roots, then the first guesses, ...
+  Tensor Logits(int head, std::span<const std::vector<Token>> tokens);
+
+ private:
+  struct Head {
+    std::unique_ptr<Weight> fc, skip;  // [hidden, (head + 2) * hidden]
+    Buffer fc_bias, skip_bias;
+    std::vector<ResidualBlock> blocks;
+    std::unique_ptr<Weight> output;  // [vocab, hidden]; null: the target's
+  };
+  struct Weights {
+    std::unique_ptr<WeightSource> source;  // outlives the rest
+    std::unique_ptr<Weight> embedding;     // null: the target's
+    std::vector<LayerWeights> prefix;
+    Buffer norm;  // [1, hidden]
+    std::vector<Head> heads;
+  };
+  HydraNet(std::unique_ptr<DraftFile> file, Weights weights, Model& target);
+  static Head LoadHead(WeightLoader& loader, const DraftInfo& info, const ModelConfig& target,
+                       int index);
+
+  std::unique_ptr<DraftFile> file_;
+  Weights weights_;  // its layers and heads have moved
+  Model& target_;
+  DecoderLayers prefix_;
+  std::vector<Head> heads_;
+  ResidualBlocks blocks_;
+  Buffer features_, outputs_;             // [rows, hidden]
+  Buffer input_, state_, gate_, logits_;  // of a head
+};
+
+}  // namespace foretoken

@@ -1,0 +1,27 @@
+// Heads of random weights for tests, and what the engine computes from given features and tokens.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "draft/hydra/hydra_net.h"
+#include "draft/weights_testing.h"
+
+namespace foretoken {
+
+// `heads` heads of `layers` blocks that guess what commonly follows the last token, disturbed by
+// noise.
+DraftBuilder RandomHydra(const TestTarget& target, int heads, int layers, uint64_t seed);
+DraftInfo HydraInfo(const TestTarget& target, int heads, int layers);
+
+struct HydraTrace {
+  std::vector<float> state;                // [hidden] after the last feature
+  std::vector<std::vector<float>> logits;  // of head k after path[0] ... path[k]: [vocab]
+};
+// What the draft in a file says of a text's features ([t, hidden], the target's final-norm states)
+// and a path: the root, then drafted tokens. REQUIRES: t >= 1; all rows fit target.max_rows().
+Result<HydraTrace> TraceHydra(const std::string& draft, Model& target,
+                              std::span<const float> features, std::span<const Token> path);
+
+}  // namespace foretoken

@@ -1,0 +1,30 @@
+#include "draft/residual_blocks.h"
+
+#include <array>
+#include <vector>
+
+namespace foretoken {
+
+ResidualBlock LoadBlock(WeightLoader& loader, const std::string& name, int64_t hidden) {
+  return {loader.Matrix(name + ".weight", hidden, hidden), loader.Vector(name + ".bias", hidden)};
+}
+
+void ResidualBlocks::Silu(Tensor gate) {
+  if (ones_.tensor.rows < gate.rows) {
+    ones_ = backend_.Allocate(DType::kF32, gate.rows, hidden_);
+    const std::vector<float> ones(static_cast<size_t>(gate.rows * hidden_), 1.0f);
+    backend_.Upload(ones.data(), ones_.tensor);
+  }
+  backend_.SiluMul(gate, ones_.tensor.Rows(0, gate.rows));
+}
+
+void ResidualBlocks::Apply(const ResidualBlock& block, Tensor x) {
+  if (gate_.tensor.rows < x.rows) gate_ = backend_.Allocate(DType::kF32, x.rows, hidden_);
+  const Tensor gate = gate_.tensor.Rows(0, x.rows);
+  backend_.Linear(x, std::array{LinearOut{
+                         .weight = block.weight.get(), .out = gate, .bias = block.bias.tensor}});
+  Silu(gate);
+  backend_.Add(gate, x);
+}
+
+}  // namespace foretoken

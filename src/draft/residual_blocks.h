@@ -1,0 +1,35 @@
+// The residual blocks that heads of Medusa and Hydra are made of.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "model/decoder_layers.h"
+
+namespace foretoken {
+
+struct ResidualBlock {
+  std::unique_ptr<Weight> weight;  // [hidden, hidden]
+  Buffer bias;                     // [1, hidden]
+};
+
+// "NAME.weight" and "NAME.bias".
+ResidualBlock LoadBlock(WeightLoader& loader, const std::string& name, int64_t hidden);
+
+// Thread-safety: one thread.
+class ResidualBlocks {
+ public:
+  ResidualBlocks(Backend& backend, int hidden) : backend_(backend), hidden_(hidden) {}
+
+  // x += silu(W x + b). x: [rows, hidden].
+  void Apply(const ResidualBlock& block, Tensor x);
+  // gate = silu(gate). gate: [rows, hidden].
+  void Silu(Tensor gate);
+
+ private:
+  Backend& backend_;
+  int hidden_;
+  Buffer gate_, ones_;  // [rows, hidden]
+};
+
+}  // namespace foretoken
