@@ -116,8 +116,8 @@ class Overhead {
     Session* batch[] = {session.get()};
     std::vector<double> seconds;
     while (!session->done()) {
-      std::vector<double> again;
-      for (int i = 0; i < 3; ++i) again.push_back(Seconds([&] { generator.Draft(batch); }));
+      std::vector<double> again(3);
+      for (double& time : again) time = Seconds([&] { generator.Draft(batch); });
       seconds.push_back(Median(again));
       generator.Step(batch);
     }

@@ -171,7 +171,8 @@ std::string NodeBoxes(const SpecRun& run, const std::vector<SpecMethod>& methods
   const auto at = [&](int nodes) { return kNames + (kWidth - kNames - kRight) * nodes / most; };
   Svg svg(kWidth, kTop + kRowHeight * static_cast<double>(found.size() + 2));
   double y = kTop;
-  for (auto& [key, nodes] : found) {
+  for (auto& [key, unordered] : found) {
+    std::vector<int>& nodes = unordered;  // lambdas may not capture bindings
     std::sort(nodes.begin(), nodes.end());
     const auto quantile = [&](double share) {
       return nodes[static_cast<size_t>(share * static_cast<double>(nodes.size() - 1))];
