@@ -19,9 +19,7 @@ void FeatureDrafter::Observe(std::span<const Observation> seen) {
       const int to = state.committed + static_cast<int>(i);
       net_.backend().StoreRows(features.Rows(o.path[i], 1), state.features.tensor.Rows(to, 1));
     }
-    state.Append(o);
-    State* one = &state;
-    if (o.prompt) CatchUp(std::span(&one, 1));
+    state.Append(o);  // fed by the next draft: there may never be one
   }
 }
 
@@ -31,8 +29,15 @@ void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
   state.TextState::Truncate(length);
 }
 
-void FeatureDrafter::CatchUp(std::span<State* const> states) {
-  for (const State* state : states) state->cache->Commit({});
+void FeatureDrafter::Forget(std::span<const DraftSlot> batch) {
+  for (const DraftSlot& slot : batch) static_cast<State&>(slot.state).cache->Commit({});
+}
+
+void FeatureDrafter::CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
+  std::vector<State*> states;
+  for (const DraftLevel& level : levels) {
+    if (level.nodes[0] == 0) states.push_back(&static_cast<State&>(batch[level.slot].state));
+  }
   while (true) {
     int missing = 0;
     for (const State* state : states) missing += state->committed - state->rows();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "draft/drafter.h"
+#include "draft/levels.h"
 #include "draft/text_state.h"
 #include "model/kv_cache.h"
 
@@ -51,9 +52,11 @@ class FeatureDrafter : public Drafter {
 
   // Makes what is common to the states.
   void Prepare(State& state) const;
-  // Drops what the last draft fed, and feeds the rows that the caches lack, those of several
-  // sequences together.
-  void CatchUp(std::span<State* const> states);
+  // Drops what the last draft fed.
+  static void Forget(std::span<const DraftSlot> batch);
+  // Feeds the rows that the caches of those `levels` lack whose nodes are roots, several sequences
+  // together: where no draft is asked for, nothing is fed. REQUIRES: forgotten.
+  void CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
 
  private:
   void Feed(std::span<State* const> states, int rows);

@@ -101,12 +101,20 @@ class AutoTree final : public TreePolicy {
   }
 
   // A node is worth asking about if its best child is expected to earn more than its own place in
-  // the pass costs; the level is drafted if that of all such nodes together pays for it.
+  // the pass costs; the level is drafted if that of all such nodes together pays for it. Where
+  // another drafter offered children already, a further one can only come true where they do not.
   std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
                            const TreeContext& context) const override {
     const TreeEconomy& economy = EconomyOf(context);
-    if (fresh.front() == 0 && economy.probing()) return {0};
     const Plan plan = MakePlan(tree, context);
+    const auto left = [&](Node n) {
+      double taken = 0;
+      for (Node c = tree.FirstChild(n); c != kNoNode; c = tree.NextSibling(c)) {
+        taken += plan.probability[c];
+      }
+      return std::max(0.0, plan.probability[n] - taken);
+    };
+    if (fresh.front() == 0 && economy.probing() && left(0) == 1) return {0};
     const int nodes = static_cast<int>(plan.kept.size()) + 1;
     const double place =
         plan.rate * (economy.VerifySeconds(nodes + 1) - economy.VerifySeconds(nodes));
@@ -115,7 +123,7 @@ class AutoTree final : public TreePolicy {
     std::vector<Node> worthy;
     double profit = 0;
     for (Node n : fresh) {
-      const double gain = plan.probability[n] * economy.NextAcceptance(tree, n) - place;
+      const double gain = left(n) * economy.NextAcceptance(tree, n) - place;
       if (gain <= 0) continue;
       worthy.push_back(n);
       profit += gain;

@@ -87,6 +87,21 @@ TEST(AutoTree, SiblingsShareOneCertainty) {
   EXPECT_EQ(kept(0.9, 0.9), Names{}) << "0.5 each, less than a row costs";
 }
 
+// What one drafter is sure of leaves the next nothing to win.
+TEST(AutoTree, ASecondDrafterIsAskedWhereTheFirstIsUnsure) {
+  Prices prices;
+  prices.probes = true;
+  const auto policy = *NewTreePolicy("auto");
+  const auto asked = [&](float first) {
+    TreeBuilder builder(0, kWide, *policy, std::nullopt, &prices);
+    builder.OfferRun(0, std::vector<Token>{7}, std::log(first));
+    builder.NextDrafter();
+    return builder.TakeFrontier();
+  };
+  EXPECT_EQ(asked(0.95f), std::vector<Node>{});
+  EXPECT_EQ(asked(0.1f), std::vector<Node>{0});
+}
+
 // Probes take what room there is, so there is no more of it than a pass may cost.
 TEST(AutoTree, APassIsNoDearerThanItMayBe) {
   Prices prices;  // row 0.1: 2.5 passes have 16 rows

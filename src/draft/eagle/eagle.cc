@@ -10,18 +10,16 @@ std::unique_ptr<DraftState> Eagle::NewState() const {
 }
 
 void Eagle::Propose(std::span<const DraftSlot> batch) {
-  std::vector<FeatureDrafter::State*> states;
-  states.reserve(batch.size());
-  for (const DraftSlot& slot : batch) states.push_back(&StateOf(slot));
-  CatchUp(states);
+  Forget(batch);
   DraftByLevels(
       batch, net_->max_rows(),
-      [&](size_t slot) { return kRoomForDrafts - states[slot]->cache->provisional(); },
+      [&](size_t slot) { return kRoomForDrafts - StateOf(batch[slot]).cache->provisional(); },
       [](const DraftLevel& level) { return static_cast<int>(level.nodes.size()); },
       [&](std::span<const DraftLevel> levels) { Expand(batch, levels); });
 }
 
 void Eagle::Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
+  CatchUp(batch, levels);
   const Tensor outputs = levels[0].nodes[0] == 0 ? Roots(batch, levels) : OutputsOf(batch, levels);
   const Tensor logits = net_->Logits(outputs);
   row_.resize(static_cast<size_t>(logits.cols));

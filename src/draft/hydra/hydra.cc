@@ -19,14 +19,12 @@ class Hydra final : public FeatureDrafter {
   }
 
   void Propose(std::span<const DraftSlot> batch) override {
-    std::vector<State*> states;
-    states.reserve(batch.size());
-    for (const DraftSlot& slot : batch) states.push_back(static_cast<State*>(&slot.state));
-    CatchUp(states);
+    Forget(batch);
     DraftByLevels(
         batch, net_->max_rows(), [](size_t) { return 1 << 20; },
         [](const DraftLevel& level) { return static_cast<int>(level.nodes.size()); },
         [&](std::span<const DraftLevel> levels) {
+          CatchUp(batch, levels);
           for (int head = 0; head < net_->heads(); ++head) Expand(batch, levels, head);
         });
   }
