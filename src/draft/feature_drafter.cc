@@ -15,9 +15,13 @@ void FeatureDrafter::Observe(std::span<const Observation> seen) {
   for (const Observation& o : seen) {
     auto& state = static_cast<State&>(o.state);
     const Tensor features = o.taps.Hidden(layers_);
-    for (size_t i = 0; i < o.path.size(); ++i) {
-      const int to = state.committed + static_cast<int>(i);
-      net_.backend().StoreRows(features.Rows(o.path[i], 1), state.features.tensor.Rows(to, 1));
+    // Rows that follow each other, as a prompt's all do, are copied together.
+    for (size_t i = 0, count = 1; i < o.path.size(); i += count, count = 1) {
+      while (i + count < o.path.size() && o.path[i + count] == o.path[i + count - 1] + 1) ++count;
+      const auto rows = static_cast<int64_t>(count);
+      const int64_t to = state.committed + static_cast<int64_t>(i);
+      net_.backend().StoreRows(features.Rows(o.path[i], rows),
+                               state.features.tensor.Rows(to, rows));
     }
     state.Append(o);  // fed by the next draft: there may never be one
   }

@@ -38,10 +38,12 @@ Result<std::unique_ptr<Drafter>> NewAutomatic(const DraftContext& context) {
   FT_ASSIGN_OR_RETURN(std::vector<std::string_view> parts, DraftersOf(options));
   if (parts.empty()) {
     const auto found = FindDrafts(context.target, context.tokenizer, context.target_path);
-    if (!found.empty()) {  // the last: drafters.def goes from simple methods to strong ones
-      parts.push_back(found.back().drafter);
-      options[std::string(found.back().drafter) + "." + std::string(found.back().option)] =
-          found.back().path;
+    if (!found.empty()) {
+      // The first: a draft model costs nothing until it is asked, while drafts that read the
+      // target's hidden states have it compute them for every row of a prompt.
+      const FoundDraft& draft = found.front();
+      parts.push_back(draft.drafter);
+      options[std::string(draft.drafter) + "." + std::string(draft.option)] = draft.path;
     }
   }
   parts.insert(parts.begin(), kCopying);
