@@ -19,9 +19,10 @@ using Members = std::map<std::string, std::span<const std::byte>, std::less<>>;
 Result<std::string> FindFolder(const Members& members, const std::string& origin) {
   constexpr std::string_view kPickle = "data.pkl";
   for (const auto& [name, bytes] : members) {
-    const size_t slash = name.find('/');
-    if (slash != std::string::npos && std::string_view(name).substr(slash + 1) == kPickle) {
-      return name.substr(0, slash + 1);
+    const std::string_view path = name;
+    const size_t slash = path.find('/');
+    if (slash != std::string_view::npos && path.substr(slash + 1) == kPickle) {
+      return std::string(path.substr(0, slash + 1));
     }
   }
   return Error{origin + ": member 'data.pkl' is missing, expected a file of torch.save"};
