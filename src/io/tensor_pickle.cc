@@ -215,7 +215,8 @@ class PickleReader {
 
   int64_t Long(std::string_view raw) {
     if (raw.size() > 8) return Fail("the pickle holds a number beyond 64 bits"), 0;
-    uint64_t bits = !raw.empty() && static_cast<int8_t>(raw.back()) < 0 ? ~uint64_t{0} : 0;
+    if (raw.empty()) return 0;
+    uint64_t bits = static_cast<int8_t>(raw.back()) < 0 ? ~uint64_t{0} : 0;
     std::memcpy(&bits, raw.data(), raw.size());
     return static_cast<int64_t>(bits);
   }
