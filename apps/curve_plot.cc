@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "base/check.h"
+#include "number_text.h"
 #include "svg.h"
 
 namespace foretoken {
@@ -42,23 +42,17 @@ Axes AxesOf(const std::vector<Curve>& curves) {
   return axes;
 }
 
-std::string Shown(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", number);
-  return text;
-}
-
 void DrawGrid(const Axes& axes, const std::vector<Curve>& curves, Svg& svg) {
   for (double ms = axes.ms_low; ms <= axes.ms_high * 1.001; ms *= 2) {
     svg.Line(kLeft, axes.Y(ms), kWidth - kRight, axes.Y(ms));
-    svg.Text(kLeft - 6, axes.Y(ms) + 4, Shown(ms), "end");
+    svg.Text(kLeft - 6, axes.Y(ms) + 4, NumberText("%g", ms), "end");
   }
   for (const CurvePoint& p : curves[0].points) {
     svg.Text(axes.X(p.rows), kHeight - kBottom + 18, std::to_string(p.rows), "middle");
   }
   svg.Text(kWidth / 2, kHeight - 10, "rows in a pass", "middle");
   svg.Text(16, kHeight / 2, "milliseconds", "middle",
-           "transform='rotate(-90 16 " + Shown(kHeight / 2) + ")'");
+           "transform='rotate(-90 16 " + NumberText("%g", kHeight / 2) + ")'");
 }
 
 void DrawCurve(const Axes& axes, const Curve& curve, bool limit, const char* colour, Svg& svg) {

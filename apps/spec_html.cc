@@ -1,8 +1,8 @@
 #include "spec_html.h"
 
 #include <algorithm>
-#include <cstdio>
 
+#include "number_text.h"
 #include "spec_plots.h"
 #include "svg.h"
 #include "text/utf8.h"
@@ -18,12 +18,6 @@ constexpr const char* kStyle =
     "pre{white-space:pre-wrap;background:#fafafa;border:1px solid #ddd;padding:.6rem}"
     ".a{background:#bfe3cf}.b{background:#cfe0f5}.n{background:#f5d6c0}";
 
-std::string Shown(const char* format, double number) {
-  char text[40];
-  std::snprintf(text, sizeof text, format, number);
-  return text;
-}
-
 std::string Cell(const std::string& text, const char* tag = "td") {
   return std::string("<") + tag + ">" + EscapedXml(text) + "</" + tag + ">";
 }
@@ -37,13 +31,17 @@ std::string OverallTable(const std::vector<SpecEntry>& entries) {
   }
   for (const SpecEntry& e : entries) {
     if (e.group != "overall") continue;
-    html += "</tr>\n<tr>" + Cell(MethodLabel(*e.method)) + Cell(Shown("%.2f", e.speedup)) +
-            Cell(Shown("%.2f", e.interval.low) + " to " + Shown("%.2f", e.interval.high)) +
-            Cell(Shown("%.2f", e.generation_only.mean_of_ratios)) +
-            Cell(Shown("%.1f", e.tokens_per_second)) + Cell(Shown("%.2f", e.metrics.tau_micro)) +
-            Cell(Shown("%.2f", e.metrics.tau_macro)) + Cell(Shown("%.2f", e.metrics.alpha_tok)) +
-            Cell(Shown("%.2f", e.metrics.alpha_edd)) + Cell(Shown("%.1f", e.nodes_per_cycle + 1)) +
-            Cell(Shown("%.1f %%", 100 * e.metrics.draft_share)) + Cell(e.identical ? "yes" : "no");
+    html +=
+        "</tr>\n<tr>" + Cell(MethodLabel(*e.method)) + Cell(NumberText("%.2f", e.speedup)) +
+        Cell(NumberText("%.2f", e.interval.low) + " to " + NumberText("%.2f", e.interval.high)) +
+        Cell(NumberText("%.2f", e.generation_only.mean_of_ratios)) +
+        Cell(NumberText("%.1f", e.tokens_per_second)) +
+        Cell(NumberText("%.2f", e.metrics.tau_micro)) +
+        Cell(NumberText("%.2f", e.metrics.tau_macro)) +
+        Cell(NumberText("%.2f", e.metrics.alpha_tok)) +
+        Cell(NumberText("%.2f", e.metrics.alpha_edd)) +
+        Cell(NumberText("%.1f", e.nodes_per_cycle + 1)) +
+        Cell(NumberText("%.1f %%", 100 * e.metrics.draft_share)) + Cell(e.identical ? "yes" : "no");
   }
   return html + "</tr></table>\n";
 }
@@ -87,7 +85,7 @@ std::string CaseStudies(const SpecRun& run, const std::vector<SpecMethod>& metho
       if (tau > most) most = tau, best = q;
     }
     html += "<h3>" + EscapedXml(MethodLabel(methods[m])) + ", question " +
-            EscapedXml(run.questions[best].id) + ": " + Shown("%.2f", most) +
+            EscapedXml(run.questions[best].id) + ": " + NumberText("%.2f", most) +
             " tokens a pass</h3>\n<pre>" + ColouredText(run.answers[best][m], tokenizer) +
             "</pre>\n";
   }

@@ -2,23 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <numeric>
 #include <utility>
 
+#include "number_text.h"
 #include "svg.h"
 
 namespace foretoken {
 namespace {
 
 constexpr double kWidth = 760, kLeft = 70, kRight = 20, kTop = 14, kRowHeight = 18;
-
-std::string Shown(const char* format, double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, format, number);
-  return text;
-}
 
 std::string Fill(const char* colour) { return std::string("fill='") + colour + "'"; }
 
@@ -52,14 +46,14 @@ std::string Chart(const std::string& x_title, const std::string& y_title, double
   Svg svg(kWidth, kTop + kPlot + 44 + legend);
   for (double y = 0; y <= y_high * 1.0001; y += TickStep(y_high)) {
     svg.Line(kLeft, at_y(y), kWidth - kRight, at_y(y));
-    svg.Text(kLeft - 6, at_y(y) + 4, Shown("%g", y), "end");
+    svg.Text(kLeft - 6, at_y(y) + 4, NumberText("%g", y), "end");
   }
   for (double x = 0; x <= x_high * 1.0001; x += TickStep(x_high)) {
-    svg.Text(at_x(x), kTop + kPlot + 16, Shown("%g", x), "middle");
+    svg.Text(at_x(x), kTop + kPlot + 16, NumberText("%g", x), "middle");
   }
   svg.Text(kWidth / 2, kTop + kPlot + 34, x_title, "middle");
   svg.Text(16, kTop + kPlot / 2, y_title, "middle",
-           "transform='rotate(-90 16 " + Shown("%g", kTop + kPlot / 2) + ")'");
+           "transform='rotate(-90 16 " + NumberText("%g", kTop + kPlot / 2) + ")'");
   for (size_t i = 0; i < all.size(); ++i) {
     std::vector<std::pair<double, double>> drawn;
     for (const auto& [x, y] : all[i].points) {
@@ -104,7 +98,7 @@ std::string SpeedupBars(const std::vector<SpecEntry>& entries) {
     svg.Text(kNames - 6, y + 12, MethodLabel(*e.method), "end");
     svg.Rect(kNames, y + 2, at(e.speedup) - kNames, kRowHeight - 5, SeriesColour(method++));
     svg.Line(at(e.interval.low), y + 8, at(e.interval.high), y + 8, "#333");
-    svg.Text(at(std::max(e.speedup, e.interval.high)) + 4, y + 12, Shown("%.2fx", e.speedup));
+    svg.Text(at(std::max(e.speedup, e.interval.high)) + 4, y + 12, NumberText("%.2fx", e.speedup));
     y += kRowHeight;
   }
   svg.Line(at(1), kTop, at(1), y, "#333");
@@ -144,7 +138,7 @@ std::string ReliabilityDiagram(const SpecRun& run, const std::vector<SpecEntry>&
         }
       }
     }
-    Series series{.label = MethodLabel(*e.method) + ", ECE " + Shown("%.3f", e.metrics.ECE)};
+    Series series{.label = MethodLabel(*e.method) + ", ECE " + NumberText("%.3f", e.metrics.ECE)};
     for (int b = 0; b < kBins; ++b) {
       if (count[b] > 0)
         series.points.emplace_back(confidence[b] / count[b], accepted[b] / count[b]);

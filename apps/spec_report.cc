@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "engine/stats_json.h"
+#include "number_text.h"
 #include "verify/verifier.h"
 
 namespace foretoken {
@@ -75,12 +76,6 @@ std::vector<Group> GroupBy(const std::vector<SpecQuestion>& questions,
   return groups;
 }
 
-std::string Number(const char* format, double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
 std::string Row(const std::vector<std::string>& cells) {
   std::string row = "|";
   for (const std::string& cell : cells) row.append(" ").append(cell).append(" |");
@@ -94,8 +89,8 @@ std::string Head(const std::vector<std::string>& cells) {
 }
 
 std::string SpeedupCell(const SpecEntry& e) {
-  return Number("%.2f", e.speedup) + "x [" + Number("%.2f", e.interval.low) + ", " +
-         Number("%.2f", e.interval.high) + "]";
+  return NumberText("%.2f", e.speedup) + "x [" + NumberText("%.2f", e.interval.low) + ", " +
+         NumberText("%.2f", e.interval.high) + "]";
 }
 
 }  // namespace
@@ -105,7 +100,7 @@ std::string MethodLabel(const SpecMethod& method) {
   if (method.draft.drafter != "none") {
     label.append(" / ").append(method.draft.tree).append(" / ").append(method.draft.verifier);
   }
-  return label + " / T=" + Number("%g", method.temperature);
+  return label + " / T=" + NumberText("%g", method.temperature);
 }
 
 std::vector<SpecEntry> SummariseSpec(const SpecRun& run, const std::vector<SpecMethod>& methods) {
@@ -172,9 +167,9 @@ std::string MarkdownTables(const std::vector<SpecEntry>& entries) {
   std::vector<std::string> head{"task", "questions"};
   for (const SpecEntry& e : entries) {
     if (e.group != "overall") continue;
-    text += Row({MethodLabel(*e.method), SpeedupCell(e), Number("%.1f", e.tokens_per_second),
-                 Number("%.2f", e.metrics.tau_micro), Number("%.1f", e.nodes_per_cycle + 1),
-                 Number("%.1f %%", 100 * e.metrics.draft_share), e.identical ? "yes" : "no"});
+    text += Row({MethodLabel(*e.method), SpeedupCell(e), NumberText("%.1f", e.tokens_per_second),
+                 NumberText("%.2f", e.metrics.tau_micro), NumberText("%.1f", e.nodes_per_cycle + 1),
+                 NumberText("%.1f %%", 100 * e.metrics.draft_share), e.identical ? "yes" : "no"});
     if (e.method->draft.drafter != "none") head.push_back(MethodLabel(*e.method));
   }
   text += "\n" + Head(head);

@@ -67,11 +67,4 @@ class FeatureDrafter : public Drafter {
   DType cache_type_;
 };
 
-// Adds a row to a batch.
-inline void AddRow(RowBatch& batch, Token token, Pos position, Node parent) {
-  batch.token.push_back(token);
-  batch.position.push_back(position);
-  batch.parent.push_back(parent);
-}
-
 }  // namespace foretoken

@@ -12,6 +12,13 @@
 
 namespace foretoken {
 
+// Adds a row to a batch.
+inline void AddRow(RowBatch& batch, Token token, Pos position, Node parent) {
+  batch.token.push_back(token);
+  batch.position.push_back(position);
+  batch.parent.push_back(parent);
+}
+
 // The nodes of one slot that the next pass expands.
 struct DraftLevel {
   size_t slot;              // of the batch

@@ -11,12 +11,6 @@ namespace {
 
 constexpr int kRoomForDrafts = 256;  // rows of a cache beyond the longest text
 
-void AddRow(RowBatch& batch, Token token, Pos position, Node parent) {
-  batch.token.push_back(token);
-  batch.position.push_back(position);
-  batch.parent.push_back(parent);
-}
-
 }  // namespace
 
 DraftModel::DraftModel(LoadedDraft draft, int target_vocab, int capacity,
