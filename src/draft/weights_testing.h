@@ -11,6 +11,9 @@
 
 namespace foretoken {
 
+// A target of 41 tokens, 2 layers and 32 numbers a state.
+ModelConfig TinyTarget();
+
 // A matrix of `source`, row-major [rows, cols].
 std::vector<float> MatrixValues(WeightSource& source, Backend& backend, const std::string& name,
                                 int64_t rows, int64_t cols);

@@ -16,16 +16,7 @@ using testing::HasSubstr;
 using Row = std::vector<double>;
 
 ModelConfig TinyConfig() {
-  ModelConfig config;
-  config.architecture = "llama";
-  config.vocab = 41;
-  config.layers = 2;
-  config.hidden = 32;
-  config.ffn = 48;
-  config.heads = 4;
-  config.kv_heads = 2;
-  config.head_dim = config.rope_dim = 8;
-  config.context = 64;
+  ModelConfig config = TinyTarget();
   config.rope_base = 100.0f;
   return config;
 }

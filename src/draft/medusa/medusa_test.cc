@@ -18,20 +18,6 @@ using testing::HasSubstr;
 
 class MedusaTest : public testing::Test {
  protected:
-  static ModelConfig Config() {
-    ModelConfig config;
-    config.architecture = "llama";
-    config.vocab = 41;
-    config.layers = 2;
-    config.hidden = 32;
-    config.ffn = 48;
-    config.heads = 4;
-    config.kv_heads = 2;
-    config.head_dim = config.rope_dim = 8;
-    config.context = 64;
-    return config;
-  }
-
   TestTarget Target() {
     return {config_,
             *tokenizer_,
@@ -48,7 +34,7 @@ class MedusaTest : public testing::Test {
     return NewDrafter("medusa", {*model_, 64, options, "", tokenizer_.get()});
   }
 
-  ModelConfig config_ = Config();
+  ModelConfig config_ = TinyTarget();
   std::shared_ptr<const Tokenizer> tokenizer_ = ToyTokenizer(config_.vocab);
   std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
   std::unique_ptr<WeightSource> weights_ = NewRandomWeights(DType::kF32, 5, *backend_);

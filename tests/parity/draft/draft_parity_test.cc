@@ -1,9 +1,9 @@
 // Drafts in their authors' layouts (make_goldens.py) against what PyTorch computes from them.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstring>
 
+#include "../max_difference.h"
 #include "base/mapped_file.h"
 #include "draft/eagle/eagle_testing.h"
 #include "draft/medusa/medusa_testing.h"
@@ -35,16 +35,6 @@ class GoldenReader {
   MappedFile file_;
   std::span<const std::byte> left_;
 };
-
-float MaxDifference(std::span<const float> a, std::span<const float> b) {
-  EXPECT_EQ(a.size(), b.size());
-  float most = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const float difference = std::fabs(a[i] - b[i]);
-    if (!(difference <= most)) most = difference;  // NaN counts
-  }
-  return most;
-}
 
 class DraftParity : public ::testing::Test {
  protected:

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "../max_difference.h"
 #include "base/mapped_file.h"
 #include "io/convert.h"
 #include "model/model.h"
@@ -55,16 +56,6 @@ class GoldenReader {
 
   std::span<const std::byte> bytes_;
 };
-
-float MaxDifference(std::span<const float> a, std::span<const float> b) {
-  EXPECT_EQ(a.size(), b.size());
-  float most = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const float difference = std::fabs(a[i] - b[i]);
-    if (!(difference <= most)) most = difference;  // NaN counts
-  }
-  return most;
-}
 
 std::vector<float> Values(Backend& backend, Tensor t) {
   std::vector<float> values(t.rows * t.cols);
