@@ -5,31 +5,41 @@
 
 namespace foretoken {
 
+TapSpec FeatureDrafter::Needs() const {
+  if (!content_.feature) return {};
+  return {.hidden = {*content_.feature}};
+}
+
 void FeatureDrafter::Prepare(State& state) const {
   state.cache = net_.NewCache(capacity_ + kRoomForDrafts, cache_type_);
-  state.features = net_.backend().Allocate(DType::kF32, capacity_, net_.hidden());
+  if (content_.feature) {
+    state.features = net_.backend().Allocate(DType::kF32, capacity_, net_.hidden());
+  }
   state.root = net_.backend().Allocate(DType::kF32, 1, net_.hidden());
 }
 
 void FeatureDrafter::Observe(std::span<const Observation> seen) {
   for (const Observation& o : seen) {
     auto& state = static_cast<State&>(o.state);
-    const Tensor features = o.taps.Hidden(layers_);
-    // Rows that follow each other, as a prompt's all do, are copied together.
-    for (size_t i = 0, count = 1; i < o.path.size(); i += count, count = 1) {
-      while (i + count < o.path.size() && o.path[i + count] == o.path[i + count - 1] + 1) ++count;
-      const auto rows = static_cast<int64_t>(count);
-      const int64_t to = state.committed + static_cast<int64_t>(i);
-      net_.backend().StoreRows(features.Rows(o.path[i], rows),
-                               state.features.tensor.Rows(to, rows));
-    }
+    if (content_.feature) KeepFeatures(o, state);
     state.Append(o);  // fed by the next draft: there may never be one
+  }
+}
+
+void FeatureDrafter::KeepFeatures(const Observation& o, State& state) {
+  const Tensor features = o.taps.Hidden(*content_.feature);
+  // Rows that follow each other, as a prompt's all do, are copied together.
+  for (size_t i = 0, count = 1; i < o.path.size(); i += count, count = 1) {
+    while (i + count < o.path.size() && o.path[i + count] == o.path[i + count - 1] + 1) ++count;
+    const auto rows = static_cast<int64_t>(count);
+    const int64_t to = state.committed + static_cast<int64_t>(i);
+    net_.backend().StoreRows(features.Rows(o.path[i], rows), state.features.tensor.Rows(to, rows));
   }
 }
 
 void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
   auto& state = static_cast<State&>(draft_state);
-  state.cache->Truncate(std::min(state.rows(), std::max(0, length - 1)));
+  state.cache->Truncate(std::min(state.rows(), std::max(0, length - content_.ahead)));
   state.TextState::Truncate(length);
 }
 
@@ -55,15 +65,18 @@ void FeatureDrafter::Feed(std::span<State* const> states, int rows) {
   RowBatch batch;
   std::vector<State*> fed;
   std::vector<KvCache*> caches;
-  const Tensor features = net_.Features(rows);
+  const Tensor features = content_.feature ? net_.Features(rows) : Tensor{};
   for (State* state : states) {
     const int first = state->rows();
     const int count = std::min(state->committed - first, rows - batch.rows());
     if (count == 0) continue;
-    net_.backend().StoreRows(state->features.tensor.Rows(first, count),
-                             features.Rows(batch.rows(), count));
+    if (content_.feature) {
+      net_.backend().StoreRows(state->features.tensor.Rows(first, count),
+                               features.Rows(batch.rows(), count));
+    }
     for (int i = 0; i < count; ++i) {
-      AddRow(batch, state->text[static_cast<size_t>(first + i) + 1], first + i, i - 1);
+      const int row = first + i;
+      AddRow(batch, state->text[static_cast<size_t>(row + content_.ahead)], row, i - 1);
     }
     batch.begin.push_back(batch.rows());
     fed.push_back(state);
@@ -74,7 +87,23 @@ void FeatureDrafter::Feed(std::span<State* const> states, int rows) {
     std::vector<Node> path(static_cast<size_t>(batch.begin[s + 1] - batch.begin[s]));
     std::iota(path.begin(), path.end(), 0);
     fed[s]->cache->Commit(path);
+    if (outputs.empty()) continue;
     net_.backend().StoreRows(outputs.Rows(batch.begin[s + 1] - 1, 1), fed[s]->root.tensor);
+  }
+}
+
+void FeatureDrafter::OfferLevels(std::span<const DraftSlot> batch,
+                                 std::span<const DraftLevel> levels, Tensor logits,
+                                 bool share_noise) {
+  row_.resize(static_cast<size_t>(logits.cols));
+  int at = 0;
+  for (const DraftLevel& level : levels) {
+    const DraftSlot& slot = batch[level.slot];
+    Sampler sampler(share_noise || slot.builder.wants_draws() ? slot.sampling : SamplingParams{});
+    for (const Node node : level.nodes) {
+      net_.backend().Download(logits.Rows(at++, 1), row_.data());
+      OfferFromLogits(slot, node, static_cast<State&>(slot.state).text, row_, sampler);
+    }
   }
 }
 

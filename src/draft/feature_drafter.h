@@ -1,8 +1,9 @@
-// Drafters whose network reads the target's last feature of every token, over keys and values of
-// its own (EAGLE, HASS, Hydra).
+// Drafters whose network holds keys and values of its own of the whole text, made of the target's
+// hidden states, of tokens, or of both (EAGLE, HASS, Hydra, EDD).
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,7 +14,13 @@
 
 namespace foretoken {
 
-// Row i is the target's feature of token i, and token i + 1. Thread-safety: one thread.
+// What row i of a cache is made of.
+struct RowContent {
+  std::optional<int> feature;  // the target's hidden state of token i: its Hugging Face index
+  int ahead = 1;               // and token i + ahead
+};
+
+// Thread-safety: one thread.
 class FeatureNet {
  public:
   virtual ~FeatureNet() = default;
@@ -24,31 +31,32 @@ class FeatureNet {
   // Where the features of the next pass's rows are to be put: [rows, hidden].
   virtual Tensor Features(int rows) = 0;
   // Appends the rows (Features, batch.token) to the caches as provisional rows. Returns their
-  // outputs [rows, hidden], valid until the next pass. REQUIRES: 1 <= rows <= max_rows().
+  // outputs [rows, hidden], valid until the next pass, or nothing where keys and values are all
+  // there is to them. REQUIRES: 1 <= rows <= max_rows().
   virtual Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches) = 0;
 };
 
 class FeatureDrafter : public Drafter {
  public:
-  TapSpec Needs() const final { return {.hidden = {layers_}}; }
+  TapSpec Needs() const final;
   void Observe(std::span<const Observation> seen) final;
   void Truncate(DraftState& state, int length) final;
 
  protected:
   static constexpr int kRoomForDrafts = 256;  // provisional rows a cache has room for
 
-  // The cache's committed rows are of true features and nothing else. Row i needs token i + 1, so a
-  // text that is cut to n tokens keeps n features but n - 1 rows.
+  // The cache's committed rows are of true features and committed tokens and nothing else. A text
+  // that is cut to n tokens keeps n features, but the n - 1 rows whose tokens are known.
   struct State : TextState {
     std::unique_ptr<KvCache> cache;
-    Buffer features;  // [capacity, hidden] the target's, of the committed tokens
-    Buffer root;      // [1, hidden] output of the last row, once CatchUp has fed it
+    Buffer features;  // [capacity, hidden] the target's, of the committed tokens; may be empty
+    Buffer root;      // [1, hidden] output of the last row, if any, once CatchUp has fed it
     int rows() const { return cache->length(); }
   };
 
-  // `layers`: the target's. `capacity`: longest sequence. `net` outlives this.
-  FeatureDrafter(FeatureNet& net, int layers, int capacity, DType cache_type)
-      : net_(net), layers_(layers), capacity_(capacity), cache_type_(cache_type) {}
+  // `capacity`: longest sequence. `net` outlives this. REQUIRES: content.ahead is 0 or 1.
+  FeatureDrafter(FeatureNet& net, const RowContent& content, int capacity, DType cache_type)
+      : net_(net), content_(content), capacity_(capacity), cache_type_(cache_type) {}
 
   // Makes what is common to the states.
   void Prepare(State& state) const;
@@ -57,14 +65,20 @@ class FeatureDrafter : public Drafter {
   // Feeds the rows that the caches of those `levels` lack whose nodes are roots, several sequences
   // together: where no draft is asked for, nothing is fed. REQUIRES: forgotten.
   void CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  // Offers after the levels' nodes, in order, what the rows of `logits` say. `share_noise`: rank by
+  // what the target would draw; else by probability alone, unless draws are wanted.
+  void OfferLevels(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
+                   Tensor logits, bool share_noise);
 
  private:
+  void KeepFeatures(const Observation& seen, State& state);
   void Feed(std::span<State* const> states, int rows);
 
   FeatureNet& net_;
-  int layers_;
+  RowContent content_;
   int capacity_;
   DType cache_type_;
+  std::vector<float> row_;  // scratch: one row of logits
 };
 
 }  // namespace foretoken

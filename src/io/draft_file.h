@@ -36,8 +36,11 @@ struct DraftInfo {
   TargetFingerprint target;
   // Geometry of the draft's decoder layers. `hidden` is always set; the rest only where `layers` is
   // above 0. `vocab` is the number of tokens its logits have. q and k rows are never interleaved.
+  // heads = 0: published without them, heads and positions are those of the target.
   ModelConfig blocks;
-  std::vector<int> taps;            // hidden states it reads, by Hugging Face index; ascending
+  // Hidden states it reads, by Hugging Face index; ascending. Where the number of the target's
+  // layers was not published, negative: -1 is the last.
+  std::vector<int> taps;
   std::vector<int> kv_layers;       // target layers (0-based) whose cached keys and values it reads
   std::vector<std::string> shared;  // of kSharedEmbedding, kSharedHead, kSharedNorm
   int output_heads = 0;             // Medusa, Hydra, Chimera: tokens guessed ahead

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <unordered_set>
+#include <utility>
 
 #include "io/hf_config.h"
 #include "io/hf_model.h"
@@ -71,6 +72,26 @@ Status DescribeEagle(const std::string& directory, std::span<const TensorSource>
   return {};
 }
 
+// One layer. Its heads and positions are the target's, which such files know nothing of, and its
+// soft prompt is the fourth hidden state from the end.
+Status DescribeEdd(const std::string& directory, std::span<const TensorSource> tensors,
+                   DraftInfo& info) {
+  const TensorSource* gate = Find(tensors, "blk.0.ffn_gate.weight");
+  const TensorSource* output = Find(tensors, "output.weight");
+  if (gate == nullptr || output == nullptr) {
+    return Error{directory +
+                 ": tensors 'decoder.mlp.gate_proj.weight' and 'lm_head.weight' are "
+                 "missing"};
+  }
+  info.blocks.layers = 1;
+  info.blocks.hidden = static_cast<int>(gate->cols());
+  info.blocks.ffn = static_cast<int>(gate->rows());
+  info.blocks.vocab = static_cast<int>(output->rows());
+  info.blocks.attention_bias = Find(tensors, "blk.0.attn_q.bias") != nullptr;
+  info.taps = {-4};
+  return {};
+}
+
 Status DescribeMedusa(const std::string& directory, std::span<const TensorSource> tensors,
                       DraftInfo& info) {
   const TensorSource* block = Find(tensors, "head.0.res.0.weight");
@@ -99,6 +120,7 @@ struct Layout {
 
 constexpr Layout kLayouts[] = {
     {"medusa", {"medusa_lm_head.safetensors", "medusa_lm_head.pt"}, MedusaName, DescribeMedusa},
+    {"edd", {"draft_model.safetensors", "draft_model.pt"}, EddTensorName, DescribeEdd},
     {"eagle", {"model.safetensors", "pytorch_model.bin"}, EagleName, DescribeEagle},
 };
 
@@ -169,6 +191,19 @@ class PublishedDraft final : public DraftFile {
 };
 
 }  // namespace
+
+std::string EddTensorName(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kParts[] = {
+      {"embedding_layer.", "model.embed_tokens."},
+      {"decoder.", "model.layers.0."},
+      {"norm.", "model.norm."},
+      {"lm_head.", "lm_head."}};
+  for (const auto& [part, in_model] : kParts) {
+    if (!name.starts_with(part)) continue;
+    return GgufTensorName(std::string(in_model).append(name.substr(part.size())));
+  }
+  return {};
+}
 
 bool IsPublishedDraft(const std::string& path) {
   std::error_code error;

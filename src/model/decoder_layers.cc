@@ -103,16 +103,16 @@ void DecoderLayers::Project(int layer, Tensor q) {
   }
   const Tensor k = k_.Rows(0, rows);
   const Tensor v = v_.Rows(0, rows);
-  backend_.Linear(x, std::array{LinearOut{.weight = w.q.get(), .out = q, .bias = w.q_bias.tensor},
-                                LinearOut{.weight = w.k.get(), .out = k, .bias = w.k_bias.tensor},
-                                LinearOut{.weight = w.v.get(), .out = v, .bias = w.v_bias.tensor}});
-  if (config_.qk_norm) {
-    backend_.RmsNorm(q, w.q_norm.tensor, config_.norm_eps, q);
-    backend_.RmsNorm(k, w.k_norm.tensor, config_.norm_eps, k);
-  }
-  backend_.Rope(q, batch_->position, config_.head_dim, rope_);
+  const std::array outputs{LinearOut{.weight = w.q.get(), .out = q, .bias = w.q_bias.tensor},
+                           LinearOut{.weight = w.k.get(), .out = k, .bias = w.k_bias.tensor},
+                           LinearOut{.weight = w.v.get(), .out = v, .bias = w.v_bias.tensor}};
+  backend_.Linear(x, std::span(outputs).subspan(q.empty() ? 1 : 0));
+  if (config_.qk_norm) backend_.RmsNorm(k, w.k_norm.tensor, config_.norm_eps, k);
   backend_.Rope(k, batch_->position, config_.head_dim, rope_);
   StoreKeysValues(layer);
+  if (q.empty()) return;
+  if (config_.qk_norm) backend_.RmsNorm(q, w.q_norm.tensor, config_.norm_eps, q);
+  backend_.Rope(q, batch_->position, config_.head_dim, rope_);
 }
 
 void DecoderLayers::StoreKeysValues(int layer) {

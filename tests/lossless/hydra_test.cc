@@ -5,21 +5,13 @@
 #include <cmath>
 
 #include "draft/hydra/hydra_testing.h"
-#include "model/scoring_for_test.h"
-#include "rig.h"
+#include "draft/plain_layer_testing.h"
+#include "trained_drafts.h"
 
 namespace foretoken {
 namespace {
 
 constexpr size_t kHidden = 64, kVocab = 97;
-
-std::vector<double> Times(const std::vector<float>& matrix, const std::vector<double>& x) {
-  std::vector<double> y(matrix.size() / x.size(), 0.0);
-  for (size_t r = 0; r < y.size(); ++r) {
-    for (size_t i = 0; i < x.size(); ++i) y[r] += matrix[r * x.size() + i] * x[i];
-  }
-  return y;
-}
 
 void AddTo(std::vector<double>& x, const std::vector<float>& bias) {
   for (size_t i = 0; i < x.size(); ++i) x[i] += bias[i];
@@ -31,28 +23,10 @@ void AddSilu(std::vector<double>& x, const std::vector<double>& gate) {
 
 class HydraDrafts : public ::testing::Test {
  protected:
-  TestTarget MadeFor() {
-    return {target_.model->config(),
-            *target_.tokenizer,
-            *weights_,
-            *target_.backend,
-            [] {
-              return std::vector<std::vector<Token>>{{1, 2, 3, 4}};
-            },
-            ""};
-  }
+  TestTarget Made() { return MadeFor(target_, *weights_); }
   std::string DraftPath() { return target_.OptionsFor("hydra")["draft"].get<std::string>(); }
-
   std::vector<float> FeaturesOf(std::span<const Token> tokens) {
-    const auto cache = target_.model->NewCache(256, DType::kF32);
-    const int last = target_.model->config().layers;
-    const SequenceRows rows{
-        cache.get(), {tokens.begin(), tokens.end()}, ChainParents(static_cast<int>(tokens.size()))};
-    Taps taps;
-    Score(*target_.model, std::span(&rows, 1), {.hidden = {last}}, std::span(&taps, 1));
-    std::vector<float> features(tokens.size() * kHidden);
-    target_.backend->Download(taps.Hidden(last), features.data());
-    return features;
+    return StatesOf(target_, tokens, target_.model->config().layers);
   }
 
   Target target_{TinyConfig(2)};
@@ -62,8 +36,8 @@ class HydraDrafts : public ::testing::Test {
 
 TEST_F(HydraDrafts, HeadsAreThoseOfThePaper) {
   const TemporaryDirectory folder;
-  DraftBuilder draft = RandomHydra(MadeFor(), 3, 4, 5);
-  draft.Write(HydraInfo(MadeFor(), 3, 4), folder / "d.gguf");
+  DraftBuilder draft = RandomHydra(Made(), 3, 4, 5);
+  draft.Write(HydraInfo(Made(), 3, 4), folder / "d.gguf");
   const std::vector<Token> path = {11, 60, 3};
   const auto trace =
       TraceHydra(folder / "d.gguf", *target_.model, FeaturesOf(RepetitivePrompt(1, 9, 97)), path);

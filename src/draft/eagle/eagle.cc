@@ -21,17 +21,7 @@ void Eagle::Propose(std::span<const DraftSlot> batch) {
 void Eagle::Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
   CatchUp(batch, levels);
   const Tensor outputs = levels[0].nodes[0] == 0 ? Roots(batch, levels) : OutputsOf(batch, levels);
-  const Tensor logits = net_->Logits(outputs);
-  row_.resize(static_cast<size_t>(logits.cols));
-  int at = 0;
-  for (const DraftLevel& level : levels) {
-    const DraftSlot& slot = batch[level.slot];
-    Sampler sampler(share_noise_ || slot.builder.wants_draws() ? slot.sampling : SamplingParams{});
-    for (const Node node : level.nodes) {
-      net_->backend().Download(logits.Rows(at++, 1), row_.data());
-      OfferFromLogits(slot, node, StateOf(slot).text, row_, sampler);
-    }
-  }
+  OfferLevels(batch, levels, net_->Logits(outputs), share_noise_);
 }
 
 // What the last pairs say: no pass is needed for it.

@@ -22,7 +22,7 @@ class Eagle final : public FeatureDrafter {
   // `layers`: the target's. `capacity`: longest sequence. REQUIRES: CheckCacheType(net's config,
   // rule.cache_type).
   Eagle(std::unique_ptr<EagleNet> net, int layers, int capacity, const EagleRule& rule)
-      : FeatureDrafter(*net, layers, capacity, rule.cache_type),
+      : FeatureDrafter(*net, {.feature = layers}, capacity, rule.cache_type),
         net_(std::move(net)),
         share_noise_(rule.share_noise) {}
 
@@ -43,7 +43,6 @@ class Eagle final : public FeatureDrafter {
 
   std::unique_ptr<EagleNet> net_;
   bool share_noise_;
-  std::vector<float> row_;  // scratch: one row of logits
 };
 
 }  // namespace foretoken

@@ -1,21 +1,11 @@
 #include "draft/eagle/eagle_net.h"
 
-#include <algorithm>
 #include <array>
-#include <bit>
 
+#include "draft/scratch.h"
 #include "model/model_config.h"
 
 namespace foretoken {
-namespace {
-
-// Makes room for `rows` rows, up to a power of two.
-void Reserve(Backend& backend, int rows, int64_t cols, Buffer& buffer) {
-  if (rows <= buffer.tensor.rows) return;
-  buffer = backend.Allocate(DType::kF32, std::bit_ceil(static_cast<unsigned>(rows)), cols);
-}
-
-}  // namespace
 
 Result<std::unique_ptr<EagleNet>> EagleNet::Load(std::unique_ptr<DraftFile> file, Model& target) {
   const ModelConfig& config = file->config();
@@ -48,8 +38,7 @@ EagleNet::EagleNet(std::unique_ptr<DraftFile> file, Weights weights, Model& targ
       layers_(file_->config(), std::move(weights_.layers), target.backend(), target.max_rows()) {}
 
 Tensor EagleNet::Features(int rows) {
-  Reserve(backend(), rows, int64_t{2} * hidden(), input_);
-  return input_.tensor.Rows(0, rows).Cols(hidden(), hidden());
+  return ReserveRows(backend(), rows, int64_t{2} * hidden(), input_).Cols(hidden(), hidden());
 }
 
 Tensor EagleNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
@@ -68,8 +57,7 @@ Tensor EagleNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches
 
 Tensor EagleNet::Logits(Tensor outputs) {
   const int rows = static_cast<int>(outputs.rows);
-  Reserve(backend(), rows, vocab(), logits_);
-  const Tensor logits = logits_.tensor.Rows(0, rows);
+  const Tensor logits = ReserveRows(backend(), rows, vocab(), logits_);
   backend().Linear(outputs, std::array{LinearOut{.weight = &target_.OutputHead(), .out = logits}});
   return logits;
 }

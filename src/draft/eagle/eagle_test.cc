@@ -7,42 +7,18 @@
 #include "base/json.h"
 #include "draft/drafter.h"
 #include "draft/eagle/eagle_testing.h"
+#include "draft/plain_layer_testing.h"
 #include "io/model_files_testing.h"
 
 namespace foretoken {
 namespace {
 
 using testing::HasSubstr;
-using Row = std::vector<double>;
 
 ModelConfig TinyConfig() {
   ModelConfig config = TinyTarget();
   config.rope_base = 100.0f;
   return config;
-}
-
-Row Times(const std::vector<float>& matrix, const Row& x) {
-  Row y(matrix.size() / x.size(), 0.0);
-  for (size_t r = 0; r < y.size(); ++r) {
-    for (size_t i = 0; i < x.size(); ++i) y[r] += matrix[r * x.size() + i] * x[i];
-  }
-  return y;
-}
-
-// Rotates halves of every head.
-Row Rotated(Row x, int position, int head_dim, double base) {
-  const int half = head_dim / 2;
-  for (size_t head = 0; head < x.size(); head += static_cast<size_t>(head_dim)) {
-    for (int i = 0; i < half; ++i) {
-      const double angle = position * std::pow(base, -2.0 * i / head_dim);
-      double& u = x[head + static_cast<size_t>(i)];
-      double& v = x[head + static_cast<size_t>(i + half)];
-      const double rotated = u * std::cos(angle) - v * std::sin(angle);
-      v = v * std::cos(angle) + u * std::sin(angle);
-      u = rotated;
-    }
-  }
-  return x;
 }
 
 // The module fed pair by pair, in order.
@@ -52,36 +28,19 @@ class PlainEagle {
       : c_(config), draft_(draft), embedding_(std::move(embedding)) {}
 
   Row Step(Token token, const Row& feature) {
-    const auto d = static_cast<size_t>(c_.hidden);
-    const auto at = embedding_.begin() + static_cast<std::ptrdiff_t>(token * d);
-    Row input(at, at + static_cast<std::ptrdiff_t>(d));
+    Row input = RowOf(embedding_, token, c_.hidden);
     input.insert(input.end(), feature.begin(), feature.end());
-    Row x = Plus(Times(draft_.values("fc.weight"), input), Bias());
+    const std::vector<float>& bias = draft_.values("fc.bias");
+    Row x = Plus(Times(draft_.values("fc.weight"), input), {bias.begin(), bias.end()});
     x = Plus(x, Attention(x));
-    Row normed = x;
-    double squares = 0;
-    for (const double v : x) squares += v * v;
-    const std::vector<float>& gain = draft_.values("blk.0.ffn_norm.weight");
-    for (size_t i = 0; i < d; ++i) {
-      normed[i] *= gain[i] / std::sqrt(squares / static_cast<double>(d) + c_.norm_eps);
-    }
-    Row gate = Weighted("ffn_gate", normed);
-    const Row up = Weighted("ffn_up", normed);
-    for (size_t i = 0; i < gate.size(); ++i) gate[i] *= up[i] / (1 + std::exp(-gate[i]));
-    return Plus(x, Weighted("ffn_down", gate));
+    const Row normed = Normed(x, draft_.values("blk.0.ffn_norm.weight"), c_.norm_eps);
+    return Plus(
+        x, Weighted("ffn_down", Gated(Weighted("ffn_gate", normed), Weighted("ffn_up", normed))));
   }
 
  private:
-  static Row Plus(Row a, const Row& b) {
-    for (size_t i = 0; i < a.size(); ++i) a[i] += b[i];
-    return a;
-  }
   Row Weighted(const std::string& name, const Row& x) {
     return Times(draft_.values("blk.0." + name + ".weight"), x);
-  }
-  Row Bias() {
-    const std::vector<float>& bias = draft_.values("fc.bias");
-    return {bias.begin(), bias.end()};
   }
 
   Row Attention(const Row& x) {
@@ -89,25 +48,8 @@ class PlainEagle {
     const Row q = Rotated(Weighted("attn_q", x), position, c_.head_dim, c_.rope_base);
     keys_.push_back(Rotated(Weighted("attn_k", x), position, c_.head_dim, c_.rope_base));
     values_.push_back(Weighted("attn_v", x));
-    Row out(q.size(), 0.0);
-    for (int head = 0; head < c_.heads; ++head) {
-      const size_t from = static_cast<size_t>(head * c_.head_dim);
-      const size_t kv = static_cast<size_t>(head * c_.kv_heads / c_.heads * c_.head_dim);
-      Row weight;
-      double sum = 0;
-      for (const Row& key : keys_) {
-        double dot = 0;
-        for (int i = 0; i < c_.head_dim; ++i) dot += q[from + i] * key[kv + i];
-        weight.push_back(std::exp(dot / std::sqrt(c_.head_dim)));
-        sum += weight.back();
-      }
-      for (size_t p = 0; p < keys_.size(); ++p) {
-        for (int i = 0; i < c_.head_dim; ++i) {
-          out[from + i] += weight[p] / sum * values_[p][kv + i];
-        }
-      }
-    }
-    return Weighted("attn_output", out);
+    return Weighted("attn_output",
+                    Attended(q, keys_, values_, keys_.size(), static_cast<size_t>(c_.head_dim)));
   }
 
   const ModelConfig& c_;

@@ -10,7 +10,7 @@ Result<std::unique_ptr<Drafter>> New(std::string_view name, std::string_view oth
   DraftOptions options(name, context.options);
   EagleRule rule;
   rule.cache_type = CacheTypeOption(options);
-  rule.share_noise = options.Choice("noise", {"shared", "none"}) == 0;
+  rule.share_noise = NoiseOption(options);
   FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {name, other}));
   FT_RETURN_IF_ERROR(CheckCacheType(file->config(), rule.cache_type));
   FT_ASSIGN_OR_RETURN(auto net, EagleNet::Load(std::move(file), context.target));

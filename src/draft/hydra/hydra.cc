@@ -10,7 +10,7 @@ namespace {
 class Hydra final : public FeatureDrafter {
  public:
   Hydra(std::unique_ptr<HydraNet> net, int layers, int capacity, DType cache_type)
-      : FeatureDrafter(*net, layers, capacity, cache_type), net_(std::move(net)) {}
+      : FeatureDrafter(*net, {.feature = layers}, capacity, cache_type), net_(std::move(net)) {}
 
   std::unique_ptr<DraftState> NewState() const override {
     auto state = std::make_unique<State>();

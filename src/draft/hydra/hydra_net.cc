@@ -1,24 +1,11 @@
 #include "draft/hydra/hydra_net.h"
 
-#include <algorithm>
 #include <array>
-#include <bit>
 
+#include "draft/scratch.h"
 #include "model/model_config.h"
 
 namespace foretoken {
-namespace {
-
-// `rows` rows of `cols`, in memory that grows to a power of two rows of the widest.
-Tensor Reserve(Backend& backend, int rows, int64_t cols, Buffer& buffer) {
-  if (rows > buffer.tensor.rows || cols > buffer.tensor.cols) {
-    const int64_t widest = std::max(cols, buffer.tensor.cols);
-    buffer = backend.Allocate(DType::kF32, std::bit_ceil(static_cast<unsigned>(rows)), widest);
-  }
-  return buffer.tensor.Rows(0, rows).Cols(0, cols);
-}
-
-}  // namespace
 
 HydraNet::Head HydraNet::LoadHead(WeightLoader& loader, const DraftInfo& info,
                                   const ModelConfig& target, int index) {
@@ -73,7 +60,7 @@ HydraNet::HydraNet(std::unique_ptr<DraftFile> file, Weights weights, Model& targ
       heads_(std::move(weights_.heads)),
       blocks_(target.backend(), target.config().hidden) {}
 
-Tensor HydraNet::Features(int rows) { return Reserve(backend(), rows, hidden(), features_); }
+Tensor HydraNet::Features(int rows) { return ReserveRows(backend(), rows, hidden(), features_); }
 
 Tensor HydraNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
   prefix_.Begin(batch, caches);
@@ -81,13 +68,13 @@ Tensor HydraNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches
   const Tensor residual = prefix_.residual().Rows(0, rows);
   backend().StoreRows(features_.tensor.Rows(0, rows), residual);
   for (int layer = 0; layer < prefix_.config().layers; ++layer) prefix_.Run(layer);
-  const Tensor outputs = Reserve(backend(), rows, hidden(), outputs_);
+  const Tensor outputs = ReserveRows(backend(), rows, hidden(), outputs_);
   backend().RmsNorm(residual, weights_.norm.tensor, prefix_.config().norm_eps, outputs);
   return outputs;
 }
 
 Tensor HydraNet::Input(int head, int rows) {
-  return Reserve(backend(), rows, int64_t{head + 2} * hidden(), input_);
+  return ReserveRows(backend(), rows, int64_t{head + 2} * hidden(), input_);
 }
 
 Tensor HydraNet::Logits(int head, std::span<const std::vector<Token>> tokens) {
@@ -98,8 +85,8 @@ Tensor HydraNet::Logits(int head, std::span<const std::vector<Token>> tokens) {
     backend().Embed(table, tokens[i], input.Cols(static_cast<int64_t>(i + 1) * hidden(), hidden()));
   }
   const Head& own = heads_[static_cast<size_t>(head)];
-  const Tensor state = Reserve(backend(), rows, hidden(), state_);
-  const Tensor gate = Reserve(backend(), rows, hidden(), gate_);
+  const Tensor state = ReserveRows(backend(), rows, hidden(), state_);
+  const Tensor gate = ReserveRows(backend(), rows, hidden(), gate_);
   backend().Linear(
       input,
       std::array{LinearOut{.weight = own.skip.get(), .out = state, .bias = own.skip_bias.tensor},
@@ -107,7 +94,7 @@ Tensor HydraNet::Logits(int head, std::span<const std::vector<Token>> tokens) {
   blocks_.Silu(gate);
   backend().Add(gate, state);
   for (const ResidualBlock& block : own.blocks) blocks_.Apply(block, state);
-  const Tensor logits = Reserve(backend(), rows, vocab(), logits_);
+  const Tensor logits = ReserveRows(backend(), rows, vocab(), logits_);
   const Weight& output = own.output ? *own.output : target_.OutputHead();
   backend().Linear(state, std::array{LinearOut{.weight = &output, .out = logits}});
   return logits;

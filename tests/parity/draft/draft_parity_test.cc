@@ -6,6 +6,7 @@
 #include "../max_difference.h"
 #include "base/mapped_file.h"
 #include "draft/eagle/eagle_testing.h"
+#include "draft/edd/edd_testing.h"
 #include "draft/medusa/medusa_testing.h"
 
 namespace foretoken {
@@ -59,6 +60,21 @@ TEST_F(DraftParity, Eagle) {
     EXPECT_LE(MaxDifference(trace->logits, golden.Values<float>(rows * vocab_)), kTolerance);
     EXPECT_TRUE(golden.AtEnd());
   }
+}
+
+TEST_F(DraftParity, Edd) {
+  GoldenReader golden("edd");
+  const auto text = golden.Values<Token>(static_cast<size_t>(golden.Count()));
+  const auto states = golden.Values<float>(text.size() * hidden_);
+  const auto path = golden.Values<Token>(static_cast<size_t>(golden.Count()));
+  auto file = DraftFile::Open(kFolder + "edd/draft_model.pt");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto net = EddNet::Load(*std::move(file), *target_);
+  ASSERT_TRUE(net.ok()) << net.error().message;
+  EXPECT_EQ((*net)->tap(), target_->config().layers - 3);
+  const std::vector<float> logits = TraceEdd(**net, text, states, path);
+  EXPECT_LE(MaxDifference(logits, golden.Values<float>(path.size() * vocab_)), kTolerance);
+  EXPECT_TRUE(golden.AtEnd());
 }
 
 TEST_F(DraftParity, Medusa) {

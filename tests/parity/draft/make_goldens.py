@@ -9,9 +9,12 @@ documented glue) computes from them.
 eagle/          config.json, model.safetensors: projection without bias, no embedding
 eagle-bin/      config.json, pytorch_model.bin: projection with bias, a copy of the embedding
 medusa/         medusa_lm_head.pt: three heads of two blocks
+edd/            draft_model.pt: a layer, embedding, norm and LM head of its own
 Each has golden.bin, little-endian. eagle: pairs i32, tokens [pairs + 1] i32, features [pairs, d] f32,
 drafted i32, tokens [drafted] i32, then of every pair and drafted token the outputs [rows, d] and logits
-[rows, vocab] f32. medusa: rows i32, features [rows, d], then of each head logits [rows, vocab] f32.
+[rows, vocab] f32. medusa: rows i32, features [rows, d], then of each head logits [rows, vocab] f32. edd: text
+i32, tokens [text] i32, hidden states [text, d] f32, path i32, tokens [path] i32 (the root first), then of each
+logits [path, vocab] f32.
 """
 
 import json
@@ -21,7 +24,8 @@ import numpy
 import safetensors.torch
 import torch
 import transformers
-from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding
+from transformers.models.llama.modeling_llama import (
+    LlamaDecoderLayer, LlamaRMSNorm, LlamaRotaryEmbedding)
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONFIG = ("architectures", "vocab_size", "hidden_size", "intermediate_size", "num_attention_heads",
@@ -45,6 +49,27 @@ class Eagle(torch.nn.Module):
         return self.layers[0](
             x, attention_mask=mask, position_ids=positions,
             position_embeddings=self.rotary(x, positions))[0]
+
+
+class Edd(torch.nn.Module):
+    """Hidden states and embeddings are rows of one sequence; the tokens' rows are read."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.embedding_layer = torch.nn.Embedding(config.vocab_size, config.hidden_size)
+        self.decoder = LlamaDecoderLayer(config, 0)
+        self.norm = LlamaRMSNorm(config.hidden_size, eps=1e-6)
+        self.lm_head = torch.nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        self.rotary = LlamaRotaryEmbedding(config=config)
+
+    def forward(self, states, tokens):
+        x = torch.cat((states, self.embedding_layer(tokens)), dim=1)
+        rows = x.shape[1]
+        positions = torch.arange(rows)[None]
+        mask = torch.full((rows, rows), float("-inf")).triu(1)[None, None]
+        out = self.decoder(x, attention_mask=mask, position_ids=positions,
+                           position_embeddings=self.rotary(x, positions))[0]
+        return self.lm_head(self.norm(out[:, states.shape[1]:]))
 
 
 class Block(torch.nn.Module):
@@ -126,6 +151,21 @@ def make_medusa(target, folder, generator):
         json.dumps({"medusa_num_heads": HEADS, "medusa_num_layers": BLOCKS}) + "\n")
 
 
+def make_edd(target, folder, generator):
+    folder.mkdir(exist_ok=True)
+    draft = Edd(target.config).eval()
+    randomise(draft, generator)
+    vocab = target.config.vocab_size
+    text = torch.randint(3, vocab, (PAIRS,), generator=generator)
+    path = torch.randint(3, vocab, (DRAFTED + 1,), generator=generator)
+    with torch.no_grad():
+        states = target(text[None], output_hidden_states=True).hidden_states[-4]
+        logits = draft(states, path[None])
+    write(folder / "golden.bin", PAIRS, text, states[0], DRAFTED + 1, path, logits[0])
+    torch.save({name: value for name, value in draft.state_dict().items() if "rotary" not in name},
+               folder / "draft_model.pt")
+
+
 def main():
     generator = torch.Generator().manual_seed(11)
     target = transformers.LlamaForCausalLM.from_pretrained(
@@ -133,6 +173,7 @@ def main():
     make_eagle(target, HERE / "eagle", False, generator)
     make_eagle(target, HERE / "eagle-bin", True, generator)
     make_medusa(target, HERE / "medusa", generator)
+    make_edd(target, HERE / "edd", generator)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,39 @@
+// EDD and VDM (methods.md 3): drafting over cached keys and values of the soft prompt, which grows
+// by the committed rows of every pass of the target.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "draft/edd/edd_net.h"
+#include "draft/levels.h"
+
+namespace foretoken {
+
+class Edd final : public FeatureDrafter {
+ public:
+  // `capacity`: longest sequence. `share_noise`: see OfferLevels. REQUIRES:
+  // CheckCacheType(net->config(), cache_type).
+  Edd(std::unique_ptr<EddNet> net, int capacity, DType cache_type, bool share_noise)
+      : FeatureDrafter(*net, {.feature = net->tap(), .ahead = 0}, capacity, cache_type),
+        net_(std::move(net)),
+        share_noise_(share_noise) {}
+
+  std::unique_ptr<DraftState> NewState() const override;
+  void Propose(std::span<const DraftSlot> batch) override;
+
+ private:
+  // The cache's provisional rows are nodes of the last draft.
+  struct State final : FeatureDrafter::State {
+    std::vector<int> row;  // [builder's nodes, or fewer] the provisional row of a node
+  };
+
+  State& StateOf(const DraftSlot& slot) const { return static_cast<State&>(slot.state); }
+  Tensor Run(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+
+  std::unique_ptr<EddNet> net_;
+  bool share_noise_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,119 @@
+#include "draft/edd/edd_net.h"
+
+#include <algorithm>
+#include <array>
+
+#include "draft/scratch.h"
+#include "model/model_config.h"
+
+namespace foretoken {
+namespace {
+
+constexpr float kPublishedNormEps = 1e-6f;  // of the final norm, whatever the target's are
+
+// The file's, or the target's where the authors' layout says nothing of heads and positions.
+ModelConfig ConfigOf(const DraftFile& file, const ModelConfig& target) {
+  const ModelConfig& given = file.config();
+  if (given.heads > 0) return given;
+  ModelConfig config = target;
+  config.architecture = given.architecture;
+  config.vocab = given.vocab;
+  config.layers = given.layers;
+  config.hidden = given.hidden;
+  config.ffn = given.ffn;
+  config.attention_bias = given.attention_bias;
+  config.rope_interleaved = config.qk_norm = false;
+  config.sliding_window = 0;
+  return config;
+}
+
+Status CheckSizes(const DraftInfo& info, const ModelConfig& config, const ModelConfig& target,
+                  const std::string& path) {
+  FT_RETURN_IF_ERROR(CheckConfig(config, path));
+  if (config.hidden != target.hidden || config.vocab != target.vocab) {
+    return Error{path + ": foretoken.draft.embedding_length is " + std::to_string(config.hidden) +
+                 " and vocab_size " + std::to_string(config.vocab) + ", expected the target's " +
+                 std::to_string(target.hidden) + " and " + std::to_string(target.vocab)};
+  }
+  if (info.taps.size() <= 1) return {};
+  return Error{path + ": foretoken.draft.taps holds " + std::to_string(info.taps.size()) +
+               " hidden states, expected one, or none for a draft that reads tokens only"};
+}
+
+// Negative ones count from the end: -1 is the last of the target's layers + 1 hidden states.
+std::optional<int> TapOf(const DraftInfo& info, int layers) {
+  if (info.taps.empty()) return {};
+  const int tap = info.taps[0];
+  return tap < 0 ? std::max(0, layers + 1 + tap) : tap;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EddNet>> EddNet::Load(std::unique_ptr<DraftFile> file, Model& target) {
+  const DraftInfo& info = file->info();
+  const ModelConfig config = ConfigOf(*file, target.config());
+  FT_RETURN_IF_ERROR(CheckSizes(info, config, target.config(), file->path()));
+  Weights weights;
+  weights.source = NewFileWeights(*file, target.backend());
+  WeightLoader loader(*weights.source);
+  const auto own = [&](std::string_view part) {
+    return info.Shares(part)
+               ? nullptr
+               : loader.Matrix(std::string(part) + ".weight", config.vocab, config.hidden);
+  };
+  weights.embedding = own(kSharedEmbedding);
+  weights.head = own(kSharedHead);
+  weights.norm = loader.Vector("output_norm.weight", config.hidden);
+  weights.norm_eps = info.blocks.heads > 0 ? config.norm_eps : kPublishedNormEps;
+  weights.layers.reserve(static_cast<size_t>(config.layers));
+  for (int layer = 0; layer < config.layers; ++layer) {
+    weights.layers.push_back(loader.Layer(config, layer));
+  }
+  FT_RETURN_IF_ERROR(loader.status());
+  return std::unique_ptr<EddNet>(new EddNet(std::move(file), config, std::move(weights), target));
+}
+
+EddNet::EddNet(std::unique_ptr<DraftFile> file, const ModelConfig& config, Weights weights,
+               Model& target)
+    : file_(std::move(file)),
+      weights_(std::move(weights)),
+      target_(target),
+      tap_(TapOf(file_->info(), target.config().layers)),
+      layers_(config, std::move(weights_.layers), target.backend(), target.max_rows()) {}
+
+Tensor EddNet::Features(int rows) { return ReserveRows(backend(), rows, hidden(), features_); }
+
+void EddNet::Embed(const RowBatch& batch) {
+  const Weight& table = weights_.embedding ? *weights_.embedding : target_.Embedding();
+  backend().Embed(table, batch.token, layers_.residual().Rows(0, batch.rows()));
+}
+
+Tensor EddNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
+  layers_.Begin(batch, caches);
+  if (tap_) {
+    const int rows = batch.rows();
+    backend().StoreRows(features_.tensor.Rows(0, rows), layers_.residual().Rows(0, rows));
+  } else {
+    Embed(batch);
+  }
+  const int last = layers_.config().layers - 1;
+  for (int layer = 0; layer < last; ++layer) layers_.Run(layer);
+  layers_.Project(last, /*queries=*/{});
+  return {};
+}
+
+Tensor EddNet::Logits(const RowBatch& batch, std::span<KvCache* const> caches) {
+  layers_.Begin(batch, caches);
+  Embed(batch);
+  for (int layer = 0; layer < layers_.config().layers; ++layer) layers_.Run(layer);
+  const int rows = batch.rows();
+  const Tensor normed = layers_.scratch().Rows(0, rows);
+  backend().RmsNorm(layers_.residual().Rows(0, rows), weights_.norm.tensor, weights_.norm_eps,
+                    normed);
+  const Tensor logits = ReserveRows(backend(), rows, vocab(), logits_);
+  const Weight& head = weights_.head ? *weights_.head : target_.OutputHead();
+  backend().Linear(normed, std::array{LinearOut{.weight = &head, .out = logits}});
+  return logits;
+}
+
+}  // namespace foretoken

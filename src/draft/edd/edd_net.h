@@ -1,0 +1,61 @@
+// The network of EDD (methods.md 3.1): decoder layers that read one of the target's hidden states
+// of every committed token as a soft prompt, position by position, before the tokens that are
+// guessed. Without hidden states it reads the tokens themselves: the vanilla draft model (VDM) that
+// EDD is compared with.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "draft/feature_drafter.h"
+#include "io/draft_file.h"
+#include "model/decoder_layers.h"
+
+namespace foretoken {
+
+class EddNet final : public FeatureNet {
+ public:
+  // `file` is kept; `target` must outlive the net. Errors name file and tensor.
+  static Result<std::unique_ptr<EddNet>> Load(std::unique_ptr<DraftFile> file, Model& target);
+
+  const ModelConfig& config() const { return layers_.config(); }
+  // The hidden state of the soft prompt (Hugging Face index); none: a VDM.
+  std::optional<int> tap() const { return tap_; }
+  int hidden() const override { return layers_.config().hidden; }
+  int vocab() const { return layers_.config().vocab; }
+  int max_rows() const override { return layers_.max_rows(); }
+  Backend& backend() const override { return target_.backend(); }
+  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override {
+    return layers_.NewCache(capacity, type);
+  }
+
+  Tensor Features(int rows) override;
+  // Keys and values of committed rows; there are no outputs.
+  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
+  // Appends tokens to guess after; returns their logits [rows, vocab], valid until the next call.
+  Tensor Logits(const RowBatch& batch, std::span<KvCache* const> caches);
+
+ private:
+  struct Weights {
+    std::unique_ptr<WeightSource> source;     // outlives the rest
+    std::unique_ptr<Weight> embedding, head;  // [vocab, hidden]; null: the target's
+    Buffer norm;                              // [1, hidden]
+    float norm_eps = 0;                       // of `norm`
+    std::vector<LayerWeights> layers;
+  };
+  EddNet(std::unique_ptr<DraftFile> file, const ModelConfig& config, Weights weights,
+         Model& target);
+  void Embed(const RowBatch& batch);
+
+  std::unique_ptr<DraftFile> file_;
+  Weights weights_;  // its layers have moved to layers_
+  Model& target_;
+  std::optional<int> tap_;
+  DecoderLayers layers_;
+  Buffer features_;  // [rows, hidden]
+  Buffer logits_;    // [rows, vocab]
+};
+
+}  // namespace foretoken

@@ -1,0 +1,183 @@
+// The engine's EDD and VDM against the formulas of methods.md 3.1 and 3.2, written out in plain
+// loops; and the files it takes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/json.h"
+#include "draft/drafter.h"
+#include "draft/edd/edd_testing.h"
+#include "draft/plain_layer_testing.h"
+#include "io/model_files_testing.h"
+
+namespace foretoken {
+namespace {
+
+using testing::HasSubstr;
+
+ModelConfig TinyConfig() {
+  ModelConfig config = TinyTarget();
+  config.rope_base = 100.0f;
+  config.layers = 4;
+  return config;
+}
+
+// The layer fed row by row: of the soft prompt only keys and values count.
+class PlainEdd {
+ public:
+  PlainEdd(const ModelConfig& config, DraftBuilder& draft) : c_(config), draft_(draft) {}
+
+  // The next row of the text.
+  void Read(const Row& x) {
+    const Row in = Normed(x, draft_.values("blk.0.attn_norm.weight"), c_.norm_eps);
+    keys_.push_back(Rotate(Weighted("attn_k", in), Position()));
+    values_.push_back(Weighted("attn_v", in));
+  }
+
+  // The next token's row; what the LM head is given of it.
+  Row Step(Token token) {
+    Row x = Embedding(token);
+    const int position = Position();
+    Read(x);
+    const Row in = Normed(x, draft_.values("blk.0.attn_norm.weight"), c_.norm_eps);
+    const Row q = Rotate(Weighted("attn_q", in), position);
+    x = Plus(x, Weighted("attn_output", Attended(q, keys_, values_, keys_.size(),
+                                                 static_cast<size_t>(c_.head_dim))));
+    const Row normed = Normed(x, draft_.values("blk.0.ffn_norm.weight"), c_.norm_eps);
+    x = Plus(x,
+             Weighted("ffn_down", Gated(Weighted("ffn_gate", normed), Weighted("ffn_up", normed))));
+    return Normed(x, draft_.values("output_norm.weight"), c_.norm_eps);
+  }
+
+  Row Embedding(Token token) { return RowOf(draft_.values("token_embd.weight"), token, c_.hidden); }
+
+ private:
+  int Position() const { return static_cast<int>(keys_.size()); }
+  Row Rotate(const Row& x, int position) const {
+    return Rotated(x, position, c_.head_dim, c_.rope_base);
+  }
+  Row Weighted(const std::string& name, const Row& x) {
+    return Times(draft_.values("blk.0." + name + ".weight"), x);
+  }
+
+  const ModelConfig& c_;
+  DraftBuilder& draft_;
+  std::vector<Row> keys_, values_;
+};
+
+class EddTest : public testing::Test {
+ protected:
+  TestTarget Target() {
+    return {config_,
+            *tokenizer_,
+            *weights_,
+            *backend_,
+            [] {
+              return std::vector<std::vector<Token>>{{1, 2, 3, 4, 5}};
+            },
+            folder_ / "draft"};
+  }
+
+  std::string Complaint(Json options) {
+    const auto drafter = NewDrafter("edd", {*model_, 64, options, "", tokenizer_.get()});
+    return drafter.ok() ? "built" : drafter.error().message;
+  }
+
+  ModelConfig config_ = TinyConfig();
+  std::shared_ptr<const Tokenizer> tokenizer_ = ToyTokenizer(config_.vocab);
+  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
+  std::unique_ptr<WeightSource> weights_ = NewRandomWeights(DType::kF32, 5, *backend_);
+  std::unique_ptr<Model> model_ = *NewRandomModel(config_, DType::kF32, 5, *backend_);
+  TemporaryDirectory folder_;
+  std::string path_ = folder_ / "edd.gguf";
+};
+
+TEST_F(EddTest, StepsAreThoseOfThePaper) {
+  const std::vector<Token> text = {4, 17, 2, 40, 9}, path = {33, 8, 8, 0};
+  std::vector<float> states;
+  for (size_t i = 0; i < text.size() * static_cast<size_t>(config_.hidden); ++i) {
+    states.push_back(std::sin(static_cast<float>(i) * 0.7f));
+  }
+  const std::vector<float> head =
+      MatrixValues(*weights_, *backend_, "output.weight", config_.vocab, config_.hidden);
+  for (const std::optional<int> tap : {std::optional<int>(1), std::optional<int>()}) {
+    DraftBuilder draft = RandomEdd(Target(), 3);
+    draft.Write(EddInfo(Target(), tap), path_);
+    const auto logits = TraceEdd(path_, *model_, text, states, path);
+    ASSERT_TRUE(logits.ok()) << logits.error().message;
+    ASSERT_EQ(logits->size(), path.size() * static_cast<size_t>(config_.vocab));
+    PlainEdd plain(config_, draft);
+    for (size_t i = 0; i < text.size(); ++i) {
+      plain.Read(tap ? RowOf(states, static_cast<int>(i), config_.hidden)
+                     : plain.Embedding(text[i]));
+    }
+    for (size_t i = 0; i < path.size(); ++i) {
+      const Row expected = Times(head, plain.Step(path[i]));
+      for (size_t v = 0; v < expected.size(); ++v) {
+        ASSERT_NEAR((*logits)[i * expected.size() + v], expected[v], 1e-4) << "step " << i;
+      }
+    }
+  }
+}
+
+// However the text is cut into passes, with more than one layer, too.
+TEST_F(EddTest, PassesOverTheTextChangeNothing) {
+  const std::vector<Token> text = {4, 17, 2, 40, 9, 1, 30}, path = {33, 8};
+  std::vector<float> states(text.size() * static_cast<size_t>(config_.hidden));
+  for (size_t i = 0; i < states.size(); ++i) states[i] = std::cos(static_cast<float>(i));
+  RandomEdd(Target(), 3, /*layers=*/2).Write(EddInfo(Target(), 4, /*layers=*/2), path_);
+  const auto net = EddNet::Load(*DraftFile::Open(path_), *model_);
+  ASSERT_TRUE(net.ok()) << net.error().message;
+  const std::vector<float> whole = TraceEdd(**net, text, states, path);
+  EXPECT_EQ(TraceEdd(**net, text, states, path, 3), whole);
+  EXPECT_EQ(TraceEdd(**net, text, states, path, 1), whole);
+}
+
+TEST_F(EddTest, NeedsTheStateItReads) {
+  for (const int tap : {0, 1, 4}) {
+    RandomEdd(Target(), 3).Write(EddInfo(Target(), tap), path_);
+    const Json options = {{"draft", path_}};
+    const auto drafter = NewDrafter("edd", {*model_, 64, options, "", tokenizer_.get()});
+    ASSERT_TRUE(drafter.ok()) << drafter.error().message;
+    EXPECT_EQ((*drafter)->Needs().hidden, std::vector<int>{tap});
+  }
+  RandomEdd(Target(), 3).Write(EddInfo(Target(), {}), path_);
+  const Json options = {{"draft", path_}};
+  const auto vdm = NewDrafter("edd", {*model_, 64, options, "", tokenizer_.get()});
+  ASSERT_TRUE(vdm.ok()) << vdm.error().message;
+  EXPECT_TRUE((*vdm)->Needs().hidden.empty());
+}
+
+TEST_F(EddTest, RefusesWhatIsNotItsOwn) {
+  const DraftBuilder draft = RandomEdd(Target(), 3);
+  DraftInfo info = EddInfo(Target(), 1);
+  const auto complaint = [&](const DraftInfo& written) {
+    draft.Write(written, path_);
+    return Complaint({{"draft", path_}});
+  };
+  EXPECT_EQ(complaint(info), "built");
+  EXPECT_THAT(Complaint(Json::object()), HasSubstr("option draft is missing"));
+  EXPECT_THAT(Complaint({{"draft", path_}, {"gamma", 3}}), HasSubstr("gamma"));
+  DraftInfo wrong = info;
+  wrong.method = "eagle";
+  EXPECT_THAT(complaint(wrong), HasSubstr("foretoken.draft.method is 'eagle', expected edd"));
+  wrong = info;
+  wrong.taps = {1, 3};
+  EXPECT_THAT(complaint(wrong), HasSubstr("foretoken.draft.taps holds 2 hidden states"));
+  wrong = info;
+  wrong.target.layers = 5;
+  EXPECT_THAT(complaint(wrong), HasSubstr("its number of layers is 5, this model's 4"));
+  wrong = info;
+  wrong.blocks.vocab = 40;
+  EXPECT_THAT(complaint(wrong), HasSubstr("vocab_size 40, expected the target's 32 and 41"));
+  wrong = info;
+  wrong.blocks.hidden = 64;
+  EXPECT_THAT(complaint(wrong), HasSubstr("embedding_length is 64"));
+  wrong = info;
+  wrong.shared.clear();
+  EXPECT_THAT(complaint(wrong), HasSubstr("'output.weight' is missing"));
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,85 @@
+// The parts of a decoder layer written out in plain loops over doubles (methods.md 0.3): what
+// drafts' tests hold the engine against.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace foretoken {
+
+using Row = std::vector<double>;
+
+// matrix [rows, x.size()].
+inline Row Times(const std::vector<float>& matrix, const Row& x) {
+  Row y(matrix.size() / x.size(), 0.0);
+  for (size_t r = 0; r < y.size(); ++r) {
+    for (size_t i = 0; i < x.size(); ++i) y[r] += matrix[r * x.size() + i] * x[i];
+  }
+  return y;
+}
+
+inline Row Plus(Row a, const Row& b) {
+  for (size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+  return a;
+}
+
+// Row `index` of a table of rows as wide as `width`.
+inline Row RowOf(const std::vector<float>& table, int index, int width) {
+  const auto at = table.begin() + static_cast<std::ptrdiff_t>(index) * width;
+  return {at, at + width};
+}
+
+inline Row Normed(Row x, const std::vector<float>& gain, double eps) {
+  double squares = 0;
+  for (const double v : x) squares += v * v;
+  const double scale = 1 / std::sqrt(squares / static_cast<double>(x.size()) + eps);
+  for (size_t i = 0; i < x.size(); ++i) x[i] *= scale * gain[i];
+  return x;
+}
+
+// silu(gate) * up.
+inline Row Gated(Row gate, const Row& up) {
+  for (size_t i = 0; i < gate.size(); ++i) gate[i] *= up[i] / (1 + std::exp(-gate[i]));
+  return gate;
+}
+
+// Rotates the halves of every head.
+inline Row Rotated(Row x, int position, int head_dim, double base) {
+  const int half = head_dim / 2;
+  for (size_t head = 0; head < x.size(); head += static_cast<size_t>(head_dim)) {
+    for (int i = 0; i < half; ++i) {
+      const double angle = position * std::pow(base, -2.0 * i / head_dim);
+      double& u = x[head + static_cast<size_t>(i)];
+      double& v = x[head + static_cast<size_t>(i + half)];
+      const double rotated = u * std::cos(angle) - v * std::sin(angle);
+      v = v * std::cos(angle) + u * std::sin(angle);
+      u = rotated;
+    }
+  }
+  return x;
+}
+
+// What the heads of q mix of the first `seen` values.
+inline Row Attended(const Row& q, const std::vector<Row>& keys, const std::vector<Row>& values,
+                    size_t seen, size_t head_dim) {
+  Row out(q.size(), 0.0);
+  const size_t heads = q.size() / head_dim, kv_heads = keys[0].size() / head_dim;
+  for (size_t head = 0; head < heads; ++head) {
+    const size_t from = head * head_dim, kv = head * kv_heads / heads * head_dim;
+    Row weight;
+    double sum = 0;
+    for (size_t p = 0; p < seen; ++p) {
+      double dot = 0;
+      for (size_t i = 0; i < head_dim; ++i) dot += q[from + i] * keys[p][kv + i];
+      weight.push_back(std::exp(dot / std::sqrt(static_cast<double>(head_dim))));
+      sum += weight.back();
+    }
+    for (size_t p = 0; p < seen; ++p) {
+      for (size_t i = 0; i < head_dim; ++i) out[from + i] += weight[p] / sum * values[p][kv + i];
+    }
+  }
+  return out;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,92 @@
+// EDD's and VDM's drafts as the engine makes them, cycle after cycle, against steps computed from
+// scratch; and drafts whose weights are no numbers.
+#include "draft/edd/edd.h"
+
+#include <gtest/gtest.h>
+
+#include "any_weights.h"
+#include "draft/edd/edd_testing.h"
+#include "trained_drafts.h"
+
+namespace foretoken {
+namespace {
+
+class EddDrafts : public ::testing::Test {
+ protected:
+  // With a soft prompt of `tap`, or a VDM, of `layers` layers.
+  std::unique_ptr<Drafter> Make(std::optional<int> tap, int layers, Json options = Json::object()) {
+    tap_ = tap;
+    RandomEdd(made_for_, 5, layers).Write(EddInfo(made_for_, tap, layers), path_);
+    options.update({{"draft", path_}, {"cache_type", "f32"}});
+    return *NewDrafter("edd", {*target_.model, 256, options, "", target_.tokenizer.get()});
+  }
+
+  std::vector<float> LogitsAfter(std::span<const Token> tokens, std::span<const Token> path) {
+    const auto text = tokens.first(tokens.size() - 1);
+    const std::vector<float> states = tap_ ? StatesOf(target_, text, *tap_) : std::vector<float>();
+    std::vector<Token> fed{tokens.back()};
+    fed.insert(fed.end(), path.begin(), path.end());
+    const auto logits = TraceEdd(path_, *target_.model, text, states, fed);
+    EXPECT_TRUE(logits.ok()) << logits.error().message;
+    return {logits->end() - 97, logits->end()};
+  }
+
+  int ExpectFromScratch(std::unique_ptr<Drafter> drafter, const char* tree,
+                        const SamplingParams& sampling = {}) {
+    Rig rig(target_, std::move(drafter), {.max_nodes = 40, .max_depth = 10}, tree);
+    return ExpectDraftsFromScratch(
+        rig, [&](auto tokens, auto path) { return LogitsAfter(tokens, path); }, sampling);
+  }
+
+  Target target_{TinyConfig(2)};
+  std::unique_ptr<WeightSource> weights_ =
+      NewRandomWeights(DType::kF32, target_.seed, *target_.backend);
+  TestTarget made_for_ = MadeFor(target_, *weights_);
+  TemporaryDirectory folder_;
+  std::string path_ = folder_ / "draft.gguf";
+  std::optional<int> tap_;
+};
+
+// methods.md 11.12, item 4, and what a draft is: levels, positions, trees, the soft prompt as it
+// grows.
+TEST_F(EddDrafts, AreStepsFromScratch) {
+  int compared = 0;
+  for (const char* tree : {"chain:gamma=5", "eagle2", "pct:expand=0.05"}) {
+    for (const std::optional<int> tap : {std::optional<int>(1), std::optional<int>()}) {
+      compared += ExpectFromScratch(Make(tap, 1), tree);
+      if (HasFatalFailure()) return;
+    }
+  }
+  compared += ExpectFromScratch(Make(4, 2), "vct:width=2,depth=3");
+  EXPECT_GT(compared, 200);
+}
+
+// Ranks by probability alone, whatever the target's sampling: the paper's trees.
+TEST_F(EddDrafts, MayIgnoreTheNoise) {
+  EXPECT_GT(ExpectFromScratch(Make(1, 1, {{"noise", "none"}}), "pct:expand=0.05",
+                              {.temperature = 1, .seed = 5}),
+            10);
+}
+
+// The registry's tests know EDD; a VDM writes the target's text, too.
+TEST_F(EddDrafts, VdmKeepsTheText) {
+  Rig plain(target_, "none");
+  Rig rig(target_, Make({}, 1), {.max_nodes = 16, .max_depth = 5}, "pct:expand=0.05");
+  for (uint64_t i = 0; i < 12; ++i) {
+    const std::vector<Token> prompt = RepetitivePrompt(i, 1 + static_cast<int>(i * 7), 97);
+    const SamplingParams sampling = VariedSampling(i);
+    ASSERT_EQ(rig.Decode(prompt, 20, sampling)->tokens, plain.Decode(prompt, 20, sampling)->tokens);
+  }
+}
+
+TEST_F(EddDrafts, SurviveEveryWeight) {
+  ExpectTextDespiteAnyWeight(
+      target_, "edd",
+      {"token_embd.weight", "blk.0.attn_norm.weight", "blk.0.attn_k.weight", "blk.0.attn_v.weight",
+       "blk.0.ffn_up.weight", "output_norm.weight"},
+      [](const TestTarget& t) { return EddInfo(t, 1); },
+      [](const TestTarget& t) { return RandomEdd(t, 1); });
+}
+
+}  // namespace
+}  // namespace foretoken
