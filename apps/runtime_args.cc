@@ -173,10 +173,10 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
       "draft-model: gamma (5; a tree that branches keeps to it only where it is given), schedule "
       "(fixed or heuristic), cache_type. rest: max_suffix, "
       "min_suffix, matches, cont, tree; the paper's with --tree eagle2:total_token=65,top_k=64. "
-      "edd, eagle, hass, medusa, hydra: target (same, or any: serve a target of another name, "
-      "too). "
-      "edd, eagle, hass: cache_type, noise (shared, or none: rank by probability alone); EAGLE-2 "
-      "is eagle with "
+      "edd, eagle, hass, medusa, hydra, glide: target (same, or any: serve a target of another "
+      "name, too). edd, eagle, hass: cache_type, noise (shared, or none: rank by probability "
+      "alone). glide: gamma (5; see draft-model), kv_layer (the target's layer, from 1, that its "
+      "last one reads), cache_type. EAGLE-2 is eagle with "
       "--tree eagle2",
       [draft](const std::string& text) { return TakeOption(text, &draft->options); })
       ->group(kSpeculation);
@@ -187,8 +187,8 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
                 "datastore", draft)
       ->group(kSpeculation);
   AddFileOption(app, "--draft",
-                "what a trained drafter (edd, eagle, hass, medusa, hydra) drafts with: a .gguf "
-                "file, or a directory as its authors publish it",
+                "what a trained drafter (edd, eagle, hass, medusa, hydra, glide) drafts with: a "
+                ".gguf file, or a directory as its authors publish it",
                 "draft", draft)
       ->group(kSpeculation);
   AddFileOption(app, "--draft-model", "the model that draft-model drafts with", "draft_model",

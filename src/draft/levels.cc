@@ -22,8 +22,9 @@ void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
   while (true) {
     std::vector<DraftLevel> levels;
     for (size_t s = 0; s < batch.size(); ++s) {
-      DraftLevel level{s, batch[s].builder.TakeFrontier()};
       const int most = std::min(room(s), most_rows);
+      if (most <= 0) continue;
+      DraftLevel level{s, batch[s].builder.TakeFrontier()};
       if (std::ssize(level.nodes) > most) level.nodes.resize(static_cast<size_t>(most));
       if (!level.nodes.empty()) levels.push_back(std::move(level));
     }

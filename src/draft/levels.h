@@ -27,7 +27,7 @@ struct DraftLevel {
 
 // Asks every builder for its frontier and lets `expand` offer what follows, as many slots a call as
 // `rows_of` says fit `most_rows`, until no builder has a frontier left. `room`: most nodes of a
-// slot that the next pass may have.
+// slot that the next pass may have; a slot without any is not asked for more.
 void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
                    const std::function<int(size_t slot)>& room,
                    const std::function<int(const DraftLevel&)>& rows_of,

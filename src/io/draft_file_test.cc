@@ -141,6 +141,36 @@ TEST_F(DraftFileTest, PublishedLayoutsAreToldApart) {
               HasSubstr("'midlayer.hidden_norm.weight' has no place in a draft of eagle"));
   EXPECT_THAT(complaint({{"layers.0.input_layernorm.weight", {64}}}), HasSubstr("has no place"));
   EXPECT_THAT(complaint({{"norm.weight", {64}}}), HasSubstr("has no place"));
+  EXPECT_THAT(complaint({{"layers.0.cross_attn.q_proj.weight", {64, 64}}}), HasSubstr("no place"));
+}
+
+TEST_F(DraftFileTest, PublishedGlideSaysWhatItReads) {
+  Json config = TinyConfig("TheirOwnClass");
+  config.update({{"large_hidden_size", 128},
+                 {"large_num_attention_heads", 8},
+                 {"large_head_dim", 16},
+                 {"block_size", 5}});
+  const auto open = [&](const std::string& tensor) {
+    folder_.Write("config.json", config.dump());
+    folder_.Write("model.safetensors", TinySafetensors({{tensor, {128, 64}}}));
+    return DraftFile::Open(folder_.path());
+  };
+  const auto file = open("model.layers.0.cross_attn.q_proj.weight");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const DraftInfo& info = (*file)->info();
+  EXPECT_EQ(info.method, "glide");
+  EXPECT_EQ(info.block_size, 5);
+  EXPECT_EQ(info.target.hidden, 128);
+  EXPECT_EQ(info.target.heads, 8);
+  EXPECT_EQ(info.target.head_dim, 16);
+  EXPECT_EQ(info.blocks.hidden, 64);
+  EXPECT_TRUE((*file)->Has("blk.0.cross_q.weight"));
+  EXPECT_THAT(open("model.layers.0.cross_attn.k_proj.weight").error().message,
+              HasSubstr("'model.layers.0.cross_attn.k_proj.weight' has no place in a draft of"));
+  config["use_remap"] = true;
+  EXPECT_THAT(open("model.norm.weight").error().message, HasSubstr("'use_remap' is true"));
+  config.erase("large_hidden_size");
+  EXPECT_THAT(open("model.norm.weight").error().message, HasSubstr("'large_hidden_size'"));
 }
 
 TEST_F(DraftFileTest, ServesOneTarget) {

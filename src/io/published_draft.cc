@@ -8,9 +8,12 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/json.h"
 #include "io/hf_config.h"
 #include "io/hf_model.h"
 #include "io/hf_names.h"
+#include "io/json_fields.h"
+#include "io/model_limits.h"
 #include "io/torch_file.h"
 #include "io/utf8.h"
 
@@ -30,13 +33,17 @@ int LeadingIndex(std::string_view& text) {
   return index;
 }
 
-// Both give our name of a published tensor, "" for one that no such draft has.
+// All give our name of a published tensor, "" for one that no such draft has.
+std::string GlideName(std::string_view name) { return GgufTensorName(name); }
+
 std::string EagleName(std::string_view name) {
   if (name == "fc.weight" || name == "fc.bias") return std::string(name);
   std::string own = GgufTensorName("model." + std::string(name));
   // The first layer reads its input as it is, and nothing is normed at the end: a file that has
   // these norms is of another method.
-  return own == "blk.0.attn_norm.weight" || own == "output_norm.weight" ? "" : own;
+  const bool foreign = own == "blk.0.attn_norm.weight" || own == "output_norm.weight" ||
+                       own.find(".cross_") != std::string::npos;
+  return foreign ? "" : own;
 }
 
 // "{k}.{j}.linear.weight" is a residual block, "{k}.{j}.weight" what follows the blocks.
@@ -92,6 +99,24 @@ Status DescribeEdd(const std::string& directory, std::span<const TensorSource> t
   return {};
 }
 
+// The layers are Llama's, whatever the authors call the class, and read a target of which
+// config.json tells the sizes ("large").
+Status DescribeGlide(const std::string& directory, std::span<const TensorSource>, DraftInfo& info) {
+  const std::string path = directory + "/config.json";
+  FT_ASSIGN_OR_RETURN(Json json, ReadJsonFile(path));
+  json.erase("architectures");
+  json["model_type"] = "llama";
+  FT_ASSIGN_OR_RETURN(HfConfig config, ParseHfConfig(json.dump(), path));
+  info.blocks = std::move(config.model);
+  JsonFields fields(json, path + ": ");
+  info.block_size = fields.IntOr("block_size", 1, 1 << 16, 0);
+  info.target.hidden = fields.Int("large_hidden_size", 1, kMostHidden);
+  info.target.heads = fields.Int("large_num_attention_heads", 1, kMostHeads);
+  info.target.head_dim = fields.Int("large_head_dim", 1, kMostHeadDim);
+  if (fields.BoolOr("use_remap", false)) fields.Fail("field 'use_remap' is true, expected false");
+  return fields.status();
+}
+
 Status DescribeMedusa(const std::string& directory, std::span<const TensorSource> tensors,
                       DraftInfo& info) {
   const TensorSource* block = Find(tensors, "head.0.res.0.weight");
@@ -113,16 +138,28 @@ Status DescribeMedusa(const std::string& directory, std::span<const TensorSource
 struct Layout {
   std::string_view method;
   std::array<std::string_view, 2> files;  // safetensors, and of torch.save
+  std::string_view field;                 // of config.json, that tells it from those below; or ""
   std::string (*rename)(std::string_view);
   Status (*describe)(const std::string& directory, std::span<const TensorSource> tensors,
                      DraftInfo& info);
 };
 
 constexpr Layout kLayouts[] = {
-    {"medusa", {"medusa_lm_head.safetensors", "medusa_lm_head.pt"}, MedusaName, DescribeMedusa},
-    {"edd", {"draft_model.safetensors", "draft_model.pt"}, EddTensorName, DescribeEdd},
-    {"eagle", {"model.safetensors", "pytorch_model.bin"}, EagleName, DescribeEagle},
+    {"medusa", {"medusa_lm_head.safetensors", "medusa_lm_head.pt"}, "", MedusaName, DescribeMedusa},
+    {"edd", {"draft_model.safetensors", "draft_model.pt"}, "", EddTensorName, DescribeEdd},
+    {"glide",
+     {"model.safetensors", "pytorch_model.bin"},
+     "large_head_dim",
+     GlideName,
+     DescribeGlide},
+    {"eagle", {"model.safetensors", "pytorch_model.bin"}, "", EagleName, DescribeEagle},
 };
+
+bool HasField(const std::string& directory, std::string_view field) {
+  if (field.empty()) return true;
+  const auto json = ReadJsonFile(directory + "/config.json");
+  return json.ok() && json->is_object() && json->contains(field);
+}
 
 class PublishedDraft final : public DraftFile {
  public:
@@ -135,7 +172,7 @@ class PublishedDraft final : public DraftFile {
     info.method = layout.method;
     FT_RETURN_IF_ERROR(layout.describe(directory, draft->tensors_, info));
     info.name = info.blocks.name;
-    info.target.hidden = info.blocks.hidden;
+    if (info.target.hidden == 0) info.target.hidden = info.blocks.hidden;
     info.target.vocab = info.blocks.vocab;
     return std::unique_ptr<DraftFile>(std::move(draft));
   }
@@ -220,9 +257,10 @@ Result<std::unique_ptr<DraftFile>> OpenPublishedDraft(const std::string& path) {
   std::string known;
   for (const Layout& layout : kLayouts) {
     for (const std::string_view file : layout.files) {
-      if (fs::exists(fs::path(directory) / file, error)) {
+      if (fs::exists(fs::path(directory) / file, error) && HasField(directory, layout.field)) {
         return PublishedDraft::Open(directory, layout);
       }
+      if (known.find(file) != std::string::npos) continue;
       known.append(known.empty() ? "" : ", ").append(file);
     }
   }

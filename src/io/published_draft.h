@@ -12,11 +12,11 @@ namespace foretoken {
 // Whether `path` is a directory, or weights that are no GGUF file (.safetensors, .bin, .pt).
 bool IsPublishedDraft(const std::string& path);
 
-// EAGLE and HASS: config.json and model.safetensors or pytorch_model.bin. Medusa:
+// EAGLE, HASS and GLIDE: config.json and model.safetensors or pytorch_model.bin. Medusa:
 // medusa_lm_head.safetensors or medusa_lm_head.pt. EDD: draft_model.safetensors or draft_model.pt,
 // which leave the geometry of its layer to the target. What the target is, such files say by hidden
-// size and vocabulary only. Errors name file and tensor: weights of another layout, shapes that no
-// draft has.
+// size and vocabulary only, GLIDE's by the size of its heads, too. Errors name file and tensor:
+// weights of another layout, shapes that no draft has.
 Result<std::unique_ptr<DraftFile>> OpenPublishedDraft(const std::string& path);
 
 // Our name of a tensor of an EDD draft as its authors call it, "" for one that no such draft has.

@@ -7,6 +7,7 @@
 #include "base/mapped_file.h"
 #include "draft/eagle/eagle_testing.h"
 #include "draft/edd/edd_testing.h"
+#include "draft/glide/glide_testing.h"
 #include "draft/medusa/medusa_testing.h"
 
 namespace foretoken {
@@ -74,6 +75,17 @@ TEST_F(DraftParity, Edd) {
   EXPECT_EQ((*net)->tap(), target_->config().layers - 3);
   const std::vector<float> logits = TraceEdd(**net, text, states, path);
   EXPECT_LE(MaxDifference(logits, golden.Values<float>(path.size() * vocab_)), kTolerance);
+  EXPECT_TRUE(golden.AtEnd());
+}
+
+TEST_F(DraftParity, Glide) {
+  GoldenReader golden("glide");
+  const auto tokens = golden.Values<Token>(static_cast<size_t>(golden.Count()) + 1);
+  const auto drafted = golden.Values<Token>(static_cast<size_t>(golden.Count()));
+  const auto logits = TraceGlide(kFolder + "glide", *target_, tokens, drafted);
+  ASSERT_TRUE(logits.ok()) << logits.error().message;
+  const auto expected = golden.Values<float>((drafted.size() + 1) * vocab_);
+  EXPECT_LE(MaxDifference(*logits, expected), kTolerance);
   EXPECT_TRUE(golden.AtEnd());
 }
 

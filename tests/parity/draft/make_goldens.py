@@ -10,11 +10,13 @@ eagle/          config.json, model.safetensors: projection without bias, no embe
 eagle-bin/      config.json, pytorch_model.bin: projection with bias, a copy of the embedding
 medusa/         medusa_lm_head.pt: three heads of two blocks
 edd/            draft_model.pt: a layer, embedding, norm and LM head of its own
+glide/          config.json, model.safetensors: one layer that reads the target's last
 Each has golden.bin, little-endian. eagle: pairs i32, tokens [pairs + 1] i32, features [pairs, d] f32,
 drafted i32, tokens [drafted] i32, then of every pair and drafted token the outputs [rows, d] and logits
 [rows, vocab] f32. medusa: rows i32, features [rows, d], then of each head logits [rows, vocab] f32. edd: text
 i32, tokens [text] i32, hidden states [text, d] f32, path i32, tokens [path] i32 (the root first), then of each
-logits [path, vocab] f32.
+logits [path, vocab] f32. glide: pairs i32, tokens [pairs + 1] i32 (the root last), drafted
+i32, tokens [drafted] i32, then the logits after the root and each drafted token [drafted + 1, vocab] f32.
 """
 
 import json
@@ -25,7 +27,7 @@ import safetensors.torch
 import torch
 import transformers
 from transformers.models.llama.modeling_llama import (
-    LlamaDecoderLayer, LlamaRMSNorm, LlamaRotaryEmbedding)
+    LlamaDecoderLayer, LlamaRMSNorm, LlamaRotaryEmbedding, apply_rotary_pos_emb)
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONFIG = ("architectures", "vocab_size", "hidden_size", "intermediate_size", "num_attention_heads",
@@ -70,6 +72,26 @@ class Edd(torch.nn.Module):
         out = self.decoder(x, attention_mask=mask, position_ids=positions,
                            position_embeddings=self.rotary(x, positions))[0]
         return self.lm_head(self.norm(out[:, states.shape[1]:]))
+
+
+class Glimpse(torch.nn.Module):
+    """Cross-attention of a draft layer on what a target's layer has cached."""
+
+    def __init__(self, width, target):
+        super().__init__()
+        self.heads, self.head_dim = target.num_attention_heads, target.head_dim
+        inner = self.heads * self.head_dim
+        self.q_proj = torch.nn.Linear(width, inner, bias=False)
+        self.o_proj = torch.nn.Linear(inner, width, bias=False)
+
+    def forward(self, x, keys, values, rotation):
+        """x [1, rows, width]; keys, values [1, kv_heads, seen, head_dim], rotated."""
+        q = self.q_proj(x).view(1, -1, self.heads, self.head_dim).transpose(1, 2)
+        q, _ = apply_rotary_pos_emb(q, q, *rotation)
+        repeat = self.heads // keys.shape[1]
+        keys, values = keys.repeat_interleave(repeat, 1), values.repeat_interleave(repeat, 1)
+        weights = (q @ keys.transpose(2, 3) / self.head_dim ** 0.5).softmax(-1)
+        return self.o_proj((weights @ values).transpose(1, 2).flatten(2))
 
 
 class Block(torch.nn.Module):
@@ -135,6 +157,41 @@ def make_eagle(target, folder, bias, generator):
         safetensors.torch.save_file(state, folder / "model.safetensors")
 
 
+def make_glide(target, folder, generator):
+    folder.mkdir(exist_ok=True)
+    large = target.config
+    config = transformers.LlamaConfig(
+        architectures=["LlamaForCausalLM"], vocab_size=large.vocab_size, hidden_size=48,
+        intermediate_size=40, num_hidden_layers=1, num_attention_heads=3, num_key_value_heads=3,
+        max_position_embeddings=64, rms_norm_eps=1e-5, rope_theta=500.0,
+        attn_implementation="eager")
+    draft = transformers.LlamaForCausalLM(config).float().eval()
+    layer = draft.model.layers[0]
+    layer.cross_attn = Glimpse(config.hidden_size, large)
+    randomise(draft, generator)
+    tokens = torch.randint(3, large.vocab_size, (PAIRS + 1,), generator=generator)
+    drafted = torch.randint(3, large.vocab_size, (DRAFTED,), generator=generator)
+    with torch.no_grad():
+        seen = target.model(tokens[None, :-1], use_cache=True).past_key_values[-1]
+        fed = torch.cat((tokens, drafted))[None]
+        rows = fed.shape[1]
+        positions = torch.arange(rows)[None]
+        mask = torch.full((rows, rows), float("-inf")).triu(1)[None, None]
+        x = draft.model.embed_tokens(fed)
+        x = x + layer.self_attn(
+            layer.input_layernorm(x), attention_mask=mask,
+            position_embeddings=draft.model.rotary_emb(x, positions))[0]
+        x = x + layer.cross_attn(x, *seen, target.model.rotary_emb(x, positions))
+        x = x + layer.mlp(layer.post_attention_layernorm(x))
+        logits = draft.lm_head(draft.model.norm(x))
+    write(folder / "golden.bin", PAIRS, tokens, DRAFTED, drafted, logits[0, PAIRS:])
+    own = {key: getattr(config, key) for key in CONFIG} | {
+        "num_hidden_layers": 1, "block_size": 5, "large_hidden_size": large.hidden_size,
+        "large_num_attention_heads": large.num_attention_heads, "large_head_dim": large.head_dim}
+    (folder / "config.json").write_text(json.dumps(own) + "\n")
+    safetensors.torch.save_file(dict(draft.state_dict()), folder / "model.safetensors")
+
+
 def make_medusa(target, folder, generator):
     folder.mkdir(exist_ok=True)
     width, vocab = target.config.hidden_size, target.config.vocab_size
@@ -174,6 +231,7 @@ def main():
     make_eagle(target, HERE / "eagle-bin", True, generator)
     make_medusa(target, HERE / "medusa", generator)
     make_edd(target, HERE / "edd", generator)
+    make_glide(target, HERE / "glide", torch.Generator().manual_seed(12))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,172 @@
+#include "draft/causal_drafter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace foretoken {
+namespace {
+
+constexpr int kRoomForDrafts = 256;  // rows of a cache beyond the longest text
+
+}  // namespace
+
+int CausalDrafter::cache_rows() const {
+  return std::min(shape_.capacity, shape_.context) + kRoomForDrafts;
+}
+
+void CausalDrafter::Forget(State& state) {
+  state.cache->Commit({});
+  state.rows.clear();
+  state.node_row.clear();
+  state.levels = 0;
+}
+
+void CausalDrafter::Observe(std::span<const Observation> seen) {
+  for (const Observation& o : seen) {
+    auto& state = static_cast<State&>(o.state);
+    Learn(state, o);
+    // A prompt is fed by the first draft: there may never be one.
+    if (!o.prompt) Commit(state, o);
+    Forget(state);
+    state.Append(o);
+  }
+}
+
+// Keeps the rows of what the target accepted.
+void CausalDrafter::Commit(State& state, const Observation& seen) const {
+  std::vector<Node> path;
+  int row = kNoNode;
+  const auto child = [&state](int parent, Token token) {
+    for (int r = parent + 1; r < static_cast<int>(state.rows.size()); ++r) {
+      if (state.rows[r].parent == parent && state.rows[r].token == token) return r;
+    }
+    return kNoNode;
+  };
+  const auto follow = [&](std::span<const Token> tokens) {
+    for (const Token token : tokens) {
+      row = child(row, token);
+      if (row == kNoNode) return false;
+      path.push_back(row);
+    }
+    return true;
+  };
+  // The text that the last draft fed, then the nodes below the root, which ends it.
+  const auto fed = std::span(state.text).subspan(static_cast<size_t>(state.cache->length()));
+  if (follow(fed) && shape_.keeps_guesses) follow(seen.committed.subspan(1));
+  state.cache->Commit(path);
+}
+
+void CausalDrafter::Truncate(DraftState& draft_state, int length) {
+  auto& state = static_cast<State&>(draft_state);
+  Forget(state);
+  state.TextState::Truncate(length);
+  state.cache->Truncate(std::min(length, state.cache->length()));
+}
+
+// Feeds the committed text, as far as the network's positions go.
+void CausalDrafter::CatchUp(State& state) {
+  const int end = std::min(state.committed, shape_.context);
+  State* const states[] = {&state};
+  while (state.cache->length() < end) {
+    const int begin = state.cache->length();
+    const int count = std::min(end - begin, shape_.max_rows);
+    const auto fed = std::span(state.text).subspan(static_cast<size_t>(begin));
+    RowBatch batch;
+    for (int i = 0; i < count; ++i) {
+      AddRow(batch, Known(fed[static_cast<size_t>(i)]), begin + i, i - 1);
+    }
+    batch.begin.push_back(count);
+    Forward(batch, states);
+    std::vector<Node> path(static_cast<size_t>(count));
+    std::iota(path.begin(), path.end(), 0);
+    state.cache->Commit(path);
+  }
+}
+
+// How deep a draft may be: gamma is for chains, a tree that branches knows its own depth.
+int CausalDrafter::Depth(const State& state, const TreeBuilder& builder) const {
+  const int left = shape_.context - static_cast<int>(state.text.size()) + 1;
+  const int depth = std::min(builder.limits().max_depth, std::max(left, 0));
+  return rule_.bounds_trees || builder.width() == 1 ? std::min(depth, state.gamma) : depth;
+}
+
+int CausalDrafter::Room(const DraftSlot& slot) const {
+  const State& state = StateOf(slot);
+  if (state.levels >= Depth(state, slot.builder)) return 0;
+  return state.cache->capacity() - state.cache->length() - state.cache->provisional();
+}
+
+void CausalDrafter::Propose(std::span<const DraftSlot> batch) {
+  for (const DraftSlot& slot : batch) Forget(StateOf(slot));
+  // What a sequence's root may bring along; more is fed before.
+  const int fair = shape_.max_rows / static_cast<int>(batch.size());
+  DraftByLevels(
+      batch, shape_.max_rows, [&](size_t slot) { return Room(batch[slot]); },
+      [&](const DraftLevel& level) {
+        const int pending = Pending(StateOf(batch[level.slot]));
+        if (level.nodes[0] != 0) return static_cast<int>(level.nodes.size());
+        return pending > fair ? 1 : pending;
+      },
+      [&](std::span<const DraftLevel> levels) {
+        for (const DraftLevel& level : levels) {
+          State& state = StateOf(batch[level.slot]);
+          if (level.nodes[0] == 0 && Pending(state) > fair) CatchUp(state);
+        }
+        Expand(batch, levels);
+      });
+}
+
+// The rows of every level's nodes. The root brings along the text that the cache lacks.
+RowBatch CausalDrafter::LayOut(std::span<const DraftSlot> batch,
+                               std::span<const DraftLevel> levels) const {
+  RowBatch rows;
+  for (const DraftLevel& level : levels) {
+    State& state = StateOf(batch[level.slot]);
+    const CandidateTree& tree = batch[level.slot].builder.tree();
+    const auto add = [&](Token token, Pos position, Node parent) {
+      AddRow(rows, Known(token), position, parent);
+      state.rows.push_back({token, parent});
+      return static_cast<int>(state.rows.size()) - 1;
+    };
+    state.node_row.resize(static_cast<size_t>(tree.size()), kNoNode);
+    for (const Node node : level.nodes) {
+      int row = kNoNode;
+      if (node == 0) {
+        for (Pos at = state.cache->length(); at < std::ssize(state.text); ++at) {
+          row = add(state.text[static_cast<size_t>(at)], at, row);
+        }
+      } else {
+        row = add(tree.token(node), state.committed + tree.depth(node),
+                  state.node_row[static_cast<size_t>(tree.parent(node))]);
+      }
+      rows.logit_rows.push_back(rows.rows() - 1);
+      state.node_row[static_cast<size_t>(node)] = row;
+    }
+    ++state.levels;
+    rows.begin.push_back(rows.rows());
+  }
+  return rows;
+}
+
+void CausalDrafter::Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
+  const RowBatch rows = LayOut(batch, levels);
+  std::vector<State*> states;
+  states.reserve(levels.size());
+  for (const DraftLevel& level : levels) states.push_back(&StateOf(batch[level.slot]));
+  const Tensor logits = Forward(rows, states);
+  logits_.resize(static_cast<size_t>(std::max<int64_t>(logits.cols, shape_.target_vocab)));
+  int at = 0;
+  for (const DraftLevel& level : levels) {
+    const DraftSlot& slot = batch[level.slot];
+    Sampler sampler(slot.sampling);
+    for (const Node node : level.nodes) {
+      backend_.Download(logits.Rows(at++, 1), logits_.data());
+      const auto known = std::span(logits_).first(static_cast<size_t>(shape_.target_vocab));
+      std::fill(known.begin() + shape_.vocab, known.end(), -HUGE_VALF);  // ids that it lacks
+      OfferFromLogits(slot, node, StateOf(slot).text, known, sampler);
+    }
+  }
+}
+
+}  // namespace foretoken

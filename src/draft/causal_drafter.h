@@ -1,0 +1,92 @@
+// Drafters that write ahead as language models do: token by token, over keys and values of their
+// own (draft models, GLIDE).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "draft/drafter.h"
+#include "draft/levels.h"
+#include "draft/text_state.h"
+#include "model/kv_cache.h"
+
+namespace foretoken {
+
+struct CausalShape {
+  int vocab = 0;         // ids that the network and the target both know
+  int target_vocab = 0;  // rows of the target's logits
+  int context = 0;       // positions the network knows
+  int capacity = 0;      // longest sequence
+  int max_rows = 0;      // most rows of one pass
+  // Whether a guess' keys and values stay what they are once the target has accepted it.
+  bool keeps_guesses = true;
+};
+
+struct CausalRule {
+  int gamma = 5;              // tokens drafted ahead in a chain
+  bool bounds_trees = false;  // trees that branch keep to it, too
+  DType cache_type = DType::kF16;
+};
+
+class CausalDrafter : public Drafter {
+ public:
+  void Observe(std::span<const Observation> seen) final;
+  void Propose(std::span<const DraftSlot> batch) final;
+  void Truncate(DraftState& state, int length) final;
+
+  // The keys and values of a sequence, for tests.
+  const KvCache& cache(const DraftState& state) const {
+    return *static_cast<const State&>(state).cache;
+  }
+
+ protected:
+  // The cache's committed rows are a prefix of `text`. Its provisional rows are what the last draft
+  // fed: the rest of the text as a run that ends in the root, then the nodes it expanded. They are
+  // kept until the target has spoken, so that what it accepts need not be computed again.
+  struct State : TextState {
+    struct Row {
+      Token token;
+      Node parent;  // another row, or kNoNode
+    };
+    std::unique_ptr<KvCache> cache;
+    std::vector<Row> rows;      // the provisional ones
+    std::vector<int> node_row;  // [builder's nodes, or fewer] the provisional row of a node
+    int levels = 0;             // that the last draft expanded
+    int gamma = 0;              // tokens the next draft may have
+  };
+
+  CausalDrafter(Backend& backend, const CausalShape& shape, const CausalRule& rule)
+      : backend_(backend), shape_(shape), rule_(rule) {}
+
+  const CausalRule& rule() const { return rule_; }
+  // Rows that a cache needs.
+  int cache_rows() const;
+
+ private:
+  // Appends the rows to the states' caches as provisional rows. Returns the logits of
+  // batch.logit_rows, at least shape.vocab of each row, valid until the next pass.
+  virtual Tensor Forward(const RowBatch& batch, std::span<State* const> states) = 0;
+  // Called as Observe begins, with the state as it was when it drafted.
+  virtual void Learn(State& state, const Observation& seen) = 0;
+
+  static State& StateOf(const DraftSlot& slot) { return static_cast<State&>(slot.state); }
+  static int Pending(const State& state) {
+    return static_cast<int>(state.text.size()) - state.cache->length();
+  }
+  static void Forget(State& state);
+  Token Known(Token token) const { return token < shape_.vocab ? token : 0; }
+  int Depth(const State& state, const TreeBuilder& builder) const;
+  int Room(const DraftSlot& slot) const;
+  void Commit(State& state, const Observation& seen) const;
+  void CatchUp(State& state);
+  void Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  RowBatch LayOut(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) const;
+
+  Backend& backend_;
+  CausalShape shape_;
+  CausalRule rule_;
+  std::vector<float> logits_;  // scratch: one row
+};
+
+}  // namespace foretoken

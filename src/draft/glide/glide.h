@@ -1,0 +1,32 @@
+// GLIDE (methods.md 2): a small language model trained for the target guesses ahead, catching a
+// glimpse of what the target has cached of the text so far.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "draft/causal_drafter.h"
+#include "draft/glide/glide_net.h"
+
+namespace foretoken {
+
+class Glide final : public CausalDrafter {
+ public:
+  // `capacity`: longest sequence. REQUIRES: CheckCacheType(net's config, rule.cache_type).
+  Glide(std::unique_ptr<GlideNet> net, int capacity, const CausalRule& rule);
+
+  TapSpec Needs() const override { return {.kv_layers = net_->kv_layers()}; }
+  std::unique_ptr<DraftState> NewState() const override;
+
+ private:
+  struct GlideState final : State {
+    Glimpse target;  // its cache lives as long as the sequence
+  };
+
+  Tensor Forward(const RowBatch& batch, std::span<State* const> states) override;
+  void Learn(State& state, const Observation& seen) override;
+
+  std::unique_ptr<GlideNet> net_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,194 @@
+#include "draft/glide/glide_net.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "draft/scratch.h"
+#include "io/convert.h"
+#include "model/model_config.h"
+
+namespace foretoken {
+namespace {
+
+// The target layers, one a draft layer; none where the draft has no cross-attention.
+Result<std::vector<int>> KvLayers(const DraftFile& file, const ModelConfig& target, int last) {
+  const DraftInfo& info = file.info();
+  const int layers = info.blocks.layers;
+  const bool looks = file.Has("blk.0.cross_q.weight") || !info.kv_layers.empty();
+  if (!looks) {
+    if (last == 0) return std::vector<int>();
+    return Error{"drafter glide: option kv_layer is given, but " + file.path() +
+                 " has no cross-attention"};
+  }
+  if (last == 0 && !info.kv_layers.empty()) {
+    if (std::ssize(info.kv_layers) == layers && info.kv_layers.back() < target.layers) {
+      return info.kv_layers;
+    }
+    return Error{file.path() + ": foretoken.draft.kv_layers has " +
+                 std::to_string(info.kv_layers.size()) + " layers up to " +
+                 std::to_string(info.kv_layers.back()) + ", expected one of the target's " +
+                 std::to_string(target.layers) + " for each of the draft's " +
+                 std::to_string(layers)};
+  }
+  if (last == 0) last = target.layers;
+  if (layers > last || last > target.layers) {
+    return Error{file.path() + ": the draft's last of " + std::to_string(layers) +
+                 " layers would read layer " + std::to_string(last) + " of the target, expected " +
+                 std::to_string(layers) + " to " + std::to_string(target.layers)};
+  }
+  std::vector<int> read(static_cast<size_t>(layers));
+  std::iota(read.begin(), read.end(), last - layers);
+  return read;
+}
+
+Status CheckVocabulary(const DraftFile& file, const ModelConfig& target) {
+  if (file.config().vocab == target.vocab) return {};
+  return Error{file.path() + ": foretoken.draft.vocab_size is " +
+               std::to_string(file.config().vocab) + ", expected the target's " +
+               std::to_string(target.vocab)};
+}
+
+}  // namespace
+
+// Rows of q lie in halves of a head; where the target rotates neighbours, they are interleaved as
+// its own are, so that they meet the keys it has cached.
+Result<std::unique_ptr<Weight>> GlideNet::LoadQuery(const DraftFile& file, const std::string& name,
+                                                    Model& target, Weights& weights) {
+  const ModelConfig& config = target.config();
+  const int64_t rows = int64_t{config.heads} * config.head_dim, cols = file.config().hidden;
+  if (!config.rope_interleaved) return weights.source->Matrix(name, rows, cols);
+  if (config.rope_dim != config.head_dim) {
+    return Error{file.path() + ": the target rotates " + std::to_string(config.rope_dim) + " of " +
+                 std::to_string(config.head_dim) +
+                 " dimensions of a head as neighbours, expected all"};
+  }
+  FT_ASSIGN_OR_RETURN(const TensorSource source, file.Find(name, std::array{rows, cols}));
+  std::vector<std::byte>& moved = weights.rearranged.emplace_back(source.bytes.size());
+  PermuteForInterleavedRope(source.bytes, RowBytes(source.type, cols), config.head_dim, moved);
+  auto loaded = target.backend().LoadWeight(source.type, rows, cols, moved.data());
+  if (!loaded.ok()) return Error{file.path() + ": " + name + ": " + loaded.error().message};
+  file.Release(source);
+  if (!loaded->keeps_source) weights.rearranged.pop_back();
+  return std::move(loaded->weight);
+}
+
+Status GlideNet::LoadCross(const DraftFile& file, WeightLoader& loader, Model& target,
+                           Weights& weights) {
+  const int64_t inner = int64_t{target.config().heads} * target.config().head_dim;
+  for (int layer = 0; layer < file.config().layers; ++layer) {
+    const std::string prefix = "blk." + std::to_string(layer) + ".";
+    CrossWeights& cross = weights.cross.emplace_back();
+    FT_ASSIGN_OR_RETURN(cross.q, LoadQuery(file, prefix + "cross_q.weight", target, weights));
+    cross.o = loader.Matrix(prefix + "cross_output.weight", file.config().hidden, inner);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<GlideNet>> GlideNet::Load(std::unique_ptr<DraftFile> file, Model& target,
+                                                 int kv_layer) {
+  const ModelConfig& config = file->config();
+  FT_RETURN_IF_ERROR(CheckConfig(config, file->path()));
+  FT_RETURN_IF_ERROR(CheckVocabulary(*file, target.config()));
+  FT_ASSIGN_OR_RETURN(std::vector<int> kv_layers, KvLayers(*file, target.config(), kv_layer));
+  Weights weights;
+  weights.source = NewFileWeights(*file, target.backend());
+  WeightLoader loader(*weights.source);
+  weights.embedding = loader.Matrix("token_embd.weight", config.vocab, config.hidden);
+  weights.head = loader.Matrix("output.weight", config.vocab, config.hidden);
+  weights.norm = loader.Vector("output_norm.weight", config.hidden);
+  for (int layer = 0; layer < config.layers; ++layer) {
+    weights.layers.push_back(loader.Layer(config, layer));
+  }
+  if (!kv_layers.empty()) FT_RETURN_IF_ERROR(LoadCross(*file, loader, target, weights));
+  FT_RETURN_IF_ERROR(loader.status());
+  return std::unique_ptr<GlideNet>(
+      new GlideNet(std::move(file), std::move(weights), std::move(kv_layers), target));
+}
+
+GlideNet::GlideNet(std::unique_ptr<DraftFile> file, Weights weights, std::vector<int> kv_layers,
+                   Model& target)
+    : file_(std::move(file)),
+      weights_(std::move(weights)),
+      kv_layers_(std::move(kv_layers)),
+      target_(target),
+      layers_(file_->config(), std::move(weights_.layers), target.backend(), target.max_rows()),
+      rope_(MakeRopeTable(target.config())) {}
+
+// The rows whose logits are wanted.
+GlideNet::Rows GlideNet::Wanted(const RowBatch& batch) {
+  Rows rows{{}, {0}};
+  size_t next = 0;
+  for (int s = 0; s < batch.sequences(); ++s) {
+    for (; next < batch.logit_rows.size() && batch.logit_rows[next] < batch.begin[s + 1]; ++next) {
+      rows.position.push_back(batch.position[batch.logit_rows[next]]);
+    }
+    rows.begin.push_back(rows.count());
+  }
+  return rows;
+}
+
+Tensor GlideNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches,
+                         std::span<const Glimpse* const> glimpses) {
+  layers_.Begin(batch, caches);
+  const Tensor residual = layers_.residual();
+  Rows rows{batch.position, batch.begin};
+  backend().Embed(*weights_.embedding, batch.token, residual.Rows(0, rows.count()));
+  for (int layer = 0; layer < config().layers; ++layer) {
+    const Tensor q = layers_.queries(batch.rows());
+    layers_.Project(layer, q);
+    const bool last = layer + 1 == config().layers;
+    if (last && batch.logit_rows.empty()) return {};  // keys and values were all there was to do
+    layers_.Attend(layer, q);
+    if (last) {
+      rows = Wanted(batch);
+      if (rows.count() < batch.rows()) backend().CompactRows(residual, batch.logit_rows, 0);
+    }
+    if (!kv_layers_.empty()) Glance(layer, rows, glimpses);
+    layers_.FeedForward(layer, rows.count());
+  }
+  return Logits(rows.count());
+}
+
+// Cross-attention, added to the residual stream. Its input is the residual stream as it is
+// (methods.md G-1, G-2).
+void GlideNet::Glance(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses) {
+  const CrossWeights& w = weights_.cross[static_cast<size_t>(layer)];
+  const int head_dim = target_.config().head_dim;
+  const Tensor residual = layers_.residual().Rows(0, rows.count());
+  const Tensor q = ReserveRows(backend(), rows.count(), w.q->rows(), q_);
+  const Tensor mixed = ReserveRows(backend(), rows.count(), w.q->rows(), mixed_);
+  backend().Linear(residual, std::array{LinearOut{.weight = w.q.get(), .out = q}});
+  backend().Rope(q, rows.position, head_dim, rope_);
+  for (size_t s = 0; s < glimpses.size(); ++s) {
+    const int begin = rows.begin[s], count = rows.begin[s + 1] - begin;
+    if (count == 0) continue;
+    FT_CHECK(glimpses[s]->rows > 0);
+    visible_.run.clear();
+    for (int r = begin; r < begin + count; ++r) {
+      visible_.run.push_back(std::clamp(rows.position[r], 1, glimpses[s]->rows));
+    }
+    visible_.begin.assign(static_cast<size_t>(count) + 1, 0);
+    const Glimpse::Layer& seen = glimpses[s]->layers[static_cast<size_t>(layer)];
+    backend().Attention({.q = q.Rows(begin, count),
+                         .keys = seen.keys,
+                         .values = seen.values,
+                         .out = mixed.Rows(begin, count),
+                         .head_dim = head_dim,
+                         .scale = 1.0f / std::sqrt(static_cast<float>(head_dim)),
+                         .visible = &visible_});
+  }
+  backend().Linear(mixed,
+                   std::array{LinearOut{.weight = w.o.get(), .out = residual, .accumulate = true}});
+}
+
+Tensor GlideNet::Logits(int rows) {
+  const Tensor x = layers_.scratch().Rows(0, rows);
+  backend().RmsNorm(layers_.residual().Rows(0, rows), weights_.norm.tensor, config().norm_eps, x);
+  const Tensor logits = ReserveRows(backend(), rows, config().vocab, logits_);
+  backend().Linear(x, std::array{LinearOut{.weight = weights_.head.get(), .out = logits}});
+  return logits;
+}
+
+}  // namespace foretoken

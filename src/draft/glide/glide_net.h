@@ -1,0 +1,93 @@
+// The network of GLIDE (methods.md 2.1): a small language model each of whose layers, between its
+// self-attention and its feed-forward part, attends to the keys and values that one layer of the
+// target has cached. Without cross-attention it is the paper's Vanilla Drafter.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "draft/drafter.h"
+#include "io/draft_file.h"
+#include "model/decoder_layers.h"
+
+namespace foretoken {
+
+// What a pass may read of the target's work on one sequence.
+struct Glimpse {
+  struct Layer {
+    Tensor keys, values;  // [capacity, kv_heads * head_dim] of the target
+  };
+  std::vector<Layer> layers;  // [layers of the draft], or none
+  int rows = 0;               // committed
+};
+
+class GlideNet {
+ public:
+  // `kv_layer`: the target layer (from 1) that the last draft layer reads, those before it the ones
+  // below; 0: what the file says, else the top ones. `file` is kept; `target` must outlive the net.
+  // Errors name file and key or tensor.
+  static Result<std::unique_ptr<GlideNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
+                                                int kv_layer);
+
+  const ModelConfig& config() const { return layers_.config(); }
+  int max_rows() const { return layers_.max_rows(); }
+  Backend& backend() const { return target_.backend(); }
+  // Target layers (0-based) that the draft's layers read; none without cross-attention.
+  const std::vector<int>& kv_layers() const { return kv_layers_; }
+  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const {
+    return layers_.NewCache(capacity, type);
+  }
+
+  // Appends the rows to the caches as provisional rows. Returns the logits of batch.logit_rows
+  // [n, vocab], valid until the next pass. A row of position p reads the target's rows 0 ... p - 1
+  // as far as they are committed: what a block of the training mask would see that begins at p
+  // (methods.md 2.3), or at the root for what comes after it; position 0 reads row 0. REQUIRES:
+  // 1 <= rows <= max_rows(); every glimpse has a row, where there are layers to read.
+  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches,
+                 std::span<const Glimpse* const> glimpses);
+
+ private:
+  struct CrossWeights {
+    std::unique_ptr<Weight> q;  // [heads * head_dim of the target, hidden]
+    std::unique_ptr<Weight> o;  // [hidden, heads * head_dim of the target]
+  };
+  struct Weights {
+    std::unique_ptr<WeightSource> source;            // outlives the rest
+    std::vector<std::vector<std::byte>> rearranged;  // rows of q that weights may refer to
+    std::unique_ptr<Weight> embedding, head;         // [vocab, hidden]
+    Buffer norm;                                     // [1, hidden]
+    std::vector<LayerWeights> layers;
+    std::vector<CrossWeights> cross;
+  };
+  // Rows of the residual stream, sequence after sequence.
+  struct Rows {
+    std::vector<Pos> position;
+    std::vector<int> begin;  // [sequences + 1]
+    int count() const { return static_cast<int>(position.size()); }
+  };
+
+  GlideNet(std::unique_ptr<DraftFile> file, Weights weights, std::vector<int> kv_layers,
+           Model& target);
+  static Result<std::unique_ptr<Weight>> LoadQuery(const DraftFile& file, const std::string& name,
+                                                   Model& target, Weights& weights);
+  static Status LoadCross(const DraftFile& file, WeightLoader& loader, Model& target,
+                          Weights& weights);
+  static Rows Wanted(const RowBatch& batch);
+  void Glance(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses);
+  Tensor Logits(int rows);
+
+  std::unique_ptr<DraftFile> file_;
+  Weights weights_;  // its layers have moved to layers_
+  std::vector<int> kv_layers_;
+  Model& target_;
+  DecoderLayers layers_;
+  RopeTable rope_;  // the target's
+
+  // Scratch, grown to the largest pass so far.
+  Buffer q_, mixed_;  // [rows, heads * head_dim of the target]
+  Buffer logits_;     // [rows, vocab]
+  Visibility visible_;
+};
+
+}  // namespace foretoken

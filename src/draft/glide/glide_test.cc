@@ -1,0 +1,251 @@
+// The engine's GLIDE against the formulas of methods.md 2.1 and 2.2, written out in plain loops
+// over the target's own cache.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "draft/drafter.h"
+#include "draft/glide/glide_testing.h"
+#include "draft/plain_layer_testing.h"
+#include "io/model_files_testing.h"
+
+namespace foretoken {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ModelConfig ThreeLayers() {
+  ModelConfig config = TinyTarget();
+  config.layers = 3;
+  config.kv_heads = 4;  // q8_0 rows are whole blocks
+  config.rope_base = 100.0f;
+  return config;
+}
+
+// Rows of a cache, whatever its type, as numbers.
+std::vector<Row> RowsOf(Backend& backend, Tensor t, int rows) {
+  std::vector<float> flat(static_cast<size_t>(rows * t.cols));
+  backend.Download(t.Rows(0, rows), flat.data());
+  std::vector<Row> all;
+  all.reserve(static_cast<size_t>(rows));
+  for (int r = 0; r < rows; ++r) all.push_back(RowOf(flat, r, static_cast<int>(t.cols)));
+  return all;
+}
+
+// The network fed token by token, in order.
+class PlainGlide {
+ public:
+  PlainGlide(const ModelConfig& target, const DraftInfo& info, DraftBuilder& draft,
+             Backend& backend, const KvCache& seen)
+      : target_(target), c_(info.blocks), draft_(draft), own_(static_cast<size_t>(c_.layers)) {
+    for (const int layer : info.kv_layers) {
+      seen_.push_back({RowsOf(backend, seen.Keys(layer), seen.length()),
+                       RowsOf(backend, seen.Values(layer), seen.length())});
+    }
+  }
+
+  // The logits after `token`, which may read `seen` rows of the target.
+  Row Step(Token token, size_t seen) {
+    Row x = RowOf(draft_.values("token_embd.weight"), token, c_.hidden);
+    for (size_t layer = 0; layer < own_.size(); ++layer) {
+      block_ = "blk." + std::to_string(layer) + ".";
+      x = Plus(x, SelfAttention(own_[layer], Normed(x, W("attn_norm"), c_.norm_eps)));
+      if (!seen_.empty()) x = Plus(x, CrossAttention(seen_[layer], x, seen));
+      const Row y = Normed(x, W("ffn_norm"), c_.norm_eps);
+      x = Plus(x, Times(W("ffn_down"), Gated(Times(W("ffn_gate"), y), Times(W("ffn_up"), y))));
+    }
+    ++position_;
+    return Times(draft_.values("output.weight"),
+                 Normed(x, draft_.values("output_norm.weight"), c_.norm_eps));
+  }
+
+ private:
+  struct Cache {
+    std::vector<Row> keys, values;
+  };
+
+  const std::vector<float>& W(const std::string& name) {
+    return draft_.values(block_ + name + ".weight");
+  }
+
+  Row SelfAttention(Cache& cache, const Row& x) {
+    const auto rotated = [&](const char* name) {
+      return Rotated(Times(W(name), x), position_, c_.head_dim, c_.rope_base);
+    };
+    cache.keys.push_back(rotated("attn_k"));
+    cache.values.push_back(Times(W("attn_v"), x));
+    return Times(W("attn_output"), Attended(rotated("attn_q"), cache.keys, cache.values,
+                                            cache.keys.size(), static_cast<size_t>(c_.head_dim)));
+  }
+
+  Row CrossAttention(const Cache& cache, const Row& x, size_t seen) {
+    const Row q = Rotated(Times(W("cross_q"), x), position_, target_.head_dim, target_.rope_base);
+    return Times(W("cross_output"), Attended(q, cache.keys, cache.values, seen,
+                                             static_cast<size_t>(target_.head_dim)));
+  }
+
+  const ModelConfig& target_;
+  const ModelConfig& c_;
+  DraftBuilder& draft_;
+  std::vector<Cache> own_, seen_;  // [draft layers]
+  std::string block_;
+  int position_ = 0;
+};
+
+class GlideTest : public testing::Test {
+ protected:
+  TestTarget Target() {
+    return {config_,
+            *tokenizer_,
+            *weights_,
+            *backend_,
+            [] {
+              return std::vector<std::vector<Token>>{{1, 2, 3, 4, 5}};
+            },
+            folder_ / "draft"};
+  }
+
+  // Writes a draft and expects its steps to be those of plain loops.
+  void ExpectPlainSteps(int layers, bool looks, const GlideTraceOptions& options,
+                        double tolerance = 1e-4) {
+    DraftInfo info = GlideInfo(Target(), layers, looks);
+    DraftBuilder draft = RandomGlide(Target(), info, 3);
+    draft.Write(info, path_);
+    if (options.kv_layer > 0) {
+      for (int m = 0; m < layers; ++m) info.kv_layers[m] = options.kv_layer - layers + m;
+    }
+    const auto trace = TraceGlide(path_, *model_, kTokens, kDrafted, options);
+    ASSERT_TRUE(trace.ok()) << trace.error().message;
+    const auto text = std::span(kTokens).first(kTokens.size() - 1);
+    const auto seen = CacheOf(*model_, text, options.target_cache);
+    PlainGlide plain(config_, info, draft, *backend_, *seen);
+    // Before the root a row reads what the target knew before it: one row at least.
+    for (size_t p = 0; p < text.size(); ++p) plain.Step(text[p], std::max<size_t>(1, p));
+    std::vector<Token> fed{kTokens.back()};
+    fed.insert(fed.end(), kDrafted.begin(), kDrafted.end());
+    const auto vocab = static_cast<size_t>(config_.vocab);
+    ASSERT_EQ(trace->size(), fed.size() * vocab);
+    for (size_t step = 0; step < fed.size(); ++step) {
+      const Row logits = plain.Step(fed[step], text.size());
+      for (size_t v = 0; v < vocab; ++v) {
+        ASSERT_NEAR((*trace)[step * vocab + v], logits[v], tolerance) << "step " << step;
+      }
+    }
+  }
+
+  std::string Complaint(Json options) {
+    options["draft"] = path_;
+    const auto drafter = NewDrafter("glide", {*model_, 64, options, "", tokenizer_.get()});
+    return drafter.ok() ? "built" : drafter.error().message;
+  }
+
+  static inline const std::vector<Token> kTokens = {4, 17, 2, 40, 9, 33}, kDrafted = {8, 8, 0, 21};
+  ModelConfig config_ = ThreeLayers();
+  std::shared_ptr<const Tokenizer> tokenizer_ = ToyTokenizer(config_.vocab);
+  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
+  std::unique_ptr<WeightSource> weights_ = NewRandomWeights(DType::kF32, 5, *backend_);
+  std::unique_ptr<Model> model_ = *NewRandomModel(config_, DType::kF32, 5, *backend_);
+  TemporaryDirectory folder_;
+  std::string path_ = folder_ / "glide.gguf";
+};
+
+TEST_F(GlideTest, StepsAreThoseOfThePaper) {
+  ExpectPlainSteps(1, /*looks=*/true, {});
+  ExpectPlainSteps(2, /*looks=*/true, {});
+  ExpectPlainSteps(3, /*looks=*/true, {});
+}
+
+TEST_F(GlideTest, TheVanillaDrafterDoesNotLook) { ExpectPlainSteps(2, /*looks=*/false, {}); }
+
+TEST_F(GlideTest, AnyLayerCanBeRead) {
+  for (int layer = 1; layer <= 3; ++layer) {
+    ExpectPlainSteps(1, /*looks=*/true, {.kv_layer = layer});
+  }
+  ExpectPlainSteps(2, /*looks=*/true, {.kv_layer = 2});
+}
+
+// Query heads share the target's key/value heads.
+TEST_F(GlideTest, GroupedHeads) {
+  config_.kv_heads = 2;
+  model_ = *NewRandomModel(config_, DType::kF32, 5, *backend_);
+  ExpectPlainSteps(2, /*looks=*/true, {});
+}
+
+// What is read is what the cache holds. Matrix units round what they multiply.
+TEST_F(GlideTest, EveryTypeOfCache) {
+  for (const DType type : {DType::kF16, DType::kQ8_0}) {
+    ExpectPlainSteps(1, /*looks=*/true, {.target_cache = type}, 2e-3);
+  }
+  ExpectPlainSteps(1, /*looks=*/true, {.target_cache = DType::kBF16}, 5e-2);
+}
+
+// A target that rotates neighbours instead of halves has keys of another order.
+TEST_F(GlideTest, InterleavedTargets) {
+  const DraftInfo info = GlideInfo(Target(), 2, /*looks=*/true);
+  const DraftBuilder draft = RandomGlide(Target(), info, 3);
+  const Json twin = TestOptions("draft-model", Target());
+  const auto file = *ModelFile::Open(twin["draft_model"].get<std::string>());
+  ASSERT_TRUE(file->config().rope_interleaved);
+  const auto interleaved = *LoadModel(*file, *backend_);
+  for (const FileType type : {FileType::kF32, FileType::kQ8_0}) {
+    draft.Write(info, path_, type);
+    const auto halves = TraceGlide(path_, *model_, kTokens, kDrafted);
+    const auto neighbours = TraceGlide(path_, *interleaved, kTokens, kDrafted);
+    ASSERT_TRUE(neighbours.ok()) << neighbours.error().message;
+    for (size_t i = 0; i < halves->size(); ++i) {
+      ASSERT_NEAR((*neighbours)[i], (*halves)[i], type == FileType::kF32 ? 1e-4 : 2e-2);
+    }
+  }
+}
+
+TEST_F(GlideTest, RefusesWhatIsNotItsOwn) {
+  DraftInfo info = GlideInfo(Target(), 2, /*looks=*/true);
+  const DraftBuilder draft = RandomGlide(Target(), info, 3);
+  const auto write = [&] { draft.Write(info, path_); };
+  write();
+  EXPECT_EQ(Complaint({}), "built");
+  EXPECT_EQ(Complaint({{"kv_layer", 2}}), "built");
+  EXPECT_THAT(Complaint({{"kv_layer", 1}}), HasSubstr("would read layer 1 of the target"));
+  EXPECT_THAT(Complaint({{"kv_layer", 4}}), HasSubstr("expected 2 to 3"));
+  EXPECT_THAT(Complaint({{"tree", 3}}), HasSubstr("tree"));
+  info.kv_layers = {2};
+  write();
+  EXPECT_THAT(Complaint({}), HasSubstr("kv_layers has 1 layers up to 2"));
+  EXPECT_EQ(Complaint({{"kv_layer", 3}}), "built");
+  info.kv_layers = {};  // as in the authors' files: the top ones
+  write();
+  EXPECT_EQ(Complaint({}), "built");
+  info.method = "eagle";
+  write();
+  EXPECT_THAT(Complaint({}), HasSubstr("foretoken.draft.method is 'eagle', expected glide"));
+  info.method = "glide";
+  info.blocks.vocab = 40;
+  write();
+  EXPECT_THAT(Complaint({}), HasSubstr("vocab_size is 40, expected the target's 41"));
+  info.blocks.vocab = 41;
+  info.target.kv_heads = 1;
+  write();
+  EXPECT_THAT(Complaint({}), HasSubstr("number of key/value heads is 1, this model's 4"));
+  info = GlideInfo(Target(), 2, /*looks=*/false);
+  RandomGlide(Target(), info, 3).Write(info, path_);
+  EXPECT_THAT(Complaint({{"kv_layer", 3}}), HasSubstr("has no cross-attention"));
+  info.kv_layers = {1, 2};
+  RandomGlide(Target(), GlideInfo(Target(), 2, false), 3).Write(info, path_);
+  EXPECT_THAT(Complaint({}), HasSubstr("blk.0.cross_q.weight' is missing"));
+}
+
+TEST_F(GlideTest, AsksForTheLayersItReads) {
+  const DraftInfo info = GlideInfo(Target(), 2, /*looks=*/true);
+  RandomGlide(Target(), info, 3).Write(info, path_);
+  const auto needs = [&](Json options) {
+    options["draft"] = path_;
+    return (*NewDrafter("glide", {*model_, 64, options, "", tokenizer_.get()}))->Needs();
+  };
+  EXPECT_THAT(needs({}).kv_layers, ElementsAre(1, 2));
+  EXPECT_THAT(needs({{"kv_layer", 2}}).kv_layers, ElementsAre(0, 1));
+  EXPECT_TRUE(needs({}).hidden.empty());
+}
+
+}  // namespace
+}  // namespace foretoken

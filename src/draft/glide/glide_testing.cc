@@ -1,0 +1,122 @@
+#include "draft/glide/glide_testing.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "base/json.h"
+#include "draft/levels.h"
+
+namespace foretoken {
+namespace {
+
+// Rows of a chain: tokens[i] at position first + i, the first the child of `parent`.
+RowBatch ChainBatch(std::span<const Token> tokens, Pos first, Node parent) {
+  RowBatch batch;
+  for (const Token token : tokens) AddRow(batch, token, first + batch.rows(), parent++);
+  batch.begin.push_back(batch.rows());
+  return batch;
+}
+
+void CommitAll(KvCache& cache) {
+  std::vector<Node> path(static_cast<size_t>(cache.provisional()));
+  std::iota(path.begin(), path.end(), 0);
+  cache.Commit(path);
+}
+
+// [vocab, hidden] of an LM head: what follows x gets the embedding of x.
+std::vector<float> FollowerHead(const std::vector<float>& embedding,
+                                const std::vector<Token>& followers) {
+  const size_t hidden = embedding.size() / followers.size();
+  std::vector<float> head(embedding.size(), 0.0f);
+  for (size_t x = 0; x < followers.size(); ++x) {
+    for (size_t i = 0; i < hidden; ++i) {
+      head[static_cast<size_t>(followers[x]) * hidden + i] +=
+          embedding[x * hidden + i] * 8 / static_cast<float>(hidden);
+    }
+  }
+  return head;
+}
+
+}  // namespace
+
+DraftInfo GlideInfo(const TestTarget& target, int layers, bool looks) {
+  DraftInfo info = InfoFor(target.config, target.tokenizer.data(), "glide", layers);
+  info.blocks.hidden += 32;
+  info.blocks.kv_heads = info.blocks.heads;
+  info.blocks.rope_base = 3000.0f;
+  info.taps.clear();
+  info.shared.clear();
+  info.block_size = 5;
+  for (int m = 0; looks && m < layers; ++m) {
+    info.kv_layers.push_back(target.config.layers - layers + m);
+  }
+  return info;
+}
+
+DraftBuilder RandomGlide(const TestTarget& target, const DraftInfo& info, uint64_t seed) {
+  const ModelConfig& c = info.blocks;
+  const int64_t hidden = c.hidden, vocab = target.config.vocab;
+  const int64_t inner = int64_t{target.config.heads} * target.config.head_dim;
+  DraftBuilder draft(seed);
+  draft.AddRandom("token_embd.weight", {vocab, hidden}, 1.0f);
+  draft.Add("output.weight", {vocab, hidden},
+            FollowerHead(draft.values("token_embd.weight"),
+                         CommonFollowers(target.texts(), target.config.vocab)));
+  draft.AddRandom("output_norm.weight", {hidden}, 0.1f, 1);
+  for (int layer = 0; layer < c.layers; ++layer) {
+    draft.AddLayer(c, layer, /*strength=*/0.3f, /*attention_norm=*/true);
+    if (info.kv_layers.empty()) continue;
+    const std::string prefix = "blk." + std::to_string(layer) + ".";
+    draft.AddRandom(prefix + "cross_q.weight", {inner, hidden},
+                    1.5f / std::sqrt(static_cast<float>(hidden)));
+    draft.AddRandom(prefix + "cross_output.weight", {hidden, inner},
+                    0.3f / std::sqrt(static_cast<float>(inner)));
+  }
+  return draft;
+}
+
+Json GlideTestOptions(const TestTarget& target) {
+  const std::string path = target.stem + ".gguf";
+  const DraftInfo info = GlideInfo(target, /*layers=*/2, /*looks=*/true);
+  RandomGlide(target, info, 7).Write(info, path);
+  return {{"draft", path}, {"cache_type", "f32"}};
+}
+
+std::unique_ptr<KvCache> CacheOf(Model& target, std::span<const Token> tokens, DType type) {
+  auto cache = target.NewCache(static_cast<int>(tokens.size()), type);
+  KvCache* const caches[] = {cache.get()};
+  target.Forward(ChainBatch(tokens, 0, kNoNode), caches, {}, {});
+  CommitAll(*cache);
+  return cache;
+}
+
+Result<std::vector<float>> TraceGlide(const std::string& draft, Model& target,
+                                      std::span<const Token> tokens, std::span<const Token> drafted,
+                                      const GlideTraceOptions& options) {
+  FT_ASSIGN_OR_RETURN(auto file, DraftFile::Open(draft));
+  FT_ASSIGN_OR_RETURN(const auto net, GlideNet::Load(std::move(file), target, options.kv_layer));
+  const auto text = tokens.first(tokens.size() - 1);
+  const auto seen = CacheOf(target, text, options.target_cache);
+  Glimpse glimpse{{}, seen->length()};
+  for (const int layer : net->kv_layers()) {
+    glimpse.layers.push_back({seen->Keys(layer), seen->Values(layer)});
+  }
+  const Glimpse* const glimpses[] = {&glimpse};
+  const auto rows = static_cast<int>(tokens.size() + drafted.size());
+  const auto cache = net->NewCache(rows, DType::kF32);
+  KvCache* const caches[] = {cache.get()};
+  std::vector<float> logits;
+  const auto feed = [&](std::span<const Token> fed) {
+    const int first = cache->provisional();
+    RowBatch batch = ChainBatch(fed, first, first - 1);
+    batch.logit_rows = {batch.rows() - 1};
+    const Tensor row = net->Forward(batch, caches, glimpses);
+    logits.resize(logits.size() + static_cast<size_t>(row.cols));
+    net->backend().Download(row, logits.data() + logits.size() - row.cols);
+  };
+  feed(tokens);
+  for (const Token& token : drafted) feed(std::span(&token, 1));
+  return logits;
+}
+
+}  // namespace foretoken
