@@ -136,10 +136,12 @@ Tensor GlideNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches
   Rows rows{batch.position, batch.begin};
   backend().Embed(*weights_.embedding, batch.token, residual.Rows(0, rows.count()));
   for (int layer = 0; layer < config().layers; ++layer) {
-    const Tensor q = layers_.queries(batch.rows());
-    layers_.Project(layer, q);
     const bool last = layer + 1 == config().layers;
-    if (last && batch.logit_rows.empty()) return {};  // keys and values were all there was to do
+    // Where nobody asks for logits, the last layer's keys and values are all there is to do.
+    const bool done = last && batch.logit_rows.empty();
+    const Tensor q = done ? Tensor{} : layers_.queries(batch.rows());
+    layers_.Project(layer, q);
+    if (done) return {};
     layers_.Attend(layer, q);
     if (last) {
       rows = Wanted(batch);
