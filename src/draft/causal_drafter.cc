@@ -114,6 +114,10 @@ void CausalDrafter::Propose(std::span<const DraftSlot> batch) {
           if (level.nodes[0] == 0 && Pending(state) > fair) CatchUp(state);
         }
         Expand(batch, levels);
+      },
+      [&](size_t slot) {
+        const State& state = StateOf(batch[slot]);
+        return state.levels == 0 ? Pending(state) : 0;
       });
 }
 

@@ -54,7 +54,7 @@ void FeatureDrafter::CatchUp(std::span<const DraftSlot> batch, std::span<const D
   }
   while (true) {
     int missing = 0;
-    for (const State* state : states) missing += state->committed - state->rows();
+    for (const State* state : states) missing += state->unread();
     if (missing == 0) return;
     Feed(states, std::min(missing, net_.max_rows()));
   }
@@ -68,7 +68,7 @@ void FeatureDrafter::Feed(std::span<State* const> states, int rows) {
   const Tensor features = content_.feature ? net_.Features(rows) : Tensor{};
   for (State* state : states) {
     const int first = state->rows();
-    const int count = std::min(state->committed - first, rows - batch.rows());
+    const int count = std::min(state->unread(), rows - batch.rows());
     if (count == 0) continue;
     if (content_.feature) {
       net_.backend().StoreRows(state->features.tensor.Rows(first, count),

@@ -52,6 +52,7 @@ class FeatureDrafter : public Drafter {
     Buffer features;  // [capacity, hidden] the target's, of the committed tokens; may be empty
     Buffer root;      // [1, hidden] output of the last row, if any, once CatchUp has fed it
     int rows() const { return cache->length(); }
+    int unread() const { return committed - rows(); }
   };
 
   // `capacity`: longest sequence. `net` outlives this. REQUIRES: content.ahead is 0 or 1.
@@ -60,6 +61,8 @@ class FeatureDrafter : public Drafter {
 
   // Makes what is common to the states.
   void Prepare(State& state) const;
+  // Rows that CatchUp would feed the slot's cache.
+  static int Unread(const DraftSlot& slot) { return static_cast<State&>(slot.state).unread(); }
   // Drops what the last draft fed.
   static void Forget(std::span<const DraftSlot> batch);
   // Feeds the rows that the caches of those `levels` lack whose nodes are roots, several sequences

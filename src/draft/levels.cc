@@ -18,13 +18,14 @@ bool AreSound(std::span<const float> logits) {
 void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
                    const std::function<int(size_t)>& room,
                    const std::function<int(const DraftLevel&)>& rows_of,
-                   const std::function<void(std::span<const DraftLevel>)>& expand) {
+                   const std::function<void(std::span<const DraftLevel>)>& expand,
+                   const std::function<int(size_t)>& unread) {
   while (true) {
     std::vector<DraftLevel> levels;
     for (size_t s = 0; s < batch.size(); ++s) {
       const int most = std::min(room(s), most_rows);
       if (most <= 0) continue;
-      DraftLevel level{s, batch[s].builder.TakeFrontier()};
+      DraftLevel level{s, batch[s].builder.TakeFrontier(unread ? unread(s) : 0)};
       if (std::ssize(level.nodes) > most) level.nodes.resize(static_cast<size_t>(most));
       if (!level.nodes.empty()) levels.push_back(std::move(level));
     }

@@ -27,11 +27,13 @@ struct DraftLevel {
 
 // Asks every builder for its frontier and lets `expand` offer what follows, as many slots a call as
 // `rows_of` says fit `most_rows`, until no builder has a frontier left. `room`: most nodes of a
-// slot that the next pass may have; a slot without any is not asked for more.
+// slot that the next pass may have; a slot without any is not asked for more. `unread`: tokens of a
+// slot's text that its next expansion must read first, if reading is put off.
 void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
                    const std::function<int(size_t slot)>& room,
                    const std::function<int(const DraftLevel&)>& rows_of,
-                   const std::function<void(std::span<const DraftLevel>)>& expand);
+                   const std::function<void(std::span<const DraftLevel>)>& expand,
+                   const std::function<int(size_t slot)>& unread = nullptr);
 
 // Offers after `node` what the target would choose if these were its logits: with the same noise,
 // not only the same distribution. A verifier that weighs distributions gets a draw from this one

@@ -5,36 +5,17 @@
 #include <cstdlib>
 
 #include "base/json.h"
+#include "engine/typical.h"
 
 namespace foretoken {
 namespace {
 
-// Times have a heavy tail: whatever else the machine does only ever adds to them. So estimates move
-// by bounded steps towards what they see, as a running median does.
 constexpr double kPaceStep = 0.05;    // most that one pass changes the pace, as a logarithm
 constexpr double kShapeStep = 0.004;  // and the points beside it
-constexpr double kDraftStep = 0.05;
-constexpr double kNear = 0.1;       // logarithms less than this apart: the step shrinks with them
-constexpr double kShortest = 1e-7;  // seconds
-constexpr int kFirstDrafts = 8;     // the cheapest of so many counts: the first may warm up
-constexpr double kLeastTrust = 1.0 / 16, kFading = 1.1;
-constexpr double kLevelGuess = 0.04;  // of a target pass, for a level nobody has timed
-
-// The part of a step to take from one logarithm towards another, -1 to 1.
-double Towards(double from, double to) { return std::clamp((to - from) / kNear, -1.0, 1.0); }
 
 // Moves `value` by a logarithm, but not far from what was measured.
 void Move(double by, double measured, double& value) {
   value = std::clamp(value * std::exp(by), measured / 2, measured * 2);
-}
-
-void Blend(double newest, int& seen, double& typical) {
-  newest = std::max(newest, kShortest);
-  if (seen < kFirstDrafts) {
-    typical = seen++ == 0 ? newest : std::min(typical, newest);
-  } else {
-    typical *= std::exp(kDraftStep * Towards(std::log(typical), std::log(newest)));
-  }
 }
 
 // So many finite numbers, none below `low`.
@@ -46,30 +27,6 @@ bool AreNumbers(const Json& json, size_t count, double low) {
 }
 
 }  // namespace
-
-void DraftCosts::Observe(int levels, double seconds) {
-  if (levels == 0) return Blend(seconds, fixed_seen_, fixed_);
-  Blend(std::max(0.0, seconds - fixed_) / levels, level_seen_, level_);
-}
-
-void DraftCosts::ObserveRest() { trust_ = std::max(trust_ / 2, kLeastTrust); }
-void DraftCosts::ObserveStart() { trust_ = std::min(trust_ * kFading, 1.0); }
-void DraftCosts::ObserveGain() { trust_ = std::min(trust_ * 2, 1.0); }
-
-Json DraftCosts::ToJson() const {
-  return Json::array({fixed_, level_seen_ > 0 ? level_ : 0, trust_});
-}
-
-bool DraftCosts::Restore(const Json& json) {
-  if (!AreNumbers(json, 3, 0)) return false;
-  fixed_ = json[0].get<double>();
-  fixed_seen_ = kFirstDrafts;
-  trust_ = std::clamp(json[2].get<double>(), kLeastTrust, 1.0);
-  if (json[1] == 0) return true;  // never timed
-  level_ = json[1].get<double>();
-  level_seen_ = kFirstDrafts;
-  return true;
-}
 
 CostModel::CostModel(std::vector<Point> points, ContextShare context)
     : points_(std::move(points)), context_(context) {
@@ -132,7 +89,7 @@ double CostModel::VerifySeconds(double rows, int context) const {
 }
 
 DraftCosts& CostModel::Drafter(const std::string& name) {
-  return drafters_.try_emplace(name, kLevelGuess * AtRows(1)).first->second;
+  return drafters_.try_emplace(name, AtRows(1)).first->second;
 }
 
 void CostModel::ObserveVerify(int rows, int context, double seconds) {

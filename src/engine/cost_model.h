@@ -8,38 +8,10 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
+#include "engine/draft_costs.h"
 #include "model/model.h"
 
 namespace foretoken {
-
-// What a drafter's proposals cost, and how far it is trusted to be worth that: shared by all
-// sequences it drafts for. Thread-safety: one thread.
-class DraftCosts {
- public:
-  // `level`: a guess of what a level takes, in seconds, for as long as none was timed.
-  explicit DraftCosts(double level) : level_(level) {}
-
-  // Seconds of `levels` levels of drafting.
-  double Seconds(int levels) const { return fixed_ + level_ * levels; }
-  void Observe(int levels, double seconds);
-
-  // 1 for a drafter that was never judged or wins time, down to 1/16 where sequence after sequence
-  // had to send it to rest.
-  double trust() const { return trust_; }
-  void ObserveRest();   // a sequence did
-  void ObserveGain();   // a sequence won as much as is remembered
-  void ObserveStart();  // of a sequence: doubts fade, so that what lost is tried again
-
-  bool observed() const { return fixed_seen_ + level_seen_ > 0; }
-  // [fixed, level, trust]; a level that was never timed is 0.
-  Json ToJson() const;
-  // Takes over what ToJson wrote. False for anything else.
-  bool Restore(const Json& json);
-
- private:
-  double fixed_ = 0, level_, trust_ = 1;
-  int fixed_seen_ = 0, level_seen_ = 0;
-};
 
 // Thread-safety: one thread.
 class CostModel {

@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "engine/cost_file.h"
 #include "engine/governor.h"
+#include "engine/session_economy.h"
 
 namespace foretoken {
 namespace {
@@ -73,20 +74,20 @@ TEST(CostModel, DraftersHaveCostsOfTheirOwn) {
   CostModel costs({{1, 1}}, {});
   DraftCosts& model = costs.Drafter("model");
   EXPECT_DOUBLE_EQ(model.Seconds(1), 0.04) << "a guess";
-  model.Observe(0, 0.25);
-  model.Observe(3, 9);  // the first warms up
-  for (int i = 0; i < 20; ++i) model.Observe(3, 1.0);
+  model.Observe(0, 0, 0.25);
+  model.Observe(3, 0, 9);  // the first warms up
+  for (int i = 0; i < 20; ++i) model.Observe(3, 2, 1.0);
   EXPECT_DOUBLE_EQ(model.Seconds(0), 0.25);
   EXPECT_DOUBLE_EQ(model.Seconds(2), 0.75);
   DraftCosts& pld = costs.Drafter("pld");
-  pld.Observe(0, 0.125);
+  pld.Observe(0, 0, 0.125);
   EXPECT_DOUBLE_EQ(pld.Seconds(0), 0.125);
   EXPECT_DOUBLE_EQ(model.Seconds(0), 0.25);
   EXPECT_EQ(&costs.Drafter("model"), &model);
 }
 
 TEST(CostModel, TrustFallsWithRestsAndComesBackWithGains) {
-  DraftCosts costs(0.04);
+  DraftCosts costs(1);
   EXPECT_EQ(costs.trust(), 1);
   costs.ObserveRest();
   costs.ObserveRest();
@@ -97,10 +98,52 @@ TEST(CostModel, TrustFallsWithRestsAndComesBackWithGains) {
   EXPECT_EQ(costs.trust(), 1);
 }
 
+// A plain pass takes a second, a token to read is taken to be a hundredth.
+TEST(CostModel, ATextIsReadForADraftThatPaysForIt) {
+  DraftCosts costs(1);
+  EXPECT_TRUE(costs.IsWorthReading(450, 96, 1)) << "at first, on trust: 4.8 passes";
+  EXPECT_FALSE(costs.IsWorthReading(500, 96, 1));
+  EXPECT_TRUE(costs.IsWorthReading(500, 192, 1)) << "a longer answer";
+  EXPECT_FALSE(costs.IsWorthReading(1400, 100000, 1)) << "answers end sooner than their limit";
+  costs.Observe(1, 1000, 0.02 * 1000);
+  EXPECT_FALSE(costs.IsWorthReading(450, 96, 1)) << "reading was timed";
+  EXPECT_DOUBLE_EQ(costs.Seconds(1), 0.04) << "which says nothing of a level";
+  for (int i = 0; i < 50; ++i) costs.ObserveRead(3, 6);
+  EXPECT_TRUE(costs.IsWorthReading(2000, 96, 1)) << "half a pass saved a token";
+  for (int i = 0; i < 500; ++i) costs.ObserveRead(-0.1, 1);
+  EXPECT_FALSE(costs.IsWorthReading(20, 96, 1));
+  EXPECT_TRUE(costs.IsWorthReading(10, 96, 1)) << "a trifle";
+  for (int i = 0; i < 100; ++i) costs.ObserveStart();
+  EXPECT_TRUE(costs.IsWorthReading(100, 96, 1)) << "it is tried again";
+}
+
+// The first drafter copies; the second drafts one level, for which it had to read.
+TEST(SavedByReading, IsWhatNobodyElseOffered) {
+  const CostModel costs({{1, 1}, {11, 2}}, {});
+  DraftCosts drafting(1);
+  for (int i = 0; i < 8; ++i) drafting.Observe(1, 0, 0.25);
+  const AcceptanceTable acceptance;
+  const SessionEconomy economy(costs, drafting, acceptance, {.left = 100});
+  const auto policy = *NewTreePolicy("chain");
+  TreeBuilder builder(0, {}, *policy, std::nullopt, &economy);
+  builder.OfferRun(0, std::vector<Token>{1, 2}, -0.1F);
+  builder.NextDrafter();
+  EXPECT_EQ(builder.TakeFrontier(3), std::vector<Node>{0});
+  CandidateTree scored(0);
+  const Node both = scored.Add(0, 1, 0, CandidateTree::Kind::kCandidate, kNoPos, 3);
+  scored.Add(both, 2, 0, CandidateTree::Kind::kCandidate, kNoPos, 1);
+  const Node theirs = scored.Add(both, 3, 0, CandidateTree::Kind::kCandidate, kNoPos, 2);
+  const std::vector<Node> taken = {0, both, theirs}, missed = {0, both};
+  EXPECT_NEAR(SavedByReading(economy, builder, scored, taken), 1 - 0.25 - 0.1, 1e-9);
+  EXPECT_NEAR(SavedByReading(economy, builder, scored, missed), -0.25 - 0.1, 1e-9);
+}
+
 TEST(CostModel, JsonHoldsIt) {
   CostModel costs({{1, 1}, {4, 2}}, {.pass = 0.5, .row = 0.25});
-  costs.Drafter("pld").Observe(0, 0.125);
+  costs.Drafter("pld").Observe(0, 0, 0.125);
   costs.Drafter("pld").ObserveRest();
+  costs.Drafter("model").Observe(2, 100, 0.5);
+  costs.Drafter("model").ObserveRead(-5, 20);
   const auto again = CostModel::FromJson(costs.ToJson(), "x");
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again->ToJson().dump(), costs.ToJson().dump());
@@ -110,7 +153,7 @@ TEST(CostModel, JsonHoldsIt) {
         R"({"points": [[1, 0]], "context": [0, 0]})",
         R"({"points": [[2, 1], [1, 1]], "context": [0, 0]})",
         R"({"points": [[1, 1]], "context": [0, -1]})",
-        R"({"points": [[1, 1]], "context": [0, 0], "drafters": {"a": [1, 1]}})"}) {
+        R"({"points": [[1, 1]], "context": [0, 0], "drafters": {"a": [1, 1, 1]}})"}) {
     EXPECT_FALSE(CostModel::FromJson(*ParseJson(text, "x"), "x").ok()) << text;
   }
 }

@@ -115,6 +115,7 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
   session.prompt = size;
   session.limit = std::min(capacity, max_new < capacity - size ? size + max_new : capacity);
   session.finish = Finish::kNot;
+  session.read = false;
   session.cycles.clear();
   session.sources.clear();
   for (int begin = session.reused; begin < size; begin += target_.max_rows()) {
@@ -201,8 +202,9 @@ Generator::Offers Generator::Propose(std::span<Session* const> batch) {
     FT_CHECK(!s->done() && s->cache->length() + 1 == static_cast<int>(s->tokens.size()));
     const TreeEconomy* economy = nullptr;
     if (weighs_costs()) {
-      const SessionEconomy::Cycle cycle{s->cache->length(), size, IsProbing(*s),
-                                        s->governor.resting()};
+      const SessionEconomy::Cycle cycle{s->cache->length(), size,
+                                        s->limit - static_cast<int>(s->tokens.size()),
+                                        IsProbing(*s), s->governor.resting()};
       economy = &offers.economies.emplace_back(*options_.costs, *drafting_, s->acceptance, cycle);
     }
     offers.builders.emplace_back(s->tokens.back(), LimitsFor(*s, size), *options_.policy,
@@ -252,7 +254,7 @@ void Generator::LearnCosts(std::span<Session* const> batch, const Offers& offers
                            std::span<const Acceptance> accepted, double propose_seconds,
                            double verify_seconds) {
   CostModel& costs = *options_.costs;
-  int context = 0, levels = 0;
+  int context = 0, levels = 0, unread = 0;
   bool proposed = false;
   for (size_t s = 0; s < batch.size(); ++s) {
     std::vector<Token> written = TokensOf(pass.trees[s], accepted[s].path);
@@ -262,12 +264,19 @@ void Generator::LearnCosts(std::span<Session* const> batch, const Offers& offers
     const bool asked = IsWorthAsking(*batch[s], builder);
     if (asked) batch[s]->acceptance.Observe(builder.tree(), written);
     JudgeDrafter(*batch[s], offers.economies[s], builder, pass.trees[s].size(), written, asked);
+    batch[s]->read = batch[s]->read || builder.read() > 0;
+    if (batch[s]->read && options_.refresh_costs) {
+      drafting_->ObserveRead(
+          SavedByReading(offers.economies[s], builder, pass.trees[s], accepted[s].path),
+          static_cast<double>(written.size()));
+    }
+    unread += builder.read();
     context += batch[s]->cache->length();
     levels = std::max(levels, builder.levels());
     proposed = proposed || asked;
   }
   if (!options_.refresh_costs) return;
-  if (proposed) drafting_->Observe(levels, propose_seconds);
+  if (proposed) drafting_->Observe(levels, unread, propose_seconds);
   costs.ObserveVerify(pass.begin.back(), context / static_cast<int>(batch.size()), verify_seconds);
 }
 

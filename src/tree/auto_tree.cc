@@ -20,6 +20,7 @@ class Assumed final : public TreeEconomy {
     return std::exp(tree.log_q(n));
   }
   double NextAcceptance(const CandidateTree&, Node) const override { return 0.6; }
+  bool IsWorthReading(int) const override { return true; }
   bool probing() const override { return false; }
   bool resting() const override { return false; }
 };
@@ -106,6 +107,7 @@ class AutoTree final : public TreePolicy {
   std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
                            const TreeContext& context) const override {
     const TreeEconomy& economy = EconomyOf(context);
+    if (!economy.IsWorthReading(context.unread)) return {};
     const Plan plan = MakePlan(tree, context);
     const auto left = [&](Node n) {
       double taken = 0;

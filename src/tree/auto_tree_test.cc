@@ -14,6 +14,7 @@ using Names = std::vector<std::string>;
 // Prices and acceptance that a test sets.
 struct Prices final : TreeEconomy {
   double pass = 1, row = 0.1, level = 0.1, next = 0.6;
+  int most_unread = 0;
   bool probes = false, rests = false;
   const AcceptanceTable* table = nullptr;  // null: guesses are what their drafter takes them for
 
@@ -25,6 +26,7 @@ struct Prices final : TreeEconomy {
   double NextAcceptance(const CandidateTree& tree, Node n) const override {
     return table != nullptr ? table->NextProbability(tree.depth(n)) : next;
   }
+  bool IsWorthReading(int unread) const override { return unread <= most_unread; }
   bool probing() const override { return probes; }
   bool resting() const override { return rests; }
 };
@@ -100,6 +102,22 @@ TEST(AutoTree, ASecondDrafterIsAskedWhereTheFirstIsUnsure) {
   };
   EXPECT_EQ(asked(0.95f), std::vector<Node>{});
   EXPECT_EQ(asked(0.1f), std::vector<Node>{0});
+}
+
+// Not even to try.
+TEST(AutoTree, NothingIsReadThatIsNotWorthIt) {
+  Prices prices;
+  prices.probes = true;
+  prices.most_unread = 9;
+  const auto policy = *NewTreePolicy("auto");
+  TreeBuilder builder(0, kWide, *policy, std::nullopt, &prices);
+  EXPECT_EQ(builder.TakeFrontier(10), std::vector<Node>{});
+  EXPECT_EQ(builder.read(), 0);
+  EXPECT_EQ(builder.readers(), 0u);
+  builder.NextDrafter();
+  EXPECT_EQ(builder.TakeFrontier(9), std::vector<Node>{0});
+  EXPECT_EQ(builder.read(), 9);
+  EXPECT_EQ(builder.readers(), 2u);
 }
 
 // Probes take what room there is, so there is no more of it than a pass may cost.

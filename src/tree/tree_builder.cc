@@ -79,13 +79,17 @@ Node TreeBuilder::AddProbe(Node parent, Token token) {
   return tree_.Add(parent, token, 0, CandidateTree::Kind::kProbe);
 }
 
-std::vector<Node> TreeBuilder::TakeFrontier() {
+std::vector<Node> TreeBuilder::TakeFrontier(int unread) {
   std::vector<Node> fresh = std::exchange(frontier_, {});
   if (limits().max_nodes <= 1) return {};
   std::erase_if(fresh, [this](Node n) { return tree_.depth(n) >= limits().max_depth; });
   if (fresh.empty()) return {};
+  context_.unread = unread;
   std::vector<Node> chosen = policy_.Expand(tree_, fresh, context_);
-  context_.levels += chosen.empty() ? 0 : 1;
+  if (chosen.empty()) return chosen;
+  ++context_.levels;
+  read_ += unread;
+  readers_ |= Proposer();
   return chosen;
 }
 

@@ -40,6 +40,10 @@ class TreeBuilder {
   int width() const { return policy_.Width(); }
   // Answers of TakeFrontier that were not empty.
   int levels() const { return context_.levels; }
+  // Tokens that were read for those answers, of all that TakeFrontier was told of.
+  int read() const { return read_; }
+  // CandidateTree::proposers of the drafters that got those answers.
+  uint32_t readers() const { return readers_; }
 
   // Offers continuations of `node`, best first; at most width() are taken. Duplicates are merged.
   void Offer(Node node, std::span<const Scored> tokens);
@@ -60,8 +64,9 @@ class TreeBuilder {
   // candidate stays one), or kNoNode where the limits leave no room.
   Node AddProbe(Node parent, Token token);
   // The nodes offered since the last call that deserve expanding, best first. The first call
-  // returns the root; an empty answer means stop.
-  std::vector<Node> TakeFrontier();
+  // returns the root; an empty answer means stop. `unread`: tokens of text that the drafter put off
+  // reading and must read before it can expand anything, many where it was not asked for long.
+  std::vector<Node> TakeFrontier(int unread = 0);
   // The next drafter of a joined one speaks: the frontier is the root again, and what it offers is
   // marked as its own.
   void NextDrafter();
@@ -82,6 +87,8 @@ class TreeBuilder {
   std::vector<int> offered_by_;  // [nodes, or fewer] the last drafter that offered the node, from 1
   int drafter_ = 1;
   int probes_ = 0;
+  int read_ = 0;
+  uint32_t readers_ = 0;
 };
 
 }  // namespace foretoken

@@ -34,6 +34,8 @@ class TreeEconomy {
   virtual double Acceptance(const CandidateTree& tree, Node n) const = 0;
   // The same for the best child of `n`, which has not been offered yet.
   virtual double NextAcceptance(const CandidateTree& tree, Node n) const = 0;
+  // Whether a drafter had better read the `unread` tokens of text that it lacks than not draft.
+  virtual bool IsWorthReading(int unread) const = 0;
   // Whether this cycle should draft a little even where it does not seem to pay, to learn.
   virtual bool probing() const = 0;
   // Whether drafting has been losing time, so that this cycle had better be plain.
@@ -45,6 +47,7 @@ struct TreeContext {
   TreeLimits limits;
   const TreeEconomy* economy = nullptr;  // null: nothing was measured
   int levels = 0;                        // answers to TakeFrontier so far that were not empty
+  int unread = 0;  // tokens of text the drafter would have to read before it could expand anything
 };
 
 class TreePolicy {

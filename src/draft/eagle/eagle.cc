@@ -15,7 +15,8 @@ void Eagle::Propose(std::span<const DraftSlot> batch) {
       batch, net_->max_rows(),
       [&](size_t slot) { return kRoomForDrafts - StateOf(batch[slot]).cache->provisional(); },
       [](const DraftLevel& level) { return static_cast<int>(level.nodes.size()); },
-      [&](std::span<const DraftLevel> levels) { Expand(batch, levels); });
+      [&](std::span<const DraftLevel> levels) { Expand(batch, levels); },
+      [batch](size_t slot) { return Unread(batch[slot]); });
 }
 
 void Eagle::Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {

@@ -20,7 +20,8 @@ void Edd::Propose(std::span<const DraftSlot> batch) {
       [&](std::span<const DraftLevel> levels) {
         CatchUp(batch, levels);
         OfferLevels(batch, levels, Run(batch, levels), share_noise_);
-      });
+      },
+      [batch](size_t slot) { return Unread(batch[slot]); });
 }
 
 // Feeds the levels' nodes, the roots included; returns their logits.

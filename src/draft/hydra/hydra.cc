@@ -26,7 +26,8 @@ class Hydra final : public FeatureDrafter {
         [&](std::span<const DraftLevel> levels) {
           CatchUp(batch, levels);
           for (int head = 0; head < net_->heads(); ++head) Expand(batch, levels, head);
-        });
+        },
+        [batch](size_t slot) { return Unread(batch[slot]); });
   }
 
  private:

@@ -1,0 +1,94 @@
+#include "engine/draft_costs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/json.h"
+#include "engine/typical.h"
+
+namespace foretoken {
+namespace {
+
+constexpr double kDraftStep = 0.05;  // most that a proposal changes what is typical
+constexpr int kFirstDrafts = 8;      // the cheapest of so many counts: the first may warm up
+constexpr double kLeastTrust = 1.0 / 16, kFading = 1.1;
+// Of a plain pass, for what nobody has timed.
+constexpr double kLevelGuess = 0.04, kTokenGuess = 0.01;
+constexpr int kManyTokens = 16;  // reading fewer is part of a level
+// Reading: what is gained by it before anyone tried, as passes a token; how many tokens are
+// remembered; how fast a sequence forgets; and how much longer than that an answer is not taken to
+// become, whatever it may.
+constexpr double kWorthGuess = 0.05, kRemembered = 128, kForgetting = 0.02;
+constexpr int kAnswer = 256;
+constexpr double kTrifle = 0.25;  // plain passes that are not worth a thought
+
+void Blend(double newest, int& seen, double& typical) {
+  newest = std::max(newest, kShortest);
+  if (seen < kFirstDrafts) {
+    typical = seen++ == 0 ? newest : std::min(typical, newest);
+  } else {
+    typical *= std::exp(kDraftStep * Towards(std::log(typical), std::log(newest)));
+  }
+}
+
+}  // namespace
+
+DraftCosts::DraftCosts(double plain)
+    : level_(kLevelGuess * plain), token_(kTokenGuess * plain), worth_(kWorthGuess) {}
+
+void DraftCosts::Observe(int levels, int unread, double seconds) {
+  if (unread >= kManyTokens) {
+    Blend(std::max(0.0, seconds - Seconds(levels)) / unread, token_seen_, token_);
+  } else if (levels == 0) {
+    Blend(seconds, fixed_seen_, fixed_);
+  } else {
+    Blend(std::max(0.0, seconds - fixed_) / levels, level_seen_, level_);
+  }
+}
+
+void DraftCosts::ObserveRest() { trust_ = std::max(trust_ / 2, kLeastTrust); }
+void DraftCosts::ObserveGain() { trust_ = std::min(trust_ * 2, 1.0); }
+
+void DraftCosts::ObserveStart() {
+  trust_ = std::min(trust_ * kFading, 1.0);
+  worth_ += kForgetting * (kWorthGuess - worth_);
+}
+
+bool DraftCosts::IsWorthReading(int unread, int left, double plain) const {
+  const double most = std::max(kTrifle, worth_ * std::min(left, kAnswer));
+  return token_ * unread <= most * plain;
+}
+
+void DraftCosts::ObserveRead(double saved, double written) {
+  const double kept = std::exp(-written / kRemembered);
+  worth_ = kept * worth_ + (1 - kept) * saved / written;
+}
+
+Json DraftCosts::ToJson() const {
+  return Json::array(
+      {fixed_, level_seen_ > 0 ? level_ : 0, trust_, token_seen_ > 0 ? token_ : 0, worth_});
+}
+
+bool DraftCosts::Restore(const Json& json) {
+  const auto number = [&json](size_t i, double low) {
+    return json[i].is_number() && json[i].get<double>() >= low && json[i].get<double>() < 1e6;
+  };
+  if (!json.is_array() || json.size() != 5 || !number(4, -1e6)) return false;
+  for (size_t i = 0; i < 4; ++i) {
+    if (!number(i, 0)) return false;
+  }
+  fixed_ = json[0].get<double>();
+  fixed_seen_ = kFirstDrafts;
+  trust_ = std::clamp(json[2].get<double>(), kLeastTrust, 1.0);
+  worth_ = json[4].get<double>();
+  const auto timed = [&json](size_t i, double& seconds, int& seen) {
+    if (json[i] == 0) return;
+    seconds = json[i].get<double>();
+    seen = kFirstDrafts;
+  };
+  timed(1, level_, level_seen_);
+  timed(3, token_, token_seen_);
+  return true;
+}
+
+}  // namespace foretoken
