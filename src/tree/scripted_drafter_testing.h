@@ -100,6 +100,7 @@ class FixedEconomy final : public TreeEconomy {
     return std::exp(tree.log_q(n));
   }
   double NextAcceptance(const CandidateTree&, Node) const override { return 0.7; }
+  bool IsWorthReading(int) const override { return true; }
   bool probing() const override { return false; }
   bool resting() const override { return false; }
 };
