@@ -1,6 +1,7 @@
 // What a session holds after every cycle is what a fresh one would hold: caches, drafters, limits.
 #include <gtest/gtest.h>
 
+#include "base/step_testing.h"
 #include "rig.h"
 
 namespace foretoken {
@@ -94,7 +95,7 @@ TEST_P(SessionState, SourcesHoldTheTokensCopied) {
 
 TEST_P(SessionState, PromptsOfOneToken) {
   Rig rig(target_, GetParam()), plain(target_, "none");
-  for (Token token = 0; token < 10; ++token) {
+  for (Token token = 0; token < 10; token += TestStep()) {
     const std::vector<Token> prompt{token};
     ASSERT_EQ(rig.Decode(prompt, 30)->tokens, plain.Decode(prompt, 30)->tokens);
   }
@@ -104,7 +105,7 @@ TEST_P(SessionState, NoTokenBeyondTheLimit) {
   Rig rig(target_, GetParam()), plain(target_, "none");
   const std::vector<Token> prompt = RepetitivePrompt(2, 50, 97);
   const std::vector<Token> all = plain.Decode(prompt, 40)->tokens;
-  for (int limit = 1; limit <= 40; ++limit) {
+  for (int limit = 1; limit <= 40; limit += TestStep()) {
     const auto session = rig.Decode(prompt, limit);
     ASSERT_EQ(session->written().size(), static_cast<size_t>(limit));
     ASSERT_EQ(session->tokens, std::vector<Token>(all.begin(), all.begin() + 50 + limit));
@@ -114,7 +115,7 @@ TEST_P(SessionState, NoTokenBeyondTheLimit) {
 
 TEST_P(SessionState, TheContextEndsTheAnswer) {
   Rig rig(target_, GetParam()), plain(target_, "none");
-  for (int capacity = 31; capacity < 60; ++capacity) {
+  for (int capacity = 31; capacity < 60; capacity += TestStep()) {
     const std::vector<Token> prompt = RepetitivePrompt(3, 30, 97);
     const auto session = rig.Decode(prompt, 1000, {}, capacity);
     ASSERT_EQ(session->finish, Finish::kContext);
@@ -128,7 +129,7 @@ TEST_P(SessionState, StopsAfterTheFirstStopToken) {
   Rig rig(target_, GetParam()), plain(target_, "none");
   const std::vector<Token> prompt = RepetitivePrompt(5, 60, 97);
   const std::vector<Token> all = plain.Decode(prompt, 40)->tokens;
-  for (Token stop = 0; stop < 97; ++stop) {
+  for (Token stop = 0; stop < 97; stop += TestStep()) {
     const auto session = rig.Decode(prompt, 40, {}, 256, {stop});
     const auto first = std::find(all.begin() + 60, all.end(), stop);
     const auto end = first == all.end() ? first : first + 1;
