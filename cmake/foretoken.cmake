@@ -31,17 +31,41 @@ function(ft_library name)
   target_link_libraries(${name} PUBLIC ft_flags ${ARG_DEPS})
 endfunction()
 
-# ft_test(NAME SOURCES a_test.cc ... DEPS ft_base ... [LABEL unit] [TIMEOUT 120])
-# LABEL is one of: unit, lossless, parity, fuzz, cli.
+# ft_precompile(TARGET <header> ...)
+function(ft_precompile name)
+  if(FT_PCH)
+    target_precompile_headers(${name} PRIVATE ${ARGN})
+  endif()
+endfunction()
+
+# What all tests share: GoogleTest, parsed once.
+if(FT_TESTS)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_flags.cc CONTENT "int main() {}\n")
+  add_executable(ft_test_flags EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/test_flags.cc)
+  target_link_libraries(ft_test_flags PRIVATE ft_flags GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_definitions(ft_test_flags PRIVATE
+    FT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" FT_SHARED_DATA="${CMAKE_SOURCE_DIR}/../shared/data")
+  ft_precompile(ft_test_flags <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
+endif()
+
+# ft_test(NAME SOURCES a_test.cc ... DEPS ft_base ... [LABEL unit] [TIMEOUT 120] [OWN_PCH])
+# OWN_PCH: it is compiled with other options than tests share. LABEL is one of: unit, lossless, parity, fuzz, cli.
 function(ft_test name)
   if(NOT FT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_PCH" "LABEL;TIMEOUT" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ft_flags ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
     FT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" FT_SHARED_DATA="${CMAKE_SOURCE_DIR}/../shared/data")
+  if(FT_PCH AND NOT ARG_OWN_PCH)
+    target_precompile_headers(${name} REUSE_FROM ft_test_flags)
+  endif()
+  if(FT_PCH)  # GCC 12 reports what it inlines from the standard library once that is precompiled
+    target_compile_options(${name} PRIVATE
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow>)
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)

@@ -1,7 +1,7 @@
 // AdamW over a model's parameters, and the norm that clipping needs.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Differentiable operations of drafters, in the manner of ops.h.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "kernels.h"
 

@@ -1,7 +1,7 @@
 // A Llama-architecture language model: what `train lm` trains, and the frozen target of drafters.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <deque>
 #include <map>

@@ -1,7 +1,7 @@
 // The methods of `foretoken train`: one line in methods.def and one folder each.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <memory>
 #include <span>

@@ -7,7 +7,7 @@
 // in the compute type and sends its gradient to the leaf.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <vector>
 

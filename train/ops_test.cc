@@ -2,6 +2,7 @@
 #include "ops.h"
 
 #include <gtest/gtest.h>
+#include <torch/optim/adamw.h>
 
 #include <cmath>
 #include <limits>

@@ -2,7 +2,7 @@
 // are never dumped.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <memory>
 #include <string>

@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
+#include <torch/cuda.h>
 
 #include <algorithm>
 #include <chrono>

@@ -2,7 +2,7 @@
 // products read.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <deque>
 #include <functional>

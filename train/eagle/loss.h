@@ -1,7 +1,7 @@
 // The losses of EAGLE and HASS (methods.md 5.5 and 5.6).
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <vector>
 

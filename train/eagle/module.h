@@ -3,7 +3,7 @@
 // The engine's twin is src/draft/eagle.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <vector>
 
