@@ -16,13 +16,14 @@ constexpr size_t kLeastReserve = 256;
 // Partial sums, so that the compiler may use vectors, and several: additions take turns otherwise.
 constexpr int kLanes = 64;
 
-// A finite f16. Rebiasing by a multiplication handles subnormals and needs no branch.
-float FiniteHalf(uint16_t bits) {
-  const auto magnitude =
-      std::bit_cast<float>(static_cast<uint32_t>(bits & 0x7fff) << 13) * 0x1p112f;
-  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
+// A finite f16 times 2^-112: its bits moved to where a float has them. Subnormals need no branch.
+float ScaledHalf(uint16_t bits) {
+  const auto moved = static_cast<uint32_t>(int32_t{static_cast<int16_t>(bits)}) << 13;
+  return std::bit_cast<float>(moved & 0x8fffe000U);  // of the copies of the sign, the topmost stays
 }
+
+constexpr float kHalfScale = 0x1p112f;
+float FiniteHalf(uint16_t bits) { return ScaledHalf(bits) * kHalfScale; }
 
 // Inline, so that it is compiled for the instruction set of its caller.
 template <typename Left, typename Right>
@@ -39,14 +40,16 @@ template <typename Left, typename Right>
   return lanes[0];
 }
 
-// Compiled for each level of x86-64; all give the same bits. Sanitizers do not bear the resolver.
+// `left` is kHalfScale times as large as meant, which no f16 is too large for, so that `right` need
+// not be. Compiled for each level of x86-64; all give the same bits. Sanitizers do not bear the
+// resolver.
 #if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
 float DotHalf(const float* left, const uint16_t* right, int n) {
   return SumOfProducts(
-      n, [left](int i) { return left[i]; }, [right](int i) { return FiniteHalf(right[i]); });
+      n, [left](int i) { return left[i]; }, [right](int i) { return ScaledHalf(right[i]); });
 }
 
 float InverseNorm(std::span<const float> row) {
@@ -89,14 +92,25 @@ float HiddenRows::Load(int row, std::vector<float>& out) const {
   return InverseNorm(out);  // the mean points where the sum points
 }
 
+// The rows compared lie far apart: the processor does not guess which comes next.
+void HiddenRows::Prefetch(int row) const {
+  constexpr int kLine = 64 / sizeof(uint16_t);
+  const uint16_t* values = values_.data() + static_cast<ptrdiff_t>(row) * width_;
+  for (int i = 0; i < width_; i += kLine) __builtin_prefetch(values + i);
+}
+
 HiddenRows::Match HiddenRows::MostAlike(std::span<const int> places, int to) const {
   std::vector<float> target, row;
   const float target_scale = Load(to, target);
   const auto target_value = [&](int i) { return target[static_cast<size_t>(i)]; };
+  if (window_ == 1) {
+    for (float& value : target) value *= kHalfScale;
+  }
   Match best{0, -2};
   for (size_t p = 0; p < places.size(); ++p) {
     float scale = inverse_norms_[static_cast<size_t>(places[p])], dot;
     if (window_ == 1) {
+      if (p + 1 < places.size()) Prefetch(places[p + 1]);
       const uint16_t* values = values_.data() + static_cast<ptrdiff_t>(places[p]) * width_;
       dot = DotHalf(target.data(), values, width_);
     } else {

@@ -29,6 +29,7 @@ class HiddenRows {
  private:
   // The mean of the window ending at `row`, and 1 / its norm (0 for zeros).
   float Load(int row, std::vector<float>& out) const;
+  void Prefetch(int row) const;
 
   int width_, window_;
   std::vector<uint16_t> values_;      // [rows, width]
