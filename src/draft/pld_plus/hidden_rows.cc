@@ -5,12 +5,10 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "io/dtype.h"
 
 namespace foretoken {
 namespace {
 
-constexpr float kLargestHalf = 65504.0f;
 // Rows are reserved an eighth ahead, so that memory stays within 9/8 of what is kept.
 constexpr size_t kLeastReserve = 256;
 // Partial sums, so that the compiler may use vectors, and several: additions take turns otherwise.
@@ -24,6 +22,19 @@ float ScaledHalf(uint16_t bits) {
 
 constexpr float kHalfScale = 0x1p112f;
 float FiniteHalf(uint16_t bits) { return ScaledHalf(bits) * kHalfScale; }
+
+// Rounds to the nearest even; what is beyond f16's range, or no number, becomes the largest.
+uint16_t ToFiniteHalf(float value) {
+  constexpr uint32_t kLargest = 0x477fe000, kLeastNormal = 0x38800000;  // 65504, 2^-14
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t magnitude = std::min(bits & 0x7fffffffU, kLargest);
+  // Adding 0.5 leaves a subnormal in the low bits.
+  const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+  const uint32_t subnormal = std::bit_cast<uint32_t>(shifted) - 0x3f000000U;
+  const uint32_t normal = (magnitude + 0xfffU + ((magnitude >> 13) & 1U) - 0x38000000U) >> 13;
+  return static_cast<uint16_t>((bits >> 16 & 0x8000U) |
+                               (magnitude < kLeastNormal ? subnormal : normal));
+}
 
 // Inline, so that it is compiled for the instruction set of its caller.
 template <typename Left, typename Right>
@@ -40,40 +51,47 @@ template <typename Left, typename Right>
   return lanes[0];
 }
 
-// `left` is kHalfScale times as large as meant, which no f16 is too large for, so that `right` need
-// not be. Compiled for each level of x86-64; all give the same bits. Sanitizers do not bear the
-// resolver.
+// Compiled for each level of x86-64; all give the same bits. Sanitizers do not bear the resolver.
 #if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
-__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define FT_EACH_LEVEL __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define FT_EACH_LEVEL
 #endif
-float DotHalf(const float* left, const uint16_t* right, int n) {
+
+// `left` is kHalfScale times as large as meant, which no f16 is too large for, so that `right` need
+// not be.
+FT_EACH_LEVEL float DotHalf(const float* left, const uint16_t* right, int n) {
   return SumOfProducts(
       n, [left](int i) { return left[i]; }, [right](int i) { return ScaledHalf(right[i]); });
 }
 
-float InverseNorm(std::span<const float> row) {
-  const auto value = [&](int i) { return row[static_cast<size_t>(i)]; };
-  const float norm = std::sqrt(SumOfProducts(static_cast<int>(row.size()), value, value));
-  return norm > 0 ? 1 / norm : 0;
+FT_EACH_LEVEL float SumOfSquares(const uint16_t* row, int n) {
+  const auto value = [row](int i) { return FiniteHalf(row[i]); };
+  return SumOfProducts(n, value, value);
+}
+
+FT_EACH_LEVEL void StoreHalves(const float* from, int n, uint16_t* to) {
+  for (int i = 0; i < n; ++i) to[i] = ToFiniteHalf(from[i]);
+}
+
+float InverseNorm(float sum_of_squares) {
+  return sum_of_squares > 0 ? 1 / std::sqrt(sum_of_squares) : 0;
 }
 
 }  // namespace
 
 void HiddenRows::Append(std::span<const float> row) {
   FT_CHECK(static_cast<int>(row.size()) == width_);
-  std::vector<float> kept(row.begin(), row.end());
   if (const size_t rows = inverse_norms_.size(); rows == inverse_norms_.capacity()) {
     const size_t room = rows + std::max(rows / 8, kLeastReserve);
     inverse_norms_.reserve(room);
     values_.reserve(room * static_cast<size_t>(width_));
   }
-  for (float& value : kept) {
-    const uint16_t bits = FloatToHalf(std::clamp(value, -kLargestHalf, kLargestHalf));
-    values_.push_back(bits);
-    value = FiniteHalf(bits);
-  }
-  inverse_norms_.push_back(InverseNorm(kept));
+  values_.resize(values_.size() + row.size());
+  uint16_t* kept = values_.data() + values_.size() - row.size();
+  StoreHalves(row.data(), width_, kept);
+  inverse_norms_.push_back(InverseNorm(SumOfSquares(kept, width_)));
 }
 
 void HiddenRows::Truncate(int rows) {
@@ -89,7 +107,8 @@ float HiddenRows::Load(int row, std::vector<float>& out) const {
     for (int i = 0; i < width_; ++i) out[static_cast<size_t>(i)] += FiniteHalf(values[i]);
   }
   if (first == row) return inverse_norms_[static_cast<size_t>(row)];
-  return InverseNorm(out);  // the mean points where the sum points
+  const auto value = [&](int i) { return out[static_cast<size_t>(i)]; };
+  return InverseNorm(SumOfProducts(width_, value, value));  // the mean points where the sum does
 }
 
 // The rows compared lie far apart: the processor does not guess which comes next.
