@@ -76,26 +76,83 @@ FT_INLINE void AskFor(const AttentionUnit& u, const AttentionRow& row, const Cac
   Prefetch(cache.base + position * cache.row_bytes + u.column * kElement, u.head_dim * kElement);
 }
 
+// Whether positions [from, to) of the cache hold numbers only.
+template <CacheType kType>
+FT_INLINE bool HoldsNumbers(const AttentionUnit& u, const CacheView& cache, int from, int to) {
+  I wrong = Splat(0);
+  for (int position = from; position < to; ++position) {
+    const std::byte* row = cache.base + position * cache.row_bytes;
+    for (int d = 0; d < u.head_dim; d += kLanes) {
+      const F x = LoadCache<kType>(row, u.column + d, u.head_dim - d);
+      wrong = wrong | Unordered(x - x);
+    }
+  }
+  return Sum(wrong) == 0;  // -1 in at most sixteen lanes
+}
+
+inline bool ValuesAreNumbers(const AttentionUnit& u, int from, int to) {
+  switch (u.value_type) {
+    case CacheType::kF32:
+      return HoldsNumbers<CacheType::kF32>(u, ValuesOf(u), from, to);
+    case CacheType::kF16:
+      return HoldsNumbers<CacheType::kF16>(u, ValuesOf(u), from, to);
+    case CacheType::kBF16:
+      return HoldsNumbers<CacheType::kBF16>(u, ValuesOf(u), from, to);
+    case CacheType::kQ8_0:
+      return HoldsNumbers<CacheType::kQ8_0>(u, ValuesOf(u), from, to);
+  }
+  return false;
+}
+
+// What the rows of a unit have in common.
+struct SharedRows {
+  int begin, count;  // every position that any row sees
+  int run;           // below it, a position is the same cache row for all rows that see it
+  int longest;       // a row that sees all of these
+};
+
+// Rows of one chain see prefixes of the last row's positions. What is behind a row's own last one
+// has no weight, but even that times an infinity would be no number.
+FT_INLINE SharedRows ShareRows(const AttentionUnit& u) {
+  SharedRows all{u.rows[0].begin, u.rows[0].count, u.rows[0].run, 0};
+  int fewest = all.count;
+  bool chain = true;
+  for (int r = 0; r < u.row_count; ++r) {
+    const AttentionRow& row = u.rows[r];
+    all.begin = row.begin < all.begin ? row.begin : all.begin;
+    all.run = row.run < all.run ? row.run : all.run;
+    fewest = row.count < fewest ? row.count : fewest;
+    if (row.count > all.count) {
+      all.count = row.count;
+      all.longest = r;
+    }
+    chain = chain && row.run == row.count;
+  }
+  if (chain && ValuesAreNumbers(u, fewest, all.count)) {
+    all.run = all.count;
+  } else {
+    all.longest = 0;
+  }
+  return all;
+}
+
 // Walks the positions of a unit's rows in spans of Engine::kSpan, cut at absolute positions, each
 // made of blocks of Engine::kBlock. Calls
 //   engine.Widen(row, from, index): block `index` of the span is positions [from, from + kBlock);
-//   engine.Attend(first row, rows, at, blocks): these rows see those blocks of the span at `at`.
-// Blocks that are the same cache rows for all rows are widened once. A row's calls depend on its
-// own positions alone, so that its result does.
+//   engine.Attend(first row, rows, at, blocks): these rows see those blocks of the span at `at`,
+//     each what its own begin and count leave of them.
+// Blocks that are the same cache rows for all rows are widened once. Blocks behind a row's last
+// position add nothing to its result, so that it depends on the row's own positions alone.
 template <typename Engine>
 FT_INLINE void WalkSpans(const AttentionUnit& u, Engine& engine) {
   constexpr int kSpan = Engine::kSpan, kBlock = Engine::kBlock;
-  int begin = u.rows[0].begin, count = u.rows[0].count, shared = u.rows[0].run;
-  for (int r = 1; r < u.row_count; ++r) {
-    begin = u.rows[r].begin < begin ? u.rows[r].begin : begin;
-    count = u.rows[r].count > count ? u.rows[r].count : count;
-    shared = u.rows[r].run < shared ? u.rows[r].run : shared;
-  }
-  for (int at = begin / kSpan * kSpan; at < count; at += kSpan) {
-    const int left = (shared - at) / kBlock;
+  const SharedRows all = ShareRows(u);
+  for (int at = all.begin / kSpan * kSpan; at < all.count; at += kSpan) {
+    const bool last = all.run == all.count;  // what is behind it is nobody's
+    const int left = (all.run - at + (last ? kBlock - 1 : 0)) / kBlock;
     const int common = left < 0 ? 0 : left > kSpan / kBlock ? kSpan / kBlock : left;
-    for (int i = 0; i < common; ++i) engine.Widen(u.rows[0], at + i * kBlock, i);
-    if (common == kSpan / kBlock) {
+    for (int i = 0; i < common; ++i) engine.Widen(u.rows[all.longest], at + i * kBlock, i);
+    if (last || common == kSpan / kBlock) {
       engine.Attend(0, u.row_count, at, common);
       continue;
     }

@@ -290,6 +290,23 @@ TEST_P(AttentionTest, APromptIsTheSameInOnePassAndInPieces) {
   }
 }
 
+// Rows of one chain are folded in together; one that holds no numbers must not spoil the others.
+TEST_P(AttentionTest, ARowDoesNotSeeInfinitiesBehindIt) {
+  const Case& c = GetParam();
+  const auto backend = NewBackend(c.isa, 2);
+  for (const float wrong : {INFINITY, NAN}) {
+    Tree t = RandomTree(c.shape, 30, 6, 13);
+    for (int i = 0; i < t.nodes(); ++i) t.parent[static_cast<size_t>(i)] = i - 1;
+    std::fill(t.v.end() - c.shape.kv_cols(), t.v.end(), wrong);
+    const std::vector<float> y = AttendTree(*backend, c, t);
+    for (int node = 0; node + 1 < t.nodes(); ++node) {
+      const std::vector<float> alone = AttendAlone(*backend, c, t, node);
+      ASSERT_TRUE(SameBits(&y[node * c.shape.q_cols()], alone.data(), alone.size())) << node;
+      ASSERT_TRUE(std::isfinite(alone[0]));
+    }
+  }
+}
+
 TEST_P(AttentionTest, RowsOfProbabilities) {
   const Case& c = GetParam();
   const Shape& s = c.shape;

@@ -37,6 +37,13 @@ void ChooseHead(const Tensor& keys, const Tensor& values, int64_t h, AttentionUn
   u.column = keys.group_cols == 0 ? h * u.head_dim : 0;
 }
 
+// Provisional rows that row r sees from the first one on, without a gap.
+int RunOf(const Visibility& visible, int r) {
+  int run = visible.run[r];
+  for (int i = visible.begin[r]; i < visible.begin[r + 1] && visible.chain[i] == run; ++i) ++run;
+  return run;
+}
+
 // In how many pieces the query heads of a key/value head are cut, so that threads share them
 // evenly.
 int HeadPieces(int64_t units, int heads, int threads) {
@@ -98,15 +105,16 @@ void CpuBackend::Attention(const AttentionArgs& args) {
         ChooseHead(args.keys, args.values, h, unit);
         unit.rows = next_row;
         for (int r = first; r < first + unit.row_count; ++r) {
-          const int count = visible.count(r);
+          const int count = visible.count(r), run = RunOf(visible, r);
           const int64_t at = static_cast<int64_t>(head) * head_dim;
           *next_row++ = {
               .q = reinterpret_cast<const float*>(args.q.data + r * args.q.row_bytes) + at,
               .out = reinterpret_cast<float*>(args.out.data + r * args.out.row_bytes) + at,
               .begin = args.window > 0 ? std::max(0, count - args.window) : 0,
               .count = count,
-              .run = visible.committed + visible.run[r],
-              .chain = visible.chain.data() + visible.begin[r]};
+              .run = visible.committed + run,
+              .chain =
+                  visible.chain.data() + visible.begin[r + 1] - (count - visible.committed - run)};
         }
         attention_units_.push_back(unit);
       }
