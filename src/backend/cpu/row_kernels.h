@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/quantise_rows.h"
 #include "backend/cpu/vec.h"
 #include "backend/cpu/vec_math.h"
 
@@ -106,9 +107,6 @@ FT_INLINE float TileScale(float scale) {
   return scale;
 }
 
-// NaN and infinities become zeros: they have no codes.
-FT_INLINE F Finite(F a) { return Select(Greater(Splat(__builtin_inff()), Abs(a)), a, Splat(0.0f)); }
-
 // Writes one block of a row into an int8 tile: codes in [-127, 127], largest magnitude 127.
 inline void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* block) {
   const F a = Finite(Load(x)), b = Finite(Load(x + kLanes));
@@ -130,6 +128,14 @@ inline void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* blo
   }
 }
 
+// One block of a chunk of rows; what is beyond them points to zeros.
+inline void QuantiseRows(const float* const rows[kLanes], int count, std::byte* block) {
+#if defined(__AVX512F__)
+  if (count >= 8) return QuantiseChunk(rows, count, block);
+#endif
+  for (int i = 0; i < count; ++i) QuantiseBlock(rows[i], i, count, block);
+}
+
 // Columns [begin, end) of a tile, begin a multiple of kBlock and end one too or the last; rows
 // beyond those of x become zeros.
 inline void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
@@ -138,10 +144,12 @@ inline void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
   for (int64_t b = begin / kBlock; b < end / kBlock; ++b) {
     std::byte* chunk = t.tile + b * t.chunks * chunk_bytes;
     for (int first = 0; first < t.chunks * t.chunk_rows; first += t.chunk_rows) {
-      for (int i = 0; i < t.chunk_rows; ++i) {
-        const int r = first + i;
-        QuantiseBlock(r < t.rows ? t.x + r * t.stride + b * kBlock : zeros, i, t.chunk_rows, chunk);
+      const float* rows[kLanes];
+      for (int i = 0; i < kLanes; ++i) {
+        const bool some = i < t.chunk_rows && first + i < t.rows;
+        rows[i] = some ? t.x + (first + i) * t.stride + b * kBlock : zeros;
       }
+      QuantiseRows(rows, t.chunk_rows, chunk);
       chunk += chunk_bytes;
     }
   }

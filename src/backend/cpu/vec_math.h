@@ -11,6 +11,8 @@ FT_INLINE I ToBf16(F x) {
   const I rounded = bits + Splat(0x7fff) + (ShiftRight(bits, 16) & Splat(1));
   return ShiftRight(Select(Unordered(x), bits | Splat(0x400000), rounded), 16);
 }
+// NaN and infinities become zeros: they have no codes.
+FT_INLINE F Finite(F a) { return Select(Greater(Splat(__builtin_inff()), Abs(a)), a, Splat(0.0f)); }
 // Nearest integer, ties to even. REQUIRES: |x| < 2^22.
 FT_INLINE I Round(F x) { return AsI(x + Splat(0x1.8p23f)) - Splat(0x4b400000); }
 

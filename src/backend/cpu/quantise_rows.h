@@ -1,0 +1,88 @@
+// Rounding activations to int8 for sixteen rows at a time, on AVX-512: what is summed across a
+// row's lanes one by one elsewhere is summed for all rows together. The bits are the same.
+#pragma once
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/vec.h"
+#include "backend/cpu/vec_math.h"
+
+namespace foretoken::FT_ISA {
+
+#if defined(__AVX512F__)
+// Lane i of the result is x[i]'s lanes folded by `fold`, which takes and gives F.
+template <typename Fold>
+FT_INLINE F FoldEach(const F x[kLanes], Fold fold) {
+  const auto of = [](__m512 v) {
+    F r;
+    r.v[0] = v;
+    return r;
+  };
+  __m512d two[8];  // lanes of x[2 k] and x[2 k + 1] in turn
+  FT_UNROLL(8)
+  for (int k = 0; k < 8; ++k) {
+    const __m512 a = x[2 * k].v[0], b = x[2 * k + 1].v[0];
+    two[k] =
+        _mm512_castps_pd(fold(of(_mm512_unpacklo_ps(a, b)), of(_mm512_unpackhi_ps(a, b))).v[0]);
+  }
+  __m512 four[4];  // of x[4 k] ... x[4 k + 3] in turn
+  FT_UNROLL(4)
+  for (int k = 0; k < 4; ++k) {
+    const __m512d a = two[2 * k], b = two[2 * k + 1];
+    four[k] = fold(of(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b))),
+                   of(_mm512_castpd_ps(_mm512_unpackhi_pd(a, b))))
+                  .v[0];
+  }
+  const auto quarters = [&](__m512 a, __m512 b) {
+    return fold(of(_mm512_shuffle_f32x4(a, b, 0x88)), of(_mm512_shuffle_f32x4(a, b, 0xdd))).v[0];
+  };
+  return of(quarters(quarters(four[0], four[1]), quarters(four[2], four[3])));
+}
+
+// Sixteen inputs of each row become codes at out + i * kBlock; returns the codes' sums, a lane a
+// row.
+FT_INLINE I RoundHalves(const float* const rows[kLanes], const float* inverse, int count,
+                        std::byte* out) {
+  F codes[kLanes];
+  FT_UNROLL(16)
+  for (int i = 0; i < kLanes; ++i) {
+    const I code = Round(Finite(Load(rows[i])) * Splat(inverse[i]));
+    if (i < count) StoreLow8(code, out + i * kBlock);
+    codes[i] = AsF(code);
+  }
+  return AsI(FoldEach(codes, [](F a, F b) { return AsF(AsI(a) + AsI(b)); }));
+}
+
+// One block of a chunk of `count` <= 16 rows of an int8 tile; rows beyond point to zeros.
+inline void QuantiseChunk(const float* const rows[kLanes], int count, std::byte* block) {
+  F tops[kLanes];
+  const float* second[kLanes];
+  FT_UNROLL(16)
+  for (int i = 0; i < kLanes; ++i) {
+    second[i] = rows[i] + kLanes;
+    tops[i] = Max(Abs(Finite(Load(rows[i]))), Abs(Finite(Load(second[i]))));
+  }
+  const F top = FoldEach(tops, [](F a, F b) { return Max(a, b); });
+  const I some = Greater(top, Splat(1e-30f));  // below, 127 / top would overflow
+  float inverse[kLanes];
+  Store(Select(some, Splat(127.0f) / top, Zero()), inverse);
+  const I first = RoundHalves(rows, inverse, count, block);
+  const I last = RoundHalves(second, inverse, count, block + kLanes);
+  const F scale = Select(some, AsF(AsI(top / Splat(127.0f)) & Splat(-4)), Zero());
+  const I sum = first + last, start = Splat(kMagicBits);
+  const F numbers[] = {scale,
+                       Splat(-kMagic) * scale,
+                       scale * ToF(sum),
+                       AsF(start - ShiftLeft(sum, 3)),
+                       AsF(start - ShiftLeft(sum, 4)),
+                       AsF(start - ShiftLeft(sum, 7)),
+                       AsF(start - ShiftLeft(first, 5)),
+                       AsF(start - ShiftLeft(last, 5))};
+  auto* to = reinterpret_cast<float*>(block + count * kBlock);
+  for (const F& each : numbers) {
+    StoreFirst(each, to, count);
+    to += count;
+  }
+}
+#endif
+
+}  // namespace foretoken::FT_ISA
