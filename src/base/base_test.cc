@@ -36,6 +36,21 @@ TEST(ThreadPool, ManyHandOversLoseNothing) {
   EXPECT_EQ(sum, 2000 * (0 + 1 + 2 + 3));
 }
 
+TEST(ThreadPool, WaitingThreadsTakeStepsAndAJobEndsThem) {
+  struct Count : IdleWork {
+    void Step(int thread) override { ++steps[thread]; }
+    std::atomic<int> steps[2] = {};
+  } idle;
+  ThreadPool pool(2, &idle);
+  while (idle.steps[1] == 0) std::this_thread::yield();
+  pool.Run([&](int thread) {
+    if (thread == 0) return;
+    const int before = idle.steps[1];
+    while (idle.steps[0] == 0) std::this_thread::yield();
+    EXPECT_EQ(idle.steps[1], before);
+  });
+}
+
 TEST(Rng, NoiseIsAPureFunctionAndSpreads) {
   EXPECT_EQ(Gumbel(7, 3, 5), Gumbel(7, 3, 5));
   std::set<float> seen;

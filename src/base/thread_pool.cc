@@ -35,7 +35,8 @@ int AvailableCores() {
   return n > 0 ? static_cast<int>(n) : 1;
 }
 
-ThreadPool::ThreadPool(int threads) : threads_(threads > 0 ? threads : AvailableCores()) {
+ThreadPool::ThreadPool(int threads, IdleWork* idle)
+    : threads_(threads > 0 ? threads : AvailableCores()), idle_(idle) {
   for (int t = 1; t < threads_; ++t) workers_.emplace_back([this, t] { Work(t); });
 }
 
@@ -44,6 +45,12 @@ ThreadPool::~ThreadPool() {
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();
   for (std::thread& w : workers_) w.join();
+}
+
+// A moment of waiting.
+void ThreadPool::Wait(int thread) {
+  Pause();
+  if (idle_ != nullptr) idle_->Step(thread);
 }
 
 void ThreadPool::Dispatch(Call call, const void* context) {
@@ -56,7 +63,7 @@ void ThreadPool::Dispatch(Call call, const void* context) {
   const int most_spins = SpinsFor(threads_);
   int spins = 0;
   while (running_.load(std::memory_order_acquire) != 0) {
-    Pause();
+    Wait(0);
     if (++spins > most_spins) {
       sched_yield();
       spins = 0;
@@ -70,7 +77,7 @@ void ThreadPool::Work(int thread) {
   for (;;) {
     int spins = 0;
     while (generation_.load(std::memory_order_acquire) == seen) {
-      Pause();
+      Wait(thread);
       if (++spins > most_spins) generation_.wait(seen, std::memory_order_acquire);
     }
     ++seen;

@@ -31,7 +31,10 @@ void StoreNumbers(const Kernels& kernels, DType type, const float* x, int64_t n,
 
 }  // namespace
 
-CpuBackend::CpuBackend(const Kernels& kernels, int threads) : kernels_(kernels), pool_(threads) {
+CpuBackend::CpuBackend(const Kernels& kernels, int threads)
+    : kernels_(kernels),
+      prefetch_(threads > 0 ? threads : AvailableCores()),
+      pool_(threads, &prefetch_) {
   attention_scratch_.resize(static_cast<size_t>(pool_.threads()));
 }
 

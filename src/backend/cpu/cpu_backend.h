@@ -9,6 +9,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/page_memory.h"
 #include "backend/cpu/tiles.h"
+#include "backend/cpu/weight_prefetch.h"
 #include "base/thread_pool.h"
 
 namespace foretoken {
@@ -56,9 +57,14 @@ class CpuBackend : public Backend {
   // Runs `op` on every unit, each with its own scratch.
   void RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& op);
 
+  // Tells waiting threads what `group` makes them read first.
+  void Announce(std::span<const LinearOut> group, int64_t panels);
+
   const Kernels& kernels_;
+  WeightPrefetch prefetch_;
   ThreadPool pool_;
   TileMaker tiles_;
+  std::vector<Stretch> stretches_;  // [threads]
   Angles angles_;
   std::vector<AttentionRow> attention_rows_;
   std::vector<AttentionUnit> attention_units_;
