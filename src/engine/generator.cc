@@ -41,12 +41,6 @@ RowBatch Layout(std::span<Session* const> batch, std::span<const CandidateTree> 
   return rows;
 }
 
-std::vector<Token> TokensOf(const CandidateTree& tree, std::span<const Node> path) {
-  std::vector<Token> tokens;
-  for (Node n : path) tokens.push_back(tree.token(n));
-  return tokens;
-}
-
 std::vector<CandidateTree> FinishAll(std::span<const TreeBuilder> builders) {
   std::vector<CandidateTree> trees;
   trees.reserve(builders.size());
@@ -221,65 +215,6 @@ Generator::Offers Generator::Propose(std::span<Session* const> batch) {
   return offers;
 }
 
-// Where nothing can be scored, guesses still teach whether they come true; but not at any price.
-bool Generator::IsWorthAsking(const Session& session, const TreeBuilder& builder) const {
-  constexpr double kCheap = 0.02;  // of a plain pass
-  if (drafter_ == nullptr) return false;
-  if (builder.limits().max_nodes > 1) return true;
-  return weighs_costs() && session.governor.resting() && builder.limits().max_depth > 0 &&
-         drafting_->Seconds(0) < kCheap * options_.costs->VerifySeconds(1, session.cache->length());
-}
-
-void Generator::JudgeDrafter(Session& session, const SessionEconomy& economy,
-                             const TreeBuilder& builder, int scored, std::span<const Token> written,
-                             bool asked) {
-  if (session.governor.resting()) {
-    const Node best = asked ? BestChild(builder.tree(), 0) : kNoNode;
-    std::optional<bool> came_true;
-    if (best != kNoNode) came_true = builder.tree().token(best) == written[0];
-    session.governor.ObserveResting(came_true);
-    return;
-  }
-  const double drafting = asked ? economy.DraftSeconds(builder.levels()) : 0;
-  const double passes = (drafting + economy.VerifySeconds(scored)) / economy.VerifySeconds(1);
-  const auto verdict = session.governor.Observe(static_cast<double>(written.size()), passes);
-  if (!options_.refresh_costs) return;
-  if (verdict == Governor::Verdict::kRest) drafting_->ObserveRest();
-  if (verdict == Governor::Verdict::kGain) drafting_->ObserveGain();
-}
-
-// What was offered is judged by what was written, scored or not; what was spent, by the clock; and
-// whether it was worth it, by what such a cycle usually costs.
-void Generator::LearnCosts(std::span<Session* const> batch, const Offers& offers, const Pass& pass,
-                           std::span<const Acceptance> accepted, double propose_seconds,
-                           double verify_seconds) {
-  CostModel& costs = *options_.costs;
-  int context = 0, levels = 0, unread = 0;
-  bool proposed = false;
-  for (size_t s = 0; s < batch.size(); ++s) {
-    std::vector<Token> written = TokensOf(pass.trees[s], accepted[s].path);
-    written.erase(written.begin());  // the root was written before
-    written.push_back(accepted[s].next);
-    const TreeBuilder& builder = offers.builders[s];
-    const bool asked = IsWorthAsking(*batch[s], builder);
-    if (asked) batch[s]->acceptance.Observe(builder.tree(), written);
-    JudgeDrafter(*batch[s], offers.economies[s], builder, pass.trees[s].size(), written, asked);
-    batch[s]->read = batch[s]->read || builder.read() > 0;
-    if (batch[s]->read && options_.refresh_costs) {
-      drafting_->ObserveRead(
-          SavedByReading(offers.economies[s], builder, pass.trees[s], accepted[s].path),
-          static_cast<double>(written.size()));
-    }
-    unread += builder.read();
-    context += batch[s]->cache->length();
-    levels = std::max(levels, builder.levels());
-    proposed = proposed || asked;
-  }
-  if (!options_.refresh_costs) return;
-  if (proposed) drafting_->Observe(levels, unread, propose_seconds);
-  costs.ObserveVerify(pass.begin.back(), context / static_cast<int>(batch.size()), verify_seconds);
-}
-
 // Greedy verification compares tokens, whatever they were drawn from.
 std::optional<uint64_t> Generator::DrawKey(const Session& session) const {
   const SamplingParams& sampling = session.sampler.params();
@@ -331,7 +266,7 @@ void Generator::Learn(std::span<Session* const> batch, const Pass& pass,
   if (drafter_ == nullptr) return;
   std::vector<std::vector<Token>> committed;
   for (size_t s = 0; s < batch.size(); ++s) {
-    committed.push_back(TokensOf(pass.trees[s], accepted[s].path));
+    committed.push_back(pass.trees[s].TokensOf(accepted[s].path));
   }
   std::vector<Observation> seen;
   for (size_t s = 0; s < batch.size(); ++s) {

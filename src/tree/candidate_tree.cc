@@ -63,6 +63,13 @@ Node CandidateTree::Child(Node parent, Token token) const {
   return kNoNode;
 }
 
+std::vector<Token> CandidateTree::TokensOf(std::span<const Node> nodes) const {
+  std::vector<Token> tokens;
+  tokens.reserve(nodes.size());
+  for (const Node n : nodes) tokens.push_back(token(n));
+  return tokens;
+}
+
 std::vector<Node> CandidateTree::Parents() const {
   std::vector<Node> parents;
   parents.reserve(nodes_.size());

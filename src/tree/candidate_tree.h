@@ -65,6 +65,7 @@ class CandidateTree {
   Node NextSibling(Node n) const { return nodes_[n].next_sibling; }
   // The child of `parent` holding `token`, or kNoNode.
   Node Child(Node parent, Token token) const;
+  std::vector<Token> TokensOf(std::span<const Node> nodes) const;
   // The parents of all nodes, the root's being kNoNode.
   std::vector<Node> Parents() const;
 
