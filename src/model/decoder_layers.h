@@ -45,8 +45,8 @@ class DecoderLayers {
   const Visibility& visible(size_t s) const { return visible_[s]; }
 
   // The parts of a layer, in this order. Rotated queries go to `queries` [rows, heads * head_dim],
-  // or nowhere where it is empty and nobody attends; keys and values to the caches. Attention and feed-forward add to the residual stream; the
-  // latter may be left with its first `rows` rows.
+  // or nowhere where it is empty and nobody attends; keys and values to the caches. Attention and
+  // feed-forward add to the residual stream; the latter may be left with its first `rows` rows.
   Tensor queries(int rows) const { return q_.Rows(0, rows); }  // overwritten by FeedForward
   void Project(int layer, Tensor queries);
   void Attend(int layer, Tensor queries);
