@@ -60,10 +60,19 @@ struct BenchOptions {
   int threads = 0, repeats = 5, nodes = 64;
   std::string cache = "F16", shape = "1.1b";
 };
+// A draft of `levels` levels of `level_rows` rows, then a pass over bench.nodes nodes. `draft`: a
+// shape, or nothing for one layer of the target's.
+struct ProjectOptions {
+  BenchOptions bench;
+  std::string draft;
+  double tau = 0;
+  int levels = 6, level_rows = 10;
+};
 Status BenchLimits(const BenchOptions& options);
 Status BenchDecode(const BenchOptions& options);
 Status BenchKernels(const BenchOptions& options);
 Status BenchOverhead(const BenchOptions& options);
+Status BenchProject(const ProjectOptions& options);
 
 double Seconds(const std::function<void()>& work);
 Json LimitsJson(const MachineLimits& limits);

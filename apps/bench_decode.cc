@@ -2,13 +2,13 @@
 // limits measured in between.
 #include <cstdio>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "base/mapped_file.h"
 #include "bench.h"
 #include "bench_model.h"
 #include "curve_plot.h"
+#include "timed_passes.h"
 
 namespace foretoken {
 namespace {
@@ -18,56 +18,6 @@ double MacsPerRow(const ModelConfig& c) {
   const double attention = 2.0 * c.hidden * (c.heads + c.kv_heads) * c.head_dim;
   return c.layers * (attention + 3.0 * c.hidden * c.ffn) + static_cast<double>(c.vocab) * c.hidden;
 }
-
-// A sequence whose passes are timed and forgotten.
-class Sequence {
- public:
-  Sequence(Model& model, DType cache_type, int context)
-      : model_(model), context_(context), cache_(model.NewCache(context + kBenchRows, cache_type)) {
-    for (int done = 0; done < context; done += kBenchRows) {
-      const int rows = std::min(kBenchRows, context - done);
-      Pass(done, rows, /*all_logits=*/false);
-      std::vector<Node> path(static_cast<size_t>(rows));
-      std::iota(path.begin(), path.end(), 0);
-      cache_->Commit(path);
-    }
-  }
-
-  // Seconds of scoring a chain of `rows` tokens, with the choice of the next ones where every row's
-  // logits are wanted, as verification does; a prompt wants the last row's.
-  double Time(int rows, bool all_logits) {
-    const double seconds = Seconds([&] { Pass(context_, rows, all_logits); });
-    cache_->Commit({});
-    return seconds;
-  }
-  double cache_bytes() const {
-    const DType type = cache_->type();
-    const ModelConfig& c = model_.config();
-    return 2.0 * c.layers * context_ * static_cast<double>(RowBytes(type, c.kv_heads * c.head_dim));
-  }
-
- private:
-  void Pass(int position, int rows, bool all_logits) {
-    RowBatch batch;
-    for (int i = 0; i < rows; ++i) {
-      batch.token.push_back((position + i) * 7919 % model_.config().vocab);
-      batch.position.push_back(position + i);
-      batch.parent.push_back(i == 0 ? kNoNode : i - 1);
-      if (all_logits || i == rows - 1) batch.logit_rows.push_back(i);
-    }
-    batch.begin.push_back(rows);
-    KvCache* const caches[] = {cache_.get()};
-    Taps taps[1];
-    const Tensor logits = model_.Forward(batch, caches, {}, taps);
-    chosen_.resize(static_cast<size_t>(logits.rows));
-    model_.backend().ArgMax(logits, chosen_);
-  }
-
-  Model& model_;
-  int context_;
-  std::unique_ptr<KvCache> cache_;
-  std::vector<Token> chosen_;
-};
 
 struct Point {
   int context, rows;
@@ -92,7 +42,7 @@ Outcome Measure(const BenchOptions& options, BenchModel& subject, DType cache_ty
   ReadBandwidth bandwidth(options.threads);
   std::vector<double> reads, prompts;
   for (int context : options.contexts) {
-    Sequence sequence(model, cache_type, context);
+    TimedPasses sequence(model, cache_type, context);
     std::vector<std::vector<double>> seconds(options.rows.size());
     for (int turn = -1; turn < options.repeats; ++turn) {
       for (size_t i = 0; i < options.rows.size(); ++i) {

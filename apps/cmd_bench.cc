@@ -13,6 +13,7 @@ constexpr const char* kFooter =
     "  foretoken bench decode -m model.gguf --rows 1,8,16\n"
     "  foretoken bench decode --random 1.1b --type Q8_0 --context 0,4096 --svg curve.svg\n"
     "  foretoken bench overhead --random 160m --nodes 64 --context 8000\n"
+    "  foretoken bench project --shape llama2-7b --tau 5.15 --nodes 60 --levels 6\n"
     "  foretoken bench attribution -m model.gguf --data quotesum_dev.jsonl\n"
     "  foretoken bench spec -m model.gguf --questions questions.jsonl --methods pld,pld+h\n"
     "  foretoken bench kernels --shape 1.1b --type Q8_0,BF16 --rows 1,16\n\n"
@@ -35,7 +36,8 @@ void AddRows(CLI::App& app, BenchOptions* o) {
 void AddModel(CLI::App& app, BenchOptions* o) {
   auto* source = app.add_option_group("model");
   source->add_option("-m,--model", o->model, "a GGUF file or a Hugging Face directory");
-  source->add_option("--random", o->random, "random weights of a shape: 1.1b, 160m, 34m");
+  source->add_option("--random", o->random,
+                     "random weights of a shape: llama2-7b, 1.1b, 160m, ...");
   source->require_option(1);
   app.add_option("--type", o->types, "number format of random weights")->capture_default_str();
 }
@@ -50,6 +52,31 @@ void AddOverhead(CLI::App& app, BenchOptions* o) {
       ->check(CLI::Range(0, kMostContext));
   app.add_option("--drafters", o->drafters, "whose guessing is timed (pld,pld+h)")->delimiter(',');
   AddCommon(app, o);
+}
+
+void AddProject(CLI::App& app, ProjectOptions* o) {
+  BenchOptions* b = &o->bench;
+  b->nodes = 60;
+  app.add_option("--shape", b->random, "the target's: llama2-7b, llama2-13b, llama3-8b, 1.1b, ...")
+      ->required();
+  app.add_option("--tau", o->tau, "tokens a cycle writes, as measured or published elsewhere")
+      ->required()
+      ->check(CLI::Range(1.0, 1000.0));
+  app.add_option("--type", b->types, "number format of both")->capture_default_str();
+  app.add_option("--nodes", b->nodes, "nodes of the tree, its root included")
+      ->capture_default_str()
+      ->check(CLI::Range(1, kMostRows));
+  app.add_option("--levels", o->levels, "levels a cycle drafts")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000));
+  app.add_option("--level-rows", o->level_rows, "rows the draft computes a level")
+      ->capture_default_str()
+      ->check(CLI::Range(1, kMostRows));
+  app.add_option("--draft", o->draft, "the draft's shape (one layer of the target's and its head)");
+  app.add_option("--context", b->contexts, "committed positions (0)")
+      ->expected(1)
+      ->check(CLI::Range(0, kMostContext));
+  AddCommon(app, b);
 }
 
 void AddDecode(CLI::App& app, BenchOptions* o) {
@@ -86,6 +113,10 @@ int Run_bench(int argc, char** argv) {
   CLI::App& overhead =
       *app.add_subcommand("overhead", "what of a speculative step is not the model's pass");
   AddOverhead(overhead, &options);
+  CLI::App& project = *app.add_subcommand(
+      "project", "what a known acceptance length would gain on a model that is not at hand");
+  ProjectOptions project_options;
+  AddProject(project, &project_options);
   CLI::App& attribution =
       *app.add_subcommand("attribution", "how well copying finds the sources of quotes");
   AttributionOptions attribution_options;
@@ -102,6 +133,7 @@ int Run_bench(int argc, char** argv) {
   const Status status = limits.parsed()        ? BenchLimits(options)
                         : decode.parsed()      ? BenchDecode(options)
                         : overhead.parsed()    ? BenchOverhead(options)
+                        : project.parsed()     ? BenchProject(project_options)
                         : attribution.parsed() ? BenchAttribution(attribution_options)
                                                : BenchKernels(options);
   return status.ok() ? kExitDone : Failed(status.error());

@@ -178,12 +178,15 @@ Status CheckCacheType(const ModelConfig& config, DType type) {
 }
 
 Result<ModelConfig> ShapeByName(std::string_view name) {
+  if (name == "llama2-13b") return Shape("llama2-13b", 40, 5120, 40, 40, 13824, 32000);
+  if (name == "llama3-8b") return Shape("llama3-8b", 32, 4096, 32, 8, 14336, 128256);
+  if (name == "llama2-7b") return Shape("llama2-7b", 32, 4096, 32, 32, 11008, 32000);
   if (name == "1.1b") return Shape("1.1b", 22, 2048, 32, 4, 5632, 32000);
   if (name == "160m") return Shape("160m", 12, 768, 12, 12, 3072, 32000);
   if (name == "34m") return Shape("34m", 8, 512, 8, 4, 1408, 8192);
   if (name == "tiny") return Shape("tiny", 4, 64, 4, 2, 128, 97);
   return Error{"unknown model shape \"" + std::string(name) +
-               "\"; expected 1.1b, 160m, 34m or tiny"};
+               "\"; expected llama2-13b, llama3-8b, llama2-7b, 1.1b, 160m, 34m or tiny"};
 }
 
 }  // namespace foretoken

@@ -13,7 +13,7 @@ namespace {
 ModelConfig Tiny() { return *ShapeByName("tiny"); }
 
 TEST(ShapeByName, KnowsItsShapes) {
-  for (const char* name : {"1.1b", "160m", "34m", "tiny"}) {
+  for (const char* name : {"llama2-13b", "llama3-8b", "llama2-7b", "1.1b", "160m", "34m", "tiny"}) {
     const auto config = ShapeByName(name);
     ASSERT_TRUE(config.ok());
     EXPECT_TRUE(CheckConfig(*config, name).ok()) << name;
@@ -22,7 +22,8 @@ TEST(ShapeByName, KnowsItsShapes) {
   const auto unknown = ShapeByName("7b");
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().message,
-            "unknown model shape \"7b\"; expected 1.1b, 160m, 34m or tiny");
+            "unknown model shape \"7b\"; expected llama2-13b, llama3-8b, llama2-7b, 1.1b, 160m, "
+            "34m or tiny");
 }
 
 struct BadConfig {

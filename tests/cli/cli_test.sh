@@ -214,6 +214,15 @@ expect_status 0 "bench overhead" "$bin" bench overhead -m "$model" -t 1 --nodes 
 [ "$(json "$dir/overhead.json" "0 < s['overhead'] < 1 and s['nodes'] == 9 and \
   [l['drafter'] for l in s['look_ups']] == ['pld', 'pld+h']")" = True ] ||
   fail "bench overhead: $(cat "$dir/overhead.json")"
+expect_status 0 "bench project" "$bin" bench project --shape tiny --type F32 -t 1 --tau 2.5 --nodes 9 \
+  --levels 3 --level-rows 4 --repeats 2 --json "$dir/project.json"
+[ "$(json "$dir/project.json" "s['projection'] and \
+  abs(s['cycle_seconds'] - s['verify_seconds'] - 3 * s['level_seconds']) < 1e-9 and \
+  abs(s['speedup'] * s['tau_even'] - 2.5) < 1e-6")" = True ] ||
+  fail "bench project: $(cat "$dir/project.json")"
+expect_text "projection, nothing was decoded" out "bench project"
+expect_status 1 "bench project of an unknown shape" "$bin" bench project --shape 7b --tau 3
+expect_text "expected llama2-13b" err "bench project of an unknown shape"
 expect_status 2 "an unknown drafter among joined ones" generate -p a --drafter pld,oracle
 for type in f32 bf16; do
   expect_status 0 "$type cache" generate -p "hello" -n 24 --cache-type $type --drafter pld --check
