@@ -8,6 +8,7 @@
 #include "base/mapped_file.h"
 #include "interrupt.h"
 #include "spec_html.h"
+#include "spec_journal.h"
 #include "spec_report.h"
 
 namespace foretoken {
@@ -83,6 +84,31 @@ Json Report(const BenchSpecArgs& args, const LoadedModel& loaded, const SpecRun&
           {"seed", args.options.sampling.seed},
           {"backend", loaded.backend->Name()},
           {"threads", loaded.backend->threads()}};
+}
+
+// All that answers and times depend on, as far as a command says it.
+Json RunOf(const BenchSpecArgs& args, const LoadedModel& loaded,
+           const std::vector<SpecMethod>& methods) {
+  Json list = Json::array();
+  for (const SpecMethod& m : methods) {
+    Json options = Json::array();
+    for (const auto& [key, value] : m.draft.options) options.push_back({key, value});
+    list.push_back({m.name, m.draft.tree, m.draft.verifier, m.temperature, m.draft.draft_max,
+                    std::move(options)});
+  }
+  const SpecOptions& o = args.options;
+  return {{"model", args.model.path},
+          {"weight_bytes", loaded.model->weight_bytes()},
+          {"backend", loaded.backend->Name()},
+          {"threads", loaded.backend->threads()},
+          {"questions", args.questions},
+          {"limit", args.limit},
+          {"new_tokens", o.new_tokens},
+          {"context", o.context},
+          {"repeats", o.repeats},
+          {"chat", o.chat},
+          {"seed", o.sampling.seed},
+          {"methods", std::move(list)}};
 }
 
 std::string Title(const BenchSpecArgs& args, const LoadedModel& loaded, const SpecRun& run) {
@@ -184,6 +210,9 @@ void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
   app.add_option("--json", args->json, "write the results as JSON")->type_name("FILE");
   app.add_option("--html", args->html, "write a page with pictures of the results")
       ->type_name("FILE");
+  app.add_option("--resume", args->resume,
+                 "keep what is answered here; the same command goes on from it")
+      ->type_name("FILE");
   app.add_option("--answers", args->answers,
                  "write every method's answers here, as Spec-Bench's scripts read them")
       ->type_name("FOLDER");
@@ -198,9 +227,13 @@ Result<int> BenchSpec(BenchSpecArgs& args) {
   FT_ASSIGN_OR_RETURN(std::vector<SpecQuestion> questions,
                       ReadSpecQuestions(args.questions, args.limit));
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));
+  std::optional<SpecJournal> journal;
+  if (!args.resume.empty()) {
+    FT_ASSIGN_OR_RETURN(journal, SpecJournal::Open(args.resume, RunOf(args, loaded, methods)));
+  }
   const InterruptGuard guard;
-  FT_ASSIGN_OR_RETURN(const SpecRun run,
-                      RunSpec(loaded, methods, std::move(questions), args.options));
+  FT_ASSIGN_OR_RETURN(const SpecRun run, RunSpec(loaded, methods, std::move(questions),
+                                                 args.options, journal ? &*journal : nullptr));
   if (run.questions.empty()) {
     return Error{args.questions + ": no question was answered by every method" +
                  (run.too_long > 0 ? ": all are longer than the context" : "")};

@@ -9,7 +9,7 @@ namespace foretoken {
 
 struct BenchSpecArgs {
   ModelArgs model;
-  std::string questions, json, html, answers;
+  std::string questions, json, html, answers, resume;
   std::vector<std::string> methods, trees, verifiers;
   std::vector<float> temperatures;
   DraftArgs draft;  // options and limits that all methods share

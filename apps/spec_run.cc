@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "engine/bootstrap.h"
 #include "interrupt.h"
+#include "spec_journal.h"
 
 namespace foretoken {
 namespace {
@@ -19,8 +20,12 @@ double Sum(const std::vector<double>& values) {
 class SpecRunner {
  public:
   SpecRunner(const LoadedModel& loaded, const std::vector<SpecMethod>& methods,
-             const ChatPrompter& prompter, const SpecOptions& options)
-      : loaded_(loaded), methods_(methods), prompter_(prompter), options_(options) {
+             const ChatPrompter& prompter, const SpecOptions& options, SpecJournal* journal)
+      : loaded_(loaded),
+        methods_(methods),
+        prompter_(prompter),
+        options_(options),
+        journal_(journal) {
     context_ = loaded.model->config().context;
     if (options.context > 0) context_ = std::min(context_, options.context);
     stop_ = options.chat ? prompter.StopTokens() : EndTokens(*loaded.tokenizer);
@@ -43,7 +48,7 @@ class SpecRunner {
                          std::chrono::duration<double>(options_.seconds));
     for (int64_t q = 0; q < std::ssize(questions); ++q) {
       FT_ASSIGN_OR_RETURN(std::vector<SpecAnswer> answers,
-                          AnswerAll(questions[static_cast<size_t>(q)], static_cast<size_t>(q)));
+                          Answers(questions[static_cast<size_t>(q)], static_cast<size_t>(q)));
       run.interrupted = InterruptGuard::Requested();
       if (run.interrupted) break;
       if (answers[0].turns.empty()) {
@@ -66,6 +71,19 @@ class SpecRunner {
       FT_RETURN_IF_ERROR(AnswerOnce(questions[q], /*first=*/0));
     }
     return {};
+  }
+
+  // Kept ones, where there are; new ones are kept.
+  Result<std::vector<SpecAnswer>> Answers(const SpecQuestion& question, size_t place) {
+    if (journal_ != nullptr) {
+      FT_ASSIGN_OR_RETURN(auto kept, journal_->Find(place, question, methods_.size()));
+      if (kept.has_value()) return *std::move(kept);
+    }
+    FT_ASSIGN_OR_RETURN(std::vector<SpecAnswer> answers, AnswerAll(question, place));
+    if (journal_ != nullptr && !InterruptGuard::Requested()) {
+      FT_RETURN_IF_ERROR(journal_->Add(place, question, answers));
+    }
+    return answers;
   }
 
   // Every method's answer; times are medians over the repeats, which begin with another method
@@ -153,6 +171,7 @@ class SpecRunner {
   const std::vector<SpecMethod>& methods_;
   const ChatPrompter& prompter_;
   const SpecOptions& options_;
+  SpecJournal* journal_;
   int context_ = 0;
   std::vector<Token> stop_;
   std::vector<Decoder> decoders_;  // [methods]
@@ -174,10 +193,11 @@ Timing SpecAnswer::GenerationOnly() const {
 }
 
 Result<SpecRun> RunSpec(const LoadedModel& loaded, const std::vector<SpecMethod>& methods,
-                        std::vector<SpecQuestion> questions, const SpecOptions& options) {
+                        std::vector<SpecQuestion> questions, const SpecOptions& options,
+                        SpecJournal* journal) {
   FT_ASSIGN_OR_RETURN(const ChatPrompter prompter,
                       ChatPrompter::Create(*loaded.tokenizer, loaded.file->path()));
-  SpecRunner runner(loaded, methods, prompter, options);
+  SpecRunner runner(loaded, methods, prompter, options, journal);
   FT_RETURN_IF_ERROR(runner.Prepare());
   return runner.Run(std::move(questions));
 }

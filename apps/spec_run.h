@@ -54,8 +54,11 @@ struct SpecRun {
   bool interrupted = false;
 };
 
-// Errors: unknown drafter, tree or verifier, bad options, what a chat template refuses.
+class SpecJournal;
+// `journal`: where answers are kept and taken from, or null. Errors: unknown drafter, tree or
+// verifier, bad options, what a chat template refuses, see SpecJournal.
 Result<SpecRun> RunSpec(const LoadedModel& loaded, const std::vector<SpecMethod>& methods,
-                        std::vector<SpecQuestion> questions, const SpecOptions& options);
+                        std::vector<SpecQuestion> questions, const SpecOptions& options,
+                        SpecJournal* journal);
 
 }  // namespace foretoken

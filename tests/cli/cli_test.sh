@@ -286,6 +286,24 @@ EOF
 c=s['choices'][0]; print(s['question_id'] == 81 and len(c['turns']) == 2 and c['new_tokens'] == [20, 20] \
 and sum(c['accept_lengths']) == 38 and sum(c['decoding_steps']) == len(c['accept_lengths']))")" = True ] ||
   fail "bench spec --answers"
+resumed() { "$bin" bench spec -m "$model" -t 1 --questions "$dir/questions.jsonl" --methods pld --warm-up 0 \
+  --resume "$dir/journal.jsonl" "$@"; }
+rm -f "$dir/journal.jsonl"
+expect_status 0 "bench spec that ends early" resumed -n 20 --time 0.00001
+[ "$(wc -l <"$dir/journal.jsonl")" = 2 ] || fail "bench spec --resume keeps what is answered"
+cp "$dir/journal.jsonl" "$dir/begun.jsonl"
+printf '{"question": 1, "id"' >>"$dir/journal.jsonl"  # cut off while it was written
+expect_status 0 "bench spec goes on" resumed -n 20 --json "$dir/resumed.json"
+[ "$(json "$dir/resumed.json" "s['answered'] == 3 and s['results'][0]['tokens'] == 80")" = True ] ||
+  fail "bench spec --resume answers the rest"
+[ "$(wc -l <"$dir/journal.jsonl")" = 4 ] && head -n 2 "$dir/journal.jsonl" | cmp -s - "$dir/begun.jsonl" ||
+  fail "bench spec --resume asks nothing twice"
+expect_status 1 "bench spec resumed with another length" resumed -n 21
+expect_text "new_tokens is 20, expected 21" err "bench spec resumed with another length"
+printf '{"question": 0}\n' >>"$dir/journal.jsonl"
+expect_status 1 "bench spec with a broken journal" resumed -n 20
+expect_text "journal.jsonl:5: not the answers" err "bench spec with a broken journal"
+
 rm -f "$dir/interrupted.json"
 "$bin" bench spec -m "$model" -t 1 --questions "$dir/questions.jsonl" -n 600 --methods pld --warm-up 0 \
   --repeats 20 --json "$dir/interrupted.json" >"$dir/out" 2>"$dir/err" &

@@ -1,0 +1,128 @@
+#include "spec_journal.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+
+namespace foretoken {
+namespace {
+
+Json CycleJson(const Cycle& c) {
+  Json guesses = Json::array();
+  for (const Guess& g : c.guesses) guesses.push_back(Json::array({g.confidence, g.accepted}));
+  return Json::array({c.n_acc, c.nodes, c.max_depth, c.draft_seconds, c.verify_seconds, c.weighed,
+                      c.overlap, std::move(guesses)});
+}
+
+Cycle ReadCycle(const Json& json) {
+  Cycle c{.n_acc = json.at(0).get<int>(),
+          .nodes = json.at(1).get<int>(),
+          .max_depth = json.at(2).get<int>(),
+          .draft_seconds = json.at(3).get<double>(),
+          .verify_seconds = json.at(4).get<double>(),
+          .weighed = json.at(5).get<int>(),
+          .overlap = json.at(6).get<double>()};
+  for (const Json& g : json.at(7)) c.guesses.push_back({g.at(0).get<float>(), g.at(1).get<bool>()});
+  return c;
+}
+
+Json AnswerJson(const SpecAnswer& a) {
+  Json cycles = Json::array();
+  for (const Cycle& c : a.cycles) cycles.push_back(CycleJson(c));
+  return {{"turns", a.turns},
+          {"cycles", std::move(cycles)},
+          {"turn_cycles", a.turn_cycles},
+          {"texts", a.texts},
+          {"seconds", a.seconds},
+          {"prefill", a.prefill},
+          {"prompt_tokens", a.prompt_tokens}};
+}
+
+SpecAnswer ReadAnswer(const Json& json) {
+  SpecAnswer a{.turns = json.at("turns").get<std::vector<std::vector<Token>>>(),
+               .turn_cycles = json.at("turn_cycles").get<std::vector<int>>(),
+               .texts = json.at("texts").get<std::vector<std::string>>(),
+               .seconds = json.at("seconds").get<std::vector<double>>(),
+               .prefill = json.at("prefill").get<std::vector<double>>(),
+               .prompt_tokens = json.at("prompt_tokens").get<int>()};
+  for (const Json& c : json.at("cycles")) a.cycles.push_back(ReadCycle(c));
+  return a;
+}
+
+// Texts may end within a character.
+std::string Line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Status CheckSameRun(const Json& kept, const Json& run, const std::string& path) {
+  for (const auto& [key, value] : run.items()) {
+    const Json found = kept.is_object() && kept.contains(key) ? kept[key] : Json();
+    if (found != value) {
+      return Error{path + ": of another run: " + key + " is " + found.dump() + ", expected " +
+                   value.dump()};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run) {
+  SpecJournal journal;
+  journal.path_ = path;
+  std::string whole = Line(run);  // lines
+  if (std::filesystem::exists(path)) {
+    FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+    std::string_view text = file.text();
+    int number = 0;
+    for (size_t end; (end = text.find('\n')) != std::string_view::npos;) {
+      const std::string where = path + ":" + std::to_string(++number);
+      FT_ASSIGN_OR_RETURN(const Json json, ParseJson(text.substr(0, end), where));
+      text.remove_prefix(end + 1);
+      if (number == 1) {
+        FT_RETURN_IF_ERROR(CheckSameRun(json, run, path));
+        continue;
+      }
+      try {
+        Entry entry{.id = json.at("id").get<std::string>()};
+        for (const Json& a : json.at("answers")) entry.answers.push_back(ReadAnswer(a));
+        journal.entries_[json.at("question").get<size_t>()] = std::move(entry);
+      } catch (const Json::exception& e) {
+        return Error{where + ": not the answers to a question: " + e.what()};
+      }
+      whole += Line(json);
+    }
+  }
+  FT_RETURN_IF_ERROR(WriteFileAtomically(path, whole));
+  journal.out_.open(path, std::ios::app);
+  if (!journal.out_) return Error{path + ": cannot be written"};
+  return journal;
+}
+
+Result<std::optional<std::vector<SpecAnswer>>> SpecJournal::Find(size_t place,
+                                                                 const SpecQuestion& question,
+                                                                 size_t methods) const {
+  using Found = std::optional<std::vector<SpecAnswer>>;
+  const auto entry = entries_.find(place);
+  if (entry == entries_.end()) return Found();
+  if (entry->second.id != question.id || entry->second.answers.size() != methods) {
+    return Error{path_ + ": question " + std::to_string(place) + " is " + entry->second.id +
+                 " with " + std::to_string(entry->second.answers.size()) + " answers, expected " +
+                 question.id + " with " + std::to_string(methods)};
+  }
+  return Found(entry->second.answers);
+}
+
+Status SpecJournal::Add(size_t place, const SpecQuestion& question,
+                        const std::vector<SpecAnswer>& answers) {
+  Json list = Json::array();
+  for (const SpecAnswer& a : answers) list.push_back(AnswerJson(a));
+  out_ << Line({{"question", place}, {"id", question.id}, {"answers", std::move(list)}});
+  out_.flush();
+  if (!out_) return Error{path_ + ": cannot be written"};
+  return {};
+}
+
+}  // namespace foretoken
