@@ -2,21 +2,33 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
+
 namespace foretoken {
 namespace {
 
-constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20;
 
 }  // namespace
 
 void PageRelease::operator()(std::byte* p) const { munmap(p, bytes); }
 
+// Large memory begins on a huge page, so that all of it but the end can lie on such pages: on small
+// ones, looking up an address takes longer than reading what is there.
 PageMemory AllocatePages(size_t bytes) {
   bytes += 64;
-  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const size_t spare = bytes >= kHugePage ? kHugePage : 0;
+  void* const p =
+      mmap(nullptr, bytes + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) return PageMemory(nullptr, PageRelease{0});
-  if (bytes >= kHugePage) madvise(p, bytes, MADV_HUGEPAGE);
-  return PageMemory(static_cast<std::byte*>(p), PageRelease{bytes});
+  auto* const begin = static_cast<std::byte*>(p);
+  if (spare == 0) return PageMemory(begin, PageRelease{bytes});
+  const size_t skip = (kHugePage - reinterpret_cast<uintptr_t>(p) % kHugePage) % kHugePage;
+  const size_t kept = (bytes + kPage - 1) / kPage * kPage;
+  if (skip != 0) munmap(begin, skip);
+  if (skip + kept < bytes + spare) munmap(begin + skip + kept, spare + bytes - skip - kept);
+  madvise(begin + skip, kept / kHugePage * kHugePage, MADV_HUGEPAGE);
+  return PageMemory(begin + skip, PageRelease{bytes});
 }
 
 }  // namespace foretoken
