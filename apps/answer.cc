@@ -8,6 +8,7 @@ namespace foretoken {
 
 RunReport Answer::Report(double load_seconds) const {
   RunReport report{.prompt_tokens = prompt_tokens, .tokens = tokens, .cycles = cycles};
+  report.tallies = tallies;
   report.seconds.load = load_seconds;
   report.seconds.prefill = phases.prefill;
   report.seconds.draft = phases.draft;

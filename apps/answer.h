@@ -18,6 +18,7 @@ struct Answer {
   std::vector<Token> tokens;  // new ones, a stop token included
   std::vector<Pos> sources;   // [tokens] see Session
   std::vector<Cycle> cycles;
+  std::vector<Tally> tallies;    // the drafter's
   Finish finish = Finish::kNot;  // kNot when interrupted
   PhaseSeconds phases;
   double total_seconds = 0;  // everything after loading

@@ -121,7 +121,10 @@ Result<Answer> Decode(const LoadedModel& loaded, const DraftArgs& draft,
                       const OnTokens& on_tokens) {
   FT_ASSIGN_OR_RETURN(const Decoder decoder, NewDecoder(loaded, draft, options.capacity));
   const auto session = decoder.generator->Start(options);
-  return WriteAnswer(*decoder.generator, *session, prompt.tokens, max_new, on_tokens);
+  FT_ASSIGN_OR_RETURN(Answer answer,
+                      WriteAnswer(*decoder.generator, *session, prompt.tokens, max_new, on_tokens));
+  if (decoder.drafter) answer.tallies = decoder.drafter->Tallies();
+  return answer;
 }
 
 Status WriteLine(const std::string& path, const Json& json) {
@@ -145,6 +148,12 @@ void PrintSummary(const GenerateArgs& g, const Answer& answer, const RunReport& 
       answer.total_seconds - answer.phases.prefill, report.GenerationTokensPerSecond(),
       g.draft.drafter.c_str(), m.tau_micro, m.cycles,
       answer.finish == Finish::kNot ? "; interrupted" : "");
+  for (const Tally& tally : answer.tallies) {
+    if (tally.count == 0) continue;
+    std::fprintf(stderr, "%s: %.0f%% of %lld\n", tally.name.c_str(),
+                 100.0 * static_cast<double>(tally.count) / static_cast<double>(tally.of),
+                 static_cast<long long>(tally.of));
+  }
 }
 
 // Whether plain decoding writes what this run wrote, so that --check means something.

@@ -173,11 +173,13 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
       "draft-model: gamma (5; a tree that branches keeps to it only where it is given), schedule "
       "(fixed or heuristic), cache_type. rest: max_suffix, "
       "min_suffix, matches, cont, tree; the paper's with --tree eagle2:total_token=65,top_k=64. "
-      "edd, eagle, hass, medusa, hydra, glide: target (same, or any: serve a target of another "
-      "name, too). edd, eagle, hass: cache_type, noise (shared, or none: rank by probability "
-      "alone). glide: gamma (5; see draft-model), kv_layer (the target's layer, from 1, that its "
-      "last one reads), cache_type. EAGLE-2 is eagle with "
-      "--tree eagle2",
+      "every drafter that needs --draft: target (same, or any: serve a target of another name, "
+      "too), cache_type (not medusa). edd, eagle, hass: noise (shared, or none: rank by "
+      "probability alone); EAGLE-2 is eagle with --tree eagle2. glide: gamma (5; see "
+      "draft-model), kv_layer (the target's layer, from 1, that its last one reads). chimera: "
+      "cache_entries (n-gram states kept, 65536), warm (a file of count-ngrams to begin with), "
+      "spill (a new file for "
+      "those that memory has no room for)",
       [draft](const std::string& text) { return TakeOption(text, &draft->options); })
       ->group(kSpeculation);
   AddFileOption(app, "--reference", "a document that llma copies from; repeatable", "reference",
@@ -187,8 +189,8 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
                 "datastore", draft)
       ->group(kSpeculation);
   AddFileOption(app, "--draft",
-                "what a trained drafter (edd, eagle, hass, medusa, hydra, glide) drafts with: a "
-                ".gguf file, or a directory as its authors publish it",
+                "what a trained drafter (eagle, medusa, ...) drafts with: a .gguf "
+                "file, or a directory as its authors publish it",
                 "draft", draft)
       ->group(kSpeculation);
   AddFileOption(app, "--draft-model", "the model that draft-model drafts with", "draft_model",

@@ -5,6 +5,7 @@
 // of sequences at once.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,6 +44,12 @@ struct DraftSlot {
   const SamplingParams& sampling;  // how the target will choose
 };
 
+// How often something happened, of how often it might have.
+struct Tally {
+  std::string name;
+  int64_t count, of;
+};
+
 class Drafter {
  public:
   virtual ~Drafter() = default;
@@ -56,6 +63,8 @@ class Drafter {
   // prompt). What was learned from the rest may stay where it does not name positions. An Observe
   // follows before the next Propose. REQUIRES: length <= tokens committed so far.
   virtual void Truncate(DraftState& state, int length) = 0;
+  // What it wants said in the statistics, over all sequences so far; most have nothing to say.
+  virtual std::vector<Tally> Tallies() const { return {}; }
 };
 
 // What a drafter may use when it is built. `options` are the method's own ("k", "layer", ...); an

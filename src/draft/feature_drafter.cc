@@ -16,6 +16,17 @@ void FeatureDrafter::Prepare(State& state) const {
     state.features = net_.backend().Allocate(DType::kF32, capacity_, net_.hidden());
   }
   state.root = net_.backend().Allocate(DType::kF32, 1, net_.hidden());
+  state.cache_rows = net_.cache_rows();
+}
+
+int FeatureDrafter::State::AddNode(const CandidateTree& tree, Node node, Pos position,
+                                   RowBatch& batch) {
+  row.resize(static_cast<size_t>(tree.size()), kNoNode);
+  const Node parent = tree.parent(node);
+  const int from = parent == 0 ? kNoNode : row[static_cast<size_t>(parent)];
+  row[static_cast<size_t>(node)] = cache->provisional() + batch.rows() - batch.begin.back();
+  AddRow(batch, tree.token(node), position, from);
+  return from;
 }
 
 void FeatureDrafter::Observe(std::span<const Observation> seen) {
@@ -39,7 +50,8 @@ void FeatureDrafter::KeepFeatures(const Observation& o, State& state) {
 
 void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
   auto& state = static_cast<State&>(draft_state);
-  state.cache->Truncate(std::min(state.rows(), std::max(0, length - content_.ahead)));
+  const int kept = std::min(state.rows(), std::max(0, length - content_.ahead));
+  state.cache->Truncate(kept * state.cache_rows);
   state.TextState::Truncate(length);
 }
 
@@ -53,23 +65,25 @@ void FeatureDrafter::CatchUp(std::span<const DraftSlot> batch, std::span<const D
     if (level.nodes[0] == 0) states.push_back(&static_cast<State&>(batch[level.slot].state));
   }
   while (true) {
-    int missing = 0;
-    for (const State* state : states) missing += state->unread();
-    if (missing == 0) return;
-    Feed(states, std::min(missing, net_.max_rows()));
+    std::vector<Run> runs;
+    int room = net_.max_rows();
+    for (State* state : states) {
+      const int count = std::min(state->unread(), room);
+      if (count > 0) runs.push_back({state, state->rows(), count});
+      room -= count;
+    }
+    if (runs.empty()) return;
+    Feed(runs);
   }
 }
 
-// One pass of `rows` rows, taken from the states in order.
-void FeatureDrafter::Feed(std::span<State* const> states, int rows) {
-  RowBatch batch;
-  std::vector<State*> fed;
-  std::vector<KvCache*> caches;
+void FeatureDrafter::Feed(std::span<const Run> runs) {
+  int rows = 0;
+  for (const Run& run : runs) rows += run.count;
   const Tensor features = content_.feature ? net_.Features(rows) : Tensor{};
-  for (State* state : states) {
-    const int first = state->rows();
-    const int count = std::min(state->unread(), rows - batch.rows());
-    if (count == 0) continue;
+  RowBatch batch;
+  std::vector<KvCache*> caches;
+  for (const auto& [state, first, count] : runs) {
     if (content_.feature) {
       net_.backend().StoreRows(state->features.tensor.Rows(first, count),
                                features.Rows(batch.rows(), count));
@@ -79,30 +93,35 @@ void FeatureDrafter::Feed(std::span<State* const> states, int rows) {
       AddRow(batch, state->text[static_cast<size_t>(row + content_.ahead)], row, i - 1);
     }
     batch.begin.push_back(batch.rows());
-    fed.push_back(state);
     caches.push_back(state->cache.get());
   }
   const Tensor outputs = net_.Forward(batch, caches);
-  for (size_t s = 0; s < fed.size(); ++s) {
-    std::vector<Node> path(static_cast<size_t>(batch.begin[s + 1] - batch.begin[s]));
-    std::iota(path.begin(), path.end(), 0);
-    fed[s]->cache->Commit(path);
-    if (outputs.empty()) continue;
-    net_.backend().StoreRows(outputs.Rows(batch.begin[s + 1] - 1, 1), fed[s]->root.tensor);
+  for (size_t r = 0; r < runs.size(); ++r) {
+    Finish(*runs[r].state, outputs.empty() ? Tensor{} : outputs.Rows(batch.begin[r + 1] - 1, 1));
   }
+}
+
+void FeatureDrafter::Finish(State& state, Tensor root) {
+  std::vector<Node> path(static_cast<size_t>(state.cache->provisional()));
+  std::iota(path.begin(), path.end(), 0);
+  state.cache->Commit(path);
+  if (!root.empty()) net_.backend().StoreRows(root, state.root.tensor);
+}
+
+void FeatureDrafter::Offer(const DraftSlot& slot, Node node, Tensor logits, bool share_noise) {
+  Sampler sampler(share_noise || slot.builder.wants_draws() ? slot.sampling : SamplingParams{});
+  row_.resize(static_cast<size_t>(logits.cols));
+  net_.backend().Download(logits, row_.data());
+  OfferFromLogits(slot, node, static_cast<State&>(slot.state).text, row_, sampler);
 }
 
 void FeatureDrafter::OfferLevels(std::span<const DraftSlot> batch,
                                  std::span<const DraftLevel> levels, Tensor logits,
                                  bool share_noise) {
-  row_.resize(static_cast<size_t>(logits.cols));
   int at = 0;
   for (const DraftLevel& level : levels) {
-    const DraftSlot& slot = batch[level.slot];
-    Sampler sampler(share_noise || slot.builder.wants_draws() ? slot.sampling : SamplingParams{});
     for (const Node node : level.nodes) {
-      net_.backend().Download(logits.Rows(at++, 1), row_.data());
-      OfferFromLogits(slot, node, static_cast<State&>(slot.state).text, row_, sampler);
+      Offer(batch[level.slot], node, logits.Rows(at++, 1), share_noise);
     }
   }
 }

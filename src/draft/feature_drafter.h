@@ -26,7 +26,10 @@ class FeatureNet {
   virtual ~FeatureNet() = default;
   virtual Backend& backend() const = 0;
   virtual int hidden() const = 0;
+  // Rows of `Features` that a pass takes.
   virtual int max_rows() const = 0;
+  // Rows that a token takes in a cache.
+  virtual int cache_rows() const { return 1; }
   virtual std::unique_ptr<KvCache> NewCache(int capacity, DType type) const = 0;
   // Where the features of the next pass's rows are to be put: [rows, hidden].
   virtual Tensor Features(int rows) = 0;
@@ -49,10 +52,21 @@ class FeatureDrafter : public Drafter {
   // that is cut to n tokens keeps n features, but the n - 1 rows whose tokens are known.
   struct State : TextState {
     std::unique_ptr<KvCache> cache;
-    Buffer features;  // [capacity, hidden] the target's, of the committed tokens; may be empty
-    Buffer root;      // [1, hidden] output of the last row, if any, once CatchUp has fed it
-    int rows() const { return cache->length(); }
+    Buffer features;       // [capacity, hidden] the target's, of the committed tokens; may be empty
+    Buffer root;           // [1, hidden] output of the last row, if any, once CatchUp has fed it
+    int cache_rows = 1;    // that a fed token takes
+    std::vector<int> row;  // [builder's nodes, or fewer] the last draft's provisional row of a node
+    int rows() const { return cache->length() / cache_rows; }
     int unread() const { return committed - rows(); }
+    // Adds `node` to a pass over provisional rows, the slots' one after the other. Returns its
+    // parent's row, kNoNode where that is the root.
+    int AddNode(const CandidateTree& tree, Node node, Pos position, RowBatch& batch);
+  };
+
+  // Tokens [first, first + count) of a text whose rows are to be fed.
+  struct Run {
+    State* state;
+    int first, count;
   };
 
   // `capacity`: longest sequence. `net` outlives this. REQUIRES: content.ahead is 0 or 1.
@@ -68,14 +82,19 @@ class FeatureDrafter : public Drafter {
   // Feeds the rows that the caches of those `levels` lack whose nodes are roots, several sequences
   // together: where no draft is asked for, nothing is fed. REQUIRES: forgotten.
   void CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
-  // Offers after the levels' nodes, in order, what the rows of `logits` say. `share_noise`: rank by
-  // what the target would draw; else by probability alone, unless draws are wanted.
+  // Feeds the runs, of at most max_rows() tokens together, in one pass.
+  virtual void Feed(std::span<const Run> runs);
+  // Commits what a run has fed; the last of its outputs is `root`, if there are any.
+  void Finish(State& state, Tensor root);
+  // Offers after `node` what `logits` [1, vocab] say. `share_noise`: rank by what the target would
+  // draw; else by probability alone, unless draws are wanted.
+  void Offer(const DraftSlot& slot, Node node, Tensor logits, bool share_noise = true);
+  // The same after the levels' nodes, in order, one row each.
   void OfferLevels(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
                    Tensor logits, bool share_noise);
 
  private:
   void KeepFeatures(const Observation& seen, State& state);
-  void Feed(std::span<State* const> states, int rows);
 
   FeatureNet& net_;
   RowContent content_;

@@ -54,6 +54,9 @@ Json ToJson(const RunReport& report) {
   json["nodes"] = PerCycle(report.cycles, &Cycle::nodes);
   json["max_depth"] = PerCycle(report.cycles, &Cycle::max_depth);
   AddMetrics(m, json);
+  for (const Tally& tally : report.tallies) {
+    json["tallies"][tally.name] = {{"count", tally.count}, {"of", tally.of}};
+  }
   return json;
 }
 

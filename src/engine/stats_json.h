@@ -6,6 +6,7 @@
 
 #include "base/json_fwd.h"
 #include "base/types.h"
+#include "draft/drafter.h"
 #include "engine/stats.h"
 
 namespace foretoken {
@@ -18,7 +19,8 @@ struct RunReport {
   } seconds;
   std::span<const Cycle> cycles;
   std::string_view verifier = "exact";
-  bool lossless = true;  // whether it keeps the target's text or law
+  bool lossless = true;            // whether it keeps the target's text or law
+  std::span<const Tally> tallies;  // the drafter's
 
   // New tokens over all the time after loading, and over the time after the prompt.
   double TokensPerSecond() const;
@@ -28,7 +30,8 @@ struct RunReport {
 // {"verifier", "lossless", "prompt_tokens", "new_tokens", "tokens", "seconds": {"load", "prefill",
 // "draft", "verify", "other"}, "tokens_per_second", "gen_only_tokens_per_second", "cycles",
 // "n_acc", "nodes", "max_depth", "tau_micro", "tau_macro", "acc_only", "alpha_edd", "alpha_lev",
-// "alpha_tok", "alpha_n", "ECE", "E_spd", "VTP", "GSTP"}.
+// "alpha_tok", "alpha_n", "ECE", "E_spd", "VTP", "GSTP"}, and "tallies" {name: {"count", "of"}} of
+// drafters that have any.
 Json ToJson(const RunReport& report);
 
 // The acceptance and time metrics under their own names, from "tau_micro" on.

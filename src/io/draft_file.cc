@@ -98,6 +98,7 @@ Result<DraftInfo> ReadInfo(const GgufFile& file) {
   info.output_heads = keys.Optional("output_heads", 0, 64, 0);
   info.head_layers = keys.Optional("head_layers", 0, 64, 0);
   info.block_size = keys.Optional("block_size", 0, 1 << 16, 0);
+  info.ngram = keys.Optional("ngram", 0, 5, 0);
   ModelConfig& blocks = info.blocks;
   blocks.hidden = keys.Required("embedding_length", kMostHidden);
   blocks.layers = keys.Optional("block_count", 0, kMostLayers, 0);

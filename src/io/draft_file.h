@@ -46,6 +46,7 @@ struct DraftInfo {
   int output_heads = 0;             // Medusa, Hydra, Chimera: tokens guessed ahead
   int head_layers = 0;              // Medusa, Hydra: residual blocks of a head
   int block_size = 0;               // GLIDE, EDD: L of the training mask
+  int ngram = 0;                    // Chimera: tokens of an n-gram
   std::string recipe;               // how it was trained, as JSON; may be empty
 
   bool Shares(std::string_view part) const;

@@ -37,6 +37,7 @@ void WriteInfo(const DraftInfo& info, GgufWriter& writer) {
   set(".output_heads", info.output_heads);
   set(".head_layers", info.head_layers);
   set(".block_size", info.block_size);
+  set(".ngram", info.ngram);
   if (info.blocks.layers > 0) WriteGeometry(info.blocks, kDraftPrefix, writer);
   if (!info.taps.empty()) writer.SetI32s(kDraftPrefix + ".taps", info.taps);
   if (!info.kv_layers.empty()) writer.SetI32s(kDraftPrefix + ".kv_layers", info.kv_layers);

@@ -129,6 +129,10 @@ expect_status 1 "llma without a reference" generate -p a --drafter llma
 expect_text "option reference is missing" err "llma without a reference"
 expect_status 1 "llma with a missing reference" generate -p a --drafter llma --reference "$dir/no.txt"
 expect_text "no.txt" err "llma with a missing reference"
+
+expect_status 0 "count-ngrams" "$bin" count-ngrams -m "$model" --out "$dir/ngrams" --force -n 2 \
+  --most 5 --data "$dir/corpus.txt"
+[ "$(wc -l <"$dir/ngrams")" -eq 5 ] || fail "count-ngrams: not 5 lines"
 expect_status 0 "statistics on standard output" generate -p "hello" -n 8 --stats - -q
 tail -n 1 "$dir/out" >"$dir/last.json"
 [ "$(json "$dir/last.json" "s['new_tokens']")" = 8 ] || fail "--stats - is not the last line"

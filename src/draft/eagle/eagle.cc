@@ -45,15 +45,11 @@ Tensor Eagle::OutputsOf(std::span<const DraftSlot> batch, std::span<const DraftL
   for (const DraftLevel& level : levels) {
     State& state = StateOf(batch[level.slot]);
     const CandidateTree& tree = batch[level.slot].builder.tree();
-    state.row.resize(static_cast<size_t>(tree.size()), kNoNode);
-    int next = state.cache->provisional();
     for (const Node node : level.nodes) {
-      const Node parent = tree.parent(node);
-      const int from = parent == 0 ? kNoNode : state.row[static_cast<size_t>(parent)];
-      const Tensor feature = parent == 0 ? state.root.tensor : state.outputs.tensor.Rows(from, 1);
-      net_->backend().StoreRows(feature, features.Rows(pairs.rows(), 1));
-      AddRow(pairs, tree.token(node), state.committed - 1 + tree.depth(node), from);
-      state.row[static_cast<size_t>(node)] = next++;
+      const Tensor to = features.Rows(pairs.rows(), 1);
+      const int from = state.AddNode(tree, node, state.committed - 1 + tree.depth(node), pairs);
+      net_->backend().StoreRows(
+          from == kNoNode ? state.root.tensor : state.outputs.tensor.Rows(from, 1), to);
     }
     pairs.begin.push_back(pairs.rows());
     caches.push_back(state.cache.get());

@@ -32,8 +32,7 @@ class Eagle final : public FeatureDrafter {
  private:
   // The cache's provisional rows are nodes of the last draft.
   struct State final : FeatureDrafter::State {
-    Buffer outputs;        // [kRoomForDrafts, hidden] of the provisional rows
-    std::vector<int> row;  // [builder's nodes, or fewer] the provisional row of a node
+    Buffer outputs;  // [kRoomForDrafts, hidden] of the provisional rows
   };
 
   State& StateOf(const DraftSlot& slot) const { return static_cast<State&>(slot.state); }

@@ -42,13 +42,8 @@ class Hydra final : public FeatureDrafter {
     }
     if (rows.empty()) return;
     const Tensor logits = Run(rows, head);
-    row_.resize(static_cast<size_t>(logits.cols));
     int at = 0;
-    for (const auto& [slot, node] : rows) {
-      Sampler sampler(slot->sampling);
-      net_->backend().Download(logits.Rows(at++, 1), row_.data());
-      OfferFromLogits(*slot, node, static_cast<State&>(slot->state).text, row_, sampler);
-    }
+    for (const auto& [slot, node] : rows) Offer(*slot, node, logits.Rows(at++, 1));
   }
 
   Tensor Run(std::span<const std::pair<const DraftSlot*, Node>> rows, int head) {
@@ -68,7 +63,6 @@ class Hydra final : public FeatureDrafter {
   }
 
   std::unique_ptr<HydraNet> net_;
-  std::vector<float> row_;  // scratch
 };
 
 }  // namespace

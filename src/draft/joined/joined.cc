@@ -58,6 +58,14 @@ class Joined final : public Drafter {
     for (size_t p = 0; p < parts_.size(); ++p) parts_[p]->Truncate(PartOf(state, p), length);
   }
 
+  std::vector<Tally> Tallies() const override {
+    std::vector<Tally> all;
+    for (const auto& part : parts_) {
+      for (Tally& tally : part->Tallies()) all.push_back(std::move(tally));
+    }
+    return all;
+  }
+
  private:
   static DraftState& PartOf(DraftState& state, size_t p) {
     return *static_cast<State&>(state).parts[p];

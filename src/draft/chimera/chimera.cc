@@ -1,0 +1,202 @@
+// Chimera (methods.md 4): heads that guess one token further ahead each, from the target's last
+// feature and a light encoder's state of the whole text, the guesses before included.
+#include <algorithm>
+
+#include "draft/chimera/chimera_net.h"
+#include "draft/chimera/ngram_counts.h"
+#include "draft/trained.h"
+
+namespace foretoken {
+namespace {
+
+// Rows first, first + 2, ...
+Tensor EverySecond(Tensor t, int first, int count) {
+  t = t.Rows(first, 2 * count - 1);
+  t.rows = count;
+  t.row_bytes *= 2;
+  return t;
+}
+
+class Chimera final : public FeatureDrafter {
+ public:
+  Chimera(std::unique_ptr<ChimeraNet> net, int layers, int capacity, DType cache_type)
+      : FeatureDrafter(*net, {.feature = layers}, capacity, cache_type), net_(std::move(net)) {}
+
+  std::unique_ptr<DraftState> NewState() const override {
+    auto state = std::make_unique<State>();
+    Prepare(*state);
+    return state;
+  }
+
+  void Propose(std::span<const DraftSlot> batch) override {
+    Forget(batch);
+    DraftByLevels(
+        batch, net_->max_rows(),
+        [&](size_t slot) { return kRoomForDrafts - StateOf(batch[slot]).cache->provisional(); },
+        [](const DraftLevel& level) { return static_cast<int>(level.nodes.size()); },
+        [&](std::span<const DraftLevel> levels) {
+          CatchUp(batch, levels);
+          Expand(batch, levels);
+        },
+        [batch](size_t slot) { return Unread(batch[slot]); });
+  }
+
+  std::vector<Tally> Tallies() const override {
+    const NgramCounts& counts = net_->ngrams().counts();
+    return {{"ngrams_in_memory", counts.from_memory, counts.asked},
+            {"ngrams_in_spill_file", counts.from_file, counts.asked}};
+  }
+
+ private:
+  // A node to be continued, and what the encoder says of it [1, hidden].
+  struct Asked {
+    const DraftSlot* slot;
+    Node node;
+    Tensor output;
+  };
+
+  static State& StateOf(const DraftSlot& slot) { return static_cast<State&>(slot.state); }
+
+  void Feed(std::span<const Run> runs) override;
+  Ngram NgramOf(const State& state, Pos position) const;
+  Ngram NgramOf(const State& state, const CandidateTree& tree, Node node) const;
+  void Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  std::vector<Asked> Encode(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  void AskHead(int head, std::span<const Asked> nodes);
+
+  std::unique_ptr<ChimeraNet> net_;
+};
+
+Ngram Chimera::NgramOf(const State& state, Pos position) const {
+  return NgramAt(net_->ngrams().n(), position,
+                 [&](Pos p) { return state.text[static_cast<size_t>(p)]; });
+}
+
+Ngram Chimera::NgramOf(const State& state, const CandidateTree& tree, Node node) const {
+  const Pos root = state.committed;
+  return NgramAt(net_->ngrams().n(), root + tree.depth(node), [&](Pos p) {
+    if (p <= root) return state.text[static_cast<size_t>(p)];
+    Node at = node;
+    while (root + tree.depth(at) > p) at = tree.parent(at);
+    return tree.token(at);
+  });
+}
+
+// A pair (feature i, token i + 1) is two rows. Of all rows but a run's last, keys and values are
+// all that anybody sees, so that no more is computed of them.
+void Chimera::Feed(std::span<const Run> runs) {
+  int rows = 0;
+  for (const Run& run : runs) rows += 2 * run.count - 1;
+  const Tensor inputs = net_->Features(rows);
+  RowBatch seen, last;
+  std::vector<KvCache*> caches;
+  std::vector<Ngram> last_ngrams;
+  for (const auto& [state, first, count] : runs) {
+    const int begin = seen.rows();
+    net_->backend().StoreRows(state->features.tensor.Rows(first, count),
+                              EverySecond(inputs, begin, count));
+    std::vector<Ngram> ngrams;
+    AddRow(seen, 0, first, kNoNode);
+    for (int i = 1; i < count; ++i) {
+      ngrams.push_back(NgramOf(*state, first + i));
+      AddRow(seen, 0, first + i, 2 * i - 2);  // the state of token first + i
+      AddRow(seen, 0, first + i, 2 * i - 1);  // the feature
+    }
+    if (count > 1) net_->ngrams().Encode(ngrams, EverySecond(inputs, begin + 1, count - 1));
+    seen.begin.push_back(seen.rows());
+    caches.push_back(state->cache.get());
+    last_ngrams.push_back(NgramOf(*state, first + count));
+    AddRow(last, 0, first + count, 2 * count - 2);
+    last.begin.push_back(last.rows());
+  }
+  net_->Remember(seen, caches);
+  net_->ngrams().Encode(last_ngrams, net_->Features(last.rows()));
+  const Tensor outputs = net_->Forward(last, caches);
+  for (size_t r = 0; r < runs.size(); ++r) {
+    Finish(*runs[r].state, outputs.Rows(static_cast<int64_t>(r), 1));
+  }
+}
+
+void Chimera::Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
+  const std::vector<Asked> nodes = Encode(batch, levels);
+  for (int head = 0; head < net_->heads(); ++head) {
+    std::vector<Asked> own;
+    for (const Asked& asked : nodes) {
+      if (asked.slot->builder.tree().depth(asked.node) == head) own.push_back(asked);
+    }
+    if (!own.empty()) AskHead(head, own);
+  }
+}
+
+// The levels' nodes that there is a head for. All but the roots become rows of a pass.
+std::vector<Chimera::Asked> Chimera::Encode(std::span<const DraftSlot> batch,
+                                            std::span<const DraftLevel> levels) {
+  std::vector<Asked> nodes;
+  std::vector<Ngram> ngrams;
+  RowBatch rows;
+  std::vector<KvCache*> caches;
+  for (const DraftLevel& level : levels) {
+    const DraftSlot& slot = batch[level.slot];
+    State& state = StateOf(slot);
+    const CandidateTree& tree = slot.builder.tree();
+    for (const Node node : level.nodes) {
+      if (tree.depth(node) >= net_->heads()) continue;
+      nodes.push_back({&slot, node, state.root.tensor});
+      if (node == 0) continue;
+      ngrams.push_back(NgramOf(state, tree, node));
+      state.AddNode(tree, node, state.committed + tree.depth(node), rows);
+    }
+    if (rows.rows() == rows.begin.back()) continue;
+    rows.begin.push_back(rows.rows());
+    caches.push_back(state.cache.get());
+  }
+  if (ngrams.empty()) return nodes;
+  net_->ngrams().Encode(ngrams, net_->Features(rows.rows()));
+  const Tensor outputs = net_->Forward(rows, caches);
+  int at = 0;
+  for (Asked& asked : nodes) {
+    if (asked.node != 0) asked.output = outputs.Rows(at++, 1);
+  }
+  return nodes;
+}
+
+void Chimera::AskHead(int head, std::span<const Asked> nodes) {
+  const int rows = static_cast<int>(nodes.size()), hidden = net_->hidden();
+  const Tensor input = net_->HeadInput(rows);
+  for (int r = 0; r < rows; ++r) {
+    const Asked& asked = nodes[static_cast<size_t>(r)];
+    const State& state = StateOf(*asked.slot);
+    const Tensor row = input.Rows(r, 1);
+    net_->backend().StoreRows(state.features.tensor.Rows(state.committed - 1, 1),
+                              row.Cols(0, hidden));
+    net_->backend().StoreRows(asked.output, row.Cols(hidden, hidden));
+  }
+  const Tensor logits = net_->Logits(head, rows);
+  for (int r = 0; r < rows; ++r) {
+    const Asked& asked = nodes[static_cast<size_t>(r)];
+    Offer(*asked.slot, asked.node, logits.Rows(r, 1));
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Drafter>> NewChimera(const DraftContext& context) {
+  DraftOptions options("chimera", context.options);
+  const DType cache_type = CacheTypeOption(options);
+  NgramCacheRule cache;
+  cache.entries = options.Int("cache_entries", cache.entries, 0, 1 << 24);
+  cache.spill = options.Text("spill", "");
+  const std::string counts = options.Text("warm", "");
+  FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {"chimera"}));
+  FT_ASSIGN_OR_RETURN(auto net, ChimeraNet::Load(std::move(file), context.target, cache));
+  FT_RETURN_IF_ERROR(CheckCacheType(net->config(), cache_type));
+  if (!counts.empty()) {
+    FT_ASSIGN_OR_RETURN(const std::vector<Ngram> ngrams,
+                        ReadNgramCounts(counts, net->ngrams().n(), net->vocab(), cache.entries));
+    net->ngrams().Learn(ngrams);
+  }
+  return std::unique_ptr<Drafter>(std::make_unique<Chimera>(
+      std::move(net), context.target.config().layers, context.capacity, cache_type));
+}
+
+}  // namespace foretoken

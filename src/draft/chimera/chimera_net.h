@@ -1,0 +1,80 @@
+// The network of Chimera (methods.md 4.1): n-gram states of tokens beside the target's features in
+// one decoder layer, and heads that read the last feature with what the layer makes of a state.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "draft/chimera/ngram_encoder.h"
+#include "draft/feature_drafter.h"
+#include "io/draft_file.h"
+#include "model/decoder_layers.h"
+
+namespace foretoken {
+
+struct NgramCacheRule {
+  int entries = 65536;  // in memory
+  std::string spill;    // a new file for what memory has no room for; "": that is forgotten
+};
+
+// A pair (the target's feature i, token i + 1) takes two rows of a cache: the feature, at position
+// i, and the state of the n-gram that ends in the token, at position i + 1. All of them see all
+// before them. The output of the state at position p is what guesses token p + 1.
+class ChimeraNet final : public FeatureNet {
+ public:
+  // `file` is kept; `target` must outlive the net. Errors name file and tensor.
+  static Result<std::unique_ptr<ChimeraNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
+                                                  const NgramCacheRule& cache);
+
+  Backend& backend() const override { return target_.backend(); }
+  const ModelConfig& config() const { return layer_.config(); }
+  int hidden() const override { return config().hidden; }
+  int vocab() const { return static_cast<int>(target_.OutputHead().rows()); }
+  int heads() const { return static_cast<int>(heads_.size()); }
+  NgramEncoder& ngrams() { return ngrams_; }
+  // Pairs that fit a pass: all their rows but the last one.
+  int max_rows() const override { return (layer_.max_rows() + 1) / kRowsOfPair; }
+  int cache_rows() const override { return kRowsOfPair; }
+  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override {
+    return layer_.NewCache(kRowsOfPair * capacity, type);
+  }
+
+  // Where the rows of the next pass are to be put, features and states: [rows, hidden].
+  Tensor Features(int rows) override;
+  // A pass (batch.token is not looked at).
+  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
+  // A pass whose rows are only there to be seen.
+  void Remember(const RowBatch& batch, std::span<KvCache* const> caches);
+
+  // Where a head's input is to be put, [rows, 2 * hidden]: the target's last feature, then a
+  // pass' output.
+  Tensor HeadInput(int rows);
+  // Logits [rows, vocab] of head `head` for the first `rows` rows of that input, valid until the
+  // next call.
+  Tensor Logits(int head, int rows);
+
+ private:
+  static constexpr int kRowsOfPair = 2;
+
+  struct Weights {
+    std::unique_ptr<WeightSource> source;  // outlives the rest
+    std::unique_ptr<Weight> embedding;     // null: the target's
+    NgramWeights ngram;
+    std::vector<LayerWeights> layer;
+    std::vector<std::unique_ptr<Weight>> heads;  // see heads_
+  };
+  ChimeraNet(std::unique_ptr<DraftFile> file, Weights weights, Model& target, NgramCache cache);
+
+  std::unique_ptr<DraftFile> file_;
+  Weights weights_;  // its layer, n-gram encoder and heads have moved
+  Model& target_;
+  NgramEncoder ngrams_;
+  DecoderLayers layer_;
+  // [vocab, 2 * hidden], or [hidden, 2 * hidden] before the target's LM head.
+  std::vector<std::unique_ptr<Weight>> heads_;
+  Buffer input_, head_input_, state_, logits_;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,233 @@
+// Chimera's network against the formulas of methods.md 4.1 in plain loops, the n-grams and their
+// cache, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+#include "draft/chimera/chimera_testing.h"
+#include "draft/chimera/ngram_counts.h"
+#include "draft/drafter.h"
+#include "io/model_files_testing.h"
+
+namespace foretoken {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Register C-2, and the same for other lengths.
+TEST(NgramTest, TheLastTokenFillsWhatIsMissing) {
+  const auto at = [](int n, Pos position) {
+    return NgramAt(n, position, [](Pos p) { return 10 + p; });
+  };
+  EXPECT_THAT(at(3, 0), ElementsAre(10, 10, 10, 0, 0));
+  EXPECT_THAT(at(3, 1), ElementsAre(10, 11, 11, 0, 0));
+  EXPECT_THAT(at(3, 2), ElementsAre(10, 11, 12, 0, 0));
+  EXPECT_THAT(at(3, 7), ElementsAre(15, 16, 17, 0, 0));
+  EXPECT_THAT(at(1, 0), ElementsAre(10, 0, 0, 0, 0));
+  EXPECT_THAT(at(5, 2), ElementsAre(10, 11, 12, 12, 12));
+  EXPECT_THAT(at(5, 5), ElementsAre(11, 12, 13, 14, 15));
+}
+
+class NgramCacheTest : public testing::Test {
+ protected:
+  // Remembers a row of two numbers for the token.
+  void Keep(NgramCache& cache, Token token) {
+    const float values[] = {static_cast<float>(token), -1.5f};
+    backend_->Upload(values, row_.tensor);
+    cache.Keep({token}, row_.tensor);
+  }
+  // What is known of the token; 0: nothing.
+  float Known(NgramCache& cache, Token token) {
+    float values[] = {0, 0};
+    if (cache.Find({token}, row_.tensor)) backend_->Download(row_.tensor, values);
+    return values[0];
+  }
+
+  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
+  Buffer row_ = backend_->Allocate(DType::kF32, 1, 2);
+  TemporaryDirectory folder_;
+};
+
+TEST_F(NgramCacheTest, TheOneUsedLongestAgoMakesRoom) {
+  NgramCache cache(*backend_, 2, 3, nullptr);
+  for (const Token token : {1, 2, 3}) Keep(cache, token);
+  EXPECT_EQ(Known(cache, 1), 1);  // used again: 2 is the oldest now
+  Keep(cache, 4);
+  EXPECT_EQ(Known(cache, 2), 0);
+  EXPECT_EQ(Known(cache, 1), 1);
+  EXPECT_EQ(Known(cache, 3), 3);
+  EXPECT_EQ(Known(cache, 4), 4);
+  EXPECT_EQ(cache.counts().asked, 5);
+  EXPECT_EQ(cache.counts().from_memory, 4);
+}
+
+TEST_F(NgramCacheTest, NothingIsRememberedWithoutEntries) {
+  NgramCache cache(*backend_, 2, 0, nullptr);
+  Keep(cache, 1);
+  EXPECT_EQ(Known(cache, 1), 0);
+}
+
+TEST_F(NgramCacheTest, GrowsPastASlab) {
+  NgramCache cache(*backend_, 2, 600, nullptr);
+  for (Token token = 1; token <= 700; ++token) Keep(cache, token);
+  for (Token token = 1; token <= 700; ++token) {
+    ASSERT_EQ(Known(cache, token), token <= 100 ? 0 : token);
+  }
+}
+
+TEST_F(NgramCacheTest, WhatMakesRoomGoesToTheFile) {
+  const std::string path = folder_ / "spilt";
+  NgramCache cache(*backend_, 2, 2, *SpillFile::Create(path, 2));
+  for (const Token token : {1, 2, 3, 4, 5}) Keep(cache, token);
+  for (const Token token : {1, 2, 3, 4, 5, 1}) EXPECT_EQ(Known(cache, token), token);
+  EXPECT_EQ(Known(cache, 6), 0);
+  EXPECT_EQ(cache.counts().from_file, 6);  // each was displaced again before it was asked for
+  EXPECT_FALSE(MappedFile::Open(path).ok()) << "the name stays behind";
+}
+
+TEST_F(NgramCacheTest, AnExistingFileIsNotSpiltInto) {
+  const std::string path = folder_ / "precious";
+  ASSERT_TRUE(WriteFileAtomically(path, "x").ok());
+  EXPECT_THAT(SpillFile::Create(path, 2).error().message, HasSubstr("expected a new file"));
+}
+
+TEST(NgramCountsTest, MostFrequentFirst) {
+  const TemporaryDirectory folder;
+  const std::vector<std::vector<Token>> documents = {{1, 2, 1, 2, 1, 2}, {3}};
+  const std::string text = CountNgrams(documents, 2, 3);
+  EXPECT_EQ(text, "3 1 2\n2 2 1\n1 1 1\n");  // and once 3 3
+  const std::string path = folder / "counts";
+  ASSERT_TRUE(WriteFileAtomically(path, text).ok());
+  const auto read = ReadNgramCounts(path, 2, 4, 2);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_THAT(*read, ElementsAre(Ngram{1, 2}, Ngram{2, 1}));
+  const auto complaint = [&](const char* content) {
+    EXPECT_TRUE(WriteFileAtomically(path, content).ok());
+    const auto result = ReadNgramCounts(path, 2, 4, 9);
+    return result.ok() ? "read" : result.error().message;
+  };
+  EXPECT_EQ(complaint(""), "read");
+  for (const char* wrong : {"3 1\n", "1 1 2\n3 1 4\n", "3 1 -2", "x 1 2", "3 1 2 0", "3 1 2x"}) {
+    EXPECT_THAT(complaint(wrong), HasSubstr("is not a count and the ids of 2 tokens below 4"))
+        << wrong;
+  }
+  EXPECT_THAT(complaint("1 1 2\n3 1 4\n"), HasSubstr("line 2"));
+}
+
+using Row = std::vector<double>;
+
+Row Times(const std::vector<float>& matrix, const Row& x) {
+  Row y(matrix.size() / x.size(), 0.0);
+  for (size_t r = 0; r < y.size(); ++r) {
+    for (size_t i = 0; i < x.size(); ++i) y[r] += matrix[r * x.size() + i] * x[i];
+  }
+  return y;
+}
+
+class ChimeraTest : public testing::Test {
+ protected:
+  TestTarget Target() {
+    return {config_,
+            *tokenizer_,
+            *weights_,
+            *backend_,
+            [] {
+              return std::vector<std::vector<Token>>{{1, 2, 3, 4, 5}};
+            },
+            folder_ / "draft"};
+  }
+  Result<std::unique_ptr<Drafter>> Open(Json options = Json::object()) {
+    options["draft"] = path_;
+    return NewDrafter("chimera", {*model_, 64, options, "", tokenizer_.get()});
+  }
+
+  ModelConfig config_ = TinyTarget();
+  std::shared_ptr<const Tokenizer> tokenizer_ = ToyTokenizer(config_.vocab);
+  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
+  std::unique_ptr<WeightSource> weights_ = NewRandomWeights(DType::kF32, 5, *backend_);
+  std::unique_ptr<Model> model_ = *NewRandomModel(config_, DType::kF32, 5, *backend_);
+  TemporaryDirectory folder_;
+  std::string path_ = folder_ / "chimera.gguf";
+};
+
+// G = W2 (u + SiLU(W1 u + b1)).
+TEST_F(ChimeraTest, NgramStatesAreThoseOfThePaper) {
+  DraftBuilder draft = RandomChimera(Target(), {}, 3);
+  draft.Write(ChimeraInfo(Target(), {}), path_);
+  const auto net = ChimeraNet::Load(*DraftFile::Open(path_), *model_, {});
+  ASSERT_TRUE(net.ok()) << net.error().message;
+  const Ngram ngrams[] = {{4, 17, 2}, {9, 9, 9}, {4, 17, 2}};
+  const Buffer out = backend_->Allocate(DType::kF32, 3, config_.hidden);
+  (*net)->ngrams().Encode(ngrams, out.tensor);
+  const auto hidden = static_cast<size_t>(config_.hidden);
+  std::vector<float> states(3 * hidden);
+  backend_->Download(out.tensor, states.data());
+  const std::vector<float> table =
+      MatrixValues(*weights_, *backend_, "token_embd.weight", config_.vocab, config_.hidden);
+  for (size_t r = 0; r < 3; ++r) {
+    Row u;
+    for (size_t i = 0; i < 3; ++i) {
+      const float* row = table.data() + static_cast<size_t>(ngrams[r][i]) * hidden;
+      u.insert(u.end(), row, row + hidden);
+    }
+    const Row gate = Times(draft.values("ngram.res.weight"), u);
+    for (size_t i = 0; i < u.size(); ++i) {
+      const double x = gate[i] + draft.values("ngram.res.bias")[i];
+      u[i] += x / (1 + std::exp(-x));
+    }
+    const Row expected = Times(draft.values("ngram.output.weight"), u);
+    for (size_t i = 0; i < hidden; ++i) ASSERT_NEAR(states[r * hidden + i], expected[i], 1e-5);
+  }
+  EXPECT_EQ((*net)->ngrams().counts().asked, 3);
+}
+
+// A cache that begins with what is asked for finds it, and says the same.
+TEST_F(ChimeraTest, TheCacheMayBeginWarm) {
+  RandomChimera(Target(), {}, 3).Write(ChimeraInfo(Target(), {}), path_);
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "counts", "9 4 17 2\n3 1 1 1\n1 5 6 7\n").ok());
+  EXPECT_TRUE(Open({{"warm", folder_ / "counts"}, {"cache_entries", 2}}).ok());
+  const auto net = ChimeraNet::Load(*DraftFile::Open(path_), *model_, {.entries = 2});
+  ASSERT_TRUE(net.ok());
+  NgramEncoder& encoder = (*net)->ngrams();
+  encoder.Learn(*ReadNgramCounts(folder_ / "counts", 3, config_.vocab, 2));
+  const Buffer out = backend_->Allocate(DType::kF32, 1, config_.hidden);
+  for (const Ngram& ngram : {Ngram{4, 17, 2}, {1, 1, 1}, {5, 6, 7}}) {
+    encoder.Encode(std::span(&ngram, 1), out.tensor);
+  }
+  EXPECT_EQ(encoder.counts().from_memory, 2);
+}
+
+TEST_F(ChimeraTest, RefusesWhatIsNotItsOwn) {
+  const auto complaint = [&](const ChimeraShape& shape, const std::function<void(DraftInfo&)>& set,
+                             const Json& options = Json::object()) {
+    DraftInfo info = ChimeraInfo(Target(), shape);
+    set(info);
+    RandomChimera(Target(), shape, 3).Write(info, path_);
+    const auto drafter = Open(options);
+    return drafter.ok() ? "built" : drafter.error().message;
+  };
+  const auto as_it_is = [](DraftInfo&) {};
+  EXPECT_EQ(complaint({}, as_it_is), "built");
+  EXPECT_EQ(complaint({2, 5, true}, as_it_is), "built");
+  EXPECT_THAT(complaint({}, [](DraftInfo& i) { i.ngram = 0; }),
+              HasSubstr("foretoken.draft.ngram is 0, expected 1 to 5"));
+  EXPECT_THAT(complaint({}, [](DraftInfo& i) { i.ngram = 2; }), HasSubstr("'ngram.res.weight'"));
+  EXPECT_THAT(complaint({}, [](DraftInfo& i) { i.output_heads = 0; }),
+              HasSubstr("output_heads is 0"));
+  EXPECT_THAT(complaint({}, [](DraftInfo& i) { i.output_heads = 5; }),
+              HasSubstr("'head.4.output.weight' is missing"));
+  EXPECT_THAT(complaint({}, [](DraftInfo& i) { i.shared.emplace_back(kSharedHead); }),
+              HasSubstr("'head.0.proj.weight' is missing"));
+  EXPECT_THAT(complaint({}, [](DraftInfo& i) { i.target.hidden = 64; }),
+              HasSubstr("made for another target"));
+  EXPECT_THAT(complaint({}, as_it_is, {{"cache_entries", -1}}), HasSubstr("cache_entries"));
+  EXPECT_THAT(complaint({}, as_it_is, {{"warm", folder_ / "missing"}}), HasSubstr("missing"));
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,139 @@
+#include "draft/chimera/chimera_testing.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+
+namespace foretoken {
+namespace {
+
+// Adds `block` [rows, cols] to the last columns of `name` [rows, wide].
+void AddToLastColumns(const std::vector<float>& block, size_t cols, size_t wide,
+                      std::vector<float>& matrix) {
+  for (size_t i = 0; i < block.size(); ++i) {
+    matrix[i / cols * wide + (wide - cols) + i % cols] += block[i];
+  }
+}
+
+std::vector<float> Identity(size_t width) {
+  std::vector<float> values(width * width, 0.0f);
+  for (size_t i = 0; i < width; ++i) values[i * width + i] = 1.0f;
+  return values;
+}
+
+}  // namespace
+
+DraftBuilder RandomChimera(const TestTarget& target, const ChimeraShape& shape, uint64_t seed) {
+  const ModelConfig& c = target.config;
+  const int64_t hidden = c.hidden, wide = shape.ngram * hidden;
+  DraftBuilder draft(seed);
+  draft.AddRandom("ngram.res.weight", {wide, wide}, 0.05f);
+  draft.AddRandom("ngram.res.bias", {wide}, 0.1f);
+  draft.AddRandom("ngram.output.weight", {hidden, wide}, 0.02f);
+  AddToLastColumns(FollowerMatrix(target), static_cast<size_t>(hidden), static_cast<size_t>(wide),
+                   draft.values("ngram.output.weight"));
+  draft.AddLayer(c, 0, /*strength=*/0.3f, /*attention_norm=*/true);
+  const std::vector<float> output =
+      shape.shared_head
+          ? Identity(static_cast<size_t>(hidden))
+          : MatrixValues(target.weights, target.backend, "output.weight", c.vocab, hidden);
+  for (int k = 0; k < shape.heads; ++k) {
+    const std::string name =
+        "head." + std::to_string(k) + (shape.shared_head ? ".proj.weight" : ".output.weight");
+    draft.AddRandom(name, {shape.shared_head ? hidden : c.vocab, 2 * hidden}, 0.02f);
+    AddToLastColumns(output, static_cast<size_t>(hidden), static_cast<size_t>(2 * hidden),
+                     draft.values(name));
+  }
+  return draft;
+}
+
+DraftInfo ChimeraInfo(const TestTarget& target, const ChimeraShape& shape) {
+  DraftInfo info = InfoFor(target.config, target.tokenizer.data(), "chimera", /*layers=*/1);
+  info.shared = {std::string(kSharedEmbedding)};
+  if (shape.shared_head) info.shared.emplace_back(kSharedHead);
+  info.output_heads = shape.heads;
+  info.ngram = shape.ngram;
+  return info;
+}
+
+Json ChimeraTestOptions(const TestTarget& target) {
+  const std::string path = target.stem + ".gguf";
+  RandomChimera(target, {}, 7).Write(ChimeraInfo(target, {}), path);
+  return {{"draft", path}, {"cache_type", "f32"}, {"cache_entries", 20}};
+}
+
+namespace {
+
+// Runs the network's passes over one text.
+class Tracer {
+ public:
+  Tracer(ChimeraNet& net, std::span<const Token> tokens, std::span<const Token> drafted)
+      : net_(net), root_(static_cast<Pos>(tokens.size()) - 1), text_(tokens.begin(), tokens.end()) {
+    text_.insert(text_.end(), drafted.begin(), drafted.end());
+    cache_ = net.NewCache(static_cast<int>(text_.size()), DType::kF32);
+  }
+
+  // Feature 0, state 1, feature 1, ..., and the state of the root, whose output is returned.
+  Tensor Text(Tensor features) {
+    const Tensor rows = net_.Features(2 * root_);
+    RowBatch batch;
+    for (Pos p = 0; p < root_; ++p) {
+      net_.backend().StoreRows(features.Rows(p, 1), rows.Rows(2 * p, 1));
+      AddRow(batch, 0, p, 2 * p - 1);
+      EncodeState(p + 1, rows.Rows(2 * p + 1, 1));
+      AddRow(batch, 0, p + 1, 2 * p);
+    }
+    return LastOutput(batch);
+  }
+
+  Tensor Drafted(int depth) {
+    RowBatch batch;
+    EncodeState(root_ + depth, net_.Features(1));
+    AddRow(batch, 0, root_ + depth, cache_->provisional() - 1);
+    return LastOutput(batch);
+  }
+
+ private:
+  void EncodeState(Pos position, Tensor out) {
+    const Ngram ngram =
+        NgramAt(net_.ngrams().n(), position, [&](Pos p) { return text_[static_cast<size_t>(p)]; });
+    net_.ngrams().Encode(std::span(&ngram, 1), out);
+  }
+  Tensor LastOutput(RowBatch& batch) {
+    batch.begin.push_back(batch.rows());
+    KvCache* const caches[] = {cache_.get()};
+    return net_.Forward(batch, caches).Rows(batch.rows() - 1, 1);
+  }
+
+  ChimeraNet& net_;
+  Pos root_;
+  std::vector<Token> text_;
+  std::unique_ptr<KvCache> cache_;
+};
+
+}  // namespace
+
+Result<std::vector<std::vector<float>>> TraceChimera(const std::string& draft, Model& target,
+                                                     std::span<const Token> tokens,
+                                                     std::span<const float> features,
+                                                     std::span<const Token> drafted) {
+  FT_ASSIGN_OR_RETURN(auto file, DraftFile::Open(draft));
+  FT_ASSIGN_OR_RETURN(const auto net, ChimeraNet::Load(std::move(file), target, {.entries = 0}));
+  Backend& backend = net->backend();
+  const int hidden = net->hidden(), rows = static_cast<int>(tokens.size()) - 1;
+  const Buffer given = backend.Allocate(DType::kF32, rows, hidden);
+  backend.Upload(features.data(), given.tensor);
+  Tracer tracer(*net, tokens, drafted);
+  std::vector<std::vector<float>> logits;
+  for (int k = 0; k < net->heads() && k <= std::ssize(drafted); ++k) {
+    const Tensor output = k == 0 ? tracer.Text(given.tensor) : tracer.Drafted(k);
+    const Tensor input = net->HeadInput(1);
+    backend.StoreRows(given.tensor.Rows(rows - 1, 1), input.Cols(0, hidden));
+    backend.StoreRows(output, input.Cols(hidden, hidden));
+    std::vector<float>& row = logits.emplace_back(static_cast<size_t>(net->vocab()));
+    backend.Download(net->Logits(k, 1), row.data());
+  }
+  return logits;
+}
+
+}  // namespace foretoken

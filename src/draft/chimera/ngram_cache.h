@@ -1,0 +1,54 @@
+// Known n-gram states (methods.md 4.3): those used last in memory, the others in a file if there is
+// one. A state depends on its tokens alone, so what is drafted does not depend on the cache.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/backend.h"
+#include "draft/chimera/ngram.h"
+#include "draft/chimera/spill_file.h"
+
+namespace foretoken {
+
+struct NgramCounts {
+  int64_t asked = 0, from_memory = 0, from_file = 0;
+};
+
+// Thread-safety: one thread.
+class NgramCache {
+ public:
+  // Holds `entries` rows of `width` numbers in memory; 0: nothing is remembered. `spill` may be
+  // null.
+  NgramCache(Backend& backend, int width, int entries, std::unique_ptr<SpillFile> spill)
+      : backend_(backend), width_(width), entries_(entries), spill_(std::move(spill)) {}
+
+  // Copies the state of `ngram` to `out` [1, width]. False where it is not known.
+  bool Find(const Ngram& ngram, Tensor out);
+  // Remembers it. The one used longest ago makes room.
+  void Keep(const Ngram& ngram, Tensor row);
+
+  const NgramCounts& counts() const { return counts_; }
+
+ private:
+  struct Entry {
+    Ngram ngram;
+    int row;
+  };
+  Tensor Row(int row) const;
+  int FreeRow();
+
+  Backend& backend_;
+  int width_, entries_;
+  std::unique_ptr<SpillFile> spill_;
+  std::list<Entry> used_;  // last used first
+  std::unordered_map<Ngram, std::list<Entry>::iterator, NgramHash> places_;
+  std::vector<Buffer> slabs_;
+  std::vector<float> scratch_;  // [width]
+  NgramCounts counts_;
+};
+
+}  // namespace foretoken

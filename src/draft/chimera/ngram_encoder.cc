@@ -1,0 +1,68 @@
+#include "draft/chimera/ngram_encoder.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "draft/scratch.h"
+
+namespace foretoken {
+namespace {
+
+constexpr size_t kMostRows = 512;  // computed together
+
+}  // namespace
+
+NgramEncoder::NgramEncoder(Backend& backend, const Weight& embedding, NgramWeights weights,
+                           NgramCache cache)
+    : backend_(backend),
+      embedding_(embedding),
+      weights_(std::move(weights)),
+      cache_(std::move(cache)),
+      blocks_(backend, static_cast<int>(weights_.output->cols())) {}
+
+void NgramEncoder::Encode(std::span<const Ngram> ngrams, Tensor out) {
+  std::vector<Ngram> unknown;
+  std::vector<int64_t> rows;
+  for (size_t i = 0; i < ngrams.size(); ++i) {
+    const auto row = static_cast<int64_t>(i);
+    if (cache_.Find(ngrams[i], out.Rows(row, 1))) continue;
+    unknown.push_back(ngrams[i]);
+    rows.push_back(row);
+  }
+  for (size_t first = 0; first < unknown.size(); first += kMostRows) {
+    const size_t count = std::min(kMostRows, unknown.size() - first);
+    const Tensor states = Compute(std::span(unknown).subspan(first, count));
+    for (size_t i = 0; i < count; ++i) {
+      backend_.StoreRows(states.Rows(static_cast<int64_t>(i), 1), out.Rows(rows[first + i], 1));
+    }
+  }
+}
+
+void NgramEncoder::Learn(std::span<const Ngram> ngrams) {
+  while (!ngrams.empty()) {
+    const std::span<const Ngram> last = ngrams.last(std::min(ngrams.size(), kMostRows));
+    const std::vector<Ngram> rarest(last.rbegin(), last.rend());
+    Compute(rarest);
+    ngrams = ngrams.first(ngrams.size() - rarest.size());
+  }
+}
+
+// REQUIRES: at most kMostRows.
+Tensor NgramEncoder::Compute(std::span<const Ngram> ngrams) {
+  const int rows = static_cast<int>(ngrams.size());
+  const int64_t wide = weights_.output->cols(), hidden = weights_.output->rows();
+  const Tensor input = ReserveRows(backend_, rows, wide, input_);
+  std::vector<Token> tokens(ngrams.size());
+  for (int i = 0; i < weights_.n; ++i) {
+    for (size_t r = 0; r < ngrams.size(); ++r) tokens[r] = ngrams[r][static_cast<size_t>(i)];
+    backend_.Embed(embedding_, tokens, input.Cols(i * hidden, hidden));
+  }
+  blocks_.Apply(weights_.block, input);
+  const Tensor states = ReserveRows(backend_, rows, hidden, states_);
+  backend_.Linear(input, std::array{LinearOut{.weight = weights_.output.get(), .out = states}});
+  for (int r = 0; r < rows; ++r) cache_.Keep(ngrams[static_cast<size_t>(r)], states.Rows(r, 1));
+  return states;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,43 @@
+// Chimera's n-gram encoder (methods.md 4.1): the embeddings u of the last n tokens, one beside the
+// other, become the state G = W2 (u + SiLU(W1 u + b1)).
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "draft/chimera/ngram_cache.h"
+#include "draft/residual_blocks.h"
+
+namespace foretoken {
+
+struct NgramWeights {
+  int n = 0;                       // tokens, 1 ... kMostNgram
+  ResidualBlock block;             // [n * hidden, n * hidden]
+  std::unique_ptr<Weight> output;  // [hidden, n * hidden]
+};
+
+// Thread-safety: one thread.
+class NgramEncoder {
+ public:
+  // `embedding` [vocab, hidden] outlives this.
+  NgramEncoder(Backend& backend, const Weight& embedding, NgramWeights weights, NgramCache cache);
+
+  int n() const { return weights_.n; }
+  const NgramCounts& counts() const { return cache_.counts(); }
+  // The states of `ngrams`: out [ngrams, hidden].
+  void Encode(std::span<const Ngram> ngrams, Tensor out);
+  // Puts the states of `ngrams` into the cache, as if those at the front had been used last.
+  void Learn(std::span<const Ngram> ngrams);
+
+ private:
+  Tensor Compute(std::span<const Ngram> ngrams);
+
+  Backend& backend_;
+  const Weight& embedding_;
+  NgramWeights weights_;
+  NgramCache cache_;
+  ResidualBlocks blocks_;
+  Buffer input_, states_;  // [rows, n * hidden], [rows, hidden]
+};
+
+}  // namespace foretoken
