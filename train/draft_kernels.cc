@@ -212,9 +212,68 @@ void SoftCrossEntropy(int64_t begin, int64_t end, int64_t vocab, const float* ta
 }
 
 template <typename T>
+void AddBias(int64_t begin, int64_t end, int64_t width, const T* x, const float* bias, float* wide,
+             T* narrow) {
+  for (int64_t row = begin; row < end; ++row) {
+    const T* in = x + row * width;
+    float* out = wide + row * width;
+    T* half = narrow + row * width;
+    for (int64_t i = 0; i < width; ++i) out[i] = Load(in[i]) + bias[i];
+    for (int64_t i = 0; i < width; ++i) half[i] = Store<T>(out[i]);
+  }
+}
+
+template <typename T>
+void AddBiasBackward(int64_t begin, int64_t end, int64_t width, const float* dwide,
+                     const T* dnarrow, T* dx, float* dbias) {
+  for (int64_t row = begin; row < end; ++row) {
+    const float* wide = dwide + row * width;
+    const T* narrow = dnarrow + row * width;
+    T* out = dx + row * width;
+    for (int64_t i = 0; i < width; ++i) dbias[i] += wide[i] + Load(narrow[i]);
+    for (int64_t i = 0; i < width; ++i) out[i] = Store<T>(wide[i] + Load(narrow[i]));
+  }
+}
+
+template <typename T>
+void GatherRows(int64_t begin, int64_t end, int64_t width, const int64_t* rows, const float* values,
+                T* out) {
+  for (int64_t row = begin; row < end; ++row) {
+    const float* in = values + rows[row] * width;
+    T* to = out + row * width;
+    for (int64_t i = 0; i < width; ++i) to[i] = Store<T>(in[i]);
+  }
+}
+
+inline float Clamped(float x) { return x > 1.0f ? 1.0f : x < -1.0f ? -1.0f : x; }
+
+template <typename T>
+void SmoothL1(int64_t begin, int64_t end, int64_t width, const int64_t* rows, const float* guesses,
+              const T* wanted, const T* added, float factor, float* gradient, float* loss) {
+  const float share = 1.0f / static_cast<float>(width);
+  for (int64_t row = begin; row < end; ++row) {
+    const float* guess = guesses + rows[row] * width;
+    const T* goal = wanted + row * width;
+    const T* more = added + row * width;
+    float* out = gradient + rows[row] * width;
+    float sum = 0.0f;
+    for (int64_t i = 0; i < width; ++i) {
+      const float difference = guess[i] - Load(goal[i]), slope = Clamped(difference);
+      sum += slope * (difference - 0.5f * slope);
+    }
+    loss[row] = sum * share;
+    for (int64_t i = 0; i < width; ++i) {
+      out[i] = Load(more[i]) + factor * share * Clamped(guess[i] - Load(goal[i]));
+    }
+  }
+}
+
+template <typename T>
 constexpr DraftKernels<T> Make() {
   return {&AlignedSoftmax<T>, &AddLateValues<T>,       &AlignedSoftmaxBackward<T>,
-          &LateBackward<T>,   &DistillationTargets<T>, &SoftCrossEntropy<T>};
+          &LateBackward<T>,   &DistillationTargets<T>, &SoftCrossEntropy<T>,
+          &AddBias<T>,        &AddBiasBackward<T>,     &GatherRows<T>,
+          &SmoothL1<T>};
 }
 
 }  // namespace

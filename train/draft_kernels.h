@@ -44,6 +44,20 @@ struct DraftKernels {
   // loss[row] = -sum(targets * log softmax(logits)); logits become its gradient times scale.
   void (*soft_cross_entropy)(int64_t begin, int64_t end, int64_t vocab, const float* targets,
                              float scale, T* logits, float* loss);
+  // y = x + bias as f32 in `wide` and as T in `narrow`.
+  void (*add_bias)(int64_t begin, int64_t end, int64_t width, const T* x, const float* bias,
+                   float* wide, T* narrow);
+  // dx = dwide + dnarrow; dbias is added to.
+  void (*add_bias_backward)(int64_t begin, int64_t end, int64_t width, const float* dwide,
+                            const T* dnarrow, T* dx, float* dbias);
+  // out[i] = values[rows[i]].
+  void (*gather_rows)(int64_t begin, int64_t end, int64_t width, const int64_t* rows,
+                      const float* values, T* out);
+  // loss[i] = mean SmoothL1 (beta 1) of guesses[rows[i]] - wanted[i]; gradient[rows[i]] = added[i]
+  // + factor * its gradient.
+  void (*smooth_l1)(int64_t begin, int64_t end, int64_t width, const int64_t* rows,
+                    const float* guesses, const T* wanted, const T* added, float factor,
+                    float* gradient, float* loss);
 };
 
 struct DraftKernelSet {

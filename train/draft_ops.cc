@@ -176,7 +176,82 @@ class AlignedAttentionFn : public Function<AlignedAttentionFn> {
   }
 };
 
+class AddBiasFn : public Function<AddBiasFn> {
+ public:
+  static variable_list forward(AutogradContext*, const Tensor& x, const Tensor& bias) {
+    Tensor wide = torch::empty(x.sizes(), bias.options()), narrow = torch::empty_like(x);
+    Dispatch(x.scalar_type(), [&](auto tag) {
+      using T = decltype(tag);
+      ForRows(x.size(0), [&](int64_t begin, int64_t end) {
+        DraftKernelsFor<T>().add_bias(begin, end, x.size(1), Data<T>(x), Data<float>(bias),
+                                      Data<float>(wide), Data<T>(narrow));
+      });
+    });
+    return {wide, narrow};
+  }
+  static variable_list backward(AutogradContext*, variable_list grads) {
+    const Tensor wide = grads[0].contiguous(), narrow = grads[1].contiguous();
+    const int64_t rows = wide.size(0), width = wide.size(1);
+    Tensor dx = torch::empty_like(narrow);
+    Tensor parts = torch::zeros({kReduceParts, width}, wide.options());
+    Dispatch(narrow.scalar_type(), [&](auto tag) {
+      using T = decltype(tag);
+      at::parallel_for(0, kReduceParts, 1, [&](int64_t first, int64_t last) {
+        for (int64_t part = first; part < last; ++part) {
+          DraftKernelsFor<T>().add_bias_backward(
+              rows * part / kReduceParts, rows * (part + 1) / kReduceParts, width,
+              Data<float>(wide), Data<T>(narrow), Data<T>(dx), Data<float>(parts) + part * width);
+        }
+      });
+    });
+    return {dx, parts.sum(0)};
+  }
+};
+
 }  // namespace
+
+Biased AddBias(const Tensor& x, const Tensor& bias) {
+  if (!UsesKernels(x)) {
+    const Tensor wide = x.to(torch::kFloat32) + bias;
+    return {wide, wide.to(x.scalar_type())};
+  }
+  const variable_list out = AddBiasFn::apply(x, bias);
+  return {out[0], out[1]};
+}
+
+Tensor GatherRows(const Tensor& values, const Tensor& rows, torch::ScalarType type) {
+  if (!UsesKernels(values)) return values.index_select(0, rows).to(type);
+  Tensor out = torch::empty({rows.size(0), values.size(1)}, values.options().dtype(type));
+  Dispatch(type, [&](auto tag) {
+    using T = decltype(tag);
+    ForRows(rows.size(0), [&](int64_t begin, int64_t end) {
+      DraftKernelsFor<T>().gather_rows(begin, end, values.size(1), Data<int64_t>(rows),
+                                       Data<float>(values), Data<T>(out));
+    });
+  });
+  return out;
+}
+
+Tensor SmoothL1(const Tensor& guesses, const Tensor& rows, const Tensor& wanted,
+                const Tensor& added, double factor, Tensor gradient) {
+  if (!UsesKernels(guesses)) {
+    const Tensor difference = guesses.index_select(0, rows) - wanted.to(torch::kFloat32);
+    const Tensor slope = difference.clamp(-1.0, 1.0);
+    const double share = factor / static_cast<double>(guesses.size(1));
+    gradient.index_copy_(0, rows, added.to(torch::kFloat32) + slope * share);
+    return (slope * (difference - 0.5 * slope)).mean(1);
+  }
+  Tensor losses = torch::empty({rows.size(0)}, guesses.options());
+  Dispatch(wanted.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    ForRows(rows.size(0), [&](int64_t begin, int64_t end) {
+      DraftKernelsFor<T>().smooth_l1(
+          begin, end, guesses.size(1), Data<int64_t>(rows), Data<float>(guesses), Data<T>(wanted),
+          Data<T>(added), static_cast<float>(factor), Data<float>(gradient), Data<float>(losses));
+    });
+  });
+  return losses;
+}
 
 Tensor AlignmentSources(int64_t sources, const Tensor& first_key) {
   const Tensor pos = torch::arange(first_key.size(0), first_key.options()).to(torch::kInt64);

@@ -34,6 +34,22 @@ torch::Tensor DistillationTargets(const torch::Tensor& logits, double soft, doub
 // scale.
 torch::Tensor SoftCrossEntropy(torch::Tensor logits, const torch::Tensor& targets, double scale);
 
+// Rows of f32 `values` in type `type`.
+torch::Tensor GatherRows(const torch::Tensor& values, const torch::Tensor& rows,
+                         torch::ScalarType type);
+// Mean SmoothL1 (beta 1) by row between guesses[rows] (f32) and `wanted`, f32; gradient[rows]
+// becomes `added` + factor * its gradient. `added` and `wanted` have one type.
+torch::Tensor SmoothL1(const torch::Tensor& guesses, const torch::Tensor& rows,
+                       const torch::Tensor& wanted, const torch::Tensor& added, double factor,
+                       torch::Tensor gradient);
+
+struct Biased {
+  torch::Tensor wide;    // x + bias, f32
+  torch::Tensor narrow;  // the same in x's type
+};
+// Differentiable; both results must take part in what is derived.
+Biased AddBias(const torch::Tensor& x, const torch::Tensor& bias);
+
 inline constexpr int64_t kMostTopTokens = 128;  // `top` at most
 
 }  // namespace foretoken::train

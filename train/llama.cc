@@ -7,7 +7,6 @@ namespace {
 
 using torch::Tensor;
 
-constexpr int64_t kLossChunk = 1024;  // rows of logits held at once
 constexpr int64_t kQueryBlock = 128;  // positions a block of attention
 
 int64_t BlockFor(int64_t length) {
@@ -88,8 +87,7 @@ Tensor Llama::Features(const Batch& batch) {
 }
 
 Tensor Llama::Loss(const Batch& batch, double scale) {
-  return LmLoss(Features(batch), head_->masters[0], head_->compute, batch.targets, batch.weights,
-                scale, kLossChunk);
+  return LmLoss(Features(batch), *head_, batch.targets, batch.weights, scale, kLossChunk);
 }
 
 double BlockFlops(const LlamaShape& shape, int64_t rows, int64_t length) {

@@ -9,6 +9,7 @@
 namespace foretoken::train {
 
 inline constexpr int64_t kRowGrain = 16;
+inline constexpr int64_t kReduceParts = 16;  // fixed, so that sums do not depend on threads
 
 inline bool UsesKernels(const torch::Tensor& x) { return x.device().is_cpu(); }
 

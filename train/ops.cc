@@ -13,8 +13,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-constexpr int64_t kReduceParts = 16;  // fixed, so that sums do not depend on the thread count
-
 Tensor EmptyRows(const Tensor& like, int64_t rows, int64_t width) {
   return torch::empty({rows, width}, like.options());
 }
@@ -273,12 +271,12 @@ void Accumulate(const Tensor& part, Tensor sum) {
 
 class LmLossFn : public Function<LmLossFn> {
  public:
-  static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& master,
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, const c10::optional<Tensor>& master,
                         const Tensor& compute, const Tensor& targets, const Tensor& weights,
                         double scale, int64_t chunk, bool wants_grad) {
     const int64_t rows = x.size(0);
     Tensor dx = wants_grad ? torch::empty_like(x) : Tensor();
-    Tensor dw = wants_grad ? torch::zeros_like(master) : Tensor();
+    Tensor dw = wants_grad && master ? torch::zeros_like(*master) : Tensor();
     Tensor total = torch::zeros({}, weights.options().dtype(torch::kFloat64));
     for (int64_t first = 0; first < rows; first += chunk) {
       const int64_t count = std::min(chunk, rows - first);
@@ -290,7 +288,7 @@ class LmLossFn : public Function<LmLossFn> {
       if (!wants_grad) continue;
       Tensor dpart = dx.narrow(0, first, count);
       at::mm_out(dpart, logits, compute);
-      Accumulate(at::mm(logits.t(), part), dw);
+      if (dw.defined()) Accumulate(at::mm(logits.t(), part), dw);
     }
     if (wants_grad) ctx->save_for_backward({dx, dw});
     return total.to(torch::kFloat32) * scale;
@@ -299,7 +297,11 @@ class LmLossFn : public Function<LmLossFn> {
     const auto saved = ctx->get_saved_variables();
     variable_list result = {saved[0], saved[1]};
     const double factor = grads[0].item<double>();
-    if (factor != 1.0) result = {saved[0] * factor, saved[1] * factor};
+    if (factor != 1.0) {
+      for (Tensor& gradient : result) {
+        if (gradient.defined()) gradient = gradient * factor;
+      }
+    }
     result.resize(8);
     return result;
   }
@@ -349,10 +351,12 @@ Tensor Embed(const Tensor& table, const Tensor& ids) {
   return UsesKernels(table) ? EmbedFn::apply(table, ids) : PlainEmbed(table, ids);
 }
 
-Tensor LmLoss(const Tensor& x, const Tensor& master, const Tensor& compute, const Tensor& targets,
-              const Tensor& weights, double scale, int64_t chunk) {
+Tensor LmLoss(const Tensor& x, const Matrix& table, const Tensor& targets, const Tensor& weights,
+              double scale, int64_t chunk) {
   const bool wants_grad = torch::GradMode::is_enabled();
-  return LmLossFn::apply(x, master, compute, targets, weights, scale, chunk, wants_grad);
+  const auto master =
+      table.masters.empty() ? c10::nullopt : c10::optional<Tensor>(table.masters[0]);
+  return LmLossFn::apply(x, master, table.compute, targets, weights, scale, chunk, wants_grad);
 }
 
 }  // namespace foretoken::train

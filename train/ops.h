@@ -42,10 +42,12 @@ torch::Tensor Attention(const torch::Tensor& qkv, const AttentionShape& shape,
 // Rows of `table` (f32 master).
 torch::Tensor Embed(const torch::Tensor& table, const torch::Tensor& ids);
 
+inline constexpr int64_t kLossChunk = 1024;  // rows of logits held at once
+
 // sum(weights * -log softmax(x * table^T)[targets]) * scale, without ever holding all the logits:
-// `chunk` rows at a time, the gradient made on the way forward. targets int32, weights f32, [rows].
-torch::Tensor LmLoss(const torch::Tensor& x, const torch::Tensor& master,
-                     const torch::Tensor& compute, const torch::Tensor& targets,
+// `chunk` rows at a time, the gradient made on the way forward. A frozen table gets none. targets
+// int32, weights f32, [rows].
+torch::Tensor LmLoss(const torch::Tensor& x, const Matrix& table, const torch::Tensor& targets,
                      const torch::Tensor& weights, double scale, int64_t chunk);
 
 }  // namespace foretoken::train

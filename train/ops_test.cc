@@ -102,8 +102,22 @@ TEST_F(OpsTest, LmLossMatchesAutograd) {
   const Tensor targets = torch::randint(0, 23, {41}, torch::kInt32);
   const Tensor weights = (torch::rand({41}) > 0.3).to(torch::kFloat32);
   ExpectSame(
-      {x, table}, [&] { return LmLoss(x, table, table.detach(), targets, weights, 0.25, 8) * 3.0; },
+      {x, table},
+      [&] {
+        return LmLoss(x, Matrix{{table}, table.detach()}, targets, weights, 0.25, 8) * 3.0;
+      },
       [&] { return ReferenceLoss(x, table, targets, weights) * 0.25 * 3.0; });
+}
+
+TEST_F(OpsTest, LmLossOfAFrozenTable) {
+  const Tensor x = Leaf({41, 16}), table = torch::randn({23, 16});
+  const Tensor targets = torch::randint(0, 23, {41}, torch::kInt32), weights = torch::ones({41});
+  ExpectSame(
+      {x},
+      [&] {
+        return LmLoss(x, Matrix{{}, table}, targets, weights, 0.25, 8);
+      },
+      [&] { return ReferenceLoss(x, table, targets, weights) * 0.25; });
 }
 
 TEST_F(OpsTest, PlainCrossEntropyMatchesAutograd) {

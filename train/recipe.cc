@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <functional>
 #include <variant>
 
@@ -78,7 +79,7 @@ std::string Flag(const char* name) {
   return flag;
 }
 
-Error BadValue(const std::string& name, const std::string& value, const char* expected) {
+Error BadValue(const std::string& name, const std::string& value, const std::string& expected) {
   return Error{name + " is '" + value + "', expected " + expected};
 }
 
@@ -242,6 +243,16 @@ Status CompleteSettings(std::span<const Setting> table, Recipe& recipe) {
   }
   for (const Setting& setting : table) recipe.settings.try_emplace(setting.name, setting.value);
   return {};
+}
+
+Status CheckCount(const Recipe& r, const std::string& setting, int64_t least, int64_t most) {
+  const double value = r.Number(setting);
+  if (value == std::floor(value) && value >= static_cast<double>(least) &&
+      value <= static_cast<double>(most)) {
+    return {};
+  }
+  return BadValue(setting, r.Text(setting),
+                  "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
 Status CheckRecipe(const Recipe& r) {

@@ -70,6 +70,8 @@ std::string SettingHelp(std::span<const Setting> table);
 // Gives the settings that `recipe` lacks their defaults. Errors: one that the table does not have,
 // a text where a number is expected.
 Status CompleteSettings(std::span<const Setting> table, Recipe& recipe);
+// Errors: a setting that is not a whole number of [least, most].
+Status CheckCount(const Recipe& recipe, const std::string& setting, int64_t least, int64_t most);
 // Errors: sizes that cannot make a model.
 Status CheckRecipe(const Recipe& recipe);
 

@@ -23,6 +23,17 @@ TEST_F(RunTest, DISABLED_Child) {
           .ok());
 }
 
+// A field wins over a setting of its name, which nobody could set on the command line then.
+TEST(MethodTest, SettingsAreNotFields) {
+  for (const Method* method : AllMethods()) {
+    for (const Setting& setting : method->settings) {
+      Recipe recipe;
+      ASSERT_TRUE(SetField(setting.name, setting.value, recipe).ok());
+      EXPECT_EQ(recipe.settings.count(setting.name), 1u) << method->name << " " << setting.name;
+    }
+  }
+}
+
 TEST_F(RunTest, KilledRunContinuesBitForBit) {
   ExpectExactResume(TinyRun(directory_, directory_ + "/whole"),
                     3 * (2 + 2 * 9));  // weights and two moments of each tensor

@@ -115,10 +115,11 @@ class RunTest : public testing::Test {
   }
   ~RunTest() override { fs::remove_all(directory_); }
 
-  // A target for drafts: directory/target.gguf.
-  void MakeTarget(FileType type) {
+  // A target for drafts: directory/target.gguf, trained for `steps`.
+  void MakeTarget(FileType type, int64_t steps = 120) {
     const std::string run = directory_ + "/target_run";
     TrainOptions options = TinyRun(directory_, run);
+    options.recipe.steps = steps;
     const Status trained = Train(options);
     ASSERT_TRUE(trained.ok()) << trained.error().message;
     const Status exported = ExportGguf(run, directory_ + "/target.gguf", type);

@@ -30,6 +30,7 @@ class FrozenTarget {
   torch::Tensor Features(const Batch& batch);
   // [rows, hidden] in the compute type.
   torch::Tensor Embeddings(const torch::Tensor& ids) const;
+  const Matrix& head_matrix() const { return model_.head(); }
   const torch::Tensor& head() const { return model_.head().compute; }  // [vocab, hidden]
   // Operations of Features and of the LM head.
   double FeatureFlops(int64_t rows, int64_t length) const;

@@ -13,8 +13,10 @@ using torch::Tensor;
 
 Initializer NormalWeights(uint64_t seed) {
   return [seed](const NewWeight& weight) {
-    Tensor value = torch::ones(weight.shape);
-    if (weight.deviation == 0.0) return value;
+    if (weight.deviation == 0.0) {
+      return weight.shape.size() > 1 ? torch::zeros(weight.shape) : torch::ones(weight.shape);
+    }
+    Tensor value = torch::empty(weight.shape);
     float* data = value.data_ptr<float>();
     at::parallel_for(0, value.numel(), 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -27,18 +29,29 @@ Initializer NormalWeights(uint64_t seed) {
   };
 }
 
-Tensor WeightSet::NewValue(const std::string& name, const std::vector<int64_t>& shape,
-                           double deviation) {
-  return options_.initial({name, added_++, shape, deviation}).to(options_.device);
-}
-
 Tensor WeightSet::Add(const std::string& name, const std::vector<int64_t>& shape,
                       double deviation) {
-  Tensor value = NewValue(name, shape, deviation);
+  return Learnt(name, options_.initial({name, added_++, shape, deviation}).to(options_.device));
+}
+
+Tensor WeightSet::Learnt(const std::string& name, Tensor value) {
   if (options_.frozen) return value;
   value.requires_grad_();
-  parameters_.push_back({name, value, shape.size() > 1});
+  parameters_.push_back({name, value, value.dim() > 1});
   return value;
+}
+
+Tensor WeightSet::AddZeros(const std::string& name, int64_t count) {
+  TORCH_CHECK(!options_.frozen, name, " cannot be frozen");
+  return Learnt(name, torch::zeros({count}, options_.device));
+}
+
+const Matrix& WeightSet::AddCopy(const std::string& name, const Tensor& value) {
+  torch::NoGradGuard no_grad;
+  TORCH_CHECK(!options_.frozen, name, " cannot be frozen");
+  const auto master =
+      value.to(torch::TensorOptions(options_.device).dtype(torch::kFloat32), false, true);
+  return AddShared(Learnt(name, master));
 }
 
 const Matrix& WeightSet::AddMatrix(const std::vector<MatrixPart>& parts, int64_t columns,

@@ -29,7 +29,7 @@ struct MatrixPart {
 };
 
 // What a new weight begins as: `index` counts the weights of the set, `deviation` is the one that
-// the module asks for (0: a vector, which begins as ones).
+// the module asks for (0: matrices begin as zeros, vectors as ones).
 struct NewWeight {
   std::string name;
   size_t index;
@@ -57,6 +57,9 @@ class WeightSet {
   torch::Tensor Add(const std::string& name, const std::vector<int64_t>& shape, double deviation);
   // References stay valid.
   const Matrix& AddMatrix(const std::vector<MatrixPart>& parts, int64_t columns, double deviation);
+  // Weights that begin as given. REQUIRES: not frozen.
+  torch::Tensor AddZeros(const std::string& name, int64_t count);
+  const Matrix& AddCopy(const std::string& name, const torch::Tensor& value);
   // A product with a weight that was added on its own (tied embeddings).
   const Matrix& AddShared(const torch::Tensor& master);
 
@@ -68,8 +71,7 @@ class WeightSet {
   void Refresh();
 
  private:
-  torch::Tensor NewValue(const std::string& name, const std::vector<int64_t>& shape,
-                         double deviation);
+  torch::Tensor Learnt(const std::string& name, torch::Tensor value);
 
   WeightOptions options_;
   size_t added_ = 0;

@@ -1,9 +1,9 @@
 // `foretoken train eagle` and `train hass`: one module, HASS with its two harmonisations.
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "base/rng.h"
+#include "draft_accuracy.h"
 #include "draft_export.h"
 #include "draft_ops.h"
 #include "eagle/loss.h"
@@ -16,7 +16,6 @@ namespace {
 
 using torch::Tensor;
 
-constexpr int64_t kLossChunk = 512;  // rows of logits held at once
 constexpr uint64_t kNoiseStream = 0x6e6f697365;
 
 EagleLossOptions LossOptions(const Recipe& r) {
@@ -83,7 +82,9 @@ class EagleTask final : public Task {
   }
 
   Metrics Evaluate(const std::vector<Batch>& batches) override;
-  std::string Summary(const Metrics& evaluated) const override;
+  std::string Summary(const Metrics& evaluated) const override {
+    return AccuracySummary(evaluated);
+  }
 
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
@@ -115,79 +116,36 @@ class EagleTask final : public Task {
   uint64_t noise_key_;
 };
 
-// The token that the LM head makes likeliest of each row, chunk by chunk.
-Tensor Likeliest(const Tensor& features, const Tensor& head) {
-  std::vector<Tensor> ids;
-  for (const Tensor& part : features.split(kLossChunk)) {
-    ids.push_back(at::mm(part.to(head.scalar_type()), head.t()).argmax(1));
-  }
-  return torch::cat(ids);
-}
-
-// methods.md 5.7: drafting from every prefix whose text is what the target says, step k is right
-// where its token is the target's; drafting ends at the first miss, and where the text leaves the
-// target. alpha_k is the share of right steps among those that were reached.
 Metrics EagleTask::Evaluate(const std::vector<Batch>& batches) {
   torch::NoGradGuard no_grad;
-  std::vector<double> right(steps_), reached(steps_);
-  double loss = 0.0, rows_learnt = 0.0;
+  DraftAccuracy accuracy(steps_);
+  double loss = 0.0, learnt = 0.0;
+  EagleLossOptions first_pass = options_;
+  first_pass.pass_weights = {1.0};
   for (const Batch& batch : batches) {
     const Tensor features = target_->Features(batch);
     const Tensor outputs = module_.Forward(Inputs(batch, features, 0.0), steps_);
     const int64_t rows = features.size(0);
-    EagleLossOptions one = options_;
-    one.pass_weights = {1.0};
     EagleLossParts parts;
-    loss += EagleLoss(outputs.narrow(0, 0, rows), features, target_->head(), Rows(batch), one, 1.0,
-                      kLossChunk, parts)
+    loss += EagleLoss(outputs.narrow(0, 0, rows), features, target_->head(), Rows(batch),
+                      first_pass, 1.0, kLossChunk, parts)
                 .item<double>();
-    rows_learnt += Learnt(batch);
-    const Tensor said = Likeliest(features, target_->head());
-    const Tensor follows = said.eq(batch.targets).logical_and(batch.inner.gt(0));
-    const Tensor wanted = said.roll(-1, 0);
-    Tensor alive = torch::ones({rows}, follows.options());  // by the row of the step
-    for (int64_t step = 0; step < steps_; ++step) {
-      const Tensor guess = Likeliest(outputs.narrow(0, step * rows, rows), target_->head());
-      alive = alive.logical_and(follows);
-      reached[step] += alive.sum().item<double>();
-      alive = alive.logical_and(guess.eq(wanted));
-      right[step] += alive.sum().item<double>();
-      alive = alive.roll(1, 0);
-      alive[0] = false;
+    learnt += Learnt(batch);
+    std::vector<Tensor> guesses;
+    for (const Tensor& part : outputs.split(rows)) {
+      guesses.push_back(Likeliest(part, target_->head()));
     }
+    accuracy.Add(batch, Likeliest(features, target_->head()), guesses);
   }
-  Metrics metrics = {{"heldout_loss", loss / std::max(rows_learnt, 1.0)}};
-  double length = 1.0, product = 1.0;
-  for (int64_t step = 0; step < steps_; ++step) {
-    const double alpha = right[step] / std::max(reached[step], 1.0);
-    metrics.emplace_back("alpha_" + std::to_string(step + 1), alpha);
-    length += product *= alpha;
-  }
-  metrics.emplace_back("tau", length);
+  Metrics metrics = {{"heldout_loss", loss / std::max(learnt, 1.0)}};
+  accuracy.AppendTo(metrics);
   return metrics;
 }
 
-std::string EagleTask::Summary(const Metrics& evaluated) const {
-  std::string text = "alpha";
-  for (const auto& [name, value] : evaluated) {
-    if (name.rfind("alpha_", 0) != 0 && name != "tau") continue;
-    char number[16];
-    std::snprintf(number, sizeof(number), name == "tau" ? " tau %.2f" : " %.2f", value);
-    text += number;
-  }
-  return text;
-}
-
 Status CheckSettings(const Recipe& r) {
-  for (const char* name : {"passes", "eval_steps"}) {
-    if (r.Number(name) < 1.0 || r.Number(name) > 16.0) {
-      return Error{std::string(name) + " is " + r.Text(name) + ", expected 1 .. 16"};
-    }
-  }
-  if (r.Number("topk") < 0.0 || r.Number("topk") > static_cast<double>(kMostTopTokens)) {
-    return Error{"topk is " + r.Text("topk") + ", expected 0 .. " + std::to_string(kMostTopTokens)};
-  }
-  return {};
+  FT_RETURN_IF_ERROR(CheckCount(r, "passes", 1, 16));
+  FT_RETURN_IF_ERROR(CheckCount(r, "eval_steps", 1, 16));
+  return CheckCount(r, "topk", 0, kMostTopTokens);
 }
 
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {

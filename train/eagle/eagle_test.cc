@@ -155,6 +155,11 @@ TEST_F(RunTest, DraftWithoutTargetIsRefused) {
   TrainOptions options = TinyDraftRun(directory_, directory_ + "/none", "hass");
   options.recipe.settings["passs"] = "3";
   EXPECT_EQ(Train(options).error().message, "unknown option '--passs' of train hass");
+  for (const char* wrong : {"0", "2.5", "17"}) {
+    options.recipe.settings = {{"passes", wrong}};
+    EXPECT_EQ(Train(options).error().message,
+              "passes is '" + std::string(wrong) + "', expected a whole number from 1 to 16");
+  }
 }
 
 }  // namespace

@@ -10,17 +10,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// SmoothL1 with beta 1 of each row's mean, and its gradient with respect to `guess`, unscaled.
-struct SmoothL1 {
-  Tensor losses, gradient;
-};
-SmoothL1 SmoothL1Of(const Tensor& guess, const Tensor& wanted) {
-  const Tensor difference = guess - wanted;
-  const Tensor slope = difference.clamp(-1.0, 1.0);
-  const Tensor losses = (slope * (difference - 0.5 * slope)).mean(1);
-  return {losses, slope / static_cast<double>(guess.size(1))};
-}
-
 class EagleLossFn : public Function<EagleLossFn> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& outputs, const Tensor& features,
@@ -28,7 +17,7 @@ class EagleLossFn : public Function<EagleLossFn> {
                         double scale, int64_t chunk, bool wants_grad, EagleLossParts* parts) {
     const auto passes = static_cast<int64_t>(options.pass_weights.size());
     const int64_t rows = features.size(0);
-    Tensor gradient = wants_grad ? torch::zeros_like(outputs) : Tensor();
+    Tensor gradient = torch::zeros_like(outputs);
     Tensor sums = torch::zeros({2}, outputs.options().dtype(torch::kFloat64));
     for (int64_t first = 0; first < learnt.size(0); first += chunk) {
       const Tensor at = learnt.narrow(0, first, std::min(chunk, learnt.size(0) - first));
@@ -38,15 +27,12 @@ class EagleLossFn : public Function<EagleLossFn> {
       for (int64_t pass = 0; pass < passes; ++pass) {
         const double weight = options.pass_weights[pass], factor = weight * scale;
         const Tensor row = at + pass * rows;
-        const Tensor guess = outputs.index_select(0, row);
-        Tensor logits = at::mm(guess.to(head.scalar_type()), head.t());
+        Tensor logits = at::mm(GatherRows(outputs, row, head.scalar_type()), head.t());
         const Tensor tokens = SoftCrossEntropy(logits, targets, factor);
-        const SmoothL1 feature = SmoothL1Of(guess, wanted.to(torch::kFloat32));
-        sums[0] += feature.losses.to(torch::kFloat64).sum() * weight;
+        const Tensor feature = SmoothL1(outputs, row, wanted, at::mm(logits, head),
+                                        options.feature * factor, gradient);
+        sums[0] += feature.to(torch::kFloat64).sum() * weight;
         sums[1] += tokens.to(torch::kFloat64).sum() * weight;
-        if (!wants_grad) continue;
-        const Tensor from_tokens = at::mm(logits, head).to(torch::kFloat32);
-        gradient.index_copy_(0, row, from_tokens + feature.gradient * (options.feature * factor));
       }
     }
     if (wants_grad) ctx->save_for_backward({gradient});

@@ -24,7 +24,7 @@ EagleModule::EagleModule(const LlamaShape& shape, WeightOptions options)
       weights_(std::move(options)),
       ropes_(shape.head_dim, shape.rope_base, weights_.device()) {
   fc_ = &weights_.AddMatrix({{"fc.weight", shape.hidden}}, 2 * shape.hidden, kInitialDeviation);
-  fc_bias_ = weights_.Add("fc.bias", {shape.hidden}, 0.0);
+  fc_bias_ = weights_.AddZeros("fc.bias", shape.hidden);
   block_ = AddBlock(weights_, "layers.0.", shape, false, kInitialDeviation);
 }
 
@@ -34,15 +34,14 @@ Tensor EagleModule::Forward(const EagleInputs& inputs, int64_t passes) {
   Tensor feature = inputs.features;
   std::vector<Tensor> sources, outputs;
   for (int64_t pass = 0; pass < passes; ++pass) {
-    const Tensor x = Linear(torch::cat({inputs.embeddings, feature}, 1), *fc_);
-    const Tensor h = x.to(torch::kFloat32) + fc_bias_;
-    sources.push_back(Linear(h.to(compute), *block_.qkv));
+    const Biased h = AddBias(Linear(torch::cat({inputs.embeddings, feature}, 1), *fc_), fc_bias_);
+    sources.push_back(Linear(h.narrow, *block_.qkv));
     const Tensor mixed =
         AlignedAttention(sources.size() == 1 ? sources[0] : torch::cat(sources), pass + 1,
                          attention, ropes_.For(inputs.length), inputs.first_key);
     const Stream out =
-        FeedForward(block_, {h, Linear(mixed, *block_.out)}, shape_.norm_eps, compute);
-    outputs.push_back(out.h + out.delta.to(torch::kFloat32));
+        FeedForward(block_, {h.wide, Linear(mixed, *block_.out)}, shape_.norm_eps, compute);
+    outputs.push_back(out.h + out.delta);  // f32
     if (pass + 1 < passes) feature = Shifted(outputs.back(), inputs);
   }
   return torch::cat(outputs);

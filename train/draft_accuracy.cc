@@ -1,0 +1,57 @@
+#include "draft_accuracy.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "ops.h"
+
+namespace foretoken::train {
+
+using torch::Tensor;
+
+Tensor Likeliest(const Tensor& features, const Tensor& head) {
+  std::vector<Tensor> ids;
+  for (const Tensor& part : features.split(kLossChunk)) {
+    ids.push_back(at::mm(part.to(head.scalar_type()), head.t()).argmax(1));
+  }
+  return torch::cat(ids);
+}
+
+void DraftAccuracy::Add(const Batch& batch, const Tensor& said,
+                        const std::vector<Tensor>& guesses) {
+  const Tensor follows = said.eq(batch.targets).logical_and(batch.inner.gt(0));
+  const Tensor wanted = said.roll(-1, 0);
+  Tensor alive = torch::ones_like(follows);  // by the row of the step
+  for (size_t step = 0; step < guesses.size(); ++step) {
+    alive = alive.logical_and(follows);
+    reached_[step] += alive.sum().item<double>();
+    alive = alive.logical_and(guesses[step].eq(wanted));
+    right_[step] += alive.sum().item<double>();
+    alive = alive.roll(1, 0);
+    alive[0] = false;
+  }
+}
+
+void DraftAccuracy::AppendTo(Metrics& metrics) const {
+  double length = 1.0, product = 1.0;
+  for (size_t step = 0; step < right_.size(); ++step) {
+    const double alpha = right_[step] / std::max(reached_[step], 1.0);
+    metrics.emplace_back("alpha_" + std::to_string(step + 1), alpha);
+    product *= alpha;
+    length += product;
+  }
+  metrics.emplace_back("tau", length);
+}
+
+std::string AccuracySummary(const Metrics& metrics) {
+  std::string text = "alpha";
+  for (const auto& [name, value] : metrics) {
+    if (name.rfind("alpha_", 0) != 0 && name != "tau") continue;
+    char number[16];
+    std::snprintf(number, sizeof(number), name == "tau" ? " tau %.2f" : " %.2f", value);
+    text += number;
+  }
+  return text;
+}
+
+}  // namespace foretoken::train

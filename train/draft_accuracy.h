@@ -1,0 +1,40 @@
+// How long a draft's guesses hold, on held-out text.
+#pragma once
+
+#include <torch/types.h>
+
+#include <string>
+#include <vector>
+
+#include "task.h"
+
+namespace foretoken::train {
+
+// The token that `head` [vocab, hidden] makes likeliest of each row, int64; logits exist for a part
+// of the rows at a time.
+torch::Tensor Likeliest(const torch::Tensor& features, const torch::Tensor& head);
+
+// methods.md 5.7: drafting from every prefix whose text is what the target says, step k is right
+// where its token is the target's; drafting ends at the first miss, and where the text leaves the
+// target.
+class DraftAccuracy {
+ public:
+  explicit DraftAccuracy(int64_t steps) : right_(steps), reached_(steps) {}
+
+  // `said` [rows] is the target's likeliest token by row. guesses[k] [rows] are those of step k + 1
+  // at the row it stands for: row r's guess is the token after the one that r's pair ends with.
+  void Add(const Batch& batch, const torch::Tensor& said,
+           const std::vector<torch::Tensor>& guesses);
+
+  // alpha_k: the share of right tokens at step k among the drafts that reached it; tau: the length
+  // of a cycle that follows from them, the target's own token included.
+  void AppendTo(Metrics& metrics) const;
+
+ private:
+  std::vector<double> right_, reached_;
+};
+
+// "alpha 0.62 0.55 ... tau 2.31"
+std::string AccuracySummary(const Metrics& metrics);
+
+}  // namespace foretoken::train

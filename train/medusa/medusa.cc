@@ -1,0 +1,127 @@
+// `foretoken train medusa`: Medusa-1 (methods.md 7.7). Heads over the feature that gave the root:
+// head k guesses the token k + 1 places behind it.
+#include <array>
+#include <cmath>
+
+#include "draft_accuracy.h"
+#include "draft_export.h"
+#include "head_rows.h"
+#include "medusa/module.h"
+
+namespace foretoken::train {
+namespace {
+
+using torch::Tensor;
+
+class MedusaTask final : public Task {
+ public:
+  MedusaTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
+      : target_(std::move(target)),
+        module_(*target_, static_cast<int64_t>(recipe.Number("output_heads")),
+                recipe.Number("shared_output") != 0.0,
+                {ComputeType(recipe), device, NormalWeights(static_cast<uint64_t>(recipe.seed))}),
+        decay_(recipe.Number("head_decay")) {}
+
+  WeightSet& weights() override { return module_.weights(); }
+
+  double Learnt(const Batch& batch) const override {
+    return static_cast<double>(RowsOfHead(batch, 0).rows.size(0));
+  }
+
+  Metrics Learn(const Batch& batch, double scale) override {
+    const Tensor features = target_->Features(batch);
+    Metrics metrics = {{"loss", 0.0}};
+    for (int64_t k = 0; k < module_.heads(); ++k) {
+      const Tensor loss = Loss(k, features, batch, std::pow(decay_, k) * scale);
+      if (loss.requires_grad()) loss.backward();
+      metrics[0].second += loss.item<double>();
+    }
+    return metrics;
+  }
+
+  Metrics Evaluate(const std::vector<Batch>& batches) override {
+    torch::NoGradGuard no_grad;
+    DraftAccuracy accuracy(module_.heads());
+    double loss = 0.0, rows = 0.0;
+    for (const Batch& batch : batches) {
+      const Tensor features = target_->Features(batch);
+      loss += Loss(0, features, batch, 1.0).item<double>();
+      rows += Learnt(batch);
+      std::vector<Tensor> guesses;
+      for (int64_t k = 0; k < module_.heads(); ++k) {
+        const Tensor guess = Likeliest(module_.States(k, features), module_.scores(k).compute);
+        guesses.push_back(guess.roll(k, 0));
+      }
+      accuracy.Add(batch, Likeliest(features, target_->head()), guesses);
+    }
+    Metrics metrics = {{"heldout_loss", loss / std::max(rows, 1.0)}};
+    accuracy.AppendTo(metrics);
+    return metrics;
+  }
+
+  std::string Summary(const Metrics& evaluated) const override {
+    return AccuracySummary(evaluated);
+  }
+
+  // Features have no gradient, nor has a shared LM head.
+  double Flops(const Batch& batch) const override {
+    const int64_t rows = batch.batch * batch.length, width = target_->shape().hidden;
+    double total = target_->FeatureFlops(rows, batch.length);
+    for (int64_t k = 0; k < module_.heads(); ++k) {
+      const int64_t learnt = RowsOfHead(batch, k).rows.size(0);
+      total += 4.0 * static_cast<double>(learnt * width * width) +
+               (module_.scores(k).masters.empty() ? 2.0 : 3.0) * target_->HeadFlops(learnt);
+    }
+    return total;
+  }
+
+ private:
+  Tensor Loss(int64_t head, const Tensor& features, const Batch& batch, double scale) const {
+    const HeadRows at = RowsOfHead(batch, head);
+    const Tensor states = module_.States(head, features.index_select(0, at.rows));
+    return HeadLoss(states, module_.scores(head), at.targets, scale);
+  }
+
+  std::shared_ptr<FrozenTarget> target_;
+  MedusaModule module_;
+  double decay_;
+};
+
+Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
+  FT_RETURN_IF_ERROR(CheckCount(options.recipe, "output_heads", 1, 16));
+  FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
+  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
+  prepared.task = std::make_unique<MedusaTask>(prepared.recipe, std::move(draft.target), device);
+  return prepared;
+}
+
+// "2.0.linear.weight" -> "head.2.res.0.weight", "2.1.weight" -> "head.2.output.weight".
+std::string NameInDraft(const std::string& name) {
+  const size_t dot = name.find('.');
+  const std::string head = "head." + name.substr(0, dot), rest = name.substr(dot + 1);
+  return rest == "1.weight" ? head + ".output.weight" : head + ".res.0" + rest.substr(8);
+}
+
+Status Export(const ExportRequest& request, const CheckpointInfo& info) {
+  DraftInfo draft;
+  draft.taps = {static_cast<int>(info.recipe.layers)};
+  if (info.recipe.Number("shared_output") != 0.0) draft.shared = {std::string(kSharedHead)};
+  draft.output_heads = static_cast<int>(info.recipe.Number("output_heads"));
+  draft.head_layers = 1;
+  return ExportDraft(request, info, std::move(draft), 0, NameInDraft);
+}
+
+constexpr std::array<Setting, 4> kSettings = {{
+    kTargetSetting,
+    {"output_heads", "5", "tokens guessed ahead"},
+    {"head_decay", "0.8", "head k's loss is weighted with head_decay^k"},
+    {"shared_output", "0", "1: heads are scored by the target's LM head instead of their own"},
+}};
+
+}  // namespace
+
+extern const Method kMethod_medusa;
+const Method kMethod_medusa = {"medusa", "heads that guess several tokens ahead", kSettings,
+                               &Prepare, &Export};
+
+}  // namespace foretoken::train

@@ -1,0 +1,39 @@
+// Medusa-1's heads (methods.md 7.7): head k turns the target's last feature h into
+// y = h + SiLU(W h + b), which a matrix of its own or the target's LM head scores. The engine's
+// twin is src/draft/medusa.
+#pragma once
+
+#include <torch/types.h>
+
+#include <vector>
+
+#include "target.h"
+
+namespace foretoken::train {
+
+class MedusaModule {
+ public:
+  // Parameters carry the published names (0.0.linear.weight, ...). Heads begin as the target's LM
+  // head; with `shared_output` they are scored by it and stay so.
+  MedusaModule(const FrozenTarget& target, int64_t heads, bool shared_output,
+               WeightOptions options);
+
+  WeightSet& weights() { return weights_; }
+  int64_t heads() const { return static_cast<int64_t>(heads_.size()); }
+  // y of `features` [rows, hidden], in their type; logits are its products with scores(head).
+  torch::Tensor States(int64_t head, const torch::Tensor& features) const;
+  const Matrix& scores(int64_t head) const { return *Of(head).scores; }
+
+ private:
+  struct Head {
+    const Matrix* linear;
+    torch::Tensor bias;
+    const Matrix* scores;
+  };
+  const Head& Of(int64_t head) const { return heads_[static_cast<size_t>(head)]; }
+
+  WeightSet weights_;
+  std::vector<Head> heads_;
+};
+
+}  // namespace foretoken::train

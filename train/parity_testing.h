@@ -1,0 +1,84 @@
+// What tests share that hold the engine's drafting against training's forward pass, on a draft that
+// was exported (methods.md 11.12, item 5).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "adamw.h"
+#include "checkpoint.h"
+#include "model/model.h"
+#include "ops_testing.h"
+#include "run_testing.h"
+#include "target.h"
+
+namespace foretoken::train {
+
+// One document of random tokens, of which every one is learnt.
+inline Batch RandomDocument(int64_t vocab, int64_t length) {
+  const Tensor tokens = torch::randint(0, vocab, {length + 1}, torch::kInt32);
+  Batch batch;
+  batch.batch = 1;
+  batch.length = length;
+  batch.ids = tokens.narrow(0, 0, length).contiguous();
+  batch.targets = tokens.narrow(0, 1, length).contiguous();
+  batch.weights = torch::ones({length});
+  batch.first_key = torch::zeros({1, length}, torch::kInt32);
+  batch.inner = torch::ones({length});
+  batch.inner[length - 1] = 0.0;
+  batch.extent = torch::full({length}, static_cast<double>(length));
+  return batch;
+}
+
+inline std::vector<Token> TokensOf(const Tensor& ids) {
+  return {ids.data_ptr<int32_t>(), ids.data_ptr<int32_t>() + ids.numel()};
+}
+
+inline std::span<const float> ValuesOf(const Tensor& rows) {
+  return {rows.data_ptr<float>(), static_cast<size_t>(rows.numel())};
+}
+
+inline Tensor TensorOf(const std::vector<float>& values, int64_t width) {
+  return torch::from_blob(const_cast<float*>(values.data()),
+                          {static_cast<int64_t>(values.size()) / width, width});
+}
+
+// A target for both sides, in f32.
+class ParityTest : public RunTest {
+ protected:
+  void SetUp() override {
+    torch::manual_seed(9);
+    MakeTarget(FileType::kF32, /*steps=*/2);
+    target_ = *FrozenTarget::Open(directory_ + "/target.gguf", torch::kFloat32, torch::kCPU);
+    backend_ = *NewCpuBackend();
+    model_ = *LoadModel(target_->file(), *backend_);
+  }
+
+  // Random weights, saved and exported to draft_ as a run of `method` with `settings` would be.
+  void ExportRandom(WeightSet& weights, const std::string& method,
+                    const std::map<std::string, std::string>& settings) {
+    for (const NamedParameter& p : weights.parameters()) {
+      torch::NoGradGuard no_grad;
+      const double spread = p.decays ? 1.0 / std::sqrt(static_cast<double>(p.value.size(1))) : 0.1;
+      p.value.add_(torch::randn(p.value.sizes()), spread);
+    }
+    weights.Refresh();
+    CheckpointInfo info;
+    info.recipe = TinyDraftRun(directory_, directory_, method).recipe;
+    for (const auto& [name, value] : settings) info.recipe.settings[name] = value;
+    const AdamWOptions plain;
+    AdamW optimizer(weights.parameters(), plain);
+    ASSERT_TRUE(SaveCheckpoint(directory_, info, weights, optimizer).ok());
+    const ExportRequest request{directory_, draft_, FileType::kF32, ""};
+    const Status exported = FindMethod(method)->export_to(request, info);
+    ASSERT_TRUE(exported.ok()) << exported.error().message;
+  }
+
+  std::unique_ptr<FrozenTarget> target_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Model> model_;
+  std::string draft_ = directory_ + "/draft.gguf";
+};
+
+}  // namespace foretoken::train
