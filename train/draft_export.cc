@@ -23,6 +23,18 @@ std::string Record(const CheckpointInfo& info) {
   return json.dump();
 }
 
+ModelConfig Geometry(ModelConfig target, const ModelConfig& own) {
+  target.rope_interleaved = false;
+  if (own.hidden == 0) return target;
+  target.hidden = own.hidden;
+  target.ffn = own.ffn;
+  target.heads = own.heads;
+  target.kv_heads = own.kv_heads;
+  target.head_dim = own.head_dim;
+  target.rope_dim = own.rope_dim;
+  return target;
+}
+
 }  // namespace
 
 std::string LayerDraftName(const std::string& name) {
@@ -37,13 +49,12 @@ Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, Dra
   const std::string path =
       request.target.empty() ? info.recipe.settings.at("target") : request.target;
   FT_ASSIGN_OR_RETURN(const auto target, ModelFile::Open(path));
-  draft.method = info.recipe.method;
+  if (draft.method.empty()) draft.method = info.recipe.method;
   draft.name = info.recipe.name;
   draft.target = TargetFingerprint::Of(target->config(), target->tokenizer());
   draft.recipe = Record(info);
-  draft.blocks = target->config();
+  draft.blocks = Geometry(target->config(), draft.blocks);
   draft.blocks.layers = layers;
-  draft.blocks.rope_interleaved = false;
   FT_ASSIGN_OR_RETURN(const SafetensorsFile file,
                       SafetensorsFile::Open(CheckpointPath(request.checkpoint)));
   std::vector<DraftTensor> tensors;

@@ -17,8 +17,9 @@ using DraftName = std::function<std::string(const std::string&)>;
 std::string LayerDraftName(const std::string& name);
 
 // Writes the weights of the checkpoint. `draft` says what is special to the method; target,
-// geometry (with `layers` decoder layers of the target's shape) and record of training are filled
-// in. Errors: the target is gone, files.
+// geometry (`layers` decoder layers of the target's shape, but for the sizes that draft.blocks has
+// where its width is set), the method where it is empty, and the record of training are filled in.
+// Errors: the target is gone, files.
 Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, DraftInfo draft,
                    int layers, const DraftName& name);
 

@@ -178,12 +178,13 @@ void ScatterBlocks(int64_t begin, int64_t end, const AttentionShape& s, const T*
 
 template <typename T>
 void CausalSoftmax(int64_t begin, int64_t end, const AttentionShape& s, int64_t index, int64_t keys,
-                   const int32_t* first_key, T* scores) {
+                   const int32_t* first_key, const int32_t* last_key, T* scores) {
   const int64_t rows_per_sequence = s.kv_heads * s.group() * s.block;
   for (int64_t row = begin; row < end; ++row) {
     const int64_t sequence = row / rows_per_sequence;
     const int64_t pos = index * s.block + row % s.block;
-    const int64_t first = first_key[sequence * s.length + pos], last = pos + 1;
+    const int64_t first = first_key[sequence * s.length + pos];
+    const int64_t last = (last_key == nullptr ? pos : last_key[sequence * s.length + pos]) + 1;
     T* p = scores + row * keys;
     float highest = -FLT_MAX;
     for (int64_t i = first; i < last; ++i) highest = Load(p[i]) > highest ? Load(p[i]) : highest;

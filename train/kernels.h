@@ -53,9 +53,10 @@ struct Kernels {
   void (*scatter_blocks)(int64_t begin, int64_t end, const AttentionShape& s, const T* blocks,
                          T* rows);
   // In place over scores[batch * kv_heads][group * block][keys] of query block `index`: row of
-  // position p sees keys first_key[batch][p] .. p; the rest become 0.
+  // position p sees keys first_key[batch][p] .. last_key[batch][p] (null: p); the rest become 0.
   void (*causal_softmax)(int64_t begin, int64_t end, const AttentionShape& s, int64_t index,
-                         int64_t keys, const int32_t* first_key, T* scores);
+                         int64_t keys, const int32_t* first_key, const int32_t* last_key,
+                         T* scores);
   // dscores = probs * (dprobs - sum(probs * dprobs)), in place of dprobs.
   void (*softmax_backward)(int64_t begin, int64_t end, int64_t keys, const T* probs, T* dprobs);
   // Rows of logits become their gradient: (softmax - onehot(target)) * weight * scale; loss[row] =

@@ -72,36 +72,66 @@ Llama::Llama(const LlamaShape& shape, WeightOptions options)
                                                       shape.hidden, kInitialDeviation);
 }
 
-Tensor Llama::Features(const Batch& batch) {
+Stream Llama::Finish(const Block& block, const Tensor& residual, const Tensor& qkv,
+                     const Batch& batch) {
   const AttentionShape attention = AttentionShapeOf(shape_, batch.batch, batch.length);
-  const Tensor& rope = ropes_.For(batch.length);
+  const Tensor mixed = Attention(qkv, attention, ropes_.For(batch.length), batch.first_key);
+  return FeedForward(block, {residual, Linear(mixed, *block.out)}, shape_.norm_eps,
+                     weights_.compute());
+}
+
+Tensor Llama::Features(const Batch& batch) {
   const torch::ScalarType compute = weights_.compute();
   Stream stream{Embed(embed_, batch.ids), {}};
   for (const Block& block : blocks_) {
     const NormResult a =
         AddRmsNorm(stream.h, stream.delta, block.input_norm, shape_.norm_eps, compute);
-    const Tensor mixed = Attention(Linear(a.normed, *block.qkv), attention, rope, batch.first_key);
-    stream = FeedForward(block, {a.residual, Linear(mixed, *block.out)}, shape_.norm_eps, compute);
+    stream = Finish(block, a.residual, Linear(a.normed, *block.qkv), batch);
   }
   return AddRmsNorm(stream.h, stream.delta, norm_, shape_.norm_eps, compute).normed;
+}
+
+std::vector<Tensor> Llama::KeysValues(const Batch& batch, std::span<const int> layers) {
+  const int64_t q = shape_.heads * shape_.head_dim, kv = shape_.kv_heads * shape_.head_dim;
+  std::vector<Tensor> found;
+  Stream stream{Embed(embed_, batch.ids), {}};
+  for (int64_t i = 0; found.size() < layers.size(); ++i) {
+    const Block& block = blocks_[i];
+    const NormResult a =
+        AddRmsNorm(stream.h, stream.delta, block.input_norm, shape_.norm_eps, weights_.compute());
+    const Tensor qkv = Linear(a.normed, *block.qkv);
+    if (layers[found.size()] == i) found.push_back(qkv.narrow(1, q, 2 * kv));
+    if (found.size() < layers.size()) stream = Finish(block, a.residual, qkv, batch);
+  }
+  return found;
 }
 
 Tensor Llama::Loss(const Batch& batch, double scale) {
   return LmLoss(Features(batch), *head_, batch.targets, batch.weights, scale, kLossChunk);
 }
 
-double BlockFlops(const LlamaShape& shape, int64_t rows, int64_t length) {
+double AttentionFlops(const LlamaShape& shape, int64_t rows, int64_t length) {
   const AttentionShape s = AttentionShapeOf(shape, 1, length);
-  const int64_t weights = shape.hidden * (s.width() + s.heads * s.head_dim + 3 * shape.ffn);
   int64_t scores = 0;  // of a sequence, all heads
   for (int64_t i = 0; i < s.blocks(); ++i) scores += s.heads * s.block * (i + 1) * s.block;
   const double sequences = static_cast<double>(rows) / static_cast<double>(length);
-  return 2.0 * static_cast<double>(weights * rows) +
-         4.0 * static_cast<double>(scores * s.head_dim) * sequences;
+  return 4.0 * static_cast<double>(scores * s.head_dim) * sequences;
+}
+
+double BlockFlops(const LlamaShape& shape, int64_t rows, int64_t length) {
+  const AttentionShape s = AttentionShapeOf(shape, 1, length);
+  const int64_t weights = shape.hidden * (s.width() + s.heads * s.head_dim + 3 * shape.ffn);
+  return 2.0 * static_cast<double>(weights * rows) + AttentionFlops(shape, rows, length);
 }
 
 double Llama::ForwardFlops(int64_t rows, int64_t length) const {
   return static_cast<double>(shape_.layers) * BlockFlops(shape_, rows, length);
+}
+
+double Llama::KeysValuesFlops(int64_t rows, int64_t length, std::span<const int> layers) const {
+  const int64_t width = AttentionShapeOf(shape_, 1, length).width();
+  return static_cast<double>(layers.back()) * BlockFlops(shape_, rows, length) +
+         2.0 * static_cast<double>(rows * shape_.hidden * width);
 }
 
 double Llama::HeadFlops(int64_t rows) const {

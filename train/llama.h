@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -84,14 +85,23 @@ class Llama {
 
   // hidden_states[N]: the input of the LM head, [batch * length, hidden] in the compute type.
   torch::Tensor Features(const Batch& batch);
+  // What the caches of `layers` (0-based, ascending) hold, but that keys are not rotated yet: of
+  // each [batch * length, 2 * kv_heads * head_dim], keys beside values, in the compute type.
+  // Nothing above them is computed.
+  std::vector<torch::Tensor> KeysValues(const Batch& batch, std::span<const int> layers);
   // scale * sum of weighted token losses; differentiable while grad mode is on.
   torch::Tensor Loss(const Batch& batch, double scale);
   // Floating-point operations of the matrix products of Features over `rows` tokens in sequences of
   // `length`, as executed (attention by causal blocks), and of the LM head.
   double ForwardFlops(int64_t rows, int64_t length) const;
+  double KeysValuesFlops(int64_t rows, int64_t length, std::span<const int> layers) const;
   double HeadFlops(int64_t rows) const;
 
  private:
+  // The second part of a layer, whose first part is the norm and the product with `qkv`.
+  Stream Finish(const Block& block, const torch::Tensor& residual, const torch::Tensor& qkv,
+                const Batch& batch);
+
   LlamaShape shape_;
   WeightSet weights_;
   RopeTables ropes_;
@@ -100,7 +110,8 @@ class Llama {
   std::vector<Block> blocks_;
 };
 
-// Forward operations of one layer's products over `rows` tokens.
+// Forward operations of one layer's products over `rows` tokens, and of attention's among them.
 double BlockFlops(const LlamaShape& shape, int64_t rows, int64_t length);
+double AttentionFlops(const LlamaShape& shape, int64_t rows, int64_t length);
 
 }  // namespace foretoken::train

@@ -150,7 +150,8 @@ class AttentionFn : public Function<AttentionFn> {
         const int64_t keys = (i + 1) * s.block;
         Tensor p = at::bmm(q[i], k.narrow(1, 0, keys).transpose(1, 2));
         ForRows(matrices * queries, [&](int64_t begin, int64_t end) {
-          kernels.causal_softmax(begin, end, s, i, keys, Data<int32_t>(first_key), Data<T>(p));
+          kernels.causal_softmax(begin, end, s, i, keys, Data<int32_t>(first_key), nullptr,
+                                 Data<T>(p));
         });
         Tensor block = context[i];
         at::bmm_out(block, p, v.narrow(1, 0, keys));

@@ -84,6 +84,11 @@ Tensor FrozenTarget::Features(const Batch& batch) {
   return model_.Features(batch);
 }
 
+std::vector<Tensor> FrozenTarget::KeysValues(const Batch& batch, std::span<const int> layers) {
+  torch::NoGradGuard no_grad;
+  return model_.KeysValues(batch, layers);
+}
+
 Tensor FrozenTarget::Embeddings(const Tensor& ids) const {
   torch::NoGradGuard no_grad;
   return model_.embedding().index_select(0, ids).to(model_.head().compute.scalar_type());

@@ -28,12 +28,17 @@ class FrozenTarget {
   const LlamaShape& shape() const { return model_.shape(); }
   // hidden_states[N] of the batch, [rows, hidden] in the compute type.
   torch::Tensor Features(const Batch& batch);
+  // As Llama's.
+  std::vector<torch::Tensor> KeysValues(const Batch& batch, std::span<const int> layers);
   // [rows, hidden] in the compute type.
   torch::Tensor Embeddings(const torch::Tensor& ids) const;
   const Matrix& head_matrix() const { return model_.head(); }
   const torch::Tensor& head() const { return model_.head().compute; }  // [vocab, hidden]
   // Operations of Features and of the LM head.
   double FeatureFlops(int64_t rows, int64_t length) const;
+  double KeysValuesFlops(int64_t rows, int64_t length, std::span<const int> layers) const {
+    return model_.KeysValuesFlops(rows, length, layers);
+  }
   double HeadFlops(int64_t rows) const { return model_.HeadFlops(rows); }
 
  private:

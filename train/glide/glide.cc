@@ -1,0 +1,201 @@
+// `foretoken train glide` and `train vanilla` (methods.md 2.6): a small language model that reads
+// the keys and values of its frozen target, and the same without.
+#include <array>
+
+#include "draft_accuracy.h"
+#include "draft_export.h"
+#include "glide/cross_attention.h"
+#include "glide/module.h"
+#include "io/hf_names.h"
+#include "target.h"
+
+namespace foretoken::train {
+namespace {
+
+using torch::Tensor;
+
+bool Looks(const Recipe& recipe) { return recipe.method == "glide"; }
+
+// A setting whose default, 0, is another number.
+int64_t NumberOr(const Recipe& recipe, const std::string& setting, int64_t fallback) {
+  const auto value = static_cast<int64_t>(recipe.Number(setting));
+  return value == 0 ? fallback : value;
+}
+
+// The target's shape, but for what settings say. Every query head has keys of its own.
+LlamaShape DraftShape(const Recipe& r) {
+  LlamaShape s;
+  s.vocab = r.vocab;
+  s.layers = static_cast<int64_t>(r.Number("draft_layers"));
+  s.hidden = NumberOr(r, "draft_hidden", r.hidden);
+  s.ffn = NumberOr(r, "draft_ffn", r.ffn);
+  s.heads = s.kv_heads = NumberOr(r, "draft_heads", r.heads);
+  s.head_dim = s.hidden / s.heads;
+  s.context = r.context;
+  s.norm_eps = r.norm_eps;
+  s.rope_base = r.rope_base;
+  s.tied_embeddings = false;
+  return s;
+}
+
+// The target's layers (0-based) that the draft's read: the last one is `kv_layer`, from 1.
+std::vector<int> KvLayers(const Recipe& r) {
+  std::vector<int> layers;
+  if (!Looks(r)) return layers;
+  const int64_t count = static_cast<int64_t>(r.Number("draft_layers"));
+  const int64_t last = NumberOr(r, "kv_layer", r.layers);
+  for (int64_t m = 0; m < count; ++m) layers.push_back(static_cast<int>(last - count + m));
+  return layers;
+}
+
+class GlideTask final : public Task {
+ public:
+  GlideTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
+      : target_(std::move(target)),
+        kv_layers_(KvLayers(recipe)),
+        module_({DraftShape(recipe), target_->shape(), Looks(recipe)},
+                {ComputeType(recipe), device, NormalWeights(static_cast<uint64_t>(recipe.seed))}),
+        block_(Looks(recipe) ? static_cast<int64_t>(recipe.Number("block")) : 0),
+        steps_(static_cast<int64_t>(recipe.Number("eval_steps"))) {}
+
+  WeightSet& weights() override { return module_.weights(); }
+
+  double Learnt(const Batch& batch) const override { return batch.weights.sum().item<double>(); }
+
+  Metrics Learn(const Batch& batch, double scale) override {
+    GlideInputs inputs = Inputs(batch);
+    if (looks()) inputs.last_key = BlockKeys(batch.first_key, block_);
+    const Tensor loss = Loss(module_.Forward(inputs), batch, scale);
+    loss.backward();
+    return {{"loss", loss.item<double>()}};
+  }
+
+  Metrics Evaluate(const std::vector<Batch>& batches) override;
+  std::string Summary(const Metrics& evaluated) const override {
+    return AccuracySummary(evaluated);
+  }
+
+  // The target runs up to the keys and values of the last layer read.
+  double Flops(const Batch& batch) const override {
+    const int64_t rows = batch.batch * batch.length;
+    const double seen = looks() ? target_->KeysValuesFlops(rows, batch.length, kv_layers_) : 0.0;
+    return seen + 3.0 * module_.Flops(rows, batch.length);
+  }
+
+ private:
+  bool looks() const { return !kv_layers_.empty(); }
+
+  // All but which keys are seen.
+  GlideInputs Inputs(const Batch& batch) {
+    GlideInputs inputs{batch.batch, batch.length, batch.ids, batch.first_key, {}, {}};
+    if (looks()) inputs.keys_values = target_->KeysValues(batch, kv_layers_);
+    return inputs;
+  }
+
+  Tensor Loss(const Tensor& outputs, const Batch& batch, double scale) const {
+    return LmLoss(outputs, module_.head(), batch.targets, batch.weights, scale, kLossChunk);
+  }
+
+  std::shared_ptr<FrozenTarget> target_;
+  std::vector<int> kv_layers_;
+  GlideModule module_;
+  int64_t block_;
+  int64_t steps_;
+};
+
+// Row r of step k is fed token r and has k drafted tokens before it; DraftAccuracy counts by the
+// row before. Exact for one layer: the keys that deeper ones attend to have seen as much of the
+// target as the query, not as much as they had when they were drafted.
+Metrics GlideTask::Evaluate(const std::vector<Batch>& batches) {
+  torch::NoGradGuard no_grad;
+  DraftAccuracy accuracy(steps_);
+  double loss = 0.0, rows = 0.0;
+  for (const Batch& batch : batches) {
+    GlideInputs inputs = Inputs(batch);
+    if (looks()) inputs.last_key = BlockKeys(batch.first_key, block_);
+    Tensor outputs = module_.Forward(inputs);
+    loss += Loss(outputs, batch, 1.0).item<double>();
+    rows += Learnt(batch);
+    std::vector<Tensor> guesses;
+    for (int64_t step = 0; step < steps_; ++step) {
+      if (looks()) {
+        inputs.last_key = StepKeys(batch.first_key, step);
+        outputs = module_.Forward(inputs);
+      }
+      const bool again = looks() || step == 0;
+      guesses.push_back(again ? Likeliest(outputs, module_.head().compute).roll(-1, 0)
+                              : guesses.back());
+    }
+    accuracy.Add(batch, Likeliest(target_->Features(batch), target_->head()), guesses);
+  }
+  Metrics metrics = {{"heldout_loss", loss / std::max(rows, 1.0)}};
+  accuracy.AppendTo(metrics);
+  return metrics;
+}
+
+Status CheckShape(const Recipe& r) {
+  const LlamaShape s = DraftShape(r);
+  if (s.heads < 1 || s.hidden % (2 * s.heads) != 0 || s.ffn < 1) {
+    return Error{"draft_hidden is " + std::to_string(s.hidden) + ", draft_heads " +
+                 std::to_string(s.heads) + " and draft_ffn " + std::to_string(s.ffn) +
+                 ", expected heads of an even width, and none below 1"};
+  }
+  const std::vector<int> layers = KvLayers(r);
+  if (layers.empty() || (layers.front() >= 0 && layers.back() < r.layers)) return {};
+  return Error{"kv_layer is " + r.Text("kv_layer") + ", expected " + std::to_string(layers.size()) +
+               " to " + std::to_string(r.layers)};
+}
+
+Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
+  const Recipe& asked = options.recipe;
+  FT_RETURN_IF_ERROR(CheckCount(asked, "draft_layers", 1, 64));
+  FT_RETURN_IF_ERROR(CheckCount(asked, "eval_steps", 1, 16));
+  if (Looks(asked)) FT_RETURN_IF_ERROR(CheckCount(asked, "block", 1, 1 << 16));
+  FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
+  FT_RETURN_IF_ERROR(CheckShape(draft.recipe));
+  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
+  prepared.task = std::make_unique<GlideTask>(prepared.recipe, std::move(draft.target), device);
+  return prepared;
+}
+
+// Both are drafts of the drafter `glide`: the layers that a file says it reads tell them apart.
+Status Export(const ExportRequest& request, const CheckpointInfo& info) {
+  DraftInfo draft;
+  draft.method = "glide";
+  draft.kv_layers = KvLayers(info.recipe);
+  if (Looks(info.recipe)) draft.block_size = static_cast<int>(info.recipe.Number("block"));
+  const LlamaShape s = DraftShape(info.recipe);
+  draft.blocks.hidden = static_cast<int>(s.hidden);
+  draft.blocks.ffn = static_cast<int>(s.ffn);
+  draft.blocks.heads = draft.blocks.kv_heads = static_cast<int>(s.heads);
+  draft.blocks.head_dim = draft.blocks.rope_dim = static_cast<int>(s.head_dim);
+  return ExportDraft(request, info, std::move(draft), static_cast<int>(s.layers), GgufTensorName);
+}
+
+constexpr Setting kLayers = {"draft_layers", "1", "layers of the draft"};
+constexpr Setting kHidden = {"draft_hidden", "0", "width of the draft (0: the target's)"};
+constexpr Setting kFfn = {"draft_ffn", "0", "its inner feed-forward width (0: the target's)"};
+constexpr Setting kHeads = {"draft_heads", "0", "its heads, of keys as well (0: the target's)"};
+constexpr Setting kSteps = {"eval_steps", "5", "steps of held-out drafting"};
+
+constexpr std::array kVanilla = {kTargetSetting, kLayers, kHidden, kFfn, kHeads, kSteps};
+constexpr std::array kGlide = {
+    kTargetSetting,
+    kLayers,
+    kHidden,
+    kFfn,
+    kHeads,
+    Setting{"block", "5", "positions of a block, which sees the target before it only"},
+    Setting{"kv_layer", "0",
+            "the target's layer, from 1, that the last draft layer reads (0: top)"},
+    kSteps};
+
+}  // namespace
+
+extern const Method kMethod_glide, kMethod_vanilla;
+const Method kMethod_glide = {"glide", "a small language model that reads the target's own cache",
+                              kGlide, &Prepare, &Export};
+const Method kMethod_vanilla = {"vanilla", "glide without looking at the target", kVanilla,
+                                &Prepare, &Export};
+
+}  // namespace foretoken::train

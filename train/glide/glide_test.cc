@@ -1,0 +1,164 @@
+// GLIDE: which of the target's positions are seen, attention to them, gradients, whole runs.
+#include <gtest/gtest.h>
+
+#include "glide/cross_attention.h"
+#include "glide/module.h"
+#include "io/draft_file.h"
+#include "ops_testing.h"
+#include "run_testing.h"
+
+namespace foretoken::train {
+namespace {
+
+Tensor Ints(std::vector<int32_t> values) {
+  return torch::tensor(values, torch::kInt32).view({1, -1});
+}
+
+// methods.md 11.4, GLIDE: L = 3, T = 7; then a document that begins at 2.
+TEST(GlideMaskTest, BlocksSeeWhatIsBeforeThem) {
+  const Tensor whole = torch::zeros({1, 7}, torch::kInt32);
+  EXPECT_TRUE(BlockKeys(whole, 3).equal(Ints({0, 1, 2, 2, 2, 2, 5})));
+  EXPECT_TRUE(
+      BlockKeys(Ints({0, 0, 2, 2, 2, 2, 2, 2, 2}), 3).equal(Ints({0, 1, 2, 3, 4, 4, 4, 4, 7})));
+  EXPECT_TRUE(BlockKeys(whole, 1).equal(Ints({0, 0, 1, 2, 3, 4, 5})));
+}
+
+// The root sees what is before it, the k-th drafted token what was before its root.
+TEST(GlideMaskTest, StepsSeeWhatWasBeforeTheRoot) {
+  const Tensor whole = torch::zeros({1, 6}, torch::kInt32);
+  EXPECT_TRUE(StepKeys(whole, 0).equal(Ints({0, 0, 1, 2, 3, 4})));
+  EXPECT_TRUE(StepKeys(whole, 2).equal(Ints({0, 0, 0, 0, 1, 2})));
+  EXPECT_TRUE(StepKeys(whole, 0).equal(BlockKeys(whole, 1)));
+}
+
+class CrossAttentionTest : public testing::Test {
+ protected:
+  void SetUp() override { torch::manual_seed(3); }
+
+  AttentionShape s_ = SmallAttention();
+  Tensor rope_ = RopeTable(s_.length, s_.head_dim, 100.0);
+  Tensor first_ = FirstKeys(s_);
+  Tensor q_ = Leaf({s_.batch * s_.length, s_.heads* s_.head_dim});
+  Tensor seen_ = torch::randn({s_.batch * s_.length, 2 * s_.kv_heads* s_.head_dim});
+};
+
+TEST_F(CrossAttentionTest, IsThatOfPlainOperations) {
+  const Tensor mix = torch::randn_like(q_.detach());
+  for (const Tensor& last : {BlockKeys(first_, 4), StepKeys(first_, 3)}) {
+    ExpectSame(
+        {q_}, [&] { return (CrossAttention(q_, seen_, s_, rope_, first_, last) * mix).sum(); },
+        [&] { return (PlainCrossAttention(q_, seen_, s_, rope_, first_, last) * mix).sum(); });
+  }
+}
+
+// A change to what the target computed shows in the rows that may see it, and nowhere else.
+TEST_F(CrossAttentionTest, RowsSeeWhatTheMaskAllows) {
+  torch::NoGradGuard no_grad;
+  const Tensor last = BlockKeys(first_, 4);
+  const Tensor before = CrossAttention(q_, seen_, s_, rope_, first_, last);
+  for (int64_t key = 0; key < s_.length; ++key) {
+    const Tensor changed = seen_.clone();
+    changed[s_.length + key] += 1.0;  // of the second sequence
+    const Tensor after = CrossAttention(q_, changed, s_, rope_, first_, last);
+    const Tensor differs = (after - before).abs().amax(1).gt(1e-6);
+    for (int64_t row = 0; row < 2 * s_.length; ++row) {
+      const int64_t p = row - s_.length;
+      const bool sees =
+          p >= 0 && first_[1][p].item<int64_t>() <= key && key <= last[1][p].item<int64_t>();
+      ASSERT_EQ(differs[row].item<bool>(), sees) << "row " << row << " key " << key;
+    }
+  }
+}
+
+TEST(GlideTest, GradientsOfAllWeights) {
+  torch::manual_seed(6);
+  LlamaShape target;
+  target.heads = 4;
+  target.kv_heads = 2;
+  target.head_dim = 8;
+  LlamaShape own = target;
+  own.vocab = 29;
+  own.layers = 2;
+  own.hidden = 8;
+  own.ffn = 12;
+  own.heads = own.kv_heads = 2;
+  own.head_dim = 4;
+  GlideModule module({own, target, true}, {torch::kFloat32, torch::kCPU, NormalWeights(4)});
+  const int64_t length = 16;
+  for (const NamedParameter& p : module.weights().parameters()) {
+    torch::NoGradGuard no_grad;
+    if (p.decays) p.value.mul_(10.0);  // so that every part counts
+  }
+  module.weights().Refresh();
+  const Tensor first = torch::zeros({1, length}, torch::kInt32);
+  const GlideInputs inputs{1,
+                           length,
+                           torch::randint(0, own.vocab, {length}, torch::kInt32),
+                           first,
+                           {torch::randn({length, 32}), torch::randn({length, 32})},
+                           BlockKeys(first, 5)};
+  const Tensor targets = torch::randint(0, own.vocab, {length}, torch::kInt32);
+  for (const NamedParameter& p : module.weights().parameters()) {
+    SCOPED_TRACE(p.name);
+    ExpectDirectionalDerivative(p.value, [&] {
+      module.weights().Refresh();
+      return LmLoss(module.Forward(inputs), module.head(), targets, torch::ones({length}),
+                    1.0 / static_cast<double>(length), /*chunk=*/6);
+    });
+  }
+}
+
+TEST_F(RunTest, KilledGlideRunContinuesBitForBit) {
+  MakeTarget(FileType::kQ8_0);
+  ExpectExactResume(TinyDraftRun(directory_, directory_ + "/glide", "glide"), 3 * 14);
+}
+
+TEST_F(RunTest, GlideLooksAndVanillaDoesNot) {
+  MakeTarget(FileType::kF32);
+  const auto train = [&](const std::string& method, std::map<std::string, std::string> settings) {
+    const std::string out = directory_ + "/" + method, path = out + "/draft.gguf";
+    TrainOptions options = TinyDraftRun(directory_, out, method);
+    options.recipe.steps = 12;
+    options.recipe.eval_every = 6;
+    options.recipe.settings.merge(settings);
+    const Status trained = Train(options);
+    EXPECT_TRUE(trained.ok()) << trained.error().message;
+    const auto info = ReadCheckpointInfo(out);
+    const Status exported = FindMethod(method)->export_to({out, path, FileType::kQ8_0, ""}, *info);
+    EXPECT_TRUE(exported.ok()) << exported.error().message;
+    return *DraftFile::Open(path);
+  };
+  const auto glide = train("glide", {{"draft_hidden", "96"}, {"draft_heads", "6"}, {"block", "4"}});
+  const DraftInfo& info = glide->info();
+  EXPECT_EQ(info.method, "glide");
+  EXPECT_EQ(info.kv_layers, std::vector<int>{1});
+  EXPECT_EQ(info.block_size, 4);
+  EXPECT_EQ(info.blocks.hidden, 96);
+  EXPECT_EQ(info.blocks.kv_heads, 6);
+  EXPECT_EQ(info.blocks.head_dim, 16);
+  EXPECT_TRUE(info.shared.empty());
+  EXPECT_TRUE(glide->Has("blk.0.cross_q.weight"));
+  const auto vanilla = train("vanilla", {{"draft_layers", "2"}});
+  EXPECT_EQ(vanilla->info().method, "glide");
+  EXPECT_TRUE(vanilla->info().kv_layers.empty());
+  EXPECT_EQ(vanilla->info().blocks.layers, 2);
+  EXPECT_FALSE(vanilla->Has("blk.0.cross_q.weight"));
+  EXPECT_EQ(vanilla->tensors().size(), 3u + 2u * 9u);
+}
+
+TEST_F(RunTest, GlideSettingsAreChecked) {
+  MakeTarget(FileType::kF32);
+  const auto complaint = [&](const std::string& name, const std::string& value) {
+    TrainOptions options = TinyDraftRun(directory_, directory_ + "/none", "glide");
+    options.recipe.settings[name] = value;
+    const Status status = Train(options);
+    return status.ok() ? "trained" : status.error().message;
+  };
+  EXPECT_EQ(complaint("kv_layer", "3"), "kv_layer is 3, expected 1 to 2");
+  EXPECT_EQ(complaint("draft_layers", "3"), "kv_layer is 0, expected 3 to 2");
+  EXPECT_NE(complaint("draft_heads", "7").find("heads of an even width"), std::string::npos);
+  EXPECT_NE(complaint("block", "0").find("block"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace foretoken::train

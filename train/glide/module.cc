@@ -1,0 +1,69 @@
+#include "glide/module.h"
+
+#include "glide/cross_attention.h"
+
+namespace foretoken::train {
+
+using torch::Tensor;
+
+GlideModule::GlideModule(const GlideShape& shape, WeightOptions options)
+    : shape_(shape),
+      weights_(std::move(options)),
+      ropes_(shape.draft.head_dim, shape.draft.rope_base, weights_.device()),
+      target_ropes_(shape.target.head_dim, shape.target.rope_base, weights_.device()) {
+  const LlamaShape& s = shape.draft;
+  const int64_t inner = shape.target.heads * shape.target.head_dim;
+  embed_ = weights_.Add("model.embed_tokens.weight", {s.vocab, s.hidden}, kInitialDeviation);
+  for (int64_t i = 0; i < s.layers; ++i) {
+    const std::string prefix = "model.layers." + std::to_string(i) + ".";
+    Layer layer{AddBlock(weights_, prefix, s, /*has_input_norm=*/true, kInitialDeviation)};
+    if (shape.looks) {
+      layer.cross_q = &weights_.AddMatrix({{prefix + "cross_attn.q_proj.weight", inner}}, s.hidden,
+                                          kInitialDeviation);
+      layer.cross_out = &weights_.AddMatrix({{prefix + "cross_attn.o_proj.weight", s.hidden}},
+                                            inner, kInitialDeviation);
+    }
+    layers_.push_back(layer);
+  }
+  norm_ = weights_.Add("model.norm.weight", {s.hidden}, 0.0);
+  head_ = &weights_.AddMatrix({{"lm_head.weight", s.vocab}}, s.hidden, kInitialDeviation);
+}
+
+Tensor GlideModule::Forward(const GlideInputs& in) {
+  const AttentionShape own = AttentionShapeOf(shape_.draft, in.batch, in.length);
+  const AttentionShape cross = AttentionShapeOf(shape_.target, in.batch, in.length);
+  const torch::ScalarType compute = weights_.compute();
+  const double eps = shape_.draft.norm_eps;
+  Stream stream{Embed(embed_, in.ids), {}};
+  for (size_t m = 0; m < layers_.size(); ++m) {
+    const Layer& layer = layers_[m];
+    const NormResult a = AddRmsNorm(stream.h, stream.delta, layer.block.input_norm, eps, compute);
+    const Tensor mixed =
+        Attention(Linear(a.normed, *layer.block.qkv), own, ropes_.For(in.length), in.first_key);
+    stream = {a.residual, Linear(mixed, *layer.block.out)};
+    if (layer.cross_q != nullptr) {              // reads the residual stream as it is (G-2)
+      const Tensor h = stream.h + stream.delta;  // f32
+      const Tensor q = Linear(h.to(compute), *layer.cross_q);
+      const Tensor seen = CrossAttention(q, in.keys_values[m], cross, target_ropes_.For(in.length),
+                                         in.first_key, in.last_key);
+      stream = {h, Linear(seen, *layer.cross_out)};
+    }
+    stream = FeedForward(layer.block, stream, eps, compute);
+  }
+  return AddRmsNorm(stream.h, stream.delta, norm_, eps, compute).normed;
+}
+
+double GlideModule::Flops(int64_t rows, int64_t length) const {
+  const LlamaShape &own = shape_.draft, &target = shape_.target;
+  const double layers = static_cast<double>(own.layers);
+  double flops = layers * BlockFlops(own, rows, length) +
+                 2.0 * static_cast<double>(rows * own.vocab * own.hidden);
+  if (shape_.looks) {
+    const int64_t inner = target.heads * target.head_dim;
+    flops += layers * (4.0 * static_cast<double>(rows * inner * own.hidden) +
+                       AttentionFlops(target, rows, length));
+  }
+  return flops;
+}
+
+}  // namespace foretoken::train

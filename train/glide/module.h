@@ -1,0 +1,56 @@
+// The network of GLIDE (methods.md 2.1) and of the Vanilla Drafter, which does not look at the
+// target. The engine's twin is src/draft/glide.
+#pragma once
+
+#include <torch/types.h>
+
+#include <vector>
+
+#include "llama.h"
+
+namespace foretoken::train {
+
+struct GlideShape {
+  LlamaShape draft;
+  LlamaShape target;
+  bool looks = true;  // has cross-attention
+};
+
+struct GlideInputs {
+  int64_t batch = 0, length = 0;
+  torch::Tensor ids;        // [rows] int32
+  torch::Tensor first_key;  // [batch, length] int32
+  // What the target computed: of each draft layer's target layer, [rows, 2 * kv_heads * head_dim];
+  // and the last position of it that each position sees, int32 [batch, length]. Unused without
+  // cross-attention.
+  std::vector<torch::Tensor> keys_values;
+  torch::Tensor last_key;
+};
+
+class GlideModule {
+ public:
+  // Parameters carry the published names (model.layers.0.cross_attn.q_proj.weight, ...).
+  GlideModule(const GlideShape& shape, WeightOptions options);
+
+  WeightSet& weights() { return weights_; }
+  const Matrix& head() const { return *head_; }
+  // The input of the LM head, [rows, hidden] in the compute type.
+  torch::Tensor Forward(const GlideInputs& inputs);
+  // Forward operations of the products of Forward and of the LM head.
+  double Flops(int64_t rows, int64_t length) const;
+
+ private:
+  struct Layer {
+    Block block;
+    const Matrix *cross_q = nullptr, *cross_out = nullptr;
+  };
+
+  GlideShape shape_;
+  WeightSet weights_;
+  RopeTables ropes_, target_ropes_;
+  torch::Tensor embed_, norm_;
+  std::vector<Layer> layers_;
+  const Matrix* head_;
+};
+
+}  // namespace foretoken::train

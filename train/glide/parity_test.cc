@@ -1,0 +1,96 @@
+// The engine's drafting against training's forward pass (methods.md 11.12, item 5).
+#include <gtest/gtest.h>
+
+#include "draft/glide/glide_testing.h"
+#include "glide/cross_attention.h"
+#include "glide/module.h"
+#include "parity_testing.h"
+
+namespace foretoken::train {
+namespace {
+
+constexpr int64_t kLength = 24, kSteps = 4;
+
+class GlideParity : public ParityTest {
+ protected:
+  // Random weights on both sides, and a document with what the target computed of it.
+  void Make(const std::string& method, int64_t layers) {
+    const LlamaShape& target = target_->shape();
+    LlamaShape own = target;
+    own.layers = layers;
+    own.hidden = 96;
+    own.ffn = 80;
+    own.heads = own.kv_heads = 3;
+    own.head_dim = 32;
+    looks_ = method == "glide";
+    module_ = std::make_unique<GlideModule>(
+        GlideShape{own, target, looks_},
+        WeightOptions{torch::kFloat32, torch::kCPU, NormalWeights(3)});
+    std::map<std::string, std::string> settings = {{"draft_layers", std::to_string(layers)},
+                                                   {"draft_hidden", "96"},
+                                                   {"draft_ffn", "80"},
+                                                   {"draft_heads", "3"}};
+    if (looks_) settings.insert({{"block", std::to_string(kSteps)}, {"kv_layer", "0"}});
+    ExportRandom(module_->weights(), method, settings);
+    const Batch batch = RandomDocument(target.vocab, kLength);
+    tokens_ = TokensOf(batch.ids);
+    inputs_ = {1, kLength, batch.ids, batch.first_key, {}, {}};
+    std::vector<int> read(static_cast<size_t>(layers));
+    for (int64_t m = 0; m < layers; ++m) read[m] = static_cast<int>(target.layers - layers + m);
+    if (looks_) inputs_.keys_values = target_->KeysValues(batch, read);
+  }
+
+  // Training's logits where position p sees the target up to last_key[p].
+  Tensor Logits(const Tensor& last_key) {
+    inputs_.last_key = last_key;
+    return torch::matmul(module_->Forward(inputs_), module_->head().compute.t());
+  }
+
+  // The engine drafts from the root at position t: its steps are rows t, t + 1, ... of `logits`.
+  void ExpectSteps(int64_t t, const Tensor& logits) {
+    const std::span<const Token> tokens(tokens_);
+    const auto trace =
+        TraceGlide(draft_, *model_, tokens.first(t + 1), tokens.subspan(t + 1, kSteps - 1));
+    ASSERT_TRUE(trace.ok()) << trace.error().message;
+    ExpectNear(TensorOf(*trace, target_->shape().vocab), logits.narrow(0, t, kSteps), 1e-4);
+    ++compared_;
+  }
+
+  bool looks_ = false;
+  std::unique_ptr<GlideModule> module_;
+  GlideInputs inputs_;
+  std::vector<Token> tokens_;
+  int compared_ = 0;
+};
+
+// Blocks of the training mask are drafts: their first position is the root.
+TEST_F(GlideParity, BlocksAreDrafts) {
+  torch::NoGradGuard no_grad;
+  Make("glide", 1);
+  const Tensor logits = Logits(BlockKeys(inputs_.first_key, kSteps));
+  for (int64_t t = kSteps; t + kSteps <= kLength; t += kSteps) ExpectSteps(t, logits);
+  EXPECT_EQ(compared_, 5);
+}
+
+// With more layers the text before the root counts, too: it saw what the target knew before it.
+TEST_F(GlideParity, StepsOfTwoLayers) {
+  torch::NoGradGuard no_grad;
+  Make("glide", 2);
+  for (int64_t t = 1; t + kSteps <= kLength; t += 3) {
+    const Tensor last = StepKeys(inputs_.first_key, 0);
+    last.narrow(1, t, kLength - t).fill_(t - 1);
+    ExpectSteps(t, Logits(last));
+  }
+  EXPECT_EQ(compared_, 7);
+}
+
+TEST_F(GlideParity, VanillaSteps) {
+  torch::NoGradGuard no_grad;
+  Make("vanilla", 2);
+  const Tensor logits = Logits({});
+  for (int64_t t = 1; t + kSteps <= kLength; t += 3) ExpectSteps(t, logits);
+  EXPECT_EQ(compared_, 7);
+}
+
+}  // namespace
+}  // namespace foretoken::train
