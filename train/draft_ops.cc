@@ -1,5 +1,7 @@
 #include "draft_ops.h"
 
+#include <torch/autograd.h>
+
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,7 @@
 #include "ops.h"
 
+#include <torch/autograd.h>
+
 #include <cmath>
 
 #include "op_dispatch.h"

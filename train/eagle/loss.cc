@@ -1,5 +1,7 @@
 #include "eagle/loss.h"
 
+#include <torch/autograd.h>
+
 #include "draft_ops.h"
 
 namespace foretoken::train {
