@@ -1,5 +1,7 @@
 #include "glide/cross_attention.h"
 
+#include <torch/autograd.h>
+
 #include <cmath>
 #include <limits>
 
