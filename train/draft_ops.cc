@@ -7,6 +7,7 @@
 
 #include "draft_kernels.h"
 #include "op_dispatch.h"
+#include "ops.h"
 
 namespace foretoken::train {
 namespace {
@@ -304,6 +305,17 @@ Tensor SoftCrossEntropy(Tensor logits, const Tensor& targets, double scale) {
     });
   });
   return losses;
+}
+
+Tensor DistillationLoss(const Tensor& x, const Matrix& table, const Tensor& features,
+                        const Tensor& teacher, double scale, int64_t chunk) {
+  const auto loss = [&](const Tensor& logits, int64_t first) {
+    const Tensor told = at::mm(features.narrow(0, first, logits.size(0)), teacher.t());
+    const Tensor targets = DistillationTargets(told, 1.0, 0.0, 1);
+    const Tensor entropy = at::xlogy(targets, targets).sum(1);  // negative
+    return SoftCrossEntropy(logits, targets, scale) + entropy;
+  };
+  return LossOfLogits(x, table, loss, scale, chunk);
 }
 
 }  // namespace foretoken::train

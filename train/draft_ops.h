@@ -4,6 +4,7 @@
 #include <torch/types.h>
 
 #include "kernels.h"
+#include "weights.h"
 
 namespace foretoken::train {
 
@@ -33,6 +34,12 @@ torch::Tensor DistillationTargets(const torch::Tensor& logits, double soft, doub
 // Returns -sum(targets * log softmax(logits)) by row, f32; logits become their gradient times
 // scale.
 torch::Tensor SoftCrossEntropy(torch::Tensor logits, const torch::Tensor& targets, double scale);
+
+// scale * sum of KL(p || q) over rows: q is what `table` makes of x, p what the frozen `teacher`
+// [vocab, width] makes of `features`, of which only `chunk` rows are held at a time.
+torch::Tensor DistillationLoss(const torch::Tensor& x, const Matrix& table,
+                               const torch::Tensor& features, const torch::Tensor& teacher,
+                               double scale, int64_t chunk);
 
 // Rows of f32 `values` in type `type`.
 torch::Tensor GatherRows(const torch::Tensor& values, const torch::Tensor& rows,

@@ -9,6 +9,10 @@ using torch::Tensor;
 
 constexpr int64_t kQueryBlock = 128;  // positions a block of attention
 
+Tensor Sum(const Stream& stream) {
+  return stream.delta.defined() ? stream.h + stream.delta.to(torch::kFloat32) : stream.h;
+}
+
 int64_t BlockFor(int64_t length) {
   int64_t block = std::min(length, kQueryBlock);
   while (length % block != 0) --block;
@@ -80,15 +84,20 @@ Stream Llama::Finish(const Block& block, const Tensor& residual, const Tensor& q
                      weights_.compute());
 }
 
-Tensor Llama::Features(const Batch& batch) {
+Tensor Llama::Features(const Batch& batch, HiddenState* tap) {
   const torch::ScalarType compute = weights_.compute();
   Stream stream{Embed(embed_, batch.ids), {}};
+  int64_t index = 0;
   for (const Block& block : blocks_) {
+    if (tap != nullptr && tap->index == index++) tap->value = Sum(stream);
     const NormResult a =
         AddRmsNorm(stream.h, stream.delta, block.input_norm, shape_.norm_eps, compute);
     stream = Finish(block, a.residual, Linear(a.normed, *block.qkv), batch);
   }
-  return AddRmsNorm(stream.h, stream.delta, norm_, shape_.norm_eps, compute).normed;
+  const Tensor features =
+      AddRmsNorm(stream.h, stream.delta, norm_, shape_.norm_eps, compute).normed;
+  if (tap != nullptr && tap->index == index) tap->value = features.to(torch::kFloat32);
+  return features;
 }
 
 std::vector<Tensor> Llama::KeysValues(const Batch& batch, std::span<const int> layers) {

@@ -54,6 +54,13 @@ struct Stream {
 // The second half of a layer.
 Stream FeedForward(const Block& block, const Stream& in, double eps, torch::ScalarType compute);
 
+// A hidden state on the way, by Hugging Face's index: 0 = embeddings, i = after layer i, the last =
+// after the final norm.
+struct HiddenState {
+  int64_t index = 0;
+  torch::Tensor value;  // [batch * length, hidden] f32
+};
+
 // Attention's blocks for sequences of `length`.
 AttentionShape AttentionShapeOf(const LlamaShape& shape, int64_t batch, int64_t length);
 
@@ -83,8 +90,9 @@ class Llama {
   const torch::Tensor& embedding() const { return embed_; }
   const Matrix& head() const { return *head_; }
 
-  // hidden_states[N]: the input of the LM head, [batch * length, hidden] in the compute type.
-  torch::Tensor Features(const Batch& batch);
+  // hidden_states[N]: the input of the LM head, [batch * length, hidden] in the compute type. Fills
+  // `tap` where there is one.
+  torch::Tensor Features(const Batch& batch, HiddenState* tap = nullptr);
   // What the caches of `layers` (0-based, ascending) hold, but that keys are not rotated yet: of
   // each [batch * length, 2 * kv_heads * head_dim], keys beside values, in the compute type.
   // Nothing above them is computed.

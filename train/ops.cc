@@ -272,22 +272,20 @@ void Accumulate(const Tensor& part, Tensor sum) {
   });
 }
 
-class LmLossFn : public Function<LmLossFn> {
+class LossOfLogitsFn : public Function<LossOfLogitsFn> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const c10::optional<Tensor>& master,
-                        const Tensor& compute, const Tensor& targets, const Tensor& weights,
-                        double scale, int64_t chunk, bool wants_grad) {
+                        const Tensor& compute, const LogitsLoss& loss, double scale, int64_t chunk,
+                        bool wants_grad) {
     const int64_t rows = x.size(0);
     Tensor dx = wants_grad ? torch::empty_like(x) : Tensor();
     Tensor dw = wants_grad && master ? torch::zeros_like(*master) : Tensor();
-    Tensor total = torch::zeros({}, weights.options().dtype(torch::kFloat64));
+    Tensor total = torch::zeros({}, x.options().dtype(torch::kFloat64));
     for (int64_t first = 0; first < rows; first += chunk) {
       const int64_t count = std::min(chunk, rows - first);
       const Tensor part = x.narrow(0, first, count);
       Tensor logits = at::mm(part, compute.t());
-      const Tensor losses = CrossEntropy(logits, targets.narrow(0, first, count),
-                                         weights.narrow(0, first, count), scale);
-      total += losses.to(torch::kFloat64).sum();
+      total += loss(logits, first).to(torch::kFloat64).sum();
       if (!wants_grad) continue;
       Tensor dpart = dx.narrow(0, first, count);
       at::mm_out(dpart, logits, compute);
@@ -305,7 +303,7 @@ class LmLossFn : public Function<LmLossFn> {
         if (gradient.defined()) gradient = gradient * factor;
       }
     }
-    result.resize(8);
+    result.resize(7);
     return result;
   }
 };
@@ -354,12 +352,22 @@ Tensor Embed(const Tensor& table, const Tensor& ids) {
   return UsesKernels(table) ? EmbedFn::apply(table, ids) : PlainEmbed(table, ids);
 }
 
-Tensor LmLoss(const Tensor& x, const Matrix& table, const Tensor& targets, const Tensor& weights,
-              double scale, int64_t chunk) {
+Tensor LossOfLogits(const Tensor& x, const Matrix& table, const LogitsLoss& loss, double scale,
+                    int64_t chunk) {
   const bool wants_grad = torch::GradMode::is_enabled();
   const auto master =
       table.masters.empty() ? c10::nullopt : c10::optional<Tensor>(table.masters[0]);
-  return LmLossFn::apply(x, master, table.compute, targets, weights, scale, chunk, wants_grad);
+  return LossOfLogitsFn::apply(x, master, table.compute, loss, scale, chunk, wants_grad);
+}
+
+Tensor LmLoss(const Tensor& x, const Matrix& table, const Tensor& targets, const Tensor& weights,
+              double scale, int64_t chunk) {
+  const auto loss = [&](const Tensor& logits, int64_t first) {
+    const int64_t count = logits.size(0);
+    return CrossEntropy(logits, targets.narrow(0, first, count), weights.narrow(0, first, count),
+                        scale);
+  };
+  return LossOfLogits(x, table, loss, scale, chunk);
 }
 
 }  // namespace foretoken::train

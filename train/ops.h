@@ -9,6 +9,7 @@
 
 #include <torch/types.h>
 
+#include <functional>
 #include <vector>
 
 #include "kernels.h"
@@ -44,9 +45,15 @@ torch::Tensor Embed(const torch::Tensor& table, const torch::Tensor& ids);
 
 inline constexpr int64_t kLossChunk = 1024;  // rows of logits held at once
 
-// sum(weights * -log softmax(x * table^T)[targets]) * scale, without ever holding all the logits:
-// `chunk` rows at a time, the gradient made on the way forward. A frozen table gets none. targets
-// int32, weights f32, [rows].
+// Turns `logits`, of x's rows from `first` on, into the gradient of what the rows lose, times the
+// scale of the whole; returns the losses by row, f32, unscaled.
+using LogitsLoss = std::function<torch::Tensor(torch::Tensor logits, int64_t first)>;
+// scale * sum of what `loss` makes of the logits x * table^T, without ever holding all of them:
+// `chunk` rows at a time, the gradient made on the way forward. A frozen table gets none.
+torch::Tensor LossOfLogits(const torch::Tensor& x, const Matrix& table, const LogitsLoss& loss,
+                           double scale, int64_t chunk);
+
+// The same of weights * -log softmax(logits)[targets]. targets int32, weights f32, [rows].
 torch::Tensor LmLoss(const torch::Tensor& x, const Matrix& table, const torch::Tensor& targets,
                      const torch::Tensor& weights, double scale, int64_t chunk);
 

@@ -79,9 +79,9 @@ Result<std::unique_ptr<FrozenTarget>> FrozenTarget::Open(const std::string& path
   }
 }
 
-Tensor FrozenTarget::Features(const Batch& batch) {
+Tensor FrozenTarget::Features(const Batch& batch, HiddenState* tap) {
   torch::NoGradGuard no_grad;
-  return model_.Features(batch);
+  return model_.Features(batch, tap);
 }
 
 std::vector<Tensor> FrozenTarget::KeysValues(const Batch& batch, std::span<const int> layers) {

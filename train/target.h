@@ -26,8 +26,10 @@ class FrozenTarget {
 
   const ModelFile& file() const { return *file_; }
   const LlamaShape& shape() const { return model_.shape(); }
-  // hidden_states[N] of the batch, [rows, hidden] in the compute type.
-  torch::Tensor Features(const Batch& batch);
+  // hidden_states[N] of the batch, [rows, hidden] in the compute type. Fills `tap` where there is
+  // one.
+  torch::Tensor Features(const Batch& batch, HiddenState* tap = nullptr);
+  const torch::Tensor& embedding() const { return model_.embedding(); }  // [vocab, hidden] f32
   // As Llama's.
   std::vector<torch::Tensor> KeysValues(const Batch& batch, std::span<const int> layers);
   // [rows, hidden] in the compute type.

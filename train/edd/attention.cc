@@ -1,0 +1,104 @@
+#include "edd/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "ops_plain.h"
+
+namespace foretoken::train {
+namespace {
+
+using torch::Tensor;
+
+// [batch, length, n * head_dim] rows as [batch, n, length, head_dim].
+Tensor ByHead(const Tensor& rows, const AttentionShape& s) {
+  return rows.view({s.batch, s.length, -1, s.head_dim}).transpose(1, 2);
+}
+
+// Keys or values of a stream, [batch * kv_heads, length, head_dim].
+struct KeyValues {
+  Tensor keys, values;
+};
+
+KeyValues KeyValuesOf(const Tensor& keys, const Tensor& values, const AttentionShape& s,
+                      const Tensor& rope) {
+  const std::vector<int64_t> flat = {s.batch * s.kv_heads, s.length, s.head_dim};
+  return {PlainRotated(keys, rope).reshape(flat), values.reshape(flat)};
+}
+
+// Queries [begin, end), the states before `end`, and the tokens from `first_token` up to `end`.
+struct QueryBlock {
+  int64_t begin, end, first_token;
+};
+
+// [batch, 1, queries, states + tokens]: what is out of sight.
+Tensor HiddenIn(const QueryBlock& at, const Tensor& first_key, const Tensor& starts) {
+  const auto options = first_key.options();
+  const int64_t count = at.end - at.begin;
+  const auto column = [&](const Tensor& x) { return x.narrow(1, at.begin, count).unsqueeze(2); };
+  const Tensor state = torch::arange(at.end, options).view({1, 1, -1});
+  const Tensor token = torch::arange(at.first_token, at.end, options).view({1, 1, -1});
+  const Tensor query = torch::arange(at.begin, at.end, options).view({1, -1, 1});
+  const Tensor states_hidden = state.lt(column(first_key)).logical_or(state.ge(column(starts)));
+  const Tensor tokens_hidden = token.lt(column(starts)).logical_or(token.gt(query));
+  return torch::cat({states_hidden, tokens_hidden}, 2).unsqueeze(1);
+}
+
+}  // namespace
+
+Tensor BlockStarts(const Batch& batch, int64_t block) {
+  const Tensor inner = batch.inner.to(torch::kCPU).contiguous();
+  const Tensor first_key = batch.first_key.to(torch::kCPU).contiguous();
+  Tensor starts = torch::empty_like(first_key);
+  const auto* learnt = inner.data_ptr<float>();
+  const auto* first = first_key.data_ptr<int32_t>();
+  auto* out = starts.data_ptr<int32_t>();
+  for (int64_t sequence = 0; sequence < batch.batch; ++sequence) {
+    int64_t run = 0;  // where the run of learnt tokens began
+    for (int64_t p = 0; p < batch.length; ++p) {
+      const int64_t row = sequence * batch.length + p;
+      const bool goes_on = p > first[row] && learnt[row - 1] > 0.0f && learnt[row] > 0.0f;
+      if (!goes_on) run = p;
+      out[row] = static_cast<int32_t>(p - (p - run) % block);
+    }
+  }
+  return starts;
+}
+
+Tensor StepStarts(const Tensor& first_key, int64_t step) {
+  const Tensor root = torch::arange(first_key.size(1), first_key.options()) - step;
+  return torch::maximum(first_key, root.unsqueeze(0));
+}
+
+Tensor DualBlockAttention(const Tensor& tokens, const Tensor& states, const AttentionShape& s,
+                          const Tensor& rope, const Tensor& first_key, const Tensor& starts,
+                          int64_t longest) {
+  const Tensor heads = ByHead(tokens, s), soft = ByHead(states, s);
+  const Tensor q = PlainRotated(heads.narrow(1, 0, s.heads), rope);
+  const KeyValues own = KeyValuesOf(heads.narrow(1, s.heads, s.kv_heads),
+                                    heads.narrow(1, s.heads + s.kv_heads, s.kv_heads), s, rope);
+  const KeyValues prompt =
+      KeyValuesOf(soft.narrow(1, 0, s.kv_heads), soft.narrow(1, s.kv_heads, s.kv_heads), s, rope);
+  const double scale = 1.0 / std::sqrt(static_cast<double>(s.head_dim));
+  std::vector<Tensor> mixed;
+  for (int64_t begin = 0; begin < s.length; begin += s.block) {
+    const QueryBlock at{begin, begin + s.block, std::max<int64_t>(0, begin - longest + 1)};
+    const auto both = [&](const Tensor& a, const Tensor& b) {
+      return torch::cat(
+          {a.narrow(1, 0, at.end), b.narrow(1, at.first_token, at.end - at.first_token)}, 1);
+    };
+    const Tensor asked =
+        q.narrow(2, begin, s.block).reshape({s.batch * s.kv_heads, -1, s.head_dim});
+    const Tensor scores =
+        torch::bmm(asked, both(prompt.keys, own.keys).transpose(1, 2)).to(torch::kFloat32) * scale;
+    const Tensor seen =
+        scores.view({s.batch, s.heads, s.block, -1})
+            .masked_fill(HiddenIn(at, first_key, starts), -std::numeric_limits<float>::infinity());
+    const Tensor probs = torch::softmax(seen, -1).to(tokens.scalar_type()).view(scores.sizes());
+    mixed.push_back(torch::bmm(probs, both(prompt.values, own.values))
+                        .view({s.batch, s.heads, s.block, s.head_dim}));
+  }
+  return torch::cat(mixed, 2).transpose(1, 2).reshape({s.batch * s.length, s.heads * s.head_dim});
+}
+
+}  // namespace foretoken::train

@@ -1,0 +1,216 @@
+// `foretoken train edd`: a layer that reads the target's hidden states as a soft prompt (EDD), or
+// tokens only (VDM, `--encoder 0`).
+#include <array>
+#include <cmath>
+
+#include "base/rng.h"
+#include "draft_accuracy.h"
+#include "draft_export.h"
+#include "draft_ops.h"
+#include "edd/attention.h"
+#include "edd/module.h"
+#include "io/published_draft.h"
+
+namespace foretoken::train {
+namespace {
+
+using torch::Tensor;
+
+constexpr uint64_t kBlockStream = 0x626c6f636b;
+
+EddParts PartsOf(const Recipe& r) {
+  return {r.Number("encoder") != 0.0, r.Number("train_embedding") != 0.0,
+          r.Number("train_head") != 0.0};
+}
+
+// The Hugging Face index of the hidden state that the draft reads; negative ones count from the
+// end.
+Result<int> TapOf(const Recipe& r) {
+  const auto states = static_cast<double>(r.layers + 1);
+  const double layer = r.Number("layer"), index = layer < 0.0 ? layer + states : layer;
+  if (index == std::floor(index) && index >= 0.0 && index < states) return static_cast<int>(index);
+  return Error{"layer is '" + r.Text("layer") + "', expected a hidden state of the target: -" +
+               std::to_string(r.layers + 1) + " to " + std::to_string(r.layers)};
+}
+
+// Rows whose token and next token are both to be learnt: a draft begins behind a token of the
+// answer.
+Tensor LearntRows(const Batch& batch) {
+  return batch.inner.gt(0).logical_and(batch.weights.gt(0)).nonzero().squeeze(1);
+}
+
+class EddTask final : public Task {
+ public:
+  EddTask(const Recipe& r, int tap, std::shared_ptr<FrozenTarget> target, torch::Device device)
+      : target_(std::move(target)),
+        module_(*target_, PartsOf(r),
+                {ComputeType(r), device, NormalWeights(static_cast<uint64_t>(r.seed))}),
+        tap_(tap),
+        distils_(r.Text("loss") == "kl"),
+        block_min_(static_cast<int64_t>(r.Number("block_min"))),
+        block_max_(static_cast<int64_t>(r.Number("block_max"))),
+        steps_(static_cast<int64_t>(r.Number("eval_steps"))),
+        block_key_(Mix(Mix(static_cast<uint64_t>(r.seed)) ^ kBlockStream)) {}
+
+  WeightSet& weights() override { return module_.weights(); }
+
+  double Learnt(const Batch& batch) const override {
+    return static_cast<double>(LearntRows(batch).size(0));
+  }
+
+  Metrics Learn(const Batch& batch, double scale) override {
+    const Seen seen = distils_ || module_.encodes() ? See(batch) : Seen{};
+    const int64_t block = BlockOf(batch);
+    const Tensor outputs = module_.Forward(Inputs(batch, seen, BlockStarts(batch, block), block));
+    const Tensor loss = Loss(outputs, seen.features, batch, scale);
+    if (loss.requires_grad()) loss.backward();
+    return {{"loss", loss.item<double>()}, {"block", static_cast<double>(block)}};
+  }
+
+  Metrics Evaluate(const std::vector<Batch>& batches) override;
+  std::string Summary(const Metrics& evaluated) const override {
+    return AccuracySummary(evaluated);
+  }
+
+  // What learns nothing has no gradient of its own.
+  double Flops(const Batch& batch) const override {
+    const int64_t rows = batch.batch * batch.length;
+    const auto learnt = static_cast<int64_t>(Learnt(batch));
+    double total = 3.0 * module_.ForwardFlops(rows, batch.length) +
+                   (module_.head().masters.empty() ? 2.0 : 3.0) * target_->HeadFlops(learnt);
+    if (distils_ || module_.encodes()) total += target_->FeatureFlops(rows, batch.length);
+    return distils_ ? total + target_->HeadFlops(learnt) : total;
+  }
+
+ private:
+  // What the target made of a batch.
+  struct Seen {
+    Tensor features;  // [rows, hidden], compute type
+    HiddenState state;
+  };
+
+  Seen See(const Batch& batch) {
+    Seen seen{{}, {tap_, {}}};
+    seen.features = target_->Features(batch, module_.encodes() ? &seen.state : nullptr);
+    return seen;
+  }
+
+  // Addressed by seed and batch, so that a resumed run repeats it.
+  int64_t BlockOf(const Batch& batch) const {
+    const auto choices = static_cast<uint64_t>(block_max_ - block_min_ + 1);
+    return block_min_ + static_cast<int64_t>(Mix(block_key_ ^ batch.number) % choices);
+  }
+
+  EddInputs Inputs(const Batch& batch, const Seen& seen, const Tensor& starts,
+                   int64_t longest) const {
+    return {batch.batch,     batch.length,     batch.ids,
+            batch.first_key, seen.state.value, starts.to(batch.first_key.device()),
+            longest};
+  }
+
+  // The draft's row p and the target's both predict token p + 1.
+  Tensor Loss(const Tensor& outputs, const Tensor& features, const Batch& batch, double scale) {
+    const Tensor rows = LearntRows(batch), states = outputs.index_select(0, rows);
+    if (distils_) {
+      return DistillationLoss(states, module_.head(), features.index_select(0, rows),
+                              target_->head(), scale, kLossChunk);
+    }
+    const Tensor ones = torch::ones({rows.size(0)}, rows.options().dtype(torch::kFloat32));
+    return LmLoss(states, module_.head(), batch.targets.index_select(0, rows), ones, scale,
+                  kLossChunk);
+  }
+
+  std::shared_ptr<FrozenTarget> target_;
+  EddModule module_;
+  int tap_;
+  bool distils_;
+  int64_t block_min_, block_max_, steps_;
+  uint64_t block_key_;
+};
+
+// Step k of drafting at every position; the loss is that of blocks as long as there are steps.
+Metrics EddTask::Evaluate(const std::vector<Batch>& batches) {
+  torch::NoGradGuard no_grad;
+  DraftAccuracy accuracy(steps_);
+  double loss = 0.0, learnt = 0.0;
+  for (const Batch& batch : batches) {
+    const Seen seen = See(batch);
+    const auto outputs = [&](const Tensor& starts) {
+      return module_.Forward(Inputs(batch, seen, starts, steps_));
+    };
+    const Tensor blocks = outputs(BlockStarts(batch, steps_));
+    loss += Loss(blocks, seen.features, batch, 1.0).item<double>();
+    learnt += Learnt(batch);
+    std::vector<Tensor> guesses;
+    for (int64_t step = 0; step < steps_; ++step) {
+      if (step > 0 && !module_.encodes()) {  // a VDM sees the same at every step
+        guesses.push_back(guesses.back());
+        continue;
+      }
+      const Tensor rows = module_.encodes() ? outputs(StepStarts(batch.first_key, step)) : blocks;
+      // By the row before, as if a feature gave the token.
+      guesses.push_back(Likeliest(rows, module_.head().compute).roll(-1, 0));
+    }
+    accuracy.Add(batch, Likeliest(seen.features, target_->head()), guesses);
+  }
+  Metrics metrics = {{"heldout_loss", loss / std::max(learnt, 1.0)}};
+  accuracy.AppendTo(metrics);
+  return metrics;
+}
+
+Status CheckSettings(const Recipe& r) {
+  FT_RETURN_IF_ERROR(CheckCount(r, "encoder", 0, 1));
+  FT_RETURN_IF_ERROR(CheckCount(r, "train_embedding", 0, 1));
+  FT_RETURN_IF_ERROR(CheckCount(r, "train_head", 0, 1));
+  FT_RETURN_IF_ERROR(CheckCount(r, "block_min", 1, 128));
+  FT_RETURN_IF_ERROR(CheckCount(r, "block_max", 1, 128));
+  FT_RETURN_IF_ERROR(CheckCount(r, "eval_steps", 1, 16));
+  if (r.Number("block_max") < r.Number("block_min")) {
+    return Error{"block_max is '" + r.Text("block_max") + "', expected block_min ('" +
+                 r.Text("block_min") + "') or more"};
+  }
+  if (r.Text("loss") == "kl" || r.Text("loss") == "ce") return {};
+  return Error{"loss is '" + r.Text("loss") + "', expected kl or ce"};
+}
+
+Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
+  FT_RETURN_IF_ERROR(CheckSettings(options.recipe));
+  FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
+  FT_ASSIGN_OR_RETURN(const int tap, TapOf(draft.recipe));
+  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
+  prepared.task = std::make_unique<EddTask>(prepared.recipe, tap, std::move(draft.target), device);
+  return prepared;
+}
+
+Status Export(const ExportRequest& request, const CheckpointInfo& info) {
+  const EddParts parts = PartsOf(info.recipe);
+  DraftInfo draft;
+  if (parts.encoder) {
+    FT_ASSIGN_OR_RETURN(const int tap, TapOf(info.recipe));
+    draft.taps = {tap};
+    draft.block_size = static_cast<int>(info.recipe.Number("block_max"));
+  }
+  if (!parts.train_embedding) draft.shared.emplace_back(kSharedEmbedding);
+  if (!parts.train_head) draft.shared.emplace_back(kSharedHead);
+  return ExportDraft(request, info, std::move(draft), 1, EddTensorName);
+}
+
+constexpr std::array<Setting, 9> kSettings = {{
+    kTargetSetting,
+    {"encoder", "1", "0: a draft that reads tokens only (VDM)"},
+    {"layer", "-4", "hidden state that is the soft prompt; 0: embeddings, -1: the last"},
+    {"loss", "kl", "kl: the target's distribution; ce: the text's tokens"},
+    {"block_min", "5", "fewest tokens of a block; each batch has its own length"},
+    {"block_max", "10", "most tokens of a block"},
+    {"train_embedding", "1", "0: the target's embedding"},
+    {"train_head", "1", "0: the target's LM head"},
+    {"eval_steps", "5", "steps of held-out drafting"},
+}};
+
+}  // namespace
+
+extern const Method kMethod_edd;
+const Method kMethod_edd = {"edd", "a layer that reads the target's hidden states as a soft prompt",
+                            kSettings, &Prepare, &Export};
+
+}  // namespace foretoken::train

@@ -1,0 +1,55 @@
+// The network of EDD and VDM (methods.md 3.1): a decoder layer over the target's hidden states, as
+// a soft prompt, and the tokens of a block. The engine's twin is src/draft/edd.
+#pragma once
+
+#include <torch/types.h>
+
+#include "target.h"
+
+namespace foretoken::train {
+
+struct EddParts {
+  bool encoder = true;          // reads hidden states; else all tokens of the document (VDM)
+  bool train_embedding = true;  // a copy of the target's that is learnt, not the target's
+  bool train_head = true;
+};
+
+// Rows are positions of packed documents.
+struct EddInputs {
+  int64_t batch = 0, length = 0;
+  torch::Tensor tokens;     // [rows] int32
+  torch::Tensor first_key;  // [batch, length] int32
+  // With an encoder:
+  torch::Tensor states;  // [rows, hidden] f32: the target's
+  torch::Tensor starts;  // [batch, length] int32: where each position's block begins
+  int64_t longest = 0;   // most tokens of a block
+};
+
+class EddModule {
+ public:
+  // Parameters carry the published names (embedding_layer.weight, decoder.self_attn.q_proj.weight,
+  // ...). Embedding and LM head begin as the target's; `target` must outlive this.
+  EddModule(const FrozenTarget& target, const EddParts& parts, WeightOptions options);
+
+  WeightSet& weights() { return weights_; }
+  bool encodes() const { return parts_.encoder; }
+  // What the LM head is given, [rows, hidden] in the compute type: row p guesses token p + 1.
+  torch::Tensor Forward(const EddInputs& inputs);
+  const Matrix& head() const { return *head_; }
+
+  // Operations of Forward.
+  double ForwardFlops(int64_t rows, int64_t length) const;
+
+ private:
+  torch::Tensor Attend(const EddInputs& inputs, const torch::Tensor& normed);
+
+  EddParts parts_;
+  LlamaShape shape_;
+  WeightSet weights_;
+  RopeTables ropes_;
+  torch::Tensor embedding_, norm_;
+  Block block_;
+  const Matrix* head_;
+};
+
+}  // namespace foretoken::train

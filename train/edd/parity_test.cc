@@ -1,0 +1,89 @@
+// The engine's drafting with EDD and VDM against training's forward pass (methods.md 11.12, item
+// 5).
+#include <gtest/gtest.h>
+
+#include "draft/edd/edd_testing.h"
+#include "edd/attention.h"
+#include "edd/module.h"
+#include "model/scoring_for_test.h"
+#include "parity_testing.h"
+
+namespace foretoken::train {
+namespace {
+
+constexpr int64_t kLength = 14;
+
+class EddParityTest : public ParityTest {
+ protected:
+  static std::map<std::string, std::string> Settings(int64_t layer, const EddParts& parts) {
+    return {{"layer", std::to_string(layer)},
+            {"encoder", parts.encoder ? "1" : "0"},
+            {"train_embedding", parts.train_embedding ? "1" : "0"},
+            {"train_head", parts.train_head ? "1" : "0"},
+            {"block_max", "10"}};
+  }
+
+  // Steps of drafting from every block's first token against training's rows of the block.
+  void ExpectSteps(const Tensor& logits, const Batch& batch, std::span<const float> states,
+                   const Tensor& starts) {
+    const std::vector<Token> tokens = TokensOf(batch.ids);
+    const int64_t vocab = target_->shape().vocab;
+    for (int64_t p = 1; p < kLength; ++p) {
+      const int64_t start = starts[0][p].item<int64_t>();
+      if (start == 0) continue;  // nothing is drafted without a text
+      const auto begin = static_cast<size_t>(start), end = static_cast<size_t>(p) + 1;
+      const auto traced = TraceEdd(draft_, *model_, std::span(tokens).first(begin), states,
+                                   std::span(tokens).subspan(begin, end - begin));
+      ASSERT_TRUE(traced.ok()) << traced.error().message;
+      const Tensor steps = TensorOf(*traced, vocab);
+      ExpectNear(steps[steps.size(0) - 1], logits[p], 1e-4);
+    }
+  }
+};
+
+TEST_F(EddParityTest, StepsAreTrainingsRows) {
+  torch::NoGradGuard no_grad;
+  const Batch batch = RandomDocument(target_->shape().vocab, kLength);
+  for (const int64_t layer : {1, 2}) {
+    HiddenState state{layer, {}};
+    target_->Features(batch, &state);
+    EddModule module(*target_, {}, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
+    ExportRandom(module.weights(), "edd", Settings(layer, {}));
+    for (const Tensor& starts : {BlockStarts(batch, 4), StepStarts(batch.first_key, 2)}) {
+      const EddInputs inputs{1, kLength, batch.ids, batch.first_key, state.value, starts, 4};
+      ExpectSteps(torch::matmul(module.Forward(inputs), module.head().compute.t()), batch,
+                  ValuesOf(state.value), starts);
+    }
+  }
+}
+
+TEST_F(EddParityTest, VdmsStepsAreTrainingsRows) {
+  torch::NoGradGuard no_grad;
+  const Batch batch = RandomDocument(target_->shape().vocab, kLength);
+  const EddParts parts{.encoder = false, .train_embedding = false, .train_head = false};
+  EddModule module(*target_, parts, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
+  ExportRandom(module.weights(), "edd", Settings(0, parts));
+  const EddInputs inputs{1, kLength, batch.ids, batch.first_key};
+  ExpectSteps(torch::matmul(module.Forward(inputs), module.head().compute.t()), batch, {},
+              BlockStarts(batch, 4));
+}
+
+// The soft prompt of training is the engine's.
+TEST_F(EddParityTest, HiddenStatesAreTheEngines) {
+  torch::NoGradGuard no_grad;
+  const Batch batch = RandomDocument(target_->shape().vocab, kLength);
+  for (int tap = 0; tap <= target_->shape().layers; ++tap) {
+    HiddenState state{tap, {}};
+    target_->Features(batch, &state);
+    const auto cache = model_->NewCache(static_cast<int>(kLength), DType::kF32);
+    const SequenceRows rows{cache.get(), TokensOf(batch.ids), ChainParents(kLength)};
+    Taps taps;
+    Score(*model_, std::span(&rows, 1), {.hidden = {tap}}, std::span(&taps, 1));
+    std::vector<float> values(static_cast<size_t>(state.value.numel()));
+    backend_->Download(taps.Hidden(tap), values.data());
+    ExpectNear(TensorOf(values, target_->shape().hidden), state.value, 1e-4);
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::train
