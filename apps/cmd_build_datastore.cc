@@ -2,24 +2,14 @@
 #include <cstdio>
 
 #include "base/mapped_file.h"
-#include "command_line.h"
 #include "corpus.h"
 #include "draft/rest/datastore.h"
 
 namespace foretoken {
 namespace {
 
-struct BuildArgs {
-  std::string model, output;
-  std::vector<std::string> data;
-  int threads = 0;
-  bool force = false, quiet = false;
-};
-
-Status Build(const BuildArgs& args) {
-  FT_RETURN_IF_ERROR(CheckOutput(args.output, args.force));
-  FT_ASSIGN_OR_RETURN(const Corpus corpus,
-                      ReadCorpus(args.model, args.data, args.threads, args.quiet));
+Status Build(const CorpusArgs& args) {
+  FT_ASSIGN_OR_RETURN(const Corpus corpus, ReadCorpus(args));
   if (!args.quiet) {
     std::fprintf(stderr, "sorting %lld tokens\n", static_cast<long long>(corpus.tokens));
   }
@@ -47,18 +37,8 @@ int Run_build_datastore(int argc, char** argv) {
       "same vocabulary; docs/formats.md describes it. Sorting takes about 10 bytes of memory for "
       "a\n"
       "byte of the file's text.");
-  BuildArgs args;
-  app.add_option("-m,--model", args.model, "whose vocabulary: a .gguf file or a directory")
-      ->required()
-      ->type_name("MODEL");
-  app.add_option("--data", args.data, "files, directories or globs; repeatable")
-      ->required()
-      ->type_name("FILES");
-  app.add_option("-o,--out", args.output, "the datastore to write")->required()->type_name("FILE");
-  app.add_option("-t,--threads", args.threads, "threads (default: one a core)")
-      ->check(CLI::Range(1, 1024));
-  app.add_flag("--force", args.force, "replace the file if it exists");
-  app.add_flag("-q,--quiet", args.quiet, "no progress");
+  CorpusArgs args;
+  AddCorpusArgs(app, &args, "the datastore to write");
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   const Status status = Build(args);
   return status.ok() ? kExitDone : Failed(status.error());

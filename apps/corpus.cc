@@ -69,14 +69,28 @@ Corpus EncodeAll(const std::vector<TextDocument>& documents, const Tokenizer& to
 
 }  // namespace
 
-Result<Corpus> ReadCorpus(const std::string& model, const std::vector<std::string>& data,
-                          int threads, bool quiet) {
-  FT_ASSIGN_OR_RETURN(const auto file, ModelFile::Open(model));
-  if (file->tokenizer().tokens.empty()) return Error{model + ": the file has no tokenizer"};
-  FT_ASSIGN_OR_RETURN(auto tokenizer, Tokenizer::Create(file->tokenizer(), model));
-  FT_ASSIGN_OR_RETURN(const ChatPrompter prompter, ChatPrompter::Create(*tokenizer, model));
-  FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadDocuments(data));
-  Corpus corpus = EncodeAll(documents, *tokenizer, prompter, threads, quiet);
+void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output) {
+  app.add_option("-m,--model", args->model, "whose vocabulary: a .gguf file or a directory")
+      ->required()
+      ->type_name("MODEL");
+  app.add_option("--data", args->data, "files, directories or globs; repeatable")
+      ->required()
+      ->type_name("FILES");
+  app.add_option("-o,--out", args->output, output)->required()->type_name("FILE");
+  app.add_option("-t,--threads", args->threads, "threads (default: one a core)")
+      ->check(CLI::Range(1, 1024));
+  app.add_flag("--force", args->force, "replace the file if it exists");
+  app.add_flag("-q,--quiet", args->quiet, "no progress");
+}
+
+Result<Corpus> ReadCorpus(const CorpusArgs& args) {
+  FT_RETURN_IF_ERROR(CheckOutput(args.output, args.force));
+  FT_ASSIGN_OR_RETURN(const auto file, ModelFile::Open(args.model));
+  if (file->tokenizer().tokens.empty()) return Error{args.model + ": the file has no tokenizer"};
+  FT_ASSIGN_OR_RETURN(auto tokenizer, Tokenizer::Create(file->tokenizer(), args.model));
+  FT_ASSIGN_OR_RETURN(const ChatPrompter prompter, ChatPrompter::Create(*tokenizer, args.model));
+  FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadDocuments(args.data));
+  Corpus corpus = EncodeAll(documents, *tokenizer, prompter, args.threads, args.quiet);
   corpus.tokenizer = std::move(tokenizer);
   return corpus;
 }

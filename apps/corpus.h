@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "base/types.h"
+#include "command_line.h"
 #include "text/tokenizer.h"
 
 namespace foretoken {
@@ -18,10 +19,18 @@ struct Corpus {
   size_t refused = 0;  // conversations that the chat template does not take
 };
 
-// `data`: files, directories or globs. Conversations are as `model`'s chat template writes them.
-// Errors: files that cannot be read, a model without a tokenizer.
-Result<Corpus> ReadCorpus(const std::string& model, const std::vector<std::string>& data,
-                          int threads, bool quiet);
+// What a command that makes a file of a corpus is told.
+struct CorpusArgs {
+  std::string model, output;
+  std::vector<std::string> data;  // files, directories or globs
+  int threads = 0;
+  bool force = false, quiet = false;
+};
+// `output`: what --out writes.
+void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output);
+// Conversations are as the model's chat template writes them. Errors: an output that exists, files
+// that cannot be read, a model without a tokenizer.
+Result<Corpus> ReadCorpus(const CorpusArgs& args);
 // Says on standard error what was left out.
 void ReportRefused(const Corpus& corpus);
 

@@ -23,10 +23,16 @@ int FeatureDrafter::State::AddNode(const CandidateTree& tree, Node node, Pos pos
                                    RowBatch& batch) {
   row.resize(static_cast<size_t>(tree.size()), kNoNode);
   const Node parent = tree.parent(node);
-  const int from = parent == 0 ? kNoNode : row[static_cast<size_t>(parent)];
+  const int from = parent == kNoNode ? kNoNode : row[static_cast<size_t>(parent)];
   row[static_cast<size_t>(node)] = cache->provisional() + batch.rows() - batch.begin.back();
   AddRow(batch, tree.token(node), position, from);
   return from;
+}
+
+std::unique_ptr<DraftState> FeatureDrafter::NewState() const {
+  auto state = std::make_unique<State>();
+  Prepare(*state);
+  return state;
 }
 
 void FeatureDrafter::Observe(std::span<const Observation> seen) {
@@ -55,8 +61,17 @@ void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
   state.TextState::Truncate(length);
 }
 
-void FeatureDrafter::Forget(std::span<const DraftSlot> batch) {
-  for (const DraftSlot& slot : batch) static_cast<State&>(slot.state).cache->Commit({});
+void FeatureDrafter::DraftLevels(std::span<const DraftSlot> batch,
+                                 const std::function<void(std::span<const DraftLevel>)>& expand) {
+  for (const DraftSlot& slot : batch) StateOf(slot).cache->Commit({});
+  DraftByLevels(
+      batch, net_.max_rows(), [&](size_t slot) { return Room(batch[slot]); },
+      [](const DraftLevel& level) { return static_cast<int>(level.nodes.size()); },
+      [&](std::span<const DraftLevel> levels) {
+        CatchUp(batch, levels);
+        expand(levels);
+      },
+      [batch](size_t slot) { return StateOf(batch[slot]).unread(); });
 }
 
 void FeatureDrafter::CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {

@@ -2,6 +2,7 @@
 // hidden states, of tokens, or of both (EAGLE, HASS, Hydra, EDD).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,6 +43,7 @@ class FeatureNet {
 class FeatureDrafter : public Drafter {
  public:
   TapSpec Needs() const final;
+  std::unique_ptr<DraftState> NewState() const override;
   void Observe(std::span<const Observation> seen) final;
   void Truncate(DraftState& state, int length) final;
 
@@ -59,7 +61,7 @@ class FeatureDrafter : public Drafter {
     int rows() const { return cache->length() / cache_rows; }
     int unread() const { return committed - rows(); }
     // Adds `node` to a pass over provisional rows, the slots' one after the other. Returns its
-    // parent's row, kNoNode where that is the root.
+    // parent's row, kNoNode where there is none, as of roots that were not added.
     int AddNode(const CandidateTree& tree, Node node, Pos position, RowBatch& batch);
   };
 
@@ -75,13 +77,15 @@ class FeatureDrafter : public Drafter {
 
   // Makes what is common to the states.
   void Prepare(State& state) const;
-  // Rows that CatchUp would feed the slot's cache.
-  static int Unread(const DraftSlot& slot) { return static_cast<State&>(slot.state).unread(); }
-  // Drops what the last draft fed.
-  static void Forget(std::span<const DraftSlot> batch);
-  // Feeds the rows that the caches of those `levels` lack whose nodes are roots, several sequences
-  // together: where no draft is asked for, nothing is fed. REQUIRES: forgotten.
-  void CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  static State& StateOf(const DraftSlot& slot) { return static_cast<State&>(slot.state); }
+  // Most nodes of the slot that the next pass may have.
+  virtual int Room(const DraftSlot& slot) const {
+    return kRoomForDrafts - StateOf(slot).cache->provisional();
+  }
+  // Drops what the last draft fed, then drafts by levels. `expand` offers what follows their nodes;
+  // the text of roots was read before.
+  void DraftLevels(std::span<const DraftSlot> batch,
+                   const std::function<void(std::span<const DraftLevel>)>& expand);
   // Feeds the runs, of at most max_rows() tokens together, in one pass.
   virtual void Feed(std::span<const Run> runs);
   // Commits what a run has fed; the last of its outputs is `root`, if there are any.
@@ -94,6 +98,9 @@ class FeatureDrafter : public Drafter {
                    Tensor logits, bool share_noise);
 
  private:
+  // Feeds the rows that the caches of those `levels` lack whose nodes are roots, several sequences
+  // together: where no draft is asked for, nothing is fed.
+  void CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
   void KeepFeatures(const Observation& seen, State& state);
 
   FeatureNet& net_;

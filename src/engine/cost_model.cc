@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/json.h"
+#include "engine/number_list.h"
 #include "engine/typical.h"
 
 namespace foretoken {
@@ -16,14 +17,6 @@ constexpr double kShapeStep = 0.004;  // and the points beside it
 // Moves `value` by a logarithm, but not far from what was measured.
 void Move(double by, double measured, double& value) {
   value = std::clamp(value * std::exp(by), measured / 2, measured * 2);
-}
-
-// So many finite numbers, none below `low`.
-bool AreNumbers(const Json& json, size_t count, double low) {
-  if (!json.is_array() || json.size() != count) return false;
-  return std::all_of(json.begin(), json.end(), [low](const Json& value) {
-    return value.is_number() && value.get<double>() >= low && value.get<double>() < 1e6;
-  });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "engine/number_list.h"
 #include "engine/typical.h"
 
 namespace foretoken {
@@ -70,12 +71,10 @@ Json DraftCosts::ToJson() const {
 }
 
 bool DraftCosts::Restore(const Json& json) {
-  const auto number = [&json](size_t i, double low) {
-    return json[i].is_number() && json[i].get<double>() >= low && json[i].get<double>() < 1e6;
-  };
-  if (!json.is_array() || json.size() != 5 || !number(4, -1e6)) return false;
-  for (size_t i = 0; i < 4; ++i) {
-    if (!number(i, 0)) return false;
+  constexpr double kLeastWorth = -1e6;
+  if (!AreNumbers(json, 5, kLeastWorth)) return false;
+  if (std::any_of(json.begin(), json.begin() + 4, [](const Json& x) { return x < 0.0; })) {
+    return false;
   }
   fixed_ = json[0].get<double>();
   fixed_seen_ = kFirstDrafts;

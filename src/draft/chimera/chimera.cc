@@ -22,23 +22,8 @@ class Chimera final : public FeatureDrafter {
   Chimera(std::unique_ptr<ChimeraNet> net, int layers, int capacity, DType cache_type)
       : FeatureDrafter(*net, {.feature = layers}, capacity, cache_type), net_(std::move(net)) {}
 
-  std::unique_ptr<DraftState> NewState() const override {
-    auto state = std::make_unique<State>();
-    Prepare(*state);
-    return state;
-  }
-
   void Propose(std::span<const DraftSlot> batch) override {
-    Forget(batch);
-    DraftByLevels(
-        batch, net_->max_rows(),
-        [&](size_t slot) { return kRoomForDrafts - StateOf(batch[slot]).cache->provisional(); },
-        [](const DraftLevel& level) { return static_cast<int>(level.nodes.size()); },
-        [&](std::span<const DraftLevel> levels) {
-          CatchUp(batch, levels);
-          Expand(batch, levels);
-        },
-        [batch](size_t slot) { return Unread(batch[slot]); });
+    DraftLevels(batch, [&](std::span<const DraftLevel> levels) { Expand(batch, levels); });
   }
 
   std::vector<Tally> Tallies() const override {
@@ -54,8 +39,6 @@ class Chimera final : public FeatureDrafter {
     Node node;
     Tensor output;
   };
-
-  static State& StateOf(const DraftSlot& slot) { return static_cast<State&>(slot.state); }
 
   void Feed(std::span<const Run> runs) override;
   Ngram NgramOf(const State& state, Pos position) const;

@@ -6,12 +6,11 @@
 #include <cmath>
 #include <functional>
 
-#include "base/json.h"
 #include "base/mapped_file.h"
 #include "draft/chimera/chimera_testing.h"
 #include "draft/chimera/ngram_counts.h"
-#include "draft/drafter.h"
-#include "io/model_files_testing.h"
+#include "draft/plain_layer_testing.h"
+#include "draft/trained_fixture_testing.h"
 
 namespace foretoken {
 namespace {
@@ -119,40 +118,9 @@ TEST(NgramCountsTest, MostFrequentFirst) {
   EXPECT_THAT(complaint("1 1 2\n3 1 4\n"), HasSubstr("line 2"));
 }
 
-using Row = std::vector<double>;
-
-Row Times(const std::vector<float>& matrix, const Row& x) {
-  Row y(matrix.size() / x.size(), 0.0);
-  for (size_t r = 0; r < y.size(); ++r) {
-    for (size_t i = 0; i < x.size(); ++i) y[r] += matrix[r * x.size() + i] * x[i];
-  }
-  return y;
-}
-
-class ChimeraTest : public testing::Test {
+class ChimeraTest : public TrainedDrafterTest {
  protected:
-  TestTarget Target() {
-    return {config_,
-            *tokenizer_,
-            *weights_,
-            *backend_,
-            [] {
-              return std::vector<std::vector<Token>>{{1, 2, 3, 4, 5}};
-            },
-            folder_ / "draft"};
-  }
-  Result<std::unique_ptr<Drafter>> Open(Json options = Json::object()) {
-    options["draft"] = path_;
-    return NewDrafter("chimera", {*model_, 64, options, "", tokenizer_.get()});
-  }
-
-  ModelConfig config_ = TinyTarget();
-  std::shared_ptr<const Tokenizer> tokenizer_ = ToyTokenizer(config_.vocab);
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
-  std::unique_ptr<WeightSource> weights_ = NewRandomWeights(DType::kF32, 5, *backend_);
-  std::unique_ptr<Model> model_ = *NewRandomModel(config_, DType::kF32, 5, *backend_);
-  TemporaryDirectory folder_;
-  std::string path_ = folder_ / "chimera.gguf";
+  ChimeraTest() : TrainedDrafterTest("chimera", TinyTarget()) {}
 };
 
 // G = W2 (u + SiLU(W1 u + b1)).

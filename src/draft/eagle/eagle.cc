@@ -10,19 +10,11 @@ std::unique_ptr<DraftState> Eagle::NewState() const {
 }
 
 void Eagle::Propose(std::span<const DraftSlot> batch) {
-  Forget(batch);
-  DraftByLevels(
-      batch, net_->max_rows(),
-      [&](size_t slot) { return kRoomForDrafts - StateOf(batch[slot]).cache->provisional(); },
-      [](const DraftLevel& level) { return static_cast<int>(level.nodes.size()); },
-      [&](std::span<const DraftLevel> levels) { Expand(batch, levels); },
-      [batch](size_t slot) { return Unread(batch[slot]); });
-}
-
-void Eagle::Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
-  CatchUp(batch, levels);
-  const Tensor outputs = levels[0].nodes[0] == 0 ? Roots(batch, levels) : OutputsOf(batch, levels);
-  OfferLevels(batch, levels, net_->Logits(outputs), share_noise_);
+  DraftLevels(batch, [&](std::span<const DraftLevel> levels) {
+    const Tensor outputs =
+        levels[0].nodes[0] == 0 ? Roots(batch, levels) : OutputsOf(batch, levels);
+    OfferLevels(batch, levels, net_->Logits(outputs), share_noise_);
+  });
 }
 
 // What the last pairs say: no pass is needed for it.

@@ -35,8 +35,7 @@ class Eagle final : public FeatureDrafter {
     Buffer outputs;  // [kRoomForDrafts, hidden] of the provisional rows
   };
 
-  State& StateOf(const DraftSlot& slot) const { return static_cast<State&>(slot.state); }
-  void Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  static State& StateOf(const DraftSlot& slot) { return static_cast<State&>(slot.state); }
   Tensor OutputsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
   Tensor Roots(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
 

@@ -4,11 +4,9 @@
 
 #include <cmath>
 
-#include "base/json.h"
-#include "draft/drafter.h"
 #include "draft/eagle/eagle_testing.h"
 #include "draft/plain_layer_testing.h"
-#include "io/model_files_testing.h"
+#include "draft/trained_fixture_testing.h"
 
 namespace foretoken {
 namespace {
@@ -58,35 +56,11 @@ class PlainEagle {
   std::vector<Row> keys_, values_;
 };
 
-class EagleTest : public testing::Test {
+class EagleTest : public TrainedDrafterTest {
  protected:
-  EagleTest() {
+  EagleTest() : TrainedDrafterTest("eagle", TinyConfig()) {
     RandomEagle(Target(), 3).Write(InfoFor(config_, tokenizer_->data(), "eagle", 1), path_);
   }
-
-  TestTarget Target() {
-    return {config_,
-            *tokenizer_,
-            *weights_,
-            *backend_,
-            [] {
-              return std::vector<std::vector<Token>>{{1, 2, 3, 4, 5}};
-            },
-            folder_ / "draft"};
-  }
-
-  std::string Complaint(const std::string& name, Json options) {
-    const auto drafter = NewDrafter(name, {*model_, 64, options, "", tokenizer_.get()});
-    return drafter.ok() ? "built" : drafter.error().message;
-  }
-
-  ModelConfig config_ = TinyConfig();
-  std::shared_ptr<const Tokenizer> tokenizer_ = ToyTokenizer(config_.vocab);
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
-  std::unique_ptr<WeightSource> weights_ = NewRandomWeights(DType::kF32, 5, *backend_);
-  std::unique_ptr<Model> model_ = *NewRandomModel(config_, DType::kF32, 5, *backend_);
-  TemporaryDirectory folder_;
-  std::string path_ = folder_ / "eagle.gguf";
 };
 
 TEST_F(EagleTest, StepsAreThoseOfThePaper) {
@@ -125,25 +99,24 @@ TEST_F(EagleTest, StepsAreThoseOfThePaper) {
 }
 
 TEST_F(EagleTest, RefusesWhatIsNotItsOwn) {
-  EXPECT_EQ(Complaint("eagle", {{"draft", path_}}), "built");
-  EXPECT_EQ(Complaint("hass", {{"draft", path_}}), "built");
-  EXPECT_THAT(Complaint("eagle", Json::object()), HasSubstr("option draft is missing"));
-  EXPECT_THAT(Complaint("eagle", {{"draft", path_}, {"gamma", 3}}), HasSubstr("gamma"));
+  EXPECT_EQ(Complaint(Open()), "built");
+  EXPECT_EQ(Complaint(Build("hass", {{"draft", path_}})), "built");
+  EXPECT_THAT(Complaint(Build("eagle", Json::object())), HasSubstr("option draft is missing"));
+  EXPECT_THAT(Complaint(Open({{"gamma", 3}})), HasSubstr("gamma"));
   const DraftBuilder draft = RandomEagle(Target(), 3);
   DraftInfo info = InfoFor(config_, tokenizer_->data(), "medusa", 1);
   draft.Write(info, path_);
-  EXPECT_THAT(Complaint("eagle", {{"draft", path_}}),
-              HasSubstr("foretoken.draft.method is 'medusa', expected eagle"));
+  EXPECT_THAT(Complaint(Open()), HasSubstr("foretoken.draft.method is 'medusa', expected eagle"));
   info.method = "eagle";
   info.target.name = "another";
   config_.name = "this";
   model_ = *NewRandomModel(config_, DType::kF32, 5, *backend_);
   draft.Write(info, path_);
-  EXPECT_THAT(Complaint("eagle", {{"draft", path_}}), HasSubstr("its name is 'another'"));
-  EXPECT_EQ(Complaint("eagle", {{"draft", path_}, {"target", "any"}}), "built");
+  EXPECT_THAT(Complaint(Open()), HasSubstr("its name is 'another'"));
+  EXPECT_EQ(Complaint(Open({{"target", "any"}})), "built");
   info.blocks.layers = 2;
   draft.Write(info, path_);
-  EXPECT_THAT(Complaint("eagle", {{"draft", path_}, {"target", "any"}}),
+  EXPECT_THAT(Complaint(Open({{"target", "any"}})),
               HasSubstr("blk.1.attn_norm.weight' is missing"));
 }
 

@@ -20,17 +20,10 @@ class Edd final : public FeatureDrafter {
         net_(std::move(net)),
         share_noise_(share_noise) {}
 
-  std::unique_ptr<DraftState> NewState() const override;
   void Propose(std::span<const DraftSlot> batch) override;
 
  private:
-  // The cache's provisional rows are nodes of the last draft.
-  struct State final : FeatureDrafter::State {
-    std::vector<int> row;  // [builder's nodes, or fewer] the provisional row of a node
-  };
-
-  State& StateOf(const DraftSlot& slot) const { return static_cast<State&>(slot.state); }
-  Tensor Run(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  Tensor LogitsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
 
   std::unique_ptr<EddNet> net_;
   bool share_noise_;

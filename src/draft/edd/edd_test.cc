@@ -5,11 +5,9 @@
 
 #include <cmath>
 
-#include "base/json.h"
-#include "draft/drafter.h"
 #include "draft/edd/edd_testing.h"
 #include "draft/plain_layer_testing.h"
-#include "io/model_files_testing.h"
+#include "draft/trained_fixture_testing.h"
 
 namespace foretoken {
 namespace {
@@ -66,31 +64,9 @@ class PlainEdd {
   std::vector<Row> keys_, values_;
 };
 
-class EddTest : public testing::Test {
+class EddTest : public TrainedDrafterTest {
  protected:
-  TestTarget Target() {
-    return {config_,
-            *tokenizer_,
-            *weights_,
-            *backend_,
-            [] {
-              return std::vector<std::vector<Token>>{{1, 2, 3, 4, 5}};
-            },
-            folder_ / "draft"};
-  }
-
-  std::string Complaint(Json options) {
-    const auto drafter = NewDrafter("edd", {*model_, 64, options, "", tokenizer_.get()});
-    return drafter.ok() ? "built" : drafter.error().message;
-  }
-
-  ModelConfig config_ = TinyConfig();
-  std::shared_ptr<const Tokenizer> tokenizer_ = ToyTokenizer(config_.vocab);
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
-  std::unique_ptr<WeightSource> weights_ = NewRandomWeights(DType::kF32, 5, *backend_);
-  std::unique_ptr<Model> model_ = *NewRandomModel(config_, DType::kF32, 5, *backend_);
-  TemporaryDirectory folder_;
-  std::string path_ = folder_ / "edd.gguf";
+  EddTest() : TrainedDrafterTest("edd", TinyConfig()) {}
 };
 
 TEST_F(EddTest, StepsAreThoseOfThePaper) {
@@ -137,14 +113,12 @@ TEST_F(EddTest, PassesOverTheTextChangeNothing) {
 TEST_F(EddTest, NeedsTheStateItReads) {
   for (const int tap : {0, 1, 4}) {
     RandomEdd(Target(), 3).Write(EddInfo(Target(), tap), path_);
-    const Json options = {{"draft", path_}};
-    const auto drafter = NewDrafter("edd", {*model_, 64, options, "", tokenizer_.get()});
+    const auto drafter = Open();
     ASSERT_TRUE(drafter.ok()) << drafter.error().message;
     EXPECT_EQ((*drafter)->Needs().hidden, std::vector<int>{tap});
   }
   RandomEdd(Target(), 3).Write(EddInfo(Target(), {}), path_);
-  const Json options = {{"draft", path_}};
-  const auto vdm = NewDrafter("edd", {*model_, 64, options, "", tokenizer_.get()});
+  const auto vdm = Open();
   ASSERT_TRUE(vdm.ok()) << vdm.error().message;
   EXPECT_TRUE((*vdm)->Needs().hidden.empty());
 }
@@ -154,11 +128,11 @@ TEST_F(EddTest, RefusesWhatIsNotItsOwn) {
   DraftInfo info = EddInfo(Target(), 1);
   const auto complaint = [&](const DraftInfo& written) {
     draft.Write(written, path_);
-    return Complaint({{"draft", path_}});
+    return Complaint(Open());
   };
   EXPECT_EQ(complaint(info), "built");
-  EXPECT_THAT(Complaint(Json::object()), HasSubstr("option draft is missing"));
-  EXPECT_THAT(Complaint({{"draft", path_}, {"gamma", 3}}), HasSubstr("gamma"));
+  EXPECT_THAT(Complaint(Build("edd", Json::object())), HasSubstr("option draft is missing"));
+  EXPECT_THAT(Complaint(Open({{"gamma", 3}})), HasSubstr("gamma"));
   DraftInfo wrong = info;
   wrong.method = "eagle";
   EXPECT_THAT(complaint(wrong), HasSubstr("foretoken.draft.method is 'eagle', expected edd"));

@@ -3,11 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/json.h"
-#include "draft/drafter.h"
 #include "draft/glide/glide_testing.h"
 #include "draft/plain_layer_testing.h"
-#include "io/model_files_testing.h"
+#include "draft/trained_fixture_testing.h"
 
 namespace foretoken {
 namespace {
@@ -93,18 +91,9 @@ class PlainGlide {
   int position_ = 0;
 };
 
-class GlideTest : public testing::Test {
+class GlideTest : public TrainedDrafterTest {
  protected:
-  TestTarget Target() {
-    return {config_,
-            *tokenizer_,
-            *weights_,
-            *backend_,
-            [] {
-              return std::vector<std::vector<Token>>{{1, 2, 3, 4, 5}};
-            },
-            folder_ / "draft"};
-  }
+  GlideTest() : TrainedDrafterTest("glide", ThreeLayers()) {}
 
   // Writes a draft and expects its steps to be those of plain loops.
   void ExpectPlainSteps(int layers, bool looks, const GlideTraceOptions& options,
@@ -134,20 +123,7 @@ class GlideTest : public testing::Test {
     }
   }
 
-  std::string Complaint(Json options) {
-    options["draft"] = path_;
-    const auto drafter = NewDrafter("glide", {*model_, 64, options, "", tokenizer_.get()});
-    return drafter.ok() ? "built" : drafter.error().message;
-  }
-
   static inline const std::vector<Token> kTokens = {4, 17, 2, 40, 9, 33}, kDrafted = {8, 8, 0, 21};
-  ModelConfig config_ = ThreeLayers();
-  std::shared_ptr<const Tokenizer> tokenizer_ = ToyTokenizer(config_.vocab);
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
-  std::unique_ptr<WeightSource> weights_ = NewRandomWeights(DType::kF32, 5, *backend_);
-  std::unique_ptr<Model> model_ = *NewRandomModel(config_, DType::kF32, 5, *backend_);
-  TemporaryDirectory folder_;
-  std::string path_ = folder_ / "glide.gguf";
 };
 
 TEST_F(GlideTest, StepsAreThoseOfThePaper) {
@@ -204,45 +180,42 @@ TEST_F(GlideTest, RefusesWhatIsNotItsOwn) {
   const DraftBuilder draft = RandomGlide(Target(), info, 3);
   const auto write = [&] { draft.Write(info, path_); };
   write();
-  EXPECT_EQ(Complaint({}), "built");
-  EXPECT_EQ(Complaint({{"kv_layer", 2}}), "built");
-  EXPECT_THAT(Complaint({{"kv_layer", 1}}), HasSubstr("would read layer 1 of the target"));
-  EXPECT_THAT(Complaint({{"kv_layer", 4}}), HasSubstr("expected 2 to 3"));
-  EXPECT_THAT(Complaint({{"tree", 3}}), HasSubstr("tree"));
+  EXPECT_EQ(Complaint(Open()), "built");
+  EXPECT_EQ(Complaint(Open({{"kv_layer", 2}})), "built");
+  EXPECT_THAT(Complaint(Open({{"kv_layer", 1}})), HasSubstr("would read layer 1 of the target"));
+  EXPECT_THAT(Complaint(Open({{"kv_layer", 4}})), HasSubstr("expected 2 to 3"));
+  EXPECT_THAT(Complaint(Open({{"tree", 3}})), HasSubstr("tree"));
   info.kv_layers = {2};
   write();
-  EXPECT_THAT(Complaint({}), HasSubstr("kv_layers has 1 layers up to 2"));
-  EXPECT_EQ(Complaint({{"kv_layer", 3}}), "built");
+  EXPECT_THAT(Complaint(Open()), HasSubstr("kv_layers has 1 layers up to 2"));
+  EXPECT_EQ(Complaint(Open({{"kv_layer", 3}})), "built");
   info.kv_layers = {};  // as in the authors' files: the top ones
   write();
-  EXPECT_EQ(Complaint({}), "built");
+  EXPECT_EQ(Complaint(Open()), "built");
   info.method = "eagle";
   write();
-  EXPECT_THAT(Complaint({}), HasSubstr("foretoken.draft.method is 'eagle', expected glide"));
+  EXPECT_THAT(Complaint(Open()), HasSubstr("foretoken.draft.method is 'eagle', expected glide"));
   info.method = "glide";
   info.blocks.vocab = 40;
   write();
-  EXPECT_THAT(Complaint({}), HasSubstr("vocab_size is 40, expected the target's 41"));
+  EXPECT_THAT(Complaint(Open()), HasSubstr("vocab_size is 40, expected the target's 41"));
   info.blocks.vocab = 41;
   info.target.kv_heads = 1;
   write();
-  EXPECT_THAT(Complaint({}), HasSubstr("number of key/value heads is 1, this model's 4"));
+  EXPECT_THAT(Complaint(Open()), HasSubstr("number of key/value heads is 1, this model's 4"));
   info = GlideInfo(Target(), 2, /*looks=*/false);
   RandomGlide(Target(), info, 3).Write(info, path_);
-  EXPECT_THAT(Complaint({{"kv_layer", 3}}), HasSubstr("has no cross-attention"));
+  EXPECT_THAT(Complaint(Open({{"kv_layer", 3}})), HasSubstr("has no cross-attention"));
   info.kv_layers = {1, 2};
   RandomGlide(Target(), GlideInfo(Target(), 2, false), 3).Write(info, path_);
-  EXPECT_THAT(Complaint({}), HasSubstr("blk.0.cross_q.weight' is missing"));
+  EXPECT_THAT(Complaint(Open()), HasSubstr("blk.0.cross_q.weight' is missing"));
 }
 
 TEST_F(GlideTest, AsksForTheLayersItReads) {
   const DraftInfo info = GlideInfo(Target(), 2, /*looks=*/true);
   RandomGlide(Target(), info, 3).Write(info, path_);
-  const auto needs = [&](Json options) {
-    options["draft"] = path_;
-    return (*NewDrafter("glide", {*model_, 64, options, "", tokenizer_.get()}))->Needs();
-  };
-  EXPECT_THAT(needs({}).kv_layers, ElementsAre(1, 2));
+  const auto needs = [&](const Json& options) { return (*Open(options))->Needs(); };
+  EXPECT_THAT(needs(Json::object()).kv_layers, ElementsAre(1, 2));
   EXPECT_THAT(needs({{"kv_layer", 2}}).kv_layers, ElementsAre(0, 1));
   EXPECT_TRUE(needs({}).hidden.empty());
 }

@@ -12,25 +12,16 @@ class Hydra final : public FeatureDrafter {
   Hydra(std::unique_ptr<HydraNet> net, int layers, int capacity, DType cache_type)
       : FeatureDrafter(*net, {.feature = layers}, capacity, cache_type), net_(std::move(net)) {}
 
-  std::unique_ptr<DraftState> NewState() const override {
-    auto state = std::make_unique<State>();
-    Prepare(*state);
-    return state;
-  }
-
   void Propose(std::span<const DraftSlot> batch) override {
-    Forget(batch);
-    DraftByLevels(
-        batch, net_->max_rows(), [](size_t) { return 1 << 20; },
-        [](const DraftLevel& level) { return static_cast<int>(level.nodes.size()); },
-        [&](std::span<const DraftLevel> levels) {
-          CatchUp(batch, levels);
-          for (int head = 0; head < net_->heads(); ++head) Expand(batch, levels, head);
-        },
-        [batch](size_t slot) { return Unread(batch[slot]); });
+    DraftLevels(batch, [&](std::span<const DraftLevel> levels) {
+      for (int head = 0; head < net_->heads(); ++head) Expand(batch, levels, head);
+    });
   }
 
  private:
+  // Its guesses take no rows.
+  int Room(const DraftSlot& /*slot*/) const override { return net_->max_rows(); }
+
   // Of the levels' nodes, those that `head` continues: the ones at its depth.
   void Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels, int head) {
     std::vector<std::pair<const DraftSlot*, Node>> rows;
@@ -56,7 +47,7 @@ class Hydra final : public FeatureDrafter {
       for (Node n = node; n != kNoNode; n = tree.parent(n)) {
         tokens[static_cast<size_t>(tree.depth(n))][r] = tree.token(n);
       }
-      net_->backend().StoreRows(static_cast<State&>(slot->state).root.tensor,
+      net_->backend().StoreRows(StateOf(*slot).root.tensor,
                                 input.Rows(static_cast<int64_t>(r), 1).Cols(0, net_->hidden()));
     }
     return net_->Logits(head, tokens);

@@ -6,41 +6,17 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/json.h"
-#include "draft/drafter.h"
 #include "draft/medusa/medusa_testing.h"
-#include "io/model_files_testing.h"
+#include "draft/trained_fixture_testing.h"
 
 namespace foretoken {
 namespace {
 
 using testing::HasSubstr;
 
-class MedusaTest : public testing::Test {
+class MedusaTest : public TrainedDrafterTest {
  protected:
-  TestTarget Target() {
-    return {config_,
-            *tokenizer_,
-            *weights_,
-            *backend_,
-            [] {
-              return std::vector<std::vector<Token>>{{1, 2, 3, 4, 5}};
-            },
-            folder_ / "draft"};
-  }
-
-  Result<std::unique_ptr<Drafter>> Open() {
-    const Json options = {{"draft", path_}};
-    return NewDrafter("medusa", {*model_, 64, options, "", tokenizer_.get()});
-  }
-
-  ModelConfig config_ = TinyTarget();
-  std::shared_ptr<const Tokenizer> tokenizer_ = ToyTokenizer(config_.vocab);
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
-  std::unique_ptr<WeightSource> weights_ = NewRandomWeights(DType::kF32, 5, *backend_);
-  std::unique_ptr<Model> model_ = *NewRandomModel(config_, DType::kF32, 5, *backend_);
-  TemporaryDirectory folder_;
-  std::string path_ = folder_ / "medusa.gguf";
+  MedusaTest() : TrainedDrafterTest("medusa", TinyTarget()) {}
 };
 
 // The tokens of `logits`, likeliest first.
