@@ -7,7 +7,7 @@
 namespace foretoken {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kBenchFooter =
     "Examples:\n"
     "  foretoken bench limits\n"
     "  foretoken bench decode -m model.gguf --rows 1,8,16\n"
@@ -102,7 +102,7 @@ void AddKernels(CLI::App& app, BenchOptions* o) {
 int Run_bench(int argc, char** argv) {
   BenchOptions options;
   CLI::App app("Measures this machine, the kernels and decoding.", "foretoken bench");
-  app.footer(kFooter);
+  app.footer(kBenchFooter);
   app.require_subcommand(1);
   CLI::App& limits = *app.add_subcommand("limits", "read bandwidth and multiply-add peaks");
   AddCommon(limits, &options);

@@ -14,12 +14,12 @@
 namespace foretoken {
 namespace {
 
-struct Options {
+struct InspectArgs {
   std::string path;
   bool json = false, tensors = false, metadata = false;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kInspectFooter =
     "Without --tensors or --metadata: the summary.\n"
     "\n"
     "Examples:\n"
@@ -238,7 +238,7 @@ void PrintMetadata(const Json& metadata) {
   }
 }
 
-Status Inspect(const Options& options) {
+Status Inspect(const InspectArgs& options) {
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(options.path));
   FT_ASSIGN_OR_RETURN(const Json metadata, MetadataJson(options.path));
   const bool summary = !options.tensors && !options.metadata;
@@ -265,9 +265,9 @@ Status Inspect(const Options& options) {
 }  // namespace
 
 int Run_inspect(int argc, char** argv) {
-  Options options;
+  InspectArgs options;
   CLI::App app("Shows what a model file holds and the memory it needs.", "foretoken inspect");
-  app.footer(kFooter);
+  app.footer(kInspectFooter);
   app.add_option("model", options.path, "a GGUF file or a Hugging Face directory")->required();
   app.add_flag("--json", options.json, "print JSON");
   app.add_flag("--tensors", options.tensors, "list the tensors");

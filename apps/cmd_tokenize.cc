@@ -1,5 +1,4 @@
 // foretoken tokenize: text on stdin to token ids, or ids back to text.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -11,7 +10,7 @@
 
 #include "base/json.h"
 #include "base/mapped_file.h"
-#include "command.h"
+#include "command_line.h"
 #include "io/model_file.h"
 #include "text/sentence_piece_model.h"
 #include "text/tokenizer.h"
@@ -21,7 +20,7 @@
 namespace foretoken {
 namespace {
 
-struct Options {
+struct TokenizeArgs {
   std::string model;
   bool ids = false, no_bos = false, decode = false, special = false, json = false;
 };
@@ -110,7 +109,7 @@ std::string ShowJson(const Tokenizer& tokenizer, const std::vector<Token>& token
   return list.dump() + "\n";
 }
 
-Result<std::string> Answer(const Options& options) {
+Result<std::string> TokenizeOrDecode(const TokenizeArgs& options) {
   FT_ASSIGN_OR_RETURN(TokenizerData data, ReadTokenizerData(options.model));
   FT_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(std::move(data), options.model));
   const std::string text = ReadStdin();
@@ -127,7 +126,7 @@ Result<std::string> Answer(const Options& options) {
 }  // namespace
 
 int Run_tokenize(int argc, char** argv) {
-  Options options;
+  TokenizeArgs options;
   CLI::App app("Turns the text on standard input into token ids, or ids back into text.",
                "foretoken tokenize");
   app.add_option("-m,--model", options.model,
@@ -142,16 +141,9 @@ int Run_tokenize(int argc, char** argv) {
       ->excludes(ids)
       ->excludes(decode);
   ids->excludes(decode);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? kExitDone : kExitUsage;
-  }
-  const Result<std::string> answer = Answer(options);
-  if (!answer) {
-    std::fprintf(stderr, "foretoken tokenize: %s\n", answer.error().message.c_str());
-    return kExitFailed;
-  }
+  if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
+  const Result<std::string> answer = TokenizeOrDecode(options);
+  if (!answer) return Failed(answer.error());
   const size_t written = std::fwrite(answer->data(), 1, answer->size(), stdout);
   return written == answer->size() && std::fflush(stdout) == 0 ? kExitDone : kExitFailed;
 }

@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-constexpr double kWidth = 760, kLeft = 70, kRight = 20, kTop = 14, kRowHeight = 18;
+constexpr double kSpecWidth = 760, kSpecLeft = 70, kSpecRight = 20, kSpecTop = 14, kRowHeight = 18;
 
 std::string Fill(const char* colour) { return std::string("fill='") + colour + "'"; }
 
@@ -41,19 +41,21 @@ std::string Chart(const std::string& x_title, const std::string& y_title, double
     }
   }
   const double legend = kRowHeight * static_cast<double>(all.size());
-  const auto at_x = [&](double x) { return kLeft + (kWidth - kLeft - kRight) * x / x_high; };
-  const auto at_y = [&](double y) { return kTop + kPlot * (1 - y / y_high); };
-  Svg svg(kWidth, kTop + kPlot + 44 + legend);
+  const auto at_x = [&](double x) {
+    return kSpecLeft + (kSpecWidth - kSpecLeft - kSpecRight) * x / x_high;
+  };
+  const auto at_y = [&](double y) { return kSpecTop + kPlot * (1 - y / y_high); };
+  Svg svg(kSpecWidth, kSpecTop + kPlot + 44 + legend);
   for (double y = 0; y <= y_high * 1.0001; y += TickStep(y_high)) {
-    svg.Line(kLeft, at_y(y), kWidth - kRight, at_y(y));
-    svg.Text(kLeft - 6, at_y(y) + 4, NumberText("%g", y), "end");
+    svg.Line(kSpecLeft, at_y(y), kSpecWidth - kSpecRight, at_y(y));
+    svg.Text(kSpecLeft - 6, at_y(y) + 4, NumberText("%g", y), "end");
   }
   for (double x = 0; x <= x_high * 1.0001; x += TickStep(x_high)) {
-    svg.Text(at_x(x), kTop + kPlot + 16, NumberText("%g", x), "middle");
+    svg.Text(at_x(x), kSpecTop + kPlot + 16, NumberText("%g", x), "middle");
   }
-  svg.Text(kWidth / 2, kTop + kPlot + 34, x_title, "middle");
-  svg.Text(16, kTop + kPlot / 2, y_title, "middle",
-           "transform='rotate(-90 16 " + NumberText("%g", kTop + kPlot / 2) + ")'");
+  svg.Text(kSpecWidth / 2, kSpecTop + kPlot + 34, x_title, "middle");
+  svg.Text(16, kSpecTop + kPlot / 2, y_title, "middle",
+           "transform='rotate(-90 16 " + NumberText("%g", kSpecTop + kPlot / 2) + ")'");
   for (size_t i = 0; i < all.size(); ++i) {
     std::vector<std::pair<double, double>> drawn;
     for (const auto& [x, y] : all[i].points) {
@@ -61,8 +63,8 @@ std::string Chart(const std::string& x_title, const std::string& y_title, double
       svg.Circle(at_x(x), at_y(y), 3.5, SeriesColour(i));
     }
     if (joined) svg.Polyline(drawn, SeriesColour(i), /*broken=*/i >= 6);
-    svg.Text(kLeft, kTop + kPlot + 52 + kRowHeight * static_cast<double>(i), all[i].label, "start",
-             Fill(SeriesColour(i)));
+    svg.Text(kSpecLeft, kSpecTop + kPlot + 52 + kRowHeight * static_cast<double>(i), all[i].label,
+             "start", Fill(SeriesColour(i)));
   }
   return std::move(svg).Finish();
 }
@@ -81,10 +83,10 @@ std::string SpeedupBars(const std::vector<SpecEntry>& entries) {
     ++rows;
   }
   const auto at = [&](double x) {
-    return kNames + (kWidth - kNames - 60) * std::min(x / most, 1.0);
+    return kNames + (kSpecWidth - kNames - 60) * std::min(x / most, 1.0);
   };
-  Svg svg(kWidth, kTop + kRowHeight * (static_cast<double>(rows) * 1.35 + 3));
-  double y = kTop;
+  Svg svg(kSpecWidth, kSpecTop + kRowHeight * (static_cast<double>(rows) * 1.35 + 3));
+  double y = kSpecTop;
   std::string task;
   size_t method = 0;
   for (const SpecEntry& e : entries) {
@@ -101,7 +103,7 @@ std::string SpeedupBars(const std::vector<SpecEntry>& entries) {
     svg.Text(at(std::max(e.speedup, e.interval.high)) + 4, y + 12, NumberText("%.2fx", e.speedup));
     y += kRowHeight;
   }
-  svg.Line(at(1), kTop, at(1), y, "#333");
+  svg.Line(at(1), kSpecTop, at(1), y, "#333");
   svg.Text(at(1), y + 14, "plain decoding", "middle");
   return std::move(svg).Finish();
 }
@@ -162,9 +164,11 @@ std::string NodeBoxes(const SpecRun& run, const std::vector<SpecMethod>& methods
     }
   }
   constexpr double kNames = 360;
-  const auto at = [&](int nodes) { return kNames + (kWidth - kNames - kRight) * nodes / most; };
-  Svg svg(kWidth, kTop + kRowHeight * static_cast<double>(found.size() + 2));
-  double y = kTop;
+  const auto at = [&](int nodes) {
+    return kNames + (kSpecWidth - kNames - kSpecRight) * nodes / most;
+  };
+  Svg svg(kSpecWidth, kSpecTop + kRowHeight * static_cast<double>(found.size() + 2));
+  double y = kSpecTop;
   for (auto& [key, unordered] : found) {
     std::vector<int>& nodes = unordered;  // lambdas may not capture bindings
     std::sort(nodes.begin(), nodes.end());
@@ -185,8 +189,8 @@ std::string NodeBoxes(const SpecRun& run, const std::vector<SpecMethod>& methods
 std::string TimeShares(const SpecRun& run, const std::vector<SpecMethod>& methods) {
   constexpr double kNames = 260;
   constexpr const char* kParts[] = {"prompt", "drafting", "verifying", "the rest"};
-  Svg svg(kWidth, kTop + kRowHeight * static_cast<double>(methods.size() + 2));
-  double y = kTop;
+  Svg svg(kSpecWidth, kSpecTop + kRowHeight * static_cast<double>(methods.size() + 2));
+  double y = kSpecTop;
   for (size_t m = 0; m < methods.size(); ++m) {
     double parts[4] = {};
     for (const auto& answers : run.answers) {
@@ -203,7 +207,7 @@ std::string TimeShares(const SpecRun& run, const std::vector<SpecMethod>& method
     svg.Text(kNames - 6, y + 12, MethodLabel(methods[m]), "end");
     double x = kNames;
     for (size_t p = 0; p < 4; ++p) {
-      const double width = (kWidth - kNames - kRight) * parts[p] / whole;
+      const double width = (kSpecWidth - kNames - kSpecRight) * parts[p] / whole;
       svg.Rect(x, y + 2, width, kRowHeight - 5, SeriesColour(p));
       x += width;
     }

@@ -19,9 +19,6 @@ if(FT_SANITIZE)
     -fno-sanitize-recover=all)
   target_link_options(ft_flags INTERFACE -fsanitize=${FT_SANITIZE})
 endif()
-if(FT_FUZZ)  # coverage feedback from the code under test, not from the targets alone
-  target_compile_options(ft_flags INTERFACE -fsanitize=fuzzer-no-link)
-endif()
 target_link_libraries(ft_flags INTERFACE Threads::Threads)
 
 # ft_library(NAME SOURCES a.cc ... DEPS ft_base ...)
@@ -31,11 +28,16 @@ function(ft_library name)
   target_link_libraries(${name} PUBLIC ft_flags ${ARG_DEPS})
 endfunction()
 
-# ft_precompile(TARGET <header> ...)
+# ft_precompile(TARGET <header> ...): large headers of other libraries, parsed once and not in every file
 function(ft_precompile name)
-  if(FT_PCH)
+  if(FT_QUICK)
     target_precompile_headers(${name} PRIVATE ${ARGN})
   endif()
+endfunction()
+
+# ft_unhurried(TARGET): its own speed does not matter, the time to compile it does.
+function(ft_unhurried name)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
 # What all tests share: GoogleTest, parsed once.
@@ -45,6 +47,7 @@ if(FT_TESTS)
   target_link_libraries(ft_test_flags PRIVATE ft_flags GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(ft_test_flags PRIVATE
     FT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" FT_SHARED_DATA="${CMAKE_SOURCE_DIR}/../shared/data")
+  ft_unhurried(ft_test_flags)
   ft_precompile(ft_test_flags <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
 endif()
 
@@ -59,10 +62,11 @@ function(ft_test name)
   target_link_libraries(${name} PRIVATE ft_flags ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
     FT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" FT_SHARED_DATA="${CMAKE_SOURCE_DIR}/../shared/data")
-  if(FT_PCH AND NOT ARG_OWN_PCH)
+  ft_unhurried(${name})
+  if(FT_QUICK AND NOT ARG_OWN_PCH)
     target_precompile_headers(${name} REUSE_FROM ft_test_flags)
   endif()
-  if(FT_PCH)  # GCC 12 reports what it inlines from the standard library once that is precompiled
+  if(FT_QUICK)  # GCC 12 reports what it inlines from the standard library once that is precompiled
     target_compile_options(${name} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow>)
   endif()
@@ -84,10 +88,13 @@ function(ft_fuzz name)
   endif()
   cmake_parse_arguments(ARG "" "CORPUS" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
+  foreach(tried ft_base ${ARG_DEPS})  # coverage of the code under test, not of the target alone
+    target_compile_options(${tried} PRIVATE -fsanitize=fuzzer-no-link)
+  endforeach()
   target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   target_link_libraries(${name} PRIVATE ft_flags ${ARG_DEPS})
-  add_test(NAME ${name} COMMAND ${name} -max_total_time=10 -rss_limit_mb=2048
+  add_test(NAME ${name} COMMAND ${name} -max_total_time=6 -rss_limit_mb=2048
     ${CMAKE_BINARY_DIR}/fuzz_new_${name} ${ARG_CORPUS})
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz_new_${name})
   set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 120)
