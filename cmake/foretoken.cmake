@@ -21,17 +21,35 @@ if(FT_SANITIZE)
 endif()
 target_link_libraries(ft_flags INTERFACE Threads::Threads)
 
-# ft_library(NAME SOURCES a.cc ... DEPS ft_base ...)
-function(ft_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
-  add_library(${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(${name} PUBLIC ft_flags ${ARG_DEPS})
-endfunction()
+# GCC 12 reports what it inlines from the standard library once that is precompiled.
+set(FT_PRECOMPILED_FLAGS
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow>)
 
 # ft_precompile(TARGET <header> ...): large headers of other libraries, parsed once and not in every file
 function(ft_precompile name)
   if(FT_QUICK)
     target_precompile_headers(${name} PRIVATE ${ARGN})
+    target_compile_options(${name} PRIVATE ${FT_PRECOMPILED_FLAGS})
+  endif()
+endfunction()
+
+# ft_together(TARGET): its files are compiled several at a time, and templates they share once. Names
+# in their anonymous namespaces must then differ.
+function(ft_together name)
+  if(FT_QUICK)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
+# ft_library(NAME SOURCES a.cc ... DEPS ft_base ...)
+function(ft_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ft_flags ${ARG_DEPS})
+  list(LENGTH ARG_SOURCES files)
+  if(files GREATER 8)  # fewer do not repay it
+    ft_precompile(${name} <algorithm> <functional> <map> <memory> <string> <unordered_map> <vector>
+      <nlohmann/json.hpp>)
   endif()
 endfunction()
 
@@ -65,11 +83,9 @@ function(ft_test name)
   ft_unhurried(${name})
   if(FT_QUICK AND NOT ARG_OWN_PCH)
     target_precompile_headers(${name} REUSE_FROM ft_test_flags)
+    target_compile_options(${name} PRIVATE ${FT_PRECOMPILED_FLAGS})
   endif()
-  if(FT_QUICK)  # GCC 12 reports what it inlines from the standard library once that is precompiled
-    target_compile_options(${name} PRIVATE
-      $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow>)
-  endif()
+  ft_together(${name})
   add_test(NAME ${name} COMMAND ${name})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)

@@ -11,9 +11,8 @@ if [ "${1:-}" = --quick ]; then
   echo "lint: format and layers are clean"
   exit 0
 fi
-cmake --preset release -DFT_TRAIN=ON -DFT_TESTS=ON -DFT_BENCH=OFF >/dev/null
-cmake --build build/release --target help >/dev/null
-skip='_test\.cc$|_fuzz\.cc$|^tests/|^bench/|^train/(adamw|batch|checkpoint|draft_ops|draft_ops_plain|llama|method|ops|ops_plain|target|train_main|trainer|weights|lm/.*|eagle/.*)\.cc$'
-scripts/sources.sh '\.cc' | grep -vE "$skip" |
-  xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option
+cmake --preset release -B build/lint -DFT_QUICK=OFF -DFT_TRAIN=ON -DFT_TESTS=OFF -DFT_BENCH=OFF >/dev/null
+awk -F'"' '/"command":/ { torch = /\/torch\// } /"file":/ && !torch { print $4 }' \
+  build/lint/compile_commands.json | sort -u |
+  xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build/lint --extra-arg=-Wno-unknown-warning-option
 echo "lint: clean"

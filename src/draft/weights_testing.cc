@@ -9,7 +9,7 @@
 
 namespace foretoken {
 
-ModelConfig TinyTarget() {
+ModelConfig TinyTarget(float rope_base) {
   ModelConfig config;
   config.architecture = "llama";
   config.vocab = 41;
@@ -19,6 +19,7 @@ ModelConfig TinyTarget() {
   config.heads = 4;
   config.kv_heads = 2;
   config.head_dim = config.rope_dim = 8;
+  config.rope_base = rope_base;
   config.context = 64;
   return config;
 }

@@ -3,13 +3,10 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "engine/ratio.h"
 
 namespace foretoken {
 namespace {
-
-double Over(double numerator, double denominator) {
-  return denominator > 0 ? numerator / denominator : 0;
-}
 
 // "12" at the front of `text`, followed by `after`: returns it and moves past both. Otherwise 0.
 int TakeNumber(std::string_view after, std::string_view& text) {
@@ -78,15 +75,15 @@ void AttributionScore::Add(int quoted_from, int attributed_to) {
 }
 
 double AttributionScore::precision() const {
-  return Over(static_cast<double>(correct), static_cast<double>(attributed));
+  return Ratio(static_cast<double>(correct), static_cast<double>(attributed));
 }
 
 double AttributionScore::recall() const {
-  return Over(static_cast<double>(correct), static_cast<double>(quoted));
+  return Ratio(static_cast<double>(correct), static_cast<double>(quoted));
 }
 
 double AttributionScore::f1() const {
-  return Over(2.0 * static_cast<double>(correct), static_cast<double>(attributed + quoted));
+  return Ratio(2.0 * static_cast<double>(correct), static_cast<double>(attributed + quoted));
 }
 
 }  // namespace foretoken

@@ -4,13 +4,10 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "engine/ratio.h"
 
 namespace foretoken {
 namespace {
-
-double Over(double numerator, double denominator) {
-  return denominator > 0 ? numerator / denominator : 0;
-}
 
 struct Totals {
   double cycles = 0, accepted = 0, nodes = 0, depth = 0, draft = 0, verify = 0;
@@ -41,16 +38,16 @@ double MeasuredExpectation(const Totals& sum, std::span<const StepAcceptance> st
   double reached = 0;
   for (const StepAcceptance& s : steps) reached += s.reached;
   if (reached == 0 || sum.verify == 0) return 0;
-  const double draft_cost = Over(sum.draft / sum.depth, sum.verify / sum.cycles);
+  const double draft_cost = Ratio(sum.draft / sum.depth, sum.verify / sum.cycles);
   return ExpectedSpeedup(sum.accepted / reached, sum.depth / sum.cycles, draft_cost);
 }
 
-double Rate(const Timing& t) { return Over(t.tokens, t.seconds); }
+double Rate(const Timing& t) { return Ratio(t.tokens, t.seconds); }
 
 double MeanRate(std::span<const Timing> all) {
   double sum = 0;
   for (const Timing& t : all) sum += Rate(t);
-  return Over(sum, static_cast<double>(all.size()));
+  return Ratio(sum, static_cast<double>(all.size()));
 }
 
 Timing Total(std::span<const Timing> all) {
@@ -79,15 +76,15 @@ Metrics Summarise(std::span<const std::vector<Cycle>> questions) {
     answered += 1;
   }
   m.cycles = static_cast<int>(sum.cycles);
-  m.tau_micro = Over(sum.accepted + sum.cycles, sum.cycles);
-  m.tau_macro = Over(macro, answered);
-  m.acc_only = Over(sum.accepted, sum.cycles);
-  m.alpha_edd = Over(sum.accepted + sum.cycles, sum.depth);
+  m.tau_micro = Ratio(sum.accepted + sum.cycles, sum.cycles);
+  m.tau_macro = Ratio(macro, answered);
+  m.acc_only = Ratio(sum.accepted, sum.cycles);
+  m.alpha_edd = Ratio(sum.accepted + sum.cycles, sum.depth);
   m.ECE = CalibrationError(guesses);
-  m.alpha_lev = Over(sum.overlap, sum.weighed);
-  m.alpha_tok = Over(sum.accepted, sum.nodes);
-  m.draft_share = Over(sum.draft, sum.draft + sum.verify);
-  m.verify_share = Over(sum.verify, sum.draft + sum.verify);
+  m.alpha_lev = Ratio(sum.overlap, sum.weighed);
+  m.alpha_tok = Ratio(sum.accepted, sum.nodes);
+  m.draft_share = Ratio(sum.draft, sum.draft + sum.verify);
+  m.verify_share = Ratio(sum.verify, sum.draft + sum.verify);
   m.E_spd = MeasuredExpectation(sum, m.alpha_n);
   return m;
 }
@@ -98,18 +95,18 @@ double ExpectedSpeedup(double alpha, double gamma, double c) {
 }
 
 double SpeedupRatioOfMeans(std::span<const Timing> method, std::span<const Timing> plain) {
-  return Over(MeanRate(method), MeanRate(plain));
+  return Ratio(MeanRate(method), MeanRate(plain));
 }
 
 double SpeedupMicro(std::span<const Timing> method, std::span<const Timing> plain) {
-  return Over(Rate(Total(method)), Rate(Total(plain)));
+  return Ratio(Rate(Total(method)), Rate(Total(plain)));
 }
 
 double SpeedupMeanOfRatios(std::span<const Timing> method, std::span<const Timing> plain) {
   FT_CHECK(method.size() == plain.size());
   double sum = 0;
-  for (size_t i = 0; i < method.size(); ++i) sum += Over(Rate(method[i]), Rate(plain[i]));
-  return Over(sum, static_cast<double>(method.size()));
+  for (size_t i = 0; i < method.size(); ++i) sum += Ratio(Rate(method[i]), Rate(plain[i]));
+  return Ratio(sum, static_cast<double>(method.size()));
 }
 
 }  // namespace foretoken

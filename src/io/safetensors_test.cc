@@ -11,13 +11,13 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string Complaint(const std::string& bytes) {
+std::string ComplaintAboutFile(const std::string& bytes) {
   const auto file = SafetensorsFile::Parse(std::as_bytes(std::span(bytes)), "test.safetensors");
   return file.ok() ? "parsed" : file.error().message;
 }
 
 std::string ComplaintAboutHeader(std::string_view header) {
-  return Complaint(SafetensorsBytes(header, std::string(16, '\0')));
+  return ComplaintAboutFile(SafetensorsBytes(header, std::string(16, '\0')));
 }
 
 TEST(Safetensors, ReadsTensorsScalarsAndEmptyOnes) {
@@ -39,15 +39,15 @@ TEST(Safetensors, ReadsTensorsScalarsAndEmptyOnes) {
 TEST(Safetensors, EveryTruncationIsAnError) {
   const std::string whole = TinySafetensors({{"a", {4}}, {"b", {2, 2}}});
   for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_NE(Complaint(whole.substr(0, size)), "parsed") << size;
+    EXPECT_NE(ComplaintAboutFile(whole.substr(0, size)), "parsed") << size;
   }
-  EXPECT_EQ(Complaint(whole), "parsed");
+  EXPECT_EQ(ComplaintAboutFile(whole), "parsed");
 }
 
 TEST(Safetensors, HeadersThatLie) {
   std::string huge = TinySafetensors({{"a", {4}}});
   huge[7] = '\x7f';
-  EXPECT_THAT(Complaint(huge), HasSubstr("the header is said to be"));
+  EXPECT_THAT(ComplaintAboutFile(huge), HasSubstr("the header is said to be"));
   EXPECT_THAT(ComplaintAboutHeader("{"), HasSubstr("not valid JSON"));
   EXPECT_THAT(ComplaintAboutHeader("[1]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(ComplaintAboutHeader(std::string(1000, '[')), HasSubstr("nested"));

@@ -18,7 +18,7 @@ std::string Unicode(std::string_view text) {
 }
 
 // One tensor of torch.save's pickles.
-struct Tensor {
+struct PickledTensor {
   std::string name = "w", type = "FloatStorage", key = "0";
   std::string offset = "K" + std::string(1, '\0');
   std::string shape = "K\x02K\x03\x86", strides = "K\x03K\x01\x86";
@@ -32,9 +32,9 @@ struct Tensor {
   }
 };
 
-std::string Pickle(const std::vector<Tensor>& tensors) {
+std::string Pickle(const std::vector<PickledTensor>& tensors) {
   std::string items;
-  for (const Tensor& t : tensors) items += t.str();
+  for (const PickledTensor& t : tensors) items += t.str();
   return "\x80\x02"
          "ccollections\nOrderedDict\n)Rq" +
          std::string(1, '\0') + "(" + items + "u}b.";
@@ -67,22 +67,22 @@ std::string Zip(const std::vector<Member>& members, std::string_view comment = "
 
 const std::string kData(24, '\1');
 
-std::string Archive(const std::vector<Tensor>& tensors, const std::string& data = kData) {
+std::string Archive(const std::vector<PickledTensor>& tensors, const std::string& data = kData) {
   return Zip({{"x/data.pkl", Pickle(tensors)}, {"x/byteorder", "little"}, {"x/data/0", data}});
 }
 
-std::string Complaint(const std::string& bytes) {
+std::string ComplaintAboutZip(const std::string& bytes) {
   const auto file = TorchFile::Parse(std::as_bytes(std::span(bytes)), "f.bin");
   return file.ok() ? "read" : file.error().message;
 }
 
 TEST(TorchFile, TensorsOfADictionary) {
-  Tensor half{.name = "b",
-              .type = "HalfStorage",
-              .offset = "K\x02",
-              .shape = "K\x04\x85",
-              .strides = "K\x01\x85"};
-  const std::string bytes = Archive({Tensor{.name = "a"}, half});
+  PickledTensor half{.name = "b",
+                     .type = "HalfStorage",
+                     .offset = "K\x02",
+                     .shape = "K\x04\x85",
+                     .strides = "K\x01\x85"};
+  const std::string bytes = Archive({PickledTensor{.name = "a"}, half});
   const auto file = TorchFile::Parse(std::as_bytes(std::span(bytes)), "f.bin");
   ASSERT_TRUE(file.ok()) << file.error().message;
   ASSERT_EQ(file->entries().size(), 2u);
@@ -93,13 +93,14 @@ TEST(TorchFile, TensorsOfADictionary) {
   EXPECT_EQ(file->entries()[1].dtype, "F16");
   EXPECT_EQ(file->entries()[1].bytes.data(), file->entries()[0].bytes.data() + 4);
   EXPECT_EQ(file->entries()[1].bytes.size(), 8u);
-  EXPECT_EQ(Complaint(Zip({{"x/data.pkl", Pickle({Tensor{}})}, {"x/data/0", kData}}, "comment")),
+  EXPECT_EQ(ComplaintAboutZip(
+                Zip({{"x/data.pkl", Pickle({PickledTensor{}})}, {"x/data/0", kData}}, "comment")),
             "read");
 }
 
 TEST(TorchFile, NothingIsExecuted) {
   const auto complaint = [](const std::string& program) {
-    return Complaint(Zip({{"x/data.pkl", program}}));
+    return ComplaintAboutZip(Zip({{"x/data.pkl", program}}));
   };
   EXPECT_THAT(complaint("cos\nsystem\n."),
               HasSubstr("names os.system, expected nothing but tensors"));
@@ -116,30 +117,36 @@ TEST(TorchFile, NothingIsExecuted) {
 }
 
 TEST(TorchFile, TensorsLieInTheirStorage) {
-  EXPECT_THAT(Complaint(Archive({Tensor{.offset = "K\x01"}})), HasSubstr("beyond its storage"));
-  EXPECT_THAT(Complaint(Archive({Tensor{.offset = "J\xff\xff\xff\xff"}})), HasSubstr("beyond"));
-  EXPECT_THAT(Complaint(Archive({Tensor{.key = "1"}})), HasSubstr("'data/1', which is missing"));
-  EXPECT_THAT(Complaint(Archive({Tensor{.strides = "K\x01K\x02\x86"}})),
+  EXPECT_THAT(ComplaintAboutZip(Archive({PickledTensor{.offset = "K\x01"}})),
+              HasSubstr("beyond its storage"));
+  EXPECT_THAT(ComplaintAboutZip(Archive({PickledTensor{.offset = "J\xff\xff\xff\xff"}})),
+              HasSubstr("beyond"));
+  EXPECT_THAT(ComplaintAboutZip(Archive({PickledTensor{.key = "1"}})),
+              HasSubstr("'data/1', which is missing"));
+  EXPECT_THAT(ComplaintAboutZip(Archive({PickledTensor{.strides = "K\x01K\x02\x86"}})),
               HasSubstr("not contiguous"));
-  EXPECT_THAT(Complaint(Archive({Tensor{.shape = "J\xff\xff\xff\xffK\x03\x86"}})),
+  EXPECT_THAT(ComplaintAboutZip(Archive({PickledTensor{.shape = "J\xff\xff\xff\xffK\x03\x86"}})),
               HasSubstr("impossible shape, [-1, 3]"));
-  EXPECT_THAT(Complaint(Archive({Tensor{}, Tensor{}})), HasSubstr("occurs twice"));
-  EXPECT_THAT(Complaint(Archive({Tensor{.type = "OddStorage"}})), HasSubstr("torch.OddStorage"));
+  EXPECT_THAT(ComplaintAboutZip(Archive({PickledTensor{}, PickledTensor{}})),
+              HasSubstr("occurs twice"));
+  EXPECT_THAT(ComplaintAboutZip(Archive({PickledTensor{.type = "OddStorage"}})),
+              HasSubstr("torch.OddStorage"));
 }
 
 TEST(TorchFile, ZipFilesThatLie) {
-  const std::string pickle = Pickle({Tensor{}});
-  EXPECT_THAT(Complaint("no zip"), HasSubstr("is no zip file"));
-  EXPECT_THAT(Complaint(Zip({{"x/data.pkl", pickle, 8}})), HasSubstr("is compressed"));
-  EXPECT_THAT(Complaint(Zip({{"x/data.pkl", pickle, 0, 1}})), HasSubstr("is encrypted"));
-  EXPECT_THAT(Complaint(Zip({{"x/data.pkl", pickle, 0, 0, 1 << 20}})), HasSubstr("beyond the end"));
-  EXPECT_THAT(Complaint(Zip({{"x/other", ""}})), HasSubstr("'data.pkl' is missing"));
-  EXPECT_THAT(Complaint(Zip({{"x/data.pkl", pickle}, {"x/byteorder", "big"}})),
+  const std::string pickle = Pickle({PickledTensor{}});
+  EXPECT_THAT(ComplaintAboutZip("no zip"), HasSubstr("is no zip file"));
+  EXPECT_THAT(ComplaintAboutZip(Zip({{"x/data.pkl", pickle, 8}})), HasSubstr("is compressed"));
+  EXPECT_THAT(ComplaintAboutZip(Zip({{"x/data.pkl", pickle, 0, 1}})), HasSubstr("is encrypted"));
+  EXPECT_THAT(ComplaintAboutZip(Zip({{"x/data.pkl", pickle, 0, 0, 1 << 20}})),
+              HasSubstr("beyond the end"));
+  EXPECT_THAT(ComplaintAboutZip(Zip({{"x/other", ""}})), HasSubstr("'data.pkl' is missing"));
+  EXPECT_THAT(ComplaintAboutZip(Zip({{"x/data.pkl", pickle}, {"x/byteorder", "big"}})),
               HasSubstr("is 'big', expected little"));
   std::string cut = Zip({{"x/data.pkl", pickle}});
   const size_t directory = cut.find("PK\x01\x02");
   cut.erase(directory, 4);
-  EXPECT_THAT(Complaint(cut), HasSubstr("central directory"));
+  EXPECT_THAT(ComplaintAboutZip(cut), HasSubstr("central directory"));
 }
 
 }  // namespace

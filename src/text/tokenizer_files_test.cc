@@ -57,13 +57,13 @@ TEST(TokenizerJson, ReadsMergesAsPairs) {
   EXPECT_THAT(data->merges, ElementsAre("a b"));
 }
 
-struct Bad {
+struct BadFile {
   const char* pointer;
   const char* value;
   const char* message;
 };
 
-class BadTokenizerJson : public testing::TestWithParam<Bad> {};
+class BadTokenizerJson : public testing::TestWithParam<BadFile> {};
 
 TEST_P(BadTokenizerJson, IsAnErrorThatNamesFileAndField) {
   const auto data =
@@ -77,30 +77,32 @@ TEST_P(BadTokenizerJson, IsAnErrorThatNamesFileAndField) {
 INSTANTIATE_TEST_SUITE_P(
     Fields, BadTokenizerJson,
     testing::Values(
-        Bad{"/model", "7", "'model' is 7"}, Bad{"/model/type", R"("Unigram")", "'model.type'"},
-        Bad{"/model/vocab", "[]", "'model.vocab'"}, Bad{"/model/vocab", "{}", "'model.vocab'"},
-        Bad{"/model/vocab/a", "-1", "model.vocab['a']"},
-        Bad{"/model/vocab/a", "1", "an id that no other token has"},
-        Bad{"/model/vocab/a", "2000000000", "in proportion"},
-        Bad{"/model/merges", "{}", "'model.merges'"},
-        Bad{"/model/merges/0", "[1]", "'model.merges[0]'"},
-        Bad{"/model/unk_token", R"("nope")", "'model.unk_token'"},
-        Bad{"/model/end_of_word_suffix", R"("</w>")", "'model.end_of_word_suffix'"},
-        Bad{"/added_tokens", "3", "'added_tokens' is 3"},
-        Bad{"/added_tokens/0/id", "null", "'added_tokens[0].id' missing"},
-        Bad{"/added_tokens/1/content", "[]", "'added_tokens[1].content'"},
-        Bad{"/added_tokens/0/special", "1", "'added_tokens[0].special'"},
-        Bad{"/normalizer", R"({"type": "Lowercase"})", "'normalizer.type'"},
-        Bad{"/pre_tokenizer", R"({"type": "Whitespace"})", "'pre_tokenizer.type'"},
-        Bad{"/pre_tokenizer", R"({"type": "Sequence"})", "'pre_tokenizer.pretokenizers'"},
-        Bad{"/pre_tokenizer/add_prefix_space", "true", "'pre_tokenizer.add_prefix_space'"},
-        Bad{"/pre_tokenizer", R"({"type": "Sequence", "pretokenizers":
+        BadFile{"/model", "7", "'model' is 7"},
+        BadFile{"/model/type", R"("Unigram")", "'model.type'"},
+        BadFile{"/model/vocab", "[]", "'model.vocab'"},
+        BadFile{"/model/vocab", "{}", "'model.vocab'"},
+        BadFile{"/model/vocab/a", "-1", "model.vocab['a']"},
+        BadFile{"/model/vocab/a", "1", "an id that no other token has"},
+        BadFile{"/model/vocab/a", "2000000000", "in proportion"},
+        BadFile{"/model/merges", "{}", "'model.merges'"},
+        BadFile{"/model/merges/0", "[1]", "'model.merges[0]'"},
+        BadFile{"/model/unk_token", R"("nope")", "'model.unk_token'"},
+        BadFile{"/model/end_of_word_suffix", R"("</w>")", "'model.end_of_word_suffix'"},
+        BadFile{"/added_tokens", "3", "'added_tokens' is 3"},
+        BadFile{"/added_tokens/0/id", "null", "'added_tokens[0].id' missing"},
+        BadFile{"/added_tokens/1/content", "[]", "'added_tokens[1].content'"},
+        BadFile{"/added_tokens/0/special", "1", "'added_tokens[0].special'"},
+        BadFile{"/normalizer", R"({"type": "Lowercase"})", "'normalizer.type'"},
+        BadFile{"/pre_tokenizer", R"({"type": "Whitespace"})", "'pre_tokenizer.type'"},
+        BadFile{"/pre_tokenizer", R"({"type": "Sequence"})", "'pre_tokenizer.pretokenizers'"},
+        BadFile{"/pre_tokenizer/add_prefix_space", "true", "'pre_tokenizer.add_prefix_space'"},
+        BadFile{"/pre_tokenizer", R"({"type": "Sequence", "pretokenizers":
             [{"type": "Split", "pattern": {"Regex": "x"}, "behavior": "Removed"}]})",
-            "'pre_tokenizer.pretokenizers[0].behavior'"},
-        Bad{"/pre_tokenizer", "null", "'pre_tokenizer'"},
-        Bad{"/post_processor/type", R"("Other")", "'post_processor.type'"},
-        Bad{"/post_processor/single/0/SpecialToken/id", R"("?")",
-            "'post_processor.single[0].SpecialToken.id'"}));
+                "'pre_tokenizer.pretokenizers[0].behavior'"},
+        BadFile{"/pre_tokenizer", "null", "'pre_tokenizer'"},
+        BadFile{"/post_processor/type", R"("Other")", "'post_processor.type'"},
+        BadFile{"/post_processor/single/0/SpecialToken/id", R"("?")",
+                "'post_processor.single[0].SpecialToken.id'"}));
 
 TEST(TokenizerJson, TextThatIsNoJsonIsAnError) {
   for (const std::string& text :

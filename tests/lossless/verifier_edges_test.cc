@@ -8,7 +8,7 @@
 namespace foretoken {
 namespace {
 
-constexpr int kVocab = NoisyDrafter::kVocab;
+constexpr int kWords = NoisyDrafter::kVocab;
 constexpr char kTree[] = "eagle2:total_token=12,depth=3,top_k=3";
 
 class VerifierEdges : public ::testing::TestWithParam<std::string> {
@@ -47,9 +47,9 @@ TEST_P(VerifierEdges, TheContextEndsTheAnswer) {
 TEST_P(VerifierEdges, AStopTokenCutsTheSameText) {
   Rig rig = NewRig();
   for (uint64_t seed = 0; seed < 12; ++seed) {
-    const std::vector<Token> prompt{static_cast<Token>(seed % kVocab)};
+    const std::vector<Token> prompt{static_cast<Token>(seed % kWords)};
     const auto whole = rig.Decode(prompt, 20, Sampled(seed), 32);
-    for (Token stop = 0; stop < kVocab; ++stop) {
+    for (Token stop = 0; stop < kWords; ++stop) {
       const auto session = rig.Decode(prompt, 20, Sampled(seed), 32, {stop});
       const auto first = std::find(whole->tokens.begin() + 1, whole->tokens.end(), stop);
       const auto end = first == whole->tokens.end() ? first : first + 1;
@@ -71,7 +71,7 @@ TEST_P(VerifierEdges, TreesOfTheRootAlone) {
 TEST_P(VerifierEdges, ATinyTemperatureIsGreedy) {
   Rig rig = NewRig(), plain(target_, "none");
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    const std::vector<Token> prompt{static_cast<Token>(seed % kVocab), 3};
+    const std::vector<Token> prompt{static_cast<Token>(seed % kWords), 3};
     const auto cold = rig.Decode(prompt, 12, {.temperature = 2e-5f, .seed = seed}, 32);
     ASSERT_EQ(cold->tokens, plain.Decode(prompt, 12, {}, 32)->tokens);
   }

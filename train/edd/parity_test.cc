@@ -11,7 +11,7 @@
 namespace foretoken::train {
 namespace {
 
-constexpr int64_t kLength = 14;
+constexpr int64_t kTextLength = 14;
 
 class EddParityTest : public ParityTest {
  protected:
@@ -28,7 +28,7 @@ class EddParityTest : public ParityTest {
                    const Tensor& starts) {
     const std::vector<Token> tokens = TokensOf(batch.ids);
     const int64_t vocab = target_->shape().vocab;
-    for (int64_t p = 1; p < kLength; ++p) {
+    for (int64_t p = 1; p < kTextLength; ++p) {
       const int64_t start = starts[0][p].item<int64_t>();
       if (start == 0) continue;  // nothing is drafted without a text
       const auto begin = static_cast<size_t>(start), end = static_cast<size_t>(p) + 1;
@@ -43,14 +43,14 @@ class EddParityTest : public ParityTest {
 
 TEST_F(EddParityTest, StepsAreTrainingsRows) {
   torch::NoGradGuard no_grad;
-  const Batch batch = RandomDocument(target_->shape().vocab, kLength);
+  const Batch batch = RandomDocument(target_->shape().vocab, kTextLength);
   for (const int64_t layer : {1, 2}) {
     HiddenState state{layer, {}};
     target_->Features(batch, &state);
     EddModule module(*target_, {}, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
     ExportRandom(module.weights(), "edd", Settings(layer, {}));
     for (const Tensor& starts : {BlockStarts(batch, 4), StepStarts(batch.first_key, 2)}) {
-      const EddInputs inputs{1, kLength, batch.ids, batch.first_key, state.value, starts, 4};
+      const EddInputs inputs{1, kTextLength, batch.ids, batch.first_key, state.value, starts, 4};
       ExpectSteps(torch::matmul(module.Forward(inputs), module.head().compute.t()), batch,
                   ValuesOf(state.value), starts);
     }
@@ -59,11 +59,11 @@ TEST_F(EddParityTest, StepsAreTrainingsRows) {
 
 TEST_F(EddParityTest, VdmsStepsAreTrainingsRows) {
   torch::NoGradGuard no_grad;
-  const Batch batch = RandomDocument(target_->shape().vocab, kLength);
+  const Batch batch = RandomDocument(target_->shape().vocab, kTextLength);
   const EddParts parts{.encoder = false, .train_embedding = false, .train_head = false};
   EddModule module(*target_, parts, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
   ExportRandom(module.weights(), "edd", Settings(0, parts));
-  const EddInputs inputs{1, kLength, batch.ids, batch.first_key};
+  const EddInputs inputs{1, kTextLength, batch.ids, batch.first_key};
   ExpectSteps(torch::matmul(module.Forward(inputs), module.head().compute.t()), batch, {},
               BlockStarts(batch, 4));
 }
@@ -71,12 +71,12 @@ TEST_F(EddParityTest, VdmsStepsAreTrainingsRows) {
 // The soft prompt of training is the engine's.
 TEST_F(EddParityTest, HiddenStatesAreTheEngines) {
   torch::NoGradGuard no_grad;
-  const Batch batch = RandomDocument(target_->shape().vocab, kLength);
+  const Batch batch = RandomDocument(target_->shape().vocab, kTextLength);
   for (int tap = 0; tap <= target_->shape().layers; ++tap) {
     HiddenState state{tap, {}};
     target_->Features(batch, &state);
-    const auto cache = model_->NewCache(static_cast<int>(kLength), DType::kF32);
-    const SequenceRows rows{cache.get(), TokensOf(batch.ids), ChainParents(kLength)};
+    const auto cache = model_->NewCache(static_cast<int>(kTextLength), DType::kF32);
+    const SequenceRows rows{cache.get(), TokensOf(batch.ids), ChainParents(kTextLength)};
     Taps taps;
     Score(*model_, std::span(&rows, 1), {.hidden = {tap}}, std::span(&taps, 1));
     std::vector<float> values(static_cast<size_t>(state.value.numel()));

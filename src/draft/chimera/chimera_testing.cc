@@ -65,9 +65,9 @@ Json ChimeraTestOptions(const TestTarget& target) {
 namespace {
 
 // Runs the network's passes over one text.
-class Tracer {
+class ChimeraTracer {
  public:
-  Tracer(ChimeraNet& net, std::span<const Token> tokens, std::span<const Token> drafted)
+  ChimeraTracer(ChimeraNet& net, std::span<const Token> tokens, std::span<const Token> drafted)
       : net_(net), root_(static_cast<Pos>(tokens.size()) - 1), text_(tokens.begin(), tokens.end()) {
     text_.insert(text_.end(), drafted.begin(), drafted.end());
     cache_ = net.NewCache(static_cast<int>(text_.size()), DType::kF32);
@@ -123,7 +123,7 @@ Result<std::vector<std::vector<float>>> TraceChimera(const std::string& draft, M
   const int hidden = net->hidden(), rows = static_cast<int>(tokens.size()) - 1;
   const Buffer given = backend.Allocate(DType::kF32, rows, hidden);
   backend.Upload(features.data(), given.tensor);
-  Tracer tracer(*net, tokens, drafted);
+  ChimeraTracer tracer(*net, tokens, drafted);
   std::vector<std::vector<float>> logits;
   for (int k = 0; k < net->heads() && k <= std::ssize(drafted); ++k) {
     const Tensor output = k == 0 ? tracer.Text(given.tensor) : tracer.Drafted(k);

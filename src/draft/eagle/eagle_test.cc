@@ -13,12 +13,6 @@ namespace {
 
 using testing::HasSubstr;
 
-ModelConfig TinyConfig() {
-  ModelConfig config = TinyTarget();
-  config.rope_base = 100.0f;
-  return config;
-}
-
 // The module fed pair by pair, in order.
 class PlainEagle {
  public:
@@ -58,7 +52,7 @@ class PlainEagle {
 
 class EagleTest : public TrainedDrafterTest {
  protected:
-  EagleTest() : TrainedDrafterTest("eagle", TinyConfig()) {
+  EagleTest() : TrainedDrafterTest("eagle", TinyTarget(/*rope_base=*/100.0f)) {
     RandomEagle(Target(), 3).Write(InfoFor(config_, tokenizer_->data(), "eagle", 1), path_);
   }
 };

@@ -37,9 +37,9 @@ Json HassTestOptions(const TestTarget& target) { return EagleFile(target, "hass"
 namespace {
 
 // Runs passes over one sequence and keeps what they gave.
-class Tracer {
+class EagleTracer {
  public:
-  explicit Tracer(EagleNet& net) : net_(net) {}
+  explicit EagleTracer(EagleNet& net) : net_(net) {}
 
   // Row r of the pass is tokens[r] after parent r - 1 + first; features: [rows, hidden].
   void Run(std::span<const Token> tokens, Node first_parent, std::span<const float> features,
@@ -84,7 +84,7 @@ EagleTrace TraceEagle(EagleNet& net, std::span<const Token> tokens, std::span<co
                       std::span<const Token> drafted) {
   const int pairs = static_cast<int>(tokens.size()) - 1;
   const auto cache = net.NewCache(pairs + static_cast<int>(drafted.size()), DType::kF32);
-  Tracer tracer(net);
+  EagleTracer tracer(net);
   tracer.Run(tokens.subspan(1), kNoNode, features, *cache);
   std::vector<Node> path(static_cast<size_t>(pairs));
   std::iota(path.begin(), path.end(), 0);

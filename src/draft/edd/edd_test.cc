@@ -14,9 +14,8 @@ namespace {
 
 using testing::HasSubstr;
 
-ModelConfig TinyConfig() {
-  ModelConfig config = TinyTarget();
-  config.rope_base = 100.0f;
+ModelConfig FourLayers() {
+  ModelConfig config = TinyTarget(/*rope_base=*/100.0f);
   config.layers = 4;
   return config;
 }
@@ -66,7 +65,7 @@ class PlainEdd {
 
 class EddTest : public TrainedDrafterTest {
  protected:
-  EddTest() : TrainedDrafterTest("edd", TinyConfig()) {}
+  EddTest() : TrainedDrafterTest("edd", FourLayers()) {}
 };
 
 TEST_F(EddTest, StepsAreThoseOfThePaper) {

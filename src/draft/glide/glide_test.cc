@@ -14,10 +14,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 ModelConfig ThreeLayers() {
-  ModelConfig config = TinyTarget();
+  ModelConfig config = TinyTarget(/*rope_base=*/100.0f);
   config.layers = 3;
   config.kv_heads = 4;  // q8_0 rows are whole blocks
-  config.rope_base = 100.0f;
   return config;
 }
 

@@ -67,22 +67,22 @@ class CopiedSpan : public ::testing::Test {
 };
 
 // methods.md 11.11: a b c X a b c Y a b c, the last c being the root.
-const Words kText{1, 2, 3, 90, 1, 2, 3, 91, 1, 2, 3};
+const Words kPhrases{1, 2, 3, 90, 1, 2, 3, 91, 1, 2, 3};
 
 TEST_F(CopiedSpan, VectorsOfTheSpecification) {
   Scripted copier({.k = 70});
   copier.wanted = 6;
-  EXPECT_EQ(Draft(copier, kText, 4), (Words{91, 1, 2, 3}));
+  EXPECT_EQ(Draft(copier, kPhrases, 4), (Words{91, 1, 2, 3}));
   EXPECT_EQ(copier.offered, (std::vector<int>{2, 6}));
   copier.wanted = 2;
-  EXPECT_EQ(Draft(copier, kText, 4), (Words{90, 1, 2, 3, 91, 1, 2, 3}));
+  EXPECT_EQ(Draft(copier, kPhrases, 4), (Words{90, 1, 2, 3, 91, 1, 2, 3}));
 }
 
 TEST_F(CopiedSpan, LengthIsBounded) {
   Scripted copier({.k = 3});
   copier.wanted = 2;
-  EXPECT_EQ(Draft(copier, kText, 4), (Words{90, 1, 2}));
-  EXPECT_EQ(Draft(copier, kText, 4, {.max_nodes = 3, .max_depth = 10}), (Words{90, 1}));
+  EXPECT_EQ(Draft(copier, kPhrases, 4), (Words{90, 1, 2}));
+  EXPECT_EQ(Draft(copier, kPhrases, 4, {.max_nodes = 3, .max_depth = 10}), (Words{90, 1}));
   Scripted last({.k = 70});
   last.wanted = 2;  // the token before the root: only the root itself follows
   EXPECT_EQ(Draft(last, {8, 9, 5, 5}, 2), Words{5});
@@ -97,14 +97,14 @@ TEST_F(CopiedSpan, NoOccurrenceNoDraft) {
 TEST_F(CopiedSpan, RangeOfThePrompt) {
   Scripted copier({.k = 70, .prompt_only = true});
   copier.wanted = 2;
-  Draft(copier, kText, 5);
+  Draft(copier, kPhrases, 5);
   EXPECT_EQ(copier.offered, std::vector<int>{2});
 }
 
 TEST_F(CopiedSpan, TruncationForgetsPlaces) {
   Scripted copier({.k = 70});
   copier.wanted = 2;
-  Draft(copier, kText, 4);
+  Draft(copier, kPhrases, 4);
   copier.Truncate(*state_, 5);  // a b c X a
   Feed(copier, Words{2}, 3, true);
   EXPECT_EQ(Propose(copier, 3), (Words{90, 1, 2, 3}));
