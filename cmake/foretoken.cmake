@@ -41,13 +41,15 @@ function(ft_together name)
   endif()
 endfunction()
 
-# ft_library(NAME SOURCES a.cc ... DEPS ft_base ...)
+# ft_library(NAME SOURCES a.cc ... DEPS ft_base ... [TOGETHER]): TOGETHER as in ft_together
 function(ft_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER" "" "SOURCES;DEPS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ft_flags ${ARG_DEPS})
   list(LENGTH ARG_SOURCES files)
-  if(files GREATER 8)  # fewer do not repay it
+  if(ARG_TOGETHER)
+    ft_together(${name})
+  elseif(files GREATER 15)  # fewer do not repay it
     ft_precompile(${name} <algorithm> <functional> <map> <memory> <string> <unordered_map> <vector>
       <nlohmann/json.hpp>)
   endif()
@@ -69,19 +71,19 @@ if(FT_TESTS)
   ft_precompile(ft_test_flags <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
 endif()
 
-# ft_test(NAME SOURCES a_test.cc ... DEPS ft_base ... [LABEL unit] [TIMEOUT 120] [OWN_PCH])
-# OWN_PCH: it is compiled with other options than tests share. LABEL is one of: unit, lossless, parity, fuzz, cli.
+# ft_test(NAME SOURCES a_test.cc ... DEPS ft_base ... [LABEL unit] [TIMEOUT 120] [OWN_FLAGS])
+# OWN_FLAGS: it is compiled with other options than tests share. LABEL is one of: unit, lossless, parity, fuzz, cli.
 function(ft_test name)
   if(NOT FT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "OWN_PCH" "LABEL;TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_FLAGS" "LABEL;TIMEOUT" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ft_flags ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
     FT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" FT_SHARED_DATA="${CMAKE_SOURCE_DIR}/../shared/data")
   ft_unhurried(${name})
-  if(FT_QUICK AND NOT ARG_OWN_PCH)
+  if(FT_QUICK AND NOT ARG_OWN_FLAGS)
     target_precompile_headers(${name} REUSE_FROM ft_test_flags)
     target_compile_options(${name} PRIVATE ${FT_PRECOMPILED_FLAGS})
   endif()
