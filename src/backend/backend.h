@@ -30,12 +30,32 @@ class Weight {
   virtual size_t bytes() const = 0;  // read by one product
 };
 
+// The rows that products take: x, or its RMS norm, which then lies in no memory as floats.
+struct LinearIn {
+  LinearIn(Tensor rows) : x(rows) {}  // NOLINT(google-explicit-constructor): most are plain rows
+  LinearIn(Tensor rows, Tensor norm_gain, float norm_eps)
+      : x(rows), gain(norm_gain), eps(norm_eps) {}
+
+  Tensor x;     // [rows, n] f32
+  Tensor gain;  // [1, n] f32, or empty: x as it is
+  float eps = 0;
+};
+
 // One product of a group that shares its input: out (+)= x . weight^T + bias.
 struct LinearOut {
   const Weight* weight = nullptr;  // [n, x.cols]
   Tensor out;                      // [x.rows, n] f32
   Tensor bias;                     // [1, n] f32, or empty
   bool accumulate = false;         // add to what `out` holds
+};
+
+// A gated feed-forward block: out += down . (silu(gate . x) * (up . x)), with the bits of Linear,
+// SiluMul and Linear one after the other.
+struct FeedForwardArgs {
+  LinearIn x;                    // [rows, n]; its rows may be those of `out`
+  const Weight *gate, *up;       // [inner, n]
+  const Weight* down = nullptr;  // [out.cols, inner]
+  Tensor out;                    // [rows, out.cols] f32
 };
 
 // What the provisional rows of one sequence may attend to: every committed row, and their own
@@ -102,7 +122,8 @@ class Backend {
   virtual void RmsNorm(Tensor x, Tensor gain, float eps,
                        Tensor out) = 0;  // gain [1, n]; x may be out; x is
                                          // [rows, k * n]: k norms a row
-  virtual void Linear(Tensor x, std::span<const LinearOut> group) = 0;
+  virtual void Linear(const LinearIn& in, std::span<const LinearOut> group) = 0;
+  virtual void FeedForward(const FeedForwardArgs& args) = 0;
   virtual void Rope(Tensor x, std::span<const Pos> positions, int head_dim,
                     const RopeTable& table) = 0;
   virtual void SiluMul(Tensor gate, Tensor up) = 0;    // gate = silu(gate) * up

@@ -8,19 +8,6 @@
 #include "model/model_config.h"
 
 namespace foretoken {
-namespace {
-
-// The part of `flat` [1, n] that begins at `offset`, as a matrix; moves `offset` past it.
-Tensor Carve(const Tensor& flat, int64_t rows, int64_t cols, int64_t& offset) {
-  Tensor t = flat.Cols(offset, rows * cols);
-  t.rows = rows;
-  t.cols = cols;
-  t.row_bytes = cols * static_cast<int64_t>(sizeof(float));
-  offset += rows * cols;
-  return t;
-}
-
-}  // namespace
 
 DecoderLayers::DecoderLayers(const ModelConfig& config, std::vector<LayerWeights> layers,
                              Backend& backend, int max_rows)
@@ -72,17 +59,10 @@ void DecoderLayers::ReserveRows(int rows) {
   const int64_t q_cols = int64_t{config_.heads} * config_.head_dim;
   const int64_t kv_cols = int64_t{config_.kv_heads} * config_.head_dim;
   residual_ = backend_.Allocate(DType::kF32, n, config_.hidden);
-  normed_ = backend_.Allocate(DType::kF32, n, config_.hidden);
-  const int64_t wide = n * std::max(2 * q_cols + 2 * kv_cols, 2 * int64_t{config_.ffn});
-  wide_ = backend_.Allocate(DType::kF32, 1, wide);
-  int64_t offset = 0;
-  q_ = Carve(wide_.tensor, n, q_cols, offset);
-  k_ = Carve(wide_.tensor, n, kv_cols, offset);
-  v_ = Carve(wide_.tensor, n, kv_cols, offset);
-  attended_ = Carve(wide_.tensor, n, q_cols, offset);
-  offset = 0;
-  gate_ = Carve(wide_.tensor, n, config_.ffn, offset);
-  up_ = Carve(wide_.tensor, n, config_.ffn, offset);
+  q_ = backend_.Allocate(DType::kF32, n, q_cols);
+  k_ = backend_.Allocate(DType::kF32, n, kv_cols);
+  v_ = backend_.Allocate(DType::kF32, n, kv_cols);
+  attended_ = backend_.Allocate(DType::kF32, n, q_cols);
 }
 
 void DecoderLayers::Run(int layer) {
@@ -95,14 +75,9 @@ void DecoderLayers::Run(int layer) {
 void DecoderLayers::Project(int layer, Tensor q) {
   const LayerWeights& w = layers_[layer];
   const int rows = batch_->rows();
-  Tensor x = residual_.tensor.Rows(0, rows);
-  if (!w.attention_norm.tensor.empty()) {
-    const Tensor normed = normed_.tensor.Rows(0, rows);
-    backend_.RmsNorm(x, w.attention_norm.tensor, config_.norm_eps, normed);
-    x = normed;
-  }
-  const Tensor k = k_.Rows(0, rows);
-  const Tensor v = v_.Rows(0, rows);
+  const LinearIn x(residual_.tensor.Rows(0, rows), w.attention_norm.tensor, config_.norm_eps);
+  const Tensor k = k_.tensor.Rows(0, rows);
+  const Tensor v = v_.tensor.Rows(0, rows);
   const std::array outputs{LinearOut{.weight = w.q.get(), .out = q, .bias = w.q_bias.tensor},
                            LinearOut{.weight = w.k.get(), .out = k, .bias = w.k_bias.tensor},
                            LinearOut{.weight = w.v.get(), .out = v, .bias = w.v_bias.tensor}};
@@ -120,8 +95,9 @@ void DecoderLayers::StoreKeysValues(int layer) {
     const int begin = batch_->begin[s], count = RowsOf(s);
     if (count == 0) continue;
     const KvCache& cache = *caches_[s];
-    backend_.StoreRows(k_.Rows(begin, count), cache.Keys(layer).Rows(first_row_[s], count));
-    backend_.StoreRows(v_.Rows(begin, count), cache.Values(layer).Rows(first_row_[s], count));
+    backend_.StoreRows(k_.tensor.Rows(begin, count), cache.Keys(layer).Rows(first_row_[s], count));
+    backend_.StoreRows(v_.tensor.Rows(begin, count),
+                       cache.Values(layer).Rows(first_row_[s], count));
   }
 }
 
@@ -133,14 +109,14 @@ void DecoderLayers::Attend(int layer, Tensor q) {
     backend_.Attention({.q = q.Rows(begin, count),
                         .keys = cache.Keys(layer),
                         .values = cache.Values(layer),
-                        .out = attended_.Rows(begin, count),
+                        .out = attended_.tensor.Rows(begin, count),
                         .head_dim = config_.head_dim,
                         .scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim)),
                         .window = config_.sliding_window,
                         .visible = &visible_[s]});
   }
   const int rows = batch_->rows();
-  backend_.Linear(attended_.Rows(0, rows),
+  backend_.Linear(attended_.tensor.Rows(0, rows),
                   std::array{LinearOut{.weight = layers_[layer].o.get(),
                                        .out = residual_.tensor.Rows(0, rows),
                                        .accumulate = true}});
@@ -149,15 +125,11 @@ void DecoderLayers::Attend(int layer, Tensor q) {
 void DecoderLayers::FeedForward(int layer, int rows) {
   const LayerWeights& w = layers_[layer];
   const Tensor residual = residual_.tensor.Rows(0, rows);
-  const Tensor x = normed_.tensor.Rows(0, rows);
-  const Tensor gate = gate_.Rows(0, rows);
-  const Tensor up = up_.Rows(0, rows);
-  backend_.RmsNorm(residual, w.ffn_norm.tensor, config_.norm_eps, x);
-  backend_.Linear(x, std::array{LinearOut{.weight = w.gate.get(), .out = gate},
-                                LinearOut{.weight = w.up.get(), .out = up}});
-  backend_.SiluMul(gate, up);
-  backend_.Linear(
-      gate, std::array{LinearOut{.weight = w.down.get(), .out = residual, .accumulate = true}});
+  backend_.FeedForward({.x = {residual, w.ffn_norm.tensor, config_.norm_eps},
+                        .gate = w.gate.get(),
+                        .up = w.up.get(),
+                        .down = w.down.get(),
+                        .out = residual});
 }
 
 std::unique_ptr<Weight> WeightLoader::Matrix(const std::string& name, int64_t rows, int64_t cols) {

@@ -38,7 +38,6 @@ class DecoderLayers {
   // 1 <= rows <= max_rows(); each cache has room.
   void Begin(const RowBatch& batch, std::span<KvCache* const> caches);
   Tensor residual() const { return residual_.tensor; }  // [capacity, hidden], the pass's rows first
-  Tensor scratch() const { return normed_.tensor; }     // [capacity, hidden], free between calls
   int row_capacity() const { return row_capacity_; }    // grows with the passes
   // Where the rows of sequence `s` begin in its cache, and what they may attend to.
   int first_row(size_t s) const { return first_row_[s]; }
@@ -47,7 +46,7 @@ class DecoderLayers {
   // The parts of a layer, in this order. Rotated queries go to `queries` [rows, heads * head_dim],
   // or nowhere where it is empty and nobody attends; keys and values to the caches. Attention and
   // feed-forward add to the residual stream; the latter may be left with its first `rows` rows.
-  Tensor queries(int rows) const { return q_.Rows(0, rows); }  // overwritten by FeedForward
+  Tensor queries(int rows) const { return q_.tensor.Rows(0, rows); }  // overwritten by Project
   void Project(int layer, Tensor queries);
   void Attend(int layer, Tensor queries);
   void FeedForward(int layer, int rows);
@@ -71,11 +70,9 @@ class DecoderLayers {
   std::vector<Visibility> visible_;  // [sequences]
   std::vector<int> first_row_;       // [sequences] in the cache, of this pass's first row
 
-  // Scratch, grown to the largest pass so far: [row_capacity_, ...]. `wide_` holds what lives
-  // within one half of a layer: queries, keys, values and attention output, or gate and up.
+  // Scratch, grown to the largest pass so far: [row_capacity_, ...].
   int row_capacity_ = 0;
-  Buffer residual_, normed_, wide_;
-  Tensor q_, k_, v_, attended_, gate_, up_;
+  Buffer residual_, q_, k_, v_, attended_;
 };
 
 // Fetches weights by name, remembering the first error so that a reader is a list.

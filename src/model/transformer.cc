@@ -127,9 +127,8 @@ Tensor Transformer::Logits(const Pass& pass, int rows) {
   const int count = KeepLogitRows(pass, rows);
   const Tensor logits = logits_.tensor.Rows(0, count);
   if (count == 0) return logits;
-  const Tensor x = layers_.scratch().Rows(0, count);
-  backend_.RmsNorm(layers_.residual().Rows(0, count), gain, config_.norm_eps, x);
-  backend_.Linear(x, std::array{LinearOut{.weight = &OutputHead(), .out = logits}});
+  backend_.Linear({layers_.residual().Rows(0, count), gain, config_.norm_eps},
+                  std::array{LinearOut{.weight = &OutputHead(), .out = logits}});
   return logits;
 }
 

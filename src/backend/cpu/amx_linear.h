@@ -187,8 +187,8 @@ inline void MakeBf16Steps(const TileCall& t, int64_t begin, int64_t end) {
       std::byte* to = chunk + (i / kTileInputs * t.chunk_rows + r % t.chunk_rows) * 64;
       for (int64_t j = 0; j < kTileInputs; j += kLanes) {
         const bool some = r < t.rows && i + j < end;
-        StoreLow16(some ? ToBf16(LoadFirst(t.x + r * t.stride + i + j, end - i - j)) : Splat(0),
-                   to + 2 * j);
+        const float* x = t.x + r * t.stride + (i + j - begin);
+        StoreLow16(some ? ToBf16(LoadFirst(x, end - i - j)) : Splat(0), to + 2 * j);
       }
     }
   }

@@ -34,7 +34,9 @@ void StoreNumbers(const Kernels& kernels, DType type, const float* x, int64_t n,
 CpuBackend::CpuBackend(const Kernels& kernels, int threads)
     : kernels_(kernels),
       prefetch_(threads > 0 ? threads : AvailableCores()),
-      pool_(threads, &prefetch_) {
+      pool_(threads, &prefetch_),
+      tiles_(kernels, pool_),
+      inner_tiles_(kernels) {
   attention_scratch_.resize(static_cast<size_t>(pool_.threads()));
 }
 

@@ -30,7 +30,8 @@ class CpuBackend : public Backend {
 
   void Embed(const Weight& table, std::span<const Token> tokens, Tensor out) override;
   void RmsNorm(Tensor x, Tensor gain, float eps, Tensor out) override;
-  void Linear(Tensor x, std::span<const LinearOut> group) override;
+  void Linear(const LinearIn& in, std::span<const LinearOut> group) override;
+  void FeedForward(const FeedForwardArgs& args) override;
   void Rope(Tensor x, std::span<const Pos> positions, int head_dim,
             const RopeTable& table) override;
   void SiluMul(Tensor gate, Tensor up) override;
@@ -57,14 +58,21 @@ class CpuBackend : public Backend {
   // Runs `op` on every unit, each with its own scratch.
   void RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& op);
 
+  // Products of tiles that are made.
+  void Multiply(const Tiles& tiles, std::span<const LinearOut> group);
+  // Calls body(begin, end) for pieces of the panels of `group`, counted from its first weight's.
+  template <typename Body>
+  void EachPanel(std::span<const Weight* const> group, const Body& body);
   // Tells waiting threads what `group` makes them read first.
-  void Announce(std::span<const LinearOut> group, int64_t panels);
+  void Announce(std::span<const Weight* const> group, int64_t panels);
 
   const Kernels& kernels_;
   WeightPrefetch prefetch_;
   ThreadPool pool_;
-  TileMaker tiles_;
-  std::vector<Stretch> stretches_;  // [threads]
+  InputTiles tiles_;
+  Tiles inner_tiles_;                   // of a feed-forward block
+  std::vector<const Weight*> weights_;  // of the product under way
+  std::vector<Stretch> stretches_;      // [threads]
   Angles angles_;
   std::vector<AttentionRow> attention_rows_;
   std::vector<AttentionUnit> attention_units_;

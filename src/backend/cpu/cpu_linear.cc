@@ -11,19 +11,17 @@ namespace {
 // Rows whose tiles are multiplied with one panel after another, so that they stay in a core's own
 // cache while the weights stream by.
 constexpr int64_t kResidentTileBytes = 512 << 10;
-// Panels multiplied with all those tiles before the next ones are read.
+// Panels multiplied with all those tiles before the next ones are read: as many as are read side by
+// side.
 constexpr int64_t kPanelsTogether = 4;
-
-// Panels that a thread takes at least: as many as are read side by side.
-constexpr int64_t kFewestPanels = 4;
 
 TileKind KindOf(const PackedWeight& w, const Kernels& kernels) {
   if (w.format() < Format::kF32) return TileKind::kInt8;
   return w.format() == Format::kBF16 ? kernels.bf16_tile : TileKind::kF32;
 }
 
-const PackedWeight& Packed(const LinearOut& out) {
-  return static_cast<const PackedWeight&>(*out.weight);
+const PackedWeight& Packed(const Weight* weight) {
+  return static_cast<const PackedWeight&>(*weight);
 }
 
 void CheckShapes(const Tensor& x, const LinearOut& o) {
@@ -32,46 +30,122 @@ void CheckShapes(const Tensor& x, const LinearOut& o) {
   FT_CHECK(o.bias.empty() || (o.bias.type == DType::kF32 && o.bias.cols == o.out.cols));
 }
 
-// Panels [begin, end) of one product with every tile.
-void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const TileMaker& maker,
-                    int64_t begin, int64_t end) {
-  const PackedWeight& w = Packed(o);
-  const TileKind kind = KindOf(w, kernels);
-  const std::vector<Tile>& tiles = maker.tiles();
-  LinearCall call{.panels = w.data(),
-                  .layout = w.layout(),
-                  .cols = w.cols(),
-                  .outputs = w.rows(),
-                  .out_stride = o.out.row_bytes / 4,
-                  .bias = reinterpret_cast<const float*>(o.bias.data),
-                  .accumulate = o.accumulate};
-  const auto resident = static_cast<size_t>(
-      std::max<int64_t>(1, kResidentTileBytes / std::max<int64_t>(1, maker.TileBytes(kind))));
-  const int64_t together = tiles.size() == 1 ? end - begin : kPanelsTogether;
-  for (size_t first = 0; first < tiles.size(); first += resident) {
-    const size_t last = std::min(tiles.size(), first + resident);
-    for (int64_t p = begin; p < end; p += together) {
-      call.panel_begin = p;
-      call.panel_end = std::min(end, p + together);
-      for (size_t i = first; i < last; ++i) {
-        call.tile = maker.Data(kind, i);
-        call.chunks = tiles[i].chunks;
-        call.rows = tiles[i].rows;
-        call.out = reinterpret_cast<float*>(o.out.data + tiles[i].row * o.out.row_bytes);
-        kernels.linear[static_cast<int>(w.format())][tiles[i].size](call);
+// A weight's product with tiles.
+class Product {
+ public:
+  Product(const PackedWeight& weight, const Kernels& kernels, const Tiles& tiles)
+      : weight_(weight), tiles_(tiles), kind_(KindOf(weight, kernels)) {
+    run_ = kernels.linear[static_cast<int>(weight.format())];
+  }
+
+  // Panels [begin, end) with one tile, into the columns of `o.out` that are theirs.
+  void Multiply(const LinearOut& o, size_t tile, int64_t begin, int64_t end) const {
+    LinearCall call = Call(tile, begin, end);
+    const int64_t row = tiles_.tiles()[tile].row;
+    call.out = reinterpret_cast<float*>(o.out.data + row * o.out.row_bytes) + begin * kPanel;
+    call.out_stride = o.out.row_bytes / 4;
+    if (!o.bias.empty()) call.bias = reinterpret_cast<const float*>(o.bias.data) + begin * kPanel;
+    call.accumulate = o.accumulate;
+    Run(call, tile);
+  }
+  // The same, side by side into rows of `stride` floats.
+  void Multiply(size_t tile, int64_t begin, int64_t end, float* out, int64_t stride) const {
+    LinearCall call = Call(tile, begin, end);
+    call.out = out;
+    call.out_stride = stride;
+    Run(call, tile);
+  }
+
+  // Calls work(tile, from, to) until every tile has met panels [begin, end), `together` of them at
+  // a time.
+  template <typename Work>
+  void EachTile(int64_t begin, int64_t end, int64_t together, const Work& work) const {
+    const size_t count = tiles_.tiles().size();
+    const int64_t bytes = std::max<int64_t>(1, tiles_.TileBytes(kind_));
+    const auto resident = static_cast<size_t>(std::max<int64_t>(1, kResidentTileBytes / bytes));
+    for (size_t first = 0; first < count; first += resident) {
+      for (int64_t p = begin; p < end; p += together) {
+        for (size_t i = first; i < std::min(count, first + resident); ++i) {
+          work(i, p, std::min(end, p + together));
+        }
       }
     }
   }
+
+ private:
+  LinearCall Call(size_t tile, int64_t begin, int64_t end) const {
+    return {.panels = weight_.data() + begin * weight_.layout().panel_bytes,
+            .layout = weight_.layout(),
+            .cols = weight_.cols(),
+            .outputs = weight_.rows() - begin * kPanel,
+            .panel_end = end - begin,
+            .tile = tiles_.Data(kind_, tile),
+            .chunks = tiles_.tiles()[tile].chunks,
+            .rows = tiles_.tiles()[tile].rows};
+  }
+  void Run(const LinearCall& call, size_t tile) const { run_[tiles_.tiles()[tile].size](call); }
+
+  const PackedWeight& weight_;
+  const Tiles& tiles_;
+  TileKind kind_;
+  void (*const* run_)(const LinearCall& call);
+};
+
+// Panels [begin, end) of one product with every tile.
+void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const Tiles& tiles, int64_t begin,
+                    int64_t end) {
+  const Product product(Packed(o.weight), kernels, tiles);
+  const int64_t together = tiles.tiles().size() == 1 ? end - begin : kPanelsTogether;
+  product.EachTile(begin, end, together, [&](size_t tile, int64_t from, int64_t to) {
+    product.Multiply(o, tile, from, to);
+  });
 }
+
+// Gate and up, column by column, become what `down` takes, while they are near: as floats they
+// never leave a core's own cache.
+class GatedProduct {
+ public:
+  GatedProduct(const FeedForwardArgs& args, const Kernels& kernels, const Tiles& in, Tiles& inner)
+      : gate_(Packed(args.gate), kernels, in),
+        up_(Packed(args.up), kernels, in),
+        kernels_(kernels),
+        inner_(inner),
+        kind_(KindOf(Packed(args.down), kernels)) {}
+
+  // Panels [begin, end) of both with every tile. REQUIRES: begin is a multiple of kPanelsTogether.
+  void Multiply(int64_t begin, int64_t end) const {
+    gate_.EachTile(begin, end, kPanelsTogether,
+                   [&](size_t tile, int64_t from, int64_t to) { MultiplyTile(tile, from, to); });
+  }
+
+ private:
+  void MultiplyTile(size_t tile, int64_t begin, int64_t end) const {
+    constexpr int64_t kStride = kPanelsTogether * kPanel;
+    static_assert(kStride % kBlock == 0);
+    alignas(64) float gate[kMaxTileRows * kStride], up[kMaxTileRows * kStride];
+    gate_.Multiply(tile, begin, end, gate, kStride);
+    up_.Multiply(tile, begin, end, up, kStride);
+    const int64_t first = begin * kPanel, last = std::min(inner_.cols(), end * kPanel);
+    for (int r = 0; r < inner_.tiles()[tile].rows; ++r) {
+      kernels_.silu_mul(gate + r * kStride, up + r * kStride, last - first);
+    }
+    inner_.Fill(kind_, tile, gate, kStride, first, last);
+  }
+
+  Product gate_, up_;
+  const Kernels& kernels_;
+  Tiles& inner_;
+  TileKind kind_;
+};
 
 // The panels of each thread's first piece: half of its share.
 int64_t FirstPiece(int64_t count, int threads) {
-  return std::max(kFewestPanels, count / (2 * threads) / kFewestPanels * kFewestPanels);
+  return std::max(kPanelsTogether, count / (2 * threads) / kPanelsTogether * kPanelsTogether);
 }
 
-// Calls body(begin, end) for pieces of [0, count): a fixed first one a thread, then half of a
-// thread's share of what is left, on whichever thread is free. Threads that wait for the same
-// memory are not equally fast.
+// Calls body(begin, end) for pieces of [0, count) panels: a fixed first one a thread, then half of
+// a thread's share of what is left, on whichever thread is free. Threads that wait for the same
+// memory are not equally fast. A piece begins at a multiple of kPanelsTogether.
 template <typename Body>
 void EachPiece(ThreadPool& pool, int64_t count, const Body& body) {
   const int64_t first = FirstPiece(count, pool.threads());
@@ -91,17 +165,17 @@ void EachPiece(ThreadPool& pool, int64_t count, const Body& body) {
 
 }  // namespace
 
-void CpuBackend::Announce(std::span<const LinearOut> group, int64_t panels) {
+void CpuBackend::Announce(std::span<const Weight* const> group, int64_t panels) {
   stretches_.assign(static_cast<size_t>(pool_.threads()), {});
   const int64_t first = FirstPiece(panels, pool_.threads());
   for (size_t t = 0; t < stretches_.size(); ++t) {
     int64_t panel = first * static_cast<int64_t>(t);
-    for (const LinearOut& o : group) {
-      const PackedWeight& w = Packed(o);
+    for (const Weight* weight : group) {
+      const PackedWeight& w = Packed(weight);
       if (panel < w.panels()) {
         stretches_[t] = {.begin = w.data() + panel * w.layout().panel_bytes,
                          .panel_bytes = w.layout().panel_bytes,
-                         .panels = static_cast<int>(std::min(kFewestPanels, w.panels() - panel))};
+                         .panels = static_cast<int>(std::min(kPanelsTogether, w.panels() - panel))};
         break;
       }
       panel -= w.panels();
@@ -110,27 +184,55 @@ void CpuBackend::Announce(std::span<const LinearOut> group, int64_t panels) {
   prefetch_.Announce(stretches_);
 }
 
-void CpuBackend::Linear(Tensor x, std::span<const LinearOut> group) {
-  if (x.rows == 0) return;
-  tiles_.Begin(x, kernels_.most_chunk_rows);
+template <typename Body>
+void CpuBackend::EachPanel(std::span<const Weight* const> group, const Body& body) {
   int64_t panels = 0;
-  for (const LinearOut& o : group) {
-    CheckShapes(x, o);
-    tiles_.Make(KindOf(Packed(o), kernels_), kernels_, pool_);
-    panels += Packed(o).panels();
-  }
-  const auto multiply = [&](int64_t begin, int64_t end) {
+  for (const Weight* weight : group) panels += Packed(weight).panels();
+  if (pool_.threads() == 1 || panels <= kPanelsTogether) return body(int64_t{0}, panels);
+  Announce(group, panels);
+  EachPiece(pool_, panels, body);
+}
+
+void CpuBackend::Multiply(const Tiles& tiles, std::span<const LinearOut> group) {
+  weights_.clear();
+  for (const LinearOut& o : group) weights_.push_back(o.weight);
+  EachPanel(weights_, [&](int64_t begin, int64_t end) {
     int64_t before = 0;
     for (const LinearOut& o : group) {
-      const int64_t own = Packed(o).panels();
+      const int64_t own = Packed(o.weight).panels();
       const int64_t from = std::max<int64_t>(0, begin - before), to = std::min(own, end - before);
-      if (from < to) MultiplyPanels(o, kernels_, tiles_, from, to);
+      if (from < to) MultiplyPanels(o, kernels_, tiles, from, to);
       before += own;
     }
-  };
-  if (pool_.threads() == 1 || panels <= kFewestPanels) return multiply(0, panels);
-  Announce(group, panels);
-  EachPiece(pool_, panels, multiply);
+  });
+}
+
+void CpuBackend::Linear(const LinearIn& in, std::span<const LinearOut> group) {
+  if (in.x.rows == 0) return;
+  tiles_.Begin(in);
+  for (const LinearOut& o : group) {
+    CheckShapes(in.x, o);
+    tiles_.Make(KindOf(Packed(o.weight), kernels_));
+  }
+  Multiply(tiles_, group);
+}
+
+void CpuBackend::FeedForward(const FeedForwardArgs& args) {
+  const PackedWeight &gate = Packed(args.gate), &up = Packed(args.up), &down = Packed(args.down);
+  FT_CHECK(gate.cols() == args.x.x.cols && up.cols() == gate.cols() && up.rows() == gate.rows());
+  FT_CHECK(down.cols() == gate.rows() && down.rows() == args.out.cols);
+  FT_CHECK(args.out.rows == args.x.x.rows && args.out.type == DType::kF32);
+  if (args.x.x.rows == 0) return;
+  tiles_.Begin(args.x);
+  tiles_.Make(KindOf(gate, kernels_));
+  tiles_.Make(KindOf(up, kernels_));
+  inner_tiles_.Begin(args.x.x.rows, gate.rows());
+  inner_tiles_.Reserve(KindOf(down, kernels_));
+  const GatedProduct gated(args, kernels_, tiles_, inner_tiles_);
+  const Weight* const gates[] = {args.gate};
+  EachPanel(gates, [&](int64_t begin, int64_t end) { gated.Multiply(begin, end); });
+  const LinearOut out[] = {{.weight = args.down, .out = args.out, .accumulate = true}};
+  Multiply(inner_tiles_, out);
 }
 
 }  // namespace foretoken

@@ -91,7 +91,7 @@ constexpr int MostChunks(int chunk_rows) { return chunk_rows < 4 ? 1 : kMaxTileR
 
 // Rows x [rows, cols] that become a tile.
 struct TileCall {
-  const float* x;
+  const float* x;  // the first column to fill of the first row
   int64_t stride;  // floats
   int64_t cols;    // of the whole row
   int rows, chunk_rows, chunks;
@@ -159,6 +159,9 @@ struct Kernels {
   void (*linear[kFormats][kChunkSizes])(const LinearCall& call);
 
   void (*rms_norm)(const float* x, const float* gain, float eps, int64_t n, float* out);
+  // Its two steps: the factor of a row of n, and any part of the row times that and the gain.
+  float (*rms_scale)(const float* x, float eps, int64_t n);
+  void (*scale_row)(const float* x, float scale, const float* gain, int64_t n, float* out);
   void (*silu_mul)(float* gate, const float* up, int64_t n);
   void (*add)(const float* x, float* y, int64_t n);
   // Rotates heads of `head_dim`; sin and cos [rope_dim / 2].

@@ -9,17 +9,24 @@
 
 namespace foretoken::FT_ISA {
 
-inline void RmsNorm(const float* x, const float* gain, float eps, int64_t n, float* out) {
+inline float RmsScale(const float* x, float eps, int64_t n) {
   F squares = Zero();
   for (int64_t i = 0; i < n; i += kLanes) {
     const F v = LoadFirst(x + i, n - i);
     squares = MulAdd(v, v, squares);
   }
-  const F scale = Splat(1.0f / __builtin_sqrtf(Sum(squares) / static_cast<float>(n) + eps));
+  return 1.0f / __builtin_sqrtf(Sum(squares) / static_cast<float>(n) + eps);
+}
+
+inline void ScaleRow(const float* x, float scale, const float* gain, int64_t n, float* out) {
   for (int64_t i = 0; i < n; i += kLanes) {
-    const F v = LoadFirst(x + i, n - i) * scale;
+    const F v = LoadFirst(x + i, n - i) * Splat(scale);
     StoreFirst(v * LoadFirst(gain + i, n - i), out + i, n - i);
   }
+}
+
+inline void RmsNorm(const float* x, const float* gain, float eps, int64_t n, float* out) {
+  ScaleRow(x, RmsScale(x, eps, n), gain, n, out);
 }
 
 inline void SiluMul(float* gate, const float* up, int64_t n) {
@@ -147,7 +154,7 @@ inline void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
       const float* rows[kLanes];
       for (int i = 0; i < kLanes; ++i) {
         const bool some = i < t.chunk_rows && first + i < t.rows;
-        rows[i] = some ? t.x + (first + i) * t.stride + b * kBlock : zeros;
+        rows[i] = some ? t.x + (first + i) * t.stride + (b * kBlock - begin) : zeros;
       }
       QuantiseRows(rows, t.chunk_rows, chunk);
       chunk += chunk_bytes;
@@ -161,7 +168,8 @@ inline void MakeBf16Tile(const TileCall& t, int64_t begin, int64_t end) {
     std::byte* to = t.tile + r / t.chunk_rows * chunk_bytes + r % t.chunk_rows * 4;
     for (int64_t i = begin; i < end; i += kLanes) {
       uint16_t bits[kLanes] = {};
-      if (r < t.rows) StoreLow16(ToBf16(LoadFirst(t.x + r * t.stride + i, end - i)), bits);
+      if (r < t.rows)
+        StoreLow16(ToBf16(LoadFirst(t.x + r * t.stride + (i - begin), end - i)), bits);
       const int64_t pairs = (end - i < kLanes ? end - i + 1 : kLanes) / 2;
       for (int64_t j = 0; j < pairs; ++j) {
         __builtin_memcpy(to + (i / 2 + j) * t.chunk_rows * 4, bits + 2 * j, 4);
@@ -174,7 +182,7 @@ inline void MakeFloatTile(const TileCall& t, int64_t begin, int64_t end) {
   const int64_t chunk_bytes = (t.cols + t.cols % 2) * t.chunk_rows * 4;
   for (int64_t i = begin; i < end + end % 2; ++i) {  // BF16 weights come in pairs of inputs
     for (int r = 0; r < t.chunks * t.chunk_rows; ++r) {
-      const float value = r < t.rows && i < end ? t.x[r * t.stride + i] : 0.0f;
+      const float value = r < t.rows && i < end ? t.x[r * t.stride + i - begin] : 0.0f;
       std::byte* chunk = t.tile + r / t.chunk_rows * chunk_bytes;
       __builtin_memcpy(chunk + (i * t.chunk_rows + r % t.chunk_rows) * 4, &value, 4);
     }
@@ -211,6 +219,8 @@ constexpr void FillRows(Kernels& k) {
   k.make_tile[static_cast<int>(TileKind::kBf16Pairs)] = &MakeBf16Tile;
   k.make_tile[static_cast<int>(TileKind::kF32)] = &MakeFloatTile;
   k.rms_norm = &RmsNorm;
+  k.rms_scale = &RmsScale;
+  k.scale_row = &ScaleRow;
   k.silu_mul = &SiluMul;
   k.add = &AddRow;
   k.rope = &Rope;

@@ -47,49 +47,93 @@ void CutTiles(int rows, int most_chunk_rows, std::vector<Tile>& tiles) {
   }
 }
 
-void TileMaker::Begin(Tensor x, int most_chunk_rows) {
-  FT_CHECK(x.type == DType::kF32);
-  x_ = x;
-  made_.fill(false);
-  CutTiles(static_cast<int>(x.rows), most_chunk_rows, tiles_);
+void Tiles::Begin(int64_t rows, int64_t cols) {
+  cols_ = cols;
+  reserved_.fill(false);
+  CutTiles(static_cast<int>(rows), kernels_.most_chunk_rows, tiles_);
 }
 
-void TileMaker::Make(TileKind kind, const Kernels& kernels, ThreadPool& pool) {
+bool Tiles::Reserve(TileKind kind) {
   const int k = static_cast<int>(kind);
-  if (made_[k]) return;
-  made_[k] = true;
+  if (reserved_[k]) return false;
+  reserved_[k] = true;
   offsets_[k].clear();
   int64_t bytes = 0;
   for (const Tile& tile : tiles_) {
     offsets_[k].push_back(bytes);
-    bytes += (BytesOf(kind, tile.padded_rows(), x_.cols) + 63) / 64 * 64;
+    bytes += (BytesOf(kind, tile.padded_rows(), cols_) + 63) / 64 * 64;
   }
   if (!memory_[k] || memory_[k].get_deleter().bytes < static_cast<size_t>(bytes)) {
     memory_[k] = AllocatePages(static_cast<size_t>(bytes));
     FT_CHECK(memory_[k] != nullptr);
   }
-  const int64_t pieces = (x_.cols + kPieceColumns - 1) / kPieceColumns;
-  const int64_t count = pieces * static_cast<int64_t>(tiles_.size());
-  const int64_t grain = x_.rows * x_.cols < kWorthSharing ? count : 1;
-  pool.ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const auto index = static_cast<size_t>(i / pieces);
-      const Tile& tile = tiles_[index];
-      const TileCall call{.x = reinterpret_cast<const float*>(x_.data + tile.row * x_.row_bytes),
-                          .stride = x_.row_bytes / 4,
-                          .cols = x_.cols,
-                          .rows = tile.rows,
-                          .chunk_rows = kChunkRows[tile.size],
-                          .chunks = tile.chunks,
-                          .tile = memory_[k].get() + offsets_[k][index]};
-      const int64_t from = i % pieces * kPieceColumns;
-      kernels.make_tile[k](call, from, std::min(x_.cols, from + kPieceColumns));
+  return true;
+}
+
+void Tiles::Fill(TileKind kind, size_t tile, const float* x, int64_t stride, int64_t begin,
+                 int64_t end) {
+  const int k = static_cast<int>(kind);
+  const Tile& t = tiles_[tile];
+  const TileCall call{.x = x,
+                      .stride = stride,
+                      .cols = cols_,
+                      .rows = t.rows,
+                      .chunk_rows = kChunkRows[t.size],
+                      .chunks = t.chunks,
+                      .tile = memory_[k].get() + offsets_[k][tile]};
+  kernels_.make_tile[k](call, begin, end);
+}
+
+int64_t Tiles::TileBytes(TileKind kind) const {
+  return BytesOf(kind, tiles_[0].padded_rows(), cols_);
+}
+
+void InputTiles::Begin(const LinearIn& in) {
+  FT_CHECK(in.x.type == DType::kF32);
+  in_ = in;
+  Tiles::Begin(in.x.rows, in.x.cols);
+  if (in.gain.empty()) return;
+  FT_CHECK(in.gain.type == DType::kF32 && in.gain.cols == in.x.cols);
+  scales_.resize(static_cast<size_t>(in.x.rows));
+  const int64_t grain = in.x.rows * in.x.cols < kWorthSharing ? in.x.rows : 1;
+  pool_.ParallelFor(in.x.rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      scales_[static_cast<size_t>(r)] = kernels_.rms_scale(Row(r), in.eps, in.x.cols);
     }
   });
 }
 
-int64_t TileMaker::TileBytes(TileKind kind) const {
-  return BytesOf(kind, tiles_[0].padded_rows(), x_.cols);
+void InputTiles::Make(TileKind kind) {
+  if (!Reserve(kind)) return;
+  const int64_t pieces = (cols() + kPieceColumns - 1) / kPieceColumns;
+  const int64_t count = pieces * static_cast<int64_t>(tiles().size());
+  const int64_t grain = in_.x.rows * cols() < kWorthSharing ? count : 1;
+  pool_.ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t from = i % pieces * kPieceColumns;
+      MakePiece(kind, static_cast<size_t>(i / pieces), from,
+                std::min(cols(), from + kPieceColumns));
+    }
+  });
+}
+
+void InputTiles::MakePiece(TileKind kind, size_t tile, int64_t begin, int64_t end) {
+  const Tile& t = tiles()[tile];
+  if (in_.gain.empty()) {
+    return Fill(kind, tile, Row(t.row) + begin, in_.x.row_bytes / 4, begin, end);
+  }
+  alignas(64) float normed[kMaxTileRows * kPieceColumns];
+  const float* gain = reinterpret_cast<const float*>(in_.gain.data) + begin;
+  for (int r = 0; r < t.rows; ++r) {
+    const int64_t row = t.row + r;
+    kernels_.scale_row(Row(row) + begin, scales_[static_cast<size_t>(row)], gain, end - begin,
+                       normed + r * kPieceColumns);
+  }
+  Fill(kind, tile, normed, kPieceColumns, begin, end);
+}
+
+const float* InputTiles::Row(int64_t row) const {
+  return reinterpret_cast<const float*>(in_.x.data + row * in_.x.row_bytes);
 }
 
 }  // namespace foretoken

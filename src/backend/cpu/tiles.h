@@ -4,9 +4,9 @@
 #include <array>
 #include <vector>
 
+#include "backend/backend.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/page_memory.h"
-#include "backend/tensor.h"
 #include "base/thread_pool.h"
 
 namespace foretoken {
@@ -23,26 +23,54 @@ struct Tile {
 // Cuts `rows` into tiles of at most kMaxTileRows rows, as even as possible, with little padding.
 void CutTiles(int rows, int most_chunk_rows, std::vector<Tile>& tiles);
 
-// Keeps its memory from call to call. Thread-safety: one caller.
-class TileMaker {
+// Keeps its memory from call to call. Thread-safety: one caller, but for Fill and Data.
+class Tiles {
  public:
-  // Cuts x [rows, cols] f32 into tiles of chunks of at most `most_chunk_rows`.
-  void Begin(Tensor x, int most_chunk_rows);
+  explicit Tiles(const Kernels& kernels) : kernels_(kernels) {}
+
+  // Cuts `rows` rows of `cols` numbers into tiles, of which there are none as yet.
+  void Begin(int64_t rows, int64_t cols);
   const std::vector<Tile>& tiles() const { return tiles_; }
-  // Makes the tiles of `kind` unless this Begin's already exist.
-  void Make(TileKind kind, const Kernels& kernels, ThreadPool& pool);
+  int64_t cols() const { return cols_; }
+  // Makes room for the tiles of `kind`; false where this Begin's have it.
+  bool Reserve(TileKind kind);
+  // Fills columns [begin, end) of a tile: multiples of kBlock, but for the last column. `x` is the
+  // first of them in the tile's first row; rows are `stride` floats apart.
+  void Fill(TileKind kind, size_t tile, const float* x, int64_t stride, int64_t begin, int64_t end);
   const std::byte* Data(TileKind kind, size_t tile) const {
     return memory_[static_cast<int>(kind)].get() + offsets_[static_cast<int>(kind)][tile];
   }
   // Bytes of the first tile.
   int64_t TileBytes(TileKind kind) const;
 
+ protected:
+  const Kernels& kernels_;
+
  private:
-  Tensor x_;
+  int64_t cols_ = 0;
   std::vector<Tile> tiles_;
-  std::array<bool, kTileKinds> made_{};
+  std::array<bool, kTileKinds> reserved_{};
   std::array<PageMemory, kTileKinds> memory_;
   std::array<std::vector<int64_t>, kTileKinds> offsets_;
+};
+
+// The tiles of what a product takes.
+class InputTiles : public Tiles {
+ public:
+  InputTiles(const Kernels& kernels, ThreadPool& pool) : Tiles(kernels), pool_(pool) {}
+
+  void Begin(const LinearIn& in);
+  // Makes the tiles of `kind` unless this Begin's already exist.
+  void Make(TileKind kind);
+
+ private:
+  // Columns [begin, end) of a tile, from the rows as they are or from their norm.
+  void MakePiece(TileKind kind, size_t tile, int64_t begin, int64_t end);
+  const float* Row(int64_t row) const;
+
+  ThreadPool& pool_;
+  LinearIn in_ = Tensor{};
+  std::vector<float> scales_;  // [rows] of the norm
 };
 
 }  // namespace foretoken

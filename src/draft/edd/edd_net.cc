@@ -107,12 +107,10 @@ Tensor EddNet::Logits(const RowBatch& batch, std::span<KvCache* const> caches) {
   Embed(batch);
   for (int layer = 0; layer < layers_.config().layers; ++layer) layers_.Run(layer);
   const int rows = batch.rows();
-  const Tensor normed = layers_.scratch().Rows(0, rows);
-  backend().RmsNorm(layers_.residual().Rows(0, rows), weights_.norm.tensor, weights_.norm_eps,
-                    normed);
   const Tensor logits = ReserveRows(backend(), rows, vocab(), logits_);
   const Weight& head = weights_.head ? *weights_.head : target_.OutputHead();
-  backend().Linear(normed, std::array{LinearOut{.weight = &head, .out = logits}});
+  backend().Linear({layers_.residual().Rows(0, rows), weights_.norm.tensor, weights_.norm_eps},
+                   std::array{LinearOut{.weight = &head, .out = logits}});
   return logits;
 }
 

@@ -186,10 +186,9 @@ void GlideNet::Glance(int layer, const Rows& rows, std::span<const Glimpse* cons
 }
 
 Tensor GlideNet::Logits(int rows) {
-  const Tensor x = layers_.scratch().Rows(0, rows);
-  backend().RmsNorm(layers_.residual().Rows(0, rows), weights_.norm.tensor, config().norm_eps, x);
   const Tensor logits = ReserveRows(backend(), rows, config().vocab, logits_);
-  backend().Linear(x, std::array{LinearOut{.weight = weights_.head.get(), .out = logits}});
+  backend().Linear({layers_.residual().Rows(0, rows), weights_.norm.tensor, config().norm_eps},
+                   std::array{LinearOut{.weight = weights_.head.get(), .out = logits}});
   return logits;
 }
 
