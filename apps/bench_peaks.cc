@@ -54,6 +54,7 @@ double BestRate(void (*loop)(), double lanes) {
 FT_PEAK_LOOP(Int8Avx512, "zmm", "vpxord", "vpdpbusd")
 FT_PEAK_LOOP(Bf16Avx512, "zmm", "vpxord", "vdpbf16ps")
 FT_PEAK_LOOP(F32Avx512, "zmm", "vpxord", "vfmadd231ps")
+FT_PEAK_LOOP(Int8AvxVnni, "ymm", "vpxor", "%{vex%} vpdpbusd")
 FT_PEAK_LOOP(Int8Avx2, "ymm", "vpxor", "vpmaddubsw")
 FT_PEAK_LOOP(F32Avx2, "ymm", "vpxor", "vfmadd231ps")
 #undef FT_PEAK_LOOP
@@ -82,7 +83,7 @@ FT_TILE_LOOP(Int8Amx, "tdpbusd")
 FT_TILE_LOOP(Bf16Amx, "tdpbf16ps")
 #undef FT_TILE_LOOP
 
-bool HasAmx() { return AvailableCpuIsas().back() == CpuIsa::kAmx; }
+bool HasBest(CpuIsa isa) { return AvailableCpuIsas().back() == isa; }
 
 __attribute__((target("avx512f"))) uint64_t SumAvx512(const std::byte* data, size_t bytes) {
   __m512i sum[4] = {};
@@ -127,8 +128,9 @@ void F32Portable() {
 
 double Int8Peak() {
 #if defined(__x86_64__)
-  if (HasAmx()) return BestRate(Int8Amx, 4.0 * 16 * 16 * 64 / kTileShare);
+  if (HasBest(CpuIsa::kAmx)) return BestRate(Int8Amx, 4.0 * 16 * 16 * 64 / kTileShare);
   if (HasAvx512()) return BestRate(Int8Avx512, 64);
+  if (HasBest(CpuIsa::kAvxVnni)) return BestRate(Int8AvxVnni, 32);
   if (HasAvx2()) return BestRate(Int8Avx2, 32) / 2;  // a second instruction sums the pairs
 #endif
   return F32Peak();
@@ -136,7 +138,7 @@ double Int8Peak() {
 
 double Bf16Peak() {
 #if defined(__x86_64__)
-  if (HasAmx()) return BestRate(Bf16Amx, 4.0 * 16 * 16 * 32 / kTileShare);
+  if (HasBest(CpuIsa::kAmx)) return BestRate(Bf16Amx, 4.0 * 16 * 16 * 32 / kTileShare);
   if (HasAvx512()) return BestRate(Bf16Avx512, 32);
 #endif
   return F32Peak();

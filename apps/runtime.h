@@ -22,6 +22,7 @@ struct ModelArgs {
   CpuIsa isa = CpuIsa::kAuto;
 };
 void AddModelArgs(CLI::App& app, ModelArgs* model);
+void AddIsaArg(CLI::App& app, CpuIsa* isa);
 
 struct SamplingArgs {
   SamplingParams params;

@@ -75,9 +75,13 @@ void AddModelArgs(CLI::App& app, ModelArgs* model) {
   app.add_option("-t,--threads", model->threads, "threads (default: one a core)")
       ->check(CLI::Range(1, 1024))
       ->type_name("T");
-  AddParsed(app, "--isa", "instruction set: auto (default), portable, avx2, avx512",
-            [model](const std::string& text) -> Status {
-              FT_ASSIGN_OR_RETURN(model->isa, ParseIsa(text));
+  AddIsaArg(app, &model->isa);
+}
+
+void AddIsaArg(CLI::App& app, CpuIsa* isa) {
+  AddParsed(app, "--isa", "instruction set: auto (default), portable, avx2, avxvnni, avx512, amx",
+            [isa](const std::string& text) -> Status {
+              FT_ASSIGN_OR_RETURN(*isa, ParseIsa(text));
               return {};
             })
       ->type_name("NAME");

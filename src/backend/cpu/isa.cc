@@ -20,6 +20,13 @@ bool HasF16c() {
 #endif
 
 #if defined(__x86_64__)
+// Dot products of bytes for 256-bit vectors, in the encoding of AVX.
+bool HasAvxVnni() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  constexpr unsigned kAvxVnni = 1u << 4;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & kAvxVnni) != 0;
+}
+
 // Whether the processor has matrix units for int8 and bf16, and the kernel lets this process use
 // them, which it must be asked once.
 bool HasAmx() {
@@ -38,6 +45,7 @@ bool Has(CpuIsa isa) {
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c();
   if (isa == CpuIsa::kAvx2) return avx2;
+  if (isa == CpuIsa::kAvxVnni) return avx2 && HasAvxVnni();
   if (isa == CpuIsa::kAmx) return Has(CpuIsa::kAvx512) && HasAmx();
   if (isa == CpuIsa::kAvx512) {
     return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -52,6 +60,7 @@ const Kernels& Find(CpuIsa isa) {
 #if defined(__x86_64__)
   if (isa == CpuIsa::kAmx) return AmxKernels();
   if (isa == CpuIsa::kAvx512) return Avx512Kernels();
+  if (isa == CpuIsa::kAvxVnni) return AvxVnniKernels();
   if (isa == CpuIsa::kAvx2) return Avx2Kernels();
 #endif
   FT_CHECK(isa == CpuIsa::kPortable);
@@ -62,7 +71,8 @@ const Kernels& Find(CpuIsa isa) {
 
 std::vector<CpuIsa> AvailableCpuIsas() {
   std::vector<CpuIsa> isas;
-  for (CpuIsa isa : {CpuIsa::kPortable, CpuIsa::kAvx2, CpuIsa::kAvx512, CpuIsa::kAmx}) {
+  for (CpuIsa isa :
+       {CpuIsa::kPortable, CpuIsa::kAvx2, CpuIsa::kAvxVnni, CpuIsa::kAvx512, CpuIsa::kAmx}) {
     if (Has(isa)) isas.push_back(isa);
   }
   return isas;
@@ -76,6 +86,8 @@ std::string_view CpuIsaName(CpuIsa isa) {
       return "portable";
     case CpuIsa::kAvx2:
       return "avx2";
+    case CpuIsa::kAvxVnni:
+      return "avxvnni";
     case CpuIsa::kAvx512:
       return "avx512";
     case CpuIsa::kAmx:

@@ -1,2 +1,2 @@
 #define FT_ISA avx2
-#include "backend/cpu/linear_kernels.h"
+#include "backend/cpu/linear_table.h"

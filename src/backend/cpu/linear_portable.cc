@@ -1,2 +1,2 @@
 #define FT_ISA portable
-#include "backend/cpu/linear_kernels.h"
+#include "backend/cpu/linear_table.h"

@@ -314,7 +314,13 @@ FT_INLINE I Dot4(I acc, I codes, const std::byte* p) {
 FT_INLINE I Dot4(I acc, I codes, const std::byte* p) {
   int32_t four;
   __builtin_memcpy(&four, p, 4);
-#if defined(__AVX2__)
+#if defined(__AVXVNNI__)
+  const __m256i a = _mm256_set1_epi32(four);
+  FT_EACH_PART {
+    acc.v[i] = reinterpret_cast<NativeI>(_mm256_dpbusd_avx_epi32(
+        reinterpret_cast<__m256i>(acc.v[i]), reinterpret_cast<__m256i>(codes.v[i]), a));
+  }
+#elif defined(__AVX2__)
   const __m256i a = _mm256_set1_epi32(four), ones = _mm256_set1_epi16(1);
   FT_EACH_PART {
     const __m256i pairs = _mm256_maddubs_epi16(reinterpret_cast<__m256i>(codes.v[i]), a);
@@ -331,7 +337,7 @@ FT_INLINE I Dot4(I acc, I codes, const std::byte* p) {
 #endif
 
 // Where Dot4 cannot take codes above 127: pairs of products would not fit 16 bits.
-#if defined(__AVX2__) && !defined(__AVX512VNNI__)
+#if defined(__AVX2__) && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__)
 inline constexpr bool kSignedBytesOnly = true;
 #else
 inline constexpr bool kSignedBytesOnly = false;

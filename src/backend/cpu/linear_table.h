@@ -1,0 +1,143 @@
+// Products with unquantised weights, and the table of all products of an instruction set.
+#pragma once
+
+#include "backend/cpu/linear_kernels.h"
+
+namespace foretoken::FT_ISA {
+
+// A step is one input, of BF16 two.
+template <Format>
+struct Step;
+
+template <>
+struct Step<Format::kF32> {
+  static constexpr int kInputs = 1, kWeightBytes = 64, kTileBytes = 4;
+  using Weights = F;
+  FT_INLINE static Weights LoadWeights(const std::byte* p) { return AsF(LoadI(p)); }
+  template <int R>
+  FT_INLINE static F Add(Weights w, const std::byte* x, int row, F acc) {
+    float value;
+    __builtin_memcpy(&value, x + 4 * row, 4);
+    return MulAdd(w, Splat(value), acc);
+  }
+};
+
+template <>
+struct Step<Format::kF16> : Step<Format::kF32> {
+  static constexpr int kWeightBytes = 32;
+  FT_INLINE static Weights LoadWeights(const std::byte* p) { return LoadHalf(p); }
+};
+
+#if defined(__AVX512BF16__)
+inline constexpr TileKind kBf16Tile = TileKind::kBf16Pairs;
+
+template <>
+struct Step<Format::kBF16> {
+  static constexpr int kInputs = 2, kWeightBytes = 64, kTileBytes = 4;
+  using Weights = I;
+  FT_INLINE static Weights LoadWeights(const std::byte* p) { return LoadI(p); }
+  template <int R>
+  FT_INLINE static F Add(Weights w, const std::byte* x, int row, F acc) {
+    int32_t pair;
+    __builtin_memcpy(&pair, x + 4 * row, 4);
+    acc.v[0] = _mm512_dpbf16_ps(acc.v[0], reinterpret_cast<__m512bh>(w.v[0]),
+                                reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair)));
+    return acc;
+  }
+};
+#else
+inline constexpr TileKind kBf16Tile = TileKind::kF32;
+
+// Without an instruction for pairs the weights are widened and the activations stay whole.
+template <>
+struct Step<Format::kBF16> {
+  static constexpr int kInputs = 2, kWeightBytes = 64, kTileBytes = 8;
+  using Weights = I;
+  FT_INLINE static Weights LoadWeights(const std::byte* p) { return LoadI(p); }
+  template <int R>
+  FT_INLINE static F Add(Weights w, const std::byte* x, int row, F acc) {
+    float even, odd;
+    __builtin_memcpy(&even, x + 4 * row, 4);
+    __builtin_memcpy(&odd, x + 4 * (R + row), 4);
+    acc = MulAdd(AsF(ShiftLeft(w, 16)), Splat(even), acc);
+    return MulAdd(AsF(w & Splat(-65536)), Splat(odd), acc);
+  }
+};
+#endif
+
+template <Format kFormat, int R, int P>
+void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
+  using S = Step<kFormat>;
+  const int64_t steps = (c.cols + S::kInputs - 1) / S::kInputs;
+  const std::byte* w = c.panels + panel * c.layout.panel_bytes;
+  const std::byte* x = c.tile + chunk * ((c.cols + c.cols % 2) / S::kInputs * R * S::kTileBytes);
+  F acc[P][R];
+  FT_UNROLL(8)
+  for (int p = 0; p < P; ++p) {
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) acc[p][r] = Zero();
+  }
+  for (int64_t s = 0; s < steps; ++s) {
+    typename S::Weights weights[P];
+    FT_UNROLL(8)
+    for (int p = 0; p < P; ++p) __builtin_prefetch(w + p * c.layout.panel_bytes + kAhead / P);
+    FT_UNROLL(8)
+    for (int p = 0; p < P; ++p) weights[p] = S::LoadWeights(w + p * c.layout.panel_bytes);
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) {
+      FT_UNROLL(8)
+      for (int p = 0; p < P; ++p) {
+        acc[p][r] = S::template Add<R>(weights[p], x, r, acc[p][r]);
+      }
+    }
+    w += S::kWeightBytes;
+    x += R * S::kTileBytes;
+  }
+  FT_UNROLL(8)
+  for (int p = 0; p < P; ++p) StorePanel<R>(c, chunk, panel + p, acc[p]);
+}
+
+// Several panels at a time keep enough additions in flight when rows are few, and load an
+// activation once for all of them.
+constexpr int FloatPanelsTogether(int chunk_rows) {
+  if (kNative < 16) return chunk_rows == 1 ? 4 : chunk_rows == 2 ? 2 : 1;
+  return chunk_rows <= 4 ? 4 : chunk_rows <= 12 ? 2 : 1;
+}
+
+template <Format kFormat, int R>
+void LinearFloat(const LinearCall& c) {
+  constexpr int kTogether = FloatPanelsTogether(R);
+  int64_t panel = c.panel_begin;
+  for (; panel + kTogether <= c.panel_end; panel += kTogether) {
+    for (int k = 0; k < c.chunks; ++k) LinearFloatPanels<kFormat, R, kTogether>(c, panel, k);
+  }
+  for (; panel < c.panel_end; ++panel) {
+    for (int k = 0; k < c.chunks; ++k) LinearFloatPanels<kFormat, R, 1>(c, panel, k);
+  }
+}
+
+template <Format kFormat, int R>
+constexpr void (*FloatOf())(const LinearCall&) {
+  if constexpr (R > kMostChunkRows) {
+    return nullptr;
+  } else {
+    return &LinearFloat<kFormat, R>;
+  }
+}
+
+template <Format kFormat, int... kSize>
+void FillFloatSizes(Kernels& k, Indices<kSize...>) {
+  ((k.linear[static_cast<int>(kFormat)][kSize] = FloatOf<kFormat, kChunkRows[kSize]>()), ...);
+}
+
+// Not inline: one file an instruction set holds it.
+void FillLinear(Kernels& k) {  // NOLINT(misc-definitions-in-headers)
+  k.bf16_tile = kBf16Tile;
+  k.most_chunk_rows = kMostChunkRows;
+  FillBlocks(k);
+  FillFloatSizes<Format::kF32>(k, Indices<0, 1, 2, 3, 4, 5>{});
+  FillFloatSizes<Format::kF16>(k, Indices<0, 1, 2, 3, 4, 5>{});
+  FillFloatSizes<Format::kBF16>(k, Indices<0, 1, 2, 3, 4, 5>{});
+}
+
+}  // namespace foretoken::FT_ISA
