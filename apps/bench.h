@@ -72,6 +72,7 @@ struct ProjectOptions {
 Status BenchLimits(const BenchOptions& options);
 Status BenchDecode(const BenchOptions& options);
 Status BenchKernels(const BenchOptions& options);
+Status BenchProfile(const BenchOptions& options);
 Status BenchOverhead(const BenchOptions& options);
 Status BenchProject(const ProjectOptions& options);
 

@@ -13,6 +13,7 @@ constexpr const char* kBenchFooter =
     "  foretoken bench limits\n"
     "  foretoken bench decode -m model.gguf --rows 1,8,16\n"
     "  foretoken bench decode --random 1.1b --type Q8_0 --context 0,4096 --svg curve.svg\n"
+    "  foretoken bench profile --random 1.1b --type Q8_0 --rows 1,16\n"
     "  foretoken bench overhead --random 160m --nodes 64 --context 8000\n"
     "  foretoken bench project --shape llama2-7b --tau 5.15 --nodes 60 --levels 6\n"
     "  foretoken bench attribution -m model.gguf --data quotesum_dev.jsonl\n"
@@ -92,6 +93,18 @@ void AddDecode(CLI::App& app, BenchOptions* o) {
   AddCommon(app, o);
 }
 
+void AddProfile(CLI::App& app, BenchOptions* o) {
+  o->rows = {1, 16};
+  o->repeats = 20;
+  AddModel(app, o);
+  app.add_option("--context", o->contexts, "committed positions (0)")
+      ->expected(1)
+      ->check(CLI::Range(0, kMostContext));
+  app.add_option("--cache-type", o->cache, "F32, F16, BF16 or Q8_0")->capture_default_str();
+  AddRows(app, o);
+  AddCommon(app, o);
+}
+
 void AddKernels(CLI::App& app, BenchOptions* o) {
   app.add_option("--shape", o->shape, "whose products: 1.1b, 160m, 34m")->capture_default_str();
   app.add_option("--type", o->types, "number formats, as in Q8_0,BF16")->capture_default_str();
@@ -113,6 +126,9 @@ int Run_bench(int argc, char** argv) {
   AddDecode(decode, &options);
   CLI::App& kernels = *app.add_subcommand("kernels", "single products");
   AddKernels(kernels, &options);
+  CLI::App& profile = *app.add_subcommand("profile", "which part of a pass takes how long");
+  BenchOptions profile_options;
+  AddProfile(profile, &profile_options);
   CLI::App& overhead =
       *app.add_subcommand("overhead", "what of a speculative step is not the model's pass");
   AddOverhead(overhead, &options);
@@ -135,6 +151,7 @@ int Run_bench(int argc, char** argv) {
   }
   const Status status = limits.parsed()        ? BenchLimits(options)
                         : decode.parsed()      ? BenchDecode(options)
+                        : profile.parsed()     ? BenchProfile(profile_options)
                         : overhead.parsed()    ? BenchOverhead(options)
                         : project.parsed()     ? BenchProject(project_options)
                         : attribution.parsed() ? BenchAttribution(attribution_options)

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backend/tensor.h"
+#include "base/profile.h"
 #include "base/result.h"
 #include "base/types.h"
 
@@ -97,6 +98,8 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string Name() const = 0;  // "cpu/avx512", ...
   virtual int threads() const = 0;
+  // Until it is called with null, `profile` (of threads() threads) learns what ops take.
+  virtual void Watch(Profile* profile) = 0;
 
   // Memory. `type` may be any activation or cache type; contents start as zeros.
   virtual Buffer Allocate(DType type, int64_t rows, int64_t cols) = 0;

@@ -56,10 +56,12 @@ void ThreadPool::Wait(int thread) {
 void ThreadPool::Dispatch(Call call, const void* context) {
   call_ = call;
   context_ = context;
+  if (profile_ != nullptr) part_ = profile_->current(0);
   running_.store(threads_ - 1, std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();
   call(context, 0);
+  const Profile::Scope waiting(profile_, 0, Profile::kWaiting);
   const int most_spins = SpinsFor(threads_);
   int spins = 0;
   while (running_.load(std::memory_order_acquire) != 0) {
@@ -82,7 +84,10 @@ void ThreadPool::Work(int thread) {
     }
     ++seen;
     if (stop_.load(std::memory_order_relaxed)) return;
-    call_(context_, thread);
+    {
+      const Profile::Scope working(profile_, thread, part_);
+      call_(context_, thread);
+    }
     running_.fetch_sub(1, std::memory_order_release);
   }
 }

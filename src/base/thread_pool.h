@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/profile.h"
+
 namespace foretoken {
 
 // What threads do while they wait for one another or for the next job.
@@ -30,6 +32,9 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const { return threads_; }
+  // Until it is called with null, `profile` learns when threads wait; what they do in a job counts
+  // for the caller's part.
+  void Watch(Profile* profile) { profile_ = profile; }
 
   // Calls job(thread) once on every thread, thread in [0, threads()), and waits for all.
   template <typename Job>
@@ -69,6 +74,8 @@ class ThreadPool {
   std::vector<std::thread> workers_;
   Call call_ = nullptr;
   const void* context_ = nullptr;
+  Profile* profile_ = nullptr;
+  int part_ = 0;  // of the profile: the job's
   alignas(64) std::atomic<uint32_t> generation_{0};
   alignas(64) std::atomic<int> running_{0};
   std::atomic<bool> stop_{false};

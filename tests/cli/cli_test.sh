@@ -218,6 +218,13 @@ expect_status 0 "bench overhead" "$bin" bench overhead -m "$model" -t 1 --nodes 
 [ "$(json "$dir/overhead.json" "0 < s['overhead'] < 1 and s['nodes'] == 9 and \
   [l['drafter'] for l in s['look_ups']] == ['pld', 'pld+h']")" = True ] ||
   fail "bench overhead: $(cat "$dir/overhead.json")"
+expect_status 0 "bench profile" "$bin" bench profile -m "$model" -t 2 --isa portable --rows 1,3 --repeats 2 \
+  --json "$dir/profile.json"
+expect_text "cpu/portable, 2 threads" out "bench profile"
+[ "$(json "$dir/profile.json" "[p['rows'] for p in s['passes']] == [1, 3] and \
+  all(p['thread_seconds'][k] > 0 for p in s['passes'] for k in \
+      ('waiting', 'other', 'attention', 'gate and up', 'down', 'rounding activations'))")" = True ] ||
+  fail "bench profile: $(cat "$dir/profile.json")"
 expect_status 0 "bench project" "$bin" bench project --shape tiny --type F32 -t 1 --tau 2.5 --nodes 9 \
   --levels 3 --level-rows 4 --repeats 2 --json "$dir/project.json"
 [ "$(json "$dir/project.json" "s['projection'] and \

@@ -78,6 +78,7 @@ void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& 
 }
 
 void CpuBackend::Attention(const AttentionArgs& args) {
+  const Profile::Scope scope(profile_, "attention");
   const Visibility& visible = *args.visible;
   const int rows = visible.rows(), head_dim = args.head_dim;
   FT_CHECK(rows == args.q.rows && rows == args.out.rows && args.q.cols == args.out.cols);
@@ -125,6 +126,7 @@ void CpuBackend::Attention(const AttentionArgs& args) {
 
 void CpuBackend::AttentionRows(Tensor q, std::span<const int> kv_head, Tensor keys, int count,
                                float scale, Tensor out) {
+  const Profile::Scope scope(profile_, "attention");
   FT_CHECK(q.rows == static_cast<int64_t>(kv_head.size()) && out.rows == q.rows && count > 0);
   FT_CHECK(out.cols == count && count <= keys.rows);
   AttentionUnit unit = UnitOf(keys, keys, static_cast<int>(q.cols), scale);

@@ -42,6 +42,11 @@ CpuBackend::CpuBackend(const Kernels& kernels, int threads)
 
 std::string CpuBackend::Name() const { return std::string("cpu/") + kernels_.name; }
 
+void CpuBackend::Watch(Profile* profile) {
+  profile_ = profile;
+  pool_.Watch(profile);
+}
+
 Buffer CpuBackend::Allocate(DType type, int64_t rows, int64_t cols) {
   return AllocateGroups(type, rows, cols, cols);
 }
@@ -101,6 +106,7 @@ void CpuBackend::EachRow(int64_t rows, int64_t cols, const Work& work) {
 }
 
 void CpuBackend::Embed(const Weight& table, std::span<const Token> tokens, Tensor out) {
+  const Profile::Scope scope(profile_, "embedding");
   const auto& packed = static_cast<const PackedWeight&>(table);
   FT_CHECK(out.rows == static_cast<int64_t>(tokens.size()) && out.cols == table.cols());
   EachRow(out.rows, out.cols,
@@ -108,6 +114,7 @@ void CpuBackend::Embed(const Weight& table, std::span<const Token> tokens, Tenso
 }
 
 void CpuBackend::RmsNorm(Tensor x, Tensor gain, float eps, Tensor out) {
+  const Profile::Scope scope(profile_, kNorms);
   const int64_t n = gain.cols;
   FT_CHECK(x.cols % n == 0 && out.rows == x.rows && out.cols == x.cols);
   EachRow(x.rows, x.cols, [&](int64_t r) {
@@ -139,6 +146,7 @@ void CpuBackend::UpdateAngles(std::span<const Pos> positions, const RopeTable& t
 
 void CpuBackend::Rope(Tensor x, std::span<const Pos> positions, int head_dim,
                       const RopeTable& table) {
+  const Profile::Scope scope(profile_, "rotation");
   const size_t half = table.inv_freq.size();
   FT_CHECK(x.rows == static_cast<int64_t>(positions.size()) && x.cols % head_dim == 0 &&
            static_cast<int>(2 * half) <= head_dim);
@@ -151,17 +159,20 @@ void CpuBackend::Rope(Tensor x, std::span<const Pos> positions, int head_dim,
 }
 
 void CpuBackend::SiluMul(Tensor gate, Tensor up) {
+  const Profile::Scope scope(profile_, kActivations);
   FT_CHECK(gate.rows == up.rows && gate.cols == up.cols);
   EachRow(gate.rows, gate.cols,
           [&](int64_t r) { kernels_.silu_mul(FloatRow(gate, r), FloatRow(up, r), gate.cols); });
 }
 
 void CpuBackend::Add(Tensor x, Tensor y) {
+  const Profile::Scope scope(profile_, "sums");
   FT_CHECK(x.rows == y.rows && x.cols == y.cols);
   EachRow(x.rows, x.cols, [&](int64_t r) { kernels_.add(FloatRow(x, r), FloatRow(y, r), x.cols); });
 }
 
 void CpuBackend::StoreRows(Tensor src, Tensor dst) {
+  const Profile::Scope scope(profile_, kCacheRows);
   FT_CHECK(src.rows == dst.rows && src.cols == dst.cols);
   const int64_t groups = dst.groups();
   EachRow(src.rows, src.cols, [&](int64_t r) {
@@ -174,6 +185,7 @@ void CpuBackend::StoreRows(Tensor src, Tensor dst) {
 }
 
 void CpuBackend::CompactRows(Tensor rows, std::span<const int> from, int to) {
+  const Profile::Scope scope(profile_, kCacheRows);
   for (int64_t g = 0; g < rows.groups(); ++g) {
     const Tensor group = rows.Group(g);
     const size_t bytes = RowBytes(group.type, group.cols);
@@ -188,6 +200,7 @@ void CpuBackend::CompactRows(Tensor rows, std::span<const int> from, int to) {
 }
 
 void CpuBackend::ArgMax(Tensor logits, std::span<Token> out) {
+  const Profile::Scope scope(profile_, "choice");
   FT_CHECK(logits.rows == static_cast<int64_t>(out.size()));
   EachRow(logits.rows, logits.cols, [&](int64_t r) {
     out[static_cast<size_t>(r)] =

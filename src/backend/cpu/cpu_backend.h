@@ -14,12 +14,17 @@
 
 namespace foretoken {
 
+// Parts of a profile that several ops belong to.
+inline constexpr char kNorms[] = "norms", kActivations[] = "activations",
+                      kRounding[] = "rounding activations", kCacheRows[] = "cache rows";
+
 class CpuBackend : public Backend {
  public:
   CpuBackend(const Kernels& kernels, int threads);
 
   std::string Name() const override;
   int threads() const override { return pool_.threads(); }
+  void Watch(Profile* profile) override;
 
   Buffer Allocate(DType type, int64_t rows, int64_t cols) override;
   Buffer AllocateGroups(DType type, int64_t rows, int64_t cols, int64_t group_cols) override;
@@ -58,21 +63,24 @@ class CpuBackend : public Backend {
   // Runs `op` on every unit, each with its own scratch.
   void RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& op);
 
+  // The tiles of `in` that `group` takes.
+  void MakeTiles(const LinearIn& in, std::span<const LinearOut> group);
   // Products of tiles that are made.
   void Multiply(const Tiles& tiles, std::span<const LinearOut> group);
-  // Calls body(begin, end) for pieces of the panels of `group`, counted from its first weight's.
+  // Calls body(begin, end, thread) for pieces of the panels of `group`, counted from its first
+  // weight's.
   template <typename Body>
-  void EachPanel(std::span<const Weight* const> group, const Body& body);
+  void EachPanel(std::span<const LinearOut> group, const Body& body);
   // Tells waiting threads what `group` makes them read first.
-  void Announce(std::span<const Weight* const> group, int64_t panels);
+  void Announce(std::span<const LinearOut> group, int64_t panels);
 
   const Kernels& kernels_;
+  Profile* profile_ = nullptr;
   WeightPrefetch prefetch_;
   ThreadPool pool_;
   InputTiles tiles_;
-  Tiles inner_tiles_;                   // of a feed-forward block
-  std::vector<const Weight*> weights_;  // of the product under way
-  std::vector<Stretch> stretches_;      // [threads]
+  Tiles inner_tiles_;               // of a feed-forward block
+  std::vector<Stretch> stretches_;  // [threads]
   Angles angles_;
   std::vector<AttentionRow> attention_rows_;
   std::vector<AttentionUnit> attention_units_;

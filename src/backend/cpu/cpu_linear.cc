@@ -24,6 +24,15 @@ const PackedWeight& Packed(const Weight* weight) {
   return static_cast<const PackedWeight&>(*weight);
 }
 
+// "2048 -> 2048 + 256 + 256".
+std::string ProductName(std::span<const LinearOut> group) {
+  std::string name = std::to_string(group[0].weight->cols());
+  for (size_t i = 0; i < group.size(); ++i) {
+    name.append(i == 0 ? " -> " : " + ").append(std::to_string(group[i].weight->rows()));
+  }
+  return name;
+}
+
 void CheckShapes(const Tensor& x, const LinearOut& o) {
   FT_CHECK(o.weight->cols() == x.cols && o.out.rows == x.rows && o.out.cols == o.weight->rows());
   FT_CHECK(o.out.type == DType::kF32);
@@ -105,30 +114,40 @@ void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const Tiles& til
 // never leave a core's own cache.
 class GatedProduct {
  public:
-  GatedProduct(const FeedForwardArgs& args, const Kernels& kernels, const Tiles& in, Tiles& inner)
+  // REQUIRES: thread 0 makes it.
+  GatedProduct(const FeedForwardArgs& args, const Kernels& kernels, const Tiles& in, Tiles& inner,
+               Profile* profile)
       : gate_(Packed(args.gate), kernels, in),
         up_(Packed(args.up), kernels, in),
         kernels_(kernels),
         inner_(inner),
-        kind_(KindOf(Packed(args.down), kernels)) {}
+        kind_(KindOf(Packed(args.down), kernels)),
+        profile_(profile) {
+    if (profile_ == nullptr) return;
+    activations_ = profile_->Part(kActivations);
+    rounding_ = profile_->Part(kRounding);
+  }
 
   // Panels [begin, end) of both with every tile. REQUIRES: begin is a multiple of kPanelsTogether.
-  void Multiply(int64_t begin, int64_t end) const {
-    gate_.EachTile(begin, end, kPanelsTogether,
-                   [&](size_t tile, int64_t from, int64_t to) { MultiplyTile(tile, from, to); });
+  void Multiply(int64_t begin, int64_t end, int thread) const {
+    gate_.EachTile(begin, end, kPanelsTogether, [&](size_t tile, int64_t from, int64_t to) {
+      MultiplyTile(tile, from, to, thread);
+    });
   }
 
  private:
-  void MultiplyTile(size_t tile, int64_t begin, int64_t end) const {
+  void MultiplyTile(size_t tile, int64_t begin, int64_t end, int thread) const {
     constexpr int64_t kStride = kPanelsTogether * kPanel;
     static_assert(kStride % kBlock == 0);
     alignas(64) float gate[kMaxTileRows * kStride], up[kMaxTileRows * kStride];
     gate_.Multiply(tile, begin, end, gate, kStride);
     up_.Multiply(tile, begin, end, up, kStride);
     const int64_t first = begin * kPanel, last = std::min(inner_.cols(), end * kPanel);
+    const Profile::Scope activating(profile_, thread, activations_);
     for (int r = 0; r < inner_.tiles()[tile].rows; ++r) {
       kernels_.silu_mul(gate + r * kStride, up + r * kStride, last - first);
     }
+    const Profile::Scope rounding(profile_, thread, rounding_);
     inner_.Fill(kind_, tile, gate, kStride, first, last);
   }
 
@@ -136,6 +155,8 @@ class GatedProduct {
   const Kernels& kernels_;
   Tiles& inner_;
   TileKind kind_;
+  Profile* profile_;
+  int activations_ = 0, rounding_ = 0;
 };
 
 // The panels of each thread's first piece: half of its share.
@@ -143,21 +164,21 @@ int64_t FirstPiece(int64_t count, int threads) {
   return std::max(kPanelsTogether, count / (2 * threads) / kPanelsTogether * kPanelsTogether);
 }
 
-// Calls body(begin, end) for pieces of [0, count) panels: a fixed first one a thread, then half of
-// a thread's share of what is left, on whichever thread is free. Threads that wait for the same
-// memory are not equally fast. A piece begins at a multiple of kPanelsTogether.
+// Calls body(begin, end, thread) for pieces of [0, count) panels: a fixed first one a thread, then
+// half of a thread's share of what is left, on whichever thread is free. Threads that wait for the
+// same memory are not equally fast. A piece begins at a multiple of kPanelsTogether.
 template <typename Body>
 void EachPiece(ThreadPool& pool, int64_t count, const Body& body) {
   const int64_t first = FirstPiece(count, pool.threads());
   std::atomic<int64_t> next{first * pool.threads()};
   pool.Run([&](int thread) {
     const int64_t own = first * thread;
-    if (own < count) body(own, std::min(count, own + first));
+    if (own < count) body(own, std::min(count, own + first), thread);
     int64_t begin = next.load();
     while (begin < count) {
       const int64_t end = std::min(count, begin + FirstPiece(count - begin, pool.threads()));
       if (!next.compare_exchange_weak(begin, end)) continue;
-      body(begin, end);
+      body(begin, end, thread);
       begin = next.load();
     }
   });
@@ -165,13 +186,13 @@ void EachPiece(ThreadPool& pool, int64_t count, const Body& body) {
 
 }  // namespace
 
-void CpuBackend::Announce(std::span<const Weight* const> group, int64_t panels) {
+void CpuBackend::Announce(std::span<const LinearOut> group, int64_t panels) {
   stretches_.assign(static_cast<size_t>(pool_.threads()), {});
   const int64_t first = FirstPiece(panels, pool_.threads());
   for (size_t t = 0; t < stretches_.size(); ++t) {
     int64_t panel = first * static_cast<int64_t>(t);
-    for (const Weight* weight : group) {
-      const PackedWeight& w = Packed(weight);
+    for (const LinearOut& o : group) {
+      const PackedWeight& w = Packed(o.weight);
       if (panel < w.panels()) {
         stretches_[t] = {.begin = w.data() + panel * w.layout().panel_bytes,
                          .panel_bytes = w.layout().panel_bytes,
@@ -185,18 +206,16 @@ void CpuBackend::Announce(std::span<const Weight* const> group, int64_t panels) 
 }
 
 template <typename Body>
-void CpuBackend::EachPanel(std::span<const Weight* const> group, const Body& body) {
+void CpuBackend::EachPanel(std::span<const LinearOut> group, const Body& body) {
   int64_t panels = 0;
-  for (const Weight* weight : group) panels += Packed(weight).panels();
-  if (pool_.threads() == 1 || panels <= kPanelsTogether) return body(int64_t{0}, panels);
+  for (const LinearOut& o : group) panels += Packed(o.weight).panels();
+  if (pool_.threads() == 1 || panels <= kPanelsTogether) return body(int64_t{0}, panels, 0);
   Announce(group, panels);
   EachPiece(pool_, panels, body);
 }
 
 void CpuBackend::Multiply(const Tiles& tiles, std::span<const LinearOut> group) {
-  weights_.clear();
-  for (const LinearOut& o : group) weights_.push_back(o.weight);
-  EachPanel(weights_, [&](int64_t begin, int64_t end) {
+  EachPanel(group, [&](int64_t begin, int64_t end, int /*thread*/) {
     int64_t before = 0;
     for (const LinearOut& o : group) {
       const int64_t own = Packed(o.weight).panels();
@@ -207,13 +226,20 @@ void CpuBackend::Multiply(const Tiles& tiles, std::span<const LinearOut> group) 
   });
 }
 
+void CpuBackend::MakeTiles(const LinearIn& in, std::span<const LinearOut> group) {
+  {
+    const Profile::Scope scope(profile_, kNorms);
+    tiles_.Begin(in);
+  }
+  const Profile::Scope scope(profile_, kRounding);
+  for (const LinearOut& o : group) tiles_.Make(KindOf(Packed(o.weight), kernels_));
+}
+
 void CpuBackend::Linear(const LinearIn& in, std::span<const LinearOut> group) {
   if (in.x.rows == 0) return;
-  tiles_.Begin(in);
-  for (const LinearOut& o : group) {
-    CheckShapes(in.x, o);
-    tiles_.Make(KindOf(Packed(o.weight), kernels_));
-  }
+  for (const LinearOut& o : group) CheckShapes(in.x, o);
+  MakeTiles(in, group);
+  const Profile::Scope scope(profile_, profile_ != nullptr ? ProductName(group) : "");
   Multiply(tiles_, group);
 }
 
@@ -223,14 +249,17 @@ void CpuBackend::FeedForward(const FeedForwardArgs& args) {
   FT_CHECK(down.cols() == gate.rows() && down.rows() == args.out.cols);
   FT_CHECK(args.out.rows == args.x.x.rows && args.out.type == DType::kF32);
   if (args.x.x.rows == 0) return;
-  tiles_.Begin(args.x);
-  tiles_.Make(KindOf(gate, kernels_));
-  tiles_.Make(KindOf(up, kernels_));
+  const LinearOut gates[] = {{.weight = args.gate}, {.weight = args.up}};
+  MakeTiles(args.x, gates);
   inner_tiles_.Begin(args.x.x.rows, gate.rows());
   inner_tiles_.Reserve(KindOf(down, kernels_));
-  const GatedProduct gated(args, kernels_, tiles_, inner_tiles_);
-  const Weight* const gates[] = {args.gate};
-  EachPanel(gates, [&](int64_t begin, int64_t end) { gated.Multiply(begin, end); });
+  const GatedProduct gated(args, kernels_, tiles_, inner_tiles_, profile_);
+  {
+    const Profile::Scope scope(profile_, "gate and up");
+    EachPanel(std::span(gates).first(1),
+              [&](int64_t begin, int64_t end, int thread) { gated.Multiply(begin, end, thread); });
+  }
+  const Profile::Scope scope(profile_, "down");
   const LinearOut out[] = {{.weight = args.down, .out = args.out, .accumulate = true}};
   Multiply(inner_tiles_, out);
 }

@@ -83,7 +83,7 @@ std::vector<float> Fused(Backend& backend, const Block& b, int64_t rows) {
 void Compare(CpuIsa isa, const Block& b, std::initializer_list<int64_t> row_counts) {
   const int64_t most = *std::prev(row_counts.end());
   const std::vector<float> want = Plain(*NewBackend(isa, 1), b, most);
-  for (int threads = 1; threads <= 4; ++threads) {
+  for (int threads : {1, 2, 3}) {
     const auto backend = NewBackend(isa, threads);
     for (const int64_t rows : row_counts) {
       const std::vector<float> got = Fused(*backend, b, rows);
