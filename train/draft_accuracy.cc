@@ -43,6 +43,22 @@ void DraftAccuracy::AppendTo(Metrics& metrics) const {
   metrics.emplace_back("tau", length);
 }
 
+Metrics EvaluateDraft(const std::vector<Batch>& batches, int64_t steps,
+                      const std::function<HeldOut(const Batch&)>& draft) {
+  torch::NoGradGuard no_grad;
+  DraftAccuracy accuracy(steps);
+  double loss = 0.0, learnt = 0.0;
+  for (const Batch& batch : batches) {
+    const HeldOut held_out = draft(batch);
+    loss += held_out.loss;
+    learnt += held_out.learnt;
+    accuracy.Add(batch, held_out.said, held_out.guesses);
+  }
+  Metrics metrics = {{"heldout_loss", loss / std::max(learnt, 1.0)}};
+  accuracy.AppendTo(metrics);
+  return metrics;
+}
+
 std::string AccuracySummary(const Metrics& metrics) {
   std::string text = "alpha";
   for (const auto& [name, value] : metrics) {

@@ -3,6 +3,7 @@
 
 #include <torch/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,16 @@ class DraftAccuracy {
  private:
   std::vector<double> right_, reached_;
 };
+
+// What a draft says of a batch that it did not learn from.
+struct HeldOut {
+  double loss = 0.0, learnt = 0.0;     // a sum, and over how much
+  torch::Tensor said;                  // see DraftAccuracy::Add
+  std::vector<torch::Tensor> guesses;  // the same
+};
+// "heldout_loss", then DraftAccuracy's metrics of drafts of `steps` steps.
+Metrics EvaluateDraft(const std::vector<Batch>& batches, int64_t steps,
+                      const std::function<HeldOut(const Batch&)>& draft);
 
 // "alpha 0.62 0.55 ... tau 2.31"
 std::string AccuracySummary(const Metrics& metrics);

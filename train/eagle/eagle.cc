@@ -81,7 +81,9 @@ class EagleTask final : public Task {
             {"token_loss", parts.tokens * scale}};
   }
 
-  Metrics Evaluate(const std::vector<Batch>& batches) override;
+  Metrics Evaluate(const std::vector<Batch>& batches) override {
+    return EvaluateDraft(batches, steps_, [this](const Batch& batch) { return Judge(batch); });
+  }
   std::string Summary(const Metrics& evaluated) const override {
     return AccuracySummary(evaluated);
   }
@@ -106,6 +108,7 @@ class EagleTask final : public Task {
     }
     return inputs;
   }
+  HeldOut Judge(const Batch& batch);
   static Tensor Rows(const Batch& batch) { return batch.inner.nonzero().squeeze(1); }
 
   std::shared_ptr<FrozenTarget> target_;
@@ -116,30 +119,20 @@ class EagleTask final : public Task {
   uint64_t noise_key_;
 };
 
-Metrics EagleTask::Evaluate(const std::vector<Batch>& batches) {
-  torch::NoGradGuard no_grad;
-  DraftAccuracy accuracy(steps_);
-  double loss = 0.0, learnt = 0.0;
+HeldOut EagleTask::Judge(const Batch& batch) {
+  const Tensor features = target_->Features(batch);
+  const Tensor outputs = module_.Forward(Inputs(batch, features, 0.0), steps_);
+  const int64_t rows = features.size(0);
   EagleLossOptions first_pass = options_;
   first_pass.pass_weights = {1.0};
-  for (const Batch& batch : batches) {
-    const Tensor features = target_->Features(batch);
-    const Tensor outputs = module_.Forward(Inputs(batch, features, 0.0), steps_);
-    const int64_t rows = features.size(0);
-    EagleLossParts parts;
-    loss += EagleLoss(outputs.narrow(0, 0, rows), features, target_->head(), Rows(batch),
-                      first_pass, 1.0, kLossChunk, parts)
-                .item<double>();
-    learnt += Learnt(batch);
-    std::vector<Tensor> guesses;
-    for (const Tensor& part : outputs.split(rows)) {
-      guesses.push_back(Likeliest(part, target_->head()));
-    }
-    accuracy.Add(batch, Likeliest(features, target_->head()), guesses);
+  EagleLossParts parts;
+  const Tensor loss = EagleLoss(outputs.narrow(0, 0, rows), features, target_->head(), Rows(batch),
+                                first_pass, 1.0, kLossChunk, parts);
+  HeldOut held_out{loss.item<double>(), Learnt(batch), Likeliest(features, target_->head()), {}};
+  for (const Tensor& part : outputs.split(rows)) {
+    held_out.guesses.push_back(Likeliest(part, target_->head()));
   }
-  Metrics metrics = {{"heldout_loss", loss / std::max(learnt, 1.0)}};
-  accuracy.AppendTo(metrics);
-  return metrics;
+  return held_out;
 }
 
 Status CheckSettings(const Recipe& r) {

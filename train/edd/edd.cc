@@ -67,7 +67,9 @@ class EddTask final : public Task {
     return {{"loss", loss.item<double>()}, {"block", static_cast<double>(block)}};
   }
 
-  Metrics Evaluate(const std::vector<Batch>& batches) override;
+  Metrics Evaluate(const std::vector<Batch>& batches) override {
+    return EvaluateDraft(batches, steps_, [this](const Batch& batch) { return Judge(batch); });
+  }
   std::string Summary(const Metrics& evaluated) const override {
     return AccuracySummary(evaluated);
   }
@@ -88,6 +90,8 @@ class EddTask final : public Task {
     Tensor features;  // [rows, hidden], compute type
     HiddenState state;
   };
+
+  HeldOut Judge(const Batch& batch);
 
   Seen See(const Batch& batch) {
     Seen seen{{}, {tap_, {}}};
@@ -129,33 +133,27 @@ class EddTask final : public Task {
 };
 
 // Step k of drafting at every position; the loss is that of blocks as long as there are steps.
-Metrics EddTask::Evaluate(const std::vector<Batch>& batches) {
-  torch::NoGradGuard no_grad;
-  DraftAccuracy accuracy(steps_);
-  double loss = 0.0, learnt = 0.0;
-  for (const Batch& batch : batches) {
-    const Seen seen = See(batch);
-    const auto outputs = [&](const Tensor& starts) {
-      return module_.Forward(Inputs(batch, seen, starts, steps_));
-    };
-    const Tensor blocks = outputs(BlockStarts(batch, steps_));
-    loss += Loss(blocks, seen.features, batch, 1.0).item<double>();
-    learnt += Learnt(batch);
-    std::vector<Tensor> guesses;
-    for (int64_t step = 0; step < steps_; ++step) {
-      if (step > 0 && !module_.encodes()) {  // a VDM sees the same at every step
-        guesses.push_back(guesses.back());
-        continue;
-      }
-      const Tensor rows = module_.encodes() ? outputs(StepStarts(batch.first_key, step)) : blocks;
-      // By the row before, as if a feature gave the token.
-      guesses.push_back(Likeliest(rows, module_.head().compute).roll(-1, 0));
+HeldOut EddTask::Judge(const Batch& batch) {
+  const Seen seen = See(batch);
+  const auto outputs = [&](const Tensor& starts) {
+    return module_.Forward(Inputs(batch, seen, starts, steps_));
+  };
+  const Tensor blocks = outputs(BlockStarts(batch, steps_));
+  HeldOut held_out{Loss(blocks, seen.features, batch, 1.0).item<double>(),
+                   Learnt(batch),
+                   Likeliest(seen.features, target_->head()),
+                   {}};
+  std::vector<Tensor>& guesses = held_out.guesses;
+  for (int64_t step = 0; step < steps_; ++step) {
+    if (step > 0 && !module_.encodes()) {  // a VDM sees the same at every step
+      guesses.push_back(guesses.back());
+      continue;
     }
-    accuracy.Add(batch, Likeliest(seen.features, target_->head()), guesses);
+    const Tensor rows = module_.encodes() ? outputs(StepStarts(batch.first_key, step)) : blocks;
+    // By the row before, as if a feature gave the token.
+    guesses.push_back(Likeliest(rows, module_.head().compute).roll(-1, 0));
   }
-  Metrics metrics = {{"heldout_loss", loss / std::max(learnt, 1.0)}};
-  accuracy.AppendTo(metrics);
-  return metrics;
+  return held_out;
 }
 
 Status CheckSettings(const Recipe& r) {

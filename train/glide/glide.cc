@@ -70,7 +70,9 @@ class GlideTask final : public Task {
     return {{"loss", loss.item<double>()}};
   }
 
-  Metrics Evaluate(const std::vector<Batch>& batches) override;
+  Metrics Evaluate(const std::vector<Batch>& batches) override {
+    return EvaluateDraft(batches, steps_, [this](const Batch& batch) { return Judge(batch); });
+  }
   std::string Summary(const Metrics& evaluated) const override {
     return AccuracySummary(evaluated);
   }
@@ -83,6 +85,7 @@ class GlideTask final : public Task {
   }
 
  private:
+  HeldOut Judge(const Batch& batch);
   bool looks() const { return !kv_layers_.empty(); }
 
   // All but which keys are seen.
@@ -106,31 +109,25 @@ class GlideTask final : public Task {
 // Row r of step k is fed token r and has k drafted tokens before it; DraftAccuracy counts by the
 // row before. Exact for one layer: the keys that deeper ones attend to have seen as much of the
 // target as the query, not as much as they had when they were drafted.
-Metrics GlideTask::Evaluate(const std::vector<Batch>& batches) {
-  torch::NoGradGuard no_grad;
-  DraftAccuracy accuracy(steps_);
-  double loss = 0.0, rows = 0.0;
-  for (const Batch& batch : batches) {
-    GlideInputs inputs = Inputs(batch);
-    if (looks()) inputs.last_key = BlockKeys(batch.first_key, block_);
-    Tensor outputs = module_.Forward(inputs);
-    loss += Loss(outputs, batch, 1.0).item<double>();
-    rows += Learnt(batch);
-    std::vector<Tensor> guesses;
-    for (int64_t step = 0; step < steps_; ++step) {
-      if (looks()) {
-        inputs.last_key = StepKeys(batch.first_key, step);
-        outputs = module_.Forward(inputs);
-      }
-      const bool again = looks() || step == 0;
-      guesses.push_back(again ? Likeliest(outputs, module_.head().compute).roll(-1, 0)
-                              : guesses.back());
+HeldOut GlideTask::Judge(const Batch& batch) {
+  GlideInputs inputs = Inputs(batch);
+  if (looks()) inputs.last_key = BlockKeys(batch.first_key, block_);
+  Tensor outputs = module_.Forward(inputs);
+  HeldOut held_out{Loss(outputs, batch, 1.0).item<double>(),
+                   Learnt(batch),
+                   Likeliest(target_->Features(batch), target_->head()),
+                   {}};
+  std::vector<Tensor>& guesses = held_out.guesses;
+  for (int64_t step = 0; step < steps_; ++step) {
+    if (looks()) {
+      inputs.last_key = StepKeys(batch.first_key, step);
+      outputs = module_.Forward(inputs);
     }
-    accuracy.Add(batch, Likeliest(target_->Features(batch), target_->head()), guesses);
+    const bool again = looks() || step == 0;
+    guesses.push_back(again ? Likeliest(outputs, module_.head().compute).roll(-1, 0)
+                            : guesses.back());
   }
-  Metrics metrics = {{"heldout_loss", loss / std::max(rows, 1.0)}};
-  accuracy.AppendTo(metrics);
-  return metrics;
+  return held_out;
 }
 
 Status CheckShape(const Recipe& r) {

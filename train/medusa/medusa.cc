@@ -40,25 +40,9 @@ class MedusaTask final : public Task {
   }
 
   Metrics Evaluate(const std::vector<Batch>& batches) override {
-    torch::NoGradGuard no_grad;
-    DraftAccuracy accuracy(module_.heads());
-    double loss = 0.0, rows = 0.0;
-    for (const Batch& batch : batches) {
-      const Tensor features = target_->Features(batch);
-      loss += Loss(0, features, batch, 1.0).item<double>();
-      rows += Learnt(batch);
-      std::vector<Tensor> guesses;
-      for (int64_t k = 0; k < module_.heads(); ++k) {
-        const Tensor guess = Likeliest(module_.States(k, features), module_.scores(k).compute);
-        guesses.push_back(guess.roll(k, 0));
-      }
-      accuracy.Add(batch, Likeliest(features, target_->head()), guesses);
-    }
-    Metrics metrics = {{"heldout_loss", loss / std::max(rows, 1.0)}};
-    accuracy.AppendTo(metrics);
-    return metrics;
+    return EvaluateDraft(batches, module_.heads(),
+                         [this](const Batch& batch) { return Judge(batch); });
   }
-
   std::string Summary(const Metrics& evaluated) const override {
     return AccuracySummary(evaluated);
   }
@@ -80,6 +64,19 @@ class MedusaTask final : public Task {
     const HeadRows at = RowsOfHead(batch, head);
     const Tensor states = module_.States(head, features.index_select(0, at.rows));
     return HeadLoss(states, module_.scores(head), at.targets, scale);
+  }
+
+  HeldOut Judge(const Batch& batch) const {
+    const Tensor features = target_->Features(batch);
+    HeldOut held_out{Loss(0, features, batch, 1.0).item<double>(),
+                     Learnt(batch),
+                     Likeliest(features, target_->head()),
+                     {}};
+    for (int64_t k = 0; k < module_.heads(); ++k) {
+      const Tensor guess = Likeliest(module_.States(k, features), module_.scores(k).compute);
+      held_out.guesses.push_back(guess.roll(k, 0));
+    }
+    return held_out;
   }
 
   std::shared_ptr<FrozenTarget> target_;
