@@ -43,13 +43,12 @@ void ExpectSame(const std::vector<Tensor>& leaves, const Ours& ours, const Plain
 
 // The derivative along a random direction, by central differences, against the gradient.
 template <typename Loss>
-void ExpectDirectionalDerivative(const Tensor& leaf, const Loss& loss) {
+void ExpectDirectionalDerivative(const Tensor& leaf, const Loss& loss, double step = 1e-2) {
   if (leaf.grad().defined()) leaf.mutable_grad().reset();
   loss().backward();
   const Tensor direction = torch::randn_like(leaf.detach());
   const double expected = (GradOf(leaf) * direction).sum().template item<double>();
   torch::NoGradGuard no_grad;
-  const double step = 1e-2;
   leaf.add_(direction, step);
   const double up = loss().template item<double>();
   leaf.sub_(direction, 2 * step);

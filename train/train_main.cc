@@ -38,6 +38,12 @@ constexpr char kUsageText[] =
     "default),\n"
     "and for GGUF also q8_0, q4_k_m, ...\n"
     "\n"
+    "examples:\n"
+    "  foretoken train chimera --target demo.gguf --recipe recipes/chimera.json \\\n"
+    "      --data ../shared/data/train --out runs/chimera\n"
+    "  foretoken train export --checkpoint runs/chimera --out demo-chimera.gguf --type q8_0\n"
+    "  foretoken train medusa --target model.gguf --data chats.jsonl --out runs/medusa\n"
+    "\n"
     "methods:\n";
 
 void PrintHelp(std::FILE* out) {

@@ -1,0 +1,25 @@
+// Attention of Chimera's full-context encoder in training (methods.md 4.5).
+#pragma once
+
+#include <torch/types.h>
+
+#include <vector>
+
+#include "kernels.h"
+
+namespace foretoken::train {
+
+// The keys that the query at position p of a sequence sees on behalf of head k: [..., length, 2 *
+// length] bool, the features' columns, then the n-gram states'. Features up to p - 1 - k, which the
+// target had read when p was drafted; states up to p but not the document's first, which no text
+// ever needs. That one sees itself and nothing else. first_key: [..., length] int32.
+torch::Tensor ContextMask(int64_t head, const torch::Tensor& first_key);
+
+// One result [batch * length, heads * head_dim] for each of `heads` heads. `states`: rows [q | k |
+// v] of the n-gram states; `features`: rows [k | v] of the target's features. Differentiable.
+std::vector<torch::Tensor> ContextAttention(const torch::Tensor& states,
+                                            const torch::Tensor& features, int64_t heads,
+                                            const AttentionShape& shape, const torch::Tensor& rope,
+                                            const torch::Tensor& first_key);
+
+}  // namespace foretoken::train

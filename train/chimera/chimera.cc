@@ -1,0 +1,163 @@
+// `foretoken train chimera` (methods.md 4.5): cross-entropy of every head, and the distance between
+// what the encoder makes of a token and the target's feature of it.
+#include <array>
+
+#include "chimera/module.h"
+#include "draft_accuracy.h"
+#include "draft_export.h"
+#include "head_rows.h"
+
+namespace foretoken::train {
+namespace {
+
+using torch::Tensor;
+
+ChimeraShape ShapeOf(const Recipe& r) {
+  return {static_cast<int64_t>(r.Number("output_heads")), static_cast<int64_t>(r.Number("ngram")),
+          r.Number("shared_output") != 0.0};
+}
+
+// Drafts begin at the second token of a document: of the first alone, nothing is known.
+HeadRows Anchors(const Batch& batch, int64_t head) { return RowsOfHead(batch, head, /*skip=*/1); }
+
+class ChimeraTask final : public Task {
+ public:
+  ChimeraTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
+      : target_(std::move(target)),
+        module_(*target_, ShapeOf(recipe),
+                {ComputeType(recipe), device, NormalWeights(static_cast<uint64_t>(recipe.seed))}),
+        mse_weight_(recipe.Number("mse_weight")) {}
+
+  WeightSet& weights() override { return module_.weights(); }
+
+  double Learnt(const Batch& batch) const override {
+    return static_cast<double>(Anchors(batch, 0).rows.size(0));
+  }
+
+  Metrics Learn(const Batch& batch, double scale) override {
+    const Tensor features = target_->Features(batch);
+    const ChimeraContext context = module_.Encode(batch, features);
+    const Tensor distance = Distance(context, features, batch, scale);
+    Tensor tokens = torch::zeros_like(distance);
+    for (int64_t k = 0; k < module_.heads(); ++k) {
+      tokens = tokens + Loss(context, k, features, batch, scale);
+    }
+    const Tensor loss = tokens + distance;
+    if (loss.requires_grad()) loss.backward();
+    return {{"loss", loss.item<double>()},
+            {"token_loss", tokens.item<double>()},
+            {"feature_loss", distance.item<double>()}};
+  }
+
+  Metrics Evaluate(const std::vector<Batch>& batches) override {
+    return EvaluateDraft(batches, module_.heads(),
+                         [this](const Batch& batch) { return Judge(batch); });
+  }
+  std::string Summary(const Metrics& evaluated) const override {
+    return AccuracySummary(evaluated);
+  }
+
+  // Features, embeddings and the target's LM head have no gradients.
+  double Flops(const Batch& batch) const override {
+    const int64_t rows = batch.batch * batch.length;
+    double total = target_->FeatureFlops(rows, batch.length) +
+                   3.0 * (module_.EncoderFlops(rows, batch.length) + module_.OutputFlops(rows));
+    for (int64_t k = 0; k < module_.heads(); ++k) {
+      const int64_t learnt = Anchors(batch, k).rows.size(0);
+      total += 3.0 * (module_.HeadFlops(learnt) + module_.OutputFlops(learnt));
+      if (module_.scores(k).masters.empty()) total -= target_->HeadFlops(learnt);
+    }
+    return total;
+  }
+
+ private:
+  HeldOut Judge(const Batch& batch);
+
+  Tensor Loss(const ChimeraContext& context, int64_t head, const Tensor& features,
+              const Batch& batch, double scale) const {
+    const HeadRows at = Anchors(batch, head);
+    const Tensor outputs = module_.Output(context, head, at.rows + head + 1);
+    const Tensor states = module_.States(head, features.index_select(0, at.rows), outputs);
+    return HeadLoss(states, module_.scores(head), at.targets, scale);
+  }
+
+  // mse_weight * the mean over the batch of (output - feature)^2, of head 0 and every token but the
+  // documents' first; counted once for every row that head 0 learns from, as those losses are sums.
+  Tensor Distance(const ChimeraContext& context, const Tensor& features, const Batch& batch,
+                  double scale) const {
+    const Tensor pos = torch::arange(batch.length, batch.first_key.options());
+    const Tensor rows = batch.first_key.lt(pos).view({-1}).nonzero().squeeze(1);
+    if (mse_weight_ == 0.0 || rows.size(0) == 0) return torch::zeros({}, batch.weights.options());
+    const Tensor wanted = features.index_select(0, rows).to(torch::kFloat32);
+    const Tensor mean = torch::mse_loss(module_.Output(context, 0, rows), wanted);
+    return mean * (mse_weight_ * Learnt(batch) * scale);
+  }
+
+  std::shared_ptr<FrozenTarget> target_;
+  ChimeraModule module_;
+  double mse_weight_;
+};
+
+HeldOut ChimeraTask::Judge(const Batch& batch) {
+  const Tensor features = target_->Features(batch);
+  const ChimeraContext context = module_.Encode(batch, features);
+  const Tensor all =
+      torch::arange(features.size(0), torch::TensorOptions(features.device()).dtype(torch::kInt64));
+  HeldOut held_out{Loss(context, 0, features, batch, 1.0).item<double>(),
+                   Learnt(batch),
+                   Likeliest(features, target_->head()),
+                   {}};
+  for (int64_t k = 0; k < module_.heads(); ++k) {
+    const Tensor states =
+        module_.States(k, features.roll(k + 1, 0), module_.Output(context, k, all));
+    held_out.guesses.push_back(Likeliest(states, module_.scores(k).compute).roll(-1, 0));
+  }
+  return held_out;
+}
+
+Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
+  FT_RETURN_IF_ERROR(CheckCount(options.recipe, "output_heads", 1, 16));
+  FT_RETURN_IF_ERROR(CheckCount(options.recipe, "ngram", 1, 5));
+  FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
+  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
+  prepared.task = std::make_unique<ChimeraTask>(prepared.recipe, std::move(draft.target), device);
+  return prepared;
+}
+
+// From the names of the authors' three files to those of docs/formats.md.
+std::string NameInDraft(const std::string& name, bool shared_output) {
+  if (name == "trimlp.1.weight") return "ngram.output.weight";
+  if (name.starts_with("trimlp.0.linear.")) return "ngram.res." + name.substr(16);
+  if (!name.starts_with("chimera_head.")) return LayerDraftName(name);
+  const std::string head = name.substr(13, name.find('.', 13) - 13);
+  return "head." + head + (shared_output ? ".proj.weight" : ".output.weight");
+}
+
+Status Export(const ExportRequest& request, const CheckpointInfo& info) {
+  const ChimeraShape shape = ShapeOf(info.recipe);
+  DraftInfo draft;
+  draft.taps = {static_cast<int>(info.recipe.layers)};
+  draft.shared = {std::string(kSharedEmbedding)};
+  if (shape.shared_output) draft.shared.emplace_back(kSharedHead);
+  draft.output_heads = static_cast<int>(shape.heads);
+  draft.ngram = static_cast<int>(shape.ngram);
+  return ExportDraft(request, info, std::move(draft), 1, [&](const std::string& name) {
+    return NameInDraft(name, shape.shared_output);
+  });
+}
+
+constexpr std::array<Setting, 5> kSettings = {{
+    kTargetSetting,
+    {"output_heads", "4", "tokens guessed ahead"},
+    {"ngram", "3", "tokens that the n-gram encoder reads, 1 .. 5"},
+    {"mse_weight", "1", "weight of the distance between the encoder's outputs and features"},
+    {"shared_output", "0", "1: heads end in the target's LM head instead of one of their own"},
+}};
+
+}  // namespace
+
+extern const Method kMethod_chimera;
+const Method kMethod_chimera = {"chimera", "heads that see all tokens, through a light encoder",
+                                kSettings, &Prepare, &Export};
+
+}  // namespace foretoken::train

@@ -1,0 +1,61 @@
+// The draft module of Chimera (methods.md 4.1 and 4.5). The engine's twin is src/draft/chimera.
+#pragma once
+
+#include <torch/types.h>
+
+#include <vector>
+
+#include "target.h"
+
+namespace foretoken::train {
+
+struct ChimeraShape {
+  int64_t heads = 4, ngram = 3;
+  bool shared_output = false;  // heads end in the target's LM head
+};
+
+// A batch as the encoder sees it, on behalf of each head. Row p of a head's output stands for the
+// draft whose last known feature is that of p - 1 - head.
+struct ChimeraContext {
+  torch::Tensor states;                 // [rows, hidden] f32: the n-grams' that end at each row
+  std::vector<torch::Tensor> attended;  // [heads] of [rows, heads * head_dim]
+};
+
+class ChimeraModule {
+ public:
+  // Heads begin as the target's LM head on the sum of their two inputs.
+  ChimeraModule(const FrozenTarget& target, const ChimeraShape& shape, WeightOptions options);
+
+  WeightSet& weights() { return weights_; }
+  int64_t heads() const { return shape_.heads; }
+
+  // `features` [rows, hidden]: the target's.
+  ChimeraContext Encode(const Batch& batch, const torch::Tensor& features);
+  // What the layer makes of the states of `rows` (int64) for a head: [rows, hidden] f32.
+  torch::Tensor Output(const ChimeraContext& context, int64_t head,
+                       const torch::Tensor& rows) const;
+  // What scores(head) is multiplied with: of the features [rows, hidden] of the tokens before the
+  // roots, and the head's outputs.
+  torch::Tensor States(int64_t head, const torch::Tensor& features,
+                       const torch::Tensor& outputs) const;
+  const Matrix& scores(int64_t head) const;
+
+  // Forward operations of Encode, of a head's Output, and of a head's States and scores.
+  double EncoderFlops(int64_t rows, int64_t length) const;
+  double OutputFlops(int64_t rows) const;
+  double HeadFlops(int64_t rows) const;
+
+ private:
+  torch::Tensor NgramStates(const Batch& batch) const;
+
+  const FrozenTarget& target_;
+  ChimeraShape shape_;
+  WeightSet weights_;
+  RopeTables ropes_;
+  const Matrix *mixed_, *output_;  // of the n-gram encoder
+  torch::Tensor mixed_bias_;
+  Block block_;
+  std::vector<const Matrix*> heads_;  // [vocab, 2 * hidden], or [hidden, 2 * hidden]
+};
+
+}  // namespace foretoken::train
