@@ -1,4 +1,4 @@
-// What drafters learn whose heads guess one place further ahead each (Medusa, Chimera).
+// What drafters learn whose heads guess one place further ahead each (Medusa, Hydra, Chimera).
 #pragma once
 
 #include <torch/types.h>

@@ -1,0 +1,133 @@
+// `foretoken train hydra`: Hydra++ (methods.md 7.8). Heads that know the guesses before their own,
+// and learn what the target says after them.
+#include <array>
+
+#include "draft_accuracy.h"
+#include "draft_export.h"
+#include "draft_ops.h"
+#include "head_rows.h"
+#include "hydra/module.h"
+
+namespace foretoken::train {
+namespace {
+
+using torch::Tensor;
+
+HydraShape ShapeOf(const Recipe& r) {
+  return {static_cast<int64_t>(r.Number("output_heads")),
+          static_cast<int64_t>(r.Number("head_layers")), r.Number("shared_output") != 0.0};
+}
+
+class HydraTask final : public Task {
+ public:
+  HydraTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
+      : target_(std::move(target)),
+        module_(*target_, ShapeOf(recipe),
+                {ComputeType(recipe), device, NormalWeights(static_cast<uint64_t>(recipe.seed))}) {}
+
+  WeightSet& weights() override { return module_.weights(); }
+
+  double Learnt(const Batch& batch) const override {
+    return static_cast<double>(RowsOfHead(batch, 0).rows.size(0));
+  }
+
+  Metrics Learn(const Batch& batch, double scale) override {
+    const Tensor features = target_->Features(batch);
+    const Tensor prefix = module_.Prefix(batch, features);
+    Tensor loss = Loss(0, features, prefix, batch, scale);
+    for (int64_t k = 1; k < module_.heads(); ++k) {
+      loss = loss + Loss(k, features, prefix, batch, scale);
+    }
+    if (loss.requires_grad()) loss.backward();
+    return {{"loss", loss.item<double>()}};
+  }
+
+  Metrics Evaluate(const std::vector<Batch>& batches) override {
+    return EvaluateDraft(batches, module_.heads(),
+                         [this](const Batch& batch) { return Judge(batch); });
+  }
+  std::string Summary(const Metrics& evaluated) const override {
+    return AccuracySummary(evaluated);
+  }
+
+  // Features and embeddings have no gradient, nor has a shared LM head.
+  double Flops(const Batch& batch) const override {
+    const int64_t rows = batch.batch * batch.length;
+    double total =
+        target_->FeatureFlops(rows, batch.length) + 3.0 * module_.PrefixFlops(rows, batch.length);
+    for (int64_t k = 0; k < module_.heads(); ++k) {
+      const int64_t learnt = RowsOfHead(batch, k).rows.size(0);
+      const double trained = module_.scores(k).masters.empty() ? 2.0 : 3.0;
+      total += 3.0 * module_.StateFlops(k, learnt) + (1.0 + trained) * target_->HeadFlops(learnt);
+    }
+    return total;
+  }
+
+ private:
+  // The divergence from the target's distribution: the soft cross-entropy but for a constant.
+  Tensor Loss(int64_t head, const Tensor& features, const Tensor& prefix, const Batch& batch,
+              double scale) const {
+    const Tensor rows = RowsOfHead(batch, head).rows;
+    return DistillationLoss(module_.States(head, batch, prefix, rows), module_.scores(head),
+                            features.index_select(0, rows + head + 1), target_->head(), scale,
+                            kLossChunk);
+  }
+
+  HeldOut Judge(const Batch& batch) {
+    const Tensor features = target_->Features(batch);
+    const Tensor prefix = module_.Prefix(batch, features);
+    const int64_t count = features.size(0);
+    HeldOut held_out{Loss(0, features, prefix, batch, 1.0).item<double>(),
+                     Learnt(batch),
+                     Likeliest(features, target_->head()),
+                     {}};
+    const auto options = torch::TensorOptions(features.device()).dtype(torch::kInt64);
+    for (int64_t k = 0; k < module_.heads(); ++k) {
+      // Row r draws on rows up to r + k, so the last ones have nothing to say.
+      const Tensor rows = torch::arange(std::max<int64_t>(count - k, 0), options);
+      const Tensor guess =
+          Likeliest(module_.States(k, batch, prefix, rows), module_.scores(k).compute);
+      held_out.guesses.push_back(
+          torch::cat({torch::zeros({count - guess.size(0)}, options), guess}));
+    }
+    return held_out;
+  }
+
+  std::shared_ptr<FrozenTarget> target_;
+  HydraModule module_;
+};
+
+Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
+  FT_RETURN_IF_ERROR(CheckCount(options.recipe, "output_heads", 1, 16));
+  FT_RETURN_IF_ERROR(CheckCount(options.recipe, "head_layers", 1, 16));
+  FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
+  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
+  prepared.task = std::make_unique<HydraTask>(prepared.recipe, std::move(draft.target), device);
+  return prepared;
+}
+
+Status Export(const ExportRequest& request, const CheckpointInfo& info) {
+  const HydraShape shape = ShapeOf(info.recipe);
+  DraftInfo draft;
+  draft.taps = {static_cast<int>(info.recipe.layers)};
+  draft.shared = {std::string(kSharedEmbedding)};
+  if (shape.shared_output) draft.shared.emplace_back(kSharedHead);
+  draft.output_heads = static_cast<int>(shape.heads);
+  draft.head_layers = static_cast<int>(shape.layers);
+  return ExportDraft(request, info, std::move(draft), 1, LayerDraftName);
+}
+
+constexpr std::array<Setting, 4> kSettings = {{
+    kTargetSetting,
+    {"output_heads", "4", "tokens guessed ahead"},
+    {"head_layers", "4", "residual blocks of a head"},
+    {"shared_output", "0", "1: heads are scored by the target's LM head instead of their own"},
+}};
+
+}  // namespace
+
+extern const Method kMethod_hydra;
+const Method kMethod_hydra = {"hydra", "heads that know the guesses before their own (Hydra++)",
+                              kSettings, &Prepare, &Export};
+
+}  // namespace foretoken::train

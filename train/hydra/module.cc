@@ -1,0 +1,77 @@
+#include "hydra/module.h"
+
+namespace foretoken::train {
+
+using torch::Tensor;
+
+HydraModule::HydraModule(const FrozenTarget& target, const HydraShape& shape, WeightOptions options)
+    : target_(target),
+      shape_(shape),
+      weights_(std::move(options)),
+      ropes_(target.shape().head_dim, target.shape().rope_base, weights_.device()) {
+  prefix_ = AddBlock(weights_, "layers.0.", target.shape(), true, kInitialDeviation);
+  norm_ = weights_.Add("output_norm.weight", {target.shape().hidden}, 0.0);
+  for (int64_t k = 0; k < shape.heads; ++k) heads_.push_back(NewHead(k));
+}
+
+HydraModule::Head HydraModule::NewHead(int64_t index) {
+  const int64_t width = target_.shape().hidden, inputs = (index + 2) * width;
+  const std::string at = "head." + std::to_string(index) + ".";
+  const auto layer = [&](const std::string& name, int64_t columns) {
+    return Layer{&weights_.AddMatrix({{at + name + ".weight", width}}, columns, 0.0),
+                 weights_.AddZeros(at + name + ".bias", width)};
+  };
+  Head head;
+  head.fc = layer("fc", inputs);
+  const auto options = torch::TensorOptions(weights_.device());
+  const Tensor state =
+      torch::cat({torch::eye(width, options), torch::zeros({width, inputs - width}, options)}, 1);
+  head.skip = {&weights_.AddCopy(at + "skip.weight", state),
+               weights_.AddZeros(at + "skip.bias", width)};
+  for (int64_t j = 1; j < shape_.layers; ++j) {
+    head.blocks.push_back(layer("res." + std::to_string(j), width));
+  }
+  head.scores = shape_.shared_output ? &target_.head_matrix()
+                                     : &weights_.AddCopy(at + "output.weight", target_.head());
+  return head;
+}
+
+Tensor HydraModule::Prefix(const Batch& batch, const Tensor& features) {
+  const double eps = target_.shape().norm_eps;
+  const torch::ScalarType compute = weights_.compute();
+  const NormResult in =
+      AddRmsNorm(features.to(torch::kFloat32), {}, prefix_.input_norm, eps, compute);
+  const Tensor mixed = Attention(Linear(in.normed, *prefix_.qkv),
+                                 AttentionShapeOf(target_.shape(), batch.batch, batch.length),
+                                 ropes_.For(batch.length), batch.first_key);
+  const Stream out = FeedForward(prefix_, {in.residual, Linear(mixed, *prefix_.out)}, eps, compute);
+  return AddRmsNorm(out.h, out.delta, norm_, eps, compute).normed;
+}
+
+Tensor HydraModule::States(int64_t head, const Batch& batch, const Tensor& prefix,
+                           const Tensor& rows) const {
+  std::vector<Tensor> input = {prefix.index_select(0, rows)};
+  for (int64_t i = 0; i <= head; ++i) {
+    input.push_back(target_.Embeddings(batch.targets.index_select(0, rows + i)));
+  }
+  const auto apply = [](const Tensor& x, const Layer& layer) {
+    return Linear(x, *layer.weight).to(torch::kFloat32) + layer.bias;
+  };
+  const Tensor both = torch::cat(input, 1);
+  Tensor y = apply(both, Of(head).skip) + torch::silu(apply(both, Of(head).fc));
+  for (const Layer& block : Of(head).blocks) {
+    y = y + torch::silu(apply(y.to(prefix.scalar_type()), block));
+  }
+  return y.to(prefix.scalar_type());
+}
+
+double HydraModule::PrefixFlops(int64_t rows, int64_t length) const {
+  return BlockFlops(target_.shape(), rows, length);
+}
+
+double HydraModule::StateFlops(int64_t head, int64_t rows) const {
+  const int64_t width = target_.shape().hidden;
+  return 2.0 * static_cast<double>(rows * width * width * (2 * (head + 2) + shape_.layers - 1));
+}
+
+}  // namespace foretoken::train
