@@ -134,7 +134,7 @@ Tensor ReferenceLoss(const Tensor& outputs, const Tensor& features, const Tensor
   const int64_t rows = features.size(0);
   const Tensor wanted = features.index_select(0, learnt + 1);
   const Tensor p = torch::softmax(torch::matmul(wanted, head.t()), -1);
-  const auto [best, ids] = p.topk(options.top, -1);
+  const auto [best, ids] = p.topk(options.likely.top, -1);
   Tensor total = torch::zeros({});
   for (size_t pass = 0; pass < options.pass_weights.size(); ++pass) {
     const Tensor guess = outputs.index_select(0, learnt + static_cast<int64_t>(pass) * rows);
@@ -151,7 +151,7 @@ Tensor ReferenceLoss(const Tensor& outputs, const Tensor& features, const Tensor
 TEST_F(DraftOpsTest, EagleLossMatchesAutograd) {
   EagleLossOptions options;
   options.hard = 1.0;
-  options.top = 3;
+  options.likely.top = 3;
   options.pass_weights = {1.0, 0.5, 0.25};
   const Tensor outputs = Leaf({3 * 20, 8}, 2.0), features = torch::randn({20, 8});
   const Tensor head = torch::randn({31, 8});

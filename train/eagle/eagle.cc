@@ -23,7 +23,9 @@ EagleLossOptions LossOptions(const Recipe& r) {
   options.feature = r.Number("feature_weight");
   options.soft = r.Number("soft_weight");
   options.hard = r.Number("topk_weight");
-  options.top = static_cast<int64_t>(r.Number("topk"));
+  options.objective = FindObjective(r.Text("objective"))->loss;
+  options.likely = {static_cast<int64_t>(r.Number("topk")), r.Number("topp"),
+                    r.Number("objective_temperature")};
   options.pass_weights.clear();
   const double beta = r.Number("beta");
   for (int64_t pass = 0; pass < static_cast<int64_t>(r.Number("passes")); ++pass) {
@@ -138,7 +140,20 @@ HeldOut EagleTask::Judge(const Batch& batch) {
 Status CheckSettings(const Recipe& r) {
   FT_RETURN_IF_ERROR(CheckCount(r, "passes", 1, 16));
   FT_RETURN_IF_ERROR(CheckCount(r, "eval_steps", 1, 16));
-  return CheckCount(r, "topk", 0, kMostTopTokens);
+  FT_RETURN_IF_ERROR(CheckCount(r, "topk", 1, kMostTopTokens));
+  if (r.Number("topp") <= 0.0 || r.Number("topp") >= 1.0) {
+    return Error{"topp is '" + r.Text("topp") + "', expected a number between 0 and 1"};
+  }
+  if (r.Number("objective_temperature") <= 0.0) {
+    return Error{"objective_temperature is '" + r.Text("objective_temperature") +
+                 "', expected a number above 0"};
+  }
+  if (FindObjective(r.Text("objective")) != nullptr) return {};
+  std::string known;
+  for (const ObjectiveEntry& entry : AllObjectives()) {
+    known.append(known.empty() ? "" : ", ").append(entry.name);
+  }
+  return Error{"objective is '" + r.Text("objective") + "', expected one of " + known};
 }
 
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
@@ -156,13 +171,18 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   return ExportDraft(request, info, std::move(draft), 1, LayerDraftName);
 }
 
-constexpr std::array<Setting, 9> Settings(const char* passes, const char* topk_weight) {
+constexpr std::array<Setting, 12> Settings(const char* passes, const char* topk_weight) {
   return {{
       kTargetSetting,
       {"passes", passes, "alignment passes; 1 = the target's features only"},
       {"beta", "1", "pass j's loss is weighted with beta^(j-1)"},
-      {"topk", "10", "tokens of the Top-K loss"},
-      {"topk_weight", topk_weight, "weight of the Top-K loss"},
+      {"objective", "topk",
+       "what is learnt of likely tokens: topk, topp, normed_topk_linear, "
+       "normed_topk_softmax, bidirectional_topk, recall or bild"},
+      {"topk", "10", "tokens of that loss"},
+      {"topp", "0.9", "their mass, for topp"},
+      {"objective_temperature", "1", "of ranks in recall, of differences in bild"},
+      {"topk_weight", topk_weight, "weight of that loss"},
       {"soft_weight", "0.1", "weight of the cross-entropy with the target's distribution"},
       {"feature_weight", "1", "weight of SmoothL1 between features"},
       {"noise", "0.2", "uniform noise on the target's features, times 512 / length"},

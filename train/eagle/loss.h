@@ -5,14 +5,16 @@
 
 #include <vector>
 
+#include "eagle/objective.h"
+
 namespace foretoken::train {
 
 // With f the target's next feature, g the draft's, p and q their token distributions:
-// feature * mean SmoothL1(g, f) + soft * -sum p log q + hard * -sum over p's `top` tokens of
-// p log q.
+// feature * mean SmoothL1(g, f) + soft * -sum p log q + hard * the objective on likely tokens.
 struct EagleLossOptions {
   double feature = 1.0, soft = 0.1, hard = 0.0;
-  int64_t top = 10;
+  Objective objective = nullptr;  // null: -sum over p's likely.top tokens of p log q
+  ObjectiveOptions likely;
   std::vector<double> pass_weights = {1.0};  // of each pass
 };
 

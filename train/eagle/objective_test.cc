@@ -1,0 +1,92 @@
+// HASS's objectives on likely tokens: values by hand, derivatives by differences.
+#include "eagle/objective.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "eagle/loss.h"
+#include "ops_testing.h"
+
+namespace foretoken::train {
+namespace {
+
+// With the distributions of methods.md 11.8.
+double Loss(std::string_view name, const ObjectiveOptions& options) {
+  const Tensor p = torch::tensor({0.5, 0.3, 0.15, 0.05}, torch::kFloat32).view({1, 4});
+  const Tensor s = torch::tensor({0.4, 0.4, 0.1, 0.1}, torch::kFloat32).view({1, 4});
+  return FindObjective(name)->loss(p.log(), s.log(), options).item<double>();
+}
+
+TEST(ObjectiveTest, ValuesByHand) {
+  const double top2 = 0.733033;  // -.5 log .4 - .3 log .4
+  EXPECT_NEAR(Loss("topp", {.mass = 0.7}), top2, 1e-5);
+  EXPECT_NEAR(Loss("topp", {.mass = 0.4}), -0.5 * std::log(0.4), 1e-5);
+  EXPECT_NEAR(Loss("topp", {.mass = 0.9}), top2 - 0.15 * std::log(0.1), 1e-5);
+  EXPECT_NEAR(Loss("normed_topk_linear", {.top = 2}), std::log(2.0), 1e-5);
+  EXPECT_NEAR(Loss("normed_topk_linear", {.top = 4}), 1.193550, 1e-5);
+  EXPECT_NEAR(Loss("normed_topk_softmax", {.top = 2}), std::log(2.0), 1e-5);
+  // softmax(.5, .3, .15) = (.39625, .32442, .27924), softmax(.4, .4, .1) = (.36483, .36483, .27027)
+  EXPECT_NEAR(Loss("normed_topk_softmax", {.top = 3}),
+              -(0.39624 + 0.32442) * std::log(0.36483) - 0.27923 * std::log(0.27027), 1e-3);
+  EXPECT_NEAR(Loss("bidirectional_topk", {.top = 2}), top2, 1e-5);
+  // The others lead token 0 by log 1, log 1/4 and log 1/4; sigmoid(log r) = r / (1 + r).
+  const double rank = 1 + 0.5 + 0.2 + 0.2;
+  EXPECT_NEAR(Loss("recall", {.top = 1}), 1 - 1 / (1 + std::exp(rank - 1)), 1e-5);
+  // One pair: its distribution is certain on both sides.
+  EXPECT_NEAR(Loss("bild", {.top = 2}), 0.0, 1e-6);
+  EXPECT_GT(Loss("bild", {.top = 3}), 0.01);
+}
+
+TEST(ObjectiveTest, BothSidesCount) {
+  const Tensor p = torch::tensor({0.6, 0.3, 0.1}, torch::kFloat32).view({1, 3});
+  const Tensor s = torch::tensor({0.1, 0.3, 0.6}, torch::kFloat32).view({1, 3});
+  EXPECT_NEAR(
+      FindObjective("bidirectional_topk")->loss(p.log(), s.log(), {.top = 1}).item<double>(),
+      -0.6 * std::log(0.1) - 0.1 * std::log(0.6), 1e-5);
+}
+
+TEST(ObjectiveTest, AgreementCostsNothingMore) {
+  const Tensor logits = torch::randn({5, 30});
+  const ObjectiveOptions options{.top = 5};
+  EXPECT_LT(FindObjective("bild")->loss(logits, logits, options).abs().max().item<double>(), 1e-6);
+  const Tensor sharp = logits * 100;
+  EXPECT_LT(FindObjective("recall")->loss(sharp, sharp, options).max().item<double>(), 0.5);
+}
+
+TEST(ObjectiveTest, LossesAndTheirGradientsInTheWhole) {
+  torch::manual_seed(3);
+  const Tensor outputs = Leaf({2 * 20, 8}), features = torch::randn({20, 8});
+  const Tensor head = torch::randn({31, 8});
+  const Tensor learnt = torch::tensor({0, 1, 2, 5, 6, 7, 8, 11, 18}, torch::kInt64);
+  for (const ObjectiveEntry& entry : AllObjectives()) {
+    SCOPED_TRACE(entry.name);
+    EagleLossOptions options;
+    options.feature = options.soft = 0.0;
+    options.hard = 2.0;
+    options.objective = entry.loss;
+    options.likely = {.top = 4, .mass = 0.8};
+    options.pass_weights = {1.0, 0.5};
+    EagleLossParts parts;
+    const auto loss = [&] {
+      return EagleLoss(outputs, features, head, learnt, options, 0.5, 4, parts);
+    };
+    const double value = loss().item<double>();
+    EXPECT_NEAR(value, 0.5 * parts.tokens, 1e-3);
+    // Small steps: the draft's own K change by jumps.
+    ExpectDirectionalDerivative(outputs, loss, /*step=*/1e-3);
+    if (entry.loss == nullptr) continue;
+    double expected = 0.0;
+    for (int64_t pass = 0; pass < 2; ++pass) {
+      const Tensor said = torch::matmul(features.index_select(0, learnt + 1), head.t());
+      const Tensor guessed =
+          torch::matmul(outputs.detach().index_select(0, learnt + 20 * pass), head.t());
+      expected += options.pass_weights[static_cast<size_t>(pass)] *
+                  entry.loss(said, guessed, options.likely).sum().item<double>();
+    }
+    EXPECT_NEAR(value, 0.5 * 2.0 * expected, 1e-3 * std::abs(expected));
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::train
