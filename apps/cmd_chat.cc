@@ -9,6 +9,7 @@
 #include "answer.h"
 #include "chat_prompt.h"
 #include "command_line.h"
+#include "context.h"
 #include "interrupt.h"
 #include "line_reader.h"
 #include "runtime.h"
@@ -26,8 +27,6 @@ struct ChatArgs {
   DType cache_type = DType::kF16;
   bool show_stats = false;
 };
-
-constexpr int kDefaultContext = 4096;
 
 constexpr char kHelp[] =
     "/help             this list\n"
@@ -52,12 +51,8 @@ class Chat {
     chat->prompter_.emplace(std::move(prompter));
     FT_ASSIGN_OR_RETURN(chat->options_.sampling,
                         ResolveSampling(chat->args_.sampling, *chat->loaded_.file));
-    if (chat->args_.context > config.context) {
-      return Error{"a context of " + std::to_string(chat->args_.context) +
-                   " was asked for; the model's is " + std::to_string(config.context)};
-    }
-    chat->options_.capacity =
-        chat->args_.context > 0 ? chat->args_.context : std::min(config.context, kDefaultContext);
+    FT_ASSIGN_OR_RETURN(chat->options_.capacity,
+                        ChooseContext(chat->args_.context, config, kUsualContext));
     chat->options_.cache_type = chat->args_.cache_type;
     chat->options_.stop = chat->prompter_->StopTokens();
     FT_RETURN_IF_ERROR(chat->Use(chat->args_.draft));

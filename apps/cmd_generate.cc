@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "chat_prompt.h"
 #include "command_line.h"
+#include "context.h"
 #include "interrupt.h"
 #include "runtime.h"
 
@@ -106,14 +107,9 @@ Result<Prompt> EncodeInput(const GenerateArgs& g, const LoadedModel& loaded,
 }
 
 Result<int> ChooseCapacity(const GenerateArgs& g, const ModelConfig& config, size_t prompt) {
-  if (g.context > config.context) {
-    return Error{"a context of " + std::to_string(g.context) + " was asked for; the model's is " +
-                 std::to_string(config.context)};
-  }
-  if (g.context > 0) return g.context;
-  if (g.new_tokens < 0 || g.new_tokens > config.context) return config.context;
-  return static_cast<int>(std::min<size_t>(prompt + static_cast<size_t>(g.new_tokens),
-                                           static_cast<size_t>(config.context)));
+  const size_t most = g.new_tokens < 0 ? static_cast<size_t>(config.context)
+                                       : prompt + static_cast<size_t>(g.new_tokens);
+  return ChooseContext(g.context, config, most);
 }
 
 Result<Answer> Decode(const LoadedModel& loaded, const DraftArgs& draft,

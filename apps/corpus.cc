@@ -9,23 +9,9 @@
 #include "base/thread_pool.h"
 #include "chat_prompt.h"
 #include "io/model_file.h"
-#include "text/documents.h"
 
 namespace foretoken {
 namespace {
-
-Result<std::vector<TextDocument>> ReadDocuments(const std::vector<std::string>& data) {
-  std::vector<TextDocument> all;
-  for (const std::string& pattern : data) {
-    FT_ASSIGN_OR_RETURN(const std::vector<std::string> files, ListDataFiles(pattern, ""));
-    for (const std::string& file : files) {
-      FT_ASSIGN_OR_RETURN(std::vector<TextDocument> part, ReadTextDocuments(file));
-      all.insert(all.end(), std::make_move_iterator(part.begin()),
-                 std::make_move_iterator(part.end()));
-    }
-  }
-  return all;
-}
 
 // Conversations as the model's chat template writes them. Errors: what the template refuses.
 Result<std::vector<Token>> Encode(const TextDocument& document, const Tokenizer& tokenizer,
@@ -68,6 +54,19 @@ Corpus EncodeAll(const std::vector<TextDocument>& documents, const Tokenizer& to
 }
 
 }  // namespace
+
+Result<std::vector<TextDocument>> ReadDocuments(const std::vector<std::string>& data) {
+  std::vector<TextDocument> all;
+  for (const std::string& pattern : data) {
+    FT_ASSIGN_OR_RETURN(const std::vector<std::string> files, ListDataFiles(pattern, ""));
+    for (const std::string& file : files) {
+      FT_ASSIGN_OR_RETURN(std::vector<TextDocument> part, ReadTextDocuments(file));
+      all.insert(all.end(), std::make_move_iterator(part.begin()),
+                 std::make_move_iterator(part.end()));
+    }
+  }
+  return all;
+}
 
 void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output) {
   app.add_option("-m,--model", args->model, "whose vocabulary: a .gguf file or a directory")

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "command_line.h"
+#include "text/documents.h"
 #include "text/tokenizer.h"
 
 namespace foretoken {
@@ -31,6 +32,8 @@ void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output);
 // Conversations are as the model's chat template writes them. Errors: an output that exists, files
 // that cannot be read, a model without a tokenizer.
 Result<Corpus> ReadCorpus(const CorpusArgs& args);
+// The documents of such data. Errors: files that cannot be read.
+Result<std::vector<TextDocument>> ReadDocuments(const std::vector<std::string>& data);
 // Says on standard error what was left out.
 void ReportRefused(const Corpus& corpus);
 

@@ -133,6 +133,41 @@ expect_text "no.txt" err "llma with a missing reference"
 expect_status 0 "count-ngrams" "$bin" count-ngrams -m "$model" --out "$dir/ngrams" --force -n 2 \
   --most 5 --data "$dir/corpus.txt"
 [ "$(wc -l <"$dir/ngrams")" -eq 5 ] || fail "count-ngrams: not 5 lines"
+# A data set answered anew: in order, whatever the batch, and resumable.
+for i in 1 2 3 4 5; do
+  printf '{"messages": [{"role": "user", "content": "hello %s"}, %s{"role": "user", "content": "and"}]}\n' \
+    $i '{"role": "assistant", "content": "x"}, '
+done >"$dir/asked.jsonl"
+distill() {
+  "$bin" distill -m "$model" -t 1 -q --data "$dir/asked.jsonl" -n 6 --temp 1 --seed 3 "$@"
+}
+expect_status 0 "distill" distill --out "$dir/one.jsonl" --batch 1 --force
+expect_status 0 "distill, batched" distill --out "$dir/three.jsonl" --batch 3 --drafter pld --force
+cmp -s "$dir/one.jsonl" "$dir/three.jsonl" || fail "distill: the batch changes the answers"
+[ "$(wc -l <"$dir/one.jsonl")" -eq 5 ] || fail "distill: not 5 lines"
+head -n 2 "$dir/one.jsonl" >"$dir/part.jsonl"
+printf '{"source": 2, "mess' >>"$dir/part.jsonl"
+expect_status 0 "distill goes on" distill --out "$dir/part.jsonl"
+cmp -s "$dir/one.jsonl" "$dir/part.jsonl" || fail "distill: a resumed run differs"
+expect_status 0 "distill is done" distill --out "$dir/part.jsonl"
+cmp -s "$dir/one.jsonl" "$dir/part.jsonl" || fail "distill: a finished run goes on"
+printf '{"sou' >"$dir/part.jsonl"
+expect_status 0 "distill after half a line" distill --out "$dir/part.jsonl"
+cmp -s "$dir/one.jsonl" "$dir/part.jsonl" || fail "distill: half a line counts"
+expect_status 0 "distill, turn by turn" distill --out "$dir/short.jsonl" --logit-bias 256:100 --force
+[ "$(grep -c '"content":""},{"role":"user","content":"and"},{"role":"assistant","content":""}' \
+  "$dir/short.jsonl")" -eq 5 ] || fail "distill: not every question is answered"
+for other in corpus.txt corpus.jsonl; do
+  cp "$dir/$other" "$dir/kept"
+  expect_status 1 "distill over $other" distill --out "$dir/$other"
+  expect_text "no output of distill" err "distill over $other"
+  cmp -s "$dir/$other" "$dir/kept" || fail "distill: $other was changed"
+done
+printf '{"messages": [{"role": "user", "content": "other"}]}\n' >"$dir/asked.jsonl"
+expect_status 1 "distill of other data" distill --out "$dir/one.jsonl"
+expect_status 0 "distill anew" distill --out "$dir/one.jsonl" --force
+[ "$(wc -l <"$dir/one.jsonl")" -eq 1 ] || fail "distill --force: not 1 line"
+expect_status 2 "distill with no batch" distill --out "$dir/x" --batch 0
 expect_status 0 "statistics on standard output" generate -p "hello" -n 8 --stats - -q
 tail -n 1 "$dir/out" >"$dir/last.json"
 [ "$(json "$dir/last.json" "s['new_tokens']")" = 8 ] || fail "--stats - is not the last line"

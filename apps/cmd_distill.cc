@@ -1,0 +1,140 @@
+// foretoken distill: the target answers the questions of a data set, for drafts to learn from.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "base/progress.h"
+#include "command_line.h"
+#include "context.h"
+#include "corpus.h"
+#include "distill_file.h"
+#include "distiller.h"
+#include "interrupt.h"
+#include "runtime.h"
+
+namespace foretoken {
+namespace {
+
+struct DistillArgs {
+  ModelArgs model;
+  SamplingArgs sampling;
+  DraftArgs draft;
+  DType cache_type = DType::kF16;
+  std::string output;
+  std::vector<std::string> data;
+  int new_tokens = 512, context = 0, batch = 8, limit = 0;
+  bool force = false, quiet = false;
+};
+
+Result<std::vector<TextDocument>> ReadAsked(const DistillArgs& args) {
+  FT_ASSIGN_OR_RETURN(std::vector<TextDocument> documents, ReadDocuments(args.data));
+  if (args.limit > 0 && std::ssize(documents) > args.limit) {
+    documents.resize(static_cast<size_t>(args.limit));
+  }
+  return documents;
+}
+
+Result<DistillOptions> ResolveDistillOptions(const DistillArgs& args, const LoadedModel& loaded,
+                                             const ChatPrompter& prompter) {
+  const ModelConfig& config = loaded.model->config();
+  FT_RETURN_IF_ERROR(CheckCacheType(config, args.cache_type));
+  DistillOptions options{.new_tokens = args.new_tokens, .batch = args.batch};
+  options.session.stop = prompter.StopTokens();
+  options.session.cache_type = args.cache_type;
+  FT_ASSIGN_OR_RETURN(options.session.capacity, ChooseContext(args.context, config, kUsualContext));
+  FT_ASSIGN_OR_RETURN(options.session.sampling, ResolveSampling(args.sampling, *loaded.file));
+  return options;
+}
+
+// Goes on after `written`.
+Status AnswerDocuments(const DistillArgs& args, std::span<const TextDocument> documents,
+                       const Distilled& written, Distiller& distiller) {
+  std::error_code failed;
+  if (written.bytes > 0) std::filesystem::resize_file(args.output, written.bytes, failed);
+  if (failed) return Error{args.output + ": " + failed.message()};
+  std::ofstream out(args.output,
+                    std::ios::binary | (written.bytes > 0 ? std::ios::app : std::ios::trunc));
+  size_t left_out = 0;
+  const InterruptGuard guard;
+  Progress progress("conversations", std::ssize(documents), args.quiet);
+  distiller.Run(documents, written.next, [&](size_t index, const Transcript& transcript) {
+    left_out += transcript.empty() ? 1 : 0;
+    if (!transcript.empty()) out << DistilledLine(index, transcript) << std::flush;
+    progress.Update(static_cast<int64_t>(index) + 1);
+    return out.good() && !InterruptGuard::Requested();
+  });
+  progress.Finish();
+  if (!out) return Error{args.output + ": cannot be written"};
+  if (!args.quiet && left_out > 0) {
+    std::fprintf(stderr, "%zu documents were left out: no question, or no room for it\n", left_out);
+  }
+  if (!args.quiet && InterruptGuard::Requested()) {
+    std::fputs("stopped; the same command goes on from here\n", stderr);
+  }
+  return {};
+}
+
+Status Distill(const DistillArgs& args) {
+  FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadAsked(args));
+  Distilled written;
+  if (!args.force) {
+    FT_ASSIGN_OR_RETURN(written, ReadDistilled(args.output, documents));
+  }
+  FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));
+  FT_ASSIGN_OR_RETURN(const ChatPrompter prompter,
+                      ChatPrompter::Create(*loaded.tokenizer, args.model.path));
+  FT_ASSIGN_OR_RETURN(const DistillOptions options, ResolveDistillOptions(args, loaded, prompter));
+  FT_ASSIGN_OR_RETURN(const Decoder decoder,
+                      NewDecoder(loaded, args.draft, options.session.capacity));
+  WarnIfLossy(args.draft);
+  Distiller distiller(*decoder.generator, *loaded.tokenizer, prompter, options);
+  return AnswerDocuments(args, documents, written, distiller);
+}
+
+}  // namespace
+
+int Run_distill(int argc, char** argv) {
+  CLI::App app{
+      "Answers the questions of conversations (JSONL) anew, as training data for drafts of this "
+      "model.",
+      "foretoken distill"};
+  app.footer(
+      "Writes a line a conversation, in their order: {\"source\": its number, \"messages\": "
+      "[...]}.\n"
+      "Run again after a stop, the same command goes on after the last whole line. Greedy unless\n"
+      "--temp says otherwise; sampled answers do not depend on --batch. A drafter makes it faster\n"
+      "and changes nothing.\n"
+      "\n"
+      "  foretoken distill -m model.gguf --data chats.jsonl --out answered.jsonl --drafter pld\n"
+      "  foretoken train hass --target model.gguf --data answered.jsonl --mask-user --out "
+      "runs/hass");
+  DistillArgs args;
+  AddModelArgs(app, &args.model);
+  app.add_option("--data", args.data, "conversations: files, directories or globs; repeatable")
+      ->required()
+      ->type_name("FILES");
+  app.add_option("-o,--out", args.output, "the file to write or go on with")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("-n,--new-tokens", args.new_tokens, "of an answer, at most (default 512)")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("-c,--context", args.context,
+                 "longest conversation in tokens (default: the model's, at most 4096)")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--batch", args.batch, "conversations at a time (default 8)")
+      ->check(CLI::Range(1, 256));
+  app.add_option("--limit", args.limit, "conversations, at most (default: all)")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_flag("--force", args.force, "begin anew where the file exists");
+  app.add_flag("-q,--quiet", args.quiet, "no progress");
+  AddCacheArgs(app, &args.cache_type);
+  AddSamplingArgs(app, &args.sampling);
+  AddDraftArgs(app, &args.draft);
+  if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
+  if (args.model.path.empty()) return BadUsage(Error{"--model is missing"});
+  if (const Status names = CheckDraftNames(args.draft); !names.ok()) return BadUsage(names.error());
+  const Status status = Distill(args);
+  return status.ok() ? kExitDone : Failed(status.error());
+}
+
+}  // namespace foretoken

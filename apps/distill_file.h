@@ -1,0 +1,25 @@
+// What distill writes: a line a conversation, {"source": its number, "messages": [...]}.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "distiller.h"
+
+namespace foretoken {
+
+// The line, its end included.
+std::string DistilledLine(size_t source, const Transcript& transcript);
+
+// How far an earlier run got.
+struct Distilled {
+  size_t next = 0;     // conversation to go on with
+  uint64_t bytes = 0;  // of whole lines: what follows was cut off
+};
+// Of a file that need not exist. Errors: one whose last line is none of `documents`, answered.
+Result<Distilled> ReadDistilled(const std::string& path, std::span<const TextDocument> documents);
+
+}  // namespace foretoken

@@ -1,0 +1,60 @@
+// Conversations whose answers the target writes anew, several at a time: data for drafts to learn
+// from (methods.md 5.7, self-distillation).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chat_prompt.h"
+#include "engine/generator.h"
+#include "text/documents.h"
+
+namespace foretoken {
+
+struct DistillOptions {
+  SessionOptions session;  // conversation i samples with a seed made of its own and i
+  int new_tokens = 512;    // of an answer, at most
+  int batch = 8;           // conversations at a time
+};
+
+// What of a conversation was written: none where there was nothing to answer, or no room.
+using Transcript = std::vector<ChatMessage>;
+
+class Distiller {
+ public:
+  // All must outlive this.
+  Distiller(Generator& generator, const Tokenizer& tokenizer, const ChatPrompter& prompter,
+            const DistillOptions& options)
+      : generator_(generator), tokenizer_(tokenizer), prompter_(prompter), options_(options) {}
+
+  // Takes `documents` from number `first` on and calls `done` with each, in order, as soon as those
+  // before it are done; false stops. What the other speakers say is kept, what the assistant says
+  // is written by the target, turn by turn. A conversation ends where an answer reaches its limit,
+  // or the context its own.
+  void Run(std::span<const TextDocument> documents, size_t first,
+           const std::function<bool(size_t index, const Transcript&)>& done);
+
+ private:
+  struct Job {
+    size_t index;
+    const TextDocument* document;
+    size_t turn = 0;  // the next to be read
+    Transcript transcript;
+    std::unique_ptr<Session> session;
+  };
+  bool Ask(Job& job);
+  bool Answered(Job& job);
+  void Fill(std::span<const TextDocument> documents, size_t& next);
+
+  Generator& generator_;
+  const Tokenizer& tokenizer_;
+  const ChatPrompter& prompter_;
+  DistillOptions options_;
+  std::vector<Job> jobs_;                  // being written
+  std::map<size_t, Transcript> finished_;  // not yet handed on, by index
+};
+
+}  // namespace foretoken
