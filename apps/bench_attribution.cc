@@ -87,6 +87,8 @@ class Scorer {
     return {};
   }
 
+  const std::vector<AttributionScore>& scores() const { return scores_; }
+
   void Print() const {
     std::printf("%8s %10s %8s %8s\n", "min", "precision", "recall", "F1");
     for (size_t i = 0; i < scores_.size(); ++i) {
@@ -178,6 +180,14 @@ void AddAttributionArgs(CLI::App& app, AttributionOptions* options) {
   app.add_option("--json", options->json, "also write the figures to this file");
   AddDraftArgs(app, &options->draft);
   options->draft.tree = kPaperTree;  // what was not drafted is not found
+}
+
+Result<std::vector<AttributionScore>> ScoreAttribution(const AttributionOptions& options,
+                                                       const LoadedModel& loaded) {
+  FT_ASSIGN_OR_RETURN(const auto questions, ReadQuestions(options.data, options.limit));
+  Scorer scorer(options);
+  FT_RETURN_IF_ERROR(scorer.Run(loaded, questions));
+  return scorer.scores();
 }
 
 Status BenchAttribution(const AttributionOptions& options) {

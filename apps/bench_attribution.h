@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/quoted_answer.h"
 #include "runtime.h"
 
 namespace foretoken {
@@ -16,6 +17,9 @@ struct AttributionOptions {
   int limit = 0;                       // questions; 0 = all
 };
 void AddAttributionArgs(CLI::App& app, AttributionOptions* options);
+// One score for each of options.least. Errors: see NewDecoder; a data file that is not QuoteSum's.
+Result<std::vector<AttributionScore>> ScoreAttribution(const AttributionOptions& options,
+                                                       const LoadedModel& loaded);
 // Errors: see Load, NewDecoder; a data file that is not QuoteSum's.
 Status BenchAttribution(const AttributionOptions& options);
 

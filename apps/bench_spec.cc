@@ -10,6 +10,7 @@
 #include "spec_html.h"
 #include "spec_journal.h"
 #include "spec_report.h"
+#include "spec_setup.h"
 
 namespace foretoken {
 namespace {
@@ -86,31 +87,6 @@ Json Report(const BenchSpecArgs& args, const LoadedModel& loaded, const SpecRun&
           {"threads", loaded.backend->threads()}};
 }
 
-// All that answers and times depend on, as far as a command says it.
-Json RunOf(const BenchSpecArgs& args, const LoadedModel& loaded,
-           const std::vector<SpecMethod>& methods) {
-  Json list = Json::array();
-  for (const SpecMethod& m : methods) {
-    Json options = Json::array();
-    for (const auto& [key, value] : m.draft.options) options.push_back({key, value});
-    list.push_back({m.name, m.draft.tree, m.draft.verifier, m.temperature, m.draft.draft_max,
-                    std::move(options)});
-  }
-  const SpecOptions& o = args.options;
-  return {{"model", args.model.path},
-          {"weight_bytes", loaded.model->weight_bytes()},
-          {"backend", loaded.backend->Name()},
-          {"threads", loaded.backend->threads()},
-          {"questions", args.questions},
-          {"limit", args.limit},
-          {"new_tokens", o.new_tokens},
-          {"context", o.context},
-          {"repeats", o.repeats},
-          {"chat", o.chat},
-          {"seed", o.sampling.seed},
-          {"methods", std::move(list)}};
-}
-
 std::string Title(const BenchSpecArgs& args, const LoadedModel& loaded, const SpecRun& run) {
   const auto name = [](const std::string& path) {
     return std::filesystem::path(path).filename().string();
@@ -173,26 +149,6 @@ void DeclareMethods(CLI::App& app, BenchSpecArgs* args) {
   AddDraftOptions(app, &args->draft);
 }
 
-void DeclareProtocol(CLI::App& app, SpecOptions* o) {
-  app.add_option("-n,--new-tokens", o->new_tokens, "tokens a turn at most")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1 << 20));
-  app.add_option("-c,--context", o->context, "longest sequence (default: the model's)")
-      ->check(CLI::Range(1, 1 << 30));
-  app.add_option("--warm-up", o->warm_up, "questions answered before the clock runs")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1000));
-  app.add_option_function<double>(
-         "--time", [o](double minutes) { o->seconds = 60 * minutes; },
-         "minutes after which no further question is asked")
-      ->check(CLI::Range(0.0, 1e6));
-  app.add_option("--repeats", o->repeats, "runs of every question; times are medians")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--seed", o->sampling.seed, "noise seed (0)");
-  app.add_flag("-q,--quiet", o->quiet, "no progress");
-}
-
 }  // namespace
 
 void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
@@ -205,7 +161,7 @@ void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
   DeclareMethods(app, args);
   app.add_option("--limit", args->limit, "questions at most, taken evenly from the file (all)")
       ->check(CLI::Range(1, 1 << 30));
-  DeclareProtocol(app, &args->options);
+  DeclareSpecOptions(app, &args->options);
   app.add_flag("--no-chat", args->no_chat, "give the questions without a chat template");
   app.add_option("--json", args->json, "write the results as JSON")->type_name("FILE");
   app.add_option("--html", args->html, "write a page with pictures of the results")
@@ -229,7 +185,10 @@ Result<int> BenchSpec(BenchSpecArgs& args) {
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));
   std::optional<SpecJournal> journal;
   if (!args.resume.empty()) {
-    FT_ASSIGN_OR_RETURN(journal, SpecJournal::Open(args.resume, RunOf(args, loaded, methods)));
+    Json identity = SpecIdentity(loaded, args.model.path, args.options, methods);
+    identity["questions"] = args.questions;
+    identity["limit"] = args.limit;
+    FT_ASSIGN_OR_RETURN(journal, SpecJournal::Open(args.resume, identity));
   }
   const InterruptGuard guard;
   FT_ASSIGN_OR_RETURN(const SpecRun run, RunSpec(loaded, methods, std::move(questions),

@@ -47,6 +47,14 @@ Result<std::vector<Token>> ChatPrompter::Encode(std::span<const ChatMessage> mes
   return EncodePrompt(*tokenizer_, text, /*parse_special=*/true);
 }
 
+Result<std::string> ChatPrompter::Text(std::span<const ChatMessage> messages) const {
+  FT_ASSIGN_OR_RETURN(std::string text, Render(messages, /*open_answer=*/true));
+  const std::string bos = PieceOf(tokenizer_->data().bos);
+  if (tokenizer_->data().add_bos && !bos.empty() && text.starts_with(bos))
+    text.erase(0, bos.size());
+  return text;
+}
+
 Result<std::vector<Token>> ChatPrompter::EncodeTranscript(
     std::span<const ChatMessage> messages) const {
   FT_ASSIGN_OR_RETURN(const std::string text, Render(messages, /*open_answer=*/false));

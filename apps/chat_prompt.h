@@ -21,6 +21,8 @@ class ChatPrompter {
   bool uses_fallback() const { return !template_.has_value(); }
   // The conversation with the opening of the next answer. Errors: what the template refuses.
   Result<std::vector<Token>> Encode(std::span<const ChatMessage> messages) const;
+  // The same as text, without the bos that a tokenizer puts before it. Errors: the same.
+  Result<std::string> Text(std::span<const ChatMessage> messages) const;
   // The conversation as it stands, as in a corpus. Errors: what the template refuses.
   Result<std::vector<Token>> EncodeTranscript(std::span<const ChatMessage> messages) const;
   // Ids that end an answer.

@@ -1,6 +1,8 @@
 // foretoken bench: what this machine can do, what the kernels make of it, and what decoding does.
 #include "bench.h"
 #include "bench_attribution.h"
+#include "bench_paper.h"
+#include "bench_peers.h"
 #include "bench_spec.h"
 #include "command_line.h"
 #include "runtime.h"
@@ -18,6 +20,8 @@ constexpr const char* kBenchFooter =
     "  foretoken bench project --shape llama2-7b --tau 5.15 --nodes 60 --levels 6\n"
     "  foretoken bench attribution -m model.gguf --data quotesum_dev.jsonl\n"
     "  foretoken bench spec -m model.gguf --questions questions.jsonl --methods pld,pld+h\n"
+    "  foretoken bench paper pld-1 -m model.gguf --questions FOLDER --limit 10\n"
+    "  foretoken bench peers -m model.gguf --questions questions.jsonl --limit 10\n"
     "  foretoken bench kernels --shape 1.1b --type Q8_0,BF16 --rows 1,16\n\n"
     "Figures are medians; an idle machine gives better ones.";
 
@@ -113,6 +117,13 @@ void AddKernels(CLI::App& app, BenchOptions* o) {
   AddCommon(app, o);
 }
 
+// The command as it was typed.
+std::string CommandText(int argc, char** argv) {
+  std::string text = "foretoken";
+  for (int i = 0; i < argc; ++i) text.append(" ").append(argv[i]);
+  return text;
+}
+
 }  // namespace
 
 int Run_bench(int argc, char** argv) {
@@ -144,9 +155,16 @@ int Run_bench(int argc, char** argv) {
       "spec", "how much faster methods answer questions, side by side with plain decoding");
   BenchSpecArgs spec_args;
   DeclareBenchSpec(spec, &spec_args);
+  CLI::App& paper =
+      *app.add_subcommand("paper", "a table or figure of the papers: ours beside what was printed");
+  BenchPaperArgs paper_args{.command = CommandText(argc, argv)};
+  DeclareBenchPaper(paper, &paper_args);
+  CLI::App& peers = *app.add_subcommand("peers", "other engines on this machine, beside ours");
+  BenchPeersArgs peers_args;
+  DeclareBenchPeers(peers, &peers_args);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
-  if (spec.parsed()) {
-    const Result<int> status = BenchSpec(spec_args);
+  if (spec.parsed() || paper.parsed()) {
+    const Result<int> status = spec.parsed() ? BenchSpec(spec_args) : BenchPaper(paper_args);
     return status.ok() ? *status : Failed(status.error());
   }
   const Status status = limits.parsed()        ? BenchLimits(options)
@@ -154,6 +172,7 @@ int Run_bench(int argc, char** argv) {
                         : profile.parsed()     ? BenchProfile(profile_options)
                         : overhead.parsed()    ? BenchOverhead(options)
                         : project.parsed()     ? BenchProject(project_options)
+                        : peers.parsed()       ? BenchPeers(peers_args)
                         : attribution.parsed() ? BenchAttribution(attribution_options)
                                                : BenchKernels(options);
   return status.ok() ? kExitDone : Failed(status.error());

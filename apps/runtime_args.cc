@@ -171,7 +171,7 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
       "KEY=VALUE, an option of the drafter (of joined ones NAME.KEY=VALUE); repeatable. pld: k, "
       "max_ngram, min_ngram. pld+h: k, layer (9 of 32, the same share of fewer layers), window, "
       "threshold, range (whole or "
-      "prompt). pld+a: k, heads (a file or 'all'), top, reduce (max or sum), threshold, range. "
+      "prompt). pld+a: k, heads (a file, 'all' or layer:N), top, reduce (max or sum), threshold, range. "
       "The paper's PLD+ is k=70 with --draft-max 70. llma: reference, k, max_ngram, min_ngram. "
       "lookahead: ngram, window, guesses, pool (window or text); the paper's needs --draft-max 55. "
       "draft-model: gamma (5; a tree that branches keeps to it only where it is given), schedule "

@@ -20,4 +20,7 @@ struct SpecQuestion {
 // share. Errors: unreadable file; a malformed line, with its number; no questions.
 Result<std::vector<SpecQuestion>> ReadSpecQuestions(const std::string& path, int limit);
 
+// `limit` of them (0: all), evenly.
+std::vector<SpecQuestion> TakeEvenly(std::vector<SpecQuestion> all, int limit);
+
 }  // namespace foretoken

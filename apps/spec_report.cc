@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "engine/stats_json.h"
+#include "markdown_rows.h"
 #include "number_text.h"
 #include "verify/verifier.h"
 
@@ -25,9 +26,40 @@ Json ToJson(const Speedups& s) {
 
 double Over(double a, double b) { return b > 0 ? a / b : 0; }
 
-// Method `m` over the questions of these indices.
-SpecEntry Summarised(const SpecRun& run, const std::vector<SpecMethod>& methods, size_t m,
-                     const std::vector<size_t>& questions) {
+// The questions for which `name` is the same, in the order they first come in.
+struct Group {
+  std::string name;
+  std::vector<size_t> questions;
+};
+std::vector<Group> GroupBy(const std::vector<SpecQuestion>& questions,
+                           const std::function<std::string(const SpecQuestion&)>& name) {
+  std::vector<Group> groups;
+  for (size_t q = 0; q < questions.size(); ++q) {
+    const std::string own = name(questions[q]);
+    auto group = std::ranges::find(groups, own, &Group::name);
+    if (group == groups.end()) group = groups.insert(groups.end(), {own, {}});
+    group->questions.push_back(q);
+  }
+  return groups;
+}
+
+std::string SpeedupCell(const SpecEntry& e) {
+  return NumberText("%.2f", e.speedup) + "x [" + NumberText("%.2f", e.interval.low) + ", " +
+         NumberText("%.2f", e.interval.high) + "]";
+}
+
+}  // namespace
+
+std::string MethodLabel(const SpecMethod& method) {
+  std::string label = method.name;
+  if (method.draft.drafter != "none") {
+    label.append(" / ").append(method.draft.tree).append(" / ").append(method.draft.verifier);
+  }
+  return label + " / T=" + NumberText("%g", method.temperature);
+}
+
+SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& methods, size_t m,
+                             const std::vector<size_t>& questions) {
   SpecEntry entry{.method = &methods[m], .questions = static_cast<int>(questions.size())};
   std::vector<Timing> own, plain, own_generation, plain_generation;
   std::vector<std::vector<Cycle>> cycles;
@@ -59,57 +91,13 @@ SpecEntry Summarised(const SpecRun& run, const std::vector<SpecMethod>& methods,
   return entry;
 }
 
-// The questions for which `name` is the same, in the order they first come in.
-struct Group {
-  std::string name;
-  std::vector<size_t> questions;
-};
-std::vector<Group> GroupBy(const std::vector<SpecQuestion>& questions,
-                           const std::function<std::string(const SpecQuestion&)>& name) {
-  std::vector<Group> groups;
-  for (size_t q = 0; q < questions.size(); ++q) {
-    const std::string own = name(questions[q]);
-    auto group = std::ranges::find(groups, own, &Group::name);
-    if (group == groups.end()) group = groups.insert(groups.end(), {own, {}});
-    group->questions.push_back(q);
-  }
-  return groups;
-}
-
-std::string Row(const std::vector<std::string>& cells) {
-  std::string row = "|";
-  for (const std::string& cell : cells) row.append(" ").append(cell).append(" |");
-  return row + "\n";
-}
-
-std::string Head(const std::vector<std::string>& cells) {
-  std::string rule = "|";
-  for (size_t i = 0; i < cells.size(); ++i) rule += "---|";
-  return Row(cells) + rule + "\n";
-}
-
-std::string SpeedupCell(const SpecEntry& e) {
-  return NumberText("%.2f", e.speedup) + "x [" + NumberText("%.2f", e.interval.low) + ", " +
-         NumberText("%.2f", e.interval.high) + "]";
-}
-
-}  // namespace
-
-std::string MethodLabel(const SpecMethod& method) {
-  std::string label = method.name;
-  if (method.draft.drafter != "none") {
-    label.append(" / ").append(method.draft.tree).append(" / ").append(method.draft.verifier);
-  }
-  return label + " / T=" + NumberText("%g", method.temperature);
-}
-
 std::vector<SpecEntry> SummariseSpec(const SpecRun& run, const std::vector<SpecMethod>& methods) {
   FT_CHECK(!run.questions.empty());
   std::vector<SpecEntry> entries;
   const auto add = [&](const std::string& kind, const std::vector<Group>& groups) {
     for (const Group& group : groups) {
       for (size_t m = 0; m < methods.size(); ++m) {
-        entries.push_back(Summarised(run, methods, m, group.questions));
+        entries.push_back(SummariseQuestions(run, methods, m, group.questions));
         entries.back().task = group.name;
         entries.back().group = kind;
       }
@@ -162,24 +150,25 @@ bool PromiseBroken(const SpecEntry& entry) {
 }
 
 std::string MarkdownTables(const std::vector<SpecEntry>& entries) {
-  std::string text = Head({"method / tree / verifier", "speed-up [95 %]", "tokens/s", "tau",
-                           "nodes a pass", "drafting", "same text"});
+  std::string text = MarkdownHead({"method / tree / verifier", "speed-up [95 %]", "tokens/s", "tau",
+                                   "nodes a pass", "drafting", "same text"});
   std::vector<std::string> head{"task", "questions"};
   for (const SpecEntry& e : entries) {
     if (e.group != "overall") continue;
-    text += Row({MethodLabel(*e.method), SpeedupCell(e), NumberText("%.1f", e.tokens_per_second),
-                 NumberText("%.2f", e.metrics.tau_micro), NumberText("%.1f", e.nodes_per_cycle + 1),
-                 NumberText("%.1f %%", 100 * e.metrics.draft_share), e.identical ? "yes" : "no"});
+    text += MarkdownRow(
+        {MethodLabel(*e.method), SpeedupCell(e), NumberText("%.1f", e.tokens_per_second),
+         NumberText("%.2f", e.metrics.tau_micro), NumberText("%.1f", e.nodes_per_cycle + 1),
+         NumberText("%.1f %%", 100 * e.metrics.draft_share), e.identical ? "yes" : "no"});
     if (e.method->draft.drafter != "none") head.push_back(MethodLabel(*e.method));
   }
-  text += "\n" + Head(head);
+  text += "\n" + MarkdownHead(head);
   for (size_t i = 0; i < entries.size();) {
     const SpecEntry& first = entries[i];
     std::vector<std::string> row{first.task, std::to_string(first.questions)};
     for (; i < entries.size() && entries[i].task == first.task; ++i) {
       if (entries[i].method->draft.drafter != "none") row.push_back(SpeedupCell(entries[i]));
     }
-    text += Row(row);
+    text += MarkdownRow(row);
   }
   return text;
 }

@@ -32,6 +32,10 @@ struct SpecEntry {
   bool identical = true;  // every answer, token for token, is that of plain decoding
 };
 
+// Method `m` over the questions of these indices. REQUIRES: questions not empty.
+SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& methods, size_t m,
+                             const std::vector<size_t>& questions);
+
 // Overall first, then tasks and categories in the order of the questions; methods in their order.
 // REQUIRES: run.questions not empty.
 std::vector<SpecEntry> SummariseSpec(const SpecRun& run, const std::vector<SpecMethod>& methods);

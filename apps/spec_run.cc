@@ -51,6 +51,9 @@ class SpecRunner {
                           Answers(questions[static_cast<size_t>(q)], static_cast<size_t>(q)));
       run.interrupted = InterruptGuard::Requested();
       if (run.interrupted) break;
+      if (options_.after) {
+        FT_RETURN_IF_ERROR(options_.after(questions[static_cast<size_t>(q)], answers));
+      }
       if (answers[0].turns.empty()) {
         ++run.too_long;
       } else {

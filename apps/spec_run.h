@@ -21,6 +21,8 @@ struct SpecMethod {
   size_t plain = 0;  // index of the plain decoding of this temperature
 };
 
+struct SpecAnswer;
+
 struct SpecOptions {
   int new_tokens = 128;  // of a turn, at most
   int context = 0;       // 0: the model's own
@@ -30,6 +32,8 @@ struct SpecOptions {
   bool chat = true;      // questions are a user's messages
   bool quiet = false;
   SamplingParams sampling;  // but for the temperature
+  // Called with a question's answers, one a method, before the next one is asked; may be empty.
+  std::function<Status(const SpecQuestion&, const std::vector<SpecAnswer>&)> after;
 };
 
 // One method's answer to one question, all turns.

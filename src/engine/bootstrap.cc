@@ -17,24 +17,36 @@ double Median(std::vector<double> values) {
   return (*std::max_element(values.begin(), middle) + *middle) / 2;
 }
 
-Interval BootstrapMedian(std::span<const double> values, double share, int resamples,
-                         uint64_t seed) {
-  FT_CHECK(!values.empty() && resamples >= 1);
-  std::vector<double> medians, sample(values.size());
-  medians.reserve(static_cast<size_t>(resamples));
+Interval Bootstrap(size_t count,
+                   const std::function<double(std::span<const size_t> drawn)>& statistic,
+                   double share, int resamples, uint64_t seed) {
+  FT_CHECK(count >= 1 && resamples >= 1);
+  std::vector<double> found;
+  std::vector<size_t> drawn(count);
+  found.reserve(static_cast<size_t>(resamples));
   for (int r = 0; r < resamples; ++r) {
-    for (size_t i = 0; i < sample.size(); ++i) {
+    for (size_t i = 0; i < count; ++i) {
       const double draw = Uniform(seed, static_cast<uint64_t>(r), i);
-      sample[i] = values[static_cast<size_t>(draw * static_cast<double>(values.size()))];
+      drawn[i] = static_cast<size_t>(draw * static_cast<double>(count));
     }
-    medians.push_back(Median(sample));
+    found.push_back(statistic(drawn));
   }
-  std::sort(medians.begin(), medians.end());
-  const auto at = [&medians](double quantile) {
-    const double index = quantile * static_cast<double>(medians.size() - 1);
-    return medians[static_cast<size_t>(std::lround(index))];
+  std::sort(found.begin(), found.end());
+  const auto at = [&found](double quantile) {
+    const double index = quantile * static_cast<double>(found.size() - 1);
+    return found[static_cast<size_t>(std::lround(index))];
   };
   return {at((1 - share) / 2), at((1 + share) / 2)};
+}
+
+Interval BootstrapMedian(std::span<const double> values, double share, int resamples,
+                         uint64_t seed) {
+  std::vector<double> sample(values.size());
+  const auto median = [&](std::span<const size_t> drawn) {
+    for (size_t i = 0; i < sample.size(); ++i) sample[i] = values[drawn[i]];
+    return Median(sample);
+  };
+  return Bootstrap(values.size(), median, share, resamples, seed);
 }
 
 }  // namespace foretoken

@@ -10,18 +10,16 @@
 #include "base/rng.h"
 
 namespace foretoken {
-namespace {
 
-// "AMD EPYC ...", or nothing where the system does not say.
-std::string Processor() {
+std::string ProcessorName() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 1);
+    if (!line.starts_with("model name")) continue;
+    const size_t name = line.find_first_not_of(": \t", line.find(':'));
+    return name == std::string::npos ? "" : line.substr(name);
   }
   return "";
 }
-
-}  // namespace
 
 std::string CostKey(const Model& model) {
   const ModelConfig& c = model.config();
@@ -33,7 +31,7 @@ std::string CostKey(const Model& model) {
     key.append(" ").append(std::to_string(number));
   }
   key.append(" ").append(DTypeName(model.OutputHead().type()));
-  return key.append(" ").append(model.backend().Name()).append(Processor());
+  return key.append(" ").append(model.backend().Name()).append(" ").append(ProcessorName());
 }
 
 std::string CostPath(const std::string& key) {

@@ -8,6 +8,9 @@
 
 namespace foretoken {
 
+// "AMD EPYC ...", or nothing where the system does not say.
+std::string ProcessorName();
+
 // What costs depend on: the model's geometry and number formats, the processor, the instruction set
 // and the threads.
 std::string CostKey(const Model& model);

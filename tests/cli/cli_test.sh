@@ -379,5 +379,111 @@ expect_status 0 "heads for pld+a" generate -p "hello hello hello" -n 24 -q --dra
   --draft-opt "heads=$dir/heads.json"
 cmp -s "$dir/out" "$dir/plain" || fail "pld+a with heads writes another text"
 
+# The papers' tables: listed, printed, and run where a model has what they need.
+expect_status 0 "bench paper lists" "$bin" bench paper
+[ "$(grep -c -e '^\(glide\|edd\|chimera\|hass\|pld\)-.* \(Table\|Figure\) [0-9]' "$dir/out")" = 43 ] || fail "bench paper: not 43 names"
+expect_text "^hass-align2 .*train hass --recipe recipes/hass.json --passes 2" out "bench paper says how drafts are made"
+expect_status 0 "bench paper lists for a model" "$bin" bench paper -m "$model" --draft "hass=$model"
+expect_text "^pld-6  *complete" out "bench paper knows what can be run"
+expect_text "^edd-1  *nothing .*lacks vdm, medusa, eagle, edd" out "bench paper knows what cannot"
+expect_status 1 "an unknown table" "$bin" bench paper pld-99
+expect_text "no table 'pld-99'; known: chimera-2" err "an unknown table"
+expect_status 1 "a table without a model" "$bin" bench paper pld-1
+expect_text "needs -m MODEL and --questions FOLDER" err "a table without a model"
+expect_status 1 "a table that lacks all drafts" "$bin" bench paper edd-1 -m "$model" --questions "$dir"
+expect_text "EDD needs a file, --draft edd=FILE: foretoken train edd --recipe recipes/edd.json --target $model" \
+  err "a table that lacks all drafts"
+expect_status 1 "a draft of no table" "$bin" bench paper -m "$model" --draft oracle=x
+expect_text "found 'oracle', expected one of draft-model" err "a draft of no table"
+expect_status 0 "what a paper printed" "$bin" bench paper glide-1 --printed
+expect_text "| Vicuna-7B, printed | GLIDE-47m | 6.7 | 64.8† | 1.97† |" out "what a paper printed"
+expect_text "γ = 5, lies within 0.01" out "what a paper printed is what the formula gives"
+mkdir -p "$dir/folder"
+cp "$dir/questions.jsonl" "$dir/folder/chat.jsonl"
+cat >"$dir/small.json" <<'EOF'
+{"title": "a small one", "source": "Table 0", "differs": "all of it", "new_tokens": 20, "turns": 1,
+ "settings": [{"name": "T=0"}, {"name": "T=1", "temperature": 1}],
+ "rows": ["method"], "columns": ["setting", "part", "metric"],
+ "parts": [{"name": "Talk", "questions": "chat.jsonl", "category": "mt_bench"},
+           {"name": "QA", "questions": "chat.jsonl", "category": "qa"},
+           {"name": "Absent", "questions": "none.jsonl"}, {"name": "Mean", "mean": true}],
+ "metrics": ["speedup_micro", "tau_macro", "alpha_n:0"],
+ "methods": [{"name": "Plain", "drafter": "none"},
+             {"name": "K=$K", "drafter": "pld", "options": {"k": "$K"}, "for": {"K": [2, 4]}},
+             {"name": "Twin", "drafter": "draft-model", "draft": "draft-model", "tree": "vct:width=2,depth=2"},
+             {"name": "EDD", "drafter": "edd", "draft": "edd"}, {"name": "Wish", "drafter": "pld", "lacks": "it all"}],
+ "printed": [{"model": "Big", "cells": {"K=2": "1x 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24"}}]}
+EOF
+paper() { "$bin" bench paper "$dir/small.json" -m "$model" -t 1 --questions "$dir/folder" --warm-up 0 -q \
+  --draft "draft-model=$model" --resume "$dir/paper.jsonl" "$@"; }
+rm -f "$dir/paper.jsonl"
+expect_status 0 "bench paper" paper --json "$dir/paper.json"
+expect_text "^# Table 0: a small one" out "bench paper prints a title"
+expect_text "^    foretoken bench paper .*small.json -m" out "bench paper prints its command"
+expect_text "| \*\*tiny\*\* | Plain | 1.00x \[1.00, 1.00\] | 1.00 |" out "bench paper prints ours"
+expect_text "| Big, printed | K=2 | 1x | 2 |" out "bench paper prints the paper's"
+expect_text "2 questions of chat.jsonl (mt_bench), 1 questions of chat.jsonl (qa)" out "bench paper says what it asked"
+expect_text "Absent: there is no none.jsonl" out "bench paper says what it could not ask"
+expect_text "Wish: it all" out "bench paper says what is lacking"
+expect_text "EDD needs a file" out "bench paper says what draft is missing"
+expect_text "token for token, that of plain decoding" out "bench paper compares texts"
+[ "$(json "$dir/paper.json" "len(s['cells']) == 4 * 2 * 3 * 3 and len(s['results']) == 4 * 2 * 2 \
+  and all(c['low'] <= c['value'] <= c['high'] for c in s['cells'] if 'low' in c) \
+  and [c['value'] for c in s['cells'] if c['row'] == ['Twin'] and c['metric'] == 'alpha_n'] == [1.0] * 6 \
+  and s['printed'][0]['rows']['K=2'][5] == '6'")" = True ] || fail "bench paper --json: $(cat "$dir/out")"
+cp "$dir/paper.jsonl" "$dir/paper_once.jsonl"
+expect_status 0 "bench paper goes on" paper
+cmp -s "$dir/paper.jsonl" "$dir/paper_once.jsonl" || fail "bench paper --resume asks again"
+sed 's/alpha_n:0/alpha_m/' "$dir/small.json" >"$dir/broken.json"
+expect_status 1 "a broken table" "$bin" bench paper "$dir/broken.json"
+expect_text "broken.json: metrics: found 'alpha_m'" err "a broken table"
+printf '%s\n' '{"turns": ["[1] A quick brown fox jumps over a lazy dog.\n\nQuestion: who?\nAnswer:"],
+  "reference": ["It is [ 1 A quick brown fox jumps over a lazy dog ] ."]}' | tr -d '\n' >"$dir/folder/quotesum_dev.jsonl"
+expect_status 0 "bench paper of attributions" "$bin" bench paper pld-10 -m "$model" -t 1 --questions "$dir/folder" \
+  --json "$dir/paper.json"
+[ "$(json "$dir/paper.json" "len(s['cells']) == 9 and s['cells'][0]['value'] > 0")" \
+  = True ] || fail "bench paper of attributions: $(cat "$dir/out")"
+sed 's/writing/summarization/' "$dir/questions.jsonl" >"$dir/folder/spec_bench.jsonl"
+expect_status 0 "bench paper by layers" "$bin" bench paper pld-fig3 -m "$model" -t 1 --questions "$dir/folder" -n 8 \
+  --limit 1 --warm-up 0 -q
+expect_text "layer 1, sum" out "bench paper by layers"
+
+# Other engines: a script that prints what llama.cpp prints stands for it.
+mkdir -p "$dir/peers" "$dir/nothing"
+cat >"$dir/peers/llama-cli" <<'EOF'
+#!/bin/sh
+echo "$@" >>"$0.log"
+echo "the answer"
+echo "llama_perf_context_print: prompt eval time =   10.00 ms /  5 tokens ( 2.00 ms per token,   500.00 tokens per second)" >&2
+echo "llama_perf_context_print:        eval time =  100.00 ms / 20 runs   ( 5.00 ms per token,   200.00 tokens per second)" >&2
+EOF
+cat >"$dir/peers/llama-lookup" <<'EOF'
+#!/bin/sh
+echo "decoded   20 tokens in    0.050 seconds, speed:  400.000 t/s" >&2
+EOF
+cat >"$dir/peers/llama-speculative-simple" <<'EOF'
+#!/bin/sh
+case "$*" in *--spec-type*) echo "error: invalid argument: --spec-type" >&2; exit 1 ;; esac
+echo "decoded   20 tokens in    0.100 seconds, speed:  300.000 t/s"
+EOF
+chmod +x "$dir/peers/llama-cli" "$dir/peers/llama-lookup" "$dir/peers/llama-speculative-simple"
+rm -f "$dir/peers/llama-cli.log" "$dir/nothing/llama-cli"
+peers() { "$bin" bench peers -m "$model" -t 1 --questions "$dir/questions.jsonl" -n 8 --warm-up 0 -q "$@"; }
+expect_status 0 "bench peers" peers --peer-bin "$dir/peers" --draft-model "$model" --json "$dir/peers.json"
+[ "$(json "$dir/peers.json" "[(r['engine'], r['mode']) for r in s['results']] == [(e, m) for m in ['plain', 'draft model', \
+  'n-gram look-up'] for e in ['foretoken', 'llama.cpp']] and all(r['questions'] == 3 for r in s['results']) \
+  and [r['over_plain'] for r in s['results'] if r['engine'] == 'llama.cpp'] == [1, 1.5, 2] \
+  and [r['same_text'] for r in s['results']] == [3, 0, 3, 0, 3, 0]")" = True ] ||
+  fail "bench peers: $(cat "$dir/out" "$dir/err")"
+expect_text "| llama.cpp | n-gram look-up | 400.0 \[400.0, 400.0\] | 2.00x |" out "bench peers prints a table"
+[ "$(grep -c -e "-no-cnv --no-display-prompt -m $model -f .*foretoken-prompt-.* -n 8 -t 1 -c .* --temp 0" \
+  "$dir/peers/llama-cli.log")" = 3 ] || fail "bench peers asks otherwise: $(cat "$dir/peers/llama-cli.log")"
+expect_status 1 "bench peers without any" peers --peer-bin "$dir/nothing"
+expect_text "no other engine on this machine: none of llama-completion, llama-cli" err "bench peers without any"
+printf '#!/bin/sh\necho no such model >&2\nexit 3\n' >"$dir/nothing/llama-cli"
+chmod +x "$dir/nothing/llama-cli"
+expect_status 1 "a peer that fails" peers --peer-bin "$dir/nothing"
+expect_text "llama-cli: ended with status 3: no such model" err "a peer that fails"
+
 [ "$failures" -eq 0 ] && echo "all passed"
 exit "$failures"

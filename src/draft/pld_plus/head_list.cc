@@ -1,7 +1,9 @@
 #include "draft/pld_plus/head_list.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <string_view>
 
 #include "base/json.h"
 #include "io/gguf.h"
@@ -16,6 +18,8 @@ std::vector<AttentionHead> EveryHead(int layers, int heads) {
   }
   return all;
 }
+
+constexpr std::string_view kLayerPrefix = "layer:";
 
 Error Bad(const std::string& found, const std::string& expected) {
   return Error{"drafter pld+a: option heads: found " + found + ", expected " + expected};
@@ -34,10 +38,28 @@ Result<AttentionHead> ReadHead(const Json& entry, int layers, int heads) {
   return AttentionHead{static_cast<int>(layer), static_cast<int>(head)};
 }
 
+// "layer:3": every head of that layer.
+Result<std::vector<AttentionHead>> HeadsOfLayer(const std::string& text, int layers, int heads) {
+  const std::string_view number = std::string_view(text).substr(kLayerPrefix.size());
+  int layer = -1;
+  const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), layer);
+  if (fault != std::errc() || end != number.data() + number.size() || layer < 0 ||
+      layer >= layers) {
+    return Bad("'" + text + "'", "layer:N with N below " + std::to_string(layers));
+  }
+  std::vector<AttentionHead> all;
+  all.reserve(static_cast<size_t>(heads));
+  for (int head = 0; head < heads; ++head) all.push_back({layer, head});
+  return all;
+}
+
 }  // namespace
 
 Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int layers, int heads) {
   if (value == nullptr || *value == "all") return EveryHead(layers, heads);
+  if (value->is_string() && value->get_ref<const std::string&>().starts_with(kLayerPrefix)) {
+    return HeadsOfLayer(value->get<std::string>(), layers, heads);
+  }
   if (value->is_string()) {
     FT_ASSIGN_OR_RETURN(const Json file, ReadJsonFile(value->get<std::string>()));
     if (file.is_string()) return Bad("a string in the file", "a list of heads");

@@ -15,10 +15,10 @@ struct AttentionHead {
   bool operator==(const AttentionHead&) const = default;
 };
 
-// `value`: null or "all" (every head), an array of [layer, head, ...], an object with such an array
-// under "heads", or the name of a JSON file that holds either. At most `top` of a list's first
-// heads are taken. The result is sorted by layer. Errors: unreadable file, ill-formed list, a head
-// the model lacks, an empty list.
+// `value`: null or "all" (every head), "layer:N" (every head of that layer, from 0), an array of
+// [layer, head, ...], an object with such an array under "heads", or the name of a JSON file that
+// holds either. At most `top` of a list's first heads are taken. The result is sorted by layer.
+// Errors: unreadable file, ill-formed list, a head the model lacks, an empty list.
 Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int layers, int heads);
 
 // The list that comes with a model: the file PATH.heads.json, or else the GGUF metadata

@@ -178,6 +178,10 @@ TEST(HeadList, ReadsListsAndNamesMistakes) {
   EXPECT_EQ(ReadHeadList(nullptr, 50, 4, 4).value().size(), 16u);
   const Json all = "all", missing = "/nowhere/heads.json", empty = Json::array(), word = 5;
   EXPECT_EQ(ReadHeadList(&all, 1, 2, 3).value().size(), 6u);
+  const Json layer = "layer:1", beyond = "layer:2", nonsense = "layer:1x";
+  EXPECT_EQ(ReadHeadList(&layer, 1, 2, 2).value(), (Heads{{1, 0}, {1, 1}}));
+  EXPECT_THAT(ReadHeadList(&beyond, 1, 2, 2).error().message, HasSubstr("N below 2"));
+  EXPECT_FALSE(ReadHeadList(&nonsense, 1, 2, 2).ok());
   EXPECT_THAT(ReadHeadList(&missing, 50, 4, 4).error().message, HasSubstr("/nowhere/heads.json"));
   EXPECT_FALSE(ReadHeadList(&empty, 50, 4, 4).ok());
   EXPECT_FALSE(ReadHeadList(&word, 50, 4, 4).ok());

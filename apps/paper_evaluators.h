@@ -1,0 +1,29 @@
+// What fills the cells of a paper's table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "bench_paper.h"
+#include "paper_drafts.h"
+#include "paper_page.h"
+
+namespace foretoken {
+
+struct PaperOutcome {
+  PaperCells cells;
+  std::vector<std::string> notes;
+  Json results = Json::array();  // what else the JSON should have
+  bool broken = false;           // a method that promises the plain text wrote another
+};
+
+// Answers the parts' questions plainly and with every method.
+Result<PaperOutcome> EvaluateAnswers(const BenchPaperArgs& args, const LoadedModel& loaded,
+                                     const PaperTable& table, const PaperDraftFiles& files);
+// How well copying finds the sources of quotes; a method's option `min` is the shortest copy that
+// counts, in tokens.
+Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const LoadedModel& loaded,
+                                         const PaperTable& table, const PaperDraftFiles& files);
+
+}  // namespace foretoken

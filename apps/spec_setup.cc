@@ -1,0 +1,48 @@
+#include "spec_setup.h"
+
+#include "base/json.h"
+
+namespace foretoken {
+
+void DeclareSpecOptions(CLI::App& app, SpecOptions* o) {
+  app.add_option("-n,--new-tokens", o->new_tokens, "tokens a turn at most")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("-c,--context", o->context, "longest sequence (default: the model's)")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_option("--warm-up", o->warm_up, "questions answered before the clock runs")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000));
+  app.add_option_function<double>(
+         "--time", [o](double minutes) { o->seconds = 60 * minutes; },
+         "minutes after which no further question is asked")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--repeats", o->repeats, "runs of every question; times are medians")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--seed", o->sampling.seed, "noise seed (0)");
+  app.add_flag("-q,--quiet", o->quiet, "no progress");
+}
+
+Json SpecIdentity(const LoadedModel& loaded, const std::string& model, const SpecOptions& o,
+                  const std::vector<SpecMethod>& methods) {
+  Json list = Json::array();
+  for (const SpecMethod& m : methods) {
+    Json options = Json::array();
+    for (const auto& [key, value] : m.draft.options) options.push_back({key, value});
+    list.push_back({m.name, m.draft.tree, m.draft.verifier, m.temperature, m.draft.draft_max,
+                    std::move(options)});
+  }
+  return {{"model", model},
+          {"weight_bytes", loaded.model->weight_bytes()},
+          {"backend", loaded.backend->Name()},
+          {"threads", loaded.backend->threads()},
+          {"new_tokens", o.new_tokens},
+          {"context", o.context},
+          {"repeats", o.repeats},
+          {"chat", o.chat},
+          {"seed", o.sampling.seed},
+          {"methods", std::move(list)}};
+}
+
+}  // namespace foretoken

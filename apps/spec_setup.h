@@ -1,0 +1,20 @@
+// What the commands that answer questions share: their options, and what a journal holds them to.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "runtime.h"
+#include "spec_run.h"
+
+namespace foretoken {
+
+void DeclareSpecOptions(CLI::App& app, SpecOptions* o);
+
+// All that answers and times depend on, as far as a command says it, but for the questions.
+Json SpecIdentity(const LoadedModel& loaded, const std::string& model, const SpecOptions& o,
+                  const std::vector<SpecMethod>& methods);
+
+}  // namespace foretoken
