@@ -72,7 +72,7 @@ double SpeedupMeanOfRatiosOf(const PaperSample& s, const PaperMetric&) {
 }
 
 // Mean over questions.
-double TokensPerSecond(const PaperSample& s, const PaperMetric&) {
+double MeanTokenRate(const PaperSample& s, const PaperMetric&) {
   double sum = 0;
   for (const Timing& t : TimingsOf(s, s.method)) sum += Ratio(t.tokens, t.seconds);
   return sum / static_cast<double>(s.questions.size());

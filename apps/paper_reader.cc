@@ -246,8 +246,10 @@ class PaperReader {
 
   Status ReadPrinted(const Json& list) {
     if (!list.is_array()) return Wrong("printed", list.dump(), "a list");
+    const std::vector<PaperKey> rows = PaperKeys(table_, table_.rows);
     std::vector<std::string> labels;
-    for (const PaperKey& row : PaperKeys(table_, table_.rows)) {
+    labels.reserve(rows.size());
+    for (const PaperKey& row : rows) {
       labels.push_back(PaperRowLabel(table_, row));
     }
     for (const Json& entry : list) {

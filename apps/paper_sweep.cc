@@ -23,6 +23,7 @@ Result<std::vector<std::string>> ValuesOf(const Json& json, const std::string& w
   std::vector<std::string> values;
   if (json == "layers" || json == "layers from 0") {
     const int first = json == "layers" ? 1 : 0;
+    values.reserve(static_cast<size_t>(layers));
     for (int i = 0; i < layers; ++i) values.push_back(std::to_string(first + i));
     return values;
   }
