@@ -12,7 +12,7 @@
 namespace foretoken::train {
 namespace {
 
-std::string Row(const Tensor& mask, int64_t row) {
+std::string MaskRow(const Tensor& mask, int64_t row) {
   std::string text;
   for (int64_t c = 0; c < mask.size(1); ++c) text += mask[row][c].item<bool>() ? '1' : '0';
   return text;
@@ -21,26 +21,26 @@ std::string Row(const Tensor& mask, int64_t row) {
 // methods.md 4.5. Columns: features 0 ... 4, then states 0 ... 4.
 TEST(ContextMaskTest, HeadsSeeWhatDraftsKnow) {
   const Tensor start = torch::zeros({5}, torch::kInt32);
-  EXPECT_EQ(Row(ContextMask(0, start), 1),
+  EXPECT_EQ(MaskRow(ContextMask(0, start), 1),
             "10000"
             "01000");
-  EXPECT_EQ(Row(ContextMask(0, start), 3),
+  EXPECT_EQ(MaskRow(ContextMask(0, start), 3),
             "11100"
             "01110");
-  EXPECT_EQ(Row(ContextMask(1, start), 3),
+  EXPECT_EQ(MaskRow(ContextMask(1, start), 3),
             "11000"
             "01110");
-  EXPECT_EQ(Row(ContextMask(2, start), 3),
+  EXPECT_EQ(MaskRow(ContextMask(2, start), 3),
             "10000"
             "01110");
-  EXPECT_EQ(Row(ContextMask(0, start), 0),
+  EXPECT_EQ(MaskRow(ContextMask(0, start), 0),
             "00000"
             "10000");
   const Tensor second = torch::tensor({0, 0, 2, 2, 2}, torch::kInt32);
-  EXPECT_EQ(Row(ContextMask(0, second), 4),
+  EXPECT_EQ(MaskRow(ContextMask(0, second), 4),
             "00110"
             "00011");
-  EXPECT_EQ(Row(ContextMask(1, second), 4),
+  EXPECT_EQ(MaskRow(ContextMask(1, second), 4),
             "00100"
             "00011");
 }
