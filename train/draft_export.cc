@@ -41,6 +41,15 @@ std::string LayerDraftName(const std::string& name) {
   return name.starts_with("layers.") ? GgufTensorName("model." + name) : name;
 }
 
+DraftInfo InfoOfHeads(const Recipe& recipe, int heads, bool embedding) {
+  DraftInfo draft;
+  draft.taps = {static_cast<int>(recipe.layers)};
+  draft.output_heads = heads;
+  if (embedding) draft.shared.emplace_back(kSharedEmbedding);
+  if (recipe.Number("shared_output") != 0.0) draft.shared.emplace_back(kSharedHead);
+  return draft;
+}
+
 Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, DraftInfo draft,
                    int layers, const DraftName& name) {
   if (!request.path.ends_with(".gguf")) {

@@ -16,6 +16,11 @@ using DraftName = std::function<std::string(const std::string&)>;
 // "layers.0.self_attn.q_proj.weight" -> "blk.0.attn_q.weight"; other names stay.
 std::string LayerDraftName(const std::string& name);
 
+// What drafts of output heads over the last hidden state say of themselves: `heads` of them, scored
+// by the target's LM head where the setting `shared_output` says so, and whether they share its
+// embedding.
+DraftInfo InfoOfHeads(const Recipe& recipe, int heads, bool embedding);
+
 // Writes the weights of the checkpoint. `draft` says what is special to the method; target,
 // geometry (`layers` decoder layers of the target's shape, but for the sizes that draft.blocks has
 // where its width is set), the method where it is empty, and the record of training are filled in.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,7 +18,9 @@
 #include "base/json.h"
 #include "checkpoint_file.h"
 #include "export.h"
+#include "io/draft_file.h"
 #include "io/safetensors.h"
+#include "method.h"
 #include "trainer.h"
 
 extern char** environ;
@@ -124,6 +127,30 @@ class RunTest : public testing::Test {
     ASSERT_TRUE(trained.ok()) << trained.error().message;
     const Status exported = ExportGguf(run, directory_ + "/target.gguf", type);
     ASSERT_TRUE(exported.ok()) << exported.error().message;
+  }
+
+  struct TrainedDraft {
+    double heldout = 0;               // loss
+    std::unique_ptr<DraftFile> file;  // null where it failed, which is reported
+  };
+  // Trains a draft and writes its file.
+  static TrainedDraft TrainDraft(const TrainOptions& options) {
+    TrainedDraft draft;
+    const Status trained = Train(options);
+    EXPECT_TRUE(trained.ok()) << trained.error().message;
+    if (!trained.ok()) return draft;
+    const auto info = ReadCheckpointInfo(options.out);
+    EXPECT_TRUE(info.ok()) << info.error().message;
+    if (!info.ok()) return draft;
+    draft.heldout = info->state.heldout;
+    const std::string path = options.out + "/draft.gguf";
+    const Status exported = FindMethod(options.recipe.method)
+                                ->export_to({options.out, path, FileType::kQ8_0, ""}, *info);
+    EXPECT_TRUE(exported.ok()) << exported.error().message;
+    auto file = DraftFile::Open(path);
+    EXPECT_TRUE(file.ok()) << file.error().message;
+    if (file.ok()) draft.file = *std::move(file);
+    return draft;
   }
 
   // The whole run of `method`, and one that is killed and continued, agree bit for bit.

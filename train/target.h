@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "corpus.h"
@@ -61,5 +62,12 @@ struct DraftPreparation {
 };
 // Opens the target and encodes the data with its tokenizer.
 Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device device);
+// The same with its task, DraftTask(recipe, target, device).
+template <typename DraftTask>
+Prepared WithTask(DraftPreparation draft, torch::Device device) {
+  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
+  prepared.task = std::make_unique<DraftTask>(prepared.recipe, std::move(draft.target), device);
+  return prepared;
+}
 
 }  // namespace foretoken::train

@@ -119,9 +119,7 @@ Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   FT_RETURN_IF_ERROR(CheckCount(options.recipe, "output_heads", 1, 16));
   FT_RETURN_IF_ERROR(CheckCount(options.recipe, "ngram", 1, 5));
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
-  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
-  prepared.task = std::make_unique<ChimeraTask>(prepared.recipe, std::move(draft.target), device);
-  return prepared;
+  return WithTask<ChimeraTask>(std::move(draft), device);
 }
 
 // From the names of the authors' three files to those of docs/formats.md.
@@ -135,11 +133,7 @@ std::string NameInDraft(const std::string& name, bool shared_output) {
 
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   const ChimeraShape shape = ShapeOf(info.recipe);
-  DraftInfo draft;
-  draft.taps = {static_cast<int>(info.recipe.layers)};
-  draft.shared = {std::string(kSharedEmbedding)};
-  if (shape.shared_output) draft.shared.emplace_back(kSharedHead);
-  draft.output_heads = static_cast<int>(shape.heads);
+  DraftInfo draft = InfoOfHeads(info.recipe, static_cast<int>(shape.heads), /*embedding=*/true);
   draft.ngram = static_cast<int>(shape.ngram);
   return ExportDraft(request, info, std::move(draft), 1, [&](const std::string& name) {
     return NameInDraft(name, shape.shared_output);

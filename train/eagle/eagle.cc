@@ -159,9 +159,7 @@ Status CheckSettings(const Recipe& r) {
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   FT_RETURN_IF_ERROR(CheckSettings(options.recipe));
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
-  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
-  prepared.task = std::make_unique<EagleTask>(prepared.recipe, std::move(draft.target), device);
-  return prepared;
+  return WithTask<EagleTask>(std::move(draft), device);
 }
 
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {

@@ -128,24 +128,17 @@ TEST_F(RunTest, KilledHassRunContinuesBitForBit) {
 
 TEST_F(RunTest, DraftsLearnAndExport) {
   MakeTarget(FileType::kF32);
-  const std::string out = directory_ + "/eagle", path = out + "/draft.gguf";
-  ASSERT_TRUE(Train(TinyDraftRun(directory_, out, "eagle")).ok());
-  const auto info = ReadCheckpointInfo(out);
-  ASSERT_TRUE(info.ok()) << info.error().message;
-  const Method* method = FindMethod("eagle");
-  ASSERT_NE(method, nullptr);
-  const Status exported = method->export_to({out, path, FileType::kQ8_0, ""}, *info);
-  ASSERT_TRUE(exported.ok()) << exported.error().message;
-  const auto draft = DraftFile::Open(path);
-  ASSERT_TRUE(draft.ok()) << draft.error().message;
-  EXPECT_EQ((*draft)->info().method, "eagle");
-  EXPECT_EQ((*draft)->info().taps, std::vector<int>{2});
-  EXPECT_TRUE((*draft)->info().Shares(kSharedHead));
-  EXPECT_EQ((*draft)->info().target.hidden, 64);
-  EXPECT_TRUE((*draft)->Has("blk.0.attn_q.weight"));
-  EXPECT_TRUE((*draft)->Has("blk.0.ffn_norm.weight"));
-  EXPECT_TRUE((*draft)->Has("fc.weight"));
-  EXPECT_EQ((*draft)->tensors().size(), 10u);
+  const TrainedDraft trained = TrainDraft(TinyDraftRun(directory_, directory_ + "/eagle", "eagle"));
+  const auto& draft = trained.file;
+  ASSERT_NE(draft, nullptr);
+  EXPECT_EQ(draft->info().method, "eagle");
+  EXPECT_EQ(draft->info().taps, std::vector<int>{2});
+  EXPECT_TRUE(draft->info().Shares(kSharedHead));
+  EXPECT_EQ(draft->info().target.hidden, 64);
+  EXPECT_TRUE(draft->Has("blk.0.attn_q.weight"));
+  EXPECT_TRUE(draft->Has("blk.0.ffn_norm.weight"));
+  EXPECT_TRUE(draft->Has("fc.weight"));
+  EXPECT_EQ(draft->tensors().size(), 10u);
 }
 
 TEST_F(RunTest, DraftWithoutTargetIsRefused) {

@@ -157,21 +157,14 @@ TEST_F(RunTest, EddAndVdmLearnAndExport) {
     options.recipe.settings["encoder"] = encoder ? "1" : "0";
     options.recipe.settings["loss"] = encoder ? "kl" : "ce";
     options.recipe.settings["train_embedding"] = encoder ? "1" : "0";
-    const Status trained = Train(options);
-    ASSERT_TRUE(trained.ok()) << trained.error().message;
-    const auto info = ReadCheckpointInfo(out);
-    ASSERT_TRUE(info.ok()) << info.error().message;
-    EXPECT_LT(info->state.heldout, encoder ? 1.0 : 3.0);
-    const std::string path = out + "/draft.gguf";
-    const Status exported = FindMethod("edd")->export_to({out, path, FileType::kQ8_0, ""}, *info);
-    ASSERT_TRUE(exported.ok()) << exported.error().message;
-    const auto draft = DraftFile::Open(path);
-    ASSERT_TRUE(draft.ok()) << draft.error().message;
-    EXPECT_EQ((*draft)->info().method, "edd");
-    EXPECT_EQ((*draft)->info().taps, encoder ? std::vector<int>{1} : std::vector<int>{});
-    EXPECT_EQ((*draft)->info().Shares(kSharedEmbedding), !encoder);
-    EXPECT_FALSE((*draft)->info().Shares(kSharedHead));
-    EXPECT_EQ((*draft)->tensors().size(), encoder ? 12u : 11u);
+    const auto [heldout, draft] = TrainDraft(options);
+    ASSERT_NE(draft, nullptr);
+    EXPECT_LT(heldout, encoder ? 1.0 : 3.0);
+    EXPECT_EQ(draft->info().method, "edd");
+    EXPECT_EQ(draft->info().taps, encoder ? std::vector<int>{1} : std::vector<int>{});
+    EXPECT_EQ(draft->info().Shares(kSharedEmbedding), !encoder);
+    EXPECT_FALSE(draft->info().Shares(kSharedHead));
+    EXPECT_EQ(draft->tensors().size(), encoder ? 12u : 11u);
   }
 }
 

@@ -150,9 +150,7 @@ Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   if (Looks(asked)) FT_RETURN_IF_ERROR(CheckCount(asked, "block", 1, 1 << 16));
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
   FT_RETURN_IF_ERROR(CheckShape(draft.recipe));
-  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
-  prepared.task = std::make_unique<GlideTask>(prepared.recipe, std::move(draft.target), device);
-  return prepared;
+  return WithTask<GlideTask>(std::move(draft), device);
 }
 
 // Both are drafts of the drafter `glide`: the layers that a file says it reads tell them apart.

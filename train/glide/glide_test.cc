@@ -116,19 +116,14 @@ TEST_F(RunTest, KilledGlideRunContinuesBitForBit) {
 TEST_F(RunTest, GlideLooksAndVanillaDoesNot) {
   MakeTarget(FileType::kF32);
   const auto train = [&](const std::string& method, std::map<std::string, std::string> settings) {
-    const std::string out = directory_ + "/" + method, path = out + "/draft.gguf";
-    TrainOptions options = TinyDraftRun(directory_, out, method);
+    TrainOptions options = TinyDraftRun(directory_, directory_ + "/" + method, method);
     options.recipe.steps = 12;
     options.recipe.eval_every = 6;
     options.recipe.settings.merge(settings);
-    const Status trained = Train(options);
-    EXPECT_TRUE(trained.ok()) << trained.error().message;
-    const auto info = ReadCheckpointInfo(out);
-    const Status exported = FindMethod(method)->export_to({out, path, FileType::kQ8_0, ""}, *info);
-    EXPECT_TRUE(exported.ok()) << exported.error().message;
-    return *DraftFile::Open(path);
+    return TrainDraft(options).file;
   };
   const auto glide = train("glide", {{"draft_hidden", "96"}, {"draft_heads", "6"}, {"block", "4"}});
+  ASSERT_NE(glide, nullptr);
   const DraftInfo& info = glide->info();
   EXPECT_EQ(info.method, "glide");
   EXPECT_EQ(info.kv_layers, std::vector<int>{1});
@@ -139,6 +134,7 @@ TEST_F(RunTest, GlideLooksAndVanillaDoesNot) {
   EXPECT_TRUE(info.shared.empty());
   EXPECT_TRUE(glide->Has("blk.0.cross_q.weight"));
   const auto vanilla = train("vanilla", {{"draft_layers", "2"}});
+  ASSERT_NE(vanilla, nullptr);
   EXPECT_EQ(vanilla->info().method, "glide");
   EXPECT_TRUE(vanilla->info().kv_layers.empty());
   EXPECT_EQ(vanilla->info().blocks.layers, 2);

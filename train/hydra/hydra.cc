@@ -101,18 +101,12 @@ Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   FT_RETURN_IF_ERROR(CheckCount(options.recipe, "output_heads", 1, 16));
   FT_RETURN_IF_ERROR(CheckCount(options.recipe, "head_layers", 1, 16));
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
-  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
-  prepared.task = std::make_unique<HydraTask>(prepared.recipe, std::move(draft.target), device);
-  return prepared;
+  return WithTask<HydraTask>(std::move(draft), device);
 }
 
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   const HydraShape shape = ShapeOf(info.recipe);
-  DraftInfo draft;
-  draft.taps = {static_cast<int>(info.recipe.layers)};
-  draft.shared = {std::string(kSharedEmbedding)};
-  if (shape.shared_output) draft.shared.emplace_back(kSharedHead);
-  draft.output_heads = static_cast<int>(shape.heads);
+  DraftInfo draft = InfoOfHeads(info.recipe, static_cast<int>(shape.heads), /*embedding=*/true);
   draft.head_layers = static_cast<int>(shape.layers);
   return ExportDraft(request, info, std::move(draft), 1, LayerDraftName);
 }

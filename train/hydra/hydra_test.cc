@@ -30,26 +30,19 @@ TEST_F(ParityTest, HydraGradientsOfAllWeights) {
 
 TEST_F(RunTest, HydraLearnsAndExports) {
   MakeTarget(FileType::kF32);
-  const std::string out = directory_ + "/run", path = out + "/draft.gguf";
-  TrainOptions options = TinyDraftRun(directory_, out, "hydra");
+  TrainOptions options = TinyDraftRun(directory_, directory_ + "/run", "hydra");
   options.recipe.settings = {{"target", directory_ + "/target.gguf"},
                              {"output_heads", "3"},
                              {"head_layers", "2"},
                              {"shared_output", "1"}};
-  const Status trained = Train(options);
-  ASSERT_TRUE(trained.ok()) << trained.error().message;
-  const auto info = ReadCheckpointInfo(out);
-  ASSERT_TRUE(info.ok()) << info.error().message;
-  EXPECT_LT(info->state.heldout, 1.0);
-  const Status exported = FindMethod("hydra")->export_to({out, path, FileType::kQ8_0, ""}, *info);
-  ASSERT_TRUE(exported.ok()) << exported.error().message;
-  const auto draft = DraftFile::Open(path);
-  ASSERT_TRUE(draft.ok()) << draft.error().message;
-  EXPECT_EQ((*draft)->info().output_heads, 3);
-  EXPECT_EQ((*draft)->info().head_layers, 2);
-  EXPECT_TRUE((*draft)->Has("head.2.res.1.weight"));
-  EXPECT_TRUE((*draft)->Has("output_norm.weight"));
-  EXPECT_EQ((*draft)->tensors().size(), 9u + 1 + 3 * 6);
+  const auto [heldout, draft] = TrainDraft(options);
+  ASSERT_NE(draft, nullptr);
+  EXPECT_LT(heldout, 1.0);
+  EXPECT_EQ(draft->info().output_heads, 3);
+  EXPECT_EQ(draft->info().head_layers, 2);
+  EXPECT_TRUE(draft->Has("head.2.res.1.weight"));
+  EXPECT_TRUE(draft->Has("output_norm.weight"));
+  EXPECT_EQ(draft->tensors().size(), 9u + 1 + 3 * 6);
 }
 
 }  // namespace

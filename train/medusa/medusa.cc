@@ -87,9 +87,7 @@ class MedusaTask final : public Task {
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   FT_RETURN_IF_ERROR(CheckCount(options.recipe, "output_heads", 1, 16));
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
-  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
-  prepared.task = std::make_unique<MedusaTask>(prepared.recipe, std::move(draft.target), device);
-  return prepared;
+  return WithTask<MedusaTask>(std::move(draft), device);
 }
 
 // "2.0.linear.weight" -> "head.2.res.0.weight", "2.1.weight" -> "head.2.output.weight".
@@ -100,10 +98,8 @@ std::string NameInDraft(const std::string& name) {
 }
 
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
-  DraftInfo draft;
-  draft.taps = {static_cast<int>(info.recipe.layers)};
-  if (info.recipe.Number("shared_output") != 0.0) draft.shared = {std::string(kSharedHead)};
-  draft.output_heads = static_cast<int>(info.recipe.Number("output_heads"));
+  const int heads = static_cast<int>(info.recipe.Number("output_heads"));
+  DraftInfo draft = InfoOfHeads(info.recipe, heads, /*embedding=*/false);
   draft.head_layers = 1;
   return ExportDraft(request, info, std::move(draft), 0, NameInDraft);
 }

@@ -10,6 +10,7 @@ namespace foretoken {
 namespace {
 
 using testing::Filled;
+using testing::NewBackend;
 using testing::RandomFloats;
 using testing::SameBits;
 using testing::Values;
@@ -58,12 +59,6 @@ std::vector<float> Multiplied(const Case& c, std::vector<float> q) {
   if (!RoundsToBf16(c)) return q;
   for (float& x : q) x = Bf16ToFloat(FloatToBf16(x));
   return q;
-}
-
-std::unique_ptr<Backend> NewBackend(CpuIsa isa, int threads) {
-  auto backend = NewCpuBackend({.threads = threads, .isa = isa});
-  FT_CHECK(backend.ok());
-  return std::move(backend).value();
 }
 
 // A random tree over `committed` rows: parents, and everything a node's row holds.

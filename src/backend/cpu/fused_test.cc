@@ -12,24 +12,14 @@ namespace {
 
 using testing::FileWeight;
 using testing::Filled;
+using testing::Load;
+using testing::NewBackend;
 using testing::RandomFloats;
 using testing::RandomWeight;
 using testing::SameBits;
 using testing::Values;
 
 constexpr float kEps = 1e-5f;
-
-std::unique_ptr<Backend> NewBackend(CpuIsa isa, int threads) {
-  auto backend = NewCpuBackend({.threads = threads, .isa = isa});
-  FT_CHECK(backend.ok());
-  return std::move(backend).value();
-}
-
-std::unique_ptr<Weight> Load(Backend& backend, const FileWeight& w) {
-  auto loaded = backend.LoadWeight(w.type, w.rows, w.cols, w.bytes.data());
-  FT_CHECK(loaded.ok());
-  return std::move(loaded->weight);
-}
 
 // A feed-forward block and the rows it takes, which it adds to.
 struct Block {

@@ -8,6 +8,8 @@ namespace {
 
 using testing::FileWeight;
 using testing::Filled;
+using testing::Load;
+using testing::NewBackend;
 using testing::RandomFloats;
 using testing::RandomWeight;
 using testing::SameBits;
@@ -28,19 +30,6 @@ std::vector<Case> AllCases() {
 
 std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
   return std::string(CpuIsaName(info.param.isa)) + "_" + std::string(DTypeName(info.param.type));
-}
-
-std::unique_ptr<Backend> NewBackend(CpuIsa isa, int threads) {
-  auto backend = NewCpuBackend({.threads = threads, .isa = isa});
-  FT_CHECK(backend.ok());
-  return std::move(backend).value();
-}
-
-std::unique_ptr<Weight> Load(Backend& backend, const FileWeight& w) {
-  auto loaded = backend.LoadWeight(w.type, w.rows, w.cols, w.bytes.data());
-  FT_CHECK(loaded.ok());
-  FT_CHECK(!loaded->keeps_source);
-  return std::move(loaded->weight);
 }
 
 std::vector<float> Multiply(Backend& backend, const Weight& w, const std::vector<float>& x) {

@@ -3,10 +3,12 @@
 
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <vector>
 
 #include "backend/backend.h"
+#include "base/check.h"
 
 namespace foretoken::testing {
 
@@ -16,6 +18,12 @@ inline std::vector<float> RandomFloats(size_t n, uint32_t seed, float spread = 1
   std::vector<float> x(n);
   for (float& v : x) v = normal(rng);
   return x;
+}
+
+inline std::unique_ptr<Backend> NewBackend(CpuIsa isa, int threads) {
+  auto backend = NewCpuBackend({.threads = threads, .isa = isa});
+  FT_CHECK(backend.ok());
+  return std::move(backend).value();
 }
 
 // A weight of a model file: its bytes and the numbers they stand for.
@@ -32,6 +40,13 @@ inline FileWeight RandomWeight(DType type, int64_t rows, int64_t cols, uint32_t 
   Quantize(type, w.values, w.bytes.data());
   Dequantize(type, w.bytes.data(), w.values);
   return w;
+}
+
+inline std::unique_ptr<Weight> Load(Backend& backend, const FileWeight& w) {
+  auto loaded = backend.LoadWeight(w.type, w.rows, w.cols, w.bytes.data());
+  FT_CHECK(loaded.ok());
+  FT_CHECK(!loaded->keeps_source);
+  return std::move(loaded->weight);
 }
 
 // A float tensor with its memory, filled with `values`.
