@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints our C++ files, one a line. With an argument, only those with that ending.
+# Prints our C++ files, one a line.
 set -eu
 cd "$(dirname "$0")/.."
 git ls-files --cached --others --exclude-standard 'src/*' 'apps/*' 'train/*' 'tests/*' 'bench/*' |
-  grep -E "${1:-\.(cc|h|def)}\$" | grep -v '\.def$'
+  grep -E '\.(cc|h)$'

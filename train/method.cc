@@ -28,4 +28,8 @@ torch::ScalarType ComputeType(const Recipe& r) {
   return r.dtype == "f32" ? torch::kFloat32 : torch::kBFloat16;
 }
 
+WeightOptions WeightOptionsOf(const Recipe& r, torch::Device device) {
+  return {ComputeType(r), device, NormalWeights(static_cast<uint64_t>(r.seed))};
+}
+
 }  // namespace foretoken::train

@@ -13,6 +13,7 @@
 #include "export.h"
 #include "recipe.h"
 #include "task.h"
+#include "weights.h"
 
 namespace foretoken::train {
 
@@ -45,5 +46,7 @@ std::span<const Method* const> AllMethods();
 const Method* FindMethod(const std::string& name);
 
 torch::ScalarType ComputeType(const Recipe& recipe);
+// Weights of that type, drawn with the recipe's seed.
+WeightOptions WeightOptionsOf(const Recipe& recipe, torch::Device device);
 
 }  // namespace foretoken::train

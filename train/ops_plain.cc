@@ -7,6 +7,10 @@ namespace foretoken::train {
 
 using torch::Tensor;
 
+Tensor PlainHeads(const Tensor& rows, const AttentionShape& s) {
+  return rows.view({s.batch, s.length, -1, s.head_dim}).transpose(1, 2);
+}
+
 Tensor PlainRotated(const Tensor& x, const Tensor& rope) {
   const Tensor table = rope.to(x.device());
   const Tensor wide = x.to(torch::kFloat32);

@@ -10,11 +10,6 @@ namespace {
 
 using torch::Tensor;
 
-// Rows [batch * length, count * head_dim] as [batch, count, length, head_dim].
-Tensor Heads(const Tensor& rows, const AttentionShape& s) {
-  return rows.view({s.batch, s.length, -1, s.head_dim}).transpose(1, 2);
-}
-
 // Queries of a key head's group lie one below the other: one product serves them all.
 struct BlockOfQueries {
   Tensor scores;  // [batch, kv_heads, group, block, 2 * keys] f32: with features, then states
@@ -47,7 +42,7 @@ std::vector<Tensor> ContextAttention(const Tensor& states, const Tensor& feature
                                      const AttentionShape& s, const Tensor& rope,
                                      const Tensor& first_key) {
   const double scale = 1.0 / std::sqrt(static_cast<double>(s.head_dim));
-  const Tensor own = Heads(states, s), seen = Heads(features, s);
+  const Tensor own = PlainHeads(states, s), seen = PlainHeads(features, s);
   const Tensor q = (PlainRotated(own.narrow(1, 0, s.heads), rope) * scale)
                        .reshape({s.batch, s.kv_heads, s.group(), s.length, s.head_dim});
   const Tensor k = torch::stack({PlainRotated(seen.narrow(1, 0, s.kv_heads), rope),

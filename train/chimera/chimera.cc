@@ -24,8 +24,7 @@ class ChimeraTask final : public Task {
  public:
   ChimeraTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
-        module_(*target_, ShapeOf(recipe),
-                {ComputeType(recipe), device, NormalWeights(static_cast<uint64_t>(recipe.seed))}),
+        module_(*target_, ShapeOf(recipe), WeightOptionsOf(recipe, device)),
         mse_weight_(recipe.Number("mse_weight")) {}
 
   WeightSet& weights() override { return module_.weights(); }

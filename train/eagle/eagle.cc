@@ -59,8 +59,7 @@ class EagleTask final : public Task {
  public:
   EagleTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
-        module_(target_->shape(),
-                {ComputeType(recipe), device, NormalWeights(static_cast<uint64_t>(recipe.seed))}),
+        module_(target_->shape(), WeightOptionsOf(recipe, device)),
         options_(LossOptions(recipe)),
         noise_(recipe.Number("noise")),
         steps_(static_cast<int64_t>(recipe.Number("eval_steps"))),

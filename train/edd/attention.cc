@@ -10,11 +10,6 @@ namespace {
 
 using torch::Tensor;
 
-// [batch, length, n * head_dim] rows as [batch, n, length, head_dim].
-Tensor ByHead(const Tensor& rows, const AttentionShape& s) {
-  return rows.view({s.batch, s.length, -1, s.head_dim}).transpose(1, 2);
-}
-
 // Keys or values of a stream, [batch * kv_heads, length, head_dim].
 struct KeyValues {
   Tensor keys, values;
@@ -73,7 +68,7 @@ Tensor StepStarts(const Tensor& first_key, int64_t step) {
 Tensor DualBlockAttention(const Tensor& tokens, const Tensor& states, const AttentionShape& s,
                           const Tensor& rope, const Tensor& first_key, const Tensor& starts,
                           int64_t longest) {
-  const Tensor heads = ByHead(tokens, s), soft = ByHead(states, s);
+  const Tensor heads = PlainHeads(tokens, s), soft = PlainHeads(states, s);
   const Tensor q = PlainRotated(heads.narrow(1, 0, s.heads), rope);
   const KeyValues own = KeyValuesOf(heads.narrow(1, s.heads, s.kv_heads),
                                     heads.narrow(1, s.heads + s.kv_heads, s.kv_heads), s, rope);

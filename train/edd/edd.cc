@@ -43,8 +43,7 @@ class EddTask final : public Task {
  public:
   EddTask(const Recipe& r, int tap, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
-        module_(*target_, PartsOf(r),
-                {ComputeType(r), device, NormalWeights(static_cast<uint64_t>(r.seed))}),
+        module_(*target_, PartsOf(r), WeightOptionsOf(r, device)),
         tap_(tap),
         distils_(r.Text("loss") == "kl"),
         block_min_(static_cast<int64_t>(r.Number("block_min"))),

@@ -54,7 +54,7 @@ class GlideTask final : public Task {
       : target_(std::move(target)),
         kv_layers_(KvLayers(recipe)),
         module_({DraftShape(recipe), target_->shape(), Looks(recipe)},
-                {ComputeType(recipe), device, NormalWeights(static_cast<uint64_t>(recipe.seed))}),
+                WeightOptionsOf(recipe, device)),
         block_(Looks(recipe) ? static_cast<int64_t>(recipe.Number("block")) : 0),
         steps_(static_cast<int64_t>(recipe.Number("eval_steps"))) {}
 

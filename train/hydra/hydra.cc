@@ -22,8 +22,7 @@ class HydraTask final : public Task {
  public:
   HydraTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
-        module_(*target_, ShapeOf(recipe),
-                {ComputeType(recipe), device, NormalWeights(static_cast<uint64_t>(recipe.seed))}) {}
+        module_(*target_, ShapeOf(recipe), WeightOptionsOf(recipe, device)) {}
 
   WeightSet& weights() override { return module_.weights(); }
 

@@ -11,8 +11,7 @@ namespace {
 class LmTask final : public Task {
  public:
   LmTask(const Recipe& recipe, torch::Device device)
-      : model_(ShapeOf(recipe),
-               {ComputeType(recipe), device, NormalWeights(static_cast<uint64_t>(recipe.seed))}) {}
+      : model_(ShapeOf(recipe), WeightOptionsOf(recipe, device)) {}
 
   WeightSet& weights() override { return model_.weights(); }
 

@@ -18,8 +18,7 @@ class MedusaTask final : public Task {
   MedusaTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
         module_(*target_, static_cast<int64_t>(recipe.Number("output_heads")),
-                recipe.Number("shared_output") != 0.0,
-                {ComputeType(recipe), device, NormalWeights(static_cast<uint64_t>(recipe.seed))}),
+                recipe.Number("shared_output") != 0.0, WeightOptionsOf(recipe, device)),
         decay_(recipe.Number("head_decay")) {}
 
   WeightSet& weights() override { return module_.weights(); }
