@@ -83,7 +83,7 @@ class Conversation {
                bool prompt) {
     Taps taps;
     taps.SetAnswers(answers);
-    const Observation seen{*state_, committed, next, tree, path, taps, prompt};
+    const Observation seen{*state_, committed, next, tree, path, taps, prompt, /*may_read=*/true};
     drafter_.Observe(std::span(&seen, 1));
     root_ = next;
   }

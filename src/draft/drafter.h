@@ -36,6 +36,9 @@ struct Observation {
   std::span<const Node> path;        // committed[i] == tree.token(path[i])
   const Taps& taps;  // this sequence's rows: node n is row n; caches after the commit
   bool prompt;       // the tokens were given, not generated
+  // Whether the drafter may read this text in order to guess (TreeContext::unread). Where it may
+  // not, `taps` hold what NeedsUnread names and nothing else.
+  bool may_read;
 };
 
 struct DraftSlot {
@@ -54,6 +57,9 @@ class Drafter {
  public:
   virtual ~Drafter() = default;
   virtual TapSpec Needs() const = 0;
+  // The same of a text that it may not read: taps of whole prompts cost time, and reading may not
+  // be worth it.
+  virtual TapSpec NeedsUnread() const { return Needs(); }
   virtual std::unique_ptr<DraftState> NewState() const = 0;
   // Called after every target pass, prompts included.
   virtual void Observe(std::span<const Observation> seen) = 0;

@@ -38,7 +38,7 @@ std::unique_ptr<DraftState> FeatureDrafter::NewState() const {
 void FeatureDrafter::Observe(std::span<const Observation> seen) {
   for (const Observation& o : seen) {
     auto& state = static_cast<State&>(o.state);
-    if (content_.feature) KeepFeatures(o, state);
+    if (content_.feature && o.may_read && state.heard == state.committed) KeepFeatures(o, state);
     state.Append(o);  // fed by the next draft: there may never be one
   }
 }
@@ -52,6 +52,7 @@ void FeatureDrafter::KeepFeatures(const Observation& o, State& state) {
     const int64_t to = state.committed + static_cast<int64_t>(i);
     net_.backend().StoreRows(features.Rows(o.path[i], rows), state.features.tensor.Rows(to, rows));
   }
+  state.heard += static_cast<int>(o.path.size());
 }
 
 void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
@@ -59,13 +60,15 @@ void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
   const int kept = std::min(state.rows(), std::max(0, length - content_.ahead));
   state.cache->Truncate(kept * state.cache_rows);
   state.TextState::Truncate(length);
+  state.heard = std::min(state.heard, length);
 }
 
 void FeatureDrafter::DraftLevels(std::span<const DraftSlot> batch,
                                  const std::function<void(std::span<const DraftLevel>)>& expand) {
   for (const DraftSlot& slot : batch) StateOf(slot).cache->Commit({});
   DraftByLevels(
-      batch, net_.max_rows(), [&](size_t slot) { return Room(batch[slot]); },
+      batch, net_.max_rows(),
+      [&](size_t slot) { return StateOf(batch[slot]).heard_all() ? Room(batch[slot]) : 0; },
       [](const DraftLevel& level) { return static_cast<int>(level.nodes.size()); },
       [&](std::span<const DraftLevel> levels) {
         CatchUp(batch, levels);

@@ -43,6 +43,7 @@ class FeatureNet {
 class FeatureDrafter : public Drafter {
  public:
   TapSpec Needs() const final;
+  TapSpec NeedsUnread() const final { return {}; }
   std::unique_ptr<DraftState> NewState() const override;
   void Observe(std::span<const Observation> seen) final;
   void Truncate(DraftState& state, int length) final;
@@ -54,12 +55,15 @@ class FeatureDrafter : public Drafter {
   // that is cut to n tokens keeps n features, but the n - 1 rows whose tokens are known.
   struct State : TextState {
     std::unique_ptr<KvCache> cache;
-    Buffer features;       // [capacity, hidden] the target's, of the committed tokens; may be empty
+    Buffer features;       // [capacity, hidden] the target's, of `heard` tokens; may be empty
+    int heard = 0;         // leading tokens whose features are held
     Buffer root;           // [1, hidden] output of the last row, if any, once CatchUp has fed it
     int cache_rows = 1;    // that a fed token takes
     std::vector<int> row;  // [builder's nodes, or fewer] the last draft's provisional row of a node
     int rows() const { return cache->length() / cache_rows; }
     int unread() const { return committed - rows(); }
+    // A gap in what was heard cannot be read.
+    bool heard_all() const { return features.tensor.empty() || heard == committed; }
     // Adds `node` to a pass over provisional rows, the slots' one after the other. Returns its
     // parent's row, kNoNode where there is none, as of roots that were not added.
     int AddNode(const CandidateTree& tree, Node node, Pos position, RowBatch& batch);

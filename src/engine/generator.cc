@@ -64,7 +64,10 @@ int CommonPrefix(std::span<const Token> a, std::span<const Token> b) {
 Generator::Generator(Model& target, Drafter* drafter, Verifier& verifier,
                      const GeneratorOptions& options)
     : target_(target), drafter_(drafter), verifier_(verifier), options_(options) {
-  if (drafter_ != nullptr) needs_ = drafter_->Needs();
+  if (drafter_ != nullptr) {
+    needs_ = drafter_->Needs();
+    needs_unread_ = drafter_->NeedsUnread();
+  }
   if (options.costs != nullptr) drafting_ = &options.costs->Drafter(options.drafter);
 }
 
@@ -109,6 +112,8 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
   session.prompt = size;
   session.limit = std::min(capacity, max_new < capacity - size ? size + max_new : capacity);
   session.finish = Finish::kNot;
+  // Decided once a text: where its beginning was not heard, the rest is of no use.
+  if (session.reused == 0) session.may_read = MayRead(size, session.limit - size);
   session.read = false;
   session.cycles.clear();
   session.sources.clear();
@@ -247,8 +252,9 @@ Generator::Pass Generator::Score(std::span<Session* const> batch, std::vector<Ca
   caches.reserve(batch.size());
   for (Session* s : batch) caches.push_back(s->cache.get());
   Pass pass{std::move(trees), rows.begin, std::vector<Taps>(batch.size()), {}};
+  const bool may_read = std::ranges::any_of(batch, [](const Session* s) { return s->may_read; });
   const Timer timer(seconds_.forward);
-  pass.logits = target_.Forward(rows, caches, needs_, pass.taps);
+  pass.logits = target_.Forward(rows, caches, may_read ? needs_ : needs_unread_, pass.taps);
   return pass;
 }
 
@@ -271,7 +277,7 @@ void Generator::Learn(std::span<Session* const> batch, const Pass& pass,
   std::vector<Observation> seen;
   for (size_t s = 0; s < batch.size(); ++s) {
     seen.push_back({*batch[s]->draft, committed[s], accepted[s].next, pass.trees[s],
-                    accepted[s].path, pass.taps[s], prompt});
+                    accepted[s].path, pass.taps[s], prompt, batch[s]->may_read});
   }
   drafter_->Observe(seen);
 }

@@ -76,6 +76,7 @@ class Generator {
   };
   enum class LogitRows : uint8_t { kNone, kLast, kAll };
 
+  bool MayRead(int prompt, int left) const;
   bool weighs_costs() const { return options_.costs != nullptr && options_.policy->UsesEconomy(); }
   Offers Propose(std::span<Session* const> batch);
   std::optional<uint64_t> DrawKey(const Session& session) const;
@@ -100,7 +101,7 @@ class Generator {
   Verifier& verifier_;
   GeneratorOptions options_;
   DraftCosts* drafting_ = nullptr;  // in options_.costs, where there are any
-  TapSpec needs_;
+  TapSpec needs_, needs_unread_;
   PhaseSeconds seconds_;
 };
 

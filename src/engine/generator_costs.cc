@@ -7,6 +7,12 @@
 
 namespace foretoken {
 
+// What is not worth reading now will not be as it grows.
+bool Generator::MayRead(int prompt, int left) const {
+  return !weighs_costs() ||
+         drafting_->IsWorthReading(prompt, left, options_.costs->VerifySeconds(1, prompt));
+}
+
 // Where nothing can be scored, guesses still teach whether they come true; but not at any price.
 bool Generator::IsWorthAsking(const Session& session, const TreeBuilder& builder) const {
   constexpr double kCheap = 0.02;  // of a plain pass

@@ -49,7 +49,8 @@ struct Session {
   std::unique_ptr<DraftState> draft;  // null without a drafter
   AcceptanceTable acceptance;         // of what was drafted, where the tree policy weighs it
   Governor governor;                  // the same
-  bool read = false;                  // whether the drafter read this text in order to guess
+  bool may_read = true;               // whether the drafter may read this text in order to guess
+  bool read = false;                  // whether it did
 
   bool done() const { return finish != Finish::kNot; }
   std::span<const Token> written() const { return std::span(tokens).subspan(prompt); }

@@ -71,6 +71,43 @@ TEST_P(SessionState, ReusedPrefixesChangeNothing) {
   }
 }
 
+// A text that was not worth reading at first keeps its gap as it grows; the next one is heard
+// again.
+TEST_P(SessionState, WhatIsNotWorthReadingIsNotHeard) {
+  Rig rig(target_, Combination{GetParam(), "auto"}), plain(target_, "none");
+  DraftCosts& costs = rig.generator().options().costs->Drafter("");
+  const DraftCosts fresh = costs;
+  for (int i = 0; i < 8; ++i) costs.Observe(0, /*unread=*/100, /*seconds=*/1.0);
+  const auto session = rig.Start({});
+  Session* batch[] = {session.get()};
+  const auto nodes_drafted = [&](std::span<const Token> prompt) {
+    EXPECT_TRUE(rig.generator().Prefill(*session, prompt, 60).ok());
+    while (!session->done()) rig.generator().Step(batch);
+    EXPECT_EQ(session->tokens, plain.Decode(prompt, 60)->tokens);
+    int nodes = 0;
+    for (const Cycle& cycle : session->cycles) nodes += cycle.nodes;
+    return nodes;
+  };
+  const bool only_reads = rig.drafter() != nullptr && !rig.drafter()->Needs().hidden.empty() &&
+                          rig.drafter()->NeedsUnread().hidden.empty();
+  const std::vector<Token> prompt = RepetitivePrompt(1, 40, 97);
+  nodes_drafted(prompt);
+  EXPECT_FALSE(session->may_read);
+  costs = fresh;
+  std::vector<Token> longer = session->tokens;
+  longer.insert(longer.end(), prompt.begin(), prompt.end());
+  const int unheard = nodes_drafted(longer);
+  EXPECT_GT(session->reused, 0);
+  EXPECT_FALSE(session->may_read);
+  costs = fresh;
+  const std::vector<Token> another = {7, 3, 7, 3, 7, 3, 7};
+  const int heard = nodes_drafted(another);
+  EXPECT_TRUE(session->may_read);
+  if (!only_reads) return;
+  EXPECT_EQ(unheard, 0);
+  EXPECT_GT(heard, 0);
+}
+
 // What a session says was copied stands where it says, before the copy.
 TEST_P(SessionState, SourcesHoldTheTokensCopied) {
   Rig rig(target_, GetParam());

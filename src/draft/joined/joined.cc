@@ -23,6 +23,12 @@ class Joined final : public Drafter {
     return needs;
   }
 
+  TapSpec NeedsUnread() const override {
+    TapSpec needs;
+    for (const auto& part : parts_) needs = Merge(needs, part->NeedsUnread());
+    return needs;
+  }
+
   std::unique_ptr<DraftState> NewState() const override {
     auto state = std::make_unique<State>();
     state->parts.reserve(parts_.size());
@@ -35,8 +41,8 @@ class Joined final : public Drafter {
       std::vector<Observation> of_part;
       of_part.reserve(seen.size());
       for (const Observation& o : seen) {
-        of_part.push_back(
-            {PartOf(o.state, p), o.committed, o.next, o.tree, o.path, o.taps, o.prompt});
+        of_part.push_back({PartOf(o.state, p), o.committed, o.next, o.tree, o.path, o.taps,
+                           o.prompt, o.may_read});
       }
       parts_[p]->Observe(of_part);
     }
