@@ -21,8 +21,18 @@ const std::string* FindValue(const NamedValues& values, const std::string& key) 
 bool IsNamedFor(const fs::path& file, const std::string& key) {
   if (file.extension() != ".gguf") return false;
   const std::string stem = file.stem();
-  const std::string_view before_type = std::string_view(stem).substr(0, stem.rfind('-'));
+  const std::string before_type = stem.substr(0, stem.rfind('-'));
   return before_type.ends_with("-" + key);
+}
+
+Error Unexpected(const std::string& found, const std::string& expected) {
+  return Error{"--draft: found '" + found + "', expected " + expected};
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  std::string listed;
+  for (const std::string& name : names) listed.append(listed.empty() ? "" : ", ").append(name);
+  return listed;
 }
 
 void ReplaceWord(const std::string& word, const std::string& by, std::string& text) {
@@ -39,15 +49,9 @@ Result<PaperDraftFiles> PaperDraftFiles::Create(const std::vector<std::string>& 
   const std::vector<std::string> keys = PaperDraftKeys();
   for (const std::string& text : given) {
     const size_t equals = text.find('=');
-    if (equals == std::string::npos) {
-      return Error{"--draft: found '" + text + "', expected KEY=FILE"};
-    }
+    if (equals == std::string::npos) return Unexpected(text, "KEY=FILE");
     std::string key = text.substr(0, equals);
-    if (!PaperDraftRecipe(key)) {
-      std::string known;
-      for (const std::string& name : keys) known.append(known.empty() ? "" : ", ").append(name);
-      return Error{"--draft: found '" + key + "', expected one of " + known};
-    }
+    if (!PaperDraftRecipe(key)) return Unexpected(key, "one of " + Listed(keys));
     drafts.files_.emplace_back(std::move(key), text.substr(equals + 1));
   }
   if (loaded == nullptr) return drafts;

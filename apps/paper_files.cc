@@ -52,7 +52,7 @@ std::optional<std::string> PaperDraftRecipe(const std::string& key) {
   for (const auto& [pattern, how] : recipes.items()) {
     std::string text = how.get<std::string>();
     if (pattern == key) return text;
-    const std::string_view prefix = std::string_view(pattern).substr(0, pattern.size() - 1);
+    const std::string prefix = pattern.substr(0, pattern.size() - 1);
     if (!pattern.ends_with('*') || !key.starts_with(prefix)) continue;
     const size_t star = text.find('*');
     if (star != std::string::npos) text.replace(star, 1, key.substr(prefix.size()));

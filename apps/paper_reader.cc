@@ -260,7 +260,7 @@ class PaperReader {
       FT_RETURN_IF_ERROR(options.Finish());
       if (cells == nullptr || !cells->is_object()) return Wrong(place + ".cells", "none", "rows");
       for (const auto& [label, row] : cells->items()) {
-        const std::string where = place + ".cells." + label;
+        const std::string where = std::string(place).append(".cells.").append(label);
         if (std::ranges::find(labels, label) == labels.end()) {
           return Wrong(where, "it", "a row of the table");
         }

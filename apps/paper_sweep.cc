@@ -54,7 +54,8 @@ Result<std::vector<Json>> ExpandSweeps(const Json& list, const std::string& wher
     std::vector<Json> variants{entry};
     variants[0].erase("for");
     for (const auto& [name, json] : entry["for"].items()) {
-      FT_ASSIGN_OR_RETURN(const auto values, ValuesOf(json, place + "." + name, layers));
+      FT_ASSIGN_OR_RETURN(const auto values,
+                          ValuesOf(json, std::string(place).append(".").append(name), layers));
       std::vector<Json> next;
       next.reserve(variants.size() * values.size());
       for (const Json& variant : variants) {

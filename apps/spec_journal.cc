@@ -59,10 +59,10 @@ std::string Line(const Json& json) {
 Status CheckSameRun(const Json& kept, const Json& run, const std::string& path) {
   for (const auto& [key, value] : run.items()) {
     const Json found = kept.is_object() && kept.contains(key) ? kept[key] : Json();
-    if (found != value) {
-      return Error{path + ": of another run: " + key + " is " + found.dump() + ", expected " +
-                   value.dump()};
-    }
+    if (found == value) continue;
+    std::string message = path;
+    message.append(": of another run: ").append(key).append(" is ").append(found.dump());
+    return Error{message.append(", expected ").append(value.dump())};
   }
   return {};
 }

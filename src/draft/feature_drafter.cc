@@ -107,8 +107,8 @@ void FeatureDrafter::Feed(std::span<const Run> runs) {
                                features.Rows(batch.rows(), count));
     }
     for (int i = 0; i < count; ++i) {
-      const int row = first + i;
-      AddRow(batch, state->text[static_cast<size_t>(row + content_.ahead)], row, i - 1);
+      const int row = first + i, fed = row + content_.ahead;
+      AddRow(batch, state->text[static_cast<size_t>(fed)], row, i - 1);
     }
     batch.begin.push_back(batch.rows());
     caches.push_back(state->cache.get());

@@ -92,7 +92,7 @@ Status WriteTinyModel(const std::string& path) {
   AddOnes(writer, "output_norm.weight", c.hidden);
   for (int l = 0; l < c.layers; ++l) {
     const std::string block = "blk." + std::to_string(l) + ".";
-    const auto stream = static_cast<uint64_t>(10 * (l + 1));
+    const auto stream = 10 * (static_cast<uint64_t>(l) + 1);
     AddOnes(writer, block + "attn_norm.weight", c.hidden);
     AddOnes(writer, block + "ffn_norm.weight", c.hidden);
     AddRandom(writer, block + "attn_q.weight", c.heads * c.head_dim, c.hidden, stream);

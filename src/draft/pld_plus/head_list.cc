@@ -40,7 +40,7 @@ Result<AttentionHead> ReadHead(const Json& entry, int layers, int heads) {
 
 // "layer:3": every head of that layer.
 Result<std::vector<AttentionHead>> HeadsOfLayer(const std::string& text, int layers, int heads) {
-  const std::string_view number = std::string_view(text).substr(kLayerPrefix.size());
+  const std::string number = text.substr(kLayerPrefix.size());
   int layer = -1;
   const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), layer);
   if (fault != std::errc() || end != number.data() + number.size() || layer < 0 ||
