@@ -1,6 +1,7 @@
 // The attention heads PLD+(a) listens to: from `foretoken find-heads`, an option, or all of them.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,14 @@ struct AttentionHead {
   int head = 0;
   bool operator==(const AttentionHead&) const = default;
 };
+
+// How many of a model's `heads` heads to listen to: the paper's 50 are of 1,024 or more (methods.md
+// 6.3); a smaller model has fewer that copy, and the others mislead.
+constexpr int kMostHeads = 50;
+constexpr int UsualHeads(int heads) {
+  constexpr int kPaperHeads = 1024;
+  return std::clamp((heads * kMostHeads + kPaperHeads / 2) / kPaperHeads, 1, kMostHeads);
+}
 
 // `value`: null or "all" (every head), "layer:N" (every head of that layer, from 0), an array of
 // [layer, head, ...], an object with such an array under "heads", or the name of a JSON file that

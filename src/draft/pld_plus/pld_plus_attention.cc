@@ -126,12 +126,16 @@ Result<std::unique_ptr<Drafter>> NewPldPlusAttention(const DraftContext& context
   DraftOptions options("pld+a", context.options);
   const CopyRule copy = ReadCopyRule(options);
   AttentionRule rule;
-  const int top = options.Int("top", 50, 1, 1 << 20);
-  rule.sum = options.Choice("reduce", {"max", "sum"}) == 1;
-  rule.threshold = options.Number("threshold", rule.threshold, -1, 1e6f);
   const Json shipped = HeadsOfModel(context.target_path);
   const Json* heads = options.Raw("heads");
-  if (heads == nullptr && !shipped.is_null()) heads = &shipped;
+  int most = kMostHeads;
+  if (heads == nullptr && !shipped.is_null()) {
+    heads = &shipped;
+    most = UsualHeads(config.layers * config.heads);
+  }
+  const int top = options.Int("top", most, 1, 1 << 20);
+  rule.sum = options.Choice("reduce", {"max", "sum"}) == 1;
+  rule.threshold = options.Number("threshold", rule.threshold, -1, 1e6f);
   FT_ASSIGN_OR_RETURN(rule.heads, ReadHeadList(heads, top, config.layers, config.heads));
   FT_RETURN_IF_ERROR(options.Finish());
   return std::unique_ptr<Drafter>(

@@ -167,6 +167,13 @@ TEST(HiddenRows, CosineIsThatOfTheValues) {
   }
 }
 
+TEST(HeadList, SmallModelsHaveFewHeadsThatCopy) {
+  EXPECT_EQ(UsualHeads(40 * 40), 50);
+  EXPECT_EQ(UsualHeads(32 * 32), 50);
+  EXPECT_EQ(UsualHeads(12 * 12), 7);
+  EXPECT_EQ(UsualHeads(1), 1);
+}
+
 TEST(HeadList, ReadsListsAndNamesMistakes) {
   using Heads = std::vector<AttentionHead>;
   const Json list =
