@@ -199,16 +199,6 @@ TEST(RecipeTest, Durations) {
   EXPECT_FALSE(ParseDuration("").ok());
 }
 
-TEST(RecipeTest, TheShippedRecipeIsValid) {
-  const auto json = ReadJsonFile(FT_SOURCE_DIR "/recipes/demo.json");
-  ASSERT_TRUE(json.ok());
-  Recipe recipe;
-  const Status read = ReadRecipe(*json, "demo.json", recipe);
-  ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_TRUE(CheckRecipe(recipe).ok());
-  EXPECT_EQ(recipe.data.size(), recipe.datasets.size());
-}
-
 // RFC 3720, B.4.
 TEST(EventLogTest, Crc32cVectors) {
   EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8a9136aau);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <tuple>
 
+#include "head_rows.h"
 #include "ops.h"
 
 namespace foretoken::train {
@@ -12,23 +14,37 @@ using torch::Tensor;
 Tensor Likeliest(const Tensor& features, const Tensor& head) {
   std::vector<Tensor> ids;
   for (const Tensor& part : features.split(kLossChunk)) {
-    ids.push_back(at::mm(part.to(head.scalar_type()), head.t()).argmax(1));
+    const Tensor logits = at::mm(part.to(head.scalar_type()), head.t());
+    ids.push_back(std::get<1>(logits.topk(kLikeliest, 1)));
   }
   return torch::cat(ids);
 }
 
 void DraftAccuracy::Add(const Batch& batch, const Tensor& said,
                         const std::vector<Tensor>& guesses) {
-  const Tensor follows = said.eq(batch.targets).logical_and(batch.inner.gt(0));
-  const Tensor wanted = said.roll(-1, 0);
+  const Tensor answer = said.select(1, 0);
+  const Tensor follows = answer.eq(batch.targets).logical_and(batch.inner.gt(0));
+  const Tensor wanted = answer.roll(-1, 0);
   Tensor alive = torch::ones_like(follows);  // by the row of the step
   for (size_t step = 0; step < guesses.size(); ++step) {
     alive = alive.logical_and(follows);
     reached_[step] += alive.sum().item<double>();
-    alive = alive.logical_and(guesses[step].eq(wanted));
+    alive = alive.logical_and(guesses[step].select(1, 0).eq(wanted));
     right_[step] += alive.sum().item<double>();
     alive = alive.roll(1, 0);
     alive[0] = false;
+  }
+  AddRanks(batch, guesses);
+}
+
+void DraftAccuracy::AddRanks(const Batch& batch, const std::vector<Tensor>& guesses) {
+  for (size_t step = 0; step < guesses.size(); ++step) {
+    const auto ahead = static_cast<int64_t>(step);
+    const HeadRows at = RowsOfHead(batch, ahead);
+    const Tensor found = guesses[step].index_select(0, at.rows + ahead).eq(at.targets.unsqueeze(1));
+    first_[step] += found.select(1, 0).sum().item<double>();
+    among_[step] += found.sum().item<double>();
+    asked_[step] += static_cast<double>(at.rows.size(0));
   }
 }
 
@@ -41,6 +57,12 @@ void DraftAccuracy::AppendTo(Metrics& metrics) const {
     length += product;
   }
   metrics.emplace_back("tau", length);
+  for (size_t step = 0; step < right_.size(); ++step) {
+    const double asked = std::max(asked_[step], 1.0);
+    const std::string at = std::to_string(step + 1);
+    metrics.emplace_back("top1_" + at, first_[step] / asked);
+    metrics.emplace_back("top" + std::to_string(kLikeliest) + "_" + at, among_[step] / asked);
+  }
 }
 
 Metrics EvaluateDraft(const std::vector<Batch>& batches, int64_t steps,

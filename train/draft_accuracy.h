@@ -11,28 +11,38 @@
 
 namespace foretoken::train {
 
-// The token that `head` [vocab, hidden] makes likeliest of each row, int64; logits exist for a part
-// of the rows at a time.
+inline constexpr int64_t kLikeliest = 5;
+// The tokens that `head` [vocab, hidden] makes likeliest of each row, best first: int64 [rows,
+// kLikeliest]. Logits exist for a part of the rows at a time.
 torch::Tensor Likeliest(const torch::Tensor& features, const torch::Tensor& head);
 
+// Two measures of a draft's steps.
 // methods.md 5.7: drafting from every prefix whose text is what the target says, step k is right
 // where its token is the target's; drafting ends at the first miss, and where the text leaves the
 // target.
+// methods.md 8, head_topk: given the text up to it, step k finds the text's token among its
+// likeliest; over all tokens to be learnt.
 class DraftAccuracy {
  public:
-  explicit DraftAccuracy(int64_t steps) : right_(steps), reached_(steps) {}
+  explicit DraftAccuracy(int64_t steps)
+      : right_(steps), reached_(steps), first_(steps), among_(steps), asked_(steps) {}
 
-  // `said` [rows] is the target's likeliest token by row. guesses[k] [rows] are those of step k + 1
-  // at the row it stands for: row r's guess is the token after the one that r's pair ends with.
+  // `said` is what the target makes likeliest by row, guesses[k] what step k + 1 does at the row it
+  // stands for: row r's guess is the token after the one that r's pair ends with. As Likeliest
+  // gives them.
   void Add(const Batch& batch, const torch::Tensor& said,
            const std::vector<torch::Tensor>& guesses);
 
   // alpha_k: the share of right tokens at step k among the drafts that reached it; tau: the length
-  // of a cycle that follows from them, the target's own token included.
+  // of a cycle that follows from them, the target's own token included; top1_k and top5_k: the
+  // shares of the text's tokens that step k finds.
   void AppendTo(Metrics& metrics) const;
 
  private:
-  std::vector<double> right_, reached_;
+  void AddRanks(const Batch& batch, const std::vector<torch::Tensor>& guesses);
+
+  std::vector<double> right_, reached_;        // by step
+  std::vector<double> first_, among_, asked_;  // the same
 };
 
 // What a draft says of a batch that it did not learn from.

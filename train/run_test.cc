@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
+
 #include "corpus.h"
 #include "dataset.h"
 #include "io/gguf.h"
+#include "method.h"
 #include "run_testing.h"
 
 namespace foretoken::train {
@@ -16,11 +19,15 @@ TEST_F(RunTest, DISABLED_Child) {
   std::vector<std::string> parts;
   std::stringstream text(where);
   for (std::string part; std::getline(text, part, '|');) parts.push_back(part);
-  ASSERT_EQ(parts.size(), 3u);
+  ASSERT_GE(parts.size(), 3u);
   const bool is_draft = parts[2] != "lm";
-  ASSERT_TRUE(
-      Train(is_draft ? TinyDraftRun(parts[0], parts[1], parts[2]) : TinyRun(parts[0], parts[1]))
-          .ok());
+  TrainOptions run =
+      is_draft ? TinyDraftRun(parts[0], parts[1], parts[2]) : TinyRun(parts[0], parts[1]);
+  for (const std::string& part : std::span(parts).subspan(3)) {
+    const size_t equals = part.find('=');
+    ASSERT_TRUE(SetField(part.substr(0, equals), part.substr(equals + 1), run.recipe).ok()) << part;
+  }
+  ASSERT_TRUE(Train(run).ok());
 }
 
 // A field wins over a setting of its name, which nobody could set on the command line then.
@@ -31,6 +38,23 @@ TEST(MethodTest, SettingsAreNotFields) {
       ASSERT_TRUE(SetField(setting.name, setting.value, recipe).ok());
       EXPECT_EQ(recipe.settings.count(setting.name), 1u) << method->name << " " << setting.name;
     }
+  }
+}
+
+TEST(MethodTest, ShippedRecipesAreValid) {
+  for (const auto& entry : fs::directory_iterator(FT_SOURCE_DIR "/recipes")) {
+    SCOPED_TRACE(entry.path());
+    const auto json = ReadJsonFile(entry.path());
+    ASSERT_TRUE(json.ok()) << json.error().message;
+    Recipe recipe;
+    const Status read = ReadRecipe(*json, entry.path(), recipe);
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    const Method* const method = FindMethod(recipe.method);
+    ASSERT_NE(method, nullptr) << recipe.method;
+    const Status complete = CompleteSettings(method->settings, recipe);
+    EXPECT_TRUE(complete.ok()) << complete.error().message;
+    EXPECT_TRUE(CheckRecipe(recipe).ok());
+    EXPECT_EQ(recipe.data.size(), recipe.datasets.size());
   }
 }
 

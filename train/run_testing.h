@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -153,15 +154,15 @@ class RunTest : public testing::Test {
     return draft;
   }
 
-  // The whole run of `method`, and one that is killed and continued, agree bit for bit.
+  // The whole run, and one that is killed and continued, agree bit for bit. `run`: TinyRun or
+  // TinyDraftRun, but for its settings and steps.
   void ExpectExactResume(const TrainOptions& run, int tensors) {
-    const std::string method = run.recipe.method;
     const Status first = Train(run);
     ASSERT_TRUE(first.ok()) << first.error().message;
     TrainOptions second = run;
     for (int attempt = 0; attempt < 5 && second.out == run.out; ++attempt) {
       const std::string out = run.out + "_killed" + std::to_string(attempt);
-      if (RunAndKill(out, method)) second.out = out;
+      if (RunAndKill(out, run.recipe)) second.out = out;
     }
     ASSERT_NE(second.out, run.out) << "the run was over before it could be killed, five times";
     const size_t steps = static_cast<size_t>(run.recipe.steps);
@@ -173,10 +174,13 @@ class RunTest : public testing::Test {
     ExpectSameTensors(run.out, second.out, tensors);
   }
 
-  // Trains `method` into `out` in a process of its own, killed once it is past its first
-  // checkpoint. False if it was over before that.
-  bool RunAndKill(const std::string& out, const std::string& method) {
-    setenv(kOutVariable, (directory_ + "|" + out + "|" + method).c_str(), 1);
+  // Trains into `out` in a process of its own, killed once it is past its first checkpoint. False
+  // if it was over before that.
+  bool RunAndKill(const std::string& out, const Recipe& recipe) {
+    std::ostringstream run;
+    run << directory_ << '|' << out << '|' << recipe.method << "|steps=" << recipe.steps;
+    for (const auto& [name, value] : recipe.settings) run << '|' << name << '=' << value;
+    setenv(kOutVariable, run.str().c_str(), 1);
     const char* const arguments[] = {"train_test", "--gtest_filter=RunTest.DISABLED_Child",
                                      "--gtest_also_run_disabled_tests", nullptr};
     pid_t child = 0;

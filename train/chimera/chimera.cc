@@ -36,7 +36,9 @@ class ChimeraTask final : public Task {
   Metrics Learn(const Batch& batch, double scale) override {
     const Tensor features = target_->Features(batch);
     const ChimeraContext context = module_.Encode(batch, features);
-    const Tensor distance = Distance(context, features, batch, scale);
+    // A mean, counted once for every row that head 0 learns from, as the other losses are sums.
+    const Tensor distance =
+        module_.Distance(batch, context, features) * (mse_weight_ * Learnt(batch) * scale);
     Tensor tokens = torch::zeros_like(distance);
     for (int64_t k = 0; k < module_.heads(); ++k) {
       tokens = tokens + Loss(context, k, features, batch, scale);
@@ -78,18 +80,6 @@ class ChimeraTask final : public Task {
     const Tensor outputs = module_.Output(context, head, at.rows + head + 1);
     const Tensor states = module_.States(head, features.index_select(0, at.rows), outputs);
     return HeadLoss(states, module_.scores(head), at.targets, scale);
-  }
-
-  // mse_weight * the mean over the batch of (output - feature)^2, of head 0 and every token but the
-  // documents' first; counted once for every row that head 0 learns from, as those losses are sums.
-  Tensor Distance(const ChimeraContext& context, const Tensor& features, const Batch& batch,
-                  double scale) const {
-    const Tensor pos = torch::arange(batch.length, batch.first_key.options());
-    const Tensor rows = batch.first_key.lt(pos).view({-1}).nonzero().squeeze(1);
-    if (mse_weight_ == 0.0 || rows.size(0) == 0) return torch::zeros({}, batch.weights.options());
-    const Tensor wanted = features.index_select(0, rows).to(torch::kFloat32);
-    const Tensor mean = torch::mse_loss(module_.Output(context, 0, rows), wanted);
-    return mean * (mse_weight_ * Learnt(batch) * scale);
   }
 
   std::shared_ptr<FrozenTarget> target_;

@@ -85,6 +85,21 @@ TEST(ContextAttentionTest, IsSoftmaxOverWhatIsSeen) {
   }
 }
 
+TEST_F(ParityTest, ChimeraDistanceLeavesFirstTokensOut) {
+  torch::NoGradGuard no_grad;
+  Batch batch = RandomDocument(target_->shape().vocab, 6);
+  batch.first_key = torch::tensor({0, 0, 0, 3, 3, 5}, torch::kInt32).view({1, -1});
+  const Tensor features = target_->Features(batch);
+  ChimeraModule module(*target_, {2, 3, true}, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
+  const ChimeraContext context = module.Encode(batch, features);
+  double sum = 0.0;
+  for (const int64_t row : {1, 2, 4}) {
+    const Tensor output = module.Output(context, 0, torch::full({1}, row, torch::kInt64));
+    sum += (output[0] - features[row]).square().mean().item<double>();
+  }
+  EXPECT_NEAR(module.Distance(batch, context, features).item<double>(), sum / 3, 1e-6 * sum);
+}
+
 TEST_F(ParityTest, ChimeraGradientsOfAllWeights) {
   const Batch batch = RandomDocument(target_->shape().vocab, 12);
   const Tensor features = target_->Features(batch);
@@ -98,7 +113,7 @@ TEST_F(ParityTest, ChimeraGradientsOfAllWeights) {
         [&] {
           module.weights().Refresh();
           const ChimeraContext context = module.Encode(batch, features);
-          Tensor sum = torch::zeros({});
+          Tensor sum = module.Distance(batch, context, features);
           for (int64_t k = 0; k < 3; ++k) {
             const Tensor outputs = module.Output(context, k, rows);
             const Tensor states = module.States(k, features.index_select(0, rows), outputs);
@@ -112,7 +127,9 @@ TEST_F(ParityTest, ChimeraGradientsOfAllWeights) {
 
 TEST_F(RunTest, KilledChimeraRunContinuesBitForBit) {
   MakeTarget(FileType::kQ8_0, 20);
-  ExpectExactResume(TinyDraftRun(directory_, directory_ + "/chimera", "chimera"), 3 * 16);
+  TrainOptions run = TinyDraftRun(directory_, directory_ + "/chimera", "chimera");
+  run.recipe.steps = 60;
+  ExpectExactResume(run, 3 * 16);
 }
 
 TEST_F(RunTest, ChimeraLearnsAndExports) {

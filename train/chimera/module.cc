@@ -78,6 +78,15 @@ Tensor ChimeraModule::Output(const ChimeraContext& context, int64_t head,
   return out.h + out.delta;
 }
 
+Tensor ChimeraModule::Distance(const Batch& batch, const ChimeraContext& context,
+                               const Tensor& features) const {
+  const Tensor pos = torch::arange(batch.length, batch.first_key.options());
+  const Tensor rows = batch.first_key.lt(pos).view({-1}).nonzero().squeeze(1);
+  if (rows.size(0) == 0) return torch::zeros({}, batch.weights.options());
+  return torch::mse_loss(Output(context, 0, rows),
+                         features.index_select(0, rows).to(torch::kFloat32));
+}
+
 Tensor ChimeraModule::States(int64_t head, const Tensor& features, const Tensor& outputs) const {
   const Tensor both = torch::cat({features, outputs.to(features.scalar_type())}, 1);
   return shape_.shared_output ? Linear(both, *heads_[static_cast<size_t>(head)]) : both;

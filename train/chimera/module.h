@@ -34,6 +34,10 @@ class ChimeraModule {
   // What the layer makes of the states of `rows` (int64) for a head: [rows, hidden] f32.
   torch::Tensor Output(const ChimeraContext& context, int64_t head,
                        const torch::Tensor& rows) const;
+  // The mean of (output - feature)^2, of head 0 and every token but the documents' first: the
+  // outputs are to be what the target will make of the tokens.
+  torch::Tensor Distance(const Batch& batch, const ChimeraContext& context,
+                         const torch::Tensor& features) const;
   // What scores(head) is multiplied with: of the features [rows, hidden] of the tokens before the
   // roots, and the head's outputs.
   torch::Tensor States(int64_t head, const torch::Tensor& features,

@@ -147,6 +147,14 @@ TEST_F(ParityTest, EddGradientsOfAllWeights) {
   }
 }
 
+TEST_F(RunTest, KilledEddRunContinuesBitForBit) {
+  MakeTarget(FileType::kQ8_0, 20);
+  TrainOptions run = TinyDraftRun(directory_, directory_ + "/edd", "edd");
+  run.recipe.steps = 60;
+  run.recipe.settings["layer"] = "1";
+  ExpectExactResume(run, 3 * 12);
+}
+
 TEST_F(RunTest, EddAndVdmLearnAndExport) {
   MakeTarget(FileType::kF32);
   for (const bool encoder : {true, false}) {

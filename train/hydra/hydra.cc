@@ -87,7 +87,7 @@ class HydraTask final : public Task {
       const Tensor guess =
           Likeliest(module_.States(k, batch, prefix, rows), module_.scores(k).compute);
       held_out.guesses.push_back(
-          torch::cat({torch::zeros({count - guess.size(0)}, options), guess}));
+          torch::cat({torch::zeros({count - guess.size(0), kLikeliest}, options), guess}));
     }
     return held_out;
   }

@@ -28,6 +28,14 @@ TEST_F(ParityTest, HydraGradientsOfAllWeights) {
   }
 }
 
+TEST_F(RunTest, KilledHydraRunContinuesBitForBit) {
+  MakeTarget(FileType::kQ8_0, 20);
+  TrainOptions run = TinyDraftRun(directory_, directory_ + "/hydra", "hydra");
+  run.recipe.steps = 60;
+  run.recipe.settings["output_heads"] = run.recipe.settings["head_layers"] = "2";
+  ExpectExactResume(run, 3 * (9 + 1 + 2 * 7));
+}
+
 TEST_F(RunTest, HydraLearnsAndExports) {
   MakeTarget(FileType::kF32);
   TrainOptions options = TinyDraftRun(directory_, directory_ + "/run", "hydra");
