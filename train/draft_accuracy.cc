@@ -65,13 +65,12 @@ void DraftAccuracy::AppendTo(Metrics& metrics) const {
   }
 }
 
-Metrics EvaluateDraft(const std::vector<Batch>& batches, int64_t steps,
-                      const std::function<HeldOut(const Batch&)>& draft) {
+Metrics DraftTask::Evaluate(const std::vector<Batch>& batches) {
   torch::NoGradGuard no_grad;
-  DraftAccuracy accuracy(steps);
+  DraftAccuracy accuracy(steps());
   double loss = 0.0, learnt = 0.0;
   for (const Batch& batch : batches) {
-    const HeldOut held_out = draft(batch);
+    const HeldOut held_out = Judge(batch);
     loss += held_out.loss;
     learnt += held_out.learnt;
     accuracy.Add(batch, held_out.said, held_out.guesses);
@@ -81,9 +80,9 @@ Metrics EvaluateDraft(const std::vector<Batch>& batches, int64_t steps,
   return metrics;
 }
 
-std::string AccuracySummary(const Metrics& metrics) {
+std::string DraftTask::Summary(const Metrics& evaluated) const {
   std::string text = "alpha";
-  for (const auto& [name, value] : metrics) {
+  for (const auto& [name, value] : evaluated) {
     if (name.rfind("alpha_", 0) != 0 && name != "tau") continue;
     char number[16];
     std::snprintf(number, sizeof(number), name == "tau" ? " tau %.2f" : " %.2f", value);

@@ -3,7 +3,6 @@
 
 #include <torch/types.h>
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -51,11 +50,18 @@ struct HeldOut {
   torch::Tensor said;                  // see DraftAccuracy::Add
   std::vector<torch::Tensor> guesses;  // the same
 };
-// "heldout_loss", then DraftAccuracy's metrics of drafts of `steps` steps.
-Metrics EvaluateDraft(const std::vector<Batch>& batches, int64_t steps,
-                      const std::function<HeldOut(const Batch&)>& draft);
 
-// "alpha 0.62 0.55 ... tau 2.31"
-std::string AccuracySummary(const Metrics& metrics);
+// A draft, judged by what it says of held-out data.
+class DraftTask : public Task {
+ public:
+  // "heldout_loss", then DraftAccuracy's metrics.
+  Metrics Evaluate(const std::vector<Batch>& batches) final;
+  // "alpha 0.62 0.55 ... tau 2.31"
+  std::string Summary(const Metrics& evaluated) const final;
+
+ private:
+  virtual int64_t steps() const = 0;  // that a draft has
+  virtual HeldOut Judge(const Batch& batch) = 0;
+};
 
 }  // namespace foretoken::train

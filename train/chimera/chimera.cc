@@ -20,7 +20,7 @@ ChimeraShape ShapeOf(const Recipe& r) {
 // Drafts begin at the second token of a document: of the first alone, nothing is known.
 HeadRows Anchors(const Batch& batch, int64_t head) { return RowsOfHead(batch, head, /*skip=*/1); }
 
-class ChimeraTask final : public Task {
+class ChimeraTask final : public DraftTask {
  public:
   ChimeraTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
@@ -50,14 +50,6 @@ class ChimeraTask final : public Task {
             {"feature_loss", distance.item<double>()}};
   }
 
-  Metrics Evaluate(const std::vector<Batch>& batches) override {
-    return EvaluateDraft(batches, module_.heads(),
-                         [this](const Batch& batch) { return Judge(batch); });
-  }
-  std::string Summary(const Metrics& evaluated) const override {
-    return AccuracySummary(evaluated);
-  }
-
   // Features, embeddings and the target's LM head have no gradients.
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
@@ -72,7 +64,8 @@ class ChimeraTask final : public Task {
   }
 
  private:
-  HeldOut Judge(const Batch& batch);
+  int64_t steps() const override { return module_.heads(); }
+  HeldOut Judge(const Batch& batch) override;
 
   Tensor Loss(const ChimeraContext& context, int64_t head, const Tensor& features,
               const Batch& batch, double scale) const {

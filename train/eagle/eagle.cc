@@ -55,7 +55,7 @@ void AddNoise(double amount, uint64_t key, const Batch& batch, const Tensor& fea
   noisy.add_(noise.to(features.device()));
 }
 
-class EagleTask final : public Task {
+class EagleTask final : public DraftTask {
  public:
   EagleTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
@@ -82,13 +82,6 @@ class EagleTask final : public Task {
             {"token_loss", parts.tokens * scale}};
   }
 
-  Metrics Evaluate(const std::vector<Batch>& batches) override {
-    return EvaluateDraft(batches, steps_, [this](const Batch& batch) { return Judge(batch); });
-  }
-  std::string Summary(const Metrics& evaluated) const override {
-    return AccuracySummary(evaluated);
-  }
-
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
     const auto learnt = static_cast<int64_t>(Learnt(batch));
@@ -109,7 +102,8 @@ class EagleTask final : public Task {
     }
     return inputs;
   }
-  HeldOut Judge(const Batch& batch);
+  int64_t steps() const override { return steps_; }
+  HeldOut Judge(const Batch& batch) override;
   static Tensor Rows(const Batch& batch) { return batch.inner.nonzero().squeeze(1); }
 
   std::shared_ptr<FrozenTarget> target_;

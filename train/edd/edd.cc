@@ -39,7 +39,7 @@ Tensor LearntRows(const Batch& batch) {
   return batch.inner.gt(0).logical_and(batch.weights.gt(0)).nonzero().squeeze(1);
 }
 
-class EddTask final : public Task {
+class EddTask final : public DraftTask {
  public:
   EddTask(const Recipe& r, int tap, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
@@ -66,13 +66,6 @@ class EddTask final : public Task {
     return {{"loss", loss.item<double>()}, {"block", static_cast<double>(block)}};
   }
 
-  Metrics Evaluate(const std::vector<Batch>& batches) override {
-    return EvaluateDraft(batches, steps_, [this](const Batch& batch) { return Judge(batch); });
-  }
-  std::string Summary(const Metrics& evaluated) const override {
-    return AccuracySummary(evaluated);
-  }
-
   // What learns nothing has no gradient of its own.
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
@@ -90,7 +83,8 @@ class EddTask final : public Task {
     HiddenState state;
   };
 
-  HeldOut Judge(const Batch& batch);
+  int64_t steps() const override { return steps_; }
+  HeldOut Judge(const Batch& batch) override;
 
   Seen See(const Batch& batch) {
     Seen seen{{}, {tap_, {}}};

@@ -48,7 +48,7 @@ std::vector<int> KvLayers(const Recipe& r) {
   return layers;
 }
 
-class GlideTask final : public Task {
+class GlideTask final : public DraftTask {
  public:
   GlideTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
@@ -70,13 +70,6 @@ class GlideTask final : public Task {
     return {{"loss", loss.item<double>()}};
   }
 
-  Metrics Evaluate(const std::vector<Batch>& batches) override {
-    return EvaluateDraft(batches, steps_, [this](const Batch& batch) { return Judge(batch); });
-  }
-  std::string Summary(const Metrics& evaluated) const override {
-    return AccuracySummary(evaluated);
-  }
-
   // The target runs up to the keys and values of the last layer read.
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
@@ -85,7 +78,8 @@ class GlideTask final : public Task {
   }
 
  private:
-  HeldOut Judge(const Batch& batch);
+  int64_t steps() const override { return steps_; }
+  HeldOut Judge(const Batch& batch) override;
   bool looks() const { return !kv_layers_.empty(); }
 
   // All but which keys are seen.

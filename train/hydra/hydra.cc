@@ -18,7 +18,7 @@ HydraShape ShapeOf(const Recipe& r) {
           static_cast<int64_t>(r.Number("head_layers")), r.Number("shared_output") != 0.0};
 }
 
-class HydraTask final : public Task {
+class HydraTask final : public DraftTask {
  public:
   HydraTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
@@ -39,14 +39,6 @@ class HydraTask final : public Task {
     }
     if (loss.requires_grad()) loss.backward();
     return {{"loss", loss.item<double>()}};
-  }
-
-  Metrics Evaluate(const std::vector<Batch>& batches) override {
-    return EvaluateDraft(batches, module_.heads(),
-                         [this](const Batch& batch) { return Judge(batch); });
-  }
-  std::string Summary(const Metrics& evaluated) const override {
-    return AccuracySummary(evaluated);
   }
 
   // Features and embeddings have no gradient, nor has a shared LM head.
@@ -72,7 +64,8 @@ class HydraTask final : public Task {
                             kLossChunk);
   }
 
-  HeldOut Judge(const Batch& batch) {
+  int64_t steps() const override { return module_.heads(); }
+  HeldOut Judge(const Batch& batch) override {
     const Tensor features = target_->Features(batch);
     const Tensor prefix = module_.Prefix(batch, features);
     const int64_t count = features.size(0);

@@ -13,7 +13,7 @@ namespace {
 
 using torch::Tensor;
 
-class MedusaTask final : public Task {
+class MedusaTask final : public DraftTask {
  public:
   MedusaTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
@@ -38,14 +38,6 @@ class MedusaTask final : public Task {
     return metrics;
   }
 
-  Metrics Evaluate(const std::vector<Batch>& batches) override {
-    return EvaluateDraft(batches, module_.heads(),
-                         [this](const Batch& batch) { return Judge(batch); });
-  }
-  std::string Summary(const Metrics& evaluated) const override {
-    return AccuracySummary(evaluated);
-  }
-
   // Features have no gradient, nor has a shared LM head.
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length, width = target_->shape().hidden;
@@ -65,7 +57,8 @@ class MedusaTask final : public Task {
     return HeadLoss(states, module_.scores(head), at.targets, scale);
   }
 
-  HeldOut Judge(const Batch& batch) const {
+  int64_t steps() const override { return module_.heads(); }
+  HeldOut Judge(const Batch& batch) override {
     const Tensor features = target_->Features(batch);
     HeldOut held_out{Loss(0, features, batch, 1.0).item<double>(),
                      Learnt(batch),
