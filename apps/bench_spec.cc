@@ -35,6 +35,25 @@ NamedValues OptionsOf(const std::string& drafters, const NamedValues& shared,
   return own;
 }
 
+// Whether it is there already: `paper` may mean a tree that is also named.
+bool IsListed(const std::vector<SpecMethod>& methods, const SpecMethod& method) {
+  return std::ranges::any_of(methods, [&method](const SpecMethod& m) {
+    return m.plain == method.plain && m.name == method.name && m.draft.tree == method.draft.tree &&
+           m.draft.verifier == method.draft.verifier;
+  });
+}
+
+Error TakenByNone(std::string option) {
+  for (const DrafterEntry& entry : AllDrafters()) {
+    if (option != entry.needs) continue;
+    std::ranges::replace(option, '_', '-');
+    return Error{"--" + option + ": none of --methods takes it, as " + std::string(entry.name) +
+                 " does"};
+  }
+  return Error{"--draft-opt: no method takes '" + option +
+               "'; an option begins with its drafter's name, as in pld+h.k=70"};
+}
+
 // Plain decoding and every combination, temperature by temperature. Errors: unknown names, options
 // of no method.
 Result<std::vector<SpecMethod>> Combine(const BenchSpecArgs& args) {
@@ -56,16 +75,13 @@ Result<std::vector<SpecMethod>> Combine(const BenchSpecArgs& args) {
           method.draft.options = OptionsOf(name, args.draft.options, taken);
           FT_RETURN_IF_ERROR(CheckDraftNames(method.draft));
           method.draft.tree = TreeOf(method.draft);
-          methods.push_back(std::move(method));
+          if (!IsListed(methods, method)) methods.push_back(std::move(method));
         }
       }
     }
   }
   for (size_t i = 0; i < taken.size(); ++i) {
-    if (!taken[i]) {
-      return Error{"--draft-opt: no method takes '" + args.draft.options[i].first +
-                   "'; an option begins with its drafter's name, as in pld+h.k=70"};
-    }
+    if (!taken[i]) return TakenByNone(args.draft.options[i].first);
   }
   return methods;
 }

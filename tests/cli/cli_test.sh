@@ -365,6 +365,14 @@ esac
 expect_status 1 "bench spec with an option of no method" "$bin" bench spec -m "$model" \
   --questions "$dir/questions.jsonl" --methods pld --draft-opt k=3
 expect_text "no method takes 'k'" err "bench spec with an option of no method"
+expect_status 1 "bench spec with a file for no method" "$bin" bench spec -m "$model" \
+  --questions "$dir/questions.jsonl" --methods pld --datastore "$dir/some.datastore"
+expect_text "--datastore: none of --methods takes it, as rest does" err \
+  "bench spec with a file for no method"
+expect_status 0 "bench spec with one tree under two names" "$bin" bench spec -m "$model" -n 4 \
+  --questions "$dir/questions.jsonl" --methods pld --tree chain --tree paper --json "$dir/once.json"
+[ "$(json "$dir/once.json" "[r['tree'] for r in s['results'] if r['task'] == 'overall' and r['method'] == 'pld']")" = "['chain']" ] ||
+  fail "bench spec measures one tree under two names once"
 expect_status 1 "bench spec with an unknown method" "$bin" bench spec -m "$model" \
   --questions "$dir/questions.jsonl" --methods guesswork
 printf '{"question_id": 1}\n' >"$dir/bad.jsonl"
