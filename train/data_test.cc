@@ -181,6 +181,26 @@ TEST(RecipeTest, ReadsWhatItWrites) {
   EXPECT_EQ(RecipeToJson(back), RecipeToJson(recipe));
 }
 
+using RecipeMixTest = TemporaryFiles;
+
+TEST_F(RecipeMixTest, IsSharedByRecipes) {
+  const auto read = [&](const std::string& mix, const Json& json) {
+    Write("mix.json", mix);
+    Recipe recipe;
+    const Status status = ReadRecipe(json, directory_ + "/r.json", recipe);
+    if (!status.ok()) return status.error().message;
+    const Json whole = RecipeToJson(recipe);
+    return whole["data"].dump() + whole["datasets"].dump();
+  };
+  const std::string mix = R"({"data": [{"files": "a", "weight": 2.0}], "datasets": ["a: MIT"]})";
+  EXPECT_EQ(read(mix, {{"mix", "mix.json"}}), R"([{"files":"a","weight":2.0}]["a: MIT"])");
+  EXPECT_THAT(read(mix, {{"mix", "none.json"}}), HasSubstr("/none.json"));
+  EXPECT_THAT(read(mix, {{"mix", 5}}), HasSubstr("r.json: mix is not the name of a file"));
+  EXPECT_THAT(read(mix, {{"mix", "mix.json"}, {"data", Json::array()}}), HasSubstr("beside them"));
+  EXPECT_THAT(read(R"({"lr": 1})", {{"mix", "mix.json"}}), HasSubstr("mix.json: a mix has data"));
+  EXPECT_THAT(read(R"({"datasets": [1]})", {{"mix", "mix.json"}}), HasSubstr("is not a text"));
+}
+
 TEST(RecipeTest, RejectsWhatItDoesNotKnow) {
   Recipe recipe;
   const Status unknown = ReadRecipe(Json{{"leyers", 3}}, "r.json", recipe);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <variant>
 
@@ -136,6 +137,36 @@ Status ReadSettings(const Json& object, const std::string& origin, Recipe& recip
   return {};
 }
 
+Status ReadDatasets(const Json& list, const std::string& origin, Recipe& recipe) {
+  if (!list.is_array()) return Error{origin + ": datasets is not a list"};
+  recipe.datasets.clear();
+  recipe.datasets.reserve(list.size());
+  for (const Json& line : list) {
+    if (!line.is_string()) return Error{origin + ": an entry of datasets is not a text"};
+    recipe.datasets.push_back(line.get<std::string>());
+  }
+  return {};
+}
+
+// `name`: of a file with data and datasets, from the recipe's folder.
+Status ReadMix(const Json& name, const std::string& origin, Recipe& recipe) {
+  if (!name.is_string()) return Error{origin + ": mix is not the name of a file"};
+  const auto folder = std::filesystem::path(origin).parent_path();
+  const std::string path = (folder / name.get<std::string>()).string();
+  FT_ASSIGN_OR_RETURN(const Json mix, ReadJsonFile(path));
+  if (!mix.is_object()) return Error{path + ": a mix is a JSON object"};
+  for (const auto& [key, value] : mix.items()) {
+    if (key == "data") {
+      FT_RETURN_IF_ERROR(ReadData(value, path, recipe));
+    } else if (key == "datasets") {
+      FT_RETURN_IF_ERROR(ReadDatasets(value, path, recipe));
+    } else {
+      return Error{path + ": a mix has data and datasets, found '" + std::string(key).append("'")};
+    }
+  }
+  return {};
+}
+
 bool IsNumber(const std::string& text) {
   double value = 0.0;
   return ParseNumber(text, value);
@@ -162,16 +193,18 @@ const std::string& Recipe::Text(const std::string& setting) const { return setti
 
 Status ReadRecipe(const Json& json, const std::string& origin, Recipe& recipe) {
   if (!json.is_object()) return Error{origin + ": a recipe is a JSON object"};
+  if (json.contains("mix") && (json.contains("data") || json.contains("datasets"))) {
+    return Error{origin + ": mix stands for data and datasets; found it beside them"};
+  }
   for (const auto& [key, value] : json.items()) {
     if (key == "data") {
       FT_RETURN_IF_ERROR(ReadData(value, origin, recipe));
     } else if (key == "settings") {
       FT_RETURN_IF_ERROR(ReadSettings(value, origin, recipe));
     } else if (key == "datasets") {
-      if (!value.is_array()) return Error{origin + ": datasets is not a list"};
-      recipe.datasets.clear();
-      for (const Json& line : value) recipe.datasets.push_back(line.dump());
-      for (std::string& line : recipe.datasets) line = Json::parse(line).get<std::string>();
+      FT_RETURN_IF_ERROR(ReadDatasets(value, origin, recipe));
+    } else if (key == "mix") {
+      FT_RETURN_IF_ERROR(ReadMix(value, origin, recipe));
     } else if (const Field* field = FindField(key)) {
       const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
       if (Status s = SetFromText(*field, text, recipe); !s.ok()) {
