@@ -57,8 +57,9 @@ struct Recipe {
   const std::string& Text(const std::string& setting) const;
 };
 
-// Overwrites the fields that `json` holds. "mix" names a file that holds "data" and "datasets", from
-// the folder of `origin`, where `json` came from. Errors: unknown field, wrong kind, no such file.
+// Overwrites the fields that `json` holds. "mix" names a file that holds "data" and "datasets",
+// from the folder of `origin`, where `json` came from. Errors: unknown field, wrong kind, no such
+// file.
 Status ReadRecipe(const Json& json, const std::string& origin, Recipe& recipe);
 Json RecipeToJson(const Recipe& recipe);
 // Sets one field, or else a setting of the method, from a command-line value. Errors: unreadable
