@@ -26,11 +26,17 @@ const char* BlasCore() {
   return nullptr;
 }
 
-// What BLAS and OpenMP read once, when they are loaded. Never overrides the user's own settings.
+// What BLAS, OpenMP and oneDNN read once, when they are loaded. Never overrides the user's own
+// settings.
 void SetLibraryEnvironment() {
   constexpr int kKeepExisting = 0;
   if (const char* core = BlasCore()) setenv("OPENBLAS_CORETYPE", core, kKeepExisting);
   setenv("OMP_WAIT_POLICY", "PASSIVE", kKeepExisting);  // spinning steals time from other threads
+  // Products are kept prepared by shape, 1,024 of them at more than a megabyte each. Batches differ
+  // in the rows that they learn, so few shapes come again: a long run would hold gigabytes.
+  for (const char* cache : {"LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"}) {
+    setenv(cache, "64", kKeepExisting);
+  }
 }
 
 // libtorch asks for libblas.so.3, which may be the slow reference BLAS. Symbols of what is loaded
