@@ -60,21 +60,20 @@ Result<std::vector<SpecMethod>> Combine(const BenchSpecArgs& args) {
   std::vector<SpecMethod> methods;
   std::vector<bool> taken(args.draft.options.size(), false);
   for (const float temperature : args.temperatures) {
-    const size_t plain = methods.size();
-    methods.push_back({.name = "none", .temperature = temperature, .plain = plain});
+    PlainAt(temperature, args.verifiers.front(), &methods);
     for (std::string name : args.methods) {
       std::replace(name.begin(), name.end(), '/', ',');
       if (name == "none") continue;
       for (const std::string& tree : args.trees) {
         for (const std::string& verifier : args.verifiers) {
           SpecMethod method{.name = name, .draft = args.draft, .temperature = temperature};
-          method.plain = plain;
           method.draft.drafter = name;
           method.draft.tree = tree;
           method.draft.verifier = verifier;
           method.draft.options = OptionsOf(name, args.draft.options, taken);
           FT_RETURN_IF_ERROR(CheckDraftNames(method.draft));
           method.draft.tree = TreeOf(method.draft);
+          method.plain = PlainAt(temperature, verifier, &methods);
           if (!IsListed(methods, method)) methods.push_back(std::move(method));
         }
       }

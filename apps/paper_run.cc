@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
+
+#include "spec_setup.h"
 
 namespace foretoken {
 namespace {
@@ -24,17 +27,6 @@ SpecMethod SpecOf(const PaperTable& table, const PaperCombination& at, const std
     if (e.name == method.drafter && !file.empty()) spec.draft.options.emplace_back(e.needs, file);
   }
   return spec;
-}
-
-// The place of plain decoding at a temperature, which is added where it is not there yet.
-size_t PlainAt(float temperature, std::vector<SpecMethod>* methods) {
-  for (size_t i = 0; i < methods->size(); ++i) {
-    const SpecMethod& m = (*methods)[i];
-    if (m.name == kNoDrafter && m.temperature == temperature) return i;
-  }
-  const size_t place = methods->size();
-  methods->push_back({.name = std::string(kNoDrafter), .temperature = temperature, .plain = place});
-  return place;
 }
 
 // Once each.
@@ -81,12 +73,12 @@ Status PlanMethods(const PaperTable& table, const PaperDraftFiles& files, PaperP
       const int trees = std::max<int>(1, static_cast<int>(std::ssize(table.trees)));
       for (int t = 0; t < trees; ++t) {
         PaperCombination combination{.setting = s, .method = m, .tree = t};
-        const size_t plain = PlainAt(setting.temperature, &plan->methods);
-        combination.spec = plain;
+        SpecMethod spec = SpecOf(table, combination, file);
+        spec.plain = PlainAt(setting.temperature, spec.draft.verifier, &plan->methods);
+        combination.spec = spec.plain;
         if (method.drafter != kNoDrafter) {
           combination.spec = plan->methods.size();
-          plan->methods.push_back(SpecOf(table, combination, file));
-          plan->methods.back().plain = plain;
+          plan->methods.push_back(std::move(spec));
         }
         plan->combinations.push_back(combination);
       }

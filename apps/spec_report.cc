@@ -54,6 +54,8 @@ std::string MethodLabel(const SpecMethod& method) {
   std::string label = method.name;
   if (method.draft.drafter != "none") {
     label.append(" / ").append(method.draft.tree).append(" / ").append(method.draft.verifier);
+  } else if (method.draft.verifier != DraftArgs().verifier) {
+    label.append(" / ").append(method.draft.verifier);
   }
   return label + " / T=" + NumberText("%g", method.temperature);
 }

@@ -18,7 +18,7 @@ struct SpecMethod {
   std::string name;  // as in the results: "pld+h", "pld,lookahead"
   DraftArgs draft;
   float temperature = 0;
-  size_t plain = 0;  // index of the plain decoding of this temperature
+  size_t plain = 0;  // index of the plain decoding that it is compared with
 };
 
 struct SpecAnswer;

@@ -1,6 +1,7 @@
 #include "spec_setup.h"
 
 #include "base/json.h"
+#include "verify/verifier.h"
 
 namespace foretoken {
 
@@ -22,6 +23,21 @@ void DeclareSpecOptions(CLI::App& app, SpecOptions* o) {
       ->check(CLI::Range(1, 1000));
   app.add_option("--seed", o->sampling.seed, "noise seed (0)");
   app.add_flag("-q,--quiet", o->quiet, "no progress");
+}
+
+size_t PlainAt(float temperature, const std::string& verifier, std::vector<SpecMethod>* methods) {
+  SpecMethod plain{.name = "none", .temperature = temperature, .plain = methods->size()};
+  const auto entry = FindVerifier(verifier);
+  const bool promises_text = entry.ok() && (*entry)->guarantee == Guarantee::kSameText;
+  const bool greedy = SamplingParams{.temperature = temperature}.greedy();
+  if (promises_text && !greedy) plain.draft.verifier = verifier;
+  for (size_t i = 0; i < methods->size(); ++i) {
+    const SpecMethod& m = (*methods)[i];
+    const bool is_plain = m.name == plain.name && m.draft.verifier == plain.draft.verifier;
+    if (is_plain && m.temperature == temperature) return i;
+  }
+  methods->push_back(std::move(plain));
+  return methods->size() - 1;
 }
 
 Json SpecIdentity(const LoadedModel& loaded, const std::string& model, const SpecOptions& o,

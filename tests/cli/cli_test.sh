@@ -373,6 +373,10 @@ expect_status 0 "bench spec with one tree under two names" "$bin" bench spec -m 
   --questions "$dir/questions.jsonl" --methods pld --tree chain --tree paper --json "$dir/once.json"
 [ "$(json "$dir/once.json" "[r['tree'] for r in s['results'] if r['task'] == 'overall' and r['method'] == 'pld']")" = "['chain']" ] ||
   fail "bench spec measures one tree under two names once"
+expect_status 0 "bench spec of nucleus" "$bin" bench spec -m "$model" -n 20 --temp 1 \
+  --questions "$dir/questions.jsonl" --methods pld --verifier nucleus --json "$dir/nucleus.json"
+[ "$(json "$dir/nucleus.json" "[(r['verifier'], r['identical']) for r in s['results'] if r['task'] == 'overall']")" = "[('nucleus', True), ('nucleus', True)]" ] ||
+  fail "bench spec compares a verifier with what it writes without drafts"
 expect_status 1 "bench spec with an unknown method" "$bin" bench spec -m "$model" \
   --questions "$dir/questions.jsonl" --methods guesswork
 printf '{"question_id": 1}\n' >"$dir/bad.jsonl"
