@@ -5,6 +5,8 @@
 
 #include "base/json.h"
 #include "command_line.h"
+#include "inspect_draft.h"
+#include "io/draft_keys.h"
 #include "io/gguf.h"
 #include "io/model_file.h"
 #include "io/quantize_model.h"
@@ -25,6 +27,7 @@ constexpr const char* kInspectFooter =
     "Examples:\n"
     "  foretoken inspect model.gguf\n"
     "  foretoken inspect model.gguf --tensors\n"
+    "  foretoken inspect drafts/model-hass-q8_0.gguf\n"
     "  foretoken inspect Qwen3-0.6B --json | jq .memory";
 
 constexpr DType kCacheTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
@@ -201,7 +204,8 @@ void PrintSummary(const ModelFile& model, const Json& metadata) {
   std::printf(", %s\n", tokenizer.is_null() ? "no tokenizer" : Dump(tokenizer).c_str());
 }
 
-void PrintMemory(const ModelFile& model) {
+// Returns their bytes.
+int64_t PrintWeights(const ModelFile& model) {
   std::printf("memory\n");
   int64_t weights = 0, values = 0;
   for (const auto& [type, total] : TotalsByType(model)) {
@@ -212,6 +216,11 @@ void PrintMemory(const ModelFile& model) {
   }
   std::printf("  all weights          %14s  (%.1f M parameters)\n", Mebibytes(weights).c_str(),
               static_cast<double>(values) / 1e6);
+  return weights;
+}
+
+void PrintMemory(const ModelFile& model) {
+  const int64_t weights = PrintWeights(model);
   for (const DType type : kCacheTypes) {
     const int64_t per_token = CacheBytesPerToken(model.config(), type);
     if (per_token == 0) continue;
@@ -238,9 +247,36 @@ void PrintMetadata(const Json& metadata) {
   }
 }
 
+bool IsDraft(const Json& metadata) {
+  return metadata.is_object() &&
+         metadata.value("general.architecture", Json()) == kDraftArchitecture;
+}
+
+// A draft has no tokenizer, and its cache is the drafter's business.
+Status InspectDraft(const InspectArgs& options, const Json& metadata) {
+  FT_ASSIGN_OR_RETURN(const std::unique_ptr<DraftFile> draft, DraftFile::Open(options.path));
+  if (options.json) {
+    Json all = {{"path", draft->path()},
+                {"file_bytes", draft->file_bytes()},
+                {"draft", DraftJson(draft->info())}};
+    if (options.metadata) all["metadata"] = metadata;
+    if (options.tensors) all["tensors"] = TensorsJson(*draft);
+    std::printf("%s\n", Dump(all, 2).c_str());
+    return {};
+  }
+  if (!options.tensors && !options.metadata) {
+    PrintDraft(*draft);
+    PrintWeights(*draft);
+  }
+  if (options.metadata) PrintMetadata(metadata);
+  if (options.tensors) PrintTensors(*draft);
+  return {};
+}
+
 Status Inspect(const InspectArgs& options) {
-  FT_ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(options.path));
   FT_ASSIGN_OR_RETURN(const Json metadata, MetadataJson(options.path));
+  if (IsDraft(metadata)) return InspectDraft(options, metadata);
+  FT_ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(options.path));
   const bool summary = !options.tensors && !options.metadata;
   if (options.json) {
     Json all = {{"path", model->path()},
@@ -268,7 +304,9 @@ int Run_inspect(int argc, char** argv) {
   InspectArgs options;
   CLI::App app("Shows what a model file holds and the memory it needs.", "foretoken inspect");
   app.footer(kInspectFooter);
-  app.add_option("model", options.path, "a GGUF file or a Hugging Face directory")->required();
+  app.add_option("model", options.path,
+                 "a GGUF file, of a model or a draft, or a Hugging Face directory")
+      ->required();
   app.add_flag("--json", options.json, "print JSON");
   app.add_flag("--tensors", options.tensors, "list the tensors");
   app.add_flag("--metadata", options.metadata, "list the metadata of a GGUF file");

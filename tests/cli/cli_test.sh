@@ -365,6 +365,16 @@ esac
 expect_status 1 "bench spec with an option of no method" "$bin" bench spec -m "$model" \
   --questions "$dir/questions.jsonl" --methods pld --draft-opt k=3
 expect_text "no method takes 'k'" err "bench spec with an option of no method"
+shipped=$(dirname "$0")/../../models
+expect_status 0 "inspect of a model" "$bin" inspect "$shipped/foretoken-demo-24m-q8_0.gguf"
+expect_text "7 layers, hidden 512" out "inspect of a model"
+expect_status 0 "inspect of a draft" "$bin" inspect "$shipped/drafts/foretoken-demo-24m-hass-q8_0.gguf"
+expect_text "hass, foretoken-demo-24m-hass" out "inspect of a draft"
+expect_text "hidden states \[7\]" out "inspect of a draft says what it reads"
+expect_status 0 "inspect --json of a draft" "$bin" inspect --json --tensors \
+  "$shipped/drafts/foretoken-demo-24m-glide-q8_0.gguf"
+[ "$(json "$dir/out" "(s['draft']['kv_layers_read'], len(s['tensors']))")" = "([6], 14)" ] ||
+  fail "inspect --json of a draft"
 expect_status 1 "bench spec with a file for no method" "$bin" bench spec -m "$model" \
   --questions "$dir/questions.jsonl" --methods pld --datastore "$dir/some.datastore"
 expect_text "--datastore: none of --methods takes it, as rest does" err \
