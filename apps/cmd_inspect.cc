@@ -1,5 +1,6 @@
 // foretoken inspect: what a model file holds, and the memory it needs.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -252,49 +253,43 @@ bool IsDraft(const Json& metadata) {
          metadata.value("general.architecture", Json()) == kDraftArchitecture;
 }
 
-// A draft has no tokenizer, and its cache is the drafter's business.
-Status InspectDraft(const InspectArgs& options, const Json& metadata) {
-  FT_ASSIGN_OR_RETURN(const std::unique_ptr<DraftFile> draft, DraftFile::Open(options.path));
+Json ModelJson(const ModelFile& model) {
+  return {{"config", ConfigJson(model.config())},
+          {"tokenizer", TokenizerJson(model.tokenizer())},
+          {"memory", MemoryJson(model)}};
+}
+
+// What every file holds; `json` and `print_summary` say the rest of its kind.
+void Show(const InspectArgs& options, const ModelFile& file, const Json& metadata, const Json& json,
+          const std::function<void()>& print_summary) {
   if (options.json) {
-    Json all = {{"path", draft->path()},
-                {"file_bytes", draft->file_bytes()},
-                {"draft", DraftJson(draft->info())}};
+    Json all = {{"path", file.path()}, {"file_bytes", file.file_bytes()}};
+    all.update(json);
     if (options.metadata) all["metadata"] = metadata;
-    if (options.tensors) all["tensors"] = TensorsJson(*draft);
+    if (options.tensors) all["tensors"] = TensorsJson(file);
     std::printf("%s\n", Dump(all, 2).c_str());
-    return {};
+    return;
   }
-  if (!options.tensors && !options.metadata) {
-    PrintDraft(*draft);
-    PrintWeights(*draft);
-  }
+  if (!options.tensors && !options.metadata) print_summary();
   if (options.metadata) PrintMetadata(metadata);
-  if (options.tensors) PrintTensors(*draft);
-  return {};
+  if (options.tensors) PrintTensors(file);
 }
 
 Status Inspect(const InspectArgs& options) {
   FT_ASSIGN_OR_RETURN(const Json metadata, MetadataJson(options.path));
-  if (IsDraft(metadata)) return InspectDraft(options, metadata);
-  FT_ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(options.path));
-  const bool summary = !options.tensors && !options.metadata;
-  if (options.json) {
-    Json all = {{"path", model->path()},
-                {"file_bytes", model->file_bytes()},
-                {"config", ConfigJson(model->config())},
-                {"tokenizer", TokenizerJson(model->tokenizer())},
-                {"memory", MemoryJson(*model)}};
-    if (options.metadata) all["metadata"] = metadata;
-    if (options.tensors) all["tensors"] = TensorsJson(*model);
-    std::printf("%s\n", Dump(all, 2).c_str());
+  if (IsDraft(metadata)) {  // it has no tokenizer, and its cache is the drafter's business
+    FT_ASSIGN_OR_RETURN(const std::unique_ptr<DraftFile> draft, DraftFile::Open(options.path));
+    Show(options, *draft, metadata, {{"draft", DraftJson(draft->info())}}, [&draft] {
+      PrintDraft(*draft);
+      PrintWeights(*draft);
+    });
     return {};
   }
-  if (summary) {
+  FT_ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(options.path));
+  Show(options, *model, metadata, ModelJson(*model), [&] {
     PrintSummary(*model, metadata);
     PrintMemory(*model);
-  }
-  if (options.metadata) PrintMetadata(metadata);
-  if (options.tensors) PrintTensors(*model);
+  });
   return {};
 }
 

@@ -17,17 +17,8 @@ class Joined final : public Drafter {
  public:
   explicit Joined(std::vector<std::unique_ptr<Drafter>> parts) : parts_(std::move(parts)) {}
 
-  TapSpec Needs() const override {
-    TapSpec needs;
-    for (const auto& part : parts_) needs = Merge(needs, part->Needs());
-    return needs;
-  }
-
-  TapSpec NeedsUnread() const override {
-    TapSpec needs;
-    for (const auto& part : parts_) needs = Merge(needs, part->NeedsUnread());
-    return needs;
-  }
+  TapSpec Needs() const override { return OfParts(&Drafter::Needs); }
+  TapSpec NeedsUnread() const override { return OfParts(&Drafter::NeedsUnread); }
 
   std::unique_ptr<DraftState> NewState() const override {
     auto state = std::make_unique<State>();
@@ -73,6 +64,12 @@ class Joined final : public Drafter {
   }
 
  private:
+  TapSpec OfParts(TapSpec (Drafter::*needs_of)() const) const {
+    TapSpec needs;
+    for (const auto& part : parts_) needs = Merge(needs, (*part.*needs_of)());
+    return needs;
+  }
+
   static DraftState& PartOf(DraftState& state, size_t p) {
     return *static_cast<State&>(state).parts[p];
   }
