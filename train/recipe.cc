@@ -156,15 +156,10 @@ Status ReadMix(const Json& name, const std::string& origin, Recipe& recipe) {
   FT_ASSIGN_OR_RETURN(const Json mix, ReadJsonFile(path));
   if (!mix.is_object()) return Error{path + ": a mix is a JSON object"};
   for (const auto& [key, value] : mix.items()) {
-    if (key == "data") {
-      FT_RETURN_IF_ERROR(ReadData(value, path, recipe));
-    } else if (key == "datasets") {
-      FT_RETURN_IF_ERROR(ReadDatasets(value, path, recipe));
-    } else {
-      return Error{path + ": a mix has data and datasets, found '" + std::string(key).append("'")};
-    }
+    if (key == "data" || key == "datasets") continue;
+    return Error{path + ": a mix has data and datasets, found '" + std::string(key).append("'")};
   }
-  return {};
+  return ReadRecipe(mix, path, recipe);
 }
 
 bool IsNumber(const std::string& text) {
