@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/comma_list.h"
 #include "draft/found_drafts.h"
 #include "paper_table.h"
 
@@ -29,12 +30,6 @@ Error Unexpected(const std::string& found, const std::string& expected) {
   return Error{"--draft: found '" + found + "', expected " + expected};
 }
 
-std::string Listed(const std::vector<std::string>& names) {
-  std::string listed;
-  for (const std::string& name : names) listed.append(listed.empty() ? "" : ", ").append(name);
-  return listed;
-}
-
 void ReplaceWord(const std::string& word, const std::string& by, std::string& text) {
   for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size()) {
     text.replace(at, word.size(), by);
@@ -51,7 +46,7 @@ Result<PaperDraftFiles> PaperDraftFiles::Create(const std::vector<std::string>& 
     const size_t equals = text.find('=');
     if (equals == std::string::npos) return Unexpected(text, "KEY=FILE");
     std::string key = text.substr(0, equals);
-    if (!PaperDraftRecipe(key)) return Unexpected(key, "one of " + Listed(keys));
+    if (!PaperDraftRecipe(key)) return Unexpected(key, "one of " + CommaList(keys));
     drafts.files_.emplace_back(std::move(key), text.substr(equals + 1));
   }
   if (loaded == nullptr) return drafts;

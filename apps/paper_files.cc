@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/comma_list.h"
 #include "base/json.h"
 #include "paper_table.h"
 
@@ -40,11 +41,7 @@ std::vector<std::string_view> PaperNames() {
 Result<std::string_view> PaperText(const std::string& name) {
   const PaperFile* file = name == kDraftsFile ? nullptr : FindPaperFile(name);
   if (file != nullptr) return file->text;
-  std::string known;
-  for (const std::string_view other : PaperNames()) {
-    known.append(known.empty() ? "" : ", ").append(other);
-  }
-  return Error{"no table '" + name + "'; known: " + known};
+  return Error{"no table '" + name + "'; known: " + CommaList(PaperNames())};
 }
 
 std::optional<std::string> PaperDraftRecipe(const std::string& key) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/comma_list.h"
 #include "base/json.h"
 
 namespace foretoken {
@@ -88,11 +89,9 @@ Status OptionReader::Finish() const {
   if (!options_.is_object()) return {};
   for (const auto& [name, value] : options_.items()) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
-    std::string all;
-    for (const std::string& k : known_) all.append(all.empty() ? "" : ", ").append(k);
-    if (all.empty()) all = "none";
     std::string message = owner_;
-    message.append(": no option '").append(name).append("'; known: ").append(all);
+    message.append(": no option '").append(name).append("'; known: ");
+    message.append(known_.empty() ? "none" : CommaList(known_));
     return Error{message};
   }
   return {};

@@ -1,3 +1,4 @@
+#include "base/comma_list.h"
 #include "base/json.h"
 #include "draft/drafter.h"
 #include "draft/joined/joined.h"
@@ -41,15 +42,13 @@ std::vector<std::string_view> SplitDrafters(std::string_view names) {
 Result<std::unique_ptr<Drafter>> NewDrafter(std::string_view name, const DraftContext& context) {
   const std::vector<std::string_view> parts = SplitDrafters(name);
   if (parts.size() > 1) return NewJoined(parts, context);
-  std::string known;
   for (const DrafterEntry& e : AllDrafters()) {
-    if (e.name == name) {
-      FT_RETURN_IF_ERROR(CheckNeeds(e, context.options));
-      return e.make(context);
-    }
-    known += (known.empty() ? "" : ", ") + std::string(e.name);
+    if (e.name != name) continue;
+    FT_RETURN_IF_ERROR(CheckNeeds(e, context.options));
+    return e.make(context);
   }
-  return Error{"drafter: no '" + std::string(name) + "'; known: none, " + known};
+  return Error{"drafter: no '" + std::string(name) + "'; known: none, " +
+               CommaList(AllDrafters(), &DrafterEntry::name)};
 }
 
 }  // namespace foretoken

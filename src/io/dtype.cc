@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/comma_list.h"
 #include "io/block_formats.h"
 #include "io/k_formats.h"
 
@@ -88,12 +89,11 @@ std::string_view DTypeName(DType type) {
 }
 
 Result<DType> ParseDType(std::string_view name) {
-  std::string known;
   for (const Format& format : kFormats) {
     if (SameIgnoringCase(format.name, name)) return format.type;
-    known += (known.empty() ? "" : ", ") + std::string(format.name);
   }
-  return Error{"unknown number format '" + std::string(name) + "', expected one of " + known};
+  return Error{"unknown number format '" + std::string(name) + "', expected one of " +
+               CommaList(kFormats, &Format::name)};
 }
 
 bool IsKnownDType(uint32_t value) { return FindFormat(static_cast<DType>(value)) != nullptr; }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/comma_list.h"
 #include "io/convert.h"
 
 namespace foretoken {
@@ -108,13 +109,13 @@ Layout LayoutOf(const TensorPlan& plan) {
 }  // namespace
 
 Result<FileType> ParseFileType(std::string_view name) {
-  std::string upper(name), known;
+  std::string upper(name);
   for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
   for (const FileTypeInfo& info : kFileTypes) {
     if (info.name == upper) return info.type;
-    known += (known.empty() ? "" : ", ") + std::string(info.name);
   }
-  return Error{"unknown type '" + std::string(name) + "', expected one of " + known};
+  return Error{"unknown type '" + std::string(name) + "', expected one of " +
+               CommaList(kFileTypes, &FileTypeInfo::name)};
 }
 
 std::string_view FileTypeName(FileType type) { return InfoOf(type).name; }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/comma_list.h"
 #include "base/json.h"
 #include "tree/tree_policy.h"
 
@@ -42,12 +43,8 @@ std::span<const TreeEntry> AllTrees() {
 
 Result<std::unique_ptr<TreePolicy>> NewTreePolicy(std::string_view spec) {
   const std::string_view name = spec.substr(0, spec.find(':'));
-  std::string known;
   for (const TreeEntry& e : AllTrees()) {
-    if (e.name != name) {
-      known.append(known.empty() ? "" : ", ").append(e.name);
-      continue;
-    }
+    if (e.name != name) continue;
     const size_t colon = std::min(spec.size(), name.size() + 1);
     FT_ASSIGN_OR_RETURN(const Json options, ParseOptions(spec, spec.substr(colon)));
     OptionReader reader("tree " + std::string(name), options);
@@ -55,7 +52,8 @@ Result<std::unique_ptr<TreePolicy>> NewTreePolicy(std::string_view spec) {
     FT_RETURN_IF_ERROR(reader.Finish());
     return policy;
   }
-  return Error{"tree: no '" + std::string(name) + "'; known: " + known};
+  return Error{"tree: no '" + std::string(name) +
+               "'; known: " + CommaList(AllTrees(), &TreeEntry::name)};
 }
 
 }  // namespace foretoken

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/comma_list.h"
 #include "verify/sampling.h"
 
 namespace foretoken {
@@ -23,17 +24,12 @@ constexpr std::array<StepName, 8> kSteps{{
     {"top-k", LogitsStep::kTopK},
 }};
 
-std::string KnownSteps() {
-  std::string all;
-  for (const StepName& s : kSteps) all += (all.empty() ? "" : ", ") + std::string(s.name);
-  return all;
-}
-
 Result<LogitsStep> ParseStep(std::string_view name) {
   for (const StepName& s : kSteps) {
     if (s.name == name) return s.step;
   }
-  return Error{"sampling order: no step '" + std::string(name) + "'; known: " + KnownSteps()};
+  return Error{"sampling order: no step '" + std::string(name) +
+               "'; known: " + CommaList(kSteps, &StepName::name)};
 }
 
 Status CheckRange(std::string_view option, float value, float low, float high) {

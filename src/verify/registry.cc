@@ -1,5 +1,6 @@
 #include <string>
 
+#include "base/comma_list.h"
 #include "base/json.h"
 #include "verify/verifier.h"
 
@@ -21,12 +22,11 @@ std::span<const VerifierEntry> AllVerifiers() {
 }
 
 Result<const VerifierEntry*> FindVerifier(std::string_view name) {
-  std::string known;
   for (const VerifierEntry& e : AllVerifiers()) {
     if (e.name == name) return &e;
-    known.append(known.empty() ? "" : ", ").append(e.name);
   }
-  return Error{"verifier: no '" + std::string(name) + "'; known: " + known};
+  return Error{"verifier: no '" + std::string(name) +
+               "'; known: " + CommaList(AllVerifiers(), &VerifierEntry::name)};
 }
 
 Result<std::unique_ptr<Verifier>> NewVerifier(std::string_view name,

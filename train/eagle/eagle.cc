@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/comma_list.h"
 #include "base/rng.h"
 #include "draft_accuracy.h"
 #include "draft_export.h"
@@ -142,11 +143,8 @@ Status CheckSettings(const Recipe& r) {
                  "', expected a number above 0"};
   }
   if (FindObjective(r.Text("objective")) != nullptr) return {};
-  std::string known;
-  for (const ObjectiveEntry& entry : AllObjectives()) {
-    known.append(known.empty() ? "" : ", ").append(entry.name);
-  }
-  return Error{"objective is '" + r.Text("objective") + "', expected one of " + known};
+  return Error{"objective is '" + r.Text("objective") + "', expected one of " +
+               CommaList(AllObjectives(), &ObjectiveEntry::name)};
 }
 
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
