@@ -11,56 +11,96 @@
 
 namespace foretoken::FT_ISA {
 
-// The integer sums of P panels for a chunk's rows, into dots [P][R][16].
-template <int R, int P>
-FT_INLINE void TileDots(const std::byte* rows, const std::byte* const codes[P], int32_t* dots) {
-  LoadTile<kInt8Rows>(rows, kBlock);
-  EachTile<P>([&](auto p) {
-    constexpr int kSum = kSums + decltype(p)::kValue;
-    ZeroTile<kSum>();
-    LoadTile<kInt8Codes>(codes[decltype(p)::kValue], 64);
-    MultiplyInt8<kSum>();
+// The integer sums of panels [kBegin, kEnd) for the chunk whose rows are loaded.
+template <int kBegin, int kEnd>
+FT_INLINE void MultiplyTiles(const std::byte* const codes[]) {
+  EachTile<kEnd - kBegin>([&](auto i) {
+    constexpr int kPanelOf = kBegin + decltype(i)::kValue;
+    constexpr int kCodes = kPanelOf % 2 == 0 ? kInt8Codes : kMoreInt8Codes;
+    ZeroTile<kSums + kPanelOf>();
+    LoadTile<kCodes>(codes[kPanelOf], 64);
+    MultiplyInt8<kSums + kPanelOf, kCodes>();
   });
-  EachTile<P>([&](auto p) {
-    constexpr int kSum = kSums + decltype(p)::kValue;
-    StoreTile<kSum>(dots + decltype(p)::kValue * R * kLanes, 64);
+}
+template <int R, int kBegin, int kEnd>
+FT_INLINE void StoreTiles(int32_t* dots) {
+  EachTile<kEnd - kBegin>([&](auto i) {
+    constexpr int kPanelOf = kBegin + decltype(i)::kValue;
+    StoreTile<kSums + kPanelOf>(dots + kPanelOf * R * kLanes, 64);
   });
 }
 
-// Adds a block of P panels, or a half of it, to the sums of every chunk.
-template <Format kFormat, int R, int P>
-FT_INLINE void AddTiles(const BlockAt<kFormat> at[P], int sub, int half, const std::byte* tile,
-                        int chunks, F sums[][R][P]) {
-  using At = BlockAt<kFormat>;
-  alignas(64) int32_t dots[P][R][kLanes];
-  I unpacked[P][At::kGroups];
+// A block of P panels, or a half of it, ready for the unit.
+template <Format kFormat, int P>
+struct TileWeights {
   const std::byte* codes[P];
+  I unpacked[P][BlockAt<kFormat>::kGroups];
   F scale[P], minimum[P];
+};
+
+template <Format kFormat, int P>
+FT_INLINE void Unpack(const BlockAt<kFormat> at[P], int sub, int half, TileWeights<kFormat, P>& w) {
   FT_UNROLL(4)
   for (int p = 0; p < P; ++p) {
-    scale[p] = at[p].Scale(sub, half);
-    if constexpr (Codes<kFormat>::kMinimum) minimum[p] = at[p].Minimum(sub);
-    codes[p] = at[p].codes;
+    w.scale[p] = at[p].Scale(sub, half);
+    if constexpr (Codes<kFormat>::kMinimum) w.minimum[p] = at[p].Minimum(sub);
+    w.codes[p] = at[p].codes;
     if constexpr (kFormat != Format::kQ8_0) {
       FT_UNROLL(8)
-      for (int i = 0; i < At::kGroups; ++i) unpacked[p][i] = at[p].Group(half, i);
-      codes[p] = reinterpret_cast<const std::byte*>(unpacked[p]);
+      for (int i = 0; i < BlockAt<kFormat>::kGroups; ++i) w.unpacked[p][i] = at[p].Group(half, i);
+      w.codes[p] = reinterpret_cast<const std::byte*>(w.unpacked[p]);
     }
   }
-  for (int k = 0; k < chunks; ++k, tile += TileBlock<R>::kBytes) {
-    const TileBlock<R> chunk{Opaque(tile)};
-    TileDots<R, P>(chunk.at + half * 4 * At::kGroups, codes, &dots[0][0][0]);
-    FT_UNROLL(16)
-    for (int r = 0; r < R; ++r) {
-      const I start = Splat(Codes<kFormat>::Start(chunk, r, half));
-      FT_UNROLL(4)
-      for (int p = 0; p < P; ++p) {
-        F sum = Fma(ScaledDot(LoadI(dots[p][r]) + start, chunk, r), scale[p], sums[k][r][p]);
-        if constexpr (Codes<kFormat>::kMinimum) {
-          sum = Fma(minimum[p], Splat(chunk.ScaledSum(r)), sum);
-        }
-        sums[k][r][p] = sum;
+}
+
+// Adds stored sums of panels [kBegin, kEnd) to a chunk's; calls before(row) for each.
+template <Format kFormat, int R, int P, int kBegin, int kEnd, typename Before>
+FT_INLINE void AddDots(const TileWeights<kFormat, P>& w, int half, TileBlock<R> chunk,
+                       const int32_t (*dots)[R][kLanes], F sums[R][P], Before before) {
+  FT_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    before(r);
+    const I start = Splat(Codes<kFormat>::Start(chunk, r, half));
+    FT_UNROLL(4)
+    for (int p = kBegin; p < kEnd; ++p) {
+      F sum = Fma(ScaledDot(LoadI(dots[p][r]) + start, chunk, r), w.scale[p], sums[r][p]);
+      if constexpr (Codes<kFormat>::kMinimum) {
+        sum = Fma(w.minimum[p], Splat(chunk.ScaledSum(r)), sum);
       }
+      sums[r][p] = sum;
+    }
+  }
+}
+
+// Adds a block of P panels, or a half of it, to the sums of every chunk. The unit takes long from
+// the first operand to the stored sums, and vectors scale those sums no faster; so panels go in two
+// parts, and the unit works on one while the other's sums are scaled.
+template <Format kFormat, int R, int P>
+FT_INLINE void AddTiles(const BlockAt<kFormat> at[P], int sub, int half, const std::byte* tile,
+                        int chunks, F sums[][R][P], ReadAhead<kFormat, P> ahead) {
+  constexpr int kFirst = P > 1 ? P / 2 : 1;
+  alignas(64) int32_t dots[P][R][kLanes];
+  TileWeights<kFormat, P> w;
+  Unpack<kFormat, P>(at, sub, half, w);
+  const int64_t offset = half * 4 * BlockAt<kFormat>::kGroups;
+  LoadTile<kInt8Rows>(tile + offset, kBlock);
+  MultiplyTiles<0, kFirst>(w.codes);
+  for (int k = 0; k < chunks; ++k) {
+    const TileBlock<R> chunk{Opaque(tile + k * TileBlock<R>::kBytes)};
+    StoreTiles<R, 0, kFirst>(&dots[0][0][0]);
+    if constexpr (P > 1) MultiplyTiles<kFirst, P>(w.codes);
+    // Inline, or the compiler takes it for a function without effects.
+    const auto ask = [&](int r) __attribute__((always_inline)) {
+      if (k == 0 && half == 0) ahead.Part(r, R);
+    };
+    AddDots<kFormat, R, P, 0, kFirst>(w, half, chunk, dots, sums[k], ask);
+    if constexpr (P > 1) StoreTiles<R, kFirst, P>(&dots[0][0][0]);
+    if (k + 1 < chunks) {
+      LoadTile<kInt8Rows>(chunk.at + TileBlock<R>::kBytes + offset, kBlock);
+      MultiplyTiles<0, kFirst>(w.codes);
+    }
+    if constexpr (P > 1) {
+      AddDots<kFormat, R, P, kFirst, P>(w, half, chunk, dots, sums[k], [](int) {});
     }
   }
 }
@@ -69,10 +109,10 @@ template <Format kFormat, int R, int P>
 void TilePanels(const LinearCall& c, int64_t panel) {
   const std::byte* tile = c.tile;
   F sums[MostChunks(R)][R][P] = {};
-  WalkPanels<kFormat, P>(c, panel, [&](const BlockAt<kFormat> at[P], int sub) {
+  WalkPanels<kFormat, P>(c, panel, [&](const BlockAt<kFormat> at[P], int sub, auto ahead) {
     FT_UNROLL(2)
     for (int half = 0; half < Codes<kFormat>::kHalves; ++half) {
-      AddTiles<kFormat, R, P>(at, sub, half, tile, c.chunks, sums);
+      AddTiles<kFormat, R, P>(at, sub, half, tile, c.chunks, sums, ahead);
     }
     tile += c.chunks * TileBlock<R>::kBytes;
   });
@@ -106,12 +146,13 @@ struct Bf16Step {
   int64_t panel_bytes;
 };
 
-template <int K, int P>
+template <int K, int P, bool kAsks>
 FT_INLINE void AddBf16Step(const Bf16Step& at) {
   LoadTile<kBf16Rows>(at.rows, 64);
   if constexpr (K > 1) LoadTile<kMoreBf16Rows>(at.rows + at.chunk_bytes, 64);
   EachTile<P>([&](auto p) {
     constexpr int kPanelOf = decltype(p)::kValue;
+    if constexpr (kAsks) Prefetch(at.weights + kPanelOf * at.panel_bytes + kAhead, 1024);
     LoadTile<kBf16Weights>(at.weights + kPanelOf * at.panel_bytes, 64);
     MultiplyBf16<kSums + kPanelOf, kBf16Rows>();
     if constexpr (K > 1) MultiplyBf16<kSums + P + kPanelOf, kMoreBf16Rows>();
@@ -130,11 +171,10 @@ void TileBf16Panels(const LinearCall& c, int64_t panel, int chunk) {
   EachTile<K * P>([](auto i) { ZeroTile<kSums + decltype(i)::kValue>(); });
   for (int64_t s = 0; s < whole; ++s, at.rows += R * 64, at.weights += 1024) {
     if (chunk == 0) {
-      EachTile<P>([&](auto p) {
-        Prefetch(at.weights + decltype(p)::kValue * at.panel_bytes + kAhead, 1024);
-      });
+      AddBf16Step<K, P, true>(at);
+    } else {
+      AddBf16Step<K, P, false>(at);
     }
-    AddBf16Step<K, P>(at);
   }
   if (const int64_t rest = c.cols % kTileInputs; rest != 0) {
     // What follows the panel must not meet the zeros of x: it may be no number.
@@ -145,7 +185,7 @@ void TileBf16Panels(const LinearCall& c, int64_t panel, int chunk) {
     }
     at.weights = last[0];
     at.panel_bytes = 1024;
-    AddBf16Step<K, P>(at);
+    AddBf16Step<K, P, false>(at);
   }
   alignas(64) float sums[R][kLanes];
   EachTile<K * P>([&](auto i) {

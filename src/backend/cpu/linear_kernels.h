@@ -14,6 +14,7 @@ namespace foretoken::FT_ISA {
 // How far ahead of its use memory is asked for: what a core reads in the time that one access
 // takes.
 inline constexpr int64_t kAhead = 4096;
+inline constexpr int64_t kMostScaleBytes = 64;  // of a block
 inline constexpr int kMostChunkRows = kNative == 16 ? 16 : 4;
 // Independent sums that a row's products of a block are split into, so that they overlap; sums of
 // integers come out the same.
@@ -123,9 +124,27 @@ FT_INLINE void AddBlock(const BlockAt<kFormat>& at, int sub, const std::byte* ti
   }
 }
 
-// Calls add(blocks of P panels, their place in their group) for block after block, and asks for
-// what comes later. P panels side by side: their streams are under way together. One stream after
-// the other is read a quarter slower, and without asking ahead sixteen rows take twice as long:
+// What of P panels' streams is asked for during a step. In one go it would fill the queue of reads,
+// and the arithmetic behind it would wait.
+template <Format kFormat, int P>
+struct ReadAhead {
+  static constexpr int kLines =
+      (Codes<kFormat>::kCodeBytes + Codes<kFormat>::kHighBytes + kMostScaleBytes + 63) / 64;
+
+  const std::byte* at;
+  int64_t panel_bytes;
+
+  // Part i of n.
+  FT_INLINE void Part(int i, int n) const {
+    for (int l = P * kLines * i / n; l < P * kLines * (i + 1) / n; ++l) {
+      __builtin_prefetch(at + l / kLines * panel_bytes + l % kLines * 64, 0, 2);
+    }
+  }
+};
+
+// Calls add(blocks of P panels, their place in their group, what to ask for meanwhile) for block
+// after block. P panels side by side: their streams are under way together. One stream after the
+// other is read a quarter slower, and without asking ahead sixteen rows take twice as long:
 // processors look ahead within a page of 4 KiB only, and work on a page is short.
 template <Format kFormat, int P, typename Add>
 FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
@@ -150,11 +169,7 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
       at[p].d = Format_::D(at[p].scales);
     }
     for (int sub = 0; sub < count; ++sub) {
-      FT_UNROLL(4)
-      for (int p = 0; p < P; ++p) {
-        Prefetch(stream + p * c.layout.panel_bytes + sub * block_bytes + ahead, block_bytes);
-      }
-      add(at, sub);
+      add(at, sub, ReadAhead<kFormat, P>{stream + sub * block_bytes + ahead, c.layout.panel_bytes});
       FT_UNROLL(4)
       for (int p = 0; p < P; ++p) {
         at[p].codes += Format_::kCodeBytes;
@@ -170,13 +185,17 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
   const int chunks = kMany ? c.chunks : 1;
   const std::byte* tile = c.tile;
   F acc[P][kMany ? MostChunks(R) : 1][R] = {};
-  WalkPanels<kFormat, P>(c, panel, [&](const BlockAt<kFormat> at[P], int sub) {
+  WalkPanels<kFormat, P>(c, panel, [&](const BlockAt<kFormat> at[P], int sub, auto ahead) {
     if constexpr (R <= 4) {
       FT_UNROLL(4)
-      for (int p = 0; p < P; ++p) AddBlock<kFormat, R, kMany>(at[p], sub, tile, chunks, acc[p]);
+      for (int p = 0; p < P; ++p) {
+        ahead.Part(p, P);
+        AddBlock<kFormat, R, kMany>(at[p], sub, tile, chunks, acc[p]);
+      }
     } else {  // the sums of one panel fill the registers
       FT_UNROLL(1)
       for (int p = 0; p < P; ++p) {
+        ahead.Part(p, P);
         AddBlock<kFormat, R, kMany>(at[p], sub, Opaque(tile), chunks, acc[p]);
       }
     }
