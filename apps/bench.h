@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/cpu/page_memory.h"
 #include "base/json.h"
 #include "base/thread_pool.h"
 #include "engine/bootstrap.h"
@@ -29,16 +30,13 @@ struct MachineLimits {
 class ReadBandwidth {
  public:
   explicit ReadBandwidth(int threads);
-  ~ReadBandwidth();
-  ReadBandwidth(const ReadBandwidth&) = delete;
-  ReadBandwidth& operator=(const ReadBandwidth&) = delete;
   // Bytes a second of one pass by the first `readers` threads.
   double Measure(int readers);
   int threads() const { return pool_.threads(); }
 
  private:
   ThreadPool pool_;
-  std::byte* data_ = nullptr;
+  PageMemory data_;
 };
 
 // Takes about `repeats` tenths of a second a figure.
@@ -49,8 +47,8 @@ MachineLimits MeasureLimits(int threads, int repeats);
 double Int8Peak();
 double Bf16Peak();
 double F32Peak();
-// Adds up `bytes` (a multiple of 64) with the widest loads there are.
-uint64_t SumWords(const std::byte* data, size_t bytes);
+// Reads `bytes` (a multiple of 256), every line of the cache once.
+uint64_t ReadLines(const std::byte* data, size_t bytes);
 
 struct BenchOptions {
   std::string model, random, json, svg, types = "Q8_0";

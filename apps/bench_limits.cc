@@ -1,6 +1,4 @@
 // foretoken bench limits: what this machine can read and multiply.
-#include <sys/mman.h>
-
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -30,18 +28,13 @@ double MachineLimits::Peak(DType type) const {
   return type == DType::kBF16 ? bf16_macs : f32_macs;
 }
 
-ReadBandwidth::ReadBandwidth(int threads) : pool_(threads) {
-  void* p = mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  FT_CHECK(p != MAP_FAILED);
-  madvise(p, kBufferBytes, MADV_HUGEPAGE);
-  data_ = static_cast<std::byte*>(p);
+ReadBandwidth::ReadBandwidth(int threads) : pool_(threads), data_(AllocatePages(kBufferBytes)) {
+  FT_CHECK(data_ != nullptr);
   pool_.Run([&](int thread) {
     const size_t part = kBufferBytes / static_cast<size_t>(pool_.threads());
-    std::memset(data_ + static_cast<size_t>(thread) * part, thread + 1, part);
+    std::memset(data_.get() + static_cast<size_t>(thread) * part, thread + 1, part);
   });
 }
-
-ReadBandwidth::~ReadBandwidth() { munmap(data_, kBufferBytes); }
 
 double ReadBandwidth::Measure(int readers) {
   std::atomic<uint64_t> sum{0};
@@ -49,7 +42,7 @@ double ReadBandwidth::Measure(int readers) {
   const double seconds = Seconds([&] {
     pool_.Run([&](int thread) {
       if (thread >= readers) return;
-      sum.fetch_add(SumWords(data_ + static_cast<size_t>(thread) * part, part));
+      sum.fetch_add(ReadLines(data_.get() + static_cast<size_t>(thread) * part, part));
     });
   });
   return static_cast<double>(part) * readers / seconds;
