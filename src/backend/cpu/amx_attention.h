@@ -59,7 +59,7 @@ FT_INLINE F KeepLanes(__mmask16 lanes, F a, F b) {  // a in `lanes`, b elsewhere
 template <int kParts, CacheType kType>
 class TileAttention {
  public:
-  static constexpr int kSpan = 128, kBlock = kStep, kBlocks = kSpan / kBlock;
+  static constexpr int kSpan = FT_ISA::kSpan, kBlock = kStep, kBlocks = kSpan / kBlock;
 
   explicit TileAttention(const AttentionUnit& u)
       : u_(u),

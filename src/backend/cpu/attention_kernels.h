@@ -15,7 +15,8 @@
 namespace foretoken::FT_ISA {
 
 inline constexpr int kKeys = 16;  // positions of a block
-inline constexpr int kSpan = 64;  // positions folded in together
+// Positions folded in together: what they are turned into stays in the first cache.
+inline constexpr int kSpan = 64;
 inline constexpr float kLowest = -3.402823466e38f;
 
 inline int64_t PaddedHead(int head_dim) { return (head_dim + kLanes - 1) / kLanes * kLanes; }
