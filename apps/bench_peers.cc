@@ -19,6 +19,8 @@
 namespace foretoken {
 namespace {
 
+constexpr const char* kOther = "the other";
+
 // One engine's way to decode, and its rates by question.
 struct PeerColumn {
   std::string engine, mode;
@@ -128,7 +130,7 @@ class PeerBench {
         notes_.push_back(mode.name + ": no peer on this machine does it");
         continue;
       }
-      columns_.push_back({.engine = "llama.cpp", .mode = mode.name});
+      columns_.push_back({.engine = kOther, .mode = mode.name});
     }
   }
 
@@ -157,12 +159,19 @@ class PeerBench {
                         .threads = loaded_.backend->threads(),
                         .context = loaded_.model->config().context};
     for (PeerMode& mode : modes_) {
-      PeerColumn* column = Column("llama.cpp", mode.name);
+      PeerColumn* column = Column(kOther, mode.name);
       if (column == nullptr) continue;
-      FT_ASSIGN_OR_RETURN(const PeerAnswer answer, AskPeer(&mode, task));
-      column->rates.push_back(answer.tokens_per_second);
+      if (mode.commands.empty()) continue;  // none answered before
+      const Result<PeerAnswer> answer = AskPeer(&mode, task);
+      if (!answer.ok()) {
+        if (&mode == modes_.data()) return answer.error();
+        notes_.push_back(mode.name + ": left out; " + answer.error().message);
+        continue;
+      }
+      if (answer->tokens_per_second <= 0) continue;
+      column->rates.push_back(answer->tokens_per_second);
       const std::string& ours = answers[0].texts[0];
-      column->same += answer.text.find(ours) != std::string::npos ? 1 : 0;
+      column->same += answer->text.find(ours) != std::string::npos ? 1 : 0;
     }
     return {};
   }

@@ -11,6 +11,7 @@ namespace foretoken {
 namespace {
 
 constexpr std::string_view kDraftWord = "DRAFT";
+constexpr int kMoreTries = 3;
 
 struct PeerLine {
   const char *mode, *drafter, *program, *arguments;
@@ -35,13 +36,14 @@ std::vector<std::string> CommandOf(const PeerLine& line, const std::string& fold
   return command;
 }
 
-// The number that stands before `unit`.
+// The number that stands before `unit`; 0 where it says that there is none ("inf").
 std::optional<double> NumberBefore(std::string_view line, std::string_view unit) {
   const size_t end = line.rfind(unit);
   if (end == std::string_view::npos) return std::nullopt;
   const std::string_view before = line.substr(0, end);
   const size_t last = before.find_last_not_of(' ');
   if (last == std::string_view::npos) return std::nullopt;
+  if (before.substr(0, last + 1).ends_with("inf")) return 0;
   const size_t first = before.find_last_not_of("0123456789.", last);
   const std::string number(before.substr(first + 1, last - first));
   if (number.empty()) return std::nullopt;
@@ -97,8 +99,13 @@ Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task) {
           std::string("0")}) {
       command.push_back(word);
     }
-    FT_ASSIGN_OR_RETURN(const ProcessOutput output, RunProcess(command));
-    const auto rate = PeerRate(output.err + "\n" + output.out);
+    FT_ASSIGN_OR_RETURN(ProcessOutput output, RunProcess(command));
+    auto rate = PeerRate(output.err + "\n" + output.out);
+    // Some write their log from a thread that now and then loses the end of it.
+    for (int again = 0; output.status == 0 && !rate && again < kMoreTries; ++again) {
+      FT_ASSIGN_OR_RETURN(output, RunProcess(command));
+      rate = PeerRate(output.err + "\n" + output.out);
+    }
     if (output.status == 0 && rate) return PeerAnswer{output.out, *rate};
     why = command[0] + ": ended with status " + std::to_string(output.status) +
           (output.status == 0 ? " without a word on its speed" : "") + ": " + LastLine(output.err);

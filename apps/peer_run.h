@@ -23,7 +23,7 @@ std::vector<PeerMode> FindPeers(const std::string& folder, const std::string& dr
 
 struct PeerAnswer {
   std::string text;
-  double tokens_per_second = 0;  // of the answer, the prompt's time left out
+  double tokens_per_second = 0;  // of the answer, the prompt's time left out; 0 of an empty one
 };
 
 // What all command lines share: the model, the prompt's file, tokens, threads; greedily.
@@ -37,7 +37,8 @@ struct PeerTask {
 Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task);
 
 // The rate in what a peer printed: "decoded N tokens in S seconds, speed: R t/s", or else
-// "eval time = T ms / N runs (..., R tokens per second)"; nothing where it has neither.
+// "eval time = T ms / N runs (..., R tokens per second)"; 0 for no tokens in no time;
+// nothing where it has neither.
 std::optional<double> PeerRate(const std::string& printed);
 
 }  // namespace foretoken

@@ -30,6 +30,7 @@ TEST(PeerRate, IsThatOfTheAnswer) {
             128.0);
   EXPECT_EQ(PeerRate("it decoded nothing, and took no time: t/s"), std::nullopt);
   EXPECT_EQ(PeerRate(""), std::nullopt);
+  EXPECT_EQ(PeerRate("eval time = 0.00 ms / 1 runs (0.00 ms per token, inf tokens per second)"), 0);
 }
 
 class PeerRun : public ::testing::Test {
@@ -67,14 +68,14 @@ TEST_F(PeerRun, TakesTheFirstCommandThatAnswers) {
   auto modes = FindPeers(folder_.string(), "");
   ASSERT_EQ(modes.size(), 3u);
   EXPECT_EQ(modes[0].name, "plain");
-  ASSERT_EQ(modes[0].commands.size(), 2u);
+  ASSERT_EQ(modes[0].commands.size(), 3u);
   EXPECT_TRUE(modes[1].commands.empty());  // no draft, no program
   const PeerTask task{.model = "m.gguf", .prompt_file = "p.txt", .new_tokens = 7};
   const auto answer = AskPeer(&modes[0], task);
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer->text, "7 -t\n");
   EXPECT_EQ(answer->tokens_per_second, 50.5);
-  EXPECT_EQ(modes[0].commands.size(), 1u);  // the other is not asked again
+  EXPECT_EQ(modes[0].commands.size(), 2u);  // the first is not asked again
   Write("llama-cli", "echo mute");
   EXPECT_THAT(AskPeer(&modes[0], task).error().message, HasSubstr("without a word on its speed"));
 }
@@ -83,7 +84,7 @@ TEST_F(PeerRun, GivesTheDraftToThoseThatNeedOne) {
   Write("llama-speculative-simple", "true");
   const auto modes = FindPeers(folder_.string(), "small.gguf");
   const std::string program = (folder_ / "llama-speculative-simple").string();
-  ASSERT_EQ(modes[1].commands.size(), 2u);
+  ASSERT_EQ(modes[1].commands.size(), 2u);  // of three, one has another program
   EXPECT_THAT(modes[1].commands[1], ElementsAre(program, "-md", "small.gguf", "--draft-max", "5"));
   EXPECT_EQ(FindProgram("llama-lookup", folder_.string()), "");
   EXPECT_NE(FindProgram("sh", ""), "");
