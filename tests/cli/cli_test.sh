@@ -493,13 +493,17 @@ rm -f "$dir/peers/llama-cli.log" "$dir/nothing/llama-cli"
 peers() { "$bin" bench peers -m "$model" -t 1 --questions "$dir/questions.jsonl" -n 8 --warm-up 0 -q "$@"; }
 expect_status 0 "bench peers" peers --peer-bin "$dir/peers" --draft-model "$model" --json "$dir/peers.json"
 [ "$(json "$dir/peers.json" "[(r['engine'], r['mode']) for r in s['results']] == [(e, m) for m in ['plain', 'draft model', \
-  'n-gram look-up'] for e in ['foretoken', 'llama.cpp']] and all(r['questions'] == 3 for r in s['results']) \
-  and [r['over_plain'] for r in s['results'] if r['engine'] == 'llama.cpp'] == [1, 1.5, 2] \
+  'n-gram look-up'] for e in ['foretoken', 'the other']] and all(r['questions'] == 3 for r in s['results']) \
+  and [r['over_plain'] for r in s['results'] if r['engine'] == 'the other'] == [1, 1.5, 2] \
   and [r['same_text'] for r in s['results']] == [3, 0, 3, 0, 3, 0]")" = True ] ||
   fail "bench peers: $(cat "$dir/out" "$dir/err")"
-expect_text "| llama.cpp | n-gram look-up | 400.0 \[400.0, 400.0\] | 2.00x |" out "bench peers prints a table"
+expect_text "| the other | n-gram look-up | 400.0 \[400.0, 400.0\] | 2.00x |" out "bench peers prints a table"
 [ "$(grep -c -e "-no-cnv --no-display-prompt -m $model -f .*foretoken-prompt-.* -n 8 -t 1 -c .* --temp 0" \
   "$dir/peers/llama-cli.log")" = 3 ] || fail "bench peers asks otherwise: $(cat "$dir/peers/llama-cli.log")"
+printf '#!/bin/sh\necho no such option >&2\nexit 1\n' >"$dir/peers/llama-lookup"
+expect_status 0 "bench peers where a mode fails" peers --peer-bin "$dir/peers"
+expect_text "n-gram look-up: left out; $dir/peers/llama-lookup: ended with status 1: no such option" out \
+  "bench peers where a mode fails"
 expect_status 1 "bench peers without any" peers --peer-bin "$dir/nothing"
 expect_text "no other engine on this machine: none of llama-completion, llama-cli" err "bench peers without any"
 printf '#!/bin/sh\necho no such model >&2\nexit 3\n' >"$dir/nothing/llama-cli"
