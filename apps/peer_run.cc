@@ -11,7 +11,8 @@ namespace foretoken {
 namespace {
 
 constexpr std::string_view kDraftWord = "DRAFT";
-constexpr int kMoreTries = 3;
+// Some write their log from a thread that now and then loses the end of it.
+constexpr int kTries = 4;
 
 struct PeerLine {
   const char *mode, *drafter, *program, *arguments;
@@ -99,10 +100,9 @@ Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task) {
           std::string("0")}) {
       command.push_back(word);
     }
-    FT_ASSIGN_OR_RETURN(ProcessOutput output, RunProcess(command));
-    auto rate = PeerRate(output.err + "\n" + output.out);
-    // Some write their log from a thread that now and then loses the end of it.
-    for (int again = 0; output.status == 0 && !rate && again < kMoreTries; ++again) {
+    ProcessOutput output;
+    std::optional<double> rate;
+    for (int tries = 0; tries < kTries && output.status == 0 && !rate; ++tries) {
       FT_ASSIGN_OR_RETURN(output, RunProcess(command));
       rate = PeerRate(output.err + "\n" + output.out);
     }
