@@ -108,7 +108,8 @@ PaperHeader HeaderOf(const BenchPaperArgs& args, const LoadedModel& loaded) {
 
 using PaperEvaluate = Result<PaperOutcome> (*)(const BenchPaperArgs&, const LoadedModel&,
                                                const PaperTable&, const PaperDraftFiles&);
-constexpr PaperEvaluate kEvaluators[] = {&EvaluateAnswers, &EvaluateAttribution};  // PaperEvaluator
+constexpr PaperEvaluate kEvaluators[] = {&EvaluateAnswers, &EvaluateAttribution,
+                                         &EvaluateRanks};  // PaperEvaluator
 
 Result<int> RunPaper(BenchPaperArgs& args) {
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));

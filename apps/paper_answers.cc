@@ -4,8 +4,6 @@
 
 #include "paper_evaluators.h"
 #include "paper_run.h"
-#include "spec_journal.h"
-#include "spec_setup.h"
 
 namespace foretoken {
 namespace {
@@ -57,37 +55,12 @@ std::string IdentityNote(const std::vector<SpecEntry>& entries) {
                 "token.";
 }
 
-Result<SpecRun> AskPaper(const BenchPaperArgs& args, const LoadedModel& loaded,
-                         const PaperTable& table, PaperPlan& plan) {
-  std::optional<SpecJournal> journal;
-  if (!args.resume.empty()) {
-    Json identity = SpecIdentity(loaded, args.model.path, args.options, plan.methods);
-    identity["paper"] = table.name;
-    identity["questions"] = args.questions;
-    identity["limit"] = args.limit;
-    FT_ASSIGN_OR_RETURN(journal, SpecJournal::Open(args.resume, identity));
-  }
-  FT_ASSIGN_OR_RETURN(SpecRun run, RunSpec(loaded, plan.methods, std::move(plan.questions),
-                                           args.options, journal ? &*journal : nullptr));
-  if (run.questions.empty()) {
-    return Error{table.name + ": no question was answered by every method" +
-                 (run.too_long > 0 ? ": all are longer than the context" : "")};
-  }
-  return run;
-}
-
 }  // namespace
 
 Result<PaperOutcome> EvaluateAnswers(const BenchPaperArgs& args, const LoadedModel& loaded,
                                      const PaperTable& table, const PaperDraftFiles& files) {
   const auto state = std::make_shared<PaperAnswers>();
   FT_RETURN_IF_ERROR(PlanMethods(table, files, &state->plan));
-  const auto speculates = [](const SpecMethod& m) { return m.draft.drafter != "none"; };
-  if (std::ranges::none_of(state->plan.methods, speculates)) {
-    std::string why = table.name + ": none of its methods can be run";
-    for (const std::string& note : state->plan.notes) why.append("\n  ").append(note);
-    return Error{why};
-  }
   FT_RETURN_IF_ERROR(PlanQuestions(table, args.questions, args.limit, &state->plan));
   FT_ASSIGN_OR_RETURN(state->run, AskPaper(args, loaded, table, state->plan));
   state->results = std::make_unique<PaperResults>(table, state->plan, state->run);

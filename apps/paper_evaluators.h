@@ -25,5 +25,9 @@ Result<PaperOutcome> EvaluateAnswers(const BenchPaperArgs& args, const LoadedMod
 // counts, in tokens.
 Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const LoadedModel& loaded,
                                          const PaperTable& table, const PaperDraftFiles& files);
+// How often a method's lists hold the words that the model writes: metrics head_topN:STEP. All
+// parts are about the first one's questions.
+Result<PaperOutcome> EvaluateRanks(const BenchPaperArgs& args, const LoadedModel& loaded,
+                                   const PaperTable& table, const PaperDraftFiles& files);
 
 }  // namespace foretoken

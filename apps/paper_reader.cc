@@ -39,7 +39,7 @@ class PaperReader {
     table_.differs = Required(top, "differs");
     table_.with_prefill = top.Choice("clock", {"with_prefill", "gen_only"}) == 0;
     table_.evaluator =
-        static_cast<PaperEvaluator>(top.Choice("evaluator", {"answers", "attribution"}));
+        static_cast<PaperEvaluator>(top.Choice("evaluator", {"answers", "attribution", "ranks"}));
     table_.new_tokens = top.Int("new_tokens", table_.new_tokens, 1, 1 << 20);
     table_.turns = top.Int("turns", 0, 0, 1000);
     table_.repeats = top.Int("repeats", 1, 1, 1000);

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/json.h"
+#include "spec_journal.h"
 #include "spec_setup.h"
 
 namespace foretoken {
@@ -84,7 +86,11 @@ Status PlanMethods(const PaperTable& table, const PaperDraftFiles& files, PaperP
       }
     }
   }
-  return {};
+  const auto speculates = [](const SpecMethod& m) { return m.draft.drafter != kNoDrafter; };
+  if (std::ranges::any_of(plan->methods, speculates)) return {};
+  std::string why = table.name + ": none of its methods can be run";
+  for (const std::string& note : plan->notes) why.append("\n  ").append(note);
+  return Error{why};
 }
 
 Status PlanQuestions(const PaperTable& table, const std::string& folder, int limit,
@@ -113,6 +119,25 @@ Status PlanQuestions(const PaperTable& table, const std::string& folder, int lim
   for (auto& [place, question] : placed) plan->questions.push_back(std::move(question));
   if (!plan->questions.empty()) return {};
   return Error{"--questions " + folder + ": holds none of the files that the table asks"};
+}
+
+Result<SpecRun> AskPaper(const BenchPaperArgs& args, const LoadedModel& loaded,
+                         const PaperTable& table, PaperPlan& plan) {
+  std::optional<SpecJournal> journal;
+  if (!args.resume.empty()) {
+    Json identity = SpecIdentity(loaded, args.model.path, args.options, plan.methods);
+    identity["paper"] = table.name;
+    identity["questions"] = args.questions;
+    identity["limit"] = args.limit;
+    FT_ASSIGN_OR_RETURN(journal, SpecJournal::Open(args.resume, identity));
+  }
+  FT_ASSIGN_OR_RETURN(SpecRun run, RunSpec(loaded, plan.methods, std::move(plan.questions),
+                                           args.options, journal ? &*journal : nullptr));
+  if (run.questions.empty()) {
+    return Error{table.name + ": no question was answered by every method" +
+                 (run.too_long > 0 ? ": all are longer than the context" : "")};
+  }
+  return run;
 }
 
 PaperResults::PaperResults(const PaperTable& table, const PaperPlan& plan, const SpecRun& run)

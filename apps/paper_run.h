@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench_paper.h"
 #include "paper_cells.h"
 #include "paper_drafts.h"
 #include "paper_table.h"
@@ -25,12 +26,18 @@ struct PaperPlan {
   std::vector<std::string> notes;       // why rows or columns stay empty
 };
 
-// The methods whose files there are. Errors: a draft's key that drafts.json does not have.
+// The methods whose files there are. Errors: a draft's key that drafts.json does not have; that no
+// method can be run, and why.
 Status PlanMethods(const PaperTable& table, const PaperDraftFiles& files, PaperPlan* plan);
 // The questions of the parts whose files are in `folder`, at most `limit` of each (0: all), taken
 // in turn, so that a run that ends early has asked of all. Errors: malformed files, no questions.
 Status PlanQuestions(const PaperTable& table, const std::string& folder, int limit,
                      PaperPlan* plan);
+
+// Asks the plan's questions, which it takes, with the plan's methods. Errors: see RunSpec; that no
+// question could be answered.
+Result<SpecRun> AskPaper(const BenchPaperArgs& args, const LoadedModel& loaded,
+                         const PaperTable& table, PaperPlan& plan);
 
 // A run's figures by cell.
 class PaperResults {

@@ -56,7 +56,7 @@ struct PaperMethod {
 };
 
 // What fills the cells; paper_evaluators.h has one for each.
-enum class PaperEvaluator : uint8_t { kAnswers, kAttribution };
+enum class PaperEvaluator : uint8_t { kAnswers, kAttribution, kRanks };
 
 // What the paper has for one model: a row's labels, joined by " / ", and its cells as printed.
 struct PaperPrinted {

@@ -49,15 +49,15 @@ inline std::vector<NamedShape> TinyTensors(bool qkv_bias = false) {
                                      {"lm_head.weight", {8, 64}}};
   for (int layer = 0; layer < 2; ++layer) {
     const std::string p = "model.layers." + std::to_string(layer) + ".";
-    for (NamedShape t : std::vector<NamedShape>{{"input_layernorm.weight", {64}},
-                                                {"post_attention_layernorm.weight", {64}},
-                                                {"self_attn.q_proj.weight", {64, 64}},
-                                                {"self_attn.k_proj.weight", {32, 64}},
-                                                {"self_attn.v_proj.weight", {32, 64}},
-                                                {"self_attn.o_proj.weight", {64, 64}},
-                                                {"mlp.gate_proj.weight", {96, 64}},
-                                                {"mlp.up_proj.weight", {96, 64}},
-                                                {"mlp.down_proj.weight", {64, 96}}}) {
+    for (const NamedShape& t : std::vector<NamedShape>{{"input_layernorm.weight", {64}},
+                                                       {"post_attention_layernorm.weight", {64}},
+                                                       {"self_attn.q_proj.weight", {64, 64}},
+                                                       {"self_attn.k_proj.weight", {32, 64}},
+                                                       {"self_attn.v_proj.weight", {32, 64}},
+                                                       {"self_attn.o_proj.weight", {64, 64}},
+                                                       {"mlp.gate_proj.weight", {96, 64}},
+                                                       {"mlp.up_proj.weight", {96, 64}},
+                                                       {"mlp.down_proj.weight", {64, 96}}}) {
       tensors.push_back({p + t.name, t.shape});
     }
     if (!qkv_bias) continue;

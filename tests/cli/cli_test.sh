@@ -465,6 +465,20 @@ expect_status 0 "bench paper of attributions" "$bin" bench paper pld-10 -m "$mod
   --json "$dir/paper.json"
 [ "$(json "$dir/paper.json" "len(s['cells']) == 9 and s['cells'][0]['value'] > 0")" \
   = True ] || fail "bench paper of attributions: $(cat "$dir/out")"
+cat >"$dir/ranks.json" <<'EOF'
+{"title": "lists", "source": "Table 1", "differs": "all", "evaluator": "ranks", "new_tokens": 12,
+ "rows": ["part", "method"], "columns": ["metric"],
+ "parts": [{"name": "0", "questions": "chat.jsonl"},
+           {"name": "1", "questions": "chat.jsonl", "metrics": ["head_top1:1", "head_top5:1"]}],
+ "metrics": ["head_top1:0", "head_top5:0"],
+ "methods": [{"name": "Twin", "drafter": "draft-model", "draft": "draft-model"}, {"name": "EDD", "drafter": "edd", "draft": "edd"}]}
+EOF
+ranks() { "$bin" bench paper "$dir/ranks.json" -m "$model" -t 1 --questions "$dir/folder" --warm-up 0 -q "$@"; }
+expect_status 0 "bench paper of ranks" ranks --draft "draft-model=$model"
+[ "$(grep -c "tiny.*| Twin | 1.00 | 1.00 |" "$dir/out")" = 2 ] || fail "bench paper of ranks: $(cat "$dir/out")"
+expect_text "EDD needs a file" out "bench paper of ranks says what draft is missing"
+expect_status 1 "bench paper of ranks without a draft" ranks
+expect_text "none of its methods can be run" err "bench paper of ranks without a draft"
 sed 's/writing/summarization/' "$dir/questions.jsonl" >"$dir/folder/spec_bench.jsonl"
 expect_status 0 "bench paper by layers" "$bin" bench paper pld-fig3 -m "$model" -t 1 --questions "$dir/folder" -n 8 \
   --limit 1 --warm-up 0 -q

@@ -1,0 +1,87 @@
+// What drafters say of a given text, place by place.
+#include "engine/guess_ranks.h"
+
+#include <gtest/gtest.h>
+
+#include "rig.h"
+
+namespace foretoken {
+namespace {
+
+// After token t it believes most in t + 2, then in t + 1, then in t + 3; it ends at `depth`.
+class Counting final : public Drafter {
+ public:
+  explicit Counting(int depth) : depth_(depth) {}
+  TapSpec Needs() const override { return {}; }
+  std::unique_ptr<DraftState> NewState() const override { return std::make_unique<DraftState>(); }
+  void Observe(std::span<const Observation>) override {}
+  void Truncate(DraftState&, int) override {}
+  void Propose(std::span<const DraftSlot> batch) override {
+    TreeBuilder& builder = batch[0].builder;
+    for (auto nodes = builder.TakeFrontier(); !nodes.empty(); nodes = builder.TakeFrontier()) {
+      for (const Node n : nodes) {
+        if (builder.tree().depth(n) == depth_) return;
+        const Token t = builder.tree().token(n);
+        builder.Offer(n, std::vector<Scored>{{t + 2, -0.5f}, {t + 1, -1.5f}, {t + 3, -2.5f}});
+      }
+    }
+  }
+
+ private:
+  int depth_;
+};
+
+TEST(GuessRanks, ArePlacesInTheListsOfTheTextsOwnPath) {
+  Target target(TinyConfig(2));
+  Counting drafter(/*depth=*/2);
+  GuessRanks ranks(4);
+  // The prompt is 1 2 3; the roots are 4, 5, 7, 8 and 20.
+  ranks.Add(*target.model, drafter, std::vector<Token>{1, 2, 3, 4, 5, 7, 8, 20, 21}, 3);
+  EXPECT_EQ(ranks.asked(0), 5);  // 5, 7, 8, 20, 21 after 4, 5, 7, 8, 20
+  EXPECT_DOUBLE_EQ(ranks.TopShare(0, 1), 0.2);
+  EXPECT_DOUBLE_EQ(ranks.TopShare(0, 2), 0.8);
+  EXPECT_DOUBLE_EQ(ranks.TopShare(0, 5), 0.8);
+  EXPECT_EQ(ranks.asked(1), 4);  // 7, 8, 20, 21 after 5, 7, 8, 20
+  EXPECT_DOUBLE_EQ(ranks.TopShare(1, 1), 0.25);
+  EXPECT_DOUBLE_EQ(ranks.TopShare(1, 3), 0.75);
+  EXPECT_EQ(ranks.asked(2), 0);
+  EXPECT_DOUBLE_EQ(ranks.TopShare(2, 5), 0);
+}
+
+TEST(GuessRanks, AddUpOverTexts) {
+  Target target(TinyConfig(2));
+  Counting drafter(/*depth=*/1);
+  GuessRanks ranks(1);
+  ranks.Add(*target.model, drafter, std::vector<Token>{1, 4, 6}, 1);
+  ranks.Add(*target.model, drafter, std::vector<Token>{1, 4, 5}, 1);
+  ranks.Add(*target.model, drafter, std::vector<Token>{1, 4}, 1);  // nothing follows the root
+  EXPECT_EQ(ranks.asked(0), 2);
+  EXPECT_DOUBLE_EQ(ranks.TopShare(0, 1), 0.5);
+  EXPECT_DOUBLE_EQ(ranks.TopShare(0, 2), 1);
+}
+
+// Whoever knows the text puts it first, step by step; drafters that have a network of their own
+// have a list wherever they are asked.
+TEST(GuessRanks, OfDraftersThatAnswer) {
+  Target target(TinyConfig(2));
+  Rig plain(target, "none");
+  const auto session = plain.Decode(RepetitivePrompt(3, 40, 97), 24);
+  OracleDrafter oracle(session->tokens);
+  GuessRanks known(3);
+  known.Add(*target.model, oracle, session->tokens, session->prompt);
+  for (int step = 0; step < 3; ++step) {
+    EXPECT_EQ(known.asked(step), 23 - step);
+    EXPECT_DOUBLE_EQ(known.TopShare(step, 1), 1);
+  }
+  for (const char* name : {"draft-model", "glide", "edd", "eagle", "medusa", "hydra", "chimera"}) {
+    Rig rig(target, name);
+    GuessRanks ranks(2);
+    ranks.Add(*target.model, *rig.drafter(), session->tokens, session->prompt);
+    EXPECT_EQ(ranks.asked(0), 23) << name;
+    EXPECT_EQ(ranks.asked(1), 22) << name;
+    EXPECT_LE(ranks.TopShare(0, 1), ranks.TopShare(0, 5)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace foretoken
