@@ -83,10 +83,9 @@ float InverseNorm(float sum_of_squares) {
 
 void HiddenRows::Append(std::span<const float> row) {
   FT_CHECK(static_cast<int>(row.size()) == width_);
-  if (const size_t rows = inverse_norms_.size(); rows == inverse_norms_.capacity()) {
-    const size_t room = rows + std::max(rows / 8, kLeastReserve);
-    inverse_norms_.reserve(room);
-    values_.reserve(room * static_cast<size_t>(width_));
+  if (values_.size() + row.size() > values_.capacity()) {
+    const size_t rows = inverse_norms_.size();
+    values_.reserve((rows + std::max(rows / 8, kLeastReserve)) * row.size());
   }
   values_.resize(values_.size() + row.size());
   uint16_t* kept = values_.data() + values_.size() - row.size();

@@ -3,15 +3,46 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace foretoken {
 
+// The memory of the longest sequence that is over, for the next: pages that were never touched cost
+// a good part of what filling them does. Thread-safe.
+class SpareRows {
+ public:
+  std::vector<uint16_t> Take() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(values_, {});
+  }
+  void GiveBack(std::vector<uint16_t> values) {
+    values.clear();
+    const std::scoped_lock lock(mutex_);
+    if (values.capacity() > values_.capacity()) values_.swap(values);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<uint16_t> values_;
+};
+
 class HiddenRows {
  public:
-  // Rows of `width` numbers; a comparison uses the mean of the `window` rows ending at a row.
-  HiddenRows(int width, int window) : width_(width), window_(window) {}
+  // Rows of `width` numbers; a comparison uses the mean of the `window` rows ending at a row. Their
+  // memory is taken from `spare` and given back, if there is one.
+  HiddenRows(int width, int window, std::shared_ptr<SpareRows> spare = nullptr)
+      : width_(width), window_(window), spare_(std::move(spare)) {
+    if (spare_ != nullptr) values_ = spare_->Take();
+  }
+  ~HiddenRows() {
+    if (spare_ != nullptr) spare_->GiveBack(std::move(values_));
+  }
+  HiddenRows(const HiddenRows&) = delete;
+  HiddenRows& operator=(const HiddenRows&) = delete;
 
   int size() const { return static_cast<int>(inverse_norms_.size()); }
   // REQUIRES: row.size() == width. Values beyond f16's range are clamped.
@@ -32,6 +63,7 @@ class HiddenRows {
   void Prefetch(int row) const;
 
   int width_, window_;
+  std::shared_ptr<SpareRows> spare_;
   std::vector<uint16_t> values_;      // [rows, width]
   std::vector<float> inverse_norms_;  // [rows], of single rows
 };

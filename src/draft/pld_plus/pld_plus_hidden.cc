@@ -15,7 +15,8 @@ struct HiddenRule {
 };
 
 struct HiddenState final : CopyState {
-  HiddenState(int width, int window) : rows(width, window) {}
+  HiddenState(int width, int window, std::shared_ptr<SpareRows> spare)
+      : rows(width, window, std::move(spare)) {}
   HiddenRows rows;  // row j is the hidden state of committed token j
 };
 
@@ -26,7 +27,7 @@ class HiddenCopier final : public SpanCopier {
 
   TapSpec Needs() const override { return {.hidden = {rule_.layer}}; }
   std::unique_ptr<DraftState> NewState() const override {
-    return std::make_unique<HiddenState>(width_, rule_.window);
+    return std::make_unique<HiddenState>(width_, rule_.window, spare_);
   }
 
  protected:
@@ -58,6 +59,7 @@ class HiddenCopier final : public SpanCopier {
   Backend& backend_;
   int width_;
   HiddenRule rule_;
+  std::shared_ptr<SpareRows> spare_ = std::make_shared<SpareRows>();
 };
 
 // The paper's layer 9 of 32, at the same share of a shallower model.

@@ -126,6 +126,22 @@ TEST(HiddenRows, FindsTheMostAlike) {
   EXPECT_EQ(rows.size(), 2);
 }
 
+TEST(HiddenRows, LeaveTheirMemoryToTheNext) {
+  const auto spare = std::make_shared<SpareRows>();
+  const std::vector<int> places{0};
+  for (int i = 0; i < 3; ++i) {
+    HiddenRows rows(2, 1, spare);
+    EXPECT_EQ(rows.size(), 0) << "nothing of the one before";
+    rows.Append(std::vector<float>{1, static_cast<float>(i)});
+    rows.Append(std::vector<float>{1, 0});
+    EXPECT_NEAR(rows.MostAlike(places, 1).cosine, 1 / std::hypot(1.0, i), 1e-3);
+  }
+  const std::vector<uint16_t> left = spare->Take();
+  EXPECT_TRUE(left.empty());
+  EXPECT_GE(left.capacity(), 512u);
+  EXPECT_EQ(spare->Take().capacity(), 0u);
+}
+
 TEST(HiddenRows, EqualsGoToTheFirst) {
   HiddenRows rows(2, 1);
   for (int i = 0; i < 4; ++i) rows.Append(std::vector<float>{1, 1});
