@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <numeric>
 #include <optional>
 
@@ -32,17 +33,15 @@ class SpecRunner {
   }
 
   Status Prepare() {
-    for (const SpecMethod& method : methods_) {
-      FT_ASSIGN_OR_RETURN(Decoder decoder, NewDecoder(loaded_, method.draft, context_));
-      decoders_.push_back(std::move(decoder));
-    }
-    return {};
+    held_ = std::filesystem::exists(options_.costs);
+    return held_ ? HoldCosts() : MakeDecoders();
   }
 
   Result<SpecRun> Run(std::vector<SpecQuestion> questions) {
     SpecRun run;
     Progress progress("questions", std::ssize(questions), options_.quiet);
     FT_RETURN_IF_ERROR(WarmUp(questions));
+    FT_RETURN_IF_ERROR(KeepCosts());
     const auto end = std::chrono::steady_clock::now() +
                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                          std::chrono::duration<double>(options_.seconds));
@@ -68,6 +67,31 @@ class SpecRunner {
   }
 
  private:
+  Status MakeDecoders() {
+    for (const SpecMethod& method : methods_) {
+      FT_ASSIGN_OR_RETURN(Decoder decoder, NewDecoder(loaded_, method.draft, context_));
+      decoders_.push_back(std::move(decoder));
+    }
+    return {};
+  }
+
+  // With the costs of the file, as they are.
+  Status HoldCosts() {
+    FT_ASSIGN_OR_RETURN(CostModel costs, ReadCosts(options_.costs, CostKey(*loaded_.model)));
+    decoders_.clear();
+    loaded_.costs->Replace(std::move(costs));
+    FT_RETURN_IF_ERROR(MakeDecoders());
+    for (const Decoder& decoder : decoders_) decoder.generator->HoldCosts();
+    return {};
+  }
+
+  // What was measured while warming up becomes the file's.
+  Status KeepCosts() {
+    if (held_ || options_.costs.empty()) return {};
+    FT_RETURN_IF_ERROR(WriteCosts(options_.costs, CostKey(*loaded_.model), loaded_.costs->Get()));
+    return HoldCosts();
+  }
+
   Status WarmUp(const std::vector<SpecQuestion>& questions) {
     const size_t count = std::min<size_t>(static_cast<size_t>(options_.warm_up), questions.size());
     for (size_t q = 0; q < count && !InterruptGuard::Requested(); ++q) {
@@ -178,6 +202,7 @@ class SpecRunner {
   int context_ = 0;
   std::vector<Token> stop_;
   std::vector<Decoder> decoders_;  // [methods]
+  bool held_ = false;              // costs, from the beginning
 };
 
 }  // namespace

@@ -31,6 +31,8 @@ struct SpecOptions {
   int repeats = 1;       // times are medians over them
   bool chat = true;      // questions are a user's messages
   bool quiet = false;
+  std::string
+      costs;  // the file of the costs that trees weigh throughout; "": as measured on the way
   SamplingParams sampling;  // but for the temperature
   // Called with a question's answers, one a method, before the next one is asked; may be empty.
   std::function<Status(const SpecQuestion&, const std::vector<SpecAnswer>&)> after;

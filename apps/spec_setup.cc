@@ -21,6 +21,11 @@ void DeclareSpecOptions(CLI::App& app, SpecOptions* o) {
   app.add_option("--repeats", o->repeats, "runs of every question; times are medians")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
+  app.add_option(
+         "--costs", o->costs,
+         "trees weigh the costs in FILE throughout, so that they are the same in every run; "
+         "written after the warm-up if there is none (default: as measured on the way)")
+      ->type_name("FILE");
   app.add_option("--seed", o->sampling.seed, "noise seed (0)");
   app.add_flag("-q,--quiet", o->quiet, "no progress");
 }
@@ -49,16 +54,18 @@ Json SpecIdentity(const LoadedModel& loaded, const std::string& model, const Spe
     list.push_back({m.name, m.draft.tree, m.draft.verifier, m.temperature, m.draft.draft_max,
                     std::move(options)});
   }
-  return {{"model", model},
-          {"weight_bytes", loaded.model->weight_bytes()},
-          {"backend", loaded.backend->Name()},
-          {"threads", loaded.backend->threads()},
-          {"new_tokens", o.new_tokens},
-          {"context", o.context},
-          {"repeats", o.repeats},
-          {"chat", o.chat},
-          {"seed", o.sampling.seed},
-          {"methods", std::move(list)}};
+  Json identity = {{"model", model},
+                   {"weight_bytes", loaded.model->weight_bytes()},
+                   {"backend", loaded.backend->Name()},
+                   {"threads", loaded.backend->threads()},
+                   {"new_tokens", o.new_tokens},
+                   {"context", o.context},
+                   {"repeats", o.repeats},
+                   {"chat", o.chat},
+                   {"seed", o.sampling.seed},
+                   {"methods", std::move(list)}};
+  if (!o.costs.empty()) identity["costs"] = o.costs;
+  return identity;
 }
 
 }  // namespace foretoken

@@ -62,7 +62,8 @@ Result<CostModel> ReadCosts(const std::string& path, const std::string& key) {
 
 Status WriteCosts(const std::string& path, const std::string& key, const CostModel& costs) {
   std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) return Error{path + ": " + error.message()};
   Json json = costs.ToJson();
   json["key"] = key;
@@ -78,6 +79,11 @@ CostModel& CostStore::Get() {
   costs_ = std::make_unique<CostModel>(kept.ok() ? *std::move(kept)
                                                  : CostModel::Measure(model_, kBudget));
   return *costs_;
+}
+
+void CostStore::Replace(CostModel costs) {
+  costs_ = std::make_unique<CostModel>(std::move(costs));
+  path_.clear();
 }
 
 CostStore::~CostStore() {

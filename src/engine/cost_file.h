@@ -35,6 +35,8 @@ class CostStore {
   CostStore& operator=(const CostStore&) = delete;
 
   CostModel& Get();
+  // Takes `costs` instead, which are not written back. REQUIRES: whoever got others is gone.
+  void Replace(CostModel costs);
 
  private:
   Model& model_;

@@ -58,6 +58,8 @@ class Generator {
   // The trees the next Step would score. Changes nothing.
   std::vector<CandidateTree> Draft(std::span<Session* const> batch);
 
+  // From now on no cycle refreshes costs.
+  void HoldCosts() { options_.refresh_costs = false; }
   const GeneratorOptions& options() const { return options_; }
   const PhaseSeconds& seconds() const { return seconds_; }
 

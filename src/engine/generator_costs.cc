@@ -9,7 +9,7 @@ namespace foretoken {
 
 // What is not worth reading now will not be as it grows.
 bool Generator::MayRead(int prompt, int left) const {
-  return !weighs_costs() ||
+  return !weighs_costs() || !options_.policy->MayDecline() ||
          drafting_->IsWorthReading(prompt, left, options_.costs->VerifySeconds(1, prompt));
 }
 

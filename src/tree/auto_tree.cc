@@ -87,6 +87,7 @@ class AutoTree final : public TreePolicy {
   int Width() const override { return width_; }
   int DefaultNodes() const override { return nodes_; }
   bool UsesEconomy() const override { return true; }
+  bool MayDecline() const override { return true; }
 
   // Probes are scored whatever they cost, so the pass is kept to what a good guess would repay.
   TreeLimits Limits(const TreeContext& context) const override {

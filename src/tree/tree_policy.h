@@ -59,6 +59,9 @@ class TreePolicy {
   virtual int DefaultNodes() const = 0;
   // Whether it looks at a TreeEconomy, so that costs are worth measuring.
   virtual bool UsesEconomy() const { return false; }
+  // Whether it may draft nothing for as long as that does not pay, so that a drafter need not read
+  // what it would not be asked about.
+  virtual bool MayDecline() const { return false; }
   // The limits it sets itself, within context.limits, before anything is drafted.
   virtual TreeLimits Limits(const TreeContext& context) const { return context.limits; }
   // Of `fresh` (nodes offered since the last call; first the root alone), those the drafter should

@@ -387,6 +387,19 @@ expect_status 0 "bench spec of nucleus" "$bin" bench spec -m "$model" -n 20 --te
   --questions "$dir/questions.jsonl" --methods pld --verifier nucleus --json "$dir/nucleus.json"
 [ "$(json "$dir/nucleus.json" "[(r['verifier'], r['identical']) for r in s['results'] if r['task'] == 'overall']")" = "[('nucleus', True), ('nucleus', True)]" ] ||
   fail "bench spec compares a verifier with what it writes without drafts"
+held() { "$bin" bench spec -m "$model" -t 1 -n 40 --questions "$dir/questions.jsonl" --methods pld,draft-model \
+  --draft-opt "draft_model=$model" --costs "$dir/held.json" --json "$1"; }
+rm -f "$dir/held.json"
+expect_status 0 "bench spec writes costs" held "$dir/held1.json"
+cp "$dir/held.json" "$dir/held_once.json"
+expect_status 0 "bench spec holds costs" held "$dir/held2.json"
+cmp -s "$dir/held.json" "$dir/held_once.json" || fail "bench spec --costs changes the file"
+figures="[(r['task'], r['method'], r['tau_micro'], r['tau_macro'], r['alpha_tok'], r['nodes_per_cycle']) for r in s['results']]"
+[ "$(json "$dir/held1.json" "$figures")" = "$(json "$dir/held2.json" "$figures")" ] ||
+  fail "bench spec --costs: another run drafts otherwise"
+echo '{}' >"$dir/held.json"
+expect_status 1 "bench spec with costs that are none" held "$dir/held2.json"
+expect_text "held.json: " err "bench spec with costs that are none"
 expect_status 1 "bench spec with an unknown method" "$bin" bench spec -m "$model" \
   --questions "$dir/questions.jsonl" --methods guesswork
 printf '{"question_id": 1}\n' >"$dir/bad.jsonl"
