@@ -58,8 +58,9 @@ class Generator {
   // The trees the next Step would score. Changes nothing.
   std::vector<CandidateTree> Draft(std::span<Session* const> batch);
 
-  // From now on no cycle refreshes costs.
-  void HoldCosts() { options_.refresh_costs = false; }
+  // From now on nothing is timed: what trees weigh, and how far the drafter is trusted, follows
+  // from the costs as they are and from the texts.
+  void HoldCosts() { timing_ = false; }
   const GeneratorOptions& options() const { return options_; }
   const PhaseSeconds& seconds() const { return seconds_; }
 
@@ -105,6 +106,7 @@ class Generator {
   DraftCosts* drafting_ = nullptr;  // in options_.costs, where there are any
   TapSpec needs_, needs_unread_;
   PhaseSeconds seconds_;
+  bool timing_ = true;
 };
 
 }  // namespace foretoken

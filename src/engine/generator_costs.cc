@@ -67,7 +67,7 @@ void Generator::LearnCosts(std::span<Session* const> batch, const Offers& offers
     levels = std::max(levels, builder.levels());
     proposed = proposed || asked;
   }
-  if (!options_.refresh_costs) return;
+  if (!options_.refresh_costs || !timing_) return;
   if (proposed) drafting_->Observe(levels, unread, propose_seconds);
   costs.ObserveVerify(pass.begin.back(), context / static_cast<int>(batch.size()), verify_seconds);
 }

@@ -267,6 +267,42 @@ TEST_P(ModelTest, TapsOfEachSequenceAreItsOwnRows) {
   for (int s = 0; s < 3; ++s) EXPECT_EQ(read(taps[s]), alone[s]) << s;
 }
 
+// Of the rows whose logits are wanted, whether or not the last layer is computed for the others.
+TEST_P(ModelTest, HeadInputIsTheLastStateOfTheRowsAskedFor) {
+  const auto other = model_->NewCache(kCapacity, GetParam().cache);
+  const int vocab = config_.vocab;
+  const std::vector<SequenceRows> sequences{
+      {.cache = cache_.get(), .tokens = RandomTokens(1, 5, vocab), .parents = RandomTree(1, 5)},
+      {.cache = other.get(), .tokens = RandomTokens(2, 9, vocab), .parents = RandomTree(2, 9)}};
+  KvCache* caches[] = {cache_.get(), other.get()};
+  RowBatch batch = MakeBatch(sequences);
+  std::vector<Taps> all(2);
+  model_->Forward(batch, caches, {.hidden = {config_.layers}}, all);
+  std::vector<std::vector<float>> expected(2);
+  const std::vector<std::vector<int>> own{{1, 4}, {0, 3, 8}};
+  for (size_t s = 0; s < 2; ++s) {
+    for (const int row : own[s]) {
+      const auto state = Values(*backend_, all[s].Hidden(config_.layers).Rows(row, 1));
+      expected[s].insert(expected[s].end(), state.begin(), state.end());
+    }
+  }
+  batch.logit_rows = {1, 4, 5, 8, 13};
+  for (const bool every : {false, true}) {
+    TapSpec spec{.head_input = true};
+    if (every) spec.hidden = {config_.layers};
+    for (KvCache* cache : caches) cache->Commit({});
+    std::vector<Taps> taps(2);
+    model_->Forward(batch, caches, spec, taps);
+    for (size_t s = 0; s < 2; ++s) EXPECT_EQ(Values(*backend_, taps[s].HeadInput()), expected[s]);
+  }
+  batch.logit_rows = {13};
+  for (KvCache* cache : caches) cache->Commit({});
+  std::vector<Taps> taps(2);
+  model_->Forward(batch, caches, {.head_input = true}, taps);
+  EXPECT_EQ(taps[0].HeadInput().rows, 0);
+  EXPECT_EQ(taps[1].HeadInput().rows, 1);
+}
+
 TEST_P(ModelTest, AnswersAreTheLikeliestTokenOfEachRow) {
   const auto other = model_->NewCache(kCapacity, GetParam().cache);
   const int vocab = config_.vocab;
@@ -347,20 +383,9 @@ TEST(TapSpec, MergeIsTheAscendingUnion) {
   EXPECT_EQ(both.queries, (std::vector{1}));
   EXPECT_EQ(both.kv_layers, (std::vector{3}));
   EXPECT_FALSE(both.answers);
+  EXPECT_FALSE(both.head_input);
+  EXPECT_TRUE(Merge({.head_input = true}, a).head_input);
   EXPECT_TRUE(Merge(a, {.answers = true}).answers);
-}
-
-TEST(Taps, SliceCutsRowsButNotTheCache) {
-  const auto backend = std::move(*NewCpuBackend({.threads = 1}));
-  const Buffer hidden = backend->Allocate(DType::kF32, 6, 2);
-  const Buffer keys = backend->Allocate(DType::kF32, 20, 2);
-  Taps taps;
-  taps.SetHidden(1, hidden.tensor);
-  taps.SetCache(0, keys.tensor, keys.tensor);
-  const Taps slice = taps.Slice(2, 3);
-  EXPECT_EQ(slice.Hidden(1).rows, 3);
-  EXPECT_EQ(slice.Hidden(1).data, hidden.tensor.Rows(2, 1).data);
-  EXPECT_EQ(slice.Keys(0).rows, 20);
 }
 
 }  // namespace

@@ -18,17 +18,8 @@ TapSpec Merge(const TapSpec& a, const TapSpec& b) {
   return {.hidden = Union(a.hidden, b.hidden),
           .queries = Union(a.queries, b.queries),
           .kv_layers = Union(a.kv_layers, b.kv_layers),
+          .head_input = a.head_input || b.head_input,
           .answers = a.answers || b.answers};
-}
-
-Taps Taps::Slice(int begin, int count) const {
-  Taps slice = *this;
-  for (auto& [index, tensor] : slice.hidden_) tensor = tensor.Rows(begin, count);
-  for (auto& [layer, tensor] : slice.queries_) tensor = tensor.Rows(begin, count);
-  if (!answers_.empty()) {
-    slice.answers_ = answers_.subspan(static_cast<size_t>(begin), static_cast<size_t>(count));
-  }
-  return slice;
 }
 
 }  // namespace foretoken

@@ -19,6 +19,9 @@ struct TapSpec {
   std::vector<int> queries;
   // Layers (0-based) whose cached keys and values are read in place. Ascending, distinct.
   std::vector<int> kv_layers;
+  // Whether what the LM head reads is wanted: the last hidden state of the rows whose logits are.
+  // Where `hidden` does not name that state of every row, no more is computed for it.
+  bool head_input = false;
   // Whether the target's likeliest token after every row is wanted.
   bool answers = false;
 };
@@ -33,11 +36,11 @@ class Taps {
   Tensor Keys(int layer) const { return keys_.at(layer); }        // [capacity, kv_cols]
   Tensor Values(int layer) const { return values_.at(layer); }    // [capacity, kv_cols]
 
+  // [rows whose logits were asked for, hidden] f32.
+  Tensor HeadInput() const { return head_input_; }
+
   // [rows] the highest logit's token after each row; empty where not all logits were computed.
   std::span<const Token> answers() const { return answers_; }
-
-  // The rows [begin, begin + count).
-  Taps Slice(int begin, int count) const;
 
   void SetHidden(int index, Tensor t) { hidden_[index] = t; }
   void SetQueries(int layer, Tensor t) { queries_[layer] = t; }
@@ -45,11 +48,13 @@ class Taps {
     keys_[layer] = keys;
     values_[layer] = values;
   }
+  void SetHeadInput(Tensor t) { head_input_ = t; }
   // `answers` must stay valid as long as the taps.
   void SetAnswers(std::span<const Token> answers) { answers_ = answers; }
 
  private:
   std::map<int, Tensor> hidden_, queries_, keys_, values_;
+  Tensor head_input_;
   std::span<const Token> answers_;
 };
 

@@ -59,8 +59,8 @@ void Transformer::Check(const Pass& pass, std::span<Taps> taps) const {
   }
   FT_CHECK(spec.hidden.empty() ||
            (spec.hidden.front() >= 0 && spec.hidden.back() <= config_.layers));
-  const bool none =
-      spec.hidden.empty() && spec.queries.empty() && spec.kv_layers.empty() && !spec.answers;
+  const bool none = spec.hidden.empty() && spec.queries.empty() && spec.kv_layers.empty() &&
+                    !spec.head_input && !spec.answers;
   FT_CHECK(taps.size() == pass.caches.size() || (none && taps.empty()));
 }
 
@@ -127,9 +127,24 @@ Tensor Transformer::Logits(const Pass& pass, int rows) {
   const int count = KeepLogitRows(pass, rows);
   const Tensor logits = logits_.tensor.Rows(0, count);
   if (count == 0) return logits;
+  if (pass.spec.head_input) {
+    if (head_input_.tensor.rows < count) {
+      head_input_ = backend_.Allocate(DType::kF32, logits_.tensor.rows, config_.hidden);
+    }
+    backend_.RmsNorm(layers_.residual().Rows(0, count), gain, config_.norm_eps,
+                     head_input_.tensor.Rows(0, count));
+  }
   backend_.Linear({layers_.residual().Rows(0, count), gain, config_.norm_eps},
                   std::array{LinearOut{.weight = &OutputHead(), .out = logits}});
   return logits;
+}
+
+Tensor Transformer::HeadInputOf(const Pass& pass, int sequence) const {
+  const std::vector<int>& rows = pass.batch.logit_rows;
+  const auto before = [&](int row) { return std::ranges::lower_bound(rows, row) - rows.begin(); };
+  const auto s = static_cast<size_t>(sequence);
+  const auto begin = before(pass.batch.begin[s]), end = before(pass.batch.begin[s + 1]);
+  return begin == end ? Tensor() : head_input_.tensor.Rows(begin, end - begin);
 }
 
 void Transformer::FillTaps(const Pass& pass, std::span<Taps> taps) const {
@@ -143,6 +158,7 @@ void Transformer::FillTaps(const Pass& pass, std::span<Taps> taps) const {
     for (const int layer : pass.spec.queries) {
       taps[s].SetQueries(layer, query_taps_[layer].tensor.Rows(begin, count));
     }
+    if (pass.spec.head_input) taps[s].SetHeadInput(HeadInputOf(pass, static_cast<int>(s)));
     for (const int layer : pass.spec.kv_layers) {
       taps[s].SetCache(layer, cache.Keys(layer), cache.Values(layer));
     }

@@ -60,6 +60,7 @@ class Transformer final : public Model {
   int KeepLogitRows(const Pass& pass, int rows);
   int RunLayers(const Pass& pass);
   Tensor Logits(const Pass& pass, int rows);
+  Tensor HeadInputOf(const Pass& pass, int sequence) const;
   void FillTaps(const Pass& pass, std::span<Taps> taps) const;
   void FillAnswers(const Pass& pass, Tensor logits, std::span<Taps> taps);
 
@@ -74,7 +75,8 @@ class Transformer final : public Model {
   Buffer logits_;
   std::vector<Buffer> hidden_taps_;  // [layers + 1], made on first use
   std::vector<Buffer> query_taps_;   // [layers]
-  std::vector<Token> answers_;       // [rows] of the last pass that was asked for them
+  Buffer head_input_;
+  std::vector<Token> answers_;  // [rows] of the last pass that was asked for them
 };
 
 }  // namespace foretoken

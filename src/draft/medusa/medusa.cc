@@ -13,9 +13,9 @@ namespace {
 class Medusa final : public Drafter {
  public:
   Medusa(std::unique_ptr<MedusaNet> net, const ModelConfig& target)
-      : net_(std::move(net)), layers_(target.layers), hidden_(target.hidden) {}
+      : net_(std::move(net)), hidden_(target.hidden) {}
 
-  TapSpec Needs() const override { return {.hidden = {layers_}}; }
+  TapSpec Needs() const override { return {.head_input = true}; }
 
   std::unique_ptr<DraftState> NewState() const override {
     auto state = std::make_unique<State>();
@@ -27,8 +27,11 @@ class Medusa final : public Drafter {
     for (const Observation& o : seen) {
       auto& state = static_cast<State&>(o.state);
       state.Append(o);
-      net_->backend().StoreRows(o.taps.Hidden(layers_).Rows(o.path.back(), 1),
-                                state.feature.tensor);
+      const Tensor features = o.taps.HeadInput();
+      if (features.rows == 0) continue;  // more of the prompt follows
+      // Of a prompt, the last token's is the only one.
+      const int64_t row = o.prompt ? features.rows - 1 : o.path.back();
+      net_->backend().StoreRows(features.Rows(row, 1), state.feature.tensor);
     }
   }
 
@@ -85,7 +88,7 @@ class Medusa final : public Drafter {
   }
 
   std::unique_ptr<MedusaNet> net_;
-  int layers_, hidden_;
+  int hidden_;
   std::vector<float> row_;  // scratch
 };
 

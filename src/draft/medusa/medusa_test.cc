@@ -36,7 +36,7 @@ TEST_F(MedusaTest, OffersTheHeadsListsAtEveryNode) {
   const Buffer rows = backend_->Allocate(DType::kF32, 3, 32);
   backend_->Upload(features.data(), rows.tensor);
   Taps taps;
-  taps.SetHidden(2, rows.tensor);
+  taps.SetHeadInput(rows.tensor);
   // The pass scored a root and two children of it; the second was accepted.
   CandidateTree scored(7);
   scored.Add(0, 8, -1);
