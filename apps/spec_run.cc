@@ -85,9 +85,10 @@ class SpecRunner {
     return {};
   }
 
-  // What was measured while warming up becomes the file's.
+  // What was measured while warming up becomes the file's, and every run begins with what is there.
   Status KeepCosts() {
-    if (held_ || options_.costs.empty()) return {};
+    if (options_.costs.empty()) return {};
+    if (held_) return HoldCosts();
     FT_RETURN_IF_ERROR(WriteCosts(options_.costs, CostKey(*loaded_.model), loaded_.costs->Get()));
     return HoldCosts();
   }

@@ -24,6 +24,21 @@ Result<std::unique_ptr<DraftFile>> OpenTrained(DraftOptions& options, const Draf
   return file;
 }
 
+ModelConfig LayersOf(const DraftFile& file, const ModelConfig& target) {
+  const ModelConfig& given = file.config();
+  if (given.heads > 0) return given;
+  ModelConfig config = target;
+  config.architecture = given.architecture;
+  config.vocab = given.vocab;
+  config.layers = given.layers;
+  config.hidden = given.hidden;
+  config.ffn = given.ffn;
+  config.attention_bias = given.attention_bias;
+  config.rope_interleaved = config.qk_norm = false;
+  config.sliding_window = 0;
+  return config;
+}
+
 DType CacheTypeOption(DraftOptions& options) {
   static constexpr DType kTypes[] = {DType::kF16, DType::kF32, DType::kBF16, DType::kQ8_0};
   return kTypes[options.Choice("cache_type", {"f16", "f32", "bf16", "q8_0"})];

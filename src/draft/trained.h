@@ -17,6 +17,10 @@ namespace foretoken {
 Result<std::unique_ptr<DraftFile>> OpenTrained(DraftOptions& options, const DraftContext& context,
                                                std::initializer_list<std::string_view> methods);
 
+// The geometry of the file's layers: the target's where the authors' layout says nothing of heads
+// and positions.
+ModelConfig LayersOf(const DraftFile& file, const ModelConfig& target);
+
 // Option `cache_type`: f16 (default), f32, bf16 or q8_0.
 DType CacheTypeOption(DraftOptions& options);
 

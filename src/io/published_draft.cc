@@ -59,6 +59,21 @@ std::string MedusaName(std::string_view name) {
   return {};
 }
 
+// Three files, whose names differ enough to be told apart: the n-gram encoder's, the layer's and
+// those of the heads, "{k}.0.weight".
+std::string ChimeraName(std::string_view name) {
+  if (name == "1.weight") return "ngram.output.weight";
+  if (name == "0.linear.weight" || name == "0.linear.bias") {
+    return "ngram.res" + std::string(name.substr(name.rfind('.')));
+  }
+  std::string in_layer = GgufTensorName("model.layers." + std::string(name));
+  if (in_layer.starts_with("blk.0.")) {
+    return in_layer.find(".cross_") == std::string::npos ? in_layer : "";
+  }
+  const int head = LeadingIndex(name);
+  return head >= 0 && name == "0.weight" ? "head." + std::to_string(head) + ".output.weight" : "";
+}
+
 const TensorSource* Find(std::span<const TensorSource> tensors, std::string_view name) {
   const auto found = std::ranges::find(tensors, name, &TensorSource::name);
   return found == tensors.end() ? nullptr : &*found;
@@ -135,18 +150,47 @@ Status DescribeMedusa(const std::string& directory, std::span<const TensorSource
   return {};
 }
 
+// One layer, as EDD's.
+Status DescribeChimera(const std::string& directory, std::span<const TensorSource> tensors,
+                       DraftInfo& info) {
+  const TensorSource* ngram = Find(tensors, "ngram.output.weight");
+  const TensorSource* gate = Find(tensors, "blk.0.ffn_gate.weight");
+  const TensorSource* output = Find(tensors, "head.0.output.weight");
+  if (ngram == nullptr || gate == nullptr || output == nullptr) {
+    return Error{directory +
+                 ": tensors '1.weight', '0.mlp.gate_proj.weight' and '0.0.weight' are missing"};
+  }
+  info.blocks.layers = 1;
+  info.blocks.hidden = static_cast<int>(ngram->rows());
+  info.blocks.ffn = static_cast<int>(gate->rows());
+  info.blocks.vocab = static_cast<int>(output->rows());
+  info.ngram = static_cast<int>(ngram->cols() / std::max<int64_t>(1, ngram->rows()));
+  while (Find(tensors, "head." + std::to_string(info.output_heads) + ".output.weight") != nullptr) {
+    ++info.output_heads;
+  }
+  info.shared = {std::string(kSharedEmbedding)};
+  return {};
+}
+
 struct Layout {
   std::string_view method;
-  std::array<std::string_view, 2> files;  // safetensors, and of torch.save
+  std::array<std::string_view, 2> files;  // safetensors or "", and of torch.save
   std::string_view field;                 // of config.json, that tells it from those below; or ""
   std::string (*rename)(std::string_view);
   Status (*describe)(const std::string& directory, std::span<const TensorSource> tensors,
                      DraftInfo& info);
+  std::array<std::string_view, 2> more = {};  // of torch.save, too
 };
 
 constexpr Layout kLayouts[] = {
     {"medusa", {"medusa_lm_head.safetensors", "medusa_lm_head.pt"}, "", MedusaName, DescribeMedusa},
     {"edd", {"draft_model.safetensors", "draft_model.pt"}, "", EddTensorName, DescribeEdd},
+    {"chimera",
+     {"", "chimera_head.pt"},
+     "",
+     ChimeraName,
+     DescribeChimera,
+     {"trimlp.pt", "fast_layer1.pt"}},
     {"glide",
      {"model.safetensors", "pytorch_model.bin"},
      "large_head_dim",
@@ -178,37 +222,47 @@ class PublishedDraft final : public DraftFile {
   }
 
   const std::string& path() const override { return path_; }
-  uint64_t file_bytes() const override { return torch_ ? torch_->size() : safetensors_->size(); }
+  uint64_t file_bytes() const override {
+    uint64_t bytes = safetensors_ ? safetensors_->size() : 0;
+    for (const TorchFile& file : torch_) bytes += file.size();
+    return bytes;
+  }
   const ModelConfig& config() const override { return info_.blocks; }
   const TokenizerData& tokenizer() const override { return tokenizer_; }
   const GenerationDefaults& generation() const override { return generation_; }
   std::span<const TensorSource> tensors() const override { return tensors_; }
   void Release(const TensorSource& tensor) const override {
-    if (torch_) return torch_->Release(tensor.bytes);
-    safetensors_->Release(tensor.bytes);
+    if (safetensors_) return safetensors_->Release(tensor.bytes);
+    for (const TorchFile& file : torch_) {
+      if (file.Holds(tensor.bytes)) file.Release(tensor.bytes);
+    }
   }
   const DraftInfo& info() const override { return info_; }
 
  private:
   Status OpenWeights(const Layout& layout) {
     const std::string safe = path_ + "/" + std::string(layout.files[0]);
-    const std::string torch = path_ + "/" + std::string(layout.files[1]);
     std::error_code error;
-    if (fs::exists(safe, error)) {
+    if (!layout.files[0].empty() && fs::exists(safe, error)) {
       FT_ASSIGN_OR_RETURN(safetensors_, SafetensorsFile::Open(safe));
       return NameTensors(safe, safetensors_->entries(), layout);
     }
-    FT_ASSIGN_OR_RETURN(torch_, TorchFile::Open(torch));
-    return NameTensors(torch, torch_->entries(), layout);
+    for (const std::string_view name : {layout.files[1], layout.more[0], layout.more[1]}) {
+      if (name.empty()) continue;
+      const std::string path = path_ + "/" + std::string(name);
+      FT_ASSIGN_OR_RETURN(TorchFile file, TorchFile::Open(path));
+      FT_RETURN_IF_ERROR(NameTensors(path, file.entries(), layout));
+      torch_.push_back(std::move(file));
+    }
+    return {};
   }
 
   Status NameTensors(const std::string& path, std::span<const SafetensorsEntry> entries,
                      const Layout& layout) {
-    std::unordered_set<std::string> names;
     for (const SafetensorsEntry& entry : entries) {
       if (IsRedundantTensor(entry.name)) continue;
       std::string name = layout.rename(entry.name);
-      if (name.empty() || !names.insert(name).second) {
+      if (name.empty() || !names_.insert(name).second) {
         return Error{path + ": tensor '" + Printable(entry.name) + "' has no place in a draft of " +
                      std::string(layout.method)};
       }
@@ -219,8 +273,9 @@ class PublishedDraft final : public DraftFile {
   }
 
   std::string path_;
-  std::optional<SafetensorsFile> safetensors_;  // one of the two
-  std::optional<TorchFile> torch_;
+  std::optional<SafetensorsFile> safetensors_;  // or else
+  std::vector<TorchFile> torch_;
+  std::unordered_set<std::string> names_;  // of the tensors
   DraftInfo info_;
   TokenizerData tokenizer_;
   GenerationDefaults generation_;
@@ -257,6 +312,7 @@ Result<std::unique_ptr<DraftFile>> OpenPublishedDraft(const std::string& path) {
   std::string known;
   for (const Layout& layout : kLayouts) {
     for (const std::string_view file : layout.files) {
+      if (file.empty()) continue;
       if (fs::exists(fs::path(directory) / file, error) && HasField(directory, layout.field)) {
         return PublishedDraft::Open(directory, layout);
       }

@@ -24,6 +24,10 @@ class TorchFile {
   size_t size() const { return bytes_.size(); }
   // Names are unique.
   std::span<const SafetensorsEntry> entries() const { return entries_; }
+  // Whether `part` lies in this file.
+  bool Holds(std::span<const std::byte> part) const {
+    return part.data() >= bytes_.data() && part.data() < bytes_.data() + bytes_.size();
+  }
   // See MappedFile::Release.
   void Release(std::span<const std::byte> part) const { file_.Release(part); }
 

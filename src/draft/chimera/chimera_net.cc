@@ -3,14 +3,15 @@
 #include <array>
 
 #include "draft/scratch.h"
+#include "draft/trained.h"
 #include "model/model_config.h"
 
 namespace foretoken {
 namespace {
 
-Status CheckInfo(const DraftFile& file, const ModelConfig& target) {
+Status CheckInfo(const DraftFile& file, const ModelConfig& layer, const ModelConfig& target) {
   const DraftInfo& info = file.info();
-  FT_RETURN_IF_ERROR(CheckConfig(info.blocks, file.path()));
+  FT_RETURN_IF_ERROR(CheckConfig(layer, file.path()));
   const auto expect = [&](bool holds, const char* key, int found, const std::string& expected) {
     if (holds) return Status();
     return Status(Error{file.path() + ": foretoken.draft." + key + " is " + std::to_string(found) +
@@ -28,7 +29,8 @@ Status CheckInfo(const DraftFile& file, const ModelConfig& target) {
 Result<std::unique_ptr<ChimeraNet>> ChimeraNet::Load(std::unique_ptr<DraftFile> file, Model& target,
                                                      const NgramCacheRule& rule) {
   const DraftInfo& info = file->info();
-  FT_RETURN_IF_ERROR(CheckInfo(*file, target.config()));
+  const ModelConfig layer = LayersOf(*file, target.config());
+  FT_RETURN_IF_ERROR(CheckInfo(*file, layer, target.config()));
   const int64_t hidden = info.blocks.hidden, wide = info.ngram * hidden;
   const int64_t vocab = target.config().vocab;
   Weights weights;
@@ -39,7 +41,7 @@ Result<std::unique_ptr<ChimeraNet>> ChimeraNet::Load(std::unique_ptr<DraftFile> 
   }
   weights.ngram = {info.ngram, LoadBlock(loader, "ngram.res", wide),
                    loader.Matrix("ngram.output.weight", hidden, wide)};
-  weights.layer.push_back(loader.Layer(info.blocks, 0));
+  weights.layer.push_back(loader.Layer(layer, 0));
   const bool shared = info.Shares(kSharedHead);
   for (int k = 0; k < info.output_heads; ++k) {
     const std::string prefix = "head." + std::to_string(k) + ".";
@@ -53,17 +55,17 @@ Result<std::unique_ptr<ChimeraNet>> ChimeraNet::Load(std::unique_ptr<DraftFile> 
   }
   NgramCache cache(target.backend(), info.blocks.hidden, rule.entries, std::move(spill));
   return std::unique_ptr<ChimeraNet>(
-      new ChimeraNet(std::move(file), std::move(weights), target, std::move(cache)));
+      new ChimeraNet(std::move(file), layer, std::move(weights), target, std::move(cache)));
 }
 
-ChimeraNet::ChimeraNet(std::unique_ptr<DraftFile> file, Weights weights, Model& target,
-                       NgramCache cache)
+ChimeraNet::ChimeraNet(std::unique_ptr<DraftFile> file, const ModelConfig& layer, Weights weights,
+                       Model& target, NgramCache cache)
     : file_(std::move(file)),
       weights_(std::move(weights)),
       target_(target),
       ngrams_(target.backend(), weights_.embedding ? *weights_.embedding : target.Embedding(),
               std::move(weights_.ngram), std::move(cache)),
-      layer_(file_->config(), std::move(weights_.layer), target.backend(), target.max_rows()),
+      layer_(layer, std::move(weights_.layer), target.backend(), target.max_rows()),
       heads_(std::move(weights_.heads)) {}
 
 Tensor ChimeraNet::Features(int rows) { return ReserveRows(backend(), rows, hidden(), input_); }

@@ -65,7 +65,8 @@ class ChimeraNet final : public FeatureNet {
     std::vector<LayerWeights> layer;
     std::vector<std::unique_ptr<Weight>> heads;  // see heads_
   };
-  ChimeraNet(std::unique_ptr<DraftFile> file, Weights weights, Model& target, NgramCache cache);
+  ChimeraNet(std::unique_ptr<DraftFile> file, const ModelConfig& layer, Weights weights,
+             Model& target, NgramCache cache);
 
   std::unique_ptr<DraftFile> file_;
   Weights weights_;  // its layer, n-gram encoder and heads have moved

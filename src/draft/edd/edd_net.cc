@@ -4,28 +4,13 @@
 #include <array>
 
 #include "draft/scratch.h"
+#include "draft/trained.h"
 #include "model/model_config.h"
 
 namespace foretoken {
 namespace {
 
 constexpr float kPublishedNormEps = 1e-6f;  // of the final norm, whatever the target's are
-
-// The file's, or the target's where the authors' layout says nothing of heads and positions.
-ModelConfig ConfigOf(const DraftFile& file, const ModelConfig& target) {
-  const ModelConfig& given = file.config();
-  if (given.heads > 0) return given;
-  ModelConfig config = target;
-  config.architecture = given.architecture;
-  config.vocab = given.vocab;
-  config.layers = given.layers;
-  config.hidden = given.hidden;
-  config.ffn = given.ffn;
-  config.attention_bias = given.attention_bias;
-  config.rope_interleaved = config.qk_norm = false;
-  config.sliding_window = 0;
-  return config;
-}
 
 Status CheckSizes(const DraftInfo& info, const ModelConfig& config, const ModelConfig& target,
                   const std::string& path) {
@@ -51,7 +36,7 @@ std::optional<int> TapOf(const DraftInfo& info, int layers) {
 
 Result<std::unique_ptr<EddNet>> EddNet::Load(std::unique_ptr<DraftFile> file, Model& target) {
   const DraftInfo& info = file->info();
-  const ModelConfig config = ConfigOf(*file, target.config());
+  const ModelConfig config = LayersOf(*file, target.config());
   FT_RETURN_IF_ERROR(CheckSizes(info, config, target.config(), file->path()));
   Weights weights;
   weights.source = NewFileWeights(*file, target.backend());

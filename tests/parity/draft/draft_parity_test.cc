@@ -1,14 +1,18 @@
 // Drafts in their authors' layouts (make_goldens.py) against what PyTorch computes from them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "../max_difference.h"
 #include "base/mapped_file.h"
+#include "draft/chimera/chimera_testing.h"
 #include "draft/eagle/eagle_testing.h"
 #include "draft/edd/edd_testing.h"
 #include "draft/glide/glide_testing.h"
 #include "draft/medusa/medusa_testing.h"
+#include "io/model_files_testing.h"
 
 namespace foretoken {
 namespace {
@@ -76,6 +80,41 @@ TEST_F(DraftParity, Edd) {
   const std::vector<float> logits = TraceEdd(**net, text, states, path);
   EXPECT_LE(MaxDifference(logits, golden.Values<float>(path.size() * vocab_)), kTolerance);
   EXPECT_TRUE(golden.AtEnd());
+}
+
+TEST_F(DraftParity, Chimera) {
+  GoldenReader golden("chimera");
+  const auto pairs = static_cast<size_t>(golden.Count());
+  const auto tokens = golden.Values<Token>(pairs + 1);
+  const auto features = golden.Values<float>(pairs * hidden_);
+  const auto drafted = golden.Values<Token>(static_cast<size_t>(golden.Count()));
+  const auto heads = TraceChimera(kFolder + "chimera", *target_, tokens, features, drafted);
+  ASSERT_TRUE(heads.ok()) << heads.error().message;
+  ASSERT_EQ(heads->size(), drafted.size() + 1);
+  for (const std::vector<float>& logits : *heads) {
+    EXPECT_LE(MaxDifference(logits, golden.Values<float>(vocab_)), kTolerance);
+  }
+  EXPECT_TRUE(golden.AtEnd());
+}
+
+TEST_F(DraftParity, ChimeraIsThreeFiles) {
+  TemporaryDirectory folder;
+  const auto copy = [&](const std::string& from, const std::string& to) {
+    std::filesystem::copy_file(kFolder + from, folder.path() + "/" + to);
+  };
+  const auto complaint = [&] {
+    const auto file = DraftFile::Open(folder.path());
+    return file.ok() ? "opened" : file.error().message;
+  };
+  copy("chimera/chimera_head.pt", "chimera_head.pt");
+  EXPECT_THAT(complaint(), ::testing::HasSubstr("trimlp.pt: "));
+  copy("chimera/trimlp.pt", "trimlp.pt");
+  EXPECT_THAT(complaint(), ::testing::HasSubstr("fast_layer1.pt: "));
+  copy("chimera/trimlp.pt", "fast_layer1.pt");
+  EXPECT_THAT(complaint(), ::testing::HasSubstr("'0.linear.weight' has no place in a draft of "));
+  std::filesystem::remove(folder.path() + "/fast_layer1.pt");
+  copy("chimera/fast_layer1.pt", "fast_layer1.pt");
+  EXPECT_EQ(complaint(), "opened");
 }
 
 TEST_F(DraftParity, Glide) {

@@ -9,13 +9,15 @@ documented glue) computes from them.
 eagle/          config.json, model.safetensors: projection without bias, no embedding
 eagle-bin/      config.json, pytorch_model.bin: projection with bias, a copy of the embedding
 medusa/         medusa_lm_head.pt: three heads of two blocks
+chimera/        chimera_head.pt, trimlp.pt, fast_layer1.pt: three heads
 edd/            draft_model.pt: a layer, embedding, norm and LM head of its own
 glide/          config.json, model.safetensors: one layer that reads the target's last
 Each has golden.bin, little-endian. eagle: pairs i32, tokens [pairs + 1] i32, features [pairs, d] f32,
 drafted i32, tokens [drafted] i32, then of every pair and drafted token the outputs [rows, d] and logits
 [rows, vocab] f32. medusa: rows i32, features [rows, d], then of each head logits [rows, vocab] f32. edd: text
 i32, tokens [text] i32, hidden states [text, d] f32, path i32, tokens [path] i32 (the root first), then of each
-logits [path, vocab] f32. glide: pairs i32, tokens [pairs + 1] i32 (the root last), drafted
+logits [path, vocab] f32. chimera: pairs i32, tokens [pairs + 1] i32 (the root last), features [pairs, d] f32,
+drafted i32, tokens [drafted] i32, then the logits of each head [drafted + 1, vocab] f32. glide: pairs i32, tokens [pairs + 1] i32 (the root last), drafted
 i32, tokens [drafted] i32, then the logits after the root and each drafted token [drafted + 1, vocab] f32.
 """
 
@@ -101,6 +103,36 @@ class Block(torch.nn.Module):
 
     def forward(self, x):
         return x + torch.nn.functional.silu(self.linear(x))
+
+
+class Chimera(torch.nn.Module):
+    """The last feature beside what a layer makes of all features and the states of all trigrams."""
+
+    def __init__(self, target):
+        super().__init__()
+        width, self.embedding = target.config.hidden_size, target.get_input_embeddings()
+        self.trimlp = torch.nn.Sequential(
+            Block(3 * width), torch.nn.Linear(3 * width, width, bias=False))
+        self.layer = torch.nn.ModuleList([LlamaDecoderLayer(target.config, 0)])
+        self.heads = torch.nn.ModuleList(
+            torch.nn.Sequential(torch.nn.Linear(2 * width, target.config.vocab_size, bias=False))
+            for _ in range(HEADS))
+        self.rotary = LlamaRotaryEmbedding(config=target.config)
+
+    def state(self, text, end):
+        words = [text[0], text[min(1, end)], text[end]] if end < 2 else text[end - 2:end + 1]
+        return self.trimlp(torch.cat([self.embedding(word) for word in words]))
+
+    def forward(self, text, features, head):
+        """What `head` says after `head` tokens of text [root and drafted], features [pairs, d]."""
+        pairs, last = features.shape[0], features.shape[0] + head
+        states = [self.state(text, end) for end in range(1, last + 1)]
+        x = torch.cat((features, torch.stack(states)))[None]
+        positions = torch.cat((torch.arange(pairs), torch.arange(1, last + 1)))[None]
+        mask = torch.zeros(1, 1, x.shape[1], x.shape[1])  # only the last row is read: it sees all
+        out = self.layer[0](x, attention_mask=mask, position_ids=positions,
+                            position_embeddings=self.rotary(x, positions))[0]
+        return self.heads[head](torch.cat((features[-1], out[0, -1])))
 
 
 def randomise(module, generator):
@@ -223,6 +255,23 @@ def make_edd(target, folder, generator):
                folder / "draft_model.pt")
 
 
+def make_chimera(target, folder, generator):
+    folder.mkdir(exist_ok=True)
+    draft = Chimera(target).eval()
+    own = torch.nn.ModuleList([draft.trimlp, draft.layer, draft.heads])
+    randomise(own, generator)
+    vocab = target.config.vocab_size
+    text = torch.randint(3, vocab, (PAIRS + HEADS,), generator=generator)
+    with torch.no_grad():
+        features = target(text[None, :PAIRS], output_hidden_states=True).hidden_states[-1][0]
+        logits = [draft(text, features, head) for head in range(HEADS)]
+    write(folder / "golden.bin", PAIRS, text[:PAIRS + 1], features, HEADS - 1, text[PAIRS + 1:],
+          *logits)
+    for name, part in (("trimlp", draft.trimlp), ("fast_layer1", draft.layer),
+                       ("chimera_head", draft.heads)):
+        torch.save(part.state_dict(), folder / f"{name}.pt")
+
+
 def main():
     generator = torch.Generator().manual_seed(11)
     target = transformers.LlamaForCausalLM.from_pretrained(
@@ -232,6 +281,7 @@ def main():
     make_medusa(target, HERE / "medusa", generator)
     make_edd(target, HERE / "edd", generator)
     make_glide(target, HERE / "glide", torch.Generator().manual_seed(12))
+    make_chimera(target, HERE / "chimera", torch.Generator().manual_seed(13))
 
 
 if __name__ == "__main__":
