@@ -1,14 +1,17 @@
 #include "draft/hydra/hydra_net.h"
 
+#include <algorithm>
 #include <array>
 
 #include "draft/scratch.h"
+#include "draft/trained.h"
 #include "model/model_config.h"
 
 namespace foretoken {
 
-HydraNet::Head HydraNet::LoadHead(WeightLoader& loader, const DraftInfo& info,
+HydraNet::Head HydraNet::LoadHead(WeightLoader& loader, const DraftFile& file,
                                   const ModelConfig& target, int index) {
+  const DraftInfo& info = file.info();
   const std::string prefix = "head." + std::to_string(index) + ".";
   const int64_t hidden = target.hidden, inputs = (index + 2) * hidden;
   Head head;
@@ -21,13 +24,16 @@ HydraNet::Head HydraNet::LoadHead(WeightLoader& loader, const DraftInfo& info,
   }
   if (!info.Shares(kSharedHead)) {
     head.output = loader.Matrix(prefix + "output.weight", target.vocab, hidden);
+    const std::string bias = prefix + "output.bias";
+    const auto found = std::ranges::find(file.tensors(), bias, &TensorSource::name);
+    if (found != file.tensors().end()) head.output_bias = loader.Vector(bias, target.vocab);
   }
   return head;
 }
 
 Result<std::unique_ptr<HydraNet>> HydraNet::Load(std::unique_ptr<DraftFile> file, Model& target) {
   const DraftInfo& info = file->info();
-  const ModelConfig& config = info.blocks;
+  const ModelConfig config = LayersOf(*file, target.config());
   FT_RETURN_IF_ERROR(CheckConfig(config, file->path()));
   if (config.hidden != target.config().hidden || info.output_heads < 1) {
     return Error{file->path() + ": foretoken.draft.embedding_length is " +
@@ -46,17 +52,19 @@ Result<std::unique_ptr<HydraNet>> HydraNet::Load(std::unique_ptr<DraftFile> file
   }
   weights.norm = loader.Vector("output_norm.weight", config.hidden);
   for (int k = 0; k < info.output_heads; ++k) {
-    weights.heads.push_back(LoadHead(loader, info, target.config(), k));
+    weights.heads.push_back(LoadHead(loader, *file, target.config(), k));
   }
   FT_RETURN_IF_ERROR(loader.status());
-  return std::unique_ptr<HydraNet>(new HydraNet(std::move(file), std::move(weights), target));
+  return std::unique_ptr<HydraNet>(
+      new HydraNet(std::move(file), config, std::move(weights), target));
 }
 
-HydraNet::HydraNet(std::unique_ptr<DraftFile> file, Weights weights, Model& target)
+HydraNet::HydraNet(std::unique_ptr<DraftFile> file, const ModelConfig& config, Weights weights,
+                   Model& target)
     : file_(std::move(file)),
       weights_(std::move(weights)),
       target_(target),
-      prefix_(file_->config(), std::move(weights_.prefix), target.backend(), target.max_rows()),
+      prefix_(config, std::move(weights_.prefix), target.backend(), target.max_rows()),
       heads_(std::move(weights_.heads)),
       blocks_(target.backend(), target.config().hidden) {}
 
@@ -96,7 +104,8 @@ Tensor HydraNet::Logits(int head, std::span<const std::vector<Token>> tokens) {
   for (const ResidualBlock& block : own.blocks) blocks_.Apply(block, state);
   const Tensor logits = ReserveRows(backend(), rows, vocab(), logits_);
   const Weight& output = own.output ? *own.output : target_.OutputHead();
-  backend().Linear(state, std::array{LinearOut{.weight = &output, .out = logits}});
+  backend().Linear(state, std::array{LinearOut{
+                              .weight = &output, .out = logits, .bias = own.output_bias.tensor}});
   return logits;
 }
 

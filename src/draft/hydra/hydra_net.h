@@ -44,6 +44,7 @@ class HydraNet final : public FeatureNet {
     Buffer fc_bias, skip_bias;
     std::vector<ResidualBlock> blocks;
     std::unique_ptr<Weight> output;  // [vocab, hidden]; null: the target's
+    Buffer output_bias;              // [1, vocab], or none
   };
   struct Weights {
     std::unique_ptr<WeightSource> source;  // outlives the rest
@@ -52,8 +53,9 @@ class HydraNet final : public FeatureNet {
     Buffer norm;  // [1, hidden]
     std::vector<Head> heads;
   };
-  HydraNet(std::unique_ptr<DraftFile> file, Weights weights, Model& target);
-  static Head LoadHead(WeightLoader& loader, const DraftInfo& info, const ModelConfig& target,
+  HydraNet(std::unique_ptr<DraftFile> file, const ModelConfig& config, Weights weights,
+           Model& target);
+  static Head LoadHead(WeightLoader& loader, const DraftFile& file, const ModelConfig& target,
                        int index);
 
   std::unique_ptr<DraftFile> file_;

@@ -11,6 +11,7 @@
 #include "draft/eagle/eagle_testing.h"
 #include "draft/edd/edd_testing.h"
 #include "draft/glide/glide_testing.h"
+#include "draft/hydra/hydra_testing.h"
 #include "draft/medusa/medusa_testing.h"
 #include "io/model_files_testing.h"
 
@@ -125,6 +126,21 @@ TEST_F(DraftParity, Glide) {
   ASSERT_TRUE(logits.ok()) << logits.error().message;
   const auto expected = golden.Values<float>((drafted.size() + 1) * vocab_);
   EXPECT_LE(MaxDifference(*logits, expected), kTolerance);
+  EXPECT_TRUE(golden.AtEnd());
+}
+
+TEST_F(DraftParity, Hydra) {
+  GoldenReader golden("hydra");
+  const auto rows = static_cast<size_t>(golden.Count());
+  const auto features = golden.Values<float>(rows * hidden_);
+  const auto path = golden.Values<Token>(static_cast<size_t>(golden.Count()));
+  const auto trace = TraceHydra(kFolder + "hydra", *target_, features, path);
+  ASSERT_TRUE(trace.ok()) << trace.error().message;
+  EXPECT_LE(MaxDifference(trace->state, golden.Values<float>(hidden_)), kTolerance);
+  ASSERT_EQ(trace->logits.size(), 3u);
+  for (const std::vector<float>& logits : trace->logits) {
+    EXPECT_LE(MaxDifference(logits, golden.Values<float>(vocab_)), kTolerance);
+  }
   EXPECT_TRUE(golden.AtEnd());
 }
 

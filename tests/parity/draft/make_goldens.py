@@ -11,13 +11,16 @@ eagle-bin/      config.json, pytorch_model.bin: projection with bias, a copy of 
 medusa/         medusa_lm_head.pt: three heads of two blocks
 chimera/        chimera_head.pt, trimlp.pt, fast_layer1.pt: three heads
 edd/            draft_model.pt: a layer, embedding, norm and LM head of its own
+hydra/          config.json, hydra_lm_head.pt: three heads of two blocks
 glide/          config.json, model.safetensors: one layer that reads the target's last
 Each has golden.bin, little-endian. eagle: pairs i32, tokens [pairs + 1] i32, features [pairs, d] f32,
 drafted i32, tokens [drafted] i32, then of every pair and drafted token the outputs [rows, d] and logits
 [rows, vocab] f32. medusa: rows i32, features [rows, d], then of each head logits [rows, vocab] f32. edd: text
 i32, tokens [text] i32, hidden states [text, d] f32, path i32, tokens [path] i32 (the root first), then of each
 logits [path, vocab] f32. chimera: pairs i32, tokens [pairs + 1] i32 (the root last), features [pairs, d] f32,
-drafted i32, tokens [drafted] i32, then the logits of each head [drafted + 1, vocab] f32. glide: pairs i32, tokens [pairs + 1] i32 (the root last), drafted
+drafted i32, tokens [drafted] i32, then the logits of each head [drafted + 1, vocab] f32. hydra: rows i32,
+features [rows, d] f32, path i32, tokens [path] i32 (the root first), then the prefix state [d] and the logits of
+each head [path, vocab] f32. glide: pairs i32, tokens [pairs + 1] i32 (the root last), drafted
 i32, tokens [drafted] i32, then the logits after the root and each drafted token [drafted + 1, vocab] f32.
 """
 
@@ -133,6 +136,44 @@ class Chimera(torch.nn.Module):
         out = self.layer[0](x, attention_mask=mask, position_ids=positions,
                             position_embeddings=self.rotary(x, positions))[0]
         return self.heads[head](torch.cat((features[-1], out[0, -1])))
+
+
+class Narrowing(torch.nn.Module):
+    """A block whose shortcut is a matrix."""
+
+    def __init__(self, inputs, width):
+        super().__init__()
+        self.linear = torch.nn.Linear(inputs, width)
+        self.res_connection = torch.nn.Linear(inputs, width)
+
+    def forward(self, x):
+        return self.res_connection(x) + torch.nn.functional.silu(self.linear(x))
+
+
+class Hydra(torch.nn.Module):
+    """Heads that read what a layer makes of all features, the root and the guesses before."""
+
+    def __init__(self, config):
+        super().__init__()
+        width, vocab = config.hidden_size, config.vocab_size
+        own = transformers.LlamaConfig(**{**config.to_dict(), "num_hidden_layers": 1})
+        self.prefix_embeding_layer = transformers.LlamaModel(own)
+        self.hydra_mlp = torch.nn.ModuleList(
+            torch.nn.Sequential(
+                torch.nn.Dropout(0.0), Narrowing((head + 2) * width, width),
+                *(part for _ in range(BLOCKS - 1) for part in (torch.nn.Dropout(0.0), Block(width))))
+            for head in range(HEADS))
+        self.hydra_lm_head = torch.nn.ModuleList(
+            torch.nn.Sequential(torch.nn.Dropout(0.0), torch.nn.Linear(width, vocab))
+            for _ in range(HEADS))
+
+    def forward(self, features, embeddings):
+        state = self.prefix_embeding_layer(inputs_embeds=features[None])[0][0, -1]
+        logits = []
+        for head in range(HEADS):
+            told = torch.cat((state, embeddings[:head + 1].flatten()))
+            logits.append(self.hydra_lm_head[head](self.hydra_mlp[head](told)))
+        return state, logits
 
 
 def randomise(module, generator):
@@ -272,6 +313,21 @@ def make_chimera(target, folder, generator):
         torch.save(part.state_dict(), folder / f"{name}.pt")
 
 
+def make_hydra(target, folder, generator):
+    folder.mkdir(exist_ok=True)
+    draft = Hydra(target.config).eval()
+    randomise(draft, generator)
+    vocab = target.config.vocab_size
+    text = torch.randint(3, vocab, (PAIRS + HEADS,), generator=generator)
+    with torch.no_grad():
+        features = target(text[None, :PAIRS], output_hidden_states=True).hidden_states[-1][0]
+        state, logits = draft(features, target.get_input_embeddings()(text[PAIRS:]))
+    write(folder / "golden.bin", PAIRS, features, HEADS, text[PAIRS:], state, *logits)
+    torch.save(draft.state_dict(), folder / "hydra_lm_head.pt")
+    (folder / "config.json").write_text(json.dumps(
+        {"hydra_num_heads": HEADS, "hydra_num_layers": BLOCKS, "grounded_heads": True}) + "\n")
+
+
 def main():
     generator = torch.Generator().manual_seed(11)
     target = transformers.LlamaForCausalLM.from_pretrained(
@@ -282,6 +338,7 @@ def main():
     make_edd(target, HERE / "edd", generator)
     make_glide(target, HERE / "glide", torch.Generator().manual_seed(12))
     make_chimera(target, HERE / "chimera", torch.Generator().manual_seed(13))
+    make_hydra(target, HERE / "hydra", torch.Generator().manual_seed(14))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,30 @@
+// What drafts look like as their authors publish them: files, names and what they say of
+// themselves.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "io/draft_file.h"
+
+namespace foretoken {
+
+struct PublishedLayout {
+  std::string_view method;
+  std::array<std::string_view, 2> files;  // safetensors or "", and of torch.save
+  std::string_view field;                 // of config.json, that tells it from those below; or ""
+  // Our name of a published tensor, "" for one that no such draft has.
+  std::string (*rename)(std::string_view);
+  // What the tensors, by our names, and config.json say of the draft. Errors name file and tensor.
+  Status (*describe)(const std::string& directory, std::span<const TensorSource> tensors,
+                     DraftInfo& info);
+  std::array<std::string_view, 2> more = {};  // of torch.save, too
+  std::string_view unused = "";               // a tensor that may be there
+};
+
+// Those whose files are named alike are told apart by `field`, in this order.
+std::span<const PublishedLayout> PublishedLayouts();
+
+}  // namespace foretoken
