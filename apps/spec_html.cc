@@ -13,8 +13,8 @@ namespace {
 constexpr const char* kStyle =
     "body{font:15px/1.45 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
     "table{border-collapse:collapse;font-size:13px}td,th{border:1px solid #ccc;padding:3px 8px;"
-    "text-align:right}td:first-child,th:first-child{text-align:left;white-space:nowrap}svg{width:"
-    "100%;height:auto}"
+    "text-align:right}td,th:first-child{white-space:nowrap}td:first-child,th:first-child{"
+    "text-align:left}svg{width:100%;height:auto}"
     "pre{white-space:pre-wrap;background:#fafafa;border:1px solid #ddd;padding:.6rem}"
     ".a{background:#bfe3cf}.b{background:#cfe0f5}.n{background:#f5d6c0}";
 

@@ -117,6 +117,14 @@ Status DescribeEagle(const std::string& directory, std::span<const TensorSource>
   return {};
 }
 
+// One layer, by its gate [ffn, hidden], and logits by a matrix of `output`'s rows.
+void DescribeLayer(const TensorSource& gate, const TensorSource& output, DraftInfo& info) {
+  info.blocks.layers = 1;
+  info.blocks.hidden = static_cast<int>(gate.cols());
+  info.blocks.ffn = static_cast<int>(gate.rows());
+  info.blocks.vocab = static_cast<int>(output.rows());
+}
+
 // One layer. Its heads and positions are the target's, which such files know nothing of, and its
 // soft prompt is the fourth hidden state from the end.
 Status DescribeEdd(const std::string& directory, std::span<const TensorSource> tensors,
@@ -128,10 +136,7 @@ Status DescribeEdd(const std::string& directory, std::span<const TensorSource> t
                  ": tensors 'decoder.mlp.gate_proj.weight' and 'lm_head.weight' are "
                  "missing"};
   }
-  info.blocks.layers = 1;
-  info.blocks.hidden = static_cast<int>(gate->cols());
-  info.blocks.ffn = static_cast<int>(gate->rows());
-  info.blocks.vocab = static_cast<int>(output->rows());
+  DescribeLayer(*gate, *output, info);
   info.blocks.attention_bias = Find(tensors, "blk.0.attn_q.bias") != nullptr;
   info.taps = {-4};
   return {};
@@ -183,10 +188,7 @@ Status DescribeChimera(const std::string& directory, std::span<const TensorSourc
     return Error{directory +
                  ": tensors '1.weight', '0.mlp.gate_proj.weight' and '0.0.weight' are missing"};
   }
-  info.blocks.layers = 1;
-  info.blocks.hidden = static_cast<int>(ngram->rows());
-  info.blocks.ffn = static_cast<int>(gate->rows());
-  info.blocks.vocab = static_cast<int>(output->rows());
+  DescribeLayer(*gate, *output, info);
   info.ngram = static_cast<int>(ngram->cols() / std::max<int64_t>(1, ngram->rows()));
   while (Find(tensors, "head." + std::to_string(info.output_heads) + ".output.weight") != nullptr) {
     ++info.output_heads;
@@ -214,10 +216,7 @@ Status DescribeHydra(const std::string& directory, std::span<const TensorSource>
                  ": tensors 'hydra_mlp.0.1.linear.weight', 'hydra_lm_head.0.1.weight' and "
                  "'prefix_embeding_layer.layers.0.mlp.gate_proj.weight' are missing"};
   }
-  info.blocks.layers = 1;
-  info.blocks.hidden = static_cast<int>(first->rows());
-  info.blocks.ffn = static_cast<int>(gate->rows());
-  info.blocks.vocab = static_cast<int>(output->rows());
+  DescribeLayer(*gate, *output, info);
   const auto has = [&](const std::string& name) { return Find(tensors, name) != nullptr; };
   while (has("head." + std::to_string(info.output_heads) + ".fc.weight")) ++info.output_heads;
   info.head_layers = 1;
