@@ -20,14 +20,25 @@ RunReport Answer::Report(double load_seconds) const {
 
 Result<Answer> WriteAnswer(Generator& generator, Session& session, std::span<const Token> prompt,
                            int max_new, const OnTokens& on_tokens) {
+  Session* alone[] = {&session};
+  return WriteTogether(generator, alone, prompt, max_new, on_tokens);
+}
+
+Result<Answer> WriteTogether(Generator& generator, std::span<Session* const> sessions,
+                             std::span<const Token> prompt, int max_new,
+                             const OnTokens& on_tokens) {
   const auto start = std::chrono::steady_clock::now();
   const PhaseSeconds before = generator.seconds();
-  FT_RETURN_IF_ERROR(generator.Prefill(session, prompt, max_new));
+  for (Session* s : sessions) FT_RETURN_IF_ERROR(generator.Prefill(*s, prompt, max_new));
+  const Session& session = *sessions[0];
   bool go_on = on_tokens(session.written(), 0);
-  Session* batch[] = {&session};
-  while (go_on && !session.done()) {
+  std::vector<Session*> running(sessions.begin(), sessions.end());
+  while (true) {
+    std::erase_if(running, [](const Session* s) { return s->done(); });
+    if (!go_on || running.empty()) break;
     const size_t had = session.tokens.size();
-    generator.Step(batch);
+    generator.Step(running);
+    if (session.tokens.size() == had) continue;
     go_on = on_tokens(std::span(session.tokens).subspan(had), session.cycles.back().n_acc);
   }
   const PhaseSeconds& after = generator.seconds();

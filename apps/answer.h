@@ -33,6 +33,11 @@ using OnTokens = std::function<bool(std::span<const Token> fresh, int drafted)>;
 Result<Answer> WriteAnswer(Generator& generator, Session& session, std::span<const Token> prompt,
                            int max_new, const OnTokens& on_tokens);
 
+// The same in sessions that are all given the prompt and go on together; the answer is the first
+// one's, its times are those of all. REQUIRES: sessions not empty, distinct.
+Result<Answer> WriteTogether(Generator& generator, std::span<Session* const> sessions,
+                             std::span<const Token> prompt, int max_new, const OnTokens& on_tokens);
+
 // Streams tokens to a file as text, whole characters only, flushing every batch.
 class TextStream {
  public:

@@ -60,7 +60,7 @@ Result<std::vector<SpecMethod>> Combine(const BenchSpecArgs& args) {
   std::vector<SpecMethod> methods;
   std::vector<bool> taken(args.draft.options.size(), false);
   for (const float temperature : args.temperatures) {
-    PlainAt(temperature, args.verifiers.front(), &methods);
+    PlainAt(temperature, args.verifiers.front(), /*batch=*/1, &methods);
     for (std::string name : args.methods) {
       std::replace(name.begin(), name.end(), '/', ',');
       if (name == "none") continue;
@@ -73,7 +73,7 @@ Result<std::vector<SpecMethod>> Combine(const BenchSpecArgs& args) {
           method.draft.options = OptionsOf(name, args.draft.options, taken);
           FT_RETURN_IF_ERROR(CheckDraftNames(method.draft));
           method.draft.tree = TreeOf(method.draft);
-          method.plain = PlainAt(temperature, verifier, &methods);
+          method.plain = PlainAt(temperature, verifier, /*batch=*/1, &methods);
           if (!IsListed(methods, method)) methods.push_back(std::move(method));
         }
       }

@@ -117,6 +117,7 @@ class PaperReader {
     PaperSetting s{.name = Required(options, "name")};
     s.temperature = options.Number("temperature", 0, 0, 100);
     s.verifier = options.Text("verifier", s.verifier);
+    s.batch = options.Int("batch", 1, 1, 256);
     s.lacks = options.Text("lacks", "");
     FT_RETURN_IF_ERROR(CheckVerifier(s.verifier, place + ".verifier"));
     return s;

@@ -17,7 +17,7 @@ constexpr std::string_view kNoDrafter = "none";
 SpecMethod SpecOf(const PaperTable& table, const PaperCombination& at, const std::string& file) {
   const PaperMethod& method = table.methods[static_cast<size_t>(at.method)];
   const PaperSetting& setting = table.settings[static_cast<size_t>(at.setting)];
-  SpecMethod spec{.name = method.name, .temperature = setting.temperature};
+  SpecMethod spec{.name = method.name, .temperature = setting.temperature, .batch = setting.batch};
   spec.draft.drafter = method.drafter;
   spec.draft.tree =
       table.trees.empty() ? method.tree : table.trees[static_cast<size_t>(at.tree)].tree;
@@ -76,7 +76,8 @@ Status PlanMethods(const PaperTable& table, const PaperDraftFiles& files, PaperP
       for (int t = 0; t < trees; ++t) {
         PaperCombination combination{.setting = s, .method = m, .tree = t};
         SpecMethod spec = SpecOf(table, combination, file);
-        spec.plain = PlainAt(setting.temperature, spec.draft.verifier, &plan->methods);
+        spec.plain =
+            PlainAt(setting.temperature, spec.draft.verifier, setting.batch, &plan->methods);
         combination.spec = spec.plain;
         if (method.drafter != kNoDrafter) {
           combination.spec = plan->methods.size();

@@ -39,6 +39,7 @@ struct PaperSetting {
   std::string name;
   float temperature = 0;
   std::string verifier = "exact";
+  int batch = 1;      // sequences of the same question that are written together
   std::string lacks;  // why it cannot be run, if it cannot
 };
 

@@ -57,6 +57,7 @@ std::string MethodLabel(const SpecMethod& method) {
   } else if (method.draft.verifier != DraftArgs().verifier) {
     label.append(" / ").append(method.draft.verifier);
   }
+  if (method.batch > 1) label.append(" / batch ").append(std::to_string(method.batch));
   return label + " / T=" + NumberText("%g", method.temperature);
 }
 

@@ -178,9 +178,14 @@ class SpecRunner {
     session_options.capacity =
         std::min(context_, static_cast<int>(prompt.size()) + options_.new_tokens);
     Generator& generator = *decoders_[m].generator;
-    const auto session = generator.Start(session_options);
-    return WriteAnswer(generator, *session, prompt, options_.new_tokens,
-                       [](auto, int) { return !InterruptGuard::Requested(); });
+    std::vector<std::unique_ptr<Session>> sessions;
+    std::vector<Session*> together;
+    for (int i = 0; i < methods_[m].batch; ++i) {
+      sessions.push_back(generator.Start(session_options));
+      together.push_back(sessions.back().get());
+    }
+    return WriteTogether(generator, together, prompt, options_.new_tokens,
+                         [](auto, int) { return !InterruptGuard::Requested(); });
   }
 
   void Add(const Answer& written, SpecAnswer& answer) const {

@@ -18,6 +18,7 @@ struct SpecMethod {
   std::string name;  // as in the results: "pld+h", "pld,lookahead"
   DraftArgs draft;
   float temperature = 0;
+  int batch = 1;     // sequences of the same question that are written together
   size_t plain = 0;  // index of the plain decoding that it is compared with
 };
 

@@ -30,8 +30,10 @@ void DeclareSpecOptions(CLI::App& app, SpecOptions* o) {
   app.add_flag("-q,--quiet", o->quiet, "no progress");
 }
 
-size_t PlainAt(float temperature, const std::string& verifier, std::vector<SpecMethod>* methods) {
-  SpecMethod plain{.name = "none", .temperature = temperature, .plain = methods->size()};
+size_t PlainAt(float temperature, const std::string& verifier, int batch,
+               std::vector<SpecMethod>* methods) {
+  SpecMethod plain{
+      .name = "none", .temperature = temperature, .batch = batch, .plain = methods->size()};
   const auto entry = FindVerifier(verifier);
   const bool promises_text = entry.ok() && (*entry)->guarantee == Guarantee::kSameText;
   const bool greedy = SamplingParams{.temperature = temperature}.greedy();
@@ -39,7 +41,7 @@ size_t PlainAt(float temperature, const std::string& verifier, std::vector<SpecM
   for (size_t i = 0; i < methods->size(); ++i) {
     const SpecMethod& m = (*methods)[i];
     const bool is_plain = m.name == plain.name && m.draft.verifier == plain.draft.verifier;
-    if (is_plain && m.temperature == temperature) return i;
+    if (is_plain && m.temperature == temperature && m.batch == batch) return i;
   }
   methods->push_back(std::move(plain));
   return methods->size() - 1;
@@ -53,6 +55,7 @@ Json SpecIdentity(const LoadedModel& loaded, const std::string& model, const Spe
     for (const auto& [key, value] : m.draft.options) options.push_back({key, value});
     list.push_back({m.name, m.draft.tree, m.draft.verifier, m.temperature, m.draft.draft_max,
                     std::move(options)});
+    if (m.batch > 1) list.back().push_back(m.batch);
   }
   Json identity = {{"model", model},
                    {"weight_bytes", loaded.model->weight_bytes()},

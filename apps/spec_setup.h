@@ -16,7 +16,8 @@ void DeclareSpecOptions(CLI::App& app, SpecOptions* o);
 // The place of the plain decoding that methods of a verifier are compared with; added where it is
 // not there yet. A verifier that promises a text promises the one that it writes itself without
 // drafts: `nucleus` cuts the distribution.
-size_t PlainAt(float temperature, const std::string& verifier, std::vector<SpecMethod>* methods);
+size_t PlainAt(float temperature, const std::string& verifier, int batch,
+               std::vector<SpecMethod>* methods);
 
 // All that answers and times depend on, as far as a command says it, but for the questions.
 Json SpecIdentity(const LoadedModel& loaded, const std::string& model, const SpecOptions& o,

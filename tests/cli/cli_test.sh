@@ -469,6 +469,13 @@ expect_text "token for token, that of plain decoding" out "bench paper compares 
 cp "$dir/paper.jsonl" "$dir/paper_once.jsonl"
 expect_status 0 "bench paper goes on" paper
 cmp -s "$dir/paper.jsonl" "$dir/paper_once.jsonl" || fail "bench paper --resume asks again"
+sed 's/"T=1", "temperature": 1/"three", "batch": 3/' "$dir/small.json" >"$dir/batch.json"
+expect_status 0 "bench paper of batches" "$bin" bench paper "$dir/batch.json" -m "$model" -t 1 --questions "$dir/folder" \
+  --warm-up 0 -q --draft "draft-model=$model" --json "$dir/batch_out.json"
+[ "$(json "$dir/batch_out.json" "all(r['identical'] for r in s['results']) and all(
+  c['value'] == o['value'] for c in s['cells'] for o in s['cells'] if c['metric'] != 'speedup_micro' and c['column'][0] == 'T=0'
+  and o['row'] == c['row'] and o['metric'] == c['metric'] and o['column'] == ['three'] + c['column'][1:])")" = True ] ||
+  fail "bench paper of batches: $(cat "$dir/out")"
 sed 's/alpha_n:0/alpha_m/' "$dir/small.json" >"$dir/broken.json"
 expect_status 1 "a broken table" "$bin" bench paper "$dir/broken.json"
 expect_text "broken.json: metrics: found 'alpha_m'" err "a broken table"
