@@ -1,71 +1,34 @@
 // Attention on the matrix unit (AMX), in products of bf16 with float sums.
 //
 // Scores are computed as keys . queries^T [positions][queries], so that a lane is a query while
-// they become weights, and keys are used as they lie in a BF16 cache; results as weights . values.
-// With a BF16 cache, queries and weights are rounded to bf16. Numbers of F16 and Q8_0 caches,
-// queries and weights become sums of two bf16 (16 bits), and three of the four products are taken.
-// A query's result is folded over spans and steps of absolute positions as in attention_kernels.h,
-// so it has the same bits whatever is beside it; they differ from those of AVX-512.
+// they become weights, and keys are used where they lie in a BF16 cache; results as weights .
+// values. With a BF16 cache, queries and weights are rounded to bf16. Numbers of F16 and Q8_0
+// caches, queries and weights become sums of two bf16 (16 bits), and three of the four products are
+// taken. A query's result is folded over spans and steps of absolute positions as in
+// attention_kernels.h, so it has the same bits whatever is beside it; they differ from those of
+// AVX-512.
 #pragma once
 
+#include "backend/cpu/amx_numbers.h"
 #include "backend/cpu/amx_tiles.h"
 #include "backend/cpu/attention_kernels.h"
 
 namespace foretoken::FT_ISA {
 
-inline constexpr int64_t kTileBytes = 1024;  // 16 rows of 64 bytes
-inline constexpr int kStep = 32;             // bf16 in a row of a tile
-
-FT_INLINE I HighHalf(F x) { return AsI(x) & Splat(-65536); }
-// What cutting x off to a bf16 leaves out, exactly.
-FT_INLINE F LowPart(F x) { return x - AsF(HighHalf(x)); }
-
-// bf16 of a and b, cut off: lanes of a in the low halves, of b in the high ones.
-FT_INLINE F CutPairs(F a, F b) { return AsF(ShiftRight(AsI(a), 16) | HighHalf(b)); }
-
-// The order of a step's 32 elements: in pairs (i, i + 16) where numbers have two parts, as they lie
-// where they have one, rounded.
-template <int kParts>
-FT_INLINE F CutStep(F a, F b) {
-  if constexpr (kParts == 2) return CutPairs(a, b);
-  F r;
-  r.v[0] = reinterpret_cast<NativeF>(_mm512_cvtne2ps_pbh(b.v[0], a.v[0]));
-  return r;
-}
-
-// 2^x within 3e-6; 0 below 2^-126.
-FT_INLINE F Exp2(F x) {
-  const F turns = x + Splat(0x1.8p23f);
-  const F f = x - (turns - Splat(0x1.8p23f));
-  F p = Splat(9.582851082e-3f);
-  p = MulAdd(p, f, Splat(5.590642989e-2f));
-  p = MulAdd(p, f, Splat(0.2402409911f));
-  p = MulAdd(p, f, Splat(0.6931241751f));
-  p = MulAdd(p, f, Splat(1.0f));
-  const __mmask16 some = _mm512_cmp_ps_mask(x.v[0], _mm512_set1_ps(-126.0f), _CMP_NLT_UQ);
-  F r;
-  r.v[0] = _mm512_castsi512_ps(_mm512_maskz_add_epi32(
-      some, _mm512_castps_si512(p.v[0]), _mm512_slli_epi32(_mm512_castps_si512(turns.v[0]), 23)));
-  return r;
-}
-
-FT_INLINE F KeepLanes(__mmask16 lanes, F a, F b) {  // a in `lanes`, b elsewhere
-  F r;
-  r.v[0] = _mm512_mask_blend_ps(lanes, b.v[0], a.v[0]);
-  return r;
-}
-
-// The engine of WalkSpans. kParts: bf16 numbers that make up one number of the cache.
-template <int kParts, CacheType kType>
+// The engine of WalkSpans. kParts: bf16 numbers that make up one number of the cache. kQueries:
+// that a tile has, 16 or 8; of 8, two positions become weights in one vector, with the same bits.
+template <int kParts, CacheType kType, int kQueries>
 class TileAttention {
  public:
-  static constexpr int kSpan = FT_ISA::kSpan, kBlock = kStep, kBlocks = kSpan / kBlock;
+  static constexpr int kSpan = kParts == 2 ? 32 : FT_ISA::kSpan, kBlock = kStep,
+                       kBlocks = kSpan / kBlock;
 
   explicit TileAttention(const AttentionUnit& u)
       : u_(u),
         steps_((u.head_dim + kStep - 1) / kStep),
         queries_(u.row_count * u.heads),
-        tiles_((queries_ + kLanes - 1) / kLanes) {
+        tiles_((queries_ + kLanes - 1) / kLanes),
+        whole_(u.head_dim % kStep == 0) {
     ScratchPieces pieces(u.scratch);
     q_ = pieces.Take<std::byte>(int64_t{kParts} * tiles_ * steps_ * kTileBytes);
     keys_ = pieces.Take<std::byte>(int64_t{kParts} * kBlocks * 2 * steps_ * kTileBytes);
@@ -84,16 +47,25 @@ class TileAttention {
   void Begin() {
     ConfigureTiles(/*rows=*/16, /*groups=*/16);
     for (int tile = 0; tile < tiles_; ++tile) BeginTile(tile);
+    if (kQueries == 8) {  // nobody writes the other half of these
+      for (int64_t i = 0; i < int64_t{kParts} * kBlocks * kTileBytes / 4; i += kLanes) {
+        Store(Zero(), reinterpret_cast<float*>(weights_) + i);
+      }
+    }
   }
 
   void Widen(const AttentionRow& row, int from, int index) {
-    if (u_.head_dim % kStep == 0) {
-      WidenKeys<true>(row, from, index);
-      WidenValues<true>(row, from, index);
+    Asks asks(u_, row, from + kBlock, asks_.next);
+    if (!whole_) {
+      WidenAll<0>(row, from, index, asks);
+    } else if (steps_ == 2) {
+      WidenAll<2>(row, from, index, asks);
+    } else if (steps_ == 4) {
+      WidenAll<4>(row, from, index, asks);
     } else {
-      WidenKeys<false>(row, from, index);
-      WidenValues<false>(row, from, index);
+      WidenAll<-1>(row, from, index, asks);
     }
+    asks_ = asks;
   }
 
   void Attend(int row, int rows, int at, int blocks) {
@@ -107,12 +79,15 @@ class TileAttention {
         Score<4, 1>(tile, 0, pairs);
         Score<2, 1>(tile, pairs, blocks);
       }
+      unsigned own[2] = {};
       for (int i = 0; i < tiles; ++i) {
         const int query = (tile + i) * kLanes;
-        const unsigned before = LanesUpTo(first - query), upto = LanesUpTo(last - query);
-        Fold(tile + i, i, at, blocks, static_cast<__mmask16>(upto & ~before));
+        own[i] = LanesUpTo(last - query) & ~LanesUpTo(first - query);
+        Fold(tile + i, i, at, blocks, static_cast<__mmask16>(own[i]));
+      }
+      for (int i = 0; i < tiles; ++i) {
         // What lanes without a query hold does not matter.
-        const unsigned lanes = (upto & ~before) | (~LanesUpTo(queries_ - query) & 0xffff);
+        const unsigned lanes = own[i] | (~LanesUpTo(queries_ - (tile + i) * kLanes) & 0xffff);
         for (int d = 0; d < 2 * steps_; d += 4) {
           if (d + 4 <= 2 * steps_) {
             Mix<4>(tile + i, i, d, blocks, lanes);
@@ -130,14 +105,20 @@ class TileAttention {
       const F factor = Splat(1.0f / sums_[query]);
       const float* from = Mixed(query / kLanes, 0) + query % kLanes * kLanes;
       float* to = u_.rows[query / u_.heads].out + query % u_.heads * u_.head_dim;
-      for (int d = 0; d < u_.head_dim; d += kLanes, from += kLanes * kLanes) {
-        StoreFirst(Load(from) * factor, to + d, u_.head_dim - d);
+      for (int d = 0; d < u_.head_dim; d += kStep, from += 2 * kLanes * kLanes) {
+        F a = Load(from) * factor, b = Load(from + kLanes * kLanes) * factor;
+        if (kType != CacheType::kQ8_0 && whole_) InOrder(a, b);
+        StoreFirst(a, to + d, u_.head_dim - d);
+        if (d + kLanes < u_.head_dim) StoreFirst(b, to + d + kLanes, u_.head_dim - d - kLanes);
       }
     }
   }
 
  private:
   static constexpr int64_t kParts64 = kParts;
+
+  // Positions that the cache is asked for ahead of what is being read.
+  static constexpr int kPositionsAhead = 256;
 
   static unsigned LanesUpTo(int n) { return n <= 0 ? 0u : n >= kLanes ? 0xffffu : (1u << n) - 1; }
 
@@ -171,6 +152,7 @@ class TileAttention {
           a = LoadFirst(q + d, n);
           if (n > kLanes) b = LoadFirst(q + d + kLanes, n - kLanes);
         }
+        if (kType == CacheType::kF16 && whole_) InPairs(a, b);
         x[0][i] = CutStep<kParts>(a, b);
         if constexpr (kParts == 2) x[1][i] = CutPairs(LowPart(a), LowPart(b));
       }
@@ -189,53 +171,140 @@ class TileAttention {
     }
   }
 
-  // Elements [d, d + 16) of a cache row.
-  template <bool kWhole>
-  FT_INLINE F LoadElements(const std::byte* row, int64_t d) const {
-    if (kWhole) return LoadCache<kType>(row, u_.column + d, kLanes);
-    return d < u_.head_dim ? LoadCache<kType>(row, u_.column + d, u_.head_dim - d) : Zero();
+  // Elements [d, d + 16) of a cache row. kSteps: of a head; -1 when any number of whole ones, 0
+  // when the last may be a part.
+  template <int kSteps>
+  FT_INLINE static F LoadElements(const std::byte* row, int64_t column, int64_t d, int head_dim) {
+    if constexpr (kSteps != 0) return LoadCache<kType>(row, column + d, kLanes);
+    return d < head_dim ? LoadCache<kType>(row, column + d, head_dim - d) : Zero();
   }
 
-  // kWhole: heads are whole steps.
-  template <bool kWhole>
-  void WidenKeys(const AttentionRow& row, int from, int index) {
-    const CacheView cache = KeysOf(u_);
-    for (int j = 0; j < kBlock; ++j) {
-      AskFor<kType>(u_, row, cache, from + j + kRowsAhead);
-      const std::byte* in = BlockRow(u_, row, cache, from, j);
-      std::byte* to = Keys(2 * index + j / kLanes, 0, 0) + j % kLanes * 64;
-      for (int step = 0; step < steps_; ++step, to += kTileBytes) {
+  // Whether positions [from, from + n) lie one after the other.
+  static bool InSequence(const AttentionRow& row, int from, int n) {
+    return from + n <= row.run && from + n <= row.count;
+  }
+
+  // Where positions [from, from + n) begin.
+  template <int n>
+  FT_INLINE void FindRows(const AttentionRow& row, const CacheView& cache, int from,
+                          const std::byte* (&at)[n]) const {
+    if (InSequence(row, from, n)) {
+      const std::byte* next = cache.base + from * cache.row_bytes;
+      for (int j = 0; j < n; ++j, next += cache.row_bytes) at[j] = next;
+    } else {
+      for (int j = 0; j < n; ++j) at[j] = BlockRow(u_, row, cache, from, j);
+    }
+  }
+
+  // The cache's rows to come. They are asked for in between the arithmetic: all at once they would
+  // fill the queue of reads, and nothing would be read afterwards.
+  struct Asks {
+    Asks() = default;
+    FT_INLINE Asks(const AttentionUnit& u, const AttentionRow& row, int from, int last_asked)
+        : next(last_asked > from ? last_asked : from),
+          end(from + kPositionsAhead < row.run ? from + kPositionsAhead : row.run),
+          key_bytes(u.key_row_bytes),
+          value_bytes(u.value_row_bytes),
+          head_bytes(u.head_dim * kElement) {
+      keys = u.keys + next * key_bytes + u.column * kElement;
+      values = u.values + next * value_bytes + u.column * kElement;
+    }
+    template <int kSteps>
+    FT_INLINE void Next() {
+      if (next >= end) return;
+      const int64_t bytes = kSteps > 0 ? kSteps * kStep * kElement : head_bytes;
+      Prefetch(keys, bytes);
+      Prefetch(values, bytes);
+      keys += key_bytes;
+      values += value_bytes;
+      ++next;
+    }
+    static constexpr int64_t kElement = kType == CacheType::kQ8_0 ? 1 : 2;
+    int next = 0, end = 0;
+    int64_t key_bytes = 0, value_bytes = 0, head_bytes = 0;
+    const std::byte *keys = nullptr, *values = nullptr;
+  };
+
+  template <int kSteps>
+  FT_INLINE void WidenAll(const AttentionRow& row, int from, int index, Asks& asks) {
+    WidenKeys<kSteps>(row, from, 2 * index, asks);
+    WidenKeys<kSteps>(row, from + kLanes, 2 * index + 1, asks);
+    WidenValues<kSteps>(row, from, index, asks);
+  }
+
+  template <int kSteps>
+  FT_INLINE void WidenKeys(const AttentionRow& row, int from, int half, Asks& asks) {
+    const int steps = kSteps > 0 ? kSteps : steps_, head_dim = u_.head_dim;
+    const int64_t column = u_.column;
+    if (kType == CacheType::kBF16 && kSteps != 0 && InSequence(row, from, kLanes)) {
+      const std::byte* at = u_.keys + from * u_.key_row_bytes + 2 * column;
+      key_tiles_[half] = {.at = at, .stride = u_.key_row_bytes, .step = 64};
+      return;
+    }
+    std::byte* to = Keys(half, 0, 0);
+    key_tiles_[half] = {.at = to, .stride = 64, .step = kTileBytes};
+    const std::byte* rows[kLanes];
+    FindRows(row, KeysOf(u_), from, rows);
+    for (int j = 0; j < kLanes; ++j, to += 64) {
+      if (j % 4 == 0) asks.template Next<kSteps>();
+      const std::byte* const in = rows[j];
+      FT_UNROLL(4)
+      for (int step = 0; step < steps; ++step) {
         const int64_t d = step * kStep;
-        if constexpr (kType == CacheType::kBF16 && kWhole) {
-          __builtin_memcpy(to, in + 2 * (u_.column + d), 64);
+        if constexpr (kType == CacheType::kF16 && kSteps != 0) {
+          __m512i high, low;
+          SplitHalves(_mm512_loadu_si512(in + 2 * (column + d)), high, low);
+          _mm512_store_si512(to + step * kTileBytes, high);
+          _mm512_store_si512(to + (steps + step) * kTileBytes, low);
           continue;
         }
-        const F a = LoadElements<kWhole>(in, d), b = LoadElements<kWhole>(in, d + kLanes);
-        Store(CutStep<kParts>(a, b), reinterpret_cast<float*>(to));
+        const F a = LoadElements<kSteps>(in, column, d, head_dim);
+        const F b = LoadElements<kSteps>(in, column, d + kLanes, head_dim);
+        Store(CutStep<kParts>(a, b), reinterpret_cast<float*>(to + step * kTileBytes));
         if constexpr (kParts == 2) {
           Store(CutPairs(LowPart(a), LowPart(b)),
-                reinterpret_cast<float*>(to + steps_ * kTileBytes));
+                reinterpret_cast<float*>(to + (steps + step) * kTileBytes));
         }
       }
     }
   }
 
-  template <bool kWhole>
-  void WidenValues(const AttentionRow& row, int from, int index) {
-    const CacheView cache = ValuesOf(u_);
-    for (int pair = 0; pair < kBlock / 2; ++pair) {
-      AskFor<kType>(u_, row, cache, from + 2 * pair + kRowsAhead);
-      AskFor<kType>(u_, row, cache, from + 2 * pair + kRowsAhead + 1);
-      const std::byte* even = BlockRow(u_, row, cache, from, 2 * pair);
-      const std::byte* odd = BlockRow(u_, row, cache, from, 2 * pair + 1);
-      std::byte* to = Values(index, 0, 0) + pair * 64;
-      for (int d = 0; d < 2 * steps_; ++d, to += kTileBytes) {
-        const F a = LoadElements<kWhole>(even, d * kLanes);
-        const F b = LoadElements<kWhole>(odd, d * kLanes);
-        Store(CutPairs(a, b), reinterpret_cast<float*>(to));
-        if constexpr (kParts == 2) {
-          Store(CutPairs(LowPart(a), LowPart(b)),
-                reinterpret_cast<float*>(to + 2 * steps_ * kTileBytes));
+  // Positions i and i + 16 of a block are a pair.
+  template <int kSteps>
+  FT_INLINE void WidenValues(const AttentionRow& row, int from, int index, Asks& asks) {
+    const int steps = kSteps > 0 ? kSteps : steps_, head_dim = u_.head_dim;
+    const int64_t column = u_.column;
+    std::byte* to = Values(index, 0, 0);
+    const std::byte* rows[kBlock];
+    FindRows(row, ValuesOf(u_), from, rows);
+    for (int i = 0; i < kLanes; ++i, to += 64) {
+      if (kParts == 1 || i % 2 == 0) asks.template Next<kSteps>();
+      const std::byte *const low = rows[i], *const high = rows[i + kLanes];
+      if constexpr (kType != CacheType::kQ8_0 && kSteps != 0) {
+        FT_UNROLL(4)
+        for (int step = 0; step < steps; ++step) {
+          const int64_t at = 2 * (column + step * kStep);
+          __m512i a[2] = {_mm512_loadu_si512(low + at)}, b[2] = {_mm512_loadu_si512(high + at)};
+          if constexpr (kParts == 2) {
+            SplitHalves(a[0], a[0], a[1]);
+            SplitHalves(b[0], b[0], b[1]);
+          }
+          for (int part = 0; part < kParts; ++part) {
+            std::byte* const tiles = to + 2 * (part * steps + step) * kTileBytes;
+            _mm512_store_si512(tiles, _mm512_unpacklo_epi16(a[part], b[part]));
+            _mm512_store_si512(tiles + kTileBytes, _mm512_unpackhi_epi16(a[part], b[part]));
+          }
+        }
+      } else {
+        FT_UNROLL(8)
+        for (int d = 0; d < 2 * steps; ++d) {
+          const F a = LoadElements<kSteps>(low, column, d * kLanes, head_dim);
+          const F b = LoadElements<kSteps>(high, column, d * kLanes, head_dim);
+          Store(CutPairs(a, b), reinterpret_cast<float*>(to + d * kTileBytes));
+          if constexpr (kParts == 2) {
+            Store(CutPairs(LowPart(a), LowPart(b)),
+                  reinterpret_cast<float*>(to + (2 * steps + d) * kTileBytes));
+          }
         }
       }
     }
@@ -262,7 +331,8 @@ class TileAttention {
           if constexpr (kTiles == 2) LoadTile<7>(Q(tile + 1, q_part, step), 64);
           EachTile<kHalves>([&](auto h) {
             constexpr int kHalf = decltype(h)::kValue, kKeysAt = 4 + kHalf % 2;
-            LoadTile<kKeysAt>(Keys(half + kHalf, key_part, step), 64);
+            const KeyTiles& keys = key_tiles_[half + kHalf];
+            LoadTile<kKeysAt>(keys.at + (key_part * steps_ + step) * keys.step, keys.stride);
             MultiplyBf16<kSums + kHalf * kTiles, kKeysAt, 6>();
             if constexpr (kTiles == 2) MultiplyBf16<kSums + kHalf * kTiles + 1, kKeysAt, 7>();
           });
@@ -270,18 +340,17 @@ class TileAttention {
       }
       EachTile<kHalves * kTiles>([&](auto i) {
         constexpr int kIndex = decltype(i)::kValue;
-        float* to_scores = Scores(kIndex % kTiles) + (half + kIndex / kTiles) * kLanes * kLanes;
-        StoreTile<kSums + kIndex>(to_scores, 64);
+        float* const scores = Scores(kIndex % kTiles);
+        StoreTile<kSums + kIndex>(scores + (half + kIndex / kTiles) * kLanes * kLanes, 64);
       });
     }
   }
 
   // Scores of what a lane does not see become -infinity.
-  void Mask(int tile, int slot, int at, int blocks, __mmask16 lanes) {
+  void Mask(int tile, float* scores, int at, int blocks, __mmask16 lanes) {
     const I begin = LoadI(begins_ + tile * kLanes), count = LoadI(counts_ + tile * kLanes);
     const I hides = Greater(begin, Splat(at)) | Greater(Splat(at + blocks * kBlock), count);
     if ((_mm512_movepi32_mask(reinterpret_cast<__m512i>(hides.v[0])) & lanes) == 0) return;
-    float* scores = Scores(slot);
     for (int j = 0; j < blocks * kBlock; ++j) {
       const I hidden = Greater(begin, Splat(at + j)) | Greater(Splat(at + j + 1), count);
       float* const to = scores + j * kLanes;
@@ -292,8 +361,8 @@ class TileAttention {
   // Turns the scores of a tile's blocks into weights, and brings its sums in `lanes` to the new
   // maximum. Exponentials are powers of two.
   void Fold(int tile, int slot, int at, int blocks, __mmask16 lanes) {
-    Mask(tile, slot, at, blocks, lanes);
-    const float* scores = Scores(slot);
+    float* const scores = Scores(slot);
+    Mask(tile, scores, at, blocks, lanes);
     const F scale = Splat(u_.scale * 1.44269504088896341f);
     const F before = Load(tops_ + tile * kLanes);
     F top[4] = {before, before, before, before};
@@ -303,7 +372,11 @@ class TileAttention {
         top[i].v[0] = _mm512_max_ps(Load(scores + (j + i) * kLanes).v[0], top[i].v[0]);
       }
     }
-    const F highest = Max(Max(top[0], top[1]), Max(top[2], top[3]));
+    F highest = Max(Max(top[0], top[1]), Max(top[2], top[3]));
+    if constexpr (kQueries == 8) {
+      highest = LowerTwice(highest);
+      lanes = static_cast<__mmask16>((lanes & 0xff) * 0x101);
+    }
     F sum = Load(sums_ + tile * kLanes);
     if (_mm512_mask_cmp_ps_mask(lanes, highest.v[0], before.v[0], _CMP_NEQ_UQ) != 0) {
       const F factor = KeepLanes(lanes, Exp2((before - highest) * scale), Splat(1.0f));
@@ -312,7 +385,9 @@ class TileAttention {
       Store(KeepLanes(lanes, highest, before), tops_ + tile * kLanes);
     }
     const F shift = Zero() - highest * scale;
-    for (int b = 0; b < blocks; ++b) sum = sum + Weigh(slot, b, scale, shift);
+    for (int b = 0; b < blocks; ++b) {
+      sum = sum + Weigh(scores + b * kBlock * kLanes, slot, b, scale, shift);
+    }
     Store(KeepLanes(lanes, sum, Load(sums_ + tile * kLanes)), sums_ + tile * kLanes);
   }
 
@@ -326,29 +401,54 @@ class TileAttention {
     }
   }
 
+  // Vector k of a block's scores: of position k, or of positions 2 k and 2 k + 1.
+  FT_INLINE static F ScoreVector(const float* scores, int k) {
+    if constexpr (kQueries == 16) return Load(scores + k * kLanes);
+    return LoadLowers(scores + 2 * k * kLanes, scores + (2 * k + 1) * kLanes);
+  }
+
   // Makes weights 2^(score * scale + shift) of a block, [queries][positions], and returns their
-  // sums.
-  FT_INLINE F Weigh(int slot, int block, F scale, F shift) {
-    const float* from = Scores(slot) + block * kBlock * kLanes;
+  // sums: of positions 16 apart, then of these those 8 apart, 4, 2 and 1.
+  FT_INLINE F Weigh(const float* scores, int slot, int block, F scale, F shift) {
+    constexpr int kApart = kQueries;    // vectors whose positions are 16 apart
     const I half_unit = Splat(0x8000);  // added before the cut: rounds
-    F sum[2] = {Zero(), Zero()}, x[kParts][kLanes];
+    F sum[4], x[kParts][kQueries];
+    Asks asks = asks_;
     FT_UNROLL(4)
-    for (int i = 0; i < kLanes; ++i, from += 2 * kLanes) {
-      const F even = Exp2(Fma(Load(from), scale, shift));
-      const F odd = Exp2(Fma(Load(from + kLanes), scale, shift));
-      sum[0] = sum[0] + even;
-      sum[1] = sum[1] + odd;
-      if constexpr (kParts == 1) {
-        x[0][i] = CutPairs(AsF(AsI(even) + half_unit), AsF(AsI(odd) + half_unit));
+    for (int i = 0; i < 4; ++i) {
+      F part[kQueries / 4];
+      FT_UNROLL(4)
+      for (int j = 0; j < kQueries / 4; ++j) {
+        const int k = i + 4 * j;
+        const F low = Exp2(Fma(ScoreVector(scores, k), scale, shift));
+        const F high = Exp2(Fma(ScoreVector(scores, k + kApart), scale, shift));
+        part[j] = low + high;
+        asks.template Next<0>();
+        if (kQueries == 8) asks.template Next<0>();
+        if constexpr (kParts == 1) {
+          x[0][k] = CutPairs(AsF(AsI(low) + half_unit), AsF(AsI(high) + half_unit));
+        } else {
+          x[0][k] = CutPairs(low, high);
+          x[1][k] = CutPairs(LowPart(low), LowPart(high));
+        }
+      }
+      if constexpr (kQueries == 16) {
+        sum[i] = (part[0] + part[2]) + (part[1] + part[3]);
       } else {
-        x[0][i] = CutPairs(even, odd);
-        x[1][i] = CutPairs(LowPart(even), LowPart(odd));
+        sum[i] = part[0] + part[1];
       }
     }
+    asks_ = asks;
     for (int part = 0; part < kParts; ++part) {
-      StoreTransposed(x[part], reinterpret_cast<float*>(Weights(slot, block, part)));
+      float* const to = reinterpret_cast<float*>(Weights(slot, block, part));
+      if constexpr (kQueries == 16) {
+        StoreTransposed(x[part], to);
+      } else {
+        StoreTransposedHalves(x[part], to);
+      }
     }
-    return sum[0] + sum[1];
+    const F all = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+    return kQueries == 16 ? all : all + SwapHalves(all);
   }
 
   // Adds the blocks' values, weighted, to elements [16 d, 16 (d + kWide)) of a tile's results.
@@ -384,6 +484,13 @@ class TileAttention {
   const AttentionUnit& u_;
   int steps_;  // of a head's elements
   int queries_, tiles_;
+  bool whole_;  // heads are whole steps
+  Asks asks_;
+  // Where the tiles of sixteen positions lie: their rows, and a head's steps, this far apart.
+  struct KeyTiles {
+    const std::byte* at;
+    int64_t stride, step;
+  } key_tiles_[2 * kBlocks];
   // Tiles of bf16: queries [tiles][parts][steps], keys [halves][parts][steps], values
   // [blocks][parts][2 steps], weights [2][blocks][parts].
   std::byte *q_, *keys_, *values_, *weights_;
@@ -393,22 +500,20 @@ class TileAttention {
   int64_t scratch_;
 };
 
-using Bf16Attention = TileAttention<1, CacheType::kBF16>;
-using HalfAttention = TileAttention<2, CacheType::kF16>;
-using Q8Attention = TileAttention<2, CacheType::kQ8_0>;
+template <int kParts, CacheType kType>
+AttentionOp OpOfQueries(const AttentionUnit& u) {
+  using Few = TileAttention<kParts, kType, 8>;
+  using Many = TileAttention<kParts, kType, 16>;
+  if (u.row_count * u.heads <= 8) return {&AttentionScratch<Few>, &RunAttention<Few>};
+  return {&AttentionScratch<Many>, &RunAttention<Many>};
+}
 
 // Keys and values of one type that is not F32 go through the matrix unit.
 inline AttentionOp OpOf(const AttentionUnit& u) {
   if (u.key_type == u.value_type) {
-    if (u.key_type == CacheType::kBF16) {
-      return {&AttentionScratch<Bf16Attention>, &RunAttention<Bf16Attention>};
-    }
-    if (u.key_type == CacheType::kF16) {
-      return {&AttentionScratch<HalfAttention>, &RunAttention<HalfAttention>};
-    }
-    if (u.key_type == CacheType::kQ8_0) {
-      return {&AttentionScratch<Q8Attention>, &RunAttention<Q8Attention>};
-    }
+    if (u.key_type == CacheType::kBF16) return OpOfQueries<1, CacheType::kBF16>(u);
+    if (u.key_type == CacheType::kF16) return OpOfQueries<2, CacheType::kF16>(u);
+    if (u.key_type == CacheType::kQ8_0) return OpOfQueries<2, CacheType::kQ8_0>(u);
   }
   return Avx512Kernels().attention;
 }

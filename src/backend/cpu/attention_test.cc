@@ -200,17 +200,15 @@ std::vector<double> NaiveHead(const Shape& s, int head, const float* q, const st
 
 class AttentionTest : public ::testing::TestWithParam<Case> {};
 
-TEST_P(AttentionTest, IsCloseToADoublePrecisionLoop) {
-  const Case& c = GetParam();
+// Weights are at most one and values a few times `size`: a handful of roundings of each.
+void ExpectCloseToADoublePrecisionLoop(const Case& c, const Tree& t, double size) {
   const Shape& s = c.shape;
   const auto backend = NewBackend(c.isa, 2);
-  const Tree t = RandomTree(s, 50, 9, 1);
   const std::vector<float> y = AttendTree(*backend, c, t);
   const std::vector<float> k = Stored(*backend, c.cache, s.kv_cols(), Joined(t.committed_k, t.k));
   const std::vector<float> v = Stored(*backend, c.cache, s.kv_cols(), Joined(t.committed_v, t.v));
   const std::vector<float> q = Multiplied(c, t.q);
-  // Weights are at most one and values a few: a handful of roundings of each.
-  const double tolerance = RoundsToBf16(c) ? 6e-3 : OnMatrixUnit(c) ? 2e-4 : 2e-5;
+  const double tolerance = size * (RoundsToBf16(c) ? 6e-3 : OnMatrixUnit(c) ? 3e-4 : 2e-5);
   for (int node = 0; node < t.nodes(); ++node) {
     std::vector<int> rows;
     for (int i = 0; i < t.committed; ++i) rows.push_back(i);
@@ -223,6 +221,22 @@ TEST_P(AttentionTest, IsCloseToADoublePrecisionLoop) {
             << "node " << node << " head " << h;
       }
     }
+  }
+}
+
+TEST_P(AttentionTest, IsCloseToADoublePrecisionLoop) {
+  ExpectCloseToADoublePrecisionLoop(GetParam(), RandomTree(GetParam().shape, 50, 9, 1), 1);
+}
+
+// Numbers around and below the smallest normal F16, 2^-14, and zeros among them.
+TEST_P(AttentionTest, IsCloseWithSmallNumbers) {
+  for (const float size : {0x1p-13f, 0x1p-16f}) {
+    Tree t = RandomTree(GetParam().shape, 50, 9, 3);
+    for (float& x : t.q) x /= size;
+    for (std::vector<float>* all : {&t.k, &t.v, &t.committed_k, &t.committed_v}) {
+      for (size_t i = 0; i < all->size(); ++i) (*all)[i] *= i % 7 == 0 ? 0 : size;
+    }
+    ExpectCloseToADoublePrecisionLoop(GetParam(), t, size);
   }
 }
 
