@@ -20,8 +20,9 @@ namespace foretoken::FT_ISA {
 template <int kParts, CacheType kType, int kQueries>
 class TileAttention {
  public:
-  static constexpr int kSpan = kParts == 2 ? 32 : FT_ISA::kSpan, kBlock = kStep,
-                       kBlocks = kSpan / kBlock;
+  // What two parts of a span are turned into must not outgrow the first cache either.
+  static constexpr int kSpan = kParts == 2 ? 32 : FT_ISA::kSpan;
+  static constexpr int kBlock = kStep, kBlocks = kSpan / kBlock;
 
   explicit TileAttention(const AttentionUnit& u)
       : u_(u),
@@ -118,7 +119,7 @@ class TileAttention {
   static constexpr int64_t kParts64 = kParts;
 
   // Positions that the cache is asked for ahead of what is being read.
-  static constexpr int kPositionsAhead = 256;
+  static constexpr int kPositionsAhead = 64;
 
   static unsigned LanesUpTo(int n) { return n <= 0 ? 0u : n >= kLanes ? 0xffffu : (1u << n) - 1; }
 
