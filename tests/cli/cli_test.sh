@@ -372,7 +372,7 @@ expect_status 0 "inspect of a draft" "$bin" inspect "$shipped/drafts/foretoken-d
 expect_text "hass, foretoken-demo-24m-hass" out "inspect of a draft"
 expect_text "hidden states \[7\]" out "inspect of a draft says what it reads"
 expect_status 0 "inspect --json of a draft" "$bin" inspect --json --tensors \
-  "$shipped/drafts/foretoken-demo-24m-glide-q8_0.gguf"
+  "$shipped/drafts/foretoken-demo-24m-glide-q4_0.gguf"
 [ "$(json "$dir/out" "(s['draft']['kv_layers_read'], len(s['tensors']))")" = "([6], 14)" ] ||
   fail "inspect --json of a draft"
 expect_status 1 "bench spec with a file for no method" "$bin" bench spec -m "$model" \
