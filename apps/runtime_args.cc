@@ -179,7 +179,7 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
       "(fixed or heuristic), cache_type. rest: max_suffix, "
       "min_suffix, matches, cont, tree; the paper's with --tree eagle2:total_token=65,top_k=64. "
       "every drafter that needs --draft: target (same, or any: serve a target of another name, "
-      "too), cache_type (not medusa). edd, eagle, hass: noise (shared, or none: rank by "
+      "too), cache_type (not medusa). edd, eagle, eagle3, hass: noise (shared, or none: rank by "
       "probability alone); EAGLE-2 is eagle with --tree eagle2. glide: gamma (5; see "
       "draft-model), kv_layer (the target's layer, from 1, that its last one reads). chimera: "
       "cache_entries (n-gram states kept, 65536), warm (a file of count-ngrams to begin with), "

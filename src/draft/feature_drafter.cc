@@ -1,18 +1,30 @@
 #include "draft/feature_drafter.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace foretoken {
 
-TapSpec FeatureDrafter::Needs() const {
-  if (!content_.feature) return {};
-  return {.hidden = {*content_.feature}};
+void FeatureNet::Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to) {
+  FT_CHECK(taps.size() == 1);
+  CopyRows(taps[0], rows, to);
 }
+
+// Rows that follow each other, as a prompt's all do, are copied together.
+void FeatureNet::CopyRows(Tensor from, std::span<const Node> rows, Tensor to) const {
+  for (size_t i = 0, count = 1; i < rows.size(); i += count, count = 1) {
+    while (i + count < rows.size() && rows[i + count] == rows[i + count - 1] + 1) ++count;
+    const auto run = static_cast<int64_t>(count);
+    backend().StoreRows(from.Rows(rows[i], run), to.Rows(static_cast<int64_t>(i), run));
+  }
+}
+
+TapSpec FeatureDrafter::Needs() const { return {.hidden = content_.taps}; }
 
 void FeatureDrafter::Prepare(State& state) const {
   state.cache = net_.NewCache(capacity_ + kRoomForDrafts, cache_type_);
-  if (content_.feature) {
+  if (!content_.taps.empty()) {
     state.features = net_.backend().Allocate(DType::kF32, capacity_, net_.hidden());
   }
   state.root = net_.backend().Allocate(DType::kF32, 1, net_.hidden());
@@ -38,20 +50,19 @@ std::unique_ptr<DraftState> FeatureDrafter::NewState() const {
 void FeatureDrafter::Observe(std::span<const Observation> seen) {
   for (const Observation& o : seen) {
     auto& state = static_cast<State&>(o.state);
-    if (content_.feature && o.may_read && state.heard == state.committed) KeepFeatures(o, state);
+    const bool follows = o.may_read && state.heard == state.committed;
+    if (!content_.taps.empty() && follows) KeepFeatures(o, state);
     state.Append(o);  // fed by the next draft: there may never be one
   }
 }
 
 void FeatureDrafter::KeepFeatures(const Observation& o, State& state) {
-  const Tensor features = o.taps.Hidden(*content_.feature);
-  // Rows that follow each other, as a prompt's all do, are copied together.
-  for (size_t i = 0, count = 1; i < o.path.size(); i += count, count = 1) {
-    while (i + count < o.path.size() && o.path[i + count] == o.path[i + count - 1] + 1) ++count;
-    const auto rows = static_cast<int64_t>(count);
-    const int64_t to = state.committed + static_cast<int64_t>(i);
-    net_.backend().StoreRows(features.Rows(o.path[i], rows), state.features.tensor.Rows(to, rows));
-  }
+  if (o.path.empty()) return;
+  std::vector<Tensor> taps;
+  taps.reserve(content_.taps.size());
+  for (const int index : content_.taps) taps.push_back(o.taps.Hidden(index));
+  net_.Fuse(taps, o.path,
+            state.features.tensor.Rows(state.committed, static_cast<int64_t>(o.path.size())));
   state.heard += static_cast<int>(o.path.size());
 }
 
@@ -98,11 +109,12 @@ void FeatureDrafter::CatchUp(std::span<const DraftSlot> batch, std::span<const D
 void FeatureDrafter::Feed(std::span<const Run> runs) {
   int rows = 0;
   for (const Run& run : runs) rows += run.count;
-  const Tensor features = content_.feature ? net_.Features(rows) : Tensor{};
+  const bool has_features = !content_.taps.empty();
+  const Tensor features = has_features ? net_.Features(rows) : Tensor{};
   RowBatch batch;
   std::vector<KvCache*> caches;
   for (const auto& [state, first, count] : runs) {
-    if (content_.feature) {
+    if (has_features) {
       net_.backend().StoreRows(state->features.tensor.Rows(first, count),
                                features.Rows(batch.rows(), count));
     }
@@ -126,20 +138,28 @@ void FeatureDrafter::Finish(State& state, Tensor root) {
   if (!root.empty()) net_.backend().StoreRows(root, state.root.tensor);
 }
 
-void FeatureDrafter::Offer(const DraftSlot& slot, Node node, Tensor logits, bool share_noise) {
+void FeatureDrafter::Offer(const DraftSlot& slot, Node node, Tensor logits, bool share_noise,
+                           const DraftVocabulary& vocabulary) {
   Sampler sampler(share_noise || slot.builder.wants_draws() ? slot.sampling : SamplingParams{});
   row_.resize(static_cast<size_t>(logits.cols));
   net_.backend().Download(logits, row_.data());
+  if (!vocabulary.tokens.empty()) {
+    row_.swap(own_row_);
+    row_.assign(static_cast<size_t>(vocabulary.size), -std::numeric_limits<float>::infinity());
+    for (size_t i = 0; i < own_row_.size(); ++i) {
+      row_[static_cast<size_t>(vocabulary.tokens[i])] = own_row_[i];
+    }
+  }
   OfferFromLogits(slot, node, static_cast<State&>(slot.state).text, row_, sampler);
 }
 
 void FeatureDrafter::OfferLevels(std::span<const DraftSlot> batch,
                                  std::span<const DraftLevel> levels, Tensor logits,
-                                 bool share_noise) {
+                                 bool share_noise, const DraftVocabulary& vocabulary) {
   int at = 0;
   for (const DraftLevel& level : levels) {
     for (const Node node : level.nodes) {
-      Offer(batch[level.slot], node, logits.Rows(at++, 1), share_noise);
+      Offer(batch[level.slot], node, logits.Rows(at++, 1), share_noise, vocabulary);
     }
   }
 }

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,8 +16,17 @@ namespace foretoken {
 
 // What row i of a cache is made of.
 struct RowContent {
-  std::optional<int> feature;  // the target's hidden state of token i: its Hugging Face index
-  int ahead = 1;               // and token i + ahead
+  // What the feature of token i is made of: hidden states of the target, by ascending Hugging Face
+  // index. None: rows have no features.
+  std::vector<int> taps;
+  int ahead = 1;  // and token i + ahead
+};
+
+// Which tokens the logits of a draft are of. The target's vocabulary, in order, where `tokens` is
+// empty; else column i is the target's tokens[i], and what it lacks is never guessed.
+struct DraftVocabulary {
+  std::span<const Token> tokens;  // distinct, below `size`
+  int size = 0;                   // the target's vocabulary
 };
 
 // Thread-safety: one thread.
@@ -32,12 +40,19 @@ class FeatureNet {
   // Rows that a token takes in a cache.
   virtual int cache_rows() const { return 1; }
   virtual std::unique_ptr<KvCache> NewCache(int capacity, DType type) const = 0;
+  // Makes features `to` [rows.size(), hidden] of those rows of `taps`, each [nodes, target's
+  // hidden], in the order of RowContent::taps. Here: of one tap, which is the feature.
+  virtual void Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to);
   // Where the features of the next pass's rows are to be put: [rows, hidden].
   virtual Tensor Features(int rows) = 0;
   // Appends the rows (Features, batch.token) to the caches as provisional rows. Returns their
   // outputs [rows, hidden], valid until the next pass, or nothing where keys and values are all
   // there is to them. REQUIRES: 1 <= rows <= max_rows().
   virtual Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches) = 0;
+
+ protected:
+  // to[i] = from[rows[i]].
+  void CopyRows(Tensor from, std::span<const Node> rows, Tensor to) const;
 };
 
 class FeatureDrafter : public Drafter {
@@ -95,11 +110,12 @@ class FeatureDrafter : public Drafter {
   // Commits what a run has fed; the last of its outputs is `root`, if there are any.
   void Finish(State& state, Tensor root);
   // Offers after `node` what `logits` [1, vocab] say. `share_noise`: rank by what the target would
-  // draw; else by probability alone, unless draws are wanted.
-  void Offer(const DraftSlot& slot, Node node, Tensor logits, bool share_noise = true);
+  // draw; else by probability alone, unless draws are wanted. `vocabulary`: whose logits they are.
+  void Offer(const DraftSlot& slot, Node node, Tensor logits, bool share_noise = true,
+             const DraftVocabulary& vocabulary = {});
   // The same after the levels' nodes, in order, one row each.
   void OfferLevels(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
-                   Tensor logits, bool share_noise);
+                   Tensor logits, bool share_noise, const DraftVocabulary& vocabulary = {});
 
  private:
   // Feeds the rows that the caches of those `levels` lack whose nodes are roots, several sequences
@@ -111,7 +127,7 @@ class FeatureDrafter : public Drafter {
   RowContent content_;
   int capacity_;
   DType cache_type_;
-  std::vector<float> row_;  // scratch: one row of logits
+  std::vector<float> row_, own_row_;  // scratch: a row of logits, and by the draft's vocabulary
 };
 
 }  // namespace foretoken

@@ -97,18 +97,19 @@ void DraftBuilder::AddRandom(const std::string& name, std::vector<int64_t> shape
 }
 
 void DraftBuilder::AddLayer(const ModelConfig& config, int index, float strength,
-                            bool attention_norm) {
+                            bool attention_norm, int64_t attention_input) {
   const std::string block = "blk." + std::to_string(index) + ".";
   const int64_t hidden = config.hidden, ffn = config.ffn;
+  const int64_t input = attention_input > 0 ? attention_input : hidden;
   const int64_t q = int64_t{config.heads} * config.head_dim;
   const int64_t kv = int64_t{config.kv_heads} * config.head_dim;
   const auto matrix = [&](const char* name, int64_t rows, int64_t cols, float scale) {
     AddRandom(block + name, {rows, cols}, scale / std::sqrt(static_cast<float>(cols)));
   };
   if (attention_norm) AddRandom(block + "attn_norm.weight", {hidden}, 0.1f, 1);
-  matrix("attn_q.weight", q, hidden, 1.5f);
-  matrix("attn_k.weight", kv, hidden, 1.5f);
-  matrix("attn_v.weight", kv, hidden, 1);
+  matrix("attn_q.weight", q, input, 1.5f);
+  matrix("attn_k.weight", kv, input, 1.5f);
+  matrix("attn_v.weight", kv, input, 1);
   matrix("attn_output.weight", hidden, q, strength);
   AddRandom(block + "ffn_norm.weight", {hidden}, 0.1f, 1);
   matrix("ffn_gate.weight", ffn, hidden, 1);

@@ -36,7 +36,9 @@ class DraftBuilder {
   // Gaussian values of standard deviation `spread` around `mean`.
   void AddRandom(const std::string& name, std::vector<int64_t> shape, float spread, float mean = 0);
   // "blk.INDEX.*" of random values; what it adds to the residual stream is scaled by `strength`.
-  void AddLayer(const ModelConfig& config, int index, float strength, bool attention_norm);
+  // `attention_input`: see WeightLoader::Layer.
+  void AddLayer(const ModelConfig& config, int index, float strength, bool attention_norm,
+                int64_t attention_input = 0);
   std::vector<float>& values(const std::string& name);
   // Checks that the file could be written.
   void Write(const DraftInfo& info, const std::string& path, FileType type = FileType::kF32) const;

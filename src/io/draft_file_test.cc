@@ -173,6 +173,51 @@ TEST_F(DraftFileTest, PublishedGlideSaysWhatItReads) {
   EXPECT_THAT(open("model.norm.weight").error().message, HasSubstr("'large_hidden_size'"));
 }
 
+TEST_F(DraftFileTest, PublishedEagle3HasAVocabularyOfItsOwn) {
+  Json config = TinyConfig("LlamaForCausalLMEagle3");
+  config.update({{"draft_vocab_size", 2}, {"num_hidden_layers", 1}});
+  folder_.Write("config.json", config.dump());
+  const auto open = [&](const std::string& layer, const char* type, std::array<int64_t, 2> map) {
+    const Json header = {{layer + ".hidden_norm.weight",
+                          {{"dtype", "F32"}, {"shape", {1}}, {"data_offsets", {0, 4}}}},
+                         {layer + ".self_attn.q_proj.weight",
+                          {{"dtype", "F32"}, {"shape", {1, 1}}, {"data_offsets", {4, 8}}}},
+                         {"d2t", {{"dtype", type}, {"shape", {2}}, {"data_offsets", {8, 24}}}},
+                         {"t2d", {{"dtype", "BOOL"}, {"shape", {8}}, {"data_offsets", {24, 32}}}}};
+    const std::string data = std::string(8, '\0') +
+                             std::string(reinterpret_cast<const char*>(map.data()), sizeof map) +
+                             std::string(8, '\1');
+    folder_.Write("model.safetensors", SafetensorsBytes(header.dump(), data));
+    return DraftFile::Open(folder_.path());
+  };
+  for (const char* layer : {"midlayer", "layers.0"}) {
+    const auto file = open(layer, "I64", {1, 5});
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    const DraftInfo& info = (*file)->info();
+    EXPECT_EQ(info.method, "eagle3");
+    EXPECT_EQ(info.blocks.vocab, 2);
+    EXPECT_EQ(info.target.vocab, 8);
+    EXPECT_THAT(info.taps, ElementsAre());
+    EXPECT_THAT(info.shared, ElementsAre(kSharedEmbedding));
+    EXPECT_TRUE((*file)->Has("blk.0.hidden_norm.weight"));
+    EXPECT_TRUE((*file)->Has("blk.0.attn_q.weight"));
+    EXPECT_EQ((*file)->tensors().size(), 3u);
+    const TensorSource map = *(*file)->Find("d2t", std::array<int64_t, 1>{2});
+    std::array<float, 2> offsets{};
+    Dequantize(map.type, map.bytes.data(), offsets);
+    EXPECT_THAT(offsets, ElementsAre(1, 5));
+  }
+  EXPECT_THAT(open("midlayer", "F64", {0, 0}).error().message,
+              HasSubstr("tensor 'd2t' has type F64 and shape [2], expected a list of I64"));
+  EXPECT_THAT(open("midlayer", "I64", {int64_t{1} << 40, 0}).error().message,
+              HasSubstr("tensor 'd2t' holds 1099511627776, expected at most"));
+  EXPECT_THAT(open("layers.1", "I64", {0, 0}).error().message,
+              HasSubstr("has no place in a draft of eagle3"));
+  config["draft_vocab_size"] = 0;
+  folder_.Write("config.json", config.dump());
+  EXPECT_THAT(open("midlayer", "I64", {0, 0}).error().message, HasSubstr("'draft_vocab_size'"));
+}
+
 TEST_F(DraftFileTest, ServesOneTarget) {
   const DraftInfo info = TinyDraft();
   const auto complaint = [&](const std::function<void(TargetFingerprint&)>& change,

@@ -1,5 +1,7 @@
 #include "io/published_draft.h"
 
+#include <cstring>
+#include <deque>
 #include <filesystem>
 #include <optional>
 #include <unordered_set>
@@ -8,7 +10,9 @@
 #include "base/json.h"
 #include "io/hf_model.h"
 #include "io/hf_names.h"
+#include "io/model_limits.h"
 #include "io/published_layouts.h"
+#include "io/tensor_layout.h"
 #include "io/torch_file.h"
 #include "io/utf8.h"
 
@@ -35,7 +39,7 @@ class PublishedDraft final : public DraftFile {
     FT_RETURN_IF_ERROR(layout.describe(directory, draft->tensors_, info));
     info.name = info.blocks.name;
     if (info.target.hidden == 0) info.target.hidden = info.blocks.hidden;
-    info.target.vocab = info.blocks.vocab;
+    if (info.target.vocab == 0) info.target.vocab = info.blocks.vocab;
     return std::unique_ptr<DraftFile>(std::move(draft));
   }
 
@@ -50,6 +54,7 @@ class PublishedDraft final : public DraftFile {
   const GenerationDefaults& generation() const override { return generation_; }
   std::span<const TensorSource> tensors() const override { return tensors_; }
   void Release(const TensorSource& tensor) const override {
+    if (tensor.type == DType::kI32) return;  // of integers_, not of a file
     if (safetensors_) return safetensors_->Release(tensor.bytes);
     for (const TorchFile& file : torch_) {
       if (file.Holds(tensor.bytes)) file.Release(tensor.bytes);
@@ -84,13 +89,41 @@ class PublishedDraft final : public DraftFile {
         return Error{path + ": tensor '" + Printable(entry.name) + "' has no place in a draft of " +
                      std::string(layout.method)};
       }
+      if (entry.name == layout.integers) {
+        FT_RETURN_IF_ERROR(AddIntegers(path, entry, std::move(name)));
+        continue;
+      }
       FT_ASSIGN_OR_RETURN(TensorSource tensor, TensorOfEntry(path, entry, std::move(name)));
       tensors_.push_back(std::move(tensor));
     }
     return {};
   }
 
+  // Formats of tensors have no numbers of 64 bits: these become I32.
+  Status AddIntegers(const std::string& path, const SafetensorsEntry& entry, std::string name) {
+    const std::string label = path + ": tensor '" + Printable(entry.name) + "' ";
+    if (entry.dtype != "I64" || entry.shape.size() != 1) {
+      return Error{label + "has type " + entry.dtype + " and shape " + ShapeText(entry.shape) +
+                   ", expected a list of I64"};
+    }
+    std::vector<int64_t> given(entry.bytes.size() / sizeof(int64_t));
+    if (!given.empty()) std::memcpy(given.data(), entry.bytes.data(), entry.bytes.size());
+    std::vector<int32_t>& numbers = integers_.emplace_back();
+    numbers.reserve(given.size());
+    for (const int64_t number : given) {
+      if (number < -kMostVocab || number > kMostVocab) {
+        return Error{label + "holds " + std::to_string(number) + ", expected at most " +
+                     std::to_string(kMostVocab) + " either way"};
+      }
+      numbers.push_back(static_cast<int32_t>(number));
+    }
+    tensors_.push_back(
+        {std::move(name), DType::kI32, entry.shape, std::as_bytes(std::span(numbers))});
+    return {};
+  }
+
   std::string path_;
+  std::deque<std::vector<int32_t>> integers_;   // of tensors of I64
   std::optional<SafetensorsFile> safetensors_;  // or else
   std::vector<TorchFile> torch_;
   std::unordered_set<std::string> names_;  // of the tensors

@@ -12,7 +12,7 @@ namespace foretoken {
 // Whether `path` is a directory, or weights that are no GGUF file (.safetensors, .bin, .pt).
 bool IsPublishedDraft(const std::string& path);
 
-// EAGLE, HASS and GLIDE: config.json and model.safetensors or pytorch_model.bin. Medusa:
+// EAGLE, HASS, EAGLE-3 and GLIDE: config.json and model.safetensors or pytorch_model.bin. Medusa:
 // medusa_lm_head.safetensors or medusa_lm_head.pt, Hydra++ the same with hydra_lm_head. EDD:
 // draft_model.safetensors or draft_model.pt, which leave the geometry of its layer to the target,
 // as Chimera's chimera_head.pt, trimlp.pt and fast_layer1.pt and Hydra's files do. What the target

@@ -43,6 +43,21 @@ std::string EagleName(std::string_view name) {
   return foreign ? "" : own;
 }
 
+// The layer is called `midlayer`, by some `layers.0`. It has a norm more than others, of features.
+std::string Eagle3Name(std::string_view name) {
+  if (name == "fc.weight" || name == "d2t") return std::string(name);
+  for (const std::string_view layer : {"midlayer.", "layers.0."}) {
+    if (!name.starts_with(layer)) continue;
+    name.remove_prefix(layer.size());
+    if (name == "hidden_norm.weight") return "blk.0.hidden_norm.weight";
+    std::string own = GgufTensorName("model.layers.0." + std::string(name));
+    return own.find(".cross_") == std::string::npos ? own : "";
+  }
+  if (name == "lm_head.weight") return "output.weight";
+  const bool known = name == "norm.weight" || name == "embed_tokens.weight";
+  return known ? GgufTensorName("model." + std::string(name)) : "";
+}
+
 // "{k}.{j}.linear.weight" is a residual block, "{k}.{j}.weight" what follows the blocks.
 std::string MedusaName(std::string_view name) {
   const int head = LeadingIndex(name);
@@ -115,6 +130,26 @@ Status DescribeEagle(const std::string& directory, std::span<const TensorSource>
     info.shared.emplace_back(kSharedEmbedding);
   }
   return {};
+}
+
+// The layer is Llama's, whatever the authors call the class. `vocab_size` is the target's; which
+// hidden states are read depends on the number of its layers, which is not said.
+Status DescribeEagle3(const std::string& directory, std::span<const TensorSource> tensors,
+                      DraftInfo& info) {
+  const std::string path = directory + "/config.json";
+  FT_ASSIGN_OR_RETURN(Json json, ReadJsonFile(path));
+  json.erase("architectures");
+  json["model_type"] = "llama";
+  FT_ASSIGN_OR_RETURN(HfConfig config, ParseHfConfig(json.dump(), path));
+  info.blocks = std::move(config.model);
+  info.blocks.attention_bias = Find(tensors, "blk.0.attn_q.bias") != nullptr;
+  info.target.vocab = info.blocks.vocab;
+  JsonFields fields(json, path + ": ");
+  info.blocks.vocab = fields.Int("draft_vocab_size", 1, kMostVocab);
+  if (Find(tensors, "token_embd.weight") == nullptr) {
+    info.shared = {std::string(kSharedEmbedding)};
+  }
+  return fields.status();
 }
 
 // One layer, by its gate [ffn, hidden], and logits by a matrix of `output`'s rows.
@@ -246,6 +281,14 @@ constexpr PublishedLayout kLayouts[] = {
      "large_head_dim",
      GlideName,
      DescribeGlide},
+    {"eagle3",
+     {"model.safetensors", "pytorch_model.bin"},
+     "draft_vocab_size",
+     Eagle3Name,
+     DescribeEagle3,
+     {},
+     "t2d",
+     "d2t"},
     {"eagle", {"model.safetensors", "pytorch_model.bin"}, "", EagleName, DescribeEagle},
 };
 

@@ -22,6 +22,7 @@ struct PublishedLayout {
                      DraftInfo& info);
   std::array<std::string_view, 2> more = {};  // of torch.save, too
   std::string_view unused = "";               // a tensor that may be there
+  std::string_view integers = "";             // a tensor of I64, of small numbers
 };
 
 // Those whose files are named alike are told apart by `field`, in this order.

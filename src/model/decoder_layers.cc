@@ -65,17 +65,25 @@ void DecoderLayers::ReserveRows(int rows) {
   attended_ = backend_.Allocate(DType::kF32, n, q_cols);
 }
 
-void DecoderLayers::Run(int layer) {
+void DecoderLayers::Run(int layer) { Run(layer, Normed(layer)); }
+
+void DecoderLayers::Run(int layer, const LinearIn& x) {
   const Tensor q = queries(batch_->rows());
-  Project(layer, q);
+  Project(layer, q, x);
   Attend(layer, q);
   FeedForward(layer, batch_->rows());
 }
 
-void DecoderLayers::Project(int layer, Tensor q) {
+LinearIn DecoderLayers::Normed(int layer) const {
+  return {residual_.tensor.Rows(0, batch_->rows()), layers_[layer].attention_norm.tensor,
+          config_.norm_eps};
+}
+
+void DecoderLayers::Project(int layer, Tensor q) { Project(layer, q, Normed(layer)); }
+
+void DecoderLayers::Project(int layer, Tensor q, const LinearIn& x) {
   const LayerWeights& w = layers_[layer];
   const int rows = batch_->rows();
-  const LinearIn x(residual_.tensor.Rows(0, rows), w.attention_norm.tensor, config_.norm_eps);
   const Tensor k = k_.tensor.Rows(0, rows);
   const Tensor v = v_.tensor.Rows(0, rows);
   const std::array outputs{LinearOut{.weight = w.q.get(), .out = q, .bias = w.q_bias.tensor},
@@ -148,16 +156,18 @@ Buffer WeightLoader::Vector(const std::string& name, int64_t n) {
   return {};
 }
 
-LayerWeights WeightLoader::Layer(const ModelConfig& config, int index, bool attention_norm) {
+LayerWeights WeightLoader::Layer(const ModelConfig& config, int index, bool attention_norm,
+                                 int64_t attention_input) {
   const std::string prefix = "blk." + std::to_string(index) + ".";
   const int64_t hidden = config.hidden;
+  const int64_t input = attention_input > 0 ? attention_input : hidden;
   const int64_t q_cols = int64_t{config.heads} * config.head_dim;
   const int64_t kv_cols = int64_t{config.kv_heads} * config.head_dim;
   LayerWeights w;
   if (attention_norm) w.attention_norm = Vector(prefix + "attn_norm.weight", hidden);
-  w.q = Matrix(prefix + "attn_q.weight", q_cols, hidden);
-  w.k = Matrix(prefix + "attn_k.weight", kv_cols, hidden);
-  w.v = Matrix(prefix + "attn_v.weight", kv_cols, hidden);
+  w.q = Matrix(prefix + "attn_q.weight", q_cols, input);
+  w.k = Matrix(prefix + "attn_k.weight", kv_cols, input);
+  w.v = Matrix(prefix + "attn_v.weight", kv_cols, input);
   w.o = Matrix(prefix + "attn_output.weight", hidden, q_cols);
   if (config.attention_bias) {
     w.q_bias = Vector(prefix + "attn_q.bias", q_cols);

@@ -15,7 +15,7 @@ namespace foretoken {
 struct LayerWeights {
   Buffer attention_norm, ffn_norm;     // [1, hidden]; without the former attention reads the
                                        // residual stream as it is (EAGLE)
-  std::unique_ptr<Weight> q, k, v, o;  // q [heads * head_dim, hidden]
+  std::unique_ptr<Weight> q, k, v, o;  // q [heads * head_dim, hidden], or of a wider input
   Buffer q_bias, k_bias, v_bias;
   Buffer q_norm, k_norm;                   // [1, head_dim]
   std::unique_ptr<Weight> gate, up, down;  // gate, up [ffn, hidden]
@@ -52,9 +52,14 @@ class DecoderLayers {
   void FeedForward(int layer, int rows);
   // All three, for every row.
   void Run(int layer);
+  // The same where queries, keys and values are made of `x` [rows, as wide as their matrices]
+  // instead of the residual stream (EAGLE-3).
+  void Project(int layer, Tensor queries, const LinearIn& x);
+  void Run(int layer, const LinearIn& x);
 
  private:
   void ReserveRows(int rows);
+  LinearIn Normed(int layer) const;  // what attention reads of the residual stream
   void StoreKeysValues(int layer);
   int RowsOf(size_t s) const { return batch_->begin[s + 1] - batch_->begin[s]; }
 
@@ -83,8 +88,10 @@ class WeightLoader {
   const Status& status() const { return status_; }
   std::unique_ptr<Weight> Matrix(const std::string& name, int64_t rows, int64_t cols);
   Buffer Vector(const std::string& name, int64_t n);
-  // "blk.INDEX.*"; without its attention norm where the layer has none.
-  LayerWeights Layer(const ModelConfig& config, int index, bool attention_norm = true);
+  // "blk.INDEX.*"; without its attention norm where the layer has none. `attention_input`: the
+  // width of what queries, keys and values are made of; 0: config.hidden.
+  LayerWeights Layer(const ModelConfig& config, int index, bool attention_norm = true,
+                     int64_t attention_input = 0);
 
  private:
   WeightSource& source_;

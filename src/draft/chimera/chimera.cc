@@ -20,7 +20,7 @@ Tensor EverySecond(Tensor t, int first, int count) {
 class Chimera final : public FeatureDrafter {
  public:
   Chimera(std::unique_ptr<ChimeraNet> net, int layers, int capacity, DType cache_type)
-      : FeatureDrafter(*net, {.feature = layers}, capacity, cache_type), net_(std::move(net)) {}
+      : FeatureDrafter(*net, {.taps = {layers}}, capacity, cache_type), net_(std::move(net)) {}
 
   void Propose(std::span<const DraftSlot> batch) override {
     DraftLevels(batch, [&](std::span<const DraftLevel> levels) { Expand(batch, levels); });

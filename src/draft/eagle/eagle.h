@@ -1,13 +1,13 @@
 // EAGLE-1, EAGLE-2 and HASS (methods.md 5): a small module guesses the target's next feature from
 // the features and tokens so far, and the target's LM head says which token that is. They differ in
-// training and in the tree.
+// training and in the tree. EAGLE-3's module has features and an LM head of its own.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "draft/eagle/eagle_net.h"
+#include "draft/eagle/eagle_module.h"
 #include "draft/levels.h"
 
 namespace foretoken {
@@ -19,10 +19,11 @@ struct EagleRule {
 
 class Eagle final : public FeatureDrafter {
  public:
-  // `layers`: the target's. `capacity`: longest sequence. REQUIRES: CheckCacheType(net's config,
-  // rule.cache_type).
-  Eagle(std::unique_ptr<EagleNet> net, int layers, int capacity, const EagleRule& rule)
-      : FeatureDrafter(*net, {.feature = layers}, capacity, rule.cache_type),
+  // `taps`: the target's hidden states that features are made of. `capacity`: longest sequence.
+  // REQUIRES: CheckCacheType(net's config, rule.cache_type).
+  Eagle(std::unique_ptr<EagleModule> net, const std::vector<int>& taps, int capacity,
+        const EagleRule& rule)
+      : FeatureDrafter(*net, {.taps = taps}, capacity, rule.cache_type),
         net_(std::move(net)),
         share_noise_(rule.share_noise) {}
 
@@ -39,7 +40,7 @@ class Eagle final : public FeatureDrafter {
   Tensor OutputsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
   Tensor Roots(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
 
-  std::unique_ptr<EagleNet> net_;
+  std::unique_ptr<EagleModule> net_;
   bool share_noise_;
 };
 

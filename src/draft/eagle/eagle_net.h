@@ -6,20 +6,19 @@
 #include <span>
 #include <vector>
 
-#include "draft/feature_drafter.h"
+#include "draft/eagle/eagle_module.h"
 #include "io/draft_file.h"
 #include "model/decoder_layers.h"
 
 namespace foretoken {
 
-// The output of row i estimates the feature of token i + 1, whose logits guess token i + 2.
-class EagleNet final : public FeatureNet {
+class EagleNet final : public EagleModule {
  public:
   // `file` is kept; `target` must outlive the net. Errors name file and tensor.
   static Result<std::unique_ptr<EagleNet>> Load(std::unique_ptr<DraftFile> file, Model& target);
 
   int hidden() const override { return layers_.config().hidden; }
-  int vocab() const { return static_cast<int>(target_.OutputHead().rows()); }
+  int vocab() const override { return static_cast<int>(target_.OutputHead().rows()); }
   int max_rows() const override { return layers_.max_rows(); }
   Backend& backend() const override { return target_.backend(); }
   std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override {
@@ -28,8 +27,7 @@ class EagleNet final : public FeatureNet {
 
   Tensor Features(int rows) override;
   Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
-  // The logits of `outputs` [rows, hidden]: [rows, vocab], valid until the next call.
-  Tensor Logits(Tensor outputs);
+  Tensor Logits(Tensor outputs) override;
 
  private:
   struct Weights {

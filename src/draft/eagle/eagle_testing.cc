@@ -39,7 +39,7 @@ namespace {
 // Runs passes over one sequence and keeps what they gave.
 class EagleTracer {
  public:
-  explicit EagleTracer(EagleNet& net) : net_(net) {}
+  explicit EagleTracer(EagleModule& net) : net_(net) {}
 
   // Row r of the pass is tokens[r] after parent r - 1 + first; features: [rows, hidden].
   void Run(std::span<const Token> tokens, Node first_parent, std::span<const float> features,
@@ -74,14 +74,14 @@ class EagleTracer {
     to.insert(to.end(), values.begin(), values.end());
   }
 
-  EagleNet& net_;
+  EagleModule& net_;
   EagleTrace trace_;
 };
 
 }  // namespace
 
-EagleTrace TraceEagle(EagleNet& net, std::span<const Token> tokens, std::span<const float> features,
-                      std::span<const Token> drafted) {
+EagleTrace TraceEagle(EagleModule& net, std::span<const Token> tokens,
+                      std::span<const float> features, std::span<const Token> drafted) {
   const int pairs = static_cast<int>(tokens.size()) - 1;
   const auto cache = net.NewCache(pairs + static_cast<int>(drafted.size()), DType::kF32);
   EagleTracer tracer(net);

@@ -27,8 +27,8 @@ struct EagleTrace {
 // output before it, as one draft step after another does. tokens: x_0 ... x_t, the root last;
 // features: [t, hidden], the target's final-norm states of x_0 ... x_{t-1}; drafted: tokens below
 // the root, each the child of the one before. REQUIRES: t >= 1; all rows fit net.max_rows().
-EagleTrace TraceEagle(EagleNet& net, std::span<const Token> tokens, std::span<const float> features,
-                      std::span<const Token> drafted);
+EagleTrace TraceEagle(EagleModule& net, std::span<const Token> tokens,
+                      std::span<const float> features, std::span<const Token> drafted);
 // The same of the draft in a file.
 Result<EagleTrace> TraceEagle(const std::string& draft, Model& target,
                               std::span<const Token> tokens, std::span<const float> features,

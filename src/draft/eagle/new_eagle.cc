@@ -1,5 +1,6 @@
 // EAGLE and HASS drafts from files: one module under two names, whichever trained it.
 #include "draft/eagle/eagle.h"
+#include "draft/eagle/eagle_net.h"
 #include "draft/trained.h"
 
 namespace foretoken {
@@ -15,7 +16,7 @@ Result<std::unique_ptr<Drafter>> New(std::string_view name, std::string_view oth
   FT_RETURN_IF_ERROR(CheckCacheType(file->config(), rule.cache_type));
   FT_ASSIGN_OR_RETURN(auto net, EagleNet::Load(std::move(file), context.target));
   return std::unique_ptr<Drafter>(std::make_unique<Eagle>(
-      std::move(net), context.target.config().layers, context.capacity, rule));
+      std::move(net), std::vector{context.target.config().layers}, context.capacity, rule));
 }
 
 }  // namespace

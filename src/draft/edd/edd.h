@@ -16,7 +16,7 @@ class Edd final : public FeatureDrafter {
   // `capacity`: longest sequence. `share_noise`: see OfferLevels. REQUIRES:
   // CheckCacheType(net->config(), cache_type).
   Edd(std::unique_ptr<EddNet> net, int capacity, DType cache_type, bool share_noise)
-      : FeatureDrafter(*net, {.feature = net->tap(), .ahead = 0}, capacity, cache_type),
+      : FeatureDrafter(*net, {.taps = net->taps(), .ahead = 0}, capacity, cache_type),
         net_(std::move(net)),
         share_noise_(share_noise) {}
 

@@ -23,6 +23,7 @@ class EddNet final : public FeatureNet {
   const ModelConfig& config() const { return layers_.config(); }
   // The hidden state of the soft prompt (Hugging Face index); none: a VDM.
   std::optional<int> tap() const { return tap_; }
+  std::vector<int> taps() const { return tap_ ? std::vector<int>{*tap_} : std::vector<int>{}; }
   int hidden() const override { return layers_.config().hidden; }
   int vocab() const { return layers_.config().vocab; }
   int max_rows() const override { return layers_.max_rows(); }

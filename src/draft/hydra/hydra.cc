@@ -10,7 +10,7 @@ namespace {
 class Hydra final : public FeatureDrafter {
  public:
   Hydra(std::unique_ptr<HydraNet> net, int layers, int capacity, DType cache_type)
-      : FeatureDrafter(*net, {.feature = layers}, capacity, cache_type), net_(std::move(net)) {}
+      : FeatureDrafter(*net, {.taps = {layers}}, capacity, cache_type), net_(std::move(net)) {}
 
   void Propose(std::span<const DraftSlot> batch) override {
     DraftLevels(batch, [&](std::span<const DraftLevel> levels) {

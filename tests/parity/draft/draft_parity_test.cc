@@ -9,11 +9,13 @@
 #include "base/mapped_file.h"
 #include "draft/chimera/chimera_testing.h"
 #include "draft/eagle/eagle_testing.h"
+#include "draft/eagle3/eagle3_testing.h"
 #include "draft/edd/edd_testing.h"
 #include "draft/glide/glide_testing.h"
 #include "draft/hydra/hydra_testing.h"
 #include "draft/medusa/medusa_testing.h"
 #include "io/model_files_testing.h"
+#include "model/scoring_for_test.h"
 
 namespace foretoken {
 namespace {
@@ -45,6 +47,24 @@ class GoldenReader {
 
 class DraftParity : public ::testing::Test {
  protected:
+  // Hidden states of the target side by side, [tokens, indices * hidden].
+  std::vector<float> Tapped(std::span<const Token> tokens, const std::vector<int>& indices) {
+    const int count = static_cast<int>(tokens.size());
+    const auto cache = target_->NewCache(count, DType::kF32);
+    const SequenceRows rows{cache.get(), {tokens.begin(), tokens.end()}, ChainParents(count)};
+    Taps taps;
+    Score(*target_, std::span(&rows, 1), {.hidden = indices}, std::span(&taps, 1));
+    const auto width = static_cast<int64_t>(hidden_);
+    const Buffer all = backend_->Allocate(DType::kF32, count, std::ssize(indices) * width);
+    for (size_t i = 0; i < indices.size(); ++i) {
+      backend_->StoreRows(taps.Hidden(indices[i]),
+                          all.tensor.Cols(static_cast<int64_t>(i) * width, width));
+    }
+    std::vector<float> values(tokens.size() * indices.size() * hidden_);
+    backend_->Download(all.tensor, values.data());
+    return values;
+  }
+
   std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
   std::unique_ptr<ModelFile> file_ = *ModelFile::Open(FT_SOURCE_DIR "/tests/parity/model/llama");
   std::unique_ptr<Model> target_ = *LoadModel(*file_, *backend_);
@@ -66,6 +86,31 @@ TEST_F(DraftParity, Eagle) {
     EXPECT_LE(MaxDifference(trace->logits, golden.Values<float>(rows * vocab_)), kTolerance);
     EXPECT_TRUE(golden.AtEnd());
   }
+}
+
+// A target of its own, with layers enough for three hidden states, which it is asked for as well.
+TEST_F(DraftParity, Eagle3) {
+  target_.reset();  // reads file_
+  file_ = *ModelFile::Open(kFolder + "eagle3/target");
+  target_ = *LoadModel(*file_, *backend_);
+  GoldenReader golden("eagle3");
+  const auto pairs = static_cast<size_t>(golden.Count());
+  const auto tokens = golden.Values<Token>(pairs + 1);
+  const auto tapped = golden.Values<float>(pairs * 3 * hidden_);
+  const auto drafted = golden.Values<Token>(static_cast<size_t>(golden.Count()));
+  const auto known = golden.Values<Token>(40);
+  auto file = DraftFile::Open(kFolder + "eagle3");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto net = Eagle3Net::Load(*std::move(file), *target_);
+  ASSERT_TRUE(net.ok()) << net.error().message;
+  EXPECT_THAT((*net)->vocabulary().tokens, ::testing::ElementsAreArray(known));
+  EXPECT_LE(MaxDifference(Tapped(std::span(tokens).first(pairs), (*net)->taps()), tapped),
+            kTolerance);
+  const EagleTrace trace = TraceEagle3(**net, tokens, tapped, drafted);
+  const size_t rows = pairs + drafted.size();
+  EXPECT_LE(MaxDifference(trace.hidden, golden.Values<float>(rows * hidden_)), kTolerance);
+  EXPECT_LE(MaxDifference(trace.logits, golden.Values<float>(rows * known.size())), kTolerance);
+  EXPECT_TRUE(golden.AtEnd());
 }
 
 TEST_F(DraftParity, Edd) {

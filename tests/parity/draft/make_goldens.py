@@ -13,6 +13,8 @@ chimera/        chimera_head.pt, trimlp.pt, fast_layer1.pt: three heads
 edd/            draft_model.pt: a layer, embedding, norm and LM head of its own
 hydra/          config.json, hydra_lm_head.pt: three heads of two blocks
 glide/          config.json, model.safetensors: one layer that reads the target's last
+eagle3/         config.json, pytorch_model.bin: 40 tokens, no embedding; target/ has the seven layers that
+                three different hidden states need
 Each has golden.bin, little-endian. eagle: pairs i32, tokens [pairs + 1] i32, features [pairs, d] f32,
 drafted i32, tokens [drafted] i32, then of every pair and drafted token the outputs [rows, d] and logits
 [rows, vocab] f32. medusa: rows i32, features [rows, d], then of each head logits [rows, vocab] f32. edd: text
@@ -22,6 +24,8 @@ drafted i32, tokens [drafted] i32, then the logits of each head [drafted + 1, vo
 features [rows, d] f32, path i32, tokens [path] i32 (the root first), then the prefix state [d] and the logits of
 each head [path, vocab] f32. glide: pairs i32, tokens [pairs + 1] i32 (the root last), drafted
 i32, tokens [drafted] i32, then the logits after the root and each drafted token [drafted + 1, vocab] f32.
+eagle3: as eagle, of hidden states [pairs, 3d] in place of features; before the outputs the target's ids of the
+draft's tokens [draft vocabulary] i32, which the logits are of.
 """
 
 import json
@@ -32,7 +36,8 @@ import safetensors.torch
 import torch
 import transformers
 from transformers.models.llama.modeling_llama import (
-    LlamaDecoderLayer, LlamaRMSNorm, LlamaRotaryEmbedding, apply_rotary_pos_emb)
+    LlamaAttention, LlamaDecoderLayer, LlamaMLP, LlamaRMSNorm, LlamaRotaryEmbedding,
+    apply_rotary_pos_emb)
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONFIG = ("architectures", "vocab_size", "hidden_size", "intermediate_size", "num_attention_heads",
@@ -56,6 +61,38 @@ class Eagle(torch.nn.Module):
         return self.layers[0](
             x, attention_mask=mask, position_ids=positions,
             position_embeddings=self.rotary(x, positions))[0]
+
+
+class Eagle3(torch.nn.Module):
+    """Three hidden states make a feature; attention reads it beside the token's embedding."""
+
+    def __init__(self, config, known):
+        super().__init__()
+        width = config.hidden_size
+        self.fc = torch.nn.Linear(3 * width, width, bias=False)
+        self.midlayer = torch.nn.Module()
+        self.midlayer.self_attn = LlamaAttention(config, 0)
+        for name in ("q_proj", "k_proj", "v_proj"):
+            rows = getattr(self.midlayer.self_attn, name).out_features
+            setattr(self.midlayer.self_attn, name, torch.nn.Linear(2 * width, rows, bias=False))
+        self.midlayer.mlp = LlamaMLP(config)
+        for name in ("hidden_norm", "input_layernorm", "post_attention_layernorm"):
+            setattr(self.midlayer, name, LlamaRMSNorm(width, eps=config.rms_norm_eps))
+        self.norm = LlamaRMSNorm(width, eps=config.rms_norm_eps)
+        ids = known.nonzero()[:, 0]
+        self.lm_head = torch.nn.Linear(width, len(ids), bias=False)
+        self.register_buffer("d2t", ids - torch.arange(len(ids)))
+        self.register_buffer("t2d", known)
+        self.rotary = LlamaRotaryEmbedding(config=config)
+
+    def forward(self, embeddings, features):
+        layer, rows = self.midlayer, features.shape[1]
+        positions = torch.arange(rows)[None]
+        mask = torch.full((rows, rows), float("-inf")).triu(1)[None, None]
+        read = torch.cat((layer.input_layernorm(embeddings), layer.hidden_norm(features)), dim=-1)
+        x = features + layer.self_attn(
+            read, attention_mask=mask, position_embeddings=self.rotary(features, positions))[0]
+        return x + layer.mlp(layer.post_attention_layernorm(x))
 
 
 class Edd(torch.nn.Module):
@@ -230,6 +267,50 @@ def make_eagle(target, folder, bias, generator):
         safetensors.torch.save_file(state, folder / "model.safetensors")
 
 
+def make_eagle3(folder, generator):
+    folder.mkdir(exist_ok=True)
+    layers, vocab, known = 7, 61, 40
+    config = transformers.LlamaConfig(
+        architectures=["LlamaForCausalLM"], vocab_size=vocab, hidden_size=32, intermediate_size=32,
+        num_hidden_layers=layers, num_attention_heads=4, num_key_value_heads=2,
+        max_position_embeddings=64, rms_norm_eps=1e-5, rope_theta=500.0,
+        attn_implementation="eager")
+    target = transformers.LlamaForCausalLM(config).float().eval()
+    randomise(target, generator)
+    own = transformers.LlamaConfig(**{**config.to_dict(), "num_hidden_layers": 1,
+                                      "intermediate_size": 48, "rope_theta": 700.0})
+    own._attn_implementation = "eager"
+    mask = torch.zeros(vocab, dtype=torch.bool)
+    mask[torch.randperm(vocab, generator=generator)[:known]] = True
+    draft = Eagle3(own, mask).eval()
+    randomise(draft, generator)
+    tokens = torch.randint(3, vocab, (PAIRS + 1,), generator=generator)
+    drafted = torch.randint(3, vocab, (DRAFTED,), generator=generator)
+    table = target.model.embed_tokens
+    with torch.no_grad():
+        states = target(tokens[None, :-1], output_hidden_states=True).hidden_states
+        tapped = torch.cat([states[i] for i in (2, layers // 2, layers - 3)], dim=-1)
+        inputs, given = table(tokens[None, 1:]), draft.fc(tapped)
+        out = draft(inputs, given)
+        for token in drafted:  # each with the output that it was read from, as it is
+            inputs = torch.cat((inputs, table(token[None, None])), dim=1)
+            given = torch.cat((given, out[:, -1:]), dim=1)
+            out = draft(inputs, given)
+        logits = draft.lm_head(draft.norm(out))
+    write(folder / "golden.bin", PAIRS, tokens, tapped[0], DRAFTED, drafted, mask.nonzero()[:, 0],
+          out[0], logits[0])
+    torch.save({name: value for name, value in draft.state_dict().items() if "rotary" not in name},
+               folder / "pytorch_model.bin")
+    described = {key: getattr(own, key) for key in CONFIG} | {
+        "architectures": ["LlamaForCausalLMEagle3"], "num_hidden_layers": 1,
+        "draft_vocab_size": known}
+    (folder / "config.json").write_text(json.dumps(described) + "\n")
+    (folder / "target").mkdir(exist_ok=True)
+    large = {key: getattr(config, key) for key in CONFIG} | {"num_hidden_layers": layers}
+    (folder / "target" / "config.json").write_text(json.dumps(large) + "\n")
+    safetensors.torch.save_file(dict(target.state_dict()), folder / "target" / "model.safetensors")
+
+
 def make_glide(target, folder, generator):
     folder.mkdir(exist_ok=True)
     large = target.config
@@ -339,6 +420,7 @@ def main():
     make_glide(target, HERE / "glide", torch.Generator().manual_seed(12))
     make_chimera(target, HERE / "chimera", torch.Generator().manual_seed(13))
     make_hydra(target, HERE / "hydra", torch.Generator().manual_seed(14))
+    make_eagle3(HERE / "eagle3", torch.Generator().manual_seed(15))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,155 @@
+#include "draft/eagle3/eagle3_net.h"
+
+#include <array>
+#include <cmath>
+
+#include "draft/scratch.h"
+#include "model/model_config.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kTaps = 3;
+
+Status CheckSizes(const ModelConfig& config, const ModelConfig& target, const std::string& path) {
+  FT_RETURN_IF_ERROR(CheckConfig(config, path));
+  if (config.hidden != target.hidden) {
+    return Error{path + ": foretoken.draft.embedding_length is " + std::to_string(config.hidden) +
+                 ", expected the target's " + std::to_string(target.hidden)};
+  }
+  if (config.layers == 1) return {};
+  return Error{path + ": foretoken.draft.block_count is " + std::to_string(config.layers) +
+               ", expected 1"};
+}
+
+// What the file names, negative ones counted from the end; else the inputs of the target's layers
+// 2, N / 2 and N - 3 (0-based).
+Result<std::vector<int>> TapsOf(const DraftFile& file, int layers) {
+  std::vector<int> taps = file.info().taps;
+  const bool named = !taps.empty();
+  for (int& tap : taps) tap += tap < 0 ? layers + 1 : 0;
+  if (!named) taps = {2, layers / 2, layers - 3};
+  const bool valid = taps.size() == kTaps && 0 <= taps[0] && taps[0] < taps[1] &&
+                     taps[1] < taps[2] && taps[2] <= layers;
+  if (valid) return taps;
+  std::string found;
+  for (const int tap : taps) found += (found.empty() ? "" : ", ") + std::to_string(tap);
+  return Error{file.path() + ": foretoken.draft.taps " +
+               (named ? "holds " : "is missing and would be ") + found +
+               ", expected three different hidden states from 0 to " + std::to_string(layers) +
+               ", ascending: the target has " + std::to_string(layers) + " layers"};
+}
+
+// The target's tokens that the rows of the LM head are for: row i is token i + d2t[i]. Empty: its
+// whole vocabulary.
+Result<std::vector<Token>> TokensOf(const DraftFile& file, WeightSource& source, Backend& backend,
+                                    int target_vocab) {
+  const int own = file.config().vocab;
+  const std::string label = file.path() + ": tensor 'd2t' ";
+  std::vector<Token> tokens;
+  if (!file.Has("d2t")) {
+    if (own == target_vocab) return tokens;
+    return Error{label + "is missing, expected the offsets of " + std::to_string(own) +
+                 " tokens of the draft to the target's " + std::to_string(target_vocab)};
+  }
+  FT_ASSIGN_OR_RETURN(const Buffer buffer, source.Vector("d2t", own));
+  std::vector<float> offsets(static_cast<size_t>(own));
+  backend.Download(buffer.tensor, offsets.data());
+  std::vector<bool> taken(static_cast<size_t>(target_vocab));
+  tokens.reserve(offsets.size());
+  for (int i = 0; i < own; ++i) {
+    const double token = i + static_cast<double>(offsets[static_cast<size_t>(i)]);
+    // Written so that NaN is refused, too.
+    if (!(token >= 0 && token < target_vocab && token == std::floor(token))) {
+      return Error{label + "maps the draft's token " + std::to_string(i) + " to " +
+                   std::to_string(token) + ", expected a token of the target, from 0 to " +
+                   std::to_string(target_vocab - 1)};
+    }
+    const auto id = static_cast<Token>(token);
+    if (taken[static_cast<size_t>(id)]) {
+      return Error{label + "maps the draft's token " + std::to_string(i) + " to " +
+                   std::to_string(id) + ", where another one is mapped to, expected one each"};
+    }
+    taken[static_cast<size_t>(id)] = true;
+    tokens.push_back(id);
+  }
+  return tokens;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Eagle3Net>> Eagle3Net::Load(std::unique_ptr<DraftFile> file, Model& target) {
+  const ModelConfig& config = file->config();
+  const int64_t hidden = config.hidden;
+  FT_RETURN_IF_ERROR(CheckSizes(config, target.config(), file->path()));
+  FT_ASSIGN_OR_RETURN(std::vector<int> taps, TapsOf(*file, target.config().layers));
+  Weights weights;
+  weights.source = NewFileWeights(*file, target.backend());
+  FT_ASSIGN_OR_RETURN(std::vector<Token> tokens,
+                      TokensOf(*file, *weights.source, target.backend(), target.config().vocab));
+  WeightLoader loader(*weights.source);
+  if (!file->info().Shares(kSharedEmbedding)) {
+    weights.embedding = loader.Matrix("token_embd.weight", target.config().vocab, hidden);
+  }
+  weights.fc = loader.Matrix("fc.weight", hidden, kTaps * hidden);
+  weights.embedding_norm = loader.Vector("blk.0.attn_norm.weight", hidden);
+  weights.feature_norm = loader.Vector("blk.0.hidden_norm.weight", hidden);
+  weights.layers.push_back(
+      loader.Layer(config, 0, /*attention_norm=*/false, /*attention_input=*/2 * hidden));
+  weights.norm = loader.Vector("output_norm.weight", hidden);
+  weights.head = loader.Matrix("output.weight", config.vocab, hidden);
+  FT_RETURN_IF_ERROR(loader.status());
+  return std::unique_ptr<Eagle3Net>(new Eagle3Net(std::move(file), std::move(weights),
+                                                  std::move(taps), std::move(tokens), target));
+}
+
+Eagle3Net::Eagle3Net(std::unique_ptr<DraftFile> file, Weights weights, std::vector<int> taps,
+                     std::vector<Token> tokens, Model& target)
+    : file_(std::move(file)),
+      weights_(std::move(weights)),
+      taps_(std::move(taps)),
+      tokens_(std::move(tokens)),
+      target_(target),
+      layers_(file_->config(), std::move(weights_.layers), target.backend(), target.max_rows()) {}
+
+DraftVocabulary Eagle3Net::vocabulary() const {
+  return {.tokens = tokens_, .size = target_.config().vocab};
+}
+
+void Eagle3Net::Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to) {
+  FT_CHECK(taps.size() == kTaps);
+  const int64_t width = hidden();
+  const Tensor input =
+      ReserveRows(backend(), static_cast<int>(rows.size()), kTaps * width, tapped_);
+  for (int i = 0; i < kTaps; ++i) CopyRows(taps[i], rows, input.Cols(i * width, width));
+  backend().Linear(input, std::array{LinearOut{.weight = weights_.fc.get(), .out = to}});
+}
+
+Tensor Eagle3Net::Features(int rows) { return ReserveRows(backend(), rows, hidden(), features_); }
+
+Tensor Eagle3Net::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
+  layers_.Begin(batch, caches);
+  const int rows = batch.rows();
+  const int64_t width = hidden();
+  const float eps = layers_.config().norm_eps;
+  const Tensor residual = layers_.residual().Rows(0, rows);
+  backend().StoreRows(features_.tensor.Rows(0, rows), residual);
+  const Tensor input = ReserveRows(backend(), rows, 2 * width, input_);
+  const Tensor embedded = input.Cols(0, width);
+  const Weight& table = weights_.embedding ? *weights_.embedding : target_.Embedding();
+  backend().Embed(table, batch.token, embedded);
+  backend().RmsNorm(embedded, weights_.embedding_norm.tensor, eps, embedded);
+  backend().RmsNorm(residual, weights_.feature_norm.tensor, eps, input.Cols(width, width));
+  layers_.Run(0, input);
+  return residual;
+}
+
+Tensor Eagle3Net::Logits(Tensor outputs) {
+  const int rows = static_cast<int>(outputs.rows);
+  const Tensor logits = ReserveRows(backend(), rows, vocab(), logits_);
+  backend().Linear({outputs, weights_.norm.tensor, layers_.config().norm_eps},
+                   std::array{LinearOut{.weight = weights_.head.get(), .out = logits}});
+  return logits;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,63 @@
+// The module of EAGLE-3 (methods.md 5.9): three hidden states of the target make a feature, and a
+// decoder layer whose attention reads embedding and feature side by side guesses the next one. Its
+// norm and LM head are its own, over the tokens of its own vocabulary.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "draft/eagle/eagle_module.h"
+#include "io/draft_file.h"
+#include "model/decoder_layers.h"
+
+namespace foretoken {
+
+class Eagle3Net final : public EagleModule {
+ public:
+  // `file` is kept; `target` must outlive the net. Errors name file and key or tensor: also taps
+  // that the target does not have, and a `d2t` that is no map to different tokens of the target.
+  static Result<std::unique_ptr<Eagle3Net>> Load(std::unique_ptr<DraftFile> file, Model& target);
+
+  // The three hidden states of a feature, by Hugging Face index, ascending.
+  const std::vector<int>& taps() const { return taps_; }
+  int hidden() const override { return layers_.config().hidden; }
+  int vocab() const override { return static_cast<int>(weights_.head->rows()); }
+  DraftVocabulary vocabulary() const override;
+  int max_rows() const override { return layers_.max_rows(); }
+  Backend& backend() const override { return target_.backend(); }
+  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override {
+    return layers_.NewCache(capacity, type);
+  }
+
+  void Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to) override;
+  Tensor Features(int rows) override;
+  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
+  Tensor Logits(Tensor outputs) override;
+
+ private:
+  struct Weights {
+    std::unique_ptr<WeightSource> source;  // outlives the rest
+    std::unique_ptr<Weight> embedding;     // null: the target's
+    std::unique_ptr<Weight> fc;            // [hidden, 3 * hidden]
+    Buffer embedding_norm, feature_norm;   // [1, hidden] of what attention reads
+    Buffer norm;                           // [1, hidden] before the LM head
+    std::unique_ptr<Weight> head;          // [draft vocabulary, hidden]
+    std::vector<LayerWeights> layers;      // one
+  };
+  Eagle3Net(std::unique_ptr<DraftFile> file, Weights weights, std::vector<int> taps,
+            std::vector<Token> tokens, Model& target);
+
+  std::unique_ptr<DraftFile> file_;
+  Weights weights_;  // its layer has moved to layers_
+  std::vector<int> taps_;
+  std::vector<Token> tokens_;  // [draft vocabulary], or empty: the target's vocabulary
+  Model& target_;
+  DecoderLayers layers_;
+  Buffer tapped_;    // [rows, 3 * hidden]
+  Buffer features_;  // [rows, hidden]
+  Buffer input_;     // [rows, 2 * hidden]: normed embeddings, then normed features
+  Buffer logits_;    // [rows, draft vocabulary]
+};
+
+}  // namespace foretoken

@@ -1,0 +1,211 @@
+// The engine's EAGLE-3 module against the formulas of methods.md 5.9, written out in plain loops,
+// which tokens it may guess, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "draft/conversation_testing.h"
+#include "draft/eagle3/eagle3_testing.h"
+#include "draft/plain_layer_testing.h"
+#include "draft/trained_fixture_testing.h"
+
+namespace foretoken {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// The module fed row by row, in order.
+class PlainEagle3 {
+ public:
+  PlainEagle3(const ModelConfig& config, DraftBuilder& draft, std::vector<float> embedding)
+      : c_(config), draft_(draft), embedding_(std::move(embedding)) {}
+
+  Row Fused(const Row& tapped) { return Times(draft_.values("fc.weight"), tapped); }
+
+  Row Step(Token token, const Row& feature) {
+    Row input = NormedBy("blk.0.attn_norm", RowOf(embedding_, token, c_.hidden));
+    const Row normed_feature = NormedBy("blk.0.hidden_norm", feature);
+    input.insert(input.end(), normed_feature.begin(), normed_feature.end());
+    const Row x = Plus(feature, Attention(input));
+    const Row normed = NormedBy("blk.0.ffn_norm", x);
+    return Plus(
+        x, Weighted("ffn_down", Gated(Weighted("ffn_gate", normed), Weighted("ffn_up", normed))));
+  }
+
+  Row Logits(const Row& output) {
+    return Times(draft_.values("output.weight"), NormedBy("output_norm", output));
+  }
+
+ private:
+  Row NormedBy(const std::string& name, const Row& x) {
+    return Normed(x, draft_.values(name + ".weight"), c_.norm_eps);
+  }
+  Row Weighted(const std::string& name, const Row& x) {
+    return Times(draft_.values("blk.0." + name + ".weight"), x);
+  }
+  Row Attention(const Row& x) {
+    const int position = static_cast<int>(keys_.size());
+    const Row q = Rotated(Weighted("attn_q", x), position, c_.head_dim, c_.rope_base);
+    keys_.push_back(Rotated(Weighted("attn_k", x), position, c_.head_dim, c_.rope_base));
+    values_.push_back(Weighted("attn_v", x));
+    return Weighted("attn_output",
+                    Attended(q, keys_, values_, keys_.size(), static_cast<size_t>(c_.head_dim)));
+  }
+
+  const ModelConfig& c_;
+  DraftBuilder& draft_;
+  std::vector<float> embedding_;
+  std::vector<Row> keys_, values_;
+};
+
+class Eagle3Test : public TrainedDrafterTest {
+ protected:
+  Eagle3Test() : TrainedDrafterTest("eagle3", TinyTarget(/*rope_base=*/100.0f)) {
+    RandomEagle3(Target(), 3).Write(Eagle3Info(Target()), path_);
+    for (size_t i = 0; i < 5 * 3 * static_cast<size_t>(config_.hidden); ++i) {
+      tapped_.push_back(std::sin(static_cast<float>(i) * 0.7f));
+    }
+  }
+
+  std::unique_ptr<Eagle3Net> Net() { return *Eagle3Net::Load(*DraftFile::Open(path_), *model_); }
+  // What the drafter guesses after tokens_, having seen tapped_.
+  CandidateTree Guesses() {
+    const auto drafter = *Open({{"cache_type", "f32"}, {"noise", "none"}});
+    const auto state = drafter->NewState();
+    const auto given = std::span(tokens_).first(5);
+    Taps taps;
+    const Buffer states = backend_->Allocate(DType::kF32, 5, int64_t{3} * config_.hidden);
+    backend_->Upload(tapped_.data(), states.tensor);
+    const std::vector<int> indices = drafter->Needs().hidden;
+    for (size_t t = 0; t < indices.size(); ++t) {
+      taps.SetHidden(indices[t],
+                     states.tensor.Cols(static_cast<int64_t>(t) * config_.hidden, config_.hidden));
+    }
+    const CandidateTree text = CandidateTree::Chain(given);
+    std::vector<Node> path(given.size());
+    std::iota(path.begin(), path.end(), 0);
+    const Observation seen{*state, given, tokens_[5], text, path, taps, true, true};
+    drafter->Observe(std::span(&seen, 1));
+    const KeepAllPolicy policy;
+    TreeBuilder builder(tokens_[5], {.max_nodes = 64, .max_depth = 1}, policy);
+    const SamplingParams sampling;
+    const DraftSlot slot{*state, builder, sampling};
+    drafter->Propose(std::span(&slot, 1));
+    return builder.Finish();
+  }
+
+  std::vector<Token> tokens_ = {4, 17, 2, 40, 9, 33};
+  std::vector<float> tapped_;  // [5, 3 * hidden]
+};
+
+TEST_F(Eagle3Test, StepsAreThoseOfThePaper) {
+  DraftBuilder draft = RandomEagle3(Target(), 3);
+  PlainEagle3 plain(
+      config_, draft,
+      MatrixValues(*weights_, *backend_, "token_embd.weight", config_.vocab, config_.hidden));
+  const std::vector<Token> drafted = {8, 8, 0};
+  const EagleTrace trace = TraceEagle3(*Net(), tokens_, tapped_, drafted);
+  ASSERT_EQ(trace.rows, 8);
+  Row last;
+  for (int r = 0; r < 8; ++r) {
+    const bool pair = r < 5;
+    const auto d = static_cast<size_t>(config_.hidden), row = static_cast<size_t>(r);
+    // A drafted token's feature is the output before it, which is not fused again.
+    const Row feature = pair ? plain.Fused(RowOf(tapped_, r, 3 * config_.hidden)) : last;
+    last = plain.Step(pair ? tokens_[row + 1] : drafted[row - 5], feature);
+    const Row logits = plain.Logits(last);
+    ASSERT_EQ(logits.size(), 33u);
+    for (size_t i = 0; i < d; ++i) {
+      ASSERT_NEAR(trace.hidden[row * d + i], last[i], 1e-4) << "row " << r;
+    }
+    for (size_t v = 0; v < logits.size(); ++v) {
+      ASSERT_NEAR(trace.logits[row * logits.size() + v], logits[v], 1e-4);
+    }
+  }
+}
+
+TEST_F(Eagle3Test, GuessesTheTokensOfItsVocabulary) {
+  const auto net = Net();
+  const std::vector<Token> known = Eagle3Vocabulary(config_.vocab);
+  ASSERT_LT(known.size(), static_cast<size_t>(config_.vocab));
+  EXPECT_THAT(net->vocabulary().tokens, testing::ElementsAreArray(known));
+  EXPECT_EQ(net->vocabulary().size, config_.vocab);
+  const EagleTrace trace = TraceEagle3(*net, tokens_, tapped_, {});
+  const std::span<const float> logits = std::span(trace.logits).last(known.size());
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(logit);
+  const CandidateTree tree = Guesses();
+  std::vector<Token> guessed;
+  for (Node n = 1; n < tree.size(); ++n) {
+    guessed.push_back(tree.token(n));
+    const auto at = std::ranges::find(known, tree.token(n));
+    ASSERT_NE(at, known.end()) << "token " << tree.token(n);
+    EXPECT_NEAR(tree.log_q(n), logits[static_cast<size_t>(at - known.begin())] - std::log(sum),
+                1e-4);
+  }
+  EXPECT_THAT(guessed, testing::UnorderedElementsAreArray(known));
+}
+
+TEST_F(Eagle3Test, ReadsThreeHiddenStates) {
+  EXPECT_THAT((*Open())->Needs().hidden, ElementsAre(0, 1, 2));
+  config_.layers = 8;
+  model_ = *NewRandomModel(config_, DType::kF32, 5, *backend_);
+  DraftInfo info = Eagle3Info(Target());
+  const DraftBuilder draft = RandomEagle3(Target(), 3);
+  info.taps = {};
+  draft.Write(info, path_);
+  EXPECT_THAT((*Open())->Needs().hidden, ElementsAre(2, 4, 5));
+  info.taps = {1, 3, 8};
+  draft.Write(info, path_);
+  EXPECT_THAT((*Open())->Needs().hidden, ElementsAre(1, 3, 8));
+  info.taps = {1, 3};
+  draft.Write(info, path_);
+  EXPECT_THAT(Complaint(Open()), HasSubstr(path_ + ": foretoken.draft.taps holds 1, 3, expected "
+                                                   "three different hidden states from 0 to 8"));
+}
+
+TEST_F(Eagle3Test, RefusesWhatIsNotItsOwn) {
+  EXPECT_EQ(Complaint(Open()), "built");
+  EXPECT_THAT(Complaint(Build("eagle", {{"draft", path_}})), HasSubstr("use --drafter eagle3"));
+  EXPECT_THAT(Complaint(Open({{"gamma", 3}})), HasSubstr("gamma"));
+  DraftInfo info = Eagle3Info(Target());
+  const auto complaint = [&](const DraftBuilder& draft) {
+    draft.Write(info, path_);
+    return Complaint(Open());
+  };
+  const DraftBuilder draft = RandomEagle3(Target(), 3);
+  info.taps = {};
+  EXPECT_THAT(complaint(draft), HasSubstr("foretoken.draft.taps is missing and would be 2, 1, -1"));
+  info = Eagle3Info(Target());
+  info.blocks.layers = 2;
+  EXPECT_THAT(complaint(draft), HasSubstr("foretoken.draft.block_count is 2, expected 1"));
+  info = Eagle3Info(Target());
+  info.blocks.vocab = 32;
+  EXPECT_THAT(complaint(draft), HasSubstr("'d2t'"));
+}
+
+TEST_F(Eagle3Test, RefusesAMapThatIsNone) {
+  const auto complaint = [&](size_t index, float offset) {
+    DraftBuilder draft = RandomEagle3(Target(), 3);
+    draft.values("d2t")[index] = offset;
+    draft.Write(Eagle3Info(Target()), path_);
+    return Complaint(Open());
+  };
+  EXPECT_THAT(complaint(2, -3), HasSubstr("'d2t' maps the draft's token 2 to -1"));
+  EXPECT_THAT(complaint(32, 9), HasSubstr("from 0 to 40"));
+  EXPECT_THAT(complaint(1, 0.5f), HasSubstr("'d2t' maps the draft's token 1 to 1.5"));
+  EXPECT_THAT(complaint(1, std::nanf("")), HasSubstr("'d2t' maps the draft's token 1 to nan"));
+  EXPECT_THAT(complaint(1, -1), HasSubstr("token 1 to 0, where another one is mapped to"));
+  EXPECT_EQ(complaint(1, 2), "built") << "any order will do";
+  DraftBuilder none(1);
+  none.AddRandom("output_norm.weight", {32}, 1);
+  none.Write(Eagle3Info(Target()), path_);
+  EXPECT_THAT(Complaint(Open()), HasSubstr("'d2t' is missing, expected the offsets of 33 tokens"));
+}
+
+}  // namespace
+}  // namespace foretoken

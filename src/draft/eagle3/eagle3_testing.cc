@@ -1,0 +1,100 @@
+#include "draft/eagle3/eagle3_testing.h"
+
+#include <numeric>
+
+#include "base/json.h"
+
+namespace foretoken {
+namespace {
+
+// Whether the draft knows a token of the target.
+bool IsKnown(Token token) { return token % 5 != 3; }
+
+// The same target, every text of which is read in steps of two.
+TestTarget EveryOther(const TestTarget& target) {
+  TestTarget other = target;
+  other.texts = [texts = target.texts] {
+    std::vector<std::vector<Token>> parts;
+    for (const std::vector<Token>& text : texts()) {
+      parts.resize(parts.size() + 2);
+      for (size_t i = 0; i < text.size(); ++i) parts[parts.size() - 1 - i % 2].push_back(text[i]);
+    }
+    return parts;
+  };
+  return other;
+}
+
+}  // namespace
+
+std::vector<Token> Eagle3Vocabulary(int target_vocab) {
+  std::vector<Token> tokens;
+  for (Token token = 0; token < target_vocab; ++token) {
+    if (IsKnown(token)) tokens.push_back(token);
+  }
+  return tokens;
+}
+
+DraftBuilder RandomEagle3(const TestTarget& target, uint64_t seed) {
+  const ModelConfig& c = target.config;
+  const int64_t hidden = c.hidden;
+  DraftBuilder draft(seed);
+  // The first tap is the embedding of the token before the one that is fed.
+  draft.AddRandom("fc.weight", {hidden, 3 * hidden}, 0.02f);
+  const std::vector<float> follower = FollowerMatrix(EveryOther(target));
+  std::vector<float>& fc = draft.values("fc.weight");
+  const auto width = static_cast<size_t>(hidden);
+  for (size_t r = 0; r < width; ++r) {
+    for (size_t i = 0; i < width; ++i) fc[r * 3 * width + i] += follower[r * width + i];
+  }
+  draft.AddRandom("blk.0.attn_norm.weight", {hidden}, 0.1f, 1);
+  draft.AddRandom("blk.0.hidden_norm.weight", {hidden}, 0.1f, 1);
+  draft.AddLayer(c, 0, /*strength=*/0.2f, /*attention_norm=*/false, /*attention_input=*/2 * hidden);
+  draft.AddRandom("output_norm.weight", {hidden}, 0.1f, 1);
+  const std::vector<Token> tokens = Eagle3Vocabulary(c.vocab);
+  const std::vector<float> head =
+      MatrixValues(target.weights, target.backend, "output.weight", c.vocab, hidden);
+  std::vector<float> own, offsets;
+  for (const Token token : tokens) {
+    const auto row = head.begin() + static_cast<std::ptrdiff_t>(token) * hidden;
+    own.insert(own.end(), row, row + hidden);
+    offsets.push_back(static_cast<float>(token) - static_cast<float>(offsets.size()));
+  }
+  const auto count = static_cast<int64_t>(tokens.size());
+  draft.Add("output.weight", {count, hidden}, std::move(own));
+  draft.Add("d2t", {count}, std::move(offsets));
+  return draft;
+}
+
+DraftInfo Eagle3Info(const TestTarget& target) {
+  const int layers = target.config.layers;
+  DraftInfo info = InfoFor(target.config, target.tokenizer.data(), "eagle3", /*layers=*/1);
+  info.blocks.vocab = static_cast<int>(Eagle3Vocabulary(target.config.vocab).size());
+  info.taps = {0, layers / 2, layers};
+  info.shared = {std::string(kSharedEmbedding)};
+  return info;
+}
+
+Json Eagle3TestOptions(const TestTarget& target) {
+  const std::string path = target.stem + ".gguf";
+  RandomEagle3(target, 7).Write(Eagle3Info(target), path);
+  return {{"draft", path}, {"cache_type", "f32"}};
+}
+
+EagleTrace TraceEagle3(Eagle3Net& net, std::span<const Token> tokens, std::span<const float> tapped,
+                       std::span<const Token> drafted) {
+  const int pairs = static_cast<int>(tokens.size()) - 1, width = net.hidden();
+  Backend& backend = net.backend();
+  const Buffer given = backend.Allocate(DType::kF32, pairs, int64_t{3} * width);
+  backend.Upload(tapped.data(), given.tensor);
+  const Buffer fused = backend.Allocate(DType::kF32, pairs, width);
+  std::vector<Node> rows(static_cast<size_t>(pairs));
+  std::iota(rows.begin(), rows.end(), 0);
+  const Tensor taps[] = {given.tensor.Cols(0, width), given.tensor.Cols(width, width),
+                         given.tensor.Cols(int64_t{2} * width, width)};
+  net.Fuse(taps, rows, fused.tensor);
+  std::vector<float> features(static_cast<size_t>(pairs) * static_cast<size_t>(width));
+  backend.Download(fused.tensor, features.data());
+  return TraceEagle(net, tokens, features, drafted);
+}
+
+}  // namespace foretoken
