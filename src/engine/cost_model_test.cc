@@ -109,7 +109,8 @@ TEST(CostModel, ATextIsReadForADraftThatPaysForIt) {
   EXPECT_FALSE(costs.IsWorthReading(450, 96, 1)) << "reading was timed";
   EXPECT_DOUBLE_EQ(costs.Seconds(1), 0.04) << "which says nothing of a level";
   for (int i = 0; i < 50; ++i) costs.ObserveRead(3, 6);
-  EXPECT_TRUE(costs.IsWorthReading(2000, 96, 1)) << "half a pass saved a token";
+  EXPECT_TRUE(costs.IsWorthReading(1100, 96, 1)) << "half a pass saved a token: 24 passes";
+  EXPECT_FALSE(costs.IsWorthReading(1300, 96, 1)) << "to break even is not enough";
   for (int i = 0; i < 500; ++i) costs.ObserveRead(-0.1, 1);
   EXPECT_FALSE(costs.IsWorthReading(20, 96, 1));
   EXPECT_TRUE(costs.IsWorthReading(10, 96, 1)) << "a trifle";

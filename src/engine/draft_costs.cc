@@ -16,10 +16,11 @@ constexpr double kLeastTrust = 1.0 / 16, kFading = 1.1;
 // Of a plain pass, for what nobody has timed.
 constexpr double kLevelGuess = 0.04, kTokenGuess = 0.01;
 constexpr int kManyTokens = 16;  // reading fewer is part of a level
-// Reading: what is gained by it before anyone tried, as passes a token; how many tokens are
+// Reading: what is gained by it before anyone tried, as passes a token; which part of what was
+// gained is counted on, as texts differ and breaking even is no reason to read; how many tokens are
 // remembered; how fast a sequence forgets; and how much longer than that an answer is not taken to
 // become, whatever it may.
-constexpr double kWorthGuess = 0.05, kRemembered = 128, kForgetting = 0.02;
+constexpr double kWorthGuess = 0.1, kCountedOn = 0.5, kRemembered = 128, kForgetting = 0.02;
 constexpr int kAnswer = 256;
 constexpr double kTrifle = 0.25;  // plain passes that are not worth a thought
 
@@ -56,7 +57,7 @@ void DraftCosts::ObserveStart() {
 }
 
 bool DraftCosts::IsWorthReading(int unread, int left, double plain) const {
-  const double most = std::max(kTrifle, worth_ * std::min(left, kAnswer));
+  const double most = std::max(kTrifle, kCountedOn * worth_ * std::min(left, kAnswer));
   return token_ * unread <= most * plain;
 }
 
