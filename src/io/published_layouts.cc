@@ -132,16 +132,22 @@ Status DescribeEagle(const std::string& directory, std::span<const TensorSource>
   return {};
 }
 
-// The layer is Llama's, whatever the authors call the class. `vocab_size` is the target's; which
-// hidden states are read depends on the number of its layers, which is not said.
-Status DescribeEagle3(const std::string& directory, std::span<const TensorSource> tensors,
-                      DraftInfo& info) {
-  const std::string path = directory + "/config.json";
-  FT_ASSIGN_OR_RETURN(Json json, ReadJsonFile(path));
+// What config.json, read from `path`, says of layers that are Llama's, whatever the authors call
+// the class.
+Result<ModelConfig> LlamaLayers(Json json, const std::string& path) {
   json.erase("architectures");
   json["model_type"] = "llama";
   FT_ASSIGN_OR_RETURN(HfConfig config, ParseHfConfig(json.dump(), path));
-  info.blocks = std::move(config.model);
+  return std::move(config.model);
+}
+
+// `vocab_size` is the target's; which hidden states are read depends on the number of its layers,
+// which is not said.
+Status DescribeEagle3(const std::string& directory, std::span<const TensorSource> tensors,
+                      DraftInfo& info) {
+  const std::string path = directory + "/config.json";
+  FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(path));
+  FT_ASSIGN_OR_RETURN(info.blocks, LlamaLayers(json, path));
   info.blocks.attention_bias = Find(tensors, "blk.0.attn_q.bias") != nullptr;
   info.target.vocab = info.blocks.vocab;
   JsonFields fields(json, path + ": ");
@@ -177,15 +183,11 @@ Status DescribeEdd(const std::string& directory, std::span<const TensorSource> t
   return {};
 }
 
-// The layers are Llama's, whatever the authors call the class, and read a target of which
-// config.json tells the sizes ("large").
+// The layers read a target of which config.json tells the sizes ("large").
 Status DescribeGlide(const std::string& directory, std::span<const TensorSource>, DraftInfo& info) {
   const std::string path = directory + "/config.json";
-  FT_ASSIGN_OR_RETURN(Json json, ReadJsonFile(path));
-  json.erase("architectures");
-  json["model_type"] = "llama";
-  FT_ASSIGN_OR_RETURN(HfConfig config, ParseHfConfig(json.dump(), path));
-  info.blocks = std::move(config.model);
+  FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(path));
+  FT_ASSIGN_OR_RETURN(info.blocks, LlamaLayers(json, path));
   JsonFields fields(json, path + ": ");
   info.block_size = fields.IntOr("block_size", 1, 1 << 16, 0);
   info.target.hidden = fields.Int("large_hidden_size", 1, kMostHidden);

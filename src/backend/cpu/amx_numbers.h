@@ -15,7 +15,7 @@ FT_INLINE F LowPart(F x) { return x - AsF(HighHalf(x)); }
 // bf16 of a and b, cut off: lanes of a in the low halves, of b in the high ones.
 FT_INLINE F CutPairs(F a, F b) { return AsF(ShiftRight(AsI(a), 16) | HighHalf(b)); }
 
-// The order of a step's 32 elements: in pairs (i, i + 16) where numbers have two parts, as they lie
+// A step's 32 elements: in pairs (a[i], b[i]), cut off, where numbers have two parts; as they lie
 // where they have one, rounded.
 template <int kParts>
 FT_INLINE F CutStep(F a, F b) {
@@ -123,22 +123,22 @@ FT_INLINE F KeepLanes(__mmask16 lanes, F a, F b) {  // a in `lanes`, b elsewhere
   return r;
 }
 
+// a and b become those of their 32 lanes that `first` names, and those `behind` these.
+FT_INLINE void Pick(__m512i first, int behind, F& a, F& b) {
+  const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(behind));
+  const __m512 picked = _mm512_permutex2var_ps(a.v[0], first, b.v[0]);
+  b.v[0] = _mm512_permutex2var_ps(a.v[0], second, b.v[0]);
+  a.v[0] = picked;
+}
+
 // Elements of 32: those with even numbers in a, the others in b.
 FT_INLINE void InPairs(F& a, F& b) {
-  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
-  const __m512 first = _mm512_permutex2var_ps(a.v[0], even, b.v[0]);
-  b.v[0] = _mm512_permutex2var_ps(a.v[0], odd, b.v[0]);
-  a.v[0] = first;
+  Pick(_mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), 1, a, b);
 }
 
 // Elements of 32 as WidenValues' interleaving leaves them, fours of a and b in turn.
 FT_INLINE void InOrder(F& a, F& b) {
-  const __m512i low = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
-  const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
-  const __m512 first = _mm512_permutex2var_ps(a.v[0], low, b.v[0]);
-  b.v[0] = _mm512_permutex2var_ps(a.v[0], high, b.v[0]);
-  a.v[0] = first;
+  Pick(_mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23), 8, a, b);
 }
 
 }  // namespace foretoken::FT_ISA
