@@ -1,22 +1,34 @@
-// What bounds products on the matrix unit (AMX): each kind of instruction alone, and together.
-// Nanoseconds are of a tile: sixteen rows times sixteen outputs times a block of 32 inputs.
+// What bounds products of many rows, on the matrix unit (AMX) and on vectors (VNNI): each kind of
+// instruction alone, and together. Seconds are of a tile: sixteen rows times sixteen outputs times
+// a block of 32 inputs.
 #include <benchmark/benchmark.h>
+
+#include <string>
 
 #include "backend/cpu/isa.h"
 #include "tile_loops.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+void Register(foretoken::CpuIsa isa, const char* name, std::span<const foretoken::TileLoop> loops) {
   constexpr int64_t kSteps = 10'000;
-  if (foretoken::KernelsFor(foretoken::CpuIsa::kAmx).ok()) {
-    for (const foretoken::TileLoop& loop : foretoken::TileLoops()) {
-      benchmark::RegisterBenchmark(loop.name, [&loop](benchmark::State& state) {
-        for (auto _ : state) loop.run(kSteps);
-        state.counters["s a tile"] = benchmark::Counter(
-            kSteps * foretoken::kTilesAStep,
-            benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
-      });
-    }
+  if (!foretoken::KernelsFor(isa).ok()) return;
+  for (const foretoken::TileLoop& loop : loops) {
+    const std::string title = std::string(name) + ", " + loop.name;
+    benchmark::RegisterBenchmark(title.c_str(), [&loop](benchmark::State& state) {
+      for (auto _ : state) loop.run(kSteps);
+      state.counters["s a tile"] = benchmark::Counter(
+          static_cast<double>(kSteps * loop.tiles),
+          benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+    });
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Register(foretoken::CpuIsa::kAmx, "matrix unit", foretoken::TileLoops());
+  Register(foretoken::CpuIsa::kAvx512, "vectors", foretoken::VectorLoops());
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }

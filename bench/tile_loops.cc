@@ -69,11 +69,11 @@ void InParts(int64_t steps) {
   }
 }
 
-constexpr TileLoop kLoops[] = {{"products", &Products},
-                               {"stores of the sums", &Stores},
-                               {"scaling", &Scaling},
-                               {"one after the other", &InTurn},
-                               {"in two parts, as linear products do", &InParts}};
+constexpr TileLoop kLoops[] = {{"products", &Products, kTilesAStep},
+                               {"stores of the sums", &Stores, kTilesAStep},
+                               {"scaling", &Scaling, kTilesAStep},
+                               {"one after the other", &InTurn, kTilesAStep},
+                               {"in two parts, as linear products do", &InParts, kTilesAStep}};
 
 }  // namespace
 }  // namespace tile_loops

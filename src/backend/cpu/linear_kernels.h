@@ -14,8 +14,11 @@ namespace foretoken::FT_ISA {
 // How far ahead of its use memory is asked for: what a core reads in the time that one access
 // takes.
 inline constexpr int64_t kAhead = 4096;
+// Where a group of blocks is read once for each chunk: more than the largest group.
+inline constexpr int64_t kGroupAhead = 6144;
 inline constexpr int64_t kMostScaleBytes = 64;  // of a block
-inline constexpr int kMostChunkRows = kNative == 16 ? 16 : 4;
+// More would not leave registers for both sums, of the block and of the blocks before.
+inline constexpr int kMostChunkRows = kNative == 16 ? 12 : 4;
 // Independent sums that a row's products of a block are split into, so that they overlap; sums of
 // integers come out the same.
 constexpr int Chains(int chunk_rows) { return chunk_rows <= 2 ? 4 : chunk_rows <= 4 ? 2 : 1; }
@@ -55,6 +58,16 @@ struct BlockAt {
 
   const std::byte *codes, *high, *scales;  // scales: of its group of blocks
   F d;
+
+  // Of a group of `count` blocks.
+  FT_INLINE static BlockAt First(const std::byte* group, int count) {
+    BlockAt at;
+    at.codes = group;
+    at.high = at.codes + count * Codes<kFormat>::kCodeBytes;
+    at.scales = at.high + count * Codes<kFormat>::kHighBytes;
+    at.d = Codes<kFormat>::D(at.scales);
+    return at;
+  }
 
   FT_INLINE I Group(int half, int i) const {
     const I w = Codes<kFormat>::Group(codes, high, half * kGroups + i);
@@ -97,39 +110,29 @@ FT_INLINE void AddRows(TileBlock<R> tile, int half, Group group, F scale, F mini
   }
 }
 
-// Adds a block to the sums of every chunk. Codes are unpacked once for all of them.
-template <Format kFormat, int R, bool kMany>
-FT_INLINE void AddBlock(const BlockAt<kFormat>& at, int sub, const std::byte* tile, int chunks,
-                        F acc[][R]) {
-  using At = BlockAt<kFormat>;
+// Adds a block to the sums of a chunk.
+template <Format kFormat, int R>
+FT_INLINE void AddBlock(const BlockAt<kFormat>& at, int sub, TileBlock<R> tile, F acc[R]) {
   F minimum = Zero();
   if constexpr (Codes<kFormat>::kMinimum) minimum = at.Minimum(sub);
   FT_UNROLL(2)
   for (int half = 0; half < Codes<kFormat>::kHalves; ++half) {
-    const F scale = at.Scale(sub, half);
-    if constexpr (kMany) {
-      I codes[At::kGroups];
-      FT_UNROLL(8)
-      for (int i = 0; i < At::kGroups; ++i) codes[i] = at.Group(half, i);
-      for (int k = 0; k < chunks; ++k) {
-        AddRows<kFormat, R>(
-            TileBlock<R>{Opaque(tile + k * TileBlock<R>::kBytes)}, half,
-            [&](int i) { return codes[i]; }, scale, minimum, acc[k]);
-      }
-    } else {
-      AddRows<kFormat, R>(
-          TileBlock<R>{tile}, half, [&](int i) { return at.Group(half, i); }, scale, minimum,
-          acc[0]);
-    }
+    AddRows<kFormat, R>(
+        tile, half, [&](int i) { return at.Group(half, i); }, at.Scale(sub, half), minimum, acc);
   }
 }
+
+// Cache lines of a block, at most.
+template <Format kFormat>
+inline constexpr int kBlockLines = (Codes<kFormat>::kCodeBytes + Codes<kFormat>::kHighBytes +
+                                    kMostScaleBytes + 63) /
+                                   64;
 
 // What of P panels' streams is asked for during a step. In one go it would fill the queue of reads,
 // and the arithmetic behind it would wait.
 template <Format kFormat, int P>
 struct ReadAhead {
-  static constexpr int kLines =
-      (Codes<kFormat>::kCodeBytes + Codes<kFormat>::kHighBytes + kMostScaleBytes + 63) / 64;
+  static constexpr int kLines = kBlockLines<kFormat>;
 
   const std::byte* at;
   int64_t panel_bytes;
@@ -163,10 +166,7 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
     BlockAt<kFormat> at[P];
     FT_UNROLL(4)
     for (int p = 0; p < P; ++p) {
-      at[p].codes = stream + p * c.layout.panel_bytes;
-      at[p].high = at[p].codes + count * Format_::kCodeBytes;
-      at[p].scales = at[p].high + count * Format_::kHighBytes;
-      at[p].d = Format_::D(at[p].scales);
+      at[p] = BlockAt<kFormat>::First(stream + p * c.layout.panel_bytes, count);
     }
     for (int sub = 0; sub < count; ++sub) {
       add(at, sub, ReadAhead<kFormat, P>{stream + sub * block_bytes + ahead, c.layout.panel_bytes});
@@ -217,12 +217,99 @@ void LinearAllPanels(const LinearCall& c) {
   for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1, kMany>(c, panel);
 }
 
+// Few rows: every sum of P panels stays in registers.
+template <Format kFormat, int R, int P>
+void LinearPanels(const LinearCall& c, int64_t panel) {
+  const std::byte* tile = c.tile;
+  F acc[P][R] = {};
+  WalkPanels<kFormat, P>(c, panel, [&](const BlockAt<kFormat> at[P], int sub, auto ahead) {
+    FT_UNROLL(4)
+    for (int p = 0; p < P; ++p) {
+      ahead.Part(p, P);
+      AddBlock<kFormat, R>(at[p], sub, TileBlock<R>{tile}, acc[p]);
+    }
+    tile += TileBlock<R>::kBytes;
+  });
+  FT_UNROLL(4)
+  for (int p = 0; p < P; ++p) StorePanel<R>(c, 0, panel + p, acc[p]);
+}
+
+// The blocks of a group, of one panel, and what is asked for meanwhile.
+template <Format kFormat>
+struct GroupAt {
+  BlockAt<kFormat> first;
+  int count;
+  const std::byte* ahead;
+  int64_t block_bytes;
+
+  // Adds them to the sums of chunk `chunk`, which stay in registers meanwhile: storing a sum takes
+  // as long as two products.
+  template <int R>
+  FT_INLINE void AddTo(const std::byte* tile, int chunk, int chunks, F sums[R]) const {
+    const int from = kBlockLines<kFormat> * chunk / chunks;
+    const int to = kBlockLines<kFormat> * (chunk + 1) / chunks;
+    const std::byte* line = ahead;
+    BlockAt<kFormat> at = first;
+    tile += chunk * TileBlock<R>::kBytes;
+    F acc[R];
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) acc[r] = sums[r];
+    for (int sub = 0; sub < count; ++sub) {
+      for (int l = from; l < to; ++l) __builtin_prefetch(line + l * 64, 0, 2);
+      AddBlock<kFormat, R>(at, sub, TileBlock<R>{Opaque(tile)}, acc);
+      at.codes += Codes<kFormat>::kCodeBytes;
+      at.high += Codes<kFormat>::kHighBytes;
+      tile += chunks * TileBlock<R>::kBytes;
+      line += block_bytes;
+    }
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) sums[r] = acc[r];
+  }
+};
+
+// Many rows: a group of blocks, in the first cache by then, is multiplied with chunk after chunk.
+// P panels use a tile's part while it is near.
+template <Format kFormat, int R, int P>
+void LinearGroups(const LinearCall& c, int64_t panel) {
+  const int64_t panel_bytes = c.layout.panel_bytes;
+  const int64_t block_bytes = c.layout.GroupBytes(kGroupBlocks) / kGroupBlocks;
+  const std::byte* const begin = c.panels + panel * panel_bytes;
+  const std::byte* stream = begin;
+  const std::byte* tile = c.tile;
+  F sums[P][MostChunks(R)][R] = {};
+  for (int64_t left = c.cols / kBlock; left > 0; left -= kGroupBlocks) {
+    const int count = left < kGroupBlocks ? static_cast<int>(left) : kGroupBlocks;
+    const std::byte* ahead = stream + kGroupAhead;
+    // Behind the panel's end, the stream goes on with the next panel but P - 1.
+    if (ahead >= begin + panel_bytes) ahead += (P - 1) * panel_bytes;
+    for (int p = 0; p < P; ++p) {
+      const GroupAt<kFormat> group{BlockAt<kFormat>::First(stream + p * panel_bytes, count), count,
+                                   ahead + p * panel_bytes, block_bytes};
+      for (int k = 0; k < c.chunks; ++k) {
+        group.template AddTo<R>(tile, k, c.chunks, sums[p][k]);
+      }
+    }
+    tile += count * c.chunks * TileBlock<R>::kBytes;
+    stream += c.layout.GroupBytes(count);
+  }
+  for (int p = 0; p < P; ++p) {
+    for (int k = 0; k < c.chunks; ++k) StorePanel<R>(c, k, panel + p, sums[p][k]);
+  }
+}
+
 template <Format kFormat, int R>
 void LinearBlocks(const LinearCall& c) {
-  if constexpr (MostChunks(R) > 1) {
-    if (c.chunks > 1) return LinearAllPanels<kFormat, R, true>(c);
+  int64_t panel = c.panel_begin;
+  if constexpr (R <= 4) {
+    if (c.chunks == 1) {
+      for (; panel + 4 <= c.panel_end; panel += 4) LinearPanels<kFormat, R, 4>(c, panel);
+      for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
+    }
   }
-  LinearAllPanels<kFormat, R, false>(c);
+  if constexpr (MostChunks(R) > 1) {
+    for (; panel + 2 <= c.panel_end; panel += 2) LinearGroups<kFormat, R, 2>(c, panel);
+    for (; panel < c.panel_end; ++panel) LinearGroups<kFormat, R, 1>(c, panel);
+  }
 }
 
 template <int... kIndex>

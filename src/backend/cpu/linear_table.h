@@ -118,7 +118,7 @@ void LinearFloat(const LinearCall& c) {
 
 template <Format kFormat, int R>
 constexpr void (*FloatOf())(const LinearCall&) {
-  if constexpr (R > kMostChunkRows) {
+  if constexpr (R > kMostChunkRows && kNative < 16) {
     return nullptr;
   } else {
     return &LinearFloat<kFormat, R>;

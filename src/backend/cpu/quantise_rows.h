@@ -38,35 +38,39 @@ FT_INLINE F FoldEach(const F x[kLanes], Fold fold) {
   return of(quarters(quarters(four[0], four[1]), quarters(four[2], four[3])));
 }
 
-// Sixteen inputs of each row become codes at out + i * kBlock; returns the codes' sums, a lane a
+// Sixteen inputs of each row become codes at out[i] + column; returns the codes' sums, a lane a
 // row.
 FT_INLINE I RoundHalves(const float* const rows[kLanes], const float* inverse, int count,
-                        std::byte* out) {
+                        std::byte* const out[kLanes], int column) {
   F codes[kLanes];
   FT_UNROLL(16)
   for (int i = 0; i < kLanes; ++i) {
     const I code = Round(Finite(Load(rows[i])) * Splat(inverse[i]));
-    if (i < count) StoreLow8(code, out + i * kBlock);
+    if (i < count) StoreLow8(code, out[i] + column);
     codes[i] = AsF(code);
   }
   return AsI(FoldEach(codes, [](F a, F b) { return AsF(AsI(a) + AsI(b)); }));
 }
 
-// One block of a chunk of `count` <= 16 rows of an int8 tile; rows beyond point to zeros.
-inline void QuantiseChunk(const float* const rows[kLanes], int count, std::byte* block) {
+// One block of `count` <= 16 rows, in chunks of `chunk_rows` of an int8 tile; rows beyond point to
+// zeros. REQUIRES: one chunk, or two of eight.
+inline void QuantiseChunks(const float* const rows[kLanes], int count, int chunk_rows,
+                           std::byte* block) {
   F tops[kLanes];
   const float* second[kLanes];
+  std::byte* out[kLanes];
   FT_UNROLL(16)
   for (int i = 0; i < kLanes; ++i) {
     second[i] = rows[i] + kLanes;
+    out[i] = block + i * kBlock + (i < chunk_rows ? 0 : chunk_rows * (kTileBlockBytes - kBlock));
     tops[i] = Max(Abs(Finite(Load(rows[i]))), Abs(Finite(Load(second[i]))));
   }
   const F top = FoldEach(tops, [](F a, F b) { return Max(a, b); });
   const I some = Greater(top, Splat(1e-30f));  // below, 127 / top would overflow
   float inverse[kLanes];
   Store(Select(some, Splat(127.0f) / top, Zero()), inverse);
-  const I first = RoundHalves(rows, inverse, count, block);
-  const I last = RoundHalves(second, inverse, count, block + kLanes);
+  const I first = RoundHalves(rows, inverse, count, out, 0);
+  const I last = RoundHalves(second, inverse, count, out, kLanes);
   const F scale = Select(some, AsF(AsI(top / Splat(127.0f)) & Splat(-4)), Zero());
   const I sum = first + last, start = Splat(kMagicBits);
   const F numbers[] = {scale,
@@ -77,10 +81,15 @@ inline void QuantiseChunk(const float* const rows[kLanes], int count, std::byte*
                        AsF(start - ShiftLeft(sum, 7)),
                        AsF(start - ShiftLeft(first, 5)),
                        AsF(start - ShiftLeft(last, 5))};
-  auto* to = reinterpret_cast<float*>(block + count * kBlock);
+  auto* to = reinterpret_cast<float*>(block + chunk_rows * kBlock);
   for (const F& each : numbers) {
-    StoreFirst(each, to, count);
-    to += count;
+    StoreFirst(each, to, chunk_rows);
+    if (count > chunk_rows) {
+      float lanes[kLanes];
+      Store(each, lanes);
+      __builtin_memcpy(to + 8 * kTileBlockBytes / 4, lanes + 8, 32);
+    }
+    to += chunk_rows;
   }
 }
 #endif

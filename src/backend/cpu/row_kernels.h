@@ -135,10 +135,11 @@ inline void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* blo
   }
 }
 
-// One block of a chunk of rows; what is beyond them points to zeros.
-inline void QuantiseRows(const float* const rows[kLanes], int count, std::byte* block) {
+// One block of `count` rows in chunks of `chunk_rows`; what is beyond them points to zeros.
+inline void QuantiseRows(const float* const rows[kLanes], int count,
+                         [[maybe_unused]] int chunk_rows, std::byte* block) {
 #if defined(__AVX512F__)
-  if (count >= 8) return QuantiseChunk(rows, count, block);
+  if (count >= 8) return QuantiseChunks(rows, count, chunk_rows, block);
 #endif
   for (int i = 0; i < count; ++i) QuantiseBlock(rows[i], i, count, block);
 }
@@ -147,17 +148,18 @@ inline void QuantiseRows(const float* const rows[kLanes], int count, std::byte* 
 // beyond those of x become zeros.
 inline void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
   const float zeros[kBlock] = {};
-  const int64_t chunk_bytes = t.chunk_rows * kTileBlockBytes;
+  const int padded = t.chunks * t.chunk_rows;
+  const int most = kNative == 16 && t.chunk_rows == 8 ? kLanes : t.chunk_rows;
   for (int64_t b = begin / kBlock; b < end / kBlock; ++b) {
-    std::byte* chunk = t.tile + b * t.chunks * chunk_bytes;
-    for (int first = 0; first < t.chunks * t.chunk_rows; first += t.chunk_rows) {
+    std::byte* block = t.tile + b * padded * kTileBlockBytes;
+    for (int first = 0; first < padded; first += most) {
+      const int count = padded - first < most ? padded - first : most;
       const float* rows[kLanes];
       for (int i = 0; i < kLanes; ++i) {
-        const bool some = i < t.chunk_rows && first + i < t.rows;
+        const bool some = i < count && first + i < t.rows;
         rows[i] = some ? t.x + (first + i) * t.stride + (b * kBlock - begin) : zeros;
       }
-      QuantiseRows(rows, t.chunk_rows, chunk);
-      chunk += chunk_bytes;
+      QuantiseRows(rows, count, t.chunk_rows, block + first * kTileBlockBytes);
     }
   }
 }

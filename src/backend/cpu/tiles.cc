@@ -18,14 +18,16 @@ int SizeFor(int rows) {
 
 // The chunks that waste least, the larger of equals.
 Tile TileOf(int row, int rows, int most_chunk_rows) {
-  Tile best{row, rows, SizeFor(std::min(rows, most_chunk_rows)), 1};
-  if (rows <= most_chunk_rows) return best;
-  best.chunks = (rows + most_chunk_rows - 1) / most_chunk_rows;
-  const int smaller = kChunkRows[best.size - 1];
-  if (4 * smaller < 3 * most_chunk_rows) return best;  // too small to be as fast
-  const Tile other{row, rows, best.size - 1, (rows + smaller - 1) / smaller};
-  const bool fits = other.chunks <= MostChunks(smaller);
-  return fits && other.padded_rows() < best.padded_rows() ? other : best;
+  if (rows <= most_chunk_rows) return {row, rows, SizeFor(rows), 1};
+  Tile best;
+  for (int size = SizeFor(most_chunk_rows); size >= 0; --size) {
+    const int chunk_rows = kChunkRows[size];
+    if (3 * chunk_rows < 2 * most_chunk_rows) break;  // too small to be as fast
+    const Tile tile{row, rows, size, (rows + chunk_rows - 1) / chunk_rows};
+    if (tile.chunks > MostChunks(chunk_rows)) continue;
+    if (best.chunks == 0 || tile.padded_rows() < best.padded_rows()) best = tile;
+  }
+  return best;
 }
 
 int64_t BytesOf(TileKind kind, int rows, int64_t cols) {

@@ -12,7 +12,16 @@ FT_INLINE I ToBf16(F x) {
   return ShiftRight(Select(Unordered(x), bits | Splat(0x400000), rounded), 16);
 }
 // NaN and infinities become zeros: they have no codes.
-FT_INLINE F Finite(F a) { return Select(Greater(Splat(__builtin_inff()), Abs(a)), a, Splat(0.0f)); }
+FT_INLINE F Finite(F a) {
+#if defined(__AVX512DQ__)
+  constexpr int kNaNs = 0x81, kInfinities = 0x18;
+  const __mmask16 odd = _mm512_fpclass_ps_mask(a.v[0], kNaNs | kInfinities);
+  a.v[0] = _mm512_mask_mov_ps(a.v[0], odd, _mm512_setzero_ps());
+  return a;
+#else
+  return Select(Greater(Splat(__builtin_inff()), Abs(a)), a, Splat(0.0f));
+#endif
+}
 // Nearest integer, ties to even. REQUIRES: |x| < 2^22.
 FT_INLINE I Round(F x) { return AsI(x + Splat(0x1.8p23f)) - Splat(0x4b400000); }
 

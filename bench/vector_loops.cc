@@ -1,0 +1,84 @@
+#define FT_ISA vector_loops
+#include "backend/cpu/linear_kernels.h"
+#include "tile_loops.h"
+
+namespace foretoken {
+namespace vector_loops {
+namespace {
+
+constexpr int kRows = 8, kChunks = 2;
+constexpr Format kFormat = Format::kQ8_0;
+static_assert(kGroupBlocks == kTilesAGroup);
+
+// A group of blocks of a panel, and its sums. All zeros.
+struct Group {
+  alignas(64) std::byte rows[kGroupBlocks][kChunks][TileBlock<kRows>::kBytes] = {};
+  alignas(64) std::byte panel[kGroupBlocks * (512 + 32)] = {};
+  F sums[kChunks][kRows] = {};
+
+  GroupAt<kFormat> at() const {
+    return {BlockAt<kFormat>::First(panel, kGroupBlocks), kGroupBlocks, panel, 512 + 32};
+  }
+};
+
+// What the compiler may neither leave out nor keep anywhere but in registers.
+FT_INLINE void Use(I (&sums)[kRows]) {
+  FT_UNROLL(16)
+  for (I& sum : sums) asm volatile("" : "+v"(sum.v[0]));
+}
+FT_INLINE void Use(F (&sums)[kRows]) {
+  FT_UNROLL(16)
+  for (F& sum : sums) asm volatile("" : "+v"(sum.v[0]));
+}
+
+void Products(int64_t steps) {
+  const Group group;
+  for (int64_t i = 0; i < steps * kChunks; ++i) {
+    for (const auto& block : group.rows) {
+      const TileBlock<kRows> tile{Opaque(block[0])};
+      I dot[kRows] = {};
+      FT_UNROLL(8)
+      for (int g = 0; g < BlockAt<kFormat>::kGroups; ++g) {
+        const I w = Codes<kFormat>::Group(group.panel, group.panel, g);
+        FT_UNROLL(16)
+        for (int r = 0; r < kRows; ++r) dot[r] = Dot4(dot[r], w, tile.Four(r, g));
+      }
+      Use(dot);
+    }
+  }
+}
+void Scaling(int64_t steps) {
+  const Group group;
+  I dot[kRows] = {};
+  F acc[kRows] = {};
+  for (int64_t i = 0; i < steps * kChunks; ++i) {
+    for (const auto& block : group.rows) {
+      const TileBlock<kRows> tile{Opaque(block[0])};
+      const F scale = Codes<kFormat>::Scale(Zero(), group.panel, 0, 0);
+      Use(dot);
+      FT_UNROLL(16)
+      for (int r = 0; r < kRows; ++r) acc[r] = Fma(ScaledDot(dot[r], tile, r), scale, acc[r]);
+      Use(acc);
+    }
+  }
+}
+void Together(int64_t steps) {
+  Group group;
+  for (int64_t i = 0; i < steps; ++i) {
+    for (int k = 0; k < kChunks; ++k) {
+      group.at().AddTo<kRows>(Opaque(group.rows[0][0]), k, kChunks, group.sums[k]);
+    }
+    asm volatile("" ::: "memory");
+  }
+}
+
+constexpr TileLoop kLoops[] = {{"products", &Products, kTilesAGroup},
+                               {"scaling", &Scaling, kTilesAGroup},
+                               {"as linear products do", &Together, kTilesAGroup}};
+
+}  // namespace
+}  // namespace vector_loops
+
+std::span<const TileLoop> VectorLoops() { return vector_loops::kLoops; }
+
+}  // namespace foretoken
