@@ -43,7 +43,7 @@ void CheckShapes(const Tensor& x, const LinearOut& o) {
 class Product {
  public:
   Product(const PackedWeight& weight, const Kernels& kernels, const Tiles& tiles)
-      : weight_(weight), tiles_(tiles), kind_(KindOf(weight, kernels)) {
+      : weight_(weight), tiles_(tiles), kind_(KindOf(weight, kernels)), streams_(kernels.streams) {
     run_ = kernels.linear[static_cast<int>(weight.format())];
   }
 
@@ -90,13 +90,15 @@ class Product {
             .panel_end = end - begin,
             .tile = tiles_.Data(kind_, tile),
             .chunks = tiles_.tiles()[tile].chunks,
-            .rows = tiles_.tiles()[tile].rows};
+            .rows = tiles_.tiles()[tile].rows,
+            .streams = streams_};
   }
   void Run(const LinearCall& call, size_t tile) const { run_[tiles_.tiles()[tile].size](call); }
 
   const PackedWeight& weight_;
   const Tiles& tiles_;
   TileKind kind_;
+  int streams_;
   void (*const* run_)(const LinearCall& call);
 };
 
@@ -194,9 +196,10 @@ void CpuBackend::Announce(std::span<const LinearOut> group, int64_t panels) {
     for (const LinearOut& o : group) {
       const PackedWeight& w = Packed(o.weight);
       if (panel < w.panels()) {
-        stretches_[t] = {.begin = w.data() + panel * w.layout().panel_bytes,
-                         .panel_bytes = w.layout().panel_bytes,
-                         .panels = static_cast<int>(std::min(kPanelsTogether, w.panels() - panel))};
+        stretches_[t] = {
+            .begin = w.data() + panel * w.layout().panel_bytes,
+            .panel_bytes = w.layout().panel_bytes,
+            .panels = static_cast<int>(std::min<int64_t>(kernels_.streams, w.panels() - panel))};
         break;
       }
       panel -= w.panels();

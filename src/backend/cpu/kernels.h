@@ -112,6 +112,7 @@ struct LinearCall {
   int64_t out_stride;  // floats
   const float* bias;   // or null
   bool accumulate;
+  int streams;  // Kernels::streams
 };
 
 // A row of keys or values as stored: where, and in which format.
@@ -152,6 +153,7 @@ struct Kernels {
   const char* name;
   TileKind bf16_tile;  // what products with BF16 weights take
   int most_chunk_rows;
+  int streams;  // panels that a core best reads side by side, as measured: one or four
 
   // Fills columns [begin, end) of a tile: multiples of kBlock, but for the last column.
   void (*make_tile[kTileKinds])(const TileCall& call, int64_t begin, int64_t end);

@@ -14,6 +14,8 @@ namespace foretoken::FT_ISA {
 // How far ahead of its use memory is asked for: what a core reads in the time that one access
 // takes.
 inline constexpr int64_t kAhead = 4096;
+// Where it is a single stream.
+inline constexpr int64_t kStreamAhead = 8192;
 // Where a group of blocks is read once for each chunk: more than the largest group.
 inline constexpr int64_t kGroupAhead = 6144;
 inline constexpr int64_t kMostScaleBytes = 64;  // of a block
@@ -156,11 +158,12 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
   const std::byte* stream = begin;
   const int64_t group_bytes = c.layout.GroupBytes(kGroupBlocks);
   const int64_t block_bytes = group_bytes / kGroupBlocks;
-  int64_t ahead = kAhead;
+  constexpr int64_t kNear = P == 1 ? kStreamAhead : kAhead;
+  int64_t ahead = kNear;
   for (int64_t left = c.cols / kBlock; left > 0; left -= kGroupBlocks) {
     const int count = left < kGroupBlocks ? static_cast<int>(left) : kGroupBlocks;
     // Behind the panel's end, the stream goes on with the next panel but P - 1.
-    if (ahead == kAhead && stream + ahead >= begin + c.layout.panel_bytes) {
+    if (ahead == kNear && stream + ahead >= begin + c.layout.panel_bytes) {
       ahead += (P - 1) * c.layout.panel_bytes;
     }
     BlockAt<kFormat> at[P];
@@ -302,7 +305,8 @@ void LinearBlocks(const LinearCall& c) {
   int64_t panel = c.panel_begin;
   if constexpr (R <= 4) {
     if (c.chunks == 1) {
-      for (; panel + 4 <= c.panel_end; panel += 4) LinearPanels<kFormat, R, 4>(c, panel);
+      const int64_t together = c.streams == 4 ? c.panel_end : c.panel_begin;
+      for (; panel + 4 <= together; panel += 4) LinearPanels<kFormat, R, 4>(c, panel);
       for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
     }
   }
