@@ -118,6 +118,18 @@ TEST(CostModel, ATextIsReadForADraftThatPaysForIt) {
   EXPECT_TRUE(costs.IsWorthReading(100, 96, 1)) << "it is tried again";
 }
 
+TEST(CostModel, ALongTextIsNotReadForShortAnswers) {
+  DraftCosts costs(1);
+  EXPECT_TRUE(costs.IsWorthReading(300, 64, 1));
+  for (int i = 0; i < 20; ++i) costs.ObserveAnswer(17, false);
+  EXPECT_FALSE(costs.IsWorthReading(300, 64, 1)) << "answers have 17 tokens";
+  EXPECT_TRUE(costs.IsWorthReading(80, 64, 1)) << "for which less may be read";
+  for (int i = 0; i < 20; ++i) costs.ObserveAnswer(64, true);
+  EXPECT_TRUE(costs.IsWorthReading(300, 64, 1)) << "at least 64";
+  for (int i = 0; i < 20; ++i) costs.ObserveAnswer(16, true);
+  EXPECT_TRUE(costs.IsWorthReading(300, 64, 1)) << "of those nobody knows how long they were";
+}
+
 // The first drafter copies; the second drafts one level, for which it had to read.
 TEST(SavedByReading, IsWhatNobodyElseOffered) {
   const CostModel costs({{1, 1}, {11, 2}}, {});

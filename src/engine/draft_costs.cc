@@ -18,10 +18,10 @@ constexpr double kLevelGuess = 0.04, kTokenGuess = 0.01;
 constexpr int kManyTokens = 16;  // reading fewer is part of a level
 // Reading: what is gained by it before anyone tried, as passes a token; which part of what was
 // gained is counted on, as texts differ and breaking even is no reason to read; how many tokens are
-// remembered; how fast a sequence forgets; and how much longer than that an answer is not taken to
-// become, whatever it may.
+// remembered; and how fast a sequence forgets.
 constexpr double kWorthGuess = 0.1, kCountedOn = 0.5, kRemembered = 128, kForgetting = 0.02;
-constexpr int kAnswer = 256;
+// Tokens of an answer, before any was seen, and how much the newest says of the next.
+constexpr double kAnswerGuess = 256, kNewestAnswer = 0.2;
 constexpr double kTrifle = 0.25;  // plain passes that are not worth a thought
 
 void Blend(double newest, int& seen, double& typical) {
@@ -36,7 +36,10 @@ void Blend(double newest, int& seen, double& typical) {
 }  // namespace
 
 DraftCosts::DraftCosts(double plain)
-    : level_(kLevelGuess * plain), token_(kTokenGuess * plain), worth_(kWorthGuess) {}
+    : level_(kLevelGuess * plain),
+      token_(kTokenGuess * plain),
+      worth_(kWorthGuess),
+      answer_(kAnswerGuess) {}
 
 void DraftCosts::Observe(int levels, int unread, double seconds) {
   if (unread >= kManyTokens) {
@@ -57,7 +60,7 @@ void DraftCosts::ObserveStart() {
 }
 
 bool DraftCosts::IsWorthReading(int unread, int left, double plain) const {
-  const double most = std::max(kTrifle, kCountedOn * worth_ * std::min(left, kAnswer));
+  const double most = std::max(kTrifle, kCountedOn * worth_ * std::min<double>(left, answer_));
   return token_ * unread <= most * plain;
 }
 
@@ -66,21 +69,29 @@ void DraftCosts::ObserveRead(double saved, double written) {
   worth_ = kept * worth_ + (1 - kept) * saved / written;
 }
 
+// One that was cut off says only that answers may be longer.
+void DraftCosts::ObserveAnswer(int tokens, bool cut_off) {
+  if (cut_off && tokens < answer_) return;
+  answer_ += kNewestAnswer * (tokens - answer_);
+}
+
 Json DraftCosts::ToJson() const {
-  return Json::array(
-      {fixed_, level_seen_ > 0 ? level_ : 0, trust_, token_seen_ > 0 ? token_ : 0, worth_});
+  return Json::array({fixed_, level_seen_ > 0 ? level_ : 0, trust_, token_seen_ > 0 ? token_ : 0,
+                      worth_, answer_});
 }
 
 bool DraftCosts::Restore(const Json& json) {
   constexpr double kLeastWorth = -1e6;
-  if (!AreNumbers(json, 5, kLeastWorth)) return false;
-  if (std::any_of(json.begin(), json.begin() + 4, [](const Json& x) { return x < 0.0; })) {
-    return false;
+  if (!AreNumbers(json, 6, kLeastWorth)) return false;
+  constexpr size_t kWorth = 4;  // the only one that may be negative
+  for (size_t i = 0; i < json.size(); ++i) {
+    if (i != kWorth && json[i] < 0.0) return false;
   }
   fixed_ = json[0].get<double>();
   fixed_seen_ = kFirstDrafts;
   trust_ = std::clamp(json[2].get<double>(), kLeastTrust, 1.0);
-  worth_ = json[4].get<double>();
+  worth_ = json[kWorth].get<double>();
+  answer_ = json[5].get<double>();
   const auto timed = [&json](size_t i, double& seconds, int& seen) {
     if (json[i] == 0) return;
     seconds = json[i].get<double>();

@@ -308,6 +308,10 @@ void Generator::CheckFinish(Session& session, size_t first_new) {
   } else if (static_cast<int>(tokens.size()) >= session.limit) {
     session.finish = session.limit == session.cache->capacity() ? Finish::kContext : Finish::kLimit;
   }
+  if (session.done() && weighs_costs() && options_.refresh_costs) {
+    drafting_->ObserveAnswer(static_cast<int>(session.written().size()),
+                             session.finish != Finish::kStop);
+  }
 }
 
 void Generator::Rewind(Session& session, int length) {
