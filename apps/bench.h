@@ -26,7 +26,7 @@ struct MachineLimits {
   double Peak(DType type) const;
 };
 
-// Reads a buffer much larger than the last-level cache.
+// Reads a buffer much larger than the last-level cache, the way that this machine reads faster.
 class ReadBandwidth {
  public:
   explicit ReadBandwidth(int threads);
@@ -37,6 +37,18 @@ class ReadBandwidth {
  private:
   ThreadPool pool_;
   PageMemory data_;
+  int streams_ = 1;
+};
+
+// The peaks alone, all threads at once.
+class Peaks {
+ public:
+  explicit Peaks(int threads) : pool_(threads) {}
+  // Multiply-adds a second of the products that weights of `type` take, over about 50 ms.
+  double Measure(DType type);
+
+ private:
+  ThreadPool pool_;
 };
 
 // Takes about `repeats` tenths of a second a figure.
@@ -47,8 +59,9 @@ MachineLimits MeasureLimits(int threads, int repeats);
 double Int8Peak();
 double Bf16Peak();
 double F32Peak();
-// Reads `bytes` (a multiple of 256), every line of the cache once.
-uint64_t ReadLines(const std::byte* data, size_t bytes);
+// Reads `bytes` (a multiple of 256), every line of the cache once: from the first to the last, or
+// in four streams side by side.
+uint64_t ReadLines(const std::byte* data, size_t bytes, int streams);
 
 struct BenchOptions {
   std::string model, random, json, svg, types = "Q8_0";

@@ -13,65 +13,107 @@
 namespace foretoken {
 namespace {
 
-// Weights multiplied with in a pass of one row.
-double MacsPerRow(const ModelConfig& c) {
+// Multiplications with weights in a pass of `rows` rows, for `logit_rows` of which there are
+// logits.
+double Macs(const ModelConfig& c, int rows, int logit_rows) {
   const double attention = 2.0 * c.hidden * (c.heads + c.kv_heads) * c.head_dim;
-  return c.layers * (attention + 3.0 * c.hidden * c.ffn) + static_cast<double>(c.vocab) * c.hidden;
+  return rows * c.layers * (attention + 3.0 * c.hidden * c.ffn) +
+         static_cast<double>(logit_rows) * c.vocab * c.hidden;
 }
 
+// Medians over the passes.
 struct Point {
   int context, rows;
-  double seconds, ratio, bytes, limit;
+  double seconds, ratio;
+  double limit;  // seconds
+  double times;  // the limit
+  double reads;  // of the bandwidth
 };
 
 struct Outcome {
   MachineLimits limits;
   std::vector<Point> curve;
   double prompt_rate = 0;  // tokens a second
+  double prompt_peak = 0;  // of the multiply-add peak
 
   const Point& plain() const { return curve.front(); }
-  double PlainFraction() const { return plain().bytes / plain().seconds / limits.bandwidth(); }
 };
 
-// Every figure is a median over passes that take turns, so that a slow second of the machine falls
-// on all of them, the bandwidth included.
-Outcome Measure(const BenchOptions& options, BenchModel& subject, DType cache_type) {
-  Model& model = *subject.model;
-  const double weight_bytes = static_cast<double>(model.weight_bytes());
-  Outcome outcome{.limits = MeasureLimits(options.threads, 2)};
-  ReadBandwidth bandwidth(options.threads);
-  std::vector<double> reads, prompts;
-  for (int context : options.contexts) {
-    TimedPasses sequence(model, cache_type, context);
-    std::vector<std::vector<double>> seconds(options.rows.size());
-    for (int turn = -1; turn < options.repeats; ++turn) {
-      for (size_t i = 0; i < options.rows.size(); ++i) {
-        const double time = sequence.Time(options.rows[i], /*all_logits=*/true);
-        if (turn >= 0) seconds[i].push_back(time);
+// Passes take turns, so that a slow second of the machine falls on all of them; and each is
+// compared with the bandwidth and the peak of the moment before it, as neighbours on a machine come
+// and go.
+class Measurement {
+ public:
+  Measurement(const BenchOptions& options, BenchModel& subject, DType cache_type)
+      : options_(options),
+        model_(*subject.model),
+        cache_type_(cache_type),
+        type_(model_.OutputHead().type()),
+        bandwidth_(options.threads),
+        peaks_(options.threads) {}
+
+  Outcome Run() {
+    Outcome outcome{.limits = MeasureLimits(options_.threads, 2)};
+    for (const int context : options_.contexts) {
+      TimedPasses sequence(model_, cache_type_, context);
+      const double bytes = static_cast<double>(model_.weight_bytes()) + sequence.cache_bytes();
+      std::vector<Samples> rows(options_.rows.size());
+      for (int turn = -1; turn < options_.repeats; ++turn) {
+        for (size_t i = 0; i < rows.size(); ++i) {
+          const Sample sample = Time(sequence, options_.rows[i], /*all_logits=*/true, bytes);
+          if (turn >= 0) rows[i].push_back(sample);
+        }
+        if (turn >= 0 && turn < 3 && context == options_.contexts.front()) {
+          prompts_.push_back(Time(sequence, kBenchRows, /*all_logits=*/false, bytes));
+        }
       }
-      reads.push_back(bandwidth.Measure(bandwidth.threads()));
-      if (turn >= 0 && turn < 3 && context == options.contexts.front()) {
-        prompts.push_back(sequence.Time(kBenchRows, /*all_logits=*/false));
+      const double one = Middle(rows[0], &Sample::seconds) / options_.rows[0];
+      for (size_t i = 0; i < rows.size(); ++i) {
+        const double seconds = Middle(rows[i], &Sample::seconds);
+        outcome.curve.push_back({.context = context,
+                                 .rows = options_.rows[i],
+                                 .seconds = seconds,
+                                 .ratio = seconds / one,
+                                 .limit = Middle(rows[i], &Sample::limit),
+                                 .times = Middle(rows[i], &Sample::times),
+                                 .reads = Middle(rows[i], &Sample::reads)});
       }
     }
-    double one = 0;
-    for (size_t i = 0; i < options.rows.size(); ++i) {
-      Point p{.context = context, .rows = options.rows[i], .seconds = Median(seconds[i])};
-      if (i == 0) one = p.seconds / options.rows[0];
-      p.ratio = p.seconds / one;
-      p.bytes = weight_bytes + sequence.cache_bytes();
-      outcome.curve.push_back(p);
-    }
+    outcome.limits.read_bytes.back() = Median(reads_);
+    outcome.prompt_rate = kBenchRows / Middle(prompts_, &Sample::seconds);
+    outcome.prompt_peak = Middle(prompts_, &Sample::peak);
+    return outcome;
   }
-  outcome.limits.read_bytes.back() = Median(reads);
-  outcome.prompt_rate = kBenchRows / Median(prompts);
-  const double peak = outcome.limits.Peak(model.OutputHead().type());
-  for (Point& p : outcome.curve) {
-    p.limit =
-        std::max(p.bytes / outcome.limits.bandwidth(), p.rows * MacsPerRow(model.config()) / peak);
+
+ private:
+  struct Sample {
+    double seconds, limit, times, reads, peak;
+  };
+  using Samples = std::vector<Sample>;
+
+  static double Middle(const Samples& samples, double Sample::*figure) {
+    std::vector<double> values;
+    for (const Sample& sample : samples) values.push_back(sample.*figure);
+    return Median(std::move(values));
   }
-  return outcome;
-}
+
+  Sample Time(TimedPasses& sequence, int rows, bool all_logits, double bytes) {
+    const double read = bandwidth_.Measure(bandwidth_.threads()), peak = peaks_.Measure(type_);
+    reads_.push_back(read);
+    const double seconds = sequence.Time(rows, all_logits);
+    const double macs = Macs(model_.config(), rows, all_logits ? rows : 1);
+    const double limit = std::max(bytes / read, macs / peak);
+    return {seconds, limit, seconds / limit, bytes / seconds / read, macs / seconds / peak};
+  }
+
+  const BenchOptions& options_;
+  Model& model_;
+  DType cache_type_, type_;
+  ReadBandwidth bandwidth_;
+  Peaks peaks_;
+  std::vector<double> reads_;
+  Samples prompts_;
+};
 
 void Print(const BenchOptions& options, const BenchModel& subject, const Outcome& outcome) {
   const std::string name(DTypeName(subject.model->OutputHead().type()));
@@ -79,13 +121,14 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
               options.model.empty() ? options.random.c_str() : options.model.c_str(), name.c_str(),
               subject.backend->Name().c_str(), outcome.limits.threads);
   std::printf("plain decoding %.1f tokens/s, %.0f%% of the %.1f GB/s this machine reads\n",
-              1 / outcome.plain().seconds, 100 * outcome.PlainFraction(),
+              1 / outcome.plain().seconds, 100 * outcome.plain().reads,
               outcome.limits.bandwidth() * 1e-9);
-  std::printf("prompt %.0f tokens/s\n\ncontext  rows        ms   ratio  times the limit\n",
-              outcome.prompt_rate);
+  std::printf("prompt %.0f tokens/s, %.0f%% of the multiply-add peak\n\n", outcome.prompt_rate,
+              100 * outcome.prompt_peak);
+  std::printf("context  rows        ms   ratio  times the limit\n");
   for (const Point& p : outcome.curve) {
     std::printf("%7d %5d %9.2f %7.2f %8.2f\n", p.context, p.rows, p.seconds * 1e3, p.ratio,
-                p.seconds / p.limit);
+                p.times);
   }
 }
 
@@ -96,12 +139,14 @@ Json OutcomeJson(const BenchModel& subject, const Outcome& outcome) {
                      {"rows", p.rows},
                      {"seconds", p.seconds},
                      {"ratio", p.ratio},
-                     {"limit_seconds", p.limit}});
+                     {"limit_seconds", p.limit},
+                     {"times_the_limit", p.times}});
   }
   return {{"decode",
            {{"tokens_per_second", 1 / outcome.plain().seconds},
-            {"bandwidth_fraction", outcome.PlainFraction()},
+            {"bandwidth_fraction", outcome.plain().reads},
             {"prompt_tokens_per_second", outcome.prompt_rate},
+            {"prompt_peak_fraction", outcome.prompt_peak},
             {"load_seconds", subject.load_seconds},
             {"weight_bytes", subject.model->weight_bytes()}}},
           {"curve", curve},
@@ -131,7 +176,7 @@ Status BenchDecode(const BenchOptions& options) {
   if (types.size() != 1) return Error{"bench decode measures one --type at a time"};
   FT_ASSIGN_OR_RETURN(const DType cache, ParseDType(options.cache));
   FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options, types[0]));
-  const Outcome outcome = Measure(options, subject, cache);
+  const Outcome outcome = Measurement(options, subject, cache).Run();
   Print(options, subject, outcome);
   FT_RETURN_IF_ERROR(WritePlot(options, subject, outcome));
   return WriteJson(options.json, OutcomeJson(subject, outcome));

@@ -34,6 +34,15 @@ ReadBandwidth::ReadBandwidth(int threads) : pool_(threads), data_(AllocatePages(
     const size_t part = kBufferBytes / static_cast<size_t>(pool_.threads());
     std::memset(data_.get() + static_cast<size_t>(thread) * part, thread + 1, part);
   });
+  // Processors differ in what they look ahead for.
+  std::vector<double> rates[2];
+  for (int turn = 0; turn < 3; ++turn) {
+    for (size_t i = 0; i < 2; ++i) {
+      streams_ = i == 0 ? 1 : 4;
+      rates[i].push_back(Measure(pool_.threads()));
+    }
+  }
+  streams_ = Median(rates[0]) > Median(rates[1]) ? 1 : 4;
 }
 
 double ReadBandwidth::Measure(int readers) {
@@ -42,10 +51,15 @@ double ReadBandwidth::Measure(int readers) {
   const double seconds = Seconds([&] {
     pool_.Run([&](int thread) {
       if (thread >= readers) return;
-      sum.fetch_add(ReadLines(data_.get() + static_cast<size_t>(thread) * part, part));
+      sum.fetch_add(ReadLines(data_.get() + static_cast<size_t>(thread) * part, part, streams_));
     });
   });
   return static_cast<double>(part) * readers / seconds;
+}
+
+double Peaks::Measure(DType type) {
+  if (BlockElements(type) > 1) return Together(pool_, Int8Peak);
+  return Together(pool_, type == DType::kBF16 ? Bf16Peak : F32Peak);
 }
 
 MachineLimits MeasureLimits(int threads, int repeats) {

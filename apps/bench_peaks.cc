@@ -101,6 +101,23 @@ void F32Portable() {
   for (float a : acc) sink = sink + a;
 }
 
+template <size_t kStreams, size_t kAhead>
+uint64_t ReadStreams(const std::byte* data, size_t bytes) {
+  constexpr size_t kLine = 64;
+  const size_t part = bytes / kStreams / kLine * kLine;
+  uint64_t sum = 0;
+  for (size_t i = 0; i < part; i += kLine) {
+    for (size_t stream = 0; stream < kStreams; ++stream) {
+      const std::byte* at = data + stream * part + i;
+      __builtin_prefetch(at + kAhead, 0, 2);
+      uint64_t word;
+      std::memcpy(&word, at, sizeof(word));
+      sum += word;
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 double Int8Peak() {
@@ -129,21 +146,8 @@ double F32Peak() {
   return BestRate(F32Portable, 1);
 }
 
-uint64_t ReadLines(const std::byte* data, size_t bytes) {
-  // Streams side by side and a page ahead, as products read weights: one stream alone is slower.
-  constexpr size_t kStreams = 4, kLine = 64, kAhead = 4096;
-  const size_t part = bytes / kStreams / kLine * kLine;
-  uint64_t sum = 0;
-  for (size_t i = 0; i < part; i += kLine) {
-    for (size_t stream = 0; stream < kStreams; ++stream) {
-      const std::byte* at = data + stream * part + i;
-      __builtin_prefetch(at + kAhead, 0, 2);
-      uint64_t word;
-      std::memcpy(&word, at, sizeof(word));
-      sum += word;
-    }
-  }
-  return sum;
+uint64_t ReadLines(const std::byte* data, size_t bytes, int streams) {
+  return streams == 1 ? ReadStreams<1, 2048>(data, bytes) : ReadStreams<4, 4096>(data, bytes);
 }
 
 }  // namespace foretoken
