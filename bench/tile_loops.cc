@@ -23,7 +23,7 @@ struct Step {
   Step() {
     for (int p = 0; p < kPanels; ++p) {
       weights.codes[p] = codes[p];
-      at[p] = {.codes = codes[p], .high = codes[p], .scales = scales, .d = Zero()};
+      at[p] = {.codes = codes[p], .scales = scales, .d = Zero()};
     }
     ConfigureTiles(kRows, BlockAt<kFormat>::kGroups);
   }

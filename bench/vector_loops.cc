@@ -15,9 +15,10 @@ struct Group {
   alignas(64) std::byte rows[kGroupBlocks][kChunks][TileBlock<kRows>::kBytes] = {};
   alignas(64) std::byte panel[kGroupBlocks * (512 + 32)] = {};
   F sums[kChunks][kRows] = {};
+  PanelLayout layout{.code_bytes = 512, .scale_bytes = 32};
 
   GroupAt<kFormat> at() const {
-    return {BlockAt<kFormat>::First(panel, kGroupBlocks), kGroupBlocks, panel, 512 + 32};
+    return {BlockAt<kFormat>::First(layout, panel, kGroupBlocks), kGroupBlocks, panel, 512 + 32};
   }
 };
 

@@ -34,7 +34,8 @@ enum class Format : int {
 inline constexpr int kFormats = 11;
 
 // A quantised panel is one stream, read from its first byte to its last: groups of eight blocks
-// (the last may have fewer), of each group first the codes, then the high bits, then the scales.
+// (the last may have fewer), of each group first the scales, up to a multiple of 64 bytes, then
+// block after block its codes and high bits.
 //   codes: per block 8 groups of 64 bytes; byte 4 * lane + j of group g is the code of input 4 g +
 //   j
 //          of that lane's output. 8-bit formats store the groups; 4-bit ones store groups g and g +
@@ -54,10 +55,12 @@ struct PanelLayout {
   bool super = false;       // a K format
   int64_t panel_bytes = 0;
 
-  // Of a group of `blocks` blocks; a multiple of 64.
+  // Of a group of `blocks` blocks; multiples of 64.
+  constexpr int64_t ScaleBytes(int64_t blocks) const {
+    return ((super ? scale_bytes : blocks * scale_bytes) + 63) / 64 * 64;
+  }
   constexpr int64_t GroupBytes(int64_t blocks) const {
-    const int64_t scales = super ? scale_bytes : blocks * scale_bytes;
-    return (blocks * (code_bytes + high_bytes) + scales + 63) / 64 * 64;
+    return ScaleBytes(blocks) + blocks * (code_bytes + high_bytes);
   }
 };
 

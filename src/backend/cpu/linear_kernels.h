@@ -14,8 +14,6 @@ namespace foretoken::FT_ISA {
 // How far ahead of its use memory is asked for: what a core reads in the time that one access
 // takes.
 inline constexpr int64_t kAhead = 4096;
-// Where it is a single stream.
-inline constexpr int64_t kStreamAhead = 8192;
 // Where a group of blocks is read once for each chunk: more than the largest group.
 inline constexpr int64_t kGroupAhead = 6144;
 inline constexpr int64_t kMostScaleBytes = 64;  // of a block
@@ -58,20 +56,18 @@ struct BlockAt {
   static constexpr bool kSigned = Codes<kFormat>::kWideCodes && kSignedBytesOnly;
   static constexpr int kGroups = 8 / Codes<kFormat>::kHalves;
 
-  const std::byte *codes, *high, *scales;  // scales: of its group of blocks
+  static constexpr int64_t kBytes = Codes<kFormat>::kCodeBytes + Codes<kFormat>::kHighBytes;
+
+  const std::byte *codes, *scales;  // scales: of its group of blocks
   F d;
 
   // Of a group of `count` blocks.
-  FT_INLINE static BlockAt First(const std::byte* group, int count) {
-    BlockAt at;
-    at.codes = group;
-    at.high = at.codes + count * Codes<kFormat>::kCodeBytes;
-    at.scales = at.high + count * Codes<kFormat>::kHighBytes;
-    at.d = Codes<kFormat>::D(at.scales);
-    return at;
+  FT_INLINE static BlockAt First(const PanelLayout& layout, const std::byte* group, int count) {
+    return {group + layout.ScaleBytes(count), group, Codes<kFormat>::D(group)};
   }
 
   FT_INLINE I Group(int half, int i) const {
+    const std::byte* const high = codes + Codes<kFormat>::kCodeBytes;
     const I w = Codes<kFormat>::Group(codes, high, half * kGroups + i);
     return kSigned ? w ^ Splat(-0x7f7f7f80) : w;
   }
@@ -139,8 +135,9 @@ struct ReadAhead {
   const std::byte* at;
   int64_t panel_bytes;
 
-  // Part i of n.
+  // Part i of n. A single stream is what processors look ahead in best by themselves.
   FT_INLINE void Part(int i, int n) const {
+    if constexpr (P == 1) return;
     for (int l = P * kLines * i / n; l < P * kLines * (i + 1) / n; ++l) {
       __builtin_prefetch(at + l / kLines * panel_bytes + l % kLines * 64, 0, 2);
     }
@@ -153,31 +150,26 @@ struct ReadAhead {
 // processors look ahead within a page of 4 KiB only, and work on a page is short.
 template <Format kFormat, int P, typename Add>
 FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
-  using Format_ = Codes<kFormat>;
   const std::byte* const begin = c.panels + panel * c.layout.panel_bytes;
   const std::byte* stream = begin;
   const int64_t group_bytes = c.layout.GroupBytes(kGroupBlocks);
   const int64_t block_bytes = group_bytes / kGroupBlocks;
-  constexpr int64_t kNear = P == 1 ? kStreamAhead : kAhead;
-  int64_t ahead = kNear;
+  int64_t ahead = kAhead;
   for (int64_t left = c.cols / kBlock; left > 0; left -= kGroupBlocks) {
     const int count = left < kGroupBlocks ? static_cast<int>(left) : kGroupBlocks;
     // Behind the panel's end, the stream goes on with the next panel but P - 1.
-    if (ahead == kNear && stream + ahead >= begin + c.layout.panel_bytes) {
+    if (ahead == kAhead && stream + ahead >= begin + c.layout.panel_bytes) {
       ahead += (P - 1) * c.layout.panel_bytes;
     }
     BlockAt<kFormat> at[P];
     FT_UNROLL(4)
     for (int p = 0; p < P; ++p) {
-      at[p] = BlockAt<kFormat>::First(stream + p * c.layout.panel_bytes, count);
+      at[p] = BlockAt<kFormat>::First(c.layout, stream + p * c.layout.panel_bytes, count);
     }
     for (int sub = 0; sub < count; ++sub) {
       add(at, sub, ReadAhead<kFormat, P>{stream + sub * block_bytes + ahead, c.layout.panel_bytes});
       FT_UNROLL(4)
-      for (int p = 0; p < P; ++p) {
-        at[p].codes += Format_::kCodeBytes;
-        at[p].high += Format_::kHighBytes;
-      }
+      for (int p = 0; p < P; ++p) at[p].codes += BlockAt<kFormat>::kBytes;
     }
     stream += group_bytes;
   }
@@ -260,8 +252,7 @@ struct GroupAt {
     for (int sub = 0; sub < count; ++sub) {
       for (int l = from; l < to; ++l) __builtin_prefetch(line + l * 64, 0, 2);
       AddBlock<kFormat, R>(at, sub, TileBlock<R>{Opaque(tile)}, acc);
-      at.codes += Codes<kFormat>::kCodeBytes;
-      at.high += Codes<kFormat>::kHighBytes;
+      at.codes += BlockAt<kFormat>::kBytes;
       tile += chunks * TileBlock<R>::kBytes;
       line += block_bytes;
     }
@@ -286,8 +277,9 @@ void LinearGroups(const LinearCall& c, int64_t panel) {
     // Behind the panel's end, the stream goes on with the next panel but P - 1.
     if (ahead >= begin + panel_bytes) ahead += (P - 1) * panel_bytes;
     for (int p = 0; p < P; ++p) {
-      const GroupAt<kFormat> group{BlockAt<kFormat>::First(stream + p * panel_bytes, count), count,
-                                   ahead + p * panel_bytes, block_bytes};
+      const GroupAt<kFormat> group{
+          BlockAt<kFormat>::First(c.layout, stream + p * panel_bytes, count), count,
+          ahead + p * panel_bytes, block_bytes};
       for (int k = 0; k < c.chunks; ++k) {
         group.template AddTo<R>(tile, k, c.chunks, sums[p][k]);
       }

@@ -68,7 +68,6 @@ struct Step<Format::kBF16> {
 template <Format kFormat, int R, int P>
 void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
   using S = Step<kFormat>;
-  constexpr int64_t kNear = kAhead / (P == 1 ? 2 : P);
   const int64_t steps = (c.cols + S::kInputs - 1) / S::kInputs;
   const std::byte* w = c.panels + panel * c.layout.panel_bytes;
   const std::byte* x = c.tile + chunk * ((c.cols + c.cols % 2) / S::kInputs * R * S::kTileBytes);
@@ -80,8 +79,10 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
   }
   for (int64_t s = 0; s < steps; ++s) {
     typename S::Weights weights[P];
-    FT_UNROLL(8)
-    for (int p = 0; p < P; ++p) __builtin_prefetch(w + p * c.layout.panel_bytes + kNear);
+    if constexpr (P > 1) {
+      FT_UNROLL(8)
+      for (int p = 0; p < P; ++p) __builtin_prefetch(w + p * c.layout.panel_bytes + kAhead / P);
+    }
     FT_UNROLL(8)
     for (int p = 0; p < P; ++p) weights[p] = S::LoadWeights(w + p * c.layout.panel_bytes);
     FT_UNROLL(16)

@@ -135,10 +135,10 @@ BlockPlace PlaceOf(const PanelLayout& layout, int64_t blocks, int64_t b) {
   const int64_t group = b / kGroupBlocks, in_group = b % kGroupBlocks;
   const int64_t count = std::min<int64_t>(kGroupBlocks, blocks - group * kGroupBlocks);
   const int64_t begin = group * layout.GroupBytes(kGroupBlocks);
-  const int64_t high = begin + count * layout.code_bytes;
-  const int64_t scales = high + count * layout.high_bytes;
-  return {begin + in_group * layout.code_bytes, high + in_group * layout.high_bytes,
-          scales + (layout.super ? 0 : in_group * layout.scale_bytes)};
+  const int64_t codes =
+      begin + layout.ScaleBytes(count) + in_group * (layout.code_bytes + layout.high_bytes);
+  return {codes, codes + layout.code_bytes,
+          begin + (layout.super ? 0 : in_group * layout.scale_bytes)};
 }
 
 // Rows of a model file that become the lanes of a panel.
