@@ -14,8 +14,9 @@ namespace foretoken::FT_ISA {
 // How far ahead of its use memory is asked for: what a core reads in the time that one access
 // takes.
 inline constexpr int64_t kAhead = 4096;
-// Where a group of blocks is read once for each chunk: more than the largest group.
-inline constexpr int64_t kGroupAhead = 6144;
+// Where it is a single stream, or where a group of blocks is read once for each chunk: more than
+// the largest group.
+inline constexpr int64_t kStreamAhead = 6144;
 inline constexpr int64_t kMostScaleBytes = 64;  // of a block
 // More would not leave registers for both sums, of the block and of the blocks before.
 inline constexpr int kMostChunkRows = kNative == 16 ? 12 : 4;
@@ -135,9 +136,8 @@ struct ReadAhead {
   const std::byte* at;
   int64_t panel_bytes;
 
-  // Part i of n. A single stream is what processors look ahead in best by themselves.
+  // Part i of n.
   FT_INLINE void Part(int i, int n) const {
-    if constexpr (P == 1) return;
     for (int l = P * kLines * i / n; l < P * kLines * (i + 1) / n; ++l) {
       __builtin_prefetch(at + l / kLines * panel_bytes + l % kLines * 64, 0, 2);
     }
@@ -154,11 +154,12 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
   const std::byte* stream = begin;
   const int64_t group_bytes = c.layout.GroupBytes(kGroupBlocks);
   const int64_t block_bytes = group_bytes / kGroupBlocks;
-  int64_t ahead = kAhead;
+  constexpr int64_t kNear = P == 1 ? kStreamAhead : kAhead;
+  int64_t ahead = kNear;
   for (int64_t left = c.cols / kBlock; left > 0; left -= kGroupBlocks) {
     const int count = left < kGroupBlocks ? static_cast<int>(left) : kGroupBlocks;
     // Behind the panel's end, the stream goes on with the next panel but P - 1.
-    if (ahead == kAhead && stream + ahead >= begin + c.layout.panel_bytes) {
+    if (ahead == kNear && stream + ahead >= begin + c.layout.panel_bytes) {
       ahead += (P - 1) * c.layout.panel_bytes;
     }
     BlockAt<kFormat> at[P];
@@ -220,7 +221,8 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
   WalkPanels<kFormat, P>(c, panel, [&](const BlockAt<kFormat> at[P], int sub, auto ahead) {
     FT_UNROLL(4)
     for (int p = 0; p < P; ++p) {
-      ahead.Part(p, P);
+      // In a single stream the processor looks ahead by itself, as far as it gets within a page.
+      if constexpr (P > 1 || R > 2) ahead.Part(p, P);
       AddBlock<kFormat, R>(at[p], sub, TileBlock<R>{tile}, acc[p]);
     }
     tile += TileBlock<R>::kBytes;
@@ -273,7 +275,7 @@ void LinearGroups(const LinearCall& c, int64_t panel) {
   F sums[P][MostChunks(R)][R] = {};
   for (int64_t left = c.cols / kBlock; left > 0; left -= kGroupBlocks) {
     const int count = left < kGroupBlocks ? static_cast<int>(left) : kGroupBlocks;
-    const std::byte* ahead = stream + kGroupAhead;
+    const std::byte* ahead = stream + kStreamAhead;
     // Behind the panel's end, the stream goes on with the next panel but P - 1.
     if (ahead >= begin + panel_bytes) ahead += (P - 1) * panel_bytes;
     for (int p = 0; p < P; ++p) {
