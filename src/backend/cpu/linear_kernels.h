@@ -56,7 +56,6 @@ template <Format kFormat>
 struct BlockAt {
   static constexpr bool kSigned = Codes<kFormat>::kWideCodes && kSignedBytesOnly;
   static constexpr int kGroups = 8 / Codes<kFormat>::kHalves;
-
   static constexpr int64_t kBytes = Codes<kFormat>::kCodeBytes + Codes<kFormat>::kHighBytes;
 
   const std::byte *codes, *scales;  // scales: of its group of blocks
@@ -174,43 +173,6 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
     }
     stream += group_bytes;
   }
-}
-
-template <Format kFormat, int R, int P, bool kMany>
-void LinearPanels(const LinearCall& c, int64_t panel) {
-  const int chunks = kMany ? c.chunks : 1;
-  const std::byte* tile = c.tile;
-  F acc[P][kMany ? MostChunks(R) : 1][R] = {};
-  WalkPanels<kFormat, P>(c, panel, [&](const BlockAt<kFormat> at[P], int sub, auto ahead) {
-    if constexpr (R <= 4) {
-      FT_UNROLL(4)
-      for (int p = 0; p < P; ++p) {
-        ahead.Part(p, P);
-        AddBlock<kFormat, R, kMany>(at[p], sub, tile, chunks, acc[p]);
-      }
-    } else {  // the sums of one panel fill the registers
-      FT_UNROLL(1)
-      for (int p = 0; p < P; ++p) {
-        ahead.Part(p, P);
-        AddBlock<kFormat, R, kMany>(at[p], sub, Opaque(tile), chunks, acc[p]);
-      }
-    }
-    tile += chunks * TileBlock<R>::kBytes;
-  });
-  FT_UNROLL(4)
-  for (int p = 0; p < P; ++p) {
-    for (int k = 0; k < chunks; ++k) StorePanel<R>(c, k, panel + p, acc[p][k]);
-  }
-}
-
-template <Format kFormat, int R, bool kMany>
-void LinearAllPanels(const LinearCall& c) {
-  constexpr int kTogether = kMany ? 2 : 4;
-  int64_t panel = c.panel_begin;
-  for (; panel + kTogether <= c.panel_end; panel += kTogether) {
-    LinearPanels<kFormat, R, kTogether, kMany>(c, panel);
-  }
-  for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1, kMany>(c, panel);
 }
 
 // Few rows: every sum of P panels stays in registers.
