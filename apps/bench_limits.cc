@@ -67,14 +67,14 @@ MachineLimits MeasureLimits(int threads, int repeats) {
   ReadBandwidth bandwidth(threads);
   limits.threads = bandwidth.threads();
   std::vector<std::vector<double>> reads(static_cast<size_t>(limits.threads));
-  ThreadPool pool(threads);
+  Peaks peaks(threads);
   for (int i = 0; i < repeats; ++i) {
     for (int t = 1; t <= limits.threads; ++t) {
       reads[static_cast<size_t>(t - 1)].push_back(bandwidth.Measure(t));
     }
-    limits.int8_macs = std::max(limits.int8_macs, Together(pool, Int8Peak));
-    limits.bf16_macs = std::max(limits.bf16_macs, Together(pool, Bf16Peak));
-    limits.f32_macs = std::max(limits.f32_macs, Together(pool, F32Peak));
+    limits.int8_macs = std::max(limits.int8_macs, peaks.Measure(DType::kQ8_0));
+    limits.bf16_macs = std::max(limits.bf16_macs, peaks.Measure(DType::kBF16));
+    limits.f32_macs = std::max(limits.f32_macs, peaks.Measure(DType::kF32));
   }
   for (std::vector<double>& r : reads) limits.read_bytes.push_back(Median(std::move(r)));
   return limits;

@@ -122,9 +122,7 @@ FT_INLINE void AddBlock(const BlockAt<kFormat>& at, int sub, TileBlock<R> tile, 
 
 // Cache lines of a block, at most.
 template <Format kFormat>
-inline constexpr int kBlockLines = (Codes<kFormat>::kCodeBytes + Codes<kFormat>::kHighBytes +
-                                    kMostScaleBytes + 63) /
-                                   64;
+inline constexpr int kBlockLines = (BlockAt<kFormat>::kBytes + kMostScaleBytes + 63) / 64;
 
 // What of P panels' streams is asked for during a step. In one go it would fill the queue of reads,
 // and the arithmetic behind it would wait.
