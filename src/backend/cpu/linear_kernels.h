@@ -22,7 +22,9 @@ inline constexpr int64_t kMostScaleBytes = 64;  // of a block
 inline constexpr int kMostChunkRows = kNative == 16 ? 12 : 4;
 // Independent sums that a row's products of a block are split into, so that they overlap; sums of
 // integers come out the same.
-constexpr int Chains(int chunk_rows) { return chunk_rows <= 2 ? 4 : chunk_rows <= 4 ? 2 : 1; }
+constexpr int Chains(int chunk_rows) {
+  return chunk_rows <= 2 ? 4 : chunk_rows <= 4 && kNative == 16 ? 2 : 1;
+}
 
 // Writes the sums of chunk `chunk` of R rows.
 template <int R>
@@ -54,7 +56,7 @@ FT_INLINE F ScaledDot(I dot, TileBlock<R> tile, int row) {
 // A block of a panel.
 template <Format kFormat>
 struct BlockAt {
-  static constexpr bool kSigned = Codes<kFormat>::kWideCodes && kSignedBytesOnly;
+  static constexpr bool kSigned = Codes<kFormat>::kBits == 8 && kSignedBytesOnly;
   static constexpr int kGroups = 8 / Codes<kFormat>::kHalves;
   static constexpr int64_t kBytes = Codes<kFormat>::kCodeBytes + Codes<kFormat>::kHighBytes;
 
@@ -75,17 +77,17 @@ struct BlockAt {
   FT_INLINE F Minimum(int sub) const { return Codes<kFormat>::Minimum(scales, sub); }
 };
 
-// Adds a block, or a half of it, to the sums of a chunk. group(i) gives the codes.
+// Sums of the products of a block, or a half of it, with a chunk. group(i) gives the codes.
 template <Format kFormat, int R, typename Group>
-FT_INLINE void AddRows(TileBlock<R> tile, int half, Group group, F scale, F minimum, F acc[R]) {
+FT_INLINE void Dots(TileBlock<R> tile, int half, Group group, I dots[R]) {
   using At = BlockAt<kFormat>;
   constexpr int kChains = Chains(R);
-  I dot[R][kChains];
+  I parts[R][kChains];
   FT_UNROLL(16)
   for (int r = 0; r < R; ++r) {
-    dot[r][0] = Splat(At::kSigned ? kMagicBits : Codes<kFormat>::Start(tile, r, half));
+    parts[r][0] = Splat(At::kSigned ? kMagicBits : Codes<kFormat>::Start(tile, r, half));
     FT_UNROLL(4)
-    for (int k = 1; k < kChains; ++k) dot[r][k] = Splat(0);
+    for (int k = 1; k < kChains; ++k) parts[r][k] = Splat(0);
   }
   FT_UNROLL(8)
   for (int i = 0; i < At::kGroups; ++i) {
@@ -93,24 +95,66 @@ FT_INLINE void AddRows(TileBlock<R> tile, int half, Group group, F scale, F mini
     FT_UNROLL(16)
     for (int r = 0; r < R; ++r) {
       const std::byte* four = tile.Four(r, half * At::kGroups + i);
-      I& sum = dot[r][i % kChains];
+      I& sum = parts[r][i % kChains];
       sum = At::kSigned ? Dot4Signed(sum, w, four) : Dot4(sum, w, four);
     }
   }
   FT_UNROLL(16)
   for (int r = 0; r < R; ++r) {
+    dots[r] = parts[r][0];
     FT_UNROLL(4)
-    for (int k = 1; k < kChains; ++k) dot[r][0] = dot[r][0] + dot[r][k];
-    acc[r] = Fma(ScaledDot(dot[r][0], tile, r), scale, acc[r]);
+    for (int k = 1; k < kChains; ++k) dots[r] = dots[r] + parts[r][k];
+  }
+}
+
+// The same, summed by twos at first.
+template <Format kFormat, int R, typename Group>
+FT_INLINE void PairDots(TileBlock<R> tile, int half, Group group, I dots[R]) {
+  constexpr int kGroups = BlockAt<kFormat>::kGroups;
+  constexpr int kTogether = PairGroups(Codes<kFormat>::kBits);
+  FT_UNROLL(4)
+  for (int first = 0; first < kGroups; first += kTogether) {
+    I pairs[R];
+    FT_UNROLL(8)
+    for (int i = first; i < first + kTogether; ++i) {
+      const I w = group(i);
+      FT_UNROLL(16)
+      for (int r = 0; r < R; ++r) {
+        const std::byte* four = tile.Four(r, half * kGroups + i);
+        pairs[r] = i == first ? PairProducts(w, four) : AddPairProducts(pairs[r], w, four);
+      }
+    }
+    const TileBlock<R> late{Opaque(tile.at)};
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) {
+      dots[r] =
+          FoldPairs(first == 0 ? Splat(Codes<kFormat>::Start(late, r, half)) : dots[r], pairs[r]);
+    }
+  }
+}
+
+// Adds a block, or a half of it, to the sums of a chunk.
+template <Format kFormat, int R, typename Group>
+FT_INLINE void AddRows(TileBlock<R> tile, int half, Group group, F scale, F minimum, F acc[R]) {
+  I dots[R];
+  if constexpr (PairGroups(Codes<kFormat>::kBits) > 0) {
+    PairDots<kFormat, R>(tile, half, group, dots);
+  } else {
+    Dots<kFormat, R>(tile, half, group, dots);
+  }
+  if constexpr (kNative == 8) tile.at = Opaque(tile.at);
+  FT_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    acc[r] = Fma(ScaledDot(dots[r], tile, r), scale, acc[r]);
     if constexpr (Codes<kFormat>::kMinimum) {
       acc[r] = Fma(minimum, Splat(tile.ScaledSum(r)), acc[r]);
     }
   }
 }
 
-// Adds a block to the sums of a chunk.
-template <Format kFormat, int R>
-FT_INLINE void AddBlock(const BlockAt<kFormat>& at, int sub, TileBlock<R> tile, F acc[R]) {
+// Adds a block to the sums of a chunk. At: BlockAt or OpenBlockAt.
+template <Format kFormat, int R, typename At>
+FT_INLINE void AddBlock(const At& at, int sub, TileBlock<R> tile, F acc[R]) {
   F minimum = Zero();
   if constexpr (Codes<kFormat>::kMinimum) minimum = at.Minimum(sub);
   FT_UNROLL(2)
@@ -191,10 +235,56 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
   for (int p = 0; p < P; ++p) StorePanel<R>(c, 0, panel + p, acc[p]);
 }
 
-// The blocks of a group, of one panel, and what is asked for meanwhile.
+// A group of blocks with a byte for each code, and with its scales as they multiply: taken apart
+// once for all chunks.
 template <Format kFormat>
+struct OpenGroup {
+  static constexpr int kHalves = Codes<kFormat>::kHalves;
+  static constexpr int64_t kBlockBytes = 8 * 64;
+  // From how many chunks on, as measured: with 16 lanes a register, taking apart is never what
+  // bounds a product.
+  static constexpr int kWorthChunks = Codes<kFormat>::kBits == 8 || kNative != 8 ? kMaxTileRows
+                                      : Codes<kFormat>::kBits > 4                ? 2
+                                                                                 : 5;
+
+  alignas(64) std::byte codes[kGroupBlocks * kBlockBytes];
+  F scales[kGroupBlocks][kHalves];
+  F minima[kGroupBlocks];
+
+  FT_INLINE void Open(BlockAt<kFormat> at, int count) {
+    for (int sub = 0; sub < count; ++sub) {
+      FT_UNROLL(2)
+      for (int half = 0; half < kHalves; ++half) {
+        scales[sub][half] = at.Scale(sub, half);
+        FT_UNROLL(8)
+        for (int i = 0; i < at.kGroups; ++i) {
+          StoreI(at.Group(half, i), codes + sub * kBlockBytes + 64 * (half * at.kGroups + i));
+        }
+      }
+      if constexpr (Codes<kFormat>::kMinimum) minima[sub] = at.Minimum(sub);
+      at.codes += at.kBytes;
+    }
+  }
+};
+
+template <Format kFormat>
+struct OpenBlockAt {
+  static constexpr int64_t kBytes = OpenGroup<kFormat>::kBlockBytes;
+
+  const std::byte* codes;
+  const OpenGroup<kFormat>* group;
+
+  FT_INLINE I Group(int half, int i) const {
+    return LoadI(codes + 64 * (half * BlockAt<kFormat>::kGroups + i));
+  }
+  FT_INLINE F Scale(int sub, int half) const { return group->scales[sub][half]; }
+  FT_INLINE F Minimum(int sub) const { return group->minima[sub]; }
+};
+
+// The blocks of a group, of one panel, and what is asked for meanwhile. At: as of AddBlock.
+template <Format kFormat, typename At>
 struct GroupAt {
-  BlockAt<kFormat> first;
+  At first;
   int count;
   const std::byte* ahead;
   int64_t block_bytes;
@@ -206,7 +296,7 @@ struct GroupAt {
     const int from = kBlockLines<kFormat> * chunk / chunks;
     const int to = kBlockLines<kFormat> * (chunk + 1) / chunks;
     const std::byte* line = ahead;
-    BlockAt<kFormat> at = first;
+    At at = first;
     tile += chunk * TileBlock<R>::kBytes;
     F acc[R];
     FT_UNROLL(16)
@@ -214,7 +304,7 @@ struct GroupAt {
     for (int sub = 0; sub < count; ++sub) {
       for (int l = from; l < to; ++l) __builtin_prefetch(line + l * 64, 0, 2);
       AddBlock<kFormat, R>(at, sub, TileBlock<R>{Opaque(tile)}, acc);
-      at.codes += BlockAt<kFormat>::kBytes;
+      at.codes += At::kBytes;
       tile += chunks * TileBlock<R>::kBytes;
       line += block_bytes;
     }
@@ -239,12 +329,22 @@ void LinearGroups(const LinearCall& c, int64_t panel) {
     // Behind the panel's end, the stream goes on with the next panel but P - 1.
     if (ahead >= begin + panel_bytes) ahead += (P - 1) * panel_bytes;
     for (int p = 0; p < P; ++p) {
-      const GroupAt<kFormat> group{
-          BlockAt<kFormat>::First(c.layout, stream + p * panel_bytes, count), count,
-          ahead + p * panel_bytes, block_bytes};
-      for (int k = 0; k < c.chunks; ++k) {
-        group.template AddTo<R>(tile, k, c.chunks, sums[p][k]);
+      const auto first = BlockAt<kFormat>::First(c.layout, stream + p * panel_bytes, count);
+      const auto add = [&](auto at) {
+        const GroupAt<kFormat, decltype(at)> group{at, count, ahead + p * panel_bytes, block_bytes};
+        for (int k = 0; k < c.chunks; ++k) {
+          group.template AddTo<R>(tile, k, c.chunks, sums[p][k]);
+        }
+      };
+      if constexpr (MostChunks(R) >= OpenGroup<kFormat>::kWorthChunks) {
+        if (c.chunks >= OpenGroup<kFormat>::kWorthChunks) {
+          OpenGroup<kFormat> open;
+          open.Open(first, count);
+          add(OpenBlockAt<kFormat>{open.codes, &open});
+          continue;
+        }
       }
+      add(first);
     }
     tile += count * c.chunks * TileBlock<R>::kBytes;
     stream += c.layout.GroupBytes(count);

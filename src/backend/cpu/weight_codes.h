@@ -42,7 +42,7 @@ struct TileBlock {
 struct FormatBase {
   static constexpr int kHalves = 1;  // with a scale each
   static constexpr bool kMinimum = false;
-  static constexpr bool kWideCodes = false;                   // above 127
+  static constexpr int kBits = 4;                             // of a code
   static constexpr int64_t kCodeBytes = 256, kHighBytes = 0;  // a block
 
   template <int R>
@@ -75,6 +75,7 @@ struct NibbleFormat : FormatBase {
 };
 
 struct FiveBitFormat : FormatBase {
+  static constexpr int kBits = 5;
   static constexpr int64_t kHighBytes = 64;
   FT_INLINE static I Group(const std::byte* codes, const std::byte* high, int g) {
     const I bits = LoadI(high);
@@ -101,7 +102,7 @@ struct Codes;
 
 template <>
 struct Codes<Format::kQ8_0> : FormatBase {
-  static constexpr bool kWideCodes = true;
+  static constexpr int kBits = 8;
   static constexpr int64_t kCodeBytes = 512;
   template <int R>
   FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int) {
@@ -136,6 +137,7 @@ struct Codes<Format::kQ5_K> : SuperFormat<FiveBitFormat> {};
 // Scales of Q6_K: 16 d, then 16 times 16 signed sub-scales, one for each half of a block.
 template <>
 struct Codes<Format::kQ6_K> : FormatBase {
+  static constexpr int kBits = 6;
   static constexpr int64_t kHighBytes = 128;
   static constexpr int kHalves = 2;
   FT_INLINE static F D(const std::byte* scales) { return LoadHalf(scales); }
