@@ -109,6 +109,37 @@ TEST_P(LinearTest, LosesNothingOnExactActivations) {
   }
 }
 
+// The largest codes with the largest activations: where sums are narrow for a while, they must fit.
+TEST_P(LinearTest, TheLargestSumsFit) {
+  const DType type = GetParam().type;
+  if (BlockElements(type) == 1) GTEST_SKIP() << "not quantised";
+  const int64_t block = RowBytes(type, BlockElements(type));
+  const bool minimum =
+      type == DType::kQ4_1 || type == DType::kQ5_1 || type == DType::kQ4_K || type == DType::kQ5_K;
+  FileWeight w{
+      type, 16, 512, std::vector<std::byte>(16 * RowBytes(type, 512), std::byte{0xff}), {}};
+  for (size_t at = type == DType::kQ6_K ? 208 : 0; at < w.bytes.size(); at += block) {
+    for (size_t half = 0; half < (minimum ? 2 : 1); ++half) {  // one
+      w.bytes[at + 2 * half] = std::byte{0};
+      w.bytes[at + 2 * half + 1] = std::byte{0x3c};
+    }
+  }
+  w.values.resize(16 * 512);
+  Dequantize(type, w.bytes.data(), w.values);
+  const auto weight = Load(*backend_, w);
+  for (int64_t rows : {1, 4, 8, 64}) {
+    std::vector<float> x(rows * 512, 127.0f);
+    for (int64_t r = 1; r < rows; r += 2) std::fill_n(&x[r * 512], 512, -127.0f);
+    const std::vector<float> y = Multiply(*backend_, *weight, x);
+    for (int64_t i = 0; i < rows * 16; ++i) {
+      double want = 0;
+      for (int64_t k = 0; k < 512; ++k)
+        want += double{w.values[i % 16 * 512 + k]} * x[i / 16 * 512 + k];
+      ASSERT_NEAR(y[i], want, 1e-5 * std::fabs(want) + 1) << rows << " rows, " << i;
+    }
+  }
+}
+
 TEST_P(LinearTest, EmbedGivesTheFilesValues) {
   const FileWeight w = NewWeight();
   const auto weight = Load(*backend_, w);
