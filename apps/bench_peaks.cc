@@ -85,9 +85,8 @@ FT_TILE_LOOP(Bf16Amx, "tdpbf16ps")
 
 bool HasBest(CpuIsa isa) { return AvailableCpuIsas().back() == isa; }
 
-bool HasAvx512() {
-  return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16");
-}
+bool HasVnni() { return __builtin_cpu_supports("avx512vnni"); }
+bool HasBf16() { return HasVnni() && __builtin_cpu_supports("avx512bf16"); }
 bool HasAvx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 
 #endif
@@ -123,7 +122,7 @@ uint64_t ReadStreams(const std::byte* data, size_t bytes) {
 double Int8Peak() {
 #if defined(__x86_64__)
   if (HasBest(CpuIsa::kAmx)) return BestRate(Int8Amx, 4.0 * 16 * 16 * 64 / kTileShare);
-  if (HasAvx512()) return BestRate(Int8Avx512, 64);
+  if (HasVnni()) return BestRate(Int8Avx512, 64);
   if (HasBest(CpuIsa::kAvxVnni)) return BestRate(Int8AvxVnni, 32);
   if (HasAvx2()) return BestRate(Int8Avx2, 32) / 2;  // a second instruction sums the pairs
 #endif
@@ -133,14 +132,14 @@ double Int8Peak() {
 double Bf16Peak() {
 #if defined(__x86_64__)
   if (HasBest(CpuIsa::kAmx)) return BestRate(Bf16Amx, 4.0 * 16 * 16 * 32 / kTileShare);
-  if (HasAvx512()) return BestRate(Bf16Avx512, 32);
+  if (HasBf16()) return BestRate(Bf16Avx512, 32);
 #endif
   return F32Peak();
 }
 
 double F32Peak() {
 #if defined(__x86_64__)
-  if (HasAvx512()) return BestRate(F32Avx512, 16);
+  if (HasVnni()) return BestRate(F32Avx512, 16);
   if (HasAvx2()) return BestRate(F32Avx2, 8);
 #endif
   return BestRate(F32Portable, 1);

@@ -79,7 +79,8 @@ void AddModelArgs(CLI::App& app, ModelArgs* model) {
 }
 
 void AddIsaArg(CLI::App& app, CpuIsa* isa) {
-  AddParsed(app, "--isa", "instruction set: auto (default), portable, avx2, avxvnni, avx512, amx",
+  AddParsed(app, "--isa",
+            "instruction set: auto (default), portable, avx2, avxvnni, avx512vnni, avx512, amx",
             [isa](const std::string& text) -> Status {
               FT_ASSIGN_OR_RETURN(*isa, ParseIsa(text));
               return {};

@@ -24,7 +24,7 @@ target_link_libraries(ft_flags INTERFACE Threads::Threads)
 # For files of vector code. GCC 12 takes the deliberately undefined registers inside its own intrinsics
 # for mistakes, and vectors that are filled element by element.
 set(FT_VECTOR_OPTIONS "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
-set(FT_AVX512_OPTIONS -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx512bf16 -mfma -mf16c
+set(FT_AVX512_OPTIONS -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c
   -mprefer-vector-width=512 ${FT_VECTOR_OPTIONS})
 
 # GCC 12 reports what it inlines from the standard library once that is precompiled.

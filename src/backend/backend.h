@@ -144,8 +144,9 @@ class Backend {
 };
 
 // Which instruction set the CPU backend may use. kAuto takes the best of the machine.
-// kAvxVnni is AVX2 with dot products of bytes, kAmx AVX-512 with the matrix unit.
-enum class CpuIsa { kAuto, kPortable, kAvx2, kAvxVnni, kAvx512, kAmx };
+// kAvxVnni is AVX2 with dot products of bytes, kAvx512Vnni the same for AVX-512, kAvx512 with those
+// of bf16 as well, kAmx with the matrix unit.
+enum class CpuIsa { kAuto, kPortable, kAvx2, kAvxVnni, kAvx512Vnni, kAvx512, kAmx };
 struct CpuOptions {
   int threads = 0;  // 0 = one per core
   CpuIsa isa = CpuIsa::kAuto;

@@ -48,9 +48,12 @@ bool Has(CpuIsa isa) {
   if (isa == CpuIsa::kAvxVnni) return avx2 && HasAvxVnni();
   if (isa == CpuIsa::kAmx) return Has(CpuIsa::kAvx512) && HasAmx();
   if (isa == CpuIsa::kAvx512) {
+    return Has(CpuIsa::kAvx512Vnni) && __builtin_cpu_supports("avx512bf16");
+  }
+  if (isa == CpuIsa::kAvx512Vnni) {
     return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16");
+           __builtin_cpu_supports("avx512vnni");
   }
 #endif
   return isa == CpuIsa::kPortable;
@@ -60,6 +63,7 @@ const Kernels& Find(CpuIsa isa) {
 #if defined(__x86_64__)
   if (isa == CpuIsa::kAmx) return AmxKernels();
   if (isa == CpuIsa::kAvx512) return Avx512Kernels();
+  if (isa == CpuIsa::kAvx512Vnni) return Avx512VnniKernels();
   if (isa == CpuIsa::kAvxVnni) return AvxVnniKernels();
   if (isa == CpuIsa::kAvx2) return Avx2Kernels();
 #endif
@@ -71,8 +75,8 @@ const Kernels& Find(CpuIsa isa) {
 
 std::vector<CpuIsa> AvailableCpuIsas() {
   std::vector<CpuIsa> isas;
-  for (CpuIsa isa :
-       {CpuIsa::kPortable, CpuIsa::kAvx2, CpuIsa::kAvxVnni, CpuIsa::kAvx512, CpuIsa::kAmx}) {
+  for (CpuIsa isa : {CpuIsa::kPortable, CpuIsa::kAvx2, CpuIsa::kAvxVnni, CpuIsa::kAvx512Vnni,
+                     CpuIsa::kAvx512, CpuIsa::kAmx}) {
     if (Has(isa)) isas.push_back(isa);
   }
   return isas;
@@ -88,6 +92,8 @@ std::string_view CpuIsaName(CpuIsa isa) {
       return "avx2";
     case CpuIsa::kAvxVnni:
       return "avxvnni";
+    case CpuIsa::kAvx512Vnni:
+      return "avx512vnni";
     case CpuIsa::kAvx512:
       return "avx512";
     case CpuIsa::kAmx:

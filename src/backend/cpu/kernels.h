@@ -184,6 +184,7 @@ struct Kernels {
 const Kernels& PortableKernels();
 const Kernels& Avx2Kernels();
 const Kernels& AvxVnniKernels();
+const Kernels& Avx512VnniKernels();
 const Kernels& Avx512Kernels();
 const Kernels& AmxKernels();
 

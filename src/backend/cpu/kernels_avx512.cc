@@ -9,10 +9,10 @@ void FillLinear(Kernels& k);  // linear_avx512.cc
 
 }  // namespace avx512
 
-const Kernels& Avx512Kernels() {
+const Kernels& Avx512VnniKernels() {
   static const Kernels kernels = [] {
     Kernels k{};
-    k.name = "avx512";
+    k.name = "avx512vnni";
     avx512::FillLinear(k);
     avx512::FillRows(k);
     avx512::FillAttention(k);

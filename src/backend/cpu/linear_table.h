@@ -142,15 +142,20 @@ FT_INLINE int BestStreams() {
   return 4;
 }
 
-// Not inline: one file an instruction set holds it.
-void FillLinear(Kernels& k) {  // NOLINT(misc-definitions-in-headers)
+// Products with BF16 weights.
+FT_INLINE void FillBf16(Kernels& k) {
   k.bf16_tile = kBf16Tile;
+  FillFloatSizes<Format::kBF16>(k, Indices<0, 1, 2, 3, 4, 5>{});
+}
+
+// All products.
+FT_INLINE void FillProducts(Kernels& k) {
   k.most_chunk_rows = kMostChunkRows;
   k.streams = BestStreams();
   FillBlocks(k);
   FillFloatSizes<Format::kF32>(k, Indices<0, 1, 2, 3, 4, 5>{});
   FillFloatSizes<Format::kF16>(k, Indices<0, 1, 2, 3, 4, 5>{});
-  FillFloatSizes<Format::kBF16>(k, Indices<0, 1, 2, 3, 4, 5>{});
+  FillBf16(k);
 }
 
 }  // namespace foretoken::FT_ISA
