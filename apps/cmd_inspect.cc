@@ -10,6 +10,7 @@
 #include "io/draft_keys.h"
 #include "io/gguf.h"
 #include "io/model_file.h"
+#include "io/published_draft.h"
 #include "io/quantize_model.h"
 #include "io/tensor_layout.h"
 #include "io/utf8.h"
@@ -164,10 +165,7 @@ Json ValueJson(const GgufValue& value) {
 
 // Null for a model that is not GGUF.
 Result<Json> MetadataJson(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored) || path.ends_with(".safetensors")) {
-    return Json(nullptr);
-  }
+  if (IsPublishedDraft(path)) return Json(nullptr);  // or a model of the same files
   FT_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(path));
   Json metadata = Json::object();
   for (const auto& [key, value] : file.metadata()) metadata[key] = ValueJson(value);
@@ -275,20 +273,32 @@ void Show(const InspectArgs& options, const ModelFile& file, const Json& metadat
   if (options.tensors) PrintTensors(file);
 }
 
+// A draft has no tokenizer, and its cache is the drafter's business.
+void ShowDraft(const InspectArgs& options, const DraftFile& draft, const Json& metadata) {
+  Show(options, draft, metadata, {{"draft", DraftJson(draft.info())}}, [&draft] {
+    PrintDraft(draft);
+    PrintWeights(draft);
+  });
+}
+
 Status Inspect(const InspectArgs& options) {
   FT_ASSIGN_OR_RETURN(const Json metadata, MetadataJson(options.path));
-  if (IsDraft(metadata)) {  // it has no tokenizer, and its cache is the drafter's business
-    FT_ASSIGN_OR_RETURN(const std::unique_ptr<DraftFile> draft, DraftFile::Open(options.path));
-    Show(options, *draft, metadata, {{"draft", DraftJson(draft->info())}}, [&draft] {
-      PrintDraft(*draft);
-      PrintWeights(*draft);
-    });
+  if (IsDraft(metadata)) {
+    FT_ASSIGN_OR_RETURN(const auto draft, DraftFile::Open(options.path));
+    ShowDraft(options, *draft, metadata);
     return {};
   }
-  FT_ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(options.path));
-  Show(options, *model, metadata, ModelJson(*model), [&] {
-    PrintSummary(*model, metadata);
-    PrintMemory(*model);
+  const auto model = ModelFile::Open(options.path);
+  if (!model.ok()) {  // drafts as their authors publish them look like models, but for what they
+                      // lack
+    const auto draft = DraftFile::Open(options.path);
+    if (!draft.ok()) return model.error();
+    ShowDraft(options, **draft, metadata);
+    return {};
+  }
+  Show(options, **model, metadata, ModelJson(**model), [&] {
+    PrintSummary(**model, metadata);
+    PrintMemory(**model);
   });
   return {};
 }
@@ -300,7 +310,7 @@ int Run_inspect(int argc, char** argv) {
   CLI::App app("Shows what a model file holds and the memory it needs.", "foretoken inspect");
   app.footer(kInspectFooter);
   app.add_option("model", options.path,
-                 "a GGUF file, of a model or a draft, or a Hugging Face directory")
+                 "a GGUF file or a Hugging Face directory, of a model or a draft")
       ->required();
   app.add_flag("--json", options.json, "print JSON");
   app.add_flag("--tensors", options.tensors, "list the tensors");

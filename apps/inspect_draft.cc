@@ -27,18 +27,50 @@ Json DraftJson(const DraftInfo& info) {
           {"shared", info.shared}};
 }
 
+namespace {
+
+// "a, b" of those that are known: files as their authors publish them do not say everything.
+class Listed {
+ public:
+  void Add(const std::string& text) {
+    if (!text.empty()) text_.append(text_.empty() ? "" : ", ").append(Printable(text));
+  }
+  void Add(const char* what, int64_t number, const char* unit = "") {
+    if (number > 0) Add(what + std::to_string(number) + unit);
+  }
+  void Print(const char* label) const {
+    if (!text_.empty()) std::printf("  %-13s %s\n", label, text_.c_str());
+  }
+
+ private:
+  std::string text_;
+};
+
+std::string Named(const char* what, const std::vector<int>& numbers) {
+  return numbers.empty() ? "" : what + Json(numbers).dump();
+}
+
+}  // namespace
+
 void PrintDraft(const DraftFile& draft) {
   const DraftInfo& info = draft.info();
   const TargetFingerprint& t = info.target;
   std::printf("%s\n", draft.path().c_str());
-  std::printf("  draft         %s, %s\n", Printable(info.method).c_str(),
-              Printable(info.name).c_str());
-  std::printf("  target        %s, %s, vocabulary %d, %d layers, hidden %d\n",
-              Printable(t.name).c_str(), Printable(t.architecture).c_str(), t.vocab, t.layers,
-              t.hidden);
-  std::printf("  reads         hidden states %s, keys and values of layers %s\n",
-              Json(info.taps).dump().c_str(), Json(info.kv_layers).dump().c_str());
-  std::printf("  shares        %s\n", Json(info.shared).dump().c_str());
+  Listed what, target, reads, shares;
+  what.Add(info.method);
+  what.Add(info.name);
+  what.Print("draft");
+  target.Add(t.name);
+  target.Add(t.architecture);
+  target.Add("vocabulary ", t.vocab);
+  target.Add("", t.layers, " layers");
+  target.Add("hidden ", t.hidden);
+  target.Print("target");
+  reads.Add(Named("hidden states ", info.taps));
+  reads.Add(Named("keys and values of layers ", info.kv_layers));
+  reads.Print("reads");
+  for (const std::string& part : info.shared) shares.Add(part);
+  shares.Print("shares");
 }
 
 }  // namespace foretoken

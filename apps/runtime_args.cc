@@ -194,10 +194,12 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
   AddFileOption(app, "--datastore", "what rest looks things up in, from build-datastore",
                 "datastore", draft)
       ->group(kSpeculation);
-  AddFileOption(app, "--draft",
-                "what a trained drafter (eagle, medusa, ...) drafts with: a .gguf "
-                "file, or a directory as its authors publish it",
-                "draft", draft)
+  AddFileOption(
+      app, "--draft",
+      "what a trained drafter (eagle, medusa, ...) drafts with: a .gguf "
+      "file, or a directory as its authors publish it; of several methods each its own by "
+      "--draft-opt NAME.draft=FILE",
+      "draft", draft)
       ->group(kSpeculation);
   AddFileOption(app, "--draft-model", "the model that draft-model drafts with", "draft_model",
                 draft)

@@ -17,7 +17,7 @@ struct Group {
   F sums[kChunks][kRows] = {};
   PanelLayout layout{.code_bytes = 512, .scale_bytes = 32};
 
-  GroupAt<kFormat> at() const {
+  GroupAt<kFormat, BlockAt<kFormat>> at() const {
     return {BlockAt<kFormat>::First(layout, panel, kGroupBlocks), kGroupBlocks, panel, 512 + 32};
   }
 };

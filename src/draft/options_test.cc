@@ -35,6 +35,11 @@ TEST(DraftOptions, NamesTheMistake) {
   DraftOptions c("x", fraction);
   c.Int("k", 1, 0, 10);
   EXPECT_FALSE(c.Finish().ok());
+  const Json twice = {{"draft", {"a.gguf", "b.gguf"}}};
+  DraftOptions d("x", twice);
+  d.Text("draft", "");
+  EXPECT_THAT(d.Finish().error().message,
+              HasSubstr(R"(x: option draft: found ["a.gguf","b.gguf"], expected a single one)"));
   const Json list = Json::array();
   EXPECT_FALSE(DraftOptions("x", list).Finish().ok());
 }

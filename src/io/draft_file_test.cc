@@ -213,9 +213,24 @@ TEST_F(DraftFileTest, PublishedEagle3HasAVocabularyOfItsOwn) {
               HasSubstr("tensor 'd2t' holds 1099511627776, expected at most"));
   EXPECT_THAT(open("layers.1", "I64", {0, 0}).error().message,
               HasSubstr("has no place in a draft of eagle3"));
-  config["draft_vocab_size"] = 0;
-  folder_.Write("config.json", config.dump());
-  EXPECT_THAT(open("midlayer", "I64", {0, 0}).error().message, HasSubstr("'draft_vocab_size'"));
+  const auto with = [&](const char* field, const Json& value) {
+    Json changed = config;
+    changed[field] = value;
+    folder_.Write("config.json", changed.dump());
+    return open("midlayer", "I64", {0, 0});
+  };
+  EXPECT_THAT(with("draft_vocab_size", 0).error().message, HasSubstr("'draft_vocab_size'"));
+  EXPECT_THAT(with("norm_before_fc", true).error().message,
+              HasSubstr("config.json: field 'norm_before_fc' is true, expected false"));
+  // Counted by the layers that they go into, or come out of.
+  const char* const taps = "eagle_aux_hidden_state_layer_ids";
+  for (const auto& ids : {std::array{2, 16, 29}, std::array{1, 15, 28}}) {
+    EXPECT_THAT((*with(taps, ids))->info().taps, ElementsAre(2, 16, 29));
+    EXPECT_THAT((*with("eagle_config", {{taps, ids}}))->info().taps, ElementsAre(2, 16, 29));
+  }
+  EXPECT_THAT(with("eagle_config", {{taps, {1, 1u << 31}}}).error().message,
+              HasSubstr("'eagle_aux_hidden_state_layer_ids' is [1,2147483648], expected"));
+  EXPECT_THAT(with("eagle_config", 3).error().message, HasSubstr("is not a JSON object"));
 }
 
 TEST_F(DraftFileTest, ServesOneTarget) {

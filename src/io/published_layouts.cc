@@ -141,8 +141,30 @@ Result<ModelConfig> LlamaLayers(Json json, const std::string& path) {
   return std::move(config.model);
 }
 
-// `vocab_size` is the target's; which hidden states are read depends on the number of its layers,
-// which is not said.
+// The hidden states that an EAGLE-3 draft reads; none where config.json leaves them to the number
+// of the target's layers. Two ways of counting are in use: the layer that a state goes into, and,
+// from 1 on, the one that it comes out of.
+std::vector<int> Eagle3Taps(const Json& json, JsonFields& fields) {
+  constexpr const char* kKey = "eagle_aux_hidden_state_layer_ids";
+  const Json* nested = fields.Find("eagle_config");
+  if (nested == nullptr) nested = &json;
+  JsonFields own(*nested, "");
+  std::vector<int> taps;
+  if (const Json* list = own.Find(kKey)) {
+    for (const Json& id : list->is_array() ? *list : Json::array({*list})) {
+      const bool valid = id.is_number_unsigned() && id.get<uint64_t>() < kMostLayers;
+      if (!valid) own.Wrong(kKey, *list, "a list of layers");
+      taps.push_back(valid ? id.get<int>() : 0);
+    }
+  }
+  if (!own.status().ok()) fields.Fail(own.status().error().message);
+  if (!taps.empty() && taps.front() == 1) {
+    for (int& tap : taps) ++tap;
+  }
+  return taps;
+}
+
+// `vocab_size` is the target's.
 Status DescribeEagle3(const std::string& directory, std::span<const TensorSource> tensors,
                       DraftInfo& info) {
   const std::string path = directory + "/config.json";
@@ -152,6 +174,12 @@ Status DescribeEagle3(const std::string& directory, std::span<const TensorSource
   info.target.vocab = info.blocks.vocab;
   JsonFields fields(json, path + ": ");
   info.blocks.vocab = fields.Int("draft_vocab_size", 1, kMostVocab);
+  info.taps = Eagle3Taps(json, fields);
+  for (const char* field : {"norm_before_residual", "norm_before_fc"}) {
+    if (fields.BoolOr(field, false)) {
+      fields.Fail(std::string("field '") + field + "' is true, expected false");
+    }
+  }
   if (Find(tensors, "token_embd.weight") == nullptr) {
     info.shared = {std::string(kSharedEmbedding)};
   }

@@ -376,6 +376,12 @@ expect_status 0 "inspect --json of a draft" "$bin" inspect --json --tensors \
   "$shipped/drafts/foretoken-demo-24m-glide-q4_0.gguf"
 [ "$(json "$dir/out" "(s['draft']['kv_layers_read'], len(s['tensors']))")" = "([6], 14)" ] ||
   fail "inspect --json of a draft"
+drafts=$(dirname "$0")/../parity/draft
+expect_status 0 "inspect of published drafts" "$bin" inspect "$drafts/eagle3"
+expect_text "draft  *eagle3" out "inspect of a published draft"
+expect_status 0 "inspect of published heads" "$bin" inspect --json "$drafts/medusa"
+expect_status 1 "inspect of a directory without a model" "$bin" inspect "$dir"
+expect_text "config.json" err "inspect of a directory without a model"
 expect_status 1 "bench spec with a file for no method" "$bin" bench spec -m "$model" \
   --questions "$dir/questions.jsonl" --methods pld --datastore "$dir/some.datastore"
 expect_text "--datastore: none of --methods takes it, as rest does" err \
