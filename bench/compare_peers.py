@@ -9,8 +9,8 @@ over ours.
 Options for the two programs may follow the folder, those of llama-bench behind a colon.
 
     bench/compare_peers.py MODEL.gguf --peer llama.cpp=FOLDER --peer "ik=FOLDER -rtr : -rtr 1"
-        [--rows 1,4,8,16,32,64] [--turns 3] [--threads 2] [--foretoken build/release/foretoken]
-        [--json FILE]
+        [--rows 1,4,8,16,32,64] [--turns 3] [--threads 2] [--isa auto]
+        [--foretoken build/release/foretoken] [--json FILE]
 """
 import argparse
 import json
@@ -65,7 +65,8 @@ class Peer:
 def ours(args):
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         run([args.foretoken, "bench", "decode", "-m", args.model, "--rows", args.rows, "--context",
-             "32", "--threads", str(args.threads), "--repeats", "3", "--json", out.name])
+             "32", "--threads", str(args.threads), "--repeats", "3", "--isa", args.isa, "--json",
+             out.name])
         result = json.load(open(out.name, encoding="utf-8"))
     times = {point["rows"]: point["seconds"] for point in result["curve"]}
     limits = {point["rows"]: point["limit_seconds"] for point in result["curve"]}
@@ -79,6 +80,7 @@ def main():
     parser.add_argument("--rows", default="1,4,8,16,32,64")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--isa", default="auto", help="foretoken's instruction set")
     parser.add_argument("--foretoken", default="build/release/foretoken")
     parser.add_argument("--json", help="also write the medians to this file")
     args = parser.parse_args()
