@@ -376,6 +376,12 @@ expect_status 0 "inspect --json of a draft" "$bin" inspect --json --tensors \
   "$shipped/drafts/foretoken-demo-24m-glide-q4_0.gguf"
 [ "$(json "$dir/out" "(s['draft']['kv_layers_read'], len(s['tensors']))")" = "([6], 14)" ] ||
   fail "inspect --json of a draft"
+papers=$(dirname "$0")/../../bench/papers
+expect_status 0 "make_drafts.py" python3 "$papers/make_drafts.py" --foretoken "$bin" --list \
+  "$shipped/foretoken-demo-24m-q8_0.gguf" --data some --tables edd-fig5,hass-10 --steps 600
+expect_text "--layer 7 .*--steps 600" err "make_drafts.py trains one for each layer"
+expect_text "eagle-1of8 .*--steps 75 " err "make_drafts.py gives a share its share of steps"
+expect_text "15 drafts, 14 of them" err "make_drafts.py leaves what is there alone"
 drafts=$(dirname "$0")/../parity/draft
 expect_status 0 "inspect of published drafts" "$bin" inspect "$drafts/eagle3"
 expect_text "draft  *eagle3" out "inspect of a published draft"
