@@ -1,9 +1,9 @@
 // Where the numbers live and who computes on them: the CPU today, other devices later.
 //
 // Models and drafters are written once, against this interface. Ops run in order and may be
-// asynchronous; only Download and ArgMax wait. Shapes are written [rows, cols]; activations are
-// f32. The law every implementation keeps: a row of a result depends on that row's inputs alone,
-// bit for bit, not on the other rows of the call, on the tree around it or on the number of
+// asynchronous; only Download, ArgMax and TopK wait. Shapes are written [rows, cols]; activations
+// are f32. The law every implementation keeps: a row of a result depends on that row's inputs
+// alone, bit for bit, not on the other rows of the call, on the tree around it or on the number of
 // threads.
 #pragma once
 
@@ -141,6 +141,11 @@ class Backend {
                              float scale, Tensor out) = 0;
   // The highest logit of each row, the lowest id where several are equal; waits.
   virtual void ArgMax(Tensor logits, std::span<Token> out) = 0;
+  // The `count` highest logits of each row of [rows, vocab], highest first, the lowest id of
+  // equals, with the logs of their shares of the row's softmax: `out` [rows][count]. kNoToken where
+  // there are no more above -infinity, and in a row with numbers that no working network gives
+  // (NaN, infinity, beyond a million). Waits.
+  virtual void TopK(Tensor logits, int count, std::span<RankedToken> out) = 0;
 };
 
 // Which instruction set the CPU backend may use. kAuto takes the best of the machine.

@@ -188,6 +188,58 @@ TEST_P(BackendTest, ArgMaxTakesTheLowestOfEqualsAndNoNan) {
   }
 }
 
+TEST_P(BackendTest, TopKIsTheFrontOfAFullSort) {
+  const float low = -std::numeric_limits<float>::infinity();
+  for (int64_t n : {1, 3, 16, 31, 64, 65, 1000}) {
+    for (int count : {1, 2, 10}) {
+      std::vector<float> x = RandomFloats(static_cast<size_t>(n) * 5, 7);
+      for (int64_t i = 0; i < n; ++i) {
+        x[n + i] = std::round(x[n + i]);         // row 1: many equals
+        x[2 * n + i] = i % 3 == 1 ? 4.0f : low;  // row 2: two thirds ruled out
+        x[3 * n + i] = -100 - x[3 * n + i];      // row 3: all below zero
+        x[4 * n + i] *= 200;                     // row 4: one takes all
+      }
+      const Buffer b = Filled(backend(), 5, n, x);
+      std::vector<RankedToken> got(static_cast<size_t>(5 * count));
+      backend().TopK(b.tensor, count, got);
+      for (int64_t r = 0; r < 5; ++r) {
+        const float* row = &x[static_cast<size_t>(r * n)];
+        std::vector<Token> order;
+        double sum = 0;
+        for (Token i = 0; i < n; ++i) {
+          if (row[i] != low) order.push_back(i);
+          sum += std::exp(static_cast<double>(row[i]));
+        }
+        std::ranges::stable_sort(order, [&](Token p, Token q) { return row[p] > row[q]; });
+        for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+          const RankedToken& each = got[static_cast<size_t>(r * count) + i];
+          ASSERT_EQ(each.token, i < order.size() ? order[i] : kNoToken) << n << " row " << r;
+          if (each.token == kNoToken) break;
+          const double want = row[each.token] - std::log(sum);
+          EXPECT_NEAR(each.log_share, want, 2e-5 + 1e-6 * std::fabs(want)) << n << " row " << r;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(BackendTest, TopKOfWhatNoNetworkGivesIsNothing) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float high = std::numeric_limits<float>::infinity();
+  const std::vector<float> odd = {nan, high, 2e6f, -2e6f, -high};
+  std::vector<float> x(odd.size() * 40, 1.0f);
+  for (size_t r = 0; r < odd.size(); ++r) x[r * 40 + 37] = odd[r];
+  const Buffer b = Filled(backend(), 5, 40, x);
+  std::vector<RankedToken> got(10);
+  backend().TopK(b.tensor, 2, got);
+  for (size_t r = 0; r < 4; ++r) {
+    EXPECT_EQ(got[2 * r].token, kNoToken);
+    EXPECT_EQ(got[2 * r + 1].token, kNoToken);
+  }
+  EXPECT_EQ(got[8].token, 0);
+  EXPECT_EQ(got[9].token, 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Isas, BackendTest, ::testing::ValuesIn(AvailableCpuIsas()),
                          [](const auto& info) { return std::string(CpuIsaName(info.param)); });
 

@@ -159,18 +159,13 @@ void CausalDrafter::Expand(std::span<const DraftSlot> batch, std::span<const Dra
   states.reserve(levels.size());
   for (const DraftLevel& level : levels) states.push_back(&StateOf(batch[level.slot]));
   const Tensor logits = Forward(rows, states);
-  logits_.resize(static_cast<size_t>(std::max<int64_t>(logits.cols, shape_.target_vocab)));
-  int at = 0;
+  std::vector<LogitsPlace> places;
   for (const DraftLevel& level : levels) {
     const DraftSlot& slot = batch[level.slot];
-    Sampler sampler(slot.sampling);
-    for (const Node node : level.nodes) {
-      backend_.Download(logits.Rows(at++, 1), logits_.data());
-      const auto known = std::span(logits_).first(static_cast<size_t>(shape_.target_vocab));
-      std::fill(known.begin() + shape_.vocab, known.end(), -HUGE_VALF);  // ids that it lacks
-      OfferFromLogits(slot, node, StateOf(slot).text, known, sampler);
-    }
+    for (const Node node : level.nodes) places.push_back({&slot, node, StateOf(slot).text});
   }
+  offers_.Offer(places, logits.Cols(0, shape_.vocab), /*share_noise=*/true,
+                {.size = shape_.target_vocab});
 }
 
 }  // namespace foretoken

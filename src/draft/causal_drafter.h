@@ -57,7 +57,7 @@ class CausalDrafter : public Drafter {
   };
 
   CausalDrafter(Backend& backend, const CausalShape& shape, const CausalRule& rule)
-      : backend_(backend), shape_(shape), rule_(rule) {}
+      : backend_(backend), shape_(shape), rule_(rule), offers_(backend) {}
 
   const CausalRule& rule() const { return rule_; }
   // Rows that a cache needs.
@@ -86,7 +86,7 @@ class CausalDrafter : public Drafter {
   Backend& backend_;
   CausalShape shape_;
   CausalRule rule_;
-  std::vector<float> logits_;  // scratch: one row
+  LogitsOffers offers_;
 };
 
 }  // namespace foretoken

@@ -1,7 +1,6 @@
 #include "draft/feature_drafter.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace foretoken {
@@ -138,30 +137,21 @@ void FeatureDrafter::Finish(State& state, Tensor root) {
   if (!root.empty()) net_.backend().StoreRows(root, state.root.tensor);
 }
 
-void FeatureDrafter::Offer(const DraftSlot& slot, Node node, Tensor logits, bool share_noise,
-                           const DraftVocabulary& vocabulary) {
-  Sampler sampler(share_noise || slot.builder.wants_draws() ? slot.sampling : SamplingParams{});
-  row_.resize(static_cast<size_t>(logits.cols));
-  net_.backend().Download(logits, row_.data());
-  if (!vocabulary.tokens.empty()) {
-    row_.swap(own_row_);
-    row_.assign(static_cast<size_t>(vocabulary.size), -std::numeric_limits<float>::infinity());
-    for (size_t i = 0; i < own_row_.size(); ++i) {
-      row_[static_cast<size_t>(vocabulary.tokens[i])] = own_row_[i];
-    }
-  }
-  OfferFromLogits(slot, node, static_cast<State&>(slot.state).text, row_, sampler);
+void FeatureDrafter::Offer(std::span<const std::pair<const DraftSlot*, Node>> nodes, Tensor logits,
+                           bool share_noise, const DraftVocabulary& vocabulary) {
+  places_.clear();
+  for (const auto& [slot, node] : nodes) places_.push_back({slot, node, StateOf(*slot).text});
+  offers_.Offer(places_, logits, share_noise, vocabulary);
 }
 
 void FeatureDrafter::OfferLevels(std::span<const DraftSlot> batch,
                                  std::span<const DraftLevel> levels, Tensor logits,
                                  bool share_noise, const DraftVocabulary& vocabulary) {
-  int at = 0;
+  std::vector<std::pair<const DraftSlot*, Node>> nodes;
   for (const DraftLevel& level : levels) {
-    for (const Node node : level.nodes) {
-      Offer(batch[level.slot], node, logits.Rows(at++, 1), share_noise, vocabulary);
-    }
+    for (const Node node : level.nodes) nodes.emplace_back(&batch[level.slot], node);
   }
+  Offer(nodes, logits, share_noise, vocabulary);
 }
 
 }  // namespace foretoken

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "draft/drafter.h"
@@ -20,13 +21,6 @@ struct RowContent {
   // index. None: rows have no features.
   std::vector<int> taps;
   int ahead = 1;  // and token i + ahead
-};
-
-// Which tokens the logits of a draft are of. The target's vocabulary, in order, where `tokens` is
-// empty; else column i is the target's tokens[i], and what it lacks is never guessed.
-struct DraftVocabulary {
-  std::span<const Token> tokens;  // distinct, below `size`
-  int size = 0;                   // the target's vocabulary
 };
 
 // Thread-safety: one thread.
@@ -92,7 +86,11 @@ class FeatureDrafter : public Drafter {
 
   // `capacity`: longest sequence. `net` outlives this. REQUIRES: content.ahead is 0 or 1.
   FeatureDrafter(FeatureNet& net, const RowContent& content, int capacity, DType cache_type)
-      : net_(net), content_(content), capacity_(capacity), cache_type_(cache_type) {}
+      : net_(net),
+        content_(content),
+        capacity_(capacity),
+        cache_type_(cache_type),
+        offers_(net.backend()) {}
 
   // Makes what is common to the states.
   void Prepare(State& state) const;
@@ -109,11 +107,10 @@ class FeatureDrafter : public Drafter {
   virtual void Feed(std::span<const Run> runs);
   // Commits what a run has fed; the last of its outputs is `root`, if there are any.
   void Finish(State& state, Tensor root);
-  // Offers after `node` what `logits` [1, vocab] say. `share_noise`: rank by what the target would
-  // draw; else by probability alone, unless draws are wanted. `vocabulary`: whose logits they are.
-  void Offer(const DraftSlot& slot, Node node, Tensor logits, bool share_noise = true,
-             const DraftVocabulary& vocabulary = {});
-  // The same after the levels' nodes, in order, one row each.
+  // Offers after each node what its row of `logits` [nodes, vocab] says; see LogitsOffers.
+  void Offer(std::span<const std::pair<const DraftSlot*, Node>> nodes, Tensor logits,
+             bool share_noise = true, const DraftVocabulary& vocabulary = {});
+  // The same after the levels' nodes, in order.
   void OfferLevels(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
                    Tensor logits, bool share_noise, const DraftVocabulary& vocabulary = {});
 
@@ -127,7 +124,8 @@ class FeatureDrafter : public Drafter {
   RowContent content_;
   int capacity_;
   DType cache_type_;
-  std::vector<float> row_, own_row_;  // scratch: a row of logits, and by the draft's vocabulary
+  LogitsOffers offers_;
+  std::vector<LogitsPlace> places_;  // scratch
 };
 
 }  // namespace foretoken

@@ -13,6 +13,11 @@ bool AreSound(std::span<const float> logits) {
       logits, [](float x) { return x <= kMost && (x >= -kMost || x == -HUGE_VALF); });
 }
 
+// Whether what the target would choose is what the logits alone say.
+bool RanksByLogits(const DraftSlot& slot, bool share_noise) {
+  return !slot.builder.wants_draws() && (!share_noise || slot.sampling.pure_argmax());
+}
+
 }  // namespace
 
 void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
@@ -61,6 +66,53 @@ void OfferFromLogits(const DraftSlot& slot, Node node, std::span<const Token> te
     offers.push_back({r.token, r.log_share});
   }
   builder.Offer(node, offers);
+}
+
+void LogitsOffers::Offer(std::span<const LogitsPlace> places, Tensor logits, bool share_noise,
+                         const DraftVocabulary& vocabulary) {
+  int width = 0;
+  for (const LogitsPlace& place : places) {
+    if (!RanksByLogits(*place.slot, share_noise)) continue;
+    width = std::max(width, std::min<int>(place.slot->builder.width(), logits.cols));
+  }
+  ranked_.resize(places.size() * static_cast<size_t>(width));
+  if (width > 0) backend_.TopK(logits, width, ranked_);
+  for (size_t r = 0; r < places.size(); ++r) {
+    const LogitsPlace& place = places[r];
+    TreeBuilder& builder = place.slot->builder;
+    if (!RanksByLogits(*place.slot, share_noise)) {
+      OfferRow(place, logits.Rows(static_cast<int64_t>(r), 1), share_noise, vocabulary);
+      continue;
+    }
+    offers_.clear();
+    for (const RankedToken& each :
+         std::span(ranked_).subspan(r * static_cast<size_t>(width), static_cast<size_t>(width))) {
+      if (each.token == kNoToken || std::ssize(offers_) == builder.width()) break;
+      const Token token = vocabulary.tokens.empty()
+                              ? each.token
+                              : vocabulary.tokens[static_cast<size_t>(each.token)];
+      offers_.push_back({token, each.log_share});
+    }
+    if (!offers_.empty()) builder.Offer(place.node, offers_);
+  }
+}
+
+void LogitsOffers::OfferRow(const LogitsPlace& place, Tensor logits, bool share_noise,
+                            const DraftVocabulary& vocabulary) {
+  const bool by_sampling = share_noise || place.slot->builder.wants_draws();
+  Sampler sampler(by_sampling ? place.slot->sampling : SamplingParams{});
+  row_.resize(static_cast<size_t>(logits.cols));
+  backend_.Download(logits, row_.data());
+  if (vocabulary.tokens.empty()) {
+    row_.resize(std::max(row_.size(), static_cast<size_t>(vocabulary.size)), -HUGE_VALF);
+  } else {
+    row_.swap(own_row_);
+    row_.assign(static_cast<size_t>(vocabulary.size), -HUGE_VALF);
+    for (size_t i = 0; i < own_row_.size(); ++i) {
+      row_[static_cast<size_t>(vocabulary.tokens[i])] = own_row_[i];
+    }
+  }
+  OfferFromLogits(*place.slot, place.node, place.text, row_, sampler);
 }
 
 }  // namespace foretoken

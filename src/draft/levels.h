@@ -43,4 +43,39 @@ void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
 void OfferFromLogits(const DraftSlot& slot, Node node, std::span<const Token> text,
                      std::span<float> logits, Sampler& sampler);
 
+// Which tokens the logits of a draft are of: column i is the target's tokens[i], or i where
+// `tokens` is empty. What the draft lacks is never guessed.
+struct DraftVocabulary {
+  std::span<const Token> tokens;  // distinct, below `size`
+  int size = 0;                   // the target's vocabulary; 0: as many as columns
+};
+
+// What a row of logits follows: a node of a slot whose text, which ends in the root, is `text`.
+struct LogitsPlace {
+  const DraftSlot* slot;
+  Node node;
+  std::span<const Token> text;
+};
+
+// Offers what a network's logits say. Holds scratch; one thread at a time.
+class LogitsOffers {
+ public:
+  explicit LogitsOffers(Backend& backend) : backend_(backend) {}
+
+  // Offers after each place what its row of `logits` [places, vocab] says, as OfferFromLogits
+  // would. `share_noise`: rank by what the target would draw; else by probability alone, unless
+  // draws are wanted.
+  void Offer(std::span<const LogitsPlace> places, Tensor logits, bool share_noise,
+             const DraftVocabulary& vocabulary = {});
+
+ private:
+  void OfferRow(const LogitsPlace& place, Tensor logits, bool share_noise,
+                const DraftVocabulary& vocabulary);
+
+  Backend& backend_;
+  std::vector<RankedToken> ranked_;
+  std::vector<Scored> offers_;
+  std::vector<float> row_, own_row_;  // a row of logits, and by the draft's vocabulary
+};
+
 }  // namespace foretoken

@@ -52,13 +52,6 @@ Result<std::vector<LogitsStep>> ParseLogitsOrder(std::string_view text);
 // Errors: a value outside its range, naming the option.
 Status Validate(const SamplingParams& params);
 
-// A token and the log of its share of what Choose goes by: the processed logits, the noise of this
-// very draw included. A drafter that shares the noise believes in it as much.
-struct RankedToken {
-  Token token;
-  float log_share;
-};
-
 // One request's chooser. Holds scratch; one thread at a time.
 class Sampler {
  public:
@@ -70,7 +63,9 @@ class Sampler {
   Token Choose(std::span<float> logits, std::span<const Token> history, Pos position);
 
   // What Choose would take, then what it would take without that, and so on: at most `count`
-  // tokens that are not ruled out. `logits` [vocab] is changed in place.
+  // tokens that are not ruled out. Shares are of what Choose goes by: the processed logits, the
+  // noise of this very draw included; a drafter that shares the noise believes in it as much.
+  // `logits` [vocab] is changed in place.
   std::vector<RankedToken> Rank(std::span<float> logits, std::span<const Token> history,
                                 Pos position, int count);
 

@@ -208,6 +208,20 @@ void CpuBackend::ArgMax(Tensor logits, std::span<Token> out) {
   });
 }
 
+void CpuBackend::TopK(Tensor logits, int count, std::span<RankedToken> out) {
+  const Profile::Scope scope(profile_, "choice");
+  FT_CHECK(count >= 1 && logits.rows * count == static_cast<int64_t>(out.size()));
+  EachRow(logits.rows, logits.cols, [&](int64_t r) {
+    const auto top = out.subspan(static_cast<size_t>(r * count), static_cast<size_t>(count));
+    const float sum = kernels_.top_k(FloatRow(logits, r), logits.cols, count, top.data());
+    const float whole = top[0].log_share + std::log(sum);
+    for (RankedToken& each : top) {
+      each.log_share -= whole;
+      if (sum == 0) each.token = kNoToken;
+    }
+  });
+}
+
 Result<std::unique_ptr<Backend>> NewCpuBackend(const CpuOptions& options) {
   FT_ASSIGN_OR_RETURN(const Kernels* kernels, KernelsFor(options.isa));
   return std::unique_ptr<Backend>(new CpuBackend(*kernels, options.threads));

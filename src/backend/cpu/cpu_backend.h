@@ -47,6 +47,7 @@ class CpuBackend : public Backend {
   void AttentionRows(Tensor q, std::span<const int> kv_head, Tensor keys, int count, float scale,
                      Tensor out) override;
   void ArgMax(Tensor logits, std::span<Token> out) override;
+  void TopK(Tensor logits, int count, std::span<RankedToken> out) override;
 
  private:
   // Sines and cosines of the last call's positions: a pass rotates with the same ones in every

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/types.h"
+
 namespace foretoken {
 
 // Weights are packed into panels of 16 outputs, so that a vector lane is an output: no sums across
@@ -152,6 +154,9 @@ struct AttentionOp {
   void (*run)(const AttentionUnit& unit);
 };
 
+// No working network gives more either way, but for -infinity, which rules a token out.
+inline constexpr float kMostLogit = 1e6f;
+
 struct Kernels {
   const char* name;
   TileKind bf16_tile;  // what products with BF16 weights take
@@ -179,6 +184,10 @@ struct Kernels {
   void (*store_half)(const float* x, int64_t n, std::byte* out);
   void (*store_bf16)(const float* x, int64_t n, std::byte* out);
   int64_t (*arg_max)(const float* x, int64_t n);
+  // The `count` highest of n numbers, highest first, the lower index of equals, with the numbers
+  // themselves as log_share; kNoToken where there are no more above -infinity. Returns the sum of
+  // e^x over e^highest, 0 where a number is none or beyond kMostLogit.
+  float (*top_k)(const float* x, int64_t n, int count, RankedToken* top);
 };
 
 const Kernels& PortableKernels();

@@ -212,6 +212,45 @@ inline void StoreHalfRow(const float* x, int64_t n, std::byte* out) {
 }
 #endif
 
+// Puts a token where it belongs among the `count` highest so far.
+inline void InsertRanked(RankedToken token, int count, RankedToken* top) {
+  int at = count - 1;
+  for (; at > 0 && top[at - 1].log_share < token.log_share; --at) top[at] = top[at - 1];
+  top[at] = token;
+}
+
+inline float TopK(const float* x, int64_t n, int count, RankedToken* top) {
+  constexpr int64_t kSpan = 4 * kLanes;
+  constexpr float kLow = -__builtin_inff();
+  for (int i = 0; i < count; ++i) top[i] = {kNoToken, kLow};
+  const F most = Splat(kMostLogit), least = Splat(-kMostLogit), none = Splat(kLow);
+  I unsound = Splat(0);
+  for (int64_t i = 0; i < n; i += kSpan) {
+    const int64_t end = i + kSpan < n ? i + kSpan : n;
+    F highest = none;
+    for (int64_t j = i; j < end; j += kLanes) {
+      const F v = LoadFirst(x + j, end - j);
+      highest = Max(v, highest);
+      unsound = unsound | Greater(v, most) | Unordered(v) | (Greater(least, v) & Greater(v, none));
+    }
+    // What fills up the last lanes is 0, and looked at in vain.
+    if (!(MaxLane(highest) > top[count - 1].log_share)) continue;
+    for (int64_t j = i; j < end; ++j) {
+      if (x[j] > top[count - 1].log_share) InsertRanked({static_cast<Token>(j), x[j]}, count, top);
+    }
+  }
+  if (Sum(unsound) != 0 || top[0].token == kNoToken) return 0;
+  F sum = Zero();
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const F share = Exp(LoadFirst(x + i, n - i) - Splat(top[0].log_share));
+    sum = sum +
+          (n - i >= kLanes
+               ? share
+               : Select(Greater(Splat(static_cast<int32_t>(n - i)), LaneNumbers()), share, Zero()));
+  }
+  return Sum(sum);
+}
+
 constexpr void FillRows(Kernels& k) {
 #if defined(__F16C__)
   k.store_half = &StoreHalfRow;
@@ -227,6 +266,7 @@ constexpr void FillRows(Kernels& k) {
   k.add = &AddRow;
   k.rope = &Rope;
   k.arg_max = &ArgMax;
+  k.top_k = &TopK;
 }
 
 }  // namespace foretoken::FT_ISA

@@ -154,11 +154,10 @@ void Chimera::AskHead(int head, std::span<const Asked> nodes) {
                               row.Cols(0, hidden));
     net_->backend().StoreRows(asked.output, row.Cols(hidden, hidden));
   }
-  const Tensor logits = net_->Logits(head, rows);
-  for (int r = 0; r < rows; ++r) {
-    const Asked& asked = nodes[static_cast<size_t>(r)];
-    Offer(*asked.slot, asked.node, logits.Rows(r, 1));
-  }
+  std::vector<std::pair<const DraftSlot*, Node>> places;
+  places.reserve(nodes.size());
+  for (const Asked& asked : nodes) places.emplace_back(asked.slot, asked.node);
+  Offer(places, net_->Logits(head, rows));
 }
 
 }  // namespace

@@ -32,9 +32,7 @@ class Hydra final : public FeatureDrafter {
       }
     }
     if (rows.empty()) return;
-    const Tensor logits = Run(rows, head);
-    int at = 0;
-    for (const auto& [slot, node] : rows) Offer(*slot, node, logits.Rows(at++, 1));
+    Offer(rows, Run(rows, head));
   }
 
   Tensor Run(std::span<const std::pair<const DraftSlot*, Node>> rows, int head) {
