@@ -63,6 +63,17 @@ TEST(Rng, NoiseIsAPureFunctionAndSpreads) {
   EXPECT_NEAR(mean, 0.5772, 0.02);  // the Gumbel distribution's mean is Euler's constant
 }
 
+TEST(Rng, NoiseThatReachesIsNeverRuledOut) {
+  const GumbelNoise noise(42, 7);
+  int possible = 0;
+  for (int t = 0; t < 100000; ++t) {
+    const double exact = noise(t);
+    for (const double below : {0.0, 1e-6, 0.3, 2.0}) EXPECT_TRUE(noise.MayReach(t, exact - below));
+    possible += noise.MayReach(t, 6.0) ? 1 : 0;
+  }
+  EXPECT_LT(possible, 600);  // 248 reach it
+}
+
 TEST(Rng, PurposesHaveNoiseOfTheirOwn) {
   std::set<uint64_t> seeds{5};
   for (Purpose p : {Purpose::kDraft, Purpose::kAccept, Purpose::kBonus}) {

@@ -162,7 +162,9 @@ void CausalDrafter::Expand(std::span<const DraftSlot> batch, std::span<const Dra
   std::vector<LogitsPlace> places;
   for (const DraftLevel& level : levels) {
     const DraftSlot& slot = batch[level.slot];
-    for (const Node node : level.nodes) places.push_back({&slot, node, StateOf(slot).text});
+    for (const Node node : level.nodes) {
+      places.push_back({&slot, node, StateOf(slot).text, std::ssize(places)});
+    }
   }
   offers_.Offer(places, logits.Cols(0, shape_.vocab), /*share_noise=*/true,
                 {.size = shape_.target_vocab});

@@ -140,7 +140,9 @@ void FeatureDrafter::Finish(State& state, Tensor root) {
 void FeatureDrafter::Offer(std::span<const std::pair<const DraftSlot*, Node>> nodes, Tensor logits,
                            bool share_noise, const DraftVocabulary& vocabulary) {
   places_.clear();
-  for (const auto& [slot, node] : nodes) places_.push_back({slot, node, StateOf(*slot).text});
+  for (const auto& [slot, node] : nodes) {
+    places_.push_back({slot, node, StateOf(*slot).text, std::ssize(places_)});
+  }
   offers_.Offer(places_, logits, share_noise, vocabulary);
 }
 

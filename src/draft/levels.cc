@@ -18,6 +18,28 @@ bool RanksByLogits(const DraftSlot& slot, bool share_noise) {
   return !slot.builder.wants_draws() && (!share_noise || slot.sampling.pure_argmax());
 }
 
+// `logits` [vocab] is changed.
+void OfferFromLogits(const DraftSlot& slot, Node node, std::span<const Token> text,
+                     std::span<float> logits, Sampler& sampler) {
+  if (!AreSound(logits)) return;
+  TreeBuilder& builder = slot.builder;
+  std::vector<Token> history(text.begin(), text.end());
+  const auto end = static_cast<std::ptrdiff_t>(history.size());
+  for (Node n = node; n != 0; n = builder.tree().parent(n)) {
+    history.insert(history.begin() + end, builder.tree().token(n));
+  }
+  if (builder.wants_draws()) {
+    builder.OfferDrawn(node, sampler.Probabilities(logits, history), builder.width());
+    return;
+  }
+  std::vector<Scored> offers;
+  const auto position = static_cast<Pos>(history.size());
+  for (const RankedToken& r : sampler.Rank(logits, history, position, builder.width())) {
+    offers.push_back({r.token, r.log_share});
+  }
+  builder.Offer(node, offers);
+}
+
 }  // namespace
 
 void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
@@ -47,27 +69,6 @@ void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
   }
 }
 
-void OfferFromLogits(const DraftSlot& slot, Node node, std::span<const Token> text,
-                     std::span<float> logits, Sampler& sampler) {
-  if (!AreSound(logits)) return;
-  TreeBuilder& builder = slot.builder;
-  std::vector<Token> history(text.begin(), text.end());
-  const auto end = static_cast<std::ptrdiff_t>(history.size());
-  for (Node n = node; n != 0; n = builder.tree().parent(n)) {
-    history.insert(history.begin() + end, builder.tree().token(n));
-  }
-  if (builder.wants_draws()) {
-    builder.OfferDrawn(node, sampler.Probabilities(logits, history), builder.width());
-    return;
-  }
-  std::vector<Scored> offers;
-  const auto position = static_cast<Pos>(history.size());
-  for (const RankedToken& r : sampler.Rank(logits, history, position, builder.width())) {
-    offers.push_back({r.token, r.log_share});
-  }
-  builder.Offer(node, offers);
-}
-
 void LogitsOffers::Offer(std::span<const LogitsPlace> places, Tensor logits, bool share_noise,
                          const DraftVocabulary& vocabulary) {
   int width = 0;
@@ -75,18 +76,17 @@ void LogitsOffers::Offer(std::span<const LogitsPlace> places, Tensor logits, boo
     if (!RanksByLogits(*place.slot, share_noise)) continue;
     width = std::max(width, std::min<int>(place.slot->builder.width(), logits.cols));
   }
-  ranked_.resize(places.size() * static_cast<size_t>(width));
+  ranked_.resize(static_cast<size_t>(logits.rows * width));
   if (width > 0) backend_.TopK(logits, width, ranked_);
-  for (size_t r = 0; r < places.size(); ++r) {
-    const LogitsPlace& place = places[r];
+  for (const LogitsPlace& place : places) {
     TreeBuilder& builder = place.slot->builder;
     if (!RanksByLogits(*place.slot, share_noise)) {
-      OfferRow(place, logits.Rows(static_cast<int64_t>(r), 1), share_noise, vocabulary);
+      OfferRow(place, logits.Rows(place.row, 1), share_noise, vocabulary);
       continue;
     }
     offers_.clear();
-    for (const RankedToken& each :
-         std::span(ranked_).subspan(r * static_cast<size_t>(width), static_cast<size_t>(width))) {
+    const auto ranked = std::span(ranked_).subspan(static_cast<size_t>(place.row * width));
+    for (const RankedToken& each : ranked.first(static_cast<size_t>(width))) {
       if (each.token == kNoToken || std::ssize(offers_) == builder.width()) break;
       const Token token = vocabulary.tokens.empty()
                               ? each.token

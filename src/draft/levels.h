@@ -35,14 +35,6 @@ void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
                    const std::function<void(std::span<const DraftLevel>)>& expand,
                    const std::function<int(size_t slot)>& unread = nullptr);
 
-// Offers after `node` what the target would choose if these were its logits: with the same noise,
-// not only the same distribution. A verifier that weighs distributions gets a draw from this one
-// instead. `logits` [vocab] is changed; where a number in it is none that a working network would
-// give (NaN, infinite, huge), nothing is offered. `text` ends in the root. `sampler`:
-// slot.sampling's.
-void OfferFromLogits(const DraftSlot& slot, Node node, std::span<const Token> text,
-                     std::span<float> logits, Sampler& sampler);
-
 // Which tokens the logits of a draft are of: column i is the target's tokens[i], or i where
 // `tokens` is empty. What the draft lacks is never guessed.
 struct DraftVocabulary {
@@ -50,11 +42,12 @@ struct DraftVocabulary {
   int size = 0;                   // the target's vocabulary; 0: as many as columns
 };
 
-// What a row of logits follows: a node of a slot whose text, which ends in the root, is `text`.
+// What follows a node of a slot whose text, which ends in the root, is `text`: row `row` of logits.
 struct LogitsPlace {
   const DraftSlot* slot;
   Node node;
   std::span<const Token> text;
+  int64_t row;
 };
 
 // Offers what a network's logits say. Holds scratch; one thread at a time.
@@ -62,9 +55,10 @@ class LogitsOffers {
  public:
   explicit LogitsOffers(Backend& backend) : backend_(backend) {}
 
-  // Offers after each place what its row of `logits` [places, vocab] says, as OfferFromLogits
-  // would. `share_noise`: rank by what the target would draw; else by probability alone, unless
-  // draws are wanted.
+  // Offers after each place what the target would choose if its row of `logits` [rows, vocab] were
+  // the target's: with the same noise, not only the same distribution, unless `share_noise` is
+  // false. A verifier that weighs distributions gets a draw from this one instead. Where a number
+  // in a row is none that a working network would give (NaN, infinite, huge), nothing is offered.
   void Offer(std::span<const LogitsPlace> places, Tensor logits, bool share_noise,
              const DraftVocabulary& vocabulary = {});
 

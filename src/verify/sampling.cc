@@ -60,18 +60,33 @@ Sampler::Sampler(SamplingParams params) : params_(std::move(params)) {
 
 Token Sampler::Choose(std::span<float> logits, std::span<const Token> history, Pos position) {
   FT_CHECK(!logits.empty());
-  ProcessAndDraw(logits, history, position);
-  return ArgMax(logits);
+  Process(logits, history);
+  if (params_.greedy()) return ArgMax(logits);
+  // The argmax of logits and noise, without the noise of tokens that it cannot lift far enough.
+  const GumbelNoise noise(params_.seed, position);
+  Token chosen = 0;
+  float best = kRuledOut;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const auto token = static_cast<Token>(i);
+    const double lift = static_cast<double>(best) - logits[i];
+    const double rounding = 1e-6 * (std::abs(best) + 64);
+    if (!(logits[i] > kRuledOut) || !noise.MayReach(token, lift - rounding)) continue;
+    const float score = logits[i] + noise(token);
+    if (score > best) {
+      best = score;
+      chosen = token;
+    }
+  }
+  return chosen;
 }
 
 void Sampler::ProcessAndDraw(std::span<float> logits, std::span<const Token> history,
                              Pos position) {
   Process(logits, history);
   if (params_.greedy()) return;
+  const GumbelNoise noise(params_.seed, position);
   for (size_t i = 0; i < logits.size(); ++i) {
-    if (logits[i] != kRuledOut) {
-      logits[i] += Gumbel(params_.seed, position, static_cast<Token>(i));
-    }
+    if (logits[i] != kRuledOut) logits[i] += noise(static_cast<Token>(i));
   }
 }
 

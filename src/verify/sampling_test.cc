@@ -218,6 +218,22 @@ TEST(Sampler, DrawsFollowTheProbabilities) {
   EXPECT_LT(chi2, 18.48);  // 1 % at 7 degrees of freedom, fewer where top-p cut
 }
 
+// However few tokens' noise is looked at.
+TEST(Sampler, ChoosesTheHighestOfAllNoise) {
+  constexpr int kVocab = 3000;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const float spread = seed % 3 == 0 ? 0.0f : seed % 3 == 1 ? 1.0f : 12.0f;
+    const float height = seed % 2 == 0 ? 0.0f : -3e4f;  // where floats are far apart
+    std::vector<float> logits = RandomLogits(seed, kVocab);
+    for (float& logit : logits) logit = logit * spread + height;
+    for (size_t i = seed % 7; i < logits.size(); i += 7) logits[i] = -HUGE_VALF;
+    std::vector<float> all = logits;
+    for (Token t = 0; t < kVocab; ++t) all[static_cast<size_t>(t)] += Gumbel(seed, 11, t);
+    const auto want = std::ranges::max_element(all) - all.begin();
+    EXPECT_EQ(Sampler({.temperature = 1, .seed = seed}).Choose(logits, {}, 11), want) << seed;
+  }
+}
+
 TEST(Sampler, RanksAsItWouldChoose) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Sampler sampler({.temperature = seed % 2 == 0 ? 0.0f : 0.9f, .seed = seed});

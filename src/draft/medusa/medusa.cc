@@ -13,7 +13,7 @@ namespace {
 class Medusa final : public Drafter {
  public:
   Medusa(std::unique_ptr<MedusaNet> net, const ModelConfig& target)
-      : net_(std::move(net)), hidden_(target.hidden) {}
+      : net_(std::move(net)), hidden_(target.hidden), offers_(net_->backend()) {}
 
   TapSpec Needs() const override { return {.head_input = true}; }
 
@@ -57,39 +57,40 @@ class Medusa final : public Drafter {
   };
   // What the heads say in one Propose.
   struct Guesses {
-    Tensor features;                        // [slots, hidden]
-    std::vector<std::vector<float>> heads;  // those that were asked so far: [slots, vocab]
+    Tensor features;            // [slots, hidden]
+    std::vector<Buffer> heads;  // those that were asked so far: [slots, vocab]
   };
 
-  std::span<const float> Row(Guesses& guesses, size_t head, size_t slot) {
-    const auto vocab = static_cast<size_t>(net_->vocab());
-    while (guesses.heads.size() <= head) {
+  Tensor Logits(Guesses& guesses, int head) {
+    while (std::ssize(guesses.heads) <= head) {
       const Tensor logits = net_->Logits(static_cast<int>(guesses.heads.size()), guesses.features);
-      std::vector<float>& rows = guesses.heads.emplace_back();
-      rows.resize(static_cast<size_t>(logits.rows) * vocab);
-      net_->backend().Download(logits, rows.data());
+      guesses.heads.push_back(net_->backend().Allocate(DType::kF32, logits.rows, net_->vocab()));
+      net_->backend().StoreRows(logits, guesses.heads.back().tensor);
     }
-    return std::span(guesses.heads[head]).subspan(slot * vocab, vocab);
+    return guesses.heads[static_cast<size_t>(head)].tensor;
   }
 
   void Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
               Guesses& guesses) {
+    std::vector<std::vector<LogitsPlace>> places(static_cast<size_t>(net_->heads()));  // by head
     for (const DraftLevel& level : levels) {
       const DraftSlot& slot = batch[level.slot];
-      Sampler sampler(slot.sampling);
       for (const Node node : level.nodes) {
         const int head = slot.builder.tree().depth(node);
         if (head >= net_->heads()) continue;
-        const std::span<const float> row = Row(guesses, static_cast<size_t>(head), level.slot);
-        row_.assign(row.begin(), row.end());
-        OfferFromLogits(slot, node, static_cast<State&>(slot.state).text, row_, sampler);
+        places[static_cast<size_t>(head)].push_back(
+            {&slot, node, static_cast<State&>(slot.state).text, static_cast<int64_t>(level.slot)});
       }
+    }
+    for (int head = 0; head < net_->heads(); ++head) {
+      const std::vector<LogitsPlace>& at = places[static_cast<size_t>(head)];
+      if (!at.empty()) offers_.Offer(at, Logits(guesses, head), /*share_noise=*/true);
     }
   }
 
   std::unique_ptr<MedusaNet> net_;
   int hidden_;
-  std::vector<float> row_;  // scratch
+  LogitsOffers offers_;
 };
 
 }  // namespace
