@@ -57,7 +57,7 @@ class CausalDrafter : public Drafter {
   };
 
   CausalDrafter(Backend& backend, const CausalShape& shape, const CausalRule& rule)
-      : backend_(backend), shape_(shape), rule_(rule), offers_(backend) {}
+      : shape_(shape), rule_(rule), offers_(backend) {}
 
   const CausalRule& rule() const { return rule_; }
   // Rows that a cache needs.
@@ -83,7 +83,6 @@ class CausalDrafter : public Drafter {
   void Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
   RowBatch LayOut(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) const;
 
-  Backend& backend_;
   CausalShape shape_;
   CausalRule rule_;
   LogitsOffers offers_;
