@@ -222,15 +222,17 @@ template <Format kFormat, int R, int P>
 void LinearPanels(const LinearCall& c, int64_t panel) {
   const std::byte* tile = c.tile;
   F acc[P][R] = {};
-  WalkPanels<kFormat, P>(c, panel, [&](const BlockAt<kFormat> at[P], int sub, auto ahead) {
-    FT_UNROLL(4)
-    for (int p = 0; p < P; ++p) {
-      // In a single stream the processor looks ahead by itself, as far as it gets within a page.
-      if constexpr (P > 1 || R > 2) ahead.Part(p, P);
-      AddBlock<kFormat, R>(at[p], sub, TileBlock<R>{tile}, acc[p]);
-    }
-    tile += TileBlock<R>::kBytes;
-  });
+  WalkPanels<kFormat, P>(c, panel,
+                         [&](const BlockAt<kFormat> at[P], int sub, [[maybe_unused]] auto ahead) {
+                           FT_UNROLL(4)
+                           for (int p = 0; p < P; ++p) {
+                             // In a single stream the processor looks ahead by itself, as far as it
+                             // gets within a page.
+                             if constexpr (P > 1 || R > 2) ahead.Part(p, P);
+                             AddBlock<kFormat, R>(at[p], sub, TileBlock<R>{tile}, acc[p]);
+                           }
+                           tile += TileBlock<R>::kBytes;
+                         });
   FT_UNROLL(4)
   for (int p = 0; p < P; ++p) StorePanel<R>(c, 0, panel + p, acc[p]);
 }
