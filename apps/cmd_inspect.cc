@@ -165,10 +165,12 @@ Json ValueJson(const GgufValue& value) {
 
 // Null for a model that is not GGUF.
 Result<Json> MetadataJson(const std::string& path) {
-  if (IsPublishedDraft(path)) return Json(nullptr);  // or a model of the same files
-  FT_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(path));
+  const auto file = GgufFile::Open(path);
+  if (!file.ok()) {  // directories and files that hold drafts may hold models, too
+    return IsPublishedDraft(path) ? Result<Json>(Json(nullptr)) : file.error();
+  }
   Json metadata = Json::object();
-  for (const auto& [key, value] : file.metadata()) metadata[key] = ValueJson(value);
+  for (const auto& [key, value] : file->metadata()) metadata[key] = ValueJson(value);
   return metadata;
 }
 
@@ -289,8 +291,7 @@ Status Inspect(const InspectArgs& options) {
     return {};
   }
   const auto model = ModelFile::Open(options.path);
-  if (!model.ok()) {  // drafts as their authors publish them look like models, but for what they
-                      // lack
+  if (!model.ok()) {  // a draft as its authors publish it is a model that lacks something
     const auto draft = DraftFile::Open(options.path);
     if (!draft.ok()) return model.error();
     ShowDraft(options, **draft, metadata);

@@ -39,21 +39,17 @@ def draft_keys(table, args):
         named = [method["draft"]] if "draft" in method else []
         for name, values in method.get("for", {}).items():
             if values == "layers":
-                values = range(1, layers(args) + 1)
+                values = range(1, layers(args.foretoken, str(args.model)) + 1)
             named = [key.replace(f"${name}", str(value)) for key in named for value in values]
         keys += named
     return list(dict.fromkeys(keys))
 
 
 @functools.cache
-def layers_of(foretoken, model):
+def layers(foretoken, model):
+    """The target's."""
     out = subprocess.run([foretoken, "inspect", "--json", model], stdout=subprocess.PIPE, check=True)
     return json.loads(out.stdout)["config"]["layers"]
-
-
-def layers(args):
-    """The target's."""
-    return layers_of(args.foretoken, str(args.model))
 
 
 def all_tables():

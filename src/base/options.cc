@@ -82,9 +82,11 @@ std::string OptionReader::Text(std::string_view name, std::string_view fallback)
   const Json* value = Raw(name);
   if (value == nullptr) return std::string(fallback);
   if (value->is_string()) return value->get<std::string>();
-  const bool several = value->is_array() && !value->empty() && value->front().is_string();
-  if (several) Complain(name, *value, "a single one");
-  return several ? std::string(fallback) : value->dump();
+  if (value->is_array() && !value->empty() && value->front().is_string()) {
+    Complain(name, *value, "a single one");
+    return std::string(fallback);
+  }
+  return value->dump();
 }
 
 Status OptionReader::Finish() const {

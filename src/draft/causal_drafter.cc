@@ -159,14 +159,7 @@ void CausalDrafter::Expand(std::span<const DraftSlot> batch, std::span<const Dra
   states.reserve(levels.size());
   for (const DraftLevel& level : levels) states.push_back(&StateOf(batch[level.slot]));
   const Tensor logits = Forward(rows, states);
-  std::vector<LogitsPlace> places;
-  for (const DraftLevel& level : levels) {
-    const DraftSlot& slot = batch[level.slot];
-    for (const Node node : level.nodes) {
-      places.push_back({&slot, node, StateOf(slot).text, std::ssize(places)});
-    }
-  }
-  offers_.Offer(places, logits.Cols(0, shape_.vocab), /*share_noise=*/true,
+  offers_.Offer(PlacesOf(batch, levels), logits.Cols(0, shape_.vocab), /*share_noise=*/true,
                 {.size = shape_.target_vocab});
 }
 

@@ -137,23 +137,4 @@ void FeatureDrafter::Finish(State& state, Tensor root) {
   if (!root.empty()) net_.backend().StoreRows(root, state.root.tensor);
 }
 
-void FeatureDrafter::Offer(std::span<const std::pair<const DraftSlot*, Node>> nodes, Tensor logits,
-                           bool share_noise, const DraftVocabulary& vocabulary) {
-  places_.clear();
-  for (const auto& [slot, node] : nodes) {
-    places_.push_back({slot, node, StateOf(*slot).text, std::ssize(places_)});
-  }
-  offers_.Offer(places_, logits, share_noise, vocabulary);
-}
-
-void FeatureDrafter::OfferLevels(std::span<const DraftSlot> batch,
-                                 std::span<const DraftLevel> levels, Tensor logits,
-                                 bool share_noise, const DraftVocabulary& vocabulary) {
-  std::vector<std::pair<const DraftSlot*, Node>> nodes;
-  for (const DraftLevel& level : levels) {
-    for (const Node node : level.nodes) nodes.emplace_back(&batch[level.slot], node);
-  }
-  Offer(nodes, logits, share_noise, vocabulary);
-}
-
 }  // namespace foretoken

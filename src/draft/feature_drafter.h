@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "draft/drafter.h"
@@ -107,12 +106,8 @@ class FeatureDrafter : public Drafter {
   virtual void Feed(std::span<const Run> runs);
   // Commits what a run has fed; the last of its outputs is `root`, if there are any.
   void Finish(State& state, Tensor root);
-  // Offers after each node what its row of `logits` [nodes, vocab] says; see LogitsOffers.
-  void Offer(std::span<const std::pair<const DraftSlot*, Node>> nodes, Tensor logits,
-             bool share_noise = true, const DraftVocabulary& vocabulary = {});
-  // The same after the levels' nodes, in order.
-  void OfferLevels(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
-                   Tensor logits, bool share_noise, const DraftVocabulary& vocabulary = {});
+
+  LogitsOffers& offers() { return offers_; }
 
  private:
   // Feeds the rows that the caches of those `levels` lack whose nodes are roots, several sequences
@@ -125,7 +120,6 @@ class FeatureDrafter : public Drafter {
   int capacity_;
   DType cache_type_;
   LogitsOffers offers_;
-  std::vector<LogitsPlace> places_;  // scratch
 };
 
 }  // namespace foretoken

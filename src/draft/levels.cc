@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "draft/text_state.h"
+
 namespace foretoken {
 namespace {
 
 // -infinity rules a token out.
 bool AreSound(std::span<const float> logits) {
-  constexpr float kMost = 1e6f;
   return std::ranges::all_of(
-      logits, [](float x) { return x <= kMost && (x >= -kMost || x == -HUGE_VALF); });
+      logits, [](float x) { return x <= kMostLogit && (x >= -kMostLogit || x == -HUGE_VALF); });
 }
 
 // Whether what the target would choose is what the logits alone say.
@@ -19,11 +20,10 @@ bool RanksByLogits(const DraftSlot& slot, bool share_noise) {
 }
 
 // `logits` [vocab] is changed.
-void OfferFromLogits(const DraftSlot& slot, Node node, std::span<const Token> text,
-                     std::span<float> logits, Sampler& sampler) {
+void OfferFromLogits(const DraftSlot& slot, Node node, std::span<float> logits, Sampler& sampler) {
   if (!AreSound(logits)) return;
   TreeBuilder& builder = slot.builder;
-  std::vector<Token> history(text.begin(), text.end());
+  std::vector<Token> history = static_cast<const TextState&>(slot.state).text;
   const auto end = static_cast<std::ptrdiff_t>(history.size());
   for (Node n = node; n != 0; n = builder.tree().parent(n)) {
     history.insert(history.begin() + end, builder.tree().token(n));
@@ -69,6 +69,17 @@ void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
   }
 }
 
+std::vector<LogitsPlace> PlacesOf(std::span<const DraftSlot> batch,
+                                  std::span<const DraftLevel> levels) {
+  std::vector<LogitsPlace> places;
+  for (const DraftLevel& level : levels) {
+    for (const Node node : level.nodes) {
+      places.push_back({&batch[level.slot], node, std::ssize(places)});
+    }
+  }
+  return places;
+}
+
 void LogitsOffers::Offer(std::span<const LogitsPlace> places, Tensor logits, bool share_noise,
                          const DraftVocabulary& vocabulary) {
   int width = 0;
@@ -112,7 +123,7 @@ void LogitsOffers::OfferRow(const LogitsPlace& place, Tensor logits, bool share_
       row_[static_cast<size_t>(vocabulary.tokens[i])] = own_row_[i];
     }
   }
-  OfferFromLogits(*place.slot, place.node, place.text, row_, sampler);
+  OfferFromLogits(*place.slot, place.node, row_, sampler);
 }
 
 }  // namespace foretoken

@@ -42,13 +42,15 @@ struct DraftVocabulary {
   int size = 0;                   // the target's vocabulary; 0: as many as columns
 };
 
-// What follows a node of a slot whose text, which ends in the root, is `text`: row `row` of logits.
+// What follows a node of a slot: row `row` of logits. REQUIRES: the slot's state is a TextState.
 struct LogitsPlace {
   const DraftSlot* slot;
   Node node;
-  std::span<const Token> text;
   int64_t row;
 };
+// The levels' nodes in order, a row each.
+std::vector<LogitsPlace> PlacesOf(std::span<const DraftSlot> batch,
+                                  std::span<const DraftLevel> levels);
 
 // Offers what a network's logits say. Holds scratch; one thread at a time.
 class LogitsOffers {

@@ -154,9 +154,6 @@ struct AttentionOp {
   void (*run)(const AttentionUnit& unit);
 };
 
-// No working network gives more either way, but for -infinity, which rules a token out.
-inline constexpr float kMostLogit = 1e6f;
-
 struct Kernels {
   const char* name;
   TileKind bf16_tile;  // what products with BF16 weights take

@@ -154,10 +154,9 @@ void Chimera::AskHead(int head, std::span<const Asked> nodes) {
                               row.Cols(0, hidden));
     net_->backend().StoreRows(asked.output, row.Cols(hidden, hidden));
   }
-  std::vector<std::pair<const DraftSlot*, Node>> places;
-  places.reserve(nodes.size());
-  for (const Asked& asked : nodes) places.emplace_back(asked.slot, asked.node);
-  Offer(places, net_->Logits(head, rows));
+  std::vector<LogitsPlace> places;
+  for (const Asked& asked : nodes) places.push_back({asked.slot, asked.node, std::ssize(places)});
+  offers().Offer(places, net_->Logits(head, rows), /*share_noise=*/true);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace foretoken {
 
 void Edd::Propose(std::span<const DraftSlot> batch) {
   DraftLevels(batch, [&](std::span<const DraftLevel> levels) {
-    OfferLevels(batch, levels, LogitsOf(batch, levels), share_noise_);
+    offers().Offer(PlacesOf(batch, levels), LogitsOf(batch, levels), share_noise_);
   });
 }
 

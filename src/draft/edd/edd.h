@@ -13,7 +13,7 @@ namespace foretoken {
 
 class Edd final : public FeatureDrafter {
  public:
-  // `capacity`: longest sequence. `share_noise`: see OfferLevels. REQUIRES:
+  // `capacity`: longest sequence. `share_noise`: see LogitsOffers. REQUIRES:
   // CheckCacheType(net->config(), cache_type).
   Edd(std::unique_ptr<EddNet> net, int capacity, DType cache_type, bool share_noise)
       : FeatureDrafter(*net, {.taps = net->taps(), .ahead = 0}, capacity, cache_type),

@@ -24,29 +24,29 @@ class Hydra final : public FeatureDrafter {
 
   // Of the levels' nodes, those that `head` continues: the ones at its depth.
   void Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels, int head) {
-    std::vector<std::pair<const DraftSlot*, Node>> rows;
+    std::vector<LogitsPlace> rows;
     for (const DraftLevel& level : levels) {
       const DraftSlot& slot = batch[level.slot];
       for (const Node node : level.nodes) {
-        if (slot.builder.tree().depth(node) == head) rows.emplace_back(&slot, node);
+        if (slot.builder.tree().depth(node) == head)
+          rows.push_back({&slot, node, std::ssize(rows)});
       }
     }
     if (rows.empty()) return;
-    Offer(rows, Run(rows, head));
+    offers().Offer(rows, Run(rows, head), /*share_noise=*/true);
   }
 
-  Tensor Run(std::span<const std::pair<const DraftSlot*, Node>> rows, int head) {
+  Tensor Run(std::span<const LogitsPlace> rows, int head) {
     const Tensor input = net_->Input(head, static_cast<int>(rows.size()));
     std::vector<std::vector<Token>> tokens(static_cast<size_t>(head) + 1,
                                            std::vector<Token>(rows.size()));
-    for (size_t r = 0; r < rows.size(); ++r) {
-      const auto& [slot, node] = rows[r];
+    for (const auto& [slot, node, row] : rows) {
       const CandidateTree& tree = slot->builder.tree();
       for (Node n = node; n != kNoNode; n = tree.parent(n)) {
-        tokens[static_cast<size_t>(tree.depth(n))][r] = tree.token(n);
+        tokens[static_cast<size_t>(tree.depth(n))][static_cast<size_t>(row)] = tree.token(n);
       }
       net_->backend().StoreRows(StateOf(*slot).root.tensor,
-                                input.Rows(static_cast<int64_t>(r), 1).Cols(0, net_->hidden()));
+                                input.Rows(row, 1).Cols(0, net_->hidden()));
     }
     return net_->Logits(head, tokens);
   }

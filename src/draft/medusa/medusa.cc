@@ -79,7 +79,7 @@ class Medusa final : public Drafter {
         const int head = slot.builder.tree().depth(node);
         if (head >= net_->heads()) continue;
         places[static_cast<size_t>(head)].push_back(
-            {&slot, node, static_cast<State&>(slot.state).text, static_cast<int64_t>(level.slot)});
+            {&slot, node, static_cast<int64_t>(level.slot)});
       }
     }
     for (int head = 0; head < net_->heads(); ++head) {
