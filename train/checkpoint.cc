@@ -7,6 +7,8 @@
 namespace foretoken::train {
 namespace {
 
+const std::string kLive = "live.";  // weights beside their averages
+
 TensorRecord FloatRecord(const std::string& name, const torch::Tensor& values) {
   const torch::Tensor host = values.detach().to(torch::kCPU, torch::kFloat32).contiguous();
   const auto* data = reinterpret_cast<const char*>(host.data_ptr<float>());
@@ -47,22 +49,26 @@ LlamaShape ShapeOf(const Recipe& r) {
 }
 
 Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
-                      const WeightSet& weights, AdamW& optimizer) {
+                      const WeightSet& weights, AdamW& optimizer, WeightAverage& average) {
   std::vector<TensorRecord> tensors = {InfoRecord(info)};
   for (size_t i = 0; i < weights.parameters().size(); ++i) {
     const NamedParameter& p = weights.parameters()[i];
-    tensors.push_back(FloatRecord(p.name, p.value));
+    tensors.push_back(FloatRecord(p.name, average.on() ? average.values()[i] : p.value));
+    if (average.on()) tensors.push_back(FloatRecord(kLive + p.name, p.value));
     tensors.push_back(FloatRecord("first." + p.name, optimizer.first()[i]));
     tensors.push_back(FloatRecord("second." + p.name, optimizer.second()[i]));
   }
   return WriteSafetensors(CheckpointPath(directory), tensors);
 }
 
-Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& optimizer) {
+Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& optimizer,
+                      WeightAverage& average) {
   FT_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(CheckpointPath(directory)));
   for (size_t i = 0; i < weights.parameters().size(); ++i) {
     const NamedParameter& p = weights.parameters()[i];
-    FT_RETURN_IF_ERROR(CopyInto(file, p.name, p.value));
+    const torch::Tensor exported = average.on() ? average.values()[i] : p.value;
+    FT_RETURN_IF_ERROR(CopyInto(file, p.name, exported));
+    if (average.on()) FT_RETURN_IF_ERROR(CopyInto(file, kLive + p.name, p.value));
     FT_RETURN_IF_ERROR(CopyInto(file, "first." + p.name, optimizer.first()[i]));
     FT_RETURN_IF_ERROR(CopyInto(file, "second." + p.name, optimizer.second()[i]));
   }

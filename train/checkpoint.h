@@ -7,14 +7,18 @@
 #include "base/result.h"
 #include "checkpoint_file.h"
 #include "llama.h"
+#include "weight_average.h"
 
 namespace foretoken::train {
 
+// Averages, where there are any, stand under the weights' names, which exports read, and the
+// weights that training goes on with beside them.
 Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
-                      const WeightSet& weights, AdamW& optimizer);
+                      const WeightSet& weights, AdamW& optimizer, WeightAverage& average);
 
-// Restores weights and moments. Errors: a tensor that is missing or of another shape.
-Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& optimizer);
+// Restores weights, moments and averages. Errors: a tensor that is missing or of another shape.
+Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& optimizer,
+                      WeightAverage& average);
 
 LlamaShape ShapeOf(const Recipe& recipe);
 

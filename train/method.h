@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "checkpoint_file.h"
@@ -21,7 +22,8 @@ struct TrainOptions {
   Recipe recipe;
   std::string data_base;  // where relative data patterns are looked up; "" = the current directory
   std::string out;        // directory of checkpoint, tokenizer, corpus and logs
-  bool profile = false;   // measure the matrix peak and report the fraction reached
+  std::vector<std::string> command;  // that runs this again, as workers need
+  bool profile = false;              // measure the matrix peak and report the fraction reached
   bool quiet = false;
 };
 

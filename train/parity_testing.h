@@ -69,7 +69,8 @@ class ParityTest : public RunTest {
     for (const auto& [name, value] : settings) info.recipe.settings[name] = value;
     const AdamWOptions plain;
     AdamW optimizer(weights.parameters(), plain);
-    ASSERT_TRUE(SaveCheckpoint(directory_, info, weights, optimizer).ok());
+    WeightAverage none(weights.parameters(), 0.0);
+    ASSERT_TRUE(SaveCheckpoint(directory_, info, weights, optimizer, none).ok());
     const ExportRequest request{directory_, draft_, FileType::kF32, ""};
     const Status exported = FindMethod(method)->export_to(request, info);
     ASSERT_TRUE(exported.ok()) << exported.error().message;

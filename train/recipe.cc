@@ -54,6 +54,7 @@ const Field kFields[] = {
     {"weight_decay", &Recipe::weight_decay, "AdamW: decay of matrices"},
     {"clip", &Recipe::clip, "largest gradient norm (0: any)"},
     {"clip_value", &Recipe::clip_value, "largest entry of a gradient (0: any)"},
+    {"ema", &Recipe::ema, "judge and export the weights' moving average of this decay (0: none)"},
     {"schedule", &Recipe::schedule, "learning rate after the warm-up: cosine, linear or constant"},
     {"time_budget", &Recipe::time_budget, "training time, e.g. 95m, that ends the schedule early"},
     {"dtype", &Recipe::dtype, "bf16 or f32: type of activations and products"},
@@ -65,6 +66,8 @@ const Field kFields[] = {
     {"checkpoint_steps", &Recipe::checkpoint_steps, "steps between checkpoints (0: by time)"},
     {"checkpoint_minutes", &Recipe::checkpoint_minutes, "minutes between checkpoints"},
     {"threads", &Recipe::threads, "threads (0: one a core)"},
+    {"workers", &Recipe::workers,
+     "processes that share a step's batches (accumulate), a GPU each where there are GPUs"},
 };
 
 const Field* FindField(const std::string& name) {
@@ -285,7 +288,7 @@ Status CheckCount(const Recipe& r, const std::string& setting, int64_t least, in
 
 Status CheckRecipe(const Recipe& r) {
   for (const char* name : {"layers", "hidden", "ffn", "heads", "kv_heads", "head_dim", "length",
-                           "batch", "accumulate", "steps", "context"}) {
+                           "batch", "accumulate", "steps", "context", "workers"}) {
     const int64_t value = r.*std::get<int64_t Recipe::*>(FindField(name)->target);
     if (value < 1) return BadValue(name, std::to_string(value), "at least 1");
   }
@@ -293,6 +296,13 @@ Status CheckRecipe(const Recipe& r) {
   if (r.head_dim % 2 != 0) return Error{"head_dim is odd, rotary positions need pairs"};
   if (r.vocab < 260 || r.vocab > 65536) {
     return BadValue("vocab", std::to_string(r.vocab), "260 .. 65536");
+  }
+  if (r.accumulate % r.workers != 0) {
+    return Error{"accumulate is " + std::to_string(r.accumulate) +
+                 ", expected a multiple of workers, " + std::to_string(r.workers)};
+  }
+  if (r.ema < 0.0 || r.ema >= 1.0) {
+    return BadValue("ema", std::to_string(r.ema), "a number of at least 0 and less than 1");
   }
   if (r.schedule != "cosine" && r.schedule != "linear" && r.schedule != "constant") {
     return BadValue("schedule", r.schedule, "cosine, linear or constant");

@@ -40,13 +40,14 @@ struct Recipe {
   // Optimisation.
   int64_t length = 1024, batch = 4, accumulate = 1, steps = 1000, warmup = 100, seed = 1;
   double lr = 1.5e-3, min_lr = 0.0, beta1 = 0.9, beta2 = 0.95, weight_decay = 0.1, clip = 1.0;
-  double clip_value = 0.0;
+  double clip_value = 0.0, ema = 0.0;
   std::string schedule = "cosine";
   double time_budget = 0.0;  // seconds of training; 0 = none
   std::string dtype = "bf16", device = "auto";
   bool mask_user = false;
   // Housekeeping.
   int64_t eval_every = 200, eval_sequences = 24, checkpoint_steps = 0, threads = 0;
+  int64_t workers = 1;
   double heldout = 0.005, checkpoint_minutes = 5.0;
   std::vector<DataSource> data;
   std::vector<std::string> datasets;            // for the model card: "name: licence"

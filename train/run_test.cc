@@ -64,6 +64,68 @@ TEST_F(RunTest, KilledRunContinuesBitForBit) {
                     3 * (2 + 2 * 9));  // weights and two moments of each tensor
 }
 
+// Each learns one of a step's two batches; two numbers have one sum, in whatever order.
+TEST_F(RunTest, TwoWorkersLearnTheSameAsOne) {
+  TrainOptions one = TinyRun(directory_, directory_ + "/one");
+  one.recipe.threads = 1;
+  one.recipe.steps = 40;
+  TrainOptions two = one;
+  two.out = directory_ + "/two";
+  two.recipe.workers = 2;
+  Announce(two);
+  const Status alone = Train(one), together = Train(two);
+  ASSERT_TRUE(alone.ok()) << alone.error().message;
+  ASSERT_TRUE(together.ok()) << together.error().message;
+  EXPECT_EQ(Losses(one.out).size(), 40u);
+  EXPECT_EQ(Losses(one.out), Losses(two.out));
+  ExpectSameTensors(one.out, two.out, 3 * (2 + 2 * 9));
+}
+
+TEST_F(RunTest, WorkersAreNamedWhereTheyFail) {
+  TrainOptions run = TinyRun(directory_, directory_ + "/run");
+  run.recipe.workers = 2;
+  run.command = {"train_test", "--gtest_filter=None.At.All"};  // ends at once
+  const Status ended = Train(run);
+  ASSERT_FALSE(ended.ok());
+  EXPECT_THAT(ended.error().message, testing::HasSubstr("worker 1 ended with status 0"));
+  run.recipe.workers = 3;
+  const Status uneven = Train(run);
+  ASSERT_FALSE(uneven.ok());
+  EXPECT_THAT(uneven.error().message,
+              testing::HasSubstr("accumulate is 2, expected a multiple of workers, 3"));
+}
+
+TEST_F(RunTest, KilledWorkersContinueBitForBit) {
+  TrainOptions run = TinyRun(directory_, directory_ + "/whole");
+  run.recipe.threads = 1;
+  run.recipe.workers = 2;
+  Announce(run);
+  ExpectExactResume(run, 3 * (2 + 2 * 9));
+}
+
+// The average is judged and exported, and learning goes on from the weights themselves.
+TEST_F(RunTest, AveragesContinueBitForBitAndAreExported) {
+  TrainOptions plain = TinyRun(directory_, directory_ + "/plain"),
+               run = TinyRun(directory_, directory_ + "/whole");
+  run.recipe.ema = 0.9;
+  ASSERT_TRUE(Train(plain).ok());
+  ExpectExactResume(run, 4 * (2 + 2 * 9));
+  const auto expected = SafetensorsFile::Open(CheckpointPath(plain.out));
+  const auto averaged = SafetensorsFile::Open(CheckpointPath(run.out));
+  ASSERT_TRUE(expected.ok() && averaged.ok());
+  const std::string norm = "model.norm.weight";
+  const auto same = [&](const std::string& name) {
+    const auto a = expected->Find(norm)->bytes, b = averaged->Find(name)->bytes;
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  };
+  EXPECT_TRUE(same("live." + norm));
+  EXPECT_FALSE(same(norm));
+  run.recipe.ema = 0.0;
+  const Status other = Train(run);
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().message, testing::HasSubstr("holds a run with --ema"));
+}
+
 TEST_F(RunTest, LearnsAndExports) {
   const std::string out = directory_ + "/run";
   TrainOptions options = TinyRun(directory_, out);

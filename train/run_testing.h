@@ -63,6 +63,8 @@ inline TrainOptions TinyRun(const std::string& directory, const std::string& out
   r.data = {{directory + "/text.txt", 1.5}};
   options.out = out;
   options.quiet = true;
+  options.command = {"train_test", "--gtest_filter=RunTest.DISABLED_Child",
+                     "--gtest_also_run_disabled_tests"};
   return options;
 }
 
@@ -162,7 +164,9 @@ class RunTest : public testing::Test {
     TrainOptions second = run;
     for (int attempt = 0; attempt < 5 && second.out == run.out; ++attempt) {
       const std::string out = run.out + "_killed" + std::to_string(attempt);
-      if (RunAndKill(out, run.recipe)) second.out = out;
+      TrainOptions killed = run;
+      killed.out = out;
+      if (RunAndKill(killed)) second.out = out;
     }
     ASSERT_NE(second.out, run.out) << "the run was over before it could be killed, five times";
     const size_t steps = static_cast<size_t>(run.recipe.steps);
@@ -174,18 +178,28 @@ class RunTest : public testing::Test {
     ExpectSameTensors(run.out, second.out, tensors);
   }
 
-  // Trains into `out` in a process of its own, killed once it is past its first checkpoint. False
-  // if it was over before that.
-  bool RunAndKill(const std::string& out, const Recipe& recipe) {
+  // Tells processes that run its command what to train: TinyRun or TinyDraftRun, but for these.
+  void Announce(const TrainOptions& options) const {
+    const Recipe& r = options.recipe;
     std::ostringstream run;
-    run << directory_ << '|' << out << '|' << recipe.method << "|steps=" << recipe.steps;
-    for (const auto& [name, value] : recipe.settings) run << '|' << name << '=' << value;
+    run << directory_ << '|' << options.out << '|' << r.method << "|steps=" << r.steps
+        << "|workers=" << r.workers << "|threads=" << r.threads << "|ema=" << r.ema;
+    for (const auto& [name, value] : r.settings) run << '|' << name << '=' << value;
     setenv(kOutVariable, run.str().c_str(), 1);
-    const char* const arguments[] = {"train_test", "--gtest_filter=RunTest.DISABLED_Child",
-                                     "--gtest_also_run_disabled_tests", nullptr};
+  }
+
+  // Trains in a process of its own, killed once it is past its first checkpoint. False if it was
+  // over before that.
+  bool RunAndKill(const TrainOptions& options) {
+    Announce(options);
+    const std::string& out = options.out;
+    std::vector<char*> arguments;
+    for (const std::string& word : options.command) {
+      arguments.push_back(const_cast<char*>(word.c_str()));
+    }
+    arguments.push_back(nullptr);
     pid_t child = 0;
-    EXPECT_EQ(posix_spawn(&child, "/proc/self/exe", nullptr, nullptr,
-                          const_cast<char* const*>(arguments), environ),
+    EXPECT_EQ(posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ),
               0);
     while (Losses(out).size() < 30) {
       int status = 0;

@@ -130,6 +130,8 @@ int Fail(const Error& error, int status) {
 
 int RunMethod(const Method& method, const std::vector<std::string>& args) {
   TrainOptions options;
+  options.command = {"foretoken", "train", method.name};
+  options.command.insert(options.command.end(), args.begin(), args.end());
   if (const Status s = ParseRun(method, args, options); !s.ok()) return Fail(s.error(), kUsage);
   const Status s = Train(options);
   return s.ok() ? kDone : Fail(s.error(), kFailed);

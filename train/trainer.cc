@@ -1,9 +1,5 @@
 #include "trainer.h"
 
-#include <ATen/Parallel.h>
-#include <dlfcn.h>
-#include <torch/cuda.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -13,11 +9,13 @@
 
 #include "adamw.h"
 #include "base/progress.h"
-#include "base/thread_pool.h"
 #include "batch.h"
 #include "checkpoint.h"
+#include "device.h"
 #include "event_log.h"
 #include "packing.h"
+#include "weight_average.h"
+#include "workers.h"
 
 namespace foretoken::train {
 namespace {
@@ -57,45 +55,20 @@ double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-Result<torch::Device> ChooseDevice(const Recipe& r) {
-  const bool cuda = torch::cuda::is_available();
-  if (r.device == "cuda" && !cuda) return Error{"device is cuda, but this libtorch has none"};
-  return torch::Device(r.device != "cpu" && cuda ? torch::kCUDA : torch::kCPU);
-}
-
-// libtorch's own threads and those of the BLAS it uses for f32.
-void SetThreads(int threads) {
-  at::set_num_threads(threads);
-  using Setter = void (*)(int);
-  void* setter = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
-  if (setter != nullptr) reinterpret_cast<Setter>(setter)(threads);
-}
-
-// FLOP/s of the fastest of a few square products in the compute type.
-double MatrixPeak(torch::ScalarType type, torch::Device device) {
-  torch::NoGradGuard no_grad;
-  const torch::Tensor x = torch::randn({2048, 2048}).to(type).to(device);
-  double best = 0.0;
-  for (int i = 0; i < 6; ++i) {
-    const Clock::time_point start = Clock::now();
-    at::mm(x, x)[0][0].item<float>();
-    best = std::max(best, 2.0 * std::pow(2048.0, 3) / Since(start));
-  }
-  return best;
-}
-
 class Trainer {
  public:
-  Trainer(const TrainOptions& options, Prepared prepared, torch::Device device)
+  Trainer(const TrainOptions& options, Prepared prepared, torch::Device device, Workers& workers)
       : options_(options),
         recipe_(std::move(prepared.recipe)),
         corpus_(std::move(prepared.corpus)),
         task_(std::move(prepared.task)),
         device_(device),
+        workers_(workers),
         packer_(corpus_, Weights(recipe_), recipe_.length, recipe_.seed),
         optimizer_(task_->weights().parameters(),
                    {recipe_.beta1, recipe_.beta2, 1e-8, recipe_.weight_decay, recipe_.clip,
-                    recipe_.clip_value}) {}
+                    recipe_.clip_value}),
+        average_(task_->weights().parameters(), recipe_.ema) {}
 
   Status Run();
 
@@ -112,9 +85,12 @@ class Trainer {
   }
 
   Status Resume();
+  Result<bool> GoesOn();
   std::vector<Batch> NextBatches();
   std::vector<Batch> HeldOutBatches() const;
-  StepResult Step();
+  Metrics Evaluate(const std::vector<Batch>& batches);
+  Result<StepResult> Step();
+  Status AddUp(StepResult& r);
   void CountTime(double seconds);
   void Log(const StepResult& r);
   void Show(const StepResult& r, double peak, Progress& progress) const;
@@ -126,8 +102,10 @@ class Trainer {
   const Corpus corpus_;
   const std::unique_ptr<Task> task_;
   torch::Device device_;
+  Workers& workers_;
   Packer packer_;
   AdamW optimizer_;
+  WeightAverage average_;
   RunState state_;
   EventLog log_;
   std::string summary_;  // of the last evaluation
@@ -142,23 +120,38 @@ Status Trainer::Resume() {
       return Error{options_.out + " holds a run of train " + info.recipe.method +
                    ", not of train " + recipe_.method};
     }
-    FT_RETURN_IF_ERROR(LoadCheckpoint(options_.out, task_->weights(), optimizer_));
+    if ((info.recipe.ema > 0.0) != average_.on()) {
+      return Error{options_.out + " holds a run " + (average_.on() ? "without" : "with") +
+                   " --ema, and continues so"};
+    }
+    FT_RETURN_IF_ERROR(LoadCheckpoint(options_.out, task_->weights(), optimizer_, average_));
     state_ = info.state;
     if (!options_.quiet) {
       std::fprintf(stderr, "continuing after step %ld\n", static_cast<long>(state_.step));
     }
   }
+  if (!workers_.leads()) return {};
   return log_.Open(options_.out, state_.step);
 }
 
+// The leader's word: the others must not stop at another step, nor follow another schedule.
+Result<bool> Trainer::GoesOn() {
+  std::vector<double> word = {state_.seconds, stop_requested != 0 ? 1.0 : 0.0};
+  FT_RETURN_IF_ERROR(workers_.Follow(word));
+  state_.seconds = word[0];
+  return word[1] == 0.0 && ScheduleProgress(recipe_, state_.step, state_.seconds) < 1.0;
+}
+
+// This worker's of the step.
 std::vector<Batch> Trainer::NextBatches() {
   std::vector<Batch> batches;
   for (int64_t i = 0; i < recipe_.accumulate; ++i) {
-    const auto number = static_cast<uint64_t>(state_.sequences);
+    const int64_t first = state_.sequences;
+    state_.sequences += recipe_.batch;
+    if (i % workers_.count() != workers_.rank()) continue;
+    const auto number = static_cast<uint64_t>(first);
     std::vector<Sequence> sequences;
-    for (int64_t s = 0; s < recipe_.batch; ++s) {
-      sequences.push_back(packer_.At(state_.sequences++));
-    }
+    for (int64_t s = 0; s < recipe_.batch; ++s) sequences.push_back(packer_.At(first + s));
     batches.push_back(MakeBatch(corpus_, sequences, recipe_.length, number, device_));
   }
   return batches;
@@ -178,11 +171,14 @@ std::vector<Batch> Trainer::HeldOutBatches() const {
   return batches;
 }
 
-Trainer::StepResult Trainer::Step() {
+Result<Trainer::StepResult> Trainer::Step() {
   const Clock::time_point start = Clock::now();
   const std::vector<Batch> batches = NextBatches();
   StepResult r{};
-  for (const Batch& batch : batches) r.tokens += task_->Learnt(batch);
+  std::vector<double> learnt(1);
+  for (const Batch& batch : batches) learnt[0] += task_->Learnt(batch);
+  FT_RETURN_IF_ERROR(workers_.Sum(learnt));
+  r.tokens = learnt[0];
   for (const Batch& batch : batches) {
     const Metrics part = task_->Learn(batch, 1.0 / std::max(r.tokens, 1.0));
     if (r.metrics.empty()) r.metrics.resize(part.size());
@@ -192,14 +188,38 @@ Trainer::StepResult Trainer::Step() {
     }
     r.flops += task_->Flops(batch);
   }
+  FT_RETURN_IF_ERROR(AddUp(r));
   const int64_t step = state_.step + 1;
   r.lr = LearningRate(recipe_, step, ScheduleProgress(recipe_, state_.step, state_.seconds));
   r.norm = optimizer_.Step(step, r.lr);
+  average_.Add(step);
   task_->weights().Refresh();
   state_.step = step;
   state_.tokens += static_cast<int64_t>(r.tokens);
   r.seconds = Since(start);
   return r;
+}
+
+// What the workers found, each in its share of the step.
+Status Trainer::AddUp(StepResult& r) {
+  std::vector<double> values = {r.flops};
+  for (const auto& [name, value] : r.metrics) values.push_back(value);
+  FT_RETURN_IF_ERROR(workers_.Sum(values));
+  r.flops = values[0];
+  for (size_t i = 0; i < r.metrics.size(); ++i) r.metrics[i].second = values[i + 1];
+  return workers_.SumGradients(task_->weights().parameters());
+}
+
+Metrics Trainer::Evaluate(const std::vector<Batch>& batches) {
+  if (!average_.on()) return task_->Evaluate(batches);
+  const auto exchange = [this] {
+    average_.Swap();
+    task_->weights().Refresh();
+  };
+  exchange();
+  Metrics evaluated = task_->Evaluate(batches);
+  exchange();
+  return evaluated;
 }
 
 void Trainer::CountTime(double seconds) {
@@ -223,7 +243,7 @@ void Trainer::Log(const StepResult& r) {
   const std::vector<Batch> batches = due ? HeldOutBatches() : std::vector<Batch>();
   if (!batches.empty()) {
     const Clock::time_point start = Clock::now();
-    const Metrics evaluated = task_->Evaluate(batches);
+    const Metrics evaluated = Evaluate(batches);
     state_.heldout = evaluated[0].second;
     state_.seconds += std::min(Since(start), 60.0);
     summary_ = task_->Summary(evaluated);
@@ -253,7 +273,7 @@ bool Trainer::CheckpointDue() const {
 
 Status Trainer::Checkpoint() {
   saved_ = Clock::now();
-  return SaveCheckpoint(options_.out, {recipe_, state_}, task_->weights(), optimizer_);
+  return SaveCheckpoint(options_.out, {recipe_, state_}, task_->weights(), optimizer_, average_);
 }
 
 Status Trainer::Run() {
@@ -263,15 +283,18 @@ Status Trainer::Run() {
   if (options_.profile) std::fprintf(stderr, "matrix peak %.0f GFLOP/s\n", peak);
   const StopSignals signals;
   Progress progress("train", kProgressUnits, options_.quiet);
-  while (ScheduleProgress(recipe_, state_.step, state_.seconds) < 1.0 && stop_requested == 0) {
-    const StepResult r = Step();
+  for (;;) {
+    FT_ASSIGN_OR_RETURN(const bool goes_on, GoesOn());
+    if (!goes_on) break;
+    FT_ASSIGN_OR_RETURN(const StepResult r, Step());
+    if (!workers_.leads()) continue;
     CountTime(r.seconds);
     Log(r);
     Show(r, peak, progress);
     if (CheckpointDue()) FT_RETURN_IF_ERROR(Checkpoint());
   }
   progress.Finish();
-  return Checkpoint();
+  return workers_.leads() ? Checkpoint() : Status();
 }
 
 }  // namespace
@@ -301,15 +324,21 @@ Status Train(const TrainOptions& asked) {
   std::error_code fault;
   std::filesystem::create_directories(options.out, fault);
   if (fault) return Error{options.out + ": cannot create: " + fault.message()};
-  SetThreads(r.threads > 0 ? static_cast<int>(r.threads) : AvailableCores());
-  FT_ASSIGN_OR_RETURN(const torch::Device device, ChooseDevice(r));
+  FT_ASSIGN_OR_RETURN(const std::unique_ptr<Workers> workers,
+                      Workers::Start(static_cast<int>(r.workers), options.command));
+  SetThreads(r, *workers);
+  FT_ASSIGN_OR_RETURN(const torch::Device device, ChooseDevice(r, *workers));
+  options.quiet = options.quiet || !workers->leads();
+  options.profile = options.profile && workers->leads();
+  if (!workers->leads()) FT_RETURN_IF_ERROR(workers->Meet());  // the leader encodes the data
   FT_ASSIGN_OR_RETURN(Prepared prepared, method->prepare(options, device));
+  if (workers->leads()) FT_RETURN_IF_ERROR(workers->Meet());
   if (!options.quiet) {
     std::fprintf(stderr, "%zu documents, %zu tokens, vocabulary of %ld\n",
                  prepared.corpus.documents.size(), prepared.corpus.ids.size(),
                  static_cast<long>(prepared.recipe.vocab));
   }
-  Trainer trainer(options, std::move(prepared), device);
+  Trainer trainer(options, std::move(prepared), device, *workers);
   return trainer.Run();
 }
 

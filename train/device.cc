@@ -1,0 +1,49 @@
+#include "device.h"
+
+#include <ATen/Parallel.h>
+#include <dlfcn.h>
+#include <torch/cuda.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/thread_pool.h"
+
+namespace foretoken::train {
+
+Result<torch::Device> ChooseDevice(const Recipe& r, const Workers& workers) {
+  const auto gpus = static_cast<int>(torch::cuda::device_count());
+  if (r.device == "cpu" || (r.device == "auto" && gpus == 0)) return torch::Device(torch::kCPU);
+  if (gpus == 0) return Error{"device is cuda, but this libtorch has none"};
+  if (gpus < workers.count()) {
+    return Error{"workers is " + std::to_string(workers.count()) + ", but there are " +
+                 std::to_string(gpus) + " GPUs, one for each"};
+  }
+  return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(workers.rank()));
+}
+
+void SetThreads(const Recipe& r, const Workers& workers) {
+  const int shared = std::max(1, AvailableCores() / workers.count());
+  const int threads = r.threads > 0 ? static_cast<int>(r.threads) : shared;
+  at::set_num_threads(threads);
+  using Setter = void (*)(int);
+  void* setter = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
+  if (setter != nullptr) reinterpret_cast<Setter>(setter)(threads);
+}
+
+double MatrixPeak(torch::ScalarType type, torch::Device device) {
+  using Clock = std::chrono::steady_clock;
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor x = torch::randn({2048, 2048}).to(type).to(device);
+  double best = 0.0;
+  for (int i = 0; i < 6; ++i) {
+    const Clock::time_point start = Clock::now();
+    at::mm(x, x)[0][0].item<float>();
+    const std::chrono::duration<double> taken = Clock::now() - start;
+    best = std::max(best, 2.0 * std::pow(2048.0, 3) / taken.count());
+  }
+  return best;
+}
+
+}  // namespace foretoken::train
