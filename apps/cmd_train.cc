@@ -1,4 +1,5 @@
 // foretoken train: prepares the process for libtorch, loads the trainer's module and hands over.
+// `train plot` needs neither.
 #include <dlfcn.h>
 #include <limits.h>
 #include <unistd.h>
@@ -6,8 +7,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "command.h"
+#include "train_plot.h"
 
 namespace foretoken {
 namespace {
@@ -59,9 +62,12 @@ std::string ModulePath() {
 }  // namespace
 
 int Run_train(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "plot") return TrainPlot(argc - 1, argv + 1);
   const std::string path = ModulePath();
   if (access(path.c_str(), R_OK) != 0) {
-    std::fprintf(stderr, "foretoken train: %s: not found: foretoken was built without libtorch\n",
+    std::fprintf(stderr,
+                 "foretoken train: %s: not found: foretoken was built without libtorch, "
+                 "and of train has plot only\n",
                  path.c_str());
     return kExitFailed;
   }

@@ -1,7 +1,6 @@
 #include "spec_plots.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -16,15 +15,6 @@ constexpr double kSpecWidth = 760, kSpecLeft = 70, kSpecRight = 20, kSpecTop = 1
 
 std::string Fill(const char* colour) { return std::string("fill='") + colour + "'"; }
 
-// The step that cuts `span` into at most eight round pieces.
-double TickStep(double span) {
-  const double power = std::pow(10.0, std::floor(std::log10(std::max(span, 1e-9) / 8)));
-  for (const double step : {1.0, 2.0, 5.0}) {
-    if (span / (step * power) <= 8) return step * power;
-  }
-  return 10 * power;
-}
-
 struct Series {
   std::string label;
   std::vector<std::pair<double, double>> points;
@@ -34,6 +24,7 @@ struct Series {
 std::string Chart(const std::string& x_title, const std::string& y_title, double x_high,
                   double y_high, const std::vector<Series>& all, bool joined) {
   constexpr double kPlot = 300;
+  constexpr int kPieces = 8;
   for (const Series& s : all) {
     for (const auto& [x, y] : s.points) {
       x_high = std::max(x_high, x);
@@ -46,11 +37,11 @@ std::string Chart(const std::string& x_title, const std::string& y_title, double
   };
   const auto at_y = [&](double y) { return kSpecTop + kPlot * (1 - y / y_high); };
   Svg svg(kSpecWidth, kSpecTop + kPlot + 44 + legend);
-  for (double y = 0; y <= y_high * 1.0001; y += TickStep(y_high)) {
+  for (double y = 0; y <= y_high * 1.0001; y += TickStep(y_high, kPieces)) {
     svg.Line(kSpecLeft, at_y(y), kSpecWidth - kSpecRight, at_y(y));
     svg.Text(kSpecLeft - 6, at_y(y) + 4, NumberText("%g", y), "end");
   }
-  for (double x = 0; x <= x_high * 1.0001; x += TickStep(x_high)) {
+  for (double x = 0; x <= x_high * 1.0001; x += TickStep(x_high, kPieces)) {
     svg.Text(at_x(x), kSpecTop + kPlot + 16, NumberText("%g", x), "middle");
   }
   svg.Text(kSpecWidth / 2, kSpecTop + kPlot + 34, x_title, "middle");
@@ -62,7 +53,7 @@ std::string Chart(const std::string& x_title, const std::string& y_title, double
       drawn.emplace_back(at_x(x), at_y(y));
       svg.Circle(at_x(x), at_y(y), 3.5, SeriesColour(i));
     }
-    if (joined) svg.Polyline(drawn, SeriesColour(i), /*broken=*/i >= 6);
+    if (joined) svg.Polyline(drawn, SeriesColour(i), /*broken=*/i >= kSeriesColours);
     svg.Text(kSpecLeft, kSpecTop + kPlot + 52 + kRowHeight * static_cast<double>(i), all[i].label,
              "start", Fill(SeriesColour(i)));
   }

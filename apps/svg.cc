@@ -1,14 +1,16 @@
 #include "svg.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 
 namespace foretoken {
 namespace {
 
-constexpr std::array<const char*, 6> kColours = {"#0072b2", "#d55e00", "#009e73",
-                                                 "#cc79a7", "#e69f00", "#56b4e9"};
+constexpr std::array<const char*, kSeriesColours> kColours = {"#0072b2", "#d55e00", "#009e73",
+                                                              "#cc79a7", "#e69f00", "#56b4e9"};
 
 [[gnu::format(printf, 2, 3)]] void Append(std::string& out, const char* format, ...) {
   char text[512];
@@ -38,6 +40,14 @@ std::string EscapedXml(std::string_view text) {
 
 const char* SeriesColour(size_t index) { return kColours[index % kColours.size()]; }
 
+double TickStep(double span, int pieces) {
+  const double power = std::pow(10.0, std::floor(std::log10(std::max(span, 1e-9) / pieces)));
+  for (const double step : {1.0, 2.0, 5.0}) {
+    if (span / (step * power) <= pieces) return step * power;
+  }
+  return 10 * power;
+}
+
 Svg::Svg(double width, double height) {
   Append(out_, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %g %g' ", width, height);
   out_.append(
@@ -66,10 +76,10 @@ void Svg::Text(double x, double y, std::string_view text, const char* anchor,
 }
 
 void Svg::Polyline(const std::vector<std::pair<double, double>>& points, const char* colour,
-                   bool broken) {
+                   bool broken, double width) {
   out_.append("<polyline fill='none' points='");
   for (const auto& [x, y] : points) Append(out_, "%.1f,%.1f ", x, y);
-  Append(out_, "' stroke='%s' stroke-width='2'%s/>\n", colour,
+  Append(out_, "' stroke='%s' stroke-width='%g'%s/>\n", colour, width,
          broken ? " stroke-dasharray='5 4' opacity='0.7'" : "");
 }
 

@@ -10,8 +10,11 @@ namespace foretoken {
 
 // Text as it stands in XML and HTML.
 std::string EscapedXml(std::string_view text);
-// Colours that people with any colour vision tell apart; they repeat after six.
+// Colours that people with any colour vision tell apart; they repeat after kSeriesColours.
+inline constexpr size_t kSeriesColours = 6;
 const char* SeriesColour(size_t index);
+// The step that cuts an axis of length `span` into at most `pieces` round pieces.
+double TickStep(double span, int pieces);
 
 // y grows downwards; coordinates are pixels of a page that scales.
 class Svg {
@@ -25,7 +28,7 @@ class Svg {
   void Text(double x, double y, std::string_view text, const char* anchor = "start",
             std::string_view attributes = "");
   void Polyline(const std::vector<std::pair<double, double>>& points, const char* colour,
-                bool broken = false);
+                bool broken = false, double width = 2);
 
   std::string Finish() &&;
 

@@ -19,6 +19,7 @@ constexpr int kDone = 0, kFailed = 1, kUsage = 2;
 constexpr char kUsageText[] =
     "usage: foretoken train METHOD --out DIR [--recipe FILE] [--data PATH]... [OPTIONS]\n"
     "       foretoken train export --checkpoint DIR --out PATH [--type TYPE] [--target MODEL]\n"
+    "       foretoken train plot RUN... [--out FILE.svg]\n"
     "\n"
     "Running the same command again continues from the checkpoint in DIR; Ctrl-C stops after the\n"
     "current step.\n"
@@ -38,11 +39,15 @@ constexpr char kUsageText[] =
     "default),\n"
     "and for GGUF also q8_0, q4_k_m, ...\n"
     "\n"
+    "plot draws the logs of runs (the directories given as --out): losses, acceptance, learning\n"
+    "rate.\n"
+    "\n"
     "examples:\n"
     "  foretoken train chimera --target demo.gguf --recipe recipes/chimera.json \\\n"
     "      --data ../shared/data/train --out runs/chimera\n"
     "  foretoken train export --checkpoint runs/chimera --out demo-chimera.gguf --type q8_0\n"
     "  foretoken train medusa --target model.gguf --data chats.jsonl --out runs/medusa\n"
+    "  foretoken train plot runs/medusa runs/chimera --out both.svg\n"
     "\n"
     "methods:\n";
 
@@ -185,7 +190,7 @@ int Main(int argc, char** argv) {
   if (const Method* method = FindMethod(args[0])) return RunMethod(*method, rest);
   std::string names;
   for (const Method* m : AllMethods()) names += std::string(m->name) + ", ";
-  return Fail(Error{"no method '" + args[0] + "', expected " + names + "or export"}, kUsage);
+  return Fail(Error{"no method '" + args[0] + "', expected " + names + "export or plot"}, kUsage);
 }
 
 }  // namespace

@@ -517,6 +517,24 @@ expect_status 0 "bench paper by layers" "$bin" bench paper pld-fig3 -m "$model" 
   --limit 1 --warm-up 0 -q
 expect_text "layer 1, sum" out "bench paper by layers"
 
+# Training's curves need no trainer.
+mkdir -p "$dir/run" "$dir/empty_run"
+rm -f "$dir/run/curves.svg"
+printf '%s\n' '{"step":1,"loss":3,"lr":0.1}' '{"step":2,"loss":2,"lr":0.2,"heldout_loss":2.5,"alpha_1":0.5}' >"$dir/run/log.jsonl"
+expect_status 0 "train plot" "$bin" train plot "$dir/run"
+expect_text "$dir/run/curves.svg" err "train plot says where the picture is"
+expect_text "draft step 1" run/curves.svg "train plot"
+expect_status 0 "train plot to standard output" "$bin" train plot "$dir/run" "$dir/run" --out -
+[ "$(grep -c ">$dir/run<" "$dir/out")" = 2 ] || fail "train plot names the runs: $(head -c 300 "$dir/out")"
+expect_status 0 "train plot --help" "$bin" train plot --help
+expect_text "train plot runs/hass" out "train plot --help"
+expect_status 2 "train plot of nothing" "$bin" train plot
+expect_status 1 "train plot without a log" "$bin" train plot "$dir/run" "$dir/empty_run"
+expect_text "empty_run/log.jsonl: cannot open" err "train plot without a log"
+printf '%s\n' '{"step":3,"loss":"low"}' >>"$dir/run/log.jsonl"
+expect_status 1 "train plot of a broken log" "$bin" train plot "$dir/run"
+expect_text 'run/log.jsonl:3: loss: found "low", expected a number' err "train plot of a broken log"
+
 # Other engines: a script that prints what llama.cpp prints stands for it.
 mkdir -p "$dir/peers" "$dir/nothing"
 cat >"$dir/peers/llama-cli" <<'EOF'
