@@ -1,13 +1,15 @@
 #include "checkpoint.h"
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 
+#include "io/dtype.h"
 #include "io/safetensors.h"
+#include "io/torch_file.h"
 
 namespace foretoken::train {
 namespace {
-
-const std::string kLive = "live.";  // weights beside their averages
 
 TensorRecord FloatRecord(const std::string& name, const torch::Tensor& values) {
   const torch::Tensor host = values.detach().to(torch::kCPU, torch::kFloat32).contiguous();
@@ -15,18 +17,33 @@ TensorRecord FloatRecord(const std::string& name, const torch::Tensor& values) {
   return {name, "F32", host.sizes().vec(), std::string(data, host.nbytes())};
 }
 
-Status CopyInto(const SafetensorsFile& file, const std::string& name, torch::Tensor target) {
-  const SafetensorsEntry* entry = file.Find(name);
-  if (entry == nullptr) return Error{file.path() + ": no tensor '" + name + "'"};
+template <typename File>
+Status CopyInto(const File& file, const std::string& name, torch::Tensor target) {
+  const auto entries = file.entries();
+  const auto entry =
+      std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.name == name; });
+  if (entry == entries.end()) return Error{file.path() + ": no tensor '" + name + "'"};
   const std::vector<int64_t> expected = target.sizes().vec();
-  if (entry->dtype != "F32" || entry->shape != expected) {
+  const Result<DType> type = ParseDType(entry->dtype);
+  if (!type.ok() || BlockElements(*type) != 1 || *type == DType::kI32 || entry->shape != expected) {
     return Error{file.path() + ": tensor '" + name +
                  "' has another type or shape than the recipe's"};
   }
   torch::Tensor values = torch::empty(expected);
-  std::memcpy(values.data_ptr<float>(), entry->bytes.data(), entry->bytes.size());
-  torch::NoGradGuard no_grad;
+  Dequantize(*type, entry->bytes.data(),
+             {values.data_ptr<float>(), static_cast<size_t>(values.numel())});
+  const torch::NoGradGuard no_grad;
   target.copy_(values);
+  return {};
+}
+
+template <typename File>
+Status CopyWeights(const Result<File>& file, WeightSet& weights) {
+  if (!file.ok()) return file.error();
+  for (const NamedParameter& p : weights.parameters()) {
+    FT_RETURN_IF_ERROR(CopyInto(*file, p.name, p.value));
+  }
+  weights.Refresh();
   return {};
 }
 
@@ -54,9 +71,9 @@ Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
   for (size_t i = 0; i < weights.parameters().size(); ++i) {
     const NamedParameter& p = weights.parameters()[i];
     tensors.push_back(FloatRecord(p.name, average.on() ? average.values()[i] : p.value));
-    if (average.on()) tensors.push_back(FloatRecord(kLive + p.name, p.value));
-    tensors.push_back(FloatRecord("first." + p.name, optimizer.first()[i]));
-    tensors.push_back(FloatRecord("second." + p.name, optimizer.second()[i]));
+    if (average.on()) tensors.push_back(FloatRecord(kLiveWeight + p.name, p.value));
+    tensors.push_back(FloatRecord(kFirstMoment + p.name, optimizer.first()[i]));
+    tensors.push_back(FloatRecord(kSecondMoment + p.name, optimizer.second()[i]));
   }
   return WriteSafetensors(CheckpointPath(directory), tensors);
 }
@@ -68,12 +85,20 @@ Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& o
     const NamedParameter& p = weights.parameters()[i];
     const torch::Tensor exported = average.on() ? average.values()[i] : p.value;
     FT_RETURN_IF_ERROR(CopyInto(file, p.name, exported));
-    if (average.on()) FT_RETURN_IF_ERROR(CopyInto(file, kLive + p.name, p.value));
-    FT_RETURN_IF_ERROR(CopyInto(file, "first." + p.name, optimizer.first()[i]));
-    FT_RETURN_IF_ERROR(CopyInto(file, "second." + p.name, optimizer.second()[i]));
+    if (average.on()) FT_RETURN_IF_ERROR(CopyInto(file, kLiveWeight + p.name, p.value));
+    FT_RETURN_IF_ERROR(CopyInto(file, kFirstMoment + p.name, optimizer.first()[i]));
+    FT_RETURN_IF_ERROR(CopyInto(file, kSecondMoment + p.name, optimizer.second()[i]));
   }
   weights.Refresh();
   return {};
+}
+
+Status LoadWeights(const std::string& from, WeightSet& weights) {
+  const bool is_run = std::filesystem::is_directory(from);
+  if (!is_run && !from.ends_with(".safetensors")) {
+    return CopyWeights(TorchFile::Open(from), weights);
+  }
+  return CopyWeights(SafetensorsFile::Open(is_run ? CheckpointPath(from) : from), weights);
 }
 
 }  // namespace foretoken::train

@@ -20,6 +20,10 @@ Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
 Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& optimizer,
                       WeightAverage& average);
 
+// Begins with the weights of another run, `from` its directory, or of a published file of the same
+// names (.safetensors, or torch.save's). Errors: as above; numbers that are no floats.
+Status LoadWeights(const std::string& from, WeightSet& weights);
+
 LlamaShape ShapeOf(const Recipe& recipe);
 
 }  // namespace foretoken::train

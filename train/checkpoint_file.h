@@ -24,6 +24,11 @@ struct CheckpointInfo {
   RunState state;
 };
 
+// What stands before a weight's name where the tensor is one of AdamW's moments, or the weight that
+// training goes on with where its average is exported.
+inline constexpr char kFirstMoment[] = "first.", kSecondMoment[] = "second.",
+                      kLiveWeight[] = "live.";
+
 std::string CheckpointPath(const std::string& directory);
 
 struct TensorRecord {

@@ -7,19 +7,20 @@
 namespace foretoken::train {
 namespace {
 
-// AdamW's moments lie beside the weights.
+// What training goes on with lies beside what is exported.
 bool IsWeight(const SafetensorsEntry& entry) {
-  return entry.dtype == "F32" && !entry.name.starts_with("first.") &&
-         !entry.name.starts_with("second.");
+  for (const char* other : {kFirstMoment, kSecondMoment, kLiveWeight}) {
+    if (entry.name.starts_with(other)) return false;
+  }
+  return entry.dtype == "F32";
 }
 
 std::string Record(const CheckpointInfo& info) {
-  Json json = RecipeToJson(info.recipe);
+  Json json = RecipeRecord(info.recipe);
   json["trained"] = {{"steps", info.state.step},
                      {"tokens", info.state.tokens},
                      {"seconds", info.state.seconds},
                      {"heldout_loss", info.state.heldout}};
-  json["settings"].erase("target");  // a path of this machine
   return json.dump();
 }
 

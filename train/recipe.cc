@@ -46,6 +46,11 @@ const Field kFields[] = {
     {"accumulate", &Recipe::accumulate, "batches whose gradients make one step"},
     {"steps", &Recipe::steps, "steps of the schedule"},
     {"warmup", &Recipe::warmup, "steps until the full learning rate"},
+    {"epochs", &Recipe::epochs, "times the data are seen, instead of steps (0: steps)"},
+    {"warmup_share", &Recipe::warmup_share, "warm-up as a share of the steps (0: warmup)"},
+    {"decay_steps", &Recipe::decay_steps, "steps that the schedule is made for (0: those taken)"},
+    {"init", &Recipe::init,
+     "weights to begin with: another run's folder, or a published .safetensors or .bin"},
     {"seed", &Recipe::seed, "seed of weights and data order"},
     {"lr", &Recipe::lr, "highest learning rate"},
     {"min_lr", &Recipe::min_lr, "learning rate at the end"},
@@ -229,6 +234,13 @@ Json RecipeToJson(const Recipe& recipe) {
   return json;
 }
 
+Json RecipeRecord(const Recipe& recipe) {
+  Json json = RecipeToJson(recipe);
+  json.erase("init");
+  if (json.contains("settings")) json["settings"].erase("target");
+  return json;
+}
+
 Status SetField(const std::string& name, const std::string& value, Recipe& recipe) {
   if (const Field* field = FindField(name)) return SetFromText(*field, value, recipe);
   recipe.settings[name] = value;
@@ -300,6 +312,10 @@ Status CheckRecipe(const Recipe& r) {
   if (r.accumulate % r.workers != 0) {
     return Error{"accumulate is " + std::to_string(r.accumulate) +
                  ", expected a multiple of workers, " + std::to_string(r.workers)};
+  }
+  for (const char* name : {"epochs", "warmup_share"}) {
+    const double value = r.*std::get<double Recipe::*>(FindField(name)->target);
+    if (value < 0.0) return BadValue(name, std::to_string(value), "at least 0");
   }
   if (r.ema < 0.0 || r.ema >= 1.0) {
     return BadValue("ema", std::to_string(r.ema), "a number of at least 0 and less than 1");

@@ -42,7 +42,11 @@ struct Recipe {
   double lr = 1.5e-3, min_lr = 0.0, beta1 = 0.9, beta2 = 0.95, weight_decay = 0.1, clip = 1.0;
   double clip_value = 0.0, ema = 0.0;
   std::string schedule = "cosine";
-  double time_budget = 0.0;  // seconds of training; 0 = none
+  double epochs = 0.0;        // of the data; 0 = `steps` says how long
+  double warmup_share = 0.0;  // of the steps; 0 = `warmup` says how many
+  int64_t decay_steps = 0;    // of the whole schedule, where training ends before it; 0 = `steps`
+  std::string init;           // where the weights come from; "" = drawn with the seed
+  double time_budget = 0.0;   // seconds of training; 0 = none
   std::string dtype = "bf16", device = "auto";
   bool mask_user = false;
   // Housekeeping.
@@ -63,6 +67,8 @@ struct Recipe {
 // file.
 Status ReadRecipe(const Json& json, const std::string& origin, Recipe& recipe);
 Json RecipeToJson(const Recipe& recipe);
+// What exported files keep of it: no paths of this machine.
+Json RecipeRecord(const Recipe& recipe);
 // Sets one field, or else a setting of the method, from a command-line value. Errors: unreadable
 // value. CompleteSettings finds the unknown ones.
 Status SetField(const std::string& name, const std::string& value, Recipe& recipe);

@@ -42,8 +42,9 @@ TEST(MethodTest, SettingsAreNotFields) {
 }
 
 TEST(MethodTest, ShippedRecipesAreValid) {
-  for (const auto& entry : fs::directory_iterator(FT_SOURCE_DIR "/recipes")) {
-    if (!entry.is_regular_file()) continue;  // mixes
+  for (const auto& entry : fs::recursive_directory_iterator(FT_SOURCE_DIR "/recipes")) {
+    const auto folder = entry.path().parent_path().filename();
+    if (!entry.is_regular_file() || folder == "mixes") continue;
     SCOPED_TRACE(entry.path());
     const auto json = ReadJsonFile(entry.path());
     ASSERT_TRUE(json.ok()) << json.error().message;
@@ -56,7 +57,41 @@ TEST(MethodTest, ShippedRecipesAreValid) {
     EXPECT_TRUE(complete.ok()) << complete.error().message;
     EXPECT_TRUE(CheckRecipe(recipe).ok());
     EXPECT_EQ(recipe.data.size(), recipe.datasets.size());
+    EXPECT_EQ(recipe.data.empty(), folder == "papers");  // whose data are not ours to ship
   }
+}
+
+TEST(ScheduleTest, EpochsAndSharesBecomeSteps) {
+  Recipe recipe;
+  recipe.steps = 7;
+  recipe.warmup = 3;
+  EXPECT_EQ(WithSteps(recipe, 1000).steps, 7);
+  EXPECT_EQ(WithSteps(recipe, 1000).warmup, 3);
+  recipe.batch = 2;
+  recipe.accumulate = 8;
+  recipe.epochs = 20;
+  recipe.warmup_share = 0.01;
+  EXPECT_EQ(WithSteps(recipe, 1001).steps, 1252);  // of 1,251.25
+  EXPECT_EQ(WithSteps(recipe, 1001).warmup, 13);
+}
+
+TEST(ScheduleTest, RatesFollowTheRecipe) {
+  Recipe recipe;
+  recipe.steps = 100;
+  recipe.warmup = 10;
+  recipe.lr = 1.0;
+  recipe.min_lr = 0.2;
+  recipe.schedule = "linear";
+  EXPECT_DOUBLE_EQ(LearningRate(recipe, 5, 0.0), 0.5);
+  EXPECT_DOUBLE_EQ(LearningRate(recipe, 51, 0.5), 0.6);
+  recipe.schedule = "cosine";
+  EXPECT_DOUBLE_EQ(LearningRate(recipe, 51, 0.5), 0.6);
+  EXPECT_DOUBLE_EQ(LearningRate(recipe, 101, 1.0), 0.2);
+  recipe.schedule = "constant";
+  EXPECT_DOUBLE_EQ(LearningRate(recipe, 51, 0.5), 1.0);
+  recipe.schedule = "linear";
+  recipe.decay_steps = 200;  // goes on as if the run were longer
+  EXPECT_DOUBLE_EQ(LearningRate(recipe, 101, 1.0), 0.6);
 }
 
 TEST_F(RunTest, KilledRunContinuesBitForBit) {
@@ -124,6 +159,36 @@ TEST_F(RunTest, AveragesContinueBitForBitAndAreExported) {
   const Status other = Train(run);
   ASSERT_FALSE(other.ok());
   EXPECT_THAT(other.error().message, testing::HasSubstr("holds a run with --ema"));
+}
+
+// The second of two stages begins where the first ended, with moments of its own.
+TEST_F(RunTest, BeginsWithAnotherRunsWeights) {
+  TrainOptions first = TinyRun(directory_, directory_ + "/first");
+  first.recipe.steps = 20;
+  ASSERT_TRUE(Train(first).ok());
+  TrainOptions second = first;
+  second.out = directory_ + "/second";
+  second.recipe.init = first.out;
+  second.recipe.lr = 0.0;  // nothing is learnt
+  ASSERT_TRUE(Train(second).ok());
+  const auto before = SafetensorsFile::Open(CheckpointPath(first.out));
+  const auto after = SafetensorsFile::Open(CheckpointPath(second.out));
+  ASSERT_TRUE(before.ok() && after.ok());
+  const std::string name = "model.layers.0.mlp.down_proj.weight";
+  const auto a = before->Find(name)->bytes, b = after->Find(name)->bytes;
+  EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+
+  const auto error_of = [&](const std::string& out, const std::string& init, int64_t hidden) {
+    TrainOptions wrong = second;
+    wrong.out = directory_ + out;
+    wrong.recipe.init = init;
+    wrong.recipe.hidden = hidden;
+    const Status status = Train(wrong);
+    return status.ok() ? "none" : status.error().message;
+  };
+  EXPECT_THAT(error_of("/third", directory_ + "/none", 64), testing::HasSubstr("/none"));
+  EXPECT_THAT(error_of("/fourth", first.out, 32),
+              testing::HasSubstr("has another type or shape than the recipe's"));
 }
 
 TEST_F(RunTest, LearnsAndExports) {

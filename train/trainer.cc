@@ -98,7 +98,7 @@ class Trainer {
   bool CheckpointDue() const;
 
   const TrainOptions& options_;
-  const Recipe recipe_;
+  Recipe recipe_;
   const Corpus corpus_;
   const std::unique_ptr<Task> task_;
   torch::Device device_;
@@ -129,6 +129,8 @@ Status Trainer::Resume() {
     if (!options_.quiet) {
       std::fprintf(stderr, "continuing after step %ld\n", static_cast<long>(state_.step));
     }
+  } else if (!recipe_.init.empty()) {
+    FT_RETURN_IF_ERROR(LoadWeights(recipe_.init, task_->weights()));
   }
   if (!workers_.leads()) return {};
   return log_.Open(options_.out, state_.step);
@@ -278,6 +280,8 @@ Status Trainer::Checkpoint() {
 
 Status Trainer::Run() {
   if (packer_.empty()) return Error{"the training data holds no documents"};
+  packer_.At(0);
+  recipe_ = WithSteps(recipe_, packer_.sequences_in_epoch());
   FT_RETURN_IF_ERROR(Resume());
   const double peak = options_.profile ? MatrixPeak(ComputeType(recipe_), device_) / 1e9 : 0.0;
   if (options_.profile) std::fprintf(stderr, "matrix peak %.0f GFLOP/s\n", peak);
@@ -299,6 +303,18 @@ Status Trainer::Run() {
 
 }  // namespace
 
+Recipe WithSteps(Recipe r, int64_t sequences_in_epoch) {
+  if (r.epochs > 0.0) {
+    const double sequences = r.epochs * static_cast<double>(sequences_in_epoch);
+    const auto taken = static_cast<double>(r.batch * r.accumulate);
+    r.steps = std::max<int64_t>(1, std::llround(std::ceil(sequences / taken)));
+  }
+  if (r.warmup_share > 0.0) {
+    r.warmup = std::llround(r.warmup_share * static_cast<double>(r.steps));
+  }
+  return r;
+}
+
 double ScheduleProgress(const Recipe& r, int64_t step, double seconds) {
   const double by_step = static_cast<double>(step) / static_cast<double>(r.steps);
   return r.time_budget > 0.0 ? std::max(by_step, seconds / r.time_budget) : by_step;
@@ -307,7 +323,10 @@ double ScheduleProgress(const Recipe& r, int64_t step, double seconds) {
 double LearningRate(const Recipe& r, int64_t step, double progress) {
   const double warm =
       r.warmup > 0 ? std::min(1.0, static_cast<double>(step) / static_cast<double>(r.warmup)) : 1.0;
-  const double at = std::min(progress, 1.0);
+  const double planned = r.decay_steps > 0
+                             ? static_cast<double>(step - 1) / static_cast<double>(r.decay_steps)
+                             : progress;
+  const double at = std::min(planned, 1.0);
   const double left = r.schedule == "cosine"   ? 0.5 * (1.0 + std::cos(std::numbers::pi * at))
                       : r.schedule == "linear" ? 1.0 - at
                                                : 1.0;
