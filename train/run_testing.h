@@ -155,7 +155,7 @@ class RunTest : public testing::Test {
   }
 
   // The whole run, and one that is killed and continued, agree bit for bit. `run`: TinyRun or
-  // TinyDraftRun, but for its settings and steps.
+  // TinyDraftRun, but for its settings, steps and feature_cache.
   void ExpectExactResume(const TrainOptions& run, int tensors) {
     const Status first = Train(run);
     ASSERT_TRUE(first.ok()) << first.error().message;
@@ -178,7 +178,8 @@ class RunTest : public testing::Test {
   // if it was over before that.
   bool RunAndKill(const std::string& out, const Recipe& recipe) {
     std::ostringstream run;
-    run << directory_ << '|' << out << '|' << recipe.method << "|steps=" << recipe.steps;
+    run << directory_ << '|' << out << '|' << recipe.method << "|steps=" << recipe.steps
+        << "|feature_cache=" << recipe.feature_cache;
     for (const auto& [name, value] : recipe.settings) run << '|' << name << '=' << value;
     setenv(kOutVariable, run.str().c_str(), 1);
     const char* const arguments[] = {"train_test", "--gtest_filter=RunTest.DISABLED_Child",
