@@ -219,6 +219,23 @@ TEST(RecipeTest, Durations) {
   EXPECT_FALSE(ParseDuration("").ok());
 }
 
+TEST(RecipeTest, Sizes) {
+  EXPECT_EQ(*ParseSize("0"), 0);
+  EXPECT_EQ(*ParseSize("4096"), 4096);
+  EXPECT_EQ(*ParseSize("1.5KiB"), 1536);
+  EXPECT_EQ(*ParseSize("20GiB"), int64_t{20} << 30);
+  for (const char* wrong : {"", "much", "20GB", "GiB", "-1MiB", "20 GiB", "nan", "1e30TiB"}) {
+    EXPECT_FALSE(ParseSize(wrong).ok()) << wrong;
+  }
+  Recipe recipe;
+  ASSERT_TRUE(SetField("feature_cache", "2MiB", recipe).ok());
+  EXPECT_EQ(recipe.feature_cache, 2 << 20);
+  Recipe copy;
+  ASSERT_TRUE(ReadRecipe(RecipeToJson(recipe), "r.json", copy).ok());
+  EXPECT_EQ(copy.feature_cache, 2 << 20);
+  EXPECT_EQ(Recipe().feature_cache, 0);
+}
+
 // RFC 3720, B.4.
 TEST(EventLogTest, Crc32cVectors) {
   EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8a9136aau);

@@ -23,6 +23,7 @@ struct TrainOptions {
   std::string data_base;  // where relative data patterns are looked up; "" = the current directory
   std::string out;        // directory of checkpoint, tokenizer, corpus and logs
   std::vector<std::string> command;  // that runs this again, as workers need
+  int rank = 0;                      // among the workers of the run
   bool profile = false;              // measure the matrix peak and report the fraction reached
   bool quiet = false;
 };

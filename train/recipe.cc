@@ -73,6 +73,8 @@ const Field kFields[] = {
     {"threads", &Recipe::threads, "threads (0: one a core)"},
     {"workers", &Recipe::workers,
      "processes that share a step's batches (accumulate), a GPU each where there are GPUs"},
+    {"feature_cache", &Recipe::feature_cache,
+     "most bytes of a drafter's target's work kept for later epochs, e.g. 20GiB (0: none)"},
 };
 
 const Field* FindField(const std::string& name) {
@@ -111,6 +113,10 @@ Status SetFromText(const Field& field, const std::string& value, Recipe& recipe)
   }
   if (std::string(field.name) == "time_budget") {
     FT_ASSIGN_OR_RETURN(recipe.time_budget, ParseDuration(value));
+    return {};
+  }
+  if (std::string(field.name) == "feature_cache") {
+    FT_ASSIGN_OR_RETURN(recipe.feature_cache, ParseSize(value));
     return {};
   }
   if (const auto* number = std::get_if<double Recipe::*>(&field.target)) {
@@ -342,6 +348,19 @@ Result<double> ParseDuration(const std::string& text) {
   }
   if (text.empty() || at != end) return BadValue("a duration", text, "a form like 95m or 1h30m");
   return total;
+}
+
+Result<int64_t> ParseSize(const std::string& text) {
+  const std::string_view units[] = {"", "KiB", "MiB", "GiB", "TiB"};
+  const char* end = text.data() + text.size();
+  double value = 0.0;
+  const auto [rest, fault] = std::from_chars(text.data(), end, value);
+  const auto* unit = std::find(std::begin(units), std::end(units), std::string_view(rest, end));
+  if (fault == std::errc() && unit != std::end(units)) {
+    const double bytes = std::ldexp(value, static_cast<int>(10 * (unit - std::begin(units))));
+    if (bytes >= 0.0 && bytes < 0x1.0p62) return static_cast<int64_t>(bytes);
+  }
+  return BadValue("a size", text, "a form like 20GiB or 512MiB");
 }
 
 }  // namespace foretoken::train

@@ -53,6 +53,7 @@ struct Recipe {
   int64_t eval_every = 200, eval_sequences = 24, checkpoint_steps = 0, threads = 0;
   int64_t workers = 1;
   double heldout = 0.005, checkpoint_minutes = 5.0;
+  int64_t feature_cache = 0;  // bytes; 0 = none
   std::vector<DataSource> data;
   std::vector<std::string> datasets;            // for the model card: "name: licence"
   std::map<std::string, std::string> settings;  // of the method, as text
@@ -86,5 +87,7 @@ Status CheckRecipe(const Recipe& recipe);
 
 // "95m", "1h30m", "40s", "3600". Errors: anything else.
 Result<double> ParseDuration(const std::string& text);
+// Bytes: "20GiB", "1.5MiB", "64KiB", "4096". Errors: anything else.
+Result<int64_t> ParseSize(const std::string& text);
 
 }  // namespace foretoken::train

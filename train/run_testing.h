@@ -157,7 +157,7 @@ class RunTest : public testing::Test {
   }
 
   // The whole run, and one that is killed and continued, agree bit for bit. `run`: TinyRun or
-  // TinyDraftRun, but for its settings and steps.
+  // TinyDraftRun, but for what Announce names.
   void ExpectExactResume(const TrainOptions& run, int tensors) {
     const Status first = Train(run);
     ASSERT_TRUE(first.ok()) << first.error().message;
@@ -183,7 +183,8 @@ class RunTest : public testing::Test {
     const Recipe& r = options.recipe;
     std::ostringstream run;
     run << directory_ << '|' << options.out << '|' << r.method << "|steps=" << r.steps
-        << "|workers=" << r.workers << "|threads=" << r.threads << "|ema=" << r.ema;
+        << "|workers=" << r.workers << "|threads=" << r.threads << "|ema=" << r.ema
+        << "|feature_cache=" << r.feature_cache;
     for (const auto& [name, value] : r.settings) run << '|' << name << '=' << value;
     setenv(kOutVariable, run.str().c_str(), 1);
   }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/json.h"
 #include "io/convert.h"
 #include "io/hf_names.h"
 
@@ -62,6 +63,12 @@ Initializer FileWeights(const ModelFile& file) {
   };
 }
 
+// Each worker's own.
+std::string FeaturePath(const TrainOptions& options) {
+  return options.out + "/features" + (options.rank == 0 ? "" : "." + std::to_string(options.rank)) +
+         ".bin";
+}
+
 }  // namespace
 
 Result<std::unique_ptr<FrozenTarget>> FrozenTarget::Open(const std::string& path,
@@ -79,14 +86,39 @@ Result<std::unique_ptr<FrozenTarget>> FrozenTarget::Open(const std::string& path
   }
 }
 
+Status FrozenTarget::UseCache(const std::string& path, uint64_t limit, bool report) {
+  const Json owner = FeatureOwner(*file_, c10::toString(model_.weights().compute()));
+  FT_ASSIGN_OR_RETURN(std::unique_ptr<FeatureFile> file, FeatureFile::Open(path, owner, limit));
+  cache_ = std::make_unique<FeatureCache>(std::move(file), report);
+  return {};
+}
+
 Tensor FrozenTarget::Features(const Batch& batch, HiddenState* tap) {
   torch::NoGradGuard no_grad;
-  return model_.Features(batch, tap);
+  if (cache_ == nullptr) return model_.Features(batch, tap);
+  std::string what = "features";
+  std::vector<RowForm> forms = {{shape().hidden, model_.weights().compute()}};
+  if (tap != nullptr) {
+    what += " and state " + std::to_string(tap->index);
+    forms.push_back({shape().hidden, torch::kFloat32});
+  }
+  const std::vector<Tensor> rows = cache_->Rows(batch, what, forms, [&] {
+    std::vector<Tensor> computed = {model_.Features(batch, tap)};
+    if (tap != nullptr) computed.push_back(tap->value);
+    return computed;
+  });
+  if (tap != nullptr) tap->value = rows[1];
+  return rows[0];
 }
 
 std::vector<Tensor> FrozenTarget::KeysValues(const Batch& batch, std::span<const int> layers) {
   torch::NoGradGuard no_grad;
-  return model_.KeysValues(batch, layers);
+  if (cache_ == nullptr) return model_.KeysValues(batch, layers);
+  std::string what = "keys and values";
+  for (const int layer : layers) what += " " + std::to_string(layer);
+  const RowForm form{2 * shape().kv_heads * shape().head_dim, model_.weights().compute()};
+  return cache_->Rows(batch, what, std::vector<RowForm>(layers.size(), form),
+                      [&] { return model_.KeysValues(batch, layers); });
 }
 
 Tensor FrozenTarget::Embeddings(const Tensor& ids) const {
@@ -103,6 +135,10 @@ Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device
   if (recipe.Text("target").empty()) return Error{"--target is missing"};
   FT_ASSIGN_OR_RETURN(std::shared_ptr<FrozenTarget> target,
                       FrozenTarget::Open(recipe.Text("target"), ComputeType(recipe), device));
+  if (recipe.feature_cache > 0) {
+    const auto limit = static_cast<uint64_t>(recipe.feature_cache / recipe.workers);
+    FT_RETURN_IF_ERROR(target->UseCache(FeaturePath(options), limit, !options.quiet));
+  }
   const LlamaShape& s = target->shape();
   recipe.vocab = s.vocab;
   recipe.layers = s.layers;

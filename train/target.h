@@ -1,5 +1,5 @@
-// The frozen target that drafters learn from. It runs inside the trainer, on the fly: hidden states
-// are never dumped.
+// The frozen target that drafters learn from. It runs inside the trainer, on the fly: no dump of
+// hidden states is ever needed. A cache may spare it work that it did before.
 #pragma once
 
 #include <torch/types.h>
@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "corpus.h"
+#include "feature_cache.h"
 #include "io/model_file.h"
 #include "llama.h"
 #include "method.h"
@@ -25,19 +26,25 @@ class FrozenTarget {
                                                     torch::ScalarType compute,
                                                     torch::Device device);
 
+  // From now on Features and KeysValues take from the file at `path` (feature_file.h) what they
+  // computed before, and keep in it, up to `limit` bytes, what they compute. `report` as
+  // FeatureCache's. Errors: FeatureFile::Open's.
+  Status UseCache(const std::string& path, uint64_t limit, bool report);
+  const FeatureCache* cache() const { return cache_.get(); }  // null without UseCache
+
   const ModelFile& file() const { return *file_; }
   const LlamaShape& shape() const { return model_.shape(); }
   // hidden_states[N] of the batch, [rows, hidden] in the compute type. Fills `tap` where there is
-  // one.
+  // one. With a cache, rows of padding are zeros.
   torch::Tensor Features(const Batch& batch, HiddenState* tap = nullptr);
   const torch::Tensor& embedding() const { return model_.embedding(); }  // [vocab, hidden] f32
-  // As Llama's.
+  // As Llama's, with zeros for padding where there is a cache.
   std::vector<torch::Tensor> KeysValues(const Batch& batch, std::span<const int> layers);
   // [rows, hidden] in the compute type.
   torch::Tensor Embeddings(const torch::Tensor& ids) const;
   const Matrix& head_matrix() const { return model_.head(); }
   const torch::Tensor& head() const { return model_.head().compute; }  // [vocab, hidden]
-  // Operations of Features and of the LM head.
+  // Operations of Features where the target runs, and of the LM head.
   double FeatureFlops(int64_t rows, int64_t length) const;
   double KeysValuesFlops(int64_t rows, int64_t length, std::span<const int> layers) const {
     return model_.KeysValuesFlops(rows, length, layers);
@@ -50,6 +57,7 @@ class FrozenTarget {
 
   std::unique_ptr<ModelFile> file_;
   Llama model_;
+  std::unique_ptr<FeatureCache> cache_;
 };
 
 // Settings that every drafter has.

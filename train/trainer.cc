@@ -347,6 +347,7 @@ Status Train(const TrainOptions& asked) {
                       Workers::Start(static_cast<int>(r.workers), options.command));
   SetThreads(r, *workers);
   FT_ASSIGN_OR_RETURN(const torch::Device device, ChooseDevice(r, *workers));
+  options.rank = workers->rank();
   options.quiet = options.quiet || !workers->leads();
   options.profile = options.profile && workers->leads();
   if (!workers->leads()) FT_RETURN_IF_ERROR(workers->Meet());  // the leader encodes the data

@@ -1,0 +1,207 @@
+// The cache's file: what is added is found, also by the next run; limits, damage, strangers.
+#include "feature_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "base/json.h"
+
+namespace foretoken::train {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint64_t kRoom = 1 << 20;
+
+std::vector<std::byte> Payload(size_t size, int first) {
+  std::vector<std::byte> payload(size);
+  for (size_t i = 0; i < size; ++i)
+    payload[i] = static_cast<std::byte>(first + static_cast<int>(i));
+  return payload;
+}
+
+PieceKey KeyOf(std::vector<int32_t> ids) { return KeyOfPiece("features", ids); }
+
+class FeatureFileTest : public testing::Test {
+ protected:
+  FeatureFileTest() {
+    std::string name = testing::TempDir() + "features_XXXXXX";
+    directory_ = mkdtemp(name.data());
+    path_ = directory_ + "/features.bin";
+  }
+  ~FeatureFileTest() override { std::filesystem::remove_all(directory_); }
+
+  std::unique_ptr<FeatureFile> Open(uint64_t limit = kRoom) {
+    auto file = FeatureFile::Open(path_, owner_, limit);
+    EXPECT_TRUE(file.ok()) << file.error().message;
+    return file.ok() ? *std::move(file) : nullptr;
+  }
+  std::string Complaint(const Json& owner) {
+    const auto file = FeatureFile::Open(path_, owner, kRoom);
+    return file.ok() ? "opened" : file.error().message;
+  }
+  static void ExpectHolds(FeatureFile& file, const PieceKey& key,
+                          const std::vector<std::byte>& payload) {
+    std::vector<std::byte> read(payload.size());
+    EXPECT_TRUE(file.Read(key, read));
+    EXPECT_EQ(read, payload);
+  }
+  static bool Holds(FeatureFile& file, const PieceKey& key, size_t size) {
+    std::vector<std::byte> read(size);
+    return file.Read(key, read);
+  }
+
+  const Json owner_ = {{"name", "tiny"}, {"weights", uint64_t{1} << 63}, {"norm_eps", 1e-5f}};
+  std::string directory_, path_;
+};
+
+TEST(PieceKeyTest, TokensCountAndPurposeTell) {
+  const std::vector<PieceKey> keys = {
+      KeyOf({1, 2}), KeyOf({2, 1}), KeyOf({1, 2, 0}),
+      KeyOf({1}),    KeyOf({}),     KeyOfPiece("keys", std::vector<int32_t>{1, 2})};
+  for (size_t i = 0; i < keys.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      EXPECT_NE(keys[i].first, keys[j].first) << i << " " << j;
+      EXPECT_NE(keys[i].second, keys[j].second) << i << " " << j;
+    }
+  }
+  EXPECT_EQ(KeyOf({1, 2}), keys[0]);
+}
+
+TEST_F(FeatureFileTest, NextRunFindsWhatWasAdded) {
+  const auto first = Payload(100, 1), second = Payload(7, 50);
+  uint64_t bytes = 0;
+  {
+    const auto file = Open();
+    EXPECT_FALSE(Holds(*file, KeyOf({1}), 100));
+    file->Add(KeyOf({1}), first);
+    file->Add(KeyOf({2}), second);
+    ExpectHolds(*file, KeyOf({1}), first);
+    bytes = file->bytes();
+  }
+  const auto file = Open();
+  EXPECT_EQ(file->bytes(), bytes);
+  EXPECT_EQ(std::filesystem::file_size(path_), bytes);
+  ExpectHolds(*file, KeyOf({1}), first);
+  ExpectHolds(*file, KeyOf({2}), second);
+  EXPECT_FALSE(Holds(*file, KeyOf({3}), 7));
+}
+
+TEST_F(FeatureFileTest, StaysWithinTheLimit) {
+  uint64_t limit = 0;
+  {
+    const auto file = Open();
+    file->Add(KeyOf({1}), Payload(100, 1));
+    limit = file->bytes() + 150;
+  }
+  const auto file = Open(limit);
+  file->Add(KeyOf({2}), Payload(200, 2));  // does not fit
+  EXPECT_FALSE(Holds(*file, KeyOf({2}), 200));
+  file->Add(KeyOf({3}), Payload(50, 3));  // still does
+  ExpectHolds(*file, KeyOf({3}), Payload(50, 3));
+  file->Add(KeyOf({4}), Payload(50, 4));
+  EXPECT_FALSE(Holds(*file, KeyOf({4}), 50));
+  EXPECT_LE(std::filesystem::file_size(path_), limit);
+}
+
+// Wherever a kill cuts the last record, the ones before stay, and the next is added in its place.
+TEST_F(FeatureFileTest, CutsOffHalfARecord) {
+  uint64_t whole = 0, all = 0;
+  {
+    const auto file = Open();
+    file->Add(KeyOf({1}), Payload(100, 1));
+    whole = file->bytes();
+    file->Add(KeyOf({2}), Payload(60, 2));
+    all = file->bytes();
+  }
+  for (uint64_t size = all - 1; size > whole; size -= 9) {
+    SCOPED_TRACE(size);
+    std::filesystem::resize_file(path_, size);
+    const auto file = Open();
+    EXPECT_EQ(file->bytes(), whole);
+    EXPECT_EQ(std::filesystem::file_size(path_), whole);
+    ExpectHolds(*file, KeyOf({1}), Payload(100, 1));
+    EXPECT_FALSE(Holds(*file, KeyOf({2}), 60));
+    file->Add(KeyOf({2}), Payload(60, 3));
+    ExpectHolds(*file, KeyOf({2}), Payload(60, 3));
+    if (size < whole + 9) break;
+  }
+  // A payload whose head was never written.
+  std::filesystem::resize_file(path_, whole);
+  std::filesystem::resize_file(path_, all);
+  EXPECT_EQ(Open()->bytes(), whole);
+}
+
+TEST_F(FeatureFileTest, ForgetsDamagedRecords) {
+  const auto payload = Payload(100, 1);
+  Open()->Add(KeyOf({1}), payload);
+  std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary).seekp(-1, std::ios::end)
+      << 'x';
+  {
+    const auto file = Open();
+    EXPECT_FALSE(Holds(*file, KeyOf({1}), 100));
+    file->Add(KeyOf({1}), payload);
+    ExpectHolds(*file, KeyOf({1}), payload);
+  }
+  ExpectHolds(*Open(), KeyOf({1}), payload);  // the later one counts
+}
+
+TEST_F(FeatureFileTest, RefusesFilesOfOthers) {
+  Open()->Add(KeyOf({1}), Payload(10, 1));
+  EXPECT_EQ(Complaint(owner_), "opened");
+  Json other = owner_;
+  other["weights"] = 5;
+  EXPECT_EQ(Complaint(other), path_ +
+                                  ": holds features of another target or type: its weights is "
+                                  "9223372036854775808, this one's 5; delete the file or choose "
+                                  "another directory");
+  other = owner_;
+  other["rows"] = "Float";
+  EXPECT_THAT(Complaint(other), HasSubstr("its rows is null, this one's \"Float\""));
+  ExpectHolds(*Open(), KeyOf({1}), Payload(10, 1));  // untouched
+
+  const std::string stranger = path_ + ": is not a feature cache of this version of foretoken";
+  std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary).seekp(7) << '2';
+  EXPECT_EQ(Complaint(owner_), stranger);
+  std::ofstream(path_) << "short";
+  EXPECT_EQ(Complaint(owner_), stranger);
+  EXPECT_THAT(FeatureFile::Open(directory_ + "/none/features.bin", owner_, kRoom).error().message,
+              HasSubstr("cannot open"));
+}
+
+TEST_F(FeatureFileTest, IsOpenOnce) {
+  const auto file = Open();
+  EXPECT_EQ(Complaint(owner_), path_ + ": another process has it open");
+}
+
+// A full disk, played by the limit on file sizes.
+TEST_F(FeatureFileTest, FailedWriteEndsAdding) {
+  const auto file = Open();
+  file->Add(KeyOf({1}), Payload(100, 1));
+  const uint64_t bytes = file->bytes();
+  struct rlimit usual {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  struct rlimit small = usual;
+  small.rlim_cur = bytes + 60;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  testing::internal::CaptureStderr();
+  file->Add(KeyOf({2}), Payload(100, 2));
+  const std::string warning = testing::internal::GetCapturedStderr();
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &usual), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(warning, HasSubstr("warning: " + path_ + ": cannot write: "));
+  EXPECT_EQ(std::filesystem::file_size(path_), bytes);
+  file->Add(KeyOf({3}), Payload(10, 3));
+  EXPECT_FALSE(Holds(*file, KeyOf({3}), 10));
+  ExpectHolds(*file, KeyOf({1}), Payload(100, 1));
+}
+
+}  // namespace
+}  // namespace foretoken::train
