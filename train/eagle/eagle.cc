@@ -17,7 +17,7 @@ namespace {
 
 using torch::Tensor;
 
-constexpr uint64_t kNoiseStream = 0x6e6f697365;
+constexpr uint64_t kNoiseStream = 0x6e6f697365, kTokenStream = 0x746f6b656e;
 
 EagleLossOptions LossOptions(const Recipe& r) {
   EagleLossOptions options;
@@ -56,6 +56,16 @@ void AddNoise(double amount, uint64_t key, const Batch& batch, const Tensor& fea
   noisy.add_(noise.to(features.device()));
 }
 
+// [rows], true with the given probability. Addressed like noise.
+Tensor Chosen(double probability, uint64_t key, int64_t rows) {
+  Tensor chosen = torch::empty({rows}, torch::kBool);
+  for (int64_t row = 0; row < rows; ++row) {
+    const uint64_t bits = Mix(key ^ static_cast<uint64_t>(row)) >> 11;
+    chosen.data_ptr<bool>()[row] = static_cast<double>(bits) * 0x1.0p-53 < probability;
+  }
+  return chosen;
+}
+
 class EagleTask final : public DraftTask {
  public:
   EagleTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
@@ -63,8 +73,10 @@ class EagleTask final : public DraftTask {
         module_(target_->shape(), WeightOptionsOf(recipe, device)),
         options_(LossOptions(recipe)),
         noise_(recipe.Number("noise")),
+        token_alignment_(recipe.Number("token_alignment")),
         steps_(static_cast<int64_t>(recipe.Number("eval_steps"))),
-        noise_key_(Mix(Mix(static_cast<uint64_t>(recipe.seed)) ^ kNoiseStream)) {}
+        noise_key_(Mix(Mix(static_cast<uint64_t>(recipe.seed)) ^ kNoiseStream)),
+        token_key_(Mix(Mix(static_cast<uint64_t>(recipe.seed)) ^ kTokenStream)) {}
 
   WeightSet& weights() override { return module_.weights(); }
 
@@ -72,7 +84,8 @@ class EagleTask final : public DraftTask {
 
   Metrics Learn(const Batch& batch, double scale) override {
     const Tensor features = target_->Features(batch);
-    const EagleInputs inputs = Inputs(batch, features, noise_);
+    EagleInputs inputs = Inputs(batch, features, noise_);
+    if (token_alignment_ > 0.0) inputs.embeddings_of = DraftedTokens(batch, inputs.embeddings);
     const auto passes = static_cast<int64_t>(options_.pass_weights.size());
     EagleLossParts parts;
     const Tensor loss = EagleLoss(module_.Forward(inputs, passes), features, target_->head(),
@@ -103,6 +116,18 @@ class EagleTask final : public DraftTask {
     }
     return inputs;
   }
+  // Token alignment (HASS A.2): later passes read, with that probability, the token that the draft
+  // itself makes likeliest instead of the text's.
+  auto DraftedTokens(const Batch& batch, const Tensor& embeddings) const
+      -> decltype(EagleInputs::embeddings_of) {
+    return [this, embeddings, number = batch.number](const Tensor& guessed, int64_t pass) {
+      const torch::NoGradGuard no_grad;
+      const uint64_t key = Mix(Mix(token_key_ ^ number) ^ static_cast<uint64_t>(pass));
+      const Tensor chosen = Chosen(token_alignment_, key, guessed.size(0)).to(guessed.device());
+      const Tensor drafted = Likeliest(guessed, target_->head()).select(1, 0).to(torch::kInt32);
+      return torch::where(chosen.unsqueeze(1), target_->Embeddings(drafted), embeddings);
+    };
+  }
   int64_t steps() const override { return steps_; }
   HeldOut Judge(const Batch& batch) override;
   static Tensor Rows(const Batch& batch) { return batch.inner.nonzero().squeeze(1); }
@@ -110,9 +135,9 @@ class EagleTask final : public DraftTask {
   std::shared_ptr<FrozenTarget> target_;
   EagleModule module_;
   EagleLossOptions options_;
-  double noise_;
+  double noise_, token_alignment_;
   int64_t steps_;
-  uint64_t noise_key_;
+  uint64_t noise_key_, token_key_;
 };
 
 HeldOut EagleTask::Judge(const Batch& batch) {
@@ -138,6 +163,10 @@ Status CheckSettings(const Recipe& r) {
   if (r.Number("topp") <= 0.0 || r.Number("topp") >= 1.0) {
     return Error{"topp is '" + r.Text("topp") + "', expected a number between 0 and 1"};
   }
+  if (r.Number("token_alignment") < 0.0 || r.Number("token_alignment") > 1.0) {
+    return Error{"token_alignment is '" + r.Text("token_alignment") +
+                 "', expected a number from 0 to 1"};
+  }
   if (r.Number("objective_temperature") <= 0.0) {
     return Error{"objective_temperature is '" + r.Text("objective_temperature") +
                  "', expected a number above 0"};
@@ -160,11 +189,13 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   return ExportDraft(request, info, std::move(draft), 1, LayerDraftName);
 }
 
-constexpr std::array<Setting, 12> Settings(const char* passes, const char* topk_weight) {
+constexpr std::array<Setting, 13> Settings(const char* passes, const char* topk_weight) {
   return {{
       kTargetSetting,
       {"passes", passes, "alignment passes; 1 = the target's features only"},
       {"beta", "1", "pass j's loss is weighted with beta^(j-1)"},
+      {"token_alignment", "0",
+       "share of tokens that passes after the first take from the draft, not from the text"},
       {"objective", "topk",
        "what is learnt of likely tokens: topk, topp, normed_topk_linear, "
        "normed_topk_softmax, bidirectional_topk, recall or bild"},

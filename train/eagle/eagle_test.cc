@@ -81,8 +81,16 @@ TEST(EagleTest, PassesAreStepsOfDrafting) {
     if (p.name != "fc.bias") p.value.mul_(5.0);  // so that every part counts
   }
   module.weights().Refresh();
-  const EagleInputs inputs{1, length, torch::randn({length, shape.hidden}),
-                           torch::randn({length, shape.hidden}), first};
+  EagleInputs inputs{
+      1,     length, torch::randn({length, shape.hidden}), torch::randn({length, shape.hidden}),
+      first, nullptr};
+  std::vector<Tensor> embeddings = {inputs.embeddings};  // of each pass
+  while (embeddings.size() < passes) embeddings.push_back(torch::randn({length, shape.hidden}));
+  std::vector<Tensor> guessed(passes);
+  inputs.embeddings_of = [&](const Tensor& features, int64_t pass) {
+    guessed[pass] = features;
+    return embeddings[pass];
+  };
   const Tensor outputs = module.Forward(inputs, passes);
   int compared = 0;
   for (int64_t start = 0; start < length; ++start) {
@@ -94,7 +102,10 @@ TEST(EagleTest, PassesAreStepsOfDrafting) {
     }
     for (int64_t step = 1; step <= passes && start + step - 1 < end; ++step) {
       const int64_t row = start + step - 1;
-      if (step > 1) output = drafting.Feed(inputs.embeddings[row], output, row);
+      if (step > 1) {
+        ExpectNear(guessed[step - 1][row], output, 1e-5);
+        output = drafting.Feed(embeddings[step - 1][row], output, row);
+      }
       ExpectNear(outputs[(step - 1) * length + row], output, 1e-5);
       ++compared;
     }
@@ -107,9 +118,12 @@ TEST(EagleTest, GradientsOfAllWeights) {
   const LlamaShape shape = SmallShape();
   EagleModule module(shape, {torch::kFloat32, torch::kCPU, NormalWeights(4)});
   const int64_t length = 16;
-  const EagleInputs inputs{1, length, torch::randn({length, shape.hidden}),
+  const EagleInputs inputs{1,
+                           length,
                            torch::randn({length, shape.hidden}),
-                           torch::zeros({1, length}, torch::kInt32)};
+                           torch::randn({length, shape.hidden}),
+                           torch::zeros({1, length}, torch::kInt32),
+                           nullptr};
   const Tensor mix = torch::randn({length, shape.hidden});
   for (const NamedParameter& p : module.weights().parameters()) {
     SCOPED_TRACE(p.name);
@@ -124,6 +138,27 @@ TEST(EagleTest, GradientsOfAllWeights) {
 TEST_F(RunTest, KilledHassRunContinuesBitForBit) {
   MakeTarget(FileType::kQ8_0);
   ExpectExactResume(TinyDraftRun(directory_, directory_ + "/hass", "hass"), 3 * 10);
+}
+
+// Losses at the first step, when the draft still knows nothing.
+TEST_F(RunTest, TokenAlignmentChangesLaterPassesOnly) {
+  MakeTarget(FileType::kQ8_0, /*steps=*/20);
+  const auto loss = [&](const char* passes, const char* share) {
+    const std::string out = directory_ + "/hass_" + passes + "_" + share;
+    TrainOptions run = TinyDraftRun(directory_, out, "hass");
+    run.recipe.steps = 1;
+    run.recipe.eval_every = 0;
+    run.recipe.settings["passes"] = passes;
+    run.recipe.settings["token_alignment"] = share;
+    const Status trained = Train(run);
+    return trained.ok() ? Losses(out)[0] : trained.error().message;
+  };
+  EXPECT_EQ(loss("1", "0"), loss("1", "1"));
+  const std::string text = loss("3", "0"), some = loss("3", "0.5"), all = loss("3", "1");
+  EXPECT_NE(text, some);
+  EXPECT_NE(some, all);
+  EXPECT_NE(text, all);
+  EXPECT_EQ(loss("3", "1.5"), "token_alignment is '1.5', expected a number from 0 to 1");
 }
 
 TEST_F(RunTest, DraftsLearnAndExport) {

@@ -5,6 +5,7 @@
 
 #include <torch/types.h>
 
+#include <functional>
 #include <vector>
 
 #include "llama.h"
@@ -17,6 +18,9 @@ struct EagleInputs {
   torch::Tensor embeddings;  // [rows, hidden] of the pairs' tokens, compute type
   torch::Tensor features;    // [rows, hidden], the target's, noise included; compute type
   torch::Tensor first_key;   // [batch, length] int32
+  // The embeddings of a pass after the first, from the features that were guessed for its rows
+  // [rows, hidden]; null: the same in all.
+  std::function<torch::Tensor(const torch::Tensor& guessed, int64_t pass)> embeddings_of;
 };
 
 class EagleModule {
