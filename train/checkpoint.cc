@@ -18,11 +18,17 @@ TensorRecord FloatRecord(const std::string& name, const torch::Tensor& values) {
 }
 
 template <typename File>
-Status CopyInto(const File& file, const std::string& name, torch::Tensor target) {
+const SafetensorsEntry* Find(const File& file, const std::string& name) {
   const auto entries = file.entries();
   const auto entry =
       std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.name == name; });
-  if (entry == entries.end()) return Error{file.path() + ": no tensor '" + name + "'"};
+  return entry == entries.end() ? nullptr : &*entry;
+}
+
+template <typename File>
+Status CopyInto(const File& file, const std::string& name, torch::Tensor target) {
+  const SafetensorsEntry* entry = Find(file, name);
+  if (entry == nullptr) return Error{file.path() + ": no tensor '" + name + "'"};
   const std::vector<int64_t> expected = target.sizes().vec();
   const Result<DType> type = ParseDType(entry->dtype);
   if (!type.ok() || BlockElements(*type) != 1 || *type == DType::kI32 || entry->shape != expected) {
@@ -37,10 +43,12 @@ Status CopyInto(const File& file, const std::string& name, torch::Tensor target)
   return {};
 }
 
+// A bias that the file lacks, as published drafts may, stays the zeros that it is.
 template <typename File>
 Status CopyWeights(const Result<File>& file, WeightSet& weights) {
   if (!file.ok()) return file.error();
   for (const NamedParameter& p : weights.parameters()) {
+    if (p.name.ends_with(".bias") && Find(*file, p.name) == nullptr) continue;
     FT_RETURN_IF_ERROR(CopyInto(*file, p.name, p.value));
   }
   weights.Refresh();

@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <map>
 
+#include "checkpoint.h"
 #include "draft_export.h"
 #include "eagle/module.h"
 #include "io/draft_file.h"
+#include "io/safetensors.h"
 #include "ops_plain.h"
 #include "ops_testing.h"
 #include "run_testing.h"
@@ -133,6 +136,37 @@ TEST(EagleTest, GradientsOfAllWeights) {
       return (module.Forward(inputs, 1) * mix).sum();
     });
   }
+}
+
+// As EAGLE's authors write them, with a bias or without.
+TEST(EagleTest, BeginsWithPublishedWeights) {
+  const std::string folder = FT_SOURCE_DIR "/tests/parity/draft/";
+  const auto published = SafetensorsFile::Open(folder + "eagle/model.safetensors");
+  ASSERT_TRUE(published.ok());
+  EagleModule module(SmallShape(), WeightOptions{});
+  const Status read = LoadWeights(folder + "eagle/model.safetensors", module.weights());
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  int compared = 0;
+  for (const NamedParameter& p : module.weights().parameters()) {
+    const SafetensorsEntry* entry = published->Find(p.name);
+    if (p.name == "fc.bias") {
+      EXPECT_EQ(entry, nullptr);
+      EXPECT_EQ(p.value.abs().max().item<float>(), 0.0f);
+      continue;
+    }
+    ASSERT_NE(entry, nullptr) << p.name;
+    EXPECT_EQ(std::memcmp(p.value.data_ptr<float>(), entry->bytes.data(), entry->bytes.size()), 0);
+    ++compared;
+  }
+  EXPECT_EQ(compared, 9);
+  const Status other = LoadWeights(folder + "eagle-bin/pytorch_model.bin", module.weights());
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  const auto* fc = published->Find("fc.weight")->bytes.data();
+  const Tensor now = module.weights().parameters()[0].value;
+  EXPECT_NE(std::memcmp(now.data_ptr<float>(), fc, now.nbytes()), 0);
+  const Status medusa = LoadWeights(folder + "medusa/medusa_lm_head.pt", module.weights());
+  ASSERT_FALSE(medusa.ok());
+  EXPECT_NE(medusa.error().message.find("no tensor 'fc.weight'"), std::string::npos);
 }
 
 TEST_F(RunTest, KilledHassRunContinuesBitForBit) {
