@@ -29,6 +29,14 @@ Token ArgMax(std::span<const float> logits) {  // the lowest id of equals
   return static_cast<Token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
+// What a sum of logit and noise near `score` may be off by.
+double Rounding(float score) { return 1e-6 * (std::abs(score) + 64); }
+
+// e^noise on average where GumbelNoise::MayReach denies `lift`: with E exponential, that of 1/E
+// below a bound, e^x E1(x) at x = 1/bound, within a tenth from kLeastLift on.
+constexpr double kLeastLift = 1;
+double UsualBelow(double lift) { return lift - 0.9 + 0.6 / lift; }
+
 // Sorts ever longer prefixes until `enough(prefix)` names how many of it to keep: nucleus-like sets
 // are short next to a vocabulary.
 template <typename Item, typename Before, typename Enough>
@@ -69,8 +77,7 @@ Token Sampler::Choose(std::span<float> logits, std::span<const Token> history, P
   for (size_t i = 0; i < logits.size(); ++i) {
     const auto token = static_cast<Token>(i);
     const double lift = static_cast<double>(best) - logits[i];
-    const double rounding = 1e-6 * (std::abs(best) + 64);
-    if (!(logits[i] > kRuledOut) || !noise.MayReach(token, lift - rounding)) continue;
+    if (!(logits[i] > kRuledOut) || !noise.MayReach(token, lift - Rounding(best))) continue;
     const float score = logits[i] + noise(token);
     if (score > best) {
       best = score;
@@ -80,35 +87,42 @@ Token Sampler::Choose(std::span<float> logits, std::span<const Token> history, P
   return chosen;
 }
 
-void Sampler::ProcessAndDraw(std::span<float> logits, std::span<const Token> history,
-                             Pos position) {
-  Process(logits, history);
-  if (params_.greedy()) return;
-  const GumbelNoise noise(params_.seed, position);
-  for (size_t i = 0; i < logits.size(); ++i) {
-    if (logits[i] != kRuledOut) logits[i] += noise(static_cast<Token>(i));
-  }
-}
-
 std::vector<RankedToken> Sampler::Rank(std::span<float> logits, std::span<const Token> history,
                                        Pos position, int count) {
   FT_CHECK(!logits.empty() && count >= 1);
-  ProcessAndDraw(logits, history, position);
-  double sum = 0;
+  Process(logits, history);
+  const GumbelNoise noise(params_.seed, position);
   const float top = logits[static_cast<size_t>(ArgMax(logits))];
-  for (const float score : logits) sum += std::exp(score - top);
-  const float whole = top + static_cast<float>(std::log(sum));
-  ranked_.resize(logits.size());
-  std::iota(ranked_.begin(), ranked_.end(), 0);
-  const auto end = ranked_.begin() + std::min<std::ptrdiff_t>(count, std::ssize(ranked_));
-  std::partial_sort(ranked_.begin(), end, ranked_.end(), [&](Token a, Token b) {
-    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
-  });
-  std::vector<RankedToken> best;
-  best.reserve(static_cast<size_t>(count));
-  for (auto token = ranked_.begin(); token != end && logits[*token] != kRuledOut; ++token) {
-    best.push_back({*token, logits[*token] - whole});
+  std::vector<RankedToken> best;  // with scores for shares, the highest first
+  best.reserve(static_cast<size_t>(count) + 1);
+  double sum = 0;  // of e^(score - top)
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (logits[i] == kRuledOut) continue;
+    const auto token = static_cast<Token>(i);
+    const bool is_full = std::ssize(best) == count;
+    const float least = is_full ? best.back().log_share : kRuledOut;
+    const double weight = std::exp(logits[i] - top);
+    float score = logits[i];
+    if (params_.greedy()) {
+      sum += weight;
+    } else {
+      const double lift = static_cast<double>(least) - logits[i];
+      if (lift >= kLeastLift && !noise.MayReach(token, lift - Rounding(least))) {
+        sum += weight * UsualBelow(lift);
+        continue;
+      }
+      const float drawn = noise(token);
+      sum += weight * std::exp(drawn);
+      score += drawn;
+    }
+    if (is_full && !(score > least)) continue;
+    const auto place = std::ranges::find_if(
+        best, [score](const RankedToken& other) { return other.log_share < score; });
+    best.insert(place, {token, score});
+    if (is_full) best.pop_back();
   }
+  const float whole = top + static_cast<float>(std::log(sum));
+  for (RankedToken& each : best) each.log_share -= whole;
   return best;
 }
 

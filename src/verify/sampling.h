@@ -65,7 +65,8 @@ class Sampler {
   // What Choose would take, then what it would take without that, and so on: at most `count`
   // tokens that are not ruled out. Shares are of what Choose goes by: the processed logits, the
   // noise of this very draw included; a drafter that shares the noise believes in it as much.
-  // `logits` [vocab] is changed in place.
+  // Tokens are those exactly; shares take the noise of tokens that it does not lift among them as
+  // usual. `logits` [vocab] is changed in place.
   std::vector<RankedToken> Rank(std::span<float> logits, std::span<const Token> history,
                                 Pos position, int count);
 
@@ -78,8 +79,6 @@ class Sampler {
     float logit;
     float weight;  // what the running step sorts by
   };
-  // Leaves in `logits` what Choose takes the highest of.
-  void ProcessAndDraw(std::span<float> logits, std::span<const Token> history, Pos position);
   // Applies the steps in order; a token that is ruled out gets -infinity.
   void Process(std::span<float> logits, std::span<const Token> history);
   void Apply(LogitsStep step, std::span<float> logits, std::span<const Token> recent);
@@ -95,7 +94,6 @@ class Sampler {
 
   SamplingParams params_;
   std::vector<Candidate> candidates_;
-  std::vector<Token> ranked_;
   std::vector<std::pair<Token, int>> counts_;  // distinct recent tokens and how often each occurs
 };
 

@@ -257,6 +257,39 @@ TEST(Sampler, RanksAsItWouldChoose) {
   }
 }
 
+// Of many tokens, where most noise is not looked at: the same tokens, and shares near those of all
+// noise summed up.
+TEST(Sampler, RanksAFewOfManyTokens) {
+  double distance = 0;
+  int compared = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const float spread = 1 + static_cast<float>(seed % 10);
+    std::vector<float> logits(2000);
+    for (size_t i = 0; i < logits.size(); ++i) {
+      logits[i] = spread * static_cast<float>(Gumbel(seed, 77, static_cast<Token>(i)));
+    }
+    std::vector<std::pair<float, Token>> scores;
+    double sum = 0;
+    for (size_t i = 0; i < logits.size(); ++i) {
+      const float score = logits[i] + Gumbel(seed, 5, static_cast<Token>(i));
+      scores.emplace_back(-score, static_cast<Token>(i));
+      sum += std::exp(static_cast<double>(score));
+    }
+    std::ranges::sort(scores);
+    Sampler sampler({.temperature = 1, .seed = seed});
+    const std::vector<RankedToken> ranked = sampler.Rank(logits, {}, 5, 10);
+    ASSERT_EQ(ranked.size(), 10u);
+    for (size_t i = 0; i < ranked.size(); ++i) {
+      EXPECT_EQ(ranked[i].token, scores[i].second) << seed << " " << i;
+      const double share = -scores[i].first - std::log(sum);
+      EXPECT_NEAR(ranked[i].log_share, share, 0.3) << seed << " " << i;
+      distance += ranked[i].log_share - share;
+      ++compared;
+    }
+  }
+  EXPECT_NEAR(distance / compared, 0, 0.03);
+}
+
 TEST(Sampler, RanksNothingThatIsRuledOut) {
   Sampler sampler({.temperature = 1, .top_k = 2});
   std::vector<float> logits{1, 4, 2, 3};
