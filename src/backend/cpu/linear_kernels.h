@@ -366,6 +366,13 @@ void LinearBlocks(const LinearCall& c) {
       for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
     }
   }
+  // A single chunk keeps its sums for the whole panel, too. Two panels side by side, as below, are
+  // two streams, between which a processor that follows one loses its way.
+  if constexpr (R > 4 && R <= kMostChunkRows && kNative == 16) {
+    if (c.chunks == 1 && c.streams == 1) {
+      for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
+    }
+  }
   if constexpr (MostChunks(R) > 1) {
     for (; panel + 2 <= c.panel_end; panel += 2) LinearGroups<kFormat, R, 2>(c, panel);
     for (; panel < c.panel_end; ++panel) LinearGroups<kFormat, R, 1>(c, panel);
