@@ -21,8 +21,7 @@
 namespace foretoken::train {
 namespace {
 
-constexpr uint64_t kMagic = 0x31737072636b7466;  // "ftkcrps1"
-constexpr size_t kMostTokens = 65536;            // ids are kept in 16 bits
+constexpr uint64_t kMagic = 0x32737072636b7466;  // "ftkcrps2"
 constexpr uint64_t kHeldOutStream = 0x68656c646f7574;
 constexpr uint64_t kSampleStream = 0x73616d706c65;
 
@@ -121,16 +120,12 @@ Result<TokenizerData> LearnTokenizer(const Loaded& all, const Recipe& recipe) {
 }
 
 struct Encoded {
-  std::vector<uint16_t> ids;
+  std::vector<uint32_t> ids;
   std::vector<uint8_t> learn;
 };
 
 // Whether documents can be encoded with a tokenizer that was not made here.
 Status CheckTokenizer(const TokenizerData& tokenizer) {
-  if (tokenizer.tokens.size() > kMostTokens) {
-    return Error{"the target has " + std::to_string(tokenizer.tokens.size()) +
-                 " tokens, training holds at most " + std::to_string(kMostTokens)};
-  }
   for (const char* name : {kEndOfText, kTurnStart, kTurnEnd}) {
     if (std::find(tokenizer.tokens.begin(), tokenizer.tokens.end(), name) ==
         tokenizer.tokens.end()) {
@@ -148,7 +143,7 @@ class Encoder {
     const auto& tokens = tokenizer.data().tokens;
     for (const char* name : {kEndOfText, kTurnStart, kTurnEnd}) {
       const auto at = std::find(tokens.begin(), tokens.end(), name);
-      if (at != tokens.end()) controls_[name] = static_cast<uint16_t>(at - tokens.begin());
+      if (at != tokens.end()) controls_[name] = static_cast<uint32_t>(at - tokens.begin());
     }
   }
 
@@ -158,7 +153,7 @@ class Encoder {
     options.add_bos = false;
     for (const Segment& s : document.segments) {
       for (Token t : tokenizer_.Encode(s.text, options)) {
-        out.ids.push_back(static_cast<uint16_t>(t));
+        out.ids.push_back(static_cast<uint32_t>(t));
       }
       if (!s.control.empty()) out.ids.push_back(controls_.at(s.control));
       out.learn.resize(out.ids.size(), mask_user_ && s.from_user ? 0 : 1);
@@ -169,7 +164,7 @@ class Encoder {
  private:
   const Tokenizer& tokenizer_;
   bool mask_user_;
-  std::unordered_map<std::string, uint16_t> controls_;
+  std::unordered_map<std::string, uint32_t> controls_;
 };
 
 // Encodes on every core; the result is in document order whatever their number.

@@ -19,7 +19,7 @@ struct CorpusDocument {
 };
 
 struct Corpus {
-  std::vector<uint16_t> ids;
+  std::vector<uint32_t> ids;
   std::vector<uint8_t> learn;  // 1 where the token is a target of training
   std::vector<CorpusDocument> documents;
 };
@@ -32,7 +32,7 @@ struct PreparedData {
 // Reads the recipe's data (relative patterns under `base`), learns the tokenizer unless it is
 // given, and encodes everything; or takes both from `directory`, if they were made there from the
 // same files and settings. Documents whose hash says so are held out. Errors: data; a tokenizer
-// that lacks the control tokens of ChatML, or has more tokens than 65,536.
+// that lacks the control tokens of ChatML.
 Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
                                  const std::string& directory, bool quiet,
                                  const TokenizerData* given);

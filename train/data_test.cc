@@ -88,6 +88,31 @@ TEST_F(DatasetTest, NamesTheBadLine) {
   EXPECT_FALSE(ListDataFiles("nothing*.txt", directory_).ok());
 }
 
+// Qwen's control tokens have ids beyond 16 bits.
+TEST_F(DatasetTest, CorpusHoldsLargeVocabularies) {
+  Write("chat.jsonl", R"({"messages": [{"role": "user", "content": "a question"}]})"
+                      "\n");
+  Recipe recipe;
+  recipe.vocab = 300;
+  recipe.data = {{"chat.jsonl", 1.0}};
+  const auto small = PrepareData(recipe, directory_, directory_, /*quiet=*/true, nullptr);
+  ASSERT_TRUE(small.ok()) << small.error().message;
+  TokenizerData large = small->tokenizer;
+  const auto moved =
+      static_cast<size_t>(std::ranges::find(large.tokens, "<|im_end|>") - large.tokens.begin());
+  ASSERT_LT(moved, large.tokens.size());
+  while (large.tokens.size() < 100'000) {
+    large.tokens.push_back("<|unused_" + std::to_string(large.tokens.size()) + "|>");
+    large.types.push_back(TokenType::kUnused);
+  }
+  std::swap(large.tokens[moved], large.tokens.back());
+  std::swap(large.types[moved], large.types.back());
+  const auto made = PrepareData(recipe, directory_, directory_, /*quiet=*/true, &large);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(std::ranges::count(made->corpus.ids, 99'999u), 1);
+  EXPECT_EQ(made->corpus.ids.size(), small->corpus.ids.size());
+}
+
 TEST_F(DatasetTest, CorpusMasksUsersAndIsKept) {
   std::string chats;
   for (int i = 0; i < 50; ++i) {

@@ -25,7 +25,9 @@ std::string Record(const CheckpointInfo& info) {
 }
 
 ModelConfig Geometry(ModelConfig target, const ModelConfig& own) {
-  target.rope_interleaved = false;
+  target.rope_interleaved = target.attention_bias = target.qk_norm = false;
+  target.rope_scaling = ModelConfig::RopeScaling::kNone;  // a draft rotates by the base alone
+  target.rope_freq_factors.clear();
   if (own.hidden == 0) return target;
   target.hidden = own.hidden;
   target.ffn = own.ffn;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "ops_plain.h"
+
 namespace foretoken::train {
 namespace {
 
@@ -11,6 +13,20 @@ constexpr int64_t kQueryBlock = 128;  // positions a block of attention
 
 Tensor Sum(const Stream& stream) {
   return stream.delta.defined() ? stream.h + stream.delta.to(torch::kFloat32) : stream.h;
+}
+
+void AddParts(WeightSet& weights, const std::string& prefix, const LlamaShape& s,
+              const AttentionParts& parts, Block& block) {
+  const int64_t q = s.heads * s.head_dim, kv = s.kv_heads * s.head_dim;
+  if (parts.bias) {
+    block.qkv_bias = torch::cat({weights.Add(prefix + "q_proj.bias", {q}, 0.0),
+                                 weights.Add(prefix + "k_proj.bias", {kv}, 0.0),
+                                 weights.Add(prefix + "v_proj.bias", {kv}, 0.0)});
+  }
+  if (parts.qk_norm) {
+    block.q_norm = weights.Add(prefix + "q_norm.weight", {s.head_dim}, 0.0);
+    block.k_norm = weights.Add(prefix + "k_norm.weight", {s.head_dim}, 0.0);
+  }
 }
 
 int64_t BlockFor(int64_t length) {
@@ -52,28 +68,56 @@ AttentionShape AttentionShapeOf(const LlamaShape& s, int64_t batch, int64_t leng
   return {batch, length, s.heads, s.kv_heads, s.head_dim, BlockFor(length)};
 }
 
+RopeTables::RopeTables(const LlamaShape& s, torch::Device device)
+    : RopeTables(s.head_dim, s.rope_base, device) {
+  if (s.rope_frequencies.empty()) return;
+  frequencies_ = torch::tensor(s.rope_frequencies, torch::kFloat64);
+  magnitude_ = s.rope_magnitude;
+}
+
 const Tensor& RopeTables::For(int64_t length) {
   Tensor& table = tables_[length];
-  if (!table.defined()) table = RopeTable(length, head_dim_, base_).to(device_);
+  if (table.defined()) return table;
+  table = frequencies_.defined() ? RopeTable(length, frequencies_, magnitude_)
+                                 : RopeTable(length, head_dim_, base_);
+  table = table.to(device_);
   return table;
 }
 
-Llama::Llama(const LlamaShape& shape, WeightOptions options)
-    : shape_(shape),
-      weights_(std::move(options)),
-      ropes_(shape.head_dim, shape.rope_base, weights_.device()) {
+Llama::Llama(const LlamaShape& shape, WeightOptions options, AttentionParts parts)
+    : shape_(shape), weights_(std::move(options)), ropes_(shape, weights_.device()) {
   TORCH_CHECK(shape.heads % shape.kv_heads == 0, "heads must be a multiple of kv_heads");
   const double layers = static_cast<double>(shape.layers);
   embed_ =
       weights_.Add("model.embed_tokens.weight", {shape.vocab, shape.hidden}, kInitialDeviation);
   for (int64_t i = 0; i < shape.layers; ++i) {
-    blocks_.push_back(AddBlock(weights_, "model.layers." + std::to_string(i) + ".", shape, true,
-                               kInitialDeviation / std::sqrt(2.0 * layers)));
+    const std::string prefix = "model.layers." + std::to_string(i) + ".";
+    blocks_.push_back(
+        AddBlock(weights_, prefix, shape, true, kInitialDeviation / std::sqrt(2.0 * layers)));
+    AddParts(weights_, prefix + "self_attn.", shape, parts, blocks_.back());
   }
   norm_ = weights_.Add("model.norm.weight", {shape.hidden}, 0.0);
   head_ = shape.tied_embeddings ? &weights_.AddShared(embed_)
                                 : &weights_.AddMatrix({{"lm_head.weight", shape.vocab}},
                                                       shape.hidden, kInitialDeviation);
+}
+
+Tensor Llama::Qkv(const Block& block, const Tensor& rows) const {
+  const Tensor product = Linear(rows, *block.qkv);
+  if (!block.qkv_bias.defined() && !block.q_norm.defined()) return product;
+  Tensor qkv = product.to(torch::kFloat32);
+  if (block.qkv_bias.defined()) qkv = qkv + block.qkv_bias;
+  if (block.q_norm.defined()) {
+    const int64_t q = shape_.heads * shape_.head_dim, kv = shape_.kv_heads * shape_.head_dim;
+    const auto normed = [&](int64_t first, int64_t width, const Tensor& weight) {
+      const Tensor heads = qkv.narrow(1, first, width).reshape({-1, shape_.head_dim});
+      return PlainAddRmsNorm(heads, {}, weight, shape_.norm_eps, torch::kFloat32)
+          .normed.view({-1, width});
+    };
+    qkv = torch::cat(
+        {normed(0, q, block.q_norm), normed(q, kv, block.k_norm), qkv.narrow(1, q + kv, kv)}, 1);
+  }
+  return qkv.to(product.scalar_type()).contiguous();
 }
 
 Stream Llama::Finish(const Block& block, const Tensor& residual, const Tensor& qkv,
@@ -92,7 +136,7 @@ Tensor Llama::Features(const Batch& batch, HiddenState* tap) {
     if (tap != nullptr && tap->index == index++) tap->value = Sum(stream);
     const NormResult a =
         AddRmsNorm(stream.h, stream.delta, block.input_norm, shape_.norm_eps, compute);
-    stream = Finish(block, a.residual, Linear(a.normed, *block.qkv), batch);
+    stream = Finish(block, a.residual, Qkv(block, a.normed), batch);
   }
   const Tensor features =
       AddRmsNorm(stream.h, stream.delta, norm_, shape_.norm_eps, compute).normed;
@@ -108,7 +152,7 @@ std::vector<Tensor> Llama::KeysValues(const Batch& batch, std::span<const int> l
     const Block& block = blocks_[i];
     const NormResult a =
         AddRmsNorm(stream.h, stream.delta, block.input_norm, shape_.norm_eps, weights_.compute());
-    const Tensor qkv = Linear(a.normed, *block.qkv);
+    const Tensor qkv = Qkv(block, a.normed);
     if (layers[found.size()] == i) found.push_back(qkv.narrow(1, q, 2 * kv));
     if (found.size() < layers.size()) stream = Finish(block, a.residual, qkv, batch);
   }

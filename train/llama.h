@@ -20,6 +20,15 @@ struct LlamaShape {
   int64_t context = 2048;  // recorded in the exported files
   double norm_eps = 1e-5, rope_base = 10000.0;
   bool tied_embeddings = true;
+  // Of scaled rotary positions; empty: powers of rope_base.
+  std::vector<float> rope_frequencies;
+  double rope_magnitude = 1.0;
+};
+
+// What some families have in their attention, where a model is frozen.
+struct AttentionParts {
+  bool bias = false;     // of q, k and v
+  bool qk_norm = false;  // RMSNorm of each head of q and k, ahead of their rotation
 };
 
 // One step's tokens: `batch` packed sequences of `length`.
@@ -40,6 +49,7 @@ struct Batch {
 struct Block {
   torch::Tensor input_norm, post_norm;  // input_norm is undefined where the layer has none
   const Matrix *qkv = nullptr, *out = nullptr, *gate_up = nullptr, *down = nullptr;
+  torch::Tensor qkv_bias, q_norm, k_norm;  // AttentionParts; f32
 };
 
 // `prefix` ends in a dot. What is written into the residual stream begins with `into_residual`.
@@ -71,11 +81,15 @@ class RopeTables {
  public:
   RopeTables(int64_t head_dim, double base, torch::Device device)
       : head_dim_(head_dim), base_(base), device_(device) {}
+  // The model's own, scaled where it scales.
+  RopeTables(const LlamaShape& shape, torch::Device device);
   const torch::Tensor& For(int64_t length);
 
  private:
   int64_t head_dim_;
   double base_;
+  torch::Tensor frequencies_;  // undefined: powers of base_
+  double magnitude_ = 1.0;
   torch::Device device_;
   std::map<int64_t, torch::Tensor> tables_;
 };
@@ -83,7 +97,8 @@ class RopeTables {
 // Parameters carry Hugging Face names (model.layers.0.self_attn.q_proj.weight, ...).
 class Llama {
  public:
-  Llama(const LlamaShape& shape, WeightOptions options);
+  // REQUIRES: options.frozen where there are parts.
+  Llama(const LlamaShape& shape, WeightOptions options, AttentionParts parts = {});
 
   const LlamaShape& shape() const { return shape_; }
   WeightSet& weights() { return weights_; }
@@ -106,6 +121,8 @@ class Llama {
   double HeadFlops(int64_t rows) const;
 
  private:
+  // q, k and v of rows [rows, hidden], not rotated yet.
+  torch::Tensor Qkv(const Block& block, const torch::Tensor& rows) const;
   // The second part of a layer, whose first part is the norm and the product with `qkv`.
   Stream Finish(const Block& block, const torch::Tensor& residual, const torch::Tensor& qkv,
                 const Batch& batch);

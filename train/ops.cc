@@ -313,9 +313,14 @@ class LossOfLogitsFn : public Function<LossOfLogitsFn> {
 Tensor RopeTable(int64_t length, int64_t head_dim, double base) {
   const auto f64 = torch::TensorOptions().dtype(torch::kFloat64);
   const Tensor exponent = torch::arange(0, head_dim, 2, f64) / static_cast<double>(head_dim);
-  const Tensor angle =
-      torch::arange(0, length, f64).unsqueeze(1) * torch::pow(base, -exponent).unsqueeze(0);
-  return torch::stack({angle.cos(), angle.sin()}).to(torch::kFloat32).contiguous();
+  return RopeTable(length, torch::pow(base, -exponent), 1.0);
+}
+
+Tensor RopeTable(int64_t length, const Tensor& frequencies, double magnitude) {
+  const Tensor pos = torch::arange(0, length, frequencies.options());
+  const Tensor angle = pos.unsqueeze(1) * frequencies.unsqueeze(0);
+  const Tensor table = torch::stack({angle.cos(), angle.sin()}) * magnitude;
+  return table.to(torch::kFloat32).contiguous();
 }
 
 Tensor Linear(const Tensor& x, const Matrix& matrix) {

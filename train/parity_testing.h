@@ -44,14 +44,29 @@ inline Tensor TensorOf(const std::vector<float>& values, int64_t width) {
                           {static_cast<int64_t>(values.size()) / width, width});
 }
 
+// Targets with biases, with norms of q and k, with scaled rotary positions.
+inline std::vector<std::string> OtherFamilies() {
+  std::vector<std::string> paths;
+  for (const char* name : {"qwen2", "qwen3", "llama-3.1", "llama-yarn"}) {
+    paths.push_back(std::string(FT_SOURCE_DIR "/tests/parity/model/") + name);
+  }
+  return paths;
+}
+
 // A target for both sides, in f32.
 class ParityTest : public RunTest {
  protected:
   void SetUp() override {
     torch::manual_seed(9);
     MakeTarget(FileType::kF32, /*steps=*/2);
-    target_ = *FrozenTarget::Open(directory_ + "/target.gguf", torch::kFloat32, torch::kCPU);
     backend_ = *NewCpuBackend();
+    UseTarget(directory_ + "/target.gguf");
+  }
+
+  void UseTarget(const std::string& path) {
+    path_ = path;
+    model_.reset();
+    target_ = *FrozenTarget::Open(path, torch::kFloat32, torch::kCPU);
     model_ = *LoadModel(target_->file(), *backend_);
   }
 
@@ -67,6 +82,8 @@ class ParityTest : public RunTest {
     CheckpointInfo info;
     info.recipe = TinyDraftRun(directory_, directory_, method).recipe;
     for (const auto& [name, value] : settings) info.recipe.settings[name] = value;
+    info.recipe.settings["target"] = path_;
+    info.recipe.layers = target_->shape().layers;
     const AdamWOptions plain;
     AdamW optimizer(weights.parameters(), plain);
     WeightAverage none(weights.parameters(), 0.0);
@@ -76,6 +93,7 @@ class ParityTest : public RunTest {
     ASSERT_TRUE(exported.ok()) << exported.error().message;
   }
 
+  std::string path_;
   std::unique_ptr<FrozenTarget> target_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Model> model_;

@@ -13,6 +13,8 @@
 namespace foretoken::train {
 namespace {
 
+constexpr int64_t kMostVocab = 1 << 20;
+
 using Target =
     std::variant<int64_t Recipe::*, double Recipe::*, bool Recipe::*, std::string Recipe::*>;
 
@@ -312,8 +314,8 @@ Status CheckRecipe(const Recipe& r) {
   }
   if (r.heads % r.kv_heads != 0) return Error{"heads is not a multiple of kv_heads"};
   if (r.head_dim % 2 != 0) return Error{"head_dim is odd, rotary positions need pairs"};
-  if (r.vocab < 260 || r.vocab > 65536) {
-    return BadValue("vocab", std::to_string(r.vocab), "260 .. 65536");
+  if (r.vocab < 260 || r.vocab > kMostVocab) {
+    return BadValue("vocab", std::to_string(r.vocab), "260 .. " + std::to_string(kMostVocab));
   }
   if (r.accumulate % r.workers != 0) {
     return Error{"accumulate is " + std::to_string(r.accumulate) +

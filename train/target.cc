@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "io/convert.h"
 #include "io/hf_names.h"
+#include "model/model_config.h"
 
 namespace foretoken::train {
 namespace {
@@ -12,14 +13,9 @@ namespace {
 using torch::Tensor;
 
 Status CheckArchitecture(const ModelConfig& c, const std::string& path) {
-  const char* missing =
-      c.attention_bias           ? "attention biases"
-      : c.qk_norm                ? "norms of q and k"
-      : c.sliding_window > 0     ? "a sliding window"
-      : c.rope_dim != c.head_dim ? "partial rotary dimensions"
-      : c.rope_scaling != ModelConfig::RopeScaling::kNone || !c.rope_freq_factors.empty()
-          ? "scaled rotary frequencies"
-          : nullptr;
+  const char* missing = c.sliding_window > 0       ? "a sliding window"
+                        : c.rope_dim != c.head_dim ? "partial rotary dimensions"
+                                                   : nullptr;
   if (missing == nullptr) return {};
   return Error{path + ": the model has " + missing + ", which training has not"};
 }
@@ -37,6 +33,11 @@ LlamaShape ShapeOf(const ModelConfig& c) {
   s.norm_eps = c.norm_eps;
   s.rope_base = c.rope_base;
   s.tied_embeddings = c.tied_embeddings;
+  if (c.rope_scaling != ModelConfig::RopeScaling::kNone || !c.rope_freq_factors.empty()) {
+    const foretoken::RopeTable table = MakeRopeTable(c);
+    s.rope_frequencies = table.inv_freq;
+    s.rope_magnitude = table.magnitude;
+  }
   return s;
 }
 
@@ -57,7 +58,10 @@ Initializer FileWeights(const ModelFile& file) {
     Dequantize(source->type, source->bytes.data(),
                {value.data_ptr<float>(), static_cast<size_t>(value.numel())});
     file.Release(*source);
-    const bool rotates = name.ends_with("attn_q.weight") || name.ends_with("attn_k.weight");
+    bool rotates = false;
+    for (const char* part : {"attn_q.weight", "attn_k.weight", "attn_q.bias", "attn_k.bias"}) {
+      rotates = rotates || name.ends_with(part);
+    }
     const ModelConfig& config = file.config();
     return rotates && config.rope_interleaved ? HalfSplit(value, config.head_dim) : value;
   };

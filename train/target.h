@@ -21,7 +21,7 @@ class FrozenTarget {
  public:
   // A GGUF file of any type (weights are dequantised, so a draft learns the target it will serve)
   // or a Hugging Face directory. Errors: unreadable; a model that the trainer's forward pass lacks
-  // (biases, q/k norms, scaled RoPE, sliding windows).
+  // (a sliding window, partial rotary dimensions).
   static Result<std::unique_ptr<FrozenTarget>> Open(const std::string& path,
                                                     torch::ScalarType compute,
                                                     torch::Device device);
@@ -53,7 +53,9 @@ class FrozenTarget {
 
  private:
   FrozenTarget(std::unique_ptr<ModelFile> file, const LlamaShape& shape, WeightOptions options)
-      : file_(std::move(file)), model_(shape, std::move(options)) {}
+      : file_(std::move(file)),
+        model_(shape, std::move(options),
+               {file_->config().attention_bias, file_->config().qk_norm}) {}
 
   std::unique_ptr<ModelFile> file_;
   Llama model_;

@@ -8,7 +8,12 @@
 namespace foretoken::train {
 namespace {
 
-TEST_F(ParityTest, EaglesStepsAreTrainingsPasses) {
+class EagleParity : public ParityTest {
+ protected:
+  void ExpectSteps();
+};
+
+void EagleParity::ExpectSteps() {
   torch::NoGradGuard no_grad;
   const int64_t length = 16, passes = 5;
   const LlamaShape& shape = target_->shape();
@@ -39,6 +44,16 @@ TEST_F(ParityTest, EaglesStepsAreTrainingsPasses) {
     }
   }
   EXPECT_EQ(compared, 12 * 5);
+}
+
+TEST_F(EagleParity, StepsAreTrainingsPasses) { ExpectSteps(); }
+
+TEST_F(EagleParity, TargetsOfOtherFamilies) {
+  for (const std::string& path : OtherFamilies()) {
+    SCOPED_TRACE(path);
+    UseTarget(path);
+    ExpectSteps();
+  }
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ GlideModule::GlideModule(const GlideShape& shape, WeightOptions options)
     : shape_(shape),
       weights_(std::move(options)),
       ropes_(shape.draft.head_dim, shape.draft.rope_base, weights_.device()),
-      target_ropes_(shape.target.head_dim, shape.target.rope_base, weights_.device()) {
+      target_ropes_(shape.target, weights_.device()) {
   const LlamaShape& s = shape.draft;
   const int64_t inner = shape.target.heads * shape.target.head_dim;
   embed_ = weights_.Add("model.embed_tokens.weight", {s.vocab, s.hidden}, kInitialDeviation);

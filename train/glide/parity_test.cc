@@ -72,6 +72,18 @@ TEST_F(GlideParity, BlocksAreDrafts) {
   EXPECT_EQ(compared_, 5);
 }
 
+TEST_F(GlideParity, TargetsOfOtherFamilies) {
+  torch::NoGradGuard no_grad;
+  for (const std::string& path : OtherFamilies()) {
+    SCOPED_TRACE(path);
+    UseTarget(path);
+    Make("glide", 1);
+    const Tensor logits = Logits(BlockKeys(inputs_.first_key, kSteps));
+    for (int64_t t = kSteps; t + kSteps <= kLength; t += kSteps) ExpectSteps(t, logits);
+  }
+  EXPECT_EQ(compared_, 4 * 5);
+}
+
 // With more layers the text before the root counts, too: it saw what the target knew before it.
 TEST_F(GlideParity, StepsOfTwoLayers) {
   torch::NoGradGuard no_grad;
