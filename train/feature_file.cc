@@ -96,6 +96,15 @@ Json FeatureOwner(const ModelFile& target, const std::string& rows) {
           {"vocabulary", print.vocabulary},
           {"norm_eps", config.norm_eps},
           {"rope_base", config.rope_base},
+          {"rope_scaling", static_cast<int>(config.rope_scaling)},
+          {"rope_factor", config.rope_factor},
+          {"rope_original_context", config.rope_original_context},
+          {"rope_low_freq", config.rope_low_freq},
+          {"rope_high_freq", config.rope_high_freq},
+          {"yarn_beta_fast", config.yarn_beta_fast},
+          {"yarn_beta_slow", config.yarn_beta_slow},
+          {"yarn_attention_factor", config.yarn_attention_factor},
+          {"rope_freq_factors", config.rope_freq_factors},
           {"weights", weights},
           {"rows", rows}};
 }

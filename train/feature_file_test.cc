@@ -203,5 +203,19 @@ TEST_F(FeatureFileTest, FailedWriteEndsAdding) {
   ExpectHolds(*file, KeyOf({1}), Payload(100, 1));
 }
 
+// The same weights have other features where positions are scaled otherwise.
+TEST(FeatureOwnerTest, TellsHowPositionsAreScaled) {
+  const auto owner = [](const char* name) {
+    const auto model = ModelFile::Open(std::string(FT_SOURCE_DIR "/tests/parity/model/") + name);
+    EXPECT_TRUE(model.ok()) << name;
+    return FeatureOwner(**model, "f32");
+  };
+  const Json plain = owner("llama"), linear = owner("llama-linear"), yarn = owner("llama-yarn");
+  EXPECT_NE(plain.at("rope_scaling"), linear.at("rope_scaling"));
+  EXPECT_NE(plain.at("rope_scaling"), yarn.at("rope_scaling"));
+  EXPECT_NE(plain.at("rope_factor"), linear.at("rope_factor"));
+  EXPECT_NE(plain.at("rope_freq_factors"), owner("llama-3.1").at("rope_freq_factors"));
+}
+
 }  // namespace
 }  // namespace foretoken::train
