@@ -1,6 +1,5 @@
 #include "checkpoint.h"
 
-#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
@@ -18,16 +17,8 @@ TensorRecord FloatRecord(const std::string& name, const torch::Tensor& values) {
 }
 
 template <typename File>
-const SafetensorsEntry* Find(const File& file, const std::string& name) {
-  const auto entries = file.entries();
-  const auto entry =
-      std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.name == name; });
-  return entry == entries.end() ? nullptr : &*entry;
-}
-
-template <typename File>
 Status CopyInto(const File& file, const std::string& name, torch::Tensor target) {
-  const SafetensorsEntry* entry = Find(file, name);
+  const SafetensorsEntry* entry = FindEntry(file.entries(), name);
   if (entry == nullptr) return Error{file.path() + ": no tensor '" + name + "'"};
   const std::vector<int64_t> expected = target.sizes().vec();
   const Result<DType> type = ParseDType(entry->dtype);
@@ -48,7 +39,7 @@ template <typename File>
 Status CopyWeights(const Result<File>& file, WeightSet& weights) {
   if (!file.ok()) return file.error();
   for (const NamedParameter& p : weights.parameters()) {
-    if (p.name.ends_with(".bias") && Find(*file, p.name) == nullptr) continue;
+    if (p.name.ends_with(".bias") && FindEntry(file->entries(), p.name) == nullptr) continue;
     FT_RETURN_IF_ERROR(CopyInto(*file, p.name, p.value));
   }
   weights.Refresh();

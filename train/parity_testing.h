@@ -9,6 +9,7 @@
 #include "adamw.h"
 #include "checkpoint.h"
 #include "model/model.h"
+#include "model/scoring_for_test.h"
 #include "ops_testing.h"
 #include "run_testing.h"
 #include "target.h"
@@ -42,6 +43,25 @@ inline std::span<const float> ValuesOf(const Tensor& rows) {
 inline Tensor TensorOf(const std::vector<float>& values, int64_t width) {
   return torch::from_blob(const_cast<float*>(values.data()),
                           {static_cast<int64_t>(values.size()) / width, width});
+}
+
+// Every hidden state of a random document, from both forward passes.
+inline void ExpectSameHiddenStates(FrozenTarget& target, Model& model, Backend& backend,
+                                   int64_t length) {
+  const torch::NoGradGuard no_grad;
+  const LlamaShape& shape = target.shape();
+  const Batch batch = RandomDocument(shape.vocab, length);
+  for (int tap = 0; tap <= shape.layers; ++tap) {
+    HiddenState state{tap, {}};
+    target.Features(batch, &state);
+    const auto cache = model.NewCache(static_cast<int>(length), DType::kF32);
+    const SequenceRows rows{cache.get(), TokensOf(batch.ids), ChainParents(length)};
+    Taps taps;
+    Score(model, std::span(&rows, 1), {.hidden = {tap}}, std::span(&taps, 1));
+    std::vector<float> values(static_cast<size_t>(state.value.numel()));
+    backend.Download(taps.Hidden(tap), values.data());
+    ExpectNear(TensorOf(values, shape.hidden), state.value, 1e-4);
+  }
 }
 
 // Targets with biases, with norms of q and k, with scaled rotary positions.

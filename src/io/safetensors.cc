@@ -185,10 +185,14 @@ Result<SafetensorsFile> SafetensorsFile::Open(const std::string& path) {
   return file;
 }
 
+const SafetensorsEntry* FindEntry(std::span<const SafetensorsEntry> entries,
+                                  std::string_view name) {
+  const auto found = std::ranges::find(entries, name, &SafetensorsEntry::name);
+  return found == entries.end() ? nullptr : &*found;
+}
+
 const SafetensorsEntry* SafetensorsFile::Find(std::string_view name) const {
-  const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const auto& entry) { return entry.name == name; });
-  return found == entries_.end() ? nullptr : &*found;
+  return FindEntry(entries_, name);
 }
 
 }  // namespace foretoken

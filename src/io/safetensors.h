@@ -19,6 +19,9 @@ struct SafetensorsEntry {
   std::span<const std::byte> bytes;
 };
 
+// Null when there is none of that name.
+const SafetensorsEntry* FindEntry(std::span<const SafetensorsEntry> entries, std::string_view name);
+
 // Every size and offset is checked before use: names are unique, sizes match shapes, tensors lie
 // inside the file and do not overlap. Thread-safety: const methods on any thread.
 class SafetensorsFile {

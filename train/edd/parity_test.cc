@@ -70,19 +70,7 @@ TEST_F(EddParityTest, VdmsStepsAreTrainingsRows) {
 
 // The soft prompt of training is the engine's.
 TEST_F(EddParityTest, HiddenStatesAreTheEngines) {
-  torch::NoGradGuard no_grad;
-  const Batch batch = RandomDocument(target_->shape().vocab, kTextLength);
-  for (int tap = 0; tap <= target_->shape().layers; ++tap) {
-    HiddenState state{tap, {}};
-    target_->Features(batch, &state);
-    const auto cache = model_->NewCache(static_cast<int>(kTextLength), DType::kF32);
-    const SequenceRows rows{cache.get(), TokensOf(batch.ids), ChainParents(kTextLength)};
-    Taps taps;
-    Score(*model_, std::span(&rows, 1), {.hidden = {tap}}, std::span(&taps, 1));
-    std::vector<float> values(static_cast<size_t>(state.value.numel()));
-    backend_->Download(taps.Hidden(tap), values.data());
-    ExpectNear(TensorOf(values, target_->shape().hidden), state.value, 1e-4);
-  }
+  ExpectSameHiddenStates(*target_, *model_, *backend_, kTextLength);
 }
 
 }  // namespace
