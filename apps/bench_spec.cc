@@ -96,7 +96,7 @@ Json Report(const BenchSpecArgs& args, const LoadedModel& loaded, const SpecRun&
           {"too_long", run.too_long},
           {"interrupted", run.interrupted},
           {"new_tokens", args.options.new_tokens},
-          {"repeats", args.options.repeats},
+          {"repeats", run.times.size()},
           {"seed", args.options.sampling.seed},
           {"backend", loaded.backend->Name()},
           {"threads", loaded.backend->threads()}};
@@ -131,8 +131,9 @@ void PrintRemarks(const SpecRun& run, const std::vector<SpecEntry>& entries) {
   if (run.interrupted) std::printf("; interrupted");
   std::printf(
       ". Speed-up: the median over questions of the time a token takes plainly over the method's, "
-      "prompt\nincluded; in brackets where the median of such questions lies in 95 of 100 "
-      "cases.\n");
+      "prompt\nincluded; in brackets where the median of such questions%s lies in 95 of 100 "
+      "cases.\n",
+      run.times.size() > 1 ? " and passes" : "");
   for (const SpecEntry& e : entries) {
     if (e.group == "overall" && PromiseBroken(e)) {
       std::printf("%s wrote other tokens than plain decoding\n", e.method->name.c_str());

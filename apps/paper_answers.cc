@@ -32,7 +32,7 @@ std::string ProtocolNote(const PaperTable& table, const BenchPaperArgs& args, co
   text.append(", at most " + std::to_string(args.options.new_tokens) +
               " tokens a turn (the paper: ");
   text.append(std::to_string(table.new_tokens) + "), the median of ");
-  text.append(std::to_string(args.options.repeats) + " runs");
+  text.append(std::to_string(run.times.size()) + " runs");
   if (run.too_long > 0) {
     text.append("; " + std::to_string(run.too_long) + " more are longer than the context");
   }

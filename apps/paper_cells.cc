@@ -17,8 +17,8 @@ const SpecAnswer& AnswerOf(const PaperSample& s, size_t question) {
 }
 
 Timing TimingOf(const PaperSample& s, size_t question, size_t method) {
-  const SpecAnswer& answer = s.run->answers[question][method];
-  return s.with_prefill ? answer.WithPrefill() : answer.GenerationOnly();
+  return s.run->TimingOver(s.passes, question, method,
+                           s.with_prefill ? &SpecTimes::with_prefill : &SpecTimes::generation_only);
 }
 
 std::vector<Timing> TimingsOf(const PaperSample& s, size_t method) {
@@ -36,29 +36,21 @@ void EachCycle(const PaperSample& s, const Use& use) {
   }
 }
 
-// Sums over the sample's cycles.
-struct CycleSums {
-  double cycles = 0, depth = 0, draft = 0, verify = 0;
-};
-CycleSums SumsOf(const PaperSample& s) {
-  CycleSums sums;
-  EachCycle(s, [&sums](const Cycle& c) {
-    sums.cycles += 1;
-    sums.depth += c.max_depth;
-    sums.draft += c.draft_seconds;
-    sums.verify += c.verify_seconds;
-  });
-  return sums;
-}
-
-Timing GenerationTotal(const PaperSample& s, size_t method) {
-  Timing total;
-  for (const size_t q : s.questions) {
-    const Timing own = s.run->answers[q][method].GenerationOnly();
-    total.tokens += own.tokens;
-    total.seconds += own.seconds;
+// Sums over the sample's answers of one method, in every pass.
+SpecTimes SumsOf(const PaperSample& s, size_t method) {
+  SpecTimes sums;
+  for (const size_t pass : s.passes) {
+    for (const size_t q : s.questions) {
+      const SpecTimes& own = s.run->times[pass][q][method];
+      sums.generation_only.tokens += own.generation_only.tokens;
+      sums.generation_only.seconds += own.generation_only.seconds;
+      sums.draft += own.draft;
+      sums.verify += own.verify;
+      sums.cycles += own.cycles;
+      sums.depth += own.depth;
+    }
   }
-  return total;
+  return sums;
 }
 
 double SpeedupMicroOf(const PaperSample& s, const PaperMetric&) {
@@ -94,27 +86,29 @@ double AlphaAtStep(const PaperSample& s, const PaperMetric& metric) {
 
 // What drafting one token takes, over what plain decoding takes for one.
 double DraftCost(const PaperSample& s, const PaperMetric&) {
-  const CycleSums sums = SumsOf(s);
-  const Timing plain = GenerationTotal(s, s.plain);
+  const SpecTimes sums = SumsOf(s, s.method);
+  const Timing plain = SumsOf(s, s.plain).generation_only;
   return Ratio(Ratio(sums.draft, sums.depth), Ratio(plain.seconds, plain.tokens));
 }
 
 double ExpectedFromCost(const PaperSample& s, const PaperMetric& metric) {
-  const CycleSums sums = SumsOf(s);
+  const SpecTimes sums = SumsOf(s, s.method);
   const double gamma = s.gamma > 0 ? s.gamma : Ratio(sums.depth, sums.cycles);
   return ExpectedSpeedup(s.entry->metrics.alpha_lev, gamma, DraftCost(s, metric));
 }
 
 double DraftSecondsOfCycle(const PaperSample& s, const PaperMetric&) {
-  const CycleSums sums = SumsOf(s);
+  const SpecTimes sums = SumsOf(s, s.method);
   return Ratio(sums.draft, sums.cycles);
 }
 
 double VerifyShare(const PaperSample& s, const PaperMetric&) {
-  return Ratio(SumsOf(s).verify, GenerationTotal(s, s.method).seconds);
+  const SpecTimes sums = SumsOf(s, s.method);
+  return Ratio(sums.verify, sums.generation_only.seconds);
 }
 double DraftShare(const PaperSample& s, const PaperMetric&) {
-  return Ratio(SumsOf(s).draft, GenerationTotal(s, s.method).seconds);
+  const SpecTimes sums = SumsOf(s, s.method);
+  return Ratio(sums.draft, sums.generation_only.seconds);
 }
 
 // Acceptance of the guesses in one of ten equal bins of confidence.
@@ -172,13 +166,16 @@ PaperValue Evaluate(const PaperMetric& metric, const PaperSample& sample) {
   PaperValue value{.value = rule.value(sample, metric)};
   if (!rule.timed) return value;
   std::vector<size_t> places(sample.questions.size());
-  const auto of_drawn = [&](std::span<const size_t> drawn) {
+  const auto of_drawn = [&](std::span<const size_t> passes, std::span<const size_t> drawn) {
     for (size_t i = 0; i < drawn.size(); ++i) places[i] = sample.questions[drawn[i]];
     PaperSample resampled = sample;
     resampled.questions = places;
+    resampled.passes = passes;
     return rule.value(resampled, metric);
   };
-  value.interval = Bootstrap(sample.questions.size(), of_drawn, 0.95, kCellResamples);
+  // The sample's passes are all of the run's, so that places among them are their numbers.
+  value.interval = BootstrapPasses(sample.passes.size(), sample.questions.size(), of_drawn, 0.95,
+                                   kCellResamples);
   return value;
 }
 

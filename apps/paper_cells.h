@@ -16,6 +16,7 @@ struct PaperSample {
   const SpecRun* run = nullptr;
   size_t method = 0, plain = 0;  // of the run
   std::span<const size_t> questions;
+  std::span<const size_t> passes;
   const SpecEntry* entry = nullptr;  // of these questions
   bool with_prefill = true;          // the clock
   int gamma = 0;                     // of E(Spd); 0: the mean depth drafted

@@ -70,6 +70,7 @@ Result<PaperOutcome> EvaluateRanks(const BenchPaperArgs& args, const LoadedModel
   const auto ranked = std::make_shared<std::map<int, Ranked>>(std::move(prepared));
   plan.methods.resize(1);  // plain decoding, whose text they are asked about
   BenchPaperArgs asking = args;
+  asking.options.repeats = 1;
   asking.options.after = [&](const SpecQuestion& question, const std::vector<SpecAnswer>& answers) {
     return Judge(loaded, prompter, question, answers[0], *ranked);
   };

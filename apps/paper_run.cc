@@ -142,7 +142,7 @@ Result<SpecRun> AskPaper(const BenchPaperArgs& args, const LoadedModel& loaded,
 }
 
 PaperResults::PaperResults(const PaperTable& table, const PaperPlan& plan, const SpecRun& run)
-    : table_(table), plan_(plan), run_(run), questions_(table.parts.size()) {
+    : table_(table), plan_(plan), run_(run), passes_(run.Passes()), questions_(table.parts.size()) {
   for (size_t q = 0; q < run.questions.size(); ++q) {
     questions_[static_cast<size_t>(std::stoi(run.questions[q].task))].push_back(q);
   }
@@ -170,6 +170,7 @@ std::optional<PaperValue> PaperResults::OfPart(const PaperMetric& metric,
                            .method = combination.spec,
                            .plain = method.plain,
                            .questions = questions_[part],
+                           .passes = passes_,
                            .entry = &entries_[static_cast<size_t>(entry)],
                            .with_prefill = table_.with_prefill,
                            .gamma = table_.gamma});

@@ -58,6 +58,7 @@ class PaperResults {
   const PaperTable& table_;
   const PaperPlan& plan_;
   const SpecRun& run_;
+  std::vector<size_t> passes_;                  // of the run, all
   std::vector<std::vector<size_t>> questions_;  // [parts], of the run
   std::vector<SpecEntry> entries_;
   std::vector<std::vector<int>> entry_of_;  // [combinations][parts], -1: no questions

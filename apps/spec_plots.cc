@@ -184,13 +184,13 @@ std::string TimeShares(const SpecRun& run, const std::vector<SpecMethod>& method
   double y = kSpecTop;
   for (size_t m = 0; m < methods.size(); ++m) {
     double parts[4] = {};
-    for (const auto& answers : run.answers) {
-      const SpecAnswer& a = answers[m];
-      parts[0] += std::accumulate(a.prefill.begin(), a.prefill.end(), 0.0);
-      parts[3] += std::accumulate(a.seconds.begin(), a.seconds.end(), 0.0);
-      for (const Cycle& c : a.cycles) {
-        parts[1] += c.draft_seconds;
-        parts[2] += c.verify_seconds;
+    for (const auto& pass : run.times) {
+      for (const auto& times : pass) {
+        const SpecTimes& own = times[m];
+        parts[0] += own.with_prefill.seconds - own.generation_only.seconds;
+        parts[1] += own.draft;
+        parts[2] += own.verify;
+        parts[3] += own.with_prefill.seconds;
       }
     }
     const double whole = std::max(parts[3], 1e-9);

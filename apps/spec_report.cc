@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include "base/json.h"
 #include "engine/stats_json.h"
@@ -24,7 +25,39 @@ Json ToJson(const Speedups& s) {
           {"speedup_mean_of_ratios", s.mean_of_ratios}};
 }
 
-double Over(double a, double b) { return b > 0 ? a / b : 0; }
+double Quotient(double a, double b) { return b > 0 ? a / b : 0; }
+
+// How many times faster a method answers each question; kept for every choice of passes, as
+// resamples come back to the same few.
+class QuestionRatios {
+ public:
+  QuestionRatios(const SpecRun& run, size_t method, size_t plain,
+                 const std::vector<size_t>& questions)
+      : run_(run), method_(method), plain_(plain), questions_(questions) {}
+
+  // [questions], from medians over those passes.
+  const std::vector<double>& Over(std::span<const size_t> passes) {
+    std::vector<size_t> key(passes.begin(), passes.end());
+    std::ranges::sort(key);
+    std::vector<double>& ratios = known_[key];
+    if (!ratios.empty()) return ratios;
+    for (const size_t q : questions_) {
+      ratios.push_back(Quotient(Rate(key, q, method_), Rate(key, q, plain_)));
+    }
+    return ratios;
+  }
+
+ private:
+  double Rate(std::span<const size_t> passes, size_t question, size_t method) const {
+    const Timing timing = run_.TimingOver(passes, question, method, &SpecTimes::with_prefill);
+    return Quotient(timing.tokens, timing.seconds);
+  }
+
+  const SpecRun& run_;
+  size_t method_, plain_;
+  const std::vector<size_t>& questions_;
+  std::map<std::vector<size_t>, std::vector<double>> known_;
+};
 
 // The questions for which `name` is the same, in the order they first come in.
 struct Group {
@@ -66,31 +99,39 @@ SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& 
   SpecEntry entry{.method = &methods[m], .questions = static_cast<int>(questions.size())};
   std::vector<Timing> own, plain, own_generation, plain_generation;
   std::vector<std::vector<Cycle>> cycles;
-  std::vector<double> ratios;
+  const size_t p = methods[m].plain;
+  const std::vector<size_t> passes = run.Passes();
   double nodes = 0;
   for (const size_t q : questions) {
     const SpecAnswer& answer = run.answers[q][m];
-    const SpecAnswer& reference = run.answers[q][methods[m].plain];
-    own.push_back(answer.WithPrefill());
-    plain.push_back(reference.WithPrefill());
-    own_generation.push_back(answer.GenerationOnly());
-    plain_generation.push_back(reference.GenerationOnly());
+    own.push_back(run.TimingOver(passes, q, m, &SpecTimes::with_prefill));
+    plain.push_back(run.TimingOver(passes, q, p, &SpecTimes::with_prefill));
+    own_generation.push_back(run.TimingOver(passes, q, m, &SpecTimes::generation_only));
+    plain_generation.push_back(run.TimingOver(passes, q, p, &SpecTimes::generation_only));
     cycles.push_back(answer.cycles);
-    entry.identical = entry.identical && answer.turns == reference.turns;
+    entry.identical = entry.identical && answer.turns == run.answers[q][p].turns &&
+                      !run.changed[q][m] && !run.changed[q][p];
     entry.total.tokens += own.back().tokens;
     entry.total.seconds += own.back().seconds;
     entry.prefill_seconds += own.back().seconds - own_generation.back().seconds;
-    const double rate = Over(own.back().tokens, own.back().seconds);
-    entry.tokens_per_second += rate / static_cast<double>(questions.size());
-    ratios.push_back(Over(rate, Over(plain.back().tokens, plain.back().seconds)));
+    entry.tokens_per_second +=
+        Quotient(own.back().tokens, own.back().seconds) / static_cast<double>(questions.size());
     for (const Cycle& c : answer.cycles) nodes += c.nodes;
   }
-  entry.speedup = Median(ratios);
-  entry.interval = BootstrapMedian(ratios);
+  QuestionRatios ratios(run, m, p, questions);
+  entry.speedup = Median(ratios.Over(passes));
+  std::vector<double> sample(questions.size());
+  entry.interval =
+      BootstrapPasses(passes.size(), questions.size(),
+                      [&](std::span<const size_t> drawn_passes, std::span<const size_t> drawn) {
+                        const std::vector<double>& all = ratios.Over(drawn_passes);
+                        for (size_t i = 0; i < sample.size(); ++i) sample[i] = all[drawn[i]];
+                        return Median(sample);
+                      });
   entry.with_prefill = AllSpeedups(own, plain);
   entry.generation_only = AllSpeedups(own_generation, plain_generation);
   entry.metrics = Summarise(cycles);
-  entry.nodes_per_cycle = Over(nodes, entry.metrics.cycles);
+  entry.nodes_per_cycle = Quotient(nodes, entry.metrics.cycles);
   return entry;
 }
 

@@ -23,13 +23,13 @@ struct SpecEntry {
   const SpecMethod* method = nullptr;
   int questions = 0;
   double speedup = 0;  // median over questions of the time a token takes plainly, over the method's
-  Interval interval;   // of the median, 95 %
+  Interval interval;   // of the median, 95 %, over questions and passes
   Speedups with_prefill, generation_only;
   double tokens_per_second = 0;  // mean over questions
   Timing total;
   double prefill_seconds = 0, nodes_per_cycle = 0;
   Metrics metrics;
-  bool identical = true;  // every answer, token for token, is that of plain decoding
+  bool identical = true;  // every answer of every pass, token for token, is plain decoding's
 };
 
 // Method `m` over the questions of these indices. REQUIRES: questions not empty.

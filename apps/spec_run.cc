@@ -39,28 +39,14 @@ class SpecRunner {
 
   Result<SpecRun> Run(std::vector<SpecQuestion> questions) {
     SpecRun run;
-    Progress progress("questions", std::ssize(questions), options_.quiet);
     FT_RETURN_IF_ERROR(WarmUp(questions));
     FT_RETURN_IF_ERROR(KeepCosts());
-    const auto end = std::chrono::steady_clock::now() +
-                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                         std::chrono::duration<double>(options_.seconds));
-    for (int64_t q = 0; q < std::ssize(questions); ++q) {
-      FT_ASSIGN_OR_RETURN(std::vector<SpecAnswer> answers,
-                          Answers(questions[static_cast<size_t>(q)], static_cast<size_t>(q)));
-      run.interrupted = InterruptGuard::Requested();
-      if (run.interrupted) break;
-      if (options_.after) {
-        FT_RETURN_IF_ERROR(options_.after(questions[static_cast<size_t>(q)], answers));
-      }
-      if (answers[0].turns.empty()) {
-        ++run.too_long;
-      } else {
-        run.questions.push_back(std::move(questions[static_cast<size_t>(q)]));
-        run.answers.push_back(std::move(answers));
-      }
-      progress.Update(q + 1);
-      if (options_.seconds > 0 && std::chrono::steady_clock::now() > end) break;
+    Progress progress("questions", std::ssize(questions) * options_.repeats, options_.quiet);
+    const size_t listed = questions.size();
+    FT_ASSIGN_OR_RETURN(const std::vector<size_t> places,
+                        FirstPass(std::move(questions), &progress, &run));
+    for (int pass = 1; pass < options_.repeats && !run.interrupted; ++pass) {
+      FT_RETURN_IF_ERROR(FurtherPass(static_cast<size_t>(pass), listed, places, &progress, &run));
     }
     progress.Finish(run.interrupted ? "interrupted" : "");
     return run;
@@ -101,44 +87,87 @@ class SpecRunner {
     return {};
   }
 
-  // Kept ones, where there are; new ones are kept.
-  Result<std::vector<SpecAnswer>> Answers(const SpecQuestion& question, size_t place) {
-    if (journal_ != nullptr) {
-      FT_ASSIGN_OR_RETURN(auto kept, journal_->Find(place, question, methods_.size()));
-      if (kept.has_value()) return *std::move(kept);
+  // Returns the places in the list of the questions that were answered.
+  Result<std::vector<size_t>> FirstPass(std::vector<SpecQuestion> questions, Progress* progress,
+                                        SpecRun* run) {
+    const auto end = std::chrono::steady_clock::now() +
+                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                         std::chrono::duration<double>(options_.seconds / options_.repeats));
+    std::vector<size_t> places;
+    run->times.emplace_back();
+    for (size_t q = 0; q < questions.size(); ++q) {
+      FT_ASSIGN_OR_RETURN(std::vector<SpecAnswer> answers, Answers(questions[q], q, q));
+      run->interrupted = InterruptGuard::Requested();
+      if (run->interrupted) break;
+      if (answers[0].turns.empty()) {
+        ++run->too_long;
+      } else {
+        places.push_back(q);
+        run->times[0].push_back(TimesOf(answers));
+        run->questions.push_back(std::move(questions[q]));
+        run->answers.push_back(std::move(answers));
+      }
+      progress->Update(static_cast<int64_t>(q + 1));
+      if (options_.seconds > 0 && std::chrono::steady_clock::now() > end) break;
     }
-    FT_ASSIGN_OR_RETURN(std::vector<SpecAnswer> answers, AnswerAll(question, place));
-    if (journal_ != nullptr && !InterruptGuard::Requested()) {
-      FT_RETURN_IF_ERROR(journal_->Add(place, question, answers));
-    }
-    return answers;
+    run->changed.assign(run->questions.size(), std::vector<bool>(methods_.size(), false));
+    return places;
   }
 
-  // Every method's answer; times are medians over the repeats, which begin with another method
-  // each.
-  Result<std::vector<SpecAnswer>> AnswerAll(const SpecQuestion& question, size_t first) {
-    std::vector<std::vector<SpecAnswer>> repeats;
-    for (int r = 0; r < options_.repeats; ++r) {
-      FT_ASSIGN_OR_RETURN(std::vector<SpecAnswer> answers,
-                          AnswerOnce(question, first + static_cast<size_t>(r)));
-      repeats.push_back(std::move(answers));
+  // Asks them again; counts if none is left out. `listed`: how many questions there were at first.
+  Status FurtherPass(size_t pass, size_t listed, const std::vector<size_t>& places,
+                     Progress* progress, SpecRun* run) {
+    std::vector<std::vector<SpecTimes>> times;
+    for (size_t i = 0; i < places.size(); ++i) {
+      FT_ASSIGN_OR_RETURN(const std::vector<SpecAnswer> answers,
+                          Answers(run->questions[i], pass * listed + places[i], pass + places[i]));
+      run->interrupted = InterruptGuard::Requested();
+      if (run->interrupted) return {};
+      for (size_t m = 0; m < answers.size(); ++m) {
+        if (answers[m].turns != run->answers[i][m].turns) run->changed[i][m] = true;
+      }
+      times.push_back(TimesOf(answers));
+      progress->Update(static_cast<int64_t>(pass * listed + places[i] + 1));
     }
-    std::vector<SpecAnswer> merged = repeats[0];
-    for (size_t m = 0; m < merged.size(); ++m) {
-      for (size_t t = 0; t < merged[m].seconds.size(); ++t) {
-        const auto median = [&](std::vector<double> SpecAnswer::*times) {
-          std::vector<double> all;
-          all.reserve(repeats.size());
-          for (const auto& answers : repeats) {
-            if (t < (answers[m].*times).size()) all.push_back((answers[m].*times)[t]);
-          }
-          return Median(std::move(all));
-        };
-        merged[m].seconds[t] = median(&SpecAnswer::seconds);
-        merged[m].prefill[t] = median(&SpecAnswer::prefill);
+    run->times.push_back(std::move(times));
+    return {};
+  }
+
+  // Kept ones, where there are; new ones are kept. `place`: of the question in this pass, in the
+  // journal; `first`: the method that begins.
+  Result<std::vector<SpecAnswer>> Answers(const SpecQuestion& question, size_t place,
+                                          size_t first) {
+    std::optional<std::vector<SpecAnswer>> answers;
+    if (journal_ != nullptr) {
+      FT_ASSIGN_OR_RETURN(answers, journal_->Find(place, question, methods_.size()));
+    }
+    if (!answers.has_value()) {
+      FT_ASSIGN_OR_RETURN(answers, AnswerOnce(question, first));
+      if (journal_ != nullptr && !InterruptGuard::Requested()) {
+        FT_RETURN_IF_ERROR(journal_->Add(place, question, *answers));
       }
     }
-    return merged;
+    if (options_.after && !InterruptGuard::Requested()) {
+      FT_RETURN_IF_ERROR(options_.after(question, *answers));
+    }
+    return *std::move(answers);
+  }
+
+  static std::vector<SpecTimes> TimesOf(const std::vector<SpecAnswer>& answers) {
+    std::vector<SpecTimes> times;
+    times.reserve(answers.size());
+    for (const SpecAnswer& answer : answers) {
+      SpecTimes own{.with_prefill = answer.WithPrefill(),
+                    .generation_only = answer.GenerationOnly(),
+                    .cycles = static_cast<double>(answer.cycles.size())};
+      for (const Cycle& cycle : answer.cycles) {
+        own.draft += cycle.draft_seconds;
+        own.verify += cycle.verify_seconds;
+        own.depth += cycle.max_depth;
+      }
+      times.push_back(own);
+    }
+    return times;
   }
 
   Result<std::vector<SpecAnswer>> AnswerOnce(const SpecQuestion& question, size_t first) {
@@ -224,6 +253,23 @@ Timing SpecAnswer::GenerationOnly() const {
   timing.seconds -= Sum(prefill);
   timing.tokens -= static_cast<double>(turns.size());
   return timing;
+}
+
+std::vector<size_t> SpecRun::Passes() const {
+  std::vector<size_t> all(times.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return all;
+}
+
+Timing SpecRun::TimingOver(std::span<const size_t> passes, size_t question, size_t method,
+                           Timing SpecTimes::*clock) const {
+  std::vector<double> tokens, seconds;
+  for (const size_t pass : passes) {
+    const Timing& timing = times[pass][question][method].*clock;
+    tokens.push_back(timing.tokens);
+    seconds.push_back(timing.seconds);
+  }
+  return {.tokens = Median(std::move(tokens)), .seconds = Median(std::move(seconds))};
 }
 
 Result<SpecRun> RunSpec(const LoadedModel& loaded, const std::vector<SpecMethod>& methods,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,14 +29,15 @@ struct SpecOptions {
   int new_tokens = 128;  // of a turn, at most
   int context = 0;       // 0: the model's own
   int warm_up = 3;       // answers of every method that are not counted
-  double seconds = 0;    // no question is begun after them; 0: any
-  int repeats = 1;       // times are medians over them
+  double seconds = 0;    // all passes ask the questions begun in the first one's share; 0: any
+  int repeats = 1;       // passes over all questions; times are medians over them
   bool chat = true;      // questions are a user's messages
   bool quiet = false;
   std::string
       costs;  // the file of the costs that trees weigh throughout; "": as measured on the way
   SamplingParams sampling;  // but for the temperature
-  // Called with a question's answers, one a method, before the next one is asked; may be empty.
+  // Called with a question's answers, one a method, before the next one is asked, in every pass;
+  // may be empty.
   std::function<Status(const SpecQuestion&, const std::vector<SpecAnswer>&)> after;
 };
 
@@ -54,11 +56,27 @@ struct SpecAnswer {
   Timing GenerationOnly() const;
 };
 
+// What one answer took.
+struct SpecTimes {
+  Timing with_prefill, generation_only;  // as of SpecAnswer
+  double draft = 0, verify = 0;          // seconds
+  double cycles = 0, depth = 0;          // how many, and the sum of their depths
+};
+
 struct SpecRun {
-  std::vector<SpecQuestion> questions;           // those answered by every method
-  std::vector<std::vector<SpecAnswer>> answers;  // [questions][methods]
-  int too_long = 0;                              // questions that the context has no room for
+  std::vector<SpecQuestion> questions;                     // those answered by every method
+  std::vector<std::vector<SpecAnswer>> answers;            // [questions][methods], the first pass's
+  std::vector<std::vector<std::vector<SpecTimes>>> times;  // [passes][questions][methods]
+  std::vector<std::vector<bool>>
+      changed;       // [questions][methods], whether a later pass wrote others
+  int too_long = 0;  // questions that the context has no room for
   bool interrupted = false;
+
+  // 0 to the last one.
+  std::vector<size_t> Passes() const;
+  // Medians over those passes of a method's times for a question. REQUIRES: passes not empty.
+  Timing TimingOver(std::span<const size_t> passes, size_t question, size_t method,
+                    Timing SpecTimes::*clock) const;
 };
 
 class SpecJournal;

@@ -16,9 +16,9 @@ void DeclareSpecOptions(CLI::App& app, SpecOptions* o) {
       ->check(CLI::Range(0, 1000));
   app.add_option_function<double>(
          "--time", [o](double minutes) { o->seconds = 60 * minutes; },
-         "minutes after which no further question is asked")
+         "minutes after which no further question is begun; passes share them")
       ->check(CLI::Range(0.0, 1e6));
-  app.add_option("--repeats", o->repeats, "runs of every question; times are medians")
+  app.add_option("--repeats", o->repeats, "passes over all questions; times are medians over them")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   app.add_option(

@@ -7,6 +7,18 @@
 #include "base/rng.h"
 
 namespace foretoken {
+namespace {
+
+constexpr uint64_t kPassStream = 0x706173736573;
+
+// Places below `count`, with replacement.
+void Draw(uint64_t seed, uint64_t resample, size_t count, std::vector<size_t>& drawn) {
+  for (size_t i = 0; i < drawn.size(); ++i) {
+    drawn[i] = static_cast<size_t>(Uniform(seed, resample, i) * static_cast<double>(count));
+  }
+}
+
+}  // namespace
 
 double Median(std::vector<double> values) {
   FT_CHECK(!values.empty());
@@ -20,16 +32,23 @@ double Median(std::vector<double> values) {
 Interval Bootstrap(size_t count,
                    const std::function<double(std::span<const size_t> drawn)>& statistic,
                    double share, int resamples, uint64_t seed) {
-  FT_CHECK(count >= 1 && resamples >= 1);
+  return BootstrapPasses(
+      1, count, [&](auto, std::span<const size_t> drawn) { return statistic(drawn); }, share,
+      resamples, seed);
+}
+
+Interval BootstrapPasses(size_t passes, size_t count,
+                         const std::function<double(std::span<const size_t> drawn_passes,
+                                                    std::span<const size_t> drawn)>& statistic,
+                         double share, int resamples, uint64_t seed) {
+  FT_CHECK(passes >= 1 && count >= 1 && resamples >= 1);
   std::vector<double> found;
-  std::vector<size_t> drawn(count);
+  std::vector<size_t> drawn_passes(passes > 3 ? passes - 3 : 1), drawn(count);
   found.reserve(static_cast<size_t>(resamples));
   for (int r = 0; r < resamples; ++r) {
-    for (size_t i = 0; i < count; ++i) {
-      const double draw = Uniform(seed, static_cast<uint64_t>(r), i);
-      drawn[i] = static_cast<size_t>(draw * static_cast<double>(count));
-    }
-    found.push_back(statistic(drawn));
+    Draw(seed, static_cast<uint64_t>(r), count, drawn);
+    Draw(seed ^ kPassStream, static_cast<uint64_t>(r), passes, drawn_passes);
+    found.push_back(statistic(drawn_passes, drawn));
   }
   std::sort(found.begin(), found.end());
   const auto at = [&found](double quantile) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "base/rng.h"
 #include "engine/bootstrap.h"
@@ -124,6 +125,57 @@ TEST(BootstrapMedian, IntervalsHoldTheTrueMedianAsOftenAsTheySay) {
   EXPECT_GT(held, kSamples * 0.90);
   EXPECT_LT(held, kSamples * 0.99);
   EXPECT_NEAR(width, 4 * 0.0498, 0.02);
+}
+
+// Thirty things measured in a few passes, each of which is faster or slower as a whole: an interval
+// over things alone holds the true value far less often than it says, one over both about as often.
+TEST(BootstrapPasses, IntervalsCountHowPassesDiffer) {
+  constexpr size_t kThings = 30;
+  constexpr int kSamples = 300;
+  for (const size_t passes : {5, 6, 8}) {
+    int both = 0, things_alone = 0;
+    std::vector<size_t> all(passes);
+    std::iota(all.begin(), all.end(), size_t{0});
+    for (uint64_t s = 0; s < kSamples; ++s) {
+      std::vector<double> values;  // [passes][things]
+      for (size_t p = 0; p < passes; ++p) {
+        const double hour = Uniform(21, s, p) - 0.5;
+        for (size_t i = 0; i < kThings; ++i) {
+          values.push_back(hour + Uniform(22, s, p * kThings + i) - 0.5);
+        }
+      }
+      const auto mean = [&](std::span<const size_t> drawn_passes, std::span<const size_t> things) {
+        double sum = 0;
+        for (const size_t p : drawn_passes) {
+          for (const size_t i : things) sum += values[p * kThings + i];
+        }
+        return sum / static_cast<double>(drawn_passes.size() * things.size());
+      };
+      const Interval wide = BootstrapPasses(passes, kThings, mean, 0.95, 300, s);
+      const Interval narrow = Bootstrap(
+          kThings, [&](std::span<const size_t> things) { return mean(all, things); }, 0.95, 300, s);
+      both += wide.low <= 0 && 0 <= wide.high;
+      things_alone += narrow.low <= 0 && 0 <= narrow.high;
+    }
+    EXPECT_GT(both, kSamples * 0.90) << passes;
+    EXPECT_LT(both, kSamples * 0.99) << passes;
+    EXPECT_LT(things_alone, kSamples * 0.65) << passes;
+  }
+}
+
+TEST(BootstrapPasses, OnePassIsTheBootstrapOverThings) {
+  const std::vector<double> values{1, 5, 2, 8, 3};
+  const auto last = [&](std::span<const size_t> drawn) { return values[drawn.back()]; };
+  const Interval plain = Bootstrap(values.size(), last, 0.5, 100, 7);
+  const Interval same = BootstrapPasses(
+      1, values.size(),
+      [&](std::span<const size_t> passes, std::span<const size_t> drawn) {
+        EXPECT_EQ(passes.size(), 1u);
+        return last(drawn);
+      },
+      0.5, 100, 7);
+  EXPECT_DOUBLE_EQ(plain.low, same.low);
+  EXPECT_DOUBLE_EQ(plain.high, same.high);
 }
 
 TEST(BootstrapMedian, OneValueIsItsOwnInterval) {

@@ -345,6 +345,31 @@ expect_status 0 "bench spec goes on" resumed -n 20 --json "$dir/resumed.json"
   fail "bench spec --resume answers the rest"
 [ "$(wc -l <"$dir/journal.jsonl")" = 4 ] && head -n 2 "$dir/journal.jsonl" | cmp -s - "$dir/begun.jsonl" ||
   fail "bench spec --resume asks nothing twice"
+twice() { "$bin" bench spec -m "$model" -t 1 --questions "$dir/questions.jsonl" --methods pld --warm-up 0 -n 20 \
+  --repeats 2 --resume "$dir/passes.jsonl" --json "$dir/passes.json"; }
+rm -f "$dir/passes.jsonl"
+expect_status 0 "bench spec in two passes" twice
+places() { sed 1d "$dir/passes.jsonl" | python3 -c "import json,sys; print([json.loads(l)['question'] for l in sys.stdin])"; }
+[ "$(places)" = "[0, 1, 2, 3, 4, 5]" ] || fail "bench spec --repeats asks all questions before the second pass: $(places)"
+[ "$(json "$dir/passes.json" "s['repeats'] == 2 and s['answered'] == 3 and s['results'][1]['identical'] \
+  and s['results'][1]['tokens'] == 80")" = True ] || fail "bench spec --repeats: $(cat "$dir/out")"
+python3 - "$dir/passes.jsonl" <<'EOT' # as if plain decoding had taken twice as long in the second pass
+import json, sys
+lines = open(sys.argv[1]).read().splitlines()
+for i in range(1, 7):
+    kept = json.loads(lines[i])
+    for m, answer in enumerate(kept['answers']):
+        answer['prefill'] = [0.0] * len(answer['turns'])
+        answer['seconds'] = [1.0 if m or i < 4 else 2.0] * len(answer['turns'])
+    lines[i] = json.dumps(kept)
+open(sys.argv[1], 'w').write('\n'.join(lines) + '\n')
+EOT
+expect_status 0 "bench spec of kept passes" twice
+[ "$(json "$dir/passes.json" "[s['results'][1][k] for k in ('speedup', 'speedup_low', 'speedup_high')]")" = "[1.5, 1.0, 2.0]" ] ||
+  fail "bench spec --repeats: intervals count how passes differ: $(cat "$dir/passes.json")"
+sed -i '$s/"turns":\[\[[0-9]*/"turns":[[7777/; $s/"turns": \[\[[0-9]*/"turns": [[7777/' "$dir/passes.jsonl"
+expect_status 3 "bench spec with another text in the second pass" twice
+[ "$(json "$dir/passes.json" "s['results'][0]['identical']")" = False ] || fail "bench spec --repeats compares every pass's text"
 expect_status 1 "bench spec resumed with another length" resumed -n 21
 expect_text "new_tokens is 20, expected 21" err "bench spec resumed with another length"
 printf '{"question": 0}\n' >>"$dir/journal.jsonl"
