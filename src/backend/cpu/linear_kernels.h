@@ -356,6 +356,34 @@ void LinearGroups(const LinearCall& c, int64_t panel) {
   }
 }
 
+// Many rows where the processor follows one stream: chunk after chunk goes through a panel with its
+// sums in registers. Meanwhile they ask for the next panel, each for its share.
+template <Format kFormat, int R>
+void LinearChunks(const LinearCall& c, int64_t panel) {
+  constexpr int kLines = kBlockLines<kFormat>;
+  const std::byte* const begin = c.panels + panel * c.layout.panel_bytes;
+  const std::byte* next = begin + c.layout.panel_bytes;
+  for (int k = 0; k < c.chunks; ++k) {
+    const int share = kLines * (k + 1) / c.chunks - kLines * k / c.chunks;  // a block
+    const std::byte* stream = begin;
+    const std::byte* tile = c.tile + k * TileBlock<R>::kBytes;
+    F acc[R] = {};
+    for (int64_t left = c.cols / kBlock; left > 0; left -= kGroupBlocks) {
+      const int count = left < kGroupBlocks ? static_cast<int>(left) : kGroupBlocks;
+      auto at = BlockAt<kFormat>::First(c.layout, stream, count);
+      for (int sub = 0; sub < count; ++sub) {
+        for (int l = 0; l < share; ++l) __builtin_prefetch(next + l * 64, 0, 2);
+        next += share * 64;
+        AddBlock<kFormat, R>(at, sub, TileBlock<R>{Opaque(tile)}, acc);
+        at.codes += BlockAt<kFormat>::kBytes;
+        tile += c.chunks * TileBlock<R>::kBytes;
+      }
+      stream += c.layout.GroupBytes(kGroupBlocks);
+    }
+    StorePanel<R>(c, k, panel, acc);
+  }
+}
+
 template <Format kFormat, int R>
 void LinearBlocks(const LinearCall& c) {
   int64_t panel = c.panel_begin;
@@ -366,12 +394,16 @@ void LinearBlocks(const LinearCall& c) {
       for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
     }
   }
-  // A single chunk keeps its sums for the whole panel, too. Two panels side by side, as below, are
-  // two streams, between which a processor that follows one loses its way.
-  if constexpr (R > 4 && R <= kMostChunkRows && kNative == 16) {
-    if (c.chunks == 1 && c.streams == 1) {
-      for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
+  // More rows keep their sums for the whole panel, too, where no group is better taken apart once.
+  // Two panels side by side, as below, are two streams, between which a processor that follows one
+  // loses its way.
+  if (c.streams == 1 && c.chunks < OpenGroup<kFormat>::kWorthChunks) {
+    if constexpr (R > 4) {
+      if (c.chunks == 1) {
+        for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
+      }
     }
+    for (; panel < c.panel_end; ++panel) LinearChunks<kFormat, R>(c, panel);
   }
   if constexpr (MostChunks(R) > 1) {
     for (; panel + 2 <= c.panel_end; panel += 2) LinearGroups<kFormat, R, 2>(c, panel);
