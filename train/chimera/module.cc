@@ -29,7 +29,7 @@ ChimeraModule::ChimeraModule(const FrozenTarget& target, const ChimeraShape& sha
     : target_(target),
       shape_(shape),
       weights_(std::move(options)),
-      ropes_(target.shape().head_dim, target.shape().rope_base, weights_.device()) {
+      ropes_(target.shape().rotary(), target.shape().rope_base, weights_.device()) {
   const int64_t width = target.shape().hidden, wide = shape.ngram * width;
   mixed_ = &weights_.AddMatrix({{"trimlp.0.linear.weight", wide}}, wide, 0.0);
   mixed_bias_ = weights_.AddZeros("trimlp.0.linear.bias", wide);

@@ -26,7 +26,7 @@ Tensor Shifted(const Tensor& outputs, const EagleInputs& inputs) {
 EagleModule::EagleModule(const LlamaShape& shape, WeightOptions options)
     : shape_(shape),
       weights_(std::move(options)),
-      ropes_(shape.head_dim, shape.rope_base, weights_.device()) {
+      ropes_(shape.rotary(), shape.rope_base, weights_.device()) {
   fc_ = &weights_.AddMatrix({{"fc.weight", shape.hidden}}, 2 * shape.hidden, kInitialDeviation);
   fc_bias_ = weights_.AddZeros("fc.bias", shape.hidden);
   block_ = AddBlock(weights_, "layers.0.", shape, false, kInitialDeviation);

@@ -8,7 +8,7 @@ HydraModule::HydraModule(const FrozenTarget& target, const HydraShape& shape, We
     : target_(target),
       shape_(shape),
       weights_(std::move(options)),
-      ropes_(target.shape().head_dim, target.shape().rope_base, weights_.device()) {
+      ropes_(target.shape().rotary(), target.shape().rope_base, weights_.device()) {
   prefix_ = AddBlock(weights_, "layers.0.", target.shape(), true, kInitialDeviation);
   norm_ = weights_.Add("output_norm.weight", {target.shape().hidden}, 0.0);
   for (int64_t k = 0; k < shape.heads; ++k) heads_.push_back(NewHead(k));
