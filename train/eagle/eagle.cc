@@ -4,6 +4,7 @@
 
 #include "base/comma_list.h"
 #include "base/rng.h"
+#include "chance.h"
 #include "draft_accuracy.h"
 #include "draft_export.h"
 #include "draft_ops.h"
@@ -54,16 +55,6 @@ void AddNoise(double amount, uint64_t key, const Batch& batch, const Tensor& fea
   });
   Tensor noisy = features;
   noisy.add_(noise.to(features.device()));
-}
-
-// [rows], true with the given probability. Addressed like noise.
-Tensor Chosen(double probability, uint64_t key, int64_t rows) {
-  Tensor chosen = torch::empty({rows}, torch::kBool);
-  for (int64_t row = 0; row < rows; ++row) {
-    const uint64_t bits = Mix(key ^ static_cast<uint64_t>(row)) >> 11;
-    chosen.data_ptr<bool>()[row] = static_cast<double>(bits) * 0x1.0p-53 < probability;
-  }
-  return chosen;
 }
 
 class EagleTask final : public DraftTask {
