@@ -28,6 +28,7 @@ ModelConfig Geometry(ModelConfig target, const ModelConfig& own) {
   target.rope_interleaved = target.attention_bias = target.qk_norm = false;
   target.rope_scaling = ModelConfig::RopeScaling::kNone;  // a draft rotates by the base alone
   target.rope_freq_factors.clear();
+  target.sliding_window = 0;  // and attends to all of the text
   if (own.hidden == 0) return target;
   target.hidden = own.hidden;
   target.ffn = own.ffn;

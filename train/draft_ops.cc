@@ -67,14 +67,12 @@ class AlignedAttentionFn : public Function<AlignedAttentionFn> {
       out = Forward<decltype(tag)>(ctx, qkv, sources, s, rope, first_key);
     });
     ctx->saved_data["sources"] = sources;
-    ctx->saved_data["shape"] =
-        std::vector<int64_t>{s.batch, s.length, s.heads, s.kv_heads, s.head_dim, s.block};
+    ctx->saved_data["shape"] = Packed(s);
     return out;
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
-    const std::vector<int64_t> v = ctx->saved_data["shape"].toIntVector();
-    const AttentionShape s{v[0], v[1], v[2], v[3], v[4], v[5]};
+    const AttentionShape s = Unpacked(ctx->saved_data["shape"].toIntVector());
     Tensor dqkv;
     Dispatch(grads[0].scalar_type(),
              [&](auto tag) { dqkv = Backward<decltype(tag)>(ctx, s, grads[0].contiguous()); });

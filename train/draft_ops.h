@@ -54,7 +54,7 @@ struct Biased {
   torch::Tensor wide;    // x + bias, f32
   torch::Tensor narrow;  // the same in x's type
 };
-// Differentiable; both results must take part in what is derived.
+// Differentiable.
 Biased AddBias(const torch::Tensor& x, const torch::Tensor& bias);
 
 inline constexpr int64_t kMostTopTokens = 128;  // `top` at most

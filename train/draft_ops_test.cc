@@ -43,8 +43,9 @@ TEST_F(DraftOpsTest, AlignmentStaysInsideDocuments) {
 }
 
 TEST_F(DraftOpsTest, AlignedAttentionMatchesPlain) {
-  const AttentionShape s = SmallAttention();
-  const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
+  AttentionShape s = SmallAttention();
+  s.rope_dim = 6;
+  const Tensor rope = RopeTable(s.length, s.rotary(), 10000.0), first = FirstKeys(s);
   const Tensor mix = torch::randn({s.batch * s.length, s.heads * s.head_dim});
   for (int64_t sources = 1; sources <= 4; ++sources) {
     SCOPED_TRACE(sources);

@@ -95,6 +95,8 @@ Json FeatureOwner(const ModelFile& target, const std::string& rows) {
           {"head_dim", print.head_dim},
           {"vocabulary", print.vocabulary},
           {"norm_eps", config.norm_eps},
+          {"sliding_window", config.sliding_window},
+          {"rope_dim", config.rope_dim},
           {"rope_base", config.rope_base},
           {"rope_scaling", static_cast<int>(config.rope_scaling)},
           {"rope_factor", config.rope_factor},

@@ -215,6 +215,9 @@ TEST(FeatureOwnerTest, TellsHowPositionsAreScaled) {
   EXPECT_NE(plain.at("rope_scaling"), yarn.at("rope_scaling"));
   EXPECT_NE(plain.at("rope_factor"), linear.at("rope_factor"));
   EXPECT_NE(plain.at("rope_freq_factors"), owner("llama-3.1").at("rope_freq_factors"));
+  EXPECT_EQ(plain.at("sliding_window"), 0);
+  EXPECT_EQ(owner("mistral").at("sliding_window"), 9);
+  EXPECT_EQ(owner("mistral").at("rope_dim"), 12);
 }
 
 }  // namespace

@@ -92,16 +92,18 @@ void SwiGluBackward(int64_t begin, int64_t end, int64_t width, const T* gate_up,
   }
 }
 
-// Rotates one head by its position (half-split layout); sign -1 rotates back.
+// Rotates one head by its position (half-split layout); sign -1 rotates back. All of it is scaled.
 template <typename From, typename T>
-void Rotate(const From* in, int64_t half, const float* cosine, const float* sine, float sign,
-            float scale, T* out) {
+void Rotate(const AttentionShape& shape, const From* in, const float* cosine, const float* sine,
+            float sign, float scale, T* out) {
+  const int64_t half = shape.rotary() / 2;
   for (int64_t i = 0; i < half; ++i) {
     const float a = Load(in[i]), b = Load(in[i + half]);
     const float c = cosine[i] * scale, s = sine[i] * sign * scale;
     out[i] = Store<T>(a * c - b * s);
     out[i + half] = Store<T>(b * c + a * s);
   }
+  for (int64_t i = 2 * half; i < shape.head_dim; ++i) out[i] = Store<T>(Load(in[i]) * scale);
 }
 
 // Start of the query row of (sequence, head, position) in the block layout.
@@ -114,7 +116,7 @@ inline int64_t BlockRow(const AttentionShape& s, int64_t sequence, int64_t head,
 template <typename T>
 void SplitHeads(int64_t begin, int64_t end, const AttentionShape& s, const T* qkv,
                 const float* cos_sin, T* q, T* k, T* v) {
-  const int64_t half = s.head_dim / 2;
+  const int64_t half = s.rotary() / 2;
   const float scale = 1.0f / std::sqrt(static_cast<float>(s.head_dim));
   for (int64_t row = begin; row < end; ++row) {
     const int64_t sequence = row / s.length, pos = row % s.length;
@@ -122,10 +124,10 @@ void SplitHeads(int64_t begin, int64_t end, const AttentionShape& s, const T* qk
     const float* sine = cosine + s.length * half;
     const T* in = qkv + row * s.width();
     for (int64_t h = 0; h < s.heads; ++h, in += s.head_dim) {
-      Rotate(in, half, cosine, sine, 1.0f, scale, q + BlockRow(s, sequence, h, pos));
+      Rotate(s, in, cosine, sine, 1.0f, scale, q + BlockRow(s, sequence, h, pos));
     }
     for (int64_t h = 0; h < s.kv_heads; ++h, in += s.head_dim) {
-      Rotate(in, half, cosine, sine, 1.0f, 1.0f, k + KeyRow(s, sequence, h, pos));
+      Rotate(s, in, cosine, sine, 1.0f, 1.0f, k + KeyRow(s, sequence, h, pos));
     }
     for (int64_t h = 0; h < s.kv_heads; ++h, in += s.head_dim) {
       std::memcpy(v + KeyRow(s, sequence, h, pos), in, s.head_dim * sizeof(T));
@@ -136,7 +138,7 @@ void SplitHeads(int64_t begin, int64_t end, const AttentionShape& s, const T* qk
 template <typename T>
 void MergeHeads(int64_t begin, int64_t end, const AttentionShape& s, const T* dq, const float* dk,
                 const float* dv, const float* cos_sin, T* dqkv) {
-  const int64_t half = s.head_dim / 2;
+  const int64_t half = s.rotary() / 2;
   const float scale = 1.0f / std::sqrt(static_cast<float>(s.head_dim));
   for (int64_t row = begin; row < end; ++row) {
     const int64_t sequence = row / s.length, pos = row % s.length;
@@ -144,10 +146,10 @@ void MergeHeads(int64_t begin, int64_t end, const AttentionShape& s, const T* dq
     const float* sine = cosine + s.length * half;
     T* out = dqkv + row * s.width();
     for (int64_t h = 0; h < s.heads; ++h, out += s.head_dim) {
-      Rotate(dq + BlockRow(s, sequence, h, pos), half, cosine, sine, -1.0f, scale, out);
+      Rotate(s, dq + BlockRow(s, sequence, h, pos), cosine, sine, -1.0f, scale, out);
     }
     for (int64_t h = 0; h < s.kv_heads; ++h, out += s.head_dim) {
-      Rotate(dk + KeyRow(s, sequence, h, pos), half, cosine, sine, -1.0f, 1.0f, out);
+      Rotate(s, dk + KeyRow(s, sequence, h, pos), cosine, sine, -1.0f, 1.0f, out);
     }
     for (int64_t h = 0; h < s.kv_heads; ++h, out += s.head_dim) {
       const float* in = dv + KeyRow(s, sequence, h, pos);

@@ -21,6 +21,8 @@ struct Bf16 {
 // group = heads / kv_heads; keys and values are [batch * kv_heads][S][head_dim].
 struct AttentionShape {
   int64_t batch, length, heads, kv_heads, head_dim, block;
+  int64_t rope_dim = 0;  // dimensions of a head that rotate, its first ones; 0: all
+  int64_t rotary() const { return rope_dim > 0 ? rope_dim : head_dim; }
   int64_t group() const { return heads / kv_heads; }
   int64_t blocks() const { return length / block; }
   int64_t width() const { return (heads + 2 * kv_heads) * head_dim; }
@@ -41,7 +43,7 @@ struct Kernels {
   void (*swiglu_backward)(int64_t begin, int64_t end, int64_t width, const T* gate_up,
                           const T* dout, T* dgate_up);
   // Splits qkv rows into rotated, scaled queries, rotated keys, and values. cos_sin holds
-  // [length][head_dim / 2] cosines, then as many sines.
+  // [length][rotary() / 2] cosines, then as many sines.
   void (*split_heads)(int64_t begin, int64_t end, const AttentionShape& s, const T* qkv,
                       const float* cos_sin, T* q, T* k, T* v);
   // The transpose of split_heads: gradients of q (T) and of k, v (float) to those of qkv.

@@ -29,6 +29,13 @@ void AddParts(WeightSet& weights, const std::string& prefix, const LlamaShape& s
   }
 }
 
+// The first position that each one attends to, [batch, length] int32.
+Tensor FirstSeen(const Batch& batch, int64_t window) {
+  if (window == 0) return batch.first_key;
+  const Tensor pos = torch::arange(batch.length, batch.first_key.options());
+  return torch::maximum(batch.first_key, pos - (window - 1));
+}
+
 int64_t BlockFor(int64_t length) {
   int64_t block = std::min(length, kQueryBlock);
   while (length % block != 0) --block;
@@ -65,11 +72,11 @@ Stream FeedForward(const Block& block, const Stream& in, double eps, torch::Scal
 }
 
 AttentionShape AttentionShapeOf(const LlamaShape& s, int64_t batch, int64_t length) {
-  return {batch, length, s.heads, s.kv_heads, s.head_dim, BlockFor(length)};
+  return {batch, length, s.heads, s.kv_heads, s.head_dim, BlockFor(length), s.rope_dim};
 }
 
 RopeTables::RopeTables(const LlamaShape& s, torch::Device device)
-    : RopeTables(s.head_dim, s.rope_base, device) {
+    : RopeTables(s.rotary(), s.rope_base, device) {
   if (s.rope_frequencies.empty()) return;
   frequencies_ = torch::tensor(s.rope_frequencies, torch::kFloat64);
   magnitude_ = s.rope_magnitude;
@@ -79,7 +86,7 @@ const Tensor& RopeTables::For(int64_t length) {
   Tensor& table = tables_[length];
   if (table.defined()) return table;
   table = frequencies_.defined() ? RopeTable(length, frequencies_, magnitude_)
-                                 : RopeTable(length, head_dim_, base_);
+                                 : RopeTable(length, rope_dim_, base_);
   table = table.to(device_);
   return table;
 }
@@ -123,7 +130,8 @@ Tensor Llama::Qkv(const Block& block, const Tensor& rows) const {
 Stream Llama::Finish(const Block& block, const Tensor& residual, const Tensor& qkv,
                      const Batch& batch) {
   const AttentionShape attention = AttentionShapeOf(shape_, batch.batch, batch.length);
-  const Tensor mixed = Attention(qkv, attention, ropes_.For(batch.length), batch.first_key);
+  const Tensor mixed =
+      Attention(qkv, attention, ropes_.For(batch.length), FirstSeen(batch, shape_.window));
   return FeedForward(block, {residual, Linear(mixed, *block.out)}, shape_.norm_eps,
                      weights_.compute());
 }

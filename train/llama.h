@@ -20,9 +20,12 @@ struct LlamaShape {
   int64_t context = 2048;  // recorded in the exported files
   double norm_eps = 1e-5, rope_base = 10000.0;
   bool tied_embeddings = true;
+  int64_t rope_dim = 0;  // dimensions of a head that rotate, its first ones; 0: all
+  int64_t window = 0;    // positions that each one attends to, itself included; 0: all
   // Of scaled rotary positions; empty: powers of rope_base.
   std::vector<float> rope_frequencies;
   double rope_magnitude = 1.0;
+  int64_t rotary() const { return rope_dim > 0 ? rope_dim : head_dim; }
 };
 
 // What some families have in their attention, where a model is frozen.
@@ -79,14 +82,14 @@ inline constexpr double kInitialDeviation = 0.02;
 // RoPE tables by sequence length.
 class RopeTables {
  public:
-  RopeTables(int64_t head_dim, double base, torch::Device device)
-      : head_dim_(head_dim), base_(base), device_(device) {}
+  RopeTables(int64_t rope_dim, double base, torch::Device device)
+      : rope_dim_(rope_dim), base_(base), device_(device) {}
   // The model's own, scaled where it scales.
   RopeTables(const LlamaShape& shape, torch::Device device);
   const torch::Tensor& For(int64_t length);
 
  private:
-  int64_t head_dim_;
+  int64_t rope_dim_;
   double base_;
   torch::Tensor frequencies_;  // undefined: powers of base_
   double magnitude_ = 1.0;

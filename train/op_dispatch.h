@@ -4,12 +4,22 @@
 #include <ATen/Parallel.h>
 #include <torch/types.h>
 
+#include <vector>
+
 #include "kernels.h"
 
 namespace foretoken::train {
 
 inline constexpr int64_t kRowGrain = 16;
 inline constexpr int64_t kReduceParts = 16;  // fixed, so that sums do not depend on threads
+
+// An attention's shape as autograd nodes keep it, and back.
+inline std::vector<int64_t> Packed(const AttentionShape& s) {
+  return {s.batch, s.length, s.heads, s.kv_heads, s.head_dim, s.block, s.rope_dim};
+}
+inline AttentionShape Unpacked(const std::vector<int64_t>& v) {
+  return {v[0], v[1], v[2], v[3], v[4], v[5], v[6]};
+}
 
 inline bool UsesKernels(const torch::Tensor& x) { return x.device().is_cpu(); }
 

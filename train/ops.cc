@@ -123,17 +123,13 @@ class SwiGluFn : public Function<SwiGluFn> {
   }
 };
 
-AttentionShape ShapeOf(const std::vector<int64_t>& v) {
-  return {v[0], v[1], v[2], v[3], v[4], v[5]};
-}
-
 // Attention by blocks of query positions: block i needs keys 0 .. (i + 1) * block only, which saves
 // nearly half of the products, and its probabilities are all that is kept for the backward pass.
 class AttentionFn : public Function<AttentionFn> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& qkv, const std::vector<int64_t>& shape,
                         const Tensor& rope, const Tensor& first_key) {
-    const AttentionShape s = ShapeOf(shape);
+    const AttentionShape s = Unpacked(shape);
     const int64_t rows = s.batch * s.length, matrices = s.batch * s.kv_heads;
     const int64_t queries = s.group() * s.block;
     Tensor q = torch::empty({s.blocks(), matrices, queries, s.head_dim}, qkv.options());
@@ -169,7 +165,7 @@ class AttentionFn : public Function<AttentionFn> {
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
-    const AttentionShape s = ShapeOf(ctx->saved_data["shape"].toIntVector());
+    const AttentionShape s = Unpacked(ctx->saved_data["shape"].toIntVector());
     const auto saved = ctx->get_saved_variables();
     const Tensor &q = saved[0], &k = saved[1], &v = saved[2], &rope = saved[3];
     const Tensor dout = grads[0].contiguous();
@@ -310,9 +306,9 @@ class LossOfLogitsFn : public Function<LossOfLogitsFn> {
 
 }  // namespace
 
-Tensor RopeTable(int64_t length, int64_t head_dim, double base) {
+Tensor RopeTable(int64_t length, int64_t rope_dim, double base) {
   const auto f64 = torch::TensorOptions().dtype(torch::kFloat64);
-  const Tensor exponent = torch::arange(0, head_dim, 2, f64) / static_cast<double>(head_dim);
+  const Tensor exponent = torch::arange(0, rope_dim, 2, f64) / static_cast<double>(rope_dim);
   return RopeTable(length, torch::pow(base, -exponent), 1.0);
 }
 
@@ -349,8 +345,7 @@ Tensor Attention(const Tensor& qkv, const AttentionShape& s, const Tensor& rope,
                  const Tensor& first_key) {
   if (!UsesKernels(qkv)) return PlainAttention(qkv, s, rope, first_key);
   TORCH_CHECK(s.length % s.block == 0, "sequence length must be a multiple of the query block");
-  const std::vector<int64_t> shape = {s.batch, s.length, s.heads, s.kv_heads, s.head_dim, s.block};
-  return AttentionFn::apply(qkv, shape, rope, first_key);
+  return AttentionFn::apply(qkv, Packed(s), rope, first_key);
 }
 
 Tensor Embed(const Tensor& table, const Tensor& ids) {

@@ -17,9 +17,9 @@
 
 namespace foretoken::train {
 
-// [2, length, head_dim / 2] f32: cosines, then sines, of position * base^(-2i / head_dim).
-torch::Tensor RopeTable(int64_t length, int64_t head_dim, double base);
-// The same for any frequencies [head_dim / 2] f64 and with all values times `magnitude`.
+// [2, length, rope_dim / 2] f32: cosines, then sines, of position * base^(-2i / rope_dim).
+torch::Tensor RopeTable(int64_t length, int64_t rope_dim, double base);
+// The same for any frequencies [rope_dim / 2] f64 and with all values times `magnitude`.
 torch::Tensor RopeTable(int64_t length, const torch::Tensor& frequencies, double magnitude);
 
 // x * [w0; w1; ...]^T, with gradients for x and the matrix' masters ([out, in] each, at most

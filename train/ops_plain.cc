@@ -13,11 +13,14 @@ Tensor PlainHeads(const Tensor& rows, const AttentionShape& s) {
 
 Tensor PlainRotated(const Tensor& x, const Tensor& rope) {
   const Tensor table = rope.to(x.device());
-  const Tensor wide = x.to(torch::kFloat32);
+  const int64_t rotary = 2 * table.size(-1), rest = x.size(-1) - rotary;
+  const Tensor wide = x.narrow(-1, 0, rotary).to(torch::kFloat32);
   const Tensor cosine = torch::cat({table[0], table[0]}, -1);
   const Tensor sine = torch::cat({table[1], table[1]}, -1);
   const auto halves = wide.chunk(2, -1);
-  return (wide * cosine + torch::cat({-halves[1], halves[0]}, -1) * sine).to(x.scalar_type());
+  const Tensor rotated =
+      (wide * cosine + torch::cat({-halves[1], halves[0]}, -1) * sine).to(x.scalar_type());
+  return rest == 0 ? rotated : torch::cat({rotated, x.narrow(-1, rotary, rest)}, -1);
 }
 
 NormResult PlainAddRmsNorm(const Tensor& h, const Tensor& delta, const Tensor& weight, double eps,

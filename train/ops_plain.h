@@ -10,7 +10,8 @@ NormResult PlainAddRmsNorm(const torch::Tensor& h, const torch::Tensor& delta,
                            const torch::Tensor& weight, double eps, torch::ScalarType compute);
 // rows [batch * length, n * head_dim] as [batch, n, length, head_dim].
 torch::Tensor PlainHeads(const torch::Tensor& rows, const AttentionShape& shape);
-// x[..., length, head_dim] rotated by position, half-split layout.
+// x[..., length, head_dim] rotated by position, half-split layout: as many dimensions, the first
+// ones, as the table has angles for.
 torch::Tensor PlainRotated(const torch::Tensor& x, const torch::Tensor& rope);
 torch::Tensor PlainSwiGlu(const torch::Tensor& gate_up);
 torch::Tensor PlainAttention(const torch::Tensor& qkv, const AttentionShape& shape,

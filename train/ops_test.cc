@@ -60,13 +60,24 @@ TEST_F(OpsTest, LinearMatchesMatmul) {
 }
 
 TEST_F(OpsTest, AttentionMatchesPlain) {
-  const AttentionShape s = SmallAttention();
-  const Tensor qkv = Leaf({s.batch * s.length, s.width()});
-  const Tensor mix = torch::randn({s.batch * s.length, s.heads * s.head_dim});
-  const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
-  ExpectSame(
-      {qkv}, [&] { return (Attention(qkv, s, rope, first) * mix).sum(); },
-      [&] { return (PlainAttention(qkv, s, rope, first) * mix).sum(); });
+  AttentionShape s = SmallAttention();
+  for (const int64_t rope_dim : {0, 6}) {
+    SCOPED_TRACE(rope_dim);
+    s.rope_dim = rope_dim;
+    const Tensor qkv = Leaf({s.batch * s.length, s.width()});
+    const Tensor mix = torch::randn({s.batch * s.length, s.heads * s.head_dim});
+    const Tensor rope = RopeTable(s.length, s.rotary(), 10000.0), first = FirstKeys(s);
+    ExpectSame(
+        {qkv}, [&] { return (Attention(qkv, s, rope, first) * mix).sum(); },
+        [&] { return (PlainAttention(qkv, s, rope, first) * mix).sum(); });
+  }
+}
+
+TEST_F(OpsTest, WhatDoesNotRotateStays) {
+  const Tensor x = torch::randn({2, 3, 5, 8}), rope = RopeTable(5, 6, 10000.0);
+  const Tensor rotated = PlainRotated(x, rope);
+  EXPECT_TRUE(rotated.narrow(-1, 6, 2).equal(x.narrow(-1, 6, 2)));
+  EXPECT_TRUE(rotated.narrow(-1, 0, 6).equal(PlainRotated(x.narrow(-1, 0, 6), rope)));
 }
 
 TEST_F(OpsTest, AttentionStaysInsideDocuments) {

@@ -2,11 +2,16 @@
 // was exported (methods.md 11.12, item 5).
 #pragma once
 
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "adamw.h"
+#include "base/json.h"
 #include "checkpoint.h"
 #include "model/model.h"
 #include "model/scoring_for_test.h"
@@ -64,13 +69,26 @@ inline void ExpectSameHiddenStates(FrozenTarget& target, Model& model, Backend& 
   }
 }
 
-// Targets with biases, with norms of q and k, with scaled rotary positions.
-inline std::vector<std::string> OtherFamilies() {
-  std::vector<std::string> paths;
-  for (const char* name : {"qwen2", "qwen3", "llama-3.1", "llama-yarn"}) {
-    paths.push_back(std::string(FT_SOURCE_DIR "/tests/parity/model/") + name);
-  }
-  return paths;
+// A family of the model parity tests, of which half of each head rotates: a copy in `directory`.
+inline std::string PartlyRotary(const std::string& family, const std::string& directory) {
+  const std::string path = directory + "/partly-" + family;
+  fs::copy(std::string(FT_SOURCE_DIR "/tests/parity/model/") + family, path);
+  Json config = *ReadJsonFile(path + "/config.json");
+  config["partial_rotary_factor"] = 0.5;
+  std::ofstream(path + "/config.json") << config.dump();
+  return path;
+}
+
+// A copy of the GGUF file in `directory`, of the llama architecture (neighbours rotate), of whose
+// heads the first `dimensions` rotate.
+inline std::string PartlyRotaryGguf(const std::string& from, uint32_t dimensions) {
+  const std::string path = from + ".partly.gguf", key = "llama.rope.dimension_count";
+  std::ifstream in(from, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(in), {});
+  const size_t value = bytes.find(key) + key.size() + sizeof(uint32_t);  // behind its type
+  std::memcpy(bytes.data() + value, &dimensions, sizeof(dimensions));
+  std::ofstream(path, std::ios::binary) << bytes;
+  return path;
 }
 
 // A target for both sides, in f32.
@@ -88,6 +106,19 @@ class ParityTest : public RunTest {
     model_.reset();
     target_ = *FrozenTarget::Open(path, torch::kFloat32, torch::kCPU);
     model_ = *LoadModel(target_->file(), *backend_);
+  }
+
+  // Targets with biases, with norms of q and k, with scaled rotary positions, with a sliding
+  // window, with heads of which a part rotates.
+  std::vector<std::string> OtherFamilies() const {
+    std::vector<std::string> paths = {PartlyRotaryGguf(directory_ + "/target.gguf", 6)};
+    for (const char* name : {"qwen2", "qwen3", "llama-3.1", "llama-yarn", "mistral"}) {
+      paths.push_back(std::string(FT_SOURCE_DIR "/tests/parity/model/") + name);
+    }
+    for (const char* name : {"qwen2", "llama-yarn", "mistral"}) {
+      paths.push_back(PartlyRotary(name, directory_));
+    }
+    return paths;
   }
 
   // Random weights, saved and exported to draft_ as a run of `method` with `settings` would be.

@@ -12,14 +12,6 @@ namespace {
 
 using torch::Tensor;
 
-Status CheckArchitecture(const ModelConfig& c, const std::string& path) {
-  const char* missing = c.sliding_window > 0       ? "a sliding window"
-                        : c.rope_dim != c.head_dim ? "partial rotary dimensions"
-                                                   : nullptr;
-  if (missing == nullptr) return {};
-  return Error{path + ": the model has " + missing + ", which training has not"};
-}
-
 LlamaShape ShapeOf(const ModelConfig& c) {
   LlamaShape s;
   s.vocab = c.vocab;
@@ -29,6 +21,8 @@ LlamaShape ShapeOf(const ModelConfig& c) {
   s.heads = c.heads;
   s.kv_heads = c.kv_heads;
   s.head_dim = c.head_dim;
+  s.rope_dim = c.rope_dim;
+  s.window = c.sliding_window;
   s.context = c.context;
   s.norm_eps = c.norm_eps;
   s.rope_base = c.rope_base;
@@ -42,9 +36,9 @@ LlamaShape ShapeOf(const ModelConfig& c) {
 }
 
 // Rows of q and k back in Hugging Face's order.
-Tensor HalfSplit(const Tensor& interleaved, int64_t head_dim) {
+Tensor HalfSplit(const Tensor& interleaved, int64_t head_dim, int64_t rope_dim) {
   Tensor rows = torch::empty({interleaved.size(0)}, torch::kInt64);
-  for (int64_t r = 0; r < rows.size(0); ++r) rows[HalfSplitRow(r, head_dim)] = r;
+  for (int64_t r = 0; r < rows.size(0); ++r) rows[HalfSplitRow(r, head_dim, rope_dim)] = r;
   return interleaved.index_select(0, rows);
 }
 
@@ -63,7 +57,8 @@ Initializer FileWeights(const ModelFile& file) {
       rotates = rotates || name.ends_with(part);
     }
     const ModelConfig& config = file.config();
-    return rotates && config.rope_interleaved ? HalfSplit(value, config.head_dim) : value;
+    return rotates && config.rope_interleaved ? HalfSplit(value, config.head_dim, config.rope_dim)
+                                              : value;
   };
 }
 
@@ -79,7 +74,6 @@ Result<std::unique_ptr<FrozenTarget>> FrozenTarget::Open(const std::string& path
                                                          torch::ScalarType compute,
                                                          torch::Device device) {
   FT_ASSIGN_OR_RETURN(std::unique_ptr<ModelFile> file, ModelFile::Open(path));
-  FT_RETURN_IF_ERROR(CheckArchitecture(file->config(), path));
   WeightOptions options{compute, device, FileWeights(*file), true};
   const LlamaShape shape = ShapeOf(file->config());
   try {

@@ -20,8 +20,7 @@ namespace foretoken::train {
 class FrozenTarget {
  public:
   // A GGUF file of any type (weights are dequantised, so a draft learns the target it will serve)
-  // or a Hugging Face directory. Errors: unreadable; a model that the trainer's forward pass lacks
-  // (a sliding window, partial rotary dimensions).
+  // or a Hugging Face directory. Errors: unreadable, a tensor that is missing.
   static Result<std::unique_ptr<FrozenTarget>> Open(const std::string& path,
                                                     torch::ScalarType compute,
                                                     torch::Device device);

@@ -24,7 +24,20 @@ TEST_P(TargetTest, HiddenStatesAreTheEngines) {
 
 INSTANTIATE_TEST_SUITE_P(Families, TargetTest,
                          testing::Values("llama", "llama-mha", "llama-3.1", "llama-linear",
-                                         "llama-yarn", "qwen2", "qwen3"));
+                                         "llama-yarn", "mistral", "qwen2", "qwen3"));
+
+// The same of heads of which a part rotates, as halves and as neighbours, with the magnitude of
+// scaled positions and in a sliding window.
+TEST_F(ParityTest, HiddenStatesOfOtherFamiliesAreTheEngines) {
+  int partly = 0;
+  for (const std::string& path : OtherFamilies()) {
+    SCOPED_TRACE(path);
+    UseTarget(path);
+    partly += target_->shape().rotary() < target_->shape().head_dim ? 1 : 0;
+    ExpectSameHiddenStates(*target_, *model_, *backend_, 40);
+  }
+  EXPECT_EQ(partly, 4);
+}
 
 }  // namespace
 }  // namespace foretoken::train

@@ -23,6 +23,13 @@ class Task {
   // Adds the gradients of scale * (sum of the batch's losses) to the weights. "loss" comes first,
   // then its parts; all are scaled.
   virtual Metrics Learn(const Batch& batch, double scale) = 0;
+  // Updates of the weights that a step makes, each with the gradients of a part of its batches.
+  virtual int64_t updates() const { return 1; }
+  // Learn, of part `update` (from 0): of all batches of a step, then of all of them again once the
+  // weights are updated. Metrics add up to Learn's.
+  virtual Metrics LearnPart(const Batch& batch, double scale, int64_t /*update*/) {
+    return Learn(batch, scale);
+  }
   // How good the weights are on held-out data; the first value is the one that checkpoints keep.
   virtual Metrics Evaluate(const std::vector<Batch>& batches) = 0;
   // Evaluate's result in a few words, for the progress line.

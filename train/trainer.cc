@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <filesystem>
 #include <numbers>
 
@@ -14,6 +13,7 @@
 #include "device.h"
 #include "event_log.h"
 #include "packing.h"
+#include "stop_signals.h"
 #include "weight_average.h"
 #include "workers.h"
 
@@ -27,29 +27,6 @@ constexpr int64_t kProgressUnits = 100000;
 // is not training time.
 constexpr double kLongestStep = 3.0;  // times the usual one
 constexpr double kUsualDecay = 0.9;
-
-volatile std::sig_atomic_t stop_requested = 0;
-void RequestStop(int) { stop_requested = 1; }
-
-// Installs the handlers for the life of the object.
-class StopSignals {
- public:
-  StopSignals() {
-    stop_requested = 0;
-    struct sigaction action {};
-    action.sa_handler = RequestStop;
-    sigaction(SIGINT, &action, &old_int_);
-    sigaction(SIGTERM, &action, &old_term_);
-  }
-  ~StopSignals() {
-    sigaction(SIGINT, &old_int_, nullptr);
-    sigaction(SIGTERM, &old_term_, nullptr);
-  }
-
- private:
-  struct sigaction old_int_ {
-  }, old_term_{};
-};
 
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -75,7 +52,8 @@ class Trainer {
  private:
   struct StepResult {
     Metrics metrics;  // "loss" first
-    double norm, lr, tokens, flops, seconds;
+    double norm;      // of the last update's gradient
+    double lr, tokens, flops, seconds;
   };
 
   static std::vector<double> Weights(const Recipe& r) {
@@ -90,6 +68,7 @@ class Trainer {
   std::vector<Batch> HeldOutBatches() const;
   Metrics Evaluate(const std::vector<Batch>& batches);
   Result<StepResult> Step();
+  Status Update(const std::vector<Batch>& batches, int64_t update, StepResult& r);
   Status AddUp(StepResult& r);
   void CountTime(double seconds);
   void Log(const StepResult& r);
@@ -138,7 +117,7 @@ Status Trainer::Resume() {
 
 // The leader's word: the others must not stop at another step, nor follow another schedule.
 Result<bool> Trainer::GoesOn() {
-  std::vector<double> word = {state_.seconds, stop_requested != 0 ? 1.0 : 0.0};
+  std::vector<double> word = {state_.seconds, StopSignals::requested() ? 1.0 : 0.0};
   FT_RETURN_IF_ERROR(workers_.Follow(word));
   state_.seconds = word[0];
   return word[1] == 0.0 && ScheduleProgress(recipe_, state_.step, state_.seconds) < 1.0;
@@ -181,25 +160,33 @@ Result<Trainer::StepResult> Trainer::Step() {
   for (const Batch& batch : batches) learnt[0] += task_->Learnt(batch);
   FT_RETURN_IF_ERROR(workers_.Sum(learnt));
   r.tokens = learnt[0];
+  r.lr = LearningRate(recipe_, state_.step + 1,
+                      ScheduleProgress(recipe_, state_.step, state_.seconds));
+  for (int64_t update = 0; update < task_->updates(); ++update) {
+    FT_RETURN_IF_ERROR(Update(batches, update, r));
+  }
+  for (const Batch& batch : batches) r.flops += task_->Flops(batch);
+  FT_RETURN_IF_ERROR(AddUp(r));
+  average_.Add(++state_.step);
+  state_.tokens += static_cast<int64_t>(r.tokens);
+  r.seconds = Since(start);
+  return r;
+}
+
+// Adds what was learnt to `r`.
+Status Trainer::Update(const std::vector<Batch>& batches, int64_t update, StepResult& r) {
   for (const Batch& batch : batches) {
-    const Metrics part = task_->Learn(batch, 1.0 / std::max(r.tokens, 1.0));
+    const Metrics part = task_->LearnPart(batch, 1.0 / std::max(r.tokens, 1.0), update);
     if (r.metrics.empty()) r.metrics.resize(part.size());
     for (size_t i = 0; i < part.size(); ++i) {
       r.metrics[i].first = part[i].first;
       r.metrics[i].second += part[i].second;
     }
-    r.flops += task_->Flops(batch);
   }
-  FT_RETURN_IF_ERROR(AddUp(r));
-  const int64_t step = state_.step + 1;
-  r.lr = LearningRate(recipe_, step, ScheduleProgress(recipe_, state_.step, state_.seconds));
-  r.norm = optimizer_.Step(step, r.lr);
-  average_.Add(step);
+  FT_RETURN_IF_ERROR(workers_.SumGradients(task_->weights().parameters()));
+  r.norm = optimizer_.Step(state_.step * task_->updates() + update + 1, r.lr);
   task_->weights().Refresh();
-  state_.step = step;
-  state_.tokens += static_cast<int64_t>(r.tokens);
-  r.seconds = Since(start);
-  return r;
+  return {};
 }
 
 // What the workers found, each in its share of the step.
@@ -209,7 +196,7 @@ Status Trainer::AddUp(StepResult& r) {
   FT_RETURN_IF_ERROR(workers_.Sum(values));
   r.flops = values[0];
   for (size_t i = 0; i < r.metrics.size(); ++i) r.metrics[i].second = values[i + 1];
-  return workers_.SumGradients(task_->weights().parameters());
+  return {};
 }
 
 Metrics Trainer::Evaluate(const std::vector<Batch>& batches) {

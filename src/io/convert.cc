@@ -33,12 +33,12 @@ FileType FileTypeOf(DType type) {
 }  // namespace
 
 void PermuteForInterleavedRope(std::span<const std::byte> from, size_t row_bytes, int64_t head_dim,
-                               std::span<std::byte> to) {
-  FT_CHECK(from.size() == to.size() && head_dim % 2 == 0);
+                               int64_t rope_dim, std::span<std::byte> to) {
+  FT_CHECK(from.size() == to.size() && rope_dim % 2 == 0 && rope_dim <= head_dim);
   FT_CHECK(from.size() % (row_bytes * static_cast<size_t>(head_dim)) == 0);
   const auto rows = static_cast<int64_t>(from.size() / row_bytes);
   for (int64_t row = 0; row < rows; ++row) {
-    const auto source = static_cast<size_t>(HalfSplitRow(row, head_dim));
+    const auto source = static_cast<size_t>(HalfSplitRow(row, head_dim, rope_dim));
     std::memcpy(to.data() + static_cast<size_t>(row) * row_bytes, from.data() + source * row_bytes,
                 row_bytes);
   }

@@ -16,23 +16,25 @@
 namespace foretoken {
 
 // GGUF files of the llama architecture rotate neighbours (2i, 2i + 1) of a head where Hugging Face
-// rotates (i, i + head_dim / 2). This is the row of the latter layout that belongs at `row` of the
-// former, for q and k weights (rows) and biases (values). REQUIRES: head_dim is even.
-constexpr int64_t HalfSplitRow(int64_t row, int64_t head_dim) {
+// rotates (i, i + rope_dim / 2), and neither the rest of a head. This is the row of the latter
+// layout that belongs at `row` of the former, for q and k weights (rows) and biases (values).
+// REQUIRES: rope_dim is even and at most head_dim.
+constexpr int64_t HalfSplitRow(int64_t row, int64_t head_dim, int64_t rope_dim) {
   const int64_t in_head = row % head_dim;
-  return row - in_head + in_head % 2 * (head_dim / 2) + in_head / 2;
+  if (in_head >= rope_dim) return row;
+  return row - in_head + in_head % 2 * (rope_dim / 2) + in_head / 2;
 }
 
 // Copies rows of `row_bytes` bytes from the half-split to the interleaved layout.
-// REQUIRES: both spans have heads * head_dim rows and do not overlap.
+// REQUIRES: both spans have heads * head_dim rows and do not overlap; rope_dim as HalfSplitRow's.
 void PermuteForInterleavedRope(std::span<const std::byte> from, size_t row_bytes, int64_t head_dim,
-                               std::span<std::byte> to);
+                               int64_t rope_dim, std::span<std::byte> to);
 
 // The type that most of the model's matrix bytes have.
 FileType StoredFileType(std::span<const TensorSource> tensors);
 
 // PlanTensors, with q and k of llama-architecture models permuted. Errors: partial rotary
-// dimensions, which that layout cannot express.
+// dimensions, whose order no published converter of such models defines.
 Result<std::vector<TensorPlan>> PlanConversion(const ModelFile& model,
                                                std::optional<FileType> type);
 

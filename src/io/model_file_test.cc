@@ -251,9 +251,12 @@ TEST(QuantizeModel, MixesAreThoseOfLlamaCpp) {
 TEST(Convert, PermutationMovesPairsTogether) {
   const std::string from = "abcdefghABCDEFGH";
   std::string to(from.size(), ' ');
-  PermuteForInterleavedRope(std::as_bytes(std::span(from)), 1, 8,
+  PermuteForInterleavedRope(std::as_bytes(std::span(from)), 1, 8, 8,
                             std::as_writable_bytes(std::span(to)));
   EXPECT_EQ(to, "aebfcgdhAEBFCGDH");
+  PermuteForInterleavedRope(std::as_bytes(std::span(from)), 1, 8, 6,  // what does not rotate stays
+                            std::as_writable_bytes(std::span(to)));
+  EXPECT_EQ(to, "adbecfghADBECFGH");
 }
 
 }  // namespace

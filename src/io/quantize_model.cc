@@ -146,7 +146,7 @@ void EncodeTensor(const TensorPlan& plan, ThreadPool& pool, std::span<std::byte>
   pool.ParallelFor(rows, kGrain, [&](int64_t begin, int64_t end) {
     std::vector<float> values(static_cast<size_t>(cols));
     for (int64_t row = begin; row < end; ++row) {
-      const int64_t from_row = head_dim > 0 ? HalfSplitRow(row, head_dim) : row;
+      const int64_t from_row = head_dim > 0 ? HalfSplitRow(row, head_dim, head_dim) : row;
       const std::byte* from = plan.source.bytes.data() + static_cast<size_t>(from_row) * from_bytes;
       std::byte* to = out.data() + static_cast<size_t>(row) * to_bytes;
       if (plan.type == plan.source.type) {

@@ -28,6 +28,48 @@ BlockOfQueries Score(const Tensor& q, const Tensor& k, const Tensor& v, int64_t 
   return {scores.view({s.batch, s.kv_heads, s.group(), s.block, 2 * keys}), begun(v)};
 }
 
+// Scaled queries [batch, kv_heads, group, length, head_dim], and keys and values, [batch, kv_heads,
+// length, head_dim]; queries and keys are rotated.
+struct StateHeads {
+  Tensor q, k, v;
+};
+
+StateHeads HeadsOf(const Tensor& states, const AttentionShape& s, const Tensor& rope) {
+  const double scale = 1.0 / std::sqrt(static_cast<double>(s.head_dim));
+  const Tensor own = PlainHeads(states, s);
+  return {(PlainRotated(own.narrow(1, 0, s.heads), rope) * scale)
+              .reshape({s.batch, s.kv_heads, s.group(), s.length, s.head_dim}),
+          PlainRotated(own.narrow(1, s.heads, s.kv_heads), rope),
+          own.narrow(1, s.heads + s.kv_heads, s.kv_heads)};
+}
+
+// Keys and values of features, then of states: [2, batch, kv_heads, length, head_dim].
+struct ContextKeys {
+  Tensor k, v;
+};
+
+ContextKeys KeysOf(const Tensor& features, const StateHeads& states, const AttentionShape& s,
+                   const Tensor& rope) {
+  const Tensor seen = PlainHeads(features, s);
+  return {torch::stack({PlainRotated(seen.narrow(1, 0, s.kv_heads), rope), states.k}),
+          torch::stack({seen.narrow(1, s.kv_heads, s.kv_heads), states.v})};
+}
+
+// The scores of a block that begins at `first`, but for what is hidden [batch, length, 2 * length].
+Tensor Masked(const BlockOfQueries& block, const Tensor& hidden, int64_t first,
+              const AttentionShape& s) {
+  const int64_t keys = first + s.block;
+  const Tensor rows = hidden.narrow(1, first, s.block);
+  const Tensor columns = torch::cat({rows.narrow(2, 0, keys), rows.narrow(2, s.length, keys)}, 2);
+  return block.scores.masked_fill(columns.view({s.batch, 1, 1, s.block, 2 * keys}),
+                                  -std::numeric_limits<float>::infinity());
+}
+
+// [rows, heads * head_dim] of blocks [batch, heads, block, head_dim].
+Tensor Joined(const std::vector<Tensor>& blocks, const AttentionShape& s) {
+  return torch::cat(blocks, 2).transpose(1, 2).reshape({s.batch * s.length, s.heads * s.head_dim});
+}
+
 }  // namespace
 
 Tensor ContextMask(int64_t head, const Tensor& first_key) {
@@ -41,14 +83,8 @@ Tensor ContextMask(int64_t head, const Tensor& first_key) {
 std::vector<Tensor> ContextAttention(const Tensor& states, const Tensor& features, int64_t heads,
                                      const AttentionShape& s, const Tensor& rope,
                                      const Tensor& first_key) {
-  const double scale = 1.0 / std::sqrt(static_cast<double>(s.head_dim));
-  const Tensor own = PlainHeads(states, s), seen = PlainHeads(features, s);
-  const Tensor q = (PlainRotated(own.narrow(1, 0, s.heads), rope) * scale)
-                       .reshape({s.batch, s.kv_heads, s.group(), s.length, s.head_dim});
-  const Tensor k = torch::stack({PlainRotated(seen.narrow(1, 0, s.kv_heads), rope),
-                                 PlainRotated(own.narrow(1, s.heads, s.kv_heads), rope)});
-  const Tensor v = torch::stack(
-      {seen.narrow(1, s.kv_heads, s.kv_heads), own.narrow(1, s.heads + s.kv_heads, s.kv_heads)});
+  const StateHeads own = HeadsOf(states, s, rope);
+  const ContextKeys context = KeysOf(features, own, s, rope);
   std::vector<Tensor> hidden;  // [heads] of [batch, length, 2 * length]: what is not seen
   hidden.reserve(static_cast<size_t>(heads));
   for (int64_t head = 0; head < heads; ++head) {
@@ -57,15 +93,11 @@ std::vector<Tensor> ContextAttention(const Tensor& states, const Tensor& feature
   std::vector<std::vector<Tensor>> parts(static_cast<size_t>(heads));  // [heads][blocks]
   for (int64_t first = 0; first < s.length; first += s.block) {
     const int64_t keys = first + s.block;
-    const BlockOfQueries block = Score(q.narrow(3, first, s.block), k, v, keys, s);
+    const BlockOfQueries block =
+        Score(own.q.narrow(3, first, s.block), context.k, context.v, keys, s);
     for (size_t head = 0; head < parts.size(); ++head) {
-      const Tensor rows = hidden[head].narrow(1, first, s.block);
-      const Tensor columns =
-          torch::cat({rows.narrow(2, 0, keys), rows.narrow(2, s.length, keys)}, 2);
-      const Tensor masked =
-          block.scores.masked_fill(columns.view({s.batch, 1, 1, s.block, 2 * keys}),
-                                   -std::numeric_limits<float>::infinity());
-      const Tensor probs = torch::softmax(masked, -1).to(states.scalar_type());
+      const Tensor probs =
+          torch::softmax(Masked(block, hidden[head], first, s), -1).to(states.scalar_type());
       parts[head].push_back(
           torch::bmm(probs.view({s.batch * s.kv_heads, -1, 2 * keys}), block.values)
               .view({s.batch, s.heads, s.block, s.head_dim}));
@@ -73,11 +105,52 @@ std::vector<Tensor> ContextAttention(const Tensor& states, const Tensor& feature
   }
   std::vector<Tensor> results;
   results.reserve(parts.size());
-  for (const std::vector<Tensor>& blocks : parts) {
-    results.push_back(
-        torch::cat(blocks, 2).transpose(1, 2).reshape({s.batch * s.length, s.heads * s.head_dim}));
-  }
+  for (const std::vector<Tensor>& blocks : parts) results.push_back(Joined(blocks, s));
   return results;
+}
+
+Tensor SelfFedAttention(std::span<const Tensor> states, const Tensor& features,
+                        const AttentionShape& s, const Tensor& rope, const Tensor& first_key) {
+  const auto late = static_cast<int64_t>(states.size()) - 1;
+  const ContextKeys context = KeysOf(features, HeadsOf(states[0], s, rope), s, rope);
+  const Tensor q = HeadsOf(states.back(), s, rope).q;
+  const Tensor column = torch::arange(s.length, first_key.options());
+  const Tensor later = column.unsqueeze(0).gt(column.unsqueeze(1) - late);  // than the root
+  const Tensor hidden = ContextMask(late, first_key)
+                            .logical_not()
+                            .logical_or(torch::cat({torch::zeros_like(later), later}, 1));
+  // One key of each source of guesses, moved to the query that sees it.
+  std::vector<Tensor> scores, values;
+  for (int64_t i = 1; i <= late; ++i) {
+    const StateHeads source = HeadsOf(states[static_cast<size_t>(i)], s, rope);
+    const auto moved = [&](const Tensor& x) { return x.roll(late - i, 2).unsqueeze(2); };
+    const Tensor score = (q * moved(source.k)).to(torch::kFloat32).sum(-1, true);
+    const Tensor before = column.sub(late - i).lt(first_key).view({s.batch, 1, 1, s.length, 1});
+    scores.push_back(score.masked_fill(before, -std::numeric_limits<float>::infinity()));
+    values.push_back(moved(source.v));
+  }
+  const Tensor late_scores = torch::cat(scores, -1);
+  std::vector<Tensor> parts;
+  for (int64_t first = 0; first < s.length; first += s.block) {
+    const int64_t keys = first + s.block;
+    const BlockOfQueries block = Score(q.narrow(3, first, s.block), context.k, context.v, keys, s);
+    const Tensor probs =
+        torch::softmax(
+            torch::cat({Masked(block, hidden, first, s), late_scores.narrow(3, first, s.block)},
+                       -1),
+            -1)
+            .to(q.scalar_type());
+    Tensor mixed =
+        torch::bmm(probs.narrow(-1, 0, 2 * keys).reshape({s.batch * s.kv_heads, -1, 2 * keys}),
+                   block.values)
+            .view({s.batch, s.kv_heads, s.group(), s.block, s.head_dim});
+    for (int64_t i = 0; i < late; ++i) {
+      mixed = mixed + probs.narrow(-1, 2 * keys + i, 1) *
+                          values[static_cast<size_t>(i)].narrow(3, first, s.block);
+    }
+    parts.push_back(mixed.reshape({s.batch, s.heads, s.block, s.head_dim}));
+  }
+  return Joined(parts, s);
 }
 
 }  // namespace foretoken::train

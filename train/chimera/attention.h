@@ -3,6 +3,7 @@
 
 #include <torch/types.h>
 
+#include <span>
 #include <vector>
 
 #include "kernels.h"
@@ -21,5 +22,14 @@ std::vector<torch::Tensor> ContextAttention(const torch::Tensor& states,
                                             const torch::Tensor& features, int64_t heads,
                                             const AttentionShape& shape, const torch::Tensor& rope,
                                             const torch::Tensor& first_key);
+
+// The same of head `late` = states.size() - 1, from 1, that is fed the draft's own guesses
+// (methods.md C-4). states[i]: rows [q | k | v] of the n-grams whose last i tokens are guessed.
+// Queries are the last source's: position p, of the draft whose root is p - late, sees features
+// before the root, the text's states (i = 0) up to it, and source i's at p - (late - i). Result:
+// [rows, heads * head_dim].
+torch::Tensor SelfFedAttention(std::span<const torch::Tensor> states, const torch::Tensor& features,
+                               const AttentionShape& shape, const torch::Tensor& rope,
+                               const torch::Tensor& first_key);
 
 }  // namespace foretoken::train

@@ -25,7 +25,8 @@ class ChimeraTask final : public DraftTask {
   ChimeraTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
         module_(*target_, ShapeOf(recipe), WeightOptionsOf(recipe, device)),
-        mse_weight_(recipe.Number("mse_weight")) {}
+        mse_weight_(recipe.Number("mse_weight")),
+        selffeed_(recipe.Number("selffeed") != 0.0) {}
 
   WeightSet& weights() override { return module_.weights(); }
 
@@ -35,7 +36,8 @@ class ChimeraTask final : public DraftTask {
 
   Metrics Learn(const Batch& batch, double scale) override {
     const Tensor features = target_->Features(batch);
-    const ChimeraContext context = module_.Encode(batch, features);
+    const ChimeraContext context =
+        selffeed_ ? module_.EncodeSelfFed(batch, features) : module_.Encode(batch, features);
     // A mean, counted once for every row that head 0 learns from, as the other losses are sums.
     const Tensor distance =
         module_.Distance(batch, context, features) * (mse_weight_ * Learnt(batch) * scale);
@@ -55,6 +57,7 @@ class ChimeraTask final : public DraftTask {
     const int64_t rows = batch.batch * batch.length;
     double total = target_->FeatureFlops(rows, batch.length) +
                    3.0 * (module_.EncoderFlops(rows, batch.length) + module_.OutputFlops(rows));
+    if (selffeed_) total += module_.SelfFedFlops(rows, batch.length);
     for (int64_t k = 0; k < module_.heads(); ++k) {
       const int64_t learnt = Anchors(batch, k).rows.size(0);
       total += 3.0 * (module_.HeadFlops(learnt) + module_.OutputFlops(learnt));
@@ -78,6 +81,7 @@ class ChimeraTask final : public DraftTask {
   std::shared_ptr<FrozenTarget> target_;
   ChimeraModule module_;
   double mse_weight_;
+  bool selffeed_;
 };
 
 HeldOut ChimeraTask::Judge(const Batch& batch) {
@@ -100,6 +104,7 @@ HeldOut ChimeraTask::Judge(const Batch& batch) {
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   FT_RETURN_IF_ERROR(CheckCount(options.recipe, "output_heads", 1, 16));
   FT_RETURN_IF_ERROR(CheckCount(options.recipe, "ngram", 1, 5));
+  FT_RETURN_IF_ERROR(CheckCount(options.recipe, "selffeed", 0, 1));
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
   return WithTask<ChimeraTask>(std::move(draft), device);
 }
@@ -122,12 +127,13 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   });
 }
 
-constexpr std::array<Setting, 5> kSettings = {{
+constexpr std::array<Setting, 6> kSettings = {{
     kTargetSetting,
     {"output_heads", "4", "tokens guessed ahead"},
     {"ngram", "3", "tokens that the n-gram encoder reads, 1 .. 5"},
     {"mse_weight", "1", "weight of the distance between the encoder's outputs and features"},
     {"shared_output", "0", "1: heads end in the target's LM head instead of one of their own"},
+    {"selffeed", "0", "1: heads after the first read the draft's own tokens, not the text's"},
 }};
 
 }  // namespace

@@ -3,14 +3,12 @@
 #include <cmath>
 
 #include "chimera/attention.h"
+#include "draft_accuracy.h"
 
 namespace foretoken::train {
-namespace {
 
 using torch::Tensor;
 
-// The rows of a batch that hold the tokens of each row's n-gram: [rows, n] int64 (methods.md 4.1).
-// Where a document has fewer tokens, the row itself fills what is left.
 Tensor NgramRows(const Batch& batch, int64_t n) {
   const auto options = torch::TensorOptions(batch.first_key.device()).dtype(torch::kInt64);
   const Tensor pos = torch::arange(batch.length, options).view({1, -1, 1});
@@ -22,14 +20,27 @@ Tensor NgramRows(const Batch& batch, int64_t n) {
   return (column + sequence).view({-1, n});
 }
 
-}  // namespace
+Tensor SelfFedIds(const Batch& batch, const Tensor& ngram_rows, std::span<const Tensor> guesses) {
+  const int64_t rows = ngram_rows.size(0), late = static_cast<int64_t>(guesses.size());
+  const auto options = ngram_rows.options();
+  const Tensor back = torch::arange(rows, options).unsqueeze(1) - ngram_rows;   // from the last
+  const Tensor place = torch::arange(batch.length, options) - batch.first_key;  // in its document
+  const Tensor guessed = back.lt(late).logical_and(place.gt(late).view({-1, 1}));
+  // Head i's guess of a token stands at the row before it.
+  const Tensor at = (late - 1 - back).clamp_min(0) * rows + (ngram_rows - 1).clamp_min(0);
+  const Tensor own = torch::cat(at::TensorList(guesses.data(), guesses.size()));
+  const auto pick = [](const Tensor& from, const Tensor& index) {
+    return from.index_select(0, index.reshape({-1})).view(index.sizes());
+  };
+  return torch::where(guessed, pick(own, at), pick(batch.ids, ngram_rows).to(torch::kInt64));
+}
 
 ChimeraModule::ChimeraModule(const FrozenTarget& target, const ChimeraShape& shape,
                              WeightOptions options)
     : target_(target),
       shape_(shape),
       weights_(std::move(options)),
-      ropes_(target.shape().head_dim, target.shape().rope_base, weights_.device()) {
+      ropes_(target.shape().rotary(), target.shape().rope_base, weights_.device()) {
   const int64_t width = target.shape().hidden, wide = shape.ngram * width;
   mixed_ = &weights_.AddMatrix({{"trimlp.0.linear.weight", wide}}, wide, 0.0);
   mixed_bias_ = weights_.AddZeros("trimlp.0.linear.bias", wide);
@@ -44,37 +55,73 @@ ChimeraModule::ChimeraModule(const FrozenTarget& target, const ChimeraShape& sha
   }
 }
 
-Tensor ChimeraModule::NgramStates(const Batch& batch) const {
-  const Tensor ids = batch.ids.index_select(0, NgramRows(batch, shape_.ngram).view({-1}));
-  const Tensor u = target_.Embeddings(ids).view({batch.ids.size(0), -1});
+Tensor ChimeraModule::NgramStates(const Tensor& ids) const {
+  const Tensor u = target_.Embeddings(ids.view({-1})).view({ids.size(0), -1});
   const Tensor inner = Linear(u, *mixed_).to(torch::kFloat32) + mixed_bias_;
   return Linear(u + torch::silu(inner).to(u.scalar_type()), *output_);
 }
 
-ChimeraContext ChimeraModule::Encode(const Batch& batch, const Tensor& features) {
-  const AttentionShape attention = AttentionShapeOf(target_.shape(), batch.batch, batch.length);
-  const double eps = target_.shape().norm_eps;
-  const torch::ScalarType compute = weights_.compute();
-  const Tensor wide = NgramStates(batch).to(torch::kFloat32);
-  const NormResult states = AddRmsNorm(wide, {}, block_.input_norm, eps, compute);
-  const Tensor seen =
-      AddRmsNorm(features.to(torch::kFloat32), {}, block_.input_norm, eps, compute).normed;
-  const Tensor own = Linear(states.normed, *block_.qkv);
-  // Nobody asks what a feature attends to.
-  const int64_t queries = attention.heads * attention.head_dim;
+NormResult ChimeraModule::Normed(const Tensor& states) const {
+  return AddRmsNorm(states.to(torch::kFloat32), {}, block_.input_norm, target_.shape().norm_eps,
+                    weights_.compute());
+}
+
+// Nobody asks what a feature attends to.
+Tensor ChimeraModule::KeysValues(const Tensor& features) const {
+  const LlamaShape& s = target_.shape();
+  const int64_t queries = s.heads * s.head_dim, all = queries + 2 * s.kv_heads * s.head_dim;
   const auto& masters = block_.qkv->masters;
-  const Matrix keys_values{{masters[1], masters[2]},
-                           block_.qkv->compute.slice(0, queries, attention.width())};
-  return {states.residual, ContextAttention(own, Linear(seen, keys_values), shape_.heads, attention,
-                                            ropes_.For(batch.length), batch.first_key)};
+  const Matrix keys_values{{masters[1], masters[2]}, block_.qkv->compute.slice(0, queries, all)};
+  return Linear(Normed(features).normed, keys_values);
+}
+
+ChimeraContext ChimeraModule::Encode(const Batch& batch, const Tensor& features) {
+  const Tensor rows = NgramRows(batch, shape_.ngram);
+  const Tensor ids = batch.ids.index_select(0, rows.view({-1})).view(rows.sizes());
+  const NormResult states = Normed(NgramStates(ids));
+  return {std::vector<Tensor>(static_cast<size_t>(shape_.heads), states.residual),
+          ContextAttention(Linear(states.normed, *block_.qkv), KeysValues(features), shape_.heads,
+                           AttentionShapeOf(target_.shape(), batch.batch, batch.length),
+                           ropes_.For(batch.length), batch.first_key)};
+}
+
+ChimeraContext ChimeraModule::EncodeSelfFed(const Batch& batch, const Tensor& features) {
+  const AttentionShape attention = AttentionShapeOf(target_.shape(), batch.batch, batch.length);
+  const Tensor& rope = ropes_.For(batch.length);
+  const Tensor rows = NgramRows(batch, shape_.ngram), seen = KeysValues(features);
+  const Tensor text = NgramStates(batch.ids.index_select(0, rows.view({-1})).view(rows.sizes()));
+  const NormResult first = Normed(text);
+  ChimeraContext context{{first.residual},
+                         ContextAttention(Linear(first.normed, *block_.qkv), seen, 1, attention,
+                                          rope, batch.first_key)};
+  std::vector<Tensor> sources = {Linear(Normed(text.detach()).normed, *block_.qkv)}, guesses;
+  for (int64_t head = 1; head < shape_.heads; ++head) {
+    guesses.push_back(Guesses(context, head - 1, features));
+    const Tensor ids = SelfFedIds(batch, rows, guesses);
+    const NormResult states = Normed(NgramStates(ids).detach());
+    sources.push_back(Linear(states.normed, *block_.qkv));
+    context.states.push_back(states.residual);
+    context.attended.push_back(SelfFedAttention(sources, seen, attention, rope, batch.first_key));
+  }
+  return context;
+}
+
+Tensor ChimeraModule::Guesses(const ChimeraContext& context, int64_t head,
+                              const Tensor& features) const {
+  const torch::NoGradGuard no_grad;
+  const auto options = torch::TensorOptions(features.device()).dtype(torch::kInt64);
+  const Tensor outputs = Output(context, head, torch::arange(features.size(0), options));
+  const Tensor states = States(head, features.roll(head + 1, 0), outputs);
+  return Likeliest(states, scores(head).compute).select(1, 0);
 }
 
 Tensor ChimeraModule::Output(const ChimeraContext& context, int64_t head,
                              const Tensor& rows) const {
   const Tensor attended = context.attended[static_cast<size_t>(head)].index_select(0, rows);
-  const Stream out =
-      FeedForward(block_, {context.states.index_select(0, rows), Linear(attended, *block_.out)},
-                  target_.shape().norm_eps, weights_.compute());
+  const Stream out = FeedForward(block_,
+                                 {context.states[static_cast<size_t>(head)].index_select(0, rows),
+                                  Linear(attended, *block_.out)},
+                                 target_.shape().norm_eps, weights_.compute());
   return out.h + out.delta;
 }
 
@@ -96,16 +143,34 @@ const Matrix& ChimeraModule::scores(int64_t head) const {
   return shape_.shared_output ? target_.head_matrix() : *heads_[static_cast<size_t>(head)];
 }
 
-double ChimeraModule::EncoderFlops(int64_t rows, int64_t length) const {
+double ChimeraModule::NgramFlops(int64_t rows) const {
+  const int64_t hidden = target_.shape().hidden, wide = shape_.ngram * hidden;
+  return 2.0 * static_cast<double>(rows * wide * (wide + hidden));
+}
+
+// By causal blocks, with features and states.
+double ChimeraModule::ScoreFlops(int64_t rows, int64_t length) const {
   const LlamaShape& s = target_.shape();
-  const int64_t wide = shape_.ngram * s.hidden, heads = s.heads * s.head_dim;
-  const int64_t weights =
-      wide * (wide + s.hidden) + s.hidden * (heads + 4 * s.kv_heads * s.head_dim);
-  // Scores once, values once a head, with features and states, by causal blocks.
   const int64_t block = AttentionShapeOf(s, 1, length).block;
   const double pairs = static_cast<double>(rows) * static_cast<double>(length + block) / 2.0;
-  return 2.0 * static_cast<double>(weights * rows) +
-         4.0 * pairs * static_cast<double>(heads * (1 + shape_.heads));
+  return 4.0 * pairs * static_cast<double>(s.heads * s.head_dim);
+}
+
+double ChimeraModule::EncoderFlops(int64_t rows, int64_t length) const {
+  const LlamaShape& s = target_.shape();
+  const int64_t weights = s.hidden * (s.heads + 4 * s.kv_heads) * s.head_dim;
+  // Scores once, values once a head.
+  return NgramFlops(rows) + 2.0 * static_cast<double>(weights * rows) +
+         ScoreFlops(rows, length) * static_cast<double>(1 + shape_.heads);
+}
+
+double ChimeraModule::SelfFedFlops(int64_t rows, int64_t length) const {
+  const auto later = static_cast<double>(shape_.heads - 1);
+  const LlamaShape& s = target_.shape();
+  const int64_t qkv = s.hidden * AttentionShapeOf(s, 1, length).width();
+  const double guess = NgramFlops(rows) + OutputFlops(rows) + HeadFlops(rows);
+  return later * (guess + 3.0 * ScoreFlops(rows, length)) +
+         3.0 * (later + 1.0) * 2.0 * static_cast<double>(qkv * rows);
 }
 
 double ChimeraModule::OutputFlops(int64_t rows) const {

@@ -3,6 +3,7 @@
 
 #include <torch/types.h>
 
+#include <span>
 #include <vector>
 
 #include "target.h"
@@ -17,9 +18,18 @@ struct ChimeraShape {
 // A batch as the encoder sees it, on behalf of each head. Row p of a head's output stands for the
 // draft whose last known feature is that of p - 1 - head.
 struct ChimeraContext {
-  torch::Tensor states;                 // [rows, hidden] f32: the n-grams' that end at each row
+  std::vector<torch::Tensor> states;  // [heads] of [rows, hidden] f32: the n-grams' that end there
   std::vector<torch::Tensor> attended;  // [heads] of [rows, heads * head_dim]
 };
+
+// The rows of a batch that hold the tokens of the n-gram that ends at each row: [rows, n] int64
+// (methods.md 4.1). Where a document has fewer tokens, the row itself fills what is left.
+torch::Tensor NgramRows(const Batch& batch, int64_t n);
+// The tokens there, int64, where the last ones of each, as many as there are guesses, are the
+// draft's own: guesses[i] [rows] int64 is what head i says comes after each row. Rows that no draft
+// reaches keep the text's.
+torch::Tensor SelfFedIds(const Batch& batch, const torch::Tensor& ngram_rows,
+                         std::span<const torch::Tensor> guesses);
 
 class ChimeraModule {
  public:
@@ -31,6 +41,9 @@ class ChimeraModule {
 
   // `features` [rows, hidden]: the target's.
   ChimeraContext Encode(const Batch& batch, const torch::Tensor& features);
+  // The same where heads after the first get the draft's likeliest tokens, not the text's
+  // (methods.md C-4). Their inputs are detached: the n-gram encoder learns of the first head only.
+  ChimeraContext EncodeSelfFed(const Batch& batch, const torch::Tensor& features);
   // What the layer makes of the states of `rows` (int64) for a head: [rows, hidden] f32.
   torch::Tensor Output(const ChimeraContext& context, int64_t head,
                        const torch::Tensor& rows) const;
@@ -46,11 +59,20 @@ class ChimeraModule {
 
   // Forward operations of Encode, of a head's Output, and of a head's States and scores.
   double EncoderFlops(int64_t rows, int64_t length) const;
+  // What a step with EncodeSelfFed executes beyond one with Encode, backward operations included.
+  double SelfFedFlops(int64_t rows, int64_t length) const;
   double OutputFlops(int64_t rows) const;
   double HeadFlops(int64_t rows) const;
 
  private:
-  torch::Tensor NgramStates(const Batch& batch) const;
+  torch::Tensor NgramStates(const torch::Tensor& ids) const;  // [rows, n] to [rows, hidden]
+  NormResult Normed(const torch::Tensor& states) const;       // as the layer reads them
+  torch::Tensor KeysValues(const torch::Tensor& features) const;
+  // What the head says comes after each row, [rows] int64.
+  torch::Tensor Guesses(const ChimeraContext& context, int64_t head,
+                        const torch::Tensor& features) const;
+  double NgramFlops(int64_t rows) const;
+  double ScoreFlops(int64_t rows, int64_t length) const;  // of a head's queries
 
   const FrozenTarget& target_;
   ChimeraShape shape_;

@@ -1,6 +1,9 @@
 // The engine's drafting against training's passes, head by head.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <span>
+
 #include "chimera/module.h"
 #include "draft/chimera/chimera_testing.h"
 #include "parity_testing.h"
@@ -8,14 +11,18 @@
 namespace foretoken::train {
 namespace {
 
-TEST_F(ParityTest, ChimerasStepsAreTrainingsHeads) {
+class ChimeraParity : public ParityTest {
+ protected:
+  void ExpectSteps(std::span<const ChimeraShape> shapes);
+};
+
+void ChimeraParity::ExpectSteps(std::span<const ChimeraShape> shapes) {
   torch::NoGradGuard no_grad;
   constexpr int64_t kLength = 14;
   const Batch batch = RandomDocument(target_->shape().vocab, kLength);
   const Tensor features = target_->Features(batch).contiguous();
   const std::vector<Token> tokens = TokensOf(batch.ids);
-  for (const auto& [heads, ngram, shared] :
-       {ChimeraShape{4, 3, false}, {3, 1, true}, {5, 5, true}, {2, 2, false}}) {
+  for (const auto& [heads, ngram, shared] : shapes) {
     SCOPED_TRACE(ngram);
     ChimeraModule module(*target_, {heads, ngram, shared},
                          {torch::kFloat32, torch::kCPU, NormalWeights(3)});
@@ -41,6 +48,18 @@ TEST_F(ParityTest, ChimerasStepsAreTrainingsHeads) {
                    1e-4);
       }
     }
+  }
+}
+
+TEST_F(ChimeraParity, StepsAreTrainingsHeads) {
+  ExpectSteps(std::array<ChimeraShape, 4>{{{4, 3, false}, {3, 1, true}, {5, 5, true}, {2, 2}}});
+}
+
+TEST_F(ChimeraParity, TargetsOfOtherFamilies) {
+  for (const std::string& path : OtherFamilies()) {
+    SCOPED_TRACE(path);
+    UseTarget(path);
+    ExpectSteps(std::array<ChimeraShape, 1>{{{3, 3, true}}});
   }
 }
 

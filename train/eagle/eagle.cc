@@ -1,9 +1,11 @@
 // `foretoken train eagle` and `train hass`: one module, HASS with its two harmonisations.
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "base/comma_list.h"
 #include "base/rng.h"
+#include "chance.h"
 #include "draft_accuracy.h"
 #include "draft_export.h"
 #include "draft_ops.h"
@@ -56,16 +58,6 @@ void AddNoise(double amount, uint64_t key, const Batch& batch, const Tensor& fea
   noisy.add_(noise.to(features.device()));
 }
 
-// [rows], true with the given probability. Addressed like noise.
-Tensor Chosen(double probability, uint64_t key, int64_t rows) {
-  Tensor chosen = torch::empty({rows}, torch::kBool);
-  for (int64_t row = 0; row < rows; ++row) {
-    const uint64_t bits = Mix(key ^ static_cast<uint64_t>(row)) >> 11;
-    chosen.data_ptr<bool>()[row] = static_cast<double>(bits) * 0x1.0p-53 < probability;
-  }
-  return chosen;
-}
-
 class EagleTask final : public DraftTask {
  public:
   EagleTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
@@ -74,6 +66,7 @@ class EagleTask final : public DraftTask {
         options_(LossOptions(recipe)),
         noise_(recipe.Number("noise")),
         token_alignment_(recipe.Number("token_alignment")),
+        step_per_pass_(recipe.Number("step_per_pass") != 0.0),
         steps_(static_cast<int64_t>(recipe.Number("eval_steps"))),
         noise_key_(Mix(Mix(static_cast<uint64_t>(recipe.seed)) ^ kNoiseStream)),
         token_key_(Mix(Mix(static_cast<uint64_t>(recipe.seed)) ^ kTokenStream)) {}
@@ -82,31 +75,59 @@ class EagleTask final : public DraftTask {
 
   double Learnt(const Batch& batch) const override { return batch.inner.sum().item<double>(); }
 
+  int64_t updates() const override { return step_per_pass_ ? passes() : 1; }
+
   Metrics Learn(const Batch& batch, double scale) override {
-    const Tensor features = target_->Features(batch);
-    EagleInputs inputs = Inputs(batch, features, noise_);
-    if (token_alignment_ > 0.0) inputs.embeddings_of = DraftedTokens(batch, inputs.embeddings);
-    const auto passes = static_cast<int64_t>(options_.pass_weights.size());
-    EagleLossParts parts;
-    const Tensor loss = EagleLoss(module_.Forward(inputs, passes), features, target_->head(),
-                                  Rows(batch), options_, scale, kLossChunk, parts);
-    loss.backward();
-    return {{"loss", loss.item<double>()},
-            {"feature_loss", parts.feature * scale},
-            {"token_loss", parts.tokens * scale}};
+    const Begun begun = Begin(batch);
+    return Learn(module_.Forward(begun.inputs, passes()), begun.features, batch, options_, scale);
+  }
+
+  Metrics LearnPart(const Batch& batch, double scale, int64_t update) override {
+    return step_per_pass_ ? LearnPass(batch, scale, update) : Learn(batch, scale);
   }
 
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
     const auto learnt = static_cast<int64_t>(Learnt(batch));
-    const auto passes = static_cast<double>(options_.pass_weights.size());
+    const auto count = static_cast<double>(passes());
     // Inputs of fc have no gradient, nor has the LM head.
     const double module = 3.0 * module_.PassFlops(rows, batch.length) + 2.0 * module_.FcFlops(rows);
-    return target_->FeatureFlops(rows, batch.length) + passes * module +
-           (1.0 + 2.0 * passes) * target_->HeadFlops(learnt);
+    const double again = step_per_pass_ ? count * (count - 1.0) / 2.0 : 0.0;  // earlier sources
+    return target_->FeatureFlops(rows, batch.length) + count * module +
+           again * (2.0 * module_.FcFlops(rows) + 3.0 * module_.QkvFlops(rows)) +
+           (1.0 + 2.0 * count) * target_->HeadFlops(learnt);
   }
 
  private:
+  // A batch, and what its passes so far have read.
+  struct Begun {
+    Tensor features;  // the target's
+    EagleInputs inputs;
+    std::vector<EagleReads> reads;
+  };
+  Begun Begin(const Batch& batch) const {
+    Begun begun;
+    begun.features = target_->Features(batch);
+    begun.inputs = Inputs(batch, begun.features, noise_);
+    if (token_alignment_ > 0.0) {
+      begun.inputs.embeddings_of = DraftedTokens(batch, begun.inputs.embeddings);
+    }
+    begun.reads = {EagleModule::FirstReads(begun.inputs)};
+    return begun;
+  }
+  Metrics LearnPass(const Batch& batch, double scale, int64_t pass);
+  Metrics Learn(const Tensor& outputs, const Tensor& features, const Batch& batch,
+                const EagleLossOptions& options, double scale) const {
+    EagleLossParts parts;
+    const Tensor loss = EagleLoss(outputs, features, target_->head(), Rows(batch), options, scale,
+                                  kLossChunk, parts);
+    loss.backward();
+    return {{"loss", loss.item<double>()},
+            {"feature_loss", parts.feature * scale},
+            {"token_loss", parts.tokens * scale}};
+  }
+  int64_t passes() const { return static_cast<int64_t>(options_.pass_weights.size()); }
+
   EagleInputs Inputs(const Batch& batch, const Tensor& features, double noise) const {
     EagleInputs inputs{batch.batch, batch.length, target_->Embeddings(batch.targets), features,
                        batch.first_key};
@@ -136,9 +157,27 @@ class EagleTask final : public DraftTask {
   EagleModule module_;
   EagleLossOptions options_;
   double noise_, token_alignment_;
+  bool step_per_pass_;
+  std::map<uint64_t, Begun> begun_;  // with an update a pass: the step's, by the batch's number
   int64_t steps_;
   uint64_t noise_key_, token_key_;
 };
+
+// One pass with the weights that those before it left (methods.md H-2): what they guessed stays.
+Metrics EagleTask::LearnPass(const Batch& batch, double scale, int64_t pass) {
+  if (pass == 0) begun_[batch.number] = Begin(batch);
+  Begun& begun = begun_.at(batch.number);
+  const Tensor outputs = module_.LastPass(begun.inputs, begun.reads);
+  EagleLossOptions options = options_;
+  options.pass_weights = {options_.pass_weights[static_cast<size_t>(pass)]};
+  Metrics metrics = Learn(outputs, begun.features, batch, options, scale);
+  if (pass + 1 < passes()) {
+    begun.reads.push_back(EagleModule::NextReads(begun.inputs, outputs, pass + 1));
+  } else {
+    begun_.erase(batch.number);
+  }
+  return metrics;
+}
 
 HeldOut EagleTask::Judge(const Batch& batch) {
   const Tensor features = target_->Features(batch);
@@ -158,6 +197,7 @@ HeldOut EagleTask::Judge(const Batch& batch) {
 
 Status CheckSettings(const Recipe& r) {
   FT_RETURN_IF_ERROR(CheckCount(r, "passes", 1, 16));
+  FT_RETURN_IF_ERROR(CheckCount(r, "step_per_pass", 0, 1));
   FT_RETURN_IF_ERROR(CheckCount(r, "eval_steps", 1, 16));
   FT_RETURN_IF_ERROR(CheckCount(r, "topk", 1, kMostTopTokens));
   if (r.Number("topp") <= 0.0 || r.Number("topp") >= 1.0) {
@@ -189,10 +229,11 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   return ExportDraft(request, info, std::move(draft), 1, LayerDraftName);
 }
 
-constexpr std::array<Setting, 13> Settings(const char* passes, const char* topk_weight) {
+constexpr std::array<Setting, 14> Settings(const char* passes, const char* topk_weight) {
   return {{
       kTargetSetting,
       {"passes", passes, "alignment passes; 1 = the target's features only"},
+      {"step_per_pass", "0", "1: each pass updates the weights; 0: all of a step at once"},
       {"beta", "1", "pass j's loss is weighted with beta^(j-1)"},
       {"token_alignment", "0",
        "share of tokens that passes after the first take from the draft, not from the text"},

@@ -26,33 +26,55 @@ Tensor Shifted(const Tensor& outputs, const EagleInputs& inputs) {
 EagleModule::EagleModule(const LlamaShape& shape, WeightOptions options)
     : shape_(shape),
       weights_(std::move(options)),
-      ropes_(shape.head_dim, shape.rope_base, weights_.device()) {
+      ropes_(shape.rotary(), shape.rope_base, weights_.device()) {
   fc_ = &weights_.AddMatrix({{"fc.weight", shape.hidden}}, 2 * shape.hidden, kInitialDeviation);
   fc_bias_ = weights_.AddZeros("fc.bias", shape.hidden);
   block_ = AddBlock(weights_, "layers.0.", shape, false, kInitialDeviation);
 }
 
+EagleModule::Source EagleModule::SourceOf(const EagleReads& reads) const {
+  const Biased h =
+      AddBias(Linear(torch::cat({reads.embeddings, reads.features}, 1), *fc_), fc_bias_);
+  return {h.wide, Linear(h.narrow, *block_.qkv)};
+}
+
+Tensor EagleModule::Output(const EagleInputs& inputs, std::span<const Source> sources) {
+  std::vector<Tensor> rows;
+  for (const Source& source : sources) rows.push_back(source.qkv);
+  const auto count = static_cast<int64_t>(sources.size());
+  const Tensor mixed = AlignedAttention(count == 1 ? rows[0] : torch::cat(rows), count,
+                                        AttentionShapeOf(shape_, inputs.batch, inputs.length),
+                                        ropes_.For(inputs.length), inputs.first_key);
+  const Stream out = FeedForward(block_, {sources.back().wide, Linear(mixed, *block_.out)},
+                                 shape_.norm_eps, weights_.compute());
+  return out.h + out.delta;  // f32
+}
+
+EagleReads EagleModule::NextReads(const EagleInputs& inputs, const Tensor& outputs, int64_t pass) {
+  EagleReads reads{inputs.embeddings, Shifted(outputs, inputs)};
+  if (inputs.embeddings_of) {
+    reads.embeddings = torch::where(IsFirst(inputs), inputs.embeddings,
+                                    inputs.embeddings_of(reads.features, pass));
+  }
+  return reads;
+}
+
 Tensor EagleModule::Forward(const EagleInputs& inputs, int64_t passes) {
-  const AttentionShape attention = AttentionShapeOf(shape_, inputs.batch, inputs.length);
-  const torch::ScalarType compute = weights_.compute();
-  Tensor feature = inputs.features, embeddings = inputs.embeddings;
-  std::vector<Tensor> sources, outputs;
+  EagleReads reads = FirstReads(inputs);
+  std::vector<Source> sources;
+  std::vector<Tensor> outputs;
   for (int64_t pass = 0; pass < passes; ++pass) {
-    const Biased h = AddBias(Linear(torch::cat({embeddings, feature}, 1), *fc_), fc_bias_);
-    sources.push_back(Linear(h.narrow, *block_.qkv));
-    const Tensor mixed =
-        AlignedAttention(sources.size() == 1 ? sources[0] : torch::cat(sources), pass + 1,
-                         attention, ropes_.For(inputs.length), inputs.first_key);
-    const Stream out =
-        FeedForward(block_, {h.wide, Linear(mixed, *block_.out)}, shape_.norm_eps, compute);
-    outputs.push_back(out.h + out.delta);  // f32
-    if (pass + 1 == passes) break;
-    feature = Shifted(outputs.back(), inputs);
-    if (!inputs.embeddings_of) continue;
-    embeddings =
-        torch::where(IsFirst(inputs), inputs.embeddings, inputs.embeddings_of(feature, pass + 1));
+    if (pass > 0) reads = NextReads(inputs, outputs.back(), pass);
+    sources.push_back(SourceOf(reads));
+    outputs.push_back(Output(inputs, sources));
   }
   return torch::cat(outputs);
+}
+
+Tensor EagleModule::LastPass(const EagleInputs& inputs, std::span<const EagleReads> reads) {
+  std::vector<Source> sources;
+  for (const EagleReads& read : reads) sources.push_back(SourceOf(read));
+  return Output(inputs, sources);
 }
 
 double EagleModule::PassFlops(int64_t rows, int64_t length) const {
@@ -61,6 +83,10 @@ double EagleModule::PassFlops(int64_t rows, int64_t length) const {
 
 double EagleModule::FcFlops(int64_t rows) const {
   return 4.0 * static_cast<double>(rows * shape_.hidden * shape_.hidden);
+}
+
+double EagleModule::QkvFlops(int64_t rows) const {
+  return 2.0 * static_cast<double>(rows * shape_.hidden * AttentionShapeOf(shape_, 1, 1).width());
 }
 
 }  // namespace foretoken::train

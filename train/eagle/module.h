@@ -6,6 +6,7 @@
 #include <torch/types.h>
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "llama.h"
@@ -23,6 +24,11 @@ struct EagleInputs {
   std::function<torch::Tensor(const torch::Tensor& guessed, int64_t pass)> embeddings_of;
 };
 
+// What a pass reads, [rows, hidden] each, in the compute type.
+struct EagleReads {
+  torch::Tensor embeddings, features;
+};
+
 class EagleModule {
  public:
   // Parameters carry the published names (fc.weight, layers.0.self_attn.q_proj.weight, ...).
@@ -35,12 +41,30 @@ class EagleModule {
   // that pass j - 1 guessed for r (pass 1: the target's), and keys as AlignedAttention has them.
   // Guessed features are detached: gradients flow through weights only.
   torch::Tensor Forward(const EagleInputs& inputs, int64_t passes);
+  // The last of as many passes as there are `reads`, whose keys and values come from all of them
+  // with the weights as they are now: [rows, hidden] f32.
+  torch::Tensor LastPass(const EagleInputs& inputs, std::span<const EagleReads> reads);
+  // What pass `pass` (from 0) reads; `outputs`: of the pass before it.
+  static EagleReads FirstReads(const EagleInputs& inputs) {
+    return {inputs.embeddings, inputs.features};
+  }
+  static EagleReads NextReads(const EagleInputs& inputs, const torch::Tensor& outputs,
+                              int64_t pass);
 
   // Forward operations of one pass.
   double PassFlops(int64_t rows, int64_t length) const;
   double FcFlops(int64_t rows) const;
+  double QkvFlops(int64_t rows) const;
 
  private:
+  // A pass' input of the layer, and its queries, keys and values.
+  struct Source {
+    torch::Tensor wide, qkv;
+  };
+  Source SourceOf(const EagleReads& reads) const;
+  // What the layer makes of the last source.
+  torch::Tensor Output(const EagleInputs& inputs, std::span<const Source> sources);
+
   LlamaShape shape_;
   WeightSet weights_;
   RopeTables ropes_;

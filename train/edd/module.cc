@@ -10,7 +10,7 @@ EddModule::EddModule(const FrozenTarget& target, const EddParts& parts, WeightOp
     : parts_(parts),
       shape_(target.shape()),
       weights_(std::move(options)),
-      ropes_(shape_.head_dim, shape_.rope_base, weights_.device()) {
+      ropes_(shape_.rotary(), shape_.rope_base, weights_.device()) {
   embedding_ = parts.train_embedding
                    ? weights_.AddCopy("embedding_layer.weight", target.embedding()).masters[0]
                    : target.embedding();

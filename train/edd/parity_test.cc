@@ -23,6 +23,9 @@ class EddParityTest : public ParityTest {
             {"block_max", "10"}};
   }
 
+  // EDD with the target's hidden state `layer`.
+  void ExpectLayer(int64_t layer);
+
   // Steps of drafting from every block's first token against training's rows of the block.
   void ExpectSteps(const Tensor& logits, const Batch& batch, std::span<const float> states,
                    const Tensor& starts) {
@@ -41,19 +44,29 @@ class EddParityTest : public ParityTest {
   }
 };
 
-TEST_F(EddParityTest, StepsAreTrainingsRows) {
+void EddParityTest::ExpectLayer(int64_t layer) {
   torch::NoGradGuard no_grad;
   const Batch batch = RandomDocument(target_->shape().vocab, kTextLength);
-  for (const int64_t layer : {1, 2}) {
-    HiddenState state{layer, {}};
-    target_->Features(batch, &state);
-    EddModule module(*target_, {}, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
-    ExportRandom(module.weights(), "edd", Settings(layer, {}));
-    for (const Tensor& starts : {BlockStarts(batch, 4), StepStarts(batch.first_key, 2)}) {
-      const EddInputs inputs{1, kTextLength, batch.ids, batch.first_key, state.value, starts, 4};
-      ExpectSteps(torch::matmul(module.Forward(inputs), module.head().compute.t()), batch,
-                  ValuesOf(state.value), starts);
-    }
+  HiddenState state{layer, {}};
+  target_->Features(batch, &state);
+  EddModule module(*target_, {}, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
+  ExportRandom(module.weights(), "edd", Settings(layer, {}));
+  for (const Tensor& starts : {BlockStarts(batch, 4), StepStarts(batch.first_key, 2)}) {
+    const EddInputs inputs{1, kTextLength, batch.ids, batch.first_key, state.value, starts, 4};
+    ExpectSteps(torch::matmul(module.Forward(inputs), module.head().compute.t()), batch,
+                ValuesOf(state.value), starts);
+  }
+}
+
+TEST_F(EddParityTest, StepsAreTrainingsRows) {
+  for (const int64_t layer : {1, 2}) ExpectLayer(layer);
+}
+
+TEST_F(EddParityTest, TargetsOfOtherFamilies) {
+  for (const std::string& path : OtherFamilies()) {
+    SCOPED_TRACE(path);
+    UseTarget(path);
+    ExpectLayer(1);
   }
 }
 

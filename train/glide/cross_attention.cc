@@ -27,14 +27,12 @@ class CrossAttentionFn : public Function<CrossAttentionFn> {
       out = Forward<decltype(tag)>(ctx, torch::cat({q, keys_values}, 1), s, rope, first_key,
                                    last_key);
     });
-    ctx->saved_data["shape"] =
-        std::vector<int64_t>{s.batch, s.length, s.heads, s.kv_heads, s.head_dim, s.block};
+    ctx->saved_data["shape"] = Packed(s);
     return out;
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
-    const std::vector<int64_t> v = ctx->saved_data["shape"].toIntVector();
-    const AttentionShape s{v[0], v[1], v[2], v[3], v[4], v[5]};
+    const AttentionShape s = Unpacked(ctx->saved_data["shape"].toIntVector());
     variable_list result(6);
     Dispatch(grads[0].scalar_type(), [&](auto tag) {
       result[0] = Backward<decltype(tag)>(ctx->get_saved_variables(), s, grads[0].contiguous());

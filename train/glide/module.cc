@@ -9,7 +9,7 @@ using torch::Tensor;
 GlideModule::GlideModule(const GlideShape& shape, WeightOptions options)
     : shape_(shape),
       weights_(std::move(options)),
-      ropes_(shape.draft.head_dim, shape.draft.rope_base, weights_.device()),
+      ropes_(shape.draft.rotary(), shape.draft.rope_base, weights_.device()),
       target_ropes_(shape.target, weights_.device()) {
   const LlamaShape& s = shape.draft;
   const int64_t inner = shape.target.heads * shape.target.head_dim;

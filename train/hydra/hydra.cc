@@ -2,6 +2,7 @@
 // and learn what the target says after them.
 #include <array>
 
+#include "base/rng.h"
 #include "draft_accuracy.h"
 #include "draft_export.h"
 #include "draft_ops.h"
@@ -13,6 +14,8 @@ namespace {
 
 using torch::Tensor;
 
+constexpr uint64_t kDropoutStream = 0x64726f706f7574;
+
 HydraShape ShapeOf(const Recipe& r) {
   return {static_cast<int64_t>(r.Number("output_heads")),
           static_cast<int64_t>(r.Number("head_layers")), r.Number("shared_output") != 0.0};
@@ -22,7 +25,9 @@ class HydraTask final : public DraftTask {
  public:
   HydraTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
-        module_(*target_, ShapeOf(recipe), WeightOptionsOf(recipe, device)) {}
+        module_(*target_, ShapeOf(recipe), WeightOptionsOf(recipe, device)),
+        dropout_(recipe.Number("dropout")),
+        dropout_key_(Mix(Mix(static_cast<uint64_t>(recipe.seed)) ^ kDropoutStream)) {}
 
   WeightSet& weights() override { return module_.weights(); }
 
@@ -33,9 +38,10 @@ class HydraTask final : public DraftTask {
   Metrics Learn(const Batch& batch, double scale) override {
     const Tensor features = target_->Features(batch);
     const Tensor prefix = module_.Prefix(batch, features);
-    Tensor loss = Loss(0, features, prefix, batch, scale);
+    const HydraDropout dropout{dropout_, Mix(dropout_key_ ^ batch.number)};
+    Tensor loss = Loss(0, features, prefix, batch, scale, dropout);
     for (int64_t k = 1; k < module_.heads(); ++k) {
-      loss = loss + Loss(k, features, prefix, batch, scale);
+      loss = loss + Loss(k, features, prefix, batch, scale, dropout);
     }
     if (loss.requires_grad()) loss.backward();
     return {{"loss", loss.item<double>()}};
@@ -57,11 +63,11 @@ class HydraTask final : public DraftTask {
  private:
   // The divergence from the target's distribution: the soft cross-entropy but for a constant.
   Tensor Loss(int64_t head, const Tensor& features, const Tensor& prefix, const Batch& batch,
-              double scale) const {
+              double scale, const HydraDropout& dropout = {}) const {
     const Tensor rows = RowsOfHead(batch, head).rows;
-    return DistillationLoss(module_.States(head, batch, prefix, rows), module_.scores(head),
-                            features.index_select(0, rows + head + 1), target_->head(), scale,
-                            kLossChunk);
+    return DistillationLoss(module_.States(head, batch, prefix, rows, dropout),
+                            module_.scores(head), features.index_select(0, rows + head + 1),
+                            target_->head(), scale, kLossChunk);
   }
 
   int64_t steps() const override { return module_.heads(); }
@@ -87,11 +93,17 @@ class HydraTask final : public DraftTask {
 
   std::shared_ptr<FrozenTarget> target_;
   HydraModule module_;
+  double dropout_;
+  uint64_t dropout_key_;
 };
 
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   FT_RETURN_IF_ERROR(CheckCount(options.recipe, "output_heads", 1, 16));
   FT_RETURN_IF_ERROR(CheckCount(options.recipe, "head_layers", 1, 16));
+  if (const double rate = options.recipe.Number("dropout"); rate < 0.0 || rate >= 1.0) {
+    return Error{"dropout is '" + options.recipe.Text("dropout") +
+                 "', expected a number of at least 0 and less than 1"};
+  }
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
   return WithTask<HydraTask>(std::move(draft), device);
 }
@@ -103,11 +115,13 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   return ExportDraft(request, info, std::move(draft), 1, LayerDraftName);
 }
 
-constexpr std::array<Setting, 4> kSettings = {{
+constexpr std::array<Setting, 5> kSettings = {{
     kTargetSetting,
     {"output_heads", "4", "tokens guessed ahead"},
     {"head_layers", "4", "residual blocks of a head"},
     {"shared_output", "0", "1: heads are scored by the target's LM head instead of their own"},
+    {"dropout", "0",
+     "share of what blocks and scores read that training leaves out; the paper's 0.2"},
 }};
 
 }  // namespace

@@ -28,12 +28,91 @@ TEST_F(ParityTest, HydraGradientsOfAllWeights) {
   }
 }
 
-TEST_F(RunTest, KilledHydraRunContinuesBitForBit) {
-  MakeTarget(FileType::kQ8_0, 20);
-  TrainOptions run = TinyDraftRun(directory_, directory_ + "/hydra", "hydra");
+// The means over many draws are the values without dropout where all is linear: of the first head's
+// first block, whose other part begins as 0.
+TEST_F(ParityTest, HydrasDropoutKeepsTheMean) {
+  torch::NoGradGuard no_grad;
+  const Batch batch = RandomDocument(target_->shape().vocab, 6);
+  HydraModule module(*target_, {2, 1, true}, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
+  const Tensor prefix = module.Prefix(batch, target_->Features(batch));
+  const Tensor rows = torch::arange(4, torch::kInt64);
+  const auto states = [&](double rate, uint64_t key) {
+    return module.States(0, batch, prefix, rows, {rate, key});
+  };
+  const Tensor whole = module.States(0, batch, prefix, rows);
+  EXPECT_TRUE(states(0.0, 7).equal(whole));
+  EXPECT_TRUE(states(0.2, 7).equal(states(0.2, 7)));
+  EXPECT_FALSE(states(0.2, 7).equal(states(0.2, 8)));
+  Tensor sum = torch::zeros_like(whole);
+  constexpr int kDraws = 2000;
+  for (uint64_t key = 0; key < kDraws; ++key) sum += states(0.2, key);
+  ExpectNear(sum / kDraws, whole, 0.06);
+}
+
+// An entry survives both of a head's dropouts, of its input and of its scores, or is 0; the heads'
+// have nothing to do with each other.
+TEST_F(ParityTest, HydrasDropoutIsAheadOfBlocksAndScores) {
+  torch::NoGradGuard no_grad;
+  const Batch batch = RandomDocument(target_->shape().vocab, 40);
+  HydraModule module(*target_, {2, 1, true}, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
+  const Tensor prefix = module.Prefix(batch, target_->Features(batch));
+  const Tensor rows = torch::arange(38, torch::kInt64);
+  std::vector<Tensor> kept;
+  for (int64_t head = 0; head < 2; ++head) {
+    const Tensor ratio = module.States(head, batch, prefix, rows, {0.5, 3}) /
+                         module.States(head, batch, prefix, rows);
+    kept.push_back(ratio.ne(0.0));
+    EXPECT_LE((ratio - 4.0 * kept.back()).abs().max().item<double>(), 1e-4);
+    EXPECT_NEAR(kept.back().to(torch::kFloat64).mean().item<double>(), 0.25, 0.03);
+  }
+  EXPECT_NEAR(kept[0].logical_and(kept[1]).to(torch::kFloat64).mean().item<double>(), 0.0625, 0.02);
+}
+
+TrainOptions RunWithDropout(const std::string& directory, const std::string& out, double rate) {
+  TrainOptions run = TinyDraftRun(directory, directory + out, "hydra");
   run.recipe.steps = 60;
   run.recipe.settings["output_heads"] = run.recipe.settings["head_layers"] = "2";
-  ExpectExactResume(run, 3 * (9 + 1 + 2 * 7));
+  run.recipe.settings["dropout"] = std::to_string(rate);
+  return run;
+}
+
+TEST_F(RunTest, KilledHydraRunContinuesBitForBit) {
+  MakeTarget(FileType::kQ8_0, 20);
+  ExpectExactResume(RunWithDropout(directory_, "/hydra", 0.2), 3 * (9 + 1 + 2 * 7));
+}
+
+// Dropout is of the batch, whoever learns it; what is held out is judged without.
+TEST_F(RunTest, HydrasDropoutIsTheSameForTwoWorkers) {
+  MakeTarget(FileType::kQ8_0, 20);
+  int runs = 0;
+  const auto losses = [&](double rate, int64_t workers, double lr) {
+    TrainOptions run = RunWithDropout(directory_, "/run" + std::to_string(++runs), rate);
+    run.recipe.threads = 1;
+    run.recipe.steps = 6;
+    run.recipe.lr = lr;
+    run.recipe.eval_every = 6;
+    run.recipe.workers = workers;
+    Announce(run);
+    const Status trained = Train(run);
+    EXPECT_TRUE(trained.ok()) << trained.error().message;
+    return Losses(run.out);
+  };
+  const double lr = TinyDraftRun(directory_, directory_, "hydra").recipe.lr;  // the other worker's
+  EXPECT_EQ(losses(0.2, 1, lr), losses(0.2, 2, lr));
+  const std::vector<std::string> with = losses(0.2, 1, 0.0), without = losses(0.0, 1, 0.0);
+  ASSERT_EQ(with.size(), 6u);
+  EXPECT_NE(with[0], without[0]);
+  const auto heldout = [](const std::string& line) { return line.substr(line.rfind(' ')); };
+  EXPECT_EQ(heldout(with[5]), heldout(without[5]));  // nothing was learnt
+}
+
+TEST_F(RunTest, HydrasDropoutIsChecked) {
+  for (const char* wrong : {"1", "-0.1"}) {
+    TrainOptions run = TinyDraftRun(directory_, directory_ + "/none", "hydra");
+    run.recipe.settings["dropout"] = wrong;
+    EXPECT_EQ(Train(run).error().message, "dropout is '" + std::string(wrong) +
+                                              "', expected a number of at least 0 and less than 1");
+  }
 }
 
 TEST_F(RunTest, HydraLearnsAndExports) {

@@ -1,5 +1,8 @@
 #include "hydra/module.h"
 
+#include "base/rng.h"
+#include "chance.h"
+
 namespace foretoken::train {
 
 using torch::Tensor;
@@ -8,7 +11,7 @@ HydraModule::HydraModule(const FrozenTarget& target, const HydraShape& shape, We
     : target_(target),
       shape_(shape),
       weights_(std::move(options)),
-      ropes_(target.shape().head_dim, target.shape().rope_base, weights_.device()) {
+      ropes_(target.shape().rotary(), target.shape().rope_base, weights_.device()) {
   prefix_ = AddBlock(weights_, "layers.0.", target.shape(), true, kInitialDeviation);
   norm_ = weights_.Add("output_norm.weight", {target.shape().hidden}, 0.0);
   for (int64_t k = 0; k < shape.heads; ++k) heads_.push_back(NewHead(k));
@@ -49,7 +52,7 @@ Tensor HydraModule::Prefix(const Batch& batch, const Tensor& features) {
 }
 
 Tensor HydraModule::States(int64_t head, const Batch& batch, const Tensor& prefix,
-                           const Tensor& rows) const {
+                           const Tensor& rows, const HydraDropout& dropout) const {
   std::vector<Tensor> input = {prefix.index_select(0, rows)};
   for (int64_t i = 0; i <= head; ++i) {
     input.push_back(target_.Embeddings(batch.targets.index_select(0, rows + i)));
@@ -57,12 +60,16 @@ Tensor HydraModule::States(int64_t head, const Batch& batch, const Tensor& prefi
   const auto apply = [](const Tensor& x, const Layer& layer) {
     return Linear(x, *layer.weight).to(torch::kFloat32) + layer.bias;
   };
-  const Tensor both = torch::cat(input, 1);
+  const uint64_t key = Mix(dropout.key ^ static_cast<uint64_t>(head));
+  uint64_t place = 0;
+  const auto drop = [&](const Tensor& x) { return Dropped(x, dropout.rate, Mix(key ^ place++)); };
+  const Tensor both = drop(torch::cat(input, 1));
   Tensor y = apply(both, Of(head).skip) + torch::silu(apply(both, Of(head).fc));
   for (const Layer& block : Of(head).blocks) {
+    y = drop(y);
     y = y + torch::silu(apply(y.to(prefix.scalar_type()), block));
   }
-  return y.to(prefix.scalar_type());
+  return drop(y).to(prefix.scalar_type());
 }
 
 double HydraModule::PrefixFlops(int64_t rows, int64_t length) const {

@@ -14,6 +14,12 @@ struct HydraShape {
   bool shared_output = false;  // heads are scored by the target's LM head
 };
 
+// Dropout ahead of every block of a head and of its scores, as the authors' code has it.
+struct HydraDropout {
+  double rate = 0.0;  // 0: none
+  uint64_t key = 0;   // of the batch (chance.h)
+};
+
 class HydraModule {
  public:
   // Parameters carry the names of draft files (head.0.fc.weight, ...), the prefix layer
@@ -28,7 +34,7 @@ class HydraModule {
   // What scores(head) is multiplied with, of the drafts that begin at `rows` (int64): the root is
   // the token after the row, and guesses are the text.
   torch::Tensor States(int64_t head, const Batch& batch, const torch::Tensor& prefix,
-                       const torch::Tensor& rows) const;
+                       const torch::Tensor& rows, const HydraDropout& dropout = {}) const;
   const Matrix& scores(int64_t head) const { return *Of(head).scores; }
 
   // Forward operations.

@@ -8,7 +8,12 @@
 namespace foretoken::train {
 namespace {
 
-TEST_F(ParityTest, HydrasHeadsAreTrainings) {
+class HydraParity : public ParityTest {
+ protected:
+  void ExpectHeads();
+};
+
+void HydraParity::ExpectHeads() {
   torch::NoGradGuard no_grad;
   constexpr int64_t kLength = 12;
   const Batch batch = RandomDocument(target_->shape().vocab, kLength);
@@ -35,6 +40,16 @@ TEST_F(ParityTest, HydrasHeadsAreTrainings) {
                    torch::matmul(states, module.scores(k).compute.t()), 1e-4);
       }
     }
+  }
+}
+
+TEST_F(HydraParity, HeadsAreTrainings) { ExpectHeads(); }
+
+TEST_F(HydraParity, TargetsOfOtherFamilies) {
+  for (const std::string& path : OtherFamilies()) {
+    SCOPED_TRACE(path);
+    UseTarget(path);
+    ExpectHeads();
   }
 }
 

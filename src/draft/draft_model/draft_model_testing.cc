@@ -58,6 +58,7 @@ class TwinWriter {
       std::vector<float> permuted(values.size());
       PermuteForInterleavedRope(std::as_bytes(std::span(values)),
                                 static_cast<size_t>(cols) * sizeof(float), target_.config.head_dim,
+                                target_.config.rope_dim,
                                 std::as_writable_bytes(std::span(permuted)));
       values = std::move(permuted);
     }

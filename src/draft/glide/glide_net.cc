@@ -59,14 +59,10 @@ Result<std::unique_ptr<Weight>> GlideNet::LoadQuery(const DraftFile& file, const
   const ModelConfig& config = target.config();
   const int64_t rows = int64_t{config.heads} * config.head_dim, cols = file.config().hidden;
   if (!config.rope_interleaved) return weights.source->Matrix(name, rows, cols);
-  if (config.rope_dim != config.head_dim) {
-    return Error{file.path() + ": the target rotates " + std::to_string(config.rope_dim) + " of " +
-                 std::to_string(config.head_dim) +
-                 " dimensions of a head as neighbours, expected all"};
-  }
   FT_ASSIGN_OR_RETURN(const TensorSource source, file.Find(name, std::array{rows, cols}));
   std::vector<std::byte>& moved = weights.rearranged.emplace_back(source.bytes.size());
-  PermuteForInterleavedRope(source.bytes, RowBytes(source.type, cols), config.head_dim, moved);
+  PermuteForInterleavedRope(source.bytes, RowBytes(source.type, cols), config.head_dim,
+                            config.rope_dim, moved);
   auto loaded = target.backend().LoadWeight(source.type, rows, cols, moved.data());
   if (!loaded.ok()) return Error{file.path() + ": " + name + ": " + loaded.error().message};
   file.Release(source);

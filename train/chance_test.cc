@@ -1,0 +1,37 @@
+// Dropout: its mean, its gradient, and that it depends on nothing but its key.
+#include "chance.h"
+
+#include "ops_testing.h"
+
+namespace foretoken::train {
+namespace {
+
+TEST(ChanceTest, ChosenHaveTheirShareAndTheirKey) {
+  const Tensor some = Chosen(0.2, 5, 100000);
+  EXPECT_NEAR(some.to(torch::kFloat64).mean().item<double>(), 0.2, 0.005);
+  EXPECT_TRUE(Chosen(0.2, 5, 1000).equal(some.narrow(0, 0, 1000)));
+  EXPECT_FALSE(Chosen(0.2, 6, 100000).equal(some));
+  EXPECT_FALSE(Chosen(0.0, 5, 1000).any().item<bool>());
+  EXPECT_TRUE(Chosen(1.0, 5, 1000).all().item<bool>());
+}
+
+TEST(ChanceTest, DropoutKeepsTheMean) {
+  const Tensor x = torch::full({400, 500}, 3.0);
+  const Tensor dropped = Dropped(x, 0.2, 9);
+  EXPECT_NEAR(dropped.mean().item<double>(), 3.0, 0.02);
+  EXPECT_NEAR(dropped.eq(0.0).to(torch::kFloat64).mean().item<double>(), 0.2, 0.005);
+  EXPECT_TRUE(dropped.eq(0.0).logical_or(dropped.eq(3.75)).all().item<bool>());
+  EXPECT_TRUE(Dropped(x, 0.0, 9).is_same(x));
+}
+
+// What is dropped has no gradient, the rest as much more as it has value.
+TEST(ChanceTest, GradientsOfDropout) {
+  torch::manual_seed(3);
+  const Tensor x = Leaf({20, 30}), mix = torch::randn({20, 30});
+  const Tensor dropped = Dropped(x, 0.5, 11);
+  (dropped * mix).sum().backward();
+  EXPECT_TRUE(GradOf(x).equal(torch::where(dropped.detach().ne(0.0), 2.0 * mix, 0.0 * mix)));
+}
+
+}  // namespace
+}  // namespace foretoken::train
