@@ -7,8 +7,8 @@
 
 #include "base/progress.h"
 #include "base/thread_pool.h"
-#include "chat_prompt.h"
 #include "io/model_file.h"
+#include "text/chat_prompt.h"
 
 namespace foretoken {
 namespace {
