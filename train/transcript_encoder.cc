@@ -116,9 +116,7 @@ Result<Transcript> RenderTranscript(const ChatPrompter& prompter, const Tokenize
 
 Result<EncodedDocument> TranscriptEncoder::Encode(const TextDocument& document) const {
   if (document.turns[0].role.empty()) return EncodeText(document.turns[0].text);
-  std::vector<ChatMessage> messages;
-  messages.reserve(document.turns.size());
-  for (const DocumentTurn& turn : document.turns) messages.push_back({turn.role, turn.text});
+  const std::vector<ChatMessage> messages = MessagesOf(document.turns);
   FT_ASSIGN_OR_RETURN(const Transcript transcript,
                       RenderTranscript(prompter_, tokenizer_, messages));
   const std::string_view text = transcript.text;

@@ -42,12 +42,12 @@ struct Talk {
     return runs;
   }
 
-  static std::vector<ChatMessage> Messages(const Turns& turns, size_t count) {
-    std::vector<ChatMessage> messages;
-    for (const DocumentTurn& turn : std::span(turns).first(count)) {
-      messages.push_back({turn.role, turn.text});
-    }
-    return messages;
+  // What the engine makes of turns as they stand, and of a prompt.
+  std::vector<Token> Transcript(const Turns& turns) const {
+    return *prompter.EncodeTranscript(MessagesOf(turns));
+  }
+  std::vector<Token> Prompt(const Turns& turns) const {
+    return *prompter.Encode(MessagesOf(turns));
   }
 
   std::shared_ptr<const Tokenizer> tokenizer;
@@ -70,8 +70,8 @@ TEST_P(ChatFamilyTest, IdsAreTheEnginesAndAnswersAreLearnt) {
   Talk talk(WithTemplate(family.vocabulary(), TemplateNamed(family.name)));
   const Turns turns = family.system ? WithSystem(kTalk) : kTalk;
   EXPECT_EQ(talk.Learnt(turns), family.answers);
-  EXPECT_EQ(talk.ids, *talk.prompter.EncodeTranscript(Talk::Messages(turns, turns.size())));
-  const std::vector<Token> prompt = *talk.prompter.Encode(Talk::Messages(turns, turns.size() - 1));
+  EXPECT_EQ(talk.ids, talk.Transcript(turns));
+  const std::vector<Token> prompt = talk.Prompt({turns.begin(), turns.end() - 1});
   ASSERT_LE(prompt.size(), talk.ids.size());
   EXPECT_THAT(std::vector(talk.ids.begin(), talk.ids.begin() + std::ssize(prompt)),
               ElementsAreArray(prompt));
@@ -116,7 +116,7 @@ TEST(ChatEncoderTest, LlamasOwnVocabulary) {
                          {"user", "Äh?"},
                          {"assistant", "No, 猫!\n\n1. a\n2. b"}};
     EXPECT_THAT(talk.Learnt(turns), ElementsAre(HasSubstr(" Yes"), HasSubstr("2. b")));
-    EXPECT_EQ(talk.ids, *talk.prompter.EncodeTranscript(Talk::Messages(turns, turns.size())));
+    EXPECT_EQ(talk.ids, talk.Transcript(turns));
   }
 }
 
@@ -130,7 +130,7 @@ TEST(ChatEncoderTest, ThoughtsThatATemplateDrops) {
   turns[3].text = "<think>\nA cat.\n</think>\n\nNo.";
   EXPECT_THAT(talk.Learnt(turns),
               ElementsAre("It is.<|im_end|>", "<think>\nA cat.\n</think>\n\nNo.<|im_end|>"));
-  EXPECT_EQ(talk.ids, *talk.prompter.EncodeTranscript(Talk::Messages(turns, 4)));
+  EXPECT_EQ(talk.ids, talk.Transcript(turns));
 }
 
 // A system prompt goes before the last question, wherever that is; an opening says more than the
@@ -139,7 +139,7 @@ TEST(ChatEncoderTest, TextsThatAreNoPrefixes) {
   Talk mistral(WithTemplate(PieceVocabulary(), TemplateNamed("mistral-v0.3")));
   const Turns turns = WithSystem(kTalk);
   EXPECT_THAT(mistral.Learnt(turns), ElementsAre(" It is.</s>", " No cat there.</s>"));
-  EXPECT_EQ(mistral.ids, *mistral.prompter.EncodeTranscript(Talk::Messages(turns, 5)));
+  EXPECT_EQ(mistral.ids, mistral.Transcript(turns));
   const char* const thinking =
       "{% for m in messages %}{% if m.role == 'user' %}[Q]{{ m.content }}{% else %}"
       "[A]{{ m.content.split('</think>')[-1] }}</s>{% endif %}{% endfor %}"
@@ -167,7 +167,7 @@ TEST(ChatEncoderTest, WithoutAMaskAllIsLearnt) {
 TEST(ChatEncoderTest, WithoutATemplateChatMlIsWrittenOut) {
   Talk talk(PieceVocabulary());
   EXPECT_THAT(talk.Learnt(kTalk), ElementsAre("It is.<|im_end|>\n", "No cat there.<|im_end|>\n"));
-  EXPECT_EQ(talk.ids, *talk.prompter.EncodeTranscript(Talk::Messages(kTalk, kTalk.size())));
+  EXPECT_EQ(talk.ids, talk.Transcript(kTalk));
 }
 
 TEST(ChatEncoderTest, TextsBeginAndEndOnce) {

@@ -37,6 +37,13 @@ PieceTokens EncodePrompt(const Tokenizer& tokenizer, std::span<const std::string
   return encoded;
 }
 
+std::vector<ChatMessage> MessagesOf(std::span<const DocumentTurn> turns) {
+  std::vector<ChatMessage> messages;
+  messages.reserve(turns.size());
+  for (const DocumentTurn& turn : turns) messages.push_back({turn.role, turn.text});
+  return messages;
+}
+
 Result<ChatPrompter> ChatPrompter::Create(const Tokenizer& tokenizer, const std::string& origin) {
   ChatPrompter prompter(tokenizer);
   const std::string& source = tokenizer.data().chat_template;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/documents.h"
 #include "text/jinja/chat_template.h"
 #include "text/tokenizer.h"
 
@@ -19,6 +20,9 @@ std::vector<Token> EncodePrompt(const Tokenizer& tokenizer, std::string_view tex
 // The same for a text in pieces (Tokenizer::EncodePieces).
 PieceTokens EncodePrompt(const Tokenizer& tokenizer, std::span<const std::string_view> pieces,
                          bool parse_special);
+
+// A conversation of a data set as a template takes it.
+std::vector<ChatMessage> MessagesOf(std::span<const DocumentTurn> turns);
 
 class ChatPrompter {
  public:
