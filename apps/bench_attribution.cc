@@ -11,6 +11,7 @@
 #include "bench.h"
 #include "engine/attribution.h"
 #include "engine/quoted_answer.h"
+#include "text/chat_prompt.h"
 #include "verify/forced_verifier.h"
 
 namespace foretoken {

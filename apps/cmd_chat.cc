@@ -7,12 +7,12 @@
 #include <fstream>
 
 #include "answer.h"
-#include "chat_prompt.h"
 #include "command_line.h"
 #include "context.h"
 #include "interrupt.h"
 #include "line_reader.h"
 #include "runtime.h"
+#include "text/chat_prompt.h"
 
 namespace foretoken {
 namespace {

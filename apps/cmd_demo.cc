@@ -8,12 +8,12 @@
 
 #include "answer.h"
 #include "base/json.h"
-#include "chat_prompt.h"
 #include "command_line.h"
 #include "demo_prompts.h"
 #include "draft/found_drafts.h"
 #include "interrupt.h"
 #include "runtime.h"
+#include "text/chat_prompt.h"
 
 namespace foretoken {
 namespace {

@@ -5,11 +5,11 @@
 
 #include "base/json.h"
 #include "base/progress.h"
-#include "chat_prompt.h"
 #include "command_line.h"
 #include "engine/head_finder.h"
 #include "find_heads_prompts.h"
 #include "runtime.h"
+#include "text/chat_prompt.h"
 
 namespace foretoken {
 namespace {

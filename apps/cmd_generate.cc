@@ -9,11 +9,11 @@
 #include "answer.h"
 #include "attributed_text.h"
 #include "base/json.h"
-#include "chat_prompt.h"
 #include "command_line.h"
 #include "context.h"
 #include "interrupt.h"
 #include "runtime.h"
+#include "text/chat_prompt.h"
 
 namespace foretoken {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/progress.h"
 #include "base/thread_pool.h"
-#include "chat_prompt.h"
 #include "io/model_file.h"
+#include "text/chat_prompt.h"
 
 namespace foretoken {
 namespace {
@@ -19,10 +19,7 @@ Result<std::vector<Token>> Encode(const TextDocument& document, const Tokenizer&
   if (document.turns[0].role.empty()) {
     return tokenizer.Encode(document.turns[0].text, {.add_bos = false});
   }
-  std::vector<ChatMessage> messages;
-  messages.reserve(document.turns.size());
-  for (const DocumentTurn& turn : document.turns) messages.push_back({turn.role, turn.text});
-  return prompter.EncodeTranscript(messages);
+  return prompter.EncodeTranscript(MessagesOf(document.turns));
 }
 
 // On all threads; the result is in document order whatever their number.

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "chat_prompt.h"
 #include "engine/generator.h"
+#include "text/chat_prompt.h"
 #include "text/documents.h"
 
 namespace foretoken {

@@ -1,10 +1,10 @@
 // The tables whose cells are how often a draft's lists hold the words that the model writes.
 #include <map>
 
-#include "chat_prompt.h"
 #include "engine/guess_ranks.h"
 #include "paper_evaluators.h"
 #include "paper_run.h"
+#include "text/chat_prompt.h"
 
 namespace foretoken {
 namespace {

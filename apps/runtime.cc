@@ -93,17 +93,4 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
   return decoder;
 }
 
-std::vector<Token> EncodePrompt(const Tokenizer& tokenizer, std::string_view text,
-                                bool parse_special) {
-  const TokenizerData& data = tokenizer.data();
-  std::vector<Token> tokens =
-      tokenizer.Encode(text, {.add_bos = true, .parse_special = parse_special});
-  if (data.add_eos && !tokens.empty() && tokens.back() == data.eos) tokens.pop_back();
-  // A chat template may have written bos out.
-  if (tokens.size() > 1 && tokens[0] == data.bos && tokens[1] == data.bos) {
-    tokens.erase(tokens.begin());
-  }
-  return tokens;
-}
-
 }  // namespace foretoken

@@ -88,8 +88,4 @@ struct Decoder {
 // Errors: unknown drafter, tree or verifier, bad options.
 Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity);
 
-// The token ids of `text` as a prompt: bos where the model asks for it, never eos.
-std::vector<Token> EncodePrompt(const Tokenizer& tokenizer, std::string_view text,
-                                bool parse_special);
-
 }  // namespace foretoken

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "answer.h"
-#include "chat_prompt.h"
 #include "runtime.h"
 #include "spec_questions.h"
+#include "text/chat_prompt.h"
 
 namespace foretoken {
 

@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <thread>
-#include <unordered_map>
 
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/progress.h"
 #include "base/rng.h"
 #include "dataset.h"
+#include "document_encoder.h"
 #include "text/bpe_trainer.h"
 #include "text/documents.h"
 #include "text/tokenizer.h"
@@ -24,6 +23,7 @@ namespace {
 constexpr uint64_t kMagic = 0x32737072636b7466;  // "ftkcrps2"
 constexpr uint64_t kHeldOutStream = 0x68656c646f7574;
 constexpr uint64_t kSampleStream = 0x73616d706c65;
+constexpr uint64_t kTemplateStream = 0x74656d706c617465;
 
 uint64_t HashText(uint64_t hash, std::string_view text) {
   for (size_t i = 0; i < text.size(); i += 8) {
@@ -34,14 +34,16 @@ uint64_t HashText(uint64_t hash, std::string_view text) {
   return Mix(hash ^ text.size());
 }
 
-uint64_t HashDocument(const Document& document) {
+// The same however the document is rendered for training.
+uint64_t HashDocument(const TextDocument& document) {
+  const Document rendered = RenderChatMl(document);
   uint64_t hash = 0;
-  for (const Segment& s : document.segments) hash = HashText(hash, s.text);
+  for (const Segment& s : rendered.segments) hash = HashText(hash, s.text);
   return hash;
 }
 
 struct Loaded {
-  std::vector<Document> documents;
+  std::vector<TextDocument> documents;
   std::vector<int16_t> sources;
 };
 
@@ -61,11 +63,19 @@ Result<std::vector<SourceFile>> ListSources(const Recipe& recipe, const std::str
   return list;
 }
 
+// Changes with all that a tokenizer's own chat template is given.
+uint64_t TemplateKey(uint64_t key, const TokenizerData& t) {
+  key = HashText(Mix(key ^ kTemplateStream), t.chat_template);
+  for (const Token token : {t.bos, t.eos, t.eot}) key = Mix(key ^ static_cast<uint32_t>(token));
+  return Mix(key ^ (t.add_bos ? 1 : 0));
+}
+
 // Changes when a file or a setting that shapes the corpus does.
 uint64_t CorpusKey(const Recipe& recipe, const std::vector<SourceFile>& files,
                    const TokenizerData* given) {
   uint64_t key = HashText(kMagic, recipe.pre);
   if (given != nullptr) key = Mix(key ^ VocabularyFingerprint(*given));
+  if (given != nullptr && !RendersAsOurs(*given)) key = TemplateKey(key, *given);
   key = Mix(key ^ static_cast<uint64_t>(recipe.vocab));
   key = HashText(key, std::to_string(recipe.tokenizer_mib) + std::to_string(recipe.heldout));
   key = Mix(key ^ (recipe.mask_user ? 1 : 0));
@@ -81,26 +91,27 @@ uint64_t CorpusKey(const Recipe& recipe, const std::vector<SourceFile>& files,
 Result<Loaded> LoadAll(const std::vector<SourceFile>& files) {
   Loaded all;
   for (const SourceFile& f : files) {
-    FT_ASSIGN_OR_RETURN(std::vector<Document> part, ReadDocuments(f.path));
+    FT_ASSIGN_OR_RETURN(std::vector<TextDocument> part, ReadTextDocuments(f.path));
     all.sources.insert(all.sources.end(), part.size(), f.source);
     std::move(part.begin(), part.end(), std::back_inserter(all.documents));
   }
   return all;
 }
 
-// A random part of the text, sources in proportion to their weight.
-std::vector<std::string_view> SampleText(const Loaded& all, const Recipe& recipe) {
+// A random part of the documents, sources in proportion to their weight.
+std::vector<Document> SampleDocuments(const Loaded& all, const Recipe& recipe) {
   double total = 0.0;
   for (size_t i = 0; i < all.documents.size(); ++i) {
     const double weight = std::min(1.0, recipe.data[all.sources[i]].weight);
-    for (const Segment& s : all.documents[i].segments) total += weight * s.text.size();
+    const Document rendered = RenderChatMl(all.documents[i]);
+    for (const Segment& s : rendered.segments) total += weight * s.text.size();
   }
   const double share = std::min(1.0, recipe.tokenizer_mib * 1048576.0 / std::max(total, 1.0));
-  std::vector<std::string_view> sample;
+  std::vector<Document> sample;
   for (size_t i = 0; i < all.documents.size(); ++i) {
     const double weight = std::min(1.0, recipe.data[all.sources[i]].weight);
     if (Uniform(recipe.seed, kSampleStream, i) >= share * weight) continue;
-    for (const Segment& s : all.documents[i].segments) sample.push_back(s.text);
+    sample.push_back(RenderChatMl(all.documents[i]));
   }
   return sample;
 }
@@ -110,8 +121,12 @@ Result<TokenizerData> LearnTokenizer(const Loaded& all, const Recipe& recipe) {
   options.vocab_size = static_cast<int>(recipe.vocab);
   options.pre = recipe.pre;
   options.special_tokens = {kEndOfText, kTurnStart, kTurnEnd};
-  const std::vector<std::string_view> sample = SampleText(all, recipe);
-  FT_ASSIGN_OR_RETURN(TokenizerData data, TrainByteBpe(sample, options));
+  const std::vector<Document> sample = SampleDocuments(all, recipe);
+  std::vector<std::string_view> texts;
+  for (const Document& document : sample) {
+    for (const Segment& s : document.segments) texts.push_back(s.text);
+  }
+  FT_ASSIGN_OR_RETURN(TokenizerData data, TrainByteBpe(texts, options));
   data.bos = data.padding = 0;
   data.eos = data.eot = 2;  // what ends an answer; a document's end is ended generation as well
   data.eog = {0, 2};
@@ -119,57 +134,12 @@ Result<TokenizerData> LearnTokenizer(const Loaded& all, const Recipe& recipe) {
   return data;
 }
 
-struct Encoded {
-  std::vector<uint32_t> ids;
-  std::vector<uint8_t> learn;
-};
-
-// Whether documents can be encoded with a tokenizer that was not made here.
-Status CheckTokenizer(const TokenizerData& tokenizer) {
-  for (const char* name : {kEndOfText, kTurnStart, kTurnEnd}) {
-    if (std::find(tokenizer.tokens.begin(), tokenizer.tokens.end(), name) ==
-        tokenizer.tokens.end()) {
-      return Error{"the target's tokenizer has no token '" + std::string(name) +
-                   "': conversations are rendered as ChatML"};
-    }
-  }
-  return {};
-}
-
-class Encoder {
- public:
-  Encoder(const Tokenizer& tokenizer, bool mask_user)
-      : tokenizer_(tokenizer), mask_user_(mask_user) {
-    const auto& tokens = tokenizer.data().tokens;
-    for (const char* name : {kEndOfText, kTurnStart, kTurnEnd}) {
-      const auto at = std::find(tokens.begin(), tokens.end(), name);
-      if (at != tokens.end()) controls_[name] = static_cast<uint32_t>(at - tokens.begin());
-    }
-  }
-
-  Encoded Encode(const Document& document) const {
-    Encoded out;
-    EncodeOptions options;
-    options.add_bos = false;
-    for (const Segment& s : document.segments) {
-      for (Token t : tokenizer_.Encode(s.text, options)) {
-        out.ids.push_back(static_cast<uint32_t>(t));
-      }
-      if (!s.control.empty()) out.ids.push_back(controls_.at(s.control));
-      out.learn.resize(out.ids.size(), mask_user_ && s.from_user ? 0 : 1);
-    }
-    return out;
-  }
-
- private:
-  const Tokenizer& tokenizer_;
-  bool mask_user_;
-  std::unordered_map<std::string, uint32_t> controls_;
-};
+using EncodedDocuments = std::vector<Result<EncodedDocument>>;
 
 // Encodes on every core; the result is in document order whatever their number.
-std::vector<Encoded> EncodeAll(const Encoder& encoder, const std::vector<Document>& documents) {
-  std::vector<Encoded> out(documents.size());
+EncodedDocuments EncodeAll(const DocumentEncoder& encoder,
+                           const std::vector<TextDocument>& documents) {
+  EncodedDocuments out(documents.size(), EncodedDocument{});
   const size_t count = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::thread> workers;
   for (size_t w = 0; w < count; ++w) {
@@ -181,17 +151,33 @@ std::vector<Encoded> EncodeAll(const Encoder& encoder, const std::vector<Documen
   return out;
 }
 
-Corpus Assemble(const Loaded& all, const std::vector<Encoded>& encoded, double heldout) {
+// Says on standard error how many documents could not be encoded. Errors: all of them.
+Status ReportLeftOut(const EncodedDocuments& encoded) {
+  const auto failed = [](const Result<EncodedDocument>& document) { return !document.ok(); };
+  const auto first = std::ranges::find_if(encoded, failed);
+  if (first == encoded.end()) return {};
+  const auto count = static_cast<size_t>(std::ranges::count_if(encoded, failed));
+  const std::string& why = first->error().message;
+  if (count == encoded.size()) return Error{"no document can be encoded; the first: " + why};
+  std::fprintf(stderr, "%zu of %zu documents are left out; the first: %s\n", count, encoded.size(),
+               why.c_str());
+  return {};
+}
+
+// Of the documents that could be encoded.
+Corpus Assemble(const Loaded& all, const EncodedDocuments& encoded, double heldout) {
   Corpus corpus;
   for (size_t i = 0; i < encoded.size(); ++i) {
+    if (!encoded[i].ok()) continue;
+    const auto& [ids, learn] = *encoded[i];
     CorpusDocument d;
     d.first = static_cast<int64_t>(corpus.ids.size());
-    d.length = static_cast<int32_t>(encoded[i].ids.size());
+    d.length = static_cast<int32_t>(ids.size());
     d.source = all.sources[i];
     d.heldout = Uniform(HashDocument(all.documents[i]), kHeldOutStream, 0) < heldout;
     corpus.documents.push_back(d);
-    corpus.ids.insert(corpus.ids.end(), encoded[i].ids.begin(), encoded[i].ids.end());
-    corpus.learn.insert(corpus.learn.end(), encoded[i].learn.begin(), encoded[i].learn.end());
+    corpus.ids.insert(corpus.ids.end(), ids.begin(), ids.end());
+    corpus.learn.insert(corpus.learn.end(), learn.begin(), learn.end());
   }
   return corpus;
 }
@@ -283,7 +269,6 @@ Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
                                  const std::string& directory, bool quiet,
                                  const TokenizerData* given) {
   FT_ASSIGN_OR_RETURN(const std::vector<SourceFile> files, ListSources(recipe, base));
-  if (given != nullptr) FT_RETURN_IF_ERROR(CheckTokenizer(*given));
   const uint64_t key = CorpusKey(recipe, files, given);
   PreparedData data;
   if (given != nullptr) data.tokenizer = *given;
@@ -299,10 +284,14 @@ Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
     if (!quiet) std::fprintf(stderr, "learning the tokenizer\n");
     FT_ASSIGN_OR_RETURN(data.tokenizer, LearnTokenizer(all, recipe));
   }
-  FT_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(data.tokenizer, "new tokenizer"));
+  const auto target = recipe.settings.find("target");
+  const std::string origin = target == recipe.settings.end() ? "new tokenizer" : target->second;
+  FT_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(data.tokenizer, origin));
+  FT_ASSIGN_OR_RETURN(const auto encoder, NewDocumentEncoder(*tokenizer, recipe.mask_user, origin));
   if (!quiet) std::fprintf(stderr, "encoding %zu documents\n", all.documents.size());
-  const Encoder encoder(*tokenizer, recipe.mask_user);
-  data.corpus = Assemble(all, EncodeAll(encoder, all.documents), recipe.heldout);
+  const EncodedDocuments encoded = EncodeAll(*encoder, all.documents);
+  FT_RETURN_IF_ERROR(ReportLeftOut(encoded));
+  data.corpus = Assemble(all, encoded, recipe.heldout);
   if (given == nullptr) {
     FT_RETURN_IF_ERROR(SaveTokenizer(data.tokenizer, TokenizerPath(directory)));
   }

@@ -30,9 +30,10 @@ struct PreparedData {
 };
 
 // Reads the recipe's data (relative patterns under `base`), learns the tokenizer unless it is
-// given, and encodes everything; or takes both from `directory`, if they were made there from the
-// same files and settings. Documents whose hash says so are held out. Errors: data; a tokenizer
-// that lacks the control tokens of ChatML.
+// given, and encodes everything (document_encoder.h); or takes both from `directory`, if they were
+// made there from the same files and settings. Documents whose hash says so are held out.
+// Conversations that the tokenizer's chat template does not take are left out, and their number is
+// told on standard error. Errors: data; the template's syntax; no document left.
 Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
                                  const std::string& directory, bool quiet,
                                  const TokenizerData* given);

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <numeric>
 
@@ -12,6 +11,7 @@
 #include "corpus.h"
 #include "dataset.h"
 #include "event_log.h"
+#include "files_testing.h"
 #include "packing.h"
 #include "recipe.h"
 #include "text/documents.h"
@@ -23,26 +23,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class TemporaryFiles : public testing::Test {
- protected:
-  TemporaryFiles() {
-    std::string name = testing::TempDir() + "train_XXXXXX";
-    directory_ = mkdtemp(name.data());
-  }
-  ~TemporaryFiles() override { std::filesystem::remove_all(directory_); }
-
-  std::string Write(const std::string& name, const std::string& text) {
-    const std::string path = directory_ + "/" + name;
-    std::ofstream(path) << text;
-    return path;
-  }
-
-  std::string directory_;
-};
-
-std::string Rendered(const Document& document) {
+std::string Rendered(const TextDocument& document) {
+  const Document rendered = RenderChatMl(document);
   std::string text;
-  for (const Segment& s : document.segments) text += s.text + s.control;
+  for (const Segment& s : rendered.segments) text += s.text + s.control;
   return text;
 }
 
@@ -56,7 +40,7 @@ TEST_F(DatasetTest, RendersConversationsAsTheTemplateDoes) {
       "\n\n"
       R"({"messages": [{"role": "user", "content": "x"}]})"
       "\n");
-  const auto documents = ReadDocuments(path);
+  const auto documents = ReadTextDocuments(path);
   ASSERT_TRUE(documents.ok()) << documents.error().message;
   ASSERT_EQ(documents->size(), 2u);
   EXPECT_EQ(Rendered((*documents)[0]),
@@ -69,7 +53,7 @@ TEST_F(DatasetTest, SplitsTextAtSeparatorLines) {
   const std::string path = Write("a.txt",
                                  "one\ntwo\n<|endoftext|>\n\n<|endoftext|>\n"
                                  "not <|endoftext|> a line\n");
-  const auto documents = ReadDocuments(path);
+  const auto documents = ReadTextDocuments(path);
   ASSERT_TRUE(documents.ok());
   ASSERT_EQ(documents->size(), 2u);
   EXPECT_EQ(Rendered((*documents)[0]), "one\ntwo\n<|endoftext|>");
@@ -78,11 +62,11 @@ TEST_F(DatasetTest, SplitsTextAtSeparatorLines) {
 
 TEST_F(DatasetTest, NamesTheBadLine) {
   const std::string good = R"({"messages": [{"role": "user", "content": "x"}]})";
-  const auto broken = ReadDocuments(Write("a.jsonl", good + "\n{\n"));
+  const auto broken = ReadTextDocuments(Write("a.jsonl", good + "\n{\n"));
   ASSERT_FALSE(broken.ok());
   EXPECT_THAT(broken.error().message, HasSubstr("a.jsonl:2"));
   const auto role =
-      ReadDocuments(Write("b.jsonl", R"({"messages": [{"role": "tool", "content": "x"}]})"));
+      ReadTextDocuments(Write("b.jsonl", R"({"messages": [{"role": "tool", "content": "x"}]})"));
   ASSERT_FALSE(role.ok());
   EXPECT_THAT(role.error().message, HasSubstr("'tool', expected human or gpt"));
   EXPECT_FALSE(ListDataFiles("nothing*.txt", directory_).ok());

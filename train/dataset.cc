@@ -1,11 +1,10 @@
 #include "dataset.h"
 
-#include "text/documents.h"
+#include <utility>
 
 namespace foretoken::train {
-namespace {
 
-Document Rendered(const TextDocument& document) {
+Document RenderChatMl(const TextDocument& document) {
   Document rendered;
   for (const DocumentTurn& turn : document.turns) {
     if (turn.role.empty()) return {{{turn.text + "\n", kEndOfText, false}}};
@@ -21,19 +20,9 @@ Document Rendered(const TextDocument& document) {
   return rendered;
 }
 
-}  // namespace
-
 const char* const kChatTemplate =
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] "
     "+ '<|im_end|>' + '\\n' }}{% endfor %}{% if add_generation_prompt %}{{ "
     "'<|im_start|>assistant\\n' }}{% endif %}";
-
-Result<std::vector<Document>> ReadDocuments(const std::string& path) {
-  FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadTextDocuments(path));
-  std::vector<Document> rendered;
-  rendered.reserve(documents.size());
-  for (const TextDocument& document : documents) rendered.push_back(Rendered(document));
-  return rendered;
-}
 
 }  // namespace foretoken::train

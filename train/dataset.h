@@ -1,10 +1,10 @@
-// Documents for training, as text: chats (ShareGPT JSONL) and plain text.
+// Documents for training as ChatML, which our own models write.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "text/documents.h"
 
 namespace foretoken::train {
 
@@ -26,8 +26,7 @@ struct Document {
   std::vector<Segment> segments;
 };
 
-// The documents of a file (text/documents.h). Errors: unreadable file; a malformed line, with its
-// number.
-Result<std::vector<Document>> ReadDocuments(const std::string& path);
+// A conversation as ChatML, or a text; <|endoftext|> ends both.
+Document RenderChatMl(const TextDocument& document);
 
 }  // namespace foretoken::train

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "chat_testing.h"
 #include "corpus.h"
 #include "dataset.h"
 #include "io/gguf.h"
@@ -232,6 +233,39 @@ TEST_F(RunTest, LearnsAndExports) {
       }
     }
   }
+}
+
+// A target with the control tokens and the template of Llama 3, and none of ChatML's.
+TEST_F(RunTest, DraftLearnsFromATargetsOwnTemplate) {
+  const std::string out = directory_ + "/llama";
+  TrainOptions target = TinyRun(directory_, out);
+  target.recipe.steps = 2;
+  ASSERT_TRUE(Train(target).ok());
+  const std::string file = out + "/tokenizer_data.json";
+  auto tokenizer = ReadJsonFile(file);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
+  (*tokenizer)["tokens"][0] = "<|begin_of_text|>";
+  (*tokenizer)["tokens"][1] = "<|start_header_id|>";
+  (*tokenizer)["tokens"][2] = "<|eot_id|>";
+  (*tokenizer)["chat_template"] = TemplateNamed("llama-3");
+  std::ofstream(file) << tokenizer->dump();
+  const Status exported = ExportGguf(out, directory_ + "/target.gguf", FileType::kF32);
+  ASSERT_TRUE(exported.ok()) << exported.error().message;
+
+  std::ofstream chats(directory_ + "/chat.jsonl");
+  for (int i = 0; i < 40; ++i) {
+    chats << R"({"messages": [{"role": "user", "content": "What is the square of )" << i
+          << R"(?"}, {"role": "assistant", "content": "It is )" << i * i << R"(."}]})"
+          << "\n";
+  }
+  chats.close();
+  TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");
+  run.recipe.data = {{directory_ + "/chat.jsonl", 1.0}};
+  run.recipe.mask_user = true;
+  run.recipe.steps = 3;
+  const TrainedDraft draft = TrainDraft(run);
+  ASSERT_NE(draft.file, nullptr);
+  EXPECT_GT(draft.heldout, 0.0);
 }
 
 TEST_F(RunTest, HuggingFaceDirectoryReadsBackTheSame) {

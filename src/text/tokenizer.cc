@@ -109,26 +109,37 @@ bool Tokenizer::IsEndOfGeneration(Token token) const {
 }
 
 std::vector<Token> Tokenizer::Encode(std::string_view text, const EncodeOptions& options) const {
-  std::vector<Token> out;
-  out.reserve(text.size() / 4 + 2);
+  return EncodePieces({&text, 1}, options).tokens;
+}
+
+PieceTokens Tokenizer::EncodePieces(std::span<const std::string_view> pieces,
+                                    const EncodeOptions& options) const {
+  size_t bytes = 0;
+  for (const std::string_view piece : pieces) bytes += piece.size();
+  PieceTokens encoded;
+  std::vector<Token>& out = encoded.tokens;
+  out.reserve(bytes / 4 + 2);
   if (options.add_bos && data_.add_bos && data_.bos != kNoToken) out.push_back(data_.bos);
-  const std::unique_ptr<StretchEncoder> encoder = NewEncoder(text.size());
-  size_t done = 0;
+  const std::unique_ptr<StretchEncoder> encoder = NewEncoder(bytes);
   bool prefix = true;
-  while (done < text.size()) {
-    const auto special = special_.Find(text, done, options.parse_special);
-    const size_t end = special ? special->begin : text.size();
-    if (end > done) {
-      encoder->Encode(text.substr(done, end - done), prefix, out);
-      prefix = false;
+  for (const std::string_view text : pieces) {
+    size_t done = 0;
+    while (done < text.size()) {
+      const auto special = special_.Find(text, done, options.parse_special);
+      const size_t end = special ? special->begin : text.size();
+      if (end > done) {
+        encoder->Encode(text.substr(done, end - done), prefix, out);
+        prefix = false;
+      }
+      if (!special) break;
+      out.push_back(special->token);
+      done = special->end;
+      prefix = data_.prefix_after_special;
     }
-    if (!special) break;
-    out.push_back(special->token);
-    done = special->end;
-    prefix = data_.prefix_after_special;
+    encoded.ends.push_back(out.size());
   }
   if (options.add_bos && data_.add_eos && data_.eos != kNoToken) out.push_back(data_.eos);
-  return out;
+  return encoded;
 }
 
 std::string_view Tokenizer::PieceView(Token token, bool show_control) const {

@@ -19,6 +19,13 @@ struct EncodeOptions {
   bool parse_special = false;  // recognise control tokens written out in the text
 };
 
+// The tokens of a text that is given in pieces.
+struct PieceTokens {
+  std::vector<Token> tokens;
+  std::vector<size_t>
+      ends;  // [pieces] tokens up to a piece's end; a bos belongs to the first piece
+};
+
 // Immutable once built. Thread-safety: const methods may run on any number of threads.
 class Tokenizer {
  public:
@@ -34,6 +41,10 @@ class Tokenizer {
 
   // Any bytes are accepted; bytes that are not UTF-8 are kept where the scheme has byte tokens.
   std::vector<Token> Encode(std::string_view text, const EncodeOptions& options = {}) const;
+  // The same for the text that `pieces` make end to end, but no token reaches over a piece's end:
+  // the tokens of the whole wherever those do not either.
+  PieceTokens EncodePieces(std::span<const std::string_view> pieces,
+                           const EncodeOptions& options = {}) const;
 
   // The bytes `token` stands for; control and unknown tokens give "" unless `show_control`. A piece
   // may be a fragment of a UTF-8 sequence: stream through StreamDecoder. REQUIRES: 0 <= token <

@@ -194,6 +194,25 @@ TEST(SentencePiece, TheSpaceInFrontFollowsTheSwitches) {
   EXPECT_THAT(Make(data)->Encode("a", special), ElementsAre(kA));
 }
 
+// The space in front is that of the whole text, not one a piece.
+TEST(SentencePiece, PiecesAreOneTextThatNoTokenCrosses) {
+  TokenizerData data = PieceData();
+  const EncodeOptions special = {.parse_special = true};
+  const std::vector<std::string_view> pieces = {"a", "", " a</s>", "ab", "</s>a"};
+  PieceTokens encoded = Make(data)->EncodePieces(pieces, special);
+  EXPECT_EQ(encoded.tokens, Make(data)->Encode("a a</s>ab</s>a", special));
+  EXPECT_THAT(encoded.tokens, ElementsAre(1, kSpaceA, kSpaceA, 2, kSpaceAb, 2, kSpaceA));
+  EXPECT_THAT(encoded.ends, ElementsAre(2, 2, 4, 5, 7));
+  const std::vector<std::string_view> within = {"a", "b"};
+  encoded = Make(data)->EncodePieces(within, special);
+  EXPECT_THAT(encoded.tokens, ElementsAre(1, kSpaceA, kB));  // "ab" in one piece would be kSpaceAb
+  EXPECT_THAT(encoded.ends, ElementsAre(2, 3));
+  data.add_eos = true;
+  encoded = Make(data)->EncodePieces(within, special);
+  EXPECT_THAT(encoded.tokens, ElementsAre(1, kSpaceA, kB, 2));
+  EXPECT_THAT(encoded.ends, ElementsAre(2, 3));
+}
+
 TEST(SentencePiece, WithoutByteTokensTheUnknownTokenStands) {
   TokenizerData data = PieceData();
   for (TokenType& type : data.types) {

@@ -1,8 +1,6 @@
-#include "chat_prompt.h"
+#include "text/chat_prompt.h"
 
 #include <algorithm>
-
-#include "runtime.h"
 
 namespace foretoken {
 namespace {
@@ -18,6 +16,33 @@ std::string RenderChatMl(std::span<const ChatMessage> messages, bool open_answer
 }
 
 }  // namespace
+
+std::vector<Token> EncodePrompt(const Tokenizer& tokenizer, std::string_view text,
+                                bool parse_special) {
+  return EncodePrompt(tokenizer, {&text, 1}, parse_special).tokens;
+}
+
+PieceTokens EncodePrompt(const Tokenizer& tokenizer, std::span<const std::string_view> pieces,
+                         bool parse_special) {
+  const TokenizerData& data = tokenizer.data();
+  PieceTokens encoded =
+      tokenizer.EncodePieces(pieces, {.add_bos = true, .parse_special = parse_special});
+  std::vector<Token>& tokens = encoded.tokens;
+  if (data.add_eos && !tokens.empty() && tokens.back() == data.eos) tokens.pop_back();
+  // A chat template may have written bos out.
+  if (tokens.size() > 1 && tokens[0] == data.bos && tokens[1] == data.bos) {
+    tokens.erase(tokens.begin());
+    for (size_t& end : encoded.ends) --end;
+  }
+  return encoded;
+}
+
+std::vector<ChatMessage> MessagesOf(std::span<const DocumentTurn> turns) {
+  std::vector<ChatMessage> messages;
+  messages.reserve(turns.size());
+  for (const DocumentTurn& turn : turns) messages.push_back({turn.role, turn.text});
+  return messages;
+}
 
 Result<ChatPrompter> ChatPrompter::Create(const Tokenizer& tokenizer, const std::string& origin) {
   ChatPrompter prompter(tokenizer);

@@ -1,16 +1,28 @@
-// Conversations as prompts, by the model's own chat template or, where it has none, ChatML.
+// Texts as prompts, and conversations by the model's own chat template or, where it has none,
+// ChatML.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "io/model_file.h"
+#include "text/documents.h"
 #include "text/jinja/chat_template.h"
 #include "text/tokenizer.h"
 
 namespace foretoken {
+
+// The token ids of `text` as a prompt: bos where the model asks for it, once, never eos.
+std::vector<Token> EncodePrompt(const Tokenizer& tokenizer, std::string_view text,
+                                bool parse_special);
+// The same for a text in pieces (Tokenizer::EncodePieces).
+PieceTokens EncodePrompt(const Tokenizer& tokenizer, std::span<const std::string_view> pieces,
+                         bool parse_special);
+
+// A conversation of a data set as a template takes it.
+std::vector<ChatMessage> MessagesOf(std::span<const DocumentTurn> turns);
 
 class ChatPrompter {
  public:
@@ -19,6 +31,9 @@ class ChatPrompter {
 
   // Whether the model has no template and ChatML stands in.
   bool uses_fallback() const { return !template_.has_value(); }
+  // The conversation as text, with the opening of the next answer if `open_answer`. Errors: what
+  // the template refuses.
+  Result<std::string> Render(std::span<const ChatMessage> messages, bool open_answer) const;
   // The conversation with the opening of the next answer. Errors: what the template refuses.
   Result<std::vector<Token>> Encode(std::span<const ChatMessage> messages) const;
   // The same as text, without the bos that a tokenizer puts before it. Errors: the same.
@@ -31,7 +46,6 @@ class ChatPrompter {
  private:
   explicit ChatPrompter(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
   std::string PieceOf(Token token) const;
-  Result<std::string> Render(std::span<const ChatMessage> messages, bool open_answer) const;
 
   const Tokenizer* tokenizer_;
   std::optional<ChatTemplate> template_;

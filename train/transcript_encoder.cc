@@ -1,0 +1,155 @@
+#include "transcript_encoder.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+namespace foretoken::train {
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n\v\f";
+constexpr std::string_view kThinkingEnd = "</think>";
+
+std::string_view Trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+}
+
+size_t CommonLength(std::string_view a, std::string_view b) {
+  return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+// Finds the answers of one conversation in its text.
+class AnswerFinder {
+ public:
+  AnswerFinder(const ChatPrompter& prompter, const Tokenizer& tokenizer,
+               std::span<const ChatMessage> messages, std::string_view whole)
+      : prompter_(prompter), messages_(messages), whole_(whole) {
+    for (const Token stop : prompter.StopTokens()) {
+      stops_.push_back(tokenizer.Piece(stop, /*show_control=*/true));
+    }
+  }
+
+  // The answer messages[index], which begins no earlier than `from`.
+  Result<TextSpan> Find(size_t index, size_t from) const {
+    const Result<std::string> prompt = prompter_.Render(messages_.first(index), true);
+    const Result<std::string> answered = prompter_.Render(messages_.first(index + 1), false);
+    if (!answered.ok()) return answered.error();
+    const bool opened =
+        prompt.ok() && prompt->size() >= from && whole_.starts_with(std::string_view(*prompt));
+    if (opened && answered->size() >= prompt->size() &&
+        whole_.starts_with(std::string_view(*answered))) {
+      return Closed({prompt->size(), answered->size()}, messages_[index].content);
+    }
+    if (opened) from = prompt->size();
+    FT_ASSIGN_OR_RETURN(TextSpan span, Search(index, *answered, from));
+    if (opened) span.begin = prompt->size();
+    return span;
+  }
+
+ private:
+  // Without what a template writes after the token that ends the answer `content`.
+  TextSpan Closed(TextSpan span, std::string_view content) const {
+    const std::string_view text = whole_.substr(span.begin, span.end - span.begin);
+    const std::string_view words = Trimmed(content);
+    const size_t at = text.find(words);
+    const size_t said = at == std::string_view::npos ? 0 : at + words.size();
+    return {span.begin, span.begin + said + LengthOfEnd(text.substr(said))};
+  }
+
+  // The answer's words with what ends them in `answered`, the text that ends with the answer.
+  Result<TextSpan> Search(size_t index, std::string_view answered, size_t from) const {
+    const Result<std::string> before = prompter_.Render(messages_.first(index), false);
+    if (before.ok()) from = std::max(from, CommonLength(*before, whole_));
+    const std::string_view content = messages_[index].content;
+    const size_t thought = content.rfind(kThinkingEnd);
+    const size_t spoken = thought == std::string_view::npos ? 0 : thought + kThinkingEnd.size();
+    for (const std::string_view words : {Trimmed(content), Trimmed(content.substr(spoken))}) {
+      const size_t at = answered.rfind(words);
+      if (words.empty() || at == std::string_view::npos) continue;
+      const std::string_view tail = answered.substr(at + words.size());
+      const std::string_view wanted = answered.substr(at, words.size() + LengthOfEnd(tail));
+      const size_t found = whole_.find(wanted, from);
+      if (found == std::string_view::npos) continue;
+      size_t begin = found;
+      while (begin > from && whole_[begin - 1] == ' ') --begin;
+      return TextSpan{begin, found + wanted.size()};
+    }
+    return Error{"the chat template leaves out or changes message " + std::to_string(index + 1) +
+                 ", an answer, when others follow"};
+  }
+
+  // Bytes of `tail`, the text behind an answer's words, up to the first token that ends an answer.
+  size_t LengthOfEnd(std::string_view tail) const {
+    size_t length = tail.size();
+    for (const std::string& stop : stops_) {
+      const size_t at = tail.find(stop);
+      if (at != std::string_view::npos) length = std::min(length, at + stop.size());
+    }
+    return length;
+  }
+
+  const ChatPrompter& prompter_;
+  std::span<const ChatMessage> messages_;
+  std::string_view whole_;
+  std::vector<std::string> stops_;
+};
+
+}  // namespace
+
+Result<Transcript> RenderTranscript(const ChatPrompter& prompter, const Tokenizer& tokenizer,
+                                    std::span<const ChatMessage> messages) {
+  Transcript transcript;
+  FT_ASSIGN_OR_RETURN(transcript.text, prompter.Render(messages, /*open_answer=*/false));
+  const AnswerFinder finder(prompter, tokenizer, messages, transcript.text);
+  size_t from = 0;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (messages[i].role != "assistant") continue;
+    FT_ASSIGN_OR_RETURN(const TextSpan answer, finder.Find(i, from));
+    transcript.answers.push_back(answer);
+    from = answer.end;
+  }
+  return transcript;
+}
+
+Result<EncodedDocument> TranscriptEncoder::Encode(const TextDocument& document) const {
+  if (document.turns[0].role.empty()) return EncodeText(document.turns[0].text);
+  const std::vector<ChatMessage> messages = MessagesOf(document.turns);
+  FT_ASSIGN_OR_RETURN(const Transcript transcript,
+                      RenderTranscript(prompter_, tokenizer_, messages));
+  const std::string_view text = transcript.text;
+  std::vector<std::string_view> pieces;  // each odd one is an answer
+  size_t done = 0;
+  for (const TextSpan& answer : transcript.answers) {
+    pieces.push_back(text.substr(done, answer.begin - done));
+    pieces.push_back(text.substr(answer.begin, answer.end - answer.begin));
+    done = answer.end;
+  }
+  pieces.push_back(text.substr(done));
+  const PieceTokens encoded = EncodePrompt(tokenizer_, pieces, /*parse_special=*/true);
+  EncodedDocument out;
+  out.ids.assign(encoded.tokens.begin(), encoded.tokens.end());
+  out.learn.assign(out.ids.size(), mask_user_ ? 0 : 1);
+  for (size_t i = 1; i < pieces.size(); i += 2) {
+    std::fill(out.learn.begin() + static_cast<ptrdiff_t>(encoded.ends[i - 1]),
+              out.learn.begin() + static_cast<ptrdiff_t>(encoded.ends[i]), uint8_t{1});
+  }
+  return out;
+}
+
+EncodedDocument TranscriptEncoder::EncodeText(const std::string& text) const {
+  const std::vector<Token> tokens = EncodePrompt(tokenizer_, text, /*parse_special=*/false);
+  EncodedDocument out;
+  out.ids.assign(tokens.begin(), tokens.end());
+  const TokenizerData& data = tokenizer_.data();
+  std::vector<Token> ends = {data.eos, data.eot};
+  ends.insert(ends.end(), data.eog.begin(), data.eog.end());
+  const auto end = std::ranges::find_if(ends, [](Token token) { return token != kNoToken; });
+  if (end != ends.end()) out.ids.push_back(static_cast<uint32_t>(*end));
+  out.learn.assign(out.ids.size(), 1);
+  return out;
+}
+
+}  // namespace foretoken::train

@@ -1,0 +1,191 @@
+// Conversations as a target's own chat template writes them.
+#include "transcript_encoder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "chat_testing.h"
+#include "io/gguf.h"
+
+namespace foretoken::train {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+
+// A conversation encoded, and what the engine makes of it.
+struct Talk {
+  explicit Talk(TokenizerData data, bool mask_user = true)
+      : tokenizer(*Tokenizer::Create(std::move(data), "test")),
+        encoder(*NewDocumentEncoder(*tokenizer, mask_user, "test")),
+        prompter(*ChatPrompter::Create(*tokenizer, "test")) {}
+
+  // Each run of tokens to learn, as text.
+  std::vector<std::string> Learnt(const Turns& turns) {
+    const auto encoded = encoder->Encode({turns});
+    EXPECT_TRUE(encoded.ok()) << encoded.error().message;
+    if (!encoded.ok()) return {};
+    ids.assign(encoded->ids.begin(), encoded->ids.end());
+    EXPECT_EQ(encoded->learn.size(), ids.size());
+    std::vector<std::string> runs;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (encoded->learn[i] == 0) continue;
+      if (i == 0 || encoded->learn[i - 1] == 0) runs.emplace_back();
+      runs.back() += tokenizer->Piece(ids[i], /*show_control=*/true);
+    }
+    return runs;
+  }
+
+  // What the engine makes of turns as they stand, and of a prompt.
+  std::vector<Token> Transcript(const Turns& turns) const {
+    return *prompter.EncodeTranscript(MessagesOf(turns));
+  }
+  std::vector<Token> Prompt(const Turns& turns) const {
+    return *prompter.Encode(MessagesOf(turns));
+  }
+
+  std::shared_ptr<const Tokenizer> tokenizer;
+  std::unique_ptr<DocumentEncoder> encoder;
+  ChatPrompter prompter;
+  std::vector<Token> ids;  // of the last conversation
+};
+
+struct Family {
+  std::string name;
+  TokenizerData (*vocabulary)();
+  bool system;  // whether the template takes one
+  std::vector<std::string> answers;
+};
+
+class ChatFamilyTest : public testing::TestWithParam<Family> {};
+
+TEST_P(ChatFamilyTest, IdsAreTheEnginesAndAnswersAreLearnt) {
+  const Family& family = GetParam();
+  Talk talk(WithTemplate(family.vocabulary(), TemplateNamed(family.name)));
+  const Turns turns = family.system ? WithSystem(kTalk) : kTalk;
+  EXPECT_EQ(talk.Learnt(turns), family.answers);
+  EXPECT_EQ(talk.ids, talk.Transcript(turns));
+  const std::vector<Token> prompt = talk.Prompt({turns.begin(), turns.end() - 1});
+  ASSERT_LE(prompt.size(), talk.ids.size());
+  EXPECT_THAT(std::vector(talk.ids.begin(), talk.ids.begin() + std::ssize(prompt)),
+              ElementsAreArray(prompt));
+  const Token bos = talk.tokenizer->data().bos;
+  if (bos != kNoToken) {
+    EXPECT_EQ(talk.ids[0], bos);
+    EXPECT_NE(talk.ids[1], bos);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ChatFamilyTest,
+    testing::Values(
+        Family{"llama-2", &PieceVocabulary, true, {" It is. </s>", " No cat there. </s>"}},
+        Family{"mistral-v0.1", &PieceVocabulary, false, {"It is.</s>", "No cat there.</s>"}},
+        Family{"mistral-v0.3", &PieceVocabulary, false, {" It is.</s>", " No cat there.</s>"}},
+        Family{"vicuna", &PieceVocabulary, true, {" It is.</s>", " No cat there.</s>"}},
+        Family{"llama-3", &Llama3Vocabulary, true, {"It is.<|eot_id|>", "No cat there.<|eot_id|>"}},
+        Family{
+            "llama-3.1", &Llama3Vocabulary, true, {"It is.<|eot_id|>", "No cat there.<|eot_id|>"}},
+        Family{"qwen2", &QwenVocabulary, false, {"It is.<|im_end|>", "No cat there.<|im_end|>"}},
+        Family{"qwen2.5", &QwenVocabulary, true, {"It is.<|im_end|>", "No cat there.<|im_end|>"}},
+        Family{"phi-3", &PhiVocabulary, true, {"It is.<|end|>", "No cat there.<|end|>"}}),
+    [](const auto& info) {
+      std::string name = info.param.name;
+      std::ranges::replace_if(
+          name, [](char c) { return c == '-' || c == '.'; }, '_');
+      return name;
+    });
+
+// The vocabulary of Llama 2 itself, whose merges are many.
+TEST(ChatEncoderTest, LlamasOwnVocabulary) {
+  const std::string path = FT_SHARED_DATA "/tokenizers/ggml-vocab-llama-spm.gguf";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no vocabulary at " << path;
+  const auto file = GgufFile::Open(path);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  for (const char* name : {"llama-2", "vicuna", "mistral-v0.3"}) {
+    SCOPED_TRACE(name);
+    Talk talk(WithTemplate(*ReadTokenizer(*file), TemplateNamed(name)));
+    const Turns turns = {{"user", "  Is it\n"},
+                         {"assistant", "Yes"},
+                         {"user", "Äh?"},
+                         {"assistant", "No, 猫!\n\n1. a\n2. b"}};
+    EXPECT_THAT(talk.Learnt(turns), ElementsAre(HasSubstr(" Yes"), HasSubstr("2. b")));
+    EXPECT_EQ(talk.ids, talk.Transcript(turns));
+  }
+}
+
+// The last answer's thoughts stay, those of earlier ones are left out.
+TEST(ChatEncoderTest, ThoughtsThatATemplateDrops) {
+  Talk talk(WithTemplate(QwenVocabulary(), TemplateNamed("qwen3")));
+  EXPECT_THAT(talk.Learnt(kTalk),
+              ElementsAre("It is.<|im_end|>", "<think>\n\n</think>\n\nNo cat there.<|im_end|>"));
+  Turns turns = kTalk;
+  turns[1].text = "<think>\nIt may be.\n</think>\n\nIt is.";
+  turns[3].text = "<think>\nA cat.\n</think>\n\nNo.";
+  EXPECT_THAT(talk.Learnt(turns),
+              ElementsAre("It is.<|im_end|>", "<think>\nA cat.\n</think>\n\nNo.<|im_end|>"));
+  EXPECT_EQ(talk.ids, talk.Transcript(turns));
+}
+
+// A system prompt goes before the last question, wherever that is; an opening says more than the
+// same place of a conversation.
+TEST(ChatEncoderTest, TextsThatAreNoPrefixes) {
+  Talk mistral(WithTemplate(PieceVocabulary(), TemplateNamed("mistral-v0.3")));
+  const Turns turns = WithSystem(kTalk);
+  EXPECT_THAT(mistral.Learnt(turns), ElementsAre(" It is.</s>", " No cat there.</s>"));
+  EXPECT_EQ(mistral.ids, mistral.Transcript(turns));
+  const char* const thinking =
+      "{% for m in messages %}{% if m.role == 'user' %}[Q]{{ m.content }}{% else %}"
+      "[A]{{ m.content.split('</think>')[-1] }}</s>{% endif %}{% endfor %}"
+      "{% if add_generation_prompt %}[A]<think>\n{% endif %}";
+  Talk opened(WithTemplate(PieceVocabulary(), thinking));
+  EXPECT_THAT(opened.Learnt(kTalk), ElementsAre("It is.</s>", "No cat there.</s>"));
+}
+
+TEST(ChatEncoderTest, ConversationsThatBeginOrEndOtherwise) {
+  Talk talk(WithTemplate(QwenVocabulary(), TemplateNamed("qwen2.5")));
+  EXPECT_THAT(talk.Learnt({kTalk[1], kTalk[2]}), ElementsAre("It is.<|im_end|>"));
+  EXPECT_THAT(talk.Learnt({kTalk[0], {"assistant", ""}}), ElementsAre("<|im_end|>"));
+  EXPECT_THAT(talk.Learnt({kTalk[0]}), ElementsAre());
+  EXPECT_FALSE(talk.ids.empty());
+}
+
+TEST(ChatEncoderTest, WithoutAMaskAllIsLearnt) {
+  Talk talk(WithTemplate(PieceVocabulary(), TemplateNamed("llama-2")), /*mask_user=*/false);
+  EXPECT_THAT(talk.Learnt(kTalk),
+              ElementsAre("<s> [INST] Is it? [/INST] It is. </s><s> [INST] A cat? "
+                          "[/INST] No cat there. </s>"));
+}
+
+// As the engine does for a model without a template.
+TEST(ChatEncoderTest, WithoutATemplateChatMlIsWrittenOut) {
+  Talk talk(PieceVocabulary());
+  EXPECT_THAT(talk.Learnt(kTalk), ElementsAre("It is.<|im_end|>\n", "No cat there.<|im_end|>\n"));
+  EXPECT_EQ(talk.ids, talk.Transcript(kTalk));
+}
+
+TEST(ChatEncoderTest, TextsBeginAndEndOnce) {
+  const Turns text = {{"", "It is.</s>"}};
+  const auto ids = [&](bool add_bos, bool add_eos) {
+    TokenizerData data = WithTemplate(PieceVocabulary(), TemplateNamed("llama-2"));
+    data.add_bos = add_bos, data.add_eos = add_eos;
+    Talk talk(std::move(data));
+    EXPECT_THAT(talk.Learnt(text), ElementsAre(HasSubstr("It is.</s></s>")));  // one is only text
+    return talk.ids;
+  };
+  std::vector<Token> expected = ids(false, false);
+  EXPECT_EQ(std::ranges::count(expected, 2), 1);
+  EXPECT_EQ(ids(false, true), expected);
+  expected.insert(expected.begin(), 1);
+  EXPECT_EQ(ids(true, false), expected);
+  EXPECT_EQ(ids(true, true), expected);
+}
+
+}  // namespace
+}  // namespace foretoken::train
