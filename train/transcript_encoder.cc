@@ -1,9 +1,7 @@
 #include "transcript_encoder.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
-#include <utility>
 
 namespace foretoken::train {
 namespace {
