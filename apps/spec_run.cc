@@ -14,6 +14,10 @@
 namespace foretoken {
 namespace {
 
+// Questions before costs are written that every tree weighs from then on: a few would tell of a few
+// answers only.
+constexpr int kCostsWarmUp = 24;
+
 double Sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
@@ -73,16 +77,18 @@ class SpecRunner {
 
   // What was measured while warming up becomes the file's, and every run begins with what is there.
   Status KeepCosts() {
-    if (options_.costs.empty()) return {};
+    if (options_.costs.empty() || InterruptGuard::Requested()) return {};
     if (held_) return HoldCosts();
     FT_RETURN_IF_ERROR(WriteCosts(options_.costs, CostKey(*loaded_.model), loaded_.costs->Get()));
     return HoldCosts();
   }
 
   Status WarmUp(const std::vector<SpecQuestion>& questions) {
-    const size_t count = std::min<size_t>(static_cast<size_t>(options_.warm_up), questions.size());
-    for (size_t q = 0; q < count && !InterruptGuard::Requested(); ++q) {
-      FT_RETURN_IF_ERROR(AnswerOnce(questions[q], /*first=*/0));
+    const bool learns = !options_.costs.empty() && !held_;
+    const int wanted = learns ? std::max(options_.warm_up, kCostsWarmUp) : options_.warm_up;
+    const size_t count = std::min<size_t>(static_cast<size_t>(wanted), questions.size());
+    for (size_t i = 0; i < count && !InterruptGuard::Requested(); ++i) {
+      FT_RETURN_IF_ERROR(AnswerOnce(questions[i * questions.size() / count], /*first=*/i));
     }
     return {};
   }

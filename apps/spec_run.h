@@ -28,7 +28,7 @@ struct SpecAnswer;
 struct SpecOptions {
   int new_tokens = 128;  // of a turn, at most
   int context = 0;       // 0: the model's own
-  int warm_up = 3;       // answers of every method that are not counted
+  int warm_up = 3;       // answers of every method that are not counted; more to write `costs`
   double seconds = 0;    // all passes ask the questions begun in the first one's share; 0: any
   int repeats = 1;       // passes over all questions; times are medians over them
   bool chat = true;      // questions are a user's messages

@@ -24,7 +24,8 @@ void DeclareSpecOptions(CLI::App& app, SpecOptions* o) {
   app.add_option(
          "--costs", o->costs,
          "trees weigh the costs in FILE throughout, so that they are the same in every run; "
-         "written after the warm-up if there is none (default: as measured on the way)")
+         "written after a warm-up of 24 questions if there is none (default: as measured on the "
+         "way)")
       ->type_name("FILE");
   app.add_option("--seed", o->sampling.seed, "noise seed (0)");
   app.add_flag("-q,--quiet", o->quiet, "no progress");
