@@ -57,7 +57,7 @@ class PeerBench {
     PlanOurs();
     SpecOptions options = args_.options;
     options.quiet = true;
-    Progress progress("questions", std::ssize(questions), args_.options.quiet);
+    Progress progress("questions", std::ssize(questions) * options.repeats, args_.options.quiet);
     int64_t asked = 0;
     options.after = [&](const SpecQuestion& question, const std::vector<SpecAnswer>& answers) {
       progress.Update(++asked);
@@ -89,7 +89,7 @@ class PeerBench {
     }
     for (const std::string& note : notes_) std::printf("- %s\n", note.c_str());
     std::puts(
-        "- Medians over questions of tokens a second after the prompt, each program's own "
+        "- Medians over answers of tokens a second after the prompt, each program's own "
         "clock; every question was asked of all in turn.");
   }
 
@@ -104,7 +104,7 @@ class PeerBench {
                          {"low", interval.low},
                          {"high", interval.high},
                          {"over_plain", OverPlain(c)},
-                         {"questions", c.rates.size()},
+                         {"answers", c.rates.size()},
                          {"same_text", c.same}});
     }
     return {{"model", args_.model.path}, {"results", std::move(results)}, {"notes", notes_}};
