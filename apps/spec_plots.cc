@@ -66,18 +66,20 @@ bool Drafts(const SpecMethod& method) { return method.draft.drafter != "none"; }
 std::string SpeedupBars(const std::vector<SpecEntry>& entries) {
   constexpr double kNames = 300;
   double most = 1.2;
-  size_t rows = 0;
+  size_t rows = 0;  // a head for each task as well
+  std::string task;
   for (const SpecEntry& e : entries) {
     if (e.group == "category" || !Drafts(*e.method)) continue;
     most = std::max(most, std::min(e.interval.high, 2 * e.speedup));
-    ++rows;
+    rows += e.task == task ? 1 : 2;
+    task = e.task;
   }
   const auto at = [&](double x) {
     return kNames + (kSpecWidth - kNames - 60) * std::min(x / most, 1.0);
   };
-  Svg svg(kSpecWidth, kSpecTop + kRowHeight * (static_cast<double>(rows) * 1.35 + 3));
+  Svg svg(kSpecWidth, kSpecTop + kRowHeight * static_cast<double>(rows + 2));
   double y = kSpecTop;
-  std::string task;
+  task.clear();
   size_t method = 0;
   for (const SpecEntry& e : entries) {
     if (e.group == "category" || !Drafts(*e.method)) continue;
