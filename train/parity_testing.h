@@ -108,6 +108,15 @@ class ParityTest : public RunTest {
     model_ = *LoadModel(target_->file(), *backend_);
   }
 
+  // Calls check() with one after another of OtherFamilies in use.
+  template <typename Check>
+  void OnOtherFamilies(const Check& check) {
+    for (const std::string& path : OtherFamilies()) {
+      SCOPED_TRACE(path);
+      UseTarget(path);
+      check();
+    }
+  }
   // Targets with biases, with norms of q and k, with scaled rotary positions, with a sliding
   // window, with heads of which a part rotates.
   std::vector<std::string> OtherFamilies() const {

@@ -105,16 +105,7 @@ TEST_F(RunTest, TwoWorkersLearnTheSameAsOne) {
   TrainOptions one = TinyRun(directory_, directory_ + "/one");
   one.recipe.threads = 1;
   one.recipe.steps = 40;
-  TrainOptions two = one;
-  two.out = directory_ + "/two";
-  two.recipe.workers = 2;
-  Announce(two);
-  const Status alone = Train(one), together = Train(two);
-  ASSERT_TRUE(alone.ok()) << alone.error().message;
-  ASSERT_TRUE(together.ok()) << together.error().message;
-  EXPECT_EQ(Losses(one.out).size(), 40u);
-  EXPECT_EQ(Losses(one.out), Losses(two.out));
-  ExpectSameTensors(one.out, two.out, 3 * (2 + 2 * 9));
+  ExpectTwoWorkersAgree(one, 3 * (2 + 2 * 9));
 }
 
 TEST_F(RunTest, WorkersAreNamedWhereTheyFail) {

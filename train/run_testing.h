@@ -178,6 +178,20 @@ class RunTest : public testing::Test {
     ExpectSameTensors(run.out, second.out, tensors);
   }
 
+  // Two workers learn what one process learns, bit for bit. `one`: as for ExpectExactResume.
+  void ExpectTwoWorkersAgree(const TrainOptions& one, int tensors) {
+    TrainOptions two = one;
+    two.out = one.out + "_two";
+    two.recipe.workers = 2;
+    Announce(two);
+    const Status alone = Train(one), together = Train(two);
+    ASSERT_TRUE(alone.ok()) << alone.error().message;
+    ASSERT_TRUE(together.ok()) << together.error().message;
+    EXPECT_EQ(Losses(one.out).size(), static_cast<size_t>(one.recipe.steps));
+    EXPECT_EQ(Losses(one.out), Losses(two.out));
+    ExpectSameTensors(one.out, two.out, tensors);
+  }
+
   // Tells processes that run its command what to train: TinyRun or TinyDraftRun, but for these.
   void Announce(const TrainOptions& options) const {
     const Recipe& r = options.recipe;

@@ -30,12 +30,10 @@ INSTANTIATE_TEST_SUITE_P(Families, TargetTest,
 // scaled positions and in a sliding window.
 TEST_F(ParityTest, HiddenStatesOfOtherFamiliesAreTheEngines) {
   int partly = 0;
-  for (const std::string& path : OtherFamilies()) {
-    SCOPED_TRACE(path);
-    UseTarget(path);
+  OnOtherFamilies([&] {
     partly += target_->shape().rotary() < target_->shape().head_dim ? 1 : 0;
     ExpectSameHiddenStates(*target_, *model_, *backend_, 40);
-  }
+  });
   EXPECT_EQ(partly, 4);
 }
 

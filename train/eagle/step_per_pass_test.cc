@@ -143,15 +143,7 @@ TEST_F(RunTest, TwoWorkersShareStepsPerPass) {
   TrainOptions one = PassRun(directory_, "/one", 2, true);
   one.recipe.threads = 1;
   one.recipe.steps = 12;
-  TrainOptions two = one;
-  two.out = directory_ + "/two";
-  two.recipe.workers = 2;
-  Announce(two);
-  const Status alone = Train(one), together = Train(two);
-  ASSERT_TRUE(alone.ok()) << alone.error().message;
-  ASSERT_TRUE(together.ok()) << together.error().message;
-  EXPECT_EQ(Losses(one.out), Losses(two.out));
-  ExpectSameTensors(one.out, two.out, kTensors);
+  ExpectTwoWorkersAgree(one, kTensors);
   TrainOptions other = one;
   other.recipe.settings["step_per_pass"] = "2";
   EXPECT_EQ(Train(other).error().message,

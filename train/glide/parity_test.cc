@@ -75,13 +75,11 @@ TEST_F(GlideParity, BlocksAreDrafts) {
 
 TEST_F(GlideParity, TargetsOfOtherFamilies) {
   torch::NoGradGuard no_grad;
-  for (const std::string& path : OtherFamilies()) {
-    SCOPED_TRACE(path);
-    UseTarget(path);
+  OnOtherFamilies([&] {
     Make("glide", 1);
     const Tensor logits = Logits(BlockKeys(inputs_.first_key, kSteps));
     for (int64_t t = kSteps; t + kSteps <= kLength; t += kSteps) ExpectSteps(t, logits);
-  }
+  });
   EXPECT_EQ(compared_, 9 * 5);
 }
 
