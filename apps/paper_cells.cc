@@ -113,17 +113,13 @@ double DraftShare(const PaperSample& s, const PaperMetric&) {
 
 // Acceptance of the guesses in one of ten equal bins of confidence.
 double AcceptedInBin(const PaperSample& s, const PaperMetric& metric) {
-  constexpr int kBins = 10;
-  double all = 0, accepted = 0;
+  ConfidenceBin bin;
   EachCycle(s, [&](const Cycle& c) {
     for (const Guess& g : c.guesses) {
-      const int bin = std::min(kBins - 1, static_cast<int>(g.confidence * kBins));
-      if (bin != metric.argument) continue;
-      all += 1;
-      accepted += g.accepted ? 1 : 0;
+      if (BinOf(g.confidence) == static_cast<size_t>(metric.argument)) bin.Add(g);
     }
   });
-  return Ratio(accepted, all);
+  return Ratio(bin.accepted, bin.count);
 }
 
 // Quartile 0 to 4 of the nodes a cycle drafts.

@@ -117,25 +117,19 @@ std::string AcceptanceByDepth(const std::vector<SpecEntry>& overall) {
 
 std::string ReliabilityDiagram(const SpecRun& run, const std::vector<SpecEntry>& overall,
                                const std::vector<SpecMethod>& methods) {
-  constexpr int kBins = 10;
   std::vector<Series> all;
   for (const SpecEntry& e : overall) {
     const auto m = static_cast<size_t>(e.method - methods.data());
-    double confidence[kBins] = {}, accepted[kBins] = {}, count[kBins] = {};
+    ConfidenceBins bins;
     for (const auto& answers : run.answers) {
       for (const Cycle& cycle : answers[m].cycles) {
-        for (const Guess& guess : cycle.guesses) {
-          const int bin = std::clamp(static_cast<int>(guess.confidence * kBins), 0, kBins - 1);
-          confidence[bin] += guess.confidence;
-          accepted[bin] += guess.accepted ? 1 : 0;
-          ++count[bin];
-        }
+        for (const Guess& guess : cycle.guesses) bins[BinOf(guess.confidence)].Add(guess);
       }
     }
     Series series{.label = MethodLabel(*e.method) + ", ECE " + NumberText("%.3f", e.metrics.ECE)};
-    for (int b = 0; b < kBins; ++b) {
-      if (count[b] > 0)
-        series.points.emplace_back(confidence[b] / count[b], accepted[b] / count[b]);
+    for (const ConfidenceBin& bin : bins) {
+      if (bin.count > 0)
+        series.points.emplace_back(bin.confidence / bin.count, bin.accepted / bin.count);
     }
     all.push_back(std::move(series));
   }

@@ -1,8 +1,8 @@
 #include "engine/calibration.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <tuple>
 
 namespace foretoken {
 namespace {
@@ -30,20 +30,24 @@ std::vector<Guess> GuessesAlong(const CandidateTree& tree, std::span<const Node>
   return guesses;
 }
 
+void ConfidenceBin::Add(const Guess& guess) {
+  count += 1;
+  confidence += guess.confidence;
+  accepted += guess.accepted ? 1 : 0;
+}
+
+size_t BinOf(float confidence) {
+  constexpr float kRounding = 1e-4F;  // of a bin
+  constexpr auto kBins = static_cast<int>(std::tuple_size_v<ConfidenceBins>);
+  const auto bin = static_cast<int>(confidence * kBins + kRounding);
+  return static_cast<size_t>(std::clamp(bin, 0, kBins - 1));
+}
+
 double CalibrationError(std::span<const Guess> guesses) {
-  struct Bin {
-    double confidence = 0, accepted = 0;
-  };
-  constexpr int kBins = 10;
-  std::array<Bin, kBins> bins;
-  for (const Guess& g : guesses) {
-    Bin& bin =
-        bins[static_cast<size_t>(std::clamp(static_cast<int>(g.confidence * kBins), 0, kBins - 1))];
-    bin.confidence += g.confidence;
-    bin.accepted += g.accepted ? 1 : 0;
-  }
+  ConfidenceBins bins;
+  for (const Guess& g : guesses) bins[BinOf(g.confidence)].Add(g);
   double error = 0;  // a bin's weight times its mean distance is the distance of its sums
-  for (const Bin& bin : bins) error += std::abs(bin.accepted - bin.confidence);
+  for (const ConfidenceBin& bin : bins) error += std::abs(bin.accepted - bin.confidence);
   return guesses.empty() ? 0 : error / static_cast<double>(guesses.size());
 }
 

@@ -1,6 +1,7 @@
 // Whether a drafter's confidence is what it says (methods.md 8, ECE).
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,20 @@ struct Guess {
 // The guesses along an accepted path: for every node of it that has candidates, the best-scored
 // one. What was drafted behind a refused token was never judged and is left out.
 std::vector<Guess> GuessesAlong(const CandidateTree& tree, std::span<const Node> path);
+
+// Guesses of about the same confidence, counted.
+struct ConfidenceBin {
+  double count = 0, confidence = 0, accepted = 0;  // sums
+
+  void Add(const Guess& guess);
+};
+
+// Ten equal bins.
+using ConfidenceBins = std::array<ConfidenceBin, 10>;
+
+// The place among them. A confidence is a quotient of probabilities: what differs from a bin's
+// lower edge by its rounding alone is in the bin.
+size_t BinOf(float confidence);
 
 // Expected calibration error over ten equal bins of confidence: the mean over all guesses of how
 // far their bin's acceptance lies from its mean confidence. 0 for no guesses.

@@ -76,6 +76,16 @@ TEST(Calibration, GuessesAreTheBestChildrenOfWhatWasReached) {
   EXPECT_TRUE(GuessesAlong(CandidateTree(0), std::vector<Node>{0}).empty());
 }
 
+TEST(Calibration, RoundingMovesNoGuessAcrossABinsEdge) {
+  // What is claimed to be 0.7 comes out as this after some nodes.
+  for (const float sum : {0.F, -1.3F, -5.1F, -17.9F}) {
+    EXPECT_EQ(BinOf(std::exp(sum + std::log(0.7F) - sum)), 7u) << sum;
+  }
+  EXPECT_EQ(BinOf(0.6999F), 6u);
+  EXPECT_EQ(BinOf(0), 0u);
+  EXPECT_EQ(BinOf(1), 9u);
+}
+
 TEST(Calibration, ErrorIsTheMeanDistanceOfTheBins) {
   EXPECT_EQ(CalibrationError({}), 0);
   const std::vector<Guess> exact{{1, true}, {0, false}, {0.5f, true}, {0.5f, false}};
