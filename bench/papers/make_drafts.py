@@ -20,6 +20,7 @@ import fnmatch
 import functools
 import json
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -67,6 +68,12 @@ def recipe(key, recipes):
             text = f"foretoken {text} --target MODEL --data DATA --out runs/KEY, then {EXPORT}"
         return text[text.index("foretoken "):].split(", then ")
     sys.exit(f"{key}: no such draft; known: {', '.join(recipes)}")
+
+
+def start_of(key, recipes):
+    """The draft whose run this one's weights begin with; None: they are drawn."""
+    found = re.search(r"--init runs/(\S+)", recipe(key, recipes)[0])
+    return found and found[1]
 
 
 def is_there(key, drafts):
@@ -126,6 +133,9 @@ def main():
         tables = all_tables()
     keys = list(dict.fromkeys(keys + [key for table in tables for key in draft_keys(table, args)]))
     missing = [key for key in keys if not is_there(key, args.drafts)]
+    starts = [start_of(key, recipes) for key in missing]
+    starts = [key for key in starts if key and not (args.runs / key / "checkpoint.safetensors").exists()]
+    missing = list(dict.fromkeys(starts + missing))
     print(f"{len(keys)} drafts, {len(missing)} of them to be made", file=sys.stderr)
     for number, key in enumerate(missing, 1):
         commands = [arguments(command, key, args) for command in recipe(key, recipes)]

@@ -407,6 +407,10 @@ expect_status 0 "make_drafts.py" python3 "$papers/make_drafts.py" --foretoken "$
 expect_text "--layer 7 .*--steps 600" err "make_drafts.py trains one for each layer"
 expect_text "eagle-1of8 .*--steps 75 " err "make_drafts.py gives a share its share of steps"
 expect_text "15 drafts, 14 of them" err "make_drafts.py leaves what is there alone"
+expect_status 0 "make_drafts.py of drafts that begin with another" python3 "$papers/make_drafts.py" --foretoken "$bin" \
+  --list "$shipped/foretoken-demo-24m-q8_0.gguf" --data some --tables hass-5 --steps 600 --runs "$dir/runs"
+expect_text "^.1/5. .*train eagle .*--steps 600" err "make_drafts.py trains first what others begin with"
+expect_text "^.2/5. .*--init $dir/runs/eagle.*--steps 50 " err "make_drafts.py begins with its run"
 drafts=$(dirname "$0")/../parity/draft
 expect_status 0 "inspect of published drafts" "$bin" inspect "$drafts/eagle3"
 expect_text "draft  *eagle3" out "inspect of a published draft"
@@ -455,7 +459,7 @@ cmp -s "$dir/out" "$dir/plain" || fail "pld+a with heads writes another text"
 # The papers' tables: listed, printed, and run where a model has what they need.
 expect_status 0 "bench paper lists" "$bin" bench paper
 [ "$(grep -c -e '^\(glide\|edd\|chimera\|hass\|pld\)-.* \(Table\|Figure\) [0-9]' "$dir/out")" = 43 ] || fail "bench paper: not 43 names"
-expect_text "^hass-align2 .*train hass --recipe recipes/hass.json --passes 2" out "bench paper says how drafts are made"
+expect_text "^hass-align2 .*train hass --recipe recipes/hass.json --init runs/eagle .*--passes 2" out "bench paper says how drafts are made"
 expect_status 0 "bench paper lists for a model" "$bin" bench paper -m "$model" --draft "hass=$model"
 expect_text "^pld-6  *complete" out "bench paper knows what can be run"
 expect_text "^edd-1  *nothing .*lacks vdm, medusa, eagle, edd" out "bench paper knows what cannot"
