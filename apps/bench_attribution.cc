@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "bench.h"
+#include "command_line.h"
 #include "engine/attribution.h"
 #include "engine/quoted_answer.h"
 #include "text/chat_prompt.h"
@@ -178,7 +179,8 @@ void AddAttributionArgs(CLI::App& app, AttributionOptions* options) {
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--limit", options->limit, "questions asked (default: all)")
       ->check(CLI::Range(1, 1 << 30));
-  app.add_option("--json", options->json, "also write the figures to this file");
+  app.add_option("--json", options->json, "also write the figures to this file")
+      ->check(WritableFile());
   AddDraftArgs(app, &options->draft);
   options->draft.tree = kPaperTree;  // what was not drafted is not found
 }

@@ -10,6 +10,7 @@
 #include "base/mapped_file.h"
 #include "base/progress.h"
 #include "bench.h"
+#include "command_line.h"
 #include "interrupt.h"
 #include "markdown_rows.h"
 #include "number_text.h"
@@ -214,7 +215,9 @@ void DeclareBenchPeers(CLI::App& app, BenchPeersArgs* args) {
   app.add_option("--limit", args->limit, "questions at most, taken evenly from the file (all)")
       ->check(CLI::Range(1, 1 << 30));
   DeclareSpecOptions(app, &args->options);
-  app.add_option("--json", args->json, "write the results as JSON")->type_name("FILE");
+  app.add_option("--json", args->json, "write the results as JSON")
+      ->type_name("FILE")
+      ->check(WritableFile());
 }
 
 Status BenchPeers(BenchPeersArgs& args) {

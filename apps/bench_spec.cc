@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "command_line.h"
 #include "interrupt.h"
 #include "spec_html.h"
 #include "spec_journal.h"
@@ -111,11 +112,16 @@ std::string Title(const BenchSpecArgs& args, const LoadedModel& loaded, const Sp
          std::to_string(loaded.backend->threads()) + " threads";
 }
 
+Status MakeFolder(const std::string& folder) {
+  std::error_code fault;
+  std::filesystem::create_directories(folder, fault);
+  if (fault) return Error{folder + ": cannot make the folder: " + fault.message()};
+  return CheckWritable(folder + "/answers");
+}
+
 Status WriteAnswers(const std::string& folder, const SpecRun& run,
                     const std::vector<SpecMethod>& methods) {
   if (folder.empty()) return {};
-  std::error_code fault;
-  std::filesystem::create_directories(folder, fault);
   for (size_t m = 0; m < methods.size(); ++m) {
     std::string name = std::to_string(m);
     name.append("-").append(methods[m].name).append(".jsonl");
@@ -140,10 +146,6 @@ void PrintRemarks(const SpecRun& run, const std::vector<SpecEntry>& entries) {
     }
   }
 }
-
-}  // namespace
-
-namespace {
 
 void DeclareMethods(CLI::App& app, BenchSpecArgs* args) {
   app.add_option("--methods", args->methods, "drafters, as in pld,pld+h,lookahead/pld (joined)")
@@ -179,12 +181,16 @@ void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
       ->check(CLI::Range(1, 1 << 30));
   DeclareSpecOptions(app, &args->options);
   app.add_flag("--no-chat", args->no_chat, "give the questions without a chat template");
-  app.add_option("--json", args->json, "write the results as JSON")->type_name("FILE");
+  app.add_option("--json", args->json, "write the results as JSON")
+      ->type_name("FILE")
+      ->check(WritableFile());
   app.add_option("--html", args->html, "write a page with pictures of the results")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(WritableFile());
   app.add_option("--resume", args->resume,
                  "keep what is answered here; the same command goes on from it")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(WritableFile());
   app.add_option("--answers", args->answers,
                  "write every method's answers here, as Spec-Bench's scripts read them")
       ->type_name("FOLDER");
@@ -198,6 +204,9 @@ Result<int> BenchSpec(BenchSpecArgs& args) {
   FT_ASSIGN_OR_RETURN(const std::vector<SpecMethod> methods, Combine(args));
   FT_ASSIGN_OR_RETURN(std::vector<SpecQuestion> questions,
                       ReadSpecQuestions(args.questions, args.limit));
+  if (!args.answers.empty()) {
+    FT_RETURN_IF_ERROR(MakeFolder(args.answers));
+  }
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));
   std::optional<SpecJournal> journal;
   if (!args.resume.empty()) {

@@ -30,7 +30,7 @@ constexpr int kMostRows = 512, kMostContext = 1 << 20;
 void AddCommon(CLI::App& app, BenchOptions* o) {
   app.add_option("-t,--threads", o->threads, "threads (0: one a core)")->check(CLI::Range(0, 1024));
   app.add_option("--repeats", o->repeats, "passes of each figure")->check(CLI::Range(1, 1000));
-  app.add_option("--json", o->json, "also write the figures to this file");
+  app.add_option("--json", o->json, "also write the figures to this file")->check(WritableFile());
 }
 
 void AddRows(CLI::App& app, BenchOptions* o) {
@@ -91,7 +91,8 @@ void AddDecode(CLI::App& app, BenchOptions* o) {
   app.add_option("--context", o->contexts, "committed positions, as in 0,4096")
       ->delimiter(',')
       ->check(CLI::Range(0, kMostContext));
-  app.add_option("--svg", o->svg, "also draw the curve beside the machine's limit in this file");
+  app.add_option("--svg", o->svg, "also draw the curve beside the machine's limit in this file")
+      ->check(WritableFile());
   app.add_option("--cache-type", o->cache, "F32, F16, BF16 or Q8_0")->capture_default_str();
   AddRows(app, o);
   AddCommon(app, o);

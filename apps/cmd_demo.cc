@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include "answer.h"
 #include "base/json.h"
+#include "base/mapped_file.h"
 #include "command_line.h"
 #include "demo_prompts.h"
 #include "draft/found_drafts.h"
@@ -237,9 +237,7 @@ Result<int> RunDemo(DemoArgs& args) {
   demo.PrintHint();
   if (std::fflush(stdout) != 0) return Error{"standard output takes no more"};
   if (!args.json.empty()) {
-    std::ofstream out(args.json);
-    out << demo.ToJson().dump(1) << "\n";
-    if (!out.flush()) return Error{args.json + ": cannot be written"};
+    FT_RETURN_IF_ERROR(WriteFileAtomically(args.json, demo.ToJson().dump(1) + "\n"));
   }
   return demo.AllIdentical() ? kExitDone : kExitDiffers;
 }
@@ -260,7 +258,9 @@ int Run_demo(int argc, char** argv) {
   app.add_option("--seconds", args.seconds, "time the demo may take, about (40)")
       ->check(CLI::Range(1.0, 86400.0));
   AddTreeArgs(app, &args.draft);
-  app.add_option("--json", args.json, "write the numbers as JSON")->type_name("FILE");
+  app.add_option("--json", args.json, "write the numbers as JSON")
+      ->type_name("FILE")
+      ->check(WritableFile());
   app.footer("Exit status: 0 done, 1 failed, 2 bad usage, 3 a drafter wrote other tokens.");
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   if (const Status usage = CheckDraftNames(args.draft); !usage.ok()) return BadUsage(usage.error());

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/json.h"
+#include "base/mapped_file.h"
 #include "base/progress.h"
 #include "command_line.h"
 #include "engine/head_finder.h"
@@ -79,6 +80,8 @@ Json ToJson(const FindHeadsArgs& args, const HeadReport& report, size_t prompts)
 }
 
 Status Find(FindHeadsArgs& args) {
+  if (args.output.empty()) args.output = args.model.path + ".heads.json";
+  FT_RETURN_IF_ERROR(CheckWritable(args.output));
   std::vector<std::string> texts = DefaultHeadPrompts();
   if (!args.prompts.empty()) {
     FT_ASSIGN_OR_RETURN(texts, ReadPrompts(args.prompts));
@@ -97,11 +100,8 @@ Status Find(FindHeadsArgs& args) {
   FT_ASSIGN_OR_RETURN(const HeadReport report, FindHeads(*loaded.model, prompts, search,
                                                          [&](int done) { progress.Update(done); }));
   progress.Finish();
-  if (args.output.empty()) args.output = args.model.path + ".heads.json";
-  std::ofstream out(args.output);
   const Json json = ToJson(args, report, prompts.size());
-  out << json.dump() << "\n";
-  if (!out.flush()) return Error{args.output + ": cannot be written"};
+  FT_RETURN_IF_ERROR(WriteFileAtomically(args.output, json.dump() + "\n"));
   if (!args.quiet) {
     std::fprintf(stderr, "%zu of %zu heads found over %lld copied tokens; written to %s\n",
                  json["heads"].size(), report.heads.size(), static_cast<long long>(report.trials),

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/writable.h"
 #include "command.h"
 
 namespace foretoken {
@@ -36,11 +37,21 @@ inline int BadUsage(const Error& error) {
   return kExitUsage;
 }
 
-// Refuses to write over a file unless told to.
+// Refuses to write over a file unless told to, and what cannot be written.
 inline Status CheckOutput(const std::string& path, bool force) {
   std::error_code ignored;
-  if (force || !std::filesystem::exists(path, ignored)) return {};
+  if (force || !std::filesystem::exists(path, ignored)) return CheckWritable(path);
   return Error{path + ": exists already; --force replaces it"};
+}
+
+// Refuses what cannot be written, for options that name a file to be written when the work is done.
+inline CLI::Validator WritableFile() {
+  return CLI::Validator(
+      [](std::string& path) {
+        const Status writable = CheckWritable(path);
+        return writable.ok() ? std::string() : writable.error().message;
+      },
+      "");
 }
 
 }  // namespace foretoken

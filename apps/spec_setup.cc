@@ -1,6 +1,7 @@
 #include "spec_setup.h"
 
 #include "base/json.h"
+#include "command_line.h"
 #include "verify/verifier.h"
 
 namespace foretoken {
@@ -26,7 +27,8 @@ void DeclareSpecOptions(CLI::App& app, SpecOptions* o) {
          "trees weigh the costs in FILE throughout, so that they are the same in every run; "
          "written after a warm-up of 24 questions if there is none (default: as measured on the "
          "way)")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(WritableFile());
   app.add_option("--seed", o->sampling.seed, "noise seed (0)");
   app.add_flag("-q,--quiet", o->quiet, "no progress");
 }

@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -9,6 +11,7 @@
 #include "base/progress.h"
 #include "base/rng.h"
 #include "base/thread_pool.h"
+#include "base/writable.h"
 
 namespace foretoken {
 namespace {
@@ -104,6 +107,29 @@ TEST(MappedFile, WritesAtomicallyAndReadsBack) {
   auto file = MappedFile::Open(path);
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(file->text(), "hello");
+  unlink(path.c_str());
+}
+
+TEST(Writable, SaysBeforehandWhatCannotBeWritten) {
+  const std::string folder = testing::TempDir();
+  EXPECT_TRUE(CheckWritable(folder + "/ft_new_file").ok());
+  EXPECT_TRUE(CheckWritable("ft_new_file").ok()) << "the working directory";
+  EXPECT_TRUE(CheckWritable("/dev/null").ok());
+  EXPECT_NE(CheckWritable(folder).error().message.find("is a folder"), std::string::npos);
+  const Status none = CheckWritable("/nonexistent/report.json");
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("/nonexistent/report.json"), std::string::npos);
+}
+
+TEST(MappedFile, WritesToAPipeInsteadOfReplacingIt) {
+  const std::string path = testing::TempDir() + "ft_pipe_" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_TRUE(WriteFileAtomically(path, "hello").ok());
+  char text[8] = {};
+  EXPECT_EQ(read(reader, text, sizeof text), 5);
+  EXPECT_STREQ(text, "hello");
+  close(reader);
   unlink(path.c_str());
 }
 

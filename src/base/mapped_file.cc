@@ -10,11 +10,29 @@
 #include <cstring>
 #include <utility>
 
+#include "base/writable.h"
+
 namespace foretoken {
 namespace {
 
 Error SystemError(const std::string& path, const char* doing) {
   return Error{path + ": cannot " + doing + ": " + std::strerror(errno)};
+}
+
+Status WriteAndClose(int fd, const std::string& path, std::string_view content, bool sync) {
+  while (!content.empty()) {
+    const ssize_t n = write(fd, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      Error error = SystemError(path, "write");
+      close(fd);
+      return error;
+    }
+    content.remove_prefix(static_cast<size_t>(n));
+  }
+  const bool synced = !sync || fsync(fd) == 0;
+  const bool closed = close(fd) == 0;
+  return synced && closed ? Status() : SystemError(path, "write");
 }
 
 }  // namespace
@@ -66,29 +84,19 @@ void MappedFile::Release(std::span<const std::byte> part) const {
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view content) {
+  if (IsDevice(path)) {
+    const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    return fd < 0 ? SystemError(path, "open") : WriteAndClose(fd, path, content, /*sync=*/false);
+  }
   const std::string temporary = path + ".tmp" + std::to_string(getpid());
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return SystemError(temporary, "create");
-  size_t done = 0;
-  while (done < content.size()) {
-    const ssize_t n = write(fd, content.data() + done, content.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      const Error error = SystemError(temporary, "write");
-      close(fd);
-      unlink(temporary.c_str());
-      return error;
-    }
-    done += static_cast<size_t>(n);
+  if (fd < 0) return SystemError(path, "write");
+  Status status = WriteAndClose(fd, path, content, /*sync=*/true);
+  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
+    status = SystemError(path, "replace");
   }
-  const bool synced = fsync(fd) == 0;
-  const bool closed = close(fd) == 0;
-  if (!synced || !closed || rename(temporary.c_str(), path.c_str()) != 0) {
-    const Error error = SystemError(path, "replace");
-    unlink(temporary.c_str());
-    return error;
-  }
-  return {};
+  if (!status.ok()) unlink(temporary.c_str());
+  return status;
 }
 
 }  // namespace foretoken

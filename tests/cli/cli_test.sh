@@ -444,11 +444,25 @@ expect_status 1 "bench spec with costs that are none" held "$dir/held2.json"
 expect_text "held.json: " err "bench spec with costs that are none"
 expect_status 1 "bench spec with an unknown method" "$bin" bench spec -m "$model" \
   --questions "$dir/questions.jsonl" --methods guesswork
+for option in --json --html --resume --costs; do
+  expect_status 2 "bench spec $option nowhere" "$bin" bench spec -m "$model" \
+    --questions "$dir/questions.jsonl" --methods pld "$option" "$dir/nowhere/file"
+  expect_text "$option: $dir/nowhere/file: cannot write into $dir/nowhere/" err "bench spec $option nowhere"
+done
+expect_status 1 "bench spec --answers in a file" "$bin" bench spec -m "$model" \
+  --questions "$dir/questions.jsonl" --methods pld --answers "$dir/questions.jsonl"
+expect_text "questions.jsonl: " err "bench spec --answers in a file"
+expect_status 0 "bench spec --json /dev/stdout" "$bin" bench spec -m "$model" -t 1 -q --limit 1 -n 4 \
+  --questions "$dir/questions.jsonl" --methods pld --json /dev/stdout
+expect_text '"results"' out "bench spec --json /dev/stdout"
+expect_text "| overall | 1 |" out "bench spec --json /dev/stdout leaves the table"
 printf '{"question_id": 1}\n' >"$dir/bad.jsonl"
 expect_status 1 "bench spec with a bad question" "$bin" bench spec -m "$model" \
   --questions "$dir/bad.jsonl" --methods pld
 expect_text "bad.jsonl:1: category" err "bench spec with a bad question"
 printf 'Summarise: hello hello hello\n\nSummarise: one two one two\n' >"$dir/prompts.txt"
+expect_status 1 "find-heads into a folder" "$bin" find-heads -m "$model" -o "$dir"
+expect_text "$dir: is a folder; a file is expected" err "find-heads into a folder"
 expect_status 0 "find-heads" "$bin" find-heads -m "$model" -t 1 -o "$dir/heads.json" \
   --prompts "$dir/prompts.txt" -n 16 --domain occurrences
 [ "$(json "$dir/heads.json" "len(s['heads']) > 0")" = True ] || fail "find-heads writes no heads"
