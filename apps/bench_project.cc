@@ -79,6 +79,10 @@ Result<std::unique_ptr<Model>> NewDraft(const ProjectOptions& options, const Mod
 Status BenchProject(const ProjectOptions& options) {
   FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.bench.types));
   if (types.size() != 1) return Error{"bench project measures one --type at a time"};
+  if (options.tau > options.bench.nodes) {  // a path's nodes below the root, and the bonus
+    return Error{"--tau: a tree of " + std::to_string(options.bench.nodes) +
+                 " nodes, its root included, writes at most as many tokens a cycle"};
+  }
   FT_ASSIGN_OR_RETURN(const BenchModel subject, LoadBenchModel(options.bench, types[0]));
   FT_ASSIGN_OR_RETURN(const auto draft,
                       NewDraft(options, *subject.model, types[0], *subject.backend));

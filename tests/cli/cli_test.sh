@@ -267,6 +267,8 @@ expect_status 0 "bench project" "$bin" bench project --shape tiny --type F32 -t 
   abs(s['speedup'] * s['tau_even'] - 2.5) < 1e-6")" = True ] ||
   fail "bench project: $(cat "$dir/project.json")"
 expect_text "projection, nothing was decoded" out "bench project"
+expect_status 1 "bench project beyond its tree" "$bin" bench project --shape tiny --tau 9.5 --nodes 9
+expect_text "a tree of 9 nodes, its root included, writes at most" err "bench project beyond its tree"
 expect_status 1 "bench project of an unknown shape" "$bin" bench project --shape 7b --tau 3
 expect_text "expected llama2-13b" err "bench project of an unknown shape"
 expect_status 2 "an unknown drafter among joined ones" generate -p a --drafter pld,oracle
