@@ -77,15 +77,22 @@ struct BlockAt {
   FT_INLINE F Minimum(int sub) const { return Codes<kFormat>::Minimum(scales, sub); }
 };
 
-// Sums of the products of a block, or a half of it, with a chunk. group(i) gives the codes.
-template <Format kFormat, int R, typename Group>
-FT_INLINE void Dots(TileBlock<R> tile, int half, Group group, I dots[R]) {
+// Sums of the products of a block, or a half of it, with a chunk. group(i) gives the codes. Where
+// blocks take turns, `all` sums the products so far; it may wrap, as what a block adds does not.
+template <Format kFormat, int R, bool kTurns, typename Group>
+FT_INLINE void Dots(TileBlock<R> tile, int half, Group group, [[maybe_unused]] I* all, I dots[R]) {
   using At = BlockAt<kFormat>;
-  constexpr int kChains = Chains(R);
+  constexpr int kChains = kTurns ? 2 : Chains(R);
   I parts[R][kChains];
   FT_UNROLL(16)
   for (int r = 0; r < R; ++r) {
-    parts[r][0] = Splat(At::kSigned ? kMagicBits : Codes<kFormat>::Start(tile, r, half));
+    const I start = Splat(At::kSigned ? kMagicBits : Codes<kFormat>::Start(tile, r, half));
+    if constexpr (kTurns) {
+      parts[r][0] = all[r];
+      dots[r] = start - all[r];
+    } else {
+      parts[r][0] = start;
+    }
     FT_UNROLL(4)
     for (int k = 1; k < kChains; ++k) parts[r][k] = Splat(0);
   }
@@ -101,9 +108,15 @@ FT_INLINE void Dots(TileBlock<R> tile, int half, Group group, I dots[R]) {
   }
   FT_UNROLL(16)
   for (int r = 0; r < R; ++r) {
-    dots[r] = parts[r][0];
+    I sum = parts[r][0];
     FT_UNROLL(4)
-    for (int k = 1; k < kChains; ++k) dots[r] = dots[r] + parts[r][k];
+    for (int k = 1; k < kChains; ++k) sum = sum + parts[r][k];
+    if constexpr (kTurns) {
+      all[r] = sum;
+      dots[r] = dots[r] + sum;
+    } else {
+      dots[r] = sum;
+    }
   }
 }
 
@@ -134,13 +147,14 @@ FT_INLINE void PairDots(TileBlock<R> tile, int half, Group group, I dots[R]) {
 }
 
 // Adds a block, or a half of it, to the sums of a chunk.
-template <Format kFormat, int R, typename Group>
-FT_INLINE void AddRows(TileBlock<R> tile, int half, Group group, F scale, F minimum, F acc[R]) {
+template <Format kFormat, int R, bool kTurns, typename Group>
+FT_INLINE void AddRows(TileBlock<R> tile, int half, Group group, F scale, F minimum, I* all,
+                       F acc[R]) {
   I dots[R];
   if constexpr (PairGroups(Codes<kFormat>::kBits) > 0) {
     PairDots<kFormat, R>(tile, half, group, dots);
   } else {
-    Dots<kFormat, R>(tile, half, group, dots);
+    Dots<kFormat, R, kTurns>(tile, half, group, all, dots);
   }
   if constexpr (kNative == 8) tile.at = Opaque(tile.at);
   FT_UNROLL(16)
@@ -152,15 +166,16 @@ FT_INLINE void AddRows(TileBlock<R> tile, int half, Group group, F scale, F mini
   }
 }
 
-// Adds a block to the sums of a chunk. At: BlockAt or OpenBlockAt.
-template <Format kFormat, int R, typename At>
-FT_INLINE void AddBlock(const At& at, int sub, TileBlock<R> tile, F acc[R]) {
+// Adds a block to the sums of a chunk. At: BlockAt or OpenBlockAt; kTurns, all: as of Dots.
+template <Format kFormat, int R, bool kTurns = false, typename At>
+FT_INLINE void AddBlock(const At& at, int sub, TileBlock<R> tile, F acc[R], I* all = nullptr) {
   F minimum = Zero();
   if constexpr (Codes<kFormat>::kMinimum) minimum = at.Minimum(sub);
   FT_UNROLL(2)
   for (int half = 0; half < Codes<kFormat>::kHalves; ++half) {
-    AddRows<kFormat, R>(
-        tile, half, [&](int i) { return at.Group(half, i); }, at.Scale(sub, half), minimum, acc);
+    AddRows<kFormat, R, kTurns>(
+        tile, half, [&](int i) { return at.Group(half, i); }, at.Scale(sub, half), minimum, all,
+        acc);
   }
 }
 
@@ -217,11 +232,19 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
   }
 }
 
+// Whether a block's products wait for those of the block before. A core that is much faster than
+// its memory and need not wait runs ahead in bursts, and its reads overtake those that the
+// processor makes by itself, of which more are under way. (Zen 4; four bits a code are slow
+// enough.)
+template <Format kFormat, int R, int P>
+inline constexpr bool kTakeTurns = P == 1 && R == 1 && Codes<kFormat>::kBits == 8 && kNative == 16;
+
 // Few rows: every sum of P panels stays in registers.
 template <Format kFormat, int R, int P>
 void LinearPanels(const LinearCall& c, int64_t panel) {
   const std::byte* tile = c.tile;
   F acc[P][R] = {};
+  I all[P][R] = {};
   WalkPanels<kFormat, P>(c, panel,
                          [&](const BlockAt<kFormat> at[P], int sub, [[maybe_unused]] auto ahead) {
                            FT_UNROLL(4)
@@ -229,7 +252,8 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
                              // In a single stream the processor looks ahead by itself, as far as it
                              // gets within a page.
                              if constexpr (P > 1 || R > 2) ahead.Part(p, P);
-                             AddBlock<kFormat, R>(at[p], sub, TileBlock<R>{tile}, acc[p]);
+                             AddBlock<kFormat, R, kTakeTurns<kFormat, R, P>>(
+                                 at[p], sub, TileBlock<R>{tile}, acc[p], all[p]);
                            }
                            tile += TileBlock<R>::kBytes;
                          });

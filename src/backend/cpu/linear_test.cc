@@ -280,6 +280,31 @@ TEST(Linear, OddShapesOfUnquantisedTypes) {
   }
 }
 
+// So long that whole numbers summed over all of a row, as one path does, no longer fit 32 bits.
+TEST(Linear, SumsOfLongRowsMayWrap) {
+  constexpr int64_t kCols = int64_t{5} << 15;
+  FileWeight w{DType::kQ8_0,
+               16,
+               kCols,
+               std::vector<std::byte>(16 * RowBytes(DType::kQ8_0, kCols), std::byte{127}),
+               {}};
+  for (size_t at = 0; at < w.bytes.size(); at += 34) {
+    w.bytes[at] = std::byte{0};
+    w.bytes[at + 1] = std::byte{0x3c};  // one
+  }
+  for (CpuIsa isa : AvailableCpuIsas()) {
+    const auto backend = NewBackend(isa, 1);
+    const auto weight = Load(*backend, w);
+    const std::vector<float> one = Multiply(*backend, *weight, std::vector<float>(kCols, 127.0f));
+    const std::vector<float> two =
+        Multiply(*backend, *weight, std::vector<float>(2 * kCols, 127.0f));
+    for (size_t i = 0; i < 16; ++i) {
+      ASSERT_NEAR(one[i], 127.0 * 127.0 * kCols, 1e-3 * 127 * 127 * kCols) << CpuIsaName(isa);
+      ASSERT_EQ(one[i], two[i]) << CpuIsaName(isa);
+    }
+  }
+}
+
 TEST(Linear, RefusesShapesItCannotPack) {
   const auto backend = NewBackend(CpuIsa::kPortable, 1);
   const std::vector<std::byte> bytes(4096);
