@@ -23,7 +23,7 @@ std::string ProcessorName() {
 
 std::string CostKey(const Model& model) {
   const ModelConfig& c = model.config();
-  std::string key = "4";  // of this format
+  std::string key = "5";  // of this format
   for (const int64_t number :
        {int64_t{c.vocab}, int64_t{c.layers}, int64_t{c.hidden}, int64_t{c.ffn}, int64_t{c.heads},
         int64_t{c.kv_heads}, int64_t{c.head_dim}, static_cast<int64_t>(model.weight_bytes()),
@@ -88,6 +88,11 @@ void CostStore::Replace(CostModel costs) {
 
 CostStore::~CostStore() {
   if (costs_ == nullptr || path_.empty()) return;
+  if (!costs_->Holds()) {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+    return;
+  }
   const Status ignored = WriteCosts(path_, key_, *costs_);
   (void)ignored;
 }

@@ -25,8 +25,8 @@ Result<CostModel> ReadCosts(const std::string& path, const std::string& key);
 Status WriteCosts(const std::string& path, const std::string& key, const CostModel& costs);
 
 // The costs of one model, which must outlive this: read from the cache where it has them, measured
-// otherwise (at most a second), written back in the end. A cache that cannot be written is no
-// error: the next run measures again.
+// otherwise (at most a second), written back in the end, or, where they proved wrong, deleted, so
+// that the next run measures again. A cache that cannot be written is no error.
 class CostStore {
  public:
   explicit CostStore(Model& model) : model_(model) {}

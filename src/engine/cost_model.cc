@@ -105,6 +105,8 @@ void CostModel::ObserveVerify(int rows, int context, double seconds) {
   KeepOrder();
 }
 
+bool CostModel::Holds() const { return std::abs(log_pace_) <= std::log(2.0); }
+
 Json CostModel::ToJson() const {
   Json points = Json::array(), drafters = Json::object();
   for (const Point& p : measured_points_) points.push_back(Json::array({p.rows, p.seconds}));

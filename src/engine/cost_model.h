@@ -39,6 +39,8 @@ class CostModel {
   // What a cycle took. Where it took several times what was expected, the machine was doing
   // something else: such a one counts for little more than the others.
   void ObserveVerify(int rows, int context, double seconds);
+  // Whether passes took what was measured, within a factor of two.
+  bool Holds() const;
 
   // Times passes over made-up tokens for at most `budget` seconds, or a little more where one pass
   // takes longer than that.

@@ -242,6 +242,15 @@ TEST(CostStore, KeepsCostsInTheCacheFolder) {
   std::ofstream(path) << "{";
   { CostStore(*model).Get(); }
   EXPECT_TRUE(ReadCosts(path, key).ok()) << "a broken file is measured anew";
+  ASSERT_TRUE(WriteCosts(path, key, costs).ok());
+  const auto run = [&model](double seconds) {
+    CostStore store(*model);
+    for (int i = 0; i < 100; ++i) store.Get().ObserveVerify(1, 0, seconds);
+  };
+  run(2.5);
+  EXPECT_TRUE(ReadCosts(path, key).ok()) << "slower, as by a neighbour";
+  run(0.5);
+  EXPECT_FALSE(std::filesystem::exists(path)) << "what proved wrong is forgotten";
   std::filesystem::remove_all(folder);
 }
 

@@ -11,17 +11,30 @@ namespace foretoken {
 namespace {
 
 constexpr int kContext = 1024;  // positions, for attention's share
+constexpr int kMostRows = 64;
+constexpr double kOfWeights = 0.125;  // the bytes of a context's keys and values at most
 
 class Passes {
  public:
-  Passes(Model& model, double budget) : model_(model), budget_(budget) {}
+  Passes(Model& model, double budget) : model_(model), budget_(budget) {
+    cache_ = model.NewCache(kMostRows, DType::kF16);
+    const double position = static_cast<double>(cache_->bytes()) / kMostRows;
+    const double most = kOfWeights * static_cast<double>(model.weight_bytes()) / position;
+    context_ = std::min(std::min(kContext, model.config().context - kMostRows),
+                        static_cast<int>(std::min<double>(most, kContext)));
+    if (context_ > 0) cache_ = model.NewCache(context_ + kMostRows, DType::kF16);
+    Touch();
+    Time(1, false);  // reads the weights once
+  }
 
   double left() const { return budget_ - Since(start_); }
+  // Positions of the context; none where a model has no room for any.
+  int context() const { return context_; }
 
-  // The time of a pass of `rows` rows after `context` positions.
-  double Time(int rows, int context) {
-    const std::unique_ptr<KvCache> cache = model_.NewCache(context + rows, DType::kF16);
-    Fill(*cache, context);
+  // The time of a pass of `rows` rows, behind the context or behind nothing.
+  double Time(int rows, bool behind) {
+    const int context = behind ? context_ : 0;
+    Extend(context);
     RowBatch batch;
     for (int i = 0; i < rows; ++i) {
       batch.token.push_back(i % model_.config().vocab);
@@ -30,11 +43,13 @@ class Passes {
       batch.logit_rows.push_back(i);
     }
     batch.begin.push_back(rows);
-    KvCache* const caches[] = {cache.get()};
+    KvCache* const caches[] = {cache_.get()};
     chosen_.resize(static_cast<size_t>(rows));
     const Clock::time_point begin = Clock::now();
     model_.backend().ArgMax(model_.Forward(batch, caches, {}, {}), chosen_);
-    return Since(begin);
+    const double seconds = Since(begin);
+    cache_->Truncate(0);
+    return seconds;
   }
 
  private:
@@ -44,19 +59,36 @@ class Passes {
     return std::chrono::duration<double>(Clock::now() - begin).count();
   }
 
-  // Rows of zeros take as long to attend to as any.
-  static void Fill(KvCache& cache, int rows) {
+  // Memory that nobody has written is no memory yet: the system's work at the first look at each
+  // page takes as long as a small model's pass.
+  void Touch() {
+    Backend& backend = model_.backend();
+    const ModelConfig& c = model_.config();
+    const Buffer zeros = backend.Allocate(DType::kF32, kMostRows, c.kv_heads * c.head_dim);
+    for (int layer = 0; layer < c.layers; ++layer) {
+      for (int row = 0; row < cache_->capacity(); row += kMostRows) {
+        const int count = std::min(kMostRows, cache_->capacity() - row);
+        backend.StoreRows(zeros.tensor.Rows(0, count), cache_->Keys(layer).Rows(row, count));
+        backend.StoreRows(zeros.tensor.Rows(0, count), cache_->Values(layer).Rows(row, count));
+      }
+    }
+  }
+
+  // To `rows` committed ones: zeros take as long to attend to as anything.
+  void Extend(int rows) {
     if (rows == 0) return;
     std::vector<Node> parents(static_cast<size_t>(rows)), path(parents.size());
     std::iota(parents.begin(), parents.end(), -1);
     std::iota(path.begin(), path.end(), 0);
-    cache.Append(parents);
-    cache.Commit(path);
+    cache_->Append(parents);
+    cache_->Commit(path);
   }
 
   Model& model_;
   double budget_;
   Clock::time_point start_ = Clock::now();
+  std::unique_ptr<KvCache> cache_;
+  int context_ = 0;
   std::vector<Token> chosen_;
 };
 
@@ -65,35 +97,32 @@ class Passes {
 CostModel CostModel::Measure(Model& model, double budget) {
   constexpr int kRounds = 5;
   // The most telling first, for models that leave time for few.
-  constexpr std::array kRows{1, 8, 16, 4, 2, 32, 12, 6, 64};
+  constexpr std::array kRows{1, 8, 16, 4, 2, 32, 12, 6, kMostRows};
   constexpr double kNever = std::numeric_limits<double>::infinity();
   Passes passes(model, budget);
-  passes.Time(1, 0);  // reads the weights once
   std::array<double, kRows.size()> best;
   best.fill(kNever);
+  double first = kNever, second = kNever;  // of 1 and 8 rows behind the context
   for (int round = 0; round < kRounds; ++round) {
     for (size_t i = 0; i < kRows.size(); ++i) {
       const int rows = std::min(kRows[i], model.max_rows());
       // A pass takes no longer than its rows one by one.
       const double expected = best[i] < kNever ? best[i] : i == 0 ? 0 : best[0] * rows / 2;
       if (rows != kRows[i] || expected > 0.8 * passes.left()) continue;
-      best[i] = std::min(best[i], passes.Time(rows, 0));
+      best[i] = std::min(best[i], passes.Time(rows, false));
     }
+    if (best[1] == kNever || passes.context() <= 0 || passes.left() <= 0.1 * budget) continue;
+    first = std::min(first, passes.Time(1, true));
+    second = std::min(second, passes.Time(kRows[1], true));
   }
   std::vector<Point> points;
   for (size_t i = 0; i < kRows.size(); ++i) {
     if (best[i] < kNever) points.push_back({kRows[i], std::max(best[i], 1e-9)});
   }
   ContextShare share;
-  const int context = std::min(kContext, model.config().context - kRows[1]);
-  if (best[1] < kNever && context > 0 && passes.left() > 0.1 * budget) {
-    double first = kNever, second = kNever;
-    for (int round = 0; round < 3 && (round == 0 || passes.left() > 0); ++round) {
-      first = std::min(first, passes.Time(1, context));
-      second = std::min(second, passes.Time(kRows[1], context));
-    }
-    const double one = std::max(0.0, first - best[0]) / context;
-    const double many = std::max(0.0, second - best[1]) / context;
+  if (first < kNever) {
+    const double one = std::max(0.0, first - best[0]) / passes.context();
+    const double many = std::max(0.0, second - best[1]) / passes.context();
     share.row = std::max(0.0, many - one) / (kRows[1] - 1);
     share.pass = std::max(0.0, one - share.row);
   }
