@@ -16,13 +16,11 @@ constexpr double kOfWeights = 0.125;  // the bytes of a context's keys and value
 
 class Passes {
  public:
-  Passes(Model& model, double budget) : model_(model), budget_(budget) {
-    cache_ = model.NewCache(kMostRows, DType::kF16);
-    const double position = static_cast<double>(cache_->bytes()) / kMostRows;
-    const double most = kOfWeights * static_cast<double>(model.weight_bytes()) / position;
-    context_ = std::min(std::min(kContext, model.config().context - kMostRows),
-                        static_cast<int>(std::min<double>(most, kContext)));
-    if (context_ > 0) cache_ = model.NewCache(context_ + kMostRows, DType::kF16);
+  Passes(Model& model, double budget)
+      : model_(model),
+        budget_(budget),
+        context_(Context(model)),
+        cache_(model.NewCache(context_ + kMostRows, DType::kF16)) {
     Touch();
     Time(1, false);  // reads the weights once
   }
@@ -59,6 +57,16 @@ class Passes {
     return std::chrono::duration<double>(Clock::now() - begin).count();
   }
 
+  // As many as the model has room for, and as take few bytes beside its weights.
+  static int Context(const Model& model) {
+    const ModelConfig& c = model.config();
+    const auto row = static_cast<double>(RowBytes(DType::kF16, c.kv_heads * c.head_dim));
+    const double most =
+        kOfWeights * static_cast<double>(model.weight_bytes()) / (2 * c.layers * row);
+    return std::max(
+        0, std::min(c.context - kMostRows, static_cast<int>(std::min<double>(most, kContext))));
+  }
+
   // Memory that nobody has written is no memory yet: the system's work at the first look at each
   // page takes as long as a small model's pass.
   void Touch() {
@@ -87,8 +95,8 @@ class Passes {
   Model& model_;
   double budget_;
   Clock::time_point start_ = Clock::now();
+  int context_;
   std::unique_ptr<KvCache> cache_;
-  int context_ = 0;
   std::vector<Token> chosen_;
 };
 
@@ -111,7 +119,7 @@ CostModel CostModel::Measure(Model& model, double budget) {
       if (rows != kRows[i] || expected > 0.8 * passes.left()) continue;
       best[i] = std::min(best[i], passes.Time(rows, false));
     }
-    if (best[1] == kNever || passes.context() <= 0 || passes.left() <= 0.1 * budget) continue;
+    if (best[1] == kNever || passes.context() == 0 || passes.left() <= 0.1 * budget) continue;
     first = std::min(first, passes.Time(1, true));
     second = std::min(second, passes.Time(kRows[1], true));
   }
