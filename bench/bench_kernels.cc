@@ -44,12 +44,20 @@ BENCHMARK(BM_Linear)
                    {1, 4, 16, 64}})
     ->UseRealTime();
 
-// One layer of attention of the 1.1 B shape: rows of a chain behind `context` committed ones.
+// Attention of the 1.1 B shape, a layer a step: rows of a chain behind `context` committed ones.
+// All layers together do not fit a cache behind a long context, as in a pass.
 void BM_Attention(benchmark::State& state) {
-  constexpr int kHeads = 32, kKvHeads = 4, kHeadDim = 64;
-  const auto context = static_cast<int>(state.range(0)), rows = static_cast<int>(state.range(1));
+  constexpr int kLayers = 22, kHeads = 32, kKvHeads = 4, kHeadDim = 64;
+  const auto type = static_cast<DType>(state.range(0));
+  const auto context = static_cast<int>(state.range(1)), rows = static_cast<int>(state.range(2));
   const auto backend = NewBackend();
-  const Buffer keys = backend->Allocate(DType::kF16, context + rows, kKvHeads * kHeadDim);
+  const int64_t positions = context + rows, cols = kKvHeads * kHeadDim;
+  const Buffer ones = Ones(*backend, positions, cols);
+  std::vector<Buffer> caches;  // keys and values in turn
+  for (int i = 0; i < 2 * kLayers; ++i) {
+    caches.push_back(backend->AllocateGroups(type, positions, cols, kHeadDim));
+    backend->StoreRows(ones.tensor, caches.back().tensor);
+  }
   const Buffer q = Ones(*backend, rows, kHeads * kHeadDim),
                out = Ones(*backend, rows, q.tensor.cols);
   Visibility visible{.committed = context, .begin = {0}};
@@ -58,20 +66,26 @@ void BM_Attention(benchmark::State& state) {
     visible.chain.push_back(r);
     visible.begin.push_back(r + 1);
   }
+  size_t next = 0;
   for (auto _ : state) {
     backend->Attention({.q = q.tensor,
-                        .keys = keys.tensor,
-                        .values = keys.tensor,
+                        .keys = caches[next].tensor,
+                        .values = caches[next + 1].tensor,
                         .out = out.tensor,
                         .head_dim = kHeadDim,
                         .scale = 0.125f,
                         .visible = &visible});
+    next = (next + 2) % caches.size();
   }
-  state.SetBytesProcessed(state.iterations() * 2 * context * keys.tensor.row_bytes);
+  const auto bytes = static_cast<int64_t>(RowBytes(type, cols));
+  state.SetBytesProcessed(state.iterations() * 2 * context * bytes);
 }
 BENCHMARK(BM_Attention)
-    ->ArgNames({"context", "rows"})
-    ->ArgsProduct({{256, 4096}, {1, 16}})
+    ->ArgNames({"type", "context", "rows"})
+    ->ArgsProduct({{static_cast<int>(DType::kF32), static_cast<int>(DType::kF16),
+                    static_cast<int>(DType::kBF16), static_cast<int>(DType::kQ8_0)},
+                   {256, 4096},
+                   {1, 16}})
     ->UseRealTime();
 
 void BM_RmsNorm(benchmark::State& state) {

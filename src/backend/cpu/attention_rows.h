@@ -6,21 +6,25 @@
 
 namespace foretoken::FT_ISA {
 
+// The scale of the block that holds element i of a row.
+FT_INLINE float ScaleQ8_0(const std::byte* row, int64_t i) {
+  uint16_t half;
+  __builtin_memcpy(&half, row + i / 32 * 34, 2);
+#if defined(__F16C__)
+  return _cvtsh_ss(half);
+#else
+  uint16_t lanes[kLanes] = {half};
+  return LoadHalf(lanes).v[0][0];
+#endif
+}
+
 FT_INLINE float ElementQ8_0(const std::byte* row, int64_t i) {
-  const std::byte* block = row + i / 32 * 34;
-  uint32_t half = 0;
-  __builtin_memcpy(&half, block, 2);
-  uint16_t lanes[kLanes] = {static_cast<uint16_t>(half)};
-  return LoadHalf(lanes).v[0][0] * static_cast<float>(static_cast<int8_t>(block[2 + i % 32]));
+  const auto code = static_cast<int8_t>(row[i / 32 * 34 + 2 + i % 32]);
+  return ScaleQ8_0(row, i) * static_cast<float>(code);
 }
 
 FT_INLINE F LoadQ8_0(const std::byte* row, int64_t i) {
-  const std::byte* block = row + i / 32 * 34;
-  uint16_t half;
-  __builtin_memcpy(&half, block, 2);
-  uint16_t halves[kLanes];
-  for (int j = 0; j < kLanes; ++j) halves[j] = half;
-  return LoadHalf(halves) * ToF(LoadS8(block + 2 + i % 32));
+  return Splat(ScaleQ8_0(row, i)) * ToF(LoadS8(row + i / 32 * 34 + 2 + i % 32));
 }
 
 // Elements [i, i + 16) of a cache row, or its first n of them and zeros.

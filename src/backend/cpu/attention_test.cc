@@ -50,9 +50,12 @@ std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
          std::to_string(c.shape.head_dim) + "w" + std::to_string(c.shape.window);
 }
 
-// Caches that the matrix unit reads: numbers of 16 bits, or with BF16 of 8.
+// Caches that the matrix unit reads: numbers of 16 bits.
 bool OnMatrixUnit(const Case& c) { return c.isa == CpuIsa::kAmx && c.cache != DType::kF32; }
-bool RoundsToBf16(const Case& c) { return OnMatrixUnit(c) && c.cache == DType::kBF16; }
+// Queries and weights too become bf16 numbers, of 8 bits.
+bool RoundsToBf16(const Case& c) {
+  return (OnMatrixUnit(c) || c.isa == CpuIsa::kAvx512) && c.cache == DType::kBF16;
+}
 
 // A query as it is multiplied.
 std::vector<float> Multiplied(const Case& c, std::vector<float> q) {

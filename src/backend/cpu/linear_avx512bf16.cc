@@ -1,14 +1,31 @@
 // AVX-512 with products of bf16 pairs in one instruction.
 #define FT_ISA avx512bf16
+#include "backend/cpu/attention_kernels.h"
 #include "backend/cpu/linear_table.h"
+#include "backend/cpu/pair_numbers.h"
 
 namespace foretoken {
+namespace avx512bf16 {
+namespace {
+
+AttentionOp OpOf(const AttentionUnit& u) {
+  using Pairs = VectorAttention<PairNumbers>;
+  if (u.key_type == CacheType::kBF16 && u.value_type == CacheType::kBF16) {
+    return {&AttentionScratch<Pairs>, &RunAttention<Pairs>};
+  }
+  return Avx512VnniKernels().attention;
+}
+
+}  // namespace
+}  // namespace avx512bf16
 
 const Kernels& Avx512Kernels() {
   static const Kernels kernels = [] {
     Kernels k = Avx512VnniKernels();
     k.name = "avx512";
     avx512bf16::FillBf16(k);
+    k.attention = {[](const AttentionUnit& u) { return avx512bf16::OpOf(u).scratch(u); },
+                   [](const AttentionUnit& u) { avx512bf16::OpOf(u).run(u); }};
     return k;
   }();
   return kernels;

@@ -491,8 +491,15 @@ FT_INLINE I LoadU8(const void* p) {
   return r;
 }
 FT_INLINE I LoadS8(const void* p) {
+#if defined(__AVX512F__)
+  I r;
+  const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(p));
+  r.v[0] = reinterpret_cast<NativeI>(_mm512_cvtepi8_epi32(bytes));
+  return r;
+#else
   const I sign = Splat(0x80);
   return (LoadU8(p) ^ sign) - sign;
+#endif
 }
 // The low byte of each lane.
 FT_INLINE void StoreLow8(I x, void* p) {
