@@ -6,6 +6,7 @@
 //   kPer: numbers of a word.
 //   Product(a, b, c): c + the products of the words of a and b, in each lane.
 //   WidenKeys, WidenValues: a block of the cache, from position `from` on, as words.
+// Whatever takes long asks for rows of the cache to come.
 //   LoadQuery(q, n): a register of words from the first n floats at q, or all where there are more.
 //   StoreWeights(x, weights, block): sixteen weights of a query, as words, to their place.
 #pragma once
@@ -37,28 +38,30 @@ class FloatNumbers {
   }
 
   // Positions [from, from + 16) of a row as [padded head][16]: a lane is a position.
-  static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from, float* out) {
+  static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
+                        float* out) {
     static constexpr WidenFn kFns[] = {Transposed<CacheType::kF32>, Transposed<CacheType::kF16>,
                                        Transposed<CacheType::kBF16>, Transposed<CacheType::kQ8_0>};
-    kFns[static_cast<int>(u.key_type)](u, row, KeysOf(u), from, out);
+    kFns[static_cast<int>(u.key_type)](u, row, KeysOf(u), from, asks, out);
   }
 
   // The same as [16][padded head]: a lane is an element.
-  static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from, float* out) {
+  static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
+                          float* out) {
     static constexpr WidenFn kFns[] = {Block<CacheType::kF32>, Block<CacheType::kF16>,
                                        Block<CacheType::kBF16>, Block<CacheType::kQ8_0>};
-    kFns[static_cast<int>(u.value_type)](u, row, ValuesOf(u), from, out);
+    kFns[static_cast<int>(u.value_type)](u, row, ValuesOf(u), from, asks, out);
   }
 
  private:
-  using WidenFn = void (*)(const AttentionUnit&, const AttentionRow&, const CacheView&, int,
+  using WidenFn = void (*)(const AttentionUnit&, const AttentionRow&, const CacheView&, int, Asks&,
                            float*);
 
   template <CacheType kType>
   static void Block(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
-                    int from, float* out) {
+                    int from, Asks& asks, float* out) {
     for (int j = 0; j < kKeys; ++j, out += PaddedHead<FloatNumbers>(u.head_dim)) {
-      AskFor<kType>(u, row, cache, from + j + kRowsAhead);
+      if (j % 4 == 0) asks.Next();
       const std::byte* in = BlockRow(u, row, cache, from, j);
       for (int d = 0; d < u.head_dim; d += kLanes) {
         Store(LoadCache<kType>(in, u.column + d, u.head_dim - d), out + d);
@@ -68,10 +71,10 @@ class FloatNumbers {
 
   template <CacheType kType>
   static void Transposed(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
-                         int from, float* out) {
+                         int from, Asks& asks, float* out) {
     const std::byte* in[kKeys];
     for (int j = 0; j < kKeys; ++j) {
-      AskFor<kType>(u, row, cache, from + j + kRowsAhead);
+      if (j % 4 == 0) asks.Next();
       in[j] = BlockRow(u, row, cache, from, j);
     }
     for (int d = 0; d < u.head_dim; d += kLanes) {
@@ -89,6 +92,11 @@ inline constexpr int kScoreBlocks = kNative == 16 ? 2 : 1;
 inline constexpr int kScoreQueries = kNative == 16 ? 8 : kNative == 8 ? 4 : 2;
 inline constexpr int kMixVectors = kNative == 16 ? 4 : 1;
 
+// Steps of a loop over words for each position that is asked for: eight queries ask for a span
+// while they go through one.
+template <typename Numbers>
+inline constexpr int kWordsPerAsk = 4 / Numbers::kPer;
+
 // Queries whose scores of a span are kSpan apart.
 struct ScoreCall {
   const float* keys;  // blocks of words [depth][16]
@@ -101,7 +109,7 @@ struct ScoreCall {
 
 // Sums run over the head's elements in ascending order.
 template <typename Numbers, int kBlocks, int kQueries>
-FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query) {
+FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query, Asks& asks) {
   const float* keys = c.keys + block * c.depth * kKeys;
   const float* q = c.q + query * c.depth;
   F acc[kBlocks][kQueries];
@@ -111,6 +119,7 @@ FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query) {
     for (int i = 0; i < kQueries; ++i) acc[b][i] = Zero();
   }
   for (int d = 0; d < c.words; ++d) {
+    if (d % kWordsPerAsk<Numbers> == 0) asks.Next();
     F k[kBlocks];
     FT_UNROLL(2)
     for (int b = 0; b < kBlocks; ++b) k[b] = Load(keys + (b * c.depth + d) * kKeys);
@@ -132,21 +141,21 @@ FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query) {
 }
 
 template <typename Numbers, int kQueries>
-FT_INLINE void ScoreQueries(const ScoreCall& c, int blocks, int query) {
+FT_INLINE void ScoreQueries(const ScoreCall& c, int blocks, int query, Asks& asks) {
   int b = 0;
   for (; b + kScoreBlocks <= blocks; b += kScoreBlocks) {
-    ScoreKeys<Numbers, kScoreBlocks, kQueries>(c, b, query);
+    ScoreKeys<Numbers, kScoreBlocks, kQueries>(c, b, query, asks);
   }
-  for (; b < blocks; ++b) ScoreKeys<Numbers, 1, kQueries>(c, b, query);
+  for (; b < blocks; ++b) ScoreKeys<Numbers, 1, kQueries>(c, b, query, asks);
 }
 
 template <typename Numbers>
-void ScoreSpan(const ScoreCall& c, int blocks, int queries) {
+void ScoreSpan(const ScoreCall& c, int blocks, int queries, Asks& asks) {
   int i = 0;
   for (; i + kScoreQueries <= queries; i += kScoreQueries) {
-    ScoreQueries<Numbers, kScoreQueries>(c, blocks, i);
+    ScoreQueries<Numbers, kScoreQueries>(c, blocks, i, asks);
   }
-  for (; i < queries; ++i) ScoreQueries<Numbers, 1>(c, blocks, i);
+  for (; i < queries; ++i) ScoreQueries<Numbers, 1>(c, blocks, i, asks);
 }
 
 // Values, each times its query's weight, added to results [padded].
@@ -159,7 +168,7 @@ struct MixCall {
 };
 
 template <typename Numbers, int kQueries, int kVectors>
-FT_INLINE void MixVectors(const MixCall& c, int query, int64_t d) {
+FT_INLINE void MixVectors(const MixCall& c, int query, int64_t d, Asks& asks) {
   const float* weights = c.weights + query * kSpan;
   float* out = c.out + query * c.padded + d;
   F acc[kQueries][kVectors];
@@ -169,6 +178,7 @@ FT_INLINE void MixVectors(const MixCall& c, int query, int64_t d) {
     for (int v = 0; v < kVectors; ++v) acc[i][v] = Load(out + i * c.padded + v * kLanes);
   }
   for (int j = 0; j < c.positions / Numbers::kPer; ++j) {
+    if (j % kWordsPerAsk<Numbers> == 0) asks.Next();
     F x[kVectors];
     FT_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) x[v] = Load(c.values + j * c.padded + d + v * kLanes);
@@ -187,19 +197,19 @@ FT_INLINE void MixVectors(const MixCall& c, int query, int64_t d) {
 }
 
 template <typename Numbers, int kQueries>
-FT_INLINE void MixQueries(const MixCall& c, int query) {
+FT_INLINE void MixQueries(const MixCall& c, int query, Asks& asks) {
   int64_t d = 0;
   for (; d + kMixVectors * kLanes <= c.padded; d += kMixVectors * kLanes) {
-    MixVectors<Numbers, kQueries, kMixVectors>(c, query, d);
+    MixVectors<Numbers, kQueries, kMixVectors>(c, query, d, asks);
   }
-  for (; d < c.padded; d += kLanes) MixVectors<Numbers, kQueries, 1>(c, query, d);
+  for (; d < c.padded; d += kLanes) MixVectors<Numbers, kQueries, 1>(c, query, d, asks);
 }
 
 template <typename Numbers>
-void MixSpan(const MixCall& c, int queries) {
+void MixSpan(const MixCall& c, int queries, Asks& asks) {
   int i = 0;
-  for (; i + 4 <= queries; i += 4) MixQueries<Numbers, 4>(c, i);
-  for (; i < queries; ++i) MixQueries<Numbers, 1>(c, i);
+  for (; i + 4 <= queries; i += 4) MixQueries<Numbers, 4>(c, i, asks);
+  for (; i < queries; ++i) MixQueries<Numbers, 1>(c, i, asks);
 }
 
 }  // namespace foretoken::FT_ISA

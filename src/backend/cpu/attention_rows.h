@@ -68,17 +68,48 @@ FT_INLINE const std::byte* BlockRow(const AttentionUnit& u, const AttentionRow& 
   return cache.base + CacheRow(u, row, position) * cache.row_bytes;
 }
 
-// How many positions ahead of its use a row of the cache is asked for.
-inline constexpr int kRowsAhead = 32;
-
-// Asks for the cache row of a position to come, if the row sees it as part of its run.
-template <CacheType kType>
-FT_INLINE void AskFor(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
-                      int position) {
-  constexpr int64_t kElement = kType == CacheType::kF32 ? 4 : kType == CacheType::kQ8_0 ? 1 : 2;
-  if (position >= row.run) return;
-  Prefetch(cache.base + position * cache.row_bytes + u.column * kElement, u.head_dim * kElement);
+// Bytes of the elements that a position and head takes in a cache, about: blocks' scales are asked
+// for with their neighbours.
+FT_INLINE int64_t HeadBytes(CacheType type, int head_dim) {
+  return head_dim * (type == CacheType::kF32 ? 4 : type == CacheType::kQ8_0 ? 1 : 2);
 }
+
+// The rows of a cache to come, as far as they are part of a row's run. They are asked for in
+// between the arithmetic, a position at a time: all at once they would fill the queue of reads, and
+// memory would be idle while nothing is asked for.
+class Asks {
+ public:
+  Asks() = default;
+  explicit Asks(const AttentionUnit& u)
+      : key_bytes_(u.key_row_bytes),
+        value_bytes_(u.value_row_bytes),
+        key_head_(HeadBytes(u.key_type, u.head_dim)),
+        value_head_(HeadBytes(u.value_type, u.head_dim)),
+        first_key_(u.keys + HeadBytes(u.key_type, static_cast<int>(u.column))),
+        first_value_(u.values + HeadBytes(u.value_type, static_cast<int>(u.column))) {}
+
+  // Positions [from, end) are to come, as far as they were not asked for.
+  FT_INLINE void Expect(int from, int end, int run) {
+    next_ = next_ > from ? next_ : from;
+    end_ = end < run ? end : run;
+    keys_ = first_key_ + next_ * key_bytes_;
+    values_ = first_value_ + next_ * value_bytes_;
+  }
+  FT_INLINE void Next() {
+    if (next_ >= end_) return;
+    Prefetch(keys_, key_head_);
+    Prefetch(values_, value_head_);
+    keys_ += key_bytes_;
+    values_ += value_bytes_;
+    ++next_;
+  }
+
+ private:
+  int64_t next_ = 0, end_ = 0;
+  int64_t key_bytes_ = 0, value_bytes_ = 0, key_head_ = 0, value_head_ = 0;
+  const std::byte *first_key_ = nullptr, *first_value_ = nullptr;
+  const std::byte *keys_ = nullptr, *values_ = nullptr;
+};
 
 // Whether positions [from, to) of the cache hold numbers only.
 template <CacheType kType>

@@ -32,11 +32,12 @@ class PairNumbers {
   }
 
   // Positions [from, from + 16) of a row as words [padded head / 2][16]: a lane is a position.
-  static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from, float* out) {
+  static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
+                        float* out) {
     const CacheView cache = KeysOf(u);
     const std::byte* in[kKeys];
     for (int j = 0; j < kKeys; ++j) {
-      AskFor<CacheType::kBF16>(u, row, cache, from + j + kRowsAhead);
+      if (j % 4 == 0) asks.Next();
       in[j] = BlockRow(u, row, cache, from, j) + 2 * u.column;
     }
     for (int d = 0; d < u.head_dim; d += kWords) {
@@ -50,12 +51,12 @@ class PairNumbers {
   }
 
   // The same as words [8][padded head]: a lane is an element of two positions.
-  static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from, float* out) {
+  static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
+                          float* out) {
     const __m512i low = FirstOfPairs(), high = _mm512_add_epi16(low, _mm512_set1_epi16(kLanes));
     const CacheView cache = ValuesOf(u);
     for (int j = 0; j < kKeys; j += 2, out += PaddedHead<PairNumbers>(u.head_dim)) {
-      AskFor<CacheType::kBF16>(u, row, cache, from + j + kRowsAhead);
-      AskFor<CacheType::kBF16>(u, row, cache, from + j + 1 + kRowsAhead);
+      if (j % 4 == 0) asks.Next();
       const std::byte* const first = BlockRow(u, row, cache, from, j) + 2 * u.column;
       const std::byte* const second = BlockRow(u, row, cache, from, j + 1) + 2 * u.column;
       for (int d = 0; d < u.head_dim; d += kWords) {
