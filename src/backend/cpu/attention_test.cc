@@ -52,16 +52,17 @@ std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
 
 // Caches that the matrix unit reads: numbers of 16 bits.
 bool OnMatrixUnit(const Case& c) { return c.isa == CpuIsa::kAmx && c.cache != DType::kF32; }
-// Queries and weights too become bf16 numbers, of 8 bits.
+// Queries and weights too become bf16 numbers, of 8 bits, and those of Q8_0 caches.
 bool RoundsToBf16(const Case& c) {
-  return (OnMatrixUnit(c) || c.isa == CpuIsa::kAvx512) && c.cache == DType::kBF16;
+  if (c.isa == CpuIsa::kAvx512) return c.cache == DType::kBF16 || c.cache == DType::kQ8_0;
+  return OnMatrixUnit(c) && c.cache == DType::kBF16;
 }
 
-// A query as it is multiplied.
-std::vector<float> Multiplied(const Case& c, std::vector<float> q) {
-  if (!RoundsToBf16(c)) return q;
-  for (float& x : q) x = Bf16ToFloat(FloatToBf16(x));
-  return q;
+// Numbers of queries or caches as they are multiplied.
+std::vector<float> Multiplied(const Case& c, std::vector<float> numbers) {
+  if (!RoundsToBf16(c)) return numbers;
+  for (float& x : numbers) x = Bf16ToFloat(FloatToBf16(x));
+  return numbers;
 }
 
 // A random tree over `committed` rows: parents, and everything a node's row holds.
@@ -208,8 +209,10 @@ void ExpectCloseToADoublePrecisionLoop(const Case& c, const Tree& t, double size
   const Shape& s = c.shape;
   const auto backend = NewBackend(c.isa, 2);
   const std::vector<float> y = AttendTree(*backend, c, t);
-  const std::vector<float> k = Stored(*backend, c.cache, s.kv_cols(), Joined(t.committed_k, t.k));
-  const std::vector<float> v = Stored(*backend, c.cache, s.kv_cols(), Joined(t.committed_v, t.v));
+  const auto cached = [&](const std::vector<float>& committed, const std::vector<float>& rows) {
+    return Multiplied(c, Stored(*backend, c.cache, s.kv_cols(), Joined(committed, rows)));
+  };
+  const std::vector<float> k = cached(t.committed_k, t.k), v = cached(t.committed_v, t.v);
   const std::vector<float> q = Multiplied(c, t.q);
   const double tolerance = size * (RoundsToBf16(c) ? 6e-3 : OnMatrixUnit(c) ? 3e-4 : 2e-5);
   for (int node = 0; node < t.nodes(); ++node) {

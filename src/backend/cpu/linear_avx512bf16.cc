@@ -10,7 +10,7 @@ namespace {
 
 AttentionOp OpOf(const AttentionUnit& u) {
   using Pairs = VectorAttention<PairNumbers>;
-  if (u.key_type == CacheType::kBF16 && u.value_type == CacheType::kBF16) {
+  if (PairNumbers::Reads(u.key_type) && PairNumbers::Reads(u.value_type)) {
     return {&AttentionScratch<Pairs>, &RunAttention<Pairs>};
   }
   return Avx512VnniKernels().attention;

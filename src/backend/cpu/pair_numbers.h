@@ -1,5 +1,7 @@
-// Attention in products of bf16 pairs with float sums, for BF16 caches: queries and weights are
-// rounded to bf16, and an instruction multiplies twice the numbers that float arithmetic takes.
+// Attention in products of bf16 pairs with float sums, for BF16 and Q8_0 caches: queries and
+// weights are rounded to bf16, and an instruction multiplies twice the numbers that float
+// arithmetic takes. So are numbers of Q8_0: of a number's 8 bits, rounding takes less than was lost
+// when it was stored.
 #pragma once
 
 #include "backend/cpu/attention_products.h"
@@ -31,50 +33,99 @@ class PairNumbers {
     __builtin_memcpy(weights + block * kKeys / 2, &rounded, sizeof(rounded));
   }
 
+  static bool Reads(CacheType type) { return type == CacheType::kBF16 || type == CacheType::kQ8_0; }
+
   // Positions [from, from + 16) of a row as words [padded head / 2][16]: a lane is a position.
   static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
                         float* out) {
-    const CacheView cache = KeysOf(u);
-    const std::byte* in[kKeys];
-    for (int j = 0; j < kKeys; ++j) {
-      if (j % 4 == 0) asks.Next();
-      in[j] = BlockRow(u, row, cache, from, j) + 2 * u.column;
-    }
-    for (int d = 0; d < u.head_dim; d += kWords) {
-      F x[kKeys];
-      FT_UNROLL(16)
-      for (int j = 0; j < kKeys; ++j) {
-        x[j].v[0] = reinterpret_cast<NativeF>(LoadWords(in[j] + 2 * d, u.head_dim - d));
-      }
-      StoreTransposed(x, out + d / 2 * kKeys);
-    }
+    return u.key_type == CacheType::kQ8_0 ? Transposed<CacheType::kQ8_0>(u, row, from, asks, out)
+                                          : Transposed<CacheType::kBF16>(u, row, from, asks, out);
   }
 
   // The same as words [8][padded head]: a lane is an element of two positions.
   static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
                           float* out) {
-    const __m512i low = FirstOfPairs(), high = _mm512_add_epi16(low, _mm512_set1_epi16(kLanes));
-    const CacheView cache = ValuesOf(u);
-    for (int j = 0; j < kKeys; j += 2, out += PaddedHead<PairNumbers>(u.head_dim)) {
-      if (j % 4 == 0) asks.Next();
-      const std::byte* const first = BlockRow(u, row, cache, from, j) + 2 * u.column;
-      const std::byte* const second = BlockRow(u, row, cache, from, j + 1) + 2 * u.column;
-      for (int d = 0; d < u.head_dim; d += kWords) {
-        const __m512i a = LoadWords(first + 2 * d, u.head_dim - d);
-        const __m512i b = LoadWords(second + 2 * d, u.head_dim - d);
-        _mm512_storeu_si512(out + d, _mm512_permutex2var_epi16(a, low, b));
-        _mm512_storeu_si512(out + d + kLanes, _mm512_permutex2var_epi16(a, high, b));
-      }
-    }
+    return u.value_type == CacheType::kQ8_0 ? Block<CacheType::kQ8_0>(u, row, from, asks, out)
+                                            : Block<CacheType::kBF16>(u, row, from, asks, out);
   }
 
  private:
   static constexpr int kWords = 2 * kLanes;  // bf16 of a register
 
-  // The first n numbers, or all where there are more.
-  FT_INLINE static __m512i LoadWords(const std::byte* p, int64_t n) {
-    if (n >= kWords) return _mm512_loadu_si512(p);
-    return _mm512_maskz_loadu_epi16((__mmask32{1} << n) - 1, p);
+  // What a register holds of a head's numbers in a row: up to 32 from the head's element d on.
+  template <CacheType kType>
+  struct Piece {
+    FT_INLINE Piece(const AttentionUnit& u, int64_t d)
+        : first(u.column + d),
+          count(u.head_dim - d),
+          whole(count >= kWords && (kType != CacheType::kQ8_0 || first % 32 == 0)),
+          bytes(kType == CacheType::kQ8_0 ? first / 32 * 34 : 2 * first) {}
+    int64_t first, count;
+    bool whole;  // a block, or 32 numbers of a type without blocks, at `bytes`
+    int64_t bytes;
+  };
+
+  template <CacheType kType>
+  FT_INLINE static __m512i LoadPiece(const std::byte* row, const Piece<kType>& piece) {
+    if constexpr (kType == CacheType::kQ8_0) {
+      if (piece.whole) {
+        const std::byte* const block = row + piece.bytes;
+        const F scale = Splat(ScaleQ8_0(block, 0));
+        return Rounded(scale * ToF(LoadS8(block + 2)), scale * ToF(LoadS8(block + 2 + kLanes)));
+      }
+      const int64_t i = piece.first, n = piece.count;
+      return Rounded(LoadCache<kType>(row, i, n),
+                     n > kLanes ? LoadCache<kType>(row, i + kLanes, n - kLanes) : Zero());
+    } else {
+      if (piece.whole) return _mm512_loadu_si512(row + piece.bytes);
+      return _mm512_maskz_loadu_epi16((__mmask32{1} << piece.count) - 1, row + piece.bytes);
+    }
+  }
+
+  FT_INLINE static __m512i Rounded(F low, F high) {
+    return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high.v[0], low.v[0]));
+  }
+
+  template <CacheType kType>
+  static void Transposed(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
+                         float* out) {
+    const CacheView cache = KeysOf(u);
+    const std::byte* in[kKeys];
+    for (int j = 0; j < kKeys; ++j) {
+      if (j % 4 == 0) asks.Next();
+      in[j] = BlockRow(u, row, cache, from, j);
+    }
+    for (int d = 0; d < u.head_dim; d += kWords) {
+      const Piece<kType> piece(u, d);
+      F x[kKeys];
+      FT_UNROLL(16)
+      for (int j = 0; j < kKeys; ++j) {
+        x[j].v[0] = reinterpret_cast<NativeF>(LoadPiece(in[j], piece));
+      }
+      StoreTransposed(x, out + d / 2 * kKeys);
+    }
+  }
+
+  template <CacheType kType>
+  static void Block(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
+                    float* out) {
+    const __m512i low = FirstOfPairs(), high = _mm512_add_epi16(low, _mm512_set1_epi16(kLanes));
+    const CacheView cache = ValuesOf(u);
+    const std::byte* in[kKeys];
+    for (int j = 0; j < kKeys; ++j) {
+      if (j % 4 == 0) asks.Next();
+      in[j] = BlockRow(u, row, cache, from, j);
+    }
+    for (int d = 0; d < u.head_dim; d += kWords) {
+      const Piece<kType> piece(u, d);
+      float* to = out + d;
+      for (int j = 0; j < kKeys; j += 2, to += PaddedHead<PairNumbers>(u.head_dim)) {
+        const __m512i a = LoadPiece(in[j], piece);
+        const __m512i b = LoadPiece(in[j + 1], piece);
+        _mm512_storeu_si512(to, _mm512_permutex2var_epi16(a, low, b));
+        _mm512_storeu_si512(to + kLanes, _mm512_permutex2var_epi16(a, high, b));
+      }
+    }
   }
 
   // Takes 0, 32, 1, 33 ... of two registers.
