@@ -125,7 +125,7 @@ class VectorAttention {
       tops_[query] = highest;
     }
     for (int b = 0; b < blocks; ++b) {
-      const F x = Exp(Load(scores + b * kKeys) - Splat(highest));
+      const F x = Numbers::Power(Load(scores + b * kKeys) - Splat(highest));
       Numbers::StoreWeights(x, scores, b);
       sum = sum + x;
     }

@@ -8,12 +8,14 @@
 //   WidenKeys, WidenValues: a block of the cache, from position `from` on, as words.
 // Whatever takes long asks for rows of the cache to come.
 //   LoadQuery(q, n): a register of words from the first n floats at q, or all where there are more.
+//   Power(x): e^x. REQUIRES: x <= 0.
 //   StoreWeights(x, weights, block): sixteen weights of a query, as words, to their place.
 #pragma once
 
 #include "backend/cpu/attention_rows.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/vec.h"
+#include "backend/cpu/vec_math.h"
 
 namespace foretoken::FT_ISA {
 
@@ -33,6 +35,7 @@ class FloatNumbers {
   static constexpr int kPer = 1;
   FT_INLINE static F Product(F a, F b, F c) { return MulAdd(a, b, c); }
   FT_INLINE static F LoadQuery(const float* q, int64_t n) { return LoadFirst(q, n); }
+  FT_INLINE static F Power(F x) { return Exp(x); }
   FT_INLINE static void StoreWeights(F x, float* weights, int block) {
     Store(x, weights + block * kKeys);
   }

@@ -1,5 +1,5 @@
 #define FT_ISA avx512
-#include "backend/cpu/attention_kernels.h"
+#include "backend/cpu/one_row_attention.h"
 #include "backend/cpu/row_kernels.h"
 
 namespace foretoken {
@@ -16,6 +16,8 @@ const Kernels& Avx512VnniKernels() {
     avx512::FillLinear(k);
     avx512::FillRows(k);
     avx512::FillAttention(k);
+    k.attention =
+        avx512::RowsOp<avx512::FloatWords, avx512::VectorAttention<avx512::FloatNumbers>>();
     return k;
   }();
   return kernels;

@@ -9,9 +9,8 @@ namespace avx512bf16 {
 namespace {
 
 AttentionOp OpOf(const AttentionUnit& u) {
-  using Pairs = VectorAttention<PairNumbers>;
   if (PairNumbers::Reads(u.key_type) && PairNumbers::Reads(u.value_type)) {
-    return {&AttentionScratch<Pairs>, &RunAttention<Pairs>};
+    return RowsOp<PairWords, VectorAttention<PairNumbers>>();
   }
   return Avx512VnniKernels().attention;
 }

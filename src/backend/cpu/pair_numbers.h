@@ -4,7 +4,7 @@
 // when it was stored.
 #pragma once
 
-#include "backend/cpu/attention_products.h"
+#include "backend/cpu/one_row_attention.h"
 
 namespace foretoken::FT_ISA {
 
@@ -23,6 +23,26 @@ class PairNumbers {
     F r;
     r.v[0] = reinterpret_cast<NativeF>(_mm512_cvtne2ps_pbh(
         n > kLanes ? LoadFirst(q + kLanes, n - kLanes).v[0] : Zero().v[0], LoadFirst(q, n).v[0]));
+    return r;
+  }
+
+  // e^x of x <= 0 within 5e-6, far below what rounding takes; 0 below -87.
+  FT_INLINE static F Power(F x) {
+    const __m512 low = _mm512_set1_ps(-87.0f), magic = _mm512_set1_ps(0x1.8p23f);
+    const __m512 turn = _mm512_set1_ps(1.44269504088896341f);
+    const __mmask16 seen = _mm512_cmp_ps_mask(x.v[0], low, _CMP_NLT_UQ);  // and of no numbers
+    const __m512 y = _mm512_max_ps(low, x.v[0]);                          // a NaN stays
+    const __m512 turns = _mm512_fmadd_ps(y, turn, magic);
+    F f, r;
+    f.v[0] = _mm512_fmsub_ps(y, turn, _mm512_sub_ps(turns, magic));
+    F p = Splat(9.582851082e-3f);
+    p = MulAdd(p, f, Splat(5.590642989e-2f));
+    p = MulAdd(p, f, Splat(0.2402409911f));
+    p = MulAdd(p, f, Splat(0.6931241751f));
+    p = MulAdd(p, f, Splat(1.0f));
+    const __m512i power = _mm512_slli_epi32(
+        _mm512_sub_epi32(_mm512_castps_si512(turns), _mm512_set1_epi32(0x4b400000 - 127)), 23);
+    r.v[0] = _mm512_maskz_mul_ps(seen, p.v[0], _mm512_castsi512_ps(power));
     return r;
   }
 
@@ -49,15 +69,15 @@ class PairNumbers {
                                             : Block<CacheType::kBF16>(u, row, from, asks, out);
   }
 
- private:
+ protected:
   static constexpr int kWords = 2 * kLanes;  // bf16 of a register
 
-  // What a register holds of a head's numbers in a row: up to 32 from the head's element d on.
+  // What a register holds of a row's numbers: up to 32 of `elements`, from an element on.
   template <CacheType kType>
   struct Piece {
-    FT_INLINE Piece(const AttentionUnit& u, int64_t d)
-        : first(u.column + d),
-          count(u.head_dim - d),
+    FT_INLINE explicit Piece(int64_t element, int64_t elements = kWords)
+        : first(element),
+          count(elements),
           whole(count >= kWords && (kType != CacheType::kQ8_0 || first % 32 == 0)),
           bytes(kType == CacheType::kQ8_0 ? first / 32 * 34 : 2 * first) {}
     int64_t first, count;
@@ -86,6 +106,14 @@ class PairNumbers {
     return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high.v[0], low.v[0]));
   }
 
+  // Takes 0, 32, 1, 33 ... of two registers.
+  FT_INLINE static __m512i FirstOfPairs() {
+    uint16_t order[kWords];
+    for (int i = 0; i < kWords; ++i) order[i] = static_cast<uint16_t>(i / 2 + i % 2 * kWords);
+    return _mm512_loadu_si512(order);
+  }
+
+ private:
   template <CacheType kType>
   static void Transposed(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
                          float* out) {
@@ -96,7 +124,7 @@ class PairNumbers {
       in[j] = BlockRow(u, row, cache, from, j);
     }
     for (int d = 0; d < u.head_dim; d += kWords) {
-      const Piece<kType> piece(u, d);
+      const Piece<kType> piece(u.column + d, u.head_dim - d);
       F x[kKeys];
       FT_UNROLL(16)
       for (int j = 0; j < kKeys; ++j) {
@@ -117,7 +145,7 @@ class PairNumbers {
       in[j] = BlockRow(u, row, cache, from, j);
     }
     for (int d = 0; d < u.head_dim; d += kWords) {
-      const Piece<kType> piece(u, d);
+      const Piece<kType> piece(u.column + d, u.head_dim - d);
       float* to = out + d;
       for (int j = 0; j < kKeys; j += 2, to += PaddedHead<PairNumbers>(u.head_dim)) {
         const __m512i a = LoadPiece(in[j], piece);
@@ -127,12 +155,41 @@ class PairNumbers {
       }
     }
   }
+};
 
-  // Takes 0, 32, 1, 33 ... of two registers.
-  FT_INLINE static __m512i FirstOfPairs() {
-    uint16_t order[kWords];
-    for (int i = 0; i < kWords; ++i) order[i] = static_cast<uint16_t>(i / 2 + i % 2 * kWords);
-    return _mm512_loadu_si512(order);
+// The same words for OneRowAttention.
+class PairWords : public PairNumbers {
+ public:
+  static bool LieReady(CacheType type) { return type == CacheType::kBF16; }
+  template <typename Fn>
+  FT_INLINE static void Choose(CacheType type, const Fn& f) {
+    if (type == CacheType::kBF16) return f(OfType<CacheType::kBF16>());
+    f(OfType<CacheType::kQ8_0>());
+  }
+  FT_INLINE static __m256 Product8(__m256 a, __m256 b, __m256 c) {
+    return _mm256_dpbf16_ps(c, reinterpret_cast<__m256bh>(a), reinterpret_cast<__m256bh>(b));
+  }
+  template <CacheType kType>
+  FT_INLINE static void StoreKey(const std::byte* row, int64_t element, int64_t n, float* out) {
+    for (int64_t d = 0; d < n; d += kWords) {
+      _mm512_storeu_si512(out + d / 2, LoadPiece(row, Piece<kType>(element + d)));
+    }
+  }
+  template <CacheType kType>
+  FT_INLINE static void LoadValues(const std::byte* const* rows, int64_t element, F& a, F& b) {
+    const Piece<kType> piece(element);
+    const __m512i first = LoadPiece(rows[0], piece), second = LoadPiece(rows[1], piece);
+    const __m512i low = FirstOfPairs(), high = _mm512_add_epi16(low, _mm512_set1_epi16(kLanes));
+    a.v[0] = reinterpret_cast<NativeF>(_mm512_permutex2var_epi16(first, low, second));
+    b.v[0] = reinterpret_cast<NativeF>(_mm512_permutex2var_epi16(first, high, second));
+  }
+  FT_INLINE static void StorePairs(F x, float* to) {
+    const __m256i rounded = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x.v[0]));
+    const __m128i first = _mm256_castsi256_si128(rounded);
+    const __m128i second = _mm256_extracti128_si256(rounded, 1);
+    const __m256i words =
+        _mm256_set_m128i(_mm_unpackhi_epi16(first, second), _mm_unpacklo_epi16(first, second));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), words);
   }
 };
 
