@@ -149,9 +149,9 @@ TEST_F(GlideTest, GroupedHeads) {
 
 // What is read is what the cache holds. Matrix units round what they multiply.
 TEST_F(GlideTest, EveryTypeOfCache) {
-  for (const DType type : {DType::kF16, DType::kQ8_0}) {
-    ExpectPlainSteps(1, /*looks=*/true, {.target_cache = type}, 2e-3);
-  }
+  ExpectPlainSteps(1, /*looks=*/true, {.target_cache = DType::kF16}, 2e-3);
+  // Units that multiply bf16 round the query and what they read of these (docs/numerics.md).
+  ExpectPlainSteps(1, /*looks=*/true, {.target_cache = DType::kQ8_0}, 1e-2);
   ExpectPlainSteps(1, /*looks=*/true, {.target_cache = DType::kBF16}, 5e-2);
 }
 
