@@ -85,7 +85,7 @@ BENCHMARK(BM_Attention)
     ->ArgsProduct({{static_cast<int>(DType::kF32), static_cast<int>(DType::kF16),
                     static_cast<int>(DType::kBF16), static_cast<int>(DType::kQ8_0)},
                    {256, 4096},
-                   {1, 16}})
+                   {1, 4, 16}})
     ->UseRealTime();
 
 void BM_RmsNorm(benchmark::State& state) {
