@@ -58,7 +58,7 @@ void Scaling(int64_t steps) {
       const F scale = Codes<kFormat>::Scale(Zero(), group.panel, 0, 0);
       Use(dot);
       FT_UNROLL(16)
-      for (int r = 0; r < kRows; ++r) acc[r] = Fma(ScaledDot(dot[r], tile, r), scale, acc[r]);
+      for (int r = 0; r < kRows; ++r) acc[r] = Fma(Unbased(dot[r], tile, r), scale, acc[r]);
       Use(acc);
     }
   }

@@ -63,9 +63,9 @@ FT_INLINE void AddDots(const TileWeights<kFormat, P>& w, int half, TileBlock<R> 
     const I start = Splat(Codes<kFormat>::Start(chunk, r, half));
     FT_UNROLL(4)
     for (int p = kBegin; p < kEnd; ++p) {
-      F sum = Fma(ScaledDot(LoadI(dots[p][r]) + start, chunk, r), w.scale[p], sums[r][p]);
+      F sum = Fma(Unbased(LoadI(dots[p][r]) + start, chunk, r), w.scale[p], sums[r][p]);
       if constexpr (Codes<kFormat>::kMinimum) {
-        sum = Fma(w.minimum[p], Splat(chunk.ScaledSum(r)), sum);
+        sum = Fma(w.minimum[p], Splat(chunk.Sum(r)), sum);
       }
       sums[r][p] = sum;
     }

@@ -66,20 +66,20 @@ struct PanelLayout {
   }
 };
 
-// A sum of products that starts from kMagicBits is, read as a float, kMagic plus that sum, exactly,
-// while its magnitude is below 2^22. So one fused multiply-add turns it into scale * sum, rounded
-// once: scale * (kMagic + sum) - kMagic * scale. Scales have 22 bits, which makes the last exact.
-inline constexpr int32_t kMagicBits = 0x4b400000;
-inline constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23
-
-inline constexpr int64_t kTileBlockBytes = kBlock + 8 * 4;  // a row's block in an int8 tile
+// Activations are rounded to whole multiples, at most 127, of a power of two that a block of a row
+// shares: its unit. 1.5 * 2^23 units are the block's base. A sum of whole numbers that starts from
+// the bits of the base is, read as a float, the base plus that many units, exactly, while the sum's
+// magnitude is below 2^22: so a number is rounded by adding the base to it, and a sum of products
+// becomes a float, in units, by subtracting it. Neither takes a multiplication, which on Zen 4 would
+// have to share its place with the products.
+inline constexpr int64_t kTileBlockBytes = 64;  // a row's block in an int8 tile
 
 // How a tile of activation rows is laid out for the products of a format.
 enum class TileKind : int {
-  // Per block and chunk: codes [rows][32] int8, then [rows] each of: f32 scale, f32 -kMagic *
-  // scale, f32 scale * sum of the codes, and the i32 that a sum over unsigned weight codes starts
-  // from, kMagicBits - zero * sum for zero = 8, 16 and 128 and, for zero = 32, of the first and of
-  // the last sixteen.
+  // Per block and chunk: codes [rows][32] int8, then [rows] each of: the f32 base, the f32 sum of
+  // the codes in units, the i32 that a sum over unsigned weight codes starts from (the bits of the
+  // base - zero * sum for zero = 8, 16 and 128 and, for zero = 32, of the first and of the last
+  // sixteen), and four bytes unused.
   kInt8,
   kBf16Pairs,  // per chunk [cols / 2][rows][2]
   kBf16Steps,  // per chunk [cols / 32][rows][32], the last step filled with zeros

@@ -1,7 +1,7 @@
 // Weights times activation tiles, for every quantised format, written once over vec.h.
 //
-// An output is summed block after block: acc = fma(activation scale * integer dot, d, acc), then
-// its minimum's term. Integer dots are exact, so quantised formats give the same bits on every
+// An output is summed block after block: acc = fma(integer dot * activation unit, d, acc), then its
+// minimum's term. Integer dots are exact, so quantised formats give the same bits on every
 // instruction set and for every number of rows in a tile.
 #pragma once
 
@@ -43,14 +43,10 @@ FT_INLINE void StorePanel(const LinearCall& c, int chunk, int64_t panel, const F
   }
 }
 
-// A sum of products in units of the row's activations.
+// A sum of products as a float.
 template <int R>
-FT_INLINE F ScaledDot(I dot, TileBlock<R> tile, int row) {
-#if defined(__FMA__)
-  return Fma(AsF(dot), Splat(tile.Scale(row)), Splat(tile.MinusMagic(row)));
-#else
-  return (AsF(dot) - Splat(kMagic)) * Splat(tile.Scale(row));  // the same bits
-#endif
+FT_INLINE F Unbased(I dot, TileBlock<R> tile, int row) {
+  return AsF(dot) - Splat(tile.Base(row));
 }
 
 // A block of a panel.
@@ -86,7 +82,7 @@ FT_INLINE void Dots(TileBlock<R> tile, int half, Group group, [[maybe_unused]] I
   I parts[R][kChains];
   FT_UNROLL(16)
   for (int r = 0; r < R; ++r) {
-    const I start = Splat(At::kSigned ? kMagicBits : Codes<kFormat>::Start(tile, r, half));
+    const I start = Splat(At::kSigned ? tile.MinusZero0(r) : Codes<kFormat>::Start(tile, r, half));
     if constexpr (kTurns) {
       parts[r][0] = all[r];
       dots[r] = start - all[r];
@@ -159,9 +155,9 @@ FT_INLINE void AddRows(TileBlock<R> tile, int half, Group group, F scale, F mini
   if constexpr (kNative == 8) tile.at = Opaque(tile.at);
   FT_UNROLL(16)
   for (int r = 0; r < R; ++r) {
-    acc[r] = Fma(ScaledDot(dots[r], tile, r), scale, acc[r]);
+    acc[r] = Fma(Unbased(dots[r], tile, r), scale, acc[r]);
     if constexpr (Codes<kFormat>::kMinimum) {
-      acc[r] = Fma(minimum, Splat(tile.ScaledSum(r)), acc[r]);
+      acc[r] = Fma(minimum, Splat(tile.Sum(r)), acc[r]);
     }
   }
 }

@@ -40,16 +40,16 @@ FT_INLINE F FoldEach(const F x[kLanes], Fold fold) {
 
 // Sixteen inputs of each row become codes at out[i] + column; returns the codes' sums, a lane a
 // row.
-FT_INLINE I RoundHalves(const float* const rows[kLanes], const float* inverse, int count,
+FT_INLINE I RoundHalves(const float* const rows[kLanes], const float* bases, int count,
                         std::byte* const out[kLanes], int column) {
-  F codes[kLanes];
+  F based[kLanes];
   FT_UNROLL(16)
   for (int i = 0; i < kLanes; ++i) {
-    const I code = Round(Finite(Load(rows[i])) * Splat(inverse[i]));
-    if (i < count) StoreLow8(code, out[i] + column);
-    codes[i] = AsF(code);
+    based[i] = Finite(Load(rows[i])) + Splat(bases[i]);
+    if (i < count) StoreLow8(AsI(based[i]), out[i] + column);  // a base's low byte is zero
   }
-  return AsI(FoldEach(codes, [](F a, F b) { return AsF(AsI(a) + AsI(b)); }));
+  const F sums = FoldEach(based, [](F a, F b) { return AsF(AsI(a) + AsI(b)); });
+  return AsI(sums) - ShiftLeft(AsI(Load(bases)), 4);
 }
 
 // One block of `count` <= 16 rows, in chunks of `chunk_rows` of an int8 tile; rows beyond point to
@@ -65,17 +65,14 @@ inline void QuantiseChunks(const float* const rows[kLanes], int count, int chunk
     out[i] = block + i * kBlock + (i < chunk_rows ? 0 : chunk_rows * (kTileBlockBytes - kBlock));
     tops[i] = Max(Abs(Finite(Load(rows[i]))), Abs(Finite(Load(second[i]))));
   }
-  const F top = FoldEach(tops, [](F a, F b) { return Max(a, b); });
-  const I some = Greater(top, Splat(1e-30f));  // below, 127 / top would overflow
-  float inverse[kLanes];
-  Store(Select(some, Splat(127.0f) / top, Zero()), inverse);
-  const I first = RoundHalves(rows, inverse, count, out, 0);
-  const I last = RoundHalves(second, inverse, count, out, kLanes);
-  const F scale = Select(some, AsF(AsI(top / Splat(127.0f)) & Splat(-4)), Zero());
-  const I sum = first + last, start = Splat(kMagicBits);
-  const F numbers[] = {scale,
-                       Splat(-kMagic) * scale,
-                       scale * ToF(sum),
+  const F base = BaseOf(FoldEach(tops, [](F a, F b) { return Max(a, b); }));
+  float bases[kLanes];
+  Store(base, bases);
+  const I first = RoundHalves(rows, bases, count, out, 0);
+  const I last = RoundHalves(second, bases, count, out, kLanes);
+  const I sum = first + last, start = AsI(base);
+  const F numbers[] = {base,
+                       AsF(start + sum) - base,
                        AsF(start - ShiftLeft(sum, 3)),
                        AsF(start - ShiftLeft(sum, 4)),
                        AsF(start - ShiftLeft(sum, 7)),

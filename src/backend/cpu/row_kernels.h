@@ -105,34 +105,25 @@ inline int64_t ArgMax(const float* x, int64_t n) {
   return top_at;
 }
 
-// The scale with two bits fewer, so that kMagic times it is exact.
-FT_INLINE float TileScale(float scale) {
-  uint32_t bits;
-  __builtin_memcpy(&bits, &scale, 4);
-  bits &= ~3u;
-  __builtin_memcpy(&scale, &bits, 4);
-  return scale;
-}
-
-// Writes one block of a row into an int8 tile: codes in [-127, 127], largest magnitude 127.
+// Writes one block of a row into an int8 tile.
 inline void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* block) {
   const F a = Finite(Load(x)), b = Finite(Load(x + kLanes));
-  const float top = MaxLane(Max(Abs(a), Abs(b)));
-  const bool some = top > 1e-30f;  // below, 127 / top would overflow
-  const F inverse = Splat(some ? 127.0f / top : 0.0f);
-  const I codes_a = Round(a * inverse), codes_b = Round(b * inverse);
+  const F base = BaseOf(Splat(MaxLane(Max(Abs(a), Abs(b)))));
+  const I codes_a = AsI(a + base) - AsI(base), codes_b = AsI(b + base) - AsI(base);
   StoreLow8(codes_a, block + row * kBlock);
   StoreLow8(codes_b, block + row * kBlock + kLanes);
-  const int32_t first = Sum(codes_a), second = Sum(codes_b), sum = first + second;
-  const float scale = some ? TileScale(top / 127.0f) : 0.0f;
-  const float numbers[3] = {scale, -kMagic * scale, scale * static_cast<float>(sum)};
-  const int32_t starts[5] = {-8 * sum, -16 * sum, -128 * sum, -32 * first, -32 * second};
+  const int32_t first = Sum(codes_a), last = Sum(codes_b), sum = first + last;
+  float bases[kLanes], units[kLanes];
+  Store(base, bases);
+  Store(AsF(AsI(base) + Splat(sum)) - base, units);
+  int32_t start;
+  __builtin_memcpy(&start, bases, 4);
+  const int32_t starts[] = {start - 8 * sum, start - 16 * sum, start - 128 * sum,
+                            start - 32 * first, start - 32 * last};
   std::byte* to = block + tile_rows * kBlock + 4 * row;
-  for (int i = 0; i < 3; ++i) __builtin_memcpy(to + 4 * i * tile_rows, &numbers[i], 4);
-  for (int i = 0; i < 5; ++i) {
-    const int32_t start = kMagicBits + starts[i];
-    __builtin_memcpy(to + 4 * (i + 3) * tile_rows, &start, 4);
-  }
+  __builtin_memcpy(to, bases, 4);
+  __builtin_memcpy(to + 4 * tile_rows, units, 4);
+  for (int i = 0; i < 5; ++i) __builtin_memcpy(to + 4 * (i + 2) * tile_rows, &starts[i], 4);
 }
 
 // One block of `count` rows in chunks of `chunk_rows`; what is beyond them points to zeros.

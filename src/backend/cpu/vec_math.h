@@ -22,6 +22,14 @@ FT_INLINE F Finite(F a) {
   return Select(Greater(Splat(__builtin_inff()), Abs(a)), a, Splat(0.0f));
 #endif
 }
+// The base of blocks (kernels.h) whose largest magnitudes are `top`: that of the least unit which is
+// a power of two and no less than top / 127. Below 2^-90 units do not become smaller.
+FT_INLINE F BaseOf(F top) {
+  const I bits = AsI(Max(top, Splat(0x1p-90f)));
+  // Beyond 127 * 2^n, which is 1.984375 * 2^(n + 6), the exponent rises; from there to the base it
+  // is 23 - 6 more, and the half.
+  return AsF(((bits + Splat(0x1ffff)) & Splat(-0x800000)) + Splat((23 - 6) * 0x800000 + 0x400000));
+}
 // Nearest integer, ties to even. REQUIRES: |x| < 2^22.
 FT_INLINE I Round(F x) { return AsI(x + Splat(0x1.8p23f)) - Splat(0x4b400000); }
 

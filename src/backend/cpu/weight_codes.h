@@ -14,14 +14,14 @@ struct TileBlock {
   static constexpr int64_t kBytes = R * kTileBlockBytes;
 
   FT_INLINE const std::byte* Four(int row, int group) const { return at + 4 * (8 * row + group); }
-  FT_INLINE float Scale(int row) const { return Float(8 * R + row); }
-  FT_INLINE float MinusMagic(int row) const { return Float(9 * R + row); }  // times the scale
-  FT_INLINE float ScaledSum(int row) const { return Float(10 * R + row); }
+  FT_INLINE float Base(int row) const { return Float(8 * R + row); }
+  FT_INLINE float Sum(int row) const { return Float(9 * R + row); }
   // What a sum over codes with this zero starts from; for halves of a block, of either half.
-  FT_INLINE int32_t MinusZero8(int row) const { return Int(11 * R + row); }
-  FT_INLINE int32_t MinusZero16(int row) const { return Int(12 * R + row); }
-  FT_INLINE int32_t MinusZero128(int row) const { return Int(13 * R + row); }
-  FT_INLINE int32_t MinusZero32(int row, int half) const { return Int((14 + half) * R + row); }
+  FT_INLINE int32_t MinusZero0(int row) const { return Int(8 * R + row); }
+  FT_INLINE int32_t MinusZero8(int row) const { return Int(10 * R + row); }
+  FT_INLINE int32_t MinusZero16(int row) const { return Int(11 * R + row); }
+  FT_INLINE int32_t MinusZero128(int row) const { return Int(12 * R + row); }
+  FT_INLINE int32_t MinusZero32(int row, int half) const { return Int((13 + half) * R + row); }
 
  private:
   FT_INLINE float Float(int i) const {
@@ -46,8 +46,8 @@ struct FormatBase {
   static constexpr int64_t kCodeBytes = 256, kHighBytes = 0;  // a block
 
   template <int R>
-  FT_INLINE static int32_t Start(TileBlock<R>, int, int) {
-    return kMagicBits;
+  FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int) {
+    return tile.MinusZero0(row);
   }
   FT_INLINE static F D(const std::byte*) { return Zero(); }
   FT_INLINE static F Scale(F, const std::byte* scales, int sub, int) {
