@@ -12,7 +12,7 @@ constexpr Format kFormat = Format::kQ8_0;
 
 // What a step reads and writes. All zeros.
 struct Step {
-  alignas(64) std::byte rows[TileBlock<kRows>::kBytes] = {};
+  alignas(64) std::byte rows[TileBlock<kFormat, kRows>::kBytes] = {};
   alignas(64) std::byte codes[kPanels][512] = {};
   alignas(64) std::byte scales[64] = {};
   alignas(64) int32_t dots[kPanels][kRows][kLanes] = {};
@@ -35,7 +35,7 @@ struct Step {
   }
   FT_INLINE void Store() { StoreTiles<kRows, 0, kPanels>(&dots[0][0][0]); }
   FT_INLINE void Scale() {
-    const TileBlock<kRows> chunk{Opaque(rows)};
+    const TileBlock<kFormat, kRows> chunk{Opaque(rows)};
     AddDots<kFormat, kRows, kPanels, 0, kPanels>(weights, 0, chunk, dots, sums[0], [](int) {});
     asm volatile("" ::: "memory");
   }

@@ -12,7 +12,7 @@ static_assert(kGroupBlocks == kTilesAGroup);
 
 // A group of blocks of a panel, and its sums. All zeros.
 struct Group {
-  alignas(64) std::byte rows[kGroupBlocks][kChunks][TileBlock<kRows>::kBytes] = {};
+  alignas(64) std::byte rows[kGroupBlocks][kChunks][TileBlock<kFormat, kRows>::kBytes] = {};
   alignas(64) std::byte panel[kGroupBlocks * (512 + 32)] = {};
   F sums[kChunks][kRows] = {};
   PanelLayout layout{.code_bytes = 512, .scale_bytes = 32};
@@ -36,7 +36,7 @@ void Products(int64_t steps) {
   const Group group;
   for (int64_t i = 0; i < steps * kChunks; ++i) {
     for (const auto& block : group.rows) {
-      const TileBlock<kRows> tile{Opaque(block[0])};
+      const TileBlock<kFormat, kRows> tile{Opaque(block[0])};
       I dot[kRows] = {};
       FT_UNROLL(8)
       for (int g = 0; g < BlockAt<kFormat>::kGroups; ++g) {
@@ -54,7 +54,7 @@ void Scaling(int64_t steps) {
   F acc[kRows] = {};
   for (int64_t i = 0; i < steps * kChunks; ++i) {
     for (const auto& block : group.rows) {
-      const TileBlock<kRows> tile{Opaque(block[0])};
+      const TileBlock<kFormat, kRows> tile{Opaque(block[0])};
       const F scale = Codes<kFormat>::Scale(Zero(), group.panel, 0, 0);
       Use(dot);
       FT_UNROLL(16)

@@ -55,12 +55,12 @@ FT_INLINE void Unpack(const BlockAt<kFormat> at[P], int sub, int half, TileWeigh
 
 // Adds stored sums of panels [kBegin, kEnd) to a chunk's; calls before(row) for each.
 template <Format kFormat, int R, int P, int kBegin, int kEnd, typename Before>
-FT_INLINE void AddDots(const TileWeights<kFormat, P>& w, int half, TileBlock<R> chunk,
+FT_INLINE void AddDots(const TileWeights<kFormat, P>& w, int half, TileBlock<kFormat, R> chunk,
                        const int32_t (*dots)[R][kLanes], F sums[R][P], Before before) {
   FT_UNROLL(16)
   for (int r = 0; r < R; ++r) {
     before(r);
-    const I start = Splat(Codes<kFormat>::Start(chunk, r, half));
+    const I start = Splat(chunk.Start(r, half));
     FT_UNROLL(4)
     for (int p = kBegin; p < kEnd; ++p) {
       F sum = Fma(Unbased(LoadI(dots[p][r]) + start, chunk, r), w.scale[p], sums[r][p]);
@@ -86,7 +86,7 @@ FT_INLINE void AddTiles(const BlockAt<kFormat> at[P], int sub, int half, const s
   LoadTile<kInt8Rows>(tile + offset, kBlock);
   MultiplyTiles<0, kFirst>(w.codes);
   for (int k = 0; k < chunks; ++k) {
-    const TileBlock<R> chunk{Opaque(tile + k * TileBlock<R>::kBytes)};
+    const TileBlock<kFormat, R> chunk{Opaque(tile + k * TileBlock<kFormat, R>::kBytes)};
     StoreTiles<R, 0, kFirst>(&dots[0][0][0]);
     if constexpr (P > 1) MultiplyTiles<kFirst, P>(w.codes);
     // Inline, or the compiler takes it for a function without effects.
@@ -96,7 +96,7 @@ FT_INLINE void AddTiles(const BlockAt<kFormat> at[P], int sub, int half, const s
     AddDots<kFormat, R, P, 0, kFirst>(w, half, chunk, dots, sums[k], ask);
     if constexpr (P > 1) StoreTiles<R, kFirst, P>(&dots[0][0][0]);
     if (k + 1 < chunks) {
-      LoadTile<kInt8Rows>(chunk.at + TileBlock<R>::kBytes + offset, kBlock);
+      LoadTile<kInt8Rows>(chunk.at + TileBlock<kFormat, R>::kBytes + offset, kBlock);
       MultiplyTiles<0, kFirst>(w.codes);
     }
     if constexpr (P > 1) {
@@ -114,7 +114,7 @@ void TilePanels(const LinearCall& c, int64_t panel) {
     for (int half = 0; half < Codes<kFormat>::kHalves; ++half) {
       AddTiles<kFormat, R, P>(at, sub, half, tile, c.chunks, sums, ahead);
     }
-    tile += c.chunks * TileBlock<R>::kBytes;
+    tile += c.chunks * TileBlock<kFormat, R>::kBytes;
   });
   for (int k = 0; k < c.chunks; ++k) {
     FT_UNROLL(4)

@@ -69,9 +69,9 @@ class CpuBackend : public Backend {
   // Products of tiles that are made.
   void Multiply(const Tiles& tiles, std::span<const LinearOut> group);
   // Calls body(begin, end, thread) for pieces of the panels of `group`, counted from its first
-  // weight's.
+  // weight's. `tiles` are what they are multiplied with.
   template <typename Body>
-  void EachPanel(std::span<const LinearOut> group, const Body& body);
+  void EachPanel(const Tiles& tiles, std::span<const LinearOut> group, const Body& body);
   // Tells waiting threads what `group` makes them read first.
   void Announce(std::span<const LinearOut> group, int64_t panels);
 

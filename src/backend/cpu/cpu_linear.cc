@@ -8,15 +8,12 @@
 namespace foretoken {
 namespace {
 
-// Rows whose tiles are multiplied with one panel after another, so that they stay in a core's own
-// cache while the weights stream by.
-constexpr int64_t kResidentTileBytes = 512 << 10;
 // Panels multiplied with all those tiles before the next ones are read: as many as are read side by
 // side.
 constexpr int64_t kPanelsTogether = 4;
 
 TileKind KindOf(const PackedWeight& w, const Kernels& kernels) {
-  if (w.format() < Format::kF32) return TileKind::kInt8;
+  if (w.format() < Format::kF32) return TileOf(w.format());
   return w.format() == Format::kBF16 ? kernels.bf16_tile : TileKind::kF32;
 }
 
@@ -166,14 +163,15 @@ int64_t FirstPiece(int64_t count, int threads) {
   return std::max(kPanelsTogether, count / (2 * threads) / kPanelsTogether * kPanelsTogether);
 }
 
-// Calls body(begin, end, thread) for pieces of [0, count) panels: a fixed first one a thread, then
-// half of a thread's share of what is left, on whichever thread is free. Threads that wait for the
-// same memory are not equally fast. A piece begins at a multiple of kPanelsTogether.
-template <typename Body>
-void EachPiece(ThreadPool& pool, int64_t count, const Body& body) {
+// Calls begin_thread(), then body(begin, end, thread) for pieces of [0, count) panels: a fixed first one a
+// thread, then half of a thread's share of what is left, on whichever thread is free. Threads that
+// wait for the same memory are not equally fast. A piece begins at a multiple of kPanelsTogether.
+template <typename Begin, typename Body>
+void EachPiece(ThreadPool& pool, int64_t count, const Begin& begin_thread, const Body& body) {
   const int64_t first = FirstPiece(count, pool.threads());
   std::atomic<int64_t> next{first * pool.threads()};
   pool.Run([&](int thread) {
+    begin_thread();
     const int64_t own = first * thread;
     if (own < count) body(own, std::min(count, own + first), thread);
     int64_t begin = next.load();
@@ -209,16 +207,18 @@ void CpuBackend::Announce(std::span<const LinearOut> group, int64_t panels) {
 }
 
 template <typename Body>
-void CpuBackend::EachPanel(std::span<const LinearOut> group, const Body& body) {
+void CpuBackend::EachPanel(const Tiles& tiles, std::span<const LinearOut> group,
+                           const Body& body) {
   int64_t panels = 0;
   for (const LinearOut& o : group) panels += Packed(o.weight).panels();
   if (pool_.threads() == 1 || panels <= kPanelsTogether) return body(int64_t{0}, panels, 0);
   Announce(group, panels);
-  EachPiece(pool_, panels, body);
+  const TileKind kind = KindOf(Packed(group[0].weight), kernels_);
+  EachPiece(pool_, panels, [&] { tiles.BringNear(kind); }, body);
 }
 
 void CpuBackend::Multiply(const Tiles& tiles, std::span<const LinearOut> group) {
-  EachPanel(group, [&](int64_t begin, int64_t end, int /*thread*/) {
+  EachPanel(tiles, group, [&](int64_t begin, int64_t end, int /*thread*/) {
     int64_t before = 0;
     for (const LinearOut& o : group) {
       const int64_t own = Packed(o.weight).panels();
@@ -259,7 +259,7 @@ void CpuBackend::FeedForward(const FeedForwardArgs& args) {
   const GatedProduct gated(args, kernels_, tiles_, inner_tiles_, profile_);
   {
     const Profile::Scope scope(profile_, "gate and up");
-    EachPanel(std::span(gates).first(1),
+    EachPanel(tiles_, std::span(gates).first(1),
               [&](int64_t begin, int64_t end, int thread) { gated.Multiply(begin, end, thread); });
   }
   const Profile::Scope scope(profile_, "down");

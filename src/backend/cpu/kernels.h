@@ -72,20 +72,43 @@ struct PanelLayout {
 // magnitude is below 2^22: so a number is rounded by adding the base to it, and a sum of products
 // becomes a float, in units, by subtracting it. Neither takes a multiplication, which on Zen 4 would
 // have to share its place with the products.
-inline constexpr int64_t kTileBlockBytes = 64;  // a row's block in an int8 tile
-
-// How a tile of activation rows is laid out for the products of a format.
+// How a tile of activation rows is laid out for the products of a format. Of int8, per block and
+// chunk: codes [rows][32] int8, [rows] the f32 base, and for each row what formats of a kind take
+// besides.
 enum class TileKind : int {
-  // Per block and chunk: codes [rows][32] int8, then [rows] each of: the f32 base, the f32 sum of
-  // the codes in units, the i32 that a sum over unsigned weight codes starts from (the bits of the
-  // base - zero * sum for zero = 8, 16 and 128 and, for zero = 32, of the first and of the last
-  // sixteen), and four bytes unused.
-  kInt8,
-  kBf16Pairs,  // per chunk [cols / 2][rows][2]
-  kBf16Steps,  // per chunk [cols / 32][rows][32], the last step filled with zeros
-  kF32,        // per chunk [cols][rows], an odd last column followed by zeros
+  kInt8Sum,  // the f32 sum of the codes in units
+  // The i32 that a sum over unsigned weight codes starts from: the bits of the base - zero * sum.
+  kInt8Zero8,
+  kInt8Zero16,
+  kInt8Zero128,
+  kInt8Zero32,  // two of them, [rows] of the first sixteen and [rows] of the last
+  kBf16Pairs,   // per chunk [cols / 2][rows][2]
+  kBf16Steps,   // per chunk [cols / 32][rows][32], the last step filled with zeros
+  kF32,         // per chunk [cols][rows], an odd last column followed by zeros
 };
-inline constexpr int kTileKinds = 4;
+inline constexpr int kTileKinds = 8;
+inline constexpr int kInt8TileKinds = 5;
+
+// Of a row's block in an int8 tile.
+constexpr int64_t TileBlockBytes(TileKind kind) {
+  return kBlock + 4 * (kind == TileKind::kInt8Zero32 ? 3 : 2);
+}
+
+// What products with a quantised format take.
+constexpr TileKind TileOf(Format format) {
+  switch (format) {
+    case Format::kQ8_0:
+      return TileKind::kInt8Zero128;
+    case Format::kQ4_0:
+      return TileKind::kInt8Zero8;
+    case Format::kQ5_0:
+      return TileKind::kInt8Zero16;
+    case Format::kQ6_K:
+      return TileKind::kInt8Zero32;
+    default:
+      return TileKind::kInt8Sum;
+  }
+}
 
 // Rows multiplied together, their sums in registers. A tile is some chunks of one of these sizes,
 // the last padded with zeros; sizes below four only come alone.

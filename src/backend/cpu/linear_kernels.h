@@ -44,8 +44,8 @@ FT_INLINE void StorePanel(const LinearCall& c, int chunk, int64_t panel, const F
 }
 
 // A sum of products as a float.
-template <int R>
-FT_INLINE F Unbased(I dot, TileBlock<R> tile, int row) {
+template <Format kFormat, int R>
+FT_INLINE F Unbased(I dot, TileBlock<kFormat, R> tile, int row) {
   return AsF(dot) - Splat(tile.Base(row));
 }
 
@@ -76,13 +76,13 @@ struct BlockAt {
 // Sums of the products of a block, or a half of it, with a chunk. group(i) gives the codes. Where
 // blocks take turns, `all` sums the products so far; it may wrap, as what a block adds does not.
 template <Format kFormat, int R, bool kTurns, typename Group>
-FT_INLINE void Dots(TileBlock<R> tile, int half, Group group, [[maybe_unused]] I* all, I dots[R]) {
+FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_unused]] I* all, I dots[R]) {
   using At = BlockAt<kFormat>;
   constexpr int kChains = kTurns ? 2 : Chains(R);
   I parts[R][kChains];
   FT_UNROLL(16)
   for (int r = 0; r < R; ++r) {
-    const I start = Splat(At::kSigned ? tile.MinusZero0(r) : Codes<kFormat>::Start(tile, r, half));
+    const I start = Splat(At::kSigned ? tile.BaseBits(r) : tile.Start(r, half));
     if constexpr (kTurns) {
       parts[r][0] = all[r];
       dots[r] = start - all[r];
@@ -118,7 +118,7 @@ FT_INLINE void Dots(TileBlock<R> tile, int half, Group group, [[maybe_unused]] I
 
 // The same, summed by twos at first.
 template <Format kFormat, int R, typename Group>
-FT_INLINE void PairDots(TileBlock<R> tile, int half, Group group, I dots[R]) {
+FT_INLINE void PairDots(TileBlock<kFormat, R> tile, int half, Group group, I dots[R]) {
   constexpr int kGroups = BlockAt<kFormat>::kGroups;
   constexpr int kTogether = PairGroups(Codes<kFormat>::kBits);
   FT_UNROLL(4)
@@ -133,18 +133,18 @@ FT_INLINE void PairDots(TileBlock<R> tile, int half, Group group, I dots[R]) {
         pairs[r] = i == first ? PairProducts(w, four) : AddPairProducts(pairs[r], w, four);
       }
     }
-    const TileBlock<R> late{Opaque(tile.at)};
+    const TileBlock<kFormat, R> late{Opaque(tile.at)};
     FT_UNROLL(16)
     for (int r = 0; r < R; ++r) {
       dots[r] =
-          FoldPairs(first == 0 ? Splat(Codes<kFormat>::Start(late, r, half)) : dots[r], pairs[r]);
+          FoldPairs(first == 0 ? Splat(late.Start(r, half)) : dots[r], pairs[r]);
     }
   }
 }
 
 // Adds a block, or a half of it, to the sums of a chunk.
 template <Format kFormat, int R, bool kTurns, typename Group>
-FT_INLINE void AddRows(TileBlock<R> tile, int half, Group group, F scale, F minimum, I* all,
+FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, Group group, F scale, F minimum, I* all,
                        F acc[R]) {
   I dots[R];
   if constexpr (PairGroups(Codes<kFormat>::kBits) > 0) {
@@ -164,7 +164,7 @@ FT_INLINE void AddRows(TileBlock<R> tile, int half, Group group, F scale, F mini
 
 // Adds a block to the sums of a chunk. At: BlockAt or OpenBlockAt; kTurns, all: as of Dots.
 template <Format kFormat, int R, bool kTurns = false, typename At>
-FT_INLINE void AddBlock(const At& at, int sub, TileBlock<R> tile, F acc[R], I* all = nullptr) {
+FT_INLINE void AddBlock(const At& at, int sub, TileBlock<kFormat, R> tile, F acc[R], I* all = nullptr) {
   F minimum = Zero();
   if constexpr (Codes<kFormat>::kMinimum) minimum = at.Minimum(sub);
   FT_UNROLL(2)
@@ -249,9 +249,9 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
                              // gets within a page.
                              if constexpr (P > 1 || R > 2) ahead.Part(p, P);
                              AddBlock<kFormat, R, kTakeTurns<kFormat, R, P>>(
-                                 at[p], sub, TileBlock<R>{tile}, acc[p], all[p]);
+                                 at[p], sub, TileBlock<kFormat, R>{tile}, acc[p], all[p]);
                            }
-                           tile += TileBlock<R>::kBytes;
+                           tile += TileBlock<kFormat, R>::kBytes;
                          });
   FT_UNROLL(4)
   for (int p = 0; p < P; ++p) StorePanel<R>(c, 0, panel + p, acc[p]);
@@ -319,15 +319,15 @@ struct GroupAt {
     const int to = kBlockLines<kFormat> * (chunk + 1) / chunks;
     const std::byte* line = ahead;
     At at = first;
-    tile += chunk * TileBlock<R>::kBytes;
+    tile += chunk * TileBlock<kFormat, R>::kBytes;
     F acc[R];
     FT_UNROLL(16)
     for (int r = 0; r < R; ++r) acc[r] = sums[r];
     for (int sub = 0; sub < count; ++sub) {
       for (int l = from; l < to; ++l) __builtin_prefetch(line + l * 64, 0, 2);
-      AddBlock<kFormat, R>(at, sub, TileBlock<R>{Opaque(tile)}, acc);
+      AddBlock<kFormat, R>(at, sub, TileBlock<kFormat, R>{Opaque(tile)}, acc);
       at.codes += At::kBytes;
-      tile += chunks * TileBlock<R>::kBytes;
+      tile += chunks * TileBlock<kFormat, R>::kBytes;
       line += block_bytes;
     }
     FT_UNROLL(16)
@@ -368,7 +368,7 @@ void LinearGroups(const LinearCall& c, int64_t panel) {
       }
       add(first);
     }
-    tile += count * c.chunks * TileBlock<R>::kBytes;
+    tile += count * c.chunks * TileBlock<kFormat, R>::kBytes;
     stream += c.layout.GroupBytes(count);
   }
   for (int p = 0; p < P; ++p) {
@@ -386,7 +386,7 @@ void LinearChunks(const LinearCall& c, int64_t panel) {
   for (int k = 0; k < c.chunks; ++k) {
     const int share = kLines * (k + 1) / c.chunks - kLines * k / c.chunks;  // a block
     const std::byte* stream = begin;
-    const std::byte* tile = c.tile + k * TileBlock<R>::kBytes;
+    const std::byte* tile = c.tile + k * TileBlock<kFormat, R>::kBytes;
     F acc[R] = {};
     for (int64_t left = c.cols / kBlock; left > 0; left -= kGroupBlocks) {
       const int count = left < kGroupBlocks ? static_cast<int>(left) : kGroupBlocks;
@@ -394,9 +394,9 @@ void LinearChunks(const LinearCall& c, int64_t panel) {
       for (int sub = 0; sub < count; ++sub) {
         for (int l = 0; l < share; ++l) __builtin_prefetch(next + l * 64, 0, 2);
         next += share * 64;
-        AddBlock<kFormat, R>(at, sub, TileBlock<R>{Opaque(tile)}, acc);
+        AddBlock<kFormat, R>(at, sub, TileBlock<kFormat, R>{Opaque(tile)}, acc);
         at.codes += BlockAt<kFormat>::kBytes;
-        tile += c.chunks * TileBlock<R>::kBytes;
+        tile += c.chunks * TileBlock<kFormat, R>::kBytes;
       }
       stream += c.layout.GroupBytes(kGroupBlocks);
     }

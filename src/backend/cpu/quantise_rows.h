@@ -8,6 +8,23 @@
 
 namespace foretoken::FT_ISA {
 
+// What follows the codes of a row's block, a lane a row, given the sums of its codes' halves;
+// returns how many numbers.
+template <TileKind kKind>
+FT_INLINE int TileNumbers(F base, I first, I last, F numbers[3]) {
+  const I bits = AsI(base);
+  const auto start = [&](I sum, int shift) { return AsF(bits - ShiftLeft(sum, shift)); };
+  numbers[0] = base;
+  if constexpr (kKind == TileKind::kInt8Sum) numbers[1] = AsF(bits + first + last) - base;
+  if constexpr (kKind == TileKind::kInt8Zero8) numbers[1] = start(first + last, 3);
+  if constexpr (kKind == TileKind::kInt8Zero16) numbers[1] = start(first + last, 4);
+  if constexpr (kKind == TileKind::kInt8Zero128) numbers[1] = start(first + last, 7);
+  if constexpr (kKind != TileKind::kInt8Zero32) return 2;
+  numbers[1] = start(first, 5);
+  numbers[2] = start(last, 5);
+  return 3;
+}
+
 #if defined(__AVX512F__)
 // Lane i of the result is x[i]'s lanes folded by `fold`, which takes and gives F.
 template <typename Fold>
@@ -54,15 +71,16 @@ FT_INLINE I RoundHalves(const float* const rows[kLanes], const float* bases, int
 
 // One block of `count` <= 16 rows, in chunks of `chunk_rows` of an int8 tile; rows beyond point to
 // zeros. REQUIRES: one chunk, or two of eight.
-inline void QuantiseChunks(const float* const rows[kLanes], int count, int chunk_rows,
-                           std::byte* block) {
+template <TileKind kKind>
+void QuantiseChunks(const float* const rows[kLanes], int count, int chunk_rows, std::byte* block) {
+  constexpr int64_t kNumberBytes = TileBlockBytes(kKind) - kBlock;
   F tops[kLanes];
   const float* second[kLanes];
   std::byte* out[kLanes];
   FT_UNROLL(16)
   for (int i = 0; i < kLanes; ++i) {
     second[i] = rows[i] + kLanes;
-    out[i] = block + i * kBlock + (i < chunk_rows ? 0 : chunk_rows * (kTileBlockBytes - kBlock));
+    out[i] = block + i * kBlock + (i < chunk_rows ? 0 : chunk_rows * kNumberBytes);
     tops[i] = Max(Abs(Finite(Load(rows[i]))), Abs(Finite(Load(second[i]))));
   }
   const F base = BaseOf(FoldEach(tops, [](F a, F b) { return Max(a, b); }));
@@ -70,21 +88,16 @@ inline void QuantiseChunks(const float* const rows[kLanes], int count, int chunk
   Store(base, bases);
   const I first = RoundHalves(rows, bases, count, out, 0);
   const I last = RoundHalves(second, bases, count, out, kLanes);
-  const I sum = first + last, start = AsI(base);
-  const F numbers[] = {base,
-                       AsF(start + sum) - base,
-                       AsF(start - ShiftLeft(sum, 3)),
-                       AsF(start - ShiftLeft(sum, 4)),
-                       AsF(start - ShiftLeft(sum, 7)),
-                       AsF(start - ShiftLeft(first, 5)),
-                       AsF(start - ShiftLeft(last, 5))};
+  F numbers[3];
+  const int number_count = TileNumbers<kKind>(base, first, last, numbers);
   auto* to = reinterpret_cast<float*>(block + chunk_rows * kBlock);
-  for (const F& each : numbers) {
-    StoreFirst(each, to, chunk_rows);
+  FT_UNROLL(3)
+  for (int i = 0; i < number_count; ++i) {
+    StoreFirst(numbers[i], to, chunk_rows);
     if (count > chunk_rows) {
       float lanes[kLanes];
-      Store(each, lanes);
-      __builtin_memcpy(to + 8 * kTileBlockBytes / 4, lanes + 8, 32);
+      Store(numbers[i], lanes);
+      __builtin_memcpy(to + 8 * TileBlockBytes(kKind) / 4, lanes + 8, 32);
     }
     to += chunk_rows;
   }

@@ -106,43 +106,43 @@ inline int64_t ArgMax(const float* x, int64_t n) {
 }
 
 // Writes one block of a row into an int8 tile.
-inline void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* block) {
+template <TileKind kKind>
+void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* block) {
   const F a = Finite(Load(x)), b = Finite(Load(x + kLanes));
   const F base = BaseOf(Splat(MaxLane(Max(Abs(a), Abs(b)))));
   const I codes_a = AsI(a + base) - AsI(base), codes_b = AsI(b + base) - AsI(base);
   StoreLow8(codes_a, block + row * kBlock);
   StoreLow8(codes_b, block + row * kBlock + kLanes);
-  const int32_t first = Sum(codes_a), last = Sum(codes_b), sum = first + last;
-  float bases[kLanes], units[kLanes];
-  Store(base, bases);
-  Store(AsF(AsI(base) + Splat(sum)) - base, units);
-  int32_t start;
-  __builtin_memcpy(&start, bases, 4);
-  const int32_t starts[] = {start - 8 * sum, start - 16 * sum, start - 128 * sum,
-                            start - 32 * first, start - 32 * last};
+  F numbers[3];
+  const int count =
+      TileNumbers<kKind>(base, Splat(Sum(codes_a)), Splat(Sum(codes_b)), numbers);
   std::byte* to = block + tile_rows * kBlock + 4 * row;
-  __builtin_memcpy(to, bases, 4);
-  __builtin_memcpy(to + 4 * tile_rows, units, 4);
-  for (int i = 0; i < 5; ++i) __builtin_memcpy(to + 4 * (i + 2) * tile_rows, &starts[i], 4);
+  for (int i = 0; i < count; ++i) {
+    float lanes[kLanes];
+    Store(numbers[i], lanes);
+    __builtin_memcpy(to + 4 * i * tile_rows, lanes, 4);
+  }
 }
 
 // One block of `count` rows in chunks of `chunk_rows`; what is beyond them points to zeros.
-inline void QuantiseRows(const float* const rows[kLanes], int count,
-                         [[maybe_unused]] int chunk_rows, std::byte* block) {
+template <TileKind kKind>
+void QuantiseRows(const float* const rows[kLanes], int count, [[maybe_unused]] int chunk_rows,
+                  std::byte* block) {
 #if defined(__AVX512F__)
-  if (count >= 8) return QuantiseChunks(rows, count, chunk_rows, block);
+  if (count >= 8) return QuantiseChunks<kKind>(rows, count, chunk_rows, block);
 #endif
-  for (int i = 0; i < count; ++i) QuantiseBlock(rows[i], i, count, block);
+  for (int i = 0; i < count; ++i) QuantiseBlock<kKind>(rows[i], i, count, block);
 }
 
 // Columns [begin, end) of a tile, begin a multiple of kBlock and end one too or the last; rows
 // beyond those of x become zeros.
-inline void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
+template <TileKind kKind>
+void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
   const float zeros[kBlock] = {};
   const int padded = t.chunks * t.chunk_rows;
   const int most = kNative == 16 && t.chunk_rows == 8 ? kLanes : t.chunk_rows;
   for (int64_t b = begin / kBlock; b < end / kBlock; ++b) {
-    std::byte* block = t.tile + b * padded * kTileBlockBytes;
+    std::byte* block = t.tile + b * padded * TileBlockBytes(kKind);
     for (int first = 0; first < padded; first += most) {
       const int count = padded - first < most ? padded - first : most;
       const float* rows[kLanes];
@@ -150,9 +150,14 @@ inline void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
         const bool some = i < count && first + i < t.rows;
         rows[i] = some ? t.x + (first + i) * t.stride + (b * kBlock - begin) : zeros;
       }
-      QuantiseRows(rows, count, t.chunk_rows, block + first * kTileBlockBytes);
+      QuantiseRows<kKind>(rows, count, t.chunk_rows, block + first * TileBlockBytes(kKind));
     }
   }
+}
+
+template <int... kKind>
+constexpr void FillInt8Tiles(Kernels& k) {
+  ((k.make_tile[kKind] = &MakeInt8Tile<static_cast<TileKind>(kKind)>), ...);
 }
 
 inline void MakeBf16Tile(const TileCall& t, int64_t begin, int64_t end) {
@@ -247,7 +252,7 @@ constexpr void FillRows(Kernels& k) {
   k.store_half = &StoreHalfRow;
 #endif
   k.store_bf16 = &StoreBf16Row;
-  k.make_tile[static_cast<int>(TileKind::kInt8)] = &MakeInt8Tile;
+  FillInt8Tiles<0, 1, 2, 3, 4>(k);
   k.make_tile[static_cast<int>(TileKind::kBf16Pairs)] = &MakeBf16Tile;
   k.make_tile[static_cast<int>(TileKind::kF32)] = &MakeFloatTile;
   k.rms_norm = &RmsNorm;

@@ -31,7 +31,7 @@ Tile TileOf(int row, int rows, int most_chunk_rows) {
 }
 
 int64_t BytesOf(TileKind kind, int rows, int64_t cols) {
-  if (kind == TileKind::kInt8) return cols / kBlock * rows * kTileBlockBytes;
+  if (static_cast<int>(kind) < kInt8TileKinds) return cols / kBlock * rows * TileBlockBytes(kind);
   if (kind == TileKind::kBf16Steps) return (cols + 31) / 32 * rows * 64;
   const int64_t even = cols + cols % 2;
   return even * rows * (kind == TileKind::kF32 ? 4 : 2);
@@ -84,6 +84,15 @@ void Tiles::Fill(TileKind kind, size_t tile, const float* x, int64_t stride, int
                       .chunks = t.chunks,
                       .tile = memory_[k].get() + offsets_[k][tile]};
   kernels_.make_tile[k](call, begin, end);
+}
+
+void Tiles::BringNear(TileKind kind) const {
+  const int k = static_cast<int>(kind);
+  int64_t bytes = 0;
+  for (size_t tile = 0; tile < tiles_.size() && bytes < kResidentTileBytes; ++tile) {
+    bytes = offsets_[k][tile] + BytesOf(kind, tiles_[tile].padded_rows(), cols_);
+  }
+  for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(memory_[k].get() + i, 0, 2);
 }
 
 int64_t Tiles::TileBytes(TileKind kind) const {

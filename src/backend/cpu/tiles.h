@@ -20,6 +20,10 @@ struct Tile {
   int padded_rows() const { return chunks * kChunkRows[size]; }
 };
 
+// Rows whose tiles are multiplied with one panel after another, so that they stay in a core's own
+// cache while the weights stream by.
+inline constexpr int64_t kResidentTileBytes = 512 << 10;
+
 // Cuts `rows` into tiles of at most kMaxTileRows rows, as even as possible, with little padding.
 void CutTiles(int rows, int most_chunk_rows, std::vector<Tile>& tiles);
 
@@ -40,6 +44,9 @@ class Tiles {
   const std::byte* Data(TileKind kind, size_t tile) const {
     return memory_[static_cast<int>(kind)].get() + offsets_[static_cast<int>(kind)][tile];
   }
+  // Asks for the first tiles, as far as they stay in a core's own cache. What other threads made
+  // lies in theirs; asked for all at once it arrives many lines at a time.
+  void BringNear(TileKind kind) const;
   // Bytes of the first tile.
   int64_t TileBytes(TileKind kind) const;
 

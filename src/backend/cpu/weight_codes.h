@@ -7,37 +7,8 @@
 
 namespace foretoken::FT_ISA {
 
-// A block of R rows of an int8 tile.
-template <int R>
-struct TileBlock {
-  const std::byte* at;
-  static constexpr int64_t kBytes = R * kTileBlockBytes;
-
-  FT_INLINE const std::byte* Four(int row, int group) const { return at + 4 * (8 * row + group); }
-  FT_INLINE float Base(int row) const { return Float(8 * R + row); }
-  FT_INLINE float Sum(int row) const { return Float(9 * R + row); }
-  // What a sum over codes with this zero starts from; for halves of a block, of either half.
-  FT_INLINE int32_t MinusZero0(int row) const { return Int(8 * R + row); }
-  FT_INLINE int32_t MinusZero8(int row) const { return Int(10 * R + row); }
-  FT_INLINE int32_t MinusZero16(int row) const { return Int(11 * R + row); }
-  FT_INLINE int32_t MinusZero128(int row) const { return Int(12 * R + row); }
-  FT_INLINE int32_t MinusZero32(int row, int half) const { return Int((13 + half) * R + row); }
-
- private:
-  FT_INLINE float Float(int i) const {
-    float x;
-    __builtin_memcpy(&x, at + 4 * i, 4);
-    return x;
-  }
-  FT_INLINE int32_t Int(int i) const {
-    int32_t x;
-    __builtin_memcpy(&x, at + 4 * i, 4);
-    return x;
-  }
-};
-
-// What a format's bytes mean: the codes of group g of a block; where its sums start; the scale and
-// the (added) minimum of a block, given the scales of its group of blocks and its place `sub` among
+// What a format's bytes mean: the codes of group g of a block; the scale and the (added) minimum of a
+// block, given the scales of its group of blocks and its place `sub` among
 // them. K formats share a factor D among the blocks of a group.
 struct FormatBase {
   static constexpr int kHalves = 1;  // with a scale each
@@ -45,10 +16,6 @@ struct FormatBase {
   static constexpr int kBits = 4;                             // of a code
   static constexpr int64_t kCodeBytes = 256, kHighBytes = 0;  // a block
 
-  template <int R>
-  FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int) {
-    return tile.MinusZero0(row);
-  }
   FT_INLINE static F D(const std::byte*) { return Zero(); }
   FT_INLINE static F Scale(F, const std::byte* scales, int sub, int) {
     return LoadHalf(scales + 32 * sub);
@@ -104,29 +71,17 @@ template <>
 struct Codes<Format::kQ8_0> : FormatBase {
   static constexpr int kBits = 8;
   static constexpr int64_t kCodeBytes = 512;
-  template <int R>
-  FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int) {
-    return tile.MinusZero128(row);
-  }
   FT_INLINE static I Group(const std::byte* codes, const std::byte*, int g) {
     return LoadI(codes + 64 * g);
   }
 };
 template <>
 struct Codes<Format::kQ4_0> : NibbleFormat {
-  template <int R>
-  FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int) {
-    return tile.MinusZero8(row);
-  }
 };
 template <>
 struct Codes<Format::kQ4_1> : MinimumFormat<NibbleFormat> {};
 template <>
 struct Codes<Format::kQ5_0> : FiveBitFormat {
-  template <int R>
-  FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int) {
-    return tile.MinusZero16(row);
-  }
 };
 template <>
 struct Codes<Format::kQ5_1> : MinimumFormat<FiveBitFormat> {};
@@ -141,10 +96,6 @@ struct Codes<Format::kQ6_K> : FormatBase {
   static constexpr int64_t kHighBytes = 128;
   static constexpr int kHalves = 2;
   FT_INLINE static F D(const std::byte* scales) { return LoadHalf(scales); }
-  template <int R>
-  FT_INLINE static int32_t Start(TileBlock<R> tile, int row, int half) {
-    return tile.MinusZero32(row, half);
-  }
   FT_INLINE static I Group(const std::byte* codes, const std::byte* high, int g) {
     const I bits = LoadI(high + 64 * (g / 4));
     const int at = 2 * (g % 4);
@@ -154,6 +105,36 @@ struct Codes<Format::kQ6_K> : FormatBase {
   }
   FT_INLINE static F Scale(F d, const std::byte* scales, int sub, int half) {
     return d * ToF(LoadS8(scales + 32 + 32 * sub + 16 * half));
+  }
+};
+
+// A block of R rows of an int8 tile.
+template <Format kFormat, int R>
+struct TileBlock {
+  static constexpr TileKind kKind = TileOf(kFormat);
+  static constexpr int64_t kBytes = R * TileBlockBytes(kKind);
+
+  const std::byte* at;
+
+  FT_INLINE const std::byte* Four(int row, int group) const { return at + 4 * (8 * row + group); }
+  FT_INLINE float Base(int row) const { return Number<float>(8 * R + row); }
+  FT_INLINE int32_t BaseBits(int row) const { return Number<int32_t>(8 * R + row); }
+  FT_INLINE float Sum(int row) const {
+    static_assert(kKind == TileKind::kInt8Sum);
+    return Number<float>(9 * R + row);
+  }
+  // What a sum over a block, or over a half of it, starts from.
+  FT_INLINE int32_t Start(int row, int half) const {
+    if constexpr (kKind == TileKind::kInt8Sum) return BaseBits(row);
+    return Number<int32_t>((9 + half) * R + row);
+  }
+
+ private:
+  template <typename T>
+  FT_INLINE T Number(int i) const {
+    T x;
+    __builtin_memcpy(&x, at + 4 * i, 4);
+    return x;
   }
 };
 
