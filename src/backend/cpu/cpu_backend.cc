@@ -35,6 +35,7 @@ CpuBackend::CpuBackend(const Kernels& kernels, int threads)
     : kernels_(kernels),
       prefetch_(threads > 0 ? threads : AvailableCores()),
       pool_(threads, &prefetch_),
+      shares_(pool_.threads()),
       tiles_(kernels, pool_),
       inner_tiles_(kernels) {
   attention_scratch_.resize(static_cast<size_t>(pool_.threads()));
@@ -93,7 +94,7 @@ void CpuBackend::Download(Tensor src, float* host) {
 Result<Backend::LoadedWeight> CpuBackend::LoadWeight(DType type, int64_t rows, int64_t cols,
                                                      const std::byte* data) {
   FT_ASSIGN_OR_RETURN(std::unique_ptr<PackedWeight> packed,
-                      PackedWeight::Pack(type, rows, cols, data, pool_));
+                      PackedWeight::Pack(type, rows, cols, data, pool_, arena_));
   return LoadedWeight{std::move(packed), /*keeps_source=*/false};
 }
 

@@ -7,7 +7,8 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/page_memory.h"
+#include "backend/cpu/page_arena.h"
+#include "backend/cpu/panel_shares.h"
 #include "backend/cpu/tiles.h"
 #include "backend/cpu/weight_prefetch.h"
 #include "base/thread_pool.h"
@@ -73,12 +74,14 @@ class CpuBackend : public Backend {
   template <typename Body>
   void EachPanel(const Tiles& tiles, std::span<const LinearOut> group, const Body& body);
   // Tells waiting threads what `group` makes them read first.
-  void Announce(std::span<const LinearOut> group, int64_t panels);
+  void Announce(std::span<const LinearOut> group);
 
   const Kernels& kernels_;
   Profile* profile_ = nullptr;
   WeightPrefetch prefetch_;
   ThreadPool pool_;
+  PageArena arena_;
+  PanelShares shares_;
   InputTiles tiles_;
   Tiles inner_tiles_;               // of a feed-forward block
   std::vector<Stretch> stretches_;  // [threads]

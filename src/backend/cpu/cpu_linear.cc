@@ -1,16 +1,11 @@
 // Products: panels of outputs split over threads, tiles of rows inside.
 #include <algorithm>
-#include <atomic>
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/packed_weight.h"
 
 namespace foretoken {
 namespace {
-
-// Panels multiplied with all those tiles before the next ones are read: as many as are read side by
-// side.
-constexpr int64_t kPanelsTogether = 4;
 
 TileKind KindOf(const PackedWeight& w, const Kernels& kernels) {
   if (w.format() < Format::kF32) return TileOf(w.format());
@@ -158,39 +153,12 @@ class GatedProduct {
   int activations_ = 0, rounding_ = 0;
 };
 
-// The panels of each thread's first piece: half of its share.
-int64_t FirstPiece(int64_t count, int threads) {
-  return std::max(kPanelsTogether, count / (2 * threads) / kPanelsTogether * kPanelsTogether);
-}
-
-// Calls begin_thread(), then body(begin, end, thread) for pieces of [0, count) panels: a fixed first one a
-// thread, then half of a thread's share of what is left, on whichever thread is free. Threads that
-// wait for the same memory are not equally fast. A piece begins at a multiple of kPanelsTogether.
-template <typename Begin, typename Body>
-void EachPiece(ThreadPool& pool, int64_t count, const Begin& begin_thread, const Body& body) {
-  const int64_t first = FirstPiece(count, pool.threads());
-  std::atomic<int64_t> next{first * pool.threads()};
-  pool.Run([&](int thread) {
-    begin_thread();
-    const int64_t own = first * thread;
-    if (own < count) body(own, std::min(count, own + first), thread);
-    int64_t begin = next.load();
-    while (begin < count) {
-      const int64_t end = std::min(count, begin + FirstPiece(count - begin, pool.threads()));
-      if (!next.compare_exchange_weak(begin, end)) continue;
-      body(begin, end, thread);
-      begin = next.load();
-    }
-  });
-}
-
 }  // namespace
 
-void CpuBackend::Announce(std::span<const LinearOut> group, int64_t panels) {
+void CpuBackend::Announce(std::span<const LinearOut> group) {
   stretches_.assign(static_cast<size_t>(pool_.threads()), {});
-  const int64_t first = FirstPiece(panels, pool_.threads());
   for (size_t t = 0; t < stretches_.size(); ++t) {
-    int64_t panel = first * static_cast<int64_t>(t);
+    int64_t panel = shares_.First(static_cast<int>(t));
     for (const LinearOut& o : group) {
       const PackedWeight& w = Packed(o.weight);
       if (panel < w.panels()) {
@@ -212,9 +180,15 @@ void CpuBackend::EachPanel(const Tiles& tiles, std::span<const LinearOut> group,
   int64_t panels = 0;
   for (const LinearOut& o : group) panels += Packed(o.weight).panels();
   if (pool_.threads() == 1 || panels <= kPanelsTogether) return body(int64_t{0}, panels, 0);
-  Announce(group, panels);
+  shares_.Split(panels);
+  Announce(group);
   const TileKind kind = KindOf(Packed(group[0].weight), kernels_);
-  EachPiece(pool_, panels, [&] { tiles.BringNear(kind); }, body);
+  pool_.Run([&](int thread) {
+    tiles.BringNear(kind);
+    for (auto piece = shares_.Take(thread); !piece.empty(); piece = shares_.Take(thread)) {
+      body(piece.begin, piece.end, thread);
+    }
+  });
 }
 
 void CpuBackend::Multiply(const Tiles& tiles, std::span<const LinearOut> group) {

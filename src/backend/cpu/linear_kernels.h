@@ -26,6 +26,20 @@ constexpr int Chains(int chunk_rows) {
   return chunk_rows <= 2 ? 4 : chunk_rows <= 4 && kNative == 16 ? 2 : 1;
 }
 
+// Where the first output of a panel goes, of row `row` of a tile.
+FT_INLINE float* OutAt(const LinearCall& c, int row, int64_t panel) {
+  return c.out + row * c.out_stride + panel * kPanel;
+}
+
+// Asks for what StorePanel will add to: another thread may have written it.
+template <int R>
+FT_INLINE void AskForOutputs(const LinearCall& c, int chunk, int64_t panel) {
+  if (!c.accumulate) return;
+  for (int r = chunk * R; r < c.rows && r < (chunk + 1) * R; ++r) {
+    PrefetchForWriting(OutAt(c, r, panel));
+  }
+}
+
 // Writes the sums of chunk `chunk` of R rows.
 template <int R>
 FT_INLINE void StorePanel(const LinearCall& c, int chunk, int64_t panel, const F acc[R]) {
@@ -35,7 +49,7 @@ FT_INLINE void StorePanel(const LinearCall& c, int chunk, int64_t panel, const F
   for (int i = 0; i < R; ++i) {
     const int r = chunk * R + i;
     if (r >= c.rows) break;
-    float* out = c.out + r * c.out_stride + panel * kPanel;
+    float* out = OutAt(c, r, panel);
     F sum = acc[i];
     if (c.accumulate) sum = LoadFirst(out, n) + sum;
     if (c.bias != nullptr) sum = sum + bias;
@@ -239,6 +253,8 @@ inline constexpr bool kTakeTurns = P == 1 && R == 1 && Codes<kFormat>::kBits == 
 template <Format kFormat, int R, int P>
 void LinearPanels(const LinearCall& c, int64_t panel) {
   const std::byte* tile = c.tile;
+  FT_UNROLL(4)
+  for (int p = 0; p < P; ++p) AskForOutputs<R>(c, 0, panel + p);
   F acc[P][R] = {};
   I all[P][R] = {};
   WalkPanels<kFormat, P>(c, panel,
@@ -387,6 +403,7 @@ void LinearChunks(const LinearCall& c, int64_t panel) {
     const int share = kLines * (k + 1) / c.chunks - kLines * k / c.chunks;  // a block
     const std::byte* stream = begin;
     const std::byte* tile = c.tile + k * TileBlock<kFormat, R>::kBytes;
+    AskForOutputs<R>(c, k, panel);
     F acc[R] = {};
     for (int64_t left = c.cols / kBlock; left > 0; left -= kGroupBlocks) {
       const int count = left < kGroupBlocks ? static_cast<int>(left) : kGroupBlocks;

@@ -8,7 +8,8 @@
 namespace foretoken {
 
 Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t rows, int64_t cols,
-                                                         const std::byte* data, ThreadPool& pool) {
+                                                         const std::byte* data, ThreadPool& pool,
+                                                         PageArena& arena) {
   const std::optional<Format> format = FormatOf(type);
   if (!format)
     return Error{"the CPU has no products with weights of type " + std::string(DTypeName(type))};
@@ -24,7 +25,7 @@ Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t row
   w->rows_ = rows;
   w->cols_ = cols;
   w->layout_ = LayoutOf(*format, cols);
-  w->memory_ = AllocatePages(w->bytes());
+  w->memory_ = arena.Allocate(w->bytes());
   if (!w->memory_) {
     return Error{"out of memory for a weight of " + std::to_string(w->bytes() >> 20) + " MiB"};
   }

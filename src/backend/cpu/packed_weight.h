@@ -6,7 +6,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/page_memory.h"
+#include "backend/cpu/page_arena.h"
 #include "base/thread_pool.h"
 
 namespace foretoken {
@@ -17,7 +17,8 @@ class PackedWeight : public Weight {
   // `data` holds rows * RowBytes(type, cols) bytes and is not needed afterwards. Errors: out of
   // memory, a type or shape that has no panels.
   static Result<std::unique_ptr<PackedWeight>> Pack(DType type, int64_t rows, int64_t cols,
-                                                    const std::byte* data, ThreadPool& pool);
+                                                    const std::byte* data, ThreadPool& pool,
+                                                    PageArena& arena);
 
   DType type() const override { return type_; }
   int64_t rows() const override { return rows_; }
@@ -39,7 +40,7 @@ class PackedWeight : public Weight {
   Format format_ = Format::kF32;
   int64_t rows_ = 0, cols_ = 0;
   PanelLayout layout_;
-  PageMemory memory_;
+  std::shared_ptr<std::byte> memory_;
 };
 
 }  // namespace foretoken

@@ -26,68 +26,101 @@ FT_INLINE int TileNumbers(F base, I first, I last, F numbers[3]) {
 }
 
 #if defined(__AVX512F__)
-// Lane i of the result is x[i]'s lanes folded by `fold`, which takes and gives F.
-template <typename Fold>
-FT_INLINE F FoldEach(const F x[kLanes], Fold fold) {
-  const auto of = [](__m512 v) {
-    F r;
-    r.v[0] = v;
-    return r;
-  };
-  __m512d two[8];  // lanes of x[2 k] and x[2 k + 1] in turn
+// Lane i of the result is the highest of x[i]'s lanes, as whole numbers.
+FT_INLINE I HighestOfEach(const I x[kLanes]) {
+  const auto highest = [](__m512i a, __m512i b) { return _mm512_max_epi32(a, b); };
+  const auto at = [&](int i) { return reinterpret_cast<__m512i>(x[i].v[0]); };
+  __m512i two[8];  // lanes of x[2 k] and x[2 k + 1] in turn
   FT_UNROLL(8)
   for (int k = 0; k < 8; ++k) {
-    const __m512 a = x[2 * k].v[0], b = x[2 * k + 1].v[0];
-    two[k] =
-        _mm512_castps_pd(fold(of(_mm512_unpacklo_ps(a, b)), of(_mm512_unpackhi_ps(a, b))).v[0]);
+    two[k] = highest(_mm512_unpacklo_epi32(at(2 * k), at(2 * k + 1)),
+                     _mm512_unpackhi_epi32(at(2 * k), at(2 * k + 1)));
   }
-  __m512 four[4];  // of x[4 k] ... x[4 k + 3] in turn
+  __m512i four[4];  // of x[4 k] ... x[4 k + 3] in turn
   FT_UNROLL(4)
   for (int k = 0; k < 4; ++k) {
-    const __m512d a = two[2 * k], b = two[2 * k + 1];
-    four[k] = fold(of(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b))),
-                   of(_mm512_castpd_ps(_mm512_unpackhi_pd(a, b))))
-                  .v[0];
+    four[k] = highest(_mm512_unpacklo_epi64(two[2 * k], two[2 * k + 1]),
+                      _mm512_unpackhi_epi64(two[2 * k], two[2 * k + 1]));
   }
-  const auto quarters = [&](__m512 a, __m512 b) {
-    return fold(of(_mm512_shuffle_f32x4(a, b, 0x88)), of(_mm512_shuffle_f32x4(a, b, 0xdd))).v[0];
+  const auto quarters = [&](__m512i a, __m512i b) {
+    return highest(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
   };
-  return of(quarters(quarters(four[0], four[1]), quarters(four[2], four[3])));
+  I r;
+  r.v[0] = reinterpret_cast<NativeI>(
+      quarters(quarters(four[0], four[1]), quarters(four[2], four[3])));
+  return r;
 }
 
-// Sixteen inputs of each row become codes at out[i] + column; returns the codes' sums, a lane a
-// row.
-FT_INLINE I RoundHalves(const float* const rows[kLanes], const float* bases, int count,
-                        std::byte* const out[kLanes], int column) {
-  F based[kLanes];
-  FT_UNROLL(16)
-  for (int i = 0; i < kLanes; ++i) {
-    based[i] = Finite(Load(rows[i])) + Splat(bases[i]);
-    if (i < count) StoreLow8(AsI(based[i]), out[i] + column);  // a base's low byte is zero
+// The codes of two rows, each four dwords of its first half and four of its last, dword k of all
+// four in the k-th quarter.
+FT_INLINE __m512i PackedCodes(const float* first_row, const float* second_row, F first_base,
+                              F second_base) {
+  const auto code = [](const float* x, F base) {
+    return reinterpret_cast<__m512i>((AsI(Load(x) + base) - AsI(base)).v[0]);
+  };
+  const __m512i first =
+      _mm512_packs_epi32(code(first_row, first_base), code(first_row + kLanes, first_base));
+  const __m512i second =
+      _mm512_packs_epi32(code(second_row, second_base), code(second_row + kLanes, second_base));
+  return _mm512_packs_epi16(first, second);
+}
+
+// Sums of eight pairs of rows, from the sums of fours of their codes laid out as PackedCodes does: a
+// lane a row, of first and of last halves.
+FT_INLINE void SumHalves(const __m512i fours[8], I* first, I* last) {
+  const auto quarters = [](__m512i a, __m512i b) {
+    return _mm512_add_epi32(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
+  };
+  __m512i sums[2];  // of each row the first half's and the last's
+  FT_UNROLL(2)
+  for (int k = 0; k < 2; ++k) {
+    const __m512i* four = fours + 4 * k;
+    sums[k] = quarters(quarters(four[0], four[1]), quarters(four[2], four[3]));
   }
-  const F sums = FoldEach(based, [](F a, F b) { return AsF(AsI(a) + AsI(b)); });
-  return AsI(sums) - ShiftLeft(AsI(Load(bases)), 4);
+  const __m512i even =
+      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+  first->v[0] = reinterpret_cast<NativeI>(_mm512_permutex2var_epi32(sums[0], even, sums[1]));
+  last->v[0] = reinterpret_cast<NativeI>(_mm512_permutex2var_epi32(sums[0], odd, sums[1]));
 }
 
 // One block of `count` <= 16 rows, in chunks of `chunk_rows` of an int8 tile; rows beyond point to
-// zeros. REQUIRES: one chunk, or two of eight.
+// zeros. REQUIRES: one chunk, or two of eight; count is even.
 template <TileKind kKind>
 void QuantiseChunks(const float* const rows[kLanes], int count, int chunk_rows, std::byte* block) {
-  constexpr int64_t kNumberBytes = TileBlockBytes(kKind) - kBlock;
-  F tops[kLanes];
-  const float* second[kLanes];
-  std::byte* out[kLanes];
+  I tops[kLanes];
   FT_UNROLL(16)
   for (int i = 0; i < kLanes; ++i) {
-    second[i] = rows[i] + kLanes;
-    out[i] = block + i * kBlock + (i < chunk_rows ? 0 : chunk_rows * kNumberBytes);
-    tops[i] = Max(Abs(Finite(Load(rows[i]))), Abs(Finite(Load(second[i]))));
+    const I a = AsI(Abs(Load(rows[i]))), b = AsI(Abs(Load(rows[i] + kLanes)));
+    tops[i] = Select(Greater(a, b), a, b);
   }
-  const F base = BaseOf(FoldEach(tops, [](F a, F b) { return Max(a, b); }));
+  const I top = HighestOfEach(tops);
+  if (Sum(Greater(top, Splat(0x7f7fffff))) != 0) {  // infinities and NaNs become zeros
+    alignas(64) float clean[kLanes][kBlock];
+    const float* cleaned[kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+      Store(Finite(Load(rows[i])), clean[i]);
+      Store(Finite(Load(rows[i] + kLanes)), clean[i] + kLanes);
+      cleaned[i] = clean[i];
+    }
+    return QuantiseChunks<kKind>(cleaned, count, chunk_rows, block);
+  }
+  const F base = BaseOf(AsF(top));
   float bases[kLanes];
   Store(base, bases);
-  const I first = RoundHalves(rows, bases, count, out, 0);
-  const I last = RoundHalves(second, bases, count, out, kLanes);
+  const __m512i in_order =
+      _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  __m512i fours[8] = {};
+  constexpr int64_t kNumberBytes = TileBlockBytes(kKind) - kBlock;
+  for (int i = 0; i < count; i += 2) {
+    const __m512i codes =
+        PackedCodes(rows[i], rows[i + 1], Splat(bases[i]), Splat(bases[i + 1]));
+    fours[i / 2] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), _mm512_set1_epi8(1), codes);
+    std::byte* out = block + i * kBlock + (i < chunk_rows ? 0 : chunk_rows * kNumberBytes);
+    _mm512_storeu_si512(out, _mm512_permutexvar_epi32(in_order, codes));
+  }
+  I first, last;
+  SumHalves(fours, &first, &last);
   F numbers[3];
   const int number_count = TileNumbers<kKind>(base, first, last, numbers);
   auto* to = reinterpret_cast<float*>(block + chunk_rows * kBlock);

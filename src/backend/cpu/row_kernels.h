@@ -129,7 +129,7 @@ template <TileKind kKind>
 void QuantiseRows(const float* const rows[kLanes], int count, [[maybe_unused]] int chunk_rows,
                   std::byte* block) {
 #if defined(__AVX512F__)
-  if (count >= 8) return QuantiseChunks<kKind>(rows, count, chunk_rows, block);
+  if (count > 4) return QuantiseChunks<kKind>(rows, count, chunk_rows, block);
 #endif
   for (int i = 0; i < count; ++i) QuantiseBlock<kKind>(rows[i], i, count, block);
 }
@@ -141,6 +141,10 @@ void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
   const float zeros[kBlock] = {};
   const int padded = t.chunks * t.chunk_rows;
   const int most = kNative == 16 && t.chunk_rows == 8 ? kLanes : t.chunk_rows;
+  // Other threads have read what lies there.
+  std::byte* const first_block = t.tile + begin / kBlock * padded * TileBlockBytes(kKind);
+  const int64_t bytes = (end - begin) / kBlock * padded * TileBlockBytes(kKind);
+  for (int64_t i = 0; i < bytes; i += 64) PrefetchForWriting(first_block + i);
   for (int64_t b = begin / kBlock; b < end / kBlock; ++b) {
     std::byte* block = t.tile + b * padded * TileBlockBytes(kKind);
     for (int first = 0; first < padded; first += most) {

@@ -133,14 +133,16 @@ void InputTiles::MakePiece(TileKind kind, size_t tile, int64_t begin, int64_t en
   if (in_.gain.empty()) {
     return Fill(kind, tile, Row(t.row) + begin, in_.x.row_bytes / 4, begin, end);
   }
-  alignas(64) float normed[kMaxTileRows * kPieceColumns];
+  // Rows a whole number of lines and one more apart do not push each other out of the first cache.
+  constexpr int64_t kStride = kPieceColumns + 16;
+  alignas(64) float normed[kMaxTileRows * kStride];
   const float* gain = reinterpret_cast<const float*>(in_.gain.data) + begin;
   for (int r = 0; r < t.rows; ++r) {
     const int64_t row = t.row + r;
     kernels_.scale_row(Row(row) + begin, scales_[static_cast<size_t>(row)], gain, end - begin,
-                       normed + r * kPieceColumns);
+                       normed + r * kStride);
   }
-  Fill(kind, tile, normed, kPieceColumns, begin, end);
+  Fill(kind, tile, normed, kStride, begin, end);
 }
 
 const float* InputTiles::Row(int64_t row) const {

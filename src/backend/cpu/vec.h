@@ -57,6 +57,15 @@ FT_INLINE void Prefetch(const std::byte* p, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
 }
 
+// Asks for the line at p to write to it; p need not be valid.
+FT_INLINE void PrefetchForWriting(const void* p) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" ::"m"(*static_cast<const char*>(p)));  // compilers leave it to options of their own
+#else
+  __builtin_prefetch(p, 1);
+#endif
+}
+
 // The same address, of which the compiler knows nothing: it would compute hundreds of sums with it
 // ahead of a loop, and keep them in memory.
 FT_INLINE const std::byte* Opaque(const std::byte* p) {

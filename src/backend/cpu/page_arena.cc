@@ -1,0 +1,29 @@
+#include "backend/cpu/page_arena.h"
+
+#include <algorithm>
+
+namespace foretoken {
+namespace {
+
+// What is asked of the system at a time. What is not used of it takes no memory.
+constexpr size_t kStretch = size_t{64} << 20;
+constexpr size_t kLine = 64;
+
+}  // namespace
+
+std::shared_ptr<std::byte> PageArena::Allocate(size_t bytes) {
+  const size_t taken = (bytes + kLine - 1) / kLine * kLine;
+  if (left_ < taken) {
+    const size_t stretch = std::max(kStretch, taken);
+    auto memory = std::make_shared<PageMemory>(AllocatePages(stretch));
+    if (*memory == nullptr) return nullptr;
+    stretch_ = {memory, memory->get()};
+    left_ = stretch;
+  }
+  std::shared_ptr<std::byte> begin = stretch_;
+  stretch_ = {begin, begin.get() + taken};
+  left_ -= taken;
+  return begin;
+}
+
+}  // namespace foretoken

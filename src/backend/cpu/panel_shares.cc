@@ -1,0 +1,72 @@
+#include "backend/cpu/panel_shares.h"
+
+#include <algorithm>
+
+namespace foretoken {
+namespace {
+
+// A thread's share is taken in about so many steps: often enough for others to help in time.
+constexpr int64_t kSteps = 16;
+
+int64_t RoundedDown(int64_t panels) { return panels / kPanelsTogether * kPanelsTogether; }
+
+}  // namespace
+
+PanelShares::PanelShares(int threads)
+    : threads_(threads), shares_(std::make_unique<Share[]>(static_cast<size_t>(threads))) {}
+
+uint64_t PanelShares::Packed(Piece piece) {
+  return static_cast<uint64_t>(piece.begin) << 32 | static_cast<uint64_t>(piece.end);
+}
+
+PanelShares::Piece PanelShares::Unpacked(uint64_t ends) {
+  return {static_cast<int64_t>(ends >> 32), static_cast<int64_t>(ends & 0xffffffff)};
+}
+
+int64_t PanelShares::First(int thread) const {
+  const int64_t groups = (count_ + kPanelsTogether - 1) / kPanelsTogether;
+  return std::min(count_, groups * thread / threads_ * kPanelsTogether);
+}
+
+void PanelShares::Split(int64_t count) {
+  count_ = count;
+  step_ = std::max(kPanelsTogether, RoundedDown(count / (kSteps * threads_)));
+  for (int t = 0; t < threads_; ++t) {
+    shares_[t].ends.store(Packed({First(t), First(t + 1)}), std::memory_order_relaxed);
+  }
+}
+
+PanelShares::Piece PanelShares::Take(int thread) {
+  std::atomic<uint64_t>& own = shares_[thread].ends;
+  uint64_t ends = own.load(std::memory_order_relaxed);
+  for (;;) {
+    const Piece left = Unpacked(ends);
+    if (left.empty()) return Steal(thread);
+    const int64_t middle = std::min(left.end, left.begin + step_);
+    if (own.compare_exchange_weak(ends, Packed({middle, left.end}))) return {left.begin, middle};
+  }
+}
+
+PanelShares::Piece PanelShares::Steal(int thread) {
+  for (;;) {
+    int victim = 0;
+    uint64_t ends = 0;
+    Piece most;
+    for (int t = 0; t < threads_; ++t) {
+      const uint64_t seen = shares_[t].ends.load(std::memory_order_relaxed);
+      const Piece left = Unpacked(seen);
+      if (left.end - left.begin <= most.end - most.begin) continue;
+      victim = t;
+      ends = seen;
+      most = left;
+    }
+    if (most.empty()) return {};
+    const int64_t middle = most.begin + RoundedDown((most.end - most.begin) / 2);
+    if (!shares_[victim].ends.compare_exchange_weak(ends, Packed({most.begin, middle}))) continue;
+    const int64_t first = std::min(most.end, middle + step_);
+    shares_[thread].ends.store(Packed({first, most.end}), std::memory_order_relaxed);
+    return {middle, first};
+  }
+}
+
+}  // namespace foretoken

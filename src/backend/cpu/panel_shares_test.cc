@@ -1,0 +1,92 @@
+// Every panel is handed out once, whoever is fast.
+#include "backend/cpu/panel_shares.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace foretoken {
+namespace {
+
+using Pieces = std::vector<PanelShares::Piece>;
+
+// All that `thread` is given until there is nothing.
+Pieces TakeAll(PanelShares& shares, int thread) {
+  Pieces pieces;
+  for (auto piece = shares.Take(thread); !piece.empty(); piece = shares.Take(thread)) {
+    pieces.push_back(piece);
+  }
+  return pieces;
+}
+
+void ExpectEachOnce(const std::vector<Pieces>& taken, int64_t count) {
+  std::vector<int> times(static_cast<size_t>(count));
+  for (const Pieces& pieces : taken) {
+    for (const auto& [begin, end] : pieces) {
+      EXPECT_EQ(begin % kPanelsTogether, 0);
+      ASSERT_LE(end, count);
+      for (int64_t i = begin; i < end; ++i) ++times[static_cast<size_t>(i)];
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) EXPECT_EQ(times[static_cast<size_t>(i)], 1) << i;
+}
+
+TEST(PanelShares, EachThreadGoesThroughItsOwnShareInOrder) {
+  PanelShares shares(2);
+  shares.Split(128);
+  int64_t next[] = {shares.First(0), shares.First(1)};
+  EXPECT_EQ(next[0], 0);
+  EXPECT_EQ(next[1], 64);
+  for (int i = 0; i < 16; ++i) {
+    for (int t = 0; t < 2; ++t) {
+      const auto piece = shares.Take(t);
+      EXPECT_EQ(piece.begin, next[t]);
+      EXPECT_EQ(piece.end, piece.begin + kPanelsTogether);
+      next[t] = piece.end;
+    }
+  }
+  EXPECT_TRUE(shares.Take(0).empty());
+  EXPECT_TRUE(shares.Take(1).empty());
+}
+
+TEST(PanelShares, AFastThreadTakesHalfOfWhatIsLeft) {
+  PanelShares shares(2);
+  shares.Split(64);
+  const auto slow = shares.Take(1);
+  const Pieces fast = TakeAll(shares, 0);
+  EXPECT_EQ(fast[7].begin, 28);   // its own to the end
+  EXPECT_EQ(fast[8].begin, 48);   // then half of 36 to 64
+  EXPECT_EQ(fast[12].begin, 40);  // and of 36 to 48
+  ExpectEachOnce({fast, {slow}}, 64);
+}
+
+TEST(PanelShares, AnyCountOnAnyThreads) {
+  for (int threads : {1, 2, 3, 7}) {
+    PanelShares shares(threads);
+    for (int64_t count : {0, 1, 3, 4, 5, 31, 352, 2001}) {
+      shares.Split(count);
+      std::vector<Pieces> taken;
+      for (int t = threads - 1; t >= 0; --t) taken.push_back(TakeAll(shares, t));
+      ExpectEachOnce(taken, count);
+    }
+  }
+}
+
+TEST(PanelShares, AtTheSameTime) {
+  constexpr int kThreads = 4;
+  PanelShares shares(kThreads);
+  for (int round = 0; round < 50; ++round) {
+    shares.Split(1999);
+    std::vector<Pieces> taken(kThreads);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] { taken[static_cast<size_t>(t)] = TakeAll(shares, t); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    ExpectEachOnce(taken, 1999);
+  }
+}
+
+}  // namespace
+}  // namespace foretoken
