@@ -49,12 +49,18 @@ class Product {
     call.accumulate = o.accumulate;
     Run(call, tile);
   }
-  // The same, side by side into rows of `stride` floats.
-  void Multiply(size_t tile, int64_t begin, int64_t end, float* out, int64_t stride) const {
+  // The same, side by side into rows of `stride` floats. `next` is what will be multiplied after.
+  void Multiply(size_t tile, int64_t begin, int64_t end, float* out, int64_t stride,
+                const std::byte* next) const {
     LinearCall call = Call(tile, begin, end);
+    call.next = next;
     call.out = out;
     call.out_stride = stride;
     Run(call, tile);
+  }
+
+  const std::byte* Panel(int64_t panel) const {
+    return weight_.data() + panel * weight_.layout().panel_bytes;
   }
 
   // Calls work(tile, from, to) until every tile has met panels [begin, end), `together` of them at
@@ -75,7 +81,7 @@ class Product {
 
  private:
   LinearCall Call(size_t tile, int64_t begin, int64_t end) const {
-    return {.panels = weight_.data() + begin * weight_.layout().panel_bytes,
+    return {.panels = Panel(begin),
             .layout = weight_.layout(),
             .cols = weight_.cols(),
             .outputs = weight_.rows() - begin * kPanel,
@@ -134,8 +140,8 @@ class GatedProduct {
     constexpr int64_t kStride = kPanelsTogether * kPanel;
     static_assert(kStride % kBlock == 0);
     alignas(64) float gate[kMaxTileRows * kStride], up[kMaxTileRows * kStride];
-    gate_.Multiply(tile, begin, end, gate, kStride);
-    up_.Multiply(tile, begin, end, up, kStride);
+    gate_.Multiply(tile, begin, end, gate, kStride, up_.Panel(begin));
+    up_.Multiply(tile, begin, end, up, kStride, gate_.Panel(end));
     const int64_t first = begin * kPanel, last = std::min(inner_.cols(), end * kPanel);
     const Profile::Scope activating(profile_, thread, activations_);
     for (int r = 0; r < inner_.tiles()[tile].rows; ++r) {

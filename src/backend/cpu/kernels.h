@@ -141,6 +141,7 @@ struct LinearCall {
   const float* bias;   // or null
   bool accumulate;
   int streams;  // Kernels::streams
+  const std::byte* next;  // what will be read after these panels, or null: need not be valid
 };
 
 // A row of keys or values as stored: where, and in which format.

@@ -257,18 +257,26 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
   for (int p = 0; p < P; ++p) AskForOutputs<R>(c, 0, panel + p);
   F acc[P][R] = {};
   I all[P][R] = {};
-  WalkPanels<kFormat, P>(c, panel,
-                         [&](const BlockAt<kFormat> at[P], int sub, [[maybe_unused]] auto ahead) {
-                           FT_UNROLL(4)
-                           for (int p = 0; p < P; ++p) {
-                             // In a single stream the processor looks ahead by itself, as far as it
-                             // gets within a page.
-                             if constexpr (P > 1 || R > 2) ahead.Part(p, P);
-                             AddBlock<kFormat, R, kTakeTurns<kFormat, R, P>>(
-                                 at[p], sub, TileBlock<kFormat, R>{tile}, acc[p], all[p]);
-                           }
-                           tile += TileBlock<kFormat, R>::kBytes;
-                         });
+  // In a single stream the processor looks ahead by itself, as far as it gets within a page, but not
+  // to where the next stream begins.
+  constexpr bool kFollowed = P == 1 && R <= 2;
+  const std::byte* next = panel + P == c.panel_end ? c.next : nullptr;
+  WalkPanels<kFormat, P>(
+      c, panel, [&](const BlockAt<kFormat> at[P], int sub, [[maybe_unused]] auto ahead) {
+        if constexpr (kFollowed) {
+          if (next != nullptr) {
+            __builtin_prefetch(next, 0, 2);
+            next += 64;
+          }
+        }
+        FT_UNROLL(4)
+        for (int p = 0; p < P; ++p) {
+          if constexpr (!kFollowed) ahead.Part(p, P);
+          AddBlock<kFormat, R, kTakeTurns<kFormat, R, P>>(
+              at[p], sub, TileBlock<kFormat, R>{tile}, acc[p], all[p]);
+        }
+        tile += TileBlock<kFormat, R>::kBytes;
+      });
   FT_UNROLL(4)
   for (int p = 0; p < P; ++p) StorePanel<R>(c, 0, panel + p, acc[p]);
 }
@@ -399,6 +407,7 @@ void LinearChunks(const LinearCall& c, int64_t panel) {
   constexpr int kLines = kBlockLines<kFormat>;
   const std::byte* const begin = c.panels + panel * c.layout.panel_bytes;
   const std::byte* next = begin + c.layout.panel_bytes;
+  if (panel + 1 == c.panel_end && c.next != nullptr) next = c.next;
   for (int k = 0; k < c.chunks; ++k) {
     const int share = kLines * (k + 1) / c.chunks - kLines * k / c.chunks;  // a block
     const std::byte* stream = begin;

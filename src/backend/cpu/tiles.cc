@@ -103,6 +103,11 @@ void InputTiles::Begin(const LinearIn& in) {
   FT_CHECK(in.x.type == DType::kF32);
   in_ = in;
   Tiles::Begin(in.x.rows, in.x.cols);
+  if (in.x.rows * in.x.cols < kWorthSharing) {  // one thread reads what several wrote
+    for (int64_t r = 0; r < in.x.rows; ++r) {
+      for (int64_t i = 0; i < in.x.cols; i += 16) __builtin_prefetch(Row(r) + i);
+    }
+  }
   if (in.gain.empty()) return;
   FT_CHECK(in.gain.type == DType::kF32 && in.gain.cols == in.x.cols);
   scales_.resize(static_cast<size_t>(in.x.rows));
