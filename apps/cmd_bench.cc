@@ -1,6 +1,7 @@
 // foretoken bench: what this machine can do, what the kernels make of it, and what decoding does.
 #include "bench.h"
 #include "bench_attribution.h"
+#include "bench_fidelity.h"
 #include "bench_paper.h"
 #include "bench_peers.h"
 #include "bench_spec.h"
@@ -19,6 +20,7 @@ constexpr const char* kBenchFooter =
     "  foretoken bench overhead --random 160m --nodes 64 --context 8000\n"
     "  foretoken bench project --shape llama2-7b --tau 5.15 --nodes 60 --levels 6\n"
     "  foretoken bench attribution -m model.gguf --data quotesum_dev.jsonl\n"
+    "  foretoken bench fidelity -m small.gguf --reference model.gguf --data texts/\n"
     "  foretoken bench spec -m model.gguf --questions questions.jsonl --methods pld,pld+h\n"
     "  foretoken bench paper pld-1 -m model.gguf --questions FOLDER --limit 10\n"
     "  foretoken bench peers -m model.gguf --questions questions.jsonl --limit 10\n"
@@ -152,6 +154,10 @@ int Run_bench(int argc, char** argv) {
       *app.add_subcommand("attribution", "how well copying finds the sources of quotes");
   AttributionOptions attribution_options;
   AddAttributionArgs(attribution, &attribution_options);
+  CLI::App& fidelity =
+      *app.add_subcommand("fidelity", "how far a model's answers are from another's, on a text");
+  FidelityOptions fidelity_options;
+  AddFidelityArgs(fidelity, &fidelity_options);
   CLI::App& spec = *app.add_subcommand(
       "spec", "how much faster methods answer questions, side by side with plain decoding");
   BenchSpecArgs spec_args;
@@ -175,6 +181,7 @@ int Run_bench(int argc, char** argv) {
                         : project.parsed()     ? BenchProject(project_options)
                         : peers.parsed()       ? BenchPeers(peers_args)
                         : attribution.parsed() ? BenchAttribution(attribution_options)
+                        : fidelity.parsed()    ? BenchFidelity(fidelity_options)
                                                : BenchKernels(options);
   return status.ok() ? kExitDone : Failed(status.error());
 }

@@ -220,6 +220,21 @@ expect_status 1 "bench attribution of other data" "$bin" bench attribution -m "$
   --data "$dir/quotes.jsonl"
 expect_text "line 1" err "bench attribution of other data"
 
+printf 'The quick brown fox jumps over the lazy dog, and over again. %.0s' 1 2 3 4 5 >"$dir/fidelity.txt"
+expect_status 0 "bench fidelity of a model beside itself" "$bin" bench fidelity -m "$model" -t 1 \
+  --reference "$model" --data "$dir/fidelity.txt" --window 16 --json "$dir/fidelity.json"
+[ "$(json "$dir/fidelity.json" "s['kl_divergence'] == 0 and s['same_top'] == 1 and s['positions'] >= 15 \
+  and s['nll'] == s['reference_nll'] > 0")" = True ] || fail "bench fidelity: $(cat "$dir/fidelity.json")"
+expect_status 0 "bench fidelity of fewer bits" "$bin" quantize "$model" -o "$dir/fewer.gguf" --type Q4_0 -q
+expect_status 0 "bench fidelity of fewer bits" "$bin" bench fidelity -m "$dir/fewer.gguf" -t 1 \
+  --reference "$model" --data "$dir/fidelity.txt" --window 16 --positions 20 --json "$dir/fidelity.json"
+[ "$(json "$dir/fidelity.json" "0 < s['kl_divergence'] < 1 and s['positions'] == 20")" = True ] ||
+  fail "bench fidelity of fewer bits: $(cat "$dir/fidelity.json")"
+printf 'short' >"$dir/fidelity.txt"
+expect_status 1 "bench fidelity of too little text" "$bin" bench fidelity -m "$model" -t 1 \
+  --reference "$model" --data "$dir/fidelity.txt"
+expect_text "expected at least a window of 256 tokens" err "bench fidelity of too little text"
+
 # Options that change how, not what.
 expect_status 0 "two threads" "$bin" generate -m "$model" -t 2 --ignore-eos -p "hello hello hello" \
   -n 24 -q

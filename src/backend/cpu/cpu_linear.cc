@@ -181,8 +181,7 @@ void CpuBackend::Announce(std::span<const LinearOut> group) {
 }
 
 template <typename Body>
-void CpuBackend::EachPanel(const Tiles& tiles, std::span<const LinearOut> group,
-                           const Body& body) {
+void CpuBackend::EachPanel(const Tiles& tiles, std::span<const LinearOut> group, const Body& body) {
   int64_t panels = 0;
   for (const LinearOut& o : group) panels += Packed(o.weight).panels();
   if (pool_.threads() == 1 || panels <= kPanelsTogether) return body(int64_t{0}, panels, 0);

@@ -90,7 +90,8 @@ struct BlockAt {
 // Sums of the products of a block, or a half of it, with a chunk. group(i) gives the codes. Where
 // blocks take turns, `all` sums the products so far; it may wrap, as what a block adds does not.
 template <Format kFormat, int R, bool kTurns, typename Group>
-FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_unused]] I* all, I dots[R]) {
+FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_unused]] I* all,
+                    I dots[R]) {
   using At = BlockAt<kFormat>;
   constexpr int kChains = kTurns ? 2 : Chains(R);
   I parts[R][kChains];
@@ -150,16 +151,15 @@ FT_INLINE void PairDots(TileBlock<kFormat, R> tile, int half, Group group, I dot
     const TileBlock<kFormat, R> late{Opaque(tile.at)};
     FT_UNROLL(16)
     for (int r = 0; r < R; ++r) {
-      dots[r] =
-          FoldPairs(first == 0 ? Splat(late.Start(r, half)) : dots[r], pairs[r]);
+      dots[r] = FoldPairs(first == 0 ? Splat(late.Start(r, half)) : dots[r], pairs[r]);
     }
   }
 }
 
 // Adds a block, or a half of it, to the sums of a chunk.
 template <Format kFormat, int R, bool kTurns, typename Group>
-FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, Group group, F scale, F minimum, I* all,
-                       F acc[R]) {
+FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, Group group, F scale, F minimum,
+                       I* all, F acc[R]) {
   I dots[R];
   if constexpr (PairGroups(Codes<kFormat>::kBits) > 0) {
     PairDots<kFormat, R>(tile, half, group, dots);
@@ -178,7 +178,8 @@ FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, Group group, F scal
 
 // Adds a block to the sums of a chunk. At: BlockAt or OpenBlockAt; kTurns, all: as of Dots.
 template <Format kFormat, int R, bool kTurns = false, typename At>
-FT_INLINE void AddBlock(const At& at, int sub, TileBlock<kFormat, R> tile, F acc[R], I* all = nullptr) {
+FT_INLINE void AddBlock(const At& at, int sub, TileBlock<kFormat, R> tile, F acc[R],
+                        I* all = nullptr) {
   F minimum = Zero();
   if constexpr (Codes<kFormat>::kMinimum) minimum = at.Minimum(sub);
   FT_UNROLL(2)
@@ -257,26 +258,26 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
   for (int p = 0; p < P; ++p) AskForOutputs<R>(c, 0, panel + p);
   F acc[P][R] = {};
   I all[P][R] = {};
-  // In a single stream the processor looks ahead by itself, as far as it gets within a page, but not
-  // to where the next stream begins.
+  // In a single stream the processor looks ahead by itself, as far as it gets within a page, but
+  // not to where the next stream begins.
   constexpr bool kFollowed = P == 1 && R <= 2;
   const std::byte* next = panel + P == c.panel_end ? c.next : nullptr;
-  WalkPanels<kFormat, P>(
-      c, panel, [&](const BlockAt<kFormat> at[P], int sub, [[maybe_unused]] auto ahead) {
-        if constexpr (kFollowed) {
-          if (next != nullptr) {
-            __builtin_prefetch(next, 0, 2);
-            next += 64;
-          }
-        }
-        FT_UNROLL(4)
-        for (int p = 0; p < P; ++p) {
-          if constexpr (!kFollowed) ahead.Part(p, P);
-          AddBlock<kFormat, R, kTakeTurns<kFormat, R, P>>(
-              at[p], sub, TileBlock<kFormat, R>{tile}, acc[p], all[p]);
-        }
-        tile += TileBlock<kFormat, R>::kBytes;
-      });
+  WalkPanels<kFormat, P>(c, panel,
+                         [&](const BlockAt<kFormat> at[P], int sub, [[maybe_unused]] auto ahead) {
+                           if constexpr (kFollowed) {
+                             if (next != nullptr) {
+                               __builtin_prefetch(next, 0, 2);
+                               next += 64;
+                             }
+                           }
+                           FT_UNROLL(4)
+                           for (int p = 0; p < P; ++p) {
+                             if constexpr (!kFollowed) ahead.Part(p, P);
+                             AddBlock<kFormat, R, kTakeTurns<kFormat, R, P>>(
+                                 at[p], sub, TileBlock<kFormat, R>{tile}, acc[p], all[p]);
+                           }
+                           tile += TileBlock<kFormat, R>::kBytes;
+                         });
   FT_UNROLL(4)
   for (int p = 0; p < P; ++p) StorePanel<R>(c, 0, panel + p, acc[p]);
 }

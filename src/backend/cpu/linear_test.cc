@@ -55,8 +55,16 @@ class LinearTest : public ::testing::TestWithParam<Case> {
   std::unique_ptr<Backend> backend_;
 };
 
-// What rounding the activations may cost, for an output with weights w: half a step of each block's
-// scale (int8), 2^-9 (bf16), or a few roundings of single precision.
+// The unit that a block of activations is rounded to: the least power of two that lets its largest
+// magnitude have a code of at most 127.
+double UnitOf(double peak) {
+  double unit = 0x1p-80;
+  while (127 * unit < peak) unit *= 2;
+  return unit;
+}
+
+// What rounding the activations may cost, for an output with weights w: half a unit of each block
+// (int8), 2^-9 (bf16), or a few roundings of single precision.
 double Tolerance(DType type, const float* w, const float* x, int64_t n) {
   double sum = 0, rounding = 0;
   for (int64_t b = 0; b < n; b += 32) {
@@ -67,7 +75,7 @@ double Tolerance(DType type, const float* w, const float* x, int64_t n) {
       sum += std::fabs(w[i] * x[i]);
       if (type == DType::kBF16) rounding += std::fabs(w[i] * x[i]) / 256;
     }
-    if (BlockElements(type) > 1) rounding += peak / 254 * weight;
+    if (BlockElements(type) > 1) rounding += UnitOf(peak) / 2 * weight;
   }
   // Minima are large and cancel against the codes: their roundings scale with weights, not
   // products.
@@ -108,6 +116,40 @@ TEST_P(LinearTest, LosesNothingOnExactActivations) {
       sum += std::fabs(static_cast<double>(w.values[o * w.cols + i]) * x[i]);
     }
     ASSERT_NEAR(y[o], want, 4e-6 * sum) << "output " << o;
+  }
+}
+
+// Weights that pick one activation each show what it was rounded to.
+TEST(LinearAcrossIsas, ActivationsAreRoundedToUnitsOfTheirBlock) {
+  constexpr int64_t kCols = 64;
+  FileWeight w{DType::kQ8_0,
+               kCols,
+               kCols,
+               std::vector<std::byte>(kCols * RowBytes(DType::kQ8_0, kCols)),
+               {}};
+  for (int64_t o = 0; o < kCols; ++o) {
+    std::byte* const row = w.bytes.data() + o * RowBytes(DType::kQ8_0, kCols);
+    for (int block = 0; block < 2; ++block) row[34 * block + 1] = std::byte{0x3c};  // scales of one
+    row[34 * (o / 32) + 2 + o % 32] = std::byte{1};
+  }
+  const float peaks[] = {127, 127.00001f, 254, 1, 0.9921875f, 0.9921876f, 3e-5f, 1e20f, 1e-20f, 0};
+  for (CpuIsa isa : AvailableCpuIsas()) {
+    const auto backend = NewBackend(isa, 1);
+    const auto weight = Load(*backend, w);
+    for (int64_t rows : {1, 4, 8, 12, 64}) {
+      std::vector<float> x = RandomFloats(static_cast<size_t>(rows * kCols), 3, 0.2f);
+      for (size_t b = 0; b < x.size(); b += 32) {
+        const float peak = peaks[b / 32 % std::size(peaks)];
+        for (size_t i = b; i < b + 32; ++i) x[i] = std::clamp(x[i], -1.0f, 1.0f) * peak;
+        x[b + 5] = -peak;
+      }
+      const std::vector<float> y = Multiply(*backend, *weight, x);
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double unit = UnitOf(peaks[i / 32 % std::size(peaks)]);
+        ASSERT_EQ(y[i], std::nearbyint(x[i] / unit) * unit)
+            << CpuIsaName(isa) << ", " << rows << " rows, " << i << ": " << x[i];
+      }
+    }
   }
 }
 

@@ -46,8 +46,8 @@ FT_INLINE I HighestOfEach(const I x[kLanes]) {
     return highest(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
   };
   I r;
-  r.v[0] = reinterpret_cast<NativeI>(
-      quarters(quarters(four[0], four[1]), quarters(four[2], four[3])));
+  r.v[0] =
+      reinterpret_cast<NativeI>(quarters(quarters(four[0], four[1]), quarters(four[2], four[3])));
   return r;
 }
 
@@ -65,8 +65,8 @@ FT_INLINE __m512i PackedCodes(const float* first_row, const float* second_row, F
   return _mm512_packs_epi16(first, second);
 }
 
-// Sums of eight pairs of rows, from the sums of fours of their codes laid out as PackedCodes does: a
-// lane a row, of first and of last halves.
+// Sums of eight pairs of rows, from the sums of fours of their codes laid out as PackedCodes does:
+// a lane a row, of first and of last halves.
 FT_INLINE void SumHalves(const __m512i fours[8], I* first, I* last) {
   const auto quarters = [](__m512i a, __m512i b) {
     return _mm512_add_epi32(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
@@ -77,8 +77,7 @@ FT_INLINE void SumHalves(const __m512i fours[8], I* first, I* last) {
     const __m512i* four = fours + 4 * k;
     sums[k] = quarters(quarters(four[0], four[1]), quarters(four[2], four[3]));
   }
-  const __m512i even =
-      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
   const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
   first->v[0] = reinterpret_cast<NativeI>(_mm512_permutex2var_epi32(sums[0], even, sums[1]));
   last->v[0] = reinterpret_cast<NativeI>(_mm512_permutex2var_epi32(sums[0], odd, sums[1]));
@@ -108,13 +107,11 @@ void QuantiseChunks(const float* const rows[kLanes], int count, int chunk_rows, 
   const F base = BaseOf(AsF(top));
   float bases[kLanes];
   Store(base, bases);
-  const __m512i in_order =
-      _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i in_order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   __m512i fours[8] = {};
   constexpr int64_t kNumberBytes = TileBlockBytes(kKind) - kBlock;
   for (int i = 0; i < count; i += 2) {
-    const __m512i codes =
-        PackedCodes(rows[i], rows[i + 1], Splat(bases[i]), Splat(bases[i + 1]));
+    const __m512i codes = PackedCodes(rows[i], rows[i + 1], Splat(bases[i]), Splat(bases[i + 1]));
     fours[i / 2] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), _mm512_set1_epi8(1), codes);
     std::byte* out = block + i * kBlock + (i < chunk_rows ? 0 : chunk_rows * kNumberBytes);
     _mm512_storeu_si512(out, _mm512_permutexvar_epi32(in_order, codes));

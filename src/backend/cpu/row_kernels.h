@@ -114,8 +114,7 @@ void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* block) {
   StoreLow8(codes_a, block + row * kBlock);
   StoreLow8(codes_b, block + row * kBlock + kLanes);
   F numbers[3];
-  const int count =
-      TileNumbers<kKind>(base, Splat(Sum(codes_a)), Splat(Sum(codes_b)), numbers);
+  const int count = TileNumbers<kKind>(base, Splat(Sum(codes_a)), Splat(Sum(codes_b)), numbers);
   std::byte* to = block + tile_rows * kBlock + 4 * row;
   for (int i = 0; i < count; ++i) {
     float lanes[kLanes];

@@ -22,8 +22,8 @@ FT_INLINE F Finite(F a) {
   return Select(Greater(Splat(__builtin_inff()), Abs(a)), a, Splat(0.0f));
 #endif
 }
-// The base of blocks (kernels.h) whose largest magnitudes are `top`: that of the least unit which is
-// a power of two and no less than top / 127. Below 2^-90 units do not become smaller.
+// The base of blocks (kernels.h) whose largest magnitudes are `top`: that of the least unit which
+// is a power of two and no less than top / 127. Below 2^-90 units do not become smaller.
 FT_INLINE F BaseOf(F top) {
   const I bits = AsI(Max(top, Splat(0x1p-90f)));
   // Beyond 127 * 2^n, which is 1.984375 * 2^(n + 6), the exponent rises; from there to the base it

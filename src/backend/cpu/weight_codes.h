@@ -7,9 +7,9 @@
 
 namespace foretoken::FT_ISA {
 
-// What a format's bytes mean: the codes of group g of a block; the scale and the (added) minimum of a
-// block, given the scales of its group of blocks and its place `sub` among
-// them. K formats share a factor D among the blocks of a group.
+// What a format's bytes mean: the codes of group g of a block; the scale and the (added) minimum of
+// a block, given the scales of its group of blocks and its place `sub` among them. K formats share
+// a factor D among the blocks of a group.
 struct FormatBase {
   static constexpr int kHalves = 1;  // with a scale each
   static constexpr bool kMinimum = false;
@@ -76,13 +76,11 @@ struct Codes<Format::kQ8_0> : FormatBase {
   }
 };
 template <>
-struct Codes<Format::kQ4_0> : NibbleFormat {
-};
+struct Codes<Format::kQ4_0> : NibbleFormat {};
 template <>
 struct Codes<Format::kQ4_1> : MinimumFormat<NibbleFormat> {};
 template <>
-struct Codes<Format::kQ5_0> : FiveBitFormat {
-};
+struct Codes<Format::kQ5_0> : FiveBitFormat {};
 template <>
 struct Codes<Format::kQ5_1> : MinimumFormat<FiveBitFormat> {};
 template <>
