@@ -20,6 +20,7 @@ struct MachineLimits {
   int threads = 0;
   std::vector<double> read_bytes;  // [threads] with 1, 2, ... threads
   double int8_macs = 0, bf16_macs = 0, f32_macs = 0;
+  double hand_over = 0;  // see HandOver
 
   double bandwidth() const { return read_bytes.back(); }
   // Of the products that weights of `type` take.
@@ -50,6 +51,9 @@ class Peaks {
  private:
   ThreadPool pool_;
 };
+
+// Seconds until `threads` threads have had a job that does nothing; 0 for one thread.
+double HandOver(int threads);
 
 // Takes about `repeats` tenths of a second a figure.
 MachineLimits MeasureLimits(int threads, int repeats);

@@ -1,5 +1,6 @@
 // foretoken bench decode: plain decoding and the cost of scoring more rows, against the machine's
 // limits measured in between.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -33,8 +34,9 @@ struct Point {
 struct Outcome {
   MachineLimits limits;
   std::vector<Point> curve;
-  double prompt_rate = 0;  // tokens a second
-  double prompt_peak = 0;  // of the multiply-add peak
+  double prompt_rate = 0;                       // tokens a second
+  double prompt_peak = 0;                       // of the multiply-add peak
+  double fewest_meeting = 0, most_meeting = 0;  // seconds of a hand-over, in between the passes
 
   const Point& plain() const { return curve.front(); }
 };
@@ -82,6 +84,9 @@ class Measurement {
     outcome.limits.read_bytes.back() = Median(reads_);
     outcome.prompt_rate = kBenchRows / Middle(prompts_, &Sample::seconds);
     outcome.prompt_peak = Middle(prompts_, &Sample::peak);
+    const auto [fewest, most] = std::minmax_element(meetings_.begin(), meetings_.end());
+    outcome.fewest_meeting = *fewest;
+    outcome.most_meeting = *most;
     return outcome;
   }
 
@@ -100,6 +105,7 @@ class Measurement {
   Sample Time(TimedPasses& sequence, int rows, bool all_logits, double bytes) {
     const double read = bandwidth_.Measure(bandwidth_.threads()), peak = peaks_.Measure(type_);
     reads_.push_back(read);
+    meetings_.push_back(HandOver(options_.threads));
     const double seconds = sequence.Time(rows, all_logits);
     const double macs = Macs(model_.config(), rows, all_logits ? rows : 1);
     const double limit = std::max(bytes / read, macs / peak);
@@ -111,7 +117,7 @@ class Measurement {
   DType cache_type_, type_;
   ReadBandwidth bandwidth_;
   Peaks peaks_;
-  std::vector<double> reads_;
+  std::vector<double> reads_, meetings_;
   Samples prompts_;
 };
 
@@ -123,6 +129,10 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
   std::printf("plain decoding %.1f tokens/s, %.0f%% of the %.1f GB/s this machine reads\n",
               1 / outcome.plain().seconds, 100 * outcome.plain().reads,
               outcome.limits.bandwidth() * 1e-9);
+  if (outcome.limits.threads > 1) {
+    std::printf("threads met in %.2f to %.2f us\n", outcome.fewest_meeting * 1e6,
+                outcome.most_meeting * 1e6);
+  }
   std::printf("prompt %.0f tokens/s, %.0f%% of the multiply-add peak\n\n", outcome.prompt_rate,
               100 * outcome.prompt_peak);
   std::printf("context  rows        ms   ratio  times the limit\n");
@@ -148,7 +158,8 @@ Json OutcomeJson(const BenchModel& subject, const Outcome& outcome) {
             {"prompt_tokens_per_second", outcome.prompt_rate},
             {"prompt_peak_fraction", outcome.prompt_peak},
             {"load_seconds", subject.load_seconds},
-            {"weight_bytes", subject.model->weight_bytes()}}},
+            {"weight_bytes", subject.model->weight_bytes()},
+            {"hand_over_seconds", {outcome.fewest_meeting, outcome.most_meeting}}}},
           {"curve", curve},
           {"limits", LimitsJson(outcome.limits)}};
 }

@@ -62,6 +62,21 @@ double Peaks::Measure(DType type) {
   return Together(pool_, type == DType::kBF16 ? Bf16Peak : F32Peak);
 }
 
+// Cores that share a cache meet in a tenth of a microsecond, others not: where threads of a virtual
+// machine run changes from one minute to the next, and with it what memory delivers.
+double HandOver(int threads) {
+  constexpr int kTurns = 20, kJobs = 100;
+  ThreadPool pool(threads);
+  if (pool.threads() == 1) return 0;
+  std::vector<double> turns;
+  for (int i = 0; i < kTurns; ++i) {
+    turns.push_back(Seconds([&] {
+      for (int j = 0; j < kJobs; ++j) pool.Run([](int) {});
+    }));
+  }
+  return Median(std::move(turns)) / kJobs;
+}
+
 MachineLimits MeasureLimits(int threads, int repeats) {
   MachineLimits limits;
   ReadBandwidth bandwidth(threads);
@@ -76,6 +91,7 @@ MachineLimits MeasureLimits(int threads, int repeats) {
     limits.bf16_macs = std::max(limits.bf16_macs, peaks.Measure(DType::kBF16));
     limits.f32_macs = std::max(limits.f32_macs, peaks.Measure(DType::kF32));
   }
+  limits.hand_over = HandOver(threads);
   for (std::vector<double>& r : reads) limits.read_bytes.push_back(Median(std::move(r)));
   return limits;
 }
@@ -92,7 +108,8 @@ Json LimitsJson(const MachineLimits& limits) {
           {"read_bytes_per_second", limits.read_bytes},
           {"int8_macs_per_second", limits.int8_macs},
           {"bf16_macs_per_second", limits.bf16_macs},
-          {"f32_macs_per_second", limits.f32_macs}};
+          {"f32_macs_per_second", limits.f32_macs},
+          {"hand_over_seconds", limits.hand_over}};
 }
 
 Result<std::vector<DType>> ParseTypes(const std::string& list) {
@@ -121,6 +138,10 @@ Status BenchLimits(const BenchOptions& options) {
   std::printf("multiply-adds, %d threads\n  int8 %8.0f G/s\n  bf16 %8.0f G/s\n  f32  %8.0f G/s\n",
               limits.threads, limits.int8_macs * 1e-9, limits.bf16_macs * 1e-9,
               limits.f32_macs * 1e-9);
+  if (limits.threads > 1) {
+    std::printf("hand-over to %d threads and back\n  %.2f us\n", limits.threads,
+                limits.hand_over * 1e6);
+  }
   return WriteJson(options.json, Json{{"limits", LimitsJson(limits)}});
 }
 

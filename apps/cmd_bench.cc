@@ -134,7 +134,8 @@ int Run_bench(int argc, char** argv) {
   CLI::App app("Measures this machine, the kernels and decoding.", "foretoken bench");
   app.footer(kBenchFooter);
   app.require_subcommand(1);
-  CLI::App& limits = *app.add_subcommand("limits", "read bandwidth and multiply-add peaks");
+  CLI::App& limits =
+      *app.add_subcommand("limits", "read bandwidth, multiply-add peaks and hand-overs");
   AddCommon(limits, &options);
   CLI::App& decode = *app.add_subcommand("decode", "plain decoding, and t(rows) / t(1)");
   AddDecode(decode, &options);

@@ -10,15 +10,32 @@ constexpr int kRows = 8, kChunks = 2;
 constexpr Format kFormat = Format::kQ8_0;
 static_assert(kGroupBlocks == kTilesAGroup);
 
-// A group of blocks of a panel, and its sums. All zeros.
+// A group of blocks of a panel. All zeros.
 struct Group {
   alignas(64) std::byte rows[kGroupBlocks][kChunks][TileBlock<kFormat, kRows>::kBytes] = {};
   alignas(64) std::byte panel[kGroupBlocks * (512 + 32)] = {};
-  F sums[kChunks][kRows] = {};
-  PanelLayout layout{.code_bytes = 512, .scale_bytes = 32};
+};
 
-  GroupAt<kFormat, BlockAt<kFormat>> at() const {
-    return {BlockAt<kFormat>::First(layout, panel, kGroupBlocks), kGroupBlocks, panel, 512 + 32};
+// A panel and its tile, as long as in the 1.1 B shape, and its sums. All zeros.
+constexpr int kGroups = 8;
+struct Panel {
+  alignas(
+      64) std::byte tile[kGroups * kGroupBlocks * kChunks * TileBlock<kFormat, kRows>::kBytes] = {};
+  alignas(64) std::byte panel[kGroups * kGroupBlocks * (512 + 32)] = {};
+  float out[kRows * kChunks][kPanel] = {};
+
+  LinearCall Call() {
+    return {.panels = panel,
+            .layout = {.code_bytes = 512, .scale_bytes = 32, .panel_bytes = sizeof(panel)},
+            .cols = kGroups * kSuper,
+            .outputs = kPanel,
+            .panel_end = 1,
+            .tile = tile,
+            .chunks = kChunks,
+            .rows = kRows * kChunks,
+            .out = out[0],
+            .out_stride = kPanel,
+            .streams = 1};
   }
 };
 
@@ -64,18 +81,14 @@ void Scaling(int64_t steps) {
   }
 }
 void Together(int64_t steps) {
-  Group group;
-  for (int64_t i = 0; i < steps; ++i) {
-    for (int k = 0; k < kChunks; ++k) {
-      group.at().AddTo<kRows>(Opaque(group.rows[0][0]), k, kChunks, group.sums[k]);
-    }
-    asm volatile("" ::: "memory");
-  }
+  Panel panel;
+  const LinearCall call = panel.Call();
+  for (int64_t i = 0; i < steps; ++i) LinearChunks<kFormat, kRows>(call, 0);
 }
 
 constexpr TileLoop kLoops[] = {{"products", &Products, kTilesAGroup},
                                {"scaling", &Scaling, kTilesAGroup},
-                               {"as linear products do", &Together, kTilesAGroup}};
+                               {"as linear products do", &Together, kGroups* kTilesAGroup}};
 
 }  // namespace
 }  // namespace vector_loops
