@@ -71,9 +71,11 @@ struct PanelLayout {
 // the bits of the base is, read as a float, the base plus that many units, exactly, while the sum's
 // magnitude is below 2^22: so a number is rounded by adding the base to it, and a sum of products
 // becomes a float, in units, by subtracting it. Neither takes a multiplication, which on Zen 4
-// would have to share its place with the products. How a tile of activation rows is laid out for
-// the products of a format. Of int8, per block and chunk: codes [rows][32] int8, [rows] the f32
-// base, and for each row what formats of a kind take besides.
+// would have to share its place with the products.
+//
+// How a tile of activation rows is laid out for the products of a format. Of int8, per block and
+// chunk: codes [rows][32] int8, [rows] the f32 base, and for each row what formats of a kind take
+// besides.
 enum class TileKind : int {
   kInt8Sum,  // the f32 sum of the codes in units
   // The i32 that a sum over unsigned weight codes starts from: the bits of the base - zero * sum.

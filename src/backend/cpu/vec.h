@@ -60,8 +60,9 @@ FT_INLINE void Prefetch(const std::byte* p, int64_t bytes) {
 // Asks for the line at p to write to it; p need not be valid.
 FT_INLINE void PrefetchForWriting(const void* p) {
 #if defined(__x86_64__)
-  asm volatile("prefetchw %0" ::"m"(
-      *static_cast<const char*>(p)));  // compilers leave it to options of their own
+  // By name: compilers leave it to options of their own. Nothing happens where it is not known.
+  const auto& line = *static_cast<const char*>(p);
+  asm volatile("prefetchw %0" ::"m"(line));
 #else
   __builtin_prefetch(p, 1);
 #endif
