@@ -10,25 +10,25 @@
 #include "base/progress.h"
 #include "bench.h"
 #include "command_line.h"
+#include "corpus.h"
 #include "text/chat_prompt.h"
-#include "text/documents.h"
 
 namespace foretoken {
 namespace {
 
-// Tokens of all documents behind `pattern`, one after the other.
-Result<std::vector<Token>> ReadTokens(const std::string& pattern, const Tokenizer& tokenizer) {
-  FT_ASSIGN_OR_RETURN(const std::vector<std::string> files, ListDataFiles(pattern, ""));
+// The first `most` tokens of all documents behind `pattern`, one after the other.
+Result<std::vector<Token>> ReadTokens(const std::string& pattern, size_t most,
+                                      const Tokenizer& tokenizer) {
+  FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadDocuments({pattern}));
   std::vector<Token> tokens;
-  for (const std::string& file : files) {
-    FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadTextDocuments(file));
-    for (const TextDocument& document : documents) {
-      std::string text;
-      for (const DocumentTurn& turn : document.turns) text.append(turn.text).append("\n\n");
-      const std::vector<Token> more = EncodePrompt(tokenizer, text, /*parse_special=*/false);
-      tokens.insert(tokens.end(), more.begin(), more.end());
-    }
+  for (const TextDocument& document : documents) {
+    if (tokens.size() >= most) break;
+    std::string text;
+    for (const DocumentTurn& turn : document.turns) text.append(turn.text).append("\n\n");
+    const std::vector<Token> more = EncodePrompt(tokenizer, text, /*parse_special=*/false);
+    tokens.insert(tokens.end(), more.begin(), more.end());
   }
+  tokens.resize(std::min(tokens.size(), most));
   return tokens;
 }
 
@@ -91,10 +91,12 @@ Json ToJson(const FidelityOptions& options, const Fidelity& f) {
 }
 
 Status CheckAlike(const FidelityOptions& options, const LoadedModel& a, const LoadedModel& b) {
-  if (a.tokenizer->data().tokens == b.tokenizer->data().tokens) return {};
+  const int vocab = a.model->config().vocab, other = b.model->config().vocab;
+  if (vocab == other && a.tokenizer->data().tokens == b.tokenizer->data().tokens) return {};
   return Error{options.model.path + " and " + options.reference +
-               ": expected the same vocabulary, " + std::to_string(a.tokenizer->vocab_size()) +
-               " and " + std::to_string(b.tokenizer->vocab_size()) + " tokens found"};
+               ": expected the same vocabulary, " + std::to_string(vocab) + " and " +
+               std::to_string(other) + " tokens found" +
+               (vocab == other ? ", not the same ones" : "")};
 }
 
 }  // namespace
@@ -124,8 +126,10 @@ Status BenchFidelity(const FidelityOptions& options) {
   other.path = options.reference;
   FT_ASSIGN_OR_RETURN(const LoadedModel reference, Load(other));
   FT_RETURN_IF_ERROR(CheckAlike(options, model, reference));
-  FT_ASSIGN_OR_RETURN(const std::vector<Token> tokens, ReadTokens(options.data, *model.tokenizer));
   const auto window = static_cast<size_t>(options.window);
+  const size_t windows = (static_cast<size_t>(options.positions) + window - 2) / (window - 1);
+  FT_ASSIGN_OR_RETURN(const std::vector<Token> tokens,
+                      ReadTokens(options.data, windows * window, *model.tokenizer));
   if (tokens.size() < window) {
     return Error{options.data + ": expected at least a window of " +
                  std::to_string(options.window) + " tokens, " + std::to_string(tokens.size()) +

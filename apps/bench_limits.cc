@@ -62,7 +62,7 @@ double Peaks::Measure(DType type) {
   return Together(pool_, type == DType::kBF16 ? Bf16Peak : F32Peak);
 }
 
-// Cores that share a cache meet in a tenth of a microsecond, others not: where threads of a virtual
+// Cores that share a cache meet in half the time of those that do not: where threads of a virtual
 // machine run changes from one minute to the next, and with it what memory delivers.
 double HandOver(int threads) {
   constexpr int kTurns = 20, kJobs = 100;

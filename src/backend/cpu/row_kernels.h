@@ -117,9 +117,7 @@ void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* block) {
   const int count = TileNumbers<kKind>(base, Splat(Sum(codes_a)), Splat(Sum(codes_b)), numbers);
   std::byte* to = block + tile_rows * kBlock + 4 * row;
   for (int i = 0; i < count; ++i) {
-    float lanes[kLanes];
-    Store(numbers[i], lanes);
-    __builtin_memcpy(to + 4 * i * tile_rows, lanes, 4);
+    StoreFirst(numbers[i], reinterpret_cast<float*>(to + 4 * i * tile_rows), 1);
   }
 }
 

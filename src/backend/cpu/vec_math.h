@@ -30,8 +30,6 @@ FT_INLINE F BaseOf(F top) {
   // is 23 - 6 more, and the half.
   return AsF(((bits + Splat(0x1ffff)) & Splat(-0x800000)) + Splat((23 - 6) * 0x800000 + 0x400000));
 }
-// Nearest integer, ties to even. REQUIRES: |x| < 2^22.
-FT_INLINE I Round(F x) { return AsI(x + Splat(0x1.8p23f)) - Splat(0x4b400000); }
 
 // e^x within 2 units in the last place; 0 below -87.3, capped at e^88.
 FT_INLINE F Exp(F x) {
