@@ -225,7 +225,7 @@ expect_status 0 "bench fidelity of a model beside itself" "$bin" bench fidelity 
   --reference "$model" --data "$dir/fidelity.txt" --window 16 --json "$dir/fidelity.json"
 [ "$(json "$dir/fidelity.json" "s['kl_divergence'] == 0 and s['same_top'] == 1 and s['positions'] >= 15 \
   and s['nll'] == s['reference_nll'] > 0")" = True ] || fail "bench fidelity: $(cat "$dir/fidelity.json")"
-expect_status 0 "bench fidelity of fewer bits" "$bin" quantize "$model" -o "$dir/fewer.gguf" --type Q4_0 -q
+expect_status 0 "fewer bits for bench fidelity" "$bin" quantize "$model" -o "$dir/fewer.gguf" --type Q4_0 --force -q
 expect_status 0 "bench fidelity of fewer bits" "$bin" bench fidelity -m "$dir/fewer.gguf" -t 1 \
   --reference "$model" --data "$dir/fidelity.txt" --window 16 --positions 20 --json "$dir/fidelity.json"
 [ "$(json "$dir/fidelity.json" "0 < s['kl_divergence'] < 1 and s['positions'] == 20")" = True ] ||
