@@ -23,7 +23,9 @@ import tempfile
 
 
 def run(command):
-    child = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with tempfile.TemporaryDirectory() as folder:  # peers leave logs where they run
+        child = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               cwd=folder)
     if child.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit status {child.returncode}\n{child.stderr[-800:]}")
     return child.stdout, child.stderr
@@ -36,6 +38,7 @@ class Peer:
             sys.exit(f"--peer {text}: expected NAME=FOLDER [OPTIONS] [: OPTIONS]")
         self.name = name
         self.folder, *options = shlex.split(rest)
+        self.folder = os.path.abspath(self.folder)
         split = options.index(":") if ":" in options else len(options)
         self.options, self.prompt_options = options[:split], options[split + 1:]
 
@@ -84,7 +87,7 @@ def main():
     parser.add_argument("--foretoken", default="build/release/foretoken")
     parser.add_argument("--json", help="also write the medians to this file")
     args = parser.parse_args()
-    args.foretoken = os.path.abspath(args.foretoken)
+    args.foretoken, args.model = os.path.abspath(args.foretoken), os.path.abspath(args.model)
     rows = [int(m) for m in args.rows.split(",")]
     peers = [Peer(text) for text in args.peer]
     seconds = {name: {m: [] for m in rows} for name in ["foretoken", *(p.name for p in peers)]}
