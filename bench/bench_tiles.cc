@@ -28,7 +28,7 @@ void Register(foretoken::CpuIsa isa, const char* name, std::span<const foretoken
 
 int main(int argc, char** argv) {
   Register(foretoken::CpuIsa::kAmx, "matrix unit", foretoken::TileLoops());
-  Register(foretoken::CpuIsa::kAvx512, "vectors", foretoken::VectorLoops());
+  Register(foretoken::CpuIsa::kAvx512Vnni, "vectors", foretoken::VectorLoops());
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }

@@ -1,13 +1,8 @@
-// Weights times activation tiles, for every quantised format, written once over vec.h.
-//
-// An output is summed block after block: acc = fma(integer dot * activation unit, d, acc), then its
-// minimum's term. Integer dots are exact, so quantised formats give the same bits on every
-// instruction set and for every number of rows in a tile.
+// Weights times activation tiles, for every quantised format: how panels are gone through, by the
+// number of rows.
 #pragma once
 
-#include "backend/cpu/kernels.h"
-#include "backend/cpu/vec.h"
-#include "backend/cpu/weight_codes.h"
+#include "backend/cpu/linear_blocks.h"
 
 namespace foretoken::FT_ISA {
 
@@ -18,177 +13,6 @@ inline constexpr int64_t kAhead = 4096;
 // the largest group.
 inline constexpr int64_t kStreamAhead = 6144;
 inline constexpr int64_t kMostScaleBytes = 64;  // of a block
-// More would not leave registers for both sums, of the block and of the blocks before.
-inline constexpr int kMostChunkRows = kNative == 16 ? 12 : 4;
-// Independent sums that a row's products of a block are split into, so that they overlap; sums of
-// integers come out the same.
-constexpr int Chains(int chunk_rows) {
-  return chunk_rows <= 2 ? 4 : chunk_rows <= 4 && kNative == 16 ? 2 : 1;
-}
-
-// Where the first output of a panel goes, of row `row` of a tile.
-FT_INLINE float* OutAt(const LinearCall& c, int row, int64_t panel) {
-  return c.out + row * c.out_stride + panel * kPanel;
-}
-
-// Asks for what StorePanel will add to: another thread may have written it.
-template <int R>
-FT_INLINE void AskForOutputs(const LinearCall& c, int chunk, int64_t panel) {
-  if (!c.accumulate) return;
-  for (int r = chunk * R; r < c.rows && r < (chunk + 1) * R; ++r) {
-    PrefetchForWriting(OutAt(c, r, panel));
-  }
-}
-
-// Writes the sums of chunk `chunk` of R rows.
-template <int R>
-FT_INLINE void StorePanel(const LinearCall& c, int chunk, int64_t panel, const F acc[R]) {
-  const int64_t n = c.outputs - panel * kPanel;
-  const F bias = c.bias != nullptr ? LoadFirst(c.bias + panel * kPanel, n) : Zero();
-  FT_UNROLL(16)
-  for (int i = 0; i < R; ++i) {
-    const int r = chunk * R + i;
-    if (r >= c.rows) break;
-    float* out = OutAt(c, r, panel);
-    F sum = acc[i];
-    if (c.accumulate) sum = LoadFirst(out, n) + sum;
-    if (c.bias != nullptr) sum = sum + bias;
-    StoreFirst(sum, out, n);
-  }
-}
-
-// A sum of products as a float.
-template <Format kFormat, int R>
-FT_INLINE F Unbased(I dot, TileBlock<kFormat, R> tile, int row) {
-  return AsF(dot) - Splat(tile.Base(row));
-}
-
-// A block of a panel.
-template <Format kFormat>
-struct BlockAt {
-  static constexpr bool kSigned = Codes<kFormat>::kBits == 8 && kSignedBytesOnly;
-  static constexpr int kGroups = 8 / Codes<kFormat>::kHalves;
-  static constexpr int64_t kBytes = Codes<kFormat>::kCodeBytes + Codes<kFormat>::kHighBytes;
-
-  const std::byte *codes, *scales;  // scales: of its group of blocks
-  F d;
-
-  // Of a group of `count` blocks.
-  FT_INLINE static BlockAt First(const PanelLayout& layout, const std::byte* group, int count) {
-    return {group + layout.ScaleBytes(count), group, Codes<kFormat>::D(group)};
-  }
-
-  FT_INLINE I Group(int half, int i) const {
-    const std::byte* const high = codes + Codes<kFormat>::kCodeBytes;
-    const I w = Codes<kFormat>::Group(codes, high, half * kGroups + i);
-    return kSigned ? w ^ Splat(-0x7f7f7f80) : w;
-  }
-  FT_INLINE F Scale(int sub, int half) const { return Codes<kFormat>::Scale(d, scales, sub, half); }
-  FT_INLINE F Minimum(int sub) const { return Codes<kFormat>::Minimum(scales, sub); }
-};
-
-// Sums of the products of a block, or a half of it, with a chunk. group(i) gives the codes. Where
-// blocks take turns, `all` sums the products so far; it may wrap, as what a block adds does not.
-template <Format kFormat, int R, bool kTurns, typename Group>
-FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_unused]] I* all,
-                    I dots[R]) {
-  using At = BlockAt<kFormat>;
-  constexpr int kChains = kTurns ? 2 : Chains(R);
-  I parts[R][kChains];
-  FT_UNROLL(16)
-  for (int r = 0; r < R; ++r) {
-    const I start = Splat(At::kSigned ? tile.BaseBits(r) : tile.Start(r, half));
-    if constexpr (kTurns) {
-      parts[r][0] = all[r];
-      dots[r] = start - all[r];
-    } else {
-      parts[r][0] = start;
-    }
-    FT_UNROLL(4)
-    for (int k = 1; k < kChains; ++k) parts[r][k] = Splat(0);
-  }
-  FT_UNROLL(8)
-  for (int i = 0; i < At::kGroups; ++i) {
-    const I w = group(i);
-    FT_UNROLL(16)
-    for (int r = 0; r < R; ++r) {
-      const std::byte* four = tile.Four(r, half * At::kGroups + i);
-      I& sum = parts[r][i % kChains];
-      sum = At::kSigned ? Dot4Signed(sum, w, four) : Dot4(sum, w, four);
-    }
-  }
-  FT_UNROLL(16)
-  for (int r = 0; r < R; ++r) {
-    I sum = parts[r][0];
-    FT_UNROLL(4)
-    for (int k = 1; k < kChains; ++k) sum = sum + parts[r][k];
-    if constexpr (kTurns) {
-      all[r] = sum;
-      dots[r] = dots[r] + sum;
-    } else {
-      dots[r] = sum;
-    }
-  }
-}
-
-// The same, summed by twos at first.
-template <Format kFormat, int R, typename Group>
-FT_INLINE void PairDots(TileBlock<kFormat, R> tile, int half, Group group, I dots[R]) {
-  constexpr int kGroups = BlockAt<kFormat>::kGroups;
-  constexpr int kTogether = PairGroups(Codes<kFormat>::kBits);
-  FT_UNROLL(4)
-  for (int first = 0; first < kGroups; first += kTogether) {
-    I pairs[R];
-    FT_UNROLL(8)
-    for (int i = first; i < first + kTogether; ++i) {
-      const I w = group(i);
-      FT_UNROLL(16)
-      for (int r = 0; r < R; ++r) {
-        const std::byte* four = tile.Four(r, half * kGroups + i);
-        pairs[r] = i == first ? PairProducts(w, four) : AddPairProducts(pairs[r], w, four);
-      }
-    }
-    const TileBlock<kFormat, R> late{Opaque(tile.at)};
-    FT_UNROLL(16)
-    for (int r = 0; r < R; ++r) {
-      dots[r] = FoldPairs(first == 0 ? Splat(late.Start(r, half)) : dots[r], pairs[r]);
-    }
-  }
-}
-
-// Adds a block, or a half of it, to the sums of a chunk.
-template <Format kFormat, int R, bool kTurns, typename Group>
-FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, Group group, F scale, F minimum,
-                       I* all, F acc[R]) {
-  I dots[R];
-  if constexpr (PairGroups(Codes<kFormat>::kBits) > 0) {
-    PairDots<kFormat, R>(tile, half, group, dots);
-  } else {
-    Dots<kFormat, R, kTurns>(tile, half, group, all, dots);
-  }
-  if constexpr (kNative == 8) tile.at = Opaque(tile.at);
-  FT_UNROLL(16)
-  for (int r = 0; r < R; ++r) {
-    acc[r] = Fma(Unbased(dots[r], tile, r), scale, acc[r]);
-    if constexpr (Codes<kFormat>::kMinimum) {
-      acc[r] = Fma(minimum, Splat(tile.Sum(r)), acc[r]);
-    }
-  }
-}
-
-// Adds a block to the sums of a chunk. At: BlockAt or OpenBlockAt; kTurns, all: as of Dots.
-template <Format kFormat, int R, bool kTurns = false, typename At>
-FT_INLINE void AddBlock(const At& at, int sub, TileBlock<kFormat, R> tile, F acc[R],
-                        I* all = nullptr) {
-  F minimum = Zero();
-  if constexpr (Codes<kFormat>::kMinimum) minimum = at.Minimum(sub);
-  FT_UNROLL(2)
-  for (int half = 0; half < Codes<kFormat>::kHalves; ++half) {
-    AddRows<kFormat, R, kTurns>(
-        tile, half, [&](int i) { return at.Group(half, i); }, at.Scale(sub, half), minimum, all,
-        acc);
-  }
-}
 
 // Cache lines of a block, at most.
 template <Format kFormat>
@@ -282,17 +106,22 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
   for (int p = 0; p < P; ++p) StorePanel<R>(c, 0, panel + p, acc[p]);
 }
 
+// Whether groups may be better taken apart once for all chunks, and from how many chunks on, as
+// measured. AMD's cores with 16 lanes a register do that beside products, Intel's instead of them.
+template <Format kFormat>
+inline constexpr bool kOpens = Codes<kFormat>::kBits < 8 && kNative >= 8;
+template <Format kFormat>
+constexpr int WorthOpening(int streams) {
+  if (!kOpens<kFormat> || (kNative == 16 && streams == 1)) return kMaxTileRows;
+  return kNative == 16 || Codes<kFormat>::kBits > 4 ? 2 : 5;
+}
+
 // A group of blocks with a byte for each code, and with its scales as they multiply: taken apart
 // once for all chunks.
 template <Format kFormat>
 struct OpenGroup {
   static constexpr int kHalves = Codes<kFormat>::kHalves;
   static constexpr int64_t kBlockBytes = 8 * 64;
-  // From how many chunks on, as measured: with 16 lanes a register, taking apart is never what
-  // bounds a product.
-  static constexpr int kWorthChunks = Codes<kFormat>::kBits == 8 || kNative != 8 ? kMaxTileRows
-                                      : Codes<kFormat>::kBits > 4                ? 2
-                                                                                 : 5;
 
   alignas(64) std::byte codes[kGroupBlocks * kBlockBytes];
   F scales[kGroupBlocks][kHalves];
@@ -383,8 +212,8 @@ void LinearGroups(const LinearCall& c, int64_t panel) {
           group.template AddTo<R>(tile, k, c.chunks, sums[p][k]);
         }
       };
-      if constexpr (MostChunks(R) >= OpenGroup<kFormat>::kWorthChunks) {
-        if (c.chunks >= OpenGroup<kFormat>::kWorthChunks) {
+      if constexpr (kOpens<kFormat>) {
+        if (c.chunks >= WorthOpening<kFormat>(c.streams)) {
           OpenGroup<kFormat> open;
           open.Open(first, count);
           add(OpenBlockAt<kFormat>{open.codes, &open});
@@ -441,19 +270,20 @@ void LinearBlocks(const LinearCall& c) {
       for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
     }
   }
-  // More rows keep their sums for the whole panel, too, where no group is better taken apart once.
-  // Two panels side by side, as below, are two streams, between which a processor that follows one
-  // loses its way.
-  if (c.streams == 1 && c.chunks < OpenGroup<kFormat>::kWorthChunks) {
-    if constexpr (R > 4) {
-      if (c.chunks == 1) {
-        for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
-      }
+  if constexpr (R > 4) {
+    if (c.chunks == 1) {
+      for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
     }
-    for (; panel < c.panel_end; ++panel) LinearChunks<kFormat, R>(c, panel);
   }
   if constexpr (MostChunks(R) > 1) {
-    for (; panel + 2 <= c.panel_end; panel += 2) LinearGroups<kFormat, R, 2>(c, panel);
+    const bool opened = c.chunks >= WorthOpening<kFormat>(c.streams);
+    // Where the processor follows one stream, it would lose its way between two.
+    if (c.streams == 1 && !opened) {
+      for (; panel < c.panel_end; ++panel) LinearChunks<kFormat, R>(c, panel);
+    }
+    if (kNative != 16 || !opened) {
+      for (; panel + 2 <= c.panel_end; panel += 2) LinearGroups<kFormat, R, 2>(c, panel);
+    }
     for (; panel < c.panel_end; ++panel) LinearGroups<kFormat, R, 1>(c, panel);
   }
 }
