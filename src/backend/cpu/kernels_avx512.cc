@@ -1,4 +1,5 @@
 #define FT_ISA avx512
+#include "backend/cpu/byte_attention.h"
 #include "backend/cpu/one_row_attention.h"
 #include "backend/cpu/row_kernels.h"
 
@@ -6,6 +7,17 @@ namespace foretoken {
 namespace avx512 {
 
 void FillLinear(Kernels& k);  // linear_avx512.cc
+
+namespace {
+
+AttentionOp OpOf(const AttentionUnit& u) {
+  if (ByteAttention::Takes(u)) {
+    return {&AttentionScratch<ByteAttention>, &RunAttention<ByteAttention>};
+  }
+  return RowsOp<FloatWords, VectorAttention<FloatNumbers>>();
+}
+
+}  // namespace
 
 }  // namespace avx512
 
@@ -16,8 +28,8 @@ const Kernels& Avx512VnniKernels() {
     avx512::FillLinear(k);
     avx512::FillRows(k);
     avx512::FillAttention(k);
-    k.attention =
-        avx512::RowsOp<avx512::FloatWords, avx512::VectorAttention<avx512::FloatNumbers>>();
+    k.attention = {[](const AttentionUnit& u) { return avx512::OpOf(u).scratch(u); },
+                   [](const AttentionUnit& u) { avx512::OpOf(u).run(u); }};
     return k;
   }();
   return kernels;

@@ -26,25 +26,7 @@ class PairNumbers {
     return r;
   }
 
-  // e^x of x <= 0 within 5e-6, far below what rounding takes; 0 below -87.
-  FT_INLINE static F Power(F x) {
-    const __m512 low = _mm512_set1_ps(-87.0f), magic = _mm512_set1_ps(0x1.8p23f);
-    const __m512 turn = _mm512_set1_ps(1.44269504088896341f);
-    const __mmask16 seen = _mm512_cmp_ps_mask(x.v[0], low, _CMP_NLT_UQ);  // and of no numbers
-    const __m512 y = _mm512_max_ps(low, x.v[0]);                          // a NaN stays
-    const __m512 turns = _mm512_fmadd_ps(y, turn, magic);
-    F f, r;
-    f.v[0] = _mm512_fmsub_ps(y, turn, _mm512_sub_ps(turns, magic));
-    F p = Splat(9.582851082e-3f);
-    p = MulAdd(p, f, Splat(5.590642989e-2f));
-    p = MulAdd(p, f, Splat(0.2402409911f));
-    p = MulAdd(p, f, Splat(0.6931241751f));
-    p = MulAdd(p, f, Splat(1.0f));
-    const __m512i power = _mm512_slli_epi32(
-        _mm512_sub_epi32(_mm512_castps_si512(turns), _mm512_set1_epi32(0x4b400000 - 127)), 23);
-    r.v[0] = _mm512_maskz_mul_ps(seen, p.v[0], _mm512_castsi512_ps(power));
-    return r;
-  }
+  FT_INLINE static F Power(F x) { return QuickExp(x); }
 
   // In place of the scores: a block's weights take half of the room, and none is ahead of its
   // block.

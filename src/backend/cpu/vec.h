@@ -326,6 +326,17 @@ FT_INLINE I Dot4(I acc, I codes, const std::byte* p) {
   asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc.v[0]) : "v"(codes.v[0]), "m"(four));
   return acc;
 }
+// The same of signed bytes that are in every lane already, or differ from lane to lane.
+FT_INLINE I Dot4(I acc, I codes, I fours) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(acc.v[0]) : "v"(codes.v[0]), "v"(fours.v[0]));
+  return acc;
+}
+// Four bytes in every lane.
+FT_INLINE I SplatFour(const std::byte* p) {
+  int32_t four;
+  __builtin_memcpy(&four, p, sizeof(four));
+  return Splat(four);
+}
 #else
 FT_INLINE I Dot4(I acc, I codes, const std::byte* p) {
   int32_t four;

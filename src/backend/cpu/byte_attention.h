@@ -1,0 +1,451 @@
+// Attention over Q8_0 caches with AVX-512 VNNI, for any number of rows: keys and values are
+// multiplied as the bytes they are stored as, four products an instruction and lane.
+//
+// A query and a span's weights become whole numbers of 15 bits, multiples of a power of two that a
+// block of 32 of the query, and a block of 32 elements of a span's values, has of its own. Such a
+// number goes as two bytes, so that its products with a byte are exact and so are their sums; what
+// is lost, 2^-15 of the largest number of the block, is far below what storing the cache in 8 bits
+// took. Otherwise all is folded as in VectorAttention.
+#pragma once
+
+#include "backend/cpu/attention_kernels.h"
+
+namespace foretoken::FT_ISA {
+
+// The engine of WalkSpans for units that it takes.
+class ByteAttention {
+ public:
+  static constexpr int kSpan = FT_ISA::kSpan, kBlock = kKeys;
+
+  static bool Takes(const AttentionUnit& u) {
+    return u.key_type == CacheType::kQ8_0 && u.value_type == CacheType::kQ8_0 &&
+           u.head_dim % kPiece == 0 && u.head_dim <= kMostPieces * kPiece && u.column % kPiece == 0;
+  }
+
+  // REQUIRES: Takes(u).
+  explicit ByteAttention(const AttentionUnit& u)
+      : u_(u),
+        pieces_(u.head_dim / kPiece),
+        queries_(u.row_count * u.heads),
+        asks_(u),
+        asks_a_four_(queries_ < kTogether ? 4 : 2) {
+    ScratchPieces memory(u.scratch);
+    const int64_t parts = int64_t{queries_} * pieces_;
+    q_ = memory.Take<std::byte>(parts * 2 * kPiece);
+    q_units_ = memory.Take<float>(parts);
+    q_starts_ = memory.Take<int32_t>(parts);
+    mixed_ = memory.Take<float>(parts * kPiece);
+    sums_ = memory.Take<float>(int64_t{queries_} * kLanes);
+    tops_ = memory.Take<float>(queries_);
+    scores_ = memory.Take<float>(kTogether * kSpan);
+    weights_ = memory.Take<std::byte>(int64_t{kTogether} * pieces_ * 2 * kSpan);
+    weight_units_ = memory.Take<float>(int64_t{kLanes} * pieces_);
+    keys_ = memory.Take<std::byte>(int64_t{kSpan} * u.head_dim);
+    values_ = memory.Take<std::byte>(int64_t{kSpan} * u.head_dim);
+    key_scales_ = memory.Take<float>(int64_t{kSpan} * pieces_);
+    value_scales_ = memory.Take<float>(int64_t{kSpan} * pieces_);
+    scratch_ = memory.used();
+  }
+  int64_t scratch() const { return scratch_; }
+
+  void Begin() {
+    for (int i = 0; i < queries_; ++i) {
+      const float* q = u_.rows[i / u_.heads].q + i % u_.heads * u_.head_dim;
+      for (int s = 0; s < pieces_; ++s) RoundQuery(q + s * kPiece, i * pieces_ + s);
+      for (int d = 0; d < u_.head_dim; d += kLanes) Store(Zero(), mixed_ + i * u_.head_dim + d);
+      Store(Zero(), sums_ + i * kLanes);
+      tops_[i] = kLowest;
+    }
+  }
+
+  void Widen(const AttentionRow& row, int from, int index) {
+    if (index == 0) asks_.Expect(from + kSpan, from + 2 * kSpan, row.run);
+    const CacheView keys = KeysOf(u_), values = ValuesOf(u_);
+    const std::byte *key_rows[kKeys], *value_rows[kKeys];
+    const int64_t column = u_.column / kPiece * kStored;
+    const bool in_a_row = from + kKeys <= row.run && from + kKeys <= row.count;
+    for (int j = 0; j < kKeys; ++j) {
+      if (in_a_row) {
+        key_rows[j] = keys.base + (from + j) * keys.row_bytes + column;
+        value_rows[j] = values.base + (from + j) * values.row_bytes + column;
+      } else {
+        key_rows[j] = BlockRow(u_, row, keys, from, j) + column;
+        value_rows[j] = BlockRow(u_, row, values, from, j) + column;
+      }
+    }
+    uint16_t key_scales[kMostPieces * kKeys], value_scales[kMostPieces * kKeys];
+    CopyScales(key_rows, key_scales);
+    CopyScales(value_rows, value_scales);
+    for (int s = 0; s < pieces_; s += 2) TransposeKeys(key_rows, index, s);
+    for (int s = 0; s < pieces_; ++s) {
+      for (int j = 0; j < kKeys; j += 4) {
+        for (int i = s; i < asks_a_four_; i += pieces_) asks_.Next();
+        BringTogether(value_rows + j, s, values_ + ValueAt(index * 4 + j / 4, s));
+      }
+    }
+    // Not before: loading what was written in smaller pieces would wait until it is in the cache.
+    for (int s = 0; s < pieces_; ++s) {
+      WidenScales(key_scales + s * kKeys, key_scales_ + s * kSpan + index * kKeys);
+      WidenScales(value_scales + s * kKeys, value_scales_ + s * kSpan + index * kKeys);
+    }
+  }
+
+  void Attend(int row, int rows, int at, int blocks) {
+    const int last = (row + rows) * u_.heads;
+    for (int first = row * u_.heads; first < last; first += kTogether) {
+      const int n = last - first < kTogether ? last - first : kTogether;
+      int i = 0;
+      for (; i + 4 <= n; i += 4) Score<4>(first + i, i, blocks);
+      for (; i < n; ++i) Score<1>(first + i, i, blocks);
+      Fold(first, n, at, blocks);
+      i = 0;
+      for (; i + 4 <= n; i += 4) Mix<4>(first + i, i, blocks);
+      for (; i < n; ++i) Mix<1>(first + i, i, blocks);
+    }
+  }
+
+  void End() {
+    for (int i = 0; i < queries_; ++i) {
+      const __m128 factor = _mm_set1_ps(1.0f / Sum(Load(sums_ + i * kLanes)));
+      float* const out = u_.rows[i / u_.heads].out + i % u_.heads * u_.head_dim;
+      for (int d = 0; d < u_.head_dim; d += 4) {
+        const __m128 four = _mm_loadu_ps(mixed_ + i * u_.head_dim + d);
+        _mm_storeu_ps(out + d / kPiece * kPiece + ElementAt(d % kPiece), _mm_mul_ps(four, factor));
+      }
+    }
+  }
+
+ private:
+  static constexpr int kPiece = 32;               // elements of a block of Q8_0
+  static constexpr int64_t kStored = kPiece + 2;  // bytes of a block
+  static constexpr int kMostPieces = 8;
+  static constexpr int kTogether = 8;  // queries, as in VectorAttention
+
+  // Where four positions' values of a piece are: [positions / 4][pieces][32] times four bytes.
+  int64_t ValueAt(int four, int s) const { return (int64_t{four} * pieces_ + s) * 4 * kPiece; }
+  // Which element of a piece comes d-th there; four stay together.
+  static constexpr int ElementAt(int d) { return d / 8 * 4 + d / 4 % 2 * 16 + d % 4; }
+
+  // In each lane a power of two that `top` has at most 2^bits of, and its inverse; no numbers where
+  // top is none. Below 2^-100 units do not become smaller.
+  FT_INLINE static F UnitOf(F top, int bits, F& inverse) {
+    const I exponent = ShiftRight(AsI(top), 23);
+    const I odd = Greater(exponent, Splat(254));
+    const I unit = Select(Greater(exponent, Splat(27)), exponent, Splat(27)) - Splat(bits - 1);
+    const I none = Splat(0x7fc00000);
+    inverse = AsF(Select(odd, none, ShiftLeft(Splat(254) - unit, 23)));
+    return AsF(Select(odd, none, ShiftLeft(unit, 23)));
+  }
+
+  // Lane i is the largest lane of x[i].
+  FT_INLINE static F Largest(const F x[kTogether]) {
+    __m512 two[4];
+    FT_UNROLL(4)
+    for (int k = 0; k < 4; ++k) {
+      const __m512 a = x[2 * k].v[0], b = x[2 * k + 1].v[0];
+      two[k] = _mm512_max_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+    }
+    __m512 four[2];  // in each 128 bits, x[0 ... 3] and x[4 ... 7]
+    FT_UNROLL(2)
+    for (int k = 0; k < 2; ++k) {
+      const __m512d a = _mm512_castps_pd(two[2 * k]), b = _mm512_castps_pd(two[2 * k + 1]);
+      four[k] = _mm512_max_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)),
+                              _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
+    }
+    const __m512 halves = _mm512_max_ps(_mm512_shuffle_f32x4(four[0], four[1], 0x88),
+                                        _mm512_shuffle_f32x4(four[0], four[1], 0xdd));
+    const __m512 all = _mm512_max_ps(halves, _mm512_shuffle_f32x4(halves, halves, 0xb1));
+    F r;
+    r.v[0] = _mm512_shuffle_f32x4(all, all, 0x08);
+    return r;
+  }
+
+  FT_INLINE static I Rounded(F x) {
+    I r;
+    r.v[0] = reinterpret_cast<NativeI>(_mm512_cvtps_epi32(x.v[0]));
+    return r;
+  }
+
+  // A piece of a query as whole numbers 128 h + l: [32] h and [32] l, and what a sum over bytes
+  // that are 128 too much starts from.
+  void RoundQuery(const float* q, int part) {
+    const F a = Load(q), b = Load(q + kLanes);
+    const bool numbers = Sum(Unordered(a - a) | Unordered(b - b)) == 0;
+    const float top = numbers ? MaxLane(Max(Abs(a), Abs(b))) : __builtin_nanf("");
+    F inverse;
+    StoreFirst(UnitOf(Splat(top), 14, inverse) * Splat(u_.scale), q_units_ + part, 1);
+    I sum = Splat(0);
+    std::byte* const to = q_ + part * 2 * kPiece;
+    FT_UNROLL(2)
+    for (int i = 0; i < 2; ++i) {
+      I whole = Rounded((i == 0 ? a : b) * inverse);
+      whole.v[0] = reinterpret_cast<NativeI>(_mm512_min_epi32(reinterpret_cast<__m512i>(whole.v[0]),
+                                                              _mm512_set1_epi32(128 * 128 - 1)));
+      sum = sum + whole;
+      I high;
+      high.v[0] =
+          reinterpret_cast<NativeI>(_mm512_srai_epi32(reinterpret_cast<__m512i>(whole.v[0]), 7));
+      StoreLow8(high, to + i * kLanes);
+      StoreLow8(whole & Splat(127), to + kPiece + i * kLanes);
+    }
+    q_starts_[part] = Sum(Splat(0) - ShiftLeft(sum, 7));
+  }
+
+  // The scales of sixteen rows' blocks, [pieces][16].
+  FT_INLINE void CopyScales(const std::byte* const* rows, uint16_t* out) const {
+    for (int s = 0; s < pieces_; ++s) {
+      uint16_t* const to = out + s * kKeys;
+      for (int j = 0; j < kKeys; ++j) __builtin_memcpy(to + j, rows[j] + s * kStored, 2);
+    }
+  }
+  // Infinite where one is no number, so that it is the largest.
+  FT_INLINE static void WidenScales(const uint16_t* halves, float* out) {
+    const F scales = LoadHalf(halves);
+    Store(Select(Unordered(scales), Splat(__builtin_inff()), scales), out);
+  }
+
+  // Pieces s and s + 1 of sixteen keys as [piece][8][16] times four bytes, unsigned: 128 more than
+  // stored.
+  [[gnu::noinline]] void TransposeKeys(const std::byte* const* rows, int index, int s) {
+    const bool both = s + 1 < pieces_;
+    F x[kKeys];
+    FT_UNROLL(16)
+    for (int j = 0; j < kKeys; ++j) {
+      const std::byte* const codes = rows[j] + s * kStored + 2;
+      __m512i row = _mm512_castsi256_si512(LoadPiece(codes));
+      if (both) row = _mm512_inserti64x4(row, LoadPiece(codes + kStored), 1);
+      x[j].v[0] = reinterpret_cast<NativeF>(_mm512_xor_si512(row, _mm512_set1_epi8(-128)));
+    }
+    float* const to = reinterpret_cast<float*>(keys_ + KeyAt(index, s));
+    if (both) return StoreTransposed(x, to);
+    for (F& row : x) {  // what is not there is not written
+      row.v[0] = reinterpret_cast<NativeF>(
+          _mm512_zextsi256_si512(_mm512_castsi512_si256(reinterpret_cast<__m512i>(row.v[0]))));
+    }
+    alignas(64) float words[kLanes * kKeys];
+    StoreTransposed(x, words);
+    __builtin_memcpy(to, words, sizeof(words) / 2);
+  }
+  int64_t KeyAt(int index, int s) const { return (int64_t{index} * pieces_ + s) * kPiece * kKeys; }
+  FT_INLINE static __m256i LoadPiece(const std::byte* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+
+  // The codes of a piece of four positions, element by element.
+  FT_INLINE static void BringTogether(const std::byte* const* rows, int s, std::byte* out) {
+    __m256i x[4];
+    FT_UNROLL(4)
+    for (int j = 0; j < 4; ++j) x[j] = LoadPiece(rows[j] + s * kStored + 2);
+    const __m256i a = _mm256_unpacklo_epi8(x[0], x[1]), b = _mm256_unpackhi_epi8(x[0], x[1]);
+    const __m256i c = _mm256_unpacklo_epi8(x[2], x[3]), d = _mm256_unpackhi_epi8(x[2], x[3]);
+    auto* const to = reinterpret_cast<__m256i*>(out);
+    _mm256_store_si256(to, _mm256_unpacklo_epi16(a, c));
+    _mm256_store_si256(to + 1, _mm256_unpackhi_epi16(a, c));
+    _mm256_store_si256(to + 2, _mm256_unpacklo_epi16(b, d));
+    _mm256_store_si256(to + 3, _mm256_unpackhi_epi16(b, d));
+  }
+
+  // Scores of kQueries queries, from `query` on, into those from `slot` on.
+  template <int kQueries>
+  FT_INLINE void Score(int query, int slot, int blocks) {
+    int b = 0;
+    for (; b + 2 <= blocks; b += 2) ScoreBlocks<kQueries, 2>(query, slot, b);
+    for (; b < blocks; ++b) ScoreBlocks<kQueries, 1>(query, slot, b);
+  }
+
+  template <int kQueries, int kBlocks>
+  [[gnu::noinline]] void ScoreBlocks(int query, int slot, int block) {
+    F acc[kQueries][kBlocks] = {};
+    for (int s = 0; s < pieces_; ++s) {
+      asks_.Next();
+      const std::byte* const keys = keys_ + KeyAt(block, s);
+      const int64_t block_bytes = KeyAt(1, 0);
+      const int part = query * pieces_ + s;
+      I high[kQueries][kBlocks] = {}, low[kQueries][kBlocks];
+      FT_UNROLL(4)
+      for (int i = 0; i < kQueries; ++i) {
+        FT_UNROLL(2)
+        for (int b = 0; b < kBlocks; ++b) low[i][b] = Splat(q_starts_[part + i * pieces_]);
+      }
+      FT_UNROLL(8)
+      for (int w = 0; w < kPiece / 4; ++w) {
+        I k[kBlocks];
+        FT_UNROLL(2)
+        for (int b = 0; b < kBlocks; ++b) k[b] = LoadI(keys + b * block_bytes + w * 64);
+        FT_UNROLL(4)
+        for (int i = 0; i < kQueries; ++i) {
+          const std::byte* const q = q_ + (part + i * pieces_) * 2 * kPiece + 4 * w;
+          const I h = SplatFour(q), l = SplatFour(q + kPiece);
+          FT_UNROLL(2)
+          for (int b = 0; b < kBlocks; ++b) {
+            high[i][b] = Dot4(high[i][b], k[b], h);
+            low[i][b] = Dot4(low[i][b], k[b], l);
+          }
+        }
+      }
+      FT_UNROLL(2)
+      for (int b = 0; b < kBlocks; ++b) {
+        const F scales = Load(key_scales_ + s * kSpan + (block + b) * kKeys);
+        FT_UNROLL(4)
+        for (int i = 0; i < kQueries; ++i) {
+          const F dot = ToF(ShiftLeft(high[i][b], 7) + low[i][b]);
+          acc[i][b] = Fma(dot, scales * Splat(q_units_[part + i * pieces_]), acc[i][b]);
+        }
+      }
+    }
+    FT_UNROLL(4)
+    for (int i = 0; i < kQueries; ++i) {
+      FT_UNROLL(2)
+      for (int b = 0; b < kBlocks; ++b) {
+        Store(acc[i][b], scores_ + (slot + i) * kSpan + (block + b) * kKeys);
+      }
+    }
+  }
+
+  // Scores of n queries, from `query` on, become weights, and what was summed before is brought to
+  // the new maxima. All of them go from step to step together, as each step waits for its result.
+  void Fold(int query, int n, int at, int blocks) {
+    F tops[kTogether];
+    for (int i = 0; i < kTogether; ++i) {
+      tops[i] = i < n ? Top(query + i, scores_ + i * kSpan, at, blocks) : Zero();
+    }
+    const F before = LoadFirst(tops_ + query, n), highest = Max(Largest(tops), before);
+    StoreFirst(highest, tops_ + query, n);
+    const F factor = Exp(before - highest);
+    alignas(64) float factors[kLanes];
+    Store(factor, factors);
+    for (int i = 0; i < n; ++i) {
+      if (factors[i] != 1.0f) Lower(query + i, Splat(factors[i]));
+    }
+    F largest[kMostPieces][kTogether];
+    for (int i = 0; i < kTogether; ++i) {
+      for (int s = 0; s < pieces_; ++s) largest[s][i] = Zero();
+      if (i < n) Weigh(query + i, scores_ + i * kSpan, blocks, &largest[0][i]);
+    }
+    for (int s = 0; s < pieces_; ++s) {
+      F inverse;
+      Store(UnitOf(Largest(largest[s]), 15, inverse), weight_units_ + s * kLanes);
+      alignas(64) float inverses[kLanes];
+      Store(inverse, inverses);
+      for (int i = 0; i < n; ++i) RoundWeights(i, s, Splat(inverses[i]), blocks);
+    }
+  }
+
+  // The largest of a query's scores in each lane, those of what it does not see gone.
+  FT_INLINE F Top(int query, float* scores, int at, int blocks) {
+    asks_.Next();
+    const AttentionRow& row = u_.rows[query / u_.heads];
+    F top = Splat(-__builtin_inff());
+    for (int b = 0; b < blocks; ++b) {
+      const int from = at + b * kKeys;
+      F x = Load(scores + b * kKeys);
+      if (row.begin > from || row.count < from + kKeys) {
+        x = Select(Seen(from, row.begin, row.count), x, Splat(-__builtin_inff()));
+        Store(x, scores + b * kKeys);
+      }
+      top = Max(x, top);
+    }
+    return top;
+  }
+
+  FT_INLINE void Lower(int query, F factor) {
+    Store(Load(sums_ + query * kLanes) * factor, sums_ + query * kLanes);
+    float* const mixed = mixed_ + query * u_.head_dim;
+    for (int d = 0; d < u_.head_dim; d += kLanes) Store(Load(mixed + d) * factor, mixed + d);
+  }
+
+  // A query's weights in place of its scores, their sum, and into largest[kTogether * s] the
+  // largest of each lane times the scales of piece s.
+  FT_INLINE void Weigh(int query, float* scores, int blocks, F* largest) {
+    const F highest = Splat(tops_[query]);
+    F sum = Load(sums_ + query * kLanes), x[kSpan / kKeys];
+    FT_UNROLL(4)
+    for (int b = 0; b < kSpan / kKeys; ++b) {
+      x[b] = Zero();
+      if (b >= blocks) continue;
+      x[b] = QuickExp(Load(scores + b * kKeys) - highest);
+      Store(x[b], scores + b * kKeys);
+      sum = sum + x[b];
+    }
+    Store(sum, sums_ + query * kLanes);
+    for (int s = 0; s < pieces_; ++s) {
+      F top = Zero();
+      FT_UNROLL(4)
+      for (int b = 0; b < kSpan / kKeys; ++b) {
+        if (b < blocks) top = Max(x[b] * Load(value_scales_ + s * kSpan + b * kKeys), top);
+      }
+      largest[kTogether * s] = top;
+    }
+  }
+
+  // Weights times the scales of a piece as whole numbers 256 h + l: [64] h and [64] l.
+  FT_INLINE void RoundWeights(int slot, int s, F inverse, int blocks) {
+    __m512i whole[kSpan / kKeys];
+    FT_UNROLL(4)
+    for (int b = 0; b < kSpan / kKeys; ++b) {
+      whole[b] = _mm512_setzero_si512();
+      if (b >= blocks) continue;
+      const F scaled =
+          Load(scores_ + slot * kSpan + b * kKeys) * Load(value_scales_ + s * kSpan + b * kKeys);
+      whole[b] = reinterpret_cast<__m512i>(Rounded(scaled * inverse).v[0]);
+    }
+    // Of each 128 bits, four positions of each block.
+    const __m512i a = _mm512_packus_epi32(whole[0], whole[1]);
+    const __m512i b = _mm512_packus_epi32(whole[2], whole[3]);
+    const __m512i byte = _mm512_set1_epi16(255);
+    std::byte* const to = weights_ + (slot * pieces_ + s) * 2 * kSpan;
+    _mm512_store_si512(to, _mm512_packus_epi16(_mm512_srli_epi16(a, 8), _mm512_srli_epi16(b, 8)));
+    _mm512_store_si512(to + kSpan,
+                       _mm512_packus_epi16(_mm512_and_si512(a, byte), _mm512_and_si512(b, byte)));
+  }
+
+  // Adds the values times their weights.
+  template <int kQueries>
+  [[gnu::noinline]] void Mix(int query, int slot, int blocks) {
+    for (int s = 0; s < pieces_; ++s) {
+      I high[kQueries][2] = {}, low[kQueries][2] = {};
+      const std::byte* weights = weights_ + (slot * pieces_ + s) * 2 * kSpan;
+      for (int b = 0; b < blocks; ++b, weights += 4) {
+        asks_.Next();
+        FT_UNROLL(4)
+        for (int lane = 0; lane < 4; ++lane) {
+          const std::byte* const values = values_ + ValueAt(4 * b + lane, s);
+          const I v[] = {LoadI(values), LoadI(values + 64)};
+          FT_UNROLL(4)
+          for (int i = 0; i < kQueries; ++i) {
+            const std::byte* const w = weights + i * pieces_ * 2 * kSpan + 16 * lane;
+            const I h = SplatFour(w), l = SplatFour(w + kSpan);
+            FT_UNROLL(2)
+            for (int k = 0; k < 2; ++k) {
+              high[i][k] = Dot4(high[i][k], h, v[k]);
+              low[i][k] = Dot4(low[i][k], l, v[k]);
+            }
+          }
+        }
+      }
+      FT_UNROLL(4)
+      for (int i = 0; i < kQueries; ++i) {
+        const F unit = Splat(weight_units_[s * kLanes + slot + i]);
+        float* const mixed = mixed_ + ((query + i) * pieces_ + s) * kPiece;
+        FT_UNROLL(2)
+        for (int k = 0; k < 2; ++k) {
+          const F sum = ToF(ShiftLeft(high[i][k], 8) + low[i][k]);
+          Store(Fma(sum, unit, Load(mixed + k * kLanes)), mixed + k * kLanes);
+        }
+      }
+    }
+  }
+
+  const AttentionUnit& u_;
+  int pieces_;  // of a head
+  int queries_;
+  Asks asks_;
+  int asks_a_four_;  // positions that are asked for with four values; with many queries, more later
+  std::byte *q_, *keys_, *values_, *weights_;
+  float *q_units_, *mixed_, *scores_, *sums_, *tops_;
+  float *weight_units_, *key_scales_, *value_scales_;
+  int32_t* q_starts_;
+  int64_t scratch_;
+};
+
+}  // namespace foretoken::FT_ISA
