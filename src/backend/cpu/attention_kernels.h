@@ -20,6 +20,21 @@ FT_INLINE I Seen(int at, int begin, int count) {
   return Greater(position, Splat(begin - 1)) & Greater(Splat(count), position);
 }
 
+// Hides those of a query's scores of a span's blocks that its row does not see; returns the largest
+// in each lane, and of `top`.
+FT_INLINE F HideUnseen(const AttentionRow& row, int at, int blocks, F top, float* scores) {
+  for (int b = 0; b < blocks; ++b) {
+    const int from = at + b * kKeys;
+    F x = Load(scores + b * kKeys);
+    if (row.begin > from || row.count < from + kKeys) {
+      x = Select(Seen(from, row.begin, row.count), x, Splat(-__builtin_inff()));
+      Store(x, scores + b * kKeys);
+    }
+    top = Max(x, top);
+  }
+  return top;
+}
+
 // The engine of WalkSpans on vectors.
 template <typename Numbers>
 class VectorAttention {
@@ -102,17 +117,7 @@ class VectorAttention {
   // Turns the scores of one query's blocks into weights, with zeros where it sees nothing, and
   // brings its sums to the new maximum.
   void Fold(int query, int at, int blocks, float* scores) {
-    const AttentionRow& row = u_.rows[query / u_.heads];
-    F top = Splat(tops_[query]);
-    for (int b = 0; b < blocks; ++b) {
-      const int from = at + b * kKeys;
-      F x = Load(scores + b * kKeys);
-      if (row.begin > from || row.count < from + kKeys) {
-        x = Select(Seen(from, row.begin, row.count), x, Splat(-__builtin_inff()));
-        Store(x, scores + b * kKeys);
-      }
-      top = Max(x, top);
-    }
+    const F top = HideUnseen(u_.rows[query / u_.heads], at, blocks, Splat(tops_[query]), scores);
     const float highest = MaxLane(top);
     F sum = Load(sums_ + query * kLanes);
     if (highest != tops_[query]) {
@@ -151,6 +156,13 @@ void RunAttention(const AttentionUnit& u) {
 template <typename Engine>
 int64_t AttentionScratch(const AttentionUnit& u) {
   return Engine(u).scratch();
+}
+
+// The attention that kChoose takes for a unit.
+template <AttentionOp (*kChoose)(const AttentionUnit&)>
+constexpr AttentionOp ChosenOp() {
+  return {[](const AttentionUnit& u) { return kChoose(u).scratch(u); },
+          [](const AttentionUnit& u) { kChoose(u).run(u); }};
 }
 
 // Probabilities of one query over all its positions. REQUIRES: one row of one head.

@@ -63,15 +63,11 @@ class ByteAttention {
     const CacheView keys = KeysOf(u_), values = ValuesOf(u_);
     const std::byte *key_rows[kKeys], *value_rows[kKeys];
     const int64_t column = u_.column / kPiece * kStored;
-    const bool in_a_row = from + kKeys <= row.run && from + kKeys <= row.count;
+    BlockRows(u_, row, keys, from, key_rows);
+    BlockRows(u_, row, values, from, value_rows);
     for (int j = 0; j < kKeys; ++j) {
-      if (in_a_row) {
-        key_rows[j] = keys.base + (from + j) * keys.row_bytes + column;
-        value_rows[j] = values.base + (from + j) * values.row_bytes + column;
-      } else {
-        key_rows[j] = BlockRow(u_, row, keys, from, j) + column;
-        value_rows[j] = BlockRow(u_, row, values, from, j) + column;
-      }
+      key_rows[j] += column;
+      value_rows[j] += column;
     }
     uint16_t key_scales[kMostPieces * kKeys], value_scales[kMostPieces * kKeys];
     CopyScales(key_rows, key_scales);
@@ -212,17 +208,13 @@ class ByteAttention {
     FT_UNROLL(16)
     for (int j = 0; j < kKeys; ++j) {
       const std::byte* const codes = rows[j] + s * kStored + 2;
-      __m512i row = _mm512_castsi256_si512(LoadPiece(codes));
+      __m512i row = _mm512_zextsi256_si512(LoadPiece(codes));
       if (both) row = _mm512_inserti64x4(row, LoadPiece(codes + kStored), 1);
       x[j].v[0] = reinterpret_cast<NativeF>(_mm512_xor_si512(row, _mm512_set1_epi8(-128)));
     }
     float* const to = reinterpret_cast<float*>(keys_ + KeyAt(index, s));
     if (both) return StoreTransposed(x, to);
-    for (F& row : x) {  // what is not there is not written
-      row.v[0] = reinterpret_cast<NativeF>(
-          _mm512_zextsi256_si512(_mm512_castsi512_si256(reinterpret_cast<__m512i>(row.v[0]))));
-    }
-    alignas(64) float words[kLanes * kKeys];
+    alignas(64) float words[kLanes * kKeys];  // there is no other piece to be written
     StoreTransposed(x, words);
     __builtin_memcpy(to, words, sizeof(words) / 2);
   }
@@ -307,7 +299,11 @@ class ByteAttention {
   void Fold(int query, int n, int at, int blocks) {
     F tops[kTogether];
     for (int i = 0; i < kTogether; ++i) {
-      tops[i] = i < n ? Top(query + i, scores_ + i * kSpan, at, blocks) : Zero();
+      tops[i] = Zero();
+      if (i >= n) continue;
+      asks_.Next();
+      tops[i] = HideUnseen(u_.rows[(query + i) / u_.heads], at, blocks, Splat(-__builtin_inff()),
+                           scores_ + i * kSpan);
     }
     const F before = LoadFirst(tops_ + query, n), highest = Max(Largest(tops), before);
     StoreFirst(highest, tops_ + query, n);
@@ -329,23 +325,6 @@ class ByteAttention {
       Store(inverse, inverses);
       for (int i = 0; i < n; ++i) RoundWeights(i, s, Splat(inverses[i]), blocks);
     }
-  }
-
-  // The largest of a query's scores in each lane, those of what it does not see gone.
-  FT_INLINE F Top(int query, float* scores, int at, int blocks) {
-    asks_.Next();
-    const AttentionRow& row = u_.rows[query / u_.heads];
-    F top = Splat(-__builtin_inff());
-    for (int b = 0; b < blocks; ++b) {
-      const int from = at + b * kKeys;
-      F x = Load(scores + b * kKeys);
-      if (row.begin > from || row.count < from + kKeys) {
-        x = Select(Seen(from, row.begin, row.count), x, Splat(-__builtin_inff()));
-        Store(x, scores + b * kKeys);
-      }
-      top = Max(x, top);
-    }
-    return top;
   }
 
   FT_INLINE void Lower(int query, F factor) {

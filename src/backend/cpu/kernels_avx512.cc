@@ -28,8 +28,7 @@ const Kernels& Avx512VnniKernels() {
     avx512::FillLinear(k);
     avx512::FillRows(k);
     avx512::FillAttention(k);
-    k.attention = {[](const AttentionUnit& u) { return avx512::OpOf(u).scratch(u); },
-                   [](const AttentionUnit& u) { avx512::OpOf(u).run(u); }};
+    k.attention = avx512::ChosenOp<avx512::OpOf>();
     return k;
   }();
   return kernels;

@@ -23,8 +23,7 @@ const Kernels& Avx512Kernels() {
     Kernels k = Avx512VnniKernels();
     k.name = "avx512";
     avx512bf16::FillBf16(k);
-    k.attention = {[](const AttentionUnit& u) { return avx512bf16::OpOf(u).scratch(u); },
-                   [](const AttentionUnit& u) { avx512bf16::OpOf(u).run(u); }};
+    k.attention = avx512bf16::ChosenOp<avx512bf16::OpOf>();
     return k;
   }();
   return kernels;

@@ -263,17 +263,12 @@ void LinearChunks(const LinearCall& c, int64_t panel) {
 template <Format kFormat, int R>
 void LinearBlocks(const LinearCall& c) {
   int64_t panel = c.panel_begin;
-  if constexpr (R <= 4) {
-    if (c.chunks == 1) {
+  if (c.chunks == 1) {
+    if constexpr (R <= 4) {
       const int64_t together = c.streams == 4 ? c.panel_end : c.panel_begin;
       for (; panel + 4 <= together; panel += 4) LinearPanels<kFormat, R, 4>(c, panel);
-      for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
     }
-  }
-  if constexpr (R > 4) {
-    if (c.chunks == 1) {
-      for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
-    }
+    for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
   }
   if constexpr (MostChunks(R) > 1) {
     const bool opened = c.chunks >= WorthOpening<kFormat>(c.streams);

@@ -94,10 +94,8 @@ class OneRowAttention {
   void Widen(const AttentionRow& row, int from, int index) {
     const CacheView keys = KeysOf(u_), values = ValuesOf(u_);
     const std::byte* key_rows[kKeys];
-    for (int j = 0; j < kKeys; ++j) {
-      key_rows[j] = BlockRow(u_, row, keys, from, j);
-      value_rows_[index * kKeys + j] = BlockRow(u_, row, values, from, j);
-    }
+    BlockRows(u_, row, keys, from, key_rows);
+    BlockRows(u_, row, values, from, value_rows_ + index * kKeys);
     // A line at each word: all at once would fill the queue of reads.
     const std::byte* const far_keys = keys.base + (from + kAhead) * keys.row_bytes;
     const std::byte* const far_values = values.base + (from + kAhead) * values.row_bytes;
