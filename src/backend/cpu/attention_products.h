@@ -1,8 +1,8 @@
 // What attention multiplies, and how: the keys and values of a span as the lanes of a register take
 // them, and their products with several queries.
 //
-// Written once over Numbers, which says what a word of 32 bits holds: FloatNumbers one float, and
-// PairNumbers (pair_numbers.h) two bf16 that are multiplied by one instruction.
+// Written once over Numbers, which says what a word of 32 bits holds: FloatNumbers and ShortNumbers
+// one float, and PairNumbers (pair_numbers.h) two bf16 that are multiplied by one instruction.
 //   kPer: numbers of a word.
 //   Product(a, b, c): c + the products of the words of a and b, in each lane.
 //   WidenKeys, WidenValues: a block of the cache, from position `from` on, as words.
@@ -98,6 +98,15 @@ class FloatNumbers {
     }
   }
 };
+
+#if defined(__AVX512F__)
+// The same for caches of 16 bits or fewer: beside what storing numbers took from them, weights need
+// not be as exact.
+class ShortNumbers : public FloatNumbers {
+ public:
+  FT_INLINE static F Power(F x) { return QuickExp(x); }
+};
+#endif
 
 // What fits the registers: blocks of keys times queries of scores, and vectors of values times
 // queries.

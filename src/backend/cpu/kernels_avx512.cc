@@ -14,7 +14,10 @@ AttentionOp OpOf(const AttentionUnit& u) {
   if (ByteAttention::Takes(u)) {
     return {&AttentionScratch<ByteAttention>, &RunAttention<ByteAttention>};
   }
-  return RowsOp<FloatWords, VectorAttention<FloatNumbers>>();
+  if (u.key_type == CacheType::kF32 || u.value_type == CacheType::kF32) {
+    return RowsOp<FloatWords<FloatNumbers>, VectorAttention<FloatNumbers>>();
+  }
+  return RowsOp<FloatWords<ShortNumbers>, VectorAttention<ShortNumbers>>();
 }
 
 }  // namespace

@@ -18,15 +18,13 @@ struct OfType {
 };
 
 // Words of a float. What such a class has beyond the Numbers of VectorAttention:
-//   LieReady(type): whether a cache holds words as they are multiplied.
 //   Choose(type, f): f(OfType<type>()).
-//   Product8: Product in eight lanes.
-//   StoreKey: the words of a row's key.
+//   LoadWords: sixteen words of a row's key, from word `word` of the head on.
 //   LoadValues: those of a piece of the values at rows[0] ... rows[kPer - 1], from an element on.
-//   StorePairs(x, to): the weights of two positions, as words.
-class FloatWords : public FloatNumbers {
+//   StorePair(x, to): the weights of two positions that take turns in x, as words.
+template <typename Numbers>
+class FloatWords : public Numbers {
  public:
-  static bool LieReady(CacheType type) { return type == CacheType::kF32; }
   template <typename Fn>
   FT_INLINE static void Choose(CacheType type, const Fn& f) {
     if (type == CacheType::kF32) return f(OfType<CacheType::kF32>());
@@ -34,24 +32,22 @@ class FloatWords : public FloatNumbers {
     if (type == CacheType::kBF16) return f(OfType<CacheType::kBF16>());
     f(OfType<CacheType::kQ8_0>());
   }
-  FT_INLINE static __m256 Product8(__m256 a, __m256 b, __m256 c) {
-    return _mm256_fmadd_ps(a, b, c);
-  }
   template <CacheType kType>
-  FT_INLINE static void StoreKey(const std::byte* row, int64_t element, int64_t n, float* out) {
-    for (int64_t d = 0; d < n; d += kLanes) {
-      Store(LoadCache<kType>(row, element + d, kLanes), out + d);
-    }
+  FT_INLINE static F LoadWords(const std::byte* row, int64_t element, int64_t word) {
+    return LoadCache<kType>(row, element + word, kLanes);
   }
   template <CacheType kType>
   FT_INLINE static void LoadValues(const std::byte* const* rows, int64_t element, F& a, F& b) {
     a = LoadCache<kType>(rows[0], element, kLanes);
     b = LoadCache<kType>(rows[0], element + kLanes, kLanes);
   }
-  FT_INLINE static void StorePairs(F x, float* to) { Store(x, to); }
+  FT_INLINE static void StorePair(F x, float* to) { Store(x, to); }
 };
 
 // The engine of WalkSpans for the units that it takes. kDepth: words of a head.
+//
+// Lane 2 i + j % 2 is head i at position j, so that a register holds the scores of two positions:
+// their keys are stored word by word in turn, and one load spreads the words of both.
 template <typename Words, int kDepth>
 class OneRowAttention {
  public:
@@ -64,25 +60,28 @@ class OneRowAttention {
            u.head_dim == kHeadDim && u.column % kPiece == 0;
   }
 
-  explicit OneRowAttention(const AttentionUnit& u) : u_(u) {
+  explicit OneRowAttention(const AttentionUnit& u) : u_(u), asks_(u) {
     ScratchPieces pieces(u.scratch);
-    q_ = pieces.Take<float>(kDepth * kHeads);
+    q_ = pieces.Take<float>(kDepth * kLanes);
     mixed_ = pieces.Take<float>(kHeads * kHeadDim);
     scores_ = pieces.Take<float>(kSpan * kHeads);
     sums_ = pieces.Take<float>(kKeys * kHeads);
-    keys_ = pieces.Take<float>(kKeys * kDepth);
+    keys_ = pieces.Take<float>(2 * kKeys * kDepth);
     scratch_ = pieces.used();
   }
   int64_t scratch() const { return scratch_; }
 
   void Begin() {
-    for (int i = 0; i < kDepth * kHeads; i += kLanes) Store(Zero(), q_ + i);
+    for (int i = 0; i < kDepth * kLanes; i += kLanes) Store(Zero(), q_ + i);
     for (int i = 0; i < u_.heads; ++i) {
       const float* q = u_.rows[0].q + i * kHeadDim;
       for (int d = 0; d < kHeadDim; d += kLanes * kPer) {
         float words[kLanes];
         Store(Words::LoadQuery(q + d, kHeadDim - d), words);
-        for (int k = 0; k < kLanes; ++k) q_[(d / kPer + k) * kHeads + i] = words[k];
+        for (int k = 0; k < kLanes; ++k) {
+          float* const at = q_ + (d / kPer + k) * kLanes + 2 * i;
+          at[0] = at[1] = words[k];
+        }
       }
     }
     for (int i = 0; i < kHeads * kHeadDim; i += kLanes) Store(Zero(), mixed_ + i);
@@ -90,45 +89,25 @@ class OneRowAttention {
     tops_ = Splat(kLowest);
   }
 
-  // Scores a block too: its keys are at hand.
+  // Scores two blocks as soon as their keys are at hand.
   void Widen(const AttentionRow& row, int from, int index) {
-    const CacheView keys = KeysOf(u_), values = ValuesOf(u_);
-    const std::byte* key_rows[kKeys];
-    BlockRows(u_, row, keys, from, key_rows);
-    BlockRows(u_, row, values, from, value_rows_ + index * kKeys);
-    // A line at each word: all at once would fill the queue of reads.
-    const std::byte* const far_keys = keys.base + (from + kAhead) * keys.row_bytes;
-    const std::byte* const far_values = values.base + (from + kAhead) * values.row_bytes;
-    const int64_t key_step = keys.row_bytes * kKeys / kDepth;
-    const int64_t value_step = values.row_bytes * kKeys / kDepth;
-    const auto ask = [=](int d) {
-      __builtin_prefetch(far_keys + d * key_step, 0, 2);
-      __builtin_prefetch(far_values + d * value_step, 0, 2);
-    };
-    float* const scores = scores_ + index * kKeys * kHeads;
-    bool in_a_row = true;  // and of this head only: rows have no other column than 0
-    for (int j = 1; j < kKeys; ++j) {
-      in_a_row = in_a_row && key_rows[j] - key_rows[j - 1] == kDepth * kWordBytes;
-    }
-    if (Words::LieReady(u_.key_type) && in_a_row) {
-      const auto* const first = reinterpret_cast<const float*>(key_rows[0]);
-      Score(first, scores, [=](int d) {
-        ask(d);
-        __builtin_prefetch(first + (kDepth + d) * kKeys, 0, 3);
-      });
-      return;
-    }
+    if (index == 0) asks_.Expect(from + kSpan, from + 2 * kSpan, row.run);
+    const std::byte* rows[kKeys];
+    BlockRows(u_, row, KeysOf(u_), from, rows);
+    BlockRows(u_, row, ValuesOf(u_), from, value_rows_ + index * kKeys);
+    float* const keys = keys_ + index % 2 * kKeys * kDepth;
     Words::Choose(u_.key_type, [&](auto type) {
-      for (int j = 0; j < kKeys; ++j) {
-        Words::template StoreKey<decltype(type)::kType>(key_rows[j], u_.column, kHeadDim,
-                                                        keys_ + j * kDepth);
+      for (int j = 0; j < kKeys; j += 2) {
+        if (j % kPositionsPerAsk == 0) asks_.Next();
+        PairKeys<decltype(type)::kType>(rows[j], rows[j + 1], keys + j * kDepth);
       }
     });
-    Score(keys_, scores, ask);
+    if (index % 2 == 1) Score<2>(index - 1);
   }
 
   void Attend(int row, int rows, int at, int blocks) {
     (void)row, (void)rows;
+    if (blocks % 2 == 1) Score<1>(blocks - 1);
     const int positions = blocks * kKeys;
     Fold(at, positions);
     Words::Choose(u_.value_type, [&](auto type) {
@@ -139,7 +118,7 @@ class OneRowAttention {
   void End() {
     for (int i = 0; i < u_.heads; ++i) {
       float lanes[kKeys];
-      for (int j = 0; j < kKeys; ++j) lanes[j] = sums_[j * kHeads + i];
+      for (int j = 0; j < kKeys; ++j) lanes[j] = sums_[j / 2 * kLanes + 2 * i + j % 2];
       const F factor = Splat(1.0f / Sum(Load(lanes)));
       float* out = u_.rows[0].out + i * kHeadDim;
       for (int d = 0; d < kHeadDim; d += kLanes) {
@@ -149,31 +128,56 @@ class OneRowAttention {
   }
 
  private:
-  static constexpr int64_t kWordBytes = 4;
-  // Positions that the caches are asked for ahead: so many that memory is never idle, so few that
-  // they do not push out of the first cache what is in use.
-  static constexpr int kAhead = kSpan / 2;
+  static constexpr int kGroup = 16;  // words that PairKeys stores together
+  // Of the next span, a position is asked for at every so many positions or words: all are when
+  // this one is done, and memory is never idle.
+  static constexpr int kPositionsPerAsk = 8, kWordsPerAsk = kDepth * 3 / 32;
+  static constexpr int kMixedPerAsk = kHeadDim * 3 / 32;
+
+  // Two positions' keys, word by word in turn: of each sixteen, 0 1 4 5 8 9 12 13 come first, which
+  // is how registers are merged.
+  template <CacheType kType>
+  FT_INLINE void PairKeys(const std::byte* first, const std::byte* second, float* to) const {
+    FT_UNROLL(8)
+    for (int d = 0; d < kDepth; d += kGroup, to += 2 * kGroup) {
+      const F a = Words::template LoadWords<kType>(first, u_.column, d);
+      const F b = Words::template LoadWords<kType>(second, u_.column, d);
+      _mm512_storeu_ps(to, _mm512_unpacklo_ps(a.v[0], b.v[0]));
+      _mm512_storeu_ps(to + kLanes, _mm512_unpackhi_ps(a.v[0], b.v[0]));
+    }
+  }
+  // Where it stores word d, from the group's beginning on.
+  static constexpr int PairAt(int d) { return d % 4 / 2 * kLanes + d / 4 * 4 + d % 2 * 2; }
 
   // These are functions of their own because the compiler otherwise keeps their sums in memory.
 
-  // Scores [position][8] of a block's keys, words [16][depth]. Calls ask(word) at each word.
-  template <typename Ask>
-  [[gnu::noinline]] void Score(const float* keys, float* scores, const Ask& ask) {
-    __m256 acc[kKeys];
+  // Scores [pair][16] of kBlocks blocks from block `index` of the span on.
+  template <int kBlocks>
+  [[gnu::noinline]] void Score(int index) {
+    constexpr int kPairs = kBlocks * kKeys / 2;
+    const float* keys = keys_ + index % 2 * kKeys * kDepth;
+    const float* q = q_;
+    F acc[kPairs];
     FT_UNROLL(16)
-    for (int i = 0; i < kKeys; ++i) acc[i] = _mm256_setzero_ps();
-    for (int d = 0; d < kDepth; ++d) {
-      ask(d);
-      const __m256 q = _mm256_loadu_ps(q_ + d * kHeads);
+    for (int i = 0; i < kPairs; ++i) acc[i] = Zero();
+    for (int d = 0; d < kDepth; d += kGroup, keys += 2 * kGroup) {
       FT_UNROLL(16)
-      for (int i = 0; i < kKeys; ++i) {
-        acc[i] = Words::Product8(q, _mm256_broadcast_ss(keys + i * kDepth + d), acc[i]);
+      for (int k = 0; k < kGroup; ++k, q += kLanes) {
+        if (k % kWordsPerAsk == 0) asks_.Next();
+        const F words = Load(q);
+        FT_UNROLL(16)
+        for (int i = 0; i < kPairs; ++i) {
+          double two;
+          __builtin_memcpy(&two, keys + i * 2 * kDepth + PairAt(k), sizeof(two));
+          F pair;
+          pair.v[0] = _mm512_castpd_ps(_mm512_set1_pd(two));
+          acc[i] = Words::Product(words, pair, acc[i]);
+        }
       }
     }
+    float* const scores = scores_ + index * kKeys * kHeads;
     FT_UNROLL(16)
-    for (int i = 0; i < kKeys; ++i) {
-      _mm256_storeu_ps(scores + i * kHeads, _mm256_mul_ps(acc[i], _mm256_set1_ps(u_.scale)));
-    }
+    for (int i = 0; i < kPairs; ++i) Store(acc[i] * Splat(u_.scale), scores + i * kLanes);
   }
 
   // As VectorAttention's, of all heads at once.
@@ -182,25 +186,27 @@ class OneRowAttention {
     if (at < row.begin || at + positions > row.count) {
       for (int j = 0; j < positions; ++j) {
         if (at + j >= row.begin && at + j < row.count) continue;
-        _mm256_storeu_ps(scores_ + j * kHeads, _mm256_set1_ps(-__builtin_inff()));
+        _mm512_mask_storeu_ps(scores_ + j / 2 * kLanes, j % 2 == 0 ? 0x5555 : 0xaaaa,
+                              _mm512_set1_ps(-__builtin_inff()));
       }
     }
     F top = tops_;
     for (int j = 0; j < positions; j += 2) top = Max(Load(scores_ + j * kHeads), top);
     F swapped;
-    swapped.v[0] = _mm512_shuffle_f32x4(top.v[0], top.v[0], 0x4e);
+    swapped.v[0] = _mm512_permute_ps(top.v[0], 0xb1);
     top = Max(swapped, top);
     if (_mm512_cmp_ps_mask(top.v[0], tops_.v[0], _CMP_NEQ_UQ) != 0) Lower(Exp(tops_ - top));
     tops_ = top;
     for (int j = 0; j < positions; j += 2) {
+      if (j % kPositionsPerAsk == 0) asks_.Next();
       const F x = Words::Power(Load(scores_ + j * kHeads) - top);
-      Words::StorePairs(x, scores_ + j * kHeads / kPer);
+      Words::StorePair(x, scores_ + j * kHeads / kPer);
       float* const sum = sums_ + j % kKeys * kHeads;
       Store(Load(sum) + x, sum);
     }
   }
 
-  // Brings what was summed to a new maximum: times a factor for each head, twice [8].
+  // Brings what was summed to a new maximum: times a factor for each head, twice each.
   void Lower(F factor) {
     for (int j = 0; j < kKeys; j += 2) {
       Store(Load(sums_ + j * kHeads) * factor, sums_ + j * kHeads);
@@ -210,7 +216,7 @@ class OneRowAttention {
     for (int i = 0; i < u_.heads; ++i) {
       float* const mixed = mixed_ + i * kHeadDim;
       for (int d = 0; d < kHeadDim; d += kLanes) {
-        Store(Load(mixed + d) * Splat(factors[i]), mixed + d);
+        Store(Load(mixed + d) * Splat(factors[2 * i]), mixed + d);
       }
     }
   }
@@ -225,14 +231,19 @@ class OneRowAttention {
       acc[i][1] = Load(mixed_ + i * kHeadDim + d + kLanes);
     }
     const float* weights = scores_;
-    for (int j = 0; j < positions; j += kPer, weights += kHeads) {
-      F a, b;
-      Words::template LoadValues<kType>(value_rows_ + j, u_.column + d, a, b);
-      FT_UNROLL(8)
-      for (int i = 0; i < kHeads; ++i) {
-        const F w = Splat(weights[i]);
-        acc[i][0] = Words::Product(w, a, acc[i][0]);
-        acc[i][1] = Words::Product(w, b, acc[i][1]);
+    asks_.Next();
+    for (int j = 0; j < positions; j += 2, weights += kLanes / kPer) {
+      if (j % kMixedPerAsk == 0) asks_.Next();
+      FT_UNROLL(2)
+      for (int k = 0; k < 2; k += kPer) {
+        F a, b;
+        Words::template LoadValues<kType>(value_rows_ + j + k, u_.column + d, a, b);
+        FT_UNROLL(8)
+        for (int i = 0; i < kHeads; ++i) {
+          const F w = Splat(weights[i * (2 / kPer) + k]);
+          acc[i][0] = Words::Product(w, a, acc[i][0]);
+          acc[i][1] = Words::Product(w, b, acc[i][1]);
+        }
       }
     }
     FT_UNROLL(8)
@@ -243,8 +254,9 @@ class OneRowAttention {
   }
 
   const AttentionUnit& u_;
-  F tops_;    // of each head, twice
-  float* q_;  // words [depth][8]
+  Asks asks_;  // for the span after this one
+  F tops_;     // of each head, twice
+  float* q_;   // words [depth][8], each twice
   float *mixed_, *scores_, *sums_, *keys_;
   const std::byte* value_rows_[kSpan];
   int64_t scratch_;

@@ -142,20 +142,16 @@ class PairNumbers {
 // The same words for OneRowAttention.
 class PairWords : public PairNumbers {
  public:
-  static bool LieReady(CacheType type) { return type == CacheType::kBF16; }
   template <typename Fn>
   FT_INLINE static void Choose(CacheType type, const Fn& f) {
     if (type == CacheType::kBF16) return f(OfType<CacheType::kBF16>());
     f(OfType<CacheType::kQ8_0>());
   }
-  FT_INLINE static __m256 Product8(__m256 a, __m256 b, __m256 c) {
-    return _mm256_dpbf16_ps(c, reinterpret_cast<__m256bh>(a), reinterpret_cast<__m256bh>(b));
-  }
   template <CacheType kType>
-  FT_INLINE static void StoreKey(const std::byte* row, int64_t element, int64_t n, float* out) {
-    for (int64_t d = 0; d < n; d += kWords) {
-      _mm512_storeu_si512(out + d / 2, LoadPiece(row, Piece<kType>(element + d)));
-    }
+  FT_INLINE static F LoadWords(const std::byte* row, int64_t element, int64_t word) {
+    F words;
+    words.v[0] = reinterpret_cast<NativeF>(LoadPiece(row, Piece<kType>(element + word * kPer)));
+    return words;
   }
   template <CacheType kType>
   FT_INLINE static void LoadValues(const std::byte* const* rows, int64_t element, F& a, F& b) {
@@ -165,13 +161,9 @@ class PairWords : public PairNumbers {
     a.v[0] = reinterpret_cast<NativeF>(_mm512_permutex2var_epi16(first, low, second));
     b.v[0] = reinterpret_cast<NativeF>(_mm512_permutex2var_epi16(first, high, second));
   }
-  FT_INLINE static void StorePairs(F x, float* to) {
-    const __m256i rounded = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x.v[0]));
-    const __m128i first = _mm256_castsi256_si128(rounded);
-    const __m128i second = _mm256_extracti128_si256(rounded, 1);
-    const __m256i words =
-        _mm256_set_m128i(_mm_unpackhi_epi16(first, second), _mm_unpacklo_epi16(first, second));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), words);
+  FT_INLINE static void StorePair(F x, float* to) {
+    const __m256bh rounded = _mm512_cvtneps_pbh(x.v[0]);
+    __builtin_memcpy(to, &rounded, sizeof(rounded));
   }
 };
 
