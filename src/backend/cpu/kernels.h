@@ -181,9 +181,10 @@ struct AttentionOp {
 
 struct Kernels {
   const char* name;
-  TileKind bf16_tile;  // what products with BF16 weights take
-  int most_chunk_rows;
-  int streams;  // panels that a core best reads side by side, as measured: one or four
+  TileKind bf16_tile;    // what products with BF16 weights take
+  int most_chunk_rows;   // of a tile
+  int least_chunk_rows;  // of a tile with several chunks: smaller ones are not as fast
+  int streams;           // panels that a core best reads side by side, as measured: one or four
 
   // Fills columns [begin, end) of a tile: multiples of kBlock, but for the last column.
   void (*make_tile[kTileKinds])(const TileCall& call, int64_t begin, int64_t end);

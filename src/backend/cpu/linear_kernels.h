@@ -230,8 +230,8 @@ void LinearGroups(const LinearCall& c, int64_t panel) {
   }
 }
 
-// Many rows where the processor follows one stream: chunk after chunk goes through a panel with its
-// sums in registers. Meanwhile they ask for the next panel, each for its share.
+// Many rows where a panel's blocks need not be taken apart: chunk after chunk goes through a panel
+// with its sums in registers. Meanwhile they ask for the next panel, each for its share.
 template <Format kFormat, int R>
 void LinearChunks(const LinearCall& c, int64_t panel) {
   constexpr int kLines = kBlockLines<kFormat>;
@@ -272,8 +272,9 @@ void LinearBlocks(const LinearCall& c) {
   }
   if constexpr (MostChunks(R) > 1) {
     const bool opened = c.chunks >= WorthOpening<kFormat>(c.streams);
-    // Where the processor follows one stream, it would lose its way between two.
-    if (c.streams == 1 && !opened) {
+    // Where the processor follows one stream, it would lose its way between two. Where it follows
+    // several, two panels' streams are read faster, which matters while chunks are few.
+    if (!opened && (c.streams == 1 || (kNative == 16 && c.chunks * R >= 32))) {
       for (; panel < c.panel_end; ++panel) LinearChunks<kFormat, R>(c, panel);
     }
     if (kNative != 16 || !opened) {

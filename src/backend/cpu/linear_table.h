@@ -150,8 +150,10 @@ FT_INLINE void FillBf16(Kernels& k) {
 
 // All products.
 FT_INLINE void FillProducts(Kernels& k) {
-  k.most_chunk_rows = kMostChunkRows;
   k.streams = BestStreams();
+  // AMD's cores take two cycles for a 512-bit store: there, sums stay in registers.
+  k.most_chunk_rows = kNative == 16 && k.streams == 1 ? 12 : kMostChunkRows;
+  k.least_chunk_rows = kNative == 16 ? 8 : kMostChunkRows;
   FillBlocks(k);
   FillFloatSizes<Format::kF32>(k, Indices<0, 1, 2, 3, 4, 5>{});
   FillFloatSizes<Format::kF16>(k, Indices<0, 1, 2, 3, 4, 5>{});

@@ -25,7 +25,7 @@ struct Tile {
 inline constexpr int64_t kResidentTileBytes = 512 << 10;
 
 // Cuts `rows` into tiles of at most kMaxTileRows rows, as even as possible, with little padding.
-void CutTiles(int rows, int most_chunk_rows, std::vector<Tile>& tiles);
+void CutTiles(int rows, const Kernels& kernels, std::vector<Tile>& tiles);
 
 // Keeps its memory from call to call. Thread-safety: one caller, but for Fill and Data.
 class Tiles {
