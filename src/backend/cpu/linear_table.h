@@ -79,7 +79,8 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
   }
   for (int64_t s = 0; s < steps; ++s) {
     typename S::Weights weights[P];
-    if constexpr (P > 1) {
+    // A single stream is read by the processor itself, but for sixteen rows too late.
+    if constexpr (P > 1 || R == 16) {
       FT_UNROLL(8)
       for (int p = 0; p < P; ++p) __builtin_prefetch(w + p * c.layout.panel_bytes + kAhead / P);
     }
