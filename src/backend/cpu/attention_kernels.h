@@ -89,7 +89,7 @@ class VectorAttention {
                           .scale = u_.scale,
                           .scores = scores_},
                          blocks, queries, asks_);
-      for (int i = 0; i < queries; ++i) Fold(first + i, at, blocks, scores_ + i * kSpan);
+      Fold(first, queries, at, blocks);
       MixSpan<Numbers>({.values = values_,
                         .positions = blocks * kKeys,
                         .weights = scores_,
@@ -114,27 +114,38 @@ class VectorAttention {
   // Queries that go through a span one part after the other: their scores stay in the first cache.
   static constexpr int kTogether = 8;
 
-  // Turns the scores of one query's blocks into weights, with zeros where it sees nothing, and
-  // brings its sums to the new maximum.
-  void Fold(int query, int at, int blocks, float* scores) {
-    const F top = HideUnseen(u_.rows[query / u_.heads], at, blocks, Splat(tops_[query]), scores);
-    const float highest = MaxLane(top);
-    F sum = Load(sums_ + query * kLanes);
-    if (highest != tops_[query]) {
-      const F factor = Exp(Splat(tops_[query] - highest));
-      sum = sum * factor;
-      for (int64_t d = 0; d < padded_; d += kLanes) {
-        float* to = mixed_ + query * padded_ + d;
-        Store(Load(to) * factor, to);
+  // Turns the scores of some queries' blocks into weights, with zeros where they see nothing, and
+  // brings their sums to the new maxima. All queries take a step before the next one: each waits
+  // for its result.
+  void Fold(int first, int queries, int at, int blocks) {
+    float highest[kTogether];
+    for (int i = 0; i < queries; ++i) {
+      const int query = first + i;
+      highest[i] = MaxLane(HideUnseen(u_.rows[query / u_.heads], at, blocks, Splat(tops_[query]),
+                                      scores_ + i * kSpan));
+    }
+    for (int i = 0; i < queries; ++i) {
+      if (highest[i] != tops_[first + i]) Lower(first + i, highest[i]);
+    }
+    for (int i = 0; i < queries; ++i) {
+      float* const scores = scores_ + i * kSpan;
+      F sum = Load(sums_ + (first + i) * kLanes);
+      for (int b = 0; b < blocks; ++b) {
+        const F x = Numbers::Power(Load(scores + b * kKeys) - Splat(highest[i]));
+        Numbers::StoreWeights(x, scores, b);
+        sum = sum + x;
       }
-      tops_[query] = highest;
+      Store(sum, sums_ + (first + i) * kLanes);
     }
-    for (int b = 0; b < blocks; ++b) {
-      const F x = Numbers::Power(Load(scores + b * kKeys) - Splat(highest));
-      Numbers::StoreWeights(x, scores, b);
-      sum = sum + x;
-    }
-    Store(sum, sums_ + query * kLanes);
+  }
+
+  // Scales a query's sums down to a new maximum.
+  void Lower(int query, float highest) {
+    const F factor = Exp(Splat(tops_[query] - highest));
+    Store(Load(sums_ + query * kLanes) * factor, sums_ + query * kLanes);
+    float* const mixed = mixed_ + query * padded_;
+    for (int64_t d = 0; d < padded_; d += kLanes) Store(Load(mixed + d) * factor, mixed + d);
+    tops_[query] = highest;
   }
 
   const AttentionUnit& u_;
