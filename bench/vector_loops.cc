@@ -6,7 +6,8 @@ namespace foretoken {
 namespace vector_loops {
 namespace {
 
-constexpr int kRows = 8, kChunks = 2;
+constexpr int kTileRows = 16;
+constexpr int kRows = 8, kChunks = kTileRows / kRows;  // of the parts of a product
 constexpr Format kFormat = Format::kQ8_0;
 static_assert(kGroupBlocks == kTilesAGroup);
 
@@ -16,13 +17,14 @@ struct Group {
   alignas(64) std::byte panel[kGroupBlocks * (512 + 32)] = {};
 };
 
-// A panel and its tile, as long as in the 1.1 B shape, and its sums. All zeros.
+// A panel and its tile, as long as in the 1.1 B shape, and its sums. All zeros. R: rows of a chunk.
 constexpr int kGroups = 8;
+template <int R>
 struct Panel {
-  alignas(
-      64) std::byte tile[kGroups * kGroupBlocks * kChunks * TileBlock<kFormat, kRows>::kBytes] = {};
+  static constexpr int kChunks = kTileRows / R;
+  alignas(64) std::byte tile[kGroups * kGroupBlocks * kChunks * TileBlock<kFormat, R>::kBytes] = {};
   alignas(64) std::byte panel[kGroups * kGroupBlocks * (512 + 32)] = {};
-  float out[kRows * kChunks][kPanel] = {};
+  float out[kTileRows][kPanel] = {};
 
   LinearCall Call() {
     return {.panels = panel,
@@ -32,7 +34,7 @@ struct Panel {
             .panel_end = 1,
             .tile = tile,
             .chunks = kChunks,
-            .rows = kRows * kChunks,
+            .rows = kTileRows,
             .out = out[0],
             .out_stride = kPanel,
             .streams = 1};
@@ -80,15 +82,18 @@ void Scaling(int64_t steps) {
     }
   }
 }
+template <int R>
 void Together(int64_t steps) {
-  Panel panel;
+  Panel<R> panel;
   const LinearCall call = panel.Call();
-  for (int64_t i = 0; i < steps; ++i) LinearChunks<kFormat, kRows>(call, 0);
+  for (int64_t i = 0; i < steps; ++i) LinearChunks<kFormat, R>(call, 0);
 }
 
-constexpr TileLoop kLoops[] = {{"products", &Products, kTilesAGroup},
-                               {"scaling", &Scaling, kTilesAGroup},
-                               {"as linear products do", &Together, kGroups* kTilesAGroup}};
+constexpr TileLoop kLoops[] = {
+    {"products", &Products, kTilesAGroup},
+    {"scaling", &Scaling, kTilesAGroup},
+    {"as linear products do, eight rows a chunk", &Together<8>, kGroups* kTilesAGroup},
+    {"as linear products do, sixteen rows a chunk", &Together<16>, kGroups* kTilesAGroup}};
 
 }  // namespace
 }  // namespace vector_loops

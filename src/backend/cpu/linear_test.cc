@@ -230,7 +230,9 @@ TEST_P(LinearTest, ARowDoesNotSeeItsNeighbours) {
   std::vector<float> alone;
   for (int threads = 1; threads <= 4; ++threads) {
     Kernels kernels = **KernelsFor(GetParam().isa);
-    kernels.streams = threads % 2 == 1 ? 1 : 4;  // whatever this processor likes
+    // Whatever this processor likes.
+    kernels.streams = threads % 2 == 1 ? 1 : 4;
+    if (kernels.most_chunk_rows >= 12) kernels.most_chunk_rows = threads % 2 == 1 ? 12 : 16;
     const auto backend = std::make_unique<CpuBackend>(kernels, threads);
     const auto weight = Load(*backend, w), second = Load(*backend, other);
     if (threads == 1) {
