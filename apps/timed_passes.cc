@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/progress.h"
 #include "bench.h"
 #include "bench_model.h"
 
@@ -10,13 +11,16 @@ namespace foretoken {
 
 TimedPasses::TimedPasses(Model& model, DType cache_type, int context)
     : model_(model), context_(context), cache_(model.NewCache(context + kBenchRows, cache_type)) {
+  Progress progress("filling the context", context, /*quiet=*/context <= kBenchRows);
   for (int done = 0; done < context; done += kBenchRows) {
     const int rows = std::min(kBenchRows, context - done);
     Pass(done, rows, /*all_logits=*/false);
     std::vector<Node> path(static_cast<size_t>(rows));
     std::iota(path.begin(), path.end(), 0);
     cache_->Commit(path);
+    progress.Update(done + rows);
   }
+  progress.Finish();
 }
 
 double TimedPasses::Time(int rows, bool all_logits) {
