@@ -35,6 +35,12 @@ FT_INLINE F HideUnseen(const AttentionRow& row, int at, int blocks, F top, float
   return top;
 }
 
+// Brings a query's sums [16] and n mixed numbers to a new maximum.
+FT_INLINE void ScaleDown(F factor, float* sums, float* mixed, int64_t n) {
+  Store(Load(sums) * factor, sums);
+  for (int64_t d = 0; d < n; d += kLanes) Store(Load(mixed + d) * factor, mixed + d);
+}
+
 // The engine of WalkSpans on vectors.
 template <typename Numbers>
 class VectorAttention {
@@ -125,7 +131,11 @@ class VectorAttention {
                                       scores_ + i * kSpan));
     }
     for (int i = 0; i < queries; ++i) {
-      if (highest[i] != tops_[first + i]) Lower(first + i, highest[i]);
+      const int query = first + i;
+      if (highest[i] == tops_[query]) continue;
+      ScaleDown(Exp(Splat(tops_[query] - highest[i])), sums_ + query * kLanes,
+                mixed_ + query * padded_, padded_);
+      tops_[query] = highest[i];
     }
     for (int i = 0; i < queries; ++i) {
       float* const scores = scores_ + i * kSpan;
@@ -137,15 +147,6 @@ class VectorAttention {
       }
       Store(sum, sums_ + (first + i) * kLanes);
     }
-  }
-
-  // Scales a query's sums down to a new maximum.
-  void Lower(int query, float highest) {
-    const F factor = Exp(Splat(tops_[query] - highest));
-    Store(Load(sums_ + query * kLanes) * factor, sums_ + query * kLanes);
-    float* const mixed = mixed_ + query * padded_;
-    for (int64_t d = 0; d < padded_; d += kLanes) Store(Load(mixed + d) * factor, mixed + d);
-    tops_[query] = highest;
   }
 
   const AttentionUnit& u_;

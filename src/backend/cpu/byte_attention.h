@@ -311,7 +311,9 @@ class ByteAttention {
     alignas(64) float factors[kLanes];
     Store(factor, factors);
     for (int i = 0; i < n; ++i) {
-      if (factors[i] != 1.0f) Lower(query + i, Splat(factors[i]));
+      if (factors[i] == 1.0f) continue;
+      ScaleDown(Splat(factors[i]), sums_ + (query + i) * kLanes, mixed_ + (query + i) * u_.head_dim,
+                u_.head_dim);
     }
     F largest[kMostPieces][kTogether];
     for (int i = 0; i < kTogether; ++i) {
@@ -325,12 +327,6 @@ class ByteAttention {
       Store(inverse, inverses);
       for (int i = 0; i < n; ++i) RoundWeights(i, s, Splat(inverses[i]), blocks);
     }
-  }
-
-  FT_INLINE void Lower(int query, F factor) {
-    Store(Load(sums_ + query * kLanes) * factor, sums_ + query * kLanes);
-    float* const mixed = mixed_ + query * u_.head_dim;
-    for (int d = 0; d < u_.head_dim; d += kLanes) Store(Load(mixed + d) * factor, mixed + d);
   }
 
   // A query's weights in place of its scores, their sum, and into largest[kTogether * s] the

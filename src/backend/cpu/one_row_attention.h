@@ -1,8 +1,8 @@
 // Attention of one row over one key/value head, with AVX-512: what plain decoding needs.
 //
-// A lane of the scores is a query head, so that keys are multiplied where they lie in a cache, and
-// values too: VectorAttention would bring them into an order of its own for this one row. Every sum
-// has the same terms in the same order, so results have the same bits.
+// A lane of the scores is a query head, and values are multiplied where they lie in a cache:
+// VectorAttention would transpose keys and copy values for this one row. Every sum has the same
+// terms in the same order, so results have the same bits.
 #pragma once
 
 #include "backend/cpu/attention_kernels.h"
@@ -128,7 +128,6 @@ class OneRowAttention {
   }
 
  private:
-  static constexpr int kGroup = 16;  // words that PairKeys stores together
   // Of the next span, a position is asked for at every so many positions or words: all are when
   // this one is done, and memory is never idle.
   static constexpr int kPositionsPerAsk = 8, kWordsPerAsk = kDepth * 3 / 32;
@@ -139,14 +138,14 @@ class OneRowAttention {
   template <CacheType kType>
   FT_INLINE void PairKeys(const std::byte* first, const std::byte* second, float* to) const {
     FT_UNROLL(8)
-    for (int d = 0; d < kDepth; d += kGroup, to += 2 * kGroup) {
+    for (int d = 0; d < kDepth; d += kLanes, to += 2 * kLanes) {
       const F a = Words::template LoadWords<kType>(first, u_.column, d);
       const F b = Words::template LoadWords<kType>(second, u_.column, d);
       _mm512_storeu_ps(to, _mm512_unpacklo_ps(a.v[0], b.v[0]));
       _mm512_storeu_ps(to + kLanes, _mm512_unpackhi_ps(a.v[0], b.v[0]));
     }
   }
-  // Where it stores word d, from the group's beginning on.
+  // Where it stores word d of sixteen.
   static constexpr int PairAt(int d) { return d % 4 / 2 * kLanes + d / 4 * 4 + d % 2 * 2; }
 
   // These are functions of their own because the compiler otherwise keeps their sums in memory.
@@ -160,9 +159,9 @@ class OneRowAttention {
     F acc[kPairs];
     FT_UNROLL(16)
     for (int i = 0; i < kPairs; ++i) acc[i] = Zero();
-    for (int d = 0; d < kDepth; d += kGroup, keys += 2 * kGroup) {
+    for (int d = 0; d < kDepth; d += kLanes, keys += 2 * kLanes) {
       FT_UNROLL(16)
-      for (int k = 0; k < kGroup; ++k, q += kLanes) {
+      for (int k = 0; k < kLanes; ++k, q += kLanes) {
         if (k % kWordsPerAsk == 0) asks_.Next();
         const F words = Load(q);
         FT_UNROLL(16)
