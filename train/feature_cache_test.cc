@@ -207,7 +207,6 @@ TEST_F(RunTest, WorkersKeepCachesOfTheirOwn) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/hass", "hass");
   run.recipe.steps = 4;
-  run.recipe.threads = 1;
   run.recipe.workers = 2;
   run.recipe.feature_cache = 1 << 24;
   Announce(run);

@@ -141,7 +141,6 @@ TEST_F(RunTest, KilledRunOfStepsPerPassContinuesBitForBit) {
 TEST_F(RunTest, TwoWorkersShareStepsPerPass) {
   MakeTarget(FileType::kQ8_0, 20);
   TrainOptions one = PassRun(directory_, "/one", 2, true);
-  one.recipe.threads = 1;
   one.recipe.steps = 12;
   ExpectTwoWorkersAgree(one, kTensors);
   TrainOptions other = one;

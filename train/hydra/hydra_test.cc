@@ -87,7 +87,6 @@ TEST_F(RunTest, HydrasDropoutIsTheSameForTwoWorkers) {
   int runs = 0;
   const auto losses = [&](double rate, int64_t workers, double lr) {
     TrainOptions run = RunWithDropout(directory_, "/run" + std::to_string(++runs), rate);
-    run.recipe.threads = 1;
     run.recipe.steps = 6;
     run.recipe.lr = lr;
     run.recipe.eval_every = 6;
