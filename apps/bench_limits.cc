@@ -69,6 +69,7 @@ double HandOver(int threads) {
   ThreadPool pool(threads);
   if (pool.threads() == 1) return 0;
   std::vector<double> turns;
+  turns.reserve(kTurns);
   for (int i = 0; i < kTurns; ++i) {
     turns.push_back(Seconds([&] {
       for (int j = 0; j < kJobs; ++j) pool.Run([](int) {});

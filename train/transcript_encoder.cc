@@ -35,10 +35,8 @@ class AnswerFinder {
     const Result<std::string> prompt = prompter_.Render(messages_.first(index), true);
     const Result<std::string> answered = prompter_.Render(messages_.first(index + 1), false);
     if (!answered.ok()) return answered.error();
-    const bool opened =
-        prompt.ok() && prompt->size() >= from && whole_.starts_with(std::string_view(*prompt));
-    if (opened && answered->size() >= prompt->size() &&
-        whole_.starts_with(std::string_view(*answered))) {
+    const bool opened = prompt.ok() && prompt->size() >= from && whole_.starts_with(*prompt);
+    if (opened && answered->size() >= prompt->size() && whole_.starts_with(*answered)) {
       return Closed({prompt->size(), answered->size()}, messages_[index].content);
     }
     if (opened) from = prompt->size();
