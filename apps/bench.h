@@ -21,6 +21,7 @@ struct MachineLimits {
   std::vector<double> read_bytes;  // [threads] with 1, 2, ... threads
   double int8_macs = 0, bf16_macs = 0, f32_macs = 0;
   double hand_over = 0;  // see HandOver
+  double first_cache_loads = 0;
 
   double bandwidth() const { return read_bytes.back(); }
   // Of the products that weights of `type` take.
@@ -55,6 +56,11 @@ class Peaks {
 // Seconds until `threads` threads have had a job that does nothing; 0 for one thread.
 double HandOver(int threads);
 
+// Words of 64 bits a second that `threads` threads together take out of their cores' first caches.
+// Where a core runs another thread beside it is about half. Peaks hardly fall then, as they start
+// few instructions a cycle, but products do.
+double FirstCacheLoads(int threads);
+
 // Takes about `repeats` tenths of a second a figure.
 MachineLimits MeasureLimits(int threads, int repeats);
 
@@ -63,6 +69,8 @@ MachineLimits MeasureLimits(int threads, int repeats);
 double Int8Peak();
 double Bf16Peak();
 double F32Peak();
+// See FirstCacheLoads; of one thread, over a few milliseconds.
+double FirstCacheLoadRate();
 // Reads `bytes` (a multiple of 256), every line of the cache once: from the first to the last, or
 // in four streams side by side.
 uint64_t ReadLines(const std::byte* data, size_t bytes, int streams);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/mapped_file.h"
 #include "bench.h"
@@ -22,23 +24,58 @@ double Macs(const ModelConfig& c, int rows, int logit_rows) {
          static_cast<double>(logit_rows) * c.vocab * c.hidden;
 }
 
-// Medians over the passes.
+// A pass, beside what the machine did in the moments before and after it; or medians of passes.
+struct Sample {
+  double seconds, limit;
+  double times, reads, peak;  // of the limit, the bandwidth and the peak
+  double loads;               // FirstCacheLoads, the fewer
+};
+using Samples = std::vector<Sample>;
+
+// REQUIRES: samples.
+Sample Medians(const Samples& samples) {
+  Sample medians{};
+  for (double Sample::*figure : {&Sample::seconds, &Sample::limit, &Sample::times, &Sample::reads,
+                                 &Sample::peak, &Sample::loads}) {
+    std::vector<double> values;
+    values.reserve(samples.size());
+    for (const Sample& sample : samples) values.push_back(sample.*figure);
+    medians.*figure = Median(std::move(values));
+  }
+  return medians;
+}
+
+// Passes of so many rows behind so much context.
 struct Point {
   int context, rows;
-  double seconds, ratio;
-  double limit;  // seconds
-  double times;  // the limit
-  double reads;  // of the bandwidth
+  Samples passes;
+
+  Sample Middle() const { return Medians(passes); }
+  // Those during which no core had anything else to do, as far as its loads show.
+  Samples Undisturbed(double most_loads) const {
+    constexpr double kShare = 0.85;  // with something else on a core of two threads it is half
+    Samples undisturbed;
+    for (const Sample& pass : passes) {
+      if (pass.loads > kShare * most_loads) undisturbed.push_back(pass);
+    }
+    return undisturbed;
+  }
 };
 
 struct Outcome {
   MachineLimits limits;
   std::vector<Point> curve;
-  double prompt_rate = 0;                       // tokens a second
-  double prompt_peak = 0;                       // of the multiply-add peak
-  double fewest_meeting = 0, most_meeting = 0;  // seconds of a hand-over, in between the passes
+  Point prompt{0, kBenchRows, {}};
+  // In between the passes: a hand-over in seconds, and FirstCacheLoads.
+  double fewest_meeting = 0, most_meeting = 0, fewest_loads = 0, most_loads = 0;
 
-  const Point& plain() const { return curve.front(); }
+  Sample plain() const { return curve.front().Middle(); }
+  // Of a pass to one row of the first pass behind the same context.
+  double Ratio(const Point& point) const {
+    const auto first = std::find_if(curve.begin(), curve.end(),
+                                    [&](const Point& p) { return p.context == point.context; });
+    return point.Middle().seconds / first->Middle().seconds * first->rows;
+  }
 };
 
 // Passes take turns, so that a slow second of the machine falls on all of them; and each is
@@ -59,57 +96,42 @@ class Measurement {
     for (const int context : options_.contexts) {
       TimedPasses sequence(model_, cache_type_, context);
       const double bytes = static_cast<double>(model_.weight_bytes()) + sequence.cache_bytes();
-      std::vector<Samples> rows(options_.rows.size());
+      const size_t first = outcome.curve.size();
+      for (const int rows : options_.rows) outcome.curve.push_back({context, rows, {}});
       for (int turn = -1; turn < options_.repeats; ++turn) {
-        for (size_t i = 0; i < rows.size(); ++i) {
-          const Sample sample = Time(sequence, options_.rows[i], /*all_logits=*/true, bytes);
-          if (turn >= 0) rows[i].push_back(sample);
+        for (size_t i = first; i < outcome.curve.size(); ++i) {
+          Point& point = outcome.curve[i];
+          const Sample sample = Time(sequence, point.rows, /*all_logits=*/true, bytes);
+          if (turn >= 0) point.passes.push_back(sample);
         }
-        if (turn >= 0 && turn < 3 && context == options_.contexts.front()) {
-          prompts_.push_back(Time(sequence, kBenchRows, /*all_logits=*/false, bytes));
+        if (turn >= 0 && turn < 3 && first == 0) {
+          outcome.prompt.passes.push_back(Time(sequence, kBenchRows, /*all_logits=*/false, bytes));
         }
-      }
-      const double one = Middle(rows[0], &Sample::seconds) / options_.rows[0];
-      for (size_t i = 0; i < rows.size(); ++i) {
-        const double seconds = Middle(rows[i], &Sample::seconds);
-        outcome.curve.push_back({.context = context,
-                                 .rows = options_.rows[i],
-                                 .seconds = seconds,
-                                 .ratio = seconds / one,
-                                 .limit = Middle(rows[i], &Sample::limit),
-                                 .times = Middle(rows[i], &Sample::times),
-                                 .reads = Middle(rows[i], &Sample::reads)});
       }
     }
     outcome.limits.read_bytes.back() = Median(reads_);
-    outcome.prompt_rate = kBenchRows / Middle(prompts_, &Sample::seconds);
-    outcome.prompt_peak = Middle(prompts_, &Sample::peak);
-    const auto [fewest, most] = std::minmax_element(meetings_.begin(), meetings_.end());
-    outcome.fewest_meeting = *fewest;
-    outcome.most_meeting = *most;
+    std::tie(outcome.fewest_meeting, outcome.most_meeting) = Range(meetings_);
+    std::tie(outcome.fewest_loads, outcome.most_loads) = Range(loads_);
     return outcome;
   }
 
  private:
-  struct Sample {
-    double seconds, limit, times, reads, peak;
-  };
-  using Samples = std::vector<Sample>;
-
-  static double Middle(const Samples& samples, double Sample::*figure) {
-    std::vector<double> values;
-    for (const Sample& sample : samples) values.push_back(sample.*figure);
-    return Median(std::move(values));
+  static std::pair<double, double> Range(const std::vector<double>& values) {
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    return {*least, *most};
   }
 
   Sample Time(TimedPasses& sequence, int rows, bool all_logits, double bytes) {
     const double read = bandwidth_.Measure(bandwidth_.threads()), peak = peaks_.Measure(type_);
     reads_.push_back(read);
     meetings_.push_back(HandOver(options_.threads));
+    const double before = FirstCacheLoads(options_.threads);
     const double seconds = sequence.Time(rows, all_logits);
+    loads_.push_back(std::min(before, FirstCacheLoads(options_.threads)));
     const double macs = Macs(model_.config(), rows, all_logits ? rows : 1);
     const double limit = std::max(bytes / read, macs / peak);
-    return {seconds, limit, seconds / limit, bytes / seconds / read, macs / seconds / peak};
+    return {seconds,      limit, seconds / limit, bytes / seconds / read, macs / seconds / peak,
+            loads_.back()};
   }
 
   const BenchOptions& options_;
@@ -117,9 +139,23 @@ class Measurement {
   DType cache_type_, type_;
   ReadBandwidth bandwidth_;
   Peaks peaks_;
-  std::vector<double> reads_, meetings_;
-  Samples prompts_;
+  std::vector<double> reads_, meetings_, loads_;
 };
+
+void PrintPrompt(const Outcome& outcome) {
+  const auto print = [](const Sample& pass) {
+    std::printf("%.0f tokens/s, %.0f%% of the multiply-add peak", kBenchRows / pass.seconds,
+                100 * pass.peak);
+  };
+  std::printf("prompt ");
+  print(outcome.prompt.Middle());
+  const Samples undisturbed = outcome.prompt.Undisturbed(outcome.most_loads);
+  if (!undisturbed.empty() && undisturbed.size() < outcome.prompt.passes.size()) {
+    std::printf("; undisturbed ");
+    print(Medians(undisturbed));
+  }
+  std::printf("\n\n");
+}
 
 void Print(const BenchOptions& options, const BenchModel& subject, const Outcome& outcome) {
   const std::string name(DTypeName(subject.model->OutputHead().type()));
@@ -133,33 +169,54 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
     std::printf("threads met in %.2f to %.2f us\n", outcome.fewest_meeting * 1e6,
                 outcome.most_meeting * 1e6);
   }
-  std::printf("prompt %.0f tokens/s, %.0f%% of the multiply-add peak\n\n", outcome.prompt_rate,
-              100 * outcome.prompt_peak);
-  std::printf("context  rows        ms   ratio  times the limit\n");
+  std::printf(
+      "first caches gave %.1f to %.1f G words/s; few where cores had something else to do\n",
+      outcome.fewest_loads * 1e-9, outcome.most_loads * 1e-9);
+  PrintPrompt(outcome);
+  std::printf(
+      "                                              undisturbed passes alone\n"
+      "context  rows        ms   ratio  times the limit      ms  times   of\n");
   for (const Point& p : outcome.curve) {
-    std::printf("%7d %5d %9.2f %7.2f %8.2f\n", p.context, p.rows, p.seconds * 1e3, p.ratio,
-                p.times);
+    const Sample all = p.Middle();
+    std::printf("%7d %5d %9.2f %7.2f %16.2f", p.context, p.rows, all.seconds * 1e3,
+                outcome.Ratio(p), all.times);
+    const Samples undisturbed = p.Undisturbed(outcome.most_loads);
+    if (!undisturbed.empty()) {
+      const Sample alone = Medians(undisturbed);
+      std::printf(" %8.2f %6.2f", alone.seconds * 1e3, alone.times);
+    } else {
+      std::printf(" %8s %6s", "-", "-");
+    }
+    std::printf(" %2zu/%zu\n", undisturbed.size(), p.passes.size());
   }
 }
 
 Json OutcomeJson(const BenchModel& subject, const Outcome& outcome) {
   Json curve = Json::array();
   for (const Point& p : outcome.curve) {
-    curve.push_back({{"context", p.context},
-                     {"rows", p.rows},
-                     {"seconds", p.seconds},
-                     {"ratio", p.ratio},
-                     {"limit_seconds", p.limit},
-                     {"times_the_limit", p.times}});
+    const Sample all = p.Middle();
+    Json point = {{"context", p.context},       {"rows", p.rows},
+                  {"seconds", all.seconds},     {"ratio", outcome.Ratio(p)},
+                  {"limit_seconds", all.limit}, {"times_the_limit", all.times}};
+    const Samples undisturbed = p.Undisturbed(outcome.most_loads);
+    if (!undisturbed.empty()) {
+      const Sample alone = Medians(undisturbed);
+      point["undisturbed"] = {{"passes", undisturbed.size()},
+                              {"seconds", alone.seconds},
+                              {"times_the_limit", alone.times}};
+    }
+    curve.push_back(std::move(point));
   }
+  const Sample plain = outcome.plain(), prompt = outcome.prompt.Middle();
   return {{"decode",
-           {{"tokens_per_second", 1 / outcome.plain().seconds},
-            {"bandwidth_fraction", outcome.plain().reads},
-            {"prompt_tokens_per_second", outcome.prompt_rate},
-            {"prompt_peak_fraction", outcome.prompt_peak},
+           {{"tokens_per_second", 1 / plain.seconds},
+            {"bandwidth_fraction", plain.reads},
+            {"prompt_tokens_per_second", kBenchRows / prompt.seconds},
+            {"prompt_peak_fraction", prompt.peak},
             {"load_seconds", subject.load_seconds},
             {"weight_bytes", subject.model->weight_bytes()},
-            {"hand_over_seconds", {outcome.fewest_meeting, outcome.most_meeting}}}},
+            {"hand_over_seconds", {outcome.fewest_meeting, outcome.most_meeting}},
+            {"first_cache_words_per_second", {outcome.fewest_loads, outcome.most_loads}}}},
           {"curve", curve},
           {"limits", LimitsJson(outcome.limits)}};
 }
@@ -170,7 +227,9 @@ Status WritePlot(const BenchOptions& options, const BenchModel& subject, const O
   for (const int context : options.contexts) {
     Curve curve{.label = "context " + std::to_string(context)};
     for (const Point& p : outcome.curve) {
-      if (p.context == context) curve.points.push_back({p.rows, p.seconds, p.limit});
+      if (p.context != context) continue;
+      const Sample all = p.Middle();
+      curve.points.push_back({p.rows, all.seconds, all.limit});
     }
     curves.push_back(std::move(curve));
   }

@@ -78,6 +78,11 @@ double HandOver(int threads) {
   return Median(std::move(turns)) / kJobs;
 }
 
+double FirstCacheLoads(int threads) {
+  ThreadPool pool(threads);
+  return Together(pool, FirstCacheLoadRate);
+}
+
 MachineLimits MeasureLimits(int threads, int repeats) {
   MachineLimits limits;
   ReadBandwidth bandwidth(threads);
@@ -91,6 +96,7 @@ MachineLimits MeasureLimits(int threads, int repeats) {
     limits.int8_macs = std::max(limits.int8_macs, peaks.Measure(DType::kQ8_0));
     limits.bf16_macs = std::max(limits.bf16_macs, peaks.Measure(DType::kBF16));
     limits.f32_macs = std::max(limits.f32_macs, peaks.Measure(DType::kF32));
+    limits.first_cache_loads = std::max(limits.first_cache_loads, FirstCacheLoads(threads));
   }
   limits.hand_over = HandOver(threads);
   for (std::vector<double>& r : reads) limits.read_bytes.push_back(Median(std::move(r)));
@@ -110,6 +116,7 @@ Json LimitsJson(const MachineLimits& limits) {
           {"int8_macs_per_second", limits.int8_macs},
           {"bf16_macs_per_second", limits.bf16_macs},
           {"f32_macs_per_second", limits.f32_macs},
+          {"first_cache_words_per_second", limits.first_cache_loads},
           {"hand_over_seconds", limits.hand_over}};
 }
 
@@ -139,6 +146,8 @@ Status BenchLimits(const BenchOptions& options) {
   std::printf("multiply-adds, %d threads\n  int8 %8.0f G/s\n  bf16 %8.0f G/s\n  f32  %8.0f G/s\n",
               limits.threads, limits.int8_macs * 1e-9, limits.bf16_macs * 1e-9,
               limits.f32_macs * 1e-9);
+  std::printf("loads out of first caches, %d threads\n  %8.1f G words/s\n", limits.threads,
+              limits.first_cache_loads * 1e-9);
   if (limits.threads > 1) {
     std::printf("hand-over to %d threads and back\n  %.2f us\n", limits.threads,
                 limits.hand_over * 1e6);

@@ -145,6 +145,21 @@ double F32Peak() {
   return BestRate(F32Portable, 1);
 }
 
+double FirstCacheLoadRate() {
+  constexpr int kWords = 512, kTogether = 8;
+  constexpr int64_t kTimes = 40'000;
+  alignas(64) const volatile uint64_t words[kWords] = {};
+  const Clock::time_point start = Clock::now();
+  for (int64_t time = 0; time < kTimes; ++time) {
+    for (const volatile uint64_t* at = words; at < words + kWords; at += kTogether) {
+      (void)at[0], (void)at[1], (void)at[2], (void)at[3];
+      (void)at[4], (void)at[5], (void)at[6], (void)at[7];
+    }
+  }
+  return static_cast<double>(kTimes) * kWords /
+         std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 uint64_t ReadLines(const std::byte* data, size_t bytes, int streams) {
   return streams == 1 ? ReadStreams<1, 2048>(data, bytes) : ReadStreams<4, 4096>(data, bytes);
 }
