@@ -45,18 +45,21 @@ Sample Medians(const Samples& samples) {
   return medians;
 }
 
+// Of the most loads that this run saw. A neighbour on a core of two threads takes half of them.
+constexpr double kUndisturbed = 0.85;
+
 // Passes of so many rows behind so much context.
 struct Point {
   int context, rows;
   Samples passes;
 
   Sample Middle() const { return Medians(passes); }
-  // Those during which no core had anything else to do, as far as its loads show.
+  // Those before and after which first caches gave what they can, so that no core had anything else
+  // to do, as far as this run can know.
   Samples Undisturbed(double most_loads) const {
-    constexpr double kShare = 0.85;  // with something else on a core of two threads it is half
     Samples undisturbed;
     for (const Sample& pass : passes) {
-      if (pass.loads > kShare * most_loads) undisturbed.push_back(pass);
+      if (pass.loads > kUndisturbed * most_loads) undisturbed.push_back(pass);
     }
     return undisturbed;
   }
@@ -111,6 +114,7 @@ class Measurement {
     }
     outcome.limits.read_bytes.back() = Median(reads_);
     std::tie(outcome.fewest_meeting, outcome.most_meeting) = Range(meetings_);
+    loads_.push_back(outcome.limits.first_cache_loads);
     std::tie(outcome.fewest_loads, outcome.most_loads) = Range(loads_);
     return outcome;
   }
@@ -170,8 +174,9 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
                 outcome.most_meeting * 1e6);
   }
   std::printf(
-      "first caches gave %.1f to %.1f G words/s; few where cores had something else to do\n",
-      outcome.fewest_loads * 1e-9, outcome.most_loads * 1e-9);
+      "first caches gave %.1f to %.1f G words/s; undisturbed: over %.1f before and after a pass\n",
+      outcome.fewest_loads * 1e-9, outcome.most_loads * 1e-9,
+      kUndisturbed * outcome.most_loads * 1e-9);
   PrintPrompt(outcome);
   std::printf(
       "                                              undisturbed passes alone\n"

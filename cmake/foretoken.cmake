@@ -29,7 +29,7 @@ set(FT_AVX512_OPTIONS -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -m
 
 # GCC 12 reports what it inlines from the standard library once that is precompiled.
 set(FT_PRECOMPILED_FLAGS
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow>)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread>)
 
 # ft_precompile(TARGET <header> ...): large headers of other libraries, parsed once and not in every file
 function(ft_precompile name)
