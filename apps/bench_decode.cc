@@ -28,7 +28,7 @@ double Macs(const ModelConfig& c, int rows, int logit_rows) {
 struct Sample {
   double seconds, limit;
   double times, reads, peak;  // of the limit, the bandwidth and the peak
-  double loads;               // FirstCacheLoads, the fewer
+  double loads;               // out of first caches, the fewer
 };
 using Samples = std::vector<Sample>;
 
@@ -52,32 +52,30 @@ constexpr double kUndisturbed = 0.85;
 struct Point {
   int context, rows;
   Samples passes;
-
-  Sample Middle() const { return Medians(passes); }
-  // Those before and after which first caches gave what they can, so that no core had anything else
-  // to do, as far as this run can know.
-  Samples Undisturbed(double most_loads) const {
-    Samples undisturbed;
-    for (const Sample& pass : passes) {
-      if (pass.loads > kUndisturbed * most_loads) undisturbed.push_back(pass);
-    }
-    return undisturbed;
-  }
 };
 
 struct Outcome {
   MachineLimits limits;
   std::vector<Point> curve;
-  Point prompt{0, kBenchRows, {}};
-  // In between the passes: a hand-over in seconds, and FirstCacheLoads.
+  Samples prompts;
+  // In between the passes: a hand-over in seconds, and what first caches gave.
   double fewest_meeting = 0, most_meeting = 0, fewest_loads = 0, most_loads = 0;
 
-  Sample plain() const { return curve.front().Middle(); }
+  Sample plain() const { return Medians(curve.front().passes); }
   // Of a pass to one row of the first pass behind the same context.
   double Ratio(const Point& point) const {
     const auto first = std::find_if(curve.begin(), curve.end(),
                                     [&](const Point& p) { return p.context == point.context; });
-    return point.Middle().seconds / first->Middle().seconds * first->rows;
+    return Medians(point.passes).seconds / Medians(first->passes).seconds * first->rows;
+  }
+  // Those before and after which first caches gave what they can, so that no core had anything else
+  // to do, as far as this run can know.
+  Samples Undisturbed(const Samples& passes) const {
+    Samples undisturbed;
+    for (const Sample& pass : passes) {
+      if (pass.loads > kUndisturbed * most_loads) undisturbed.push_back(pass);
+    }
+    return undisturbed;
   }
 };
 
@@ -96,6 +94,7 @@ class Measurement {
 
   Outcome Run() {
     Outcome outcome{.limits = MeasureLimits(options_.threads, 2)};
+    loads_.push_back(outcome.limits.first_cache_loads);
     for (const int context : options_.contexts) {
       TimedPasses sequence(model_, cache_type_, context);
       const double bytes = static_cast<double>(model_.weight_bytes()) + sequence.cache_bytes();
@@ -108,13 +107,12 @@ class Measurement {
           if (turn >= 0) point.passes.push_back(sample);
         }
         if (turn >= 0 && turn < 3 && first == 0) {
-          outcome.prompt.passes.push_back(Time(sequence, kBenchRows, /*all_logits=*/false, bytes));
+          outcome.prompts.push_back(Time(sequence, kBenchRows, /*all_logits=*/false, bytes));
         }
       }
     }
     outcome.limits.read_bytes.back() = Median(reads_);
     std::tie(outcome.fewest_meeting, outcome.most_meeting) = Range(meetings_);
-    loads_.push_back(outcome.limits.first_cache_loads);
     std::tie(outcome.fewest_loads, outcome.most_loads) = Range(loads_);
     return outcome;
   }
@@ -129,13 +127,19 @@ class Measurement {
     const double read = bandwidth_.Measure(bandwidth_.threads()), peak = peaks_.Measure(type_);
     reads_.push_back(read);
     meetings_.push_back(HandOver(options_.threads));
-    const double before = FirstCacheLoads(options_.threads);
+    const double before = loads_.back();
     const double seconds = sequence.Time(rows, all_logits);
-    loads_.push_back(std::min(before, FirstCacheLoads(options_.threads)));
+    // Not right before the pass: threads that have only just ended or begun to wait make some
+    // passes much slower.
+    loads_.push_back(FirstCacheLoads(options_.threads));
     const double macs = Macs(model_.config(), rows, all_logits ? rows : 1);
     const double limit = std::max(bytes / read, macs / peak);
-    return {seconds,      limit, seconds / limit, bytes / seconds / read, macs / seconds / peak,
-            loads_.back()};
+    return {seconds,
+            limit,
+            seconds / limit,
+            bytes / seconds / read,
+            macs / seconds / peak,
+            std::min(before, loads_.back())};
   }
 
   const BenchOptions& options_;
@@ -152,9 +156,9 @@ void PrintPrompt(const Outcome& outcome) {
                 100 * pass.peak);
   };
   std::printf("prompt ");
-  print(outcome.prompt.Middle());
-  const Samples undisturbed = outcome.prompt.Undisturbed(outcome.most_loads);
-  if (!undisturbed.empty() && undisturbed.size() < outcome.prompt.passes.size()) {
+  print(Medians(outcome.prompts));
+  const Samples undisturbed = outcome.Undisturbed(outcome.prompts);
+  if (!undisturbed.empty() && undisturbed.size() < outcome.prompts.size()) {
     std::printf("; undisturbed ");
     print(Medians(undisturbed));
   }
@@ -182,10 +186,10 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
       "                                              undisturbed passes alone\n"
       "context  rows        ms   ratio  times the limit      ms  times   of\n");
   for (const Point& p : outcome.curve) {
-    const Sample all = p.Middle();
+    const Sample all = Medians(p.passes);
     std::printf("%7d %5d %9.2f %7.2f %16.2f", p.context, p.rows, all.seconds * 1e3,
                 outcome.Ratio(p), all.times);
-    const Samples undisturbed = p.Undisturbed(outcome.most_loads);
+    const Samples undisturbed = outcome.Undisturbed(p.passes);
     if (!undisturbed.empty()) {
       const Sample alone = Medians(undisturbed);
       std::printf(" %8.2f %6.2f", alone.seconds * 1e3, alone.times);
@@ -199,11 +203,11 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
 Json OutcomeJson(const BenchModel& subject, const Outcome& outcome) {
   Json curve = Json::array();
   for (const Point& p : outcome.curve) {
-    const Sample all = p.Middle();
+    const Sample all = Medians(p.passes);
     Json point = {{"context", p.context},       {"rows", p.rows},
                   {"seconds", all.seconds},     {"ratio", outcome.Ratio(p)},
                   {"limit_seconds", all.limit}, {"times_the_limit", all.times}};
-    const Samples undisturbed = p.Undisturbed(outcome.most_loads);
+    const Samples undisturbed = outcome.Undisturbed(p.passes);
     if (!undisturbed.empty()) {
       const Sample alone = Medians(undisturbed);
       point["undisturbed"] = {{"passes", undisturbed.size()},
@@ -212,7 +216,7 @@ Json OutcomeJson(const BenchModel& subject, const Outcome& outcome) {
     }
     curve.push_back(std::move(point));
   }
-  const Sample plain = outcome.plain(), prompt = outcome.prompt.Middle();
+  const Sample plain = outcome.plain(), prompt = Medians(outcome.prompts);
   return {{"decode",
            {{"tokens_per_second", 1 / plain.seconds},
             {"bandwidth_fraction", plain.reads},
@@ -233,7 +237,7 @@ Status WritePlot(const BenchOptions& options, const BenchModel& subject, const O
     Curve curve{.label = "context " + std::to_string(context)};
     for (const Point& p : outcome.curve) {
       if (p.context != context) continue;
-      const Sample all = p.Middle();
+      const Sample all = Medians(p.passes);
       curve.points.push_back({p.rows, all.seconds, all.limit});
     }
     curves.push_back(std::move(curve));
