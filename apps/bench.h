@@ -24,7 +24,7 @@ struct MachineLimits {
   double first_cache_loads = 0;
 
   double bandwidth() const { return read_bytes.back(); }
-  // Of the products that weights of `type` take.
+  // Of the products that weights of `type` take: BF16 may be widened where floats are faster.
   double Peak(DType type) const;
 };
 
@@ -46,7 +46,7 @@ class ReadBandwidth {
 class Peaks {
  public:
   explicit Peaks(int threads) : pool_(threads) {}
-  // Multiply-adds a second of the products that weights of `type` take, over about 50 ms.
+  // MachineLimits::Peak over about 50 ms, of BF16 100.
   double Measure(DType type);
 
  private:

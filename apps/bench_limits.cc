@@ -25,7 +25,7 @@ double Together(ThreadPool& pool, double (*rate)()) {
 
 double MachineLimits::Peak(DType type) const {
   if (BlockElements(type) > 1) return int8_macs;
-  return type == DType::kBF16 ? bf16_macs : f32_macs;
+  return type == DType::kBF16 ? std::max(bf16_macs, f32_macs) : f32_macs;
 }
 
 ReadBandwidth::ReadBandwidth(int threads) : pool_(threads), data_(AllocatePages(kBufferBytes)) {
@@ -59,7 +59,8 @@ double ReadBandwidth::Measure(int readers) {
 
 double Peaks::Measure(DType type) {
   if (BlockElements(type) > 1) return Together(pool_, Int8Peak);
-  return Together(pool_, type == DType::kBF16 ? Bf16Peak : F32Peak);
+  const double floats = Together(pool_, F32Peak);
+  return type == DType::kBF16 ? std::max(floats, Together(pool_, Bf16Peak)) : floats;
 }
 
 // Cores that share a cache meet in half the time of those that do not: where threads of a virtual
@@ -88,14 +89,14 @@ MachineLimits MeasureLimits(int threads, int repeats) {
   ReadBandwidth bandwidth(threads);
   limits.threads = bandwidth.threads();
   std::vector<std::vector<double>> reads(static_cast<size_t>(limits.threads));
-  Peaks peaks(threads);
+  ThreadPool pool(threads);
   for (int i = 0; i < repeats; ++i) {
     for (int t = 1; t <= limits.threads; ++t) {
       reads[static_cast<size_t>(t - 1)].push_back(bandwidth.Measure(t));
     }
-    limits.int8_macs = std::max(limits.int8_macs, peaks.Measure(DType::kQ8_0));
-    limits.bf16_macs = std::max(limits.bf16_macs, peaks.Measure(DType::kBF16));
-    limits.f32_macs = std::max(limits.f32_macs, peaks.Measure(DType::kF32));
+    limits.int8_macs = std::max(limits.int8_macs, Together(pool, Int8Peak));
+    limits.bf16_macs = std::max(limits.bf16_macs, Together(pool, Bf16Peak));
+    limits.f32_macs = std::max(limits.f32_macs, Together(pool, F32Peak));
     limits.first_cache_loads = std::max(limits.first_cache_loads, FirstCacheLoads(threads));
   }
   limits.hand_over = HandOver(threads);

@@ -148,7 +148,7 @@ class Backend {
   virtual void TopK(Tensor logits, int count, std::span<RankedToken> out) = 0;
 };
 
-// Which instruction set the CPU backend may use. kAuto takes the best of the machine.
+// Which instruction set the CPU backend may use. kAuto takes the fastest of the machine.
 // kAvxVnni is AVX2 with dot products of bytes, kAvx512Vnni the same for AVX-512, kAvx512 with those
 // of bf16 as well, kAmx with the matrix unit.
 enum class CpuIsa { kAuto, kPortable, kAvx2, kAvxVnni, kAvx512Vnni, kAvx512, kAmx };
@@ -158,7 +158,8 @@ struct CpuOptions {
 };
 // Errors: an instruction set this machine lacks.
 Result<std::unique_ptr<Backend>> NewCpuBackend(const CpuOptions& options = {});
-// The instruction sets of this machine, the portable one first.
+// The instruction sets of this machine, the portable one first and the fastest, which kAuto takes,
+// last.
 std::vector<CpuIsa> AvailableCpuIsas();
 std::string_view CpuIsaName(CpuIsa isa);
 

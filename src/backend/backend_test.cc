@@ -248,5 +248,23 @@ TEST(CpuIsas, ThePortableOneIsAlwaysThere) {
   EXPECT_TRUE(NewCpuBackend({.threads = 3}).ok());
 }
 
+TEST(CpuIsas, TheLastIsWhatAutoTakes) {
+  const auto backend = NewCpuBackend();
+  ASSERT_TRUE(backend.ok());
+  EXPECT_EQ((*backend)->Name(), "cpu/" + std::string(CpuIsaName(AvailableCpuIsas().back())));
+}
+
+#if defined(__x86_64__)
+// Each set is tested where it is available; the order alone tells which is preferred.
+TEST(CpuIsas, PairsOfBf16ComeBeforeFloatsOnIntelsCores) {
+  const std::vector<CpuIsa> isas = AvailableCpuIsas();
+  const auto pairs = std::find(isas.begin(), isas.end(), CpuIsa::kAvx512);
+  const auto floats = std::find(isas.begin(), isas.end(), CpuIsa::kAvx512Vnni);
+  if (pairs == isas.end()) GTEST_SKIP() << "no products of bf16 pairs here";
+  ASSERT_NE(floats, isas.end());
+  EXPECT_EQ(pairs < floats, __builtin_cpu_is("intel") != 0);
+}
+#endif
+
 }  // namespace
 }  // namespace foretoken
