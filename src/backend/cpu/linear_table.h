@@ -77,13 +77,8 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
     FT_UNROLL(16)
     for (int r = 0; r < R; ++r) acc[p][r] = Zero();
   }
-  for (int64_t s = 0; s < steps; ++s) {
+  const auto step = [&] {
     typename S::Weights weights[P];
-    // A single stream is read by the processor itself, but for sixteen rows too late.
-    if constexpr (P > 1 || R == 16) {
-      FT_UNROLL(8)
-      for (int p = 0; p < P; ++p) __builtin_prefetch(w + p * c.layout.panel_bytes + kAhead / P);
-    }
     FT_UNROLL(8)
     for (int p = 0; p < P; ++p) weights[p] = S::LoadWeights(w + p * c.layout.panel_bytes);
     FT_UNROLL(16)
@@ -95,6 +90,27 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
     }
     w += S::kWeightBytes;
     x += R * S::kTileBytes;
+  };
+  if (P == 1 && c.chunks > 1 && R == 16) {
+    // The chunks ask for the next panel, each for its share.
+    const std::byte* next = w + c.layout.panel_bytes;
+    if (panel + 1 == c.panel_end && c.next != nullptr) next = c.next;
+    next += c.layout.panel_bytes / c.chunks / 64 * 64 * chunk;
+    const int64_t together = c.chunks * (64 / S::kWeightBytes);
+    for (int64_t s = 0; s < steps; s += together) {
+      __builtin_prefetch(next, 0, 2);
+      next += 64;
+      for (int64_t i = s; i < (s + together < steps ? s + together : steps); ++i) step();
+    }
+  } else {
+    for (int64_t s = 0; s < steps; ++s) {
+      // A single stream is read by the processor itself, but for sixteen rows too late.
+      if constexpr (P > 1 || R == 16) {
+        FT_UNROLL(8)
+        for (int p = 0; p < P; ++p) __builtin_prefetch(w + p * c.layout.panel_bytes + kAhead / P);
+      }
+      step();
+    }
   }
   FT_UNROLL(8)
   for (int p = 0; p < P; ++p) StorePanel<R>(c, chunk, panel + p, acc[p]);

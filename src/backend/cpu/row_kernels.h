@@ -179,11 +179,21 @@ inline void MakeBf16Tile(const TileCall& t, int64_t begin, int64_t end) {
 
 inline void MakeFloatTile(const TileCall& t, int64_t begin, int64_t end) {
   const int64_t chunk_bytes = (t.cols + t.cols % 2) * t.chunk_rows * 4;
-  for (int64_t i = begin; i < end + end % 2; ++i) {  // BF16 weights come in pairs of inputs
-    for (int r = 0; r < t.chunks * t.chunk_rows; ++r) {
-      const float value = r < t.rows && i < end ? t.x[r * t.stride + i - begin] : 0.0f;
-      std::byte* chunk = t.tile + r / t.chunk_rows * chunk_bytes;
-      __builtin_memcpy(chunk + (i * t.chunk_rows + r % t.chunk_rows) * 4, &value, 4);
+  const int64_t padded = end + end % 2;  // BF16 weights come in pairs of inputs
+  for (int k = 0; k < t.chunks; ++k) {
+    const int first = k * t.chunk_rows;
+    for (int64_t i = begin; i < padded; i += kLanes) {
+      F x[kLanes];
+      for (int r = 0; r < kLanes; ++r) {
+        const bool some = r < t.chunk_rows && first + r < t.rows;
+        x[r] = some ? LoadFirst(t.x + (first + r) * t.stride + (i - begin), end - i) : Zero();
+      }
+      alignas(64) float columns[kLanes * kLanes];
+      StoreTransposed(x, columns);
+      auto* to = reinterpret_cast<float*>(t.tile + k * chunk_bytes) + i * t.chunk_rows;
+      for (int c = 0; c < kLanes && i + c < padded; ++c, to += t.chunk_rows) {
+        StoreFirst(Load(columns + c * kLanes), to, t.chunk_rows);
+      }
     }
   }
 }
