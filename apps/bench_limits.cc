@@ -97,7 +97,8 @@ MachineLimits MeasureLimits(int threads, int repeats) {
     limits.int8_macs = std::max(limits.int8_macs, Together(pool, Int8Peak));
     limits.bf16_macs = std::max(limits.bf16_macs, Together(pool, Bf16Peak));
     limits.f32_macs = std::max(limits.f32_macs, Together(pool, F32Peak));
-    limits.first_cache_loads = std::max(limits.first_cache_loads, FirstCacheLoads(threads));
+    limits.first_cache_loads =
+        std::max(limits.first_cache_loads, Together(pool, FirstCacheLoadRate));
   }
   limits.hand_over = HandOver(threads);
   for (std::vector<double>& r : reads) limits.read_bytes.push_back(Median(std::move(r)));

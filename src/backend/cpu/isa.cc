@@ -87,13 +87,11 @@ const Kernels& Find(CpuIsa isa) {
 }  // namespace
 
 std::vector<CpuIsa> AvailableCpuIsas() {
+  CpuIsa slower = CpuIsa::kAvx512Vnni, faster = CpuIsa::kAvx512;
+  if (!PairsAreFast()) std::swap(slower, faster);
   std::vector<CpuIsa> isas;
-  for (CpuIsa isa : {CpuIsa::kPortable, CpuIsa::kAvx2, CpuIsa::kAvxVnni}) {
-    if (Has(isa)) isas.push_back(isa);
-  }
-  CpuIsa vectors[] = {CpuIsa::kAvx512Vnni, CpuIsa::kAvx512};
-  if (!PairsAreFast()) std::swap(vectors[0], vectors[1]);
-  for (CpuIsa isa : {vectors[0], vectors[1], CpuIsa::kAmx}) {
+  for (CpuIsa isa :
+       {CpuIsa::kPortable, CpuIsa::kAvx2, CpuIsa::kAvxVnni, slower, faster, CpuIsa::kAmx}) {
     if (Has(isa)) isas.push_back(isa);
   }
   return isas;

@@ -18,6 +18,12 @@ inline constexpr int64_t kMostScaleBytes = 64;  // of a block
 template <Format kFormat>
 inline constexpr int kBlockLines = (BlockAt<kFormat>::kBytes + kMostScaleBytes + 63) / 64;
 
+// Where the panel begins that is read after this one.
+FT_INLINE const std::byte* NextPanel(const LinearCall& c, int64_t panel) {
+  if (panel + 1 == c.panel_end && c.next != nullptr) return c.next;
+  return c.panels + (panel + 1) * c.layout.panel_bytes;
+}
+
 // What of P panels' streams is asked for during a step. In one go it would fill the queue of reads,
 // and the arithmetic behind it would wait.
 template <Format kFormat, int P>
@@ -236,8 +242,7 @@ template <Format kFormat, int R>
 void LinearChunks(const LinearCall& c, int64_t panel) {
   constexpr int kLines = kBlockLines<kFormat>;
   const std::byte* const begin = c.panels + panel * c.layout.panel_bytes;
-  const std::byte* next = begin + c.layout.panel_bytes;
-  if (panel + 1 == c.panel_end && c.next != nullptr) next = c.next;
+  const std::byte* next = NextPanel(c, panel);
   for (int k = 0; k < c.chunks; ++k) {
     const int share = kLines * (k + 1) / c.chunks - kLines * k / c.chunks;  // a block
     const std::byte* stream = begin;

@@ -91,11 +91,9 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
     w += S::kWeightBytes;
     x += R * S::kTileBytes;
   };
-  if (P == 1 && c.chunks > 1 && R == 16) {
+  if (P == 1 && R == 16 && c.chunks > 1) {
     // The chunks ask for the next panel, each for its share.
-    const std::byte* next = w + c.layout.panel_bytes;
-    if (panel + 1 == c.panel_end && c.next != nullptr) next = c.next;
-    next += c.layout.panel_bytes / c.chunks / 64 * 64 * chunk;
+    const std::byte* next = NextPanel(c, panel) + c.layout.panel_bytes / c.chunks / 64 * 64 * chunk;
     const int64_t together = c.chunks * (64 / S::kWeightBytes);
     for (int64_t s = 0; s < steps; s += together) {
       __builtin_prefetch(next, 0, 2);
