@@ -27,7 +27,8 @@ inline constexpr int kSpan = 64;
 FT_INLINE void BlockRows(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
                          int from, const std::byte* rows[kKeys]) {
   if (from + kKeys <= row.run && from + kKeys <= row.count) {
-    for (int j = 0; j < kKeys; ++j) rows[j] = cache.base + (from + j) * cache.row_bytes;
+    const std::byte* next = cache.base + from * cache.row_bytes;
+    for (int j = 0; j < kKeys; ++j, next += cache.row_bytes) rows[j] = next;
     return;
   }
   for (int j = 0; j < kKeys; ++j) rows[j] = BlockRow(u, row, cache, from, j);

@@ -82,8 +82,8 @@ class Asks {
   Asks() = default;
   explicit Asks(const AttentionUnit& u)
       : key_bytes_(u.key_row_bytes),
-        value_bytes_(u.value_row_bytes),
         key_head_(HeadBytes(u.key_type, u.head_dim)),
+        value_bytes_(u.value_row_bytes),
         value_head_(HeadBytes(u.value_type, u.head_dim)),
         first_key_(u.keys + HeadBytes(u.key_type, static_cast<int>(u.column))),
         first_value_(u.values + HeadBytes(u.value_type, static_cast<int>(u.column))) {}
@@ -97,18 +97,26 @@ class Asks {
   }
   FT_INLINE void Next() {
     if (next_ >= end_) return;
-    Prefetch(keys_, key_head_);
-    Prefetch(values_, value_head_);
-    keys_ += key_bytes_;
-    values_ += value_bytes_;
     ++next_;
+    PrefetchHead(keys_, key_head_);
+    keys_ += key_bytes_;
+    PrefetchHead(values_, value_head_);
+    values_ += value_bytes_;
   }
 
  private:
+  FT_INLINE static void PrefetchHead(const std::byte* p, int64_t bytes) {
+    __builtin_prefetch(p, 0, 2);
+    for (int64_t i = 64; i < bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
+  }
+
   int64_t next_ = 0, end_ = 0;
-  int64_t key_bytes_ = 0, value_bytes_ = 0, key_head_ = 0, value_head_ = 0;
+  // Apart, as side by side they would be put into a vector for each step and taken out again.
+  const std::byte* keys_ = nullptr;
+  int64_t key_bytes_ = 0, key_head_ = 0;
+  const std::byte* values_ = nullptr;
+  int64_t value_bytes_ = 0, value_head_ = 0;
   const std::byte *first_key_ = nullptr, *first_value_ = nullptr;
-  const std::byte *keys_ = nullptr, *values_ = nullptr;
 };
 
 // Whether positions [from, to) of the cache hold numbers only.

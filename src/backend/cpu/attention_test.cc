@@ -253,6 +253,21 @@ TEST_P(AttentionTest, IsCloseWithSmallNumbers) {
   }
 }
 
+// As models do: nearly all weight is on the first position, whose values are nearly nothing.
+TEST_P(AttentionTest, IsCloseBehindASink) {
+  const Shape& s = GetParam().shape;
+  Tree t = RandomTree(s, 50, 9, 5);
+  for (size_t i = 0; i < t.q.size(); i += static_cast<size_t>(s.head_dim)) t.q[i] = 8;
+  for (std::vector<float>* keys : {&t.k, &t.committed_k}) {
+    for (size_t i = 0; i < keys->size(); i += static_cast<size_t>(s.head_dim)) (*keys)[i] = 0;
+  }
+  for (int64_t i = 0; i < s.kv_cols(); ++i) {
+    if (i % s.head_dim == 0) t.committed_k[static_cast<size_t>(i)] = 6;
+    t.committed_v[static_cast<size_t>(i)] *= 0x1p-9f;
+  }
+  ExpectCloseToADoublePrecisionLoop(GetParam(), t, 1);
+}
+
 TEST_P(AttentionTest, ATokenDoesNotSeeTheTreeAroundIt) {
   const Case& c = GetParam();
   for (uint32_t seed = 2; seed < 6; ++seed) {

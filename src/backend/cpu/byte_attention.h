@@ -1,11 +1,12 @@
 // Attention over Q8_0 caches with AVX-512 VNNI, for any number of rows: keys and values are
 // multiplied as the bytes they are stored as, four products an instruction and lane.
 //
-// A query and a span's weights become whole numbers of 15 bits, multiples of a power of two that a
-// block of 32 of the query, and a block of 32 elements of a span's values, has of its own. Such a
-// number goes as two bytes, so that its products with a byte are exact and so are their sums; what
-// is lost, 2^-15 of the largest number of the block, is far below what storing the cache in 8 bits
-// took. Otherwise all is folded as in VectorAttention.
+// A query becomes whole numbers of 15 bits, multiples of a power of two that each block of 32 of it
+// has; weights become whole numbers of 16 bits, multiples of one that a span and a block of 32 of
+// its values have. Such a number goes as two bytes, so that its products with a byte are exact and
+// so are their sums; what is lost, 2^-15 of the largest number of a block, is far below what
+// storing the cache in 8 bits took. Otherwise all is folded as in VectorAttention, but that
+// exponents are those of two.
 #pragma once
 
 #include "backend/cpu/attention_kernels.h"
@@ -42,8 +43,11 @@ class ByteAttention {
     weight_units_ = memory.Take<float>(int64_t{kLanes} * pieces_);
     keys_ = memory.Take<std::byte>(int64_t{kSpan} * u.head_dim);
     values_ = memory.Take<std::byte>(int64_t{kSpan} * u.head_dim);
+    key_copies_ = memory.Take<std::byte>(kKeys * kStored * pieces_);
+    value_copies_ = memory.Take<std::byte>(kKeys * kStored * pieces_);
     key_scales_ = memory.Take<float>(int64_t{kSpan} * pieces_);
     value_scales_ = memory.Take<float>(int64_t{kSpan} * pieces_);
+    scaled_ = memory.Take<float>(int64_t{kSpan} * pieces_);
     scratch_ = memory.used();
   }
   int64_t scratch() const { return scratch_; }
@@ -60,27 +64,16 @@ class ByteAttention {
 
   void Widen(const AttentionRow& row, int from, int index) {
     if (index == 0) asks_.Expect(from + kSpan, from + 2 * kSpan, row.run);
-    const CacheView keys = KeysOf(u_), values = ValuesOf(u_);
-    const std::byte *key_rows[kKeys], *value_rows[kKeys];
-    const int64_t column = u_.column / kPiece * kStored;
-    BlockRows(u_, row, keys, from, key_rows);
-    BlockRows(u_, row, values, from, value_rows);
-    for (int j = 0; j < kKeys; ++j) {
-      key_rows[j] += column;
-      value_rows[j] += column;
-    }
+    const Rows keys = RowsOf(KeysOf(u_), row, from, key_copies_);
+    const Rows values = RowsOf(ValuesOf(u_), row, from, value_copies_);
     uint16_t key_scales[kMostPieces * kKeys], value_scales[kMostPieces * kKeys];
-    CopyScales(key_rows, key_scales);
-    CopyScales(value_rows, value_scales);
-    for (int s = 0; s < pieces_; s += 2) TransposeKeys(key_rows, index, s);
-    for (int s = 0; s < pieces_; ++s) {
-      for (int j = 0; j < kKeys; j += 4) {
-        for (int i = s; i < asks_a_four_; i += pieces_) asks_.Next();
-        BringTogether(value_rows + j, s, values_ + ValueAt(index * 4 + j / 4, s));
-      }
-    }
+    CopyScales(keys, key_scales);
+    CopyScales(values, value_scales);
+    int s = 0;
+    for (; s + 2 <= pieces_; s += 2) WidenPieces<2>(keys, values, index, s);
+    if (s < pieces_) WidenPieces<1>(keys, values, index, s);
     // Not before: loading what was written in smaller pieces would wait until it is in the cache.
-    for (int s = 0; s < pieces_; ++s) {
+    for (s = 0; s < pieces_; ++s) {
       WidenScales(key_scales + s * kKeys, key_scales_ + s * kSpan + index * kKeys);
       WidenScales(value_scales + s * kKeys, value_scales_ + s * kSpan + index * kKeys);
     }
@@ -88,8 +81,8 @@ class ByteAttention {
 
   void Attend(int row, int rows, int at, int blocks) {
     const int last = (row + rows) * u_.heads;
-    for (int first = row * u_.heads; first < last; first += kTogether) {
-      const int n = last - first < kTogether ? last - first : kTogether;
+    for (int first = row * u_.heads, n; first < last; first += n) {
+      n = Together(first, last, at, blocks);
       int i = 0;
       for (; i + 4 <= n; i += 4) Score<4>(first + i, i, blocks);
       for (; i < n; ++i) Score<1>(first + i, i, blocks);
@@ -121,6 +114,17 @@ class ByteAttention {
   int64_t ValueAt(int four, int s) const { return (int64_t{four} * pieces_ + s) * 4 * kPiece; }
   // Which element of a piece comes d-th there; four stay together.
   static constexpr int ElementAt(int d) { return d / 8 * 4 + d / 4 % 2 * 16 + d % 4; }
+
+  // How many queries from `first` on go through a span together: those of a row that sees less than
+  // all of it are alone.
+  int Together(int first, int last, int at, int blocks) const {
+    int n = u_.heads - first % u_.heads;
+    if (SeesAll(first, at, blocks)) {
+      while (n < kTogether && first + n < last && SeesAll(first + n, at, blocks)) n += u_.heads;
+    }
+    n = n < kTogether ? n : kTogether;
+    return n < last - first ? n : last - first;
+  }
 
   // In each lane a power of two that `top` has at most 2^bits of, and its inverse; no numbers where
   // top is none. Below 2^-100 units do not become smaller.
@@ -169,7 +173,8 @@ class ByteAttention {
     const bool numbers = Sum(Unordered(a - a) | Unordered(b - b)) == 0;
     const float top = numbers ? MaxLane(Max(Abs(a), Abs(b))) : __builtin_nanf("");
     F inverse;
-    StoreFirst(UnitOf(Splat(top), 14, inverse) * Splat(u_.scale), q_units_ + part, 1);
+    constexpr float kTwosOfE = 1.44269504088896341f;  // scores are exponents of two
+    StoreFirst(UnitOf(Splat(top), 14, inverse) * Splat(u_.scale * kTwosOfE), q_units_ + part, 1);
     I sum = Splat(0);
     std::byte* const to = q_ + part * 2 * kPiece;
     FT_UNROLL(2)
@@ -187,11 +192,32 @@ class ByteAttention {
     q_starts_[part] = Sum(Splat(0) - ShiftLeft(sum, 7));
   }
 
+  // What a unit reads of the cache rows of sixteen positions.
+  struct Rows {
+    const std::byte* first;
+    int64_t bytes;  // from one to the next
+    FT_INLINE const std::byte* At(int j, int s) const { return first + j * bytes + s * kStored; }
+  };
+  // Copied where rows are not one behind the other.
+  Rows RowsOf(const CacheView& cache, const AttentionRow& row, int from, std::byte* copies) const {
+    const int64_t column = u_.column / kPiece * kStored, bytes = pieces_ * kStored;
+    if (from + kKeys <= row.run && from + kKeys <= row.count) {
+      return {cache.base + from * cache.row_bytes + column, cache.row_bytes};
+    }
+    for (int j = 0; j < kKeys; ++j) {
+      __builtin_memcpy(copies + j * bytes, BlockRow(u_, row, cache, from, j) + column,
+                       static_cast<size_t>(bytes));
+    }
+    return {copies, bytes};
+  }
+
   // The scales of sixteen rows' blocks, [pieces][16].
-  FT_INLINE void CopyScales(const std::byte* const* rows, uint16_t* out) const {
+  FT_INLINE void CopyScales(const Rows& rows, uint16_t* out) const {
     for (int s = 0; s < pieces_; ++s) {
-      uint16_t* const to = out + s * kKeys;
-      for (int j = 0; j < kKeys; ++j) __builtin_memcpy(to + j, rows[j] + s * kStored, 2);
+      for (int j = 0; j < kKeys; ++j) {
+        __builtin_memcpy(out++, rows.At(j, s), 2);
+        asm volatile("" ::: "memory");  // put together in vectors they would hold up products
+      }
     }
   }
   // Infinite where one is no number, so that it is the largest.
@@ -200,41 +226,79 @@ class ByteAttention {
     Store(Select(Unordered(scales), Splat(__builtin_inff()), scales), out);
   }
 
-  // Pieces s and s + 1 of sixteen keys as [piece][8][16] times four bytes, unsigned: 128 more than
-  // stored.
-  [[gnu::noinline]] void TransposeKeys(const std::byte* const* rows, int index, int s) {
-    const bool both = s + 1 < pieces_;
-    F x[kKeys];
-    FT_UNROLL(16)
-    for (int j = 0; j < kKeys; ++j) {
-      const std::byte* const codes = rows[j] + s * kStored + 2;
-      __m512i row = _mm512_zextsi256_si512(LoadPiece(codes));
-      if (both) row = _mm512_inserti64x4(row, LoadPiece(codes + kStored), 1);
-      x[j].v[0] = reinterpret_cast<NativeF>(_mm512_xor_si512(row, _mm512_set1_epi8(-128)));
-    }
-    float* const to = reinterpret_cast<float*>(keys_ + KeyAt(index, s));
-    if (both) return StoreTransposed(x, to);
-    alignas(64) float words[kLanes * kKeys];  // there is no other piece to be written
-    StoreTransposed(x, words);
-    __builtin_memcpy(to, words, sizeof(words) / 2);
+  // The codes of kPieces pieces, one or two, of row j from piece s on.
+  template <int kPieces>
+  FT_INLINE static __m512i LoadPieces(const Rows& rows, int j, int s) {
+    const std::byte* const codes = rows.At(j, s) + 2;
+    const __m512i x = _mm512_zextsi256_si512(LoadPiece(codes));
+    return kPieces == 1 ? x : _mm512_inserti64x4(x, LoadPiece(codes + kStored), 1);
   }
-  int64_t KeyAt(int index, int s) const { return (int64_t{index} * pieces_ + s) * kPiece * kKeys; }
   FT_INLINE static __m256i LoadPiece(const std::byte* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   }
 
-  // The codes of a piece of four positions, element by element.
-  FT_INLINE static void BringTogether(const std::byte* const* rows, int s, std::byte* out) {
-    __m256i x[4];
+  // Some pieces of sixteen positions from piece s on.
+  template <int kPieces>
+  FT_INLINE void WidenPieces(const Rows& keys, const Rows& values, int index, int s) {
+    TransposeKeys<kPieces>(keys, index, s);
+    for (int j = 0; j < kKeys; j += 4) {
+      for (int i = s; i < asks_a_four_; i += pieces_) asks_.Next();
+      BringTogether<kPieces>(values, j, s, values_ + ValueAt(index * 4 + j / 4, s));
+    }
+  }
+
+  // Pieces of sixteen keys as [piece][8][16] times four bytes, unsigned: 128 more than stored.
+  // Loads put four rows into a register, which leaves half of a transposition to be done.
+  template <int kPieces>
+  [[gnu::noinline]] void TransposeKeys(Rows rows, int index, int s) {
+    __m512i x[2 * kPieces][4];  // [c][k]: words 4 c ... 4 c + 3 of rows k, k + 4, k + 8, k + 12
     FT_UNROLL(4)
-    for (int j = 0; j < 4; ++j) x[j] = LoadPiece(rows[j] + s * kStored + 2);
-    const __m256i a = _mm256_unpacklo_epi8(x[0], x[1]), b = _mm256_unpackhi_epi8(x[0], x[1]);
-    const __m256i c = _mm256_unpacklo_epi8(x[2], x[3]), d = _mm256_unpackhi_epi8(x[2], x[3]);
+    for (int k = 0; k < 4; ++k) {
+      FT_UNROLL(4)
+      for (int c = 0; c < 2 * kPieces; ++c) {
+        const std::byte* const codes = rows.At(k, s + c / 2) + 2 + c % 2 * 16;
+        const int64_t step = 4 * rows.bytes;
+        __m512i four = _mm512_castsi128_si512(LoadFourWords(codes));
+        four = _mm512_inserti32x4(four, LoadFourWords(codes + step), 1);
+        four = _mm512_inserti32x4(four, LoadFourWords(codes + 2 * step), 2);
+        four = _mm512_inserti32x4(four, LoadFourWords(codes + 3 * step), 3);
+        x[c][k] = _mm512_xor_si512(four, _mm512_set1_epi8(-128));
+      }
+    }
+    auto* const to = reinterpret_cast<__m512i*>(keys_ + KeyAt(index, s));
+    FT_UNROLL(4)
+    for (int c = 0; c < 2 * kPieces; ++c) {
+      const __m512i a = _mm512_unpacklo_epi32(x[c][0], x[c][1]);
+      const __m512i b = _mm512_unpacklo_epi32(x[c][2], x[c][3]);
+      const __m512i d = _mm512_unpackhi_epi32(x[c][0], x[c][1]);
+      const __m512i e = _mm512_unpackhi_epi32(x[c][2], x[c][3]);
+      _mm512_store_si512(to + 4 * c, _mm512_unpacklo_epi64(a, b));
+      _mm512_store_si512(to + 4 * c + 1, _mm512_unpackhi_epi64(a, b));
+      _mm512_store_si512(to + 4 * c + 2, _mm512_unpacklo_epi64(d, e));
+      _mm512_store_si512(to + 4 * c + 3, _mm512_unpackhi_epi64(d, e));
+    }
+  }
+  FT_INLINE static __m128i LoadFourWords(const std::byte* p) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  }
+  int64_t KeyAt(int index, int s) const { return (int64_t{index} * pieces_ + s) * kPiece * kKeys; }
+
+  // The codes of pieces of four rows, element by element, one piece after the other.
+  template <int kPieces>
+  FT_INLINE static void BringTogether(const Rows& rows, int from, int s, std::byte* out) {
+    __m512i x[4];
+    FT_UNROLL(4)
+    for (int j = 0; j < 4; ++j) x[j] = LoadPieces<kPieces>(rows, from + j, s);
+    const __m512i a = _mm512_unpacklo_epi8(x[0], x[1]), b = _mm512_unpackhi_epi8(x[0], x[1]);
+    const __m512i c = _mm512_unpacklo_epi8(x[2], x[3]), d = _mm512_unpackhi_epi8(x[2], x[3]);
+    const __m512i together[] = {_mm512_unpacklo_epi16(a, c), _mm512_unpackhi_epi16(a, c),
+                                _mm512_unpacklo_epi16(b, d), _mm512_unpackhi_epi16(b, d)};
     auto* const to = reinterpret_cast<__m256i*>(out);
-    _mm256_store_si256(to, _mm256_unpacklo_epi16(a, c));
-    _mm256_store_si256(to + 1, _mm256_unpackhi_epi16(a, c));
-    _mm256_store_si256(to + 2, _mm256_unpacklo_epi16(b, d));
-    _mm256_store_si256(to + 3, _mm256_unpackhi_epi16(b, d));
+    FT_UNROLL(4)
+    for (int i = 0; i < 4; ++i) {
+      _mm256_store_si256(to + i, _mm512_castsi512_si256(together[i]));
+      if (kPieces == 2) _mm256_store_si256(to + 4 + i, _mm512_extracti64x4_epi64(together[i], 1));
+    }
   }
 
   // Scores of kQueries queries, from `query` on, into those from `slot` on.
@@ -294,84 +358,98 @@ class ByteAttention {
     }
   }
 
-  // Scores of n queries, from `query` on, become weights, and what was summed before is brought to
-  // the new maxima. All of them go from step to step together, as each step waits for its result.
+  // Whether a query's row sees every position of a span's blocks.
+  bool SeesAll(int query, int at, int blocks) const {
+    const AttentionRow& row = u_.rows[query / u_.heads];
+    return row.begin <= at && row.count >= at + blocks * kKeys;
+  }
+
+  // Of some queries that see the same of a span, scores become weights, and what was summed before
+  // is brought to the new maxima. All of them go from step to step together, as each step waits for
+  // its result.
+  //
+  // Scores are exponents of two here, and weights are relative to a power of two: that of a span's
+  // own weights is the least that none of them is above, and where a later one is higher, factors
+  // are powers of two, too.
   void Fold(int query, int n, int at, int blocks) {
     F tops[kTogether];
     for (int i = 0; i < kTogether; ++i) {
       tops[i] = Zero();
       if (i >= n) continue;
       asks_.Next();
-      tops[i] = HideUnseen(u_.rows[(query + i) / u_.heads], at, blocks, Splat(-__builtin_inff()),
+      tops[i] = HideUnseen(u_.rows[(query + i) / u_.heads], at, blocks, Splat(kLowest),
                            scores_ + i * kSpan);
     }
-    const F before = LoadFirst(tops_ + query, n), highest = Max(Largest(tops), before);
+    const F before = LoadFirst(tops_ + query, n), own = Ceil(Largest(tops));
+    const F highest = Max(own, before), shares = PowerOfTwo(own - highest);
     StoreFirst(highest, tops_ + query, n);
-    const F factor = Exp(before - highest);
-    alignas(64) float factors[kLanes];
-    Store(factor, factors);
+    alignas(64) float factors[kLanes], own_tops[kLanes], share[kLanes];
+    Store(PowerOfTwo(before - highest), factors);
+    Store(own, own_tops);
+    Store(shares, share);
     for (int i = 0; i < n; ++i) {
       if (factors[i] == 1.0f) continue;
       ScaleDown(Splat(factors[i]), sums_ + (query + i) * kLanes, mixed_ + (query + i) * u_.head_dim,
                 u_.head_dim);
     }
-    F largest[kMostPieces][kTogether];
-    for (int i = 0; i < kTogether; ++i) {
-      for (int s = 0; s < pieces_; ++s) largest[s][i] = Zero();
-      if (i < n) Weigh(query + i, scores_ + i * kSpan, blocks, &largest[0][i]);
-    }
     for (int s = 0; s < pieces_; ++s) {
-      F inverse;
-      Store(UnitOf(Largest(largest[s]), 15, inverse), weight_units_ + s * kLanes);
-      alignas(64) float inverses[kLanes];
-      Store(inverse, inverses);
-      for (int i = 0; i < n; ++i) RoundWeights(i, s, Splat(inverses[i]), blocks);
+      Store(shares * ScaleValues(query, s, at, blocks), weight_units_ + s * kLanes);
+    }
+    for (int i = 0; i < n; ++i) {
+      asks_.Next();
+      Weigh(query + i, i, Splat(own_tops[i]), Splat(share[i]), blocks);
     }
   }
 
-  // A query's weights in place of its scores, their sum, and into largest[kTogether * s] the
-  // largest of each lane times the scales of piece s.
-  FT_INLINE void Weigh(int query, float* scores, int blocks, F* largest) {
-    const F highest = Splat(tops_[query]);
+  // Scales of a span's values of piece s in units that make the largest one that the row of
+  // `query` sees 2^16 at most; returns the unit.
+  F ScaleValues(int query, int s, int at, int blocks) {
+    const AttentionRow& row = u_.rows[query / u_.heads];
+    const bool all = SeesAll(query, at, blocks);
+    const float* const scales = value_scales_ + s * kSpan;
+    F top = Zero();
+    for (int b = 0; b < blocks; ++b) {
+      const F x = Load(scales + b * kKeys);
+      const int from = at + b * kKeys;
+      top = Max(all ? x : Select(Seen(from, row.begin, row.count), x, Zero()), top);
+    }
+    F inverse;
+    const F unit = UnitOf(Splat(MaxLane(top)), 16, inverse);
+    for (int b = 0; b < blocks; ++b) {
+      Store(Load(scales + b * kKeys) * inverse, scaled_ + s * kSpan + b * kKeys);
+    }
+    return unit;
+  }
+
+  // A query's weights, relative to 2^own: their sum, of which it has a share, and times the scales
+  // of each piece, as whole numbers 256 h + l: [64] h and [64] l.
+  FT_INLINE void Weigh(int query, int slot, F own, F share, int blocks) {
+    const float* const scores = scores_ + slot * kSpan;
     F sum = Load(sums_ + query * kLanes), x[kSpan / kKeys];
     FT_UNROLL(4)
     for (int b = 0; b < kSpan / kKeys; ++b) {
       x[b] = Zero();
       if (b >= blocks) continue;
-      x[b] = QuickExp(Load(scores + b * kKeys) - highest);
-      Store(x[b], scores + b * kKeys);
-      sum = sum + x[b];
+      x[b] = QuickPower(Load(scores + b * kKeys) - own);
+      sum = MulAdd(x[b], share, sum);
     }
     Store(sum, sums_ + query * kLanes);
-    for (int s = 0; s < pieces_; ++s) {
-      F top = Zero();
-      FT_UNROLL(4)
-      for (int b = 0; b < kSpan / kKeys; ++b) {
-        if (b < blocks) top = Max(x[b] * Load(value_scales_ + s * kSpan + b * kKeys), top);
-      }
-      largest[kTogether * s] = top;
-    }
-  }
-
-  // Weights times the scales of a piece as whole numbers 256 h + l: [64] h and [64] l.
-  FT_INLINE void RoundWeights(int slot, int s, F inverse, int blocks) {
-    __m512i whole[kSpan / kKeys];
-    FT_UNROLL(4)
-    for (int b = 0; b < kSpan / kKeys; ++b) {
-      whole[b] = _mm512_setzero_si512();
-      if (b >= blocks) continue;
-      const F scaled =
-          Load(scores_ + slot * kSpan + b * kKeys) * Load(value_scales_ + s * kSpan + b * kKeys);
-      whole[b] = reinterpret_cast<__m512i>(Rounded(scaled * inverse).v[0]);
-    }
-    // Of each 128 bits, four positions of each block.
-    const __m512i a = _mm512_packus_epi32(whole[0], whole[1]);
-    const __m512i b = _mm512_packus_epi32(whole[2], whole[3]);
     const __m512i byte = _mm512_set1_epi16(255);
-    std::byte* const to = weights_ + (slot * pieces_ + s) * 2 * kSpan;
-    _mm512_store_si512(to, _mm512_packus_epi16(_mm512_srli_epi16(a, 8), _mm512_srli_epi16(b, 8)));
-    _mm512_store_si512(to + kSpan,
-                       _mm512_packus_epi16(_mm512_and_si512(a, byte), _mm512_and_si512(b, byte)));
+    std::byte* to = weights_ + slot * pieces_ * 2 * kSpan;
+    for (int s = 0; s < pieces_; ++s, to += 2 * kSpan) {
+      __m512i whole[kSpan / kKeys];
+      FT_UNROLL(4)
+      for (int b = 0; b < kSpan / kKeys; ++b) {  // from `blocks` on nothing, whatever scales are
+        whole[b] =
+            reinterpret_cast<__m512i>(Rounded(x[b] * Load(scaled_ + s * kSpan + b * kKeys)).v[0]);
+      }
+      // Of each 128 bits, four positions of each block.
+      const __m512i a = _mm512_packus_epi32(whole[0], whole[1]);
+      const __m512i b = _mm512_packus_epi32(whole[2], whole[3]);
+      _mm512_store_si512(to, _mm512_packus_epi16(_mm512_srli_epi16(a, 8), _mm512_srli_epi16(b, 8)));
+      _mm512_store_si512(to + kSpan,
+                         _mm512_packus_epi16(_mm512_and_si512(a, byte), _mm512_and_si512(b, byte)));
+    }
   }
 
   // Adds the values times their weights.
@@ -416,9 +494,9 @@ class ByteAttention {
   int queries_;
   Asks asks_;
   int asks_a_four_;  // positions that are asked for with four values; with many queries, more later
-  std::byte *q_, *keys_, *values_, *weights_;
+  std::byte *q_, *keys_, *values_, *weights_, *key_copies_, *value_copies_;
   float *q_units_, *mixed_, *scores_, *sums_, *tops_;
-  float *weight_units_, *key_scales_, *value_scales_;
+  float *weight_units_, *key_scales_, *value_scales_, *scaled_;
   int32_t* q_starts_;
   int64_t scratch_;
 };

@@ -189,9 +189,13 @@ class OneRowAttention {
                               _mm512_set1_ps(-__builtin_inff()));
       }
     }
-    F top = tops_;
-    for (int j = 0; j < positions; j += 2) top = Max(Load(scores_ + j * kHeads), top);
-    F swapped;
+    // Four at a time, as each waits for its result.
+    F tops[4] = {tops_, tops_, tops_, tops_};
+    for (int j = 0; j < positions; j += 8) {
+      FT_UNROLL(4)
+      for (int k = 0; k < 4; ++k) tops[k] = Max(Load(scores_ + (j + 2 * k) * kHeads), tops[k]);
+    }
+    F top = Max(Max(tops[0], tops[1]), Max(tops[2], tops[3])), swapped;
     swapped.v[0] = _mm512_permute_ps(top.v[0], 0xb1);
     top = Max(swapped, top);
     if (_mm512_cmp_ps_mask(top.v[0], tops_.v[0], _CMP_NEQ_UQ) != 0) Lower(Exp(tops_ - top));

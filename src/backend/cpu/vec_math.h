@@ -52,6 +52,14 @@ FT_INLINE F Exp(F x) {
 }
 
 #if defined(__AVX512F__)
+// 2^f of -0.5 <= f <= 0.5 within 5e-6.
+FT_INLINE F PowerOfFraction(F f) {
+  F p = Splat(9.582851082e-3f);
+  p = MulAdd(p, f, Splat(5.590642989e-2f));
+  p = MulAdd(p, f, Splat(0.2402409911f));
+  p = MulAdd(p, f, Splat(0.6931241751f));
+  return MulAdd(p, f, Splat(1.0f));
+}
 // e^x of x <= 0 within 5e-6, for weights that are rounded to 16 bits or fewer; 0 below -87.
 FT_INLINE F QuickExp(F x) {
   const __m512 low = _mm512_set1_ps(-87.0f), magic = _mm512_set1_ps(0x1.8p23f);
@@ -61,14 +69,34 @@ FT_INLINE F QuickExp(F x) {
   const __m512 turns = _mm512_fmadd_ps(y, turn, magic);
   F f, r;
   f.v[0] = _mm512_fmsub_ps(y, turn, _mm512_sub_ps(turns, magic));
-  F p = Splat(9.582851082e-3f);
-  p = MulAdd(p, f, Splat(5.590642989e-2f));
-  p = MulAdd(p, f, Splat(0.2402409911f));
-  p = MulAdd(p, f, Splat(0.6931241751f));
-  p = MulAdd(p, f, Splat(1.0f));
+  const F p = PowerOfFraction(f);
   const __m512i power = _mm512_slli_epi32(
       _mm512_sub_epi32(_mm512_castps_si512(turns), _mm512_set1_epi32(0x4b400000 - 127)), 23);
   r.v[0] = _mm512_maskz_mul_ps(seen, p.v[0], _mm512_castsi512_ps(power));
+  return r;
+}
+// 2^x of x <= 0 within 5e-6, as QuickExp; 0 below -100.
+FT_INLINE F QuickPower(F x) {
+  const __m512 magic = _mm512_set1_ps(0x1.8p23f);
+  const __mmask16 seen = _mm512_cmp_ps_mask(x.v[0], _mm512_set1_ps(-100.0f), _CMP_NLT_UQ);
+  const __m512 turns = _mm512_add_ps(x.v[0], magic);
+  F f, r;
+  f.v[0] = _mm512_sub_ps(x.v[0], _mm512_sub_ps(turns, magic));
+  // Only the turns are left of these bits; a NaN's are none.
+  const __m512i power = _mm512_slli_epi32(_mm512_castps_si512(turns), 23);
+  const __m512i p = _mm512_castps_si512(PowerOfFraction(f).v[0]);
+  r.v[0] = _mm512_castsi512_ps(_mm512_maskz_add_epi32(seen, p, power));
+  return r;
+}
+// 2^x of whole numbers x <= 0.
+FT_INLINE F PowerOfTwo(F x) {
+  F r;
+  r.v[0] = _mm512_scalef_ps(_mm512_set1_ps(1.0f), x.v[0]);
+  return r;
+}
+FT_INLINE F Ceil(F x) {
+  F r;
+  r.v[0] = _mm512_roundscale_ps(x.v[0], _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);
   return r;
 }
 #endif
