@@ -161,38 +161,38 @@ constexpr void FillInt8Tiles(Kernels& k) {
   ((k.make_tile[kKind] = &MakeInt8Tile<static_cast<TileKind>(kKind)>), ...);
 }
 
-inline void MakeBf16Tile(const TileCall& t, int64_t begin, int64_t end) {
-  const int64_t chunk_bytes = (t.cols + 1) / 2 * t.chunk_rows * 4;
-  for (int r = 0; r < t.chunks * t.chunk_rows; ++r) {
-    std::byte* to = t.tile + r / t.chunk_rows * chunk_bytes + r % t.chunk_rows * 4;
-    for (int64_t i = begin; i < end; i += kLanes) {
-      uint16_t bits[kLanes] = {};
-      if (r < t.rows)
-        StoreLow16(ToBf16(LoadFirst(t.x + r * t.stride + (i - begin), end - i)), bits);
-      const int64_t pairs = (end - i < kLanes ? end - i + 1 : kLanes) / 2;
-      for (int64_t j = 0; j < pairs; ++j) {
-        __builtin_memcpy(to + (i / 2 + j) * t.chunk_rows * 4, bits + 2 * j, 4);
-      }
-    }
-  }
+// Sixteen words from the first n floats at x, or as many as fit: each a float, or a pair of bf16.
+template <int kPer>
+FT_INLINE F LoadTileWords(const float* x, int64_t n) {
+  if constexpr (kPer == 1) return LoadFirst(x, n);
+  uint16_t halves[2 * kLanes] = {};
+  StoreLow16(ToBf16(LoadFirst(x, n)), halves);
+  if (n > kLanes) StoreLow16(ToBf16(LoadFirst(x + kLanes, n - kLanes)), halves + kLanes);
+  F words;
+  __builtin_memcpy(&words, halves, sizeof(words));
+  return words;
 }
 
-inline void MakeFloatTile(const TileCall& t, int64_t begin, int64_t end) {
-  const int64_t chunk_bytes = (t.cols + t.cols % 2) * t.chunk_rows * 4;
-  const int64_t padded = end + end % 2;  // BF16 weights come in pairs of inputs
+// Columns [begin, end) of a tile of words, kPer columns each, from sixteen rows and words at a
+// time. Inputs come in pairs, as BF16 weights do.
+template <int kPer>
+void MakeWordTile(const TileCall& t, int64_t begin, int64_t end) {
+  const int64_t chunk_words = (t.cols + 1) / 2 * 2 / kPer * t.chunk_rows;
+  const int64_t last = (end + 1) / 2 * 2 / kPer;
   for (int k = 0; k < t.chunks; ++k) {
     const int first = k * t.chunk_rows;
-    for (int64_t i = begin; i < padded; i += kLanes) {
+    for (int64_t i = begin / kPer; i < last; i += kLanes) {
       F x[kLanes];
       for (int r = 0; r < kLanes; ++r) {
         const bool some = r < t.chunk_rows && first + r < t.rows;
-        x[r] = some ? LoadFirst(t.x + (first + r) * t.stride + (i - begin), end - i) : Zero();
+        const float* const at = t.x + (first + r) * t.stride + (i * kPer - begin);
+        x[r] = some ? LoadTileWords<kPer>(at, end - i * kPer) : Zero();
       }
-      alignas(64) float columns[kLanes * kLanes];
-      StoreTransposed(x, columns);
-      auto* to = reinterpret_cast<float*>(t.tile + k * chunk_bytes) + i * t.chunk_rows;
-      for (int c = 0; c < kLanes && i + c < padded; ++c, to += t.chunk_rows) {
-        StoreFirst(Load(columns + c * kLanes), to, t.chunk_rows);
+      alignas(64) float words[kLanes * kLanes];
+      StoreTransposed(x, words);
+      auto* to = reinterpret_cast<float*>(t.tile) + k * chunk_words + i * t.chunk_rows;
+      for (int c = 0; c < kLanes && i + c < last; ++c, to += t.chunk_rows) {
+        StoreFirst(Load(words + c * kLanes), to, t.chunk_rows);
       }
     }
   }
@@ -264,8 +264,8 @@ constexpr void FillRows(Kernels& k) {
 #endif
   k.store_bf16 = &StoreBf16Row;
   FillInt8Tiles<0, 1, 2, 3, 4>(k);
-  k.make_tile[static_cast<int>(TileKind::kBf16Pairs)] = &MakeBf16Tile;
-  k.make_tile[static_cast<int>(TileKind::kF32)] = &MakeFloatTile;
+  k.make_tile[static_cast<int>(TileKind::kBf16Pairs)] = &MakeWordTile<2>;
+  k.make_tile[static_cast<int>(TileKind::kF32)] = &MakeWordTile<1>;
   k.rms_norm = &RmsNorm;
   k.rms_scale = &RmsScale;
   k.scale_row = &ScaleRow;
