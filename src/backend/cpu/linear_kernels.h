@@ -80,6 +80,19 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
 template <Format kFormat, int R, int P>
 inline constexpr bool kTakeTurns = P == 1 && R == 1 && Codes<kFormat>::kBits == 8 && kNative == 16;
 
+// Whether the processor pauses after a block of eight rows. One that multiplies much faster than
+// its memory delivers loads what has been asked for and not come yet, as far ahead as it has room
+// for instructions; those loads hold the buffers that asking ahead needs, so that it remains late.
+// Instructions that do nothing take the room. (Intel's cores; with codes of fewer bits, with fewer
+// rows or more the room is short enough.)
+template <Format kFormat, int R>
+inline constexpr bool kPauses = R == 8 && Codes<kFormat>::kBits == 8 && kNative == 16;
+FT_INLINE void Pause() {
+#if defined(__x86_64__)
+  asm volatile(".rept 40\n\tnop\n\t.endr");
+#endif
+}
+
 // Few rows: every sum of P panels stays in registers.
 template <Format kFormat, int R, int P>
 void LinearPanels(const LinearCall& c, int64_t panel) {
@@ -107,6 +120,9 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
                                  at[p], sub, TileBlock<kFormat, R>{tile}, acc[p], all[p]);
                            }
                            tile += TileBlock<kFormat, R>::kBytes;
+                           if constexpr (kPauses<kFormat, R>) {
+                             if (c.streams == 4) Pause();
+                           }
                          });
   FT_UNROLL(4)
   for (int p = 0; p < P; ++p) StorePanel<R>(c, 0, panel + p, acc[p]);
