@@ -6,9 +6,10 @@
 
 namespace foretoken::FT_ISA {
 
-// How far ahead of its use memory is asked for: what a core reads in the time that one access
-// takes.
-inline constexpr int64_t kAhead = 4096;
+// How far ahead of its use memory is asked for, where streams lie side by side: more than what a
+// core reads in the time that one access takes, so that the first pages of the next panels are
+// under way while short panels end.
+inline constexpr int64_t kAhead = 10240;
 // Where it is a single stream, or where a group of blocks is read once for each chunk: more than
 // the largest group.
 inline constexpr int64_t kStreamAhead = 6144;

@@ -65,6 +65,9 @@ struct Step<Format::kBF16> {
 };
 #endif
 
+// How far ahead P panels' streams of unquantised weights are asked for, together.
+inline constexpr int64_t kFloatAhead = 4096;
+
 template <Format kFormat, int R, int P>
 void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
   using S = Step<kFormat>;
@@ -105,7 +108,8 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
       // A single stream is read by the processor itself, but for sixteen rows too late.
       if constexpr (P > 1 || R == 16) {
         FT_UNROLL(8)
-        for (int p = 0; p < P; ++p) __builtin_prefetch(w + p * c.layout.panel_bytes + kAhead / P);
+        for (int p = 0; p < P; ++p)
+          __builtin_prefetch(w + p * c.layout.panel_bytes + kFloatAhead / P);
       }
       step();
     }
