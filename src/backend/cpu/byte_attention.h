@@ -25,11 +25,7 @@ class ByteAttention {
 
   // REQUIRES: Takes(u).
   explicit ByteAttention(const AttentionUnit& u)
-      : u_(u),
-        pieces_(u.head_dim / kPiece),
-        queries_(u.row_count * u.heads),
-        asks_(u),
-        asks_a_four_(queries_ < kTogether ? 4 : 2) {
+      : u_(u), pieces_(u.head_dim / kPiece), queries_(u.row_count * u.heads), asks_(u) {
     ScratchPieces memory(u.scratch);
     const int64_t parts = int64_t{queries_} * pieces_;
     q_ = memory.Take<std::byte>(parts * 2 * kPiece);
@@ -242,7 +238,10 @@ class ByteAttention {
   FT_INLINE void WidenPieces(const Rows& keys, const Rows& values, int index, int s) {
     TransposeKeys<kPieces>(keys, index, s);
     for (int j = 0; j < kKeys; j += 4) {
-      for (int i = s; i < asks_a_four_; i += pieces_) asks_.Next();
+      if (s == 0 && queries_ < kTogether) {  // more of them ask for enough later
+        asks_.Next();
+        asks_.Next();
+      }
       BringTogether<kPieces>(values, j, s, values_ + ValueAt(index * 4 + j / 4, s));
     }
   }
@@ -493,7 +492,6 @@ class ByteAttention {
   int pieces_;  // of a head
   int queries_;
   Asks asks_;
-  int asks_a_four_;  // positions that are asked for with four values; with many queries, more later
   std::byte *q_, *keys_, *values_, *weights_, *key_copies_, *value_copies_;
   float *q_units_, *mixed_, *scores_, *sums_, *tops_;
   float *weight_units_, *key_scales_, *value_scales_, *scaled_;
