@@ -180,23 +180,6 @@ class TileAttention {
     return d < head_dim ? LoadCache<kType>(row, column + d, head_dim - d) : Zero();
   }
 
-  // Whether positions [from, from + n) lie one after the other.
-  static bool InSequence(const AttentionRow& row, int from, int n) {
-    return from + n <= row.run && from + n <= row.count;
-  }
-
-  // Where positions [from, from + n) begin.
-  template <int n>
-  FT_INLINE void FindRows(const AttentionRow& row, const CacheView& cache, int from,
-                          const std::byte* (&at)[n]) const {
-    if (InSequence(row, from, n)) {
-      const std::byte* next = cache.base + from * cache.row_bytes;
-      for (int j = 0; j < n; ++j, next += cache.row_bytes) at[j] = next;
-    } else {
-      for (int j = 0; j < n; ++j) at[j] = BlockRow(u_, row, cache, from, j);
-    }
-  }
-
   // The cache's rows to come. They are asked for in between the arithmetic: all at once they would
   // fill the queue of reads, and nothing would be read afterwards.
   struct Asks {
@@ -245,7 +228,7 @@ class TileAttention {
     std::byte* to = Keys(half, 0, 0);
     key_tiles_[half] = {.at = to, .stride = 64, .step = kTileBytes};
     const std::byte* rows[kLanes];
-    FindRows(row, KeysOf(u_), from, rows);
+    BlockRows(u_, row, KeysOf(u_), from, kLanes, rows);
     for (int j = 0; j < kLanes; ++j, to += 64) {
       if (j % 4 == 0) asks.template Next<kSteps>();
       const std::byte* const in = rows[j];
@@ -277,7 +260,7 @@ class TileAttention {
     const int64_t column = u_.column;
     std::byte* to = Values(index, 0, 0);
     const std::byte* rows[kBlock];
-    FindRows(row, ValuesOf(u_), from, rows);
+    BlockRows(u_, row, ValuesOf(u_), from, kBlock, rows);
     for (int i = 0; i < kLanes; ++i, to += 64) {
       if (kParts == 1 || i % 2 == 0) asks.template Next<kSteps>();
       const std::byte *const low = rows[i], *const high = rows[i + kLanes];

@@ -23,17 +23,6 @@ inline constexpr int kKeys = 16;  // positions of a block
 // Positions folded in together: what they are turned into stays in the first cache.
 inline constexpr int kSpan = 64;
 
-// The cache rows of a block.
-FT_INLINE void BlockRows(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
-                         int from, const std::byte* rows[kKeys]) {
-  if (from + kKeys <= row.run && from + kKeys <= row.count) {
-    const std::byte* next = cache.base + from * cache.row_bytes;
-    for (int j = 0; j < kKeys; ++j, next += cache.row_bytes) rows[j] = next;
-    return;
-  }
-  for (int j = 0; j < kKeys; ++j) rows[j] = BlockRow(u, row, cache, from, j);
-}
-
 // Elements of a head, with zeros up to whole registers of words.
 template <typename Numbers>
 int64_t PaddedHead(int head_dim) {

@@ -68,6 +68,22 @@ FT_INLINE const std::byte* BlockRow(const AttentionUnit& u, const AttentionRow& 
   return cache.base + CacheRow(u, row, position) * cache.row_bytes;
 }
 
+// Whether the cache rows of positions [from, from + n) lie one after the other.
+FT_INLINE bool InSequence(const AttentionRow& row, int from, int n) {
+  return from + n <= row.run && from + n <= row.count;
+}
+
+// Those cache rows.
+FT_INLINE void BlockRows(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
+                         int from, int n, const std::byte** rows) {
+  if (InSequence(row, from, n)) {
+    const std::byte* next = cache.base + from * cache.row_bytes;
+    for (int j = 0; j < n; ++j, next += cache.row_bytes) rows[j] = next;
+  } else {
+    for (int j = 0; j < n; ++j) rows[j] = BlockRow(u, row, cache, from, j);
+  }
+}
+
 // Bytes of the elements that a position and head takes in a cache, about: blocks' scales are asked
 // for with their neighbours.
 FT_INLINE int64_t HeadBytes(CacheType type, int head_dim) {
@@ -98,18 +114,13 @@ class Asks {
   FT_INLINE void Next() {
     if (next_ >= end_) return;
     ++next_;
-    PrefetchHead(keys_, key_head_);
+    Prefetch(keys_, key_head_);
     keys_ += key_bytes_;
-    PrefetchHead(values_, value_head_);
+    Prefetch(values_, value_head_);
     values_ += value_bytes_;
   }
 
  private:
-  FT_INLINE static void PrefetchHead(const std::byte* p, int64_t bytes) {
-    __builtin_prefetch(p, 0, 2);
-    for (int64_t i = 64; i < bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
-  }
-
   int64_t next_ = 0, end_ = 0;
   // Apart, as side by side they would be put into a vector for each step and taken out again.
   const std::byte* keys_ = nullptr;

@@ -197,7 +197,7 @@ class ByteAttention {
   // Copied where rows are not one behind the other.
   Rows RowsOf(const CacheView& cache, const AttentionRow& row, int from, std::byte* copies) const {
     const int64_t column = u_.column / kPiece * kStored, bytes = pieces_ * kStored;
-    if (from + kKeys <= row.run && from + kKeys <= row.count) {
+    if (InSequence(row, from, kKeys)) {
       return {cache.base + from * cache.row_bytes + column, cache.row_bytes};
     }
     for (int j = 0; j < kKeys; ++j) {

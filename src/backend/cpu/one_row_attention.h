@@ -93,8 +93,8 @@ class OneRowAttention {
   void Widen(const AttentionRow& row, int from, int index) {
     if (index == 0) asks_.Expect(from + kSpan, from + 2 * kSpan, row.run);
     const std::byte* rows[kKeys];
-    BlockRows(u_, row, KeysOf(u_), from, rows);
-    BlockRows(u_, row, ValuesOf(u_), from, value_rows_ + index * kKeys);
+    BlockRows(u_, row, KeysOf(u_), from, kKeys, rows);
+    BlockRows(u_, row, ValuesOf(u_), from, kKeys, value_rows_ + index * kKeys);
     float* const keys = keys_ + index % 2 * kKeys * kDepth;
     Words::Choose(u_.key_type, [&](auto type) {
       for (int j = 0; j < kKeys; j += 2) {

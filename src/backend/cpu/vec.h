@@ -52,9 +52,10 @@ struct I {
 #define FT_INLINE [[gnu::always_inline]] inline
 
 // Asks for `bytes` of memory from p on to be brought near, not so near that it pushes out what is
-// in use; p need not be valid.
+// in use, the first line at least; p need not be valid.
 FT_INLINE void Prefetch(const std::byte* p, int64_t bytes) {
-  for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
+  __builtin_prefetch(p, 0, 2);
+  for (int64_t i = 64; i < bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
 }
 
 // Asks for the line at p to write to it; p need not be valid.
