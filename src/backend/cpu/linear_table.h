@@ -94,13 +94,17 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
     w += S::kWeightBytes;
     x += R * S::kTileBytes;
   };
-  if (P == 1 && R == 16 && c.chunks > 1) {
-    // The chunks ask for the next panel, each for its share.
-    const std::byte* next = NextPanel(c, panel) + c.layout.panel_bytes / c.chunks / 64 * 64 * chunk;
-    const int64_t together = c.chunks * (64 / S::kWeightBytes);
+  if (c.chunks > 1 && (R == 16 || c.streams == 1)) {
+    // The chunks ask for the next panels, each for its share: the first one alone would have to
+    // wait for memory, which would be idle during the others.
+    constexpr int64_t kStepBytes = int64_t{P} * S::kWeightBytes;
+    constexpr int64_t kLines = kStepBytes < 64 ? 1 : kStepBytes / 64;
+    const int64_t bytes = P * c.layout.panel_bytes;
+    const std::byte* next = NextPanel(c, panel + P - 1) + bytes / c.chunks / 64 * 64 * chunk;
+    const int64_t together = c.chunks * (kLines * 64 / kStepBytes);
     for (int64_t s = 0; s < steps; s += together) {
-      __builtin_prefetch(next, 0, 2);
-      next += 64;
+      for (int l = 0; l < kLines; ++l) __builtin_prefetch(next + l * 64, 0, 2);
+      next += kLines * 64;
       for (int64_t i = s; i < (s + together < steps ? s + together : steps); ++i) step();
     }
   } else {
