@@ -96,8 +96,10 @@ FT_INLINE int64_t HeadBytes(CacheType type, int head_dim) {
 class Asks {
  public:
   Asks() = default;
-  explicit Asks(const AttentionUnit& u)
-      : key_bytes_(u.key_row_bytes),
+  // nearest: into the first cache.
+  explicit Asks(const AttentionUnit& u, bool nearest = false)
+      : nearest_(nearest),
+        key_bytes_(u.key_row_bytes),
         key_head_(HeadBytes(u.key_type, u.head_dim)),
         value_bytes_(u.value_row_bytes),
         value_head_(HeadBytes(u.value_type, u.head_dim)),
@@ -114,13 +116,18 @@ class Asks {
   FT_INLINE void Next() {
     if (next_ >= end_) return;
     ++next_;
-    Prefetch(keys_, key_head_);
+    Ask(keys_, key_head_);
     keys_ += key_bytes_;
-    Prefetch(values_, value_head_);
+    Ask(values_, value_head_);
     values_ += value_bytes_;
   }
 
  private:
+  FT_INLINE void Ask(const std::byte* p, int64_t bytes) const {
+    nearest_ ? Prefetch<3>(p, bytes) : Prefetch(p, bytes);
+  }
+
+  bool nearest_ = false;
   int64_t next_ = 0, end_ = 0;
   // Apart, as side by side they would be put into a vector for each step and taken out again.
   const std::byte* keys_ = nullptr;

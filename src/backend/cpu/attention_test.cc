@@ -54,12 +54,12 @@ std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
 bool OnMatrixUnit(const Case& c) { return c.isa == CpuIsa::kAmx && c.cache != DType::kF32; }
 // Multiplied as the bytes they are, queries and weights rounded to 15 bits.
 bool MultipliesBytes(const Case& c) {
-  return c.isa == CpuIsa::kAvx512Vnni && c.cache == DType::kQ8_0 && c.shape.head_dim % 32 == 0;
+  return (c.isa == CpuIsa::kAvx512Vnni || c.isa == CpuIsa::kAvx512) && c.cache == DType::kQ8_0 &&
+         c.shape.head_dim % 32 == 0;
 }
-// Queries and weights too become bf16 numbers, of 8 bits, and those of Q8_0 caches.
+// Queries and weights too become bf16 numbers, of 8 bits.
 bool RoundsToBf16(const Case& c) {
-  if (c.isa == CpuIsa::kAvx512) return c.cache == DType::kBF16 || c.cache == DType::kQ8_0;
-  return OnMatrixUnit(c) && c.cache == DType::kBF16;
+  return (c.isa == CpuIsa::kAvx512 || OnMatrixUnit(c)) && c.cache == DType::kBF16;
 }
 
 // Numbers of queries or caches as they are multiplied.

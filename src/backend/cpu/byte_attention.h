@@ -25,7 +25,11 @@ class ByteAttention {
 
   // REQUIRES: Takes(u).
   explicit ByteAttention(const AttentionUnit& u)
-      : u_(u), pieces_(u.head_dim / kPiece), queries_(u.row_count * u.heads), asks_(u) {
+      : u_(u),
+        pieces_(u.head_dim / kPiece),
+        queries_(u.row_count * u.heads),
+        asks_(u, OnAmd()),
+        asks_early_(queries_ < (OnAmd() ? 2 : 1) * kTogether) {
     ScratchPieces memory(u.scratch);
     const int64_t parts = int64_t{queries_} * pieces_;
     q_ = memory.Take<std::byte>(parts * 2 * kPiece);
@@ -238,7 +242,7 @@ class ByteAttention {
   FT_INLINE void WidenPieces(const Rows& keys, const Rows& values, int index, int s) {
     TransposeKeys<kPieces>(keys, index, s);
     for (int j = 0; j < kKeys; j += 4) {
-      if (s == 0 && queries_ < kTogether) {  // more of them ask for enough later
+      if (s == 0 && asks_early_) {
         asks_.Next();
         asks_.Next();
       }
@@ -491,7 +495,9 @@ class ByteAttention {
   const AttentionUnit& u_;
   int pieces_;  // of a head
   int queries_;
+  // AMD's cores take a quarter longer if lines come no nearer than the second cache.
   Asks asks_;
+  bool asks_early_;  // while values are put in order; more queries ask for enough later
   std::byte *q_, *keys_, *values_, *weights_, *key_copies_, *value_copies_;
   float *q_units_, *mixed_, *scores_, *sums_, *tops_;
   float *weight_units_, *key_scales_, *value_scales_, *scaled_;

@@ -9,7 +9,7 @@ namespace avx512bf16 {
 namespace {
 
 AttentionOp OpOf(const AttentionUnit& u) {
-  if (PairNumbers::Reads(u.key_type) && PairNumbers::Reads(u.value_type)) {
+  if (u.key_type == CacheType::kBF16 && u.value_type == CacheType::kBF16) {
     return RowsOp<PairWords, VectorAttention<PairNumbers>>();
   }
   return Avx512VnniKernels().attention;

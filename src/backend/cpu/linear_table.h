@@ -158,12 +158,7 @@ void FillFloatSizes(Kernels& k, Indices<kSize...>) {
 
 // AMD's cores (Zen 4) look ahead in a single stream by themselves and read a third slower where it
 // is four; Intel's (Sapphire Rapids) read four a quarter faster.
-FT_INLINE int BestStreams() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_is("amd")) return 1;
-#endif
-  return 4;
-}
+FT_INLINE int BestStreams() { return OnAmd() ? 1 : 4; }
 
 // Products with BF16 weights.
 FT_INLINE void FillBf16(Kernels& k) {

@@ -51,11 +51,21 @@ struct I {
 #define FT_EACH_PART FT_UNROLL(4) for (int i = 0; i < kParts; ++i)
 #define FT_INLINE [[gnu::always_inline]] inline
 
-// Asks for `bytes` of memory from p on to be brought near, not so near that it pushes out what is
-// in use, the first line at least; p need not be valid.
+// Asks for `bytes` of memory from p on to be brought near, the first line at least; p need not be
+// valid. kNearness: 3 into the first cache, 2 not so near that it pushes out what is in use.
+template <int kNearness = 2>
 FT_INLINE void Prefetch(const std::byte* p, int64_t bytes) {
-  __builtin_prefetch(p, 0, 2);
-  for (int64_t i = 64; i < bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
+  __builtin_prefetch(p, 0, kNearness);
+  for (int64_t i = 64; i < bytes; i += 64) __builtin_prefetch(p + i, 0, kNearness);
+}
+
+// Whether these are AMD's cores, which read memory in their own way (Zen 4).
+FT_INLINE bool OnAmd() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("amd") != 0;
+#else
+  return false;
+#endif
 }
 
 // Asks for the line at p to write to it; p need not be valid.
