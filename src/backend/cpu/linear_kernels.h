@@ -104,7 +104,7 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
   I all[P][R] = {};
   // In a single stream the processor looks ahead by itself, as far as it gets within a page, but
   // not to where the next stream begins.
-  constexpr bool kFollowed = P == 1 && (R == 1 || (R == 2 && Codes<kFormat>::kBits == 8));
+  constexpr bool kFollowed = P == 1 && (R == 1 || (R <= 4 && Codes<kFormat>::kBits == 8));
   const std::byte* next = panel + P == c.panel_end ? c.next : nullptr;
   WalkPanels<kFormat, P>(c, panel,
                          [&](const BlockAt<kFormat> at[P], int sub, [[maybe_unused]] auto ahead) {
