@@ -92,12 +92,13 @@ FT_INLINE int64_t HeadBytes(CacheType type, int head_dim) {
 
 // The rows of a cache to come, as far as they are part of a row's run. They are asked for in
 // between the arithmetic, a position at a time: all at once they would fill the queue of reads, and
-// memory would be idle while nothing is asked for.
-class Asks {
+// memory would be idle while nothing is asked for. kMayBeNearest: some processors better bring them
+// into the first cache. Where none does, the question alone would cost some percent.
+template <bool kMayBeNearest>
+class AsksOf {
  public:
-  Asks() = default;
-  // nearest: into the first cache.
-  explicit Asks(const AttentionUnit& u, bool nearest = false)
+  AsksOf() = default;
+  explicit AsksOf(const AttentionUnit& u, bool nearest = false)
       : nearest_(nearest),
         key_bytes_(u.key_row_bytes),
         key_head_(HeadBytes(u.key_type, u.head_dim)),
@@ -124,7 +125,7 @@ class Asks {
 
  private:
   FT_INLINE void Ask(const std::byte* p, int64_t bytes) const {
-    nearest_ ? Prefetch<3>(p, bytes) : Prefetch(p, bytes);
+    kMayBeNearest&& nearest_ ? Prefetch<3>(p, bytes) : Prefetch(p, bytes);
   }
 
   bool nearest_ = false;
@@ -136,6 +137,7 @@ class Asks {
   int64_t value_bytes_ = 0, value_head_ = 0;
   const std::byte *first_key_ = nullptr, *first_value_ = nullptr;
 };
+using Asks = AsksOf<false>;
 
 // Whether positions [from, to) of the cache hold numbers only.
 template <CacheType kType>

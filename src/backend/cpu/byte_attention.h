@@ -496,7 +496,7 @@ class ByteAttention {
   int pieces_;  // of a head
   int queries_;
   // AMD's cores take a quarter longer if lines come no nearer than the second cache.
-  Asks asks_;
+  AsksOf<true> asks_;
   bool asks_early_;  // while values are put in order; more queries ask for enough later
   std::byte *q_, *keys_, *values_, *weights_, *key_copies_, *value_copies_;
   float *q_units_, *mixed_, *scores_, *sums_, *tops_;
