@@ -125,7 +125,11 @@ class AsksOf {
 
  private:
   FT_INLINE void Ask(const std::byte* p, int64_t bytes) const {
-    kMayBeNearest&& nearest_ ? Prefetch<3>(p, bytes) : Prefetch(p, bytes);
+    if (kMayBeNearest && nearest_) {
+      Prefetch<3>(p, bytes);
+    } else {
+      Prefetch(p, bytes);
+    }
   }
 
   bool nearest_ = false;
