@@ -23,6 +23,13 @@ inline constexpr int kKeys = 16;  // positions of a block
 // Positions folded in together: what they are turned into stays in the first cache.
 inline constexpr int kSpan = 64;
 
+// The cache rows of a block, and asks for some of the positions to come.
+FT_INLINE void FindRows(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
+                        int from, Asks& asks, const std::byte** rows) {
+  for (int j = 0; j < kKeys; j += 4) asks.Next();
+  BlockRows(u, row, cache, from, kKeys, rows);
+}
+
 // Elements of a head, with zeros up to whole registers of words.
 template <typename Numbers>
 int64_t PaddedHead(int head_dim) {
@@ -76,10 +83,7 @@ class FloatNumbers {
   static void Transposed(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
                          int from, Asks& asks, float* out) {
     const std::byte* in[kKeys];
-    for (int j = 0; j < kKeys; ++j) {
-      if (j % 4 == 0) asks.Next();
-      in[j] = BlockRow(u, row, cache, from, j);
-    }
+    FindRows(u, row, cache, from, asks, in);
     for (int d = 0; d < u.head_dim; d += kLanes) {
       F x[kKeys];
       FT_UNROLL(16)

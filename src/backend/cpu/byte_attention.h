@@ -10,6 +10,7 @@
 #pragma once
 
 #include "backend/cpu/attention_kernels.h"
+#include "backend/cpu/isa.h"
 
 namespace foretoken::FT_ISA {
 
@@ -495,7 +496,8 @@ class ByteAttention {
   const AttentionUnit& u_;
   int pieces_;  // of a head
   int queries_;
-  // AMD's cores take a quarter longer if lines come no nearer than the second cache.
+  // AMD's cores take a quarter longer if lines come no nearer than the second cache, and wait for
+  // those that eight queries leave to the processor.
   AsksOf<true> asks_;
   bool asks_early_;  // while values are put in order; more queries ask for enough later
   std::byte *q_, *keys_, *values_, *weights_, *key_copies_, *value_copies_;

@@ -86,6 +86,15 @@ const Kernels& Find(CpuIsa isa) {
 
 }  // namespace
 
+bool OnAmd() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_is("amd") != 0;
+#else
+  return false;
+#endif
+}
+
 std::vector<CpuIsa> AvailableCpuIsas() {
   CpuIsa slower = CpuIsa::kAvx512Vnni, faster = CpuIsa::kAvx512;
   if (!PairsAreFast()) std::swap(slower, faster);

@@ -1,6 +1,7 @@
 // Products with unquantised weights, and the table of all products of an instruction set.
 #pragma once
 
+#include "backend/cpu/isa.h"
 #include "backend/cpu/linear_kernels.h"
 
 namespace foretoken::FT_ISA {

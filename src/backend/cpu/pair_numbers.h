@@ -83,14 +83,6 @@ class PairNumbers {
     low.v[0] = reinterpret_cast<NativeF>(_mm512_permutex2var_epi16(a, first, b));
     high.v[0] = reinterpret_cast<NativeF>(_mm512_permutex2var_epi16(a, second, b));
   }
-
- private:
-  FT_INLINE static void FindRows(const AttentionUnit& u, const AttentionRow& row,
-                                 const CacheView& cache, int from, Asks& asks,
-                                 const std::byte** rows) {
-    for (int j = 0; j < kKeys; j += 4) asks.Next();
-    BlockRows(u, row, cache, from, kKeys, rows);
-  }
 };
 
 // The same words for OneRowAttention.

@@ -59,15 +59,6 @@ FT_INLINE void Prefetch(const std::byte* p, int64_t bytes) {
   for (int64_t i = 64; i < bytes; i += 64) __builtin_prefetch(p + i, 0, kNearness);
 }
 
-// Whether these are AMD's cores, which read memory in their own way (Zen 4).
-FT_INLINE bool OnAmd() {
-#if defined(__x86_64__)
-  return __builtin_cpu_is("amd") != 0;
-#else
-  return false;
-#endif
-}
-
 // Asks for the line at p to write to it; p need not be valid.
 FT_INLINE void PrefetchForWriting(const void* p) {
 #if defined(__x86_64__)
