@@ -3,13 +3,15 @@
 
 A peer is a folder with llama.cpp's (or ik_llama.cpp's) llama-batched-bench and llama-bench: M
 sequences decode a token each, every one's logits computed, as verification of M nodes needs them;
-and a prompt of 512 tokens. Prints medians of all turns, in milliseconds, and the better peer's time
-over ours.
+and a prompt of 512 tokens. A turn is the mean of 8 passes behind 32 positions, a second or two with
+the loading of the file, and goes from one engine to the next for each M: memory's speed changes from
+minute to minute, and longer turns would compare minutes. Prints medians of all turns, in milliseconds,
+and the better peer's time over ours.
 
 Options for the two programs may follow the folder, those of llama-bench behind a colon.
 
     bench/compare_peers.py MODEL.gguf --peer llama.cpp=FOLDER --peer "ik=FOLDER -rtr : -rtr 1"
-        [--rows 1,4,8,16,32,64] [--turns 3] [--threads 2] [--isa auto]
+        [--rows 1,4,8,16,32,64] [--turns 7] [--threads 2] [--isa auto]
         [--foretoken build/release/foretoken] [--json FILE]
 """
 import argparse
@@ -20,6 +22,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+CONTEXT = 32  # committed positions
+PASSES = 8  # of a turn
 
 
 def run(command):
@@ -42,21 +47,17 @@ class Peer:
         split = options.index(":") if ":" in options else len(options)
         self.options, self.prompt_options = options[:split], options[split + 1:]
 
-    def rows(self, model, rows, threads):
-        """Seconds of a pass, {M: seconds}."""
+    def seconds(self, model, rows, threads):
+        """Seconds of a pass of that many rows."""
         # The table goes to standard output or, in ik_llama.cpp, to standard error.
         out = run([f"{self.folder}/llama-batched-bench", "-m", model, "-c", "8192", "-b", "512",
-                   "-ub", "512", "-t", str(threads), "-pps", "-npp", "32", "-ntg", "8", "-npl",
-                   ",".join(map(str, rows)), *self.options])
-        times = {}
+                   "-ub", "512", "-t", str(threads), "-pps", "-npp", str(CONTEXT), "-ntg",
+                   str(PASSES), "-npl", str(rows), *self.options])
         for line in "\n".join(out).splitlines():
             cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
             if len(cells) >= 10 and cells[0].isdigit():
-                times[int(cells[2])] = float(cells[6]) / int(cells[1])
-        missing = [m for m in rows if m not in times]
-        if missing:
-            sys.exit(f"{self.name}: llama-batched-bench printed no line for {missing} rows")
-        return times
+                return float(cells[6]) / int(cells[1])
+        sys.exit(f"{self.name}: llama-batched-bench printed no line for {rows} rows")
 
     def prompt(self, model, threads):
         """Tokens a second of a prompt of 512."""
@@ -65,15 +66,27 @@ class Peer:
         return json.loads(out[0])[0]["avg_ts"]
 
 
-def ours(args):
-    with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        run([args.foretoken, "bench", "decode", "-m", args.model, "--rows", args.rows, "--context",
-             "32", "--threads", str(args.threads), "--repeats", "3", "--isa", args.isa, "--json",
-             out.name])
-        result = json.load(open(out.name, encoding="utf-8"))
-    times = {point["rows"]: point["seconds"] for point in result["curve"]}
-    limits = {point["rows"]: point["limit_seconds"] for point in result["curve"]}
-    return times, result["decode"]["prompt_tokens_per_second"], limits
+class Foretoken:
+    name = "foretoken"
+
+    def __init__(self, program, isa):
+        self.program, self.isa = os.path.abspath(program), isa
+
+    def bench(self, what, model, threads, *options):
+        with tempfile.NamedTemporaryFile(suffix=".json") as out:
+            run([self.program, "bench", what, "-m", model, "--context", str(CONTEXT), "--threads",
+                 str(threads), "--isa", self.isa, "--json", out.name, *options])
+            return json.load(open(out.name, encoding="utf-8"))
+
+    def seconds(self, model, rows, threads):
+        """Seconds of a pass of that many rows: a mean, as the peers print."""
+        result = self.bench("profile", model, threads, "--rows", str(rows), "--repeats", str(PASSES))
+        return sum(result["passes"][0]["thread_seconds"].values()) / result["threads"]
+
+    def prompt(self, model, threads):
+        """Tokens a second of a prompt of 512."""
+        result = self.bench("decode", model, threads, "--rows", "1", "--repeats", "1")
+        return result["decode"]["prompt_tokens_per_second"]
 
 
 def main():
@@ -81,41 +94,36 @@ def main():
     parser.add_argument("model")
     parser.add_argument("--peer", action="append", required=True, metavar="NAME=FOLDER [OPTIONS] [: OPTIONS]")
     parser.add_argument("--rows", default="1,4,8,16,32,64")
-    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--turns", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--isa", default="auto", help="foretoken's instruction set")
     parser.add_argument("--foretoken", default="build/release/foretoken")
     parser.add_argument("--json", help="also write the medians to this file")
     args = parser.parse_args()
-    args.foretoken, args.model = os.path.abspath(args.foretoken), os.path.abspath(args.model)
+    model = os.path.abspath(args.model)
     rows = [int(m) for m in args.rows.split(",")]
     peers = [Peer(text) for text in args.peer]
-    seconds = {name: {m: [] for m in rows} for name in ["foretoken", *(p.name for p in peers)]}
-    prompts = {name: [] for name in seconds}
-    limits = {m: [] for m in rows}
+    engines = [Foretoken(args.foretoken, args.isa), *peers]
+    seconds = {engine.name: {m: [] for m in rows} for engine in engines}
+    prompts = {engine.name: [] for engine in engines}
     for turn in range(args.turns):
         print(f"turn {turn + 1} of {args.turns}", file=sys.stderr)
-        times, prompt, limit = ours(args)
-        prompts["foretoken"].append(prompt)
         for m in rows:
-            seconds["foretoken"][m].append(times[m])
-            limits[m].append(limit[m])
-        for peer in peers:
-            for m, time in peer.rows(args.model, rows, args.threads).items():
-                seconds[peer.name][m].append(time)
-            prompts[peer.name].append(peer.prompt(args.model, args.threads))
+            for engine in engines:
+                seconds[engine.name][m].append(engine.seconds(model, m, args.threads))
+        for engine in engines:
+            prompts[engine.name].append(engine.prompt(model, args.threads))
     median = {name: {m: statistics.median(t) for m, t in by.items()} for name, by in seconds.items()}
-    print("| rows | limit | " + " | ".join(median) + " | best peer / foretoken |")
-    print("|" + "---|" * (len(median) + 3))
+    print("| rows | " + " | ".join(median) + " | best peer / foretoken |")
+    print("|" + "---|" * (len(median) + 2))
     for m in rows:
         best = min(median[p.name][m] for p in peers)
         cells = " | ".join(f"{1e3 * by[m]:.1f}" for by in median.values())
-        limit = 1e3 * statistics.median(limits[m])
-        print(f"| {m} | {limit:.1f} | {cells} | {best / median['foretoken'][m]:.2f} |")
+        print(f"| {m} | {cells} | {best / median['foretoken'][m]:.2f} |")
     rates = {name: statistics.median(r) for name, r in prompts.items()}
     best = max(rates[p.name] for p in peers)
     cells = " | ".join(f"{rate:.0f}" for rate in rates.values())
-    print(f"| prompt, tokens/s | | {cells} | {rates['foretoken'] / best:.2f} times as fast |")
+    print(f"| prompt, tokens/s | {cells} | {rates['foretoken'] / best:.2f} times as fast |")
     if args.json:
         with open(args.json, "w", encoding="utf-8") as out:
             json.dump({"seconds": median, "prompt_tokens_per_second": rates}, out, indent=1)
