@@ -76,10 +76,10 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
 
 // Whether a block's products wait for those of the block before. A core that is much faster than
 // its memory and need not wait runs ahead in bursts, and its reads overtake those that the
-// processor makes by itself, of which more are under way. (Zen 4; four bits a code are slow
-// enough.)
+// processor makes by itself, of which more are under way. (Zen 4; K formats are slow enough.)
 template <Format kFormat, int R, int P>
-inline constexpr bool kTakeTurns = P == 1 && R == 1 && Codes<kFormat>::kBits == 8 && kNative == 16;
+inline constexpr bool kTakeTurns = P == 1 && R == 1 && kNative == 16 &&
+                                   (Codes<kFormat>::kBits == 8 || kFormat == Format::kQ4_0);
 
 // Whether the processor pauses after a block of eight rows. One that multiplies much faster than
 // its memory delivers loads what has been asked for and not come yet, as far ahead as it has room
