@@ -70,9 +70,11 @@ class CpuBackend : public Backend {
   // Products of tiles that are made.
   void Multiply(const Tiles& tiles, std::span<const LinearOut> group);
   // Calls body(begin, end, thread) for pieces of the panels of `group`, counted from its first
-  // weight's. `tiles` are what they are multiplied with.
+  // weight's; a piece has at least `least` (as of PanelShares::Split). `tiles` are what they are
+  // multiplied with.
   template <typename Body>
-  void EachPanel(const Tiles& tiles, std::span<const LinearOut> group, const Body& body);
+  void EachPanel(const Tiles& tiles, std::span<const LinearOut> group, int64_t least,
+                 const Body& body);
   // Tells waiting threads what `group` makes them read first.
   void Announce(std::span<const LinearOut> group);
 

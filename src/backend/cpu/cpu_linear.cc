@@ -122,39 +122,54 @@ class GatedProduct {
         kernels_(kernels),
         inner_(inner),
         kind_(KindOf(Packed(args.down), kernels)),
+        strip_(StripPanels(Packed(args.gate), in)),
         profile_(profile) {
     if (profile_ == nullptr) return;
     activations_ = profile_->Part(kActivations);
     rounding_ = profile_->Part(kRounding);
   }
 
+  // Panels of both that are multiplied together.
+  int64_t strip() const { return strip_; }
   // Panels [begin, end) of both with every tile. REQUIRES: begin is a multiple of kPanelsTogether.
   void Multiply(int64_t begin, int64_t end, int thread) const {
-    gate_.EachTile(begin, end, kPanelsTogether, [&](size_t tile, int64_t from, int64_t to) {
+    gate_.EachTile(begin, end, strip_, [&](size_t tile, int64_t from, int64_t to) {
       MultiplyTile(tile, from, to, thread);
     });
   }
 
  private:
   void MultiplyTile(size_t tile, int64_t begin, int64_t end, int thread) const {
-    constexpr int64_t kStride = kPanelsTogether * kPanel;
-    static_assert(kStride % kBlock == 0);
-    alignas(64) float gate[kMaxTileRows * kStride], up[kMaxTileRows * kStride];
-    gate_.Multiply(tile, begin, end, gate, kStride, up_.Panel(begin));
-    up_.Multiply(tile, begin, end, up, kStride, gate_.Panel(end));
+    alignas(64) float gate[kStripFloats], up[kStripFloats];
+    const int64_t stride = strip_ * kPanel;
+    gate_.Multiply(tile, begin, end, gate, stride, up_.Panel(begin));
+    up_.Multiply(tile, begin, end, up, stride, gate_.Panel(end));
     const int64_t first = begin * kPanel, last = std::min(inner_.cols(), end * kPanel);
     const Profile::Scope activating(profile_, thread, activations_);
     for (int r = 0; r < inner_.tiles()[tile].rows; ++r) {
-      kernels_.silu_mul(gate + r * kStride, up + r * kStride, last - first);
+      kernels_.silu_mul(gate + r * stride, up + r * stride, last - first);
     }
     const Profile::Scope rounding(profile_, thread, rounding_);
-    inner_.Fill(kind_, tile, gate, kStride, first, last);
+    inner_.Fill(kind_, tile, gate, stride, first, last);
+  }
+
+  // Floats of gate, and of up, that a thread holds at a time.
+  static constexpr int64_t kStripFloats = kMaxTileRows * kPanelsTogether * kPanel;
+  // Bytes of gate that are worth a change to up and back. Each change costs what the beginning of a
+  // stream does, where rows are few; where they are many, arithmetic hides that.
+  static constexpr int64_t kStripBytes = 160 << 10;
+
+  static int64_t StripPanels(const PackedWeight& gate, const Tiles& in) {
+    const int64_t rows = in.tiles()[0].rows;
+    const int64_t strips = kStripBytes / (gate.layout().panel_bytes * kPanelsTogether * rows);
+    return std::clamp<int64_t>(strips, 1, kMaxTileRows / rows) * kPanelsTogether;
   }
 
   Product gate_, up_;
   const Kernels& kernels_;
   Tiles& inner_;
   TileKind kind_;
+  int64_t strip_;
   Profile* profile_;
   int activations_ = 0, rounding_ = 0;
 };
@@ -181,11 +196,12 @@ void CpuBackend::Announce(std::span<const LinearOut> group) {
 }
 
 template <typename Body>
-void CpuBackend::EachPanel(const Tiles& tiles, std::span<const LinearOut> group, const Body& body) {
+void CpuBackend::EachPanel(const Tiles& tiles, std::span<const LinearOut> group, int64_t least,
+                           const Body& body) {
   int64_t panels = 0;
   for (const LinearOut& o : group) panels += Packed(o.weight).panels();
   if (pool_.threads() == 1 || panels <= kPanelsTogether) return body(int64_t{0}, panels, 0);
-  shares_.Split(panels);
+  shares_.Split(panels, least);
   Announce(group);
   const TileKind kind = KindOf(Packed(group[0].weight), kernels_);
   pool_.Run([&](int thread) {
@@ -197,7 +213,7 @@ void CpuBackend::EachPanel(const Tiles& tiles, std::span<const LinearOut> group,
 }
 
 void CpuBackend::Multiply(const Tiles& tiles, std::span<const LinearOut> group) {
-  EachPanel(tiles, group, [&](int64_t begin, int64_t end, int /*thread*/) {
+  EachPanel(tiles, group, kPanelsTogether, [&](int64_t begin, int64_t end, int /*thread*/) {
     int64_t before = 0;
     for (const LinearOut& o : group) {
       const int64_t own = Packed(o.weight).panels();
@@ -238,7 +254,7 @@ void CpuBackend::FeedForward(const FeedForwardArgs& args) {
   const GatedProduct gated(args, kernels_, tiles_, inner_tiles_, profile_);
   {
     const Profile::Scope scope(profile_, "gate and up");
-    EachPanel(tiles_, std::span(gates).first(1),
+    EachPanel(tiles_, std::span(gates).first(1), gated.strip(),
               [&](int64_t begin, int64_t end, int thread) { gated.Multiply(begin, end, thread); });
   }
   const Profile::Scope scope(profile_, "down");

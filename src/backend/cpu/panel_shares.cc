@@ -28,9 +28,9 @@ int64_t PanelShares::First(int thread) const {
   return std::min(count_, groups * thread / threads_ * kPanelsTogether);
 }
 
-void PanelShares::Split(int64_t count) {
+void PanelShares::Split(int64_t count, int64_t least) {
   count_ = count;
-  step_ = std::max(kPanelsTogether, RoundedDown(count / (kSteps * threads_)));
+  step_ = std::max(least, RoundedDown(count / (kSteps * threads_)));
   for (int t = 0; t < threads_; ++t) {
     shares_[t].ends.store(Packed({First(t), First(t + 1)}), std::memory_order_relaxed);
   }

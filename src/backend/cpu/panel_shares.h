@@ -24,8 +24,9 @@ class PanelShares {
 
   explicit PanelShares(int threads);
 
-  // Splits anew. REQUIRES: no thread takes pieces meanwhile; count < 2^31.
-  void Split(int64_t count);
+  // Splits anew. Pieces have `least` panels, a multiple of kPanelsTogether, or more, but for the
+  // last of a share. REQUIRES: no thread takes pieces meanwhile; count < 2^31.
+  void Split(int64_t count, int64_t least = kPanelsTogether);
   // The first panel that a thread takes unless others did; `count` where it has none.
   int64_t First(int thread) const;
   // What the thread does next; empty when all is taken.

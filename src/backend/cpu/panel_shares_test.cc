@@ -50,6 +50,19 @@ TEST(PanelShares, EachThreadGoesThroughItsOwnShareInOrder) {
   EXPECT_TRUE(shares.Take(1).empty());
 }
 
+TEST(PanelShares, PiecesAreAsLargeAsAskedFor) {
+  PanelShares shares(2);
+  shares.Split(88, 20);
+  Pieces slow = {shares.Take(1)};  // of 44 to 88
+  EXPECT_EQ(slow[0].begin, 44);
+  EXPECT_EQ(slow[0].end, 64);
+  const Pieces fast = TakeAll(shares, 0);  // 0 to 44, then 64 to 88 by halves
+  EXPECT_EQ(fast[0].end, 20);
+  EXPECT_EQ(fast[2].end, 44);
+  EXPECT_EQ(fast[3].begin, 76);
+  ExpectEachOnce({fast, slow}, 88);
+}
+
 TEST(PanelShares, AFastThreadTakesHalfOfWhatIsLeft) {
   PanelShares shares(2);
   shares.Split(64);
