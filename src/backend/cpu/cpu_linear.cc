@@ -155,6 +155,7 @@ class GatedProduct {
 
   // Floats of gate, and of up, that a thread holds at a time.
   static constexpr int64_t kStripFloats = kMaxTileRows * kPanelsTogether * kPanel;
+  static_assert(kPanelsTogether * kPanel % kBlock == 0);  // a strip begins where a block does
   // Bytes of gate that are worth a change to up and back. Each change costs what the beginning of a
   // stream does, where rows are few; where they are many, arithmetic hides that.
   static constexpr int64_t kStripBytes = 160 << 10;
