@@ -1,6 +1,5 @@
 // Attention: units of a few rows times the heads that share a key/value head, split over threads.
 #include <algorithm>
-#include <atomic>
 
 #include "backend/cpu/cpu_backend.h"
 
@@ -65,16 +64,21 @@ void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& 
     scratch = AllocatePages(bytes + bytes / 2);  // contexts grow: not a new one each step
     FT_CHECK(scratch != nullptr);
   }
-  std::atomic<size_t> next{0};
-  const auto work = [&](int thread) {
-    for (size_t i = next.fetch_add(1); i < units.size(); i = next.fetch_add(1)) {
-      AttentionUnit u = units[i];
+  const auto run = [&](int64_t begin, int64_t end, int thread) {
+    for (int64_t i = begin; i < end; ++i) {
+      AttentionUnit u = units[static_cast<size_t>(i)];
       u.scratch = attention_scratch_[static_cast<size_t>(thread)].get();
       op.run(u);
     }
   };
-  if (units.size() == 1) return work(0);
-  pool_.Run(work);
+  const auto count = static_cast<int64_t>(units.size());
+  if (count == 1) return run(0, 1, 0);
+  shares_.Split(count, 1, 1);
+  pool_.Run([&](int thread) {
+    for (auto piece = shares_.Take(thread); !piece.empty(); piece = shares_.Take(thread)) {
+      run(piece.begin, piece.end, thread);
+    }
+  });
 }
 
 void CpuBackend::Attention(const AttentionArgs& args) {

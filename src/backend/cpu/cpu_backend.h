@@ -8,9 +8,9 @@
 #include "backend/backend.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/page_arena.h"
-#include "backend/cpu/panel_shares.h"
 #include "backend/cpu/tiles.h"
 #include "backend/cpu/weight_prefetch.h"
+#include "backend/cpu/work_shares.h"
 #include "base/thread_pool.h"
 
 namespace foretoken {
@@ -70,7 +70,7 @@ class CpuBackend : public Backend {
   // Products of tiles that are made.
   void Multiply(const Tiles& tiles, std::span<const LinearOut> group);
   // Calls body(begin, end, thread) for pieces of the panels of `group`, counted from its first
-  // weight's; a piece has at least `least` (as of PanelShares::Split). `tiles` are what they are
+  // weight's; a piece has at least `least` (as of WorkShares::Split). `tiles` are what they are
   // multiplied with.
   template <typename Body>
   void EachPanel(const Tiles& tiles, std::span<const LinearOut> group, int64_t least,
@@ -83,7 +83,7 @@ class CpuBackend : public Backend {
   WeightPrefetch prefetch_;
   ThreadPool pool_;
   PageArena arena_;
-  PanelShares shares_;
+  WorkShares shares_;
   InputTiles tiles_;
   Tiles inner_tiles_;               // of a feed-forward block
   std::vector<Stretch> stretches_;  // [threads]

@@ -7,6 +7,9 @@
 namespace foretoken {
 namespace {
 
+// Panels that are handed out together: as many as are read side by side.
+constexpr int64_t kPanelsTogether = 4;
+
 TileKind KindOf(const PackedWeight& w, const Kernels& kernels) {
   if (w.format() < Format::kF32) return TileOf(w.format());
   return w.format() == Format::kBF16 ? kernels.bf16_tile : TileKind::kF32;
@@ -202,7 +205,7 @@ void CpuBackend::EachPanel(const Tiles& tiles, std::span<const LinearOut> group,
   int64_t panels = 0;
   for (const LinearOut& o : group) panels += Packed(o.weight).panels();
   if (pool_.threads() == 1 || panels <= kPanelsTogether) return body(int64_t{0}, panels, 0);
-  shares_.Split(panels, least);
+  shares_.Split(panels, kPanelsTogether, least);
   Announce(group);
   const TileKind kind = KindOf(Packed(group[0].weight), kernels_);
   pool_.Run([&](int thread) {

@@ -1,5 +1,5 @@
-// Every panel is handed out once, whoever is fast.
-#include "backend/cpu/panel_shares.h"
+// Every item is handed out once, whoever is fast.
+#include "backend/cpu/work_shares.h"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,12 @@
 namespace foretoken {
 namespace {
 
-using Pieces = std::vector<PanelShares::Piece>;
+constexpr int64_t kTogether = 4;
+
+using Pieces = std::vector<WorkShares::Piece>;
 
 // All that `thread` is given until there is nothing.
-Pieces TakeAll(PanelShares& shares, int thread) {
+Pieces TakeAll(WorkShares& shares, int thread) {
   Pieces pieces;
   for (auto piece = shares.Take(thread); !piece.empty(); piece = shares.Take(thread)) {
     pieces.push_back(piece);
@@ -24,7 +26,7 @@ void ExpectEachOnce(const std::vector<Pieces>& taken, int64_t count) {
   std::vector<int> times(static_cast<size_t>(count));
   for (const Pieces& pieces : taken) {
     for (const auto& [begin, end] : pieces) {
-      EXPECT_EQ(begin % kPanelsTogether, 0);
+      EXPECT_EQ(begin % kTogether, 0);
       ASSERT_LE(end, count);
       for (int64_t i = begin; i < end; ++i) ++times[static_cast<size_t>(i)];
     }
@@ -32,9 +34,9 @@ void ExpectEachOnce(const std::vector<Pieces>& taken, int64_t count) {
   for (int64_t i = 0; i < count; ++i) EXPECT_EQ(times[static_cast<size_t>(i)], 1) << i;
 }
 
-TEST(PanelShares, EachThreadGoesThroughItsOwnShareInOrder) {
-  PanelShares shares(2);
-  shares.Split(128);
+TEST(WorkShares, EachThreadGoesThroughItsOwnShareInOrder) {
+  WorkShares shares(2);
+  shares.Split(128, kTogether, kTogether);
   int64_t next[] = {shares.First(0), shares.First(1)};
   EXPECT_EQ(next[0], 0);
   EXPECT_EQ(next[1], 64);
@@ -42,7 +44,7 @@ TEST(PanelShares, EachThreadGoesThroughItsOwnShareInOrder) {
     for (int t = 0; t < 2; ++t) {
       const auto piece = shares.Take(t);
       EXPECT_EQ(piece.begin, next[t]);
-      EXPECT_EQ(piece.end, piece.begin + kPanelsTogether);
+      EXPECT_EQ(piece.end, piece.begin + kTogether);
       next[t] = piece.end;
     }
   }
@@ -50,9 +52,9 @@ TEST(PanelShares, EachThreadGoesThroughItsOwnShareInOrder) {
   EXPECT_TRUE(shares.Take(1).empty());
 }
 
-TEST(PanelShares, PiecesAreAsLargeAsAskedFor) {
-  PanelShares shares(2);
-  shares.Split(88, 20);
+TEST(WorkShares, PiecesAreAsLargeAsAskedFor) {
+  WorkShares shares(2);
+  shares.Split(88, kTogether, 20);
   Pieces slow = {shares.Take(1)};  // of 44 to 88
   EXPECT_EQ(slow[0].begin, 44);
   EXPECT_EQ(slow[0].end, 64);
@@ -63,9 +65,9 @@ TEST(PanelShares, PiecesAreAsLargeAsAskedFor) {
   ExpectEachOnce({fast, slow}, 88);
 }
 
-TEST(PanelShares, AFastThreadTakesHalfOfWhatIsLeft) {
-  PanelShares shares(2);
-  shares.Split(64);
+TEST(WorkShares, AFastThreadTakesHalfOfWhatIsLeft) {
+  WorkShares shares(2);
+  shares.Split(64, kTogether, kTogether);
   const auto slow = shares.Take(1);
   const Pieces fast = TakeAll(shares, 0);
   EXPECT_EQ(fast[7].begin, 28);   // its own to the end
@@ -74,11 +76,11 @@ TEST(PanelShares, AFastThreadTakesHalfOfWhatIsLeft) {
   ExpectEachOnce({fast, {slow}}, 64);
 }
 
-TEST(PanelShares, AnyCountOnAnyThreads) {
+TEST(WorkShares, AnyCountOnAnyThreads) {
   for (int threads : {1, 2, 3, 7}) {
-    PanelShares shares(threads);
+    WorkShares shares(threads);
     for (int64_t count : {0, 1, 3, 4, 5, 31, 352, 2001}) {
-      shares.Split(count);
+      shares.Split(count, kTogether, kTogether);
       std::vector<Pieces> taken;
       for (int t = threads - 1; t >= 0; --t) taken.push_back(TakeAll(shares, t));
       ExpectEachOnce(taken, count);
@@ -86,11 +88,11 @@ TEST(PanelShares, AnyCountOnAnyThreads) {
   }
 }
 
-TEST(PanelShares, AtTheSameTime) {
+TEST(WorkShares, AtTheSameTime) {
   constexpr int kThreads = 4;
-  PanelShares shares(kThreads);
+  WorkShares shares(kThreads);
   for (int round = 0; round < 50; ++round) {
-    shares.Split(1999);
+    shares.Split(1999, kTogether, kTogether);
     std::vector<Pieces> taken(kThreads);
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t) {

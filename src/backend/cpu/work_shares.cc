@@ -1,4 +1,4 @@
-#include "backend/cpu/panel_shares.h"
+#include "backend/cpu/work_shares.h"
 
 #include <algorithm>
 
@@ -8,35 +8,34 @@ namespace {
 // A thread's share is taken in about so many steps: often enough for others to help in time.
 constexpr int64_t kSteps = 16;
 
-int64_t RoundedDown(int64_t panels) { return panels / kPanelsTogether * kPanelsTogether; }
-
 }  // namespace
 
-PanelShares::PanelShares(int threads)
+WorkShares::WorkShares(int threads)
     : threads_(threads), shares_(std::make_unique<Share[]>(static_cast<size_t>(threads))) {}
 
-uint64_t PanelShares::Packed(Piece piece) {
+uint64_t WorkShares::Packed(Piece piece) {
   return static_cast<uint64_t>(piece.begin) << 32 | static_cast<uint64_t>(piece.end);
 }
 
-PanelShares::Piece PanelShares::Unpacked(uint64_t ends) {
+WorkShares::Piece WorkShares::Unpacked(uint64_t ends) {
   return {static_cast<int64_t>(ends >> 32), static_cast<int64_t>(ends & 0xffffffff)};
 }
 
-int64_t PanelShares::First(int thread) const {
-  const int64_t groups = (count_ + kPanelsTogether - 1) / kPanelsTogether;
-  return std::min(count_, groups * thread / threads_ * kPanelsTogether);
+int64_t WorkShares::First(int thread) const {
+  const int64_t groups = (count_ + together_ - 1) / together_;
+  return std::min(count_, groups * thread / threads_ * together_);
 }
 
-void PanelShares::Split(int64_t count, int64_t least) {
+void WorkShares::Split(int64_t count, int64_t together, int64_t least) {
   count_ = count;
+  together_ = together;
   step_ = std::max(least, RoundedDown(count / (kSteps * threads_)));
   for (int t = 0; t < threads_; ++t) {
     shares_[t].ends.store(Packed({First(t), First(t + 1)}), std::memory_order_relaxed);
   }
 }
 
-PanelShares::Piece PanelShares::Take(int thread) {
+WorkShares::Piece WorkShares::Take(int thread) {
   std::atomic<uint64_t>& own = shares_[thread].ends;
   uint64_t ends = own.load(std::memory_order_relaxed);
   for (;;) {
@@ -47,7 +46,7 @@ PanelShares::Piece PanelShares::Take(int thread) {
   }
 }
 
-PanelShares::Piece PanelShares::Steal(int thread) {
+WorkShares::Piece WorkShares::Steal(int thread) {
   for (;;) {
     int victim = 0;
     uint64_t ends = 0;

@@ -1,0 +1,48 @@
+// How a job's items, such as the panels of a product, are handed to threads: each has a share of
+// its own, side by side in memory, and goes through it step by step, so that it always knows what
+// it will read next, and finds near what it read or wrote the last time. Who is done early takes
+// half of what is left of the largest share: threads that wait for the same memory are not equally
+// fast.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace foretoken {
+
+// Pieces of [0, count) items. Thread-safety: Take on any thread, each with its own number.
+class WorkShares {
+ public:
+  struct Piece {
+    int64_t begin = 0, end = 0;
+    bool empty() const { return begin == end; }
+  };
+
+  explicit WorkShares(int threads);
+
+  // Splits anew. Pieces begin at multiples of `together` and have `least` items, a multiple of it
+  // too, or more, but for the last of a share. REQUIRES: no thread takes pieces meanwhile;
+  // count < 2^31.
+  void Split(int64_t count, int64_t together, int64_t least);
+  // The first item that a thread takes unless others did; `count` where it has none.
+  int64_t First(int thread) const;
+  // What the thread does next; empty when all is taken.
+  Piece Take(int thread);
+
+ private:
+  // Both ends in one word, as others may take from the end meanwhile.
+  struct alignas(64) Share {
+    std::atomic<uint64_t> ends{0};
+  };
+  static uint64_t Packed(Piece piece);
+  static Piece Unpacked(uint64_t ends);
+  Piece Steal(int thread);
+  int64_t RoundedDown(int64_t items) const { return items / together_ * together_; }
+
+  int threads_;
+  int64_t count_ = 0, together_ = 1, step_ = 1;
+  std::unique_ptr<Share[]> shares_;
+};
+
+}  // namespace foretoken
