@@ -45,6 +45,9 @@ Sample Medians(const Samples& samples) {
   return medians;
 }
 
+// Of passes in a row, at least.
+constexpr double kDecodingSeconds = 0.05;
+
 // Of the most loads that this run saw. A neighbour on a core of two threads takes half of them.
 constexpr double kUndisturbed = 0.85;
 
@@ -56,12 +59,12 @@ struct Point {
 
 struct Outcome {
   MachineLimits limits;
+  Samples decoding;  // one row each
   std::vector<Point> curve;
   Samples prompts;
   // In between the passes: a hand-over in seconds, and what first caches gave.
   double fewest_meeting = 0, most_meeting = 0, fewest_loads = 0, most_loads = 0;
 
-  Sample plain() const { return Medians(curve.front().passes); }
   // Of a pass to one row of the first pass behind the same context.
   double Ratio(const Point& point) const {
     const auto first = std::find_if(curve.begin(), curve.end(),
@@ -81,7 +84,8 @@ struct Outcome {
 
 // Passes take turns, so that a slow second of the machine falls on all of them; and each is
 // compared with the bandwidth and the peak of the moment before it, as neighbours on a machine come
-// and go.
+// and go. What measures these leaves nothing of the model in the caches; plain decoding, where pass
+// follows pass, is timed in a row as well.
 class Measurement {
  public:
   Measurement(const BenchOptions& options, BenchModel& subject, DType cache_type)
@@ -103,11 +107,16 @@ class Measurement {
       for (int turn = -1; turn < options_.repeats; ++turn) {
         for (size_t i = first; i < outcome.curve.size(); ++i) {
           Point& point = outcome.curve[i];
-          const Sample sample = Time(sequence, point.rows, /*all_logits=*/true, bytes);
+          const Sample sample =
+              Time(point.rows, point.rows, bytes, [&] { return sequence.Time(point.rows, true); });
           if (turn >= 0) point.passes.push_back(sample);
         }
+        if (turn >= 0 && first == 0) {
+          outcome.decoding.push_back(Time(1, 1, bytes, [&] { return PassInARow(sequence); }));
+        }
         if (turn >= 0 && turn < 3 && first == 0) {
-          outcome.prompts.push_back(Time(sequence, kBenchRows, /*all_logits=*/false, bytes));
+          outcome.prompts.push_back(
+              Time(kBenchRows, 1, bytes, [&] { return sequence.Time(kBenchRows, false); }));
         }
       }
     }
@@ -123,16 +132,29 @@ class Measurement {
     return {*least, *most};
   }
 
-  Sample Time(TimedPasses& sequence, int rows, bool all_logits, double bytes) {
+  // Seconds of a pass of one row among others, as decoding makes them: the mean.
+  static double PassInARow(TimedPasses& sequence) {
+    sequence.Time(1, /*all_logits=*/true);
+    double seconds = 0;
+    int passes = 0;
+    for (; passes < 3 || seconds < kDecodingSeconds; ++passes) {
+      seconds += sequence.Time(1, /*all_logits=*/true);
+    }
+    return seconds / passes;
+  }
+
+  // What a pass of `rows` rows takes, as pass() says.
+  template <typename Pass>
+  Sample Time(int rows, int logit_rows, double bytes, const Pass& pass) {
     const double read = bandwidth_.Measure(bandwidth_.threads()), peak = peaks_.Measure(type_);
     reads_.push_back(read);
     meetings_.push_back(HandOver(options_.threads));
     const double before = loads_.back();
-    const double seconds = sequence.Time(rows, all_logits);
+    const double seconds = pass();
     // Not right before the pass: threads that have only just ended or begun to wait make some
     // passes much slower.
     loads_.push_back(FirstCacheLoads(options_.threads));
-    const double macs = Macs(model_.config(), rows, all_logits ? rows : 1);
+    const double macs = Macs(model_.config(), rows, logit_rows);
     const double limit = std::max(bytes / read, macs / peak);
     return {seconds,
             limit,
@@ -170,9 +192,14 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
   std::printf("%s, head in %s, %s, %d threads\n",
               options.model.empty() ? options.random.c_str() : options.model.c_str(), name.c_str(),
               subject.backend->Name().c_str(), outcome.limits.threads);
+  const Sample plain = Medians(outcome.decoding);
   std::printf("plain decoding %.1f tokens/s, %.0f%% of the %.1f GB/s this machine reads\n",
-              1 / outcome.plain().seconds, 100 * outcome.plain().reads,
-              outcome.limits.bandwidth() * 1e-9);
+              1 / plain.seconds, 100 * plain.reads, outcome.limits.bandwidth() * 1e-9);
+  if (outcome.curve.front().rows == 1) {
+    const Sample alone = Medians(outcome.curve.front().passes);
+    std::printf("with caches full of other data %.1f tokens/s, %.0f%%\n", 1 / alone.seconds,
+                100 * alone.reads);
+  }
   if (outcome.limits.threads > 1) {
     std::printf("threads met in %.2f to %.2f us\n", outcome.fewest_meeting * 1e6,
                 outcome.most_meeting * 1e6);
@@ -216,7 +243,7 @@ Json OutcomeJson(const BenchModel& subject, const Outcome& outcome) {
     }
     curve.push_back(std::move(point));
   }
-  const Sample plain = outcome.plain(), prompt = Medians(outcome.prompts);
+  const Sample plain = Medians(outcome.decoding), prompt = Medians(outcome.prompts);
   return {{"decode",
            {{"tokens_per_second", 1 / plain.seconds},
             {"bandwidth_fraction", plain.reads},
