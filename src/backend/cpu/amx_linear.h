@@ -261,6 +261,7 @@ void FillTileLinear(Kernels& k) {  // NOLINT(misc-definitions-in-headers)
   k.bf16_tile = TileKind::kBf16Steps;
   k.most_chunk_rows = 16;
   k.least_chunk_rows = 12;
+  k.turns = 1;
   k.make_tile[static_cast<int>(TileKind::kBf16Steps)] = &MakeBf16Steps;
   FillTileFormats(k, Indices<0, 1, 2, 3, 4, 5, 6, 7>{});
   FillTileBf16(k, Indices<0, 1, 2, 3, 4, 5>{});

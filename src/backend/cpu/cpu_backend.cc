@@ -94,7 +94,7 @@ void CpuBackend::Download(Tensor src, float* host) {
 Result<Backend::LoadedWeight> CpuBackend::LoadWeight(DType type, int64_t rows, int64_t cols,
                                                      const std::byte* data) {
   FT_ASSIGN_OR_RETURN(std::unique_ptr<PackedWeight> packed,
-                      PackedWeight::Pack(type, rows, cols, data, pool_, arena_));
+                      PackedWeight::Pack(type, rows, cols, data, kernels_.turns, pool_, arena_));
   return LoadedWeight{std::move(packed), /*keeps_source=*/false};
 }
 

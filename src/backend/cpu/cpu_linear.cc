@@ -62,8 +62,10 @@ class Product {
     Run(call, tile);
   }
 
+  // Where a panel begins, or those do that it takes turns with.
   const std::byte* Panel(int64_t panel) const {
-    return weight_.data() + panel * weight_.layout().panel_bytes;
+    const PanelLayout& layout = weight_.layout();
+    return weight_.data() + panel / layout.together * layout.together * layout.panel_bytes;
   }
 
   // Calls work(tile, from, to) until every tile has met panels [begin, end), `together` of them at
@@ -86,6 +88,7 @@ class Product {
   LinearCall Call(size_t tile, int64_t begin, int64_t end) const {
     return {.panels = Panel(begin),
             .layout = weight_.layout(),
+            .lead = begin % weight_.layout().together,
             .cols = weight_.cols(),
             .outputs = weight_.rows() - begin * kPanel,
             .panel_end = end - begin,

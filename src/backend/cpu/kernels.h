@@ -47,8 +47,11 @@ inline constexpr int kFormats = 11;
 //          two bits as two vectors (bits 2 (g % 4) of vector g / 4).
 //   scale: per block 16 half-precision d, then 16 m where the format has them; K formats have them
 //          per group, followed by 16 sub-scales (and 16 sub-minima) of a byte per sub-block.
-// Unquantised panels are [cols][16] numbers, BF16 [cols / 2][16][2].
+// Unquantised panels are [cols][16] numbers, BF16 [cols / 2][16][2]. Where a core best reads a
+// single stream, four of them take turns in it, a slab each, so that a part of the activations is
+// near for all four.
 inline constexpr int kGroupBlocks = kSuper / kBlock;
+inline constexpr int kMostTogether = 4;  // panels that take turns
 
 struct PanelLayout {
   int64_t code_bytes = 0;   // a block
@@ -56,7 +59,21 @@ struct PanelLayout {
   int64_t scale_bytes = 0;  // a block, of K formats a group
   bool super = false;       // a K format
   int64_t panel_bytes = 0;
+  int64_t together = 1;    // panels that take turns; a weight is padded to a multiple
+  int64_t slab_bytes = 1;  // of a panel's turn, but for its last: where `together` is not 1
 
+  // Of a weight.
+  constexpr int64_t Bytes(int64_t panels) const {
+    return (panels + together - 1) / together * together * panel_bytes;
+  }
+  // Where byte `byte` of a panel lies, from the first byte of panel 0.
+  constexpr int64_t At(int64_t panel, int64_t byte) const {
+    if (together == 1) return panel * panel_bytes + byte;
+    const int64_t slab = byte / slab_bytes * slab_bytes;
+    const int64_t rest = panel_bytes - slab;
+    return panel / together * together * panel_bytes + slab * together +
+           panel % together * (rest < slab_bytes ? rest : slab_bytes) + byte - slab;
+  }
   // Of a group of `blocks` blocks; multiples of 64.
   constexpr int64_t ScaleBytes(int64_t blocks) const {
     return ((super ? scale_bytes : blocks * scale_bytes) + 63) / 64 * 64;
@@ -131,6 +148,7 @@ struct TileCall {
 struct LinearCall {
   const std::byte* panels;
   PanelLayout layout;
+  int64_t lead;  // where panels take turns, those between `panels` and panel 0
   int64_t cols;
   int64_t outputs;  // of the whole matrix; the last panel may be partly padding
   int64_t panel_begin, panel_end;
@@ -185,6 +203,7 @@ struct Kernels {
   int most_chunk_rows;   // of a tile
   int least_chunk_rows;  // of a tile with several chunks: smaller ones are not as fast
   int streams;           // panels that a core best reads side by side, as measured: one or four
+  int turns;             // unquantised panels that take turns: one, or kMostTogether
 
   // Fills columns [begin, end) of a tile: multiples of kBlock, but for the last column.
   void (*make_tile[kTileKinds])(const TileCall& call, int64_t begin, int64_t end);

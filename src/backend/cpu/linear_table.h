@@ -95,7 +95,7 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
     w += S::kWeightBytes;
     x += R * S::kTileBytes;
   };
-  if (c.chunks > 1 && (R == 16 || c.streams == 1)) {
+  if (c.chunks > 1 && R == 16) {
     // The chunks ask for the next panels, each for its share: the first one alone would have to
     // wait for memory, which would be idle during the others.
     constexpr int64_t kStepBytes = int64_t{P} * S::kWeightBytes;
@@ -123,6 +123,74 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
   for (int p = 0; p < P; ++p) StorePanel<R>(c, chunk, panel + p, acc[p]);
 }
 
+// Adds `steps` steps of a panel to the sums of a chunk. Meanwhile it asks for lines from `next` on,
+// one a `pace` steps; a pace of 0 asks for none.
+template <Format kFormat, int R>
+void AddSlab(const std::byte* w, const std::byte* x, int64_t steps, const std::byte* next,
+             int64_t pace, F sums[R]) {
+  using S = Step<kFormat>;
+  F acc[R];
+  FT_UNROLL(16)
+  for (int r = 0; r < R; ++r) acc[r] = sums[r];
+  const auto walk = [&](int64_t count) {
+    for (int64_t s = 0; s < count; ++s) {
+      const typename S::Weights weights = S::LoadWeights(w);
+      FT_UNROLL(16)
+      for (int r = 0; r < R; ++r) acc[r] = S::template Add<R>(weights, x, r, acc[r]);
+      w += S::kWeightBytes;
+      x += R * S::kTileBytes;
+    }
+  };
+  if (pace == 0) {
+    walk(steps);
+  } else {
+    for (int64_t s = 0; s < steps; s += pace) {
+      __builtin_prefetch(next, 0, 2);
+      next += 64;
+      walk(s + pace < steps ? pace : steps - s);
+    }
+  }
+  FT_UNROLL(16)
+  for (int r = 0; r < R; ++r) sums[r] = acc[r];
+}
+
+// Panels [begin, end), which take turns: a slab of each, one stream, with a part of the tile that
+// stays in the first cache. Activations that have to be fetched from the second get in the way of
+// what the processor reads ahead by itself.
+template <Format kFormat, int R>
+void LinearTurns(const LinearCall& c, int64_t begin, int64_t end) {
+  using S = Step<kFormat>;
+  const int64_t steps = (c.cols + S::kInputs - 1) / S::kInputs;
+  const int64_t slab = c.layout.slab_bytes / S::kWeightBytes;
+  const int64_t chunk_bytes = (c.cols + c.cols % 2) / S::kInputs * R * S::kTileBytes;
+  // Up to four rows leave their stream to the processor, which is too late for more: these ask for
+  // the slab that comes next, each chunk for its share. The first one alone would have to wait for
+  // memory, which would be idle during the others.
+  const int64_t pace = R <= 4 && c.chunks == 1 ? 0 : c.chunks * (64 / S::kWeightBytes);
+  F sums[kMostTogether][MostChunks(R)][R];
+  for (int64_t p = begin; p < end; ++p) {
+    for (int k = 0; k < c.chunks; ++k) {
+      for (int r = 0; r < R; ++r) sums[p - begin][k][r] = Zero();
+    }
+  }
+  for (int64_t first = 0; first < steps; first += slab) {
+    const int64_t count = first + slab < steps ? slab : steps - first;
+    const int64_t share = count * S::kWeightBytes / c.chunks / 64 * 64;
+    for (int64_t p = begin; p < end; ++p) {
+      const std::byte* w = c.panels + c.layout.At(c.lead + p, first * S::kWeightBytes);
+      const std::byte* next = w + count * S::kWeightBytes;
+      const std::byte* x = c.tile + first * R * S::kTileBytes;
+      for (int k = 0; k < c.chunks; ++k) {
+        AddSlab<kFormat, R>(w, x + k * chunk_bytes, count, next + k * share, pace,
+                            sums[p - begin][k]);
+      }
+    }
+  }
+  for (int64_t p = begin; p < end; ++p) {
+    for (int k = 0; k < c.chunks; ++k) StorePanel<R>(c, k, p, sums[p - begin][k]);
+  }
+}
+
 // Several panels at a time keep enough additions in flight when rows are few, and load an
 // activation once for all of them.
 constexpr int FloatPanelsTogether(int chunk_rows) {
@@ -132,10 +200,18 @@ constexpr int FloatPanelsTogether(int chunk_rows) {
 
 template <Format kFormat, int R>
 void LinearFloat(const LinearCall& c) {
-  constexpr int kTogether = FloatPanelsTogether(R);
   int64_t panel = c.panel_begin;
-  const int64_t together = R > 4 || c.streams == 4 ? c.panel_end : c.panel_begin;
-  for (; panel + kTogether <= together; panel += kTogether) {
+  if (const int64_t turns = c.layout.together; turns > 1) {
+    while (panel < c.panel_end) {
+      const int64_t last = (c.lead + panel) / turns * turns + turns - c.lead;
+      const int64_t end = last < c.panel_end ? last : c.panel_end;
+      LinearTurns<kFormat, R>(c, panel, end);
+      panel = end;
+    }
+    return;
+  }
+  constexpr int kTogether = FloatPanelsTogether(R);
+  for (; panel + kTogether <= c.panel_end; panel += kTogether) {
     for (int k = 0; k < c.chunks; ++k) LinearFloatPanels<kFormat, R, kTogether>(c, panel, k);
   }
   for (; panel < c.panel_end; ++panel) {
@@ -170,6 +246,7 @@ FT_INLINE void FillBf16(Kernels& k) {
 // All products.
 FT_INLINE void FillProducts(Kernels& k) {
   k.streams = BestStreams();
+  k.turns = k.streams == 1 ? kMostTogether : 1;
   // AMD's cores take two cycles for a 512-bit store: there, sums stay in registers.
   k.most_chunk_rows = kNative == 16 && k.streams == 1 ? 12 : kMostChunkRows;
   k.least_chunk_rows = kNative == 16 ? 8 : kMostChunkRows;

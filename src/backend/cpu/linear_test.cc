@@ -324,6 +324,48 @@ TEST(Linear, OddShapesOfUnquantisedTypes) {
   }
 }
 
+// Unquantised panels that take turns: the numbers of the file, and the same bits as panels that lie
+// one after the other, wherever turns and threads' shares end.
+TEST(Linear, PanelsThatTakeTurns) {
+  constexpr int64_t kCols = 1061;
+  for (CpuIsa isa : AvailableCpuIsas()) {
+    if (isa == CpuIsa::kAmx) continue;  // its panels never do
+    for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
+      const FileWeight files[] = {RandomWeight(type, 70, kCols, 21),
+                                  RandomWeight(type, 150, kCols, 22)};
+      const std::vector<float> x = RandomFloats(64 * kCols, 23);
+      for (int64_t rows : {1, 3, 8, 12, 29, 64}) {
+        std::vector<float> straight[2];
+        for (int threads = 0; threads <= 3; ++threads) {
+          Kernels kernels = **KernelsFor(isa);
+          kernels.turns = threads == 0 ? 1 : kMostTogether;
+          CpuBackend backend(kernels, std::max(1, threads));
+          const std::unique_ptr<Weight> weights[] = {Load(backend, files[0]),
+                                                     Load(backend, files[1])};
+          const Buffer in = Filled(backend, rows, kCols, {x.begin(), x.begin() + rows * kCols});
+          const Buffer out[] = {backend.Allocate(DType::kF32, rows, 70),
+                                backend.Allocate(DType::kF32, rows, 150)};
+          const LinearOut group[] = {{.weight = weights[0].get(), .out = out[0].tensor},
+                                     {.weight = weights[1].get(), .out = out[1].tensor}};
+          backend.Linear(in.tensor, group);
+          const Buffer row = backend.Allocate(DType::kF32, 1, kCols);
+          const Token token[] = {77};
+          backend.Embed(*weights[1], token, row.tensor);
+          ASSERT_TRUE(
+              SameBits(Values(backend, row.tensor).data(), &files[1].values[77 * kCols], kCols));
+          for (int i = 0; i < 2; ++i) {
+            const std::vector<float> y = Values(backend, out[i].tensor);
+            if (threads == 0) straight[i] = y;
+            ASSERT_TRUE(SameBits(y.data(), straight[i].data(), y.size()))
+                << CpuIsaName(isa) << ", " << DTypeName(type) << ", " << rows << " rows on "
+                << threads << " threads, weight " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
 // So long that whole numbers summed over all of a row, as one path does, no longer fit 32 bits.
 TEST(Linear, SumsOfLongRowsMayWrap) {
   constexpr int64_t kCols = int64_t{5} << 15;

@@ -8,8 +8,8 @@
 namespace foretoken {
 
 Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t rows, int64_t cols,
-                                                         const std::byte* data, ThreadPool& pool,
-                                                         PageArena& arena) {
+                                                         const std::byte* data, int turns,
+                                                         ThreadPool& pool, PageArena& arena) {
   const std::optional<Format> format = FormatOf(type);
   if (!format)
     return Error{"the CPU has no products with weights of type " + std::string(DTypeName(type))};
@@ -24,7 +24,7 @@ Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t row
   w->format_ = *format;
   w->rows_ = rows;
   w->cols_ = cols;
-  w->layout_ = LayoutOf(*format, cols);
+  w->layout_ = LayoutOf(*format, cols, turns);
   w->memory_ = arena.Allocate(w->bytes());
   if (!w->memory_) {
     return Error{"out of memory for a weight of " + std::to_string(w->bytes() >> 20) + " MiB"};
@@ -34,7 +34,7 @@ Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t row
     for (int64_t p = begin; p < end; ++p) {
       const int count = static_cast<int>(std::min<int64_t>(kPanel, rows - p * kPanel));
       PackPanel(w->format_, w->layout_, cols, data + p * kPanel * row_bytes, row_bytes, count,
-                w->memory_.get() + p * w->layout_.panel_bytes);
+                w->memory_.get(), p);
     }
   });
   return w;
@@ -42,8 +42,7 @@ Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t row
 
 void PackedWeight::ReadRow(int64_t row, float* out) const {
   FT_CHECK(row >= 0 && row < rows_);
-  UnpackLane(format_, layout_, cols_, data() + row / kPanel * layout_.panel_bytes,
-             static_cast<int>(row % kPanel), out);
+  UnpackLane(format_, layout_, cols_, data(), row / kPanel, static_cast<int>(row % kPanel), out);
 }
 
 }  // namespace foretoken

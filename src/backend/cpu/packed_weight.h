@@ -14,16 +14,16 @@ namespace foretoken {
 // Thread-safety: const after creation.
 class PackedWeight : public Weight {
  public:
-  // `data` holds rows * RowBytes(type, cols) bytes and is not needed afterwards. Errors: out of
-  // memory, a type or shape that has no panels.
+  // `data` holds rows * RowBytes(type, cols) bytes and is not needed afterwards; `turns` as of
+  // Kernels. Errors: out of memory, a type or shape that has no panels.
   static Result<std::unique_ptr<PackedWeight>> Pack(DType type, int64_t rows, int64_t cols,
-                                                    const std::byte* data, ThreadPool& pool,
-                                                    PageArena& arena);
+                                                    const std::byte* data, int turns,
+                                                    ThreadPool& pool, PageArena& arena);
 
   DType type() const override { return type_; }
   int64_t rows() const override { return rows_; }
   int64_t cols() const override { return cols_; }
-  size_t bytes() const override { return static_cast<size_t>(panels() * layout_.panel_bytes); }
+  size_t bytes() const override { return static_cast<size_t>(layout_.Bytes(panels())); }
 
   Format format() const { return format_; }
   const PanelLayout& layout() const { return layout_; }

@@ -26,6 +26,10 @@ bool HasFiveBits(Format f) {
 // Bytes of a lane's number in an unquantised panel.
 int64_t PlainBytes(Format f) { return f == Format::kF32 ? 4 : 2; }
 
+// Of an unquantised panel at a time, where four take turns: 16 KiB and the activations beside them
+// stay in the first cache.
+constexpr int64_t kSlabBytes = 16 << 10;
+
 // Where input i of a lane lies in an unquantised panel.
 int64_t PlainOffset(Format f, int64_t i, int lane) {
   if (f == Format::kBF16) return (i / 2 * kPanel + lane) * 4 + i % 2 * 2;
@@ -150,23 +154,25 @@ struct Lanes {
   const std::byte* Row(int lane) const { return first + lane * row_bytes; }
 };
 
-// Numbers, or pairs of them, side by side.
-template <typename Unit>
-void PackUnits(const Lanes& rows, int64_t units, std::byte* panel) {
-  for (int64_t i = 0; i < units; ++i, panel += kPanel * sizeof(Unit)) {
+// Numbers, or pairs of them, side by side. at(byte) is where a byte of the panel lies.
+template <typename Unit, typename At>
+void PackUnits(const Lanes& rows, int64_t units, const At& at) {
+  for (int64_t i = 0; i < units; ++i) {
+    std::byte* const to = at(i * kPanel * static_cast<int64_t>(sizeof(Unit)));
     for (int lane = 0; lane < rows.count; ++lane) {
-      std::memcpy(panel + lane * sizeof(Unit), rows.Row(lane) + i * sizeof(Unit), sizeof(Unit));
+      std::memcpy(to + lane * sizeof(Unit), rows.Row(lane) + i * sizeof(Unit), sizeof(Unit));
     }
   }
 }
 
-void PackPlain(Format f, int64_t cols, const Lanes& rows, std::byte* panel) {
-  if (f == Format::kF32) return PackUnits<uint32_t>(rows, cols, panel);
-  if (f == Format::kF16) return PackUnits<uint16_t>(rows, cols, panel);
-  PackUnits<uint32_t>(rows, cols / 2, panel);
+template <typename At>
+void PackPlain(Format f, int64_t cols, const Lanes& rows, const At& at) {
+  if (f == Format::kF32) return PackUnits<uint32_t>(rows, cols, at);
+  if (f == Format::kF16) return PackUnits<uint16_t>(rows, cols, at);
+  PackUnits<uint32_t>(rows, cols / 2, at);
   if (cols % 2 == 0) return;
   for (int lane = 0; lane < rows.count; ++lane) {
-    StoreU16(panel + PlainOffset(f, cols - 1, lane), LoadU16(rows.Row(lane) + 2 * (cols - 1)));
+    StoreU16(at(PlainOffset(f, cols - 1, lane)), LoadU16(rows.Row(lane) + 2 * (cols - 1)));
   }
 }
 
@@ -271,12 +277,12 @@ float Value(const Affine& affine, uint8_t code) {
   return affine.has_minimum ? product + affine.minimum : product;
 }
 
-void UnpackPlainLane(Format f, int64_t cols, const std::byte* panel, int lane, float* out) {
+template <typename At>
+void UnpackPlainLane(Format f, int64_t cols, const At& at, int lane, float* out) {
   const DType type = f == Format::kF32   ? DType::kF32
                      : f == Format::kF16 ? DType::kF16
                                          : DType::kBF16;
-  for (int64_t i = 0; i < cols; ++i)
-    Dequantize(type, panel + PlainOffset(f, i, lane), {out + i, 1});
+  for (int64_t i = 0; i < cols; ++i) Dequantize(type, at(PlainOffset(f, i, lane)), {out + i, 1});
 }
 
 }  // namespace
@@ -311,10 +317,12 @@ std::optional<Format> FormatOf(DType type) {
   return std::nullopt;
 }
 
-PanelLayout LayoutOf(Format f, int64_t cols) {
+PanelLayout LayoutOf(Format f, int64_t cols, int turns) {
   PanelLayout layout;
   if (IsPlain(f)) {
     layout.panel_bytes = (cols + cols % 2) * kPanel * PlainBytes(f);
+    layout.together = turns;
+    layout.slab_bytes = kSlabBytes;
     return layout;
   }
   layout.super = IsSuper(f);
@@ -329,16 +337,19 @@ PanelLayout LayoutOf(Format f, int64_t cols) {
 }
 
 void PackPanel(Format f, const PanelLayout& layout, int64_t cols, const std::byte* rows,
-               int64_t row_bytes, int count, std::byte* panel) {
+               int64_t row_bytes, int count, std::byte* panels, int64_t panel) {
   const Lanes lanes{rows, row_bytes, count};
-  if (IsPlain(f)) return PackPlain(f, cols, lanes, panel);
-  if (IsSuper(f)) return PackSupers(f, layout, cols, lanes, panel);
-  PackBlocks(f, layout, cols, lanes, panel);
+  const auto at = [&](int64_t byte) { return panels + layout.At(panel, byte); };
+  if (IsPlain(f)) return PackPlain(f, cols, lanes, at);
+  if (IsSuper(f)) return PackSupers(f, layout, cols, lanes, at(0));
+  PackBlocks(f, layout, cols, lanes, at(0));
 }
 
-void UnpackLane(Format f, const PanelLayout& layout, int64_t cols, const std::byte* panel, int lane,
-                float* out) {
-  if (IsPlain(f)) return UnpackPlainLane(f, cols, panel, lane, out);
+void UnpackLane(Format f, const PanelLayout& layout, int64_t cols, const std::byte* panels,
+                int64_t index, int lane, float* out) {
+  const auto at = [&](int64_t byte) { return panels + layout.At(index, byte); };
+  if (IsPlain(f)) return UnpackPlainLane(f, cols, at, lane, out);
+  const std::byte* const panel = at(0);
   for (int64_t i = 0; i < cols; i += 16) {
     const BlockPlace place = PlaceOf(layout, cols / kBlock, i / kBlock);
     const BlockCodes codes = GetCodes(f, lane, panel + place.codes, panel + place.high);

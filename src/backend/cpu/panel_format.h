@@ -12,13 +12,16 @@ namespace foretoken {
 
 // None for a type that weights do not have.
 std::optional<Format> FormatOf(DType type);
-PanelLayout LayoutOf(Format format, int64_t cols);
+// `turns`: Kernels::turns.
+PanelLayout LayoutOf(Format format, int64_t cols, int turns);
 
-// Fills a panel with `count` rows (at most kPanel) of `cols` values; other lanes are left alone.
+// Fills panel `panel` of those at `panels` with `count` rows (at most kPanel) of `cols` values;
+// other lanes are left alone.
 void PackPanel(Format format, const PanelLayout& layout, int64_t cols, const std::byte* rows,
-               int64_t row_bytes, int count, std::byte* panel);
-// The values of lane `lane` as floats [cols], equal to what Dequantize gives for its row.
-void UnpackLane(Format format, const PanelLayout& layout, int64_t cols, const std::byte* panel,
-                int lane, float* out);
+               int64_t row_bytes, int count, std::byte* panels, int64_t panel);
+// The values of lane `lane` of a panel as floats [cols], equal to what Dequantize gives for its
+// row.
+void UnpackLane(Format format, const PanelLayout& layout, int64_t cols, const std::byte* panels,
+                int64_t panel, int lane, float* out);
 
 }  // namespace foretoken
