@@ -327,39 +327,40 @@ TEST(Linear, OddShapesOfUnquantisedTypes) {
 // Unquantised panels that take turns: the numbers of the file, and the same bits as panels that lie
 // one after the other, wherever turns and threads' shares end.
 TEST(Linear, PanelsThatTakeTurns) {
-  constexpr int64_t kCols = 1061;
+  constexpr int64_t kCols = 1061, kOutputs[] = {70, 150};
+  const std::vector<float> x = RandomFloats(29 * kCols, 23);
   for (CpuIsa isa : AvailableCpuIsas()) {
     if (isa == CpuIsa::kAmx) continue;  // its panels never do
     for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
-      const FileWeight files[] = {RandomWeight(type, 70, kCols, 21),
-                                  RandomWeight(type, 150, kCols, 22)};
-      const std::vector<float> x = RandomFloats(64 * kCols, 23);
-      for (int64_t rows : {1, 3, 8, 12, 29, 64}) {
-        std::vector<float> straight[2];
-        for (int threads = 0; threads <= 3; ++threads) {
-          Kernels kernels = **KernelsFor(isa);
-          kernels.turns = threads == 0 ? 1 : kMostTogether;
-          CpuBackend backend(kernels, std::max(1, threads));
-          const std::unique_ptr<Weight> weights[] = {Load(backend, files[0]),
-                                                     Load(backend, files[1])};
+      const FileWeight files[] = {RandomWeight(type, kOutputs[0], kCols, 21),
+                                  RandomWeight(type, kOutputs[1], kCols, 22)};
+      std::vector<std::vector<float>> straight;
+      for (int threads = 0; threads <= 3; ++threads) {
+        Kernels kernels = **KernelsFor(isa);
+        kernels.turns = threads == 0 ? 1 : kMostTogether;
+        CpuBackend backend(kernels, std::max(1, threads));
+        const auto first = Load(backend, files[0]), second = Load(backend, files[1]);
+        const Buffer row = backend.Allocate(DType::kF32, 1, kCols);
+        const Token token[] = {77};
+        backend.Embed(*second, token, row.tensor);
+        ASSERT_TRUE(
+            SameBits(Values(backend, row.tensor).data(), &files[1].values[77 * kCols], kCols));
+        std::vector<std::vector<float>> sums;
+        for (int64_t rows : {1, 3, 8, 12, 29}) {
           const Buffer in = Filled(backend, rows, kCols, {x.begin(), x.begin() + rows * kCols});
-          const Buffer out[] = {backend.Allocate(DType::kF32, rows, 70),
-                                backend.Allocate(DType::kF32, rows, 150)};
-          const LinearOut group[] = {{.weight = weights[0].get(), .out = out[0].tensor},
-                                     {.weight = weights[1].get(), .out = out[1].tensor}};
+          const Buffer out = backend.Allocate(DType::kF32, rows, kOutputs[0]);
+          const Buffer out2 = backend.Allocate(DType::kF32, rows, kOutputs[1]);
+          const LinearOut group[] = {{.weight = first.get(), .out = out.tensor},
+                                     {.weight = second.get(), .out = out2.tensor}};
           backend.Linear(in.tensor, group);
-          const Buffer row = backend.Allocate(DType::kF32, 1, kCols);
-          const Token token[] = {77};
-          backend.Embed(*weights[1], token, row.tensor);
-          ASSERT_TRUE(
-              SameBits(Values(backend, row.tensor).data(), &files[1].values[77 * kCols], kCols));
-          for (int i = 0; i < 2; ++i) {
-            const std::vector<float> y = Values(backend, out[i].tensor);
-            if (threads == 0) straight[i] = y;
-            ASSERT_TRUE(SameBits(y.data(), straight[i].data(), y.size()))
-                << CpuIsaName(isa) << ", " << DTypeName(type) << ", " << rows << " rows on "
-                << threads << " threads, weight " << i;
-          }
+          sums.push_back(Values(backend, out.tensor));
+          sums.push_back(Values(backend, out2.tensor));
+        }
+        if (threads == 0) straight = sums;
+        for (size_t i = 0; i < sums.size(); ++i) {
+          ASSERT_TRUE(SameBits(sums[i].data(), straight[i].data(), sums[i].size()))
+              << CpuIsaName(isa) << ", " << DTypeName(type) << ", products " << i << " on "
+              << threads << " threads";
         }
       }
     }
