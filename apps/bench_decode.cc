@@ -111,13 +111,11 @@ class Measurement {
               Time(point.rows, point.rows, bytes, [&] { return sequence.Time(point.rows, true); });
           if (turn >= 0) point.passes.push_back(sample);
         }
-        if (turn >= 0 && first == 0) {
-          outcome.decoding.push_back(Time(1, 1, bytes, [&] { return PassInARow(sequence); }));
-        }
-        if (turn >= 0 && turn < 3 && first == 0) {
-          outcome.prompts.push_back(
-              Time(kBenchRows, 1, bytes, [&] { return sequence.Time(kBenchRows, false); }));
-        }
+        if (turn < 0 || first != 0) continue;
+        outcome.decoding.push_back(Time(1, 1, bytes, [&] { return PassInARow(sequence); }));
+        if (turn >= 3) continue;
+        outcome.prompts.push_back(
+            Time(kBenchRows, 1, bytes, [&] { return sequence.Time(kBenchRows, false); }));
       }
     }
     outcome.limits.read_bytes.back() = Median(reads_);

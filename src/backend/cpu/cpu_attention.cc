@@ -75,9 +75,7 @@ void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& 
   if (count == 1) return run(0, 1, 0);
   shares_.Split(count, 1, 1);
   pool_.Run([&](int thread) {
-    for (auto piece = shares_.Take(thread); !piece.empty(); piece = shares_.Take(thread)) {
-      run(piece.begin, piece.end, thread);
-    }
+    shares_.Each(thread, [&](int64_t begin, int64_t end) { run(begin, end, thread); });
   });
 }
 

@@ -65,7 +65,7 @@ class Product {
   // Where a panel begins, or those do that it takes turns with.
   const std::byte* Panel(int64_t panel) const {
     const PanelLayout& layout = weight_.layout();
-    return weight_.data() + panel / layout.together * layout.together * layout.panel_bytes;
+    return weight_.data() + layout.At(panel - panel % layout.together, 0);
   }
 
   // Calls work(tile, from, to) until every tile has met panels [begin, end), `together` of them at
@@ -191,7 +191,7 @@ void CpuBackend::Announce(std::span<const LinearOut> group) {
       const PackedWeight& w = Packed(o.weight);
       if (panel < w.panels()) {
         stretches_[t] = {
-            .begin = w.data() + panel * w.layout().panel_bytes,
+            .begin = w.data() + w.layout().At(panel, 0),
             .panel_bytes = w.layout().panel_bytes,
             .panels = static_cast<int>(std::min<int64_t>(kernels_.streams, w.panels() - panel))};
         break;
@@ -213,9 +213,7 @@ void CpuBackend::EachPanel(const Tiles& tiles, std::span<const LinearOut> group,
   const TileKind kind = KindOf(Packed(group[0].weight), kernels_);
   pool_.Run([&](int thread) {
     tiles.BringNear(kind);
-    for (auto piece = shares_.Take(thread); !piece.empty(); piece = shares_.Take(thread)) {
-      body(piece.begin, piece.end, thread);
-    }
+    shares_.Each(thread, [&](int64_t begin, int64_t end) { body(begin, end, thread); });
   });
 }
 

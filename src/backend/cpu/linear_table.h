@@ -66,62 +66,25 @@ struct Step<Format::kBF16> {
 };
 #endif
 
-// How far ahead P panels' streams of unquantised weights are asked for, together.
-inline constexpr int64_t kFloatAhead = 4096;
-
-template <Format kFormat, int R, int P>
-void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
-  using S = Step<kFormat>;
-  const int64_t steps = (c.cols + S::kInputs - 1) / S::kInputs;
-  const std::byte* w = c.panels + panel * c.layout.panel_bytes;
-  const std::byte* x = c.tile + chunk * ((c.cols + c.cols % 2) / S::kInputs * R * S::kTileBytes);
-  F acc[P][R];
-  FT_UNROLL(8)
-  for (int p = 0; p < P; ++p) {
-    FT_UNROLL(16)
-    for (int r = 0; r < R; ++r) acc[p][r] = Zero();
-  }
-  const auto step = [&] {
-    typename S::Weights weights[P];
-    FT_UNROLL(8)
-    for (int p = 0; p < P; ++p) weights[p] = S::LoadWeights(w + p * c.layout.panel_bytes);
-    FT_UNROLL(16)
-    for (int r = 0; r < R; ++r) {
-      FT_UNROLL(8)
-      for (int p = 0; p < P; ++p) {
-        acc[p][r] = S::template Add<R>(weights[p], x, r, acc[p][r]);
-      }
-    }
-    w += S::kWeightBytes;
-    x += R * S::kTileBytes;
-  };
-  if (c.chunks > 1 && R == 16) {
-    // The chunks ask for the next panels, each for its share: the first one alone would have to
-    // wait for memory, which would be idle during the others.
-    constexpr int64_t kStepBytes = int64_t{P} * S::kWeightBytes;
-    constexpr int64_t kLines = kStepBytes < 64 ? 1 : kStepBytes / 64;
-    const int64_t bytes = P * c.layout.panel_bytes;
-    const std::byte* next = NextPanel(c, panel + P - 1) + bytes / c.chunks / 64 * 64 * chunk;
-    const int64_t together = c.chunks * (kLines * 64 / kStepBytes);
-    for (int64_t s = 0; s < steps; s += together) {
-      for (int l = 0; l < kLines; ++l) __builtin_prefetch(next + l * 64, 0, 2);
-      next += kLines * 64;
-      for (int64_t i = s; i < (s + together < steps ? s + together : steps); ++i) step();
-    }
-  } else {
-    for (int64_t s = 0; s < steps; ++s) {
-      // A single stream is read by the processor itself, but for sixteen rows too late.
-      if constexpr (P > 1 || R == 16) {
-        FT_UNROLL(8)
-        for (int p = 0; p < P; ++p)
-          __builtin_prefetch(w + p * c.layout.panel_bytes + kFloatAhead / P);
-      }
-      step();
-    }
-  }
-  FT_UNROLL(8)
-  for (int p = 0; p < P; ++p) StorePanel<R>(c, chunk, panel + p, acc[p]);
+template <Format kFormat>
+FT_INLINE int64_t StepsOf(const LinearCall& c) {
+  return (c.cols + Step<kFormat>::kInputs - 1) / Step<kFormat>::kInputs;
 }
+// Bytes of a tile's chunk of R rows.
+template <Format kFormat, int R>
+FT_INLINE int64_t ChunkBytes(const LinearCall& c) {
+  return (c.cols + c.cols % 2) / Step<kFormat>::kInputs * R * Step<kFormat>::kTileBytes;
+}
+
+// Chunks that multiply the same weights ask for those that come next, each for its share: the first
+// one alone would have to wait for memory, which would be idle during the others. This is how many
+// steps a chunk goes on for each line that it asks for.
+template <Format kFormat>
+FT_INLINE int64_t PaceOf(const LinearCall& c) {
+  return c.chunks * (64 / Step<kFormat>::kWeightBytes);
+}
+// A chunk's share of `bytes`.
+FT_INLINE int64_t ShareOf(const LinearCall& c, int64_t bytes) { return bytes / c.chunks / 64 * 64; }
 
 // Adds `steps` steps of a panel to the sums of a chunk. Meanwhile it asks for lines from `next` on,
 // one a `pace` steps; a pace of 0 asks for none.
@@ -154,19 +117,67 @@ void AddSlab(const std::byte* w, const std::byte* x, int64_t steps, const std::b
   for (int r = 0; r < R; ++r) sums[r] = acc[r];
 }
 
+// How far ahead P panels' streams of unquantised weights are asked for, together.
+inline constexpr int64_t kFloatAhead = 4096;
+
+template <Format kFormat, int R, int P>
+void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
+  using S = Step<kFormat>;
+  const int64_t steps = StepsOf<kFormat>(c);
+  const std::byte* w = c.panels + panel * c.layout.panel_bytes;
+  const std::byte* x = c.tile + chunk * ChunkBytes<kFormat, R>(c);
+  F acc[P][R];
+  FT_UNROLL(8)
+  for (int p = 0; p < P; ++p) {
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) acc[p][r] = Zero();
+  }
+  if constexpr (P == 1 && R == 16) {
+    if (c.chunks > 1) {
+      const std::byte* next = NextPanel(c, panel) + chunk * ShareOf(c, c.layout.panel_bytes);
+      AddSlab<kFormat, R>(w, x, steps, next, PaceOf<kFormat>(c), acc[0]);
+      return StorePanel<R>(c, chunk, panel, acc[0]);
+    }
+  }
+  const auto step = [&] {
+    typename S::Weights weights[P];
+    FT_UNROLL(8)
+    for (int p = 0; p < P; ++p) weights[p] = S::LoadWeights(w + p * c.layout.panel_bytes);
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) {
+      FT_UNROLL(8)
+      for (int p = 0; p < P; ++p) {
+        acc[p][r] = S::template Add<R>(weights[p], x, r, acc[p][r]);
+      }
+    }
+    w += S::kWeightBytes;
+    x += R * S::kTileBytes;
+  };
+  for (int64_t s = 0; s < steps; ++s) {
+    // A single stream is read by the processor itself, but for sixteen rows too late.
+    if constexpr (P > 1 || R == 16) {
+      FT_UNROLL(8)
+      for (int p = 0; p < P; ++p)
+        __builtin_prefetch(w + p * c.layout.panel_bytes + kFloatAhead / P);
+    }
+    step();
+  }
+  FT_UNROLL(8)
+  for (int p = 0; p < P; ++p) StorePanel<R>(c, chunk, panel + p, acc[p]);
+}
+
 // Panels [begin, end), which take turns: a slab of each, one stream, with a part of the tile that
 // stays in the first cache. Activations that have to be fetched from the second get in the way of
 // what the processor reads ahead by itself.
 template <Format kFormat, int R>
 void LinearTurns(const LinearCall& c, int64_t begin, int64_t end) {
   using S = Step<kFormat>;
-  const int64_t steps = (c.cols + S::kInputs - 1) / S::kInputs;
+  const int64_t steps = StepsOf<kFormat>(c);
   const int64_t slab = c.layout.slab_bytes / S::kWeightBytes;
-  const int64_t chunk_bytes = (c.cols + c.cols % 2) / S::kInputs * R * S::kTileBytes;
+  const int64_t chunk_bytes = ChunkBytes<kFormat, R>(c);
   // Up to four rows leave their stream to the processor, which is too late for more: these ask for
-  // the slab that comes next, each chunk for its share. The first one alone would have to wait for
-  // memory, which would be idle during the others.
-  const int64_t pace = R <= 4 && c.chunks == 1 ? 0 : c.chunks * (64 / S::kWeightBytes);
+  // the slab that comes next.
+  const int64_t pace = R <= 4 && c.chunks == 1 ? 0 : PaceOf<kFormat>(c);
   F sums[kMostTogether][MostChunks(R)][R];
   for (int64_t p = begin; p < end; ++p) {
     for (int k = 0; k < c.chunks; ++k) {
@@ -175,7 +186,7 @@ void LinearTurns(const LinearCall& c, int64_t begin, int64_t end) {
   }
   for (int64_t first = 0; first < steps; first += slab) {
     const int64_t count = first + slab < steps ? slab : steps - first;
-    const int64_t share = count * S::kWeightBytes / c.chunks / 64 * 64;
+    const int64_t share = ShareOf(c, count * S::kWeightBytes);
     for (int64_t p = begin; p < end; ++p) {
       const std::byte* w = c.panels + c.layout.At(c.lead + p, first * S::kWeightBytes);
       const std::byte* next = w + count * S::kWeightBytes;

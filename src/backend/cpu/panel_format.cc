@@ -346,14 +346,14 @@ void PackPanel(Format f, const PanelLayout& layout, int64_t cols, const std::byt
 }
 
 void UnpackLane(Format f, const PanelLayout& layout, int64_t cols, const std::byte* panels,
-                int64_t index, int lane, float* out) {
-  const auto at = [&](int64_t byte) { return panels + layout.At(index, byte); };
+                int64_t panel, int lane, float* out) {
+  const auto at = [&](int64_t byte) { return panels + layout.At(panel, byte); };
   if (IsPlain(f)) return UnpackPlainLane(f, cols, at, lane, out);
-  const std::byte* const panel = at(0);
+  const std::byte* const first = at(0);
   for (int64_t i = 0; i < cols; i += 16) {
     const BlockPlace place = PlaceOf(layout, cols / kBlock, i / kBlock);
-    const BlockCodes codes = GetCodes(f, lane, panel + place.codes, panel + place.high);
-    const std::byte* scales = panel + place.scales;
+    const BlockCodes codes = GetCodes(f, lane, first + place.codes, first + place.high);
+    const std::byte* scales = first + place.scales;
     const Affine affine = IsSuper(f)
                               ? SuperAffine(f, scales, static_cast<int>(i % kSuper / 16), lane)
                               : BlockAffine(f, scales, lane);

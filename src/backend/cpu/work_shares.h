@@ -29,6 +29,13 @@ class WorkShares {
   int64_t First(int thread) const;
   // What the thread does next; empty when all is taken.
   Piece Take(int thread);
+  // Calls work(begin, end) for what the thread does, piece after piece, until all is taken.
+  template <typename Work>
+  void Each(int thread, const Work& work) {
+    for (Piece piece = Take(thread); !piece.empty(); piece = Take(thread)) {
+      work(piece.begin, piece.end);
+    }
+  }
 
  private:
   // Both ends in one word, as others may take from the end meanwhile.

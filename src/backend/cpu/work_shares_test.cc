@@ -16,9 +16,7 @@ using Pieces = std::vector<WorkShares::Piece>;
 // All that `thread` is given until there is nothing.
 Pieces TakeAll(WorkShares& shares, int thread) {
   Pieces pieces;
-  for (auto piece = shares.Take(thread); !piece.empty(); piece = shares.Take(thread)) {
-    pieces.push_back(piece);
-  }
+  shares.Each(thread, [&](int64_t begin, int64_t end) { pieces.push_back({begin, end}); });
   return pieces;
 }
 
