@@ -73,6 +73,16 @@ struct BlockAt {
     return {group + layout.ScaleBytes(count), group, Codes<kFormat>::D(group)};
   }
 
+  // Reads from every line of the group's scales. REQUIRES: it is the first block of the group.
+  FT_INLINE void TouchScales() const {
+    for (const std::byte* p = scales; p < codes; p += 64) Touch(p);
+  }
+  // Reads from every line of the block's codes.
+  FT_INLINE void TouchCodes() const {
+    FT_UNROLL(10)
+    for (int i = 0; i < kBytes; i += 64) Touch(codes + i);
+  }
+
   FT_INLINE I Group(int half, int i) const {
     const std::byte* const high = codes + Codes<kFormat>::kCodeBytes;
     const I w = Codes<kFormat>::Group(codes, high, half * kGroups + i);

@@ -45,8 +45,9 @@ struct ReadAhead {
 // Calls add(blocks of P panels, their place in their group, what to ask for meanwhile) for block
 // after block. P panels side by side: their streams are under way together. One stream after the
 // other is read a quarter slower, and without asking ahead sixteen rows take twice as long:
-// processors look ahead within a page of 4 KiB only, and work on a page is short.
-template <Format kFormat, int P, typename Add>
+// processors look ahead within a page of 4 KiB only, and work on a page is short. kInOrder: lines
+// are read in the order in which they lie, whatever `add` does; of a single stream.
+template <Format kFormat, int P, bool kInOrder = false, typename Add>
 FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
   const std::byte* const begin = c.panels + panel * c.layout.panel_bytes;
   const std::byte* stream = begin;
@@ -65,7 +66,10 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
     for (int p = 0; p < P; ++p) {
       at[p] = BlockAt<kFormat>::First(c.layout, stream + p * c.layout.panel_bytes, count);
     }
+    static_assert(!kInOrder || P == 1);
+    if constexpr (kInOrder) at[0].TouchScales();
     for (int sub = 0; sub < count; ++sub) {
+      if constexpr (kInOrder) at[0].TouchCodes();
       add(at, sub, ReadAhead<kFormat, P>{stream + sub * block_bytes + ahead, c.layout.panel_bytes});
       FT_UNROLL(4)
       for (int p = 0; p < P; ++p) at[p].codes += BlockAt<kFormat>::kBytes;
@@ -105,26 +109,30 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
   // In a single stream the processor looks ahead by itself, as far as it gets within a page, but
   // not to where the next stream begins.
   constexpr bool kFollowed = P == 1 && (R == 1 || (R <= 4 && Codes<kFormat>::kBits == 8));
+  // It loses its way where lines are left out that are read later: products come to a block's
+  // scales when they have read the codes of the blocks before. (Q6_K is slower with that, as
+  // measured.)
+  constexpr bool kInOrder = kFollowed && Codes<kFormat>::kHalves == 1;
   const std::byte* next = panel + P == c.panel_end ? c.next : nullptr;
-  WalkPanels<kFormat, P>(c, panel,
-                         [&](const BlockAt<kFormat> at[P], int sub, [[maybe_unused]] auto ahead) {
-                           if constexpr (kFollowed) {
-                             if (next != nullptr) {
-                               __builtin_prefetch(next, 0, 2);
-                               next += 64;
-                             }
-                           }
-                           FT_UNROLL(4)
-                           for (int p = 0; p < P; ++p) {
-                             if constexpr (!kFollowed) ahead.Part(p, P);
-                             AddBlock<kFormat, R, kTakeTurns<kFormat, R, P>>(
-                                 at[p], sub, TileBlock<kFormat, R>{tile}, acc[p], all[p]);
-                           }
-                           tile += TileBlock<kFormat, R>::kBytes;
-                           if constexpr (kPauses<kFormat, R>) {
-                             if (c.streams == 4) Pause();
-                           }
-                         });
+  WalkPanels<kFormat, P, kInOrder>(
+      c, panel, [&](const BlockAt<kFormat> at[P], int sub, [[maybe_unused]] auto ahead) {
+        if constexpr (kFollowed) {
+          if (next != nullptr) {
+            __builtin_prefetch(next, 0, 2);
+            next += 64;
+          }
+        }
+        FT_UNROLL(4)
+        for (int p = 0; p < P; ++p) {
+          if constexpr (!kFollowed) ahead.Part(p, P);
+          AddBlock<kFormat, R, kTakeTurns<kFormat, R, P>>(at[p], sub, TileBlock<kFormat, R>{tile},
+                                                          acc[p], all[p]);
+        }
+        tile += TileBlock<kFormat, R>::kBytes;
+        if constexpr (kPauses<kFormat, R>) {
+          if (c.streams == 4) Pause();
+        }
+      });
   FT_UNROLL(4)
   for (int p = 0; p < P; ++p) StorePanel<R>(c, 0, panel + p, acc[p]);
 }

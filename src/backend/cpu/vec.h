@@ -70,6 +70,13 @@ FT_INLINE void PrefetchForWriting(const void* p) {
 #endif
 }
 
+// Reads from the line at p, which must be valid.
+FT_INLINE void Touch(const std::byte* p) {
+  int word;
+  __builtin_memcpy(&word, p, sizeof(word));
+  asm volatile("" ::"r"(word));
+}
+
 // The same address, of which the compiler knows nothing: it would compute hundreds of sums with it
 // ahead of a loop, and keep them in memory.
 FT_INLINE const std::byte* Opaque(const std::byte* p) {
