@@ -122,13 +122,13 @@ class GatedProduct {
  public:
   // REQUIRES: thread 0 makes it.
   GatedProduct(const FeedForwardArgs& args, const Kernels& kernels, const Tiles& in, Tiles& inner,
-               Profile* profile)
+               int threads, Profile* profile)
       : gate_(Packed(args.gate), kernels, in),
         up_(Packed(args.up), kernels, in),
         kernels_(kernels),
         inner_(inner),
         kind_(KindOf(Packed(args.down), kernels)),
-        strip_(StripPanels(Packed(args.gate), in)),
+        strip_(StripPanels(Packed(args.gate), in, threads)),
         profile_(profile) {
     if (profile_ == nullptr) return;
     activations_ = profile_->Part(kActivations);
@@ -164,12 +164,15 @@ class GatedProduct {
   static_assert(kPanelsTogether * kPanel % kBlock == 0);  // a strip begins where a block does
   // Bytes of gate that are worth a change to up and back. Each change costs what the beginning of a
   // stream does, where rows are few; where they are many, arithmetic hides that.
-  static constexpr int64_t kStripBytes = 160 << 10;
+  static constexpr int64_t kStripBytes = 1 << 20;
 
-  static int64_t StripPanels(const PackedWeight& gate, const Tiles& in) {
+  // A thread's share has two strips at least, so that others can help with the second.
+  static int64_t StripPanels(const PackedWeight& gate, const Tiles& in, int threads) {
     const int64_t rows = in.tiles()[0].rows;
+    const int64_t share = gate.panels() / threads;
     const int64_t strips = kStripBytes / (gate.layout().panel_bytes * kPanelsTogether * rows);
-    return std::clamp<int64_t>(strips, 1, kMaxTileRows / rows) * kPanelsTogether;
+    const int64_t most = std::min<int64_t>(kMaxTileRows / rows, share / (2 * kPanelsTogether));
+    return std::max<int64_t>(1, std::min(strips, most)) * kPanelsTogether;
   }
 
   Product gate_, up_;
@@ -256,7 +259,7 @@ void CpuBackend::FeedForward(const FeedForwardArgs& args) {
   MakeTiles(args.x, gates);
   inner_tiles_.Begin(args.x.x.rows, gate.rows());
   inner_tiles_.Reserve(KindOf(down, kernels_));
-  const GatedProduct gated(args, kernels_, tiles_, inner_tiles_, profile_);
+  const GatedProduct gated(args, kernels_, tiles_, inner_tiles_, pool_.threads(), profile_);
   {
     const Profile::Scope scope(profile_, "gate and up");
     EachPanel(tiles_, std::span(gates).first(1), gated.strip(),
