@@ -168,7 +168,7 @@ class GatedProduct {
 
   // A thread's share has two strips at least, so that others can help with the second.
   static int64_t StripPanels(const PackedWeight& gate, const Tiles& in, int threads) {
-    const int64_t rows = in.tiles()[0].rows;
+    const int64_t rows = in.tiles().back().rows;  // none has more
     const int64_t share = gate.panels() / threads;
     const int64_t strips = kStripBytes / (gate.layout().panel_bytes * kPanelsTogether * rows);
     const int64_t most = std::min<int64_t>(kMaxTileRows / rows, share / (2 * kPanelsTogether));

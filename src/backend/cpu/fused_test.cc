@@ -114,6 +114,11 @@ TEST_P(FusedTest, FeedForwardOfOddShapes) {
   }
 }
 
+// Tiles of 32 and 33 rows, and panels so short that several make a strip.
+TEST_P(FusedTest, FeedForwardOfUnevenTiles) {
+  Compare(GetParam(), Block(DType::kQ4_0, DType::kQ4_0, DType::kQ8_0, 32, 1024, 65), {65});
+}
+
 // More tiles than stay in a core's own cache.
 TEST_P(FusedTest, FeedForwardOfAPrompt) {
   Compare(GetParam(), Block(DType::kF16, DType::kF16, DType::kQ8_0, 512, 160, 300), {300});

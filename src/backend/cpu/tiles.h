@@ -24,7 +24,8 @@ struct Tile {
 // cache while the weights stream by.
 inline constexpr int64_t kResidentTileBytes = 512 << 10;
 
-// Cuts `rows` into tiles of at most kMaxTileRows rows, as even as possible, with little padding.
+// Cuts `rows` into tiles of at most kMaxTileRows rows, as even as possible, none larger than the
+// last, with little padding.
 void CutTiles(int rows, const Kernels& kernels, std::vector<Tile>& tiles);
 
 // Keeps its memory from call to call. Thread-safety: one caller, but for Fill and Data.
