@@ -32,18 +32,20 @@ Result<Answer> WriteTogether(Generator& generator, std::span<Session* const> ses
   for (Session* s : sessions) FT_RETURN_IF_ERROR(generator.Prefill(*s, prompt, max_new));
   const Session& session = *sessions[0];
   bool go_on = on_tokens(session.written(), 0);
+  Status ended;
   std::vector<Session*> running(sessions.begin(), sessions.end());
   while (true) {
     std::erase_if(running, [](const Session* s) { return s->done(); });
-    if (!go_on || running.empty()) break;
+    if (!go_on || !ended.ok() || running.empty()) break;
     const size_t had = session.tokens.size();
-    generator.Step(running);
+    ended = generator.Step(running);
     if (session.tokens.size() == had) continue;
     go_on = on_tokens(std::span(session.tokens).subspan(had), session.cycles.back().n_acc);
   }
   const PhaseSeconds& after = generator.seconds();
   Answer answer{
       .prompt_tokens = session.prompt, .cycles = session.cycles, .finish = session.finish};
+  answer.ended = std::move(ended);
   answer.tokens.assign(session.written().begin(), session.written().end());
   answer.sources = session.sources;
   answer.phases = {after.prefill - before.prefill, after.draft - before.draft,

@@ -19,7 +19,8 @@ struct Answer {
   std::vector<Pos> sources;   // [tokens] see Session
   std::vector<Cycle> cycles;
   std::vector<Tally> tallies;    // the drafter's
-  Finish finish = Finish::kNot;  // kNot when interrupted
+  Finish finish = Finish::kNot;  // kNot when interrupted, by a request or an error
+  Status ended;                  // the error that ended it early; what was written is here
   PhaseSeconds phases;
   double total_seconds = 0;  // everything after loading
 
@@ -29,7 +30,8 @@ struct Answer {
 // Called with every batch of new tokens, of which the first `drafted` were guessed; false stops.
 using OnTokens = std::function<bool(std::span<const Token> fresh, int drafted)>;
 
-// Decodes one answer in `session`. Errors: see Generator::Prefill.
+// Decodes one answer in `session`. Errors: see Generator::Prefill; those of later steps are the
+// answer's.
 Result<Answer> WriteAnswer(Generator& generator, Session& session, std::span<const Token> prompt,
                            int max_new, const OnTokens& on_tokens);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,12 +32,14 @@ struct MachineLimits {
 // Reads a buffer much larger than the last-level cache, the way that this machine reads faster.
 class ReadBandwidth {
  public:
-  explicit ReadBandwidth(int threads);
+  static Result<std::unique_ptr<ReadBandwidth>> Create(int threads);
   // Bytes a second of one pass by the first `readers` threads.
   double Measure(int readers);
   int threads() const { return pool_.threads(); }
 
  private:
+  ReadBandwidth(int threads, PageMemory data);
+
   ThreadPool pool_;
   PageMemory data_;
   int streams_ = 1;
@@ -62,7 +65,8 @@ double HandOver(int threads);
 double FirstCacheLoads(int threads);
 
 // Takes about `repeats` tenths of a second a figure.
-MachineLimits MeasureLimits(int threads, int repeats);
+// Errors: no memory to read.
+Result<MachineLimits> MeasureLimits(int threads, int repeats);
 
 // Multiply-adds a second of one thread in a loop without memory traffic; a machine that has no
 // such instruction has what it would use instead.

@@ -134,7 +134,7 @@ class Scorer {
     const auto prompt = std::span(given.tokens).first(given.prompt);
     FT_RETURN_IF_ERROR(generator.Prefill(*session, prompt, size));
     Session* batch[] = {session.get()};
-    while (!session->done()) generator.Step(batch);
+    while (!session->done()) FT_RETURN_IF_ERROR(generator.Step(batch));
     Score(question, given, session->sources);
     return {};
   }

@@ -88,19 +88,23 @@ struct Outcome {
 // follows pass, is timed in a row as well.
 class Measurement {
  public:
-  Measurement(const BenchOptions& options, BenchModel& subject, DType cache_type)
+  // `bandwidth` must outlive this.
+  Measurement(const BenchOptions& options, BenchModel& subject, DType cache_type,
+              ReadBandwidth& bandwidth)
       : options_(options),
         model_(*subject.model),
         cache_type_(cache_type),
         type_(model_.OutputHead().type()),
-        bandwidth_(options.threads),
+        bandwidth_(bandwidth),
         peaks_(options.threads) {}
 
-  Outcome Run() {
-    Outcome outcome{.limits = MeasureLimits(options_.threads, 2)};
+  Result<Outcome> Run() {
+    Outcome outcome;
+    FT_ASSIGN_OR_RETURN(outcome.limits, MeasureLimits(options_.threads, 2));
     loads_.push_back(outcome.limits.first_cache_loads);
     for (const int context : options_.contexts) {
       TimedPasses sequence(model_, cache_type_, context);
+      FT_RETURN_IF_ERROR(sequence.status());
       const double bytes = static_cast<double>(model_.weight_bytes()) + sequence.cache_bytes();
       const size_t first = outcome.curve.size();
       for (const int rows : options_.rows) outcome.curve.push_back({context, rows, {}});
@@ -117,6 +121,7 @@ class Measurement {
         outcome.prompts.push_back(
             Time(kBenchRows, 1, bytes, [&] { return sequence.Time(kBenchRows, false); }));
       }
+      FT_RETURN_IF_ERROR(sequence.status());
     }
     outcome.limits.read_bytes.back() = Median(reads_);
     std::tie(outcome.fewest_meeting, outcome.most_meeting) = Range(meetings_);
@@ -165,7 +170,7 @@ class Measurement {
   const BenchOptions& options_;
   Model& model_;
   DType cache_type_, type_;
-  ReadBandwidth bandwidth_;
+  ReadBandwidth& bandwidth_;
   Peaks peaks_;
   std::vector<double> reads_, meetings_, loads_;
 };
@@ -280,7 +285,9 @@ Status BenchDecode(const BenchOptions& options) {
   if (types.size() != 1) return Error{"bench decode measures one --type at a time"};
   FT_ASSIGN_OR_RETURN(const DType cache, ParseDType(options.cache));
   FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options, types[0]));
-  const Outcome outcome = Measurement(options, subject, cache).Run();
+  FT_ASSIGN_OR_RETURN(const auto bandwidth, ReadBandwidth::Create(options.threads));
+  FT_ASSIGN_OR_RETURN(const Outcome outcome,
+                      Measurement(options, subject, cache, *bandwidth).Run());
   Print(options, subject, outcome);
   FT_RETURN_IF_ERROR(WritePlot(options, subject, outcome));
   return WriteJson(options.json, OutcomeJson(subject, outcome));

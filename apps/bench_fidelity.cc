@@ -33,7 +33,7 @@ Result<std::vector<Token>> ReadTokens(const std::string& pattern, size_t most,
 }
 
 // Logits [window][vocab] of `tokens` from an empty cache.
-std::vector<float> Score(Model& model, KvCache& cache, std::span<const Token> tokens) {
+Result<std::vector<float>> Score(Model& model, KvCache& cache, std::span<const Token> tokens) {
   RowBatch batch;
   for (int i = 0; i < static_cast<int>(tokens.size()); ++i) {
     batch.token.push_back(tokens[static_cast<size_t>(i)]);
@@ -44,7 +44,7 @@ std::vector<float> Score(Model& model, KvCache& cache, std::span<const Token> to
   batch.begin.push_back(batch.rows());
   KvCache* const caches[] = {&cache};
   Taps taps[1];
-  const Tensor logits = model.Forward(batch, caches, {}, taps);
+  FT_ASSIGN_OR_RETURN(const Tensor logits, model.Forward(batch, caches, {}, taps));
   std::vector<float> values(static_cast<size_t>(logits.rows * logits.cols));
   model.backend().Download(logits, values.data());
   cache.Truncate(0);
@@ -144,8 +144,9 @@ Status BenchFidelity(const FidelityOptions& options) {
   Progress progress("positions", most);
   for (size_t at = 0; fidelity.positions < most; at += window) {
     const auto part = std::span(tokens).subspan(at, window);
-    std::vector<float> expected = Score(*reference.model, *reference_cache, part);
-    std::vector<float> found = Score(*model.model, *cache, part);
+    FT_ASSIGN_OR_RETURN(std::vector<float> expected,
+                        Score(*reference.model, *reference_cache, part));
+    FT_ASSIGN_OR_RETURN(std::vector<float> found, Score(*model.model, *cache, part));
     for (size_t i = 0; i + 1 < window && fidelity.positions < most; ++i) {
       fidelity.Add(std::span(expected).subspan(i * vocab, vocab),
                    std::span(found).subspan(i * vocab, vocab), part[i + 1]);

@@ -53,10 +53,10 @@ Result<Weights> LoadCopies(Backend& backend, DType type, const Product& product)
 }
 
 // Median seconds of one product with `rows` rows.
-double TimeProduct(Backend& backend, const Weights& copies, int rows, int repeats) {
+Result<double> TimeProduct(Backend& backend, const Weights& copies, int rows, int repeats) {
   const int64_t outputs = copies[0]->rows(), inputs = copies[0]->cols();
-  const Buffer x = backend.Allocate(DType::kF32, rows, inputs);
-  const Buffer y = backend.Allocate(DType::kF32, rows, outputs);
+  FT_ASSIGN_OR_RETURN(const Buffer x, backend.Allocate(DType::kF32, rows, inputs));
+  FT_ASSIGN_OR_RETURN(const Buffer y, backend.Allocate(DType::kF32, rows, outputs));
   const std::vector<float> ones(static_cast<size_t>(rows * inputs), 1.0f);
   backend.Upload(ones.data(), x.tensor);
   std::vector<double> seconds;
@@ -69,6 +69,7 @@ double TimeProduct(Backend& backend, const Weights& copies, int rows, int repeat
     });
     if (i >= 0) seconds.push_back(pass / static_cast<double>(copies.size()));
   }
+  FT_RETURN_IF_ERROR(backend.TakeFailure());
   return Median(std::move(seconds));
 }
 
@@ -101,7 +102,7 @@ Status BenchKernels(const BenchOptions& options) {
   FT_ASSIGN_OR_RETURN(const ModelConfig config, ShapeByName(options.shape));
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
                       NewCpuBackend({.threads = options.threads, .isa = options.isa}));
-  const MachineLimits limits = MeasureLimits(options.threads, 3);
+  FT_ASSIGN_OR_RETURN(const MachineLimits limits, MeasureLimits(options.threads, 3));
   std::printf("%s, %d threads, %.1f GB/s; fractions of it and of the type's multiply-add peak\n",
               backend->Name().c_str(), limits.threads, limits.bandwidth() * 1e-9);
   std::printf(
@@ -111,7 +112,8 @@ Status BenchKernels(const BenchOptions& options) {
     for (const Product& product : ProductsOf(config)) {
       FT_ASSIGN_OR_RETURN(const Weights copies, LoadCopies(*backend, type, product));
       for (int rows : options.rows) {
-        const double seconds = TimeProduct(*backend, copies, rows, options.repeats);
+        FT_ASSIGN_OR_RETURN(const double seconds,
+                            TimeProduct(*backend, copies, rows, options.repeats));
         products.push_back(Report(type, product, *copies[0], rows, seconds, limits));
       }
     }

@@ -28,8 +28,14 @@ double MachineLimits::Peak(DType type) const {
   return type == DType::kBF16 ? std::max(bf16_macs, f32_macs) : f32_macs;
 }
 
-ReadBandwidth::ReadBandwidth(int threads) : pool_(threads), data_(AllocatePages(kBufferBytes)) {
-  FT_CHECK(data_ != nullptr);
+Result<std::unique_ptr<ReadBandwidth>> ReadBandwidth::Create(int threads) {
+  PageMemory data = AllocatePages(kBufferBytes);
+  if (data == nullptr) return OutOfMemory(kBufferBytes);
+  return std::unique_ptr<ReadBandwidth>(new ReadBandwidth(threads, std::move(data)));
+}
+
+ReadBandwidth::ReadBandwidth(int threads, PageMemory data)
+    : pool_(threads), data_(std::move(data)) {
   pool_.Run([&](int thread) {
     const size_t part = kBufferBytes / static_cast<size_t>(pool_.threads());
     std::memset(data_.get() + static_cast<size_t>(thread) * part, thread + 1, part);
@@ -84,15 +90,15 @@ double FirstCacheLoads(int threads) {
   return Together(pool, FirstCacheLoadRate);
 }
 
-MachineLimits MeasureLimits(int threads, int repeats) {
+Result<MachineLimits> MeasureLimits(int threads, int repeats) {
   MachineLimits limits;
-  ReadBandwidth bandwidth(threads);
-  limits.threads = bandwidth.threads();
+  FT_ASSIGN_OR_RETURN(const auto bandwidth, ReadBandwidth::Create(threads));
+  limits.threads = bandwidth->threads();
   std::vector<std::vector<double>> reads(static_cast<size_t>(limits.threads));
   ThreadPool pool(threads);
   for (int i = 0; i < repeats; ++i) {
     for (int t = 1; t <= limits.threads; ++t) {
-      reads[static_cast<size_t>(t - 1)].push_back(bandwidth.Measure(t));
+      reads[static_cast<size_t>(t - 1)].push_back(bandwidth->Measure(t));
     }
     limits.int8_macs = std::max(limits.int8_macs, Together(pool, Int8Peak));
     limits.bf16_macs = std::max(limits.bf16_macs, Together(pool, Bf16Peak));
@@ -139,7 +145,7 @@ Status WriteJson(const std::string& path, const Json& json) {
 }
 
 Status BenchLimits(const BenchOptions& options) {
-  const MachineLimits limits = MeasureLimits(options.threads, options.repeats);
+  FT_ASSIGN_OR_RETURN(const MachineLimits limits, MeasureLimits(options.threads, options.repeats));
   std::printf("read bandwidth (larger than any cache)\n");
   for (size_t t = 0; t < limits.read_bytes.size(); ++t) {
     std::printf("  %2zu thread%s %8.1f GB/s\n", t + 1, t == 0 ? " " : "s",

@@ -23,10 +23,10 @@ class EndlessGuesses final : public Drafter {
 
   TapSpec Needs() const override { return {}; }
   std::unique_ptr<DraftState> NewState() const override { return std::make_unique<DraftState>(); }
-  void Observe(std::span<const Observation> /*seen*/) override {}
+  Status Observe(std::span<const Observation> /*seen*/) override { return {}; }
   void Truncate(DraftState& /*state*/, int /*length*/) override {}
 
-  void Propose(std::span<const DraftSlot> batch) override {
+  Status Propose(std::span<const DraftSlot> batch) override {
     std::vector<Scored> offer;
     for (const DraftSlot& slot : batch) {
       const int width = slot.builder.width();
@@ -42,6 +42,7 @@ class EndlessGuesses final : public Drafter {
         }
       }
     }
+    return {};
   }
 
  private:
@@ -93,7 +94,9 @@ class Overhead {
     std::vector<double> step, forward, draft;
     for (int i = 0; i < kSteps && !session->done(); ++i) {
       const PhaseSeconds before = generator.seconds();
-      step.push_back(Seconds([&] { generator.Step(batch); }));
+      Status status;
+      step.push_back(Seconds([&] { status = generator.Step(batch); }));
+      FT_RETURN_IF_ERROR(status);
       forward.push_back(generator.seconds().forward - before.forward);
       draft.push_back(generator.seconds().draft - before.draft);
     }
@@ -117,9 +120,15 @@ class Overhead {
     std::vector<double> seconds;
     while (!session->done()) {
       std::vector<double> again(3);
-      for (double& time : again) time = Seconds([&] { generator.Draft(batch); });
+      for (double& time : again) {
+        Status drafted;
+        time = Seconds([&] {
+          if (const auto trees = generator.Draft(batch); !trees.ok()) drafted = trees.error();
+        });
+        FT_RETURN_IF_ERROR(drafted);
+      }
       seconds.push_back(Median(again));
-      generator.Step(batch);
+      FT_RETURN_IF_ERROR(generator.Step(batch));
     }
     return LookUp{name, Median(seconds), *std::max_element(seconds.begin(), seconds.end())};
   }

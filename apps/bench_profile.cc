@@ -77,9 +77,11 @@ Status BenchProfile(const BenchOptions& options) {
   std::printf("%s, %d threads, %d committed positions; means of %d passes\n",
               subject.backend->Name().c_str(), threads, options.contexts.front(), options.repeats);
   TimedPasses passes(*subject.model, cache, options.contexts.front());
+  FT_RETURN_IF_ERROR(passes.status());
   Json all = Json::array();
   for (const int rows : options.rows) {
     const PassProfile pass = ProfilePasses(options, *subject.backend, passes, rows);
+    FT_RETURN_IF_ERROR(passes.status());
     Print(pass, threads);
     all.push_back(PassJson(pass));
   }

@@ -16,7 +16,7 @@ struct Costs {
 };
 
 // Passes take turns, so that a slow second of the machine falls on all of them.
-Costs Measure(const ProjectOptions& options, Model& target, Model& draft) {
+Result<Costs> Measure(const ProjectOptions& options, Model& target, Model& draft) {
   const DType cache = DType::kF16;
   const int context = options.bench.contexts.front();
   TimedPasses of_target(target, cache, context), of_draft(draft, cache, context);
@@ -24,12 +24,14 @@ Costs Measure(const ProjectOptions& options, Model& target, Model& draft) {
   for (int turn = -1; turn < options.bench.repeats; ++turn) {
     const double times[] = {of_target.Time(1, true), of_target.Time(options.bench.nodes, true),
                             of_draft.Time(options.level_rows, true)};
+    FT_RETURN_IF_ERROR(of_target.status());
+    FT_RETURN_IF_ERROR(of_draft.status());
     if (turn < 0) continue;  // warms up
     plain.push_back(times[0]);
     verify.push_back(times[1]);
     level.push_back(times[2]);
   }
-  return {Median(plain), Median(verify), Median(level)};
+  return Costs{Median(plain), Median(verify), Median(level)};
 }
 
 struct Projection {
@@ -86,7 +88,7 @@ Status BenchProject(const ProjectOptions& options) {
   FT_ASSIGN_OR_RETURN(const BenchModel subject, LoadBenchModel(options.bench, types[0]));
   FT_ASSIGN_OR_RETURN(const auto draft,
                       NewDraft(options, *subject.model, types[0], *subject.backend));
-  const Costs costs = Measure(options, *subject.model, *draft);
+  FT_ASSIGN_OR_RETURN(const Costs costs, Measure(options, *subject.model, *draft));
   const Projection p = Project(options, costs);
   Print(options, costs, p, subject.backend->Name());
   return WriteJson(options.bench.json, {{"projection", true},

@@ -117,8 +117,9 @@ class Chat {
 
   Status Ask(const std::string& text) {
     messages_.push_back({"user", text});
+    const size_t asked = messages_.size();
     Status status = WriteTurn();
-    if (!status.ok()) messages_.pop_back();
+    if (!status.ok() && messages_.size() == asked) messages_.pop_back();  // nothing was answered
     return status;
   }
 
@@ -143,7 +144,7 @@ class Chat {
     }
     last_ = std::move(answer);
     if (args_.show_stats) PrintStats();
-    return {};
+    return last_->ended;
   }
 
   void PrintStats() const {

@@ -163,6 +163,7 @@ class Demo {
           return stream.Write(fresh, drafted) && !InterruptGuard::Requested();
         }));
     stream.Finish();
+    FT_RETURN_IF_ERROR(answer.ended);
     return answer;
   }
 

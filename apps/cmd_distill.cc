@@ -57,13 +57,15 @@ Status AnswerDocuments(const DistillArgs& args, std::span<const TextDocument> do
   size_t left_out = 0;
   const InterruptGuard guard;
   Progress progress("conversations", std::ssize(documents), args.quiet);
-  distiller.Run(documents, written.next, [&](size_t index, const Transcript& transcript) {
-    left_out += transcript.empty() ? 1 : 0;
-    if (!transcript.empty()) out << DistilledLine(index, transcript) << std::flush;
-    progress.Update(static_cast<int64_t>(index) + 1);
-    return out.good() && !InterruptGuard::Requested();
-  });
+  const Status status =
+      distiller.Run(documents, written.next, [&](size_t index, const Transcript& transcript) {
+        left_out += transcript.empty() ? 1 : 0;
+        if (!transcript.empty()) out << DistilledLine(index, transcript) << std::flush;
+        progress.Update(static_cast<int64_t>(index) + 1);
+        return out.good() && !InterruptGuard::Requested();
+      });
   progress.Finish();
+  FT_RETURN_IF_ERROR(status);
   if (!out) return Error{args.output + ": cannot be written"};
   if (!args.quiet && left_out > 0) {
     std::fprintf(stderr, "%zu documents were left out: no question, or no room for it\n", left_out);

@@ -172,6 +172,7 @@ Result<int> Check(const GenerateArgs& g, const LoadedModel& loaded, const Sessio
                         written += fresh.size();
                         return complete || written < answer.tokens.size();
                       }));
+  FT_RETURN_IF_ERROR(plain.ended);
   const auto difference = FirstDifference(*loaded.tokenizer, plain.tokens, answer.tokens, complete);
   if (difference) {
     std::fprintf(stderr, "foretoken: check: %s\n", difference->c_str());
@@ -241,6 +242,7 @@ Result<int> Generate(const GenerateArgs& g) {
   const bool more = terminal || g.stats == "-" || g.attribute == "-";
   if (more && !stream.at_line_start()) std::puts("");
   FT_RETURN_IF_ERROR(Report(g, loaded, prompt, answer, terminal));
+  FT_RETURN_IF_ERROR(answer.ended);
   if (!g.check) return kExitDone;
   InterruptGuard::Clear();
   return Check(g, loaded, options, prompt, max_new, answer);

@@ -33,9 +33,9 @@ class Distiller {
   // Takes `documents` from number `first` on and calls `done` with each, in order, as soon as those
   // before it are done; false stops. What the other speakers say is kept, what the assistant says
   // is written by the target, turn by turn. A conversation ends where an answer reaches its limit,
-  // or the context its own.
-  void Run(std::span<const TextDocument> documents, size_t first,
-           const std::function<bool(size_t index, const Transcript&)>& done);
+  // or the context its own. Errors: out of memory; conversations that are done were handed on.
+  Status Run(std::span<const TextDocument> documents, size_t first,
+             const std::function<bool(size_t index, const Transcript&)>& done);
 
  private:
   struct Job {
@@ -45,9 +45,9 @@ class Distiller {
     Transcript transcript;
     std::unique_ptr<Session> session;
   };
-  bool Ask(Job& job);
-  bool Answered(Job& job);
-  void Fill(std::span<const TextDocument> documents, size_t& next);
+  Result<bool> Ask(Job& job);
+  Result<bool> Answered(Job& job);
+  Status Fill(std::span<const TextDocument> documents, size_t& next);
 
   Generator& generator_;
   const Tokenizer& tokenizer_;

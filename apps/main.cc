@@ -1,8 +1,12 @@
 // foretoken: one binary, one subcommand per job.
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "command.h"
 
@@ -68,7 +72,35 @@ int Main(int argc, char** argv) {
   return kExitUsage;
 }
 
+const std::thread::id kMainThread = std::this_thread::get_id();
+
+void SayNoMemory() {
+  std::fputs(
+      "foretoken: out of memory; lower the context (-c), the batch or the limits, or take a "
+      "smaller "
+      "model\n",
+      stderr);
+}
+
+// Called where `new` finds no memory. The main thread unwinds, so that what it holds is put in
+// order; an exception in another one would end in an abort.
+void ReportNoMemory() {
+  if (std::this_thread::get_id() == kMainThread) throw std::bad_alloc();
+  SayNoMemory();
+  std::_Exit(kExitFailed);
+}
+
 }  // namespace
 }  // namespace foretoken
 
-int main(int argc, char** argv) { return foretoken::Main(argc, argv); }
+int main(int argc, char** argv) {
+  std::set_new_handler(foretoken::ReportNoMemory);
+  try {
+    return foretoken::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    foretoken::SayNoMemory();
+  } catch (const std::length_error&) {  // a container beyond what addresses can hold
+    foretoken::SayNoMemory();
+  }
+  return foretoken::kExitFailed;
+}

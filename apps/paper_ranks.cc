@@ -48,7 +48,7 @@ Status Judge(const LoadedModel& loaded, const ChatPrompter& prompter, const Spec
     const int prompt = static_cast<int>(text.size());
     text.insert(text.end(), answer.turns[t].begin(), answer.turns[t].end());
     for (auto& [method, own] : ranked) {
-      own.ranks.Add(*loaded.model, *own.decoder.drafter, text, prompt);
+      FT_RETURN_IF_ERROR(own.ranks.Add(*loaded.model, *own.decoder.drafter, text, prompt));
     }
     messages.push_back({"assistant", answer.texts[t]});
   }

@@ -79,7 +79,8 @@ class SpecRunner {
   Status KeepCosts() {
     if (options_.costs.empty() || InterruptGuard::Requested()) return {};
     if (held_) return HoldCosts();
-    FT_RETURN_IF_ERROR(WriteCosts(options_.costs, CostKey(*loaded_.model), loaded_.costs->Get()));
+    FT_ASSIGN_OR_RETURN(const CostModel* costs, loaded_.costs->Get());
+    FT_RETURN_IF_ERROR(WriteCosts(options_.costs, CostKey(*loaded_.model), *costs));
     return HoldCosts();
   }
 
@@ -219,8 +220,11 @@ class SpecRunner {
       sessions.push_back(generator.Start(session_options));
       together.push_back(sessions.back().get());
     }
-    return WriteTogether(generator, together, prompt, options_.new_tokens,
-                         [](auto, int) { return !InterruptGuard::Requested(); });
+    FT_ASSIGN_OR_RETURN(Answer answer,
+                        WriteTogether(generator, together, prompt, options_.new_tokens,
+                                      [](auto, int) { return !InterruptGuard::Requested(); }));
+    FT_RETURN_IF_ERROR(answer.ended);
+    return answer;
   }
 
   void Add(const Answer& written, SpecAnswer& answer) const {

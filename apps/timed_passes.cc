@@ -12,9 +12,11 @@ namespace foretoken {
 TimedPasses::TimedPasses(Model& model, DType cache_type, int context)
     : model_(model), context_(context), cache_(model.NewCache(context + kBenchRows, cache_type)) {
   Progress progress("filling the context", context, /*quiet=*/context <= kBenchRows);
-  for (int done = 0; done < context; done += kBenchRows) {
+  status_ = cache_->Reserve(context + kBenchRows);
+  for (int done = 0; done < context && status_.ok(); done += kBenchRows) {
     const int rows = std::min(kBenchRows, context - done);
     Pass(done, rows, /*all_logits=*/false);
+    if (!status_.ok()) break;
     std::vector<Node> path(static_cast<size_t>(rows));
     std::iota(path.begin(), path.end(), 0);
     cache_->Commit(path);
@@ -36,6 +38,7 @@ double TimedPasses::cache_bytes() const {
 }
 
 void TimedPasses::Pass(int position, int rows, bool all_logits) {
+  if (!status_.ok()) return;
   RowBatch batch;
   for (int i = 0; i < rows; ++i) {
     batch.token.push_back((position + i) * 7919 % model_.config().vocab);
@@ -46,9 +49,13 @@ void TimedPasses::Pass(int position, int rows, bool all_logits) {
   batch.begin.push_back(rows);
   KvCache* const caches[] = {cache_.get()};
   Taps taps[1];
-  const Tensor logits = model_.Forward(batch, caches, {}, taps);
-  chosen_.resize(static_cast<size_t>(logits.rows));
-  model_.backend().ArgMax(logits, chosen_);
+  const Result<Tensor> logits = model_.Forward(batch, caches, {}, taps);
+  if (!logits.ok()) {
+    status_ = logits.error();
+    return;
+  }
+  chosen_.resize(static_cast<size_t>(logits->rows));
+  model_.backend().ArgMax(*logits, chosen_);
 }
 
 }  // namespace foretoken

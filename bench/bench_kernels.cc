@@ -16,7 +16,7 @@ std::unique_ptr<Backend> NewBackend() {
 }
 
 Buffer Ones(Backend& backend, int64_t rows, int64_t cols) {
-  Buffer b = backend.Allocate(DType::kF32, rows, cols);
+  Buffer b = *backend.Allocate(DType::kF32, rows, cols);
   const std::vector<float> ones(static_cast<size_t>(rows * cols), 1.0f);
   backend.Upload(ones.data(), b.tensor);
   return b;
@@ -55,7 +55,7 @@ void BM_Attention(benchmark::State& state) {
   const Buffer ones = Ones(*backend, positions, cols);
   std::vector<Buffer> caches;  // keys and values in turn
   for (int i = 0; i < 2 * kLayers; ++i) {
-    caches.push_back(backend->AllocateGroups(type, positions, cols, kHeadDim));
+    caches.push_back(*backend->AllocateGroups(type, positions, cols, kHeadDim));
     backend->StoreRows(ones.tensor, caches.back().tensor);
   }
   const Buffer q = Ones(*backend, rows, kHeads * kHeadDim),

@@ -1,10 +1,10 @@
 // Where the numbers live and who computes on them: the CPU today, other devices later.
 //
 // Models and drafters are written once, against this interface. Ops run in order and may be
-// asynchronous; only Download, ArgMax and TopK wait. Shapes are written [rows, cols]; activations
-// are f32. The law every implementation keeps: a row of a result depends on that row's inputs
-// alone, bit for bit, not on the other rows of the call, on the tree around it or on the number of
-// threads.
+// asynchronous; only Download, ArgMax and TopK wait. An op that finds no memory for its scratch is
+// left out and reported by TakeFailure. Shapes are written [rows, cols]; activations are f32. The
+// law every implementation keeps: a row of a result depends on that row's inputs alone, bit for
+// bit, not on the other rows of the call, on the tree around it or on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -101,11 +101,16 @@ class Backend {
   // Until it is called with null, `profile` (of threads() threads) learns what ops take.
   virtual void Watch(Profile* profile) = 0;
 
-  // Memory. `type` may be any activation or cache type; contents start as zeros.
-  virtual Buffer Allocate(DType type, int64_t rows, int64_t cols) = 0;
+  // Memory. `type` may be any activation or cache type; contents start as zeros. Errors: out of
+  // memory, with the size asked for.
+  virtual Result<Buffer> Allocate(DType type, int64_t rows, int64_t cols) = 0;
   // The same with columns in groups of `group_cols`, which attention reads fastest when they are
   // the heads. REQUIRES: group_cols is a multiple of the type's block and divides cols.
-  virtual Buffer AllocateGroups(DType type, int64_t rows, int64_t cols, int64_t group_cols) = 0;
+  virtual Result<Buffer> AllocateGroups(DType type, int64_t rows, int64_t cols,
+                                        int64_t group_cols) = 0;
+  // The error of the first op since the last call that found no memory, if any: from that op on,
+  // what ops wrote is undefined.
+  virtual Status TakeFailure() = 0;
   virtual void Upload(const void* host,
                       Tensor dst) = 0;  // f32 or i32 rows, packed; copies before returning
   virtual void Download(Tensor src, float* host) = 0;  // any type, as packed f32 rows; waits
@@ -132,6 +137,8 @@ class Backend {
   virtual void SiluMul(Tensor gate, Tensor up) = 0;    // gate = silu(gate) * up
   virtual void Add(Tensor x, Tensor y) = 0;            // y += x
   virtual void StoreRows(Tensor src, Tensor dst) = 0;  // dst = src, converted to dst's type
+  // dst = src, both of one type and cut into the same groups.
+  virtual void CopyRows(Tensor src, Tensor dst) = 0;
   // rows[to + i] = rows[from[i]] for ascending i; `from` strictly increasing, from[i] >= to + i.
   virtual void CompactRows(Tensor rows, std::span<const int> from, int to) = 0;
   virtual void Attention(const AttentionArgs& args) = 0;

@@ -36,7 +36,7 @@ TEST_P(BackendTest, NamesItself) {
 
 TEST_P(BackendTest, AllocatesZerosAndCopies) {
   for (DType type : testing::kCacheTypes) {
-    const Buffer b = backend().Allocate(type, 3, 64);
+    const Buffer b = *backend().Allocate(type, 3, 64);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(b.tensor.data) % 64, 0u);
     for (float v : Values(backend(), b.tensor)) EXPECT_EQ(v, 0.0f);
   }
@@ -50,7 +50,7 @@ TEST_P(BackendTest, RowsInGroups) {
   for (DType type : testing::kCacheTypes) {
     const auto x = RandomFloats(static_cast<size_t>(rows * cols), 4);
     const Buffer in = Filled(backend(), rows, cols, x);
-    const Buffer out = backend().AllocateGroups(type, rows + 1, cols, group);
+    const Buffer out = *backend().AllocateGroups(type, rows + 1, cols, group);
     EXPECT_EQ(out.tensor.groups(), 3);
     backend().StoreRows(in.tensor, out.tensor.Rows(1, rows));
     std::vector<std::byte> bytes(RowBytes(type, rows * cols));
@@ -72,7 +72,7 @@ TEST_P(BackendTest, StoresEveryKindOfNumber) {
                           3e38f, 1e-40f, 1.00390625f, 1.01171875f};
   x.resize(19, -0.1f);  // not a whole number of vectors
   for (DType type : {DType::kF16, DType::kBF16, DType::kF32}) {
-    const Buffer in = Filled(backend(), 1, 19, x), out = backend().Allocate(type, 1, 19);
+    const Buffer in = Filled(backend(), 1, 19, x), out = *backend().Allocate(type, 1, 19);
     backend().StoreRows(in.tensor, out.tensor);
     std::vector<std::byte> want(RowBytes(type, 19));
     Quantize(type, x, want.data());
@@ -84,7 +84,7 @@ TEST_P(BackendTest, RmsNorm) {
   for (int64_t n : {1, 5, 16, 37, 384}) {
     const auto x = RandomFloats(static_cast<size_t>(2 * 3 * n), 2), gain = RandomFloats(n, 3);
     const Buffer in = Filled(backend(), 2, 3 * n, x), g = Filled(backend(), 1, n, gain);
-    const Buffer out = backend().Allocate(DType::kF32, 2, 3 * n);
+    const Buffer out = *backend().Allocate(DType::kF32, 2, 3 * n);
     backend().RmsNorm(in.tensor, g.tensor, 1e-5f, out.tensor);
     const auto y = Values(backend(), out.tensor);
     backend().RmsNorm(in.tensor, g.tensor, 1e-5f, in.tensor);
@@ -119,7 +119,7 @@ TEST_P(BackendTest, AddAndStoreRows) {
   const auto sum = Values(backend(), b.tensor);
   for (size_t i = 0; i < sum.size(); ++i) EXPECT_EQ(sum[i], x[i] + y[i]);
   for (DType type : testing::kCacheTypes) {
-    const Buffer stored = backend().Allocate(type, 3, 64);
+    const Buffer stored = *backend().Allocate(type, 3, 64);
     backend().StoreRows(a.tensor, stored.tensor);
     std::vector<std::byte> want(3 * RowBytes(type, 64));
     Quantize(type, x, want.data());

@@ -5,15 +5,6 @@
 #include <numeric>
 
 namespace foretoken {
-namespace {
-
-constexpr int kRoomForDrafts = 256;  // rows of a cache beyond the longest text
-
-}  // namespace
-
-int CausalDrafter::cache_rows() const {
-  return std::min(shape_.capacity, shape_.context) + kRoomForDrafts;
-}
 
 void CausalDrafter::Forget(State& state) {
   state.cache->Commit({});
@@ -22,7 +13,7 @@ void CausalDrafter::Forget(State& state) {
   state.levels = 0;
 }
 
-void CausalDrafter::Observe(std::span<const Observation> seen) {
+Status CausalDrafter::Observe(std::span<const Observation> seen) {
   for (const Observation& o : seen) {
     auto& state = static_cast<State&>(o.state);
     Learn(state, o);
@@ -31,6 +22,7 @@ void CausalDrafter::Observe(std::span<const Observation> seen) {
     Forget(state);
     state.Append(o);
   }
+  return {};
 }
 
 // Keeps the rows of what the target accepted.
@@ -65,7 +57,7 @@ void CausalDrafter::Truncate(DraftState& draft_state, int length) {
 }
 
 // Feeds the committed text, as far as the network's positions go.
-void CausalDrafter::CatchUp(State& state) {
+Status CausalDrafter::CatchUp(State& state) {
   const int end = std::min(state.committed, shape_.context);
   State* const states[] = {&state};
   while (state.cache->length() < end) {
@@ -77,11 +69,12 @@ void CausalDrafter::CatchUp(State& state) {
       AddRow(batch, Known(fed[static_cast<size_t>(i)]), begin + i, i - 1);
     }
     batch.begin.push_back(count);
-    Forward(batch, states);
+    FT_RETURN_IF_ERROR(Forward(batch, states));
     std::vector<Node> path(static_cast<size_t>(count));
     std::iota(path.begin(), path.end(), 0);
     state.cache->Commit(path);
   }
+  return {};
 }
 
 // How deep a draft may be: gamma is for chains, a tree that branches knows its own depth.
@@ -91,29 +84,27 @@ int CausalDrafter::Depth(const State& state, const TreeBuilder& builder) const {
   return rule_.bounds_trees || builder.width() == 1 ? std::min(depth, state.gamma) : depth;
 }
 
-int CausalDrafter::Room(const DraftSlot& slot) const {
-  const State& state = StateOf(slot);
-  if (state.levels >= Depth(state, slot.builder)) return 0;
-  return state.cache->capacity() - state.cache->length() - state.cache->provisional();
-}
-
-void CausalDrafter::Propose(std::span<const DraftSlot> batch) {
+Status CausalDrafter::Propose(std::span<const DraftSlot> batch) {
   for (const DraftSlot& slot : batch) Forget(StateOf(slot));
   // What a sequence's root may bring along; more is fed before.
   const int fair = shape_.max_rows / static_cast<int>(batch.size());
-  DraftByLevels(
-      batch, shape_.max_rows, [&](size_t slot) { return Room(batch[slot]); },
+  return DraftByLevels(
+      batch, shape_.max_rows,
+      [&](size_t slot) {
+        const State& state = StateOf(batch[slot]);
+        return state.levels < Depth(state, batch[slot].builder);
+      },
       [&](const DraftLevel& level) {
         const int pending = Pending(StateOf(batch[level.slot]));
         if (level.nodes[0] != 0) return static_cast<int>(level.nodes.size());
         return pending > fair ? 1 : pending;
       },
-      [&](std::span<const DraftLevel> levels) {
+      [&](std::span<const DraftLevel> levels) -> Status {
         for (const DraftLevel& level : levels) {
           State& state = StateOf(batch[level.slot]);
-          if (level.nodes[0] == 0 && Pending(state) > fair) CatchUp(state);
+          if (level.nodes[0] == 0 && Pending(state) > fair) FT_RETURN_IF_ERROR(CatchUp(state));
         }
-        Expand(batch, levels);
+        return Expand(batch, levels);
       },
       [&](size_t slot) {
         const State& state = StateOf(batch[slot]);
@@ -147,20 +138,21 @@ RowBatch CausalDrafter::LayOut(std::span<const DraftSlot> batch,
       rows.logit_rows.push_back(rows.rows() - 1);
       state.node_row[static_cast<size_t>(node)] = row;
     }
-    ++state.levels;
+    if (!level.continued) ++state.levels;
     rows.begin.push_back(rows.rows());
   }
   return rows;
 }
 
-void CausalDrafter::Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
+Status CausalDrafter::Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
   const RowBatch rows = LayOut(batch, levels);
   std::vector<State*> states;
   states.reserve(levels.size());
   for (const DraftLevel& level : levels) states.push_back(&StateOf(batch[level.slot]));
-  const Tensor logits = Forward(rows, states);
+  FT_ASSIGN_OR_RETURN(const Tensor logits, Forward(rows, states));
   offers_.Offer(PlacesOf(batch, levels), logits.Cols(0, shape_.vocab), /*share_noise=*/true,
                 {.size = shape_.target_vocab});
+  return {};
 }
 
 }  // namespace foretoken

@@ -2,6 +2,7 @@
 // own (draft models, GLIDE).
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
@@ -17,7 +18,7 @@ struct CausalShape {
   int vocab = 0;         // ids that the network and the target both know
   int target_vocab = 0;  // rows of the target's logits
   int context = 0;       // positions the network knows
-  int capacity = 0;      // longest sequence
+  int capacity = 0;      // longest sequence that is usual
   int max_rows = 0;      // most rows of one pass
   // Whether a guess' keys and values stay what they are once the target has accepted it.
   bool keeps_guesses = true;
@@ -31,8 +32,8 @@ struct CausalRule {
 
 class CausalDrafter : public Drafter {
  public:
-  void Observe(std::span<const Observation> seen) final;
-  void Propose(std::span<const DraftSlot> batch) final;
+  Status Observe(std::span<const Observation> seen) final;
+  Status Propose(std::span<const DraftSlot> batch) final;
   void Truncate(DraftState& state, int length) final;
 
   // The keys and values of a sequence, for tests.
@@ -60,13 +61,14 @@ class CausalDrafter : public Drafter {
       : shape_(shape), rule_(rule), offers_(backend) {}
 
   const CausalRule& rule() const { return rule_; }
-  // Rows that a cache needs.
-  int cache_rows() const;
+  // Tokens that a cache usually holds at most.
+  int usual_tokens() const { return std::min(shape_.capacity, shape_.context); }
 
  private:
   // Appends the rows to the states' caches as provisional rows. Returns the logits of
-  // batch.logit_rows, at least shape.vocab of each row, valid until the next pass.
-  virtual Tensor Forward(const RowBatch& batch, std::span<State* const> states) = 0;
+  // batch.logit_rows, at least shape.vocab of each row, valid until the next pass. Errors: out of
+  // memory.
+  virtual Result<Tensor> Forward(const RowBatch& batch, std::span<State* const> states) = 0;
   // Called as Observe begins, with the state as it was when it drafted.
   virtual void Learn(State& state, const Observation& seen) = 0;
 
@@ -77,10 +79,9 @@ class CausalDrafter : public Drafter {
   static void Forget(State& state);
   Token Known(Token token) const { return token < shape_.vocab ? token : 0; }
   int Depth(const State& state, const TreeBuilder& builder) const;
-  int Room(const DraftSlot& slot) const;
   void Commit(State& state, const Observation& seen) const;
-  void CatchUp(State& state);
-  void Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  Status CatchUp(State& state);
+  Status Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
   RowBatch LayOut(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) const;
 
   CausalShape shape_;

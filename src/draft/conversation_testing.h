@@ -52,7 +52,7 @@ class Conversation {
                         const TreePolicy& policy = KeepAll()) {
     TreeBuilder builder(root_, limits, policy);
     const DraftSlot slot{*state_, builder, sampling};
-    drafter_.Propose(std::span(&slot, 1));
+    EXPECT_TRUE(drafter_.Propose(std::span(&slot, 1)).ok());
     return builder.Finish();
   }
 
@@ -84,7 +84,7 @@ class Conversation {
     Taps taps;
     taps.SetAnswers(answers);
     const Observation seen{*state_, committed, next, tree, path, taps, prompt, /*may_read=*/true};
-    drafter_.Observe(std::span(&seen, 1));
+    EXPECT_TRUE(drafter_.Observe(std::span(&seen, 1)).ok());
     root_ = next;
   }
 

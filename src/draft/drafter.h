@@ -61,10 +61,12 @@ class Drafter {
   // be worth it.
   virtual TapSpec NeedsUnread() const { return Needs(); }
   virtual std::unique_ptr<DraftState> NewState() const = 0;
-  // Called after every target pass, prompts included.
-  virtual void Observe(std::span<const Observation> seen) = 0;
-  // Repeatable: asked twice without an Observe between, it proposes the same trees.
-  virtual void Propose(std::span<const DraftSlot> batch) = 0;
+  // Called after every target pass, prompts included. Errors: out of memory; the states are then
+  // good for nothing but to be destroyed.
+  virtual Status Observe(std::span<const Observation> seen) = 0;
+  // Repeatable: asked twice without an Observe between, it proposes the same trees. Errors: as of
+  // Observe.
+  virtual Status Propose(std::span<const DraftSlot> batch) = 0;
   // The sequence now has only its first `length` committed tokens (a prefix is reused for another
   // prompt). What was learned from the rest may stay where it does not name positions. An Observe
   // follows before the next Propose. REQUIRES: length <= tokens committed so far.

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "draft/scratch.h"
+
 namespace foretoken {
 
-void FeatureNet::Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to) {
+Status FeatureNet::Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to) {
   FT_CHECK(taps.size() == 1);
   CopyRows(taps[0], rows, to);
+  return {};
 }
 
 // Rows that follow each other, as a prompt's all do, are copied together.
@@ -22,11 +25,8 @@ void FeatureNet::CopyRows(Tensor from, std::span<const Node> rows, Tensor to) co
 TapSpec FeatureDrafter::Needs() const { return {.hidden = content_.taps}; }
 
 void FeatureDrafter::Prepare(State& state) const {
-  state.cache = net_.NewCache(capacity_ + kRoomForDrafts, cache_type_);
-  if (!content_.taps.empty()) {
-    state.features = net_.backend().Allocate(DType::kF32, capacity_, net_.hidden());
-  }
-  state.root = net_.backend().Allocate(DType::kF32, 1, net_.hidden());
+  state.cache = net_.NewCache(capacity_, cache_type_);
+  state.has_features = !content_.taps.empty();
   state.cache_rows = net_.cache_rows();
 }
 
@@ -46,23 +46,26 @@ std::unique_ptr<DraftState> FeatureDrafter::NewState() const {
   return state;
 }
 
-void FeatureDrafter::Observe(std::span<const Observation> seen) {
+Status FeatureDrafter::Observe(std::span<const Observation> seen) {
   for (const Observation& o : seen) {
     auto& state = static_cast<State&>(o.state);
     const bool follows = o.may_read && state.heard == state.committed;
-    if (!content_.taps.empty() && follows) KeepFeatures(o, state);
+    if (!content_.taps.empty() && follows) FT_RETURN_IF_ERROR(KeepFeatures(o, state));
     state.Append(o);  // fed by the next draft: there may never be one
   }
+  return {};
 }
 
-void FeatureDrafter::KeepFeatures(const Observation& o, State& state) {
-  if (o.path.empty()) return;
+Status FeatureDrafter::KeepFeatures(const Observation& o, State& state) {
+  if (o.path.empty()) return {};
   std::vector<Tensor> taps;
   taps.reserve(content_.taps.size());
   for (const int index : content_.taps) taps.push_back(o.taps.Hidden(index));
-  net_.Fuse(taps, o.path,
-            state.features.tensor.Rows(state.committed, static_cast<int64_t>(o.path.size())));
-  state.heard += static_cast<int>(o.path.size());
+  const int64_t first = state.committed, count = std::ssize(o.path);
+  FT_RETURN_IF_ERROR(GrowRows(net_.backend(), first + count, net_.hidden(), first, state.features));
+  FT_RETURN_IF_ERROR(net_.Fuse(taps, o.path, state.features.tensor.Rows(first, count)));
+  state.heard += static_cast<int>(count);
+  return {};
 }
 
 void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
@@ -73,21 +76,22 @@ void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
   state.heard = std::min(state.heard, length);
 }
 
-void FeatureDrafter::DraftLevels(std::span<const DraftSlot> batch,
-                                 const std::function<void(std::span<const DraftLevel>)>& expand) {
+Status FeatureDrafter::DraftLevels(
+    std::span<const DraftSlot> batch,
+    const std::function<Status(std::span<const DraftLevel>)>& expand) {
   for (const DraftSlot& slot : batch) StateOf(slot).cache->Commit({});
-  DraftByLevels(
-      batch, net_.max_rows(),
-      [&](size_t slot) { return StateOf(batch[slot]).heard_all() ? Room(batch[slot]) : 0; },
+  return DraftByLevels(
+      batch, net_.max_rows(), [&](size_t slot) { return StateOf(batch[slot]).heard_all(); },
       [](const DraftLevel& level) { return static_cast<int>(level.nodes.size()); },
-      [&](std::span<const DraftLevel> levels) {
-        CatchUp(batch, levels);
-        expand(levels);
+      [&](std::span<const DraftLevel> levels) -> Status {
+        FT_RETURN_IF_ERROR(CatchUp(batch, levels));
+        return expand(levels);
       },
       [batch](size_t slot) { return StateOf(batch[slot]).unread(); });
 }
 
-void FeatureDrafter::CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
+Status FeatureDrafter::CatchUp(std::span<const DraftSlot> batch,
+                               std::span<const DraftLevel> levels) {
   std::vector<State*> states;
   for (const DraftLevel& level : levels) {
     if (level.nodes[0] == 0) states.push_back(&static_cast<State&>(batch[level.slot].state));
@@ -100,16 +104,19 @@ void FeatureDrafter::CatchUp(std::span<const DraftSlot> batch, std::span<const D
       if (count > 0) runs.push_back({state, state->rows(), count});
       room -= count;
     }
-    if (runs.empty()) return;
-    Feed(runs);
+    if (runs.empty()) return {};
+    FT_RETURN_IF_ERROR(Feed(runs));
   }
 }
 
-void FeatureDrafter::Feed(std::span<const Run> runs) {
+Status FeatureDrafter::Feed(std::span<const Run> runs) {
   int rows = 0;
   for (const Run& run : runs) rows += run.count;
   const bool has_features = !content_.taps.empty();
-  const Tensor features = has_features ? net_.Features(rows) : Tensor{};
+  Tensor features;
+  if (has_features) {
+    FT_ASSIGN_OR_RETURN(features, net_.Features(rows));
+  }
   RowBatch batch;
   std::vector<KvCache*> caches;
   for (const auto& [state, first, count] : runs) {
@@ -124,17 +131,22 @@ void FeatureDrafter::Feed(std::span<const Run> runs) {
     batch.begin.push_back(batch.rows());
     caches.push_back(state->cache.get());
   }
-  const Tensor outputs = net_.Forward(batch, caches);
+  FT_ASSIGN_OR_RETURN(const Tensor outputs, net_.Forward(batch, caches));
   for (size_t r = 0; r < runs.size(); ++r) {
-    Finish(*runs[r].state, outputs.empty() ? Tensor{} : outputs.Rows(batch.begin[r + 1] - 1, 1));
+    const Tensor root = outputs.empty() ? Tensor{} : outputs.Rows(batch.begin[r + 1] - 1, 1);
+    FT_RETURN_IF_ERROR(Finish(*runs[r].state, root));
   }
+  return {};
 }
 
-void FeatureDrafter::Finish(State& state, Tensor root) {
+Status FeatureDrafter::Finish(State& state, Tensor root) {
   std::vector<Node> path(static_cast<size_t>(state.cache->provisional()));
   std::iota(path.begin(), path.end(), 0);
   state.cache->Commit(path);
-  if (!root.empty()) net_.backend().StoreRows(root, state.root.tensor);
+  if (root.empty()) return {};
+  FT_ASSIGN_OR_RETURN(const Tensor to, ReserveRows(net_.backend(), 1, net_.hidden(), state.root));
+  net_.backend().StoreRows(root, to);
+  return {};
 }
 
 }  // namespace foretoken

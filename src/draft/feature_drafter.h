@@ -32,16 +32,18 @@ class FeatureNet {
   virtual int max_rows() const = 0;
   // Rows that a token takes in a cache.
   virtual int cache_rows() const { return 1; }
-  virtual std::unique_ptr<KvCache> NewCache(int capacity, DType type) const = 0;
+  // An empty cache that will hardly ever hold more than `tokens` tokens.
+  virtual std::unique_ptr<KvCache> NewCache(int tokens, DType type) const = 0;
   // Makes features `to` [rows.size(), hidden] of those rows of `taps`, each [nodes, target's
-  // hidden], in the order of RowContent::taps. Here: of one tap, which is the feature.
-  virtual void Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to);
+  // hidden], in the order of RowContent::taps. Here: of one tap, which is the feature. Errors, here
+  // and below: out of memory.
+  virtual Status Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to);
   // Where the features of the next pass's rows are to be put: [rows, hidden].
-  virtual Tensor Features(int rows) = 0;
+  virtual Result<Tensor> Features(int rows) = 0;
   // Appends the rows (Features, batch.token) to the caches as provisional rows. Returns their
   // outputs [rows, hidden], valid until the next pass, or nothing where keys and values are all
   // there is to them. REQUIRES: 1 <= rows <= max_rows().
-  virtual Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches) = 0;
+  virtual Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) = 0;
 
  protected:
   // to[i] = from[rows[i]].
@@ -53,17 +55,16 @@ class FeatureDrafter : public Drafter {
   TapSpec Needs() const final;
   TapSpec NeedsUnread() const final { return {}; }
   std::unique_ptr<DraftState> NewState() const override;
-  void Observe(std::span<const Observation> seen) final;
+  Status Observe(std::span<const Observation> seen) final;
   void Truncate(DraftState& state, int length) final;
 
  protected:
-  static constexpr int kRoomForDrafts = 256;  // provisional rows a cache has room for
-
   // The cache's committed rows are of true features and committed tokens and nothing else. A text
   // that is cut to n tokens keeps n features, but the n - 1 rows whose tokens are known.
   struct State : TextState {
     std::unique_ptr<KvCache> cache;
-    Buffer features;       // [capacity, hidden] the target's, of `heard` tokens; may be empty
+    bool has_features = false;
+    Buffer features;       // [heard or more, hidden] the target's, if there are any
     int heard = 0;         // leading tokens whose features are held
     Buffer root;           // [1, hidden] output of the last row, if any, once CatchUp has fed it
     int cache_rows = 1;    // that a fed token takes
@@ -71,7 +72,7 @@ class FeatureDrafter : public Drafter {
     int rows() const { return cache->length() / cache_rows; }
     int unread() const { return committed - rows(); }
     // A gap in what was heard cannot be read.
-    bool heard_all() const { return features.tensor.empty() || heard == committed; }
+    bool heard_all() const { return !has_features || heard == committed; }
     // Adds `node` to a pass over provisional rows, the slots' one after the other. Returns its
     // parent's row, kNoNode where there is none, as of roots that were not added.
     int AddNode(const CandidateTree& tree, Node node, Pos position, RowBatch& batch);
@@ -94,26 +95,22 @@ class FeatureDrafter : public Drafter {
   // Makes what is common to the states.
   void Prepare(State& state) const;
   static State& StateOf(const DraftSlot& slot) { return static_cast<State&>(slot.state); }
-  // Most nodes of the slot that the next pass may have.
-  virtual int Room(const DraftSlot& slot) const {
-    return kRoomForDrafts - StateOf(slot).cache->provisional();
-  }
   // Drops what the last draft fed, then drafts by levels. `expand` offers what follows their nodes;
   // the text of roots was read before.
-  void DraftLevels(std::span<const DraftSlot> batch,
-                   const std::function<void(std::span<const DraftLevel>)>& expand);
+  Status DraftLevels(std::span<const DraftSlot> batch,
+                     const std::function<Status(std::span<const DraftLevel>)>& expand);
   // Feeds the runs, of at most max_rows() tokens together, in one pass.
-  virtual void Feed(std::span<const Run> runs);
+  virtual Status Feed(std::span<const Run> runs);
   // Commits what a run has fed; the last of its outputs is `root`, if there are any.
-  void Finish(State& state, Tensor root);
+  Status Finish(State& state, Tensor root);
 
   LogitsOffers& offers() { return offers_; }
 
  private:
   // Feeds the rows that the caches of those `levels` lack whose nodes are roots, several sequences
   // together: where no draft is asked for, nothing is fed.
-  void CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
-  void KeepFeatures(const Observation& seen, State& state);
+  Status CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  Status KeepFeatures(const Observation& seen, State& state);
 
   FeatureNet& net_;
   RowContent content_;

@@ -42,28 +42,30 @@ void OfferFromLogits(const DraftSlot& slot, Node node, std::span<float> logits, 
 
 }  // namespace
 
-void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
-                   const std::function<int(size_t)>& room,
-                   const std::function<int(const DraftLevel&)>& rows_of,
-                   const std::function<void(std::span<const DraftLevel>)>& expand,
-                   const std::function<int(size_t)>& unread) {
+Status DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
+                     const std::function<bool(size_t)>& goes_on,
+                     const std::function<int(const DraftLevel&)>& rows_of,
+                     const std::function<Status(std::span<const DraftLevel>)>& expand,
+                     const std::function<int(size_t)>& unread) {
   while (true) {
     std::vector<DraftLevel> levels;
     for (size_t s = 0; s < batch.size(); ++s) {
-      const int most = std::min(room(s), most_rows);
-      if (most <= 0) continue;
-      DraftLevel level{s, batch[s].builder.TakeFrontier(unread ? unread(s) : 0)};
-      if (std::ssize(level.nodes) > most) level.nodes.resize(static_cast<size_t>(most));
-      if (!level.nodes.empty()) levels.push_back(std::move(level));
+      if (!goes_on(s)) continue;
+      const std::vector<Node> nodes = batch[s].builder.TakeFrontier(unread ? unread(s) : 0);
+      for (auto begin = nodes.begin(); begin != nodes.end();) {
+        const auto end = begin + std::min<ptrdiff_t>(most_rows, nodes.end() - begin);
+        levels.push_back({s, {begin, end}, /*continued=*/begin != nodes.begin()});
+        begin = end;
+      }
     }
-    if (levels.empty()) return;
+    if (levels.empty()) return {};
     for (std::span<const DraftLevel> left = levels; !left.empty();) {
       size_t count = 0;
       for (int rows = 0; count < left.size(); ++count) {
         rows += rows_of(left[count]);
-        if (count > 0 && rows > most_rows) break;
+        if (count > 0 && (rows > most_rows || left[count].continued)) break;
       }
-      expand(left.first(count));
+      FT_RETURN_IF_ERROR(expand(left.first(count)));
       left = left.subspan(count);
     }
   }

@@ -23,17 +23,19 @@ inline void AddRow(RowBatch& batch, Token token, Pos position, Node parent) {
 struct DraftLevel {
   size_t slot;              // of the batch
   std::vector<Node> nodes;  // not empty; the root alone, or none of them the root
+  bool continued = false;   // more of the level before, which was too large for one pass
 };
 
 // Asks every builder for its frontier and lets `expand` offer what follows, as many slots a call as
-// `rows_of` says fit `most_rows`, until no builder has a frontier left. `room`: most nodes of a
-// slot that the next pass may have; a slot without any is not asked for more. `unread`: tokens of a
-// slot's text that its next expansion must read first, if reading is put off.
-void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
-                   const std::function<int(size_t slot)>& room,
-                   const std::function<int(const DraftLevel&)>& rows_of,
-                   const std::function<void(std::span<const DraftLevel>)>& expand,
-                   const std::function<int(size_t slot)>& unread = nullptr);
+// `rows_of` says fit `most_rows`, until no builder has a frontier left; a frontier of more nodes
+// takes several calls. `goes_on`: whether the slot is to be asked for another level. `unread`:
+// tokens of a slot's text that its next expansion must read first, if reading is put off. Errors:
+// those of `expand`.
+Status DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
+                     const std::function<bool(size_t slot)>& goes_on,
+                     const std::function<int(const DraftLevel&)>& rows_of,
+                     const std::function<Status(std::span<const DraftLevel>)>& expand,
+                     const std::function<int(size_t slot)>& unread = nullptr);
 
 // Which tokens the logits of a draft are of: column i is the target's tokens[i], or i where
 // `tokens` is empty. What the draft lacks is never guessed.

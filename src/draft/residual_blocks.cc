@@ -9,22 +9,26 @@ ResidualBlock LoadBlock(WeightLoader& loader, const std::string& name, int64_t h
   return {loader.Matrix(name + ".weight", hidden, hidden), loader.Vector(name + ".bias", hidden)};
 }
 
-void ResidualBlocks::Silu(Tensor gate) {
+Status ResidualBlocks::Silu(Tensor gate) {
   if (ones_.tensor.rows < gate.rows) {
-    ones_ = backend_.Allocate(DType::kF32, gate.rows, hidden_);
+    FT_ASSIGN_OR_RETURN(ones_, backend_.Allocate(DType::kF32, gate.rows, hidden_));
     const std::vector<float> ones(static_cast<size_t>(gate.rows * hidden_), 1.0f);
     backend_.Upload(ones.data(), ones_.tensor);
   }
   backend_.SiluMul(gate, ones_.tensor.Rows(0, gate.rows));
+  return {};
 }
 
-void ResidualBlocks::Apply(const ResidualBlock& block, Tensor x) {
-  if (gate_.tensor.rows < x.rows) gate_ = backend_.Allocate(DType::kF32, x.rows, hidden_);
+Status ResidualBlocks::Apply(const ResidualBlock& block, Tensor x) {
+  if (gate_.tensor.rows < x.rows) {
+    FT_ASSIGN_OR_RETURN(gate_, backend_.Allocate(DType::kF32, x.rows, hidden_));
+  }
   const Tensor gate = gate_.tensor.Rows(0, x.rows);
   backend_.Linear(x, std::array{LinearOut{
                          .weight = block.weight.get(), .out = gate, .bias = block.bias.tensor}});
-  Silu(gate);
+  FT_RETURN_IF_ERROR(Silu(gate));
   backend_.Add(gate, x);
+  return {};
 }
 
 }  // namespace foretoken

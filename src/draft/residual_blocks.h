@@ -21,10 +21,10 @@ class ResidualBlocks {
  public:
   ResidualBlocks(Backend& backend, int hidden) : backend_(backend), hidden_(hidden) {}
 
-  // x += silu(W x + b). x: [rows, hidden].
-  void Apply(const ResidualBlock& block, Tensor x);
+  // x += silu(W x + b). x: [rows, hidden]. Errors, here and below: out of memory.
+  Status Apply(const ResidualBlock& block, Tensor x);
   // gate = silu(gate). gate: [rows, hidden].
-  void Silu(Tensor gate);
+  Status Silu(Tensor gate);
 
  private:
   Backend& backend_;

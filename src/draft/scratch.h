@@ -1,4 +1,4 @@
-// Scratch of drafts' networks.
+// Memory of drafts' networks that grows with what is asked of it.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,28 @@
 namespace foretoken {
 
 // `rows` rows of `cols`, in memory that grows to a power of two rows of the widest so far; what it
-// held is lost then.
-inline Tensor ReserveRows(Backend& backend, int rows, int64_t cols, Buffer& buffer) {
+// held is lost then. Errors: out of memory.
+inline Result<Tensor> ReserveRows(Backend& backend, int rows, int64_t cols, Buffer& buffer) {
   if (rows > buffer.tensor.rows || cols > buffer.tensor.cols) {
     const int64_t widest = std::max(cols, buffer.tensor.cols);
-    buffer = backend.Allocate(DType::kF32, std::bit_ceil(static_cast<unsigned>(rows)), widest);
+    const auto most = std::bit_ceil(static_cast<unsigned>(rows));
+    FT_ASSIGN_OR_RETURN(buffer, backend.Allocate(DType::kF32, most, widest));
   }
   return buffer.tensor.Rows(0, rows).Cols(0, cols);
+}
+
+// Makes room for `rows` rows of `cols` in memory that doubles, of whose rows the first `held` are
+// kept. Errors: out of memory; the buffer is as it was.
+inline Status GrowRows(Backend& backend, int64_t rows, int64_t cols, int64_t held, Buffer& buffer) {
+  constexpr int64_t kLeast = 64;
+  if (rows <= buffer.tensor.rows) return {};
+  const int64_t doubled = std::max({rows, 2 * buffer.tensor.rows, kLeast});
+  Result<Buffer> larger = backend.Allocate(DType::kF32, doubled, cols);
+  if (!larger.ok() && doubled > rows) larger = backend.Allocate(DType::kF32, rows, cols);
+  if (!larger.ok()) return larger.error();
+  if (held > 0) backend.CopyRows(buffer.tensor.Rows(0, held), larger->tensor.Rows(0, held));
+  buffer = *std::move(larger);
+  return {};
 }
 
 }  // namespace foretoken

@@ -35,13 +35,15 @@ class TextDrafter : public Drafter {
  public:
   TapSpec Needs() const final { return {}; }
   std::unique_ptr<DraftState> NewState() const final { return std::make_unique<TextState>(); }
-  void Observe(std::span<const Observation> seen) final {
+  Status Observe(std::span<const Observation> seen) final {
     for (const Observation& o : seen) static_cast<TextState&>(o.state).Append(o);
+    return {};
   }
-  void Propose(std::span<const DraftSlot> batch) final {
+  Status Propose(std::span<const DraftSlot> batch) final {
     for (const DraftSlot& slot : batch) {
       Offer(static_cast<const TextState&>(slot.state).text, slot.builder);
     }
+    return {};
   }
   void Truncate(DraftState& state, int length) final {
     static_cast<TextState&>(state).Truncate(length);

@@ -27,7 +27,7 @@ ModelConfig TinyTarget(float rope_base) {
 std::vector<float> MatrixValues(WeightSource& source, Backend& backend, const std::string& name,
                                 int64_t rows, int64_t cols) {
   const std::unique_ptr<Weight> weight = *source.Matrix(name, rows, cols);
-  const Buffer buffer = backend.Allocate(DType::kF32, rows, cols);
+  const Buffer buffer = *backend.Allocate(DType::kF32, rows, cols);
   std::vector<Token> all(static_cast<size_t>(rows));
   std::iota(all.begin(), all.end(), 0);
   backend.Embed(*weight, all, buffer.tensor);

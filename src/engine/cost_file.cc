@@ -70,15 +70,18 @@ Status WriteCosts(const std::string& path, const std::string& key, const CostMod
   return WriteFileAtomically(path, json.dump(1) + "\n");
 }
 
-CostModel& CostStore::Get() {
-  if (costs_ != nullptr) return *costs_;
+Result<CostModel*> CostStore::Get() {
+  if (costs_ != nullptr) return costs_.get();
   constexpr double kBudget = 0.8;  // seconds
   key_ = CostKey(model_);
   path_ = CostPath(key_);
-  Result<CostModel> kept = ReadCosts(path_, key_);
-  costs_ = std::make_unique<CostModel>(kept.ok() ? *std::move(kept)
-                                                 : CostModel::Measure(model_, kBudget));
-  return *costs_;
+  if (Result<CostModel> kept = ReadCosts(path_, key_); kept.ok()) {
+    costs_ = std::make_unique<CostModel>(*std::move(kept));
+  } else {
+    FT_ASSIGN_OR_RETURN(CostModel measured, CostModel::Measure(model_, kBudget));
+    costs_ = std::make_unique<CostModel>(std::move(measured));
+  }
+  return costs_.get();
 }
 
 void CostStore::Replace(CostModel costs) {

@@ -34,7 +34,8 @@ class CostStore {
   CostStore(const CostStore&) = delete;
   CostStore& operator=(const CostStore&) = delete;
 
-  CostModel& Get();
+  // Errors: no memory to measure them. The costs are this object's.
+  Result<CostModel*> Get();
   // Takes `costs` instead, which are not written back. REQUIRES: whoever got others is gone.
   void Replace(CostModel costs);
 

@@ -44,7 +44,7 @@ class CostModel {
 
   // Times passes over made-up tokens for at most `budget` seconds, or a little more where one pass
   // takes longer than that.
-  static CostModel Measure(Model& model, double budget);
+  static Result<CostModel> Measure(Model& model, double budget);
 
   // What was measured, and what is known of drafters:
   // {"points": [[rows, seconds]...], "context": [pass, row], "drafters": {name: DraftCosts}}.

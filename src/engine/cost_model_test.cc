@@ -174,7 +174,7 @@ TEST(CostModel, JsonHoldsIt) {
 TEST(CostModel, MeasuresAModel) {
   const auto backend = *NewCpuBackend({.threads = 1});
   const auto model = *NewRandomModel(*ShapeByName("tiny"), DType::kF32, 1, *backend);
-  const CostModel costs = CostModel::Measure(*model, 0.05);
+  const CostModel costs = *CostModel::Measure(*model, 0.05);
   EXPECT_GT(costs.VerifySeconds(1, 0), 0);
   EXPECT_GE(costs.VerifySeconds(32, 0), costs.VerifySeconds(1, 0));
   EXPECT_GE(costs.VerifySeconds(1, 500), costs.VerifySeconds(1, 0));

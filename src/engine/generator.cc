@@ -75,9 +75,9 @@ std::unique_ptr<Session> Generator::Start(const SessionOptions& options) {
   FT_CHECK(options.capacity >= 1);
   SessionOptions adapted = options;
   adapted.sampling = verifier_.Adapt(options.sampling);
-  auto session =
-      std::make_unique<Session>(adapted, target_.NewCache(options.capacity, options.cache_type),
-                                drafter_ != nullptr ? drafter_->NewState() : nullptr);
+  const int usual = options.capacity + std::min(options_.limits.max_nodes, target_.max_rows());
+  auto session = std::make_unique<Session>(adapted, target_.NewCache(usual, options.cache_type),
+                                           drafter_ != nullptr ? drafter_->NewState() : nullptr);
   if (weighs_costs() && options_.refresh_costs) {
     session->governor = Governor(drafting_->trust());
     drafting_->ObserveStart();
@@ -87,13 +87,13 @@ std::unique_ptr<Session> Generator::Start(const SessionOptions& options) {
 
 Status Generator::Prefill(Session& session, std::span<const Token> prompt, int max_new) {
   const Timer timer(seconds_.prefill);
-  const int size = static_cast<int>(prompt.size()), capacity = session.cache->capacity();
+  const int size = static_cast<int>(prompt.size()), context = session.context;
   if (prompt.empty()) return Error{"the prompt is empty"};
   if (max_new < 1)
     return Error{"the limit of new tokens is " + std::to_string(max_new) + ", expected 1 or more"};
-  if (size >= capacity) {
+  if (size >= context) {
     return Error{"the prompt has " + std::to_string(size) + " tokens and the context " +
-                 std::to_string(capacity) + "; raise the context or shorten the prompt"};
+                 std::to_string(context) + "; raise the context or shorten the prompt"};
   }
   const int vocab = target_.config().vocab;
   for (Token token : prompt) {
@@ -102,6 +102,7 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
                    std::to_string(vocab - 1)};
     }
   }
+  if (session.broken) Renew(session);
   // The last prompt token is always scored again: its logits choose the first new token.
   const int held = session.cache->length();
   const int common =
@@ -110,26 +111,42 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
   Rewind(session, session.reused);
   session.tokens.assign(prompt.begin(), prompt.end());
   session.prompt = size;
-  session.limit = std::min(capacity, max_new < capacity - size ? size + max_new : capacity);
+  session.limit = std::min(context, max_new < context - size ? size + max_new : context);
   session.finish = Finish::kNot;
   // Decided once a text: where its beginning was not heard, the rest is of no use.
   if (session.reused == 0) session.may_read = MayRead(size, session.limit - size);
   session.read = false;
   session.cycles.clear();
   session.sources.clear();
-  for (int begin = session.reused; begin < size; begin += target_.max_rows()) {
-    PrefillChunk(session, begin, std::min(size, begin + target_.max_rows()));
+  const Status done = PrefillText(session);
+  if (!done.ok()) {
+    Session* batch[] = {&session};
+    Break(batch);
+    return done;
   }
   CheckFinish(session, static_cast<size_t>(size));
   return {};
 }
 
-void Generator::PrefillChunk(Session& session, int begin, int end) {
+Status Generator::PrefillText(Session& session) {
+  constexpr int kAhead = 256;  // tokens of an answer whose rows are reserved with the prompt's
+  const int size = session.prompt;
+  const int nodes = std::min(options_.limits.max_nodes, target_.max_rows());
+  const int ahead = std::min(session.limit - size, kAhead) + nodes;
+  // Where there is no memory for that, the prompt may still have its own.
+  if (!session.cache->Reserve(size + ahead).ok()) FT_RETURN_IF_ERROR(session.cache->Reserve(size));
+  for (int begin = session.reused; begin < size; begin += target_.max_rows()) {
+    FT_RETURN_IF_ERROR(PrefillChunk(session, begin, std::min(size, begin + target_.max_rows())));
+  }
+  return {};
+}
+
+Status Generator::PrefillChunk(Session& session, int begin, int end) {
   Session* batch[] = {&session};
   const bool last = end == session.prompt;
   const auto chunk = std::span(session.tokens).subspan(begin, end - begin);
-  const Pass pass =
-      Score(batch, {CandidateTree::Chain(chunk)}, last ? LogitRows::kLast : LogitRows::kNone);
+  FT_ASSIGN_OR_RETURN(const Pass pass, Score(batch, {CandidateTree::Chain(chunk)},
+                                             last ? LogitRows::kLast : LogitRows::kNone));
   Acceptance accepted;  // a prompt is given: every row is right
   accepted.path.resize(chunk.size());
   std::iota(accepted.path.begin(), accepted.path.end(), 0);
@@ -145,23 +162,29 @@ void Generator::PrefillChunk(Session& session, int begin, int end) {
     session.tokens.push_back(accepted.next);
     session.sources.push_back(kNoPos);
   }
-  Learn(batch, pass, std::span(&accepted, 1), /*prompt=*/true);
+  return Learn(batch, pass, std::span(&accepted, 1), /*prompt=*/true);
 }
 
-void Generator::Step(std::span<Session* const> batch) {
+Status Generator::Step(std::span<Session* const> batch) {
+  const Status status = Run(batch);
+  if (!status.ok()) Break(batch);
+  return status;
+}
+
+Status Generator::Run(std::span<Session* const> batch) {
   double propose_seconds = 0, learn_seconds = 0, verify_seconds = 0;
   Offers offers;
   std::vector<CandidateTree> trees;
   {
     const Timer timer(propose_seconds);
-    offers = Propose(batch);
+    FT_ASSIGN_OR_RETURN(offers, Propose(batch));
     trees = FinishAll(offers.builders);
   }
   Pass pass;
   std::vector<Acceptance> accepted;
   {
     const Timer timer(verify_seconds);
-    pass = Score(batch, std::move(trees), LogitRows::kAll);
+    FT_ASSIGN_OR_RETURN(pass, Score(batch, std::move(trees), LogitRows::kAll));
     accepted = Verify(batch, pass);
   }
   if (weighs_costs()) {
@@ -171,10 +194,13 @@ void Generator::Step(std::span<Session* const> batch) {
     const Timer timer(verify_seconds);
     for (size_t s = 0; s < batch.size(); ++s) batch[s]->cache->Commit(accepted[s].path);
   }
+  Status learned;
   {
     const Timer timer(learn_seconds);
-    Learn(batch, pass, accepted, /*prompt=*/false);
+    learned = Learn(batch, pass, accepted, /*prompt=*/false);
   }
+  // What was accepted is written all the same.
+  if (!learned.ok()) Break(batch);
   const double draft_seconds = propose_seconds + learn_seconds;
   for (size_t s = 0; s < batch.size(); ++s) {
     const double share = static_cast<double>(batch.size());
@@ -186,19 +212,24 @@ void Generator::Step(std::span<Session* const> batch) {
   }
   seconds_.draft += draft_seconds;
   seconds_.verify += verify_seconds;
+  return learned;
 }
 
-std::vector<CandidateTree> Generator::Draft(std::span<Session* const> batch) {
-  return FinishAll(Propose(batch).builders);
+Result<std::vector<CandidateTree>> Generator::Draft(std::span<Session* const> batch) {
+  Result<Offers> offers = Propose(batch);
+  if (offers.ok()) return FinishAll(offers->builders);
+  Break(batch);
+  return offers.error();
 }
 
-Generator::Offers Generator::Propose(std::span<Session* const> batch) {
+Result<Generator::Offers> Generator::Propose(std::span<Session* const> batch) {
   const int size = static_cast<int>(batch.size());
   Offers offers;
   offers.economies.reserve(batch.size());  // builders point at them
   offers.builders.reserve(batch.size());
   for (const Session* s : batch) {
-    FT_CHECK(!s->done() && s->cache->length() + 1 == static_cast<int>(s->tokens.size()));
+    FT_CHECK(!s->done() && !s->broken);
+    FT_CHECK(s->cache->length() + 1 == static_cast<int>(s->tokens.size()));
     const TreeEconomy* economy = nullptr;
     if (weighs_costs()) {
       const SessionEconomy::Cycle cycle{s->cache->length(), size,
@@ -216,7 +247,10 @@ Generator::Offers Generator::Propose(std::span<Session* const> batch) {
     if (!IsWorthAsking(*batch[s], offers.builders[s])) continue;
     slots.push_back({*batch[s]->draft, offers.builders[s], batch[s]->sampler.params()});
   }
-  if (!slots.empty()) drafter_->Propose(slots);
+  if (!slots.empty()) {
+    FT_RETURN_IF_ERROR(drafter_->Propose(slots));
+    FT_RETURN_IF_ERROR(target_.backend().TakeFailure());
+  }
   return offers;
 }
 
@@ -229,19 +263,19 @@ std::optional<uint64_t> Generator::DrawKey(const Session& session) const {
   return key;
 }
 
-// A cycle writes at most depth + 1 tokens; the pass and the cache must hold every node.
+// A cycle writes at most depth + 1 tokens, so that no node lies beyond the context; the pass must
+// hold every node, for which the cache makes room.
 TreeLimits Generator::LimitsFor(const Session& session, int batch) const {
   TreeLimits limits = options_.limits;
-  const int room = session.cache->capacity() - session.cache->length();
   const int left = session.limit - static_cast<int>(session.tokens.size());
   limits.max_depth = std::max(0, std::min(limits.max_depth, left - 1));
-  limits.max_nodes = std::min({limits.max_nodes, room, target_.max_rows() / batch});
+  limits.max_nodes = std::min(limits.max_nodes, target_.max_rows() / batch);
   FT_CHECK(limits.max_nodes >= 1);
   return limits;
 }
 
-Generator::Pass Generator::Score(std::span<Session* const> batch, std::vector<CandidateTree> trees,
-                                 LogitRows wanted) {
+Result<Generator::Pass> Generator::Score(std::span<Session* const> batch,
+                                         std::vector<CandidateTree> trees, LogitRows wanted) {
   RowBatch rows = Layout(batch, trees);
   if (wanted == LogitRows::kLast) rows.logit_rows = {rows.rows() - 1};
   if (wanted == LogitRows::kAll) {
@@ -254,7 +288,12 @@ Generator::Pass Generator::Score(std::span<Session* const> batch, std::vector<Ca
   Pass pass{std::move(trees), rows.begin, std::vector<Taps>(batch.size()), {}};
   const bool may_read = std::ranges::any_of(batch, [](const Session* s) { return s->may_read; });
   const Timer timer(seconds_.forward);
-  pass.logits = target_.Forward(rows, caches, may_read ? needs_ : needs_unread_, pass.taps);
+  auto logits = target_.Forward(rows, caches, may_read ? needs_ : needs_unread_, pass.taps);
+  if (!logits.ok()) {
+    for (KvCache* cache : caches) cache->Commit({});
+    return logits.error();
+  }
+  pass.logits = *logits;
   return pass;
 }
 
@@ -267,9 +306,9 @@ std::vector<Acceptance> Generator::Verify(std::span<Session* const> batch, const
   return verifier_.Verify(scored);
 }
 
-void Generator::Learn(std::span<Session* const> batch, const Pass& pass,
-                      std::span<const Acceptance> accepted, bool prompt) {
-  if (drafter_ == nullptr) return;
+Status Generator::Learn(std::span<Session* const> batch, const Pass& pass,
+                        std::span<const Acceptance> accepted, bool prompt) {
+  if (drafter_ == nullptr) return {};
   std::vector<std::vector<Token>> committed;
   for (size_t s = 0; s < batch.size(); ++s) {
     committed.push_back(pass.trees[s].TokensOf(accepted[s].path));
@@ -279,7 +318,8 @@ void Generator::Learn(std::span<Session* const> batch, const Pass& pass,
     seen.push_back({*batch[s]->draft, committed[s], accepted[s].next, pass.trees[s],
                     accepted[s].path, pass.taps[s], prompt, batch[s]->may_read});
   }
-  drafter_->Observe(seen);
+  FT_RETURN_IF_ERROR(drafter_->Observe(seen));
+  return target_.backend().TakeFailure();
 }
 
 void Generator::Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted) {
@@ -306,7 +346,7 @@ void Generator::CheckFinish(Session& session, size_t first_new) {
     session.finish = Finish::kStop;
     Rewind(session, std::min(session.cache->length(), static_cast<int>(tokens.size()) - 1));
   } else if (static_cast<int>(tokens.size()) >= session.limit) {
-    session.finish = session.limit == session.cache->capacity() ? Finish::kContext : Finish::kLimit;
+    session.finish = session.limit == session.context ? Finish::kContext : Finish::kLimit;
   }
   if (session.done() && weighs_costs() && options_.refresh_costs) {
     drafting_->ObserveAnswer(static_cast<int>(session.written().size()),
@@ -317,7 +357,21 @@ void Generator::CheckFinish(Session& session, size_t first_new) {
 void Generator::Rewind(Session& session, int length) {
   if (session.cache->length() == length) return;
   session.cache->Truncate(length);
-  if (drafter_ != nullptr) drafter_->Truncate(*session.draft, length);
+  if (drafter_ != nullptr && !session.broken) drafter_->Truncate(*session.draft, length);
+}
+
+// An error may have kept a second one from being asked for.
+void Generator::Break(std::span<Session* const> batch) const {
+  for (Session* s : batch) s->broken = true;
+  const Status known = target_.backend().TakeFailure();
+  (void)known;
+}
+
+// After an error nothing of the text is taken over.
+void Generator::Renew(Session& session) const {
+  session.cache->Truncate(0);
+  if (drafter_ != nullptr) session.draft = drafter_->NewState();
+  session.broken = false;
 }
 
 }  // namespace foretoken

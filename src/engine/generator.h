@@ -48,15 +48,18 @@ class Generator {
   // token; at most `max_new` tokens will be written after it. Rows that the session holds of a
   // common prefix are kept: the cache and the drafter's state are truncated to it, never
   // recomputed. Errors: an empty prompt, a prompt that leaves no room in the context, a token
-  // beyond the vocabulary, max_new < 1. The session is unchanged then.
+  // beyond the vocabulary, max_new < 1: the session is unchanged then. Out of memory: it is broken.
   Status Prefill(Session& session, std::span<const Token> prompt, int max_new);
 
   // One round for every session of the batch. Each gains at least one token. Drafts are cut so that
-  // no session outgrows its limit. REQUIRES: prefilled, not done; distinct sessions.
-  void Step(std::span<Session* const> batch);
+  // no session outgrows its limit; how many nodes a tree has does not depend on that. REQUIRES:
+  // prefilled, neither done nor broken; distinct sessions. Errors: out of memory. The sessions keep
+  // what they have written, some of this round included, and are broken.
+  Status Step(std::span<Session* const> batch);
 
-  // The trees the next Step would score. Changes nothing.
-  std::vector<CandidateTree> Draft(std::span<Session* const> batch);
+  // The trees the next Step would score. Changes nothing. Errors: out of memory; the sessions are
+  // broken.
+  Result<std::vector<CandidateTree>> Draft(std::span<Session* const> batch);
 
   // From now on nothing is timed: what trees weigh, and how far the drafter is trusted, follows
   // from the costs as they are and from the texts.
@@ -81,14 +84,17 @@ class Generator {
 
   bool MayRead(int prompt, int left) const;
   bool weighs_costs() const { return options_.costs != nullptr && options_.policy->UsesEconomy(); }
-  Offers Propose(std::span<Session* const> batch);
+  Status Run(std::span<Session* const> batch);
+  Result<Offers> Propose(std::span<Session* const> batch);
   std::optional<uint64_t> DrawKey(const Session& session) const;
   TreeLimits LimitsFor(const Session& session, int batch) const;
-  Pass Score(std::span<Session* const> batch, std::vector<CandidateTree> trees, LogitRows wanted);
+  Result<Pass> Score(std::span<Session* const> batch, std::vector<CandidateTree> trees,
+                     LogitRows wanted);
   std::vector<Acceptance> Verify(std::span<Session* const> batch, const Pass& pass);
-  void PrefillChunk(Session& session, int begin, int end);
-  void Learn(std::span<Session* const> batch, const Pass& pass,
-             std::span<const Acceptance> accepted, bool prompt);
+  Status PrefillText(Session& session);
+  Status PrefillChunk(Session& session, int begin, int end);
+  Status Learn(std::span<Session* const> batch, const Pass& pass,
+               std::span<const Acceptance> accepted, bool prompt);
   bool IsWorthAsking(const Session& session, const TreeBuilder& builder) const;
   void JudgeDrafter(Session& session, const SessionEconomy& economy, const TreeBuilder& builder,
                     int scored, std::span<const Token> written, bool asked);
@@ -97,6 +103,8 @@ class Generator {
                   double verify_seconds);
   void Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted);
   void Rewind(Session& session, int length);
+  void Break(std::span<Session* const> batch) const;
+  void Renew(Session& session) const;
   void CheckFinish(Session& session, size_t first_new);
 
   Model& target_;

@@ -26,17 +26,16 @@ class GivenPath final : public TreePolicy {
 
 }  // namespace
 
-void GuessRanks::Add(Model& target, Drafter& drafter, std::span<const Token> text, int prompt) {
+Status GuessRanks::Add(Model& target, Drafter& drafter, std::span<const Token> text, int prompt) {
   const int size = static_cast<int>(text.size());
   ForcedVerifier verifier({text.begin(), text.end()});
   Generator generator(target, &drafter, verifier, {.limits = {.max_nodes = 1}});
   const auto session = generator.Start({.capacity = size});
-  const Status ready =
-      generator.Prefill(*session, text.first(static_cast<size_t>(prompt)), size - prompt);
-  FT_CHECK(ready.ok());
+  FT_RETURN_IF_ERROR(
+      generator.Prefill(*session, text.first(static_cast<size_t>(prompt)), size - prompt));
   const GivenPath path;
   Session* batch[] = {session.get()};
-  for (; !session->done(); generator.Step(batch)) {
+  while (!session->done()) {
     const auto root = session->tokens.size() - 1;
     const int depth = std::min(steps(), size - 1 - static_cast<int>(root));
     // Room for every probe, the root and one node more, without which nobody is asked.
@@ -47,9 +46,11 @@ void GuessRanks::Add(Model& target, Drafter& drafter, std::span<const Token> tex
       FT_CHECK(last != kNoNode);
     }
     const DraftSlot slot{*session->draft, builder, session->sampler.params()};
-    drafter.Propose({&slot, 1});
+    FT_RETURN_IF_ERROR(drafter.Propose({&slot, 1}));
     Count(builder.tree());
+    FT_RETURN_IF_ERROR(generator.Step(batch));
   }
+  return {};
 }
 
 void GuessRanks::Count(const CandidateTree& tree) {

@@ -20,7 +20,8 @@ class GuessRanks {
 
   // Gives `text` to the target token by token and asks `drafter`, at every root from token `prompt`
   // on, for the tokens that follow. REQUIRES: 1 <= prompt < text.size() <= the model's context.
-  void Add(Model& target, Drafter& drafter, std::span<const Token> text, int prompt);
+  // Errors: out of memory.
+  Status Add(Model& target, Drafter& drafter, std::span<const Token> text, int prompt);
 
   int steps() const { return static_cast<int>(steps_.size()); }
   // How often the drafter had a list for the step.

@@ -1,9 +1,11 @@
 #include "engine/head_finder.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
+#include "draft/scratch.h"
 #include "engine/generator.h"
 
 namespace foretoken {
@@ -18,8 +20,6 @@ class HeadWatcher final : public Drafter {
     for (int h = 0; h < config_.heads; ++h) {
       kv_heads_.push_back(h / (config_.heads / config_.kv_heads));
     }
-    query_ = backend_.Allocate(DType::kF32, config_.heads, config_.head_dim);
-    rows_ = backend_.Allocate(DType::kF32, config_.heads, search.capacity);
   }
 
   TapSpec Needs() const override {
@@ -30,7 +30,7 @@ class HeadWatcher final : public Drafter {
     return all;
   }
   std::unique_ptr<DraftState> NewState() const override { return std::make_unique<DraftState>(); }
-  void Propose(std::span<const DraftSlot>) override {}
+  Status Propose(std::span<const DraftSlot>) override { return {}; }
   void Truncate(DraftState&, int length) override { text_.resize(static_cast<size_t>(length)); }
 
   // Says how long the coming prompt is.
@@ -39,14 +39,17 @@ class HeadWatcher final : public Drafter {
     input_ = input;
   }
 
-  void Observe(std::span<const Observation> seen) override {
+  Status Observe(std::span<const Observation> seen) override {
     for (const Observation& o : seen) {
       text_.insert(text_.end(), o.committed.begin(), o.committed.end());
       if (static_cast<int>(text_.size()) < input_) continue;  // `next` is still given
       text_.push_back(o.next);
-      if (const int source = CopySource(text_, input_); source >= 0) Count(o, source);
+      if (const int source = CopySource(text_, input_); source >= 0) {
+        FT_RETURN_IF_ERROR(Count(o, source));
+      }
       text_.pop_back();
     }
+    return {};
   }
 
   HeadReport Report() const {
@@ -61,17 +64,21 @@ class HeadWatcher final : public Drafter {
   }
 
  private:
-  void Count(const Observation& seen, int source) {
-    ++trials_;
+  Status Count(const Observation& seen, int source) {
     const int count = static_cast<int>(text_.size()) - 1;
+    const auto widest = static_cast<int64_t>(std::bit_ceil(static_cast<unsigned>(count)));
+    FT_ASSIGN_OR_RETURN(const Tensor wanted,
+                        ReserveRows(backend_, config_.heads, config_.head_dim, query_));
+    FT_ASSIGN_OR_RETURN(const Tensor room, ReserveRows(backend_, config_.heads, widest, rows_));
+    const Tensor out = room.Cols(0, count);
+    ++trials_;
     const float scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim));
     std::vector<float> query(static_cast<size_t>(config_.heads) * config_.head_dim);
     std::vector<float> rows(static_cast<size_t>(config_.heads) * count);
-    const Tensor out = rows_.tensor.Cols(0, count);
     for (int layer = 0; layer < config_.layers; ++layer) {
       backend_.Download(seen.taps.Queries(layer).Rows(seen.path.back(), 1), query.data());
-      backend_.Upload(query.data(), query_.tensor);
-      backend_.AttentionRows(query_.tensor, kv_heads_, seen.taps.Keys(layer), count, scale, out);
+      backend_.Upload(query.data(), wanted);
+      backend_.AttentionRows(wanted, kv_heads_, seen.taps.Keys(layer), count, scale, out);
       backend_.Download(out, rows.data());
       for (int head = 0; head < config_.heads; ++head) {
         const std::span<const float> row(rows.data() + static_cast<ptrdiff_t>(head) * count,
@@ -79,6 +86,7 @@ class HeadWatcher final : public Drafter {
         if (PeaksAt(row, source)) ++hits_[static_cast<size_t>(layer) * config_.heads + head];
       }
     }
+    return {};
   }
 
   // Whether no other column of the domain is higher, nor an earlier one as high.
@@ -140,7 +148,7 @@ Result<HeadReport> FindHeads(Model& target, std::span<const std::vector<Token>> 
     watcher.Expect(static_cast<int>(prompts[p].size()));
     FT_RETURN_IF_ERROR(generator.Prefill(*session, prompts[p], search.max_new));
     Session* batch[] = {session.get()};
-    while (!session->done()) generator.Step(batch);
+    while (!session->done()) FT_RETURN_IF_ERROR(generator.Step(batch));
     progress(static_cast<int>(p) + 1);
   }
   return watcher.Report();

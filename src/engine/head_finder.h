@@ -36,7 +36,7 @@ struct HeadReport {
 };
 
 // `progress` is called after each prompt with how many are done. Errors: a prompt that does not
-// fit.
+// fit, out of memory.
 Result<HeadReport> FindHeads(Model& target, std::span<const std::vector<Token>> prompts,
                              const HeadSearch& search, const std::function<void(int)>& progress);
 

@@ -21,7 +21,7 @@ class Passes {
         budget_(budget),
         context_(Context(model)),
         cache_(model.NewCache(context_ + kMostRows, DType::kF16)) {
-    Touch();
+    status_ = Touch();
     Time(1, false);  // reads the weights once
   }
 
@@ -29,10 +29,15 @@ class Passes {
   // Positions of the context; none where a model has no room for any.
   int context() const { return context_; }
 
-  // The time of a pass of `rows` rows, behind the context or behind nothing.
+  // Whether every pass found the memory it needs.
+  const Status& status() const { return status_; }
+
+  // The time of a pass of `rows` rows, behind the context or behind nothing; infinite without
+  // memory.
   double Time(int rows, bool behind) {
     const int context = behind ? context_ : 0;
-    Extend(context);
+    if (status_.ok()) status_ = Extend(context);
+    if (!status_.ok()) return std::numeric_limits<double>::infinity();
     RowBatch batch;
     for (int i = 0; i < rows; ++i) {
       batch.token.push_back(i % model_.config().vocab);
@@ -44,7 +49,12 @@ class Passes {
     KvCache* const caches[] = {cache_.get()};
     chosen_.resize(static_cast<size_t>(rows));
     const Clock::time_point begin = Clock::now();
-    model_.backend().ArgMax(model_.Forward(batch, caches, {}, {}), chosen_);
+    const Result<Tensor> logits = model_.Forward(batch, caches, {}, {});
+    if (logits.ok()) {
+      model_.backend().ArgMax(*logits, chosen_);
+    } else {
+      status_ = logits.error();
+    }
     const double seconds = Since(begin);
     cache_->Truncate(0);
     return seconds;
@@ -69,10 +79,12 @@ class Passes {
 
   // Memory that nobody has written is no memory yet: the system's work at the first look at each
   // page takes as long as a small model's pass.
-  void Touch() {
+  Status Touch() {
+    FT_RETURN_IF_ERROR(cache_->Reserve(context_ + kMostRows));
     Backend& backend = model_.backend();
     const ModelConfig& c = model_.config();
-    const Buffer zeros = backend.Allocate(DType::kF32, kMostRows, c.kv_heads * c.head_dim);
+    FT_ASSIGN_OR_RETURN(const Buffer zeros,
+                        backend.Allocate(DType::kF32, kMostRows, c.kv_heads * c.head_dim));
     for (int layer = 0; layer < c.layers; ++layer) {
       for (int row = 0; row < cache_->capacity(); row += kMostRows) {
         const int count = std::min(kMostRows, cache_->capacity() - row);
@@ -80,16 +92,18 @@ class Passes {
         backend.StoreRows(zeros.tensor.Rows(0, count), cache_->Values(layer).Rows(row, count));
       }
     }
+    return {};
   }
 
   // To `rows` committed ones: zeros take as long to attend to as anything.
-  void Extend(int rows) {
-    if (rows == 0) return;
+  Status Extend(int rows) {
+    if (rows == 0) return {};
     std::vector<Node> parents(static_cast<size_t>(rows)), path(parents.size());
     std::iota(parents.begin(), parents.end(), -1);
     std::iota(path.begin(), path.end(), 0);
-    cache_->Append(parents);
+    FT_RETURN_IF_ERROR(cache_->Append(parents));
     cache_->Commit(path);
+    return {};
   }
 
   Model& model_;
@@ -98,11 +112,12 @@ class Passes {
   int context_;
   std::unique_ptr<KvCache> cache_;
   std::vector<Token> chosen_;
+  Status status_;
 };
 
 }  // namespace
 
-CostModel CostModel::Measure(Model& model, double budget) {
+Result<CostModel> CostModel::Measure(Model& model, double budget) {
   constexpr int kRounds = 5;
   // The most telling first, for models that leave time for few.
   constexpr std::array kRows{1, 8, 16, 4, 2, 32, 12, 6, kMostRows};
@@ -123,6 +138,7 @@ CostModel CostModel::Measure(Model& model, double budget) {
     first = std::min(first, passes.Time(1, true));
     second = std::min(second, passes.Time(kRows[1], true));
   }
+  FT_RETURN_IF_ERROR(passes.status());
   std::vector<Point> points;
   for (size_t i = 0; i < kRows.size(); ++i) {
     if (best[i] < kNever) points.push_back({kRows[i], std::max(best[i], 1e-9)});

@@ -18,7 +18,8 @@ std::string_view FinishName(Finish finish) {
 
 Session::Session(const SessionOptions& options, std::unique_ptr<KvCache> kv,
                  std::unique_ptr<DraftState> drafter_state)
-    : stop(options.stop),
+    : context(options.capacity),
+      stop(options.stop),
       sampler(options.sampling),
       cache(std::move(kv)),
       draft(std::move(drafter_state)) {}

@@ -18,19 +18,19 @@ enum class Finish : uint8_t {
   kNot,      // still writing
   kStop,     // wrote a stop token, which is the last of `tokens`
   kLimit,    // wrote as many tokens as were asked for
-  kContext,  // the cache is full
+  kContext,  // the context is full
 };
 std::string_view FinishName(Finish finish);  // "none", "stop", "limit", "context"
 
 struct SessionOptions {
   SamplingParams sampling;
   std::vector<Token> stop;  // ids that end the answer, itself included
-  int capacity = 0;         // longest sequence, prompt included
+  int capacity = 0;         // the context: longest sequence, prompt included
   DType cache_type = DType::kF16;
 };
 
-// Made by Generator::Start. Invariant after every call of the generator: the cache and the
-// drafter's state hold all of `tokens` except the last, which is the root of the next tree.
+// Made by Generator::Start. Invariant, unless broken, after every call of the generator: the cache
+// and the drafter's state hold all of `tokens` except the last, which is the root of the next tree.
 struct Session {
   Session(const SessionOptions& options, std::unique_ptr<KvCache> kv,
           std::unique_ptr<DraftState> drafter_state);
@@ -43,6 +43,7 @@ struct Session {
   std::vector<Pos> sources;   // [written] where each token was copied from, kNoPos if it was not
   int reused = 0;             // prompt tokens whose cache rows an earlier prompt had left
 
+  int context = 0;  // longest sequence, prompt included; nodes of trees are not counted
   std::vector<Token> stop;
   Sampler sampler;
   std::unique_ptr<KvCache> cache;
@@ -51,6 +52,9 @@ struct Session {
   Governor governor;                  // the same
   bool may_read = true;               // whether the drafter may read this text in order to guess
   bool read = false;                  // whether it did
+  // After an error of Step, or of Prefill for want of memory: `tokens` may be read, and Prefill
+  // begins anew.
+  bool broken = false;
 
   bool done() const { return finish != Finish::kNot; }
   std::span<const Token> written() const { return std::span(tokens).subspan(prompt); }

@@ -30,39 +30,42 @@ size_t DecoderLayers::weight_bytes() const {
   return total;
 }
 
-std::unique_ptr<KvCache> DecoderLayers::NewCache(int capacity, DType type) const {
+std::unique_ptr<KvCache> DecoderLayers::NewCache(int usual, DType type) const {
   return std::make_unique<KvCache>(backend_, type, config_.layers, config_.kv_heads,
-                                   config_.head_dim, capacity);
+                                   config_.head_dim, usual);
 }
 
-void DecoderLayers::Begin(const RowBatch& batch, std::span<KvCache* const> caches) {
+Status DecoderLayers::Begin(const RowBatch& batch, std::span<KvCache* const> caches) {
   FT_CHECK(1 <= batch.rows() && batch.rows() <= max_rows_);
   FT_CHECK(caches.size() + 1 == batch.begin.size());
   batch_ = &batch;
   caches_ = caches;
-  ReserveRows(batch.rows());
+  FT_RETURN_IF_ERROR(ReserveRows(batch.rows()));
   visible_.resize(std::max(visible_.size(), caches.size()));
   first_row_.resize(caches.size());
   for (size_t s = 0; s < caches.size(); ++s) {
     const int count = RowsOf(s);
-    const int first = caches[s]->Append(std::span(batch.parent).subspan(batch.begin[s], count));
+    const auto parents = std::span(batch.parent).subspan(batch.begin[s], count);
+    FT_ASSIGN_OR_RETURN(const int first, caches[s]->Append(parents));
     caches[s]->VisibleFrom(first, count, visible_[s]);
     first_row_[s] = caches[s]->length() + first;
   }
+  return {};
 }
 
 // Scratch grows to a power of two rows, so that a short chat does not pay for the longest prompt.
-void DecoderLayers::ReserveRows(int rows) {
-  if (rows <= row_capacity_) return;
-  row_capacity_ = std::min<int>(max_rows_, std::bit_ceil(static_cast<unsigned>(rows)));
-  const int64_t n = row_capacity_;
+Status DecoderLayers::ReserveRows(int rows) {
+  if (rows <= row_capacity_) return {};
+  const int n = std::min<int>(max_rows_, std::bit_ceil(static_cast<unsigned>(rows)));
   const int64_t q_cols = int64_t{config_.heads} * config_.head_dim;
   const int64_t kv_cols = int64_t{config_.kv_heads} * config_.head_dim;
-  residual_ = backend_.Allocate(DType::kF32, n, config_.hidden);
-  q_ = backend_.Allocate(DType::kF32, n, q_cols);
-  k_ = backend_.Allocate(DType::kF32, n, kv_cols);
-  v_ = backend_.Allocate(DType::kF32, n, kv_cols);
-  attended_ = backend_.Allocate(DType::kF32, n, q_cols);
+  FT_ASSIGN_OR_RETURN(residual_, backend_.Allocate(DType::kF32, n, config_.hidden));
+  FT_ASSIGN_OR_RETURN(q_, backend_.Allocate(DType::kF32, n, q_cols));
+  FT_ASSIGN_OR_RETURN(k_, backend_.Allocate(DType::kF32, n, kv_cols));
+  FT_ASSIGN_OR_RETURN(v_, backend_.Allocate(DType::kF32, n, kv_cols));
+  FT_ASSIGN_OR_RETURN(attended_, backend_.Allocate(DType::kF32, n, q_cols));
+  row_capacity_ = n;
+  return {};
 }
 
 void DecoderLayers::Run(int layer) { Run(layer, Normed(layer)); }

@@ -31,12 +31,13 @@ class DecoderLayers {
   int max_rows() const { return max_rows_; }
   size_t weight_bytes() const;  // read by a pass of one row
   const RopeTable& rope() const { return rope_; }
-  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const;
+  // An empty cache; `usual`: see KvCache.
+  std::unique_ptr<KvCache> NewCache(int usual, DType type) const;
 
   // Begins a pass: appends the rows to their caches as provisional rows, sequence after sequence.
   // residual() is then to be filled. `batch` and `caches` must outlive the pass. REQUIRES:
-  // 1 <= rows <= max_rows(); each cache has room.
-  void Begin(const RowBatch& batch, std::span<KvCache* const> caches);
+  // 1 <= rows <= max_rows(). Errors: out of memory; some caches may have got their rows.
+  Status Begin(const RowBatch& batch, std::span<KvCache* const> caches);
   Tensor residual() const { return residual_.tensor; }  // [capacity, hidden], the pass's rows first
   int row_capacity() const { return row_capacity_; }    // grows with the passes
   // Where the rows of sequence `s` begin in its cache, and what they may attend to.
@@ -58,7 +59,7 @@ class DecoderLayers {
   void Run(int layer, const LinearIn& x);
 
  private:
-  void ReserveRows(int rows);
+  Status ReserveRows(int rows);
   LinearIn Normed(int layer) const;  // what attention reads of the residual stream
   void StoreKeysValues(int layer);
   int RowsOf(size_t s) const { return batch_->begin[s + 1] - batch_->begin[s]; }

@@ -28,7 +28,7 @@ class FileWeights final : public WeightSource {
     }
     std::vector<float> values(n);
     Dequantize(source.type, source.bytes.data(), values);
-    Buffer buffer = backend_.Allocate(DType::kF32, 1, n);
+    FT_ASSIGN_OR_RETURN(Buffer buffer, backend_.Allocate(DType::kF32, 1, n));
     backend_.Upload(values.data(), buffer.tensor);
     return buffer;
   }

@@ -1,35 +1,76 @@
 #include "model/kv_cache.h"
 
 #include <algorithm>
+#include <climits>
+#include <string>
+#include <utility>
 
 namespace foretoken {
+namespace {
 
-KvCache::KvCache(Backend& backend, DType type, int layers, int kv_heads, int head_dim, int capacity)
-    : backend_(backend), type_(type), capacity_(capacity) {
-  const int kv_cols = kv_heads * head_dim;
-  FT_CHECK(capacity > 0 && kv_cols % BlockElements(type) == 0);
-  const int group = head_dim % BlockElements(type) == 0 ? head_dim : kv_cols;
-  keys_.reserve(static_cast<size_t>(layers));
-  values_.reserve(static_cast<size_t>(layers));
-  for (int layer = 0; layer < layers; ++layer) {
-    keys_.push_back(backend.AllocateGroups(type, capacity, kv_cols, group));
-    values_.push_back(backend.AllocateGroups(type, capacity, kv_cols, group));
-  }
+constexpr int64_t kGrain = 64;         // capacities are multiples of it
+constexpr int64_t kLeastGrowth = 256;  // rows: a short answer grows once or twice
+
+int64_t RoundUp(int64_t rows) { return (rows + kGrain - 1) / kGrain * kGrain; }
+
+}  // namespace
+
+KvCache::KvCache(Backend& backend, DType type, int layers, int kv_heads, int head_dim, int usual)
+    : backend_(backend),
+      type_(type),
+      cols_(int64_t{kv_heads} * head_dim),
+      group_(head_dim % BlockElements(type) == 0 ? head_dim : cols_),
+      usual_(usual),
+      keys_(static_cast<size_t>(layers)),
+      values_(static_cast<size_t>(layers)) {
+  FT_CHECK(usual > 0 && cols_ % BlockElements(type) == 0);
 }
 
-size_t KvCache::bytes() const {
-  size_t total = 0;
-  for (const std::vector<Buffer>* buffers : {&keys_, &values_}) {
-    for (const Buffer& b : *buffers) {
-      total += b.tensor.groups() * b.tensor.rows * b.tensor.row_bytes;
+size_t KvCache::BytesFor(int rows) const {
+  const size_t row_bytes = static_cast<size_t>(cols_ / group_) * RowBytes(type_, group_);
+  return 2 * keys_.size() * static_cast<size_t>(rows) * row_bytes;
+}
+
+size_t KvCache::bytes() const { return BytesFor(capacity_); }
+
+Status KvCache::Reserve(int rows) {
+  if (rows <= capacity_) return {};
+  const int64_t least = RoundUp(rows);
+  const int64_t usual = RoundUp(usual_);
+  const int64_t more = capacity_ < usual
+                           ? std::min(usual, std::max(int64_t{2} * capacity_, kLeastGrowth))
+                           : capacity_ + kLeastGrowth;
+  const int64_t wanted = std::max(least, more);
+  if (wanted > least && wanted <= INT_MAX && Grow(static_cast<int>(wanted)).ok()) return {};
+  return Grow(static_cast<int>(std::min<int64_t>(least, INT_MAX)));
+}
+
+// Layer by layer, so that no more than one layer's rows are there twice.
+Status KvCache::Grow(int rows) {
+  for (std::vector<Buffer>* buffers : {&keys_, &values_}) {
+    for (Buffer& buffer : *buffers) {
+      const Status grown = GrowBuffer(rows, buffer);
+      if (grown.ok()) continue;
+      return Error{"the keys and values of " + std::to_string(rows) + " tokens take " +
+                   std::to_string((BytesFor(rows) >> 20) + 1) + " MiB: " + grown.error().message};
     }
   }
-  return total;
+  capacity_ = rows;
+  return {};
 }
 
-int KvCache::Append(std::span<const Node> parents) {
+Status KvCache::GrowBuffer(int rows, Buffer& buffer) {
+  if (buffer.tensor.rows >= rows) return {};  // by a growth that failed further on
+  FT_ASSIGN_OR_RETURN(Buffer larger, backend_.AllocateGroups(type_, rows, cols_, group_));
+  const int held = length_ + provisional();
+  if (held > 0) backend_.CopyRows(buffer.tensor.Rows(0, held), larger.tensor.Rows(0, held));
+  buffer = std::move(larger);
+  return {};
+}
+
+Result<int> KvCache::Append(std::span<const Node> parents) {
   const int first = provisional();
-  FT_CHECK(length_ + first + static_cast<int>(parents.size()) <= capacity_);
+  FT_RETURN_IF_ERROR(Reserve(length_ + first + static_cast<int>(parents.size())));
   for (const Node parent : parents) {
     const Node node = provisional();
     FT_CHECK(kNoNode <= parent && parent < node);

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <climits>
 #include <set>
+#include <string>
 
 #include "model/scoring_for_test.h"
 
@@ -19,7 +21,7 @@ class KvCacheTest : public ::testing::TestWithParam<DType> {
   // Every value of a row is its label, which every cache type stores exactly.
   void Label(int row, int label) {
     const std::vector<float> values(kCols, static_cast<float>(label));
-    const Buffer buffer = backend_->Allocate(DType::kF32, 1, kCols);
+    const Buffer buffer = *backend_->Allocate(DType::kF32, 1, kCols);
     backend_->Upload(values.data(), buffer.tensor);
     for (int layer = 0; layer < kLayers; ++layer) {
       backend_->StoreRows(buffer.tensor, cache_.Keys(layer).Rows(row, 1));
@@ -28,7 +30,7 @@ class KvCacheTest : public ::testing::TestWithParam<DType> {
   }
 
   void Append(std::span<const Node> parents, std::span<const int> labels) {
-    const int first = cache_.length() + cache_.Append(parents);
+    const int first = cache_.length() + *cache_.Append(parents);
     for (size_t i = 0; i < labels.size(); ++i) Label(first + static_cast<int>(i), labels[i]);
   }
 
@@ -91,7 +93,37 @@ TEST_P(KvCacheTest, RollbackAndTruncateForget) {
 }
 
 TEST_P(KvCacheTest, BytesCountKeysAndValuesOfEveryLayer) {
-  EXPECT_EQ(cache_.bytes(), 2 * kLayers * kCapacity * RowBytes(GetParam(), kCols));
+  EXPECT_EQ(cache_.bytes(), 0u) << "what is not used is not reserved";
+  ASSERT_TRUE(cache_.Reserve(kCapacity).ok());
+  EXPECT_EQ(cache_.capacity(), 64) << "whole grains";
+  EXPECT_EQ(cache_.bytes(), 2 * kLayers * 64 * RowBytes(GetParam(), kCols));
+}
+
+TEST_P(KvCacheTest, GrowingKeepsEveryRow) {
+  std::vector<int> labels;
+  int capacity = 0, growths = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::vector<int> fresh(static_cast<size_t>(1 + round % 5 * 7));
+    for (int& label : fresh) label = static_cast<int>(labels.size() * 13 % 100) - 50;
+    Append(ChainParents(static_cast<int>(fresh.size())), fresh);
+    cache_.Commit(Range(static_cast<int>(fresh.size())));
+    labels.insert(labels.end(), fresh.begin(), fresh.end());
+    growths += cache_.capacity() != capacity ? 1 : 0;
+    capacity = cache_.capacity();
+    ExpectLabels(labels);
+  }
+  EXPECT_GT(capacity, 10 * kCapacity) << "beyond what is usual";
+  EXPECT_LT(growths, 6) << "a few steps";
+}
+
+TEST_P(KvCacheTest, MoreThanThereIsIsAnError) {
+  Append(ChainParents(3), std::array{1, 2, 3});
+  cache_.Commit(Range(3));
+  const Status status = cache_.Reserve(INT_MAX);
+  if (!status.ok()) {  // a system may promise anything
+    EXPECT_NE(status.error().message.find("-c"), std::string::npos) << status.error().message;
+  }
+  ExpectLabels({1, 2, 3});
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, KvCacheTest,
@@ -116,7 +148,7 @@ class VisibilityTest : public ::testing::Test {
 };
 
 TEST_F(VisibilityTest, SmallTree) {  // root -> {a, b}, a -> {c}
-  cache_.Append(std::array{kNoNode, 0, 0, 1});
+  ASSERT_TRUE(cache_.Append(std::array{kNoNode, 0, 0, 1}).ok());
   const Visibility v = cache_.VisibleFrom(0, 4);
   EXPECT_EQ(Seen(v, 0), (std::vector{0}));
   EXPECT_EQ(Seen(v, 1), (std::vector{0, 1}));
@@ -125,7 +157,7 @@ TEST_F(VisibilityTest, SmallTree) {  // root -> {a, b}, a -> {c}
 }
 
 TEST_F(VisibilityTest, ChainIsOneRun) {
-  cache_.Append(ChainParents(20));
+  ASSERT_TRUE(cache_.Append(ChainParents(20)).ok());
   const Visibility v = cache_.VisibleFrom(0, 20);
   EXPECT_TRUE(v.chain.empty());
   for (int r = 0; r < 20; ++r) EXPECT_EQ(v.run[r], r + 1);
@@ -140,8 +172,8 @@ TEST_F(VisibilityTest, MatchesAncestorsOfRandomForests) {
       if (Mix(seed * 1000 + i) % 10 == 0) parents[i] = kNoNode;
     }
     const int split = count / 3;
-    cache_.Append(std::span(parents).first(split));
-    cache_.Append(std::span(parents).subspan(split));
+    ASSERT_TRUE(cache_.Append(std::span(parents).first(split)).ok());
+    ASSERT_TRUE(cache_.Append(std::span(parents).subspan(split)).ok());
     const int first = static_cast<int>(seed % count);
     cache_.VisibleFrom(first, count - first, v);
     ASSERT_EQ(v.rows(), count - first);
@@ -159,11 +191,15 @@ TEST_F(VisibilityTest, MatchesAncestorsOfRandomForests) {
 using KvCacheDeathTest = VisibilityTest;
 
 TEST_F(KvCacheDeathTest, RefusesBrokenPromises) {
-  EXPECT_DEATH(cache_.Append(std::array{0}), "check failed");      // its own parent
-  EXPECT_DEATH(cache_.Append(ChainParents(101)), "check failed");  // no room
-  cache_.Append(std::array{kNoNode, 0, 0});
+  EXPECT_DEATH((void)cache_.Append(std::array{0}), "check failed");  // its own parent
+  ASSERT_TRUE(cache_.Append(std::array{kNoNode, 0, 0}).ok());
   EXPECT_DEATH(cache_.Commit(std::array{0, 1, 2}), "check failed");  // siblings
   EXPECT_DEATH(cache_.Truncate(1), "check failed");                  // longer than the sequence
+}
+
+TEST_F(VisibilityTest, MoreRowsThanUsual) {
+  ASSERT_TRUE(cache_.Append(ChainParents(101)).ok());
+  EXPECT_GE(cache_.capacity(), 101);
 }
 
 }  // namespace

@@ -38,16 +38,16 @@ class Model {
   virtual Backend& backend() const = 0;
   virtual int max_rows() const = 0;
   virtual size_t weight_bytes() const = 0;  // read by a pass of one row
-  // REQUIRES: CheckCacheType(config(), type).
-  virtual std::unique_ptr<KvCache> NewCache(int capacity, DType type) const = 0;
+  // An empty cache; `usual`: see KvCache. REQUIRES: CheckCacheType(config(), type).
+  virtual std::unique_ptr<KvCache> NewCache(int usual, DType type) const = 0;
 
   // Scores every row. Each sequence's rows are appended to its cache as provisional rows;
   // committing them is the caller's business. Fills taps[s] for each sequence s with what `spec`
   // asks for; `taps` may be empty when that is nothing. Returns logits [logit_rows.size(), vocab]
-  // f32, valid until the next pass. REQUIRES: 1 <= rows <= max_rows(); each cache has room; tokens
-  // < vocab.
-  virtual Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches,
-                         const TapSpec& spec, std::span<Taps> taps) = 0;
+  // f32, valid until the next pass. REQUIRES: 1 <= rows <= max_rows(); tokens < vocab. Errors: out
+  // of memory, with the size asked for; provisional rows are then to be forgotten.
+  virtual Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches,
+                                 const TapSpec& spec, std::span<Taps> taps) = 0;
 
   virtual const Weight& Embedding() const = 0;   // [vocab, hidden]
   virtual const Weight& OutputHead() const = 0;  // [vocab, hidden]; the embedding when tied

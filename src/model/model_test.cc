@@ -112,11 +112,29 @@ TEST_P(ModelTest, RowsMayJoinATreeThatIsStillProvisional) {
     batch.begin.push_back(4);
     batch.logit_rows = Range(4);
     KvCache* const cache = cache_.get();
-    for (auto& row : Downloaded(*model_, model_->Forward(batch, {&cache, 1}, {}, {}))) {
+    for (auto& row : Downloaded(*model_, *model_->Forward(batch, {&cache, 1}, {}, {}))) {
       found.push_back(row);
     }
   }
   EXPECT_EQ(found, expected);
+}
+
+// A cache that grows as it must has the bits of one whose rows were all there from the start.
+TEST_P(ModelTest, GrowingCachesChangeNothing) {
+  const std::vector<Token> text = RandomTokens(9, 700, config_.vocab);
+  const auto small = model_->NewCache(1, GetParam().cache);
+  const auto whole = model_->NewCache(1, GetParam().cache);
+  ASSERT_TRUE(whole->Reserve(1024).ok());
+  const int capacity = whole->capacity();
+  int growths = 0;
+  for (size_t at = 0, count = 1; at < text.size(); at += count, count = 1 + at % 60) {
+    const auto part = std::span(text).subspan(at, std::min(count, text.size() - at));
+    const int before = small->capacity();
+    ASSERT_EQ(Feed(*model_, *small, part, 60), Feed(*model_, *whole, part, 60)) << at;
+    if (small->capacity() != before) ++growths;
+  }
+  EXPECT_EQ(whole->capacity(), capacity);
+  EXPECT_GE(growths, 3);
 }
 
 // Through 4 layers a window of 6 reaches 20 rows back; full attention reaches everything.
@@ -160,7 +178,7 @@ TEST_P(ModelTest, OnlyRequestedLogitsAndTheyDoNotDependOnTheRequest) {
       if (tap_final) spec.hidden = {config_.layers};
       KvCache* const cache = cache_.get();
       std::vector<Taps> taps(1);
-      const Tensor logits = model_->Forward(batch, {&cache, 1}, spec, taps);
+      const Tensor logits = *model_->Forward(batch, {&cache, 1}, spec, taps);
       RowLogits expected;
       for (const int row : wanted) expected.push_back(all[row]);
       EXPECT_EQ(Downloaded(*model_, logits), expected);
@@ -213,11 +231,11 @@ TEST_P(ModelTest, HiddenTapsAreWhereTheIndexSays) {
   std::vector<Taps> taps(1);
   const RowLogits logits = Score(*model_, {&in, 1}, spec, taps);
 
-  const Buffer embedded = backend_->Allocate(DType::kF32, rows, config_.hidden);
+  const Buffer embedded = *backend_->Allocate(DType::kF32, rows, config_.hidden);
   backend_->Embed(model_->Embedding(), in.tokens, embedded.tensor);
   EXPECT_EQ(Values(*backend_, taps[0].Hidden(0)), Values(*backend_, embedded.tensor));
 
-  const Buffer head = backend_->Allocate(DType::kF32, rows, config_.vocab);
+  const Buffer head = *backend_->Allocate(DType::kF32, rows, config_.vocab);
   const LinearOut product{.weight = &model_->OutputHead(), .out = head.tensor};
   backend_->Linear(taps[0].Hidden(4), {&product, 1});
   EXPECT_EQ(Downloaded(*model_, head.tensor), logits);
@@ -277,7 +295,7 @@ TEST_P(ModelTest, HeadInputIsTheLastStateOfTheRowsAskedFor) {
   KvCache* caches[] = {cache_.get(), other.get()};
   RowBatch batch = MakeBatch(sequences);
   std::vector<Taps> all(2);
-  model_->Forward(batch, caches, {.hidden = {config_.layers}}, all);
+  ASSERT_TRUE(model_->Forward(batch, caches, {.hidden = {config_.layers}}, all).ok());
   std::vector<std::vector<float>> expected(2);
   const std::vector<std::vector<int>> own{{1, 4}, {0, 3, 8}};
   for (size_t s = 0; s < 2; ++s) {
@@ -292,13 +310,13 @@ TEST_P(ModelTest, HeadInputIsTheLastStateOfTheRowsAskedFor) {
     if (every) spec.hidden = {config_.layers};
     for (KvCache* cache : caches) cache->Commit({});
     std::vector<Taps> taps(2);
-    model_->Forward(batch, caches, spec, taps);
+    ASSERT_TRUE(model_->Forward(batch, caches, spec, taps).ok());
     for (size_t s = 0; s < 2; ++s) EXPECT_EQ(Values(*backend_, taps[s].HeadInput()), expected[s]);
   }
   batch.logit_rows = {13};
   for (KvCache* cache : caches) cache->Commit({});
   std::vector<Taps> taps(2);
-  model_->Forward(batch, caches, {.head_input = true}, taps);
+  ASSERT_TRUE(model_->Forward(batch, caches, {.head_input = true}, taps).ok());
   EXPECT_EQ(taps[0].HeadInput().rows, 0);
   EXPECT_EQ(taps[1].HeadInput().rows, 1);
 }
@@ -322,7 +340,7 @@ TEST_P(ModelTest, AnswersAreTheLikeliestTokenOfEachRow) {
   RowBatch batch = MakeBatch(std::span(sequences).first(1));
   batch.logit_rows = {4};
   KvCache* caches[] = {cache_.get()};
-  model_->Forward(batch, caches, {.answers = true}, std::span(taps).first(1));
+  EXPECT_TRUE(model_->Forward(batch, caches, {.answers = true}, std::span(taps).first(1)).ok());
   EXPECT_TRUE(taps[0].answers().empty()) << "not all logits were computed";
 }
 
@@ -336,11 +354,11 @@ TEST_P(ModelTest, TappedQueriesAreRotated) {
     batch.begin = {0, 1};
     KvCache* const cache = cache_.get();
     std::vector<Taps> taps(1);
-    model_->Forward(batch, {&cache, 1}, spec, taps);
+    EXPECT_TRUE(model_->Forward(batch, {&cache, 1}, spec, taps).ok());
     cache_->Commit({});
     return Values(*backend_, taps[0].Queries(0));
   };
-  const Buffer rotated = backend_->Allocate(DType::kF32, 1, config_.heads * config_.head_dim);
+  const Buffer rotated = *backend_->Allocate(DType::kF32, 1, config_.heads * config_.head_dim);
   const std::vector<float> plain = query_at(0);
   backend_->Upload(plain.data(), rotated.tensor);
   RopeTable table;

@@ -66,7 +66,7 @@ class RandomWeights final : public WeightSource {
     const float mean = EndsWith(name, ".bias") ? 0.0f : 1.0f;
     std::vector<float> values(n);
     for (int64_t i = 0; i < n; ++i) values[i] = mean + 0.1f * Gaussian(key, i);
-    Buffer buffer = backend_.Allocate(DType::kF32, 1, n);
+    FT_ASSIGN_OR_RETURN(Buffer buffer, backend_.Allocate(DType::kF32, 1, n));
     backend_.Upload(values.data(), buffer.tensor);
     return buffer;
   }

@@ -81,7 +81,7 @@ inline RowLogits Score(Model& model, std::span<const SequenceRows> sequences,
                        const TapSpec& spec = {}, std::span<Taps> taps = {}) {
   std::vector<KvCache*> caches;
   for (const SequenceRows& s : sequences) caches.push_back(s.cache);
-  return Downloaded(model, model.Forward(MakeBatch(sequences), caches, spec, taps));
+  return Downloaded(model, *model.Forward(MakeBatch(sequences), caches, spec, taps));
 }
 
 // Feeds `tokens` in chunks of `chunk` rows, committing each; returns the logits of every row.

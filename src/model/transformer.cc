@@ -26,21 +26,22 @@ Transformer::Transformer(const ModelConfig& config, TransformerWeights weights, 
       hidden_taps_(config.layers + 1),
       query_taps_(config.layers) {}
 
-Tensor Transformer::Forward(const RowBatch& batch, std::span<KvCache* const> caches,
-                            const TapSpec& spec, std::span<Taps> taps) {
+Result<Tensor> Transformer::Forward(const RowBatch& batch, std::span<KvCache* const> caches,
+                                    const TapSpec& spec, std::span<Taps> taps) {
   const Pass pass{.batch = batch,
                   .caches = caches,
                   .spec = spec,
                   .rows = batch.rows(),
                   .tap_final = Contains(spec.hidden, config_.layers)};
   Check(pass, taps);
-  layers_.Begin(batch, caches);
-  ReserveTaps();
-  ReserveLogits(static_cast<int>(batch.logit_rows.size()));
+  FT_RETURN_IF_ERROR(layers_.Begin(batch, caches));
+  FT_RETURN_IF_ERROR(ReserveTaps(spec));
+  FT_RETURN_IF_ERROR(ReserveLogits(static_cast<int>(batch.logit_rows.size()), spec.head_input));
   backend_.Embed(*weights_.embedding, batch.token, layers_.residual().Rows(0, pass.rows));
   TapResidual(pass, 0);
   const int rows = RunLayers(pass);
   const Tensor logits = Logits(pass, rows);
+  FT_RETURN_IF_ERROR(backend_.TakeFailure());
   FillTaps(pass, taps);
   if (spec.answers) FillAnswers(pass, logits, taps);
   return logits;
@@ -65,30 +66,41 @@ void Transformer::Check(const Pass& pass, std::span<Taps> taps) const {
 }
 
 // Taps hold as many rows as the layers' own scratch.
-void Transformer::ReserveTaps() {
-  if (layers_.row_capacity() == tap_capacity_) return;
-  tap_capacity_ = layers_.row_capacity();
-  std::ranges::fill(hidden_taps_, Buffer{});
-  std::ranges::fill(query_taps_, Buffer{});
+Status Transformer::ReserveTaps(const TapSpec& spec) {
+  if (layers_.row_capacity() != tap_capacity_) {
+    tap_capacity_ = layers_.row_capacity();
+    std::ranges::fill(hidden_taps_, Buffer{});
+    std::ranges::fill(query_taps_, Buffer{});
+  }
+  const auto reserve = [this](Buffer& buffer, int64_t cols) -> Status {
+    if (!buffer.tensor.empty()) return {};
+    FT_ASSIGN_OR_RETURN(buffer, backend_.Allocate(DType::kF32, tap_capacity_, cols));
+    return {};
+  };
+  for (const int index : spec.hidden) {
+    FT_RETURN_IF_ERROR(reserve(hidden_taps_.at(index), config_.hidden));
+  }
+  const int64_t q_cols = int64_t{config_.heads} * config_.head_dim;
+  for (const int layer : spec.queries) FT_RETURN_IF_ERROR(reserve(query_taps_.at(layer), q_cols));
+  return {};
 }
 
-void Transformer::ReserveLogits(int rows) {
-  if (rows <= logits_.tensor.rows) return;
-  logits_ = backend_.Allocate(DType::kF32,
-                              std::min<int>(max_rows(), std::bit_ceil(static_cast<unsigned>(rows))),
-                              config_.vocab);
-}
-
-Tensor Transformer::Tap(std::vector<Buffer>& buffers, int index, int64_t cols) {
-  Buffer& buffer = buffers.at(index);
-  if (buffer.tensor.empty()) buffer = backend_.Allocate(DType::kF32, tap_capacity_, cols);
-  return buffer.tensor;
+// Logits, and what the LM head reads where that is wanted, of as many rows.
+Status Transformer::ReserveLogits(int rows, bool head_input) {
+  const int64_t most = std::min<int>(max_rows(), std::bit_ceil(static_cast<unsigned>(rows)));
+  if (rows > logits_.tensor.rows) {
+    FT_ASSIGN_OR_RETURN(logits_, backend_.Allocate(DType::kF32, most, config_.vocab));
+  }
+  if (head_input && rows > head_input_.tensor.rows) {
+    FT_ASSIGN_OR_RETURN(head_input_, backend_.Allocate(DType::kF32, most, config_.hidden));
+  }
+  return {};
 }
 
 void Transformer::TapResidual(const Pass& pass, int index) {
   if (index == config_.layers || !Contains(pass.spec.hidden, index)) return;
   backend_.StoreRows(layers_.residual().Rows(0, pass.rows),
-                     Tap(hidden_taps_, index, config_.hidden).Rows(0, pass.rows));
+                     Tap(hidden_taps_, index).Rows(0, pass.rows));
 }
 
 // Runs every layer over the residual stream and returns how many of its rows are left: all of them,
@@ -98,7 +110,7 @@ int Transformer::RunLayers(const Pass& pass) {
   for (int layer = 0; layer < config_.layers; ++layer) {
     const bool tapped = Contains(pass.spec.queries, layer);
     Tensor q = layers_.queries(rows);
-    if (tapped) q = Tap(query_taps_, layer, q.cols).Rows(0, rows);
+    if (tapped) q = Tap(query_taps_, layer).Rows(0, rows);
     layers_.Project(layer, q);
     const bool narrow = layer + 1 == config_.layers && !pass.tap_final;
     if (narrow && pass.batch.logit_rows.empty()) return 0;
@@ -122,15 +134,12 @@ Tensor Transformer::Logits(const Pass& pass, int rows) {
   const Tensor& gain = weights_.final_norm.tensor;
   if (pass.tap_final) {
     backend_.RmsNorm(layers_.residual().Rows(0, rows), gain, config_.norm_eps,
-                     Tap(hidden_taps_, config_.layers, config_.hidden).Rows(0, rows));
+                     Tap(hidden_taps_, config_.layers).Rows(0, rows));
   }
   const int count = KeepLogitRows(pass, rows);
   const Tensor logits = logits_.tensor.Rows(0, count);
   if (count == 0) return logits;
   if (pass.spec.head_input) {
-    if (head_input_.tensor.rows < count) {
-      head_input_ = backend_.Allocate(DType::kF32, logits_.tensor.rows, config_.hidden);
-    }
     backend_.RmsNorm(layers_.residual().Rows(0, count), gain, config_.norm_eps,
                      head_input_.tensor.Rows(0, count));
   }

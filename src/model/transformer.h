@@ -32,11 +32,11 @@ class Transformer final : public Model {
   Backend& backend() const override { return backend_; }
   int max_rows() const override { return layers_.max_rows(); }
   size_t weight_bytes() const override { return weight_bytes_; }
-  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override {
-    return layers_.NewCache(capacity, type);
+  std::unique_ptr<KvCache> NewCache(int usual, DType type) const override {
+    return layers_.NewCache(usual, type);
   }
-  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches, const TapSpec& spec,
-                 std::span<Taps> taps) override;
+  Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches,
+                         const TapSpec& spec, std::span<Taps> taps) override;
   const Weight& Embedding() const override { return *weights_.embedding; }
   const Weight& OutputHead() const override {
     return weights_.head != nullptr ? *weights_.head : *weights_.embedding;
@@ -53,9 +53,11 @@ class Transformer final : public Model {
   };
 
   void Check(const Pass& pass, std::span<Taps> taps) const;
-  void ReserveTaps();
-  void ReserveLogits(int rows);
-  Tensor Tap(std::vector<Buffer>& buffers, int index, int64_t cols);
+  Status ReserveTaps(const TapSpec& spec);
+  Status ReserveLogits(int rows, bool head_input);
+  static Tensor Tap(const std::vector<Buffer>& buffers, int index) {
+    return buffers.at(static_cast<size_t>(index)).tensor;
+  }
   void TapResidual(const Pass& pass, int index);
   int KeepLogitRows(const Pass& pass, int rows);
   int RunLayers(const Pass& pass);

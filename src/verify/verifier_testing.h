@@ -27,7 +27,7 @@ class Judge {
     for (const auto& row : rows) packed_.insert(packed_.end(), row.begin(), row.end());
     const auto cols = static_cast<int64_t>(rows[0].size());
     if (buffer_.tensor.rows < tree.size() || buffer_.tensor.cols != cols) {
-      buffer_ = backend_->Allocate(DType::kF32, tree.size(), cols);
+      buffer_ = *backend_->Allocate(DType::kF32, tree.size(), cols);
     }
     const Tensor logits = buffer_.tensor.Rows(0, tree.size());
     backend_->Upload(packed_.data(), logits);

@@ -636,5 +636,32 @@ chmod +x "$dir/nothing/llama-cli"
 expect_status 1 "a peer that fails" peers --peer-bin "$dir/nothing"
 expect_text "llama-cli: ended with status 3: no such model" err "a peer that fails"
 
+# Where memory runs out a command says so, wherever it does: status 1 and a sentence, never an abort.
+# expect_little_memory WHAT COMMAND...: from what the program takes to begin with up to what the command takes.
+expect_little_memory() {
+  what=$1
+  shift
+  kib=$least
+  while kib=$((kib + 1500)); [ "$kib" -lt 8000000 ]; do
+    (ulimit -v "$kib" && "$@") >"$dir/out" 2>"$dir/err" </dev/null
+    got=$?
+    [ "$got" -eq 0 ] && return
+    [ "$got" -eq 1 ] || fail "$what in $kib KiB: status $got: $(head -c 300 "$dir/err")"
+    grep -q -i memory "$dir/err" || fail "$what in $kib KiB says '$(head -c 300 "$dir/err")'"
+  done
+}
+if (ulimit -v 8000000 && "$bin" --version) >/dev/null 2>&1; then # a sanitizer reserves terabytes
+  least=4000
+  until (ulimit -v "$least" && "$bin" --version) >/dev/null 2>&1; do least=$((least + 2000)); done
+  expect_little_memory "generate" generate -p hello -n 60 -q
+  expect_little_memory "generate --drafter lookahead" generate -p hello -n 30 -q --drafter lookahead --tree chain
+  expect_little_memory "generate --drafter auto" generate -p hello -n 30 -q --drafter pld,pld+a \
+    --draft-opt 'pld+a.heads=[[0,0]]'
+  expect_little_memory "find-heads" "$bin" find-heads -m "$model" -t 1 -q -n 8 -o "$dir/little.heads.json"
+  (ulimit -v 600000 && "$bin" bench limits -t 1) >"$dir/out" 2>"$dir/err"
+  [ $? -eq 1 ] || fail "bench limits in little memory"
+  expect_text "no 769 MiB more" err "bench limits in little memory"
+fi
+
 [ "$failures" -eq 0 ] && echo "all passed"
 exit "$failures"

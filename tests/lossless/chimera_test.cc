@@ -22,8 +22,8 @@ class ChimeraDrafts : public ::testing::Test {
     const auto session = rig.Start({});
     EXPECT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(2, 40, 97), 24).ok());
     Session* batch[] = {session.get()};
-    for (; !session->done(); rig.generator().Step(batch)) {
-      const CandidateTree tree = rig.generator().Draft(batch)[0];
+    for (; !session->done(); Step(rig.generator(), batch)) {
+      const CandidateTree tree = (*rig.generator().Draft(batch))[0];
       std::string& text = shown.emplace_back(Print(tree));
       for (Node n = 1; n < tree.size(); ++n) {
         text.append(" ").append(std::to_string(std::bit_cast<uint32_t>(tree.log_q(n))));
@@ -59,7 +59,7 @@ TEST_F(ChimeraDrafts, FillThePapersTree) {
   const auto session = rig.Start({});
   ASSERT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(2, 30, 97), 24).ok());
   Session* batch[] = {session.get()};
-  const CandidateTree tree = rig.generator().Draft(batch)[0];
+  const CandidateTree tree = (*rig.generator().Draft(batch))[0];
   int by_depth[5] = {};
   for (Node n = 0; n < tree.size(); ++n) ++by_depth[tree.depth(n)];
   EXPECT_EQ(std::vector<int>(by_depth, by_depth + 5), (std::vector<int>{1, 4, 8, 8, 3}));

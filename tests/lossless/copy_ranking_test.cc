@@ -30,7 +30,7 @@ Recorded Record(Target& target, std::span<const Token> text, int hidden_index) {
   const auto cache = target.model->NewCache(256, DType::kF32);
   KvCache* caches[] = {cache.get()};
   std::vector<Taps> taps(1);
-  target.model->Forward(rows, caches, spec, taps);
+  EXPECT_TRUE(target.model->Forward(rows, caches, spec, taps).ok());
   Recorded recorded;
   const auto count = static_cast<int64_t>(text.size());
   for (int64_t r = 0; r < count; ++r) {
@@ -87,7 +87,7 @@ class CopyRanking : public ::testing::Test {
       const auto session = rig.Start({});
       ASSERT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(seed, 60, 97), 25).ok());
       Session* batch[] = {session.get()};
-      for (; !session->done(); rig.generator().Step(batch)) {
+      for (; !session->done(); Step(rig.generator(), batch)) {
         const auto& text = session->tokens;
         const int t = static_cast<int>(text.size()) - 1;
         const Recorded recorded = Record(target_, std::span(text).first(t), kLayer);
@@ -100,7 +100,7 @@ class CopyRanking : public ::testing::Test {
           if (s > best_score + 1e-7) best_score = s, best = j;
         }
         choices += places > 1;
-        const CandidateTree tree = rig.generator().Draft(batch)[0];
+        const CandidateTree tree = (*rig.generator().Draft(batch))[0];
         const int left = 25 - static_cast<int>(session->written().size()) - 1;
         const int expected = best < 0 ? 0 : std::min({20, t - best, left});
         ASSERT_EQ(tree.size() - 1, expected) << "at " << t;

@@ -93,7 +93,7 @@ TEST_F(Twin, CacheIsThatOfAPassFromScratch) {
       const auto session = rig.Start({.temperature = 1, .seed = 3});
       ASSERT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(3, 70, 97), 40).ok());
       Session* batch[] = {session.get()};
-      for (; !session->done(); rig.generator().Step(batch)) {
+      for (; !session->done(); Step(rig.generator(), batch)) {
         const KvCache& cache = draft.cache(*session->draft);
         // The prompt is fed by the first draft.
         if (!session->cycles.empty()) {
@@ -114,8 +114,8 @@ TEST_F(Twin, ScoresAreTheTargets) {
   const auto session = rig.Start({});
   ASSERT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(5, 33, 97), 30).ok());
   Session* batch[] = {session.get()};
-  for (; !session->done(); rig.generator().Step(batch)) {
-    const CandidateTree tree = rig.generator().Draft(batch)[0];
+  for (; !session->done(); Step(rig.generator(), batch)) {
+    const CandidateTree tree = (*rig.generator().Draft(batch))[0];
     std::vector<Token> tokens;
     for (Node n = 0; n < tree.size(); ++n) tokens.push_back(tree.token(n));
     const RowLogits logits = Score(
@@ -148,7 +148,7 @@ TEST_F(Twin, IsNeverRefusedInABatch) {
       if (!s->done()) batch.push_back(s.get());
     }
     if (batch.empty()) break;
-    rig.generator().Step(batch);
+    EXPECT_TRUE(rig.generator().Step(batch).ok());
   }
   for (const auto& s : sessions) {
     for (const Cycle& c : s->cycles) {

@@ -14,17 +14,18 @@ class Counting final : public Drafter {
   explicit Counting(int depth) : depth_(depth) {}
   TapSpec Needs() const override { return {}; }
   std::unique_ptr<DraftState> NewState() const override { return std::make_unique<DraftState>(); }
-  void Observe(std::span<const Observation>) override {}
+  Status Observe(std::span<const Observation>) override { return {}; }
   void Truncate(DraftState&, int) override {}
-  void Propose(std::span<const DraftSlot> batch) override {
+  Status Propose(std::span<const DraftSlot> batch) override {
     TreeBuilder& builder = batch[0].builder;
     for (auto nodes = builder.TakeFrontier(); !nodes.empty(); nodes = builder.TakeFrontier()) {
       for (const Node n : nodes) {
-        if (builder.tree().depth(n) == depth_) return;
+        if (builder.tree().depth(n) == depth_) return {};
         const Token t = builder.tree().token(n);
         builder.Offer(n, std::vector<Scored>{{t + 2, -0.5f}, {t + 1, -1.5f}, {t + 3, -2.5f}});
       }
     }
+    return {};
   }
 
  private:
@@ -36,7 +37,8 @@ TEST(GuessRanks, ArePlacesInTheListsOfTheTextsOwnPath) {
   Counting drafter(/*depth=*/2);
   GuessRanks ranks(4);
   // The prompt is 1 2 3; the roots are 4, 5, 7, 8 and 20.
-  ranks.Add(*target.model, drafter, std::vector<Token>{1, 2, 3, 4, 5, 7, 8, 20, 21}, 3);
+  EXPECT_TRUE(
+      ranks.Add(*target.model, drafter, std::vector<Token>{1, 2, 3, 4, 5, 7, 8, 20, 21}, 3).ok());
   EXPECT_EQ(ranks.asked(0), 5);  // 5, 7, 8, 20, 21 after 4, 5, 7, 8, 20
   EXPECT_DOUBLE_EQ(ranks.TopShare(0, 1), 0.2);
   EXPECT_DOUBLE_EQ(ranks.TopShare(0, 2), 0.8);
@@ -52,9 +54,10 @@ TEST(GuessRanks, AddUpOverTexts) {
   Target target(TinyConfig(2));
   Counting drafter(/*depth=*/1);
   GuessRanks ranks(1);
-  ranks.Add(*target.model, drafter, std::vector<Token>{1, 4, 6}, 1);
-  ranks.Add(*target.model, drafter, std::vector<Token>{1, 4, 5}, 1);
-  ranks.Add(*target.model, drafter, std::vector<Token>{1, 4}, 1);  // nothing follows the root
+  EXPECT_TRUE(ranks.Add(*target.model, drafter, std::vector<Token>{1, 4, 6}, 1).ok());
+  EXPECT_TRUE(ranks.Add(*target.model, drafter, std::vector<Token>{1, 4, 5}, 1).ok());
+  EXPECT_TRUE(ranks.Add(*target.model, drafter, std::vector<Token>{1, 4}, 1)
+                  .ok());  // nothing follows the root
   EXPECT_EQ(ranks.asked(0), 2);
   EXPECT_DOUBLE_EQ(ranks.TopShare(0, 1), 0.5);
   EXPECT_DOUBLE_EQ(ranks.TopShare(0, 2), 1);
@@ -68,7 +71,7 @@ TEST(GuessRanks, OfDraftersThatAnswer) {
   const auto session = plain.Decode(RepetitivePrompt(3, 40, 97), 24);
   OracleDrafter oracle(session->tokens);
   GuessRanks known(3);
-  known.Add(*target.model, oracle, session->tokens, session->prompt);
+  EXPECT_TRUE(known.Add(*target.model, oracle, session->tokens, session->prompt).ok());
   for (int step = 0; step < 3; ++step) {
     EXPECT_EQ(known.asked(step), 23 - step);
     EXPECT_DOUBLE_EQ(known.TopShare(step, 1), 1);
@@ -76,7 +79,7 @@ TEST(GuessRanks, OfDraftersThatAnswer) {
   for (const char* name : {"draft-model", "glide", "edd", "eagle", "medusa", "hydra", "chimera"}) {
     Rig rig(target, name);
     GuessRanks ranks(2);
-    ranks.Add(*target.model, *rig.drafter(), session->tokens, session->prompt);
+    EXPECT_TRUE(ranks.Add(*target.model, *rig.drafter(), session->tokens, session->prompt).ok());
     EXPECT_EQ(ranks.asked(0), 23) << name;
     EXPECT_EQ(ranks.asked(1), 22) << name;
     EXPECT_LE(ranks.TopShare(0, 1), ranks.TopShare(0, 5)) << name;

@@ -74,8 +74,8 @@ TEST_F(HydraDrafts, AreStatesFromScratch) {
   const auto session = rig.Start({});
   ASSERT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(2, 30, 97), 24).ok());
   Session* batch[] = {session.get()};
-  for (; !session->done(); rig.generator().Step(batch)) {
-    const CandidateTree tree = rig.generator().Draft(batch)[0];
+  for (; !session->done(); Step(rig.generator(), batch)) {
+    const CandidateTree tree = (*rig.generator().Draft(batch))[0];
     const std::span<const Token> tokens = session->tokens;
     const std::vector<float> features = FeaturesOf(tokens.first(tokens.size() - 1));
     for (Node n = 1; n < tree.size(); ++n) {

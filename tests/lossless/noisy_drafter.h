@@ -25,24 +25,26 @@ class NoisyDrafter final : public Drafter {
 
   TapSpec Needs() const override { return {}; }
   std::unique_ptr<DraftState> NewState() const override { return std::make_unique<State>(); }
-  void Observe(std::span<const Observation> seen) override {
+  Status Observe(std::span<const Observation> seen) override {
     for (const Observation& o : seen) {
       auto& text = static_cast<State&>(o.state).text;
       if (!text.empty()) text.pop_back();
       text.insert(text.end(), o.committed.begin(), o.committed.end());
       text.push_back(o.next);
     }
+    return {};
   }
   void Truncate(DraftState& state, int length) override {
     static_cast<State&>(state).text.resize(static_cast<size_t>(length) + 1);
   }
-  void Propose(std::span<const DraftSlot> batch) override {
+  Status Propose(std::span<const DraftSlot> batch) override {
     for (const DraftSlot& slot : batch) {
       std::vector<Node> nodes;
       while (!(nodes = slot.builder.TakeFrontier()).empty()) {
         for (Node n : nodes) Offer(slot.builder, n, static_cast<State&>(slot.state).text);
       }
     }
+    return {};
   }
 
  private:

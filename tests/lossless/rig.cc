@@ -82,17 +82,19 @@ std::unique_ptr<DraftState> OracleDrafter::NewState() const {
   return std::make_unique<OracleState>();
 }
 
-void OracleDrafter::Observe(std::span<const Observation> seen) {
+Status OracleDrafter::Observe(std::span<const Observation> seen) {
   for (const Observation& o : seen) {
     static_cast<OracleState&>(o.state).committed += static_cast<int>(o.committed.size());
   }
+  return {};
 }
 
-void OracleDrafter::Propose(std::span<const DraftSlot> batch) {
+Status OracleDrafter::Propose(std::span<const DraftSlot> batch) {
   for (const DraftSlot& slot : batch) {
     const auto next = static_cast<size_t>(static_cast<OracleState&>(slot.state).committed) + 1;
     if (next < answer_.size()) slot.builder.OfferRun(0, std::span(answer_).subspan(next), -0.1f);
   }
+  return {};
 }
 
 void OracleDrafter::Truncate(DraftState& state, int length) {
@@ -186,8 +188,13 @@ std::unique_ptr<Session> Rig::Decode(std::span<const Token> prompt, int max_new,
   const Status prefilled = generator_->Prefill(*session, prompt, max_new);
   EXPECT_TRUE(prefilled.ok()) << prefilled.error().message;
   Session* batch[] = {session.get()};
-  while (!session->done()) generator_->Step(batch);
+  while (!session->done()) EXPECT_TRUE(generator_->Step(batch).ok());
   return session;
+}
+
+void Step(Generator& generator, std::span<Session* const> batch) {
+  const Status status = generator.Step(batch);
+  EXPECT_TRUE(status.ok()) << status.error().message;
 }
 
 std::vector<Token> RepetitivePrompt(uint64_t seed, int length, int vocab) {

@@ -44,8 +44,8 @@ class OracleDrafter final : public Drafter {
   explicit OracleDrafter(std::vector<Token> answer) : answer_(std::move(answer)) {}
   TapSpec Needs() const override { return {}; }
   std::unique_ptr<DraftState> NewState() const override;
-  void Observe(std::span<const Observation> seen) override;
-  void Propose(std::span<const DraftSlot> batch) override;
+  Status Observe(std::span<const Observation> seen) override;
+  Status Propose(std::span<const DraftSlot> batch) override;
   void Truncate(DraftState& state, int length) override;
 
  private:
@@ -100,6 +100,9 @@ class Rig {
   std::unique_ptr<Verifier> verifier_;
   std::unique_ptr<Generator> generator_;
 };
+
+// One round of the batch, which has memory enough.
+void Step(Generator& generator, std::span<Session* const> batch);
 
 // A prompt of phrases that come again.
 std::vector<Token> RepetitivePrompt(uint64_t seed, int length, int vocab);

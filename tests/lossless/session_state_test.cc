@@ -32,7 +32,7 @@ TEST_P(SessionState, CommittedRowsAreThoseOfAPrefill) {
     ASSERT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(i, 40, 97), 30).ok());
     Session* batch[] = {session.get()};
     while (!session->done()) {
-      rig.generator().Step(batch);
+      EXPECT_TRUE(rig.generator().Step(batch).ok());
       const int length = session->cache->length();
       const auto again = fresh.Start({});
       const auto committed = std::span(session->tokens).first(static_cast<size_t>(length));
@@ -57,10 +57,10 @@ TEST_P(SessionState, ReusedPrefixesChangeNothing) {
     ASSERT_TRUE(fresh.generator().Prefill(*expected, prompt, 25).ok());
     Session* expected_batch[] = {expected.get()};
     while (!expected->done()) {
-      ASSERT_EQ(Print(rig.generator().Draft(batch)[0]),
-                Print(fresh.generator().Draft(expected_batch)[0]));
-      rig.generator().Step(batch);
-      fresh.generator().Step(expected_batch);
+      ASSERT_EQ(Print((*rig.generator().Draft(batch))[0]),
+                Print((*fresh.generator().Draft(expected_batch))[0]));
+      EXPECT_TRUE(rig.generator().Step(batch).ok());
+      EXPECT_TRUE(fresh.generator().Step(expected_batch).ok());
       ASSERT_EQ(session->tokens, expected->tokens);
     }
     ASSERT_TRUE(session->done());
@@ -82,7 +82,7 @@ TEST_P(SessionState, WhatIsNotWorthReadingIsNotHeard) {
   Session* batch[] = {session.get()};
   const auto nodes_drafted = [&](std::span<const Token> prompt) {
     EXPECT_TRUE(rig.generator().Prefill(*session, prompt, 60).ok());
-    while (!session->done()) rig.generator().Step(batch);
+    while (!session->done()) EXPECT_TRUE(rig.generator().Step(batch).ok());
     EXPECT_EQ(session->tokens, plain.Decode(prompt, 60)->tokens);
     int nodes = 0;
     for (const Cycle& cycle : session->cycles) nodes += cycle.nodes;

@@ -73,8 +73,8 @@ inline int ExpectDraftsFromScratch(
   EXPECT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(2, 30, 97), 24).ok());
   Session* batch[] = {session.get()};
   int compared = 0;
-  for (; !session->done(); rig.generator().Step(batch)) {
-    const CandidateTree tree = rig.generator().Draft(batch)[0];
+  for (; !session->done(); Step(rig.generator(), batch)) {
+    const CandidateTree tree = (*rig.generator().Draft(batch))[0];
     for (Node n = 0; n < tree.size(); ++n) {
       if (tree.FirstChild(n) == kNoNode) continue;
       ExpectLikeliestChildren(tree, n, logits_after(session->tokens, PathTo(tree, n)));

@@ -134,7 +134,7 @@ Buffer Cache(Backend& backend, DType type, int64_t cols, int head_dim,
   if (head_dim == 0) head_dim = static_cast<int>(cols);
   const int64_t rows = static_cast<int64_t>(values.size()) / cols;
   const int64_t group = head_dim % BlockElements(type) == 0 ? head_dim : cols;
-  Buffer cache = backend.AllocateGroups(type, rows + 3, cols, group);
+  Buffer cache = *backend.AllocateGroups(type, rows + 3, cols, group);
   backend.StoreRows(Filled(backend, rows, cols, values).tensor, cache.tensor.Rows(0, rows));
   return cache;
 }
@@ -147,7 +147,7 @@ std::vector<float> Attend(Backend& backend, const Case& c, const std::vector<flo
   const Buffer keys = Cache(backend, c.cache, s.kv_cols(), c.head_dim(), k);
   const Buffer values = Cache(backend, c.cache, s.kv_cols(), c.head_dim(), v);
   const Buffer query = Filled(backend, rows, s.q_cols(), q);
-  const Buffer out = backend.Allocate(DType::kF32, rows, s.q_cols());
+  const Buffer out = *backend.Allocate(DType::kF32, rows, s.q_cols());
   backend.Attention({.q = query.tensor,
                      .keys = keys.tensor,
                      .values = values.tensor,
@@ -355,7 +355,7 @@ TEST_P(AttentionTest, RowsOfProbabilities) {
   const std::vector<float> stored = Stored(*backend, c.cache, s.kv_cols(), k);
   const int kv_head[] = {0, s.kv_heads - 1, 0};
   const Buffer query = Filled(*backend, 3, s.head_dim, q);
-  const Buffer out = backend->Allocate(DType::kF32, 3, count);
+  const Buffer out = *backend->Allocate(DType::kF32, 3, count);
   backend->AttentionRows(query.tensor, kv_head, keys.tensor, count, 0.125f, out.tensor);
   const std::vector<float> y = Values(*backend, out.tensor);
   for (int i = 0; i < 3; ++i) {

@@ -62,7 +62,10 @@ void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& 
   for (PageMemory& scratch : attention_scratch_) {
     if (scratch && scratch.get_deleter().bytes >= bytes) continue;
     scratch = AllocatePages(bytes + bytes / 2);  // contexts grow: not a new one each step
-    FT_CHECK(scratch != nullptr);
+    if (scratch == nullptr) {
+      Succeeds(OutOfMemory(bytes + bytes / 2));
+      return;
+    }
   }
   const auto run = [&](int64_t begin, int64_t end, int thread) {
     for (int64_t i = begin; i < end; ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "backend/cpu/isa.h"
 #include "backend/cpu/packed_weight.h"
@@ -48,11 +49,19 @@ void CpuBackend::Watch(Profile* profile) {
   pool_.Watch(profile);
 }
 
-Buffer CpuBackend::Allocate(DType type, int64_t rows, int64_t cols) {
+bool CpuBackend::Succeeds(const Status& status) {
+  if (failure_.ok()) failure_ = status;
+  return status.ok();
+}
+
+Status CpuBackend::TakeFailure() { return std::exchange(failure_, Status()); }
+
+Result<Buffer> CpuBackend::Allocate(DType type, int64_t rows, int64_t cols) {
   return AllocateGroups(type, rows, cols, cols);
 }
 
-Buffer CpuBackend::AllocateGroups(DType type, int64_t rows, int64_t cols, int64_t group_cols) {
+Result<Buffer> CpuBackend::AllocateGroups(DType type, int64_t rows, int64_t cols,
+                                          int64_t group_cols) {
   FT_CHECK(group_cols > 0 && cols % group_cols == 0);
   Buffer buffer;
   buffer.tensor = {.type = type,
@@ -64,8 +73,9 @@ Buffer CpuBackend::AllocateGroups(DType type, int64_t rows, int64_t cols, int64_
     buffer.tensor.group_cols = group_cols;
     buffer.tensor.group_bytes = group_bytes;
   }
-  PageMemory memory = AllocatePages(static_cast<size_t>(cols / group_cols * group_bytes));
-  FT_CHECK(memory != nullptr);
+  const auto bytes = static_cast<size_t>(cols / group_cols * group_bytes);
+  PageMemory memory = AllocatePages(bytes);
+  if (memory == nullptr) return OutOfMemory(bytes);
   buffer.tensor.data = memory.get();
   buffer.owner = std::make_shared<PageMemory>(std::move(memory));
   return buffer;
@@ -183,6 +193,19 @@ void CpuBackend::StoreRows(Tensor src, Tensor dst) {
                    group.data + r * group.row_bytes);
     }
   });
+}
+
+void CpuBackend::CopyRows(Tensor src, Tensor dst) {
+  const Profile::Scope scope(profile_, kCacheRows);
+  FT_CHECK(src.type == dst.type && src.rows == dst.rows && src.cols == dst.cols &&
+           src.group_cols == dst.group_cols);
+  for (int64_t g = 0; g < src.groups(); ++g) {
+    const Tensor from = src.Group(g), to = dst.Group(g);
+    const size_t bytes = RowBytes(from.type, from.cols);
+    for (int64_t r = 0; r < from.rows; ++r) {
+      std::memcpy(to.data + r * to.row_bytes, from.data + r * from.row_bytes, bytes);
+    }
+  }
 }
 
 void CpuBackend::CompactRows(Tensor rows, std::span<const int> from, int to) {

@@ -27,8 +27,10 @@ class CpuBackend : public Backend {
   int threads() const override { return pool_.threads(); }
   void Watch(Profile* profile) override;
 
-  Buffer Allocate(DType type, int64_t rows, int64_t cols) override;
-  Buffer AllocateGroups(DType type, int64_t rows, int64_t cols, int64_t group_cols) override;
+  Result<Buffer> Allocate(DType type, int64_t rows, int64_t cols) override;
+  Result<Buffer> AllocateGroups(DType type, int64_t rows, int64_t cols,
+                                int64_t group_cols) override;
+  Status TakeFailure() override;
   void Upload(const void* host, Tensor dst) override;
   void Download(Tensor src, float* host) override;
   Result<LoadedWeight> LoadWeight(DType type, int64_t rows, int64_t cols,
@@ -43,6 +45,7 @@ class CpuBackend : public Backend {
   void SiluMul(Tensor gate, Tensor up) override;
   void Add(Tensor x, Tensor y) override;
   void StoreRows(Tensor src, Tensor dst) override;
+  void CopyRows(Tensor src, Tensor dst) override;
   void CompactRows(Tensor rows, std::span<const int> from, int to) override;
   void Attention(const AttentionArgs& args) override;
   void AttentionRows(Tensor q, std::span<const int> kv_head, Tensor keys, int count, float scale,
@@ -65,8 +68,10 @@ class CpuBackend : public Backend {
   // Runs `op` on every unit, each with its own scratch.
   void RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& op);
 
-  // The tiles of `in` that `group` takes.
-  void MakeTiles(const LinearIn& in, std::span<const LinearOut> group);
+  // Remembers the first error for TakeFailure. Returns status.ok().
+  bool Succeeds(const Status& status);
+  // The tiles of `in` that `group` takes. False: there is no memory for them.
+  bool MakeTiles(const LinearIn& in, std::span<const LinearOut> group);
   // Products of tiles that are made.
   void Multiply(const Tiles& tiles, std::span<const LinearOut> group);
   // Calls body(begin, end, thread) for pieces of the panels of `group`, counted from its first
@@ -91,6 +96,7 @@ class CpuBackend : public Backend {
   std::vector<AttentionRow> attention_rows_;
   std::vector<AttentionUnit> attention_units_;
   std::vector<PageMemory> attention_scratch_;  // [threads]
+  Status failure_;                             // of an op
 };
 
 }  // namespace foretoken

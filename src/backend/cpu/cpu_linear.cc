@@ -232,19 +232,22 @@ void CpuBackend::Multiply(const Tiles& tiles, std::span<const LinearOut> group) 
   });
 }
 
-void CpuBackend::MakeTiles(const LinearIn& in, std::span<const LinearOut> group) {
+bool CpuBackend::MakeTiles(const LinearIn& in, std::span<const LinearOut> group) {
   {
     const Profile::Scope scope(profile_, kNorms);
     tiles_.Begin(in);
   }
   const Profile::Scope scope(profile_, kRounding);
-  for (const LinearOut& o : group) tiles_.Make(KindOf(Packed(o.weight), kernels_));
+  for (const LinearOut& o : group) {
+    if (!Succeeds(tiles_.Make(KindOf(Packed(o.weight), kernels_)))) return false;
+  }
+  return true;
 }
 
 void CpuBackend::Linear(const LinearIn& in, std::span<const LinearOut> group) {
   if (in.x.rows == 0) return;
   for (const LinearOut& o : group) CheckShapes(in.x, o);
-  MakeTiles(in, group);
+  if (!MakeTiles(in, group)) return;
   const Profile::Scope scope(profile_, profile_ != nullptr ? ProductName(group) : "");
   Multiply(tiles_, group);
 }
@@ -256,9 +259,9 @@ void CpuBackend::FeedForward(const FeedForwardArgs& args) {
   FT_CHECK(args.out.rows == args.x.x.rows && args.out.type == DType::kF32);
   if (args.x.x.rows == 0) return;
   const LinearOut gates[] = {{.weight = args.gate}, {.weight = args.up}};
-  MakeTiles(args.x, gates);
+  if (!MakeTiles(args.x, gates)) return;
   inner_tiles_.Begin(args.x.x.rows, gate.rows());
-  inner_tiles_.Reserve(KindOf(down, kernels_));
+  if (!Succeeds(inner_tiles_.Reserve(KindOf(down, kernels_)))) return;
   const GatedProduct gated(args, kernels_, tiles_, inner_tiles_, pool_.threads(), profile_);
   {
     const Profile::Scope scope(profile_, "gate and up");

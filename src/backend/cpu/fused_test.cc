@@ -42,9 +42,9 @@ std::vector<float> Plain(Backend& backend, const Block& b, int64_t rows) {
   const auto gate = Load(backend, b.gate), up = Load(backend, b.up), down = Load(backend, b.down);
   const Buffer x = Filled(backend, rows, b.hidden(), b.Rows(rows));
   const Buffer gain = Filled(backend, 1, b.hidden(), b.gain);
-  const Buffer normed = backend.Allocate(DType::kF32, 1, b.hidden());
-  const Buffer opened = backend.Allocate(DType::kF32, 1, b.gate.rows);
-  const Buffer raised = backend.Allocate(DType::kF32, 1, b.gate.rows);
+  const Buffer normed = *backend.Allocate(DType::kF32, 1, b.hidden());
+  const Buffer opened = *backend.Allocate(DType::kF32, 1, b.gate.rows);
+  const Buffer raised = *backend.Allocate(DType::kF32, 1, b.gate.rows);
   for (int64_t r = 0; r < rows; ++r) {
     const Tensor row = x.tensor.Rows(r, 1);
     backend.RmsNorm(row, gain.tensor, kEps, normed.tensor);
@@ -132,9 +132,9 @@ TEST_P(FusedTest, ProductsOfANorm) {
       const auto backend = NewBackend(GetParam(), threads);
       const auto weight = Load(*backend, w);
       const Buffer in = Filled(*backend, 70, 608, x), g = Filled(*backend, 1, 608, gain);
-      const Buffer normed = backend->Allocate(DType::kF32, 70, 608);
-      const Buffer want = backend->Allocate(DType::kF32, 70, 37);
-      const Buffer got = backend->Allocate(DType::kF32, 70, 37);
+      const Buffer normed = *backend->Allocate(DType::kF32, 70, 608);
+      const Buffer want = *backend->Allocate(DType::kF32, 70, 37);
+      const Buffer got = *backend->Allocate(DType::kF32, 70, 37);
       backend->RmsNorm(in.tensor, g.tensor, kEps, normed.tensor);
       backend->Linear(normed.tensor,
                       std::array{LinearOut{.weight = weight.get(), .out = want.tensor}});

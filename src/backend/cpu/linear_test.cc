@@ -37,7 +37,7 @@ std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
 std::vector<float> Multiply(Backend& backend, const Weight& w, const std::vector<float>& x) {
   const int64_t rows = static_cast<int64_t>(x.size()) / w.cols();
   const Buffer in = Filled(backend, rows, w.cols(), x);
-  const Buffer out = backend.Allocate(DType::kF32, rows, w.rows());
+  const Buffer out = *backend.Allocate(DType::kF32, rows, w.rows());
   const LinearOut group[] = {{.weight = &w, .out = out.tensor}};
   backend.Linear(in.tensor, group);
   return Values(backend, out.tensor);
@@ -189,7 +189,7 @@ TEST_P(LinearTest, EmbedGivesTheFilesValues) {
   const auto weight = Load(*backend_, w);
   std::vector<Token> tokens(static_cast<size_t>(w.rows));
   for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<Token>(tokens.size() - 1 - i);
-  const Buffer out = backend_->Allocate(DType::kF32, w.rows, w.cols);
+  const Buffer out = *backend_->Allocate(DType::kF32, w.rows, w.cols);
   backend_->Embed(*weight, tokens, out.tensor);
   const std::vector<float> y = Values(*backend_, out.tensor);
   for (size_t i = 0; i < tokens.size(); ++i) {
@@ -249,8 +249,8 @@ TEST_P(LinearTest, ARowDoesNotSeeItsNeighbours) {
       const int first = (rows * 37) % (301 - rows);
       const Buffer in =
           Filled(*backend, rows, 512, {x.begin() + first * 512, x.begin() + (first + rows) * 512});
-      const Buffer out = backend->Allocate(DType::kF32, rows, 70);
-      const Buffer out2 = backend->Allocate(DType::kF32, rows, 33);
+      const Buffer out = *backend->Allocate(DType::kF32, rows, 70);
+      const Buffer out2 = *backend->Allocate(DType::kF32, rows, 33);
       const LinearOut group[] = {{.weight = weight.get(), .out = out.tensor},
                                  {.weight = second.get(), .out = out2.tensor}};
       backend->Linear(in.tensor, group);
@@ -341,7 +341,7 @@ TEST(Linear, PanelsThatTakeTurns) {
         kernels.turns = threads == 0 ? 1 : kMostTogether;
         CpuBackend backend(kernels, std::max(1, threads));
         const auto first = Load(backend, files[0]), second = Load(backend, files[1]);
-        const Buffer row = backend.Allocate(DType::kF32, 1, kCols);
+        const Buffer row = *backend.Allocate(DType::kF32, 1, kCols);
         const Token token[] = {77};
         backend.Embed(*second, token, row.tensor);
         ASSERT_TRUE(
@@ -349,8 +349,8 @@ TEST(Linear, PanelsThatTakeTurns) {
         std::vector<std::vector<float>> sums;
         for (int64_t rows : {1, 3, 8, 12, 29}) {
           const Buffer in = Filled(backend, rows, kCols, {x.begin(), x.begin() + rows * kCols});
-          const Buffer out = backend.Allocate(DType::kF32, rows, kOutputs[0]);
-          const Buffer out2 = backend.Allocate(DType::kF32, rows, kOutputs[1]);
+          const Buffer out = *backend.Allocate(DType::kF32, rows, kOutputs[0]);
+          const Buffer out2 = *backend.Allocate(DType::kF32, rows, kOutputs[1]);
           const LinearOut group[] = {{.weight = first.get(), .out = out.tensor},
                                      {.weight = second.get(), .out = out2.tensor}};
           backend.Linear(in.tensor, group);

@@ -27,7 +27,7 @@ Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t row
   w->layout_ = LayoutOf(*format, cols, turns);
   w->memory_ = arena.Allocate(w->bytes());
   if (!w->memory_) {
-    return Error{"out of memory for a weight of " + std::to_string(w->bytes() >> 20) + " MiB"};
+    return OutOfMemory(w->bytes());
   }
   const auto row_bytes = static_cast<int64_t>(RowBytes(type, cols));
   pool.ParallelFor(w->panels(), 1, [&](int64_t begin, int64_t end) {

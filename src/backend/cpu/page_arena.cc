@@ -14,8 +14,12 @@ constexpr size_t kLine = 64;
 std::shared_ptr<std::byte> PageArena::Allocate(size_t bytes) {
   const size_t taken = (bytes + kLine - 1) / kLine * kLine;
   if (left_ < taken) {
-    const size_t stretch = std::max(kStretch, taken);
+    size_t stretch = std::max(kStretch, taken);
     auto memory = std::make_shared<PageMemory>(AllocatePages(stretch));
+    if (*memory == nullptr) {
+      stretch = taken;
+      *memory = AllocatePages(stretch);
+    }
     if (*memory == nullptr) return nullptr;
     stretch_ = {memory, memory->get()};
     left_ = stretch;

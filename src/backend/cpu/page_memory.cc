@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cstdint>
+#include <string>
 
 namespace foretoken {
 namespace {
@@ -16,6 +17,7 @@ void PageRelease::operator()(std::byte* p) const { munmap(p, bytes); }
 // Large memory begins on a huge page, so that all of it but the end can lie on such pages: on small
 // ones, looking up an address takes longer than reading what is there.
 PageMemory AllocatePages(size_t bytes) {
+  if (bytes > SIZE_MAX / 2) return PageMemory(nullptr, PageRelease{0});
   bytes += 64;
   const size_t spare = bytes >= kHugePage ? kHugePage : 0;
   void* const p =
@@ -29,6 +31,15 @@ PageMemory AllocatePages(size_t bytes) {
   if (skip + kept < bytes + spare) munmap(begin + skip + kept, spare + bytes - skip - kept);
   madvise(begin + skip, kept / kHugePage * kHugePage, MADV_HUGEPAGE);
   return PageMemory(begin + skip, PageRelease{bytes});
+}
+
+Error OutOfMemory(size_t bytes) {
+  const bool small = bytes < size_t{10} << 20;
+  return Error{
+      "out of memory: the system has no " +
+      std::to_string(small ? (bytes >> 10) + 1 : (bytes >> 20) + 1) + (small ? " KiB" : " MiB") +
+      " more for this process; a shorter context (-c), a smaller --cache-type or a smaller "
+      "model takes less"};
 }
 
 }  // namespace foretoken

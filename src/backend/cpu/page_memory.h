@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "base/result.h"
+
 namespace foretoken {
 
 struct PageRelease {
@@ -15,5 +17,7 @@ using PageMemory = std::unique_ptr<std::byte[], PageRelease>;
 
 // Null when the system has no such memory left.
 PageMemory AllocatePages(size_t bytes);
+// What to say then.
+Error OutOfMemory(size_t bytes);
 
 }  // namespace foretoken

@@ -52,7 +52,7 @@ inline std::unique_ptr<Weight> Load(Backend& backend, const FileWeight& w) {
 // A float tensor with its memory, filled with `values`.
 inline Buffer Filled(Backend& backend, int64_t rows, int64_t cols,
                      const std::vector<float>& values) {
-  Buffer b = backend.Allocate(DType::kF32, rows, cols);
+  Buffer b = *backend.Allocate(DType::kF32, rows, cols);
   backend.Upload(values.data(), b.tensor);
   return b;
 }

@@ -55,10 +55,9 @@ void Tiles::Begin(int64_t rows, int64_t cols) {
   CutTiles(static_cast<int>(rows), kernels_, tiles_);
 }
 
-bool Tiles::Reserve(TileKind kind) {
+Status Tiles::Reserve(TileKind kind) {
   const int k = static_cast<int>(kind);
-  if (reserved_[k]) return false;
-  reserved_[k] = true;
+  if (reserved_[k]) return {};
   offsets_[k].clear();
   int64_t bytes = 0;
   for (const Tile& tile : tiles_) {
@@ -67,9 +66,10 @@ bool Tiles::Reserve(TileKind kind) {
   }
   if (!memory_[k] || memory_[k].get_deleter().bytes < static_cast<size_t>(bytes)) {
     memory_[k] = AllocatePages(static_cast<size_t>(bytes));
-    FT_CHECK(memory_[k] != nullptr);
+    if (memory_[k] == nullptr) return OutOfMemory(static_cast<size_t>(bytes));
   }
-  return true;
+  reserved_[k] = true;
+  return {};
 }
 
 void Tiles::Fill(TileKind kind, size_t tile, const float* x, int64_t stride, int64_t begin,
@@ -119,8 +119,9 @@ void InputTiles::Begin(const LinearIn& in) {
   });
 }
 
-void InputTiles::Make(TileKind kind) {
-  if (!Reserve(kind)) return;
+Status InputTiles::Make(TileKind kind) {
+  if (reserved(kind)) return {};
+  FT_RETURN_IF_ERROR(Reserve(kind));
   const int64_t pieces = (cols() + kPieceColumns - 1) / kPieceColumns;
   const int64_t count = pieces * static_cast<int64_t>(tiles().size());
   const int64_t grain = in_.x.rows * cols() < kWorthSharing ? count : 1;
@@ -131,6 +132,7 @@ void InputTiles::Make(TileKind kind) {
                 std::min(cols(), from + kPieceColumns));
     }
   });
+  return {};
 }
 
 void InputTiles::MakePiece(TileKind kind, size_t tile, int64_t begin, int64_t end) {

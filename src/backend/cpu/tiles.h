@@ -37,8 +37,10 @@ class Tiles {
   void Begin(int64_t rows, int64_t cols);
   const std::vector<Tile>& tiles() const { return tiles_; }
   int64_t cols() const { return cols_; }
-  // Makes room for the tiles of `kind`; false where this Begin's have it.
-  bool Reserve(TileKind kind);
+  // Makes room for the tiles of `kind`. Errors: out of memory.
+  Status Reserve(TileKind kind);
+  // Whether this Begin's have it.
+  bool reserved(TileKind kind) const { return reserved_[static_cast<int>(kind)]; }
   // Fills columns [begin, end) of a tile: multiples of kBlock, but for the last column. `x` is the
   // first of them in the tile's first row; rows are `stride` floats apart.
   void Fill(TileKind kind, size_t tile, const float* x, int64_t stride, int64_t begin, int64_t end);
@@ -68,8 +70,8 @@ class InputTiles : public Tiles {
   InputTiles(const Kernels& kernels, ThreadPool& pool) : Tiles(kernels), pool_(pool) {}
 
   void Begin(const LinearIn& in);
-  // Makes the tiles of `kind` unless this Begin's already exist.
-  void Make(TileKind kind);
+  // Makes the tiles of `kind` unless this Begin's already exist. Errors: out of memory.
+  Status Make(TileKind kind);
 
  private:
   // Columns [begin, end) of a tile, from the rows as they are or from their norm.

@@ -22,8 +22,9 @@ class Chimera final : public FeatureDrafter {
   Chimera(std::unique_ptr<ChimeraNet> net, int layers, int capacity, DType cache_type)
       : FeatureDrafter(*net, {.taps = {layers}}, capacity, cache_type), net_(std::move(net)) {}
 
-  void Propose(std::span<const DraftSlot> batch) override {
-    DraftLevels(batch, [&](std::span<const DraftLevel> levels) { Expand(batch, levels); });
+  Status Propose(std::span<const DraftSlot> batch) override {
+    return DraftLevels(batch,
+                       [&](std::span<const DraftLevel> levels) { return Expand(batch, levels); });
   }
 
   std::vector<Tally> Tallies() const override {
@@ -40,12 +41,13 @@ class Chimera final : public FeatureDrafter {
     Tensor output;
   };
 
-  void Feed(std::span<const Run> runs) override;
+  Status Feed(std::span<const Run> runs) override;
   Ngram NgramOf(const State& state, Pos position) const;
   Ngram NgramOf(const State& state, const CandidateTree& tree, Node node) const;
-  void Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
-  std::vector<Asked> Encode(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
-  void AskHead(int head, std::span<const Asked> nodes);
+  Status Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  Result<std::vector<Asked>> Encode(std::span<const DraftSlot> batch,
+                                    std::span<const DraftLevel> levels);
+  Status AskHead(int head, std::span<const Asked> nodes);
 
   std::unique_ptr<ChimeraNet> net_;
 };
@@ -67,10 +69,10 @@ Ngram Chimera::NgramOf(const State& state, const CandidateTree& tree, Node node)
 
 // A pair (feature i, token i + 1) is two rows. Of all rows but a run's last, keys and values are
 // all that anybody sees, so that no more is computed of them.
-void Chimera::Feed(std::span<const Run> runs) {
+Status Chimera::Feed(std::span<const Run> runs) {
   int rows = 0;
   for (const Run& run : runs) rows += 2 * run.count - 1;
-  const Tensor inputs = net_->Features(rows);
+  FT_ASSIGN_OR_RETURN(const Tensor inputs, net_->Features(rows));
   RowBatch seen, last;
   std::vector<KvCache*> caches;
   std::vector<Ngram> last_ngrams;
@@ -85,35 +87,40 @@ void Chimera::Feed(std::span<const Run> runs) {
       AddRow(seen, 0, first + i, 2 * i - 2);  // the state of token first + i
       AddRow(seen, 0, first + i, 2 * i - 1);  // the feature
     }
-    if (count > 1) net_->ngrams().Encode(ngrams, EverySecond(inputs, begin + 1, count - 1));
+    if (count > 1) {
+      FT_RETURN_IF_ERROR(net_->ngrams().Encode(ngrams, EverySecond(inputs, begin + 1, count - 1)));
+    }
     seen.begin.push_back(seen.rows());
     caches.push_back(state->cache.get());
     last_ngrams.push_back(NgramOf(*state, first + count));
     AddRow(last, 0, first + count, 2 * count - 2);
     last.begin.push_back(last.rows());
   }
-  net_->Remember(seen, caches);
-  net_->ngrams().Encode(last_ngrams, net_->Features(last.rows()));
-  const Tensor outputs = net_->Forward(last, caches);
+  FT_RETURN_IF_ERROR(net_->Remember(seen, caches));
+  FT_ASSIGN_OR_RETURN(const Tensor states, net_->Features(last.rows()));
+  FT_RETURN_IF_ERROR(net_->ngrams().Encode(last_ngrams, states));
+  FT_ASSIGN_OR_RETURN(const Tensor outputs, net_->Forward(last, caches));
   for (size_t r = 0; r < runs.size(); ++r) {
-    Finish(*runs[r].state, outputs.Rows(static_cast<int64_t>(r), 1));
+    FT_RETURN_IF_ERROR(Finish(*runs[r].state, outputs.Rows(static_cast<int64_t>(r), 1)));
   }
+  return {};
 }
 
-void Chimera::Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
-  const std::vector<Asked> nodes = Encode(batch, levels);
+Status Chimera::Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
+  FT_ASSIGN_OR_RETURN(const std::vector<Asked> nodes, Encode(batch, levels));
   for (int head = 0; head < net_->heads(); ++head) {
     std::vector<Asked> own;
     for (const Asked& asked : nodes) {
       if (asked.slot->builder.tree().depth(asked.node) == head) own.push_back(asked);
     }
-    if (!own.empty()) AskHead(head, own);
+    if (!own.empty()) FT_RETURN_IF_ERROR(AskHead(head, own));
   }
+  return {};
 }
 
 // The levels' nodes that there is a head for. All but the roots become rows of a pass.
-std::vector<Chimera::Asked> Chimera::Encode(std::span<const DraftSlot> batch,
-                                            std::span<const DraftLevel> levels) {
+Result<std::vector<Chimera::Asked>> Chimera::Encode(std::span<const DraftSlot> batch,
+                                                    std::span<const DraftLevel> levels) {
   std::vector<Asked> nodes;
   std::vector<Ngram> ngrams;
   RowBatch rows;
@@ -134,8 +141,9 @@ std::vector<Chimera::Asked> Chimera::Encode(std::span<const DraftSlot> batch,
     caches.push_back(state.cache.get());
   }
   if (ngrams.empty()) return nodes;
-  net_->ngrams().Encode(ngrams, net_->Features(rows.rows()));
-  const Tensor outputs = net_->Forward(rows, caches);
+  FT_ASSIGN_OR_RETURN(const Tensor states, net_->Features(rows.rows()));
+  FT_RETURN_IF_ERROR(net_->ngrams().Encode(ngrams, states));
+  FT_ASSIGN_OR_RETURN(const Tensor outputs, net_->Forward(rows, caches));
   int at = 0;
   for (Asked& asked : nodes) {
     if (asked.node != 0) asked.output = outputs.Rows(at++, 1);
@@ -143,9 +151,9 @@ std::vector<Chimera::Asked> Chimera::Encode(std::span<const DraftSlot> batch,
   return nodes;
 }
 
-void Chimera::AskHead(int head, std::span<const Asked> nodes) {
+Status Chimera::AskHead(int head, std::span<const Asked> nodes) {
   const int rows = static_cast<int>(nodes.size()), hidden = net_->hidden();
-  const Tensor input = net_->HeadInput(rows);
+  FT_ASSIGN_OR_RETURN(const Tensor input, net_->HeadInput(rows));
   for (int r = 0; r < rows; ++r) {
     const Asked& asked = nodes[static_cast<size_t>(r)];
     const State& state = StateOf(*asked.slot);
@@ -156,7 +164,9 @@ void Chimera::AskHead(int head, std::span<const Asked> nodes) {
   }
   std::vector<LogitsPlace> places;
   for (const Asked& asked : nodes) places.push_back({asked.slot, asked.node, std::ssize(places)});
-  offers().Offer(places, net_->Logits(head, rows), /*share_noise=*/true);
+  FT_ASSIGN_OR_RETURN(const Tensor logits, net_->Logits(head, rows));
+  offers().Offer(places, logits, /*share_noise=*/true);
+  return {};
 }
 
 }  // namespace
@@ -174,7 +184,7 @@ Result<std::unique_ptr<Drafter>> NewChimera(const DraftContext& context) {
   if (!counts.empty()) {
     FT_ASSIGN_OR_RETURN(const std::vector<Ngram> ngrams,
                         ReadNgramCounts(counts, net->ngrams().n(), net->vocab(), cache.entries));
-    net->ngrams().Learn(ngrams);
+    FT_RETURN_IF_ERROR(net->ngrams().Learn(ngrams));
   }
   return std::unique_ptr<Drafter>(std::make_unique<Chimera>(
       std::move(net), context.target.config().layers, context.capacity, cache_type));

@@ -68,35 +68,38 @@ ChimeraNet::ChimeraNet(std::unique_ptr<DraftFile> file, const ModelConfig& layer
       layer_(layer, std::move(weights_.layer), target.backend(), target.max_rows()),
       heads_(std::move(weights_.heads)) {}
 
-Tensor ChimeraNet::Features(int rows) { return ReserveRows(backend(), rows, hidden(), input_); }
+Result<Tensor> ChimeraNet::Features(int rows) {
+  return ReserveRows(backend(), rows, hidden(), input_);
+}
 
-Tensor ChimeraNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
-  layer_.Begin(batch, caches);
+Result<Tensor> ChimeraNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
+  FT_RETURN_IF_ERROR(layer_.Begin(batch, caches));
   const Tensor residual = layer_.residual().Rows(0, batch.rows());
   backend().StoreRows(input_.tensor.Rows(0, batch.rows()), residual);
   layer_.Run(0);
   return residual;
 }
 
-void ChimeraNet::Remember(const RowBatch& batch, std::span<KvCache* const> caches) {
-  layer_.Begin(batch, caches);
+Status ChimeraNet::Remember(const RowBatch& batch, std::span<KvCache* const> caches) {
+  FT_RETURN_IF_ERROR(layer_.Begin(batch, caches));
   backend().StoreRows(input_.tensor.Rows(0, batch.rows()), layer_.residual().Rows(0, batch.rows()));
   layer_.Project(0, {});
+  return {};
 }
 
-Tensor ChimeraNet::HeadInput(int rows) {
+Result<Tensor> ChimeraNet::HeadInput(int rows) {
   return ReserveRows(backend(), rows, int64_t{2} * hidden(), head_input_);
 }
 
-Tensor ChimeraNet::Logits(int head, int rows) {
-  const Tensor input = HeadInput(rows);
-  const Tensor logits = ReserveRows(backend(), rows, vocab(), logits_);
+Result<Tensor> ChimeraNet::Logits(int head, int rows) {
+  FT_ASSIGN_OR_RETURN(const Tensor input, HeadInput(rows));
+  FT_ASSIGN_OR_RETURN(const Tensor logits, ReserveRows(backend(), rows, vocab(), logits_));
   const Weight& own = *heads_[static_cast<size_t>(head)];
   if (!file_->info().Shares(kSharedHead)) {
     backend().Linear(input, std::array{LinearOut{.weight = &own, .out = logits}});
     return logits;
   }
-  const Tensor state = ReserveRows(backend(), rows, hidden(), state_);
+  FT_ASSIGN_OR_RETURN(const Tensor state, ReserveRows(backend(), rows, hidden(), state_));
   backend().Linear(input, std::array{LinearOut{.weight = &own, .out = state}});
   backend().Linear(state, std::array{LinearOut{.weight = &target_.OutputHead(), .out = logits}});
   return logits;

@@ -37,23 +37,23 @@ class ChimeraNet final : public FeatureNet {
   // Pairs that fit a pass: all their rows but the last one.
   int max_rows() const override { return (layer_.max_rows() + 1) / kRowsOfPair; }
   int cache_rows() const override { return kRowsOfPair; }
-  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override {
-    return layer_.NewCache(kRowsOfPair * capacity, type);
+  std::unique_ptr<KvCache> NewCache(int tokens, DType type) const override {
+    return layer_.NewCache(kRowsOfPair * tokens, type);
   }
 
   // Where the rows of the next pass are to be put, features and states: [rows, hidden].
-  Tensor Features(int rows) override;
+  Result<Tensor> Features(int rows) override;
   // A pass (batch.token is not looked at).
-  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
+  Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
   // A pass whose rows are only there to be seen.
-  void Remember(const RowBatch& batch, std::span<KvCache* const> caches);
+  Status Remember(const RowBatch& batch, std::span<KvCache* const> caches);
 
   // Where a head's input is to be put, [rows, 2 * hidden]: the target's last feature, then a
   // pass' output.
-  Tensor HeadInput(int rows);
+  Result<Tensor> HeadInput(int rows);
   // Logits [rows, vocab] of head `head` for the first `rows` rows of that input, valid until the
   // next call.
-  Tensor Logits(int head, int rows);
+  Result<Tensor> Logits(int head, int rows);
 
  private:
   static constexpr int kRowsOfPair = 2;

@@ -38,17 +38,17 @@ class NgramCacheTest : public testing::Test {
   void Keep(NgramCache& cache, Token token) {
     const float values[] = {static_cast<float>(token), -1.5f};
     backend_->Upload(values, row_.tensor);
-    cache.Keep({token}, row_.tensor);
+    EXPECT_TRUE(cache.Keep({token}, row_.tensor).ok());
   }
   // What is known of the token; 0: nothing.
   float Known(NgramCache& cache, Token token) {
     float values[] = {0, 0};
-    if (cache.Find({token}, row_.tensor)) backend_->Download(row_.tensor, values);
+    if (*cache.Find({token}, row_.tensor)) backend_->Download(row_.tensor, values);
     return values[0];
   }
 
   std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
-  Buffer row_ = backend_->Allocate(DType::kF32, 1, 2);
+  Buffer row_ = *backend_->Allocate(DType::kF32, 1, 2);
   TemporaryDirectory folder_;
 };
 
@@ -130,8 +130,8 @@ TEST_F(ChimeraTest, NgramStatesAreThoseOfThePaper) {
   const auto net = ChimeraNet::Load(*DraftFile::Open(path_), *model_, {});
   ASSERT_TRUE(net.ok()) << net.error().message;
   const Ngram ngrams[] = {{4, 17, 2}, {9, 9, 9}, {4, 17, 2}};
-  const Buffer out = backend_->Allocate(DType::kF32, 3, config_.hidden);
-  (*net)->ngrams().Encode(ngrams, out.tensor);
+  const Buffer out = *backend_->Allocate(DType::kF32, 3, config_.hidden);
+  EXPECT_TRUE((*net)->ngrams().Encode(ngrams, out.tensor).ok());
   const auto hidden = static_cast<size_t>(config_.hidden);
   std::vector<float> states(3 * hidden);
   backend_->Download(out.tensor, states.data());
@@ -163,9 +163,9 @@ TEST_F(ChimeraTest, TheCacheMayBeginWarm) {
   ASSERT_TRUE(net.ok());
   NgramEncoder& encoder = (*net)->ngrams();
   encoder.Learn(*ReadNgramCounts(folder_ / "counts", 3, config_.vocab, 2));
-  const Buffer out = backend_->Allocate(DType::kF32, 1, config_.hidden);
+  const Buffer out = *backend_->Allocate(DType::kF32, 1, config_.hidden);
   for (const Ngram& ngram : {Ngram{4, 17, 2}, {1, 1, 1}, {5, 6, 7}}) {
-    encoder.Encode(std::span(&ngram, 1), out.tensor);
+    EXPECT_TRUE(encoder.Encode(std::span(&ngram, 1), out.tensor).ok());
   }
   EXPECT_EQ(encoder.counts().from_memory, 2);
 }

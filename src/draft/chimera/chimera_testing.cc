@@ -75,7 +75,7 @@ class ChimeraTracer {
 
   // Feature 0, state 1, feature 1, ..., and the state of the root, whose output is returned.
   Tensor Text(Tensor features) {
-    const Tensor rows = net_.Features(2 * root_);
+    const Tensor rows = *net_.Features(2 * root_);
     RowBatch batch;
     for (Pos p = 0; p < root_; ++p) {
       net_.backend().StoreRows(features.Rows(p, 1), rows.Rows(2 * p, 1));
@@ -88,7 +88,7 @@ class ChimeraTracer {
 
   Tensor Drafted(int depth) {
     RowBatch batch;
-    EncodeState(root_ + depth, net_.Features(1));
+    EncodeState(root_ + depth, *net_.Features(1));
     AddRow(batch, 0, root_ + depth, cache_->provisional() - 1);
     return LastOutput(batch);
   }
@@ -97,12 +97,12 @@ class ChimeraTracer {
   void EncodeState(Pos position, Tensor out) {
     const Ngram ngram =
         NgramAt(net_.ngrams().n(), position, [&](Pos p) { return text_[static_cast<size_t>(p)]; });
-    net_.ngrams().Encode(std::span(&ngram, 1), out);
+    FT_CHECK(net_.ngrams().Encode(std::span(&ngram, 1), out).ok());
   }
   Tensor LastOutput(RowBatch& batch) {
     batch.begin.push_back(batch.rows());
     KvCache* const caches[] = {cache_.get()};
-    return net_.Forward(batch, caches).Rows(batch.rows() - 1, 1);
+    return net_.Forward(batch, caches)->Rows(batch.rows() - 1, 1);
   }
 
   ChimeraNet& net_;
@@ -121,17 +121,17 @@ Result<std::vector<std::vector<float>>> TraceChimera(const std::string& draft, M
   FT_ASSIGN_OR_RETURN(const auto net, ChimeraNet::Load(std::move(file), target, {.entries = 0}));
   Backend& backend = net->backend();
   const int hidden = net->hidden(), rows = static_cast<int>(tokens.size()) - 1;
-  const Buffer given = backend.Allocate(DType::kF32, rows, hidden);
+  const Buffer given = *backend.Allocate(DType::kF32, rows, hidden);
   backend.Upload(features.data(), given.tensor);
   ChimeraTracer tracer(*net, tokens, drafted);
   std::vector<std::vector<float>> logits;
   for (int k = 0; k < net->heads() && k <= std::ssize(drafted); ++k) {
     const Tensor output = k == 0 ? tracer.Text(given.tensor) : tracer.Drafted(k);
-    const Tensor input = net->HeadInput(1);
+    const Tensor input = *net->HeadInput(1);
     backend.StoreRows(given.tensor.Rows(rows - 1, 1), input.Cols(0, hidden));
     backend.StoreRows(output, input.Cols(hidden, hidden));
     std::vector<float>& row = logits.emplace_back(static_cast<size_t>(net->vocab()));
-    backend.Download(net->Logits(k, 1), row.data());
+    backend.Download(*net->Logits(k, 1), row.data());
   }
   return logits;
 }

@@ -13,7 +13,7 @@ Tensor NgramCache::Row(int row) const {
   return slabs_[static_cast<size_t>(row / kSlabRows)].tensor.Rows(row % kSlabRows, 1);
 }
 
-bool NgramCache::Find(const Ngram& ngram, Tensor out) {
+Result<bool> NgramCache::Find(const Ngram& ngram, Tensor out) {
   ++counts_.asked;
   if (const auto found = places_.find(ngram); found != places_.end()) {
     ++counts_.from_memory;
@@ -26,24 +26,27 @@ bool NgramCache::Find(const Ngram& ngram, Tensor out) {
   if (!spill_->Get(ngram, scratch_)) return false;
   ++counts_.from_file;
   backend_.Upload(scratch_.data(), out);
-  Keep(ngram, out);
+  FT_RETURN_IF_ERROR(Keep(ngram, out));
   return true;
 }
 
-void NgramCache::Keep(const Ngram& ngram, Tensor row) {
-  if (entries_ == 0 || places_.contains(ngram)) return;
-  const int place = FreeRow();
+Status NgramCache::Keep(const Ngram& ngram, Tensor row) {
+  if (entries_ == 0 || places_.contains(ngram)) return {};
+  FT_ASSIGN_OR_RETURN(const int place, FreeRow());
   backend_.StoreRows(row, Row(place));
   used_.push_front({ngram, place});
   places_.emplace(ngram, used_.begin());
+  return {};
 }
 
-int NgramCache::FreeRow() {
+Result<int> NgramCache::FreeRow() {
   const int held = static_cast<int>(places_.size());
   if (held < entries_) {
     if (held == std::ssize(slabs_) * kSlabRows) {
-      slabs_.push_back(
+      FT_ASSIGN_OR_RETURN(
+          Buffer slab,
           backend_.Allocate(DType::kF32, std::min(kSlabRows, entries_ - held), width_));
+      slabs_.push_back(std::move(slab));
     }
     return held;
   }

@@ -26,10 +26,11 @@ class NgramCache {
   NgramCache(Backend& backend, int width, int entries, std::unique_ptr<SpillFile> spill)
       : backend_(backend), width_(width), entries_(entries), spill_(std::move(spill)) {}
 
-  // Copies the state of `ngram` to `out` [1, width]. False where it is not known.
-  bool Find(const Ngram& ngram, Tensor out);
+  // Copies the state of `ngram` to `out` [1, width]. False where it is not known. Errors, here and
+  // below: out of memory.
+  Result<bool> Find(const Ngram& ngram, Tensor out);
   // Remembers it. The one used longest ago makes room.
-  void Keep(const Ngram& ngram, Tensor row);
+  Status Keep(const Ngram& ngram, Tensor row);
 
   const NgramCounts& counts() const { return counts_; }
 
@@ -39,7 +40,7 @@ class NgramCache {
     int row;
   };
   Tensor Row(int row) const;
-  int FreeRow();
+  Result<int> FreeRow();
 
   Backend& backend_;
   int width_, entries_;

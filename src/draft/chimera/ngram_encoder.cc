@@ -21,47 +21,53 @@ NgramEncoder::NgramEncoder(Backend& backend, const Weight& embedding, NgramWeigh
       cache_(std::move(cache)),
       blocks_(backend, static_cast<int>(weights_.output->cols())) {}
 
-void NgramEncoder::Encode(std::span<const Ngram> ngrams, Tensor out) {
+Status NgramEncoder::Encode(std::span<const Ngram> ngrams, Tensor out) {
   std::vector<Ngram> unknown;
   std::vector<int64_t> rows;
   for (size_t i = 0; i < ngrams.size(); ++i) {
     const auto row = static_cast<int64_t>(i);
-    if (cache_.Find(ngrams[i], out.Rows(row, 1))) continue;
+    FT_ASSIGN_OR_RETURN(const bool known, cache_.Find(ngrams[i], out.Rows(row, 1)));
+    if (known) continue;
     unknown.push_back(ngrams[i]);
     rows.push_back(row);
   }
   for (size_t first = 0; first < unknown.size(); first += kMostRows) {
     const size_t count = std::min(kMostRows, unknown.size() - first);
-    const Tensor states = Compute(std::span(unknown).subspan(first, count));
+    FT_ASSIGN_OR_RETURN(const Tensor states, Compute(std::span(unknown).subspan(first, count)));
     for (size_t i = 0; i < count; ++i) {
       backend_.StoreRows(states.Rows(static_cast<int64_t>(i), 1), out.Rows(rows[first + i], 1));
     }
   }
+  return {};
 }
 
-void NgramEncoder::Learn(std::span<const Ngram> ngrams) {
+Status NgramEncoder::Learn(std::span<const Ngram> ngrams) {
   while (!ngrams.empty()) {
     const std::span<const Ngram> last = ngrams.last(std::min(ngrams.size(), kMostRows));
     const std::vector<Ngram> rarest(last.rbegin(), last.rend());
-    Compute(rarest);
+    FT_RETURN_IF_ERROR(Compute(rarest));
     ngrams = ngrams.first(ngrams.size() - rarest.size());
   }
+  return {};
 }
 
 // REQUIRES: at most kMostRows.
-Tensor NgramEncoder::Compute(std::span<const Ngram> ngrams) {
+Result<Tensor> NgramEncoder::Compute(std::span<const Ngram> ngrams) {
   const int rows = static_cast<int>(ngrams.size());
   const int64_t wide = weights_.output->cols(), hidden = weights_.output->rows();
-  const Tensor input = ReserveRows(backend_, rows, wide, input_);
+  FT_ASSIGN_OR_RETURN(const Tensor input, ReserveRows(backend_, rows, wide, input_));
   std::vector<Token> tokens(ngrams.size());
   for (int i = 0; i < weights_.n; ++i) {
     for (size_t r = 0; r < ngrams.size(); ++r) tokens[r] = ngrams[r][static_cast<size_t>(i)];
     backend_.Embed(embedding_, tokens, input.Cols(i * hidden, hidden));
   }
-  blocks_.Apply(weights_.block, input);
-  const Tensor states = ReserveRows(backend_, rows, hidden, states_);
+  FT_RETURN_IF_ERROR(blocks_.Apply(weights_.block, input));
+  FT_ASSIGN_OR_RETURN(const Tensor states, ReserveRows(backend_, rows, hidden, states_));
   backend_.Linear(input, std::array{LinearOut{.weight = weights_.output.get(), .out = states}});
-  for (int r = 0; r < rows; ++r) cache_.Keep(ngrams[static_cast<size_t>(r)], states.Rows(r, 1));
+  FT_RETURN_IF_ERROR(backend_.TakeFailure());  // what is kept outlives the sequence
+  for (int r = 0; r < rows; ++r) {
+    FT_RETURN_IF_ERROR(cache_.Keep(ngrams[static_cast<size_t>(r)], states.Rows(r, 1)));
+  }
   return states;
 }
 

@@ -24,13 +24,13 @@ class NgramEncoder {
 
   int n() const { return weights_.n; }
   const NgramCounts& counts() const { return cache_.counts(); }
-  // The states of `ngrams`: out [ngrams, hidden].
-  void Encode(std::span<const Ngram> ngrams, Tensor out);
+  // The states of `ngrams`: out [ngrams, hidden]. Errors, here and below: out of memory.
+  Status Encode(std::span<const Ngram> ngrams, Tensor out);
   // Puts the states of `ngrams` into the cache, as if those at the front had been used last.
-  void Learn(std::span<const Ngram> ngrams);
+  Status Learn(std::span<const Ngram> ngrams);
 
  private:
-  Tensor Compute(std::span<const Ngram> ngrams);
+  Result<Tensor> Compute(std::span<const Ngram> ngrams);
 
   Backend& backend_;
   const Weight& embedding_;

@@ -28,12 +28,12 @@ DraftModel::DraftModel(LoadedDraft draft, int target_vocab, int capacity,
 
 std::unique_ptr<DraftState> DraftModel::NewState() const {
   auto state = std::make_unique<State>();
-  state->cache = model_->NewCache(cache_rows(), rule().cache_type);
+  state->cache = model_->NewCache(usual_tokens(), rule().cache_type);
   state->gamma = rule().gamma;
   return state;
 }
 
-Tensor DraftModel::Forward(const RowBatch& batch, std::span<State* const> states) {
+Result<Tensor> DraftModel::Forward(const RowBatch& batch, std::span<State* const> states) {
   std::vector<KvCache*> caches;
   caches.reserve(states.size());
   for (const State* state : states) caches.push_back(state->cache.get());

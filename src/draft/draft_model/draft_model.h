@@ -33,7 +33,7 @@ class DraftModel final : public CausalDrafter {
   std::unique_ptr<DraftState> NewState() const override;
 
  private:
-  Tensor Forward(const RowBatch& batch, std::span<State* const> states) override;
+  Result<Tensor> Forward(const RowBatch& batch, std::span<State* const> states) override;
   void Learn(State& state, const Observation& seen) override;
 
   std::unique_ptr<ModelFile> file_;

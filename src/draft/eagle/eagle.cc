@@ -1,26 +1,28 @@
 #include "draft/eagle/eagle.h"
 
+#include "draft/scratch.h"
+
 namespace foretoken {
 
 std::unique_ptr<DraftState> Eagle::NewState() const {
   auto state = std::make_unique<State>();
   Prepare(*state);
-  state->outputs = net_->backend().Allocate(DType::kF32, kRoomForDrafts, net_->hidden());
   return state;
 }
 
-void Eagle::Propose(std::span<const DraftSlot> batch) {
-  DraftLevels(batch, [&](std::span<const DraftLevel> levels) {
-    const Tensor outputs =
-        levels[0].nodes[0] == 0 ? Roots(batch, levels) : OutputsOf(batch, levels);
-    offers().Offer(PlacesOf(batch, levels), net_->Logits(outputs), share_noise_,
-                   net_->vocabulary());
+Status Eagle::Propose(std::span<const DraftSlot> batch) {
+  return DraftLevels(batch, [&](std::span<const DraftLevel> levels) -> Status {
+    FT_ASSIGN_OR_RETURN(const Tensor outputs,
+                        levels[0].nodes[0] == 0 ? Roots(batch, levels) : OutputsOf(batch, levels));
+    FT_ASSIGN_OR_RETURN(const Tensor logits, net_->Logits(outputs));
+    offers().Offer(PlacesOf(batch, levels), logits, share_noise_, net_->vocabulary());
+    return {};
   });
 }
 
 // What the last pairs say: no pass is needed for it.
-Tensor Eagle::Roots(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
-  const Tensor roots = net_->Features(static_cast<int>(levels.size()));
+Result<Tensor> Eagle::Roots(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
+  FT_ASSIGN_OR_RETURN(const Tensor roots, net_->Features(static_cast<int>(levels.size())));
   for (size_t l = 0; l < levels.size(); ++l) {
     net_->backend().StoreRows(StateOf(batch[levels[l].slot]).root.tensor,
                               roots.Rows(static_cast<int64_t>(l), 1));
@@ -29,10 +31,11 @@ Tensor Eagle::Roots(std::span<const DraftSlot> batch, std::span<const DraftLevel
 }
 
 // Feeds the levels' nodes, each with the output that its token was read from as its feature.
-Tensor Eagle::OutputsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
+Result<Tensor> Eagle::OutputsOf(std::span<const DraftSlot> batch,
+                                std::span<const DraftLevel> levels) {
   int rows = 0;
   for (const DraftLevel& level : levels) rows += static_cast<int>(level.nodes.size());
-  const Tensor features = net_->Features(rows);
+  FT_ASSIGN_OR_RETURN(const Tensor features, net_->Features(rows));
   RowBatch pairs;
   std::vector<KvCache*> caches;
   for (const DraftLevel& level : levels) {
@@ -47,12 +50,14 @@ Tensor Eagle::OutputsOf(std::span<const DraftSlot> batch, std::span<const DraftL
     pairs.begin.push_back(pairs.rows());
     caches.push_back(state.cache.get());
   }
-  const Tensor outputs = net_->Forward(pairs, caches);
+  FT_ASSIGN_OR_RETURN(const Tensor outputs, net_->Forward(pairs, caches));
   for (size_t l = 0; l < levels.size(); ++l) {
     State& state = StateOf(batch[levels[l].slot]);
     const int count = static_cast<int>(levels[l].nodes.size());
+    const int fed = state.cache->provisional();
+    FT_RETURN_IF_ERROR(GrowRows(net_->backend(), fed, net_->hidden(), fed - count, state.outputs));
     net_->backend().StoreRows(outputs.Rows(pairs.begin[l], count),
-                              state.outputs.tensor.Rows(state.cache->provisional() - count, count));
+                              state.outputs.tensor.Rows(fed - count, count));
   }
   return outputs;
 }

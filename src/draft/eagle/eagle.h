@@ -19,8 +19,8 @@ struct EagleRule {
 
 class Eagle final : public FeatureDrafter {
  public:
-  // `taps`: the target's hidden states that features are made of. `capacity`: longest sequence.
-  // REQUIRES: CheckCacheType(net's config, rule.cache_type).
+  // `taps`: the target's hidden states that features are made of. `capacity`: longest usual
+  // sequence. REQUIRES: CheckCacheType(net's config, rule.cache_type).
   Eagle(std::unique_ptr<EagleModule> net, const std::vector<int>& taps, int capacity,
         const EagleRule& rule)
       : FeatureDrafter(*net, {.taps = taps}, capacity, rule.cache_type),
@@ -28,17 +28,17 @@ class Eagle final : public FeatureDrafter {
         share_noise_(rule.share_noise) {}
 
   std::unique_ptr<DraftState> NewState() const override;
-  void Propose(std::span<const DraftSlot> batch) override;
+  Status Propose(std::span<const DraftSlot> batch) override;
 
  private:
   // The cache's provisional rows are nodes of the last draft.
   struct State final : FeatureDrafter::State {
-    Buffer outputs;  // [kRoomForDrafts, hidden] of the provisional rows
+    Buffer outputs;  // [provisional rows or more, hidden]
   };
 
   static State& StateOf(const DraftSlot& slot) { return static_cast<State&>(slot.state); }
-  Tensor OutputsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
-  Tensor Roots(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  Result<Tensor> OutputsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  Result<Tensor> Roots(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
 
   std::unique_ptr<EagleModule> net_;
   bool share_noise_;

@@ -9,8 +9,9 @@ namespace foretoken {
 // tokens are fed with the output that they were read from as their feature.
 class EagleModule : public FeatureNet {
  public:
-  // The logits of `outputs` [rows, hidden]: [rows, vocab], valid until the next call.
-  virtual Tensor Logits(Tensor outputs) = 0;
+  // The logits of `outputs` [rows, hidden]: [rows, vocab], valid until the next call. Errors:
+  // out of memory.
+  virtual Result<Tensor> Logits(Tensor outputs) = 0;
   virtual int vocab() const = 0;
   // Which tokens these are: the target's own, unless the module has fewer.
   virtual DraftVocabulary vocabulary() const { return {}; }

@@ -37,12 +37,14 @@ EagleNet::EagleNet(std::unique_ptr<DraftFile> file, Weights weights, Model& targ
       target_(target),
       layers_(file_->config(), std::move(weights_.layers), target.backend(), target.max_rows()) {}
 
-Tensor EagleNet::Features(int rows) {
-  return ReserveRows(backend(), rows, int64_t{2} * hidden(), input_).Cols(hidden(), hidden());
+Result<Tensor> EagleNet::Features(int rows) {
+  FT_ASSIGN_OR_RETURN(const Tensor input,
+                      ReserveRows(backend(), rows, int64_t{2} * hidden(), input_));
+  return input.Cols(hidden(), hidden());
 }
 
-Tensor EagleNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
-  layers_.Begin(batch, caches);
+Result<Tensor> EagleNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
+  FT_RETURN_IF_ERROR(layers_.Begin(batch, caches));
   const int rows = batch.rows();
   const Tensor input = input_.tensor.Rows(0, rows);
   const Weight& embedding = weights_.embedding ? *weights_.embedding : target_.Embedding();
@@ -55,9 +57,9 @@ Tensor EagleNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches
   return residual;
 }
 
-Tensor EagleNet::Logits(Tensor outputs) {
+Result<Tensor> EagleNet::Logits(Tensor outputs) {
   const int rows = static_cast<int>(outputs.rows);
-  const Tensor logits = ReserveRows(backend(), rows, vocab(), logits_);
+  FT_ASSIGN_OR_RETURN(const Tensor logits, ReserveRows(backend(), rows, vocab(), logits_));
   backend().Linear(outputs, std::array{LinearOut{.weight = &target_.OutputHead(), .out = logits}});
   return logits;
 }

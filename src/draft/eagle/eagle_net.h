@@ -21,13 +21,13 @@ class EagleNet final : public EagleModule {
   int vocab() const override { return static_cast<int>(target_.OutputHead().rows()); }
   int max_rows() const override { return layers_.max_rows(); }
   Backend& backend() const override { return target_.backend(); }
-  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override {
-    return layers_.NewCache(capacity, type);
+  std::unique_ptr<KvCache> NewCache(int tokens, DType type) const override {
+    return layers_.NewCache(tokens, type);
   }
 
-  Tensor Features(int rows) override;
-  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
-  Tensor Logits(Tensor outputs) override;
+  Result<Tensor> Features(int rows) override;
+  Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
+  Result<Tensor> Logits(Tensor outputs) override;
 
  private:
   struct Weights {

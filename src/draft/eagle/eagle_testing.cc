@@ -52,13 +52,13 @@ class EagleTracer {
       batch.parent.push_back(first_parent + r);
     }
     batch.begin.push_back(rows);
-    const Buffer given = net_.backend().Allocate(DType::kF32, rows, net_.hidden());
+    const Buffer given = *net_.backend().Allocate(DType::kF32, rows, net_.hidden());
     net_.backend().Upload(features.data(), given.tensor);
-    net_.backend().StoreRows(given.tensor, net_.Features(rows));
+    net_.backend().StoreRows(given.tensor, *net_.Features(rows));
     KvCache* const caches[] = {&cache};
-    const Tensor outputs = net_.Forward(batch, caches);
+    const Tensor outputs = *net_.Forward(batch, caches);
     Keep(outputs, trace_.hidden);
-    Keep(net_.Logits(outputs), trace_.logits);
+    Keep(*net_.Logits(outputs), trace_.logits);
     trace_.rows += rows;
   }
 

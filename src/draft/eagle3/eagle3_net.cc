@@ -116,25 +116,28 @@ DraftVocabulary Eagle3Net::vocabulary() const {
   return {.tokens = tokens_, .size = target_.config().vocab};
 }
 
-void Eagle3Net::Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to) {
+Status Eagle3Net::Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to) {
   FT_CHECK(taps.size() == kTaps);
   const int64_t width = hidden();
-  const Tensor input =
-      ReserveRows(backend(), static_cast<int>(rows.size()), kTaps * width, tapped_);
+  FT_ASSIGN_OR_RETURN(const Tensor input, ReserveRows(backend(), static_cast<int>(rows.size()),
+                                                      kTaps * width, tapped_));
   for (int i = 0; i < kTaps; ++i) CopyRows(taps[i], rows, input.Cols(i * width, width));
   backend().Linear(input, std::array{LinearOut{.weight = weights_.fc.get(), .out = to}});
+  return {};
 }
 
-Tensor Eagle3Net::Features(int rows) { return ReserveRows(backend(), rows, hidden(), features_); }
+Result<Tensor> Eagle3Net::Features(int rows) {
+  return ReserveRows(backend(), rows, hidden(), features_);
+}
 
-Tensor Eagle3Net::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
-  layers_.Begin(batch, caches);
+Result<Tensor> Eagle3Net::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
+  FT_RETURN_IF_ERROR(layers_.Begin(batch, caches));
   const int rows = batch.rows();
   const int64_t width = hidden();
   const float eps = layers_.config().norm_eps;
   const Tensor residual = layers_.residual().Rows(0, rows);
   backend().StoreRows(features_.tensor.Rows(0, rows), residual);
-  const Tensor input = ReserveRows(backend(), rows, 2 * width, input_);
+  FT_ASSIGN_OR_RETURN(const Tensor input, ReserveRows(backend(), rows, 2 * width, input_));
   const Tensor embedded = input.Cols(0, width);
   const Weight& table = weights_.embedding ? *weights_.embedding : target_.Embedding();
   backend().Embed(table, batch.token, embedded);
@@ -144,9 +147,9 @@ Tensor Eagle3Net::Forward(const RowBatch& batch, std::span<KvCache* const> cache
   return residual;
 }
 
-Tensor Eagle3Net::Logits(Tensor outputs) {
+Result<Tensor> Eagle3Net::Logits(Tensor outputs) {
   const int rows = static_cast<int>(outputs.rows);
-  const Tensor logits = ReserveRows(backend(), rows, vocab(), logits_);
+  FT_ASSIGN_OR_RETURN(const Tensor logits, ReserveRows(backend(), rows, vocab(), logits_));
   backend().Linear({outputs, weights_.norm.tensor, layers_.config().norm_eps},
                    std::array{LinearOut{.weight = weights_.head.get(), .out = logits}});
   return logits;

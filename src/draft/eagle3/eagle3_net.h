@@ -26,14 +26,14 @@ class Eagle3Net final : public EagleModule {
   DraftVocabulary vocabulary() const override;
   int max_rows() const override { return layers_.max_rows(); }
   Backend& backend() const override { return target_.backend(); }
-  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override {
-    return layers_.NewCache(capacity, type);
+  std::unique_ptr<KvCache> NewCache(int tokens, DType type) const override {
+    return layers_.NewCache(tokens, type);
   }
 
-  void Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to) override;
-  Tensor Features(int rows) override;
-  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
-  Tensor Logits(Tensor outputs) override;
+  Status Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to) override;
+  Result<Tensor> Features(int rows) override;
+  Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
+  Result<Tensor> Logits(Tensor outputs) override;
 
  private:
   struct Weights {

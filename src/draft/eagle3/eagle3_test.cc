@@ -78,7 +78,7 @@ class Eagle3Test : public TrainedDrafterTest {
     const auto state = drafter->NewState();
     const auto given = std::span(tokens_).first(5);
     Taps taps;
-    const Buffer states = backend_->Allocate(DType::kF32, 5, int64_t{3} * config_.hidden);
+    const Buffer states = *backend_->Allocate(DType::kF32, 5, int64_t{3} * config_.hidden);
     backend_->Upload(tapped_.data(), states.tensor);
     const std::vector<int> indices = drafter->Needs().hidden;
     for (size_t t = 0; t < indices.size(); ++t) {
@@ -89,12 +89,12 @@ class Eagle3Test : public TrainedDrafterTest {
     std::vector<Node> path(given.size());
     std::iota(path.begin(), path.end(), 0);
     const Observation seen{*state, given, tokens_[5], text, path, taps, true, true};
-    drafter->Observe(std::span(&seen, 1));
+    EXPECT_TRUE(drafter->Observe(std::span(&seen, 1)).ok());
     const KeepAllPolicy policy;
     TreeBuilder builder(tokens_[5], {.max_nodes = 64, .max_depth = 1}, policy);
     const SamplingParams sampling;
     const DraftSlot slot{*state, builder, sampling};
-    drafter->Propose(std::span(&slot, 1));
+    EXPECT_TRUE(drafter->Propose(std::span(&slot, 1)).ok());
     return builder.Finish();
   }
 

@@ -84,14 +84,14 @@ EagleTrace TraceEagle3(Eagle3Net& net, std::span<const Token> tokens, std::span<
                        std::span<const Token> drafted) {
   const int pairs = static_cast<int>(tokens.size()) - 1, width = net.hidden();
   Backend& backend = net.backend();
-  const Buffer given = backend.Allocate(DType::kF32, pairs, int64_t{3} * width);
+  const Buffer given = *backend.Allocate(DType::kF32, pairs, int64_t{3} * width);
   backend.Upload(tapped.data(), given.tensor);
-  const Buffer fused = backend.Allocate(DType::kF32, pairs, width);
+  const Buffer fused = *backend.Allocate(DType::kF32, pairs, width);
   std::vector<Node> rows(static_cast<size_t>(pairs));
   std::iota(rows.begin(), rows.end(), 0);
   const Tensor taps[] = {given.tensor.Cols(0, width), given.tensor.Cols(width, width),
                          given.tensor.Cols(int64_t{2} * width, width)};
-  net.Fuse(taps, rows, fused.tensor);
+  FT_CHECK(net.Fuse(taps, rows, fused.tensor).ok());
   std::vector<float> features(static_cast<size_t>(pairs) * static_cast<size_t>(width));
   backend.Download(fused.tensor, features.data());
   return TraceEagle(net, tokens, features, drafted);

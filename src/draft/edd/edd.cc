@@ -5,14 +5,16 @@
 
 namespace foretoken {
 
-void Edd::Propose(std::span<const DraftSlot> batch) {
-  DraftLevels(batch, [&](std::span<const DraftLevel> levels) {
-    offers().Offer(PlacesOf(batch, levels), LogitsOf(batch, levels), share_noise_);
+Status Edd::Propose(std::span<const DraftSlot> batch) {
+  return DraftLevels(batch, [&](std::span<const DraftLevel> levels) -> Status {
+    FT_ASSIGN_OR_RETURN(const Tensor logits, LogitsOf(batch, levels));
+    offers().Offer(PlacesOf(batch, levels), logits, share_noise_);
+    return {};
   });
 }
 
 // Feeds the levels' nodes, the roots included; returns their logits.
-Tensor Edd::LogitsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
+Result<Tensor> Edd::LogitsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
   RowBatch rows;
   std::vector<KvCache*> caches;
   for (const DraftLevel& level : levels) {

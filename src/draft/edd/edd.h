@@ -13,17 +13,17 @@ namespace foretoken {
 
 class Edd final : public FeatureDrafter {
  public:
-  // `capacity`: longest sequence. `share_noise`: see LogitsOffers. REQUIRES:
+  // `capacity`: longest usual sequence. `share_noise`: see LogitsOffers. REQUIRES:
   // CheckCacheType(net->config(), cache_type).
   Edd(std::unique_ptr<EddNet> net, int capacity, DType cache_type, bool share_noise)
       : FeatureDrafter(*net, {.taps = net->taps(), .ahead = 0}, capacity, cache_type),
         net_(std::move(net)),
         share_noise_(share_noise) {}
 
-  void Propose(std::span<const DraftSlot> batch) override;
+  Status Propose(std::span<const DraftSlot> batch) override;
 
  private:
-  Tensor LogitsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  Result<Tensor> LogitsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
 
   std::unique_ptr<EddNet> net_;
   bool share_noise_;

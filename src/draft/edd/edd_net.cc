@@ -66,15 +66,17 @@ EddNet::EddNet(std::unique_ptr<DraftFile> file, const ModelConfig& config, Weigh
       tap_(TapOf(file_->info(), target.config().layers)),
       layers_(config, std::move(weights_.layers), target.backend(), target.max_rows()) {}
 
-Tensor EddNet::Features(int rows) { return ReserveRows(backend(), rows, hidden(), features_); }
+Result<Tensor> EddNet::Features(int rows) {
+  return ReserveRows(backend(), rows, hidden(), features_);
+}
 
 void EddNet::Embed(const RowBatch& batch) {
   const Weight& table = weights_.embedding ? *weights_.embedding : target_.Embedding();
   backend().Embed(table, batch.token, layers_.residual().Rows(0, batch.rows()));
 }
 
-Tensor EddNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
-  layers_.Begin(batch, caches);
+Result<Tensor> EddNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
+  FT_RETURN_IF_ERROR(layers_.Begin(batch, caches));
   if (tap_) {
     const int rows = batch.rows();
     backend().StoreRows(features_.tensor.Rows(0, rows), layers_.residual().Rows(0, rows));
@@ -84,15 +86,15 @@ Tensor EddNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) 
   const int last = layers_.config().layers - 1;
   for (int layer = 0; layer < last; ++layer) layers_.Run(layer);
   layers_.Project(last, /*queries=*/{});
-  return {};
+  return Tensor{};
 }
 
-Tensor EddNet::Logits(const RowBatch& batch, std::span<KvCache* const> caches) {
-  layers_.Begin(batch, caches);
+Result<Tensor> EddNet::Logits(const RowBatch& batch, std::span<KvCache* const> caches) {
+  FT_RETURN_IF_ERROR(layers_.Begin(batch, caches));
   Embed(batch);
   for (int layer = 0; layer < layers_.config().layers; ++layer) layers_.Run(layer);
   const int rows = batch.rows();
-  const Tensor logits = ReserveRows(backend(), rows, vocab(), logits_);
+  FT_ASSIGN_OR_RETURN(const Tensor logits, ReserveRows(backend(), rows, vocab(), logits_));
   const Weight& head = weights_.head ? *weights_.head : target_.OutputHead();
   backend().Linear({layers_.residual().Rows(0, rows), weights_.norm.tensor, weights_.norm_eps},
                    std::array{LinearOut{.weight = &head, .out = logits}});

@@ -28,15 +28,16 @@ class EddNet final : public FeatureNet {
   int vocab() const { return layers_.config().vocab; }
   int max_rows() const override { return layers_.max_rows(); }
   Backend& backend() const override { return target_.backend(); }
-  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override {
-    return layers_.NewCache(capacity, type);
+  std::unique_ptr<KvCache> NewCache(int tokens, DType type) const override {
+    return layers_.NewCache(tokens, type);
   }
 
-  Tensor Features(int rows) override;
+  Result<Tensor> Features(int rows) override;
   // Keys and values of committed rows; there are no outputs.
-  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
+  Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
   // Appends tokens to guess after; returns their logits [rows, vocab], valid until the next call.
-  Tensor Logits(const RowBatch& batch, std::span<KvCache* const> caches);
+  // Errors: out of memory.
+  Result<Tensor> Logits(const RowBatch& batch, std::span<KvCache* const> caches);
 
  private:
   struct Weights {

@@ -58,12 +58,12 @@ void FeedText(EddNet& net, std::span<const Token> tokens, std::span<const float>
               KvCache& cache) {
   const int rows = static_cast<int>(tokens.size());
   if (net.tap()) {
-    const Buffer given = net.backend().Allocate(DType::kF32, rows, net.hidden());
+    const Buffer given = *net.backend().Allocate(DType::kF32, rows, net.hidden());
     net.backend().Upload(states.data(), given.tensor);
-    net.backend().StoreRows(given.tensor, net.Features(rows));
+    net.backend().StoreRows(given.tensor, *net.Features(rows));
   }
   KvCache* const caches[] = {&cache};
-  net.Forward(ChainOf(tokens, cache.length(), kNoNode), caches);
+  FT_CHECK(net.Forward(ChainOf(tokens, cache.length(), kNoNode), caches).ok());
   std::vector<Node> all(tokens.size());
   std::iota(all.begin(), all.end(), 0);
   cache.Commit(all);
@@ -87,7 +87,7 @@ std::vector<float> TraceEdd(EddNet& net, std::span<const Token> tokens,
   for (size_t i = 0; i < path.size(); ++i) {
     const int step = static_cast<int>(i);
     const RowBatch row = ChainOf(path.subspan(i, 1), cache->length() + step, step - 1);
-    net.backend().Download(net.Logits(row, caches),
+    net.backend().Download(*net.Logits(row, caches),
                            logits.data() + i * static_cast<size_t>(net.vocab()));
   }
   return logits;

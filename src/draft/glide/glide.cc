@@ -21,7 +21,7 @@ Glide::Glide(std::unique_ptr<GlideNet> net, int capacity, const CausalRule& rule
 
 std::unique_ptr<DraftState> Glide::NewState() const {
   auto state = std::make_unique<GlideState>();
-  state->cache = net_->NewCache(cache_rows(), rule().cache_type);
+  state->cache = net_->NewCache(usual_tokens(), rule().cache_type);
   state->gamma = rule().gamma;
   return state;
 }
@@ -34,7 +34,7 @@ void Glide::Learn(State& state, const Observation& seen) {
   }
 }
 
-Tensor Glide::Forward(const RowBatch& batch, std::span<State* const> states) {
+Result<Tensor> Glide::Forward(const RowBatch& batch, std::span<State* const> states) {
   std::vector<KvCache*> caches;
   std::vector<const Glimpse*> glimpses;
   caches.reserve(states.size());

@@ -12,7 +12,8 @@ namespace foretoken {
 
 class Glide final : public CausalDrafter {
  public:
-  // `capacity`: longest sequence. REQUIRES: CheckCacheType(net's config, rule.cache_type).
+  // `capacity`: longest sequence that is usual. REQUIRES: CheckCacheType(net's config,
+  // rule.cache_type).
   Glide(std::unique_ptr<GlideNet> net, int capacity, const CausalRule& rule);
 
   TapSpec Needs() const override { return {.kv_layers = net_->kv_layers()}; }
@@ -23,7 +24,7 @@ class Glide final : public CausalDrafter {
     Glimpse target;  // its cache lives as long as the sequence
   };
 
-  Tensor Forward(const RowBatch& batch, std::span<State* const> states) override;
+  Result<Tensor> Forward(const RowBatch& batch, std::span<State* const> states) override;
   void Learn(State& state, const Observation& seen) override;
 
   std::unique_ptr<GlideNet> net_;

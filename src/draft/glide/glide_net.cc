@@ -125,9 +125,9 @@ GlideNet::Rows GlideNet::Wanted(const RowBatch& batch) {
   return rows;
 }
 
-Tensor GlideNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches,
-                         std::span<const Glimpse* const> glimpses) {
-  layers_.Begin(batch, caches);
+Result<Tensor> GlideNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches,
+                                 std::span<const Glimpse* const> glimpses) {
+  FT_RETURN_IF_ERROR(layers_.Begin(batch, caches));
   const Tensor residual = layers_.residual();
   Rows rows{batch.position, batch.begin};
   backend().Embed(*weights_.embedding, batch.token, residual.Rows(0, rows.count()));
@@ -137,13 +137,13 @@ Tensor GlideNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches
     const bool done = last && batch.logit_rows.empty();
     const Tensor q = done ? Tensor{} : layers_.queries(batch.rows());
     layers_.Project(layer, q);
-    if (done) return {};
+    if (done) return Tensor{};
     layers_.Attend(layer, q);
     if (last) {
       rows = Wanted(batch);
       if (rows.count() < batch.rows()) backend().CompactRows(residual, batch.logit_rows, 0);
     }
-    if (!kv_layers_.empty()) Glance(layer, rows, glimpses);
+    if (!kv_layers_.empty()) FT_RETURN_IF_ERROR(Glance(layer, rows, glimpses));
     layers_.FeedForward(layer, rows.count());
   }
   return Logits(rows.count());
@@ -151,12 +151,13 @@ Tensor GlideNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches
 
 // Cross-attention, added to the residual stream. Its input is the residual stream as it is
 // (methods.md G-1, G-2).
-void GlideNet::Glance(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses) {
+Status GlideNet::Glance(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses) {
   const CrossWeights& w = weights_.cross[static_cast<size_t>(layer)];
   const int head_dim = target_.config().head_dim;
   const Tensor residual = layers_.residual().Rows(0, rows.count());
-  const Tensor q = ReserveRows(backend(), rows.count(), w.q->rows(), q_);
-  const Tensor mixed = ReserveRows(backend(), rows.count(), w.q->rows(), mixed_);
+  FT_ASSIGN_OR_RETURN(const Tensor q, ReserveRows(backend(), rows.count(), w.q->rows(), q_));
+  FT_ASSIGN_OR_RETURN(const Tensor mixed,
+                      ReserveRows(backend(), rows.count(), w.q->rows(), mixed_));
   backend().Linear(residual, std::array{LinearOut{.weight = w.q.get(), .out = q}});
   backend().Rope(q, rows.position, head_dim, rope_);
   for (size_t s = 0; s < glimpses.size(); ++s) {
@@ -179,10 +180,11 @@ void GlideNet::Glance(int layer, const Rows& rows, std::span<const Glimpse* cons
   }
   backend().Linear(mixed,
                    std::array{LinearOut{.weight = w.o.get(), .out = residual, .accumulate = true}});
+  return {};
 }
 
-Tensor GlideNet::Logits(int rows) {
-  const Tensor logits = ReserveRows(backend(), rows, config().vocab, logits_);
+Result<Tensor> GlideNet::Logits(int rows) {
+  FT_ASSIGN_OR_RETURN(const Tensor logits, ReserveRows(backend(), rows, config().vocab, logits_));
   backend().Linear({layers_.residual().Rows(0, rows), weights_.norm.tensor, config().norm_eps},
                    std::array{LinearOut{.weight = weights_.head.get(), .out = logits}});
   return logits;

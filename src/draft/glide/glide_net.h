@@ -35,8 +35,8 @@ class GlideNet {
   Backend& backend() const { return target_.backend(); }
   // Target layers (0-based) that the draft's layers read; none without cross-attention.
   const std::vector<int>& kv_layers() const { return kv_layers_; }
-  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const {
-    return layers_.NewCache(capacity, type);
+  std::unique_ptr<KvCache> NewCache(int usual, DType type) const {
+    return layers_.NewCache(usual, type);
   }
 
   // Appends the rows to the caches as provisional rows. Returns the logits of batch.logit_rows
@@ -44,8 +44,9 @@ class GlideNet {
   // as far as they are committed: what a block of the training mask would see that begins at p
   // (methods.md 2.3), or at the root for what comes after it; position 0 reads row 0. REQUIRES:
   // 1 <= rows <= max_rows(); every glimpse has a row, where there are layers to read.
-  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches,
-                 std::span<const Glimpse* const> glimpses);
+  // Errors: out of memory.
+  Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches,
+                         std::span<const Glimpse* const> glimpses);
 
  private:
   struct CrossWeights {
@@ -74,8 +75,8 @@ class GlideNet {
   static Status LoadCross(const DraftFile& file, WeightLoader& loader, Model& target,
                           Weights& weights);
   static Rows Wanted(const RowBatch& batch);
-  void Glance(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses);
-  Tensor Logits(int rows);
+  Status Glance(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses);
+  Result<Tensor> Logits(int rows);
 
   std::unique_ptr<DraftFile> file_;
   Weights weights_;  // its layers have moved to layers_

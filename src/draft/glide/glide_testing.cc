@@ -85,7 +85,7 @@ Json GlideTestOptions(const TestTarget& target) {
 std::unique_ptr<KvCache> CacheOf(Model& target, std::span<const Token> tokens, DType type) {
   auto cache = target.NewCache(static_cast<int>(tokens.size()), type);
   KvCache* const caches[] = {cache.get()};
-  target.Forward(ChainBatch(tokens, 0, kNoNode), caches, {}, {});
+  FT_CHECK(target.Forward(ChainBatch(tokens, 0, kNoNode), caches, {}, {}).ok());
   CommitAll(*cache);
   return cache;
 }
@@ -110,7 +110,7 @@ Result<std::vector<float>> TraceGlide(const std::string& draft, Model& target,
     const int first = cache->provisional();
     RowBatch batch = ChainBatch(fed, first, first - 1);
     batch.logit_rows = {batch.rows() - 1};
-    const Tensor row = net->Forward(batch, caches, glimpses);
+    const Tensor row = *net->Forward(batch, caches, glimpses);
     logits.resize(logits.size() + static_cast<size_t>(row.cols));
     net->backend().Download(row, logits.data() + logits.size() - row.cols);
   };

@@ -12,18 +12,18 @@ class Hydra final : public FeatureDrafter {
   Hydra(std::unique_ptr<HydraNet> net, int layers, int capacity, DType cache_type)
       : FeatureDrafter(*net, {.taps = {layers}}, capacity, cache_type), net_(std::move(net)) {}
 
-  void Propose(std::span<const DraftSlot> batch) override {
-    DraftLevels(batch, [&](std::span<const DraftLevel> levels) {
-      for (int head = 0; head < net_->heads(); ++head) Expand(batch, levels, head);
+  Status Propose(std::span<const DraftSlot> batch) override {
+    return DraftLevels(batch, [&](std::span<const DraftLevel> levels) -> Status {
+      for (int head = 0; head < net_->heads(); ++head) {
+        FT_RETURN_IF_ERROR(Expand(batch, levels, head));
+      }
+      return {};
     });
   }
 
  private:
-  // Its guesses take no rows.
-  int Room(const DraftSlot& /*slot*/) const override { return net_->max_rows(); }
-
   // Of the levels' nodes, those that `head` continues: the ones at its depth.
-  void Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels, int head) {
+  Status Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels, int head) {
     std::vector<LogitsPlace> rows;
     for (const DraftLevel& level : levels) {
       const DraftSlot& slot = batch[level.slot];
@@ -32,12 +32,14 @@ class Hydra final : public FeatureDrafter {
           rows.push_back({&slot, node, std::ssize(rows)});
       }
     }
-    if (rows.empty()) return;
-    offers().Offer(rows, Run(rows, head), /*share_noise=*/true);
+    if (rows.empty()) return {};
+    FT_ASSIGN_OR_RETURN(const Tensor logits, Run(rows, head));
+    offers().Offer(rows, logits, /*share_noise=*/true);
+    return {};
   }
 
-  Tensor Run(std::span<const LogitsPlace> rows, int head) {
-    const Tensor input = net_->Input(head, static_cast<int>(rows.size()));
+  Result<Tensor> Run(std::span<const LogitsPlace> rows, int head) {
+    FT_ASSIGN_OR_RETURN(const Tensor input, net_->Input(head, static_cast<int>(rows.size())));
     std::vector<std::vector<Token>> tokens(static_cast<size_t>(head) + 1,
                                            std::vector<Token>(rows.size()));
     for (const auto& [slot, node, row] : rows) {

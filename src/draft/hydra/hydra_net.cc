@@ -68,41 +68,43 @@ HydraNet::HydraNet(std::unique_ptr<DraftFile> file, const ModelConfig& config, W
       heads_(std::move(weights_.heads)),
       blocks_(target.backend(), target.config().hidden) {}
 
-Tensor HydraNet::Features(int rows) { return ReserveRows(backend(), rows, hidden(), features_); }
+Result<Tensor> HydraNet::Features(int rows) {
+  return ReserveRows(backend(), rows, hidden(), features_);
+}
 
-Tensor HydraNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
-  prefix_.Begin(batch, caches);
+Result<Tensor> HydraNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
+  FT_RETURN_IF_ERROR(prefix_.Begin(batch, caches));
   const int rows = batch.rows();
   const Tensor residual = prefix_.residual().Rows(0, rows);
   backend().StoreRows(features_.tensor.Rows(0, rows), residual);
   for (int layer = 0; layer < prefix_.config().layers; ++layer) prefix_.Run(layer);
-  const Tensor outputs = ReserveRows(backend(), rows, hidden(), outputs_);
+  FT_ASSIGN_OR_RETURN(const Tensor outputs, ReserveRows(backend(), rows, hidden(), outputs_));
   backend().RmsNorm(residual, weights_.norm.tensor, prefix_.config().norm_eps, outputs);
   return outputs;
 }
 
-Tensor HydraNet::Input(int head, int rows) {
+Result<Tensor> HydraNet::Input(int head, int rows) {
   return ReserveRows(backend(), rows, int64_t{head + 2} * hidden(), input_);
 }
 
-Tensor HydraNet::Logits(int head, std::span<const std::vector<Token>> tokens) {
+Result<Tensor> HydraNet::Logits(int head, std::span<const std::vector<Token>> tokens) {
   const int rows = static_cast<int>(tokens[0].size());
-  const Tensor input = Input(head, rows);
+  FT_ASSIGN_OR_RETURN(const Tensor input, Input(head, rows));
   const Weight& table = weights_.embedding ? *weights_.embedding : target_.Embedding();
   for (size_t i = 0; i < tokens.size(); ++i) {
     backend().Embed(table, tokens[i], input.Cols(static_cast<int64_t>(i + 1) * hidden(), hidden()));
   }
   const Head& own = heads_[static_cast<size_t>(head)];
-  const Tensor state = ReserveRows(backend(), rows, hidden(), state_);
-  const Tensor gate = ReserveRows(backend(), rows, hidden(), gate_);
+  FT_ASSIGN_OR_RETURN(const Tensor state, ReserveRows(backend(), rows, hidden(), state_));
+  FT_ASSIGN_OR_RETURN(const Tensor gate, ReserveRows(backend(), rows, hidden(), gate_));
   backend().Linear(
       input,
       std::array{LinearOut{.weight = own.skip.get(), .out = state, .bias = own.skip_bias.tensor},
                  LinearOut{.weight = own.fc.get(), .out = gate, .bias = own.fc_bias.tensor}});
-  blocks_.Silu(gate);
+  FT_RETURN_IF_ERROR(blocks_.Silu(gate));
   backend().Add(gate, state);
-  for (const ResidualBlock& block : own.blocks) blocks_.Apply(block, state);
-  const Tensor logits = ReserveRows(backend(), rows, vocab(), logits_);
+  for (const ResidualBlock& block : own.blocks) FT_RETURN_IF_ERROR(blocks_.Apply(block, state));
+  FT_ASSIGN_OR_RETURN(const Tensor logits, ReserveRows(backend(), rows, vocab(), logits_));
   const Weight& output = own.output ? *own.output : target_.OutputHead();
   backend().Linear(state, std::array{LinearOut{
                               .weight = &output, .out = logits, .bias = own.output_bias.tensor}});

@@ -23,20 +23,21 @@ class HydraNet final : public FeatureNet {
   const ModelConfig& config() const { return prefix_.config(); }
   int hidden() const override { return prefix_.config().hidden; }
   int max_rows() const override { return prefix_.max_rows(); }
-  std::unique_ptr<KvCache> NewCache(int capacity, DType type) const override {
-    return prefix_.NewCache(capacity, type);
+  std::unique_ptr<KvCache> NewCache(int tokens, DType type) const override {
+    return prefix_.NewCache(tokens, type);
   }
-  Tensor Features(int rows) override;
-  Tensor Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
+  Result<Tensor> Features(int rows) override;
+  Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
 
   int heads() const { return static_cast<int>(heads_.size()); }
   int vocab() const { return static_cast<int>(target_.OutputHead().rows()); }
   // Where the input of the next Logits is to be put: [rows, (head + 2) * hidden], of which the
-  // caller fills the state (the first `hidden` columns) and Logits the embeddings.
-  Tensor Input(int head, int rows);
+  // caller fills the state (the first `hidden` columns) and Logits the embeddings. Errors, here and
+  // below: out of memory.
+  Result<Tensor> Input(int head, int rows);
   // Logits [rows, vocab] of head `head`, valid until the next call. tokens: [head + 1][rows], the
   // roots, then the first guesses, ...
-  Tensor Logits(int head, std::span<const std::vector<Token>> tokens);
+  Result<Tensor> Logits(int head, std::span<const std::vector<Token>> tokens);
 
  private:
   struct Head {

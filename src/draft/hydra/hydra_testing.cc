@@ -55,25 +55,25 @@ Result<HydraTrace> TraceHydra(const std::string& draft, Model& target,
   FT_ASSIGN_OR_RETURN(const auto net, HydraNet::Load(std::move(file), target));
   Backend& backend = target.backend();
   const int rows = static_cast<int>(features.size()) / net->hidden();
-  const Buffer given = backend.Allocate(DType::kF32, rows, net->hidden());
+  const Buffer given = *backend.Allocate(DType::kF32, rows, net->hidden());
   backend.Upload(features.data(), given.tensor);
-  backend.StoreRows(given.tensor, net->Features(rows));
+  backend.StoreRows(given.tensor, *net->Features(rows));
   RowBatch batch;
   for (int r = 0; r < rows; ++r) AddRow(batch, 0, r, r - 1);
   batch.begin.push_back(rows);
   const auto cache = net->NewCache(rows, DType::kF32);
   KvCache* const caches[] = {cache.get()};
-  const Tensor state = net->Forward(batch, caches).Rows(rows - 1, 1);
+  const Tensor state = net->Forward(batch, caches)->Rows(rows - 1, 1);
   HydraTrace trace;
   trace.state.resize(static_cast<size_t>(net->hidden()));
   backend.Download(state, trace.state.data());
   std::vector<std::vector<Token>> tokens;
   for (int k = 0; k < std::min(net->heads(), static_cast<int>(path.size())); ++k) {
     tokens.push_back({path[static_cast<size_t>(k)]});
-    backend.StoreRows(state, net->Input(k, 1).Cols(0, net->hidden()));
+    backend.StoreRows(state, net->Input(k, 1)->Cols(0, net->hidden()));
     std::vector<float>& logits = trace.logits.emplace_back();
     logits.resize(static_cast<size_t>(net->vocab()));
-    backend.Download(net->Logits(k, tokens), logits.data());
+    backend.Download(*net->Logits(k, tokens), logits.data());
   }
   return trace;
 }

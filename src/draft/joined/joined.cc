@@ -27,7 +27,7 @@ class Joined final : public Drafter {
     return state;
   }
 
-  void Observe(std::span<const Observation> seen) override {
+  Status Observe(std::span<const Observation> seen) override {
     for (size_t p = 0; p < parts_.size(); ++p) {
       std::vector<Observation> of_part;
       of_part.reserve(seen.size());
@@ -35,11 +35,12 @@ class Joined final : public Drafter {
         of_part.push_back({PartOf(o.state, p), o.committed, o.next, o.tree, o.path, o.taps,
                            o.prompt, o.may_read});
       }
-      parts_[p]->Observe(of_part);
+      FT_RETURN_IF_ERROR(parts_[p]->Observe(of_part));
     }
+    return {};
   }
 
-  void Propose(std::span<const DraftSlot> batch) override {
+  Status Propose(std::span<const DraftSlot> batch) override {
     for (size_t p = 0; p < parts_.size(); ++p) {
       std::vector<DraftSlot> of_part;
       of_part.reserve(batch.size());
@@ -47,8 +48,9 @@ class Joined final : public Drafter {
         if (p > 0) slot.builder.NextDrafter();
         of_part.push_back({PartOf(slot.state, p), slot.builder, slot.sampling});
       }
-      parts_[p]->Propose(of_part);
+      FT_RETURN_IF_ERROR(parts_[p]->Propose(of_part));
     }
+    return {};
   }
 
   void Truncate(DraftState& state, int length) override {

@@ -36,7 +36,7 @@ class Lookahead final : public Drafter {
     return std::make_unique<State>(rule_.guesses);
   }
 
-  void Observe(std::span<const Observation> seen) override {
+  Status Observe(std::span<const Observation> seen) override {
     for (const Observation& o : seen) {
       auto& state = static_cast<State&>(o.state);
       state.Append(o);
@@ -46,9 +46,10 @@ class Lookahead final : public Drafter {
         Advance(state, o);
       }
     }
+    return {};
   }
 
-  void Propose(std::span<const DraftSlot> batch) override {
+  Status Propose(std::span<const DraftSlot> batch) override {
     constexpr float kConfidence = -0.5f;
     for (const DraftSlot& slot : batch) {
       auto& state = static_cast<State&>(slot.state);
@@ -59,6 +60,7 @@ class Lookahead final : public Drafter {
         slot.builder.OfferRun(0, guess, kConfidence);
       }
     }
+    return {};
   }
 
   void Truncate(DraftState& draft_state, int length) override {

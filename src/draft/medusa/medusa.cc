@@ -4,6 +4,7 @@
 
 #include "draft/levels.h"
 #include "draft/medusa/medusa_net.h"
+#include "draft/scratch.h"
 #include "draft/text_state.h"
 #include "draft/trained.h"
 
@@ -17,13 +18,9 @@ class Medusa final : public Drafter {
 
   TapSpec Needs() const override { return {.head_input = true}; }
 
-  std::unique_ptr<DraftState> NewState() const override {
-    auto state = std::make_unique<State>();
-    state->feature = net_->backend().Allocate(DType::kF32, 1, hidden_);
-    return state;
-  }
+  std::unique_ptr<DraftState> NewState() const override { return std::make_unique<State>(); }
 
-  void Observe(std::span<const Observation> seen) override {
+  Status Observe(std::span<const Observation> seen) override {
     for (const Observation& o : seen) {
       auto& state = static_cast<State&>(o.state);
       state.Append(o);
@@ -31,20 +28,24 @@ class Medusa final : public Drafter {
       if (features.rows == 0) continue;  // more of the prompt follows
       // Of a prompt, the last token's is the only one.
       const int64_t row = o.prompt ? features.rows - 1 : o.path.back();
-      net_->backend().StoreRows(features.Rows(row, 1), state.feature.tensor);
+      FT_ASSIGN_OR_RETURN(const Tensor kept,
+                          ReserveRows(net_->backend(), 1, hidden_, state.feature));
+      net_->backend().StoreRows(features.Rows(row, 1), kept);
     }
+    return {};
   }
 
-  void Propose(std::span<const DraftSlot> batch) override {
-    const Buffer features = net_->backend().Allocate(DType::kF32, std::ssize(batch), hidden_);
+  Status Propose(std::span<const DraftSlot> batch) override {
+    FT_ASSIGN_OR_RETURN(const Buffer features,
+                        net_->backend().Allocate(DType::kF32, std::ssize(batch), hidden_));
     for (size_t s = 0; s < batch.size(); ++s) {
       net_->backend().StoreRows(static_cast<State&>(batch[s].state).feature.tensor,
                                 features.tensor.Rows(static_cast<int64_t>(s), 1));
     }
     Guesses guesses{features.tensor, {}};
-    DraftByLevels(
-        batch, 1 << 20, [](size_t) { return 1 << 20; }, [](const DraftLevel&) { return 1; },
-        [&](std::span<const DraftLevel> levels) { Expand(batch, levels, guesses); });
+    return DraftByLevels(
+        batch, 1 << 20, [](size_t) { return true; }, [](const DraftLevel&) { return 1; },
+        [&](std::span<const DraftLevel> levels) { return Expand(batch, levels, guesses); });
   }
 
   void Truncate(DraftState& state, int length) override {
@@ -61,17 +62,20 @@ class Medusa final : public Drafter {
     std::vector<Buffer> heads;  // those that were asked so far: [slots, vocab]
   };
 
-  Tensor Logits(Guesses& guesses, int head) {
+  Result<Tensor> Logits(Guesses& guesses, int head) {
     while (std::ssize(guesses.heads) <= head) {
-      const Tensor logits = net_->Logits(static_cast<int>(guesses.heads.size()), guesses.features);
-      guesses.heads.push_back(net_->backend().Allocate(DType::kF32, logits.rows, net_->vocab()));
-      net_->backend().StoreRows(logits, guesses.heads.back().tensor);
+      const int next = static_cast<int>(guesses.heads.size());
+      FT_ASSIGN_OR_RETURN(const Tensor logits, net_->Logits(next, guesses.features));
+      FT_ASSIGN_OR_RETURN(Buffer kept,
+                          net_->backend().Allocate(DType::kF32, logits.rows, net_->vocab()));
+      net_->backend().StoreRows(logits, kept.tensor);
+      guesses.heads.push_back(std::move(kept));
     }
     return guesses.heads[static_cast<size_t>(head)].tensor;
   }
 
-  void Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
-              Guesses& guesses) {
+  Status Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
+                Guesses& guesses) {
     std::vector<std::vector<LogitsPlace>> places(static_cast<size_t>(net_->heads()));  // by head
     for (const DraftLevel& level : levels) {
       const DraftSlot& slot = batch[level.slot];
@@ -84,8 +88,11 @@ class Medusa final : public Drafter {
     }
     for (int head = 0; head < net_->heads(); ++head) {
       const std::vector<LogitsPlace>& at = places[static_cast<size_t>(head)];
-      if (!at.empty()) offers_.Offer(at, Logits(guesses, head), /*share_noise=*/true);
+      if (at.empty()) continue;
+      FT_ASSIGN_OR_RETURN(const Tensor logits, Logits(guesses, head));
+      offers_.Offer(at, logits, /*share_noise=*/true);
     }
+    return {};
   }
 
   std::unique_ptr<MedusaNet> net_;

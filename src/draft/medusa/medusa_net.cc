@@ -35,16 +35,16 @@ MedusaNet::MedusaNet(std::unique_ptr<DraftFile> file, std::unique_ptr<WeightSour
       target_(target),
       blocks_(target.backend(), target.config().hidden) {}
 
-Tensor MedusaNet::Logits(int head, Tensor features) {
+Result<Tensor> MedusaNet::Logits(int head, Tensor features) {
   if (state_.tensor.rows < features.rows) {
-    state_ = backend().Allocate(DType::kF32, features.rows, features.cols);
-    logits_ = backend().Allocate(DType::kF32, features.rows, vocab());
+    FT_ASSIGN_OR_RETURN(logits_, backend().Allocate(DType::kF32, features.rows, vocab()));
+    FT_ASSIGN_OR_RETURN(state_, backend().Allocate(DType::kF32, features.rows, features.cols));
   }
   const Tensor state = state_.tensor.Rows(0, features.rows);
   const Tensor logits = logits_.tensor.Rows(0, features.rows);
   backend().StoreRows(features, state);
   const Head& own = heads_[static_cast<size_t>(head)];
-  for (const ResidualBlock& block : own.blocks) blocks_.Apply(block, state);
+  for (const ResidualBlock& block : own.blocks) FT_RETURN_IF_ERROR(blocks_.Apply(block, state));
   const Weight& output = own.output ? *own.output : target_.OutputHead();
   backend().Linear(state, std::array{LinearOut{.weight = &output, .out = logits}});
   return logits;

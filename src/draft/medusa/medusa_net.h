@@ -20,7 +20,8 @@ class MedusaNet {
   int vocab() const { return static_cast<int>(target_.OutputHead().rows()); }
   Backend& backend() const { return target_.backend(); }
   // Logits [rows, vocab] of head `head` for `features` [rows, hidden], valid until the next call.
-  Tensor Logits(int head, Tensor features);
+  // Errors: out of memory.
+  Result<Tensor> Logits(int head, Tensor features);
 
  private:
   struct Head {

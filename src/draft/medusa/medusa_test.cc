@@ -33,7 +33,7 @@ TEST_F(MedusaTest, OffersTheHeadsListsAtEveryNode) {
   ASSERT_TRUE(drafter.ok()) << drafter.error().message;
   std::vector<float> features(3 * 32);
   for (size_t i = 0; i < features.size(); ++i) features[i] = std::sin(static_cast<float>(i));
-  const Buffer rows = backend_->Allocate(DType::kF32, 3, 32);
+  const Buffer rows = *backend_->Allocate(DType::kF32, 3, 32);
   backend_->Upload(features.data(), rows.tensor);
   Taps taps;
   taps.SetHeadInput(rows.tensor);
@@ -45,13 +45,13 @@ TEST_F(MedusaTest, OffersTheHeadsListsAtEveryNode) {
   const std::vector<Node> path = {0, 2};
   const auto state = (*drafter)->NewState();
   const Observation seen{*state, committed, 11, scored, path, taps, false};
-  (*drafter)->Observe(std::span(&seen, 1));
+  EXPECT_TRUE((*drafter)->Observe(std::span(&seen, 1)).ok());
 
   const auto tree = *NewTreePolicy("medusa");
   TreeBuilder builder(11, {.max_nodes = 64, .max_depth = 8}, *tree);
   const SamplingParams greedy;
   const DraftSlot slot{*state, builder, greedy};
-  (*drafter)->Propose(std::span(&slot, 1));
+  EXPECT_TRUE((*drafter)->Propose(std::span(&slot, 1)).ok());
   const CandidateTree drafted = builder.Finish();
   ASSERT_EQ(drafted.size(), 64);
   const auto heads = TraceMedusa(path_, *model_, std::span(features).last(32));

@@ -63,12 +63,12 @@ Result<std::vector<std::vector<float>>> TraceMedusa(const std::string& draft, Mo
   FT_ASSIGN_OR_RETURN(auto file, DraftFile::Open(draft));
   FT_ASSIGN_OR_RETURN(const auto net, MedusaNet::Load(std::move(file), target));
   const int64_t hidden = target.config().hidden;
-  const Buffer given = target.backend().Allocate(
+  const Buffer given = *target.backend().Allocate(
       DType::kF32, static_cast<int64_t>(features.size()) / hidden, hidden);
   target.backend().Upload(features.data(), given.tensor);
   std::vector<std::vector<float>> heads;
   for (int k = 0; k < net->heads(); ++k) {
-    const Tensor logits = net->Logits(k, given.tensor);
+    const Tensor logits = *net->Logits(k, given.tensor);
     std::vector<float>& values = heads.emplace_back();
     values.resize(static_cast<size_t>(logits.rows * logits.cols));
     target.backend().Download(logits, values.data());

@@ -1,11 +1,13 @@
 // PLD+(a): the occurrence that the chosen heads attend to from the last position. The pass need not
 // return attention: the last accepted row's queries are kept and multiplied with the cached keys.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/json.h"
 #include "draft/pld_plus/head_list.h"
 #include "draft/pld_plus/span_copier.h"
+#include "draft/scratch.h"
 
 namespace foretoken {
 namespace {
@@ -25,7 +27,7 @@ struct Group {
 struct AttentionState final : CopyState {
   std::vector<std::vector<float>> queries;  // a group each: [heads, head_dim], of the last position
   std::vector<Tensor> keys;                 // a group each: the layer's cache
-  Buffer query, probabilities;              // scratch: [heads, head_dim], [heads, capacity]
+  Buffer query, probabilities;              // scratch: [heads, head_dim], [heads, positions]
   std::vector<float> downloaded;            // scratch
 };
 
@@ -36,7 +38,6 @@ class AttentionCopier final : public SpanCopier {
         backend_(context.target.backend()),
         head_dim_(context.target.config().head_dim),
         width_(context.target.config().heads * head_dim_),
-        capacity_(context.capacity),
         rule_(std::move(rule)) {
     const int group_size = context.target.config().heads / context.target.config().kv_heads;
     for (const AttentionHead& h : rule_.heads) {
@@ -58,8 +59,6 @@ class AttentionCopier final : public SpanCopier {
     auto state = std::make_unique<AttentionState>();
     state->queries.resize(groups_.size());
     state->keys.resize(groups_.size());
-    state->query = backend_.Allocate(DType::kF32, widest_, head_dim_);
-    state->probabilities = backend_.Allocate(DType::kF32, widest_, capacity_);
     return state;
   }
 
@@ -82,22 +81,29 @@ class AttentionCopier final : public SpanCopier {
     (void)state, (void)length;  // queries are those of the last position; an Observe renews them
   }
 
-  int Best(CopyState& copy_state, std::span<const int> places) override {
+  Result<int> Best(CopyState& copy_state, std::span<const int> places) override {
     auto& state = static_cast<AttentionState&>(copy_state);
     std::vector<float> score(places.size(), 0.0f);
-    for (size_t g = 0; g < groups_.size(); ++g) AddGroup(state, g, places, score);
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      FT_RETURN_IF_ERROR(AddGroup(state, g, places, score));
+    }
     const auto best = std::max_element(score.begin(), score.end());  // the first of equals
     return *best > rule_.threshold ? places[static_cast<size_t>(best - score.begin())] : -1;
   }
 
  private:
   // Folds the attention of group `g` onto `places` into `score`.
-  void AddGroup(AttentionState& state, size_t g, std::span<const int> places,
-                std::vector<float>& score) {
+  Status AddGroup(AttentionState& state, size_t g, std::span<const int> places,
+                  std::vector<float>& score) {
     const auto heads = static_cast<int64_t>(groups_[g].heads.size());
     const int count = static_cast<int>(state.text.size());
-    const Tensor query = state.query.tensor.Rows(0, heads);
-    const Tensor out = state.probabilities.tensor.Rows(0, heads).Cols(0, count);
+    const auto doubled = static_cast<int64_t>(std::bit_ceil(static_cast<unsigned>(count)));
+    FT_ASSIGN_OR_RETURN(const Tensor queries,
+                        ReserveRows(backend_, widest_, head_dim_, state.query));
+    FT_ASSIGN_OR_RETURN(const Tensor probabilities,
+                        ReserveRows(backend_, widest_, doubled, state.probabilities));
+    const Tensor query = queries.Rows(0, heads);
+    const Tensor out = probabilities.Rows(0, heads).Cols(0, count);
     backend_.Upload(state.queries[g].data(), query);
     backend_.AttentionRows(query, groups_[g].kv_heads, state.keys[g], count,
                            1.0f / std::sqrt(static_cast<float>(head_dim_)), out);
@@ -110,10 +116,11 @@ class AttentionCopier final : public SpanCopier {
         score[p] = rule_.sum ? score[p] + attention : std::max(score[p], attention);
       }
     }
+    return {};
   }
 
   Backend& backend_;
-  int head_dim_, width_, capacity_;
+  int head_dim_, width_;
   int widest_ = 0;  // most heads of one layer
   AttentionRule rule_;
   std::vector<Group> groups_;

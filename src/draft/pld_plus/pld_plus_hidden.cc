@@ -45,7 +45,7 @@ class HiddenCopier final : public SpanCopier {
   }
 
   // The last token has no hidden state yet: compare what led to it with what led to the others.
-  int Best(CopyState& state, std::span<const int> places) override {
+  Result<int> Best(CopyState& state, std::span<const int> places) override {
     const auto& rows = static_cast<HiddenState&>(state).rows;
     if (places[0] == 0) places = places.subspan(1);  // position 0 has no predecessor
     if (places.empty()) return -1;

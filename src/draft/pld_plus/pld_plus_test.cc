@@ -48,7 +48,7 @@ class CopiedSpan : public ::testing::Test {
     TreeBuilder builder(root, limits, ChainPolicy());
     const SamplingParams greedy;
     const DraftSlot slot{*state_, builder, greedy};
-    copier.Propose(std::span(&slot, 1));
+    EXPECT_TRUE(copier.Propose(std::span(&slot, 1)).ok());
     const CandidateTree tree = builder.Finish();
     Words drafted;
     for (Node n = 1; n < tree.size(); ++n) drafted.push_back(tree.token(n));
@@ -60,7 +60,7 @@ class CopiedSpan : public ::testing::Test {
     for (Node n = 0; n < tree.size(); ++n) path.push_back(n);
     const Taps taps;
     const Observation seen{*state_, tokens, next, tree, path, taps, prompt};
-    copier.Observe(std::span(&seen, 1));
+    EXPECT_TRUE(copier.Observe(std::span(&seen, 1)).ok());
   }
 
   std::unique_ptr<DraftState> state_;

@@ -13,7 +13,7 @@ CopyRule ReadCopyRule(DraftOptions& options) {
   return rule;
 }
 
-void SpanCopier::Observe(std::span<const Observation> seen) {
+Status SpanCopier::Observe(std::span<const Observation> seen) {
   for (const Observation& o : seen) {
     auto& state = static_cast<CopyState&>(o.state);
     for (Token token : o.committed) {
@@ -24,9 +24,10 @@ void SpanCopier::Observe(std::span<const Observation> seen) {
     if (o.prompt) state.prompt = static_cast<int>(state.text.size());
     Keep(state, o);
   }
+  return {};
 }
 
-void SpanCopier::Propose(std::span<const DraftSlot> batch) {
+Status SpanCopier::Propose(std::span<const DraftSlot> batch) {
   for (const DraftSlot& slot : batch) {
     auto& state = static_cast<CopyState&>(slot.state);
     const auto found = state.positions.find(state.root);
@@ -36,7 +37,8 @@ void SpanCopier::Propose(std::span<const DraftSlot> batch) {
       const auto end = std::lower_bound(places.begin(), places.end(), state.prompt);
       places = places.first(static_cast<size_t>(end - places.begin()));
     }
-    const int place = places.empty() ? -1 : Best(state, places);
+    if (places.empty()) continue;
+    FT_ASSIGN_OR_RETURN(const int place, Best(state, places));
     if (place < 0) continue;
     // Sources run to the root itself, which is not in `text` yet.
     const int length = std::min(rule_.k, static_cast<int>(state.text.size()) - place);
@@ -46,6 +48,7 @@ void SpanCopier::Propose(std::span<const DraftSlot> batch) {
     // The root stands at `place`, too; before both it is the committed text that is compared.
     slot.builder.OfferRun(0, span, CopyConfidence(state.text, place), place + 1);
   }
+  return {};
 }
 
 void SpanCopier::Truncate(DraftState& draft_state, int length) {

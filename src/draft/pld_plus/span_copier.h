@@ -29,8 +29,8 @@ class SpanCopier : public Drafter {
  public:
   explicit SpanCopier(CopyRule rule) : rule_(rule) {}
 
-  void Observe(std::span<const Observation> seen) final;
-  void Propose(std::span<const DraftSlot> batch) final;
+  Status Observe(std::span<const Observation> seen) final;
+  Status Propose(std::span<const DraftSlot> batch) final;
   void Truncate(DraftState& state, int length) final;
 
  protected:
@@ -39,8 +39,8 @@ class SpanCopier : public Drafter {
   // Forgets the rows from `length` on.
   virtual void Drop(CopyState& state, int length) = 0;
   // The best of `places` (ascending, not empty; positions of the root's token), the lowest of
-  // equals; -1 if none is good enough.
-  virtual int Best(CopyState& state, std::span<const int> places) = 0;
+  // equals; -1 if none is good enough. Errors: out of memory.
+  virtual Result<int> Best(CopyState& state, std::span<const int> places) = 0;
 
  private:
   CopyRule rule_;

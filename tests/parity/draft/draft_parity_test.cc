@@ -55,7 +55,7 @@ class DraftParity : public ::testing::Test {
     Taps taps;
     Score(*target_, std::span(&rows, 1), {.hidden = indices}, std::span(&taps, 1));
     const auto width = static_cast<int64_t>(hidden_);
-    const Buffer all = backend_->Allocate(DType::kF32, count, std::ssize(indices) * width);
+    const Buffer all = *backend_->Allocate(DType::kF32, count, std::ssize(indices) * width);
     for (size_t i = 0; i < indices.size(); ++i) {
       backend_->StoreRows(taps.Hidden(indices[i]),
                           all.tensor.Cols(static_cast<int64_t>(i) * width, width));

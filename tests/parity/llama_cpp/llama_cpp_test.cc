@@ -20,7 +20,7 @@ std::vector<Token> Greedy(Generator& generator, const std::vector<Token>& prompt
   const auto session = generator.Start(options);
   EXPECT_TRUE(generator.Prefill(*session, prompt, count).ok());
   Session* const batch[] = {session.get()};
-  while (!session->done()) generator.Step(batch);
+  while (!session->done()) EXPECT_TRUE(generator.Step(batch).ok());
   const auto written = session->written();
   return {written.begin(), written.end()};
 }

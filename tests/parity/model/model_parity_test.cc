@@ -72,7 +72,7 @@ void ExpectGolden(Model& model, const Golden& golden) {
   KvCache* const caches[] = {cache.get()};
   const TapSpec spec{.hidden = Range(model.config().layers + 1)};
   std::vector<Taps> taps(1);
-  const Tensor logits = model.Forward(batch, caches, spec, taps);
+  const Tensor logits = *model.Forward(batch, caches, spec, taps);
   EXPECT_LE(MaxDifference(Values(model.backend(), logits), golden.logits), kTolerance)
       << n << " tokens";
   for (int i = 0; i <= model.config().layers; ++i) {
