@@ -4,6 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_claims.h"
+#include "base/output_file.h"
+#include "bus_error.h"
 #include "command.h"
 
 namespace foretoken {
@@ -46,8 +49,7 @@ void PrintUsage(std::FILE* out) {
   std::fputs("\nexit status: 0 done, 1 failed, 2 bad usage, 3 --check found a difference\n", out);
 }
 
-int Main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an ordinary write error
+int RunCommand(int argc, char** argv) {
   if (argc < 2) {
     PrintUsage(stderr);
     return kExitUsage;
@@ -66,6 +68,17 @@ int Main(int argc, char** argv) {
   }
   std::fprintf(stderr, "foretoken: no command '%s'; 'foretoken --help' lists them\n", argv[1]);
   return kExitUsage;
+}
+
+int Main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an ordinary write error
+  ExplainBusErrors();
+  RememberInputs(true);
+  const int status = RunCommand(argc, argv);
+  const Status written = FlushStandardOutput();
+  if (written.ok() || status != kExitDone) return status;
+  std::fprintf(stderr, "foretoken: %s\n", written.error().message.c_str());
+  return kExitFailed;
 }
 
 }  // namespace
