@@ -11,6 +11,7 @@
 #include "backend/backend.h"
 #include "backend/cpu/page_memory.h"
 #include "base/json.h"
+#include "base/output_file.h"
 #include "base/thread_pool.h"
 #include "engine/bootstrap.h"
 
@@ -107,7 +108,7 @@ double Seconds(const std::function<void()>& work);
 Json LimitsJson(const MachineLimits& limits);
 // "Q8_0,BF16" as types. Errors: an unknown one.
 Result<std::vector<DType>> ParseTypes(const std::string& list);
-// Writes `json` to `path` where one is given.
-Status WriteJson(const std::string& path, const Json& json);
+// Writes `json`, and nothing else, where the output is active.
+Status WriteJson(OutputFile& output, const Json& json);
 
 }  // namespace foretoken

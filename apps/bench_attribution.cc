@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
+#include <sstream>
 
+#include "base/input_file.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "bench.h"
@@ -24,8 +25,8 @@ struct Question {
 };
 
 Result<std::vector<Question>> ReadQuestions(const std::string& path, int limit) {
-  std::ifstream in(path);
-  if (!in) return Error{path + ": cannot be opened"};
+  FT_ASSIGN_OR_RETURN(std::string text, ReadText(path));
+  std::istringstream in(std::move(text));
   std::vector<Question> questions;
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
@@ -194,13 +195,14 @@ Result<std::vector<AttributionScore>> ScoreAttribution(const AttributionOptions&
 }
 
 Status BenchAttribution(const AttributionOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
   FT_RETURN_IF_ERROR(CheckDraftNames(options.draft));
   FT_ASSIGN_OR_RETURN(const auto questions, ReadQuestions(options.data, options.limit));
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(options.model));
   Scorer scorer(options);
   FT_RETURN_IF_ERROR(scorer.Run(loaded, questions));
   scorer.Print();
-  return WriteJson(options.json, scorer.ToJson());
+  return WriteJson(json, scorer.ToJson());
 }
 
 }  // namespace foretoken

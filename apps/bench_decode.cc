@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/mapped_file.h"
 #include "bench.h"
 #include "bench_model.h"
 #include "curve_plot.h"
@@ -260,8 +259,8 @@ Json OutcomeJson(const BenchModel& subject, const Outcome& outcome) {
           {"limits", LimitsJson(outcome.limits)}};
 }
 
-Status WritePlot(const BenchOptions& options, const BenchModel& subject, const Outcome& outcome) {
-  if (options.svg.empty()) return {};
+std::string CurvePicture(const BenchOptions& options, const BenchModel& subject,
+                         const Outcome& outcome) {
   std::vector<Curve> curves;
   for (const int context : options.contexts) {
     Curve curve{.label = "context " + std::to_string(context)};
@@ -275,12 +274,14 @@ Status WritePlot(const BenchOptions& options, const BenchModel& subject, const O
   std::string title = options.model.empty() ? options.random : options.model;
   title.append(", ").append(DTypeName(subject.model->OutputHead().type()));
   title.append(", ").append(subject.backend->Name());
-  return WriteFileAtomically(options.svg, CurveSvg(title, curves));
+  return CurveSvg(title, curves);
 }
 
 }  // namespace
 
 Status BenchDecode(const BenchOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
+  FT_ASSIGN_OR_RETURN(OutputFile svg, OutputFile::Open(options.svg));
   FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.types));
   if (types.size() != 1) return Error{"bench decode measures one --type at a time"};
   FT_ASSIGN_OR_RETURN(const DType cache, ParseDType(options.cache));
@@ -289,8 +290,8 @@ Status BenchDecode(const BenchOptions& options) {
   FT_ASSIGN_OR_RETURN(const Outcome outcome,
                       Measurement(options, subject, cache, *bandwidth).Run());
   Print(options, subject, outcome);
-  FT_RETURN_IF_ERROR(WritePlot(options, subject, outcome));
-  return WriteJson(options.json, OutcomeJson(subject, outcome));
+  FT_RETURN_IF_ERROR(svg.Finish(CurvePicture(options, subject, outcome)));
+  return WriteJson(json, OutcomeJson(subject, outcome));
 }
 
 }  // namespace foretoken

@@ -121,6 +121,7 @@ void AddFidelityArgs(CLI::App& app, FidelityOptions* options) {
 }
 
 Status BenchFidelity(const FidelityOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
   FT_ASSIGN_OR_RETURN(const LoadedModel model, Load(options.model));
   ModelArgs other = options.model;
   other.path = options.reference;
@@ -160,7 +161,7 @@ Status BenchFidelity(const FidelityOptions& options) {
   std::printf("KL divergence             %.3g nats\n", fidelity.Mean(fidelity.divergence));
   std::printf("same likeliest token      %.2f %%\n",
               100 * fidelity.Mean(static_cast<double>(fidelity.same_top)));
-  return WriteJson(options.json, ToJson(options, fidelity));
+  return WriteJson(json, ToJson(options, fidelity));
 }
 
 }  // namespace foretoken

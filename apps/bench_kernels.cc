@@ -98,6 +98,7 @@ Json Report(DType type, const Product& product, const Weight& w, int rows, doubl
 }  // namespace
 
 Status BenchKernels(const BenchOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
   FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.types));
   FT_ASSIGN_OR_RETURN(const ModelConfig config, ShapeByName(options.shape));
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
@@ -118,7 +119,7 @@ Status BenchKernels(const BenchOptions& options) {
       }
     }
   }
-  return WriteJson(options.json, Json{{"kernels", products}, {"limits", LimitsJson(limits)}});
+  return WriteJson(json, Json{{"kernels", products}, {"limits", LimitsJson(limits)}});
 }
 
 }  // namespace foretoken

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/mapped_file.h"
 #include "bench.h"
 
 namespace foretoken {
@@ -139,12 +138,12 @@ Result<std::vector<DType>> ParseTypes(const std::string& list) {
   return types;
 }
 
-Status WriteJson(const std::string& path, const Json& json) {
-  if (path.empty()) return {};
-  return WriteFileAtomically(path, json.dump(2) + "\n");
+Status WriteJson(OutputFile& output, const Json& json) {
+  return output.active() ? output.Finish(JsonText(json, 2) + "\n") : Status();
 }
 
 Status BenchLimits(const BenchOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
   FT_ASSIGN_OR_RETURN(const MachineLimits limits, MeasureLimits(options.threads, options.repeats));
   std::printf("read bandwidth (larger than any cache)\n");
   for (size_t t = 0; t < limits.read_bytes.size(); ++t) {
@@ -160,7 +159,7 @@ Status BenchLimits(const BenchOptions& options) {
     std::printf("hand-over to %d threads and back\n  %.2f us\n", limits.threads,
                 limits.hand_over * 1e6);
   }
-  return WriteJson(options.json, Json{{"limits", LimitsJson(limits)}});
+  return WriteJson(json, Json{{"limits", LimitsJson(limits)}});
 }
 
 }  // namespace foretoken

@@ -158,6 +158,7 @@ void Print(const StepTimes& t, const std::vector<LookUp>& look_ups, int context)
 }  // namespace
 
 Status BenchOverhead(const BenchOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
   FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.types));
   FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options, types.front()));
   Overhead overhead(options, *subject.model);
@@ -170,13 +171,13 @@ Status BenchOverhead(const BenchOptions& options) {
     look_ups.push_back(std::move(l));
   }
   Print(times, look_ups, options.contexts.front());
-  return WriteJson(options.json, {{"nodes", times.nodes},
-                                  {"context", options.contexts.front()},
-                                  {"step_seconds", times.step},
-                                  {"forward_seconds", times.forward},
-                                  {"draft_seconds", times.draft},
-                                  {"overhead", times.other() / times.step},
-                                  {"look_ups", std::move(list)}});
+  return WriteJson(json, {{"nodes", times.nodes},
+                          {"context", options.contexts.front()},
+                          {"step_seconds", times.step},
+                          {"forward_seconds", times.forward},
+                          {"draft_seconds", times.draft},
+                          {"overhead", times.other() / times.step},
+                          {"look_ups", std::move(list)}});
 }
 
 }  // namespace foretoken

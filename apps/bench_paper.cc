@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/json.h"
-#include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "command_line.h"
 #include "engine/cost_file.h"
 #include "interrupt.h"
@@ -113,6 +113,7 @@ constexpr PaperEvaluate kEvaluators[] = {&EvaluateAnswers, &EvaluateAttribution,
                                          &EvaluateRanks};  // PaperEvaluator
 
 Result<int> RunPaper(BenchPaperArgs& args) {
+  FT_ASSIGN_OR_RETURN(OutputFile json_file, OutputFile::Open(args.json));
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));
   FT_ASSIGN_OR_RETURN(const PaperTable table,
                       LoadPaperTable(args.name, loaded.model->config().layers));
@@ -126,10 +127,10 @@ Result<int> RunPaper(BenchPaperArgs& args) {
   header.notes = std::move(outcome.notes);
   std::fputs(PaperMarkdown(table, header, outcome.cells).c_str(), stdout);
   if (std::fflush(stdout) != 0) return Error{"standard output takes no more"};
-  if (!args.json.empty()) {
+  if (json_file.active()) {
     Json json = PaperJson(table, header, outcome.cells);
     json["results"] = std::move(outcome.results);
-    FT_RETURN_IF_ERROR(WriteFileAtomically(args.json, json.dump(1) + "\n"));
+    FT_RETURN_IF_ERROR(json_file.Finish(JsonText(json, 1) + "\n"));
   }
   return outcome.broken ? kExitDiffers : kExitDone;
 }

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/json.h"
-#include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "base/progress.h"
 #include "bench.h"
 #include "command_line.h"
@@ -34,9 +34,11 @@ class PeerBench {
   PeerBench(const BenchPeersArgs& args, const LoadedModel& loaded, const ChatPrompter& prompter)
       : args_(args), loaded_(loaded), prompter_(prompter) {
     modes_ = FindPeers(args.folder, args.draft_model);
-    prompt_file_ = (std::filesystem::temp_directory_path() /
-                    ("foretoken-prompt-" + std::to_string(getpid()) + ".txt"))
-                       .string();
+    std::error_code ignored;  // a folder that is not there shows when the file is written
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(ignored);
+    const std::string prefix = "foretoken-prompt-", suffix = ".txt";
+    RemoveLeftovers(folder.string(), prefix, suffix);
+    prompt_file_ = (folder / (prefix + std::to_string(getpid()) + suffix)).string();
   }
   ~PeerBench() {
     std::error_code ignored;
@@ -221,6 +223,7 @@ void DeclareBenchPeers(CLI::App& app, BenchPeersArgs* args) {
 }
 
 Status BenchPeers(BenchPeersArgs& args) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(args.json));
   if (!args.model.path.ends_with(".gguf")) {
     return Error{args.model.path + ": other engines read .gguf files only"};
   }
@@ -236,7 +239,7 @@ Status BenchPeers(BenchPeersArgs& args) {
   FT_RETURN_IF_ERROR(bench.Run(std::move(questions)));
   bench.Print();
   if (std::fflush(stdout) != 0) return Error{"standard output takes no more"};
-  return WriteJson(args.json, bench.ToJson());
+  return WriteJson(json, bench.ToJson());
 }
 
 }  // namespace foretoken

@@ -69,6 +69,7 @@ Json PassJson(const PassProfile& pass) {
 }  // namespace
 
 Status BenchProfile(const BenchOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
   FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.types));
   if (types.size() != 1) return Error{"bench profile measures one --type at a time"};
   FT_ASSIGN_OR_RETURN(const DType cache, ParseDType(options.cache));
@@ -85,7 +86,7 @@ Status BenchProfile(const BenchOptions& options) {
     Print(pass, threads);
     all.push_back(PassJson(pass));
   }
-  return WriteJson(options.json, {{"threads", threads}, {"passes", all}});
+  return WriteJson(json, {{"threads", threads}, {"passes", all}});
 }
 
 }  // namespace foretoken

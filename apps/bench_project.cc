@@ -79,6 +79,7 @@ Result<std::unique_ptr<Model>> NewDraft(const ProjectOptions& options, const Mod
 }  // namespace
 
 Status BenchProject(const ProjectOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.bench.json));
   FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.bench.types));
   if (types.size() != 1) return Error{"bench project measures one --type at a time"};
   if (options.tau > options.bench.nodes) {  // a path's nodes below the root, and the bonus
@@ -91,20 +92,20 @@ Status BenchProject(const ProjectOptions& options) {
   FT_ASSIGN_OR_RETURN(const Costs costs, Measure(options, *subject.model, *draft));
   const Projection p = Project(options, costs);
   Print(options, costs, p, subject.backend->Name());
-  return WriteJson(options.bench.json, {{"projection", true},
-                                        {"shape", options.bench.random},
-                                        {"type", options.bench.types},
-                                        {"context", options.bench.contexts.front()},
-                                        {"nodes", options.bench.nodes},
-                                        {"levels", options.levels},
-                                        {"tau", options.tau},
-                                        {"plain_seconds", costs.plain},
-                                        {"verify_seconds", costs.verify},
-                                        {"level_seconds", costs.level},
-                                        {"cycle_seconds", p.cycle},
-                                        {"tokens_per_second", p.rate},
-                                        {"speedup", p.speedup},
-                                        {"tau_even", p.even}});
+  return WriteJson(json, {{"projection", true},
+                          {"shape", options.bench.random},
+                          {"type", options.bench.types},
+                          {"context", options.bench.contexts.front()},
+                          {"nodes", options.bench.nodes},
+                          {"levels", options.levels},
+                          {"tau", options.tau},
+                          {"plain_seconds", costs.plain},
+                          {"verify_seconds", costs.verify},
+                          {"level_seconds", costs.level},
+                          {"cycle_seconds", p.cycle},
+                          {"tokens_per_second", p.rate},
+                          {"speedup", p.speedup},
+                          {"tau_even", p.even}});
 }
 
 }  // namespace foretoken

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "base/json.h"
-#include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "command_line.h"
 #include "interrupt.h"
 #include "spec_html.h"
@@ -112,21 +112,49 @@ std::string Title(const BenchSpecArgs& args, const LoadedModel& loaded, const Sp
          std::to_string(loaded.backend->threads()) + " threads";
 }
 
-Status MakeFolder(const std::string& folder) {
+// Files of a run that are written in its end.
+struct SpecOutputs {
+  OutputFile json, html;
+  std::vector<OutputFile> answers;  // of each method, or none
+};
+
+// A file of answers for every method.
+Result<std::vector<OutputFile>> OpenAnswers(const std::string& folder,
+                                            const std::vector<SpecMethod>& methods) {
+  std::vector<OutputFile> files;
+  if (folder.empty()) return files;
   std::error_code fault;
   std::filesystem::create_directories(folder, fault);
   if (fault) return Error{folder + ": cannot make the folder: " + fault.message()};
-  return CheckWritable(folder + "/answers");
-}
-
-Status WriteAnswers(const std::string& folder, const SpecRun& run,
-                    const std::vector<SpecMethod>& methods) {
-  if (folder.empty()) return {};
   for (size_t m = 0; m < methods.size(); ++m) {
     std::string name = std::to_string(m);
     name.append("-").append(methods[m].name).append(".jsonl");
-    FT_RETURN_IF_ERROR(WriteFileAtomically((std::filesystem::path(folder) / name).string(),
-                                           AnswerLines(run, methods[m], m)));
+    FT_ASSIGN_OR_RETURN(OutputFile file,
+                        OutputFile::Open((std::filesystem::path(folder) / name).string()));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+Result<SpecOutputs> OpenOutputs(const BenchSpecArgs& args, const std::vector<SpecMethod>& methods) {
+  SpecOutputs outputs;
+  FT_ASSIGN_OR_RETURN(outputs.json, OutputFile::Open(args.json));
+  FT_ASSIGN_OR_RETURN(outputs.html, OutputFile::Open(args.html));
+  FT_ASSIGN_OR_RETURN(outputs.answers, OpenAnswers(args.answers, methods));
+  return outputs;
+}
+
+Status WriteOutputs(const BenchSpecArgs& args, const LoadedModel& loaded, const SpecRun& run,
+                    const std::vector<SpecMethod>& methods, const std::vector<SpecEntry>& entries,
+                    SpecOutputs& outputs) {
+  FT_RETURN_IF_ERROR(outputs.json.Finish(JsonText(Report(args, loaded, run, entries), 1) + "\n"));
+  if (outputs.html.active()) {
+    const std::string page =
+        SpecHtml(Title(args, loaded, run), run, methods, entries, *loaded.tokenizer);
+    FT_RETURN_IF_ERROR(outputs.html.Finish(page));
+  }
+  for (size_t m = 0; m < outputs.answers.size(); ++m) {
+    FT_RETURN_IF_ERROR(outputs.answers[m].Finish(AnswerLines(run, methods[m], m)));
   }
   return {};
 }
@@ -202,11 +230,9 @@ Result<int> BenchSpec(BenchSpecArgs& args) {
   if (args.temperatures.empty()) args.temperatures = {0};
   args.options.chat = !args.no_chat;
   FT_ASSIGN_OR_RETURN(const std::vector<SpecMethod> methods, Combine(args));
+  FT_ASSIGN_OR_RETURN(SpecOutputs outputs, OpenOutputs(args, methods));
   FT_ASSIGN_OR_RETURN(std::vector<SpecQuestion> questions,
                       ReadSpecQuestions(args.questions, args.limit));
-  if (!args.answers.empty()) {
-    FT_RETURN_IF_ERROR(MakeFolder(args.answers));
-  }
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));
   std::optional<SpecJournal> journal;
   if (!args.resume.empty()) {
@@ -226,16 +252,7 @@ Result<int> BenchSpec(BenchSpecArgs& args) {
   std::fputs(MarkdownTables(entries).c_str(), stdout);
   PrintRemarks(run, entries);
   if (std::fflush(stdout) != 0) return Error{"standard output takes no more"};
-  if (!args.json.empty()) {
-    FT_RETURN_IF_ERROR(
-        WriteFileAtomically(args.json, Report(args, loaded, run, entries).dump(1) + "\n"));
-  }
-  if (!args.html.empty()) {
-    const std::string page =
-        SpecHtml(Title(args, loaded, run), run, methods, entries, *loaded.tokenizer);
-    FT_RETURN_IF_ERROR(WriteFileAtomically(args.html, page));
-  }
-  FT_RETURN_IF_ERROR(WriteAnswers(args.answers, run, methods));
+  FT_RETURN_IF_ERROR(WriteOutputs(args, loaded, run, methods, entries, outputs));
   const bool broken = std::ranges::any_of(entries, PromiseBroken);
   return broken ? kExitDiffers : kExitDone;
 }

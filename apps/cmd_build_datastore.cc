@@ -1,7 +1,6 @@
 // foretoken build-datastore: a corpus, tokenised and sorted, for the drafter rest.
 #include <cstdio>
 
-#include "base/mapped_file.h"
 #include "corpus.h"
 #include "draft/rest/datastore.h"
 
@@ -9,6 +8,7 @@ namespace foretoken {
 namespace {
 
 Status Build(const CorpusArgs& args) {
+  FT_ASSIGN_OR_RETURN(OutputFile output, OpenOutput(args.output, args.force));
   FT_ASSIGN_OR_RETURN(const Corpus corpus, ReadCorpus(args));
   if (!args.quiet) {
     std::fprintf(stderr, "sorting %lld tokens\n", static_cast<long long>(corpus.tokens));
@@ -16,7 +16,7 @@ Status Build(const CorpusArgs& args) {
   FT_ASSIGN_OR_RETURN(const std::string bytes,
                       EncodeDatastore(corpus.documents, corpus.tokenizer->vocab_size(),
                                       VocabularyFingerprint(corpus.tokenizer->data())));
-  FT_RETURN_IF_ERROR(WriteFileAtomically(args.output, bytes));
+  FT_RETURN_IF_ERROR(output.Finish(bytes));
   if (args.quiet) return {};
   std::fprintf(stderr, "%s: %zu documents, %lld tokens, %.1f MiB\n", args.output.c_str(),
                corpus.documents.size(), static_cast<long long>(corpus.tokens),

@@ -4,9 +4,9 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
 #include "answer.h"
+#include "base/output_file.h"
 #include "command_line.h"
 #include "context.h"
 #include "interrupt.h"
@@ -160,10 +160,12 @@ class Chat {
   }
 
   Status Save(const std::string& path) const {
-    std::ofstream out(path);
-    for (const ChatMessage& m : WithSystem()) out << m.role << ": " << m.content << "\n\n";
-    if (out.flush()) return {};
-    return Error{path + ": cannot be written"};
+    std::string text;
+    for (const ChatMessage& m : WithSystem()) {
+      text.append(m.role).append(": ").append(m.content).append("\n\n");
+    }
+    FT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Open(path));
+    return file.Finish(text);
   }
 
   Status Command(const std::string& line) {

@@ -1,7 +1,6 @@
 // foretoken count-ngrams: the n-grams that the drafter chimera's cache may begin with.
 #include <cstdio>
 
-#include "base/mapped_file.h"
 #include "corpus.h"
 #include "draft/chimera/ngram_counts.h"
 
@@ -14,9 +13,10 @@ struct CountArgs {
 };
 
 Status Count(const CountArgs& args) {
+  FT_ASSIGN_OR_RETURN(OutputFile output, OpenOutput(args.corpus.output, args.corpus.force));
   FT_ASSIGN_OR_RETURN(const Corpus corpus, ReadCorpus(args.corpus));
   const std::string text = CountNgrams(corpus.documents, args.n, static_cast<size_t>(args.most));
-  FT_RETURN_IF_ERROR(WriteFileAtomically(args.corpus.output, text));
+  FT_RETURN_IF_ERROR(output.Finish(text));
   if (args.corpus.quiet) return {};
   std::fprintf(stderr, "%s: of %lld tokens\n", args.corpus.output.c_str(),
                static_cast<long long>(corpus.tokens));

@@ -7,7 +7,7 @@
 
 #include "answer.h"
 #include "base/json.h"
-#include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "command_line.h"
 #include "demo_prompts.h"
 #include "draft/found_drafts.h"
@@ -219,6 +219,7 @@ class Demo {
 };
 
 Result<int> RunDemo(DemoArgs& args) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(args.json));
   if (args.model.path.empty()) args.model.path = FindShippedModel();
   if (args.model.path.empty()) {
     return Error{"no models/*.gguf near the program; name a model with -m"};
@@ -237,9 +238,7 @@ Result<int> RunDemo(DemoArgs& args) {
   demo.PrintTable();
   demo.PrintHint();
   if (std::fflush(stdout) != 0) return Error{"standard output takes no more"};
-  if (!args.json.empty()) {
-    FT_RETURN_IF_ERROR(WriteFileAtomically(args.json, demo.ToJson().dump(1) + "\n"));
-  }
+  FT_RETURN_IF_ERROR(json.Finish(JsonText(demo.ToJson(), 1) + "\n"));
   return demo.AllIdentical() ? kExitDone : kExitDiffers;
 }
 

@@ -1,8 +1,7 @@
 // foretoken distill: the target answers the questions of a data set, for drafts to learn from.
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 
+#include "base/output_file.h"
 #include "base/progress.h"
 #include "command_line.h"
 #include "context.h"
@@ -48,25 +47,22 @@ Result<DistillOptions> ResolveDistillOptions(const DistillArgs& args, const Load
 
 // Goes on after `written`.
 Status AnswerDocuments(const DistillArgs& args, std::span<const TextDocument> documents,
-                       const Distilled& written, Distiller& distiller) {
-  std::error_code failed;
-  if (written.bytes > 0) std::filesystem::resize_file(args.output, written.bytes, failed);
-  if (failed) return Error{args.output + ": " + failed.message()};
-  std::ofstream out(args.output,
-                    std::ios::binary | (written.bytes > 0 ? std::ios::app : std::ios::trunc));
+                       const Distilled& written, Distiller& distiller, AppendedFile& output) {
+  FT_RETURN_IF_ERROR(output.Begin(written.bytes));
+  Status appended;
   size_t left_out = 0;
   const InterruptGuard guard;
   Progress progress("conversations", std::ssize(documents), args.quiet);
   const Status status =
       distiller.Run(documents, written.next, [&](size_t index, const Transcript& transcript) {
         left_out += transcript.empty() ? 1 : 0;
-        if (!transcript.empty()) out << DistilledLine(index, transcript) << std::flush;
+        if (!transcript.empty()) appended = output.Append(DistilledLine(index, transcript));
         progress.Update(static_cast<int64_t>(index) + 1);
-        return out.good() && !InterruptGuard::Requested();
+        return appended.ok() && !InterruptGuard::Requested();
       });
   progress.Finish();
   FT_RETURN_IF_ERROR(status);
-  if (!out) return Error{args.output + ": cannot be written"};
+  FT_RETURN_IF_ERROR(appended);
   if (!args.quiet && left_out > 0) {
     std::fprintf(stderr, "%zu documents were left out: no question, or no room for it\n", left_out);
   }
@@ -82,6 +78,7 @@ Status Distill(const DistillArgs& args) {
   if (!args.force) {
     FT_ASSIGN_OR_RETURN(written, ReadDistilled(args.output, documents));
   }
+  FT_ASSIGN_OR_RETURN(AppendedFile output, AppendedFile::Open(args.output));
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));
   FT_ASSIGN_OR_RETURN(const ChatPrompter prompter,
                       ChatPrompter::Create(*loaded.tokenizer, args.model.path));
@@ -90,7 +87,7 @@ Status Distill(const DistillArgs& args) {
                       NewDecoder(loaded, args.draft, options.session.capacity));
   WarnIfLossy(args.draft);
   Distiller distiller(*decoder.generator, *loaded.tokenizer, prompter, options);
-  return AnswerDocuments(args, documents, written, distiller);
+  return AnswerDocuments(args, documents, written, distiller, output);
 }
 
 }  // namespace

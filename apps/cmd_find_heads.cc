@@ -1,10 +1,10 @@
 // foretoken find-heads: which attention heads PLD+(a) should listen to in a model.
 #include <cstdio>
-#include <fstream>
-#include <iterator>
+#include <sstream>
 
+#include "base/input_file.h"
 #include "base/json.h"
-#include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "base/progress.h"
 #include "command_line.h"
 #include "engine/head_finder.h"
@@ -25,8 +25,8 @@ struct FindHeadsArgs {
 
 // The stretches of a file between blank lines.
 Result<std::vector<std::string>> ReadPrompts(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return Error{path + ": cannot be opened"};
+  FT_ASSIGN_OR_RETURN(std::string text, ReadText(path));
+  std::istringstream in(std::move(text));
   std::vector<std::string> prompts;
   std::string line, prompt;
   const auto flush = [&] {
@@ -81,7 +81,7 @@ Json ToJson(const FindHeadsArgs& args, const HeadReport& report, size_t prompts)
 
 Status Find(FindHeadsArgs& args) {
   if (args.output.empty()) args.output = args.model.path + ".heads.json";
-  FT_RETURN_IF_ERROR(CheckWritable(args.output));
+  FT_ASSIGN_OR_RETURN(OutputFile output, OutputFile::Open(args.output));
   std::vector<std::string> texts = DefaultHeadPrompts();
   if (!args.prompts.empty()) {
     FT_ASSIGN_OR_RETURN(texts, ReadPrompts(args.prompts));
@@ -101,7 +101,7 @@ Status Find(FindHeadsArgs& args) {
                                                          [&](int done) { progress.Update(done); }));
   progress.Finish();
   const Json json = ToJson(args, report, prompts.size());
-  FT_RETURN_IF_ERROR(WriteFileAtomically(args.output, json.dump() + "\n"));
+  FT_RETURN_IF_ERROR(output.Finish(JsonText(json) + "\n"));
   if (!args.quiet) {
     std::fprintf(stderr, "%zu of %zu heads found over %lld copied tokens; written to %s\n",
                  json["heads"].size(), report.heads.size(), static_cast<long long>(report.trials),

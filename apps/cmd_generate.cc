@@ -2,13 +2,12 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 
 #include "answer.h"
 #include "attributed_text.h"
+#include "base/input_file.h"
 #include "base/json.h"
+#include "base/output_file.h"
 #include "command_line.h"
 #include "context.h"
 #include "interrupt.h"
@@ -35,7 +34,8 @@ void Declare(CLI::App& app, GenerateArgs* g) {
   AddModelArgs(app, &g->model);
   app.add_option("-p,--prompt", g->prompt, "the prompt (default: standard input to its end)")
       ->type_name("TEXT");
-  app.add_option("-f,--file", g->file, "read the prompt from a file")->excludes("--prompt");
+  app.add_option("-f,--file", g->file, "read the prompt from a file; '-' = standard input")
+      ->excludes("--prompt");
   app.add_option("-n,--new-tokens", g->new_tokens,
                  "tokens to write at most (256); -1 = until the context is full")
       ->check(CLI::Range(-1, 1 << 30));
@@ -66,18 +66,12 @@ void Declare(CLI::App& app, GenerateArgs* g) {
   AddDraftArgs(app, &g->draft);
 }
 
-Result<std::string> ReadAll(std::istream& in, const std::string& name) {
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) return Error{name + ": cannot be read"};
-  return text;
-}
-
 Result<std::string> ReadPrompt(const GenerateArgs& g) {
   if (g.prompt_given) return g.prompt;
-  if (g.file.empty()) return ReadAll(std::cin, "standard input");
-  std::ifstream in(g.file, std::ios::binary);
-  if (!in) return Error{g.file + ": cannot be opened"};
-  return ReadAll(in, g.file);
+  const std::string source = g.file.empty() ? "-" : g.file;
+  FT_ASSIGN_OR_RETURN(std::string text, ReadText(source));
+  if (text.empty()) return Error{(source == "-" ? "standard input" : source) + ": holds no prompt"};
+  return text;
 }
 
 struct Prompt {
@@ -123,14 +117,15 @@ Result<Answer> Decode(const LoadedModel& loaded, const DraftArgs& draft,
   return answer;
 }
 
-Status WriteLine(const std::string& path, const Json& json) {
-  const std::string text = json.dump() + "\n";
-  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
-  const bool written =
-      file != nullptr && std::fputs(text.c_str(), file) >= 0 && std::fflush(file) == 0;
-  const bool closed = file == nullptr || file == stdout || std::fclose(file) == 0;
-  if (written && closed) return {};
-  return Error{path + ": cannot be written"};
+struct GenerateOutputs {
+  OutputFile stats, attribution;
+};
+
+Result<GenerateOutputs> OpenGenerateOutputs(const GenerateArgs& g) {
+  GenerateOutputs outputs;
+  FT_ASSIGN_OR_RETURN(outputs.stats, OutputFile::Open(g.stats));
+  FT_ASSIGN_OR_RETURN(outputs.attribution, OutputFile::Open(g.attribute));
+  return outputs;
 }
 
 void PrintSummary(const GenerateArgs& g, const Answer& answer, const RunReport& report) {
@@ -186,32 +181,33 @@ Result<int> Check(const GenerateArgs& g, const LoadedModel& loaded, const Sessio
 }
 
 Status Attribute(const GenerateArgs& g, const LoadedModel& loaded, const Prompt& prompt,
-                 const Answer& answer, bool terminal) {
+                 const Answer& answer, bool terminal, OutputFile& output) {
   std::vector<Token> tokens = prompt.tokens;
   tokens.insert(tokens.end(), answer.tokens.begin(), answer.tokens.end());
   const std::vector<CopiedSpan> spans =
       CopiedSpans(tokens, answer.prompt_tokens, answer.sources, g.attribute_min);
   const TokenText whole = TextOf(*loaded.tokenizer, tokens);
   if (terminal) PrintAttributed(whole, answer.prompt_tokens, spans, stdout, stderr);
-  return WriteLine(g.attribute,
-                   AttributionJson(whole, answer.prompt_tokens, spans, g.attribute_min));
+  const Json json = AttributionJson(whole, answer.prompt_tokens, spans, g.attribute_min);
+  return output.Finish(JsonText(json) + "\n");
 }
 
 // Everything that is said after the text.
 Status Report(const GenerateArgs& g, const LoadedModel& loaded, const Prompt& prompt,
-              const Answer& answer, bool terminal) {
+              const Answer& answer, bool terminal, GenerateOutputs& outputs) {
   FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(g.draft.verifier));
   RunReport report = answer.Report(loaded.load_seconds);
   report.verifier = verifier->name;
   report.lossless = verifier->lossless();
-  if (!g.attribute.empty()) {
-    FT_RETURN_IF_ERROR(Attribute(g, loaded, prompt, answer, terminal));
+  if (outputs.attribution.active()) {
+    FT_RETURN_IF_ERROR(Attribute(g, loaded, prompt, answer, terminal, outputs.attribution));
   }
   if (!g.quiet) PrintSummary(g, answer, report);
-  return g.stats.empty() ? Status() : WriteLine(g.stats, ToJson(report));
+  return outputs.stats.Finish(JsonText(ToJson(report)) + "\n");
 }
 
 Result<int> Generate(const GenerateArgs& g) {
+  FT_ASSIGN_OR_RETURN(GenerateOutputs outputs, OpenGenerateOutputs(g));
   FT_ASSIGN_OR_RETURN(const std::string text, ReadPrompt(g));
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(g.model));
   FT_RETURN_IF_ERROR(CheckCacheType(loaded.model->config(), g.cache_type));
@@ -241,7 +237,7 @@ Result<int> Generate(const GenerateArgs& g) {
   if (!writable) return Error{"standard output takes no more"};
   const bool more = terminal || g.stats == "-" || g.attribute == "-";
   if (more && !stream.at_line_start()) std::puts("");
-  FT_RETURN_IF_ERROR(Report(g, loaded, prompt, answer, terminal));
+  FT_RETURN_IF_ERROR(Report(g, loaded, prompt, answer, terminal, outputs));
   FT_RETURN_IF_ERROR(answer.ended);
   if (!g.check) return kExitDone;
   InterruptGuard::Clear();

@@ -174,9 +174,7 @@ Result<Json> MetadataJson(const std::string& path) {
   return metadata;
 }
 
-std::string Dump(const Json& json, int indent = -1) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
+std::string Dump(const Json& json, int indent = -1) { return JsonText(json, indent); }
 
 std::string Mebibytes(int64_t bytes) {
   char text[32];

@@ -1,13 +1,12 @@
 // foretoken tokenize: text on stdin to token ids, or ids back to text.
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/input_file.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "command_line.h"
@@ -36,10 +35,6 @@ Result<TokenizerData> ReadTokenizerData(const std::string& path) {
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(path));
   if (model->tokenizer().tokens.empty()) return Error{path + ": holds no tokenizer"};
   return model->tokenizer();
-}
-
-std::string ReadStdin() {
-  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
 }
 
 // Ids separated by white space, commas or brackets, so that a JSON list is welcome too.
@@ -106,13 +101,13 @@ std::string ShowJson(const Tokenizer& tokenizer, const std::vector<Token>& token
     const std::string piece = tokenizer.Piece(token, /*show_control=*/true);
     list.push_back({{"id", token}, {"piece", ReplaceInvalidUtf8(piece)}});
   }
-  return list.dump() + "\n";
+  return JsonText(list) + "\n";
 }
 
 Result<std::string> TokenizeOrDecode(const TokenizeArgs& options) {
   FT_ASSIGN_OR_RETURN(TokenizerData data, ReadTokenizerData(options.model));
   FT_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(std::move(data), options.model));
-  const std::string text = ReadStdin();
+  FT_ASSIGN_OR_RETURN(const std::string text, ReadText("-"));
   if (options.decode) {
     FT_ASSIGN_OR_RETURN(const auto tokens, ParseIds(text, tokenizer->vocab_size()));
     return tokenizer->Decode(tokens, options.special);
@@ -144,8 +139,8 @@ int Run_tokenize(int argc, char** argv) {
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   const Result<std::string> answer = TokenizeOrDecode(options);
   if (!answer) return Failed(answer.error());
-  const size_t written = std::fwrite(answer->data(), 1, answer->size(), stdout);
-  return written == answer->size() && std::fflush(stdout) == 0 ? kExitDone : kExitFailed;
+  std::fwrite(answer->data(), 1, answer->size(), stdout);
+  return kExitDone;
 }
 
 }  // namespace foretoken

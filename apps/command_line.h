@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/output_file.h"
 #include "base/result.h"
 #include "base/writable.h"
 #include "command.h"
@@ -37,17 +38,20 @@ inline int BadUsage(const Error& error) {
   return kExitUsage;
 }
 
-// Refuses to write over a file unless told to, and what cannot be written.
-inline Status CheckOutput(const std::string& path, bool force) {
+// Opens an output that may replace a file only where `force` says so.
+inline Result<OutputFile> OpenOutput(const std::string& path, bool force) {
   std::error_code ignored;
-  if (force || !std::filesystem::exists(path, ignored)) return CheckWritable(path);
-  return Error{path + ": exists already; --force replaces it"};
+  if (!force && path != "-" && std::filesystem::exists(path, ignored) && !IsDevice(path)) {
+    return Error{path + ": exists already; --force replaces it"};
+  }
+  return OutputFile::Open(path);
 }
 
 // Refuses what cannot be written, for options that name a file to be written when the work is done.
 inline CLI::Validator WritableFile() {
   return CLI::Validator(
       [](std::string& path) {
+        if (path == "-") return std::string();
         const Status writable = CheckWritable(path);
         return writable.ok() ? std::string() : writable.error().message;
       },

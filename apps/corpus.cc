@@ -80,7 +80,6 @@ void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output) {
 }
 
 Result<Corpus> ReadCorpus(const CorpusArgs& args) {
-  FT_RETURN_IF_ERROR(CheckOutput(args.output, args.force));
   FT_ASSIGN_OR_RETURN(const auto file, ModelFile::Open(args.model));
   if (file->tokenizer().tokens.empty()) return Error{args.model + ": the file has no tokenizer"};
   FT_ASSIGN_OR_RETURN(auto tokenizer, Tokenizer::Create(file->tokenizer(), args.model));

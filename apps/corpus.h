@@ -29,8 +29,8 @@ struct CorpusArgs {
 };
 // `output`: what --out writes.
 void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output);
-// Conversations are as the model's chat template writes them. Errors: an output that exists, files
-// that cannot be read, a model without a tokenizer.
+// Conversations are as the model's chat template writes them. Errors: files that cannot be read, a
+// model without a tokenizer.
 Result<Corpus> ReadCorpus(const CorpusArgs& args);
 // The documents of such data. Errors: files that cannot be read.
 Result<std::vector<TextDocument>> ReadDocuments(const std::vector<std::string>& data);

@@ -38,13 +38,13 @@ std::string DistilledLine(size_t source, const Transcript& transcript) {
     messages.push_back({{"role", m.role}, {"content", m.content}});
   }
   const Json line = {{"source", source}, {"messages", std::move(messages)}};
-  return line.dump() + "\n";
+  return JsonText(line) + "\n";
 }
 
 Result<Distilled> ReadDistilled(const std::string& path, std::span<const TextDocument> documents) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return Distilled();
-  FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  if (!std::filesystem::is_regular_file(path, ignored)) return Distilled();
+  FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, FileUse::kOwnState));
   const std::string_view text = file.text();
   const Error other{path + ": is no output of distill for these data; --force replaces it"};
   const size_t end = text.rfind('\n');

@@ -47,7 +47,7 @@ class Listed {
 };
 
 std::string Named(const char* what, const std::vector<int>& numbers) {
-  return numbers.empty() ? "" : what + Json(numbers).dump();
+  return numbers.empty() ? "" : what + JsonText(Json(numbers));
 }
 
 }  // namespace

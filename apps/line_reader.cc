@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -18,6 +19,11 @@ LineReader::LineReader(std::string history_file)
   if (!interactive_) return;
   using_history();
   stifle_history(1000);
+  std::error_code ignored;
+  const auto kind = std::filesystem::status(history_file_, ignored).type();
+  const bool usable =
+      kind == std::filesystem::file_type::regular || kind == std::filesystem::file_type::not_found;
+  if (!usable) history_file_.clear();  // a pipe would be waited for
   if (!history_file_.empty()) read_history(history_file_.c_str());
 }
 

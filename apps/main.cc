@@ -8,6 +8,9 @@
 #include <string_view>
 #include <thread>
 
+#include "base/file_claims.h"
+#include "base/output_file.h"
+#include "bus_error.h"
 #include "command.h"
 
 namespace foretoken {
@@ -50,8 +53,7 @@ void PrintUsage(std::FILE* out) {
   std::fputs("\nexit status: 0 done, 1 failed, 2 bad usage, 3 --check found a difference\n", out);
 }
 
-int Main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an ordinary write error
+int RunCommand(int argc, char** argv) {
   if (argc < 2) {
     PrintUsage(stderr);
     return kExitUsage;
@@ -88,6 +90,17 @@ void ReportNoMemory() {
   if (std::this_thread::get_id() == kMainThread) throw std::bad_alloc();
   SayNoMemory();
   std::_Exit(kExitFailed);
+}
+
+int Main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an ordinary write error
+  ExplainBusErrors();
+  RememberInputs(true);
+  const int status = RunCommand(argc, argv);
+  const Status written = FlushStandardOutput();
+  if (written.ok() || status != kExitDone) return status;
+  std::fprintf(stderr, "foretoken: %s\n", written.error().message.c_str());
+  return kExitFailed;
 }
 
 }  // namespace

@@ -67,10 +67,10 @@ class PaperReader {
 
   Result<std::vector<std::string>> Texts(const Json& list, const std::string& field) {
     std::vector<std::string> texts;
-    if (!list.is_array()) return Wrong(field, list.dump(), "a list of texts");
+    if (!list.is_array()) return Wrong(field, JsonText(list), "a list of texts");
     texts.reserve(list.size());
     for (const Json& text : list) {
-      if (!text.is_string()) return Wrong(field, text.dump(), "a text");
+      if (!text.is_string()) return Wrong(field, JsonText(text), "a text");
       texts.push_back(text.get<std::string>());
     }
     return texts;
@@ -143,9 +143,9 @@ class PaperReader {
     m.draft = options.Text("draft", "");
     m.lacks = options.Text("lacks", "");
     if (const Json* own = options.Raw("options")) {
-      if (!own->is_object()) return Wrong(place + ".options", own->dump(), "an object");
+      if (!own->is_object()) return Wrong(place + ".options", JsonText(*own), "an object");
       for (const auto& [key, value] : own->items()) {
-        m.options.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+        m.options.emplace_back(key, value.is_string() ? value.get<std::string>() : JsonText(value));
       }
     }
     const auto is_drafter = [&m](const DrafterEntry& e) { return e.name == m.drafter; };
@@ -181,7 +181,7 @@ class PaperReader {
   // "tau_micro", or ["tau_micro", "head"], each.
   Result<std::vector<PaperMetric>> ReadMetrics(const Json* list, const std::string& field) {
     if (list == nullptr || !list->is_array() || list->empty()) {
-      return Wrong(field, list == nullptr ? "none" : list->dump(), "a list of metrics");
+      return Wrong(field, list == nullptr ? "none" : JsonText(*list), "a list of metrics");
     }
     std::vector<PaperMetric> metrics;
     metrics.reserve(list->size());
@@ -246,7 +246,7 @@ class PaperReader {
   }
 
   Status ReadPrinted(const Json& list) {
-    if (!list.is_array()) return Wrong("printed", list.dump(), "a list");
+    if (!list.is_array()) return Wrong("printed", JsonText(list), "a list");
     const std::vector<PaperKey> rows = PaperKeys(table_, table_.rows);
     std::vector<std::string> labels;
     labels.reserve(rows.size());
@@ -275,7 +275,7 @@ class PaperReader {
 
   // A row's cells, parted by blanks.
   Result<std::vector<std::string>> ReadCells(const Json& row, const std::string& where) {
-    if (!row.is_string()) return Wrong(where, row.dump(), "a text of cells");
+    if (!row.is_string()) return Wrong(where, JsonText(row), "a text of cells");
     std::istringstream words(row.get<std::string>());
     std::vector<std::string> cells;
     for (std::string word; words >> word;) cells.push_back(word);

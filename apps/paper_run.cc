@@ -102,7 +102,8 @@ Status PlanQuestions(const PaperTable& table, const std::string& folder, int lim
     const PaperPart& part = table.parts[p];
     if (part.mean) continue;
     const std::filesystem::path path = std::filesystem::path(folder) / part.questions;
-    if (!std::filesystem::exists(path)) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) {
       AddNote(part.name + ": there is no " + part.questions + " among the questions", &plan->notes);
       continue;
     }

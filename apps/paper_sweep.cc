@@ -28,11 +28,12 @@ Result<std::vector<std::string>> ValuesOf(const Json& json, const std::string& w
     return values;
   }
   if (!json.is_array() || json.empty()) {
-    return Error{where + ": found " + json.dump() + ", expected a list, layers or layers from 0"};
+    return Error{where + ": found " + JsonText(json) +
+                 ", expected a list, layers or layers from 0"};
   }
   values.reserve(json.size());
   for (const Json& value : json) {
-    values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+    values.push_back(value.is_string() ? value.get<std::string>() : JsonText(value));
   }
   return values;
 }
@@ -40,7 +41,7 @@ Result<std::vector<std::string>> ValuesOf(const Json& json, const std::string& w
 }  // namespace
 
 Result<std::vector<Json>> ExpandSweeps(const Json& list, const std::string& where, int layers) {
-  if (!list.is_array()) return Error{where + ": found " + list.dump() + ", expected a list"};
+  if (!list.is_array()) return Error{where + ": found " + JsonText(list) + ", expected a list"};
   std::vector<Json> expanded;
   for (const Json& entry : list) {
     if (!entry.is_object() || !entry.contains("for")) {
@@ -49,7 +50,7 @@ Result<std::vector<Json>> ExpandSweeps(const Json& list, const std::string& wher
     }
     const std::string place = where + "[" + std::to_string(expanded.size()) + "].for";
     if (!entry["for"].is_object()) {
-      return Error{place + ": found " + entry["for"].dump() + ", expected an object"};
+      return Error{place + ": found " + JsonText(entry["for"]) + ", expected an object"};
     }
     std::vector<Json> variants{entry};
     variants[0].erase("for");

@@ -21,8 +21,9 @@ int RunRewrite(const RewriteArgs& args,
     if (!parsed.ok()) return BadUsage(parsed.error());
     type = *parsed;
   }
-  if (const Status free = CheckOutput(args.output, args.force); !free.ok()) {
-    return Failed(free.error());
+  // Only looked at: who writes the file opens it once the input is open.
+  if (const auto output = OpenOutput(args.output, args.force); !output.ok()) {
+    return Failed(output.error());
   }
   const Status status = rewrite(type);
   return status.ok() ? kExitDone : Failed(status.error());

@@ -52,17 +52,15 @@ SpecAnswer ReadAnswer(const Json& json) {
 }
 
 // Texts may end within a character.
-std::string Line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string Line(const Json& json) { return JsonText(json) + "\n"; }
 
 Status CheckSameRun(const Json& kept, const Json& run, const std::string& path) {
   for (const auto& [key, value] : run.items()) {
     const Json found = kept.is_object() && kept.contains(key) ? kept[key] : Json();
     if (found == value) continue;
     std::string message = path;
-    message.append(": of another run: ").append(key).append(" is ").append(found.dump());
-    return Error{message.append(", expected ").append(value.dump())};
+    message.append(": of another run: ").append(key).append(" is ").append(JsonText(found));
+    return Error{message.append(", expected ").append(JsonText(value))};
   }
   return {};
 }
@@ -72,17 +70,22 @@ Status CheckSameRun(const Json& kept, const Json& run, const std::string& path) 
 Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run) {
   SpecJournal journal;
   journal.path_ = path;
-  std::string whole = Line(run);  // lines
-  if (std::filesystem::exists(path)) {
-    FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  const std::string first_line = Line(run);
+  size_t kept = 0;  // bytes of whole lines
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) {
+    FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, FileUse::kOwnState));
+    // As a file holds it: texts that are not UTF-8 are replaced.
+    FT_ASSIGN_OR_RETURN(const Json run_as_kept, ParseJson(first_line, path));
     std::string_view text = file.text();
     int number = 0;
     for (size_t end; (end = text.find('\n')) != std::string_view::npos;) {
       const std::string where = path + ":" + std::to_string(++number);
       FT_ASSIGN_OR_RETURN(const Json json, ParseJson(text.substr(0, end), where));
       text.remove_prefix(end + 1);
+      kept += end + 1;
       if (number == 1) {
-        FT_RETURN_IF_ERROR(CheckSameRun(json, run, path));
+        FT_RETURN_IF_ERROR(CheckSameRun(json, run_as_kept, path));
         continue;
       }
       try {
@@ -92,12 +95,11 @@ Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run) 
       } catch (const Json::exception& e) {
         return Error{where + ": not the answers to a question: " + e.what()};
       }
-      whole += Line(json);
     }
   }
-  FT_RETURN_IF_ERROR(WriteFileAtomically(path, whole));
-  journal.out_.open(path, std::ios::app);
-  if (!journal.out_) return Error{path + ": cannot be written"};
+  FT_ASSIGN_OR_RETURN(journal.out_, AppendedFile::Open(path));
+  FT_RETURN_IF_ERROR(journal.out_.Begin(kept));
+  if (kept == 0) FT_RETURN_IF_ERROR(journal.out_.Append(first_line));
   return journal;
 }
 
@@ -119,10 +121,8 @@ Status SpecJournal::Add(size_t place, const SpecQuestion& question,
                         const std::vector<SpecAnswer>& answers) {
   Json list = Json::array();
   for (const SpecAnswer& a : answers) list.push_back(AnswerJson(a));
-  out_ << Line({{"question", place}, {"id", question.id}, {"answers", std::move(list)}});
-  out_.flush();
-  if (!out_) return Error{path_ + ": cannot be written"};
-  return {};
+  return out_.Append(
+      Line({{"question", place}, {"id", question.id}, {"answers", std::move(list)}}));
 }
 
 }  // namespace foretoken

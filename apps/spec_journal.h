@@ -2,13 +2,13 @@
 // where it stopped.
 #pragma once
 
-#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "base/output_file.h"
 #include "spec_run.h"
 
 namespace foretoken {
@@ -36,7 +36,7 @@ class SpecJournal {
 
   std::string path_;
   std::map<size_t, Entry> entries_;
-  std::ofstream out_;
+  AppendedFile out_;
 };
 
 }  // namespace foretoken

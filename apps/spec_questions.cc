@@ -26,7 +26,7 @@ Result<SpecQuestion> ReadQuestion(const Json& line, const std::string& where) {
     if (!line.contains(field)) return wrong(field, "it to be there");
   }
   if (!line["category"].is_string()) return wrong("category", "text");
-  SpecQuestion question{.id = line["question_id"].dump(),
+  SpecQuestion question{.id = JsonText(line["question_id"]),
                         .category = line["category"].get<std::string>()};
   if (!line["turns"].is_array() || line["turns"].empty()) return wrong("turns", "a list");
   for (const Json& turn : line["turns"]) {

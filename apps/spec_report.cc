@@ -235,7 +235,7 @@ std::string AnswerLines(const SpecRun& run, const SpecMethod& method, size_t ind
                  {"answer_id", method.name + "-" + run.questions[q].id},
                  {"model_id", MethodLabel(method)},
                  {"choices", Json::array({std::move(choice)})}};
-    lines += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    lines += JsonText(line) + "\n";
   }
   return lines;
 }

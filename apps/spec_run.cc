@@ -37,7 +37,8 @@ class SpecRunner {
   }
 
   Status Prepare() {
-    held_ = std::filesystem::exists(options_.costs);
+    std::error_code ignored;
+    held_ = std::filesystem::exists(options_.costs, ignored);
     return held_ ? HoldCosts() : MakeDecoders();
   }
 

@@ -12,7 +12,7 @@ namespace {
 
 Error WrongField(const std::string& where, const std::string& field, const Json* found,
                  const char* expected) {
-  const std::string shown = found == nullptr ? "nothing" : Printable(found->dump());
+  const std::string shown = found == nullptr ? "nothing" : Printable(JsonText(*found));
   return Error{where + ": " + field + ": found " + shown + ", expected " + expected};
 }
 
@@ -44,7 +44,7 @@ Status AddByDraftStep(const Json& line, const std::string& where, const std::str
 // Returns the line's step.
 Result<double> AddLine(const Json& line, const std::string& where, TrainLog* log) {
   if (!line.is_object()) {
-    return Error{where + ": found " + Printable(line.dump()) + ", expected an object"};
+    return Error{where + ": found " + Printable(JsonText(line)) + ", expected an object"};
   }
   const Json* found = FindField(line, "step");
   if (found == nullptr || !found->is_number_integer() || found->get<int64_t>() < 0) {

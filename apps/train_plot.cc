@@ -1,6 +1,6 @@
 #include "train_plot.h"
 
-#include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "command_line.h"
 #include "train_curves.h"
 
@@ -21,13 +21,6 @@ constexpr const char* kTrainPlotFooter =
     "  foretoken train plot runs/hass runs/eagle --out both.svg\n"
     "  foretoken train plot runs/hass --out - | rsvg-convert -o hass.png";
 
-Status WriteCurves(const std::string& svg, const std::string& path) {
-  if (path != "-") return WriteFileAtomically(path, svg);
-  const bool written =
-      std::fwrite(svg.data(), 1, svg.size(), stdout) == svg.size() && std::fflush(stdout) == 0;
-  return written ? Status() : Error{"standard output: cannot be written"};
-}
-
 Status PlotRuns(const TrainPlotArgs& args) {
   std::vector<TrainLog> logs;
   for (const std::string& run : args.runs) {
@@ -36,7 +29,8 @@ Status PlotRuns(const TrainPlotArgs& args) {
   }
   const std::string path =
       args.out.empty() ? (std::filesystem::path(args.runs[0]) / "curves.svg").string() : args.out;
-  FT_RETURN_IF_ERROR(WriteCurves(TrainCurvesSvg(logs), path));
+  FT_ASSIGN_OR_RETURN(OutputFile picture, OutputFile::Open(path));
+  FT_RETURN_IF_ERROR(picture.Finish(TrainCurvesSvg(logs)));
   if (path != "-") std::fprintf(stderr, "the curves are in %s\n", path.c_str());
   return {};
 }

@@ -1,7 +1,7 @@
 #include "checkpoint_file.h"
 
 #include "base/json.h"
-#include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "io/safetensors.h"
 
 namespace foretoken::train {
@@ -25,7 +25,7 @@ Status WriteSafetensors(const std::string& path, const std::vector<TensorRecord>
                       {"data_offsets", {offset, offset + t.bytes.size()}}};
     offset += t.bytes.size();
   }
-  std::string text = header.dump();
+  std::string text = JsonText(header);
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const uint64_t size = text.size();
   std::string file(reinterpret_cast<const char*>(&size), sizeof(size));
@@ -43,7 +43,7 @@ TensorRecord InfoRecord(const CheckpointInfo& info) {
                      {"tokens", s.tokens},
                      {"seconds", s.seconds},
                      {"heldout", s.heldout}};
-  const std::string text = json.dump();
+  const std::string text = JsonText(json);
   return {kInfo, "U8", {static_cast<int64_t>(text.size())}, text};
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "base/progress.h"
 #include "base/rng.h"
 #include "dataset.h"
@@ -237,7 +238,7 @@ Status SaveTokenizer(const TokenizerData& t, const std::string& path) {
   json["padding"] = t.padding;
   json["eog"] = t.eog;
   json["chat_template"] = t.chat_template;
-  return WriteFileAtomically(path, json.dump());
+  return WriteFileAtomically(path, JsonText(json));
 }
 
 }  // namespace

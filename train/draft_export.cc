@@ -21,7 +21,7 @@ std::string Record(const CheckpointInfo& info) {
                      {"tokens", info.state.tokens},
                      {"seconds", info.state.seconds},
                      {"heldout_loss", info.state.heldout}};
-  return json.dump();
+  return JsonText(json);
 }
 
 ModelConfig Geometry(ModelConfig target, const ModelConfig& own) {

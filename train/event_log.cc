@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "base/output_file.h"
 
 namespace foretoken::train {
 namespace {
@@ -137,7 +138,7 @@ void EventLog::Write(int64_t step, const std::vector<std::pair<std::string, doub
     line[name] = std::isfinite(value) ? Json(value) : Json();
     if (std::isfinite(value)) finite.emplace_back(name, value);
   }
-  std::fprintf(json_, "%s\n", line.dump().c_str());
+  std::fprintf(json_, "%s\n", JsonText(line).c_str());
   std::fflush(json_);
   const std::string record = TensorBoardRecord(ScalarEvent(WallTime(), step, finite));
   std::fwrite(record.data(), 1, record.size(), board_);

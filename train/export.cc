@@ -70,7 +70,7 @@ void WriteRecord(const CheckpointInfo& info, GgufWriter& writer) {
   if (info.state.heldout > 0.0) {
     writer.SetF32("foretoken.train.heldout_loss", static_cast<float>(info.state.heldout));
   }
-  writer.SetString("foretoken.train.recipe", RecipeRecord(r).dump());
+  writer.SetString("foretoken.train.recipe", JsonText(RecipeRecord(r)));
 }
 
 }  // namespace

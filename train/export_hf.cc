@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/json.h"
-#include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "checkpoint_file.h"
 #include "corpus.h"
 #include "export.h"
@@ -146,7 +146,7 @@ Status WriteWeights(const std::string& checkpoint, const std::string& path, File
 }
 
 Status WriteJson(const std::string& path, const Json& json) {
-  return WriteFileAtomically(path, json.dump(2) + "\n");
+  return WriteFileAtomically(path, JsonText(json, 2) + "\n");
 }
 
 }  // namespace
@@ -163,6 +163,11 @@ Status ExportHuggingFace(const std::string& checkpoint, const std::string& direc
   std::filesystem::create_directories(directory, fault);
   if (fault) return Error{directory + ": cannot create: " + fault.message()};
   const std::string at = directory + "/";
+  // None of them may be what is read here, as where the directory is the checkpoint's.
+  for (const char* name : {"config.json", "generation_config.json", "tokenizer.json",
+                           "tokenizer_config.json", "model.safetensors"}) {
+    FT_RETURN_IF_ERROR(OutputFile::Open(at + name));
+  }
   const Recipe& r = info.recipe;
   FT_RETURN_IF_ERROR(WriteJson(at + "config.json", ConfigJson(r, tokenizer, type)));
   FT_RETURN_IF_ERROR(WriteJson(at + "generation_config.json", GenerationJson(tokenizer)));

@@ -125,7 +125,7 @@ Result<std::unique_ptr<FeatureFile>> FeatureFile::Open(const std::string& path, 
   if (fstat(fd, &info) != 0) return FileError(path, "stat");
   const auto size = static_cast<uint64_t>(info.st_size);
   if (size == 0) {
-    FT_RETURN_IF_ERROR(file->Begin(owner.dump()));
+    FT_RETURN_IF_ERROR(file->Begin(JsonText(owner)));
   } else {
     FT_RETURN_IF_ERROR(file->CheckOwner(size, owner));
     FT_RETURN_IF_ERROR(file->FindRecords(size));
@@ -162,7 +162,7 @@ Status FeatureFile::CheckOwner(uint64_t size, const Json& owner) {
     const Json other = found.is_object() ? found.value(name, Json()) : Json();
     if (other == value) continue;
     return Error{path_ + ": holds features of another target or type: its " + name + " is " +
-                 other.dump() + ", this one's " + value.dump() +
+                 JsonText(other) + ", this one's " + JsonText(value) +
                  "; delete the file or choose another directory"};
   }
   end_ = sizeof(head) + head.owner;

@@ -148,7 +148,7 @@ Status ReadData(const Json& list, const std::string& origin, Recipe& recipe) {
 Status ReadSettings(const Json& object, const std::string& origin, Recipe& recipe) {
   if (!object.is_object()) return Error{origin + ": settings is not an object"};
   for (const auto& [key, value] : object.items()) {
-    recipe.settings[key] = value.is_string() ? value.get<std::string>() : value.dump();
+    recipe.settings[key] = value.is_string() ? value.get<std::string>() : JsonText(value);
   }
   return {};
 }
@@ -217,7 +217,7 @@ Status ReadRecipe(const Json& json, const std::string& origin, Recipe& recipe) {
     } else if (key == "mix") {
       FT_RETURN_IF_ERROR(ReadMix(value, origin, recipe));
     } else if (const Field* field = FindField(key)) {
-      const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+      const std::string text = value.is_string() ? value.get<std::string>() : JsonText(value);
       if (Status s = SetFromText(*field, text, recipe); !s.ok()) {
         return Error{origin + ": " + s.error().message};
       }
@@ -266,7 +266,7 @@ std::string FieldHelp() {
   for (const Field& field : kFields) {
     help += HelpLine(field.name, field.help);
     help += " [";
-    help += defaults[field.name].dump();
+    help += JsonText(defaults[field.name]);
     help += "]\n";
   }
   return help;

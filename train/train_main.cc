@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/file_claims.h"
 #include "base/json.h"
+#include "bus_error.h"
 #include "export.h"
 #include "method.h"
 #include "trainer.h"
@@ -198,6 +200,9 @@ int Main(int argc, char** argv) {
 
 // argv[0] is "train". The caller has set the environment that BLAS and OpenMP read when loaded.
 extern "C" __attribute__((visibility("default"))) int ForetokenTrainMain(int argc, char** argv) {
+  // The module has a copy of the library of its own.
+  foretoken::ExplainBusErrors();
+  foretoken::RememberInputs(true);
   try {
     return foretoken::train::Main(argc, argv);
   } catch (const std::exception& fault) {

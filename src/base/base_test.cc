@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "base/progress.h"
 #include "base/rng.h"
 #include "base/thread_pool.h"

@@ -31,10 +31,17 @@ bool NestsDeeper(std::string_view text, int most) {
   return false;
 }
 
+std::string JsonText(const Json& json, int indent) {
+  return json.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
 Result<Json> ParseJson(std::string_view text, std::string_view origin) {
   if (NestsDeeper(text, kMaxDepth)) {
     return Error{std::string(origin) + ": JSON is nested more than " + std::to_string(kMaxDepth) +
                  " levels deep"};
+  }
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return Error{std::string(origin) + ": is empty; JSON is expected"};
   }
   try {
     return Json::parse(text.begin(), text.end());
@@ -43,8 +50,8 @@ Result<Json> ParseJson(std::string_view text, std::string_view origin) {
   }
 }
 
-Result<Json> ReadJsonFile(const std::string& path) {
-  FT_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path));
+Result<Json> ReadJsonFile(const std::string& path, FileUse use) {
+  FT_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path, use));
   return ParseJson(file.text(), path);
 }
 

@@ -1,41 +1,58 @@
 #include "base/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
-#include "base/writable.h"
+#include "base/input_file.h"
 
 namespace foretoken {
 namespace {
 
-Error SystemError(const std::string& path, const char* doing) {
-  return Error{path + ": cannot " + doing + ": " + std::strerror(errno)};
+// Fixed memory, as a signal handler reads it.
+struct Mapping {
+  std::atomic<uintptr_t> begin = 0;  // 0: free; 1: being filled in
+  std::atomic<uintptr_t> end = 0;
+  std::array<char, 256> path = {};
+};
+std::array<Mapping, 128> g_mappings;
+
+void Note(const void* data, size_t size, const std::string& path) {
+  for (Mapping& m : g_mappings) {
+    uintptr_t free = 0;
+    if (!m.begin.compare_exchange_strong(free, 1)) continue;
+    m.path.fill('\0');
+    const size_t kept = std::min(path.size(), m.path.size() - 1);
+    path.copy(m.path.data(), kept, path.size() - kept);
+    m.end = reinterpret_cast<uintptr_t>(data) + size;
+    m.begin = reinterpret_cast<uintptr_t>(data);
+    return;
+  }
 }
 
-Status WriteAndClose(int fd, const std::string& path, std::string_view content, bool sync) {
-  while (!content.empty()) {
-    const ssize_t n = write(fd, content.data(), content.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      Error error = SystemError(path, "write");
-      close(fd);
-      return error;
-    }
-    content.remove_prefix(static_cast<size_t>(n));
+void Forget(const void* data) {
+  for (Mapping& m : g_mappings) {
+    auto begin = reinterpret_cast<uintptr_t>(data);
+    if (m.begin.compare_exchange_strong(begin, 0)) return;
   }
-  const bool synced = !sync || fsync(fd) == 0;
-  const bool closed = close(fd) == 0;
-  return synced && closed ? Status() : SystemError(path, "write");
 }
 
 }  // namespace
+
+const char* MappedPathAt(const void* address) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  for (const Mapping& m : g_mappings) {
+    const uintptr_t begin = m.begin;
+    if (begin > 1 && at >= begin && at < m.end) return m.path.data();
+  }
+  return nullptr;
+}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(path_, other.path_);
@@ -45,34 +62,24 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
+  if (data_ == nullptr) return;
+  Forget(data_);
+  munmap(const_cast<std::byte*>(data_), size_);
 }
 
-Result<MappedFile> MappedFile::Open(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return SystemError(path, "open");
+Result<MappedFile> MappedFile::Open(const std::string& path, FileUse use) {
+  FT_ASSIGN_OR_RETURN(const FileHandle handle, OpenInput(path, use));
   struct stat info {};
-  if (fstat(fd, &info) != 0) {
-    close(fd);
-    return SystemError(path, "stat");
-  }
-  if (!S_ISREG(info.st_mode)) {
-    close(fd);
-    return Error{path + ": is not a regular file"};
-  }
+  if (fstat(handle.get(), &info) != 0) return SystemError(path, "open");
   MappedFile file;
   file.path_ = path;
-  file.size_ = static_cast<size_t>(info.st_size);
-  if (file.size_ > 0) {
-    void* data = mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED) {
-      close(fd);
-      file.size_ = 0;
-      return SystemError(path, "map");
-    }
-    file.data_ = static_cast<const std::byte*>(data);
-  }
-  close(fd);
+  const auto size = static_cast<size_t>(info.st_size);
+  if (size == 0) return file;
+  void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, handle.get(), 0);
+  if (data == MAP_FAILED) return SystemError(path, "map its " + std::to_string(size) + " bytes");
+  file.data_ = static_cast<const std::byte*>(data);
+  file.size_ = size;
+  Note(data, size, path);
   return file;
 }
 
@@ -81,22 +88,6 @@ void MappedFile::Release(std::span<const std::byte> part) const {
   const auto begin = (reinterpret_cast<uintptr_t>(part.data()) + page - 1) / page * page;
   const auto end = reinterpret_cast<uintptr_t>(part.data() + part.size()) / page * page;
   if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-}
-
-Status WriteFileAtomically(const std::string& path, std::string_view content) {
-  if (IsDevice(path)) {
-    const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-    return fd < 0 ? SystemError(path, "open") : WriteAndClose(fd, path, content, /*sync=*/false);
-  }
-  const std::string temporary = path + ".tmp" + std::to_string(getpid());
-  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return SystemError(path, "write");
-  Status status = WriteAndClose(fd, path, content, /*sync=*/true);
-  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
-    status = SystemError(path, "replace");
-  }
-  if (!status.ok()) unlink(temporary.c_str());
-  return status;
 }
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// A file mapped read-only into memory, and whole-file reading and atomic writing.
+// A file mapped read-only into memory.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_claims.h"
 #include "base/result.h"
 
 namespace foretoken {
@@ -17,8 +18,8 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
 
-  // Errors: missing, unreadable, a directory. An empty file maps to an empty span.
-  static Result<MappedFile> Open(const std::string& path);
+  // Errors: those of OpenInput (input_file.h). An empty file maps to an empty span.
+  static Result<MappedFile> Open(const std::string& path, FileUse use = FileUse::kInput);
 
   const std::string& path() const { return path_; }
   std::span<const std::byte> bytes() const { return {data_, size_}; }
@@ -35,7 +36,9 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// Writes `content` to `path` so that a reader (or a crash) sees the old file or the whole new one.
-Status WriteFileAtomically(const std::string& path, std::string_view content);
+// The path (its end, where it is long) of the mapped file that holds `address`, null where none
+// does. Reading a page of a file that got shorter raises SIGBUS, and a handler may ask this which
+// file it was: it is async-signal-safe. Of more than 128 files at a time some are not known.
+const char* MappedPathAt(const void* address);
 
 }  // namespace foretoken

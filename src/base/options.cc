@@ -86,7 +86,7 @@ std::string OptionReader::Text(std::string_view name, std::string_view fallback)
     Complain(name, *value, "a single one");
     return std::string(fallback);
   }
-  return value->dump();
+  return JsonText(*value);
 }
 
 Status OptionReader::Finish() const {
@@ -105,7 +105,7 @@ Status OptionReader::Finish() const {
 void OptionReader::Complain(std::string_view name, const Json& found, const std::string& expected) {
   if (!first_.ok()) return;
   std::string message = owner_;
-  message.append(": option ").append(name).append(": found ").append(found.dump());
+  message.append(": option ").append(name).append(": found ").append(JsonText(found));
   first_ = Error{message.append(", expected ").append(expected)};
 }
 

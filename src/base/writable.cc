@@ -20,7 +20,8 @@ Status CheckWritable(const std::string& path) {
   if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
     return refuse("is a folder; a file is expected");
   }
-  if (IsDevice(path)) {
+  const bool exists = access(path.c_str(), F_OK) == 0;
+  if (IsDevice(path) || (exists && access(path.c_str(), W_OK) != 0)) {
     if (access(path.c_str(), W_OK) == 0) return {};
     return refuse(std::string("cannot write to it: ") + std::strerror(errno));
   }

@@ -3,16 +3,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
+#include "base/input_file.h"
 #include "base/json.h"
-#include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "base/rng.h"
+#include "base/writable.h"
 
 namespace foretoken {
 
 std::string ProcessorName() {
-  std::ifstream in("/proc/cpuinfo");
+  Result<std::string> text = ReadText("/proc/cpuinfo");
+  if (!text.ok()) return "";
+  std::istringstream in(*std::move(text));
   for (std::string line; std::getline(in, line);) {
     if (!line.starts_with("model name")) continue;
     const size_t name = line.find_first_not_of(": \t", line.find(':'));
@@ -53,7 +57,7 @@ std::string CostPath(const std::string& key) {
 }
 
 Result<CostModel> ReadCosts(const std::string& path, const std::string& key) {
-  FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(path));
+  FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(path, FileUse::kOwnState));
   if (!json.is_object() || json.value("key", Json()) != key) {
     return Error{path + ": costs of something else"};
   }
@@ -65,9 +69,11 @@ Status WriteCosts(const std::string& path, const std::string& key, const CostMod
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) return Error{path + ": " + error.message()};
+  FT_RETURN_IF_ERROR(CheckWritable(path));
+  if (IsDevice(path)) return Error{path + ": is no regular file"};  // a pipe would be waited for
   Json json = costs.ToJson();
   json["key"] = key;
-  return WriteFileAtomically(path, json.dump(1) + "\n");
+  return WriteFileAtomically(path, JsonText(json, 1) + "\n");
 }
 
 Result<CostModel*> CostStore::Get() {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kPaceStep = 0.05;    // most that one pass changes the pace, as a logarithm
 constexpr double kShapeStep = 0.004;  // and the points beside it
+constexpr int kMakeAPoint = 2;        // passes; the cheaper one counts, as pauses only add
 
 // Moves `value` by a logarithm, but not far from what was measured.
 void Move(double by, double measured, double& value) {
@@ -85,7 +86,28 @@ DraftCosts& CostModel::Drafter(const std::string& name) {
   return drafters_.try_emplace(name, AtRows(1)).first->second;
 }
 
+bool CostModel::IsMeasured(double rows) const {
+  const int last = points_.back().rows;
+  return rows < last + std::max(1, last / 4);
+}
+
+// More rows cost no less, and no more than a pass for every so many as the last point has.
+void CostModel::ObserveBeyond(int rows, int context, double seconds) {
+  const Point last = points_.back();
+  const double without_context =
+      seconds / std::exp(log_pace_) - context * (context_.pass + context_.row * rows);
+  const double slope = (without_context - last.seconds) / (rows - last.rows);
+  beyond_.rows = std::max(beyond_.rows, rows);
+  beyond_.slope = std::min(beyond_.slope, std::clamp(slope, 0.0, last.seconds / last.rows));
+  if (++beyond_.seen < kMakeAPoint) return;
+  const double added = beyond_.slope * (beyond_.rows - last.rows);
+  points_.push_back({beyond_.rows, last.seconds + added});
+  measured_points_.push_back({beyond_.rows, measured_points_.back().seconds + added});
+  beyond_ = {};
+}
+
 void CostModel::ObserveVerify(int rows, int context, double seconds) {
+  if (!IsMeasured(rows)) return ObserveBeyond(rows, context, seconds);
   const double seen = std::log(std::max(seconds, kShortest) / Shape(rows, context));
   log_pace_ += kPaceStep * Towards(log_pace_, seen);
   // What the pace does not explain is the shape's; the context's share and each point beside take

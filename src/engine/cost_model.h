@@ -2,6 +2,8 @@
 // drafting costs: measured at load, then refreshed by every cycle.
 #pragma once
 
+#include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -42,9 +44,21 @@ class CostModel {
   // Whether passes took what was measured, within a factor of two.
   bool Holds() const;
 
-  // Times passes over made-up tokens for at most `budget` seconds, or a little more where one pass
-  // takes longer than that.
+  // Whether passes over so many rows, or nearly so many, were timed. VerifySeconds of more rows is
+  // a guess, which should decide nothing.
+  bool IsMeasured(double rows) const;
+  // Rows that a pass may have so that the curve is learned further: twice what was timed, so that
+  // no such pass costs much more than one that was.
+  int MostRows() const { return 2 * points_.back().rows; }
+
+  // Times passes over made-up tokens for about `budget` seconds. Two passes of one row are made
+  // however long they take; a slow model may leave time for no more. Errors: out of memory.
   static Result<CostModel> Measure(Model& model, double budget);
+  // Seconds of a pass of `rows` rows at `context` cached positions.
+  using TimePass = std::function<double(int rows, int context)>;
+  // The same by any clock: `budget` is spent by what `time` returns. It is asked for at most
+  // `max_rows` rows and for a context of 0 or `context`.
+  static CostModel Measure(const TimePass& time, int context, int max_rows, double budget);
 
   // What was measured, and what is known of drafters:
   // {"points": [[rows, seconds]...], "context": [pass, row], "drafters": {name: DraftCosts}}.
@@ -56,6 +70,13 @@ class CostModel {
   double Shape(double rows, int context) const;
   double AtRows(double rows) const;
   void KeepOrder();
+  void ObserveBeyond(int rows, int context, double seconds);
+
+  // What passes over more rows than the last point's took, until there are enough for a new point.
+  struct Beyond {
+    int rows = 0, seen = 0;
+    double slope = std::numeric_limits<double>::infinity();  // the least, seconds a row
+  };
 
   std::vector<Point> points_;  // by rows, ascending; seconds never fall
   ContextShare context_;
@@ -63,6 +84,7 @@ class CostModel {
   // are no fair sample of rows and contexts.
   std::vector<Point> measured_points_;
   ContextShare measured_context_;
+  Beyond beyond_;
   double log_pace_ = 0;  // of this machine now, against the points
   std::map<std::string, DraftCosts> drafters_;
 };

@@ -180,6 +180,80 @@ TEST(CostModel, MeasuresAModel) {
   EXPECT_GE(costs.VerifySeconds(1, 500), costs.VerifySeconds(1, 0));
 }
 
+// A model whose pass takes longer than all the time there is for measuring.
+double SlowPass(int rows, int context) { return 3 + 0.2 * (rows - 1) + 0.001 * context; }
+
+TEST(CostModel, OneRowIsMeasuredHoweverLongItTakes) {
+  std::vector<int> asked;
+  const auto time = [&asked](int rows, int context) {
+    asked.push_back(rows);
+    return SlowPass(rows, context);
+  };
+  const CostModel costs = CostModel::Measure(time, 1024, 512, 0.8);
+  EXPECT_EQ(asked, (std::vector<int>{1, 1})) << "the first reads the weights";
+  EXPECT_DOUBLE_EQ(costs.VerifySeconds(1, 0), 3);
+  EXPECT_TRUE(costs.IsMeasured(1));
+  EXPECT_FALSE(costs.IsMeasured(2));
+  EXPECT_EQ(costs.MostRows(), 2);
+}
+
+TEST(CostModel, MeasuringKeepsToItsTime) {
+  for (const double pass : {1e-5, 0.004, 0.1, 0.3, 0.5}) {
+    double spent = 0;
+    const auto time = [&](int rows, int context) {
+      const double seconds = pass * (1 + 0.5 * (rows - 1) + 1e-4 * context);
+      spent += seconds;
+      return seconds;
+    };
+    const CostModel costs = CostModel::Measure(time, 1024, 512, 0.8);
+    EXPECT_DOUBLE_EQ(costs.VerifySeconds(1, 0), pass);
+    EXPECT_LE(spent, std::max(1.0, 2 * pass)) << pass;
+  }
+}
+
+TEST(CostModel, RealPassesExtendTheCurve) {
+  CostModel costs = CostModel::Measure(&SlowPass, 1024, 512, 0.8);
+  const auto expect_measured = [](const CostModel& learned) {
+    EXPECT_TRUE(learned.IsMeasured(64));
+    for (const int rows : {1, 2, 5, 16, 33, 64}) {
+      EXPECT_NEAR(learned.VerifySeconds(rows, 0), SlowPass(rows, 0), 0.05) << rows;
+    }
+  };
+  while (costs.MostRows() < 128) {
+    const int rows = costs.MostRows();
+    costs.ObserveVerify(rows, 0, 600);  // the machine was asleep
+    EXPECT_EQ(costs.MostRows(), rows) << "one pass says little";
+    costs.ObserveVerify(rows, 0, SlowPass(rows, 0));
+    EXPECT_EQ(costs.MostRows(), 2 * rows);
+  }
+  expect_measured(costs);
+  expect_measured(*CostModel::FromJson(costs.ToJson(), "x"));
+}
+
+TEST(CostModel, ACurveThatIsExtendedStaysWithinReason) {
+  CostModel costs({{1, 1}, {8, 1.5}}, {});
+  for (int i = 0; i < 2; ++i) costs.ObserveVerify(16, 0, 0.1);
+  EXPECT_DOUBLE_EQ(costs.VerifySeconds(16, 0), 1.5) << "more rows cost no less";
+  for (int i = 0; i < 2; ++i) costs.ObserveVerify(32, 0, 600);
+  EXPECT_DOUBLE_EQ(costs.VerifySeconds(32, 0), 3) << "nor more than two passes of half as many";
+}
+
+TEST(SessionEconomy, PassesGrowAsFarAsTheirCostsAreKnown) {
+  CostModel costs({{1, 1}}, {});
+  const DraftCosts drafting(1);
+  const AcceptanceTable acceptance;
+  const SessionEconomy alone(costs, drafting, acceptance, {.batch = 1});
+  const SessionEconomy together(costs, drafting, acceptance, {.batch = 4});
+  EXPECT_EQ(alone.MostNodes(), 2);
+  EXPECT_TRUE(alone.IsMeasured(1));
+  EXPECT_FALSE(alone.IsMeasured(2));
+  EXPECT_EQ(together.MostNodes(), 1) << "four rows are a pass that was never timed";
+  for (int i = 0; i < 2; ++i) costs.ObserveVerify(4, 0, 1.2);
+  EXPECT_EQ(alone.MostNodes(), 8);
+  EXPECT_EQ(together.MostNodes(), 2);
+  EXPECT_TRUE(together.IsMeasured(1));
+}
+
 TEST(Governor, RestsWhatLosesAndLetsItTryAgain) {
   Governor loser;
   int tried = 0, rests = 0;

@@ -32,6 +32,7 @@ void Generator::JudgeDrafter(Session& session, const SessionEconomy& economy,
     session.governor.ObserveResting(came_true);
     return;
   }
+  if (!economy.IsMeasured(scored)) return;  // a guess is no ground to judge by
   const double drafting = asked ? economy.DraftSeconds(builder.levels()) : 0;
   const double passes = (drafting + economy.VerifySeconds(scored)) / economy.VerifySeconds(1);
   const auto verdict = session.governor.Observe(static_cast<double>(written.size()), passes);
@@ -57,7 +58,8 @@ void Generator::LearnCosts(std::span<Session* const> batch, const Offers& offers
     if (asked) batch[s]->acceptance.Observe(builder.tree(), written);
     JudgeDrafter(*batch[s], offers.economies[s], builder, pass.trees[s].size(), written, asked);
     batch[s]->read = batch[s]->read || builder.read() > 0;
-    if (batch[s]->read && options_.refresh_costs) {
+    const bool measured = offers.economies[s].IsMeasured(pass.trees[s].size());
+    if (batch[s]->read && measured && options_.refresh_costs) {
       drafting_->ObserveRead(
           SavedByReading(offers.economies[s], builder, pass.trees[s], accepted[s].path),
           static_cast<double>(written.size()));

@@ -16,28 +16,23 @@ constexpr double kOfWeights = 0.125;  // the bytes of a context's keys and value
 
 class Passes {
  public:
-  Passes(Model& model, double budget)
+  explicit Passes(Model& model)
       : model_(model),
-        budget_(budget),
         context_(Context(model)),
         cache_(model.NewCache(context_ + kMostRows, DType::kF16)) {
     status_ = Touch();
-    Time(1, false);  // reads the weights once
   }
 
-  double left() const { return budget_ - Since(start_); }
-  // Positions of the context; none where a model has no room for any.
+  // The most cached positions that Time takes; none where a model has no room for any.
   int context() const { return context_; }
 
   // Whether every pass found the memory it needs.
   const Status& status() const { return status_; }
 
-  // The time of a pass of `rows` rows, behind the context or behind nothing; infinite without
-  // memory.
-  double Time(int rows, bool behind) {
-    const int context = behind ? context_ : 0;
+  // Seconds of a pass of `rows` rows at `context` cached positions; 0 without memory.
+  double Time(int rows, int context) {
     if (status_.ok()) status_ = Extend(context);
-    if (!status_.ok()) return std::numeric_limits<double>::infinity();
+    if (!status_.ok()) return 0;
     RowBatch batch;
     for (int i = 0; i < rows; ++i) {
       batch.token.push_back(i % model_.config().vocab);
@@ -107,8 +102,6 @@ class Passes {
   }
 
   Model& model_;
-  double budget_;
-  Clock::time_point start_ = Clock::now();
   int context_;
   std::unique_ptr<KvCache> cache_;
   std::vector<Token> chosen_;
@@ -118,35 +111,49 @@ class Passes {
 }  // namespace
 
 Result<CostModel> CostModel::Measure(Model& model, double budget) {
+  Passes passes(model);
+  CostModel costs =
+      Measure([&passes](int rows, int context) { return passes.Time(rows, context); },
+              passes.context(), model.max_rows(), budget);
+  FT_RETURN_IF_ERROR(passes.status());
+  return costs;
+}
+
+CostModel CostModel::Measure(const TimePass& time, int context, int max_rows, double budget) {
   constexpr int kRounds = 5;
   // The most telling first, for models that leave time for few.
   constexpr std::array kRows{1, 8, 16, 4, 2, 32, 12, 6, kMostRows};
   constexpr double kNever = std::numeric_limits<double>::infinity();
-  Passes passes(model, budget);
+  double left = budget;
+  const auto spend = [&](int rows, int at) {
+    const double seconds = time(rows, at);
+    left -= seconds;
+    return seconds;
+  };
+  spend(1, 0);  // reads the weights, from the disk perhaps
   std::array<double, kRows.size()> best;
   best.fill(kNever);
-  double first = kNever, second = kNever;  // of 1 and 8 rows behind the context
+  best[0] = spend(1, 0);                   // whatever it takes: all else is weighed against it
+  double first = kNever, second = kNever;  // of 1 and 8 rows at the context
   for (int round = 0; round < kRounds; ++round) {
-    for (size_t i = 0; i < kRows.size(); ++i) {
-      const int rows = std::min(kRows[i], model.max_rows());
+    for (size_t i = round == 0 ? 1 : 0; i < kRows.size(); ++i) {
       // A pass takes no longer than its rows one by one.
-      const double expected = best[i] < kNever ? best[i] : i == 0 ? 0 : best[0] * rows / 2;
-      if (rows != kRows[i] || expected > 0.8 * passes.left()) continue;
-      best[i] = std::min(best[i], passes.Time(rows, false));
+      const double expected = best[i] < kNever ? best[i] : best[0] * kRows[i] / 2;
+      if (kRows[i] > max_rows || expected > 0.8 * left) continue;
+      best[i] = std::min(best[i], spend(kRows[i], 0));
     }
-    if (best[1] == kNever || passes.context() == 0 || passes.left() <= 0.1 * budget) continue;
-    first = std::min(first, passes.Time(1, true));
-    second = std::min(second, passes.Time(kRows[1], true));
+    if (best[1] == kNever || context == 0 || left <= 0.1 * budget) continue;
+    first = std::min(first, spend(1, context));
+    second = std::min(second, spend(kRows[1], context));
   }
-  FT_RETURN_IF_ERROR(passes.status());
   std::vector<Point> points;
   for (size_t i = 0; i < kRows.size(); ++i) {
     if (best[i] < kNever) points.push_back({kRows[i], std::max(best[i], 1e-9)});
   }
   ContextShare share;
   if (first < kNever) {
-    const double one = std::max(0.0, first - best[0]) / passes.context();
-    const double many = std::max(0.0, second - best[1]) / passes.context();
+    const double one = std::max(0.0, first - best[0]) / context;
+    const double many = std::max(0.0, second - best[1]) / context;
     share.row = std::max(0.0, many - one) / (kRows[1] - 1);
     share.pass = std::max(0.0, one - share.row);
   }

@@ -1,6 +1,7 @@
 // What one cycle of one sequence costs and gains, as tree policies see it.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "engine/cost_model.h"
@@ -26,6 +27,8 @@ class SessionEconomy final : public TreeEconomy {
   double VerifySeconds(int nodes) const override {
     return costs_.VerifySeconds(nodes * cycle_.batch, cycle_.context) / cycle_.batch;
   }
+  int MostNodes() const override { return std::max(1, costs_.MostRows() / cycle_.batch); }
+  bool IsMeasured(int nodes) const { return costs_.IsMeasured(nodes * cycle_.batch); }
   double DraftSeconds(int levels) const override {
     return drafting_.Seconds(levels) / cycle_.batch;
   }

@@ -1,12 +1,8 @@
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <unordered_set>
 
 #include "base/check.h"
+#include "base/output_file.h"
 #include "io/gguf.h"
 
 namespace foretoken {
@@ -49,53 +45,6 @@ size_t TensorSize(DType type, const std::vector<int64_t>& shape) {
   for (size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
   return RowBytes(type, shape.back()) * static_cast<size_t>(rows);
 }
-
-// A file that appears under its name only once it is whole.
-class AtomicFile {
- public:
-  explicit AtomicFile(const std::string& path)
-      : path_(path), temporary_(path + ".tmp" + std::to_string(getpid())) {
-    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd_ < 0) Fail("create");
-  }
-  ~AtomicFile() {
-    if (fd_ >= 0) close(fd_);
-    if (!committed_) unlink(temporary_.c_str());
-  }
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
-
-  void Write(const void* data, size_t size) {
-    const char* from = static_cast<const char*>(data);
-    while (status_.ok() && size > 0) {
-      const ssize_t written = write(fd_, from, size);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return Fail("write");
-      from += written;
-      size -= static_cast<size_t>(written);
-    }
-  }
-
-  Status Commit() {
-    if (status_.ok() && fsync(fd_) != 0) Fail("write");
-    if (fd_ >= 0 && close(std::exchange(fd_, -1)) != 0 && status_.ok()) Fail("close");
-    if (status_.ok() && rename(temporary_.c_str(), path_.c_str()) != 0) Fail("replace");
-    committed_ = status_.ok();
-    return status_;
-  }
-
-  const Status& status() const { return status_; }
-
- private:
-  void Fail(const char* doing) {
-    status_ = Error{path_ + ": cannot " + doing + ": " + std::strerror(errno)};
-  }
-
-  std::string path_, temporary_;
-  int fd_ = -1;
-  bool committed_ = false;
-  Status status_;
-};
 
 void Set(std::vector<std::pair<std::string, std::string>>& metadata, std::string key,
          std::string value) {
@@ -197,17 +146,15 @@ std::string GgufWriter::Head() const {
 }
 
 Status GgufWriter::Write(const std::string& path, const std::function<void(size_t)>& written) {
-  AtomicFile file(path);
-  const std::string head = Head();
-  file.Write(head.data(), head.size());
-  std::vector<std::byte> buffer;
+  FT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Open(path));
+  FT_RETURN_IF_ERROR(file.Write(Head()));
+  std::string buffer;
   size_t done = 0;
   for (const Pending& tensor : pending_) {
-    if (!file.status().ok()) break;
     const size_t size = TensorSize(tensor.type, tensor.shape);
-    buffer.assign(size + Padding(size), std::byte{0});
-    tensor.fill(std::span(buffer).first(size));
-    file.Write(buffer.data(), buffer.size());
+    buffer.assign(size + Padding(size), '\0');
+    tensor.fill(std::as_writable_bytes(std::span(buffer)).first(size));
+    FT_RETURN_IF_ERROR(file.Write(buffer));
     done += size;
     if (written) written(done);
   }

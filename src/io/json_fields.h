@@ -89,7 +89,7 @@ class JsonFields {
   }
 
   void Wrong(const char* key, const Json& found, const std::string& expected) {
-    std::string shown = found.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string shown = JsonText(found);
     if (shown.size() > 80) shown = shown.substr(0, 77) + "...";
     Fail("field '" + std::string(key) + "' is " + shown + ", expected " + expected);
   }

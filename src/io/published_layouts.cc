@@ -137,7 +137,7 @@ Status DescribeEagle(const std::string& directory, std::span<const TensorSource>
 Result<ModelConfig> LlamaLayers(Json json, const std::string& path) {
   json.erase("architectures");
   json["model_type"] = "llama";
-  FT_ASSIGN_OR_RETURN(HfConfig config, ParseHfConfig(json.dump(), path));
+  FT_ASSIGN_OR_RETURN(HfConfig config, ParseHfConfig(JsonText(json), path));
   return std::move(config.model);
 }
 

@@ -96,9 +96,13 @@ Result<std::vector<std::string>> ListDataFiles(const std::string& pattern,
   std::vector<std::string> files;
   std::error_code fault;
   if (fs::is_directory(full, fault)) {
-    for (const auto& entry : fs::directory_iterator(full, fault)) {
-      if (entry.is_regular_file() && IsData(entry.path())) files.push_back(entry.path().string());
+    fs::directory_iterator entry(full, fault);
+    for (; !fault && entry != fs::directory_iterator(); entry.increment(fault)) {
+      std::error_code unknown;
+      const bool is_file = entry->is_regular_file(unknown);
+      if (is_file && IsData(entry->path())) files.push_back(entry->path().string());
     }
+    if (fault) return Error{full + ": cannot be listed: " + fault.message()};
   } else {
     glob_t found{};
     if (glob(full.c_str(), 0, nullptr, &found) == 0) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/json.h"
 #include "base/json_depth.h"
 
 namespace foretoken {
@@ -37,8 +38,7 @@ Error WrongField(std::string_view origin, const std::string& field, const JsonTr
   if (found != nullptr) {
     // A large value is named, not shown: writing it out could cost more than reading the file.
     const bool large = found->is_structured() && found->size() > 8;
-    shown = "is " + (large ? std::string("a large ") + found->type_name()
-                           : found->dump(-1, ' ', false, JsonTree::error_handler_t::replace));
+    shown = "is " + (large ? std::string("a large ") + found->type_name() : JsonText(Json(*found)));
     if (shown.size() > kShown) shown = shown.substr(0, kShown - 3) + "...";
   }
   return Error{std::string(origin) + ": field '" + field + "' " + shown + "; expected " + expected};

@@ -94,6 +94,7 @@ class AutoTree final : public TreePolicy {
     constexpr double kDearest = 2.5;  // plain passes
     const TreeEconomy& economy = EconomyOf(context);
     TreeLimits limits = context.limits;
+    limits.max_nodes = std::min(limits.max_nodes, economy.MostNodes());
     if (economy.resting()) limits.max_nodes = 1;
     while (limits.max_nodes > 2 &&
            economy.VerifySeconds(limits.max_nodes) > kDearest * economy.VerifySeconds(1)) {

@@ -14,11 +14,12 @@ using Names = std::vector<std::string>;
 // Prices and acceptance that a test sets.
 struct Prices final : TreeEconomy {
   double pass = 1, row = 0.1, level = 0.1, next = 0.6;
-  int most_unread = 0;
+  int most_unread = 0, most_nodes = 1000;
   bool probes = false, rests = false;
   const AcceptanceTable* table = nullptr;  // null: guesses are what their drafter takes them for
 
   double VerifySeconds(int nodes) const override { return pass + row * (nodes - 1); }
+  int MostNodes() const override { return most_nodes; }
   double DraftSeconds(int levels) const override { return level * levels; }
   double Acceptance(const CandidateTree& tree, Node n) const override {
     return table != nullptr ? table->Probability(tree, n) : std::exp(tree.log_q(n));
@@ -72,6 +73,15 @@ TEST(AutoTree, DraftsNothingWhereNothingPays) {
   Prices dear;
   dear.row = 0.7;
   EXPECT_TRUE(Build("auto", RandomBeliefs(1), kWide, &dear).asked.empty());
+}
+
+TEST(AutoTree, PassesGoNoFurtherThanTheirCostsAreKnown) {
+  Prices prices;
+  prices.row = prices.level = 0;  // whatever is offered pays
+  for (const int most : {1, 2, 5}) {
+    prices.most_nodes = most;
+    EXPECT_EQ(Build("auto", RandomBeliefs(1), kWide, &prices).tree.size(), most);
+  }
 }
 
 // Two guesses at the same place cannot both come true, however often each kind does.

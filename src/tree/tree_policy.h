@@ -6,6 +6,7 @@
 // child and every choice is repeatable.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -28,6 +29,8 @@ class TreeEconomy {
   virtual ~TreeEconomy() = default;
   // Seconds of a target pass over `nodes` nodes, root included.
   virtual double VerifySeconds(int nodes) const = 0;
+  // Nodes of the largest pass worth trying while larger ones were never timed.
+  virtual int MostNodes() const { return std::numeric_limits<int>::max(); }
   // Seconds of drafting `levels` levels: that many answers to TakeFrontier.
   virtual double DraftSeconds(int levels) const = 0;
   // The probability that the target takes `n` (not the root) once it has taken its parent.

@@ -3,25 +3,11 @@
 # usage: cli_test.sh FORETOKEN MODEL FOLDER
 set -u
 bin=$1 model=$2 dir=$3
-failures=0
 mkdir -p "$dir"
 XDG_CACHE_HOME="$dir/cache"
 export XDG_CACHE_HOME
 
-fail() {
-  echo "FAIL: $1"
-  failures=$((failures + 1))
-}
-# expect_status STATUS WHAT COMMAND...: output goes to $dir/out and $dir/err.
-expect_status() {
-  want=$1 what=$2
-  shift 2
-  "$@" >"$dir/out" 2>"$dir/err" </dev/null
-  got=$?
-  [ "$got" -eq "$want" ] || fail "$what: status $got, expected $want: $(cat "$dir/err")"
-}
-expect_text() { grep -q -e "$1" "$dir/$2" || fail "$3: no '$1' in $2: $(head -c 300 "$dir/$2")"; }
-json() { python3 -c "import json,sys; s=json.load(open('$1')); print($2)"; }
+. "$(dirname "$0")/expect.sh"
 
 generate() { "$bin" generate -m "$model" -t 1 --ignore-eos "$@"; }
 

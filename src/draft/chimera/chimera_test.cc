@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "draft/chimera/chimera_testing.h"
 #include "draft/chimera/ngram_counts.h"
 #include "draft/plain_layer_testing.h"

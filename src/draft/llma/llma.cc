@@ -54,7 +54,7 @@ Result<std::vector<std::vector<Token>>> ReadReferences(const Json& value,
   std::vector<std::vector<Token>> references;
   for (const Json& name : value.is_array() ? value : Json::array({value})) {
     if (!name.is_string()) {
-      return Error{"drafter llma: option reference: found " + name.dump() + ", expected a file"};
+      return Error{"drafter llma: option reference: found " + JsonText(name) + ", expected a file"};
     }
     FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(name.get<std::string>()));
     references.push_back(tokenizer->Encode(file.text(), {.add_bos = false}));

@@ -28,12 +28,12 @@ Error Bad(const std::string& found, const std::string& expected) {
 Result<AttentionHead> ReadHead(const Json& entry, int layers, int heads) {
   if (!entry.is_array() || entry.size() < 2 || !entry[0].is_number_integer() ||
       !entry[1].is_number_integer()) {
-    return Bad(entry.dump(), "[layer, head]");
+    return Bad(JsonText(entry), "[layer, head]");
   }
   const auto layer = entry[0].get<int64_t>(), head = entry[1].get<int64_t>();
   if (layer < 0 || layer >= layers || head < 0 || head >= heads) {
-    return Bad(entry.dump(), "a layer below " + std::to_string(layers) + " and a head below " +
-                                 std::to_string(heads));
+    return Bad(JsonText(entry), "a layer below " + std::to_string(layers) + " and a head below " +
+                                    std::to_string(heads));
   }
   return AttentionHead{static_cast<int>(layer), static_cast<int>(head)};
 }
@@ -67,10 +67,10 @@ Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int 
   }
   if (value->is_object() && value->contains("heads")) {
     const Json& list = value->at("heads");
-    if (!list.is_array()) return Bad(list.dump(), "an array under \"heads\"");
+    if (!list.is_array()) return Bad(JsonText(list), "an array under \"heads\"");
     return ReadHeadList(&list, top, layers, heads);
   }
-  if (!value->is_array() || value->empty()) return Bad(value->dump(), "a list of heads");
+  if (!value->is_array() || value->empty()) return Bad(JsonText(*value), "a list of heads");
   std::vector<AttentionHead> list;
   for (const Json& entry : *value) {
     if (static_cast<int>(list.size()) == top) break;

@@ -1,5 +1,5 @@
 #include "base/json.h"
-#include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "draft/rest/datastore.h"
 #include "draft/test_options.h"
 

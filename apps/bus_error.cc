@@ -1,0 +1,40 @@
+#include "bus_error.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/mapped_file.h"
+#include "command.h"
+
+namespace foretoken {
+namespace {
+
+void Say(const char* text) {
+  if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // nobody listens
+}
+
+// Async-signal-safe.
+void OnBusError(int, siginfo_t* info, void*) {
+  const char* path = MappedPathAt(info->si_addr);
+  if (path == nullptr) {  // not ours: the instruction is tried again, and ends the process
+    signal(SIGBUS, SIG_DFL);
+    return;
+  }
+  Say("foretoken: ");
+  Say(path);
+  Say(": cannot read: it got shorter while it was in use, or its disk failed\n");
+  _exit(kExitFailed);
+}
+
+}  // namespace
+
+void ExplainBusErrors() {
+  struct sigaction action {};
+  action.sa_sigaction = &OnBusError;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &action, nullptr);
+}
+
+}  // namespace foretoken

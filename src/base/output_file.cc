@@ -1,0 +1,238 @@
+#include "base/output_file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "base/writable.h"
+
+namespace foretoken {
+namespace {
+
+constexpr const char* kTemporary = ".tmp";  // then the process's id
+
+// False sets errno.
+bool WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+// The file itself where `path` is a link to one.
+std::string BehindLinks(const std::string& path) {
+  std::error_code fault;
+  if (!std::filesystem::is_symlink(path, fault)) return path;
+  const std::filesystem::path target = std::filesystem::canonical(path, fault);
+  return fault ? path : target.string();
+}
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+// Of a process that is gone, and nobody holds the file's lock: process ids may be those of another
+// machine or container.
+bool IsLeftover(const std::string& path, std::string_view id) {
+  pid_t owner = 0;
+  const auto [end, fault] = std::from_chars(id.data(), id.data() + id.size(), owner);
+  if (fault != std::errc() || end != id.data() + id.size() || owner <= 0) return false;
+  if (owner != getpid() && (kill(owner, 0) == 0 || errno != ESRCH)) return false;
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  if (info.st_uid != geteuid()) return false;
+  const FileHandle file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  return file.is_open() && flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+// Locked, so that nobody takes it for a leftover. Errors set errno.
+FileHandle CreateLocked(const std::string& path, mode_t mode) {
+  constexpr int kTries = 8;
+  for (int i = 0; i < kTries; ++i) {
+    FileHandle file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (!file.is_open()) return file;
+    struct stat info {};
+    // Filesystems without locks have none of them held. Between the two calls another process may
+    // have taken it for a leftover.
+    if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) continue;
+    if (fstat(file.get(), &info) == 0 && info.st_nlink > 0) return file;
+  }
+  return {};
+}
+
+}  // namespace
+
+void RemoveLeftovers(const std::string& folder, const std::string& prefix,
+                     const std::string& suffix) {
+  std::error_code fault;
+  std::filesystem::directory_iterator entry(folder, fault);
+  for (; !fault && entry != std::filesystem::directory_iterator(); entry.increment(fault)) {
+    const std::string name = entry->path().filename().string();
+    if (name.size() <= prefix.size() + suffix.size()) continue;
+    if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;
+    const std::string_view id =
+        std::string_view(name).substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+    const std::string path = entry->path().string();
+    if (IsLeftover(path, id)) unlink(path.c_str());
+  }
+}
+
+Replacement& Replacement::operator=(Replacement&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(target_, other.target_);
+  std::swap(temporary_, other.temporary_);
+  std::swap(file_, other.file_);
+  return *this;
+}
+
+Replacement::~Replacement() {
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+Result<Replacement> Replacement::Create(const std::string& path) {
+  Replacement made;
+  made.path_ = path;
+  made.target_ = BehindLinks(path);
+  const std::string folder = FolderOf(made.target_);
+  const std::string name = std::filesystem::path(made.target_).filename().string();
+  RemoveLeftovers(folder, name + kTemporary, "");
+  struct stat info {};
+  const mode_t mode = stat(made.target_.c_str(), &info) == 0 ? info.st_mode & 0777 : 0644;
+  const std::string temporary = made.target_ + kTemporary + std::to_string(getpid());
+  made.file_ = CreateLocked(temporary, mode);
+  if (!made.file_.is_open()) return SystemError(path, "create");
+  made.temporary_ = temporary;
+  return made;
+}
+
+Status Replacement::Write(std::string_view bytes) {
+  return WriteAll(file_.get(), bytes) ? Status() : SystemError(path_, "write");
+}
+
+// The lock goes with the descriptor, which is closed last.
+Status Replacement::Commit() {
+  if (fsync(file_.get()) != 0) return SystemError(path_, "write");
+  if (rename(temporary_.c_str(), target_.c_str()) != 0) return SystemError(path_, "replace");
+  temporary_.clear();
+  return file_.Close() ? Status() : SystemError(path_, "write");
+}
+
+Result<OutputFile> OutputFile::Open(const std::string& path) {
+  OutputFile output;
+  if (path.empty()) return output;
+  output.path_ = path;
+  if (path == "-") {
+    output.path_ = "standard output";
+    output.kind_ = Kind::kStandardOutput;
+    return output;
+  }
+  FT_RETURN_IF_ERROR(CheckWritable(path));
+  if (IsDevice(path)) {
+    output.kind_ = Kind::kStream;
+    output.stream_ = FileHandle(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    if (!output.stream_.is_open()) return SystemError(path, "open");
+    return output;
+  }
+  output.kind_ = Kind::kFile;
+  FT_ASSIGN_OR_RETURN(output.claim_, OutputClaim::Make(path));
+  // What a look at the rights does not tell: a read-only filesystem, a name that is too long.
+  FT_RETURN_IF_ERROR(Replacement::Create(path));
+  return output;
+}
+
+Status OutputFile::Write(std::string_view bytes) {
+  switch (kind_) {
+    case Kind::kNone:
+      return {};
+    case Kind::kStandardOutput:
+      if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
+      return SystemError(path_, "write");
+    case Kind::kStream:
+      FT_RETURN_IF_ERROR(FlushStandardOutput());  // which may be the same stream
+      return WriteAll(stream_.get(), bytes) ? Status() : SystemError(path_, "write");
+    case Kind::kFile:
+      if (!begun_) {
+        FT_ASSIGN_OR_RETURN(file_, Replacement::Create(path_));
+        begun_ = true;
+      }
+      return file_.Write(bytes);
+  }
+  return {};
+}
+
+Status OutputFile::Commit() {
+  if (kind_ == Kind::kStandardOutput) return FlushStandardOutput();
+  if (kind_ == Kind::kStream && !stream_.Close()) return SystemError(path_, "write");
+  if (kind_ != Kind::kFile) return {};
+  FT_RETURN_IF_ERROR(Write(""));  // an empty file is a file
+  return file_.Commit();
+}
+
+Status OutputFile::Finish(std::string_view content) {
+  FT_RETURN_IF_ERROR(Write(content));
+  return Commit();
+}
+
+Result<AppendedFile> AppendedFile::Open(const std::string& path) {
+  AppendedFile output;
+  output.path_ = path;
+  FT_RETURN_IF_ERROR(CheckWritable(path));
+  FT_ASSIGN_OR_RETURN(output.claim_, OutputClaim::Make(path));
+  return output;
+}
+
+Status AppendedFile::Begin(uint64_t kept) {
+  file_ = FileHandle(open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!file_.is_open()) return SystemError(path_, "open");
+  struct stat info {};
+  if (fstat(file_.get(), &info) != 0) return SystemError(path_, "open");
+  if (!S_ISREG(info.st_mode)) return {};
+  if (flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return Error{path_ + ": another process is writing to it"};
+  }
+  const bool shortened = ftruncate(file_.get(), static_cast<off_t>(kept)) == 0;
+  return shortened ? Status() : SystemError(path_, "shorten");
+}
+
+Status AppendedFile::Append(std::string_view lines) {
+  struct stat info {};
+  const bool is_file = fstat(file_.get(), &info) == 0 && S_ISREG(info.st_mode);
+  if (WriteAll(file_.get(), lines)) return {};
+  const Error error = SystemError(path_, "write");
+  if (is_file && ftruncate(file_.get(), info.st_size) != 0) {
+    return Error{error.message + "; its last line is incomplete"};
+  }
+  return error;
+}
+
+Status WriteFileAtomically(const std::string& path, std::string_view content) {
+  if (IsDevice(path)) {
+    FileHandle stream(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    if (!stream.is_open()) return SystemError(path, "open");
+    const bool written = WriteAll(stream.get(), content) && stream.Close();
+    return written ? Status() : SystemError(path, "write");
+  }
+  FT_ASSIGN_OR_RETURN(Replacement file, Replacement::Create(path));
+  FT_RETURN_IF_ERROR(file.Write(content));
+  return file.Commit();
+}
+
+Status FlushStandardOutput() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
+  if (errno == 0) return Error{"standard output: cannot write all of it"};
+  return SystemError("standard output", "write");
+}
+
+}  // namespace foretoken

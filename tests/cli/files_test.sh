@@ -1,0 +1,151 @@
+#!/bin/sh
+# Files as commands take them: what cannot be read, what must not be replaced, what is left behind.
+# usage: files_test.sh FORETOKEN MODEL FOLDER
+set -u
+bin=$1 model=$2 dir=$3
+rm -rf "$dir"
+mkdir -p "$dir"
+XDG_CACHE_HOME="$dir/cache"
+export XDG_CACHE_HOME
+. "$(dirname "$0")/expect.sh"
+generate() { timeout 60 "$bin" generate -m "$model" -t 1 --ignore-eos -n 4 -q "$@"; }
+questions="$dir/questions.jsonl"
+printf '{"question_id": 1, "category": "writing", "turns": ["hello hello"]}\n' >"$questions"
+printf '{"messages": [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "x"}]}\n' >"$dir/chats.jsonl"
+spec() { timeout 60 "$bin" bench spec -m "$model" -t 1 -n 4 -q --warm-up 0 --methods pld "$@"; }
+
+# What is no file is said at once, and pipes are read where a text is asked for.
+expect_status 1 "a folder as prompt" generate -f "$dir"
+expect_text "^foretoken: $dir: is a folder; a file is expected$" err "a folder as prompt"
+: >"$dir/empty"
+expect_status 1 "an empty prompt file" generate -f "$dir/empty"
+expect_text "$dir/empty: holds no prompt" err "an empty prompt file"
+"$bin" generate -m "$model" <"$dir" >"$dir/out" 2>"$dir/err" && fail "a folder as standard input"
+expect_text "standard input: cannot read: Is a directory" err "a folder as standard input"
+expect_status 0 "a prompt" generate -p "hello hello"
+cp "$dir/out" "$dir/plain"
+printf 'hello hello\n' >"$dir/text"
+mkfifo "$dir/pipe"
+printf 'hello hello' >"$dir/pipe" &
+expect_status 0 "a pipe as prompt" generate -f "$dir/pipe"
+cmp -s "$dir/out" "$dir/plain" || fail "a pipe as prompt: another text"
+for source in - /dev/stdin; do
+  printf 'hello hello' | generate -f $source >"$dir/out" 2>"$dir/err" || fail "-f $source: $(cat "$dir/err")"
+  cmp -s "$dir/out" "$dir/plain" || fail "-f $source: another text"
+done
+for option in "--draft-opt" "--datastore" "--reference"; do
+  value="$dir/pipe"
+  [ $option = --draft-opt ] && value="heads=$dir/pipe"
+  drafter=$(case $option in --datastore) echo rest ;; --reference) echo llma ;; *) echo pld+a ;; esac)
+  expect_status 1 "a pipe for $option" generate -p a --drafter "$drafter" $option "$value"
+  expect_text "pipe: is a pipe; a regular file is expected" err "a pipe for $option"
+done
+for file in "$dir/pipe" "$dir/pipe.gguf"; do
+  [ -e "$file" ] || mkfifo "$file"
+  expect_status 1 "a pipe as model" timeout 60 "$bin" generate -m "$file" -p a
+  expect_text "$file: is a pipe; a regular file is expected" err "a pipe as model"
+done
+expect_status 1 "a pipe as questions" spec --questions "$dir/pipe"
+expect_status 0 "costs are kept" generate -p a --drafter pld
+for costs in "$dir"/cache/foretoken/costs-*.json; do rm -f "$costs" && mkfifo "$costs"; done
+expect_status 0 "a pipe where costs are kept" generate -p a --drafter pld
+
+# An output replaces no input, whatever its name and with or without --force.
+ln "$model" "$dir/twin.gguf" 2>/dev/null || cp "$model" "$dir/twin.gguf"
+ln "$dir/twin.gguf" "$dir/hard.gguf"
+ln -s twin.gguf "$dir/soft.gguf"
+mkdir -p "$dir/run" "$dir/answers"
+printf '{"step":1,"loss":3,"lr":0.1}\n' >"$dir/run/log.jsonl"
+ln "$questions" "$dir/answers/0-none.jsonl"
+sum() { cat "$dir/twin.gguf" "$questions" "$dir/chats.jsonl" "$dir/run/log.jsonl" "$dir/text" | cksum; }
+before=$(sum)
+# kept WHAT COMMAND...: it fails, with a sentence on why, and before any work.
+kept() {
+  what=$1
+  shift
+  expect_status 1 "$what" timeout 60 "$@"
+  expect_text "an output never replaces" err "$what"
+  [ "$(sum)" = "$before" ] || fail "$what: an input was changed"
+}
+for link in twin hard soft; do
+  kept "--stats over the model, $link" "$bin" generate -m "$dir/twin.gguf" -p a --stats "$dir/$link.gguf"
+  kept "find-heads over the model, $link" "$bin" find-heads -m "$dir/twin.gguf" -o "$dir/$link.gguf"
+  kept "quantize in place, $link" "$bin" quantize "$dir/twin.gguf" -o "$dir/$link.gguf" --type Q8_0 --force -q
+done
+kept "--attribute over the prompt" "$bin" generate -m "$model" -f "$dir/text" --drafter pld --attribute "$dir/text"
+for option in --json --html; do
+  kept "bench spec $option" "$bin" bench spec -m "$model" --methods pld --questions "$questions" $option "$questions"
+done
+kept "bench spec --answers" "$bin" bench spec -m "$model" --methods pld --questions "$questions" --answers "$dir/answers"
+kept "bench fidelity" "$bin" bench fidelity -m "$dir/twin.gguf" --reference "$model" --data "$dir/text" --json "$dir/text"
+for command in build-datastore count-ngrams distill; do
+  kept "$command" "$bin" $command -m "$model" --data "$dir/chats.jsonl" --out "$dir/chats.jsonl" --force
+done
+kept "distill, to go on" "$bin" distill -m "$model" --data "$dir/chats.jsonl" --out "$dir/chats.jsonl"
+kept "train plot" "$bin" train plot "$dir/run" --out "$dir/run/log.jsonl"
+printf 'hello\n/save %s\n/quit\n' "$dir/twin.gguf" | "$bin" chat -m "$dir/twin.gguf" -t 1 -n 4 >"$dir/out" 2>"$dir/err"
+expect_text "an output never replaces" err "chat /save"
+[ "$(sum)" = "$before" ] || fail "chat /save: the model was changed"
+expect_status 1 "two outputs in one file" generate -p a --drafter pld --stats "$dir/x" --attribute "$dir/../$(basename "$dir")/x"
+expect_text "named for two outputs" err "two outputs in one file"
+
+# What cannot be written is said before the work: here, before the model is found missing.
+for option in --stats --attribute; do
+  expect_status 1 "$option nowhere" "$bin" generate -m none.gguf -p a --drafter pld $option "$dir/none/x"
+  expect_text "$dir/none/x: cannot write into" err "$option nowhere"
+done
+expect_status 1 "distill nowhere" "$bin" distill -m none.gguf --data "$dir/chats.jsonl" --out "$dir/none/x"
+expect_text "$dir/none/x: cannot write into" err "distill nowhere"
+expect_status 1 "distill --force of a model that is missing" "$bin" distill -m none.gguf --data "$questions" \
+  --out "$dir/text" --force
+[ -s "$dir/text" ] || fail "distill --force lost a file before there was another"
+
+# Nothing is left behind, neither by this process nor by one that was killed.
+dead=$(sh -c 'echo $$')
+: >"$dir/stats.json.tmp$dead"
+expect_status 0 "a run after a killed one" generate -p a --stats "$dir/stats.json"
+[ "$(ls "$dir" | grep -c 'stats.json')" = 1 ] || fail "leftovers: $(ls "$dir")"
+
+# Texts that are not UTF-8 end in JSON that is.
+bytes=$(printf 'm\377.gguf')
+ln "$dir/twin.gguf" "$dir/$bytes"
+expect_status 0 "find-heads of a model with any name" "$bin" find-heads -m "$dir/$bytes" -t 1 -n 4 -q -o "$dir/heads.json" \
+  --prompts "$dir/text"
+[ "$(json "$dir/heads.json" "s['model'].endswith('m\ufffd.gguf')")" = True ] || fail "find-heads: $(cat "$dir/heads.json")"
+spoken() { timeout 60 "$bin" bench spec -m "$dir/$bytes" -t 1 -n 4 -q --warm-up 0 --methods pld --questions "$questions" \
+  --json "$dir/spec.json" --resume "$dir/journal.jsonl"; }
+expect_status 0 "bench spec of a model with any name" spoken
+[ "$(json "$dir/spec.json" "s['model'].endswith('m\ufffd.gguf')")" = True ] || fail "bench spec: $(cat "$dir/spec.json")"
+expect_status 0 "its journal is taken up" spoken
+[ "$(wc -l <"$dir/journal.jsonl")" = 2 ] || fail "its journal is begun anew: $(cat "$dir/journal.jsonl")"
+
+# A full disk is an error everywhere.
+# full WHAT COMMAND...
+full() {
+  what=$1
+  shift
+  printf 'hello' | "$@" >/dev/full 2>"$dir/err"
+  got=$?
+  [ $got -eq 1 ] || fail "$what into a full disk: status $got"
+  expect_text "standard output" err "$what into a full disk"
+}
+full "--help" "$bin" --help
+full "--version" "$bin" --version
+full "generate --help" "$bin" generate --help
+full "bench spec --help" "$bin" bench spec --help
+full "generate" generate -p hello
+full "generate --stats -" generate -p hello --stats -
+full "inspect" "$bin" inspect "$model"
+full "inspect --json" "$bin" inspect "$model" --json
+full "tokenize" "$bin" tokenize -m "$model"
+full "train plot" "$bin" train plot "$dir/run" --out -
+full "chat" "$bin" chat -m "$model" -t 1 -n 4
+full "bench paper" "$bin" bench paper
+full "bench paper --printed" "$bin" bench paper glide-1 --printed
+full "bench spec" spec --questions "$questions"
+full "bench fidelity" "$bin" bench fidelity -m "$model" -t 1 --reference "$model" --data "$0" --positions 20
+expect_status 1 "statistics into a full disk" generate -p a --stats /dev/full
+expect_text "/dev/full: cannot write: No space left on device" err "statistics into a full disk"
+
+[ "$failures" -eq 0 ] && echo "all passed"
+exit "$failures"

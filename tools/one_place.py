@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Fails where something is done outside the one place that does it right.
+
+usage: tools/one_place.py [ROOT]
+"""
+import os
+import re
+import sys
+
+# What, where it may stand, and what to call instead.
+RULES = [
+    (r"(\.|->)dump\(", {"src/base/json.cc"}, "JsonText (base/json.h), which takes any bytes"),
+    (
+        r"\bstd::(basic_)?[io]?fstream\b|\bfopen\(",
+        {"apps/cmd_demo.cc", "train/event_log.cc"},
+        "MappedFile, ReadText (base/input_file.h) or OutputFile (base/output_file.h)",
+    ),
+    (
+        r"(?<![\w.>:])(::)?open\(.*\bO_(RDONLY|WRONLY|RDWR)\b",
+        {
+            "src/base/input_file.cc",
+            "src/base/output_file.cc",
+            "src/draft/chimera/spill_file.cc",
+            "train/feature_file.cc",
+        },
+        "OpenInput (base/input_file.h) or OutputFile (base/output_file.h)",
+    ),
+    (r"\bstd::cin\b", {"apps/line_reader.cc"}, 'ReadText("-") (base/input_file.h)'),
+]
+
+
+def sources(root):
+    for top in ("src", "apps", "train"):
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            for name in names:
+                if re.search(r"\.(h|cc)$", name) and not re.search(
+                    r"(_test|_fuzz|_testing)\.(cc|h)$", name
+                ):
+                    yield os.path.join(folder, name)
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..")
+    found = 0
+    for path in sorted(sources(root)):
+        rel = os.path.relpath(path, root)
+        with open(path, encoding="utf-8") as f:
+            for line, text in enumerate(f, 1):
+                for pattern, allowed, instead in RULES:
+                    if rel not in allowed and re.search(pattern, text.split("//")[0]):
+                        print(f"{rel}:{line}: expected {instead}", file=sys.stderr)
+                        found += 1
+    if found == 0:
+        print("one place: files are opened, and JSON is written, where that is done right")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
