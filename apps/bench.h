@@ -33,15 +33,16 @@ struct MachineLimits {
 // Reads a buffer much larger than the last-level cache, the way that this machine reads faster.
 class ReadBandwidth {
  public:
-  static Result<std::unique_ptr<ReadBandwidth>> Create(int threads);
+  // `pool` must outlive this. Errors: no memory to read.
+  static Result<std::unique_ptr<ReadBandwidth>> Create(ThreadPool& pool);
   // Bytes a second of one pass by the first `readers` threads.
   double Measure(int readers);
   int threads() const { return pool_.threads(); }
 
  private:
-  ReadBandwidth(int threads, PageMemory data);
+  ReadBandwidth(ThreadPool& pool, PageMemory data);
 
-  ThreadPool pool_;
+  ThreadPool& pool_;
   PageMemory data_;
   int streams_ = 1;
 };
@@ -49,25 +50,25 @@ class ReadBandwidth {
 // The peaks alone, all threads at once.
 class Peaks {
  public:
-  explicit Peaks(int threads) : pool_(threads) {}
+  explicit Peaks(ThreadPool& pool) : pool_(pool) {}
   // MachineLimits::Peak over about 50 ms, of BF16 100.
   double Measure(DType type);
 
  private:
-  ThreadPool pool_;
+  ThreadPool& pool_;
 };
 
-// Seconds until `threads` threads have had a job that does nothing; 0 for one thread.
-double HandOver(int threads);
+// Seconds until all threads have had a job that does nothing; 0 for one thread.
+double HandOver(ThreadPool& pool);
 
-// Words of 64 bits a second that `threads` threads together take out of their cores' first caches.
+// Words of 64 bits a second that all threads together take out of their cores' first caches.
 // Where a core runs another thread beside it is about half. Peaks hardly fall then, as they start
 // few instructions a cycle, but products do.
-double FirstCacheLoads(int threads);
+double FirstCacheLoads(ThreadPool& pool);
 
 // Takes about `repeats` tenths of a second a figure.
 // Errors: no memory to read.
-Result<MachineLimits> MeasureLimits(int threads, int repeats);
+Result<MachineLimits> MeasureLimits(ThreadPool& pool, int repeats);
 
 // Multiply-adds a second of one thread in a loop without memory traffic; a machine that has no
 // such instruction has what it would use instead.

@@ -87,19 +87,20 @@ struct Outcome {
 // follows pass, is timed in a row as well.
 class Measurement {
  public:
-  // `bandwidth` must outlive this.
-  Measurement(const BenchOptions& options, BenchModel& subject, DType cache_type,
+  // `pool` and `bandwidth` must outlive this.
+  Measurement(const BenchOptions& options, BenchModel& subject, ThreadPool& pool, DType cache_type,
               ReadBandwidth& bandwidth)
       : options_(options),
         model_(*subject.model),
         cache_type_(cache_type),
         type_(model_.OutputHead().type()),
+        pool_(pool),
         bandwidth_(bandwidth),
-        peaks_(options.threads) {}
+        peaks_(pool) {}
 
   Result<Outcome> Run() {
     Outcome outcome;
-    FT_ASSIGN_OR_RETURN(outcome.limits, MeasureLimits(options_.threads, 2));
+    FT_ASSIGN_OR_RETURN(outcome.limits, MeasureLimits(pool_, 2));
     loads_.push_back(outcome.limits.first_cache_loads);
     for (const int context : options_.contexts) {
       TimedPasses sequence(model_, cache_type_, context);
@@ -150,12 +151,12 @@ class Measurement {
   Sample Time(int rows, int logit_rows, double bytes, const Pass& pass) {
     const double read = bandwidth_.Measure(bandwidth_.threads()), peak = peaks_.Measure(type_);
     reads_.push_back(read);
-    meetings_.push_back(HandOver(options_.threads));
+    meetings_.push_back(HandOver(pool_));
     const double before = loads_.back();
     const double seconds = pass();
     // Not right before the pass: threads that have only just ended or begun to wait make some
     // passes much slower.
-    loads_.push_back(FirstCacheLoads(options_.threads));
+    loads_.push_back(FirstCacheLoads(pool_));
     const double macs = Macs(model_.config(), rows, logit_rows);
     const double limit = std::max(bytes / read, macs / peak);
     return {seconds,
@@ -169,6 +170,7 @@ class Measurement {
   const BenchOptions& options_;
   Model& model_;
   DType cache_type_, type_;
+  ThreadPool& pool_;
   ReadBandwidth& bandwidth_;
   Peaks peaks_;
   std::vector<double> reads_, meetings_, loads_;
@@ -286,9 +288,10 @@ Status BenchDecode(const BenchOptions& options) {
   if (types.size() != 1) return Error{"bench decode measures one --type at a time"};
   FT_ASSIGN_OR_RETURN(const DType cache, ParseDType(options.cache));
   FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options, types[0]));
-  FT_ASSIGN_OR_RETURN(const auto bandwidth, ReadBandwidth::Create(options.threads));
+  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(options.threads));
+  FT_ASSIGN_OR_RETURN(const auto bandwidth, ReadBandwidth::Create(*pool));
   FT_ASSIGN_OR_RETURN(const Outcome outcome,
-                      Measurement(options, subject, cache, *bandwidth).Run());
+                      Measurement(options, subject, *pool, cache, *bandwidth).Run());
   Print(options, subject, outcome);
   FT_RETURN_IF_ERROR(svg.Finish(CurvePicture(options, subject, outcome)));
   return WriteJson(json, OutcomeJson(subject, outcome));
