@@ -1,6 +1,7 @@
 #include "runtime.h"
 
 #include <chrono>
+#include <cstdio>
 
 #include "base/json.h"
 
@@ -68,6 +69,9 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
     FT_ASSIGN_OR_RETURN(decoder.drafter,
                         NewDrafter(args.drafter, {*loaded.model, capacity, options,
                                                   loaded.file->path(), loaded.tokenizer.get()}));
+    if (const std::string remark = decoder.drafter->Remark(); !remark.empty()) {
+      std::fprintf(stderr, "foretoken: %s\n", remark.c_str());
+    }
   }
   std::string tree = TreeOf(args);
   if (!args.pct_cost.empty()) {

@@ -56,6 +56,9 @@ inline constexpr char kPaperTree[] = "paper";
 // the verifier lets no tree change the text, the paper's elsewhere, as costs measured anew would
 // otherwise change what a seed writes. The names must be known.
 std::string TreeOf(const DraftArgs& draft);
+// Has the (first) drafter draft as in its paper where nothing else was asked for: what was not
+// drafted is not found, so attribution wants every guess.
+void DraftAsPaper(DraftArgs* draft);
 // Says so on standard error where the verifier is lossy.
 void WarnIfLossy(const DraftArgs& draft);
 

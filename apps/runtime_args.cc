@@ -264,17 +264,34 @@ Status CheckDraftNames(const DraftArgs& draft) {
   return CheckName("--verifier", draft.verifier, "", AllVerifiers());
 }
 
+namespace {
+
+// Null for "none".
+const DrafterEntry* FirstDrafter(const DraftArgs& draft) {
+  const std::string_view first = SplitDrafters(draft.drafter).front();
+  for (const DrafterEntry& e : AllDrafters()) {
+    if (e.name == first) return &e;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 std::string TreeOf(const DraftArgs& draft) {
   if (!draft.tree.empty() && draft.tree != kPaperTree) return draft.tree;
   if (draft.tree.empty() && !draft.pct_cost.empty()) return "pct";
   const auto verifier = FindVerifier(draft.verifier);
   const bool any_tree = verifier.ok() && (*verifier)->guarantee == Guarantee::kSameText;
   if (draft.tree.empty() && any_tree) return "auto";
-  const std::string_view first = SplitDrafters(draft.drafter).front();
-  for (const DrafterEntry& e : AllDrafters()) {
-    if (e.name == first) return std::string(e.paper_tree);
-  }
-  return "chain";
+  const DrafterEntry* first = FirstDrafter(draft);
+  return first == nullptr ? "chain" : std::string(first->paper_tree);
+}
+
+void DraftAsPaper(DraftArgs* draft) {
+  if (!draft->tree.empty() && draft->tree != kPaperTree) return;
+  draft->tree = kPaperTree;
+  const DrafterEntry* first = FirstDrafter(*draft);
+  if (draft->draft_max < 0 && first != nullptr) draft->draft_max = first->paper_draft_max;
 }
 
 void WarnIfLossy(const DraftArgs& draft) {

@@ -71,6 +71,8 @@ class Drafter {
   virtual void Truncate(DraftState& state, int length) = 0;
   // What it wants said in the statistics, over all sequences so far; most have nothing to say.
   virtual std::vector<Tally> Tallies() const { return {}; }
+  // What its user should know of how it was built: a sentence, or nothing.
+  virtual std::string Remark() const { return {}; }
 };
 
 // What a drafter may use when it is built. `options` are the method's own ("k", "layer", ...); an
@@ -90,6 +92,7 @@ struct DrafterEntry {
   std::string_view summary;
   std::string_view paper_tree;  // what `--tree paper` means, as typed after --tree
   std::string_view needs = "";  // the option it cannot do without, which names a file
+  int paper_draft_max = -1;     // tokens drafted a cycle in its paper; below 0: the tree's own
 };
 std::span<const DrafterEntry> AllDrafters();
 // The names in "NAME" or "NAME,NAME,...", which joins several drafters.
