@@ -81,6 +81,10 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
   const int nodes = args.draft_max < 0 ? decoder.tree->DefaultNodes() : args.draft_max + 1;
   const Json options = ObjectOf(args.verifier_options);
   FT_ASSIGN_OR_RETURN(decoder.verifier, NewVerifier(args.verifier, {*loaded.backend, options}));
+  if (args.noise == DraftNoise::kShared && decoder.verifier->NeedsDraws()) {
+    return Error{"--draft-noise: found shared, expected auto or none: --verifier " + args.verifier +
+                 " weighs draws of the drafter, which must not know the target's"};
+  }
   FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(args.verifier));
   CostModel* costs = nullptr;
   if (decoder.drafter != nullptr && decoder.tree->UsesEconomy()) {
@@ -93,7 +97,8 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
                        .costs = costs,
                        .drafter = args.drafter,
                        // Where drafts change the text, one seed should give one text.
-                       .refresh_costs = verifier->guarantee == Guarantee::kSameText});
+                       .refresh_costs = verifier->guarantee == Guarantee::kSameText,
+                       .noise = args.noise});
   return decoder;
 }
 

@@ -34,12 +34,19 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs* sampling);
 
 using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
+// By DraftNoise, as typed after --draft-noise.
+inline constexpr std::string_view kDraftNoiseNames[] = {"auto", "shared", "none"};
+inline std::string_view NoiseName(DraftNoise noise) {
+  return kDraftNoiseNames[static_cast<size_t>(noise)];
+}
+
 struct DraftArgs {
   std::string drafter = "none";
   std::string tree;      // as typed; empty: see TreeOf
   std::string pct_cost;  // the expand option of `tree`, if not empty
   int draft_max = -1;    // below 0: as many as the tree wants
   NamedValues options;
+  DraftNoise noise = DraftNoise::kAuto;
   std::string verifier = "exact";
   NamedValues verifier_options;
 };

@@ -44,7 +44,9 @@ struct Observation {
 struct DraftSlot {
   DraftState& state;
   TreeBuilder& builder;
-  const SamplingParams& sampling;  // how the target will choose
+  // What offers are ranked by, or drawn from: the target's own sampling, seed included, where the
+  // verifier weighs draws or chooses by that noise; elsewhere its bias and penalties alone.
+  const SamplingParams& sampling;
 };
 
 // How often something happened, of how often it might have.

@@ -84,7 +84,10 @@ void FeatureDrafter::DraftLevels(std::span<const DraftSlot> batch,
         CatchUp(batch, levels);
         expand(levels);
       },
-      [batch](size_t slot) { return StateOf(batch[slot]).unread(); });
+      [batch](size_t slot) {
+        const State& state = StateOf(batch[slot]);
+        return UnreadText{state.unread(), std::max(0, state.prompt - state.rows())};
+      });
 }
 
 void FeatureDrafter::CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {

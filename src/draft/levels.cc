@@ -1,6 +1,7 @@
 #include "draft/levels.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "draft/text_state.h"
@@ -14,9 +15,23 @@ bool AreSound(std::span<const float> logits) {
       logits, [](float x) { return x <= kMostLogit && (x >= -kMostLogit || x == -HUGE_VALF); });
 }
 
-// Whether what the target would choose is what the logits alone say.
-bool RanksByLogits(const DraftSlot& slot, bool share_noise) {
-  return !slot.builder.wants_draws() && (!share_noise || slot.sampling.pure_argmax());
+// Whether offers are the highest logits as they are.
+bool RanksByLogits(const DraftSlot& slot) {
+  return !slot.builder.wants_draws() && slot.sampling.pure_argmax();
+}
+
+// Books what an expansion of `seconds` spent on prompts, by their share of its rows.
+void BookReading(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
+                 double seconds) {
+  int rows = 0;
+  for (const DraftLevel& level : levels) {
+    rows += level.unread.tokens;
+    if (level.nodes[0] != 0) rows += static_cast<int>(level.nodes.size());
+  }
+  for (const DraftLevel& level : levels) {
+    if (level.unread.given == 0) continue;
+    batch[level.slot].builder.AddReadingSeconds(seconds * level.unread.given / rows);
+  }
 }
 
 // `logits` [vocab] is changed.
@@ -46,13 +61,14 @@ void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
                    const std::function<int(size_t)>& room,
                    const std::function<int(const DraftLevel&)>& rows_of,
                    const std::function<void(std::span<const DraftLevel>)>& expand,
-                   const std::function<int(size_t)>& unread) {
+                   const std::function<UnreadText(size_t)>& unread) {
   while (true) {
     std::vector<DraftLevel> levels;
     for (size_t s = 0; s < batch.size(); ++s) {
       const int most = std::min(room(s), most_rows);
       if (most <= 0) continue;
-      DraftLevel level{s, batch[s].builder.TakeFrontier(unread ? unread(s) : 0)};
+      const UnreadText text = unread ? unread(s) : UnreadText{};
+      DraftLevel level{s, batch[s].builder.TakeFrontier(text.tokens), text};
       if (std::ssize(level.nodes) > most) level.nodes.resize(static_cast<size_t>(most));
       if (!level.nodes.empty()) levels.push_back(std::move(level));
     }
@@ -63,7 +79,10 @@ void DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
         rows += rows_of(left[count]);
         if (count > 0 && rows > most_rows) break;
       }
+      const auto start = std::chrono::steady_clock::now();
       expand(left.first(count));
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      BookReading(batch, left.first(count), spent.count());
       left = left.subspan(count);
     }
   }
@@ -80,19 +99,19 @@ std::vector<LogitsPlace> PlacesOf(std::span<const DraftSlot> batch,
   return places;
 }
 
-void LogitsOffers::Offer(std::span<const LogitsPlace> places, Tensor logits, bool share_noise,
+void LogitsOffers::Offer(std::span<const LogitsPlace> places, Tensor logits,
                          const DraftVocabulary& vocabulary) {
   int width = 0;
   for (const LogitsPlace& place : places) {
-    if (!RanksByLogits(*place.slot, share_noise)) continue;
+    if (!RanksByLogits(*place.slot)) continue;
     width = std::max(width, std::min<int>(place.slot->builder.width(), logits.cols));
   }
   ranked_.resize(static_cast<size_t>(logits.rows * width));
   if (width > 0) backend_.TopK(logits, width, ranked_);
   for (const LogitsPlace& place : places) {
     TreeBuilder& builder = place.slot->builder;
-    if (!RanksByLogits(*place.slot, share_noise)) {
-      OfferRow(place, logits.Rows(place.row, 1), share_noise, vocabulary);
+    if (!RanksByLogits(*place.slot)) {
+      OfferRow(place, logits.Rows(place.row, 1), vocabulary);
       continue;
     }
     offers_.clear();
@@ -108,10 +127,9 @@ void LogitsOffers::Offer(std::span<const LogitsPlace> places, Tensor logits, boo
   }
 }
 
-void LogitsOffers::OfferRow(const LogitsPlace& place, Tensor logits, bool share_noise,
+void LogitsOffers::OfferRow(const LogitsPlace& place, Tensor logits,
                             const DraftVocabulary& vocabulary) {
-  const bool by_sampling = share_noise || place.slot->builder.wants_draws();
-  Sampler sampler(by_sampling ? place.slot->sampling : SamplingParams{});
+  Sampler sampler(place.slot->sampling);
   row_.resize(static_cast<size_t>(logits.cols));
   backend_.Download(logits, row_.data());
   if (vocabulary.tokens.empty()) {

@@ -46,7 +46,7 @@ void GuessRanks::Add(Model& target, Drafter& drafter, std::span<const Token> tex
       last = builder.AddProbe(last, text[root + static_cast<size_t>(i)]);
       FT_CHECK(last != kNoNode);
     }
-    const DraftSlot slot{*session->draft, builder, session->sampler.params()};
+    const DraftSlot slot{*session->draft, builder, session->draft_sampling};
     drafter.Propose({&slot, 1});
     Count(builder.tree());
   }

@@ -91,6 +91,7 @@ for drafter in none pld pld+h pld+a lookahead; do
     and len(s['tokens']) == 40 and sorted(s['seconds']) == ['draft','load','other','prefill','verify'] \
     and all(v >= 0 for v in s['seconds'].values()) and s['tokens_per_second'] > 0 \
     and s['cycles'] == len(s['n_acc']) and 1 + sum(n + 1 for n in s['n_acc']) == 40 \
+    and s['written'] == [n + 1 for n in s['n_acc']] and len(s['drafted_depth']) == s['cycles'] \
     and abs(s['tau_micro'] - (sum(s['n_acc']) / s['cycles'] + 1)) < 1e-9 \
     and all(k in s for k in ['tau_macro','acc_only','alpha_edd','alpha_tok','alpha_n','E_spd'])")" \
     = True ] || fail "$drafter: statistics contract: $(cat "$dir/$drafter.json")"
@@ -189,6 +190,13 @@ expect_text "lossy" err "typical says so"
 expect_status 0 "nucleus --check" generate -p "hello hello" -n 40 --drafter pld --temp 1 \
   --verifier nucleus --verifier-opt top_p=0.6 --check
 expect_status 2 "--check of a law" generate -p a --temp 1 --verifier tree --check
+expect_status 1 "noise where draws are weighed" generate -p a --temp 1 --drafter pld --verifier tree \
+  --draft-noise shared
+expect_text "weighs draws" err "noise where draws are weighed"
+expect_status 2 "unknown noise" generate -p a --draft-noise pink
+expect_text "expected auto, shared or none" err "unknown noise"
+expect_status 0 "noise by choice" generate -p a -n 4 --temp 1 --drafter draft-model --draft-model "$model" \
+  --verifier sequential --draft-noise shared
 expect_status 2 "unknown verifier" generate -p a --verifier hope
 expect_text "sequential" err "unknown verifier lists the known"
 expect_status 1 "unknown verifier option" generate -p a --verifier typical --verifier-opt epsilon=1

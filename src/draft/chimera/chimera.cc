@@ -156,7 +156,7 @@ void Chimera::AskHead(int head, std::span<const Asked> nodes) {
   }
   std::vector<LogitsPlace> places;
   for (const Asked& asked : nodes) places.push_back({asked.slot, asked.node, std::ssize(places)});
-  offers().Offer(places, net_->Logits(head, rows), /*share_noise=*/true);
+  offers().Offer(places, net_->Logits(head, rows));
 }
 
 }  // namespace

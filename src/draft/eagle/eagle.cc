@@ -13,8 +13,7 @@ void Eagle::Propose(std::span<const DraftSlot> batch) {
   DraftLevels(batch, [&](std::span<const DraftLevel> levels) {
     const Tensor outputs =
         levels[0].nodes[0] == 0 ? Roots(batch, levels) : OutputsOf(batch, levels);
-    offers().Offer(PlacesOf(batch, levels), net_->Logits(outputs), share_noise_,
-                   net_->vocabulary());
+    offers().Offer(PlacesOf(batch, levels), net_->Logits(outputs), net_->vocabulary());
   });
 }
 

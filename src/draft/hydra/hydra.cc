@@ -33,7 +33,7 @@ class Hydra final : public FeatureDrafter {
       }
     }
     if (rows.empty()) return;
-    offers().Offer(rows, Run(rows, head), /*share_noise=*/true);
+    offers().Offer(rows, Run(rows, head));
   }
 
   Tensor Run(std::span<const LogitsPlace> rows, int head) {

@@ -84,7 +84,7 @@ class Medusa final : public Drafter {
     }
     for (int head = 0; head < net_->heads(); ++head) {
       const std::vector<LogitsPlace>& at = places[static_cast<size_t>(head)];
-      if (!at.empty()) offers_.Offer(at, Logits(guesses, head), /*share_noise=*/true);
+      if (!at.empty()) offers_.Offer(at, Logits(guesses, head));
     }
   }
 
