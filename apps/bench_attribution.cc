@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <sstream>
 
-#include "base/input_file.h"
 #include "base/json.h"
+#include "base/json_lines.h"
+#include "base/mapped_file.h"
 #include "base/progress.h"
 #include "bench.h"
 #include "command_line.h"
 #include "engine/attribution.h"
 #include "engine/quoted_answer.h"
+#include "spec_questions.h"
 #include "text/chat_prompt.h"
 #include "verify/forced_verifier.h"
 
@@ -24,27 +25,25 @@ struct Question {
   MarkedText answer;
 };
 
-Result<std::vector<Question>> ReadQuestions(const std::string& path, int limit) {
-  FT_ASSIGN_OR_RETURN(std::string text, ReadText(path));
-  std::istringstream in(std::move(text));
-  std::vector<Question> questions;
-  std::string line;
-  for (int number = 1; std::getline(in, line); ++number) {
-    if (limit > 0 && static_cast<int>(questions.size()) == limit) break;
-    const std::string where = path + ", line " + std::to_string(number);
-    FT_ASSIGN_OR_RETURN(const Json json, ParseJson(line, where));
-    const auto first = [&json](const char* field) {
-      const bool given = json.is_object() && json.contains(field) && json[field].is_array() &&
-                         !json[field].empty() && json[field][0].is_string();
-      return given ? json[field][0].get<std::string>() : std::string();
-    };
-    const std::string prompt = first("turns"), reference = first("reference");
-    if (prompt.empty() || reference.empty()) {
-      return Error{where + ": expected lists of text named turns and reference"};
-    }
-    questions.push_back({prompt, ReadQuotes(reference)});
+Result<Question> ReadQuotingQuestion(const Json& json, const std::string& where) {
+  const auto first = [&json](const char* field) {
+    const bool given = json.is_object() && json.contains(field) && json[field].is_array() &&
+                       !json[field].empty() && json[field][0].is_string();
+    return given ? json[field][0].get<std::string>() : std::string();
+  };
+  const std::string prompt = first("turns"), reference = first("reference");
+  if (prompt.empty() || reference.empty()) {
+    return Error{where + ": expected lists of text named turns and reference"};
   }
-  return questions;
+  return Question{prompt, ReadQuotes(reference)};
+}
+
+Result<std::vector<Question>> ReadQuestions(const std::string& path, int limit) {
+  FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  FT_ASSIGN_OR_RETURN(std::vector<Question> all,
+                      ReadJsonLines<Question>(file.text(), path, ReadQuotingQuestion));
+  if (all.empty()) return Error{path + ": holds no questions"};
+  return TakeEvenly(std::move(all), limit);
 }
 
 // One question as tokens: prompt, then answer.
@@ -70,7 +69,7 @@ bool Encode(const Question& q, const Tokenizer& tokenizer, Given& given) {
 class Scorer {
  public:
   explicit Scorer(const AttributionOptions& options)
-      : options_(options), scores_(options.least.size()) {}
+      : options_(options), found_{.scores = std::vector<AttributionScore>(options.least.size())} {}
 
   Status Run(const LoadedModel& loaded, std::span<const Question> questions) {
     const int context = loaded.model->config().context;
@@ -80,8 +79,9 @@ class Scorer {
       Given given;
       if (!Encode(questions[i], *loaded.tokenizer, given) ||
           static_cast<int>(given.tokens.size()) > context) {
-        ++skipped_;
+        ++found_.skipped;
       } else {
+        ++found_.asked;
         FT_RETURN_IF_ERROR(Ask(loaded, decoder, questions[i], given));
       }
       progress.Update(static_cast<int64_t>(i) + 1);
@@ -90,23 +90,22 @@ class Scorer {
     return {};
   }
 
-  const std::vector<AttributionScore>& scores() const { return scores_; }
+  const AttributionScores& found() const { return found_; }
 
   void Print() const {
     std::printf("%8s %10s %8s %8s\n", "min", "precision", "recall", "F1");
-    for (size_t i = 0; i < scores_.size(); ++i) {
-      const AttributionScore& s = scores_[i];
+    for (size_t i = 0; i < found_.scores.size(); ++i) {
+      const AttributionScore& s = found_.scores[i];
       std::printf("%8d %9.1f%% %7.1f%% %7.1f%%\n", options_.least[i], 100 * s.precision(),
                   100 * s.recall(), 100 * s.f1());
     }
-    if (skipped_ > 0)
-      std::printf("%d questions skipped: too long, or changed by the tokenizer\n", skipped_);
+    std::printf("%s\n", found_.Questions().c_str());
   }
 
   Json ToJson() const {
     Json list = Json::array();
-    for (size_t i = 0; i < scores_.size(); ++i) {
-      const AttributionScore& s = scores_[i];
+    for (size_t i = 0; i < found_.scores.size(); ++i) {
+      const AttributionScore& s = found_.scores[i];
       list.push_back({{"min_tokens", options_.least[i]},
                       {"quoted", s.quoted},
                       {"attributed", s.attributed},
@@ -115,11 +114,9 @@ class Scorer {
                       {"recall", s.recall()},
                       {"f1", s.f1()}});
     }
-    return {{"model", options_.model.path},
-            {"drafter", options_.draft.drafter},
-            {"data", options_.data},
-            {"skipped", skipped_},
-            {"scores", std::move(list)}};
+    return {{"model", options_.model.path}, {"drafter", options_.draft.drafter},
+            {"data", options_.data},        {"asked", found_.asked},
+            {"skipped", found_.skipped},    {"scores", std::move(list)}};
   }
 
  private:
@@ -142,7 +139,7 @@ class Scorer {
 
   void Score(const Question& question, const Given& given, std::span<const Pos> sources) {
     const MarkedText passages = ReadPassages(question.prompt);
-    for (size_t i = 0; i < scores_.size(); ++i) {
+    for (size_t i = 0; i < found_.scores.size(); ++i) {
       std::vector<int> attributed(sources.size(), 0);
       for (const CopiedSpan& span :
            CopiedSpans(given.tokens, static_cast<int>(given.prompt), sources, options_.least[i])) {
@@ -155,7 +152,7 @@ class Scorer {
       for (size_t t = 0; t < attributed.size(); ++t) {
         const size_t begin = std::max(given.text.begin(given.prompt + t), given.answer_begin);
         const size_t end = std::max(given.text.end[given.prompt + t], begin);
-        scores_[i].Add(
+        found_.scores[i].Add(
             question.answer.PassageOf(begin - given.answer_begin, end - given.answer_begin),
             attributed[t]);
       }
@@ -163,8 +160,7 @@ class Scorer {
   }
 
   const AttributionOptions& options_;
-  std::vector<AttributionScore> scores_;
-  int skipped_ = 0;
+  AttributionScores found_;
 };
 
 }  // namespace
@@ -178,25 +174,30 @@ void AddAttributionArgs(CLI::App& app, AttributionOptions* options) {
   app.add_option("--min", options->least, "shortest copies counted, in tokens (2,5,8)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--limit", options->limit, "questions asked (default: all)")
+  app.add_option("--limit", options->limit, "questions at most, taken evenly from the file (all)")
       ->check(CLI::Range(1, 1 << 30));
   app.add_option("--json", options->json, "also write the figures to this file")
       ->check(WritableFile());
   AddDraftArgs(app, &options->draft);
-  options->draft.tree = kPaperTree;  // what was not drafted is not found
 }
 
-Result<std::vector<AttributionScore>> ScoreAttribution(const AttributionOptions& options,
-                                                       const LoadedModel& loaded) {
+std::string AttributionScores::Questions() const {
+  return std::to_string(asked) + " questions asked, " + std::to_string(skipped) +
+         " skipped: too long for the context, or changed by the tokenizer";
+}
+
+Result<AttributionScores> ScoreAttribution(const AttributionOptions& options,
+                                           const LoadedModel& loaded) {
   FT_ASSIGN_OR_RETURN(const auto questions, ReadQuestions(options.data, options.limit));
   Scorer scorer(options);
   FT_RETURN_IF_ERROR(scorer.Run(loaded, questions));
-  return scorer.scores();
+  return scorer.found();
 }
 
-Status BenchAttribution(const AttributionOptions& options) {
+Status BenchAttribution(AttributionOptions options) {
   FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
   FT_RETURN_IF_ERROR(CheckDraftNames(options.draft));
+  DraftAsPaper(&options.draft);
   FT_ASSIGN_OR_RETURN(const auto questions, ReadQuestions(options.data, options.limit));
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(options.model));
   Scorer scorer(options);

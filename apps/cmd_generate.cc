@@ -55,7 +55,8 @@ void Declare(CLI::App& app, GenerateArgs* g) {
   app.add_option("--attribute", g->attribute,
                  "write as JSON which parts of the answer the drafter copied from where in the "
                  "prompt; '-' = standard output, after the text. On a terminal the answer comes at "
-                 "its end, copies in colour")
+                 "its end, copies in colour. Drafts as the drafter's paper does, unless --tree or "
+                 "--draft-max say otherwise")
       ->type_name("FILE");
   app.add_option("--attribute-min", g->attribute_min, "shortest copy shown, in tokens (2)")
       ->check(CLI::Range(1, 1 << 20));
@@ -268,8 +269,7 @@ int Run_generate(int argc, char** argv) {
   Declare(app, &g);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   g.prompt_given = app.count("--prompt") > 0;
-  // What was not drafted is not found, so every guess is.
-  if (!g.attribute.empty() && g.draft.tree.empty()) g.draft.tree = kPaperTree;
+  if (!g.attribute.empty()) DraftAsPaper(&g.draft);
   if (const Status usage = CheckUsage(g); !usage.ok()) return BadUsage(usage.error());
   const Result<int> status = Generate(g);
   return status.ok() ? *status : Failed(status.error());

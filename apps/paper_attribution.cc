@@ -37,6 +37,7 @@ Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const Loade
                                          const PaperTable& table, const PaperDraftFiles&) {
   PaperOutcome outcome;
   std::map<int, AttributionScore> scores;
+  std::string asked;
   const auto data = std::filesystem::path(args.questions) / table.parts[0].questions;
   for (int m = 0; m < std::ssize(table.methods); ++m) {
     const PaperMethod& method = table.methods[static_cast<size_t>(m)];
@@ -46,12 +47,16 @@ Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const Loade
     }
     const AttributionOptions options = AttributionOf(method, args, data.string());
     FT_ASSIGN_OR_RETURN(const auto found, ScoreAttribution(options, loaded));
-    scores[m] = found.at(0);
+    const AttributionScore& score = scores[m] = found.scores.at(0);
     outcome.results.push_back({{"method", method.name},
-                               {"quoted", found[0].quoted},
-                               {"attributed", found[0].attributed},
-                               {"correct", found[0].correct}});
+                               {"asked", found.asked},
+                               {"skipped", found.skipped},
+                               {"quoted", score.quoted},
+                               {"attributed", score.attributed},
+                               {"correct", score.correct}});
+    asked = table.parts[0].questions + ": " + found.Questions() + ".";  // the same of all methods
   }
+  if (!asked.empty()) outcome.notes.push_back(asked);
   outcome.cells = [scores, &table](const PaperKey& cell) -> std::optional<PaperValue> {
     const auto score = scores.find(cell[PaperAxis::kMethod]);
     if (score == scores.end()) return std::nullopt;

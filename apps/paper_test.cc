@@ -3,9 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "backend/backend.h"
 #include "base/json.h"
+#include "draft/drafter.h"
 #include "paper_sweep.h"
 #include "paper_table.h"
+#include "tree/tree_policy.h"
+#include "verify/verifier.h"
 
 namespace foretoken {
 namespace {
@@ -99,6 +105,56 @@ TEST(PaperTables, LayOutTheirAxes) {
   EXPECT_THAT(PaperLabels(hass, hass.rows, rows[2]), ElementsAre("T=1", "EAGLE-2"));
   EXPECT_EQ(PaperKeys(hass, hass.columns).size(), 20u);
   EXPECT_EQ(PaperCell(rows[2], PaperKeys(hass, hass.columns)[4])[PaperAxis::kTree], 4);
+}
+
+const DrafterEntry* EntryOf(const PaperMethod& method) {
+  const auto entry = std::ranges::find(AllDrafters(), method.drafter, &DrafterEntry::name);
+  return entry == AllDrafters().end() ? nullptr : &*entry;
+}
+
+// GLIDE's 7, 5, 3 and 1 tokens beside the best one, in EDD's tables as well.
+TEST(PaperTables, GrowCapeAsPrinted) {
+  int seen = 0;
+  for (const std::string_view name : PaperNames()) {
+    for (const PaperMethod& m : TableOf(std::string(name)).methods) {
+      if (!m.tree.starts_with("cape")) continue;
+      ++seen;
+      EXPECT_EQ((*NewTreePolicy(m.tree))->Width(), 1 + 7) << name << ": " << m.tree;
+    }
+  }
+  EXPECT_EQ(seen, 3);
+}
+
+// No paper's network guesses by the target's noise, so above temperature 0 no verifier takes it.
+TEST(PaperTables, SampleAsThePapersDo) {
+  const auto backend = *NewCpuBackend({.threads = 1});
+  int seen = 0;
+  for (const std::string_view name : PaperNames()) {
+    const PaperTable table = TableOf(std::string(name));
+    for (const PaperSetting& setting : table.settings) {
+      for (const PaperMethod& m : table.methods) {
+        const DrafterEntry* entry = EntryOf(m);
+        const bool is_network =
+            entry != nullptr && (entry->needs == "draft" || entry->needs == "draft_model");
+        if (setting.temperature == 0 || !is_network) continue;
+        const std::string& verifier = m.sampled.empty() ? setting.verifier : m.sampled;
+        EXPECT_FALSE((*NewVerifier(verifier, {*backend, Json::object()}))->SharesNoise())
+            << name << ": " << m.name << " by " << verifier;
+        ++seen;
+      }
+    }
+  }
+  EXPECT_GT(seen, 40);
+}
+
+// What was not drafted is not found: PLD+ drafts 70 tokens where it attributes, too.
+TEST(PaperTables, AttributeWithThePapersDrafts) {
+  for (const PaperMethod& m : TableOf("pld-10").methods) {
+    const DrafterEntry* entry = EntryOf(m);
+    if (entry == nullptr) continue;
+    EXPECT_EQ(m.draft_max, 70);
+    EXPECT_EQ(entry->paper_draft_max, 70);
+  }
 }
 
 TEST(PaperSweeps, StandForEveryValue) {

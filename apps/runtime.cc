@@ -1,6 +1,7 @@
 #include "runtime.h"
 
 #include <chrono>
+#include <cstdio>
 
 #include "base/json.h"
 
@@ -68,6 +69,9 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
     FT_ASSIGN_OR_RETURN(decoder.drafter,
                         NewDrafter(args.drafter, {*loaded.model, capacity, options,
                                                   loaded.file->path(), loaded.tokenizer.get()}));
+    if (const std::string remark = decoder.drafter->Remark(); !remark.empty()) {
+      std::fprintf(stderr, "foretoken: %s\n", remark.c_str());
+    }
   }
   std::string tree = TreeOf(args);
   if (!args.pct_cost.empty()) {
@@ -77,6 +81,10 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
   const int nodes = args.draft_max < 0 ? decoder.tree->DefaultNodes() : args.draft_max + 1;
   const Json options = ObjectOf(args.verifier_options);
   FT_ASSIGN_OR_RETURN(decoder.verifier, NewVerifier(args.verifier, {*loaded.backend, options}));
+  if (args.noise == DraftNoise::kShared && decoder.verifier->NeedsDraws()) {
+    return Error{"--draft-noise: found shared, expected auto or none: --verifier " + args.verifier +
+                 " weighs draws of the drafter, which must not know the target's"};
+  }
   FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(args.verifier));
   CostModel* costs = nullptr;
   if (decoder.drafter != nullptr && decoder.tree->UsesEconomy()) {
@@ -89,7 +97,8 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
                        .costs = costs,
                        .drafter = args.drafter,
                        // Where drafts change the text, one seed should give one text.
-                       .refresh_costs = verifier->guarantee == Guarantee::kSameText});
+                       .refresh_costs = verifier->guarantee == Guarantee::kSameText,
+                       .noise = args.noise});
   return decoder;
 }
 

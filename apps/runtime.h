@@ -34,12 +34,19 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs* sampling);
 
 using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
+// By DraftNoise, as typed after --draft-noise.
+inline constexpr std::string_view kDraftNoiseNames[] = {"auto", "shared", "none"};
+inline std::string_view NoiseName(DraftNoise noise) {
+  return kDraftNoiseNames[static_cast<size_t>(noise)];
+}
+
 struct DraftArgs {
   std::string drafter = "none";
   std::string tree;      // as typed; empty: see TreeOf
   std::string pct_cost;  // the expand option of `tree`, if not empty
   int draft_max = -1;    // below 0: as many as the tree wants
   NamedValues options;
+  DraftNoise noise = DraftNoise::kAuto;
   std::string verifier = "exact";
   NamedValues verifier_options;
 };
@@ -56,6 +63,9 @@ inline constexpr char kPaperTree[] = "paper";
 // the verifier lets no tree change the text, the paper's elsewhere, as costs measured anew would
 // otherwise change what a seed writes. The names must be known.
 std::string TreeOf(const DraftArgs& draft);
+// Has the (first) drafter draft as in its paper where nothing else was asked for: what was not
+// drafted is not found, so attribution wants every guess.
+void DraftAsPaper(DraftArgs* draft);
 // Says so on standard error where the verifier is lossy.
 void WarnIfLossy(const DraftArgs& draft);
 

@@ -1,4 +1,5 @@
 // The options that several commands share.
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
@@ -56,6 +57,15 @@ Status TakeOption(std::string_view text, NamedValues* options) {
     return Error{"found '" + std::string(text) + "', expected KEY=VALUE"};
   }
   options->emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  return {};
+}
+
+Status TakeNoise(std::string_view text, DraftNoise* noise) {
+  const auto name = std::ranges::find(kDraftNoiseNames, text);
+  if (name == std::end(kDraftNoiseNames)) {
+    return Error{"found '" + std::string(text) + "', expected auto, shared or none"};
+  }
+  *noise = static_cast<DraftNoise>(name - std::begin(kDraftNoiseNames));
   return {};
 }
 
@@ -181,14 +191,22 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
       "(fixed or heuristic), cache_type. rest: max_suffix, "
       "min_suffix, matches, cont, tree; the paper's with --tree eagle2:total_token=65,top_k=64. "
       "every drafter that needs --draft: target (same, or any: serve a target of another name, "
-      "too), cache_type (not medusa). edd, eagle, eagle3, hass: noise (shared, or none: rank by "
-      "probability alone); EAGLE-2 is eagle with --tree eagle2. glide: gamma (5; see "
+      "too), cache_type (not medusa). EAGLE-2 is eagle with --tree eagle2. glide: gamma (5; see "
       "draft-model), kv_layer (the target's layer, from 1, that its last one reads). chimera: "
       "cache_entries (n-gram states kept, 65536), warm (a file of count-ngrams to begin with), "
       "spill (a new file for "
       "those that memory has no room for)",
       [draft](const std::string& text) { return TakeOption(text, &draft->options); })
       ->group(kSpeculation);
+  AddParsed(
+      app, "--draft-noise",
+      "what ranks the guesses of trained drafters and draft models above temperature 0: shared "
+      "(what the target's own draw would take), none (probability alone) or auto (default: "
+      "shared with the verifiers exact and nucleus, which take that draw); not with chain and "
+      "tree, which weigh draws of the drafter",
+      [draft](const std::string& text) { return TakeNoise(text, &draft->noise); })
+      ->group(kSpeculation)
+      ->type_name("NAME");
   AddFileOption(app, "--reference", "a document that llma copies from; repeatable", "reference",
                 draft)
       ->group(kSpeculation);
@@ -265,17 +283,34 @@ Status CheckDraftNames(const DraftArgs& draft) {
   return CheckName("--verifier", draft.verifier, "", AllVerifiers());
 }
 
+namespace {
+
+// Null for "none".
+const DrafterEntry* FirstDrafter(const DraftArgs& draft) {
+  const std::string_view first = SplitDrafters(draft.drafter).front();
+  for (const DrafterEntry& e : AllDrafters()) {
+    if (e.name == first) return &e;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 std::string TreeOf(const DraftArgs& draft) {
   if (!draft.tree.empty() && draft.tree != kPaperTree) return draft.tree;
   if (draft.tree.empty() && !draft.pct_cost.empty()) return "pct";
   const auto verifier = FindVerifier(draft.verifier);
   const bool any_tree = verifier.ok() && (*verifier)->guarantee == Guarantee::kSameText;
   if (draft.tree.empty() && any_tree) return "auto";
-  const std::string_view first = SplitDrafters(draft.drafter).front();
-  for (const DrafterEntry& e : AllDrafters()) {
-    if (e.name == first) return std::string(e.paper_tree);
-  }
-  return "chain";
+  const DrafterEntry* first = FirstDrafter(draft);
+  return first == nullptr ? "chain" : std::string(first->paper_tree);
+}
+
+void DraftAsPaper(DraftArgs* draft) {
+  if (!draft->tree.empty() && draft->tree != kPaperTree) return;
+  draft->tree = kPaperTree;
+  const DrafterEntry* first = FirstDrafter(*draft);
+  if (draft->draft_max < 0 && first != nullptr) draft->draft_max = first->paper_draft_max;
 }
 
 void WarnIfLossy(const DraftArgs& draft) {

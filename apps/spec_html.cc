@@ -65,8 +65,9 @@ std::string ColouredText(const SpecAnswer& answer, const Tokenizer& tokenizer) {
   };
   add(1, "n");  // the prompt's pass wrote it
   for (int c = 0; c < answer.turn_cycles[0]; ++c, even = !even) {
-    add(static_cast<size_t>(answer.cycles[static_cast<size_t>(c)].n_acc), even ? "a" : "b");
-    add(1, "n");
+    const Cycle& cycle = answer.cycles[static_cast<size_t>(c)];
+    add(static_cast<size_t>(cycle.n_acc), even ? "a" : "b");
+    add(static_cast<size_t>(cycle.written - cycle.n_acc), "n");
   }
   return html;
 }
@@ -81,7 +82,9 @@ std::string CaseStudies(const SpecRun& run, const std::vector<SpecMethod>& metho
     double most = 0;
     for (size_t q = 0; q < run.questions.size(); ++q) {
       const SpecAnswer& a = run.answers[q][m];
-      const double tau = static_cast<double>(a.turns[0].size()) / std::max(1, a.turn_cycles[0]);
+      // The first token is the prompt's.
+      const double tau =
+          (static_cast<double>(a.turns[0].size()) - 1) / std::max(1, a.turn_cycles[0]);
       if (tau > most) most = tau, best = q;
     }
     html += "<h3>" + EscapedXml(MethodLabel(methods[m])) + ", question " +

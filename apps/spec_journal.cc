@@ -12,19 +12,21 @@ namespace {
 Json CycleJson(const Cycle& c) {
   Json guesses = Json::array();
   for (const Guess& g : c.guesses) guesses.push_back(Json::array({g.confidence, g.accepted}));
-  return Json::array({c.n_acc, c.nodes, c.max_depth, c.draft_seconds, c.verify_seconds, c.weighed,
-                      c.overlap, std::move(guesses)});
+  return Json::array({c.n_acc, c.written, c.nodes, c.max_depth, c.drafted_depth, c.draft_seconds,
+                      c.verify_seconds, c.weighed, c.overlap, std::move(guesses)});
 }
 
 Cycle ReadCycle(const Json& json) {
   Cycle c{.n_acc = json.at(0).get<int>(),
-          .nodes = json.at(1).get<int>(),
-          .max_depth = json.at(2).get<int>(),
-          .draft_seconds = json.at(3).get<double>(),
-          .verify_seconds = json.at(4).get<double>(),
-          .weighed = json.at(5).get<int>(),
-          .overlap = json.at(6).get<double>()};
-  for (const Json& g : json.at(7)) c.guesses.push_back({g.at(0).get<float>(), g.at(1).get<bool>()});
+          .written = json.at(1).get<int>(),
+          .nodes = json.at(2).get<int>(),
+          .max_depth = json.at(3).get<int>(),
+          .drafted_depth = json.at(4).get<int>(),
+          .draft_seconds = json.at(5).get<double>(),
+          .verify_seconds = json.at(6).get<double>(),
+          .weighed = json.at(7).get<int>(),
+          .overlap = json.at(8).get<double>()};
+  for (const Json& g : json.at(9)) c.guesses.push_back({g.at(0).get<float>(), g.at(1).get<bool>()});
   return c;
 }
 

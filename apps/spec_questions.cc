@@ -39,14 +39,6 @@ Result<SpecQuestion> ReadQuestion(const Json& line, const std::string& where) {
 
 }  // namespace
 
-std::vector<SpecQuestion> TakeEvenly(std::vector<SpecQuestion> all, int limit) {
-  const size_t count = limit > 0 ? std::min(static_cast<size_t>(limit), all.size()) : all.size();
-  std::vector<SpecQuestion> taken;
-  taken.reserve(count);
-  for (size_t i = 0; i < count; ++i) taken.push_back(std::move(all[i * all.size() / count]));
-  return taken;
-}
-
 Result<std::vector<SpecQuestion>> ReadSpecQuestions(const std::string& path, int limit) {
   FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
   FT_ASSIGN_OR_RETURN(std::vector<SpecQuestion> all,

@@ -1,7 +1,9 @@
 // Questions in Spec-Bench's format: a line is {"question_id", "category", "turns": [...]}.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -21,6 +23,13 @@ struct SpecQuestion {
 Result<std::vector<SpecQuestion>> ReadSpecQuestions(const std::string& path, int limit);
 
 // `limit` of them (0: all), evenly.
-std::vector<SpecQuestion> TakeEvenly(std::vector<SpecQuestion> all, int limit);
+template <typename Question>
+std::vector<Question> TakeEvenly(std::vector<Question> all, int limit) {
+  const size_t count = limit > 0 ? std::min(static_cast<size_t>(limit), all.size()) : all.size();
+  std::vector<Question> taken;
+  taken.reserve(count);
+  for (size_t i = 0; i < count; ++i) taken.push_back(std::move(all[i * all.size() / count]));
+  return taken;
+}
 
 }  // namespace foretoken

@@ -87,6 +87,9 @@ std::string MethodLabel(const SpecMethod& method) {
   std::string label = method.name;
   if (method.draft.drafter != "none") {
     label.append(" / ").append(method.draft.tree).append(" / ").append(method.draft.verifier);
+    if (method.draft.noise != DraftNoise::kAuto) {
+      label.append(" / noise ").append(NoiseName(method.draft.noise));
+    }
   } else if (method.draft.verifier != DraftArgs().verifier) {
     label.append(" / ").append(method.draft.verifier);
   }
@@ -165,6 +168,7 @@ Json ToJson(const SpecEntry& entry) {
                {"method", method.name},
                {"tree", method.draft.tree},
                {"verifier", method.draft.verifier},
+               {"draft_noise", NoiseName(method.draft.noise)},
                {"temperature", method.temperature},
                {"questions", entry.questions},
                {"speedup", entry.speedup},
@@ -224,7 +228,7 @@ std::string AnswerLines(const SpecRun& run, const SpecMethod& method, size_t ind
     Json choice = {{"index", 0}, {"turns", answer.texts}};
     Json new_tokens = Json::array(), lengths = Json::array();
     for (const auto& turn : answer.turns) new_tokens.push_back(turn.size());
-    for (const Cycle& c : answer.cycles) lengths.push_back(c.n_acc + 1);
+    for (const Cycle& c : answer.cycles) lengths.push_back(c.written);
     choice["decoding_steps"] = answer.turn_cycles;
     choice["new_tokens"] = std::move(new_tokens);
     choice["wall_time"] = answer.seconds;

@@ -171,7 +171,7 @@ class SpecRunner {
       for (const Cycle& cycle : answer.cycles) {
         own.draft += cycle.draft_seconds;
         own.verify += cycle.verify_seconds;
-        own.depth += cycle.max_depth;
+        own.depth += cycle.drafted_depth;
       }
       times.push_back(own);
     }

@@ -60,7 +60,7 @@ struct SpecAnswer {
 struct SpecTimes {
   Timing with_prefill, generation_only;  // as of SpecAnswer
   double draft = 0, verify = 0;          // seconds
-  double cycles = 0, depth = 0;          // how many, and the sum of their depths
+  double cycles = 0, depth = 0;          // how many, and the sum of their drafted depths
 };
 
 struct SpecRun {

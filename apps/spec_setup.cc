@@ -5,6 +5,13 @@
 #include "verify/verifier.h"
 
 namespace foretoken {
+namespace {
+
+// Of a journal's answers. 2: cycles say what they wrote and how deep they drafted, and drafts that
+// a verifier does not compare with the target's own draw are ranked without its noise.
+constexpr int kJournalFormat = 2;
+
+}  // namespace
 
 void DeclareSpecOptions(CLI::App& app, SpecOptions* o) {
   app.add_option("-n,--new-tokens", o->new_tokens, "tokens a turn at most")
@@ -59,8 +66,10 @@ Json SpecIdentity(const LoadedModel& loaded, const std::string& model, const Spe
     list.push_back({m.name, m.draft.tree, m.draft.verifier, m.temperature, m.draft.draft_max,
                     std::move(options)});
     if (m.batch > 1) list.back().push_back(m.batch);
+    if (m.draft.noise != DraftNoise::kAuto) list.back().push_back(NoiseName(m.draft.noise));
   }
-  Json identity = {{"model", model},
+  Json identity = {{"format", kJournalFormat},
+                   {"model", model},
                    {"weight_bytes", loaded.model->weight_bytes()},
                    {"backend", loaded.backend->Name()},
                    {"threads", loaded.backend->threads()},

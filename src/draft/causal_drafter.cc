@@ -108,7 +108,7 @@ Status CausalDrafter::Propose(std::span<const DraftSlot> batch) {
       },
       [&](size_t slot) {
         const State& state = StateOf(batch[slot]);
-        return state.levels == 0 ? Pending(state) : 0;
+        return state.levels == 0 ? state.UnreadFrom(state.cache->length()) : UnreadText{};
       });
 }
 
@@ -150,7 +150,7 @@ Status CausalDrafter::Expand(std::span<const DraftSlot> batch, std::span<const D
   states.reserve(levels.size());
   for (const DraftLevel& level : levels) states.push_back(&StateOf(batch[level.slot]));
   FT_ASSIGN_OR_RETURN(const Tensor logits, Forward(rows, states));
-  offers_.Offer(PlacesOf(batch, levels), logits.Cols(0, shape_.vocab), /*share_noise=*/true,
+  offers_.Offer(PlacesOf(batch, levels), logits.Cols(0, shape_.vocab),
                 {.size = shape_.target_vocab});
   return {};
 }

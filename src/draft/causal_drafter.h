@@ -55,6 +55,11 @@ class CausalDrafter : public Drafter {
     std::vector<int> node_row;  // [builder's nodes, or fewer] the provisional row of a node
     int levels = 0;             // that the last draft expanded
     int gamma = 0;              // tokens the next draft may have
+
+    // What follows the first `read` tokens of the text, the root included.
+    UnreadText UnreadFrom(int read) const {
+      return {static_cast<int>(text.size()) - read, std::max(0, prompt - read)};
+    }
   };
 
   CausalDrafter(Backend& backend, const CausalShape& shape, const CausalRule& rule)

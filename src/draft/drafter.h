@@ -44,7 +44,9 @@ struct Observation {
 struct DraftSlot {
   DraftState& state;
   TreeBuilder& builder;
-  const SamplingParams& sampling;  // how the target will choose
+  // What offers are ranked by, or drawn from: the target's own sampling, seed included, where the
+  // verifier weighs draws or chooses by that noise; elsewhere its bias and penalties alone.
+  const SamplingParams& sampling;
 };
 
 // How often something happened, of how often it might have.
@@ -73,6 +75,8 @@ class Drafter {
   virtual void Truncate(DraftState& state, int length) = 0;
   // What it wants said in the statistics, over all sequences so far; most have nothing to say.
   virtual std::vector<Tally> Tallies() const { return {}; }
+  // What its user should know of how it was built: a sentence, or nothing.
+  virtual std::string Remark() const { return {}; }
 };
 
 // What a drafter may use when it is built. `options` are the method's own ("k", "layer", ...); an
@@ -92,6 +96,7 @@ struct DrafterEntry {
   std::string_view summary;
   std::string_view paper_tree;  // what `--tree paper` means, as typed after --tree
   std::string_view needs = "";  // the option it cannot do without, which names a file
+  int paper_draft_max = -1;     // tokens drafted a cycle in its paper; below 0: the tree's own
 };
 std::span<const DrafterEntry> AllDrafters();
 // The names in "NAME" or "NAME,NAME,...", which joins several drafters.

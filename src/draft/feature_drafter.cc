@@ -87,7 +87,10 @@ Status FeatureDrafter::DraftLevels(
         FT_RETURN_IF_ERROR(CatchUp(batch, levels));
         return expand(levels);
       },
-      [batch](size_t slot) { return StateOf(batch[slot]).unread(); });
+      [batch](size_t slot) {
+        const State& state = StateOf(batch[slot]);
+        return UnreadText{state.unread(), std::max(0, state.prompt - state.rows())};
+      });
 }
 
 Status FeatureDrafter::CatchUp(std::span<const DraftSlot> batch,

@@ -1,6 +1,7 @@
 #include "draft/levels.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "draft/text_state.h"
@@ -14,9 +15,23 @@ bool AreSound(std::span<const float> logits) {
       logits, [](float x) { return x <= kMostLogit && (x >= -kMostLogit || x == -HUGE_VALF); });
 }
 
-// Whether what the target would choose is what the logits alone say.
-bool RanksByLogits(const DraftSlot& slot, bool share_noise) {
-  return !slot.builder.wants_draws() && (!share_noise || slot.sampling.pure_argmax());
+// Whether offers are the highest logits as they are.
+bool RanksByLogits(const DraftSlot& slot) {
+  return !slot.builder.wants_draws() && slot.sampling.pure_argmax();
+}
+
+// Books what an expansion of `seconds` spent on prompts, by their share of its rows.
+void BookReading(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
+                 double seconds) {
+  int rows = 0;
+  for (const DraftLevel& level : levels) {
+    rows += level.unread.tokens;
+    if (level.nodes[0] != 0) rows += static_cast<int>(level.nodes.size());
+  }
+  for (const DraftLevel& level : levels) {
+    if (level.unread.given == 0) continue;
+    batch[level.slot].builder.AddReadingSeconds(seconds * level.unread.given / rows);
+  }
 }
 
 // `logits` [vocab] is changed.
@@ -46,15 +61,17 @@ Status DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
                      const std::function<bool(size_t)>& goes_on,
                      const std::function<int(const DraftLevel&)>& rows_of,
                      const std::function<Status(std::span<const DraftLevel>)>& expand,
-                     const std::function<int(size_t)>& unread) {
+                     const std::function<UnreadText(size_t)>& unread) {
   while (true) {
     std::vector<DraftLevel> levels;
     for (size_t s = 0; s < batch.size(); ++s) {
       if (!goes_on(s)) continue;
-      const std::vector<Node> nodes = batch[s].builder.TakeFrontier(unread ? unread(s) : 0);
+      UnreadText text = unread ? unread(s) : UnreadText{};
+      const std::vector<Node> nodes = batch[s].builder.TakeFrontier(text.tokens);
       for (auto begin = nodes.begin(); begin != nodes.end();) {
         const auto end = begin + std::min<ptrdiff_t>(most_rows, nodes.end() - begin);
-        levels.push_back({s, {begin, end}, /*continued=*/begin != nodes.begin()});
+        levels.push_back({s, {begin, end}, text, /*continued=*/begin != nodes.begin()});
+        text = {};  // the first piece reads it
         begin = end;
       }
     }
@@ -65,7 +82,10 @@ Status DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
         rows += rows_of(left[count]);
         if (count > 0 && (rows > most_rows || left[count].continued)) break;
       }
+      const auto start = std::chrono::steady_clock::now();
       FT_RETURN_IF_ERROR(expand(left.first(count)));
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      BookReading(batch, left.first(count), spent.count());
       left = left.subspan(count);
     }
   }
@@ -82,19 +102,19 @@ std::vector<LogitsPlace> PlacesOf(std::span<const DraftSlot> batch,
   return places;
 }
 
-void LogitsOffers::Offer(std::span<const LogitsPlace> places, Tensor logits, bool share_noise,
+void LogitsOffers::Offer(std::span<const LogitsPlace> places, Tensor logits,
                          const DraftVocabulary& vocabulary) {
   int width = 0;
   for (const LogitsPlace& place : places) {
-    if (!RanksByLogits(*place.slot, share_noise)) continue;
+    if (!RanksByLogits(*place.slot)) continue;
     width = std::max(width, std::min<int>(place.slot->builder.width(), logits.cols));
   }
   ranked_.resize(static_cast<size_t>(logits.rows * width));
   if (width > 0) backend_.TopK(logits, width, ranked_);
   for (const LogitsPlace& place : places) {
     TreeBuilder& builder = place.slot->builder;
-    if (!RanksByLogits(*place.slot, share_noise)) {
-      OfferRow(place, logits.Rows(place.row, 1), share_noise, vocabulary);
+    if (!RanksByLogits(*place.slot)) {
+      OfferRow(place, logits.Rows(place.row, 1), vocabulary);
       continue;
     }
     offers_.clear();
@@ -110,10 +130,9 @@ void LogitsOffers::Offer(std::span<const LogitsPlace> places, Tensor logits, boo
   }
 }
 
-void LogitsOffers::OfferRow(const LogitsPlace& place, Tensor logits, bool share_noise,
+void LogitsOffers::OfferRow(const LogitsPlace& place, Tensor logits,
                             const DraftVocabulary& vocabulary) {
-  const bool by_sampling = share_noise || place.slot->builder.wants_draws();
-  Sampler sampler(by_sampling ? place.slot->sampling : SamplingParams{});
+  Sampler sampler(place.slot->sampling);
   row_.resize(static_cast<size_t>(logits.cols));
   backend_.Download(logits, row_.data());
   if (vocabulary.tokens.empty()) {

@@ -19,23 +19,30 @@ inline void AddRow(RowBatch& batch, Token token, Pos position, Node parent) {
   batch.parent.push_back(parent);
 }
 
+// What an expansion must read of its text first, if reading was put off.
+struct UnreadText {
+  int tokens = 0;
+  int given = 0;  // of those, tokens of the prompt
+};
+
 // The nodes of one slot that the next pass expands.
 struct DraftLevel {
   size_t slot;              // of the batch
   std::vector<Node> nodes;  // not empty; the root alone, or none of them the root
-  bool continued = false;   // more of the level before, which was too large for one pass
+  UnreadText unread = {};
+  bool continued = false;  // more of the level before, which was too large for one pass
 };
 
 // Asks every builder for its frontier and lets `expand` offer what follows, as many slots a call as
 // `rows_of` says fit `most_rows`, until no builder has a frontier left; a frontier of more nodes
-// takes several calls. `goes_on`: whether the slot is to be asked for another level. `unread`:
-// tokens of a slot's text that its next expansion must read first, if reading is put off. Errors:
-// those of `expand`.
+// takes several calls. `goes_on`: whether the slot is to be asked for another level. `unread`: of a
+// slot's text, counted in rows of the expansion that reads them; the prompt's share of its time is
+// booked as such (TreeBuilder::reading_seconds). Errors: those of `expand`.
 Status DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
                      const std::function<bool(size_t slot)>& goes_on,
                      const std::function<int(const DraftLevel&)>& rows_of,
                      const std::function<Status(std::span<const DraftLevel>)>& expand,
-                     const std::function<int(size_t slot)>& unread = nullptr);
+                     const std::function<UnreadText(size_t slot)>& unread = nullptr);
 
 // Which tokens the logits of a draft are of: column i is the target's tokens[i], or i where
 // `tokens` is empty. What the draft lacks is never guessed.
@@ -59,16 +66,14 @@ class LogitsOffers {
  public:
   explicit LogitsOffers(Backend& backend) : backend_(backend) {}
 
-  // Offers after each place what the target would choose if its row of `logits` [rows, vocab] were
-  // the target's: with the same noise, not only the same distribution, unless `share_noise` is
-  // false. A verifier that weighs distributions gets a draw from this one instead. Where a number
-  // in a row is none that a working network would give (NaN, infinite, huge), nothing is offered.
-  void Offer(std::span<const LogitsPlace> places, Tensor logits, bool share_noise,
+  // Offers after each place what DraftSlot::sampling would choose from its row of `logits`
+  // [rows, vocab], or draws from that row for a verifier that weighs draws. Offers nothing where a
+  // row holds a value that no working network gives (NaN, infinite, huge).
+  void Offer(std::span<const LogitsPlace> places, Tensor logits,
              const DraftVocabulary& vocabulary = {});
 
  private:
-  void OfferRow(const LogitsPlace& place, Tensor logits, bool share_noise,
-                const DraftVocabulary& vocabulary);
+  void OfferRow(const LogitsPlace& place, Tensor logits, const DraftVocabulary& vocabulary);
 
   Backend& backend_;
   std::vector<RankedToken> ranked_;

@@ -44,6 +44,4 @@ DType CacheTypeOption(DraftOptions& options) {
   return kTypes[options.Choice("cache_type", {"f16", "f32", "bf16", "q8_0"})];
 }
 
-bool NoiseOption(DraftOptions& options) { return options.Choice("noise", {"shared", "none"}) == 0; }
-
 }  // namespace foretoken

@@ -24,8 +24,4 @@ ModelConfig LayersOf(const DraftFile& file, const ModelConfig& target);
 // Option `cache_type`: f16 (default), f32, bf16 or q8_0.
 DType CacheTypeOption(DraftOptions& options);
 
-// Option `noise`: whether drafts are ranked by what the target would draw (shared, the default) or
-// by probability alone (none).
-bool NoiseOption(DraftOptions& options);
-
 }  // namespace foretoken

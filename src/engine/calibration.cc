@@ -18,10 +18,11 @@ Node BestCandidate(const CandidateTree& tree, Node parent) {
 
 }  // namespace
 
-std::vector<Guess> GuessesAlong(const CandidateTree& tree, std::span<const Node> path) {
+std::vector<Guess> GuessesAlong(const CandidateTree& tree, std::span<const Node> path,
+                                size_t written) {
   std::vector<Guess> guesses;
   guesses.reserve(path.size());
-  for (size_t i = 0; i < path.size(); ++i) {
+  for (size_t i = 0; i < std::min(path.size(), written); ++i) {
     const Node best = BestCandidate(tree, path[i]);
     if (best == kNoNode) continue;
     const float confidence = std::exp(tree.score(best) - tree.score(path[i]));

@@ -16,8 +16,10 @@ struct Guess {
 };
 
 // The guesses along an accepted path: for every node of it that has candidates, the best-scored
-// one. What was drafted behind a refused token was never judged and is left out.
-std::vector<Guess> GuessesAlong(const CandidateTree& tree, std::span<const Node> path);
+// one. What was drafted behind a refused token was never judged and is left out, as is what follows
+// the first `written` tokens: the answer ended there.
+std::vector<Guess> GuessesAlong(const CandidateTree& tree, std::span<const Node> path,
+                                size_t written);
 
 // Guesses of about the same confidence, counted.
 struct ConfidenceBin {

@@ -55,6 +55,23 @@ bool IsProbing(const Session& session) {
   return session.acceptance.cycles() < kFirst || session.cycles.size() % kInterval == kInterval - 1;
 }
 
+// `kept`: tokens of the cycle that the answer keeps. `offered`: the tree before it was cut.
+Cycle CycleOf(const CandidateTree& tree, const CandidateTree& offered, const Acceptance& accepted,
+              size_t kept) {
+  Cycle cycle{.n_acc = static_cast<int>(std::min(accepted.path.size() - 1, kept)),
+              .written = static_cast<int>(kept),
+              .nodes = tree.size() - 1,
+              .max_depth = tree.max_depth(),
+              .drafted_depth = tree.size() > 1 ? offered.max_depth() : 0,
+              .guesses = GuessesAlong(tree, accepted.path, kept)};
+  for (const WeighedToken& token : accepted.weighed) {
+    if (token.depth >= cycle.written) continue;
+    ++cycle.weighed;
+    cycle.overlap += token.overlap;
+  }
+  return cycle;
+}
+
 int CommonPrefix(std::span<const Token> a, std::span<const Token> b) {
   return static_cast<int>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
@@ -78,11 +95,21 @@ std::unique_ptr<Session> Generator::Start(const SessionOptions& options) {
   const int usual = options.capacity + std::min(options_.limits.max_nodes, target_.max_rows());
   auto session = std::make_unique<Session>(adapted, target_.NewCache(usual, options.cache_type),
                                            drafter_ != nullptr ? drafter_->NewState() : nullptr);
+  session->draft_sampling = DraftSampling(adapted.sampling);
   if (weighs_costs() && options_.refresh_costs) {
     session->governor = Governor(drafting_->trust());
     drafting_->ObserveStart();
   }
   return session;
+}
+
+// What offers are ranked by. Draws that a verifier weighs come from the sampling itself: no choice
+// of noise may bend the law.
+SamplingParams Generator::DraftSampling(SamplingParams sampling) const {
+  const bool shared = options_.noise == DraftNoise::kAuto ? verifier_.SharesNoise()
+                                                          : options_.noise == DraftNoise::kShared;
+  if (!shared && !verifier_.NeedsDraws()) sampling.temperature = 0;
+  return sampling;
 }
 
 Status Generator::Prefill(Session& session, std::span<const Token> prompt, int max_new) {
@@ -201,15 +228,20 @@ Status Generator::Run(std::span<Session* const> batch) {
   }
   // What was accepted is written all the same.
   if (!learned.ok()) Break(batch);
-  const double draft_seconds = propose_seconds + learn_seconds;
+  // Costs charge the drafter for its first reading of a prompt; reports, as the papers, do not.
+  double reading = 0;
+  for (const TreeBuilder& builder : offers.builders) reading += builder.reading_seconds();
+  const double draft_seconds = std::max(0.0, propose_seconds - reading) + learn_seconds;
+  const auto share = static_cast<double>(batch.size());
   for (size_t s = 0; s < batch.size(); ++s) {
-    const double share = static_cast<double>(batch.size());
-    batch[s]->cycles.push_back(
-        {static_cast<int>(accepted[s].path.size()) - 1, pass.trees[s].size() - 1,
-         pass.trees[s].max_depth(), draft_seconds / share, verify_seconds / share,
-         accepted[s].weighed, accepted[s].overlap, GuessesAlong(pass.trees[s], accepted[s].path)});
-    Extend(*batch[s], pass.trees[s], accepted[s]);
+    const size_t kept = Extend(*batch[s], pass.trees[s], accepted[s]);
+    Cycle cycle = CycleOf(pass.trees[s], offers.builders[s].tree(), accepted[s], kept);
+    cycle.draft_seconds = draft_seconds / share;
+    cycle.verify_seconds = verify_seconds / share;
+    batch[s]->cycles.push_back(std::move(cycle));
   }
+  seconds_.prefill += reading;
+  seconds_.reading += reading;
   seconds_.draft += draft_seconds;
   seconds_.verify += verify_seconds;
   return learned;
@@ -245,7 +277,7 @@ Result<Generator::Offers> Generator::Propose(std::span<Session* const> batch) {
   slots.reserve(batch.size());
   for (size_t s = 0; s < batch.size(); ++s) {
     if (!IsWorthAsking(*batch[s], offers.builders[s])) continue;
-    slots.push_back({*batch[s]->draft, offers.builders[s], batch[s]->sampler.params()});
+    slots.push_back({*batch[s]->draft, offers.builders[s], batch[s]->draft_sampling});
   }
   if (!slots.empty()) {
     FT_RETURN_IF_ERROR(drafter_->Propose(slots));
@@ -322,7 +354,8 @@ Status Generator::Learn(std::span<Session* const> batch, const Pass& pass,
   return target_.backend().TakeFailure();
 }
 
-void Generator::Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted) {
+// Returns how many tokens the answer is longer by.
+size_t Generator::Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted) {
   const size_t before = session.tokens.size();
   for (size_t i = 1; i < accepted.path.size(); ++i) {
     session.tokens.push_back(tree.token(accepted.path[i]));
@@ -332,6 +365,7 @@ void Generator::Extend(Session& session, const CandidateTree& tree, const Accept
   session.sources.push_back(kNoPos);
   FT_CHECK(session.cache->length() + 1 == static_cast<int>(session.tokens.size()));
   CheckFinish(session, before);
+  return session.tokens.size() - before;
 }
 
 // Ends the answer after the first stop token among tokens [first_new, end), else at its limit.

@@ -20,18 +20,27 @@ namespace foretoken {
 
 // Where the time went, over everything a generator did.
 struct PhaseSeconds {
-  double prefill = 0;  // prompts, the drafter's learning from them included
+  double prefill = 0;  // prompts, and what the drafter does with them, whenever it does so
   double draft = 0;    // proposing, and learning from the pass
   double verify = 0;   // scoring trees and deciding
   double forward = 0;  // of prefill and verify: the target's passes alone
+  double reading = 0;  // of prefill: the drafter's reading of prompts that it had put off
+};
+
+// Whose noise ranks what drafters offer above temperature 0.
+enum class DraftNoise : uint8_t {
+  kAuto,    // the target's, where the verifier chooses by it (Verifier::SharesNoise)
+  kShared,  // the target's, whatever the verifier
+  kNone,    // nobody's: what is likeliest comes first
 };
 
 struct GeneratorOptions {
   TreeLimits limits;
   const TreePolicy* policy = &ChainPolicy();
-  CostModel* costs = nullptr;  // null: policies that weigh costs go by assumptions
-  std::string drafter;         // under whose name drafting costs are kept there
-  bool refresh_costs = true;   // by every cycle; false: trees depend on the text alone
+  CostModel* costs = nullptr;            // null: policies that weigh costs go by assumptions
+  std::string drafter;                   // under whose name drafting costs are kept there
+  bool refresh_costs = true;             // by every cycle; false: trees depend on the text alone
+  DraftNoise noise = DraftNoise::kAuto;  // where the verifier weighs no draws
 };
 
 // Thread-safety: one thread. Everything passed to the constructor must outlive the generator; the
@@ -82,6 +91,7 @@ class Generator {
   };
   enum class LogitRows : uint8_t { kNone, kLast, kAll };
 
+  SamplingParams DraftSampling(SamplingParams sampling) const;
   bool MayRead(int prompt, int left) const;
   bool weighs_costs() const { return options_.costs != nullptr && options_.policy->UsesEconomy(); }
   Status Run(std::span<Session* const> batch);
@@ -101,7 +111,7 @@ class Generator {
   void LearnCosts(std::span<Session* const> batch, const Offers& offers, const Pass& pass,
                   std::span<const Acceptance> accepted, double propose_seconds,
                   double verify_seconds);
-  void Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted);
+  size_t Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted);
   void Rewind(Session& session, int length);
   void Break(std::span<Session* const> batch) const;
   void Renew(Session& session) const;

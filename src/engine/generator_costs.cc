@@ -6,6 +6,16 @@
 #include "tree/selection.h"
 
 namespace foretoken {
+namespace {
+
+// How many of `fresh` tokens the answer keeps: those up to its first stop token.
+size_t KeptTokens(const Session& session, std::span<const Token> fresh) {
+  const auto stop = std::ranges::find_first_of(fresh, session.stop);
+  const auto kept = static_cast<size_t>(stop - fresh.begin());
+  return stop == fresh.end() ? kept : kept + 1;
+}
+
+}  // namespace
 
 // What is not worth reading now will not be as it grows.
 bool Generator::MayRead(int prompt, int left) const {
@@ -53,6 +63,8 @@ void Generator::LearnCosts(std::span<Session* const> batch, const Offers& offers
     std::vector<Token> written = pass.trees[s].TokensOf(accepted[s].path);
     written.erase(written.begin());  // the root was written before
     written.push_back(accepted[s].next);
+    written.resize(KeptTokens(*batch[s], written));
+    const auto path = std::span(accepted[s].path);
     const TreeBuilder& builder = offers.builders[s];
     const bool asked = IsWorthAsking(*batch[s], builder);
     if (asked) batch[s]->acceptance.Observe(builder.tree(), written);
@@ -60,9 +72,9 @@ void Generator::LearnCosts(std::span<Session* const> batch, const Offers& offers
     batch[s]->read = batch[s]->read || builder.read() > 0;
     const bool measured = offers.economies[s].IsMeasured(pass.trees[s].size());
     if (batch[s]->read && measured && options_.refresh_costs) {
-      drafting_->ObserveRead(
-          SavedByReading(offers.economies[s], builder, pass.trees[s], accepted[s].path),
-          static_cast<double>(written.size()));
+      drafting_->ObserveRead(SavedByReading(offers.economies[s], builder, pass.trees[s],
+                                            path.first(std::min(path.size(), written.size() + 1))),
+                             static_cast<double>(written.size()));
     }
     unread += builder.read();
     context += batch[s]->cache->length();

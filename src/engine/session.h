@@ -46,6 +46,7 @@ struct Session {
   int context = 0;  // longest sequence, prompt included; nodes of trees are not counted
   std::vector<Token> stop;
   Sampler sampler;
+  SamplingParams draft_sampling;  // DraftSlot::sampling
   std::unique_ptr<KvCache> cache;
   std::unique_ptr<DraftState> draft;  // null without a drafter
   AcceptanceTable acceptance;         // of what was drafted, where the tree policy weighs it

@@ -10,12 +10,16 @@ namespace foretoken {
 namespace {
 
 struct Totals {
-  double cycles = 0, accepted = 0, nodes = 0, depth = 0, draft = 0, verify = 0;
+  double cycles = 0, accepted = 0, written = 0, nodes = 0, depth = 0, draft = 0, verify = 0;
   double weighed = 0, overlap = 0;
+  double written_by_drafting = 0, drafted_depth = 0;  // of cycles that drafted
 
   void Add(const Cycle& c) {
     cycles += 1;
     accepted += c.n_acc;
+    written += c.written;
+    if (c.drafted_depth > 0) written_by_drafting += c.written;
+    drafted_depth += c.drafted_depth;
     nodes += c.nodes;
     depth += c.max_depth;
     draft += c.draft_seconds;
@@ -27,7 +31,9 @@ struct Totals {
 
 void AddSteps(const Cycle& c, std::vector<StepAcceptance>& steps) {
   if (static_cast<int>(steps.size()) < c.max_depth) steps.resize(static_cast<size_t>(c.max_depth));
-  for (int n = 0; n < c.max_depth && n <= c.n_acc; ++n) {
+  // The step behind the last accepted one was refused, unless that one ended the answer.
+  const int judged = std::min(c.max_depth, c.written);
+  for (int n = 0; n < judged; ++n) {
     auto& step = steps[static_cast<size_t>(n)];
     ++step.reached;
     if (n < c.n_acc) ++step.accepted;
@@ -72,14 +78,14 @@ Metrics Summarise(std::span<const std::vector<Cycle>> questions) {
       guesses.insert(guesses.end(), c.guesses.begin(), c.guesses.end());
     }
     if (question.empty()) continue;
-    macro += own.accepted / own.cycles + 1;
+    macro += own.written / own.cycles;
     answered += 1;
   }
   m.cycles = static_cast<int>(sum.cycles);
-  m.tau_micro = Ratio(sum.accepted + sum.cycles, sum.cycles);
+  m.tau_micro = Ratio(sum.written, sum.cycles);
   m.tau_macro = Ratio(macro, answered);
   m.acc_only = Ratio(sum.accepted, sum.cycles);
-  m.alpha_edd = Ratio(sum.accepted + sum.cycles, sum.depth);
+  m.alpha_edd = Ratio(sum.written_by_drafting, sum.drafted_depth);
   m.ECE = CalibrationError(guesses);
   m.alpha_lev = Ratio(sum.overlap, sum.weighed);
   m.alpha_tok = Ratio(sum.accepted, sum.nodes);

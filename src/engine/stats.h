@@ -11,13 +11,17 @@ namespace foretoken {
 
 // One cycle: draft, one target pass, acceptance. The first token of an answer comes from the
 // prompt's pass and belongs to no cycle.
+//
+// Only tokens that the answer keeps are counted: what was accepted behind an end token is not.
 struct Cycle {
-  int n_acc = 0;      // drafted tokens accepted; the bonus token comes on top
-  int nodes = 0;      // drafted nodes the target scored
-  int max_depth = 0;  // longest run among them
+  int n_acc = 0;          // drafted tokens accepted
+  int written = 0;        // tokens in all: n_acc and the bonus, unless a drafted token was the end
+  int nodes = 0;          // drafted nodes the target scored
+  int max_depth = 0;      // longest run among them
+  int drafted_depth = 0;  // longest run that was drafted, before the tree was cut
   double draft_seconds = 0;
   double verify_seconds = 0;
-  int weighed = 0;     // positions decided by draws of the drafter
+  int weighed = 0;     // written tokens that were decided by draws of the drafter
   double overlap = 0;  // sum over those of the mass that target and draft share
   std::vector<Guess> guesses;
 };
@@ -30,10 +34,10 @@ struct StepAcceptance {
 
 struct Metrics {
   int cycles = 0;
-  double tau_micro = 0;  // mean of n_acc + 1 over all cycles
-  double tau_macro = 0;  // mean over questions of each question's mean n_acc + 1
+  double tau_micro = 0;  // mean of `written` over all cycles
+  double tau_macro = 0;  // mean over questions of each question's mean of `written`
   double acc_only = 0;   // mean of n_acc
-  double alpha_edd = 0;  // sum of n_acc + 1 over sum of max_depth; 0 when nothing was drafted
+  double alpha_edd = 0;  // sum of `written` over sum of drafted_depth, of cycles that drafted; or 0
   double alpha_lev = 0;  // mean overlap of target and draft; 0 where the verifier weighs no draws
   double ECE = 0;        // CalibrationError of all guesses
   double alpha_tok = 0;  // sum of n_acc over sum of nodes; 0 when nothing was drafted

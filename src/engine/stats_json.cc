@@ -51,8 +51,10 @@ Json ToJson(const RunReport& report) {
   json["gen_only_tokens_per_second"] = report.GenerationTokensPerSecond();
   json["cycles"] = m.cycles;
   json["n_acc"] = PerCycle(report.cycles, &Cycle::n_acc);
+  json["written"] = PerCycle(report.cycles, &Cycle::written);
   json["nodes"] = PerCycle(report.cycles, &Cycle::nodes);
   json["max_depth"] = PerCycle(report.cycles, &Cycle::max_depth);
+  json["drafted_depth"] = PerCycle(report.cycles, &Cycle::drafted_depth);
   AddMetrics(m, json);
   for (const Tally& tally : report.tallies) {
     json["tallies"][tally.name] = {{"count", tally.count}, {"of", tally.of}};

@@ -13,7 +13,10 @@ namespace {
 
 std::vector<Cycle> Chain(std::initializer_list<int> accepted, int depth) {
   std::vector<Cycle> cycles;
-  for (int n : accepted) cycles.push_back({n, depth, depth, 0, 0});
+  for (int n : accepted) {
+    cycles.push_back(
+        {.n_acc = n, .written = n + 1, .nodes = depth, .max_depth = depth, .drafted_depth = depth});
+  }
   return cycles;
 }
 
@@ -42,6 +45,33 @@ TEST(Metrics, OverlapIsOfThePositionsReached) {
   EXPECT_DOUBLE_EQ(Summarise({}).alpha_lev, 0.0);
 }
 
+// Of eight accepted tokens the seventh ended the answer: seven were written, and nobody judged the
+// eighth step.
+TEST(Metrics, TokensBehindTheEndAreNotCounted) {
+  std::vector<std::vector<Cycle>> questions{Chain({2, 7}, 8)};
+  questions[0][1].written = 7;
+  const Metrics m = Summarise(questions);
+  EXPECT_DOUBLE_EQ(m.tau_micro, 5.0);
+  EXPECT_DOUBLE_EQ(m.tau_macro, 5.0);
+  EXPECT_DOUBLE_EQ(m.acc_only, 4.5);
+  EXPECT_DOUBLE_EQ(m.alpha_edd, 10.0 / 16);
+  ASSERT_EQ(m.alpha_n.size(), 8u);
+  EXPECT_EQ(m.alpha_n[2].reached, 2);
+  EXPECT_EQ(m.alpha_n[2].accepted, 1);
+  EXPECT_EQ(m.alpha_n[6].reached, 1);
+  EXPECT_EQ(m.alpha_n[6].accepted, 1);
+  EXPECT_EQ(m.alpha_n[7].reached, 0);
+}
+
+// The depth is the method's, whatever was left of its tree; a cycle that drafted nothing is in
+// neither sum.
+TEST(Metrics, AlphaIsOfTheDepthThatWasDrafted) {
+  std::vector<std::vector<Cycle>> questions{Chain({3, 1}, 4)};
+  for (Cycle& c : questions[0]) c.drafted_depth = 6;
+  for (int i = 0; i < 5; ++i) questions[0].push_back({.written = 1});
+  EXPECT_DOUBLE_EQ(Summarise(questions).alpha_edd, 6.0 / 12);
+}
+
 TEST(Metrics, MacroWeighsQuestionsEqually) {
   const std::vector<std::vector<Cycle>> questions{Chain({4, 4, 4}, 5), Chain({0}, 5), {}};
   const Metrics m = Summarise(questions);
@@ -65,7 +95,7 @@ TEST(Calibration, GuessesAreTheBestChildrenOfWhatWasReached) {
   const Node under = tree.Add(weak, 4, std::log(0.9f));
   tree.Add(strong, 5, std::log(0.5f));
   tree.Add(under, 6, std::log(0.4f));
-  const std::vector<Guess> guesses = GuessesAlong(tree, std::vector<Node>{0, weak, under});
+  const std::vector<Guess> guesses = GuessesAlong(tree, std::vector<Node>{0, weak, under}, 3);
   ASSERT_EQ(guesses.size(), 3u);
   EXPECT_NEAR(guesses[0].confidence, 0.7, 1e-6);
   EXPECT_FALSE(guesses[0].accepted);
@@ -73,7 +103,9 @@ TEST(Calibration, GuessesAreTheBestChildrenOfWhatWasReached) {
   EXPECT_TRUE(guesses[1].accepted);
   EXPECT_NEAR(guesses[2].confidence, 0.4, 1e-6);
   EXPECT_FALSE(guesses[2].accepted);
-  EXPECT_TRUE(GuessesAlong(CandidateTree(0), std::vector<Node>{0}).empty());
+  EXPECT_TRUE(GuessesAlong(CandidateTree(0), std::vector<Node>{0}, 1).empty());
+  // The token of `weak` ended the answer.
+  EXPECT_EQ(GuessesAlong(tree, std::vector<Node>{0, weak, under}, 1).size(), 1u);
 }
 
 TEST(Calibration, RoundingMovesNoGuessAcrossABinsEdge) {

@@ -78,8 +78,10 @@ Bins ReadBins(OptionReader& options, const Bins& fallback) {
 
 Result<std::unique_ptr<TreePolicy>> NewCape(OptionReader& options) {
   const int gamma = options.Int("gamma", 4, 1, 1024);
-  Bins bins = ReadBins(options, {8, 8, 8, 6, 6, 6, 4, 4, 2, 2, 2});
   const bool additional = options.Choice("count", {"total", "additional"}) == 1;
+  // The paper's 7, 5, 3 and 1 runners-up.
+  Bins bins = ReadBins(options, additional ? Bins{7, 7, 7, 5, 5, 5, 3, 3, 1, 1, 1}
+                                           : Bins{8, 8, 8, 6, 6, 6, 4, 4, 2, 2, 2});
   const int fixed = options.Int("fixed", -1, -1, 63);
   if (fixed >= 0) bins.assign(kBins, fixed + 1);
   // The chain's own token is there whatever the bins say.

@@ -147,7 +147,10 @@ TEST(Cape, EdgesOfTheBins) {
   };
   const std::pair<double, int> vectors[] = {{.29999, 7}, {.3, 5}, {.6, 3},
                                             {.7, 3},     {.8, 1}, {1, 1}};
-  for (const auto& [p, expected] : vectors) EXPECT_EQ(runners_up("cape:gamma=1", p), expected) << p;
+  for (const auto& [p, expected] : vectors) {
+    EXPECT_EQ(runners_up("cape:gamma=1", p), expected) << p;
+    EXPECT_EQ(runners_up("cape:gamma=1,count=additional", p), expected) << p;
+  }
   const std::string bins = "cape:gamma=1,bins=7/7/7/5/5/5/3/3/1/1";
   EXPECT_EQ(runners_up(bins, .1), 6);
   EXPECT_EQ(runners_up(bins + ",count=additional", .1), 7);

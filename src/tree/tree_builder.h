@@ -44,6 +44,10 @@ class TreeBuilder {
   int read() const { return read_; }
   // CandidateTree::proposers of the drafters that got those answers.
   uint32_t readers() const { return readers_; }
+  // Seconds that drafters spent on reading the prompt, which they do once and may put off until
+  // they are first asked.
+  double reading_seconds() const { return reading_seconds_; }
+  void AddReadingSeconds(double seconds) { reading_seconds_ += seconds; }
 
   // Offers continuations of `node`, best first; at most width() are taken. Duplicates are merged.
   void Offer(Node node, std::span<const Scored> tokens);
@@ -89,6 +93,7 @@ class TreeBuilder {
   int probes_ = 0;
   int read_ = 0;
   uint32_t readers_ = 0;
+  double reading_seconds_ = 0;
 };
 
 }  // namespace foretoken

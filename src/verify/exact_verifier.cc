@@ -9,6 +9,8 @@ class ExactVerifier : public Verifier {
  public:
   explicit ExactVerifier(Backend& backend) : reader_(backend) {}
 
+  bool SharesNoise() const final { return true; }
+
   std::vector<Acceptance> Verify(std::span<const Scoring> batch) final {
     std::vector<Acceptance> accepted;
     accepted.reserve(batch.size());

@@ -53,7 +53,7 @@ class RejectionVerifier final : public Verifier {
     };
     const Draws* draws = rule_.weighs_draws ? s.tree.draws(n) : nullptr;
     Residual residual(reader_.Probabilities(s, n), draws);
-    if (draws != nullptr) ++a.weighed, a.overlap += residual.Overlap();
+    if (draws != nullptr) a.weighed.push_back({s.tree.depth(n), residual.Overlap()});
     for (Token token : Drawn(draws)) {
       if (accept(residual.AcceptDrawn(token))) return token;
       residual.RefuseDrawn(token);

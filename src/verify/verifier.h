@@ -15,11 +15,17 @@
 
 namespace foretoken {
 
+// A token that was decided by draws: the one after a node at `depth`. `overlap`: the probability
+// that target and draft give to the same tokens.
+struct WeighedToken {
+  int depth = 0;
+  double overlap = 0;
+};
+
 struct Acceptance {
   std::vector<Node> path;  // accepted nodes from the root down; never empty, path[0] == 0
   Token next = kNoToken;   // what the target writes after them: the bonus, the next root
-  int weighed = 0;         // positions decided by draws
-  double overlap = 0;      // sum over those of the mass that target and draft share
+  std::vector<WeighedToken> weighed;
 };
 
 // One sequence's scored tree. The node at depth d is followed by the token of position
@@ -37,6 +43,9 @@ class Verifier {
   virtual ~Verifier() = default;
   // Whether it weighs offers by the distribution they were drawn from (TreeBuilder::OfferDrawn).
   virtual bool NeedsDraws() const { return false; }
+  // Whether it accepts what Sampler::Choose draws. A drafter that ranks by the noise of that draw
+  // then guesses it; with any other verifier that noise only disturbs the ranking.
+  virtual bool SharesNoise() const { return false; }
   // The sampling it verifies by where `asked` was asked for.
   virtual SamplingParams Adapt(SamplingParams asked) const { return asked; }
   virtual std::vector<Acceptance> Verify(std::span<const Scoring> batch) = 0;

@@ -91,6 +91,7 @@ for drafter in none pld pld+h pld+a lookahead; do
     and len(s['tokens']) == 40 and sorted(s['seconds']) == ['draft','load','other','prefill','verify'] \
     and all(v >= 0 for v in s['seconds'].values()) and s['tokens_per_second'] > 0 \
     and s['cycles'] == len(s['n_acc']) and 1 + sum(n + 1 for n in s['n_acc']) == 40 \
+    and s['written'] == [n + 1 for n in s['n_acc']] and len(s['drafted_depth']) == s['cycles'] \
     and abs(s['tau_micro'] - (sum(s['n_acc']) / s['cycles'] + 1)) < 1e-9 \
     and all(k in s for k in ['tau_macro','acc_only','alpha_edd','alpha_tok','alpha_n','E_spd'])")" \
     = True ] || fail "$drafter: statistics contract: $(cat "$dir/$drafter.json")"
@@ -189,6 +190,13 @@ expect_text "lossy" err "typical says so"
 expect_status 0 "nucleus --check" generate -p "hello hello" -n 40 --drafter pld --temp 1 \
   --verifier nucleus --verifier-opt top_p=0.6 --check
 expect_status 2 "--check of a law" generate -p a --temp 1 --verifier tree --check
+expect_status 1 "noise where draws are weighed" generate -p a --temp 1 --drafter pld --verifier tree \
+  --draft-noise shared
+expect_text "weighs draws" err "noise where draws are weighed"
+expect_status 2 "unknown noise" generate -p a --draft-noise pink
+expect_text "expected auto, shared or none" err "unknown noise"
+expect_status 0 "noise by choice" generate -p a -n 4 --temp 1 --drafter draft-model --draft-model "$model" \
+  --verifier sequential --draft-noise shared
 expect_status 2 "unknown verifier" generate -p a --verifier hope
 expect_text "sequential" err "unknown verifier lists the known"
 expect_status 1 "unknown verifier option" generate -p a --verifier typical --verifier-opt epsilon=1
@@ -213,12 +221,22 @@ printf '%s\n' '{"turns": ["[1] A quick brown fox jumps over a lazy dog.\n\nQuest
 expect_status 0 "bench attribution" "$bin" bench attribution -m "$model" -t 1 --drafter pld \
   --data "$dir/quotes.jsonl" --min 3,100 --json "$dir/attribution.json"
 [ "$(json "$dir/attribution.json" "s['scores'][0]['precision'] > 0.8 and s['scores'][0]['recall'] > 0.5 \
-  and s['scores'][1]['attributed'] == 0 and s['skipped'] == 0")" = True ] ||
+  and s['scores'][1]['attributed'] == 0 and s['asked'] == 1 and s['skipped'] == 0")" = True ] ||
   fail "bench attribution: $(cat "$dir/attribution.json" "$dir/err")"
+expect_text "1 questions asked, 0 skipped" out "bench attribution says what it asked"
+# Questions come evenly from the file: the first of four and the third.
+for name in fox cat dog owl; do sed "s/fox/$name/g" "$dir/quotes.jsonl" | tr -d '\n'; echo; done >"$dir/four.jsonl"
+sed -n '1p;3p' "$dir/four.jsonl" >"$dir/two.jsonl"
+for data in four two; do
+  expect_status 0 "bench attribution of $data" "$bin" bench attribution -m "$model" -t 1 --drafter pld \
+    --data "$dir/$data.jsonl" --limit 2 --json "$dir/$data.json"
+done
+[ "$(json "$dir/four.json" "s['scores']")" = "$(json "$dir/two.json" "s['scores']")" ] ||
+  fail "bench attribution --limit: $(cat "$dir/four.json" "$dir/two.json")"
 printf '{"turns": []}\n' >"$dir/quotes.jsonl"
 expect_status 1 "bench attribution of other data" "$bin" bench attribution -m "$model" \
   --data "$dir/quotes.jsonl"
-expect_text "line 1" err "bench attribution of other data"
+expect_text "quotes.jsonl:1: expected lists" err "bench attribution of other data"
 
 printf 'The quick brown fox jumps over the lazy dog, and over again. %.0s' 1 2 3 4 5 >"$dir/fidelity.txt"
 expect_status 0 "bench fidelity of a model beside itself" "$bin" bench fidelity -m "$model" -t 1 \
@@ -492,9 +510,13 @@ expect_text "$dir: is a folder; a file is expected" err "find-heads into a folde
 expect_status 0 "find-heads" "$bin" find-heads -m "$model" -t 1 -o "$dir/heads.json" \
   --prompts "$dir/prompts.txt" -n 16 --domain occurrences
 [ "$(json "$dir/heads.json" "len(s['heads']) > 0")" = True ] || fail "find-heads writes no heads"
+expect_status 0 "pld+a without heads" generate -p a -n 2 -q --drafter pld+a
+expect_text "listens to every attention head" err "pld+a without heads"
+expect_text "find-heads -m $model" err "pld+a without heads names find-heads"
 expect_status 0 "heads for pld+a" generate -p "hello hello hello" -n 24 -q --drafter pld+a \
   --draft-opt "heads=$dir/heads.json"
 cmp -s "$dir/out" "$dir/plain" || fail "pld+a with heads writes another text"
+[ -s "$dir/err" ] && fail "pld+a with heads complains: $(cat "$dir/err")"
 
 # The papers' tables: listed, printed, and run where a model has what they need.
 expect_status 0 "bench paper lists" "$bin" bench paper
@@ -565,6 +587,7 @@ printf '%s\n' '{"turns": ["[1] A quick brown fox jumps over a lazy dog.\n\nQuest
   "reference": ["It is [ 1 A quick brown fox jumps over a lazy dog ] ."]}' | tr -d '\n' >"$dir/folder/quotesum_dev.jsonl"
 expect_status 0 "bench paper of attributions" "$bin" bench paper pld-10 -m "$model" -t 1 --questions "$dir/folder" \
   --json "$dir/paper.json"
+expect_text "quotesum_dev.jsonl: 1 questions asked, 0 skipped" out "bench paper of attributions"
 [ "$(json "$dir/paper.json" "len(s['cells']) == 9 and s['cells'][0]['value'] > 0")" \
   = True ] || fail "bench paper of attributions: $(cat "$dir/out")"
 cat >"$dir/ranks.json" <<'EOF'

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "rig.h"
 
@@ -118,6 +119,36 @@ class CopyRanking : public ::testing::Test {
 TEST_F(CopyRanking, DefaultLayerIsTheSameShareOfTheModel) {
   Rig with_defaults(target_, "pld+h");
   ASSERT_EQ(with_defaults.drafter()->Needs().hidden, std::vector<int>{kLayer});
+}
+
+// A list beside the model and the same one named are taken alike: of 16 heads the best one. Heads
+// that are typed are all meant.
+TEST_F(CopyRanking, ListsOfHeadsAreTakenAlike) {
+  const Json list = Json::array({Json::array({3, 1}), Json::array({0, 2}), Json::array({2, 0})});
+  const TemporaryDirectory folder;
+  const std::string model = folder / "model.gguf", file = model + ".heads.json";
+  std::ofstream(file) << Json{{"heads", list}}.dump();
+  const auto make = [&](const std::string& path, const Json& options) {
+    return *NewDrafter("pld+a", {*target_.model, 64, options, path, target_.tokenizer.get()});
+  };
+  EXPECT_EQ(make(model, Json::object())->Needs().queries, std::vector<int>{3});
+  EXPECT_EQ(make("", {{"heads", file}})->Needs().queries, std::vector<int>{3});
+  EXPECT_EQ(make(model, {{"heads", file}, {"top", 2}})->Needs().queries, (std::vector<int>{0, 3}));
+  EXPECT_EQ(make(model, {{"heads", list}})->Needs().queries, (std::vector<int>{0, 2, 3}));
+  EXPECT_EQ(make(model, Json::object())->Remark(), "");
+  EXPECT_EQ(make(model, {{"heads", "all"}})->Remark(), "");
+}
+
+TEST_F(CopyRanking, SaysThatThereIsNoListOfHeads) {
+  const Json none = Json::object();
+  const std::string path = "/nowhere/model.gguf";
+  const auto remark = [&](const char* name) {
+    return (*NewDrafter(name, {*target_.model, 64, none, path, target_.tokenizer.get()}))->Remark();
+  };
+  for (const char* name : {"pld+a", "pld,pld+a"}) {
+    EXPECT_NE(remark(name).find("foretoken find-heads -m " + path), std::string::npos) << name;
+  }
+  EXPECT_EQ(remark("pld+h"), "");
 }
 
 TEST_F(CopyRanking, HiddenStatesRankByCosine) {

@@ -37,9 +37,11 @@ TEST_F(EagleDrafts, AreStepsFromScratch) {
   EXPECT_GT(compared, 100);
 }
 
-// Ranks by probability alone, whatever the target's sampling: what EAGLE-2 does.
-TEST_F(EagleDrafts, MayIgnoreTheNoise) {
-  Rig rig(target_, "eagle", 256, {.max_nodes = 6, .max_depth = 5}, {{"noise", "none"}});
+// Ranks by probability alone where the verifier does not choose by the target's noise: what EAGLE-2
+// does.
+TEST_F(EagleDrafts, RankByProbabilityForOtherVerifiers) {
+  Rig rig(target_, Combination{"eagle", "chain", "sequential"}, 256,
+          {.max_nodes = 6, .max_depth = 5});
   const auto sampling = SamplingParams{.temperature = 1, .seed = 5};
   const int compared = ExpectDraftsFromScratch(
       rig, [&](auto tokens, auto path) { return LogitsAfter(tokens, path); }, sampling);

@@ -165,7 +165,7 @@ Status Chimera::AskHead(int head, std::span<const Asked> nodes) {
   std::vector<LogitsPlace> places;
   for (const Asked& asked : nodes) places.push_back({asked.slot, asked.node, std::ssize(places)});
   FT_ASSIGN_OR_RETURN(const Tensor logits, net_->Logits(head, rows));
-  offers().Offer(places, logits, /*share_noise=*/true);
+  offers().Offer(places, logits);
   return {};
 }
 

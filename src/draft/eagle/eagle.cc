@@ -15,7 +15,7 @@ Status Eagle::Propose(std::span<const DraftSlot> batch) {
     FT_ASSIGN_OR_RETURN(const Tensor outputs,
                         levels[0].nodes[0] == 0 ? Roots(batch, levels) : OutputsOf(batch, levels));
     FT_ASSIGN_OR_RETURN(const Tensor logits, net_->Logits(outputs));
-    offers().Offer(PlacesOf(batch, levels), logits, share_noise_, net_->vocabulary());
+    offers().Offer(PlacesOf(batch, levels), logits, net_->vocabulary());
     return {};
   });
 }

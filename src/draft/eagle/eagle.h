@@ -12,20 +12,13 @@
 
 namespace foretoken {
 
-struct EagleRule {
-  DType cache_type = DType::kF16;
-  bool share_noise = true;  // rank by what the target would draw; false: by probability alone
-};
-
 class Eagle final : public FeatureDrafter {
  public:
   // `taps`: the target's hidden states that features are made of. `capacity`: longest usual
-  // sequence. REQUIRES: CheckCacheType(net's config, rule.cache_type).
+  // sequence. REQUIRES: CheckCacheType(net's config, cache_type).
   Eagle(std::unique_ptr<EagleModule> net, const std::vector<int>& taps, int capacity,
-        const EagleRule& rule)
-      : FeatureDrafter(*net, {.taps = taps}, capacity, rule.cache_type),
-        net_(std::move(net)),
-        share_noise_(rule.share_noise) {}
+        DType cache_type)
+      : FeatureDrafter(*net, {.taps = taps}, capacity, cache_type), net_(std::move(net)) {}
 
   std::unique_ptr<DraftState> NewState() const override;
   Status Propose(std::span<const DraftSlot> batch) override;
@@ -41,7 +34,6 @@ class Eagle final : public FeatureDrafter {
   Result<Tensor> Roots(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
 
   std::unique_ptr<EagleModule> net_;
-  bool share_noise_;
 };
 
 }  // namespace foretoken

@@ -9,14 +9,12 @@ namespace {
 Result<std::unique_ptr<Drafter>> New(std::string_view name, std::string_view other,
                                      const DraftContext& context) {
   DraftOptions options(name, context.options);
-  EagleRule rule;
-  rule.cache_type = CacheTypeOption(options);
-  rule.share_noise = NoiseOption(options);
+  const DType cache_type = CacheTypeOption(options);
   FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {name, other}));
-  FT_RETURN_IF_ERROR(CheckCacheType(file->config(), rule.cache_type));
+  FT_RETURN_IF_ERROR(CheckCacheType(file->config(), cache_type));
   FT_ASSIGN_OR_RETURN(auto net, EagleNet::Load(std::move(file), context.target));
   return std::unique_ptr<Drafter>(std::make_unique<Eagle>(
-      std::move(net), std::vector{context.target.config().layers}, context.capacity, rule));
+      std::move(net), std::vector{context.target.config().layers}, context.capacity, cache_type));
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ class Eagle3Test : public TrainedDrafterTest {
   std::unique_ptr<Eagle3Net> Net() { return *Eagle3Net::Load(*DraftFile::Open(path_), *model_); }
   // What the drafter guesses after tokens_, having seen tapped_.
   CandidateTree Guesses() {
-    const auto drafter = *Open({{"cache_type", "f32"}, {"noise", "none"}});
+    const auto drafter = *Open({{"cache_type", "f32"}});
     const auto state = drafter->NewState();
     const auto given = std::span(tokens_).first(5);
     Taps taps;

@@ -8,15 +8,13 @@ namespace foretoken {
 
 Result<std::unique_ptr<Drafter>> NewEagle3(const DraftContext& context) {
   DraftOptions options("eagle3", context.options);
-  EagleRule rule;
-  rule.cache_type = CacheTypeOption(options);
-  rule.share_noise = NoiseOption(options);
+  const DType cache_type = CacheTypeOption(options);
   FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {"eagle3"}));
-  FT_RETURN_IF_ERROR(CheckCacheType(file->config(), rule.cache_type));
+  FT_RETURN_IF_ERROR(CheckCacheType(file->config(), cache_type));
   FT_ASSIGN_OR_RETURN(auto net, Eagle3Net::Load(std::move(file), context.target));
   const std::vector<int> taps = net->taps();
   return std::unique_ptr<Drafter>(
-      std::make_unique<Eagle>(std::move(net), taps, context.capacity, rule));
+      std::make_unique<Eagle>(std::move(net), taps, context.capacity, cache_type));
 }
 
 }  // namespace foretoken

@@ -8,7 +8,7 @@ namespace foretoken {
 Status Edd::Propose(std::span<const DraftSlot> batch) {
   return DraftLevels(batch, [&](std::span<const DraftLevel> levels) -> Status {
     FT_ASSIGN_OR_RETURN(const Tensor logits, LogitsOf(batch, levels));
-    offers().Offer(PlacesOf(batch, levels), logits, share_noise_);
+    offers().Offer(PlacesOf(batch, levels), logits);
     return {};
   });
 }
@@ -32,12 +32,11 @@ Result<Tensor> Edd::LogitsOf(std::span<const DraftSlot> batch, std::span<const D
 Result<std::unique_ptr<Drafter>> NewEdd(const DraftContext& context) {
   DraftOptions options("edd", context.options);
   const DType cache_type = CacheTypeOption(options);
-  const bool share_noise = NoiseOption(options);
   FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {"edd"}));
   FT_ASSIGN_OR_RETURN(auto net, EddNet::Load(std::move(file), context.target));
   FT_RETURN_IF_ERROR(CheckCacheType(net->config(), cache_type));
   return std::unique_ptr<Drafter>(
-      std::make_unique<Edd>(std::move(net), context.capacity, cache_type, share_noise));
+      std::make_unique<Edd>(std::move(net), context.capacity, cache_type));
 }
 
 }  // namespace foretoken

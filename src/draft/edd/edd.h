@@ -13,12 +13,10 @@ namespace foretoken {
 
 class Edd final : public FeatureDrafter {
  public:
-  // `capacity`: longest usual sequence. `share_noise`: see LogitsOffers. REQUIRES:
-  // CheckCacheType(net->config(), cache_type).
-  Edd(std::unique_ptr<EddNet> net, int capacity, DType cache_type, bool share_noise)
+  // `capacity`: longest usual sequence. REQUIRES: CheckCacheType(net->config(), cache_type).
+  Edd(std::unique_ptr<EddNet> net, int capacity, DType cache_type)
       : FeatureDrafter(*net, {.taps = net->taps(), .ahead = 0}, capacity, cache_type),
-        net_(std::move(net)),
-        share_noise_(share_noise) {}
+        net_(std::move(net)) {}
 
   Status Propose(std::span<const DraftSlot> batch) override;
 
@@ -26,7 +24,6 @@ class Edd final : public FeatureDrafter {
   Result<Tensor> LogitsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
 
   std::unique_ptr<EddNet> net_;
-  bool share_noise_;
 };
 
 }  // namespace foretoken

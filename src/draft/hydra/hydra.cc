@@ -34,7 +34,7 @@ class Hydra final : public FeatureDrafter {
     }
     if (rows.empty()) return {};
     FT_ASSIGN_OR_RETURN(const Tensor logits, Run(rows, head));
-    offers().Offer(rows, logits, /*share_noise=*/true);
+    offers().Offer(rows, logits);
     return {};
   }
 

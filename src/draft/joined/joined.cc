@@ -65,6 +65,15 @@ class Joined final : public Drafter {
     return all;
   }
 
+  std::string Remark() const override {
+    std::string all;
+    for (const auto& part : parts_) {
+      const std::string remark = part->Remark();
+      if (!remark.empty()) all.append(all.empty() ? "" : "; ").append(remark);
+    }
+    return all;
+  }
+
  private:
   TapSpec OfParts(TapSpec (Drafter::*needs_of)() const) const {
     TapSpec needs;

@@ -90,7 +90,7 @@ class Medusa final : public Drafter {
       const std::vector<LogitsPlace>& at = places[static_cast<size_t>(head)];
       if (at.empty()) continue;
       FT_ASSIGN_OR_RETURN(const Tensor logits, Logits(guesses, head));
-      offers_.Offer(at, logits, /*share_noise=*/true);
+      offers_.Offer(at, logits);
     }
     return {};
   }

@@ -99,4 +99,12 @@ Json HeadsOfModel(const std::string& path) {
   return list;
 }
 
+std::string NoHeadsRemark(const std::string& path) {
+  if (path.empty()) return "";
+  return "pld+a listens to every attention head, which copies worse than a few chosen ones: there "
+         "is "
+         "no " +
+         path + ".heads.json; foretoken find-heads -m " + path + " writes it";
+}
+
 }  // namespace foretoken

@@ -34,4 +34,7 @@ Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int 
 // "foretoken.pld_plus.heads" (layer, head, layer, head, ...). Null when there is neither.
 Json HeadsOfModel(const std::string& path);
 
+// What the user of a model without such a list should know; empty for a model without a path.
+std::string NoHeadsRemark(const std::string& path);
+
 }  // namespace foretoken

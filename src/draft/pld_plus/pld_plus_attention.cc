@@ -16,6 +16,7 @@ struct AttentionRule {
   std::vector<AttentionHead> heads;  // sorted by layer
   bool sum = false;                  // add the heads up instead of taking the strongest
   float threshold = -1;              // the score must exceed it; below 0 = off
+  std::string remark;                // Drafter::Remark
 };
 
 // The chosen heads of one layer.
@@ -54,6 +55,8 @@ class AttentionCopier final : public SpanCopier {
     spec.kv_layers = spec.queries;
     return spec;
   }
+
+  std::string Remark() const override { return rule_.remark; }
 
   std::unique_ptr<DraftState> NewState() const override {
     auto state = std::make_unique<AttentionState>();
@@ -135,12 +138,12 @@ Result<std::unique_ptr<Drafter>> NewPldPlusAttention(const DraftContext& context
   AttentionRule rule;
   const Json shipped = HeadsOfModel(context.target_path);
   const Json* heads = options.Raw("heads");
-  int most = kMostHeads;
-  if (heads == nullptr && !shipped.is_null()) {
-    heads = &shipped;
-    most = UsualHeads(config.layers * config.heads);
-  }
+  // Heads typed one by one are all meant.
+  const bool typed = heads != nullptr && !heads->is_string();
+  if (heads == nullptr && !shipped.is_null()) heads = &shipped;
+  const int most = typed ? kMostHeads : UsualHeads(config.layers * config.heads);
   const int top = options.Int("top", most, 1, 1 << 20);
+  if (heads == nullptr) rule.remark = NoHeadsRemark(context.target_path);
   rule.sum = options.Choice("reduce", {"max", "sum"}) == 1;
   rule.threshold = options.Number("threshold", rule.threshold, -1, 1e6f);
   FT_ASSIGN_OR_RETURN(rule.heads, ReadHeadList(heads, top, config.layers, config.heads));
