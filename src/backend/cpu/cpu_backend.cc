@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backend/cpu/isa.h"
+#include "backend/cpu/kernel_config.h"
 #include "backend/cpu/packed_weight.h"
 
 namespace foretoken {
@@ -31,13 +32,20 @@ void StoreNumbers(const Kernels& kernels, DType type, const float* x, int64_t n,
 
 }  // namespace
 
-CpuBackend::CpuBackend(const Kernels& kernels, int threads)
+Result<std::unique_ptr<CpuBackend>> CpuBackend::New(const Kernels& kernels,
+                                                    const KernelConfig& config, int threads) {
+  FT_RETURN_IF_ERROR(CheckConfig(kernels, config));
+  return std::unique_ptr<CpuBackend>(new CpuBackend(kernels, config, threads));
+}
+
+CpuBackend::CpuBackend(const Kernels& kernels, const KernelConfig& config, int threads)
     : kernels_(kernels),
+      config_(config),
       prefetch_(threads > 0 ? threads : AvailableCores()),
       pool_(threads, &prefetch_),
       shares_(pool_.threads()),
-      tiles_(kernels, pool_),
-      inner_tiles_(kernels) {
+      tiles_(kernels, config, pool_),
+      inner_tiles_(kernels, config) {
   attention_scratch_.resize(static_cast<size_t>(pool_.threads()));
 }
 
@@ -94,7 +102,7 @@ void CpuBackend::Download(Tensor src, float* host) {
 Result<Backend::LoadedWeight> CpuBackend::LoadWeight(DType type, int64_t rows, int64_t cols,
                                                      const std::byte* data) {
   FT_ASSIGN_OR_RETURN(std::unique_ptr<PackedWeight> packed,
-                      PackedWeight::Pack(type, rows, cols, data, kernels_.turns, pool_, arena_));
+                      PackedWeight::Pack(type, rows, cols, data, config_.turns, pool_, arena_));
   return LoadedWeight{std::move(packed), /*keeps_source=*/false};
 }
 
@@ -225,7 +233,9 @@ void CpuBackend::TopK(Tensor logits, int count, std::span<RankedToken> out) {
 
 Result<std::unique_ptr<Backend>> NewCpuBackend(const CpuOptions& options) {
   FT_ASSIGN_OR_RETURN(const Kernels* kernels, KernelsFor(options.isa));
-  return std::unique_ptr<Backend>(new CpuBackend(*kernels, options.threads));
+  FT_ASSIGN_OR_RETURN(std::unique_ptr<CpuBackend> backend,
+                      CpuBackend::New(*kernels, BestConfig(*kernels), options.threads));
+  return std::unique_ptr<Backend>(std::move(backend));
 }
 
 }  // namespace foretoken

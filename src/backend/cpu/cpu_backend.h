@@ -21,7 +21,9 @@ inline constexpr char kNorms[] = "norms", kActivations[] = "activations",
 
 class CpuBackend : public Backend {
  public:
-  CpuBackend(const Kernels& kernels, int threads);
+  // `threads`: as of CpuOptions. `kernels` must outlive the backend. Errors: those of CheckConfig.
+  static Result<std::unique_ptr<CpuBackend>> New(const Kernels& kernels, const KernelConfig& config,
+                                                 int threads);
 
   std::string Name() const override;
   int threads() const override { return pool_.threads(); }
@@ -51,6 +53,8 @@ class CpuBackend : public Backend {
   void TopK(Tensor logits, int count, std::span<RankedToken> out) override;
 
  private:
+  CpuBackend(const Kernels& kernels, const KernelConfig& config, int threads);
+
   // Sines and cosines of the last call's positions: a pass rotates with the same ones in every
   // layer.
   struct Angles {
@@ -79,6 +83,7 @@ class CpuBackend : public Backend {
   void Announce(std::span<const LinearOut> group);
 
   const Kernels& kernels_;
+  const KernelConfig config_;
   Profile* profile_ = nullptr;
   WeightPrefetch prefetch_;
   ThreadPool pool_;
