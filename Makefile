@@ -19,7 +19,7 @@ test: ## install what is missing, build everything, and run every test
 	@scripts/setup.sh engine train test
 	@cmake --preset release -DFT_TRAIN=ON -DFT_TESTS=ON >/dev/null
 	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS)
-	ctest --preset release -j $(JOBS)
+	ctest --preset release -j $(JOBS); status=$$?; $(BUILD)/untried_sets; exit $$status
 
 bench: ## build and run the measurements of this machine and the kernels
 	@scripts/setup.sh engine bench

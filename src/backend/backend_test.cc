@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/cpu/kernel_sets_testing.h"
 #include "backend/cpu/reference.h"
 
 namespace foretoken {
@@ -16,13 +17,9 @@ using testing::RandomFloats;
 using testing::SameBits;
 using testing::Values;
 
-class BackendTest : public ::testing::TestWithParam<CpuIsa> {
+class BackendTest : public ::testing::TestWithParam<testing::KernelSet> {
  protected:
-  BackendTest() {
-    auto backend = NewCpuBackend({.threads = 2, .isa = GetParam()});
-    FT_CHECK(backend.ok());
-    backend_ = std::move(backend).value();
-  }
+  BackendTest() : backend_(testing::NewBackend(GetParam(), 2)) {}
   Backend& backend() { return *backend_; }
 
  private:
@@ -30,7 +27,7 @@ class BackendTest : public ::testing::TestWithParam<CpuIsa> {
 };
 
 TEST_P(BackendTest, NamesItself) {
-  EXPECT_EQ(backend().Name(), "cpu/" + std::string(CpuIsaName(GetParam())));
+  EXPECT_EQ(backend().Name(), "cpu/" + std::string(GetParam().name()));
   EXPECT_EQ(backend().threads(), 2);
 }
 
@@ -241,8 +238,8 @@ TEST_P(BackendTest, TopKOfWhatNoNetworkGivesIsNothing) {
   EXPECT_EQ(got[9].token, 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, BackendTest, ::testing::ValuesIn(AvailableCpuIsas()),
-                         [](const auto& info) { return std::string(CpuIsaName(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Isas, BackendTest, ::testing::ValuesIn(testing::TestedSets()),
+                         [](const auto& info) { return std::string(info.param.name()); });
 
 TEST(CpuIsas, ThePortableOneIsAlwaysThere) {
   EXPECT_EQ(AvailableCpuIsas().front(), CpuIsa::kPortable);

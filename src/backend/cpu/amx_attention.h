@@ -101,7 +101,7 @@ class TileAttention {
   }
 
   void End() {
-    asm volatile("tilerelease");
+    ReleaseTiles();
     for (int query = 0; query < queries_; ++query) {
       const F factor = Splat(1.0f / sums_[query]);
       const float* from = Mixed(query / kLanes, 0) + query % kLanes * kLanes;

@@ -133,7 +133,7 @@ void TileBlocks(const LinearCall& c) {
   int64_t panel = c.panel_begin;
   for (; panel + 4 <= c.panel_end; panel += 4) TilePanels<kFormat, R, 4>(c, panel);
   for (; panel < c.panel_end; ++panel) TilePanels<kFormat, R, 1>(c, panel);
-  asm volatile("tilerelease");
+  ReleaseTiles();
 }
 
 inline constexpr int64_t kTileInputs = 32;  // of BF16
@@ -218,7 +218,7 @@ void TileBf16(const LinearCall& c) {
   for (; panel < c.panel_end; ++panel) {
     for (int k = 0; k < c.chunks; ++k) TileBf16Panels<R, 1, 1>(c, panel, k);
   }
-  asm volatile("tilerelease");
+  ReleaseTiles();
 }
 
 // Per chunk [cols / 32][rows][32] bf16, the end of the last step filled with zeros.
@@ -259,9 +259,13 @@ void FillTileBf16(Kernels& k, Indices<kSize...>) {
 // Not inline: one file holds it.
 void FillTileLinear(Kernels& k) {  // NOLINT(misc-definitions-in-headers)
   k.bf16_tile = TileKind::kBf16Steps;
-  k.most_chunk_rows = 16;
-  k.least_chunk_rows = 12;
-  k.turns = 1;
+  k.limits.most_turns = 1;
+  KernelConfig* const configs[] = {&k.on_amd, &k.elsewhere};
+  for (KernelConfig* config : configs) {
+    config->most_chunk_rows = 16;
+    config->least_chunk_rows = 12;
+    config->turns = 1;
+  }
   k.make_tile[static_cast<int>(TileKind::kBf16Steps)] = &MakeBf16Steps;
   FillTileFormats(k, Indices<0, 1, 2, 3, 4, 5, 6, 7>{});
   FillTileBf16(k, Indices<0, 1, 2, 3, 4, 5>{});

@@ -1,9 +1,26 @@
-// The instructions of the matrix unit (AMX).
+// The tile registers of the matrix unit (AMX) and what our kernels do with them.
 #pragma once
 
 #include <cstdint>
 
 #include "backend/cpu/vec.h"
+
+namespace foretoken::FT_ISA {
+
+// The operand of ldtilecfg.
+struct alignas(64) TileConfig {
+  uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  uint16_t row_bytes[16] = {};
+  uint8_t rows[16] = {};
+};
+
+}  // namespace foretoken::FT_ISA
+
+#if defined(FT_EMULATED_TILES)
+#include "backend/cpu/emulated_tiles.h"
+#else
+#include "backend/cpu/tile_instructions.h"
+#endif
 
 namespace foretoken::FT_ISA {
 
@@ -18,35 +35,18 @@ enum TileRegister : int {
   kBf16Weights = 7
 };
 
-// By name, because GCC's intrinsics take no computed register numbers.
-template <int kTile>
-FT_INLINE void ZeroTile() {
-  asm volatile("tilezero %%tmm%c0" ::"i"(kTile));
-}
-template <int kTile>
-FT_INLINE void LoadTile(const void* from, int64_t stride) {
-  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(stride), "i"(kTile) : "memory");
-}
-template <int kTile>
-FT_INLINE void StoreTile(void* to, int64_t stride) {
-  asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(stride), "i"(kTile) : "memory");
-}
 template <int kSum, int kCodes>
 FT_INLINE void MultiplyInt8() {
-  asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kInt8Rows), "i"(kCodes));
+  MultiplySignedUnsigned<kSum, kInt8Rows, kCodes>();
 }
 template <int kSum, int kRows, int kPairs = kBf16Weights>
 FT_INLINE void MultiplyBf16() {
-  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kRows), "i"(kPairs));
+  MultiplyBf16Pairs<kSum, kRows, kPairs>();
 }
 
 // Shapes for `rows` rows and `groups` groups of four bytes of them; BF16 has sixteen.
 inline void ConfigureTiles(int rows, int groups) {
-  struct alignas(64) {
-    uint8_t palette = 1, start_row = 0, reserved[14] = {};
-    uint16_t row_bytes[16] = {};
-    uint8_t rows[16] = {};
-  } config;
+  TileConfig config;
   for (int i = 0; i < 4; ++i) {
     config.rows[kSums + i] = static_cast<uint8_t>(rows);
     config.row_bytes[kSums + i] = 64;
@@ -56,7 +56,7 @@ inline void ConfigureTiles(int rows, int groups) {
   config.rows[kInt8Codes] = config.rows[kMoreInt8Codes] = static_cast<uint8_t>(groups);
   config.row_bytes[kInt8Codes] = config.row_bytes[kMoreInt8Codes] = 64;
   config.row_bytes[kBf16Rows] = 64;
-  asm volatile("ldtilecfg %0" ::"m"(config));
+  LoadTileConfig(config);
 }
 
 // Calls fn(constant 0), ... fn(constant P - 1): tile registers are part of the instruction.

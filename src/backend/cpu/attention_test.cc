@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "backend/cpu/kernel_sets_testing.h"
 #include "backend/cpu/reference.h"
 
 namespace foretoken {
 namespace {
 
 using testing::Filled;
+using testing::KernelSet;
 using testing::NewBackend;
 using testing::RandomFloats;
 using testing::SameBits;
@@ -23,7 +25,7 @@ struct Shape {
 };
 
 struct Case {
-  CpuIsa isa;
+  KernelSet set;
   DType cache;
   Shape shape;
   bool grouped = true;  // heads in groups
@@ -32,11 +34,11 @@ struct Case {
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases;
-  for (CpuIsa isa : AvailableCpuIsas()) {
+  for (const KernelSet& set : testing::TestedSets()) {
     for (DType type : testing::kCacheTypes) {
       for (Shape shape : {Shape{8, 2, 64, 0}, Shape{3, 3, 32, 0}, Shape{6, 1, 96, 40},
                           Shape{7, 1, 128, 25}, Shape{8, 4, 8, 0}}) {
-        cases.push_back({isa, type, shape});
+        cases.push_back({set, type, shape});
       }
     }
   }
@@ -45,21 +47,21 @@ std::vector<Case> AllCases() {
 
 std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
   const Case& c = info.param;
-  return std::string(CpuIsaName(c.isa)) + "_" + std::string(DTypeName(c.cache)) + "_" +
+  return std::string(c.set.name()) + "_" + std::string(DTypeName(c.cache)) + "_" +
          std::to_string(c.shape.heads) + "x" + std::to_string(c.shape.kv_heads) + "x" +
          std::to_string(c.shape.head_dim) + "w" + std::to_string(c.shape.window);
 }
 
 // Caches that the matrix unit reads: numbers of 16 bits.
-bool OnMatrixUnit(const Case& c) { return c.isa == CpuIsa::kAmx && c.cache != DType::kF32; }
+bool OnMatrixUnit(const Case& c) { return c.set.isa == CpuIsa::kAmx && c.cache != DType::kF32; }
 // Multiplied as the bytes they are, queries and weights rounded to 15 bits.
 bool MultipliesBytes(const Case& c) {
-  return (c.isa == CpuIsa::kAvx512Vnni || c.isa == CpuIsa::kAvx512) && c.cache == DType::kQ8_0 &&
-         c.shape.head_dim % 32 == 0;
+  return (c.set.isa == CpuIsa::kAvx512Vnni || c.set.isa == CpuIsa::kAvx512) &&
+         c.cache == DType::kQ8_0 && c.shape.head_dim % 32 == 0;
 }
 // Queries and weights too become bf16 numbers, of 8 bits.
 bool RoundsToBf16(const Case& c) {
-  return (c.isa == CpuIsa::kAvx512 || OnMatrixUnit(c)) && c.cache == DType::kBF16;
+  return (c.set.isa == CpuIsa::kAvx512 || OnMatrixUnit(c)) && c.cache == DType::kBF16;
 }
 
 // Numbers of queries or caches as they are multiplied.
@@ -211,7 +213,7 @@ class AttentionTest : public ::testing::TestWithParam<Case> {};
 // Weights are at most one and values a few times `size`: a handful of roundings of each.
 void ExpectCloseToADoublePrecisionLoop(const Case& c, const Tree& t, double size) {
   const Shape& s = c.shape;
-  const auto backend = NewBackend(c.isa, 2);
+  const auto backend = NewBackend(c.set, 2);
   const std::vector<float> y = AttendTree(*backend, c, t);
   const auto cached = [&](const std::vector<float>& committed, const std::vector<float>& rows) {
     return Multiplied(c, Stored(*backend, c.cache, s.kv_cols(), Joined(committed, rows)));
@@ -275,7 +277,9 @@ TEST_P(AttentionTest, ATokenDoesNotSeeTheTreeAroundIt) {
     const Tree t = RandomTree(c.shape, committed[seed - 2], seed == 5 ? 128 : 21, seed);
     std::vector<float> want;
     for (int threads = 1; threads <= 4; ++threads) {
-      const auto backend = NewBackend(c.isa, threads);
+      KernelConfig config = c.set.kernels->elsewhere;
+      config.prefetches_near = threads % 2 == 0;
+      const auto backend = NewBackend(c.set, config, threads);
       const std::vector<float> y = AttendTree(*backend, c, t);
       for (int node = 0; threads == 1 && node < t.nodes(); ++node) {
         const std::vector<float> alone = AttendAlone(*backend, c, t, node);
@@ -293,7 +297,7 @@ TEST_P(AttentionTest, ATokenDoesNotSeeTheTreeAroundIt) {
 // The layout of the cache changes no bit.
 TEST_P(AttentionTest, HeadsInGroupsOrInOnePiece) {
   Case c = GetParam();
-  const auto backend = NewBackend(c.isa, 2);
+  const auto backend = NewBackend(c.set, 2);
   const Tree t = RandomTree(c.shape, 70, 20, 11);
   const std::vector<float> grouped = AttendTree(*backend, c, t);
   c.grouped = false;
@@ -305,9 +309,9 @@ TEST_P(AttentionTest, HeadsInGroupsOrInOnePiece) {
 TEST_P(AttentionTest, LongContextsAndManyRows) {
   const Case& c = GetParam();
   const Tree t = RandomTree(c.shape, 300, 40, 12);
-  const auto one = NewBackend(c.isa, 1);
+  const auto one = NewBackend(c.set, 1);
   const std::vector<float> y = AttendTree(*one, c, t);
-  EXPECT_EQ(AttendTree(*NewBackend(c.isa, 2), c, t), y);
+  EXPECT_EQ(AttendTree(*NewBackend(c.set, 2), c, t), y);
   for (int node : {0, 5, 15, 16, 17, 31, 39}) {
     const std::vector<float> alone = AttendAlone(*one, c, t, node);
     EXPECT_TRUE(SameBits(&y[node * c.shape.q_cols()], alone.data(), alone.size())) << node;
@@ -317,7 +321,7 @@ TEST_P(AttentionTest, LongContextsAndManyRows) {
 // A prompt: the rows of one chain, scored together in any cut.
 TEST_P(AttentionTest, APromptIsTheSameInOnePassAndInPieces) {
   const Case& c = GetParam();
-  const auto backend = NewBackend(c.isa, 2);
+  const auto backend = NewBackend(c.set, 2);
   Tree t = RandomTree(c.shape, 30, 150, 8);
   for (int i = 0; i < t.nodes(); ++i) t.parent[static_cast<size_t>(i)] = i - 1;
   const std::vector<float> whole = AttendTree(*backend, c, t);
@@ -330,7 +334,7 @@ TEST_P(AttentionTest, APromptIsTheSameInOnePassAndInPieces) {
 // Rows of one chain are folded in together; one that holds no numbers must not spoil the others.
 TEST_P(AttentionTest, ARowDoesNotSeeInfinitiesBehindIt) {
   const Case& c = GetParam();
-  const auto backend = NewBackend(c.isa, 2);
+  const auto backend = NewBackend(c.set, 2);
   for (const float wrong : {INFINITY, NAN}) {
     Tree t = RandomTree(c.shape, 30, 6, 13);
     for (int i = 0; i < t.nodes(); ++i) t.parent[static_cast<size_t>(i)] = i - 1;
@@ -347,7 +351,7 @@ TEST_P(AttentionTest, ARowDoesNotSeeInfinitiesBehindIt) {
 TEST_P(AttentionTest, RowsOfProbabilities) {
   const Case& c = GetParam();
   const Shape& s = c.shape;
-  const auto backend = NewBackend(c.isa, 2);
+  const auto backend = NewBackend(c.set, 2);
   const int count = 77;
   const auto k = RandomFloats(static_cast<size_t>(count * s.kv_cols()), 9);
   const auto q = RandomFloats(static_cast<size_t>(3 * s.head_dim), 10, 2.0f);

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "backend/cpu/attention_kernels.h"
-#include "backend/cpu/isa.h"
 
 namespace foretoken::FT_ISA {
 
@@ -29,8 +28,8 @@ class ByteAttention {
       : u_(u),
         pieces_(u.head_dim / kPiece),
         queries_(u.row_count * u.heads),
-        asks_(u, OnAmd()),
-        asks_early_(queries_ < (OnAmd() ? 2 : 1) * kTogether) {
+        asks_(u, u.prefetches_near),
+        asks_early_(queries_ < (u.prefetches_near ? 2 : 1) * kTogether) {
     ScratchPieces memory(u.scratch);
     const int64_t parts = int64_t{queries_} * pieces_;
     q_ = memory.Take<std::byte>(parts * 2 * kPiece);
@@ -496,10 +495,10 @@ class ByteAttention {
   const AttentionUnit& u_;
   int pieces_;  // of a head
   int queries_;
-  // AMD's cores take a quarter longer if lines come no nearer than the second cache, and wait for
-  // those that eight queries leave to the processor.
   AsksOf<true> asks_;
-  bool asks_early_;  // while values are put in order; more queries ask for enough later
+  // While values are put in order; more queries ask for enough later. Cores that prefer lines in
+  // the first cache wait for those that eight queries leave to the hardware prefetcher.
+  bool asks_early_;
   std::byte *q_, *keys_, *values_, *weights_, *key_copies_, *value_copies_;
   float *q_units_, *mixed_, *scores_, *sums_, *tops_;
   float *weight_units_, *key_scales_, *value_scales_, *scaled_;

@@ -98,6 +98,7 @@ void CpuBackend::Attention(const AttentionArgs& args) {
   const int pieces = HeadPieces(static_cast<int64_t>(row_units) * kv_heads, group, pool_->active());
 
   AttentionUnit unit = UnitOf(args.keys, args.values, head_dim, args.scale);
+  unit.prefetches_near = config_.prefetches_near;
   unit.committed = visible.committed;
   attention_rows_.resize(static_cast<size_t>(heads) * rows);  // row lists, one a piece of heads
   attention_units_.clear();

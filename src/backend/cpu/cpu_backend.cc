@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/cpu/isa.h"
+#include "backend/cpu/kernel_config.h"
 #include "backend/cpu/packed_weight.h"
 #include "base/available_cores.h"
 
@@ -33,21 +34,25 @@ void StoreNumbers(const Kernels& kernels, DType type, const float* x, int64_t n,
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> CpuBackend::Create(const Kernels& kernels, int threads) {
+Result<std::unique_ptr<CpuBackend>> CpuBackend::Create(const Kernels& kernels,
+                                                       const KernelConfig& config, int threads) {
+  FT_RETURN_IF_ERROR(CheckConfig(kernels, config));
   if (threads == 0) threads = AvailableCores();
   auto prefetch = std::make_unique<WeightPrefetch>(threads);
   FT_ASSIGN_OR_RETURN(auto pool, ThreadPool::Create(threads, prefetch.get()));
-  return std::unique_ptr<Backend>(new CpuBackend(kernels, std::move(prefetch), std::move(pool)));
+  return std::unique_ptr<CpuBackend>(
+      new CpuBackend(kernels, config, std::move(prefetch), std::move(pool)));
 }
 
-CpuBackend::CpuBackend(const Kernels& kernels, std::unique_ptr<WeightPrefetch> prefetch,
-                       std::unique_ptr<ThreadPool> pool)
+CpuBackend::CpuBackend(const Kernels& kernels, const KernelConfig& config,
+                       std::unique_ptr<WeightPrefetch> prefetch, std::unique_ptr<ThreadPool> pool)
     : kernels_(kernels),
+      config_(config),
       prefetch_(std::move(prefetch)),
       pool_(std::move(pool)),
       shares_(pool_->threads()),
-      tiles_(kernels, *pool_),
-      inner_tiles_(kernels) {
+      tiles_(kernels, config, *pool_),
+      inner_tiles_(kernels, config) {
   attention_scratch_.resize(static_cast<size_t>(pool_->threads()));
 }
 
@@ -113,7 +118,7 @@ void CpuBackend::Download(Tensor src, float* host) {
 Result<Backend::LoadedWeight> CpuBackend::LoadWeight(DType type, int64_t rows, int64_t cols,
                                                      const std::byte* data) {
   FT_ASSIGN_OR_RETURN(std::unique_ptr<PackedWeight> packed,
-                      PackedWeight::Pack(type, rows, cols, data, kernels_.turns, *pool_, arena_));
+                      PackedWeight::Pack(type, rows, cols, data, config_.turns, *pool_, arena_));
   return LoadedWeight{std::move(packed), /*keeps_source=*/false};
 }
 
@@ -257,7 +262,9 @@ void CpuBackend::TopK(Tensor logits, int count, std::span<RankedToken> out) {
 
 Result<std::unique_ptr<Backend>> NewCpuBackend(const CpuOptions& options) {
   FT_ASSIGN_OR_RETURN(const Kernels* kernels, KernelsFor(options.isa));
-  return CpuBackend::Create(*kernels, options.threads);
+  FT_ASSIGN_OR_RETURN(std::unique_ptr<CpuBackend> backend,
+                      CpuBackend::Create(*kernels, BestConfig(*kernels), options.threads));
+  return std::unique_ptr<Backend>(std::move(backend));
 }
 
 }  // namespace foretoken

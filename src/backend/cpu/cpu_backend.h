@@ -21,8 +21,10 @@ inline constexpr char kNorms[] = "norms", kActivations[] = "activations",
 
 class CpuBackend : public Backend {
  public:
-  // `threads`: 0 means one per available core. Errors: the system refuses to start so many.
-  static Result<std::unique_ptr<Backend>> Create(const Kernels& kernels, int threads);
+  // `threads`: as of CpuOptions. `kernels` must outlive the backend. Errors: those of CheckConfig;
+  // the system refuses to start so many threads.
+  static Result<std::unique_ptr<CpuBackend>> Create(const Kernels& kernels,
+                                                    const KernelConfig& config, int threads);
 
   std::string Name() const override;
   int threads() const override { return pool_->threads(); }
@@ -55,8 +57,9 @@ class CpuBackend : public Backend {
   void TopK(Tensor logits, int count, std::span<RankedToken> out) override;
 
  private:
-  CpuBackend(const Kernels& kernels, std::unique_ptr<WeightPrefetch> prefetch,
-             std::unique_ptr<ThreadPool> pool);
+  CpuBackend(const Kernels& kernels, const KernelConfig& config,
+             std::unique_ptr<WeightPrefetch> prefetch, std::unique_ptr<ThreadPool> pool);
+
   // Sines and cosines of the last call's positions: a pass rotates with the same ones in every
   // layer.
   struct Angles {
@@ -87,6 +90,7 @@ class CpuBackend : public Backend {
   void Announce(std::span<const LinearOut> group);
 
   const Kernels& kernels_;
+  const KernelConfig config_;
   Profile* profile_ = nullptr;
   std::unique_ptr<WeightPrefetch> prefetch_;  // of pool_: outlives it
   std::unique_ptr<ThreadPool> pool_;

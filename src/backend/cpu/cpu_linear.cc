@@ -38,7 +38,10 @@ void CheckShapes(const Tensor& x, const LinearOut& o) {
 class Product {
  public:
   Product(const PackedWeight& weight, const Kernels& kernels, const Tiles& tiles)
-      : weight_(weight), tiles_(tiles), kind_(KindOf(weight, kernels)), streams_(kernels.streams) {
+      : weight_(weight),
+        tiles_(tiles),
+        kind_(KindOf(weight, kernels)),
+        streams_(tiles.config().streams) {
     run_ = kernels.linear[static_cast<int>(weight.format())];
   }
 
@@ -196,7 +199,7 @@ void CpuBackend::Announce(std::span<const LinearOut> group) {
         stretches_[t] = {
             .begin = w.data() + w.layout().At(panel, 0),
             .panel_bytes = w.layout().panel_bytes,
-            .panels = static_cast<int>(std::min<int64_t>(kernels_.streams, w.panels() - panel))};
+            .panels = static_cast<int>(std::min<int64_t>(config_.streams, w.panels() - panel))};
         break;
       }
       panel -= w.panels();

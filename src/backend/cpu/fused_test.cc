@@ -5,6 +5,8 @@
 #include <array>
 #include <iterator>
 
+#include "backend/cpu/kernel_config.h"
+#include "backend/cpu/kernel_sets_testing.h"
 #include "backend/cpu/reference.h"
 
 namespace foretoken {
@@ -12,6 +14,7 @@ namespace {
 
 using testing::FileWeight;
 using testing::Filled;
+using testing::KernelSet;
 using testing::Load;
 using testing::NewBackend;
 using testing::RandomFloats;
@@ -70,11 +73,11 @@ std::vector<float> Fused(Backend& backend, const Block& b, int64_t rows) {
   return Values(backend, x.tensor);
 }
 
-void Compare(CpuIsa isa, const Block& b, std::initializer_list<int64_t> row_counts) {
+void Compare(const KernelSet& set, const Block& b, std::initializer_list<int64_t> row_counts) {
   const int64_t most = *std::prev(row_counts.end());
-  const std::vector<float> want = Plain(*NewBackend(isa, 1), b, most);
+  const std::vector<float> want = Plain(*NewBackend(set, 1), b, most);
   for (int threads : {1, 2, 3}) {
-    const auto backend = NewBackend(isa, threads);
+    const auto backend = NewBackend(set, threads);
     for (const int64_t rows : row_counts) {
       const std::vector<float> got = Fused(*backend, b, rows);
       ASSERT_TRUE(SameBits(got.data(), want.data(), got.size()))
@@ -83,7 +86,7 @@ void Compare(CpuIsa isa, const Block& b, std::initializer_list<int64_t> row_coun
   }
 }
 
-class FusedTest : public ::testing::TestWithParam<CpuIsa> {};
+class FusedTest : public ::testing::TestWithParam<KernelSet> {};
 
 // Eighteen panels of inner columns: the last strip of them is half a one.
 TEST_P(FusedTest, FeedForwardOfEveryType) {
@@ -124,6 +127,24 @@ TEST_P(FusedTest, FeedForwardOfAPrompt) {
   Compare(GetParam(), Block(DType::kF16, DType::kF16, DType::kQ8_0, 512, 160, 300), {300});
 }
 
+// However products are cut and read.
+TEST_P(FusedTest, FeedForwardInEveryConfiguration) {
+  for (DType type : {DType::kQ4_0, DType::kBF16}) {
+    const Block block(type, type, type, 64, 160, 70);
+    const std::vector<float> want = Plain(*NewBackend(GetParam(), 1), block, 70);
+    int threads = 0;
+    for (const KernelConfig& config : AdmittedConfigs(*GetParam().kernels)) {
+      threads = threads % 3 + 1;
+      const auto backend = NewBackend(GetParam(), config, threads);
+      for (const int64_t rows : {3, 29, 61, 70}) {
+        const std::vector<float> got = Fused(*backend, block, rows);
+        ASSERT_TRUE(SameBits(got.data(), want.data(), got.size()))
+            << DTypeName(type) << ", " << rows << " rows, " << Describe(config);
+      }
+    }
+  }
+}
+
 TEST_P(FusedTest, ProductsOfANorm) {
   for (DType type : {DType::kQ8_0, DType::kBF16, DType::kF32}) {
     const FileWeight w = RandomWeight(type, 37, 608, 1);
@@ -149,8 +170,8 @@ TEST_P(FusedTest, ProductsOfANorm) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, FusedTest, ::testing::ValuesIn(AvailableCpuIsas()),
-                         [](const auto& info) { return std::string(CpuIsaName(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Isas, FusedTest, ::testing::ValuesIn(testing::TestedSets()),
+                         [](const auto& info) { return std::string(info.param.name()); });
 
 }  // namespace
 }  // namespace foretoken

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #endif
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -86,23 +87,21 @@ const Kernels& Find(CpuIsa isa) {
 
 }  // namespace
 
-bool OnAmd() {
+const KernelConfig& BestConfig(const Kernels& kernels) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  return __builtin_cpu_is("amd") != 0;
-#else
-  return false;
+  if (__builtin_cpu_is("amd") != 0) return kernels.on_amd;
 #endif
+  return kernels.elsewhere;
 }
 
 std::vector<CpuIsa> AvailableCpuIsas() {
-  CpuIsa slower = CpuIsa::kAvx512Vnni, faster = CpuIsa::kAvx512;
-  if (!PairsAreFast()) std::swap(slower, faster);
   std::vector<CpuIsa> isas;
-  for (CpuIsa isa :
-       {CpuIsa::kPortable, CpuIsa::kAvx2, CpuIsa::kAvxVnni, slower, faster, CpuIsa::kAmx}) {
+  for (const CpuIsa isa : kCpuIsas) {
     if (Has(isa)) isas.push_back(isa);
   }
+  const auto pairs = std::find(isas.begin(), isas.end(), CpuIsa::kAvx512);
+  if (pairs != isas.end() && !PairsAreFast()) std::swap(*pairs, *(pairs - 1));
   return isas;
 }
 

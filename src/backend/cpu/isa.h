@@ -6,10 +6,13 @@
 
 namespace foretoken {
 
+inline constexpr CpuIsa kCpuIsas[] = {CpuIsa::kPortable,   CpuIsa::kAvx2,   CpuIsa::kAvxVnni,
+                                      CpuIsa::kAvx512Vnni, CpuIsa::kAvx512, CpuIsa::kAmx};
+
 // kAuto gives the best. Errors: an instruction set this machine lacks.
 Result<const Kernels*> KernelsFor(CpuIsa isa);
 
-// Whether these are AMD's cores, which read memory in their own way (Zen 4).
-bool OnAmd();
+// The configuration of `kernels` that is fastest on this processor.
+const KernelConfig& BestConfig(const Kernels& kernels);
 
 }  // namespace foretoken

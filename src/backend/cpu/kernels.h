@@ -159,7 +159,7 @@ struct LinearCall {
   int64_t out_stride;  // floats
   const float* bias;   // or null
   bool accumulate;
-  int streams;            // Kernels::streams
+  int streams;            // KernelConfig::streams
   const std::byte* next;  // what will be read after these panels, or null: need not be valid
 };
 
@@ -188,7 +188,8 @@ struct AttentionUnit {
   const AttentionRow* rows;
   int row_count;
   int heads;
-  std::byte* scratch;  // what the op asks for, on a multiple of 64
+  bool prefetches_near;  // KernelConfig::prefetches_near
+  std::byte* scratch;    // what the op asks for, on a multiple of 64
 };
 
 // Attention of a unit, and the bytes of scratch that it takes.
@@ -197,17 +198,33 @@ struct AttentionOp {
   void (*run)(const AttentionUnit& unit);
 };
 
+// How kernels are driven: a matter of speed, which changes no bit of a result. What a set of
+// kernels can run of it, kernel_config.h tells.
+struct KernelConfig {
+  int most_chunk_rows;   // of a tile: one of kChunkRows
+  int least_chunk_rows;  // of a tile with several chunks: one of kChunkRows
+  int streams;           // quantised panels that are read side by side: one, or kMostTogether
+  int turns;             // unquantised panels that take turns: one, or kMostTogether
+  bool prefetches_near;  // attention prefetches into the first cache, not the second
+};
+
+// The configurations that a set of kernels admits.
+struct KernelLimits {
+  int most_chunk_rows;  // products with larger chunks do not exist
+  int most_turns;       // a layout with more is not understood
+};
+
 struct Kernels {
   const char* name;
-  TileKind bf16_tile;    // what products with BF16 weights take
-  int most_chunk_rows;   // of a tile
-  int least_chunk_rows;  // of a tile with several chunks: smaller ones are not as fast
-  int streams;           // panels that a core best reads side by side, as measured: one or four
-  int turns;             // unquantised panels that take turns: one, or kMostTogether
+  TileKind bf16_tile;  // what products with BF16 weights take
+  KernelLimits limits;
+  // The fastest configurations, as measured: on AMD's cores (Zen 4) and on Intel's (Sapphire
+  // Rapids), which serve for all others.
+  KernelConfig on_amd, elsewhere;
 
   // Fills columns [begin, end) of a tile: multiples of kBlock, but for the last column.
   void (*make_tile[kTileKinds])(const TileCall& call, int64_t begin, int64_t end);
-  // By index into kChunkRows, up to most_chunk_rows.
+  // By index into kChunkRows, up to limits.most_chunk_rows.
   void (*linear[kFormats][kChunkSizes])(const LinearCall& call);
 
   void (*rms_norm)(const float* x, const float* gain, float eps, int64_t n, float* out);

@@ -1,7 +1,6 @@
 // Products with unquantised weights, and the table of all products of an instruction set.
 #pragma once
 
-#include "backend/cpu/isa.h"
 #include "backend/cpu/linear_kernels.h"
 
 namespace foretoken::FT_ISA {
@@ -244,10 +243,6 @@ void FillFloatSizes(Kernels& k, Indices<kSize...>) {
   ((k.linear[static_cast<int>(kFormat)][kSize] = FloatOf<kFormat, kChunkRows[kSize]>()), ...);
 }
 
-// AMD's cores (Zen 4) look ahead in a single stream by themselves and read a third slower where it
-// is four; Intel's (Sapphire Rapids) read four a quarter faster.
-FT_INLINE int BestStreams() { return OnAmd() ? 1 : 4; }
-
 // Products with BF16 weights.
 FT_INLINE void FillBf16(Kernels& k) {
   k.bf16_tile = kBf16Tile;
@@ -256,11 +251,21 @@ FT_INLINE void FillBf16(Kernels& k) {
 
 // All products.
 FT_INLINE void FillProducts(Kernels& k) {
-  k.streams = BestStreams();
-  k.turns = k.streams == 1 ? kMostTogether : 1;
-  // AMD's cores take two cycles for a 512-bit store: there, sums stay in registers.
-  k.most_chunk_rows = kNative == 16 && k.streams == 1 ? 12 : kMostChunkRows;
-  k.least_chunk_rows = kNative == 16 ? 8 : kMostChunkRows;
+  k.limits = {.most_chunk_rows = kMostChunkRows, .most_turns = kMostTogether};
+  // AMD's cores prefetch a single stream by themselves and read a third slower where it is four;
+  // Intel's read four a quarter faster. AMD's take two cycles for a 512-bit store: there, sums stay
+  // in registers. AMD's take a quarter longer for attention if lines come no nearer than the second
+  // cache. Of several chunks, those of fewer than eight rows are slower.
+  k.on_amd = {.most_chunk_rows = kNative == 16 ? 12 : kMostChunkRows,
+              .least_chunk_rows = kNative == 16 ? 8 : kMostChunkRows,
+              .streams = 1,
+              .turns = kMostTogether,
+              .prefetches_near = true};
+  k.elsewhere = {.most_chunk_rows = kMostChunkRows,
+                 .least_chunk_rows = kNative == 16 ? 8 : kMostChunkRows,
+                 .streams = kMostTogether,
+                 .turns = 1,
+                 .prefetches_near = false};
   FillBlocks(k);
   FillFloatSizes<Format::kF32>(k, Indices<0, 1, 2, 3, 4, 5>{});
   FillFloatSizes<Format::kF16>(k, Indices<0, 1, 2, 3, 4, 5>{});

@@ -1,8 +1,12 @@
 // Products: right to within rounding, exact where promised, and the same bits in any company.
 #include <gtest/gtest.h>
 
-#include "backend/cpu/cpu_backend.h"
-#include "backend/cpu/isa.h"
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "backend/cpu/kernel_config.h"
+#include "backend/cpu/kernel_sets_testing.h"
 #include "backend/cpu/reference.h"
 
 namespace foretoken {
@@ -10,28 +14,30 @@ namespace {
 
 using testing::FileWeight;
 using testing::Filled;
+using testing::KernelSet;
 using testing::Load;
 using testing::NewBackend;
 using testing::RandomFloats;
 using testing::RandomWeight;
 using testing::SameBits;
+using testing::TestedSets;
 using testing::Values;
 
 struct Case {
-  CpuIsa isa;
+  KernelSet set;
   DType type;
 };
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases;
-  for (CpuIsa isa : AvailableCpuIsas()) {
-    for (DType type : testing::kWeightTypes) cases.push_back({isa, type});
+  for (const KernelSet& set : TestedSets()) {
+    for (DType type : testing::kWeightTypes) cases.push_back({set, type});
   }
   return cases;
 }
 
 std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
-  return std::string(CpuIsaName(info.param.isa)) + "_" + std::string(DTypeName(info.param.type));
+  return std::string(info.param.set.name()) + "_" + std::string(DTypeName(info.param.type));
 }
 
 std::vector<float> Multiply(Backend& backend, const Weight& w, const std::vector<float>& x) {
@@ -45,7 +51,7 @@ std::vector<float> Multiply(Backend& backend, const Weight& w, const std::vector
 
 class LinearTest : public ::testing::TestWithParam<Case> {
  protected:
-  LinearTest() : backend_(NewBackend(GetParam().isa, 2)) {}
+  LinearTest() : backend_(NewBackend(GetParam().set, 2)) {}
 
   // 37 outputs: two whole panels and a partly filled one.
   FileWeight NewWeight(int64_t rows = 37, uint32_t seed = 1) {
@@ -133,8 +139,8 @@ TEST(LinearAcrossIsas, ActivationsAreRoundedToUnitsOfTheirBlock) {
     row[34 * (o / 32) + 2 + o % 32] = std::byte{1};
   }
   const float peaks[] = {127, 127.00001f, 254, 1, 0.9921875f, 0.9921876f, 3e-5f, 1e20f, 1e-20f, 0};
-  for (CpuIsa isa : AvailableCpuIsas()) {
-    const auto backend = NewBackend(isa, 1);
+  for (const KernelSet& set : TestedSets()) {
+    const auto backend = NewBackend(set, 1);
     const auto weight = Load(*backend, w);
     for (int64_t rows : {1, 4, 8, 12, 64}) {
       std::vector<float> x = RandomFloats(static_cast<size_t>(rows * kCols), 3, 0.2f);
@@ -147,7 +153,7 @@ TEST(LinearAcrossIsas, ActivationsAreRoundedToUnitsOfTheirBlock) {
       for (size_t i = 0; i < x.size(); ++i) {
         const double unit = UnitOf(peaks[i / 32 % std::size(peaks)]);
         ASSERT_EQ(y[i], std::nearbyint(x[i] / unit) * unit)
-            << CpuIsaName(isa) << ", " << rows << " rows, " << i << ": " << x[i];
+            << set.name() << ", " << rows << " rows, " << i << ": " << x[i];
       }
     }
   }
@@ -224,27 +230,52 @@ TEST_P(LinearTest, WhatIsNoNumberHasNoCode) {
   EXPECT_EQ(Multiply(*backend_, *weight, x), Multiply(*backend_, *weight, zeroed));
 }
 
+// What products of `type` depend on in a configuration, as a tuple.
+auto ProductsOf(const KernelConfig& c, DType type) {
+  return std::tuple(c.most_chunk_rows, c.least_chunk_rows,
+                    BlockElements(type) > 1 ? c.streams : c.turns);
+}
+
+// Every configuration that `kernels` admit; of those with the same products of `type`, one.
+std::vector<KernelConfig> ConfigsFor(const Kernels& kernels, DType type) {
+  std::vector<KernelConfig> configs;
+  for (const KernelConfig& config : AdmittedConfigs(kernels)) {
+    if (std::none_of(configs.begin(), configs.end(), [&](const KernelConfig& before) {
+          return ProductsOf(before, type) == ProductsOf(config, type);
+        })) {
+      configs.push_back(config);
+    }
+  }
+  return configs;
+}
+
 TEST_P(LinearTest, ARowDoesNotSeeItsNeighbours) {
+  const auto& [set, type] = GetParam();
   const FileWeight w = NewWeight(70), other = NewWeight(33, 7);
   const std::vector<float> x = RandomFloats(300 * 512, 6);
   std::vector<float> alone;
-  for (int threads = 1; threads <= 4; ++threads) {
-    Kernels kernels = **KernelsFor(GetParam().isa);
-    // Whatever this processor likes.
-    kernels.streams = threads % 2 == 1 ? 1 : 4;
-    if (kernels.streams == 4) kernels.turns = 1;
-    if (kernels.most_chunk_rows >= 12) kernels.most_chunk_rows = threads % 2 == 1 ? 12 : 16;
-    const auto backend = std::make_unique<CpuBackend>(kernels, threads);
+  const auto one = NewBackend(set, 1);
+  const auto lone_weight = Load(*one, w);
+  for (int r = 0; r < 300; ++r) {
+    const auto y = Multiply(*one, *lone_weight, {x.begin() + r * 512, x.begin() + (r + 1) * 512});
+    alone.insert(alone.end(), y.begin(), y.end());
+  }
+  const std::vector<KernelConfig> configs = ConfigsFor(*set.kernels, type);
+  for (size_t i = 0; i < std::max<size_t>(4, configs.size()); ++i) {
+    const KernelConfig& config = configs[i % configs.size()];
+    const int threads = static_cast<int>(i % 4) + 1;
+    SCOPED_TRACE(Describe(config) + ", " + std::to_string(threads) + " threads");
+    const auto backend = NewBackend(set, config, threads);
     const auto weight = Load(*backend, w), second = Load(*backend, other);
-    if (threads == 1) {
-      for (int r = 0; r < 300; ++r) {
-        const auto y =
-            Multiply(*backend, *weight, {x.begin() + r * 512, x.begin() + (r + 1) * 512});
-        alone.insert(alone.end(), y.begin(), y.end());
-      }
+    std::vector<int> sizes = {61, 130};
+    for (int rows = 1; rows <= 64; rows += 7) sizes.push_back(rows);
+    const bool ships = ProductsOf(config, type) == ProductsOf(set.kernels->on_amd, type) ||
+                       ProductsOf(config, type) == ProductsOf(set.kernels->elsewhere, type);
+    if (ships && i < configs.size()) {
+      sizes.resize(64);
+      std::iota(sizes.begin(), sizes.end(), 1);
+      sizes.insert(sizes.end(), {130, 300});
     }
-    std::vector<int> sizes = {130, 300};
-    for (int rows = 1; rows <= 64; rows += threads <= 2 ? 1 : 7) sizes.push_back(rows);
     for (int rows : sizes) {
       const int first = (rows * 37) % (301 - rows);
       const Buffer in =
@@ -256,7 +287,7 @@ TEST_P(LinearTest, ARowDoesNotSeeItsNeighbours) {
       backend->Linear(in.tensor, group);
       const std::vector<float> y = Values(*backend, out.tensor);
       ASSERT_TRUE(SameBits(y.data(), &alone[static_cast<size_t>(first) * 70], y.size()))
-          << rows << " rows from " << first << " on " << threads << " threads";
+          << rows << " rows from " << first;
     }
   }
 }
@@ -270,12 +301,12 @@ TEST(LinearAcrossIsas, QuantisedTypesHaveTheSameBits) {
     if (BlockElements(type) == 1) continue;
     const FileWeight w = RandomWeight(type, 50, 512, 9);
     std::vector<float> first;
-    for (CpuIsa isa : AvailableCpuIsas()) {
-      const auto backend = NewBackend(isa, 1);
+    for (const KernelSet& set : TestedSets()) {
+      const auto backend = NewBackend(set, 1);
       const auto y = Multiply(*backend, *Load(*backend, w), x);
       if (first.empty()) first = y;
       EXPECT_TRUE(SameBits(first.data(), y.data(), y.size()))
-          << DTypeName(type) << " on " << CpuIsaName(isa);
+          << DTypeName(type) << " on " << set.name();
     }
   }
 }
@@ -292,21 +323,21 @@ TEST(LinearAcrossIsas, EveryInt8CodeCounts) {
   std::vector<float> values(16 * 256), x(256);
   Dequantize(DType::kQ8_0, bytes.data(), values);
   for (size_t i = 0; i < x.size(); ++i) x[i] = i % 2 == 0 ? -127.0f : 127.0f;
-  for (CpuIsa isa : AvailableCpuIsas()) {
-    const auto backend = NewBackend(isa, 1);
+  for (const KernelSet& set : TestedSets()) {
+    const auto backend = NewBackend(set, 1);
     const auto weight = Load(*backend, {DType::kQ8_0, 16, 256, bytes, {}});
     const std::vector<float> y = Multiply(*backend, *weight, x);
     for (int o = 0; o < 16; ++o) {
       float want = 0;  // integers below 2^24: exact
       for (int i = 0; i < 256; ++i) want += values[o * 256 + i] * x[i];
-      EXPECT_EQ(y[o], want) << CpuIsaName(isa) << " output " << o;
+      EXPECT_EQ(y[o], want) << set.name() << " output " << o;
     }
   }
 }
 
 TEST(Linear, OddShapesOfUnquantisedTypes) {
-  for (CpuIsa isa : AvailableCpuIsas()) {
-    const auto backend = NewBackend(isa, 2);
+  for (const KernelSet& set : TestedSets()) {
+    const auto backend = NewBackend(set, 2);
     for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
       for (int64_t cols : {1, 7, 16, 33, 95}) {
         const FileWeight w = RandomWeight(type, 5, cols, 11);
@@ -330,16 +361,17 @@ TEST(Linear, OddShapesOfUnquantisedTypes) {
 TEST(Linear, PanelsThatTakeTurns) {
   constexpr int64_t kCols = 1061, kOutputs[] = {70, 150};
   const std::vector<float> x = RandomFloats(29 * kCols, 23);
-  for (CpuIsa isa : AvailableCpuIsas()) {
-    if (isa == CpuIsa::kAmx) continue;  // its panels never do
+  for (const KernelSet& set : TestedSets()) {
+    if (set.kernels->limits.most_turns == 1) continue;
     for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
       const FileWeight files[] = {RandomWeight(type, kOutputs[0], kCols, 21),
                                   RandomWeight(type, kOutputs[1], kCols, 22)};
       std::vector<std::vector<float>> straight;
       for (int threads = 0; threads <= 3; ++threads) {
-        Kernels kernels = **KernelsFor(isa);
-        kernels.turns = threads == 0 ? 1 : kMostTogether;
-        CpuBackend backend(kernels, std::max(1, threads));
+        KernelConfig config = set.kernels->elsewhere;
+        config.turns = threads == 0 ? 1 : kMostTogether;
+        const auto owned = NewBackend(set, config, std::max(1, threads));
+        Backend& backend = *owned;
         const auto first = Load(backend, files[0]), second = Load(backend, files[1]);
         const Buffer row = *backend.Allocate(DType::kF32, 1, kCols);
         const Token token[] = {77};
@@ -360,8 +392,8 @@ TEST(Linear, PanelsThatTakeTurns) {
         if (threads == 0) straight = sums;
         for (size_t i = 0; i < sums.size(); ++i) {
           ASSERT_TRUE(SameBits(sums[i].data(), straight[i].data(), sums[i].size()))
-              << CpuIsaName(isa) << ", " << DTypeName(type) << ", products " << i << " on "
-              << threads << " threads";
+              << set.name() << ", " << DTypeName(type) << ", products " << i << " on " << threads
+              << " threads";
         }
       }
     }
@@ -380,21 +412,21 @@ TEST(Linear, SumsOfLongRowsMayWrap) {
     w.bytes[at] = std::byte{0};
     w.bytes[at + 1] = std::byte{0x3c};  // one
   }
-  for (CpuIsa isa : AvailableCpuIsas()) {
-    const auto backend = NewBackend(isa, 1);
+  for (const KernelSet& set : TestedSets()) {
+    const auto backend = NewBackend(set, 1);
     const auto weight = Load(*backend, w);
     const std::vector<float> one = Multiply(*backend, *weight, std::vector<float>(kCols, 127.0f));
     const std::vector<float> two =
         Multiply(*backend, *weight, std::vector<float>(2 * kCols, 127.0f));
     for (size_t i = 0; i < 16; ++i) {
-      ASSERT_NEAR(one[i], 127.0 * 127.0 * kCols, 1e-3 * 127 * 127 * kCols) << CpuIsaName(isa);
-      ASSERT_EQ(one[i], two[i]) << CpuIsaName(isa);
+      ASSERT_NEAR(one[i], 127.0 * 127.0 * kCols, 1e-3 * 127 * 127 * kCols) << set.name();
+      ASSERT_EQ(one[i], two[i]) << set.name();
     }
   }
 }
 
 TEST(Linear, RefusesShapesItCannotPack) {
-  const auto backend = NewBackend(CpuIsa::kPortable, 1);
+  const auto backend = NewBackend(TestedSets().front(), 1);
   const std::vector<std::byte> bytes(4096);
   EXPECT_FALSE(backend->LoadWeight(DType::kQ8_0, 2, 48, bytes.data()).ok());
   EXPECT_FALSE(backend->LoadWeight(DType::kQ4_K, 2, 128, bytes.data()).ok());

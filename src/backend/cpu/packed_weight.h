@@ -15,7 +15,7 @@ namespace foretoken {
 class PackedWeight : public Weight {
  public:
   // `data` holds rows * RowBytes(type, cols) bytes and is not needed afterwards; `turns` as of
-  // Kernels. Errors: out of memory, a type or shape that has no panels.
+  // KernelConfig. Errors: out of memory, a type or shape that has no panels.
   static Result<std::unique_ptr<PackedWeight>> Pack(DType type, int64_t rows, int64_t cols,
                                                     const std::byte* data, int turns,
                                                     ThreadPool& pool, PageArena& arena);

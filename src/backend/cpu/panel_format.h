@@ -12,7 +12,7 @@ namespace foretoken {
 
 // None for a type that weights do not have.
 std::optional<Format> FormatOf(DType type);
-// `turns`: Kernels::turns.
+// `turns`: KernelConfig::turns.
 PanelLayout LayoutOf(Format format, int64_t cols, int turns);
 
 // Fills panel `panel` of those at `panels` with `count` rows (at most kPanel) of `cols` values;

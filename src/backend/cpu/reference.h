@@ -20,12 +20,6 @@ inline std::vector<float> RandomFloats(size_t n, uint32_t seed, float spread = 1
   return x;
 }
 
-inline std::unique_ptr<Backend> NewBackend(CpuIsa isa, int threads) {
-  auto backend = NewCpuBackend({.threads = threads, .isa = isa});
-  FT_CHECK(backend.ok());
-  return std::move(backend).value();
-}
-
 // A weight of a model file: its bytes and the numbers they stand for.
 struct FileWeight {
   DType type;

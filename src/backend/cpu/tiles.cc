@@ -16,13 +16,13 @@ int SizeFor(int rows) {
   return size;
 }
 
-// The chunks that waste least, the larger of equals.
-Tile TileOf(int row, int rows, const Kernels& kernels) {
-  if (rows <= kernels.most_chunk_rows) return {row, rows, SizeFor(rows), 1};
+// The chunks that waste least, the larger of equals; none where too many would be needed.
+Tile TileOf(int row, int rows, const KernelConfig& config) {
+  if (rows <= config.most_chunk_rows) return {row, rows, SizeFor(rows), 1};
   Tile best;
-  for (int size = SizeFor(kernels.most_chunk_rows); size >= 0; --size) {
+  for (int size = SizeFor(config.most_chunk_rows); size >= 0; --size) {
     const int chunk_rows = kChunkRows[size];
-    if (chunk_rows < kernels.least_chunk_rows) break;
+    if (chunk_rows < config.least_chunk_rows) break;
     const Tile tile{row, rows, size, (rows + chunk_rows - 1) / chunk_rows};
     if (tile.chunks > MostChunks(chunk_rows)) continue;
     if (best.chunks == 0 || tile.padded_rows() < best.padded_rows()) best = tile;
@@ -39,12 +39,12 @@ int64_t BytesOf(TileKind kind, int rows, int64_t cols) {
 
 }  // namespace
 
-void CutTiles(int rows, const Kernels& kernels, std::vector<Tile>& tiles) {
+void CutTiles(int rows, const KernelConfig& config, std::vector<Tile>& tiles) {
   tiles.clear();
   const int count = (rows + kMaxTileRows - 1) / kMaxTileRows;
   for (int i = 0, row = 0; i < count; ++i) {
     const int end = static_cast<int>(static_cast<int64_t>(rows) * (i + 1) / count);
-    tiles.push_back(TileOf(row, end - row, kernels));
+    tiles.push_back(TileOf(row, end - row, config));
     row = end;
   }
 }
@@ -52,7 +52,7 @@ void CutTiles(int rows, const Kernels& kernels, std::vector<Tile>& tiles) {
 void Tiles::Begin(int64_t rows, int64_t cols) {
   cols_ = cols;
   reserved_.fill(false);
-  CutTiles(static_cast<int>(rows), kernels_, tiles_);
+  CutTiles(static_cast<int>(rows), config_, tiles_);
 }
 
 Status Tiles::Reserve(TileKind kind) {

@@ -26,17 +26,19 @@ inline constexpr int64_t kResidentTileBytes = 512 << 10;
 
 // Cuts `rows` into tiles of at most kMaxTileRows rows, as even as possible, none larger than the
 // last, with little padding.
-void CutTiles(int rows, const Kernels& kernels, std::vector<Tile>& tiles);
+void CutTiles(int rows, const KernelConfig& config, std::vector<Tile>& tiles);
 
 // Keeps its memory from call to call. Thread-safety: one caller, but for Fill and Data.
 class Tiles {
  public:
-  explicit Tiles(const Kernels& kernels) : kernels_(kernels) {}
+  // REQUIRES: CheckConfig(kernels, config).
+  Tiles(const Kernels& kernels, const KernelConfig& config) : kernels_(kernels), config_(config) {}
 
   // Cuts `rows` rows of `cols` numbers into tiles, of which there are none as yet.
   void Begin(int64_t rows, int64_t cols);
   const std::vector<Tile>& tiles() const { return tiles_; }
   int64_t cols() const { return cols_; }
+  const KernelConfig& config() const { return config_; }
   // Makes room for the tiles of `kind`. Errors: out of memory.
   Status Reserve(TileKind kind);
   // Whether this Begin's have it.
@@ -57,6 +59,7 @@ class Tiles {
   const Kernels& kernels_;
 
  private:
+  const KernelConfig config_;
   int64_t cols_ = 0;
   std::vector<Tile> tiles_;
   std::array<bool, kTileKinds> reserved_{};
@@ -67,7 +70,8 @@ class Tiles {
 // The tiles of what a product takes.
 class InputTiles : public Tiles {
  public:
-  InputTiles(const Kernels& kernels, ThreadPool& pool) : Tiles(kernels), pool_(pool) {}
+  InputTiles(const Kernels& kernels, const KernelConfig& config, ThreadPool& pool)
+      : Tiles(kernels, config), pool_(pool) {}
 
   void Begin(const LinearIn& in);
   // Makes the tiles of `kind` unless this Begin's already exist. Errors: out of memory.

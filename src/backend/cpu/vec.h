@@ -347,14 +347,26 @@ FT_INLINE I SplatFour(const std::byte* p) {
   return Splat(four);
 }
 #else
+#if defined(__AVXVNNI__)
+FT_INLINE __m256i DotBytes(__m256i acc, __m256i codes, __m256i a) {
+  return _mm256_dpbusd_avx_epi32(acc, codes, a);
+}
+#elif defined(FT_EMULATED_VNNI)  // in 16 bits, for tests
+FT_INLINE __m256i DotBytes(__m256i acc, __m256i codes, __m256i a) {
+  const __m256i even = _mm256_madd_epi16(_mm256_and_si256(codes, _mm256_set1_epi16(255)),
+                                         _mm256_srai_epi16(_mm256_slli_epi16(a, 8), 8));
+  const __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16(codes, 8), _mm256_srai_epi16(a, 8));
+  return _mm256_add_epi32(acc, _mm256_add_epi32(even, odd));
+}
+#endif
 FT_INLINE I Dot4(I acc, I codes, const std::byte* p) {
   int32_t four;
   __builtin_memcpy(&four, p, 4);
-#if defined(__AVXVNNI__)
+#if defined(__AVXVNNI__) || defined(FT_EMULATED_VNNI)
   const __m256i a = _mm256_set1_epi32(four);
   FT_EACH_PART {
-    acc.v[i] = reinterpret_cast<NativeI>(_mm256_dpbusd_avx_epi32(
-        reinterpret_cast<__m256i>(acc.v[i]), reinterpret_cast<__m256i>(codes.v[i]), a));
+    acc.v[i] = reinterpret_cast<NativeI>(
+        DotBytes(reinterpret_cast<__m256i>(acc.v[i]), reinterpret_cast<__m256i>(codes.v[i]), a));
   }
 #elif defined(__AVX2__)
   const __m256i a = _mm256_set1_epi32(four), ones = _mm256_set1_epi16(1);
@@ -373,7 +385,8 @@ FT_INLINE I Dot4(I acc, I codes, const std::byte* p) {
 #endif
 
 // Where Dot4 cannot take codes above 127: pairs of products would not fit 16 bits.
-#if defined(__AVX2__) && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__)
+#if defined(__AVX2__) && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__) && \
+    !defined(FT_EMULATED_VNNI)
 inline constexpr bool kSignedBytesOnly = true;
 #else
 inline constexpr bool kSignedBytesOnly = false;

@@ -1,0 +1,21 @@
+// Which configurations a set of kernels can run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/cpu/kernels.h"
+#include "base/result.h"
+
+namespace foretoken {
+
+// Errors: a field that `kernels` do not admit; chunks that some number of rows does not fit.
+Status CheckConfig(const Kernels& kernels, const KernelConfig& config);
+
+// Every configuration that CheckConfig lets pass.
+std::vector<KernelConfig> AdmittedConfigs(const Kernels& kernels);
+
+// For messages: "chunks of 8 to 12 rows, streams 1, turns 4, prefetches near".
+std::string Describe(const KernelConfig& config);
+
+}  // namespace foretoken

@@ -1,0 +1,28 @@
+// The sets of kernels that tests go through: those of this machine and, where its instructions
+// allow it, the emulated ones, so that kernels for other processors are tried here too.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/cpu/kernels.h"
+
+namespace foretoken::testing {
+
+struct KernelSet {
+  CpuIsa isa;  // whose kernels these are, emulated or not
+  const Kernels* kernels;
+
+  std::string_view name() const { return kernels->name; }
+  bool IsEmulated() const { return name() != CpuIsaName(isa); }
+};
+
+std::vector<KernelSet> TestedSets();
+
+// In the configuration that is fastest on this processor, or in another that the set admits.
+std::unique_ptr<Backend> NewBackend(const KernelSet& set, int threads);
+std::unique_ptr<Backend> NewBackend(const KernelSet& set, const KernelConfig& config, int threads);
+
+}  // namespace foretoken::testing
