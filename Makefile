@@ -3,11 +3,11 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 CMAKE_BUILD := cmake --build
 
-.PHONY: demo test bench format lint asan tsan clean help
+.PHONY: demo test bench format lint asan tsan check-long clean help
 .DEFAULT_GOAL := help
 
 help: ## list the commands
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
 
 demo: ## install what is missing, build, and run the demo model plain and speculated
 	@scripts/setup.sh engine
@@ -47,6 +47,14 @@ tsan: ## build with the thread sanitizer and run the threaded tests
 	@cmake --preset tsan >/dev/null
 	@$(CMAKE_BUILD) build/tsan -j $(JOBS)
 	ctest --preset tsan -L 'unit|lossless'
+
+check-long: ## what takes hours: 10,000 altered files, ten minutes a fuzzer, sanitised tests in full, tsan
+	@scripts/setup.sh engine test lint
+	@cmake --preset asan -DFT_LONG=ON >/dev/null
+	@$(CMAKE_BUILD) build/asan -j $(JOBS)
+	ctest --preset asan -j $(JOBS)
+	@cmake --preset asan >/dev/null
+	$(MAKE) tsan
 
 clean: ## remove everything that was built
 	rm -rf build

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/writable.h"
 #include "command.h"
+#include "io/utf8.h"
 
 namespace foretoken {
 
@@ -26,15 +27,15 @@ inline std::optional<int> ParseCommandLine(CLI::App& app, int argc, char** argv)
   }
 }
 
-// Prints the sentence; for `return Failed(error)`.
+// Prints the sentence, what files put into it made legible; for `return Failed(error)`.
 inline int Failed(const Error& error) {
-  std::fprintf(stderr, "foretoken: %s\n", error.message.c_str());
+  std::fprintf(stderr, "foretoken: %s\n", Legible(error.message).c_str());
   return kExitFailed;
 }
 
 // Prints the sentence; for an option's value that cannot be.
 inline int BadUsage(const Error& error) {
-  std::fprintf(stderr, "foretoken: %s\n", error.message.c_str());
+  std::fprintf(stderr, "foretoken: %s\n", Legible(error.message).c_str());
   return kExitUsage;
 }
 

@@ -51,14 +51,14 @@ Result<LoadedModel> Load(const ModelArgs& args) {
 
 Result<SamplingParams> ResolveSampling(const SamplingArgs& args, const ModelFile& file) {
   SamplingParams params = args.params;
-  const GenerationDefaults& defaults = file.generation();
-  if (args.model_defaults) {
-    if (args.temperature->empty() && defaults.temperature)
-      params.temperature = *defaults.temperature;
-    if (args.top_k->empty() && defaults.top_k) params.top_k = *defaults.top_k;
-    if (args.top_p->empty() && defaults.top_p) params.top_p = *defaults.top_p;
-  }
   FT_RETURN_IF_ERROR(Validate(params));
+  if (!args.model_defaults) return params;
+  const GenerationDefaults& defaults = file.generation();
+  if (args.temperature->empty() && defaults.temperature) params.temperature = *defaults.temperature;
+  if (args.top_k->empty() && defaults.top_k) params.top_k = *defaults.top_k;
+  if (args.top_p->empty() && defaults.top_p) params.top_p = *defaults.top_p;
+  const Status fits = Validate(params);
+  if (!fits.ok()) return Error{file.path() + ": sampling defaults: " + fits.error().message};
   return params;
 }
 

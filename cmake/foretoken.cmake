@@ -101,11 +101,14 @@ function(ft_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
+  if(FT_LONG)
+    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 20")
+  endif()
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 
 # ft_fuzz(NAME SOURCES a_fuzz.cc DEPS ft_io CORPUS dir): a libFuzzer target, and a ctest
-# (label fuzz) that runs it for a bounded time over the committed corpus.
+# (label fuzz) that runs it over the committed corpus for some seconds, with FT_LONG for ten minutes.
 function(ft_fuzz name)
   if(NOT FT_FUZZ)
     return()
@@ -118,8 +121,14 @@ function(ft_fuzz name)
   target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   target_link_libraries(${name} PRIVATE ft_flags ${ARG_DEPS})
-  add_test(NAME ${name} COMMAND ${name} -max_total_time=6 -rss_limit_mb=2048
+  if(FT_LONG)
+    set(seconds 600)
+  else()
+    set(seconds 6)
+  endif()
+  math(EXPR timeout "${seconds} + 114")
+  add_test(NAME ${name} COMMAND ${name} -max_total_time=${seconds} -rss_limit_mb=2048
     ${CMAKE_BINARY_DIR}/fuzz_new_${name} ${ARG_CORPUS})
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz_new_${name})
-  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 120)
+  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT ${timeout})
 endfunction()

@@ -35,6 +35,11 @@ std::string JsonText(const Json& json, int indent) {
   return json.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
+std::string_view JsonReason(std::string_view what) {
+  const size_t tag = what.starts_with("[json.exception.") ? what.find("] ") : what.npos;
+  return tag == what.npos ? what : what.substr(tag + 2);
+}
+
 Result<Json> ParseJson(std::string_view text, std::string_view origin) {
   if (NestsDeeper(text, kMaxDepth)) {
     return Error{std::string(origin) + ": JSON is nested more than " + std::to_string(kMaxDepth) +
@@ -46,7 +51,7 @@ Result<Json> ParseJson(std::string_view text, std::string_view origin) {
   try {
     return Json::parse(text.begin(), text.end());
   } catch (const nlohmann::json::exception& e) {
-    return Error{std::string(origin) + ": not valid JSON: " + e.what()};
+    return Error{std::string(origin) + ": not valid JSON: " + std::string(JsonReason(e.what()))};
   }
 }
 

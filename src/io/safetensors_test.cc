@@ -48,7 +48,7 @@ TEST(Safetensors, HeadersThatLie) {
   std::string huge = TinySafetensors({{"a", {4}}});
   huge[7] = '\x7f';
   EXPECT_THAT(ComplaintAboutFile(huge), HasSubstr("the header is said to be"));
-  EXPECT_THAT(ComplaintAboutHeader("{"), HasSubstr("not valid JSON"));
+  EXPECT_THAT(ComplaintAboutHeader("{"), HasSubstr("not valid JSON: parse error at line 1"));
   EXPECT_THAT(ComplaintAboutHeader("[1]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(ComplaintAboutHeader(std::string(1000, '[')), HasSubstr("nested"));
   EXPECT_THAT(ComplaintAboutHeader(R"({"a":5})"), HasSubstr("not described by a JSON object"));

@@ -9,6 +9,10 @@ namespace foretoken {
 // No overlong forms, no surrogates, nothing above U+10FFFF.
 bool IsUtf8(std::string_view text);
 
+// A whole message as it can be shown in a terminal: control bytes but newlines and tabs, and bytes
+// that are not UTF-8, as \xNN.
+std::string Legible(std::string_view text);
+
 // `text` as it can be shown in a message: control and invalid bytes as \xNN, at most 80 bytes of
 // it.
 std::string Printable(std::string_view text);

@@ -21,7 +21,7 @@ Result<JsonTree> ParseJsonTree(std::string_view text, std::string_view origin) {
   try {
     return JsonTree::parse(text.begin(), text.end());
   } catch (const nlohmann::json::exception& e) {
-    return Error{std::string(origin) + ": not valid JSON: " + e.what()};
+    return Error{std::string(origin) + ": not valid JSON: " + std::string(JsonReason(e.what()))};
   }
 }
 

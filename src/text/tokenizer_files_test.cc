@@ -16,6 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 constexpr const char* kByteLevel = R"({
@@ -110,6 +111,7 @@ TEST(TokenizerJson, TextThatIsNoJsonIsAnError) {
     const auto data = ReadTokenizerJson(text, "t.json");
     ASSERT_FALSE(data.ok());
     EXPECT_THAT(data.error().message, StartsWith("t.json: "));
+    EXPECT_THAT(data.error().message, Not(HasSubstr("json.exception")));
   }
 }
 

@@ -49,7 +49,7 @@ TEST_P(KernelConfigTest, RefusesWhatItCannotRun) {
   const auto refuses = [&](auto change) {
     KernelConfig config = kernels().elsewhere;
     change(config);
-    const auto backend = CpuBackend::New(kernels(), config, 1);
+    const auto backend = CpuBackend::Create(kernels(), config, 1);
     return !backend.ok() && backend.error().message.find(kernels().name) != std::string::npos;
   };
   EXPECT_TRUE(refuses([](KernelConfig& c) { c.most_chunk_rows = 0; }));
@@ -73,7 +73,7 @@ TEST_P(KernelConfigTest, RefusesChunksThatSomeRowsDoNotFit) {
   if (kernels().limits.most_chunk_rows < 12) GTEST_SKIP() << "no such chunks";
   KernelConfig config = kernels().elsewhere;
   config.most_chunk_rows = config.least_chunk_rows = 12;
-  const auto backend = CpuBackend::New(kernels(), config, 1);
+  const auto backend = CpuBackend::Create(kernels(), config, 1);
   ASSERT_FALSE(backend.ok());
   EXPECT_THAT(backend.error().message, ::testing::HasSubstr("chunks of 12 to 12 rows"));
   EXPECT_THAT(backend.error().message, ::testing::HasSubstr("a tile of 61 rows does not fit"));

@@ -27,7 +27,7 @@ std::unique_ptr<Backend> NewBackend(const KernelSet& set, int threads) {
 }
 
 std::unique_ptr<Backend> NewBackend(const KernelSet& set, const KernelConfig& config, int threads) {
-  auto backend = CpuBackend::New(*set.kernels, config, threads);
+  auto backend = CpuBackend::Create(*set.kernels, config, threads);
   FT_CHECK(backend.ok());
   return std::move(*backend);
 }

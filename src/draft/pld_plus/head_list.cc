@@ -61,9 +61,12 @@ Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int 
     return HeadsOfLayer(value->get<std::string>(), layers, heads);
   }
   if (value->is_string()) {
-    FT_ASSIGN_OR_RETURN(const Json file, ReadJsonFile(value->get<std::string>()));
-    if (file.is_string()) return Bad("a string in the file", "a list of heads");
-    return ReadHeadList(&file, top, layers, heads);
+    const auto path = value->get<std::string>();
+    FT_ASSIGN_OR_RETURN(const Json file, ReadJsonFile(path));
+    Result<std::vector<AttentionHead>> list = Bad("a string in the file", "a list of heads");
+    if (!file.is_string()) list = ReadHeadList(&file, top, layers, heads);
+    if (!list.ok()) return Error{path + ": " + list.error().message};
+    return list;
   }
   if (value->is_object() && value->contains("heads")) {
     const Json& list = value->at("heads");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "base/json.h"
 #include "base/rng.h"
@@ -13,6 +14,7 @@ namespace foretoken {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using Words = std::vector<Token>;
 
 // Ranks by what the test says.
@@ -209,6 +211,17 @@ TEST(HeadList, ReadsListsAndNamesMistakes) {
   EXPECT_FALSE(ReadHeadList(&empty, 50, 4, 4).ok());
   EXPECT_FALSE(ReadHeadList(&word, 50, 4, 4).ok());
   EXPECT_THAT(ReadHeadList(&list, 50, 3, 4).error().message, HasSubstr("a layer below 3"));
+}
+
+TEST(HeadList, MistakesInAFileNameTheFile) {
+  const std::string path = testing::TempDir() + "/bad.heads.json";
+  const Json name = path;
+  for (const char* text : {"[[3, 1], [9, 0]]", R"({"heads": 5})", "[]", R"("all")", "{", "[[0]]"}) {
+    std::ofstream(path) << text;
+    const auto list = ReadHeadList(&name, 50, 4, 4);
+    ASSERT_FALSE(list.ok()) << text;
+    EXPECT_THAT(list.error().message, StartsWith(path + ": ")) << text;
+  }
 }
 
 }  // namespace

@@ -3,17 +3,17 @@
 
     .venv/bin/pip install gguf==0.19.0 numpy && .venv/bin/python tests/fuzz/io/make_corpus.py
 """
-import io
 import json
 import pathlib
-import pickle
 import struct
-import zipfile
+import sys
 
 import gguf
 import numpy as np
 
 HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "altered"))
+from torch_file import archive, pickled, tensor  # noqa: E402  a neighbour
 
 
 def write_gguf(name, tokenizer, architecture="llama"):
@@ -88,62 +88,11 @@ def write_configs():
         {"temperature": 0.7, "top_p": 0.9, "top_k": 40, "do_sample": True, "eos_token_id": 2}))
 
 
-class Storage:
-    """What torch.save gives a persistent id."""
-
-    def __init__(self, kind, key, count):
-        self.id = ("storage", kind, key, "cpu", count)
-
-
-class Named:
-    """Pickles as a module's name, without the module being there."""
-
-    def __init__(self, module, name):
-        self.module, self.name = module, name
-
-
-class Call:
-    def __init__(self, named, arguments):
-        self.named, self.arguments = named, arguments
-
-
-class TensorPickler(pickle._Pickler):  # the one in Python: its dispatch can be extended
-    dispatch = dict(pickle._Pickler.dispatch)
-
-    def persistent_id(self, value):
-        return value.id if isinstance(value, Storage) else None
-
-    def save_named(self, value):
-        self.write(b"c" + f"{value.module}\n{value.name}\n".encode())
-
-    def save_call(self, value):
-        self.save_reduce(value.named, value.arguments)
-
-    dispatch[Named] = save_named
-    dispatch[Call] = save_call
-
-    def save_reduce(self, func, args, *rest, **more):
-        self.save(func)
-        self.save(args)
-        self.write(pickle.REDUCE)
-
-
-def tensor(kind, key, count, offset, shape, strides):
-    hooks = Call(Named("collections", "OrderedDict"), ())
-    return Call(Named("torch._utils", "_rebuild_tensor_v2"),
-                (Storage(Named("torch", kind), key, count), offset, shape, strides, False, hooks))
-
-
 def write_torch():
     state = {"a.weight": tensor("FloatStorage", "0", 6, 0, (2, 3), (3, 1)),
              "a.bias": tensor("BFloat16Storage", "1", 4, 1, (3,), (1,)), "step": 7}
-    program = io.BytesIO()
-    TensorPickler(program, 2).dump(state)
-    (HERE / "torch_file" / "pickle").write_bytes(program.getvalue())
-    with zipfile.ZipFile(HERE / "torch_file" / "archive", "w") as archive:
-        for name, content in (("data.pkl", program.getvalue()), ("byteorder", b"little"),
-                              ("data/0", bytes(24)), ("data/1", bytes(8))):
-            archive.writestr(zipfile.ZipInfo("archive/" + name), content)
+    (HERE / "torch_file" / "pickle").write_bytes(pickled(state))
+    archive(HERE / "torch_file" / "archive", state, [bytes(24), bytes(8)])
 
 
 for folder in ("gguf", "safetensors", "hf_config", "torch_file"):

@@ -5,23 +5,11 @@
 """
 import pathlib
 import struct
+import sys
 
 HERE = pathlib.Path(__file__).parent
-MASK = (1 << 64) - 1
-
-
-def mix(x):
-    x = (x + 0x9E3779B97F4A7C15) & MASK
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
-    return x ^ (x >> 31)
-
-
-def checksum(contents):
-    value = mix(len(contents))
-    for i in range(0, len(contents), 8):
-        value = mix(value ^ int.from_bytes(contents[i : i + 8], "little"))
-    return value
+sys.path.insert(0, str(HERE.parent / "altered"))
+from alter_tensors import checksum  # noqa: E402  a neighbour
 
 
 def datastore(documents, vocab, vocabulary):
