@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/rng.h"
 #include "io/draft_file.h"
+#include "io/weights_hash.h"
 
 namespace foretoken::train {
 namespace {
@@ -79,12 +80,6 @@ PieceKey KeyOfPiece(std::string_view what, std::span<const int32_t> ids) {
 Json FeatureOwner(const ModelFile& target, const std::string& rows) {
   const ModelConfig& config = target.config();
   const TargetFingerprint print = TargetFingerprint::Of(config, target.tokenizer());
-  uint64_t weights = 0;
-  for (const TensorSource& tensor : target.tensors()) {
-    weights = Mix(weights ^ HashBytes(std::as_bytes(std::span(tensor.name))));
-    weights = Mix(weights ^ HashBytes(tensor.bytes));
-    target.Release(tensor);
-  }
   return {{"architecture", print.architecture},
           {"name", print.name},
           {"vocab", print.vocab},
@@ -107,7 +102,7 @@ Json FeatureOwner(const ModelFile& target, const std::string& rows) {
           {"yarn_beta_slow", config.yarn_beta_slow},
           {"yarn_attention_factor", config.yarn_attention_factor},
           {"rope_freq_factors", config.rope_freq_factors},
-          {"weights", weights},
+          {"weights", HashWeights(target)},
           {"rows", rows}};
 }
 

@@ -1,8 +1,10 @@
 #include "base/hash.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
+#include "base/mapped_file.h"
 #include "base/rng.h"
 
 namespace foretoken {
@@ -15,6 +17,17 @@ uint64_t HashBytes(std::span<const std::byte> bytes) {
     hash = Mix(hash ^ word);
   }
   return hash;
+}
+
+std::string HexDigits(uint64_t hash) {
+  char digits[17];
+  std::snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
+  return digits;
+}
+
+Result<std::string> HashFile(const std::string& path) {
+  FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  return HexDigits(HashBytes(file.bytes()));
 }
 
 }  // namespace foretoken
