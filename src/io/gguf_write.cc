@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <unordered_set>
 
 #include "base/check.h"
@@ -197,17 +198,27 @@ std::string GgufWriter::Head() const {
 }
 
 Status GgufWriter::Write(const std::string& path, const std::function<void(size_t)>& written) {
+  size_t most = 0;
+  for (const Pending& tensor : pending_) {
+    const size_t size = TensorSize(tensor.type, tensor.shape);
+    most = std::max(most, size + Padding(size));
+  }
+  const std::unique_ptr<std::byte[]> buffer(new (std::nothrow) std::byte[most]);
+  if (buffer == nullptr) {
+    return Error{path + ": out of memory: no " + std::to_string((most >> 20) + 1) +
+                 " MiB for the largest tensor"};
+  }
   AtomicFile file(path);
   const std::string head = Head();
   file.Write(head.data(), head.size());
-  std::vector<std::byte> buffer;
   size_t done = 0;
   for (const Pending& tensor : pending_) {
     if (!file.status().ok()) break;
     const size_t size = TensorSize(tensor.type, tensor.shape);
-    buffer.assign(size + Padding(size), std::byte{0});
-    tensor.fill(std::span(buffer).first(size));
-    file.Write(buffer.data(), buffer.size());
+    const size_t padded = size + Padding(size);
+    std::fill_n(buffer.get(), padded, std::byte{0});
+    tensor.fill({buffer.get(), size});
+    file.Write(buffer.get(), padded);
     done += size;
     if (written) written(done);
   }
