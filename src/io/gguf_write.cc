@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <new>
+#include <string_view>
 #include <unordered_set>
 
 #include "base/check.h"
@@ -146,15 +148,26 @@ std::string GgufWriter::Head() const {
 }
 
 Status GgufWriter::Write(const std::string& path, const std::function<void(size_t)>& written) {
+  size_t most = 0;
+  for (const Pending& tensor : pending_) {
+    const size_t size = TensorSize(tensor.type, tensor.shape);
+    most = std::max(most, size + Padding(size));
+  }
+  const std::unique_ptr<std::byte[]> buffer(new (std::nothrow) std::byte[most]);
+  if (buffer == nullptr) {
+    return Error{path + ": out of memory: no " + std::to_string((most >> 20) + 1) +
+                 " MiB for the largest tensor"};
+  }
   FT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Open(path));
   FT_RETURN_IF_ERROR(file.Write(Head()));
-  std::string buffer;
   size_t done = 0;
   for (const Pending& tensor : pending_) {
     const size_t size = TensorSize(tensor.type, tensor.shape);
-    buffer.assign(size + Padding(size), '\0');
-    tensor.fill(std::as_writable_bytes(std::span(buffer)).first(size));
-    FT_RETURN_IF_ERROR(file.Write(buffer));
+    const size_t padded = size + Padding(size);
+    std::fill_n(buffer.get(), padded, std::byte{0});
+    tensor.fill({buffer.get(), size});
+    FT_RETURN_IF_ERROR(
+        file.Write(std::string_view(reinterpret_cast<const char*>(buffer.get()), padded)));
     done += size;
     if (written) written(done);
   }

@@ -163,7 +163,7 @@ TEST_F(ChimeraTest, TheCacheMayBeginWarm) {
   const auto net = ChimeraNet::Load(*DraftFile::Open(path_), *model_, {.entries = 2});
   ASSERT_TRUE(net.ok());
   NgramEncoder& encoder = (*net)->ngrams();
-  encoder.Learn(*ReadNgramCounts(folder_ / "counts", 3, config_.vocab, 2));
+  EXPECT_TRUE(encoder.Learn(*ReadNgramCounts(folder_ / "counts", 3, config_.vocab, 2)).ok());
   const Buffer out = *backend_->Allocate(DType::kF32, 1, config_.hidden);
   for (const Ngram& ngram : {Ngram{4, 17, 2}, {1, 1, 1}, {5, 6, 7}}) {
     EXPECT_TRUE(encoder.Encode(std::span(&ngram, 1), out.tensor).ok());

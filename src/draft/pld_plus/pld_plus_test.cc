@@ -29,7 +29,7 @@ class Scripted final : public SpanCopier {
  protected:
   void Keep(CopyState&, const Observation&) override {}
   void Drop(CopyState&, int) override {}
-  int Best(CopyState&, std::span<const int> places) override {
+  Result<int> Best(CopyState&, std::span<const int> places) override {
     offered.assign(places.begin(), places.end());
     return wanted;
   }
