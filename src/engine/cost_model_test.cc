@@ -312,14 +312,14 @@ TEST(CostStore, KeepsCostsInTheCacheFolder) {
   ASSERT_TRUE(WriteCosts(path, key, costs).ok());
   EXPECT_DOUBLE_EQ(ReadCosts(path, key)->VerifySeconds(1, 0), 1.5);
   EXPECT_THAT(ReadCosts(path, "other").error().message, HasSubstr("costs of something else"));
-  { EXPECT_DOUBLE_EQ(CostStore(*model).Get().VerifySeconds(1, 0), 1.5) << "not measured again"; }
+  { EXPECT_DOUBLE_EQ((*CostStore(*model).Get())->VerifySeconds(1, 0), 1.5) << "not measured again"; }
   std::ofstream(path) << "{";
-  { CostStore(*model).Get(); }
+  { EXPECT_TRUE(CostStore(*model).Get().ok()); }
   EXPECT_TRUE(ReadCosts(path, key).ok()) << "a broken file is measured anew";
   ASSERT_TRUE(WriteCosts(path, key, costs).ok());
   const auto run = [&model](double seconds) {
     CostStore store(*model);
-    for (int i = 0; i < 100; ++i) store.Get().ObserveVerify(1, 0, seconds);
+    for (int i = 0; i < 100; ++i) (*store.Get())->ObserveVerify(1, 0, seconds);
   };
   run(2.5);
   EXPECT_TRUE(ReadCosts(path, key).ok()) << "slower, as by a neighbour";
