@@ -18,7 +18,8 @@ int mmaps_left = INT_MAX;  // anonymous ones that still succeed
 
 }  // namespace
 
-extern "C" void* mmap(void* at, size_t length, int protection, int flags, int file, off_t offset) {
+extern "C" void* mmap(void* at, size_t length, int protection, int flags, int file,
+                      off_t offset) noexcept {
   if ((flags & MAP_ANONYMOUS) != 0 && mmaps_left != INT_MAX && mmaps_left-- <= 0) {
     mmaps_left = 0;
     errno = ENOMEM;

@@ -21,7 +21,7 @@ class Glide final : public CausalDrafter {
 
  private:
   struct GlideState final : State {
-    Glimpse target;  // its cache lives as long as the sequence
+    Glimpse target;  // of the last pass: a cache may move where it grows
   };
 
   Result<Tensor> Forward(const RowBatch& batch, std::span<State* const> states) override;
