@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/run_differences.h"
+#include "base/writable.h"
 #include "io/weights_hash.h"
 #include "number_text.h"
 #include "text/documents.h"
@@ -124,6 +125,7 @@ Status AddVerifier(const DraftArgs& draft, Json& record) {
 Status BeginRecord(const std::string& output, bool goes_on, const Json& record,
                    const std::vector<std::string>& changes) {
   FT_RETURN_IF_ERROR(CheckChanges(record, changes));
+  if (IsDevice(output)) return {};  // nothing is kept that could go on
   const std::string path = RecordPath(output);
   std::error_code ignored;
   if (goes_on && std::filesystem::exists(path, ignored)) {
