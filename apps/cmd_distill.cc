@@ -1,12 +1,14 @@
 // foretoken distill: the target answers the questions of a data set, for drafts to learn from.
 #include <cstdio>
 
+#include "base/json.h"
 #include "base/output_file.h"
 #include "base/progress.h"
 #include "command_line.h"
 #include "context.h"
 #include "corpus.h"
 #include "distill_file.h"
+#include "distill_record.h"
 #include "distiller.h"
 #include "interrupt.h"
 #include "runtime.h"
@@ -22,8 +24,23 @@ struct DistillArgs {
   std::string output;
   std::vector<std::string> data;
   int new_tokens = 512, context = 0, batch = 8, limit = 0;
+  std::vector<std::string> changes;
   bool force = false, quiet = false;
 };
+
+// All that the answers depend on.
+Result<Json> RecordOf(const DistillArgs& args, const LoadedModel& loaded,
+                      const DistillOptions& options) {
+  FT_ASSIGN_OR_RETURN(Json data, RecordDataFiles(args.data));
+  Json record = RecordModel(*loaded.file);
+  record["data"] = std::move(data);
+  record["new_tokens"] = options.new_tokens;
+  record["context"] = options.session.capacity;
+  record["cache_type"] = DTypeName(options.session.cache_type);
+  AddSampling(options.session.sampling, record);
+  FT_RETURN_IF_ERROR(AddVerifier(args.draft, record));
+  return record;
+}
 
 Result<std::vector<TextDocument>> ReadAsked(const DistillArgs& args) {
   FT_ASSIGN_OR_RETURN(std::vector<TextDocument> documents, ReadDocuments(args.data));
@@ -86,6 +103,8 @@ Status Distill(const DistillArgs& args) {
   FT_ASSIGN_OR_RETURN(const Decoder decoder,
                       NewDecoder(loaded, args.draft, options.session.capacity));
   WarnIfLossy(args.draft);
+  FT_ASSIGN_OR_RETURN(const Json record, RecordOf(args, loaded, options));
+  FT_RETURN_IF_ERROR(BeginRecord(args.output, written.bytes > 0, record, args.changes));
   Distiller distiller(*decoder.generator, *loaded.tokenizer, prompter, options);
   return AnswerDocuments(args, documents, written, distiller, output);
 }
@@ -100,9 +119,11 @@ int Run_distill(int argc, char** argv) {
   app.footer(
       "Writes a line a conversation, in their order: {\"source\": its number, \"messages\": "
       "[...]}.\n"
-      "Run again after a stop, the same command goes on after the last whole line. Greedy unless\n"
-      "--temp says otherwise; sampled answers do not depend on --batch. A drafter makes it faster\n"
-      "and changes nothing.\n"
+      "Run again after a stop, the same command goes on after the last whole line. What the "
+      "answers\n"
+      "depend on is kept in OUT.run.json, so that another model, -n or temperature is noticed.\n"
+      "Greedy unless --temp says otherwise; sampled answers do not depend on --batch. A drafter\n"
+      "makes it faster and changes nothing.\n"
       "\n"
       "  foretoken distill -m model.gguf --data chats.jsonl --out answered.jsonl --drafter pld\n"
       "  foretoken train hass --target model.gguf --data answered.jsonl --mask-user --out "
@@ -125,6 +146,11 @@ int Run_distill(int argc, char** argv) {
   app.add_option("--limit", args.limit, "conversations, at most (default: all)")
       ->check(CLI::Range(1, 1 << 30));
   app.add_flag("--force", args.force, "begin anew where the file exists");
+  app.add_option("--change", args.changes,
+                 "go on although these are not what the file was begun with, as in "
+                 "model,new_tokens")
+      ->delimiter(',')
+      ->type_name("FIELDS");
   app.add_flag("-q,--quiet", args.quiet, "no progress");
   AddCacheArgs(app, &args.cache_type);
   AddSamplingArgs(app, &args.sampling);

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/json_lines.h"
 #include "base/mapped_file.h"
 
 namespace foretoken {
@@ -30,6 +30,14 @@ bool IsAnswerTo(const Json& messages, const TextDocument& document) {
   return true;
 }
 
+Result<Json> ReadLine(const Json& line, const std::string& where) {
+  const bool own = line.is_object() && line.contains("source") &&
+                   line["source"].is_number_unsigned() && line.contains("messages") &&
+                   line["messages"].is_array();
+  if (own) return line;
+  return Error{where + ": expected an object with source and messages"};
+}
+
 }  // namespace
 
 std::string DistilledLine(size_t source, const Transcript& transcript) {
@@ -53,16 +61,12 @@ Result<Distilled> ReadDistilled(const std::string& path, std::span<const TextDoc
     if (!kLineBegin.starts_with(begin)) return other;
     return Distilled();
   }
-  const std::string_view whole = text.substr(0, end);
-  const auto line = ParseJson(whole.substr(whole.rfind('\n') + 1), path);
-  const bool own = line.ok() && line->is_object() && line->contains("source") &&
-                   (*line)["source"].is_number_unsigned() && line->contains("messages") &&
-                   (*line)["messages"].is_array();
-  if (!own) return other;
-  const auto source = (*line)["source"].get<size_t>();
-  if (source >= documents.size() || !IsAnswerTo((*line)["messages"], documents[source])) {
-    return other;
-  }
+  const auto lines = ReadJsonLines<Json>(text.substr(0, end), path, ReadLine);
+  if (!lines.ok()) return Error{other.message + " (" + lines.error().message + ")"};
+  if (lines->empty()) return other;
+  const Json& last = lines->back();
+  const auto source = last["source"].get<size_t>();
+  if (source >= documents.size() || !IsAnswerTo(last["messages"], documents[source])) return other;
   return Distilled{source + 1, end + 1};
 }
 

@@ -19,7 +19,8 @@ struct Distilled {
   size_t next = 0;     // conversation to go on with
   uint64_t bytes = 0;  // of whole lines: what follows was cut off
 };
-// Of a file that need not exist. Errors: one whose last line is none of `documents`, answered.
+// Of a file that need not exist. Errors: a line that is none of distill's, with its number; a last
+// one that is none of `documents`, answered.
 Result<Distilled> ReadDistilled(const std::string& path, std::span<const TextDocument> documents);
 
 }  // namespace foretoken

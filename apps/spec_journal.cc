@@ -1,6 +1,8 @@
 #include "spec_journal.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "base/json.h"
@@ -53,6 +55,18 @@ SpecAnswer ReadAnswer(const Json& json) {
   return a;
 }
 
+// Whether the parts of an answer are of one another: what reports count by.
+bool IsWhole(const SpecAnswer& a) {
+  const size_t turns = a.turns.size();
+  int64_t cycles = 0;
+  for (const int count : a.turn_cycles) {
+    if (count < 0) return false;
+    cycles += count;
+  }
+  return turns > 0 && a.turn_cycles.size() == turns && a.texts.size() == turns &&
+         a.seconds.size() == turns && a.prefill.size() == turns && cycles == std::ssize(a.cycles);
+}
+
 // Texts may end within a character.
 std::string Line(const Json& json) { return JsonText(json) + "\n"; }
 
@@ -97,6 +111,13 @@ Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run) 
       } catch (const Json::exception& e) {
         return Error{where + ": not the answers to a question: " + e.what()};
       }
+      if (!std::ranges::all_of(journal.entries_.at(json["question"].get<size_t>()).answers,
+                               IsWhole)) {
+        return Error{where + ": the turns, cycles and times of an answer differ in number"};
+      }
+    }
+    if (number == 0 && !first_line.starts_with(text)) {  // but for a first line that was cut off
+      return Error{path + ": is no journal of bench spec"};
     }
   }
   FT_ASSIGN_OR_RETURN(journal.out_, AppendedFile::Open(path));

@@ -24,14 +24,14 @@ class AdamW {
   // Returns the gradient norm before clipping; a norm that is not finite leaves everything as it
   // was.
   double Step(int64_t step, double lr);
+  // Of the gradients held by the parameters, before clipping.
+  double GradNorm() const;
 
   // Moments, in the order of the parameters.
   std::vector<torch::Tensor>& first() { return first_; }
   std::vector<torch::Tensor>& second() { return second_; }
 
  private:
-  double GradNorm() const;
-
   const std::vector<NamedParameter>& parameters_;
   AdamWOptions options_;
   std::vector<torch::Tensor> first_, second_;

@@ -10,6 +10,11 @@
 namespace foretoken::train {
 namespace {
 
+Status CheckFinite(const std::string& where, const std::string& name, const torch::Tensor& values) {
+  if (torch::isfinite(values.detach()).all().item<bool>()) return {};
+  return Error{where + ": tensor '" + name + "' holds values that are not finite"};
+}
+
 TensorRecord FloatRecord(const std::string& name, const torch::Tensor& values) {
   const torch::Tensor host = values.detach().to(torch::kCPU, torch::kFloat32).contiguous();
   const auto* data = reinterpret_cast<const char*>(host.data_ptr<float>());
@@ -29,6 +34,7 @@ Status CopyInto(const File& file, const std::string& name, torch::Tensor target)
   torch::Tensor values = torch::empty(expected);
   Dequantize(*type, entry->bytes.data(),
              {values.data_ptr<float>(), static_cast<size_t>(values.numel())});
+  FT_RETURN_IF_ERROR(CheckFinite(file.path(), name, values));
   const torch::NoGradGuard no_grad;
   target.copy_(values);
   return {};
@@ -66,15 +72,22 @@ LlamaShape ShapeOf(const Recipe& r) {
 
 Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
                       const WeightSet& weights, AdamW& optimizer, WeightAverage& average) {
+  const std::string path = CheckpointPath(directory);
   std::vector<TensorRecord> tensors = {InfoRecord(info)};
+  Status finite;
+  const auto add = [&](const std::string& name, const torch::Tensor& values) {
+    if (finite.ok()) finite = CheckFinite(path + ": is not written", name, values);
+    tensors.push_back(FloatRecord(name, values));
+  };
   for (size_t i = 0; i < weights.parameters().size(); ++i) {
     const NamedParameter& p = weights.parameters()[i];
-    tensors.push_back(FloatRecord(p.name, average.on() ? average.values()[i] : p.value));
-    if (average.on()) tensors.push_back(FloatRecord(kLiveWeight + p.name, p.value));
-    tensors.push_back(FloatRecord(kFirstMoment + p.name, optimizer.first()[i]));
-    tensors.push_back(FloatRecord(kSecondMoment + p.name, optimizer.second()[i]));
+    add(p.name, average.on() ? average.values()[i] : p.value);
+    if (average.on()) add(kLiveWeight + p.name, p.value);
+    add(kFirstMoment + p.name, optimizer.first()[i]);
+    add(kSecondMoment + p.name, optimizer.second()[i]);
   }
-  return WriteSafetensors(CheckpointPath(directory), tensors);
+  FT_RETURN_IF_ERROR(finite);
+  return WriteSafetensors(path, tensors);
 }
 
 Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& optimizer,
@@ -97,7 +110,9 @@ Status LoadWeights(const std::string& from, WeightSet& weights) {
   if (!is_run && !from.ends_with(".safetensors")) {
     return CopyWeights(TorchFile::Open(from), weights);
   }
-  return CopyWeights(SafetensorsFile::Open(is_run ? CheckpointPath(from) : from), weights);
+  const std::string path = is_run ? CheckpointPath(from) : from;
+  FT_RETURN_IF_ERROR(CheckSafetensors(path));
+  return CopyWeights(SafetensorsFile::Open(path), weights);
 }
 
 }  // namespace foretoken::train

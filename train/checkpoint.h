@@ -12,11 +12,13 @@
 namespace foretoken::train {
 
 // Averages, where there are any, stand under the weights' names, which exports read, and the
-// weights that training goes on with beside them.
+// weights that training goes on with beside them. Errors: the system's; a value that is not finite,
+// in which case what was saved before stays.
 Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
                       const WeightSet& weights, AdamW& optimizer, WeightAverage& average);
 
-// Restores weights, moments and averages. Errors: a tensor that is missing or of another shape.
+// Restores weights, moments and averages. Errors: a tensor that is missing or of another shape, a
+// value that is not finite.
 Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& optimizer,
                       WeightAverage& average);
 

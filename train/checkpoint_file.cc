@@ -1,13 +1,61 @@
 #include "checkpoint_file.h"
 
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "base/hash.h"
 #include "base/json.h"
+#include "base/mapped_file.h"
 #include "base/output_file.h"
+#include "base/rng.h"
 #include "io/safetensors.h"
 
 namespace foretoken::train {
 namespace {
 
 constexpr const char* kInfo = "foretoken.state";
+// In the header, ahead of the digits.
+constexpr std::string_view kChecksumKey = "\"foretoken.checksum\":\"";
+constexpr size_t kChecksumDigits = 16;
+constexpr std::string_view kNoChecksum = "0000000000000000";
+
+uint64_t HashOfText(std::string_view text) { return HashBytes(std::as_bytes(std::span(text))); }
+
+// Of a header whose own digits are zeros, and of what follows it.
+std::string Checksum(std::string_view header, std::string_view data) {
+  return HexDigits(Mix(HashOfText(header) ^ Mix(HashOfText(data))));
+}
+
+// Reads the counter `name`, which older files may lack.
+Status ReadCount(const Json& json, const std::string& path, const char* name, int64_t& count) {
+  if (!json.contains(name)) return {};
+  const Json& found = json[name];
+  const bool fits =
+      found.is_number_unsigned() && found.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
+  if (!fits) return BadValue(path + ": " + name, JsonText(found), "a whole number of at least 0");
+  count = found.get<int64_t>();
+  return {};
+}
+
+Status ReadMeasure(const Json& json, const std::string& path, const char* name, double& value) {
+  if (!json.contains(name)) return {};
+  const Json& found = json[name];
+  if (!found.is_number()) return BadValue(path + ": " + name, JsonText(found), "a number");
+  value = found.get<double>();
+  return {};
+}
+
+Result<RunState> ReadState(const Json& json, const std::string& path) {
+  RunState s;
+  FT_RETURN_IF_ERROR(ReadCount(json, path, "step", s.step));
+  FT_RETURN_IF_ERROR(ReadCount(json, path, "sequences", s.sequences));
+  FT_RETURN_IF_ERROR(ReadCount(json, path, "tokens", s.tokens));
+  FT_RETURN_IF_ERROR(ReadMeasure(json, path, "seconds", s.seconds));
+  FT_RETURN_IF_ERROR(ReadMeasure(json, path, "heldout", s.heldout));
+  return s;
+}
 
 }  // namespace
 
@@ -17,7 +65,7 @@ std::string CheckpointPath(const std::string& directory) {
 
 Status WriteSafetensors(const std::string& path, const std::vector<TensorRecord>& tensors) {
   Json header = Json::object();
-  header["__metadata__"] = {{"format", "pt"}};
+  header["__metadata__"] = {{"format", "pt"}, {"foretoken.checksum", std::string(kNoChecksum)}};
   size_t offset = 0;
   for (const TensorRecord& t : tensors) {
     header[t.name] = {{"dtype", t.dtype},
@@ -32,23 +80,47 @@ Status WriteSafetensors(const std::string& path, const std::vector<TensorRecord>
   file.reserve(sizeof(size) + text.size() + offset);
   file += text;
   for (const TensorRecord& t : tensors) file += t.bytes;
+  const std::string_view data = std::string_view(file).substr(sizeof(size) + text.size());
+  const std::string checksum = Checksum(text, data);
+  file.replace(sizeof(size) + text.find(kChecksumKey) + kChecksumKey.size(), kChecksumDigits,
+               checksum);
   return WriteFileAtomically(path, file);
+}
+
+Status CheckSafetensors(const std::string& path) {
+  FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  const std::string_view bytes = file.text();
+  uint64_t size = 0;
+  if (bytes.size() < sizeof(size)) return Error{path + ": is too short for a checkpoint"};
+  std::memcpy(&size, bytes.data(), sizeof(size));
+  if (size > bytes.size() - sizeof(size)) return Error{path + ": is cut off within its header"};
+  std::string header(bytes.substr(sizeof(size), size));
+  const size_t key = header.find(kChecksumKey);
+  if (key == std::string::npos) return {};
+  const size_t digits = key + kChecksumKey.size();
+  if (digits + kChecksumDigits > header.size()) return Error{path + ": is damaged in its header"};
+  const std::string kept = header.substr(digits, kChecksumDigits);
+  header.replace(digits, kChecksumDigits, kNoChecksum);
+  if (Checksum(header, bytes.substr(sizeof(size) + size)) == kept) return {};
+  return Error{path + ": is damaged: its bytes are not those that were written (checksum)"};
 }
 
 TensorRecord InfoRecord(const CheckpointInfo& info) {
   const RunState& s = info.state;
-  const Json json = {{"recipe", RecipeToJson(info.recipe)},
-                     {"step", s.step},
-                     {"sequences", s.sequences},
-                     {"tokens", s.tokens},
-                     {"seconds", s.seconds},
-                     {"heldout", s.heldout}};
+  Json json = {{"recipe", RecipeToJson(info.recipe)},
+               {"step", s.step},
+               {"sequences", s.sequences},
+               {"tokens", s.tokens},
+               {"seconds", s.seconds},
+               {"heldout", s.heldout}};
+  if (!info.begun.empty()) json["begun"] = info.begun;
   const std::string text = JsonText(json);
   return {kInfo, "U8", {static_cast<int64_t>(text.size())}, text};
 }
 
 Result<CheckpointInfo> ReadCheckpointInfo(const std::string& directory) {
   const std::string path = CheckpointPath(directory);
+  FT_RETURN_IF_ERROR(CheckSafetensors(path));
   FT_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(path));
   const SafetensorsEntry* entry = file.Find(kInfo);
   if (entry == nullptr) return Error{path + ": no tensor '" + std::string(kInfo) + "'"};
@@ -58,12 +130,15 @@ Result<CheckpointInfo> ReadCheckpointInfo(const std::string& directory) {
   CheckpointInfo info;
   if (!json.is_object() || !json.contains("recipe")) return Error{path + ": no recipe"};
   FT_RETURN_IF_ERROR(ReadRecipe(json["recipe"], path, info.recipe));
-  FT_RETURN_IF_ERROR(CheckRecipe(info.recipe));
-  info.state.step = json.value("step", int64_t{0});
-  info.state.sequences = json.value("sequences", int64_t{0});
-  info.state.tokens = json.value("tokens", int64_t{0});
-  info.state.seconds = json.value("seconds", 0.0);
-  info.state.heldout = json.value("heldout", 0.0);
+  if (const Status s = CheckRecipe(info.recipe); !s.ok()) {
+    return Error{path + ": " + s.error().message};
+  }
+  FT_ASSIGN_OR_RETURN(info.state, ReadState(json, path));
+  if (json.contains("begun")) {
+    const Json& begun = json["begun"];
+    if (!begun.is_string()) return BadValue(path + ": begun", JsonText(begun), "a text");
+    info.begun = begun.get<std::string>();
+  }
   return info;
 }
 

@@ -20,8 +20,9 @@ struct RunState {
 };
 
 struct CheckpointInfo {
-  Recipe recipe;
+  Recipe recipe;  // with what data or target decided
   RunState state;
+  std::string begun;  // what the run was begun with (run_record.h); "" in older files
 };
 
 // What stands before a weight's name where the tensor is one of AdamW's moments, or the weight that
@@ -38,11 +39,17 @@ struct TensorRecord {
 };
 
 // Written beside the old file, flushed to disk and renamed over it: a kill leaves one or the other.
+// A checksum of all of it stands in the header's metadata.
 Status WriteSafetensors(const std::string& path, const std::vector<TensorRecord>& tensors);
+
+// Errors: bytes that are not what WriteSafetensors wrote. Files without a checksum, of an older
+// version or of others, have none to differ from.
+Status CheckSafetensors(const std::string& path);
 
 // The record that holds recipe and counters.
 TensorRecord InfoRecord(const CheckpointInfo& info);
-// Its inverse for a checkpoint. Errors: unreadable or malformed file.
+// Its inverse for a checkpoint, all of whose bytes are checked. Errors: an unreadable or damaged
+// file, a field of another type or out of its range.
 Result<CheckpointInfo> ReadCheckpointInfo(const std::string& directory);
 
 }  // namespace foretoken::train

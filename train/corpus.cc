@@ -6,12 +6,12 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/hash.h"
 #include "base/json.h"
-#include "base/mapped_file.h"
-#include "base/output_file.h"
 #include "base/progress.h"
 #include "base/rng.h"
 #include "base/thread_pool.h"
+#include "corpus_file.h"
 #include "dataset.h"
 #include "document_encoder.h"
 #include "text/bpe_trainer.h"
@@ -21,7 +21,6 @@
 namespace foretoken::train {
 namespace {
 
-constexpr uint64_t kMagic = 0x32737072636b7466;  // "ftkcrps2"
 constexpr uint64_t kHeldOutStream = 0x68656c646f7574;
 constexpr uint64_t kSampleStream = 0x73616d706c65;
 constexpr uint64_t kTemplateStream = 0x74656d706c617465;
@@ -71,10 +70,10 @@ uint64_t TemplateKey(uint64_t key, const TokenizerData& t) {
   return Mix(key ^ (t.add_bos ? 1 : 0));
 }
 
-// Changes when a file or a setting that shapes the corpus does.
-uint64_t CorpusKey(const Recipe& recipe, const std::vector<SourceFile>& files,
-                   const TokenizerData* given) {
-  uint64_t key = HashText(kMagic, recipe.pre);
+// That of files of the version before, which knew sizes in place of contents.
+uint64_t OlderCorpusKey(const Recipe& recipe, const std::vector<SourceFile>& files,
+                        const TokenizerData* given) {
+  uint64_t key = HashText(kOlderCorpus, recipe.pre);
   if (given != nullptr) key = Mix(key ^ VocabularyFingerprint(*given));
   if (given != nullptr && !RendersAsOurs(*given)) key = TemplateKey(key, *given);
   key = Mix(key ^ static_cast<uint64_t>(recipe.vocab));
@@ -87,6 +86,29 @@ uint64_t CorpusKey(const Recipe& recipe, const std::vector<SourceFile>& files,
     key = Mix(key ^ static_cast<uint64_t>(info.st_size) ^ static_cast<uint64_t>(f.source) << 48);
   }
   return key;
+}
+
+// Changes when the content of a file or a setting that shapes the corpus does.
+Result<uint64_t> CorpusKey(const Recipe& recipe, const std::vector<SourceFile>& files,
+                           const TokenizerData* given) {
+  Json made_of = {{"pre", recipe.pre},
+                  {"vocab", recipe.vocab},
+                  {"heldout", recipe.heldout},
+                  {"mask_user", recipe.mask_user}};
+  if (given == nullptr) {  // what the tokenizer is learnt from
+    made_of["tokenizer_mib"] = recipe.tokenizer_mib;
+    made_of["seed"] = recipe.seed;
+    for (const DataSource& source : recipe.data) made_of["weights"].push_back(source.weight);
+  } else {
+    made_of["vocabulary"] = VocabularyFingerprint(*given);
+    if (!RendersAsOurs(*given)) made_of["template"] = TemplateKey(0, *given);
+  }
+  for (const SourceFile& f : files) {
+    FT_ASSIGN_OR_RETURN(const std::string hash, HashFile(f.path));
+    const std::string name = std::filesystem::path(f.path).filename().string();
+    made_of["files"].push_back({{"name", name}, {"source", f.source}, {"hash", hash}});
+  }
+  return HashText(0, JsonText(made_of));
 }
 
 Result<Loaded> LoadAll(const std::vector<SourceFile>& files) {
@@ -181,120 +203,53 @@ Corpus Assemble(const Loaded& all, const EncodedDocuments& encoded, double heldo
   return corpus;
 }
 
-template <typename T>
-void Append(const std::vector<T>& values, std::string& out) {
-  const uint64_t count = values.size();
-  out.append(reinterpret_cast<const char*>(&count), sizeof(count));
-  out.append(reinterpret_cast<const char*>(values.data()), count * sizeof(T));
-}
-
-template <typename T>
-bool Take(std::string_view& in, std::vector<T>& values) {
-  uint64_t count = 0;
-  if (in.size() < sizeof(count)) return false;
-  std::memcpy(&count, in.data(), sizeof(count));
-  in.remove_prefix(sizeof(count));
-  if (count > in.size() / sizeof(T)) return false;
-  values.resize(count);
-  std::memcpy(values.data(), in.data(), count * sizeof(T));
-  in.remove_prefix(count * sizeof(T));
-  return true;
-}
-
-std::string CorpusPath(const std::string& directory) { return directory + "/corpus.bin"; }
-std::string TokenizerPath(const std::string& directory) {
-  return directory + "/tokenizer_data.json";
-}
-
-Status SaveCorpus(const Corpus& corpus, uint64_t key, const std::string& path) {
-  std::string bytes(reinterpret_cast<const char*>(&key), sizeof(key));
-  Append(corpus.ids, bytes);
-  Append(corpus.learn, bytes);
-  Append(corpus.documents, bytes);
-  return WriteFileAtomically(path, bytes);
-}
-
-bool LoadCorpus(const std::string& path, uint64_t key, Corpus& corpus) {
-  const auto file = MappedFile::Open(path);
-  if (!file.ok() || file->size() < sizeof(key)) return false;
-  std::string_view bytes = file->text();
-  if (std::memcmp(bytes.data(), &key, sizeof(key)) != 0) return false;
-  bytes.remove_prefix(sizeof(key));
-  return Take(bytes, corpus.ids) && Take(bytes, corpus.learn) && Take(bytes, corpus.documents);
-}
-
-Status SaveTokenizer(const TokenizerData& t, const std::string& path) {
-  Json json = Json::object();
-  json["pre"] = t.pre;
-  json["tokens"] = t.tokens;
-  json["merges"] = t.merges;
-  json["types"] = Json::array();
-  for (TokenType type : t.types) json["types"].push_back(static_cast<int>(type));
-  json["bos"] = t.bos;
-  json["eos"] = t.eos;
-  json["eot"] = t.eot;
-  json["padding"] = t.padding;
-  json["eog"] = t.eog;
-  json["chat_template"] = t.chat_template;
-  return WriteFileAtomically(path, JsonText(json));
-}
-
-}  // namespace
-
-Result<TokenizerData> LoadTokenizer(const std::string& directory) {
-  const std::string path = TokenizerPath(directory);
-  FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(path));
-  TokenizerData t;
-  try {
-    t.pre = json.at("pre").get<std::string>();
-    t.tokens = json.at("tokens").get<std::vector<std::string>>();
-    t.merges = json.at("merges").get<std::vector<std::string>>();
-    for (int type : json.at("types").get<std::vector<int>>()) {
-      t.types.push_back(static_cast<TokenType>(type));
-    }
-    t.bos = json.at("bos");
-    t.eos = json.at("eos");
-    t.eot = json.at("eot");
-    t.padding = json.at("padding");
-    t.eog = json.at("eog").get<std::vector<Token>>();
-    t.chat_template = json.at("chat_template").get<std::string>();
-  } catch (const std::exception& fault) {
-    return Error{path + ": " + fault.what()};
-  }
-  return t;
-}
-
-Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
-                                 const std::string& directory, bool quiet,
-                                 const TokenizerData* given) {
-  FT_ASSIGN_OR_RETURN(const std::vector<SourceFile> files, ListSources(recipe, base));
-  const uint64_t key = CorpusKey(recipe, files, given);
-  PreparedData data;
-  if (given != nullptr) data.tokenizer = *given;
-  if (LoadCorpus(CorpusPath(directory), key, data.corpus)) {
-    if (given == nullptr) {
-      FT_ASSIGN_OR_RETURN(data.tokenizer, LoadTokenizer(directory));
-    }
-    return data;
-  }
-  if (!quiet) std::fprintf(stderr, "reading %zu files\n", files.size());
-  FT_ASSIGN_OR_RETURN(const Loaded all, LoadAll(files));
-  if (given == nullptr) {
-    if (!quiet) std::fprintf(stderr, "learning the tokenizer\n");
-    FT_ASSIGN_OR_RETURN(data.tokenizer, LearnTokenizer(all, recipe));
-  }
+Result<Corpus> EncodeCorpus(const Recipe& recipe, const Loaded& all, const TokenizerData& data,
+                            bool quiet) {
   const auto target = recipe.settings.find("target");
   const std::string origin = target == recipe.settings.end() ? "new tokenizer" : target->second;
-  FT_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(data.tokenizer, origin));
+  FT_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(data, origin));
   FT_ASSIGN_OR_RETURN(const auto encoder, NewDocumentEncoder(*tokenizer, recipe.mask_user, origin));
   if (!quiet) std::fprintf(stderr, "encoding %zu documents\n", all.documents.size());
   FT_ASSIGN_OR_RETURN(const EncodedDocuments encoded, EncodeAll(*encoder, all.documents));
   FT_RETURN_IF_ERROR(ReportLeftOut(encoded));
-  data.corpus = Assemble(all, encoded, recipe.heldout);
-  if (given == nullptr) {
-    FT_RETURN_IF_ERROR(SaveTokenizer(data.tokenizer, TokenizerPath(directory)));
+  return Assemble(all, encoded, recipe.heldout);
+}
+
+}  // namespace
+
+Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
+                                 const std::string& directory, bool quiet,
+                                 const TokenizerData* given, KeptData kept) {
+  FT_ASSIGN_OR_RETURN(const std::vector<SourceFile> files, ListSources(recipe, base));
+  FT_ASSIGN_OR_RETURN(const uint64_t key, CorpusKey(recipe, files, given));
+  PreparedData data;
+  const CorpusFile file(directory);
+  const KeptCorpus found = file.Find(key, OlderCorpusKey(recipe, files, given));
+  const bool fits = found == KeptCorpus::kFits;
+  if (found == KeptCorpus::kOther && kept.corpus) {
+    return Error{file.path() + ": was made from other data or settings than are now asked for; " +
+                 "--change data goes on with these, --force begins anew and replaces the run"};
   }
-  FT_RETURN_IF_ERROR(SaveCorpus(data.corpus, key, CorpusPath(directory)));
+  if (given != nullptr) {
+    data.tokenizer = *given;
+  } else if (fits || kept.tokenizer) {
+    FT_ASSIGN_OR_RETURN(data.tokenizer, LoadTokenizer(directory));
+  }
+  if (fits) {
+    const Status loaded = file.Load(recipe.data.size(), data.tokenizer.tokens.size(), data.corpus);
+    if (loaded.ok()) return data;
+    std::fprintf(stderr, "%s; it is made anew from the data\n", loaded.error().message.c_str());
+  }
+  if (!quiet) std::fprintf(stderr, "reading %zu files\n", files.size());
+  FT_ASSIGN_OR_RETURN(const Loaded all, LoadAll(files));
+  const bool learns_tokenizer = data.tokenizer.tokens.empty();
+  if (learns_tokenizer) {
+    if (!quiet) std::fprintf(stderr, "learning the tokenizer\n");
+    FT_ASSIGN_OR_RETURN(data.tokenizer, LearnTokenizer(all, recipe));
+  }
+  FT_ASSIGN_OR_RETURN(data.corpus, EncodeCorpus(recipe, all, data.tokenizer, quiet));
+  if (learns_tokenizer) FT_RETURN_IF_ERROR(SaveTokenizer(data.tokenizer, directory));
+  FT_RETURN_IF_ERROR(file.Save(data.corpus, key));
   return data;
 }
 

@@ -29,16 +29,20 @@ struct PreparedData {
   Corpus corpus;
 };
 
+// Of a directory that holds a run with a checkpoint.
+struct KeptData {
+  bool tokenizer = false;  // the weights know the tokenizer that is kept: none is learnt
+  bool corpus = false;     // a corpus of other data or settings is an error, not made anew
+};
+
 // Reads the recipe's data (relative patterns under `base`), learns the tokenizer unless it is
-// given, and encodes everything (document_encoder.h); or takes both from `directory`, if they were
-// made there from the same files and settings. Documents whose hash says so are held out.
-// Conversations that the tokenizer's chat template does not take are left out, and their number is
-// told on standard error. Errors: data; the template's syntax; no document left.
+// given or kept, and encodes everything (document_encoder.h); or takes both from `directory`, if
+// they were made there from the same contents and settings. Documents whose hash says so are held
+// out. Conversations that the tokenizer's chat template does not take are left out, and their
+// number is told on standard error, as is a damaged corpus, which is made anew. Errors: data; the
+// template's syntax; no document left; see KeptData.
 Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
                                  const std::string& directory, bool quiet,
-                                 const TokenizerData* given);
-
-// The tokenizer kept in a training directory.
-Result<TokenizerData> LoadTokenizer(const std::string& directory);
+                                 const TokenizerData* given, KeptData kept = {});
 
 }  // namespace foretoken::train

@@ -167,6 +167,24 @@ TEST(PackingTest, EveryTokenOnceAndNothingTooLong) {
   EXPECT_GT(inputs, 0.95 * 128 * packer.sequences_in_epoch());
 }
 
+TEST(PackingTest, PiecesWithNothingToLearnAreLeftOut) {
+  Corpus corpus = Documents({40, 40, 300, 2});
+  corpus.learn.assign(corpus.ids.size(), 0);
+  corpus.learn[60] = 1;        // of the second document
+  corpus.learn[80 + 290] = 1;  // of the last piece of the third
+  corpus.documents.push_back({0, 40, 0, /*heldout=*/true});
+  Packer packer(corpus, {1.0}, 128, 5);
+  ASSERT_FALSE(packer.empty());
+  std::vector<int64_t> begins;
+  for (int64_t i = 0; i < packer.sequences_in_epoch(); ++i) {
+    for (const Piece& p : packer.At(i)) begins.push_back(p.first);
+  }
+  EXPECT_THAT(begins, testing::UnorderedElementsAre(40, 80 + 256));
+  EXPECT_TRUE(packer.HeldOut().empty());
+  corpus.learn.assign(corpus.ids.size(), 0);
+  EXPECT_TRUE(Packer(corpus, {1.0}, 128, 5).empty());
+}
+
 TEST(PackingTest, PositionNeedsNoHistory) {
   const Corpus corpus = Documents(std::vector<int32_t>(300, 40));
   Packer steady(corpus, {1.5}, 128, 5), jumping(corpus, {1.5}, 128, 5);
@@ -218,6 +236,61 @@ TEST(RecipeTest, RejectsWhatItDoesNotKnow) {
   EXPECT_FALSE(SetField("layers", "three", recipe).ok());
   recipe.kv_heads = 4;
   EXPECT_FALSE(CheckRecipe(recipe).ok());
+}
+
+TEST(RecipeTest, FlagsHaveRanges) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"lr", "nan"},           {"lr", "1e20"},       {"lr", "-0.1"},
+      {"min_lr", "inf"},       {"beta1", "2"},       {"beta2", "1"},
+      {"heldout", "-1"},       {"heldout", "1"},     {"threads", "-5"},
+      {"device", "xyz"},       {"dtype", "f16"},     {"batch", "9223372036854775807"},
+      {"batch", "0"},          {"steps", "1.5"},     {"clip", "-1"},
+      {"weight_decay", "nan"}, {"warmup", "-1"},     {"accumulate", "99999999999999999999"},
+      {"eval_every", "-1"},    {"schedule", "step"}, {"time_budget", "-5m"},
+      {"time_budget", "nans"}, {"workers", "0"},     {"checkpoint_minutes", "-1"},
+      {"epochs", "nan"},       {"norm_eps", "0"},    {"vocab", "12"},
+      {"feature_cache", "-1"}, {"length", "1"},      {"mask_user", "yes"}};
+  for (const auto& [name, value] : wrong) {
+    Recipe recipe;
+    const Status status = SetField(name, value, recipe);
+    ASSERT_FALSE(status.ok()) << name << " " << value;
+    std::string flag = std::string("--") + name;
+    std::ranges::replace(flag, '_', '-');
+    EXPECT_THAT(status.error().message, HasSubstr(flag + " is '" + value + "', expected ")) << name;
+    EXPECT_EQ(RecipeToJson(recipe), RecipeToJson(Recipe())) << name;
+  }
+  Recipe recipe;
+  EXPECT_EQ(SetField("beta1", "2", recipe).error().message,
+            "--beta1 is '2', expected a number of at least 0 and less than 1");
+  EXPECT_EQ(SetField("device", "xyz", recipe).error().message,
+            "--device is 'xyz', expected auto, cpu or cuda");
+  recipe.batch = 65536;
+  recipe.length = 1 << 20;
+  EXPECT_THAT(CheckRecipe(recipe).error().message, HasSubstr("expected a product of at most"));
+}
+
+TEST(RecipeTest, FieldsOfFilesHaveKindsAndRanges) {
+  const auto error = [](const std::string& text) {
+    Recipe recipe;
+    const auto json = ParseJson(text, "text");
+    EXPECT_TRUE(json.ok()) << text;
+    const Status status = ReadRecipe(*json, "r.json", recipe);
+    return status.ok() ? "none" : status.error().message;
+  };
+  EXPECT_EQ(error(R"({"data": [{"files": "a", "wieght": 2}]})"),
+            "r.json: data[0]: unknown field 'wieght', expected files and weight");
+  EXPECT_EQ(error(R"({"data": [{"files": "a"}, {"files": "b", "weight": "0.01"}]})"),
+            "r.json: data[1].weight is '\"0.01\"', expected a number from 0 to 10000");
+  EXPECT_EQ(error(R"({"data": [{"files": "a", "weight": -1}]})"),
+            "r.json: data[0].weight is '-1', expected a number from 0 to 10000");
+  EXPECT_EQ(error(R"({"data": [{"weight": 1}]})"), "r.json: data[0]: has no text field 'files'");
+  EXPECT_EQ(error(R"({"lr": "0.01"})"), "r.json: lr is '\"0.01\"', expected a number from 0 to 10");
+  EXPECT_EQ(error(R"({"beta1": 2})"),
+            "r.json: beta1 is '2', expected a number of at least 0 and less than 1");
+  EXPECT_EQ(error(R"({"mask_user": 1})"), "r.json: mask_user is '1', expected true or false");
+  EXPECT_EQ(error(R"({"name": 5})"), "r.json: name is '5', expected a text");
+  EXPECT_EQ(error(R"({"lr": null})"), "r.json: lr is 'null', expected a number from 0 to 10");
+  EXPECT_EQ(error(R"({"time_budget": "15m", "feature_cache": "1GiB", "lr": 1e-3})"), "none");
 }
 
 TEST(RecipeTest, Durations) {
@@ -287,6 +360,24 @@ TEST_F(EventLogFiles, ContinuesAfterTheCheckpoint) {
   for (std::string line; std::getline(in, line);) lines.push_back(line);
   EXPECT_THAT(lines, ElementsAre(R"({"step":1,"loss":1.0})", R"({"step":2,"loss":0.5})",
                                  HasSubstr("\"step\":3,"), R"({"step":4,"loss":null})"));
+}
+
+// A damaged line costs no other one.
+TEST_F(EventLogFiles, GarbageIsKeptAndTold) {
+  const std::string kept =
+      "{\"step\":1,\"loss\":9}\n\x07garbage{\n{\"step\":\"two\"}\n[4]\n{\"step\":3,\"loss\":7}\n";
+  const std::string path = Write("log.jsonl", kept + "{\"step\":4,\"loss\":6}\n{\"step\":5,\"lo");
+  testing::internal::CaptureStderr();
+  {
+    EventLog log;
+    ASSERT_TRUE(log.Open(directory_, 3).ok());
+  }
+  const std::string told = testing::internal::GetCapturedStderr();
+  for (const char* line : {":2: ", ":3: ", ":4: "}) {
+    EXPECT_THAT(told, HasSubstr(path + line + "is no step of a run; the line is kept"));
+  }
+  std::ifstream in(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), kept);
 }
 
 }  // namespace

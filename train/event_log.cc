@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "base/json.h"
 #include "base/mapped_file.h"
@@ -51,18 +52,31 @@ double WallTime() {
   return std::chrono::duration<double>(now).count();
 }
 
-// The lines of log.jsonl up to `last_step`.
+// The number of the step that `line` logs; none where it logs none.
+std::optional<int64_t> StepOf(std::string_view line) {
+  const auto json = ParseJson(line, "");
+  if (!json.ok() || !json->is_object() || !json->contains("step")) return std::nullopt;
+  const Json& step = (*json)["step"];
+  if (!step.is_number_integer()) return std::nullopt;
+  return step.get<int64_t>();
+}
+
+// The lines of log.jsonl but for those of steps after `last_step`. A line that was damaged is no
+// reason to lose any other.
 std::string KeptLines(const std::string& path, int64_t last_step) {
   std::string kept;
   const auto file = MappedFile::Open(path);
   if (!file.ok()) return kept;
   std::string_view rest = file->text();
-  while (!rest.empty()) {
+  for (int64_t number = 1; !rest.empty(); ++number) {
     const size_t end = rest.find('\n');
     if (end == std::string_view::npos) break;  // cut off by a kill
-    const auto line = ParseJson(rest.substr(0, end), path);
-    if (!line.ok() || line->value("step", int64_t{0}) > last_step) break;
-    kept.append(rest.substr(0, end + 1));
+    const std::optional<int64_t> step = StepOf(rest.substr(0, end));
+    if (!step) {
+      std::fprintf(stderr, "%s:%ld: is no step of a run; the line is kept\n", path.c_str(),
+                   static_cast<long>(number));
+    }
+    if (step.value_or(0) <= last_step) kept.append(rest.substr(0, end + 1));
     rest.remove_prefix(end + 1);
   }
   return kept;

@@ -28,7 +28,8 @@ class EventLog {
   EventLog& operator=(const EventLog&) = delete;
   ~EventLog();
 
-  // Drops the lines of steps after `last_step` (of a run that was killed past its checkpoint).
+  // Drops the lines of steps after `last_step` (of a run that was killed past its checkpoint), and
+  // one that a kill cut off. Lines that are no steps are kept and told on standard error.
   Status Open(const std::string& directory, int64_t last_step);
   // `values` must be finite to appear; others are written as null and left out of TensorBoard.
   void Write(int64_t step, const std::vector<std::pair<std::string, double>>& values);

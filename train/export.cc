@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/thread_pool.h"
 #include "checkpoint_file.h"
-#include "corpus.h"
+#include "corpus_file.h"
 #include "io/convert.h"
 #include "io/hf_names.h"
 #include "io/safetensors.h"

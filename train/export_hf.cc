@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/output_file.h"
 #include "checkpoint_file.h"
-#include "corpus.h"
+#include "corpus_file.h"
 #include "export.h"
 #include "io/hf_names.h"
 #include "io/safetensors.h"

@@ -22,10 +22,15 @@ struct TrainOptions {
   Recipe recipe;
   std::string data_base;  // where relative data patterns are looked up; "" = the current directory
   std::string out;        // directory of checkpoint, tokenizer, corpus and logs
+  std::vector<std::string> changes;  // fields that may differ from what the run was begun with
+  bool force = false;                // begin anew where `out` holds a run
   std::vector<std::string> command;  // that runs this again, as workers need
   int rank = 0;                      // among the workers of the run
   bool profile = false;              // measure the matrix peak and report the fraction reached
   bool quiet = false;
+  // Train decides:
+  std::string begun;  // RecordRun's; "" in workers that do not lead
+  KeptData kept;      // of the run that `out` holds
 };
 
 // What the loop needs to begin.

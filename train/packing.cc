@@ -35,12 +35,19 @@ bool Packer::empty() {
   return sequences_.empty();
 }
 
+// A masked piece would be read for nothing.
+bool Packer::HasToLearn(const Piece& piece) const {
+  const auto begin = corpus_.learn.begin() + piece.first;
+  return std::any_of(begin, begin + piece.count + 1, [](uint8_t learn) { return learn != 0; });
+}
+
 void Packer::AppendPieces(const CorpusDocument& document, std::vector<Piece>& pieces) const {
   const int32_t inputs = document.length - 1;
   const auto longest = static_cast<int32_t>(length_);
   for (int32_t at = 0; at < inputs; at += longest) {
     const int32_t count = std::min(longest, inputs - at);
-    if (count >= kShortestPiece || at == 0) pieces.push_back({document.first + at, count});
+    const Piece piece{document.first + at, count};
+    if ((count >= kShortestPiece || at == 0) && HasToLearn(piece)) pieces.push_back(piece);
   }
 }
 

@@ -17,7 +17,7 @@ struct Piece {
 using Sequence = std::vector<Piece>;  // pieces in order, together at most `length` inputs
 
 // Whole documents are put together best-fit, so that few are cut; longer ones than a sequence are
-// cut into pieces.
+// cut into pieces. Pieces without a token to learn are left out.
 class Packer {
  public:
   // Keeps a reference to `corpus`. weights[source] as in DataSource. Holds one epoch at a time.
@@ -35,6 +35,7 @@ class Packer {
 
  private:
   void LoadEpoch(int64_t epoch);
+  bool HasToLearn(const Piece& piece) const;
   void AppendPieces(const CorpusDocument& document, std::vector<Piece>& pieces) const;
   std::vector<Sequence> Pack(const std::vector<Piece>& pieces) const;
 

@@ -10,6 +10,7 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
+#include "value_range.h"
 
 namespace foretoken::train {
 
@@ -19,11 +20,20 @@ struct DataSource {
       1.0;  // times it is seen in an epoch; a fraction takes a random part, anew each time
 };
 
+// Whether a run that goes on may have another value than it was begun with.
+enum class Change : uint8_t {
+  kFree,   // it changes nothing that is learnt
+  kAsked,  // where --change names it
+  kNever,  // the weights would be others, or read other tokens
+};
+
 // A field that only some methods have.
 struct Setting {
   const char* name;
-  const char* value;  // default; a number where it reads as one, else a text
+  const char* value;  // default
+  ValueRange range;
   const char* help;
+  Change change = Change::kAsked;
 };
 
 struct Recipe {
@@ -64,30 +74,23 @@ struct Recipe {
 };
 
 // Overwrites the fields that `json` holds. "mix" names a file that holds "data" and "datasets",
-// from the folder of `origin`, where `json` came from. Errors: unknown field, wrong kind, no such
-// file.
+// from the folder of `origin`, where `json` came from. Errors: an unknown field, a value of another
+// kind or out of its range, no such file.
 Status ReadRecipe(const Json& json, const std::string& origin, Recipe& recipe);
 Json RecipeToJson(const Recipe& recipe);
 // What exported files keep of it: no paths of this machine.
 Json RecipeRecord(const Recipe& recipe);
-// Sets one field, or else a setting of the method, from a command-line value. Errors: unreadable
-// value. CompleteSettings finds the unknown ones.
+// Sets one field, or else a setting of the method, from a command-line value. Errors: a value that
+// cannot be read or is out of its range, named as a flag. CompleteSettings finds the unknown ones.
 Status SetField(const std::string& name, const std::string& value, Recipe& recipe);
 bool IsFlag(const std::string& name);  // a field that takes no value on the command line
 // One line for each field: flag, meaning, default.
 std::string FieldHelp();
 std::string SettingHelp(std::span<const Setting> table);
 // Gives the settings that `recipe` lacks their defaults. Errors: one that the table does not have,
-// a text where a number is expected.
+// a value out of its range.
 Status CompleteSettings(std::span<const Setting> table, Recipe& recipe);
-// Errors: a setting that is not a whole number of [least, most].
-Status CheckCount(const Recipe& recipe, const std::string& setting, int64_t least, int64_t most);
-// Errors: sizes that cannot make a model.
+// Errors: a field out of its range, sizes that cannot make a model or a batch.
 Status CheckRecipe(const Recipe& recipe);
-
-// "95m", "1h30m", "40s", "3600". Errors: anything else.
-Result<double> ParseDuration(const std::string& text);
-// Bytes: "20GiB", "1.5MiB", "64KiB", "4096". Errors: anything else.
-Result<int64_t> ParseSize(const std::string& text);
 
 }  // namespace foretoken::train

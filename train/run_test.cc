@@ -6,11 +6,12 @@
 #include <span>
 
 #include "chat_testing.h"
-#include "corpus.h"
+#include "corpus_file.h"
 #include "dataset.h"
 #include "io/gguf.h"
 #include "method.h"
 #include "run_testing.h"
+#include "schedule.h"
 
 namespace foretoken::train {
 namespace {

@@ -52,6 +52,8 @@ Initializer FileWeights(const ModelFile& file) {
     Dequantize(source->type, source->bytes.data(),
                {value.data_ptr<float>(), static_cast<size_t>(value.numel())});
     file.Release(*source);
+    TORCH_CHECK(torch::isfinite(value).all().item<bool>(), file.path(), ": tensor '", name,
+                "' holds values that are not finite, from which nothing can be learnt");
     bool rotates = false;
     for (const char* part : {"attn_q.weight", "attn_k.weight", "attn_q.bias", "attn_k.bias"}) {
       rotates = rotates || name.ends_with(part);
@@ -64,8 +66,9 @@ Initializer FileWeights(const ModelFile& file) {
 
 // Each worker's own.
 std::string FeaturePath(const TrainOptions& options) {
-  return options.out + "/features" + (options.rank == 0 ? "" : "." + std::to_string(options.rank)) +
-         ".bin";
+  std::string path = options.out + "/features";
+  if (options.rank != 0) path.append(".").append(std::to_string(options.rank));
+  return path.append(".bin");
 }
 
 }  // namespace
@@ -113,7 +116,7 @@ std::vector<Tensor> FrozenTarget::KeysValues(const Batch& batch, std::span<const
   torch::NoGradGuard no_grad;
   if (cache_ == nullptr) return model_.KeysValues(batch, layers);
   std::string what = "keys and values";
-  for (const int layer : layers) what += " " + std::to_string(layer);
+  for (const int layer : layers) what.append(" ").append(std::to_string(layer));
   const RowForm form{2 * shape().kv_heads * shape().head_dim, model_.weights().compute()};
   return cache_->Rows(batch, what, std::vector<RowForm>(layers.size(), form),
                       [&] { return model_.KeysValues(batch, layers); });
@@ -151,8 +154,9 @@ Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device
   recipe.tied_embeddings = s.tied_embeddings;
   recipe.pre = target->file().tokenizer().pre;
   recipe.settings["target"] = std::filesystem::absolute(recipe.Text("target")).string();
-  FT_ASSIGN_OR_RETURN(PreparedData data, PrepareData(recipe, options.data_base, options.out,
-                                                     options.quiet, &target->file().tokenizer()));
+  FT_ASSIGN_OR_RETURN(PreparedData data,
+                      PrepareData(recipe, options.data_base, options.out, options.quiet,
+                                  &target->file().tokenizer(), options.kept));
   return DraftPreparation{std::move(recipe), std::move(data.corpus), std::move(target)};
 }
 

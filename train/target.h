@@ -62,7 +62,8 @@ class FrozenTarget {
 };
 
 // Settings that every drafter has.
-inline constexpr Setting kTargetSetting = {"target", "", "the model that drafts are for"};
+inline constexpr Setting kTargetSetting = {"target", "", AnyText(), "the model that drafts are for",
+                                           Change::kFree};
 
 struct DraftPreparation {
   Recipe recipe;  // with the target's shape

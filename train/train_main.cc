@@ -1,6 +1,7 @@
 // The entry point of the trainer's module: `foretoken train ...` ends up here.
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -11,6 +12,7 @@
 #include "bus_error.h"
 #include "export.h"
 #include "method.h"
+#include "run_record.h"
 #include "trainer.h"
 
 namespace foretoken::train {
@@ -32,6 +34,9 @@ constexpr char kUsageText[] =
     "                        file, directory or glob. Where the recipe names data, the directory\n"
     "                        that holds it\n"
     "  --out DIR             checkpoint, tokenizer and logs (log.jsonl, TensorBoard events)\n"
+    "  --change FIELDS       go on although these fields (lr,steps), data or target are not those\n"
+    "                        that the run in DIR was begun with\n"
+    "  --force               begin anew where DIR holds a run, and replace it\n"
     "  --profile             measure the matrix peak and show the fraction reached\n"
     "  --quiet               no progress\n"
     "\n"
@@ -82,6 +87,15 @@ std::string FieldName(const std::string& flag) {
   return name;
 }
 
+// The fields in "lr,warmup-share".
+void AppendNames(const std::string& list, std::vector<std::string>& names) {
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    names.push_back(FieldName("--" + list.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+}
+
 // Reads the recipe first, whatever its place, so that other flags override it.
 Status ReadRecipeFlag(const std::vector<std::string>& args, Recipe& recipe) {
   for (size_t i = 0; i + 1 < args.size(); ++i) {
@@ -106,6 +120,8 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
       options.profile = true;
     } else if (flag == "--quiet") {
       options.quiet = true;
+    } else if (flag == "--force") {
+      options.force = true;
     } else if (IsFlag(FieldName(flag))) {
       FT_RETURN_IF_ERROR(SetField(FieldName(flag), "true", options.recipe));
     } else if (i + 1 == args.size()) {
@@ -114,6 +130,8 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
       data.push_back(args[++i]);
     } else if (flag == "--out") {
       options.out = args[++i];
+    } else if (flag == "--change") {
+      AppendNames(args[++i], options.changes);
     } else if (flag == "--recipe") {
       ++i;
     } else {
@@ -121,6 +139,9 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
     }
   }
   if (options.out.empty()) return Error{"--out is missing"};
+  FT_RETURN_IF_ERROR(CompleteSettings(method.settings, options.recipe));
+  FT_RETURN_IF_ERROR(CheckRecipe(options.recipe));
+  FT_RETURN_IF_ERROR(CheckChangeNames(method.settings, options.changes));
   if (!options.recipe.data.empty()) {
     if (data.size() > 1) return Error{"the recipe names its data: give one --data directory"};
     if (!data.empty()) options.data_base = data[0];
@@ -165,9 +186,13 @@ Result<ExportRequest> ParseExport(const std::vector<std::string>& args) {
 }
 
 Status Export(const ExportRequest& request) {
-  FT_ASSIGN_OR_RETURN(const CheckpointInfo info, ReadCheckpointInfo(request.checkpoint));
+  FT_ASSIGN_OR_RETURN(CheckpointInfo info, ReadCheckpointInfo(request.checkpoint));
   const Method* method = FindMethod(info.recipe.method);
-  if (method == nullptr) return Error{"unknown method '" + info.recipe.method + "'"};
+  const std::string path = CheckpointPath(request.checkpoint);
+  if (method == nullptr) return Error{path + ": unknown method '" + info.recipe.method + "'"};
+  if (const Status s = CompleteSettings(method->settings, info.recipe); !s.ok()) {
+    return Error{path + ": " + s.error().message};
+  }
   return method->export_to(request, info);
 }
 

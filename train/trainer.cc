@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <numbers>
+#include <optional>
 
 #include "adamw.h"
 #include "base/progress.h"
@@ -12,8 +12,10 @@
 #include "checkpoint.h"
 #include "device.h"
 #include "event_log.h"
+#include "find_run.h"
 #include "packing.h"
 #include "run_files.h"
+#include "schedule.h"
 #include "stop_signals.h"
 #include "weight_average.h"
 #include "workers.h"
@@ -66,16 +68,21 @@ class Trainer {
   Status Resume();
   Result<bool> GoesOn();
   std::vector<Batch> NextBatches();
+  Result<std::vector<Batch>> NextStep(StepResult& r);
   std::vector<Batch> HeldOutBatches() const;
   Metrics Evaluate(const std::vector<Batch>& batches);
   Result<StepResult> Step();
   Status Update(const std::vector<Batch>& batches, int64_t update, StepResult& r);
   Status AddUp(StepResult& r);
   void CountTime(double seconds);
-  void Log(const StepResult& r);
+  Status Log(const StepResult& r);
   void Show(const StepResult& r, double peak, Progress& progress) const;
-  Status Checkpoint();
+  Status Save(const CheckpointInfo& info);
+  Status SavePending(const StepResult& r);
+  Status SaveLast();
   bool CheckpointDue() const;
+  CheckpointInfo Info() const { return {recipe_, state_, options_.begun}; }
+  Error NotFinite(int64_t step, const std::string& what, double found) const;
 
   const TrainOptions& options_;
   Recipe recipe_;
@@ -87,6 +94,9 @@ class Trainer {
   AdamW optimizer_;
   WeightAverage average_;
   RunState state_;
+  int64_t saved_step_ = -1;                // of the checkpoint; below 0 where there is none
+  int64_t evaluated_step_ = -1;            // whose weights have a finite held-out loss
+  std::optional<CheckpointInfo> pending_;  // waits for the next step's gradients
   EventLog log_;
   std::string summary_;  // of the last evaluation
   double usual_step_ = 0.0;
@@ -94,18 +104,11 @@ class Trainer {
 };
 
 Status Trainer::Resume() {
-  if (std::filesystem::exists(CheckpointPath(options_.out))) {
+  if (options_.kept.tokenizer) {
     FT_ASSIGN_OR_RETURN(const CheckpointInfo info, ReadCheckpointInfo(options_.out));
-    if (info.recipe.method != recipe_.method) {
-      return Error{options_.out + " holds a run of train " + info.recipe.method +
-                   ", not of train " + recipe_.method};
-    }
-    if ((info.recipe.ema > 0.0) != average_.on()) {
-      return Error{options_.out + " holds a run " + (average_.on() ? "without" : "with") +
-                   " --ema, and continues so"};
-    }
     FT_RETURN_IF_ERROR(LoadCheckpoint(options_.out, task_->weights(), optimizer_, average_));
     state_ = info.state;
+    saved_step_ = state_.step;
     if (!options_.quiet) {
       std::fprintf(stderr, "continuing after step %ld\n", static_cast<long>(state_.step));
     }
@@ -153,14 +156,38 @@ std::vector<Batch> Trainer::HeldOutBatches() const {
   return batches;
 }
 
+// The next batches that hold something to learn, together; others are left out. Sets r.tokens.
+Result<std::vector<Batch>> Trainer::NextStep(StepResult& r) {
+  const int64_t begin = state_.sequences;
+  for (;;) {
+    std::vector<Batch> batches = NextBatches();
+    std::vector<double> learnt(1);
+    for (const Batch& batch : batches) learnt[0] += task_->Learnt(batch);
+    FT_RETURN_IF_ERROR(workers_.Sum(learnt));
+    r.tokens = learnt[0];
+    if (r.tokens > 0.0) return batches;
+    if (state_.sequences - begin > 2 * packer_.sequences_in_epoch()) {
+      return Error{"the training data hold nothing to learn for train " + recipe_.method +
+                   ": a whole epoch has no token that is learnt"};
+    }
+  }
+}
+
+Error Trainer::NotFinite(int64_t step, const std::string& what, double found) const {
+  std::string kept = "no checkpoint was written yet";
+  if (saved_step_ >= 0) {
+    kept = CheckpointPath(options_.out) + " stays as of step " + std::to_string(saved_step_);
+  }
+  return Error{"step " + std::to_string(step) + ": the " + what + " is " +
+               (std::isnan(found) ? "not a number" : "infinite") + ", training stops; " + kept +
+               ". A lower --lr (now " + std::to_string(recipe_.lr) +
+               ") or a longer --warmup may help"};
+}
+
 Result<Trainer::StepResult> Trainer::Step() {
   const Clock::time_point start = Clock::now();
-  const std::vector<Batch> batches = NextBatches();
   StepResult r{};
-  std::vector<double> learnt(1);
-  for (const Batch& batch : batches) learnt[0] += task_->Learnt(batch);
-  FT_RETURN_IF_ERROR(workers_.Sum(learnt));
-  r.tokens = learnt[0];
+  FT_ASSIGN_OR_RETURN(const std::vector<Batch> batches, NextStep(r));
   r.lr = LearningRate(recipe_, state_.step + 1,
                       ScheduleProgress(recipe_, state_.step, state_.seconds));
   for (int64_t update = 0; update < task_->updates(); ++update) {
@@ -168,6 +195,9 @@ Result<Trainer::StepResult> Trainer::Step() {
   }
   for (const Batch& batch : batches) r.flops += task_->Flops(batch);
   FT_RETURN_IF_ERROR(AddUp(r));
+  for (const auto& [name, value] : r.metrics) {
+    if (!std::isfinite(value)) return NotFinite(state_.step + 1, name, value);
+  }
   average_.Add(++state_.step);
   state_.tokens += static_cast<int64_t>(r.tokens);
   r.seconds = Since(start);
@@ -177,7 +207,7 @@ Result<Trainer::StepResult> Trainer::Step() {
 // Adds what was learnt to `r`.
 Status Trainer::Update(const std::vector<Batch>& batches, int64_t update, StepResult& r) {
   for (const Batch& batch : batches) {
-    const Metrics part = task_->LearnPart(batch, 1.0 / std::max(r.tokens, 1.0), update);
+    const Metrics part = task_->LearnPart(batch, 1.0 / r.tokens, update);
     if (r.metrics.empty()) r.metrics.resize(part.size());
     for (size_t i = 0; i < part.size(); ++i) {
       r.metrics[i].first = part[i].first;
@@ -185,7 +215,9 @@ Status Trainer::Update(const std::vector<Batch>& batches, int64_t update, StepRe
     }
   }
   FT_RETURN_IF_ERROR(workers_.SumGradients(task_->weights().parameters()));
+  FT_RETURN_IF_ERROR(SavePending(r));
   r.norm = optimizer_.Step(state_.step * task_->updates() + update + 1, r.lr);
+  if (!std::isfinite(r.norm)) return NotFinite(state_.step + 1, "gradient", r.norm);
   task_->weights().Refresh();
   return {};
 }
@@ -220,7 +252,7 @@ void Trainer::CountTime(double seconds) {
   state_.seconds += counted;
 }
 
-void Trainer::Log(const StepResult& r) {
+Status Trainer::Log(const StepResult& r) {
   Metrics values = r.metrics;
   values.insert(values.end(), {{"lr", r.lr},
                                {"grad_norm", r.norm},
@@ -234,12 +266,17 @@ void Trainer::Log(const StepResult& r) {
   if (!batches.empty()) {
     const Clock::time_point start = Clock::now();
     const Metrics evaluated = Evaluate(batches);
+    if (!std::isfinite(evaluated[0].second)) {
+      return NotFinite(state_.step, "held-out loss", evaluated[0].second);
+    }
     state_.heldout = evaluated[0].second;
+    if (!average_.on()) evaluated_step_ = state_.step;
     state_.seconds += std::min(Since(start), 60.0);
     summary_ = task_->Summary(evaluated);
     values.insert(values.end(), evaluated.begin(), evaluated.end());
   }
   log_.Write(state_.step, values);
+  return {};
 }
 
 void Trainer::Show(const StepResult& r, double peak, Progress& progress) const {
@@ -261,13 +298,40 @@ bool Trainer::CheckpointDue() const {
   return Since(saved_) >= 60.0 * recipe_.checkpoint_minutes;
 }
 
-Status Trainer::Checkpoint() {
-  saved_ = Clock::now();
-  return SaveCheckpoint(options_.out, {recipe_, state_}, task_->weights(), optimizer_, average_);
+Status Trainer::Save(const CheckpointInfo& info) {
+  FT_RETURN_IF_ERROR(SaveCheckpoint(options_.out, info, task_->weights(), optimizer_, average_));
+  saved_step_ = info.state.step;
+  return {};
+}
+
+// Before an update: the weights are still those of the checkpoint, their loss and gradients known.
+Status Trainer::SavePending(const StepResult& r) {
+  const auto is_finite = [](const auto& metric) { return std::isfinite(metric.second); };
+  if (!pending_ || !std::ranges::all_of(r.metrics, is_finite)) return {};
+  if (!std::isfinite(optimizer_.GradNorm())) return {};
+  const CheckpointInfo info = *std::move(pending_);
+  pending_.reset();
+  return Save(info);
+}
+
+// Where no step follows, a batch is judged in its place.
+Status Trainer::SaveLast() {
+  if (state_.step != saved_step_ && state_.step != evaluated_step_) {
+    std::vector<Batch> batches = HeldOutBatches();
+    if (batches.empty()) {
+      const Sequence& next = packer_.At(state_.sequences);
+      batches.push_back(MakeBatch(corpus_, std::span(&next, 1), recipe_.length,
+                                  static_cast<uint64_t>(state_.sequences), device_));
+    }
+    batches.resize(1);
+    const double loss = task_->Evaluate(batches)[0].second;
+    if (!std::isfinite(loss)) return NotFinite(state_.step, "loss that its weights have", loss);
+  }
+  return Save(Info());
 }
 
 Status Trainer::Run() {
-  if (packer_.empty()) return Error{"the training data holds no documents"};
+  if (packer_.empty()) return Error{"the training data hold no document with something to learn"};
   packer_.At(0);
   recipe_ = WithSteps(recipe_, packer_.sequences_in_epoch());
   FT_RETURN_IF_ERROR(Resume());
@@ -281,45 +345,18 @@ Status Trainer::Run() {
     FT_ASSIGN_OR_RETURN(const StepResult r, Step());
     if (!workers_.leads()) continue;
     CountTime(r.seconds);
-    Log(r);
+    FT_RETURN_IF_ERROR(Log(r));
     Show(r, peak, progress);
-    if (CheckpointDue()) FT_RETURN_IF_ERROR(Checkpoint());
+    if (CheckpointDue()) {
+      pending_ = Info();
+      saved_ = Clock::now();
+    }
   }
   progress.Finish();
-  return workers_.leads() ? Checkpoint() : Status();
+  return workers_.leads() ? SaveLast() : Status();
 }
 
 }  // namespace
-
-Recipe WithSteps(Recipe r, int64_t sequences_in_epoch) {
-  if (r.epochs > 0.0) {
-    const double sequences = r.epochs * static_cast<double>(sequences_in_epoch);
-    const auto taken = static_cast<double>(r.batch * r.accumulate);
-    r.steps = std::max<int64_t>(1, std::llround(std::ceil(sequences / taken)));
-  }
-  if (r.warmup_share > 0.0) {
-    r.warmup = std::llround(r.warmup_share * static_cast<double>(r.steps));
-  }
-  return r;
-}
-
-double ScheduleProgress(const Recipe& r, int64_t step, double seconds) {
-  const double by_step = static_cast<double>(step) / static_cast<double>(r.steps);
-  return r.time_budget > 0.0 ? std::max(by_step, seconds / r.time_budget) : by_step;
-}
-
-double LearningRate(const Recipe& r, int64_t step, double progress) {
-  const double warm =
-      r.warmup > 0 ? std::min(1.0, static_cast<double>(step) / static_cast<double>(r.warmup)) : 1.0;
-  const double planned = r.decay_steps > 0
-                             ? static_cast<double>(step - 1) / static_cast<double>(r.decay_steps)
-                             : progress;
-  const double at = std::min(planned, 1.0);
-  const double left = r.schedule == "cosine"   ? 0.5 * (1.0 + std::cos(std::numbers::pi * at))
-                      : r.schedule == "linear" ? 1.0 - at
-                                               : 1.0;
-  return warm * (r.min_lr + (r.lr - r.min_lr) * left);
-}
 
 Status Train(const TrainOptions& asked) {
   TrainOptions options = asked;
@@ -339,6 +376,7 @@ Status Train(const TrainOptions& asked) {
   options.rank = workers->rank();
   options.quiet = options.quiet || !workers->leads();
   options.profile = options.profile && workers->leads();
+  FT_RETURN_IF_ERROR(FindRun(*method, options));
   if (!workers->leads()) FT_RETURN_IF_ERROR(workers->Meet());  // the leader encodes the data
   FT_ASSIGN_OR_RETURN(Prepared prepared, method->prepare(options, device));
   if (workers->leads()) FT_RETURN_IF_ERROR(workers->Meet());

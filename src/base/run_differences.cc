@@ -10,7 +10,7 @@ namespace {
 
 std::string Shown(const Json& value) {
   constexpr size_t kLongest = 60;
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = JsonText(value);
   if (value.is_string()) text = text.substr(1, text.size() - 2);
   if (text.empty()) return "none";
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";

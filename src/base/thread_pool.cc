@@ -18,8 +18,8 @@ namespace {
 // the machine, spinning would starve the thread that works.
 constexpr int kSpins = 4000;
 constexpr int kCrowdedSpins = 20;
-// A sleeping thread runs this soon after it was woken if a core is free or its user has to give way:
-// one of less priority keeps a core until its time slice ends, up to 3 milliseconds.
+// A sleeping thread runs this soon after it was woken if a core is free or its user has to give
+// way: one of less priority keeps a core until its time slice ends, up to 3 milliseconds.
 constexpr double kWakesWithin = 3e-3;
 
 inline void Pause() {

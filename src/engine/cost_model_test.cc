@@ -312,7 +312,9 @@ TEST(CostStore, KeepsCostsInTheCacheFolder) {
   ASSERT_TRUE(WriteCosts(path, key, costs).ok());
   EXPECT_DOUBLE_EQ(ReadCosts(path, key)->VerifySeconds(1, 0), 1.5);
   EXPECT_THAT(ReadCosts(path, "other").error().message, HasSubstr("costs of something else"));
-  { EXPECT_DOUBLE_EQ((*CostStore(*model).Get())->VerifySeconds(1, 0), 1.5) << "not measured again"; }
+  {
+    EXPECT_DOUBLE_EQ((*CostStore(*model).Get())->VerifySeconds(1, 0), 1.5) << "not measured again";
+  }
   std::ofstream(path) << "{";
   { EXPECT_TRUE(CostStore(*model).Get().ok()); }
   EXPECT_TRUE(ReadCosts(path, key).ok()) << "a broken file is measured anew";

@@ -112,9 +112,8 @@ class Passes {
 
 Result<CostModel> CostModel::Measure(Model& model, double budget) {
   Passes passes(model);
-  CostModel costs =
-      Measure([&passes](int rows, int context) { return passes.Time(rows, context); },
-              passes.context(), model.max_rows(), budget);
+  CostModel costs = Measure([&passes](int rows, int context) { return passes.Time(rows, context); },
+                            passes.context(), model.max_rows(), budget);
   FT_RETURN_IF_ERROR(passes.status());
   return costs;
 }

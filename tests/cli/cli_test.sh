@@ -139,8 +139,11 @@ for i in 1 2 3 4 5; do
   printf '{"messages": [{"role": "user", "content": "hello %s"}, %s{"role": "user", "content": "and"}]}\n' \
     $i '{"role": "assistant", "content": "x"}, '
 done >"$dir/asked.jsonl"
-distill() {
-  "$bin" distill -m "$model" -t 1 -q --data "$dir/asked.jsonl" -n 6 --temp 1 --seed 3 "$@"
+distill() { distill_up_to 6 "$@"; }
+distill_up_to() {
+  longest=$1
+  shift
+  "$bin" distill -m "$model" -t 1 -q --data "$dir/asked.jsonl" -n "$longest" --temp 1 --seed 3 "$@"
 }
 expect_status 0 "distill" distill --out "$dir/one.jsonl" --batch 1 --force
 expect_status 0 "distill, batched" distill --out "$dir/three.jsonl" --batch 3 --drafter pld --force
@@ -164,6 +167,42 @@ for other in corpus.txt corpus.jsonl; do
   expect_text "no output of distill" err "distill over $other"
   cmp -s "$dir/$other" "$dir/kept" || fail "distill: $other was changed"
 done
+# What the answers depend on is kept beside them.
+begin_answers() {
+  head -n 2 "$dir/one.jsonl" >"$dir/begun.jsonl"
+  cp "$dir/one.jsonl.run.json" "$dir/begun.jsonl.run.json"
+  cp "$dir/begun.jsonl" "$dir/kept"
+}
+begin_answers
+expect_status 1 "distill, longer answers" distill_up_to 7 --out "$dir/begun.jsonl"
+expect_text "begun.jsonl: was begun otherwise: new_tokens was 6, now 7. --change new_tokens goes on" err \
+  "distill, longer answers"
+expect_status 1 "distill, other sampling" distill --out "$dir/begun.jsonl" --top-k 4
+expect_text "top_k was 0, now 4" err "distill, other sampling"
+expect_status 1 "distill, other changes" distill_up_to 7 --out "$dir/begun.jsonl" --change temp
+expect_text "change new_tokens,temp goes on" err "distill, other changes"
+expect_status 1 "distill, no such change" distill --out "$dir/begun.jsonl" --change lr
+expect_text "change is 'lr', expected some of model, data" err "distill, no such change"
+python3 -c "import sys
+model = bytearray(open(sys.argv[1], 'rb').read())
+model[-8] ^= 1  # a weight
+open(sys.argv[2], 'wb').write(model)" "$model" "$dir/other.gguf"
+expect_status 1 "distill, another model" "$bin" distill -m "$dir/other.gguf" -t 1 -q -n 6 --temp 1 --seed 3 \
+  --data "$dir/asked.jsonl" --out "$dir/begun.jsonl"
+expect_text "the answers are of another model" err "distill, another model"
+cp "$dir/asked.jsonl" "$dir/asked.kept"
+sed 's/hello 5/hullo 5/' "$dir/asked.kept" >"$dir/asked.jsonl"
+expect_status 1 "distill of a changed question" distill --out "$dir/begun.jsonl"
+expect_text "asked.jsonl has another content" err "distill of a changed question"
+cp "$dir/asked.kept" "$dir/asked.jsonl"
+cmp -s "$dir/begun.jsonl" "$dir/kept" || fail "distill: a refused run changed the answers"
+expect_status 0 "distill goes on otherwise" distill_up_to 7 --out "$dir/begun.jsonl" --change new_tokens
+[ "$(wc -l <"$dir/begun.jsonl")" -eq 5 ] || fail "distill --change: not 5 lines"
+{ head -n 1 "$dir/one.jsonl"; echo 'garbage {'; tail -n 4 "$dir/one.jsonl"; } >"$dir/garbage.jsonl"
+cp "$dir/garbage.jsonl" "$dir/kept"
+expect_status 1 "distill over a damaged line" distill --out "$dir/garbage.jsonl"
+expect_text "no output of distill .*garbage.jsonl:2: not valid JSON" err "distill over a damaged line"
+cmp -s "$dir/garbage.jsonl" "$dir/kept" || fail "distill: a damaged file was changed"
 printf '{"messages": [{"role": "user", "content": "other"}]}\n' >"$dir/asked.jsonl"
 expect_status 1 "distill of other data" distill --out "$dir/one.jsonl"
 expect_status 0 "distill anew" distill --out "$dir/one.jsonl" --force
@@ -419,6 +458,20 @@ expect_text "new_tokens is 20, expected 21" err "bench spec resumed with another
 printf '{"question": 0}\n' >>"$dir/journal.jsonl"
 expect_status 1 "bench spec with a broken journal" resumed -n 20
 expect_text "journal.jsonl:5: not the answers" err "bench spec with a broken journal"
+cp "$dir/journal.jsonl" "$dir/kept"
+{ head -n 2 "$dir/kept"; printf '\001\002 garbage\n'; tail -n 3 "$dir/kept"; } >"$dir/journal.jsonl"
+cp "$dir/journal.jsonl" "$dir/kept"
+expect_status 1 "bench spec with garbage in its journal" resumed -n 20
+expect_text "journal.jsonl:3: not valid JSON" err "bench spec with garbage in its journal"
+cmp -s "$dir/journal.jsonl" "$dir/kept" || fail "bench spec: a damaged journal was changed"
+sed '2s/"turn_cycles":\[[0-9]*/"turn_cycles":[99999/' "$dir/kept" | head -n 2 >"$dir/journal.jsonl"
+expect_status 1 "bench spec with other counts in its journal" resumed -n 20
+expect_text "journal.jsonl:2: the turns, cycles and times" err "bench spec with other counts in its journal"
+printf 'notes without a line break' >"$dir/journal.jsonl"
+cp "$dir/journal.jsonl" "$dir/kept"
+expect_status 1 "bench spec over notes" resumed -n 20
+expect_text "journal.jsonl: is no journal of bench spec" err "bench spec over notes"
+cmp -s "$dir/journal.jsonl" "$dir/kept" || fail "bench spec: notes were replaced by a journal"
 
 rm -f "$dir/interrupted.json"
 "$bin" bench spec -m "$model" -t 1 --questions "$dir/questions.jsonl" -n 600 --methods pld --warm-up 0 \
@@ -626,6 +679,52 @@ expect_text "empty_run/log.jsonl: cannot open" err "train plot without a log"
 printf '%s\n' '{"step":3,"loss":"low"}' >>"$dir/run/log.jsonl"
 expect_status 1 "train plot of a broken log" "$bin" train plot "$dir/run"
 expect_text 'run/log.jsonl:3: loss: found "low", expected a number' err "train plot of a broken log"
+
+# The trainer's options and files, where it was built.
+if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
+  rm -rf "$dir/lm"
+  mkdir -p "$dir/lm"
+  i=0
+  while [ $i -lt 60 ]; do
+    printf 'document %s says hello\n<|endoftext|>\n' $i
+    i=$((i + 1))
+  done >"$dir/lm/text.txt"
+  train() {
+    "$bin" train lm --data "$dir/lm/text.txt" --out "$dir/lm/run" --device cpu --threads 1 --quiet \
+      --vocab 300 --layers 1 --hidden 32 --ffn 32 --heads 2 --kv-heads 1 --head-dim 16 --length 32 --batch 2 \
+      --warmup 0 --eval-every 0 --heldout 0.1 "$@"
+  }
+  for wrong in "--beta1 2" "--heldout -1" "--threads -5" "--device xyz" "--batch 9223372036854775807" \
+    "--lr nan" "--lr 1e20" "--clip -1"; do
+    # shellcheck disable=SC2086
+    expect_status 2 "train $wrong" train --steps 2 $wrong
+    expect_text "${wrong% *} is '${wrong#* }', expected " err "train $wrong"
+  done
+  expect_status 2 "train --wieght" train --steps 2 --wieght 3
+  expect_text "unknown option '--wieght'" err "train --wieght"
+  printf '{"data": [{"files": "text.txt", "wieght": 2}]}' >"$dir/lm/recipe.json"
+  expect_status 2 "train, a recipe's field" train --steps 2 --recipe "$dir/lm/recipe.json"
+  expect_text "recipe.json: data.0.: unknown field 'wieght'" err "train, a recipe's field"
+  [ ! -e "$dir/lm/run" ] || fail "train: bad usage makes a folder"
+  expect_status 0 "train" train --steps 2
+  cp "$dir/lm/run/checkpoint.safetensors" "$dir/kept"
+  expect_status 1 "train at another rate" train --steps 2 --lr 0.01
+  expect_text "lr was 0.0015, now 0.01. --change lr goes on" err "train at another rate"
+  expect_status 2 "train, no such change" train --steps 2 --change rate
+  sed 's/hello$/hallo/' "$dir/lm/text.txt" >"$dir/changed"
+  cp "$dir/changed" "$dir/lm/text.txt"
+  expect_status 1 "train on other data" train --steps 2
+  expect_text "text.txt has another content" err "train on other data"
+  cmp -s "$dir/lm/run/checkpoint.safetensors" "$dir/kept" || fail "train: a refused run changed the checkpoint"
+  expect_status 0 "train on, as told" train --steps 3 --change steps,data
+  expect_status 1 "train of another shape" train --steps 3 --layers 2
+  expect_text "A run cannot change layers" err "train of another shape"
+  expect_status 0 "train anew" train --steps 1 --layers 2 --force
+  dd if=/dev/zero of="$dir/lm/run/checkpoint.safetensors" bs=1 seek=9000 count=8 conv=notrunc 2>/dev/null
+  expect_status 1 "export of a damaged checkpoint" "$bin" train export --checkpoint "$dir/lm/run" \
+    --out "$dir/lm/model.gguf"
+  expect_text "checkpoint.safetensors: is damaged" err "export of a damaged checkpoint"
+fi
 
 # Other engines: a script that prints what llama.cpp prints stands for it.
 mkdir -p "$dir/peers" "$dir/nothing"

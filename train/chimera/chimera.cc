@@ -102,9 +102,6 @@ HeldOut ChimeraTask::Judge(const Batch& batch) {
 }
 
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
-  FT_RETURN_IF_ERROR(CheckCount(options.recipe, "output_heads", 1, 16));
-  FT_RETURN_IF_ERROR(CheckCount(options.recipe, "ngram", 1, 5));
-  FT_RETURN_IF_ERROR(CheckCount(options.recipe, "selffeed", 0, 1));
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
   return WithTask<ChimeraTask>(std::move(draft), device);
 }
@@ -129,11 +126,14 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
 
 constexpr std::array<Setting, 6> kSettings = {{
     kTargetSetting,
-    {"output_heads", "4", "tokens guessed ahead"},
-    {"ngram", "3", "tokens that the n-gram encoder reads, 1 .. 5"},
-    {"mse_weight", "1", "weight of the distance between the encoder's outputs and features"},
-    {"shared_output", "0", "1: heads end in the target's LM head instead of one of their own"},
-    {"selffeed", "0", "1: heads after the first read the draft's own tokens, not the text's"},
+    {"output_heads", "4", Whole(1, 16), "tokens guessed ahead", Change::kNever},
+    {"ngram", "3", Whole(1, 5), "tokens that the n-gram encoder reads, 1 .. 5", Change::kNever},
+    {"mse_weight", "1", FromTo(0.0, 1e6),
+     "weight of the distance between the encoder's outputs and features"},
+    {"shared_output", "0", Whole(0, 1),
+     "1: heads end in the target's LM head instead of one of their own", Change::kNever},
+    {"selffeed", "0", Whole(0, 1),
+     "1: heads after the first read the draft's own tokens, not the text's"},
 }};
 
 }  // namespace

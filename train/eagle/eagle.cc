@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 
-#include "base/comma_list.h"
 #include "base/rng.h"
 #include "chance.h"
 #include "draft_accuracy.h"
@@ -195,29 +194,7 @@ HeldOut EagleTask::Judge(const Batch& batch) {
   return held_out;
 }
 
-Status CheckSettings(const Recipe& r) {
-  FT_RETURN_IF_ERROR(CheckCount(r, "passes", 1, 16));
-  FT_RETURN_IF_ERROR(CheckCount(r, "step_per_pass", 0, 1));
-  FT_RETURN_IF_ERROR(CheckCount(r, "eval_steps", 1, 16));
-  FT_RETURN_IF_ERROR(CheckCount(r, "topk", 1, kMostTopTokens));
-  if (r.Number("topp") <= 0.0 || r.Number("topp") >= 1.0) {
-    return Error{"topp is '" + r.Text("topp") + "', expected a number between 0 and 1"};
-  }
-  if (r.Number("token_alignment") < 0.0 || r.Number("token_alignment") > 1.0) {
-    return Error{"token_alignment is '" + r.Text("token_alignment") +
-                 "', expected a number from 0 to 1"};
-  }
-  if (r.Number("objective_temperature") <= 0.0) {
-    return Error{"objective_temperature is '" + r.Text("objective_temperature") +
-                 "', expected a number above 0"};
-  }
-  if (FindObjective(r.Text("objective")) != nullptr) return {};
-  return Error{"objective is '" + r.Text("objective") + "', expected one of " +
-               CommaList(AllObjectives(), &ObjectiveEntry::name)};
-}
-
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
-  FT_RETURN_IF_ERROR(CheckSettings(options.recipe));
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
   return WithTask<EagleTask>(std::move(draft), device);
 }
@@ -232,22 +209,27 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
 constexpr std::array<Setting, 14> Settings(const char* passes, const char* topk_weight) {
   return {{
       kTargetSetting,
-      {"passes", passes, "alignment passes; 1 = the target's features only"},
-      {"step_per_pass", "0", "1: each pass updates the weights; 0: all of a step at once"},
-      {"beta", "1", "pass j's loss is weighted with beta^(j-1)"},
-      {"token_alignment", "0",
+      {"passes", passes, Whole(1, 16), "alignment passes; 1 = the target's features only"},
+      {"step_per_pass", "0", Whole(0, 1),
+       "1: each pass updates the weights; 0: all of a step at once"},
+      {"beta", "1", FromTo(0.0, 10.0), "pass j's loss is weighted with beta^(j-1)"},
+      {"token_alignment", "0", FromTo(0.0, 1.0),
        "share of tokens that passes after the first take from the draft, not from the text"},
       {"objective", "topk",
+       OneOf("topk topp normed_topk_linear normed_topk_softmax bidirectional_topk recall bild"),
        "what is learnt of likely tokens: topk, topp, normed_topk_linear, "
        "normed_topk_softmax, bidirectional_topk, recall or bild"},
-      {"topk", "10", "tokens of that loss"},
-      {"topp", "0.9", "their mass, for topp"},
-      {"objective_temperature", "1", "of ranks in recall, of differences in bild"},
-      {"topk_weight", topk_weight, "weight of that loss"},
-      {"soft_weight", "0.1", "weight of the cross-entropy with the target's distribution"},
-      {"feature_weight", "1", "weight of SmoothL1 between features"},
-      {"noise", "0.2", "uniform noise on the target's features, times 512 / length"},
-      {"eval_steps", "5", "steps of held-out drafting"},
+      {"topk", "10", Whole(1, kMostTopTokens), "tokens of that loss"},
+      {"topp", "0.9", Between(0.0, 1.0), "their mass, for topp"},
+      {"objective_temperature", "1", AboveTo(0.0, 1000.0),
+       "of ranks in recall, of differences in bild"},
+      {"topk_weight", topk_weight, FromTo(0.0, 1e6), "weight of that loss"},
+      {"soft_weight", "0.1", FromTo(0.0, 1e6),
+       "weight of the cross-entropy with the target's distribution"},
+      {"feature_weight", "1", FromTo(0.0, 1e6), "weight of SmoothL1 between features"},
+      {"noise", "0.2", FromTo(0.0, 1000.0),
+       "uniform noise on the target's features, times 512 / length"},
+      {"eval_steps", "5", Whole(1, 16), "steps of held-out drafting", Change::kFree},
   }};
 }
 constexpr auto kEagle = Settings("1", "0");

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "eagle/loss.h"
+#include "method.h"
 #include "ops_testing.h"
 
 namespace foretoken::train {
@@ -85,6 +86,18 @@ TEST(ObjectiveTest, LossesAndTheirGradientsInTheWhole) {
                   entry.loss(said, guessed, options.likely).sum().item<double>();
     }
     EXPECT_NEAR(value, 0.5 * 2.0 * expected, 1e-3 * std::abs(expected));
+  }
+}
+
+// The setting's range is a list of its own.
+TEST(ObjectiveTest, TheSettingTakesEachOfThem) {
+  for (const Setting& setting : FindMethod("hass")->settings) {
+    if (setting.name != std::string("objective")) continue;
+    std::string names;
+    for (const ObjectiveEntry& entry : AllObjectives()) {
+      names += (names.empty() ? "" : " ") + std::string(entry.name);
+    }
+    EXPECT_EQ(setting.range.choices, names);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "eagle/module.h"
 #include "packing.h"
 #include "parity_testing.h"
+#include "schedule.h"
 
 namespace foretoken::train {
 namespace {

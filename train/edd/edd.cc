@@ -9,6 +9,7 @@
 #include "draft_ops.h"
 #include "edd/attention.h"
 #include "edd/module.h"
+#include "io/model_limits.h"
 #include "io/published_draft.h"
 
 namespace foretoken::train {
@@ -150,18 +151,11 @@ HeldOut EddTask::Judge(const Batch& batch) {
 }
 
 Status CheckSettings(const Recipe& r) {
-  FT_RETURN_IF_ERROR(CheckCount(r, "encoder", 0, 1));
-  FT_RETURN_IF_ERROR(CheckCount(r, "train_embedding", 0, 1));
-  FT_RETURN_IF_ERROR(CheckCount(r, "train_head", 0, 1));
-  FT_RETURN_IF_ERROR(CheckCount(r, "block_min", 1, 128));
-  FT_RETURN_IF_ERROR(CheckCount(r, "block_max", 1, 128));
-  FT_RETURN_IF_ERROR(CheckCount(r, "eval_steps", 1, 16));
   if (r.Number("block_max") < r.Number("block_min")) {
     return Error{"block_max is '" + r.Text("block_max") + "', expected block_min ('" +
                  r.Text("block_min") + "') or more"};
   }
-  if (r.Text("loss") == "kl" || r.Text("loss") == "ce") return {};
-  return Error{"loss is '" + r.Text("loss") + "', expected kl or ce"};
+  return {};
 }
 
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
@@ -188,14 +182,15 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
 
 constexpr std::array<Setting, 9> kSettings = {{
     kTargetSetting,
-    {"encoder", "1", "0: a draft that reads tokens only (VDM)"},
-    {"layer", "-4", "hidden state that is the soft prompt; 0: embeddings, -1: the last"},
-    {"loss", "kl", "kl: the target's distribution; ce: the text's tokens"},
-    {"block_min", "5", "fewest tokens of a block; each batch has its own length"},
-    {"block_max", "10", "most tokens of a block"},
-    {"train_embedding", "1", "0: the target's embedding"},
-    {"train_head", "1", "0: the target's LM head"},
-    {"eval_steps", "5", "steps of held-out drafting"},
+    {"encoder", "1", Whole(0, 1), "0: a draft that reads tokens only (VDM)", Change::kNever},
+    {"layer", "-4", Whole(-kMostLayers, kMostLayers),
+     "hidden state that is the soft prompt; 0: embeddings, -1: the last"},
+    {"loss", "kl", OneOf("kl ce"), "kl: the target's distribution; ce: the text's tokens"},
+    {"block_min", "5", Whole(1, 128), "fewest tokens of a block; each batch has its own length"},
+    {"block_max", "10", Whole(1, 128), "most tokens of a block"},
+    {"train_embedding", "1", Whole(0, 1), "0: the target's embedding", Change::kNever},
+    {"train_head", "1", Whole(0, 1), "0: the target's LM head", Change::kNever},
+    {"eval_steps", "5", Whole(1, 16), "steps of held-out drafting", Change::kFree},
 }};
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "glide/cross_attention.h"
 #include "glide/module.h"
 #include "io/hf_names.h"
+#include "io/model_limits.h"
 #include "target.h"
 
 namespace foretoken::train {
@@ -138,10 +139,6 @@ Status CheckShape(const Recipe& r) {
 }
 
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
-  const Recipe& asked = options.recipe;
-  FT_RETURN_IF_ERROR(CheckCount(asked, "draft_layers", 1, 64));
-  FT_RETURN_IF_ERROR(CheckCount(asked, "eval_steps", 1, 16));
-  if (Looks(asked)) FT_RETURN_IF_ERROR(CheckCount(asked, "block", 1, 1 << 16));
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
   FT_RETURN_IF_ERROR(CheckShape(draft.recipe));
   return WithTask<GlideTask>(std::move(draft), device);
@@ -161,11 +158,16 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   return ExportDraft(request, info, std::move(draft), static_cast<int>(s.layers), GgufTensorName);
 }
 
-constexpr Setting kLayers = {"draft_layers", "1", "layers of the draft"};
-constexpr Setting kHidden = {"draft_hidden", "0", "width of the draft (0: the target's)"};
-constexpr Setting kFfn = {"draft_ffn", "0", "its inner feed-forward width (0: the target's)"};
-constexpr Setting kHeads = {"draft_heads", "0", "its heads, of keys as well (0: the target's)"};
-constexpr Setting kSteps = {"eval_steps", "5", "steps of held-out drafting"};
+constexpr Setting kLayers = {"draft_layers", "1", Whole(1, 64), "layers of the draft",
+                             Change::kNever};
+constexpr Setting kHidden = {"draft_hidden", "0", Whole(0, kMostHidden),
+                             "width of the draft (0: the target's)", Change::kNever};
+constexpr Setting kFfn = {"draft_ffn", "0", Whole(0, kMostFfn),
+                          "its inner feed-forward width (0: the target's)", Change::kNever};
+constexpr Setting kHeads = {"draft_heads", "0", Whole(0, kMostHeads),
+                            "its heads, of keys as well (0: the target's)", Change::kNever};
+constexpr Setting kSteps = {"eval_steps", "5", Whole(1, 16), "steps of held-out drafting",
+                            Change::kFree};
 
 constexpr std::array kVanilla = {kTargetSetting, kLayers, kHidden, kFfn, kHeads, kSteps};
 constexpr std::array kGlide = {
@@ -174,8 +176,9 @@ constexpr std::array kGlide = {
     kHidden,
     kFfn,
     kHeads,
-    Setting{"block", "5", "positions of a block, which sees the target before it only"},
-    Setting{"kv_layer", "0",
+    Setting{"block", "5", Whole(1, 1 << 16),
+            "positions of a block, which sees the target before it only"},
+    Setting{"kv_layer", "0", Whole(0, kMostLayers),
             "the target's layer, from 1, that the last draft layer reads (0: top)"},
     kSteps};
 

@@ -98,12 +98,6 @@ class HydraTask final : public DraftTask {
 };
 
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
-  FT_RETURN_IF_ERROR(CheckCount(options.recipe, "output_heads", 1, 16));
-  FT_RETURN_IF_ERROR(CheckCount(options.recipe, "head_layers", 1, 16));
-  if (const double rate = options.recipe.Number("dropout"); rate < 0.0 || rate >= 1.0) {
-    return Error{"dropout is '" + options.recipe.Text("dropout") +
-                 "', expected a number of at least 0 and less than 1"};
-  }
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
   return WithTask<HydraTask>(std::move(draft), device);
 }
@@ -117,10 +111,11 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
 
 constexpr std::array<Setting, 5> kSettings = {{
     kTargetSetting,
-    {"output_heads", "4", "tokens guessed ahead"},
-    {"head_layers", "4", "residual blocks of a head"},
-    {"shared_output", "0", "1: heads are scored by the target's LM head instead of their own"},
-    {"dropout", "0",
+    {"output_heads", "4", Whole(1, 16), "tokens guessed ahead", Change::kNever},
+    {"head_layers", "4", Whole(1, 16), "residual blocks of a head", Change::kNever},
+    {"shared_output", "0", Whole(0, 1),
+     "1: heads are scored by the target's LM head instead of their own", Change::kNever},
+    {"dropout", "0", FromToBelow(0.0, 1.0),
      "share of what blocks and scores read that training leaves out; the paper's 0.2"},
 }};
 

@@ -50,7 +50,7 @@ class LmTask final : public Task {
 
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   FT_ASSIGN_OR_RETURN(PreparedData data, PrepareData(options.recipe, options.data_base, options.out,
-                                                     options.quiet, nullptr));
+                                                     options.quiet, nullptr, options.kept));
   Prepared prepared{options.recipe, std::move(data.corpus), nullptr};
   // Fewer than asked for where text is short.
   prepared.recipe.vocab = static_cast<int64_t>(data.tokenizer.tokens.size());

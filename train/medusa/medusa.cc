@@ -77,7 +77,6 @@ class MedusaTask final : public DraftTask {
 };
 
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
-  FT_RETURN_IF_ERROR(CheckCount(options.recipe, "output_heads", 1, 16));
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
   return WithTask<MedusaTask>(std::move(draft), device);
 }
@@ -98,9 +97,10 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
 
 constexpr std::array<Setting, 4> kSettings = {{
     kTargetSetting,
-    {"output_heads", "5", "tokens guessed ahead"},
-    {"head_decay", "0.8", "head k's loss is weighted with head_decay^k"},
-    {"shared_output", "0", "1: heads are scored by the target's LM head instead of their own"},
+    {"output_heads", "5", Whole(1, 16), "tokens guessed ahead", Change::kNever},
+    {"head_decay", "0.8", FromTo(0.0, 10.0), "head k's loss is weighted with head_decay^k"},
+    {"shared_output", "0", Whole(0, 1),
+     "1: heads are scored by the target's LM head instead of their own", Change::kNever},
 }};
 
 }  // namespace

@@ -1,0 +1,323 @@
+// Runs that go on: what they were begun with, what of it may change, damaged and older files, and
+// results that are not finite.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
+
+#include "corpus_file.h"
+#include "run_testing.h"
+
+namespace foretoken::train {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string BytesOf(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void WriteBytes(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string ErrorOf(const TrainOptions& run) {
+  const Status status = Train(run);
+  return status.ok() ? "none" : status.error().message;
+}
+
+// The records of a checkpoint, to be written again otherwise.
+std::vector<TensorRecord> RecordsOf(const std::string& out) {
+  const auto file = SafetensorsFile::Open(CheckpointPath(out));
+  EXPECT_TRUE(file.ok());
+  std::vector<TensorRecord> records;
+  for (const SafetensorsEntry& e : file->entries()) {
+    const auto* bytes = reinterpret_cast<const char*>(e.bytes.data());
+    records.push_back({e.name, e.dtype, e.shape, std::string(bytes, e.bytes.size())});
+  }
+  return records;
+}
+
+// Changes the JSON of recipe and counters.
+void ChangeState(const std::string& out, const std::function<void(Json&)>& change) {
+  std::vector<TensorRecord> records = RecordsOf(out);
+  for (TensorRecord& r : records) {
+    if (r.name != "foretoken.state") continue;
+    auto json = ParseJson(r.bytes, "state");
+    ASSERT_TRUE(json.ok());
+    change(*json);
+    r.bytes = json->dump();
+    r.shape = {static_cast<int64_t>(r.bytes.size())};
+  }
+  ASSERT_TRUE(WriteSafetensors(CheckpointPath(out), records).ok());
+}
+
+class ContinuationTest : public RunTest {
+ protected:
+  ContinuationTest() : run_(TinyRun(directory_, directory_ + "/run")) {
+    run_.recipe.steps = 4;
+    run_.recipe.warmup = 0;
+  }
+  void Begin() {
+    const Status trained = Train(run_);
+    ASSERT_TRUE(trained.ok()) << trained.error().message;
+    for (const char* file : kFiles) before_.push_back(BytesOf(run_.out + file));
+  }
+  void ExpectNothingChanged() {
+    for (size_t i = 0; i < std::size(kFiles); ++i) {
+      EXPECT_EQ(BytesOf(run_.out + kFiles[i]) == before_[i], true) << kFiles[i];
+    }
+  }
+  TrainOptions Otherwise(const std::function<void(Recipe&)>& change) {
+    TrainOptions other = run_;
+    change(other.recipe);
+    return other;
+  }
+
+  static constexpr const char* kFiles[] = {"/checkpoint.safetensors", "/tokenizer_data.json",
+                                           "/corpus.bin", "/log.jsonl"};
+  TrainOptions run_;
+  std::vector<std::string> before_;
+};
+
+TEST_F(ContinuationTest, OtherDataOfEqualSizeAreNamed) {
+  Begin();
+  const std::string data = directory_ + "/text.txt";
+  std::string text = BytesOf(data);
+  text[text.find("square")] = 'S';
+  WriteBytes(data, text);
+  EXPECT_THAT(ErrorOf(run_), AllOf(HasSubstr(run_.out + " holds a run that was begun otherwise"),
+                                   HasSubstr("text.txt has another content"),
+                                   HasSubstr("--change data goes on"), HasSubstr("--force")));
+  ExpectNothingChanged();
+  // With the user's word, the weights go on with the tokenizer that they know.
+  TrainOptions changed = run_;
+  changed.changes = {"data"};
+  EXPECT_EQ(ErrorOf(changed), "none");
+  EXPECT_EQ(BytesOf(run_.out + "/tokenizer_data.json"), before_[1]);
+  EXPECT_NE(BytesOf(run_.out + "/corpus.bin"), before_[2]);
+  EXPECT_EQ(ErrorOf(run_), "none");  // that is now what the run is of
+}
+
+TEST_F(ContinuationTest, OtherRecipesAreNamed) {
+  Begin();
+  const struct {
+    std::function<void(Recipe&)> change;
+    const char* sentence;
+    const char* option;
+  } cases[] = {
+      {[](Recipe& r) { r.lr = 0.003; }, "lr was 0.0015, now 0.003", "--change lr goes on"},
+      {[](Recipe& r) { r.steps = 9; }, "steps was 4, now 9", "--change steps goes on"},
+      {[](Recipe& r) { r.seed = 5, r.batch = 2; }, "batch was 4, now 2; seed was 1, now 5",
+       "--change batch,seed goes on"},
+      {[](Recipe& r) { r.time_budget = 60.0; }, "time_budget was 0.0, now 60.0", "--change"},
+      {[](Recipe& r) { r.data[0].weight = 1.0; }, "the weight of data[0] was 1.5, now 1.0",
+       "--change data goes on"},
+      {[](Recipe& r) { r.hidden = 32; }, "hidden was 64, now 32", "A run cannot change hidden"},
+      {[](Recipe& r) { r.vocab = 300; }, "vocab was 320, now 300", "A run cannot change vocab"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_THAT(ErrorOf(Otherwise(c.change)), AllOf(HasSubstr(c.sentence), HasSubstr(c.option)));
+    ExpectNothingChanged();
+  }
+}
+
+TEST_F(ContinuationTest, GoesOnLongerWithTheUsersWord) {
+  Begin();
+  TrainOptions longer = Otherwise([](Recipe& r) { r.steps = 6, r.lr = 0.001; });
+  longer.changes = {"steps", "lr"};
+  EXPECT_EQ(ErrorOf(longer), "none");
+  EXPECT_EQ(Losses(run_.out).size(), 6u);
+  longer.changes.clear();
+  EXPECT_EQ(ErrorOf(longer), "none");
+  EXPECT_THAT(ErrorOf(run_), HasSubstr("steps was 6, now 4"));
+}
+
+TEST_F(ContinuationTest, WhatIsNotLearntMayChange) {
+  Begin();
+  fs::create_directories(directory_ + "/moved");
+  fs::rename(directory_ + "/text.txt", directory_ + "/moved/text.txt");
+  EXPECT_EQ(ErrorOf(Otherwise([&](Recipe& r) {
+              r.data[0].files = directory_ + "/moved/text.txt";
+              r.threads = 2, r.eval_every = 2, r.checkpoint_steps = 1, r.name = "another";
+            })),
+            "none");
+}
+
+TEST_F(ContinuationTest, ForceBeginsAnew) {
+  Begin();
+  TrainOptions other = Otherwise([](Recipe& r) { r.hidden = 32, r.steps = 2; });
+  other.force = true;
+  EXPECT_EQ(ErrorOf(other), "none");
+  EXPECT_EQ(Losses(run_.out).size(), 2u);
+}
+
+TEST_F(ContinuationTest, AnotherTargetIsNamed) {
+  MakeTarget(FileType::kF32, /*steps=*/2);
+  TrainOptions draft = TinyDraftRun(directory_, directory_ + "/hass", "hass");
+  draft.recipe.steps = 2;
+  EXPECT_EQ(ErrorOf(draft), "none");
+  const std::string checkpoint = BytesOf(CheckpointPath(draft.out));
+  fs::remove_all(directory_ + "/target_run");
+  MakeTarget(FileType::kF32, /*steps=*/3);
+  EXPECT_THAT(ErrorOf(draft), AllOf(HasSubstr("the target's weights are others"),
+                                    HasSubstr("--change target goes on")));
+  EXPECT_EQ(BytesOf(CheckpointPath(draft.out)) == checkpoint, true);
+  draft.recipe.settings["passes"] = "2";
+  draft.changes = {"target"};
+  EXPECT_THAT(ErrorOf(draft), AllOf(HasSubstr("passes was 3, now 2"), Not(HasSubstr("weights")),
+                                    HasSubstr("--change passes,target goes on")));
+  draft.changes = {"target", "passes"};
+  EXPECT_EQ(ErrorOf(draft), "none");
+}
+
+// Files of the version before: no record, no checksums, no hashes of contents.
+TEST_F(ContinuationTest, OlderFilesGoOn) {
+  Begin();
+  ChangeState(run_.out, [](Json& state) { state.erase("begun"); });
+  std::string bytes = BytesOf(CheckpointPath(run_.out));
+  bytes.replace(bytes.find("foretoken.checksum"), 18, "foretoken.nochecks");
+  WriteBytes(CheckpointPath(run_.out), bytes);
+  EXPECT_THAT(ErrorOf(Otherwise([](Recipe& r) { r.lr = 0.003; })),
+              HasSubstr("lr was 0.0015, now 0.003"));
+  // The corpus is of other settings than those asked for.
+  TrainOptions masked = Otherwise([](Recipe& r) { r.heldout = 0.1; });
+  masked.changes = {"heldout"};
+  EXPECT_THAT(ErrorOf(masked), HasSubstr("corpus.bin: was made from other data or settings"));
+  EXPECT_EQ(ErrorOf(run_), "none");
+  EXPECT_NE(ReadCheckpointInfo(run_.out)->begun, "");
+}
+
+TEST_F(ContinuationTest, DamagedCheckpointsAreNamedAndKept) {
+  Begin();
+  const std::string path = CheckpointPath(run_.out);
+  for (const size_t place : {before_[0].size() / 2, before_[0].size() - 1, size_t{60}}) {
+    std::string bytes = before_[0];
+    bytes[place] = static_cast<char>(bytes[place] ^ 4);
+    WriteBytes(path, bytes);
+    EXPECT_THAT(ErrorOf(run_), HasSubstr("checkpoint.safetensors")) << place;
+    EXPECT_EQ(BytesOf(path) == bytes, true) << place;
+  }
+  WriteBytes(path, before_[0].substr(0, 1000));
+  EXPECT_THAT(ErrorOf(run_), HasSubstr("checkpoint.safetensors: "));
+  WriteBytes(path, before_[0]);
+  EXPECT_EQ(ErrorOf(run_), "none");
+}
+
+TEST_F(ContinuationTest, FieldsOfAnotherTypeAreNamed) {
+  Begin();
+  const auto error_with = [&](const char* name, const Json& value) {
+    WriteBytes(CheckpointPath(run_.out), before_[0]);
+    ChangeState(run_.out, [&](Json& state) { state[name] = value; });
+    return ErrorOf(run_);
+  };
+  EXPECT_THAT(error_with("step", "seven"),
+              HasSubstr("checkpoint.safetensors: step is '\"seven\"', expected a whole number"));
+  EXPECT_THAT(error_with("tokens", -1), HasSubstr("tokens is '-1', expected a whole number"));
+  EXPECT_THAT(error_with("seconds", Json()), HasSubstr("seconds is 'null', expected a number"));
+  EXPECT_THAT(error_with("begun", 5), HasSubstr("begun is '5', expected a text"));
+  EXPECT_THAT(error_with("recipe", 5), HasSubstr("checkpoint.safetensors: a recipe is"));
+}
+
+TEST_F(ContinuationTest, DamagedCorporaAreMadeAnewWithTheSameTokenizer) {
+  Begin();
+  const std::string path = run_.out + "/corpus.bin";
+  for (const size_t place : {size_t{30}, before_[2].size() / 2, before_[2].size() - 3}) {
+    std::string bytes = before_[2];
+    bytes[place] = static_cast<char>(bytes[place] ^ 64);
+    WriteBytes(path, bytes);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(ErrorOf(run_), "none");
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                HasSubstr("corpus.bin: is damaged: its bytes are not those that were written"));
+    EXPECT_EQ(BytesOf(path) == before_[2], true);
+    EXPECT_EQ(BytesOf(run_.out + "/tokenizer_data.json") == before_[1], true);
+  }
+  WriteBytes(run_.out + "/tokenizer_data.json", R"({"tokens": 3})");
+  EXPECT_THAT(ErrorOf(run_), HasSubstr("tokenizer_data.json: is no tokenizer of a run"));
+}
+
+// Rates within their range may diverge all the same: the weights that did so last are not kept.
+TEST_F(ContinuationTest, DivergingRunsKeepTheirLastGoodCheckpoint) {
+  Begin();
+  TrainOptions wild = Otherwise([](Recipe& r) {
+    r.lr = 10.0, r.weight_decay = 10.0, r.clip = 0.0, r.steps = 200, r.schedule = "constant";
+    r.checkpoint_steps = 1000;
+  });
+  wild.changes = {"lr", "weight_decay", "clip", "steps", "schedule"};
+  EXPECT_THAT(ErrorOf(wild), AllOf(HasSubstr("training stops; " + CheckpointPath(run_.out) +
+                                             " stays as of step 4"),
+                                   HasSubstr("lower --lr")));
+  EXPECT_EQ(BytesOf(CheckpointPath(run_.out)) == before_[0], true);
+  wild.recipe.checkpoint_steps = 1;
+  EXPECT_THAT(ErrorOf(wild), AnyOf(HasSubstr("training stops"), HasSubstr("is not written")));
+  const auto kept = SafetensorsFile::Open(CheckpointPath(run_.out));
+  ASSERT_TRUE(kept.ok() && ReadCheckpointInfo(run_.out).ok());
+  for (const SafetensorsEntry& e : kept->entries()) {
+    if (e.dtype != "F32") continue;
+    const auto* values = reinterpret_cast<const float*>(e.bytes.data());
+    for (size_t i = 0; i < e.bytes.size() / sizeof(float); ++i) {
+      ASSERT_TRUE(std::isfinite(values[i])) << e.name << " " << i;
+    }
+  }
+}
+
+TEST_F(ContinuationTest, TargetsThatAreNotFiniteAreNamed) {
+  MakeTarget(FileType::kF32, /*steps=*/2);
+  std::vector<TensorRecord> records = RecordsOf(directory_ + "/target_run");
+  for (TensorRecord& r : records) {
+    if (r.name != "model.layers.1.mlp.up_proj.weight") continue;
+    const float none = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(r.bytes.data() + 40, &none, sizeof(none));
+  }
+  ASSERT_TRUE(WriteSafetensors(CheckpointPath(directory_ + "/target_run"), records).ok());
+  ASSERT_TRUE(
+      ExportGguf(directory_ + "/target_run", directory_ + "/target.gguf", FileType::kF32).ok());
+  TrainOptions draft = TinyDraftRun(directory_, directory_ + "/hass", "hass");
+  EXPECT_THAT(ErrorOf(draft),
+              HasSubstr("target.gguf: tensor 'blk.1.ffn_up.weight' holds values that are not "
+                        "finite"));
+  EXPECT_FALSE(fs::exists(CheckpointPath(draft.out)));
+}
+
+// Eagle learns from inside answers: a text of which the last tokens alone are learnt has none.
+TEST_F(ContinuationTest, BatchesWithNothingToLearnAreLeftOut) {
+  MakeTarget(FileType::kF32, /*steps=*/2);
+  const std::string data = directory_ + "/chat.jsonl";
+  const auto write = [&](int answered) {
+    std::ofstream out(data);
+    for (int i = 0; i < 60; ++i) {
+      out << R"({"messages": [{"role": "user", "content": "What is the square of number )" << i
+          << R"(, and why do you ask me?"})";
+      if (i < answered) {
+        out << R"(, {"role": "assistant", "content": "It is )" << i * i << R"( or so."})";
+      }
+      out << "]}\n";
+    }
+  };
+  write(6);
+  TrainOptions draft = TinyDraftRun(directory_, directory_ + "/eagle", "eagle");
+  draft.recipe.data = {{data, 1.0}};
+  draft.recipe.mask_user = true;
+  draft.recipe.heldout = 0.0;
+  draft.recipe.batch = draft.recipe.accumulate = 1;
+  draft.recipe.steps = 12;
+  draft.recipe.eval_every = 0;
+  EXPECT_EQ(ErrorOf(draft), "none");
+  EXPECT_EQ(Losses(draft.out).size(), 12u);
+  for (const std::string& line : Losses(draft.out))
+    EXPECT_THAT(line, Not(HasSubstr(" 0.0 "))) << line;
+  write(0);
+  draft.out = directory_ + "/none";
+  EXPECT_THAT(ErrorOf(draft), HasSubstr("hold nothing to learn for train eagle"));
+}
+
+}  // namespace
+}  // namespace foretoken::train

@@ -1,0 +1,98 @@
+// The kept corpus: its checksum, the bounds of files without one.
+#include "corpus_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <iterator>
+
+#include "files_testing.h"
+
+namespace foretoken::train {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr size_t kSources = 2, kVocab = 300;
+
+class CorpusFileTest : public TemporaryFiles {
+ protected:
+  CorpusFileTest() : file_(directory_) {
+    corpus_.ids = {5, 6, 7, 299, 0};
+    corpus_.learn = {1, 0, 1, 1, 0};
+    corpus_.documents = {{0, 3, 1, false}, {3, 2, 0, true}};
+    EXPECT_TRUE(file_.Save(corpus_, 77).ok());
+    std::ifstream in(file_.path(), std::ios::binary);
+    bytes_ = {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  std::string Load(const std::string& bytes) {
+    Write("corpus.bin", bytes);
+    Corpus corpus;
+    const Status loaded = file_.Load(kSources, kVocab, corpus);
+    if (!loaded.ok()) return loaded.error().message;
+    EXPECT_EQ(corpus.ids, corpus_.ids);
+    return "none";
+  }
+
+  // As the version before wrote it: the key alone before the body.
+  std::string Older(uint64_t key) const {
+    return std::string(reinterpret_cast<const char*>(&key), sizeof(key)) + bytes_.substr(24);
+  }
+
+  CorpusFile file_;
+  Corpus corpus_;
+  std::string bytes_;
+};
+
+TEST_F(CorpusFileTest, ReadsWhatItWrites) {
+  EXPECT_EQ(file_.Find(77, 1), KeptCorpus::kFits);
+  EXPECT_EQ(file_.Find(78, 1), KeptCorpus::kOther);
+  EXPECT_EQ(CorpusFile(directory_ + "/none").Find(77, 1), KeptCorpus::kNone);
+  Corpus read;
+  ASSERT_TRUE(file_.Load(kSources, kVocab, read).ok());
+  EXPECT_EQ(read.ids, corpus_.ids);
+  EXPECT_EQ(read.learn, corpus_.learn);
+  ASSERT_EQ(read.documents.size(), 2u);
+  EXPECT_EQ(read.documents[1].first, 3);
+  EXPECT_TRUE(read.documents[1].heldout);
+  EXPECT_EQ(read.documents[0].source, 1);
+}
+
+TEST_F(CorpusFileTest, EveryByteCounts) {
+  for (size_t i = 24; i < bytes_.size(); ++i) {
+    std::string bytes = bytes_;
+    bytes[i] = static_cast<char>(bytes[i] ^ 16);
+    EXPECT_THAT(Load(bytes), HasSubstr("corpus.bin: is damaged")) << i;
+  }
+  for (size_t size = 0; size < bytes_.size(); ++size) {
+    EXPECT_NE(Load(bytes_.substr(0, size)), "none") << size;
+  }
+}
+
+TEST_F(CorpusFileTest, OlderFilesAreHeldWithinBounds) {
+  EXPECT_EQ(Load(Older(5)), "none");
+  EXPECT_EQ(file_.Find(77, 5), KeptCorpus::kFits);
+  EXPECT_EQ(file_.Find(77, 6), KeptCorpus::kOther);
+  const size_t ids = 16, learn = ids + 5 * 4 + 8, documents = learn + 5 + 8;
+  const auto with = [&](size_t at, auto value) {
+    std::string bytes = Older(5);
+    std::memcpy(bytes.data() + at, &value, sizeof(value));
+    return Load(bytes);
+  };
+  EXPECT_THAT(with(8, uint64_t{1} << 60), HasSubstr("is cut off"));
+  EXPECT_THAT(with(ids, uint32_t{300}), HasSubstr("a token is not of the vocabulary"));
+  EXPECT_THAT(with(learn, uint8_t{2}), HasSubstr("a mark is neither 0 nor 1"));
+  for (const int64_t first : {int64_t{-1}, int64_t{6}, INT64_MAX}) {
+    EXPECT_THAT(with(documents, first), HasSubstr("a document is not within the tokens"));
+  }
+  EXPECT_THAT(with(documents + 8, int32_t{6}), HasSubstr("not within"));
+  EXPECT_THAT(with(documents + 8, int32_t{-1}), HasSubstr("not within"));
+  EXPECT_THAT(with(documents + 12, int16_t{2}), HasSubstr("not within"));
+  EXPECT_THAT(with(documents + 14, uint8_t{7}), HasSubstr("not within"));
+  EXPECT_THAT(Load(Older(5) + "x"), HasSubstr("goes on after its end"));
+}
+
+}  // namespace
+}  // namespace foretoken::train

@@ -1,0 +1,216 @@
+#include "recipe_fields.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "io/model_limits.h"
+
+namespace foretoken::train {
+namespace {
+
+constexpr int64_t kMostSteps = 1'000'000'000'000;
+constexpr int64_t kMostRows = int64_t{1} << 26;  // of a batch; kernels count them in 32 bits
+
+const Field kFields[] = {
+    {"method", &Recipe::method, AnyText(), Change::kNever,
+     "what is trained, recorded in checkpoints"},
+    {"name", &Recipe::name, AnyText(), Change::kFree, "name of the model"},
+    {"author", &Recipe::author, AnyText(), Change::kFree, "who made it"},
+    {"license", &Recipe::license, AnyText(), Change::kFree,
+     "licence recorded in the exported files"},
+    {"description", &Recipe::description, AnyText(), Change::kFree,
+     "one sentence recorded in the exported files"},
+    {"vocab", &Recipe::vocab, Whole(260, kMostVocab), Change::kNever,
+     "tokens of the vocabulary, special ones included"},
+    {"layers", &Recipe::layers, Whole(1, kMostLayers), Change::kNever, "blocks"},
+    {"hidden", &Recipe::hidden, Whole(1, kMostHidden), Change::kNever,
+     "width of the residual stream"},
+    {"ffn", &Recipe::ffn, Whole(1, kMostFfn), Change::kNever,
+     "inner width of the feed-forward part"},
+    {"heads", &Recipe::heads, Whole(1, kMostHeads), Change::kNever, "query heads"},
+    {"kv_heads", &Recipe::kv_heads, Whole(1, kMostHeads), Change::kNever, "key/value heads"},
+    {"head_dim", &Recipe::head_dim, Whole(1, kMostHeadDim), Change::kNever, "width of a head"},
+    {"context", &Recipe::context, Whole(1, kMostContext), Change::kFree,
+     "context length recorded in the exported files"},
+    {"rope_base", &Recipe::rope_base, AboveTo(0.0, 1e30), Change::kNever,
+     "base of the rotary frequencies"},
+    {"norm_eps", &Recipe::norm_eps, AboveTo(0.0, 1.0), Change::kNever, "epsilon of RMSNorm"},
+    {"tied_embeddings", &Recipe::tied_embeddings, TrueOrFalse(), Change::kNever,
+     "the embedding is the output matrix too"},
+    {"pre", &Recipe::pre, AnyText(), Change::kNever, "pre-tokenizer"},
+    {"tokenizer_mib", &Recipe::tokenizer_mib, AboveTo(0.0, 1e6), Change::kNever,
+     "MiB of text the tokenizer is learnt from"},
+    {"length", &Recipe::length, Whole(2, 1 << 20), Change::kAsked, "tokens of a packed sequence"},
+    {"batch", &Recipe::batch, Whole(1, 1 << 16), Change::kAsked, "sequences at once"},
+    {"accumulate", &Recipe::accumulate, Whole(1, 1 << 16), Change::kAsked,
+     "batches whose gradients make one step"},
+    {"steps", &Recipe::steps, Whole(1, kMostSteps), Change::kAsked, "steps of the schedule"},
+    {"warmup", &Recipe::warmup, Whole(0, kMostSteps), Change::kAsked,
+     "steps until the full learning rate"},
+    {"epochs", &Recipe::epochs, FromTo(0.0, 1e6), Change::kAsked,
+     "times the data are seen, instead of steps (0: steps)"},
+    {"warmup_share", &Recipe::warmup_share, FromTo(0.0, 1.0), Change::kAsked,
+     "warm-up as a share of the steps (0: warmup)"},
+    {"decay_steps", &Recipe::decay_steps, Whole(0, kMostSteps), Change::kAsked,
+     "steps that the schedule is made for (0: those taken)"},
+    {"init", &Recipe::init, AnyText(), Change::kAsked,
+     "weights to begin with: another run's folder, or a published .safetensors or .bin"},
+    {"seed", &Recipe::seed, Whole(0, INT64_MAX), Change::kAsked, "seed of weights and data order"},
+    {"lr", &Recipe::lr, FromTo(0.0, 10.0), Change::kAsked, "highest learning rate"},
+    {"min_lr", &Recipe::min_lr, FromTo(0.0, 10.0), Change::kAsked, "learning rate at the end"},
+    {"beta1", &Recipe::beta1, FromToBelow(0.0, 1.0), Change::kAsked,
+     "AdamW: decay of the first moment"},
+    {"beta2", &Recipe::beta2, FromToBelow(0.0, 1.0), Change::kAsked,
+     "AdamW: decay of the second moment"},
+    {"weight_decay", &Recipe::weight_decay, FromTo(0.0, 10.0), Change::kAsked,
+     "AdamW: decay of matrices"},
+    {"clip", &Recipe::clip, FromTo(0.0, 1e6), Change::kAsked, "largest gradient norm (0: any)"},
+    {"clip_value", &Recipe::clip_value, FromTo(0.0, 1e6), Change::kAsked,
+     "largest entry of a gradient (0: any)"},
+    {"ema", &Recipe::ema, FromToBelow(0.0, 1.0), Change::kAsked,
+     "judge and export the weights' moving average of this decay (0: none)"},
+    {"schedule", &Recipe::schedule, OneOf("cosine linear constant"), Change::kAsked,
+     "learning rate after the warm-up: cosine, linear or constant"},
+    {"time_budget", &Recipe::time_budget, Duration(1e9), Change::kAsked,
+     "training time, e.g. 95m, that ends the schedule early"},
+    {"dtype", &Recipe::dtype, OneOf("bf16 f32"), Change::kAsked,
+     "bf16 or f32: type of activations and products"},
+    {"device", &Recipe::device, OneOf("auto cpu cuda"), Change::kFree, "cpu, cuda or auto"},
+    {"mask_user", &Recipe::mask_user, TrueOrFalse(), Change::kAsked,
+     "do not learn what users say in chats"},
+    {"eval_every", &Recipe::eval_every, Whole(0, kMostSteps), Change::kFree,
+     "steps between held-out losses (0: never)"},
+    {"eval_sequences", &Recipe::eval_sequences, Whole(0, 1 << 24), Change::kFree,
+     "sequences of a held-out loss"},
+    {"heldout", &Recipe::heldout, FromToBelow(0.0, 1.0), Change::kAsked,
+     "share of documents held out"},
+    {"checkpoint_steps", &Recipe::checkpoint_steps, Whole(0, kMostSteps), Change::kFree,
+     "steps between checkpoints (0: by time)"},
+    {"checkpoint_minutes", &Recipe::checkpoint_minutes, FromTo(0.0, 1e6), Change::kFree,
+     "minutes between checkpoints"},
+    {"threads", &Recipe::threads, Whole(0, 1024), Change::kFree, "threads (0: one a core)"},
+    {"workers", &Recipe::workers, Whole(1, 256), Change::kFree,
+     "processes that share a step's batches (accumulate), a GPU each where there are GPUs"},
+    {"feature_cache", &Recipe::feature_cache, Size(int64_t{1} << 50), Change::kFree,
+     "most bytes of a drafter's target's work kept for later epochs, e.g. 20GiB (0: none)"},
+};
+
+// Flag, padded, and meaning.
+std::string HelpLine(const char* name, const char* help) {
+  std::string line = "  " + Flag(name);
+  line.resize(std::max<size_t>(line.size() + 1, 24), ' ');
+  return line + help;
+}
+
+Status CheckField(const Field& field, const Recipe& r) {
+  bool fits = true;
+  if (const auto* whole = std::get_if<int64_t Recipe::*>(&field.member)) {
+    fits = Contains(field.range, r.*(*whole));
+  } else if (const auto* number = std::get_if<double Recipe::*>(&field.member)) {
+    fits = Contains(field.range, r.*(*number));
+  } else if (const auto* text = std::get_if<std::string Recipe::*>(&field.member)) {
+    return CheckValue(field.range, field.name, r.*(*text));
+  }
+  if (fits) return {};
+  return BadValue(field.name, JsonText(RecipeToJson(r)[field.name]), Expected(field.range));
+}
+
+}  // namespace
+
+std::span<const Field> AllFields() { return kFields; }
+
+const Field* FindField(const std::string& name) {
+  for (const Field& f : kFields) {
+    if (name == f.name) return &f;
+  }
+  return nullptr;
+}
+
+std::string Flag(const std::string& name) {
+  std::string flag = "--" + name;
+  std::ranges::replace(flag, '_', '-');
+  return flag;
+}
+
+Status SetFromText(const Field& field, const std::string& label, const std::string& text,
+                   Recipe& recipe) {
+  if (const auto* whole = std::get_if<int64_t Recipe::*>(&field.member)) {
+    FT_ASSIGN_OR_RETURN(recipe.*(*whole), ReadWhole(field.range, label, text));
+    return {};
+  }
+  if (const auto* number = std::get_if<double Recipe::*>(&field.member)) {
+    FT_ASSIGN_OR_RETURN(recipe.*(*number), ReadNumber(field.range, label, text));
+    return {};
+  }
+  FT_RETURN_IF_ERROR(CheckValue(field.range, label, text));
+  if (const auto* flag = std::get_if<bool Recipe::*>(&field.member)) {
+    recipe.*(*flag) = text == "true";
+  } else {
+    recipe.*std::get<std::string Recipe::*>(field.member) = text;
+  }
+  return {};
+}
+
+Status SetField(const std::string& name, const std::string& value, Recipe& recipe) {
+  if (const Field* field = FindField(name)) return SetFromText(*field, Flag(name), value, recipe);
+  recipe.settings[name] = value;
+  return {};
+}
+
+bool IsFlag(const std::string& name) {
+  const Field* field = FindField(name);
+  return field != nullptr && std::holds_alternative<bool Recipe::*>(field->member);
+}
+
+std::string FieldHelp() {
+  const Json defaults = RecipeToJson(Recipe());
+  std::string help;
+  for (const Field& field : kFields) {
+    help += HelpLine(field.name, field.help);
+    help += " [";
+    help += JsonText(defaults[field.name]);
+    help += "]\n";
+  }
+  return help;
+}
+
+std::string SettingHelp(std::span<const Setting> table) {
+  std::string help;
+  for (const Setting& setting : table) {
+    help += HelpLine(setting.name, setting.help);
+    help += " [";
+    help += setting.value;
+    help += "]\n";
+  }
+  return help;
+}
+
+Status CompleteSettings(std::span<const Setting> table, Recipe& recipe) {
+  for (const auto& [name, value] : recipe.settings) {
+    const auto setting =
+        std::ranges::find_if(table, [&, &n = name](const Setting& s) { return n == s.name; });
+    if (setting == table.end()) {
+      return Error{"unknown option '" + Flag(name) + "' of train " + recipe.method};
+    }
+    FT_RETURN_IF_ERROR(CheckValue(setting->range, name, value));
+  }
+  for (const Setting& setting : table) recipe.settings.try_emplace(setting.name, setting.value);
+  return {};
+}
+
+Status CheckRecipe(const Recipe& r) {
+  for (const Field& field : kFields) FT_RETURN_IF_ERROR(CheckField(field, r));
+  if (r.heads % r.kv_heads != 0) return Error{"heads is not a multiple of kv_heads"};
+  if (r.head_dim % 2 != 0) return Error{"head_dim is odd, rotary positions need pairs"};
+  if (r.accumulate % r.workers != 0) {
+    return Error{"accumulate is " + std::to_string(r.accumulate) +
+                 ", expected a multiple of workers, " + std::to_string(r.workers)};
+  }
+  if (r.batch * r.length > kMostRows) {
+    return Error{"batch is " + std::to_string(r.batch) + " and length " + std::to_string(r.length) +
+                 ", expected a product of at most " + std::to_string(kMostRows)};
+  }
+  return {};
+}
+
+}  // namespace foretoken::train

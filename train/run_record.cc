@@ -1,0 +1,198 @@
+#include "run_record.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/run_differences.h"
+#include "feature_file.h"
+#include "io/model_file.h"
+#include "recipe_fields.h"
+#include "text/documents.h"
+
+namespace foretoken::train {
+namespace {
+
+constexpr char kData[] = "data", kTarget[] = "target";
+
+Result<Json> RecordData(const Recipe& recipe, const std::string& base) {
+  Json sources = Json::array();
+  for (const DataSource& source : recipe.data) {
+    Json files = Json::array();
+    if (source.weight > 0.0) {
+      FT_ASSIGN_OR_RETURN(const auto paths, ListDataFiles(source.files, base));
+      std::vector<std::string> hashes;
+      for (const std::string& path : paths) {
+        FT_ASSIGN_OR_RETURN(hashes.emplace_back(), HashFile(path));
+      }
+      files = DataRecord(paths, hashes);
+    }
+    sources.push_back({{"weight", source.weight}, {"files", std::move(files)}});
+  }
+  return sources;
+}
+
+Result<Json> RecordTarget(const std::string& path) {
+  if (path.empty()) return Error{"--target is missing"};
+  FT_ASSIGN_OR_RETURN(const auto target, ModelFile::Open(path));
+  Json record = FeatureOwner(*target, "");
+  record.erase("rows");
+  const std::string& chat = target->tokenizer().chat_template;
+  record["chat_template"] = HexDigits(HashBytes(std::as_bytes(std::span(chat))));
+  return record;
+}
+
+const Json& Part(const Json& object, const std::string& name) {
+  static const Json kNone;
+  return object.is_object() && object.contains(name) ? object[name] : kNone;
+}
+
+void Compare(const std::string& field, const Json& was, const Json& now,
+             std::vector<RunDifference>& differences) {
+  if (was.is_null() || now.is_null() || was == now) return;  // one of them has no such field
+  differences.push_back(ChangedValue(field, was, now));
+}
+
+// A source's files, however many sources have gone or come.
+void CompareSources(const Json& was, const Json& now, std::vector<RunDifference>& differences) {
+  if (!was.is_array() || !now.is_array()) return;
+  if (was.size() != now.size()) {
+    differences.push_back({kData, "there were " + std::to_string(was.size()) +
+                                      " sources of data, now " + std::to_string(now.size())});
+    return;
+  }
+  for (size_t i = 0; i < now.size(); ++i) {
+    for (RunDifference& d : CompareData(Part(was[i], "files"), Part(now[i], "files"))) {
+      differences.push_back(std::move(d));
+    }
+    const Json &before = Part(was[i], "weight"), &after = Part(now[i], "weight");
+    if (before == after) continue;
+    const std::string name = "the weight of data[" + std::to_string(i) + "]";
+    differences.push_back({kData, ChangedValue(name, before, after).sentence});
+  }
+}
+
+void CompareTargets(const Json& was, const Json& now, std::vector<RunDifference>& differences) {
+  if (!was.is_object()) return;
+  for (const auto& [name, value] : now.items()) {
+    const Json& before = Part(was, name);
+    if (before == value) continue;
+    const std::string sentence = name == "weights"
+                                     ? "the target's weights are others"
+                                     : ChangedValue("the target's " + name, before, value).sentence;
+    differences.push_back({kTarget, sentence});
+  }
+}
+
+const Setting* FindSetting(std::span<const Setting> settings, const std::string& name) {
+  const auto found =
+      std::ranges::find_if(settings, [&](const Setting& s) { return name == s.name; });
+  return found == settings.end() ? nullptr : &*found;
+}
+
+// Never for names that are neither: what is compared beside the recipe can be agreed to.
+Change ChangeOf(std::span<const Setting> settings, const std::string& name) {
+  if (const Field* field = FindField(name)) return field->change;
+  const Setting* setting = FindSetting(settings, name);
+  return setting == nullptr ? Change::kAsked : setting->change;
+}
+
+// Of a checkpoint without a record, whose recipe holds what data and target decided.
+bool IsDecided(const Recipe& asked, const std::string& name) {
+  return ChangeOf({}, name) == Change::kNever || name == "init" ||
+         (name == "steps" && asked.epochs > 0.0) || (name == "warmup" && asked.warmup_share > 0.0);
+}
+
+void CompareRecipes(const RunContinuation& run, const Json& was, const Json& now, bool recorded,
+                    std::vector<RunDifference>& differences) {
+  for (const Field& field : AllFields()) {
+    if (field.change == Change::kFree) continue;
+    if (!recorded && IsDecided(run.recipe, field.name)) continue;
+    Compare(field.name, Part(was, field.name), Part(now, field.name), differences);
+  }
+  for (const Setting& setting : run.settings) {
+    if (setting.change == Change::kFree) continue;
+    Compare(setting.name, Part(Part(was, "settings"), setting.name),
+            Part(Part(now, "settings"), setting.name), differences);
+  }
+}
+
+bool MayChange(const RunContinuation& run, const std::string& field) {
+  return ChangeOf(run.settings, field) != Change::kNever &&
+         std::ranges::find(run.changes, field) != run.changes.end();
+}
+
+Error Refused(const RunContinuation& run, std::span<const RunDifference> differences) {
+  std::vector<RunDifference> fixed, open;
+  for (const RunDifference& d : differences) {
+    (ChangeOf(run.settings, d.field) == Change::kNever ? fixed : open).push_back(d);
+  }
+  std::string message =
+      run.directory + " holds a run that was begun otherwise: " + InSentences(differences) + ". ";
+  if (fixed.empty()) {
+    for (const std::string& agreed : run.changes) open.push_back({agreed, ""});
+    message += "--change " + FieldList(open) + " goes on with what is now asked for; ";
+  } else {
+    message += "A run cannot change " + FieldList(fixed) + "; ";
+  }
+  return Error{message + "--force begins anew and replaces the run; another --out leaves it alone"};
+}
+
+}  // namespace
+
+Result<std::string> RecordRun(const Recipe& recipe, const std::string& base) {
+  Recipe asked = recipe;
+  if (!asked.init.empty()) asked.init = std::filesystem::absolute(asked.init).string();
+  Json record = Json::object();
+  record["recipe"] = RecipeToJson(asked);
+  if (const auto target = recipe.settings.find(kTarget); target != recipe.settings.end()) {
+    FT_ASSIGN_OR_RETURN(record[kTarget], RecordTarget(target->second));
+  }
+  FT_ASSIGN_OR_RETURN(record[kData], RecordData(recipe, base));
+  return JsonText(record);
+}
+
+Status CheckChangeNames(std::span<const Setting> settings, std::span<const std::string> names) {
+  for (const std::string& name : names) {
+    if (name == kData || name == kTarget) continue;
+    if (FindField(name) == nullptr && FindSetting(settings, name) == nullptr) {
+      return Error{"--change is '" + name +
+                   "', expected fields of the recipe, data or target, with commas between them"};
+    }
+    if (ChangeOf(settings, name) == Change::kNever) {
+      return Error{"--change is '" + name + "', which a run cannot change; --force begins anew"};
+    }
+  }
+  return {};
+}
+
+Status CheckContinues(const RunContinuation& run, const CheckpointInfo& kept,
+                      const std::string& record) {
+  if (kept.recipe.method != run.recipe.method) {
+    return Error{run.directory + " holds a run of train " + kept.recipe.method + ", not of train " +
+                 run.recipe.method + "; --force begins anew and replaces it"};
+  }
+  if ((kept.recipe.ema > 0.0) != (run.recipe.ema > 0.0)) {
+    return Error{run.directory + " holds a run " + (run.recipe.ema > 0.0 ? "without" : "with") +
+                 " --ema, and continues so; --force begins anew and replaces it"};
+  }
+  const std::string path = CheckpointPath(run.directory);
+  FT_ASSIGN_OR_RETURN(const Json now, ParseJson(record, path));
+  const bool recorded = !kept.begun.empty();
+  Json was = Json::object();
+  if (recorded) {
+    FT_ASSIGN_OR_RETURN(was, ParseJson(kept.begun, path));
+  } else {
+    was["recipe"] = RecipeToJson(kept.recipe);
+  }
+  std::vector<RunDifference> differences;
+  CompareRecipes(run, Part(was, "recipe"), Part(now, "recipe"), recorded, differences);
+  CompareSources(Part(was, kData), Part(now, kData), differences);
+  CompareTargets(Part(was, kTarget), Part(now, kTarget), differences);
+  std::erase_if(differences, [&](const RunDifference& d) { return MayChange(run, d.field); });
+  return differences.empty() ? Status() : Refused(run, differences);
+}
+
+}  // namespace foretoken::train
