@@ -31,13 +31,13 @@ struct MachineLimits {
 // Reads a buffer much larger than the last-level cache, the way that this machine reads faster.
 class ReadBandwidth {
  public:
-  explicit ReadBandwidth(int threads);
+  explicit ReadBandwidth(ThreadPool& pool);
   // Bytes a second of one pass by the first `readers` threads.
   double Measure(int readers);
   int threads() const { return pool_.threads(); }
 
  private:
-  ThreadPool pool_;
+  ThreadPool& pool_;
   PageMemory data_;
   int streams_ = 1;
 };
@@ -45,24 +45,24 @@ class ReadBandwidth {
 // The peaks alone, all threads at once.
 class Peaks {
  public:
-  explicit Peaks(int threads) : pool_(threads) {}
+  explicit Peaks(ThreadPool& pool) : pool_(pool) {}
   // MachineLimits::Peak over about 50 ms, of BF16 100.
   double Measure(DType type);
 
  private:
-  ThreadPool pool_;
+  ThreadPool& pool_;
 };
 
-// Seconds until `threads` threads have had a job that does nothing; 0 for one thread.
-double HandOver(int threads);
+// Seconds until all threads have had a job that does nothing; 0 for one thread.
+double HandOver(ThreadPool& pool);
 
-// Words of 64 bits a second that `threads` threads together take out of their cores' first caches.
+// Words of 64 bits a second that all threads together take out of their cores' first caches.
 // Where a core runs another thread beside it is about half. Peaks hardly fall then, as they start
 // few instructions a cycle, but products do.
-double FirstCacheLoads(int threads);
+double FirstCacheLoads(ThreadPool& pool);
 
 // Takes about `repeats` tenths of a second a figure.
-MachineLimits MeasureLimits(int threads, int repeats);
+MachineLimits MeasureLimits(ThreadPool& pool, int repeats);
 
 // Multiply-adds a second of one thread in a loop without memory traffic; a machine that has no
 // such instruction has what it would use instead.

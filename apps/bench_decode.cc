@@ -88,16 +88,17 @@ struct Outcome {
 // follows pass, is timed in a row as well.
 class Measurement {
  public:
-  Measurement(const BenchOptions& options, BenchModel& subject, DType cache_type)
+  Measurement(const BenchOptions& options, BenchModel& subject, ThreadPool& pool, DType cache_type)
       : options_(options),
         model_(*subject.model),
         cache_type_(cache_type),
         type_(model_.OutputHead().type()),
-        bandwidth_(options.threads),
-        peaks_(options.threads) {}
+        pool_(pool),
+        bandwidth_(pool),
+        peaks_(pool) {}
 
   Outcome Run() {
-    Outcome outcome{.limits = MeasureLimits(options_.threads, 2)};
+    Outcome outcome{.limits = MeasureLimits(pool_, 2)};
     loads_.push_back(outcome.limits.first_cache_loads);
     for (const int context : options_.contexts) {
       TimedPasses sequence(model_, cache_type_, context);
@@ -146,12 +147,12 @@ class Measurement {
   Sample Time(int rows, int logit_rows, double bytes, const Pass& pass) {
     const double read = bandwidth_.Measure(bandwidth_.threads()), peak = peaks_.Measure(type_);
     reads_.push_back(read);
-    meetings_.push_back(HandOver(options_.threads));
+    meetings_.push_back(HandOver(pool_));
     const double before = loads_.back();
     const double seconds = pass();
     // Not right before the pass: threads that have only just ended or begun to wait make some
     // passes much slower.
-    loads_.push_back(FirstCacheLoads(options_.threads));
+    loads_.push_back(FirstCacheLoads(pool_));
     const double macs = Macs(model_.config(), rows, logit_rows);
     const double limit = std::max(bytes / read, macs / peak);
     return {seconds,
@@ -165,6 +166,7 @@ class Measurement {
   const BenchOptions& options_;
   Model& model_;
   DType cache_type_, type_;
+  ThreadPool& pool_;
   ReadBandwidth bandwidth_;
   Peaks peaks_;
   std::vector<double> reads_, meetings_, loads_;
@@ -280,7 +282,8 @@ Status BenchDecode(const BenchOptions& options) {
   if (types.size() != 1) return Error{"bench decode measures one --type at a time"};
   FT_ASSIGN_OR_RETURN(const DType cache, ParseDType(options.cache));
   FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options, types[0]));
-  const Outcome outcome = Measurement(options, subject, cache).Run();
+  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(options.threads));
+  const Outcome outcome = Measurement(options, subject, *pool, cache).Run();
   Print(options, subject, outcome);
   FT_RETURN_IF_ERROR(WritePlot(options, subject, outcome));
   return WriteJson(options.json, OutcomeJson(subject, outcome));

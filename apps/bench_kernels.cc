@@ -101,7 +101,8 @@ Status BenchKernels(const BenchOptions& options) {
   FT_ASSIGN_OR_RETURN(const ModelConfig config, ShapeByName(options.shape));
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
                       NewCpuBackend({.threads = options.threads, .isa = options.isa}));
-  const MachineLimits limits = MeasureLimits(options.threads, 3);
+  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(options.threads));
+  const MachineLimits limits = MeasureLimits(*pool, 3);
   std::printf("%s, %d threads, %.1f GB/s; fractions of it and of the type's multiply-add peak\n",
               backend->Name().c_str(), limits.threads, limits.bandwidth() * 1e-9);
   std::printf(

@@ -28,7 +28,7 @@ double MachineLimits::Peak(DType type) const {
   return type == DType::kBF16 ? std::max(bf16_macs, f32_macs) : f32_macs;
 }
 
-ReadBandwidth::ReadBandwidth(int threads) : pool_(threads), data_(AllocatePages(kBufferBytes)) {
+ReadBandwidth::ReadBandwidth(ThreadPool& pool) : pool_(pool), data_(AllocatePages(kBufferBytes)) {
   FT_CHECK(data_ != nullptr);
   pool_.Run([&](int thread) {
     const size_t part = kBufferBytes / static_cast<size_t>(pool_.threads());
@@ -65,9 +65,8 @@ double Peaks::Measure(DType type) {
 
 // Cores that share a cache meet in half the time of those that do not: where threads of a virtual
 // machine run changes from one minute to the next, and with it what memory delivers.
-double HandOver(int threads) {
+double HandOver(ThreadPool& pool) {
   constexpr int kTurns = 20, kJobs = 100;
-  ThreadPool pool(threads);
   if (pool.threads() == 1) return 0;
   std::vector<double> turns;
   turns.reserve(kTurns);
@@ -79,17 +78,13 @@ double HandOver(int threads) {
   return Median(std::move(turns)) / kJobs;
 }
 
-double FirstCacheLoads(int threads) {
-  ThreadPool pool(threads);
-  return Together(pool, FirstCacheLoadRate);
-}
+double FirstCacheLoads(ThreadPool& pool) { return Together(pool, FirstCacheLoadRate); }
 
-MachineLimits MeasureLimits(int threads, int repeats) {
+MachineLimits MeasureLimits(ThreadPool& pool, int repeats) {
   MachineLimits limits;
-  ReadBandwidth bandwidth(threads);
+  ReadBandwidth bandwidth(pool);
   limits.threads = bandwidth.threads();
   std::vector<std::vector<double>> reads(static_cast<size_t>(limits.threads));
-  ThreadPool pool(threads);
   for (int i = 0; i < repeats; ++i) {
     for (int t = 1; t <= limits.threads; ++t) {
       reads[static_cast<size_t>(t - 1)].push_back(bandwidth.Measure(t));
@@ -100,7 +95,7 @@ MachineLimits MeasureLimits(int threads, int repeats) {
     limits.first_cache_loads =
         std::max(limits.first_cache_loads, Together(pool, FirstCacheLoadRate));
   }
-  limits.hand_over = HandOver(threads);
+  limits.hand_over = HandOver(pool);
   for (std::vector<double>& r : reads) limits.read_bytes.push_back(Median(std::move(r)));
   return limits;
 }
@@ -139,7 +134,8 @@ Status WriteJson(const std::string& path, const Json& json) {
 }
 
 Status BenchLimits(const BenchOptions& options) {
-  const MachineLimits limits = MeasureLimits(options.threads, options.repeats);
+  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(options.threads));
+  const MachineLimits limits = MeasureLimits(*pool, options.repeats);
   std::printf("read bandwidth (larger than any cache)\n");
   for (size_t t = 0; t < limits.read_bytes.size(); ++t) {
     std::printf("  %2zu thread%s %8.1f GB/s\n", t + 1, t == 0 ? " " : "s",

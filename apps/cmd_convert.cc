@@ -18,10 +18,10 @@ Status Convert(const RewriteArgs& args, std::optional<FileType> type) {
   }
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(args.input));
   FT_ASSIGN_OR_RETURN(const std::vector<TensorPlan> plans, PlanConversion(*model, type));
-  ThreadPool pool(args.threads);
+  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(args.threads));
   Progress progress("convert", 1000, args.quiet);
   FT_RETURN_IF_ERROR(ConvertModel(*model, plans, type.value_or(StoredFileType(model->tensors())),
-                                  pool, args.output, MoveBar(progress)));
+                                  *pool, args.output, MoveBar(progress)));
   progress.Finish();
   return {};
 }

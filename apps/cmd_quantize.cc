@@ -36,9 +36,9 @@ Status Quantize(const RewriteArgs& args, FileType type) {
     WarnOfLoss(file);
     PrintFallbacks(plans);
   }
-  ThreadPool pool(args.threads);
+  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(args.threads));
   Progress progress("quantize", 1000, args.quiet);
-  FT_RETURN_IF_ERROR(QuantizeModel(file, plans, type, pool, args.output, MoveBar(progress)));
+  FT_RETURN_IF_ERROR(QuantizeModel(file, plans, type, *pool, args.output, MoveBar(progress)));
   progress.Finish();
   return {};
 }

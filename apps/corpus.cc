@@ -24,10 +24,9 @@ Result<std::vector<Token>> Encode(const TextDocument& document, const Tokenizer&
 
 // On all threads; the result is in document order whatever their number.
 Corpus EncodeAll(const std::vector<TextDocument>& documents, const Tokenizer& tokenizer,
-                 const ChatPrompter& prompter, int threads, bool quiet) {
+                 const ChatPrompter& prompter, ThreadPool& pool, bool quiet) {
   constexpr int64_t kBatch = 512;
   Corpus corpus;
-  ThreadPool pool(threads);
   Progress progress("documents", std::ssize(documents), quiet);
   for (int64_t begin = 0; begin < std::ssize(documents); begin += kBatch) {
     const int64_t count = std::min(kBatch, std::ssize(documents) - begin);
@@ -73,7 +72,8 @@ void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output) {
       ->required()
       ->type_name("FILES");
   app.add_option("-o,--out", args->output, output)->required()->type_name("FILE");
-  app.add_option("-t,--threads", args->threads, "threads (default: one a core)")
+  app.add_option("-t,--threads", args->threads,
+                 "threads (default: one for each core that the process may use)")
       ->check(CLI::Range(1, 1024));
   app.add_flag("--force", args->force, "replace the file if it exists");
   app.add_flag("-q,--quiet", args->quiet, "no progress");
@@ -85,8 +85,9 @@ Result<Corpus> ReadCorpus(const CorpusArgs& args) {
   if (file->tokenizer().tokens.empty()) return Error{args.model + ": the file has no tokenizer"};
   FT_ASSIGN_OR_RETURN(auto tokenizer, Tokenizer::Create(file->tokenizer(), args.model));
   FT_ASSIGN_OR_RETURN(const ChatPrompter prompter, ChatPrompter::Create(*tokenizer, args.model));
+  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(args.threads));
   FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadDocuments(args.data));
-  Corpus corpus = EncodeAll(documents, *tokenizer, prompter, args.threads, args.quiet);
+  Corpus corpus = EncodeAll(documents, *tokenizer, prompter, *pool, args.quiet);
   corpus.tokenizer = std::move(tokenizer);
   return corpus;
 }

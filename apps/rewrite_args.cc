@@ -6,7 +6,8 @@ CLI::Option* AddRewriteArgs(CLI::App& app, const char* input_help, const char* q
                             RewriteArgs* args) {
   app.add_option("model", args->input, input_help)->required();
   app.add_option("-o,--output", args->output, "the GGUF file to write")->required();
-  app.add_option("-t,--threads", args->threads, "threads (0: one a core)")
+  app.add_option("-t,--threads", args->threads,
+                 "threads (0: one for each core that the process may use)")
       ->check(CLI::Range(0, 1024));
   app.add_flag("--force", args->force, "replace the output where it exists");
   app.add_flag("-q,--quiet", args->quiet, quiet_help);

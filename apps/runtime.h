@@ -18,7 +18,7 @@ namespace foretoken {
 
 struct ModelArgs {
   std::string path;
-  int threads = 0;  // 0 = one a core
+  int threads = 0;  // 0 = one for each core that the process may use
   CpuIsa isa = CpuIsa::kAuto;
 };
 void AddModelArgs(CLI::App& app, ModelArgs* model);

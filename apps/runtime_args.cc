@@ -72,7 +72,8 @@ Status TakeCacheType(std::string_view text, DType* type) {
 void AddModelArgs(CLI::App& app, ModelArgs* model) {
   app.add_option("-m,--model", model->path, "a .gguf file or a Hugging Face directory")
       ->type_name("MODEL");
-  app.add_option("-t,--threads", model->threads, "threads (default: one a core)")
+  app.add_option("-t,--threads", model->threads,
+                 "threads (default: one for each core that the process may use)")
       ->check(CLI::Range(1, 1024))
       ->type_name("T");
   AddIsaArg(app, &model->isa);

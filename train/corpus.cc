@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <thread>
 
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/progress.h"
 #include "base/rng.h"
+#include "base/thread_pool.h"
 #include "dataset.h"
 #include "document_encoder.h"
 #include "text/bpe_trainer.h"
@@ -137,17 +137,15 @@ Result<TokenizerData> LearnTokenizer(const Loaded& all, const Recipe& recipe) {
 using EncodedDocuments = std::vector<Result<EncodedDocument>>;
 
 // Encodes on every core; the result is in document order whatever their number.
-EncodedDocuments EncodeAll(const DocumentEncoder& encoder,
-                           const std::vector<TextDocument>& documents) {
+Result<EncodedDocuments> EncodeAll(const DocumentEncoder& encoder,
+                                   const std::vector<TextDocument>& documents) {
   EncodedDocuments out(documents.size(), EncodedDocument{});
-  const size_t count = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::thread> workers;
-  for (size_t w = 0; w < count; ++w) {
-    workers.emplace_back([&, w] {
-      for (size_t i = w; i < documents.size(); i += count) out[i] = encoder.Encode(documents[i]);
-    });
-  }
-  for (std::thread& t : workers) t.join();
+  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(0));
+  pool->ParallelFor(std::ssize(documents), 1, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      out[i] = encoder.Encode(documents[i]);
+    }
+  });
   return out;
 }
 
@@ -289,7 +287,7 @@ Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
   FT_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(data.tokenizer, origin));
   FT_ASSIGN_OR_RETURN(const auto encoder, NewDocumentEncoder(*tokenizer, recipe.mask_user, origin));
   if (!quiet) std::fprintf(stderr, "encoding %zu documents\n", all.documents.size());
-  const EncodedDocuments encoded = EncodeAll(*encoder, all.documents);
+  FT_ASSIGN_OR_RETURN(const EncodedDocuments encoded, EncodeAll(*encoder, all.documents));
   FT_RETURN_IF_ERROR(ReportLeftOut(encoded));
   data.corpus = Assemble(all, encoded, recipe.heldout);
   if (given == nullptr) {

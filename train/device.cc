@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/available_cores.h"
 #include "base/thread_pool.h"
 
 namespace foretoken::train {
@@ -23,13 +24,17 @@ Result<torch::Device> ChooseDevice(const Recipe& r, const Workers& workers) {
   return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(workers.rank()));
 }
 
-void SetThreads(const Recipe& r, const Workers& workers) {
+Status SetThreads(const Recipe& r, const Workers& workers) {
   const int shared = std::max(1, AvailableCores() / workers.count());
   const int threads = r.threads > 0 ? static_cast<int>(r.threads) : shared;
+  // OpenMP ends the process where it cannot start its threads.
+  FT_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> probe, ThreadPool::Create(threads));
+  probe.reset();
   at::set_num_threads(threads);
   using Setter = void (*)(int);
   void* setter = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
   if (setter != nullptr) reinterpret_cast<Setter>(setter)(threads);
+  return {};
 }
 
 double MatrixPeak(torch::ScalarType type, torch::Device device) {

@@ -13,8 +13,8 @@ namespace foretoken::train {
 // where the recipe wants one, fewer than workers.
 Result<torch::Device> ChooseDevice(const Recipe& recipe, const Workers& workers);
 
-// Of libtorch and of the BLAS it uses for f32.
-void SetThreads(const Recipe& recipe, const Workers& workers);
+// Of libtorch and of the BLAS it uses for f32. Errors: more threads than the system starts.
+Status SetThreads(const Recipe& recipe, const Workers& workers);
 
 // FLOP/s of the fastest of a few square products of that type.
 double MatrixPeak(torch::ScalarType type, torch::Device device);

@@ -77,8 +77,8 @@ Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, Dra
     tensors.push_back(
         {name(entry.name), entry.shape, {values, entry.bytes.size() / sizeof(float)}});
   }
-  ThreadPool pool(0);
-  return WriteDraft(draft, tensors, request.type, pool, request.path);
+  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(0));
+  return WriteDraft(draft, tensors, request.type, *pool, request.path);
 }
 
 }  // namespace foretoken::train

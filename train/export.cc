@@ -84,9 +84,9 @@ Status ExportGguf(const std::string& checkpoint, const std::string& path, FileTy
   GgufWriter writer;
   WriteModelMetadata(model.config(), model.tokenizer(), writer);
   WriteRecord(info, writer);
-  ThreadPool pool(0);
+  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(0));
   const auto release = [&](const TensorSource& tensor) { model.Release(tensor); };
-  return WritePlanned(plans, type, pool, release, writer, path, [](size_t, size_t) {});
+  return WritePlanned(plans, type, *pool, release, writer, path, [](size_t, size_t) {});
 }
 
 }  // namespace foretoken::train

@@ -1,6 +1,7 @@
 // Whole runs of a tiny model: exact resume after a kill, and export.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <span>
 
@@ -99,6 +100,20 @@ TEST_F(RunTest, KilledRunContinuesBitForBit) {
   TrainOptions run = TinyRun(directory_, directory_ + "/whole");
   run.recipe.threads = 2;
   ExpectExactResume(run, 3 * (2 + 2 * 9));  // weights and two moments of each tensor
+}
+
+TEST_F(RunTest, ThreadsThatCannotStartAreAnError) {
+  TrainOptions run = TinyRun(directory_, directory_ + "/crowded");
+  run.recipe.threads = 1000;
+  pthread_attr_t usual, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(pthread_getattr_default_np(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 47), 0);  // all of the address space
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  const Status status = Train(run);
+  ASSERT_EQ(pthread_setattr_default_np(&usual), 0);
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, testing::HasSubstr("cannot start 1000 threads"));
 }
 
 // Each learns one of a step's two batches; two numbers have one sum, in whatever order.

@@ -332,7 +332,7 @@ Status Train(const TrainOptions& asked) {
   if (fault) return Error{options.out + ": cannot create: " + fault.message()};
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<Workers> workers,
                       Workers::Start(static_cast<int>(r.workers), options.command));
-  SetThreads(r, *workers);
+  FT_RETURN_IF_ERROR(SetThreads(r, *workers));
   FT_ASSIGN_OR_RETURN(const torch::Device device, ChooseDevice(r, *workers));
   options.rank = workers->rank();
   options.quiet = options.quiet || !workers->leads();

@@ -153,10 +153,10 @@ class Backend {
 // of bf16 as well, kAmx with the matrix unit.
 enum class CpuIsa { kAuto, kPortable, kAvx2, kAvxVnni, kAvx512Vnni, kAvx512, kAmx };
 struct CpuOptions {
-  int threads = 0;  // 0 = one per core
+  int threads = 0;  // 0 = one per core that this process may use
   CpuIsa isa = CpuIsa::kAuto;
 };
-// Errors: an instruction set this machine lacks.
+// Errors: an instruction set this machine lacks, more threads than the system starts.
 Result<std::unique_ptr<Backend>> NewCpuBackend(const CpuOptions& options = {});
 // The instruction sets of this machine, the portable one first and the fastest, which kAuto takes,
 // last.

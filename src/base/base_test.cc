@@ -3,56 +3,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <set>
 
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/progress.h"
 #include "base/rng.h"
-#include "base/thread_pool.h"
 #include "base/writable.h"
 
 namespace foretoken {
 namespace {
-
-TEST(ThreadPool, EveryIndexOnceForAnyTeamAndGrain) {
-  for (int threads : {1, 2, 3, 4}) {
-    ThreadPool pool(threads);
-    for (int64_t count : {0, 1, 7, 64, 1000}) {
-      for (int64_t grain : {1, 3, 64}) {
-        std::vector<std::atomic<int>> hits(count);
-        pool.ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
-          EXPECT_EQ(begin % grain, 0);
-          for (int64_t i = begin; i < end; ++i) ++hits[i];
-        });
-        for (auto& h : hits) EXPECT_EQ(h, 1);
-      }
-    }
-  }
-}
-
-TEST(ThreadPool, ManyHandOversLoseNothing) {
-  ThreadPool pool(4);
-  std::atomic<int> sum{0};
-  for (int i = 0; i < 2000; ++i) pool.Run([&](int thread) { sum += thread; });
-  EXPECT_EQ(sum, 2000 * (0 + 1 + 2 + 3));
-}
-
-TEST(ThreadPool, WaitingThreadsTakeStepsAndAJobEndsThem) {
-  struct Count : IdleWork {
-    void Step(int thread) override { ++steps[thread]; }
-    std::atomic<int> steps[2] = {};
-  } idle;
-  ThreadPool pool(2, &idle);
-  while (idle.steps[1] == 0) std::this_thread::yield();
-  pool.Run([&](int thread) {
-    if (thread == 0) return;
-    const int before = idle.steps[1];
-    while (idle.steps[0] == 0) std::this_thread::yield();
-    EXPECT_EQ(idle.steps[1], before);
-  });
-}
 
 TEST(Rng, NoiseIsAPureFunctionAndSpreads) {
   EXPECT_EQ(Gumbel(7, 3, 5), Gumbel(7, 3, 5));

@@ -59,19 +59,19 @@ TEST(Profile, NobodyWatches) {
 
 // What workers do counts for the part of the thread that called them.
 TEST(Profile, OfATeam) {
-  ThreadPool pool(3);
+  const auto pool = *ThreadPool::Create(3);
   Profile profile(3);
-  pool.Watch(&profile);
+  pool->Watch(&profile);
   std::atomic<int> wrong{0};
   for (int i = 0; i < 100; ++i) {
     const Profile::Scope scope(&profile, i % 2 == 0 ? "even" : "odd");
     const int part = profile.current(0);
-    pool.Run([&](int thread) { wrong += profile.current(thread) != part ? 1 : 0; });
+    pool->Run([&](int thread) { wrong += profile.current(thread) != part ? 1 : 0; });
     EXPECT_EQ(profile.current(0), part);
   }
   EXPECT_EQ(wrong, 0);
-  pool.Watch(nullptr);
-  pool.Run([&](int thread) { wrong += profile.current(thread) != Profile::kWaiting ? 1 : 0; });
+  pool->Watch(nullptr);
+  pool->Run([&](int thread) { wrong += profile.current(thread) != Profile::kWaiting ? 1 : 0; });
   EXPECT_EQ(wrong, 1) << "the caller is busy with other things";
 }
 

@@ -1,15 +1,21 @@
-// A fixed team of threads that spins between jobs, so that handing over a kernel costs about a
-// microsecond. Threads split work by index only: who computes an output never changes its bits.
+// A fixed team of threads that share jobs of a few microseconds and more. Waiting threads spin for
+// a moment, so that handing over a job costs about a microsecond, and then sleep, so that they do
+// not hold a core that another process could use. Threads split work by index only: who computes
+// an output never changes its bits.
 #pragma once
+
+#include <sys/types.h>
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "base/active_threads.h"
 #include "base/profile.h"
+#include "base/result.h"
+#include "base/work_shares.h"
 
 namespace foretoken {
 
@@ -22,16 +28,20 @@ class IdleWork {
   virtual void Step(int thread) = 0;
 };
 
-// Thread-safety: one caller at a time; Run may not be called from inside a job.
+// Thread-safety: one caller at a time; jobs may not be run from inside a job.
 class ThreadPool {
  public:
-  // `threads` counts the caller; 0 means one per core this process may run on. `idle` may be null.
-  explicit ThreadPool(int threads, IdleWork* idle = nullptr);
+  // `threads` counts the caller; 0 means AvailableCores(). `idle` may be null, and must outlive the
+  // pool. Errors: the system refuses to start so many threads.
+  static Result<std::unique_ptr<ThreadPool>> Create(int threads, IdleWork* idle = nullptr);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const { return threads_; }
+  // Threads over which the next shared job should be split; fewer than threads() while other
+  // processes need the cores. Changes in RunShared and ParallelFor only.
+  int active() const { return active_.count(); }
   // Until it is called with null, `profile` learns when threads wait; what they do in a job counts
   // for the caller's part.
   void Watch(Profile* profile) { profile_ = profile; }
@@ -43,47 +53,96 @@ class ThreadPool {
       job(0);
       return;
     }
-    Dispatch([](const void* context, int thread) { (*static_cast<const Job*>(context))(thread); },
-             &job);
+    DispatchToAll(&CallJob<Job>, &job);
   }
 
-  // Splits [0, count) into one contiguous range a thread, each a multiple of `grain` long (but for
-  // the last), and calls body(begin, end) where the range is not empty.
+  // For jobs whose threads take piece after piece until none is left, so that any number of threads
+  // completes them: calls job(0) on the caller and job(thread), thread in [1, active()), on each
+  // worker that runs before the caller has finished.
+  template <typename Job>
+  void RunShared(const Job& job) {
+    if (threads_ == 1) {
+      job(0);
+      return;
+    }
+    DispatchShared(&CallJob<Job>, &job);
+  }
+
+  // Calls body(begin, end) for ranges that cover [0, count) once, on several threads. Ranges begin
+  // at multiples of `grain`. REQUIRES: count < 2^31.
   template <typename Body>
   void ParallelFor(int64_t count, int64_t grain, const Body& body) {
     if (threads_ == 1 || count <= grain) {
       if (count > 0) body(int64_t{0}, count);
       return;
     }
-    const int64_t chunks = (count + grain - 1) / grain;
-    Run([&](int thread) {
-      const int64_t begin = chunks * thread / threads_ * grain;
-      const int64_t end = std::min(count, chunks * (thread + 1) / threads_ * grain);
-      if (begin < end) body(begin, end);
-    });
+    shares_.Split(active(), count, grain, grain);
+    RunShared([&](int thread) { shares_.Each(thread, body); });
   }
 
  private:
   using Call = void (*)(const void* context, int thread);
-  void Dispatch(Call call, const void* context);
+  template <typename Job>
+  static void CallJob(const void* job, int thread) {
+    (*static_cast<const Job*>(job))(thread);
+  }
+
+  // What a worker and the caller tell each other.
+  struct alignas(64) Seat {
+    // The last job that the worker took or was too late for; see Stage.
+    std::atomic<uint32_t> job{0};
+    std::atomic<uint32_t> asleep{0};   // 1 while it sleeps, and may be woken
+    std::atomic<uint32_t> awaited{0};  // 1 while the caller sleeps until the job is done
+    std::atomic<double> woken{0};      // when it last woke up, in seconds
+    clockid_t cpu_clock = 0;           // seconds for which it ran
+    bool missing = false;              // it did not take the last job; the caller's
+  };
+  // Of a job in the low bits of Seat::job, below the job's number.
+  enum Stage : uint32_t { kOver = 0, kTaken = 1 };
+  static uint32_t JobWord(uint32_t number, Stage stage) { return number << 1 | stage; }
+
+  ThreadPool(int threads, IdleWork* idle);
+  Status Start();
+  void DispatchToAll(Call call, const void* context);
+  void DispatchShared(Call call, const void* context);
+  // Announces a job to workers [1, members).
+  void Publish(Call call, const void* context, int members);
+  // Closes the job to workers that have not taken it, and returns how many of them had not taken
+  // the one before either.
+  int Close(int members);
+  // Waits until the worker has done its part of the job. Returns for how many seconds the worker
+  // was off its core meanwhile, as far as this thread slept.
+  double WaitFor(Seat& seat, int spins);
+  double SleepUntilOver(Seat& seat, uint32_t over);
+  // Finds out now and then whether there is a core for one more thread.
+  void TryOneMore();
   void Work(int thread);
+  // Waits for a job that `thread` is a member of, other than that of ticket `last`.
+  uint64_t NextTicket(int thread, uint64_t last);
+  void Sleep(int thread, uint64_t last);
+  static bool Wake(Seat& seat);
+  // How often a thread of so many looks for what it waits for before it sleeps.
+  int Spins(int members) const;
   void Wait(int thread);
 
-  int threads_;
+  const int threads_, cores_;
   IdleWork* const idle_;
+  std::unique_ptr<Seat[]> seats_;  // [threads]; the caller's is not used
   std::vector<std::thread> workers_;
   Profile* profile_ = nullptr;
-  alignas(64) std::atomic<uint32_t> generation_{0};
-  // In the same line, which a thread that sees a new generation has: a line that another core wrote
-  // takes a tenth of a microsecond and more.
+  ActiveThreads active_;
+  bool missing_ = false;  // of any
+  bool trying_ = false;   // the first worker that is not active has been woken, at tried_
+  double tried_ = 0;
+  WorkShares shares_;  // of ParallelFor
+  // A job's number and its members. What the job is lies in the same line, which a thread that sees
+  // a new ticket has: a line that another core wrote takes a tenth of a microsecond and more.
+  alignas(64) std::atomic<uint64_t> ticket_{0};
   Call call_ = nullptr;
   const void* context_ = nullptr;
-  int part_ = 0;  // of the profile: the job's
-  alignas(64) std::atomic<int> running_{0};
+  int part_ = 0;         // of the profile: the job's
+  uint32_t number_ = 0;  // the job's, below 2^31; the caller's
   std::atomic<bool> stop_{false};
 };
-
-// Cores this process may run on, at least 1.
-int AvailableCores();
 
 }  // namespace foretoken

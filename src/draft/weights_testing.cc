@@ -125,8 +125,8 @@ void DraftBuilder::Write(const DraftInfo& info, const std::string& path, FileTyp
   std::vector<DraftTensor> tensors;
   tensors.reserve(items_.size());
   for (const Item& item : items_) tensors.push_back({item.name, item.shape, item.values});
-  ThreadPool pool(1);
-  FT_CHECK(WriteDraft(info, tensors, type, pool, path).ok());
+  const auto pool = *ThreadPool::Create(1);
+  FT_CHECK(WriteDraft(info, tensors, type, *pool, path).ok());
 }
 
 DraftInfo InfoFor(const ModelConfig& target, const TokenizerData& tokenizer, std::string method,

@@ -60,12 +60,12 @@ class DraftFileTest : public testing::Test {
     DraftInfo info = TinyDraft();
     change(info);
     const DraftTensor tensors[] = {{tensor, {2, 64}, values_}};
-    EXPECT_TRUE(WriteDraft(info, tensors, FileType::kF32, pool_, path_).ok());
+    EXPECT_TRUE(WriteDraft(info, tensors, FileType::kF32, *pool_, path_).ok());
     const auto file = DraftFile::Open(path_);
     return file.ok() ? "opened" : file.error().message;
   }
 
-  ThreadPool pool_{1};
+  std::unique_ptr<ThreadPool> pool_ = *ThreadPool::Create(1);
   TemporaryDirectory folder_;
   std::string path_ = folder_ / "draft.gguf";
   std::vector<float> values_ = std::vector<float>(2 * 64, 0.5f);
@@ -74,7 +74,7 @@ class DraftFileTest : public testing::Test {
 TEST_F(DraftFileTest, WhatIsWrittenComesBack) {
   const std::vector<float> bias(64, -1.0f);
   const DraftTensor tensors[] = {{"fc.weight", {2, 64}, values_}, {"fc.bias", {64}, bias}};
-  ASSERT_TRUE(WriteDraft(TinyDraft(), tensors, FileType::kQ8_0, pool_, path_).ok());
+  ASSERT_TRUE(WriteDraft(TinyDraft(), tensors, FileType::kQ8_0, *pool_, path_).ok());
   const auto file = DraftFile::Open(path_);
   ASSERT_TRUE(file.ok()) << file.error().message;
   const DraftInfo& info = (*file)->info();

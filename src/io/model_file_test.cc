@@ -55,8 +55,8 @@ class ModelFiles : public testing::Test {
     const auto model = Open(directory_.path());
     const auto plans = PlanConversion(*model, type);
     EXPECT_TRUE(plans.ok());
-    ThreadPool pool(2);
-    const Status status = ConvertModel(*model, *plans, type.value_or(FileType::kF32), pool,
+    const auto pool = *ThreadPool::Create(2);
+    const Status status = ConvertModel(*model, *plans, type.value_or(FileType::kF32), *pool,
                                        directory_ / "model.gguf", nullptr);
     EXPECT_TRUE(status.ok()) << status.error().message;
     return Open(directory_ / "model.gguf");
@@ -192,9 +192,9 @@ TEST_F(ModelFiles, QuantisedFileKeepsMetadataAndFallsBackWhereRowsDoNotFit) {
   const auto file = GgufFile::Open(directory_ / "model.gguf");
   const ModelConfig config = *ReadModelConfig(*file);
   const auto plans = PlanTensors(file->tensors(), config, FileType::kQ4_K_M);
-  ThreadPool pool(2);
+  const auto pool = *ThreadPool::Create(2);
   ASSERT_TRUE(
-      QuantizeModel(*file, plans, FileType::kQ4_K_M, pool, directory_ / "q.gguf", nullptr).ok());
+      QuantizeModel(*file, plans, FileType::kQ4_K_M, *pool, directory_ / "q.gguf", nullptr).ok());
   const auto quantised = GgufFile::Open(directory_ / "q.gguf");
   ASSERT_TRUE(quantised.ok()) << quantised.error().message;
   EXPECT_EQ(*quantised->Int("general.file_type"), 15);
@@ -213,9 +213,9 @@ TEST_F(ModelFiles, BytesDoNotDependOnTheNumberOfThreads) {
   for (const TensorPlan& plan : *plans) {
     const size_t rows = static_cast<size_t>(plan.source.rows());
     std::vector<std::byte> one(RowBytes(plan.type, plan.source.cols()) * rows), three(one.size());
-    ThreadPool single(1), team(3);
-    EncodeTensor(plan, single, one);
-    EncodeTensor(plan, team, three);
+    const auto single = *ThreadPool::Create(1), team = *ThreadPool::Create(3);
+    EncodeTensor(plan, *single, one);
+    EncodeTensor(plan, *team, three);
     EXPECT_EQ(one, three) << plan.source.name;
   }
 }

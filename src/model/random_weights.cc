@@ -52,6 +52,9 @@ class RandomWeights final : public WeightSource {
                    std::string(DTypeName(type_)) + " needs a multiple of " +
                    std::to_string(BlockElements(type_))};
     }
+    if (pool_ == nullptr) {
+      FT_ASSIGN_OR_RETURN(pool_, ThreadPool::Create(backend_.threads()));
+    }
     Bytes bytes = Generate(HashName(name, seed_), Spread(name, cols), rows * cols);
     if (bytes == nullptr) return Error{"random model: " + name + ": out of memory"};
     auto loaded = backend_.LoadWeight(type_, rows, cols, bytes.get());
@@ -87,16 +90,15 @@ class RandomWeights final : public WeightSource {
   }
 
   Bytes Generate(uint64_t key, float spread, int64_t elements) {
-    ThreadPool pool(backend_.threads());
     const int chunk_elements = std::max(32, BlockElements(type_));
     const uint64_t chunk_count = kPoolElements / chunk_elements;
     const size_t chunk_bytes = RowBytes(type_, chunk_elements);
-    const std::vector<std::byte> chunks = Chunks(pool, key, spread);
+    const std::vector<std::byte> chunks = Chunks(key, spread);
     const size_t size = RowBytes(type_, elements);
     Bytes bytes = NewBytes(size);
     if (bytes == nullptr) return bytes;
     const int64_t count = static_cast<int64_t>((size + chunk_bytes - 1) / chunk_bytes);
-    pool.ParallelFor(count, 4096, [&](int64_t begin, int64_t end) {
+    pool_->ParallelFor(count, 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const size_t at = static_cast<size_t>(i) * chunk_bytes;
         const uint64_t chunk = Mix(key ^ static_cast<uint64_t>(i)) % chunk_count;
@@ -107,9 +109,9 @@ class RandomWeights final : public WeightSource {
     return bytes;
   }
 
-  std::vector<std::byte> Chunks(ThreadPool& pool, uint64_t key, float spread) {
+  std::vector<std::byte> Chunks(uint64_t key, float spread) {
     std::vector<float> values(kPoolElements);
-    pool.ParallelFor(kPoolElements, 256, [&](int64_t begin, int64_t end) {
+    pool_->ParallelFor(kPoolElements, 256, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) values[i] = spread * Gaussian(key, i);
     });
     std::vector<std::byte> chunks(RowBytes(type_, kPoolElements));
@@ -120,6 +122,7 @@ class RandomWeights final : public WeightSource {
   DType type_;
   uint64_t seed_;
   Backend& backend_;
+  std::unique_ptr<ThreadPool> pool_;  // once there is a matrix
   std::vector<Bytes> kept_;
 };
 

@@ -73,8 +73,8 @@ void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& 
   };
   const auto count = static_cast<int64_t>(units.size());
   if (count == 1) return run(0, 1, 0);
-  shares_.Split(count, 1, 1);
-  pool_.Run([&](int thread) {
+  shares_.Split(pool_->active(), count, 1, 1);
+  pool_->RunShared([&](int thread) {
     shares_.Each(thread, [&](int64_t begin, int64_t end) { run(begin, end, thread); });
   });
 }
@@ -92,7 +92,7 @@ void CpuBackend::Attention(const AttentionArgs& args) {
   FT_CHECK(heads % kv_heads == 0);
   const int group = heads / kv_heads;
   const int row_units = (rows + kMostRows - 1) / kMostRows;
-  const int pieces = HeadPieces(static_cast<int64_t>(row_units) * kv_heads, group, pool_.threads());
+  const int pieces = HeadPieces(static_cast<int64_t>(row_units) * kv_heads, group, pool_->active());
 
   AttentionUnit unit = UnitOf(args.keys, args.values, head_dim, args.scale);
   unit.committed = visible.committed;

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/isa.h"
 #include "backend/cpu/packed_weight.h"
+#include "base/available_cores.h"
 
 namespace foretoken {
 namespace {
@@ -31,21 +32,29 @@ void StoreNumbers(const Kernels& kernels, DType type, const float* x, int64_t n,
 
 }  // namespace
 
-CpuBackend::CpuBackend(const Kernels& kernels, int threads)
+Result<std::unique_ptr<Backend>> CpuBackend::Create(const Kernels& kernels, int threads) {
+  if (threads == 0) threads = AvailableCores();
+  auto prefetch = std::make_unique<WeightPrefetch>(threads);
+  FT_ASSIGN_OR_RETURN(auto pool, ThreadPool::Create(threads, prefetch.get()));
+  return std::unique_ptr<Backend>(new CpuBackend(kernels, std::move(prefetch), std::move(pool)));
+}
+
+CpuBackend::CpuBackend(const Kernels& kernels, std::unique_ptr<WeightPrefetch> prefetch,
+                       std::unique_ptr<ThreadPool> pool)
     : kernels_(kernels),
-      prefetch_(threads > 0 ? threads : AvailableCores()),
-      pool_(threads, &prefetch_),
-      shares_(pool_.threads()),
-      tiles_(kernels, pool_),
+      prefetch_(std::move(prefetch)),
+      pool_(std::move(pool)),
+      shares_(pool_->threads()),
+      tiles_(kernels, *pool_),
       inner_tiles_(kernels) {
-  attention_scratch_.resize(static_cast<size_t>(pool_.threads()));
+  attention_scratch_.resize(static_cast<size_t>(pool_->threads()));
 }
 
 std::string CpuBackend::Name() const { return std::string("cpu/") + kernels_.name; }
 
 void CpuBackend::Watch(Profile* profile) {
   profile_ = profile;
-  pool_.Watch(profile);
+  pool_->Watch(profile);
 }
 
 Buffer CpuBackend::Allocate(DType type, int64_t rows, int64_t cols) {
@@ -94,14 +103,14 @@ void CpuBackend::Download(Tensor src, float* host) {
 Result<Backend::LoadedWeight> CpuBackend::LoadWeight(DType type, int64_t rows, int64_t cols,
                                                      const std::byte* data) {
   FT_ASSIGN_OR_RETURN(std::unique_ptr<PackedWeight> packed,
-                      PackedWeight::Pack(type, rows, cols, data, kernels_.turns, pool_, arena_));
+                      PackedWeight::Pack(type, rows, cols, data, kernels_.turns, *pool_, arena_));
   return LoadedWeight{std::move(packed), /*keeps_source=*/false};
 }
 
 template <typename Work>
 void CpuBackend::EachRow(int64_t rows, int64_t cols, const Work& work) {
   const int64_t grain = rows * cols < kWorthSharing ? rows : 1;
-  pool_.ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+  pool_->ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) work(r);
   });
 }
@@ -225,7 +234,7 @@ void CpuBackend::TopK(Tensor logits, int count, std::span<RankedToken> out) {
 
 Result<std::unique_ptr<Backend>> NewCpuBackend(const CpuOptions& options) {
   FT_ASSIGN_OR_RETURN(const Kernels* kernels, KernelsFor(options.isa));
-  return std::unique_ptr<Backend>(new CpuBackend(*kernels, options.threads));
+  return CpuBackend::Create(*kernels, options.threads);
 }
 
 }  // namespace foretoken

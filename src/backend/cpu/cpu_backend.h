@@ -1,4 +1,4 @@
-// The CPU: every op split over a spinning thread pool by outputs, rows or heads, never by the
+// The CPU: every op split over a thread pool by outputs, rows or heads, never by the
 // inputs of one sum, so that neither threads nor neighbours change a result.
 #pragma once
 
@@ -10,8 +10,8 @@
 #include "backend/cpu/page_arena.h"
 #include "backend/cpu/tiles.h"
 #include "backend/cpu/weight_prefetch.h"
-#include "backend/cpu/work_shares.h"
 #include "base/thread_pool.h"
+#include "base/work_shares.h"
 
 namespace foretoken {
 
@@ -21,10 +21,11 @@ inline constexpr char kNorms[] = "norms", kActivations[] = "activations",
 
 class CpuBackend : public Backend {
  public:
-  CpuBackend(const Kernels& kernels, int threads);
+  // `threads`: 0 means one per available core. Errors: the system refuses to start so many.
+  static Result<std::unique_ptr<Backend>> Create(const Kernels& kernels, int threads);
 
   std::string Name() const override;
-  int threads() const override { return pool_.threads(); }
+  int threads() const override { return pool_->threads(); }
   void Watch(Profile* profile) override;
 
   Buffer Allocate(DType type, int64_t rows, int64_t cols) override;
@@ -51,6 +52,8 @@ class CpuBackend : public Backend {
   void TopK(Tensor logits, int count, std::span<RankedToken> out) override;
 
  private:
+  CpuBackend(const Kernels& kernels, std::unique_ptr<WeightPrefetch> prefetch,
+             std::unique_ptr<ThreadPool> pool);
   // Sines and cosines of the last call's positions: a pass rotates with the same ones in every
   // layer.
   struct Angles {
@@ -80,8 +83,8 @@ class CpuBackend : public Backend {
 
   const Kernels& kernels_;
   Profile* profile_ = nullptr;
-  WeightPrefetch prefetch_;
-  ThreadPool pool_;
+  std::unique_ptr<WeightPrefetch> prefetch_;  // of pool_: outlives it
+  std::unique_ptr<ThreadPool> pool_;
   PageArena arena_;
   WorkShares shares_;
   InputTiles tiles_;

@@ -187,7 +187,7 @@ class GatedProduct {
 }  // namespace
 
 void CpuBackend::Announce(std::span<const LinearOut> group) {
-  stretches_.assign(static_cast<size_t>(pool_.threads()), {});
+  stretches_.assign(static_cast<size_t>(pool_->active()), {});
   for (size_t t = 0; t < stretches_.size(); ++t) {
     int64_t panel = shares_.First(static_cast<int>(t));
     for (const LinearOut& o : group) {
@@ -202,7 +202,7 @@ void CpuBackend::Announce(std::span<const LinearOut> group) {
       panel -= w.panels();
     }
   }
-  prefetch_.Announce(stretches_);
+  prefetch_->Announce(stretches_);
 }
 
 template <typename Body>
@@ -210,11 +210,11 @@ void CpuBackend::EachPanel(const Tiles& tiles, std::span<const LinearOut> group,
                            const Body& body) {
   int64_t panels = 0;
   for (const LinearOut& o : group) panels += Packed(o.weight).panels();
-  if (pool_.threads() == 1 || panels <= kPanelsTogether) return body(int64_t{0}, panels, 0);
-  shares_.Split(panels, kPanelsTogether, least);
+  if (pool_->threads() == 1 || panels <= kPanelsTogether) return body(int64_t{0}, panels, 0);
+  shares_.Split(pool_->active(), panels, kPanelsTogether, least);
   Announce(group);
   const TileKind kind = KindOf(Packed(group[0].weight), kernels_);
-  pool_.Run([&](int thread) {
+  pool_->RunShared([&](int thread) {
     tiles.BringNear(kind);
     shares_.Each(thread, [&](int64_t begin, int64_t end) { body(begin, end, thread); });
   });
@@ -259,7 +259,7 @@ void CpuBackend::FeedForward(const FeedForwardArgs& args) {
   MakeTiles(args.x, gates);
   inner_tiles_.Begin(args.x.x.rows, gate.rows());
   inner_tiles_.Reserve(KindOf(down, kernels_));
-  const GatedProduct gated(args, kernels_, tiles_, inner_tiles_, pool_.threads(), profile_);
+  const GatedProduct gated(args, kernels_, tiles_, inner_tiles_, pool_->active(), profile_);
   {
     const Profile::Scope scope(profile_, "gate and up");
     EachPanel(tiles_, std::span(gates).first(1), gated.strip(),

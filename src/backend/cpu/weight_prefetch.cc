@@ -9,31 +9,42 @@ constexpr int64_t kMost = int64_t{256} << 10;  // of a core's own cache, for wha
 
 }  // namespace
 
-WeightPrefetch::WeightPrefetch(int threads) : progress_(static_cast<size_t>(threads)) {}
+WeightPrefetch::WeightPrefetch(int threads) : progress_(static_cast<size_t>(threads)) {
+  for (Plan& plan : plans_) plan.first = std::vector<Target>(static_cast<size_t>(threads));
+}
 
 void WeightPrefetch::Announce(const std::vector<Stretch>& first) {
   const std::byte* const key = first.front().begin;
   if (last_ != nullptr) following_[last_] = first;
   last_ = key;
   Plan& plan = plans_[++number_ % 2];
-  plan.number = number_;
-  plan.first.clear();
-  if (const auto next = following_.find(key); next != following_.end()) plan.first = next->second;
+  plan.number.store(number_, std::memory_order_relaxed);
+  const auto next = following_.find(key);
+  for (size_t t = 0; t < plan.first.size(); ++t) {
+    const bool known = next != following_.end() && t < next->second.size();
+    const Stretch stretch = known ? next->second[t] : Stretch{};
+    Target& target = plan.first[t];
+    target.begin.store(stretch.begin, std::memory_order_relaxed);
+    target.panel_bytes.store(stretch.panel_bytes, std::memory_order_relaxed);
+    target.panels.store(stretch.panels, std::memory_order_relaxed);
+  }
   plan_.store(&plan, std::memory_order_release);
 }
 
 void WeightPrefetch::Step(int thread) {
   const Plan* const plan = plan_.load(std::memory_order_acquire);
-  const auto t = static_cast<size_t>(thread);
-  if (plan == nullptr || t >= plan->first.size()) return;
-  Progress& progress = progress_[t];
-  if (progress.plan != plan->number) progress = {.plan = plan->number};
-  const Stretch& stretch = plan->first[t];
-  if (stretch.panels == 0) return;
-  const int64_t offset = progress.piece / stretch.panels * kPiece;
-  if (offset >= stretch.panel_bytes || progress.piece * kPiece >= kMost) return;
+  if (plan == nullptr) return;
+  Progress& progress = progress_[static_cast<size_t>(thread)];
+  const uint64_t number = plan->number.load(std::memory_order_relaxed);
+  if (progress.plan != number) progress = {.plan = number};
+  const Target& target = plan->first[static_cast<size_t>(thread)];
+  const int panels = target.panels.load(std::memory_order_relaxed);
+  if (panels == 0) return;
+  const int64_t panel_bytes = target.panel_bytes.load(std::memory_order_relaxed);
+  const int64_t offset = progress.piece / panels * kPiece;
+  if (offset >= panel_bytes || progress.piece * kPiece >= kMost) return;
   const std::byte* from =
-      stretch.begin + progress.piece % stretch.panels * stretch.panel_bytes + offset;
+      target.begin.load(std::memory_order_relaxed) + progress.piece % panels * panel_bytes + offset;
   for (int64_t i = 0; i < kPiece; i += kLine) __builtin_prefetch(from + i, 0, 2);
   ++progress.piece;
 }

@@ -1,6 +1,6 @@
-// Threads that wait bring near what they will read next: the weights of the product that followed
-// this one the last time. Otherwise the memory rests whenever a thread is ahead of the others, and
-// while norms and the like run on one.
+// Waiting threads prefetch what they will read next: the weights of the product that followed this
+// one the last time. Otherwise memory is idle whenever a thread is ahead of the others, and while
+// norms and the like run on one.
 #pragma once
 
 #include <atomic>
@@ -24,15 +24,22 @@ class WeightPrefetch : public IdleWork {
  public:
   explicit WeightPrefetch(int threads);
 
-  // A product is about to be handed to every thread; thread t begins with first[t].
-  // Thread-safety: one caller, and each product is finished before the next one is announced.
+  // A product is about to be handed to threads [0, first.size()); thread t begins with first[t].
+  // Thread-safety: one caller, while any number of threads are in Step.
   void Announce(const std::vector<Stretch>& first);
   void Step(int thread) override;
 
  private:
+  // A thread that lost its core inside Step may read a plan while it is replaced. What it then
+  // prefetches is useless and harmless.
+  struct Target {
+    std::atomic<const std::byte*> begin{nullptr};
+    std::atomic<int64_t> panel_bytes{0};
+    std::atomic<int> panels{0};  // 0: nothing
+  };
   struct Plan {
-    uint64_t number = 0;
-    std::vector<Stretch> first;  // [threads], or none
+    std::atomic<uint64_t> number{0};
+    std::vector<Target> first;  // [threads]
   };
   struct alignas(64) Progress {
     uint64_t plan = 0;
@@ -42,8 +49,7 @@ class WeightPrefetch : public IdleWork {
   // By the first address of a product.
   std::unordered_map<const std::byte*, std::vector<Stretch>> following_;
   const std::byte* last_ = nullptr;
-  // Taking turns: what a waiting thread may still read stays as it is until all have worked again.
-  Plan plans_[2];
+  Plan plans_[2];  // used alternately, as threads may be reading the last one
   uint64_t number_ = 0;
   std::atomic<const Plan*> plan_{nullptr};
   std::vector<Progress> progress_;  // [threads]

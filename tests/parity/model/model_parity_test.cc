@@ -113,9 +113,9 @@ TEST_P(ModelParity, ConvertedToGguf) {
   ASSERT_TRUE(plans.ok()) << plans.error().message;
   const std::string path =
       ::testing::TempDir() + "model_parity_" + std::to_string(getpid()) + "_" + name + ".gguf";
-  ThreadPool pool(1);
+  const auto pool = *ThreadPool::Create(1);
   const Status written =
-      ConvertModel(**file, *plans, FileType::kF32, pool, path, [](size_t, size_t) {});
+      ConvertModel(**file, *plans, FileType::kF32, *pool, path, [](size_t, size_t) {});
   ASSERT_TRUE(written.ok()) << written.error().message;
   const auto converted = ModelFile::Open(path);
   ASSERT_TRUE(converted.ok()) << converted.error().message;

@@ -1,8 +1,7 @@
-// How a job's items, such as the panels of a product, are handed to threads: each has a share of
-// its own, side by side in memory, and goes through it step by step, so that it always knows what
-// it will read next, and finds near what it read or wrote the last time. Who is done early takes
-// half of what is left of the largest share: threads that wait for the same memory are not equally
-// fast.
+// A job's items, such as the panels of a product, divided among threads. Each thread has a share of
+// its own, contiguous in memory, and goes through it in steps, so that it reads in order and finds
+// in its cache what it used the last time. A thread that is done takes half of what is left of the
+// largest share: threads are not equally fast, and some may not run at all.
 #pragma once
 
 #include <atomic>
@@ -19,12 +18,12 @@ class WorkShares {
     bool empty() const { return begin == end; }
   };
 
-  explicit WorkShares(int threads);
+  explicit WorkShares(int most_threads);
 
-  // Splits anew. Pieces begin at multiples of `together` and have `least` items, a multiple of it
-  // too, or more, but for the last of a share. REQUIRES: no thread takes pieces meanwhile;
-  // count < 2^31.
-  void Split(int64_t count, int64_t together, int64_t least);
+  // Splits anew, into shares for threads [0, threads). Pieces begin at multiples of `together` and
+  // have `least` items, a multiple of it too, or more, but for the last of a share. REQUIRES: no
+  // thread takes pieces meanwhile; count < 2^31; threads <= most_threads.
+  void Split(int threads, int64_t count, int64_t together, int64_t least);
   // The first item that a thread takes unless others did; `count` where it has none.
   int64_t First(int thread) const;
   // What the thread does next; empty when all is taken.
@@ -47,7 +46,7 @@ class WorkShares {
   Piece Steal(int thread);
   int64_t RoundedDown(int64_t items) const { return items / together_ * together_; }
 
-  int threads_;
+  int threads_;  // as of the last Split
   int64_t count_ = 0, together_ = 1, step_ = 1;
   std::unique_ptr<Share[]> shares_;
 };

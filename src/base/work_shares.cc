@@ -1,17 +1,18 @@
-#include "backend/cpu/work_shares.h"
+#include "base/work_shares.h"
 
 #include <algorithm>
 
 namespace foretoken {
 namespace {
 
-// A thread's share is taken in about so many steps: often enough for others to help in time.
+// Steps that a thread's share is taken in, about: small enough that others can help in time.
 constexpr int64_t kSteps = 16;
 
 }  // namespace
 
-WorkShares::WorkShares(int threads)
-    : threads_(threads), shares_(std::make_unique<Share[]>(static_cast<size_t>(threads))) {}
+WorkShares::WorkShares(int most_threads)
+    : threads_(most_threads),
+      shares_(std::make_unique<Share[]>(static_cast<size_t>(most_threads))) {}
 
 uint64_t WorkShares::Packed(Piece piece) {
   return static_cast<uint64_t>(piece.begin) << 32 | static_cast<uint64_t>(piece.end);
@@ -26,7 +27,8 @@ int64_t WorkShares::First(int thread) const {
   return std::min(count_, groups * thread / threads_ * together_);
 }
 
-void WorkShares::Split(int64_t count, int64_t together, int64_t least) {
+void WorkShares::Split(int threads, int64_t count, int64_t together, int64_t least) {
+  threads_ = threads;
   count_ = count;
   together_ = together;
   step_ = std::max(least, RoundedDown(count / (kSteps * threads_)));

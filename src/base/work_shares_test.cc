@@ -1,5 +1,5 @@
 // Every item is handed out once, whoever is fast.
-#include "backend/cpu/work_shares.h"
+#include "base/work_shares.h"
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ void ExpectEachOnce(const std::vector<Pieces>& taken, int64_t count) {
 
 TEST(WorkShares, EachThreadGoesThroughItsOwnShareInOrder) {
   WorkShares shares(2);
-  shares.Split(128, kTogether, kTogether);
+  shares.Split(2, 128, kTogether, kTogether);
   int64_t next[] = {shares.First(0), shares.First(1)};
   EXPECT_EQ(next[0], 0);
   EXPECT_EQ(next[1], 64);
@@ -52,7 +52,7 @@ TEST(WorkShares, EachThreadGoesThroughItsOwnShareInOrder) {
 
 TEST(WorkShares, PiecesAreAsLargeAsAskedFor) {
   WorkShares shares(2);
-  shares.Split(88, kTogether, 20);
+  shares.Split(2, 88, kTogether, 20);
   Pieces slow = {shares.Take(1)};  // of 44 to 88
   EXPECT_EQ(slow[0].begin, 44);
   EXPECT_EQ(slow[0].end, 64);
@@ -65,7 +65,7 @@ TEST(WorkShares, PiecesAreAsLargeAsAskedFor) {
 
 TEST(WorkShares, AFastThreadTakesHalfOfWhatIsLeft) {
   WorkShares shares(2);
-  shares.Split(64, kTogether, kTogether);
+  shares.Split(2, 64, kTogether, kTogether);
   const auto slow = shares.Take(1);
   const Pieces fast = TakeAll(shares, 0);
   EXPECT_EQ(fast[7].begin, 28);   // its own to the end
@@ -78,7 +78,7 @@ TEST(WorkShares, AnyCountOnAnyThreads) {
   for (int threads : {1, 2, 3, 7}) {
     WorkShares shares(threads);
     for (int64_t count : {0, 1, 3, 4, 5, 31, 352, 2001}) {
-      shares.Split(count, kTogether, kTogether);
+      shares.Split(threads, count, kTogether, kTogether);
       std::vector<Pieces> taken;
       for (int t = threads - 1; t >= 0; --t) taken.push_back(TakeAll(shares, t));
       ExpectEachOnce(taken, count);
@@ -90,7 +90,7 @@ TEST(WorkShares, AtTheSameTime) {
   constexpr int kThreads = 4;
   WorkShares shares(kThreads);
   for (int round = 0; round < 50; ++round) {
-    shares.Split(1999, kTogether, kTogether);
+    shares.Split(kThreads, 1999, kTogether, kTogether);
     std::vector<Pieces> taken(kThreads);
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t) {
