@@ -2,6 +2,7 @@
 #include "bench.h"
 #include "bench_attribution.h"
 #include "bench_fidelity.h"
+#include "bench_neighbours.h"
 #include "bench_paper.h"
 #include "bench_peers.h"
 #include "bench_spec.h"
@@ -18,6 +19,7 @@ constexpr const char* kBenchFooter =
     "  foretoken bench decode --random 1.1b --type Q8_0 --context 0,4096 --svg curve.svg\n"
     "  foretoken bench profile --random 1.1b --type Q8_0 --rows 1,16\n"
     "  foretoken bench overhead --random 160m --nodes 64 --context 8000\n"
+    "  foretoken bench neighbours -m model.gguf --processes 2,4\n"
     "  foretoken bench project --shape llama2-7b --tau 5.15 --nodes 60 --levels 6\n"
     "  foretoken bench attribution -m model.gguf --data quotesum_dev.jsonl\n"
     "  foretoken bench fidelity -m small.gguf --reference model.gguf --data texts/\n"
@@ -30,7 +32,9 @@ constexpr const char* kBenchFooter =
 constexpr int kMostRows = 512, kMostContext = 1 << 20;
 
 void AddCommon(CLI::App& app, BenchOptions* o) {
-  app.add_option("-t,--threads", o->threads, "threads (0: one a core)")->check(CLI::Range(0, 1024));
+  app.add_option("-t,--threads", o->threads,
+                 "threads (0: one for each core that the process may use)")
+      ->check(CLI::Range(0, 1024));
   app.add_option("--repeats", o->repeats, "passes of each figure")->check(CLI::Range(1, 1000));
   app.add_option("--json", o->json, "also write the figures to this file")->check(WritableFile());
 }
@@ -61,6 +65,21 @@ void AddOverhead(CLI::App& app, BenchOptions* o) {
       ->check(CLI::Range(0, kMostContext));
   app.add_option("--drafters", o->drafters, "whose guessing is timed (pld,pld+h)")->delimiter(',');
   AddCommon(app, o);
+}
+
+void AddNeighbours(CLI::App& app, NeighbourOptions* o) {
+  o->bench.repeats = 3;
+  AddModel(app, &o->bench);
+  app.add_option("--processes", o->processes, "processes that decode together (2,4)")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 64));
+  app.add_option("--seconds", o->seconds, "of each measurement")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 600.0));
+  app.add_option("--context", o->bench.contexts, "committed positions (0)")
+      ->expected(1)
+      ->check(CLI::Range(0, kMostContext));
+  AddCommon(app, &o->bench);
 }
 
 void AddProject(CLI::App& app, ProjectOptions* o) {
@@ -147,6 +166,10 @@ int Run_bench(int argc, char** argv) {
   CLI::App& overhead =
       *app.add_subcommand("overhead", "what of a speculative step is not the model's pass");
   AddOverhead(overhead, &options);
+  CLI::App& neighbours = *app.add_subcommand(
+      "neighbours", "decoding beside other processes that need the cores, over decoding alone");
+  NeighbourOptions neighbour_options;
+  AddNeighbours(neighbours, &neighbour_options);
   CLI::App& project = *app.add_subcommand(
       "project", "what a known acceptance length would gain on a model that is not at hand");
   ProjectOptions project_options;
@@ -179,6 +202,7 @@ int Run_bench(int argc, char** argv) {
                         : decode.parsed()      ? BenchDecode(options)
                         : profile.parsed()     ? BenchProfile(profile_options)
                         : overhead.parsed()    ? BenchOverhead(options)
+                        : neighbours.parsed()  ? BenchNeighbours(neighbour_options)
                         : project.parsed()     ? BenchProject(project_options)
                         : peers.parsed()       ? BenchPeers(peers_args)
                         : attribution.parsed() ? BenchAttribution(attribution_options)

@@ -67,6 +67,20 @@ expect_status 1 "bad tree file" generate -p a --tree "static:file=$dir/bad_tree.
 expect_text "bad_tree.txt:2" err "bad tree file"
 expect_status 1 "unwritable statistics" generate -p a -n 4 --stats "$dir/none/stats.json"
 
+# So do more threads than the system starts. With stacks of a terabyte these are about a hundred.
+crowded() { (ulimit -s 1000000000 && exec "$bin" "$@"); }
+if (ulimit -s 1000000000) 2>/dev/null; then
+  for command in "generate -p a" chat "find-heads -o $dir/crowded.json" "bench overhead" \
+    "bench neighbours" "bench decode"; do
+    expect_status 1 "$command on 1000 threads" crowded $command -m "$model" -t 1000
+    expect_text "cannot start 1000 threads.*--threads" err "$command on 1000 threads"
+  done
+  for command in "bench limits" "bench kernels" "quantize $model -o $dir/crowded.gguf --type f16"; do
+    expect_status 1 "$command on 1000 threads" crowded $command -t 1000
+    expect_text "cannot start 1000 threads.*--threads" err "$command on 1000 threads"
+  done
+fi
+
 # The text goes to standard output, everything else to standard error.
 expect_status 0 "prompt by -p" generate -p "hello hello hello" -n 24
 cp "$dir/out" "$dir/plain"
@@ -275,6 +289,15 @@ expect_text "cpu/portable, 2 threads" out "bench profile"
   all(p['thread_seconds'][k] > 0 for p in s['passes'] for k in \
       ('waiting', 'other', 'attention', 'gate and up', 'down', 'rounding activations'))")" = True ] ||
   fail "bench profile: $(cat "$dir/profile.json")"
+expect_status 0 "bench neighbours" "$bin" bench neighbours -m "$model" -t 2 --processes 2,3 \
+  --seconds 0.05 --repeats 1 --json "$dir/neighbours.json"
+expect_text "3 processes together" out "bench neighbours"
+[ "$(json "$dir/neighbours.json" "[(n['processes'], n['busy_loops'], n['nice']) for n in s['scenarios']] \
+  == [(1, 0, 0), (2, 0, 0), (3, 0, 0), (1, 1, 0), (1, 1, 19)] and s['scenarios'][0]['of_alone'] == 1 and \
+  all(n['tokens_per_second'] > 0 for n in s['scenarios'])")" = True ] ||
+  fail "bench neighbours: $(cat "$dir/neighbours.json")"
+expect_status 1 "bench neighbours without a model" "$bin" bench neighbours -m "$dir/none.gguf"
+expect_text "none.gguf" err "bench neighbours without a model"
 expect_status 0 "bench project" "$bin" bench project --shape tiny --type F32 -t 1 --tau 2.5 --nodes 9 \
   --levels 3 --level-rows 4 --repeats 2 --json "$dir/project.json"
 [ "$(json "$dir/project.json" "s['projection'] and \
