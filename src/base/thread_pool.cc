@@ -188,8 +188,11 @@ void ThreadPool::Work(int thread) {
     ticket = NextTicket(thread, ticket);
     if (stop_.load(std::memory_order_relaxed)) return;
     const uint32_t over = JobWord(Number(ticket), kOver), taken = JobWord(Number(ticket), kTaken);
-    uint32_t job = seat.job.load(std::memory_order_relaxed);
-    if (job == over || !seat.job.compare_exchange_strong(job, taken)) continue;  // too late
+    // A worker that was preempted since it read the ticket may find that job closed, or a later one
+    // closed in its place. While the ticket stands, only Close(this job) changes the seat.
+    uint32_t job = seat.job.load(std::memory_order_acquire);
+    if (job == over || ticket_.load() != ticket) continue;
+    if (!seat.job.compare_exchange_strong(job, taken)) continue;
     {
       const Profile::Scope working(profile_, thread, part_);
       call_(context_, thread);

@@ -77,6 +77,18 @@ TEST(ThreadPool, JobsEndWithoutWorkers) {
   held.Release();
 }
 
+// A worker that was preempted on its way into a job must not enter a later one, or none.
+TEST(ThreadPool, NobodyRunsAJobThatIsOver) {
+  const auto pool = *ThreadPool::Create(8);
+  std::atomic<int> running{0}, strays{0};
+  for (int i = 1; i <= 3000; ++i) {
+    running = i;
+    pool->RunShared([&, i](int) { strays += running == i ? 0 : 1; });
+    running = 0;
+  }
+  EXPECT_EQ(strays, 0);
+}
+
 // One that stops in the middle of its work holds up what it has begun, and nothing else.
 TEST(ThreadPool, OthersTakeWhatAStoppedWorkerHasNotBegun) {
   const std::thread::id caller = std::this_thread::get_id();
