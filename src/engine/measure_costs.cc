@@ -147,7 +147,7 @@ CostModel CostModel::Measure(const TimePass& time, int context, int max_rows, do
   }
   std::vector<Point> points;
   for (size_t i = 0; i < kRows.size(); ++i) {
-    if (best[i] < kNever) points.push_back({kRows[i], std::max(best[i], 1e-9)});
+    if (i == 0 || best[i] < kNever) points.push_back({kRows[i], std::max(best[i], 1e-9)});
   }
   ContextShare share;
   if (first < kNever) {
