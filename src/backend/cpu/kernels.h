@@ -3,13 +3,16 @@
 //
 // Files compiled for one instruction set include only this header and vec.h, never a header with
 // inline functions of the standard library: the linker keeps one copy of such a function, and it
-// must not be the one that needs AVX-512.
+// must not be the one that needs AVX-512. Functions of this header are inlined always, so that no
+// copy of them exists. (tools/isa_symbols.py checks that.)
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "base/types.h"
+
+#define FT_INLINE [[gnu::always_inline]] inline
 
 namespace foretoken {
 
@@ -63,11 +66,11 @@ struct PanelLayout {
   int64_t slab_bytes = 1;  // of a panel's turn, but for its last: where `together` is not 1
 
   // Of a weight.
-  constexpr int64_t Bytes(int64_t panels) const {
+  FT_INLINE constexpr int64_t Bytes(int64_t panels) const {
     return (panels + together - 1) / together * together * panel_bytes;
   }
   // Where byte `byte` of a panel lies, from the first byte of panel 0.
-  constexpr int64_t At(int64_t panel, int64_t byte) const {
+  FT_INLINE constexpr int64_t At(int64_t panel, int64_t byte) const {
     if (together == 1) return panel * panel_bytes + byte;
     const int64_t slab = byte / slab_bytes * slab_bytes;
     const int64_t rest = panel_bytes - slab;
@@ -75,10 +78,10 @@ struct PanelLayout {
            panel % together * (rest < slab_bytes ? rest : slab_bytes) + byte - slab;
   }
   // Of a group of `blocks` blocks; multiples of 64.
-  constexpr int64_t ScaleBytes(int64_t blocks) const {
+  FT_INLINE constexpr int64_t ScaleBytes(int64_t blocks) const {
     return ((super ? scale_bytes : blocks * scale_bytes) + 63) / 64 * 64;
   }
-  constexpr int64_t GroupBytes(int64_t blocks) const {
+  FT_INLINE constexpr int64_t GroupBytes(int64_t blocks) const {
     return ScaleBytes(blocks) + blocks * (code_bytes + high_bytes);
   }
 };
@@ -108,12 +111,12 @@ inline constexpr int kTileKinds = 8;
 inline constexpr int kInt8TileKinds = 5;
 
 // Of a row's block in an int8 tile.
-constexpr int64_t TileBlockBytes(TileKind kind) {
+FT_INLINE constexpr int64_t TileBlockBytes(TileKind kind) {
   return kBlock + 4 * (kind == TileKind::kInt8Zero32 ? 3 : 2);
 }
 
 // What products with a quantised format take.
-constexpr TileKind TileOf(Format format) {
+FT_INLINE constexpr TileKind TileOf(Format format) {
   switch (format) {
     case Format::kQ8_0:
       return TileKind::kInt8Zero128;
@@ -133,7 +136,9 @@ constexpr TileKind TileOf(Format format) {
 inline constexpr int kChunkRows[] = {1, 2, 4, 8, 12, 16};
 inline constexpr int kChunkSizes = 6;
 inline constexpr int kMaxTileRows = 64;
-constexpr int MostChunks(int chunk_rows) { return chunk_rows < 4 ? 1 : kMaxTileRows / chunk_rows; }
+FT_INLINE constexpr int MostChunks(int chunk_rows) {
+  return chunk_rows < 4 ? 1 : kMaxTileRows / chunk_rows;
+}
 
 // Rows x [rows, cols] that become a tile.
 struct TileCall {

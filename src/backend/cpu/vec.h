@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/cpu/kernels.h"
+
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -49,7 +51,6 @@ struct I {
 #define FT_UNROLL(times)
 #endif
 #define FT_EACH_PART FT_UNROLL(4) for (int i = 0; i < kParts; ++i)
-#define FT_INLINE [[gnu::always_inline]] inline
 
 // Asks for `bytes` of memory from p on to be brought near, the first line at least; p need not be
 // valid. kNearness: 3 into the first cache, 2 not so near that it pushes out what is in use.
