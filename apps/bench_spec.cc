@@ -239,7 +239,8 @@ Result<int> BenchSpec(BenchSpecArgs& args) {
     Json identity = SpecIdentity(loaded, args.model.path, args.options, methods);
     identity["questions"] = args.questions;
     identity["limit"] = args.limit;
-    FT_ASSIGN_OR_RETURN(journal, SpecJournal::Open(args.resume, identity));
+    FT_ASSIGN_OR_RETURN(journal,
+                        SpecJournal::Open(args.resume, identity, loaded.model->config().vocab));
   }
   const InterruptGuard guard;
   FT_ASSIGN_OR_RETURN(const SpecRun run, RunSpec(loaded, methods, std::move(questions),

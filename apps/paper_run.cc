@@ -120,7 +120,7 @@ Status PlanQuestions(const PaperTable& table, const std::string& folder, int lim
   plan->questions.reserve(placed.size());
   for (auto& [place, question] : placed) plan->questions.push_back(std::move(question));
   if (!plan->questions.empty()) return {};
-  return Error{"--questions " + folder + ": holds none of the files that the table asks"};
+  return Error{table.name + ": --questions " + folder + " holds none of the files that it asks"};
 }
 
 Result<SpecRun> AskPaper(const BenchPaperArgs& args, const LoadedModel& loaded,
@@ -131,7 +131,8 @@ Result<SpecRun> AskPaper(const BenchPaperArgs& args, const LoadedModel& loaded,
     identity["paper"] = table.name;
     identity["questions"] = args.questions;
     identity["limit"] = args.limit;
-    FT_ASSIGN_OR_RETURN(journal, SpecJournal::Open(args.resume, identity));
+    FT_ASSIGN_OR_RETURN(journal,
+                        SpecJournal::Open(args.resume, identity, loaded.model->config().vocab));
   }
   FT_ASSIGN_OR_RETURN(SpecRun run, RunSpec(loaded, plan.methods, std::move(plan.questions),
                                            args.options, journal ? &*journal : nullptr));

@@ -1,15 +1,19 @@
 #include "spec_journal.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iterator>
 #include <utility>
 
 #include "base/json.h"
+#include "base/json_depth.h"
 #include "base/mapped_file.h"
 
 namespace foretoken {
 namespace {
+
+constexpr int kMostNodes = 1 << 20;
 
 Json CycleJson(const Cycle& c) {
   Json guesses = Json::array();
@@ -55,16 +59,56 @@ SpecAnswer ReadAnswer(const Json& json) {
   return a;
 }
 
-// Whether the parts of an answer are of one another: what reports count by.
-bool IsWhole(const SpecAnswer& a) {
+// Whether each number is one that counts, tokens and seconds may be: conversions take that for
+// granted.
+bool AreSmallNumbers(const Json& json) {
+  constexpr double kMost = 1 << 30;
+  if (json.is_number()) return std::abs(json.get<double>()) <= kMost;
+  if (!json.is_structured()) return true;
+  return std::all_of(json.begin(), json.end(), AreSmallNumbers);
+}
+
+bool IsConsistent(const Cycle& c) {
+  const auto is_small = [](const Guess& g) { return std::abs(g.confidence) <= 1000; };
+  return c.n_acc >= 0 && c.n_acc <= c.written && c.n_acc <= c.max_depth && c.max_depth <= c.nodes &&
+         c.nodes <= kMostNodes && c.drafted_depth >= 0 && c.weighed >= 0 &&
+         std::ranges::all_of(c.guesses, is_small);
+}
+
+// Whether reports may rely on it: lists of a turn each, cycles that add up, tokens of the model.
+bool IsConsistent(const SpecAnswer& a, int vocab) {
   const size_t turns = a.turns.size();
   int64_t cycles = 0;
   for (const int count : a.turn_cycles) {
     if (count < 0) return false;
     cycles += count;
   }
-  return turns > 0 && a.turn_cycles.size() == turns && a.texts.size() == turns &&
-         a.seconds.size() == turns && a.prefill.size() == turns && cycles == std::ssize(a.cycles);
+  const auto is_known = [vocab](Token token) { return token >= 0 && token < vocab; };
+  const auto is_text = [&](const auto& turn) { return std::ranges::all_of(turn, is_known); };
+  return a.turn_cycles.size() == turns && a.texts.size() == turns && a.seconds.size() == turns &&
+         a.prefill.size() == turns && cycles == std::ssize(a.cycles) &&
+         std::ranges::all_of(a.turns, is_text) &&
+         std::ranges::all_of(a.cycles, [](const Cycle& c) { return IsConsistent(c); });
+}
+
+// Errors open with `where`, the line's place.
+Result<SpecJournalEntry> ReadEntry(const Json& json, const std::string& where, int vocab) {
+  const Error bad{where + ": not the answers to a question"};
+  SpecJournalEntry entry;
+  if (!AreSmallNumbers(json)) return Error{bad.message + ": a number is out of range"};
+  try {
+    entry.place = json.at("question").get<size_t>();
+    entry.id = json.at("id").get<std::string>();
+    for (const Json& a : json.at("answers")) entry.answers.push_back(ReadAnswer(a));
+  } catch (const Json::exception& e) {
+    return Error{bad.message + ": " + std::string(JsonReason(e.what()))};
+  }
+  for (const SpecAnswer& a : entry.answers) {
+    if (!IsConsistent(a, vocab) || a.turns.empty() != entry.answers[0].turns.empty()) {
+      return Error{bad.message + ": turns, cycles and tokens do not agree"};
+    }
+  }
+  return entry;
 }
 
 // Texts may end within a character.
@@ -83,7 +127,7 @@ Status CheckSameRun(const Json& kept, const Json& run, const std::string& path) 
 
 }  // namespace
 
-Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run) {
+Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run, int vocab) {
   SpecJournal journal;
   journal.path_ = path;
   const std::string first_line = Line(run);
@@ -104,17 +148,9 @@ Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run) 
         FT_RETURN_IF_ERROR(CheckSameRun(json, run_as_kept, path));
         continue;
       }
-      try {
-        Entry entry{.id = json.at("id").get<std::string>()};
-        for (const Json& a : json.at("answers")) entry.answers.push_back(ReadAnswer(a));
-        journal.entries_[json.at("question").get<size_t>()] = std::move(entry);
-      } catch (const Json::exception& e) {
-        return Error{where + ": not the answers to a question: " + e.what()};
-      }
-      if (!std::ranges::all_of(journal.entries_.at(json["question"].get<size_t>()).answers,
-                               IsWhole)) {
-        return Error{where + ": the turns, cycles and times of an answer differ in number"};
-      }
+      FT_ASSIGN_OR_RETURN(SpecJournalEntry entry, ReadEntry(json, where, vocab));
+      const size_t place = entry.place;
+      journal.entries_[place] = std::move(entry);
     }
     if (number == 0 && !first_line.starts_with(text)) {  // but for a first line that was cut off
       return Error{path + ": is no journal of bench spec"};

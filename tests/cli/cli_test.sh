@@ -428,6 +428,16 @@ expect_status 0 "bench spec goes on" resumed -n 20 --json "$dir/resumed.json"
   fail "bench spec --resume answers the rest"
 [ "$(wc -l <"$dir/journal.jsonl")" = 4 ] && head -n 2 "$dir/journal.jsonl" | cmp -s - "$dir/begun.jsonl" ||
   fail "bench spec --resume asks nothing twice"
+# What reports rely on is checked where the journal is read: counts, tokens, sizes of lists.
+cp "$dir/journal.jsonl" "$dir/whole.jsonl"
+for change in 's/"turn_cycles":\[/&9,/' 's/"turns":\[\[/&999999,/' 's/"turns":\[\[/&-1,/' 's/"question":0/"question":2e30/' \
+  's/"cycles":\[\[0/"cycles":[[-7/' 's/"texts":\[/&"more",/' 's/"id"/"name"/'; do
+  sed "2$change" "$dir/whole.jsonl" >"$dir/journal.jsonl"
+  cp "$dir/journal.jsonl" "$dir/kept"
+  expect_status 1 "bench spec goes on from a journal with $change" resumed -n 20 --html "$dir/spec.html"
+  expect_text "journal.jsonl:2: not the answers to a question" err "a journal with $change"
+  cmp -s "$dir/journal.jsonl" "$dir/kept" || fail "a journal with $change was changed"
+done
 twice() { "$bin" bench spec -m "$model" -t 1 --questions "$dir/questions.jsonl" --methods pld --warm-up 0 -n 20 \
   --repeats 2 --resume "$dir/passes.jsonl" --json "$dir/passes.json"; }
 rm -f "$dir/passes.jsonl"

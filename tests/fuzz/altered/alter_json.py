@@ -38,7 +38,7 @@ def edge_of(rng, value):
     if isinstance(value, str):
         return rng.choice([value[:-1], value + "x", value * 500, value.upper(), value[::-1], value + "\0"])
     if isinstance(value, list):
-        return rng.choice([value[:-1], value[1:], value * 2, value[::-1], value[:1] * 200])
+        return rng.choice([value[:-1], value[1:], value * 2, value[::-1], value[:1] * 20])
     if isinstance(value, dict):
         return rng.choice([dict(list(value.items())[:-1]), list(value), list(value.values())])
     return 0

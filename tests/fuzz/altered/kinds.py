@@ -27,6 +27,8 @@ class Kind:
     commands: list  # texts of words; the first character '!' runs the trainer
     alter: object = None  # by the file's ending, unless given
     names_file: bool = True  # whether a refusal must name it
+    alias: str = ""  # how messages may call it otherwise
+    may_differ: bool = False  # whether the altered file may say that a drafter changed a text
     copied: str = ""  # the name that a copied file gets, which may be a path
 
 
@@ -84,8 +86,9 @@ def all_kinds(root, with_trainer):
         Kind("n-grams", 2, ["texts/ngrams"],
              [generate("-m {tiny} -n 3 --drafter chimera --draft {root}/drafts/chimera.gguf --tree paper --draft-opt warm={file}")],
              alter_lines),
-        Kind("journal", 5, ["texts/journal"], [SPEC + "{root}/texts/questions.jsonl --resume {file} --json {out}"],
-             alter_json_lines),
+        Kind("journal", 5, ["texts/journal"],
+             [SPEC + f"{{root}}/texts/questions.jsonl --resume {{file}} {o} {{out}}" for o in ("--json", "--html", "--answers")],
+             alter_json_lines, may_differ=True),
         Kind("distilled", 4, ["texts/distilled.jsonl"],
              ["distill -m {tiny} -t 1 -q -n 3 --batch 2 --limit 3 --data {root}/texts/asked.jsonl --out {file}"]),
         Kind("corpus", 6, ["texts/corpus.jsonl", "texts/corpus.txt", "texts/asked.jsonl"],
@@ -96,7 +99,7 @@ def all_kinds(root, with_trainer):
              [generate("-m {tiny} -n 3 --drafter pld+a --tree paper --check --draft-opt heads={file}")]),
         Kind("tree", 2, ["texts/tree.txt"], [generate("-m {tiny} -n 3 --drafter pld --check --tree static:file={file}")]),
         Kind("table", 2, ["texts/paper.json"],
-             ["bench paper {file} -m {tiny} -t 1 -q -n 2 --warm-up 0 --limit 1 --questions {root}/texts"]),
+             ["bench paper {file} -m {tiny} -t 1 -q -n 2 --warm-up 0 --limit 1 --questions {root}/texts"], alias="paper: "),
         Kind("training log", 2, ["texts/run"], ["train plot {file} --out {out}"]),
         Kind("prompt", 2, ["texts/corpus.txt"],
              ["generate -t 1 -q -m {tiny} -n 2 -f {file}", generate("-m {tiny} -n 2 --drafter llma --reference {file} --tree paper")],
