@@ -73,7 +73,7 @@ bool Receive(int socket, void* data, size_t size) {
 }
 
 // What a decoding process answers: the rate of tokens, or, before the first, what went wrong.
-struct Answer {
+struct Reply {
   double tokens_per_second = 0;
   char fault[1024] = {};
 };
@@ -84,7 +84,7 @@ Status Decode(const NeighbourOptions& options, int socket) {
   FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options.bench, types.front()));
   TimedPasses passes(*subject.model, DType::kF16, options.bench.contexts.front());
   passes.Time(/*rows=*/1, /*all_logits=*/true);
-  Answer answer;
+  Reply answer;
   char order = 0;
   while (Send(socket, &answer, sizeof answer) && Receive(socket, &order, 1)) {
     using Clock = std::chrono::steady_clock;
@@ -102,7 +102,7 @@ Status Decode(const NeighbourOptions& options, int socket) {
 void DecodeOrReport(const NeighbourOptions& options, int socket) {
   const Status status = Decode(options, socket);
   if (status.ok()) return;
-  Answer answer;
+  Reply answer;
   std::snprintf(answer.fault, sizeof answer.fault, "%s", status.error().message.c_str());
   Send(socket, &answer, sizeof answer);
 }
@@ -110,7 +110,7 @@ void DecodeOrReport(const NeighbourOptions& options, int socket) {
 using Children = std::vector<std::unique_ptr<ChildProcess>>;
 
 Result<double> AnswerOf(const ChildProcess& child) {
-  Answer answer;
+  Reply answer;
   if (!Receive(child.socket(), &answer, sizeof answer)) {
     return Error{"a decoding process ended before its time"};
   }
@@ -167,7 +167,7 @@ std::vector<Scenario> Scenarios(const NeighbourOptions& options) {
   return scenarios;
 }
 
-Status Report(const NeighbourOptions& options, const std::vector<Scenario>& scenarios) {
+Status Report(const std::vector<Scenario>& scenarios, OutputFile& json) {
   const double alone = Median(scenarios.front().rates);
   Json list = Json::array();
   std::printf("%-34s %12s %8s\n", "", "tokens/s", "of alone");
@@ -181,12 +181,13 @@ Status Report(const NeighbourOptions& options, const std::vector<Scenario>& scen
                     {"tokens_per_second", rate},
                     {"of_alone", rate / alone}});
   }
-  return WriteJson(options.bench.json, {{"scenarios", std::move(list)}});
+  return WriteJson(json, {{"scenarios", std::move(list)}});
 }
 
 }  // namespace
 
 Status BenchNeighbours(const NeighbourOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.bench.json));
   std::vector<Scenario> scenarios = Scenarios(options);
   int most = 1;
   for (const Scenario& s : scenarios) most = std::max(most, s.processes);
@@ -200,7 +201,7 @@ Status BenchNeighbours(const NeighbourOptions& options) {
   for (int round = 0; round < options.bench.repeats; ++round) {
     for (Scenario& s : scenarios) FT_RETURN_IF_ERROR(Measure(children, s));
   }
-  return Report(options, scenarios);
+  return Report(scenarios, json);
 }
 
 }  // namespace foretoken

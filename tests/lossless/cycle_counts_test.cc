@@ -86,11 +86,11 @@ TEST(CycleCounts, ReadingThePromptIsPrefill) {
       EXPECT_EQ(read(), before) << name << " reads when it is first asked";
       prefill = rig.generator().seconds().prefill;
       Session* batch[] = {session.get()};
-      rig.generator().Step(batch);
+      ASSERT_TRUE(rig.generator().Step(batch).ok());
       const double after = read();
       EXPECT_GT(after, before) << name;
       EXPECT_DOUBLE_EQ(rig.generator().seconds().prefill, prefill + (after - before)) << name;
-      while (!session->done()) rig.generator().Step(batch);
+      while (!session->done()) ASSERT_TRUE(rig.generator().Step(batch).ok());
       EXPECT_EQ(read(), after) << name << " reads a prompt once";
     }
     double draft = 0;

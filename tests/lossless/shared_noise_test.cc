@@ -38,7 +38,7 @@ class SharedNoise : public ::testing::TestWithParam<std::string> {
     Drafted drafted{generator.Start({.sampling = sampling, .capacity = 128}), ""};
     EXPECT_TRUE(generator.Prefill(*drafted.session, prompt, 40).ok());
     Session* batch[] = {drafted.session.get()};
-    const CandidateTree tree = generator.Draft(batch)[0];
+    const CandidateTree tree = (*generator.Draft(batch))[0];
     drafted.tree = Print(tree);
     if (tree.draws(0) != nullptr) drafted.tree += "drawn";
     return drafted;
