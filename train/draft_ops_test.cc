@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "eagle/loss.h"
+#include "kernel_sets_testing.h"
 #include "ops.h"
 #include "ops_testing.h"
 
@@ -17,13 +18,19 @@ std::vector<int64_t> Row(const Tensor& sources, int64_t row) {
   return {values.data_ptr<int64_t>(), values.data_ptr<int64_t>() + values.numel()};
 }
 
-class DraftOpsTest : public testing::Test {
+// With every set of kernels of this processor.
+class DraftOpsTest : public testing::TestWithParam<int> {
  protected:
-  void SetUp() override { torch::manual_seed(11); }
+  void SetUp() override {
+    torch::manual_seed(11);
+    UseKernelSet(GetParam());
+  }
+  void TearDown() override { UseKernelSet(AvailableKernelSets() - 1); }
 };
+INSTANTIATE_TEST_SUITE_P(KernelSets, DraftOpsTest, testing::Range(0, AvailableKernelSets()));
 
 // methods.md 11.4: T = 5, one document. -1 is unseen, 0 the target's feature, i pass i's.
-TEST_F(DraftOpsTest, AlignmentFollowsTheVectors) {
+TEST_P(DraftOpsTest, AlignmentFollowsTheVectors) {
   const Tensor start = torch::zeros({5}, torch::kInt32);
   const auto row = [&](int64_t sources, int64_t r) {
     return Row(AlignmentSources(sources, start), r);
@@ -37,12 +44,12 @@ TEST_F(DraftOpsTest, AlignmentFollowsTheVectors) {
   EXPECT_THAT(row(4, 4), ElementsAre(0, 0, 1, 2, 3));
 }
 
-TEST_F(DraftOpsTest, AlignmentStaysInsideDocuments) {
+TEST_P(DraftOpsTest, AlignmentStaysInsideDocuments) {
   const Tensor start = torch::tensor({0, 0, 2, 2, 2}, torch::kInt32);
   EXPECT_THAT(Row(AlignmentSources(3, start), 3), testing::ElementsAre(-1, -1, 1, 2, -1));
 }
 
-TEST_F(DraftOpsTest, AlignedAttentionMatchesPlain) {
+TEST_P(DraftOpsTest, AlignedAttentionMatchesPlain) {
   AttentionShape s = SmallAttention();
   s.rope_dim = 6;
   const Tensor rope = RopeTable(s.length, s.rotary(), 10000.0), first = FirstKeys(s);
@@ -56,14 +63,14 @@ TEST_F(DraftOpsTest, AlignedAttentionMatchesPlain) {
   }
 }
 
-TEST_F(DraftOpsTest, OneSourceIsCausalAttention) {
+TEST_P(DraftOpsTest, OneSourceIsCausalAttention) {
   const AttentionShape s = SmallAttention();
   const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
   const Tensor qkv = torch::randn({s.batch * s.length, s.width()});
   ExpectNear(AlignedAttention(qkv, 1, s, rope, first), Attention(qkv, s, rope, first), 1e-6);
 }
 
-TEST_F(DraftOpsTest, AlignedAttentionFiniteDifferences) {
+TEST_P(DraftOpsTest, AlignedAttentionFiniteDifferences) {
   const AttentionShape s = SmallAttention();
   const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
   const Tensor mix = torch::randn({s.batch * s.length, s.heads * s.head_dim});
@@ -72,7 +79,7 @@ TEST_F(DraftOpsTest, AlignedAttentionFiniteDifferences) {
       qkv, [&] { return (AlignedAttention(qkv, 3, s, rope, first) * mix).sum(); });
 }
 
-TEST_F(DraftOpsTest, AlignedAttentionInBf16FollowsFloat) {
+TEST_P(DraftOpsTest, AlignedAttentionInBf16FollowsFloat) {
   const AttentionShape s = SmallAttention();
   const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
   const Tensor a = Leaf({3 * s.batch * s.length, s.width()});
@@ -87,7 +94,7 @@ TEST_F(DraftOpsTest, AlignedAttentionInBf16FollowsFloat) {
 }
 
 // methods.md 11.8, with logits whose softmax is P and S.
-TEST_F(DraftOpsTest, LossesFollowTheVectors) {
+TEST_P(DraftOpsTest, LossesFollowTheVectors) {
   const Tensor p = torch::tensor({0.5, 0.3, 0.15, 0.05}, torch::kFloat32).view({1, 4});
   const Tensor s = torch::tensor({0.4, 0.4, 0.1, 0.1}, torch::kFloat32).view({1, 4});
   const auto loss = [&](double soft, double hard, int64_t top) {
@@ -101,7 +108,7 @@ TEST_F(DraftOpsTest, LossesFollowTheVectors) {
   EXPECT_NEAR(loss(1.0, 0.0, 0) - entropy, 0.051430, 1e-5);  // KL(P || S)
 }
 
-TEST_F(DraftOpsTest, SmoothL1FollowsTheVectors) {
+TEST_P(DraftOpsTest, SmoothL1FollowsTheVectors) {
   EagleLossOptions options;
   options.soft = 0.0;
   EagleLossParts parts;
@@ -114,14 +121,14 @@ TEST_F(DraftOpsTest, SmoothL1FollowsTheVectors) {
   }
 }
 
-TEST_F(DraftOpsTest, TiesGoToTheLowestToken) {
+TEST_P(DraftOpsTest, TiesGoToTheLowestToken) {
   const Tensor logits = torch::zeros({1, 200});
   const Tensor targets = DistillationTargets(logits, 0.0, 1.0, 3);
   EXPECT_EQ(targets.count_nonzero().item<int64_t>(), 3);
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(targets[0][i].item<double>(), 1.0 / 200, 1e-7);
 }
 
-TEST_F(DraftOpsTest, TopTokensAreTheHighest) {
+TEST_P(DraftOpsTest, TopTokensAreTheHighest) {
   const Tensor logits = torch::randn({7, 500});
   const Tensor targets = DistillationTargets(logits, 0.0, 1.0, 10);
   const Tensor p = torch::softmax(logits, -1);
@@ -149,7 +156,7 @@ Tensor ReferenceLoss(const Tensor& outputs, const Tensor& features, const Tensor
   return total * scale;
 }
 
-TEST_F(DraftOpsTest, EagleLossMatchesAutograd) {
+TEST_P(DraftOpsTest, EagleLossMatchesAutograd) {
   EagleLossOptions options;
   options.hard = 1.0;
   options.likely.top = 3;

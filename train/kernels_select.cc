@@ -1,4 +1,7 @@
+#include <atomic>
+
 #include "draft_kernels.h"
+#include "kernel_sets_testing.h"
 #include "kernels.h"
 
 namespace foretoken::train {
@@ -12,6 +15,19 @@ extern const DraftKernelSet kDraftKernelsAvx2, kDraftKernelsAvx512;
 
 namespace {
 
+struct Sets {
+  const KernelSet* kernels;
+  const DraftKernelSet* draft_kernels;
+};
+
+// A processor that has one has all before it.
+constexpr Sets kSets[] = {{&kKernelsBase, &kDraftKernelsBase},
+#if defined(__x86_64__)
+                          {&kKernelsAvx2, &kDraftKernelsAvx2},
+                          {&kKernelsAvx512, &kDraftKernelsAvx512}
+#endif
+};
+
 #if defined(__x86_64__)
 bool HasAvx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -23,33 +39,30 @@ bool HasAvx512() {
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl");
 }
-
-template <typename Set>
-const Set& Choose(const Set& base, const Set& avx2, const Set& avx512) {
-  __builtin_cpu_init();
-  return HasAvx512() ? avx512 : HasAvx2() ? avx2 : base;
-}
 #endif
+
+std::atomic<int>& Chosen() {
+  static std::atomic<int> index = AvailableKernelSets() - 1;
+  return index;
+}
+
+const Sets& Best() { return kSets[Chosen().load(std::memory_order_relaxed)]; }
 
 }  // namespace
 
-const KernelSet& BestKernels() {
+int AvailableKernelSets() {
 #if defined(__x86_64__)
-  static const KernelSet& best = Choose(kKernelsBase, kKernelsAvx2, kKernelsAvx512);
-  return best;
+  __builtin_cpu_init();
+  return HasAvx512() ? 3 : HasAvx2() ? 2 : 1;
 #else
-  return kKernelsBase;
+  return 1;
 #endif
 }
 
-const DraftKernelSet& BestDraftKernels() {
-#if defined(__x86_64__)
-  static const DraftKernelSet& best =
-      Choose(kDraftKernelsBase, kDraftKernelsAvx2, kDraftKernelsAvx512);
-  return best;
-#else
-  return kDraftKernelsBase;
-#endif
-}
+void UseKernelSet(int index) { Chosen() = index; }
+
+const KernelSet& BestKernels() { return *Best().kernels; }
+
+const DraftKernelSet& BestDraftKernels() { return *Best().draft_kernels; }
 
 }  // namespace foretoken::train

@@ -8,18 +8,25 @@
 #include <limits>
 
 #include "adamw.h"
+#include "kernel_sets_testing.h"
 #include "ops_plain.h"
 #include "ops_testing.h"
 
 namespace foretoken::train {
 namespace {
 
-class OpsTest : public testing::Test {
+// With every set of kernels of this processor.
+class OpsTest : public testing::TestWithParam<int> {
  protected:
-  void SetUp() override { torch::manual_seed(7); }
+  void SetUp() override {
+    torch::manual_seed(7);
+    UseKernelSet(GetParam());
+  }
+  void TearDown() override { UseKernelSet(AvailableKernelSets() - 1); }
 };
+INSTANTIATE_TEST_SUITE_P(KernelSets, OpsTest, testing::Range(0, AvailableKernelSets()));
 
-TEST_F(OpsTest, AddRmsNormMatchesPlain) {
+TEST_P(OpsTest, AddRmsNormMatchesPlain) {
   const Tensor h = Leaf({37, 48}), delta = Leaf({37, 48}), weight = Leaf({48});
   const Tensor mix = torch::randn({37, 48}), pass = torch::randn({37, 48});
   const auto total = [&](const NormResult& r) {
@@ -31,7 +38,7 @@ TEST_F(OpsTest, AddRmsNormMatchesPlain) {
       [&] { return total(PlainAddRmsNorm(h, delta, weight, 1e-5, torch::kFloat32)); });
 }
 
-TEST_F(OpsTest, AddRmsNormWithoutDelta) {
+TEST_P(OpsTest, AddRmsNormWithoutDelta) {
   const Tensor h = Leaf({37, 48}), weight = Leaf({48}), mix = torch::randn({37, 48});
   ExpectSame(
       {h, weight},
@@ -39,13 +46,13 @@ TEST_F(OpsTest, AddRmsNormWithoutDelta) {
       [&] { return (PlainAddRmsNorm(h, {}, weight, 1e-5, torch::kFloat32).normed * mix).sum(); });
 }
 
-TEST_F(OpsTest, SwiGluMatchesPlain) {
+TEST_P(OpsTest, SwiGluMatchesPlain) {
   const Tensor x = Leaf({33, 64}, 3.0), mix = torch::randn({33, 32});
   ExpectSame(
       {x}, [&] { return (SwiGlu(x) * mix).sum(); }, [&] { return (PlainSwiGlu(x) * mix).sum(); });
 }
 
-TEST_F(OpsTest, LinearMatchesMatmul) {
+TEST_P(OpsTest, LinearMatchesMatmul) {
   const Tensor x = Leaf({19, 16}), a = Leaf({8, 16}), b = Leaf({4, 16}), c = Leaf({4, 16});
   const Tensor mix = torch::randn({19, 16});
   const Tensor all = torch::cat({a, b, c}).detach();
@@ -59,7 +66,7 @@ TEST_F(OpsTest, LinearMatchesMatmul) {
       });
 }
 
-TEST_F(OpsTest, AttentionMatchesPlain) {
+TEST_P(OpsTest, AttentionMatchesPlain) {
   AttentionShape s = SmallAttention();
   for (const int64_t rope_dim : {0, 6}) {
     SCOPED_TRACE(rope_dim);
@@ -73,14 +80,14 @@ TEST_F(OpsTest, AttentionMatchesPlain) {
   }
 }
 
-TEST_F(OpsTest, WhatDoesNotRotateStays) {
+TEST_P(OpsTest, WhatDoesNotRotateStays) {
   const Tensor x = torch::randn({2, 3, 5, 8}), rope = RopeTable(5, 6, 10000.0);
   const Tensor rotated = PlainRotated(x, rope);
   EXPECT_TRUE(rotated.narrow(-1, 6, 2).equal(x.narrow(-1, 6, 2)));
   EXPECT_TRUE(rotated.narrow(-1, 0, 6).equal(PlainRotated(x.narrow(-1, 0, 6), rope)));
 }
 
-TEST_F(OpsTest, AttentionStaysInsideDocuments) {
+TEST_P(OpsTest, AttentionStaysInsideDocuments) {
   const AttentionShape s = SmallAttention();
   const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
   Tensor qkv = torch::randn({s.batch * s.length, s.width()});
@@ -93,7 +100,7 @@ TEST_F(OpsTest, AttentionStaysInsideDocuments) {
   }
 }
 
-TEST_F(OpsTest, EmbedMatchesPlain) {
+TEST_P(OpsTest, EmbedMatchesPlain) {
   const Tensor table = Leaf({11, 32}), mix = torch::randn({50, 32});
   const Tensor ids = torch::randint(0, 11, {50}, torch::kInt32);
   ExpectSame(
@@ -108,7 +115,7 @@ Tensor ReferenceLoss(const Tensor& x, const Tensor& table, const Tensor& targets
   return -(chosen * weights).sum();
 }
 
-TEST_F(OpsTest, LmLossMatchesAutograd) {
+TEST_P(OpsTest, LmLossMatchesAutograd) {
   const Tensor x = Leaf({41, 16}), table = Leaf({23, 16});
   const Tensor targets = torch::randint(0, 23, {41}, torch::kInt32);
   const Tensor weights = (torch::rand({41}) > 0.3).to(torch::kFloat32);
@@ -120,7 +127,7 @@ TEST_F(OpsTest, LmLossMatchesAutograd) {
       [&] { return ReferenceLoss(x, table, targets, weights) * 0.25 * 3.0; });
 }
 
-TEST_F(OpsTest, LmLossOfAFrozenTable) {
+TEST_P(OpsTest, LmLossOfAFrozenTable) {
   const Tensor x = Leaf({41, 16}), table = torch::randn({23, 16});
   const Tensor targets = torch::randint(0, 23, {41}, torch::kInt32), weights = torch::ones({41});
   ExpectSame(
@@ -131,7 +138,7 @@ TEST_F(OpsTest, LmLossOfAFrozenTable) {
       [&] { return ReferenceLoss(x, table, targets, weights) * 0.25; });
 }
 
-TEST_F(OpsTest, PlainCrossEntropyMatchesAutograd) {
+TEST_P(OpsTest, PlainCrossEntropyMatchesAutograd) {
   const Tensor x = Leaf({13, 16}), table = torch::eye(16);
   const Tensor targets = torch::randint(0, 16, {13}, torch::kInt32);
   const Tensor weights = torch::rand({13});
@@ -143,7 +150,7 @@ TEST_F(OpsTest, PlainCrossEntropyMatchesAutograd) {
   ExpectNear(gradient, GradOf(x), 1e-5);
 }
 
-TEST_F(OpsTest, AdamWFollowsLibtorch) {
+TEST_P(OpsTest, AdamWFollowsLibtorch) {
   const Tensor ours = Leaf({300, 7});
   const Tensor theirs = ours.detach().clone().requires_grad_();
   const std::vector<NamedParameter> named = {{"w", ours, true}};
@@ -164,7 +171,7 @@ TEST_F(OpsTest, AdamWFollowsLibtorch) {
   ExpectNear(ours.detach(), theirs.detach(), 1e-6);
 }
 
-TEST_F(OpsTest, ClippingByValueBoundsEveryEntry) {
+TEST_P(OpsTest, ClippingByValueBoundsEveryEntry) {
   const Tensor gradient = torch::randn({40, 7});
   AdamWOptions options;
   options.clip = 0.0;
@@ -182,7 +189,7 @@ TEST_F(OpsTest, ClippingByValueBoundsEveryEntry) {
   ExpectNear(clipped.detach(), bounded.detach(), 1e-6);
 }
 
-TEST_F(OpsTest, GradientsThatAreNotFiniteChangeNothing) {
+TEST_P(OpsTest, GradientsThatAreNotFiniteChangeNothing) {
   const Tensor w = Leaf({4, 4});
   const Tensor before = w.detach().clone();
   const std::vector<NamedParameter> named = {{"w", w, true}};
@@ -193,7 +200,7 @@ TEST_F(OpsTest, GradientsThatAreNotFiniteChangeNothing) {
   EXPECT_FALSE(w.grad().defined());
 }
 
-TEST_F(OpsTest, FiniteDifferences) {
+TEST_P(OpsTest, FiniteDifferences) {
   const AttentionShape s = SmallAttention();
   const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
   const Tensor qkv = Leaf({s.batch * s.length, s.width()});
@@ -209,7 +216,7 @@ TEST_F(OpsTest, FiniteDifferences) {
   ExpectDirectionalDerivative(weight, norm);
 }
 
-TEST_F(OpsTest, Bf16FollowsFloat) {
+TEST_P(OpsTest, Bf16FollowsFloat) {
   const AttentionShape s = SmallAttention();
   const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
   const Tensor a = Leaf({s.batch * s.length, s.width()});
