@@ -47,6 +47,11 @@ def limited(command, environment, stdin_path, stderr_path):
     return process.returncode, seconds >= SECONDS, seconds, usage.ru_maxrss * 1024
 
 
+def is_empty_folder(path):
+    """A folder for outputs is made before the work, so that one that cannot be made ends the command early."""
+    return os.path.isdir(path) and not os.listdir(path)
+
+
 def faults_of(code, timed_out, memory, message, kind, target):
     """What is wrong with how a command ended, in words."""
     found = []
@@ -135,7 +140,7 @@ class Runner:
         if code in (1, 2):
             if not os.path.exists(altered) or not filecmp.cmp(altered, folder + "/kept", shallow=False):
                 faults.append("changed the file that it refused")
-            left = sorted({*os.listdir(folder)} - before)
+            left = sorted(name for name in {*os.listdir(folder)} - before if not is_empty_folder(f"{folder}/{name}"))
             if left and not text.startswith("!"):
                 faults.append("left " + ", ".join(left))
         result = {"seed": self.args.seed, "number": number, "kind": kind.name, "done": done, "status": code,
