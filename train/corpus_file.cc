@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/json_depth.h"
 #include "base/mapped_file.h"
 #include "base/output_file.h"
 
