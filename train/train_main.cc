@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "bus_error.h"
 #include "export.h"
+#include "io/utf8.h"
 #include "method.h"
 #include "run_record.h"
 #include "trainer.h"
@@ -152,7 +153,7 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
 }
 
 int Fail(const Error& error, int status) {
-  std::fprintf(stderr, "foretoken train: %s\n", error.message.c_str());
+  std::fprintf(stderr, "foretoken train: %s\n", Legible(error.message).c_str());
   return status;
 }
 
@@ -231,7 +232,7 @@ extern "C" __attribute__((visibility("default"))) int ForetokenTrainMain(int arg
   try {
     return foretoken::train::Main(argc, argv);
   } catch (const std::exception& fault) {
-    std::fprintf(stderr, "foretoken train: %s\n", fault.what());
+    std::fprintf(stderr, "foretoken train: %s\n", Legible(fault.what()).c_str());
     return 1;
   }
 }

@@ -69,14 +69,19 @@ def all_kinds(root, with_trainer):
     def listed(folder):
         return sorted(f"{folder}/{name}" for name in os.listdir(f"{root}/{folder}"))
 
+    small_context = "raise the context"  # of a model that says of itself how long its texts may be
+
     def draft_commands(method, path):
         return [f"inspect {path}", f"inspect {path} --json", lambda rng: drafting(rng, path, method)]
 
     models, drafts = listed("models"), [f"drafts/{m}.gguf" for m in METHODS]
     kinds = [
-        Kind("model", 24, models, [*model_commands("{file}"), *rewriting("quantize", "{file}")]),
-        Kind("tiny model", 6, ["models/tiny.gguf"], [*model_commands("{file}"), *rewriting("quantize", "{file}")]),
-        Kind("Hugging Face", 24, listed("hf"), [*model_commands("{file}"), *rewriting("convert", "{file}")]),
+        Kind("model", 24, models, [*model_commands("{file}"), *rewriting("quantize", "{file}")],
+             alias=small_context),
+        Kind("tiny model", 6, ["models/tiny.gguf"], [*model_commands("{file}"), *rewriting("quantize", "{file}")],
+             alias=small_context),
+        Kind("Hugging Face", 24, listed("hf"), [*model_commands("{file}"), *rewriting("convert", "{file}")],
+             alias=small_context),
         *(Kind(f"draft {d[7:-5]}", 3, [d], draft_commands(d[7:-5], "{file}")) for d in drafts),
         *(Kind(f"published {p[10:]}", 2, [p], draft_commands(p[10:], "{file}")) for p in listed("published")),
         Kind("auto draft", 2, drafts, [generate("-m {tiny} -n 3 --drafter auto --draft {file} --tree eagle2 --check")]),
@@ -113,7 +118,8 @@ def all_kinds(root, with_trainer):
             Kind("training data", 2, ["texts/corpus.jsonl", "texts/corpus.txt"],
                  ["!train lm --quiet --data {file} --dtype f32 --heads 2 --kv-heads 1 --head-dim 16 " + SMALL + " --out {out}"]),
             Kind("recipe", 2, ["texts/recipe.json"],
-                 ["!train lm --quiet --recipe {file} --data {root}/texts " + SMALL + " --out {out}"]),
+                 ["!train lm --quiet --recipe {file} --data {root}/texts " + SMALL + " --out {out}"],
+                 alias="/originals/texts/"),  # data that it names
         ]
     return kinds
 
