@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "base/mapped_file.h"
@@ -21,6 +22,10 @@ void OnBusError(int, siginfo_t* info, void*) {
   if (path == nullptr) {  // not ours: the instruction is tried again, and ends the process
     signal(SIGBUS, SIG_DFL);
     return;
+  }
+  static std::atomic_flag said = ATOMIC_FLAG_INIT;
+  if (said.test_and_set()) {  // another thread met it first, says so and ends the process
+    while (true) pause();
   }
   Say("foretoken: ");
   Say(path);

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file_claims.h"
@@ -204,6 +206,18 @@ int RunExport(const std::vector<std::string>& args) {
   return s.ok() ? kDone : Fail(s.error(), kFailed);
 }
 
+// What a failure says, without the trace of calls that libtorch adds.
+std::string ReasonOf(const std::exception& fault) {
+  const std::string_view what = fault.what();
+  const std::string reason(
+      what.substr(0, std::min(what.find("\nException raised from"), what.find("\nframe #"))));
+  const bool is_memory = dynamic_cast<const std::bad_alloc*>(&fault) != nullptr ||
+                         reason.find("allocate memory") != std::string::npos;
+  if (!is_memory) return reason;
+  return "out of memory: a smaller --batch, --length, --layers or --hidden takes less (" + reason +
+         ")";
+}
+
 int Main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   bool help = args.empty();
@@ -232,7 +246,8 @@ extern "C" __attribute__((visibility("default"))) int ForetokenTrainMain(int arg
   try {
     return foretoken::train::Main(argc, argv);
   } catch (const std::exception& fault) {
-    std::fprintf(stderr, "foretoken train: %s\n", Legible(fault.what()).c_str());
+    std::fprintf(stderr, "foretoken train: %s\n",
+                 foretoken::Legible(foretoken::train::ReasonOf(fault)).c_str());
     return 1;
   }
 }

@@ -368,6 +368,7 @@ Status Train(const TrainOptions& asked) {
   std::error_code fault;
   std::filesystem::create_directories(options.out, fault);
   if (fault) return Error{options.out + ": cannot create: " + fault.message()};
+  FT_RETURN_IF_ERROR(CheckRunFiles(options.out));
   FT_RETURN_IF_ERROR(CheckDataAreApart(r, options.data_base, options.out));
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<Workers> workers,
                       Workers::Start(static_cast<int>(r.workers), options.command));

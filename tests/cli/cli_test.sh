@@ -735,6 +735,18 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
   expect_status 1 "export of a damaged checkpoint" "$bin" train export --checkpoint "$dir/lm/run" \
     --out "$dir/lm/model.gguf"
   expect_text "checkpoint.safetensors: is damaged" err "export of a damaged checkpoint"
+  rm -f "$dir/lm/run/log.jsonl"
+  mkfifo "$dir/lm/run/log.jsonl"
+  expect_status 1 "train with a pipe for its log" timeout 20 "$bin" train lm --data "$dir/lm/text.txt" --out "$dir/lm/run" --steps 1 --force
+  expect_text "log.jsonl: is no regular file" err "train with a pipe for its log"
+  expect_status 1 "train into its data" "$bin" train lm --data "$dir/lm" --out "$dir/lm" --steps 1
+  expect_text "is the folder of training data" err "train into its data"
+  # shellcheck disable=SC3045
+  ( ulimit -v 6000000; "$bin" train lm --data "$dir/lm/text.txt" --out "$dir/lm/large" --steps 1 --device cpu --threads 1 \
+    --quiet --layers 1 --hidden 2048 --ffn 4194304 >"$dir/out" 2>"$dir/err" )
+  [ $? -eq 1 ] || fail "train without memory: status"
+  expect_text "out of memory: a smaller --batch" err "train without memory"
+  [ "$(wc -l <"$dir/err")" = 1 ] || fail "train without memory: one sentence: $(cat "$dir/err")"
 fi
 
 # Other engines: a script that prints what llama.cpp prints stands for it.

@@ -89,7 +89,7 @@ Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int 
 Json HeadsOfModel(const std::string& path) {
   std::string beside = path + ".heads.json";
   std::error_code ignored;
-  if (std::filesystem::is_regular_file(beside, ignored)) return beside;
+  if (std::filesystem::exists(beside, ignored)) return beside;
   if (!path.ends_with(".gguf")) return nullptr;
   const Result<GgufFile> gguf = GgufFile::Open(path);
   if (!gguf.ok()) return nullptr;  // the model was loaded all the same: simply no list

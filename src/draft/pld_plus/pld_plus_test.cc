@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include "base/json.h"
@@ -211,6 +212,16 @@ TEST(HeadList, ReadsListsAndNamesMistakes) {
   EXPECT_FALSE(ReadHeadList(&empty, 50, 4, 4).ok());
   EXPECT_FALSE(ReadHeadList(&word, 50, 4, 4).ok());
   EXPECT_THAT(ReadHeadList(&list, 50, 3, 4).error().message, HasSubstr("a layer below 3"));
+}
+
+TEST(HeadList, AFolderBesideTheModelIsNoMissingList) {
+  const std::string model = testing::TempDir() + "/with_folder.gguf";
+  std::filesystem::create_directories(model + ".heads.json");
+  const Json found = HeadsOfModel(model);
+  ASSERT_TRUE(found.is_string());
+  const auto list = ReadHeadList(&found, 50, 4, 4);
+  ASSERT_FALSE(list.ok());
+  EXPECT_THAT(list.error().message, HasSubstr("with_folder.gguf.heads.json: is a folder"));
 }
 
 TEST(HeadList, MistakesInAFileNameTheFile) {
