@@ -331,7 +331,11 @@ Status Trainer::SaveLast() {
 }
 
 Status Trainer::Run() {
-  if (packer_.empty()) return Error{"the training data hold no document with something to learn"};
+  if (packer_.empty()) {
+    std::string data;
+    for (const DataSource& source : recipe_.data) data += source.files + ": ";
+    return Error{data + "hold no document with something to learn"};
+  }
   packer_.At(0);
   recipe_ = WithSteps(recipe_, packer_.sequences_in_epoch());
   FT_RETURN_IF_ERROR(Resume());
