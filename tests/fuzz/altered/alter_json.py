@@ -1,4 +1,5 @@
 """Alterations of JSON: fields replaced, removed, renamed, doubled and swapped; of single values to their edges."""
+import copy
 import json
 
 from alter_bytes import alter_lines, alter_text
@@ -49,7 +50,7 @@ def change_tree(rng, tree):
     container, key = choose_place(rng, tree)
     choice = rng.randrange(8)
     if choice <= 2:
-        container[key] = rng.choice(VALUES)
+        container[key] = copy.deepcopy(rng.choice(VALUES))
         return f"{key!r} replaced"
     if choice <= 4:
         container[key] = edge_of(rng, container[key])
@@ -87,7 +88,7 @@ def double_field(rng, tree):
     """The text of an object of which one key stands twice, with two values."""
     key = rng.choice(list(tree))
     text = write(tree)
-    again = write({key: rng.choice(VALUES)})[1:-1]
+    again = write({key: copy.deepcopy(rng.choice(VALUES))})[1:-1]
     front = rng.random() < 0.5
     return b"{" + again + b", " + text[1:] if front else text[:-1] + b", " + again + b"}"
 
@@ -95,7 +96,7 @@ def double_field(rng, tree):
 def alter_value(rng, tree):
     """(what was done, the text) of a tree that was parsed for this call."""
     if not isinstance(tree, (dict, list)) or not tree or rng.random() < 0.03:
-        return "replaced", write(rng.choice(VALUES))
+        return "replaced", write(copy.deepcopy(rng.choice(VALUES)))
     if isinstance(tree, dict) and rng.random() < 0.1:
         return "a key doubled", double_field(rng, tree)
     done = [change_tree(rng, tree)]
