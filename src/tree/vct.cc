@@ -1,6 +1,4 @@
 // The full tree of a width and a depth (VCT, methods.md 3.6).
-#include <algorithm>
-
 #include "tree/selection.h"
 
 namespace foretoken {
@@ -12,11 +10,12 @@ class FullTree final : public TreePolicy {
 
   int Width() const override { return width_; }
 
+  // The whole tree; beyond kEnough, where no pass could score it, the count goes no further.
   int DefaultNodes() const override {
-    constexpr int kMost = 512;
+    constexpr int kEnough = 1 << 20;
     int nodes = 1, level = 1;
-    for (int d = 0; d < depth_ && nodes < kMost; ++d) nodes += level *= width_;
-    return std::min(nodes, kMost);
+    for (int d = 0; d < depth_ && nodes < kEnough; ++d) nodes += level *= width_;
+    return nodes;
   }
 
   // A level beyond max_nodes could not be scored whole: then its best nodes go on.
