@@ -79,9 +79,10 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
   }
   FT_ASSIGN_OR_RETURN(decoder.tree, NewTreePolicy(tree));
   const int nodes = args.draft_max < 0 ? decoder.tree->DefaultNodes() : args.draft_max + 1;
-  if (args.draft_max < 0 && nodes > loaded.model->max_rows()) {
-    return Error{"--tree " + tree + ": has " + std::to_string(nodes - 1) +
-                 " nodes, and a pass scores " + std::to_string(loaded.model->max_rows() - 1) +
+  if (nodes > loaded.model->max_rows()) {
+    const std::string asked = args.draft_max < 0 ? "--tree " + tree + ": has " : "--draft-max: is ";
+    return Error{asked + std::to_string(nodes - 1) + " nodes, and a pass scores " +
+                 std::to_string(loaded.model->max_rows() - 1) +
                  " at most; choose a smaller tree, or --draft-max for its likeliest nodes"};
   }
   const Json options = ObjectOf(args.verifier_options);

@@ -694,6 +694,8 @@ expect_text 'run/log.jsonl:3: loss: found "low", expected a number' err "train p
 # A tree that no pass can hold is refused, unless its likeliest nodes are asked for.
 expect_status 1 "generate with too large a tree" "$bin" generate -m "$model" -t 1 -p hello -n 4 --drafter pld --tree vct:width=8,depth=3
 expect_text "tree vct:width=8,depth=3: has 584 nodes, and a pass scores 511 at most" err "generate with too large a tree"
+expect_status 1 "generate with too large a --draft-max" "$bin" generate -m "$model" -t 1 -p hello -n 4 --drafter pld --draft-max 512
+expect_text "draft-max: is 512 nodes, and a pass scores 511 at most" err "generate with too large a --draft-max"
 expect_status 0 "generate with a part of it" "$bin" generate -m "$model" -t 1 -p hello -n 4 --drafter pld \
   --tree vct:width=8,depth=3 --draft-max 64
 
