@@ -11,6 +11,7 @@
 #include "base/mapped_file.h"
 #include "base/output_file.h"
 #include "base/run_differences.h"
+#include "base/writable.h"
 #include "io/weights_hash.h"
 #include "number_text.h"
 #include "text/documents.h"
@@ -79,15 +80,12 @@ Json RecordModel(const ModelFile& file) {
 }
 
 Result<Json> RecordDataFiles(const std::vector<std::string>& data) {
-  std::vector<std::string> all, hashes;
+  std::vector<std::string> all;
   for (const std::string& pattern : data) {
     FT_ASSIGN_OR_RETURN(const std::vector<std::string> files, ListDataFiles(pattern, ""));
-    for (const std::string& file : files) {
-      all.push_back(file);
-      FT_ASSIGN_OR_RETURN(hashes.emplace_back(), HashFile(file));
-    }
+    all.insert(all.end(), files.begin(), files.end());
   }
-  return DataRecord(all, hashes);
+  return RecordFiles(all);
 }
 
 void AddSampling(const SamplingParams& p, Json& record) {

@@ -79,8 +79,7 @@ const std::thread::id kMainThread = std::this_thread::get_id();
 void SayNoMemory() {
   std::fputs(
       "foretoken: out of memory; lower the context (-c), the batch or the limits, or take a "
-      "smaller "
-      "model\n",
+      "smaller model\n",
       stderr);
 }
 

@@ -23,11 +23,7 @@ Result<Json> RecordData(const Recipe& recipe, const std::string& base) {
     Json files = Json::array();
     if (source.weight > 0.0) {
       FT_ASSIGN_OR_RETURN(const auto paths, ListDataFiles(source.files, base));
-      std::vector<std::string> hashes;
-      for (const std::string& path : paths) {
-        FT_ASSIGN_OR_RETURN(hashes.emplace_back(), HashFile(path));
-      }
-      files = DataRecord(paths, hashes);
+      FT_ASSIGN_OR_RETURN(files, RecordFiles(paths));
     }
     sources.push_back({{"weight", source.weight}, {"files", std::move(files)}});
   }

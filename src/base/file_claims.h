@@ -35,7 +35,7 @@ class OutputClaim {
   static Result<OutputClaim> Make(const std::string& path);
 
  private:
-  uint64_t number_ = 0;  // 0: of nothing
+  uint64_t number_ = 0;  // 0: claims no file
 };
 
 }  // namespace foretoken

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/hash.h"
 #include "base/json.h"
 
 namespace foretoken {
@@ -40,6 +41,14 @@ Json DataRecord(const std::vector<std::string>& paths, const std::vector<std::st
                      {"hash", hashes[i]}});
   }
   return files;
+}
+
+Result<Json> RecordFiles(const std::vector<std::string>& paths) {
+  std::vector<std::string> hashes;
+  for (const std::string& path : paths) {
+    FT_ASSIGN_OR_RETURN(hashes.emplace_back(), HashFile(path));
+  }
+  return DataRecord(paths, hashes);
 }
 
 std::vector<RunDifference> CompareData(const Json& was, const Json& now) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "base/result.h"
 
 namespace foretoken {
 
@@ -19,6 +20,8 @@ RunDifference ChangedValue(const std::string& field, const Json& was, const Json
 
 // The files of a data set, in order: [{"name", "bytes", "hash"}]. Folders do not count.
 Json DataRecord(const std::vector<std::string>& paths, const std::vector<std::string>& hashes);
+// The same of what the files hold now. Errors: those of HashFile.
+Result<Json> RecordFiles(const std::vector<std::string>& paths);
 // What became of which file, all as the field "data".
 std::vector<RunDifference> CompareData(const Json& was, const Json& now);
 
