@@ -21,6 +21,7 @@ namespace foretoken {
 namespace {
 
 constexpr const char* kOther = "the other";
+constexpr const char* kAutomatic = "auto";  // our drafter and the name of its row
 
 // One engine's way to decode, and its rates by question.
 struct PeerColumn {
@@ -135,6 +136,19 @@ class PeerBench {
       }
       columns_.push_back({.engine = kOther, .mode = mode.name});
     }
+    PlanAutomatic();
+  }
+
+  // What a user of ours gets without asking: no other engine has it.
+  void PlanAutomatic() {
+    SpecMethod method{.name = kAutomatic};
+    method.draft.drafter = kAutomatic;
+    method.draft.tree = TreeOf(method.draft);
+    if (!args_.draft_model.empty()) {
+      method.draft.options.emplace_back("draft_model", args_.draft_model);
+    }
+    methods_.push_back(std::move(method));
+    columns_.push_back({.engine = "foretoken", .mode = kAutomatic});
   }
 
   PeerColumn* Column(const std::string& engine, const std::string& mode) {
@@ -181,7 +195,7 @@ class PeerBench {
 
   PeerColumn* OurColumn(const std::string& drafter) {
     const auto mode = std::ranges::find(modes_, drafter, &PeerMode::drafter);
-    return Column("foretoken", mode->name);
+    return Column("foretoken", mode == modes_.end() ? drafter : mode->name);
   }
 
   double OverPlain(const PeerColumn& column) const {

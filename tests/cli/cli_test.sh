@@ -780,9 +780,9 @@ rm -f "$dir/peers/llama-cli.log" "$dir/nothing/llama-cli"
 peers() { "$bin" bench peers -m "$model" -t 1 --questions "$dir/questions.jsonl" -n 8 --warm-up 0 -q "$@"; }
 expect_status 0 "bench peers" peers --peer-bin "$dir/peers" --draft-model "$model" --json "$dir/peers.json"
 [ "$(json "$dir/peers.json" "[(r['engine'], r['mode']) for r in s['results']] == [(e, m) for m in ['plain', 'draft model', \
-  'n-gram look-up'] for e in ['foretoken', 'the other']] and all(r['answers'] == 3 for r in s['results']) \
+  'n-gram look-up'] for e in ['foretoken', 'the other']] + [('foretoken', 'auto')] and all(r['answers'] == 3 for r in s['results']) \
   and [r['over_plain'] for r in s['results'] if r['engine'] == 'the other'] == [1, 1.5, 2] \
-  and [r['same_text'] for r in s['results']] == [3, 0, 3, 0, 3, 0]")" = True ] ||
+  and [r['same_text'] for r in s['results']] == [3, 0, 3, 0, 3, 0, 3]")" = True ] ||
   fail "bench peers: $(cat "$dir/out" "$dir/err")"
 expect_text "| the other | n-gram look-up | 400.0 \[400.0, 400.0\] | 2.00x |" out "bench peers prints a table"
 [ "$(grep -c -e "-no-cnv --no-display-prompt -m $model -f .*foretoken-prompt-.* -n 8 -t 1 -c .* --temp 0" \

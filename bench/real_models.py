@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Measures foretoken on models that people use and writes docs/results/real_models.md.
+
+Each part runs one of foretoken's own commands, interleaved where methods are compared, with an empty cache folder, and
+keeps what it printed; the page is made of what the parts have kept, so that it can grow over several sittings. Run it on
+an idle machine.
+
+    bench/real_models.py --models FOLDER --data ../shared/data/eval [--peer-bin FOLDER] [--parts cold,spec128,...]
+    bench/real_models.py --models FOLDER --data ../shared/data/eval --page docs/results/real_models.md
+
+FOLDER holds smollm2-135m-instruct-q4_1.gguf and qwen2.5-coder-1.5b-instruct-q4_k_m.gguf, and in drafts/ the HASS draft
+of the first and the 0.5 B draft model of the second.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SMOL = "smollm2-135m-instruct-q4_1.gguf"
+QWEN = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+SMALL_QWEN = "drafts/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
+COLD_PROMPTS = 20
+COLD_TOKENS = 64
+
+
+class Parts:
+    """The measurements, a method each: returns the Markdown to keep."""
+
+    def __init__(self, args):
+        self.args = args
+        self.commands = []
+
+    def model(self, name):
+        return str(self.args.models / name)
+
+    def questions(self, name):
+        return str(self.args.data / name)
+
+    def run(self, *words):
+        """What a command prints, decoded with nothing in the cache folder; remembered for the page."""
+        self.commands.append(shlex.join(["foretoken", *words]))
+        with tempfile.TemporaryDirectory() as cache:
+            child = subprocess.run([self.args.foretoken, *words], stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, "XDG_CACHE_HOME": cache})
+        if child.returncode != 0:
+            sys.exit(f"{self.commands[-1]}: exit status {child.returncode}")
+        return child.stdout
+
+    def spec(self, model, questions, methods, tokens, *more):
+        return self.run("bench", "spec", "-m", self.model(model), "--questions",
+                        self.questions(questions), "--methods", methods, "-n", str(tokens), *more)
+
+    # Parts.
+
+    def passes(self):
+        return "\n".join(self.run("bench", "decode", "-m", self.model(name), "--context", "0", "--rows",
+                                  "1,2,3,4,5,8,16", "--repeats", "9") for name in (SMOL, QWEN))
+
+    def level(self):
+        return self.run("bench", "overhead", "-m", self.model(SMOL), "--drafter", "hass")
+
+    def spec128(self):
+        return self.spec(SMOL, "spec_bench.jsonl", "pld,pld+h,hass,auto", 128)
+
+    def spec32(self):
+        return self.spec(SMOL, "spec_bench.jsonl", "pld,pld+h,hass,auto", 32)
+
+    def busy(self):
+        other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        try:
+            return self.spec(SMOL, "spec_bench.jsonl", "auto", 128, "--limit", "120")
+        finally:
+            other.kill()
+
+    def cold(self):
+        """Wall time of `generate` from its start to its end, with an empty cache folder."""
+        with open(self.questions("spec_bench.jsonl")) as file:
+            lines = file.read().splitlines()
+        prompts = [json.loads(line)["turns"][0] for line in lines[:: len(lines) // COLD_PROMPTS]]
+        ratios, took = [], {"none": [], "auto": []}
+        for prompt in prompts[:COLD_PROMPTS]:
+            one = {}
+            for drafter in ("none", "auto") * 3:
+                with tempfile.TemporaryDirectory() as cache:
+                    begin = time.monotonic()
+                    subprocess.run([self.args.foretoken, "generate", "-m", self.model(SMOL), "--chat", "-q", "-n",
+                                    str(COLD_TOKENS), "--drafter", drafter, "-p", prompt], check=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   env={**os.environ, "XDG_CACHE_HOME": cache})
+                    one.setdefault(drafter, []).append(time.monotonic() - begin)
+            for drafter, times in one.items():
+                took[drafter].append(statistics.median(times))
+            ratios.append(took["auto"][-1] / took["none"][-1])
+        self.commands.append(f"foretoken generate -m {self.model(SMOL)} --chat -n {COLD_TOKENS} --drafter none|auto")
+        return (f"| `none`, s | `auto`, s | `auto` over `none` (median of {COLD_PROMPTS} prompts) | worst prompt |\n"
+                "|---|---|---|---|\n"
+                f"| {statistics.median(took['none']):.3f} | {statistics.median(took['auto']):.3f} | "
+                f"{statistics.median(ratios):.3f} | {max(ratios):.3f} |\n")
+
+    def qwen_edits(self):
+        return self.spec(QWEN, "code_edit_80.jsonl", "pld,draft-model,auto", 128, "--limit", "40", "--draft-opt",
+                         "draft-model.draft_model=" + self.model(SMALL_QWEN))
+
+    def qwen_spec(self):
+        return self.spec(QWEN, "spec_bench.jsonl", "auto", 128, "--limit", "40")
+
+    def peers(self, model, questions, limit, *more):
+        return self.run("bench", "peers", "-m", self.model(model), "--questions", self.questions(questions),
+                        "--peer-bin", str(self.args.peer_bin), "--limit", limit, "-n", "128", *more)
+
+    def peers_edits(self):
+        return self.peers(QWEN, "code_edit_80.jsonl", "20", "--draft-model", self.model(SMALL_QWEN))
+
+    def peers_spec(self):
+        return self.peers(QWEN, "spec_bench.jsonl", "20", "--draft-model", self.model(SMALL_QWEN))
+
+    def peers_smol(self):
+        return self.peers(SMOL, "spec_bench.jsonl", "24")
+
+
+PAGE = [  # part, heading, what it says
+    ("passes", "Passes of few rows", "Milliseconds of a pass over M rows, SmolLM2 first, then Qwen2.5-Coder-1.5B."),
+    ("level", "A level of drafting", "What HASS takes on SmolLM2, beside a pass."),
+    ("spec128", "SmolLM2 on Spec-Bench, 128 tokens", "The HASS draft is the one under `models/drafts`."),
+    ("spec32", "SmolLM2 on Spec-Bench, 32 tokens", "Short answers: what finding out costs shows here."),
+    ("busy", "Beside a busy process", "`auto` and plain decoding, interleaved, while a second process loops."),
+    ("cold", "A cold start", "Wall time of one short answer, loading included, nothing known of the machine."),
+    ("qwen_edits", "Qwen2.5-Coder-1.5B, code edits", "`draft-model` and `auto` have the 0.5 B model."),
+    ("qwen_spec", "Qwen2.5-Coder-1.5B on Spec-Bench", "`auto` has the 0.5 B model."),
+    ("peers_edits", "Beside llama.cpp, code edits", "Same file, prompts and threads."),
+    ("peers_spec", "Beside llama.cpp, Spec-Bench", "Same file, prompts and threads."),
+    ("peers_smol", "Beside llama.cpp, SmolLM2 on Spec-Bench", "Same file, prompts and threads."),
+]
+
+
+def processor():
+    with open("/proc/cpuinfo") as file:
+        name = next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
+    with open("/proc/cpuinfo") as file:
+        flags = next(line for line in file if line.startswith("flags")).split()
+    return f"{name}, {os.cpu_count()} cores, {'with' if 'amx_int8' in flags else 'without'} AMX"
+
+
+def measure(args, name):
+    parts = Parts(args)
+    begin = time.monotonic()
+    text = getattr(parts, name)()
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    kept = {"text": text, "commands": parts.commands, "machine": processor(), "commit": commit,
+            "date": datetime.date.today().isoformat(), "minutes": (time.monotonic() - begin) / 60}
+    args.keep.mkdir(parents=True, exist_ok=True)
+    (args.keep / f"{name}.json").write_text(json.dumps(kept, indent=1))
+    print(f"== {name}: {kept['minutes']:.1f} min\n{text}", flush=True)
+
+
+def page(args):
+    lines = ["# On models that people use", "",
+             "Made by `bench/real_models.py` from what foretoken's commands printed; the files are those that",
+             "`scripts/fetch_model.sh` and the packages it names publish. Greedy, every answer compared with plain decoding.",
+             ""]
+    for name, heading, note in PAGE:
+        file = args.keep / f"{name}.json"
+        if not file.exists():
+            continue
+        kept = json.loads(file.read_text())
+        commands = [c.replace(str(args.models) + "/", "").replace(str(args.data) + "/", "") for c in kept["commands"]]
+        if args.peer_bin:
+            commands = [c.replace(str(args.peer_bin), "FOLDER") for c in commands]
+        lines += [f"## {heading}", "", note, f"{kept['machine']}, {kept['date']}, commit {kept['commit']}, "
+                  f"{kept['minutes']:.0f} min.", "", *[f"    {c}" for c in commands], "", kept["text"].strip(), ""]
+    args.page.write_text("\n".join(lines).rstrip() + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=pathlib.Path, required=True)
+    parser.add_argument("--data", type=pathlib.Path, required=True, help="the folder of the questions")
+    parser.add_argument("--peer-bin", type=pathlib.Path, help="the folder of llama.cpp's programs")
+    parser.add_argument("--foretoken", default="build/release/foretoken")
+    parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("build/real_models"),
+                        help="where what was printed is kept")
+    parser.add_argument("--parts", help="of " + ",".join(name for name, _, _ in PAGE))
+    parser.add_argument("--page", type=pathlib.Path, help="write the page instead of measuring")
+    args = parser.parse_args()
+    if args.page:
+        return page(args)
+    names = args.parts.split(",") if args.parts else [name for name, _, _ in PAGE]
+    for name in names:
+        if name not in [known for known, _, _ in PAGE]:
+            sys.exit(f"--parts: no part '{name}'")
+        if name.startswith("peers") and not args.peer_bin:
+            print(f"== {name}: left out, as --peer-bin is missing")
+            continue
+        measure(args, name)
+
+
+if __name__ == "__main__":
+    main()
