@@ -5,8 +5,9 @@
 namespace foretoken {
 namespace {
 
-// Steps that a thread's share is taken in, about: small enough that others can help in time.
-constexpr int64_t kSteps = 16;
+// Pieces that a thread's share is taken in, at least, where items are many: small enough that
+// others can help in time.
+constexpr int64_t kPieces = 16;
 
 }  // namespace
 
@@ -27,14 +28,20 @@ int64_t WorkShares::First(int thread) const {
   return std::min(count_, groups * thread / threads_ * together_);
 }
 
-void WorkShares::Split(int threads, int64_t count, int64_t together, int64_t least) {
+void WorkShares::Split(int threads, int64_t count, int64_t together, int64_t least, int64_t usual) {
   threads_ = threads;
   count_ = count;
   together_ = together;
-  step_ = std::max(least, RoundedDown(count / (kSteps * threads_)));
+  least_ = least;
+  usual_ = std::max(usual, count / (kPieces * threads_)) / least * least;
   for (int t = 0; t < threads_; ++t) {
     shares_[t].ends.store(Packed({First(t), First(t + 1)}), std::memory_order_relaxed);
   }
+}
+
+int64_t WorkShares::NextEnd(Piece left) const {
+  const int64_t half = (left.end - left.begin) / 2 / least_ * least_;
+  return std::min(left.end, left.begin + std::max(least_, std::min(half, usual_)));
 }
 
 WorkShares::Piece WorkShares::Take(int thread) {
@@ -43,7 +50,7 @@ WorkShares::Piece WorkShares::Take(int thread) {
   for (;;) {
     const Piece left = Unpacked(ends);
     if (left.empty()) return Steal(thread);
-    const int64_t middle = std::min(left.end, left.begin + step_);
+    const int64_t middle = NextEnd(left);
     if (own.compare_exchange_weak(ends, Packed({middle, left.end}))) return {left.begin, middle};
   }
 }
@@ -64,7 +71,7 @@ WorkShares::Piece WorkShares::Steal(int thread) {
     if (most.empty()) return {};
     const int64_t middle = most.begin + RoundedDown((most.end - most.begin) / 2);
     if (!shares_[victim].ends.compare_exchange_weak(ends, Packed({most.begin, middle}))) continue;
-    const int64_t first = std::min(most.end, middle + step_);
+    const int64_t first = NextEnd({middle, most.end});
     shares_[thread].ends.store(Packed({first, most.end}), std::memory_order_relaxed);
     return {middle, first};
   }

@@ -20,10 +20,13 @@ class WorkShares {
 
   explicit WorkShares(int most_threads);
 
-  // Splits anew, into shares for threads [0, threads). Pieces begin at multiples of `together` and
-  // have `least` items, a multiple of it too, or more, but for the last of a share. REQUIRES: no
-  // thread takes pieces meanwhile; count < 2^31; threads <= most_threads.
-  void Split(int threads, int64_t count, int64_t together, int64_t least);
+  // Splits anew, into shares for threads [0, threads). Shares begin at multiples of `together`;
+  // pieces are multiples of `least`, itself a multiple of `together`, but for the last of a share.
+  // A piece is half of what is left of its share, or `usual` items where that is less (rounded down
+  // to a multiple of `least`; a sixteenth of a share where that is more): the last ones are small,
+  // so that threads end at the same time. REQUIRES: no thread takes pieces meanwhile;
+  // count < 2^31; threads <= most_threads.
+  void Split(int threads, int64_t count, int64_t together, int64_t least, int64_t usual = 0);
   // The first item that a thread takes unless others did; `count` where it has none.
   int64_t First(int thread) const;
   // What the thread does next; empty when all is taken.
@@ -45,9 +48,11 @@ class WorkShares {
   static Piece Unpacked(uint64_t ends);
   Piece Steal(int thread);
   int64_t RoundedDown(int64_t items) const { return items / together_ * together_; }
+  // Where the next piece of a share ends of which `left` is left.
+  int64_t NextEnd(Piece left) const;
 
   int threads_;  // as of the last Split
-  int64_t count_ = 0, together_ = 1, step_ = 1;
+  int64_t count_ = 0, together_ = 1, least_ = 1, usual_ = 1;
   std::unique_ptr<Share[]> shares_;
 };
 

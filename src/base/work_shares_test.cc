@@ -63,6 +63,20 @@ TEST(WorkShares, PiecesAreAsLargeAsAskedFor) {
   ExpectEachOnce({fast, slow}, 88);
 }
 
+TEST(WorkShares, TheLastPiecesOfAShareAreSmall) {
+  WorkShares shares(2);
+  shares.Split(2, 60, 2, kTogether, 24);
+  const Pieces first = {shares.Take(0), shares.Take(0), shares.Take(0),
+                        shares.Take(0), shares.Take(0), shares.Take(0)};
+  const int64_t ends[] = {12, 20, 24, 28, 30};  // of 30, in halves, by fours
+  for (size_t i = 0; i < 5; ++i) EXPECT_EQ(first[i].end, ends[i]) << i;
+  EXPECT_EQ(first[5].begin, 44);  // about half of the other's 30 to 60
+  EXPECT_EQ(first[5].end, 52);
+  shares.Split(2, 96, 2, kTogether, 24);
+  EXPECT_EQ(shares.Take(1).end, 48 + 24);
+  EXPECT_EQ(shares.Take(1).end, 72 + 12);
+}
+
 TEST(WorkShares, AFastThreadTakesHalfOfWhatIsLeft) {
   WorkShares shares(2);
   shares.Split(2, 64, kTogether, kTogether);
