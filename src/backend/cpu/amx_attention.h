@@ -505,6 +505,7 @@ inline AttentionOp OpOf(const AttentionUnit& u) {
 inline void FillTileAttention(Kernels& k) {
   k.attention = {[](const AttentionUnit& u) { return OpOf(u).scratch(u); },
                  [](const AttentionUnit& u) { OpOf(u).run(u); }};
+  k.few_queries = kLanes;
 }
 
 }  // namespace foretoken::FT_ISA

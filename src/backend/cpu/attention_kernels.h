@@ -242,6 +242,7 @@ class AttentionWeights {
 constexpr void FillAttention(Kernels& k) {
   k.attention = {&AttentionScratch<VectorAttention<FloatNumbers>>,
                  &RunAttention<VectorAttention<FloatNumbers>>};
+  k.few_queries = 8;
   k.attention_weights = {&AttentionScratch<AttentionWeights>, &RunAttention<AttentionWeights>};
 }
 

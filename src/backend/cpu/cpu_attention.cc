@@ -44,8 +44,10 @@ int RunOf(const Visibility& visible, int r) {
 }
 
 // In how many pieces the query heads of a key/value head are cut, so that threads share them
-// evenly.
-int HeadPieces(int64_t units, int heads, int threads) {
+// evenly. Each piece prepares keys and values anew: where that is most of the work, heads stay
+// together as long as every thread has a unit.
+int HeadPieces(int64_t units, int heads, int rows, int few_queries, int threads) {
+  if (units >= threads && heads * rows <= few_queries) return 1;
   int pieces = 1;
   while (units * pieces % threads != 0 && units * pieces < 4 * threads && 2 * pieces <= heads) {
     pieces *= 2;
@@ -95,7 +97,8 @@ void CpuBackend::Attention(const AttentionArgs& args) {
   FT_CHECK(heads % kv_heads == 0);
   const int group = heads / kv_heads;
   const int row_units = (rows + kMostRows - 1) / kMostRows;
-  const int pieces = HeadPieces(static_cast<int64_t>(row_units) * kv_heads, group, pool_->active());
+  const int pieces = HeadPieces(static_cast<int64_t>(row_units) * kv_heads, group,
+                                std::min(kMostRows, rows), kernels_.few_queries, pool_->active());
 
   AttentionUnit unit = UnitOf(args.keys, args.values, head_dim, args.scale);
   unit.prefetches_near = config_.prefetches_near;
