@@ -1,5 +1,5 @@
-// Rounding activations to int8 for sixteen rows at a time, on AVX-512: what is summed across a
-// row's lanes one by one elsewhere is summed for all rows together. The bits are the same.
+// Rounding activations to int8 for eight or sixteen rows at a time, on AVX-512: what is summed
+// across a row's lanes one by one elsewhere is summed for all rows together. The bits are the same.
 #pragma once
 
 #include "backend/cpu/kernels.h"
@@ -26,28 +26,34 @@ FT_INLINE int TileNumbers(F base, I first, I last, F numbers[3]) {
 }
 
 #if defined(__AVX512F__)
-// Lane i of the result is the highest of x[i]'s lanes, as whole numbers.
-FT_INLINE I HighestOfEach(const I x[kLanes]) {
+// Lane i of the result, i < kRows, is the highest of x[i]'s lanes, as whole numbers. kRows: 8
+// or 16.
+template <int kRows>
+FT_INLINE I HighestOfEach(const I x[kRows]) {
   const auto highest = [](__m512i a, __m512i b) { return _mm512_max_epi32(a, b); };
   const auto at = [&](int i) { return reinterpret_cast<__m512i>(x[i].v[0]); };
-  __m512i two[8];  // lanes of x[2 k] and x[2 k + 1] in turn
+  __m512i two[kRows / 2];  // lanes of x[2 k] and x[2 k + 1] in turn
   FT_UNROLL(8)
-  for (int k = 0; k < 8; ++k) {
+  for (int k = 0; k < kRows / 2; ++k) {
     two[k] = highest(_mm512_unpacklo_epi32(at(2 * k), at(2 * k + 1)),
                      _mm512_unpackhi_epi32(at(2 * k), at(2 * k + 1)));
   }
-  __m512i four[4];  // of x[4 k] ... x[4 k + 3] in turn
+  __m512i four[kRows / 4];  // of x[4 k] ... x[4 k + 3] in turn
   FT_UNROLL(4)
-  for (int k = 0; k < 4; ++k) {
+  for (int k = 0; k < kRows / 4; ++k) {
     four[k] = highest(_mm512_unpacklo_epi64(two[2 * k], two[2 * k + 1]),
                       _mm512_unpackhi_epi64(two[2 * k], two[2 * k + 1]));
   }
   const auto quarters = [&](__m512i a, __m512i b) {
     return highest(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
   };
+  const __m512i first = quarters(four[0], four[1]);
   I r;
-  r.v[0] =
-      reinterpret_cast<NativeI>(quarters(quarters(four[0], four[1]), quarters(four[2], four[3])));
+  if constexpr (kRows == 8) {
+    r.v[0] = reinterpret_cast<NativeI>(quarters(first, first));
+  } else {
+    r.v[0] = reinterpret_cast<NativeI>(quarters(first, quarters(four[2], four[3])));
+  }
   return r;
 }
 
@@ -65,59 +71,66 @@ FT_INLINE __m512i PackedCodes(const float* first_row, const float* second_row, F
   return _mm512_packs_epi16(first, second);
 }
 
-// Sums of eight pairs of rows, from the sums of fours of their codes laid out as PackedCodes does:
-// a lane a row, of first and of last halves.
-FT_INLINE void SumHalves(const __m512i fours[8], I* first, I* last) {
+// Sums of pairs of rows, from the sums of fours of their codes laid out as PackedCodes does: a lane
+// a row, of first and of last halves.
+template <int kRows>
+FT_INLINE void SumHalves(const __m512i fours[kRows / 2], I* first, I* last) {
   const auto quarters = [](__m512i a, __m512i b) {
     return _mm512_add_epi32(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
   };
   __m512i sums[2];  // of each row the first half's and the last's
   FT_UNROLL(2)
-  for (int k = 0; k < 2; ++k) {
+  for (int k = 0; k < kRows / 8; ++k) {
     const __m512i* four = fours + 4 * k;
     sums[k] = quarters(quarters(four[0], four[1]), quarters(four[2], four[3]));
   }
+  if (kRows == 8) sums[1] = sums[0];
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
   const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
   first->v[0] = reinterpret_cast<NativeI>(_mm512_permutex2var_epi32(sums[0], even, sums[1]));
   last->v[0] = reinterpret_cast<NativeI>(_mm512_permutex2var_epi32(sums[0], odd, sums[1]));
 }
 
-// One block of `count` <= 16 rows, in chunks of `chunk_rows` of an int8 tile; rows beyond point to
-// zeros. REQUIRES: one chunk, or two of eight; count is even.
-template <TileKind kKind>
-void QuantiseChunks(const float* const rows[kLanes], int count, int chunk_rows, std::byte* block) {
-  I tops[kLanes];
+// One block of `count` <= kRows rows, in chunks of `chunk_rows` of an int8 tile; rows beyond point
+// to zeros. kRows: 8 or 16. REQUIRES: one chunk, or two of eight.
+template <TileKind kKind, int kRows>
+void QuantiseChunks(const float* const rows[kRows], int count, int chunk_rows, std::byte* block) {
+  I tops[kRows];
   FT_UNROLL(16)
-  for (int i = 0; i < kLanes; ++i) {
+  for (int i = 0; i < kRows; ++i) {
     const I a = AsI(Abs(Load(rows[i]))), b = AsI(Abs(Load(rows[i] + kLanes)));
     tops[i] = Select(Greater(a, b), a, b);
   }
-  const I top = HighestOfEach(tops);
+  const I top = HighestOfEach<kRows>(tops);
   if (Sum(Greater(top, Splat(0x7f7fffff))) != 0) {  // infinities and NaNs become zeros
-    alignas(64) float clean[kLanes][kBlock];
-    const float* cleaned[kLanes];
-    for (int i = 0; i < kLanes; ++i) {
+    alignas(64) float clean[kRows][kBlock];
+    const float* cleaned[kRows];
+    for (int i = 0; i < kRows; ++i) {
       Store(Finite(Load(rows[i])), clean[i]);
       Store(Finite(Load(rows[i] + kLanes)), clean[i] + kLanes);
       cleaned[i] = clean[i];
     }
-    return QuantiseChunks<kKind>(cleaned, count, chunk_rows, block);
+    return QuantiseChunks<kKind, kRows>(cleaned, count, chunk_rows, block);
   }
   const F base = BaseOf(AsF(top));
   float bases[kLanes];
   Store(base, bases);
   const __m512i in_order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  __m512i fours[8] = {};
+  __m512i fours[kRows / 2] = {};
   constexpr int64_t kNumberBytes = TileBlockBytes(kKind) - kBlock;
   for (int i = 0; i < count; i += 2) {
     const __m512i codes = PackedCodes(rows[i], rows[i + 1], Splat(bases[i]), Splat(bases[i + 1]));
     fours[i / 2] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), _mm512_set1_epi8(1), codes);
     std::byte* out = block + i * kBlock + (i < chunk_rows ? 0 : chunk_rows * kNumberBytes);
-    _mm512_storeu_si512(out, _mm512_permutexvar_epi32(in_order, codes));
+    const __m512i ordered = _mm512_permutexvar_epi32(in_order, codes);
+    if (i + 1 < count) {
+      _mm512_storeu_si512(out, ordered);
+    } else {  // behind an odd last row, numbers of others may lie
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_castsi512_si256(ordered));
+    }
   }
   I first, last;
-  SumHalves(fours, &first, &last);
+  SumHalves<kRows>(fours, &first, &last);
   F numbers[3];
   const int number_count = TileNumbers<kKind>(base, first, last, numbers);
   auto* to = reinterpret_cast<float*>(block + chunk_rows * kBlock);

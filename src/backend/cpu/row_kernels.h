@@ -126,7 +126,8 @@ template <TileKind kKind>
 void QuantiseRows(const float* const rows[kLanes], int count, [[maybe_unused]] int chunk_rows,
                   std::byte* block) {
 #if defined(__AVX512F__)
-  if (count > 4) return QuantiseChunks<kKind>(rows, count, chunk_rows, block);
+  if (count > 8) return QuantiseChunks<kKind, kLanes>(rows, count, chunk_rows, block);
+  if (count > 2) return QuantiseChunks<kKind, 8>(rows, count, chunk_rows, block);
 #endif
   for (int i = 0; i < count; ++i) QuantiseBlock<kKind>(rows[i], i, count, block);
 }
