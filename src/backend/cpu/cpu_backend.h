@@ -79,13 +79,11 @@ class CpuBackend : public Backend {
   // The tiles of `in` that `group` takes. False: there is no memory for them.
   bool MakeTiles(const LinearIn& in, std::span<const LinearOut> group);
   // Products of tiles that are made.
-  void Multiply(const Tiles& tiles, std::span<const LinearOut> group);
-  // Calls body(begin, end, thread) for pieces of the panels of `group`, counted from its first
-  // weight's; a piece has at least `least` (as of WorkShares::Split). `tiles` are what they are
-  // multiplied with.
+  void Multiply(Tiles& tiles, std::span<const LinearOut> group);
+  // Lets each thread prepare `tiles`, and calls body(begin, end, thread) for pieces of the panels of
+  // `group`, counted from its first weight's; `usual` as of WorkShares::Split.
   template <typename Body>
-  void EachPanel(const Tiles& tiles, std::span<const LinearOut> group, int64_t least,
-                 const Body& body);
+  void EachPanel(Tiles& tiles, std::span<const LinearOut> group, int64_t usual, const Body& body);
   // Tells waiting threads what `group` makes them read first.
   void Announce(std::span<const LinearOut> group);
 

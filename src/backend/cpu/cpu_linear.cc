@@ -7,8 +7,11 @@
 namespace foretoken {
 namespace {
 
-// Panels that are handed out together: as many as are read side by side.
+// Panels that are multiplied together: as many as are read side by side.
 constexpr int64_t kPanelsTogether = 4;
+// Threads' shares begin at multiples of so many panels: with four a narrow matrix would be shared
+// unevenly (36 panels: 20 and 16).
+constexpr int64_t kShareUnit = 2;
 
 TileKind KindOf(const PackedWeight& w, const Kernels& kernels) {
   if (w.format() < Format::kF32) return TileOf(w.format());
@@ -17,6 +20,10 @@ TileKind KindOf(const PackedWeight& w, const Kernels& kernels) {
 
 const PackedWeight& Packed(const Weight* weight) {
   return static_cast<const PackedWeight&>(*weight);
+}
+
+bool Overlap(const Tensor& a, const Tensor& b) {
+  return a.data < b.data + b.rows * b.row_bytes && b.data < a.data + a.rows * a.row_bytes;
 }
 
 // "2048 -> 2048 + 256 + 256".
@@ -46,8 +53,8 @@ class Product {
   }
 
   // Panels [begin, end) with one tile, into the columns of `o.out` that are theirs.
-  void Multiply(const LinearOut& o, size_t tile, int64_t begin, int64_t end) const {
-    LinearCall call = Call(tile, begin, end);
+  void Multiply(const LinearOut& o, size_t tile, int64_t begin, int64_t end, int thread) const {
+    LinearCall call = Call(tile, begin, end, thread);
     const int64_t row = tiles_.tiles()[tile].row;
     call.out = reinterpret_cast<float*>(o.out.data + row * o.out.row_bytes) + begin * kPanel;
     call.out_stride = o.out.row_bytes / 4;
@@ -56,9 +63,9 @@ class Product {
     Run(call, tile);
   }
   // The same, side by side into rows of `stride` floats. `next` is what will be multiplied after.
-  void Multiply(size_t tile, int64_t begin, int64_t end, float* out, int64_t stride,
+  void Multiply(size_t tile, int64_t begin, int64_t end, int thread, float* out, int64_t stride,
                 const std::byte* next) const {
-    LinearCall call = Call(tile, begin, end);
+    LinearCall call = Call(tile, begin, end, thread);
     call.next = next;
     call.out = out;
     call.out_stride = stride;
@@ -88,14 +95,14 @@ class Product {
   }
 
  private:
-  LinearCall Call(size_t tile, int64_t begin, int64_t end) const {
+  LinearCall Call(size_t tile, int64_t begin, int64_t end, int thread) const {
     return {.panels = Panel(begin),
             .layout = weight_.layout(),
             .lead = begin % weight_.layout().together,
             .cols = weight_.cols(),
             .outputs = weight_.rows() - begin * kPanel,
             .panel_end = end - begin,
-            .tile = tiles_.Data(kind_, tile),
+            .tile = tiles_.Data(kind_, tile, thread),
             .chunks = tiles_.tiles()[tile].chunks,
             .rows = tiles_.tiles()[tile].rows,
             .streams = streams_};
@@ -111,11 +118,11 @@ class Product {
 
 // Panels [begin, end) of one product with every tile.
 void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const Tiles& tiles, int64_t begin,
-                    int64_t end) {
+                    int64_t end, int thread) {
   const Product product(Packed(o.weight), kernels, tiles);
   const int64_t together = tiles.tiles().size() == 1 ? end - begin : kPanelsTogether;
   product.EachTile(begin, end, together, [&](size_t tile, int64_t from, int64_t to) {
-    product.Multiply(o, tile, from, to);
+    product.Multiply(o, tile, from, to, thread);
   });
 }
 
@@ -140,7 +147,7 @@ class GatedProduct {
 
   // Panels of both that are multiplied together.
   int64_t strip() const { return strip_; }
-  // Panels [begin, end) of both with every tile. REQUIRES: begin is a multiple of kPanelsTogether.
+  // Panels [begin, end) of both with every tile. REQUIRES: begin is a multiple of kShareUnit.
   void Multiply(int64_t begin, int64_t end, int thread) const {
     gate_.EachTile(begin, end, strip_, [&](size_t tile, int64_t from, int64_t to) {
       MultiplyTile(tile, from, to, thread);
@@ -151,8 +158,8 @@ class GatedProduct {
   void MultiplyTile(size_t tile, int64_t begin, int64_t end, int thread) const {
     alignas(64) float gate[kStripFloats], up[kStripFloats];
     const int64_t stride = strip_ * kPanel;
-    gate_.Multiply(tile, begin, end, gate, stride, up_.Panel(begin));
-    up_.Multiply(tile, begin, end, up, stride, gate_.Panel(end));
+    gate_.Multiply(tile, begin, end, thread, gate, stride, up_.Panel(begin));
+    up_.Multiply(tile, begin, end, thread, up, stride, gate_.Panel(end));
     const int64_t first = begin * kPanel, last = std::min(inner_.cols(), end * kPanel);
     const Profile::Scope activating(profile_, thread, activations_);
     for (int r = 0; r < inner_.tiles()[tile].rows; ++r) {
@@ -164,7 +171,7 @@ class GatedProduct {
 
   // Floats of gate, and of up, that a thread holds at a time.
   static constexpr int64_t kStripFloats = kMaxTileRows * kPanelsTogether * kPanel;
-  static_assert(kPanelsTogether * kPanel % kBlock == 0);  // a strip begins where a block does
+  static_assert(kShareUnit * kPanel % kBlock == 0);  // a strip begins where a block does
   // Bytes of gate that are worth a change to up and back. Each change costs what the beginning of a
   // stream does, where rows are few; where they are many, arithmetic hides that.
   static constexpr int64_t kStripBytes = 1 << 20;
@@ -209,27 +216,38 @@ void CpuBackend::Announce(std::span<const LinearOut> group) {
 }
 
 template <typename Body>
-void CpuBackend::EachPanel(const Tiles& tiles, std::span<const LinearOut> group, int64_t least,
+void CpuBackend::EachPanel(Tiles& tiles, std::span<const LinearOut> group, int64_t usual,
                            const Body& body) {
-  int64_t panels = 0;
-  for (const LinearOut& o : group) panels += Packed(o.weight).panels();
-  if (pool_->threads() == 1 || panels <= kPanelsTogether) return body(int64_t{0}, panels, 0);
-  shares_.Split(pool_->active(), panels, kPanelsTogether, least);
-  Announce(group);
+  int64_t panels = 0, unit = kShareUnit;
+  for (const LinearOut& o : group) {
+    panels += Packed(o.weight).panels();
+    unit = std::max(unit, Packed(o.weight).layout().together);
+  }
   const TileKind kind = KindOf(Packed(group[0].weight), kernels_);
+  const int rounding = profile_ != nullptr ? profile_->Part(kRounding) : 0;
+  const auto prepare = [&](int thread) {
+    const Profile::Scope scope(profile_, thread, rounding);
+    tiles.Prepare(kind, thread);
+  };
+  if (pool_->threads() == 1 || panels <= kPanelsTogether) {
+    prepare(0);
+    return body(int64_t{0}, panels, 0);
+  }
+  shares_.Split(pool_->active(), panels, unit, kPanelsTogether, usual);
+  Announce(group);
   pool_->RunShared([&](int thread) {
-    tiles.BringNear(kind);
+    prepare(thread);
     shares_.Each(thread, [&](int64_t begin, int64_t end) { body(begin, end, thread); });
   });
 }
 
-void CpuBackend::Multiply(const Tiles& tiles, std::span<const LinearOut> group) {
-  EachPanel(tiles, group, kPanelsTogether, [&](int64_t begin, int64_t end, int /*thread*/) {
+void CpuBackend::Multiply(Tiles& tiles, std::span<const LinearOut> group) {
+  EachPanel(tiles, group, /*usual=*/0, [&](int64_t begin, int64_t end, int thread) {
     int64_t before = 0;
     for (const LinearOut& o : group) {
       const int64_t own = Packed(o.weight).panels();
       const int64_t from = std::max<int64_t>(0, begin - before), to = std::min(own, end - before);
-      if (from < to) MultiplyPanels(o, kernels_, tiles, from, to);
+      if (from < to) MultiplyPanels(o, kernels_, tiles, from, to, thread);
       before += own;
     }
   });
@@ -238,7 +256,9 @@ void CpuBackend::Multiply(const Tiles& tiles, std::span<const LinearOut> group) 
 bool CpuBackend::MakeTiles(const LinearIn& in, std::span<const LinearOut> group) {
   {
     const Profile::Scope scope(profile_, kNorms);
-    tiles_.Begin(in);
+    const bool overwritten = std::any_of(group.begin(), group.end(),
+                                         [&](const LinearOut& o) { return Overlap(in.x, o.out); });
+    tiles_.Begin(in, overwritten);
   }
   const Profile::Scope scope(profile_, kRounding);
   for (const LinearOut& o : group) {

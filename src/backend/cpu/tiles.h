@@ -34,8 +34,10 @@ class Tiles {
   // REQUIRES: CheckConfig(kernels, config).
   Tiles(const Kernels& kernels, const KernelConfig& config) : kernels_(kernels), config_(config) {}
 
-  // Cuts `rows` rows of `cols` numbers into tiles, of which there are none as yet.
-  void Begin(int64_t rows, int64_t cols);
+  virtual ~Tiles() = default;
+  // Cuts `rows` rows of `cols` numbers into tiles, of which there are none as yet. `copies`: of
+  // each tile, one for each thread; one: all share it.
+  void Begin(int64_t rows, int64_t cols, int copies = 1);
   const std::vector<Tile>& tiles() const { return tiles_; }
   int64_t cols() const { return cols_; }
   const KernelConfig& config() const { return config_; }
@@ -43,48 +45,69 @@ class Tiles {
   Status Reserve(TileKind kind);
   // Whether this Begin's have it.
   bool reserved(TileKind kind) const { return reserved_[static_cast<int>(kind)]; }
-  // Fills columns [begin, end) of a tile: multiples of kBlock, but for the last column. `x` is the
-  // first of them in the tile's first row; rows are `stride` floats apart.
-  void Fill(TileKind kind, size_t tile, const float* x, int64_t stride, int64_t begin, int64_t end);
-  const std::byte* Data(TileKind kind, size_t tile) const {
-    return memory_[static_cast<int>(kind)].get() + offsets_[static_cast<int>(kind)][tile];
+  // Fills columns [begin, end) of a tile, thread `thread`'s where each has its own: multiples of
+  // kBlock, but for the last column. `x` is the first of them in the tile's first row; rows are
+  // `stride` floats apart.
+  void Fill(TileKind kind, size_t tile, const float* x, int64_t stride, int64_t begin, int64_t end,
+            int thread = 0);
+  const std::byte* Data(TileKind kind, size_t tile, int thread) const {
+    return At(static_cast<int>(kind), tile, thread);
   }
-  // Asks for the first tiles, as far as they stay in a core's own cache. What other threads made
-  // lies in theirs; asked for all at once it arrives many lines at a time.
-  void BringNear(TileKind kind) const;
+  // What a thread does before it multiplies with tiles, first with those of `kind`: prefetches
+  // them, as far as they stay in a core's own cache. What other threads made lies in theirs; asked
+  // for all at once it arrives many lines at a time.
+  virtual void Prepare(TileKind kind, int thread);
   // Bytes of the first tile.
   int64_t TileBytes(TileKind kind) const;
 
  protected:
   const Kernels& kernels_;
+  int copies() const { return copies_; }
 
  private:
+  std::byte* At(int kind, size_t tile, int thread) const {
+    const int64_t copy = copies_ == 1 ? 0 : thread * copy_bytes_[kind];
+    return memory_[kind].get() + copy + offsets_[kind][tile];
+  }
+
   const KernelConfig config_;
   int64_t cols_ = 0;
+  int copies_ = 1;
   std::vector<Tile> tiles_;
   std::array<bool, kTileKinds> reserved_{};
   std::array<PageMemory, kTileKinds> memory_;
-  std::array<std::vector<int64_t>, kTileKinds> offsets_;
+  std::array<std::vector<int64_t>, kTileKinds> offsets_;  // of a copy
+  std::array<int64_t, kTileKinds> copy_bytes_{};
 };
 
-// The tiles of what a product takes.
+// The tiles of what a product takes. Of few numbers, every thread makes all tiles for itself, at
+// the beginning of the product: it would wait meanwhile, and the tiles need not go from core to
+// core.
 class InputTiles : public Tiles {
  public:
   InputTiles(const Kernels& kernels, const KernelConfig& config, ThreadPool& pool)
       : Tiles(kernels, config), pool_(pool) {}
 
-  void Begin(const LinearIn& in);
-  // Makes the tiles of `kind` unless this Begin's already exist. Errors: out of memory.
+  // `overwritten`: the product writes to these rows.
+  void Begin(const LinearIn& in, bool overwritten);
+  // Makes the tiles of `kind` unless this Begin's already exist, or has threads make theirs in
+  // Prepare. Errors: out of memory.
   Status Make(TileKind kind);
+  void Prepare(TileKind kind, int thread) override;
 
  private:
+  bool EachMakesItsOwn() const { return copies() > 1; }
+  // The norm's factors of rows [begin, end).
+  void MakeScales(int64_t begin, int64_t end, float* scales) const;
+  float* Scales(int thread) { return scales_.data() + (EachMakesItsOwn() ? thread * stride_ : 0); }
   // Columns [begin, end) of a tile, from the rows as they are or from their norm.
-  void MakePiece(TileKind kind, size_t tile, int64_t begin, int64_t end);
+  void MakePiece(TileKind kind, size_t tile, int64_t begin, int64_t end, int thread);
   const float* Row(int64_t row) const;
 
   ThreadPool& pool_;
   LinearIn in_ = Tensor{};
-  std::vector<float> scales_;  // [rows] of the norm
+  std::vector<float> scales_;  // [rows] of the norm, or that for each thread, stride_ apart
+  int64_t stride_ = 0;
 };
 
 }  // namespace foretoken
