@@ -1,8 +1,9 @@
 // Products on the matrix unit (AMX): sixteen rows times sixteen outputs in one instruction.
 //
 // Integer dots are exact here as everywhere, and what follows them is the same arithmetic, so
-// quantised types keep the bits of AVX-512. BF16 sums in the unit's own order, whatever the number
-// of rows, so every product with BF16 weights goes through it.
+// quantised types keep the bits of AVX-512, whose kernels stay beside these for few rows. BF16 sums
+// in the unit's own order, so every product with BF16 weights goes through it, whatever the number
+// of rows.
 #pragma once
 
 #include "backend/cpu/amx_tiles.h"
@@ -132,6 +133,8 @@ void TileBlocks(const LinearCall& c) {
   ConfigureTiles(R, BlockAt<kFormat>::kGroups);
   int64_t panel = c.panel_begin;
   for (; panel + 4 <= c.panel_end; panel += 4) TilePanels<kFormat, R, 4>(c, panel);
+  // Threads' shares are multiples of two panels.
+  for (; panel + 2 <= c.panel_end; panel += 2) TilePanels<kFormat, R, 2>(c, panel);
   for (; panel < c.panel_end; ++panel) TilePanels<kFormat, R, 1>(c, panel);
   ReleaseTiles();
 }
@@ -237,17 +240,24 @@ inline void MakeBf16Steps(const TileCall& t, int64_t begin, int64_t end) {
   }
 }
 
-template <Format kFormat>
-void FillTileFormat(Kernels& k) {
-  auto& sizes = k.linear[static_cast<int>(kFormat)];
-  sizes[3] = &TileBlocks<kFormat, kChunkRows[3]>;
-  sizes[4] = &TileBlocks<kFormat, kChunkRows[4]>;
-  sizes[5] = &TileBlocks<kFormat, kChunkRows[5]>;
+// Fewer rows than this are left to the vector unit: the matrix unit takes as long for them.
+inline constexpr int kFewestTileRows = 8;
+
+template <Format kFormat, int kSize>
+void FillTileSize(Kernels& k) {
+  auto& run = k.linear[static_cast<int>(kFormat)][kSize];
+  k.vector_linear[static_cast<int>(kFormat)][kSize] = run;
+  if constexpr (kChunkRows[kSize] >= kFewestTileRows) run = &TileBlocks<kFormat, kChunkRows[kSize]>;
+}
+
+template <Format kFormat, int... kSize>
+void FillTileFormat(Kernels& k, Indices<kSize...>) {
+  (FillTileSize<kFormat, kSize>(k), ...);
 }
 
 template <int... kFormat>
 void FillTileFormats(Kernels& k, Indices<kFormat...>) {
-  (FillTileFormat<static_cast<Format>(kFormat)>(k), ...);
+  (FillTileFormat<static_cast<Format>(kFormat)>(k, ChunkIndices{}), ...);
 }
 
 template <int... kSize>
@@ -260,6 +270,7 @@ void FillTileBf16(Kernels& k, Indices<kSize...>) {
 void FillTileLinear(Kernels& k) {  // NOLINT(misc-definitions-in-headers)
   k.bf16_tile = TileKind::kBf16Steps;
   k.limits.most_turns = 1;
+  k.limits.two_units = true;
   KernelConfig* const configs[] = {&k.on_amd, &k.elsewhere};
   for (KernelConfig* config : configs) {
     config->most_chunk_rows = 16;
@@ -268,7 +279,7 @@ void FillTileLinear(Kernels& k) {  // NOLINT(misc-definitions-in-headers)
   }
   k.make_tile[static_cast<int>(TileKind::kBf16Steps)] = &MakeBf16Steps;
   FillTileFormats(k, Indices<0, 1, 2, 3, 4, 5, 6, 7>{});
-  FillTileBf16(k, Indices<0, 1, 2, 3, 4, 5>{});
+  FillTileBf16(k, ChunkIndices{});
 }
 
 }  // namespace foretoken::FT_ISA

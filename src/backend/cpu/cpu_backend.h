@@ -9,6 +9,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/page_arena.h"
 #include "backend/cpu/tiles.h"
+#include "backend/cpu/unit_chooser.h"
 #include "backend/cpu/weight_prefetch.h"
 #include "base/thread_pool.h"
 #include "base/work_shares.h"
@@ -78,6 +79,8 @@ class CpuBackend : public Backend {
   bool Succeeds(const Status& status);
   // The tiles of `in` that `group` takes. False: there is no memory for them.
   bool MakeTiles(const LinearIn& in, std::span<const LinearOut> group);
+  // Begins a call of products of `group` with `tiles`.
+  UnitChooser::Call BeginProducts(const Tiles& tiles, std::span<const LinearOut> group, bool gated);
   // Products of tiles that are made.
   void Multiply(Tiles& tiles, std::span<const LinearOut> group);
   // Lets each thread prepare `tiles`, and calls body(begin, end, thread) for pieces of the panels of
@@ -94,6 +97,7 @@ class CpuBackend : public Backend {
   std::unique_ptr<ThreadPool> pool_;
   PageArena arena_;
   WorkShares shares_;
+  UnitChooser unit_chooser_;
   InputTiles tiles_;
   Tiles inner_tiles_;               // of a feed-forward block
   std::vector<Stretch> stretches_;  // [threads]

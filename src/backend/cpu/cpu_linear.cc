@@ -41,15 +41,22 @@ void CheckShapes(const Tensor& x, const LinearOut& o) {
   FT_CHECK(o.bias.empty() || (o.bias.type == DType::kF32 && o.bias.cols == o.out.cols));
 }
 
-// A weight's product with tiles.
+// Whether products with `w` can be left to either unit.
+bool HasTwoUnits(const Kernels& kernels, const PackedWeight& w) {
+  return kernels.vector_linear[static_cast<int>(w.format())][0] != nullptr;
+}
+
+// A weight's product with tiles, by `unit` where there are two.
 class Product {
  public:
-  Product(const PackedWeight& weight, const Kernels& kernels, const Tiles& tiles)
+  Product(const PackedWeight& weight, const Kernels& kernels, const Tiles& tiles, ProductUnit unit)
       : weight_(weight),
         tiles_(tiles),
         kind_(KindOf(weight, kernels)),
         streams_(tiles.config().streams) {
-    run_ = kernels.linear[static_cast<int>(weight.format())];
+    const auto format = static_cast<int>(weight.format());
+    const bool on_vectors = unit == ProductUnit::kVector && HasTwoUnits(kernels, weight);
+    run_ = on_vectors ? kernels.vector_linear[format] : kernels.linear[format];
   }
 
   // Panels [begin, end) with one tile, into the columns of `o.out` that are theirs.
@@ -117,9 +124,9 @@ class Product {
 };
 
 // Panels [begin, end) of one product with every tile.
-void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const Tiles& tiles, int64_t begin,
-                    int64_t end, int thread) {
-  const Product product(Packed(o.weight), kernels, tiles);
+void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const Tiles& tiles,
+                    ProductUnit unit, int64_t begin, int64_t end, int thread) {
+  const Product product(Packed(o.weight), kernels, tiles, unit);
   const int64_t together = tiles.tiles().size() == 1 ? end - begin : kPanelsTogether;
   product.EachTile(begin, end, together, [&](size_t tile, int64_t from, int64_t to) {
     product.Multiply(o, tile, from, to, thread);
@@ -131,10 +138,10 @@ void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const Tiles& til
 class GatedProduct {
  public:
   // REQUIRES: thread 0 makes it.
-  GatedProduct(const FeedForwardArgs& args, const Kernels& kernels, const Tiles& in, Tiles& inner,
-               int threads, Profile* profile)
-      : gate_(Packed(args.gate), kernels, in),
-        up_(Packed(args.up), kernels, in),
+  GatedProduct(const FeedForwardArgs& args, const Kernels& kernels, const Tiles& in,
+               ProductUnit unit, Tiles& inner, int threads, Profile* profile)
+      : gate_(Packed(args.gate), kernels, in, unit),
+        up_(Packed(args.up), kernels, in, unit),
         kernels_(kernels),
         inner_(inner),
         kind_(KindOf(Packed(args.down), kernels)),
@@ -224,9 +231,10 @@ void CpuBackend::EachPanel(Tiles& tiles, std::span<const LinearOut> group, int64
     unit = std::max(unit, Packed(o.weight).layout().together);
   }
   const TileKind kind = KindOf(Packed(group[0].weight), kernels_);
-  const int rounding = profile_ != nullptr ? profile_->Part(kRounding) : 0;
+  Profile* const profile = tiles.EachMakesItsOwn() ? profile_ : nullptr;
+  const int rounding = profile != nullptr ? profile->Part(kRounding) : 0;
   const auto prepare = [&](int thread) {
-    const Profile::Scope scope(profile_, thread, rounding);
+    const Profile::Scope scope(profile, thread, rounding);
     tiles.Prepare(kind, thread);
   };
   if (pool_->threads() == 1 || panels <= kPanelsTogether) {
@@ -241,13 +249,32 @@ void CpuBackend::EachPanel(Tiles& tiles, std::span<const LinearOut> group, int64
   });
 }
 
+UnitChooser::Call CpuBackend::BeginProducts(const Tiles& tiles, std::span<const LinearOut> group,
+                                            bool gated) {
+  if (config_.unit != ProductUnit::kFastest) return UnitChooser::Call(config_.unit);
+  const Tile& tile = tiles.tiles().front();
+  ProductShape shape{.inputs = tiles.cols(), .rows = tile.padded_rows(), .gated = gated};
+  bool two_units = false;
+  for (const LinearOut& o : group) {
+    const PackedWeight& w = Packed(o.weight);
+    shape.formats |= 1u << static_cast<int>(w.format());
+    shape.outputs += w.rows();
+    const auto format = static_cast<int>(w.format());
+    two_units |= HasTwoUnits(kernels_, w) &&
+                 kernels_.vector_linear[format][tile.size] != kernels_.linear[format][tile.size];
+  }
+  if (!two_units || tiles.tiles().size() > 1) return UnitChooser::Call(ProductUnit::kMatrix);
+  return unit_chooser_.Begin(shape);
+}
+
 void CpuBackend::Multiply(Tiles& tiles, std::span<const LinearOut> group) {
+  const UnitChooser::Call call = BeginProducts(tiles, group, /*gated=*/false);
   EachPanel(tiles, group, /*usual=*/0, [&](int64_t begin, int64_t end, int thread) {
     int64_t before = 0;
     for (const LinearOut& o : group) {
       const int64_t own = Packed(o.weight).panels();
       const int64_t from = std::max<int64_t>(0, begin - before), to = std::min(own, end - before);
-      if (from < to) MultiplyPanels(o, kernels_, tiles, from, to, thread);
+      if (from < to) MultiplyPanels(o, kernels_, tiles, call.unit(), from, to, thread);
       before += own;
     }
   });
@@ -285,8 +312,10 @@ void CpuBackend::FeedForward(const FeedForwardArgs& args) {
   if (!MakeTiles(args.x, gates)) return;
   inner_tiles_.Begin(args.x.x.rows, gate.rows());
   if (!Succeeds(inner_tiles_.Reserve(KindOf(down, kernels_)))) return;
-  const GatedProduct gated(args, kernels_, tiles_, inner_tiles_, pool_->active(), profile_);
   {
+    const UnitChooser::Call call = BeginProducts(tiles_, gates, /*gated=*/true);
+    const GatedProduct gated(args, kernels_, tiles_, call.unit(), inner_tiles_, pool_->active(),
+                             profile_);
     const Profile::Scope scope(profile_, "gate and up");
     EachPanel(tiles_, std::span(gates).first(1), gated.strip(),
               [&](int64_t begin, int64_t end, int thread) { gated.Multiply(begin, end, thread); });

@@ -8,9 +8,6 @@
 namespace foretoken {
 namespace {
 
-// Smaller chunks only come alone.
-constexpr int kFewestRowsTogether = 4;
-
 bool IsChunk(int rows) {
   return std::find(std::begin(kChunkRows), std::end(kChunkRows), rows) != std::end(kChunkRows);
 }
@@ -34,14 +31,16 @@ std::string FaultOf(const KernelLimits& limits, const KernelConfig& config) {
   if (!IsChunk(config.most_chunk_rows) || config.most_chunk_rows > limits.most_chunk_rows) {
     return "the largest chunk has at most " + std::to_string(limits.most_chunk_rows) + " rows";
   }
-  if (!IsChunk(config.least_chunk_rows) || config.least_chunk_rows < kFewestRowsTogether ||
+  if (!IsChunk(config.least_chunk_rows) || MostChunks(config.least_chunk_rows) == 1 ||
       config.least_chunk_rows > config.most_chunk_rows) {
-    return "the smallest of several chunks has " + std::to_string(kFewestRowsTogether) +
-           " rows or more, and no more than the largest";
+    return "the smallest of several chunks has 4, 8, 12 or 16 rows, and no more than the largest";
   }
   if (!IsOneOrMost(config.streams, kMostTogether)) return "streams are 1 or 4";
   if (!IsOneOrMost(config.turns, limits.most_turns)) {
     return limits.most_turns == 1 ? "panels do not take turns" : "turns are 1 or 4";
+  }
+  if (config.unit != ProductUnit::kFastest && !limits.two_units) {
+    return "there is no matrix unit to choose or to leave aside";
   }
   if (const int rows = RowsWithoutTile(config); rows != 0) {
     return "a tile of " + std::to_string(rows) + " rows does not fit these chunks";
@@ -65,8 +64,11 @@ std::vector<KernelConfig> AdmittedConfigs(const Kernels& kernels) {
       for (const int streams : {1, kMostTogether}) {
         for (const int turns : {1, kMostTogether}) {
           for (const bool near : {false, true}) {
-            const KernelConfig config{most, least, streams, turns, near};
-            if (CheckConfig(kernels, config).ok()) admitted.push_back(config);
+            for (const ProductUnit unit :
+                 {ProductUnit::kFastest, ProductUnit::kVector, ProductUnit::kMatrix}) {
+              const KernelConfig config{most, least, streams, turns, near, unit};
+              if (CheckConfig(kernels, config).ok()) admitted.push_back(config);
+            }
           }
         }
       }
@@ -76,10 +78,12 @@ std::vector<KernelConfig> AdmittedConfigs(const Kernels& kernels) {
 }
 
 std::string Describe(const KernelConfig& config) {
+  static constexpr const char* kUnits[] = {"", ", on vectors", ", on the matrix unit"};
   return "chunks of " + std::to_string(config.least_chunk_rows) + " to " +
          std::to_string(config.most_chunk_rows) + " rows, streams " +
          std::to_string(config.streams) + ", turns " + std::to_string(config.turns) +
-         (config.prefetches_near ? ", prefetches near" : ", prefetches far");
+         (config.prefetches_near ? ", prefetches near" : ", prefetches far") +
+         kUnits[static_cast<int>(config.unit)];
 }
 
 }  // namespace foretoken

@@ -38,6 +38,9 @@ TEST_P(KernelConfigTest, WhatIsAdmittedHasKernelsAndTiles) {
         ASSERT_LE(tile.padded_rows(), kMaxTileRows) << rows;
         covered += tile.rows;
         for (const auto& sizes : kernels().linear) ASSERT_NE(sizes[tile.size], nullptr) << rows;
+        for (int f = 0; kernels().limits.two_units && f < kQuantisedFormats; ++f) {
+          ASSERT_NE(kernels().vector_linear[f][tile.size], nullptr) << rows;
+        }
       }
       ASSERT_EQ(covered, rows);
     }
@@ -57,10 +60,15 @@ TEST_P(KernelConfigTest, RefusesWhatItCannotRun) {
   EXPECT_TRUE(refuses([](KernelConfig& c) { c.most_chunk_rows = 32; }));
   EXPECT_TRUE(refuses([&](KernelConfig& c) { c.least_chunk_rows = 2 * c.most_chunk_rows; }));
   EXPECT_TRUE(refuses([](KernelConfig& c) { c.least_chunk_rows = 2; }));
+  EXPECT_TRUE(refuses([](KernelConfig& c) { c.least_chunk_rows = 6; }));
   EXPECT_TRUE(refuses([](KernelConfig& c) { c.streams = 2; }));
   EXPECT_TRUE(refuses([](KernelConfig& c) { c.turns = 2; }));
   if (kernels().limits.most_turns == 1) {
     EXPECT_TRUE(refuses([](KernelConfig& c) { c.turns = kMostTogether; }));
+  }
+  if (!kernels().limits.two_units) {
+    EXPECT_TRUE(refuses([](KernelConfig& c) { c.unit = ProductUnit::kVector; }));
+    EXPECT_TRUE(refuses([](KernelConfig& c) { c.unit = ProductUnit::kMatrix; }));
   }
   if (kernels().limits.most_chunk_rows < 16) {
     EXPECT_TRUE(refuses([](KernelConfig& c) { c.most_chunk_rows = 16; }));

@@ -37,6 +37,7 @@ enum class Format : int {
   kBF16
 };
 inline constexpr int kFormats = 11;
+inline constexpr int kQuantisedFormats = 8;  // the first
 
 // A quantised panel is one stream, read from its first byte to its last: groups of eight blocks
 // (the last may have fewer), of each group first the scales, up to a multiple of 64 bytes, then
@@ -132,12 +133,12 @@ FT_INLINE constexpr TileKind TileOf(Format format) {
 }
 
 // Rows multiplied together, their sums in registers. A tile is some chunks of one of these sizes,
-// the last padded with zeros; sizes below four only come alone.
-inline constexpr int kChunkRows[] = {1, 2, 4, 8, 12, 16};
-inline constexpr int kChunkSizes = 6;
+// the last padded with zeros; sizes of which MostChunks is one only come alone.
+inline constexpr int kChunkRows[] = {1, 2, 3, 4, 5, 6, 8, 12, 16};
+inline constexpr int kChunkSizes = 9;
 inline constexpr int kMaxTileRows = 64;
 FT_INLINE constexpr int MostChunks(int chunk_rows) {
-  return chunk_rows < 4 ? 1 : kMaxTileRows / chunk_rows;
+  return chunk_rows % 4 != 0 ? 1 : kMaxTileRows / chunk_rows;
 }
 
 // Rows x [rows, cols] that become a tile.
@@ -203,6 +204,9 @@ struct AttentionOp {
   void (*run)(const AttentionUnit& unit);
 };
 
+// Which kernels multiply quantised weights where a set has two ways, `linear` and `vector_linear`.
+enum class ProductUnit : int { kFastest, kVector, kMatrix };
+
 // How kernels are driven: a matter of speed, which changes no bit of a result. What a set of
 // kernels can run of it, kernel_config.h tells.
 struct KernelConfig {
@@ -211,12 +215,14 @@ struct KernelConfig {
   int streams;           // quantised panels that are read side by side: one, or kMostTogether
   int turns;             // unquantised panels that take turns: one, or kMostTogether
   bool prefetches_near;  // attention prefetches into the first cache, not the second
+  ProductUnit unit = ProductUnit::kFastest;  // measured for each shape, or always the same
 };
 
 // The configurations that a set of kernels admits.
 struct KernelLimits {
   int most_chunk_rows;  // products with larger chunks do not exist
   int most_turns;       // a layout with more is not understood
+  bool two_units;       // vector_linear is there
 };
 
 struct Kernels {
@@ -231,6 +237,9 @@ struct Kernels {
   void (*make_tile[kTileKinds])(const TileCall& call, int64_t begin, int64_t end);
   // By index into kChunkRows, up to limits.most_chunk_rows.
   void (*linear[kFormats][kChunkSizes])(const LinearCall& call);
+  // The same on the vector unit, where `linear` holds those of a matrix unit and both have the same
+  // bits: faster for few rows. Null for other formats and in sets without a matrix unit.
+  void (*vector_linear[kFormats][kChunkSizes])(const LinearCall& call);
 
   void (*rms_norm)(const float* x, const float* gain, float eps, int64_t n, float* out);
   // Its two steps: the factor of a row of n, and any part of the row times that and the gain.

@@ -316,6 +316,8 @@ void LinearBlocks(const LinearCall& c) {
 
 template <int... kIndex>
 struct Indices {};
+using ChunkIndices = Indices<0, 1, 2, 3, 4, 5, 6, 7, 8>;  // of kChunkRows
+static_assert(kChunkSizes == 9);
 
 template <Format kFormat, int R>
 constexpr void (*BlocksOf())(const LinearCall&) {
@@ -333,7 +335,7 @@ void FillBlockSizes(Kernels& k, Indices<kSize...>) {
 
 template <int... kFormat>
 void FillBlockFormats(Kernels& k, Indices<kFormat...>) {
-  (FillBlockSizes<static_cast<Format>(kFormat)>(k, Indices<0, 1, 2, 3, 4, 5>{}), ...);
+  (FillBlockSizes<static_cast<Format>(kFormat)>(k, ChunkIndices{}), ...);
 }
 
 // Every quantised format.

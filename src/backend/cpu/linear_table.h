@@ -246,12 +246,12 @@ void FillFloatSizes(Kernels& k, Indices<kSize...>) {
 // Products with BF16 weights.
 FT_INLINE void FillBf16(Kernels& k) {
   k.bf16_tile = kBf16Tile;
-  FillFloatSizes<Format::kBF16>(k, Indices<0, 1, 2, 3, 4, 5>{});
+  FillFloatSizes<Format::kBF16>(k, ChunkIndices{});
 }
 
 // All products.
 FT_INLINE void FillProducts(Kernels& k) {
-  k.limits = {.most_chunk_rows = kMostChunkRows, .most_turns = kMostTogether};
+  k.limits = {.most_chunk_rows = kMostChunkRows, .most_turns = kMostTogether, .two_units = false};
   // AMD's cores prefetch a single stream by themselves and read a third slower where it is four;
   // Intel's read four a quarter faster. AMD's take two cycles for a 512-bit store: there, sums stay
   // in registers. AMD's take a quarter longer for attention if lines come no nearer than the second
@@ -267,8 +267,8 @@ FT_INLINE void FillProducts(Kernels& k) {
                  .turns = 1,
                  .prefetches_near = false};
   FillBlocks(k);
-  FillFloatSizes<Format::kF32>(k, Indices<0, 1, 2, 3, 4, 5>{});
-  FillFloatSizes<Format::kF16>(k, Indices<0, 1, 2, 3, 4, 5>{});
+  FillFloatSizes<Format::kF32>(k, ChunkIndices{});
+  FillFloatSizes<Format::kF16>(k, ChunkIndices{});
   FillBf16(k);
 }
 

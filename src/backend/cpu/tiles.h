@@ -57,6 +57,8 @@ class Tiles {
   // them, as far as they stay in a core's own cache. What other threads made lies in theirs; asked
   // for all at once it arrives many lines at a time.
   virtual void Prepare(TileKind kind, int thread);
+  // Whether Prepare makes tiles, of every thread its own.
+  bool EachMakesItsOwn() const { return copies_ > 1; }
   // Bytes of the first tile.
   int64_t TileBytes(TileKind kind) const;
 
@@ -96,7 +98,6 @@ class InputTiles : public Tiles {
   void Prepare(TileKind kind, int thread) override;
 
  private:
-  bool EachMakesItsOwn() const { return copies() > 1; }
   // The norm's factors of rows [begin, end).
   void MakeScales(int64_t begin, int64_t end, float* scales) const;
   float* Scales(int thread) { return scales_.data() + (EachMakesItsOwn() ? thread * stride_ : 0); }

@@ -1,0 +1,87 @@
+// Which unit multiplies quantised weights where a set of kernels has two: the vector unit, faster
+// for few rows, or the matrix unit, faster for many. Both give the same bits, so each shape of
+// products is measured with either on its first calls, which are made anyway.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+#include "backend/cpu/kernels.h"
+
+namespace foretoken {
+
+// What the time of a call of products depends on.
+struct ProductShape {
+  uint32_t formats = 0;  // of its weights: bit i for Format i
+  int64_t inputs = 0;
+  int64_t outputs = 0;  // of all its weights
+  int rows = 0;         // of its tile, padding included
+  bool gated = false;   // gate and up of a feed-forward block, which end with SiLU
+
+  bool operator==(const ProductShape&) const = default;
+};
+
+// Thread-safety: one caller at a time.
+class UnitChooser {
+ public:
+  using Clock = double (*)();  // seconds
+  // Tiles with more rows always go to the matrix unit.
+  static constexpr int kMostVectorRows = 48;
+  // Before anything is measured, tiles with fewer rows go to the vector unit.
+  static constexpr int kPriorMatrixRows = 24;
+  // Calls of a shape that are measured with each unit.
+  static constexpr int kTrials = 3;
+
+  explicit UnitChooser(Clock clock = &SteadySeconds) : clock_(clock) {}
+
+  class Call;
+  // Begins a call of products, which ends with the result's life.
+  Call Begin(const ProductShape& shape);
+
+ private:
+  // What is known of a shape. The unit of a call is the one with fewer trials, of equals the prior;
+  // after the last trial it is the one whose shortest call was shorter, of equals the prior.
+  struct Measured {
+    ProductUnit unit = ProductUnit::kVector;  // the next call's
+    double shortest[2] = {};                  // seconds, by unit: the vector unit's first
+    int trials[2] = {};
+
+    bool complete() const { return trials[0] == kTrials && trials[1] == kTrials; }
+  };
+  struct Hash {
+    size_t operator()(const ProductShape& shape) const;
+  };
+
+  static double SteadySeconds();
+  static ProductUnit Prior(int rows);
+  static void Count(Measured& measured, int rows, double seconds);
+
+  Clock clock_;
+  std::unordered_map<ProductShape, Measured, Hash> shapes_;
+};
+
+// A call of products, and the unit that it takes.
+class UnitChooser::Call {
+ public:
+  // One that is not measured.
+  explicit Call(ProductUnit unit) : unit_(unit) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call();
+
+  ProductUnit unit() const { return unit_; }
+
+ private:
+  friend class UnitChooser;
+  Call(Clock clock, int rows, Measured& measured)
+      : unit_(measured.unit), rows_(rows), clock_(clock), measured_(&measured), begin_(clock()) {}
+
+  const ProductUnit unit_;
+  int rows_ = 0;
+  Clock clock_ = nullptr;
+  Measured* measured_ = nullptr;  // null: not measured
+  double begin_ = 0;
+};
+
+}  // namespace foretoken
