@@ -9,8 +9,8 @@ namespace {
 
 // Panels that are multiplied together: as many as are read side by side.
 constexpr int64_t kPanelsTogether = 4;
-// Threads' shares begin at multiples of so many panels: with four a narrow matrix would be shared
-// unevenly (36 panels: 20 and 16).
+// Threads' shares begin at multiples of this many panels. Four would split a narrow matrix unevenly
+// (36 panels into 20 and 16).
 constexpr int64_t kShareUnit = 2;
 
 TileKind KindOf(const PackedWeight& w, const Kernels& kernels) {

@@ -141,7 +141,7 @@ Status InputTiles::Make(TileKind kind) {
 
 void InputTiles::Prepare(TileKind kind, int thread) {
   if (!EachMakesItsOwn()) return Tiles::Prepare(kind, thread);
-  for (int64_t r = 0; r < in_.x.rows; ++r) {  // other threads wrote parts of it
+  for (int64_t r = 0; r < in_.x.rows; ++r) {  // other threads wrote parts of these rows
     for (int64_t i = 0; i < cols(); i += kLineFloats) __builtin_prefetch(Row(r) + i);
   }
   if (!in_.gain.empty()) MakeScales(0, in_.x.rows, Scales(thread));

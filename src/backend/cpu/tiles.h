@@ -46,18 +46,18 @@ class Tiles {
   // Whether this Begin's have it.
   bool reserved(TileKind kind) const { return reserved_[static_cast<int>(kind)]; }
   // Fills columns [begin, end) of a tile, thread `thread`'s where each has its own: multiples of
-  // kBlock, but for the last column. `x` is the first of them in the tile's first row; rows are
-  // `stride` floats apart.
+  // kBlock, but for the last column. `x` is the first of these columns in the tile's first row;
+  // rows are `stride` floats apart.
   void Fill(TileKind kind, size_t tile, const float* x, int64_t stride, int64_t begin, int64_t end,
             int thread = 0);
   const std::byte* Data(TileKind kind, size_t tile, int thread) const {
     return At(static_cast<int>(kind), tile, thread);
   }
-  // What a thread does before it multiplies with tiles, first with those of `kind`: prefetches
-  // them, as far as they stay in a core's own cache. What other threads made lies in theirs; asked
-  // for all at once it arrives many lines at a time.
+  // Called by each thread before it multiplies with tiles, those of `kind` first. Prefetches what
+  // stays in a core's own cache: other threads may have made the tiles, and lines that are
+  // prefetched together arrive faster than one by one.
   virtual void Prepare(TileKind kind, int thread);
-  // Whether Prepare makes tiles, of every thread its own.
+  // Whether every thread has a copy of the tiles, made by Prepare.
   bool EachMakesItsOwn() const { return copies_ > 1; }
   // Bytes of the first tile.
   int64_t TileBytes(TileKind kind) const;
@@ -82,9 +82,9 @@ class Tiles {
   std::array<int64_t, kTileKinds> copy_bytes_{};
 };
 
-// The tiles of what a product takes. Of few numbers, every thread makes all tiles for itself, at
-// the beginning of the product: it would wait meanwhile, and the tiles need not go from core to
-// core.
+// Tiles of a product's input. Where the input has few values, every thread makes a copy of all
+// tiles when the product begins: otherwise it would wait for the thread that makes them, and fetch
+// them from another core's cache.
 class InputTiles : public Tiles {
  public:
   InputTiles(const Kernels& kernels, const KernelConfig& config, ThreadPool& pool)

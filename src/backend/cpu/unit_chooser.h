@@ -36,7 +36,7 @@ class UnitChooser {
   explicit UnitChooser(Clock clock = &SteadySeconds) : clock_(clock) {}
 
   class Call;
-  // Begins a call of products, which ends with the result's life.
+  // Begins a call of products, which ends when the result is destroyed.
   Call Begin(const ProductShape& shape);
 
  private:
