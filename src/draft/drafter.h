@@ -5,6 +5,7 @@
 // of sequences at once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -55,6 +56,17 @@ struct Tally {
   int64_t count, of;
 };
 
+// What is known of a draft before its first guess, for estimates of cost and acceptance.
+struct DraftPrior {
+  // Bytes of weights that one level of drafting reads; 0 where nothing is read or it is unknown.
+  size_t level_bytes = 0;
+  // acceptance[d]: rate at which first guesses at depth d + 1 came true when the draft was trained,
+  // as its file records it. May be empty.
+  std::vector<float> acceptance;
+  // What estimates of this draft are kept under, of its file; empty for drafters without one.
+  std::string identity;
+};
+
 class Drafter {
  public:
   virtual ~Drafter() = default;
@@ -77,6 +89,7 @@ class Drafter {
   virtual std::vector<Tally> Tallies() const { return {}; }
   // What its user should know of how it was built: a sentence, or nothing.
   virtual std::string Remark() const { return {}; }
+  virtual DraftPrior Prior() const { return {}; }
 };
 
 // What a drafter may use when it is built. `options` are the method's own ("k", "layer", ...); an
