@@ -150,8 +150,9 @@ Status CausalDrafter::Expand(std::span<const DraftSlot> batch, std::span<const D
   states.reserve(levels.size());
   for (const DraftLevel& level : levels) states.push_back(&StateOf(batch[level.slot]));
   FT_ASSIGN_OR_RETURN(const Tensor logits, Forward(rows, states));
-  offers_.Offer(PlacesOf(batch, levels), logits.Cols(0, shape_.vocab),
-                {.size = shape_.target_vocab});
+  const Tensor known = shape_.scored.empty() ? logits.Cols(0, shape_.vocab) : logits;
+  offers_.Offer(PlacesOf(batch, levels), known,
+                {.tokens = shape_.scored, .size = shape_.target_vocab});
   return {};
 }
 

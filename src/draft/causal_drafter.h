@@ -17,9 +17,12 @@ namespace foretoken {
 struct CausalShape {
   int vocab = 0;         // ids that the network and the target both know
   int target_vocab = 0;  // rows of the target's logits
-  int context = 0;       // positions the network knows
-  int capacity = 0;      // longest sequence that is usual
-  int max_rows = 0;      // most rows of one pass
+  // The target's tokens that the network's logits are of, all below `vocab`; empty: column i is
+  // token i.
+  std::vector<Token> scored;
+  int context = 0;   // positions the network knows
+  int capacity = 0;  // longest sequence that is usual
+  int max_rows = 0;  // most rows of one pass
   // Whether a guess' keys and values stay what they are once the target has accepted it.
   bool keeps_guesses = true;
 };
@@ -71,8 +74,8 @@ class CausalDrafter : public Drafter {
 
  private:
   // Appends the rows to the states' caches as provisional rows. Returns the logits of
-  // batch.logit_rows, at least shape.vocab of each row, valid until the next pass. Errors: out of
-  // memory.
+  // batch.logit_rows, those of shape.scored or at least shape.vocab of each row, valid until the
+  // next pass. Errors: out of memory.
   virtual Result<Tensor> Forward(const RowBatch& batch, std::span<State* const> states) = 0;
   // Called as Observe begins, with the state as it was when it drafted.
   virtual void Learn(State& state, const Observation& seen) = 0;

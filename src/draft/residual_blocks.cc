@@ -9,6 +9,12 @@ ResidualBlock LoadBlock(WeightLoader& loader, const std::string& name, int64_t h
   return {loader.Matrix(name + ".weight", hidden, hidden), loader.Vector(name + ".bias", hidden)};
 }
 
+size_t BlockBytes(std::span<const ResidualBlock> blocks) {
+  size_t bytes = 0;
+  for (const ResidualBlock& block : blocks) bytes += block.weight->bytes();
+  return bytes;
+}
+
 Status ResidualBlocks::Silu(Tensor gate) {
   if (ones_.tensor.rows < gate.rows) {
     FT_ASSIGN_OR_RETURN(ones_, backend_.Allocate(DType::kF32, gate.rows, hidden_));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "model/decoder_layers.h"
@@ -15,6 +16,9 @@ struct ResidualBlock {
 
 // "NAME.weight" and "NAME.bias".
 ResidualBlock LoadBlock(WeightLoader& loader, const std::string& name, int64_t hidden);
+
+// Bytes of their matrices.
+size_t BlockBytes(std::span<const ResidualBlock> blocks);
 
 // Thread-safety: one thread.
 class ResidualBlocks {

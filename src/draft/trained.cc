@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+#include "io/weights_hash.h"
 #include "text/tokenizer.h"
 
 namespace foretoken {
@@ -37,6 +39,14 @@ ModelConfig LayersOf(const DraftFile& file, const ModelConfig& target) {
   config.rope_interleaved = config.qk_norm = false;
   config.sliding_window = 0;
   return config;
+}
+
+std::string DraftIdentity(const ModelFile& file, std::string_view method, int columns) {
+  return std::string(method) + "-" + HexDigits(SampleWeights(file)) + "-" + std::to_string(columns);
+}
+
+DraftPrior PriorOf(const DraftFile& file, size_t level_bytes, int columns) {
+  return {level_bytes, file.info().acceptance, DraftIdentity(file, file.info().method, columns)};
 }
 
 DType CacheTypeOption(DraftOptions& options) {

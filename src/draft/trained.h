@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "draft/drafter.h"
@@ -20,6 +21,12 @@ Result<std::unique_ptr<DraftFile>> OpenTrained(DraftOptions& options, const Draf
 // The geometry of the file's layers: the target's where the authors' layout says nothing of heads
 // and positions.
 ModelConfig LayersOf(const DraftFile& file, const ModelConfig& target);
+
+// What is known of the draft in `file`, a level of which reads `level_bytes` and scores `columns`
+// tokens.
+DraftPrior PriorOf(const DraftFile& file, size_t level_bytes, int columns);
+// What estimates of a draft in `file` are kept under that scores `columns` tokens.
+std::string DraftIdentity(const ModelFile& file, std::string_view method, int columns);
 
 // Option `cache_type`: f16 (default), f32, bf16 or q8_0.
 DType CacheTypeOption(DraftOptions& options);

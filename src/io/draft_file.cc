@@ -79,6 +79,49 @@ Status ReadLists(const GgufFile& file, DraftInfo& info) {
   return {};
 }
 
+constexpr int64_t kMostRankStep = 1 << 20, kMostDepth = 1 << 10;
+
+// Shares of an array of floats; empty where the key is missing.
+Result<std::vector<float>> Shares(const GgufFile& file, const std::string& key) {
+  std::vector<float> shares;
+  if (file.FindValue(key) == nullptr) return shares;
+  FT_ASSIGN_OR_RETURN(const auto items, file.Numbers(key));
+  shares.reserve(items.size());
+  for (const double item : items) {
+    if (!(item >= 0 && item <= 1)) {  // written so that NaN is refused, too
+      return Error{file.path() + ": metadata key '" + key + "' holds " + std::to_string(item) +
+                   ", expected shares from 0 to 1"};
+    }
+    shares.push_back(static_cast<float>(item));
+  }
+  return shares;
+}
+
+Status ReadRanks(const GgufFile& file, GgufKeys& keys, DraftInfo& info) {
+  const std::string key = kDraftPrefix + ".ranks";
+  if (file.FindValue(key) == nullptr) return {};
+  FT_ASSIGN_OR_RETURN(const auto items, file.Ints(key));
+  TokenRanking& ranking = info.ranking;
+  ranking.step = keys.Optional("ranks_step", 1, kMostRankStep, ranking.step);
+  FT_RETURN_IF_ERROR(keys.status());
+  FT_ASSIGN_OR_RETURN(ranking.coverage, Shares(file, key + "_coverage"));
+  ranking.tokens.reserve(items.size());
+  for (const int64_t item : items) {
+    // What does not fit a token is refused as one that is too large.
+    ranking.tokens.push_back(static_cast<Token>(std::clamp<int64_t>(item, -1, kMostVocab)));
+  }
+  return CheckRanking(ranking, info.target.vocab, file.path() + ": metadata key '" + key + "'");
+}
+
+Status ReadAcceptance(const GgufFile& file, DraftInfo& info) {
+  const std::string key = kDraftPrefix + ".acceptance";
+  FT_ASSIGN_OR_RETURN(info.acceptance, Shares(file, key));
+  if (std::ssize(info.acceptance) <= kMostDepth) return {};
+  return Error{file.path() + ": metadata key '" + key + "' holds " +
+               std::to_string(info.acceptance.size()) + " depths, expected at most " +
+               std::to_string(kMostDepth)};
+}
+
 Result<DraftInfo> ReadInfo(const GgufFile& file) {
   FT_ASSIGN_OR_RETURN(const std::string architecture, file.String("general.architecture"));
   if (architecture != kDraftArchitecture) {
@@ -107,6 +150,8 @@ Result<DraftInfo> ReadInfo(const GgufFile& file) {
   FT_RETURN_IF_ERROR(target.status());
   if (blocks.layers > 0) FT_RETURN_IF_ERROR(ReadGeometry(file, kDraftPrefix, blocks));
   FT_RETURN_IF_ERROR(ReadLists(file, info));
+  FT_RETURN_IF_ERROR(ReadRanks(file, keys, info));
+  FT_RETURN_IF_ERROR(ReadAcceptance(file, info));
   return info;
 }
 

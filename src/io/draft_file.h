@@ -12,6 +12,7 @@
 #include "base/thread_pool.h"
 #include "io/model_file.h"
 #include "io/quantize_model.h"
+#include "io/token_ranking.h"
 
 namespace foretoken {
 
@@ -48,6 +49,10 @@ struct DraftInfo {
   int block_size = 0;               // GLIDE, EDD: L of the training mask
   int ngram = 0;                    // Chimera: tokens of an n-gram
   std::string recipe;               // how it was trained, as JSON; may be empty
+  TokenRanking ranking;             // of the target's tokens; may be empty
+  // acceptance[d]: share of its guesses at depth d + 1, of drafts that got there, that were the
+  // target's tokens in held-out text when it was trained. May be empty.
+  std::vector<float> acceptance;
 
   bool Shares(std::string_view part) const;
 };
@@ -79,5 +84,11 @@ struct DraftTensor {
 // vectors stay F32. Errors: the system's. REQUIRES: tensor names differ; shapes fit values.
 Status WriteDraft(const DraftInfo& info, std::span<const DraftTensor> tensors, FileType type,
                   ThreadPool& pool, const std::string& path);
+
+// Copies the draft file `from` (GGUF), its tensors as they are, with `ranking` and `acceptance` in
+// place of its own; an empty one leaves what the file has. `to` is replaced atomically. Errors:
+// those of Open; a ranking that CheckRanking refuses for the draft's target; the system's.
+Status AnnotateDraft(const std::string& from, const TokenRanking& ranking,
+                     const std::vector<float>& acceptance, const std::string& to);
 
 }  // namespace foretoken

@@ -1,4 +1,6 @@
 // Draft checkpoints: writing them, and whom they serve.
+#include <algorithm>
+
 #include "base/check.h"
 #include "io/draft_file.h"
 #include "io/draft_keys.h"
@@ -23,6 +25,22 @@ void WriteTarget(const TargetFingerprint& target, GgufWriter& writer) {
   writer.SetU64(prefix + "vocabulary", target.vocabulary);
 }
 
+void WriteRanking(const TokenRanking& ranking, int vocab, GgufWriter& writer) {
+  if (ranking.empty()) return;
+  const std::string key = kDraftPrefix + ".ranks";
+  if (vocab <= 1 << 16) {
+    writer.SetU16s(key, {ranking.tokens.begin(), ranking.tokens.end()});
+  } else {
+    writer.SetI32s(key, ranking.tokens);
+  }
+  writer.SetU32(key + "_step", static_cast<uint32_t>(ranking.step));
+  writer.SetF32s(key + "_coverage", ranking.coverage);
+}
+
+void WriteAcceptance(const std::vector<float>& acceptance, GgufWriter& writer) {
+  if (!acceptance.empty()) writer.SetF32s(kDraftPrefix + ".acceptance", acceptance);
+}
+
 void WriteInfo(const DraftInfo& info, GgufWriter& writer) {
   const auto set = [&](const char* key, int value) {
     if (value > 0) writer.SetU32(kDraftPrefix + key, static_cast<uint32_t>(value));
@@ -43,6 +61,8 @@ void WriteInfo(const DraftInfo& info, GgufWriter& writer) {
   if (!info.kv_layers.empty()) writer.SetI32s(kDraftPrefix + ".kv_layers", info.kv_layers);
   if (!info.shared.empty()) writer.SetStrings(kDraftPrefix + ".shared", info.shared);
   if (!info.recipe.empty()) writer.SetString(kDraftPrefix + ".recipe", info.recipe);
+  WriteRanking(info.ranking, info.target.vocab, writer);
+  WriteAcceptance(info.acceptance, writer);
   WriteTarget(info.target, writer);
 }
 
@@ -105,6 +125,27 @@ Status WriteDraft(const DraftInfo& info, std::span<const DraftTensor> tensors, F
   const std::vector<TensorPlan> plans = PlanTensors(sources, info.blocks, type);
   return WritePlanned(
       plans, type, pool, [](const TensorSource&) {}, writer, path, nullptr);
+}
+
+Status AnnotateDraft(const std::string& from, const TokenRanking& ranking,
+                     const std::vector<float>& acceptance, const std::string& to) {
+  FT_ASSIGN_OR_RETURN(const auto draft, DraftFile::Open(from));
+  FT_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(from));
+  const int vocab = draft->info().target.vocab;
+  FT_RETURN_IF_ERROR(CheckRanking(ranking, vocab, from + ": the ranking for this draft"));
+  GgufWriter writer;
+  for (const auto& [key, value] : file.metadata()) {
+    if (key != "general.alignment")
+      writer.SetEncoded(key, file.FindEncoded(key));  // the writer's own
+  }
+  WriteRanking(ranking, vocab, writer);
+  WriteAcceptance(acceptance, writer);
+  for (const TensorSource& tensor : file.tensors()) {
+    writer.AddTensor(tensor.name, tensor.type, tensor.shape, [&tensor](std::span<std::byte> out) {
+      std::ranges::copy(tensor.bytes, out.begin());
+    });
+  }
+  return writer.Write(to);
 }
 
 }  // namespace foretoken

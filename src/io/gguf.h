@@ -99,6 +99,7 @@ class GgufWriter {
   void SetF32(std::string key, float value);
   void SetString(std::string key, const std::string& value);
   void SetStrings(std::string key, const std::vector<std::string>& values);
+  void SetU16s(std::string key, const std::vector<uint16_t>& values);
   void SetI32s(std::string key, const std::vector<int32_t>& values);
   void SetF32s(std::string key, const std::vector<float>& values);
   // As GgufFile::FindEncoded gave it.

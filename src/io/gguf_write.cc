@@ -11,7 +11,16 @@ namespace foretoken {
 namespace {
 
 constexpr size_t kAlignment = 32;
-enum : uint32_t { kU32 = 4, kI32 = 5, kF32 = 6, kBool = 7, kString = 8, kArray = 9, kU64 = 10 };
+enum : uint32_t {
+  kU16 = 2,
+  kU32 = 4,
+  kI32 = 5,
+  kF32 = 6,
+  kBool = 7,
+  kString = 8,
+  kArray = 9,
+  kU64 = 10
+};
 
 template <typename T>
 void Append(std::string& out, T value) {
@@ -90,6 +99,12 @@ void GgufWriter::SetString(std::string key, const std::string& value) {
 void GgufWriter::SetStrings(std::string key, const std::vector<std::string>& values) {
   std::string encoded = ArrayHead(kString, values.size());
   for (const std::string& value : values) AppendText(encoded, value);
+  Set(metadata_, std::move(key), std::move(encoded));
+}
+
+void GgufWriter::SetU16s(std::string key, const std::vector<uint16_t>& values) {
+  std::string encoded = ArrayHead(kU16, values.size());
+  for (const uint16_t value : values) Append(encoded, value);
   Set(metadata_, std::move(key), std::move(encoded));
 }
 

@@ -19,9 +19,9 @@ DecoderLayers::DecoderLayers(const ModelConfig& config, std::vector<LayerWeights
   FT_CHECK(max_rows_ > 0 && std::ssize(layers_) == config_.layers);
 }
 
-size_t DecoderLayers::weight_bytes() const {
+size_t WeightBytes(std::span<const LayerWeights> layers) {
   size_t total = 0;
-  for (const LayerWeights& w : layers_) {
+  for (const LayerWeights& w : layers) {
     for (const Weight* m :
          {w.q.get(), w.k.get(), w.v.get(), w.o.get(), w.gate.get(), w.up.get(), w.down.get()}) {
       total += m->bytes();

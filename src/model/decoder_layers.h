@@ -21,6 +21,9 @@ struct LayerWeights {
   std::unique_ptr<Weight> gate, up, down;  // gate, up [ffn, hidden]
 };
 
+// Bytes of the matrices that a pass of one row reads.
+size_t WeightBytes(std::span<const LayerWeights> layers);
+
 class DecoderLayers {
  public:
   // REQUIRES: layers.size() == config.layers; CheckConfig(config); max_rows > 0.
@@ -29,7 +32,7 @@ class DecoderLayers {
 
   const ModelConfig& config() const { return config_; }
   int max_rows() const { return max_rows_; }
-  size_t weight_bytes() const;  // read by a pass of one row
+  size_t weight_bytes() const { return WeightBytes(layers_); }
   const RopeTable& rope() const { return rope_; }
   // An empty cache; `usual`: see KvCache.
   std::unique_ptr<KvCache> NewCache(int usual, DType type) const;

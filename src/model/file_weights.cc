@@ -1,4 +1,5 @@
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include "model/weight_source.h"
@@ -20,6 +21,24 @@ class FileWeights final : public WeightSource {
     return std::move(loaded->weight);
   }
 
+  Result<std::unique_ptr<Weight>> PickRows(const std::string& name, int64_t rows, int64_t cols,
+                                           std::span<const int32_t> picked,
+                                           std::optional<DType> type) override {
+    const std::array shape{rows, cols};
+    FT_ASSIGN_OR_RETURN(const TensorSource source, file_.Find(name, shape));
+    const DType to = type.value_or(source.type);
+    if (cols % BlockElements(to) != 0) {
+      return Error{file_.path() + ": " + name + ": rows of " + std::to_string(cols) +
+                   " values cannot be " + std::string(DTypeName(to))};
+    }
+    std::vector<std::byte> bytes = GatherRows(source.bytes.data(), source.type, cols, picked, to);
+    file_.Release(source);
+    auto loaded = backend_.LoadWeight(to, std::ssize(picked), cols, bytes.data());
+    if (!loaded.ok()) return Error{file_.path() + ": " + name + ": " + loaded.error().message};
+    if (loaded->keeps_source) gathered_.push_back(std::move(bytes));
+    return std::move(loaded->weight);
+  }
+
   Result<Buffer> Vector(const std::string& name, int64_t n) override {
     FT_ASSIGN_OR_RETURN(const TensorSource source, file_.Find(name, std::array{n}));
     if (n % BlockElements(source.type) != 0) {
@@ -36,9 +55,29 @@ class FileWeights final : public WeightSource {
  private:
   const ModelFile& file_;
   Backend& backend_;
+  std::vector<std::vector<std::byte>> gathered_;  // rows that weights refer to
 };
 
 }  // namespace
+
+std::vector<std::byte> GatherRows(const std::byte* data, DType from, int64_t cols,
+                                  std::span<const int32_t> picked, DType to) {
+  const size_t row_bytes = RowBytes(from, cols), to_bytes = RowBytes(to, cols);
+  std::vector<std::byte> bytes(picked.size() * to_bytes);
+  std::vector<float> values(from == to ? 0 : static_cast<size_t>(cols));
+  std::byte* out = bytes.data();
+  for (const int32_t row : picked) {
+    const std::byte* in = data + static_cast<size_t>(row) * row_bytes;
+    if (from == to) {
+      std::memcpy(out, in, row_bytes);
+    } else {
+      Dequantize(from, in, values);
+      Quantize(to, values, out);
+    }
+    out += to_bytes;
+  }
+  return bytes;
+}
 
 std::unique_ptr<WeightSource> NewFileWeights(const ModelFile& file, Backend& backend) {
   return std::make_unique<FileWeights>(file, backend);

@@ -11,7 +11,7 @@ Result<std::unique_ptr<Model>> Build(const ModelConfig& config,
                                      std::unique_ptr<WeightSource> source, Backend& backend,
                                      const ModelOptions& options) {
   FT_ASSIGN_OR_RETURN(TransformerWeights weights,
-                      LoadTransformerWeights(config, std::move(source)));
+                      LoadTransformerWeights(config, std::move(source), options));
   return std::unique_ptr<Model>(
       std::make_unique<Transformer>(config, std::move(weights), backend, options));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,11 @@ struct RowBatch {
 
 struct ModelOptions {
   int max_rows = 512;  // most rows of one pass
+  // The distinct tokens that Forward scores: column i of its logits is that of head_tokens[i], and
+  // OutputHead() has their rows alone. Empty: every token, in the order of their ids. Without all
+  // tokens no pass may be asked for TapSpec::answers.
+  std::vector<Token> head_tokens;
+  std::optional<DType> head_type;  // what the rows of head_tokens become; nothing: as in the file
 };
 
 // Thread-safety: Forward by one caller at a time; the rest is const.
@@ -43,15 +49,25 @@ class Model {
 
   // Scores every row. Each sequence's rows are appended to its cache as provisional rows;
   // committing them is the caller's business. Fills taps[s] for each sequence s with what `spec`
-  // asks for; `taps` may be empty when that is nothing. Returns logits [logit_rows.size(), vocab]
-  // f32, valid until the next pass. REQUIRES: 1 <= rows <= max_rows(); tokens < vocab. Errors: out
-  // of memory, with the size asked for; provisional rows are then to be forgotten.
+  // asks for; `taps` may be empty when that is nothing. Returns logits [logit_rows.size(), rows of
+  // OutputHead()] f32, valid until the next pass. REQUIRES: 1 <= rows <= max_rows(); tokens <
+  // vocab. Errors: out of memory, with the size asked for; provisional rows are then to be
+  // forgotten.
   virtual Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches,
                                  const TapSpec& spec, std::span<Taps> taps) = 0;
 
-  virtual const Weight& Embedding() const = 0;   // [vocab, hidden]
-  virtual const Weight& OutputHead() const = 0;  // [vocab, hidden]; the embedding when tied
+  virtual const Weight& Embedding() const = 0;  // [vocab, hidden]
+  // [vocab, hidden], or of ModelOptions::head_tokens; the embedding when tied.
+  virtual const Weight& OutputHead() const = 0;
+  // The rows of these tokens of the LM head, [tokens.size(), hidden], in its own type or
+  // requantised to `type`. The model must outlive them. Errors: out of memory, a type whose blocks
+  // do not divide a row. REQUIRES: tokens are distinct and in the vocabulary; not empty.
+  virtual Result<std::unique_ptr<Weight>> PickHeadRows(std::span<const Token> tokens,
+                                                       std::optional<DType> type) = 0;
 };
+
+// The matrix of a model's file that is its LM head.
+std::string_view HeadName(const ModelConfig& config);
 
 // Loads a Llama-family model. `file` must outlive the model. Errors name the file and the tensor.
 Result<std::unique_ptr<Model>> LoadModel(const ModelFile& file, Backend& backend,

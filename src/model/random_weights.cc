@@ -47,19 +47,23 @@ class RandomWeights final : public WeightSource {
 
   Result<std::unique_ptr<Weight>> Matrix(const std::string& name, int64_t rows,
                                          int64_t cols) override {
-    if (cols % BlockElements(type_) != 0) {
-      return Error{"random model: " + name + " has rows of " + std::to_string(cols) + " values; " +
-                   std::string(DTypeName(type_)) + " needs a multiple of " +
-                   std::to_string(BlockElements(type_))};
-    }
-    if (pool_ == nullptr) {
-      FT_ASSIGN_OR_RETURN(pool_, ThreadPool::Create(backend_.threads()));
-    }
-    Bytes bytes = Generate(HashName(name, seed_), Spread(name, cols), rows * cols);
-    if (bytes == nullptr) return Error{"random model: " + name + ": out of memory"};
+    FT_ASSIGN_OR_RETURN(Bytes bytes, MatrixBytes(name, rows, cols));
     auto loaded = backend_.LoadWeight(type_, rows, cols, bytes.get());
     if (!loaded.ok()) return Error{"random model: " + name + ": " + loaded.error().message};
     if (loaded->keeps_source) kept_.push_back(std::move(bytes));
+    return std::move(loaded->weight);
+  }
+
+  Result<std::unique_ptr<Weight>> PickRows(const std::string& name, int64_t rows, int64_t cols,
+                                           std::span<const int32_t> picked,
+                                           std::optional<DType> type) override {
+    const DType to = type.value_or(type_);
+    FT_RETURN_IF_ERROR(CheckRows(name, cols, to));
+    FT_ASSIGN_OR_RETURN(const Bytes all, MatrixBytes(name, rows, cols));
+    std::vector<std::byte> bytes = GatherRows(all.get(), type_, cols, picked, to);
+    auto loaded = backend_.LoadWeight(to, std::ssize(picked), cols, bytes.data());
+    if (!loaded.ok()) return Error{"random model: " + name + ": " + loaded.error().message};
+    if (loaded->keeps_source) gathered_.push_back(std::move(bytes));
     return std::move(loaded->weight);
   }
 
@@ -87,6 +91,23 @@ class RandomWeights final : public WeightSource {
     void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return Bytes(nullptr, Unmap{});
     return Bytes(static_cast<std::byte*>(p), Unmap{size});
+  }
+
+  static Status CheckRows(const std::string& name, int64_t cols, DType type) {
+    if (cols % BlockElements(type) == 0) return {};
+    return Error{"random model: " + name + " has rows of " + std::to_string(cols) + " values; " +
+                 std::string(DTypeName(type)) + " needs a multiple of " +
+                 std::to_string(BlockElements(type))};
+  }
+
+  Result<Bytes> MatrixBytes(const std::string& name, int64_t rows, int64_t cols) {
+    FT_RETURN_IF_ERROR(CheckRows(name, cols, type_));
+    if (pool_ == nullptr) {
+      FT_ASSIGN_OR_RETURN(pool_, ThreadPool::Create(backend_.threads()));
+    }
+    Bytes bytes = Generate(HashName(name, seed_), Spread(name, cols), rows * cols);
+    if (bytes == nullptr) return Error{"random model: " + name + ": out of memory"};
+    return bytes;
   }
 
   Bytes Generate(uint64_t key, float spread, int64_t elements) {
@@ -124,6 +145,7 @@ class RandomWeights final : public WeightSource {
   Backend& backend_;
   std::unique_ptr<ThreadPool> pool_;  // once there is a matrix
   std::vector<Bytes> kept_;
+  std::vector<std::vector<std::byte>> gathered_;  // rows that weights refer to
 };
 
 }  // namespace

@@ -47,6 +47,12 @@ Result<Tensor> Transformer::Forward(const RowBatch& batch, std::span<KvCache* co
   return logits;
 }
 
+Result<std::unique_ptr<Weight>> Transformer::PickHeadRows(std::span<const Token> tokens,
+                                                          std::optional<DType> type) {
+  return weights_.source->PickRows(std::string(HeadName(config_)), config_.vocab, config_.hidden,
+                                   tokens, type);
+}
+
 void Transformer::Check(const Pass& pass, std::span<Taps> taps) const {
   const RowBatch& batch = pass.batch;
   const TapSpec& spec = pass.spec;
@@ -62,6 +68,7 @@ void Transformer::Check(const Pass& pass, std::span<Taps> taps) const {
            (spec.hidden.front() >= 0 && spec.hidden.back() <= config_.layers));
   const bool none = spec.hidden.empty() && spec.queries.empty() && spec.kv_layers.empty() &&
                     !spec.head_input && !spec.answers;
+  FT_CHECK(!spec.answers || OutputHead().rows() == config_.vocab);
   FT_CHECK(taps.size() == pass.caches.size() || (none && taps.empty()));
 }
 
@@ -89,7 +96,7 @@ Status Transformer::ReserveTaps(const TapSpec& spec) {
 Status Transformer::ReserveLogits(int rows, bool head_input) {
   const int64_t most = std::min<int>(max_rows(), std::bit_ceil(static_cast<unsigned>(rows)));
   if (rows > logits_.tensor.rows) {
-    FT_ASSIGN_OR_RETURN(logits_, backend_.Allocate(DType::kF32, most, config_.vocab));
+    FT_ASSIGN_OR_RETURN(logits_, backend_.Allocate(DType::kF32, most, OutputHead().rows()));
   }
   if (head_input && rows > head_input_.tensor.rows) {
     FT_ASSIGN_OR_RETURN(head_input_, backend_.Allocate(DType::kF32, most, config_.hidden));

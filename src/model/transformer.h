@@ -2,6 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "model/decoder_layers.h"
@@ -13,14 +16,16 @@ namespace foretoken {
 struct TransformerWeights {
   std::unique_ptr<WeightSource> source;  // outlives the weights below
   std::unique_ptr<Weight> embedding;     // [vocab, hidden]
-  std::unique_ptr<Weight> head;          // [vocab, hidden]; null when tied
+  std::unique_ptr<Weight> head;          // [tokens scored, hidden]; null: the embedding
   Buffer final_norm;                     // [1, hidden]
   std::vector<LayerWeights> layers;
 };
 
-// REQUIRES: CheckConfig(config).
+// REQUIRES: CheckConfig(config). Errors: a weight's; a token of options.head_tokens that the
+// vocabulary lacks.
 Result<TransformerWeights> LoadTransformerWeights(const ModelConfig& config,
-                                                  std::unique_ptr<WeightSource> source);
+                                                  std::unique_ptr<WeightSource> source,
+                                                  const ModelOptions& options);
 
 class Transformer final : public Model {
  public:
@@ -41,6 +46,8 @@ class Transformer final : public Model {
   const Weight& OutputHead() const override {
     return weights_.head != nullptr ? *weights_.head : *weights_.embedding;
   }
+  Result<std::unique_ptr<Weight>> PickHeadRows(std::span<const Token> tokens,
+                                               std::optional<DType> type) override;
 
  private:
   // What one pass works on; lives for the pass.

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "backend/backend.h"
 #include "io/model_file.h"
@@ -16,9 +19,20 @@ class WeightSource {
   // [rows, cols]. Errors: missing, another shape, or a type the backend cannot compute with.
   virtual Result<std::unique_ptr<Weight>> Matrix(const std::string& name, int64_t rows,
                                                  int64_t cols) = 0;
+  // Rows `picked` of a matrix [rows, cols], in that order: [picked.size(), cols]. In the matrix's
+  // own type, or requantised to `type`. Errors: those of Matrix; columns that are no whole number
+  // of the type's blocks. REQUIRES: 0 <= picked[i] < rows; not empty.
+  virtual Result<std::unique_ptr<Weight>> PickRows(const std::string& name, int64_t rows,
+                                                   int64_t cols, std::span<const int32_t> picked,
+                                                   std::optional<DType> type) = 0;
   // [1, n] f32, whatever its type in the file.
   virtual Result<Buffer> Vector(const std::string& name, int64_t n) = 0;
 };
+
+// Rows `picked` of a matrix whose rows of `cols` values of type `from` lie in `data`, as `to`.
+// REQUIRES: cols is a multiple of both types' blocks.
+std::vector<std::byte> GatherRows(const std::byte* data, DType from, int64_t cols,
+                                  std::span<const int32_t> picked, DType to);
 
 // Reads `file`, which must outlive the source, and lets go of its pages as soon as a weight no
 // longer needs them.

@@ -27,6 +27,8 @@ class Chimera final : public FeatureDrafter {
                        [&](std::span<const DraftLevel> levels) { return Expand(batch, levels); });
   }
 
+  DraftPrior Prior() const override { return net_->Prior(); }
+
   std::vector<Tally> Tallies() const override {
     const NgramCounts& counts = net_->ngrams().counts();
     return {{"ngrams_in_memory", counts.from_memory, counts.asked},
@@ -165,7 +167,7 @@ Status Chimera::AskHead(int head, std::span<const Asked> nodes) {
   std::vector<LogitsPlace> places;
   for (const Asked& asked : nodes) places.push_back({asked.slot, asked.node, std::ssize(places)});
   FT_ASSIGN_OR_RETURN(const Tensor logits, net_->Logits(head, rows));
-  offers().Offer(places, logits);
+  offers().Offer(places, logits, net_->vocabulary());
   return {};
 }
 
@@ -178,12 +180,15 @@ Result<std::unique_ptr<Drafter>> NewChimera(const DraftContext& context) {
   cache.entries = options.Int("cache_entries", cache.entries, 0, 1 << 24);
   cache.spill = options.Text("spill", "");
   const std::string counts = options.Text("warm", "");
+  DraftTokenRule rule = AskTokenRule(options, "chimera");
   FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {"chimera"}));
-  FT_ASSIGN_OR_RETURN(auto net, ChimeraNet::Load(std::move(file), context.target, cache));
+  FT_RETURN_IF_ERROR(FindRanking(context, *file, rule));
+  FT_ASSIGN_OR_RETURN(auto net, ChimeraNet::Load(std::move(file), context.target, cache, rule));
   FT_RETURN_IF_ERROR(CheckCacheType(net->config(), cache_type));
   if (!counts.empty()) {
-    FT_ASSIGN_OR_RETURN(const std::vector<Ngram> ngrams,
-                        ReadNgramCounts(counts, net->ngrams().n(), net->vocab(), cache.entries));
+    FT_ASSIGN_OR_RETURN(
+        const std::vector<Ngram> ngrams,
+        ReadNgramCounts(counts, net->ngrams().n(), context.target.config().vocab, cache.entries));
     FT_RETURN_IF_ERROR(net->ngrams().Learn(ngrams));
   }
   return std::unique_ptr<Drafter>(std::make_unique<Chimera>(

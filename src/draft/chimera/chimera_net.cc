@@ -27,7 +27,8 @@ Status CheckInfo(const DraftFile& file, const ModelConfig& layer, const ModelCon
 }  // namespace
 
 Result<std::unique_ptr<ChimeraNet>> ChimeraNet::Load(std::unique_ptr<DraftFile> file, Model& target,
-                                                     const NgramCacheRule& rule) {
+                                                     const NgramCacheRule& cache_rule,
+                                                     const DraftTokenRule& rule) {
   const DraftInfo& info = file->info();
   const ModelConfig layer = LayersOf(*file, target.config());
   FT_RETURN_IF_ERROR(CheckInfo(*file, layer, target.config()));
@@ -43,30 +44,41 @@ Result<std::unique_ptr<ChimeraNet>> ChimeraNet::Load(std::unique_ptr<DraftFile> 
                    loader.Matrix("ngram.output.weight", hidden, wide)};
   weights.layer.push_back(loader.Layer(layer, 0));
   const bool shared = info.Shares(kSharedHead);
+  HeadSpec spec{.rows = vocab, .cols = 2 * hidden};
   for (int k = 0; k < info.output_heads; ++k) {
     const std::string prefix = "head." + std::to_string(k) + ".";
-    weights.heads.push_back(shared ? loader.Matrix(prefix + "proj.weight", hidden, 2 * hidden)
-                                   : loader.Matrix(prefix + "output.weight", vocab, 2 * hidden));
+    if (!shared) spec.names.push_back(prefix + "output.weight");
+    if (!shared) continue;
+    weights.projections.push_back(loader.Matrix(prefix + "proj.weight", hidden, 2 * hidden));
   }
   FT_RETURN_IF_ERROR(loader.status());
+  const size_t body = WeightBytes(weights.layer) + (shared ? weights.projections[0]->bytes() : 0);
+  FT_ASSIGN_OR_RETURN(DraftHead output,
+                      DraftHead::Load(rule, spec, *file, *weights.source, target, body));
   std::unique_ptr<SpillFile> spill;
-  if (!rule.spill.empty()) {
-    FT_ASSIGN_OR_RETURN(spill, SpillFile::Create(rule.spill, info.blocks.hidden));
+  if (!cache_rule.spill.empty()) {
+    FT_ASSIGN_OR_RETURN(spill, SpillFile::Create(cache_rule.spill, info.blocks.hidden));
   }
-  NgramCache cache(target.backend(), info.blocks.hidden, rule.entries, std::move(spill));
-  return std::unique_ptr<ChimeraNet>(
-      new ChimeraNet(std::move(file), layer, std::move(weights), target, std::move(cache)));
+  NgramCache cache(target.backend(), info.blocks.hidden, cache_rule.entries, std::move(spill));
+  return std::unique_ptr<ChimeraNet>(new ChimeraNet(std::move(file), layer, std::move(weights),
+                                                    std::move(output), target, std::move(cache)));
 }
 
 ChimeraNet::ChimeraNet(std::unique_ptr<DraftFile> file, const ModelConfig& layer, Weights weights,
-                       Model& target, NgramCache cache)
+                       DraftHead output, Model& target, NgramCache cache)
     : file_(std::move(file)),
       weights_(std::move(weights)),
       target_(target),
       ngrams_(target.backend(), weights_.embedding ? *weights_.embedding : target.Embedding(),
               std::move(weights_.ngram), std::move(cache)),
       layer_(layer, std::move(weights_.layer), target.backend(), target.max_rows()),
-      heads_(std::move(weights_.heads)) {}
+      projections_(std::move(weights_.projections)),
+      output_(std::move(output)) {}
+
+DraftPrior ChimeraNet::Prior() const {
+  const size_t projection = projections_.empty() ? 0 : projections_[0]->bytes();
+  return PriorOf(*file_, layer_.weight_bytes() + projection + output_.bytes(), output_.size());
+}
 
 Result<Tensor> ChimeraNet::Features(int rows) {
   return ReserveRows(backend(), rows, hidden(), input_);
@@ -93,16 +105,11 @@ Result<Tensor> ChimeraNet::HeadInput(int rows) {
 
 Result<Tensor> ChimeraNet::Logits(int head, int rows) {
   FT_ASSIGN_OR_RETURN(const Tensor input, HeadInput(rows));
-  FT_ASSIGN_OR_RETURN(const Tensor logits, ReserveRows(backend(), rows, vocab(), logits_));
-  const Weight& own = *heads_[static_cast<size_t>(head)];
-  if (!file_->info().Shares(kSharedHead)) {
-    backend().Linear(input, std::array{LinearOut{.weight = &own, .out = logits}});
-    return logits;
-  }
+  if (projections_.empty()) return output_.Logits(input, head);
   FT_ASSIGN_OR_RETURN(const Tensor state, ReserveRows(backend(), rows, hidden(), state_));
-  backend().Linear(input, std::array{LinearOut{.weight = &own, .out = state}});
-  backend().Linear(state, std::array{LinearOut{.weight = &target_.OutputHead(), .out = logits}});
-  return logits;
+  const Weight* projection = projections_[static_cast<size_t>(head)].get();
+  backend().Linear(input, std::array{LinearOut{.weight = projection, .out = state}});
+  return output_.Logits(state);
 }
 
 }  // namespace foretoken

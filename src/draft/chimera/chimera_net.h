@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "draft/chimera/ngram_encoder.h"
+#include "draft/draft_head.h"
 #include "draft/feature_drafter.h"
 #include "io/draft_file.h"
 #include "model/decoder_layers.h"
@@ -26,13 +27,16 @@ class ChimeraNet final : public FeatureNet {
  public:
   // `file` is kept; `target` must outlive the net. Errors name file and tensor.
   static Result<std::unique_ptr<ChimeraNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
-                                                  const NgramCacheRule& cache);
+                                                  const NgramCacheRule& cache,
+                                                  const DraftTokenRule& rule = {});
 
   Backend& backend() const override { return target_.backend(); }
   const ModelConfig& config() const { return layer_.config(); }
   int hidden() const override { return config().hidden; }
-  int vocab() const { return static_cast<int>(target_.OutputHead().rows()); }
-  int heads() const { return static_cast<int>(heads_.size()); }
+  // The target's tokens that logits are of.
+  DraftVocabulary vocabulary() const { return output_.vocabulary(); }
+  DraftPrior Prior() const;
+  int heads() const { return file_->info().output_heads; }
   NgramEncoder& ngrams() { return ngrams_; }
   // Pairs that fit a pass: all their rows but the last one.
   int max_rows() const override { return (layer_.max_rows() + 1) / kRowsOfPair; }
@@ -51,8 +55,8 @@ class ChimeraNet final : public FeatureNet {
   // Where a head's input is to be put, [rows, 2 * hidden]: the target's last feature, then a
   // pass' output.
   Result<Tensor> HeadInput(int rows);
-  // Logits [rows, vocab] of head `head` for the first `rows` rows of that input, valid until the
-  // next call.
+  // Logits [rows, tokens scored] of head `head` for the first `rows` rows of that input, valid
+  // until the next call.
   Result<Tensor> Logits(int head, int rows);
 
  private:
@@ -63,19 +67,19 @@ class ChimeraNet final : public FeatureNet {
     std::unique_ptr<Weight> embedding;     // null: the target's
     NgramWeights ngram;
     std::vector<LayerWeights> layer;
-    std::vector<std::unique_ptr<Weight>> heads;  // see heads_
+    std::vector<std::unique_ptr<Weight>> projections;  // see projections_
   };
   ChimeraNet(std::unique_ptr<DraftFile> file, const ModelConfig& layer, Weights weights,
-             Model& target, NgramCache cache);
+             DraftHead output, Model& target, NgramCache cache);
 
   std::unique_ptr<DraftFile> file_;
-  Weights weights_;  // its layer, n-gram encoder and heads have moved
+  Weights weights_;  // its layer, n-gram encoder and projections have moved
   Model& target_;
   NgramEncoder ngrams_;
   DecoderLayers layer_;
-  // [vocab, 2 * hidden], or [hidden, 2 * hidden] before the target's LM head.
-  std::vector<std::unique_ptr<Weight>> heads_;
-  Buffer input_, head_input_, state_, logits_;
+  std::vector<std::unique_ptr<Weight>> projections_;  // [hidden, 2 * hidden] of the heads, or none
+  DraftHead output_;  // a matrix [vocab, 2 * hidden] for each head, or the target's for all
+  Buffer input_, head_input_, state_;
 };
 
 }  // namespace foretoken

@@ -130,7 +130,7 @@ Result<std::vector<std::vector<float>>> TraceChimera(const std::string& draft, M
     const Tensor input = *net->HeadInput(1);
     backend.StoreRows(given.tensor.Rows(rows - 1, 1), input.Cols(0, hidden));
     backend.StoreRows(output, input.Cols(hidden, hidden));
-    std::vector<float>& row = logits.emplace_back(static_cast<size_t>(net->vocab()));
+    std::vector<float>& row = logits.emplace_back(static_cast<size_t>(target.config().vocab));
     backend.Download(*net->Logits(k, 1), row.data());
   }
   return logits;

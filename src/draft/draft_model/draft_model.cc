@@ -2,13 +2,17 @@
 
 #include <algorithm>
 
+#include "draft/trained.h"
+
 namespace foretoken {
 namespace {
 
-CausalShape ShapeFor(const Model& model, int target_vocab, int capacity) {
+CausalShape ShapeFor(const LoadedDraft& draft, int target_vocab, int capacity) {
+  const Model& model = *draft.model;
   const ModelConfig& config = model.config();
   return {.vocab = std::min(config.vocab, target_vocab),
           .target_vocab = target_vocab,
+          .scored = draft.tokens.tokens,
           .context = config.context,
           .capacity = capacity,
           .max_rows = model.max_rows()};
@@ -18,7 +22,7 @@ CausalShape ShapeFor(const Model& model, int target_vocab, int capacity) {
 
 DraftModel::DraftModel(LoadedDraft draft, int target_vocab, int capacity,
                        const DraftModelRule& rule)
-    : CausalDrafter(draft.model->backend(), ShapeFor(*draft.model, target_vocab, capacity),
+    : CausalDrafter(draft.model->backend(), ShapeFor(draft, target_vocab, capacity),
                     {.gamma = rule.gamma,
                      .bounds_trees = rule.gamma_given || rule.heuristic,
                      .cache_type = rule.cache_type}),
@@ -31,6 +35,15 @@ std::unique_ptr<DraftState> DraftModel::NewState() const {
   state->cache = model_->NewCache(usual_tokens(), rule().cache_type);
   state->gamma = rule().gamma;
   return state;
+}
+
+DraftPrior DraftModel::Prior() const {
+  DraftPrior prior{.level_bytes = model_->weight_bytes()};
+  if (file_) {
+    const auto columns = static_cast<int>(model_->OutputHead().rows());
+    prior.identity = DraftIdentity(*file_, "draft-model", columns);
+  }
+  return prior;
 }
 
 Result<Tensor> DraftModel::Forward(const RowBatch& batch, std::span<State* const> states) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "draft/causal_drafter.h"
+#include "draft/draft_tokens.h"
 #include "io/model_file.h"
 
 namespace foretoken {
@@ -21,6 +22,7 @@ struct DraftModelRule {
 struct LoadedDraft {
   std::unique_ptr<ModelFile> file;
   std::unique_ptr<Model> model;
+  DraftTokens tokens = {};  // that it scores
 };
 
 class DraftModel final : public CausalDrafter {
@@ -31,6 +33,7 @@ class DraftModel final : public CausalDrafter {
 
   TapSpec Needs() const override { return {}; }
   std::unique_ptr<DraftState> NewState() const override;
+  DraftPrior Prior() const override;
 
  private:
   Result<Tensor> Forward(const RowBatch& batch, std::span<State* const> states) override;

@@ -22,6 +22,7 @@ class Eagle final : public FeatureDrafter {
 
   std::unique_ptr<DraftState> NewState() const override;
   Status Propose(std::span<const DraftSlot> batch) override;
+  DraftPrior Prior() const override { return net_->Prior(); }
 
  private:
   // The cache's provisional rows are nodes of the last draft.

@@ -9,12 +9,12 @@ namespace foretoken {
 // tokens are fed with the output that they were read from as their feature.
 class EagleModule : public FeatureNet {
  public:
-  // The logits of `outputs` [rows, hidden]: [rows, vocab], valid until the next call. Errors:
-  // out of memory.
+  // The logits of `outputs` [rows, hidden]: [rows, tokens scored], valid until the next call.
+  // Errors: out of memory.
   virtual Result<Tensor> Logits(Tensor outputs) = 0;
-  virtual int vocab() const = 0;
-  // Which tokens these are: the target's own, unless the module has fewer.
-  virtual DraftVocabulary vocabulary() const { return {}; }
+  // The target's tokens that these are of.
+  virtual DraftVocabulary vocabulary() const = 0;
+  virtual DraftPrior Prior() const = 0;
 };
 
 }  // namespace foretoken

@@ -3,11 +3,13 @@
 #include <array>
 
 #include "draft/scratch.h"
+#include "draft/trained.h"
 #include "model/model_config.h"
 
 namespace foretoken {
 
-Result<std::unique_ptr<EagleNet>> EagleNet::Load(std::unique_ptr<DraftFile> file, Model& target) {
+Result<std::unique_ptr<EagleNet>> EagleNet::Load(std::unique_ptr<DraftFile> file, Model& target,
+                                                 const DraftTokenRule& rule) {
   const ModelConfig& config = file->config();
   FT_RETURN_IF_ERROR(CheckConfig(config, file->path()));
   const int64_t hidden = target.config().hidden;
@@ -28,14 +30,24 @@ Result<std::unique_ptr<EagleNet>> EagleNet::Load(std::unique_ptr<DraftFile> file
     weights.layers.push_back(loader.Layer(config, layer, /*attention_norm=*/layer > 0));
   }
   FT_RETURN_IF_ERROR(loader.status());
-  return std::unique_ptr<EagleNet>(new EagleNet(std::move(file), std::move(weights), target));
+  FT_ASSIGN_OR_RETURN(DraftHead head,
+                      DraftHead::Load(rule, {}, *file, *weights.source, target,
+                                      weights.fc->bytes() + WeightBytes(weights.layers)));
+  return std::unique_ptr<EagleNet>(
+      new EagleNet(std::move(file), std::move(weights), std::move(head), target));
 }
 
-EagleNet::EagleNet(std::unique_ptr<DraftFile> file, Weights weights, Model& target)
+EagleNet::EagleNet(std::unique_ptr<DraftFile> file, Weights weights, DraftHead head, Model& target)
     : file_(std::move(file)),
       weights_(std::move(weights)),
       target_(target),
-      layers_(file_->config(), std::move(weights_.layers), target.backend(), target.max_rows()) {}
+      layers_(file_->config(), std::move(weights_.layers), target.backend(), target.max_rows()),
+      head_(std::move(head)) {}
+
+DraftPrior EagleNet::Prior() const {
+  return PriorOf(*file_, weights_.fc->bytes() + layers_.weight_bytes() + head_.bytes(),
+                 head_.size());
+}
 
 Result<Tensor> EagleNet::Features(int rows) {
   FT_ASSIGN_OR_RETURN(const Tensor input,
@@ -57,11 +69,6 @@ Result<Tensor> EagleNet::Forward(const RowBatch& batch, std::span<KvCache* const
   return residual;
 }
 
-Result<Tensor> EagleNet::Logits(Tensor outputs) {
-  const int rows = static_cast<int>(outputs.rows);
-  FT_ASSIGN_OR_RETURN(const Tensor logits, ReserveRows(backend(), rows, vocab(), logits_));
-  backend().Linear(outputs, std::array{LinearOut{.weight = &target_.OutputHead(), .out = logits}});
-  return logits;
-}
+Result<Tensor> EagleNet::Logits(Tensor outputs) { return head_.Logits(outputs); }
 
 }  // namespace foretoken

@@ -1,11 +1,12 @@
 // The module of EAGLE and HASS (methods.md 5.1): embedding and feature through a projection and a
-// decoder layer, scored by the target's own LM head.
+// decoder layer, scored by the target's own LM head or rows of it.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "draft/draft_head.h"
 #include "draft/eagle/eagle_module.h"
 #include "io/draft_file.h"
 #include "model/decoder_layers.h"
@@ -15,10 +16,12 @@ namespace foretoken {
 class EagleNet final : public EagleModule {
  public:
   // `file` is kept; `target` must outlive the net. Errors name file and tensor.
-  static Result<std::unique_ptr<EagleNet>> Load(std::unique_ptr<DraftFile> file, Model& target);
+  static Result<std::unique_ptr<EagleNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
+                                                const DraftTokenRule& rule = {});
 
   int hidden() const override { return layers_.config().hidden; }
-  int vocab() const override { return static_cast<int>(target_.OutputHead().rows()); }
+  DraftVocabulary vocabulary() const override { return head_.vocabulary(); }
+  DraftPrior Prior() const override;
   int max_rows() const override { return layers_.max_rows(); }
   Backend& backend() const override { return target_.backend(); }
   std::unique_ptr<KvCache> NewCache(int tokens, DType type) const override {
@@ -37,14 +40,14 @@ class EagleNet final : public EagleModule {
     Buffer fc_bias;                        // [1, hidden], may be empty
     std::vector<LayerWeights> layers;
   };
-  EagleNet(std::unique_ptr<DraftFile> file, Weights weights, Model& target);
+  EagleNet(std::unique_ptr<DraftFile> file, Weights weights, DraftHead head, Model& target);
 
   std::unique_ptr<DraftFile> file_;
   Weights weights_;  // its layers have moved to layers_
   Model& target_;
   DecoderLayers layers_;
-  Buffer input_;   // [rows, 2 * hidden]: embeddings, then features
-  Buffer logits_;  // [rows, vocab]
+  DraftHead head_;
+  Buffer input_;  // [rows, 2 * hidden]: embeddings, then features
 };
 
 }  // namespace foretoken

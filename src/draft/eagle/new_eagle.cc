@@ -10,9 +10,11 @@ Result<std::unique_ptr<Drafter>> New(std::string_view name, std::string_view oth
                                      const DraftContext& context) {
   DraftOptions options(name, context.options);
   const DType cache_type = CacheTypeOption(options);
+  DraftTokenRule rule = AskTokenRule(options, std::string(name));
   FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {name, other}));
   FT_RETURN_IF_ERROR(CheckCacheType(file->config(), cache_type));
-  FT_ASSIGN_OR_RETURN(auto net, EagleNet::Load(std::move(file), context.target));
+  FT_RETURN_IF_ERROR(FindRanking(context, *file, rule));
+  FT_ASSIGN_OR_RETURN(auto net, EagleNet::Load(std::move(file), context.target, rule));
   return std::unique_ptr<Drafter>(std::make_unique<Eagle>(
       std::move(net), std::vector{context.target.config().layers}, context.capacity, cache_type));
 }

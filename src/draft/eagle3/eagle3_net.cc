@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "draft/scratch.h"
+#include "draft/trained.h"
 #include "model/model_config.h"
 
 namespace foretoken {
@@ -78,7 +79,8 @@ Result<std::vector<Token>> TokensOf(const DraftFile& file, WeightSource& source,
 
 }  // namespace
 
-Result<std::unique_ptr<Eagle3Net>> Eagle3Net::Load(std::unique_ptr<DraftFile> file, Model& target) {
+Result<std::unique_ptr<Eagle3Net>> Eagle3Net::Load(std::unique_ptr<DraftFile> file, Model& target,
+                                                   const DraftTokenRule& rule) {
   const ModelConfig& config = file->config();
   const int64_t hidden = config.hidden;
   FT_RETURN_IF_ERROR(CheckSizes(config, target.config(), file->path()));
@@ -97,23 +99,28 @@ Result<std::unique_ptr<Eagle3Net>> Eagle3Net::Load(std::unique_ptr<DraftFile> fi
   weights.layers.push_back(
       loader.Layer(config, 0, /*attention_norm=*/false, /*attention_input=*/2 * hidden));
   weights.norm = loader.Vector("output_norm.weight", hidden);
-  weights.head = loader.Matrix("output.weight", config.vocab, hidden);
   FT_RETURN_IF_ERROR(loader.status());
-  return std::unique_ptr<Eagle3Net>(new Eagle3Net(std::move(file), std::move(weights),
-                                                  std::move(taps), std::move(tokens), target));
+  const HeadSpec spec{.names = {"output.weight"},
+                      .rows = config.vocab,
+                      .cols = hidden,
+                      .tokens = std::move(tokens)};
+  FT_ASSIGN_OR_RETURN(DraftHead head, DraftHead::Load(rule, spec, *file, *weights.source, target,
+                                                      WeightBytes(weights.layers)));
+  return std::unique_ptr<Eagle3Net>(
+      new Eagle3Net(std::move(file), std::move(weights), std::move(taps), std::move(head), target));
 }
 
 Eagle3Net::Eagle3Net(std::unique_ptr<DraftFile> file, Weights weights, std::vector<int> taps,
-                     std::vector<Token> tokens, Model& target)
+                     DraftHead head, Model& target)
     : file_(std::move(file)),
       weights_(std::move(weights)),
       taps_(std::move(taps)),
-      tokens_(std::move(tokens)),
+      head_(std::move(head)),
       target_(target),
       layers_(file_->config(), std::move(weights_.layers), target.backend(), target.max_rows()) {}
 
-DraftVocabulary Eagle3Net::vocabulary() const {
-  return {.tokens = tokens_, .size = target_.config().vocab};
+DraftPrior Eagle3Net::Prior() const {
+  return PriorOf(*file_, layers_.weight_bytes() + head_.bytes(), head_.size());
 }
 
 Status Eagle3Net::Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to) {
@@ -148,11 +155,7 @@ Result<Tensor> Eagle3Net::Forward(const RowBatch& batch, std::span<KvCache* cons
 }
 
 Result<Tensor> Eagle3Net::Logits(Tensor outputs) {
-  const int rows = static_cast<int>(outputs.rows);
-  FT_ASSIGN_OR_RETURN(const Tensor logits, ReserveRows(backend(), rows, vocab(), logits_));
-  backend().Linear({outputs, weights_.norm.tensor, layers_.config().norm_eps},
-                   std::array{LinearOut{.weight = weights_.head.get(), .out = logits}});
-  return logits;
+  return head_.Logits({outputs, weights_.norm.tensor, layers_.config().norm_eps});
 }
 
 }  // namespace foretoken

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "draft/draft_head.h"
 #include "draft/eagle/eagle_module.h"
 #include "io/draft_file.h"
 #include "model/decoder_layers.h"
@@ -17,13 +18,14 @@ class Eagle3Net final : public EagleModule {
  public:
   // `file` is kept; `target` must outlive the net. Errors name file and key or tensor: also taps
   // that the target does not have, and a `d2t` that is no map to different tokens of the target.
-  static Result<std::unique_ptr<Eagle3Net>> Load(std::unique_ptr<DraftFile> file, Model& target);
+  static Result<std::unique_ptr<Eagle3Net>> Load(std::unique_ptr<DraftFile> file, Model& target,
+                                                 const DraftTokenRule& rule = {});
 
   // The three hidden states of a feature, by Hugging Face index, ascending.
   const std::vector<int>& taps() const { return taps_; }
   int hidden() const override { return layers_.config().hidden; }
-  int vocab() const override { return static_cast<int>(weights_.head->rows()); }
-  DraftVocabulary vocabulary() const override;
+  DraftVocabulary vocabulary() const override { return head_.vocabulary(); }
+  DraftPrior Prior() const override;
   int max_rows() const override { return layers_.max_rows(); }
   Backend& backend() const override { return target_.backend(); }
   std::unique_ptr<KvCache> NewCache(int tokens, DType type) const override {
@@ -42,22 +44,20 @@ class Eagle3Net final : public EagleModule {
     std::unique_ptr<Weight> fc;            // [hidden, 3 * hidden]
     Buffer embedding_norm, feature_norm;   // [1, hidden] of what attention reads
     Buffer norm;                           // [1, hidden] before the LM head
-    std::unique_ptr<Weight> head;          // [draft vocabulary, hidden]
     std::vector<LayerWeights> layers;      // one
   };
-  Eagle3Net(std::unique_ptr<DraftFile> file, Weights weights, std::vector<int> taps,
-            std::vector<Token> tokens, Model& target);
+  Eagle3Net(std::unique_ptr<DraftFile> file, Weights weights, std::vector<int> taps, DraftHead head,
+            Model& target);
 
   std::unique_ptr<DraftFile> file_;
   Weights weights_;  // its layer has moved to layers_
   std::vector<int> taps_;
-  std::vector<Token> tokens_;  // [draft vocabulary], or empty: the target's vocabulary
+  DraftHead head_;
   Model& target_;
   DecoderLayers layers_;
   Buffer tapped_;    // [rows, 3 * hidden]
   Buffer features_;  // [rows, hidden]
   Buffer input_;     // [rows, 2 * hidden]: normed embeddings, then normed features
-  Buffer logits_;    // [rows, draft vocabulary]
 };
 
 }  // namespace foretoken

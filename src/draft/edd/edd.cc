@@ -8,7 +8,7 @@ namespace foretoken {
 Status Edd::Propose(std::span<const DraftSlot> batch) {
   return DraftLevels(batch, [&](std::span<const DraftLevel> levels) -> Status {
     FT_ASSIGN_OR_RETURN(const Tensor logits, LogitsOf(batch, levels));
-    offers().Offer(PlacesOf(batch, levels), logits);
+    offers().Offer(PlacesOf(batch, levels), logits, net_->vocabulary());
     return {};
   });
 }
@@ -32,8 +32,10 @@ Result<Tensor> Edd::LogitsOf(std::span<const DraftSlot> batch, std::span<const D
 Result<std::unique_ptr<Drafter>> NewEdd(const DraftContext& context) {
   DraftOptions options("edd", context.options);
   const DType cache_type = CacheTypeOption(options);
+  DraftTokenRule rule = AskTokenRule(options, "edd");
   FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {"edd"}));
-  FT_ASSIGN_OR_RETURN(auto net, EddNet::Load(std::move(file), context.target));
+  FT_RETURN_IF_ERROR(FindRanking(context, *file, rule));
+  FT_ASSIGN_OR_RETURN(auto net, EddNet::Load(std::move(file), context.target, rule));
   FT_RETURN_IF_ERROR(CheckCacheType(net->config(), cache_type));
   return std::unique_ptr<Drafter>(
       std::make_unique<Edd>(std::move(net), context.capacity, cache_type));

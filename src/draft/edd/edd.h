@@ -19,6 +19,7 @@ class Edd final : public FeatureDrafter {
         net_(std::move(net)) {}
 
   Status Propose(std::span<const DraftSlot> batch) override;
+  DraftPrior Prior() const override { return net_->Prior(); }
 
  private:
   Result<Tensor> LogitsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);

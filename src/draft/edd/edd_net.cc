@@ -1,7 +1,6 @@
 #include "draft/edd/edd_net.h"
 
 #include <algorithm>
-#include <array>
 
 #include "draft/scratch.h"
 #include "draft/trained.h"
@@ -34,20 +33,17 @@ std::optional<int> TapOf(const DraftInfo& info, int layers) {
 
 }  // namespace
 
-Result<std::unique_ptr<EddNet>> EddNet::Load(std::unique_ptr<DraftFile> file, Model& target) {
+Result<std::unique_ptr<EddNet>> EddNet::Load(std::unique_ptr<DraftFile> file, Model& target,
+                                             const DraftTokenRule& rule) {
   const DraftInfo& info = file->info();
   const ModelConfig config = LayersOf(*file, target.config());
   FT_RETURN_IF_ERROR(CheckSizes(info, config, target.config(), file->path()));
   Weights weights;
   weights.source = NewFileWeights(*file, target.backend());
   WeightLoader loader(*weights.source);
-  const auto own = [&](std::string_view part) {
-    return info.Shares(part)
-               ? nullptr
-               : loader.Matrix(std::string(part) + ".weight", config.vocab, config.hidden);
-  };
-  weights.embedding = own(kSharedEmbedding);
-  weights.head = own(kSharedHead);
+  if (!info.Shares(kSharedEmbedding)) {
+    weights.embedding = loader.Matrix("token_embd.weight", config.vocab, config.hidden);
+  }
   weights.norm = loader.Vector("output_norm.weight", config.hidden);
   weights.norm_eps = info.blocks.heads > 0 ? config.norm_eps : kPublishedNormEps;
   weights.layers.reserve(static_cast<size_t>(config.layers));
@@ -55,16 +51,28 @@ Result<std::unique_ptr<EddNet>> EddNet::Load(std::unique_ptr<DraftFile> file, Mo
     weights.layers.push_back(loader.Layer(config, layer));
   }
   FT_RETURN_IF_ERROR(loader.status());
-  return std::unique_ptr<EddNet>(new EddNet(std::move(file), config, std::move(weights), target));
+  HeadSpec spec;
+  if (!info.Shares(kSharedHead)) {
+    spec = {.names = {"output.weight"}, .rows = config.vocab, .cols = config.hidden};
+  }
+  FT_ASSIGN_OR_RETURN(DraftHead head, DraftHead::Load(rule, spec, *file, *weights.source, target,
+                                                      WeightBytes(weights.layers)));
+  return std::unique_ptr<EddNet>(
+      new EddNet(std::move(file), config, std::move(weights), std::move(head), target));
 }
 
 EddNet::EddNet(std::unique_ptr<DraftFile> file, const ModelConfig& config, Weights weights,
-               Model& target)
+               DraftHead head, Model& target)
     : file_(std::move(file)),
       weights_(std::move(weights)),
       target_(target),
       tap_(TapOf(file_->info(), target.config().layers)),
-      layers_(config, std::move(weights_.layers), target.backend(), target.max_rows()) {}
+      layers_(config, std::move(weights_.layers), target.backend(), target.max_rows()),
+      head_(std::move(head)) {}
+
+DraftPrior EddNet::Prior() const {
+  return PriorOf(*file_, layers_.weight_bytes() + head_.bytes(), head_.size());
+}
 
 Result<Tensor> EddNet::Features(int rows) {
   return ReserveRows(backend(), rows, hidden(), features_);
@@ -94,11 +102,7 @@ Result<Tensor> EddNet::Logits(const RowBatch& batch, std::span<KvCache* const> c
   Embed(batch);
   for (int layer = 0; layer < layers_.config().layers; ++layer) layers_.Run(layer);
   const int rows = batch.rows();
-  FT_ASSIGN_OR_RETURN(const Tensor logits, ReserveRows(backend(), rows, vocab(), logits_));
-  const Weight& head = weights_.head ? *weights_.head : target_.OutputHead();
-  backend().Linear({layers_.residual().Rows(0, rows), weights_.norm.tensor, weights_.norm_eps},
-                   std::array{LinearOut{.weight = &head, .out = logits}});
-  return logits;
+  return head_.Logits({layers_.residual().Rows(0, rows), weights_.norm.tensor, weights_.norm_eps});
 }
 
 }  // namespace foretoken

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "draft/draft_head.h"
 #include "draft/feature_drafter.h"
 #include "io/draft_file.h"
 #include "model/decoder_layers.h"
@@ -18,14 +19,17 @@ namespace foretoken {
 class EddNet final : public FeatureNet {
  public:
   // `file` is kept; `target` must outlive the net. Errors name file and tensor.
-  static Result<std::unique_ptr<EddNet>> Load(std::unique_ptr<DraftFile> file, Model& target);
+  static Result<std::unique_ptr<EddNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
+                                              const DraftTokenRule& rule = {});
 
   const ModelConfig& config() const { return layers_.config(); }
   // The hidden state of the soft prompt (Hugging Face index); none: a VDM.
   std::optional<int> tap() const { return tap_; }
   std::vector<int> taps() const { return tap_ ? std::vector<int>{*tap_} : std::vector<int>{}; }
   int hidden() const override { return layers_.config().hidden; }
-  int vocab() const { return layers_.config().vocab; }
+  // The target's tokens that logits are of.
+  DraftVocabulary vocabulary() const { return head_.vocabulary(); }
+  DraftPrior Prior() const;
   int max_rows() const override { return layers_.max_rows(); }
   Backend& backend() const override { return target_.backend(); }
   std::unique_ptr<KvCache> NewCache(int tokens, DType type) const override {
@@ -35,20 +39,20 @@ class EddNet final : public FeatureNet {
   Result<Tensor> Features(int rows) override;
   // Keys and values of committed rows; there are no outputs.
   Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
-  // Appends tokens to guess after; returns their logits [rows, vocab], valid until the next call.
-  // Errors: out of memory.
+  // Appends tokens to guess after; returns their logits [rows, tokens scored], valid until the next
+  // call. Errors: out of memory.
   Result<Tensor> Logits(const RowBatch& batch, std::span<KvCache* const> caches);
 
  private:
   struct Weights {
-    std::unique_ptr<WeightSource> source;     // outlives the rest
-    std::unique_ptr<Weight> embedding, head;  // [vocab, hidden]; null: the target's
-    Buffer norm;                              // [1, hidden]
-    float norm_eps = 0;                       // of `norm`
+    std::unique_ptr<WeightSource> source;  // outlives the rest
+    std::unique_ptr<Weight> embedding;     // [vocab, hidden]; null: the target's
+    Buffer norm;                           // [1, hidden]
+    float norm_eps = 0;                    // of `norm`
     std::vector<LayerWeights> layers;
   };
   EddNet(std::unique_ptr<DraftFile> file, const ModelConfig& config, Weights weights,
-         Model& target);
+         DraftHead head, Model& target);
   void Embed(const RowBatch& batch);
 
   std::unique_ptr<DraftFile> file_;
@@ -56,8 +60,8 @@ class EddNet final : public FeatureNet {
   Model& target_;
   std::optional<int> tap_;
   DecoderLayers layers_;
+  DraftHead head_;
   Buffer features_;  // [rows, hidden]
-  Buffer logits_;    // [rows, vocab]
 };
 
 }  // namespace foretoken

@@ -82,13 +82,13 @@ std::vector<float> TraceEdd(EddNet& net, std::span<const Token> tokens,
     FeedText(net, tokens.subspan(at, count), given, *cache);
     at += count;
   }
-  std::vector<float> logits(path.size() * static_cast<size_t>(net.vocab()));
+  std::vector<float> logits(path.size() * static_cast<size_t>(net.config().vocab));
   KvCache* const caches[] = {cache.get()};
   for (size_t i = 0; i < path.size(); ++i) {
     const int step = static_cast<int>(i);
     const RowBatch row = ChainOf(path.subspan(i, 1), cache->length() + step, step - 1);
     net.backend().Download(*net.Logits(row, caches),
-                           logits.data() + i * static_cast<size_t>(net.vocab()));
+                           logits.data() + i * static_cast<size_t>(net.config().vocab));
   }
   return logits;
 }

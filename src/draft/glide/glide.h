@@ -18,6 +18,7 @@ class Glide final : public CausalDrafter {
 
   TapSpec Needs() const override { return {.kv_layers = net_->kv_layers()}; }
   std::unique_ptr<DraftState> NewState() const override;
+  DraftPrior Prior() const override { return net_->Prior(); }
 
  private:
   struct GlideState final : State {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "draft/scratch.h"
+#include "draft/trained.h"
 #include "io/convert.h"
 #include "model/model_config.h"
 
@@ -83,7 +84,7 @@ Status GlideNet::LoadCross(const DraftFile& file, WeightLoader& loader, Model& t
 }
 
 Result<std::unique_ptr<GlideNet>> GlideNet::Load(std::unique_ptr<DraftFile> file, Model& target,
-                                                 int kv_layer) {
+                                                 int kv_layer, const DraftTokenRule& rule) {
   const ModelConfig& config = file->config();
   FT_RETURN_IF_ERROR(CheckConfig(config, file->path()));
   FT_RETURN_IF_ERROR(CheckVocabulary(*file, target.config()));
@@ -92,25 +93,39 @@ Result<std::unique_ptr<GlideNet>> GlideNet::Load(std::unique_ptr<DraftFile> file
   weights.source = NewFileWeights(*file, target.backend());
   WeightLoader loader(*weights.source);
   weights.embedding = loader.Matrix("token_embd.weight", config.vocab, config.hidden);
-  weights.head = loader.Matrix("output.weight", config.vocab, config.hidden);
   weights.norm = loader.Vector("output_norm.weight", config.hidden);
   for (int layer = 0; layer < config.layers; ++layer) {
     weights.layers.push_back(loader.Layer(config, layer));
   }
   if (!kv_layers.empty()) FT_RETURN_IF_ERROR(LoadCross(*file, loader, target, weights));
   FT_RETURN_IF_ERROR(loader.status());
-  return std::unique_ptr<GlideNet>(
-      new GlideNet(std::move(file), std::move(weights), std::move(kv_layers), target));
+  const HeadSpec spec{.names = {"output.weight"}, .rows = config.vocab, .cols = config.hidden};
+  FT_ASSIGN_OR_RETURN(DraftHead head,
+                      DraftHead::Load(rule, spec, *file, *weights.source, target,
+                                      BodyBytes(weights, WeightBytes(weights.layers))));
+  return std::unique_ptr<GlideNet>(new GlideNet(std::move(file), std::move(weights),
+                                                std::move(kv_layers), std::move(head), target));
+}
+
+// Of layers of `layers` bytes and their cross-attention.
+size_t GlideNet::BodyBytes(const Weights& weights, size_t layers) {
+  for (const CrossWeights& cross : weights.cross) layers += cross.q->bytes() + cross.o->bytes();
+  return layers;
+}
+
+DraftPrior GlideNet::Prior() const {
+  return PriorOf(*file_, BodyBytes(weights_, layers_.weight_bytes()) + head_.bytes(), head_.size());
 }
 
 GlideNet::GlideNet(std::unique_ptr<DraftFile> file, Weights weights, std::vector<int> kv_layers,
-                   Model& target)
+                   DraftHead head, Model& target)
     : file_(std::move(file)),
       weights_(std::move(weights)),
       kv_layers_(std::move(kv_layers)),
       target_(target),
       layers_(file_->config(), std::move(weights_.layers), target.backend(), target.max_rows()),
-      rope_(MakeRopeTable(target.config())) {}
+      rope_(MakeRopeTable(target.config())),
+      head_(std::move(head)) {}
 
 // The rows whose logits are wanted.
 GlideNet::Rows GlideNet::Wanted(const RowBatch& batch) {
@@ -184,10 +199,7 @@ Status GlideNet::Glance(int layer, const Rows& rows, std::span<const Glimpse* co
 }
 
 Result<Tensor> GlideNet::Logits(int rows) {
-  FT_ASSIGN_OR_RETURN(const Tensor logits, ReserveRows(backend(), rows, config().vocab, logits_));
-  backend().Linear({layers_.residual().Rows(0, rows), weights_.norm.tensor, config().norm_eps},
-                   std::array{LinearOut{.weight = weights_.head.get(), .out = logits}});
-  return logits;
+  return head_.Logits({layers_.residual().Rows(0, rows), weights_.norm.tensor, config().norm_eps});
 }
 
 }  // namespace foretoken

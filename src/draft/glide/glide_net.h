@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "draft/draft_head.h"
 #include "draft/drafter.h"
 #include "io/draft_file.h"
 #include "model/decoder_layers.h"
@@ -28,11 +29,14 @@ class GlideNet {
   // below; 0: what the file says, else the top ones. `file` is kept; `target` must outlive the net.
   // Errors name file and key or tensor.
   static Result<std::unique_ptr<GlideNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
-                                                int kv_layer);
+                                                int kv_layer, const DraftTokenRule& rule = {});
 
   const ModelConfig& config() const { return layers_.config(); }
   int max_rows() const { return layers_.max_rows(); }
   Backend& backend() const { return target_.backend(); }
+  // The target's tokens that logits are of.
+  DraftVocabulary vocabulary() const { return head_.vocabulary(); }
+  DraftPrior Prior() const;
   // Target layers (0-based) that the draft's layers read; none without cross-attention.
   const std::vector<int>& kv_layers() const { return kv_layers_; }
   std::unique_ptr<KvCache> NewCache(int usual, DType type) const {
@@ -40,10 +44,10 @@ class GlideNet {
   }
 
   // Appends the rows to the caches as provisional rows. Returns the logits of batch.logit_rows
-  // [n, vocab], valid until the next pass. A row of position p reads the target's rows 0 ... p - 1
-  // as far as they are committed: what a block of the training mask would see that begins at p
-  // (methods.md 2.3), or at the root for what comes after it; position 0 reads row 0. REQUIRES:
-  // 1 <= rows <= max_rows(); every glimpse has a row, where there are layers to read.
+  // [n, tokens scored], valid until the next pass. A row of position p reads the target's rows 0
+  // ... p - 1 as far as they are committed: what a block of the training mask would see that begins
+  // at p (methods.md 2.3), or at the root for what comes after it; position 0 reads row 0.
+  // REQUIRES: 1 <= rows <= max_rows(); every glimpse has a row, where there are layers to read.
   // Errors: out of memory.
   Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches,
                          std::span<const Glimpse* const> glimpses);
@@ -56,7 +60,7 @@ class GlideNet {
   struct Weights {
     std::unique_ptr<WeightSource> source;            // outlives the rest
     std::vector<std::vector<std::byte>> rearranged;  // rows of q that weights may refer to
-    std::unique_ptr<Weight> embedding, head;         // [vocab, hidden]
+    std::unique_ptr<Weight> embedding;               // [vocab, hidden]
     Buffer norm;                                     // [1, hidden]
     std::vector<LayerWeights> layers;
     std::vector<CrossWeights> cross;
@@ -69,7 +73,8 @@ class GlideNet {
   };
 
   GlideNet(std::unique_ptr<DraftFile> file, Weights weights, std::vector<int> kv_layers,
-           Model& target);
+           DraftHead head, Model& target);
+  static size_t BodyBytes(const Weights& weights, size_t layers);
   static Result<std::unique_ptr<Weight>> LoadQuery(const DraftFile& file, const std::string& name,
                                                    Model& target, Weights& weights);
   static Status LoadCross(const DraftFile& file, WeightLoader& loader, Model& target,
@@ -84,10 +89,10 @@ class GlideNet {
   Model& target_;
   DecoderLayers layers_;
   RopeTable rope_;  // the target's
+  DraftHead head_;
 
   // Scratch, grown to the largest pass so far.
   Buffer q_, mixed_;  // [rows, heads * head_dim of the target]
-  Buffer logits_;     // [rows, vocab]
   Visibility visible_;
 };
 

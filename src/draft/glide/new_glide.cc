@@ -13,9 +13,11 @@ Result<std::unique_ptr<Drafter>> NewGlide(const DraftContext& context) {
   rule.gamma = options.Int("gamma", rule.gamma, 1, 1024);
   rule.cache_type = CacheTypeOption(options);
   const int kv_layer = options.Int("kv_layer", 0, 0, kMostLayers);
+  DraftTokenRule tokens = AskTokenRule(options, "glide");
   FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {"glide"}));
   FT_RETURN_IF_ERROR(CheckCacheType(file->config(), rule.cache_type));
-  FT_ASSIGN_OR_RETURN(auto net, GlideNet::Load(std::move(file), context.target, kv_layer));
+  FT_RETURN_IF_ERROR(FindRanking(context, *file, tokens));
+  FT_ASSIGN_OR_RETURN(auto net, GlideNet::Load(std::move(file), context.target, kv_layer, tokens));
   return std::unique_ptr<Drafter>(std::make_unique<Glide>(std::move(net), context.capacity, rule));
 }
 

@@ -12,6 +12,8 @@ class Hydra final : public FeatureDrafter {
   Hydra(std::unique_ptr<HydraNet> net, int layers, int capacity, DType cache_type)
       : FeatureDrafter(*net, {.taps = {layers}}, capacity, cache_type), net_(std::move(net)) {}
 
+  DraftPrior Prior() const override { return net_->Prior(); }
+
   Status Propose(std::span<const DraftSlot> batch) override {
     return DraftLevels(batch, [&](std::span<const DraftLevel> levels) -> Status {
       for (int head = 0; head < net_->heads(); ++head) {
@@ -34,7 +36,7 @@ class Hydra final : public FeatureDrafter {
     }
     if (rows.empty()) return {};
     FT_ASSIGN_OR_RETURN(const Tensor logits, Run(rows, head));
-    offers().Offer(rows, logits);
+    offers().Offer(rows, logits, net_->vocabulary());
     return {};
   }
 
@@ -61,8 +63,10 @@ class Hydra final : public FeatureDrafter {
 Result<std::unique_ptr<Drafter>> NewHydra(const DraftContext& context) {
   DraftOptions options("hydra", context.options);
   const DType cache_type = CacheTypeOption(options);
+  DraftTokenRule rule = AskTokenRule(options, "hydra");
   FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {"hydra"}));
-  FT_ASSIGN_OR_RETURN(auto net, HydraNet::Load(std::move(file), context.target));
+  FT_RETURN_IF_ERROR(FindRanking(context, *file, rule));
+  FT_ASSIGN_OR_RETURN(auto net, HydraNet::Load(std::move(file), context.target, rule));
   FT_RETURN_IF_ERROR(CheckCacheType(net->config(), cache_type));
   return std::unique_ptr<Drafter>(std::make_unique<Hydra>(
       std::move(net), context.target.config().layers, context.capacity, cache_type));

@@ -1,6 +1,5 @@
 #include "draft/hydra/hydra_net.h"
 
-#include <algorithm>
 #include <array>
 
 #include "draft/scratch.h"
@@ -22,16 +21,24 @@ HydraNet::Head HydraNet::LoadHead(WeightLoader& loader, const DraftFile& file,
   for (int layer = 1; layer < info.head_layers; ++layer) {
     head.blocks.push_back(LoadBlock(loader, prefix + "res." + std::to_string(layer), hidden));
   }
-  if (!info.Shares(kSharedHead)) {
-    head.output = loader.Matrix(prefix + "output.weight", target.vocab, hidden);
-    const std::string bias = prefix + "output.bias";
-    const auto found = std::ranges::find(file.tensors(), bias, &TensorSource::name);
-    if (found != file.tensors().end()) head.output_bias = loader.Vector(bias, target.vocab);
-  }
   return head;
 }
 
-Result<std::unique_ptr<HydraNet>> HydraNet::Load(std::unique_ptr<DraftFile> file, Model& target) {
+// The heads' own matrices, with biases where there are any.
+HeadSpec HydraNet::SpecOf(WeightLoader& loader, const DraftFile& file, const ModelConfig& target) {
+  HeadSpec spec{.rows = target.vocab, .cols = target.hidden};
+  if (file.info().Shares(kSharedHead)) return spec;
+  for (int k = 0; k < file.info().output_heads; ++k) {
+    const std::string prefix = "head." + std::to_string(k) + ".output.";
+    spec.names.push_back(prefix + "weight");
+    Buffer& bias = spec.biases.emplace_back();
+    if (file.Has(prefix + "bias")) bias = loader.Vector(prefix + "bias", target.vocab);
+  }
+  return spec;
+}
+
+Result<std::unique_ptr<HydraNet>> HydraNet::Load(std::unique_ptr<DraftFile> file, Model& target,
+                                                 const DraftTokenRule& rule) {
   const DraftInfo& info = file->info();
   const ModelConfig config = LayersOf(*file, target.config());
   FT_RETURN_IF_ERROR(CheckConfig(config, file->path()));
@@ -54,19 +61,27 @@ Result<std::unique_ptr<HydraNet>> HydraNet::Load(std::unique_ptr<DraftFile> file
   for (int k = 0; k < info.output_heads; ++k) {
     weights.heads.push_back(LoadHead(loader, *file, target.config(), k));
   }
+  const HeadSpec spec = SpecOf(loader, *file, target.config());
   FT_RETURN_IF_ERROR(loader.status());
+  FT_ASSIGN_OR_RETURN(DraftHead output, DraftHead::Load(rule, spec, *file, *weights.source, target,
+                                                        weights.heads[0].bytes()));
   return std::unique_ptr<HydraNet>(
-      new HydraNet(std::move(file), config, std::move(weights), target));
+      new HydraNet(std::move(file), config, std::move(weights), std::move(output), target));
 }
 
 HydraNet::HydraNet(std::unique_ptr<DraftFile> file, const ModelConfig& config, Weights weights,
-                   Model& target)
+                   DraftHead output, Model& target)
     : file_(std::move(file)),
       weights_(std::move(weights)),
       target_(target),
       prefix_(config, std::move(weights_.prefix), target.backend(), target.max_rows()),
       heads_(std::move(weights_.heads)),
+      output_(std::move(output)),
       blocks_(target.backend(), target.config().hidden) {}
+
+DraftPrior HydraNet::Prior() const {
+  return PriorOf(*file_, heads_[0].bytes() + output_.bytes(), output_.size());
+}
 
 Result<Tensor> HydraNet::Features(int rows) {
   return ReserveRows(backend(), rows, hidden(), features_);
@@ -104,11 +119,7 @@ Result<Tensor> HydraNet::Logits(int head, std::span<const std::vector<Token>> to
   FT_RETURN_IF_ERROR(blocks_.Silu(gate));
   backend().Add(gate, state);
   for (const ResidualBlock& block : own.blocks) FT_RETURN_IF_ERROR(blocks_.Apply(block, state));
-  FT_ASSIGN_OR_RETURN(const Tensor logits, ReserveRows(backend(), rows, vocab(), logits_));
-  const Weight& output = own.output ? *own.output : target_.OutputHead();
-  backend().Linear(state, std::array{LinearOut{
-                              .weight = &output, .out = logits, .bias = own.output_bias.tensor}});
-  return logits;
+  return output_.Logits(state, head);
 }
 
 }  // namespace foretoken

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "draft/draft_head.h"
 #include "draft/feature_drafter.h"
 #include "draft/residual_blocks.h"
 #include "io/draft_file.h"
@@ -17,7 +18,8 @@ namespace foretoken {
 class HydraNet final : public FeatureNet {
  public:
   // `file` is kept; `target` must outlive the net. Errors name file and tensor.
-  static Result<std::unique_ptr<HydraNet>> Load(std::unique_ptr<DraftFile> file, Model& target);
+  static Result<std::unique_ptr<HydraNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
+                                                const DraftTokenRule& rule = {});
 
   Backend& backend() const override { return target_.backend(); }
   const ModelConfig& config() const { return prefix_.config(); }
@@ -30,13 +32,15 @@ class HydraNet final : public FeatureNet {
   Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
 
   int heads() const { return static_cast<int>(heads_.size()); }
-  int vocab() const { return static_cast<int>(target_.OutputHead().rows()); }
+  // The target's tokens that logits are of.
+  DraftVocabulary vocabulary() const { return output_.vocabulary(); }
+  DraftPrior Prior() const;
   // Where the input of the next Logits is to be put: [rows, (head + 2) * hidden], of which the
   // caller fills the state (the first `hidden` columns) and Logits the embeddings. Errors, here and
   // below: out of memory.
   Result<Tensor> Input(int head, int rows);
-  // Logits [rows, vocab] of head `head`, valid until the next call. tokens: [head + 1][rows], the
-  // roots, then the first guesses, ...
+  // Logits [rows, tokens scored] of head `head`, valid until the next call. tokens: [head +
+  // 1][rows], the roots, then the first guesses, ...
   Result<Tensor> Logits(int head, std::span<const std::vector<Token>> tokens);
 
  private:
@@ -44,8 +48,7 @@ class HydraNet final : public FeatureNet {
     std::unique_ptr<Weight> fc, skip;  // [hidden, (head + 2) * hidden]
     Buffer fc_bias, skip_bias;
     std::vector<ResidualBlock> blocks;
-    std::unique_ptr<Weight> output;  // [vocab, hidden]; null: the target's
-    Buffer output_bias;              // [1, vocab], or none
+    size_t bytes() const { return fc->bytes() + skip->bytes() + BlockBytes(blocks); }
   };
   struct Weights {
     std::unique_ptr<WeightSource> source;  // outlives the rest
@@ -55,18 +58,20 @@ class HydraNet final : public FeatureNet {
     std::vector<Head> heads;
   };
   HydraNet(std::unique_ptr<DraftFile> file, const ModelConfig& config, Weights weights,
-           Model& target);
+           DraftHead output, Model& target);
   static Head LoadHead(WeightLoader& loader, const DraftFile& file, const ModelConfig& target,
                        int index);
+  static HeadSpec SpecOf(WeightLoader& loader, const DraftFile& file, const ModelConfig& target);
 
   std::unique_ptr<DraftFile> file_;
   Weights weights_;  // its layers and heads have moved
   Model& target_;
   DecoderLayers prefix_;
   std::vector<Head> heads_;
+  DraftHead output_;  // a matrix for each of heads_, or the target's for all
   ResidualBlocks blocks_;
-  Buffer features_, outputs_;             // [rows, hidden]
-  Buffer input_, state_, gate_, logits_;  // of a head
+  Buffer features_, outputs_;    // [rows, hidden]
+  Buffer input_, state_, gate_;  // of a head
 };
 
 }  // namespace foretoken

@@ -72,7 +72,7 @@ Result<HydraTrace> TraceHydra(const std::string& draft, Model& target,
     tokens.push_back({path[static_cast<size_t>(k)]});
     backend.StoreRows(state, net->Input(k, 1)->Cols(0, net->hidden()));
     std::vector<float>& logits = trace.logits.emplace_back();
-    logits.resize(static_cast<size_t>(net->vocab()));
+    logits.resize(static_cast<size_t>(target.config().vocab));
     backend.Download(*net->Logits(k, tokens), logits.data());
   }
   return trace;

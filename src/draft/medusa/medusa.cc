@@ -17,6 +17,7 @@ class Medusa final : public Drafter {
       : net_(std::move(net)), hidden_(target.hidden), offers_(net_->backend()) {}
 
   TapSpec Needs() const override { return {.head_input = true}; }
+  DraftPrior Prior() const override { return net_->Prior(); }
 
   std::unique_ptr<DraftState> NewState() const override { return std::make_unique<State>(); }
 
@@ -59,7 +60,7 @@ class Medusa final : public Drafter {
   // What the heads say in one Propose.
   struct Guesses {
     Tensor features;            // [slots, hidden]
-    std::vector<Buffer> heads;  // those that were asked so far: [slots, vocab]
+    std::vector<Buffer> heads;  // those that were asked so far: [slots, tokens scored]
   };
 
   Result<Tensor> Logits(Guesses& guesses, int head) {
@@ -67,7 +68,7 @@ class Medusa final : public Drafter {
       const int next = static_cast<int>(guesses.heads.size());
       FT_ASSIGN_OR_RETURN(const Tensor logits, net_->Logits(next, guesses.features));
       FT_ASSIGN_OR_RETURN(Buffer kept,
-                          net_->backend().Allocate(DType::kF32, logits.rows, net_->vocab()));
+                          net_->backend().Allocate(DType::kF32, logits.rows, logits.cols));
       net_->backend().StoreRows(logits, kept.tensor);
       guesses.heads.push_back(std::move(kept));
     }
@@ -90,7 +91,7 @@ class Medusa final : public Drafter {
       const std::vector<LogitsPlace>& at = places[static_cast<size_t>(head)];
       if (at.empty()) continue;
       FT_ASSIGN_OR_RETURN(const Tensor logits, Logits(guesses, head));
-      offers_.Offer(at, logits);
+      offers_.Offer(at, logits, net_->vocabulary());
     }
     return {};
   }
@@ -104,8 +105,10 @@ class Medusa final : public Drafter {
 
 Result<std::unique_ptr<Drafter>> NewMedusa(const DraftContext& context) {
   DraftOptions options("medusa", context.options);
+  DraftTokenRule rule = AskTokenRule(options, "medusa");
   FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {"medusa"}));
-  FT_ASSIGN_OR_RETURN(auto net, MedusaNet::Load(std::move(file), context.target));
+  FT_RETURN_IF_ERROR(FindRanking(context, *file, rule));
+  FT_ASSIGN_OR_RETURN(auto net, MedusaNet::Load(std::move(file), context.target, rule));
   return std::unique_ptr<Drafter>(
       std::make_unique<Medusa>(std::move(net), context.target.config()));
 }

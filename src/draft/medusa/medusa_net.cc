@@ -1,10 +1,11 @@
 #include "draft/medusa/medusa_net.h"
 
-#include <array>
+#include "draft/trained.h"
 
 namespace foretoken {
 
-Result<std::unique_ptr<MedusaNet>> MedusaNet::Load(std::unique_ptr<DraftFile> file, Model& target) {
+Result<std::unique_ptr<MedusaNet>> MedusaNet::Load(std::unique_ptr<DraftFile> file, Model& target,
+                                                   const DraftTokenRule& rule) {
   const DraftInfo& info = file->info();
   const int64_t hidden = target.config().hidden;
   if (info.output_heads < 1) {
@@ -12,42 +13,45 @@ Result<std::unique_ptr<MedusaNet>> MedusaNet::Load(std::unique_ptr<DraftFile> fi
   }
   auto source = NewFileWeights(*file, target.backend());
   WeightLoader loader(*source);
-  std::vector<Head> heads(static_cast<size_t>(info.output_heads));
+  std::vector<Blocks> heads(static_cast<size_t>(info.output_heads));
+  HeadSpec spec{.rows = target.config().vocab, .cols = hidden};
   for (size_t k = 0; k < heads.size(); ++k) {
     const std::string prefix = "head." + std::to_string(k) + ".";
     for (int layer = 0; layer < info.head_layers; ++layer) {
-      heads[k].blocks.push_back(LoadBlock(loader, prefix + "res." + std::to_string(layer), hidden));
+      heads[k].push_back(LoadBlock(loader, prefix + "res." + std::to_string(layer), hidden));
     }
-    if (!info.Shares(kSharedHead)) {
-      heads[k].output = loader.Matrix(prefix + "output.weight", target.config().vocab, hidden);
-    }
+    if (!info.Shares(kSharedHead)) spec.names.push_back(prefix + "output.weight");
   }
   FT_RETURN_IF_ERROR(loader.status());
-  return std::unique_ptr<MedusaNet>(
-      new MedusaNet(std::move(file), std::move(source), std::move(heads), target));
+  FT_ASSIGN_OR_RETURN(DraftHead output,
+                      DraftHead::Load(rule, spec, *file, *source, target, BlockBytes(heads[0])));
+  return std::unique_ptr<MedusaNet>(new MedusaNet(std::move(file), std::move(source),
+                                                  std::move(heads), std::move(output), target));
 }
 
 MedusaNet::MedusaNet(std::unique_ptr<DraftFile> file, std::unique_ptr<WeightSource> source,
-                     std::vector<Head> heads, Model& target)
+                     std::vector<Blocks> heads, DraftHead output, Model& target)
     : file_(std::move(file)),
       source_(std::move(source)),
       heads_(std::move(heads)),
+      output_(std::move(output)),
       target_(target),
       blocks_(target.backend(), target.config().hidden) {}
 
+DraftPrior MedusaNet::Prior() const {
+  return PriorOf(*file_, BlockBytes(heads_[0]) + output_.bytes(), output_.size());
+}
+
 Result<Tensor> MedusaNet::Logits(int head, Tensor features) {
   if (state_.tensor.rows < features.rows) {
-    FT_ASSIGN_OR_RETURN(logits_, backend().Allocate(DType::kF32, features.rows, vocab()));
     FT_ASSIGN_OR_RETURN(state_, backend().Allocate(DType::kF32, features.rows, features.cols));
   }
   const Tensor state = state_.tensor.Rows(0, features.rows);
-  const Tensor logits = logits_.tensor.Rows(0, features.rows);
   backend().StoreRows(features, state);
-  const Head& own = heads_[static_cast<size_t>(head)];
-  for (const ResidualBlock& block : own.blocks) FT_RETURN_IF_ERROR(blocks_.Apply(block, state));
-  const Weight& output = own.output ? *own.output : target_.OutputHead();
-  backend().Linear(state, std::array{LinearOut{.weight = &output, .out = logits}});
-  return logits;
+  for (const ResidualBlock& block : heads_[static_cast<size_t>(head)]) {
+    FT_RETURN_IF_ERROR(blocks_.Apply(block, state));
+  }
+  return output_.Logits(state, head);
 }
 
 }  // namespace foretoken

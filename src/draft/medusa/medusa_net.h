@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "draft/draft_head.h"
 #include "draft/residual_blocks.h"
 #include "io/draft_file.h"
 
@@ -14,29 +15,30 @@ namespace foretoken {
 class MedusaNet {
  public:
   // `file` is kept; `target` must outlive the net. Errors name file and tensor.
-  static Result<std::unique_ptr<MedusaNet>> Load(std::unique_ptr<DraftFile> file, Model& target);
+  static Result<std::unique_ptr<MedusaNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
+                                                 const DraftTokenRule& rule = {});
 
   int heads() const { return static_cast<int>(heads_.size()); }
-  int vocab() const { return static_cast<int>(target_.OutputHead().rows()); }
+  // The target's tokens that logits are of.
+  DraftVocabulary vocabulary() const { return output_.vocabulary(); }
+  DraftPrior Prior() const;
   Backend& backend() const { return target_.backend(); }
-  // Logits [rows, vocab] of head `head` for `features` [rows, hidden], valid until the next call.
-  // Errors: out of memory.
+  // Logits [rows, tokens scored] of head `head` for `features` [rows, hidden], valid until the next
+  // call. Errors: out of memory.
   Result<Tensor> Logits(int head, Tensor features);
 
  private:
-  struct Head {
-    std::vector<ResidualBlock> blocks;
-    std::unique_ptr<Weight> output;  // [vocab, hidden]; null: the target's
-  };
+  using Blocks = std::vector<ResidualBlock>;
   MedusaNet(std::unique_ptr<DraftFile> file, std::unique_ptr<WeightSource> source,
-            std::vector<Head> heads, Model& target);
+            std::vector<Blocks> heads, DraftHead output, Model& target);
 
   std::unique_ptr<DraftFile> file_;
   std::unique_ptr<WeightSource> source_;
-  std::vector<Head> heads_;
+  std::vector<Blocks> heads_;
+  DraftHead output_;  // a matrix for each of heads_, or the target's for all
   Model& target_;
   ResidualBlocks blocks_;
-  Buffer state_, logits_;
+  Buffer state_;
 };
 
 }  // namespace foretoken

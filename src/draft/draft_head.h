@@ -1,0 +1,55 @@
+// The LM head of a draft: the target's or its own, whole or the rows of a reduced vocabulary.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "draft/draft_tokens.h"
+#include "io/draft_file.h"
+#include "model/model.h"
+#include "model/weight_source.h"
+
+namespace foretoken {
+
+// Where the rows of a draft's head come from.
+struct HeadSpec {
+  // Matrices [rows, cols] of the draft's file, all of one vocabulary. None: the target's LM head is
+  // the draft's.
+  std::vector<std::string> names;
+  int64_t rows = 0, cols = 0;
+  std::vector<Token> tokens;   // row i is the target's token tokens[i]; empty: token i
+  std::vector<Buffer> biases;  // [1, rows] for each of `names`, or none
+};
+
+// Thread-safety: one thread.
+class DraftHead {
+ public:
+  // What `rule` picks, gathered for a draft a level of which reads `body_bytes` beside its head.
+  // `source` (of `file`) and `target` must outlive this. Errors: a matrix that is missing or of
+  // another shape, a type whose blocks do not divide a row, out of memory.
+  static Result<DraftHead> Load(const DraftTokenRule& rule, const HeadSpec& spec,
+                                const DraftFile& file, WeightSource& source, Model& target,
+                                size_t body_bytes);
+
+  int size() const { return static_cast<int>(weights_[0]->rows()); }  // columns of logits
+  size_t bytes() const { return weights_[0]->bytes(); }               // read by a product
+  // The target's tokens that logits are of; valid as long as this.
+  DraftVocabulary vocabulary() const { return tokens_.vocabulary(); }
+  // Logits [rows of x, size()] by the matrix `index`, or by the only one, valid until the next
+  // call. Errors: out of memory.
+  Result<Tensor> Logits(const LinearIn& x, int index = 0);
+
+ private:
+  explicit DraftHead(Backend& backend) : backend_(&backend) {}
+  Status LoadOwn(const HeadSpec& spec, WeightSource& source);
+
+  Backend* backend_;
+  DraftTokens tokens_;
+  std::vector<std::unique_ptr<Weight>> own_;  // none: the target's whole
+  std::vector<const Weight*> weights_;        // of own_ or the target
+  std::vector<Buffer> biases_;                // of weights_, or none
+  Buffer logits_;
+};
+
+}  // namespace foretoken

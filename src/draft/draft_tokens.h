@@ -1,0 +1,80 @@
+// Which of the target's tokens a draft scores: all of them, or those that the target writes most
+// often (docs/draft_vocabulary.md). What a draft does not score it never guesses; the text stays
+// the target's whichever they are.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "draft/drafter.h"
+#include "draft/levels.h"
+#include "draft/options.h"
+#include "io/draft_file.h"
+#include "io/token_ranking.h"
+
+namespace foretoken {
+
+// What a user and a draft's files say of it. Options: `ranks` (a file of foretoken rank-tokens),
+// `vocabulary` (auto, all or a number of tokens) and `head` (auto, source or q4_0).
+struct DraftTokenRule {
+  std::string drafter;   // opens errors
+  std::string ranks;     // option `ranks`, then where `ranking` is from; "" for none
+  TokenRanking ranking;  // empty: every token is scored
+  int vocabulary = 0;    // tokens to score; 0: what is expected to be fastest
+  bool all = false;      // every token, whatever the ranking
+  bool head_given = false;
+  std::optional<DType> head_type;  // what rows become where `head_given`; nothing: they stay
+};
+
+// Asks for the options; mistakes are noted there. `drafter` opens errors.
+DraftTokenRule AskTokenRule(DraftOptions& options, std::string drafter);
+// Fetches the ranking: from the file that the option names, else `own`, that of the draft's file
+// `own_path`, else from TARGET.ranks.json beside the target. Errors: an unreadable file, one of
+// another vocabulary, a number of tokens without a ranking or beyond it.
+Status FindRanking(const DraftContext& context, const TokenRanking& own,
+                   const std::string& own_path, DraftTokenRule& rule);
+inline Status FindRanking(const DraftContext& context, const DraftFile& file,
+                          DraftTokenRule& rule) {
+  return FindRanking(context, file.info().ranking, file.path(), rule);
+}
+
+// What a level of drafting reads, and how often it is right, for choosing the number of tokens.
+struct LevelCost {
+  size_t body_bytes = 0;          // weights read beside the head
+  size_t row_bytes = 0;           // of a row of the head
+  size_t pass_bytes = 0;          // weights read by a pass of the target
+  std::vector<float> acceptance;  // as DraftPrior::acceptance
+};
+
+// The number of tokens that makes a token of the target cheapest: a multiple of 1,024 of the
+// ranking, or `vocab`, all of them. A chain of depth d costs 1 + d (body + N row) / pass and writes
+// 1 + sum of products of accepted guesses, each of which is as likely as `cost.acceptance` says
+// (0.7 where it says nothing), less kLostGuesses of the share of tokens that N does not cover. The
+// depth is the best of 1 to 8 for each N.
+int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& cost);
+
+// Share of the guesses at tokens beyond a draft's vocabulary that would have been right, over that
+// of all of its guesses: a draft is wrong more often about rare tokens.
+inline constexpr float kLostGuesses = 0.5f;
+
+// The rows of a head that a draft scores.
+struct DraftTokens {
+  std::vector<int32_t> rows;  // of the head; empty: all of them as they lie
+  std::vector<Token> tokens;  // [columns] the target's token of each; empty: column i is token i
+  int vocab = 0;              // the target's
+  std::optional<DType> type;  // what picked rows become; nothing: they stay
+  bool picks() const { return !rows.empty(); }
+  // Valid as long as this.
+  DraftVocabulary vocabulary() const { return {tokens, vocab}; }
+};
+
+// What the rule picks of a head of `head_rows` rows of type `type`: row i is the target's token
+// own[i], or i where `own` is empty. `vocab`: the target's; tokens that the head lacks are passed
+// over. `hidden`: values of a row. cost.row_bytes is filled in.
+DraftTokens PickTokens(const DraftTokenRule& rule, LevelCost cost, int64_t head_rows,
+                       int64_t hidden, DType type, std::span<const Token> own, int vocab);
+
+}  // namespace foretoken
