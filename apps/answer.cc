@@ -9,6 +9,7 @@ namespace foretoken {
 RunReport Answer::Report(double load_seconds) const {
   RunReport report{.prompt_tokens = prompt_tokens, .tokens = tokens, .cycles = cycles};
   report.tallies = tallies;
+  report.outcome = outcome;
   report.seconds.load = load_seconds;
   report.seconds.prefill = phases.prefill;
   report.seconds.draft = phases.draft;
@@ -48,6 +49,7 @@ Result<Answer> WriteTogether(Generator& generator, std::span<Session* const> ses
   answer.ended = std::move(ended);
   answer.tokens.assign(session.written().begin(), session.written().end());
   answer.sources = session.sources;
+  answer.outcome = OutcomeOf(session.costs, Guarantee::kSameText);
   answer.phases = {after.prefill - before.prefill, after.draft - before.draft,
                    after.verify - before.verify};
   answer.total_seconds =

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/generator.h"
+#include "engine/outcome.h"
 #include "engine/stats_json.h"
 #include "text/tokenizer.h"
 
@@ -21,6 +22,7 @@ struct Answer {
   std::vector<Tally> tallies;    // the drafter's
   Finish finish = Finish::kNot;  // kNot when interrupted, by a request or an error
   Status ended;                  // the error that ended it early; what was written is here
+  DraftOutcome outcome;          // whose guarantee is the verifier's to say
   PhaseSeconds phases;
   double total_seconds = 0;  // everything after loading
 

@@ -146,6 +146,9 @@ void PrintSummary(const GenerateArgs& g, const Answer& answer, const RunReport& 
                  100.0 * static_cast<double>(tally.count) / static_cast<double>(tally.of),
                  static_cast<long long>(tally.of));
   }
+  if (const std::string sentence = Sentence(report.outcome); !sentence.empty()) {
+    std::fprintf(stderr, "%s\n", sentence.c_str());
+  }
 }
 
 // Whether plain decoding writes what this run wrote, so that --check means something.
@@ -200,6 +203,7 @@ Status Report(const GenerateArgs& g, const LoadedModel& loaded, const Prompt& pr
   RunReport report = answer.Report(loaded.load_seconds);
   report.verifier = verifier->name;
   report.lossless = verifier->lossless();
+  report.outcome.guarantee = verifier->guarantee;
   if (outputs.attribution.active()) {
     FT_RETURN_IF_ERROR(Attribute(g, loaded, prompt, answer, terminal, outputs.attribution));
   }

@@ -94,7 +94,7 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
   FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(args.verifier));
   CostModel* costs = nullptr;
   if (decoder.drafter != nullptr && decoder.tree->UsesEconomy()) {
-    FT_ASSIGN_OR_RETURN(costs, loaded.costs->Get());
+    costs = loaded.costs->Get();
   }
   decoder.generator = std::make_unique<Generator>(
       *loaded.model, decoder.drafter.get(), *decoder.verifier,

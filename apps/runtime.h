@@ -77,7 +77,7 @@ struct LoadedModel {
   std::unique_ptr<Backend> backend;
   std::shared_ptr<const Tokenizer> tokenizer;
   std::unique_ptr<Model> model;
-  std::unique_ptr<CostStore> costs;  // measured when a tree first asks
+  std::unique_ptr<CostStore> costs;  // read when a tree first asks
   double load_seconds = 0;
 };
 // Errors: no path given, an unreadable file, a file without a tokenizer, a machine that lacks the

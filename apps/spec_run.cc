@@ -68,7 +68,7 @@ class SpecRunner {
 
   // With the costs of the file, as they are.
   Status HoldCosts() {
-    FT_ASSIGN_OR_RETURN(CostModel costs, ReadCosts(options_.costs, CostKey(*loaded_.model)));
+    FT_ASSIGN_OR_RETURN(CostModel costs, ReadCosts(options_.costs, *loaded_.model));
     decoders_.clear();
     loaded_.costs->Replace(std::move(costs));
     FT_RETURN_IF_ERROR(MakeDecoders());
@@ -80,8 +80,7 @@ class SpecRunner {
   Status KeepCosts() {
     if (options_.costs.empty() || InterruptGuard::Requested()) return {};
     if (held_) return HoldCosts();
-    FT_ASSIGN_OR_RETURN(const CostModel* costs, loaded_.costs->Get());
-    FT_RETURN_IF_ERROR(WriteCosts(options_.costs, CostKey(*loaded_.model), *costs));
+    FT_RETURN_IF_ERROR(WriteCosts(options_.costs, *loaded_.model, *loaded_.costs->Get()));
     return HoldCosts();
   }
 

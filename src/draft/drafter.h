@@ -67,6 +67,12 @@ struct DraftPrior {
   std::string identity;
 };
 
+// A drafter, or one of those that are joined in it.
+struct DraftPart {
+  std::string name;  // as typed after --drafter; empty: that of the drafter itself
+  DraftPrior prior;
+};
+
 class Drafter {
  public:
   virtual ~Drafter() = default;
@@ -90,6 +96,8 @@ class Drafter {
   // What its user should know of how it was built: a sentence, or nothing.
   virtual std::string Remark() const { return {}; }
   virtual DraftPrior Prior() const { return {}; }
+  // The drafters that are joined in it, in the order they speak in (TreeBuilder::NextDrafter).
+  virtual std::vector<DraftPart> Parts() const { return {{"", Prior()}}; }
 };
 
 // What a drafter may use when it is built. `options` are the method's own ("k", "layer", ...); an

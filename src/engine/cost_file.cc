@@ -27,7 +27,7 @@ std::string ProcessorName() {
 
 std::string CostKey(const Model& model) {
   const ModelConfig& c = model.config();
-  std::string key = "5";  // of this format
+  std::string key = "6";  // of this format
   for (const int64_t number :
        {int64_t{c.vocab}, int64_t{c.layers}, int64_t{c.hidden}, int64_t{c.ffn}, int64_t{c.heads},
         int64_t{c.kv_heads}, int64_t{c.head_dim}, static_cast<int64_t>(model.weight_bytes()),
@@ -56,15 +56,17 @@ std::string CostPath(const std::string& key) {
   return folder / "foretoken" / name;
 }
 
-Result<CostModel> ReadCosts(const std::string& path, const std::string& key) {
+Result<CostModel> ReadCosts(const std::string& path, const Model& model) {
   FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(path, FileUse::kOwnState));
-  if (!json.is_object() || json.value("key", Json()) != key) {
+  if (!json.is_object() || json.value("key", Json()) != CostKey(model)) {
     return Error{path + ": costs of something else"};
   }
-  return CostModel::FromJson(json, path);
+  CostModel costs = CostModel::Guess(model);
+  FT_RETURN_IF_ERROR(costs.Restore(json, path));
+  return costs;
 }
 
-Status WriteCosts(const std::string& path, const std::string& key, const CostModel& costs) {
+Status WriteCosts(const std::string& path, const Model& model, const CostModel& costs) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
@@ -72,21 +74,15 @@ Status WriteCosts(const std::string& path, const std::string& key, const CostMod
   FT_RETURN_IF_ERROR(CheckWritable(path));
   if (IsDevice(path)) return Error{path + ": is no regular file"};  // a pipe would be waited for
   Json json = costs.ToJson();
-  json["key"] = key;
-  return WriteFileAtomically(path, JsonText(json, 1) + "\n");
+  json["key"] = CostKey(model);
+  return WriteFileAtomically(path, JsonText(json) + "\n");
 }
 
-Result<CostModel*> CostStore::Get() {
+CostModel* CostStore::Get() {
   if (costs_ != nullptr) return costs_.get();
-  constexpr double kBudget = 0.8;  // seconds
-  key_ = CostKey(model_);
-  path_ = CostPath(key_);
-  if (Result<CostModel> kept = ReadCosts(path_, key_); kept.ok()) {
-    costs_ = std::make_unique<CostModel>(*std::move(kept));
-  } else {
-    FT_ASSIGN_OR_RETURN(CostModel measured, CostModel::Measure(model_, kBudget));
-    costs_ = std::make_unique<CostModel>(std::move(measured));
-  }
+  path_ = CostPath(CostKey(model_));
+  Result<CostModel> kept = ReadCosts(path_, model_);
+  costs_ = std::make_unique<CostModel>(kept.ok() ? *std::move(kept) : CostModel::Guess(model_));
   return costs_.get();
 }
 
@@ -96,13 +92,8 @@ void CostStore::Replace(CostModel costs) {
 }
 
 CostStore::~CostStore() {
-  if (costs_ == nullptr || path_.empty()) return;
-  if (!costs_->Holds()) {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-    return;
-  }
-  const Status ignored = WriteCosts(path_, key_, *costs_);
+  if (costs_ == nullptr || path_.empty() || !costs_->has_plain_pass()) return;
+  const Status ignored = WriteCosts(path_, model_, *costs_);
   (void)ignored;
 }
 

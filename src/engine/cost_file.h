@@ -1,4 +1,4 @@
-// Measured costs, kept between runs in the user's cache folder.
+// What was learned of costs, kept between runs in the user's cache folder.
 #pragma once
 
 #include <memory>
@@ -19,14 +19,14 @@ std::string CostKey(const Model& model);
 // is neither.
 std::string CostPath(const std::string& key);
 
-// What `path` holds for `key`. Errors: no such file, another key, a file that is no table of costs.
-Result<CostModel> ReadCosts(const std::string& path, const std::string& key);
+// What `path` holds of passes of `model` and of its drafters. Errors: no such file, another key, a
+// file that is no table of costs.
+Result<CostModel> ReadCosts(const std::string& path, const Model& model);
 // Errors: a folder that cannot be made, a file that cannot be written.
-Status WriteCosts(const std::string& path, const std::string& key, const CostModel& costs);
+Status WriteCosts(const std::string& path, const Model& model, const CostModel& costs);
 
-// The costs of one model, which must outlive this: read from the cache where it has them, measured
-// otherwise (at most a second), written back in the end, or, where they proved wrong, deleted, so
-// that the next run measures again. A cache that cannot be written is no error.
+// The costs of one model, which must outlive this: what the cache knows of them, a guess where it
+// knows nothing; written back in the end. A cache that cannot be written is no error.
 class CostStore {
  public:
   explicit CostStore(Model& model) : model_(model) {}
@@ -34,14 +34,14 @@ class CostStore {
   CostStore(const CostStore&) = delete;
   CostStore& operator=(const CostStore&) = delete;
 
-  // Errors: no memory to measure them. The costs are this object's.
-  Result<CostModel*> Get();
+  // This object's.
+  CostModel* Get();
   // Takes `costs` instead, which are not written back. REQUIRES: whoever got others is gone.
   void Replace(CostModel costs);
 
  private:
   Model& model_;
-  std::string key_, path_;
+  std::string path_;
   std::unique_ptr<CostModel> costs_;  // null until somebody asks
 };
 

@@ -2,163 +2,173 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
+#include "base/check.h"
 #include "base/json.h"
 #include "engine/number_list.h"
-#include "engine/typical.h"
 
 namespace foretoken {
 namespace {
 
-constexpr double kPaceStep = 0.05;    // most that one pass changes the pace, as a logarithm
-constexpr double kShapeStep = 0.004;  // and the points beside it
-constexpr int kMakeAPoint = 2;        // passes; the cheaper one counts, as pauses only add
+// Rows whose costs are kept, besides those that are given.
+constexpr int kRows[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256, 512};
+// What the guess counts, in observations, and how far observations reach, in doublings of rows.
+constexpr double kGuessWeight = 0.5, kReach = 0.5, kNoWeight = 1e-6;
+// How far a pass that took longer or less than expected moves the machine's pace, as a logarithm.
+constexpr double kPaceStep = 0.25, kMostOfPace = 0.5;
+// Observations of such a pass from which on that is rather the machine's doing than an error.
+constexpr double kKnown = 4;
 
-// Moves `value` by a logarithm, but not far from what was measured.
-void Move(double by, double measured, double& value) {
-  value = std::clamp(value * std::exp(by), measured / 2, measured * 2);
+double PiecewiseLinear(std::span<const CostModel::Point> points, double rows) {
+  // A pass reads the weights once, whatever its rows: a tenth a row is a guess for want of points.
+  if (points.size() == 1) return points[0].seconds * (1 + 0.1 * std::max(rows - 1, 0.0));
+  size_t right = 1;
+  while (right + 1 < points.size() && points[right].rows < rows) ++right;
+  const auto &a = points[right - 1], &b = points[right];
+  if (rows <= a.rows) return a.seconds;
+  return a.seconds + (b.seconds - a.seconds) * (rows - a.rows) / (b.rows - a.rows);
 }
 
 }  // namespace
 
 CostModel::CostModel(std::vector<Point> points, ContextShare context)
-    : points_(std::move(points)), context_(context) {
-  FT_CHECK(!points_.empty());
-  std::sort(points_.begin(), points_.end(),
-            [](const Point& a, const Point& b) { return a.rows < b.rows; });
-  KeepOrder();
-  measured_points_ = points_;
-  measured_context_ = context;
+    : plain_(kFirstGuess, kNoWeight) {
+  FT_CHECK(!points.empty());
+  std::ranges::sort(points, {}, &Point::rows);
+  std::vector<int> rows(std::begin(kRows), std::end(kRows));
+  for (const Point& p : points) rows.push_back(p.rows);
+  std::ranges::sort(rows);
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  const double plain = PiecewiseLinear(points, 1);
+  for (const int count : rows) {
+    const double cost = PiecewiseLinear(points, count) / plain;
+    knots_.push_back({count, cost, Estimate(1, kGuessWeight), cost});
+  }
+  context_ = {context.pass / plain, context.row / plain};
+  plain_ = Estimate(plain);
+  for (int i = 0; i < 4; ++i) plain_.Observe(plain);
+  most_timed_ = std::max(points.back().rows, 1);
+  Redraw();
 }
 
-// More rows never cost less: points that say otherwise share their mean (pool adjacent violators).
-void CostModel::KeepOrder() {
-  struct Pool {
-    double sum;
-    size_t count;
-  };
-  std::vector<Pool> pools;
-  for (const Point& p : points_) {
-    pools.push_back({p.seconds, 1});
-    while (pools.size() > 1) {
-      const Pool last = pools.back();
-      Pool& before = pools[pools.size() - 2];
-      if (before.sum / static_cast<double>(before.count) <=
-          last.sum / static_cast<double>(last.count)) {
-        break;
-      }
-      before = {before.sum + last.sum, before.count + last.count};
-      pools.pop_back();
+CostModel CostModel::Assume(std::vector<Point> points, ContextShare context) {
+  CostModel costs(std::move(points), context);
+  costs.plain_ = Estimate(kFirstGuess, kNoWeight);
+  costs.most_timed_ = 1;
+  return costs;
+}
+
+// A knot without observations takes after its neighbours; one that has some goes by its own.
+void CostModel::Redraw() {
+  double least = 1;
+  for (Knot& knot : knots_) {
+    double weight = kGuessWeight, sum = 0;
+    for (const Knot& near : knots_) {
+      if (near.rows == 1 || near.of_guess.observations() == 0) continue;
+      const double distance = std::log2(static_cast<double>(near.rows) / knot.rows) / kReach;
+      double lent = near.of_guess.observations() * std::exp(-distance * distance);
+      if (&near != &knot) lent /= 1 + 4 * knot.of_guess.observations();
+      weight += lent;
+      sum += lent * std::log(near.of_guess.value());
     }
-  }
-  auto point = points_.begin();
-  for (const Pool& pool : pools) {
-    for (size_t i = 0; i < pool.count; ++i, ++point) {
-      point->seconds = pool.sum / static_cast<double>(pool.count);
-    }
+    const double cost = knot.rows == 1 ? 1 : knot.guess * std::exp(sum / weight);
+    least = std::max(least, cost);  // more rows never cost less
+    knot.cost = least;
   }
 }
 
-// Straight lines between points, and the last one beyond them.
-double CostModel::AtRows(double rows) const {
-  if (points_.size() == 1 || rows <= points_[0].rows) {
-    // A pass reads the weights once, whatever its rows: a tenth a row is a guess for want of
-    // points.
-    const double beyond = points_.size() == 1 ? std::max(rows - points_[0].rows, 0.0) : 0.0;
-    return points_[0].seconds * (1 + 0.1 * beyond);
-  }
+// Straight lines between knots, and the last one beyond them.
+double CostModel::Curve(double rows) const {
+  if (rows <= 1) return 1;
   size_t right = 1;
-  while (right + 1 < points_.size() && points_[right].rows < rows) ++right;
-  const Point &a = points_[right - 1], &b = points_[right];
-  return a.seconds + (b.seconds - a.seconds) * (rows - a.rows) / (b.rows - a.rows);
+  while (right + 1 < knots_.size() && knots_[right].rows < rows) ++right;
+  const Knot &a = knots_[right - 1], &b = knots_[right];
+  return a.cost + (b.cost - a.cost) * (rows - a.rows) / (b.rows - a.rows);
 }
 
-double CostModel::Shape(double rows, int context) const {
-  return AtRows(rows) + context * (context_.pass + context_.row * rows);
+double CostModel::Guess(double rows) const {
+  if (rows <= 1) return 1;
+  size_t right = 1;
+  while (right + 1 < knots_.size() && knots_[right].rows < rows) ++right;
+  const Knot &a = knots_[right - 1], &b = knots_[right];
+  return a.guess + (b.guess - a.guess) * (rows - a.rows) / (b.rows - a.rows);
 }
 
 double CostModel::VerifySeconds(double rows, int context) const {
-  return std::exp(log_pace_) * Shape(rows, context);
+  return plain_.value() * std::exp(log_pace_) *
+         (Curve(rows) + context * (context_.pass + context_.row * rows));
 }
 
-DraftCosts& CostModel::Drafter(const std::string& name) {
-  return drafters_.try_emplace(name, AtRows(1)).first->second;
+CostModel::Knot& CostModel::Nearest(double rows) {
+  return *std::ranges::min_element(
+      knots_, {}, [rows](const Knot& knot) { return std::abs(std::log(knot.rows / rows)); });
 }
 
-bool CostModel::IsMeasured(double rows) const {
-  const int last = points_.back().rows;
-  return rows < last + std::max(1, last / 4);
-}
-
-// More rows cost no less, and no more than a pass for every so many as the last point has.
-void CostModel::ObserveBeyond(int rows, int context, double seconds) {
-  const Point last = points_.back();
-  const double without_context =
-      seconds / std::exp(log_pace_) - context * (context_.pass + context_.row * rows);
-  const double slope = (without_context - last.seconds) / (rows - last.rows);
-  beyond_.rows = std::max(beyond_.rows, rows);
-  beyond_.slope = std::min(beyond_.slope, std::clamp(slope, 0.0, last.seconds / last.rows));
-  if (++beyond_.seen < kMakeAPoint) return;
-  const double added = beyond_.slope * (beyond_.rows - last.rows);
-  points_.push_back({beyond_.rows, last.seconds + added});
-  measured_points_.push_back({beyond_.rows, measured_points_.back().seconds + added});
-  beyond_ = {};
+// What all passes have in common is the pace, as when another process runs beside this one; what a
+// count of rows has of its own is the curve's.
+void CostModel::FollowPace(double residual, double observations) {
+  if (observations < kKnown) return;
+  const double part = observations / (observations + kKnown);
+  log_pace_ += kPaceStep * part * std::clamp(residual, -kMostOfPace, kMostOfPace);
 }
 
 void CostModel::ObserveVerify(int rows, int context, double seconds) {
-  if (!IsMeasured(rows)) return ObserveBeyond(rows, context, seconds);
-  const double seen = std::log(std::max(seconds, kShortest) / Shape(rows, context));
-  log_pace_ += kPaceStep * Towards(log_pace_, seen);
-  // What the pace does not explain is the shape's; the context's share and each point beside take
-  // the part they lent.
-  const double step = kShapeStep * Towards(log_pace_, seen);
-  const double at_rows = AtRows(rows) / Shape(rows, context);
-  Move(step * (1 - at_rows), measured_context_.pass, context_.pass);
-  Move(step * (1 - at_rows), measured_context_.row, context_.row);
-  for (size_t i = 0; i < points_.size(); ++i) {
-    const int at = points_[i].rows;
-    const int left = i > 0 ? points_[i - 1].rows : at;
-    const int right = i + 1 < points_.size() ? points_[i + 1].rows : at;
-    const int width = std::max(1, rows <= at ? at - left : right - at);
-    const double lent = 1 - static_cast<double>(std::abs(rows - at)) / width;
-    if (lent > 0) Move(step * lent * at_rows, measured_points_[i].seconds, points_[i].seconds);
+  const double attention = context * (context_.pass + context_.row * rows);
+  const double residual = std::log(seconds / VerifySeconds(rows, context));
+  const double paced = seconds / std::exp(log_pace_);
+  if (rows == 1) {
+    FollowPace(residual, plain_.observations());
+    return plain_.Observe(paced / (1 + attention));
   }
-  KeepOrder();
+  most_timed_ = std::max(most_timed_, rows);
+  if (!has_plain_pass()) return;
+  // More rows never cost less: if they did, the plain passes were disturbed.
+  constexpr double kTolerance = 1.1;
+  plain_.Limit(kTolerance * paced / (1 + attention));
+  Knot& knot = Nearest(rows);
+  FollowPace(residual, knot.of_guess.observations());
+  const double cost = paced / plain_.value() - attention;
+  knot.of_guess.Observe(std::max(cost, 1.0) / Guess(rows));
+  Redraw();
 }
 
-bool CostModel::Holds() const { return std::abs(log_pace_) <= std::log(2.0); }
+DraftCosts& CostModel::Drafter(const std::string& name) { return drafters_[name]; }
 
 Json CostModel::ToJson() const {
-  Json points = Json::array(), drafters = Json::object();
-  for (const Point& p : measured_points_) points.push_back(Json::array({p.rows, p.seconds}));
+  Json curve = Json::array(), drafters = Json::object();
+  for (const Knot& knot : knots_) {
+    if (knot.of_guess.observations() == 0) continue;
+    curve.push_back(Json::array({knot.rows, knot.of_guess.ToJson()}));
+  }
   for (const auto& [name, costs] : drafters_) {
     if (costs.observed()) drafters[name] = costs.ToJson();
   }
-  return {{"points", std::move(points)},
-          {"context", Json::array({measured_context_.pass, measured_context_.row})},
+  return {{"plain", plain_.ToJson()},
+          {"most_rows", most_timed_},
+          {"curve", std::move(curve)},
+          {"answer", answers_.ToJson()},
           {"drafters", std::move(drafters)}};
 }
 
-Result<CostModel> CostModel::FromJson(const Json& json, const std::string& origin) {
+Status CostModel::Restore(const Json& json, const std::string& origin) {
   const Error bad{origin + ": not a table of costs"};
   if (!json.is_object()) return bad;
-  const Json list = json.value("points", Json()), share = json.value("context", Json()),
-             drafters = json.value("drafters", Json::object());
-  if (!list.is_array() || list.empty() || !AreNumbers(share, 2, 0) || !drafters.is_object())
-    return bad;
-  std::vector<Point> points;
-  for (const Json& entry : list) {
-    if (!AreNumbers(entry, 2, 1e-9) || !entry[0].is_number_integer()) return bad;
-    const int rows = entry[0].get<int>();
-    if (rows < 1 || (!points.empty() && rows <= points.back().rows)) return bad;
-    points.push_back({rows, entry[1].get<double>()});
+  const Json curve = json.value("curve", Json()), drafters = json.value("drafters", Json()),
+             most = json.value("most_rows", Json());
+  if (!curve.is_array() || !drafters.is_object() || !most.is_number_integer()) return bad;
+  if (!plain_.Restore(json.value("plain", Json()))) return bad;
+  if (!answers_.Restore(json.value("answer", Json()))) return bad;
+  most_timed_ = std::clamp(most.get<int>(), 1, 1 << 16);
+  for (const Json& entry : curve) {
+    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_number_integer()) return bad;
+    const auto knot = std::ranges::find(knots_, entry[0].get<int>(), &Knot::rows);
+    if (knot == knots_.end() || !knot->of_guess.Restore(entry[1])) return bad;
   }
-  CostModel costs(std::move(points), {share[0].get<double>(), share[1].get<double>()});
   for (const auto& [name, entry] : drafters.items()) {
-    if (!costs.Drafter(name).Restore(entry)) return bad;
+    if (!Drafter(name).Restore(entry)) return bad;
   }
-  return costs;
+  Redraw();
+  return {};
 }
 
 }  // namespace foretoken

@@ -1,21 +1,22 @@
 // What a pass of the target costs, by the rows it scores and the context they attend to, and what
-// drafting costs: measured at load, then refreshed by every cycle.
+// is known of drafters: guessed at first, then learned from the passes that are run anyway.
 #pragma once
 
-#include <functional>
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "base/json_fwd.h"
 #include "base/result.h"
+#include "engine/answer_lengths.h"
 #include "engine/draft_costs.h"
+#include "engine/estimate.h"
 #include "model/model.h"
 
 namespace foretoken {
 
-// Thread-safety: one thread.
+// A pass of one row, the plain pass, is the unit that everything is compared with; only its seconds
+// are kept. Thread-safety: one thread.
 class CostModel {
  public:
   // A pass without context.
@@ -28,64 +29,62 @@ class CostModel {
     double pass = 0, row = 0;
   };
 
-  // REQUIRES: points not empty, their rows >= 1 and distinct, their seconds > 0.
+  // Costs that are known, in seconds. REQUIRES: points not empty, their rows >= 1 and distinct,
+  // their seconds > 0 and not falling.
   CostModel(std::vector<Point> points, ContextShare context);
   CostModel(CostModel&&) = default;  // map nodes keep their place
+  // The same as guesses, in plain passes: has_plain_pass() is false.
+  static CostModel Assume(std::vector<Point> points, ContextShare context);
+  // What passes of `model` cost by the look of it: from its bytes, its multiplications and the
+  // instruction set (docs/performance.md). Nothing is run.
+  static CostModel Guess(const Model& model);
 
   // Seconds of a pass over `rows` rows, each of which attends to `context` positions. Never falls
   // as rows or context grow.
   double VerifySeconds(double rows, int context) const;
-  // Of the drafter `name`, as typed after --drafter; stays where it is.
-  DraftCosts& Drafter(const std::string& name);
-
-  // What a cycle took. Where it took several times what was expected, the machine was doing
-  // something else: such a one counts for little more than the others.
-  void ObserveVerify(int rows, int context, double seconds);
-  // Whether passes took what was measured, within a factor of two.
-  bool Holds() const;
-
-  // Whether passes over so many rows, or nearly so many, were timed. VerifySeconds of more rows is
-  // a guess, which should decide nothing.
-  bool IsMeasured(double rows) const;
+  // Whether plain passes were timed, so that seconds mean something: two, as one may be disturbed.
+  bool has_plain_pass() const { return plain_.observations() > 1; }
   // Rows that a pass may have so that the curve is learned further: twice what was timed, so that
   // no such pass costs much more than one that was.
-  int MostRows() const { return 2 * points_.back().rows; }
+  int MostRows() const { return 2 * most_timed_; }
 
-  // Times passes over made-up tokens for about `budget` seconds. Two passes of one row are made
-  // however long they take; a slow model may leave time for no more. Errors: out of memory.
-  static Result<CostModel> Measure(Model& model, double budget);
-  // Seconds of a pass of `rows` rows at `context` cached positions.
-  using TimePass = std::function<double(int rows, int context)>;
-  // The same by any clock: `budget` is spent by what `time` returns. It is asked for at most
-  // `max_rows` rows and for a context of 0 or `context`.
-  static CostModel Measure(const TimePass& time, int context, int max_rows, double budget);
+  // What a cycle's pass took, its verification included.
+  void ObserveVerify(int rows, int context, double seconds);
 
-  // What was measured, and what is known of drafters:
-  // {"points": [[rows, seconds]...], "context": [pass, row], "drafters": {name: DraftCosts}}.
+  // Of the drafter that `name` stands for; stays where it is.
+  DraftCosts& Drafter(const std::string& name);
+  AnswerLengths& answers() { return answers_; }
+  const AnswerLengths& answers() const { return answers_; }
+
+  // What was observed: {"plain": seconds, "most_rows": rows, "curve": [[rows, of the guess,
+  // observations]...], "answer": tokens, "drafters": {name: DraftCosts}}.
   Json ToJson() const;
-  // Errors: not what ToJson writes; `origin` opens the message.
-  static Result<CostModel> FromJson(const Json& json, const std::string& origin);
+  // Takes over what ToJson wrote. Errors: anything else; `origin` opens the message.
+  Status Restore(const Json& json, const std::string& origin);
 
  private:
-  double Shape(double rows, int context) const;
-  double AtRows(double rows) const;
-  void KeepOrder();
-  void ObserveBeyond(int rows, int context, double seconds);
-
-  // What passes over more rows than the last point's took, until there are enough for a new point.
-  struct Beyond {
-    int rows = 0, seen = 0;
-    double slope = std::numeric_limits<double>::infinity();  // the least, seconds a row
+  // A count of rows, and how passes near it compare with the guess.
+  struct Knot {
+    int rows;
+    double guess;       // plain passes
+    Estimate of_guess;  // what was observed, of that
+    double cost;        // plain passes, by the guess and all observations
   };
 
-  std::vector<Point> points_;  // by rows, ascending; seconds never fall
-  ContextShare context_;
-  // As they were measured: cycles move them at most to the half or the double of that, as cycles
-  // are no fair sample of rows and contexts.
-  std::vector<Point> measured_points_;
-  ContextShare measured_context_;
-  Beyond beyond_;
-  double log_pace_ = 0;  // of this machine now, against the points
+  static constexpr double kFirstGuess = 0.01;  // seconds of a plain pass that nobody timed
+
+  double Guess(double rows) const;
+  double Curve(double rows) const;
+  Knot& Nearest(double rows);
+  void FollowPace(double residual, double observations);
+  void Redraw();
+
+  std::vector<Knot> knots_;  // by rows, ascending, the first of one row
+  ContextShare context_;     // plain passes a position
+  Estimate plain_;           // seconds of a plain pass without context
+  double log_pace_ = 0;      // of the machine now, against that
+  int most_timed_ = 1;
+  AnswerLengths answers_;
   std::map<std::string, DraftCosts> drafters_;
 };
 

@@ -1,49 +1,58 @@
-// What a drafter's proposals cost, and how far it is trusted to be worth that.
+// What is known of one drafter over all texts: what its proposals cost, how often its guesses come
+// true, and whether it has been winning time.
 #pragma once
 
 #include "base/json_fwd.h"
+#include "engine/estimate.h"
+#include "tree/acceptance_table.h"
 
 namespace foretoken {
 
-// Shared by all sequences a drafter drafts for. Thread-safety: one thread.
+// Costs are in plain passes of the target. Thread-safety: one thread.
 class DraftCosts {
  public:
-  // `plain`: seconds of a plain pass of the target, of which costs are guessed that were not timed.
-  explicit DraftCosts(double plain);
+  DraftCosts();
 
-  // Seconds of `levels` levels of drafting.
-  double Seconds(int levels) const { return fixed_ + level_ * levels; }
+  // What a level takes by the look of the draft; counts until levels are timed.
+  void ExpectLevel(double passes);
+  // Passes that `levels` levels of drafting take.
+  double Passes(int levels) const { return fixed_.value() + level_.value() * levels; }
+  // Passes that reading `unread` tokens of text takes.
+  double ReadingPasses(int unread) const { return token_.value() * unread; }
+  // Whether it drafts levels, as far as is known.
+  bool drafts_levels() const { return has_level_bytes_ || level_.observations() > 0; }
   // What proposing that many levels took, for which `unread` tokens of text were read first.
-  void Observe(int levels, int unread, double seconds);
+  void Observe(int levels, int unread, double passes);
 
-  // 1 for a drafter that was never judged or wins time, down to 1/16 where sequence after sequence
-  // had to send it to rest.
+  // Passes won by a cycle that drafted, less what it cost; without reading the text.
+  void ObserveGain(double passes);
+  // Passes that a cycle which drafts may be expected to win, and how many cycles say so.
+  double mean_gain() const { return cycles_ > 0 ? gain_ / cycles_ : 0; }
+  double cycles() const { return cycles_; }
+  // Passes that it may lose in a text before that outweighs what it won in others.
+  double Credit() const;
+
+  // 1 for a drafter that was never judged or wins time, down to 1/16 where it lost in text after
+  // text: the share of what may be spent on trying it.
   double trust() const { return trust_; }
-  void ObserveRest();   // a sequence did
-  void ObserveGain();   // a sequence won as much as is remembered
-  void ObserveStart();  // of a sequence: doubts fade, so that what lost is tried again
+  void ObserveFailure();  // a text sent it to rest
+  void ObserveWin();      // a text gained by it
+  void ObserveStart();    // of a text: doubts fade, so that what lost is tried again
 
-  // Whether reading `unread` tokens pays where `left` more may be written, each in at most `plain`
-  // seconds, and no more than answers usually have.
-  bool IsWorthReading(int unread, int left, double plain) const;
-  // A cycle of a sequence whose text was read wrote `written` tokens, and saved `saved` plain
-  // passes by what the drafter could only guess because it had read.
-  void ObserveRead(double saved, double written);
-  // An answer came to so many tokens, or was cut off at them.
-  void ObserveAnswer(int tokens, bool cut_off);
+  const DrafterRates& rates() const { return rates_; }
+  DrafterRates& rates() { return rates_; }
 
-  bool observed() const { return fixed_seen_ + level_seen_ > 0; }
-  // [fixed, level, trust, token, worth, answer]; what was never timed is 0.
+  bool observed() const;
+  // {"fixed", "level", "token": Estimate, "trust", "gain": [passes, cycles], "rates"}.
   Json ToJson() const;
   // Takes over what ToJson wrote. False for anything else.
   bool Restore(const Json& json);
 
  private:
-  double fixed_ = 0, level_, trust_ = 1;
-  double token_;   // seconds of reading one
-  double worth_;   // plain passes saved a written token, once the text was read
-  double answer_;  // tokens that answers usually have
-  int fixed_seen_ = 0, level_seen_ = 0, token_seen_ = 0;
+  Estimate fixed_, level_, token_;
+  bool has_level_bytes_ = false;
+  double trust_ = 1, gain_ = 0, cycles_ = 0;
+  DrafterRates rates_;
 };
 
 }  // namespace foretoken

@@ -48,13 +48,6 @@ std::vector<CandidateTree> FinishAll(std::span<const TreeBuilder> builders) {
   return trees;
 }
 
-// Now and then, and at first: a drafter that was not worth asking may be worth it by now.
-bool IsProbing(const Session& session) {
-  constexpr int64_t kFirst = 3;
-  constexpr size_t kInterval = 32;
-  return session.acceptance.cycles() < kFirst || session.cycles.size() % kInterval == kInterval - 1;
-}
-
 // `kept`: tokens of the cycle that the answer keeps. `offered`: the tree before it was cut.
 Cycle CycleOf(const CandidateTree& tree, const CandidateTree& offered, const Acceptance& accepted,
               size_t kept) {
@@ -85,7 +78,12 @@ Generator::Generator(Model& target, Drafter* drafter, Verifier& verifier,
     needs_ = drafter_->Needs();
     needs_unread_ = drafter_->NeedsUnread();
   }
-  if (options.costs != nullptr) drafting_ = &options.costs->Drafter(options.drafter);
+  if (drafter_ == nullptr || options.costs == nullptr || !options.policy->UsesEconomy()) return;
+  std::vector<DraftPart> parts = drafter_->Parts();
+  for (DraftPart& part : parts) {
+    if (part.name.empty()) part.name = options.drafter;
+  }
+  observer_.emplace(*options.costs, parts, target.weight_bytes(), options.refresh_costs);
 }
 
 std::unique_ptr<Session> Generator::Start(const SessionOptions& options) {
@@ -96,10 +94,6 @@ std::unique_ptr<Session> Generator::Start(const SessionOptions& options) {
   auto session = std::make_unique<Session>(adapted, target_.NewCache(usual, options.cache_type),
                                            drafter_ != nullptr ? drafter_->NewState() : nullptr);
   session->draft_sampling = DraftSampling(adapted.sampling);
-  if (weighs_costs() && options_.refresh_costs) {
-    session->governor = Governor(drafting_->trust());
-    drafting_->ObserveStart();
-  }
   return session;
 }
 
@@ -140,9 +134,15 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
   session.prompt = size;
   session.limit = std::min(context, max_new < context - size ? size + max_new : context);
   session.finish = Finish::kNot;
-  // Decided once a text: where its beginning was not heard, the rest is of no use.
-  if (session.reused == 0) session.may_read = MayRead(size, session.limit - size);
-  session.read = false;
+  if (observer_) {
+    const bool is_new = session.reused == 0 || session.costs.governors.empty();
+    if (is_new) observer_->BeginText(session.costs);
+    observer_->BeginAnswer(session.costs, session.limit - size);
+    // Decided once a text: where its beginning was not heard, the rest is of no use.
+    if (is_new && options_.policy->MayDecline()) {
+      session.may_read = observer_->MayRead(session.costs, size);
+    }
+  }
   session.cycles.clear();
   session.sources.clear();
   const Status done = PrefillText(session);
@@ -199,52 +199,64 @@ Status Generator::Step(std::span<Session* const> batch) {
 }
 
 Status Generator::Run(std::span<Session* const> batch) {
-  double propose_seconds = 0, learn_seconds = 0, verify_seconds = 0;
+  RoundSeconds seconds;
   Offers offers;
   std::vector<CandidateTree> trees;
   {
-    const Timer timer(propose_seconds);
+    const Timer timer(seconds.propose);
     FT_ASSIGN_OR_RETURN(offers, Propose(batch));
     trees = FinishAll(offers.builders);
   }
   Pass pass;
   std::vector<Acceptance> accepted;
   {
-    const Timer timer(verify_seconds);
+    const Timer timer(seconds.verify);
     FT_ASSIGN_OR_RETURN(pass, Score(batch, std::move(trees), LogitRows::kAll));
     accepted = Verify(batch, pass);
-  }
-  if (weighs_costs()) {
-    LearnCosts(batch, offers, pass, accepted, propose_seconds, verify_seconds);
-  }
-  {
-    const Timer timer(verify_seconds);
     for (size_t s = 0; s < batch.size(); ++s) batch[s]->cache->Commit(accepted[s].path);
   }
   Status learned;
   {
-    const Timer timer(learn_seconds);
+    const Timer timer(seconds.learn);
     learned = Learn(batch, pass, accepted, /*prompt=*/false);
   }
   // What was accepted is written all the same.
   if (!learned.ok()) Break(batch);
+  Write(batch, offers, pass, accepted, seconds);
+  return learned;
+}
+
+// Lengthens the texts, and takes note of what that took.
+void Generator::Write(std::span<Session* const> batch, const Offers& offers, const Pass& pass,
+                      std::span<const Acceptance> accepted, const RoundSeconds& seconds) {
   // Costs charge the drafter for its first reading of a prompt; reports, as the papers, do not.
   double reading = 0;
   for (const TreeBuilder& builder : offers.builders) reading += builder.reading_seconds();
-  const double draft_seconds = std::max(0.0, propose_seconds - reading) + learn_seconds;
+  const double draft_seconds = std::max(0.0, seconds.propose - reading) + seconds.learn;
   const auto share = static_cast<double>(batch.size());
+  std::vector<ObservedCycle> observed;
   for (size_t s = 0; s < batch.size(); ++s) {
     const size_t kept = Extend(*batch[s], pass.trees[s], accepted[s]);
-    Cycle cycle = CycleOf(pass.trees[s], offers.builders[s].tree(), accepted[s], kept);
+    const TreeBuilder& builder = offers.builders[s];
+    Cycle cycle = CycleOf(pass.trees[s], builder.tree(), accepted[s], kept);
     cycle.draft_seconds = draft_seconds / share;
-    cycle.verify_seconds = verify_seconds / share;
+    cycle.verify_seconds = seconds.verify / share;
     batch[s]->cycles.push_back(std::move(cycle));
+    if (!observer_) continue;
+    const auto path = std::span(accepted[s].path);
+    observed.push_back({batch[s]->costs, offers.economies[s], builder, IsWorthAsking(offers, s),
+                        pass.trees[s], path.first(std::min(path.size(), kept + 1)),
+                        std::span(batch[s]->tokens).last(kept)});
   }
   seconds_.prefill += reading;
   seconds_.reading += reading;
   seconds_.draft += draft_seconds;
-  seconds_.verify += verify_seconds;
-  return learned;
+  seconds_.verify += seconds.verify;
+  if (!observer_) return;
+  observer_->Observe(observed, pass.begin.back(), seconds);
+  for (Session* s : batch) {
+    if (s->done()) observer_->EndAnswer(s->costs, s->finish != Finish::kStop);
+  }
 }
 
 Result<std::vector<CandidateTree>> Generator::Draft(std::span<Session* const> batch) {
@@ -263,11 +275,10 @@ Result<Generator::Offers> Generator::Propose(std::span<Session* const> batch) {
     FT_CHECK(!s->done() && !s->broken);
     FT_CHECK(s->cache->length() + 1 == static_cast<int>(s->tokens.size()));
     const TreeEconomy* economy = nullptr;
-    if (weighs_costs()) {
-      const SessionEconomy::Cycle cycle{s->cache->length(), size,
-                                        s->limit - static_cast<int>(s->tokens.size()),
-                                        IsProbing(*s), s->governor.resting()};
-      economy = &offers.economies.emplace_back(*options_.costs, *drafting_, s->acceptance, cycle);
+    if (observer_) {
+      const int left = s->limit - static_cast<int>(s->tokens.size());
+      economy = &offers.economies.emplace_back(
+          observer_->EconomyOf(s->costs, s->cache->length(), size, left));
     }
     offers.builders.emplace_back(s->tokens.back(), LimitsFor(*s, size), *options_.policy,
                                  DrawKey(*s), economy);
@@ -276,7 +287,7 @@ Result<Generator::Offers> Generator::Propose(std::span<Session* const> batch) {
   std::vector<DraftSlot> slots;
   slots.reserve(batch.size());
   for (size_t s = 0; s < batch.size(); ++s) {
-    if (!IsWorthAsking(*batch[s], offers.builders[s])) continue;
+    if (!IsWorthAsking(offers, s)) continue;
     slots.push_back({*batch[s]->draft, offers.builders[s], batch[s]->draft_sampling});
   }
   if (!slots.empty()) {
@@ -284,6 +295,12 @@ Result<Generator::Offers> Generator::Propose(std::span<Session* const> batch) {
     FT_RETURN_IF_ERROR(target_.backend().TakeFailure());
   }
   return offers;
+}
+
+bool Generator::IsWorthAsking(const Offers& offers, size_t sequence) const {
+  const TreeBuilder& builder = offers.builders[sequence];
+  if (observer_) return observer_->IsWorthAsking(offers.economies[sequence], builder);
+  return builder.limits().max_nodes > 1;
 }
 
 // Greedy verification compares tokens, whatever they were drawn from.
@@ -381,10 +398,6 @@ void Generator::CheckFinish(Session& session, size_t first_new) {
     Rewind(session, std::min(session.cache->length(), static_cast<int>(tokens.size()) - 1));
   } else if (static_cast<int>(tokens.size()) >= session.limit) {
     session.finish = session.limit == session.context ? Finish::kContext : Finish::kLimit;
-  }
-  if (session.done() && weighs_costs() && options_.refresh_costs) {
-    drafting_->ObserveAnswer(static_cast<int>(session.written().size()),
-                             session.finish != Finish::kStop);
   }
 }
 

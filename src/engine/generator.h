@@ -10,8 +10,8 @@
 
 #include "draft/drafter.h"
 #include "engine/cost_model.h"
+#include "engine/cost_observer.h"
 #include "engine/session.h"
-#include "engine/session_economy.h"
 #include "model/model.h"
 #include "tree/tree_builder.h"
 #include "verify/verifier.h"
@@ -38,7 +38,7 @@ struct GeneratorOptions {
   TreeLimits limits;
   const TreePolicy* policy = &ChainPolicy();
   CostModel* costs = nullptr;            // null: policies that weigh costs go by assumptions
-  std::string drafter;                   // under whose name drafting costs are kept there
+  std::string drafter;                   // its name, under which they keep what it costs
   bool refresh_costs = true;             // by every cycle; false: trees depend on the text alone
   DraftNoise noise = DraftNoise::kAuto;  // where the verifier weighs no draws
 };
@@ -72,7 +72,9 @@ class Generator {
 
   // From now on nothing is timed: what trees weigh, and how far the drafter is trusted, follows
   // from the costs as they are and from the texts.
-  void HoldCosts() { timing_ = false; }
+  void HoldCosts() {
+    if (observer_) observer_->HoldCosts();
+  }
   const GeneratorOptions& options() const { return options_; }
   const PhaseSeconds& seconds() const { return seconds_; }
 
@@ -92,8 +94,6 @@ class Generator {
   enum class LogitRows : uint8_t { kNone, kLast, kAll };
 
   SamplingParams DraftSampling(SamplingParams sampling) const;
-  bool MayRead(int prompt, int left) const;
-  bool weighs_costs() const { return options_.costs != nullptr && options_.policy->UsesEconomy(); }
   Status Run(std::span<Session* const> batch);
   Result<Offers> Propose(std::span<Session* const> batch);
   std::optional<uint64_t> DrawKey(const Session& session) const;
@@ -105,12 +105,9 @@ class Generator {
   Status PrefillChunk(Session& session, int begin, int end);
   Status Learn(std::span<Session* const> batch, const Pass& pass,
                std::span<const Acceptance> accepted, bool prompt);
-  bool IsWorthAsking(const Session& session, const TreeBuilder& builder) const;
-  void JudgeDrafter(Session& session, const SessionEconomy& economy, const TreeBuilder& builder,
-                    int scored, std::span<const Token> written, bool asked);
-  void LearnCosts(std::span<Session* const> batch, const Offers& offers, const Pass& pass,
-                  std::span<const Acceptance> accepted, double propose_seconds,
-                  double verify_seconds);
+  bool IsWorthAsking(const Offers& offers, size_t sequence) const;
+  void Write(std::span<Session* const> batch, const Offers& offers, const Pass& pass,
+             std::span<const Acceptance> accepted, const RoundSeconds& seconds);
   size_t Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted);
   void Rewind(Session& session, int length);
   void Break(std::span<Session* const> batch) const;
@@ -121,10 +118,9 @@ class Generator {
   Drafter* drafter_;
   Verifier& verifier_;
   GeneratorOptions options_;
-  DraftCosts* drafting_ = nullptr;  // in options_.costs, where there are any
+  std::optional<CostObserver> observer_;  // where the tree policy weighs costs
   TapSpec needs_, needs_unread_;
   PhaseSeconds seconds_;
-  bool timing_ = true;
 };
 
 }  // namespace foretoken

@@ -1,60 +1,89 @@
-// Sends a drafter to rest while it loses time, and lets it try again later.
+// Sends a drafter to rest while it loses time in a text, and lets it try again.
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace foretoken {
 
-// One a sequence. The unit is the time of a plain pass, in which plain decoding writes one token.
+// One a text and drafter. The unit is the time of a plain pass, in which plain decoding writes one
+// token. `allowed`: passes that finding out about this drafter may have cost by now.
 class Governor {
  public:
-  enum class Verdict : uint8_t { kNone, kRest, kGain };
+  // `credit`: passes that it may lose besides, as it won more in other texts. `trust`: the share of
+  // `allowed` that it may spend (DraftCosts::trust); with little of it, it begins at rest.
+  explicit Governor(double credit = 0, double trust = 1)
+      : balance_(credit), trust_(trust), resting_(trust < kDoubted) {}
 
-  // `trust`: DraftCosts::trust. What lost time in other sequences begins with a rest, and a long
-  // one; its guesses can still end it.
-  explicit Governor(double trust = 1) {
-    allowance_ = std::max(kLaterAllowance, allowance_ * trust);
-    if (trust > kDistrust) return;
-    rest_ = next_rest_ = std::min(static_cast<int>(next_rest_ / (2 * trust)), kLongestRest);
+  bool resting() const { return resting_; }
+  double trust() const { return trust_; }
+  // Whether this cycle should draft, resting or not, to learn whether that pays by now: `passes`
+  // are what it would cost if nothing came true.
+  bool IsProbing(double passes, double allowed) const {
+    return idle_ >= kInterval && passes <= allowed - lost();
+  }
+  // Passes that the next cycle may lose if nothing comes true.
+  double Stake(double allowed) const {
+    const double ventured = std::min(balance_, 0.0) + kAtOnce * std::min(allowed, 1.0);
+    const double left = std::max(0.0, std::min(ventured, allowed - lost()));
+    const double stake = std::max(balance_, 0.0) + left;
+    return idle_ >= kInterval ? std::max(stake, allowed - lost()) : stake;
+  }
+  // Passes lost in this answer; 0 where as many were won.
+  double lost() const { return std::max(0.0, -net_); }
+  double net() const { return net_; }
+  void BeginAnswer() {
+    net_ = 0;
+    failed_ = false;
   }
 
-  // Whether the next cycle had better be plain.
-  bool resting() const { return rest_ > 0; }
-
-  // A cycle that drafted wrote `tokens` and cost `passes` plain passes. Returns kRest where the
-  // next cycles had better be plain, kGain where the most is won that is remembered.
-  Verdict Observe(double tokens, double passes) {
+  // A cycle that drafted won `gain` passes, or lost them. `reading`: passes that the text took to
+  // read, which say nothing of whether drafting pays. `least`: what a cycle that drafts costs at
+  // least. Returns whether the drafter has failed in this answer, once: it goes to rest, or was
+  // tried in vain.
+  bool Observe(double gain, double reading, double least, double allowed) {
+    net_ += gain - reading;
+    idle_ = 0;
+    if (resting_) {
+      // What a probe won may be lost again.
+      resting_ = gain <= 0;
+      balance_ = std::max(gain, 0.0);
+      return resting_ && !std::exchange(failed_, true);
+    }
     // Gains are remembered, but not for ever: text changes.
-    const double before = balance_;
-    balance_ = std::min(balance_ + tokens - passes, kMostSaved);
-    if (balance_ == kMostSaved && before < kMostSaved) return Verdict::kGain;
-    if (balance_ > -allowance_) return Verdict::kNone;
-    rest_ = next_rest_;
-    next_rest_ = std::min(2 * next_rest_, kLongestRest);
-    allowance_ = kLaterAllowance;
-    balance_ = hits_ = 0;
-    return Verdict::kRest;
+    balance_ = std::min(balance_ + gain, std::max(balance_, kMostSaved));
+    if (Stake(allowed) >= least) return false;
+    resting_ = true;
+    hits_ = 0;
+    return !std::exchange(failed_, true);
   }
 
-  // A cycle of rest. `came_true`: whether the drafter's best first guess did; nothing if there was
-  // none. Guesses that come true end the rest.
-  void ObserveResting(std::optional<bool> came_true) {
-    --rest_;
-    if (!came_true) return;
+  // A cycle that did not draft. `cost`: of asking, in passes. `came_true`: whether the best first
+  // guess did, which was asked for without being scored; nothing if there was none. Guesses that
+  // come true end a rest.
+  void ObserveIdle(std::optional<bool> came_true, double cost) {
+    ++idle_;
+    net_ -= cost;
+    if (!resting_ || !came_true) return;
     hits_ = *came_true ? hits_ + 1 : std::max(0.0, hits_ - 0.5);
-    if (hits_ >= kWakingHits) rest_ = 0;
+    if (hits_ < kWakingHits) return;
+    resting_ = false;
+    hits_ = 0;
+    balance_ = kWakingStake;
   }
 
  private:
-  static constexpr double kMostSaved = 4, kLaterAllowance = 1, kWakingHits = 3, kDistrust = 0.3;
-  static constexpr int kLongestRest = 512;
+  static constexpr double kMostSaved = 4, kAtOnce = 0.7, kWakingHits = 3, kWakingStake = 0.3,
+                          kDoubted = 0.3;
+  static constexpr int kInterval = 24;  // cycles without drafting before it is tried
 
-  double balance_ = 0;    // passes won since the last rest
-  double allowance_ = 2;  // passes that may be lost before the next
+  double balance_;   // passes won since it last woke
+  double net_ = 0;   // passes won in this answer
   double hits_ = 0;  // first guesses that came true in this rest, less half of those that did not
-  int rest_ = 0, next_rest_ = 64;
+  double trust_;
+  bool resting_, failed_ = false;
+  int idle_ = 0;  // cycles since it drafted
 };
 
 }  // namespace foretoken

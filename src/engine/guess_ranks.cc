@@ -18,7 +18,7 @@ class GivenPath final : public TreePolicy {
   std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> /*fresh*/,
                            const TreeContext& context) const override {
     Node at = 0;
-    for (int i = 0; i < context.levels; ++i) at = tree.FirstChild(at);
+    for (int i = 0; i < context.levels.back(); ++i) at = tree.FirstChild(at);
     return {at};
   }
   std::vector<Node> Keep(const CandidateTree&, const TreeContext&) const override { return {0}; }

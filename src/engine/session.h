@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "draft/drafter.h"
-#include "engine/governor.h"
+#include "engine/session_costs.h"
 #include "engine/stats.h"
 #include "model/kv_cache.h"
-#include "tree/acceptance_table.h"
 #include "verify/sampling.h"
 
 namespace foretoken {
@@ -49,10 +48,8 @@ struct Session {
   SamplingParams draft_sampling;  // DraftSlot::sampling
   std::unique_ptr<KvCache> cache;
   std::unique_ptr<DraftState> draft;  // null without a drafter
-  AcceptanceTable acceptance;         // of what was drafted, where the tree policy weighs it
-  Governor governor;                  // the same
+  SessionCosts costs;                 // where the tree policy weighs them
   bool may_read = true;               // whether the drafter may read this text in order to guess
-  bool read = false;                  // whether it did
   // After an error of Step, or of Prefill for want of memory: `tokens` may be read, and Prefill
   // begins anew.
   bool broken = false;

@@ -3,20 +3,64 @@
 #include <algorithm>
 
 namespace foretoken {
+namespace {
 
-double SavedByReading(const TreeEconomy& economy, const TreeBuilder& builder,
-                      const CandidateTree& scored, std::span<const Node> path) {
-  const auto is_theirs = [&](Node n) {
-    const uint32_t by = scored.proposers(n);
-    return n != 0 && by != 0 && (by & ~builder.readers()) == 0;
-  };
+// Plain passes that finding out may cost in an answer, or this share of its tokens where that is
+// more: then a part of it at first, the rest as the answer grows.
+constexpr double kLeastAllowed = 1.2, kAllowedShare = 0.01, kAtFirst = 0.7;
+// Of that, what one of several parts may take.
+constexpr double kOfPart = 0.7;
+
+}  // namespace
+
+double SessionEconomy::Allowed(int part) const {
+  const double expected = std::max(session_.expected_tokens, 1.0);
+  const double share = std::min(1.0, session_.written / expected);
+  const double in_all = std::max(kLeastAllowed, kAllowedShare * expected);
+  double allowed = std::max(kAtFirst * kLeastAllowed + share * (in_all - kAtFirst * kLeastAllowed),
+                            kAllowedShare * session_.written);
+  for (int p = 0; p < parts(); ++p) {
+    if (p != part) allowed -= GovernorOf(p).lost();
+  }
+  const double of_part = parts() > 1 ? kOfPart : 1;
+  return std::max(allowed, 0.0) * of_part * GovernorOf(part).trust();
+}
+
+double SessionEconomy::LeastPasses(int part) const {
+  return Drafting(part).Passes(Drafting(part).drafts_levels() ? 1 : 0) +
+         VerifySeconds(2) / VerifySeconds(1) - 1;
+}
+
+bool SessionEconomy::IsWorthReading(int part, int unread) const {
+  const double left = std::max(0.0, session_.expected_tokens - session_.written);
+  return foretoken::IsWorthReading(Drafting(part), unread, Allowed(part) - GovernorOf(part).lost(),
+                                   std::min<double>(left, cycle_.left));
+}
+
+bool SessionEconomy::probing(int part) const {
+  return !cycle_.plain && GovernorOf(part).IsProbing(LeastPasses(part), Allowed(part));
+}
+
+double GainOf(int part, const TreeEconomy& economy, const TreeBuilder& builder,
+              const CandidateTree& scored, std::span<const Node> path) {
+  const auto is_own = [&](Node n) { return n != 0 && scored.proposers(n) == 1u << part; };
   int nodes = 0;
-  for (Node n = 1; n < scored.size(); ++n) nodes += is_theirs(n) ? 1 : 0;
-  const double drafting = economy.DraftSeconds(builder.levels()) - economy.DraftSeconds(0);
+  for (Node n = 1; n < scored.size(); ++n) nodes += is_own(n) ? 1 : 0;
+  const double drafting = economy.DraftSeconds(part, builder.levels(part));
   const double verifying =
       economy.VerifySeconds(scored.size()) - economy.VerifySeconds(scored.size() - nodes);
-  const auto won = static_cast<double>(std::ranges::count_if(path, is_theirs));
+  const auto won = static_cast<double>(std::ranges::count_if(path, is_own));
   return won - (drafting + verifying) / economy.VerifySeconds(1);
+}
+
+bool IsWorthReading(const DraftCosts& costs, int unread, double allowed, double expected) {
+  constexpr double kTrifle = 0.1;  // passes that are not worth a thought
+  // Cycles that speak for a draft; tokens of a cycle; and the part of what it won in other texts
+  // that is counted on, as texts differ.
+  constexpr double kEnough = 16, kTokens = 1.5, kCountedOn = 0.5;
+  const double won =
+      costs.cycles() < kEnough ? 0 : kCountedOn * costs.mean_gain() * expected / kTokens;
+  return costs.ReadingPasses(unread) <= std::max({kTrifle, allowed, won});
 }
 
 }  // namespace foretoken

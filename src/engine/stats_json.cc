@@ -56,6 +56,7 @@ Json ToJson(const RunReport& report) {
   json["max_depth"] = PerCycle(report.cycles, &Cycle::max_depth);
   json["drafted_depth"] = PerCycle(report.cycles, &Cycle::drafted_depth);
   AddMetrics(m, json);
+  if (report.outcome.speedup) json["outcome"] = ToJson(report.outcome);
   for (const Tally& tally : report.tallies) {
     json["tallies"][tally.name] = {{"count", tally.count}, {"of", tally.of}};
   }

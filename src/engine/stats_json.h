@@ -7,6 +7,7 @@
 #include "base/json_fwd.h"
 #include "base/types.h"
 #include "draft/drafter.h"
+#include "engine/outcome.h"
 #include "engine/stats.h"
 
 namespace foretoken {
@@ -21,6 +22,7 @@ struct RunReport {
   std::string_view verifier = "exact";
   bool lossless = true;            // whether it keeps the target's text or law
   std::span<const Tally> tallies;  // the drafter's
+  DraftOutcome outcome;
 
   // New tokens over all the time after loading, and over the time after the prompt.
   double TokensPerSecond() const;
@@ -31,7 +33,8 @@ struct RunReport {
 // "draft", "verify", "other"}, "tokens_per_second", "gen_only_tokens_per_second", "cycles",
 // "n_acc", "written", "nodes", "max_depth", "drafted_depth" (the last five [cycles]), "tau_micro",
 // "tau_macro", "acc_only", "alpha_edd", "alpha_lev", "alpha_tok", "alpha_n", "ECE", "E_spd", "VTP",
-// "GSTP"}, and "tallies" {name: {"count", "of"}} of drafters that have any.
+// "GSTP"}, "outcome" (see outcome.h) where drafts were weighed, and "tallies" {name: {"count",
+// "of"}} of drafters that have any.
 Json ToJson(const RunReport& report);
 
 // The acceptance and time metrics under their own names, from "tau_micro" on.

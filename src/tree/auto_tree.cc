@@ -15,14 +15,16 @@ namespace {
 class Assumed final : public TreeEconomy {
  public:
   double VerifySeconds(int nodes) const override { return 1 + 0.05 * (nodes - 1); }
-  double DraftSeconds(int levels) const override { return 0.04 * levels; }
+  double DraftSeconds(int, int levels) const override { return 0.04 * levels; }
   double Acceptance(const CandidateTree& tree, Node n) const override {
     return std::exp(tree.log_q(n));
   }
-  double NextAcceptance(const CandidateTree&, Node) const override { return 0.6; }
-  bool IsWorthReading(int) const override { return true; }
-  bool probing() const override { return false; }
-  bool resting() const override { return false; }
+  double NextAcceptance(const CandidateTree&, Node, int, int rank) const override {
+    return rank == 0 ? 0.6 : 0;
+  }
+  bool IsWorthReading(int, int) const override { return true; }
+  bool probing(int) const override { return false; }
+  bool resting(int) const override { return false; }
 };
 
 const TreeEconomy& EconomyOf(const TreeContext& context) {
@@ -37,14 +39,33 @@ struct Plan {
   double rate = 0;                  // tokens a second
 };
 
+// Whether every part that proposed `n` is at rest, so that the target is not to score it.
+bool IsResting(const CandidateTree& tree, Node n, const TreeEconomy& economy) {
+  const uint32_t by = tree.proposers(n);
+  for (int part = 0; part < economy.parts(); ++part) {
+    if ((by >> part & 1) != 0 && !economy.resting(part)) return false;
+  }
+  return true;
+}
+
+// Seconds beyond those of a plain pass that a cycle may take by any part; 0 where all rest.
+double MostStake(const TreeEconomy& economy) {
+  double most = 0;
+  for (int part = 0; part < economy.parts(); ++part) {
+    if (!economy.resting(part)) most = std::max(most, economy.Stake(part));
+  }
+  return most;
+}
+
 // Siblings exclude each other: together they are no likelier than certain.
 std::vector<double> Probabilities(const CandidateTree& tree, const TreeEconomy& economy) {
   std::vector<double> probability(static_cast<size_t>(tree.size()), 0.0);
   probability[0] = 1;
   for (Node parent = 0; parent < tree.size(); ++parent) {
+    if (probability[parent] == 0) continue;
     double sum = 0;
     for (Node n = tree.FirstChild(parent); n != kNoNode; n = tree.NextSibling(n)) {
-      if (!tree.offered(n)) continue;
+      if (!tree.offered(n) || IsResting(tree, n, economy)) continue;
       probability[n] = std::clamp(economy.Acceptance(tree, n), 0.0, 1.0);
       sum += probability[n];
     }
@@ -56,24 +77,36 @@ std::vector<double> Probabilities(const CandidateTree& tree, const TreeEconomy& 
   return probability;
 }
 
+// Seconds of drafting so far, of all parts.
+double DraftingSeconds(const TreeContext& context, const TreeEconomy& economy) {
+  double seconds = 0;
+  for (size_t part = 0; part < context.levels.size(); ++part) {
+    seconds += economy.DraftSeconds(static_cast<int>(part), context.levels[part]);
+  }
+  return seconds;
+}
+
 Plan MakePlan(const CandidateTree& tree, const TreeContext& context) {
   const TreeEconomy& economy = EconomyOf(context);
-  const double drafting = economy.DraftSeconds(context.levels);
+  const double drafting = DraftingSeconds(context, economy);
   Plan plan{.probability = Probabilities(tree, economy)};
   const std::vector<bool> candidate = Candidates(tree);
-  for (Node n = 1; n < tree.size(); ++n) {
-    if (candidate[n]) plan.kept.push_back(n);
-  }
   const std::vector<double>& p = plan.probability;
+  for (Node n = 1; n < tree.size(); ++n) {
+    if (candidate[n] && p[n] > 0) plan.kept.push_back(n);
+  }
   std::sort(plan.kept.begin(), plan.kept.end(),
             [&p](Node a, Node b) { return p[a] != p[b] ? p[a] > p[b] : a < b; });
+  const double most = economy.VerifySeconds(1) + std::max(MostStake(economy) - drafting, 0.0);
   double tokens = 1;  // the bonus
   plan.rate = tokens / (drafting + economy.VerifySeconds(1));
   size_t best = 0;
   for (size_t i = 0; i < plan.kept.size() && static_cast<int>(i) + 2 <= context.limits.max_nodes;
        ++i) {
     tokens += p[plan.kept[i]];
-    const double rate = tokens / (drafting + economy.VerifySeconds(static_cast<int>(i) + 2));
+    const double verifying = economy.VerifySeconds(static_cast<int>(i) + 2);
+    if (verifying > most) break;
+    const double rate = tokens / (drafting + verifying);
     if (rate > plan.rate) plan.rate = rate, best = i + 1;
   }
   plan.kept.resize(best);
@@ -89,27 +122,34 @@ class AutoTree final : public TreePolicy {
   bool UsesEconomy() const override { return true; }
   bool MayDecline() const override { return true; }
 
-  // Probes are scored whatever they cost, so the pass is kept to what a good guess would repay.
+  // Probes are scored whatever they cost, so there are no more than a good guess would repay.
   TreeLimits Limits(const TreeContext& context) const override {
     constexpr double kDearest = 2.5;  // plain passes
     const TreeEconomy& economy = EconomyOf(context);
     TreeLimits limits = context.limits;
     limits.max_nodes = std::min(limits.max_nodes, economy.MostNodes());
-    if (economy.resting()) limits.max_nodes = 1;
-    while (limits.max_nodes > 2 &&
-           economy.VerifySeconds(limits.max_nodes) > kDearest * economy.VerifySeconds(1)) {
+    const double plain = economy.VerifySeconds(1), stake = MostStake(economy);
+    if (stake == 0) limits.max_nodes = 1;
+    while (limits.max_nodes > 2 && economy.VerifySeconds(limits.max_nodes) - plain > stake) {
       --limits.max_nodes;
+    }
+    limits.max_probes = std::min(limits.max_probes, limits.max_nodes - 1);
+    const double most = kDearest * plain;
+    while (limits.max_probes > 1 && economy.VerifySeconds(limits.max_probes + 1) > most) {
+      --limits.max_probes;
     }
     return limits;
   }
 
-  // A node is worth asking about if its best child is expected to earn more than its own place in
-  // the pass costs; the level is drafted if that of all such nodes together pays for it. Where
-  // another drafter offered children already, a further one can only come true where they do not.
+  // A node is worth asking about if its best children are expected to earn more than their own
+  // places in the pass cost; the level is drafted if that of all such nodes together pays for it.
+  // Where another part offered children already, a further one can only come true where they do
+  // not.
   std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
                            const TreeContext& context) const override {
     const TreeEconomy& economy = EconomyOf(context);
-    if (!economy.IsWorthReading(context.unread)) return {};
+    const int part = context.part(), levels = context.levels.back();
+    if (economy.resting(part) || !economy.IsWorthReading(part, context.unread)) return {};
     const Plan plan = MakePlan(tree, context);
     const auto left = [&](Node n) {
       double taken = 0;
@@ -118,21 +158,31 @@ class AutoTree final : public TreePolicy {
       }
       return std::max(0.0, plan.probability[n] - taken);
     };
-    if (fresh.front() == 0 && economy.probing() && left(0) == 1) return {0};
+    constexpr double kOpen = 0.5;  // a probe must be able to come true
+    if (fresh.front() == 0 && economy.probing(part) && left(0) >= kOpen) return {0};
     const int nodes = static_cast<int>(plan.kept.size()) + 1;
     const double place =
         plan.rate * (economy.VerifySeconds(nodes + 1) - economy.VerifySeconds(nodes));
-    const double level = plan.rate * (economy.DraftSeconds(context.levels + 1) -
-                                      economy.DraftSeconds(context.levels));
+    const double level =
+        plan.rate * (economy.DraftSeconds(part, levels + 1) - economy.DraftSeconds(part, levels));
     std::vector<Node> worthy;
     double profit = 0;
     for (Node n : fresh) {
-      const double gain = left(n) * economy.NextAcceptance(tree, n) - place;
+      const double open = left(n);
+      double gain = 0;
+      for (int rank = 0; rank < width_; ++rank) {
+        const double of_rank = open * economy.NextAcceptance(tree, n, part, rank) - place;
+        if (of_rank <= 0) break;
+        gain += of_rank;
+      }
       if (gain <= 0) continue;
       worthy.push_back(n);
       profit += gain;
     }
     if (profit <= level) return {};
+    const double drafted = economy.DraftSeconds(part, levels + 1);
+    if (drafted + economy.VerifySeconds(2) - economy.VerifySeconds(1) > economy.Stake(part))
+      return {};
     const std::vector<double>& p = plan.probability;
     std::stable_sort(worthy.begin(), worthy.end(), [&p](Node a, Node b) { return p[a] > p[b]; });
     worthy.resize(std::min(worthy.size(), static_cast<size_t>(context.limits.max_nodes)));

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "base/json.h"
 #include "tree/acceptance_table.h"
 #include "tree/scripted_drafter_testing.h"
 
@@ -15,21 +16,27 @@ using Names = std::vector<std::string>;
 struct Prices final : TreeEconomy {
   double pass = 1, row = 0.1, level = 0.1, next = 0.6;
   int most_unread = 0, most_nodes = 1000;
+  double stake = 1000;
   bool probes = false, rests = false;
+  uint32_t resting_parts = 0;
+  int joined = 1;
   const AcceptanceTable* table = nullptr;  // null: guesses are what their drafter takes them for
 
   double VerifySeconds(int nodes) const override { return pass + row * (nodes - 1); }
   int MostNodes() const override { return most_nodes; }
-  double DraftSeconds(int levels) const override { return level * levels; }
+  int parts() const override { return joined; }
+  double DraftSeconds(int, int levels) const override { return level * levels; }
   double Acceptance(const CandidateTree& tree, Node n) const override {
     return table != nullptr ? table->Probability(tree, n) : std::exp(tree.log_q(n));
   }
-  double NextAcceptance(const CandidateTree& tree, Node n) const override {
-    return table != nullptr ? table->NextProbability(tree.depth(n)) : next;
+  double NextAcceptance(const CandidateTree& tree, Node n, int part, int rank) const override {
+    if (table != nullptr) return table->NextProbability(part, tree.depth(n), rank);
+    return rank == 0 ? next : 0;
   }
-  bool IsWorthReading(int unread) const override { return unread <= most_unread; }
-  bool probing() const override { return probes; }
-  bool resting() const override { return rests; }
+  bool IsWorthReading(int, int unread) const override { return unread <= most_unread; }
+  double Stake(int) const override { return stake; }
+  bool probing(int) const override { return probes; }
+  bool resting(int part) const override { return rests || (resting_parts >> part & 1) != 0; }
 };
 
 double Rate(const CandidateTree& tree, uint32_t set, const Prices& prices, int levels) {
@@ -42,7 +49,7 @@ double Rate(const CandidateTree& tree, uint32_t set, const Prices& prices, int l
     tokens += std::exp(static_cast<double>(tree.score(n)));
     ++nodes;
   }
-  return tokens / (prices.VerifySeconds(nodes) + prices.DraftSeconds(levels));
+  return tokens / (prices.VerifySeconds(nodes) + prices.DraftSeconds(0, levels));
 }
 
 TEST(AutoTree, KeepsTheFastestSubset) {
@@ -110,8 +117,45 @@ TEST(AutoTree, ASecondDrafterIsAskedWhereTheFirstIsUnsure) {
     builder.NextDrafter();
     return builder.TakeFrontier();
   };
+  prices.joined = 2;
   EXPECT_EQ(asked(0.95f), std::vector<Node>{});
   EXPECT_EQ(asked(0.1f), std::vector<Node>{0});
+}
+
+// A part that rests is not asked, and what it offers is not scored, unless another offers it, too.
+TEST(AutoTree, PartsRestAlone) {
+  Prices prices;
+  prices.joined = 2;
+  const auto policy = *NewTreePolicy("auto");
+  const auto kept = [&](uint32_t resting) {
+    prices.resting_parts = resting;
+    TreeBuilder builder(kScriptedRoot, kWide, *policy, std::nullopt, &prices);
+    builder.OfferRun(0, std::vector<Token>{'a', 'b'}, std::log(0.45f));
+    builder.NextDrafter();
+    if (!builder.TakeFrontier().empty()) {
+      builder.Offer(0, std::vector<Scored>{{'a', std::log(0.5f)}, {'c', std::log(0.4f)}});
+    }
+    return Paths(builder.Finish());
+  };
+  EXPECT_EQ(kept(0), (Names{"a", "ab", "c"}));
+  EXPECT_EQ(kept(1), (Names{"a", "c"}));
+  EXPECT_EQ(kept(2), (Names{"a", "ab"}));
+  EXPECT_EQ(kept(3), Names{});
+}
+
+// What may be lost bounds levels and nodes together.
+TEST(AutoTree, RisksNoMoreThanItsStake) {
+  const Beliefs sure = [](const std::string&) { return std::vector<Belief>{{'a', 0.9}}; };
+  for (const double stake : {0.0, 0.15, 0.25, 0.65, 1.05}) {
+    Prices prices;  // a row 0.1, a level 0.1
+    prices.next = 0.9;
+    prices.stake = stake;
+    const Built built = Build("auto", sure, kWide, &prices);
+    const double cost = prices.DraftSeconds(0, static_cast<int>(built.asked.size())) +
+                        prices.VerifySeconds(built.tree.size()) - prices.pass;
+    EXPECT_LE(cost, stake + 1e-9);
+    EXPECT_GE(cost, stake - 0.2 - 1e-9) << "and what it may";
+  }
 }
 
 // Not even to try.
@@ -122,19 +166,27 @@ TEST(AutoTree, NothingIsReadThatIsNotWorthIt) {
   const auto policy = *NewTreePolicy("auto");
   TreeBuilder builder(0, kWide, *policy, std::nullopt, &prices);
   EXPECT_EQ(builder.TakeFrontier(10), std::vector<Node>{});
-  EXPECT_EQ(builder.read(), 0);
-  EXPECT_EQ(builder.readers(), 0u);
+  EXPECT_EQ(builder.read(0), 0);
+  EXPECT_EQ(builder.levels(0), 0);
   builder.NextDrafter();
   EXPECT_EQ(builder.TakeFrontier(9), std::vector<Node>{0});
-  EXPECT_EQ(builder.read(), 9);
-  EXPECT_EQ(builder.readers(), 2u);
+  EXPECT_EQ(builder.read(1), 9);
+  EXPECT_EQ(builder.levels(1), 1);
+  EXPECT_EQ(builder.levels(0), 0);
 }
 
-// Probes take what room there is, so there is no more of it than a pass may cost.
-TEST(AutoTree, APassIsNoDearerThanItMayBe) {
+// Probes take what room there is, so there is no more of it than a good guess repays; runs may be
+// as long as they are likely.
+TEST(AutoTree, ProbesAreNoDearerThanTheyMayBe) {
   Prices prices;  // row 0.1: 2.5 passes have 16 rows
   const auto policy = *NewTreePolicy("auto");
-  EXPECT_EQ(TreeBuilder(0, kWide, *policy, std::nullopt, &prices).limits().max_nodes, 16);
+  TreeBuilder builder(0, kWide, *policy, std::nullopt, &prices);
+  EXPECT_EQ(builder.limits().max_probes, 15);
+  for (Token token = 1; token <= 15; ++token) EXPECT_NE(builder.AddProbe(0, token), kNoNode);
+  EXPECT_EQ(builder.AddProbe(0, 16), kNoNode);
+  TreeBuilder run(0, kWide, *policy, std::nullopt, &prices);
+  run.OfferRun(0, std::vector<Token>(40, 7), -0.001f);
+  EXPECT_EQ(run.Finish().size(), 41);
   prices.rests = true;
   TreeBuilder resting(0, kWide, *policy, std::nullopt, &prices);
   EXPECT_EQ(resting.limits().max_nodes, 1);
@@ -205,7 +257,7 @@ TEST(AcceptanceTable, TellsBrokenStretchesFromMisses) {
 }
 
 TEST(AcceptanceTable, TellsProposersConfidencesAndDepthsApart) {
-  AcceptanceTable table;
+  AcceptanceTable table(2);
   CandidateTree tree(0);
   const Node sure = tree.Add(0, 1, std::log(0.97f)), unsure = tree.Add(0, 2, std::log(0.02f));
   const Node other = tree.Add(0, 3, std::log(0.97f), CandidateTree::Kind::kCandidate, kNoPos, 2);
@@ -216,8 +268,53 @@ TEST(AcceptanceTable, TellsProposersConfidencesAndDepthsApart) {
   EXPECT_LT(table.Probability(tree, unsure), 0.1);
   EXPECT_LT(table.Probability(tree, other), 0.1) << "the other drafter is always wrong";
   EXPECT_LT(table.Probability(tree, below), 0.3) << "its depth is";
-  EXPECT_GT(table.NextProbability(0), 0.8);
-  EXPECT_LT(table.NextProbability(1), 0.3);
+  EXPECT_GT(table.NextProbability(0, 0, 0), 0.8);
+  EXPECT_LT(table.NextProbability(0, 1, 0), 0.3);
+  EXPECT_LT(table.NextProbability(0, 0, 1), 0.05) << "its second guess never is";
+  EXPECT_LT(table.NextProbability(1, 0, 0), 0.1);
+}
+
+// What was seen in other texts is where a text begins, and soon counts less than its own.
+TEST(AcceptanceTable, BeginsWithWhatOtherTextsShowed) {
+  DrafterRates known;
+  DrafterRates* const all[] = {&known};
+  AcceptanceTable first;
+  const std::vector<Token> right{1, 9}, wrong{2};
+  for (int i = 0; i < 300; ++i) first.Observe(Guess(1), right, all);
+  AcceptanceTable second;
+  second.Begin(0, known, {});
+  EXPECT_GT(second.Probability(Guess(1), 1), 0.8) << "its drafter says 0.5";
+  EXPECT_GT(second.NextProbability(0, 0, 0), 0.7);
+  for (int i = 0; i < 40; ++i) second.Observe(Guess(1), wrong);
+  EXPECT_LT(second.Probability(Guess(1), 1), 0.3);
+  DrafterRates again;
+  ASSERT_TRUE(again.Restore(known.ToJson()));
+  EXPECT_EQ(again.ToJson().dump(), known.ToJson().dump());
+  for (const char* text : {"{}", "[]", "[[1, 2]]"}) {
+    EXPECT_FALSE(again.Restore(*ParseJson(text, "x"))) << text;
+  }
+}
+
+TEST(AcceptanceTable, BeginsWithTheRatesOfTraining) {
+  AcceptanceTable table;
+  table.Begin(0, {}, std::vector<float>{0.7f, 0.5f});
+  EXPECT_NEAR(table.NextProbability(0, 0, 0), 0.7, 1e-6);
+  EXPECT_NEAR(table.NextProbability(0, 1, 0), 0.5, 1e-6);
+  EXPECT_NEAR(table.NextProbability(0, 5, 0), 0.5, 1e-6) << "no deeper rate is known";
+}
+
+// Two drafters that agree are likelier right than either.
+TEST(AcceptanceTable, AgreementCounts) {
+  AcceptanceTable table(2);
+  const auto by = [](uint32_t proposers) {
+    CandidateTree tree(0);
+    tree.Add(0, 1, std::log(0.5f), CandidateTree::Kind::kCandidate, kNoPos, proposers);
+    return tree;
+  };
+  EXPECT_NEAR(table.Probability(by(3), 1), 0.75, 1e-6);
+  const std::vector<Token> wrong{2};
+  for (int i = 0; i < 40; ++i) table.Observe(by(3), wrong);
+  EXPECT_LT(table.Probability(by(3), 1), 0.2) << "unless they turn out not to be";
 }
 
 // A drafter of runs that is right, then wrong, then right again: drafts stop and come back without

@@ -57,7 +57,9 @@ class Pct final : public TreePolicy {
   float LogThreshold(const TreeContext& context) const {
     if (rule_.expand) return std::log(*rule_.expand);
     if (context.economy == nullptr) return std::log(kPaperRatio);
-    const double step = context.economy->DraftSeconds(1) - context.economy->DraftSeconds(0);
+    const int part = context.part();
+    const double step =
+        context.economy->DraftSeconds(part, 1) - context.economy->DraftSeconds(part, 0);
     return static_cast<float>(std::log(std::max(step, 0.0) / context.economy->VerifySeconds(1)));
   }
 

@@ -95,14 +95,16 @@ inline Beliefs RandomBeliefs(uint64_t seed) {
 class FixedEconomy final : public TreeEconomy {
  public:
   double VerifySeconds(int nodes) const override { return 2.0 + 0.1 * (nodes - 1); }
-  double DraftSeconds(int levels) const override { return 0.5 + 0.2 * levels; }
+  double DraftSeconds(int, int levels) const override { return 0.5 + 0.2 * levels; }
   double Acceptance(const CandidateTree& tree, Node n) const override {
     return std::exp(tree.log_q(n));
   }
-  double NextAcceptance(const CandidateTree&, Node) const override { return 0.7; }
-  bool IsWorthReading(int) const override { return true; }
-  bool probing() const override { return false; }
-  bool resting() const override { return false; }
+  double NextAcceptance(const CandidateTree&, Node, int, int rank) const override {
+    return rank == 0 ? 0.7 : 0;
+  }
+  bool IsWorthReading(int, int) const override { return true; }
+  bool probing(int) const override { return false; }
+  bool resting(int) const override { return false; }
 };
 
 }  // namespace foretoken

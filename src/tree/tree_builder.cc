@@ -17,7 +17,7 @@ void TreeBuilder::Offer(Node node, std::span<const Scored> tokens) {
     const Node child = tree_.Add(node, s.token, std::min(s.log_q, 0.0f),
                                  CandidateTree::Kind::kCandidate, kNoPos, Proposer());
     offered_by_.resize(std::max(offered_by_.size(), static_cast<size_t>(child) + 1));
-    if (std::exchange(offered_by_[child], drafter_) != drafter_) frontier_.push_back(child);
+    if (std::exchange(offered_by_[child], parts()) != parts()) frontier_.push_back(child);
   }
 }
 
@@ -75,6 +75,7 @@ Node TreeBuilder::AddProbe(Node parent, Token token) {
   if (tree_.depth(parent) >= limits().max_depth) return kNoNode;
   if (const Node child = tree_.Child(parent, token); child != kNoNode) return child;
   if (probes_ + 1 >= limits().max_nodes) return kNoNode;  // the root needs its node
+  if (probes_ >= limits().max_probes) return kNoNode;
   ++probes_;
   return tree_.Add(parent, token, 0, CandidateTree::Kind::kProbe);
 }
@@ -87,15 +88,29 @@ std::vector<Node> TreeBuilder::TakeFrontier(int unread) {
   context_.unread = unread;
   std::vector<Node> chosen = policy_.Expand(tree_, fresh, context_);
   if (chosen.empty()) return chosen;
-  ++context_.levels;
-  read_ += unread;
-  readers_ |= Proposer();
+  ++context_.levels.back();
+  read_.back() += unread;
   return chosen;
 }
 
 void TreeBuilder::NextDrafter() {
-  ++drafter_;
+  context_.levels.push_back(0);
+  read_.push_back(0);
   frontier_ = {0};
+}
+
+int TreeBuilder::levels() const {
+  return std::accumulate(context_.levels.begin(), context_.levels.end(), 0);
+}
+
+double TreeBuilder::part_seconds(int part) const {
+  const auto p = static_cast<size_t>(part);
+  return p < part_seconds_.size() ? part_seconds_[p] : -1;
+}
+
+void TreeBuilder::SetPartSeconds(double seconds) {
+  part_seconds_.resize(context_.levels.size(), -1);
+  part_seconds_.back() = seconds;
 }
 
 CandidateTree TreeBuilder::Finish() const {

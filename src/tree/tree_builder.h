@@ -26,7 +26,12 @@ class TreeBuilder {
   // It and `policy` must outlive the builder.
   TreeBuilder(Token root, TreeLimits limits, const TreePolicy& policy,
               std::optional<uint64_t> draw_key = std::nullopt, const TreeEconomy* economy = nullptr)
-      : context_{limits, economy}, policy_(policy), draw_key_(draw_key), tree_(root), frontier_{0} {
+      : context_{limits, economy},
+        policy_(policy),
+        draw_key_(draw_key),
+        tree_(root),
+        frontier_{0},
+        read_(1) {
     context_.limits = policy_.Limits(context_);
   }
 
@@ -38,16 +43,20 @@ class TreeBuilder {
   const TreeLimits& limits() const { return context_.limits; }
   // Continuations of one node that the policy has a use for: what a drafter should offer.
   int width() const { return policy_.Width(); }
-  // Answers of TakeFrontier that were not empty.
-  int levels() const { return context_.levels; }
-  // Tokens that were read for those answers, of all that TakeFrontier was told of.
-  int read() const { return read_; }
-  // CandidateTree::proposers of the drafters that got those answers.
-  uint32_t readers() const { return readers_; }
+  // The parts of a joined drafter that have spoken; 1 for any other drafter.
+  int parts() const { return static_cast<int>(context_.levels.size()); }
+  // Answers of TakeFrontier that were not empty, of one part and of all.
+  int levels(int part) const { return context_.levels[static_cast<size_t>(part)]; }
+  int levels() const;
+  // Tokens that a part read for those answers, of all that TakeFrontier was told of.
+  int read(int part) const { return read_[static_cast<size_t>(part)]; }
   // Seconds that drafters spent on reading the prompt, which they do once and may put off until
   // they are first asked.
   double reading_seconds() const { return reading_seconds_; }
   void AddReadingSeconds(double seconds) { reading_seconds_ += seconds; }
+  // Seconds that a part of a joined drafter took to propose; a negative value where nobody said.
+  double part_seconds(int part) const;
+  void SetPartSeconds(double seconds);  // of the part that spoke last
 
   // Offers continuations of `node`, best first; at most width() are taken. Duplicates are merged.
   void Offer(Node node, std::span<const Scored> tokens);
@@ -79,7 +88,7 @@ class TreeBuilder {
   CandidateTree Finish() const;
 
  private:
-  uint32_t Proposer() const { return 1u << (drafter_ - 1); }
+  uint32_t Proposer() const { return 1u << context_.part(); }
   void OfferLikeliest(Node node, std::span<const float> q, int count);
   uint64_t KeyOf(Node node) const;
 
@@ -88,11 +97,10 @@ class TreeBuilder {
   std::optional<uint64_t> draw_key_;
   CandidateTree tree_;
   std::vector<Node> frontier_;
-  std::vector<int> offered_by_;  // [nodes, or fewer] the last drafter that offered the node, from 1
-  int drafter_ = 1;
+  std::vector<int> offered_by_;  // [nodes, or fewer] the last part that offered the node, from 1
   int probes_ = 0;
-  int read_ = 0;
-  uint32_t readers_ = 0;
+  std::vector<int> read_;             // [parts]
+  std::vector<double> part_seconds_;  // [parts, or fewer]
   double reading_seconds_ = 0;
 };
 

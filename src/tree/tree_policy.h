@@ -20,37 +20,47 @@ namespace foretoken {
 struct TreeLimits {
   int max_nodes = 64;  // nodes scored by the target, root included
   int max_depth = 64;  // longest run that can be accepted
+  // Of those nodes, the most that serve no guess (TreeBuilder::AddProbe).
+  int max_probes = std::numeric_limits<int>::max();
 };
 
-// What one cycle's work costs and what its nodes are worth, measured while running. Constant during
-// a cycle.
+// What one cycle's work costs and what its nodes are worth, learned while running. Constant during
+// a cycle. `part`: of a joined drafter, in the order its parts speak in; 0 for any other drafter.
 class TreeEconomy {
  public:
   virtual ~TreeEconomy() = default;
+  virtual int parts() const { return 1; }
   // Seconds of a target pass over `nodes` nodes, root included.
   virtual double VerifySeconds(int nodes) const = 0;
   // Nodes of the largest pass worth trying while larger ones were never timed.
   virtual int MostNodes() const { return std::numeric_limits<int>::max(); }
-  // Seconds of drafting `levels` levels: that many answers to TakeFrontier.
-  virtual double DraftSeconds(int levels) const = 0;
+  // Seconds that `part` takes to draft `levels` levels: that many answers to TakeFrontier.
+  virtual double DraftSeconds(int part, int levels) const = 0;
   // The probability that the target takes `n` (not the root) once it has taken its parent.
   virtual double Acceptance(const CandidateTree& tree, Node n) const = 0;
-  // The same for the best child of `n`, which has not been offered yet.
-  virtual double NextAcceptance(const CandidateTree& tree, Node n) const = 0;
-  // Whether a drafter had better read the `unread` tokens of text that it lacks than not draft.
-  virtual bool IsWorthReading(int unread) const = 0;
-  // Whether this cycle should draft a little even where it does not seem to pay, to learn.
-  virtual bool probing() const = 0;
-  // Whether drafting has been losing time, so that this cycle had better be plain.
-  virtual bool resting() const = 0;
+  // The probability of a child of `n` that `part` has not offered yet: its best for rank 0, its
+  // second best for rank 1.
+  virtual double NextAcceptance(const CandidateTree& tree, Node n, int part, int rank) const = 0;
+  // Whether `part` had better read the `unread` tokens of text that it lacks than not draft.
+  virtual bool IsWorthReading(int part, int unread) const = 0;
+  // Seconds beyond those of a plain pass that `part` may take in this cycle: what is risked on a
+  // drafter that has yet to prove itself.
+  virtual double Stake(int /*part*/) const { return std::numeric_limits<double>::infinity(); }
+  // Whether `part` should draft a little even where that does not seem to pay, to learn.
+  virtual bool probing(int part) const = 0;
+  // Whether `part` has been losing time, so that the target had better not score what it offers.
+  virtual bool resting(int part) const = 0;
 };
 
 // What a policy decides by, besides the tree.
 struct TreeContext {
   TreeLimits limits;
   const TreeEconomy* economy = nullptr;  // null: nothing was measured
-  int levels = 0;                        // answers to TakeFrontier so far that were not empty
+  // By part that has spoken: its answers to TakeFrontier so far that were not empty.
+  std::vector<int> levels = {0};
   int unread = 0;  // tokens of text the drafter would have to read before it could expand anything
+
+  int part() const { return static_cast<int>(levels.size()) - 1; }
 };
 
 class TreePolicy {

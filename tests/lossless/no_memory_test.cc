@@ -160,17 +160,5 @@ TEST(NoMemoryForModels, IsAnError) {
   }
 }
 
-TEST(NoMemoryForCosts, IsAnError) {
-  bool done = false;
-  for (int allowed = 0; !done; ++allowed) {
-    ASSERT_LT(allowed, 2000);
-    Target target(TinyConfig(2));
-    const Shortage shortage(allowed);
-    const auto costs = CostModel::Measure(*target.model, 0.005);
-    if (!costs.ok()) ExpectSaysSo(costs.error());
-    done = costs.ok();
-  }
-}
-
 }  // namespace
 }  // namespace foretoken

@@ -1,6 +1,7 @@
 #include "draft/joined/joined.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -15,7 +16,8 @@ struct State final : DraftState {
 
 class Joined final : public Drafter {
  public:
-  explicit Joined(std::vector<std::unique_ptr<Drafter>> parts) : parts_(std::move(parts)) {}
+  Joined(std::vector<std::string> names, std::vector<std::unique_ptr<Drafter>> parts)
+      : names_(std::move(names)), parts_(std::move(parts)) {}
 
   TapSpec Needs() const override { return OfParts(&Drafter::Needs); }
   TapSpec NeedsUnread() const override { return OfParts(&Drafter::NeedsUnread); }
@@ -48,9 +50,22 @@ class Joined final : public Drafter {
         if (p > 0) slot.builder.NextDrafter();
         of_part.push_back({PartOf(slot.state, p), slot.builder, slot.sampling});
       }
+      const auto start = std::chrono::steady_clock::now();
       FT_RETURN_IF_ERROR(parts_[p]->Propose(of_part));
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      for (const DraftSlot& slot : batch) {
+        slot.builder.SetPartSeconds(spent.count() / static_cast<double>(batch.size()));
+      }
     }
     return {};
+  }
+
+  std::vector<DraftPart> Parts() const override {
+    std::vector<DraftPart> parts;
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      parts.push_back({names_[p], parts_[p]->Parts()[0].prior});
+    }
+    return parts;
   }
 
   void Truncate(DraftState& state, int length) override {
@@ -85,6 +100,7 @@ class Joined final : public Drafter {
     return *static_cast<State&>(state).parts[p];
   }
 
+  std::vector<std::string> names_;
   std::vector<std::unique_ptr<Drafter>> parts_;
 };
 
@@ -126,7 +142,8 @@ Result<std::unique_ptr<Drafter>> NewJoined(std::span<const std::string_view> par
     FT_ASSIGN_OR_RETURN(auto drafter, NewDrafter(parts[p], of_part));
     drafters.push_back(std::move(drafter));
   }
-  return std::unique_ptr<Drafter>(std::make_unique<Joined>(std::move(drafters)));
+  return std::unique_ptr<Drafter>(std::make_unique<Joined>(
+      std::vector<std::string>(parts.begin(), parts.end()), std::move(drafters)));
 }
 
 }  // namespace foretoken

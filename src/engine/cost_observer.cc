@@ -1,0 +1,188 @@
+#include "engine/cost_observer.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "tree/selection.h"
+
+namespace foretoken {
+namespace {
+
+// What a level costs besides reading its weights, in plain passes.
+constexpr double kLevelShare = 0.02;
+// Passes that asking may take where guesses cannot be scored.
+constexpr double kCheap = 0.02;
+
+// The best guess of `part` for the token after the root, or kNoNode.
+Node FirstGuess(int part, const CandidateTree& tree) {
+  Node best = kNoNode;
+  for (Node n = tree.FirstChild(0); n != kNoNode; n = tree.NextSibling(n)) {
+    if (!tree.offered(n) || (tree.proposers(n) >> part & 1) == 0) continue;
+    if (best == kNoNode || Better(tree, n, best)) best = n;
+  }
+  return best;
+}
+
+bool IsScored(int part, const CandidateTree& scored) {
+  for (Node n = 1; n < scored.size(); ++n) {
+    if ((scored.proposers(n) >> part & 1) != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string DraftKey(const DraftPart& part) {
+  return part.prior.identity.empty() ? part.name : part.name + " " + part.prior.identity;
+}
+
+CostObserver::CostObserver(CostModel& costs, std::span<const DraftPart> parts, size_t target_bytes,
+                           bool learns)
+    : costs_(costs), learns_(learns) {
+  for (const DraftPart& part : parts) {
+    const DraftPrior& prior = part.prior;
+    DraftCosts& drafting = costs.Drafter(DraftKey(part));
+    if (prior.level_bytes > 0 && target_bytes > 0) {
+      drafting.ExpectLevel(kLevelShare + static_cast<double>(prior.level_bytes) /
+                                             static_cast<double>(target_bytes));
+    }
+    drafting_.push_back(&drafting);
+    rates_.push_back(&drafting.rates());
+    trained_.push_back(prior.acceptance);
+  }
+}
+
+void CostObserver::BeginText(SessionCosts& session) {
+  session = SessionCosts();
+  session.acceptance = AcceptanceTable(static_cast<int>(drafting_.size()));
+  for (size_t part = 0; part < drafting_.size(); ++part) {
+    DraftCosts& drafting = *drafting_[part];
+    if (learns_) drafting.ObserveStart();
+    session.acceptance.Begin(static_cast<int>(part), drafting.rates(), trained_[part]);
+    session.governors.emplace_back(drafting.Credit(), drafting.trust());
+  }
+}
+
+void CostObserver::BeginAnswer(SessionCosts& session, int limit) {
+  session.expected_tokens = costs_.answers().Expected(limit);
+  session.written = session.passes = 0;
+  session.rested_after = std::ranges::all_of(session.governors, &Governor::resting) ? 0 : -1;
+  session.spent_seconds = session.plain_seconds = 0;
+  for (Governor& governor : session.governors) governor.BeginAnswer();
+}
+
+bool CostObserver::MayRead(const SessionCosts& session, int prompt) const {
+  const SessionEconomy economy(costs_, drafting_, session, {});
+  for (int part = 0; part < economy.parts(); ++part) {
+    const DraftCosts& drafting = *drafting_[static_cast<size_t>(part)];
+    if (IsWorthReading(drafting, prompt, economy.Allowed(part), session.expected_tokens)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+SessionEconomy CostObserver::EconomyOf(const SessionCosts& session, int context, int batch,
+                                       int left) const {
+  return {costs_, drafting_, session, {context, batch, left, NeedsPlainPass()}};
+}
+
+bool CostObserver::IsWorthAsking(const SessionEconomy& economy, const TreeBuilder& builder) const {
+  if (builder.limits().max_nodes > 1) return true;
+  if (builder.limits().max_depth == 0 || NeedsPlainPass()) return false;
+  double asking = 0;
+  bool may_tell = false;
+  for (int part = 0; part < economy.parts(); ++part) {
+    const DraftCosts& drafting = *drafting_[static_cast<size_t>(part)];
+    asking += drafting.Passes(0);
+    // At rest, levels are not drafted.
+    may_tell = may_tell || (!drafting.drafts_levels() && economy.HasMeans(part));
+  }
+  return may_tell && asking < kCheap;
+}
+
+void CostObserver::JudgePart(const ObservedCycle& cycle, int part) {
+  const TreeBuilder& builder = cycle.builder;
+  Governor& governor = cycle.session.governors[static_cast<size_t>(part)];
+  DraftCosts& drafting = *drafting_[static_cast<size_t>(part)];
+  const bool spoke = cycle.asked && part < builder.parts();
+  if (!spoke || (builder.levels(part) == 0 && !IsScored(part, cycle.scored))) {
+    const Node first = spoke ? FirstGuess(part, builder.tree()) : kNoNode;
+    std::optional<bool> came_true;
+    if (first != kNoNode) came_true = builder.tree().token(first) == cycle.written[0];
+    governor.ObserveIdle(came_true, spoke ? drafting.Passes(0) : 0);
+    return;
+  }
+  const double gain = GainOf(part, cycle.economy, builder, cycle.scored, cycle.path);
+  const double reading = drafting.ReadingPasses(builder.read(part));
+  const bool failed =
+      governor.Observe(gain, reading, cycle.economy.LeastPasses(part), cycle.economy.Allowed(part));
+  if (!learns_) return;
+  drafting.ObserveGain(gain);
+  if (failed) drafting.ObserveFailure();
+}
+
+// What was offered is judged by what was written, scored or not; whether it was worth it, by what
+// such a cycle usually costs.
+void CostObserver::Observe(std::span<const ObservedCycle> batch, int rows,
+                           const RoundSeconds& seconds) {
+  if (learns_ && timing_) ObserveTimes(batch, rows, seconds);
+  const double share =
+      (seconds.propose + seconds.verify + seconds.learn) / static_cast<double>(batch.size());
+  for (const ObservedCycle& cycle : batch) {
+    SessionCosts& session = cycle.session;
+    if (cycle.asked) {
+      session.acceptance.Observe(
+          cycle.builder.tree(), cycle.written,
+          learns_ ? std::span<DrafterRates* const>(rates_) : std::span<DrafterRates* const>());
+    }
+    for (int part = 0; part < cycle.economy.parts(); ++part) JudgePart(cycle, part);
+    ++session.passes;
+    session.written += static_cast<int>(cycle.written.size());
+    const auto& governors = session.governors;
+    if (!std::ranges::all_of(governors, &Governor::resting)) {
+      session.rested_after = -1;
+    } else if (session.rested_after < 0) {
+      session.rested_after = session.passes;
+    }
+    session.spent_seconds += share;
+    session.plain_seconds += static_cast<double>(cycle.written.size()) *
+                             costs_.VerifySeconds(1, cycle.economy.cycle().context);
+  }
+}
+
+void CostObserver::ObserveTimes(std::span<const ObservedCycle> batch, int rows,
+                                const RoundSeconds& seconds) {
+  int context = 0;
+  for (const ObservedCycle& cycle : batch) context += cycle.economy.cycle().context;
+  costs_.ObserveVerify(rows, context / static_cast<int>(batch.size()), seconds.verify);
+  if (!costs_.has_plain_pass()) return;
+  for (size_t part = 0; part < drafting_.size(); ++part) {
+    const int p = static_cast<int>(part);
+    int levels = 0, unread = 0;
+    double took = 0;
+    bool spoke = false;
+    for (const ObservedCycle& cycle : batch) {
+      if (!cycle.asked || p >= cycle.builder.parts()) continue;
+      spoke = true;
+      levels = std::max(levels, cycle.builder.levels(p));
+      unread += cycle.builder.read(p);
+      took += cycle.builder.part_seconds(p);
+    }
+    if (!spoke) continue;
+    if (drafting_.size() == 1) took = seconds.propose;
+    drafting_[part]->Observe(levels, unread, took / costs_.VerifySeconds(1, 0));
+  }
+}
+
+void CostObserver::EndAnswer(SessionCosts& session, bool cut_off) {
+  constexpr double kWon = 1;  // passes that are no accident
+  if (!learns_) return;
+  costs_.answers().Observe(session.written, cut_off);
+  for (size_t part = 0; part < drafting_.size(); ++part) {
+    if (session.governors[part].net() >= kWon) drafting_[part]->ObserveWin();
+  }
+}
+
+}  // namespace foretoken

@@ -1,0 +1,76 @@
+// Learns while decoding what passes and proposals cost and whether drafters win time, and says of
+// every cycle what drafting is worth.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "draft/drafter.h"
+#include "engine/cost_model.h"
+#include "engine/session_costs.h"
+#include "engine/session_economy.h"
+#include "tree/tree_builder.h"
+
+namespace foretoken {
+
+// The name that a CostModel keeps what is known of a drafter under.
+std::string DraftKey(const DraftPart& part);
+
+// One cycle of one sequence, when it is over.
+struct ObservedCycle {
+  SessionCosts& session;
+  const SessionEconomy& economy;   // by which it was drafted
+  const TreeBuilder& builder;      // what was offered
+  bool asked;                      // whether the drafter was asked
+  const CandidateTree& scored;     // what of it the target saw
+  std::span<const Node> path;      // what it took, as far as the answer keeps it
+  std::span<const Token> written;  // what the answer is longer by
+};
+
+// Seconds of a round.
+struct RoundSeconds {
+  double propose = 0, verify = 0, learn = 0;
+};
+
+// One a drafter and target. Thread-safety: one thread.
+class CostObserver {
+ public:
+  // `parts`: Drafter::Parts. `target_bytes`: what a plain pass reads. `learns`: false, where what
+  // is known of costs and of other texts is not to change. `costs` must outlive this.
+  CostObserver(CostModel& costs, std::span<const DraftPart> parts, size_t target_bytes,
+               bool learns);
+
+  // A text begins, of which nothing is known.
+  void BeginText(SessionCosts& session);
+  // An answer begins, of `limit` tokens at most.
+  void BeginAnswer(SessionCosts& session, int limit);
+  // Whether the drafter may read a prompt of so many tokens, which begins a text.
+  bool MayRead(const SessionCosts& session, int prompt) const;
+
+  // What the next cycle costs and gains. `left`: tokens that may be written yet. Borrows both.
+  SessionEconomy EconomyOf(const SessionCosts& session, int context, int batch, int left) const;
+  // Whether guesses are wanted in a cycle. Where nothing can be scored they still teach whether
+  // they come true, but not at any price.
+  bool IsWorthAsking(const SessionEconomy& economy, const TreeBuilder& builder) const;
+  // What a round took and gave. `rows`: of its pass.
+  void Observe(std::span<const ObservedCycle> batch, int rows, const RoundSeconds& seconds);
+  // The answer has ended, or was cut off.
+  void EndAnswer(SessionCosts& session, bool cut_off);
+
+  // From now on nothing is timed.
+  void HoldCosts() { timing_ = false; }
+
+ private:
+  bool NeedsPlainPass() const { return learns_ && timing_ && !costs_.has_plain_pass(); }
+  void JudgePart(const ObservedCycle& cycle, int part);
+  void ObserveTimes(std::span<const ObservedCycle> batch, int rows, const RoundSeconds& seconds);
+
+  CostModel& costs_;
+  std::vector<DraftCosts*> drafting_;        // [parts]
+  std::vector<DrafterRates*> rates_;         // [parts], theirs
+  std::vector<std::vector<float>> trained_;  // [parts] DraftPrior::acceptance
+  bool learns_, timing_ = true;
+};
+
+}  // namespace foretoken

@@ -1,0 +1,68 @@
+#include "engine/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "engine/number_list.h"
+
+namespace foretoken {
+namespace {
+
+constexpr double kShortest = 1e-9;
+constexpr double kFar = 0.9;        // a factor of 2.5, as a logarithm
+constexpr double kOfOneFar = 0.2;   // of a step, for the first that is far above
+constexpr double kMostMoved = 0.7;  // by that one, before the step is taken
+constexpr double kMost = 20;        // observations counted, so that old ones are forgotten
+constexpr double kAgainFar = 0.5;   // the step of the second in a row,
+constexpr double kLeastWeight = 0.1;
+constexpr double kYoung = 6;  // while there were fewer observations than that
+
+}  // namespace
+
+Estimate::Estimate(double prior, double weight)
+    : log_(std::log(prior)), log_prior_(log_), prior_weight_(weight) {
+  FT_CHECK(prior > 0);
+}
+
+double Estimate::value() const { return std::exp(log_); }
+
+void Estimate::Observe(double value) {
+  const double distance = std::log(std::max(value, kShortest)) - log_;
+  const int side = distance > kFar ? 1 : distance < -kFar ? -1 : 0;
+  // Without a prior worth the name, nothing is far from it.
+  const bool again = side != 0 && (side == beyond_ || observations_ + prior_weight_ < kLeastWeight);
+  beyond_ = side;
+  const double step = 1 / (std::min(observations_, kMost) + prior_weight_ + 1);
+  if (side > 0 && !again) {
+    log_ += kOfOneFar * step * std::min(distance, kMostMoved);
+    return;
+  }
+  const bool is_young = observations_ < kYoung;
+  if (is_young && side < 0) {
+    log_ += distance;  // nothing makes it shorter than it is
+  } else {
+    log_ += (again && is_young ? std::max(step, kAgainFar) : step) * distance;
+  }
+  observations_ = std::min(observations_ + 1, kMost);
+}
+
+void Estimate::Limit(double value) { log_ = std::min(log_, std::log(std::max(value, kShortest))); }
+
+void Estimate::Doubt() {
+  constexpr double kStep = 0.2;
+  if (observations_ > 0 && observations_ < kYoung) log_ += kStep * (log_prior_ - log_);
+}
+
+Json Estimate::ToJson() const { return Json::array({value(), observations_}); }
+
+bool Estimate::Restore(const Json& json) {
+  if (!AreNumbers(json, 2, 0) || json[0].get<double>() < kShortest) return false;
+  log_ = std::log(json[0].get<double>());
+  observations_ = std::min(json[1].get<double>(), kMost);
+  beyond_ = 0;
+  return true;
+}
+
+}  // namespace foretoken
