@@ -1,0 +1,104 @@
+// What the generator does with prompts.
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "engine/generator.h"
+#include "engine/timer.h"
+
+namespace foretoken {
+namespace {
+
+int CommonPrefix(std::span<const Token> a, std::span<const Token> b) {
+  return static_cast<int>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+}  // namespace
+
+Status Generator::Prefill(Session& session, std::span<const Token> prompt, int max_new) {
+  const Timer timer(seconds_.prefill);
+  const int size = static_cast<int>(prompt.size()), context = session.context;
+  if (prompt.empty()) return Error{"the prompt is empty"};
+  if (max_new < 1)
+    return Error{"the limit of new tokens is " + std::to_string(max_new) + ", expected 1 or more"};
+  if (size >= context) {
+    return Error{"the prompt has " + std::to_string(size) + " tokens and the context " +
+                 std::to_string(context) + "; raise the context or shorten the prompt"};
+  }
+  const int vocab = target_.config().vocab;
+  for (Token token : prompt) {
+    if (token < 0 || token >= vocab) {
+      return Error{"the prompt holds token " + std::to_string(token) + "; the model knows 0 to " +
+                   std::to_string(vocab - 1)};
+    }
+  }
+  if (session.broken) Renew(session);
+  // The last prompt token is always scored again: its logits choose the first new token.
+  const int held = session.cache->length();
+  const int common =
+      CommonPrefix(std::span(session.tokens).first(static_cast<size_t>(held)), prompt);
+  session.reused = std::min(common, size - 1);
+  Rewind(session, session.reused);
+  session.tokens.assign(prompt.begin(), prompt.end());
+  session.prompt = size;
+  session.limit = std::min(context, max_new < context - size ? size + max_new : context);
+  session.finish = Finish::kNot;
+  if (observer_) {
+    const bool is_new = session.reused == 0 || session.costs.governors.empty();
+    if (is_new) observer_->BeginText(session.costs);
+    observer_->BeginAnswer(session.costs, session.limit - size);
+    // Decided once a text: where its beginning was not heard, the rest is of no use.
+    if (is_new && options_.policy->MayDecline()) {
+      session.may_read = observer_->MayRead(session.costs, size);
+    }
+  }
+  session.cycles.clear();
+  session.sources.clear();
+  const Status done = PrefillText(session);
+  if (!done.ok()) {
+    Session* batch[] = {&session};
+    Break(batch);
+    return done;
+  }
+  CheckFinish(session, static_cast<size_t>(size));
+  return {};
+}
+
+Status Generator::PrefillText(Session& session) {
+  constexpr int kAhead = 256;  // tokens of an answer whose rows are reserved with the prompt's
+  const int size = session.prompt;
+  const int nodes = std::min(options_.limits.max_nodes, target_.max_rows());
+  const int ahead = std::min(session.limit - size, kAhead) + nodes;
+  // Where there is no memory for that, the prompt may still have its own.
+  if (!session.cache->Reserve(size + ahead).ok()) FT_RETURN_IF_ERROR(session.cache->Reserve(size));
+  for (int begin = session.reused; begin < size; begin += target_.max_rows()) {
+    FT_RETURN_IF_ERROR(PrefillChunk(session, begin, std::min(size, begin + target_.max_rows())));
+  }
+  return {};
+}
+
+Status Generator::PrefillChunk(Session& session, int begin, int end) {
+  Session* batch[] = {&session};
+  const bool last = end == session.prompt;
+  const auto chunk = std::span(session.tokens).subspan(begin, end - begin);
+  FT_ASSIGN_OR_RETURN(const Pass pass, Score(batch, {CandidateTree::Chain(chunk)},
+                                             last ? LogitRows::kLast : LogitRows::kNone));
+  Acceptance accepted;  // a prompt is given: every row is right
+  accepted.path.resize(chunk.size());
+  std::iota(accepted.path.begin(), accepted.path.end(), 0);
+  if (last) {
+    const CandidateTree root(session.tokens.back());
+    const Scoring scoring{root, pass.logits, session.tokens, session.sampler};
+    accepted.next = verifier_.Verify(std::span(&scoring, 1))[0].next;
+  } else {
+    accepted.next = session.tokens[static_cast<size_t>(end)];
+  }
+  session.cache->Commit(accepted.path);
+  if (last) {
+    session.tokens.push_back(accepted.next);
+    session.sources.push_back(kNoPos);
+  }
+  return Learn(batch, pass, std::span(&accepted, 1), /*prompt=*/true);
+}
+
+}  // namespace foretoken
