@@ -110,13 +110,17 @@ void CostModel::FollowPace(double residual, double observations) {
   if (observations < kKnown) return;
   const double part = observations / (observations + kKnown);
   log_pace_ += kPaceStep * part * std::clamp(residual, -kMostOfPace, kMostOfPace);
+  // What lasts is the plain pass's.
+  constexpr double kLasting = 0.05;
+  plain_.Scale(std::exp(kLasting * log_pace_));
+  log_pace_ -= kLasting * log_pace_;
 }
 
 void CostModel::ObserveVerify(int rows, int context, double seconds) {
   const double attention = context * (context_.pass + context_.row * rows);
   const double residual = std::log(seconds / VerifySeconds(rows, context));
-  const double paced = seconds / std::exp(log_pace_);
   if (rows == 1) {
+    const double paced = seconds / std::exp(log_pace_);
     FollowPace(residual, plain_.observations());
     return plain_.Observe(paced / (1 + attention));
   }
@@ -124,10 +128,11 @@ void CostModel::ObserveVerify(int rows, int context, double seconds) {
   if (!has_plain_pass()) return;
   // More rows never cost less: if they did, the plain passes were disturbed.
   constexpr double kTolerance = 1.1;
-  plain_.Limit(kTolerance * paced / (1 + attention));
+  const double pace = std::exp(log_pace_);
+  plain_.Limit(kTolerance * seconds / pace / (1 + attention));
   Knot& knot = Nearest(rows);
+  const double cost = seconds / (pace * plain_.value()) - attention;
   FollowPace(residual, knot.of_guess.observations());
-  const double cost = paced / plain_.value() - attention;
   knot.of_guess.Observe(std::max(cost, 1.0) / Guess(rows));
   Redraw();
 }

@@ -216,8 +216,8 @@ TEST(DraftCosts, GainsOfOtherTextsAreCredit) {
 // A token to read is taken to cost a hundredth of a pass.
 TEST(DraftCosts, ATextIsReadForADraftThatPaysForIt) {
   DraftCosts costs;
-  EXPECT_TRUE(IsWorthReading(costs, 100, /*allowed=*/1.2, /*expected=*/128));
-  EXPECT_FALSE(IsWorthReading(costs, 130, 1.2, 128)) << "nobody knows that it pays";
+  EXPECT_TRUE(IsWorthReading(costs, 55, /*allowed=*/1.2, /*expected=*/128));
+  EXPECT_FALSE(IsWorthReading(costs, 65, 1.2, 128)) << "nobody knows that it pays";
   EXPECT_TRUE(IsWorthReading(costs, 5, 0, 128)) << "a trifle";
   for (int i = 0; i < 100; ++i) costs.ObserveGain(0.1);
   EXPECT_TRUE(IsWorthReading(costs, 400, 1.2, 128))

@@ -72,10 +72,13 @@ void CostObserver::BeginAnswer(SessionCosts& session, int limit) {
   for (Governor& governor : session.governors) governor.BeginAnswer();
 }
 
+// Those that copy read nothing: it is for the others to say, if there are any.
 bool CostObserver::MayRead(const SessionCosts& session, int prompt) const {
   const SessionEconomy economy(costs_, drafting_, session, {});
+  const bool some_draft_levels = std::ranges::any_of(drafting_, &DraftCosts::drafts_levels);
   for (int part = 0; part < economy.parts(); ++part) {
     const DraftCosts& drafting = *drafting_[static_cast<size_t>(part)];
+    if (some_draft_levels && !drafting.drafts_levels()) continue;
     if (IsWorthReading(drafting, prompt, economy.Allowed(part), session.expected_tokens)) {
       return true;
     }

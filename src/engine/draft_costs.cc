@@ -14,8 +14,9 @@ constexpr double kFixedGuess = 0.002, kLevelGuess = 0.04, kTokenGuess = 0.01;
 constexpr double kLeast = 1e-6, kUnfounded = 1e-3;
 constexpr int kManyTokens = 16;  // reading fewer is part of a level
 // Cycles whose gains are remembered, how few of them say nothing, how many at most speak for a
-// drafter in a new text, and what they may be worth together.
-constexpr double kRemembered = 256, kFew = 8, kCounted = 64, kMostCredit = 6;
+// drafter in a new text, and what they may be worth together: more for one whose cycles win a lot,
+// as they also cost a lot where they fail.
+constexpr double kRemembered = 256, kFew = 8, kCounted = 64, kMostCredit = 6, kCyclesOfGain = 3;
 
 }  // namespace
 
@@ -45,7 +46,8 @@ void DraftCosts::ObserveGain(double passes) {
 
 double DraftCosts::Credit() const {
   if (cycles_ < kFew) return 0;
-  return std::clamp(mean_gain() * std::min(cycles_, kCounted), 0.0, kMostCredit);
+  const double most = kMostCredit + kCyclesOfGain * std::max(mean_gain(), 0.0);
+  return std::clamp(mean_gain() * std::min(cycles_, kCounted), 0.0, most);
 }
 
 void DraftCosts::ObserveFailure() { trust_ = std::max(trust_ / 2, kLeastTrust); }

@@ -1,6 +1,8 @@
 // A running estimate of a time or of a ratio of times.
 #pragma once
 
+#include <cmath>
+
 #include "base/json_fwd.h"
 
 namespace foretoken {
@@ -16,6 +18,7 @@ class Estimate {
   // Observations that it rests on, at most a few; 0 where there is the prior alone.
   double observations() const { return observations_; }
   void Observe(double value);
+  void Scale(double factor) { log_ += std::log(factor); }
   // It cannot be more than `value`.
   void Limit(double value);
   // Some time has passed: what rests on few observations moves towards the prior, so that one that

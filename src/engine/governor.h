@@ -14,7 +14,10 @@ class Governor {
   // `credit`: passes that it may lose besides, as it won more in other texts. `trust`: the share of
   // `allowed` that it may spend (DraftCosts::trust); with little of it, it begins at rest.
   explicit Governor(double credit = 0, double trust = 1)
-      : balance_(credit), trust_(trust), resting_(trust < kDoubted) {}
+      : balance_(credit),
+        most_saved_(std::max(credit, kMostSaved)),
+        trust_(trust),
+        resting_(trust < kDoubted) {}
 
   bool resting() const { return resting_; }
   double trust() const { return trust_; }
@@ -27,7 +30,9 @@ class Governor {
   double Stake(double allowed) const {
     const double ventured = std::min(balance_, 0.0) + kAtOnce * std::min(allowed, 1.0);
     const double left = std::max(0.0, std::min(ventured, allowed - lost()));
-    const double stake = std::max(balance_, 0.0) + left;
+    // Of what was won, not all at once.
+    const double won = balance_ > 1 ? std::max(1.0, balance_ / 2) : std::max(balance_, 0.0);
+    const double stake = won + left;
     return idle_ >= kInterval ? std::max(stake, allowed - lost()) : stake;
   }
   // Passes lost in this answer; 0 where as many were won.
@@ -52,7 +57,7 @@ class Governor {
       return resting_ && !std::exchange(failed_, true);
     }
     // Gains are remembered, but not for ever: text changes.
-    balance_ = std::min(balance_ + gain, std::max(balance_, kMostSaved));
+    balance_ = std::min(balance_ + gain, most_saved_);
     if (Stake(allowed) >= least) return false;
     resting_ = true;
     hits_ = 0;
@@ -74,11 +79,12 @@ class Governor {
   }
 
  private:
-  static constexpr double kMostSaved = 4, kAtOnce = 0.7, kWakingHits = 3, kWakingStake = 0.3,
+  static constexpr double kMostSaved = 6, kAtOnce = 0.7, kWakingHits = 3, kWakingStake = 0.3,
                           kDoubted = 0.3;
   static constexpr int kInterval = 24;  // cycles without drafting before it is tried
 
-  double balance_;   // passes won since it last woke
+  double balance_;  // passes won since it last woke
+  double most_saved_;
   double net_ = 0;   // passes won in this answer
   double hits_ = 0;  // first guesses that came true in this rest, less half of those that did not
   double trust_;

@@ -6,24 +6,34 @@ namespace foretoken {
 namespace {
 
 // Plain passes that finding out may cost in an answer, or this share of its tokens where that is
-// more: then a part of it at first, the rest as the answer grows.
-constexpr double kLeastAllowed = 1.2, kAllowedShare = 0.01, kAtFirst = 0.7;
-// Of that, what one of several parts may take.
-constexpr double kOfPart = 0.7;
+// more.
+constexpr double kLeastAllowed = 1.2, kAllowedShare = 0.01;
+// Of that, what a drafter at rest may have cost before it is tried in the beginning of an answer,
+// and what one of several parts may take.
+constexpr double kAtFirst = 0.7, kOfPart = 0.85;
 
 }  // namespace
 
-double SessionEconomy::Allowed(int part) const {
-  const double expected = std::max(session_.expected_tokens, 1.0);
-  const double share = std::min(1.0, session_.written / expected);
-  const double in_all = std::max(kLeastAllowed, kAllowedShare * expected);
-  double allowed = std::max(kAtFirst * kLeastAllowed + share * (in_all - kAtFirst * kLeastAllowed),
-                            kAllowedShare * session_.written);
+double SessionEconomy::OfPart(int part, double allowed) const {
   for (int p = 0; p < parts(); ++p) {
     if (p != part) allowed -= GovernorOf(p).lost();
   }
   const double of_part = parts() > 1 ? kOfPart : 1;
   return std::max(allowed, 0.0) * of_part * GovernorOf(part).trust();
+}
+
+double SessionEconomy::Allowed(int part) const {
+  const double tokens = std::max<double>(session_.expected_tokens, session_.written);
+  return OfPart(part, std::max(kLeastAllowed, kAllowedShare * tokens));
+}
+
+// The rest of it as the answer grows: drafters turn good late, too.
+double SessionEconomy::AllowedByNow(int part) const {
+  const double expected = std::max(session_.expected_tokens, 1.0);
+  const double in_all = std::max(kLeastAllowed, kAllowedShare * expected);
+  const double at_first = kAtFirst * kLeastAllowed;
+  const double grown = at_first + std::min(1.0, session_.written / expected) * (in_all - at_first);
+  return OfPart(part, std::max(grown, kAllowedShare * session_.written));
 }
 
 double SessionEconomy::LeastPasses(int part) const {
@@ -38,7 +48,7 @@ bool SessionEconomy::IsWorthReading(int part, int unread) const {
 }
 
 bool SessionEconomy::probing(int part) const {
-  return !cycle_.plain && GovernorOf(part).IsProbing(LeastPasses(part), Allowed(part));
+  return !cycle_.plain && GovernorOf(part).IsProbing(LeastPasses(part), AllowedByNow(part));
 }
 
 double GainOf(int part, const TreeEconomy& economy, const TreeBuilder& builder,
@@ -58,9 +68,11 @@ bool IsWorthReading(const DraftCosts& costs, int unread, double allowed, double 
   // Cycles that speak for a draft; tokens of a cycle; and the part of what it won in other texts
   // that is counted on, as texts differ.
   constexpr double kEnough = 16, kTokens = 1.5, kCountedOn = 0.5;
+  // Of what may be spent, as the rest is for drafting.
+  constexpr double kOfAllowed = 0.5;
   const double won =
       costs.cycles() < kEnough ? 0 : kCountedOn * costs.mean_gain() * expected / kTokens;
-  return costs.ReadingPasses(unread) <= std::max({kTrifle, allowed, won});
+  return costs.ReadingPasses(unread) <= std::max({kTrifle, kOfAllowed * allowed, won});
 }
 
 }  // namespace foretoken

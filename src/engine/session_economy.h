@@ -53,15 +53,21 @@ class SessionEconomy final : public TreeEconomy {
     return cycle_.plain || (GovernorOf(part).resting() && !probing(part));
   }
 
-  // Passes that finding out about `part` may have cost by now in this answer.
+  // Passes that finding out about `part` may cost in this answer.
   double Allowed(int part) const;
-  // Whether that is more than it has cost.
-  bool HasMeans(int part) const { return GovernorOf(part).lost() < Allowed(part); }
+  // Whether guesses of `part` may be asked for that are not scored: it has not cost more than that,
+  // or has won in other texts.
+  bool HasMeans(int part) const {
+    return GovernorOf(part).lost() < Allowed(part) || Drafting(part).Credit() > 0;
+  }
   // Passes that a cycle costs at least in which `part` drafts.
   double LeastPasses(int part) const;
   const Cycle& cycle() const { return cycle_; }
 
  private:
+  // Passes that may have been spent by now on trying a part that rests.
+  double AllowedByNow(int part) const;
+  double OfPart(int part, double allowed) const;
   const DraftCosts& Drafting(int part) const { return *drafting_[static_cast<size_t>(part)]; }
   const Governor& GovernorOf(int part) const {
     return session_.governors[static_cast<size_t>(part)];
