@@ -44,6 +44,27 @@ TEST_F(JoinedDrafters, OffersTheUnion) {
   EXPECT_EQ(Shown(talk.Propose({.max_nodes = 32, .max_depth = 8})), Shown(tree));
 }
 
+// Costs and trust are kept by part.
+TEST_F(JoinedDrafters, NamesItsPartsAndTimesThem) {
+  auto drafter = New("pld,pld+h", Json::object());
+  ASSERT_TRUE(drafter.ok()) << drafter.error().message;
+  const std::vector<DraftPart> parts = (*drafter)->Parts();
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].name, "pld");
+  EXPECT_EQ(parts[1].name, "pld+h");
+  const auto alone = New("pld", Json::object());
+  EXPECT_EQ((*alone)->Parts().size(), 1u);
+  const auto state = (*drafter)->NewState();
+  const auto policy = *NewTreePolicy("chain");
+  TreeBuilder builder(1, {}, *policy);
+  const SamplingParams sampling;
+  const DraftSlot slot{*state, builder, sampling};
+  ASSERT_TRUE((*drafter)->Propose(std::span(&slot, 1)).ok());
+  EXPECT_EQ(builder.parts(), 2);
+  EXPECT_GE(builder.part_seconds(0), 0);
+  EXPECT_GE(builder.part_seconds(1), 0);
+}
+
 TEST_F(JoinedDrafters, NamesTheMistake) {
   const Json none = Json::object(), bare = {{"k", 3}}, typo = {{"pld.kk", 3}};
   EXPECT_THAT(New("pld,guesswork", none).error().message, HasSubstr("no 'guesswork'"));
