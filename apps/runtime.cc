@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstdio>
+#include <set>
 
 #include "base/json.h"
+#include "io/utf8.h"
 
 namespace foretoken {
 namespace {
@@ -29,6 +31,26 @@ Json ObjectOf(const NamedValues& values) {
   Json object = Json::object();
   for (const auto& [key, value] : values) AddOption(key, ValueOf(value), object);
   return object;
+}
+
+// Says `sentence` on standard error, once: decoders are made again and again.
+void SayOnce(const std::string& sentence) {
+  static std::set<std::string> said;
+  if (sentence.empty() || !said.insert(sentence).second) return;
+  std::fprintf(stderr, "foretoken: %s\n", Legible(sentence).c_str());
+}
+
+// Null for "none".
+Result<std::unique_ptr<Drafter>> DrafterFor(const LoadedModel& loaded, const DraftArgs& args,
+                                            int capacity) {
+  if (args.drafter == "none") return std::unique_ptr<Drafter>();
+  const Json options = ObjectOf(args.options);
+  std::vector<std::string> notes;
+  auto drafter = NewDrafter(args.drafter, {*loaded.model, capacity, options, loaded.file->path(),
+                                           loaded.tokenizer.get(), &notes});
+  for (const std::string& note : notes) SayOnce(note);
+  if (drafter.ok()) SayOnce((*drafter)->Remark());
+  return drafter;
 }
 
 }  // namespace
@@ -64,15 +86,7 @@ Result<SamplingParams> ResolveSampling(const SamplingArgs& args, const ModelFile
 
 Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity) {
   Decoder decoder;
-  if (args.drafter != "none") {
-    const Json options = ObjectOf(args.options);
-    FT_ASSIGN_OR_RETURN(decoder.drafter,
-                        NewDrafter(args.drafter, {*loaded.model, capacity, options,
-                                                  loaded.file->path(), loaded.tokenizer.get()}));
-    if (const std::string remark = decoder.drafter->Remark(); !remark.empty()) {
-      std::fprintf(stderr, "foretoken: %s\n", remark.c_str());
-    }
-  }
+  FT_ASSIGN_OR_RETURN(decoder.drafter, DrafterFor(loaded, args, capacity));
   std::string tree = TreeOf(args);
   if (!args.pct_cost.empty()) {
     tree.append(tree.find(':') == std::string::npos ? ":" : ",").append("expand=" + args.pct_cost);
@@ -80,7 +94,8 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
   FT_ASSIGN_OR_RETURN(decoder.tree, NewTreePolicy(tree));
   const int nodes = args.draft_max < 0 ? decoder.tree->DefaultNodes() : args.draft_max + 1;
   if (nodes > loaded.model->max_rows()) {
-    const std::string asked = args.draft_max < 0 ? "--tree " + tree + ": has " : "--draft-max: is ";
+    const std::string asked =
+        args.draft_max < 0 ? "--tree " + tree + ": has up to " : "--draft-max: is ";
     return Error{asked + std::to_string(nodes - 1) + " nodes, and a pass scores " +
                  std::to_string(loaded.model->max_rows() - 1) +
                  " at most; choose a smaller tree, or --draft-max for its likeliest nodes"};

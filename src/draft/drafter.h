@@ -109,6 +109,8 @@ struct DraftContext {
   const Json& options;      // a JSON object
   std::string target_path;  // the target's file, which may say more; empty if it has none
   const Tokenizer* tokenizer = nullptr;  // the target's; null if it has none
+  // Takes sentences on the files that were chosen or left out, for its user; null: nobody is told.
+  std::vector<std::string>* notes = nullptr;
 };
 
 struct DrafterEntry {
@@ -122,8 +124,9 @@ struct DrafterEntry {
 std::span<const DrafterEntry> AllDrafters();
 // The names in "NAME" or "NAME,NAME,...", which joins several drafters.
 std::vector<std::string_view> SplitDrafters(std::string_view names);
-// `name` may join several: see draft/joined/joined.h. Errors: unknown name (lists the known ones),
-// bad options, an option it cannot do without.
+// `name` may join several: see draft/joined/joined.h. A draft that it cannot do without and no
+// option names is taken from beside the target's file: see draft/found_drafts.h. Errors: unknown
+// name (lists the known ones), bad options, a file it cannot do without.
 Result<std::unique_ptr<Drafter>> NewDrafter(std::string_view name, const DraftContext& context);
 
 }  // namespace foretoken

@@ -4,7 +4,10 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/json.h"
 #include "io/draft_file.h"
+#include "io/draft_keys.h"
+#include "io/gguf.h"
 #include "io/model_file.h"
 #include "text/tokenizer.h"
 
@@ -13,53 +16,163 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The options that name files of these kinds (DrafterEntry::needs).
+constexpr std::string_view kDraftOption = "draft", kModelOption = "draft_model";
+
 Result<std::string_view> Registered(const std::string& method, const std::string& path) {
-  const auto entry = std::ranges::find(AllDrafters(), method, &DrafterEntry::name);
-  if (entry != AllDrafters().end()) return entry->name;
+  const std::string_view name = DrafterOfMethod(method);
+  if (!name.empty()) return name;
   return Error{path + ": foretoken.draft.method is '" + method + "', which is no drafter's name"};
 }
 
-std::vector<std::string> FilesBeside(const std::string& target_path) {
+std::vector<std::string> FilesIn(const std::string& folder) {
   std::vector<std::string> paths;
   std::error_code fault;
-  const fs::path folder = fs::absolute(target_path, fault).parent_path() / "drafts";
   for (const auto& entry : fs::directory_iterator(folder, fault)) {
     if (entry.path().extension() == ".gguf") paths.push_back(entry.path().string());
   }
-  std::sort(paths.begin(), paths.end());
+  std::ranges::sort(paths);
   return paths;
 }
 
-std::optional<FoundDraft> Recognise(const std::string& path, const TargetFingerprint& target) {
-  const auto draft = DraftFile::Open(path);
-  if (draft.ok()) {
-    const DraftInfo& info = (*draft)->info();
-    const auto name = Registered(info.method, path);
-    if (!name.ok() || !CheckTarget(info, target, /*any_name=*/false, path).ok()) return {};
-    return FoundDraft{*name, "draft", path};
-  }
-  const auto model = ModelFile::Open(path);
-  if (!model.ok() || VocabularyFingerprint((*model)->tokenizer()) != target.vocabulary) return {};
-  return FoundDraft{"draft-model", "draft_model", path};
+// Whether the vocabulary in `metadata` is the target's. Reads no vocabulary of another size.
+bool HasVocabulary(const GgufFile& metadata, const TargetFingerprint& target, size_t tokens) {
+  const auto own = metadata.Strings("tokenizer.ggml.tokens");
+  if (!own.ok() || own->size() != tokens) return false;
+  const auto tokenizer = ReadTokenizer(metadata);
+  return tokenizer.ok() && VocabularyFingerprint(*tokenizer) == target.vocabulary;
 }
+
+// Looks at the files of a folder, for one target.
+class DraftSearch {
+ public:
+  DraftSearch(const Model& target, const Tokenizer& tokenizer)
+      : target_(TargetFingerprint::Of(target.config(), tokenizer.data())),
+        tokens_(tokenizer.data().tokens.size()) {}
+
+  // What `path` is for this target, or nothing. Errors: a file that names this target, but cannot
+  // be used.
+  Result<std::optional<FoundDraft>> Recognise(const std::string& path) const {
+    const auto metadata = GgufFile::OpenMetadata(path);
+    if (!metadata.ok()) return std::optional<FoundDraft>();  // it names no target
+    if (metadata->StringOr("general.architecture", "") == kDraftArchitecture) {
+      return RecogniseDraft(*metadata, path);
+    }
+    return RecogniseModel(*metadata, path);
+  }
+
+ private:
+  Result<std::optional<FoundDraft>> RecogniseDraft(const GgufFile& metadata,
+                                                   const std::string& path) const {
+    DraftInfo named;
+    if (auto target = NamedTarget(metadata)) named.target = *std::move(target);
+    const bool is_for_target =
+        named.target.hidden > 0 && CheckTarget(named, target_, /*any_name=*/false, path).ok();
+    if (!is_for_target) return std::optional<FoundDraft>();
+    FT_ASSIGN_OR_RETURN(const auto draft, DraftFile::Open(path));
+    FT_ASSIGN_OR_RETURN(const std::string_view drafter, Registered(draft->info().method, path));
+    return std::optional(FoundDraft{drafter, kDraftOption, path});
+  }
+
+  Result<std::optional<FoundDraft>> RecogniseModel(const GgufFile& metadata,
+                                                   const std::string& path) const {
+    const auto drafter = std::ranges::find(AllDrafters(), kModelOption, &DrafterEntry::needs);
+    const bool has_use =
+        drafter != AllDrafters().end() && HasVocabulary(metadata, target_, tokens_);
+    if (!has_use) return std::optional<FoundDraft>();
+    FT_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(path));
+    FT_RETURN_IF_ERROR(ReadModelConfig(file));
+    return std::optional(FoundDraft{drafter->name, kModelOption, path});
+  }
+
+  TargetFingerprint target_;
+  size_t tokens_;
+};
 
 size_t Order(const FoundDraft& draft) {
   const auto entry = std::ranges::find(AllDrafters(), draft.drafter, &DrafterEntry::name);
   return static_cast<size_t>(entry - AllDrafters().begin());
 }
 
+// "--draft-model" for "draft_model".
+std::string FlagOf(std::string_view option) {
+  std::string flag = "--" + std::string(option);
+  std::ranges::replace(flag, '_', '-');
+  return flag;
+}
+
+Error NoneThere(const DrafterEntry& entry, const std::string& folder) {
+  std::error_code fault;
+  const std::string name(entry.name), flag = FlagOf(entry.needs);
+  const std::string found = fs::is_directory(folder, fault)
+                                ? ".gguf files there: " + std::to_string(FilesIn(folder).size())
+                                : "there is no such folder";
+  const std::string expected = entry.needs == kModelOption
+                                   ? "a model of this one's vocabulary"
+                                   : "a draft of method '" + name + "' made for this model";
+  return Error{"drafter " + name + ": found none for it in " + folder + " (" + found +
+               "), expected " + expected + "; " + flag + " names one elsewhere"};
+}
+
 }  // namespace
 
+std::string DraftFolderOf(const std::string& target_path) {
+  if (target_path.empty()) return "";
+  fs::path path = fs::path(target_path).lexically_normal();
+  if (path.filename() == "." || path.filename() == "..") {  // a folder without a name to be beside
+    std::error_code fault;
+    path = fs::absolute(target_path, fault).lexically_normal();
+  }
+  if (!path.has_filename()) path = path.parent_path();
+  return (path.parent_path() / "drafts").string();
+}
+
 std::vector<FoundDraft> FindDrafts(const Model& target, const Tokenizer* tokenizer,
-                                   const std::string& target_path) {
+                                   const std::string& target_path,
+                                   std::vector<std::string>* notes) {
   std::vector<FoundDraft> found;
   if (target_path.empty() || tokenizer == nullptr) return found;
-  const auto fingerprint = TargetFingerprint::Of(target.config(), tokenizer->data());
-  for (const std::string& path : FilesBeside(target_path)) {
-    if (auto draft = Recognise(path, fingerprint)) found.push_back(*std::move(draft));
+  const std::vector<std::string> files = FilesIn(DraftFolderOf(target_path));
+  if (files.empty()) return found;
+  const DraftSearch search(target, *tokenizer);
+  for (const std::string& path : files) {
+    auto draft = search.Recognise(path);
+    if (!draft.ok()) {
+      if (notes != nullptr) notes->push_back(draft.error().message + "; this draft is left out");
+    } else if (draft->has_value()) {
+      found.push_back(**std::move(draft));
+    }
   }
   std::ranges::stable_sort(found, {}, Order);
   return found;
+}
+
+std::vector<FoundDraft> FindDrafts(const DraftContext& context) {
+  return FindDrafts(context.target, context.tokenizer, context.target_path, context.notes);
+}
+
+Result<std::string> FindFileFor(const DrafterEntry& entry, const DraftContext& context) {
+  const std::string name(entry.name), option(entry.needs);
+  const bool is_draft = entry.needs == kDraftOption || entry.needs == kModelOption;
+  if (!is_draft || context.target_path.empty()) {
+    return Error{"drafter " + name + ": option " + option +
+                 " is missing; it names a file the drafter cannot do without"};
+  }
+  std::vector<FoundDraft> found = FindDrafts(context);
+  std::erase_if(found, [&](const FoundDraft& draft) { return draft.drafter != entry.name; });
+  const std::string folder = DraftFolderOf(context.target_path);
+  if (found.empty()) return NoneThere(entry, folder);
+  if (found.size() > 1 && context.notes != nullptr) {
+    context.notes->push_back("drafter " + name + " takes " + found.front().path +
+                             ", the first of " + std::to_string(found.size()) + " in " + folder +
+                             "; " + FlagOf(entry.needs) + " names another");
+  }
+  return found.front().path;
+}
+
+std::string_view DrafterOfMethod(std::string_view method) {
+  const auto entry = std::ranges::find(AllDrafters(), method, &DrafterEntry::name);
+  return entry == AllDrafters().end() ? std::string_view() : entry->name;
 }
 
 Result<std::string_view> DrafterOf(const std::string& path) {

@@ -1,6 +1,7 @@
 #include "base/comma_list.h"
 #include "base/json.h"
 #include "draft/drafter.h"
+#include "draft/found_drafts.h"
 #include "draft/joined/joined.h"
 
 namespace foretoken {
@@ -12,10 +13,13 @@ namespace foretoken {
 
 namespace {
 
-Status CheckNeeds(const DrafterEntry& entry, const Json& options) {
-  if (entry.needs.empty() || options.contains(entry.needs)) return {};
-  return Error{"drafter " + std::string(entry.name) + ": option " + std::string(entry.needs) +
-               " is missing; it names a file the drafter cannot do without"};
+// Builds the drafter with the file it cannot do without, wherever that comes from.
+Result<std::unique_ptr<Drafter>> Make(const DrafterEntry& entry, const DraftContext& context) {
+  if (entry.needs.empty() || context.options.contains(entry.needs)) return entry.make(context);
+  Json options = context.options;
+  FT_ASSIGN_OR_RETURN(options[std::string(entry.needs)], FindFileFor(entry, context));
+  return entry.make({context.target, context.capacity, options, context.target_path,
+                     context.tokenizer, context.notes});
 }
 
 }  // namespace
@@ -43,9 +47,7 @@ Result<std::unique_ptr<Drafter>> NewDrafter(std::string_view name, const DraftCo
   const std::vector<std::string_view> parts = SplitDrafters(name);
   if (parts.size() > 1) return NewJoined(parts, context);
   for (const DrafterEntry& e : AllDrafters()) {
-    if (e.name != name) continue;
-    FT_RETURN_IF_ERROR(CheckNeeds(e, context.options));
-    return e.make(context);
+    if (e.name == name) return Make(e, context);
   }
   return Error{"drafter: no '" + std::string(name) + "'; known: none, " +
                CommaList(AllDrafters(), &DrafterEntry::name)};

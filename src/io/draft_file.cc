@@ -186,6 +186,14 @@ class GgufDraft final : public DraftFile {
 
 }  // namespace
 
+std::optional<TargetFingerprint> NamedTarget(const GgufFile& metadata) {
+  if (metadata.StringOr("general.architecture", "") != kDraftArchitecture) return {};
+  GgufKeys keys(metadata, kDraftPrefix + ".target");
+  TargetFingerprint target = ReadTarget(metadata, keys);
+  if (!keys.status().ok()) return {};
+  return target;
+}
+
 bool DraftInfo::Shares(std::string_view part) const {
   return std::ranges::find(shared, part) != shared.end();
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@
 #include "io/token_ranking.h"
 
 namespace foretoken {
+
+class GgufFile;
 
 // What tells targets apart. Zeros and empty strings are unknown and fit everything.
 struct TargetFingerprint {
@@ -66,6 +69,10 @@ class DraftFile : public ModelFile {
   static Result<std::unique_ptr<DraftFile>> Open(const std::string& path);
   virtual const DraftInfo& info() const = 0;
 };
+
+// The target that a draft's metadata names, read without any other check of the file; nothing where
+// it is no draft, or where a part of the target is missing or out of range.
+std::optional<TargetFingerprint> NamedTarget(const GgufFile& metadata);
 
 // Whether a draft made for `info.target` may serve `target`. With `any_name`, a model of another
 // name that is otherwise the same may be one (a fine-tuned sibling). Errors: the first difference,

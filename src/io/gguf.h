@@ -34,6 +34,8 @@ struct GgufArray {
 class GgufFile {
  public:
   static Result<GgufFile> Open(const std::string& path);
+  // Reads the metadata alone: tensors() is empty, and what the file says of tensors is not checked.
+  static Result<GgufFile> OpenMetadata(const std::string& path);
   // Parses bytes that stay valid while the object lives (fuzzing, tests).
   static Result<GgufFile> Parse(std::span<const std::byte> bytes, std::string origin);
 

@@ -114,14 +114,26 @@ class GgufParser {
 
   Result<GgufFile> Parse() {
     FT_RETURN_IF_ERROR(Header());
-    for (uint64_t i = 0; i < entry_count_; ++i) FT_RETURN_IF_ERROR(Entry());
+    FT_RETURN_IF_ERROR(CheckCount("tensor count", tensor_count_, kSmallestTensor));
+    FT_RETURN_IF_ERROR(Entries());
     FT_RETURN_IF_ERROR(Alignment());
     for (uint64_t i = 0; i < tensor_count_; ++i) FT_RETURN_IF_ERROR(Tensor());
     FT_RETURN_IF_ERROR(PlaceTensors());
     return std::move(file_);
   }
 
+  Result<GgufFile> ParseMetadata() {
+    FT_RETURN_IF_ERROR(Header());
+    FT_RETURN_IF_ERROR(Entries());
+    return std::move(file_);
+  }
+
  private:
+  Status Entries() {
+    for (uint64_t i = 0; i < entry_count_; ++i) FT_RETURN_IF_ERROR(Entry());
+    return {};
+  }
+
   Error Fail(const std::string& what) const { return Error{file_.path_ + ": " + what}; }
 
   Error FailAt(const std::string& field, const std::string& what) const {
@@ -177,8 +189,7 @@ class GgufParser {
     file_.version_ = static_cast<int>(version);
     FT_ASSIGN_OR_RETURN(tensor_count_, Number<uint64_t>("the tensor count"));
     FT_ASSIGN_OR_RETURN(entry_count_, Number<uint64_t>("the metadata count"));
-    FT_RETURN_IF_ERROR(CheckCount("metadata count", entry_count_, kSmallestEntry));
-    return CheckCount("tensor count", tensor_count_, kSmallestTensor);
+    return CheckCount("metadata count", entry_count_, kSmallestEntry);
   }
 
   Status CheckCount(const std::string& field, uint64_t count, uint64_t smallest) const {
@@ -341,6 +352,13 @@ Result<GgufFile> GgufFile::Parse(std::span<const std::byte> bytes, std::string o
 Result<GgufFile> GgufFile::Open(const std::string& path) {
   FT_ASSIGN_OR_RETURN(MappedFile mapped, MappedFile::Open(path));
   FT_ASSIGN_OR_RETURN(GgufFile file, Parse(mapped.bytes(), path));
+  file.file_ = std::move(mapped);
+  return file;
+}
+
+Result<GgufFile> GgufFile::OpenMetadata(const std::string& path) {
+  FT_ASSIGN_OR_RETURN(MappedFile mapped, MappedFile::Open(path));
+  FT_ASSIGN_OR_RETURN(GgufFile file, GgufParser(mapped.bytes(), path).ParseMetadata());
   file.file_ = std::move(mapped);
   return file;
 }

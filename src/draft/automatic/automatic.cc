@@ -31,24 +31,52 @@ Result<std::vector<std::string_view>> DraftersOf(Json& options) {
   return named;
 }
 
+Result<std::unique_ptr<Drafter>> NewCopying(const std::vector<std::string_view>& others,
+                                            const Json& options, const DraftContext& context) {
+  std::vector<std::string_view> parts{kCopying};
+  parts.insert(parts.end(), others.begin(), others.end());
+  return NewJoined(parts, {context.target, context.capacity, options, context.target_path,
+                           context.tokenizer, context.notes});
+}
+
+// Joins the first draft beside the target that can be loaded. The first: a draft model costs
+// nothing until it is asked, while drafts that read the target's hidden states have it compute them
+// for every row of a prompt.
+Result<std::unique_ptr<Drafter>> NewFound(const Json& options, const DraftContext& context) {
+  const std::vector<FoundDraft> found = FindDrafts(context);
+  std::vector<std::string> notes;
+  const auto tell = [&] {
+    if (context.notes == nullptr) return;
+    context.notes->insert(context.notes->end(), notes.begin(), notes.end());
+  };
+  for (const FoundDraft& draft : found) {
+    Json with = options;
+    with[std::string(draft.drafter) + "." + std::string(draft.option)] = draft.path;
+    auto drafter = NewCopying({draft.drafter}, with, context);
+    if (!drafter.ok()) {
+      notes.push_back(drafter.error().message + "; this draft is left out");
+      continue;
+    }
+    if (found.size() > 1) {
+      notes.push_back("drafter auto takes " + draft.path + " (" + std::string(draft.drafter) +
+                      "), of " + std::to_string(found.size()) + " drafts in " +
+                      DraftFolderOf(context.target_path) +
+                      "; --draft or --draft-model names another");
+    }
+    tell();
+    return drafter;
+  }
+  auto drafter = NewCopying({}, options, context);
+  if (drafter.ok()) tell();
+  return drafter;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Drafter>> NewAutomatic(const DraftContext& context) {
   Json options = context.options;
-  FT_ASSIGN_OR_RETURN(std::vector<std::string_view> parts, DraftersOf(options));
-  if (parts.empty()) {
-    const auto found = FindDrafts(context.target, context.tokenizer, context.target_path);
-    if (!found.empty()) {
-      // The first: a draft model costs nothing until it is asked, while drafts that read the
-      // target's hidden states have it compute them for every row of a prompt.
-      const FoundDraft& draft = found.front();
-      parts.push_back(draft.drafter);
-      options[std::string(draft.drafter) + "." + std::string(draft.option)] = draft.path;
-    }
-  }
-  parts.insert(parts.begin(), kCopying);
-  return NewJoined(
-      parts, {context.target, context.capacity, options, context.target_path, context.tokenizer});
+  FT_ASSIGN_OR_RETURN(const std::vector<std::string_view> named, DraftersOf(options));
+  return named.empty() ? NewFound(options, context) : NewCopying(named, options, context);
 }
 
 }  // namespace foretoken

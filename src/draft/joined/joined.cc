@@ -137,8 +137,8 @@ Result<std::unique_ptr<Drafter>> NewJoined(std::span<const std::string_view> par
     if (std::ranges::count(parts, parts[p]) > 1) {
       return Error{"drafter: '" + std::string(parts[p]) + "' is joined with itself"};
     }
-    DraftContext of_part{context.target, context.capacity, options[p], context.target_path,
-                         context.tokenizer};
+    DraftContext of_part{context.target,      context.capacity,  options[p],
+                         context.target_path, context.tokenizer, context.notes};
     FT_ASSIGN_OR_RETURN(auto drafter, NewDrafter(parts[p], of_part));
     drafters.push_back(std::move(drafter));
   }

@@ -1,0 +1,162 @@
+#include "draft/found_drafts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/json.h"
+#include "draft/test_options.h"
+#include "io/model_files_testing.h"
+
+namespace foretoken {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A target whose folder may hold drafts, which tests write as drafts/NAME.gguf.
+class FoundDraftsTest : public ::testing::Test {
+ protected:
+  FoundDraftsTest() {
+    config_ = *ShapeByName("tiny");
+    config_.vocab = 41;
+    backend_ = *NewCpuBackend({.threads = 1});
+    weights_ = NewRandomWeights(DType::kF32, 1, *backend_);
+    model_ = *NewRandomModel(config_, DType::kF32, 1, *backend_);
+    tokenizer_ = ToyTokenizer(config_.vocab);
+    fs::create_directories(drafts());
+  }
+
+  std::string drafts() const { return folder_ / "drafts"; }
+  std::string PathOf(const std::string& name) const { return drafts() + "/" + name + ".gguf"; }
+  std::string Make(std::string_view drafter, const std::string& name) {
+    const auto texts = [] { return std::vector<std::vector<Token>>{{1, 2, 3, 1, 2, 3}}; };
+    TestOptions(drafter,
+                {config_, *tokenizer_, *weights_, *backend_, texts, drafts() + "/" + name});
+    return PathOf(name);
+  }
+  // Leaves the metadata of a file whole and takes the end of its tensors.
+  static void Truncate(const std::string& path) { fs::resize_file(path, fs::file_size(path) - 64); }
+  Result<std::unique_ptr<Drafter>> New(std::string_view drafter) {
+    const Json none = Json::object();
+    notes_.clear();
+    return NewDrafter(drafter,
+                      {*model_, 64, none, folder_ / "model.gguf", tokenizer_.get(), &notes_});
+  }
+  std::string Complaint(std::string_view drafter) {
+    const auto made = New(drafter);
+    return made.ok() ? "none" : made.error().message;
+  }
+
+  TemporaryDirectory folder_;
+  ModelConfig config_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<WeightSource> weights_;
+  std::unique_ptr<Model> model_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::vector<std::string> notes_;
+};
+
+// Every drafter whose file is a draft or a model finds it without an option, alone and joined.
+TEST_F(FoundDraftsTest, EveryDrafterFindsItsOwn) {
+  int found = 0;
+  for (const DrafterEntry& entry : AllDrafters()) {
+    if (entry.needs != "draft" && entry.needs != "draft_model") continue;
+    const std::string name(entry.name);
+    EXPECT_THAT(Complaint(name), HasSubstr("drafter " + name + ": found none for it in ")) << name;
+    Make(name, name);
+    EXPECT_EQ(Complaint(name), "none");
+    EXPECT_EQ(Complaint("pld," + name), "none");
+    EXPECT_THAT(notes_, IsEmpty()) << name;
+    ++found;
+  }
+  EXPECT_GE(found, 9);
+}
+
+TEST_F(FoundDraftsTest, ErrorsNameFolderExpectationAndOption) {
+  Make("hass", "other");
+  EXPECT_THAT(Complaint("eagle"),
+              AllOf(HasSubstr("found none for it in " + drafts() + " (.gguf files there: 1)"),
+                    HasSubstr("expected a draft of method 'eagle' made for this model"),
+                    HasSubstr("--draft names one elsewhere")));
+  EXPECT_THAT(Complaint("draft-model"), AllOf(HasSubstr("a model of this one's vocabulary"),
+                                              HasSubstr("--draft-model names one elsewhere")));
+  fs::remove_all(drafts());
+  EXPECT_THAT(Complaint("eagle"), HasSubstr("there is no such folder"));
+  EXPECT_THAT(Complaint("rest"), HasSubstr("option datastore is missing"))
+      << "what is no draft lies beside no model";
+}
+
+TEST_F(FoundDraftsTest, TheFirstByNameIsTakenAndTold) {
+  Make("hass", "b");
+  Make("eagle", "0");
+  const std::string first = Make("hass", "a");
+  EXPECT_EQ(Complaint("hass"), "none");
+  EXPECT_THAT(notes_, ElementsAre("drafter hass takes " + first + ", the first of 2 in " +
+                                  drafts() + "; --draft names another"));
+  EXPECT_EQ(Complaint("auto"), "none");
+  EXPECT_THAT(notes_, ElementsAre(AllOf(HasSubstr("drafter auto takes " + PathOf("0") + " (eagle)"),
+                                        HasSubstr("of 3 drafts"))));
+}
+
+TEST_F(FoundDraftsTest, FilesForOtherTargetsArePassedOver) {
+  config_.layers += 1;
+  Make("hass", "deeper");
+  Make("medusa", "damaged");
+  Truncate(PathOf("damaged"));
+  tokenizer_ = ToyTokenizer(config_.vocab - 1);
+  Make("draft-model", "other_words");
+  tokenizer_ = ToyTokenizer(config_.vocab);
+  std::ofstream(PathOf("text")) << "no GGUF";
+  fs::create_directory(PathOf("folder"));
+  EXPECT_EQ(Complaint("auto"), "none");
+  EXPECT_THAT(notes_, IsEmpty());
+}
+
+TEST_F(FoundDraftsTest, DamagedFilesForThisTargetAreTold) {
+  const std::string draft = Make("hass", "draft"), twin = Make("draft-model", "twin");
+  Truncate(draft);
+  Truncate(twin);
+  const auto told = [](const std::string& path) {
+    return AllOf(HasSubstr(path + ": "), HasSubstr("this draft is left out"));
+  };
+  EXPECT_EQ(Complaint("auto"), "none");
+  EXPECT_THAT(notes_, ElementsAre(told(draft), told(twin)));
+  EXPECT_THAT(Complaint("hass"), HasSubstr("found none for it"));
+  EXPECT_THAT(notes_, ElementsAre(told(draft), told(twin)));
+}
+
+// What opens but lacks a tensor is found to be of no use only when it is loaded.
+TEST_F(FoundDraftsTest, AutoGoesOnWithoutADraftThatCannotBeLoaded) {
+  const std::string path = Make("hass", "draft");
+  std::string bytes;
+  {
+    std::ifstream file(path, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  const std::string name = "blk.0.ffn_down.weight";
+  const size_t at = bytes.find(name);
+  ASSERT_NE(at, std::string::npos);
+  bytes[at] = 'x';
+  std::ofstream(path, std::ios::binary) << bytes;
+  EXPECT_THAT(Complaint("hass"), HasSubstr(path)) << "who asks for it by name is told why not";
+  EXPECT_EQ(Complaint("auto"), "none");
+  EXPECT_THAT(notes_, ElementsAre(AllOf(HasSubstr(path), HasSubstr("this draft is left out"))));
+}
+
+TEST_F(FoundDraftsTest, TheFolderLiesBesideFilesAndDirectories) {
+  EXPECT_EQ(DraftFolderOf("models/a.gguf"), "models/drafts");
+  EXPECT_EQ(DraftFolderOf("models/a/"), "models/drafts");
+  EXPECT_EQ(DraftFolderOf("a.gguf"), "drafts");
+  EXPECT_EQ(DraftFolderOf("/a/./b/model"), "/a/b/drafts");
+  EXPECT_EQ(DraftFolderOf("."), (fs::current_path().parent_path() / "drafts").string());
+  EXPECT_EQ(DraftFolderOf(""), "");
+}
+
+}  // namespace
+}  // namespace foretoken
