@@ -13,7 +13,7 @@ class BeamSearch final : public TreePolicy {
   BeamSearch(int beams, int steps) : beams_(beams), steps_(steps) {}
 
   int Width() const override { return beams_; }
-  int DefaultNodes() const override { return std::min(1 + beams_ * steps_, 512); }
+  int DefaultNodes() const override { return 1 + beams_ * steps_; }
 
   std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
                            const TreeContext&) const override {

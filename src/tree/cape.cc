@@ -19,7 +19,7 @@ class Cape final : public TreePolicy {
   Cape(int gamma, Bins widths) : gamma_(gamma), widths_(std::move(widths)) {}
 
   int Width() const override { return *std::max_element(widths_.begin(), widths_.end()); }
-  int DefaultNodes() const override { return std::min(1 + gamma_ * Width(), 512); }
+  int DefaultNodes() const override { return 1 + gamma_ * Width(); }
 
   std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
                            const TreeContext&) const override {
