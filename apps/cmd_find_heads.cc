@@ -20,7 +20,7 @@ struct FindHeadsArgs {
   std::string output, prompts, domain = "input";
   int new_tokens = 128;
   int context = 0;
-  bool plain = false, quiet = false;
+  bool plain = false, force = false, quiet = false;
 };
 
 // The stretches of a file between blank lines.
@@ -80,8 +80,9 @@ Json ToJson(const FindHeadsArgs& args, const HeadReport& report, size_t prompts)
 }
 
 Status Find(FindHeadsArgs& args) {
-  if (args.output.empty()) args.output = args.model.path + ".heads.json";
-  FT_ASSIGN_OR_RETURN(OutputFile output, OutputFile::Open(args.output));
+  const bool is_own = args.output.empty();  // the model's own list is found again without asking
+  if (is_own) args.output = args.model.path + ".heads.json";
+  FT_ASSIGN_OR_RETURN(OutputFile output, OpenOutput(args.output, args.force || is_own));
   std::vector<std::string> texts = DefaultHeadPrompts();
   if (!args.prompts.empty()) {
     FT_ASSIGN_OR_RETURN(texts, ReadPrompts(args.prompts));
@@ -135,6 +136,7 @@ int Run_find_heads(int argc, char** argv) {
   app.add_option("-c,--context", args.context, "longest sequence (default: the model's)")
       ->check(CLI::Range(1, 1 << 30));
   app.add_flag("--no-chat", args.plain, "give the prompts as they are, without a chat template");
+  app.add_flag("--force", args.force, "replace FILE where it exists");
   app.add_flag("-q,--quiet", args.quiet, "no progress");
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   const Status status = Find(args);

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -41,11 +40,9 @@ inline int BadUsage(const Error& error) {
 
 // Opens an output that may replace a file only where `force` says so.
 inline Result<OutputFile> OpenOutput(const std::string& path, bool force) {
-  std::error_code ignored;
-  if (!force && path != "-" && std::filesystem::exists(path, ignored) && !IsDevice(path)) {
-    return Error{path + ": exists already; --force replaces it"};
-  }
-  return OutputFile::Open(path);
+  FT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Open(path));
+  FT_RETURN_IF_ERROR(CheckReplaces(path, force));
+  return file;
 }
 
 // Refuses what cannot be written, for options that name a file to be written when the work is done.

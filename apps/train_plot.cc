@@ -1,5 +1,7 @@
 #include "train_plot.h"
 
+#include <filesystem>
+
 #include "base/output_file.h"
 #include "command_line.h"
 #include "train_curves.h"
@@ -10,6 +12,7 @@ namespace {
 struct TrainPlotArgs {
   std::vector<std::string> runs;
   std::string out;
+  bool force = false;
 };
 
 constexpr const char* kTrainPlotFooter =
@@ -27,9 +30,11 @@ Status PlotRuns(const TrainPlotArgs& args) {
     FT_ASSIGN_OR_RETURN(TrainLog log, ReadTrainLog(run));
     logs.push_back(std::move(log));
   }
+  // The run's own picture is drawn again without asking.
+  const bool is_own = args.out.empty();
   const std::string path =
-      args.out.empty() ? (std::filesystem::path(args.runs[0]) / "curves.svg").string() : args.out;
-  FT_ASSIGN_OR_RETURN(OutputFile picture, OutputFile::Open(path));
+      is_own ? (std::filesystem::path(args.runs[0]) / "curves.svg").string() : args.out;
+  FT_ASSIGN_OR_RETURN(OutputFile picture, OpenOutput(path, args.force || is_own));
   FT_RETURN_IF_ERROR(picture.Finish(TrainCurvesSvg(logs)));
   if (path != "-") std::fprintf(stderr, "the curves are in %s\n", path.c_str());
   return {};
@@ -48,6 +53,7 @@ int TrainPlot(int argc, char** argv) {
                  "the picture to write; - writes it to standard output (default: curves.svg in the "
                  "first run's directory)")
       ->type_name("FILE");
+  app.add_flag("--force", args.force, "replace FILE where it exists");
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   if (args.runs.size() > kMostTrainRuns) {
     return BadUsage(Error{std::to_string(args.runs.size()) +

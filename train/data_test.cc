@@ -293,6 +293,23 @@ TEST(RecipeTest, FieldsOfFilesHaveKindsAndRanges) {
   EXPECT_EQ(error(R"({"time_budget": "15m", "feature_cache": "1GiB", "lr": 1e-3})"), "none");
 }
 
+TEST(RecipeTest, SettingsOfFilesNameTheFile) {
+  const Setting table[] = {
+      {.name = "steps_ahead", .value = "3", .range = Whole(1, 16), .help = ""}};
+  const auto error = [&](const Json& settings) {
+    Recipe recipe;
+    recipe.method = "hass";
+    EXPECT_TRUE(ReadRecipe(Json{{"settings", settings}}, "r.json", recipe).ok());
+    const Status status = CheckSettings(table, "r.json", recipe);
+    return status.ok() ? "none" : status.error().message;
+  };
+  EXPECT_EQ(error({{"steps_ahead", 0}}),
+            "r.json: settings.steps_ahead is '0', expected a whole number from 1 to 16");
+  EXPECT_EQ(error({{"steps_behind", 1}}),
+            "r.json: settings.steps_behind: unknown setting of train hass");
+  EXPECT_EQ(error({{"steps_ahead", 16}}), "none");
+}
+
 TEST(RecipeTest, Durations) {
   EXPECT_EQ(*ParseDuration("95m"), 5700.0);
   EXPECT_EQ(*ParseDuration("1h30m"), 5400.0);

@@ -14,7 +14,11 @@ struct ExportRequest {
   std::string path;
   FileType type = FileType::kBF16;
   std::string target;  // drafters: the target, where it is no longer where it was; or ""
+  bool force = false;  // replace what is at `path`
 };
+
+// Errors: the file that the export would replace, where it was not told to.
+Status CheckExportPath(const ExportRequest& request);
 
 // Writes the checkpoint in directory `checkpoint` as one GGUF file of the llama architecture, with
 // tokenizer, chat template and a record of the training. Errors: no checkpoint or tokenizer there;

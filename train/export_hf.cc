@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/output_file.h"
+#include "base/writable.h"
 #include "checkpoint_file.h"
 #include "corpus_file.h"
 #include "export.h"
@@ -13,6 +14,10 @@
 
 namespace foretoken::train {
 namespace {
+
+constexpr const char* kHuggingFaceFiles[] = {"config.json", "generation_config.json",
+                                             "tokenizer.json", "tokenizer_config.json",
+                                             "model.safetensors"};
 
 Json ConfigJson(const Recipe& r, const TokenizerData& t, FileType type) {
   return {{"architectures", {"LlamaForCausalLM"}},
@@ -151,6 +156,14 @@ Status WriteJson(const std::string& path, const Json& json) {
 
 }  // namespace
 
+Status CheckExportPath(const ExportRequest& request) {
+  if (request.path.ends_with(".gguf")) return CheckReplaces(request.path, request.force);
+  for (const char* name : kHuggingFaceFiles) {
+    FT_RETURN_IF_ERROR(CheckReplaces(request.path + "/" + name, request.force));
+  }
+  return {};
+}
+
 Status ExportHuggingFace(const std::string& checkpoint, const std::string& directory,
                          FileType type) {
   if (type != FileType::kF32 && type != FileType::kBF16) {
@@ -164,8 +177,7 @@ Status ExportHuggingFace(const std::string& checkpoint, const std::string& direc
   if (fault) return Error{directory + ": cannot create: " + fault.message()};
   const std::string at = directory + "/";
   // None of them may be what is read here, as where the directory is the checkpoint's.
-  for (const char* name : {"config.json", "generation_config.json", "tokenizer.json",
-                           "tokenizer_config.json", "model.safetensors"}) {
+  for (const char* name : kHuggingFaceFiles) {
     FT_RETURN_IF_ERROR(OutputFile::Open(at + name));
   }
   const Recipe& r = info.recipe;

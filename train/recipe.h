@@ -87,6 +87,10 @@ bool IsFlag(const std::string& name);  // a field that takes no value on the com
 // One line for each field: flag, meaning, default.
 std::string FieldHelp();
 std::string SettingHelp(std::span<const Setting> table);
+// The settings read from the recipe file `origin`. Errors: as of CompleteSettings, opened by the
+// file's name.
+Status CheckSettings(std::span<const Setting> table, const std::string& origin,
+                     const Recipe& recipe);
 // Gives the settings that `recipe` lacks their defaults. Errors: one that the table does not have,
 // a value out of its range.
 Status CompleteSettings(std::span<const Setting> table, Recipe& recipe);

@@ -126,6 +126,13 @@ const Field* FindField(const std::string& name) {
   return nullptr;
 }
 
+const Setting* FindSetting(std::span<const Setting> table, const std::string& name) {
+  for (const Setting& setting : table) {
+    if (name == setting.name) return &setting;
+  }
+  return nullptr;
+}
+
 std::string Flag(const std::string& name) {
   std::string flag = "--" + name;
   std::ranges::replace(flag, '_', '-');
@@ -185,11 +192,21 @@ std::string SettingHelp(std::span<const Setting> table) {
   return help;
 }
 
+Status CheckSettings(std::span<const Setting> table, const std::string& origin,
+                     const Recipe& recipe) {
+  for (const auto& [name, value] : recipe.settings) {
+    const std::string label = origin + ": settings." + name;
+    const Setting* setting = FindSetting(table, name);
+    if (setting == nullptr) return Error{label + ": unknown setting of train " + recipe.method};
+    FT_RETURN_IF_ERROR(CheckValue(setting->range, label, value));
+  }
+  return {};
+}
+
 Status CompleteSettings(std::span<const Setting> table, Recipe& recipe) {
   for (const auto& [name, value] : recipe.settings) {
-    const auto setting =
-        std::ranges::find_if(table, [&, &n = name](const Setting& s) { return n == s.name; });
-    if (setting == table.end()) {
+    const Setting* setting = FindSetting(table, name);
+    if (setting == nullptr) {
       return Error{"unknown option '" + Flag(name) + "' of train " + recipe.method};
     }
     FT_RETURN_IF_ERROR(CheckValue(setting->range, name, value));

@@ -22,8 +22,9 @@ struct Field {
 };
 
 std::span<const Field> AllFields();
-// Null where there is none of that name.
+// Null where there is none of that name; for the settings of a method, in its table.
 const Field* FindField(const std::string& name);
+const Setting* FindSetting(std::span<const Setting> table, const std::string& name);
 // "--warmup-share" of "warmup_share".
 std::string Flag(const std::string& name);
 // Sets the field to what `text` says. Errors: BadValue, opened by `label`.

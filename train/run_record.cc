@@ -82,12 +82,6 @@ void CompareTargets(const Json& was, const Json& now, std::vector<RunDifference>
   }
 }
 
-const Setting* FindSetting(std::span<const Setting> settings, const std::string& name) {
-  const auto found =
-      std::ranges::find_if(settings, [&](const Setting& s) { return name == s.name; });
-  return found == settings.end() ? nullptr : &*found;
-}
-
 // Never for names that are neither: what is compared beside the recipe can be agreed to.
 Change ChangeOf(std::span<const Setting> settings, const std::string& name) {
   if (const Field* field = FindField(name)) return field->change;

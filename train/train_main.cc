@@ -25,7 +25,8 @@ constexpr int kDone = 0, kFailed = 1, kUsage = 2;
 
 constexpr char kUsageText[] =
     "usage: foretoken train METHOD --out DIR [--recipe FILE] [--data PATH]... [OPTIONS]\n"
-    "       foretoken train export --checkpoint DIR --out PATH [--type TYPE] [--target MODEL]\n"
+    "       foretoken train export --checkpoint DIR --out PATH [--type TYPE] [--target MODEL] "
+    "[--force]\n"
     "       foretoken train plot RUN... [--out FILE.svg]\n"
     "\n"
     "Running the same command again continues from the checkpoint in DIR; Ctrl-C stops after the\n"
@@ -47,7 +48,7 @@ constexpr char kUsageText[] =
     "PATH ends in .gguf, otherwise a Hugging Face directory; a drafter becomes a draft file\n"
     "(--target: the model it was trained for, if that was moved). TYPE is f32, bf16 (the "
     "default),\n"
-    "and for GGUF also q8_0, q4_k_m, ...\n"
+    "and for GGUF also q8_0, q4_k_m, ... --force replaces what is at PATH.\n"
     "\n"
     "plot draws the logs of runs (the directories given as --out): losses, acceptance, learning\n"
     "rate.\n"
@@ -100,21 +101,24 @@ void AppendNames(const std::string& list, std::vector<std::string>& names) {
 }
 
 // Reads the recipe first, whatever its place, so that other flags override it.
-Status ReadRecipeFlag(const std::vector<std::string>& args, Recipe& recipe) {
+Status ReadRecipeFlag(const std::vector<std::string>& args, const Method& method, Recipe& recipe) {
   for (size_t i = 0; i + 1 < args.size(); ++i) {
     if (args[i] != "--recipe") continue;
-    FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(args[i + 1]));
-    FT_RETURN_IF_ERROR(ReadRecipe(json, args[i + 1], recipe));
+    const std::string& path = args[i + 1];
+    FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(path));
+    FT_RETURN_IF_ERROR(ReadRecipe(json, path, recipe));
+    if (recipe.method != method.name) {
+      return Error{path + ": is a recipe of train " + recipe.method + ", expected train " +
+                   method.name};
+    }
+    FT_RETURN_IF_ERROR(CheckSettings(method.settings, path, recipe));
   }
   return {};
 }
 
 Status ParseRun(const Method& method, const std::vector<std::string>& args, TrainOptions& options) {
   options.recipe.method = method.name;
-  FT_RETURN_IF_ERROR(ReadRecipeFlag(args, options.recipe));
-  if (options.recipe.method != method.name) {
-    return Error{"the recipe is one of train " + options.recipe.method};
-  }
+  FT_RETURN_IF_ERROR(ReadRecipeFlag(args, method, options.recipe));
   std::vector<std::string> data;
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string& flag = args[i];
@@ -171,7 +175,11 @@ int RunMethod(const Method& method, const std::vector<std::string>& args) {
 Result<ExportRequest> ParseExport(const std::vector<std::string>& args) {
   ExportRequest options;
   std::string type = "bf16";
-  for (size_t i = 0; i < args.size(); i += 2) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == "--force") {
+      options.force = true;
+      continue;
+    }
     if (i + 1 == args.size()) return Error{args[i] + " needs a value"};
     std::string* target = args[i] == "--checkpoint" ? &options.checkpoint
                           : args[i] == "--out"      ? &options.path
@@ -179,7 +187,7 @@ Result<ExportRequest> ParseExport(const std::vector<std::string>& args) {
                           : args[i] == "--type"     ? &type
                                                     : nullptr;
     if (target == nullptr) return Error{"unknown option '" + args[i] + "'"};
-    *target = args[i + 1];
+    *target = args[++i];
   }
   if (options.checkpoint.empty() || options.path.empty()) {
     return Error{"export needs --checkpoint and --out"};
@@ -196,6 +204,7 @@ Status Export(const ExportRequest& request) {
   if (const Status s = CompleteSettings(method->settings, info.recipe); !s.ok()) {
     return Error{path + ": " + s.error().message};
   }
+  FT_RETURN_IF_ERROR(CheckExportPath(request));
   return method->export_to(request, info);
 }
 

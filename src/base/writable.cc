@@ -14,6 +14,13 @@ bool IsDevice(const std::string& path) {
   return look(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
+Status CheckReplaces(const std::string& path, bool force) {
+  struct stat info {};
+  const bool is_file = stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+  if (force || !is_file || path == "-" || IsDevice(path)) return {};
+  return Error{path + ": exists already; --force replaces it"};
+}
+
 Status CheckWritable(const std::string& path) {
   const auto refuse = [&path](const std::string& why) { return Error{path + ": " + why}; };
   struct stat info {};

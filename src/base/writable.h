@@ -11,6 +11,10 @@ namespace foretoken {
 // /dev links count as well: /dev/stdout may lead to a file that others write to.
 bool IsDevice(const std::string& path);
 
+// Refuses to replace a regular file, unless `force` was asked for; "-" names none. Errors: "PATH:
+// exists already; --force replaces it".
+Status CheckReplaces(const std::string& path, bool force);
+
 // Errors: no such folder, one that takes no files, a folder of that name.
 Status CheckWritable(const std::string& path);
 
