@@ -20,7 +20,7 @@ namespace {
 struct ChatArgs {
   ModelArgs model;
   SamplingArgs sampling;
-  DraftArgs draft;
+  DraftArgs draft{.drafter = "auto"};
   std::string system;
   int new_tokens = -1;
   int context = 0;
@@ -32,12 +32,19 @@ constexpr char kHelp[] =
     "/help             this list\n"
     "/clear            forget the conversation\n"
     "/system [TEXT]    set or show the system message; begins anew\n"
-    "/drafter [NAME]   change or show the drafter (none, pld, pld+h, pld+a, ...)\n"
+    "/drafter [NAME]   change or show the drafter (auto, none for plain decoding, pld, hass, ...)\n"
     "/tree [TREE]      change or show the tree (chain, eagle2, pct, ...)\n"
     "/stats            numbers of the last answer\n"
     "/save FILE        write the conversation as text\n"
     "/quit             leave (or Ctrl-D)\n"
     "Ctrl-C stops an answer and keeps the conversation.\n";
+
+constexpr char kChatExamples[] =
+    "\n"
+    "Examples:\n"
+    "  foretoken chat -m model.gguf\n"
+    "  foretoken chat -m model.gguf --system \"Answer in one sentence.\" --temp 0.7 --stats\n"
+    "  foretoken chat -m model.gguf --drafter none                                (plain decoding)";
 
 class Chat {
  public:
@@ -60,8 +67,8 @@ class Chat {
   }
 
   void Greet() const {
-    std::fprintf(stderr, "%s, loaded in %.2f s; /help lists the commands\n",
-                 args_.model.path.c_str(), loaded_.load_seconds);
+    std::fprintf(stderr, "%s, loaded in %.2f s, drafter %s; /help lists the commands\n",
+                 args_.model.path.c_str(), loaded_.load_seconds, args_.draft.drafter.c_str());
     if (prompter_->uses_fallback()) {
       std::fputs("The model has no chat template; using ChatML.\n", stderr);
     }
@@ -151,21 +158,27 @@ class Chat {
     if (!last_) return;
     const std::vector<Cycle> cycles = last_->cycles;
     const Metrics m = Summarise(std::span(&cycles, 1));
-    std::fprintf(stderr,
-                 "%d prompt tokens, %d of them cached; %zu new, %.1f a second; %s: %.2f tokens a "
-                 "pass over %d passes\n",
-                 last_->prompt_tokens, session_->reused, last_->tokens.size(),
-                 last_->Report(0).GenerationTokensPerSecond(), args_.draft.drafter.c_str(),
-                 m.tau_micro, m.cycles);
+    std::fprintf(
+        stderr,
+        "%d prompt tokens, %d of them cached, %zu new tokens: %.1f tokens/s; %s: %.2f tokens "
+        "a pass, %d passes\n",
+        last_->prompt_tokens, session_->reused, last_->tokens.size(),
+        last_->Report(0).GenerationTokensPerSecond(), args_.draft.drafter.c_str(), m.tau_micro,
+        m.cycles);
   }
 
-  Status Save(const std::string& path) const {
+  Status Save(const std::string& path) {
     std::string text;
     for (const ChatMessage& m : WithSystem()) {
       text.append(m.role).append(": ").append(m.content).append("\n\n");
     }
     FT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Open(path));
-    return file.Finish(text);
+    // What this conversation saved is saved again without asking.
+    const Status replaces = CheckReplaces(path, /*force=*/path == saved_);
+    if (!replaces.ok()) return Error{path + ": exists already; name another file"};
+    FT_RETURN_IF_ERROR(file.Finish(text));
+    saved_ = path;
+    return {};
   }
 
   Status Command(const std::string& line) {
@@ -204,6 +217,7 @@ class Chat {
   std::unique_ptr<Session> session_;  // after decoder_: goes before it
   std::vector<ChatMessage> messages_;
   std::optional<Answer> last_;
+  std::string saved_;  // the file of the last /save
   bool leaving_ = false;
 };
 
@@ -230,7 +244,7 @@ int Run_chat(int argc, char** argv) {
   AddCacheArgs(app, &args.cache_type);
   AddSamplingArgs(app, &args.sampling);
   AddDraftArgs(app, &args.draft);
-  app.footer(kHelp);
+  app.footer("Commands while it runs:\n" + std::string(kHelp) + kChatExamples);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   if (const Status usage = CheckDraftNames(args.draft); !usage.ok()) {
     return BadUsage(usage.error());

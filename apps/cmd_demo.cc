@@ -1,15 +1,17 @@
-// foretoken demo: the same answers, plainly and with every drafter, side by side.
+// foretoken demo: the same answers, plainly and speculated, side by side.
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
-#include <filesystem>
 
 #include "answer.h"
 #include "base/json.h"
 #include "base/output_file.h"
 #include "command_line.h"
+#include "demo_model.h"
 #include "demo_prompts.h"
+#include "demo_runs.h"
 #include "draft/found_drafts.h"
 #include "interrupt.h"
 #include "runtime.h"
@@ -18,15 +20,17 @@
 namespace foretoken {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct DemoArgs {
   ModelArgs model;
   std::string json;
-  DraftArgs draft;     // the drafter is each in turn
+  DraftArgs draft;  // the drafter is each in turn
+  bool all = false;
   int new_tokens = 0;  // 0 = what the time allows
   double seconds = 40;
 };
+
+// The way that the demo's last sentence is about, and the one that copies.
+constexpr char kDefaultWay[] = "auto", kCopyingWay[] = "pld";
 
 // The style of terminals; nothing in a pipe.
 struct Style {
@@ -35,27 +39,11 @@ struct Style {
   const char *bold, *dim, *off;
 };
 
-// The first .gguf of a models/ folder beside the executable or above it.
-std::string FindShippedModel() {
-  std::error_code error;
-  fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (int level = 0; level < 5 && !folder.empty(); ++level, folder = folder.parent_path()) {
-    std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(folder / "models", error)) {
-      if (entry.path().extension() == ".gguf") found.push_back(entry.path().string());
-    }
-    if (!found.empty()) return *std::min_element(found.begin(), found.end());
-  }
-  return "";
-}
+using Clock = std::chrono::steady_clock;
 
-// One prompt decoded in one way.
-struct Run {
-  std::string prompt, drafter;
-  Answer answer;
-  bool identical = true;
-  double Rate() const { return answer.Report(0).TokensPerSecond(); }
-};
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 class Demo {
  public:
@@ -64,75 +52,55 @@ class Demo {
         loaded_(loaded),
         prompter_(prompter),
         terminal_(isatty(STDOUT_FILENO) != 0),
-        style_(terminal_) {}
+        style_(terminal_),
+        nowhere_(std::fopen("/dev/null", "w"), &std::fclose) {}
 
+  // Shows every answer once, then measures again for as long as there is time.
   Status Play() {
+    if (!nowhere_) return Error{"/dev/null: cannot be opened"};
+    const auto start = Clock::now();
     const std::vector<DraftArgs> ways = Ways();
-    const double runs = static_cast<double>(ways.size() * kDemoPrompts.size());
-    FT_RETURN_IF_ERROR(WarmUp(runs));
-    for (const DemoPrompt& prompt : kDemoPrompts) {
-      std::printf("\n%s== %s ==%s\n%s%.*s%s\n", style_.bold, prompt.title.data(), style_.off,
-                  style_.dim, static_cast<int>(prompt.text.size()), prompt.text.data(), style_.off);
-      for (const DraftArgs& way : ways) {
-        if (InterruptGuard::Requested()) return {};
-        FT_RETURN_IF_ERROR(PlayOne(prompt, way));
-      }
+    FT_RETURN_IF_ERROR(WarmUp(static_cast<double>(ways.size() * kDemoPrompts.size())));
+    FT_RETURN_IF_ERROR(ShowAll(ways));
+    const double shown = SecondsSince(start);
+    times_ = 1;
+    while (times_ < kMostTimes && SecondsSince(start) + shown <= args_.seconds) {
+      FT_RETURN_IF_ERROR(MeasureAll(ways));
+      if (InterruptGuard::Requested()) return {};
+      ++times_;
     }
     return {};
   }
 
-  void PrintTable() const {
-    std::printf("\n%s%-24s %-11s %10s %9s %13s  %s%s\n", style_.bold, "task", "drafter", "tokens/s",
-                "speed-up", "tokens a pass", "same tokens", style_.off);
-    for (const Run& run : runs_) {
-      const Metrics m = MetricsOf(run);
-      std::printf("%-24s %-11s %10.1f %8.2fx %13.2f  %s\n", run.prompt.c_str(), run.drafter.c_str(),
-                  run.Rate(), SpeedUp(run), m.tau_micro, run.identical ? "yes" : "NO");
-    }
+  void PrintResults() const {
+    runs_.PrintTable(style_.bold, style_.off);
+    if (times_ > 1) std::printf("Each was answered %d times; the speeds are means.\n", times_);
+    std::printf("\n%s%s%s\n", style_.bold, runs_.Sentence(kDefaultWay).c_str(), style_.off);
   }
 
-  void PrintHint() const {
+  void PrintWhatNext() const {
+    const std::string program = ShortPath(ThisProgram()), model = ShortPath(args_.model.path);
     std::printf(
-        "\nEvery drafter wrote what the model alone writes%s. With a model of your own:\n"
-        "  foretoken generate -m MODEL.gguf --chat -p \"...\" --drafter auto --check\n"
-        "  foretoken chat -m MODEL.gguf --drafter auto\n",
-        AllIdentical() ? "" : ", but for the rows that say NO");
+        "\nNext, with this model or one of yours (a .gguf file or a Hugging Face directory):\n"
+        "  %s chat -m %s\n"
+        "  %s generate -m %s --chat -p \"Why is the sky blue?\" --check\n",
+        program.c_str(), model.c_str(), program.c_str(), model.c_str());
   }
 
-  bool AllIdentical() const {
-    return std::all_of(runs_.begin(), runs_.end(), [](const Run& r) { return r.identical; });
-  }
+  bool AllIdentical() const { return runs_.AllIdentical(); }
 
   Json ToJson() const {
-    Json list = Json::array();
-    for (const Run& run : runs_) {
-      Json entry = {{"task", run.prompt},
-                    {"drafter", run.drafter},
-                    {"identical", run.identical},
-                    {"speedup", SpeedUp(run)}};
-      entry["stats"] = foretoken::ToJson(run.answer.Report(loaded_.load_seconds));
-      list.push_back(std::move(entry));
-    }
-    return {{"model", args_.model.path}, {"identical", AllIdentical()}, {"runs", std::move(list)}};
+    return {{"model", args_.model.path},
+            {"identical", AllIdentical()},
+            {"speedup", runs_.SpeedUpOf(kDefaultWay)},
+            {"runs", runs_.ToJson(loaded_.load_seconds)}};
   }
 
  private:
-  static Metrics MetricsOf(const Run& run) {
-    const std::vector<Cycle> cycles = run.answer.cycles;
-    return Summarise(std::span(&cycles, 1));
-  }
+  static constexpr int kMostTimes = 5;
 
-  // Against the plain run of the same prompt, which comes before its drafted ones.
-  double SpeedUp(const Run& run) const {
-    for (const Run& plain : runs_) {
-      if (plain.prompt == run.prompt && plain.drafter == "none" && plain.Rate() > 0) {
-        return run.Rate() / plain.Rate();
-      }
-    }
-    return 1;
-  }
-
-  // Plainly, then with every drafter that needs no file, or whose file lies beside the model.
+  // Plainly, copying, with the draft that lies beside the model, and as generate does by default;
+  // or with every drafter that needs no file or has one there.
   std::vector<DraftArgs> Ways() const {
     const auto found = FindDrafts(*loaded_.model, loaded_.tokenizer.get(), loaded_.file->path());
     std::vector<DraftArgs> ways{args_.draft};
@@ -140,6 +108,9 @@ class Demo {
     for (const DrafterEntry& e : AllDrafters()) {
       const auto draft = std::ranges::find(found, e.name, &FoundDraft::drafter);
       if (!e.needs.empty() && draft == found.end()) continue;
+      const bool is_usual = e.name == kCopyingWay || e.name == kDefaultWay ||
+                            (draft != found.end() && draft == found.begin());
+      if (!args_.all && !is_usual) continue;
       ways.push_back(args_.draft);
       ways.back().drafter = e.name;
       if (draft != found.end()) ways.back().options.emplace_back(draft->option, draft->path);
@@ -167,44 +138,66 @@ class Demo {
     return answer;
   }
 
-  // Reads every weight once and measures how many tokens an answer may have.
+  // Reads every weight once and measures how many tokens an answer may have, so that showing all
+  // takes half of the time at most.
   Status WarmUp(double runs) {
     constexpr int kProbe = 16;
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
-                                                                  &std::fclose);
-    if (!nowhere) return Error{"/dev/null: cannot be opened"};
+    constexpr double kFewest = 16, kMost = 200;
     FT_ASSIGN_OR_RETURN(const Answer probe,
-                        Decode(kDemoPrompts[1], DraftArgs{}, kProbe, nowhere.get()));
+                        Decode(kDemoPrompts[1], DraftArgs{}, kProbe, nowhere_.get()));
     const double each =
         (probe.total_seconds - probe.phases.prefill) / std::max<double>(1, probe.cycles.size());
-    const double room = args_.seconds / runs - probe.phases.prefill;
+    const double room = args_.seconds / 2 / runs - probe.phases.prefill;
     max_new_ = args_.new_tokens > 0
                    ? args_.new_tokens
-                   : static_cast<int>(std::clamp(room / std::max(each, 1e-6), 16.0, 160.0));
+                   : static_cast<int>(std::clamp(room / std::max(each, 1e-6), kFewest, kMost));
     return {};
   }
 
-  Status PlayOne(const DemoPrompt& prompt, const DraftArgs& way) {
+  Status ShowAll(const std::vector<DraftArgs>& ways) {
+    for (const DemoPrompt& prompt : kDemoPrompts) {
+      std::printf("\n%s== %s ==%s\n%s%.*s%s\n", style_.bold, prompt.title.data(), style_.off,
+                  style_.dim, static_cast<int>(prompt.text.size()), prompt.text.data(), style_.off);
+      for (const DraftArgs& way : ways) {
+        if (InterruptGuard::Requested()) return {};
+        FT_RETURN_IF_ERROR(Show(prompt, way));
+      }
+    }
+    return {};
+  }
+
+  // On a terminal the text appears at its own speed each time; elsewhere the plain text is enough.
+  Status Show(const DemoPrompt& prompt, const DraftArgs& way) {
     const std::string& drafter = way.drafter;
-    std::printf("\n%s-- %s%s\n", style_.bold, drafter == "none" ? "plain" : drafter.c_str(),
-                style_.off);
-    Run run{.prompt = std::string(prompt.title), .drafter = drafter};
-    FT_ASSIGN_OR_RETURN(run.answer, Decode(prompt, way, max_new_, stdout));
-    if (drafter == "none") plain_tokens_ = run.answer.tokens;
-    const bool complete = run.answer.finish != Finish::kNot;
-    const auto difference =
-        FirstDifference(*loaded_.tokenizer, plain_tokens_, run.answer.tokens, complete);
-    run.identical = !difference.has_value();
-    runs_.push_back(std::move(run));
-    const Run& kept = runs_.back();
-    std::printf("\n%s[%zu tokens, %.1f a second", style_.dim, kept.answer.tokens.size(),
-                kept.Rate());
-    if (drafter != "none") {
-      std::printf(", %.2fx, %.2f tokens a pass, %s", SpeedUp(kept), MetricsOf(kept).tau_micro,
-                  difference ? difference->c_str() : "the same tokens");
+    const bool plain = drafter == "none";
+    const bool streams = plain || terminal_;
+    if (streams) {
+      std::printf("\n%s-- %s%s\n", style_.bold, plain ? "plain" : drafter.c_str(), style_.off);
+    }
+    FT_ASSIGN_OR_RETURN(Answer answer,
+                        Decode(prompt, way, max_new_, streams ? stdout : nowhere_.get()));
+    const DemoRun& run =
+        runs_.Add(std::string(prompt.title), drafter, std::move(answer), *loaded_.tokenizer);
+    if (streams) std::puts("");
+    std::printf("%s[%s: %zu tokens, %.1f tokens/s", style_.dim, plain ? "plain" : drafter.c_str(),
+                run.answer.tokens.size(), run.Rate());
+    if (!plain) {
+      std::printf(", %.2fx, %.2f tokens a pass, %s", runs_.SpeedUp(run),
+                  run.FirstMetrics().tau_micro, run.identical ? "the same tokens" : "OTHER TOKENS");
     }
     std::printf("]%s\n", style_.off);
     std::fflush(stdout);
+    return {};
+  }
+
+  Status MeasureAll(const std::vector<DraftArgs>& ways) {
+    for (const DemoPrompt& prompt : kDemoPrompts) {
+      for (const DraftArgs& way : ways) {
+        FT_ASSIGN_OR_RETURN(Answer answer, Decode(prompt, way, max_new_, nowhere_.get()));
+        if (InterruptGuard::Requested()) return {};  // the answer may lack its end
+        runs_.Add(std::string(prompt.title), way.drafter, std::move(answer), *loaded_.tokenizer);
+      }
+    }
     return {};
   }
 
@@ -213,21 +206,21 @@ class Demo {
   const ChatPrompter& prompter_;
   bool terminal_;
   Style style_;
-  int max_new_ = 96;
-  std::vector<Token> plain_tokens_;
-  std::vector<Run> runs_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere_;
+  int max_new_ = 0, times_ = 0;
+  DemoRuns runs_;
 };
 
 Result<int> RunDemo(DemoArgs& args) {
   FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(args.json));
-  if (args.model.path.empty()) args.model.path = FindShippedModel();
+  if (args.model.path.empty()) args.model.path = ShortPath(FindDemoModel());
   if (args.model.path.empty()) {
     return Error{"no models/*.gguf near the program; name a model with -m"};
   }
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));
   FT_ASSIGN_OR_RETURN(const ChatPrompter prompter,
                       ChatPrompter::Create(*loaded.tokenizer, args.model.path));
-  std::printf("%s, loaded in %.2f s, %s, %d threads\n", args.model.path.c_str(),
+  std::printf("%s, loaded in %.2f s, %s, %d threads\n", ShortPath(args.model.path).c_str(),
               loaded.load_seconds, loaded.backend->Name().c_str(), loaded.backend->threads());
   if (isatty(STDOUT_FILENO) != 0) {
     std::puts("Guessed tokens that the model confirmed are \x1b[32mgreen\x1b[0m.");
@@ -235,8 +228,8 @@ Result<int> RunDemo(DemoArgs& args) {
   const InterruptGuard guard;
   Demo demo(args, loaded, prompter);
   FT_RETURN_IF_ERROR(demo.Play());
-  demo.PrintTable();
-  demo.PrintHint();
+  demo.PrintResults();
+  demo.PrintWhatNext();
   if (std::fflush(stdout) != 0) return Error{"standard output takes no more"};
   FT_RETURN_IF_ERROR(json.Finish(JsonText(demo.ToJson(), 1) + "\n"));
   return demo.AllIdentical() ? kExitDone : kExitDiffers;
@@ -246,12 +239,15 @@ Result<int> RunDemo(DemoArgs& args) {
 
 int Run_demo(int argc, char** argv) {
   CLI::App app{
-      "Answers a handful of prompts plainly and with every drafter, and shows the speed-up, the "
-      "acceptance and that the tokens are the same.",
+      "Answers a handful of prompts plainly and speculated, and shows the speed-up, the acceptance "
+      "and that the tokens are the same.",
       "foretoken demo"};
   DemoArgs args;
   AddModelArgs(app, &args.model);
-  app.get_option("--model")->description("default: the model shipped under models/");
+  app.get_option("--model")->description("default: SmolLM2 or the model shipped, in models/");
+  app.add_flag("--all", args.all,
+               "with every drafter that needs no file or has one in drafts/ beside the model, not "
+               "only copying (pld), the first draft there, and auto");
   app.add_option("-n,--new-tokens", args.new_tokens,
                  "tokens an answer at most (default: what --seconds allow)")
       ->check(CLI::Range(1, 1 << 20));

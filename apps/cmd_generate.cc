@@ -17,10 +17,29 @@
 namespace foretoken {
 namespace {
 
+constexpr char kAttributing[] =
+    "pld+h";  // the default with --attribute, as only copies have sources
+
+constexpr char kGenerateFooter[] =
+    "The text is streamed to standard output, statistics go to standard error. Ctrl-C ends the\n"
+    "answer, with the statistics and status 0. Decoding is greedy unless --temp says otherwise;\n"
+    "what a model suggests (generation_config.json) needs --model-defaults.\n"
+    "\n"
+    "Examples:\n"
+    "  foretoken generate -m model.gguf --chat -p \"Why is the sky blue?\"\n"
+    "  foretoken generate -m model.gguf -p \"Once upon a time\" -n 100 --temp 0.8 --seed 1\n"
+    "  foretoken generate -m model.gguf --chat -f question.txt --check    (compare with plain "
+    "text)\n"
+    "  foretoken generate -m model.gguf --chat -f question.txt --drafter none      (plain "
+    "decoding)\n"
+    "  foretoken generate -m model.gguf --chat -f question.txt --draft-model small.gguf\n"
+    "\n"
+    "Exit status: 0 done, 1 failed, 2 bad usage, 3 --check found a difference.";
+
 struct GenerateArgs {
   ModelArgs model;
   SamplingArgs sampling;
-  DraftArgs draft;
+  DraftArgs draft{.drafter = "auto"};
   std::string prompt, file, system, stats, attribute;
   int attribute_min = 2;
   bool prompt_given = false;
@@ -52,11 +71,12 @@ void Declare(CLI::App& app, GenerateArgs* g) {
   app.add_option("--stats", g->stats,
                  "write the statistics as JSON; '-' = standard output, after the text")
       ->type_name("FILE");
-  app.add_option("--attribute", g->attribute,
-                 "write as JSON which parts of the answer the drafter copied from where in the "
-                 "prompt; '-' = standard output, after the text. On a terminal the answer comes at "
-                 "its end, copies in colour. Drafts as the drafter's paper does, unless --tree or "
-                 "--draft-max say otherwise")
+  app.add_option(
+         "--attribute", g->attribute,
+         "write as JSON which parts of the answer the drafter copied from where in the "
+         "prompt; '-' = standard output, after the text. On a terminal the answer comes at "
+         "its end, copies in colour. Drafts by pld+h unless --drafter says otherwise, and as the "
+         "drafter's paper does unless --tree or --draft-max do")
       ->type_name("FILE");
   app.add_option("--attribute-min", g->attribute_min, "shortest copy shown, in tokens (2)")
       ->check(CLI::Range(1, 1 << 20));
@@ -130,22 +150,21 @@ Result<GenerateOutputs> OpenGenerateOutputs(const GenerateArgs& g) {
 }
 
 void PrintSummary(const GenerateArgs& g, const Answer& answer, const RunReport& report) {
-  const std::vector<Cycle> cycles = answer.cycles;
-  const Metrics m = Summarise(std::span(&cycles, 1));
-  std::fprintf(
-      stderr,
-      "%d prompt tokens in %.2f s; %zu new tokens in %.2f s, %.1f a second; %s: %.2f tokens "
-      "a pass over %d passes%s\n",
-      answer.prompt_tokens, answer.phases.prefill, answer.tokens.size(),
-      answer.total_seconds - answer.phases.prefill, report.GenerationTokensPerSecond(),
-      g.draft.drafter.c_str(), m.tau_micro, m.cycles,
-      answer.finish == Finish::kNot ? "; interrupted" : "");
+  std::fprintf(stderr, "%d prompt tokens in %.2f s, %zu new tokens in %.2f s: %.1f tokens/s%s\n",
+               answer.prompt_tokens, answer.phases.prefill, answer.tokens.size(),
+               answer.total_seconds - answer.phases.prefill, report.GenerationTokensPerSecond(),
+               answer.finish == Finish::kNot ? " (interrupted)" : "");
   for (const Tally& tally : answer.tallies) {
     if (tally.count == 0) continue;
     std::fprintf(stderr, "%s: %.0f%% of %lld\n", tally.name.c_str(),
                  100.0 * static_cast<double>(tally.count) / static_cast<double>(tally.of),
                  static_cast<long long>(tally.of));
   }
+  if (g.draft.drafter == "none") return;
+  const std::vector<Cycle> cycles = answer.cycles;
+  const Metrics m = Summarise(std::span(&cycles, 1));
+  std::fprintf(stderr, "%s: %.2f tokens a pass, %d passes\n", g.draft.drafter.c_str(), m.tau_micro,
+               m.cycles);
   if (const std::string sentence = Sentence(report.outcome); !sentence.empty()) {
     std::fprintf(stderr, "%s\n", sentence.c_str());
   }
@@ -178,7 +197,7 @@ Result<int> Check(const GenerateArgs& g, const LoadedModel& loaded, const Sessio
     return kExitDiffers;
   }
   if (!g.quiet) {
-    std::fprintf(stderr, "check: all %zu tokens are those of plain decoding (%.1f a second)\n",
+    std::fprintf(stderr, "check: all %zu tokens are those of plain decoding (%.1f tokens/s)\n",
                  answer.tokens.size(), plain.Report(0).GenerationTokensPerSecond());
   }
   return kExitDone;
@@ -264,16 +283,15 @@ Status CheckUsage(const GenerateArgs& g) {
 int Run_generate(int argc, char** argv) {
   CLI::App app{"Continues a text, speculating, token for token what the model alone would write.",
                "foretoken generate"};
-  app.footer(
-      "The text is streamed to standard output, statistics go to standard error. Ctrl-C ends the\n"
-      "answer, with the statistics and status 0. Decoding is greedy unless --temp says otherwise;\n"
-      "what a model suggests (generation_config.json) needs --model-defaults.\n"
-      "Exit status: 0 done, 1 failed, 2 bad usage, 3 --check found a difference.");
+  app.footer(kGenerateFooter);
   GenerateArgs g;
   Declare(app, &g);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   g.prompt_given = app.count("--prompt") > 0;
-  if (!g.attribute.empty()) DraftAsPaper(&g.draft);
+  if (!g.attribute.empty()) {
+    if (app.count("--drafter") == 0) g.draft.drafter = kAttributing;
+    DraftAsPaper(&g.draft);
+  }
   if (const Status usage = CheckUsage(g); !usage.ok()) return BadUsage(usage.error());
   const Result<int> status = Generate(g);
   return status.ok() ? *status : Failed(status.error());

@@ -12,20 +12,16 @@ struct DemoPrompt {
 };
 
 inline constexpr std::array<DemoPrompt, 4> kDemoPrompts{{
-    {"chat", "Why do leaves change their colour in autumn?"},
-    {"summarise with quotes",
-     "Read the passage about the lighthouse and answer the question. Quote the sentence that "
-     "supports your answer.\n\n"
-     "Passage: The lighthouse on Gull Island was built in 1868 by the harbour company of the "
-     "nearby "
-     "town. Its lamp burned whale oil for twenty years before it was changed to paraffin. In 1911 "
-     "a "
-     "storm destroyed the keeper's house, and the keeper and his family lived in the tower for two "
+    {"a question", "Why do leaves change their colour in autumn?"},
+    {"a summary",
+     "Summarise this text in two sentences.\n\n"
+     "The lighthouse on Gull Island was built in 1868 by the harbour company of the nearby town. "
+     "Its lamp burned whale oil for twenty years before it was changed to paraffin. In 1911 a "
+     "storm "
+     "destroyed the keeper's house, and the keeper and his family lived in the tower for two "
      "winters. The lamp was made electric in 1954, and since 1987 no keeper has lived on the "
-     "island. "
-     "Today the tower belongs to a society that opens it to visitors in summer.\n\n"
-     "Question: When was the lamp made electric?"},
-    {"edit this code",
+     "island. Today the tower belongs to a society that opens it to visitors in summer."},
+    {"an edit of code",
      "Please modify the code so that the name `values` becomes `prices`.\n"
      "```python\n"
      "def summarise(values):\n"
@@ -40,15 +36,11 @@ inline constexpr std::array<DemoPrompt, 4> kDemoPrompts{{
      "        largest = max(largest, value)\n"
      "    return smallest, largest, total / len(values)\n"
      "```"},
-    {"correct this text",
-     "Text: The market on the square open every Saturday at eight. Farmers from the villages "
-     "brings "
-     "vegetables, cheese and bread, and a old man sells honey from his own bees. By noon most of "
-     "the "
-     "stalls is empty, because people from the city comes early too buy the best things. In winter "
-     "the market is smaller, but their is always hot soup for everyone.\n\n"
-     "Please edit the input text so that it is grammatically correct. Your response should only "
-     "include the edited output."},
+    {"an edit of a text",
+     "Correct the spelling of this text, and answer with the corrected text only.\n\n"
+     "The libary on the main sqare opens evry morning at nine. It lends books, films and musical "
+     "instruments, and a small cafe sells coffee and cake. In sumer there are readings in the "
+     "garden, and in winter a club of chess players meets ther on Thursdays."},
 }};
 
 }  // namespace foretoken

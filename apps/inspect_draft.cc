@@ -3,13 +3,16 @@
 #include <cstdio>
 
 #include "base/json.h"
+#include "draft/found_drafts.h"
 #include "io/utf8.h"
 
 namespace foretoken {
 
 Json DraftJson(const DraftInfo& info) {
   const TargetFingerprint& t = info.target;
+  const std::string_view drafter = DrafterOfMethod(info.method);
   return {{"method", info.method},
+          {"drafter", drafter.empty() ? Json(nullptr) : Json(drafter)},
           {"name", info.name},
           {"target",
            {{"architecture", t.architecture},
@@ -56,10 +59,15 @@ void PrintDraft(const DraftFile& draft) {
   const DraftInfo& info = draft.info();
   const TargetFingerprint& t = info.target;
   std::printf("%s\n", draft.path().c_str());
-  Listed what, target, reads, shares;
+  Listed what, taken_by, target, reads, shares;
   what.Add(info.method);
   what.Add(info.name);
   what.Print("draft");
+  const std::string_view drafter = DrafterOfMethod(info.method);
+  taken_by.Add(drafter.empty() ? "no drafter of this program"
+                               : "--drafter " + std::string(drafter) +
+                                     " or auto: by --draft, or from drafts/ beside the model");
+  taken_by.Print("taken by");
   target.Add(t.name);
   target.Add(t.architecture);
   target.Add("vocabulary ", t.vocab);

@@ -6,7 +6,8 @@
 
 namespace foretoken {
 
-// The method, the target it was trained for, what it reads of that and what it shares with it.
+// The method, the drafter that takes it (null: none does), the target it was trained for, what it
+// reads of that and what it shares with it.
 Json DraftJson(const DraftInfo& info);
 // The same in lines.
 void PrintDraft(const DraftFile& draft);

@@ -44,7 +44,11 @@ std::string Shown(std::string_view name) {
 void PrintUsage(std::FILE* out) {
   std::fputs(
       "foretoken: faster answers from large language models, token for token the same\n\n"
-      "usage: foretoken COMMAND [OPTIONS]   (foretoken COMMAND --help explains one)\n\ncommands:\n",
+      "usage: foretoken COMMAND [OPTIONS]   (foretoken COMMAND --help explains one)\n\n"
+      "begin with:\n"
+      "  foretoken demo                                      (what it gains, in a minute)\n"
+      "  foretoken generate -m model.gguf --chat -p \"Why is the sky blue?\"\n"
+      "  foretoken chat -m model.gguf\n\ncommands:\n",
       out);
   for (const Command& c : kCommands) {
     std::fprintf(out, "  %-16s %.*s\n", Shown(c.name).c_str(), static_cast<int>(c.summary.size()),

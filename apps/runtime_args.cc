@@ -167,7 +167,9 @@ void AddVerifierArgs(CLI::App& app, DraftArgs* draft) {
 }  // namespace
 
 void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
-  std::string names = "none (default), or several joined with commas";
+  std::string names = "what guesses ahead (default " + draft->drafter +
+                      "); several are joined with commas. Drafts are looked for in the folder "
+                      "drafts/ beside the model\nnone: plain decoding";
   for (const DrafterEntry& e : AllDrafters()) {
     names.append("\n").append(e.name).append(": ").append(e.summary);
   }
@@ -215,13 +217,16 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
       ->group(kSpeculation);
   AddFileOption(
       app, "--draft",
-      "what a trained drafter (eagle, medusa, ...) drafts with: a .gguf "
-      "file, or a directory as its authors publish it; of several methods each its own by "
-      "--draft-opt NAME.draft=FILE",
+      "what a trained drafter (eagle, medusa, ...) drafts with: a .gguf file, or a directory as "
+      "its "
+      "authors publish it (default: the one for this model in drafts/ beside it); of several "
+      "methods each its own by --draft-opt NAME.draft=FILE",
       "draft", draft)
       ->group(kSpeculation);
-  AddFileOption(app, "--draft-model", "the model that draft-model drafts with", "draft_model",
-                draft)
+  AddFileOption(app, "--draft-model",
+                "the model that draft-model drafts with (default: one of the same vocabulary in "
+                "drafts/ beside the model)",
+                "draft_model", draft)
       ->group(kSpeculation);
 }
 

@@ -13,11 +13,19 @@ generate() { "$bin" generate -m "$model" -t 1 --ignore-eos "$@"; }
 
 # Bad usage is 2, with a word on what is wrong.
 expect_status 2 "no command" "$bin"
+expect_text "foretoken demo" err "no command says what to begin with"
 expect_status 2 "unknown command" "$bin" frobnicate
 expect_status 0 "help" "$bin" --help
 expect_text "generate" out "help lists commands"
 expect_status 0 "generate --help" "$bin" generate --help
 expect_text "draft-max" out "generate --help"
+expect_text "default auto" out "generate --help names the default drafter"
+expect_text "foretoken generate -m model.gguf --chat" out "generate --help has examples"
+expect_status 0 "chat --help" "$bin" chat --help
+expect_text "default auto" out "chat --help names the default drafter"
+expect_text "foretoken chat -m model.gguf" out "chat --help has examples"
+expect_status 0 "distill --help" "$bin" distill --help
+expect_text "default none" out "distill --help names the default drafter"
 expect_status 2 "no model" "$bin" generate -p hello
 expect_text "model" err "no model"
 expect_status 2 "unknown option" generate --frobnicate
@@ -71,6 +79,7 @@ fi
 expect_status 0 "prompt by -p" generate -p "hello hello hello" -n 24
 cp "$dir/out" "$dir/plain"
 expect_text "24 new tokens" err "summary"
+expect_text "^auto: .* tokens a pass" err "speculation is on"
 [ -s "$dir/out" ] || fail "no text on standard output"
 printf 'hello hello hello' >"$dir/prompt.txt"
 expect_status 0 "prompt by -f" generate -f "$dir/prompt.txt" -n 24 -q
@@ -109,8 +118,43 @@ expect_status 0 "llma" generate -p "hello hello hello" -n 40 --drafter llma --tr
 expect_status 0 "draft model" generate -p "hello hello hello" -n 37 --drafter draft-model --check --tree paper \
   --draft-model "$model" --temp 1 --stats "$dir/twin.json"
 [ "$(json "$dir/twin.json" "s['tau_micro']")" = 6.0 ] || fail "a model refuses its own drafts"
+# By default: copying alone where no draft lies beside the model; drafts/ holds none, some or broken ones.
+expect_status 0 "plain" generate -p "hello hello hello" -n 40 --drafter none --stats "$dir/default.json"
+grep -q "tokens a pass" "$dir/err" && fail "plain decoding speaks of drafts: $(cat "$dir/err")"
+[ "$(json "$dir/default.json" "s['tau_micro']")" = 1.0 ] || fail "--drafter none drafts"
 expect_status 1 "draft model without a file" generate -p a --drafter draft-model
-expect_text "option draft_model is missing" err "draft model without a file"
+expect_text "drafter draft-model: found none for it in .*/drafts (there is no such folder)" err "draft model without a file"
+expect_text "model names one elsewhere" err "draft model without a file names the option"
+rm -rf "$dir/own"
+mkdir -p "$dir/own/drafts"
+cp "$model" "$dir/own/model.gguf"
+cp "$model" "$dir/own/drafts/a.gguf"
+ownly() { "$bin" generate -m "$dir/own/model.gguf" -t 1 --ignore-eos -p "hello hello hello" -n 37 -q --check "$@"; }
+expect_status 0 "the draft model beside it" ownly --drafter draft-model --tree paper --temp 1 --stats "$dir/own.json"
+[ "$(json "$dir/own.json" "s['tau_micro']")" = 6.0 ] || fail "the draft model beside it refuses its own drafts"
+[ -s "$dir/err" ] && fail "the draft model beside it: $(cat "$dir/err")"
+expect_status 0 "auto with the draft model beside it" ownly --tree chain:gamma=5 --temp 1 --stats "$dir/own.json"
+[ "$(json "$dir/own.json" "s['tau_micro'] > 3")" = True ] || fail "auto does not take the draft model beside it"
+cp "$model" "$dir/own/drafts/b.gguf"
+expect_status 0 "auto with two" ownly
+expect_text "auto takes $dir/own/drafts/a.gguf (draft-model), of 2 drafts" err "auto with two says which"
+[ "$(wc -l <"$dir/err")" = 1 ] || fail "auto with two says more: $(cat "$dir/err")"
+expect_status 0 "draft-model with two" ownly --drafter draft-model
+expect_text "draft-model takes $dir/own/drafts/a.gguf, the first of 2" err "draft-model with two says which"
+head -c 20000 "$model" >"$dir/own/drafts/a.gguf"
+rm "$dir/own/drafts/b.gguf"
+cp "$dir/plain" "$dir/own/drafts/text.gguf"
+expect_status 0 "auto with a broken draft" ownly
+expect_text "a.gguf: .*this draft is left out" err "auto with a broken draft"
+[ "$(wc -l <"$dir/err")" = 1 ] || fail "auto with a broken draft says more: $(cat "$dir/err")"
+expect_status 0 "a context that leaves no room" generate -p "hello hello hello" -c 18 --check
+expect_status 0 "one token" generate -p "hello" -n 1 --check
+for verifier in sequential chain tree typical; do
+  expect_status 0 "auto, $verifier" generate -p "hello hello" -n 40 --temp 1 --seed 2 --verifier $verifier -q
+  cp "$dir/out" "$dir/kept"
+  expect_status 0 "auto, $verifier, again" generate -p "hello hello" -n 40 --temp 1 --seed 2 --verifier $verifier -q
+  cmp -s "$dir/out" "$dir/kept" || fail "auto, $verifier: one seed writes two texts"
+done
 printf '{"text": "%s"}\n{"messages": [{"role": "user", "content": "hello"}]}\n' \
   "hello hello hello" >"$dir/corpus.jsonl"
 { printf 'hello hello hello'; cat "$dir/first.txt"; } >"$dir/corpus.txt"
@@ -253,7 +297,10 @@ expect_status 0 "--attribute on standard output" generate -p "hello hello hello"
 tail -n 1 "$dir/out" >"$dir/last.json"
 [ "$(json "$dir/last.json" "s['spans'] == [] and s['min_tokens'] == 1000")" = True ] ||
   fail "--attribute-min"
-expect_status 2 "--attribute without a drafter" generate -p a --attribute -
+expect_status 2 "--attribute without a drafter" generate -p a --drafter none --attribute -
+expect_status 0 "--attribute by default" generate -p "aaaaaaaaaaaaaaaaaaaa" -n 20 -q --logit-bias 97:1000 --attribute -
+tail -n 1 "$dir/out" >"$dir/last.json"
+[ "$(json "$dir/last.json" "len(s['spans']) > 0")" = True ] || fail "--attribute by default: $(cat "$dir/last.json")"
 
 printf '%s\n' '{"turns": ["[1] A quick brown fox jumps over a lazy dog.\n\nQuestion: who?\nAnswer:"],
   "reference": ["It is [ 1 A quick brown fox jumps over a lazy dog ] ."]}' | tr -d '\n' >"$dir/quotes.jsonl"
@@ -370,16 +417,38 @@ wait $pid || fail "Ctrl-C: status $?"
 expect_text "interrupted" err "Ctrl-C prints the statistics"
 
 # Chat through a pipe: two turns, commands, end of input.
-printf 'hello\n/stats\n/clear\nhello\n/help\n/quit\n' |
-  "$bin" chat -m "$model" -t 1 -n 8 --drafter pld >"$dir/out" 2>"$dir/err" || fail "chat: status $?"
+rm -f "$dir/talk.txt"
+printf 'hello\n/stats\n/clear\nhello\n/help\n/drafter\n/drafter none\nhello\n/drafter hass\n/save %s\n/save %s\n/quit\n' \
+  "$dir/talk.txt" "$dir/talk.txt" | "$bin" chat -m "$model" -t 1 -n 8 >"$dir/out" 2>"$dir/err" || fail "chat: status $?"
 expect_text "/clear" out "chat /help"
+expect_text "^drafter: auto$" out "chat speculates"
+expect_text "drafter auto; /help" err "chat says so"
+expect_text "drafter hass: found none for it in" err "chat /drafter without a draft"
+grep -q "exists already" "$dir/err" && fail "chat: /save does not save again"
+printf '/save %s\n' "$dir/talk.txt" | "$bin" chat -m "$model" -t 1 >"$dir/out" 2>"$dir/err"
+expect_text "talk.txt: exists already; name another file" err "chat /save over a file of another conversation"
 printf 'hello\n' | "$bin" chat -m "$model" -t 1 -n 8 >"$dir/out" 2>&1 || fail "chat ends with its input"
 expect_status 2 "chat without a model" "$bin" chat
 
 # The demo and the search for heads, on the same small model.
 expect_status 0 "demo" "$bin" demo -m "$model" -t 1 -n 12 --json "$dir/demo.json"
-[ "$(json "$dir/demo.json" "s['identical'] and len(s['runs']) >= 20")" = True ] || fail "demo --json"
-expect_text "tokens a pass" out "demo ends with a table"
+[ "$(json "$dir/demo.json" "s['identical'] and [r['drafter'] for r in s['runs']] == 4 * ['none', 'pld', 'auto'] \
+  and all(r['times'] > 1 and r['tokens_per_second'] > 0 for r in s['runs'])")" = True ] || fail "demo --json: $(cat "$dir/out")"
+expect_text "tokens a pass" out "demo shows a table"
+expect_text "^auto: [0-9.]* times as fast as plain decoding over these 4 tasks, the same tokens.$" out "demo says what it found"
+expect_text "foretoken chat -m .*$(basename "$model")$" out "demo says what to type"
+expect_status 0 "demo --all" "$bin" demo -m "$model" -t 1 -n 6 --seconds 1 --all --json "$dir/demo.json"
+[ "$(json "$dir/demo.json" "s['identical'] and len(s['runs']) >= 20")" = True ] || fail "demo --all"
+# Near the program, SmolLM2 is preferred to what is shipped; here a file of that name.
+mkdir -p "$dir/place/bin" "$dir/place/models/drafts"
+cp "$bin" "$dir/place/bin/foretoken"
+cp "$model" "$dir/place/models/a.gguf"
+expect_status 0 "demo of what is shipped" "$dir/place/bin/foretoken" demo -t 1 -n 2 --seconds 1
+expect_text "models/a.gguf, loaded" out "demo of what is shipped"
+cp "$model" "$dir/place/models/smollm2-135m-instruct-q4_1.gguf"
+expect_status 0 "demo of SmolLM2" "$dir/place/bin/foretoken" demo -t 1 -n 2 --seconds 1
+expect_text "models/smollm2-135m-instruct-q4_1.gguf, loaded" out "demo of SmolLM2"
+rm -rf "$dir/place" "$dir/own"
 cat >"$dir/questions.jsonl" <<'EOF'
 {"question_id": 81, "category": "writing", "turns": ["hello hello hello", "and again"]}
 {"question_id": "x", "category": "qa", "turns": ["one two one two"]}
@@ -505,6 +574,7 @@ expect_text "7 layers, hidden 512" out "inspect of a model"
 expect_status 0 "inspect of a draft" "$bin" inspect "$shipped/drafts/foretoken-demo-24m-hass-q8_0.gguf"
 expect_text "hass, foretoken-demo-24m-hass" out "inspect of a draft"
 expect_text "hidden states \[7\]" out "inspect of a draft says what it reads"
+expect_text "taken by *--drafter hass or auto" out "inspect of a draft says what takes it"
 expect_status 0 "inspect --json of a draft" "$bin" inspect --json --tensors \
   "$shipped/drafts/foretoken-demo-24m-glide-q4_0.gguf"
 [ "$(json "$dir/out" "(s['draft']['kv_layers_read'], len(s['tensors']))")" = "([6], 14)" ] ||
@@ -571,8 +641,11 @@ expect_text "bad.jsonl:1: category" err "bench spec with a bad question"
 printf 'Summarise: hello hello hello\n\nSummarise: one two one two\n' >"$dir/prompts.txt"
 expect_status 1 "find-heads into a folder" "$bin" find-heads -m "$model" -o "$dir"
 expect_text "$dir: is a folder; a file is expected" err "find-heads into a folder"
+echo kept >"$dir/heads.json"
+expect_status 1 "find-heads over a file" "$bin" find-heads -m "$model" -t 1 -o "$dir/heads.json"
+expect_text "heads.json: exists already; --force replaces it" err "find-heads over a file"
 expect_status 0 "find-heads" "$bin" find-heads -m "$model" -t 1 -o "$dir/heads.json" \
-  --prompts "$dir/prompts.txt" -n 16 --domain occurrences
+  --prompts "$dir/prompts.txt" -n 16 --domain occurrences --force
 [ "$(json "$dir/heads.json" "len(s['heads']) > 0")" = True ] || fail "find-heads writes no heads"
 expect_status 0 "pld+a without heads" generate -p a -n 2 -q --drafter pld+a
 expect_text "listens to every attention head" err "pld+a without heads"
@@ -680,6 +753,12 @@ printf '%s\n' '{"step":1,"loss":3,"lr":0.1}' '{"step":2,"loss":2,"lr":0.2,"heldo
 expect_status 0 "train plot" "$bin" train plot "$dir/run"
 expect_text "$dir/run/curves.svg" err "train plot says where the picture is"
 expect_text "draft step 1" run/curves.svg "train plot"
+expect_status 0 "train plot, again" "$bin" train plot "$dir/run"
+echo kept >"$dir/picture.svg"
+expect_status 1 "train plot over a file" "$bin" train plot "$dir/run" --out "$dir/picture.svg"
+expect_text "picture.svg: exists already; --force replaces it" err "train plot over a file"
+[ "$(cat "$dir/picture.svg")" = kept ] || fail "train plot replaced a file"
+expect_status 0 "train plot --force" "$bin" train plot "$dir/run" --out "$dir/picture.svg" --force
 expect_status 0 "train plot to standard output" "$bin" train plot "$dir/run" "$dir/run" --out -
 [ "$(grep -c ">$dir/run<" "$dir/out")" = 2 ] || fail "train plot names the runs: $(head -c 300 "$dir/out")"
 expect_status 0 "train plot --help" "$bin" train plot --help
@@ -693,7 +772,12 @@ expect_text 'run/log.jsonl:3: loss: found "low", expected a number' err "train p
 
 # A tree that no pass can hold is refused, unless its likeliest nodes are asked for.
 expect_status 1 "generate with too large a tree" "$bin" generate -m "$model" -t 1 -p hello -n 4 --drafter pld --tree vct:width=8,depth=3
-expect_text "tree vct:width=8,depth=3: has 584 nodes, and a pass scores 511 at most" err "generate with too large a tree"
+expect_text "tree vct:width=8,depth=3: has up to 584 nodes, and a pass scores 511 at most" err "generate with too large a tree"
+for tree in beam:beams=64,steps=8 cape:gamma=64; do
+  expect_status 1 "generate with --tree $tree" generate -p hello -n 4 --drafter pld --tree $tree
+  expect_text "tree $tree: has up to 512 nodes, and a pass scores 511 at most" err "generate with --tree $tree"
+  expect_status 0 "generate with a part of $tree" generate -p hello -n 4 --drafter pld --tree $tree --draft-max 511
+done
 expect_status 1 "generate with too large a --draft-max" "$bin" generate -m "$model" -t 1 -p hello -n 4 --drafter pld --draft-max 512
 expect_text "draft-max: is 512 nodes, and a pass scores 511 at most" err "generate with too large a --draft-max"
 expect_status 0 "generate with a part of it" "$bin" generate -m "$model" -t 1 -p hello -n 4 --drafter pld \
@@ -724,9 +808,22 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
   printf '{"data": [{"files": "text.txt", "wieght": 2}]}' >"$dir/lm/recipe.json"
   expect_status 2 "train, a recipe's field" train --steps 2 --recipe "$dir/lm/recipe.json"
   expect_text "recipe.json: data.0.: unknown field 'wieght'" err "train, a recipe's field"
+  printf '{"settings": {"shade": 2}}' >"$dir/lm/recipe.json"
+  expect_status 2 "train, a recipe's setting" train --steps 2 --recipe "$dir/lm/recipe.json"
+  expect_text "recipe.json: settings.shade: unknown setting of train lm" err "train, a recipe's setting"
+  printf '{"method": "hass"}' >"$dir/lm/recipe.json"
+  expect_status 2 "train, another method's recipe" train --steps 2 --recipe "$dir/lm/recipe.json"
+  expect_text "recipe.json: is a recipe of train hass, expected train lm" err "train, another method's recipe"
   [ ! -e "$dir/lm/run" ] || fail "train: bad usage makes a folder"
   expect_status 0 "train" train --steps 2
   cp "$dir/lm/run/checkpoint.safetensors" "$dir/kept"
+  export_to() { "$bin" train export --checkpoint "$dir/lm/run" --type f32 --out "$@"; }
+  for path in model.gguf hf; do
+    expect_status 0 "train export to $path" export_to "$dir/lm/$path"
+    expect_status 1 "train export over $path" export_to "$dir/lm/$path"
+    expect_text "$path.*: exists already; --force replaces it" err "train export over $path"
+    expect_status 0 "train export --force over $path" export_to "$dir/lm/$path" --force
+  done
   expect_status 1 "train at another rate" train --steps 2 --lr 0.01
   expect_text "lr was 0.0015, now 0.01. --change lr goes on" err "train at another rate"
   expect_status 2 "train, no such change" train --steps 2 --change rate
@@ -822,7 +919,7 @@ if (ulimit -v 8000000 && "$bin" --version) >/dev/null 2>&1; then # a sanitizer r
   expect_little_memory "generate --drafter lookahead" generate -p hello -n 30 -q --drafter lookahead --tree chain
   expect_little_memory "generate --drafter auto" generate -p hello -n 30 -q --drafter pld,pld+a \
     --draft-opt 'pld+a.heads=[[0,0]]'
-  expect_little_memory "find-heads" "$bin" find-heads -m "$model" -t 1 -q -n 8 -o "$dir/little.heads.json"
+  expect_little_memory "find-heads" "$bin" find-heads -m "$model" -t 1 -q -n 8 -o "$dir/little.heads.json" --force
   (ulimit -v 600000 && "$bin" bench limits -t 1) >"$dir/out" 2>"$dir/err"
   [ $? -eq 1 ] || fail "bench limits in little memory"
   expect_text "no 769 MiB more" err "bench limits in little memory"

@@ -69,7 +69,7 @@ kept() {
 }
 for link in twin hard soft; do
   kept "--stats over the model, $link" "$bin" generate -m "$dir/twin.gguf" -p a --stats "$dir/$link.gguf"
-  kept "find-heads over the model, $link" "$bin" find-heads -m "$dir/twin.gguf" -o "$dir/$link.gguf"
+  kept "find-heads over the model, $link" "$bin" find-heads -m "$dir/twin.gguf" -o "$dir/$link.gguf" --force
   kept "quantize in place, $link" "$bin" quantize "$dir/twin.gguf" -o "$dir/$link.gguf" --type Q8_0 --force -q
 done
 kept "--attribute over the prompt" "$bin" generate -m "$model" -f "$dir/text" --drafter pld --attribute "$dir/text"

@@ -28,24 +28,39 @@ market, and the market close at noon.'
 # One thread: others that compile beside it would make several wait for each other.
 generate() { "$bin" generate -m "$model" -t 1 --chat -p "$prompt" -n 40 -q "$@"; }
 
+# As a user keeps them: the draft in drafts/ beside the model.
+mkdir -p "$dir/models/drafts"
+ln -s "$(realpath "$model")" "$dir/models/model.gguf"
+model="$dir/models/model.gguf"
+if [ -f "$hass" ]; then
+  ln -s "$(realpath "$hass")" "$dir/models/drafts/hass.gguf"
+else
+  echo "without HASS: $hass is not there"
+fi
+
 # The same text, greedy and seeded; --check decodes plainly beside it and compares every token.
-[ -f "$hass" ] || echo "without HASS: $hass is not there"
 for sampling in "--temp 0" "--temp 0.8 --top-p 0.9 --seed 11"; do
   # shellcheck disable=SC2086 # the options are words
-  expect "plain, $sampling" generate $sampling
+  expect "plain, $sampling" generate $sampling --drafter none
   mv "$dir/out" "$dir/plain"
   [ -s "$dir/plain" ] || fail "plain, $sampling: no text"
-  for drafter in auto pld pld+h hass; do
-    draft=
-    if [ "$drafter" = hass ]; then
-      [ -f "$hass" ] || continue
-      draft="--draft $hass"
-    fi
+  for drafter in "" pld pld+h hass; do
+    [ "$drafter" != hass ] || [ -f "$hass" ] || continue
     # shellcheck disable=SC2086
-    expect "$drafter, $sampling" generate $sampling --drafter $drafter $draft --check
-    cmp -s "$dir/out" "$dir/plain" || fail "$drafter, $sampling: another text than plain decoding"
+    expect "${drafter:-default}, $sampling" generate $sampling ${drafter:+--drafter $drafter} --check
+    cmp -s "$dir/out" "$dir/plain" || fail "${drafter:-default}, $sampling: another text than plain decoding"
+    [ ! -s "$dir/err" ] || fail "${drafter:-default}, $sampling: says $(cat "$dir/err")"
   done
 done
+if [ -f "$hass" ]; then
+  expect "default with the draft beside it" generate --tree chain:gamma=3 --stats "$dir/default.json"
+  python3 - "$dir/default.json" <<'PYTHON' || fail "the default drafter leaves the draft beside the model alone"
+import json, sys
+stats = json.load(open(sys.argv[1]))
+drafted = [n > 1 for n in stats["nodes"][:-1]]  # the last token needs no draft
+assert all(drafted) and len(drafted) > 5, stats["nodes"]
+PYTHON
+fi
 
 cat >"$dir/questions.jsonl" <<'JSON'
 {"question_id": 1, "category": "writing", "turns": ["Repeat this: one two three four five six seven."]}
