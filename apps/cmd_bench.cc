@@ -1,6 +1,7 @@
 // foretoken bench: what this machine can do, what the kernels make of it, and what decoding does.
 #include "bench.h"
 #include "bench_attribution.h"
+#include "bench_draft.h"
 #include "bench_fidelity.h"
 #include "bench_neighbours.h"
 #include "bench_paper.h"
@@ -19,6 +20,7 @@ constexpr const char* kBenchFooter =
     "  foretoken bench decode --random 1.1b --type Q8_0 --context 0,4096 --svg curve.svg\n"
     "  foretoken bench profile --random 1.1b --type Q8_0 --rows 1,16\n"
     "  foretoken bench overhead --random 160m --nodes 64 --context 8000\n"
+    "  foretoken bench draft -m model.gguf --drafter hass --draft draft.gguf\n"
     "  foretoken bench neighbours -m model.gguf --processes 2,4\n"
     "  foretoken bench project --shape llama2-7b --tau 5.15 --nodes 60 --levels 6\n"
     "  foretoken bench attribution -m model.gguf --data quotesum_dev.jsonl\n"
@@ -166,6 +168,10 @@ int Run_bench(int argc, char** argv) {
   CLI::App& overhead =
       *app.add_subcommand("overhead", "what of a speculative step is not the model's pass");
   AddOverhead(overhead, &options);
+  CLI::App& draft =
+      *app.add_subcommand("draft", "what a level of drafting costs, over a plain pass");
+  BenchDraftArgs draft_args;
+  AddBenchDraftArgs(draft, &draft_args);
   CLI::App& neighbours = *app.add_subcommand(
       "neighbours", "decoding beside other processes that need the cores, over decoding alone");
   NeighbourOptions neighbour_options;
@@ -202,6 +208,7 @@ int Run_bench(int argc, char** argv) {
                         : decode.parsed()      ? BenchDecode(options)
                         : profile.parsed()     ? BenchProfile(profile_options)
                         : overhead.parsed()    ? BenchOverhead(options)
+                        : draft.parsed()       ? BenchDraft(draft_args)
                         : neighbours.parsed()  ? BenchNeighbours(neighbour_options)
                         : project.parsed()     ? BenchProject(project_options)
                         : peers.parsed()       ? BenchPeers(peers_args)

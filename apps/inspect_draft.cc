@@ -27,7 +27,9 @@ Json DraftJson(const DraftInfo& info) {
           {"output_heads", info.output_heads},
           {"hidden_states_read", info.taps},
           {"kv_layers_read", info.kv_layers},
-          {"shared", info.shared}};
+          {"shared", info.shared},
+          {"ranked_tokens", info.ranking.tokens.size()},
+          {"acceptance", info.acceptance}};
 }
 
 namespace {
@@ -79,6 +81,14 @@ void PrintDraft(const DraftFile& draft) {
   reads.Print("reads");
   for (const std::string& part : info.shared) shares.Add(part);
   shares.Print("shares");
+  if (!info.ranking.empty()) {
+    std::printf("  %-13s %zu tokens, which cover %.1f %% of the target's text\n", "ranks",
+                info.ranking.tokens.size(), 100 * info.ranking.coverage.back());
+  }
+  if (info.acceptance.empty()) return;
+  std::printf("  %-13s", "acceptance");
+  for (const float share : info.acceptance) std::printf(" %.2f", share);
+  std::printf("\n");
 }
 
 }  // namespace foretoken

@@ -10,29 +10,33 @@
 namespace foretoken {
 namespace {
 
-constexpr int kVocabularyStep = 1024, kDeepestChain = 8;
+constexpr int kVocabularyStep = 1024, kDeepestChain = 8, kJudgedDepth = 4;
 constexpr float kUsualAcceptance = 0.7f;
 
-// Expected cost of a token of the target, in plain passes, with the best chain.
-double CostOfToken(double level, double covered, const std::vector<float>& acceptance) {
-  double best = 1, reached = 1, written = 1;
-  for (int depth = 1; depth <= kDeepestChain; ++depth) {
-    const size_t last = acceptance.empty() ? 0 : acceptance.size() - 1;
-    const double recorded = acceptance.empty()
-                                ? kUsualAcceptance
-                                : acceptance[std::min(static_cast<size_t>(depth - 1), last)];
-    reached *= recorded * (1 - kLostGuesses * (1 - covered));
-    written += reached;
-    best = std::min(best, (1 + depth * level) / written);
-  }
-  return best;
+// Chance that a guess at `depth` is right where those before it are.
+double AcceptanceAt(const std::vector<float>& acceptance, int depth) {
+  if (acceptance.empty()) return kUsualAcceptance;
+  return acceptance[std::min(static_cast<size_t>(depth - 1), acceptance.size() - 1)];
 }
 
-// Four bits where those are fewer bytes.
-std::optional<DType> UsualHeadType(DType type, int64_t hidden) {
-  const bool fits = hidden % BlockElements(DType::kQ4_0) == 0;
-  if (!fits || RowBytes(DType::kQ4_0, hidden) >= RowBytes(type, hidden)) return std::nullopt;
-  return DType::kQ4_0;
+// Tokens that chains of depths 0, 1, ... kDeepestChain are expected to write.
+std::vector<double> Written(const std::vector<float>& acceptance, double covered) {
+  std::vector<double> written{1};
+  double reached = 1;
+  for (int depth = 1; depth <= kDeepestChain; ++depth) {
+    reached *= AcceptanceAt(acceptance, depth) * (1 - kLostGuesses * (1 - covered));
+    written.push_back(written.back() + reached);
+  }
+  return written;
+}
+
+// Expected cost of a token in plain passes, with the best chain.
+double Price(const std::vector<double>& written, double level) {
+  double best = 1;
+  for (int depth = 1; depth <= kDeepestChain; ++depth) {
+    best = std::min(best, (1 + depth * level) / written[static_cast<size_t>(depth)]);
+  }
+  return best;
 }
 
 Status CheckVocabulary(const RankingFile& file, const DraftContext& context,
@@ -58,10 +62,7 @@ DraftTokenRule AskTokenRule(DraftOptions& options, std::string drafter) {
   if (!rule.all && vocabulary != "auto") {
     rule.vocabulary = options.Int("vocabulary", 0, 1, 1 << 24);
   }
-  static constexpr std::optional<DType> kTypes[] = {std::nullopt, std::nullopt, DType::kQ4_0};
-  const int head = options.Choice("head", {"auto", "source", "q4_0"});
-  rule.head_given = head > 0;
-  rule.head_type = kTypes[head];
+  if (options.Choice("head", {"source", "q4_0"}) == 1) rule.head_type = DType::kQ4_0;
   return rule;
 }
 
@@ -98,17 +99,19 @@ Status FindRanking(const DraftContext& context, const TokenRanking& own,
 
 int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& cost) {
   if (ranking.empty() || cost.pass_bytes == 0) return vocab;
-  const auto price = [&](int64_t count, double covered) {
+  const auto level = [&](int64_t count) {
     const double bytes = static_cast<double>(cost.body_bytes) +
                          static_cast<double>(count) * static_cast<double>(cost.row_bytes);
-    return CostOfToken(bytes / static_cast<double>(cost.pass_bytes), covered, cost.acceptance);
+    return bytes / static_cast<double>(cost.pass_bytes);
   };
+  const std::vector<double> all = Written(cost.acceptance, /*covered=*/1);
   int best = vocab;
-  double least = price(vocab, 1);
+  double least = Price(all, level(vocab));
   const auto most = std::min<int64_t>(std::ssize(ranking.tokens), vocab - 1);
   for (int64_t count = kVocabularyStep; count <= most; count += kVocabularyStep) {
-    const double found = price(count, ranking.Coverage(count));
-    if (found >= least) continue;
+    const std::vector<double> written = Written(cost.acceptance, ranking.Coverage(count));
+    const double found = Price(written, level(count));
+    if (found >= least || written[kJudgedDepth] < (1 - kMostLost) * all[kJudgedDepth]) continue;
     least = found;
     best = static_cast<int>(count);
   }
@@ -118,16 +121,16 @@ int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& 
 DraftTokens PickTokens(const DraftTokenRule& rule, LevelCost cost, int64_t head_rows,
                        int64_t hidden, DType type, std::span<const Token> own, int vocab) {
   DraftTokens picked{.tokens = {own.begin(), own.end()}, .vocab = vocab};
-  std::optional<DType> becomes = rule.head_type;
-  if (!rule.head_given) becomes = UsualHeadType(type, hidden);
-  cost.row_bytes = RowBytes(becomes.value_or(type), hidden);
+  const std::optional<DType> becomes = rule.head_type;
+  const bool fits = hidden % BlockElements(becomes.value_or(type)) == 0;  // or loading refuses it
+  cost.row_bytes = fits ? RowBytes(becomes.value_or(type), hidden) : 0;
   const auto rows = static_cast<int>(head_rows);
   int count = rows;
   if (!rule.all && !rule.ranking.empty()) {
     count = rule.vocabulary > 0 ? rule.vocabulary : CheapestVocabulary(rule.ranking, rows, cost);
   }
   if (count >= rows) {
-    if (!rule.head_given || !becomes || *becomes == type) return picked;
+    if (!becomes || *becomes == type) return picked;
     picked.rows.resize(static_cast<size_t>(rows));
     std::iota(picked.rows.begin(), picked.rows.end(), 0);
     picked.type = becomes;
@@ -137,16 +140,14 @@ DraftTokens PickTokens(const DraftTokenRule& rule, LevelCost cost, int64_t head_
   for (int row = 0; row < rows && row < vocab; ++row) {
     row_of[static_cast<size_t>(own.empty() ? row : own[static_cast<size_t>(row)])] = row;
   }
-  picked.tokens.clear();
-  for (const Token token : rule.ranking.tokens) {
-    if (std::ssize(picked.rows) == count) break;
+  DraftTokens some{.vocab = vocab, .type = becomes};
+  for (const Token token : std::span(rule.ranking.tokens).first(static_cast<size_t>(count))) {
     const int32_t row = row_of[static_cast<size_t>(token)];
     if (row < 0) continue;
-    picked.rows.push_back(row);
-    picked.tokens.push_back(token);
+    some.rows.push_back(row);
+    some.tokens.push_back(token);
   }
-  picked.type = becomes;
-  return picked;
+  return some.picks() ? some : picked;  // a head with none of them guesses what it has
 }
 
 }  // namespace foretoken

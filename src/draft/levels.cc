@@ -34,21 +34,35 @@ void BookReading(std::span<const DraftSlot> batch, std::span<const DraftLevel> l
   }
 }
 
+// The tokens up to `node` that the slot's sampling looks back on, oldest first.
+std::vector<Token> RecentTokens(const DraftSlot& slot, Node node) {
+  std::vector<Token> recent;
+  if (!slot.sampling.looks_back()) return recent;
+  const CandidateTree& tree = slot.builder.tree();
+  const auto& text = static_cast<const TextState&>(slot.state).text;
+  const auto depth = static_cast<size_t>(tree.depth(node));
+  const int asked = slot.sampling.penalty_last_n;
+  const size_t all = text.size() + depth;
+  const size_t count = asked < 0 ? all : std::min(all, static_cast<size_t>(asked));
+  recent.resize(count);
+  size_t left = count;
+  for (Node n = node; n != 0 && left > 0; n = tree.parent(n)) recent[--left] = tree.token(n);
+  std::copy_n(text.end() - static_cast<std::ptrdiff_t>(left), left, recent.begin());
+  return recent;
+}
+
 // `logits` [vocab] is changed.
 void OfferFromLogits(const DraftSlot& slot, Node node, std::span<float> logits, Sampler& sampler) {
   if (!AreSound(logits)) return;
   TreeBuilder& builder = slot.builder;
-  std::vector<Token> history = static_cast<const TextState&>(slot.state).text;
-  const auto end = static_cast<std::ptrdiff_t>(history.size());
-  for (Node n = node; n != 0; n = builder.tree().parent(n)) {
-    history.insert(history.begin() + end, builder.tree().token(n));
-  }
+  const std::vector<Token> history = RecentTokens(slot, node);
   if (builder.wants_draws()) {
     builder.OfferDrawn(node, sampler.Probabilities(logits, history), builder.width());
     return;
   }
   std::vector<Scored> offers;
-  const auto position = static_cast<Pos>(history.size());
+  const auto& text = static_cast<const TextState&>(slot.state).text;
+  const Pos position = static_cast<Pos>(text.size()) + builder.tree().depth(node);
   for (const RankedToken& r : sampler.Rank(logits, history, position, builder.width())) {
     offers.push_back({r.token, r.log_share});
   }

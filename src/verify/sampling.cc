@@ -56,10 +56,7 @@ size_t SortUntil(std::vector<Item>& items, const Before& before, const Enough& e
 
 }  // namespace
 
-bool SamplingParams::pure_argmax() const {
-  return greedy() && repetition_penalty == 1 && frequency_penalty == 0 && presence_penalty == 0 &&
-         logit_bias.empty();
-}
+bool SamplingParams::pure_argmax() const { return greedy() && !looks_back() && logit_bias.empty(); }
 
 Sampler::Sampler(SamplingParams params) : params_(std::move(params)) {
   if (params_.order.empty())

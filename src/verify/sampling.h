@@ -43,6 +43,10 @@ struct SamplingParams {
   bool greedy() const { return temperature <= 1e-5f; }
   // Whether the choice is the plain argmax of the logits.
   bool pure_argmax() const;
+  // Whether the choice depends on the tokens before it.
+  bool looks_back() const {
+    return repetition_penalty != 1 || frequency_penalty != 0 || presence_penalty != 0;
+  }
 };
 
 // "temperature,repetition,top-p" -> order. A step that is not named is left out. Errors: an unknown

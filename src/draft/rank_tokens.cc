@@ -1,0 +1,68 @@
+#include "draft/rank_tokens.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace foretoken {
+namespace {
+
+constexpr size_t kParts = 10;
+
+std::vector<Token> Ranked(std::span<const int64_t> counts, std::span<const int64_t> behind) {
+  std::vector<Token> tokens(counts.size());
+  std::iota(tokens.begin(), tokens.end(), 0);
+  std::ranges::stable_sort(tokens, [&](Token a, Token b) {
+    const auto i = static_cast<size_t>(a), j = static_cast<size_t>(b);
+    return counts[i] != counts[j] ? counts[i] > counts[j] : behind[i] > behind[j];
+  });
+  return tokens;
+}
+
+// Adds how many of `counts` each rank of `ranked` holds to `found`.
+void LookUp(std::span<const Token> ranked, std::span<const int64_t> counts,
+            std::span<int64_t> found) {
+  for (size_t rank = 0; rank < ranked.size(); ++rank) {
+    found[rank] += counts[static_cast<size_t>(ranked[rank])];
+  }
+}
+
+std::vector<float> Shares(std::span<const int64_t> found, int step) {
+  const int64_t all = std::accumulate(found.begin(), found.end(), int64_t{0});
+  std::vector<float> shares;
+  int64_t sum = 0;
+  for (size_t rank = 0; rank < found.size(); ++rank) {
+    sum += found[rank];
+    const size_t count = rank + 1;
+    if (count % static_cast<size_t>(step) == 0 || count == found.size()) {
+      shares.push_back(static_cast<float>(static_cast<double>(sum) / static_cast<double>(all)));
+    }
+  }
+  return shares;
+}
+
+}  // namespace
+
+TokenRanking RankTokens(std::span<const std::vector<Token>> answers,
+                        std::span<const int64_t> behind, int vocab, int step) {
+  const auto size = static_cast<size_t>(vocab);
+  const size_t parts = std::clamp<size_t>(answers.size(), 1, kParts);
+  std::vector<int64_t> counts(size);
+  std::vector<std::vector<int64_t>> of_part(parts, std::vector<int64_t>(size));
+  for (size_t i = 0; i < answers.size(); ++i) {
+    for (const Token token : answers[i]) {
+      ++counts[static_cast<size_t>(token)];
+      ++of_part[i % parts][static_cast<size_t>(token)];
+    }
+  }
+  TokenRanking ranking{.tokens = Ranked(counts, behind), .step = step};
+  std::vector<int64_t> found(size);
+  for (const std::vector<int64_t>& part : of_part) {
+    std::vector<int64_t> rest = counts;
+    for (size_t token = 0; parts > 1 && token < size; ++token) rest[token] -= part[token];
+    LookUp(Ranked(rest, behind), part, found);
+  }
+  ranking.coverage = Shares(found, step);
+  return ranking;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,39 @@
+#include "draft/rank_tokens.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace foretoken {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(RankTokens, AnswersFirstThenOtherTextThenIds) {
+  const std::vector<std::vector<Token>> answers = {{5, 5, 5, 2, 2, 3, 3}};
+  const std::vector<int64_t> behind = {0, 9, 1, 4, 0, 0, 9, 20};
+  const TokenRanking ranking = RankTokens(answers, behind, 8, /*step=*/1);
+  // 3 and 2 are equal in answers, and other text has more of 3; 1 and 6 are equal in both.
+  EXPECT_THAT(ranking.tokens, ElementsAre(5, 3, 2, 7, 1, 6, 0, 4));
+  EXPECT_THAT(ranking.coverage, ElementsAre(3 / 7.0f, 5 / 7.0f, 1, 1, 1, 1, 1, 1))
+      << "a single answer is its own measure";
+  EXPECT_TRUE(CheckRanking(ranking, 8, "made").ok());
+}
+
+TEST(RankTokens, CoverageIsThatOfOtherAnswers) {
+  const std::vector<std::vector<Token>> answers = {{0, 0, 1}, {2, 2, 2, 0}};
+  const std::vector<int64_t> behind(4);
+  const TokenRanking ranking = RankTokens(answers, behind, 4, /*step=*/1);
+  EXPECT_THAT(ranking.tokens, ElementsAre(0, 2, 1, 3));
+  // The first answer in the order 2 0 1 3 of the second: 0 2 1 0; the second in the order 0 1 2 3
+  // of the first: 1 0 3 0.
+  EXPECT_THAT(ranking.coverage, ElementsAre(1 / 7.0f, 3 / 7.0f, 1, 1));
+}
+
+TEST(RankTokens, StepsAreOfManyTokens) {
+  const std::vector<std::vector<Token>> answers = {{0, 0, 1, 2, 3, 4}};
+  const TokenRanking ranking = RankTokens(answers, std::vector<int64_t>(5), 5, /*step=*/2);
+  EXPECT_THAT(ranking.coverage, ElementsAre(0.5f, 5 / 6.0f, 1));
+}
+
+}  // namespace
+}  // namespace foretoken
