@@ -83,8 +83,8 @@ class CpuBackend : public Backend {
   UnitChooser::Call BeginProducts(const Tiles& tiles, std::span<const LinearOut> group, bool gated);
   // Products of tiles that are made.
   void Multiply(Tiles& tiles, std::span<const LinearOut> group);
-  // Lets each thread prepare `tiles`, and calls body(begin, end, thread) for pieces of the panels of
-  // `group`, counted from its first weight's; `usual` as of WorkShares::Split.
+  // Lets each thread prepare `tiles`, and calls body(begin, end, thread) for pieces of the panels
+  // of `group`, counted from its first weight's; `usual` as of WorkShares::Split.
   template <typename Body>
   void EachPanel(Tiles& tiles, std::span<const LinearOut> group, int64_t usual, const Body& body);
   // Tells waiting threads what `group` makes them read first.
