@@ -1,5 +1,6 @@
 #include "checkpoint_file.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -47,6 +48,21 @@ Status ReadMeasure(const Json& json, const std::string& path, const char* name, 
   return {};
 }
 
+// Reads a list of shares, which older files and those of other methods lack.
+Status ReadShares(const Json& json, const std::string& path, const char* name,
+                  std::vector<double>& shares) {
+  if (!json.contains(name)) return {};
+  const Json& found = json[name];
+  const auto is_share = [](const Json& item) {
+    return item.is_number() && item.get<double>() >= 0 && item.get<double>() <= 1;
+  };
+  if (!found.is_array() || !std::ranges::all_of(found, is_share)) {
+    return BadValue(path + ": " + name, JsonText(found), "a list of numbers from 0 to 1");
+  }
+  shares = found.get<std::vector<double>>();
+  return {};
+}
+
 Result<RunState> ReadState(const Json& json, const std::string& path) {
   RunState s;
   FT_RETURN_IF_ERROR(ReadCount(json, path, "step", s.step));
@@ -54,6 +70,7 @@ Result<RunState> ReadState(const Json& json, const std::string& path) {
   FT_RETURN_IF_ERROR(ReadCount(json, path, "tokens", s.tokens));
   FT_RETURN_IF_ERROR(ReadMeasure(json, path, "seconds", s.seconds));
   FT_RETURN_IF_ERROR(ReadMeasure(json, path, "heldout", s.heldout));
+  FT_RETURN_IF_ERROR(ReadShares(json, path, "alpha", s.alpha));
   return s;
 }
 
@@ -113,6 +130,7 @@ TensorRecord InfoRecord(const CheckpointInfo& info) {
                {"tokens", s.tokens},
                {"seconds", s.seconds},
                {"heldout", s.heldout}};
+  if (!s.alpha.empty()) json["alpha"] = s.alpha;
   if (!info.begun.empty()) json["begun"] = info.begun;
   const std::string text = JsonText(json);
   return {kInfo, "U8", {static_cast<int64_t>(text.size())}, text};

@@ -17,6 +17,9 @@ struct RunState {
   int64_t tokens = 0;     // learnt tokens
   double seconds = 0.0;   // training time, pauses left out
   double heldout = 0.0;   // last held-out loss, 0 = none yet
+  // Of a draft, with that loss: the share of right tokens at each step among the drafts that
+  // reached it. Empty: none yet, or no draft.
+  std::vector<double> alpha = {};
 };
 
 struct CheckpointInfo {

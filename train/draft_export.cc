@@ -39,6 +39,20 @@ ModelConfig Geometry(ModelConfig target, const ModelConfig& own) {
   return target;
 }
 
+constexpr size_t kRanked = 32768;  // tokens that a draft keeps of a ranking
+
+// Errors: a ranking of another vocabulary than the target's.
+Result<TokenRanking> RankingFor(const TargetFingerprint& target, const std::string& path) {
+  FT_ASSIGN_OR_RETURN(const RankingFile file, ReadRanking(path));
+  if (file.vocabulary != 0 && target.vocabulary != 0 && file.vocabulary != target.vocabulary) {
+    return Error{path + ": field 'vocabulary' is " + std::to_string(file.vocabulary) +
+                 ", expected the target's " + std::to_string(target.vocabulary)};
+  }
+  TokenRanking ranking = file.ranking.First(kRanked);
+  FT_RETURN_IF_ERROR(CheckRanking(ranking, target.vocab, path + ": field 'tokens'"));
+  return ranking;
+}
+
 }  // namespace
 
 std::string LayerDraftName(const std::string& name) {
@@ -66,6 +80,10 @@ Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, Dra
   draft.name = info.recipe.name;
   draft.target = TargetFingerprint::Of(target->config(), target->tokenizer());
   draft.recipe = Record(info);
+  draft.acceptance.assign(info.state.alpha.begin(), info.state.alpha.end());
+  if (!request.ranks.empty()) {
+    FT_ASSIGN_OR_RETURN(draft.ranking, RankingFor(draft.target, request.ranks));
+  }
   draft.blocks = Geometry(target->config(), draft.blocks);
   draft.blocks.layers = layers;
   FT_ASSIGN_OR_RETURN(const SafetensorsFile file,

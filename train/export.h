@@ -14,6 +14,7 @@ struct ExportRequest {
   std::string path;
   FileType type = FileType::kBF16;
   std::string target;  // drafters: the target, where it is no longer where it was; or ""
+  std::string ranks;   // drafters: a file of foretoken rank-tokens to be kept in the draft; or ""
   bool force = false;  // replace what is at `path`
 };
 

@@ -272,6 +272,7 @@ TEST_F(RunTest, DraftLearnsFromATargetsOwnTemplate) {
   const TrainedDraft draft = TrainDraft(run);
   ASSERT_NE(draft.file, nullptr);
   EXPECT_GT(draft.heldout, 0.0);
+  EXPECT_FALSE(draft.file->info().acceptance.empty()) << "measured with the held-out loss";
 }
 
 TEST_F(RunTest, HuggingFaceDirectoryReadsBackTheSame) {

@@ -25,8 +25,8 @@ constexpr int kDone = 0, kFailed = 1, kUsage = 2;
 
 constexpr char kUsageText[] =
     "usage: foretoken train METHOD --out DIR [--recipe FILE] [--data PATH]... [OPTIONS]\n"
-    "       foretoken train export --checkpoint DIR --out PATH [--type TYPE] [--target MODEL] "
-    "[--force]\n"
+    "       foretoken train export --checkpoint DIR --out PATH [--type TYPE] [--target MODEL]\n"
+    "                             [--ranks FILE] [--force]\n"
     "       foretoken train plot RUN... [--out FILE.svg]\n"
     "\n"
     "Running the same command again continues from the checkpoint in DIR; Ctrl-C stops after the\n"
@@ -46,7 +46,8 @@ constexpr char kUsageText[] =
     "\n"
     "export writes a checkpoint, at any time of a run. A language model becomes a GGUF file where\n"
     "PATH ends in .gguf, otherwise a Hugging Face directory; a drafter becomes a draft file\n"
-    "(--target: the model it was trained for, if that was moved). TYPE is f32, bf16 (the "
+    "(--target: the model it was trained for, if that was moved; --ranks: a ranking of its tokens\n"
+    "by foretoken rank-tokens, to be kept in the draft). TYPE is f32, bf16 (the "
     "default),\n"
     "and for GGUF also q8_0, q4_k_m, ... --force replaces what is at PATH.\n"
     "\n"
@@ -184,6 +185,7 @@ Result<ExportRequest> ParseExport(const std::vector<std::string>& args) {
     std::string* target = args[i] == "--checkpoint" ? &options.checkpoint
                           : args[i] == "--out"      ? &options.path
                           : args[i] == "--target"   ? &options.target
+                          : args[i] == "--ranks"    ? &options.ranks
                           : args[i] == "--type"     ? &type
                                                     : nullptr;
     if (target == nullptr) return Error{"unknown option '" + args[i] + "'"};

@@ -35,6 +35,15 @@ double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// A draft's held-out acceptance by step; none of what is no draft.
+std::vector<double> AlphasOf(const Metrics& evaluated) {
+  std::vector<double> alphas;
+  for (const auto& [name, value] : evaluated) {
+    if (name.starts_with("alpha_")) alphas.push_back(value);
+  }
+  return alphas;
+}
+
 class Trainer {
  public:
   Trainer(const TrainOptions& options, Prepared prepared, torch::Device device, Workers& workers)
@@ -270,6 +279,7 @@ Status Trainer::Log(const StepResult& r) {
       return NotFinite(state_.step, "held-out loss", evaluated[0].second);
     }
     state_.heldout = evaluated[0].second;
+    state_.alpha = AlphasOf(evaluated);
     if (!average_.on()) evaluated_step_ = state_.step;
     state_.seconds += std::min(Since(start), 60.0);
     summary_ = task_->Summary(evaluated);

@@ -20,7 +20,14 @@ using testing::HasSubstr;
 
 class DraftHeadTest : public TrainedDrafterTest {
  protected:
-  DraftHeadTest() : TrainedDrafterTest("hass", TinyTarget()) {}
+  DraftHeadTest() : TrainedDrafterTest("hass", WideTarget()) {}
+
+  // Of so many tokens that a few rows are fewer bytes, panels being filled up.
+  static ModelConfig WideTarget() {
+    ModelConfig config = TinyTarget();
+    config.vocab = 97;
+    return config;
+  }
 
   // The product of made-up rows with `weight`: [rows, weight.rows()].
   std::vector<float> Product(const Weight& weight) {
@@ -98,9 +105,9 @@ TEST_F(DraftHeadTest, AModelMayScoreSomeTokensAlone) {
   };
   const std::vector<float> whole = logits(*model_);
   EXPECT_THAT(logits(*small), ElementsAre(whole[9], whole[2]));
-  const auto wrong = NewRandomModel(config_, DType::kF32, 5, *backend_, {.head_tokens = {41}});
+  const auto wrong = NewRandomModel(config_, DType::kF32, 5, *backend_, {.head_tokens = {97}});
   ASSERT_FALSE(wrong.ok());
-  EXPECT_THAT(wrong.error().message, HasSubstr("token 41 is to be scored, expected 0 to 40"));
+  EXPECT_THAT(wrong.error().message, HasSubstr("token 97 is to be scored, expected 0 to 96"));
 }
 
 TEST_F(DraftHeadTest, ThePriorIsOfTheTokensScored) {
@@ -140,9 +147,9 @@ TEST_F(DraftHeadTest, RankingsComeFromOptionFileOrBesideTheTarget) {
   std::ofstream(ranks) << RankingText({Ranking(), config_.vocab, 12345});
   EXPECT_THAT(Complaint(Open({{"ranks", ranks}})),
               HasSubstr("ranks.json: field 'vocabulary' is 12345, expected the target's"));
-  std::ofstream(ranks) << RankingText({{{50}, {1}, 1}, 64, 0});
+  std::ofstream(ranks) << RankingText({{{97}, {1}, 1}, 128, 0});
   EXPECT_THAT(Complaint(Open({{"ranks", ranks}})),
-              HasSubstr("field 'tokens' holds token 50, expected 0 to 40"));
+              HasSubstr("field 'tokens' holds token 97, expected 0 to 96"));
 }
 
 }  // namespace

@@ -122,7 +122,38 @@ Status ReadAcceptance(const GgufFile& file, DraftInfo& info) {
                std::to_string(kMostDepth)};
 }
 
-Result<DraftInfo> ReadInfo(const GgufFile& file) {
+class GgufDraft final : public DraftFile {
+ public:
+  static Result<std::unique_ptr<DraftFile>> Open(const std::string& path) {
+    auto draft = std::make_unique<GgufDraft>();
+    FT_ASSIGN_OR_RETURN(draft->file_, GgufFile::Open(path));
+    FT_ASSIGN_OR_RETURN(draft->info_, ReadDraftInfo(draft->file_));
+    ModelConfig& blocks = draft->info_.blocks;
+    blocks.architecture = kDraftArchitecture;
+    blocks.name = draft->info_.name;
+    blocks.attention_bias = draft->Has("blk.0.attn_q.bias");
+    return std::unique_ptr<DraftFile>(std::move(draft));
+  }
+
+  const std::string& path() const override { return file_.path(); }
+  uint64_t file_bytes() const override { return file_.size(); }
+  const ModelConfig& config() const override { return info_.blocks; }
+  const TokenizerData& tokenizer() const override { return tokenizer_; }
+  const GenerationDefaults& generation() const override { return generation_; }
+  std::span<const TensorSource> tensors() const override { return file_.tensors(); }
+  void Release(const TensorSource& tensor) const override { file_.Release(tensor); }
+  const DraftInfo& info() const override { return info_; }
+
+ private:
+  GgufFile file_;
+  DraftInfo info_;
+  TokenizerData tokenizer_;
+  GenerationDefaults generation_;
+};
+
+}  // namespace
+
+Result<DraftInfo> ReadDraftInfo(const GgufFile& file) {
   FT_ASSIGN_OR_RETURN(const std::string architecture, file.String("general.architecture"));
   if (architecture != kDraftArchitecture) {
     return Error{file.path() + ": general.architecture is '" + architecture + "', expected " +
@@ -154,37 +185,6 @@ Result<DraftInfo> ReadInfo(const GgufFile& file) {
   FT_RETURN_IF_ERROR(ReadAcceptance(file, info));
   return info;
 }
-
-class GgufDraft final : public DraftFile {
- public:
-  static Result<std::unique_ptr<DraftFile>> Open(const std::string& path) {
-    auto draft = std::make_unique<GgufDraft>();
-    FT_ASSIGN_OR_RETURN(draft->file_, GgufFile::Open(path));
-    FT_ASSIGN_OR_RETURN(draft->info_, ReadInfo(draft->file_));
-    ModelConfig& blocks = draft->info_.blocks;
-    blocks.architecture = kDraftArchitecture;
-    blocks.name = draft->info_.name;
-    blocks.attention_bias = draft->Has("blk.0.attn_q.bias");
-    return std::unique_ptr<DraftFile>(std::move(draft));
-  }
-
-  const std::string& path() const override { return file_.path(); }
-  uint64_t file_bytes() const override { return file_.size(); }
-  const ModelConfig& config() const override { return info_.blocks; }
-  const TokenizerData& tokenizer() const override { return tokenizer_; }
-  const GenerationDefaults& generation() const override { return generation_; }
-  std::span<const TensorSource> tensors() const override { return file_.tensors(); }
-  void Release(const TensorSource& tensor) const override { file_.Release(tensor); }
-  const DraftInfo& info() const override { return info_; }
-
- private:
-  GgufFile file_;
-  DraftInfo info_;
-  TokenizerData tokenizer_;
-  GenerationDefaults generation_;
-};
-
-}  // namespace
 
 std::optional<TargetFingerprint> NamedTarget(const GgufFile& metadata) {
   if (metadata.StringOr("general.architecture", "") != kDraftArchitecture) return {};

@@ -60,6 +60,10 @@ struct DraftInfo {
   bool Shares(std::string_view part) const;
 };
 
+// What the metadata of a draft file say. Errors: another architecture or version, a key missing or
+// out of range.
+Result<DraftInfo> ReadDraftInfo(const GgufFile& file);
+
 // A draft under the names of docs/formats.md. config() is info().blocks; there is no tokenizer.
 class DraftFile : public ModelFile {
  public:

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 
@@ -96,6 +97,53 @@ TEST_F(DraftFileTest, WhatIsWrittenComesBack) {
   EXPECT_TRUE(CheckTarget(info, TinyTarget(), false, path_).ok());
   EXPECT_EQ((*file)->Find("fc.weight", std::array<int64_t, 2>{2, 64})->type, DType::kQ8_0);
   EXPECT_EQ((*file)->Find("fc.bias", std::array<int64_t, 1>{64})->type, DType::kF32);
+}
+
+TEST_F(DraftFileTest, KeepsRankingAndAcceptance) {
+  DraftInfo written = TinyDraft();
+  written.ranking = {.tokens = {7, 0, 3}, .coverage = {0.5f, 0.75f}, .step = 2};
+  written.acceptance = {0.7f, 0.5f};
+  const DraftTensor tensors[] = {{"fc.weight", {2, 64}, values_}};
+  ASSERT_TRUE(WriteDraft(written, tensors, FileType::kQ8_0, *pool_, path_).ok());
+  const auto file = DraftFile::Open(path_);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ((*file)->info().ranking, written.ranking);
+  EXPECT_EQ((*file)->info().acceptance, written.acceptance);
+
+  // Of another draft: tensors and all else stay, what is given replaces its own.
+  const std::string copy = folder_ / "copy.gguf";
+  const TokenRanking ranking{.tokens = {1, 2}, .coverage = {0.25f}, .step = 256};
+  ASSERT_TRUE(AnnotateDraft(path_, ranking, {}, copy).ok());
+  const auto annotated = DraftFile::Open(copy);
+  ASSERT_TRUE(annotated.ok()) << annotated.error().message;
+  const DraftInfo& info = (*annotated)->info();
+  EXPECT_EQ(info.ranking, ranking);
+  EXPECT_EQ(info.acceptance, written.acceptance) << "an empty list leaves what there is";
+  EXPECT_EQ(info.recipe, written.recipe);
+  EXPECT_EQ(info.target.vocabulary, written.target.vocabulary);
+  const std::array<int64_t, 2> shape{2, 64};
+  const auto before = *(*file)->Find("fc.weight", shape),
+             after = *(*annotated)->Find("fc.weight", shape);
+  EXPECT_EQ(after.type, DType::kQ8_0);
+  EXPECT_TRUE(std::ranges::equal(before.bytes, after.bytes));
+  const Status beyond = AnnotateDraft(path_, {.tokens = {8}, .coverage = {1}}, {}, copy);
+  EXPECT_THAT(beyond.error().message, HasSubstr("holds token 8, expected 0 to 7"));
+}
+
+TEST_F(DraftFileTest, RefusesRanksThatAreNone) {
+  const auto ranked = [&](const TokenRanking& ranking) {
+    return Complaint([&](DraftInfo& d) { d.ranking = ranking; });
+  };
+  EXPECT_THAT(ranked({.tokens = {1, 8}, .coverage = {1}}),
+              HasSubstr("'foretoken.draft.ranks' holds token 8, expected 0 to 7"));
+  EXPECT_THAT(ranked({.tokens = {1, 1}, .coverage = {1}}), HasSubstr("holds token 1 twice"));
+  EXPECT_THAT(ranked({.tokens = {1, 2}, .coverage = {}}), HasSubstr("has 0 shares of coverage"));
+  EXPECT_THAT(ranked({.tokens = {1, 2}, .coverage = {2}}),
+              HasSubstr("'foretoken.draft.ranks_coverage' holds 2.0"));
+  EXPECT_THAT(ranked({.tokens = {1, 2}, .coverage = {0.5f, 0.25f}, .step = 1}),
+              HasSubstr("expected ascending shares"));
+  EXPECT_THAT(Complaint([](DraftInfo& d) { d.acceptance = {-0.5f}; }),
+              HasSubstr("'foretoken.draft.acceptance' holds -0.5"));
 }
 
 TEST_F(DraftFileTest, RefusesWhatItCannotTrust) {

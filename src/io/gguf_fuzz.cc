@@ -1,6 +1,8 @@
-// GGUF files of arbitrary bytes: parsing, configuration, tokenizer, dequantisation.
+// GGUF files of arbitrary bytes: parsing, configuration, tokenizer, what drafts say,
+// dequantisation.
 #include <algorithm>
 
+#include "io/draft_file.h"
 #include "io/gguf.h"
 #include "text/tokenizer.h"
 
@@ -15,6 +17,10 @@ void DequantizeFirstRow(const TensorSource& tensor) {
 
 void ReadAll(const GgufFile& file) {
   const Result<ModelConfig> config = ReadModelConfig(file);
+  const Result<DraftInfo> draft = ReadDraftInfo(file);
+  if (draft.ok() && !draft->ranking.empty()) {
+    draft->ranking.Coverage(std::ssize(draft->ranking.tokens) / 2);
+  }
   for (const TensorSource& tensor : file.tensors()) DequantizeFirstRow(tensor);
   Result<TokenizerData> data = ReadTokenizer(file);
   if (!data.ok() || data->tokens.empty()) return;

@@ -56,6 +56,25 @@ def write_gguf(name, tokenizer, architecture="llama"):
     writer.close()
 
 
+def write_draft():
+    writer = gguf.GGUFWriter(str(HERE / "gguf" / "draft"), "foretoken-draft")
+    key = "foretoken.draft."
+    writer.add_string(key + "method", "medusa")
+    for name, value in [("version", 1), ("embedding_length", 32), ("output_heads", 1), ("ranks_step", 2),
+                        ("target.vocab_size", 6), ("target.embedding_length", 32), ("target.block_count", 1),
+                        ("target.attention.head_count", 2), ("target.attention.head_count_kv", 1),
+                        ("target.attention.key_length", 16)]:
+        writer.add_uint32(key + name, value)
+    writer.add_array(key + "ranks", [4, 0, 2])
+    writer.add_array(key + "ranks_coverage", [0.5, 1.0])
+    writer.add_array(key + "acceptance", [0.75, 0.5])
+    writer.add_tensor("head.0.output.weight", np.ones((6, 32), np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
 def write_safetensors():
     header = {"__metadata__": {"format": "pt"},
               "a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},
@@ -99,6 +118,7 @@ for folder in ("gguf", "safetensors", "hf_config", "torch_file"):
     (HERE / folder).mkdir(exist_ok=True)
 write_gguf("sentencepiece", "llama")
 write_gguf("byte_bpe", "gpt2", "qwen2")
+write_draft()
 write_safetensors()
 write_configs()
 write_torch()
