@@ -49,9 +49,12 @@ std::unique_ptr<DraftState> FeatureDrafter::NewState() const {
 Status FeatureDrafter::Observe(std::span<const Observation> seen) {
   for (const Observation& o : seen) {
     auto& state = static_cast<State&>(o.state);
-    const bool follows = o.may_read && state.heard == state.committed;
-    if (!content_.taps.empty() && follows) FT_RETURN_IF_ERROR(KeepFeatures(o, state));
+    const bool follows = !content_.taps.empty() && state.heard == state.committed;
+    if (follows && o.may_read) FT_RETURN_IF_ERROR(KeepFeatures(o, state));
     state.Append(o);  // fed by the next draft: there may never be one
+    if (follows && !o.may_read && state.heard == state.skipped) {
+      state.skipped = state.heard = state.committed;
+    }
   }
   return {};
 }
@@ -61,7 +64,7 @@ Status FeatureDrafter::KeepFeatures(const Observation& o, State& state) {
   std::vector<Tensor> taps;
   taps.reserve(content_.taps.size());
   for (const int index : content_.taps) taps.push_back(o.taps.Hidden(index));
-  const int64_t first = state.committed, count = std::ssize(o.path);
+  const int64_t first = state.committed - state.skipped, count = std::ssize(o.path);
   FT_RETURN_IF_ERROR(GrowRows(net_.backend(), first + count, net_.hidden(), first, state.features));
   FT_RETURN_IF_ERROR(net_.Fuse(taps, o.path, state.features.tensor.Rows(first, count)));
   state.heard += static_cast<int>(count);
@@ -71,9 +74,10 @@ Status FeatureDrafter::KeepFeatures(const Observation& o, State& state) {
 void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
   auto& state = static_cast<State&>(draft_state);
   const int kept = std::min(state.rows(), std::max(0, length - content_.ahead));
-  state.cache->Truncate(kept * state.cache_rows);
+  state.cache->Truncate(std::max(0, kept - state.skipped) * state.cache_rows);
   state.TextState::Truncate(length);
   state.heard = std::min(state.heard, length);
+  state.skipped = std::min(state.skipped, length);
 }
 
 Status FeatureDrafter::DraftLevels(
@@ -124,8 +128,7 @@ Status FeatureDrafter::Feed(std::span<const Run> runs) {
   std::vector<KvCache*> caches;
   for (const auto& [state, first, count] : runs) {
     if (has_features) {
-      net_.backend().StoreRows(state->features.tensor.Rows(first, count),
-                               features.Rows(batch.rows(), count));
+      net_.backend().StoreRows(state->Features(first, count), features.Rows(batch.rows(), count));
     }
     for (int i = 0; i < count; ++i) {
       const int row = first + i, fed = row + content_.ahead;

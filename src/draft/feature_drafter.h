@@ -60,19 +60,26 @@ class FeatureDrafter : public Drafter {
 
  protected:
   // The cache's committed rows are of true features and committed tokens and nothing else. A text
-  // that is cut to n tokens keeps n features, but the n - 1 rows whose tokens are known.
+  // that is cut to n tokens keeps n features, but the n - 1 rows whose tokens are known. The
+  // beginning of a text may be left unread; positions are those of the whole text all the same.
   struct State : TextState {
     std::unique_ptr<KvCache> cache;
     bool has_features = false;
-    Buffer features;       // [heard or more, hidden] the target's, if there are any
-    int heard = 0;         // leading tokens whose features are held
+    Buffer features;       // [heard - skipped or more, hidden] the target's, if there are any
+    int skipped = 0;       // leading tokens that are never read
+    int heard = 0;         // leading tokens that are skipped or whose features are held
     Buffer root;           // [1, hidden] output of the last row, if any, once CatchUp has fed it
     int cache_rows = 1;    // that a fed token takes
     std::vector<int> row;  // [builder's nodes, or fewer] the last draft's provisional row of a node
-    int rows() const { return cache->length() / cache_rows; }
+    // Leading tokens that are skipped or whose rows are committed.
+    int rows() const { return skipped + cache->length() / cache_rows; }
     int unread() const { return committed - rows(); }
-    // A gap in what was heard cannot be read.
-    bool heard_all() const { return !has_features || heard == committed; }
+    // A gap behind what was heard cannot be read.
+    bool heard_all() const { return !has_features || (heard == committed && heard > skipped); }
+    // Of tokens [first, first + count).
+    Tensor Features(int first, int count) const {
+      return features.tensor.Rows(first - skipped, count);
+    }
     // Adds `node` to a pass over provisional rows, the slots' one after the other. Returns its
     // parent's row, kNoNode where there is none, as of roots that were not added.
     int AddNode(const CandidateTree& tree, Node node, Pos position, RowBatch& batch);

@@ -73,17 +73,24 @@ void CostObserver::BeginAnswer(SessionCosts& session, int limit) {
 }
 
 // Those that copy read nothing: it is for the others to say, if there are any.
-bool CostObserver::MayRead(const SessionCosts& session, int prompt) const {
+int CostObserver::TokensWorthReading(const SessionCosts& session, int prompt) const {
+  constexpr int kMost = 256;  // what lies before them hardly changes the next guesses
+  constexpr int kFew = 32;
   const SessionEconomy economy(costs_, drafting_, session, {});
   const bool some_draft_levels = std::ranges::any_of(drafting_, &DraftCosts::drafts_levels);
+  int most = 0;
   for (int part = 0; part < economy.parts(); ++part) {
     const DraftCosts& drafting = *drafting_[static_cast<size_t>(part)];
     if (some_draft_levels && !drafting.drafts_levels()) continue;
-    if (IsWorthReading(drafting, prompt, economy.Allowed(part), session.expected_tokens)) {
-      return true;
-    }
+    const auto pays = [&](int count) {
+      const int by_then = count + count / 4;  // some of the answer will have to be read as well
+      return IsWorthReading(drafting, by_then, economy.Allowed(part), session.expected_tokens);
+    };
+    int count = std::min(prompt, kMost);
+    while (count > most && !pays(count)) count -= std::max(1, count / 8);
+    most = std::max(most, count);
   }
-  return false;
+  return most < std::min(kFew, prompt) ? 0 : most;
 }
 
 SessionEconomy CostObserver::EconomyOf(const SessionCosts& session, int context, int batch,

@@ -45,8 +45,9 @@ class CostObserver {
   void BeginText(SessionCosts& session);
   // An answer begins, of `limit` tokens at most.
   void BeginAnswer(SessionCosts& session, int limit);
-  // Whether the drafter may read a prompt of so many tokens, which begins a text.
-  bool MayRead(const SessionCosts& session, int prompt) const;
+  // How many of the last tokens of a prompt of so many the drafter may read before it drafts: as
+  // many as are expected to pay, or none where those would be few.
+  int TokensWorthReading(const SessionCosts& session, int prompt) const;
 
   // What the next cycle costs and gains. `left`: tokens that may be written yet. Borrows both.
   SessionEconomy EconomyOf(const SessionCosts& session, int context, int batch, int left) const;

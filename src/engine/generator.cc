@@ -228,8 +228,11 @@ Result<Generator::Pass> Generator::Score(std::span<Session* const> batch,
   std::vector<KvCache*> caches;
   caches.reserve(batch.size());
   for (Session* s : batch) caches.push_back(s->cache.get());
-  Pass pass{std::move(trees), rows.begin, std::vector<Taps>(batch.size()), {}};
-  const bool may_read = std::ranges::any_of(batch, [](const Session* s) { return s->may_read; });
+  Pass pass{std::move(trees), rows.begin, std::vector<Taps>(batch.size()), {}, {}};
+  for (size_t s = 0; s < batch.size(); ++s) {
+    pass.may_read.push_back(batch[s]->cache->length() >= batch[s]->read_from);
+  }
+  const bool may_read = std::ranges::find(pass.may_read, true) != pass.may_read.end();
   const Timer timer(seconds_.forward);
   auto logits = target_.Forward(rows, caches, may_read ? needs_ : needs_unread_, pass.taps);
   if (!logits.ok()) {
@@ -259,7 +262,7 @@ Status Generator::Learn(std::span<Session* const> batch, const Pass& pass,
   std::vector<Observation> seen;
   for (size_t s = 0; s < batch.size(); ++s) {
     seen.push_back({*batch[s]->draft, committed[s], accepted[s].next, pass.trees[s],
-                    accepted[s].path, pass.taps[s], prompt, batch[s]->may_read});
+                    accepted[s].path, pass.taps[s], prompt, pass.may_read[s]});
   }
   FT_RETURN_IF_ERROR(drafter_->Observe(seen));
   return target_.backend().TakeFailure();

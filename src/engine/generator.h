@@ -82,9 +82,10 @@ class Generator {
   // What one pass over the batch's trees gave.
   struct Pass {
     std::vector<CandidateTree> trees;
-    std::vector<int> begin;  // [sequences + 1] rows
-    std::vector<Taps> taps;  // [sequences]
-    Tensor logits;           // the rows asked for
+    std::vector<int> begin;      // [sequences + 1] rows
+    std::vector<Taps> taps;      // [sequences]
+    Tensor logits;               // the rows asked for
+    std::vector<bool> may_read;  // [sequences] Observation::may_read
   };
   // What the drafter offered each sequence.
   struct Offers {

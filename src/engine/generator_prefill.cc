@@ -47,9 +47,11 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
     const bool is_new = session.reused == 0 || session.costs.governors.empty();
     if (is_new) observer_->BeginText(session.costs);
     observer_->BeginAnswer(session.costs, session.limit - size);
-    // Decided once a text: where its beginning was not heard, the rest is of no use.
-    if (is_new && options_.policy->MayDecline()) {
-      session.may_read = observer_->MayRead(session.costs, size);
+    if (is_new) session.read_from = 0;
+    // Decided once a text, but for one of which nothing was read.
+    if ((is_new || session.read_from == Session::kNever) && options_.policy->MayDecline()) {
+      const int count = observer_->TokensWorthReading(session.costs, size - session.reused);
+      session.read_from = count > 0 ? size - count : Session::kNever;
     }
   }
   session.cycles.clear();
@@ -71,8 +73,11 @@ Status Generator::PrefillText(Session& session) {
   const int ahead = std::min(session.limit - size, kAhead) + nodes;
   // Where there is no memory for that, the prompt may still have its own.
   if (!session.cache->Reserve(size + ahead).ok()) FT_RETURN_IF_ERROR(session.cache->Reserve(size));
-  for (int begin = session.reused; begin < size; begin += target_.max_rows()) {
-    FT_RETURN_IF_ERROR(PrefillChunk(session, begin, std::min(size, begin + target_.max_rows())));
+  for (int begin = session.reused; begin < size;) {
+    int end = std::min(size, begin + target_.max_rows());
+    if (begin < session.read_from) end = std::min(end, session.read_from);
+    FT_RETURN_IF_ERROR(PrefillChunk(session, begin, end));
+    begin = end;
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // One sequence being written: its tokens, cache, drafter state and log.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -49,7 +50,10 @@ struct Session {
   std::unique_ptr<KvCache> cache;
   std::unique_ptr<DraftState> draft;  // null without a drafter
   SessionCosts costs;                 // where the tree policy weighs them
-  bool may_read = true;               // whether the drafter may read this text in order to guess
+  // The first token that the drafter may read in order to guess (Observation::may_read); kNever
+  // where it may read nothing of this text.
+  static constexpr int kNever = std::numeric_limits<int>::max();
+  int read_from = 0;
   // After an error of Step, or of Prefill for want of memory: `tokens` may be read, and Prefill
   // begins anew.
   bool broken = false;

@@ -71,8 +71,8 @@ TEST_P(SessionState, ReusedPrefixesChangeNothing) {
   }
 }
 
-// A text that was not worth reading at first keeps its gap as it grows; the next one is heard
-// again.
+// A text that was not worth reading at first is read from a later place when it has grown; the next
+// one is read again.
 TEST_P(SessionState, WhatIsNotWorthReadingIsNotHeard) {
   Rig rig(target_, Combination{GetParam(), "auto"}), plain(target_, "none");
   std::vector<DraftCosts*> parts;
@@ -101,20 +101,47 @@ TEST_P(SessionState, WhatIsNotWorthReadingIsNotHeard) {
                           rig.drafter()->NeedsUnread().hidden.empty();
   const std::vector<Token> prompt = RepetitivePrompt(1, 40, 97);
   nodes_drafted(prompt);
-  EXPECT_EQ(session->may_read, parts.empty());
+  EXPECT_EQ(session->read_from == Session::kNever, !parts.empty());
   forget();
   std::vector<Token> longer = session->tokens;
   longer.insert(longer.end(), prompt.begin(), prompt.end());
-  const int unheard = nodes_drafted(longer);
+  nodes_drafted(longer);
   EXPECT_GT(session->reused, 0);
-  EXPECT_EQ(session->may_read, parts.empty());
+  if (!parts.empty()) {
+    EXPECT_GE(session->read_from, session->reused);
+    EXPECT_LT(session->read_from, std::ssize(longer));
+  }
   forget();
   const std::vector<Token> another = {7, 3, 7, 3, 7, 3, 7};
   const int heard = nodes_drafted(another);
-  EXPECT_TRUE(session->may_read);
-  if (!only_reads) return;
-  EXPECT_EQ(unheard, 0);
-  EXPECT_GT(heard, 0);
+  EXPECT_EQ(session->read_from, 0);
+  EXPECT_TRUE(!only_reads || heard > 0);
+}
+
+// Of a long prompt only as much of the end is read as pays; a text that is cut to its unread part,
+// or before it, and goes on otherwise is drafted for like any other.
+TEST_P(SessionState, TheEndOfALongPromptIsReadAlone) {
+  Rig rig(target_, Combination{GetParam(), "auto"}), plain(target_, "none");
+  const auto session = rig.Start({});
+  Session* batch[] = {session.get()};
+  const std::vector<Token> whole = RepetitivePrompt(2, 200, 97);
+  int nodes = 0;
+  for (const int kept : {200, 190, 100, 30}) {
+    std::vector<Token> prompt(whole.begin(), whole.begin() + kept);
+    const std::vector<Token> more = RepetitivePrompt(static_cast<uint64_t>(kept), 40, 97);
+    prompt.insert(prompt.end(), more.begin(), more.end());
+    ASSERT_TRUE(rig.generator().Prefill(*session, prompt, 40).ok());
+    if (kept == 200 && rig.drafter() != nullptr) {
+      EXPECT_GT(session->read_from, 0);
+      EXPECT_LT(session->read_from, 240);
+    }
+    while (!session->done()) EXPECT_TRUE(rig.generator().Step(batch).ok());
+    EXPECT_EQ(session->tokens, plain.Decode(prompt, 40)->tokens);
+    for (const Cycle& cycle : session->cycles) nodes += cycle.nodes;
+  }
+  const bool only_reads = rig.drafter() != nullptr && !rig.drafter()->Needs().hidden.empty() &&
+                          rig.drafter()->NeedsUnread().hidden.empty();
+  EXPECT_TRUE(!only_reads || nodes > 0);
 }
 
 // What a session says was copied stands where it says, before the copy.

@@ -80,8 +80,7 @@ Status Chimera::Feed(std::span<const Run> runs) {
   std::vector<Ngram> last_ngrams;
   for (const auto& [state, first, count] : runs) {
     const int begin = seen.rows();
-    net_->backend().StoreRows(state->features.tensor.Rows(first, count),
-                              EverySecond(inputs, begin, count));
+    net_->backend().StoreRows(state->Features(first, count), EverySecond(inputs, begin, count));
     std::vector<Ngram> ngrams;
     AddRow(seen, 0, first, kNoNode);
     for (int i = 1; i < count; ++i) {
@@ -160,8 +159,7 @@ Status Chimera::AskHead(int head, std::span<const Asked> nodes) {
     const Asked& asked = nodes[static_cast<size_t>(r)];
     const State& state = StateOf(*asked.slot);
     const Tensor row = input.Rows(r, 1);
-    net_->backend().StoreRows(state.features.tensor.Rows(state.committed - 1, 1),
-                              row.Cols(0, hidden));
+    net_->backend().StoreRows(state.Features(state.committed - 1, 1), row.Cols(0, hidden));
     net_->backend().StoreRows(asked.output, row.Cols(hidden, hidden));
   }
   std::vector<LogitsPlace> places;
