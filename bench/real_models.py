@@ -53,9 +53,14 @@ class Parts:
             sys.exit(f"{self.commands[-1]}: exit status {child.returncode}")
         return child.stdout
 
-    def spec(self, model, questions, methods, tokens, *more):
-        return self.run("bench", "spec", "-m", self.model(model), "--questions",
-                        self.questions(questions), "--methods", methods, "-n", str(tokens), *more)
+    def limit(self, usual):
+        """--limit for a part that usually asks so many questions (None: all)."""
+        asked = min(n for n in (usual, self.args.limit, 1 << 30) if n)
+        return ["--limit", str(asked)] if asked < 1 << 30 else []
+
+    def spec(self, model, questions, usual, methods, tokens, *more):
+        return self.run("bench", "spec", "-m", self.model(model), "--questions", self.questions(questions),
+                        "--methods", methods, "-n", str(tokens), "-q", *self.limit(usual), *more)
 
     # Parts.
 
@@ -64,18 +69,18 @@ class Parts:
                                   "1,2,3,4,5,8,16", "--repeats", "9") for name in (SMOL, QWEN))
 
     def level(self):
-        return self.run("bench", "overhead", "-m", self.model(SMOL), "--drafter", "hass")
+        return self.run("bench", "draft", "-m", self.model(SMOL), "--drafter", "hass", "--repeats", "60")
 
     def spec128(self):
-        return self.spec(SMOL, "spec_bench.jsonl", "pld,pld+h,hass,auto", 128)
+        return self.spec(SMOL, "spec_bench.jsonl", None, "pld,pld+h,hass,auto", 128)
 
     def spec32(self):
-        return self.spec(SMOL, "spec_bench.jsonl", "pld,pld+h,hass,auto", 32)
+        return self.spec(SMOL, "spec_bench.jsonl", None, "pld,pld+h,hass,auto", 32)
 
     def busy(self):
         other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
         try:
-            return self.spec(SMOL, "spec_bench.jsonl", "auto", 128, "--limit", "120")
+            return self.spec(SMOL, "spec_bench.jsonl", 120, "auto", 128)
         finally:
             other.kill()
 
@@ -105,24 +110,24 @@ class Parts:
                 f"{statistics.median(ratios):.3f} | {max(ratios):.3f} |\n")
 
     def qwen_edits(self):
-        return self.spec(QWEN, "code_edit_80.jsonl", "pld,draft-model,auto", 128, "--limit", "40", "--draft-opt",
-                         "draft-model.draft_model=" + self.model(SMALL_QWEN))
+        return self.spec(QWEN, "code_edit_80.jsonl", 40, "pld,draft-model,auto", 128, "--draft-model",
+                         self.model(SMALL_QWEN))
 
     def qwen_spec(self):
-        return self.spec(QWEN, "spec_bench.jsonl", "auto", 128, "--limit", "40")
+        return self.spec(QWEN, "spec_bench.jsonl", 40, "auto", 128)
 
     def peers(self, model, questions, limit, *more):
         return self.run("bench", "peers", "-m", self.model(model), "--questions", self.questions(questions),
-                        "--peer-bin", str(self.args.peer_bin), "--limit", limit, "-n", "128", *more)
+                        "--peer-bin", str(self.args.peer_bin), "-n", "128", "-q", *self.limit(limit), *more)
 
     def peers_edits(self):
-        return self.peers(QWEN, "code_edit_80.jsonl", "20", "--draft-model", self.model(SMALL_QWEN))
+        return self.peers(QWEN, "code_edit_80.jsonl", 20, "--draft-model", self.model(SMALL_QWEN))
 
     def peers_spec(self):
-        return self.peers(QWEN, "spec_bench.jsonl", "20", "--draft-model", self.model(SMALL_QWEN))
+        return self.peers(QWEN, "spec_bench.jsonl", 20, "--draft-model", self.model(SMALL_QWEN))
 
     def peers_smol(self):
-        return self.peers(SMOL, "spec_bench.jsonl", "24")
+        return self.peers(SMOL, "spec_bench.jsonl", 24)
 
 
 PAGE = [  # part, heading, what it says
@@ -186,6 +191,7 @@ def main():
     parser.add_argument("--foretoken", default="build/release/foretoken")
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("build/real_models"),
                         help="where what was printed is kept")
+    parser.add_argument("--limit", type=int, help="questions of a part at most")
     parser.add_argument("--parts", help="of " + ",".join(name for name, _, _ in PAGE))
     parser.add_argument("--page", type=pathlib.Path, help="write the page instead of measuring")
     args = parser.parse_args()
