@@ -67,8 +67,8 @@ class LogitsOffers {
   explicit LogitsOffers(Backend& backend) : backend_(backend) {}
 
   // Offers after each place what DraftSlot::sampling would choose from its row of `logits`
-  // [rows, vocab], or draws from that row for a verifier that weighs draws. Offers nothing where a
-  // row holds a value that no working network gives (NaN, infinite, huge).
+  // [rows, columns of `vocabulary`], or draws from that row for a verifier that weighs draws.
+  // Offers nothing where a row holds a value that no working network gives (NaN, infinite, huge).
   void Offer(std::span<const LogitsPlace> places, Tensor logits,
              const DraftVocabulary& vocabulary = {});
 

@@ -125,7 +125,10 @@ void CostModel::ObserveVerify(int rows, int context, double seconds) {
     return plain_.Observe(paced / (1 + attention));
   }
   most_timed_ = std::max(most_timed_, rows);
-  if (!has_plain_pass()) return;
+  // Several texts at once may have no pass of one row for long.
+  if (!has_plain_pass()) {
+    return plain_.Observe(seconds / std::exp(log_pace_) / (Curve(rows) + attention));
+  }
   // More rows never cost less: if they did, the plain passes were disturbed.
   constexpr double kTolerance = 1.1;
   const double pace = std::exp(log_pace_);

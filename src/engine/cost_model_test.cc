@@ -293,6 +293,14 @@ TEST(CostModel, JsonHoldsIt) {
   }
 }
 
+// Texts that are written together have no pass of one row for long.
+TEST(CostModel, LearnsAPlainPassFromPassesOfSeveralTexts) {
+  CostModel costs = Guessed();
+  for (int i = 0; i < 4; ++i) costs.ObserveVerify(4, 0, 0.012);
+  ASSERT_TRUE(costs.has_plain_pass());
+  EXPECT_NEAR(costs.VerifySeconds(1, 0), 0.010, 0.001);
+}
+
 TEST(CostModel, GuessesByTheModel) {
   const auto backend = *NewCpuBackend({.threads = 1});
   const auto model = *NewRandomModel(*ShapeByName("tiny"), DType::kF32, 1, *backend);

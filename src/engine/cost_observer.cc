@@ -95,7 +95,7 @@ int CostObserver::TokensWorthReading(const SessionCosts& session, int prompt) co
 
 SessionEconomy CostObserver::EconomyOf(const SessionCosts& session, int context, int batch,
                                        int left) const {
-  return {costs_, drafting_, session, {context, batch, left, NeedsPlainPass()}};
+  return {costs_, drafting_, session, {context, batch, left, NeedsPlainPass(), learns_ && timing_}};
 }
 
 bool CostObserver::IsWorthAsking(const SessionEconomy& economy, const TreeBuilder& builder) const {
@@ -156,6 +156,7 @@ void CostObserver::Observe(std::span<const ObservedCycle> batch, int rows,
     } else if (session.rested_after < 0) {
       session.rested_after = session.passes;
     }
+    if (!costs_.has_plain_pass()) continue;
     session.spent_seconds += share;
     session.plain_seconds += static_cast<double>(cycle.written.size()) *
                              costs_.VerifySeconds(1, cycle.economy.cycle().context);

@@ -44,12 +44,14 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
   session.limit = std::min(context, max_new < context - size ? size + max_new : context);
   session.finish = Finish::kNot;
   if (observer_) {
-    const bool is_new = session.reused == 0 || session.costs.governors.empty();
+    // What was learned of a text says little of one that shares only its beginning.
+    const bool is_new = session.reused < size / 2 || session.costs.governors.empty();
     if (is_new) observer_->BeginText(session.costs);
     observer_->BeginAnswer(session.costs, session.limit - size);
-    if (is_new) session.read_from = 0;
-    // Decided once a text, but for one of which nothing was read.
-    if ((is_new || session.read_from == Session::kNever) && options_.policy->MayDecline()) {
+    if (session.reused == 0) session.read_from = 0;
+    // Decided once a text, but for one of which nothing that is left was read.
+    const bool has_read = session.reused > 0 && session.read_from < session.reused;
+    if (!has_read && options_.policy->MayDecline()) {
       const int count = observer_->TokensWorthReading(session.costs, size - session.reused);
       session.read_from = count > 0 ? size - count : Session::kNever;
     }

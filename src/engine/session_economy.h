@@ -20,6 +20,7 @@ class SessionEconomy final : public TreeEconomy {
     int batch = 1;       // sequences that share the pass, taken to want as many nodes each
     int left = 0;        // tokens that may be written yet
     bool plain = false;  // so that the time of a plain pass is known
+    bool learns = true;  // so that passes of more rows will be timed
   };
   // `drafting`: by part. Borrows all but `cycle`.
   SessionEconomy(const CostModel& costs, std::span<DraftCosts* const> drafting,
@@ -30,7 +31,10 @@ class SessionEconomy final : public TreeEconomy {
   double VerifySeconds(int nodes) const override {
     return costs_.VerifySeconds(nodes * cycle_.batch, cycle_.context) / cycle_.batch;
   }
-  int MostNodes() const override { return std::max(1, costs_.MostRows() / cycle_.batch); }
+  int MostNodes() const override {
+    if (!cycle_.learns) return TreeEconomy::MostNodes();
+    return std::max(1, costs_.MostRows() / cycle_.batch);
+  }
   // Before a level was timed, several are none to be ventured.
   double DraftSeconds(int part, int levels) const override {
     if (levels > 1 && !Drafting(part).drafts_levels()) {

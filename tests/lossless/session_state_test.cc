@@ -131,9 +131,9 @@ TEST_P(SessionState, TheEndOfALongPromptIsReadAlone) {
     const std::vector<Token> more = RepetitivePrompt(static_cast<uint64_t>(kept), 40, 97);
     prompt.insert(prompt.end(), more.begin(), more.end());
     ASSERT_TRUE(rig.generator().Prefill(*session, prompt, 40).ok());
-    if (kept == 200 && rig.drafter() != nullptr) {
-      EXPECT_GT(session->read_from, 0);
-      EXPECT_LT(session->read_from, 240);
+    if (rig.drafter() != nullptr) {
+      EXPECT_EQ(session->read_from > 0, kept > 30) << kept;
+      EXPECT_LT(session->read_from, kept + 40) << kept;
     }
     while (!session->done()) EXPECT_TRUE(rig.generator().Step(batch).ok());
     EXPECT_EQ(session->tokens, plain.Decode(prompt, 40)->tokens);

@@ -73,6 +73,17 @@ TEST_F(AutomaticDrafter, TakesTheDraftBesideTheModel) {
       << "the draft reads the last hidden state";
 }
 
+// A builder counts every drafter that speaks, those of a joined one that is joined again, too.
+TEST_F(AutomaticDrafter, JoinedWithAnotherNamesEveryPart) {
+  Make("hass", folder_ / "drafts" / "a");
+  const auto drafter =
+      NewDrafter("auto,lookahead", {*model_, 64, Json::object(), target_path(), tokenizer_.get()});
+  ASSERT_TRUE(drafter.ok()) << drafter.error().message;
+  std::vector<std::string> names;
+  for (const DraftPart& part : (*drafter)->Parts()) names.push_back(part.name);
+  EXPECT_THAT(names, ::testing::ElementsAre("pld+h", "hass", "lookahead"));
+}
+
 TEST_F(AutomaticDrafter, PassesOverDraftsOfOtherTargets) {
   config_.layers += 1;  // of the files alone: the model has one less
   Make("hass", folder_ / "drafts" / "a");

@@ -53,6 +53,7 @@ class Joined final : public Drafter {
       const auto start = std::chrono::steady_clock::now();
       FT_RETURN_IF_ERROR(parts_[p]->Propose(of_part));
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      if (parts_[p]->Parts().size() > 1) continue;  // it has timed its own
       for (const DraftSlot& slot : batch) {
         slot.builder.SetPartSeconds(spent.count() / static_cast<double>(batch.size()));
       }
@@ -63,7 +64,10 @@ class Joined final : public Drafter {
   std::vector<DraftPart> Parts() const override {
     std::vector<DraftPart> parts;
     for (size_t p = 0; p < parts_.size(); ++p) {
-      parts.push_back({names_[p], parts_[p]->Parts()[0].prior});
+      for (DraftPart& part : parts_[p]->Parts()) {
+        if (part.name.empty()) part.name = names_[p];
+        parts.push_back(std::move(part));
+      }
     }
     return parts;
   }
