@@ -5,10 +5,14 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/profile.h"
 #include "base/rng.h"
+#include "command_line.h"
 #include "engine/generator.h"
 #include "io/draft_file.h"
 #include "timed_passes.h"

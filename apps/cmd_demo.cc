@@ -176,6 +176,10 @@ class Demo {
     }
     FT_ASSIGN_OR_RETURN(Answer answer,
                         Decode(prompt, way, max_new_, streams ? stdout : nowhere_.get()));
+    if (InterruptGuard::Requested()) {  // the answer may lack its end
+      std::printf("\n%s", style_.off);
+      return {};
+    }
     const DemoRun& run =
         runs_.Add(std::string(prompt.title), drafter, std::move(answer), *loaded_.tokenizer);
     if (streams) std::puts("");

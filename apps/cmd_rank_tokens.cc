@@ -163,8 +163,9 @@ Status CheckArgs(const RankArgs& args) {
   if (args.ranks.empty() && !reads) {
     return Error{"rank-tokens needs --model and --data, or --ranks with the ranking to be used"};
   }
-  if (!args.ranks.empty() && (!args.corpus.model.empty() || !args.corpus.data.empty())) {
-    return Error{"--ranks: takes a ranking that is made; leave out --model and --data"};
+  if (!args.ranks.empty() &&
+      (!args.corpus.model.empty() || !args.corpus.data.empty() || !args.behind.empty())) {
+    return Error{"--ranks: takes a ranking that is made; leave out --model, --data and --behind"};
   }
   if (!args.acceptance.empty() && args.draft.empty()) {
     return Error{"--acceptance: is kept in a draft file; --into names it"};

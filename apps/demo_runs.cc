@@ -78,12 +78,15 @@ void DemoRuns::PrintTable(const char* bold, const char* off) const {
 
 std::string DemoRuns::Sentence(const std::string& drafter) const {
   const auto tasks = std::ranges::count(runs_, drafter, &DemoRun::drafter);
+  if (tasks == 0) return drafter + ": nothing was measured.";
   const double speed_up = SpeedUpOf(drafter);
+  const bool identical = std::ranges::all_of(
+      runs_, [&](const DemoRun& run) { return run.drafter != drafter || run.identical; });
   char times[32];
   std::snprintf(times, sizeof(times), speed_up < 1.1 ? "%.2f" : "%.1f", speed_up);
   return drafter + ": " + times + " times as fast as plain decoding over " +
          (tasks == 1 ? "this task" : "these " + std::to_string(tasks) + " tasks") +
-         (AllIdentical() ? ", the same tokens." : ", but not always the same tokens.");
+         (identical ? ", the same tokens." : ", but not always the same tokens.");
 }
 
 Json DemoRuns::ToJson(double load_seconds) const {

