@@ -132,7 +132,7 @@ TEST_P(SessionState, TheEndOfALongPromptIsReadAlone) {
     prompt.insert(prompt.end(), more.begin(), more.end());
     ASSERT_TRUE(rig.generator().Prefill(*session, prompt, 40).ok());
     if (rig.drafter() != nullptr) {
-      EXPECT_EQ(session->read_from > 0, kept > 30) << kept;
+      EXPECT_GT(session->read_from, 0) << kept;
       EXPECT_LT(session->read_from, kept + 40) << kept;
     }
     while (!session->done()) EXPECT_TRUE(rig.generator().Step(batch).ok());
