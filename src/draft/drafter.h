@@ -112,6 +112,11 @@ struct DraftContext {
   const Tokenizer* tokenizer = nullptr;  // the target's; null if it has none
   // Takes sentences on the files that were chosen or left out, for its user; null: nobody is told.
   std::vector<std::string>* notes = nullptr;
+
+  // The same with other options, which must outlive the result.
+  DraftContext With(const Json& others) const {
+    return {target, capacity, others, target_path, tokenizer, notes};
+  }
 };
 
 struct DrafterEntry {

@@ -1,9 +1,9 @@
 #include "draft/levels.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
+#include "base/timer.h"
 #include "draft/text_state.h"
 
 namespace foretoken {
@@ -96,10 +96,12 @@ Status DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
         rows += rows_of(left[count]);
         if (count > 0 && (rows > most_rows || left[count].continued)) break;
       }
-      const auto start = std::chrono::steady_clock::now();
-      FT_RETURN_IF_ERROR(expand(left.first(count)));
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-      BookReading(batch, left.first(count), spent.count());
+      double seconds = 0;
+      {
+        const Timer timer(seconds);
+        FT_RETURN_IF_ERROR(expand(left.first(count)));
+      }
+      BookReading(batch, left.first(count), seconds);
       left = left.subspan(count);
     }
   }

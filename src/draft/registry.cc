@@ -18,8 +18,7 @@ Result<std::unique_ptr<Drafter>> Make(const DrafterEntry& entry, const DraftCont
   if (entry.needs.empty() || context.options.contains(entry.needs)) return entry.make(context);
   Json options = context.options;
   FT_ASSIGN_OR_RETURN(options[std::string(entry.needs)], FindFileFor(entry, context));
-  return entry.make({context.target, context.capacity, options, context.target_path,
-                     context.tokenizer, context.notes});
+  return entry.make(context.With(options));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/rng.h"
-#include "engine/timer.h"
+#include "base/timer.h"
 #include "tree/selection.h"
 
 namespace foretoken {

@@ -3,8 +3,8 @@
 #include <numeric>
 #include <string>
 
+#include "base/timer.h"
 #include "engine/generator.h"
-#include "engine/timer.h"
 
 namespace foretoken {
 namespace {

@@ -35,8 +35,7 @@ Result<std::unique_ptr<Drafter>> NewCopying(const std::vector<std::string_view>&
                                             const Json& options, const DraftContext& context) {
   std::vector<std::string_view> parts{kCopying};
   parts.insert(parts.end(), others.begin(), others.end());
-  return NewJoined(parts, {context.target, context.capacity, options, context.target_path,
-                           context.tokenizer, context.notes});
+  return NewJoined(parts, context.With(options));
 }
 
 // Joins the first draft beside the target that can be loaded. The first: a draft model costs

@@ -1,11 +1,11 @@
 #include "draft/joined/joined.h"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 
 #include "base/json.h"
+#include "base/timer.h"
 
 namespace foretoken {
 namespace {
@@ -16,8 +16,17 @@ struct State final : DraftState {
 
 class Joined final : public Drafter {
  public:
-  Joined(std::vector<std::string> names, std::vector<std::unique_ptr<Drafter>> parts)
-      : names_(std::move(names)), parts_(std::move(parts)) {}
+  Joined(std::span<const std::string_view> names, std::vector<std::unique_ptr<Drafter>> parts)
+      : parts_(std::move(parts)) {
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      std::vector<DraftPart> own = parts_[p]->Parts();
+      times_itself_.push_back(own.size() > 1);
+      for (DraftPart& part : own) {
+        if (part.name.empty()) part.name = names[p];
+        speakers_.push_back(std::move(part));
+      }
+    }
+  }
 
   TapSpec Needs() const override { return OfParts(&Drafter::Needs); }
   TapSpec NeedsUnread() const override { return OfParts(&Drafter::NeedsUnread); }
@@ -50,27 +59,20 @@ class Joined final : public Drafter {
         if (p > 0) slot.builder.NextDrafter();
         of_part.push_back({PartOf(slot.state, p), slot.builder, slot.sampling});
       }
-      const auto start = std::chrono::steady_clock::now();
-      FT_RETURN_IF_ERROR(parts_[p]->Propose(of_part));
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-      if (parts_[p]->Parts().size() > 1) continue;  // it has timed its own
+      double seconds = 0;
+      {
+        const Timer timer(seconds);
+        FT_RETURN_IF_ERROR(parts_[p]->Propose(of_part));
+      }
+      if (times_itself_[p]) continue;
       for (const DraftSlot& slot : batch) {
-        slot.builder.SetPartSeconds(spent.count() / static_cast<double>(batch.size()));
+        slot.builder.SetPartSeconds(seconds / static_cast<double>(batch.size()));
       }
     }
     return {};
   }
 
-  std::vector<DraftPart> Parts() const override {
-    std::vector<DraftPart> parts;
-    for (size_t p = 0; p < parts_.size(); ++p) {
-      for (DraftPart& part : parts_[p]->Parts()) {
-        if (part.name.empty()) part.name = names_[p];
-        parts.push_back(std::move(part));
-      }
-    }
-    return parts;
-  }
+  std::vector<DraftPart> Parts() const override { return speakers_; }
 
   void Truncate(DraftState& state, int length) override {
     for (size_t p = 0; p < parts_.size(); ++p) parts_[p]->Truncate(PartOf(state, p), length);
@@ -104,8 +106,9 @@ class Joined final : public Drafter {
     return *static_cast<State&>(state).parts[p];
   }
 
-  std::vector<std::string> names_;
   std::vector<std::unique_ptr<Drafter>> parts_;
+  std::vector<bool> times_itself_;   // [parts_] joined drafters, which time their own parts
+  std::vector<DraftPart> speakers_;  // of all parts; asking a part hashes its weights
 };
 
 // The part that an option belongs to, and the option's name there.
@@ -141,13 +144,10 @@ Result<std::unique_ptr<Drafter>> NewJoined(std::span<const std::string_view> par
     if (std::ranges::count(parts, parts[p]) > 1) {
       return Error{"drafter: '" + std::string(parts[p]) + "' is joined with itself"};
     }
-    DraftContext of_part{context.target,      context.capacity,  options[p],
-                         context.target_path, context.tokenizer, context.notes};
-    FT_ASSIGN_OR_RETURN(auto drafter, NewDrafter(parts[p], of_part));
+    FT_ASSIGN_OR_RETURN(auto drafter, NewDrafter(parts[p], context.With(options[p])));
     drafters.push_back(std::move(drafter));
   }
-  return std::unique_ptr<Drafter>(std::make_unique<Joined>(
-      std::vector<std::string>(parts.begin(), parts.end()), std::move(drafters)));
+  return std::unique_ptr<Drafter>(std::make_unique<Joined>(parts, std::move(drafters)));
 }
 
 }  // namespace foretoken
