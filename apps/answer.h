@@ -27,6 +27,7 @@ struct Answer {
   double total_seconds = 0;  // everything after loading
 
   RunReport Report(double load_seconds) const;
+  Metrics Summary() const { return Summarise(std::span(&cycles, 1)); }
 };
 
 // Called with every batch of new tokens, of which the first `drafted` were guessed; false stops.

@@ -156,8 +156,7 @@ class Chat {
 
   void PrintStats() const {
     if (!last_) return;
-    const std::vector<Cycle> cycles = last_->cycles;
-    const Metrics m = Summarise(std::span(&cycles, 1));
+    const Metrics m = last_->Summary();
     std::fprintf(
         stderr,
         "%d prompt tokens, %d of them cached, %zu new tokens: %.1f tokens/s; %s: %.2f tokens "

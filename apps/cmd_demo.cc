@@ -187,7 +187,8 @@ class Demo {
                 run.answer.tokens.size(), run.Rate());
     if (!plain) {
       std::printf(", %.2fx, %.2f tokens a pass, %s", runs_.SpeedUp(run),
-                  run.FirstMetrics().tau_micro, run.identical ? "the same tokens" : "OTHER TOKENS");
+                  run.answer.Summary().tau_micro,
+                  run.identical ? "the same tokens" : "OTHER TOKENS");
     }
     std::printf("]%s\n", style_.off);
     std::fflush(stdout);

@@ -161,8 +161,7 @@ void PrintSummary(const GenerateArgs& g, const Answer& answer, const RunReport& 
                  static_cast<long long>(tally.of));
   }
   if (g.draft.drafter == "none") return;
-  const std::vector<Cycle> cycles = answer.cycles;
-  const Metrics m = Summarise(std::span(&cycles, 1));
+  const Metrics m = answer.Summary();
   std::fprintf(stderr, "%s: %.2f tokens a pass, %d passes\n", g.draft.drafter.c_str(), m.tau_micro,
                m.cycles);
   if (const std::string sentence = Sentence(report.outcome); !sentence.empty()) {

@@ -23,8 +23,6 @@ struct RankArgs {
   int most = 0;
 };
 
-constexpr int kMostOfDraft = 32768;  // tokens that a draft file keeps unless asked otherwise
-
 // Reads texts as the tokens of one model.
 class Reader {
  public:
@@ -101,8 +99,7 @@ class Reader {
 Result<RankingFile> Rank(const RankArgs& args) {
   const std::string& path = args.corpus.model;
   FT_ASSIGN_OR_RETURN(const auto file, ModelFile::Open(path));
-  if (file->tokenizer().tokens.empty()) return Error{path + ": the file has no tokenizer"};
-  FT_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(file->tokenizer(), path));
+  FT_ASSIGN_OR_RETURN(const auto tokenizer, TokenizerOf(*file));
   FT_ASSIGN_OR_RETURN(const ChatPrompter prompter, ChatPrompter::Create(*tokenizer, path));
   FT_ASSIGN_OR_RETURN(const auto documents, ReadDocuments(args.corpus.data));
   FT_ASSIGN_OR_RETURN(const auto others, ReadDocuments(args.behind));
@@ -145,8 +142,8 @@ Status RankOrAnnotate(const RankArgs& args) {
   } else {
     FT_ASSIGN_OR_RETURN(file, ReadRanking(args.ranks));
   }
-  const int usual = args.draft.empty() ? file.vocab : kMostOfDraft;
-  file.ranking = file.ranking.First(static_cast<size_t>(args.most > 0 ? args.most : usual));
+  const size_t usual = args.draft.empty() ? file.ranking.tokens.size() : kRankedInDraft;
+  file.ranking = file.ranking.First(args.most > 0 ? static_cast<size_t>(args.most) : usual);
   if (args.draft.empty()) {
     FT_RETURN_IF_ERROR(output.Finish(RankingText(file)));
   } else {

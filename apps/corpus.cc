@@ -7,7 +7,6 @@
 
 #include "base/progress.h"
 #include "base/thread_pool.h"
-#include "io/model_file.h"
 #include "text/chat_prompt.h"
 
 namespace foretoken {
@@ -51,6 +50,11 @@ Corpus EncodeAll(const std::vector<TextDocument>& documents, const Tokenizer& to
 
 }  // namespace
 
+Result<std::shared_ptr<const Tokenizer>> TokenizerOf(const ModelFile& file) {
+  if (file.tokenizer().tokens.empty()) return Error{file.path() + ": the file has no tokenizer"};
+  return Tokenizer::Create(file.tokenizer(), file.path());
+}
+
 Result<std::vector<TextDocument>> ReadDocuments(const std::vector<std::string>& data) {
   std::vector<TextDocument> all;
   for (const std::string& pattern : data) {
@@ -81,8 +85,7 @@ void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output) {
 
 Result<Corpus> ReadCorpus(const CorpusArgs& args) {
   FT_ASSIGN_OR_RETURN(const auto file, ModelFile::Open(args.model));
-  if (file->tokenizer().tokens.empty()) return Error{args.model + ": the file has no tokenizer"};
-  FT_ASSIGN_OR_RETURN(auto tokenizer, Tokenizer::Create(file->tokenizer(), args.model));
+  FT_ASSIGN_OR_RETURN(auto tokenizer, TokenizerOf(*file));
   FT_ASSIGN_OR_RETURN(const ChatPrompter prompter, ChatPrompter::Create(*tokenizer, args.model));
   FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(args.threads));
   FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadDocuments(args.data));

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "command_line.h"
+#include "io/model_file.h"
 #include "text/documents.h"
 #include "text/tokenizer.h"
 
@@ -27,6 +28,8 @@ struct CorpusArgs {
   int threads = 0;
   bool force = false, quiet = false;
 };
+// The tokenizer in a model file. Errors: there is none, or it is broken.
+Result<std::shared_ptr<const Tokenizer>> TokenizerOf(const ModelFile& file);
 // `output`: what --out writes.
 void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output);
 // Conversations are as the model's chat template writes them. Errors: files that cannot be read, a

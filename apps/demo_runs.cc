@@ -8,38 +8,30 @@
 #include "base/json.h"
 
 namespace foretoken {
+namespace {
+
+// Null where `runs` has none such.
+template <typename Runs>
+auto* Find(Runs& runs, const std::string& task, const std::string& drafter) {
+  const auto run = std::ranges::find_if(
+      runs, [&](const DemoRun& r) { return r.task == task && r.drafter == drafter; });
+  return run == runs.end() ? nullptr : &*run;
+}
+
+}  // namespace
 
 double DemoRun::Rate() const {
   const auto tokens = static_cast<double>(answer.tokens.size()) * times;
   return seconds > 0 ? tokens / seconds : 0;
 }
 
-Metrics DemoRun::FirstMetrics() const {
-  const std::vector<Cycle> cycles = answer.cycles;
-  return Summarise(std::span(&cycles, 1));
-}
-
-DemoRun* DemoRuns::Find(const std::string& task, const std::string& drafter) {
-  for (DemoRun& run : runs_) {
-    if (run.task == task && run.drafter == drafter) return &run;
-  }
-  return nullptr;
-}
-
-const DemoRun* DemoRuns::FindPlain(const std::string& task) const {
-  for (const DemoRun& run : runs_) {
-    if (run.task == task && run.drafter == "none") return &run;
-  }
-  return nullptr;
-}
-
 const DemoRun& DemoRuns::Add(const std::string& task, const std::string& drafter, Answer answer,
                              const Tokenizer& tokenizer) {
-  const DemoRun* plain = FindPlain(task);
+  const DemoRun* plain = Find(runs_, task, "none");
   const bool complete = answer.finish != Finish::kNot;
   const bool identical = plain == nullptr ||
                          !FirstDifference(tokenizer, plain->answer.tokens, answer.tokens, complete);
-  DemoRun* run = Find(task, drafter);
+  DemoRun* run = Find(runs_, task, drafter);
   if (run == nullptr) run = &runs_.emplace_back(DemoRun{.task = task, .drafter = drafter});
   run->seconds += answer.total_seconds;
   run->identical = run->identical && identical;
@@ -50,14 +42,14 @@ const DemoRun& DemoRuns::Add(const std::string& task, const std::string& drafter
 bool DemoRuns::AllIdentical() const { return std::ranges::all_of(runs_, &DemoRun::identical); }
 
 double DemoRuns::SpeedUp(const DemoRun& run) const {
-  const DemoRun* plain = FindPlain(run.task);
+  const DemoRun* plain = Find(runs_, run.task, "none");
   return plain == nullptr || plain->Rate() <= 0 ? 1 : run.Rate() / plain->Rate();
 }
 
 double DemoRuns::SpeedUpOf(const std::string& drafter) const {
   double own = 0, plain = 0;
   for (const DemoRun& run : runs_) {
-    const DemoRun* beside = FindPlain(run.task);
+    const DemoRun* beside = Find(runs_, run.task, "none");
     if (run.drafter != drafter || beside == nullptr) continue;
     own += run.seconds / run.times;
     plain += beside->seconds / beside->times;
@@ -72,7 +64,7 @@ void DemoRuns::PrintTable(const char* bold, const char* off) const {
     const bool is_plain = run.drafter == "none";
     std::printf("%-24s %-11s %10.1f %8.2fx %13.2f  %s\n", is_plain ? run.task.c_str() : "",
                 is_plain ? "plain" : run.drafter.c_str(), run.Rate(), SpeedUp(run),
-                run.FirstMetrics().tau_micro, run.identical ? "yes" : "NO");
+                run.answer.Summary().tau_micro, run.identical ? "yes" : "NO");
   }
 }
 

@@ -20,7 +20,6 @@ struct DemoRun {
   bool identical = true;  // every time, to the first answer of plain decoding
 
   double Rate() const;  // tokens/s, prompt included
-  Metrics FirstMetrics() const;
 };
 
 class DemoRuns {
@@ -41,9 +40,6 @@ class DemoRuns {
   Json ToJson(double load_seconds) const;
 
  private:
-  DemoRun* Find(const std::string& task, const std::string& drafter);
-  const DemoRun* FindPlain(const std::string& task) const;
-
   std::deque<DemoRun> runs_;
 };
 

@@ -39,18 +39,12 @@ ModelConfig Geometry(ModelConfig target, const ModelConfig& own) {
   return target;
 }
 
-constexpr size_t kRanked = 32768;  // tokens that a draft keeps of a ranking
-
 // Errors: a ranking of another vocabulary than the target's.
 Result<TokenRanking> RankingFor(const TargetFingerprint& target, const std::string& path) {
-  FT_ASSIGN_OR_RETURN(const RankingFile file, ReadRanking(path));
-  if (file.vocabulary != 0 && target.vocabulary != 0 && file.vocabulary != target.vocabulary) {
-    return Error{path + ": field 'vocabulary' is " + std::to_string(file.vocabulary) +
-                 ", expected the target's " + std::to_string(target.vocabulary)};
-  }
-  TokenRanking ranking = file.ranking.First(kRanked);
-  FT_RETURN_IF_ERROR(CheckRanking(ranking, target.vocab, path + ": field 'tokens'"));
-  return ranking;
+  FT_ASSIGN_OR_RETURN(RankingFile file, ReadRanking(path));
+  file.ranking = file.ranking.First(kRankedInDraft);
+  FT_RETURN_IF_ERROR(CheckRankingFor(file, target.vocab, target.vocabulary, path));
+  return std::move(file.ranking);
 }
 
 }  // namespace

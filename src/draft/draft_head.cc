@@ -20,12 +20,6 @@ Result<Buffer> PickColumns(const Buffer& bias, std::span<const int32_t> picked, 
   return kept;
 }
 
-// Of a matrix in the file; one that is missing is refused where it is loaded.
-DType TypeOf(const ModelFile& file, const std::string& name) {
-  const auto tensor = std::ranges::find(file.tensors(), name, &TensorSource::name);
-  return tensor == file.tensors().end() ? DType::kF32 : tensor->type;
-}
-
 }  // namespace
 
 Result<DraftHead> DraftHead::Load(const DraftTokenRule& rule, const HeadSpec& spec,
@@ -37,7 +31,8 @@ Result<DraftHead> DraftHead::Load(const DraftTokenRule& rule, const HeadSpec& sp
                        .acceptance = file.info().acceptance};
   const int vocab = target.config().vocab;
   if (!spec.names.empty()) {
-    head.tokens_ = PickTokens(rule, cost, spec.rows, spec.cols, TypeOf(file, spec.names[0]),
+    // A matrix that is missing is refused where it is loaded.
+    head.tokens_ = PickTokens(rule, cost, spec.rows, spec.cols, file.TypeOf(spec.names[0]),
                               spec.tokens, vocab);
     FT_RETURN_IF_ERROR(head.LoadOwn(spec, source));
     return head;

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <numeric>
 
-#include "base/json.h"
 #include "text/tokenizer.h"
 
 namespace foretoken {
@@ -39,18 +38,6 @@ double Price(const std::vector<double>& written, double level) {
   return best;
 }
 
-Status CheckVocabulary(const RankingFile& file, const DraftContext& context,
-                       const std::string& path) {
-  const int vocab = context.target.config().vocab;
-  FT_RETURN_IF_ERROR(CheckRanking(file.ranking, vocab, path + ": field 'tokens'"));
-  if (context.tokenizer == nullptr || file.vocabulary == 0) return {};
-  const uint64_t target = VocabularyFingerprint(context.tokenizer->data());
-  if (file.vocabulary == target) return {};
-  return Error{path + ": field 'vocabulary' is " + std::to_string(file.vocabulary) +
-               ", expected the target's " + std::to_string(target) +
-               ": this ranking was made for another tokenizer"};
-}
-
 }  // namespace
 
 DraftTokenRule AskTokenRule(DraftOptions& options, std::string drafter) {
@@ -76,7 +63,9 @@ Status FindRanking(const DraftContext& context, const TokenRanking& own,
   }
   if (!path.empty()) {
     FT_ASSIGN_OR_RETURN(RankingFile file, ReadRanking(path));
-    FT_RETURN_IF_ERROR(CheckVocabulary(file, context, path));
+    const uint64_t vocabulary =
+        context.tokenizer == nullptr ? 0 : VocabularyFingerprint(context.tokenizer->data());
+    FT_RETURN_IF_ERROR(CheckRankingFor(file, context.target.config().vocab, vocabulary, path));
     rule.ranking = std::move(file.ranking);
     rule.ranks = path;
   } else if (!own.empty()) {

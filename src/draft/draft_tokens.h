@@ -28,7 +28,7 @@ struct DraftTokenRule {
   std::optional<DType> head_type;  // what rows become; nothing: they stay
 };
 
-// Asks for the options; mistakes are noted there. `drafter` opens errors.
+// Reads the options; mistakes are noted there. `drafter` opens errors.
 DraftTokenRule AskTokenRule(DraftOptions& options, std::string drafter);
 // Fetches the ranking: from the file that the option names, else `own`, that of the draft's file
 // `own_path`, else from TARGET.ranks.json beside the target. Errors: an unreadable file, one of

@@ -49,11 +49,11 @@ std::unique_ptr<DraftState> FeatureDrafter::NewState() const {
 Status FeatureDrafter::Observe(std::span<const Observation> seen) {
   for (const Observation& o : seen) {
     auto& state = static_cast<State&>(o.state);
-    const bool follows = !content_.taps.empty() && state.heard == state.committed;
+    const bool follows = !content_.taps.empty() && state.observed == state.committed;
     if (follows && o.may_read) FT_RETURN_IF_ERROR(KeepFeatures(o, state));
     state.Append(o);  // fed by the next draft: there may never be one
-    if (follows && !o.may_read && state.heard == state.skipped) {
-      state.skipped = state.heard = state.committed;
+    if (follows && !o.may_read && state.observed == state.skipped) {
+      state.skipped = state.observed = state.committed;
     }
   }
   return {};
@@ -67,7 +67,7 @@ Status FeatureDrafter::KeepFeatures(const Observation& o, State& state) {
   const int64_t first = state.committed - state.skipped, count = std::ssize(o.path);
   FT_RETURN_IF_ERROR(GrowRows(net_.backend(), first + count, net_.hidden(), first, state.features));
   FT_RETURN_IF_ERROR(net_.Fuse(taps, o.path, state.features.tensor.Rows(first, count)));
-  state.heard += static_cast<int>(count);
+  state.observed += static_cast<int>(count);
   return {};
 }
 
@@ -76,7 +76,7 @@ void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
   const int kept = std::min(state.rows(), std::max(0, length - content_.ahead));
   state.cache->Truncate(std::max(0, kept - state.skipped) * state.cache_rows);
   state.TextState::Truncate(length);
-  state.heard = std::min(state.heard, length);
+  state.observed = std::min(state.observed, length);
   state.skipped = std::min(state.skipped, length);
 }
 
@@ -85,7 +85,7 @@ Status FeatureDrafter::DraftLevels(
     const std::function<Status(std::span<const DraftLevel>)>& expand) {
   for (const DraftSlot& slot : batch) StateOf(slot).cache->Commit({});
   return DraftByLevels(
-      batch, net_.max_rows(), [&](size_t slot) { return StateOf(batch[slot]).heard_all(); },
+      batch, net_.max_rows(), [&](size_t slot) { return StateOf(batch[slot]).observed_all(); },
       [](const DraftLevel& level) { return static_cast<int>(level.nodes.size()); },
       [&](std::span<const DraftLevel> levels) -> Status {
         FT_RETURN_IF_ERROR(CatchUp(batch, levels));

@@ -65,17 +65,19 @@ class FeatureDrafter : public Drafter {
   struct State : TextState {
     std::unique_ptr<KvCache> cache;
     bool has_features = false;
-    Buffer features;       // [heard - skipped or more, hidden] the target's, if there are any
+    Buffer features;       // [observed - skipped or more, hidden] the target's, if there are any
     int skipped = 0;       // leading tokens that are never read
-    int heard = 0;         // leading tokens that are skipped or whose features are held
+    int observed = 0;      // leading tokens that are skipped or whose features are held
     Buffer root;           // [1, hidden] output of the last row, if any, once CatchUp has fed it
     int cache_rows = 1;    // that a fed token takes
     std::vector<int> row;  // [builder's nodes, or fewer] the last draft's provisional row of a node
     // Leading tokens that are skipped or whose rows are committed.
     int rows() const { return skipped + cache->length() / cache_rows; }
     int unread() const { return committed - rows(); }
-    // A gap behind what was heard cannot be read.
-    bool heard_all() const { return !has_features || (heard == committed && heard > skipped); }
+    // Features are contiguous from `skipped`: a later gap cannot be filled.
+    bool observed_all() const {
+      return !has_features || (observed == committed && observed > skipped);
+    }
     // Of tokens [first, first + count).
     Tensor Features(int first, int count) const {
       return features.tensor.Rows(first - skipped, count);

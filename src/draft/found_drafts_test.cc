@@ -7,8 +7,7 @@
 #include <fstream>
 
 #include "base/json.h"
-#include "draft/test_options.h"
-#include "io/model_files_testing.h"
+#include "draft/drafts_beside_testing.h"
 
 namespace foretoken {
 namespace {
@@ -19,25 +18,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A target whose folder may hold drafts, which tests write as drafts/NAME.gguf.
-class FoundDraftsTest : public ::testing::Test {
+// Tests write drafts as drafts/NAME.gguf.
+class FoundDraftsTest : public DraftsBesideTest {
  protected:
-  FoundDraftsTest() {
-    config_ = *ShapeByName("tiny");
-    config_.vocab = 41;
-    backend_ = *NewCpuBackend({.threads = 1});
-    weights_ = NewRandomWeights(DType::kF32, 1, *backend_);
-    model_ = *NewRandomModel(config_, DType::kF32, 1, *backend_);
-    tokenizer_ = ToyTokenizer(config_.vocab);
-    fs::create_directories(drafts());
-  }
-
-  std::string drafts() const { return folder_ / "drafts"; }
   std::string PathOf(const std::string& name) const { return drafts() + "/" + name + ".gguf"; }
   std::string Make(std::string_view drafter, const std::string& name) {
-    const auto texts = [] { return std::vector<std::vector<Token>>{{1, 2, 3, 1, 2, 3}}; };
-    TestOptions(drafter,
-                {config_, *tokenizer_, *weights_, *backend_, texts, drafts() + "/" + name});
+    DraftsBesideTest::Make(drafter, drafts() + "/" + name);
     return PathOf(name);
   }
   // Leaves the metadata of a file whole and takes the end of its tensors.
@@ -53,12 +39,6 @@ class FoundDraftsTest : public ::testing::Test {
     return made.ok() ? "none" : made.error().message;
   }
 
-  TemporaryDirectory folder_;
-  ModelConfig config_;
-  std::unique_ptr<Backend> backend_;
-  std::unique_ptr<WeightSource> weights_;
-  std::unique_ptr<Model> model_;
-  std::shared_ptr<const Tokenizer> tokenizer_;
   std::vector<std::string> notes_;
 };
 

@@ -12,8 +12,9 @@
 #include "base/writable.h"
 
 namespace foretoken {
+namespace {
 
-std::string ProcessorName() {
+std::string ReadProcessorName() {
   Result<std::string> text = ReadText("/proc/cpuinfo");
   if (!text.ok()) return "";
   std::istringstream in(*std::move(text));
@@ -23,6 +24,13 @@ std::string ProcessorName() {
     return name == std::string::npos ? "" : line.substr(name);
   }
   return "";
+}
+
+}  // namespace
+
+std::string ProcessorName() {
+  static const std::string& name = *new std::string(ReadProcessorName());
+  return name;
 }
 
 std::string CostKey(const Model& model) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -19,14 +20,20 @@ constexpr double kPaceStep = 0.25, kMostOfPace = 0.5;
 // Observations of such a pass from which on that is rather the machine's doing than an error.
 constexpr double kKnown = 4;
 
+// Straight lines between `places` (by rows, ascending, at least two), and the last one beyond them.
+template <typename Place>
+double Interpolate(std::span<const Place> places, double Place::*value, double rows) {
+  size_t right = 1;
+  while (right + 1 < places.size() && places[right].rows < rows) ++right;
+  const Place &a = places[right - 1], &b = places[right];
+  if (rows <= a.rows) return a.*value;
+  return a.*value + (b.*value - a.*value) * (rows - a.rows) / (b.rows - a.rows);
+}
+
 double PiecewiseLinear(std::span<const CostModel::Point> points, double rows) {
   // A pass reads the weights once, whatever its rows: a tenth a row is a guess for want of points.
   if (points.size() == 1) return points[0].seconds * (1 + 0.1 * std::max(rows - 1, 0.0));
-  size_t right = 1;
-  while (right + 1 < points.size() && points[right].rows < rows) ++right;
-  const auto &a = points[right - 1], &b = points[right];
-  if (rows <= a.rows) return a.seconds;
-  return a.seconds + (b.seconds - a.seconds) * (rows - a.rows) / (b.rows - a.rows);
+  return Interpolate(points, &CostModel::Point::seconds, rows);
 }
 
 }  // namespace
@@ -77,21 +84,12 @@ void CostModel::Redraw() {
   }
 }
 
-// Straight lines between knots, and the last one beyond them.
 double CostModel::Curve(double rows) const {
-  if (rows <= 1) return 1;
-  size_t right = 1;
-  while (right + 1 < knots_.size() && knots_[right].rows < rows) ++right;
-  const Knot &a = knots_[right - 1], &b = knots_[right];
-  return a.cost + (b.cost - a.cost) * (rows - a.rows) / (b.rows - a.rows);
+  return rows <= 1 ? 1 : Interpolate<Knot>(knots_, &Knot::cost, rows);
 }
 
 double CostModel::Guess(double rows) const {
-  if (rows <= 1) return 1;
-  size_t right = 1;
-  while (right + 1 < knots_.size() && knots_[right].rows < rows) ++right;
-  const Knot &a = knots_[right - 1], &b = knots_[right];
-  return a.guess + (b.guess - a.guess) * (rows - a.rows) / (b.rows - a.rows);
+  return rows <= 1 ? 1 : Interpolate<Knot>(knots_, &Knot::guess, rows);
 }
 
 double CostModel::VerifySeconds(double rows, int context) const {

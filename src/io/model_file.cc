@@ -83,6 +83,12 @@ bool ModelFile::Has(std::string_view name) const {
                      [&](const TensorSource& tensor) { return tensor.name == name; });
 }
 
+DType ModelFile::TypeOf(std::string_view name) const {
+  const auto all = tensors();
+  const auto tensor = std::ranges::find(all, name, &TensorSource::name);
+  return tensor == all.end() ? DType::kF32 : tensor->type;
+}
+
 Status CheckModelConfig(const ModelConfig& c, const std::string& origin) {
   const auto fail = [&](const std::string& what) { return Error{origin + ": " + what}; };
   if (c.heads % c.kv_heads != 0) {

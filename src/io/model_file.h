@@ -77,6 +77,8 @@ class ModelFile {
   // Errors: no such tensor, or another shape; {-1} in `shape` accepts any size in that place.
   Result<TensorSource> Find(std::string_view name, std::span<const int64_t> shape) const;
   bool Has(std::string_view name) const;
+  // The type of that tensor; F32 where there is none.
+  DType TypeOf(std::string_view name) const;
   // See MappedFile::Release: called for a tensor whose bytes were copied elsewhere.
   virtual void Release(const TensorSource& tensor) const = 0;
 };

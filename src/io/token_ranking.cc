@@ -82,6 +82,15 @@ Status CheckRanking(const TokenRanking& ranking, int vocab, const std::string& l
   return {};
 }
 
+Status CheckRankingFor(const RankingFile& file, int vocab, uint64_t vocabulary,
+                       const std::string& path) {
+  FT_RETURN_IF_ERROR(CheckRanking(file.ranking, vocab, path + ": field 'tokens'"));
+  if (vocabulary == 0 || file.vocabulary == 0 || file.vocabulary == vocabulary) return {};
+  return Error{path + ": field 'vocabulary' is " + std::to_string(file.vocabulary) +
+               ", expected the target's " + std::to_string(vocabulary) +
+               ": this ranking was made for another tokenizer"};
+}
+
 std::string RankingText(const RankingFile& file) {
   const Json json = {{"vocab_size", file.vocab},
                      {"vocabulary", file.vocabulary},

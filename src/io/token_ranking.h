@@ -1,6 +1,7 @@
 // A vocabulary's tokens by how often a target writes them: what a draft's vocabulary is cut by.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -38,6 +39,13 @@ struct RankingFile {
   int vocab = 0;            // tokens of that vocabulary
   uint64_t vocabulary = 0;  // its VocabularyFingerprint; 0: unknown
 };
+// Tokens that a draft file keeps of a ranking unless asked otherwise.
+inline constexpr size_t kRankedInDraft = 32768;
+
+// Errors: ids that do not fit `vocab` tokens, a vocabulary of another fingerprint than `vocabulary`
+// where both are known. They open with `path`, the ranking's file.
+Status CheckRankingFor(const RankingFile& file, int vocab, uint64_t vocabulary,
+                       const std::string& path);
 // The file as JSON text (docs/formats.md, "Token rankings").
 std::string RankingText(const RankingFile& file);
 // Reads such a file. Errors: unreadable, no JSON, a field that is missing, of another type or

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/rng.h"
+
 namespace foretoken {
 
 double UnitChooser::SteadySeconds() {
@@ -10,12 +12,10 @@ double UnitChooser::SteadySeconds() {
 }
 
 size_t UnitChooser::Hash::operator()(const ProductShape& shape) const {
-  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   uint64_t hash = shape.formats;
   for (const auto part : {static_cast<uint64_t>(shape.inputs), static_cast<uint64_t>(shape.outputs),
                           static_cast<uint64_t>(2 * shape.rows + (shape.gated ? 1 : 0))}) {
-    hash = (hash ^ part) * kOdd;
-    hash ^= hash >> 32;
+    hash = Mix(hash ^ part);
   }
   return hash;
 }

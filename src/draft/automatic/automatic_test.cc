@@ -1,54 +1,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "base/json.h"
 #include "draft/drafter.h"
+#include "draft/drafts_beside_testing.h"
 #include "draft/found_drafts.h"
-#include "draft/test_options.h"
-#include "io/model_files_testing.h"
 
 namespace foretoken {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-// A target whose folder may hold drafts.
-class AutomaticDrafter : public ::testing::Test {
+class AutomaticDrafter : public DraftsBesideTest {
  protected:
-  AutomaticDrafter() {
-    config_ = *ShapeByName("tiny");
-    config_.vocab = 41;
-    backend_ = *NewCpuBackend({.threads = 1});
-    weights_ = NewRandomWeights(DType::kF32, 1, *backend_);
-    model_ = *NewRandomModel(config_, DType::kF32, 1, *backend_);
-    tokenizer_ = ToyTokenizer(config_.vocab);
-    folder_ = fs::path(::testing::TempDir()) /
-              ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(folder_);
-    fs::create_directories(folder_ / "drafts");
-  }
-  ~AutomaticDrafter() override { fs::remove_all(folder_); }
-
-  std::string target_path() const { return (folder_ / "model.gguf").string(); }
-  // The draft file that tests make for `drafter`, written to PATH.gguf.
-  Json Make(std::string_view drafter, const fs::path& path) {
-    const auto texts = [] { return std::vector<std::vector<Token>>{{1, 2, 3, 1, 2, 3}}; };
-    return TestOptions(drafter, {config_, *tokenizer_, *weights_, *backend_, texts, path.string()});
-  }
   Result<std::unique_ptr<Drafter>> New(const Json& options) {
     return NewDrafter("auto", {*model_, 64, options, target_path(), tokenizer_.get()});
   }
   std::vector<FoundDraft> Found() { return FindDrafts(*model_, tokenizer_.get(), target_path()); }
-
-  ModelConfig config_;
-  std::unique_ptr<Backend> backend_;
-  std::unique_ptr<WeightSource> weights_;
-  std::unique_ptr<Model> model_;
-  std::shared_ptr<const Tokenizer> tokenizer_;
-  fs::path folder_;
 };
 
 TEST_F(AutomaticDrafter, CopiesWhereThereIsNoDraft) {
@@ -61,8 +29,8 @@ TEST_F(AutomaticDrafter, CopiesWhereThereIsNoDraft) {
 }
 
 TEST_F(AutomaticDrafter, TakesTheDraftBesideTheModel) {
-  Make("eagle", folder_ / "drafts" / "b");
-  Make("hass", folder_ / "drafts" / "a");
+  Make("eagle", drafts() + "/b");
+  Make("hass", drafts() + "/a");
   const auto found = Found();
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].drafter, "eagle");
@@ -75,7 +43,7 @@ TEST_F(AutomaticDrafter, TakesTheDraftBesideTheModel) {
 
 // A builder counts every drafter that speaks, those of a joined one that is joined again, too.
 TEST_F(AutomaticDrafter, JoinedWithAnotherNamesEveryPart) {
-  Make("hass", folder_ / "drafts" / "a");
+  Make("hass", drafts() + "/a");
   const auto drafter =
       NewDrafter("auto,lookahead", {*model_, 64, Json::object(), target_path(), tokenizer_.get()});
   ASSERT_TRUE(drafter.ok()) << drafter.error().message;
@@ -86,7 +54,7 @@ TEST_F(AutomaticDrafter, JoinedWithAnotherNamesEveryPart) {
 
 TEST_F(AutomaticDrafter, PassesOverDraftsOfOtherTargets) {
   config_.layers += 1;  // of the files alone: the model has one less
-  Make("hass", folder_ / "drafts" / "a");
+  Make("hass", drafts() + "/a");
   EXPECT_TRUE(Found().empty());
 }
 
@@ -99,7 +67,7 @@ TEST_F(AutomaticDrafter, AsksTheFileForItsMethod) {
 }
 
 TEST_F(AutomaticDrafter, NamesTheMistake) {
-  const Json missing = {{"draft", (folder_ / "none.gguf").string()}}, bare = {{"k", 3}};
+  const Json missing = {{"draft", folder_ / "none.gguf"}}, bare = {{"k", 3}};
   EXPECT_THAT(New(missing).error().message, HasSubstr("none.gguf"));
   EXPECT_THAT(New(bare).error().message, HasSubstr("pld+h.KEY"));
 }

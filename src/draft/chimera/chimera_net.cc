@@ -47,9 +47,11 @@ Result<std::unique_ptr<ChimeraNet>> ChimeraNet::Load(std::unique_ptr<DraftFile> 
   HeadSpec spec{.rows = vocab, .cols = 2 * hidden};
   for (int k = 0; k < info.output_heads; ++k) {
     const std::string prefix = "head." + std::to_string(k) + ".";
-    if (!shared) spec.names.push_back(prefix + "output.weight");
-    if (!shared) continue;
-    weights.projections.push_back(loader.Matrix(prefix + "proj.weight", hidden, 2 * hidden));
+    if (shared) {
+      weights.projections.push_back(loader.Matrix(prefix + "proj.weight", hidden, 2 * hidden));
+    } else {
+      spec.names.push_back(prefix + "output.weight");
+    }
   }
   FT_RETURN_IF_ERROR(loader.status());
   const size_t body = WeightBytes(weights.layer) + (shared ? weights.projections[0]->bytes() : 0);

@@ -23,12 +23,9 @@ size_t LayerBytes(const ModelFile& file) {
 // What the rule picks of the model's LM head.
 DraftTokens TokensOf(const DraftTokenRule& rule, const ModelFile& file, const Model& target) {
   const ModelConfig& config = file.config();
-  const std::string_view name = HeadName(config);
-  const auto head = std::ranges::find(file.tensors(), name, &TensorSource::name);
   const LevelCost cost{.body_bytes = LayerBytes(file), .pass_bytes = target.weight_bytes()};
-  const DType type = head == file.tensors().end() ? DType::kF32 : head->type;
-  const int vocab = target.config().vocab;
-  return PickTokens(rule, cost, config.vocab, config.hidden, type, {}, vocab);
+  const DType type = file.TypeOf(HeadName(config));
+  return PickTokens(rule, cost, config.vocab, config.hidden, type, {}, target.config().vocab);
 }
 
 Result<LoadedDraft> LoadDraft(const std::string& path, const DraftTokenRule& rule,
