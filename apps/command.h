@@ -1,4 +1,5 @@
-// Subcommands of the foretoken binary. Each lives in cmd_<name>.cc and is listed in commands.def.
+// Subcommands of the foretoken binary. Each lives in cmd_<name>.cc, in apps/talk, apps/models or
+// eval, and is listed in commands.def.
 #pragma once
 
 namespace foretoken {
@@ -10,7 +11,7 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitDiffers = 3;  // --check found a difference
 
 #define FT_COMMAND(name, summary) int Run_##name(int argc, char** argv);
-#include "commands.def"
+#include "apps/commands.def"
 #undef FT_COMMAND
 
 }  // namespace foretoken

@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
+#include "apps/command.h"
+#include "base/legible.h"
 #include "base/output_file.h"
 #include "base/result.h"
 #include "base/writable.h"
-#include "command.h"
-#include "io/utf8.h"
 
 namespace foretoken {
 

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <thread>
 
+#include "apps/command.h"
+#include "base/bus_error.h"
 #include "base/file_claims.h"
 #include "base/output_file.h"
-#include "bus_error.h"
-#include "command.h"
 
 namespace foretoken {
 namespace {
@@ -24,7 +24,7 @@ struct Command {
 
 constexpr Command kCommands[] = {
 #define FT_COMMAND(name, summary) {#name, summary, &Run_##name},
-#include "commands.def"
+#include "apps/commands.def"
 #undef FT_COMMAND
 };
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cstdio>
 
-#include "runtime.h"
+#include "runtime/decoder.h"
 
 namespace foretoken {
 namespace {

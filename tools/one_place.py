@@ -13,7 +13,7 @@ RULES = [
     (
         r"\bstd::(basic_)?[io]?fstream\b|\bfopen\(",
         # available_cores.cc: small files of the kernel, which may well be missing
-        {"apps/cmd_demo.cc", "src/base/available_cores.cc", "train/event_log.cc"},
+        {"apps/talk/cmd_demo.cc", "src/base/available_cores.cc", "train/event_log.cc"},
         "MappedFile, ReadText (base/input_file.h) or OutputFile (base/output_file.h)",
     ),
     (
@@ -26,12 +26,12 @@ RULES = [
         },
         "OpenInput (base/input_file.h) or OutputFile (base/output_file.h)",
     ),
-    (r"\bstd::cin\b", {"apps/line_reader.cc"}, 'ReadText("-") (base/input_file.h)'),
+    (r"\bstd::cin\b", {"apps/talk/line_reader.cc"}, 'ReadText("-") (base/input_file.h)'),
 ]
 
 
 def sources(root):
-    for top in ("src", "apps", "train"):
+    for top in ("src", "apps", "eval", "train"):
         for folder, _, names in os.walk(os.path.join(root, top)):
             for name in names:
                 if re.search(r"\.(h|cc)$", name) and not re.search(

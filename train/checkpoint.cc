@@ -5,7 +5,7 @@
 
 #include "io/dtype.h"
 #include "io/safetensors.h"
-#include "io/torch_file.h"
+#include "io/torch/torch_file.h"
 
 namespace foretoken::train {
 namespace {

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bus_error.h"
 #include "base/file_claims.h"
 #include "base/json.h"
-#include "bus_error.h"
+#include "base/legible.h"
 #include "export.h"
-#include "io/utf8.h"
 #include "method.h"
 #include "run_record.h"
 #include "trainer.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/options.h"
+#include "base/option_reader.h"
 
 namespace foretoken {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "engine/ratio.h"
+#include "base/ratio.h"
 
 namespace foretoken {
 namespace {

@@ -4,9 +4,9 @@
 #include <limits>
 #include <unordered_set>
 
+#include "base/legible.h"
 #include "io/gguf.h"
 #include "io/tensor_layout.h"
-#include "io/utf8.h"
 
 namespace foretoken {
 namespace {

@@ -6,13 +6,13 @@
 #include <unordered_set>
 
 #include "base/json.h"
+#include "base/legible.h"
 #include "io/hf_config.h"
 #include "io/hf_names.h"
 #include "io/hf_tokenizer.h"
 #include "io/model_limits.h"
 #include "io/safetensors.h"
 #include "io/tensor_layout.h"
-#include "io/utf8.h"
 
 namespace foretoken {
 namespace {

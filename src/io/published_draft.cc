@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/legible.h"
 #include "io/hf_model.h"
 #include "io/hf_names.h"
 #include "io/model_limits.h"
 #include "io/published_layouts.h"
 #include "io/tensor_layout.h"
-#include "io/torch_file.h"
-#include "io/utf8.h"
+#include "io/torch/torch_file.h"
 
 namespace foretoken {
 namespace {

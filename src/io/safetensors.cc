@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "base/json.h"
+#include "base/legible.h"
 #include "io/tensor_layout.h"
-#include "io/utf8.h"
 
 namespace foretoken {
 namespace {

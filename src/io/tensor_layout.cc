@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "io/utf8.h"
+#include "base/legible.h"
 
 namespace foretoken {
 

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace foretoken {
 namespace {

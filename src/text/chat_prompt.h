@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "jinja/chat_template.h"
 #include "text/documents.h"
-#include "text/jinja/chat_template.h"
 #include "text/tokenizer.h"
 
 namespace foretoken {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace foretoken {
 namespace {

@@ -6,9 +6,9 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/utf8.h"
 #include "text/merge_list.h"
 #include "text/space_mark.h"
-#include "text/utf8.h"
 #include "text/word_cache.h"
 
 namespace foretoken {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/utf8.h"
 #include "text/byte_bpe.h"
 #include "text/sentence_piece.h"
-#include "text/utf8.h"
 
 namespace foretoken {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "text/bpe_trainer.h"
 #include "text/tokenizer.h"
-#include "text/utf8.h"
 
 namespace {
 

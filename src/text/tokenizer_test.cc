@@ -5,9 +5,9 @@
 
 #include <random>
 
+#include "base/utf8.h"
 #include "text/bpe_trainer.h"
 #include "text/byte_map.h"
-#include "text/utf8.h"
 
 namespace foretoken {
 namespace {

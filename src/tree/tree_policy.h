@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/options.h"
+#include "base/option_reader.h"
 #include "tree/candidate_tree.h"
 
 namespace foretoken {

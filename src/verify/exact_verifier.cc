@@ -1,5 +1,5 @@
 // The verifiers that choose and compare: the text is what the target alone writes from the seed.
-#include "base/options.h"
+#include "base/option_reader.h"
 #include "verify/node_reader.h"
 
 namespace foretoken {

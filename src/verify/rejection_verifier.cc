@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/options.h"
+#include "base/option_reader.h"
 #include "base/rng.h"
 #include "verify/node_reader.h"
 #include "verify/residual.h"

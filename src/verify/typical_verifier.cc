@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/options.h"
+#include "base/option_reader.h"
 #include "verify/node_reader.h"
 #include "verify/typical.h"
 

@@ -1,5 +1,5 @@
 // What drafters say of a given text, place by place.
-#include "engine/guess_ranks.h"
+#include "insight/guess_ranks.h"
 
 #include <gtest/gtest.h>
 

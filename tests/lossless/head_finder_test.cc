@@ -1,4 +1,4 @@
-#include "engine/head_finder.h"
+#include "insight/head_finder.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,165 @@
+// foretoken distill: the target answers the questions of a data set, for drafts to learn from.
+#include <cstdio>
+
+#include "apps/command_line.h"
+#include "apps/models/distill_file.h"
+#include "apps/models/distill_record.h"
+#include "apps/models/distiller.h"
+#include "apps/models/token_corpus.h"
+#include "base/interrupt.h"
+#include "base/json.h"
+#include "base/output_file.h"
+#include "base/progress.h"
+#include "runtime/context.h"
+#include "runtime/decoder.h"
+
+namespace foretoken {
+namespace {
+
+struct DistillArgs {
+  ModelArgs model;
+  SamplingArgs sampling;
+  DraftArgs draft;
+  DType cache_type = DType::kF16;
+  std::string output;
+  std::vector<std::string> data;
+  int new_tokens = 512, context = 0, batch = 8, limit = 0;
+  std::vector<std::string> changes;
+  bool force = false, quiet = false;
+};
+
+// All that the answers depend on.
+Result<Json> RecordOf(const DistillArgs& args, const LoadedModel& loaded,
+                      const DistillOptions& options) {
+  FT_ASSIGN_OR_RETURN(Json data, RecordDataFiles(args.data));
+  Json record = RecordModel(*loaded.file);
+  record["data"] = std::move(data);
+  record["new_tokens"] = options.new_tokens;
+  record["context"] = options.session.capacity;
+  record["cache_type"] = DTypeName(options.session.cache_type);
+  AddSampling(options.session.sampling, record);
+  FT_RETURN_IF_ERROR(AddVerifier(args.draft, record));
+  return record;
+}
+
+Result<std::vector<TextDocument>> ReadAsked(const DistillArgs& args) {
+  FT_ASSIGN_OR_RETURN(std::vector<TextDocument> documents, ReadDocuments(args.data));
+  if (args.limit > 0 && std::ssize(documents) > args.limit) {
+    documents.resize(static_cast<size_t>(args.limit));
+  }
+  return documents;
+}
+
+Result<DistillOptions> ResolveDistillOptions(const DistillArgs& args, const LoadedModel& loaded,
+                                             const ChatPrompter& prompter) {
+  const ModelConfig& config = loaded.model->config();
+  FT_RETURN_IF_ERROR(CheckCacheType(config, args.cache_type));
+  DistillOptions options{.new_tokens = args.new_tokens, .batch = args.batch};
+  options.session.stop = prompter.StopTokens();
+  options.session.cache_type = args.cache_type;
+  FT_ASSIGN_OR_RETURN(options.session.capacity, ChooseContext(args.context, config, kUsualContext));
+  FT_ASSIGN_OR_RETURN(options.session.sampling, ResolveSampling(args.sampling, *loaded.file));
+  return options;
+}
+
+// Goes on after `written`.
+Status AnswerDocuments(const DistillArgs& args, std::span<const TextDocument> documents,
+                       const Distilled& written, Distiller& distiller, AppendedFile& output) {
+  FT_RETURN_IF_ERROR(output.Begin(written.bytes));
+  Status appended;
+  size_t left_out = 0;
+  const InterruptGuard guard;
+  Progress progress("conversations", std::ssize(documents), args.quiet);
+  const Status status =
+      distiller.Run(documents, written.next, [&](size_t index, const Transcript& transcript) {
+        left_out += transcript.empty() ? 1 : 0;
+        if (!transcript.empty()) appended = output.Append(DistilledLine(index, transcript));
+        progress.Update(static_cast<int64_t>(index) + 1);
+        return appended.ok() && !InterruptGuard::Requested();
+      });
+  progress.Finish();
+  FT_RETURN_IF_ERROR(status);
+  FT_RETURN_IF_ERROR(appended);
+  if (!args.quiet && left_out > 0) {
+    std::fprintf(stderr, "%zu documents were left out: no question, or no room for it\n", left_out);
+  }
+  if (!args.quiet && InterruptGuard::Requested()) {
+    std::fputs("stopped; the same command goes on from here\n", stderr);
+  }
+  return {};
+}
+
+Status Distill(const DistillArgs& args) {
+  FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadAsked(args));
+  Distilled written;
+  if (!args.force) {
+    FT_ASSIGN_OR_RETURN(written, ReadDistilled(args.output, documents));
+  }
+  FT_ASSIGN_OR_RETURN(AppendedFile output, AppendedFile::Open(args.output));
+  FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));
+  FT_ASSIGN_OR_RETURN(const ChatPrompter prompter,
+                      ChatPrompter::Create(*loaded.tokenizer, args.model.path));
+  FT_ASSIGN_OR_RETURN(const DistillOptions options, ResolveDistillOptions(args, loaded, prompter));
+  FT_ASSIGN_OR_RETURN(const Decoder decoder,
+                      NewDecoder(loaded, args.draft, options.session.capacity));
+  WarnIfLossy(args.draft);
+  FT_ASSIGN_OR_RETURN(const Json record, RecordOf(args, loaded, options));
+  FT_RETURN_IF_ERROR(BeginRecord(args.output, written.bytes > 0, record, args.changes));
+  Distiller distiller(*decoder.generator, *loaded.tokenizer, prompter, options);
+  return AnswerDocuments(args, documents, written, distiller, output);
+}
+
+}  // namespace
+
+int Run_distill(int argc, char** argv) {
+  CLI::App app{
+      "Answers the questions of conversations (JSONL) anew, as training data for drafts of this "
+      "model.",
+      "foretoken distill"};
+  app.footer(
+      "Writes a line a conversation, in their order: {\"source\": its number, \"messages\": "
+      "[...]}.\n"
+      "Run again after a stop, the same command goes on after the last whole line. What the "
+      "answers\n"
+      "depend on is kept in OUT.run.json, so that another model, -n or temperature is noticed.\n"
+      "Greedy unless --temp says otherwise; sampled answers do not depend on --batch. A drafter\n"
+      "makes it faster and changes nothing.\n"
+      "\n"
+      "  foretoken distill -m model.gguf --data chats.jsonl --out answered.jsonl --drafter pld\n"
+      "  foretoken train hass --target model.gguf --data answered.jsonl --mask-user --out "
+      "runs/hass");
+  DistillArgs args;
+  AddModelArgs(app, &args.model);
+  app.add_option("--data", args.data, "conversations: files, directories or globs; repeatable")
+      ->required()
+      ->type_name("FILES");
+  app.add_option("-o,--out", args.output, "the file to write or go on with")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("-n,--new-tokens", args.new_tokens, "of an answer, at most (default 512)")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("-c,--context", args.context,
+                 "longest conversation in tokens (default: the model's, at most 4096)")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--batch", args.batch, "conversations at a time (default 8)")
+      ->check(CLI::Range(1, 256));
+  app.add_option("--limit", args.limit, "conversations, at most (default: all)")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_flag("--force", args.force, "begin anew where the file exists");
+  app.add_option("--change", args.changes,
+                 "go on although these are not what the file was begun with, as in "
+                 "model,new_tokens")
+      ->delimiter(',')
+      ->type_name("FIELDS");
+  app.add_flag("-q,--quiet", args.quiet, "no progress");
+  AddCacheArgs(app, &args.cache_type);
+  AddSamplingArgs(app, &args.sampling);
+  AddDraftArgs(app, &args.draft);
+  if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
+  if (args.model.path.empty()) return BadUsage(Error{"--model is missing"});
+  if (const Status names = CheckDraftNames(args.draft); !names.ok()) return BadUsage(names.error());
+  const Status status = Distill(args);
+  return status.ok() ? kExitDone : Failed(status.error());
+}
+
+}  // namespace foretoken

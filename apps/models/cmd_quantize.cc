@@ -1,0 +1,63 @@
+// foretoken quantize: a GGUF model in a smaller number format.
+#include <filesystem>
+
+#include "apps/models/rewrite_args.h"
+#include "io/gguf.h"
+
+namespace foretoken {
+namespace {
+
+void PrintFallbacks(std::span<const TensorPlan> plans) {
+  for (const TensorPlan& plan : plans) {
+    if (plan.type == plan.wanted) continue;
+    const std::string_view wanted = DTypeName(plan.wanted), used = DTypeName(plan.type);
+    std::fprintf(stderr, "%s: rows of %lld do not fit blocks of %.*s, using %.*s\n",
+                 plan.source.name.c_str(), static_cast<long long>(plan.source.cols()),
+                 static_cast<int>(wanted.size()), wanted.data(), static_cast<int>(used.size()),
+                 used.data());
+  }
+}
+
+void WarnOfLoss(const GgufFile& file) {
+  for (const TensorSource& tensor : file.tensors()) {
+    if (BlockElements(tensor.type) == 1) continue;
+    std::fprintf(stderr, "note: %s is quantised already; quantising again adds error\n",
+                 file.path().c_str());
+    return;
+  }
+}
+
+Status Quantize(const RewriteArgs& args, FileType type) {
+  FT_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(args.input));
+  if (file.tensors().empty()) return Error{file.path() + ": has no tensors to quantise"};
+  FT_ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file));
+  const std::vector<TensorPlan> plans = PlanTensors(file.tensors(), config, type);
+  if (!args.quiet) {
+    WarnOfLoss(file);
+    PrintFallbacks(plans);
+  }
+  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(args.threads));
+  Progress progress("quantize", 1000, args.quiet);
+  FT_RETURN_IF_ERROR(QuantizeModel(file, plans, type, *pool, args.output, MoveBar(progress)));
+  progress.Finish();
+  return {};
+}
+
+}  // namespace
+
+int Run_quantize(int argc, char** argv) {
+  RewriteArgs args;
+  CLI::App app("Writes a GGUF model in another number format.", "foretoken quantize");
+  app.footer(
+      "Types: F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_1 Q5_0 Q4_K_M Q4_1 Q4_0. Norms and biases stay "
+      "F32.\n"
+      "\n"
+      "Examples:\n"
+      "  foretoken quantize model.gguf -o model-q8_0.gguf --type Q8_0\n"
+      "  foretoken quantize model.gguf -o model-q4_k_m.gguf --type Q4_K_M -t 4");
+  AddRewriteArgs(app, "the GGUF file to read", "no progress, no notes", &args)->required();
+  if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
+  return RunRewrite(args, [&](std::optional<FileType> type) { return Quantize(args, *type); });
+}
+
+}  // namespace foretoken

@@ -1,0 +1,215 @@
+// foretoken rank-tokens: a vocabulary by how often a model writes its tokens, for the vocabulary of
+// drafts.
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "apps/models/token_corpus.h"
+#include "base/interrupt.h"
+#include "base/progress.h"
+#include "draft/rank_tokens.h"
+#include "io/draft_file.h"
+#include "io/model_file.h"
+#include "text/chat_prompt.h"
+
+namespace foretoken {
+namespace {
+
+struct RankArgs {
+  CorpusArgs corpus;  // data: the answers
+  std::vector<std::string> behind;
+  std::string ranks, draft;
+  std::vector<float> acceptance;
+  int most = 0;
+};
+
+// Reads texts as the tokens of one model.
+class Reader {
+ public:
+  // Both must outlive the reader.
+  Reader(const Tokenizer& tokenizer, const ChatPrompter& prompter, bool quiet)
+      : tokenizer_(tokenizer), prompter_(prompter), quiet_(quiet) {
+    const std::vector<Token> stops = prompter.StopTokens();
+    if (!stops.empty()) end_ = TemplateEnd(stops).value_or(stops.front());
+  }
+
+  // The answers of each document, one list of tokens: of a conversation the assistant's turns, each
+  // with the token that ends it; of anything else the whole text.
+  Result<std::vector<std::vector<Token>>> Answers(const std::vector<TextDocument>& documents) {
+    std::vector<std::vector<Token>> answers;
+    FT_RETURN_IF_ERROR(Each(documents, "answers", [&](const TextDocument& document) {
+      std::vector<Token> tokens;
+      for (const DocumentTurn& turn : document.turns) {
+        if (turn.role.empty() || turn.role == "assistant") Append(turn.text, tokens);
+      }
+      if (!tokens.empty()) answers.push_back(std::move(tokens));
+    }));
+    return answers;
+  }
+
+  // How often each token stands in the documents, whoever speaks.
+  Status Count(const std::vector<TextDocument>& documents, std::vector<int64_t>& counts) {
+    return Each(documents, "other text", [&](const TextDocument& document) {
+      std::vector<Token> tokens;
+      for (const DocumentTurn& turn : document.turns) Append(turn.text, tokens);
+      for (const Token token : tokens) ++counts[static_cast<size_t>(token)];
+    });
+  }
+
+ private:
+  // What the chat template writes after an answer's words.
+  std::optional<Token> TemplateEnd(const std::vector<Token>& stops) const {
+    const std::string answer = "answer";
+    const auto text = prompter_.Render(
+        MessagesOf(std::vector<DocumentTurn>{{"user", "question"}, {"assistant", answer}}),
+        /*open_answer=*/false);
+    const size_t at = text.ok() ? text->rfind(answer) : std::string::npos;
+    if (at == std::string::npos) return {};
+    const auto behind = std::string_view(*text).substr(at + answer.size());
+    for (const Token token : tokenizer_.Encode(behind, {.add_bos = false, .parse_special = true})) {
+      if (std::ranges::find(stops, token) != stops.end()) return token;
+    }
+    return {};
+  }
+
+  void Append(const std::string& text, std::vector<Token>& tokens) const {
+    const std::vector<Token> own = tokenizer_.Encode(text, {.add_bos = false});
+    tokens.insert(tokens.end(), own.begin(), own.end());
+    if (end_) tokens.push_back(*end_);
+  }
+
+  template <typename Work>
+  Status Each(const std::vector<TextDocument>& documents, const char* label, const Work& work) {
+    Progress progress(label, std::ssize(documents), quiet_);
+    for (size_t i = 0; i < documents.size(); ++i) {
+      if (InterruptGuard::Requested()) return Error{"interrupted; nothing was written"};
+      work(documents[i]);
+      progress.Update(static_cast<int64_t>(i) + 1);
+    }
+    progress.Finish();
+    return {};
+  }
+
+  const Tokenizer& tokenizer_;
+  const ChatPrompter& prompter_;
+  std::optional<Token> end_;
+  bool quiet_;
+};
+
+Result<RankingFile> Rank(const RankArgs& args) {
+  const std::string& path = args.corpus.model;
+  FT_ASSIGN_OR_RETURN(const auto file, ModelFile::Open(path));
+  FT_ASSIGN_OR_RETURN(const auto tokenizer, TokenizerOf(*file));
+  FT_ASSIGN_OR_RETURN(const ChatPrompter prompter, ChatPrompter::Create(*tokenizer, path));
+  FT_ASSIGN_OR_RETURN(const auto documents, ReadDocuments(args.corpus.data));
+  FT_ASSIGN_OR_RETURN(const auto others, ReadDocuments(args.behind));
+  const InterruptGuard guard;
+  Reader reader(*tokenizer, prompter, args.corpus.quiet);
+  FT_ASSIGN_OR_RETURN(const auto answers, reader.Answers(documents));
+  if (answers.empty()) return Error{args.corpus.data[0] + ": expected answers, found none"};
+  const int vocab = std::max(file->config().vocab, tokenizer->vocab_size());
+  std::vector<int64_t> counts(static_cast<size_t>(vocab));
+  FT_RETURN_IF_ERROR(reader.Count(others, counts));
+  return RankingFile{RankTokens(answers, counts, vocab), vocab,
+                     VocabularyFingerprint(tokenizer->data())};
+}
+
+// Errors: a ranking for another vocabulary than the draft's.
+Status Annotate(const RankArgs& args, const RankingFile& file) {
+  FT_ASSIGN_OR_RETURN(const auto draft, DraftFile::Open(args.draft));
+  const uint64_t own = draft->info().target.vocabulary;
+  if (own != 0 && file.vocabulary != 0 && own != file.vocabulary) {
+    return Error{args.draft + ": metadata key 'foretoken.draft.target.vocabulary' is " +
+                 std::to_string(own) + ", expected the ranking's " +
+                 std::to_string(file.vocabulary)};
+  }
+  return AnnotateDraft(args.draft, file.ranking, args.acceptance, args.corpus.output);
+}
+
+void Report(const RankArgs& args, const TokenRanking& ranking) {
+  std::printf("%s: %zu tokens\n", args.corpus.output.c_str(), ranking.tokens.size());
+  for (int64_t count = 2048; count <= std::ssize(ranking.tokens); count *= 2) {
+    std::printf("the first %6lld cover %6.2f %%\n", static_cast<long long>(count),
+                100 * ranking.Coverage(count));
+  }
+}
+
+Status RankOrAnnotate(const RankArgs& args) {
+  FT_ASSIGN_OR_RETURN(OutputFile output, OpenOutput(args.corpus.output, args.corpus.force));
+  RankingFile file;
+  if (args.ranks.empty()) {
+    FT_ASSIGN_OR_RETURN(file, Rank(args));
+  } else {
+    FT_ASSIGN_OR_RETURN(file, ReadRanking(args.ranks));
+  }
+  const size_t usual = args.draft.empty() ? file.ranking.tokens.size() : kRankedInDraft;
+  file.ranking = file.ranking.First(args.most > 0 ? static_cast<size_t>(args.most) : usual);
+  if (args.draft.empty()) {
+    FT_RETURN_IF_ERROR(output.Finish(RankingText(file)));
+  } else {
+    output = {};  // a draft's writer opens its own
+    FT_RETURN_IF_ERROR(Annotate(args, file));
+  }
+  if (!args.corpus.quiet && args.corpus.output != "-") Report(args, file.ranking);
+  return {};
+}
+
+// Errors: options that do not go together.
+Status CheckArgs(const RankArgs& args) {
+  const bool reads = !args.corpus.model.empty() && !args.corpus.data.empty();
+  if (args.ranks.empty() && !reads) {
+    return Error{"rank-tokens needs --model and --data, or --ranks with the ranking to be used"};
+  }
+  if (!args.ranks.empty() &&
+      (!args.corpus.model.empty() || !args.corpus.data.empty() || !args.behind.empty())) {
+    return Error{"--ranks: takes a ranking that is made; leave out --model, --data and --behind"};
+  }
+  if (!args.acceptance.empty() && args.draft.empty()) {
+    return Error{"--acceptance: is kept in a draft file; --into names it"};
+  }
+  return {};
+}
+
+}  // namespace
+
+int Run_rank_tokens(int argc, char** argv) {
+  CLI::App app{
+      "Ranks a vocabulary by how often a model writes each token, so that drafts score the first "
+      "of them alone (--draft-opt ranks=FILE, or found as MODEL.ranks.json beside the model).",
+      "foretoken rank-tokens"};
+  app.footer(
+      "Answers are JSONL (conversations, messages or text); of conversations the assistant's "
+      "turns\n"
+      "count. foretoken distill makes them. Shares are held out: what the first N tokens of the\n"
+      "ranking by nine tenths of the answers cover of the other tenth. docs/formats.md describes\n"
+      "the file.\n"
+      "\n"
+      "Examples:\n"
+      "  foretoken rank-tokens -m model.gguf --data answers.jsonl --behind texts/ \\\n"
+      "      -o model.gguf.ranks.json\n"
+      "  foretoken rank-tokens --ranks model.gguf.ranks.json --into draft.gguf -o ranked.gguf");
+  RankArgs args;
+  AddCorpusArgs(app, &args.corpus, "the file to write: the ranking, or the draft with it");
+  for (const char* name : {"--model", "--data"}) app.get_option(name)->required(false);
+  app.remove_option(app.get_option("--threads"));
+  app.add_option("--behind", args.behind,
+                 "other text, which orders tokens that answers hardly hold; repeatable")
+      ->type_name("FILES");
+  app.add_option("--ranks", args.ranks, "a ranking that is made, in place of --model and --data")
+      ->type_name("FILE");
+  app.add_option("--into", args.draft, "write a copy of this draft file with the ranking in it")
+      ->type_name("DRAFT");
+  app.add_option("--acceptance", args.acceptance,
+                 "with --into: held-out acceptance of the draft's guesses by depth, as in 0.7,0.65")
+      ->delimiter(',')
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--most", args.most,
+                 "tokens to keep (default: all of them, in a draft the first 32768)")
+      ->check(CLI::Range(1, 1 << 24));
+  if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
+  if (const Status fits = CheckArgs(args); !fits.ok()) return BadUsage(fits.error());
+  const Status status = RankOrAnnotate(args);
+  return status.ok() ? kExitDone : Failed(status.error());
+}
+
+}  // namespace foretoken

@@ -1,0 +1,85 @@
+// foretoken train: prepares the process for libtorch, loads the trainer's module and hands over.
+// `train plot` needs neither.
+#include <dlfcn.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "apps/command.h"
+#include "apps/models/train_plot.h"
+
+namespace foretoken {
+namespace {
+
+constexpr char kModule[] = "libforetoken_train.so";
+
+// The kernels OpenBLAS should use: it does not know every processor by name and then falls back to
+// slow ones. nullptr leaves the choice to it.
+const char* BlasCore() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512bf16")) return "COOPERLAKE";
+  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return "SKYLAKEX";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "HASWELL";
+#endif
+  return nullptr;
+}
+
+// What BLAS, OpenMP and oneDNN read once, when they are loaded. Never overrides the user's own
+// settings.
+void SetLibraryEnvironment() {
+  constexpr int kKeepExisting = 0;
+  if (const char* core = BlasCore()) setenv("OPENBLAS_CORETYPE", core, kKeepExisting);
+  setenv("OMP_WAIT_POLICY", "PASSIVE", kKeepExisting);  // spinning steals time from other threads
+  // Products are kept prepared by shape, 1,024 of them at more than a megabyte each. Batches differ
+  // in the rows that they learn, so few shapes come again: a long run would hold gigabytes.
+  for (const char* cache : {"LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"}) {
+    setenv(cache, "64", kKeepExisting);
+  }
+}
+
+// libtorch asks for libblas.so.3, which may be the slow reference BLAS. Symbols of what is loaded
+// first win.
+void PreferOpenBlas() {
+  for (const char* name : {"libopenblas.so.0", "libopenblas.so"}) {
+    if (dlopen(name, RTLD_NOW | RTLD_GLOBAL) != nullptr) return;
+  }
+  std::fputs("foretoken train: libopenblas0-pthread is not installed, training will be slow\n",
+             stderr);
+}
+
+std::string ModulePath() {
+  char path[PATH_MAX];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+  const std::string self(path, size > 0 ? static_cast<size_t>(size) : 0);
+  return self.substr(0, self.rfind('/') + 1) + kModule;
+}
+
+}  // namespace
+
+int Run_train(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "plot") return TrainPlot(argc - 1, argv + 1);
+  const std::string path = ModulePath();
+  if (access(path.c_str(), R_OK) != 0) {
+    std::fprintf(stderr,
+                 "foretoken train: %s: not found: foretoken was built without libtorch, "
+                 "and of train has plot only\n",
+                 path.c_str());
+    return kExitFailed;
+  }
+  SetLibraryEnvironment();
+  PreferOpenBlas();
+  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* entry = module == nullptr ? nullptr : dlsym(module, "ForetokenTrainMain");
+  if (entry == nullptr) {
+    std::fprintf(stderr, "foretoken train: cannot load the trainer: %s\n", dlerror());
+    return kExitFailed;
+  }
+  return reinterpret_cast<int (*)(int, char**)>(entry)(argc, argv);
+}
+
+}  // namespace foretoken

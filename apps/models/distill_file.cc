@@ -1,0 +1,73 @@
+#include "apps/models/distill_file.h"
+
+#include <filesystem>
+#include <string_view>
+
+#include "base/json_lines.h"
+#include "base/mapped_file.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::string_view kLineBegin = "{\"source\":";
+
+std::string TextOf(const Json& message, const char* key) {
+  const auto it = message.find(key);
+  return it != message.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+// Whether the messages are a beginning of the document's, but for what the assistant says.
+bool IsAnswerTo(const Json& messages, const TextDocument& document) {
+  auto turn = document.turns.begin();
+  for (const Json& message : messages) {
+    const std::string role = TextOf(message, "role");
+    if (role == "assistant") continue;
+    while (turn != document.turns.end() && turn->role == "assistant") ++turn;
+    if (turn == document.turns.end()) return false;
+    if (turn->role != role || turn->text != TextOf(message, "content")) return false;
+    ++turn;
+  }
+  return true;
+}
+
+Result<Json> ReadLine(const Json& line, const std::string& where) {
+  const bool own = line.is_object() && line.contains("source") &&
+                   line["source"].is_number_unsigned() && line.contains("messages") &&
+                   line["messages"].is_array();
+  if (own) return line;
+  return Error{where + ": expected an object with source and messages"};
+}
+
+}  // namespace
+
+std::string DistilledLine(size_t source, const Transcript& transcript) {
+  Json messages = Json::array();
+  for (const ChatMessage& m : transcript) {
+    messages.push_back({{"role", m.role}, {"content", m.content}});
+  }
+  const Json line = {{"source", source}, {"messages", std::move(messages)}};
+  return JsonText(line) + "\n";
+}
+
+Result<Distilled> ReadDistilled(const std::string& path, std::span<const TextDocument> documents) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return Distilled();
+  FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, FileUse::kOwnState));
+  const std::string_view text = file.text();
+  const Error other{path + ": is no output of distill for these data; --force replaces it"};
+  const size_t end = text.rfind('\n');
+  if (end == std::string_view::npos) {  // at most a line that was cut off
+    const std::string_view begin = text.substr(0, kLineBegin.size());
+    if (!kLineBegin.starts_with(begin)) return other;
+    return Distilled();
+  }
+  const auto lines = ReadJsonLines<Json>(text.substr(0, end), path, ReadLine);
+  if (!lines.ok()) return Error{other.message + " (" + lines.error().message + ")"};
+  if (lines->empty()) return other;
+  const Json& last = lines->back();
+  const auto source = last["source"].get<size_t>();
+  if (source >= documents.size() || !IsAnswerTo(last["messages"], documents[source])) return other;
+  return Distilled{source + 1, end + 1};
+}
+
+}  // namespace foretoken

@@ -1,0 +1,80 @@
+#include "apps/models/distiller.h"
+
+#include "base/rng.h"
+
+namespace foretoken {
+
+// Reads up to the next question and puts it. False where there is none, or no room for an answer.
+Result<bool> Distiller::Ask(Job& job) {
+  const std::vector<DocumentTurn>& turns = job.document->turns;
+  Transcript asked = job.transcript;
+  bool question = false;
+  for (; job.turn < turns.size() && !question; ++job.turn) {
+    const DocumentTurn& turn = turns[job.turn];
+    if (turn.role == "assistant" || turn.role.empty()) continue;
+    asked.push_back({turn.role, turn.text});
+    question = turn.role == "user";
+  }
+  if (!question) return false;
+  const auto prompt = prompter_.Encode(asked);
+  if (!prompt.ok()) return false;
+  if (prompt->empty() || std::ssize(*prompt) >= job.session->context) return false;
+  FT_RETURN_IF_ERROR(generator_.Prefill(*job.session, *prompt, options_.new_tokens));
+  job.transcript = std::move(asked);
+  return true;
+}
+
+// Takes down the answer. True where the conversation goes on.
+Result<bool> Distiller::Answered(Job& job) {
+  std::string text;
+  StreamDecoder decoder(tokenizer_);
+  for (const Token token : job.session->written()) text += decoder.Push(token);
+  job.transcript.push_back({"assistant", text + decoder.Flush()});
+  if (job.session->finish != Finish::kStop) return false;
+  return Ask(job);
+}
+
+// Begins conversations until as many as a batch are being written.
+Status Distiller::Fill(std::span<const TextDocument> documents, size_t& next) {
+  for (; std::ssize(jobs_) < options_.batch && next < documents.size(); ++next) {
+    SessionOptions session = options_.session;
+    session.sampling.seed = Mix(session.sampling.seed ^ Mix(next));
+    Job job{next, &documents[next], 0, {}, generator_.Start(session)};
+    FT_ASSIGN_OR_RETURN(const bool asked, Ask(job));
+    if (asked) {
+      jobs_.push_back(std::move(job));
+    } else {
+      finished_.emplace(next, Transcript());
+    }
+  }
+  return {};
+}
+
+Status Distiller::Run(std::span<const TextDocument> documents, size_t first,
+                      const std::function<bool(size_t, const Transcript&)>& done) {
+  size_t next = first, owed = first;
+  while (owed < documents.size()) {
+    FT_RETURN_IF_ERROR(Fill(documents, next));
+    std::vector<Session*> batch;
+    for (const Job& job : jobs_) {
+      if (!job.session->done()) batch.push_back(job.session.get());
+    }
+    if (!batch.empty()) FT_RETURN_IF_ERROR(generator_.Step(batch));
+    Status status;
+    std::erase_if(jobs_, [&](Job& job) {
+      if (!job.session->done() || !status.ok()) return false;
+      const Result<bool> goes_on = Answered(job);
+      if (!goes_on.ok()) status = goes_on.error();
+      if (goes_on.ok() && *goes_on) return false;
+      finished_.emplace(job.index, std::move(job.transcript));
+      return true;
+    });
+    FT_RETURN_IF_ERROR(status);
+    while (const auto ready = finished_.extract(owed)) {
+      if (!done(owed++, ready.mapped())) return {};
+    }
+  }
+  return {};
+}
+
+}  // namespace foretoken

@@ -1,0 +1,94 @@
+#include "apps/models/inspect_draft.h"
+
+#include <cstdio>
+
+#include "base/json.h"
+#include "base/legible.h"
+#include "draft/found_drafts.h"
+
+namespace foretoken {
+
+Json DraftJson(const DraftInfo& info) {
+  const TargetFingerprint& t = info.target;
+  const std::string_view drafter = DrafterOfMethod(info.method);
+  return {{"method", info.method},
+          {"drafter", drafter.empty() ? Json(nullptr) : Json(drafter)},
+          {"name", info.name},
+          {"target",
+           {{"architecture", t.architecture},
+            {"name", t.name},
+            {"vocab", t.vocab},
+            {"layers", t.layers},
+            {"hidden", t.hidden},
+            {"heads", t.heads},
+            {"kv_heads", t.kv_heads},
+            {"head_dim", t.head_dim}}},
+          {"layers", info.blocks.layers},
+          {"output_heads", info.output_heads},
+          {"hidden_states_read", info.taps},
+          {"kv_layers_read", info.kv_layers},
+          {"shared", info.shared},
+          {"ranked_tokens", info.ranking.tokens.size()},
+          {"acceptance", info.acceptance}};
+}
+
+namespace {
+
+// "a, b" of those that are known: files as their authors publish them do not say everything.
+class Listed {
+ public:
+  void Add(const std::string& text) {
+    if (!text.empty()) text_.append(text_.empty() ? "" : ", ").append(Printable(text));
+  }
+  void Add(const char* what, int64_t number, const char* unit = "") {
+    if (number > 0) Add(what + std::to_string(number) + unit);
+  }
+  void Print(const char* label) const {
+    if (!text_.empty()) std::printf("  %-13s %s\n", label, text_.c_str());
+  }
+
+ private:
+  std::string text_;
+};
+
+std::string Named(const char* what, const std::vector<int>& numbers) {
+  return numbers.empty() ? "" : what + JsonText(Json(numbers));
+}
+
+}  // namespace
+
+void PrintDraft(const DraftFile& draft) {
+  const DraftInfo& info = draft.info();
+  const TargetFingerprint& t = info.target;
+  std::printf("%s\n", draft.path().c_str());
+  Listed what, taken_by, target, reads, shares;
+  what.Add(info.method);
+  what.Add(info.name);
+  what.Print("draft");
+  const std::string_view drafter = DrafterOfMethod(info.method);
+  taken_by.Add(drafter.empty() ? "no drafter of this program"
+                               : "--drafter " + std::string(drafter) +
+                                     " or auto: by --draft, or from drafts/ beside the model");
+  taken_by.Print("taken by");
+  target.Add(t.name);
+  target.Add(t.architecture);
+  target.Add("vocabulary ", t.vocab);
+  target.Add("", t.layers, " layers");
+  target.Add("hidden ", t.hidden);
+  target.Print("target");
+  reads.Add(Named("hidden states ", info.taps));
+  reads.Add(Named("keys and values of layers ", info.kv_layers));
+  reads.Print("reads");
+  for (const std::string& part : info.shared) shares.Add(part);
+  shares.Print("shares");
+  if (!info.ranking.empty()) {
+    std::printf("  %-13s %zu tokens, which cover %.1f %% of the target's text\n", "ranks",
+                info.ranking.tokens.size(), 100 * info.ranking.coverage.back());
+  }
+  if (info.acceptance.empty()) return;
+  std::printf("  %-13s", "acceptance");
+  for (const float share : info.acceptance) std::printf(" %.2f", share);
+  std::printf("\n");
+}
+
+}  // namespace foretoken

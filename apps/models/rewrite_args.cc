@@ -1,0 +1,38 @@
+#include "apps/models/rewrite_args.h"
+
+namespace foretoken {
+
+CLI::Option* AddRewriteArgs(CLI::App& app, const char* input_help, const char* quiet_help,
+                            RewriteArgs* args) {
+  app.add_option("model", args->input, input_help)->required();
+  app.add_option("-o,--output", args->output, "the GGUF file to write")->required();
+  app.add_option("-t,--threads", args->threads,
+                 "threads (0: one for each core that the process may use)")
+      ->check(CLI::Range(0, 1024));
+  app.add_flag("--force", args->force, "replace the output where it exists");
+  app.add_flag("-q,--quiet", args->quiet, quiet_help);
+  return app.add_option("--type", args->type, "the number format");
+}
+
+int RunRewrite(const RewriteArgs& args,
+               const std::function<Status(std::optional<FileType>)>& rewrite) {
+  std::optional<FileType> type;
+  if (!args.type.empty()) {
+    const Result<FileType> parsed = ParseFileType(args.type);
+    if (!parsed.ok()) return BadUsage(parsed.error());
+    type = *parsed;
+  }
+  // Only looked at: who writes the file opens it once the input is open.
+  if (const auto output = OpenOutput(args.output, args.force); !output.ok()) {
+    return Failed(output.error());
+  }
+  const Status status = rewrite(type);
+  return status.ok() ? kExitDone : Failed(status.error());
+}
+
+WriteProgress MoveBar(Progress& bar) {
+  return
+      [&bar](size_t done, size_t total) { bar.Update(static_cast<int64_t>(done * 1000 / total)); };
+}
+
+}  // namespace foretoken

@@ -1,0 +1,103 @@
+#include "apps/models/token_corpus.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <optional>
+
+#include "base/progress.h"
+#include "base/thread_pool.h"
+#include "text/chat_prompt.h"
+
+namespace foretoken {
+namespace {
+
+// Conversations as the model's chat template writes them. Errors: what the template refuses.
+Result<std::vector<Token>> Encode(const TextDocument& document, const Tokenizer& tokenizer,
+                                  const ChatPrompter& prompter) {
+  if (document.turns[0].role.empty()) {
+    return tokenizer.Encode(document.turns[0].text, {.add_bos = false});
+  }
+  return prompter.EncodeTranscript(MessagesOf(document.turns));
+}
+
+// On all threads; the result is in document order whatever their number.
+Corpus EncodeAll(const std::vector<TextDocument>& documents, const Tokenizer& tokenizer,
+                 const ChatPrompter& prompter, ThreadPool& pool, bool quiet) {
+  constexpr int64_t kBatch = 512;
+  Corpus corpus;
+  Progress progress("documents", std::ssize(documents), quiet);
+  for (int64_t begin = 0; begin < std::ssize(documents); begin += kBatch) {
+    const int64_t count = std::min(kBatch, std::ssize(documents) - begin);
+    std::vector<std::optional<std::vector<Token>>> encoded(static_cast<size_t>(count));
+    pool.ParallelFor(count, 8, [&](int64_t first, int64_t end) {
+      for (int64_t i = first; i < end; ++i) {
+        auto tokens = Encode(documents[static_cast<size_t>(begin + i)], tokenizer, prompter);
+        if (tokens.ok()) encoded[static_cast<size_t>(i)] = *std::move(tokens);
+      }
+    });
+    for (auto& tokens : encoded) {
+      corpus.refused += tokens ? 0 : 1;
+      if (!tokens) continue;
+      corpus.tokens += std::ssize(*tokens);
+      corpus.documents.push_back(*std::move(tokens));
+    }
+    progress.Update(begin + count);
+  }
+  progress.Finish();
+  return corpus;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Tokenizer>> TokenizerOf(const ModelFile& file) {
+  if (file.tokenizer().tokens.empty()) return Error{file.path() + ": the file has no tokenizer"};
+  return Tokenizer::Create(file.tokenizer(), file.path());
+}
+
+Result<std::vector<TextDocument>> ReadDocuments(const std::vector<std::string>& data) {
+  std::vector<TextDocument> all;
+  for (const std::string& pattern : data) {
+    FT_ASSIGN_OR_RETURN(const std::vector<std::string> files, ListDataFiles(pattern, ""));
+    for (const std::string& file : files) {
+      FT_ASSIGN_OR_RETURN(std::vector<TextDocument> part, ReadTextDocuments(file));
+      all.insert(all.end(), std::make_move_iterator(part.begin()),
+                 std::make_move_iterator(part.end()));
+    }
+  }
+  return all;
+}
+
+void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output) {
+  app.add_option("-m,--model", args->model, "whose vocabulary: a .gguf file or a directory")
+      ->required()
+      ->type_name("MODEL");
+  app.add_option("--data", args->data, "files, directories or globs; repeatable")
+      ->required()
+      ->type_name("FILES");
+  app.add_option("-o,--out", args->output, output)->required()->type_name("FILE");
+  app.add_option("-t,--threads", args->threads,
+                 "threads (default: one for each core that the process may use)")
+      ->check(CLI::Range(1, 1024));
+  app.add_flag("--force", args->force, "replace the file if it exists");
+  app.add_flag("-q,--quiet", args->quiet, "no progress");
+}
+
+Result<Corpus> ReadCorpus(const CorpusArgs& args) {
+  FT_ASSIGN_OR_RETURN(const auto file, ModelFile::Open(args.model));
+  FT_ASSIGN_OR_RETURN(auto tokenizer, TokenizerOf(*file));
+  FT_ASSIGN_OR_RETURN(const ChatPrompter prompter, ChatPrompter::Create(*tokenizer, args.model));
+  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(args.threads));
+  FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadDocuments(args.data));
+  Corpus corpus = EncodeAll(documents, *tokenizer, prompter, *pool, args.quiet);
+  corpus.tokenizer = std::move(tokenizer);
+  return corpus;
+}
+
+void ReportRefused(const Corpus& corpus) {
+  if (corpus.refused == 0) return;
+  std::fprintf(stderr, "%zu conversations were left out: the model's chat template refuses them\n",
+               corpus.refused);
+}
+
+}  // namespace foretoken

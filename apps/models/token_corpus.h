@@ -1,0 +1,43 @@
+// Texts as the tokens of a model: what build-datastore and count-ngrams read.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "base/result.h"
+#include "base/types.h"
+#include "io/model_file.h"
+#include "text/documents.h"
+#include "text/tokenizer.h"
+
+namespace foretoken {
+
+struct Corpus {
+  std::shared_ptr<const Tokenizer> tokenizer;  // the model's
+  std::vector<std::vector<Token>> documents;
+  int64_t tokens = 0;
+  size_t refused = 0;  // conversations that the chat template does not take
+};
+
+// What a command that makes a file of a corpus is told.
+struct CorpusArgs {
+  std::string model, output;
+  std::vector<std::string> data;  // files, directories or globs
+  int threads = 0;
+  bool force = false, quiet = false;
+};
+// The tokenizer in a model file. Errors: there is none, or it is broken.
+Result<std::shared_ptr<const Tokenizer>> TokenizerOf(const ModelFile& file);
+// `output`: what --out writes.
+void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output);
+// Conversations are as the model's chat template writes them. Errors: files that cannot be read, a
+// model without a tokenizer.
+Result<Corpus> ReadCorpus(const CorpusArgs& args);
+// The documents of such data. Errors: files that cannot be read.
+Result<std::vector<TextDocument>> ReadDocuments(const std::vector<std::string>& data);
+// Says on standard error what was left out.
+void ReportRefused(const Corpus& corpus);
+
+}  // namespace foretoken

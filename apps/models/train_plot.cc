@@ -1,0 +1,66 @@
+#include "apps/models/train_plot.h"
+
+#include <filesystem>
+
+#include "apps/command_line.h"
+#include "base/output_file.h"
+#include "eval/report/train_curves.h"
+
+namespace foretoken {
+namespace {
+
+struct TrainPlotArgs {
+  std::vector<std::string> runs;
+  std::string out;
+  bool force = false;
+};
+
+constexpr const char* kTrainPlotFooter =
+    "The learning rate and the losses are drawn over the steps, and for a draft how often each of\n"
+    "its steps is right. A run that still goes on, or was killed, is drawn as far as it got.\n"
+    "\n"
+    "Examples:\n"
+    "  foretoken train plot runs/hass\n"
+    "  foretoken train plot runs/hass runs/eagle --out both.svg\n"
+    "  foretoken train plot runs/hass --out - | rsvg-convert -o hass.png";
+
+Status PlotRuns(const TrainPlotArgs& args) {
+  std::vector<TrainLog> logs;
+  for (const std::string& run : args.runs) {
+    FT_ASSIGN_OR_RETURN(TrainLog log, ReadTrainLog(run));
+    logs.push_back(std::move(log));
+  }
+  // The run's own picture is drawn again without asking.
+  const bool is_own = args.out.empty();
+  const std::string path =
+      is_own ? (std::filesystem::path(args.runs[0]) / "curves.svg").string() : args.out;
+  FT_ASSIGN_OR_RETURN(OutputFile picture, OpenOutput(path, args.force || is_own));
+  FT_RETURN_IF_ERROR(picture.Finish(TrainCurvesSvg(logs)));
+  if (path != "-") std::fprintf(stderr, "the curves are in %s\n", path.c_str());
+  return {};
+}
+
+}  // namespace
+
+int TrainPlot(int argc, char** argv) {
+  TrainPlotArgs args;
+  CLI::App app("Draws how training runs went, as one SVG picture.", "foretoken train plot");
+  app.footer(kTrainPlotFooter);
+  app.add_option("run", args.runs, "directories that foretoken train wrote (--out), a colour each")
+      ->type_name("RUN")
+      ->required();
+  app.add_option("--out", args.out,
+                 "the picture to write; - writes it to standard output (default: curves.svg in the "
+                 "first run's directory)")
+      ->type_name("FILE");
+  app.add_flag("--force", args.force, "replace FILE where it exists");
+  if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
+  if (args.runs.size() > kMostTrainRuns) {
+    return BadUsage(Error{std::to_string(args.runs.size()) +
+                          " runs cannot be told apart: at most " + std::to_string(kMostTrainRuns)});
+  }
+  const Status status = PlotRuns(args);
+  return status.ok() ? kExitDone : Failed(status.error());
+}
+
+}  // namespace foretoken

@@ -1,0 +1,299 @@
+// foretoken generate: continue a text, faster, token for token the same.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "apps/command_line.h"
+#include "apps/talk/attributed_text.h"
+#include "base/input_file.h"
+#include "base/interrupt.h"
+#include "base/json.h"
+#include "base/output_file.h"
+#include "runtime/answer.h"
+#include "runtime/context.h"
+#include "runtime/decoder.h"
+#include "text/chat_prompt.h"
+
+namespace foretoken {
+namespace {
+
+constexpr char kAttributing[] =
+    "pld+h";  // the default with --attribute, as only copies have sources
+
+constexpr char kGenerateFooter[] =
+    "The text is streamed to standard output, statistics go to standard error. Ctrl-C ends the\n"
+    "answer, with the statistics and status 0. Decoding is greedy unless --temp says otherwise;\n"
+    "what a model suggests (generation_config.json) needs --model-defaults.\n"
+    "\n"
+    "Examples:\n"
+    "  foretoken generate -m model.gguf --chat -p \"Why is the sky blue?\"\n"
+    "  foretoken generate -m model.gguf -p \"Once upon a time\" -n 100 --temp 0.8 --seed 1\n"
+    "  foretoken generate -m model.gguf --chat -f question.txt --check    (compare with plain "
+    "text)\n"
+    "  foretoken generate -m model.gguf --chat -f question.txt --drafter none      (plain "
+    "decoding)\n"
+    "  foretoken generate -m model.gguf --chat -f question.txt --draft-model small.gguf\n"
+    "\n"
+    "Exit status: 0 done, 1 failed, 2 bad usage, 3 --check found a difference.";
+
+struct GenerateArgs {
+  ModelArgs model;
+  SamplingArgs sampling;
+  DraftArgs draft{.drafter = "auto"};
+  std::string prompt, file, system, stats, attribute;
+  int attribute_min = 2;
+  bool prompt_given = false;
+  bool chat = false, check = false, ignore_eos = false, special = false, quiet = false;
+  int new_tokens = 256;
+  int context = 0;
+  DType cache_type = DType::kF16;
+};
+
+void Declare(CLI::App& app, GenerateArgs* g) {
+  AddModelArgs(app, &g->model);
+  app.add_option("-p,--prompt", g->prompt, "the prompt (default: standard input to its end)")
+      ->type_name("TEXT");
+  app.add_option("-f,--file", g->file, "read the prompt from a file; '-' = standard input")
+      ->excludes("--prompt");
+  app.add_option("-n,--new-tokens", g->new_tokens,
+                 "tokens to write at most (256); -1 = until the context is full")
+      ->check(CLI::Range(-1, 1 << 30));
+  app.add_option("-c,--context", g->context,
+                 "longest sequence, prompt included (default: what the prompt and -n need, at most "
+                 "the model's own)")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_flag("--chat", g->chat,
+               "the prompt is a user's message: apply the model's chat template (ChatML where it "
+               "has none)");
+  app.add_option("--system", g->system, "a system message; implies --chat")->type_name("TEXT");
+  app.add_flag("--special", g->special, "recognise control tokens written out in the prompt");
+  app.add_flag("--ignore-eos", g->ignore_eos, "write on after an end token");
+  app.add_option("--stats", g->stats,
+                 "write the statistics as JSON; '-' = standard output, after the text")
+      ->type_name("FILE");
+  app.add_option(
+         "--attribute", g->attribute,
+         "write as JSON which parts of the answer the drafter copied from where in the "
+         "prompt; '-' = standard output, after the text. On a terminal the answer comes at "
+         "its end, copies in colour. Drafts by pld+h unless --drafter says otherwise, and as the "
+         "drafter's paper does unless --tree or --draft-max do")
+      ->type_name("FILE");
+  app.add_option("--attribute-min", g->attribute_min, "shortest copy shown, in tokens (2)")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_flag("--check", g->check, "also decode plainly; exit with 3 if any token differs");
+  app.add_flag("-q,--quiet", g->quiet, "no statistics on standard error");
+  AddCacheArgs(app, &g->cache_type);
+  AddSamplingArgs(app, &g->sampling);
+  AddDraftArgs(app, &g->draft);
+}
+
+Result<std::string> ReadPrompt(const GenerateArgs& g) {
+  if (g.prompt_given) return g.prompt;
+  const std::string source = g.file.empty() ? "-" : g.file;
+  FT_ASSIGN_OR_RETURN(std::string text, ReadText(source));
+  if (text.empty()) return Error{(source == "-" ? "standard input" : source) + ": holds no prompt"};
+  return text;
+}
+
+struct Prompt {
+  std::vector<Token> tokens, stop;
+};
+
+Result<Prompt> EncodeInput(const GenerateArgs& g, const LoadedModel& loaded,
+                           const std::string& text) {
+  Prompt prompt;
+  if (g.chat || !g.system.empty()) {
+    FT_ASSIGN_OR_RETURN(const ChatPrompter prompter,
+                        ChatPrompter::Create(*loaded.tokenizer, g.model.path));
+    if (prompter.uses_fallback() && !g.quiet) {
+      std::fputs("foretoken: the model has no chat template; using ChatML\n", stderr);
+    }
+    std::vector<ChatMessage> messages;
+    if (!g.system.empty()) messages.push_back({"system", g.system});
+    messages.push_back({"user", text});
+    FT_ASSIGN_OR_RETURN(prompt.tokens, prompter.Encode(messages));
+    prompt.stop = prompter.StopTokens();
+  } else {
+    prompt.tokens = EncodePrompt(*loaded.tokenizer, text, g.special);
+    prompt.stop = EndTokens(*loaded.tokenizer);
+  }
+  if (g.ignore_eos) prompt.stop.clear();
+  return prompt;
+}
+
+Result<int> ChooseCapacity(const GenerateArgs& g, const ModelConfig& config, size_t prompt) {
+  const size_t most = g.new_tokens < 0 ? static_cast<size_t>(config.context)
+                                       : prompt + static_cast<size_t>(g.new_tokens);
+  return ChooseContext(g.context, config, most);
+}
+
+Result<Answer> Decode(const LoadedModel& loaded, const DraftArgs& draft,
+                      const SessionOptions& options, const Prompt& prompt, int max_new,
+                      const OnTokens& on_tokens) {
+  FT_ASSIGN_OR_RETURN(const Decoder decoder, NewDecoder(loaded, draft, options.capacity));
+  const auto session = decoder.generator->Start(options);
+  FT_ASSIGN_OR_RETURN(Answer answer,
+                      WriteAnswer(*decoder.generator, *session, prompt.tokens, max_new, on_tokens));
+  if (decoder.drafter) answer.tallies = decoder.drafter->Tallies();
+  return answer;
+}
+
+struct GenerateOutputs {
+  OutputFile stats, attribution;
+};
+
+Result<GenerateOutputs> OpenGenerateOutputs(const GenerateArgs& g) {
+  GenerateOutputs outputs;
+  FT_ASSIGN_OR_RETURN(outputs.stats, OutputFile::Open(g.stats));
+  FT_ASSIGN_OR_RETURN(outputs.attribution, OutputFile::Open(g.attribute));
+  return outputs;
+}
+
+void PrintSummary(const GenerateArgs& g, const Answer& answer, const RunReport& report) {
+  std::fprintf(stderr, "%d prompt tokens in %.2f s, %zu new tokens in %.2f s: %.1f tokens/s%s\n",
+               answer.prompt_tokens, answer.phases.prefill, answer.tokens.size(),
+               answer.total_seconds - answer.phases.prefill, report.GenerationTokensPerSecond(),
+               answer.finish == Finish::kNot ? " (interrupted)" : "");
+  for (const Tally& tally : answer.tallies) {
+    if (tally.count == 0) continue;
+    std::fprintf(stderr, "%s: %.0f%% of %lld\n", tally.name.c_str(),
+                 100.0 * static_cast<double>(tally.count) / static_cast<double>(tally.of),
+                 static_cast<long long>(tally.of));
+  }
+  if (g.draft.drafter == "none") return;
+  const Metrics m = answer.Summary();
+  std::fprintf(stderr, "%s: %.2f tokens a pass, %d passes\n", g.draft.drafter.c_str(), m.tau_micro,
+               m.cycles);
+  if (const std::string sentence = Sentence(report.outcome); !sentence.empty()) {
+    std::fprintf(stderr, "%s\n", sentence.c_str());
+  }
+}
+
+// Whether plain decoding writes what this run wrote, so that --check means something.
+Status CheckIsFair(const GenerateArgs& g, const SamplingParams& sampling) {
+  FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(g.draft.verifier));
+  if (!g.check || sampling.greedy() || verifier->guarantee == Guarantee::kSameText) return {};
+  return Error{"--check: sampled with --verifier " + g.draft.verifier +
+               ", another text than the plain one is no mistake; use exact, or --temp 0"};
+}
+
+// Decodes the same answer plainly. Returns the exit status.
+Result<int> Check(const GenerateArgs& g, const LoadedModel& loaded, const SessionOptions& options,
+                  const Prompt& prompt, int max_new, const Answer& answer) {
+  const bool complete = answer.finish != Finish::kNot;
+  const DraftArgs no_draft{.verifier = g.draft.verifier,
+                           .verifier_options = g.draft.verifier_options};
+  size_t written = 0;
+  FT_ASSIGN_OR_RETURN(const Answer plain,
+                      Decode(loaded, no_draft, options, prompt, max_new, [&](auto fresh, int) {
+                        written += fresh.size();
+                        return complete || written < answer.tokens.size();
+                      }));
+  FT_RETURN_IF_ERROR(plain.ended);
+  const auto difference = FirstDifference(*loaded.tokenizer, plain.tokens, answer.tokens, complete);
+  if (difference) {
+    std::fprintf(stderr, "foretoken: check: %s\n", difference->c_str());
+    return kExitDiffers;
+  }
+  if (!g.quiet) {
+    std::fprintf(stderr, "check: all %zu tokens are those of plain decoding (%.1f tokens/s)\n",
+                 answer.tokens.size(), plain.Report(0).GenerationTokensPerSecond());
+  }
+  return kExitDone;
+}
+
+Status Attribute(const GenerateArgs& g, const LoadedModel& loaded, const Prompt& prompt,
+                 const Answer& answer, bool terminal, OutputFile& output) {
+  std::vector<Token> tokens = prompt.tokens;
+  tokens.insert(tokens.end(), answer.tokens.begin(), answer.tokens.end());
+  const std::vector<CopiedSpan> spans =
+      CopiedSpans(tokens, answer.prompt_tokens, answer.sources, g.attribute_min);
+  const TokenText whole = TextOf(*loaded.tokenizer, tokens);
+  if (terminal) PrintAttributed(whole, answer.prompt_tokens, spans, stdout, stderr);
+  const Json json = AttributionJson(whole, answer.prompt_tokens, spans, g.attribute_min);
+  return output.Finish(JsonText(json) + "\n");
+}
+
+// Everything that is said after the text.
+Status Report(const GenerateArgs& g, const LoadedModel& loaded, const Prompt& prompt,
+              const Answer& answer, bool terminal, GenerateOutputs& outputs) {
+  FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(g.draft.verifier));
+  RunReport report = answer.Report(loaded.load_seconds);
+  report.verifier = verifier->name;
+  report.lossless = verifier->lossless();
+  report.outcome.guarantee = verifier->guarantee;
+  if (outputs.attribution.active()) {
+    FT_RETURN_IF_ERROR(Attribute(g, loaded, prompt, answer, terminal, outputs.attribution));
+  }
+  if (!g.quiet) PrintSummary(g, answer, report);
+  return outputs.stats.Finish(JsonText(ToJson(report)) + "\n");
+}
+
+Result<int> Generate(const GenerateArgs& g) {
+  FT_ASSIGN_OR_RETURN(GenerateOutputs outputs, OpenGenerateOutputs(g));
+  FT_ASSIGN_OR_RETURN(const std::string text, ReadPrompt(g));
+  FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(g.model));
+  FT_RETURN_IF_ERROR(CheckCacheType(loaded.model->config(), g.cache_type));
+  FT_ASSIGN_OR_RETURN(const Prompt prompt, EncodeInput(g, loaded, text));
+  SessionOptions options{.stop = prompt.stop, .cache_type = g.cache_type};
+  FT_ASSIGN_OR_RETURN(options.sampling, ResolveSampling(g.sampling, *loaded.file));
+  FT_ASSIGN_OR_RETURN(options.capacity,
+                      ChooseCapacity(g, loaded.model->config(), prompt.tokens.size()));
+  if (const Status fair = CheckIsFair(g, options.sampling); !fair.ok()) {
+    return BadUsage(fair.error());
+  }
+  WarnIfLossy(g.draft);
+  const int max_new = g.new_tokens < 0 ? options.capacity : g.new_tokens;
+
+  const InterruptGuard guard;
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  const bool held = terminal && !g.attribute.empty();
+  TextStream stream(*loaded.tokenizer, prompt.tokens, stdout, terminal);
+  bool writable = true;
+  FT_ASSIGN_OR_RETURN(const Answer answer, Decode(loaded, g.draft, options, prompt, max_new,
+                                                  [&](auto fresh, int drafted) {
+                                                    if (!held)
+                                                      writable = stream.Write(fresh, drafted);
+                                                    return writable && !InterruptGuard::Requested();
+                                                  }));
+  stream.Finish();
+  if (!writable) return Error{"standard output takes no more"};
+  const bool more = terminal || g.stats == "-" || g.attribute == "-";
+  if (more && !stream.at_line_start()) std::puts("");
+  FT_RETURN_IF_ERROR(Report(g, loaded, prompt, answer, terminal, outputs));
+  FT_RETURN_IF_ERROR(answer.ended);
+  if (!g.check) return kExitDone;
+  InterruptGuard::Clear();
+  return Check(g, loaded, options, prompt, max_new, answer);
+}
+
+// What is wrong with the options together, before any work.
+Status CheckUsage(const GenerateArgs& g) {
+  if (g.model.path.empty()) return Error{"--model is missing"};
+  if (g.new_tokens == 0) return Error{"--new-tokens: found 0, expected -1 or at least 1"};
+  FT_RETURN_IF_ERROR(Validate(g.sampling.params));
+  FT_RETURN_IF_ERROR(CheckDraftNames(g.draft));
+  if (g.attribute.empty() || g.draft.drafter != "none") return {};
+  return Error{"--attribute: --drafter is none, and only a drafter that copies says from where"};
+}
+
+}  // namespace
+
+int Run_generate(int argc, char** argv) {
+  CLI::App app{"Continues a text, speculating, token for token what the model alone would write.",
+               "foretoken generate"};
+  app.footer(kGenerateFooter);
+  GenerateArgs g;
+  Declare(app, &g);
+  if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
+  g.prompt_given = app.count("--prompt") > 0;
+  if (!g.attribute.empty()) {
+    if (app.count("--drafter") == 0) g.draft.drafter = kAttributing;
+    DraftAsPaper(&g.draft);
+  }
+  if (const Status usage = CheckUsage(g); !usage.ok()) return BadUsage(usage.error());
+  const Result<int> status = Generate(g);
+  return status.ok() ? *status : Failed(status.error());
+}
+
+}  // namespace foretoken

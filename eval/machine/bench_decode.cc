@@ -1,0 +1,300 @@
+// foretoken bench decode: plain decoding and the cost of scoring more rows, against the machine's
+// limits measured in between.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "eval/machine/bench.h"
+#include "eval/machine/bench_model.h"
+#include "eval/machine/timed_passes.h"
+#include "eval/report/curve_plot.h"
+
+namespace foretoken {
+namespace {
+
+// Multiplications with weights in a pass of `rows` rows, for `logit_rows` of which there are
+// logits.
+double Macs(const ModelConfig& c, int rows, int logit_rows) {
+  const double attention = 2.0 * c.hidden * (c.heads + c.kv_heads) * c.head_dim;
+  return rows * c.layers * (attention + 3.0 * c.hidden * c.ffn) +
+         static_cast<double>(logit_rows) * c.vocab * c.hidden;
+}
+
+// A pass, beside what the machine did in the moments before and after it; or medians of passes.
+struct Sample {
+  double seconds, limit;
+  double times, reads, peak;  // of the limit, the bandwidth and the peak
+  double loads;               // out of first caches, the fewer
+};
+using Samples = std::vector<Sample>;
+
+// REQUIRES: samples.
+Sample Medians(const Samples& samples) {
+  Sample medians{};
+  for (double Sample::*figure : {&Sample::seconds, &Sample::limit, &Sample::times, &Sample::reads,
+                                 &Sample::peak, &Sample::loads}) {
+    std::vector<double> values;
+    values.reserve(samples.size());
+    for (const Sample& sample : samples) values.push_back(sample.*figure);
+    medians.*figure = Median(std::move(values));
+  }
+  return medians;
+}
+
+// Of passes in a row, at least.
+constexpr double kDecodingSeconds = 0.05;
+
+// Of the most loads that this run saw. A neighbour on a core of two threads takes half of them.
+constexpr double kUndisturbed = 0.85;
+
+// Passes of so many rows behind so much context.
+struct Point {
+  int context, rows;
+  Samples passes;
+};
+
+struct Outcome {
+  MachineLimits limits;
+  Samples decoding;  // one row each
+  std::vector<Point> curve;
+  Samples prompts;
+  // In between the passes: a hand-over in seconds, and what first caches gave.
+  double fewest_meeting = 0, most_meeting = 0, fewest_loads = 0, most_loads = 0;
+
+  // Of a pass to one row of the first pass behind the same context.
+  double Ratio(const Point& point) const {
+    const auto first = std::find_if(curve.begin(), curve.end(),
+                                    [&](const Point& p) { return p.context == point.context; });
+    return Medians(point.passes).seconds / Medians(first->passes).seconds * first->rows;
+  }
+  // Those before and after which first caches gave what they can, so that no core had anything else
+  // to do, as far as this run can know.
+  Samples Undisturbed(const Samples& passes) const {
+    Samples undisturbed;
+    for (const Sample& pass : passes) {
+      if (pass.loads > kUndisturbed * most_loads) undisturbed.push_back(pass);
+    }
+    return undisturbed;
+  }
+};
+
+// Passes take turns, so that a slow second of the machine falls on all of them; and each is
+// compared with the bandwidth and the peak of the moment before it, as neighbours on a machine come
+// and go. What measures these leaves nothing of the model in the caches; plain decoding, where pass
+// follows pass, is timed in a row as well.
+class Measurement {
+ public:
+  // `pool` and `bandwidth` must outlive this.
+  Measurement(const BenchOptions& options, BenchModel& subject, ThreadPool& pool, DType cache_type,
+              ReadBandwidth& bandwidth)
+      : options_(options),
+        model_(*subject.model),
+        cache_type_(cache_type),
+        type_(model_.OutputHead().type()),
+        pool_(pool),
+        bandwidth_(bandwidth),
+        peaks_(pool) {}
+
+  Result<Outcome> Run() {
+    Outcome outcome;
+    FT_ASSIGN_OR_RETURN(outcome.limits, MeasureLimits(pool_, 2));
+    loads_.push_back(outcome.limits.first_cache_loads);
+    for (const int context : options_.contexts) {
+      TimedPasses sequence(model_, cache_type_, context);
+      FT_RETURN_IF_ERROR(sequence.status());
+      const double bytes = static_cast<double>(model_.weight_bytes()) + sequence.cache_bytes();
+      const size_t first = outcome.curve.size();
+      for (const int rows : options_.rows) outcome.curve.push_back({context, rows, {}});
+      for (int turn = -1; turn < options_.repeats; ++turn) {
+        for (size_t i = first; i < outcome.curve.size(); ++i) {
+          Point& point = outcome.curve[i];
+          const Sample sample =
+              Time(point.rows, point.rows, bytes, [&] { return sequence.Time(point.rows, true); });
+          if (turn >= 0) point.passes.push_back(sample);
+        }
+        if (turn < 0 || first != 0) continue;
+        outcome.decoding.push_back(Time(1, 1, bytes, [&] { return PassInARow(sequence); }));
+        if (turn >= 3) continue;
+        outcome.prompts.push_back(
+            Time(kBenchRows, 1, bytes, [&] { return sequence.Time(kBenchRows, false); }));
+      }
+      FT_RETURN_IF_ERROR(sequence.status());
+    }
+    outcome.limits.read_bytes.back() = Median(reads_);
+    std::tie(outcome.fewest_meeting, outcome.most_meeting) = Range(meetings_);
+    std::tie(outcome.fewest_loads, outcome.most_loads) = Range(loads_);
+    return outcome;
+  }
+
+ private:
+  static std::pair<double, double> Range(const std::vector<double>& values) {
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    return {*least, *most};
+  }
+
+  // Seconds of a pass of one row among others, as decoding makes them: the mean.
+  static double PassInARow(TimedPasses& sequence) {
+    sequence.Time(1, /*all_logits=*/true);
+    double seconds = 0;
+    int passes = 0;
+    for (; passes < 3 || seconds < kDecodingSeconds; ++passes) {
+      seconds += sequence.Time(1, /*all_logits=*/true);
+    }
+    return seconds / passes;
+  }
+
+  // What a pass of `rows` rows takes, as pass() says.
+  template <typename Pass>
+  Sample Time(int rows, int logit_rows, double bytes, const Pass& pass) {
+    const double read = bandwidth_.Measure(bandwidth_.threads()), peak = peaks_.Measure(type_);
+    reads_.push_back(read);
+    meetings_.push_back(HandOver(pool_));
+    const double before = loads_.back();
+    const double seconds = pass();
+    // Not right before the pass: threads that have only just ended or begun to wait make some
+    // passes much slower.
+    loads_.push_back(FirstCacheLoads(pool_));
+    const double macs = Macs(model_.config(), rows, logit_rows);
+    const double limit = std::max(bytes / read, macs / peak);
+    return {seconds,
+            limit,
+            seconds / limit,
+            bytes / seconds / read,
+            macs / seconds / peak,
+            std::min(before, loads_.back())};
+  }
+
+  const BenchOptions& options_;
+  Model& model_;
+  DType cache_type_, type_;
+  ThreadPool& pool_;
+  ReadBandwidth& bandwidth_;
+  Peaks peaks_;
+  std::vector<double> reads_, meetings_, loads_;
+};
+
+void PrintPrompt(const Outcome& outcome) {
+  const auto print = [](const Sample& pass) {
+    std::printf("%.0f tokens/s, %.0f%% of the multiply-add peak", kBenchRows / pass.seconds,
+                100 * pass.peak);
+  };
+  std::printf("prompt ");
+  print(Medians(outcome.prompts));
+  const Samples undisturbed = outcome.Undisturbed(outcome.prompts);
+  if (!undisturbed.empty() && undisturbed.size() < outcome.prompts.size()) {
+    std::printf("; undisturbed ");
+    print(Medians(undisturbed));
+  }
+  std::printf("\n\n");
+}
+
+void Print(const BenchOptions& options, const BenchModel& subject, const Outcome& outcome) {
+  const std::string name(DTypeName(subject.model->OutputHead().type()));
+  std::printf("%s, head in %s, %s, %d threads\n",
+              options.model.empty() ? options.random.c_str() : options.model.c_str(), name.c_str(),
+              subject.backend->Name().c_str(), outcome.limits.threads);
+  const Sample plain = Medians(outcome.decoding);
+  std::printf("plain decoding %.1f tokens/s, %.0f%% of the %.1f GB/s this machine reads\n",
+              1 / plain.seconds, 100 * plain.reads, outcome.limits.bandwidth() * 1e-9);
+  if (outcome.curve.front().rows == 1) {
+    const Sample alone = Medians(outcome.curve.front().passes);
+    std::printf("with caches full of other data %.1f tokens/s, %.0f%%\n", 1 / alone.seconds,
+                100 * alone.reads);
+  }
+  if (outcome.limits.threads > 1) {
+    std::printf("threads met in %.2f to %.2f us\n", outcome.fewest_meeting * 1e6,
+                outcome.most_meeting * 1e6);
+  }
+  std::printf(
+      "first caches gave %.1f to %.1f G words/s; undisturbed: over %.1f before and after a pass\n",
+      outcome.fewest_loads * 1e-9, outcome.most_loads * 1e-9,
+      kUndisturbed * outcome.most_loads * 1e-9);
+  PrintPrompt(outcome);
+  std::printf(
+      "                                              undisturbed passes alone\n"
+      "context  rows        ms   ratio  times the limit      ms  times   of\n");
+  for (const Point& p : outcome.curve) {
+    const Sample all = Medians(p.passes);
+    std::printf("%7d %5d %9.2f %7.2f %16.2f", p.context, p.rows, all.seconds * 1e3,
+                outcome.Ratio(p), all.times);
+    const Samples undisturbed = outcome.Undisturbed(p.passes);
+    if (!undisturbed.empty()) {
+      const Sample alone = Medians(undisturbed);
+      std::printf(" %8.2f %6.2f", alone.seconds * 1e3, alone.times);
+    } else {
+      std::printf(" %8s %6s", "-", "-");
+    }
+    std::printf(" %2zu/%zu\n", undisturbed.size(), p.passes.size());
+  }
+}
+
+Json OutcomeJson(const BenchModel& subject, const Outcome& outcome) {
+  Json curve = Json::array();
+  for (const Point& p : outcome.curve) {
+    const Sample all = Medians(p.passes);
+    Json point = {{"context", p.context},       {"rows", p.rows},
+                  {"seconds", all.seconds},     {"ratio", outcome.Ratio(p)},
+                  {"limit_seconds", all.limit}, {"times_the_limit", all.times}};
+    const Samples undisturbed = outcome.Undisturbed(p.passes);
+    if (!undisturbed.empty()) {
+      const Sample alone = Medians(undisturbed);
+      point["undisturbed"] = {{"passes", undisturbed.size()},
+                              {"seconds", alone.seconds},
+                              {"times_the_limit", alone.times}};
+    }
+    curve.push_back(std::move(point));
+  }
+  const Sample plain = Medians(outcome.decoding), prompt = Medians(outcome.prompts);
+  return {{"decode",
+           {{"tokens_per_second", 1 / plain.seconds},
+            {"bandwidth_fraction", plain.reads},
+            {"prompt_tokens_per_second", kBenchRows / prompt.seconds},
+            {"prompt_peak_fraction", prompt.peak},
+            {"load_seconds", subject.load_seconds},
+            {"weight_bytes", subject.model->weight_bytes()},
+            {"hand_over_seconds", {outcome.fewest_meeting, outcome.most_meeting}},
+            {"first_cache_words_per_second", {outcome.fewest_loads, outcome.most_loads}}}},
+          {"curve", curve},
+          {"limits", LimitsJson(outcome.limits)}};
+}
+
+std::string CurvePicture(const BenchOptions& options, const BenchModel& subject,
+                         const Outcome& outcome) {
+  std::vector<Curve> curves;
+  for (const int context : options.contexts) {
+    Curve curve{.label = "context " + std::to_string(context)};
+    for (const Point& p : outcome.curve) {
+      if (p.context != context) continue;
+      const Sample all = Medians(p.passes);
+      curve.points.push_back({p.rows, all.seconds, all.limit});
+    }
+    curves.push_back(std::move(curve));
+  }
+  std::string title = options.model.empty() ? options.random : options.model;
+  title.append(", ").append(DTypeName(subject.model->OutputHead().type()));
+  title.append(", ").append(subject.backend->Name());
+  return CurveSvg(title, curves);
+}
+
+}  // namespace
+
+Status BenchDecode(const BenchOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
+  FT_ASSIGN_OR_RETURN(OutputFile svg, OutputFile::Open(options.svg));
+  FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.types));
+  if (types.size() != 1) return Error{"bench decode measures one --type at a time"};
+  FT_ASSIGN_OR_RETURN(const DType cache, ParseDType(options.cache));
+  FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options, types[0]));
+  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(options.threads));
+  FT_ASSIGN_OR_RETURN(const auto bandwidth, ReadBandwidth::Create(*pool));
+  FT_ASSIGN_OR_RETURN(const Outcome outcome,
+                      Measurement(options, subject, *pool, cache, *bandwidth).Run());
+  Print(options, subject, outcome);
+  FT_RETURN_IF_ERROR(svg.Finish(CurvePicture(options, subject, outcome)));
+  return WriteJson(json, OutcomeJson(subject, outcome));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,298 @@
+#include "eval/machine/bench_draft.h"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "base/profile.h"
+#include "base/rng.h"
+#include "engine/generator.h"
+#include "eval/machine/timed_passes.h"
+#include "io/draft_file.h"
+#include "verify/forced_verifier.h"
+
+namespace foretoken {
+namespace {
+
+// What drafts of one tree take.
+struct LevelTime {
+  std::string tree;
+  int depth = 0;                // of the deepest draft
+  double first = 0, level = 0;  // seconds: medians of the first level and of each further one
+};
+
+// Random values for every tensor of a HASS draft of one decoder layer.
+class RandomDraft {
+ public:
+  explicit RandomDraft(const LoadedModel& target) : target_(target) {
+    const ModelConfig& c = target.model->config();
+    const int64_t d = c.hidden, q = int64_t{c.heads} * c.head_dim;
+    const int64_t kv = int64_t{c.kv_heads} * c.head_dim;
+    Add("fc.weight", {d, 2 * d});
+    Add("blk.0.attn_q.weight", {q, d});
+    Add("blk.0.attn_k.weight", {kv, d});
+    Add("blk.0.attn_v.weight", {kv, d});
+    Add("blk.0.attn_output.weight", {d, q});
+    Add("blk.0.ffn_norm.weight", {d});
+    Add("blk.0.ffn_gate.weight", {c.ffn, d});
+    Add("blk.0.ffn_up.weight", {c.ffn, d});
+    Add("blk.0.ffn_down.weight", {d, c.ffn});
+  }
+
+  Status Write(const std::string& path) const {
+    DraftInfo info;
+    info.method = "hass";
+    info.target = TargetFingerprint::Of(target_.model->config(), target_.tokenizer->data());
+    info.blocks = target_.model->config();
+    info.blocks.layers = 1;
+    info.blocks.rope_interleaved = info.blocks.attention_bias = info.blocks.qk_norm = false;
+    info.blocks.sliding_window = 0;
+    info.taps = {target_.model->config().layers};
+    info.shared = {std::string(kSharedEmbedding), std::string(kSharedHead)};
+    std::vector<DraftTensor> tensors;
+    for (const Values& values : values_)
+      tensors.push_back({values.name, values.shape, values.data});
+    FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(target_.backend->threads()));
+    return WriteDraft(info, tensors, FileType::kQ8_0, *pool, path);
+  }
+
+ private:
+  struct Values {
+    std::string name;
+    std::vector<int64_t> shape;
+    std::vector<float> data;
+  };
+
+  void Add(const std::string& name, std::vector<int64_t> shape) {
+    int64_t count = 1;
+    for (const int64_t size : shape) count *= size;
+    Values values{name, std::move(shape), std::vector<float>(static_cast<size_t>(count))};
+    const float unit = 1.0f / std::sqrt(static_cast<float>(values.shape.back()));
+    for (size_t i = 0; i < values.data.size(); ++i) {
+      values.data[i] = unit * static_cast<float>(2 * Uniform(values_.size() + 1, i, 0) - 1);
+    }
+    values_.push_back(std::move(values));
+  }
+
+  const LoadedModel& target_;
+  std::vector<Values> values_;
+};
+
+// A file that is gone when this is.
+struct TemporaryFile {
+  std::string path;
+  ~TemporaryFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+};
+
+std::vector<Token> MadeUpText(int vocab, int length) {
+  std::vector<Token> text(static_cast<size_t>(length));
+  for (size_t i = 0; i < text.size(); ++i) {
+    text[i] = static_cast<Token>(Mix(i) % static_cast<uint64_t>(vocab));
+  }
+  return text;
+}
+
+// One sequence whose next tokens are drafted again and again.
+class Drafts {
+ public:
+  // `tree`: as typed after --tree. See status().
+  Drafts(const BenchDraftArgs& args, const LoadedModel& loaded, Drafter& drafter,
+         const std::string& tree, int depth)
+      : text_(MadeUpText(loaded.model->config().vocab, args.context + 2)), verifier_(text_) {
+    Result<std::unique_ptr<TreePolicy>> policy = NewTreePolicy(tree);
+    if (!policy.ok()) {
+      status_ = policy.error();
+      return;
+    }
+    policy_ = *std::move(policy);
+    constexpr int kMostNodes = 256;
+    generator_ = std::make_unique<Generator>(
+        *loaded.model, &drafter, verifier_,
+        GeneratorOptions{.limits = {.max_nodes = kMostNodes, .max_depth = depth},
+                         .policy = policy_.get()});
+    session_ = generator_->Start({.capacity = args.context + kMostNodes});
+    // What follows the prompt is the verifier's.
+    const auto prompt = std::span(text_).first(static_cast<size_t>(args.context) + 1);
+    status_ = generator_->Prefill(*session_, prompt, kMostNodes);
+    if (status_.ok()) Time();  // reads the text
+  }
+
+  // Seconds of a draft.
+  double Time() {
+    Session* batch[] = {session_.get()};
+    return Seconds([&] {
+      const auto trees = generator_->Draft(batch);
+      if (!trees.ok()) {
+        status_ = trees.error();
+      } else {
+        depth_ = trees->front().max_depth();
+      }
+    });
+  }
+
+  int depth() const { return depth_; }
+  const Status& status() const { return status_; }
+
+ private:
+  std::vector<Token> text_;
+  ForcedVerifier verifier_;
+  std::unique_ptr<TreePolicy> policy_;
+  std::unique_ptr<Generator> generator_;
+  std::unique_ptr<Session> session_;
+  int depth_ = 0;
+  Status status_;
+};
+
+// Seconds of a draft, after a pass of the target as in decoding, which leaves the caches full of
+// its weights.
+double TimeAfterPass(TimedPasses& passes, Drafts& drafts, std::vector<double>& plain) {
+  plain.push_back(passes.Time(1, /*all_logits=*/true));
+  return drafts.Time();
+}
+
+// Where the time of drafts goes, by parts of the backend; the rest is the drafter's own.
+void PrintParts(const BenchDraftArgs& args, Backend& backend, TimedPasses& passes, Drafts& drafts,
+                std::vector<double>& plain) {
+  Profile profile(backend.threads());
+  std::vector<Profile::Share> parts;
+  double all = 0;
+  for (int i = 0; i < args.repeats; ++i) {
+    plain.push_back(passes.Time(1, /*all_logits=*/true));
+    backend.Watch(&profile);
+    profile.Take();  // and forget
+    all += drafts.Time();
+    const std::vector<Profile::Share> taken = profile.Take();
+    backend.Watch(nullptr);
+    parts.resize(taken.size());
+    for (size_t p = 0; p < taken.size(); ++p) {
+      parts[p].name = taken[p].name;
+      parts[p].seconds += taken[p].seconds;
+    }
+  }
+  const double scale = 1e3 / args.repeats;
+  double known = 0;
+  for (const Profile::Share& part : parts) known += part.seconds / backend.threads();
+  std::printf("a draft of %d levels: %.3f ms while watched\n", drafts.depth(), all * scale);
+  for (const Profile::Share& part : parts) {
+    if (part.seconds == 0) continue;
+    std::printf("  %-28s %7.3f ms a thread\n", part.name.c_str(),
+                part.seconds / backend.threads() * scale);
+  }
+  std::printf("  %-28s %7.3f ms\n", "outside of the backend", (all - known) * scale);
+}
+
+// Drafts of one level and drafts of many by turns.
+Result<LevelTime> TimeLevels(const BenchDraftArgs& args, const LoadedModel& loaded,
+                             Drafter& drafter, const std::string& tree, TimedPasses& passes,
+                             std::vector<double>& plain) {
+  Drafts one(args, loaded, drafter, tree, 1), many(args, loaded, drafter, tree, args.depth);
+  FT_RETURN_IF_ERROR(one.status());
+  FT_RETURN_IF_ERROR(many.status());
+  std::vector<double> first, all;
+  for (int i = 0; i < args.repeats; ++i) {
+    first.push_back(TimeAfterPass(passes, one, plain));
+    all.push_back(TimeAfterPass(passes, many, plain));
+  }
+  FT_RETURN_IF_ERROR(one.status());
+  FT_RETURN_IF_ERROR(many.status());
+  FT_RETURN_IF_ERROR(passes.status());
+  if (args.parts) PrintParts(args, *loaded.backend, passes, many, plain);
+  LevelTime time{.tree = tree, .depth = many.depth(), .first = Median(first)};
+  time.level = time.first;
+  if (time.depth > 1) time.level = (Median(all) - time.first) / (time.depth - 1);
+  return time;
+}
+
+Result<Decoder> DecoderFor(const BenchDraftArgs& args, const LoadedModel& loaded,
+                           const std::string& random_path) {
+  DraftArgs draft = args.draft;
+  draft.tree = "chain";
+  if (args.random) {
+    FT_RETURN_IF_ERROR(RandomDraft(loaded).Write(random_path));
+    draft.drafter = "hass";
+    draft.options.emplace_back("draft", random_path);
+  }
+  return NewDecoder(loaded, draft, args.context + 512);
+}
+
+void PrintLevel(const LevelTime& time, double plain) {
+  std::printf("%-22s a level %7.3f ms, %5.3f of a plain pass; the first %7.3f ms, %5.3f\n",
+              time.tree.c_str(), time.level * 1e3, time.level / plain, time.first * 1e3,
+              time.first / plain);
+}
+
+}  // namespace
+
+void AddBenchDraftArgs(CLI::App& app, BenchDraftArgs* args) {
+  AddModelArgs(app, &args->model);
+  app.get_option("--model")->required();
+  app.add_option("--drafter", args->draft.drafter, "the drafter (hass, draft-model, ...)")
+      ->type_name("NAME");
+  AddDraftOptions(app, &args->draft);
+  app.add_flag("--random-draft", args->random, "a HASS draft of random weights in place of a file");
+  app.add_flag("--parts", args->parts, "also show which part of a draft takes how long");
+  app.add_option("--context", args->context, "committed positions (256)")
+      ->check(CLI::Range(1, 1 << 16));
+  app.add_option("--depth", args->depth, "levels of the drafts that are timed (5)")
+      ->check(CLI::Range(2, 15));
+  app.add_option("--repeats", args->repeats, "drafts of each figure (40)")
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--json", args->json, "also write the figures to this file")
+      ->check(WritableFile());
+}
+
+Status BenchDraft(const BenchDraftArgs& args) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(args.json));
+  FT_RETURN_IF_ERROR(CheckDraftNames(args.draft));
+  if (args.draft.drafter == "none" && !args.random) {
+    return Error{"bench draft needs --drafter or --random-draft"};
+  }
+  FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));
+  const TemporaryFile file{(std::filesystem::temp_directory_path() /
+                            ("foretoken-random-draft-" + std::to_string(getpid()) + ".gguf"))
+                               .string()};
+  FT_ASSIGN_OR_RETURN(const Decoder decoder, DecoderFor(args, loaded, file.path));
+  TimedPasses passes(*loaded.model, DType::kF16, args.context);
+  FT_RETURN_IF_ERROR(passes.status());
+  std::vector<double> plain;
+  std::vector<LevelTime> times;
+  for (const char* tree : {"chain", "eagle2"}) {
+    FT_ASSIGN_OR_RETURN(LevelTime time,
+                        TimeLevels(args, loaded, *decoder.drafter, tree, passes, plain));
+    times.push_back(std::move(time));
+  }
+  const double pass = Median(plain);
+  const DraftPrior prior = decoder.drafter->Prior();
+  std::printf("%s, %d threads, %d committed positions; medians of %d\n",
+              loaded.backend->Name().c_str(), loaded.backend->threads(), args.context,
+              args.repeats);
+  std::printf(
+      "a plain pass %.3f ms, of %.1f MB; a level reads %.2f MB, %.3f of them\n", pass * 1e3,
+      static_cast<double>(loaded.model->weight_bytes()) / 1e6,
+      static_cast<double>(prior.level_bytes) / 1e6,
+      static_cast<double>(prior.level_bytes) / static_cast<double>(loaded.model->weight_bytes()));
+  Json levels = Json::array();
+  for (const LevelTime& time : times) {
+    PrintLevel(time, pass);
+    levels.push_back({{"tree", time.tree},
+                      {"depth", time.depth},
+                      {"level_seconds", time.level},
+                      {"first_seconds", time.first}});
+  }
+  return WriteJson(json, {{"plain_seconds", pass},
+                          {"plain_bytes", loaded.model->weight_bytes()},
+                          {"level_bytes", prior.level_bytes},
+                          {"levels", std::move(levels)}});
+}
+
+}  // namespace foretoken

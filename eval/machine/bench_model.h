@@ -1,0 +1,24 @@
+// The model that a measurement is made on: from a file, or of random weights.
+#pragma once
+
+#include <memory>
+
+#include "eval/machine/bench.h"
+#include "io/model_file.h"
+#include "model/model.h"
+
+namespace foretoken {
+
+inline constexpr int kBenchRows = 512;  // of a pass at most
+
+struct BenchModel {
+  std::unique_ptr<ModelFile> file;  // null for random weights
+  std::unique_ptr<Backend> backend;
+  std::unique_ptr<Model> model;
+  double load_seconds = 0;
+};
+// By options.model, or else by options.random, whose weights are of `type`. Errors: an unreadable
+// file, an unknown shape.
+Result<BenchModel> LoadBenchModel(const BenchOptions& options, DType type);
+
+}  // namespace foretoken

@@ -1,0 +1,207 @@
+// foretoken bench neighbours: what is left of decoding when other processes need the cores too.
+#include "eval/machine/bench_neighbours.h"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "eval/machine/bench_model.h"
+#include "eval/machine/timed_passes.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kNicest = 19;
+
+// A process of its own that ends with this one, or when it is destroyed.
+class ChildProcess {
+ public:
+  // Starts `body`, which gets this end of `socket()`. REQUIRES: this process has one thread.
+  static Result<std::unique_ptr<ChildProcess>> Start(const std::function<void(int socket)>& body) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return Fault();
+    const pid_t id = fork();
+    if (id == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      close(ends[0]);
+      body(ends[1]);
+      _exit(0);
+    }
+    close(ends[1]);
+    std::unique_ptr<ChildProcess> child(new ChildProcess(id, ends[0]));
+    if (id < 0) return Fault();
+    return child;
+  }
+  ~ChildProcess() {
+    close(socket_);
+    if (id_ < 0) return;
+    kill(id_, SIGKILL);
+    while (waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  int socket() const { return socket_; }
+
+ private:
+  ChildProcess(pid_t id, int socket) : id_(id), socket_(socket) {}
+  static Error Fault() { return {"cannot start a process: " + std::string(strerror(errno))}; }
+
+  pid_t id_;
+  int socket_;
+};
+
+bool Send(int socket, const void* data, size_t size) {
+  return send(socket, data, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size);
+}
+
+// Waits for `size` bytes; false if the other process is gone.
+bool Receive(int socket, void* data, size_t size) {
+  return recv(socket, data, size, MSG_WAITALL) == static_cast<ssize_t>(size);
+}
+
+// What a decoding process answers: the rate of tokens, or, before the first, what went wrong.
+struct Reply {
+  double tokens_per_second = 0;
+  char fault[1024] = {};
+};
+
+// In a process of its own: loads the model, answers, and decodes whenever a byte comes.
+Status Decode(const NeighbourOptions& options, int socket) {
+  FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.bench.types));
+  FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options.bench, types.front()));
+  TimedPasses passes(*subject.model, DType::kF16, options.bench.contexts.front());
+  passes.Time(/*rows=*/1, /*all_logits=*/true);
+  Reply answer;
+  char order = 0;
+  while (Send(socket, &answer, sizeof answer) && Receive(socket, &order, 1)) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = Clock::now();
+    std::chrono::duration<double> passed{};
+    int tokens = 0;
+    for (; passed.count() < options.seconds; passed = Clock::now() - begin, ++tokens) {
+      passes.Time(1, true);
+    }
+    answer.tokens_per_second = tokens / passed.count();
+  }
+  return {};
+}
+
+void DecodeOrReport(const NeighbourOptions& options, int socket) {
+  const Status status = Decode(options, socket);
+  if (status.ok()) return;
+  Reply answer;
+  std::snprintf(answer.fault, sizeof answer.fault, "%s", status.error().message.c_str());
+  Send(socket, &answer, sizeof answer);
+}
+
+using Children = std::vector<std::unique_ptr<ChildProcess>>;
+
+Result<double> AnswerOf(const ChildProcess& child) {
+  Reply answer;
+  if (!Receive(child.socket(), &answer, sizeof answer)) {
+    return Error{"a decoding process ended before its time"};
+  }
+  if (answer.fault[0] != 0) return Error{answer.fault};
+  return answer.tokens_per_second;
+}
+
+// Tokens a second of `processes` decoding at the same time, added up.
+Result<double> Together(std::span<const std::unique_ptr<ChildProcess>> processes) {
+  for (const auto& child : processes) Send(child->socket(), "g", 1);
+  double sum = 0;
+  for (const auto& child : processes) {
+    FT_ASSIGN_OR_RETURN(const double rate, AnswerOf(*child));
+    sum += rate;
+  }
+  return sum;
+}
+
+// A process that keeps a core busy.
+Result<std::unique_ptr<ChildProcess>> BusyLoop(int nice) {
+  return ChildProcess::Start([nice](int /*socket*/) {
+    setpriority(PRIO_PROCESS, 0, nice);
+    for (volatile uint64_t i = 0;;) i = i + 1;
+  });
+}
+
+// What runs at the same time, and how fast it decoded, in every round.
+struct Scenario {
+  std::string name;
+  int processes = 1, loops = 0, nice = 0;
+  std::vector<double> rates;
+};
+
+Status Measure(const Children& children, Scenario& scenario) {
+  Children loops;
+  for (int i = 0; i < scenario.loops; ++i) {
+    FT_ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> loop, BusyLoop(scenario.nice));
+    loops.push_back(std::move(loop));
+  }
+  const auto count = static_cast<size_t>(scenario.processes);
+  FT_ASSIGN_OR_RETURN(const double rate, Together(std::span(children).first(count)));
+  scenario.rates.push_back(rate);
+  return {};
+}
+
+std::vector<Scenario> Scenarios(const NeighbourOptions& options) {
+  std::vector<Scenario> scenarios = {{.name = "one process alone"}};
+  for (const int count : options.processes) {
+    scenarios.push_back(
+        {.name = std::to_string(count) + " processes together", .processes = count});
+  }
+  scenarios.push_back({.name = "one beside a busy loop", .loops = 1});
+  scenarios.push_back({.name = "one beside a busy loop, nice 19", .loops = 1, .nice = kNicest});
+  return scenarios;
+}
+
+Status Report(const std::vector<Scenario>& scenarios, OutputFile& json) {
+  const double alone = Median(scenarios.front().rates);
+  Json list = Json::array();
+  std::printf("%-34s %12s %8s\n", "", "tokens/s", "of alone");
+  for (const Scenario& s : scenarios) {
+    const double rate = Median(s.rates);
+    std::printf("%-34s %12.1f %8.2f\n", s.name.c_str(), rate, rate / alone);
+    list.push_back({{"name", s.name},
+                    {"processes", s.processes},
+                    {"busy_loops", s.loops},
+                    {"nice", s.nice},
+                    {"tokens_per_second", rate},
+                    {"of_alone", rate / alone}});
+  }
+  return WriteJson(json, {{"scenarios", std::move(list)}});
+}
+
+}  // namespace
+
+Status BenchNeighbours(const NeighbourOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.bench.json));
+  std::vector<Scenario> scenarios = Scenarios(options);
+  int most = 1;
+  for (const Scenario& s : scenarios) most = std::max(most, s.processes);
+  Children children;
+  for (int i = 0; i < most; ++i) {
+    FT_ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> child,
+                        ChildProcess::Start([&](int socket) { DecodeOrReport(options, socket); }));
+    FT_RETURN_IF_ERROR(AnswerOf(*child));  // once its model is loaded
+    children.push_back(std::move(child));
+  }
+  for (int round = 0; round < options.bench.repeats; ++round) {
+    for (Scenario& s : scenarios) FT_RETURN_IF_ERROR(Measure(children, s));
+  }
+  return Report(scenarios, json);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,183 @@
+// foretoken bench overhead: how long everything takes that is not a pass of the target: guessing,
+// building trees, verification, the upkeep of caches and indexes.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <utility>
+
+#include "base/json.h"
+#include "base/rng.h"
+#include "draft/drafter.h"
+#include "engine/generator.h"
+#include "eval/machine/bench_model.h"
+#include "verify/forced_verifier.h"
+
+namespace foretoken {
+namespace {
+
+// Offers as many guesses as the tree has a use for, wrong ones nearly always.
+class EndlessGuesses final : public Drafter {
+ public:
+  explicit EndlessGuesses(int vocab) : vocab_(vocab) {}
+
+  TapSpec Needs() const override { return {}; }
+  std::unique_ptr<DraftState> NewState() const override { return std::make_unique<DraftState>(); }
+  Status Observe(std::span<const Observation> /*seen*/) override { return {}; }
+  void Truncate(DraftState& /*state*/, int /*length*/) override {}
+
+  Status Propose(std::span<const DraftSlot> batch) override {
+    std::vector<Scored> offer;
+    for (const DraftSlot& slot : batch) {
+      const int width = slot.builder.width();
+      for (auto nodes = slot.builder.TakeFrontier(); !nodes.empty();
+           nodes = slot.builder.TakeFrontier()) {
+        for (const Node n : nodes) {
+          offer.clear();
+          for (int i = 0; i < width; ++i) {
+            const auto rank = static_cast<float>(i + 1);
+            offer.push_back({(n * width + i) % vocab_, -0.5f * rank});
+          }
+          slot.builder.Offer(n, offer);
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  int vocab_;
+};
+
+// Words as frequent as a text's: the r-th of `vocab` stands at about 1 / r of the places.
+std::vector<Token> ZipfText(int vocab, int length) {
+  std::vector<Token> text(static_cast<size_t>(length));
+  for (int i = 0; i < length; ++i) {
+    const double rank = std::exp(Uniform(/*seed=*/1, i, 0) * std::log(vocab));
+    text[static_cast<size_t>(i)] = std::min(vocab - 1, static_cast<int>(rank));
+  }
+  return text;
+}
+
+// Medians over the steps, in seconds.
+struct StepTimes {
+  int nodes = 0;
+  double step = 0, forward = 0, draft = 0;
+  double other() const { return step - forward; }
+};
+
+struct LookUp {
+  std::string drafter;
+  double median = 0, slowest = 0;  // seconds of a guess
+};
+
+class Overhead {
+ public:
+  Overhead(const BenchOptions& options, Model& model) : options_(options), model_(model) {
+    const int context = std::max(1, options.contexts.front());
+    text_ = ZipfText(model.config().vocab, context + kSteps + 1);
+    prompt_ = std::span(text_).first(static_cast<size_t>(context));
+  }
+
+  Result<StepTimes> Steps() {
+    EndlessGuesses guesses(model_.config().vocab);
+    const Json none = Json::object();
+    FT_ASSIGN_OR_RETURN(const auto verifier, NewVerifier("exact", {model_.backend(), none}));
+    const std::string spec = "eagle2:total_token=" + std::to_string(options_.nodes);
+    FT_ASSIGN_OR_RETURN(const auto tree, NewTreePolicy(spec));
+    Generator generator(model_, &guesses, *verifier,
+                        {.limits = {.max_nodes = options_.nodes, .max_depth = options_.nodes - 1},
+                         .policy = tree.get()});
+    const auto session = generator.Start({.capacity = Capacity()});
+    FT_RETURN_IF_ERROR(generator.Prefill(*session, prompt_, kSteps * options_.nodes));
+    Session* batch[] = {session.get()};
+    std::vector<double> step, forward, draft;
+    for (int i = 0; i < kSteps && !session->done(); ++i) {
+      const PhaseSeconds before = generator.seconds();
+      Status status;
+      step.push_back(Seconds([&] { status = generator.Step(batch); }));
+      FT_RETURN_IF_ERROR(status);
+      forward.push_back(generator.seconds().forward - before.forward);
+      draft.push_back(generator.seconds().draft - before.draft);
+    }
+    return StepTimes{session->cycles.front().nodes + 1, Median(step), Median(forward),
+                     Median(draft)};
+  }
+
+  // The drafter's guess after each token of a text, as its words recur.
+  Result<LookUp> Guesses(const std::string& name) {
+    const Json options = Json::object();
+    FT_ASSIGN_OR_RETURN(const auto drafter,
+                        NewDrafter(name, {model_, Capacity(), options, "", nullptr}));
+    ForcedVerifier verifier(text_);
+    FT_ASSIGN_OR_RETURN(const auto tree, NewTreePolicy("chain"));
+    Generator generator(model_, drafter.get(), verifier,
+                        {.limits = {.max_nodes = options_.nodes, .max_depth = options_.nodes - 1},
+                         .policy = tree.get()});
+    const auto session = generator.Start({.capacity = Capacity()});
+    FT_RETURN_IF_ERROR(generator.Prefill(*session, prompt_, kSteps));
+    Session* batch[] = {session.get()};
+    std::vector<double> seconds;
+    while (!session->done()) {
+      std::vector<double> again(3);
+      for (double& time : again) {
+        Status drafted;
+        time = Seconds([&] {
+          if (const auto trees = generator.Draft(batch); !trees.ok()) drafted = trees.error();
+        });
+        FT_RETURN_IF_ERROR(drafted);
+      }
+      seconds.push_back(Median(again));
+      FT_RETURN_IF_ERROR(generator.Step(batch));
+    }
+    return LookUp{name, Median(seconds), *std::max_element(seconds.begin(), seconds.end())};
+  }
+
+ private:
+  static constexpr int kSteps = 40;
+
+  int Capacity() const { return static_cast<int>(prompt_.size()) + kSteps * options_.nodes + 1; }
+
+  const BenchOptions& options_;
+  Model& model_;
+  std::vector<Token> text_;
+  std::span<const Token> prompt_;
+};
+
+void Print(const StepTimes& t, const std::vector<LookUp>& look_ups, int context) {
+  std::printf("a step with %d nodes at %d positions: %.3f ms\n", t.nodes, context, t.step * 1e3);
+  std::printf("  the target's pass  %9.3f ms\n", t.forward * 1e3);
+  std::printf("  all the rest       %9.3f ms  %.2f %% of the step\n", t.other() * 1e3,
+              100 * t.other() / t.step);
+  for (const LookUp& l : look_ups) {
+    std::printf("a guess of %-8s %10.1f us, at most %.1f us\n", l.drafter.c_str(), l.median * 1e6,
+                l.slowest * 1e6);
+  }
+}
+
+}  // namespace
+
+Status BenchOverhead(const BenchOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
+  FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.types));
+  FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options, types.front()));
+  Overhead overhead(options, *subject.model);
+  FT_ASSIGN_OR_RETURN(const StepTimes times, overhead.Steps());
+  std::vector<LookUp> look_ups;
+  Json list = Json::array();
+  for (const std::string& name : options.drafters) {
+    FT_ASSIGN_OR_RETURN(LookUp l, overhead.Guesses(name));
+    list.push_back({{"drafter", l.drafter}, {"seconds", l.median}, {"seconds_most", l.slowest}});
+    look_ups.push_back(std::move(l));
+  }
+  Print(times, look_ups, options.contexts.front());
+  return WriteJson(json, {{"nodes", times.nodes},
+                          {"context", options.contexts.front()},
+                          {"step_seconds", times.step},
+                          {"forward_seconds", times.forward},
+                          {"draft_seconds", times.draft},
+                          {"overhead", times.other() / times.step},
+                          {"look_ups", std::move(list)}});
+}
+
+}  // namespace foretoken

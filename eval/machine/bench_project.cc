@@ -1,0 +1,111 @@
+// foretoken bench project: what speculation would gain on a model that is not at hand, from costs
+// measured here on random weights of its shape and an acceptance length known from elsewhere.
+#include <cstdio>
+#include <utility>
+
+#include "eval/machine/bench.h"
+#include "eval/machine/bench_model.h"
+#include "eval/machine/timed_passes.h"
+
+namespace foretoken {
+namespace {
+
+// Medians, in seconds.
+struct Costs {
+  double plain = 0, verify = 0, level = 0;
+};
+
+// Passes take turns, so that a slow second of the machine falls on all of them.
+Result<Costs> Measure(const ProjectOptions& options, Model& target, Model& draft) {
+  const DType cache = DType::kF16;
+  const int context = options.bench.contexts.front();
+  TimedPasses of_target(target, cache, context), of_draft(draft, cache, context);
+  std::vector<double> plain, verify, level;
+  for (int turn = -1; turn < options.bench.repeats; ++turn) {
+    const double times[] = {of_target.Time(1, true), of_target.Time(options.bench.nodes, true),
+                            of_draft.Time(options.level_rows, true)};
+    FT_RETURN_IF_ERROR(of_target.status());
+    FT_RETURN_IF_ERROR(of_draft.status());
+    if (turn < 0) continue;  // warms up
+    plain.push_back(times[0]);
+    verify.push_back(times[1]);
+    level.push_back(times[2]);
+  }
+  return Costs{Median(plain), Median(verify), Median(level)};
+}
+
+struct Projection {
+  double cycle = 0, rate = 0, speedup = 0, even = 0;
+};
+
+// methods.md 1.11: a cycle drafts, then verifies, and writes tau tokens.
+Projection Project(const ProjectOptions& options, const Costs& costs) {
+  Projection p{.cycle = costs.verify + options.levels * costs.level};
+  p.rate = options.tau / p.cycle;
+  p.speedup = p.rate * costs.plain;
+  p.even = p.cycle / costs.plain;
+  return p;
+}
+
+void Print(const ProjectOptions& options, const Costs& costs, const Projection& p,
+           const std::string& backend) {
+  const BenchOptions& b = options.bench;
+  std::printf("%s of random weights in %s, %s, behind %d positions (medians of %d)\n",
+              b.random.c_str(), b.types.c_str(), backend.c_str(), b.contexts.front(), b.repeats);
+  std::printf("  a plain pass            %9.2f ms\n", costs.plain * 1e3);
+  std::printf("  a pass over %4d nodes   %9.2f ms  %.2fx\n", b.nodes, costs.verify * 1e3,
+              costs.verify / costs.plain);
+  std::printf("  a level of drafting     %9.2f ms  %.3fx (%s, %d rows)\n", costs.level * 1e3,
+              costs.level / costs.plain,
+              options.draft.empty() ? "one layer and the head" : options.draft.c_str(),
+              options.level_rows);
+  std::printf(
+      "projection, nothing was decoded: %d levels and a pass take %.2f ms; at tau %.2f\n"
+      "that is %.2f tokens/s, %.2fx of plain decoding. It pays from tau %.2f on.\n",
+      options.levels, p.cycle * 1e3, options.tau, p.rate, p.speedup, p.even);
+}
+
+// A draft of the target's own width, as EAGLE and HASS have, or a model of its own.
+Result<std::unique_ptr<Model>> NewDraft(const ProjectOptions& options, const Model& target,
+                                        DType type, Backend& backend) {
+  ModelConfig shape = target.config();
+  shape.layers = 1;
+  if (!options.draft.empty()) {
+    FT_ASSIGN_OR_RETURN(shape, ShapeByName(options.draft));
+  }
+  return NewRandomModel(shape, type, /*seed=*/2, backend, {.max_rows = kBenchRows});
+}
+
+}  // namespace
+
+Status BenchProject(const ProjectOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.bench.json));
+  FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.bench.types));
+  if (types.size() != 1) return Error{"bench project measures one --type at a time"};
+  if (options.tau > options.bench.nodes) {  // a path's nodes below the root, and the bonus
+    return Error{"--tau: a tree of " + std::to_string(options.bench.nodes) +
+                 " nodes, its root included, writes at most as many tokens a cycle"};
+  }
+  FT_ASSIGN_OR_RETURN(const BenchModel subject, LoadBenchModel(options.bench, types[0]));
+  FT_ASSIGN_OR_RETURN(const auto draft,
+                      NewDraft(options, *subject.model, types[0], *subject.backend));
+  FT_ASSIGN_OR_RETURN(const Costs costs, Measure(options, *subject.model, *draft));
+  const Projection p = Project(options, costs);
+  Print(options, costs, p, subject.backend->Name());
+  return WriteJson(json, {{"projection", true},
+                          {"shape", options.bench.random},
+                          {"type", options.bench.types},
+                          {"context", options.bench.contexts.front()},
+                          {"nodes", options.bench.nodes},
+                          {"levels", options.levels},
+                          {"tau", options.tau},
+                          {"plain_seconds", costs.plain},
+                          {"verify_seconds", costs.verify},
+                          {"level_seconds", costs.level},
+                          {"cycle_seconds", p.cycle},
+                          {"tokens_per_second", p.rate},
+                          {"speedup", p.speedup},
+                          {"tau_even", p.even}});
+}
+
+}  // namespace foretoken

@@ -1,0 +1,68 @@
+// The table whose cells are how well copying finds sources.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "eval/papers/paper_evaluators.h"
+#include "eval/questions/bench_attribution.h"
+
+namespace foretoken {
+namespace {
+
+double FigureOf(const AttributionScore& score, const std::string& metric) {
+  if (metric == "precision") return score.precision();
+  return metric == "recall" ? score.recall() : score.f1();
+}
+
+// The command's options for a method, whose `min` is no option of its drafter.
+AttributionOptions AttributionOf(const PaperMethod& method, const BenchPaperArgs& args,
+                                 const std::string& data) {
+  AttributionOptions options{.model = args.model, .data = data, .least = {1}, .limit = args.limit};
+  options.draft.drafter = method.drafter;
+  options.draft.tree = method.tree;
+  options.draft.draft_max = method.draft_max;
+  for (const auto& [key, value] : method.options) {
+    if (key == "min") {
+      options.least = {std::max(1, std::atoi(value.c_str()))};
+    } else {
+      options.draft.options.emplace_back(key, value);
+    }
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const LoadedModel& loaded,
+                                         const PaperTable& table, const PaperDraftFiles&) {
+  PaperOutcome outcome;
+  std::map<int, AttributionScore> scores;
+  std::string asked;
+  const auto data = std::filesystem::path(args.questions) / table.parts[0].questions;
+  for (int m = 0; m < std::ssize(table.methods); ++m) {
+    const PaperMethod& method = table.methods[static_cast<size_t>(m)];
+    if (!method.lacks.empty()) {
+      outcome.notes.push_back(method.name + ": " + method.lacks);
+      continue;
+    }
+    const AttributionOptions options = AttributionOf(method, args, data.string());
+    FT_ASSIGN_OR_RETURN(const auto found, ScoreAttribution(options, loaded));
+    const AttributionScore& score = scores[m] = found.scores.at(0);
+    outcome.results.push_back({{"method", method.name},
+                               {"asked", found.asked},
+                               {"skipped", found.skipped},
+                               {"quoted", score.quoted},
+                               {"attributed", score.attributed},
+                               {"correct", score.correct}});
+    asked = table.parts[0].questions + ": " + found.Questions() + ".";  // the same of all methods
+  }
+  if (!asked.empty()) outcome.notes.push_back(asked);
+  outcome.cells = [scores, &table](const PaperKey& cell) -> std::optional<PaperValue> {
+    const auto score = scores.find(cell[PaperAxis::kMethod]);
+    if (score == scores.end()) return std::nullopt;
+    return PaperValue{.value = FigureOf(score->second, MetricAt(table, cell).name)};
+  };
+  return outcome;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,188 @@
+#include "eval/papers/paper_cells.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/number_text.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int kCellResamples = 400;
+
+double Ratio(double a, double b) { return b > 0 ? a / b : 0; }
+
+const SpecAnswer& AnswerOf(const PaperSample& s, size_t question) {
+  return s.run->answers[question][s.method];
+}
+
+Timing TimingOf(const PaperSample& s, size_t question, size_t method) {
+  return s.run->TimingOver(s.passes, question, method,
+                           s.with_prefill ? &SpecTimes::with_prefill : &SpecTimes::generation_only);
+}
+
+std::vector<Timing> TimingsOf(const PaperSample& s, size_t method) {
+  std::vector<Timing> timings;
+  timings.reserve(s.questions.size());
+  for (const size_t q : s.questions) timings.push_back(TimingOf(s, q, method));
+  return timings;
+}
+
+// Calls `use` with every cycle of the sample.
+template <typename Use>
+void EachCycle(const PaperSample& s, const Use& use) {
+  for (const size_t q : s.questions) {
+    for (const Cycle& cycle : AnswerOf(s, q).cycles) use(cycle);
+  }
+}
+
+// Sums over the sample's answers of one method, in every pass.
+SpecTimes SumsOf(const PaperSample& s, size_t method) {
+  SpecTimes sums;
+  for (const size_t pass : s.passes) {
+    for (const size_t q : s.questions) {
+      const SpecTimes& own = s.run->times[pass][q][method];
+      sums.generation_only.tokens += own.generation_only.tokens;
+      sums.generation_only.seconds += own.generation_only.seconds;
+      sums.draft += own.draft;
+      sums.verify += own.verify;
+      sums.cycles += own.cycles;
+      sums.depth += own.depth;
+    }
+  }
+  return sums;
+}
+
+double SpeedupMicroOf(const PaperSample& s, const PaperMetric&) {
+  return SpeedupMicro(TimingsOf(s, s.method), TimingsOf(s, s.plain));
+}
+double SpeedupRatioOfMeansOf(const PaperSample& s, const PaperMetric&) {
+  return SpeedupRatioOfMeans(TimingsOf(s, s.method), TimingsOf(s, s.plain));
+}
+double SpeedupMeanOfRatiosOf(const PaperSample& s, const PaperMetric&) {
+  return SpeedupMeanOfRatios(TimingsOf(s, s.method), TimingsOf(s, s.plain));
+}
+
+// Mean over questions.
+double MeanTokenRate(const PaperSample& s, const PaperMetric&) {
+  double sum = 0;
+  for (const Timing& t : TimingsOf(s, s.method)) sum += Ratio(t.tokens, t.seconds);
+  return sum / static_cast<double>(s.questions.size());
+}
+
+double TauMicro(const PaperSample& s, const PaperMetric&) { return s.entry->metrics.tau_micro; }
+double TauMacro(const PaperSample& s, const PaperMetric&) { return s.entry->metrics.tau_macro; }
+double AcceptedOnly(const PaperSample& s, const PaperMetric&) { return s.entry->metrics.acc_only; }
+double AlphaEdd(const PaperSample& s, const PaperMetric&) { return s.entry->metrics.alpha_edd; }
+double AlphaLev(const PaperSample& s, const PaperMetric&) { return s.entry->metrics.alpha_lev; }
+double CalibrationOf(const PaperSample& s, const PaperMetric&) { return s.entry->metrics.ECE; }
+double NodesOfCycle(const PaperSample& s, const PaperMetric&) { return s.entry->nodes_per_cycle; }
+
+double AlphaAtStep(const PaperSample& s, const PaperMetric& metric) {
+  const auto step = static_cast<size_t>(std::max(0, metric.argument));
+  const auto& steps = s.entry->metrics.alpha_n;
+  return step < steps.size() ? Ratio(steps[step].accepted, steps[step].reached) : 0;
+}
+
+// What drafting one token takes, over what plain decoding takes for one.
+double DraftCost(const PaperSample& s, const PaperMetric&) {
+  const SpecTimes sums = SumsOf(s, s.method);
+  const Timing plain = SumsOf(s, s.plain).generation_only;
+  return Ratio(Ratio(sums.draft, sums.depth), Ratio(plain.seconds, plain.tokens));
+}
+
+double ExpectedFromCost(const PaperSample& s, const PaperMetric& metric) {
+  const SpecTimes sums = SumsOf(s, s.method);
+  const double gamma = s.gamma > 0 ? s.gamma : Ratio(sums.depth, sums.cycles);
+  return ExpectedSpeedup(s.entry->metrics.alpha_lev, gamma, DraftCost(s, metric));
+}
+
+double DraftSecondsOfCycle(const PaperSample& s, const PaperMetric&) {
+  const SpecTimes sums = SumsOf(s, s.method);
+  return Ratio(sums.draft, sums.cycles);
+}
+
+double VerifyShare(const PaperSample& s, const PaperMetric&) {
+  const SpecTimes sums = SumsOf(s, s.method);
+  return Ratio(sums.verify, sums.generation_only.seconds);
+}
+double DraftShare(const PaperSample& s, const PaperMetric&) {
+  const SpecTimes sums = SumsOf(s, s.method);
+  return Ratio(sums.draft, sums.generation_only.seconds);
+}
+
+// Acceptance of the guesses in one of ten equal bins of confidence.
+double AcceptedInBin(const PaperSample& s, const PaperMetric& metric) {
+  ConfidenceBin bin;
+  EachCycle(s, [&](const Cycle& c) {
+    for (const Guess& g : c.guesses) {
+      if (BinOf(g.confidence) == static_cast<size_t>(metric.argument)) bin.Add(g);
+    }
+  });
+  return Ratio(bin.accepted, bin.count);
+}
+
+// Quartile 0 to 4 of the nodes a cycle drafts.
+double NodesQuartile(const PaperSample& s, const PaperMetric& metric) {
+  std::vector<int> nodes;
+  EachCycle(s, [&nodes](const Cycle& c) { nodes.push_back(c.nodes); });
+  if (nodes.empty()) return 0;
+  const auto quartile = static_cast<size_t>(std::clamp(metric.argument, 0, 4));
+  const size_t place = (nodes.size() - 1) * quartile / 4;
+  std::ranges::nth_element(nodes, nodes.begin() + static_cast<std::ptrdiff_t>(place));
+  return nodes[place];
+}
+
+double NotOfAnswers(const PaperSample&, const PaperMetric&) { return 0; }
+
+struct CellRule {
+  std::string_view name;
+  const char* format;
+  double factor;
+  double (*value)(const PaperSample&, const PaperMetric&);
+  bool timed;
+};
+constexpr CellRule kCellRules[] = {
+#define FT_PAPER_METRIC(name, head, format, factor, function, timed) \
+  {#name, format, factor, &function, timed},
+#include "eval/papers/paper_metrics.def"
+#undef FT_PAPER_METRIC
+};
+
+const CellRule& RuleOf(const PaperMetric& metric) {
+  const auto rule = std::ranges::find(kCellRules, metric.name, &CellRule::name);
+  FT_CHECK(rule != std::end(kCellRules));
+  return *rule;
+}
+
+}  // namespace
+
+PaperValue Evaluate(const PaperMetric& metric, const PaperSample& sample) {
+  const CellRule& rule = RuleOf(metric);
+  PaperValue value{.value = rule.value(sample, metric)};
+  if (!rule.timed) return value;
+  std::vector<size_t> places(sample.questions.size());
+  const auto of_drawn = [&](std::span<const size_t> passes, std::span<const size_t> drawn) {
+    for (size_t i = 0; i < drawn.size(); ++i) places[i] = sample.questions[drawn[i]];
+    PaperSample resampled = sample;
+    resampled.questions = places;
+    resampled.passes = passes;
+    return rule.value(resampled, metric);
+  };
+  // The sample's passes are all of the run's, so that places among them are their numbers.
+  value.interval = BootstrapPasses(sample.passes.size(), sample.questions.size(), of_drawn, 0.95,
+                                   kCellResamples);
+  return value;
+}
+
+std::string ValueText(const PaperMetric& metric, const PaperValue& value) {
+  const CellRule& rule = RuleOf(metric);
+  const auto text = [&rule](double number) {
+    return NumberText(rule.format, number * rule.factor);
+  };
+  if (!value.interval.has_value()) return text(value.value);
+  return text(value.value) + " [" + text(value.interval->low) + ", " + text(value.interval->high) +
+         "]";
+}
+
+}  // namespace foretoken

@@ -1,0 +1,95 @@
+// The tables whose cells are how often a draft's lists hold the words that the model writes.
+#include <map>
+
+#include "eval/papers/paper_evaluators.h"
+#include "eval/papers/paper_run.h"
+#include "insight/guess_ranks.h"
+#include "text/chat_prompt.h"
+
+namespace foretoken {
+namespace {
+
+// A method with the lists that it was asked for.
+struct Ranked {
+  Decoder decoder;
+  GuessRanks ranks;
+};
+
+// A metric's name ends in how many places of a list count; its argument is the step.
+int TopOf(const PaperMetric& metric) { return metric.name.back() - '0'; }
+
+int StepsOf(const PaperTable& table) {
+  int steps = 1;
+  for (int p = 0; p < std::ssize(table.parts); ++p) {
+    for (const PaperMetric& m : table.MetricsOf(p)) steps = std::max(steps, m.argument + 1);
+  }
+  return steps;
+}
+
+// The methods that can be asked, by their place in the table.
+Result<std::map<int, Ranked>> Prepare(const LoadedModel& loaded, const PaperTable& table,
+                                      const PaperPlan& plan) {
+  std::map<int, Ranked> ranked;
+  for (const PaperCombination& c : plan.combinations) {
+    FT_ASSIGN_OR_RETURN(Decoder decoder, NewDecoder(loaded, plan.methods[c.spec].draft,
+                                                    loaded.model->config().context));
+    ranked.emplace(c.method, Ranked{std::move(decoder), GuessRanks(StepsOf(table))});
+  }
+  return ranked;
+}
+
+// Gives every turn of an answered question to each method.
+Status Judge(const LoadedModel& loaded, const ChatPrompter& prompter, const SpecQuestion& question,
+             const SpecAnswer& answer, std::map<int, Ranked>& ranked) {
+  std::vector<ChatMessage> messages;
+  for (size_t t = 0; t < answer.turns.size(); ++t) {
+    messages.push_back({"user", question.turns[t]});
+    FT_ASSIGN_OR_RETURN(std::vector<Token> text, prompter.Encode(messages));
+    const int prompt = static_cast<int>(text.size());
+    text.insert(text.end(), answer.turns[t].begin(), answer.turns[t].end());
+    for (auto& [method, own] : ranked) {
+      FT_RETURN_IF_ERROR(own.ranks.Add(*loaded.model, *own.decoder.drafter, text, prompt));
+    }
+    messages.push_back({"assistant", answer.texts[t]});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<PaperOutcome> EvaluateRanks(const BenchPaperArgs& args, const LoadedModel& loaded,
+                                   const PaperTable& table, const PaperDraftFiles& files) {
+  PaperPlan plan;
+  FT_RETURN_IF_ERROR(PlanMethods(table, files, &plan));
+  PaperTable one_part = table;  // every part is about the same questions
+  one_part.parts.resize(1);
+  FT_RETURN_IF_ERROR(PlanQuestions(one_part, args.questions, args.limit, &plan));
+  FT_ASSIGN_OR_RETURN(const ChatPrompter prompter,
+                      ChatPrompter::Create(*loaded.tokenizer, loaded.file->path()));
+  FT_ASSIGN_OR_RETURN(auto prepared, Prepare(loaded, table, plan));
+  const auto ranked = std::make_shared<std::map<int, Ranked>>(std::move(prepared));
+  plan.methods.resize(1);  // plain decoding, whose text they are asked about
+  BenchPaperArgs asking = args;
+  asking.options.repeats = 1;
+  asking.options.after = [&](const SpecQuestion& question, const std::vector<SpecAnswer>& answers) {
+    return Judge(loaded, prompter, question, answers[0], *ranked);
+  };
+  FT_ASSIGN_OR_RETURN(const SpecRun run, AskPaper(asking, loaded, table, plan));
+  PaperOutcome outcome;
+  outcome.notes = {"Asked here: " + std::to_string(run.questions.size()) + " questions of " +
+                   table.parts[0].questions + ", all turns. The words are those that the model " +
+                   "writes, the likeliest each, at most " +
+                   std::to_string(args.options.new_tokens) + " a turn; a head is told all before."};
+  outcome.notes.insert(outcome.notes.end(), plan.notes.begin(), plan.notes.end());
+  outcome.cells = [ranked, &table](const PaperKey& cell) -> std::optional<PaperValue> {
+    const auto own = ranked->find(cell[PaperAxis::kMethod]);
+    if (own == ranked->end()) return std::nullopt;
+    const PaperMetric& metric = MetricAt(table, cell);
+    const int step = std::max(metric.argument, 0);
+    if (own->second.ranks.asked(step) == 0) return std::nullopt;
+    return PaperValue{.value = own->second.ranks.TopShare(step, TopOf(metric))};
+  };
+  return outcome;
+}
+
+}  // namespace foretoken

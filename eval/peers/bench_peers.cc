@@ -1,0 +1,259 @@
+#include "eval/peers/bench_peers.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "apps/command_line.h"
+#include "base/interrupt.h"
+#include "base/json.h"
+#include "base/number_text.h"
+#include "base/output_file.h"
+#include "base/progress.h"
+#include "eval/machine/bench.h"
+#include "eval/peers/peer_run.h"
+#include "eval/report/markdown_rows.h"
+#include "eval/spec/spec_setup.h"
+
+namespace foretoken {
+namespace {
+
+constexpr const char* kOther = "the other";
+constexpr const char* kAutomatic = "auto";  // our drafter and the name of its row
+
+// One engine's way to decode, and its rates by question.
+struct PeerColumn {
+  std::string engine, mode;
+  std::vector<double> rates;
+  int same = 0;  // answers that are ours
+};
+
+class PeerBench {
+ public:
+  PeerBench(const BenchPeersArgs& args, const LoadedModel& loaded, const ChatPrompter& prompter)
+      : args_(args), loaded_(loaded), prompter_(prompter) {
+    modes_ = FindPeers(args.folder, args.draft_model);
+    std::error_code ignored;  // a folder that is not there shows when the file is written
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(ignored);
+    const std::string prefix = "foretoken-prompt-", suffix = ".txt";
+    RemoveLeftovers(folder.string(), prefix, suffix);
+    prompt_file_ = (folder / (prefix + std::to_string(getpid()) + suffix)).string();
+  }
+  ~PeerBench() {
+    std::error_code ignored;
+    std::filesystem::remove(prompt_file_, ignored);
+  }
+  PeerBench(const PeerBench&) = delete;
+  PeerBench& operator=(const PeerBench&) = delete;
+
+  Status CheckAnyPeer() const {
+    const auto runs = [](const PeerMode& m) { return !m.commands.empty(); };
+    if (std::ranges::any_of(modes_, runs)) return {};
+    return Error{
+        "no other engine on this machine: none of llama-completion, llama-cli, "
+        "llama-speculative-simple and llama-lookup is " +
+        (args_.folder.empty() ? "on PATH; --peer-bin names their folder" : "in " + args_.folder)};
+  }
+
+  Status Run(std::vector<SpecQuestion> questions) {
+    PlanOurs();
+    SpecOptions options = args_.options;
+    options.quiet = true;
+    Progress progress("questions", std::ssize(questions) * options.repeats, args_.options.quiet);
+    int64_t asked = 0;
+    options.after = [&](const SpecQuestion& question, const std::vector<SpecAnswer>& answers) {
+      progress.Update(++asked);
+      return AskAll(question, answers);
+    };
+    FT_ASSIGN_OR_RETURN(const SpecRun run,
+                        RunSpec(loaded_, methods_, std::move(questions), options, nullptr));
+    progress.Finish(run.interrupted ? "interrupted" : "");
+    if (run.questions.empty()) return Error{args_.questions + ": no question was answered"};
+    return {};
+  }
+
+  void Print() const {
+    std::fputs(MarkdownHead({"engine", "decoding", "tokens/s [95 %]", "over its own plain",
+                             "same text as ours"})
+                   .c_str(),
+               stdout);
+    for (const PeerColumn& c : columns_) {
+      if (c.rates.empty()) continue;
+      const Interval interval = BootstrapMedian(c.rates);
+      std::fputs(MarkdownRow({c.engine, c.mode,
+                              NumberText("%.1f", Median(c.rates)) + " [" +
+                                  NumberText("%.1f", interval.low) + ", " +
+                                  NumberText("%.1f", interval.high) + "]",
+                              NumberText("%.2fx", OverPlain(c)),
+                              std::to_string(c.same) + " of " + std::to_string(c.rates.size())})
+                     .c_str(),
+                 stdout);
+    }
+    for (const std::string& note : notes_) std::printf("- %s\n", note.c_str());
+    std::puts(
+        "- Medians over answers of tokens a second after the prompt, each program's own "
+        "clock; every question was asked of all in turn.");
+  }
+
+  Json ToJson() const {
+    Json results = Json::array();
+    for (const PeerColumn& c : columns_) {
+      if (c.rates.empty()) continue;
+      const Interval interval = BootstrapMedian(c.rates);
+      results.push_back({{"engine", c.engine},
+                         {"mode", c.mode},
+                         {"tokens_per_second", Median(c.rates)},
+                         {"low", interval.low},
+                         {"high", interval.high},
+                         {"over_plain", OverPlain(c)},
+                         {"answers", c.rates.size()},
+                         {"same_text", c.same}});
+    }
+    return {{"model", args_.model.path}, {"results", std::move(results)}, {"notes", notes_}};
+  }
+
+ private:
+  // Ours for every mode that a peer has, in the peers' order; plain decoding comes first.
+  void PlanOurs() {
+    for (const PeerMode& mode : modes_) {
+      if (mode.drafter == "draft-model" && args_.draft_model.empty()) {
+        notes_.push_back(mode.name + ": needs --draft-model FILE");
+        continue;
+      }
+      SpecMethod method{.name = mode.drafter};
+      method.draft.drafter = mode.drafter;
+      method.draft.tree = TreeOf({.drafter = mode.drafter, .tree = kPaperTree});
+      if (mode.drafter == "draft-model") {
+        method.draft.options.emplace_back("draft_model", args_.draft_model);
+      }
+      methods_.push_back(std::move(method));
+      columns_.push_back({.engine = "foretoken", .mode = mode.name});
+      if (mode.commands.empty()) {
+        notes_.push_back(mode.name + ": no peer on this machine does it");
+        continue;
+      }
+      columns_.push_back({.engine = kOther, .mode = mode.name});
+    }
+    PlanAutomatic();
+  }
+
+  // What a user of ours gets without asking: no other engine has it.
+  void PlanAutomatic() {
+    SpecMethod method{.name = kAutomatic};
+    method.draft.drafter = kAutomatic;
+    method.draft.tree = TreeOf(method.draft);
+    if (!args_.draft_model.empty()) {
+      method.draft.options.emplace_back("draft_model", args_.draft_model);
+    }
+    methods_.push_back(std::move(method));
+    columns_.push_back({.engine = "foretoken", .mode = kAutomatic});
+  }
+
+  PeerColumn* Column(const std::string& engine, const std::string& mode) {
+    const auto at = std::ranges::find_if(
+        columns_, [&](const PeerColumn& c) { return c.engine == engine && c.mode == mode; });
+    return at == columns_.end() ? nullptr : &*at;
+  }
+
+  // Ours have just answered: now the peers.
+  Status AskAll(const SpecQuestion& question, const std::vector<SpecAnswer>& answers) {
+    if (answers[0].turns.empty()) return {};  // longer than the context
+    for (size_t m = 0; m < methods_.size(); ++m) {
+      PeerColumn* own = OurColumn(methods_[m].name);
+      const Timing timing = answers[m].GenerationOnly();
+      own->rates.push_back(timing.seconds > 0 ? timing.tokens / timing.seconds : 0);
+      own->same += answers[m].turns == answers[0].turns ? 1 : 0;
+    }
+    const ChatMessage message{"user", question.turns[0]};
+    FT_ASSIGN_OR_RETURN(const std::string prompt, prompter_.Text({&message, 1}));
+    // A final newline is cut by those who read the file.
+    FT_RETURN_IF_ERROR(WriteFileAtomically(prompt_file_, prompt + "\n"));
+    const PeerTask task{.model = args_.model.path,
+                        .prompt_file = prompt_file_,
+                        .new_tokens = args_.options.new_tokens,
+                        .threads = loaded_.backend->threads(),
+                        .context = loaded_.model->config().context};
+    for (PeerMode& mode : modes_) {
+      PeerColumn* column = Column(kOther, mode.name);
+      if (column == nullptr) continue;
+      if (mode.commands.empty()) continue;  // none answered before
+      const Result<PeerAnswer> answer = AskPeer(&mode, task);
+      if (!answer.ok()) {
+        if (&mode == modes_.data()) return answer.error();
+        notes_.push_back(mode.name + ": left out; " + answer.error().message);
+        continue;
+      }
+      if (answer->tokens_per_second <= 0) continue;
+      column->rates.push_back(answer->tokens_per_second);
+      const std::string& ours = answers[0].texts[0];
+      column->same += answer->text.find(ours) != std::string::npos ? 1 : 0;
+    }
+    return {};
+  }
+
+  PeerColumn* OurColumn(const std::string& drafter) {
+    const auto mode = std::ranges::find(modes_, drafter, &PeerMode::drafter);
+    return Column("foretoken", mode == modes_.end() ? drafter : mode->name);
+  }
+
+  double OverPlain(const PeerColumn& column) const {
+    for (const PeerColumn& plain : columns_) {
+      if (plain.engine != column.engine || plain.mode != modes_[0].name) continue;
+      return plain.rates.empty() ? 0 : Median(column.rates) / Median(plain.rates);
+    }
+    return 0;
+  }
+
+  const BenchPeersArgs& args_;
+  const LoadedModel& loaded_;
+  const ChatPrompter& prompter_;
+  std::vector<PeerMode> modes_;  // the first is plain decoding
+  std::vector<SpecMethod> methods_;
+  std::vector<PeerColumn> columns_;
+  std::vector<std::string> notes_;
+  std::string prompt_file_;
+};
+
+}  // namespace
+
+void DeclareBenchPeers(CLI::App& app, BenchPeersArgs* args) {
+  AddModelArgs(app, &args->model);
+  app.get_option("--model")->required();
+  app.add_option("--questions", args->questions, "JSONL as bench spec reads it; first turns")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--peer-bin", args->folder, "the folder of the other programs (on PATH)")
+      ->type_name("FOLDER");
+  app.add_option("--draft-model", args->draft_model, "a small model, a .gguf file, for both")
+      ->type_name("FILE");
+  app.add_option("--limit", args->limit, "questions at most, taken evenly from the file (all)")
+      ->check(CLI::Range(1, 1 << 30));
+  DeclareSpecOptions(app, &args->options);
+  app.add_option("--json", args->json, "write the results as JSON")
+      ->type_name("FILE")
+      ->check(WritableFile());
+}
+
+Status BenchPeers(BenchPeersArgs& args) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(args.json));
+  if (!args.model.path.ends_with(".gguf")) {
+    return Error{args.model.path + ": other engines read .gguf files only"};
+  }
+  FT_ASSIGN_OR_RETURN(std::vector<SpecQuestion> questions,
+                      ReadSpecQuestions(args.questions, args.limit));
+  for (SpecQuestion& q : questions) q.turns.resize(1);
+  FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));
+  FT_ASSIGN_OR_RETURN(const ChatPrompter prompter,
+                      ChatPrompter::Create(*loaded.tokenizer, loaded.file->path()));
+  PeerBench bench(args, loaded, prompter);
+  FT_RETURN_IF_ERROR(bench.CheckAnyPeer());
+  const InterruptGuard guard;
+  FT_RETURN_IF_ERROR(bench.Run(std::move(questions)));
+  bench.Print();
+  if (std::fflush(stdout) != 0) return Error{"standard output takes no more"};
+  return WriteJson(json, bench.ToJson());
+}
+
+}  // namespace foretoken

@@ -1,0 +1,23 @@
+// foretoken bench peers: other engines on this machine, on the same model and questions.
+#pragma once
+
+#include <string>
+
+#include "apps/command_line.h"
+#include "eval/spec/spec_run.h"
+#include "runtime/decoder.h"
+
+namespace foretoken {
+
+struct BenchPeersArgs {
+  ModelArgs model;
+  std::string questions, draft_model, folder, json;
+  SpecOptions options;
+  int limit = 0;
+};
+
+void DeclareBenchPeers(CLI::App& app, BenchPeersArgs* args);
+// Errors: no other engine on the machine, a model that is no GGUF file, see RunSpec.
+Status BenchPeers(BenchPeersArgs& args);
+
+}  // namespace foretoken

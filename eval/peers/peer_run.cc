@@ -1,0 +1,117 @@
+#include "eval/peers/peer_run.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <string_view>
+
+#include "eval/peers/subprocess.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::string_view kDraftWord = "DRAFT";
+// Some write their log from a thread that now and then loses the end of it.
+constexpr int kTries = 4;
+
+struct PeerLine {
+  const char *mode, *drafter, *program, *arguments;
+};
+constexpr PeerLine kPeerLines[] = {
+#define FT_PEER(mode, drafter, program, arguments) {mode, drafter, program, arguments},
+#include "eval/peers/peers.def"
+#undef FT_PEER
+};
+
+// The command line, or nothing where its program or its draft is missing.
+std::vector<std::string> CommandOf(const PeerLine& line, const std::string& folder,
+                                   const std::string& draft_model) {
+  const std::string program = FindProgram(line.program, folder);
+  const bool drafts = std::string_view(line.arguments).find(kDraftWord) != std::string_view::npos;
+  if (program.empty() || (drafts && draft_model.empty())) return {};
+  std::vector<std::string> command{program};
+  std::istringstream words(line.arguments);
+  for (std::string word; words >> word;) {
+    command.push_back(word == kDraftWord ? draft_model : word);
+  }
+  return command;
+}
+
+// The number that stands before `unit`; 0 where it says that there is none ("inf").
+std::optional<double> NumberBefore(std::string_view line, std::string_view unit) {
+  const size_t end = line.rfind(unit);
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view before = line.substr(0, end);
+  const size_t last = before.find_last_not_of(' ');
+  if (last == std::string_view::npos) return std::nullopt;
+  if (before.substr(0, last + 1).ends_with("inf")) return 0;
+  const size_t first = before.find_last_not_of("0123456789.", last);
+  const std::string number(before.substr(first + 1, last - first));
+  if (number.empty()) return std::nullopt;
+  return std::strtod(number.c_str(), nullptr);
+}
+
+std::string LastLine(const std::string& text) {
+  std::string last;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+  }
+  return last;
+}
+
+}  // namespace
+
+std::vector<PeerMode> FindPeers(const std::string& folder, const std::string& draft_model) {
+  std::vector<PeerMode> modes;
+  for (const PeerLine& line : kPeerLines) {
+    auto mode = std::ranges::find(modes, line.mode, &PeerMode::name);
+    if (mode == modes.end()) mode = modes.insert(mode, PeerMode{line.mode, line.drafter, {}});
+    std::vector<std::string> command = CommandOf(line, folder, draft_model);
+    if (!command.empty()) mode->commands.push_back(std::move(command));
+  }
+  return modes;
+}
+
+std::optional<double> PeerRate(const std::string& printed) {
+  std::optional<double> decoded, evaluated;
+  std::istringstream lines(printed);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("decoded") != std::string::npos) {
+      const auto rate = NumberBefore(line, "t/s");
+      if (rate) decoded = rate;
+    }
+    const bool prompt = line.find("prompt eval time") != std::string::npos;
+    if (line.find("eval time =") == std::string::npos || prompt) continue;
+    const auto rate = NumberBefore(line, "tokens per second");
+    if (rate) evaluated = rate;
+  }
+  return decoded ? decoded : evaluated;
+}
+
+Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task) {
+  std::string why = mode->name + ": no program";
+  while (!mode->commands.empty()) {
+    std::vector<std::string> command = mode->commands.front();
+    for (const std::string& word :
+         {std::string("-m"), task.model, std::string("-f"), task.prompt_file, std::string("-n"),
+          std::to_string(task.new_tokens), std::string("-t"), std::to_string(task.threads),
+          std::string("-c"), std::to_string(task.context), std::string("--temp"),
+          std::string("0")}) {
+      command.push_back(word);
+    }
+    ProcessOutput output;
+    std::optional<double> rate;
+    for (int tries = 0; tries < kTries && output.status == 0 && !rate; ++tries) {
+      FT_ASSIGN_OR_RETURN(output, RunProcess(command));
+      rate = PeerRate(output.err + "\n" + output.out);
+    }
+    if (output.status == 0 && rate) return PeerAnswer{output.out, *rate};
+    why = command[0] + ": ended with status " + std::to_string(output.status) +
+          (output.status == 0 ? " without a word on its speed" : "") + ": " + LastLine(output.err);
+    mode->commands.erase(mode->commands.begin());
+  }
+  return Error{why};
+}
+
+}  // namespace foretoken

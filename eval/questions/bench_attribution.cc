@@ -1,0 +1,209 @@
+// Attribution as PLD+'s appendix D measures it: the reference answers of QuoteSum are given to the
+// model token by token, and what the drafter would have copied is compared with what they quote.
+#include "eval/questions/bench_attribution.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "apps/command_line.h"
+#include "base/json.h"
+#include "base/json_lines.h"
+#include "base/mapped_file.h"
+#include "base/progress.h"
+#include "eval/machine/bench.h"
+#include "eval/questions/spec_questions.h"
+#include "insight/attribution.h"
+#include "insight/quoted_answer.h"
+#include "text/chat_prompt.h"
+#include "verify/forced_verifier.h"
+
+namespace foretoken {
+namespace {
+
+struct Question {
+  std::string prompt;
+  MarkedText answer;
+};
+
+Result<Question> ReadQuotingQuestion(const Json& json, const std::string& where) {
+  const auto first = [&json](const char* field) {
+    const bool given = json.is_object() && json.contains(field) && json[field].is_array() &&
+                       !json[field].empty() && json[field][0].is_string();
+    return given ? json[field][0].get<std::string>() : std::string();
+  };
+  const std::string prompt = first("turns"), reference = first("reference");
+  if (prompt.empty() || reference.empty()) {
+    return Error{where + ": expected lists of text named turns and reference"};
+  }
+  return Question{prompt, ReadQuotes(reference)};
+}
+
+Result<std::vector<Question>> ReadQuestions(const std::string& path, int limit) {
+  FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  FT_ASSIGN_OR_RETURN(std::vector<Question> all,
+                      ReadJsonLines<Question>(file.text(), path, ReadQuotingQuestion));
+  if (all.empty()) return Error{path + ": holds no questions"};
+  return TakeEvenly(std::move(all), limit);
+}
+
+// One question as tokens: prompt, then answer.
+struct Given {
+  std::vector<Token> tokens;
+  TokenText text;
+  size_t prompt = 0;        // leading tokens that are the prompt's
+  size_t answer_begin = 0;  // the byte the answer begins at
+};
+
+// False where the tokenizer changes the text, so that offsets would lie.
+bool Encode(const Question& q, const Tokenizer& tokenizer, Given& given) {
+  given.tokens = EncodePrompt(tokenizer, q.prompt + " " + q.answer.text, /*parse_special=*/false);
+  given.text = TextOf(tokenizer, given.tokens);
+  given.answer_begin = q.prompt.size() + 1;
+  given.prompt = 0;
+  while (given.prompt < given.tokens.size() && given.text.end[given.prompt] <= q.prompt.size()) {
+    ++given.prompt;
+  }
+  return given.text.text == q.prompt + " " + q.answer.text && given.prompt > 0;
+}
+
+class Scorer {
+ public:
+  explicit Scorer(const AttributionOptions& options)
+      : options_(options), found_{.scores = std::vector<AttributionScore>(options.least.size())} {}
+
+  Status Run(const LoadedModel& loaded, std::span<const Question> questions) {
+    const int context = loaded.model->config().context;
+    FT_ASSIGN_OR_RETURN(const Decoder decoder, NewDecoder(loaded, options_.draft, context));
+    Progress progress("questions", static_cast<int64_t>(questions.size()));
+    for (size_t i = 0; i < questions.size(); ++i) {
+      Given given;
+      if (!Encode(questions[i], *loaded.tokenizer, given) ||
+          static_cast<int>(given.tokens.size()) > context) {
+        ++found_.skipped;
+      } else {
+        ++found_.asked;
+        FT_RETURN_IF_ERROR(Ask(loaded, decoder, questions[i], given));
+      }
+      progress.Update(static_cast<int64_t>(i) + 1);
+    }
+    progress.Finish();
+    return {};
+  }
+
+  const AttributionScores& found() const { return found_; }
+
+  void Print() const {
+    std::printf("%8s %10s %8s %8s\n", "min", "precision", "recall", "F1");
+    for (size_t i = 0; i < found_.scores.size(); ++i) {
+      const AttributionScore& s = found_.scores[i];
+      std::printf("%8d %9.1f%% %7.1f%% %7.1f%%\n", options_.least[i], 100 * s.precision(),
+                  100 * s.recall(), 100 * s.f1());
+    }
+    std::printf("%s\n", found_.Questions().c_str());
+  }
+
+  Json ToJson() const {
+    Json list = Json::array();
+    for (size_t i = 0; i < found_.scores.size(); ++i) {
+      const AttributionScore& s = found_.scores[i];
+      list.push_back({{"min_tokens", options_.least[i]},
+                      {"quoted", s.quoted},
+                      {"attributed", s.attributed},
+                      {"correct", s.correct},
+                      {"precision", s.precision()},
+                      {"recall", s.recall()},
+                      {"f1", s.f1()}});
+    }
+    return {{"model", options_.model.path}, {"drafter", options_.draft.drafter},
+            {"data", options_.data},        {"asked", found_.asked},
+            {"skipped", found_.skipped},    {"scores", std::move(list)}};
+  }
+
+ private:
+  // The drafter proposes as ever; the answer is the reference whatever the model would say.
+  Status Ask(const LoadedModel& loaded, const Decoder& decoder, const Question& question,
+             const Given& given) {
+    ForcedVerifier reference(given.tokens);
+    const TreeLimits limits = decoder.generator->options().limits;
+    Generator generator(*loaded.model, decoder.drafter.get(), reference,
+                        {.limits = limits, .policy = decoder.tree.get()});
+    const int size = static_cast<int>(given.tokens.size());
+    const auto session = generator.Start({.capacity = size});
+    const auto prompt = std::span(given.tokens).first(given.prompt);
+    FT_RETURN_IF_ERROR(generator.Prefill(*session, prompt, size));
+    Session* batch[] = {session.get()};
+    while (!session->done()) FT_RETURN_IF_ERROR(generator.Step(batch));
+    Score(question, given, session->sources);
+    return {};
+  }
+
+  void Score(const Question& question, const Given& given, std::span<const Pos> sources) {
+    const MarkedText passages = ReadPassages(question.prompt);
+    for (size_t i = 0; i < found_.scores.size(); ++i) {
+      std::vector<int> attributed(sources.size(), 0);
+      for (const CopiedSpan& span :
+           CopiedSpans(given.tokens, static_cast<int>(given.prompt), sources, options_.least[i])) {
+        for (int t = span.begin; t < span.end; ++t) {
+          const auto source = static_cast<size_t>(span.source + t - span.begin);
+          attributed[static_cast<size_t>(t)] =
+              passages.PassageOf(given.text.begin(source), given.text.end[source]);
+        }
+      }
+      for (size_t t = 0; t < attributed.size(); ++t) {
+        const size_t begin = std::max(given.text.begin(given.prompt + t), given.answer_begin);
+        const size_t end = std::max(given.text.end[given.prompt + t], begin);
+        found_.scores[i].Add(
+            question.answer.PassageOf(begin - given.answer_begin, end - given.answer_begin),
+            attributed[t]);
+      }
+    }
+  }
+
+  const AttributionOptions& options_;
+  AttributionScores found_;
+};
+
+}  // namespace
+
+void AddAttributionArgs(CLI::App& app, AttributionOptions* options) {
+  AddModelArgs(app, &options->model);
+  app.get_option("--model")->required();
+  app.add_option("--data", options->data, "QuoteSum as JSON lines, {\"turns\", \"reference\"} each")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--min", options->least, "shortest copies counted, in tokens (2,5,8)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--limit", options->limit, "questions at most, taken evenly from the file (all)")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_option("--json", options->json, "also write the figures to this file")
+      ->check(WritableFile());
+  AddDraftArgs(app, &options->draft);
+}
+
+std::string AttributionScores::Questions() const {
+  return std::to_string(asked) + " questions asked, " + std::to_string(skipped) +
+         " skipped: too long for the context, or changed by the tokenizer";
+}
+
+Result<AttributionScores> ScoreAttribution(const AttributionOptions& options,
+                                           const LoadedModel& loaded) {
+  FT_ASSIGN_OR_RETURN(const auto questions, ReadQuestions(options.data, options.limit));
+  Scorer scorer(options);
+  FT_RETURN_IF_ERROR(scorer.Run(loaded, questions));
+  return scorer.found();
+}
+
+Status BenchAttribution(AttributionOptions options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
+  FT_RETURN_IF_ERROR(CheckDraftNames(options.draft));
+  DraftAsPaper(&options.draft);
+  FT_ASSIGN_OR_RETURN(const auto questions, ReadQuestions(options.data, options.limit));
+  FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(options.model));
+  Scorer scorer(options);
+  FT_RETURN_IF_ERROR(scorer.Run(loaded, questions));
+  scorer.Print();
+  return WriteJson(json, scorer.ToJson());
+}
+
+}  // namespace foretoken

@@ -1,0 +1,32 @@
+// foretoken bench attribution: how well copying finds the sources of quotes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "insight/quoted_answer.h"
+#include "runtime/decoder.h"
+
+namespace foretoken {
+
+struct AttributionOptions {
+  ModelArgs model;
+  DraftArgs draft{.drafter = "pld+h"};
+  std::string data, json;
+  std::vector<int> least = {2, 5, 8};  // shortest copies counted, in tokens: the paper's thresholds
+  int limit = 0;                       // questions at most, evenly from the file; 0 = all
+};
+void AddAttributionArgs(CLI::App& app, AttributionOptions* options);
+struct AttributionScores {
+  std::vector<AttributionScore> scores;  // one for each of options.least
+  int asked = 0;
+  int skipped = 0;                // too long for the context, or changed by the tokenizer
+  std::string Questions() const;  // "265 questions asked, 2 skipped: ..."
+};
+// Errors: see NewDecoder; a data file that is not QuoteSum's.
+Result<AttributionScores> ScoreAttribution(const AttributionOptions& options,
+                                           const LoadedModel& loaded);
+// Errors: see Load, NewDecoder; a data file that is not QuoteSum's.
+Status BenchAttribution(AttributionOptions options);
+
+}  // namespace foretoken

@@ -1,0 +1,167 @@
+// Both models read the same text, window by window, and their next-token distributions are compared
+// at every position.
+#include "eval/questions/bench_fidelity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <span>
+
+#include "apps/command_line.h"
+#include "apps/models/token_corpus.h"
+#include "base/progress.h"
+#include "eval/machine/bench.h"
+#include "text/chat_prompt.h"
+
+namespace foretoken {
+namespace {
+
+// The first `most` tokens of all documents behind `pattern`, one after the other.
+Result<std::vector<Token>> ReadTokens(const std::string& pattern, size_t most,
+                                      const Tokenizer& tokenizer) {
+  FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadDocuments({pattern}));
+  std::vector<Token> tokens;
+  for (const TextDocument& document : documents) {
+    if (tokens.size() >= most) break;
+    std::string text;
+    for (const DocumentTurn& turn : document.turns) text.append(turn.text).append("\n\n");
+    const std::vector<Token> more = EncodePrompt(tokenizer, text, /*parse_special=*/false);
+    tokens.insert(tokens.end(), more.begin(), more.end());
+  }
+  tokens.resize(std::min(tokens.size(), most));
+  return tokens;
+}
+
+// Logits [window][vocab] of `tokens` from an empty cache.
+Result<std::vector<float>> Score(Model& model, KvCache& cache, std::span<const Token> tokens) {
+  RowBatch batch;
+  for (int i = 0; i < static_cast<int>(tokens.size()); ++i) {
+    batch.token.push_back(tokens[static_cast<size_t>(i)]);
+    batch.position.push_back(i);
+    batch.parent.push_back(i == 0 ? kNoNode : i - 1);
+    batch.logit_rows.push_back(i);
+  }
+  batch.begin.push_back(batch.rows());
+  KvCache* const caches[] = {&cache};
+  Taps taps[1];
+  FT_ASSIGN_OR_RETURN(const Tensor logits, model.Forward(batch, caches, {}, taps));
+  std::vector<float> values(static_cast<size_t>(logits.rows * logits.cols));
+  model.backend().Download(logits, values.data());
+  cache.Truncate(0);
+  return values;
+}
+
+// Logs of a row's probabilities, in place; returns the likeliest token.
+size_t Normalise(std::span<float> row) {
+  const auto top = static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+  const float highest = row[top];
+  double sum = 0;
+  for (const float x : row) sum += std::exp(static_cast<double>(x - highest));
+  const auto shift = static_cast<float>(highest + std::log(sum));
+  for (float& x : row) x -= shift;
+  return top;
+}
+
+struct Fidelity {
+  int64_t positions = 0, same_top = 0;
+  double divergence = 0, nll = 0, reference_nll = 0;  // sums, in nats
+
+  void Add(std::span<float> reference, std::span<float> other, Token next) {
+    same_top += Normalise(reference) == Normalise(other) ? 1 : 0;
+    for (size_t i = 0; i < reference.size(); ++i) {
+      const double share = std::exp(static_cast<double>(reference[i]));
+      divergence += share * (static_cast<double>(reference[i]) - other[i]);
+    }
+    nll -= other[static_cast<size_t>(next)];
+    reference_nll -= reference[static_cast<size_t>(next)];
+    ++positions;
+  }
+
+  double Mean(double sum) const { return sum / static_cast<double>(positions); }
+};
+
+Json ToJson(const FidelityOptions& options, const Fidelity& f) {
+  return {{"model", options.model.path},
+          {"reference", options.reference},
+          {"positions", f.positions},
+          {"nll", f.Mean(f.nll)},
+          {"reference_nll", f.Mean(f.reference_nll)},
+          {"kl_divergence", f.Mean(f.divergence)},
+          {"same_top", f.Mean(static_cast<double>(f.same_top))}};
+}
+
+Status CheckAlike(const FidelityOptions& options, const LoadedModel& a, const LoadedModel& b) {
+  const int vocab = a.model->config().vocab, other = b.model->config().vocab;
+  if (vocab == other && a.tokenizer->data().tokens == b.tokenizer->data().tokens) return {};
+  return Error{options.model.path + " and " + options.reference +
+               ": expected the same vocabulary, " + std::to_string(vocab) + " and " +
+               std::to_string(other) + " tokens found" +
+               (vocab == other ? ", not the same ones" : "")};
+}
+
+}  // namespace
+
+void AddFidelityArgs(CLI::App& app, FidelityOptions* options) {
+  AddModelArgs(app, &options->model);
+  app.get_option("--model")->required();
+  app.add_option("--reference", options->reference, "the model to compare with")
+      ->required()
+      ->type_name("MODEL");
+  app.add_option("--data", options->data, "text that both read: a file, a folder or a glob")
+      ->required()
+      ->type_name("PATH");
+  app.add_option("--window", options->window, "tokens scored together")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 512));
+  app.add_option("--positions", options->positions, "positions compared, at most")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_option("--json", options->json, "also write the figures to this file")
+      ->check(WritableFile());
+}
+
+Status BenchFidelity(const FidelityOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
+  FT_ASSIGN_OR_RETURN(const LoadedModel model, Load(options.model));
+  ModelArgs other = options.model;
+  other.path = options.reference;
+  FT_ASSIGN_OR_RETURN(const LoadedModel reference, Load(other));
+  FT_RETURN_IF_ERROR(CheckAlike(options, model, reference));
+  const auto window = static_cast<size_t>(options.window);
+  const size_t windows = (static_cast<size_t>(options.positions) + window - 2) / (window - 1);
+  FT_ASSIGN_OR_RETURN(const std::vector<Token> tokens,
+                      ReadTokens(options.data, windows * window, *model.tokenizer));
+  if (tokens.size() < window) {
+    return Error{options.data + ": expected at least a window of " +
+                 std::to_string(options.window) + " tokens, " + std::to_string(tokens.size()) +
+                 " found"};
+  }
+  const auto vocab = static_cast<size_t>(model.model->config().vocab);
+  const auto cache = model.model->NewCache(options.window, DType::kF32);
+  const auto reference_cache = reference.model->NewCache(options.window, DType::kF32);
+  const auto most = std::min(static_cast<int64_t>(tokens.size() / window * (window - 1)),
+                             static_cast<int64_t>(options.positions));
+  Fidelity fidelity;
+  Progress progress("positions", most);
+  for (size_t at = 0; fidelity.positions < most; at += window) {
+    const auto part = std::span(tokens).subspan(at, window);
+    FT_ASSIGN_OR_RETURN(std::vector<float> expected,
+                        Score(*reference.model, *reference_cache, part));
+    FT_ASSIGN_OR_RETURN(std::vector<float> found, Score(*model.model, *cache, part));
+    for (size_t i = 0; i + 1 < window && fidelity.positions < most; ++i) {
+      fidelity.Add(std::span(expected).subspan(i * vocab, vocab),
+                   std::span(found).subspan(i * vocab, vocab), part[i + 1]);
+    }
+    progress.Update(fidelity.positions);
+  }
+  progress.Finish();
+  std::printf("positions                 %lld\n", static_cast<long long>(fidelity.positions));
+  std::printf("negative log likelihood   %.5f nats (reference %.5f)\n", fidelity.Mean(fidelity.nll),
+              fidelity.Mean(fidelity.reference_nll));
+  std::printf("KL divergence             %.3g nats\n", fidelity.Mean(fidelity.divergence));
+  std::printf("same likeliest token      %.2f %%\n",
+              100 * fidelity.Mean(static_cast<double>(fidelity.same_top)));
+  return WriteJson(json, ToJson(options, fidelity));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,261 @@
+#include "eval/spec/bench_spec.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "apps/command_line.h"
+#include "base/interrupt.h"
+#include "base/json.h"
+#include "base/output_file.h"
+#include "eval/spec/spec_html.h"
+#include "eval/spec/spec_journal.h"
+#include "eval/spec/spec_report.h"
+#include "eval/spec/spec_setup.h"
+
+namespace foretoken {
+namespace {
+
+// The options that a method takes of those all share: its own by "NAME.KEY=VALUE", and the file it
+// cannot do without by the bare key. `taken` notes which were of use.
+NamedValues OptionsOf(const std::string& drafters, const NamedValues& shared,
+                      std::vector<bool>& taken) {
+  const std::vector<std::string_view> parts = SplitDrafters(drafters);
+  NamedValues own;
+  for (size_t i = 0; i < shared.size(); ++i) {
+    const auto& [key, value] = shared[i];
+    for (const DrafterEntry& entry : AllDrafters()) {
+      if (std::ranges::find(parts, entry.name) == parts.end()) continue;
+      const std::string prefix = std::string(entry.name) + ".";
+      if (key != entry.needs && !key.starts_with(prefix)) continue;
+      const bool joined = parts.size() > 1 || key == entry.needs;
+      own.emplace_back(joined ? key : key.substr(prefix.size()), value);
+      taken[i] = true;
+    }
+  }
+  return own;
+}
+
+// Whether it is there already: `paper` may mean a tree that is also named.
+bool IsListed(const std::vector<SpecMethod>& methods, const SpecMethod& method) {
+  return std::ranges::any_of(methods, [&method](const SpecMethod& m) {
+    return m.plain == method.plain && m.name == method.name && m.draft.tree == method.draft.tree &&
+           m.draft.verifier == method.draft.verifier;
+  });
+}
+
+Error TakenByNone(std::string option) {
+  for (const DrafterEntry& entry : AllDrafters()) {
+    if (option != entry.needs) continue;
+    std::ranges::replace(option, '_', '-');
+    return Error{"--" + option + ": none of --methods takes it, as " + std::string(entry.name) +
+                 " does"};
+  }
+  return Error{"--draft-opt: no method takes '" + option +
+               "'; an option begins with its drafter's name, as in pld+h.k=70"};
+}
+
+// Plain decoding and every combination, temperature by temperature. Errors: unknown names, options
+// of no method.
+Result<std::vector<SpecMethod>> Combine(const BenchSpecArgs& args) {
+  std::vector<SpecMethod> methods;
+  std::vector<bool> taken(args.draft.options.size(), false);
+  for (const float temperature : args.temperatures) {
+    PlainAt(temperature, args.verifiers.front(), /*batch=*/1, &methods);
+    for (std::string name : args.methods) {
+      std::replace(name.begin(), name.end(), '/', ',');
+      if (name == "none") continue;
+      for (const std::string& tree : args.trees) {
+        for (const std::string& verifier : args.verifiers) {
+          SpecMethod method{.name = name, .draft = args.draft, .temperature = temperature};
+          method.draft.drafter = name;
+          method.draft.tree = tree;
+          method.draft.verifier = verifier;
+          method.draft.options = OptionsOf(name, args.draft.options, taken);
+          FT_RETURN_IF_ERROR(CheckDraftNames(method.draft));
+          method.draft.tree = TreeOf(method.draft);
+          method.plain = PlainAt(temperature, verifier, /*batch=*/1, &methods);
+          if (!IsListed(methods, method)) methods.push_back(std::move(method));
+        }
+      }
+    }
+  }
+  for (size_t i = 0; i < taken.size(); ++i) {
+    if (!taken[i]) return TakenByNone(args.draft.options[i].first);
+  }
+  return methods;
+}
+
+Json Report(const BenchSpecArgs& args, const LoadedModel& loaded, const SpecRun& run,
+            const std::vector<SpecEntry>& entries) {
+  Json results = Json::array();
+  for (const SpecEntry& entry : entries) results.push_back(ToJson(entry));
+  return {{"results", std::move(results)},
+          {"model", args.model.path},
+          {"questions", args.questions},
+          {"answered", run.questions.size()},
+          {"too_long", run.too_long},
+          {"interrupted", run.interrupted},
+          {"new_tokens", args.options.new_tokens},
+          {"repeats", run.times.size()},
+          {"seed", args.options.sampling.seed},
+          {"backend", loaded.backend->Name()},
+          {"threads", loaded.backend->threads()}};
+}
+
+std::string Title(const BenchSpecArgs& args, const LoadedModel& loaded, const SpecRun& run) {
+  const auto name = [](const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  };
+  return name(args.model.path) + ": " + std::to_string(run.questions.size()) + " questions of " +
+         name(args.questions) + ", " + loaded.backend->Name() + ", " +
+         std::to_string(loaded.backend->threads()) + " threads";
+}
+
+// Files of a run that are written in its end.
+struct SpecOutputs {
+  OutputFile json, html;
+  std::vector<OutputFile> answers;  // of each method, or none
+};
+
+// A file of answers for every method.
+Result<std::vector<OutputFile>> OpenAnswers(const std::string& folder,
+                                            const std::vector<SpecMethod>& methods) {
+  std::vector<OutputFile> files;
+  if (folder.empty()) return files;
+  std::error_code fault;
+  std::filesystem::create_directories(folder, fault);
+  if (fault) return Error{folder + ": cannot make the folder: " + fault.message()};
+  for (size_t m = 0; m < methods.size(); ++m) {
+    std::string name = std::to_string(m);
+    name.append("-").append(methods[m].name).append(".jsonl");
+    FT_ASSIGN_OR_RETURN(OutputFile file,
+                        OutputFile::Open((std::filesystem::path(folder) / name).string()));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+Result<SpecOutputs> OpenOutputs(const BenchSpecArgs& args, const std::vector<SpecMethod>& methods) {
+  SpecOutputs outputs;
+  FT_ASSIGN_OR_RETURN(outputs.json, OutputFile::Open(args.json));
+  FT_ASSIGN_OR_RETURN(outputs.html, OutputFile::Open(args.html));
+  FT_ASSIGN_OR_RETURN(outputs.answers, OpenAnswers(args.answers, methods));
+  return outputs;
+}
+
+Status WriteOutputs(const BenchSpecArgs& args, const LoadedModel& loaded, const SpecRun& run,
+                    const std::vector<SpecMethod>& methods, const std::vector<SpecEntry>& entries,
+                    SpecOutputs& outputs) {
+  FT_RETURN_IF_ERROR(outputs.json.Finish(JsonText(Report(args, loaded, run, entries), 1) + "\n"));
+  if (outputs.html.active()) {
+    const std::string page =
+        SpecHtml(Title(args, loaded, run), run, methods, entries, *loaded.tokenizer);
+    FT_RETURN_IF_ERROR(outputs.html.Finish(page));
+  }
+  for (size_t m = 0; m < outputs.answers.size(); ++m) {
+    FT_RETURN_IF_ERROR(outputs.answers[m].Finish(AnswerLines(run, methods[m], m)));
+  }
+  return {};
+}
+
+void PrintRemarks(const SpecRun& run, const std::vector<SpecEntry>& entries) {
+  std::printf("\n%zu questions", run.questions.size());
+  if (run.too_long > 0) std::printf(", %d more are longer than the context", run.too_long);
+  if (run.interrupted) std::printf("; interrupted");
+  std::printf(
+      ". Speed-up: the median over questions of the time a token takes plainly over the method's, "
+      "prompt\nincluded; in brackets where the median of such questions%s lies in 95 of 100 "
+      "cases.\n",
+      run.times.size() > 1 ? " and passes" : "");
+  for (const SpecEntry& e : entries) {
+    if (e.group == "overall" && PromiseBroken(e)) {
+      std::printf("%s wrote other tokens than plain decoding\n", e.method->name.c_str());
+    }
+  }
+}
+
+void DeclareMethods(CLI::App& app, BenchSpecArgs* args) {
+  app.add_option("--methods", args->methods, "drafters, as in pld,pld+h,lookahead/pld (joined)")
+      ->delimiter(',')
+      ->required();
+  app.add_option("--tree", args->trees,
+                 "the candidate tree (auto; paper with verifiers that let a tree change "
+                 "the text); repeatable")
+      ->take_all()
+      ->type_name("TREE");
+  app.add_option("--verifier", args->verifiers, "the verifier (exact), as in exact,tree")
+      ->delimiter(',');
+  app.add_option("--temp", args->temperatures, "temperatures (0), as in 0,1")
+      ->delimiter(',')
+      ->check(CLI::Range(0.0, 100.0));
+  app.add_option("--draft-max", args->draft.draft_max,
+                 "tokens drafted a cycle at most (default: the tree's own)")
+      ->check(CLI::Range(0, 4096));
+  AddDraftOptions(app, &args->draft);
+}
+
+}  // namespace
+
+void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
+  AddModelArgs(app, &args->model);
+  app.get_option("--model")->required();
+  app.add_option("--questions", args->questions,
+                 "JSONL, a line is {\"question_id\", \"category\", \"turns\"}")
+      ->required()
+      ->type_name("FILE");
+  DeclareMethods(app, args);
+  app.add_option("--limit", args->limit, "questions at most, taken evenly from the file (all)")
+      ->check(CLI::Range(1, 1 << 30));
+  DeclareSpecOptions(app, &args->options);
+  app.add_flag("--no-chat", args->no_chat, "give the questions without a chat template");
+  app.add_option("--json", args->json, "write the results as JSON")
+      ->type_name("FILE")
+      ->check(WritableFile());
+  app.add_option("--html", args->html, "write a page with pictures of the results")
+      ->type_name("FILE")
+      ->check(WritableFile());
+  app.add_option("--resume", args->resume,
+                 "keep what is answered here; the same command goes on from it")
+      ->type_name("FILE")
+      ->check(WritableFile());
+  app.add_option("--answers", args->answers,
+                 "write every method's answers here, as Spec-Bench's scripts read them")
+      ->type_name("FOLDER");
+}
+
+Result<int> BenchSpec(BenchSpecArgs& args) {
+  if (args.trees.empty()) args.trees = {""};
+  if (args.verifiers.empty()) args.verifiers = {"exact"};
+  if (args.temperatures.empty()) args.temperatures = {0};
+  args.options.chat = !args.no_chat;
+  FT_ASSIGN_OR_RETURN(const std::vector<SpecMethod> methods, Combine(args));
+  FT_ASSIGN_OR_RETURN(SpecOutputs outputs, OpenOutputs(args, methods));
+  FT_ASSIGN_OR_RETURN(std::vector<SpecQuestion> questions,
+                      ReadSpecQuestions(args.questions, args.limit));
+  FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));
+  std::optional<SpecJournal> journal;
+  if (!args.resume.empty()) {
+    Json identity = SpecIdentity(loaded, args.model.path, args.options, methods);
+    identity["questions"] = args.questions;
+    identity["limit"] = args.limit;
+    FT_ASSIGN_OR_RETURN(journal,
+                        SpecJournal::Open(args.resume, identity, loaded.model->config().vocab));
+  }
+  const InterruptGuard guard;
+  FT_ASSIGN_OR_RETURN(const SpecRun run, RunSpec(loaded, methods, std::move(questions),
+                                                 args.options, journal ? &*journal : nullptr));
+  if (run.questions.empty()) {
+    return Error{args.questions + ": no question was answered by every method" +
+                 (run.too_long > 0 ? ": all are longer than the context" : "")};
+  }
+  const std::vector<SpecEntry> entries = SummariseSpec(run, methods);
+  std::fputs(MarkdownTables(entries).c_str(), stdout);
+  PrintRemarks(run, entries);
+  if (std::fflush(stdout) != 0) return Error{"standard output takes no more"};
+  FT_RETURN_IF_ERROR(WriteOutputs(args, loaded, run, methods, entries, outputs));
+  const bool broken = std::ranges::any_of(entries, PromiseBroken);
+  return broken ? kExitDiffers : kExitDone;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,25 @@
+// foretoken bench spec: how much faster the methods answer the questions of a file.
+#pragma once
+
+#include "apps/command_line.h"
+#include "eval/spec/spec_run.h"
+#include "runtime/decoder.h"
+
+namespace foretoken {
+
+struct BenchSpecArgs {
+  ModelArgs model;
+  std::string questions, json, html, answers, resume;
+  std::vector<std::string> methods, trees, verifiers;
+  std::vector<float> temperatures;
+  DraftArgs draft;  // options and limits that all methods share
+  SpecOptions options;
+  int limit = 0;
+  bool no_chat = false;
+};
+
+void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args);
+// Returns the exit status. Errors: see RunSpec; unwritable files.
+Result<int> BenchSpec(BenchSpecArgs& args);
+
+}  // namespace foretoken

@@ -1,0 +1,135 @@
+#include "eval/spec/spec_html.h"
+
+#include <algorithm>
+
+#include "base/number_text.h"
+#include "base/utf8.h"
+#include "eval/report/svg.h"
+#include "eval/spec/spec_plots.h"
+
+namespace foretoken {
+namespace {
+
+constexpr const char* kStyle =
+    "body{font:15px/1.45 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
+    "table{border-collapse:collapse;font-size:13px}td,th{border:1px solid #ccc;padding:3px 8px;"
+    "text-align:right}td,th:first-child{white-space:nowrap}td:first-child,th:first-child{"
+    "text-align:left}svg{width:100%;height:auto}"
+    "pre{white-space:pre-wrap;background:#fafafa;border:1px solid #ddd;padding:.6rem}"
+    ".a{background:#bfe3cf}.b{background:#cfe0f5}.n{background:#f5d6c0}";
+
+std::string Cell(const std::string& text, const char* tag = "td") {
+  return std::string("<") + tag + ">" + EscapedXml(text) + "</" + tag + ">";
+}
+
+std::string OverallTable(const std::vector<SpecEntry>& entries) {
+  std::string html = "<table><tr>";
+  for (const char* head :
+       {"method / tree / verifier", "speed-up", "95 %", "without prompt", "tokens/s", "tau_micro",
+        "tau_macro", "alpha_tok", "alpha_edd", "nodes a pass", "drafting", "same text"}) {
+    html += Cell(head, "th");
+  }
+  for (const SpecEntry& e : entries) {
+    if (e.group != "overall") continue;
+    html +=
+        "</tr>\n<tr>" + Cell(MethodLabel(*e.method)) + Cell(NumberText("%.2f", e.speedup)) +
+        Cell(NumberText("%.2f", e.interval.low) + " to " + NumberText("%.2f", e.interval.high)) +
+        Cell(NumberText("%.2f", e.generation_only.mean_of_ratios)) +
+        Cell(NumberText("%.1f", e.tokens_per_second)) +
+        Cell(NumberText("%.2f", e.metrics.tau_micro)) +
+        Cell(NumberText("%.2f", e.metrics.tau_macro)) +
+        Cell(NumberText("%.2f", e.metrics.alpha_tok)) +
+        Cell(NumberText("%.2f", e.metrics.alpha_edd)) +
+        Cell(NumberText("%.1f", e.nodes_per_cycle + 1)) +
+        Cell(NumberText("%.1f %%", 100 * e.metrics.draft_share)) + Cell(e.identical ? "yes" : "no");
+  }
+  return html + "</tr></table>\n";
+}
+
+// The first turn, each cycle's drafted tokens in colour, in two shades by turns, and the token that
+// the target adds in its own.
+std::string ColouredText(const SpecAnswer& answer, const Tokenizer& tokenizer) {
+  const std::vector<Token>& tokens = answer.turns[0];
+  std::string html;
+  size_t at = 0;
+  bool even = false;
+  const auto add = [&](size_t count, const char* shade) {
+    const size_t end = std::min(tokens.size(), at + count);
+    if (end == at) return;
+    // A character whose bytes two spans share is shown as a replacement in both.
+    const std::string text =
+        ReplaceInvalidUtf8(tokenizer.Decode(std::span(tokens).subspan(at, end - at)));
+    html.append("<span class='").append(shade).append("'>");
+    html.append(EscapedXml(text)).append("</span>");
+    at = end;
+  };
+  add(1, "n");  // the prompt's pass wrote it
+  for (int c = 0; c < answer.turn_cycles[0]; ++c, even = !even) {
+    const Cycle& cycle = answer.cycles[static_cast<size_t>(c)];
+    add(static_cast<size_t>(cycle.n_acc), even ? "a" : "b");
+    add(static_cast<size_t>(cycle.written - cycle.n_acc), "n");
+  }
+  return html;
+}
+
+std::string CaseStudies(const SpecRun& run, const std::vector<SpecMethod>& methods,
+                        const Tokenizer& tokenizer) {
+  std::string html;
+  for (size_t m = 0; m < methods.size(); ++m) {
+    if (methods[m].draft.drafter == "none") continue;
+    // The question that the method took the most of.
+    size_t best = 0;
+    double most = 0;
+    for (size_t q = 0; q < run.questions.size(); ++q) {
+      const SpecAnswer& a = run.answers[q][m];
+      // The first token is the prompt's.
+      const double tau =
+          (static_cast<double>(a.turns[0].size()) - 1) / std::max(1, a.turn_cycles[0]);
+      if (tau > most) most = tau, best = q;
+    }
+    html += "<h3>" + EscapedXml(MethodLabel(methods[m])) + ", question " +
+            EscapedXml(run.questions[best].id) + ": " + NumberText("%.2f", most) +
+            " tokens a pass</h3>\n<pre>" + ColouredText(run.answers[best][m], tokenizer) +
+            "</pre>\n";
+  }
+  return html;
+}
+
+void AddPart(const char* title, const char* remark, const std::string& content, std::string& html) {
+  html.append("<h2>").append(title).append("</h2>\n<p>").append(remark).append("</p>\n");
+  html.append(content);
+}
+
+}  // namespace
+
+std::string SpecHtml(const std::string& title, const SpecRun& run,
+                     const std::vector<SpecMethod>& methods, const std::vector<SpecEntry>& entries,
+                     const Tokenizer& tokenizer) {
+  std::vector<SpecEntry> overall;
+  for (const SpecEntry& e : entries) {
+    if (e.group == "overall" && e.method->draft.drafter != "none") overall.push_back(e);
+  }
+  std::string html = "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>";
+  html += EscapedXml(title) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" +
+          EscapedXml(title) + "</h1>\n";
+  AddPart("Overall",
+          "Speed-up: the median over questions of the time a token takes plainly over the "
+          "method's, prompt included; every method answered each question in turn with plain "
+          "decoding.",
+          OverallTable(entries), html);
+  AddPart("Speed-up", "Lines: the 95 % interval of the median.", SpeedupBars(entries), html);
+  AddPart("Acceptance by depth", "Of the drafts that got so far.", AcceptanceByDepth(overall),
+          html);
+  AddPart("Reliability", "How often a guess of a confidence came true.",
+          ReliabilityDiagram(run, overall, methods), html);
+  AddPart("Nodes a pass", "Least, quartiles, most.", NodeBoxes(run, methods), html);
+  AddPart("Where the time went", "", TimeShares(run, methods), html);
+  AddPart("What a pass costs", "Scoring and deciding, in this run.", PassCurve(run), html);
+  AddPart("Size and speed", "", SizeTradeOff(overall), html);
+  AddPart("What was accepted",
+          "Green and blue: drafted tokens of one pass each. Orange: tokens of the model itself.",
+          CaseStudies(run, methods, tokenizer), html);
+  return html + "</body></html>\n";
+}
+
+}  // namespace foretoken

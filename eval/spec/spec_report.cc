@@ -1,0 +1,247 @@
+#include "eval/spec/spec_report.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "base/json.h"
+#include "base/number_text.h"
+#include "engine/stats_json.h"
+#include "eval/report/markdown_rows.h"
+#include "verify/verifier.h"
+
+namespace foretoken {
+namespace {
+
+Speedups AllSpeedups(const std::vector<Timing>& method, const std::vector<Timing>& plain) {
+  return {.ratio_of_means = SpeedupRatioOfMeans(method, plain),
+          .micro = SpeedupMicro(method, plain),
+          .mean_of_ratios = SpeedupMeanOfRatios(method, plain)};
+}
+
+Json ToJson(const Speedups& s) {
+  return {{"speedup_ratio_of_means", s.ratio_of_means},
+          {"speedup_micro", s.micro},
+          {"speedup_mean_of_ratios", s.mean_of_ratios}};
+}
+
+double Quotient(double a, double b) { return b > 0 ? a / b : 0; }
+
+// How many times faster a method answers each question; kept for every choice of passes, as
+// resamples come back to the same few.
+class QuestionRatios {
+ public:
+  QuestionRatios(const SpecRun& run, size_t method, size_t plain,
+                 const std::vector<size_t>& questions)
+      : run_(run), method_(method), plain_(plain), questions_(questions) {}
+
+  // [questions], from medians over those passes.
+  const std::vector<double>& Over(std::span<const size_t> passes) {
+    std::vector<size_t> key(passes.begin(), passes.end());
+    std::ranges::sort(key);
+    std::vector<double>& ratios = known_[key];
+    if (!ratios.empty()) return ratios;
+    for (const size_t q : questions_) {
+      ratios.push_back(Quotient(Rate(key, q, method_), Rate(key, q, plain_)));
+    }
+    return ratios;
+  }
+
+ private:
+  double Rate(std::span<const size_t> passes, size_t question, size_t method) const {
+    const Timing timing = run_.TimingOver(passes, question, method, &SpecTimes::with_prefill);
+    return Quotient(timing.tokens, timing.seconds);
+  }
+
+  const SpecRun& run_;
+  size_t method_, plain_;
+  const std::vector<size_t>& questions_;
+  std::map<std::vector<size_t>, std::vector<double>> known_;
+};
+
+// The questions for which `name` is the same, in the order they first come in.
+struct Group {
+  std::string name;
+  std::vector<size_t> questions;
+};
+std::vector<Group> GroupBy(const std::vector<SpecQuestion>& questions,
+                           const std::function<std::string(const SpecQuestion&)>& name) {
+  std::vector<Group> groups;
+  for (size_t q = 0; q < questions.size(); ++q) {
+    const std::string own = name(questions[q]);
+    auto group = std::ranges::find(groups, own, &Group::name);
+    if (group == groups.end()) group = groups.insert(groups.end(), {own, {}});
+    group->questions.push_back(q);
+  }
+  return groups;
+}
+
+std::string SpeedupCell(const SpecEntry& e) {
+  return NumberText("%.2f", e.speedup) + "x [" + NumberText("%.2f", e.interval.low) + ", " +
+         NumberText("%.2f", e.interval.high) + "]";
+}
+
+}  // namespace
+
+std::string MethodLabel(const SpecMethod& method) {
+  std::string label = method.name;
+  if (method.draft.drafter != "none") {
+    label.append(" / ").append(method.draft.tree).append(" / ").append(method.draft.verifier);
+    if (method.draft.noise != DraftNoise::kAuto) {
+      label.append(" / noise ").append(NoiseName(method.draft.noise));
+    }
+  } else if (method.draft.verifier != DraftArgs().verifier) {
+    label.append(" / ").append(method.draft.verifier);
+  }
+  if (method.batch > 1) label.append(" / batch ").append(std::to_string(method.batch));
+  return label + " / T=" + NumberText("%g", method.temperature);
+}
+
+SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& methods, size_t m,
+                             const std::vector<size_t>& questions) {
+  SpecEntry entry{.method = &methods[m], .questions = static_cast<int>(questions.size())};
+  std::vector<Timing> own, plain, own_generation, plain_generation;
+  std::vector<std::vector<Cycle>> cycles;
+  const size_t p = methods[m].plain;
+  const std::vector<size_t> passes = run.Passes();
+  double nodes = 0;
+  for (const size_t q : questions) {
+    const SpecAnswer& answer = run.answers[q][m];
+    own.push_back(run.TimingOver(passes, q, m, &SpecTimes::with_prefill));
+    plain.push_back(run.TimingOver(passes, q, p, &SpecTimes::with_prefill));
+    own_generation.push_back(run.TimingOver(passes, q, m, &SpecTimes::generation_only));
+    plain_generation.push_back(run.TimingOver(passes, q, p, &SpecTimes::generation_only));
+    cycles.push_back(answer.cycles);
+    entry.identical = entry.identical && answer.turns == run.answers[q][p].turns &&
+                      !run.changed[q][m] && !run.changed[q][p];
+    entry.total.tokens += own.back().tokens;
+    entry.total.seconds += own.back().seconds;
+    entry.prefill_seconds += own.back().seconds - own_generation.back().seconds;
+    entry.tokens_per_second +=
+        Quotient(own.back().tokens, own.back().seconds) / static_cast<double>(questions.size());
+    for (const Cycle& c : answer.cycles) nodes += c.nodes;
+  }
+  QuestionRatios ratios(run, m, p, questions);
+  entry.speedup = Median(ratios.Over(passes));
+  std::vector<double> sample(questions.size());
+  entry.interval =
+      BootstrapPasses(passes.size(), questions.size(),
+                      [&](std::span<const size_t> drawn_passes, std::span<const size_t> drawn) {
+                        const std::vector<double>& all = ratios.Over(drawn_passes);
+                        for (size_t i = 0; i < sample.size(); ++i) sample[i] = all[drawn[i]];
+                        return Median(sample);
+                      });
+  entry.with_prefill = AllSpeedups(own, plain);
+  entry.generation_only = AllSpeedups(own_generation, plain_generation);
+  entry.metrics = Summarise(cycles);
+  entry.nodes_per_cycle = Quotient(nodes, entry.metrics.cycles);
+  return entry;
+}
+
+std::vector<SpecEntry> SummariseSpec(const SpecRun& run, const std::vector<SpecMethod>& methods) {
+  FT_CHECK(!run.questions.empty());
+  std::vector<SpecEntry> entries;
+  const auto add = [&](const std::string& kind, const std::vector<Group>& groups) {
+    for (const Group& group : groups) {
+      for (size_t m = 0; m < methods.size(); ++m) {
+        entries.push_back(SummariseQuestions(run, methods, m, group.questions));
+        entries.back().task = group.name;
+        entries.back().group = kind;
+      }
+    }
+  };
+  const auto tasks = GroupBy(run.questions, [](const SpecQuestion& q) { return q.task; });
+  auto categories = GroupBy(run.questions, [](const SpecQuestion& q) { return q.category; });
+  std::erase_if(categories, [&](const Group& c) {
+    return std::ranges::find(tasks, c.name, &Group::name) != tasks.end();
+  });
+  add("overall", GroupBy(run.questions, [](const SpecQuestion&) { return "overall"; }));
+  add("task", tasks);
+  add("category", categories);
+  return entries;
+}
+
+Json ToJson(const SpecEntry& entry) {
+  const SpecMethod& method = *entry.method;
+  Json json = {{"task", entry.task},
+               {"group", entry.group},
+               {"method", method.name},
+               {"tree", method.draft.tree},
+               {"verifier", method.draft.verifier},
+               {"draft_noise", NoiseName(method.draft.noise)},
+               {"temperature", method.temperature},
+               {"questions", entry.questions},
+               {"speedup", entry.speedup},
+               {"speedup_low", entry.interval.low},
+               {"speedup_high", entry.interval.high}};
+  json.update(ToJson(entry.with_prefill));
+  json["gen_only"] = ToJson(entry.generation_only);
+  json["tokens_per_second"] = entry.tokens_per_second;
+  json["tokens"] = entry.total.tokens;
+  json["seconds"] = entry.total.seconds;
+  json["prefill_seconds"] = entry.prefill_seconds;
+  json["nodes_per_cycle"] = entry.nodes_per_cycle;
+  json["cycles"] = entry.metrics.cycles;
+  AddMetrics(entry.metrics, json);
+  json["identical"] = entry.identical;
+  return json;
+}
+
+bool PromiseBroken(const SpecEntry& entry) {
+  const auto verifier = FindVerifier(entry.method->draft.verifier);
+  FT_CHECK(verifier.ok());
+  const Guarantee guarantee = (*verifier)->guarantee;
+  const bool promised = guarantee == Guarantee::kSameText ||
+                        (guarantee == Guarantee::kSameLaw &&
+                         SamplingParams{.temperature = entry.method->temperature}.greedy());
+  return promised && !entry.identical;
+}
+
+std::string MarkdownTables(const std::vector<SpecEntry>& entries) {
+  std::string text = MarkdownHead({"method / tree / verifier", "speed-up [95 %]", "tokens/s", "tau",
+                                   "nodes a pass", "drafting", "same text"});
+  std::vector<std::string> head{"task", "questions"};
+  for (const SpecEntry& e : entries) {
+    if (e.group != "overall") continue;
+    text += MarkdownRow(
+        {MethodLabel(*e.method), SpeedupCell(e), NumberText("%.1f", e.tokens_per_second),
+         NumberText("%.2f", e.metrics.tau_micro), NumberText("%.1f", e.nodes_per_cycle + 1),
+         NumberText("%.1f %%", 100 * e.metrics.draft_share), e.identical ? "yes" : "no"});
+    if (e.method->draft.drafter != "none") head.push_back(MethodLabel(*e.method));
+  }
+  text += "\n" + MarkdownHead(head);
+  for (size_t i = 0; i < entries.size();) {
+    const SpecEntry& first = entries[i];
+    std::vector<std::string> row{first.task, std::to_string(first.questions)};
+    for (; i < entries.size() && entries[i].task == first.task; ++i) {
+      if (entries[i].method->draft.drafter != "none") row.push_back(SpeedupCell(entries[i]));
+    }
+    text += MarkdownRow(row);
+  }
+  return text;
+}
+
+std::string AnswerLines(const SpecRun& run, const SpecMethod& method, size_t index) {
+  std::string lines;
+  for (size_t q = 0; q < run.questions.size(); ++q) {
+    const SpecAnswer& answer = run.answers[q][index];
+    Json choice = {{"index", 0}, {"turns", answer.texts}};
+    Json new_tokens = Json::array(), lengths = Json::array();
+    for (const auto& turn : answer.turns) new_tokens.push_back(turn.size());
+    for (const Cycle& c : answer.cycles) lengths.push_back(c.written);
+    choice["decoding_steps"] = answer.turn_cycles;
+    choice["new_tokens"] = std::move(new_tokens);
+    choice["wall_time"] = answer.seconds;
+    choice["accept_lengths"] = std::move(lengths);
+    const Result<Json> id = ParseJson(run.questions[q].id, "question_id");
+    Json line = {{"question_id", *id},
+                 {"category", run.questions[q].category},
+                 {"answer_id", method.name + "-" + run.questions[q].id},
+                 {"model_id", MethodLabel(method)},
+                 {"choices", Json::array({std::move(choice)})}};
+    lines += JsonText(line) + "\n";
+  }
+  return lines;
+}
+
+}  // namespace foretoken

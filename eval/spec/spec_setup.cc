@@ -1,0 +1,86 @@
+#include "eval/spec/spec_setup.h"
+
+#include "apps/command_line.h"
+#include "base/json.h"
+#include "verify/verifier.h"
+
+namespace foretoken {
+namespace {
+
+// Of a journal's answers. 2: cycles say what they wrote and how deep they drafted, and drafts that
+// a verifier does not compare with the target's own draw are ranked without its noise.
+constexpr int kJournalFormat = 2;
+
+}  // namespace
+
+void DeclareSpecOptions(CLI::App& app, SpecOptions* o) {
+  app.add_option("-n,--new-tokens", o->new_tokens, "tokens a turn at most")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("-c,--context", o->context, "longest sequence (default: the model's)")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_option("--warm-up", o->warm_up, "questions answered before the clock runs")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000));
+  app.add_option_function<double>(
+         "--time", [o](double minutes) { o->seconds = 60 * minutes; },
+         "minutes after which no further question is begun; passes share them")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--repeats", o->repeats, "passes over all questions; times are medians over them")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option(
+         "--costs", o->costs,
+         "trees weigh the costs in FILE throughout, so that they are the same in every run; "
+         "written after a warm-up of 24 questions if there is none (default: as measured on the "
+         "way)")
+      ->type_name("FILE")
+      ->check(WritableFile());
+  app.add_option("--seed", o->sampling.seed, "noise seed (0)");
+  app.add_flag("-q,--quiet", o->quiet, "no progress");
+}
+
+size_t PlainAt(float temperature, const std::string& verifier, int batch,
+               std::vector<SpecMethod>* methods) {
+  SpecMethod plain{
+      .name = "none", .temperature = temperature, .batch = batch, .plain = methods->size()};
+  const auto entry = FindVerifier(verifier);
+  const bool promises_text = entry.ok() && (*entry)->guarantee == Guarantee::kSameText;
+  const bool greedy = SamplingParams{.temperature = temperature}.greedy();
+  if (promises_text && !greedy) plain.draft.verifier = verifier;
+  for (size_t i = 0; i < methods->size(); ++i) {
+    const SpecMethod& m = (*methods)[i];
+    const bool is_plain = m.name == plain.name && m.draft.verifier == plain.draft.verifier;
+    if (is_plain && m.temperature == temperature && m.batch == batch) return i;
+  }
+  methods->push_back(std::move(plain));
+  return methods->size() - 1;
+}
+
+Json SpecIdentity(const LoadedModel& loaded, const std::string& model, const SpecOptions& o,
+                  const std::vector<SpecMethod>& methods) {
+  Json list = Json::array();
+  for (const SpecMethod& m : methods) {
+    Json options = Json::array();
+    for (const auto& [key, value] : m.draft.options) options.push_back({key, value});
+    list.push_back({m.name, m.draft.tree, m.draft.verifier, m.temperature, m.draft.draft_max,
+                    std::move(options)});
+    if (m.batch > 1) list.back().push_back(m.batch);
+    if (m.draft.noise != DraftNoise::kAuto) list.back().push_back(NoiseName(m.draft.noise));
+  }
+  Json identity = {{"format", kJournalFormat},
+                   {"model", model},
+                   {"weight_bytes", loaded.model->weight_bytes()},
+                   {"backend", loaded.backend->Name()},
+                   {"threads", loaded.backend->threads()},
+                   {"new_tokens", o.new_tokens},
+                   {"context", o.context},
+                   {"repeats", o.repeats},
+                   {"chat", o.chat},
+                   {"seed", o.sampling.seed},
+                   {"methods", std::move(list)}};
+  if (!o.costs.empty()) identity["costs"] = o.costs;
+  return identity;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,28 @@
+// Jinja's filters and tests, tojson as transformers defines it.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "jinja/heap.h"
+#include "jinja/value.h"
+
+namespace foretoken::jinja {
+
+// value | name(arguments). Errors: an unknown filter, values or arguments that do not fit.
+Result<Value> ApplyFilter(std::string_view name, const Value& value, const Arguments& arguments,
+                          Heap& heap);
+// value is name(arguments).
+Result<bool> ApplyTest(std::string_view name, const Value& value, const Arguments& arguments,
+                       Heap& heap);
+
+// The groups that ApplyFilter tries in turn; `found` says whether the group knows the name.
+Result<Value> ApplyTextFilter(std::string_view name, const Value& value, const Arguments& arguments,
+                              Heap& heap, bool& found);
+Result<Value> ApplySequenceFilter(std::string_view name, const Value& value,
+                                  const Arguments& arguments, Heap& heap, bool& found);
+Result<Value> ApplyNumberFilter(std::string_view name, const Value& value,
+                                const Arguments& arguments, Heap& heap, bool& found);
+
+}  // namespace foretoken::jinja

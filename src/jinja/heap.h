@@ -1,0 +1,86 @@
+// Makes a template's values and counts what they cost, so that a hostile template ends with an
+// error instead of using up time, memory or stack.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "base/result.h"
+#include "jinja/value.h"
+
+namespace foretoken::jinja {
+
+struct Limits {
+  size_t work = 50'000'000;                  // evaluated nodes and 64-byte steps of bulk work
+  size_t value_bytes = size_t{64} << 20;     // of one string or list, and of the output
+  size_t allocated_bytes = size_t{1} << 30;  // of all values ever made by one rendering
+};
+
+// One rendering's account. Not thread-safe.
+class Heap {
+ public:
+  explicit Heap(const Limits& limits) : limits_(limits) {}
+
+  // Counts the work of touching `bytes` bytes. Error: the template's share of work is used up.
+  Status Work(size_t bytes = 0);
+  // To be asked before building something of `bytes` bytes. Error: too large.
+  Status Reserve(size_t bytes);
+  const Limits& limits() const { return limits_; }
+
+  // Counts one level of recursion for as long as it lives.
+  class Level {
+   public:
+    explicit Level(Heap& heap) : heap_(heap) { ++heap_.level_; }
+    ~Level() { --heap_.level_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+    // Error: the recursion is too deep.
+    Status Check() const;
+
+   private:
+    Heap& heap_;
+  };
+
+  Result<Value> String(std::string text);
+  Result<Value> List(std::vector<Value> items);
+  Result<Value> Tuple(std::vector<Value> items);
+  Result<Value> Mapping(Dict dict);
+  // Makes a namespace that lives until the heap dies.
+  Result<NamespacePtr> NewNamespace();
+  // Errors: nested too deeply, an integer beyond 64 bits.
+  Result<Value> FromJson(const Json& json);
+
+  ~Heap();
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
+
+ private:
+  Result<Value> NewSequence(std::vector<Value> items, bool is_tuple);
+
+  Limits limits_;
+  size_t work_ = 0;
+  int level_ = 0;
+  size_t allocated_ = 0;
+  // Kept to the end and emptied one by one: namespaces may refer to each other in cycles.
+  std::vector<NamespacePtr> namespaces_;
+};
+
+// Python's str() of a value; "" for undefined. Errors: longer than the heap allows.
+Result<std::string> ToText(const Value& value, Heap& heap);
+// Python's repr().
+Result<std::string> ToRepr(const Value& value, Heap& heap);
+
+struct JsonStyle {
+  std::string indent;  // one level
+  bool pretty = false;
+  bool ascii = false;
+  bool sort_keys = false;
+  std::string item_separator = ", ";
+  std::string key_separator = ": ";
+};
+// Python's json.dumps. Errors: a value JSON has no form for, longer than the heap allows.
+Result<std::string> ToJson(const Value& value, const JsonStyle& style, Heap& heap);
+
+}  // namespace foretoken::jinja

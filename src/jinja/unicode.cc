@@ -1,0 +1,214 @@
+#include "jinja/unicode.h"
+
+#include <functional>
+
+namespace foretoken::jinja {
+namespace {
+
+bool IsContinuation(std::string_view text, size_t at) {
+  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+}
+
+bool Cased(char32_t c) { return ToUpper(c) != c || ToLower(c) != c || c == 0xDF; }
+
+void AppendUpper(char32_t c, std::string& out) {
+  if (c == 0xDF) {
+    out += "SS";
+  } else {
+    AppendUtf8(ToUpper(c), out);
+  }
+}
+
+// Appends the mapped code point, or the byte itself where it is not UTF-8.
+template <typename Append>
+std::string Map(std::string_view text, Append append) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint c = Decode(text, at);
+    if (c.valid) {
+      append(c.value, out);
+    } else {
+      out += text[at];
+    }
+    at += c.size;
+  }
+  return out;
+}
+
+std::string_view StripWhere(std::string_view text, Side side,
+                            const std::function<bool(std::string_view)>& strip) {
+  if (side != Side::kRight) {
+    while (!text.empty()) {
+      const size_t size = Decode(text, 0).size;
+      if (!strip(text.substr(0, size))) break;
+      text.remove_prefix(size);
+    }
+  }
+  if (side != Side::kLeft) {
+    while (!text.empty()) {
+      size_t start = text.size() - 1;
+      while (start > 0 && text.size() - start < 4 && IsContinuation(text, start)) --start;
+      if (Decode(text, start).size != text.size() - start) start = text.size() - 1;
+      if (!strip(text.substr(start))) break;
+      text = text.substr(0, start);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+CodePoint Decode(std::string_view text, size_t at) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  if (lead < 0x80) return {lead, 1, true};
+  const size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4) return {lead, 1, false};
+  char32_t value = lead & (0x7F >> size);
+  for (size_t i = 1; i < size; ++i) {
+    if (!IsContinuation(text, at + i)) return {lead, 1, false};
+    value = value << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3F);
+  }
+  const bool overlong = (size == 3 && value < 0x800) || (size == 4 && value < 0x10000);
+  if (overlong || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000)) return {lead, 1, false};
+  return {value, size, true};
+}
+
+void AppendUtf8(char32_t c, std::string& out) {
+  if (c < 0x80) {
+    out += static_cast<char>(c);
+  } else if (c < 0x800) {
+    out += static_cast<char>(0xC0 | c >> 6);
+    out += static_cast<char>(0x80 | (c & 0x3F));
+  } else if (c < 0x10000) {
+    out += static_cast<char>(0xE0 | c >> 12);
+    out += static_cast<char>(0x80 | (c >> 6 & 0x3F));
+    out += static_cast<char>(0x80 | (c & 0x3F));
+  } else {
+    out += static_cast<char>(0xF0 | c >> 18);
+    out += static_cast<char>(0x80 | (c >> 12 & 0x3F));
+    out += static_cast<char>(0x80 | (c >> 6 & 0x3F));
+    out += static_cast<char>(0x80 | (c & 0x3F));
+  }
+}
+
+size_t CountCodePoints(std::string_view text) {
+  size_t n = 0;
+  for (size_t at = 0; at < text.size(); at += Decode(text, at).size) ++n;
+  return n;
+}
+
+std::vector<size_t> CodePointOffsets(std::string_view text) {
+  std::vector<size_t> offsets;
+  for (size_t at = 0; at < text.size(); at += Decode(text, at).size) offsets.push_back(at);
+  offsets.push_back(text.size());
+  return offsets;
+}
+
+bool IsSpace(char32_t c) {
+  return (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
+         c == 0x3000;
+}
+
+bool IsPrintable(char32_t c) {
+  if (c == ' ') return true;
+  if (c < 0x20 || (c >= 0x7F && c < 0xA1) || c == 0xAD || IsSpace(c)) return false;
+  const bool format = (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
+                      (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xFFF0 && c <= 0xFFFB);
+  const bool private_use = (c >= 0xE000 && c < 0xF900) || c >= 0xE0000;
+  return !format && !private_use && (c & 0xFFFE) != 0xFFFE;
+}
+
+char32_t ToUpper(char32_t c) {
+  if (c < 0x80) return c >= 'a' && c <= 'z' ? c - 32 : c;
+  if (c == 0xB5) return 0x39C;
+  if (c == 0xFF) return 0x178;
+  if (c >= 0xE0 && c <= 0xFE) return c == 0xF7 ? c : c - 32;
+  if (c == 0x131) return 'I';
+  if ((c >= 0x100 && c <= 0x137) || (c >= 0x14A && c <= 0x177)) return c & ~char32_t{1};
+  if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17E)) return c % 2 == 0 ? c - 1 : c;
+  if (c == 0x3AC) return 0x386;
+  if (c >= 0x3AD && c <= 0x3AF) return c - 37;
+  if (c == 0x3C2) return 0x3A3;
+  if (c >= 0x3B1 && c <= 0x3CB) return c - 32;
+  if (c >= 0x430 && c <= 0x44F) return c - 32;
+  if (c >= 0x450 && c <= 0x45F) return c - 80;
+  return c;
+}
+
+char32_t ToLower(char32_t c) {
+  if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
+  if (c == 0x178) return 0xFF;
+  if (c >= 0xC0 && c <= 0xDE) return c == 0xD7 ? c : c + 32;
+  if (c == 0x130 || c == 0x138) return c;
+  if ((c >= 0x100 && c <= 0x137) || (c >= 0x14A && c <= 0x177)) return c | 1;
+  if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17E)) return c % 2 == 1 ? c + 1 : c;
+  if (c == 0x386) return 0x3AC;
+  if (c >= 0x388 && c <= 0x38A) return c + 37;
+  if (c >= 0x391 && c <= 0x3AB && c != 0x3A2) return c + 32;
+  if (c >= 0x410 && c <= 0x42F) return c + 32;
+  if (c >= 0x400 && c <= 0x40F) return c + 80;
+  return c;
+}
+
+std::string Upper(std::string_view text) { return Map(text, AppendUpper); }
+
+// A capital sigma at the end of a word has a lower case of its own.
+std::string Lower(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  bool in_word = false;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint c = Decode(text, at);
+    const size_t next = at + c.size;
+    const bool word_goes_on = next < text.size() && Cased(Decode(text, next).value);
+    if (!c.valid) {
+      out += text[at];
+    } else {
+      const bool is_final_sigma = c.value == 0x3A3 && in_word && !word_goes_on;
+      AppendUtf8(is_final_sigma ? 0x3C2 : ToLower(c.value), out);
+    }
+    in_word = c.valid && Cased(c.value);
+    at = next;
+  }
+  return out;
+}
+
+std::string Capitalize(std::string_view text) {
+  if (text.empty()) return "";
+  const size_t size = Decode(text, 0).size;
+  return Upper(text.substr(0, size)) + Lower(text.substr(size));
+}
+
+std::string Title(std::string_view text) {
+  bool in_word = false;
+  return Map(text, [&](char32_t c, std::string& out) {
+    if (in_word) {
+      AppendUtf8(ToLower(c), out);
+    } else {
+      AppendUpper(c, out);
+    }
+    in_word = Cased(c);
+  });
+}
+
+std::string_view StripSpace(std::string_view text, Side side) {
+  return StripWhere(text, side, [](std::string_view c) {
+    const CodePoint point = Decode(c, 0);
+    return point.valid && IsSpace(point.value);
+  });
+}
+
+std::string_view StripChars(std::string_view text, std::string_view chars, Side side) {
+  return StripWhere(text, side, [chars](std::string_view c) {
+    for (size_t at = 0; at < chars.size();) {
+      const size_t size = Decode(chars, at).size;
+      if (chars.substr(at, size) == c) return true;
+      at += size;
+    }
+    return false;
+  });
+}
+
+}  // namespace foretoken::jinja

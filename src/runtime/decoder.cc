@@ -1,0 +1,126 @@
+#include "runtime/decoder.h"
+
+#include <chrono>
+#include <cstdio>
+#include <set>
+
+#include "base/json.h"
+#include "base/legible.h"
+
+namespace foretoken {
+namespace {
+
+// What was typed: JSON where it reads as such ("70", "[[1,2]]"), text otherwise.
+Json ValueOf(const std::string& text) {
+  Result<Json> parsed = ParseJson(text, "option");
+  return parsed.ok() ? *std::move(parsed) : Json(text);
+}
+
+// An option given more than once is a list.
+void AddOption(const std::string& key, Json value, Json& options) {
+  if (!options.contains(key)) {
+    options[key] = std::move(value);
+  } else if (options[key].is_array()) {
+    options[key].push_back(std::move(value));
+  } else {
+    options[key] = Json::array({options[key], std::move(value)});
+  }
+}
+
+Json ObjectOf(const NamedValues& values) {
+  Json object = Json::object();
+  for (const auto& [key, value] : values) AddOption(key, ValueOf(value), object);
+  return object;
+}
+
+// Says `sentence` on standard error, once: decoders are made again and again.
+void SayOnce(const std::string& sentence) {
+  static std::set<std::string> said;
+  if (sentence.empty() || !said.insert(sentence).second) return;
+  std::fprintf(stderr, "foretoken: %s\n", Legible(sentence).c_str());
+}
+
+// Null for "none".
+Result<std::unique_ptr<Drafter>> DrafterFor(const LoadedModel& loaded, const DraftArgs& args,
+                                            int capacity) {
+  if (args.drafter == "none") return std::unique_ptr<Drafter>();
+  const Json options = ObjectOf(args.options);
+  std::vector<std::string> notes;
+  auto drafter = NewDrafter(args.drafter, {*loaded.model, capacity, options, loaded.file->path(),
+                                           loaded.tokenizer.get(), &notes});
+  for (const std::string& note : notes) SayOnce(note);
+  if (drafter.ok()) SayOnce((*drafter)->Remark());
+  return drafter;
+}
+
+}  // namespace
+
+Result<LoadedModel> Load(const ModelArgs& args) {
+  const auto start = std::chrono::steady_clock::now();
+  LoadedModel loaded;
+  FT_ASSIGN_OR_RETURN(loaded.file, ModelFile::Open(args.path));
+  FT_ASSIGN_OR_RETURN(loaded.backend, NewCpuBackend({.threads = args.threads, .isa = args.isa}));
+  if (loaded.file->tokenizer().tokens.empty()) {
+    return Error{args.path + ": the file has no tokenizer"};
+  }
+  FT_ASSIGN_OR_RETURN(loaded.tokenizer, Tokenizer::Create(loaded.file->tokenizer(), args.path));
+  FT_ASSIGN_OR_RETURN(loaded.model, LoadModel(*loaded.file, *loaded.backend));
+  loaded.costs = std::make_unique<CostStore>(*loaded.model);
+  loaded.load_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return loaded;
+}
+
+Result<SamplingParams> ResolveSampling(const SamplingArgs& args, const ModelFile& file) {
+  SamplingParams params = args.params;
+  FT_RETURN_IF_ERROR(Validate(params));
+  if (!args.model_defaults) return params;
+  const GenerationDefaults& defaults = file.generation();
+  if (args.temperature->empty() && defaults.temperature) params.temperature = *defaults.temperature;
+  if (args.top_k->empty() && defaults.top_k) params.top_k = *defaults.top_k;
+  if (args.top_p->empty() && defaults.top_p) params.top_p = *defaults.top_p;
+  const Status fits = Validate(params);
+  if (!fits.ok()) return Error{file.path() + ": sampling defaults: " + fits.error().message};
+  return params;
+}
+
+Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity) {
+  Decoder decoder;
+  FT_ASSIGN_OR_RETURN(decoder.drafter, DrafterFor(loaded, args, capacity));
+  std::string tree = TreeOf(args);
+  if (!args.pct_cost.empty()) {
+    tree.append(tree.find(':') == std::string::npos ? ":" : ",").append("expand=" + args.pct_cost);
+  }
+  FT_ASSIGN_OR_RETURN(decoder.tree, NewTreePolicy(tree));
+  const int nodes = args.draft_max < 0 ? decoder.tree->DefaultNodes() : args.draft_max + 1;
+  if (nodes > loaded.model->max_rows()) {
+    const std::string asked =
+        args.draft_max < 0 ? "--tree " + tree + ": has up to " : "--draft-max: is ";
+    return Error{asked + std::to_string(nodes - 1) + " nodes, and a pass scores " +
+                 std::to_string(loaded.model->max_rows() - 1) +
+                 " at most; choose a smaller tree, or --draft-max for its likeliest nodes"};
+  }
+  const Json options = ObjectOf(args.verifier_options);
+  FT_ASSIGN_OR_RETURN(decoder.verifier, NewVerifier(args.verifier, {*loaded.backend, options}));
+  if (args.noise == DraftNoise::kShared && decoder.verifier->NeedsDraws()) {
+    return Error{"--draft-noise: found shared, expected auto or none: --verifier " + args.verifier +
+                 " weighs draws of the drafter, which must not know the target's"};
+  }
+  FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(args.verifier));
+  CostModel* costs = nullptr;
+  if (decoder.drafter != nullptr && decoder.tree->UsesEconomy()) {
+    costs = loaded.costs->Get();
+  }
+  decoder.generator = std::make_unique<Generator>(
+      *loaded.model, decoder.drafter.get(), *decoder.verifier,
+      GeneratorOptions{.limits = {.max_nodes = nodes, .max_depth = nodes - 1},
+                       .policy = decoder.tree.get(),
+                       .costs = costs,
+                       .drafter = args.drafter,
+                       // Where drafts change the text, one seed should give one text.
+                       .refresh_costs = verifier->guarantee == Guarantee::kSameText,
+                       .noise = args.noise});
+  return decoder;
+}
+
+}  // namespace foretoken
