@@ -1,9 +1,11 @@
-// The options that several commands share.
+#include "apps/runtime_args.h"
+
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 
-#include "runtime/decoder.h"
+#include "draft/drafter.h"
+#include "tree/tree_policy.h"
+#include "verify/verifier.h"
 
 namespace foretoken {
 namespace {
@@ -105,9 +107,11 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs* s) {
   const auto add = [&](const char* name, auto& value, const char* help) {
     return app.add_option(name, value, help)->group(group);
   };
-  s->temperature = add("--temp", p->temperature, "temperature; 0 = greedy (default)");
-  s->top_k = add("--top-k", p->top_k, "keep the K likeliest tokens; 0 = off");
-  s->top_p = add("--top-p", p->top_p, "keep the likeliest tokens that make up P");
+  const auto note = [](bool* typed) { return [typed](const std::string&) { *typed = true; }; };
+  add("--temp", p->temperature, "temperature; 0 = greedy (default)")
+      ->each(note(&s->has_temperature));
+  add("--top-k", p->top_k, "keep the K likeliest tokens; 0 = off")->each(note(&s->has_top_k));
+  add("--top-p", p->top_p, "keep the likeliest tokens that make up P")->each(note(&s->has_top_p));
   add("--min-p", p->min_p, "keep tokens at least P times as likely as the likeliest");
   add("--typical-p", p->typical_p, "keep the most typical tokens that make up P");
   add("--repeat-penalty", p->repetition_penalty, "divide the logits of recent tokens; 1 = off");
@@ -257,77 +261,6 @@ void AddTreeArgs(CLI::App& app, DraftArgs* draft) {
 void AddCacheArgs(CLI::App& app, DType* type) {
   AddParsed(app, "--cache-type", "keys and values as f32, f16 (default), bf16 or q8_0",
             [type](const std::string& text) { return TakeCacheType(text, type); });
-}
-
-namespace {
-
-// `entries`: a registry. `first`: a name that is none of its entries, or empty.
-template <typename Entries>
-Status CheckName(std::string_view option, std::string_view name, std::string_view first,
-                 const Entries& entries) {
-  std::string known(first);
-  if (!first.empty() && name == first) return {};
-  for (const auto& e : entries) {
-    if (e.name == name) return {};
-    known.append(known.empty() ? "" : ", ").append(e.name);
-  }
-  return Error{std::string(option) + ": found '" + std::string(name) + "', expected one of " +
-               known};
-}
-
-}  // namespace
-
-Status CheckDraftNames(const DraftArgs& draft) {
-  const auto drafters = SplitDrafters(draft.drafter);
-  for (std::string_view name : drafters) {
-    // None is a drafter by itself only.
-    const std::string_view none = drafters.size() == 1 ? "none" : "";
-    FT_RETURN_IF_ERROR(CheckName("--drafter", name, none, AllDrafters()));
-  }
-  const std::string_view tree = draft.tree;
-  if (!tree.empty()) {
-    FT_RETURN_IF_ERROR(CheckName("--tree", tree.substr(0, tree.find(':')), kPaperTree, AllTrees()));
-  }
-  return CheckName("--verifier", draft.verifier, "", AllVerifiers());
-}
-
-namespace {
-
-// Null for "none".
-const DrafterEntry* FirstDrafter(const DraftArgs& draft) {
-  const std::string_view first = SplitDrafters(draft.drafter).front();
-  for (const DrafterEntry& e : AllDrafters()) {
-    if (e.name == first) return &e;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
-std::string TreeOf(const DraftArgs& draft) {
-  if (!draft.tree.empty() && draft.tree != kPaperTree) return draft.tree;
-  if (draft.tree.empty() && !draft.pct_cost.empty()) return "pct";
-  const auto verifier = FindVerifier(draft.verifier);
-  const bool any_tree = verifier.ok() && (*verifier)->guarantee == Guarantee::kSameText;
-  if (draft.tree.empty() && any_tree) return "auto";
-  const DrafterEntry* first = FirstDrafter(draft);
-  return first == nullptr ? "chain" : std::string(first->paper_tree);
-}
-
-void DraftAsPaper(DraftArgs* draft) {
-  if (!draft->tree.empty() && draft->tree != kPaperTree) return;
-  draft->tree = kPaperTree;
-  const DrafterEntry* first = FirstDrafter(*draft);
-  if (draft->draft_max < 0 && first != nullptr) draft->draft_max = first->paper_draft_max;
-}
-
-void WarnIfLossy(const DraftArgs& draft) {
-  const auto verifier = FindVerifier(draft.verifier);
-  if (!verifier.ok() || (*verifier)->lossless()) return;
-  std::fprintf(stderr,
-               "foretoken: verifier %s is lossy: sampled text does not follow the model's "
-               "distribution\n",
-               draft.verifier.c_str());
 }
 
 }  // namespace foretoken

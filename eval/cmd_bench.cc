@@ -1,5 +1,6 @@
 // foretoken bench: what this machine can do, what the kernels make of it, and what decoding does.
 #include "apps/command_line.h"
+#include "apps/runtime_args.h"
 #include "eval/machine/bench.h"
 #include "eval/machine/bench_draft.h"
 #include "eval/machine/bench_neighbours.h"
@@ -8,7 +9,6 @@
 #include "eval/questions/bench_attribution.h"
 #include "eval/questions/bench_fidelity.h"
 #include "eval/spec/bench_spec.h"
-#include "runtime/decoder.h"
 
 namespace foretoken {
 namespace {

@@ -5,13 +5,14 @@
 #include "apps/models/distill_file.h"
 #include "apps/models/distill_record.h"
 #include "apps/models/distiller.h"
-#include "apps/models/token_corpus.h"
+#include "apps/runtime_args.h"
 #include "base/interrupt.h"
 #include "base/json.h"
 #include "base/output_file.h"
 #include "base/progress.h"
 #include "runtime/context.h"
 #include "runtime/decoder.h"
+#include "text/documents.h"
 
 namespace foretoken {
 namespace {

@@ -4,12 +4,12 @@
 
 #include "apps/command_line.h"
 #include "apps/models/find_heads_prompts.h"
+#include "apps/runtime_args.h"
 #include "base/input_file.h"
 #include "base/json.h"
 #include "base/output_file.h"
 #include "base/progress.h"
 #include "insight/head_finder.h"
-#include "runtime/decoder.h"
 #include "text/chat_prompt.h"
 
 namespace foretoken {

@@ -10,7 +10,9 @@
 #include "draft/rank_tokens.h"
 #include "io/draft_file.h"
 #include "io/model_file.h"
+#include "runtime/loaded_model.h"
 #include "text/chat_prompt.h"
+#include "text/documents.h"
 
 namespace foretoken {
 namespace {

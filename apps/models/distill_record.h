@@ -8,7 +8,7 @@
 #include "base/json_fwd.h"
 #include "base/result.h"
 #include "io/model_file.h"
-#include "runtime/decoder.h"
+#include "runtime/draft_args.h"
 
 namespace foretoken {
 

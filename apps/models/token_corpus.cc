@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <iterator>
 #include <optional>
 
 #include "base/progress.h"
 #include "base/thread_pool.h"
+#include "runtime/loaded_model.h"
 #include "text/chat_prompt.h"
+#include "text/documents.h"
 
 namespace foretoken {
 namespace {
@@ -49,24 +50,6 @@ Corpus EncodeAll(const std::vector<TextDocument>& documents, const Tokenizer& to
 }
 
 }  // namespace
-
-Result<std::shared_ptr<const Tokenizer>> TokenizerOf(const ModelFile& file) {
-  if (file.tokenizer().tokens.empty()) return Error{file.path() + ": the file has no tokenizer"};
-  return Tokenizer::Create(file.tokenizer(), file.path());
-}
-
-Result<std::vector<TextDocument>> ReadDocuments(const std::vector<std::string>& data) {
-  std::vector<TextDocument> all;
-  for (const std::string& pattern : data) {
-    FT_ASSIGN_OR_RETURN(const std::vector<std::string> files, ListDataFiles(pattern, ""));
-    for (const std::string& file : files) {
-      FT_ASSIGN_OR_RETURN(std::vector<TextDocument> part, ReadTextDocuments(file));
-      all.insert(all.end(), std::make_move_iterator(part.begin()),
-                 std::make_move_iterator(part.end()));
-    }
-  }
-  return all;
-}
 
 void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output) {
   app.add_option("-m,--model", args->model, "whose vocabulary: a .gguf file or a directory")

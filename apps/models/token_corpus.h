@@ -9,7 +9,6 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "io/model_file.h"
-#include "text/documents.h"
 #include "text/tokenizer.h"
 
 namespace foretoken {
@@ -28,15 +27,11 @@ struct CorpusArgs {
   int threads = 0;
   bool force = false, quiet = false;
 };
-// The tokenizer in a model file. Errors: there is none, or it is broken.
-Result<std::shared_ptr<const Tokenizer>> TokenizerOf(const ModelFile& file);
 // `output`: what --out writes.
 void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output);
 // Conversations are as the model's chat template writes them. Errors: files that cannot be read, a
 // model without a tokenizer.
 Result<Corpus> ReadCorpus(const CorpusArgs& args);
-// The documents of such data. Errors: files that cannot be read.
-Result<std::vector<TextDocument>> ReadDocuments(const std::vector<std::string>& data);
 // Says on standard error what was left out.
 void ReportRefused(const Corpus& corpus);
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "apps/command_line.h"
+#include "apps/runtime_args.h"
 #include "apps/talk/line_reader.h"
 #include "base/interrupt.h"
 #include "base/output_file.h"

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "apps/command_line.h"
+#include "apps/runtime_args.h"
 #include "apps/talk/demo_model.h"
 #include "apps/talk/demo_prompts.h"
 #include "apps/talk/demo_runs.h"

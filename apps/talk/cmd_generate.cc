@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "apps/command_line.h"
+#include "apps/runtime_args.h"
 #include "apps/talk/attributed_text.h"
 #include "base/input_file.h"
 #include "base/interrupt.h"

@@ -109,7 +109,5 @@ double Seconds(const std::function<void()>& work);
 Json LimitsJson(const MachineLimits& limits);
 // "Q8_0,BF16" as types. Errors: an unknown one.
 Result<std::vector<DType>> ParseTypes(const std::string& list);
-// Writes `json`, and nothing else, where the output is active.
-Status WriteJson(OutputFile& output, const Json& json);
 
 }  // namespace foretoken

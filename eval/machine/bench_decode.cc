@@ -11,6 +11,7 @@
 #include "eval/machine/bench_model.h"
 #include "eval/machine/timed_passes.h"
 #include "eval/report/curve_plot.h"
+#include "eval/report/write_json.h"
 
 namespace foretoken {
 namespace {

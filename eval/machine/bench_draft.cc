@@ -11,11 +11,14 @@
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/runtime_args.h"
 #include "base/profile.h"
 #include "base/rng.h"
 #include "engine/generator.h"
 #include "eval/machine/timed_passes.h"
+#include "eval/report/write_json.h"
 #include "io/draft_file.h"
+#include "runtime/decoder.h"
 #include "verify/forced_verifier.h"
 
 namespace foretoken {

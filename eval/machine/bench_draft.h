@@ -4,7 +4,8 @@
 #include <CLI/CLI.hpp>
 
 #include "eval/machine/bench.h"
-#include "runtime/decoder.h"
+#include "runtime/draft_args.h"
+#include "runtime/loaded_model.h"
 
 namespace foretoken {
 

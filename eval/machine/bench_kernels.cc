@@ -3,6 +3,7 @@
 #include <random>
 
 #include "eval/machine/bench.h"
+#include "eval/report/write_json.h"
 #include "model/model.h"
 
 namespace foretoken {

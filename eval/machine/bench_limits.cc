@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "eval/machine/bench.h"
+#include "eval/report/write_json.h"
 
 namespace foretoken {
 namespace {
@@ -131,10 +132,6 @@ Result<std::vector<DType>> ParseTypes(const std::string& list) {
     begin = end + 1;
   }
   return types;
-}
-
-Status WriteJson(OutputFile& output, const Json& json) {
-  return output.active() ? output.Finish(JsonText(json, 2) + "\n") : Status();
 }
 
 Status BenchLimits(const BenchOptions& options) {

@@ -19,6 +19,7 @@
 
 #include "eval/machine/bench_model.h"
 #include "eval/machine/timed_passes.h"
+#include "eval/report/write_json.h"
 
 namespace foretoken {
 namespace {

@@ -11,6 +11,7 @@
 #include "draft/drafter.h"
 #include "engine/generator.h"
 #include "eval/machine/bench_model.h"
+#include "eval/report/write_json.h"
 #include "verify/forced_verifier.h"
 
 namespace foretoken {

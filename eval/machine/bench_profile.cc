@@ -9,6 +9,7 @@
 #include "eval/machine/bench.h"
 #include "eval/machine/bench_model.h"
 #include "eval/machine/timed_passes.h"
+#include "eval/report/write_json.h"
 
 namespace foretoken {
 namespace {

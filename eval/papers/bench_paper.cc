@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "apps/command_line.h"
+#include "apps/runtime_args.h"
 #include "base/interrupt.h"
 #include "base/json.h"
 #include "base/output_file.h"

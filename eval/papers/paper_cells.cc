@@ -4,13 +4,12 @@
 
 #include "base/check.h"
 #include "base/number_text.h"
+#include "base/ratio.h"
 
 namespace foretoken {
 namespace {
 
 constexpr int kCellResamples = 400;
-
-double Ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
 const SpecAnswer& AnswerOf(const PaperSample& s, size_t question) {
   return s.run->answers[question][s.method];

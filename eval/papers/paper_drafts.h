@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/decoder.h"
+#include "runtime/draft_args.h"
+#include "runtime/loaded_model.h"
 
 namespace foretoken {
 

@@ -4,6 +4,7 @@
 #include "eval/papers/paper_evaluators.h"
 #include "eval/papers/paper_run.h"
 #include "insight/guess_ranks.h"
+#include "runtime/decoder.h"
 #include "text/chat_prompt.h"
 
 namespace foretoken {

@@ -7,14 +7,15 @@
 #include <filesystem>
 
 #include "apps/command_line.h"
+#include "apps/runtime_args.h"
 #include "base/interrupt.h"
 #include "base/json.h"
 #include "base/number_text.h"
 #include "base/output_file.h"
 #include "base/progress.h"
-#include "eval/machine/bench.h"
 #include "eval/peers/peer_run.h"
 #include "eval/report/markdown_rows.h"
+#include "eval/report/write_json.h"
 #include "eval/spec/spec_setup.h"
 
 namespace foretoken {

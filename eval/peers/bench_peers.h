@@ -5,7 +5,7 @@
 
 #include "apps/command_line.h"
 #include "eval/spec/spec_run.h"
-#include "runtime/decoder.h"
+#include "runtime/loaded_model.h"
 
 namespace foretoken {
 

@@ -6,14 +6,17 @@
 #include <cstdio>
 
 #include "apps/command_line.h"
+#include "apps/runtime_args.h"
 #include "base/json.h"
 #include "base/json_lines.h"
 #include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "base/progress.h"
-#include "eval/machine/bench.h"
 #include "eval/questions/spec_questions.h"
+#include "eval/report/write_json.h"
 #include "insight/attribution.h"
 #include "insight/quoted_answer.h"
+#include "runtime/decoder.h"
 #include "text/chat_prompt.h"
 #include "verify/forced_verifier.h"
 

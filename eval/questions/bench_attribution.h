@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "insight/quoted_answer.h"
-#include "runtime/decoder.h"
+#include "runtime/draft_args.h"
+#include "runtime/loaded_model.h"
 
 namespace foretoken {
 

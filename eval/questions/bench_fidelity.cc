@@ -8,10 +8,13 @@
 #include <span>
 
 #include "apps/command_line.h"
-#include "apps/models/token_corpus.h"
+#include "apps/runtime_args.h"
+#include "base/json.h"
+#include "base/output_file.h"
 #include "base/progress.h"
-#include "eval/machine/bench.h"
+#include "eval/report/write_json.h"
 #include "text/chat_prompt.h"
+#include "text/documents.h"
 
 namespace foretoken {
 namespace {

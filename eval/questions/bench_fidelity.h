@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/decoder.h"
+#include "runtime/loaded_model.h"
 
 namespace foretoken {
 

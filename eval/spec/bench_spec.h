@@ -3,7 +3,8 @@
 
 #include "apps/command_line.h"
 #include "eval/spec/spec_run.h"
-#include "runtime/decoder.h"
+#include "runtime/draft_args.h"
+#include "runtime/loaded_model.h"
 
 namespace foretoken {
 

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/number_text.h"
+#include "base/ratio.h"
 #include "engine/stats_json.h"
 #include "eval/report/markdown_rows.h"
 #include "verify/verifier.h"
@@ -25,8 +26,6 @@ Json ToJson(const Speedups& s) {
           {"speedup_mean_of_ratios", s.mean_of_ratios}};
 }
 
-double Quotient(double a, double b) { return b > 0 ? a / b : 0; }
-
 // How many times faster a method answers each question; kept for every choice of passes, as
 // resamples come back to the same few.
 class QuestionRatios {
@@ -42,7 +41,7 @@ class QuestionRatios {
     std::vector<double>& ratios = known_[key];
     if (!ratios.empty()) return ratios;
     for (const size_t q : questions_) {
-      ratios.push_back(Quotient(Rate(key, q, method_), Rate(key, q, plain_)));
+      ratios.push_back(Ratio(Rate(key, q, method_), Rate(key, q, plain_)));
     }
     return ratios;
   }
@@ -50,7 +49,7 @@ class QuestionRatios {
  private:
   double Rate(std::span<const size_t> passes, size_t question, size_t method) const {
     const Timing timing = run_.TimingOver(passes, question, method, &SpecTimes::with_prefill);
-    return Quotient(timing.tokens, timing.seconds);
+    return Ratio(timing.tokens, timing.seconds);
   }
 
   const SpecRun& run_;
@@ -118,7 +117,7 @@ SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& 
     entry.total.seconds += own.back().seconds;
     entry.prefill_seconds += own.back().seconds - own_generation.back().seconds;
     entry.tokens_per_second +=
-        Quotient(own.back().tokens, own.back().seconds) / static_cast<double>(questions.size());
+        Ratio(own.back().tokens, own.back().seconds) / static_cast<double>(questions.size());
     for (const Cycle& c : answer.cycles) nodes += c.nodes;
   }
   QuestionRatios ratios(run, m, p, questions);
@@ -134,7 +133,7 @@ SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& 
   entry.with_prefill = AllSpeedups(own, plain);
   entry.generation_only = AllSpeedups(own_generation, plain_generation);
   entry.metrics = Summarise(cycles);
-  entry.nodes_per_cycle = Quotient(nodes, entry.metrics.cycles);
+  entry.nodes_per_cycle = Ratio(nodes, entry.metrics.cycles);
   return entry;
 }
 

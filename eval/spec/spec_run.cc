@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "engine/bootstrap.h"
 #include "eval/spec/spec_journal.h"
+#include "runtime/decoder.h"
 
 namespace foretoken {
 namespace {

@@ -9,7 +9,8 @@
 
 #include "eval/questions/spec_questions.h"
 #include "runtime/answer.h"
-#include "runtime/decoder.h"
+#include "runtime/draft_args.h"
+#include "runtime/loaded_model.h"
 #include "text/chat_prompt.h"
 
 namespace foretoken {

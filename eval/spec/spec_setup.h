@@ -7,7 +7,7 @@
 
 #include "base/json_fwd.h"
 #include "eval/spec/spec_run.h"
-#include "runtime/decoder.h"
+#include "runtime/loaded_model.h"
 
 namespace foretoken {
 

@@ -7,8 +7,6 @@
 #include "base/utf8.h"
 
 namespace foretoken {
-bool IsUtf8(std::string_view text) { return ValidUtf8Prefix(text) == text.size(); }
-
 namespace {
 
 void AppendEscaped(char c, std::string& out) {

@@ -1,13 +1,10 @@
-// Whether bytes are UTF-8, for names that end up in messages and JSON.
+// Bytes as they can be shown in messages.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 namespace foretoken {
-
-// No overlong forms, no surrogates, nothing above U+10FFFF.
-bool IsUtf8(std::string_view text);
 
 // A whole message as it can be shown in a terminal: control bytes but newlines and tabs, and bytes
 // that are not UTF-8, as \xNN.

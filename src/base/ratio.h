@@ -1,3 +1,4 @@
+// A quotient of counts or times that may be none.
 #pragma once
 
 namespace foretoken {

@@ -1,4 +1,4 @@
-// The little of UTF-8 that tokenizers need. Invalid means what RFC 3629 forbids: overlong forms,
+// UTF-8, read and written. Invalid means what RFC 3629 forbids: overlong forms,
 // surrogates, values beyond U+10FFFF, stray or missing continuation bytes.
 #pragma once
 
@@ -17,6 +17,8 @@ bool IsUtf8Prefix(std::string_view text);
 
 // How many bytes from the front are valid UTF-8.
 size_t ValidUtf8Prefix(std::string_view text);
+
+inline bool IsUtf8(std::string_view text) { return ValidUtf8Prefix(text) == text.size(); }
 
 // Appends `code_point` to `out`. REQUIRES: a scalar value.
 void AppendUtf8(uint32_t code_point, std::string& out);

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/legible.h"
+#include "base/utf8.h"
 #include "io/gguf.h"
 #include "io/tensor_layout.h"
 

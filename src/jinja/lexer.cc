@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/utf8.h"
 #include "jinja/unicode.h"
 
 namespace foretoken::jinja {

@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include "base/utf8.h"
+
 namespace foretoken::jinja {
 namespace {
 
@@ -60,36 +62,9 @@ std::string_view StripWhere(std::string_view text, Side side,
 }  // namespace
 
 CodePoint Decode(std::string_view text, size_t at) {
-  const auto lead = static_cast<unsigned char>(text[at]);
-  if (lead < 0x80) return {lead, 1, true};
-  const size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4) return {lead, 1, false};
-  char32_t value = lead & (0x7F >> size);
-  for (size_t i = 1; i < size; ++i) {
-    if (!IsContinuation(text, at + i)) return {lead, 1, false};
-    value = value << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3F);
-  }
-  const bool overlong = (size == 3 && value < 0x800) || (size == 4 && value < 0x10000);
-  if (overlong || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000)) return {lead, 1, false};
-  return {value, size, true};
-}
-
-void AppendUtf8(char32_t c, std::string& out) {
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-  } else if (c < 0x800) {
-    out += static_cast<char>(0xC0 | c >> 6);
-    out += static_cast<char>(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    out += static_cast<char>(0xE0 | c >> 12);
-    out += static_cast<char>(0x80 | (c >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (c & 0x3F));
-  } else {
-    out += static_cast<char>(0xF0 | c >> 18);
-    out += static_cast<char>(0x80 | (c >> 12 & 0x3F));
-    out += static_cast<char>(0x80 | (c >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (c & 0x3F));
-  }
+  const size_t size = Utf8SequenceLength(text.substr(at));
+  if (size == 0) return {static_cast<unsigned char>(text[at]), 1, false};
+  return {DecodeUtf8(text.substr(at, size)), size, true};
 }
 
 size_t CountCodePoints(std::string_view text) {

@@ -17,7 +17,6 @@ struct CodePoint {
 
 // REQUIRES: at < text.size().
 CodePoint Decode(std::string_view text, size_t at);
-void AppendUtf8(char32_t c, std::string& out);
 size_t CountCodePoints(std::string_view text);
 // Offsets of all code points, and text.size() at the end.
 std::vector<size_t> CodePointOffsets(std::string_view text);

@@ -1,6 +1,5 @@
 #include "runtime/decoder.h"
 
-#include <chrono>
 #include <cstdio>
 #include <set>
 
@@ -54,35 +53,6 @@ Result<std::unique_ptr<Drafter>> DrafterFor(const LoadedModel& loaded, const Dra
 }
 
 }  // namespace
-
-Result<LoadedModel> Load(const ModelArgs& args) {
-  const auto start = std::chrono::steady_clock::now();
-  LoadedModel loaded;
-  FT_ASSIGN_OR_RETURN(loaded.file, ModelFile::Open(args.path));
-  FT_ASSIGN_OR_RETURN(loaded.backend, NewCpuBackend({.threads = args.threads, .isa = args.isa}));
-  if (loaded.file->tokenizer().tokens.empty()) {
-    return Error{args.path + ": the file has no tokenizer"};
-  }
-  FT_ASSIGN_OR_RETURN(loaded.tokenizer, Tokenizer::Create(loaded.file->tokenizer(), args.path));
-  FT_ASSIGN_OR_RETURN(loaded.model, LoadModel(*loaded.file, *loaded.backend));
-  loaded.costs = std::make_unique<CostStore>(*loaded.model);
-  loaded.load_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return loaded;
-}
-
-Result<SamplingParams> ResolveSampling(const SamplingArgs& args, const ModelFile& file) {
-  SamplingParams params = args.params;
-  FT_RETURN_IF_ERROR(Validate(params));
-  if (!args.model_defaults) return params;
-  const GenerationDefaults& defaults = file.generation();
-  if (args.temperature->empty() && defaults.temperature) params.temperature = *defaults.temperature;
-  if (args.top_k->empty() && defaults.top_k) params.top_k = *defaults.top_k;
-  if (args.top_p->empty() && defaults.top_p) params.top_p = *defaults.top_p;
-  const Status fits = Validate(params);
-  if (!fits.ok()) return Error{file.path() + ": sampling defaults: " + fits.error().message};
-  return params;
-}
 
 Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity) {
   Decoder decoder;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 
 #include "base/json_lines.h"
@@ -120,6 +121,19 @@ Result<std::vector<TextDocument>> ReadTextDocuments(const std::string& path) {
   if (fs::path(path).extension() == ".jsonl")
     return ReadJsonLines<TextDocument>(file.text(), file.path(), ReadLine);
   return ReadTexts(file);
+}
+
+Result<std::vector<TextDocument>> ReadDocuments(const std::vector<std::string>& data) {
+  std::vector<TextDocument> all;
+  for (const std::string& pattern : data) {
+    FT_ASSIGN_OR_RETURN(const std::vector<std::string> files, ListDataFiles(pattern, ""));
+    for (const std::string& file : files) {
+      FT_ASSIGN_OR_RETURN(std::vector<TextDocument> part, ReadTextDocuments(file));
+      all.insert(all.end(), std::make_move_iterator(part.begin()),
+                 std::make_move_iterator(part.end()));
+    }
+  }
+  return all;
 }
 
 }  // namespace foretoken

@@ -27,4 +27,7 @@ Result<std::vector<std::string>> ListDataFiles(const std::string& pattern, const
 // malformed line, with its number.
 Result<std::vector<TextDocument>> ReadTextDocuments(const std::string& path);
 
+// All documents of files, directories and globs, in order. Errors: see above.
+Result<std::vector<TextDocument>> ReadDocuments(const std::vector<std::string>& data);
+
 }  // namespace foretoken

@@ -1,0 +1,25 @@
+// The options of models, sampling and drafting, which several commands share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "runtime/draft_args.h"
+#include "runtime/loaded_model.h"
+#include "runtime/sampling_args.h"
+
+namespace foretoken {
+
+void AddModelArgs(CLI::App& app, ModelArgs* model);
+void AddIsaArg(CLI::App& app, CpuIsa* isa);
+
+void AddSamplingArgs(CLI::App& app, SamplingArgs* sampling);
+
+void AddDraftArgs(CLI::App& app, DraftArgs* draft);
+// The part of AddDraftArgs that sets drafters' options and names their files.
+void AddDraftOptions(CLI::App& app, DraftArgs* draft);
+// The part of AddDraftArgs that shapes trees, for commands that choose drafters themselves.
+void AddTreeArgs(CLI::App& app, DraftArgs* draft);
+
+void AddCacheArgs(CLI::App& app, DType* type);
+
+}  // namespace foretoken

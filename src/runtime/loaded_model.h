@@ -1,0 +1,36 @@
+// A model that is ready to decode, as a command line names it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/cost_file.h"
+#include "io/model_file.h"
+#include "model/model.h"
+#include "text/tokenizer.h"
+
+namespace foretoken {
+
+struct ModelArgs {
+  std::string path;
+  int threads = 0;  // 0 = one for each core that the process may use
+  CpuIsa isa = CpuIsa::kAuto;
+};
+
+// A model with all it needs, in order of construction.
+struct LoadedModel {
+  std::unique_ptr<ModelFile> file;
+  std::unique_ptr<Backend> backend;
+  std::shared_ptr<const Tokenizer> tokenizer;
+  std::unique_ptr<Model> model;
+  std::unique_ptr<CostStore> costs;  // read when a tree first asks
+  double load_seconds = 0;
+};
+// Errors: no path given, an unreadable file, a file without a tokenizer, a machine that lacks the
+// isa.
+Result<LoadedModel> Load(const ModelArgs& args);
+
+// The tokenizer in a model file. Errors: there is none, or it is broken.
+Result<std::shared_ptr<const Tokenizer>> TokenizerOf(const ModelFile& file);
+
+}  // namespace foretoken
