@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""Fails when a folder includes another it may not: layers point downwards only.
+"""Fails when a room includes another that its line in docs/design.md does not name.
+
+The table under "## Rooms" is the only list of rooms: a room is a folder of src/, or one that is named from the
+repository's root, with its subfolders but for those that are rooms themselves. Tests and what serves tests alone
+(*_testing.*) are free.
 
 usage: tools/layers.py [ROOT]
 """
@@ -8,45 +12,69 @@ import os
 import re
 import sys
 
-# Each folder and the folders it may include.
-ALLOWED = {
-    "base": set(),
-    "text": {"base"},
-    "io": {"base", "text"},
-    "backend": {"base", "io"},
-    "tree": {"base"},
-    "model": {"base", "io", "backend"},
-    "verify": {"base", "backend", "io", "tree"},
-    "draft": {"base", "text", "io", "backend", "tree", "model", "verify"},
-    "engine": {"base", "io", "text", "backend", "tree", "model", "verify", "draft"},
-}
+TOPS = ("src", "apps", "eval", "train")
+TEST = re.compile(r"_(test|fuzz)\.cc$|_testing\.(h|cc)$")
+INCLUDE = re.compile(r'\s*#include\s+"([^"]+)"')
+
+
+def read_table(path):
+    """{room: the rooms it may include}"""
+    rooms, inside = {}, False
+    with open(path, encoding="utf-8") as f:
+        for text in f:
+            if text.startswith("## "):
+                inside = text.strip() == "## Rooms"
+            cells = [cell.strip() for cell in text.split("|")[1:-1]] if inside else []
+            if len(cells) >= 3 and cells[0].startswith("`"):
+                rooms[cells[0].strip("`")] = set(re.findall(r"`([^`]+)`", cells[2]))
+    return rooms
+
+
+def room_of(path, rooms):
+    """The room of a path as it is included; None where it is in none."""
+    folder = os.path.dirname(path)
+    while folder and folder not in rooms:
+        folder = os.path.dirname(folder)
+    return folder or None
 
 
 def sources(root):
-    for folder, _, names in os.walk(root):
-        for name in names:
-            if re.search(r"\.(h|cc)$", name) and not re.search(r"_(test|fuzz)\.cc$|_testing\.h$", name):
-                yield os.path.join(folder, name)
+    for top in TOPS:
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            for name in names:
+                if re.search(r"\.(h|cc)$", name) and not TEST.search(name):
+                    yield os.path.relpath(os.path.join(folder, name), root)
 
 
 def main():
-    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "src")
-    edges = collections.defaultdict(list)
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..")
+    rooms = read_table(os.path.join(root, "docs", "design.md"))
+    errors, seen, edges = [], set(), collections.defaultdict(list)
+    above = set()
+    for room, allowed in rooms.items():
+        errors += [f"docs/design.md: {room} may include {other}, which is no room above it" for other in allowed - above]
+        above.add(room)
     for path in sources(root):
-        rel = os.path.relpath(path, root)
-        layer = rel.split(os.sep)[0]
-        with open(path, encoding="utf-8") as f:
+        room = room_of(path.removeprefix("src/"), rooms)
+        if room is None:
+            errors.append(f"{path}: docs/design.md has no room for it")
+            continue
+        seen.add(room)
+        with open(os.path.join(root, path), encoding="utf-8") as f:
             for line, text in enumerate(f, 1):
-                m = re.match(r'\s*#include\s+"([a-z_]+)/', text)
-                if m and m.group(1) != layer and m.group(1) in ALLOWED:
-                    edges[layer, m.group(1)].append(f"{rel}:{line}")
-    bad = {e: where for e, where in edges.items() if e[1] not in ALLOWED.get(e[0], set())}
-    for (a, b), where in sorted(bad.items()):
-        print(f"layers: {a}/ may not include {b}/: {', '.join(where[:5])}", file=sys.stderr)
-    if bad:
-        return 1
-    print("layers:", ", ".join(f"{a}->{b}" for a, b in sorted(edges)))
-    return 0
+                m = INCLUDE.match(text)
+                other = room_of(m.group(1), rooms) if m else None
+                if other not in (None, room):
+                    edges[room, other].append(f"{path}:{line}")
+    errors += [f"docs/design.md: there is no {room}/" for room in rooms.keys() - seen]
+    for (a, b), where in sorted(edges.items()):
+        if b not in rooms[a]:
+            errors.append(f"{a}/ may not include {b}/: {', '.join(where[:5])}")
+    for error in errors:
+        print("layers:", error, file=sys.stderr)
+    if not errors:
+        print(f"layers: {len(rooms)} rooms include what docs/design.md lets them")
+    return 1 if errors else 0
 
 
 if __name__ == "__main__":
