@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "adamw.h"
+#include "base/interrupt.h"
 #include "base/progress.h"
 #include "batch.h"
 #include "checkpoint.h"
@@ -16,7 +17,6 @@
 #include "packing.h"
 #include "run_files.h"
 #include "schedule.h"
-#include "stop_signals.h"
 #include "weight_average.h"
 #include "workers.h"
 
@@ -130,7 +130,7 @@ Status Trainer::Resume() {
 
 // The leader's word: the others must not stop at another step, nor follow another schedule.
 Result<bool> Trainer::GoesOn() {
-  std::vector<double> word = {state_.seconds, StopSignals::requested() ? 1.0 : 0.0};
+  std::vector<double> word = {state_.seconds, InterruptGuard::Requested() ? 1.0 : 0.0};
   FT_RETURN_IF_ERROR(workers_.Follow(word));
   state_.seconds = word[0];
   return word[1] == 0.0 && ScheduleProgress(recipe_, state_.step, state_.seconds) < 1.0;
@@ -351,7 +351,7 @@ Status Trainer::Run() {
   FT_RETURN_IF_ERROR(Resume());
   const double peak = options_.profile ? MatrixPeak(ComputeType(recipe_), device_) / 1e9 : 0.0;
   if (options_.profile) std::fprintf(stderr, "matrix peak %.0f GFLOP/s\n", peak);
-  const StopSignals signals;
+  const InterruptGuard guard(InterruptGuard::Notes::kEveryStop);
   Progress progress("train", kProgressUnits, options_.quiet);
   for (;;) {
     FT_ASSIGN_OR_RETURN(const bool goes_on, GoesOn());
