@@ -18,12 +18,10 @@ Status Convert(const RewriteArgs& args, std::optional<FileType> type) {
   }
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(args.input));
   FT_ASSIGN_OR_RETURN(const std::vector<TensorPlan> plans, PlanConversion(*model, type));
-  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(args.threads));
-  Progress progress("convert", 1000, args.quiet);
-  FT_RETURN_IF_ERROR(ConvertModel(*model, plans, type.value_or(StoredFileType(model->tensors())),
-                                  *pool, args.output, MoveBar(progress)));
-  progress.Finish();
-  return {};
+  const FileType written = type.value_or(StoredFileType(model->tensors()));
+  return WriteWithBar(args, "convert", [&](ThreadPool& pool, const WriteProgress& progress) {
+    return ConvertModel(*model, plans, written, pool, args.output, progress);
+  });
 }
 
 }  // namespace
@@ -33,8 +31,9 @@ int Run_convert(int argc, char** argv) {
   CLI::App app("Writes a Hugging Face model as GGUF.", "foretoken convert");
   app.footer(
       "Reads config.json, model.safetensors (or its shards), tokenizer.json or tokenizer.model,\n"
-      "tokenizer_config.json, chat_template.jinja and generation_config.json.\n"
-      "Types: F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_1 Q5_0 Q4_K_M Q4_1 Q4_0; as stored by default.\n"
+      "tokenizer_config.json, chat_template.jinja and generation_config.json.\n" +
+      std::string(kFileTypes) +
+      "; as stored by default.\n"
       "\n"
       "Examples:\n"
       "  foretoken convert TinyLlama-1.1B-Chat -o tinyllama.gguf\n"

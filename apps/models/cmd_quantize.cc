@@ -36,11 +36,9 @@ Status Quantize(const RewriteArgs& args, FileType type) {
     WarnOfLoss(file);
     PrintFallbacks(plans);
   }
-  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(args.threads));
-  Progress progress("quantize", 1000, args.quiet);
-  FT_RETURN_IF_ERROR(QuantizeModel(file, plans, type, *pool, args.output, MoveBar(progress)));
-  progress.Finish();
-  return {};
+  return WriteWithBar(args, "quantize", [&](ThreadPool& pool, const WriteProgress& progress) {
+    return QuantizeModel(file, plans, type, pool, args.output, progress);
+  });
 }
 
 }  // namespace
@@ -48,13 +46,12 @@ Status Quantize(const RewriteArgs& args, FileType type) {
 int Run_quantize(int argc, char** argv) {
   RewriteArgs args;
   CLI::App app("Writes a GGUF model in another number format.", "foretoken quantize");
-  app.footer(
-      "Types: F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_1 Q5_0 Q4_K_M Q4_1 Q4_0. Norms and biases stay "
-      "F32.\n"
-      "\n"
-      "Examples:\n"
-      "  foretoken quantize model.gguf -o model-q8_0.gguf --type Q8_0\n"
-      "  foretoken quantize model.gguf -o model-q4_k_m.gguf --type Q4_K_M -t 4");
+  app.footer(std::string(kFileTypes) +
+             ". Norms and biases stay F32.\n"
+             "\n"
+             "Examples:\n"
+             "  foretoken quantize model.gguf -o model-q8_0.gguf --type Q8_0\n"
+             "  foretoken quantize model.gguf -o model-q4_k_m.gguf --type Q4_K_M -t 4");
   AddRewriteArgs(app, "the GGUF file to read", "no progress, no notes", &args)->required();
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   return RunRewrite(args, [&](std::optional<FileType> type) { return Quantize(args, *type); });

@@ -1,5 +1,7 @@
 #include "apps/models/rewrite_args.h"
 
+#include "base/progress.h"
+
 namespace foretoken {
 
 CLI::Option* AddRewriteArgs(CLI::App& app, const char* input_help, const char* quiet_help,
@@ -30,9 +32,16 @@ int RunRewrite(const RewriteArgs& args,
   return status.ok() ? kExitDone : Failed(status.error());
 }
 
-WriteProgress MoveBar(Progress& bar) {
-  return
-      [&bar](size_t done, size_t total) { bar.Update(static_cast<int64_t>(done * 1000 / total)); };
+Status WriteWithBar(const RewriteArgs& args, const char* name,
+                    const std::function<Status(ThreadPool&, const WriteProgress&)>& write) {
+  constexpr int64_t kWhole = 1000;
+  FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(args.threads));
+  Progress bar(name, kWhole, args.quiet);
+  FT_RETURN_IF_ERROR(write(*pool, [&bar](size_t done, size_t total) {
+    bar.Update(static_cast<int64_t>(done * kWhole / total));
+  }));
+  bar.Finish();
+  return {};
 }
 
 }  // namespace foretoken

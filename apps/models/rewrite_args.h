@@ -6,10 +6,14 @@
 #include <string>
 
 #include "apps/command_line.h"
-#include "base/progress.h"
+#include "base/thread_pool.h"
 #include "io/quantize_model.h"
 
 namespace foretoken {
+
+// The values of --type.
+inline constexpr char kFileTypes[] =
+    "Types: F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_1 Q5_0 Q4_K_M Q4_1 Q4_0";
 
 struct RewriteArgs {
   std::string input, output, type;
@@ -27,7 +31,9 @@ CLI::Option* AddRewriteArgs(CLI::App& app, const char* input_help, const char* q
 int RunRewrite(const RewriteArgs& args,
                const std::function<Status(std::optional<FileType>)>& rewrite);
 
-// Moves the bar, whose total is 1,000, with what a writer says is done.
-WriteProgress MoveBar(Progress& bar);
+// Calls `write` with args.threads threads and what moves a bar that is named `name`. Errors: those
+// of `write`.
+Status WriteWithBar(const RewriteArgs& args, const char* name,
+                    const std::function<Status(ThreadPool&, const WriteProgress&)>& write);
 
 }  // namespace foretoken
