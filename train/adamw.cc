@@ -5,7 +5,7 @@
 #include <cfloat>
 #include <cmath>
 
-#include "kernels.h"
+#include "train_kernels.h"
 
 namespace foretoken::train {
 namespace {

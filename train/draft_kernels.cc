@@ -1,4 +1,4 @@
-// Compiled once per instruction set with FT_KERNEL_SET naming the result, as kernels.cc.
+// Compiled once per instruction set with FT_KERNEL_SET naming the result, as train_kernels.cc.
 #include "draft_kernels.h"
 
 #include <cfloat>

@@ -1,7 +1,7 @@
-// The arithmetic that training drafters needs beyond kernels.h, compiled in the same way.
+// The arithmetic that training drafters needs beyond train_kernels.h, compiled in the same way.
 #pragma once
 
-#include "kernels.h"
+#include "train_kernels.h"
 
 namespace foretoken::train {
 
@@ -9,7 +9,7 @@ namespace foretoken::train {
 // p - late, then one of each of `late` later sources: source i's at p - (late - 1 - i). `first_key`
 // bounds both. Late keys and values are [late][matrices][length][head_dim].
 //
-// Rows are [matrices][group][block] of query block `index`, as in kernels.h.
+// Rows are [matrices][group][block] of query block `index`, as in train_kernels.h.
 struct AlignedShape {
   AttentionShape attention;
   int64_t index;  // query block

@@ -3,7 +3,7 @@
 
 #include <torch/types.h>
 
-#include "kernels.h"
+#include "train_kernels.h"
 #include "weights.h"
 
 namespace foretoken::train {

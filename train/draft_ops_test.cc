@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "eagle/loss.h"
-#include "kernel_sets_testing.h"
 #include "ops.h"
 #include "ops_testing.h"
+#include "train_kernel_sets_testing.h"
 
 namespace foretoken::train {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels.h"
+#include "train_kernels.h"
 
 namespace foretoken::train {
 namespace {

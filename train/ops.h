@@ -1,6 +1,6 @@
 // The differentiable operations of a Llama block. On the CPU each is one autograd node over the
-// hand-written kernels (kernels.h) and libtorch's matrix products; on other devices it is composed
-// of libtorch's own operations (ops_plain.h).
+// hand-written kernels (train_kernels.h) and libtorch's matrix products; on other devices it is
+// composed of libtorch's own operations (ops_plain.h).
 //
 // Activations are [rows, width] with rows = batch * length, in the compute type (bf16 or f32); the
 // residual stream is always f32. Master weights are f32 leaves; a matrix product reads their copy
@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-#include "kernels.h"
+#include "train_kernels.h"
 #include "weights.h"
 
 namespace foretoken::train {

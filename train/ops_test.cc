@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "adamw.h"
-#include "kernel_sets_testing.h"
 #include "ops_plain.h"
 #include "ops_testing.h"
+#include "train_kernel_sets_testing.h"
 
 namespace foretoken::train {
 namespace {

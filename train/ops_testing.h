@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels.h"
+#include "train_kernels.h"
 
 namespace foretoken::train {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels.h"
+#include "train_kernels.h"
 
 namespace foretoken::train {
 

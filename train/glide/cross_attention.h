@@ -4,7 +4,7 @@
 
 #include <torch/types.h>
 
-#include "kernels.h"
+#include "train_kernels.h"
 
 namespace foretoken::train {
 

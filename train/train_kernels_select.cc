@@ -1,8 +1,8 @@
 #include <atomic>
 
 #include "draft_kernels.h"
-#include "kernel_sets_testing.h"
-#include "kernels.h"
+#include "train_kernel_sets_testing.h"
+#include "train_kernels.h"
 
 namespace foretoken::train {
 

@@ -1,6 +1,6 @@
 // Compiled once per instruction set with FT_KERNEL_SET naming the result; loops are written for the
 // compiler's vectoriser (reductions may be reassociated: see CMakeLists.txt).
-#include "kernels.h"
+#include "train_kernels.h"
 
 #include <cfloat>
 #include <cmath>
