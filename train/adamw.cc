@@ -5,6 +5,7 @@
 #include <cfloat>
 #include <cmath>
 
+#include "base/division.h"
 #include "train_kernels.h"
 
 namespace foretoken::train {
@@ -16,7 +17,7 @@ constexpr int64_t kPart = 1 << 16;  // fixed, so that norms do not depend on the
 
 double SumSquares(const Tensor& x) {
   if (!x.device().is_cpu()) return x.to(torch::kFloat64).pow(2).sum().item<double>();
-  const int64_t count = x.numel(), parts = (count + kPart - 1) / kPart;
+  const int64_t count = x.numel(), parts = DivideUp(count, kPart);
   std::vector<double> sums(parts);
   const float* data = x.data_ptr<float>();
   at::parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {

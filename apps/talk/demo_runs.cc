@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/division.h"
 #include "base/json.h"
 
 namespace foretoken {
@@ -22,7 +23,7 @@ auto* Find(Runs& runs, const std::string& task, const std::string& drafter) {
 
 double DemoRun::Rate() const {
   const auto tokens = static_cast<double>(answer.tokens.size()) * times;
-  return seconds > 0 ? tokens / seconds : 0;
+  return Ratio(tokens, seconds);
 }
 
 const DemoRun& DemoRuns::Add(const std::string& task, const std::string& drafter, Answer answer,

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/division.h"
 #include "base/number_text.h"
-#include "base/ratio.h"
 
 namespace foretoken {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "apps/command_line.h"
 #include "apps/runtime_args.h"
+#include "base/division.h"
 #include "base/interrupt.h"
 #include "base/json.h"
 #include "base/number_text.h"
@@ -164,7 +165,7 @@ class PeerBench {
     for (size_t m = 0; m < methods_.size(); ++m) {
       PeerColumn* own = OurColumn(methods_[m].name);
       const Timing timing = answers[m].GenerationOnly();
-      own->rates.push_back(timing.seconds > 0 ? timing.tokens / timing.seconds : 0);
+      own->rates.push_back(Ratio(timing.tokens, timing.seconds));
       own->same += answers[m].turns == answers[0].turns ? 1 : 0;
     }
     const ChatMessage message{"user", question.turns[0]};

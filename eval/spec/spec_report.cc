@@ -4,9 +4,9 @@
 #include <functional>
 #include <map>
 
+#include "base/division.h"
 #include "base/json.h"
 #include "base/number_text.h"
-#include "base/ratio.h"
 #include "engine/stats_json.h"
 #include "eval/report/markdown_rows.h"
 #include "verify/verifier.h"

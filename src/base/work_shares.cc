@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/division.h"
+
 namespace foretoken {
 namespace {
 
@@ -24,7 +26,7 @@ WorkShares::Piece WorkShares::Unpacked(uint64_t ends) {
 }
 
 int64_t WorkShares::First(int thread) const {
-  const int64_t groups = (count_ + together_ - 1) / together_;
+  const int64_t groups = DivideUp(count_, together_);
   return std::min(count_, groups * thread / threads_ * together_);
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/ratio.h"
+#include "base/division.h"
 
 namespace foretoken {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/division.h"
 #include "engine/generator.h"
 #include "tree/tree_builder.h"
 #include "verify/forced_verifier.h"
@@ -73,7 +74,7 @@ double GuessRanks::TopShare(int step, int top) const {
   const Step& own = steps_[static_cast<size_t>(step)];
   int64_t found = 0;
   for (int i = 0; i < top; ++i) found += own.at[static_cast<size_t>(i)];
-  return own.asked > 0 ? static_cast<double>(found) / static_cast<double>(own.asked) : 0;
+  return Ratio(static_cast<double>(found), static_cast<double>(own.asked));
 }
 
 }  // namespace foretoken

@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "base/check.h"
-#include "base/ratio.h"
+#include "base/division.h"
 
 namespace foretoken {
 namespace {

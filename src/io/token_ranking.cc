@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/division.h"
 #include "base/json.h"
 #include "io/json_fields.h"
 #include "io/model_limits.h"
@@ -64,7 +65,7 @@ Status CheckRanking(const TokenRanking& ranking, int vocab, const std::string& l
     seen[static_cast<size_t>(token)] = true;
   }
   const auto step = static_cast<size_t>(ranking.step);
-  const size_t expected = (ranking.tokens.size() + step - 1) / step;
+  const size_t expected = DivideUp(ranking.tokens.size(), step);
   if (ranking.coverage.size() != expected) {
     return Error{label + " has " + std::to_string(ranking.coverage.size()) +
                  " shares of coverage, expected " + std::to_string(expected) + ": one for every " +

@@ -1,6 +1,7 @@
 // Attributes, items and slices.
 #include <algorithm>
 
+#include "base/division.h"
 #include "jinja/methods.h"
 #include "jinja/operators.h"
 #include "jinja/unicode.h"
@@ -94,7 +95,7 @@ Result<SliceRange> RangeOf(const SliceBounds& bounds, int64_t size) {
   FT_ASSIGN_OR_RETURN(const int64_t stop, BoundOf(bounds.stop, back ? -1 : size, size, range.step));
   const int64_t span = back ? range.start - stop : stop - range.start;
   const int64_t stride = back ? -range.step : range.step;
-  if (span > 0) range.count = static_cast<size_t>((span + stride - 1) / stride);
+  if (span > 0) range.count = static_cast<size_t>(DivideUp(span, stride));
   return range;
 }
 

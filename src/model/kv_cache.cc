@@ -5,13 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "base/division.h"
+
 namespace foretoken {
 namespace {
 
 constexpr int64_t kGrain = 64;         // capacities are multiples of it
 constexpr int64_t kLeastGrowth = 256;  // rows: a short answer grows once or twice
-
-int64_t RoundUp(int64_t rows) { return (rows + kGrain - 1) / kGrain * kGrain; }
 
 }  // namespace
 
@@ -35,8 +35,8 @@ size_t KvCache::bytes() const { return BytesFor(capacity_); }
 
 Status KvCache::Reserve(int rows) {
   if (rows <= capacity_) return {};
-  const int64_t least = RoundUp(rows);
-  const int64_t usual = RoundUp(usual_);
+  const int64_t least = RoundUp(int64_t{rows}, kGrain);
+  const int64_t usual = RoundUp(int64_t{usual_}, kGrain);
   const int64_t more = capacity_ < usual
                            ? std::min(usual, std::max(int64_t{2} * capacity_, kLeastGrowth))
                            : capacity_ + kLeastGrowth;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/division.h"
 #include "base/rng.h"
 #include "base/thread_pool.h"
 #include "model/weight_source.h"
@@ -118,7 +119,7 @@ class RandomWeights final : public WeightSource {
     const size_t size = RowBytes(type_, elements);
     Bytes bytes = NewBytes(size);
     if (bytes == nullptr) return bytes;
-    const int64_t count = static_cast<int64_t>((size + chunk_bytes - 1) / chunk_bytes);
+    const int64_t count = static_cast<int64_t>(DivideUp(size, chunk_bytes));
     pool_->ParallelFor(count, 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const size_t at = static_cast<size_t>(i) * chunk_bytes;
