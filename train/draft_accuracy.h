@@ -16,10 +16,10 @@ inline constexpr int64_t kLikeliest = 5;
 torch::Tensor Likeliest(const torch::Tensor& features, const torch::Tensor& head);
 
 // Two measures of a draft's steps.
-// methods.md 5.7: drafting from every prefix whose text is what the target says, step k is right
+// L-5: drafting from every prefix whose text is what the target says, step k is right
 // where its token is the target's; drafting ends at the first miss, and where the text leaves the
 // target.
-// methods.md 8, head_topk: given the text up to it, step k finds the text's token among its
+// L-6: given the text up to it, step k finds the text's token among its
 // likeliest; over all tokens to be learnt.
 class DraftAccuracy {
  public:

@@ -5,7 +5,7 @@
 
 namespace foretoken::train {
 
-// Attention of an alignment pass (methods.md 5.7). The keys of position p are the base's up to
+// Attention of an alignment pass (H-25). The keys of position p are the base's up to
 // p - late, then one of each of `late` later sources: source i's at p - (late - 1 - i). `first_key`
 // bounds both. Late keys and values are [late][matrices][length][head_dim].
 //

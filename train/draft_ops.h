@@ -8,7 +8,7 @@
 
 namespace foretoken::train {
 
-// Attention of the last of `sources` alignment passes (HASS, methods.md 5.7). `qkv` holds
+// Attention of the last of `sources` alignment passes (HASS, H-25). `qkv` holds
 // the rows [q | k | v] of the sources one below the other, [sources * rows, width]: source 0 comes
 // from the target's features, source i from those of pass i. Queries are the last source's. With
 // late = sources - 1, position p sees source 0 up to p - late, then source i at p - (late - i) for

@@ -1,4 +1,4 @@
-// Operations and losses of drafters: the vectors of methods.md 11.4 and 11.8, libtorch's own
+// Operations and losses of drafters: the vectors of H-25 and L-3, libtorch's own
 // operations, finite differences.
 #include "draft_ops.h"
 
@@ -29,7 +29,7 @@ class DraftOpsTest : public testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(KernelSets, DraftOpsTest, testing::Range(0, AvailableKernelSets()));
 
-// methods.md 11.4: T = 5, one document. -1 is unseen, 0 the target's feature, i pass i's.
+// H-25: T = 5, one document. -1 is unseen, 0 the target's feature, i pass i's.
 TEST_P(DraftOpsTest, AlignmentFollowsTheVectors) {
   const Tensor start = torch::zeros({5}, torch::kInt32);
   const auto row = [&](int64_t sources, int64_t r) {
@@ -93,7 +93,7 @@ TEST_P(DraftOpsTest, AlignedAttentionInBf16FollowsFloat) {
   ExpectNear(GradOf(b).to(torch::kFloat32), GradOf(a), 0.03);
 }
 
-// methods.md 11.8, with logits whose softmax is P and S.
+// L-3, with logits whose softmax is P and S.
 TEST_P(DraftOpsTest, LossesFollowTheVectors) {
   const Tensor p = torch::tensor({0.5, 0.3, 0.15, 0.05}, torch::kFloat32).view({1, 4});
   const Tensor s = torch::tensor({0.4, 0.4, 0.1, 0.1}, torch::kFloat32).view({1, 4});

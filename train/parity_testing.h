@@ -1,5 +1,5 @@
 // What tests share that hold the engine's drafting against training's forward pass, on a draft that
-// was exported (methods.md 11.12, item 5).
+// was exported.
 #pragma once
 
 #include <cstring>

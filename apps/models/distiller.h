@@ -1,5 +1,5 @@
 // Conversations whose answers the target writes anew, several at a time: data for drafts to learn
-// from (methods.md 5.7, self-distillation).
+// from (L-7).
 #pragma once
 
 #include <functional>

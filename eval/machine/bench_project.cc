@@ -39,7 +39,7 @@ struct Projection {
   double cycle = 0, rate = 0, speedup = 0, even = 0;
 };
 
-// methods.md 1.11: a cycle drafts, then verifies, and writes tau tokens.
+// M-2: a cycle drafts, then verifies, and writes tau tokens.
 Projection Project(const ProjectOptions& options, const Costs& costs) {
   Projection p{.cycle = costs.verify + options.levels * costs.level};
   p.rate = options.tau / p.cycle;

@@ -207,7 +207,7 @@ class PaperReader {
     }
     const auto known = std::ranges::find(kMetrics, metric.name, &NamedMetric::name);
     if (known == std::end(kMetrics)) {
-      return Wrong(field, "'" + metric.name + "'", "a metric of methods.md 8");
+      return Wrong(field, "'" + metric.name + "'", "a metric of docs/methods/metrics.md");
     }
     metric.head = known->head;
     return metric;

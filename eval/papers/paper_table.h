@@ -107,7 +107,7 @@ Result<PaperTable> ReadPaperTable(const Json& json, const std::string& origin,
                                   const std::string& name, int layers);
 
 // Where the table prints acceptance rates, costs and expected speed-ups: the largest difference
-// between what is printed and methods.md 11.1's formula.
+// between what is printed and the formula of M-4.
 std::optional<double> PrintedFormulaError(const PaperTable& table);
 
 // The names of the tables that come with foretoken, in order, and a table's JSON. Errors: an

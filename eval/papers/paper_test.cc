@@ -55,7 +55,7 @@ TEST(PaperTables, ReadAndKnowTheirDrafts) {
   EXPECT_FALSE(PaperDraftRecipe("oracle").has_value());
 }
 
-// methods.md 9: figures taken from the papers independently.
+// M-8: figures taken from the papers independently.
 TEST(PaperTables, PrintWhatThePapersPrint) {
   const auto row = [](const PaperTable& table, size_t block, const std::string& label) {
     for (const auto& [name, cells] : table.printed[block].rows) {
@@ -80,7 +80,7 @@ TEST(PaperTables, PrintWhatThePapersPrint) {
   EXPECT_THAT(row(TableOf("pld-6"), 0, "top 100"), ElementsAre("2.93"));
 }
 
-// methods.md 11.1: the formula reproduces every E(Spd) of GLIDE's Table 1 within 0.012.
+// M-4: the formula reproduces every E(Spd) of GLIDE's Table 1 within 0.012.
 TEST(PaperTables, ExpectedSpeedupsFollowFromCostsAndAcceptance) {
   PaperTable table = TableOf("glide-1");
   const auto error = PrintedFormulaError(table);

@@ -1,4 +1,4 @@
-// The parts of a decoder layer written out in plain loops over doubles (methods.md 0.3): what
+// The parts of a decoder layer written out in plain loops over doubles (S-3): what
 // drafts' tests hold the engine against.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Whether a drafter's confidence is what it says (methods.md 8, ECE).
+// Whether a drafter's confidence is what it says (M-6).
 #pragma once
 
 #include <array>

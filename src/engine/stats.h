@@ -1,4 +1,4 @@
-// The numbers of methods.md 8, all derived from one log entry a cycle. The papers give the same
+// The figures of M-1 to M-6, all derived from one log entry a cycle. The papers give the same
 // Greek letters to different quantities; here each has a name of its own.
 #pragma once
 

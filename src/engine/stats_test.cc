@@ -20,7 +20,7 @@ std::vector<Cycle> Chain(std::initializer_list<int> accepted, int depth) {
   return cycles;
 }
 
-// methods.md 11.9.
+// The vector of M-3.
 TEST(Metrics, VectorsOfTheSpecification) {
   const std::vector<std::vector<Cycle>> questions{Chain({3, 0, 5, 1, 5}, 5)};
   const Metrics m = Summarise(questions);
@@ -127,7 +127,7 @@ TEST(Calibration, ErrorIsTheMeanDistanceOfTheBins) {
   EXPECT_NEAR(CalibrationError(off), (0.86 + 0.7) / 3, 1e-6);
 }
 
-// methods.md 11.1.
+// The vectors of M-4.
 TEST(ExpectedSpeedup, VectorsOfTheSpecification) {
   EXPECT_NEAR(ExpectedSpeedup(0.648, 5, 0.067), 1.9705, 1e-4);
   EXPECT_NEAR(ExpectedSpeedup(0.580, 5, 0.490), 0.6639, 1e-4);

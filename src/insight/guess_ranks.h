@@ -1,4 +1,4 @@
-// How far down a drafter's lists the words of a given text stand (methods.md 8, head_topk).
+// How far down a drafter's lists the words of a given text stand (head_topk, M-3).
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Finds a model's induction heads for PLD+(a), offline (methods.md 6.3): the heads whose attention
+// Finds a model's induction heads for PLD+(a), offline (P-15): the heads whose attention
 // peaks, just before a token copied from the input is written, on the place it is copied from.
 #pragma once
 

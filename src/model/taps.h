@@ -12,7 +12,7 @@ namespace foretoken {
 
 struct TapSpec {
   // Hidden states by Hugging Face index: 0 = embeddings, i = residual stream after layer i, and
-  // `layers` (the last) = after the final norm (methods.md 0.2). Ascending, distinct.
+  // `layers` (the last) = after the final norm (S-2). Ascending, distinct.
   std::vector<int> hidden;
   // Layers (0-based) whose rotated queries are wanted, [rows, heads * head_dim]. Ascending,
   // distinct.

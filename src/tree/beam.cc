@@ -1,4 +1,4 @@
-// Beam search (methods.md 2.4): every level keeps its `beams` likeliest paths; the last level's,
+// Beam search (T-9): every level keeps its `beams` likeliest paths; the last level's,
 // with their prefixes, are scored.
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 // The tree of tokens that one target pass will score.
 //
 // Node 0 is the root: the last token the target emitted, whose keys and values are not in the cache
-// yet. Every other node continues its parent. Invariants (methods.md 1.1):
+// yet. Every other node continues its parent. Invariants (T-1):
 //   1. parent(n) < n, so masks, positions, accepted paths and compaction are left-to-right passes;
 //   2. siblings carry distinct tokens (it is a trie).
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace foretoken {
 
-// What a drafter drew after one node, without replacement (methods.md 1.7).
+// What a drafter drew after one node, without replacement (V-5).
 struct Draws {
   std::shared_ptr<const std::vector<float>> q;  // [vocab], what the first was drawn from; sums to 1
   std::vector<Token> order;                     // as drawn, those whose nodes were pruned included

@@ -1,4 +1,4 @@
-// CAPE (methods.md 2.4): a chain whose every step also offers its runners-up, the more the less
+// CAPE (G-20, G-21): a chain whose every step also offers its runners-up, the more the less
 // confident the drafter is. Runners-up are leaves.
 #include <algorithm>
 #include <charconv>

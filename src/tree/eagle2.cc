@@ -1,4 +1,4 @@
-// EAGLE-2's dynamic tree (methods.md 5.3): every level expands its top_k likeliest nodes, then the
+// EAGLE-2's dynamic tree (H-20, H-21): every level expands its top_k likeliest nodes, then the
 // likeliest of everything offered are scored.
 #include <algorithm>
 

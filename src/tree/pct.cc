@@ -1,4 +1,4 @@
-// PCT (methods.md 3.4): a node is expanded while what it would save is expected to exceed what the
+// PCT (E-20, E-21): a node is expanded while what it would save is expected to exceed what the
 // drafting step costs, and unlikely leaves are not worth a place.
 #include <algorithm>
 #include <cmath>

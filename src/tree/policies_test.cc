@@ -1,4 +1,4 @@
-// Every policy against the vectors of methods.md 11.5 to 11.7.
+// Every policy against the vectors of its page in docs/methods.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST(FullTree, Has363Nodes) {
   EXPECT_THAT(CountByDepth(Build("vct:width=2,depth=3", Letters(5)).tree), ElementsAre(2, 4, 8));
 }
 
-// methods.md 11.7.
+// The shapes of H-19 and B-8.
 TEST(StaticTree, PapersTrees) {
   const CandidateTree eagle = Build("eagle", Letters(10)).tree;
   EXPECT_THAT(CountByDepth(eagle), ElementsAre(4, 8, 8, 3, 2));
@@ -127,7 +127,7 @@ std::vector<Belief> Step(double p) {
   return all;
 }
 
-// methods.md 11.5.
+// The vectors of G-23.
 TEST(Cape, WidthsFollowConfidence) {
   const Built built = Build("cape", [](const std::string& path) {
     const double top[] = {.95, .62, .41, .12, .5};
@@ -159,7 +159,7 @@ TEST(Cape, EdgesOfTheBins) {
   EXPECT_EQ(runners_up("cape:gamma=1,fixed=0", .1), 0) << "plain GLIDE";
 }
 
-// methods.md 11.7.
+// The vectors of H-22.
 const Beliefs kEagle2Toy = FromTable({{"", {{'a', .6}, {'b', .3}}},
                                       {"a", {{'c', .5}, {'d', .4}}},
                                       {"b", {{'e', .9}, {'f', .05}}},
@@ -193,7 +193,7 @@ TEST(Eagle2, PoolSizes) {
   }
 }
 
-// methods.md 11.6.
+// The vectors of E-24.
 const Beliefs kPctToy = FromTable({{"", {{'a', .6}, {'b', .3}, {'c', .1}}},
                                    {"a", {{'d', .7}, {'e', .2}, {'f', .1}}},
                                    {"b", {{'g', .5}, {'h', .3}, {'i', .2}}},

@@ -1,4 +1,4 @@
-// Trees of one shape (methods.md 5.2, 7.7): a node's place is its rank among its siblings, in the
+// Trees of one shape (T-7, H-19, B-8): a node's place is its rank among its siblings, in the
 // order they were offered in.
 #include <utility>
 

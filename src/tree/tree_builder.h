@@ -68,7 +68,7 @@ class TreeBuilder {
   // distributions then calls OfferDrawn where it would call Offer; one that has none need not care.
   bool wants_draws() const { return draw_key_.has_value(); }
   // Offers up to `count` continuations of `node`, drawn without replacement from `q` ([vocab], sums
-  // to 1, logits processed as the target's will be: methods.md 1.7). The noise is a function of the
+  // to 1, logits processed as the target's will be: V-5). The noise is a function of the
   // text up to `node` alone, so a node that is pruned and comes back as the root has the same
   // draws: no policy can bias what the verifier sees. Where another drafter's draws follow `node`
   // already, offers the likeliest instead. REQUIRES: wants_draws().

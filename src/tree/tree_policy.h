@@ -2,7 +2,7 @@
 //
 // A policy is a line in trees.def and a file here. It keeps nothing between calls: all it knows is
 // the tree of offers, the limits and what the engine measured. Wherever scores are compared, equals
-// are taken in the order they were offered in (methods.md H-7), so a parent never comes after its
+// are taken in the order they were offered in (H-7), so a parent never comes after its
 // child and every choice is repeatable.
 #pragma once
 

@@ -20,7 +20,7 @@ std::set<Node> Ancestors(const CandidateTree& tree, Node n) {
   return seen;
 }
 
-// methods.md 11.4: root -> {a, b}, a -> {c}.
+// T-2: root -> {a, b}, a -> {c}.
 TEST(CandidateTree, MaskAndPositionsOfTheSmallTree) {
   CandidateTree tree(10);
   const Node a = tree.Add(0, 11, -1), b = tree.Add(0, 12, -2), c = tree.Add(a, 13, -0.5f);
@@ -176,7 +176,7 @@ TEST(TreeBuilder, DrawsEndWithTheSupportAndTheDepth) {
   EXPECT_EQ(builder.tree().draws(1), nullptr);
 }
 
-// The law of an ordered pair drawn without replacement, methods.md 11.2: q_2 is renormalised.
+// The law of an ordered pair drawn without replacement, V-5: q_2 is renormalised.
 TEST(TreeBuilder, DrawsFollowTheDistribution) {
   const std::vector<float> q{0.5f, 0.3f, 0.2f};
   constexpr int kTrials = 60000;

@@ -1,4 +1,4 @@
-// The full tree of a width and a depth (VCT, methods.md 3.6).
+// The full tree of a width and a depth (VCT, T-8).
 #include "tree/selection.h"
 
 namespace foretoken {

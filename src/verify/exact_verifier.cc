@@ -22,7 +22,7 @@ class ExactVerifier : public Verifier {
   NodeReader reader_;
 };
 
-// Sample-match as REST and Medusa do it (methods.md 7.6): exact for the distribution that top-p
+// Sample-match as REST and Medusa do it (V-8): exact for the distribution that top-p
 // leaves, which is theirs by default.
 class NucleusVerifier final : public ExactVerifier {
  public:

@@ -19,8 +19,8 @@ class NodeReader {
   // The target's distribution after `n`, logits processed. [vocab]
   std::vector<float> Probabilities(const Scoring& s, Node n);
   // Lets the target choose a token after every node it reaches, then follows its choices from the
-  // root for as long as the tree contains them: methods.md 1.4 when greedy, the one-draw rule of
-  // 1.6 with seeded noise otherwise.
+  // root for as long as the tree contains them: V-2 when greedy, the one-draw rule of
+  // V-4 with seeded noise otherwise.
   Acceptance FollowChoices(const Scoring& s);
 
  private:

@@ -99,17 +99,17 @@ constexpr size_t kAll = std::numeric_limits<size_t>::max();
 
 }  // namespace
 
-// The sequential rule of methods.md 1.6: every candidate a point mass.
+// The sequential rule of V-4: every candidate a point mass.
 Result<std::unique_ptr<Verifier>> NewSequentialVerifier(const VerifierContext& context) {
   return Make("sequential", context, {.weighs_draws = false, .per_node = kAll});
 }
 
-// methods.md 1.8 (Leviathan et al., Chen et al.).
+// Chain speculative sampling (V-6).
 Result<std::unique_ptr<Verifier>> NewChainVerifier(const VerifierContext& context) {
   return Make("chain", context, {.weighs_draws = true, .per_node = 1});
 }
 
-// methods.md 1.7 (EAGLE), with the logits processed for every draw (H-9).
+// Weighed draws without replacement (V-5), with the logits processed for every draw (H-9).
 Result<std::unique_ptr<Verifier>> NewTreeVerifier(const VerifierContext& context) {
   return Make("tree", context, {.weighs_draws = true, .per_node = kAll});
 }

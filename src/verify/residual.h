@@ -1,5 +1,5 @@
 // Accept or refuse, one proposal after another, so that the token that comes out follows the
-// target's distribution whatever was proposed (methods.md 1.6, 1.7, 1.8).
+// target's distribution whatever was proposed (V-4, V-5, V-6).
 #pragma once
 
 #include <span>

@@ -19,7 +19,7 @@ void ExpectNear(std::span<const float> actual, const Law& expected) {
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-6) << i;
 }
 
-// methods.md 11.2.
+// The vector of V-6.
 TEST(Residual, WhatTheDraftDidNotCoverIsLeft) {
   const std::vector<float> p{0.2f, 0.5f, 0.3f};
   const Draws draws = DrawsFrom({0.6f, 0.3f, 0.1f});
@@ -33,7 +33,7 @@ TEST(Residual, WhatTheDraftDidNotCoverIsLeft) {
   ExpectNear(residual.left(), {0, 0.5, 0.5});
 }
 
-// methods.md 11.2: draw order (1, 0) from (.5, .3, .2) has q_1 = .3 and q_2 = .5 / .7.
+// V-5: draw order (1, 0) from (.5, .3, .2) has q_1 = .3 and q_2 = .5 / .7.
 TEST(Residual, LaterDrawsAreWeighedByWhatIsLeftOfTheDraft) {
   const Draws draws = DrawsFrom({0.5f, 0.3f, 0.2f});
   Residual residual({0.6f, 0.1f, 0.3f}, &draws);
@@ -51,7 +51,7 @@ TEST(Residual, ChosenTokensArePointMasses) {
   EXPECT_NEAR(residual.AcceptChosen(2), 2.0 / 7, 1e-6);
 }
 
-// methods.md 1.8: where the draft is the target, rounding may leave nothing.
+// V-6: where the draft is the target, rounding may leave nothing.
 TEST(Residual, NothingLeftOfEqualsKeepsTheTarget) {
   const std::vector<float> p{0.25f, 0.75f};
   const Draws draws = DrawsFrom(p);
@@ -104,7 +104,7 @@ void ExpectLaw(const std::vector<float>& p, const std::vector<float>& q, int dra
   for (size_t t = 0; t < p.size(); ++t) EXPECT_NEAR(law[t], p[t], 2e-6) << "token " << t;
 }
 
-// methods.md 11.2: whatever is drawn, the target's law comes out.
+// V-5: whatever is drawn, the target's law comes out.
 TEST(Residual, TheLawIsTheTargets) {
   ExpectLaw({0.2f, 0.5f, 0.3f}, {0.6f, 0.3f, 0.1f}, 1);
   ExpectLaw({0.2f, 0.5f, 0.3f}, {0.6f, 0.3f, 0.1f}, 2);

@@ -16,7 +16,7 @@
 
 namespace foretoken {
 
-// The steps of methods.md 1.5, in their default order; logit bias and the penalties of other
+// The steps of V-3, in their default order; logit bias and the penalties of other
 // engines are placed where their users expect them. A greedy choice takes the bias and the
 // penalties only.
 enum class LogitsStep : uint8_t {

@@ -1,4 +1,4 @@
-// What is likely enough for typical acceptance (methods.md 1.9).
+// What is likely enough for typical acceptance (V-7).
 #pragma once
 
 #include <span>

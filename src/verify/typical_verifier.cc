@@ -1,4 +1,4 @@
-// Typical acceptance (methods.md 1.9; Medusa): takes the longest path of tokens that are likely
+// Typical acceptance (V-7): takes the longest path of tokens that are likely
 // enough for the entropy at their place. Not the target's distribution.
 #include <algorithm>
 #include <cmath>

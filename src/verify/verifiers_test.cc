@@ -48,7 +48,7 @@ class EveryVerifier : public ::testing::TestWithParam<const VerifierEntry*> {
   Judge judge_{GetParam()->name};
 };
 
-// methods.md 1.4, with and without penalties.
+// The walk of V-2, with and without penalties.
 TEST_P(EveryVerifier, GreedilyIsTheTrieWalk) {
   Judge exact("exact");
   size_t longest = 0;
@@ -196,7 +196,7 @@ TEST(Forced, WritesTheTextItWasGiven) {
   EXPECT_EQ(part.next, 4);
 }
 
-// methods.md 11.3.
+// The vectors of V-7.
 TEST(Typical, VectorsOfTheSpecification) {
   const TypicalRule rule;
   EXPECT_NEAR(TypicalThreshold(std::vector<float>{0.5f, 0.3f, 0.2f}, rule), 0.09, 1e-6);

@@ -36,7 +36,7 @@ class ChimeraDrafts : public ::testing::Test {
   Target target_{TinyConfig(2), 1, 1, /*max_rows=*/160};
 };
 
-// methods.md 11.12, item 4.
+// What a draft keeps is what a fresh one computes.
 TEST_F(ChimeraDrafts, ArePassesFromScratch) {
   const std::string draft = target_.OptionsFor("chimera")["draft"].get<std::string>();
   for (const char* tree : {"eagle", "eagle2"}) {
@@ -53,7 +53,7 @@ TEST_F(ChimeraDrafts, ArePassesFromScratch) {
   }
 }
 
-// Register C-6: EAGLE's static tree, as deep as there are heads.
+// C-6: EAGLE's static tree, as deep as there are heads.
 TEST_F(ChimeraDrafts, FillThePapersTree) {
   Rig rig(target_, Combination{"chimera", "eagle"}, 256, {.max_nodes = 64, .max_depth = 15});
   const auto session = rig.Start({});
@@ -65,7 +65,7 @@ TEST_F(ChimeraDrafts, FillThePapersTree) {
   EXPECT_EQ(std::vector<int>(by_depth, by_depth + 5), (std::vector<int>{1, 4, 8, 8, 3}));
 }
 
-// methods.md 4.3.
+// With any cache of n-grams (C-21).
 TEST_F(ChimeraDrafts, DoNotDependOnTheCache) {
   const TemporaryDirectory folder;
   const std::vector<std::string> trees = TreesOf(target_, {{"cache_entries", 0}});

@@ -81,7 +81,7 @@ TEST_F(Twin, HeuristicScheduleGrowsByTwoAndShrinksByOne) {
   EXPECT_EQ(gamma, 1);
 }
 
-// methods.md 11.12, item 4; here bit for bit.
+// What the draft keeps is what a fresh one computes, here bit for bit.
 TEST_F(Twin, CacheIsThatOfAPassFromScratch) {
   for (uint64_t weights : {1, 2}) {
     for (const char* tree : {"chain", "vct:width=2,depth=3"}) {
@@ -158,7 +158,7 @@ TEST_F(Twin, IsNeverRefusedInABatch) {
   }
 }
 
-// methods.md 11.12, item 7: positions end where the draft model's do, and the text goes on.
+// Ends: positions end where the draft model's do, and the text goes on.
 TEST_F(Twin, AShorterContextEndsDrafting) {
   ModelConfig config = target_.model->config();
   config.context = 50;

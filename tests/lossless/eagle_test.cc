@@ -25,7 +25,8 @@ class EagleDrafts : public ::testing::Test {
   Target target_{TinyConfig(2)};
 };
 
-// methods.md 11.12, item 4, and what a draft is: levels, features, positions, trees.
+// What a draft keeps is what a fresh one computes; and what a draft is: levels, features,
+// positions, trees.
 TEST_F(EagleDrafts, AreStepsFromScratch) {
   int compared = 0;
   for (const char* tree : {"chain:gamma=5", "eagle", "vct:width=2,depth=3"}) {

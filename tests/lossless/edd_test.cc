@@ -46,8 +46,8 @@ class EddDrafts : public ::testing::Test {
   std::optional<int> tap_;
 };
 
-// methods.md 11.12, item 4, and what a draft is: levels, positions, trees, the soft prompt as it
-// grows.
+// What a draft keeps is what a fresh one computes; and what a draft is: levels, positions,
+// trees, the soft prompt as it grows.
 TEST_F(EddDrafts, AreStepsFromScratch) {
   int compared = 0;
   for (const char* tree : {"chain:gamma=5", "eagle2", "pct:expand=0.05"}) {

@@ -1,5 +1,5 @@
 // The law of whole runs: prompts, cycles, trees, draws and caches together, with every lossless
-// verifier, against the exact probabilities of two tokens (methods.md 11.12, item 2).
+// verifier, against the exact probabilities of two tokens.
 #include <gtest/gtest.h>
 
 #include <algorithm>

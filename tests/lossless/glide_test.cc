@@ -50,7 +50,7 @@ class GlideDrafts : public ::testing::Test {
   std::string path_ = folder_ / "glide.gguf";
 };
 
-// methods.md 11.12, item 4: what is kept of the draft's cache is what a fresh one would hold.
+// what is kept of the draft's cache is what a fresh one would hold.
 TEST_F(GlideDrafts, AreStepsFromScratch) {
   int compared = 0;
   for (const Kind kind : {Kind{1, true}, Kind{2, true}, Kind{2, false}}) {

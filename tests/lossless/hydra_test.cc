@@ -1,5 +1,5 @@
 // Hydra's drafts as the engine makes them, cycle after cycle, against states computed from scratch;
-// and its heads against the formula of methods.md 7.8 in plain loops.
+// and its heads against the formula of B-10 in plain loops.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -67,7 +67,7 @@ TEST_F(HydraDrafts, HeadsAreThoseOfThePaper) {
   }
 }
 
-// methods.md 11.12, item 4.
+// What a draft keeps is what a fresh one computes.
 TEST_F(HydraDrafts, AreStatesFromScratch) {
   int checked = 0;
   Rig rig(target_, Combination{"hydra", "eagle2"}, 256, {.max_nodes = 24, .max_depth = 15});

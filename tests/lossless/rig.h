@@ -19,7 +19,7 @@
 
 namespace foretoken {
 
-// methods.md 11.12: V = 97, d = 64, 4 layers, 4 heads.
+// V = 97, d = 64, 4 layers, 4 heads.
 ModelConfig TinyConfig(int kv_heads);
 
 struct Target {

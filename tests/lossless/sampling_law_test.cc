@@ -1,5 +1,5 @@
 // Every verifier that promises the target's law keeps it, whatever drafts: a chi-squared test over
-// pairs of tokens against their exact probabilities (methods.md 11.12, item 2). A verifier of
+// pairs of tokens against their exact probabilities. A verifier of
 // verifiers.def is tested by being listed there.
 #include <gtest/gtest.h>
 

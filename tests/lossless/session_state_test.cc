@@ -24,7 +24,7 @@ class SessionState : public ::testing::TestWithParam<std::string> {
   }
 };
 
-// methods.md 11.12, item 3; here bit for bit.
+// KV hygiene.
 TEST_P(SessionState, CommittedRowsAreThoseOfAPrefill) {
   Rig rig(target_, GetParam()), fresh(target_, "none");
   for (uint64_t i = 0; i < 3; ++i) {

@@ -1,5 +1,4 @@
-// Where sequences begin and end, with every verifier of verifiers.def over whole runs (methods.md
-// 11.12, item 7).
+// Where sequences begin and end, with every verifier of verifiers.def over whole runs.
 #include <gtest/gtest.h>
 
 #include "noisy_drafter.h"

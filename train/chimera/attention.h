@@ -1,4 +1,4 @@
-// Attention of Chimera's full-context encoder in training (methods.md 4.5).
+// Attention of Chimera's full-context encoder in training (C-22).
 #pragma once
 
 #include <torch/types.h>
@@ -24,7 +24,7 @@ std::vector<torch::Tensor> ContextAttention(const torch::Tensor& states,
                                             const torch::Tensor& first_key);
 
 // The same of head `late` = states.size() - 1, from 1, that is fed the draft's own guesses
-// (methods.md C-4). states[i]: rows [q | k | v] of the n-grams whose last i tokens are guessed.
+// (C-4). states[i]: rows [q | k | v] of the n-grams whose last i tokens are guessed.
 // Queries are the last source's: position p, of the draft whose root is p - late, sees features
 // before the root, the text's states (i = 0) up to it, and source i's at p - (late - i). Result:
 // [rows, heads * head_dim].

@@ -1,4 +1,4 @@
-// `foretoken train chimera` (methods.md 4.5): cross-entropy of every head, and the distance between
+// `foretoken train chimera` (C-23): cross-entropy of every head, and the distance between
 // what the encoder makes of a token and the target's feature of it.
 #include <array>
 

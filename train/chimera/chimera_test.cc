@@ -18,7 +18,7 @@ std::string MaskRow(const Tensor& mask, int64_t row) {
   return text;
 }
 
-// methods.md 4.5. Columns: features 0 ... 4, then states 0 ... 4.
+// C-22. Columns: features 0 ... 4, then states 0 ... 4.
 TEST(ContextMaskTest, HeadsSeeWhatDraftsKnow) {
   const Tensor start = torch::zeros({5}, torch::kInt32);
   EXPECT_EQ(MaskRow(ContextMask(0, start), 1),

@@ -1,4 +1,4 @@
-// The draft module of Chimera (methods.md 4.1 and 4.5). The engine's twin is src/draft/chimera.
+// The draft module of Chimera (C-17 to C-19, C-22). The engine's twin is src/draft/chimera.
 #pragma once
 
 #include <torch/types.h>
@@ -23,7 +23,7 @@ struct ChimeraContext {
 };
 
 // The rows of a batch that hold the tokens of the n-gram that ends at each row: [rows, n] int64
-// (methods.md 4.1). Where a document has fewer tokens, the row itself fills what is left.
+// (C-2). Where a document has fewer tokens, the row itself fills what is left.
 torch::Tensor NgramRows(const Batch& batch, int64_t n);
 // The tokens there, int64, where the last ones of each, as many as there are guesses, are the
 // draft's own: guesses[i] [rows] int64 is what head i says comes after each row. Rows that no draft
@@ -42,7 +42,7 @@ class ChimeraModule {
   // `features` [rows, hidden]: the target's.
   ChimeraContext Encode(const Batch& batch, const torch::Tensor& features);
   // The same where heads after the first get the draft's likeliest tokens, not the text's
-  // (methods.md C-4). Their inputs are detached: the n-gram encoder learns of the first head only.
+  // (C-4). Their inputs are detached: the n-gram encoder learns of the first head only.
   ChimeraContext EncodeSelfFed(const Batch& batch, const torch::Tensor& features);
   // What the layer makes of the states of `rows` (int64) for a head: [rows, hidden] f32.
   torch::Tensor Output(const ChimeraContext& context, int64_t head,

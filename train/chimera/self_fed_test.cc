@@ -1,4 +1,4 @@
-// Chimera's heads on the draft's own tokens (methods.md C-4).
+// Chimera's heads on the draft's own tokens (C-4).
 #include <gtest/gtest.h>
 
 #include "chimera/module.h"

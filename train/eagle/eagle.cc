@@ -36,7 +36,7 @@ EagleLossOptions LossOptions(const Recipe& r) {
   return options;
 }
 
-// Uniform noise on features (methods.md 5.5): (U - 0.5) * amount * 512 / T, T the document's length
+// Uniform noise on features (H-23): (U - 0.5) * amount * 512 / T, T the document's length
 // in the sequence. Addressed by seed and batch, so a resumed run repeats it.
 void AddNoise(double amount, uint64_t key, const Batch& batch, const Tensor& features) {
   const int64_t width = features.size(1);
@@ -136,7 +136,7 @@ class EagleTask final : public DraftTask {
     }
     return inputs;
   }
-  // Token alignment (HASS A.2): later passes read, with that probability, the token that the draft
+  // Token alignment (H-27): later passes read, with that probability, the token that the draft
   // itself makes likeliest instead of the text's.
   auto DraftedTokens(const Batch& batch, const Tensor& embeddings) const
       -> decltype(EagleInputs::embeddings_of) {
@@ -162,7 +162,7 @@ class EagleTask final : public DraftTask {
   uint64_t noise_key_, token_key_;
 };
 
-// One pass with the weights that those before it left (methods.md H-2): what they guessed stays.
+// One pass with the weights that those before it left (H-2): what they guessed stays.
 Metrics EagleTask::LearnPass(const Batch& batch, double scale, int64_t pass) {
   if (pass == 0) begun_[batch.number] = Begin(batch);
   Begun& begun = begun_.at(batch.number);

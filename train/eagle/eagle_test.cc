@@ -29,7 +29,7 @@ LlamaShape SmallShape() {
   return s;
 }
 
-// Drafting written down pair by pair (methods.md 5.1), apart from the operations under test.
+// Drafting written down pair by pair (H-17, H-18), apart from the operations under test.
 class PairByPair {
  public:
   PairByPair(EagleModule& module, const LlamaShape& shape) : shape_(shape) {
@@ -71,7 +71,7 @@ class PairByPair {
   std::vector<Tensor> keys_, values_;
 };
 
-// methods.md 11.12 item 5: pass j at a row is step j of drafting that began j - 1 rows before.
+// pass j at a row is step j of drafting that began j - 1 rows before.
 TEST(EagleTest, PassesAreStepsOfDrafting) {
   torch::manual_seed(5);
   torch::NoGradGuard no_grad;

@@ -1,4 +1,4 @@
-// The losses of EAGLE and HASS (methods.md 5.5 and 5.6).
+// The losses of EAGLE and HASS (H-23, H-24).
 #pragma once
 
 #include <torch/types.h>

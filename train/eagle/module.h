@@ -1,4 +1,4 @@
-// The draft module of EAGLE and HASS (methods.md 5.1): one decoder layer without input norm behind
+// The draft module of EAGLE and HASS (H-16): one decoder layer without input norm behind
 // fc([embedding; feature]). Its output is a feature: logits are the target's LM head of it.
 // The engine's twin is src/draft/eagle.
 #pragma once
@@ -36,7 +36,7 @@ class EagleModule {
 
   WeightSet& weights() { return weights_; }
 
-  // The outputs of `passes` alignment passes (methods.md 5.7), one below the other: [passes * rows,
+  // The outputs of `passes` alignment passes (H-25), one below the other: [passes * rows,
   // hidden] f32. Row r of pass j stands for step j of drafting: its query comes from the feature
   // that pass j - 1 guessed for r (pass 1: the target's), and keys as AlignedAttention has them.
   // Guessed features are detached: gradients flow through weights only.

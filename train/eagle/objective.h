@@ -1,5 +1,5 @@
-// What HASS may learn from the target's likely tokens, beside the plain Top-K loss (methods.md 5.6;
-// paper, Table 3).
+// What HASS may learn from the target's likely tokens, beside the plain Top-K loss (H-24; HASS,
+// Table 3).
 #pragma once
 
 #include <torch/types.h>

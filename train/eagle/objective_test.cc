@@ -12,7 +12,7 @@
 namespace foretoken::train {
 namespace {
 
-// With the distributions of methods.md 11.8.
+// With the distributions of L-3.
 double Loss(std::string_view name, const ObjectiveOptions& options) {
   const Tensor p = torch::tensor({0.5, 0.3, 0.15, 0.05}, torch::kFloat32).view({1, 4});
   const Tensor s = torch::tensor({0.4, 0.4, 0.1, 0.1}, torch::kFloat32).view({1, 4});

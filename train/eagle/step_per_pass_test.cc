@@ -1,4 +1,4 @@
-// HASS with an update of the weights after each pass (methods.md H-2).
+// HASS with an update of the weights after each pass (H-2).
 #include <gtest/gtest.h>
 
 #include "adamw.h"

@@ -1,4 +1,4 @@
-// The attention of EDD (methods.md 3.3): tokens read the target's hidden states up to where their
+// The attention of EDD (E-19): tokens read the target's hidden states up to where their
 // block begins, and the tokens of their block.
 #pragma once
 

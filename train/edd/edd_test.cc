@@ -28,7 +28,7 @@ std::vector<int32_t> Values(const Tensor& x) {
   return {x.data_ptr<int32_t>(), x.data_ptr<int32_t>() + x.numel()};
 }
 
-// methods.md 11.4.
+// The vector of E-19.
 TEST(EddTest, BlocksBeginAtTheAnswer) {
   const Batch paper = Sequence({0, 0, 1, 1, 1, 1, 1}, std::vector<int32_t>(7, 0));
   EXPECT_EQ(Values(BlockStarts(paper, 2)), (std::vector<int32_t>{0, 1, 2, 2, 4, 4, 6}));
@@ -101,7 +101,7 @@ TEST(EddTest, OneBlockIsCausalAttention) {
              PlainAttention(tokens, s, rope, first), 1e-5);
 }
 
-// methods.md 11.8.
+// The vectors of L-3.
 TEST(EddTest, LossIsTheForwardDivergence) {
   const Tensor teacher = torch::tensor({{0.5f, 0.3f, 0.15f, 0.05f}}).log();
   const Tensor student = torch::tensor({{0.4f, 0.4f, 0.1f, 0.1f}}).log().requires_grad_();
@@ -112,7 +112,7 @@ TEST(EddTest, LossIsTheForwardDivergence) {
   ExpectNear(GradOf(student), 2.0 * (student.exp() - teacher.exp()).detach(), 1e-6);
 }
 
-// methods.md 11.12, item 6.
+// Against finite differences.
 TEST(EddTest, GradientsOfTheLoss) {
   torch::manual_seed(4);
   const Tensor x = Leaf({7, 8}), table = Leaf({11, 8});

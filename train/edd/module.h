@@ -1,4 +1,4 @@
-// The network of EDD and VDM (methods.md 3.1): a decoder layer over the target's hidden states, as
+// The network of EDD and VDM (E-17, E-26): a decoder layer over the target's hidden states, as
 // a soft prompt, and the tokens of a block. The engine's twin is src/draft/edd.
 #pragma once
 

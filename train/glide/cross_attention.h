@@ -1,4 +1,4 @@
-// Attention of a draft's queries to the keys and values of its target (GLIDE, methods.md 2.1), and
+// Attention of a draft's queries to the keys and values of its target (GLIDE, G-16), and
 // which of them a query may see.
 #pragma once
 
@@ -20,7 +20,7 @@ torch::Tensor PlainCrossAttention(const torch::Tensor& q, const torch::Tensor& k
                                   const AttentionShape& shape, const torch::Tensor& rope,
                                   const torch::Tensor& first_key, const torch::Tensor& last_key);
 
-// last_key of training (methods.md 2.3): text is cut in blocks of `block` positions, and a position
+// last_key of training (G-19): text is cut in blocks of `block` positions, and a position
 // sees the blocks before its own; in the first one it sees what is before it, and itself (G-7).
 torch::Tensor BlockKeys(const torch::Tensor& first_key, int64_t block);
 // last_key of the step that comes `step` tokens behind the root: the target has seen what is before

@@ -1,4 +1,4 @@
-// `foretoken train glide` and `train vanilla` (methods.md 2.6): a small language model that reads
+// `foretoken train glide` and `train vanilla` (G-24): a small language model that reads
 // the keys and values of its frozen target, and the same without.
 #include <array>
 

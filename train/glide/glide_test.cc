@@ -14,7 +14,7 @@ Tensor Ints(std::vector<int32_t> values) {
   return torch::tensor(values, torch::kInt32).view({1, -1});
 }
 
-// methods.md 11.4, GLIDE: L = 3, T = 7; then a document that begins at 2.
+// G-19: L = 3, T = 7; then a document that begins at 2.
 TEST(GlideMaskTest, BlocksSeeWhatIsBeforeThem) {
   const Tensor whole = torch::zeros({1, 7}, torch::kInt32);
   EXPECT_TRUE(BlockKeys(whole, 3).equal(Ints({0, 1, 2, 2, 2, 2, 5})));

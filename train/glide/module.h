@@ -1,4 +1,4 @@
-// The network of GLIDE (methods.md 2.1) and of the Vanilla Drafter, which does not look at the
+// The network of GLIDE (G-15) and of the Vanilla Drafter, which does not look at the
 // target. The engine's twin is src/draft/glide.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The engine's drafting against training's forward pass (methods.md 11.12, item 5).
+// The engine's drafting against training's forward pass.
 #include <gtest/gtest.h>
 
 #include "draft/glide/glide_testing.h"

@@ -1,4 +1,4 @@
-// `foretoken train hydra`: Hydra++ (methods.md 7.8). Heads that know the guesses before their own,
+// `foretoken train hydra`: Hydra++ (B-12). Heads that know the guesses before their own,
 // and learn what the target says after them.
 #include <array>
 

@@ -1,4 +1,4 @@
-// The draft module of Hydra++ (methods.md 7.8). The engine's twin is src/draft/hydra.
+// The draft module of Hydra++ (B-9, B-10). The engine's twin is src/draft/hydra.
 #pragma once
 
 #include <torch/types.h>

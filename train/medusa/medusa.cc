@@ -1,4 +1,4 @@
-// `foretoken train medusa`: Medusa-1 (methods.md 7.7). Heads over the feature that gave the root:
+// `foretoken train medusa`: Medusa-1 (B-7). Heads over the feature that gave the root:
 // head k guesses the token k + 1 places behind it.
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Medusa-1's heads (methods.md 7.7): head k turns the target's last feature h into
+// Medusa-1's heads (B-5): head k turns the target's last feature h into
 // y = h + SiLU(W h + b), which a matrix of its own or the target's LM head scores. The engine's
 // twin is src/draft/medusa.
 #pragma once

@@ -1,4 +1,4 @@
-// Chimera (methods.md 4): heads that guess one token further ahead each, from the target's last
+// Chimera (C-20): heads that guess one token further ahead each, from the target's last
 // feature and a light encoder's state of the whole text, the guesses before included.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// The network of Chimera (methods.md 4.1): n-gram states of tokens beside the target's features in
+// The network of Chimera (C-18, C-19): n-gram states of tokens beside the target's features in
 // one decoder layer, and heads that read the last feature with what the layer makes of a state.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Chimera's network against the formulas of methods.md 4.1 in plain loops, the n-grams and their
+// Chimera's network against the formulas of C-17 to C-19 in plain loops, the n-grams and their
 // cache, and what is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Register C-2, and the same for other lengths.
+// The edges of C-2, and of other lengths.
 TEST(NgramTest, TheLastTokenFillsWhatIsMissing) {
   const auto at = [](int n, Pos position) {
     return NgramAt(n, position, [](Pos p) { return 10 + p; });

@@ -1,4 +1,4 @@
-// The last few tokens up to a position: all that its n-gram state depends on (methods.md 4.1).
+// The last few tokens up to a position: all that its n-gram state depends on (C-17).
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct NgramHash {
 };
 
 // The n-gram that ends at `position`. Near the beginning of a text, where there are fewer tokens,
-// the last one fills what is left: [x0 x0 x0], [x0 x1 x1], [x0 x1 x2] (register C-2).
+// the last one fills what is left: [x0 x0 x0], [x0 x1 x1], [x0 x1 x2] (C-2).
 // `token_at`: Pos -> Token, for positions 0 ... position.
 template <typename TokenAt>
 Ngram NgramAt(int n, Pos position, const TokenAt& token_at) {

@@ -1,4 +1,4 @@
-// Known n-gram states (methods.md 4.3): those used last in memory, the others in a file if there is
+// Known n-gram states (C-21): those used last in memory, the others in a file if there is
 // one. A state depends on its tokens alone, so what is drafted does not depend on the cache.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Chimera's n-gram encoder (methods.md 4.1): the embeddings u of the last n tokens, one beside the
+// Chimera's n-gram encoder (C-17): the embeddings u of the last n tokens, one beside the
 // other, become the state G = W2 (u + SiLU(W1 u + b1)).
 #pragma once
 

@@ -1,4 +1,4 @@
-// Vanilla speculative decoding (methods.md 7.3): a small language model with the target's
+// Vanilla speculative decoding (B-13): a small language model with the target's
 // vocabulary writes ahead, level by level, over a cache of its own.
 #pragma once
 

@@ -1,4 +1,4 @@
-// EAGLE-1, EAGLE-2 and HASS (methods.md 5): a small module guesses the target's next feature from
+// EAGLE-1, EAGLE-2 and HASS (H-16 to H-18): a small module guesses the target's next feature from
 // the features and tokens so far, and the target's LM head says which token that is. They differ in
 // training and in the tree. EAGLE-3's module has features and an LM head of its own.
 #pragma once

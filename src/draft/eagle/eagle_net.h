@@ -1,4 +1,4 @@
-// The module of EAGLE and HASS (methods.md 5.1): embedding and feature through a projection and a
+// The module of EAGLE and HASS (H-16): embedding and feature through a projection and a
 // decoder layer, scored by the target's own LM head or rows of it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The engine's EAGLE module against the formulas of methods.md 5.1, written out in plain loops.
+// The engine's EAGLE module against the formulas of H-16, written out in plain loops.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Drafts of random weights for tests, and the engine's draft steps on given tokens and features,
-// for comparing training with inference (methods.md 11.12, item 5).
+// for comparing training with inference.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// The module of EAGLE-3 (methods.md 5.9): three hidden states of the target make a feature, and a
+// The module of EAGLE-3 (H-28, H-29): three hidden states of the target make a feature, and a
 // decoder layer whose attention reads embedding and feature side by side guesses the next one. Its
 // norm and LM head are its own, over the tokens of its own vocabulary.
 #pragma once

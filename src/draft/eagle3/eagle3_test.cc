@@ -1,4 +1,4 @@
-// The engine's EAGLE-3 module against the formulas of methods.md 5.9, written out in plain loops,
+// The engine's EAGLE-3 module against the formulas of H-28 and H-29, written out in plain loops,
 // which tokens it may guess, and what is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// EDD and VDM (methods.md 3): drafting over cached keys and values of the soft prompt, which grows
+// EDD and VDM (E-17, E-18): drafting over cached keys and values of the soft prompt, which grows
 // by the committed rows of every pass of the target.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The network of EDD (methods.md 3.1): decoder layers that read one of the target's hidden states
+// The network of EDD (E-17): decoder layers that read one of the target's hidden states
 // of every committed token as a soft prompt, position by position, before the tokens that are
 // guessed. Without hidden states it reads the tokens themselves: the vanilla draft model (VDM) that
 // EDD is compared with.

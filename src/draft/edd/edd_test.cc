@@ -1,4 +1,4 @@
-// The engine's EDD and VDM against the formulas of methods.md 3.1 and 3.2, written out in plain
+// The engine's EDD and VDM against the formulas of E-17 and E-18, written out in plain
 // loops; and the files it takes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@ namespace {
 
 CausalShape ShapeOf(const GlideNet& net, int capacity) {
   // Where a second layer reads what the first has made of the target's rows, a guess is worth
-  // another look once the target has seen it (methods.md 2.2).
+  // another look once the target has seen it (G-18).
   const DraftVocabulary scored = net.vocabulary();
   return {.vocab = net.config().vocab,
           .target_vocab = net.config().vocab,

@@ -1,4 +1,4 @@
-// GLIDE (methods.md 2): a small language model trained for the target guesses ahead, catching a
+// GLIDE (G-15, G-18): a small language model trained for the target guesses ahead, catching a
 // glimpse of what the target has cached of the text so far.
 #pragma once
 

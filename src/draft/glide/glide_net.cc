@@ -165,7 +165,7 @@ Result<Tensor> GlideNet::Forward(const RowBatch& batch, std::span<KvCache* const
 }
 
 // Cross-attention, added to the residual stream. Its input is the residual stream as it is
-// (methods.md G-1, G-2).
+// (G-1, G-2).
 Status GlideNet::Glance(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses) {
   const CrossWeights& w = weights_.cross[static_cast<size_t>(layer)];
   const int head_dim = target_.config().head_dim;

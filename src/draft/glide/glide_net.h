@@ -1,4 +1,4 @@
-// The network of GLIDE (methods.md 2.1): a small language model each of whose layers, between its
+// The network of GLIDE (G-15, G-16): a small language model each of whose layers, between its
 // self-attention and its feed-forward part, attends to the keys and values that one layer of the
 // target has cached. Without cross-attention it is the paper's Vanilla Drafter.
 #pragma once
@@ -46,7 +46,7 @@ class GlideNet {
   // Appends the rows to the caches as provisional rows. Returns the logits of batch.logit_rows
   // [n, tokens scored], valid until the next pass. A row of position p reads the target's rows 0
   // ... p - 1 as far as they are committed: what a block of the training mask would see that begins
-  // at p (methods.md 2.3), or at the root for what comes after it; position 0 reads row 0.
+  // at p (G-19), or at the root for what comes after it; position 0 reads row 0.
   // REQUIRES: 1 <= rows <= max_rows(); every glimpse has a row, where there are layers to read.
   // Errors: out of memory.
   Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches,

@@ -1,4 +1,4 @@
-// The engine's GLIDE against the formulas of methods.md 2.1 and 2.2, written out in plain loops
+// The engine's GLIDE against the formulas of G-15 to G-18, written out in plain loops
 // over the target's own cache.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

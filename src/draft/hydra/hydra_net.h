@@ -1,4 +1,4 @@
-// Hydra++ (methods.md 7.8): a decoder layer over the target's features gives the state of the text;
+// Hydra++ (B-9, B-10): a decoder layer over the target's features gives the state of the text;
 // head k reads it with the embeddings of the root and the k tokens guessed before.
 #pragma once
 

@@ -1,4 +1,4 @@
-// LLMA's search: prompt lookup's with reference documents (methods.md 7.4).
+// LLMA's search: prompt lookup's with reference documents (B-19).
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Lookahead: n-grams that the target refines itself, in rows of its own passes (methods.md 7.5).
+// Lookahead: n-grams that the target refines itself, in rows of its own passes (B-20 to B-23).
 #include <algorithm>
 #include <optional>
 

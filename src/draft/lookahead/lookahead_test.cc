@@ -46,7 +46,7 @@ TEST(NgramPool, TheMostRecentComesFirstAndTheOldestGoes) {
   EXPECT_TRUE(pool.After(9).empty());
 }
 
-// methods.md 7.5 with N = 4, W = 2, so three rows, by hand.
+// B-22 with N = 4, W = 2, so three rows, by hand.
 TEST(Window, FillsRowByRowThenMovesOnByOne) {
   LookaheadWindow window(3, {1, 2, 3});
   // root 7, a run 1 2 3; the answers after 1, 2 and 3 become the second row.
@@ -70,7 +70,7 @@ TEST(Window, FillsRowByRowThenMovesOnByOne) {
   EXPECT_EQ(Cells(window), (Rows{{53}, {64, 65}, {74, 75}}));
 }
 
-// methods.md 7.5: cell (a, c) sees row 0 up to column c and its own column; position a + c.
+// B-21: cell (a, c) sees row 0 up to column c and its own column; position a + c.
 TEST(Window, MaskAndPositionsAreTheComb) {
   LookaheadWindow window(4, {20, 21, 22, 23, 24, 25});
   CandidateTree tree = TreeOf(window, 7);

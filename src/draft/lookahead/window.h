@@ -1,5 +1,5 @@
 // Lookahead's window: guesses of the coming text, each row a Jacobi step better than the one before
-// (methods.md 7.5). Row a, column c stands for the position a + c after the root's; row 0 begins
+// (B-20, B-21). Row a, column c stands for the position a + c after the root's; row 0 begins
 // with the root itself. In the tree it is a comb of probes: row 0 is a run below the root, and cell
 // (a, c) hangs below cell (a - 1, c), so that it sees just what its mask allows.
 #pragma once

@@ -1,4 +1,4 @@
-// Medusa's heads (methods.md 7.7): residual blocks over the target's last feature, and a matrix
+// Medusa's heads (B-5): residual blocks over the target's last feature, and a matrix
 // that turns them into logits of one token further ahead each.
 #pragma once
 

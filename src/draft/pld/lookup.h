@@ -1,4 +1,4 @@
-// Prompt lookup's search: where else the last few tokens stand (methods.md 7.4).
+// Prompt lookup's search: where else the last few tokens stand (B-16).
 #pragma once
 
 #include <span>

@@ -13,7 +13,7 @@ Words Found(const Words& text, const LookupRule& rule) {
   return {found.begin(), found.end()};
 }
 
-// methods.md 11.11: a b c X a b c Y a b c.
+// B-17: a b c X a b c Y a b c.
 const Words kText{1, 2, 3, 90, 1, 2, 3, 91, 1, 2, 3};
 
 TEST(Lookup, VectorsOfTheSpecification) {

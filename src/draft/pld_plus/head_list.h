@@ -16,8 +16,8 @@ struct AttentionHead {
   bool operator==(const AttentionHead&) const = default;
 };
 
-// How many of a model's `heads` heads to listen to: the paper's 50 are of 1,024 or more (methods.md
-// 6.3); a smaller model has fewer that copy, and the others mislead.
+// How many of a model's `heads` heads to listen to: the paper's 50 are of 1,024 or more (P-15); a
+// smaller model has fewer that copy, and the others mislead.
 constexpr int kMostHeads = 50;
 constexpr int UsualHeads(int heads) {
   constexpr int kPaperHeads = 1024;

@@ -69,7 +69,7 @@ class CopiedSpan : public ::testing::Test {
   std::unique_ptr<DraftState> state_;
 };
 
-// methods.md 11.11: a b c X a b c Y a b c, the last c being the root.
+// P-17: a b c X a b c Y a b c, the last c being the root.
 const Words kPhrases{1, 2, 3, 90, 1, 2, 3, 91, 1, 2, 3};
 
 TEST_F(CopiedSpan, VectorsOfTheSpecification) {

@@ -1,4 +1,4 @@
-// PLD+ (methods.md 6): among the places where the last token stood before, picks one by what the
+// PLD+ (P-12, P-16): among the places where the last token stood before, picks one by what the
 // target's internals say, and copies the span after it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// REST's datastore (methods.md 7.6): a corpus as token ids and the order of its suffixes, read in
+// REST's datastore (B-27): a corpus as token ids and the order of its suffixes, read in
 // place from a memory-mapped file. docs/formats.md describes the file.
 #pragma once
 

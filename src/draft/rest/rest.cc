@@ -1,4 +1,4 @@
-// REST: what most often follows the last few tokens in a corpus (methods.md 7.6).
+// REST: what most often follows the last few tokens in a corpus (B-28, B-29).
 #include <algorithm>
 #include <cmath>
 
