@@ -33,7 +33,7 @@ format: ## rewrite the sources in the project's format
 	@scripts/setup.sh lint
 	scripts/format.sh
 
-lint: ## check format, layers and clang-tidy
+lint: ## check format, layers, citations and clang-tidy
 	@scripts/setup.sh engine train test lint
 	scripts/lint.sh
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks the format of every C++ file, the include layers, what may be done in one place only, and
-# clang-tidy. Any finding is an error.
+# Checks the format of every C++ file, the include layers, what may be done in one place only, that
+# citations of docs/methods resolve, and clang-tidy. Any finding is an error.
 # Test files are formatted but not tidied: their macros alone would triple the time. Nor are the files
 # that include libtorch, whose headers clang-tidy 14 cannot parse as C++20.
 # usage: scripts/lint.sh [--quick]; --quick leaves clang-tidy out.
@@ -9,8 +9,10 @@ cd "$(dirname "$0")/.."
 scripts/sources.sh | xargs clang-format --dry-run -Werror
 python3 tools/layers.py
 python3 tools/one_place.py
+python3 tools/citations_test.py -q
+python3 tools/citations.py
 if [ "${1:-}" = --quick ]; then
-  echo "lint: format, layers and places are clean"
+  echo "lint: format, layers, places and citations are clean"
   exit 0
 fi
 cmake --preset release -B build/lint -DFT_QUICK=OFF -DFT_TRAIN=ON -DFT_TESTS=OFF -DFT_BENCH=OFF >/dev/null
