@@ -8,7 +8,6 @@
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "draft/rank_tokens.h"
-#include "io/draft_file.h"
 #include "io/model_file.h"
 #include "runtime/loaded_model.h"
 #include "text/chat_prompt.h"
@@ -20,8 +19,6 @@ namespace {
 struct RankArgs {
   CorpusArgs corpus;  // data: the answers
   std::vector<std::string> behind;
-  std::string ranks, draft;
-  std::vector<float> acceptance;
   int most = 0;
 };
 
@@ -116,18 +113,6 @@ Result<RankingFile> Rank(const RankArgs& args) {
                      VocabularyFingerprint(tokenizer->data())};
 }
 
-// Errors: a ranking for another vocabulary than the draft's.
-Status Annotate(const RankArgs& args, const RankingFile& file) {
-  FT_ASSIGN_OR_RETURN(const auto draft, DraftFile::Open(args.draft));
-  const uint64_t own = draft->info().target.vocabulary;
-  if (own != 0 && file.vocabulary != 0 && own != file.vocabulary) {
-    return Error{args.draft + ": metadata key 'foretoken.draft.target.vocabulary' is " +
-                 std::to_string(own) + ", expected the ranking's " +
-                 std::to_string(file.vocabulary)};
-  }
-  return AnnotateDraft(args.draft, file.ranking, args.acceptance, args.corpus.output);
-}
-
 void Report(const RankArgs& args, const TokenRanking& ranking) {
   std::printf("%s: %zu tokens\n", args.corpus.output.c_str(), ranking.tokens.size());
   for (int64_t count = 2048; count <= std::ssize(ranking.tokens); count *= 2) {
@@ -136,39 +121,12 @@ void Report(const RankArgs& args, const TokenRanking& ranking) {
   }
 }
 
-Status RankOrAnnotate(const RankArgs& args) {
+Status RankAndWrite(const RankArgs& args) {
   FT_ASSIGN_OR_RETURN(OutputFile output, OpenOutput(args.corpus.output, args.corpus.force));
-  RankingFile file;
-  if (args.ranks.empty()) {
-    FT_ASSIGN_OR_RETURN(file, Rank(args));
-  } else {
-    FT_ASSIGN_OR_RETURN(file, ReadRanking(args.ranks));
-  }
-  const size_t usual = args.draft.empty() ? file.ranking.tokens.size() : kRankedInDraft;
-  file.ranking = file.ranking.First(args.most > 0 ? static_cast<size_t>(args.most) : usual);
-  if (args.draft.empty()) {
-    FT_RETURN_IF_ERROR(output.Finish(RankingText(file)));
-  } else {
-    output = {};  // a draft's writer opens its own
-    FT_RETURN_IF_ERROR(Annotate(args, file));
-  }
+  FT_ASSIGN_OR_RETURN(RankingFile file, Rank(args));
+  if (args.most > 0) file.ranking = file.ranking.First(static_cast<size_t>(args.most));
+  FT_RETURN_IF_ERROR(output.Finish(RankingText(file)));
   if (!args.corpus.quiet && args.corpus.output != "-") Report(args, file.ranking);
-  return {};
-}
-
-// Errors: options that do not go together.
-Status CheckArgs(const RankArgs& args) {
-  const bool reads = !args.corpus.model.empty() && !args.corpus.data.empty();
-  if (args.ranks.empty() && !reads) {
-    return Error{"rank-tokens needs --model and --data, or --ranks with the ranking to be used"};
-  }
-  if (!args.ranks.empty() &&
-      (!args.corpus.model.empty() || !args.corpus.data.empty() || !args.behind.empty())) {
-    return Error{"--ranks: takes a ranking that is made; leave out --model, --data and --behind"};
-  }
-  if (!args.acceptance.empty() && args.draft.empty()) {
-    return Error{"--acceptance: is kept in a draft file; --into names it"};
-  }
   return {};
 }
 
@@ -189,28 +147,17 @@ int Run_rank_tokens(int argc, char** argv) {
       "Examples:\n"
       "  foretoken rank-tokens -m model.gguf --data answers.jsonl --behind texts/ \\\n"
       "      -o model.gguf.ranks.json\n"
-      "  foretoken rank-tokens --ranks model.gguf.ranks.json --into draft.gguf -o ranked.gguf");
+      "  foretoken annotate-draft draft.gguf -o ranked.gguf --ranks model.gguf.ranks.json");
   RankArgs args;
-  AddCorpusArgs(app, &args.corpus, "the file to write: the ranking, or the draft with it");
-  for (const char* name : {"--model", "--data"}) app.get_option(name)->required(false);
+  AddCorpusArgs(app, &args.corpus, "the ranking's file");
   app.remove_option(app.get_option("--threads"));
   app.add_option("--behind", args.behind,
                  "other text, which orders tokens that answers hardly hold; repeatable")
       ->type_name("FILES");
-  app.add_option("--ranks", args.ranks, "a ranking that is made, in place of --model and --data")
-      ->type_name("FILE");
-  app.add_option("--into", args.draft, "write a copy of this draft file with the ranking in it")
-      ->type_name("DRAFT");
-  app.add_option("--acceptance", args.acceptance,
-                 "with --into: held-out acceptance of the draft's guesses by depth, as in 0.7,0.65")
-      ->delimiter(',')
-      ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--most", args.most,
-                 "tokens to keep (default: all of them, in a draft the first 32768)")
+  app.add_option("--most", args.most, "tokens to keep (default: all of them)")
       ->check(CLI::Range(1, 1 << 24));
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
-  if (const Status fits = CheckArgs(args); !fits.ok()) return BadUsage(fits.error());
-  const Status status = RankOrAnnotate(args);
+  const Status status = RankAndWrite(args);
   return status.ok() ? kExitDone : Failed(status.error());
 }
 

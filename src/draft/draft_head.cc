@@ -32,13 +32,15 @@ Result<DraftHead> DraftHead::Load(const DraftTokenRule& rule, const HeadSpec& sp
   const int vocab = target.config().vocab;
   if (!spec.names.empty()) {
     // A matrix that is missing is refused where it is loaded.
-    head.tokens_ = PickTokens(rule, cost, spec.rows, spec.cols, file.TypeOf(spec.names[0]),
-                              spec.tokens, vocab);
+    FT_ASSIGN_OR_RETURN(head.tokens_,
+                        PickTokens(rule, cost, spec.rows, spec.cols, file.TypeOf(spec.names[0]),
+                                   spec.tokens, vocab, file.path()));
     FT_RETURN_IF_ERROR(head.LoadOwn(spec, source));
     return head;
   }
   const Weight& whole = target.OutputHead();
-  head.tokens_ = PickTokens(rule, cost, whole.rows(), whole.cols(), whole.type(), {}, vocab);
+  FT_ASSIGN_OR_RETURN(head.tokens_, PickTokens(rule, cost, whole.rows(), whole.cols(), whole.type(),
+                                               {}, vocab, file.path()));
   if (head.tokens_.picks()) {
     FT_ASSIGN_OR_RETURN(auto picked, target.PickHeadRows(head.tokens_.rows, head.tokens_.type));
     head.own_.push_back(std::move(picked));

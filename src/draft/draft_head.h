@@ -27,7 +27,7 @@ class DraftHead {
  public:
   // What `rule` picks, gathered for a draft a level of which reads `body_bytes` beside its head.
   // `source` (of `file`) and `target` must outlive this. Errors: a matrix that is missing or of
-  // another shape, a type whose blocks do not divide a row, out of memory.
+  // another shape, a type whose blocks do not divide a row, those of PickTokens, out of memory.
   static Result<DraftHead> Load(const DraftTokenRule& rule, const HeadSpec& spec,
                                 const DraftFile& file, WeightSource& source, Model& target,
                                 size_t body_bytes);

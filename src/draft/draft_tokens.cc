@@ -107,8 +107,9 @@ int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& 
   return best;
 }
 
-DraftTokens PickTokens(const DraftTokenRule& rule, LevelCost cost, int64_t head_rows,
-                       int64_t hidden, DType type, std::span<const Token> own, int vocab) {
+Result<DraftTokens> PickTokens(const DraftTokenRule& rule, LevelCost cost, int64_t head_rows,
+                               int64_t hidden, DType type, std::span<const Token> own, int vocab,
+                               const std::string& path) {
   DraftTokens picked{.tokens = {own.begin(), own.end()}, .vocab = vocab};
   const std::optional<DType> becomes = rule.head_type;
   const bool fits = hidden % BlockElements(becomes.value_or(type)) == 0;  // or loading refuses it
@@ -136,7 +137,12 @@ DraftTokens PickTokens(const DraftTokenRule& rule, LevelCost cost, int64_t head_
     some.rows.push_back(row);
     some.tokens.push_back(token);
   }
-  return some.picks() ? some : picked;  // a head with none of them guesses what it has
+  if (some.picks()) return some;
+  if (rule.vocabulary == 0) return picked;  // nobody asked for those: it guesses what it has
+  return Error{path + ": drafter " + rule.drafter + ": option vocabulary is " +
+               std::to_string(rule.vocabulary) +
+               ", expected all: the draft's head has none of the first " +
+               std::to_string(rule.vocabulary) + " tokens of the ranking in " + rule.ranks};
 }
 
 }  // namespace foretoken

@@ -74,8 +74,10 @@ struct DraftTokens {
 
 // What the rule picks of a head of `head_rows` rows of type `type`: row i is the target's token
 // own[i], or i where `own` is empty. `vocab`: the target's. Of the ranking's first tokens a head
-// gives those that it has. `hidden`: values of a row. cost.row_bytes is filled in.
-DraftTokens PickTokens(const DraftTokenRule& rule, LevelCost cost, int64_t head_rows,
-                       int64_t hidden, DType type, std::span<const Token> own, int vocab);
+// gives those that it has. `hidden`: values of a row. cost.row_bytes is filled in. Errors, opened
+// by `path`, the draft's file: a head with none of the tokens that option `vocabulary` asks for.
+Result<DraftTokens> PickTokens(const DraftTokenRule& rule, LevelCost cost, int64_t head_rows,
+                               int64_t hidden, DType type, std::span<const Token> own, int vocab,
+                               const std::string& path);
 
 }  // namespace foretoken

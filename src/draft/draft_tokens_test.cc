@@ -53,13 +53,22 @@ TEST(CheapestVocabulary, LosesLittleHoweverCheapItWouldBe) {
 
 DraftTokenRule Rule(int vocabulary) {
   DraftTokenRule rule;
+  rule.drafter = "eagle3";
+  rule.ranks = "ranks.json";
   rule.vocabulary = vocabulary;
   rule.ranking = {.tokens = {6, 1, 4, 0}, .coverage = {0.5f, 0.7f, 0.8f, 0.9f}, .step = 1};
   return rule;
 }
 
+// Of a head of `rows` rows, which are of the target's tokens `own`; the target has 8.
+DraftTokens Picked(const DraftTokenRule& rule, int rows, std::span<const Token> own) {
+  auto picked = PickTokens(rule, {}, rows, 32, DType::kF32, own, 8, "draft.gguf");
+  EXPECT_TRUE(picked.ok()) << picked.error().message;
+  return *std::move(picked);
+}
+
 TEST(PickTokens, TakesTheFirstOfTheRanking) {
-  const DraftTokens picked = PickTokens(Rule(3), {}, 8, 32, DType::kF32, {}, 8);
+  const DraftTokens picked = Picked(Rule(3), 8, {});
   EXPECT_THAT(picked.rows, ElementsAre(6, 1, 4));
   EXPECT_THAT(picked.tokens, ElementsAre(6, 1, 4));
   EXPECT_EQ(picked.type, std::nullopt);
@@ -69,14 +78,20 @@ TEST(PickTokens, TakesTheFirstOfTheRanking) {
 TEST(PickTokens, ComposesWithTheMapOfADraft) {
   // Rows are the target's tokens 0, 4, 5 and 6: there is none for token 1.
   const std::vector<Token> own = {0, 4, 5, 6};
-  const DraftTokens picked = PickTokens(Rule(3), {}, 4, 32, DType::kF32, own, 8);
+  const DraftTokens picked = Picked(Rule(3), 4, own);
   EXPECT_THAT(picked.rows, ElementsAre(3, 1));
   EXPECT_THAT(picked.tokens, ElementsAre(6, 4));
   const std::vector<Token> others = {2, 3, 5, 7};
-  const DraftTokens none = PickTokens(Rule(3), {}, 4, 32, DType::kF32, others, 8);
-  EXPECT_FALSE(none.picks());
-  EXPECT_THAT(none.tokens, ElementsAre(2, 3, 5, 7));
-  const DraftTokens all = PickTokens(Rule(4), {}, 4, 32, DType::kF32, own, 8);
+  const auto none = PickTokens(Rule(3), {}, 4, 32, DType::kF32, others, 8, "draft.gguf");
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(
+      none.error().message,
+      "draft.gguf: drafter eagle3: option vocabulary is 3, expected all: the draft's head has "
+      "none of the first 3 tokens of the ranking in ranks.json");
+  const DraftTokens unasked = Picked(Rule(0), 4, others);
+  EXPECT_FALSE(unasked.picks()) << "nobody asked for those of the ranking";
+  EXPECT_THAT(unasked.tokens, ElementsAre(2, 3, 5, 7));
+  const DraftTokens all = Picked(Rule(4), 4, own);
   EXPECT_FALSE(all.picks());
   EXPECT_THAT(all.tokens, ElementsAre(0, 4, 5, 6));
 }
@@ -84,10 +99,10 @@ TEST(PickTokens, ComposesWithTheMapOfADraft) {
 TEST(PickTokens, LeavesTheHeadWholeWithoutARanking) {
   DraftTokenRule rule = Rule(0);
   rule.all = true;
-  EXPECT_FALSE(PickTokens(rule, {}, 8, 32, DType::kF32, {}, 8).picks());
-  EXPECT_FALSE(PickTokens({}, {}, 8, 32, DType::kF32, {}, 8).picks());
+  EXPECT_FALSE(Picked(rule, 8, {}).picks());
+  EXPECT_FALSE(Picked({}, 8, {}).picks());
   rule.head_type = DType::kQ4_0;
-  const DraftTokens rounded = PickTokens(rule, {}, 8, 32, DType::kF32, {}, 8);
+  const DraftTokens rounded = Picked(rule, 8, {});
   EXPECT_EQ(rounded.rows.size(), 8u);
   EXPECT_TRUE(rounded.tokens.empty());
   EXPECT_EQ(rounded.type, DType::kQ4_0);

@@ -116,10 +116,7 @@ Status ReadRanks(const GgufFile& file, GgufKeys& keys, DraftInfo& info) {
 Status ReadAcceptance(const GgufFile& file, DraftInfo& info) {
   const std::string key = kDraftPrefix + ".acceptance";
   FT_ASSIGN_OR_RETURN(info.acceptance, Shares(file, key));
-  if (std::ssize(info.acceptance) <= kMostDepth) return {};
-  return Error{file.path() + ": metadata key '" + key + "' holds " +
-               std::to_string(info.acceptance.size()) + " depths, expected at most " +
-               std::to_string(kMostDepth)};
+  return CheckAcceptance(info.acceptance, file.path() + ": metadata key '" + key + "'");
 }
 
 class GgufDraft final : public DraftFile {
@@ -152,6 +149,16 @@ class GgufDraft final : public DraftFile {
 };
 
 }  // namespace
+
+Status CheckAcceptance(std::span<const float> acceptance, const std::string& label) {
+  for (const float share : acceptance) {
+    if (share >= 0 && share <= 1) continue;  // NaN is refused, too
+    return Error{label + " holds " + std::to_string(share) + ", expected shares from 0 to 1"};
+  }
+  if (std::ssize(acceptance) <= kMostDepth) return {};
+  return Error{label + " holds " + std::to_string(acceptance.size()) +
+               " depths, expected at most " + std::to_string(kMostDepth)};
+}
 
 Result<DraftInfo> ReadDraftInfo(const GgufFile& file) {
   FT_ASSIGN_OR_RETURN(const std::string architecture, file.String("general.architecture"));

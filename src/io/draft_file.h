@@ -54,7 +54,8 @@ struct DraftInfo {
   std::string recipe;               // how it was trained, as JSON; may be empty
   TokenRanking ranking;             // of the target's tokens; may be empty
   // acceptance[d]: share of its guesses at depth d + 1, of drafts that got there, that were the
-  // target's tokens in held-out text when it was trained. May be empty.
+  // target's tokens: in held-out text when it was trained, or in the target's own answers. May be
+  // empty.
   std::vector<float> acceptance;
 
   bool Shares(std::string_view part) const;
@@ -96,10 +97,19 @@ struct DraftTensor {
 Status WriteDraft(const DraftInfo& info, std::span<const DraftTensor> tensors, FileType type,
                   ThreadPool& pool, const std::string& path);
 
-// Copies the draft file `from` (GGUF), its tensors as they are, with `ranking` and `acceptance` in
-// place of its own; an empty one leaves what the file has. `to` is replaced atomically. Errors:
-// those of Open; a ranking that CheckRanking refuses for the draft's target; the system's.
-Status AnnotateDraft(const std::string& from, const TokenRanking& ranking,
-                     const std::vector<float>& acceptance, const std::string& to);
+// Errors: shares that are not from 0 to 1, more depths than a draft has. They open with `label`
+// (file and field).
+Status CheckAcceptance(std::span<const float> acceptance, const std::string& label);
+
+// What becomes known of a draft after it was exported.
+struct DraftNotes {
+  std::string name;  // DraftInfo::name
+  TokenRanking ranking;
+  std::vector<float> acceptance;
+};
+// Copies the draft file `from` (GGUF), its tensors as they are, with `notes` in place of its own;
+// what is empty there stays as it is in the file. `to` is replaced atomically. Errors: those of
+// Open; notes that CheckRanking, for the draft's target, or CheckAcceptance refuses; the system's.
+Status AnnotateDraft(const std::string& from, const DraftNotes& notes, const std::string& to);
 
 }  // namespace foretoken

@@ -113,12 +113,13 @@ TEST_F(DraftFileTest, KeepsRankingAndAcceptance) {
   // Of another draft: tensors and all else stay, what is given replaces its own.
   const std::string copy = folder_ / "copy.gguf";
   const TokenRanking ranking{.tokens = {1, 2}, .coverage = {0.25f}, .step = 256};
-  ASSERT_TRUE(AnnotateDraft(path_, ranking, {}, copy).ok());
+  ASSERT_TRUE(AnnotateDraft(path_, {.ranking = ranking}, copy).ok());
   const auto annotated = DraftFile::Open(copy);
   ASSERT_TRUE(annotated.ok()) << annotated.error().message;
   const DraftInfo& info = (*annotated)->info();
   EXPECT_EQ(info.ranking, ranking);
-  EXPECT_EQ(info.acceptance, written.acceptance) << "an empty list leaves what there is";
+  EXPECT_EQ(info.name, "tiny draft") << "what is empty in the notes stays";
+  EXPECT_EQ(info.acceptance, written.acceptance);
   EXPECT_EQ(info.recipe, written.recipe);
   EXPECT_EQ(info.target.vocabulary, written.target.vocabulary);
   const std::array<int64_t, 2> shape{2, 64};
@@ -126,8 +127,29 @@ TEST_F(DraftFileTest, KeepsRankingAndAcceptance) {
              after = *(*annotated)->Find("fc.weight", shape);
   EXPECT_EQ(after.type, DType::kQ8_0);
   EXPECT_TRUE(std::ranges::equal(before.bytes, after.bytes));
-  const Status beyond = AnnotateDraft(path_, {.tokens = {8}, .coverage = {1}}, {}, copy);
-  EXPECT_THAT(beyond.error().message, HasSubstr("holds token 8, expected 0 to 7"));
+  ASSERT_TRUE(AnnotateDraft(copy, {.name = "renamed", .acceptance = {0.4f}}, copy).ok());
+  const DraftInfo again = (*DraftFile::Open(copy))->info();
+  EXPECT_EQ(again.name, "renamed");
+  EXPECT_EQ(again.ranking, ranking);
+  EXPECT_THAT(again.acceptance, ElementsAre(0.4f));
+}
+
+TEST_F(DraftFileTest, RefusesNotesThatCannotBe) {
+  const DraftTensor tensors[] = {{"fc.weight", {2, 64}, values_}};
+  ASSERT_TRUE(WriteDraft(TinyDraft(), tensors, FileType::kQ8_0, *pool_, path_).ok());
+  const std::string copy = folder_ / "copy.gguf";
+  const auto refused = [&](const DraftNotes& notes) {
+    const Status status = AnnotateDraft(path_, notes, copy);
+    return status.ok() ? "written" : status.error().message;
+  };
+  EXPECT_THAT(refused({.ranking = {.tokens = {8}, .coverage = {1}}}),
+              HasSubstr("holds token 8, expected 0 to 7"));
+  EXPECT_THAT(refused({.acceptance = {0.5f, 1.5f}}),
+              HasSubstr("draft.gguf: the acceptance of this draft holds 1.5"));
+  EXPECT_THAT(refused({.acceptance = {NAN}}), HasSubstr("expected shares from 0 to 1"));
+  EXPECT_THAT(refused({.acceptance = std::vector<float>(1025, 0.5f)}),
+              HasSubstr("holds 1025 depths, expected at most 1024"));
+  EXPECT_FALSE(std::filesystem::exists(copy));
 }
 
 TEST_F(DraftFileTest, RefusesRanksThatAreNone) {

@@ -25,6 +25,10 @@ void WriteTarget(const TargetFingerprint& target, GgufWriter& writer) {
   writer.SetU64(prefix + "vocabulary", target.vocabulary);
 }
 
+void WriteName(const std::string& name, GgufWriter& writer) {
+  if (!name.empty()) writer.SetString("general.name", name);
+}
+
 void WriteRanking(const TokenRanking& ranking, int vocab, GgufWriter& writer) {
   if (ranking.empty()) return;
   const std::string key = kDraftPrefix + ".ranks";
@@ -47,7 +51,7 @@ void WriteInfo(const DraftInfo& info, GgufWriter& writer) {
   };
   writer.SetString("general.architecture", kDraftArchitecture);
   writer.SetString("general.type", "adapter");
-  if (!info.name.empty()) writer.SetString("general.name", info.name);
+  WriteName(info.name, writer);
   writer.SetString(kDraftPrefix + ".method", info.method);
   set(".version", kDraftVersion);
   set(".embedding_length", info.blocks.hidden);
@@ -127,19 +131,20 @@ Status WriteDraft(const DraftInfo& info, std::span<const DraftTensor> tensors, F
       plans, type, pool, [](const TensorSource&) {}, writer, path, nullptr);
 }
 
-Status AnnotateDraft(const std::string& from, const TokenRanking& ranking,
-                     const std::vector<float>& acceptance, const std::string& to) {
+Status AnnotateDraft(const std::string& from, const DraftNotes& notes, const std::string& to) {
   FT_ASSIGN_OR_RETURN(const auto draft, DraftFile::Open(from));
   FT_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(from));
   const int vocab = draft->info().target.vocab;
-  FT_RETURN_IF_ERROR(CheckRanking(ranking, vocab, from + ": the ranking for this draft"));
+  FT_RETURN_IF_ERROR(CheckRanking(notes.ranking, vocab, from + ": the ranking for this draft"));
+  FT_RETURN_IF_ERROR(CheckAcceptance(notes.acceptance, from + ": the acceptance of this draft"));
   GgufWriter writer;
   for (const auto& [key, value] : file.metadata()) {
     if (key != "general.alignment")
       writer.SetEncoded(key, file.FindEncoded(key));  // the writer's own
   }
-  WriteRanking(ranking, vocab, writer);
-  WriteAcceptance(acceptance, writer);
+  WriteName(notes.name, writer);
+  WriteRanking(notes.ranking, vocab, writer);
+  WriteAcceptance(notes.acceptance, writer);
   for (const TensorSource& tensor : file.tensors()) {
     writer.AddTensor(tensor.name, tensor.type, tensor.shape, [&tensor](std::span<std::byte> out) {
       std::ranges::copy(tensor.bytes, out.begin());

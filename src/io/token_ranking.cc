@@ -86,7 +86,13 @@ Status CheckRanking(const TokenRanking& ranking, int vocab, const std::string& l
 Status CheckRankingFor(const RankingFile& file, int vocab, uint64_t vocabulary,
                        const std::string& path) {
   FT_RETURN_IF_ERROR(CheckRanking(file.ranking, vocab, path + ": field 'tokens'"));
-  if (vocabulary == 0 || file.vocabulary == 0 || file.vocabulary == vocabulary) return {};
+  if (vocabulary == 0 || file.vocabulary == 0) {
+    if (file.vocab == vocab) return {};
+    return Error{path + ": field 'vocab_size' is " + std::to_string(file.vocab) +
+                 ", expected the target's " + std::to_string(vocab) +
+                 ": this ranking was made for another vocabulary"};
+  }
+  if (file.vocabulary == vocabulary) return {};
   return Error{path + ": field 'vocabulary' is " + std::to_string(file.vocabulary) +
                ", expected the target's " + std::to_string(vocabulary) +
                ": this ranking was made for another tokenizer"};

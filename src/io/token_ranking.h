@@ -42,8 +42,9 @@ struct RankingFile {
 // Tokens that a draft file keeps of a ranking unless asked otherwise.
 inline constexpr size_t kRankedInDraft = 32768;
 
-// Errors: ids that do not fit `vocab` tokens, a vocabulary of another fingerprint than `vocabulary`
-// where both are known. They open with `path`, the ranking's file.
+// Errors: ids that do not fit `vocab` tokens; a vocabulary of another fingerprint than `vocabulary`
+// or, where one of the two is unknown (0), of another size than `vocab`. They open with `path`, the
+// ranking's file.
 Status CheckRankingFor(const RankingFile& file, int vocab, uint64_t vocabulary,
                        const std::string& path);
 // The file as JSON text (docs/formats.md, "Token rankings").

@@ -89,5 +89,22 @@ TEST_F(RankingFileTest, WhatDoesNotFitIsRefusedByName) {
               HasSubstr("field 'coverage_step' is 0"));
 }
 
+TEST(CheckRankingFor, ComparesFingerprintsOrElseSizes) {
+  const auto complaint = [](int vocab, uint64_t vocabulary, uint64_t own) {
+    RankingFile file = Small();
+    file.vocabulary = own;
+    const Status status = CheckRankingFor(file, vocab, vocabulary, "target.ranks.json");
+    return status.ok() ? "fits" : status.error().message;
+  };
+  EXPECT_EQ(complaint(8, 99, 99), "fits");
+  EXPECT_EQ(complaint(16, 99, 99), "fits") << "one of the two is padded";
+  EXPECT_THAT(complaint(8, 98, 99),
+              HasSubstr("field 'vocabulary' is 99, expected the target's 98"));
+  EXPECT_EQ(complaint(8, 99, 0), "fits");
+  EXPECT_EQ(complaint(8, 0, 99), "fits");
+  EXPECT_THAT(complaint(16, 99, 0), HasSubstr("field 'vocab_size' is 8, expected the target's 16"));
+  EXPECT_THAT(complaint(16, 0, 99), HasSubstr("field 'vocab_size' is 8, expected the target's 16"));
+}
+
 }  // namespace
 }  // namespace foretoken

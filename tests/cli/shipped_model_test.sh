@@ -14,4 +14,29 @@ for drafter in auto pld pld+h pld+a; do
       >/dev/null || status=1
   done
 done
+
+# What becomes known of a draft goes into a copy of its file, which serves as the draft did.
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/expect.sh"
+draft=$(dirname "$model")/drafts/foretoken-demo-24m-hass-q8_0.gguf
+[ -f "$draft" ] || exit "$status"
+copy=$dir/hass.gguf
+printf '{"question_id": 1, "category": "a", "turns": ["%s"]}\n' "Say it again." >"$dir/questions.jsonl"
+expect_status 0 "bench spec of a chain" "$bin" bench spec -m "$model" --questions "$dir/questions.jsonl" \
+  --methods hass --draft "$draft" --tree chain:gamma=3 -n 24 --warm-up 0 -q --json "$dir/measured.json"
+expect_status 0 "annotate-draft" "$bin" annotate-draft "$draft" -o "$copy" --name renamed --measured "$dir/measured.json"
+expect_status 0 "inspect the copy" "$bin" inspect "$copy"
+expect_text "renamed" out "the name of the copy"
+rates=$(json "$dir/measured.json" "' '.join('%.2f' % a for a in [r for r in s['results'] if r['method'] == 'hass'][0]['alpha_n'])")
+expect_text "acceptance *$rates\$" out "the acceptance of the copy"
+expect_status 0 "a draft that was annotated" "$bin" generate -m "$model" -p "$prompt" -n 16 --drafter hass --draft "$copy" --check
+expect_status 1 "annotate-draft over a file" "$bin" annotate-draft "$draft" -o "$copy" --name other
+expect_text "exists already" err "annotate-draft over a file"
+expect_status 2 "annotate-draft of nothing" "$bin" annotate-draft "$draft" -o "$dir/none.gguf"
+expect_text "nothing to note" err "annotate-draft of nothing"
+printf '{"results": []}' >"$dir/empty.json"
+expect_status 1 "annotate-draft of no result" "$bin" annotate-draft "$draft" -o "$dir/none.gguf" --measured "$dir/empty.json"
+expect_text "empty.json: field 'results' has 0 entries" err "annotate-draft of no result"
+[ "$failures" -eq 0 ] || status=1
 exit "$status"

@@ -21,11 +21,13 @@ size_t LayerBytes(const ModelFile& file) {
 }
 
 // What the rule picks of the model's LM head.
-DraftTokens TokensOf(const DraftTokenRule& rule, const ModelFile& file, const Model& target) {
+Result<DraftTokens> TokensOf(const DraftTokenRule& rule, const ModelFile& file,
+                             const Model& target) {
   const ModelConfig& config = file.config();
   const LevelCost cost{.body_bytes = LayerBytes(file), .pass_bytes = target.weight_bytes()};
   const DType type = file.TypeOf(HeadName(config));
-  return PickTokens(rule, cost, config.vocab, config.hidden, type, {}, target.config().vocab);
+  return PickTokens(rule, cost, config.vocab, config.hidden, type, {}, target.config().vocab,
+                    file.path());
 }
 
 Result<LoadedDraft> LoadDraft(const std::string& path, const DraftTokenRule& rule,
@@ -35,7 +37,7 @@ Result<LoadedDraft> LoadDraft(const std::string& path, const DraftTokenRule& rul
   if (context.tokenizer == nullptr)
     return Error{"drafter draft-model: the target has no tokenizer"};
   FT_RETURN_IF_ERROR(CheckSameVocabulary(context.tokenizer->data(), draft.file->tokenizer(), path));
-  draft.tokens = TokensOf(rule, *draft.file, context.target);
+  FT_ASSIGN_OR_RETURN(draft.tokens, TokensOf(rule, *draft.file, context.target));
   FT_ASSIGN_OR_RETURN(draft.model, LoadModel(*draft.file, context.target.backend(),
                                              {.max_rows = context.target.max_rows(),
                                               .head_tokens = draft.tokens.rows,
