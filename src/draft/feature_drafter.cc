@@ -13,6 +13,15 @@ Status FeatureNet::Fuse(std::span<const Tensor> taps, std::span<const Node> rows
   return {};
 }
 
+Result<Tensor> FeatureNet::ForwardForLast(const RowBatch& batch, std::span<KvCache* const> caches) {
+  FT_ASSIGN_OR_RETURN(const Tensor outputs, Forward(batch, caches));
+  if (outputs.empty()) return outputs;
+  std::vector<int> last;
+  for (size_t s = 0; s < caches.size(); ++s) last.push_back(batch.begin[s + 1] - 1);
+  backend().CompactRows(outputs, last, 0);
+  return outputs.Rows(0, std::ssize(last));
+}
+
 // Rows that follow each other, as a prompt's all do, are copied together.
 void FeatureNet::CopyRows(Tensor from, std::span<const Node> rows, Tensor to) const {
   for (size_t i = 0, count = 1; i < rows.size(); i += count, count = 1) {
@@ -137,10 +146,10 @@ Status FeatureDrafter::Feed(std::span<const Run> runs) {
     batch.begin.push_back(batch.rows());
     caches.push_back(state->cache.get());
   }
-  FT_ASSIGN_OR_RETURN(const Tensor outputs, net_.Forward(batch, caches));
+  FT_ASSIGN_OR_RETURN(const Tensor outputs, net_.ForwardForLast(batch, caches));
   for (size_t r = 0; r < runs.size(); ++r) {
-    const Tensor root = outputs.empty() ? Tensor{} : outputs.Rows(batch.begin[r + 1] - 1, 1);
-    FT_RETURN_IF_ERROR(Finish(*runs[r].state, root));
+    const auto row = static_cast<int64_t>(r);
+    FT_RETURN_IF_ERROR(Finish(*runs[r].state, outputs.empty() ? Tensor{} : outputs.Rows(row, 1)));
   }
   return {};
 }

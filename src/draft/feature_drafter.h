@@ -44,6 +44,9 @@ class FeatureNet {
   // outputs [rows, hidden], valid until the next pass, or nothing where keys and values are all
   // there is to them. REQUIRES: 1 <= rows <= max_rows().
   virtual Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) = 0;
+  // The same where only the outputs of each sequence's last row are of use: [sequences, hidden], or
+  // nothing. Most of what a layer computes is not needed for the others.
+  virtual Result<Tensor> ForwardForLast(const RowBatch& batch, std::span<KvCache* const> caches);
 
  protected:
   // to[i] = from[rows[i]].

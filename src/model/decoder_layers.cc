@@ -77,6 +77,39 @@ void DecoderLayers::Run(int layer, const LinearIn& x) {
   FeedForward(layer, batch_->rows());
 }
 
+Tensor DecoderLayers::RunForLast(int layer) { return RunForLast(layer, Normed(layer)); }
+
+Tensor DecoderLayers::RunForLast(int layer, const LinearIn& x) {
+  const int count = static_cast<int>(caches_.size());
+  if (count == batch_->rows()) {
+    Run(layer, x);
+    return residual_.tensor.Rows(0, count);
+  }
+  Project(layer, /*queries=*/{}, x);
+  last_rows_.clear();
+  last_positions_.clear();
+  for (size_t s = 0; s < caches_.size(); ++s) {
+    last_rows_.push_back(batch_->begin[s + 1] - 1);
+    last_positions_.push_back(batch_->position[static_cast<size_t>(last_rows_.back())]);
+  }
+  backend_.CompactRows(residual_.tensor, last_rows_, 0);
+  if (x.x.data != residual_.tensor.data) backend_.CompactRows(x.x, last_rows_, 0);
+  const LayerWeights& w = layers_[layer];
+  const Tensor q = queries(count);
+  backend_.Linear({x.x.Rows(0, count), x.gain, x.eps},
+                  std::array{LinearOut{.weight = w.q.get(), .out = q, .bias = w.q_bias.tensor}});
+  Rotate(layer, q, last_positions_);
+  for (int s = 0; s < count; ++s) {
+    const auto at = static_cast<size_t>(s);
+    const int row = first_row_[at] - caches_[at]->length() + RowsOf(at) - 1;
+    caches_[at]->VisibleFrom(row, 1, visible_[at]);
+    AttendTo(layer, at, q.Rows(s, 1), visible_[at], attended_.tensor.Rows(s, 1));
+  }
+  AddAttended(layer, count);
+  FeedForward(layer, count);
+  return residual_.tensor.Rows(0, count);
+}
+
 LinearIn DecoderLayers::Normed(int layer) const {
   return {residual_.tensor.Rows(0, batch_->rows()), layers_[layer].attention_norm.tensor,
           config_.norm_eps};
@@ -96,9 +129,12 @@ void DecoderLayers::Project(int layer, Tensor q, const LinearIn& x) {
   if (config_.qk_norm) backend_.RmsNorm(k, w.k_norm.tensor, config_.norm_eps, k);
   backend_.Rope(k, batch_->position, config_.head_dim, rope_);
   StoreKeysValues(layer);
-  if (q.empty()) return;
-  if (config_.qk_norm) backend_.RmsNorm(q, w.q_norm.tensor, config_.norm_eps, q);
-  backend_.Rope(q, batch_->position, config_.head_dim, rope_);
+  if (!q.empty()) Rotate(layer, q, batch_->position);
+}
+
+void DecoderLayers::Rotate(int layer, Tensor q, std::span<const Pos> positions) {
+  if (config_.qk_norm) backend_.RmsNorm(q, layers_[layer].q_norm.tensor, config_.norm_eps, q);
+  backend_.Rope(q, positions, config_.head_dim, rope_);
 }
 
 void DecoderLayers::StoreKeysValues(int layer) {
@@ -116,17 +152,23 @@ void DecoderLayers::Attend(int layer, Tensor q) {
   for (size_t s = 0; s < caches_.size(); ++s) {
     const int begin = batch_->begin[s], count = RowsOf(s);
     if (count == 0) continue;
-    const KvCache& cache = *caches_[s];
-    backend_.Attention({.q = q.Rows(begin, count),
-                        .keys = cache.Keys(layer),
-                        .values = cache.Values(layer),
-                        .out = attended_.tensor.Rows(begin, count),
-                        .head_dim = config_.head_dim,
-                        .scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim)),
-                        .window = config_.sliding_window,
-                        .visible = &visible_[s]});
+    AttendTo(layer, s, q.Rows(begin, count), visible_[s], attended_.tensor.Rows(begin, count));
   }
-  const int rows = batch_->rows();
+  AddAttended(layer, batch_->rows());
+}
+
+void DecoderLayers::AttendTo(int layer, size_t s, Tensor q, const Visibility& visible, Tensor out) {
+  backend_.Attention({.q = q,
+                      .keys = caches_[s]->Keys(layer),
+                      .values = caches_[s]->Values(layer),
+                      .out = out,
+                      .head_dim = config_.head_dim,
+                      .scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim)),
+                      .window = config_.sliding_window,
+                      .visible = &visible});
+}
+
+void DecoderLayers::AddAttended(int layer, int rows) {
   backend_.Linear(attended_.tensor.Rows(0, rows),
                   std::array{LinearOut{.weight = layers_[layer].o.get(),
                                        .out = residual_.tensor.Rows(0, rows),

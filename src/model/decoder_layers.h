@@ -60,11 +60,20 @@ class DecoderLayers {
   // instead of the residual stream (EAGLE-3).
   void Project(int layer, Tensor queries, const LinearIn& x);
   void Run(int layer, const LinearIn& x);
+  // The last layer of a pass of which only the last row of each sequence is of use: keys and values
+  // of all rows, the rest of those alone. Returns their residual stream [sequences, hidden]; the
+  // pass is over, and x.x has lost its other rows. REQUIRES: every sequence has a row.
+  Tensor RunForLast(int layer);
+  Tensor RunForLast(int layer, const LinearIn& x);
 
  private:
   Status ReserveRows(int rows);
   LinearIn Normed(int layer) const;  // what attention reads of the residual stream
   void StoreKeysValues(int layer);
+  void Rotate(int layer, Tensor queries, std::span<const Pos> positions);
+  // One sequence's rows `q`: attended values to `out`.
+  void AttendTo(int layer, size_t s, Tensor q, const Visibility& visible, Tensor out);
+  void AddAttended(int layer, int rows);
   int RowsOf(size_t s) const { return batch_->begin[s + 1] - batch_->begin[s]; }
 
   ModelConfig config_;
@@ -78,6 +87,8 @@ class DecoderLayers {
   std::span<KvCache* const> caches_;
   std::vector<Visibility> visible_;  // [sequences]
   std::vector<int> first_row_;       // [sequences] in the cache, of this pass's first row
+  std::vector<int> last_rows_;       // of RunForLast: [sequences], and their positions
+  std::vector<Pos> last_positions_;
 
   // Scratch, grown to the largest pass so far: [row_capacity_, ...].
   int row_capacity_ = 0;

@@ -56,17 +56,29 @@ Result<Tensor> EagleNet::Features(int rows) {
 }
 
 Result<Tensor> EagleNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
+  FT_RETURN_IF_ERROR(BeginPass(batch, caches));
+  for (int layer = 0; layer < layers_.config().layers; ++layer) layers_.Run(layer);
+  return layers_.residual().Rows(0, batch.rows());
+}
+
+Result<Tensor> EagleNet::ForwardForLast(const RowBatch& batch, std::span<KvCache* const> caches) {
+  FT_RETURN_IF_ERROR(BeginPass(batch, caches));
+  const int last = layers_.config().layers - 1;
+  for (int layer = 0; layer < last; ++layer) layers_.Run(layer);
+  return layers_.RunForLast(last);
+}
+
+// Fills the residual stream.
+Status EagleNet::BeginPass(const RowBatch& batch, std::span<KvCache* const> caches) {
   FT_RETURN_IF_ERROR(layers_.Begin(batch, caches));
   const int rows = batch.rows();
   const Tensor input = input_.tensor.Rows(0, rows);
   const Weight& embedding = weights_.embedding ? *weights_.embedding : target_.Embedding();
   backend().Embed(embedding, batch.token, input.Cols(0, hidden()));
-  const Tensor residual = layers_.residual().Rows(0, rows);
-  backend().Linear(
-      input, std::array{LinearOut{
-                 .weight = weights_.fc.get(), .out = residual, .bias = weights_.fc_bias.tensor}});
-  for (int layer = 0; layer < layers_.config().layers; ++layer) layers_.Run(layer);
-  return residual;
+  backend().Linear(input, std::array{LinearOut{.weight = weights_.fc.get(),
+                                               .out = layers_.residual().Rows(0, rows),
+                                               .bias = weights_.fc_bias.tensor}});
+  return {};
 }
 
 Result<Tensor> EagleNet::Logits(Tensor outputs) { return head_.Logits(outputs); }

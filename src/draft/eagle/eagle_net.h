@@ -30,6 +30,7 @@ class EagleNet final : public EagleModule {
 
   Result<Tensor> Features(int rows) override;
   Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
+  Result<Tensor> ForwardForLast(const RowBatch& batch, std::span<KvCache* const> caches) override;
   Result<Tensor> Logits(Tensor outputs) override;
 
  private:
@@ -41,6 +42,7 @@ class EagleNet final : public EagleModule {
     std::vector<LayerWeights> layers;
   };
   EagleNet(std::unique_ptr<DraftFile> file, Weights weights, DraftHead head, Model& target);
+  Status BeginPass(const RowBatch& batch, std::span<KvCache* const> caches);
 
   std::unique_ptr<DraftFile> file_;
   Weights weights_;  // its layers have moved to layers_

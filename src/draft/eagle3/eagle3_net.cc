@@ -138,6 +138,18 @@ Result<Tensor> Eagle3Net::Features(int rows) {
 }
 
 Result<Tensor> Eagle3Net::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
+  FT_ASSIGN_OR_RETURN(const Tensor input, BeginPass(batch, caches));
+  layers_.Run(0, input);
+  return layers_.residual().Rows(0, batch.rows());
+}
+
+Result<Tensor> Eagle3Net::ForwardForLast(const RowBatch& batch, std::span<KvCache* const> caches) {
+  FT_ASSIGN_OR_RETURN(const Tensor input, BeginPass(batch, caches));
+  return layers_.RunForLast(0, input);
+}
+
+// Fills the residual stream; returns what the layer's attention reads.
+Result<Tensor> Eagle3Net::BeginPass(const RowBatch& batch, std::span<KvCache* const> caches) {
   FT_RETURN_IF_ERROR(layers_.Begin(batch, caches));
   const int rows = batch.rows();
   const int64_t width = hidden();
@@ -150,8 +162,7 @@ Result<Tensor> Eagle3Net::Forward(const RowBatch& batch, std::span<KvCache* cons
   backend().Embed(table, batch.token, embedded);
   backend().RmsNorm(embedded, weights_.embedding_norm.tensor, eps, embedded);
   backend().RmsNorm(residual, weights_.feature_norm.tensor, eps, input.Cols(width, width));
-  layers_.Run(0, input);
-  return residual;
+  return input;
 }
 
 Result<Tensor> Eagle3Net::Logits(Tensor outputs) {

@@ -35,6 +35,7 @@ class Eagle3Net final : public EagleModule {
   Status Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to) override;
   Result<Tensor> Features(int rows) override;
   Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
+  Result<Tensor> ForwardForLast(const RowBatch& batch, std::span<KvCache* const> caches) override;
   Result<Tensor> Logits(Tensor outputs) override;
 
  private:
@@ -48,6 +49,7 @@ class Eagle3Net final : public EagleModule {
   };
   Eagle3Net(std::unique_ptr<DraftFile> file, Weights weights, std::vector<int> taps, DraftHead head,
             Model& target);
+  Result<Tensor> BeginPass(const RowBatch& batch, std::span<KvCache* const> caches);
 
   std::unique_ptr<DraftFile> file_;
   Weights weights_;  // its layer has moved to layers_

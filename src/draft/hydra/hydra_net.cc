@@ -89,11 +89,25 @@ Result<Tensor> HydraNet::Features(int rows) {
 
 Result<Tensor> HydraNet::Forward(const RowBatch& batch, std::span<KvCache* const> caches) {
   FT_RETURN_IF_ERROR(prefix_.Begin(batch, caches));
-  const int rows = batch.rows();
-  const Tensor residual = prefix_.residual().Rows(0, rows);
-  backend().StoreRows(features_.tensor.Rows(0, rows), residual);
+  const Tensor residual = prefix_.residual().Rows(0, batch.rows());
+  backend().StoreRows(features_.tensor.Rows(0, batch.rows()), residual);
   for (int layer = 0; layer < prefix_.config().layers; ++layer) prefix_.Run(layer);
-  FT_ASSIGN_OR_RETURN(const Tensor outputs, ReserveRows(backend(), rows, hidden(), outputs_));
+  return Normed(residual);
+}
+
+Result<Tensor> HydraNet::ForwardForLast(const RowBatch& batch, std::span<KvCache* const> caches) {
+  const int last = prefix_.config().layers - 1;
+  if (last < 0) return FeatureNet::ForwardForLast(batch, caches);
+  FT_RETURN_IF_ERROR(prefix_.Begin(batch, caches));
+  backend().StoreRows(features_.tensor.Rows(0, batch.rows()),
+                      prefix_.residual().Rows(0, batch.rows()));
+  for (int layer = 0; layer < last; ++layer) prefix_.Run(layer);
+  return Normed(prefix_.RunForLast(last));
+}
+
+Result<Tensor> HydraNet::Normed(Tensor residual) {
+  FT_ASSIGN_OR_RETURN(const Tensor outputs,
+                      ReserveRows(backend(), static_cast<int>(residual.rows), hidden(), outputs_));
   backend().RmsNorm(residual, weights_.norm.tensor, prefix_.config().norm_eps, outputs);
   return outputs;
 }

@@ -30,6 +30,7 @@ class HydraNet final : public FeatureNet {
   }
   Result<Tensor> Features(int rows) override;
   Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
+  Result<Tensor> ForwardForLast(const RowBatch& batch, std::span<KvCache* const> caches) override;
 
   int heads() const { return static_cast<int>(heads_.size()); }
   // The target's tokens that logits are of.
@@ -59,6 +60,7 @@ class HydraNet final : public FeatureNet {
   };
   HydraNet(std::unique_ptr<DraftFile> file, const ModelConfig& config, Weights weights,
            DraftHead output, Model& target);
+  Result<Tensor> Normed(Tensor residual);
   static Head LoadHead(WeightLoader& loader, const DraftFile& file, const ModelConfig& target,
                        int index);
   static HeadSpec SpecOf(WeightLoader& loader, const DraftFile& file, const ModelConfig& target);
