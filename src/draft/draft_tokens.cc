@@ -93,14 +93,16 @@ int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& 
                          static_cast<double>(count) * static_cast<double>(cost.row_bytes);
     return bytes / static_cast<double>(cost.pass_bytes);
   };
-  const std::vector<double> all = Written(cost.acceptance, /*covered=*/1);
+  // Of a tree's guesses at a depth some come true about so often, whatever the first of them do.
+  const double of_tree = Written({}, /*covered=*/1)[kJudgedDepth];
   int best = vocab;
-  double least = Price(all, level(vocab));
+  double least = Price(Written(cost.acceptance, /*covered=*/1), level(vocab));
   const auto most = std::min<int64_t>(std::ssize(ranking.tokens), vocab - 1);
   for (int64_t count = kVocabularyStep; count <= most; count += kVocabularyStep) {
-    const std::vector<double> written = Written(cost.acceptance, ranking.Coverage(count));
-    const double found = Price(written, level(count));
-    if (found >= least || written[kJudgedDepth] < (1 - kMostLost) * all[kJudgedDepth]) continue;
+    const double covered = ranking.Coverage(count);
+    const double found = Price(Written(cost.acceptance, covered), level(count));
+    const double kept = Written({}, covered)[kJudgedDepth] / of_tree;
+    if (found >= least || kept < 1 - kMostLost) continue;
     least = found;
     best = static_cast<int>(count);
   }

@@ -32,6 +32,10 @@ TEST(CheapestVocabulary, WeighsBytesAgainstCoverage) {
   EXPECT_GT(many, few);
   // 1 - 2^-5 of the text is covered: four guesses lose 2.6 %; of 1 - 2^-4 they lose 5 %.
   EXPECT_EQ(few, 5 * 1024);
+  LevelCost poor_draft = dear_rows;
+  poor_draft.acceptance = {0.4f, 0.4f};
+  EXPECT_EQ(CheapestVocabulary(ranking, 50'000, poor_draft), 5 * 1024)
+      << "trees of several guesses lose more than its first guesses do";
 }
 
 TEST(CheapestVocabulary, ScoresAllWhereThatCostsNothing) {
