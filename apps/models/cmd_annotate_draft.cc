@@ -47,7 +47,8 @@ Result<std::vector<float>> MeasuredAcceptance(const std::string& path, const std
     rates.push_back(rate.get<float>());
   }
   if (!rates.empty() && rates.size() == found[0].size()) return rates;
-  return Error{path + ": field 'alpha_n' is " + found[0].dump() + ", expected a list of numbers"};
+  return Error{path + ": field 'alpha_n' is " + JsonText(found[0]) +
+               ", expected a list of numbers"};
 }
 
 Status Annotate(const AnnotateArgs& args) {
