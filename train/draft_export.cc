@@ -1,7 +1,8 @@
 #include "draft_export.h"
 
+#include <utility>
+
 #include "base/json.h"
-#include "io/hf_names.h"
 #include "io/safetensors.h"
 
 namespace foretoken::train {
@@ -49,13 +50,9 @@ Result<TokenRanking> RankingFor(const TargetFingerprint& target, const std::stri
 
 }  // namespace
 
-std::string LayerDraftName(const std::string& name) {
-  return name.starts_with("layers.") ? GgufTensorName("model." + name) : name;
-}
-
-DraftInfo InfoOfHeads(const Recipe& recipe, int heads, bool embedding) {
+DraftInfo InfoOfHeads(const Recipe& recipe, std::vector<int> taps, int heads, bool embedding) {
   DraftInfo draft;
-  draft.taps = {static_cast<int>(recipe.layers)};
+  draft.taps = std::move(taps);
   draft.output_heads = heads;
   if (embedding) draft.shared.emplace_back(kSharedEmbedding);
   if (recipe.Number("shared_output") != 0.0) draft.shared.emplace_back(kSharedHead);
@@ -85,9 +82,13 @@ Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, Dra
   std::vector<DraftTensor> tensors;
   for (const SafetensorsEntry& entry : file.entries()) {
     if (!IsWeight(entry)) continue;
+    const std::string own = name(entry.name);
+    if (own.empty()) {
+      return Error{file.path() + ": tensor '" + entry.name + "' has no place in a draft of " +
+                   draft.method};
+    }
     const auto* values = reinterpret_cast<const float*>(entry.bytes.data());
-    tensors.push_back(
-        {name(entry.name), entry.shape, {values, entry.bytes.size() / sizeof(float)}});
+    tensors.push_back({own, entry.shape, {values, entry.bytes.size() / sizeof(float)}});
   }
   FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(0));
   return WriteDraft(draft, tensors, request.type, *pool, request.path);

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "io/draft_modules.h"
+
 namespace foretoken::train {
 
 struct NamedParameter {
@@ -60,6 +62,19 @@ class WeightSet {
   // Weights that begin as given. REQUIRES: not frozen.
   torch::Tensor AddZeros(const std::string& name, int64_t count);
   const Matrix& AddCopy(const std::string& name, const torch::Tensor& value);
+  // The same of a tensor of a draft's specification, under its published name.
+  torch::Tensor Add(const TensorSpec& tensor, double deviation) {
+    return Add(tensor.published, tensor.shape, deviation);
+  }
+  const Matrix& AddMatrix(const TensorSpec& tensor, double deviation) {
+    return AddMatrix({{tensor.published, tensor.rows()}}, tensor.cols(), deviation);
+  }
+  const Matrix& AddCopy(const TensorSpec& tensor, const torch::Tensor& value) {
+    return AddCopy(tensor.published, value);
+  }
+  torch::Tensor AddZeros(const TensorSpec& tensor) {
+    return AddZeros(tensor.published, tensor.rows());
+  }
   // A product with a weight that was added on its own (tied embeddings).
   const Matrix& AddShared(const torch::Tensor& master);
 

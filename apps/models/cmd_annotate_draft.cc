@@ -4,6 +4,7 @@
 
 #include "apps/command_line.h"
 #include "base/json.h"
+#include "draft/open_draft.h"
 #include "io/draft_file.h"
 #include "io/token_ranking.h"
 
@@ -52,7 +53,7 @@ Result<std::vector<float>> MeasuredAcceptance(const std::string& path, const std
 }
 
 Status Annotate(const AnnotateArgs& args) {
-  FT_ASSIGN_OR_RETURN(const auto draft, DraftFile::Open(args.draft));
+  FT_ASSIGN_OR_RETURN(const auto draft, OpenDraft(args.draft));
   const DraftInfo& info = draft->info();
   DraftNotes notes{.name = args.name, .acceptance = args.acceptance};
   if (!args.measured.empty()) {

@@ -8,6 +8,7 @@
 #include "apps/models/inspect_draft.h"
 #include "base/json.h"
 #include "base/legible.h"
+#include "draft/open_draft.h"
 #include "io/draft_keys.h"
 #include "io/gguf.h"
 #include "io/model_file.h"
@@ -284,13 +285,13 @@ void ShowDraft(const InspectArgs& options, const DraftFile& draft, const Json& m
 Status Inspect(const InspectArgs& options) {
   FT_ASSIGN_OR_RETURN(const Json metadata, MetadataJson(options.path));
   if (IsDraft(metadata)) {
-    FT_ASSIGN_OR_RETURN(const auto draft, DraftFile::Open(options.path));
+    FT_ASSIGN_OR_RETURN(const auto draft, OpenDraft(options.path));
     ShowDraft(options, *draft, metadata);
     return {};
   }
   const auto model = ModelFile::Open(options.path);
   if (!model.ok()) {  // a draft as its authors publish it is a model that lacks something
-    const auto draft = DraftFile::Open(options.path);
+    const auto draft = OpenDraft(options.path);
     if (!draft.ok()) return model.error();
     ShowDraft(options, **draft, metadata);
     return {};

@@ -14,6 +14,7 @@
 #include "apps/runtime_args.h"
 #include "base/profile.h"
 #include "base/rng.h"
+#include "draft/eagle/eagle_spec.h"
 #include "engine/generator.h"
 #include "eval/machine/timed_passes.h"
 #include "eval/report/write_json.h"
@@ -38,7 +39,8 @@ class RandomDraft {
     const ModelConfig& c = target.model->config();
     const int64_t d = c.hidden, q = int64_t{c.heads} * c.head_dim;
     const int64_t kv = int64_t{c.kv_heads} * c.head_dim;
-    Add("fc.weight", {d, 2 * d});
+    const TensorSpec projection = EagleSpec{d, c.vocab}.ProjectionWeight();
+    Add(projection.name, projection.shape);
     Add("blk.0.attn_q.weight", {q, d});
     Add("blk.0.attn_k.weight", {kv, d});
     Add("blk.0.attn_v.weight", {kv, d});
@@ -51,13 +53,13 @@ class RandomDraft {
 
   Status Write(const std::string& path) const {
     DraftInfo info;
-    info.method = "hass";
+    info.method = EagleSpec::kHassMethod;
     info.target = TargetFingerprint::Of(target_.model->config(), target_.tokenizer->data());
     info.blocks = target_.model->config();
     info.blocks.layers = 1;
     info.blocks.rope_interleaved = info.blocks.attention_bias = info.blocks.qk_norm = false;
     info.blocks.sliding_window = 0;
-    info.taps = {target_.model->config().layers};
+    info.taps = EagleSpec::Taps(target_.model->config().layers);
     info.shared = {std::string(kSharedEmbedding), std::string(kSharedHead)};
     std::vector<DraftTensor> tensors;
     for (const Values& values : values_)
@@ -222,7 +224,7 @@ Result<Decoder> DecoderFor(const BenchDraftArgs& args, const LoadedModel& loaded
   draft.tree = "chain";
   if (args.random) {
     FT_RETURN_IF_ERROR(RandomDraft(loaded).Write(random_path));
-    draft.drafter = "hass";
+    draft.drafter = EagleSpec::kHassMethod;
     draft.options.emplace_back("draft", random_path);
   }
   return NewDecoder(loaded, draft, args.context + 512);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/json.h"
+#include "draft/open_draft.h"
 #include "io/draft_file.h"
 #include "io/draft_keys.h"
 #include "io/gguf.h"
@@ -22,7 +23,8 @@ constexpr std::string_view kDraftOption = "draft", kModelOption = "draft_model";
 Result<std::string_view> Registered(const std::string& method, const std::string& path) {
   const std::string_view name = DrafterOfMethod(method);
   if (!name.empty()) return name;
-  return Error{path + ": foretoken.draft.method is '" + method + "', which is no drafter's name"};
+  return Error{path + ": " + DraftKey(kMethodKey) + " is '" + method +
+               "', which is no drafter's name"};
 }
 
 std::vector<std::string> FilesIn(const std::string& folder) {
@@ -69,7 +71,7 @@ class DraftSearch {
     const bool is_for_target =
         named.target.hidden > 0 && CheckTarget(named, target_, /*any_name=*/false, path).ok();
     if (!is_for_target) return std::optional<FoundDraft>();
-    FT_ASSIGN_OR_RETURN(const auto draft, DraftFile::Open(path));
+    FT_ASSIGN_OR_RETURN(const auto draft, OpenDraft(path));
     FT_ASSIGN_OR_RETURN(const std::string_view drafter, Registered(draft->info().method, path));
     return std::optional(FoundDraft{drafter, kDraftOption, path});
   }
@@ -176,7 +178,7 @@ std::string_view DrafterOfMethod(std::string_view method) {
 }
 
 Result<std::string_view> DrafterOf(const std::string& path) {
-  FT_ASSIGN_OR_RETURN(const auto draft, DraftFile::Open(path));
+  FT_ASSIGN_OR_RETURN(const auto draft, OpenDraft(path));
   return Registered(draft->info().method, path);
 }
 

@@ -3,10 +3,12 @@
 #include <array>
 #include <vector>
 
+#include "draft/trained.h"
+
 namespace foretoken {
 
-ResidualBlock LoadBlock(WeightLoader& loader, const std::string& name, int64_t hidden) {
-  return {loader.Matrix(name + ".weight", hidden, hidden), loader.Vector(name + ".bias", hidden)};
+ResidualBlock LoadBlock(WeightLoader& loader, const TensorSpec& weight, const TensorSpec& bias) {
+  return {LoadMatrix(loader, weight), LoadVector(loader, bias)};
 }
 
 size_t BlockBytes(std::span<const ResidualBlock> blocks) {

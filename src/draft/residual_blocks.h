@@ -3,8 +3,8 @@
 
 #include <memory>
 #include <span>
-#include <string>
 
+#include "io/draft_modules.h"
 #include "model/decoder_layers.h"
 
 namespace foretoken {
@@ -14,8 +14,7 @@ struct ResidualBlock {
   Buffer bias;                     // [1, hidden]
 };
 
-// "NAME.weight" and "NAME.bias".
-ResidualBlock LoadBlock(WeightLoader& loader, const std::string& name, int64_t hidden);
+ResidualBlock LoadBlock(WeightLoader& loader, const TensorSpec& weight, const TensorSpec& bias);
 
 // Bytes of their matrices.
 size_t BlockBytes(std::span<const ResidualBlock> blocks);

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "draft/open_draft.h"
+#include "io/draft_keys.h"
 #include "io/weights_hash.h"
 #include "text/tokenizer.h"
 
@@ -13,10 +15,10 @@ Result<std::unique_ptr<DraftFile>> OpenTrained(DraftOptions& options, const Draf
   const std::string path = options.Text("draft", "");
   const bool any_name = options.Choice("target", {"same", "any"}) == 1;
   FT_RETURN_IF_ERROR(options.Finish());
-  FT_ASSIGN_OR_RETURN(std::unique_ptr<DraftFile> file, DraftFile::Open(path));
+  FT_ASSIGN_OR_RETURN(std::unique_ptr<DraftFile> file, OpenDraft(path));
   const DraftInfo& info = file->info();
   if (std::ranges::find(methods, info.method) == methods.end()) {
-    return Error{path + ": foretoken.draft.method is '" + info.method + "', expected " +
+    return Error{path + ": " + DraftKey(kMethodKey) + " is '" + info.method + "', expected " +
                  std::string(*methods.begin()) + "; use --drafter " + info.method};
   }
   const TokenizerData none;
@@ -24,6 +26,12 @@ Result<std::unique_ptr<DraftFile>> OpenTrained(DraftOptions& options, const Draf
   const auto target = TargetFingerprint::Of(context.target.config(), tokenizer);
   FT_RETURN_IF_ERROR(CheckTarget(info, target, any_name, path));
   return file;
+}
+
+Error WrongKey(const std::string& path, const std::string& key, int found,
+               const std::string& expected) {
+  return Error{path + ": " + DraftKey(key) + " is " + std::to_string(found) + ", expected " +
+               expected};
 }
 
 ModelConfig LayersOf(const DraftFile& file, const ModelConfig& target) {

@@ -9,6 +9,8 @@
 #include "draft/drafter.h"
 #include "draft/options.h"
 #include "io/draft_file.h"
+#include "io/draft_modules.h"
+#include "model/decoder_layers.h"
 
 namespace foretoken {
 
@@ -17,6 +19,18 @@ namespace foretoken {
 // differs.
 Result<std::unique_ptr<DraftFile>> OpenTrained(DraftOptions& options, const DraftContext& context,
                                                std::initializer_list<std::string_view> methods);
+
+// The matrix or the vector that a specification names; see WeightLoader.
+inline std::unique_ptr<Weight> LoadMatrix(WeightLoader& loader, const TensorSpec& tensor) {
+  return loader.Matrix(tensor.name, tensor.rows(), tensor.cols());
+}
+inline Buffer LoadVector(WeightLoader& loader, const TensorSpec& tensor) {
+  return loader.Vector(tensor.name, tensor.rows());
+}
+
+// The error that metadata key `key` (io/draft_keys.h) of the draft at `path` is `found`.
+Error WrongKey(const std::string& path, const std::string& key, int found,
+               const std::string& expected);
 
 // The geometry of the file's layers: the target's where the authors' layout says nothing of heads
 // and positions.

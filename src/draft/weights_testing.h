@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "draft/test_options.h"
 #include "io/draft_file.h"
+#include "io/draft_modules.h"
 #include "model/weight_source.h"
 
 namespace foretoken {
@@ -33,8 +35,14 @@ class DraftBuilder {
   explicit DraftBuilder(uint64_t seed) : seed_(seed) {}
 
   void Add(const std::string& name, std::vector<int64_t> shape, std::vector<float> values);
+  void Add(const TensorSpec& tensor, std::vector<float> values) {
+    Add(tensor.name, tensor.shape, std::move(values));
+  }
   // Gaussian values of standard deviation `spread` around `mean`.
   void AddRandom(const std::string& name, std::vector<int64_t> shape, float spread, float mean = 0);
+  void AddRandom(const TensorSpec& tensor, float spread, float mean = 0) {
+    AddRandom(tensor.name, tensor.shape, spread, mean);
+  }
   // "blk.INDEX.*" of random values; what it adds to the residual stream is scaled by `strength`.
   // `attention_input`: see WeightLoader::Layer.
   void AddLayer(const ModelConfig& config, int index, float strength, bool attention_norm,

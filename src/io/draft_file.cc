@@ -7,7 +7,6 @@
 #include "io/gguf.h"
 #include "io/gguf_keys.h"
 #include "io/model_limits.h"
-#include "io/published_draft.h"
 
 namespace foretoken {
 namespace {
@@ -32,7 +31,7 @@ Result<std::vector<int>> Indices(const GgufFile& file, const std::string& key, i
 }
 
 Result<std::vector<std::string>> SharedParts(const GgufFile& file) {
-  const std::string key = kDraftPrefix + ".shared";
+  const std::string key = DraftKey(kSharedKey);
   std::vector<std::string> parts;
   if (file.FindValue(key) == nullptr) return parts;
   FT_ASSIGN_OR_RETURN(const auto items, file.Strings(key));
@@ -73,8 +72,8 @@ TargetFingerprint ReadTarget(const GgufFile& file, GgufKeys& keys) {
 
 Status ReadLists(const GgufFile& file, DraftInfo& info) {
   const int layers = info.target.layers;
-  FT_ASSIGN_OR_RETURN(info.taps, Indices(file, kDraftPrefix + ".taps", layers));
-  FT_ASSIGN_OR_RETURN(info.kv_layers, Indices(file, kDraftPrefix + ".kv_layers", layers - 1));
+  FT_ASSIGN_OR_RETURN(info.taps, Indices(file, DraftKey(kTapsKey), layers));
+  FT_ASSIGN_OR_RETURN(info.kv_layers, Indices(file, DraftKey(kKvLayersKey), layers - 1));
   FT_ASSIGN_OR_RETURN(info.shared, SharedParts(file));
   return {};
 }
@@ -173,17 +172,17 @@ Result<DraftInfo> ReadDraftInfo(const GgufFile& file) {
                 "is " + std::to_string(version) + ", expected " + std::to_string(kDraftVersion));
   }
   info.name = file.StringOr("general.name", "");
-  FT_ASSIGN_OR_RETURN(info.method, file.String(kDraftPrefix + ".method"));
+  FT_ASSIGN_OR_RETURN(info.method, file.String(DraftKey(kMethodKey)));
   info.target = ReadTarget(file, target);
   info.recipe = keys.Text("recipe", "");
-  info.output_heads = keys.Optional("output_heads", 0, 64, 0);
-  info.head_layers = keys.Optional("head_layers", 0, 64, 0);
-  info.block_size = keys.Optional("block_size", 0, 1 << 16, 0);
-  info.ngram = keys.Optional("ngram", 0, 5, 0);
+  info.output_heads = keys.Optional(kOutputHeadsKey, 0, kMostOutputHeads, 0);
+  info.head_layers = keys.Optional(kHeadLayersKey, 0, kMostHeadLayers, 0);
+  info.block_size = keys.Optional(kBlockSizeKey, 0, kMostBlockSize, 0);
+  info.ngram = keys.Optional(kNgramKey, 0, kMostNgram, 0);
   ModelConfig& blocks = info.blocks;
-  blocks.hidden = keys.Required("embedding_length", kMostHidden);
-  blocks.layers = keys.Optional("block_count", 0, kMostLayers, 0);
-  blocks.vocab = keys.Optional("vocab_size", 1, kMostVocab, info.target.vocab);
+  blocks.hidden = keys.Required(kHiddenKey, kMostHidden);
+  blocks.layers = keys.Optional(kLayersKey, 0, kMostLayers, 0);
+  blocks.vocab = keys.Optional(kVocabKey, 1, kMostVocab, info.target.vocab);
   FT_RETURN_IF_ERROR(keys.status());
   FT_RETURN_IF_ERROR(target.status());
   if (blocks.layers > 0) FT_RETURN_IF_ERROR(ReadGeometry(file, kDraftPrefix, blocks));
@@ -206,7 +205,6 @@ bool DraftInfo::Shares(std::string_view part) const {
 }
 
 Result<std::unique_ptr<DraftFile>> DraftFile::Open(const std::string& path) {
-  if (IsPublishedDraft(path)) return OpenPublishedDraft(path);
   return GgufDraft::Open(path);
 }
 

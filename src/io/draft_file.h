@@ -68,9 +68,9 @@ Result<DraftInfo> ReadDraftInfo(const GgufFile& file);
 // A draft under the names of docs/formats.md. config() is info().blocks; there is no tokenizer.
 class DraftFile : public ModelFile {
  public:
-  // Opens a GGUF file, or a draft as its authors published it: a directory of published_draft.h, or
-  // the weights in it. Errors name the file and the key: another architecture or version, a key
-  // missing or out of range, a part that is both shared and in the file.
+  // Opens a GGUF file (draft/open_draft.h opens drafts as their authors publish them, too). Errors
+  // name the file and the key: another architecture or version, a key missing or out of range, a
+  // part that is both shared and in the file.
   static Result<std::unique_ptr<DraftFile>> Open(const std::string& path);
   virtual const DraftInfo& info() const = 0;
 };

@@ -46,24 +46,24 @@ void WriteAcceptance(const std::vector<float>& acceptance, GgufWriter& writer) {
 }
 
 void WriteInfo(const DraftInfo& info, GgufWriter& writer) {
-  const auto set = [&](const char* key, int value) {
-    if (value > 0) writer.SetU32(kDraftPrefix + key, static_cast<uint32_t>(value));
+  const auto set = [&](const std::string& key, int value) {
+    if (value > 0) writer.SetU32(DraftKey(key), static_cast<uint32_t>(value));
   };
   writer.SetString("general.architecture", kDraftArchitecture);
   writer.SetString("general.type", "adapter");
   WriteName(info.name, writer);
-  writer.SetString(kDraftPrefix + ".method", info.method);
-  set(".version", kDraftVersion);
-  set(".embedding_length", info.blocks.hidden);
-  set(".vocab_size", info.blocks.vocab);
-  set(".output_heads", info.output_heads);
-  set(".head_layers", info.head_layers);
-  set(".block_size", info.block_size);
-  set(".ngram", info.ngram);
+  writer.SetString(DraftKey(kMethodKey), info.method);
+  set("version", kDraftVersion);
+  set(kHiddenKey, info.blocks.hidden);
+  set(kVocabKey, info.blocks.vocab);
+  set(kOutputHeadsKey, info.output_heads);
+  set(kHeadLayersKey, info.head_layers);
+  set(kBlockSizeKey, info.block_size);
+  set(kNgramKey, info.ngram);
   if (info.blocks.layers > 0) WriteGeometry(info.blocks, kDraftPrefix, writer);
-  if (!info.taps.empty()) writer.SetI32s(kDraftPrefix + ".taps", info.taps);
-  if (!info.kv_layers.empty()) writer.SetI32s(kDraftPrefix + ".kv_layers", info.kv_layers);
-  if (!info.shared.empty()) writer.SetStrings(kDraftPrefix + ".shared", info.shared);
+  if (!info.taps.empty()) writer.SetI32s(DraftKey(kTapsKey), info.taps);
+  if (!info.kv_layers.empty()) writer.SetI32s(DraftKey(kKvLayersKey), info.kv_layers);
+  if (!info.shared.empty()) writer.SetStrings(DraftKey(kSharedKey), info.shared);
   if (!info.recipe.empty()) writer.SetString(kDraftPrefix + ".recipe", info.recipe);
   WriteRanking(info.ranking, info.target.vocab, writer);
   WriteAcceptance(info.acceptance, writer);

@@ -14,7 +14,7 @@ constexpr std::array<Pair, 3> kOuter = {{{"model.embed_tokens.", "token_embd."},
                                          {"model.norm.", "output_norm."},
                                          {"lm_head.", "output."}}};
 
-constexpr std::array<Pair, 13> kInner = {{{"input_layernorm.", "attn_norm."},
+constexpr std::array<Pair, 11> kInner = {{{"input_layernorm.", "attn_norm."},
                                           {"post_attention_layernorm.", "ffn_norm."},
                                           {"self_attn.q_proj.", "attn_q."},
                                           {"self_attn.k_proj.", "attn_k."},
@@ -22,8 +22,6 @@ constexpr std::array<Pair, 13> kInner = {{{"input_layernorm.", "attn_norm."},
                                           {"self_attn.o_proj.", "attn_output."},
                                           {"self_attn.q_norm.", "attn_q_norm."},
                                           {"self_attn.k_norm.", "attn_k_norm."},
-                                          {"cross_attn.q_proj.", "cross_q."},  // of GLIDE
-                                          {"cross_attn.o_proj.", "cross_output."},
                                           {"mlp.gate_proj.", "ffn_gate."},
                                           {"mlp.up_proj.", "ffn_up."},
                                           {"mlp.down_proj.", "ffn_down."}}};

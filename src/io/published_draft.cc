@@ -1,5 +1,6 @@
 #include "io/published_draft.h"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <filesystem>
@@ -12,7 +13,6 @@
 #include "io/hf_model.h"
 #include "io/hf_names.h"
 #include "io/model_limits.h"
-#include "io/published_layouts.h"
 #include "io/tensor_layout.h"
 #include "io/torch/torch_file.h"
 
@@ -22,9 +22,19 @@ namespace {
 namespace fs = std::filesystem;
 
 bool HasField(const std::string& directory, std::string_view field) {
-  if (field.empty()) return true;
   const auto json = ReadJsonFile(directory + "/config.json");
   return json.ok() && json->is_object() && json->contains(field);
+}
+
+// Of layouts whose files have the same names, those with a field are told by it; the one without is
+// what is left.
+bool Fits(const std::string& directory, const PublishedLayout& layout,
+          std::span<const PublishedLayout* const> layouts) {
+  if (!layout.field.empty()) return HasField(directory, layout.field);
+  return std::ranges::none_of(layouts, [&](const PublishedLayout* other) {
+    return other->files == layout.files && !other->field.empty() &&
+           HasField(directory, other->field);
+  });
 }
 
 class PublishedDraft final : public DraftFile {
@@ -142,17 +152,18 @@ bool IsPublishedDraft(const std::string& path) {
   return extension == ".safetensors" || extension == ".bin" || extension == ".pt";
 }
 
-Result<std::unique_ptr<DraftFile>> OpenPublishedDraft(const std::string& path) {
+Result<std::unique_ptr<DraftFile>> OpenPublishedDraft(
+    const std::string& path, std::span<const PublishedLayout* const> layouts) {
   std::error_code error;
   const fs::path given =
       fs::is_directory(path, error) ? fs::path(path) : fs::path(path).parent_path();
   const std::string directory = (given.empty() ? fs::path(".") : given).string();
   std::string known;
-  for (const PublishedLayout& layout : PublishedLayouts()) {
-    for (const std::string_view file : layout.files) {
+  for (const PublishedLayout* layout : layouts) {
+    for (const std::string_view file : layout->files) {
       if (file.empty()) continue;
-      if (fs::exists(fs::path(directory) / file, error) && HasField(directory, layout.field)) {
-        return PublishedDraft::Open(directory, layout);
+      if (fs::exists(fs::path(directory) / file, error) && Fits(directory, *layout, layouts)) {
+        return PublishedDraft::Open(directory, *layout);
       }
       if (known.find(file) != std::string::npos) continue;
       known.append(known.empty() ? "" : ", ").append(file);

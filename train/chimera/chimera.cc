@@ -3,9 +3,11 @@
 #include <array>
 
 #include "chimera/module.h"
+#include "draft/chimera/chimera_spec.h"
 #include "draft_accuracy.h"
 #include "draft_export.h"
 #include "head_rows.h"
+#include "io/draft_keys.h"
 
 namespace foretoken::train {
 namespace {
@@ -106,28 +108,22 @@ Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   return WithTask<ChimeraTask>(std::move(draft), device);
 }
 
-// From the names of the authors' three files to those of docs/formats.md.
-std::string NameInDraft(const std::string& name, bool shared_output) {
-  if (name == "trimlp.1.weight") return "ngram.output.weight";
-  if (name.starts_with("trimlp.0.linear.")) return "ngram.res." + name.substr(16);
-  if (!name.starts_with("chimera_head.")) return LayerDraftName(name);
-  const std::string head = name.substr(13, name.find('.', 13) - 13);
-  return "head." + head + (shared_output ? ".proj.weight" : ".output.weight");
-}
-
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   const ChimeraShape shape = ShapeOf(info.recipe);
-  DraftInfo draft = InfoOfHeads(info.recipe, static_cast<int>(shape.heads), /*embedding=*/true);
+  DraftInfo draft =
+      InfoOfHeads(info.recipe, ChimeraSpec::Taps(static_cast<int>(info.recipe.layers)),
+                  static_cast<int>(shape.heads), /*embedding=*/true);
   draft.ngram = static_cast<int>(shape.ngram);
   return ExportDraft(request, info, std::move(draft), 1, [&](const std::string& name) {
-    return NameInDraft(name, shape.shared_output);
+    return ChimeraSpec::NameInDraft(name, shape.shared_output);
   });
 }
 
 constexpr std::array<Setting, 6> kSettings = {{
     kTargetSetting,
     {"output_heads", "4", Whole(1, 16), "tokens guessed ahead", Change::kNever},
-    {"ngram", "3", Whole(1, 5), "tokens that the n-gram encoder reads, 1 .. 5", Change::kNever},
+    {"ngram", "3", Whole(1, kMostNgram), "tokens that the n-gram encoder reads, 1 .. 5",
+     Change::kNever},
     {"mse_weight", "1", FromTo(0.0, 1e6),
      "weight of the distance between the encoder's outputs and features"},
     {"shared_output", "0", Whole(0, 1),
@@ -139,7 +135,8 @@ constexpr std::array<Setting, 6> kSettings = {{
 }  // namespace
 
 extern const Method kMethod_chimera;
-const Method kMethod_chimera = {"chimera", "heads that see all tokens, through a light encoder",
-                                kSettings, &Prepare, &Export};
+const Method kMethod_chimera = {ChimeraSpec::kMethod.data(),
+                                "heads that see all tokens, through a light encoder", kSettings,
+                                &Prepare, &Export};
 
 }  // namespace foretoken::train

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "chimera/attention.h"
+#include "draft/chimera/chimera_spec.h"
 #include "draft_accuracy.h"
 
 namespace foretoken::train {
@@ -41,17 +42,27 @@ ChimeraModule::ChimeraModule(const FrozenTarget& target, const ChimeraShape& sha
       shape_(shape),
       weights_(std::move(options)),
       ropes_(target.shape().rotary(), target.shape().rope_base, weights_.device()) {
-  const int64_t width = target.shape().hidden, wide = shape.ngram * width;
-  mixed_ = &weights_.AddMatrix({{"trimlp.0.linear.weight", wide}}, wide, 0.0);
-  mixed_bias_ = weights_.AddZeros("trimlp.0.linear.bias", wide);
-  output_ = &weights_.AddMatrix({{"trimlp.1.weight", width}}, wide,
-                                1.0 / std::sqrt(3.0 * static_cast<double>(wide)));
-  block_ = AddBlock(weights_, "layers.0.", target.shape(), true, kInitialDeviation);
-  const Tensor half = shape.shared_output ? torch::eye(width, weights_.device())
+  const ChimeraSpec spec{target.shape().hidden, target.shape().vocab, shape.ngram};
+  const auto name = [](std::string_view file, const TensorSpec& tensor) {
+    return std::string(file) + tensor.published;
+  };
+  const auto ngram_matrix = [&](const TensorSpec& t, double deviation) {
+    return &weights_.AddMatrix({{name(ChimeraSpec::kNgramPrefix, t), t.rows()}}, t.cols(),
+                               deviation);
+  };
+  mixed_ = ngram_matrix(spec.NgramBlockWeight(), 0.0);
+  mixed_bias_ =
+      weights_.AddZeros(name(ChimeraSpec::kNgramPrefix, spec.NgramBlockBias()), spec.NgramWidth());
+  output_ = ngram_matrix(spec.NgramOutput(),
+                         1.0 / std::sqrt(3.0 * static_cast<double>(spec.NgramWidth())));
+  block_ = AddBlock(weights_, std::string(ChimeraSpec::kLayerInCheckpoint), target.shape(), true,
+                    kInitialDeviation);
+  const Tensor half = shape.shared_output ? torch::eye(spec.hidden, weights_.device())
                                           : target.head().to(torch::kFloat32);
-  for (int64_t k = 0; k < shape.heads; ++k) {
-    const std::string name = "chimera_head." + std::to_string(k) + ".0.weight";
-    heads_.push_back(&weights_.AddCopy(name, torch::cat({half, half}, 1)));
+  for (int k = 0; k < shape.heads; ++k) {
+    const TensorSpec matrix = spec.HeadWeight(k, shape.shared_output);
+    heads_.push_back(
+        &weights_.AddCopy(name(ChimeraSpec::kHeadPrefix, matrix), torch::cat({half, half}, 1)));
   }
 }
 

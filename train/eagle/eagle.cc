@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "chance.h"
+#include "draft/eagle/eagle_spec.h"
 #include "draft_accuracy.h"
 #include "draft_export.h"
 #include "draft_ops.h"
@@ -201,9 +202,9 @@ Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
 
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   DraftInfo draft;
-  draft.taps = {static_cast<int>(info.recipe.layers)};
+  draft.taps = EagleSpec::Taps(static_cast<int>(info.recipe.layers));
   draft.shared = {std::string(kSharedEmbedding), std::string(kSharedHead)};
-  return ExportDraft(request, info, std::move(draft), 1, LayerDraftName);
+  return ExportDraft(request, info, std::move(draft), 1, EagleSpec::OwnName);
 }
 
 constexpr std::array<Setting, 14> Settings(const char* passes, const char* topk_weight) {
@@ -238,9 +239,11 @@ constexpr auto kHass = Settings("3", "1");
 }  // namespace
 
 extern const Method kMethod_eagle, kMethod_hass;
-const Method kMethod_eagle = {"eagle", "a draft layer that guesses the target's next feature",
-                              kEagle, &Prepare, &Export};
-const Method kMethod_hass = {"hass", "eagle, trained on its own guesses and on likely tokens",
-                             kHass, &Prepare, &Export};
+const Method kMethod_eagle = {EagleSpec::kMethod.data(),
+                              "a draft layer that guesses the target's next feature", kEagle,
+                              &Prepare, &Export};
+const Method kMethod_hass = {EagleSpec::kHassMethod.data(),
+                             "eagle, trained on its own guesses and on likely tokens", kHass,
+                             &Prepare, &Export};
 
 }  // namespace foretoken::train

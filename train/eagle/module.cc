@@ -1,5 +1,6 @@
 #include "eagle/module.h"
 
+#include "draft/eagle/eagle_spec.h"
 #include "draft_ops.h"
 
 namespace foretoken::train {
@@ -27,9 +28,11 @@ EagleModule::EagleModule(const LlamaShape& shape, WeightOptions options)
     : shape_(shape),
       weights_(std::move(options)),
       ropes_(shape.rotary(), shape.rope_base, weights_.device()) {
-  fc_ = &weights_.AddMatrix({{"fc.weight", shape.hidden}}, 2 * shape.hidden, kInitialDeviation);
-  fc_bias_ = weights_.AddZeros("fc.bias", shape.hidden);
-  block_ = AddBlock(weights_, "layers.0.", shape, false, kInitialDeviation);
+  const EagleSpec spec{shape.hidden, shape.vocab};
+  fc_ = &weights_.AddMatrix(spec.ProjectionWeight(), kInitialDeviation);
+  fc_bias_ = weights_.AddZeros(spec.ProjectionBias());
+  block_ = AddBlock(weights_, std::string(EagleSpec::kLayer), shape, EagleSpec::HasAttentionNorm(0),
+                    kInitialDeviation);
 }
 
 EagleModule::Source EagleModule::SourceOf(const EagleReads& reads) const {

@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "draft/edd/edd_spec.h"
 #include "draft_accuracy.h"
 #include "draft_export.h"
 #include "draft_ops.h"
 #include "edd/attention.h"
 #include "edd/module.h"
 #include "io/model_limits.h"
-#include "io/published_draft.h"
 
 namespace foretoken::train {
 namespace {
@@ -177,13 +177,13 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   }
   if (!parts.train_embedding) draft.shared.emplace_back(kSharedEmbedding);
   if (!parts.train_head) draft.shared.emplace_back(kSharedHead);
-  return ExportDraft(request, info, std::move(draft), 1, EddTensorName);
+  return ExportDraft(request, info, std::move(draft), 1, EddSpec::OwnName);
 }
 
 constexpr std::array<Setting, 9> kSettings = {{
     kTargetSetting,
     {"encoder", "1", Whole(0, 1), "0: a draft that reads tokens only (VDM)", Change::kNever},
-    {"layer", "-4", Whole(-kMostLayers, kMostLayers),
+    {"layer", EddSpec::kTapSetting, Whole(-kMostLayers, kMostLayers),
      "hidden state that is the soft prompt; 0: embeddings, -1: the last"},
     {"loss", "kl", OneOf("kl ce"), "kl: the target's distribution; ce: the text's tokens"},
     {"block_min", "5", Whole(1, 128), "fewest tokens of a block; each batch has its own length"},
@@ -196,7 +196,8 @@ constexpr std::array<Setting, 9> kSettings = {{
 }  // namespace
 
 extern const Method kMethod_edd;
-const Method kMethod_edd = {"edd", "a layer that reads the target's hidden states as a soft prompt",
+const Method kMethod_edd = {EddSpec::kMethod.data(),
+                            "a layer that reads the target's hidden states as a soft prompt",
                             kSettings, &Prepare, &Export};
 
 }  // namespace foretoken::train

@@ -1,5 +1,6 @@
 #include "edd/module.h"
 
+#include "draft/edd/edd_spec.h"
 #include "edd/attention.h"
 
 namespace foretoken::train {
@@ -11,12 +12,13 @@ EddModule::EddModule(const FrozenTarget& target, const EddParts& parts, WeightOp
       shape_(target.shape()),
       weights_(std::move(options)),
       ropes_(shape_.rotary(), shape_.rope_base, weights_.device()) {
+  const EddSpec spec{shape_.hidden, shape_.vocab};
   embedding_ = parts.train_embedding
-                   ? weights_.AddCopy("embedding_layer.weight", target.embedding()).masters[0]
+                   ? weights_.AddCopy(spec.Embedding(), target.embedding()).masters[0]
                    : target.embedding();
-  block_ = AddBlock(weights_, "decoder.", shape_, true, kInitialDeviation);
-  norm_ = weights_.Add("norm.weight", {shape_.hidden}, 0.0);
-  head_ = parts.train_head ? &weights_.AddCopy("lm_head.weight", target.head_matrix().compute)
+  block_ = AddBlock(weights_, std::string(EddSpec::kLayer), shape_, true, kInitialDeviation);
+  norm_ = weights_.Add(spec.Norm(), 0.0);
+  head_ = parts.train_head ? &weights_.AddCopy(spec.Head(), target.head_matrix().compute)
                            : &target.head_matrix();
 }
 

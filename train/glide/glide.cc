@@ -2,11 +2,12 @@
 // the keys and values of its frozen target, and the same without.
 #include <array>
 
+#include "draft/glide/glide_spec.h"
 #include "draft_accuracy.h"
 #include "draft_export.h"
 #include "glide/cross_attention.h"
 #include "glide/module.h"
-#include "io/hf_names.h"
+#include "io/draft_keys.h"
 #include "io/model_limits.h"
 #include "target.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 using torch::Tensor;
 
-bool Looks(const Recipe& recipe) { return recipe.method == "glide"; }
+bool Looks(const Recipe& recipe) { return recipe.method == GlideSpec::kMethod; }
 
 // A setting whose default, 0, is another number.
 int64_t NumberOr(const Recipe& recipe, const std::string& setting, int64_t fallback) {
@@ -41,12 +42,9 @@ LlamaShape DraftShape(const Recipe& r) {
 
 // The target's layers (0-based) that the draft's read: the last one is `kv_layer`, from 1.
 std::vector<int> KvLayers(const Recipe& r) {
-  std::vector<int> layers;
-  if (!Looks(r)) return layers;
-  const int64_t count = static_cast<int64_t>(r.Number("draft_layers"));
-  const int64_t last = NumberOr(r, "kv_layer", r.layers);
-  for (int64_t m = 0; m < count; ++m) layers.push_back(static_cast<int>(last - count + m));
-  return layers;
+  if (!Looks(r)) return {};
+  return GlideSpec::KvLayers(static_cast<int>(r.Number("draft_layers")),
+                             static_cast<int>(NumberOr(r, "kv_layer", r.layers)));
 }
 
 class GlideTask final : public DraftTask {
@@ -147,7 +145,7 @@ Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
 // Both are drafts of the drafter `glide`: the layers that a file says it reads tell them apart.
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   DraftInfo draft;
-  draft.method = "glide";
+  draft.method = GlideSpec::kMethod;
   draft.kv_layers = KvLayers(info.recipe);
   if (Looks(info.recipe)) draft.block_size = static_cast<int>(info.recipe.Number("block"));
   const LlamaShape s = DraftShape(info.recipe);
@@ -155,7 +153,8 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   draft.blocks.ffn = static_cast<int>(s.ffn);
   draft.blocks.heads = draft.blocks.kv_heads = static_cast<int>(s.heads);
   draft.blocks.head_dim = draft.blocks.rope_dim = static_cast<int>(s.head_dim);
-  return ExportDraft(request, info, std::move(draft), static_cast<int>(s.layers), GgufTensorName);
+  return ExportDraft(request, info, std::move(draft), static_cast<int>(s.layers),
+                     GlideSpec::OwnName);
 }
 
 constexpr Setting kLayers = {"draft_layers", "1", Whole(1, 64), "layers of the draft",
@@ -176,7 +175,7 @@ constexpr std::array kGlide = {
     kHidden,
     kFfn,
     kHeads,
-    Setting{"block", "5", Whole(1, 1 << 16),
+    Setting{"block", "5", Whole(1, kMostBlockSize),
             "positions of a block, which sees the target before it only"},
     Setting{"kv_layer", "0", Whole(0, kMostLayers),
             "the target's layer, from 1, that the last draft layer reads (0: top)"},
@@ -185,8 +184,9 @@ constexpr std::array kGlide = {
 }  // namespace
 
 extern const Method kMethod_glide, kMethod_vanilla;
-const Method kMethod_glide = {"glide", "a small language model that reads the target's own cache",
-                              kGlide, &Prepare, &Export};
+const Method kMethod_glide = {GlideSpec::kMethod.data(),
+                              "a small language model that reads the target's own cache", kGlide,
+                              &Prepare, &Export};
 const Method kMethod_vanilla = {"vanilla", "glide without looking at the target", kVanilla,
                                 &Prepare, &Export};
 

@@ -1,5 +1,6 @@
 #include "glide/module.h"
 
+#include "draft/glide/glide_spec.h"
 #include "glide/cross_attention.h"
 
 namespace foretoken::train {
@@ -12,21 +13,19 @@ GlideModule::GlideModule(const GlideShape& shape, WeightOptions options)
       ropes_(shape.draft.rotary(), shape.draft.rope_base, weights_.device()),
       target_ropes_(shape.target, weights_.device()) {
   const LlamaShape& s = shape.draft;
-  const int64_t inner = shape.target.heads * shape.target.head_dim;
-  embed_ = weights_.Add("model.embed_tokens.weight", {s.vocab, s.hidden}, kInitialDeviation);
-  for (int64_t i = 0; i < s.layers; ++i) {
-    const std::string prefix = "model.layers." + std::to_string(i) + ".";
+  const GlideSpec spec{s.hidden, s.vocab, shape.target.heads * shape.target.head_dim};
+  embed_ = weights_.Add(spec.Embedding(), kInitialDeviation);
+  for (int i = 0; i < s.layers; ++i) {
+    const std::string prefix = std::string(GlideSpec::kLayers) + std::to_string(i) + ".";
     Layer layer{AddBlock(weights_, prefix, s, /*has_input_norm=*/true, kInitialDeviation)};
     if (shape.looks) {
-      layer.cross_q = &weights_.AddMatrix({{prefix + "cross_attn.q_proj.weight", inner}}, s.hidden,
-                                          kInitialDeviation);
-      layer.cross_out = &weights_.AddMatrix({{prefix + "cross_attn.o_proj.weight", s.hidden}},
-                                            inner, kInitialDeviation);
+      layer.cross_q = &weights_.AddMatrix(spec.CrossQuery(i), kInitialDeviation);
+      layer.cross_out = &weights_.AddMatrix(spec.CrossOutput(i), kInitialDeviation);
     }
     layers_.push_back(layer);
   }
-  norm_ = weights_.Add("model.norm.weight", {s.hidden}, 0.0);
-  head_ = &weights_.AddMatrix({{"lm_head.weight", s.vocab}}, s.hidden, kInitialDeviation);
+  norm_ = weights_.Add(spec.Norm(), 0.0);
+  head_ = &weights_.AddMatrix(spec.Head(), kInitialDeviation);
 }
 
 Tensor GlideModule::Forward(const GlideInputs& in) {

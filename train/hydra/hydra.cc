@@ -104,9 +104,10 @@ Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
 
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   const HydraShape shape = ShapeOf(info.recipe);
-  DraftInfo draft = InfoOfHeads(info.recipe, static_cast<int>(shape.heads), /*embedding=*/true);
+  DraftInfo draft = InfoOfHeads(info.recipe, HydraSpec::Taps(static_cast<int>(info.recipe.layers)),
+                                static_cast<int>(shape.heads), /*embedding=*/true);
   draft.head_layers = static_cast<int>(shape.layers);
-  return ExportDraft(request, info, std::move(draft), 1, LayerDraftName);
+  return ExportDraft(request, info, std::move(draft), 1, HydraSpec::NameInDraft);
 }
 
 constexpr std::array<Setting, 5> kSettings = {{
@@ -122,7 +123,8 @@ constexpr std::array<Setting, 5> kSettings = {{
 }  // namespace
 
 extern const Method kMethod_hydra;
-const Method kMethod_hydra = {"hydra", "heads that know the guesses before their own (Hydra++)",
-                              kSettings, &Prepare, &Export};
+const Method kMethod_hydra = {HydraSpec::kMethod.data(),
+                              "heads that know the guesses before their own (Hydra++)", kSettings,
+                              &Prepare, &Export};
 
 }  // namespace foretoken::train

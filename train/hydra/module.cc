@@ -12,30 +12,32 @@ HydraModule::HydraModule(const FrozenTarget& target, const HydraShape& shape, We
       shape_(shape),
       weights_(std::move(options)),
       ropes_(target.shape().rotary(), target.shape().rope_base, weights_.device()) {
-  prefix_ = AddBlock(weights_, "layers.0.", target.shape(), true, kInitialDeviation);
-  norm_ = weights_.Add("output_norm.weight", {target.shape().hidden}, 0.0);
-  for (int64_t k = 0; k < shape.heads; ++k) heads_.push_back(NewHead(k));
+  const HydraSpec spec{target.shape().hidden, target.shape().vocab};
+  prefix_ =
+      AddBlock(weights_, std::string(HydraSpec::kLayer), target.shape(), true, kInitialDeviation);
+  norm_ = weights_.Add(spec.Norm().name, spec.Norm().shape, 0.0);
+  for (int k = 0; k < shape.heads; ++k) heads_.push_back(NewHead(spec, k));
 }
 
-HydraModule::Head HydraModule::NewHead(int64_t index) {
-  const int64_t width = target_.shape().hidden, inputs = (index + 2) * width;
-  const std::string at = "head." + std::to_string(index) + ".";
-  const auto layer = [&](const std::string& name, int64_t columns) {
-    return Layer{&weights_.AddMatrix({{at + name + ".weight", width}}, columns, 0.0),
-                 weights_.AddZeros(at + name + ".bias", width)};
+// Checkpoints call the tensors by our names.
+HydraModule::Head HydraModule::NewHead(const HydraSpec& spec, int index) {
+  const auto layer = [&](const TensorSpec& weight, const TensorSpec& bias) {
+    return Layer{&weights_.AddMatrix({{weight.name, weight.rows()}}, weight.cols(), 0.0),
+                 weights_.AddZeros(bias.name, bias.rows())};
   };
   Head head;
-  head.fc = layer("fc", inputs);
+  head.fc = layer(spec.FirstWeight(index), spec.FirstBias(index));
+  const int64_t width = spec.hidden, inputs = spec.Inputs(index);
   const auto options = torch::TensorOptions(weights_.device());
   const Tensor state =
       torch::cat({torch::eye(width, options), torch::zeros({width, inputs - width}, options)}, 1);
-  head.skip = {&weights_.AddCopy(at + "skip.weight", state),
-               weights_.AddZeros(at + "skip.bias", width)};
-  for (int64_t j = 1; j < shape_.layers; ++j) {
-    head.blocks.push_back(layer("res." + std::to_string(j), width));
+  head.skip = {&weights_.AddCopy(spec.SkipWeight(index).name, state),
+               weights_.AddZeros(spec.SkipBias(index).name, width)};
+  for (int j = 1; j < shape_.layers; ++j) {
+    head.blocks.push_back(layer(spec.BlockWeight(index, j), spec.BlockBias(index, j)));
   }
   head.scores = shape_.shared_output ? &target_.head_matrix()
-                                     : &weights_.AddCopy(at + "output.weight", target_.head());
+                                     : &weights_.AddCopy(spec.Output(index).name, target_.head());
   return head;
 }
 

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "draft/hydra/hydra_spec.h"
 #include "target.h"
 
 namespace foretoken::train {
@@ -23,7 +24,7 @@ struct HydraDropout {
 class HydraModule {
  public:
   // Parameters carry the names of draft files (head.0.fc.weight, ...), the prefix layer
-  // "layers.0.". Heads begin as the prefix' state, scored by the target's LM head.
+  // HydraSpec::kLayer. Heads begin as the prefix' state, scored by the target's LM head.
   HydraModule(const FrozenTarget& target, const HydraShape& shape, WeightOptions options);
 
   WeightSet& weights() { return weights_; }
@@ -52,7 +53,7 @@ class HydraModule {
     const Matrix* scores;
   };
   const Head& Of(int64_t head) const { return heads_[static_cast<size_t>(head)]; }
-  Head NewHead(int64_t index);
+  Head NewHead(const HydraSpec& spec, int index);
 
   const FrozenTarget& target_;
   HydraShape shape_;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "draft/medusa/medusa_spec.h"
 #include "draft_accuracy.h"
 #include "draft_export.h"
 #include "head_rows.h"
@@ -81,18 +82,12 @@ Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   return WithTask<MedusaTask>(std::move(draft), device);
 }
 
-// "2.0.linear.weight" -> "head.2.res.0.weight", "2.1.weight" -> "head.2.output.weight".
-std::string NameInDraft(const std::string& name) {
-  const size_t dot = name.find('.');
-  const std::string head = "head." + name.substr(0, dot), rest = name.substr(dot + 1);
-  return rest == "1.weight" ? head + ".output.weight" : head + ".res.0" + rest.substr(8);
-}
-
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   const int heads = static_cast<int>(info.recipe.Number("output_heads"));
-  DraftInfo draft = InfoOfHeads(info.recipe, heads, /*embedding=*/false);
-  draft.head_layers = 1;
-  return ExportDraft(request, info, std::move(draft), 0, NameInDraft);
+  DraftInfo draft = InfoOfHeads(info.recipe, MedusaSpec::Taps(static_cast<int>(info.recipe.layers)),
+                                heads, /*embedding=*/false);
+  draft.head_layers = MedusaModule::kBlocks;
+  return ExportDraft(request, info, std::move(draft), 0, MedusaSpec::OwnName);
 }
 
 constexpr std::array<Setting, 4> kSettings = {{
@@ -106,7 +101,7 @@ constexpr std::array<Setting, 4> kSettings = {{
 }  // namespace
 
 extern const Method kMethod_medusa;
-const Method kMethod_medusa = {"medusa", "heads that guess several tokens ahead", kSettings,
-                               &Prepare, &Export};
+const Method kMethod_medusa = {MedusaSpec::kMethod.data(), "heads that guess several tokens ahead",
+                               kSettings, &Prepare, &Export};
 
 }  // namespace foretoken::train

@@ -1,5 +1,7 @@
 #include "medusa/module.h"
 
+#include "draft/medusa/medusa_spec.h"
+
 namespace foretoken::train {
 
 using torch::Tensor;
@@ -7,14 +9,14 @@ using torch::Tensor;
 MedusaModule::MedusaModule(const FrozenTarget& target, int64_t heads, bool shared_output,
                            WeightOptions options)
     : weights_(std::move(options)) {
-  const int64_t width = target.shape().hidden;
-  for (int64_t k = 0; k < heads; ++k) {
-    const std::string at = std::to_string(k) + ".";
+  const MedusaSpec spec{target.shape().hidden, target.shape().vocab};
+  for (int k = 0; k < heads; ++k) {
     Head head{};
-    head.linear = &weights_.AddMatrix({{at + "0.linear.weight", width}}, width, 0.0);
-    head.bias = weights_.AddZeros(at + "0.linear.bias", width);
-    head.scores = shared_output ? &target.head_matrix()
-                                : &weights_.AddCopy(at + "1.weight", target.head_matrix().compute);
+    head.linear = &weights_.AddMatrix(spec.BlockWeight(k, 0), 0.0);
+    head.bias = weights_.AddZeros(spec.BlockBias(k, 0));
+    head.scores = shared_output
+                      ? &target.head_matrix()
+                      : &weights_.AddCopy(spec.Output(k, kBlocks), target.head_matrix().compute);
     heads_.push_back(std::move(head));
   }
 }

@@ -13,6 +13,7 @@ namespace foretoken::train {
 
 class MedusaModule {
  public:
+  static constexpr int kBlocks = 1;  // residual blocks of a head
   // Parameters carry the published names (0.0.linear.weight, ...). Heads begin as the target's LM
   // head; with `shared_output` they are scored by it and stay so.
   MedusaModule(const FrozenTarget& target, int64_t heads, bool shared_output,

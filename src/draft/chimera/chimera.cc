@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "draft/chimera/chimera_net.h"
+#include "draft/chimera/chimera_spec.h"
 #include "draft/chimera/ngram_counts.h"
 #include "draft/trained.h"
 
@@ -20,7 +21,8 @@ Tensor EverySecond(Tensor t, int first, int count) {
 class Chimera final : public FeatureDrafter {
  public:
   Chimera(std::unique_ptr<ChimeraNet> net, int layers, int capacity, DType cache_type)
-      : FeatureDrafter(*net, {.taps = {layers}}, capacity, cache_type), net_(std::move(net)) {}
+      : FeatureDrafter(*net, {.taps = ChimeraSpec::Taps(layers)}, capacity, cache_type),
+        net_(std::move(net)) {}
 
   Status Propose(std::span<const DraftSlot> batch) override {
     return DraftLevels(batch,

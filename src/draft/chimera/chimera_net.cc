@@ -2,8 +2,10 @@
 
 #include <array>
 
+#include "draft/chimera/chimera_spec.h"
 #include "draft/scratch.h"
 #include "draft/trained.h"
+#include "io/draft_keys.h"
 #include "model/model_config.h"
 
 namespace foretoken {
@@ -12,16 +14,17 @@ namespace {
 Status CheckInfo(const DraftFile& file, const ModelConfig& layer, const ModelConfig& target) {
   const DraftInfo& info = file.info();
   FT_RETURN_IF_ERROR(CheckConfig(layer, file.path()));
-  const auto expect = [&](bool holds, const char* key, int found, const std::string& expected) {
-    if (holds) return Status();
-    return Status(Error{file.path() + ": foretoken.draft." + key + " is " + std::to_string(found) +
-                        ", expected " + expected});
+  const auto expect = [&](bool holds, const std::string& key, int found,
+                          const std::string& expected) {
+    return holds ? Status() : Status(WrongKey(file.path(), key, found, expected));
   };
-  FT_RETURN_IF_ERROR(expect(info.blocks.hidden == target.hidden, "embedding_length",
-                            info.blocks.hidden, "the target's " + std::to_string(target.hidden)));
-  FT_RETURN_IF_ERROR(expect(info.blocks.layers == 1, "block_count", info.blocks.layers, "1"));
-  FT_RETURN_IF_ERROR(expect(info.output_heads > 0, "output_heads", info.output_heads, "1 to 64"));
-  return expect(info.ngram > 0, "ngram", info.ngram, "1 to " + std::to_string(kMostNgram));
+  const auto up_to = [](int most) { return "1 to " + std::to_string(most); };
+  FT_RETURN_IF_ERROR(expect(info.blocks.hidden == target.hidden, kHiddenKey, info.blocks.hidden,
+                            "the target's " + std::to_string(target.hidden)));
+  FT_RETURN_IF_ERROR(expect(info.blocks.layers == 1, kLayersKey, info.blocks.layers, "1"));
+  FT_RETURN_IF_ERROR(
+      expect(info.output_heads > 0, kOutputHeadsKey, info.output_heads, up_to(kMostOutputHeads)));
+  return expect(info.ngram > 0, kNgramKey, info.ngram, up_to(kMostNgram));
 }
 
 }  // namespace
@@ -32,31 +35,30 @@ Result<std::unique_ptr<ChimeraNet>> ChimeraNet::Load(std::unique_ptr<DraftFile> 
   const DraftInfo& info = file->info();
   const ModelConfig layer = LayersOf(*file, target.config());
   FT_RETURN_IF_ERROR(CheckInfo(*file, layer, target.config()));
-  const int64_t hidden = info.blocks.hidden, wide = info.ngram * hidden;
-  const int64_t vocab = target.config().vocab;
+  const ChimeraSpec spec{info.blocks.hidden, target.config().vocab, info.ngram};
   Weights weights;
   weights.source = NewFileWeights(*file, target.backend());
   WeightLoader loader(*weights.source);
   if (!info.Shares(kSharedEmbedding)) {
-    weights.embedding = loader.Matrix("token_embd.weight", vocab, hidden);
+    weights.embedding = LoadMatrix(loader, spec.Embedding());
   }
-  weights.ngram = {info.ngram, LoadBlock(loader, "ngram.res", wide),
-                   loader.Matrix("ngram.output.weight", hidden, wide)};
+  weights.ngram = {info.ngram, LoadBlock(loader, spec.NgramBlockWeight(), spec.NgramBlockBias()),
+                   LoadMatrix(loader, spec.NgramOutput())};
   weights.layer.push_back(loader.Layer(layer, 0));
   const bool shared = info.Shares(kSharedHead);
-  HeadSpec spec{.rows = vocab, .cols = 2 * hidden};
+  const TensorSpec matrix = spec.Output(0);
+  HeadSpec scores{.rows = matrix.rows(), .cols = matrix.cols()};
   for (int k = 0; k < info.output_heads; ++k) {
-    const std::string prefix = "head." + std::to_string(k) + ".";
     if (shared) {
-      weights.projections.push_back(loader.Matrix(prefix + "proj.weight", hidden, 2 * hidden));
+      weights.projections.push_back(LoadMatrix(loader, spec.Projection(k)));
     } else {
-      spec.names.push_back(prefix + "output.weight");
+      scores.names.push_back(spec.Output(k).name);
     }
   }
   FT_RETURN_IF_ERROR(loader.status());
   const size_t body = WeightBytes(weights.layer) + (shared ? weights.projections[0]->bytes() : 0);
   FT_ASSIGN_OR_RETURN(DraftHead output,
-                      DraftHead::Load(rule, spec, *file, *weights.source, target, body));
+                      DraftHead::Load(rule, scores, *file, *weights.source, target, body));
   std::unique_ptr<SpillFile> spill;
   if (!cache_rule.spill.empty()) {
     FT_ASSIGN_OR_RETURN(spill, SpillFile::Create(cache_rule.spill, info.blocks.hidden));

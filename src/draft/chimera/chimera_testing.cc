@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "draft/chimera/chimera_spec.h"
+#include "draft/open_draft.h"
 
 namespace foretoken {
 namespace {
@@ -25,30 +27,31 @@ std::vector<float> Identity(size_t width) {
 
 DraftBuilder RandomChimera(const TestTarget& target, const ChimeraShape& shape, uint64_t seed) {
   const ModelConfig& c = target.config;
-  const int64_t hidden = c.hidden, wide = shape.ngram * hidden;
+  const int64_t hidden = c.hidden;
+  const ChimeraSpec spec{hidden, c.vocab, shape.ngram};
   DraftBuilder draft(seed);
-  draft.AddRandom("ngram.res.weight", {wide, wide}, 0.05f);
-  draft.AddRandom("ngram.res.bias", {wide}, 0.1f);
-  draft.AddRandom("ngram.output.weight", {hidden, wide}, 0.02f);
-  AddToLastColumns(FollowerMatrix(target), static_cast<size_t>(hidden), static_cast<size_t>(wide),
-                   draft.values("ngram.output.weight"));
+  draft.AddRandom(spec.NgramBlockWeight(), 0.05f);
+  draft.AddRandom(spec.NgramBlockBias(), 0.1f);
+  draft.AddRandom(spec.NgramOutput(), 0.02f);
+  AddToLastColumns(FollowerMatrix(target), static_cast<size_t>(hidden),
+                   static_cast<size_t>(spec.NgramWidth()), draft.values(spec.NgramOutput().name));
   draft.AddLayer(c, 0, /*strength=*/0.3f, /*attention_norm=*/true);
   const std::vector<float> output =
       shape.shared_head
           ? Identity(static_cast<size_t>(hidden))
           : MatrixValues(target.weights, target.backend, "output.weight", c.vocab, hidden);
   for (int k = 0; k < shape.heads; ++k) {
-    const std::string name =
-        "head." + std::to_string(k) + (shape.shared_head ? ".proj.weight" : ".output.weight");
-    draft.AddRandom(name, {shape.shared_head ? hidden : c.vocab, 2 * hidden}, 0.02f);
-    AddToLastColumns(output, static_cast<size_t>(hidden), static_cast<size_t>(2 * hidden),
-                     draft.values(name));
+    const TensorSpec matrix = spec.HeadWeight(k, shape.shared_head);
+    draft.AddRandom(matrix, 0.02f);
+    AddToLastColumns(output, static_cast<size_t>(hidden), static_cast<size_t>(matrix.cols()),
+                     draft.values(matrix.name));
   }
   return draft;
 }
 
 DraftInfo ChimeraInfo(const TestTarget& target, const ChimeraShape& shape) {
-  DraftInfo info = InfoFor(target.config, target.tokenizer.data(), "chimera", /*layers=*/1);
+  DraftInfo info = InfoFor(target.config, target.tokenizer.data(),
+                           std::string(ChimeraSpec::kMethod), /*layers=*/1);
   info.shared = {std::string(kSharedEmbedding)};
   if (shape.shared_head) info.shared.emplace_back(kSharedHead);
   info.output_heads = shape.heads;
@@ -117,7 +120,7 @@ Result<std::vector<std::vector<float>>> TraceChimera(const std::string& draft, M
                                                      std::span<const Token> tokens,
                                                      std::span<const float> features,
                                                      std::span<const Token> drafted) {
-  FT_ASSIGN_OR_RETURN(auto file, DraftFile::Open(draft));
+  FT_ASSIGN_OR_RETURN(auto file, OpenDraft(draft));
   FT_ASSIGN_OR_RETURN(const auto net, ChimeraNet::Load(std::move(file), target, {.entries = 0}));
   Backend& backend = net->backend();
   const int hidden = net->hidden(), rows = static_cast<int>(tokens.size()) - 1;

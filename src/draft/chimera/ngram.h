@@ -8,10 +8,10 @@
 
 #include "base/rng.h"
 #include "base/types.h"
+#include "io/draft_keys.h"
 
 namespace foretoken {
 
-inline constexpr int kMostNgram = 5;
 using Ngram = std::array<Token, kMostNgram>;  // of n tokens the first n count, the rest are 0
 
 struct NgramHash {

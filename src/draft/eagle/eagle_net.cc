@@ -2,8 +2,10 @@
 
 #include <array>
 
+#include "draft/eagle/eagle_spec.h"
 #include "draft/scratch.h"
 #include "draft/trained.h"
+#include "io/draft_keys.h"
 #include "model/model_config.h"
 
 namespace foretoken {
@@ -14,20 +16,21 @@ Result<std::unique_ptr<EagleNet>> EagleNet::Load(std::unique_ptr<DraftFile> file
   FT_RETURN_IF_ERROR(CheckConfig(config, file->path()));
   const int64_t hidden = target.config().hidden;
   if (config.hidden != hidden) {
-    return Error{file->path() + ": foretoken.draft.embedding_length is " +
-                 std::to_string(config.hidden) + ", expected the target's " +
-                 std::to_string(hidden)};
+    return WrongKey(file->path(), kHiddenKey, config.hidden,
+                    "the target's " + std::to_string(hidden));
   }
+  const EagleSpec spec{hidden, target.config().vocab};
   Weights weights;
   weights.source = NewFileWeights(*file, target.backend());
   WeightLoader loader(*weights.source);
   if (!file->info().Shares(kSharedEmbedding)) {
-    weights.embedding = loader.Matrix("token_embd.weight", target.config().vocab, hidden);
+    weights.embedding = LoadMatrix(loader, spec.Embedding());
   }
-  weights.fc = loader.Matrix("fc.weight", hidden, 2 * hidden);
-  if (file->Has("fc.bias")) weights.fc_bias = loader.Vector("fc.bias", hidden);
+  weights.fc = LoadMatrix(loader, spec.ProjectionWeight());
+  const TensorSpec bias = spec.ProjectionBias();
+  if (file->Has(bias.name)) weights.fc_bias = LoadVector(loader, bias);
   for (int layer = 0; layer < config.layers; ++layer) {
-    weights.layers.push_back(loader.Layer(config, layer, /*attention_norm=*/layer > 0));
+    weights.layers.push_back(loader.Layer(config, layer, EagleSpec::HasAttentionNorm(layer)));
   }
   FT_RETURN_IF_ERROR(loader.status());
   FT_ASSIGN_OR_RETURN(DraftHead head,

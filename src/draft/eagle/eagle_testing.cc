@@ -3,36 +3,39 @@
 #include <numeric>
 
 #include "base/json.h"
+#include "draft/eagle/eagle_spec.h"
+#include "draft/open_draft.h"
 
 namespace foretoken {
 DraftBuilder RandomEagle(const TestTarget& target, uint64_t seed) {
   const int64_t hidden = target.config.hidden;
+  const EagleSpec spec{hidden, target.config.vocab};
   DraftBuilder draft(seed);
-  draft.AddRandom("fc.weight", {hidden, 2 * hidden}, 0.02f);
+  draft.AddRandom(spec.ProjectionWeight(), 0.02f);
   const std::vector<float> follower = FollowerMatrix(target);
-  std::vector<float>& fc = draft.values("fc.weight");
+  std::vector<float>& fc = draft.values(spec.ProjectionWeight().name);
   const auto width = static_cast<size_t>(hidden);
   for (size_t r = 0; r < width; ++r) {
     for (size_t i = 0; i < width; ++i) fc[r * 2 * width + i] += follower[r * width + i];
   }
-  draft.AddRandom("fc.bias", {hidden}, 0.05f);
-  draft.AddLayer(target.config, 0, /*strength=*/0.3f, /*attention_norm=*/false);
+  draft.AddRandom(spec.ProjectionBias(), 0.05f);
+  draft.AddLayer(target.config, 0, /*strength=*/0.3f, EagleSpec::HasAttentionNorm(0));
   return draft;
 }
 
 namespace {
 
-Json EagleFile(const TestTarget& target, const char* method) {
+Json EagleFile(const TestTarget& target, std::string_view method) {
   const std::string path = target.stem + ".gguf";
   RandomEagle(target, 7).Write(
-      InfoFor(target.config, target.tokenizer.data(), method, /*layers=*/1), path);
+      InfoFor(target.config, target.tokenizer.data(), std::string(method), /*layers=*/1), path);
   return {{"draft", path}, {"cache_type", "f32"}};
 }
 
 }  // namespace
 
-Json EagleTestOptions(const TestTarget& target) { return EagleFile(target, "eagle"); }
-Json HassTestOptions(const TestTarget& target) { return EagleFile(target, "hass"); }
+Json EagleTestOptions(const TestTarget& target) { return EagleFile(target, EagleSpec::kMethod); }
+Json HassTestOptions(const TestTarget& target) { return EagleFile(target, EagleSpec::kHassMethod); }
 
 namespace {
 
@@ -99,7 +102,7 @@ EagleTrace TraceEagle(EagleModule& net, std::span<const Token> tokens,
 Result<EagleTrace> TraceEagle(const std::string& draft, Model& target,
                               std::span<const Token> tokens, std::span<const float> features,
                               std::span<const Token> drafted) {
-  FT_ASSIGN_OR_RETURN(auto file, DraftFile::Open(draft));
+  FT_ASSIGN_OR_RETURN(auto file, OpenDraft(draft));
   FT_ASSIGN_OR_RETURN(const auto net, EagleNet::Load(std::move(file), target));
   return TraceEagle(*net, tokens, features, drafted);
 }

@@ -1,6 +1,7 @@
 // EAGLE and HASS drafts from files: one module under two names, whichever trained it.
 #include "draft/eagle/eagle.h"
 #include "draft/eagle/eagle_net.h"
+#include "draft/eagle/eagle_spec.h"
 #include "draft/trained.h"
 
 namespace foretoken {
@@ -15,18 +16,19 @@ Result<std::unique_ptr<Drafter>> New(std::string_view name, std::string_view oth
   FT_RETURN_IF_ERROR(CheckCacheType(file->config(), cache_type));
   FT_RETURN_IF_ERROR(FindRanking(context, *file, rule));
   FT_ASSIGN_OR_RETURN(auto net, EagleNet::Load(std::move(file), context.target, rule));
-  return std::unique_ptr<Drafter>(std::make_unique<Eagle>(
-      std::move(net), std::vector{context.target.config().layers}, context.capacity, cache_type));
+  return std::unique_ptr<Drafter>(
+      std::make_unique<Eagle>(std::move(net), EagleSpec::Taps(context.target.config().layers),
+                              context.capacity, cache_type));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Drafter>> NewEagle(const DraftContext& context) {
-  return New("eagle", "hass", context);
+  return New(EagleSpec::kMethod, EagleSpec::kHassMethod, context);
 }
 
 Result<std::unique_ptr<Drafter>> NewHass(const DraftContext& context) {
-  return New("hass", "eagle", context);
+  return New(EagleSpec::kHassMethod, EagleSpec::kMethod, context);
 }
 
 }  // namespace foretoken

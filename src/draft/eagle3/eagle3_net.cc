@@ -3,39 +3,39 @@
 #include <array>
 #include <cmath>
 
+#include "draft/eagle3/eagle3_spec.h"
 #include "draft/scratch.h"
 #include "draft/trained.h"
+#include "io/draft_keys.h"
 #include "model/model_config.h"
 
 namespace foretoken {
 namespace {
 
-constexpr int kTaps = 3;
+constexpr int kTaps = Eagle3Spec::kTaps;
 
 Status CheckSizes(const ModelConfig& config, const ModelConfig& target, const std::string& path) {
   FT_RETURN_IF_ERROR(CheckConfig(config, path));
   if (config.hidden != target.hidden) {
-    return Error{path + ": foretoken.draft.embedding_length is " + std::to_string(config.hidden) +
-                 ", expected the target's " + std::to_string(target.hidden)};
+    return WrongKey(path, kHiddenKey, config.hidden,
+                    "the target's " + std::to_string(target.hidden));
   }
   if (config.layers == 1) return {};
-  return Error{path + ": foretoken.draft.block_count is " + std::to_string(config.layers) +
-               ", expected 1"};
+  return WrongKey(path, kLayersKey, config.layers, "1");
 }
 
-// What the file names, negative ones counted from the end; else the inputs of the target's layers
-// 2, N / 2 and N - 3 (0-based).
+// What the file names, negative ones counted from the end; else the method's own.
 Result<std::vector<int>> TapsOf(const DraftFile& file, int layers) {
   std::vector<int> taps = file.info().taps;
   const bool named = !taps.empty();
   for (int& tap : taps) tap += tap < 0 ? layers + 1 : 0;
-  if (!named) taps = {2, layers / 2, layers - 3};
+  if (!named) taps = Eagle3Spec::Taps(layers);
   const bool valid = taps.size() == kTaps && 0 <= taps[0] && taps[0] < taps[1] &&
                      taps[1] < taps[2] && taps[2] <= layers;
   if (valid) return taps;
   std::string found;
   for (const int tap : taps) found += (found.empty() ? "" : ", ") + std::to_string(tap);
-  return Error{file.path() + ": foretoken.draft.taps " +
+  return Error{file.path() + ": " + DraftKey(kTapsKey) + " " +
                (named ? "holds " : "is missing and would be ") + found +
                ", expected three different hidden states from 0 to " + std::to_string(layers) +
                ", ascending: the target has " + std::to_string(layers) + " layers"};
@@ -44,16 +44,18 @@ Result<std::vector<int>> TapsOf(const DraftFile& file, int layers) {
 // The target's tokens that the rows of the LM head are for: row i is token i + d2t[i]. Empty: its
 // whole vocabulary.
 Result<std::vector<Token>> TokensOf(const DraftFile& file, WeightSource& source, Backend& backend,
-                                    int target_vocab) {
+                                    const Eagle3Spec& spec) {
   const int own = file.config().vocab;
-  const std::string label = file.path() + ": tensor 'd2t' ";
+  const auto target_vocab = static_cast<int>(spec.vocab);
+  const TensorSpec map = spec.TokenMap();
+  const std::string label = file.path() + ": tensor '" + map.name + "' ";
   std::vector<Token> tokens;
-  if (!file.Has("d2t")) {
+  if (!file.Has(map.name)) {
     if (own == target_vocab) return tokens;
     return Error{label + "is missing, expected the offsets of " + std::to_string(own) +
                  " tokens of the draft to the target's " + std::to_string(target_vocab)};
   }
-  FT_ASSIGN_OR_RETURN(const Buffer buffer, source.Vector("d2t", own));
+  FT_ASSIGN_OR_RETURN(const Buffer buffer, source.Vector(map.name, map.rows()));
   std::vector<float> offsets(static_cast<size_t>(own));
   backend.Download(buffer.tensor, offsets.data());
   std::vector<bool> taken(static_cast<size_t>(target_vocab));
@@ -82,29 +84,30 @@ Result<std::vector<Token>> TokensOf(const DraftFile& file, WeightSource& source,
 Result<std::unique_ptr<Eagle3Net>> Eagle3Net::Load(std::unique_ptr<DraftFile> file, Model& target,
                                                    const DraftTokenRule& rule) {
   const ModelConfig& config = file->config();
-  const int64_t hidden = config.hidden;
+  const Eagle3Spec spec{config.hidden, target.config().vocab, config.vocab};
   FT_RETURN_IF_ERROR(CheckSizes(config, target.config(), file->path()));
   FT_ASSIGN_OR_RETURN(std::vector<int> taps, TapsOf(*file, target.config().layers));
   Weights weights;
   weights.source = NewFileWeights(*file, target.backend());
   FT_ASSIGN_OR_RETURN(std::vector<Token> tokens,
-                      TokensOf(*file, *weights.source, target.backend(), target.config().vocab));
+                      TokensOf(*file, *weights.source, target.backend(), spec));
   WeightLoader loader(*weights.source);
   if (!file->info().Shares(kSharedEmbedding)) {
-    weights.embedding = loader.Matrix("token_embd.weight", target.config().vocab, hidden);
+    weights.embedding = LoadMatrix(loader, spec.Embedding());
   }
-  weights.fc = loader.Matrix("fc.weight", hidden, kTaps * hidden);
-  weights.embedding_norm = loader.Vector("blk.0.attn_norm.weight", hidden);
-  weights.feature_norm = loader.Vector("blk.0.hidden_norm.weight", hidden);
+  weights.fc = LoadMatrix(loader, spec.Projection());
+  weights.embedding_norm = LoadVector(loader, spec.EmbeddingNorm());
+  weights.feature_norm = LoadVector(loader, spec.FeatureNorm());
   weights.layers.push_back(
-      loader.Layer(config, 0, /*attention_norm=*/false, /*attention_input=*/2 * hidden));
-  weights.norm = loader.Vector("output_norm.weight", hidden);
+      loader.Layer(config, 0, /*attention_norm=*/false, spec.AttentionInput()));
+  weights.norm = LoadVector(loader, spec.Norm());
   FT_RETURN_IF_ERROR(loader.status());
-  const HeadSpec spec{.names = {"output.weight"},
-                      .rows = config.vocab,
-                      .cols = hidden,
-                      .tokens = std::move(tokens)};
-  FT_ASSIGN_OR_RETURN(DraftHead head, DraftHead::Load(rule, spec, *file, *weights.source, target,
+  const TensorSpec matrix = spec.Head();
+  const HeadSpec scores{.names = {matrix.name},
+                        .rows = matrix.rows(),
+                        .cols = matrix.cols(),
+                        .tokens = std::move(tokens)};
+  FT_ASSIGN_OR_RETURN(DraftHead head, DraftHead::Load(rule, scores, *file, *weights.source, target,
                                                       WeightBytes(weights.layers)));
   return std::unique_ptr<Eagle3Net>(
       new Eagle3Net(std::move(file), std::move(weights), std::move(taps), std::move(head), target));

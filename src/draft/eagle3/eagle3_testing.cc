@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/json.h"
+#include "draft/eagle3/eagle3_spec.h"
 
 namespace foretoken {
 namespace {
@@ -37,20 +38,21 @@ std::vector<Token> Eagle3Vocabulary(int target_vocab) {
 DraftBuilder RandomEagle3(const TestTarget& target, uint64_t seed) {
   const ModelConfig& c = target.config;
   const int64_t hidden = c.hidden;
+  const std::vector<Token> tokens = Eagle3Vocabulary(c.vocab);
+  const Eagle3Spec spec{hidden, c.vocab, std::ssize(tokens)};
   DraftBuilder draft(seed);
   // The first tap is the embedding of the token before the one that is fed.
-  draft.AddRandom("fc.weight", {hidden, 3 * hidden}, 0.02f);
+  draft.AddRandom(spec.Projection(), 0.02f);
   const std::vector<float> follower = FollowerMatrix(EveryOther(target));
-  std::vector<float>& fc = draft.values("fc.weight");
+  std::vector<float>& fc = draft.values(spec.Projection().name);
   const auto width = static_cast<size_t>(hidden);
   for (size_t r = 0; r < width; ++r) {
     for (size_t i = 0; i < width; ++i) fc[r * 3 * width + i] += follower[r * width + i];
   }
-  draft.AddRandom("blk.0.attn_norm.weight", {hidden}, 0.1f, 1);
-  draft.AddRandom("blk.0.hidden_norm.weight", {hidden}, 0.1f, 1);
-  draft.AddLayer(c, 0, /*strength=*/0.2f, /*attention_norm=*/false, /*attention_input=*/2 * hidden);
-  draft.AddRandom("output_norm.weight", {hidden}, 0.1f, 1);
-  const std::vector<Token> tokens = Eagle3Vocabulary(c.vocab);
+  draft.AddRandom(spec.EmbeddingNorm(), 0.1f, 1);
+  draft.AddRandom(spec.FeatureNorm(), 0.1f, 1);
+  draft.AddLayer(c, 0, /*strength=*/0.2f, /*attention_norm=*/false, spec.AttentionInput());
+  draft.AddRandom(spec.Norm(), 0.1f, 1);
   const std::vector<float> head =
       MatrixValues(target.weights, target.backend, "output.weight", c.vocab, hidden);
   std::vector<float> own, offsets;
@@ -59,15 +61,15 @@ DraftBuilder RandomEagle3(const TestTarget& target, uint64_t seed) {
     own.insert(own.end(), row, row + hidden);
     offsets.push_back(static_cast<float>(token) - static_cast<float>(offsets.size()));
   }
-  const auto count = static_cast<int64_t>(tokens.size());
-  draft.Add("output.weight", {count, hidden}, std::move(own));
-  draft.Add("d2t", {count}, std::move(offsets));
+  draft.Add(spec.Head(), std::move(own));
+  draft.Add(spec.TokenMap(), std::move(offsets));
   return draft;
 }
 
 DraftInfo Eagle3Info(const TestTarget& target) {
   const int layers = target.config.layers;
-  DraftInfo info = InfoFor(target.config, target.tokenizer.data(), "eagle3", /*layers=*/1);
+  DraftInfo info = InfoFor(target.config, target.tokenizer.data(), std::string(Eagle3Spec::kMethod),
+                           /*layers=*/1);
   info.blocks.vocab = static_cast<int>(Eagle3Vocabulary(target.config.vocab).size());
   info.taps = {0, layers / 2, layers};
   info.shared = {std::string(kSharedEmbedding)};

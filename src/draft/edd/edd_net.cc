@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "draft/edd/edd_spec.h"
 #include "draft/scratch.h"
 #include "draft/trained.h"
+#include "io/draft_keys.h"
 #include "model/model_config.h"
 
 namespace foretoken {
@@ -15,20 +17,19 @@ Status CheckSizes(const DraftInfo& info, const ModelConfig& config, const ModelC
                   const std::string& path) {
   FT_RETURN_IF_ERROR(CheckConfig(config, path));
   if (config.hidden != target.hidden || config.vocab != target.vocab) {
-    return Error{path + ": foretoken.draft.embedding_length is " + std::to_string(config.hidden) +
-                 " and vocab_size " + std::to_string(config.vocab) + ", expected the target's " +
-                 std::to_string(target.hidden) + " and " + std::to_string(target.vocab)};
+    return Error{path + ": " + DraftKey(kHiddenKey) + " is " + std::to_string(config.hidden) +
+                 " and " + kVocabKey + " " + std::to_string(config.vocab) +
+                 ", expected the target's " + std::to_string(target.hidden) + " and " +
+                 std::to_string(target.vocab)};
   }
   if (info.taps.size() <= 1) return {};
-  return Error{path + ": foretoken.draft.taps holds " + std::to_string(info.taps.size()) +
+  return Error{path + ": " + DraftKey(kTapsKey) + " holds " + std::to_string(info.taps.size()) +
                " hidden states, expected one, or none for a draft that reads tokens only"};
 }
 
-// Negative ones count from the end: -1 is the last of the target's layers + 1 hidden states.
 std::optional<int> TapOf(const DraftInfo& info, int layers) {
   if (info.taps.empty()) return {};
-  const int tap = info.taps[0];
-  return tap < 0 ? std::max(0, layers + 1 + tap) : tap;
+  return std::max(0, EddSpec::TapIndex(info.taps[0], layers));
 }
 
 }  // namespace
@@ -38,24 +39,25 @@ Result<std::unique_ptr<EddNet>> EddNet::Load(std::unique_ptr<DraftFile> file, Mo
   const DraftInfo& info = file->info();
   const ModelConfig config = LayersOf(*file, target.config());
   FT_RETURN_IF_ERROR(CheckSizes(info, config, target.config(), file->path()));
+  const EddSpec spec{config.hidden, config.vocab};
   Weights weights;
   weights.source = NewFileWeights(*file, target.backend());
   WeightLoader loader(*weights.source);
   if (!info.Shares(kSharedEmbedding)) {
-    weights.embedding = loader.Matrix("token_embd.weight", config.vocab, config.hidden);
+    weights.embedding = LoadMatrix(loader, spec.Embedding());
   }
-  weights.norm = loader.Vector("output_norm.weight", config.hidden);
+  weights.norm = LoadVector(loader, spec.Norm());
   weights.norm_eps = info.blocks.heads > 0 ? config.norm_eps : kPublishedNormEps;
   weights.layers.reserve(static_cast<size_t>(config.layers));
   for (int layer = 0; layer < config.layers; ++layer) {
     weights.layers.push_back(loader.Layer(config, layer));
   }
   FT_RETURN_IF_ERROR(loader.status());
-  HeadSpec spec;
+  HeadSpec scores;
   if (!info.Shares(kSharedHead)) {
-    spec = {.names = {"output.weight"}, .rows = config.vocab, .cols = config.hidden};
+    scores = {.names = {spec.Head().name}, .rows = spec.vocab, .cols = spec.hidden};
   }
-  FT_ASSIGN_OR_RETURN(DraftHead head, DraftHead::Load(rule, spec, *file, *weights.source, target,
+  FT_ASSIGN_OR_RETURN(DraftHead head, DraftHead::Load(rule, scores, *file, *weights.source, target,
                                                       WeightBytes(weights.layers)));
   return std::unique_ptr<EddNet>(
       new EddNet(std::move(file), config, std::move(weights), std::move(head), target));

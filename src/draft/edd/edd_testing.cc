@@ -4,18 +4,21 @@
 #include <numeric>
 
 #include "base/json.h"
+#include "draft/edd/edd_spec.h"
+#include "draft/open_draft.h"
 
 namespace foretoken {
 
 DraftBuilder RandomEdd(const TestTarget& target, uint64_t seed, int layers) {
   const ModelConfig& c = target.config;
   const auto hidden = static_cast<size_t>(c.hidden);
+  const EddSpec spec{c.hidden, c.vocab};
   DraftBuilder draft(seed);
-  draft.AddRandom("token_embd.weight", {c.vocab, c.hidden}, 0.1f);
+  draft.AddRandom(spec.Embedding(), 0.1f);
   const std::vector<float> head =
       MatrixValues(target.weights, target.backend, "output.weight", c.vocab, c.hidden);
   const std::vector<Token> followers = CommonFollowers(target.texts(), c.vocab);
-  std::vector<float>& embedding = draft.values("token_embd.weight");
+  std::vector<float>& embedding = draft.values(spec.Embedding().name);
   for (size_t x = 0; x < followers.size(); ++x) {
     const float* to = head.data() + static_cast<size_t>(followers[x]) * hidden;
     for (size_t i = 0; i < hidden; ++i) embedding[x * hidden + i] += 2 * to[i];
@@ -23,12 +26,13 @@ DraftBuilder RandomEdd(const TestTarget& target, uint64_t seed, int layers) {
   for (int layer = 0; layer < layers; ++layer) {
     draft.AddLayer(c, layer, /*strength=*/0.3f, /*attention_norm=*/true);
   }
-  draft.AddRandom("output_norm.weight", {c.hidden}, 0.03f, 0.3f);
+  draft.AddRandom(spec.Norm(), 0.03f, 0.3f);
   return draft;
 }
 
 DraftInfo EddInfo(const TestTarget& target, std::optional<int> tap, int layers) {
-  DraftInfo info = InfoFor(target.config, target.tokenizer.data(), "edd", layers);
+  DraftInfo info =
+      InfoFor(target.config, target.tokenizer.data(), std::string(EddSpec::kMethod), layers);
   info.taps.clear();
   if (tap) info.taps.push_back(*tap);
   info.shared = {std::string(kSharedHead)};
@@ -96,7 +100,7 @@ std::vector<float> TraceEdd(EddNet& net, std::span<const Token> tokens,
 Result<std::vector<float>> TraceEdd(const std::string& draft, Model& target,
                                     std::span<const Token> tokens, std::span<const float> states,
                                     std::span<const Token> path) {
-  FT_ASSIGN_OR_RETURN(auto file, DraftFile::Open(draft));
+  FT_ASSIGN_OR_RETURN(auto file, OpenDraft(draft));
   FT_ASSIGN_OR_RETURN(const auto net, EddNet::Load(std::move(file), target));
   return TraceEdd(*net, tokens, states, path);
 }

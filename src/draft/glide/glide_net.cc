@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
+#include "draft/glide/glide_spec.h"
 #include "draft/scratch.h"
 #include "draft/trained.h"
 #include "io/convert.h"
+#include "io/draft_keys.h"
 #include "model/model_config.h"
 
 namespace foretoken {
@@ -17,7 +18,7 @@ namespace {
 Result<std::vector<int>> KvLayers(const DraftFile& file, const ModelConfig& target, int last) {
   const DraftInfo& info = file.info();
   const int layers = info.blocks.layers;
-  const bool looks = file.Has("blk.0.cross_q.weight") || !info.kv_layers.empty();
+  const bool looks = file.Has(GlideSpec().CrossQuery(0).name) || !info.kv_layers.empty();
   if (!looks) {
     if (last == 0) return std::vector<int>();
     return Error{"drafter glide: option kv_layer is given, but " + file.path() +
@@ -27,7 +28,7 @@ Result<std::vector<int>> KvLayers(const DraftFile& file, const ModelConfig& targ
     if (std::ssize(info.kv_layers) == layers && info.kv_layers.back() < target.layers) {
       return info.kv_layers;
     }
-    return Error{file.path() + ": foretoken.draft.kv_layers has " +
+    return Error{file.path() + ": " + DraftKey(kKvLayersKey) + " has " +
                  std::to_string(info.kv_layers.size()) + " layers up to " +
                  std::to_string(info.kv_layers.back()) + ", expected one of the target's " +
                  std::to_string(target.layers) + " for each of the draft's " +
@@ -39,33 +40,34 @@ Result<std::vector<int>> KvLayers(const DraftFile& file, const ModelConfig& targ
                  " layers would read layer " + std::to_string(last) + " of the target, expected " +
                  std::to_string(layers) + " to " + std::to_string(target.layers)};
   }
-  std::vector<int> read(static_cast<size_t>(layers));
-  std::iota(read.begin(), read.end(), last - layers);
-  return read;
+  return GlideSpec::KvLayers(layers, last);
 }
 
 Status CheckVocabulary(const DraftFile& file, const ModelConfig& target) {
   if (file.config().vocab == target.vocab) return {};
-  return Error{file.path() + ": foretoken.draft.vocab_size is " +
-               std::to_string(file.config().vocab) + ", expected the target's " +
-               std::to_string(target.vocab)};
+  return WrongKey(file.path(), kVocabKey, file.config().vocab,
+                  "the target's " + std::to_string(target.vocab));
+}
+
+GlideSpec SpecOf(const DraftFile& file, const ModelConfig& target) {
+  return {file.config().hidden, target.vocab, int64_t{target.heads} * target.head_dim};
 }
 
 }  // namespace
 
 // Rows of q lie in halves of a head; where the target rotates neighbours, they are interleaved as
 // its own are, so that they meet the keys it has cached.
-Result<std::unique_ptr<Weight>> GlideNet::LoadQuery(const DraftFile& file, const std::string& name,
+Result<std::unique_ptr<Weight>> GlideNet::LoadQuery(const DraftFile& file, const TensorSpec& query,
                                                     Model& target, Weights& weights) {
   const ModelConfig& config = target.config();
-  const int64_t rows = int64_t{config.heads} * config.head_dim, cols = file.config().hidden;
-  if (!config.rope_interleaved) return weights.source->Matrix(name, rows, cols);
-  FT_ASSIGN_OR_RETURN(const TensorSource source, file.Find(name, std::array{rows, cols}));
+  const int64_t rows = query.rows(), cols = query.cols();
+  if (!config.rope_interleaved) return weights.source->Matrix(query.name, rows, cols);
+  FT_ASSIGN_OR_RETURN(const TensorSource source, file.Find(query.name, std::array{rows, cols}));
   std::vector<std::byte>& moved = weights.rearranged.emplace_back(source.bytes.size());
   PermuteForInterleavedRope(source.bytes, RowBytes(source.type, cols), config.head_dim,
                             config.rope_dim, moved);
   auto loaded = target.backend().LoadWeight(source.type, rows, cols, moved.data());
-  if (!loaded.ok()) return Error{file.path() + ": " + name + ": " + loaded.error().message};
+  if (!loaded.ok()) return Error{file.path() + ": " + query.name + ": " + loaded.error().message};
   file.Release(source);
   if (!loaded->keeps_source) weights.rearranged.pop_back();
   return std::move(loaded->weight);
@@ -73,12 +75,11 @@ Result<std::unique_ptr<Weight>> GlideNet::LoadQuery(const DraftFile& file, const
 
 Status GlideNet::LoadCross(const DraftFile& file, WeightLoader& loader, Model& target,
                            Weights& weights) {
-  const int64_t inner = int64_t{target.config().heads} * target.config().head_dim;
+  const GlideSpec spec = SpecOf(file, target.config());
   for (int layer = 0; layer < file.config().layers; ++layer) {
-    const std::string prefix = "blk." + std::to_string(layer) + ".";
     CrossWeights& cross = weights.cross.emplace_back();
-    FT_ASSIGN_OR_RETURN(cross.q, LoadQuery(file, prefix + "cross_q.weight", target, weights));
-    cross.o = loader.Matrix(prefix + "cross_output.weight", file.config().hidden, inner);
+    FT_ASSIGN_OR_RETURN(cross.q, LoadQuery(file, spec.CrossQuery(layer), target, weights));
+    cross.o = LoadMatrix(loader, spec.CrossOutput(layer));
   }
   return {};
 }
@@ -89,19 +90,20 @@ Result<std::unique_ptr<GlideNet>> GlideNet::Load(std::unique_ptr<DraftFile> file
   FT_RETURN_IF_ERROR(CheckConfig(config, file->path()));
   FT_RETURN_IF_ERROR(CheckVocabulary(*file, target.config()));
   FT_ASSIGN_OR_RETURN(std::vector<int> kv_layers, KvLayers(*file, target.config(), kv_layer));
+  const GlideSpec spec = SpecOf(*file, target.config());
   Weights weights;
   weights.source = NewFileWeights(*file, target.backend());
   WeightLoader loader(*weights.source);
-  weights.embedding = loader.Matrix("token_embd.weight", config.vocab, config.hidden);
-  weights.norm = loader.Vector("output_norm.weight", config.hidden);
+  weights.embedding = LoadMatrix(loader, spec.Embedding());
+  weights.norm = LoadVector(loader, spec.Norm());
   for (int layer = 0; layer < config.layers; ++layer) {
     weights.layers.push_back(loader.Layer(config, layer));
   }
   if (!kv_layers.empty()) FT_RETURN_IF_ERROR(LoadCross(*file, loader, target, weights));
   FT_RETURN_IF_ERROR(loader.status());
-  const HeadSpec spec{.names = {"output.weight"}, .rows = config.vocab, .cols = config.hidden};
+  const HeadSpec scores{.names = {spec.Head().name}, .rows = spec.vocab, .cols = spec.hidden};
   FT_ASSIGN_OR_RETURN(DraftHead head,
-                      DraftHead::Load(rule, spec, *file, *weights.source, target,
+                      DraftHead::Load(rule, scores, *file, *weights.source, target,
                                       BodyBytes(weights, WeightBytes(weights.layers))));
   return std::unique_ptr<GlideNet>(new GlideNet(std::move(file), std::move(weights),
                                                 std::move(kv_layers), std::move(head), target));

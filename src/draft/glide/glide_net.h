@@ -10,6 +10,7 @@
 #include "draft/draft_head.h"
 #include "draft/drafter.h"
 #include "io/draft_file.h"
+#include "io/draft_modules.h"
 #include "model/decoder_layers.h"
 
 namespace foretoken {
@@ -75,7 +76,7 @@ class GlideNet {
   GlideNet(std::unique_ptr<DraftFile> file, Weights weights, std::vector<int> kv_layers,
            DraftHead head, Model& target);
   static size_t BodyBytes(const Weights& weights, size_t layers);
-  static Result<std::unique_ptr<Weight>> LoadQuery(const DraftFile& file, const std::string& name,
+  static Result<std::unique_ptr<Weight>> LoadQuery(const DraftFile& file, const TensorSpec& query,
                                                    Model& target, Weights& weights);
   static Status LoadCross(const DraftFile& file, WeightLoader& loader, Model& target,
                           Weights& weights);

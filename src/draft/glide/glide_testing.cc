@@ -4,7 +4,9 @@
 #include <numeric>
 
 #include "base/json.h"
+#include "draft/glide/glide_spec.h"
 #include "draft/levels.h"
+#include "draft/open_draft.h"
 
 namespace foretoken {
 namespace {
@@ -40,37 +42,32 @@ std::vector<float> FollowerHead(const std::vector<float>& embedding,
 }  // namespace
 
 DraftInfo GlideInfo(const TestTarget& target, int layers, bool looks) {
-  DraftInfo info = InfoFor(target.config, target.tokenizer.data(), "glide", layers);
+  DraftInfo info =
+      InfoFor(target.config, target.tokenizer.data(), std::string(GlideSpec::kMethod), layers);
   info.blocks.hidden += 32;
   info.blocks.kv_heads = info.blocks.heads;
   info.blocks.rope_base = 3000.0f;
   info.taps.clear();
   info.shared.clear();
   info.block_size = 5;
-  for (int m = 0; looks && m < layers; ++m) {
-    info.kv_layers.push_back(target.config.layers - layers + m);
-  }
+  if (looks) info.kv_layers = GlideSpec::KvLayers(layers, target.config.layers);
   return info;
 }
 
 DraftBuilder RandomGlide(const TestTarget& target, const DraftInfo& info, uint64_t seed) {
   const ModelConfig& c = info.blocks;
-  const int64_t hidden = c.hidden, vocab = target.config.vocab;
-  const int64_t inner = int64_t{target.config.heads} * target.config.head_dim;
+  const GlideSpec spec{c.hidden, target.config.vocab,
+                       int64_t{target.config.heads} * target.config.head_dim};
   DraftBuilder draft(seed);
-  draft.AddRandom("token_embd.weight", {vocab, hidden}, 1.0f);
-  draft.Add("output.weight", {vocab, hidden},
-            FollowerHead(draft.values("token_embd.weight"),
-                         CommonFollowers(target.texts(), target.config.vocab)));
-  draft.AddRandom("output_norm.weight", {hidden}, 0.1f, 1);
+  draft.AddRandom(spec.Embedding(), 1.0f);
+  draft.Add(spec.Head(), FollowerHead(draft.values(spec.Embedding().name),
+                                      CommonFollowers(target.texts(), target.config.vocab)));
+  draft.AddRandom(spec.Norm(), 0.1f, 1);
   for (int layer = 0; layer < c.layers; ++layer) {
     draft.AddLayer(c, layer, /*strength=*/0.3f, /*attention_norm=*/true);
     if (info.kv_layers.empty()) continue;
-    const std::string prefix = "blk." + std::to_string(layer) + ".";
-    draft.AddRandom(prefix + "cross_q.weight", {inner, hidden},
-                    1.5f / std::sqrt(static_cast<float>(hidden)));
-    draft.AddRandom(prefix + "cross_output.weight", {hidden, inner},
-                    0.3f / std::sqrt(static_cast<float>(inner)));
+    draft.AddRandom(spec.CrossQuery(layer), 1.5f / std::sqrt(static_cast<float>(spec.hidden)));
+    draft.AddRandom(spec.CrossOutput(layer), 0.3f / std::sqrt(static_cast<float>(spec.inner)));
   }
   return draft;
 }
@@ -93,7 +90,7 @@ std::unique_ptr<KvCache> CacheOf(Model& target, std::span<const Token> tokens, D
 Result<std::vector<float>> TraceGlide(const std::string& draft, Model& target,
                                       std::span<const Token> tokens, std::span<const Token> drafted,
                                       const GlideTraceOptions& options) {
-  FT_ASSIGN_OR_RETURN(auto file, DraftFile::Open(draft));
+  FT_ASSIGN_OR_RETURN(auto file, OpenDraft(draft));
   FT_ASSIGN_OR_RETURN(const auto net, GlideNet::Load(std::move(file), target, options.kv_layer));
   const auto text = tokens.first(tokens.size() - 1);
   const auto seen = CacheOf(target, text, options.target_cache);

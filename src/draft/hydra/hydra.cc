@@ -1,6 +1,7 @@
 // Hydra++: like Medusa's, its heads guess one token further ahead each, but a head knows the
 // guesses before its own and a state of the whole text.
 #include "draft/hydra/hydra_net.h"
+#include "draft/hydra/hydra_spec.h"
 #include "draft/levels.h"
 #include "draft/trained.h"
 
@@ -10,7 +11,8 @@ namespace {
 class Hydra final : public FeatureDrafter {
  public:
   Hydra(std::unique_ptr<HydraNet> net, int layers, int capacity, DType cache_type)
-      : FeatureDrafter(*net, {.taps = {layers}}, capacity, cache_type), net_(std::move(net)) {}
+      : FeatureDrafter(*net, {.taps = HydraSpec::Taps(layers)}, capacity, cache_type),
+        net_(std::move(net)) {}
 
   DraftPrior Prior() const override { return net_->Prior(); }
 

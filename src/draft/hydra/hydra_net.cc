@@ -2,39 +2,39 @@
 
 #include <array>
 
+#include "draft/hydra/hydra_spec.h"
 #include "draft/scratch.h"
 #include "draft/trained.h"
+#include "io/draft_keys.h"
 #include "model/model_config.h"
 
 namespace foretoken {
 
 HydraNet::Head HydraNet::LoadHead(WeightLoader& loader, const DraftFile& file,
                                   const ModelConfig& target, int index) {
-  const DraftInfo& info = file.info();
-  const std::string prefix = "head." + std::to_string(index) + ".";
-  const int64_t hidden = target.hidden, inputs = (index + 2) * hidden;
+  const HydraSpec spec{target.hidden, target.vocab};
   Head head;
-  head.fc = loader.Matrix(prefix + "fc.weight", hidden, inputs);
-  head.fc_bias = loader.Vector(prefix + "fc.bias", hidden);
-  head.skip = loader.Matrix(prefix + "skip.weight", hidden, inputs);
-  head.skip_bias = loader.Vector(prefix + "skip.bias", hidden);
-  for (int layer = 1; layer < info.head_layers; ++layer) {
-    head.blocks.push_back(LoadBlock(loader, prefix + "res." + std::to_string(layer), hidden));
+  head.fc = LoadMatrix(loader, spec.FirstWeight(index));
+  head.fc_bias = LoadVector(loader, spec.FirstBias(index));
+  head.skip = LoadMatrix(loader, spec.SkipWeight(index));
+  head.skip_bias = LoadVector(loader, spec.SkipBias(index));
+  for (int j = 1; j < file.info().head_layers; ++j) {
+    head.blocks.push_back(LoadBlock(loader, spec.BlockWeight(index, j), spec.BlockBias(index, j)));
   }
   return head;
 }
 
 // The heads' own matrices, with biases where there are any.
 HeadSpec HydraNet::SpecOf(WeightLoader& loader, const DraftFile& file, const ModelConfig& target) {
-  HeadSpec spec{.rows = target.vocab, .cols = target.hidden};
-  if (file.info().Shares(kSharedHead)) return spec;
+  const HydraSpec spec{target.hidden, target.vocab};
+  HeadSpec scores{.rows = spec.vocab, .cols = spec.hidden};
+  if (file.info().Shares(kSharedHead)) return scores;
   for (int k = 0; k < file.info().output_heads; ++k) {
-    const std::string prefix = "head." + std::to_string(k) + ".output.";
-    spec.names.push_back(prefix + "weight");
-    Buffer& bias = spec.biases.emplace_back();
-    if (file.Has(prefix + "bias")) bias = loader.Vector(prefix + "bias", target.vocab);
+    scores.names.push_back(spec.Output(k).name);
+    const TensorSpec bias = spec.OutputBias(k);
+    scores.biases.push_back(file.Has(bias.name) ? LoadVector(loader, bias) : Buffer());
   }
-  return spec;
+  return scores;
 }
 
 Result<std::unique_ptr<HydraNet>> HydraNet::Load(std::unique_ptr<DraftFile> file, Model& target,
@@ -43,28 +43,30 @@ Result<std::unique_ptr<HydraNet>> HydraNet::Load(std::unique_ptr<DraftFile> file
   const ModelConfig config = LayersOf(*file, target.config());
   FT_RETURN_IF_ERROR(CheckConfig(config, file->path()));
   if (config.hidden != target.config().hidden || info.output_heads < 1) {
-    return Error{file->path() + ": foretoken.draft.embedding_length is " +
-                 std::to_string(config.hidden) + " and output_heads " +
+    return Error{file->path() + ": " + DraftKey(kHiddenKey) + " is " +
+                 std::to_string(config.hidden) + " and " + kOutputHeadsKey + " " +
                  std::to_string(info.output_heads) + ", expected the target's " +
-                 std::to_string(target.config().hidden) + " and 1 to 64"};
+                 std::to_string(target.config().hidden) + " and 1 to " +
+                 std::to_string(kMostOutputHeads)};
   }
+  const HydraSpec spec{config.hidden, target.config().vocab};
   Weights weights;
   weights.source = NewFileWeights(*file, target.backend());
   WeightLoader loader(*weights.source);
   if (!info.Shares(kSharedEmbedding)) {
-    weights.embedding = loader.Matrix("token_embd.weight", target.config().vocab, config.hidden);
+    weights.embedding = LoadMatrix(loader, spec.Embedding());
   }
   for (int layer = 0; layer < config.layers; ++layer) {
     weights.prefix.push_back(loader.Layer(config, layer));
   }
-  weights.norm = loader.Vector("output_norm.weight", config.hidden);
+  weights.norm = LoadVector(loader, spec.Norm());
   for (int k = 0; k < info.output_heads; ++k) {
     weights.heads.push_back(LoadHead(loader, *file, target.config(), k));
   }
-  const HeadSpec spec = SpecOf(loader, *file, target.config());
+  const HeadSpec scores = SpecOf(loader, *file, target.config());
   FT_RETURN_IF_ERROR(loader.status());
-  FT_ASSIGN_OR_RETURN(DraftHead output, DraftHead::Load(rule, spec, *file, *weights.source, target,
-                                                        weights.heads[0].bytes()));
+  FT_ASSIGN_OR_RETURN(DraftHead output, DraftHead::Load(rule, scores, *file, *weights.source,
+                                                        target, weights.heads[0].bytes()));
   return std::unique_ptr<HydraNet>(
       new HydraNet(std::move(file), config, std::move(weights), std::move(output), target));
 }

@@ -3,40 +3,42 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "draft/hydra/hydra_spec.h"
+#include "draft/open_draft.h"
 
 namespace foretoken {
 
 DraftBuilder RandomHydra(const TestTarget& target, int heads, int layers, uint64_t seed) {
   const int64_t hidden = target.config.hidden;
+  const HydraSpec spec{hidden, target.config.vocab};
   DraftBuilder draft(seed);
   draft.AddLayer(target.config, 0, /*strength=*/1.0f, /*attention_norm=*/true);
-  draft.AddRandom("output_norm.weight", {hidden}, 0.1f, 1);
+  draft.AddRandom(spec.Norm(), 0.1f, 1);
   const std::vector<float> follower = FollowerMatrix(target);
   for (int k = 0; k < heads; ++k) {
-    const std::string prefix = "head." + std::to_string(k) + ".";
-    const int64_t inputs = (k + 2) * hidden;
-    draft.AddRandom(prefix + "fc.weight", {hidden, inputs}, 0.03f);
-    draft.AddRandom(prefix + "fc.bias", {hidden}, 0.1f);
-    draft.AddRandom(prefix + "skip.weight", {hidden, inputs}, 0.01f);
-    std::vector<float>& skip = draft.values(prefix + "skip.weight");
+    const int64_t inputs = spec.Inputs(k);
+    draft.AddRandom(spec.FirstWeight(k), 0.03f);
+    draft.AddRandom(spec.FirstBias(k), 0.1f);
+    draft.AddRandom(spec.SkipWeight(k), 0.01f);
+    std::vector<float>& skip = draft.values(spec.SkipWeight(k).name);
     for (int64_t r = 0; r < hidden; ++r) {  // the last token counts
       for (int64_t i = 0; i < hidden; ++i) {
         skip[static_cast<size_t>((r + 1) * inputs - hidden + i)] +=
             follower[static_cast<size_t>(r * hidden + i)];
       }
     }
-    draft.AddRandom(prefix + "skip.bias", {hidden}, 0.05f);
+    draft.AddRandom(spec.SkipBias(k), 0.05f);
     for (int j = 1; j < layers; ++j) {
-      const std::string block = prefix + "res." + std::to_string(j);
-      draft.AddRandom(block + ".weight", {hidden, hidden}, 0.02f);
-      draft.AddRandom(block + ".bias", {hidden}, 0.05f);
+      draft.AddRandom(spec.BlockWeight(k, j), 0.02f);
+      draft.AddRandom(spec.BlockBias(k, j), 0.05f);
     }
   }
   return draft;
 }
 
 DraftInfo HydraInfo(const TestTarget& target, int heads, int layers) {
-  DraftInfo info = InfoFor(target.config, target.tokenizer.data(), "hydra", /*layers=*/1);
+  DraftInfo info = InfoFor(target.config, target.tokenizer.data(), std::string(HydraSpec::kMethod),
+                           /*layers=*/1);
   info.output_heads = heads;
   info.head_layers = layers;
   return info;
@@ -51,7 +53,7 @@ Json HydraTestOptions(const TestTarget& target) {
 
 Result<HydraTrace> TraceHydra(const std::string& draft, Model& target,
                               std::span<const float> features, std::span<const Token> path) {
-  FT_ASSIGN_OR_RETURN(auto file, DraftFile::Open(draft));
+  FT_ASSIGN_OR_RETURN(auto file, OpenDraft(draft));
   FT_ASSIGN_OR_RETURN(const auto net, HydraNet::Load(std::move(file), target));
   Backend& backend = target.backend();
   const int rows = static_cast<int>(features.size()) / net->hidden();

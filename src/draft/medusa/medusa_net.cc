@@ -1,30 +1,33 @@
 #include "draft/medusa/medusa_net.h"
 
+#include "draft/medusa/medusa_spec.h"
 #include "draft/trained.h"
+#include "io/draft_keys.h"
 
 namespace foretoken {
 
 Result<std::unique_ptr<MedusaNet>> MedusaNet::Load(std::unique_ptr<DraftFile> file, Model& target,
                                                    const DraftTokenRule& rule) {
   const DraftInfo& info = file->info();
-  const int64_t hidden = target.config().hidden;
+  const MedusaSpec spec{target.config().hidden, target.config().vocab};
   if (info.output_heads < 1) {
-    return Error{file->path() + ": foretoken.draft.output_heads is 0, expected 1 to 64"};
+    return WrongKey(file->path(), kOutputHeadsKey, info.output_heads,
+                    "1 to " + std::to_string(kMostOutputHeads));
   }
   auto source = NewFileWeights(*file, target.backend());
   WeightLoader loader(*source);
   std::vector<Blocks> heads(static_cast<size_t>(info.output_heads));
-  HeadSpec spec{.rows = target.config().vocab, .cols = hidden};
-  for (size_t k = 0; k < heads.size(); ++k) {
-    const std::string prefix = "head." + std::to_string(k) + ".";
-    for (int layer = 0; layer < info.head_layers; ++layer) {
-      heads[k].push_back(LoadBlock(loader, prefix + "res." + std::to_string(layer), hidden));
+  HeadSpec scores{.rows = spec.vocab, .cols = spec.hidden};
+  for (int k = 0; k < info.output_heads; ++k) {
+    for (int j = 0; j < info.head_layers; ++j) {
+      heads[static_cast<size_t>(k)].push_back(
+          LoadBlock(loader, spec.BlockWeight(k, j), spec.BlockBias(k, j)));
     }
-    if (!info.Shares(kSharedHead)) spec.names.push_back(prefix + "output.weight");
+    if (!info.Shares(kSharedHead)) scores.names.push_back(spec.Output(k, info.head_layers).name);
   }
   FT_RETURN_IF_ERROR(loader.status());
   FT_ASSIGN_OR_RETURN(DraftHead output,
-                      DraftHead::Load(rule, spec, *file, *source, target, BlockBytes(heads[0])));
+                      DraftHead::Load(rule, scores, *file, *source, target, BlockBytes(heads[0])));
   return std::unique_ptr<MedusaNet>(new MedusaNet(std::move(file), std::move(source),
                                                   std::move(heads), std::move(output), target));
 }

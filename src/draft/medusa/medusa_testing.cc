@@ -1,6 +1,8 @@
 #include "draft/medusa/medusa_testing.h"
 
 #include "base/json.h"
+#include "draft/medusa/medusa_spec.h"
+#include "draft/open_draft.h"
 
 namespace foretoken {
 namespace {
@@ -29,22 +31,21 @@ std::vector<float> FollowerHead(const TestTarget& target, const std::vector<Toke
 DraftBuilder RandomMedusa(const TestTarget& target, int heads, int layers, uint64_t seed) {
   const ModelConfig& c = target.config;
   const std::vector<Token> followers = CommonFollowers(target.texts(), c.vocab);
+  const MedusaSpec spec{c.hidden, c.vocab};
   DraftBuilder draft(seed);
   for (int k = 0; k < heads; ++k) {
-    const std::string prefix = "head." + std::to_string(k) + ".";
     for (int j = 0; j < layers; ++j) {
-      const std::string block = prefix + "res." + std::to_string(j);
-      draft.AddRandom(block + ".weight", {c.hidden, c.hidden}, 0.02f);
-      draft.AddRandom(block + ".bias", {c.hidden}, 0.1f);
+      draft.AddRandom(spec.BlockWeight(k, j), 0.02f);
+      draft.AddRandom(spec.BlockBias(k, j), 0.1f);
     }
-    draft.Add(prefix + "output.weight", {c.vocab, c.hidden},
-              FollowerHead(target, followers, k + 1));
+    draft.Add(spec.Output(k, layers), FollowerHead(target, followers, k + 1));
   }
   return draft;
 }
 
 DraftInfo MedusaInfo(const TestTarget& target, int heads, int layers) {
-  DraftInfo info = InfoFor(target.config, target.tokenizer.data(), "medusa", /*layers=*/0);
+  DraftInfo info = InfoFor(target.config, target.tokenizer.data(), std::string(MedusaSpec::kMethod),
+                           /*layers=*/0);
   info.shared.clear();
   info.output_heads = heads;
   info.head_layers = layers;
@@ -60,7 +61,7 @@ Json MedusaTestOptions(const TestTarget& target) {
 
 Result<std::vector<std::vector<float>>> TraceMedusa(const std::string& draft, Model& target,
                                                     std::span<const float> features) {
-  FT_ASSIGN_OR_RETURN(auto file, DraftFile::Open(draft));
+  FT_ASSIGN_OR_RETURN(auto file, OpenDraft(draft));
   FT_ASSIGN_OR_RETURN(const auto net, MedusaNet::Load(std::move(file), target));
   const int64_t hidden = target.config().hidden;
   const Buffer given = *target.backend().Allocate(

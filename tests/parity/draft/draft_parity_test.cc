@@ -14,6 +14,7 @@
 #include "draft/glide/glide_testing.h"
 #include "draft/hydra/hydra_testing.h"
 #include "draft/medusa/medusa_testing.h"
+#include "draft/open_draft.h"
 #include "io/model_files_testing.h"
 #include "model/scoring_for_test.h"
 
@@ -99,7 +100,7 @@ TEST_F(DraftParity, Eagle3) {
   const auto tapped = golden.Values<float>(pairs * 3 * hidden_);
   const auto drafted = golden.Values<Token>(static_cast<size_t>(golden.Count()));
   const auto known = golden.Values<Token>(40);
-  auto file = DraftFile::Open(kFolder + "eagle3");
+  auto file = OpenDraft(kFolder + "eagle3");
   ASSERT_TRUE(file.ok()) << file.error().message;
   const auto net = Eagle3Net::Load(*std::move(file), *target_);
   ASSERT_TRUE(net.ok()) << net.error().message;
@@ -118,7 +119,7 @@ TEST_F(DraftParity, Edd) {
   const auto text = golden.Values<Token>(static_cast<size_t>(golden.Count()));
   const auto states = golden.Values<float>(text.size() * hidden_);
   const auto path = golden.Values<Token>(static_cast<size_t>(golden.Count()));
-  auto file = DraftFile::Open(kFolder + "edd/draft_model.pt");
+  auto file = OpenDraft(kFolder + "edd/draft_model.pt");
   ASSERT_TRUE(file.ok()) << file.error().message;
   const auto net = EddNet::Load(*std::move(file), *target_);
   ASSERT_TRUE(net.ok()) << net.error().message;
@@ -149,7 +150,7 @@ TEST_F(DraftParity, ChimeraIsThreeFiles) {
     std::filesystem::copy_file(kFolder + from, folder.path() + "/" + to);
   };
   const auto complaint = [&] {
-    const auto file = DraftFile::Open(folder.path());
+    const auto file = OpenDraft(folder.path());
     return file.ok() ? "opened" : file.error().message;
   };
   copy("chimera/chimera_head.pt", "chimera_head.pt");

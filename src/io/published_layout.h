@@ -1,5 +1,5 @@
-// What drafts look like as their authors publish them: files, names and what they say of
-// themselves.
+// What drafts of a method look like as their authors publish them: files, names and what they say
+// of themselves. Each is in the folder of its method, draft/METHOD/METHOD_published.cc.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace foretoken {
 struct PublishedLayout {
   std::string_view method;
   std::array<std::string_view, 2> files;  // safetensors or "", and of torch.save
-  std::string_view field;                 // of config.json, that tells it from those below; or ""
+  std::string_view field;                 // of config.json, that only this layout has; or ""
   // Our name of a published tensor, "" for one that no such draft has.
   std::string (*rename)(std::string_view);
   // What the tensors, by our names, and config.json say of the draft. Errors name file and tensor.
@@ -24,8 +24,5 @@ struct PublishedLayout {
   std::string_view unused = "";               // a tensor that may be there
   std::string_view integers = "";             // a tensor of I64, of small numbers
 };
-
-// Those whose files are named alike are told apart by `field`, in this order.
-std::span<const PublishedLayout> PublishedLayouts();
 
 }  // namespace foretoken

@@ -1,0 +1,71 @@
+// What a draft of Chimera consists of (docs/methods/chimera.md): an encoder of n-grams, a decoder
+// layer, and heads that read the target's last hidden state beside the layer's output. A head ends
+// in logits or, where it shares the target's LM head, in a state for it. Metadata: kOutputHeadsKey,
+// kNgramKey; `shared` may name the embedding and the LM head.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/draft_modules.h"
+
+namespace foretoken {
+
+struct ChimeraSpec {
+  static constexpr std::string_view kMethod = "chimera";
+  // The authors' files, each with names of its own; the trainer's checkpoints are one file and
+  // begin the names with the file's, those of the layer with kLayerInCheckpoint.
+  static constexpr std::string_view kHeadFile = "chimera_head.pt", kNgramFile = "trimlp.pt",
+                                    kLayerFile = "fast_layer1.pt";
+  static constexpr std::string_view kHeadPrefix = "chimera_head.", kNgramPrefix = "trimlp.";
+  static constexpr std::string_view kLayer = "0.", kLayerInCheckpoint = "layers.0.";
+  static constexpr DraftModule kNgramBlock{"ngram.res", "0.linear", true};
+  static constexpr DraftModule kNgramOutput{"ngram.output", "1"};
+  static constexpr DraftModule kOutput{"head.{k}.output", "{k}.0"};
+  static constexpr DraftModule kModules[] = {kNgramBlock, kNgramOutput, kOutput};
+  // Of drafts that share the LM head, which are never published.
+  static constexpr DraftModule kProjection{"head.{k}.proj", "{k}.0"};
+  static constexpr DraftModule kSharingModules[] = {kProjection};
+  static constexpr DraftModule kEmbedding{kEmbeddingModule, ""};
+
+  int64_t hidden = 0, vocab = 0;  // the target's
+  int64_t ngram = 0;              // tokens of an n-gram
+
+  TensorSpec Embedding() const { return WeightOf(kEmbedding, {vocab, hidden}); }
+  int64_t NgramWidth() const { return ngram * hidden; }
+  TensorSpec NgramBlockWeight() const {
+    return WeightOf(kNgramBlock, {NgramWidth(), NgramWidth()});
+  }
+  TensorSpec NgramBlockBias() const { return BiasOf(kNgramBlock, NgramWidth()); }
+  TensorSpec NgramOutput() const { return WeightOf(kNgramOutput, {hidden, NgramWidth()}); }
+  TensorSpec Output(int head) const { return WeightOf(kOutput, {vocab, 2 * hidden}, {.k = head}); }
+  TensorSpec Projection(int head) const {
+    return WeightOf(kProjection, {hidden, 2 * hidden}, {.k = head});
+  }
+  TensorSpec HeadWeight(int head, bool shares_head) const {
+    return shares_head ? Projection(head) : Output(head);
+  }
+
+  // Our name of a published tensor, "" for one that no such draft has.
+  static std::string OwnName(std::string_view published) {
+    std::string own = foretoken::OwnName(kModules, published);
+    if (!own.empty()) return own;
+    own = OwnLayerName(kLayer, 0, published);
+    return own.starts_with("blk.0.") ? own : "";
+  }
+  // Our name of a tensor of a checkpoint.
+  static std::string NameInDraft(std::string_view checkpoint, bool shares_head) {
+    if (checkpoint.starts_with(kLayerInCheckpoint)) {
+      return OwnLayerName(kLayerInCheckpoint, 0, checkpoint);
+    }
+    if (checkpoint.starts_with(kNgramPrefix))
+      return OwnName(checkpoint.substr(kNgramPrefix.size()));
+    const std::string_view name = checkpoint.substr(kHeadPrefix.size());
+    return shares_head ? foretoken::OwnName(kSharingModules, name) : OwnName(name);
+  }
+  // The hidden states it reads of a target of `layers` layers.
+  static std::vector<int> Taps(int layers) { return {layers}; }
+};
+
+}  // namespace foretoken

@@ -1,0 +1,69 @@
+// EAGLE-3 as published. `vocab_size` of config.json is the target's.
+#include "base/json.h"
+#include "draft/eagle3/eagle3_spec.h"
+#include "draft/published_parts.h"
+#include "io/json_fields.h"
+#include "io/model_limits.h"
+
+namespace foretoken {
+namespace {
+
+constexpr const char* kVocabField = "draft_vocab_size";
+
+// The hidden states that an EAGLE-3 draft reads; none where config.json leaves them to the number
+// of the target's layers. Two ways of counting are in use: the layer that a state goes into, and,
+// from 1 on, the one that it comes out of.
+std::vector<int> PublishedTaps(const Json& json, JsonFields& fields) {
+  constexpr const char* kKey = "eagle_aux_hidden_state_layer_ids";
+  const Json* nested = fields.Find("eagle_config");
+  if (nested == nullptr) nested = &json;
+  JsonFields own(*nested, "");
+  std::vector<int> taps;
+  if (const Json* list = own.Find(kKey)) {
+    for (const Json& id : list->is_array() ? *list : Json::array({*list})) {
+      const bool valid = id.is_number_unsigned() && id.get<uint64_t>() < kMostLayers;
+      if (!valid) own.Wrong(kKey, *list, "a list of layers");
+      taps.push_back(valid ? id.get<int>() : 0);
+    }
+  }
+  if (!own.status().ok()) fields.Fail(own.status().error().message);
+  if (!taps.empty() && taps.front() == 1) {
+    for (int& tap : taps) ++tap;
+  }
+  return taps;
+}
+
+Status DescribeEagle3(const std::string& directory, std::span<const TensorSource> tensors,
+                      DraftInfo& info) {
+  const std::string path = directory + "/config.json";
+  FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(path));
+  FT_ASSIGN_OR_RETURN(info.blocks, LlamaLayers(json, path));
+  info.blocks.attention_bias = HasAttentionBias(tensors);
+  info.target.vocab = info.blocks.vocab;
+  JsonFields fields(json, path + ": ");
+  info.blocks.vocab = fields.Int(kVocabField, 1, kMostVocab);
+  info.taps = PublishedTaps(json, fields);
+  for (const char* field : {"norm_before_residual", "norm_before_fc"}) {
+    if (fields.BoolOr(field, false)) {
+      fields.Fail(std::string("field '") + field + "' is true, expected false");
+    }
+  }
+  if (FindTensor(tensors, Eagle3Spec().Embedding().name) == nullptr) {
+    info.shared = {std::string(kSharedEmbedding)};
+  }
+  return fields.status();
+}
+
+}  // namespace
+
+extern const PublishedLayout kPublished_eagle3;
+const PublishedLayout kPublished_eagle3 = {Eagle3Spec::kMethod,
+                                           {"model.safetensors", "pytorch_model.bin"},
+                                           kVocabField,
+                                           Eagle3Spec::OwnName,
+                                           DescribeEagle3,
+                                           {},
+                                           Eagle3Spec::kUnusedMap,
+                                           Eagle3Spec::kTokenMap};
+
+}  // namespace foretoken

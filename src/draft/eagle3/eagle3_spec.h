@@ -1,0 +1,63 @@
+// What a draft of EAGLE-3 consists of (docs/methods/eagle3.md): a projection of three hidden states
+// of the target, one decoder layer whose attention reads normed embeddings and features side by
+// side, and a norm and an LM head of its own over the tokens of its own vocabulary. Metadata:
+// kTapsKey; `shared` may name the embedding.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/draft_modules.h"
+
+namespace foretoken {
+
+struct Eagle3Spec {
+  static constexpr std::string_view kMethod = "eagle3";
+  static constexpr int kTaps = 3;
+  // As published: some call the layer the latter.
+  static constexpr std::string_view kLayerNames[] = {"midlayer.", "layers.0."};
+  // Row i of the LM head is for the target's token i + d2t[i]; t2d, which says which tokens of the
+  // target the draft knows, is not needed.
+  static constexpr std::string_view kTokenMap = "d2t", kUnusedMap = "t2d";
+  static constexpr DraftModule kProjection{"fc", "fc"};
+  static constexpr DraftModule kEmbedding{kEmbeddingModule, "embed_tokens"};
+  static constexpr DraftModule kNorm{kNormModule, "norm"};
+  static constexpr DraftModule kHead{kHeadModule, "lm_head"};
+  static constexpr DraftModule kModules[] = {kProjection, kEmbedding, kNorm, kHead};
+  // Of the layer.
+  static constexpr DraftModule kEmbeddingNorm{"blk.0.attn_norm", "input_layernorm"};
+  static constexpr DraftModule kFeatureNorm{"blk.0.hidden_norm", "hidden_norm"};
+  static constexpr DraftModule kLayerModules[] = {kEmbeddingNorm, kFeatureNorm};
+
+  int64_t hidden = 0;
+  int64_t vocab = 0;      // the target's
+  int64_t own_vocab = 0;  // the draft's
+
+  TensorSpec Projection() const { return WeightOf(kProjection, {hidden, kTaps * hidden}); }
+  TensorSpec Embedding() const { return WeightOf(kEmbedding, {vocab, hidden}); }
+  TensorSpec EmbeddingNorm() const { return WeightOf(kEmbeddingNorm, {hidden}); }
+  TensorSpec FeatureNorm() const { return WeightOf(kFeatureNorm, {hidden}); }
+  int64_t AttentionInput() const { return 2 * hidden; }
+  TensorSpec Norm() const { return WeightOf(kNorm, {hidden}); }
+  TensorSpec Head() const { return WeightOf(kHead, {own_vocab, hidden}); }
+  TensorSpec TokenMap() const {
+    return {std::string(kTokenMap), std::string(kTokenMap), {own_vocab}};
+  }
+
+  // Our name of a published tensor, "" for one that no such draft has.
+  static std::string OwnName(std::string_view published) {
+    if (published == kTokenMap) return std::string(published);
+    for (const std::string_view layer : kLayerNames) {
+      if (!published.starts_with(layer)) continue;
+      std::string own = foretoken::OwnName(kLayerModules, published.substr(layer.size()));
+      return own.empty() ? OwnLayerName(layer, 0, published) : own;
+    }
+    return foretoken::OwnName(kModules, published);
+  }
+  // The hidden states it reads of a target of `layers` layers where its file names none: the inputs
+  // of layers 2, N / 2 and N - 3 (0-based).
+  static std::vector<int> Taps(int layers) { return {2, layers / 2, layers - 3}; }
+};
+
+}  // namespace foretoken

@@ -1,0 +1,38 @@
+// Medusa's heads as published: "{k}.{j}.linear.weight" is a residual block, "{k}.{j}.weight" what
+// follows the blocks.
+#include "draft/medusa/medusa_spec.h"
+#include "draft/published_parts.h"
+
+namespace foretoken {
+namespace {
+
+Status DescribeMedusa(const std::string& directory, std::span<const TensorSource> tensors,
+                      DraftInfo& info) {
+  const MedusaSpec spec;
+  const TensorSpec first = spec.BlockWeight(0, 0), scores = spec.Output(0, 1);
+  const TensorSource* block = FindTensor(tensors, first.name);
+  const TensorSource* output = FindTensor(tensors, scores.name);
+  if (block == nullptr || output == nullptr) {
+    return Error{directory + ": tensors '" + first.published + "' and '" + scores.published +
+                 "' are missing"};
+  }
+  info.blocks.hidden = static_cast<int>(block->cols());
+  info.blocks.vocab = static_cast<int>(output->rows());
+  const auto has = [&](int head, int layer) {
+    return FindTensor(tensors, spec.BlockWeight(head, layer).name) != nullptr;
+  };
+  while (has(info.output_heads, 0)) ++info.output_heads;
+  while (has(0, info.head_layers)) ++info.head_layers;
+  return {};
+}
+
+}  // namespace
+
+extern const PublishedLayout kPublished_medusa;
+const PublishedLayout kPublished_medusa = {MedusaSpec::kMethod,
+                                           {"medusa_lm_head.safetensors", "medusa_lm_head.pt"},
+                                           "",
+                                           MedusaSpec::OwnName,
+                                           DescribeMedusa};
+
+}  // namespace foretoken

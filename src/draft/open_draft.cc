@@ -1,0 +1,21 @@
+#include "draft/open_draft.h"
+
+#include "io/published_draft.h"
+
+namespace foretoken {
+
+// CMake lists the folders of drafters.def that have a FOLDER_published.cc, in that order.
+#define FT_PUBLISHED(folder) extern const PublishedLayout kPublished_##folder;
+#include "draft/published_layouts.def"
+#undef FT_PUBLISHED
+
+Result<std::unique_ptr<DraftFile>> OpenDraft(const std::string& path) {
+  static constexpr const PublishedLayout* kLayouts[] = {
+#define FT_PUBLISHED(folder) &kPublished_##folder,
+#include "draft/published_layouts.def"
+#undef FT_PUBLISHED
+  };
+  return IsPublishedDraft(path) ? OpenPublishedDraft(path, kLayouts) : DraftFile::Open(path);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,116 @@
+#include "io/draft_modules.h"
+
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "io/draft_keys.h"
+#include "io/hf_names.h"
+#include "io/model_limits.h"
+
+namespace foretoken {
+namespace {
+
+constexpr std::string_view kWeight = ".weight", kBias = ".bias";
+
+struct Placeholder {
+  std::string_view text;
+  int ModuleIndex::*number;
+  int count;    // of the numbers, which begin with 0
+  bool is_odd;  // stands for twice the number and one more
+};
+constexpr Placeholder kPlaceholders[] = {{"{k}", &ModuleIndex::k, kMostOutputHeads, false},
+                                         {"{j}", &ModuleIndex::j, kMostHeadLayers, false},
+                                         {"{2j+1}", &ModuleIndex::j, kMostHeadLayers, true},
+                                         {"{n}", &ModuleIndex::n, kMostLayers, false}};
+
+// The placeholder that `pattern` begins with; null where it begins with text.
+const Placeholder* PlaceholderAt(std::string_view pattern) {
+  for (const Placeholder& p : kPlaceholders) {
+    if (pattern.starts_with(p.text)) return &p;
+  }
+  return nullptr;
+}
+
+std::string Numbered(std::string_view pattern, const ModuleIndex& index) {
+  std::string name;
+  while (!pattern.empty()) {
+    const Placeholder* p = PlaceholderAt(pattern);
+    if (p == nullptr) {
+      name += pattern.front();
+      pattern.remove_prefix(1);
+      continue;
+    }
+    const int number = index.*p->number;
+    name += std::to_string(p->is_odd ? 2 * number + 1 : number);
+    pattern.remove_prefix(p->text.size());
+  }
+  return name;
+}
+
+// Takes the number that stands for a placeholder off the front of `name`.
+bool TakeNumber(const Placeholder& placeholder, std::string_view& name, ModuleIndex& index) {
+  int number = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || number < 0 || number >= placeholder.count) return false;
+  if (placeholder.is_odd && number % 2 == 0) return false;
+  name.remove_prefix(static_cast<size_t>(end - name.data()));
+  index.*placeholder.number = placeholder.is_odd ? number / 2 : number;
+  return true;
+}
+
+// The numbers that make `pattern` of `name`.
+std::optional<ModuleIndex> Match(std::string_view pattern, std::string_view name) {
+  ModuleIndex index;
+  while (!pattern.empty()) {
+    if (const Placeholder* p = PlaceholderAt(pattern)) {
+      if (!TakeNumber(*p, name, index)) return std::nullopt;
+      pattern.remove_prefix(p->text.size());
+      continue;
+    }
+    if (name.empty() || name.front() != pattern.front()) return std::nullopt;
+    name.remove_prefix(1);
+    pattern.remove_prefix(1);
+  }
+  return name.empty() ? std::optional(index) : std::nullopt;
+}
+
+TensorSpec Parameter(const DraftModule& module, std::string_view kind, std::vector<int64_t> shape,
+                     const ModuleIndex& index) {
+  TensorSpec tensor{Numbered(module.own, index).append(kind), "", std::move(shape)};
+  if (module.published.empty()) return tensor;
+  tensor.published = Numbered(module.published, index).append(kind);
+  return tensor;
+}
+
+}  // namespace
+
+TensorSpec WeightOf(const DraftModule& module, std::vector<int64_t> shape, ModuleIndex index) {
+  return Parameter(module, kWeight, std::move(shape), index);
+}
+
+TensorSpec BiasOf(const DraftModule& module, int64_t n, ModuleIndex index) {
+  return Parameter(module, kBias, {n}, index);
+}
+
+std::string OwnName(std::span<const DraftModule> modules, std::string_view published) {
+  for (const std::string_view kind : {kWeight, kBias}) {
+    if (!published.ends_with(kind)) continue;
+    const std::string_view name = published.substr(0, published.size() - kind.size());
+    for (const DraftModule& module : modules) {
+      if (module.published.empty() || (kind == kBias && !module.may_have_bias)) continue;
+      if (const auto index = Match(module.published, name)) {
+        return Numbered(module.own, *index).append(kind);
+      }
+    }
+  }
+  return {};
+}
+
+std::string OwnLayerName(std::string_view prefix, int layer, std::string_view published) {
+  if (!published.starts_with(prefix)) return {};
+  return GgufTensorName("model.layers." + std::to_string(layer) + "." +
+                        std::string(published.substr(prefix.size())));
+}
+
+}  // namespace foretoken
