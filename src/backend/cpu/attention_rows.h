@@ -203,6 +203,11 @@ FT_INLINE SharedRows ShareRows(const AttentionUnit& u) {
   return all;
 }
 
+// Whether two rows are queries of one token.
+FT_INLINE bool SeeTheSame(const AttentionRow& a, const AttentionRow& b) {
+  return a.chain == b.chain && a.begin == b.begin && a.count == b.count && a.run == b.run;
+}
+
 // Walks the positions of a unit's rows in spans of Engine::kSpan, cut at absolute positions, each
 // made of blocks of Engine::kBlock. Calls
 //   engine.Widen(row, from, index): block `index` of the span is positions [from, from + kBlock);
@@ -223,13 +228,14 @@ FT_INLINE void WalkSpans(const AttentionUnit& u, Engine& engine) {
       engine.Attend(0, u.row_count, at, common);
       continue;
     }
-    for (int r = 0; r < u.row_count; ++r) {
+    for (int r = 0, rows; r < u.row_count; r += rows) {
       const AttentionRow& row = u.rows[r];
+      for (rows = 1; r + rows < u.row_count && SeeTheSame(row, u.rows[r + rows]);) ++rows;
       if (row.count <= at || row.begin >= at + kSpan) continue;
       const int seen = row.count - at < kSpan ? row.count - at : kSpan;
       const int blocks = (seen + kBlock - 1) / kBlock;
       for (int i = common; i < blocks; ++i) engine.Widen(row, at + i * kBlock, i);
-      engine.Attend(r, 1, at, blocks);
+      engine.Attend(r, rows, at, blocks);
     }
   }
 }

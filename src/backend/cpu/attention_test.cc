@@ -36,8 +36,8 @@ std::vector<Case> AllCases() {
   std::vector<Case> cases;
   for (const KernelSet& set : testing::TestedSets()) {
     for (DType type : testing::kCacheTypes) {
-      for (Shape shape : {Shape{8, 2, 64, 0}, Shape{3, 3, 32, 0}, Shape{6, 1, 96, 40},
-                          Shape{7, 1, 128, 25}, Shape{8, 4, 8, 0}}) {
+      for (Shape shape : {Shape{8, 2, 64, 0}, Shape{9, 3, 64, 0}, Shape{3, 3, 32, 0},
+                          Shape{6, 1, 96, 40}, Shape{7, 1, 128, 25}, Shape{8, 4, 8, 0}}) {
         cases.push_back({set, type, shape});
       }
     }

@@ -1,4 +1,5 @@
-// Attention: units of a few rows times the heads that share a key/value head, split over threads.
+// Attention: units of a few rows times the heads that share a key/value head, divided among
+// threads.
 #include <algorithm>
 
 #include "backend/cpu/cpu_backend.h"
@@ -43,16 +44,30 @@ int RunOf(const Visibility& visible, int r) {
   return run;
 }
 
-// In how many pieces the query heads of a key/value head are cut, so that threads share them
-// evenly. Each piece prepares keys and values anew: where that is most of the work, heads stay
-// together as long as every thread has a unit.
-int HeadPieces(int64_t units, int heads, int rows, int few_queries, int threads) {
-  if (units >= threads && heads * rows <= few_queries) return 1;
+// How the units of an op are divided among threads: each thread gets `whole` units; the units left
+// over are cut into `pieces` pieces of queries each, and each thread gets `pieces_each` of those.
+struct Division {
+  int64_t whole = 0;
   int pieces = 1;
-  while (units * pieces % threads != 0 && units * pieces < 4 * threads && 2 * pieces <= heads) {
-    pieces *= 2;
+  int64_t pieces_each = 0;
+};
+
+// `units` of `queries` queries each. A piece prepares keys and values anew, which takes as long as
+// `few_queries` queries: units are cut where that shortens the longest thread by a tenth.
+Division DivideUnits(int64_t units, int queries, int few_queries, int threads) {
+  const int64_t left = units % threads;
+  Division best{units / threads, 1, left > 0 ? 1 : 0};
+  if (left == 0 || (units >= threads && queries <= few_queries)) return best;
+  const auto cost = [&](const Division& d) {
+    return d.whole * (few_queries + queries) +
+           d.pieces_each * (few_queries + (queries + d.pieces - 1) / d.pieces);
+  };
+  const int64_t uncut = cost(best);
+  for (int pieces = 2; pieces <= std::min(queries, threads); ++pieces) {
+    const Division cut{best.whole, pieces, (left * pieces + threads - 1) / threads};
+    if (cost(cut) < cost(best) && 10 * uncut > 11 * cost(cut)) best = cut;
   }
-  return pieces;
+  return best;
 }
 
 }  // namespace
@@ -95,39 +110,53 @@ void CpuBackend::Attention(const AttentionArgs& args) {
   const auto heads = static_cast<int>(args.q.cols / head_dim);
   const auto kv_heads = static_cast<int>(args.keys.cols / head_dim);
   FT_CHECK(heads % kv_heads == 0);
-  const int group = heads / kv_heads;
-  const int row_units = (rows + kMostRows - 1) / kMostRows;
-  const int pieces = HeadPieces(static_cast<int64_t>(row_units) * kv_heads, group,
-                                std::min(kMostRows, rows), kernels_.few_queries, pool_->active());
+  const int group = heads / kv_heads, threads = pool_->active();
+  const int64_t units = int64_t{(rows + kMostRows - 1) / kMostRows} * kv_heads;
+  const Division division =
+      DivideUnits(units, std::min(kMostRows, rows) * group, kernels_.few_queries, threads);
 
   AttentionUnit unit = UnitOf(args.keys, args.values, head_dim, args.scale);
   unit.prefetches_near = config_.prefetches_near;
   unit.committed = visible.committed;
-  attention_rows_.resize(static_cast<size_t>(heads) * rows);  // row lists, one a piece of heads
+  attention_rows_.resize(static_cast<size_t>(heads) * rows);  // all units' row lists
   attention_units_.clear();
   AttentionRow* next_row = attention_rows_.data();
-  for (int first = 0; first < rows; first += kMostRows) {
-    for (int h = 0; h < kv_heads; ++h) {
-      for (int p = 0; p < pieces; ++p) {
-        const int head = h * group + group * p / pieces;
-        unit.heads = h * group + group * (p + 1) / pieces - head;
-        unit.row_count = std::min(kMostRows, rows - first);
-        ChooseHead(args.keys, args.values, h, unit);
-        unit.rows = next_row;
-        for (int r = first; r < first + unit.row_count; ++r) {
-          const int count = visible.count(r), run = RunOf(visible, r);
-          const int64_t at = static_cast<int64_t>(head) * head_dim;
-          *next_row++ = {
-              .q = reinterpret_cast<const float*>(args.q.data + r * args.q.row_bytes) + at,
-              .out = reinterpret_cast<float*>(args.out.data + r * args.out.row_bytes) + at,
-              .begin = args.window > 0 ? std::max(0, count - args.window) : 0,
-              .count = count,
-              .run = visible.committed + run,
-              .chain =
-                  visible.chain.data() + visible.begin[r + 1] - (count - visible.committed - run)};
-        }
-        attention_units_.push_back(unit);
-      }
+  const auto add_row = [&](int r, int head) {
+    const int count = visible.count(r), run = RunOf(visible, r);
+    const int64_t at = static_cast<int64_t>(head) * head_dim;
+    *next_row++ = {
+        .q = reinterpret_cast<const float*>(args.q.data + r * args.q.row_bytes) + at,
+        .out = reinterpret_cast<float*>(args.out.data + r * args.out.row_bytes) + at,
+        .begin = args.window > 0 ? std::max(0, count - args.window) : 0,
+        .count = count,
+        .run = visible.committed + run,
+        .chain = visible.chain.data() + visible.begin[r + 1] - (count - visible.committed - run)};
+  };
+  // Adds piece p of `pieces` of a unit: of several, each query is a row of its own.
+  const auto add_unit = [&](int64_t index, int p, int pieces) {
+    const int first = static_cast<int>(index / kv_heads) * kMostRows;
+    const int h = static_cast<int>(index % kv_heads), count = std::min(kMostRows, rows - first);
+    ChooseHead(args.keys, args.values, h, unit);
+    unit.rows = next_row;
+    if (pieces == 1) {
+      unit.heads = group;
+      for (int r = 0; r < count; ++r) add_row(first + r, h * group);
+    } else {
+      unit.heads = 1;
+      const int begin = count * group * p / pieces, end = count * group * (p + 1) / pieces;
+      for (int i = begin; i < end; ++i) add_row(first + i / group, h * group + i % group);
+    }
+    unit.row_count = static_cast<int>(next_row - unit.rows);
+    if (unit.row_count > 0) attention_units_.push_back(unit);
+  };
+  // In the order in which threads get them (RunUnits).
+  int64_t next_whole = 0, next_piece = 0;
+  const int64_t whole = division.whole * threads, pieces = (units - whole) * division.pieces;
+  for (int t = 0; t < threads; ++t) {
+    for (int64_t i = 0; i < division.whole; ++i) add_unit(next_whole++, 0, 1);
+    for (int64_t i = 0; i < division.pieces_each && next_piece < pieces; ++i, ++next_piece) {
+      add_unit(whole + next_piece / division.pieces, static_cast<int>(next_piece % division.pieces),
+               division.pieces);
     }
   }
   RunUnits(attention_units_, kernels_.attention);

@@ -251,8 +251,8 @@ struct Kernels {
   void (*rope)(float* x, int64_t heads, int head_dim, int rope_dim, bool interleaved,
                const float* cos, const float* sin);
   AttentionOp attention;
-  // A unit of so many queries (rows times heads) takes nearly as long with fewer: most of its time
-  // goes into its keys and values.
+  // Preparing the keys and values of a unit takes about as long as attention of so many queries
+  // (rows times heads).
   int few_queries;
   // Probabilities instead of mixed values: unit.rows[r].out [heads][count] gets them.
   AttentionOp attention_weights;

@@ -1,6 +1,6 @@
 #define FT_ISA avx512
 #include "backend/cpu/byte_attention.h"
-#include "backend/cpu/one_row_attention.h"
+#include "backend/cpu/query_lanes.h"
 #include "backend/cpu/row_kernels.h"
 
 namespace foretoken {
@@ -15,9 +15,9 @@ AttentionOp OpOf(const AttentionUnit& u) {
     return {&AttentionScratch<ByteAttention>, &RunAttention<ByteAttention>};
   }
   if (u.key_type == CacheType::kF32 || u.value_type == CacheType::kF32) {
-    return RowsOp<FloatWords<FloatNumbers>, VectorAttention<FloatNumbers>>();
+    return RowsOp<FloatWords<FloatNumbers>, VectorAttention<FloatNumbers>>(u);
   }
-  return RowsOp<FloatWords<ShortNumbers>, VectorAttention<ShortNumbers>>();
+  return RowsOp<FloatWords<ShortNumbers>, VectorAttention<ShortNumbers>>(u);
 }
 
 }  // namespace
@@ -32,6 +32,7 @@ const Kernels& Avx512VnniKernels() {
     avx512::FillRows(k);
     avx512::FillAttention(k);
     k.attention = avx512::ChosenOp<avx512::OpOf>();
+    k.few_queries = 4;
     return k;
   }();
   return kernels;

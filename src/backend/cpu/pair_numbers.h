@@ -2,7 +2,7 @@
 // rounded to bf16, and an instruction multiplies twice the numbers that float arithmetic takes.
 #pragma once
 
-#include "backend/cpu/one_row_attention.h"
+#include "backend/cpu/query_lanes.h"
 
 namespace foretoken::FT_ISA {
 
@@ -85,7 +85,7 @@ class PairNumbers {
   }
 };
 
-// The same words for OneRowAttention.
+// The same words for QueryLanes.
 class PairWords : public PairNumbers {
  public:
   template <typename Fn>
@@ -98,11 +98,12 @@ class PairWords : public PairNumbers {
     words.v[0] = reinterpret_cast<NativeF>(LoadPairs(row, element + word * kPer));
     return words;
   }
-  template <CacheType>
-  FT_INLINE static void LoadValues(const std::byte* const* rows, int64_t element, F& a, F& b) {
-    Merge(LoadPairs(rows[0], element), LoadPairs(rows[1], element), a, b);
+  template <CacheType, int kVectors>
+  FT_INLINE static void LoadValues(const std::byte* const* rows, int64_t element, F* x) {
+    static_assert(kVectors == 2);
+    Merge(LoadPairs(rows[0], element), LoadPairs(rows[1], element), x[0], x[1]);
   }
-  FT_INLINE static void StorePair(F x, float* to) {
+  FT_INLINE static void StoreWeights(F x, float* to) {
     const __m256bh rounded = _mm512_cvtneps_pbh(x.v[0]);
     __builtin_memcpy(to, &rounded, sizeof(rounded));
   }
