@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "draft/drafter.h"
+#include "draft/option_help.h"
 #include "tree/tree_policy.h"
 #include "verify/verifier.h"
 
@@ -184,28 +184,10 @@ void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
 }
 
 void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
-  AddParsed(
-      app, "--draft-opt",
-      "KEY=VALUE, an option of the drafter (of joined ones NAME.KEY=VALUE); repeatable. pld: k, "
-      "max_ngram, min_ngram. pld+h: k, layer (9 of 32, the same share of fewer layers), window, "
-      "threshold, range (whole or "
-      "prompt). pld+a: k, heads (a file, 'all' or layer:N), top, reduce (max or sum), threshold, "
-      "range. "
-      "The paper's PLD+ is k=70 with --draft-max 70. llma: reference, k, max_ngram, min_ngram. "
-      "lookahead: ngram, window, guesses, pool (window or text); the paper's needs --draft-max 55. "
-      "draft-model: gamma (5; a tree that branches keeps to it only where it is given), schedule "
-      "(fixed or heuristic), cache_type. rest: max_suffix, "
-      "min_suffix, matches, cont, tree; the paper's with --tree eagle2:total_token=65,top_k=64. "
-      "every drafter that needs --draft: target (same, or any: serve a target of another name, "
-      "too), cache_type (not medusa); they and draft-model: ranks (a file of rank-tokens; default: "
-      "the draft file's own, or MODEL.ranks.json beside the model), vocabulary (tokens scored: "
-      "auto, all or a number), head (their rows: source or q4_0). EAGLE-2 is eagle with "
-      "--tree eagle2. glide: gamma (5; see "
-      "draft-model), kv_layer (the target's layer, from 1, that its last one reads). chimera: "
-      "cache_entries (n-gram states kept, 65536), warm (a file of count-ngrams to begin with), "
-      "spill (a new file for "
-      "those that memory has no room for)",
-      [draft](const std::string& text) { return TakeOption(text, &draft->options); })
+  AddParsed(app, "--draft-opt",
+            "KEY=VALUE, an option of the drafter (of joined ones NAME.KEY=VALUE); repeatable\n" +
+                DraftOptionHelp(),
+            [draft](const std::string& text) { return TakeOption(text, &draft->options); })
       ->group(kSpeculation);
   AddParsed(
       app, "--draft-noise",

@@ -37,6 +37,10 @@ OptionReader::OptionReader(std::string owner, const Json& options)
   }
 }
 
+bool OptionReader::Has(std::string_view name) const {
+  return options_.is_object() && options_.contains(std::string(name));
+}
+
 const Json* OptionReader::Raw(std::string_view name) {
   known_.emplace_back(name);
   if (!options_.is_object()) return nullptr;

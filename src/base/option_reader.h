@@ -23,6 +23,7 @@ class OptionReader {
   int Choice(std::string_view name, const std::vector<std::string_view>& choices);
   // Text as it is; numbers as they would be typed.
   std::string Text(std::string_view name, std::string_view fallback);
+  bool Has(std::string_view name) const;
   // The raw value, or null when absent.
   const Json* Raw(std::string_view name);
 

@@ -40,17 +40,16 @@ double Price(const std::vector<double>& written, double level) {
 
 }  // namespace
 
-DraftTokenRule AskTokenRule(DraftOptions& options, std::string drafter) {
-  DraftTokenRule rule;
-  rule.drafter = std::move(drafter);
-  rule.ranks = options.Text("ranks", "");
-  const std::string vocabulary = options.Text("vocabulary", "auto");
-  rule.all = vocabulary == "all";
-  if (!rule.all && vocabulary != "auto") {
-    rule.vocabulary = options.Int("vocabulary", 0, 1, 1 << 24);
-  }
-  if (options.Choice("head", {"source", "q4_0"}) == 1) rule.head_type = DType::kQ4_0;
-  return rule;
+void DraftTokenRule::Visit(OptionFields& fields) {
+  fields.Text("ranks", ranks, "a file", "a ranking of the model's tokens, from rank-tokens",
+              {.fallback = "the draft file's own, or MODEL.ranks.json beside the model"});
+  std::string scored;
+  fields.WordOrInt("vocabulary", scored, vocabulary, {"auto", "all"}, 1, 1 << 24,
+                   "tokens scored, the first of the ranking; auto: what is expected to be fastest");
+  all = scored == "all";
+  fields.Choice("head", head_type,
+                {{"source", std::optional<DType>()}, {"q4_0", std::optional(DType::kQ4_0)}},
+                "number format of the LM head's rows; source: as they are");
 }
 
 Status FindRanking(const DraftContext& context, const TokenRanking& own,

@@ -26,10 +26,9 @@ struct DraftTokenRule {
   int vocabulary = 0;              // tokens to score; 0: what is expected to be fastest
   bool all = false;                // every token, whatever the ranking
   std::optional<DType> head_type;  // what rows become; nothing: they stay
+  void Visit(OptionFields& fields);
 };
 
-// Reads the options; mistakes are noted there. `drafter` opens errors.
-DraftTokenRule AskTokenRule(DraftOptions& options, std::string drafter);
 // Fetches the ranking: from the file that the option names, else `own`, that of the draft's file
 // `own_path`, else from TARGET.ranks.json beside the target. Errors: an unreadable file, one of
 // another vocabulary, a number of tokens without a ranking or beyond it.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "base/option_fields.h"
 #include "base/result.h"
 #include "model/model.h"
 #include "tree/tree_builder.h"
@@ -122,6 +123,7 @@ struct DraftContext {
 struct DrafterEntry {
   std::string_view name;  // as typed after --drafter
   Result<std::unique_ptr<Drafter>> (*make)(const DraftContext&);
+  OptionTable (*describe)();  // its options
   std::string_view summary;
   std::string_view paper_tree;  // what `--tree paper` means, as typed after --tree
   std::string_view needs = "";  // the option it cannot do without, which names a file

@@ -1,9 +1,11 @@
-// A drafter's options: every mistake opens with the drafter's name.
+// A drafter's options: a struct that describes itself (base/option_fields.h). Every mistake opens
+// with the drafter's name.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "base/option_fields.h"
 #include "base/option_reader.h"
 
 namespace foretoken {
@@ -14,5 +16,15 @@ class DraftOptions : public OptionReader {
   DraftOptions(std::string_view drafter, const Json& options)
       : OptionReader("drafter " + std::string(drafter), options) {}
 };
+
+// Reads the options of `drafter` into a struct that holds their defaults. Errors: the first
+// mistake.
+template <typename Options>
+Status ReadOptions(std::string_view drafter, const Json& json, Options& options) {
+  DraftOptions reader(drafter, json);
+  OptionFields fields(reader);
+  options.Visit(fields);
+  return reader.Finish();
+}
 
 }  // namespace foretoken

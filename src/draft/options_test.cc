@@ -3,8 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "base/json.h"
+#include "base/mapped_file.h"
+#include "base/output_file.h"
 #include "draft/drafter.h"
+#include "draft/option_help.h"
 
 namespace foretoken {
 namespace {
@@ -42,6 +48,95 @@ TEST(DraftOptions, NamesTheMistake) {
               HasSubstr(R"(x: option draft: found ["a.gguf","b.gguf"], expected a single one)"));
   const Json list = Json::array();
   EXPECT_FALSE(DraftOptions("x", list).Finish().ok());
+}
+
+struct Sample {
+  int k = 3, low = 1;
+  float share = 0.5f;
+  std::string file, word;
+  int number = 0;
+  bool k_given = false, sum = false;
+  void Visit(OptionFields& fields) {
+    fields.Int("k", k, 1, 9, "how many", {.paper = "7"}, &k_given);
+    fields.Int("low", low, 1, k, "how few", {.values = "1 to k"});
+    fields.Number("share", share, 0, 1, "of all");
+    fields.Text("file", file, "a file", "where from", {.fallback = "none"});
+    fields.Choice("reduce", sum, {{"max", false}, {"sum", true}}, "how");
+    fields.WordOrInt("size", word, number, {"auto", "all"}, 1, 99, "how large");
+    fields.Note("all at once");
+  }
+};
+
+TEST(OptionFields, AreReadAndDescribedByOneList) {
+  Sample sample;
+  const Json json = {{"k", 5}, {"low", "2"}, {"reduce", "sum"}, {"size", "12"}, {"file", "x"}};
+  ASSERT_TRUE(ReadOptions("y", json, sample).ok());
+  EXPECT_EQ(sample.k, 5);
+  EXPECT_TRUE(sample.k_given);
+  EXPECT_EQ(sample.low, 2);
+  EXPECT_FLOAT_EQ(sample.share, 0.5f);
+  EXPECT_TRUE(sample.sum);
+  EXPECT_EQ(sample.word, "");
+  EXPECT_EQ(sample.number, 12);
+  EXPECT_EQ(sample.file, "x");
+  EXPECT_THAT(DescribeOptions<Sample>(),
+              testing::ElementsAre(
+                  OptionDescription{"k", "1 to 9", "3", "how many", "7"},
+                  OptionDescription{"low", "1 to k", "1", "how few", ""},
+                  OptionDescription{"share", "0 to 1", "0.5", "of all", ""},
+                  OptionDescription{"file", "a file", "none", "where from", ""},
+                  OptionDescription{"reduce", "max or sum", "max", "how", ""},
+                  OptionDescription{"size", "auto, all or 1 to 99", "auto", "how large", ""},
+                  OptionDescription{"", "", "", "all at once", ""}));
+}
+
+TEST(OptionFields, NameTheMistake) {
+  const auto mistake = [](const Json& json) {
+    Sample sample;
+    const Status status = ReadOptions("y", json, sample);
+    return status.ok() ? "read" : status.error().message;
+  };
+  EXPECT_EQ(mistake(Json::object()), "read");
+  EXPECT_EQ(mistake({{"size", "all"}}), "read");
+  EXPECT_THAT(mistake({{"k", 2}, {"low", 3}}), HasSubstr("expected a whole number from 1 to 2"));
+  EXPECT_THAT(mistake({{"size", "huge"}}), HasSubstr("expected a whole number from 1 to 99"));
+  EXPECT_THAT(mistake({{"reduce", "mean"}}), HasSubstr("expected max or sum"));
+  EXPECT_THAT(mistake({{"kk", 1}}),
+              HasSubstr("drafter y: no option 'kk'; known: k, low, share, file, reduce, size"));
+}
+
+// What drafters take is what they say that they take: "known" lists the names in that order.
+TEST(Registry, OptionsAreDescribed) {
+  for (const DrafterEntry& e : AllDrafters()) {
+    const OptionTable table = e.describe();
+    EXPECT_EQ(table.empty(), e.name == "auto") << e.name;
+    for (const OptionDescription& option : table) {
+      EXPECT_FALSE(option.meaning.empty()) << e.name << " " << option.name;
+      EXPECT_EQ(option.name.empty(), option.values.empty()) << e.name << " " << option.name;
+    }
+    const auto is_needed = [&](const OptionDescription& o) {
+      return !o.name.empty() && o.name == e.needs;
+    };
+    EXPECT_EQ(std::ranges::any_of(table, is_needed), !e.needs.empty()) << e.name;
+  }
+  EXPECT_THAT(DraftOptionHelp(), HasSubstr("\nlookahead: ngram, tokens of an n-gram"));
+}
+
+// The page is written anew by `make docs`.
+TEST(DraftOptionsPage, HasTheTableOfTheRegistry) {
+  const std::string path = FT_SOURCE_DIR "/docs/draft_options.md";
+  const std::string begin = "<!-- options: written by make docs -->\n", end = "<!-- end -->\n";
+  std::string page(MappedFile::Open(path)->text());
+  const size_t first = page.find(begin), last = page.find(end);
+  ASSERT_NE(first, page.npos);
+  ASSERT_NE(last, page.npos);
+  const size_t from = first + begin.size();
+  if (std::getenv("FT_WRITE_DOCS") != nullptr) {
+    page.replace(from, last - from, DraftOptionTable());
+    ASSERT_TRUE(WriteFileAtomically(path, page).ok());
+    return;
+  }
+  EXPECT_EQ(page.substr(from, last - from), DraftOptionTable()) << path << " is stale: make docs";
 }
 
 TEST(Registry, NamesAreUniqueAndTheFirstSliceIsThere) {

@@ -6,9 +6,10 @@
 
 namespace foretoken {
 
-#define FT_DRAFTER(folder, name, factory, ...) \
-  Result<std::unique_ptr<Drafter>> factory(const DraftContext&);
-#include "draft/drafters.def"
+#define FT_DRAFTER(folder, name, Stem, ...)                        \
+  Result<std::unique_ptr<Drafter>> New##Stem(const DraftContext&); \
+  OptionTable Describe##Stem();
+#include "draft/all_drafters.def"
 #undef FT_DRAFTER
 
 namespace {
@@ -25,8 +26,8 @@ Result<std::unique_ptr<Drafter>> Make(const DrafterEntry& entry, const DraftCont
 
 std::span<const DrafterEntry> AllDrafters() {
   static constexpr DrafterEntry kAll[] = {
-#define FT_DRAFTER(folder, name, factory, ...) {name, &factory, __VA_ARGS__},
-#include "draft/drafters.def"
+#define FT_DRAFTER(folder, name, Stem, ...) {name, &New##Stem, &Describe##Stem, __VA_ARGS__},
+#include "draft/all_drafters.def"
 #undef FT_DRAFTER
   };
   return kAll;

@@ -1,5 +1,5 @@
 // What drafters that cannot do without a file are given in tests that run over the whole registry.
-// A drafter's own FOLDER/*_testing.cc makes its files; test_options.def lists those that do.
+// A drafter's own FOLDER/*_testing.cc makes its files, in StemTestOptions (see drafters.def).
 #pragma once
 
 #include <functional>

@@ -10,11 +10,36 @@
 
 namespace foretoken {
 
-Result<std::unique_ptr<DraftFile>> OpenTrained(DraftOptions& options, const DraftContext& context,
-                                               std::initializer_list<std::string_view> methods) {
-  const std::string path = options.Text("draft", "");
-  const bool any_name = options.Choice("target", {"same", "any"}) == 1;
-  FT_RETURN_IF_ERROR(options.Finish());
+void TrainedOptions::Visit(OptionFields& fields) {
+  fields.Text("draft", draft, "a file or a directory", "the draft, as --draft names it",
+              {.fallback = "the one for the model in drafts/ beside it"});
+  fields.Choice("target", any_target, {{"same", false}, {"any", true}},
+                "models that it serves; any: those of another name, too");
+}
+
+void CachedDraftOptions::Visit(OptionFields& fields) {
+  VisitCacheType(fields, cache_type);
+  tokens.Visit(fields);
+  file.Visit(fields);
+}
+
+void VisitGamma(OptionFields& fields, int& gamma, bool& is_given) {
+  fields.Int("gamma", gamma, 1, 1024,
+             "tokens drafted ahead; trees that branch keep to it where it is given", {}, &is_given);
+}
+
+void VisitCacheType(OptionFields& fields, DType& type) {
+  fields.Choice(
+      "cache_type", type,
+      {{"f16", DType::kF16}, {"f32", DType::kF32}, {"bf16", DType::kBF16}, {"q8_0", DType::kQ8_0}},
+      "number format of the draft's keys and values");
+}
+
+Result<std::unique_ptr<DraftFile>> OpenTrained(const TrainedOptions& options,
+                                               const DraftContext& context,
+                                               std::initializer_list<std::string_view> methods,
+                                               DraftTokenRule& tokens) {
+  const std::string& path = options.draft;
   FT_ASSIGN_OR_RETURN(std::unique_ptr<DraftFile> file, OpenDraft(path));
   const DraftInfo& info = file->info();
   if (std::ranges::find(methods, info.method) == methods.end()) {
@@ -24,7 +49,9 @@ Result<std::unique_ptr<DraftFile>> OpenTrained(DraftOptions& options, const Draf
   const TokenizerData none;
   const TokenizerData& tokenizer = context.tokenizer == nullptr ? none : context.tokenizer->data();
   const auto target = TargetFingerprint::Of(context.target.config(), tokenizer);
-  FT_RETURN_IF_ERROR(CheckTarget(info, target, any_name, path));
+  FT_RETURN_IF_ERROR(CheckTarget(info, target, options.any_target, path));
+  tokens.drafter = *methods.begin();
+  FT_RETURN_IF_ERROR(FindRanking(context, *file, tokens));
   return file;
 }
 
@@ -55,11 +82,6 @@ std::string DraftIdentity(const ModelFile& file, std::string_view method, int co
 
 DraftPrior PriorOf(const DraftFile& file, size_t level_bytes, int columns) {
   return {level_bytes, file.info().acceptance, DraftIdentity(file, file.info().method, columns)};
-}
-
-DType CacheTypeOption(DraftOptions& options) {
-  static constexpr DType kTypes[] = {DType::kF16, DType::kF32, DType::kBF16, DType::kQ8_0};
-  return kTypes[options.Choice("cache_type", {"f16", "f32", "bf16", "q8_0"})];
 }
 
 }  // namespace foretoken

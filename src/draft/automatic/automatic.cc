@@ -72,6 +72,9 @@ Result<std::unique_ptr<Drafter>> NewFound(const Json& options, const DraftContex
 
 }  // namespace
 
+// Its options are those of the drafters that it joins, behind their names.
+OptionTable DescribeAutomatic() { return {}; }
+
 Result<std::unique_ptr<Drafter>> NewAutomatic(const DraftContext& context) {
   Json options = context.options;
   FT_ASSIGN_OR_RETURN(const std::vector<std::string_view> named, DraftersOf(options));

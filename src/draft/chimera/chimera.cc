@@ -171,28 +171,42 @@ Status Chimera::AskHead(int head, std::span<const Asked> nodes) {
   return {};
 }
 
+struct ChimeraOptions {
+  DType cache_type = DType::kF16;
+  NgramCacheRule cache;
+  std::string warm;
+  DraftTokenRule tokens;
+  TrainedOptions file;
+  void Visit(OptionFields& fields) {
+    VisitCacheType(fields, cache_type);
+    fields.Int("cache_entries", cache.entries, 0, 1 << 24, "n-gram states kept in memory");
+    fields.Text("spill", cache.spill, "a new file", "where states go that memory has no room for");
+    fields.Text("warm", warm, "a file of count-ngrams", "n-grams whose states it begins with");
+    tokens.Visit(fields);
+    file.Visit(fields);
+  }
+};
+
 }  // namespace
 
+OptionTable DescribeChimera() { return DescribeOptions<ChimeraOptions>(); }
+
 Result<std::unique_ptr<Drafter>> NewChimera(const DraftContext& context) {
-  DraftOptions options("chimera", context.options);
-  const DType cache_type = CacheTypeOption(options);
-  NgramCacheRule cache;
-  cache.entries = options.Int("cache_entries", cache.entries, 0, 1 << 24);
-  cache.spill = options.Text("spill", "");
-  const std::string counts = options.Text("warm", "");
-  DraftTokenRule rule = AskTokenRule(options, "chimera");
-  FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {"chimera"}));
-  FT_RETURN_IF_ERROR(FindRanking(context, *file, rule));
-  FT_ASSIGN_OR_RETURN(auto net, ChimeraNet::Load(std::move(file), context.target, cache, rule));
-  FT_RETURN_IF_ERROR(CheckCacheType(net->config(), cache_type));
-  if (!counts.empty()) {
-    FT_ASSIGN_OR_RETURN(
-        const std::vector<Ngram> ngrams,
-        ReadNgramCounts(counts, net->ngrams().n(), context.target.config().vocab, cache.entries));
+  ChimeraOptions options;
+  FT_RETURN_IF_ERROR(ReadOptions(ChimeraSpec::kMethod, context.options, options));
+  FT_ASSIGN_OR_RETURN(auto file,
+                      OpenTrained(options.file, context, {ChimeraSpec::kMethod}, options.tokens));
+  FT_ASSIGN_OR_RETURN(
+      auto net, ChimeraNet::Load(std::move(file), context.target, options.cache, options.tokens));
+  FT_RETURN_IF_ERROR(CheckCacheType(net->config(), options.cache_type));
+  if (!options.warm.empty()) {
+    FT_ASSIGN_OR_RETURN(const std::vector<Ngram> ngrams,
+                        ReadNgramCounts(options.warm, net->ngrams().n(),
+                                        context.target.config().vocab, options.cache.entries));
     FT_RETURN_IF_ERROR(net->ngrams().Learn(ngrams));
   }
   return std::unique_ptr<Drafter>(std::make_unique<Chimera>(
-      std::move(net), context.target.config().layers, context.capacity, cache_type));
+      std::move(net), context.target.config().layers, context.capacity, options.cache_type));
 }
 
 }  // namespace foretoken

@@ -30,6 +30,24 @@ Result<DraftTokens> TokensOf(const DraftTokenRule& rule, const ModelFile& file,
                     file.path());
 }
 
+struct DraftModelOptions {
+  std::string draft_model;
+  DraftModelRule rule;
+  DraftTokenRule tokens{.drafter = "draft-model"};
+  void Visit(OptionFields& fields) {
+    fields.Text("draft_model", draft_model, "a model",
+                "the model that it drafts with, as --draft-model names it",
+                {.fallback = "one of the same vocabulary in drafts/ beside the model"});
+    VisitGamma(fields, rule.gamma, rule.gamma_given);
+    fields.Choice(
+        "schedule", rule.heuristic, {{"fixed", false}, {"heuristic", true}},
+        "gamma from draft to draft; heuristic: + 2 after one that was accepted whole, - 1 "
+        "after others");
+    VisitCacheType(fields, rule.cache_type);
+    tokens.Visit(fields);
+  }
+};
+
 Result<LoadedDraft> LoadDraft(const std::string& path, const DraftTokenRule& rule,
                               const DraftContext& context) {
   LoadedDraft draft;
@@ -47,21 +65,16 @@ Result<LoadedDraft> LoadDraft(const std::string& path, const DraftTokenRule& rul
 
 }  // namespace
 
+OptionTable DescribeDraftModel() { return DescribeOptions<DraftModelOptions>(); }
+
 Result<std::unique_ptr<Drafter>> NewDraftModel(const DraftContext& context) {
-  DraftOptions options("draft-model", context.options);
-  const std::string path = options.Text("draft_model", "");
-  DraftModelRule how;
-  how.gamma_given = context.options.contains("gamma");
-  how.gamma = options.Int("gamma", how.gamma, 1, 1024);
-  how.heuristic = options.Choice("schedule", {"fixed", "heuristic"}) == 1;
-  how.cache_type = CacheTypeOption(options);
-  DraftTokenRule rule = AskTokenRule(options, "draft-model");
-  FT_RETURN_IF_ERROR(options.Finish());
-  FT_RETURN_IF_ERROR(FindRanking(context, {}, "", rule));
-  FT_ASSIGN_OR_RETURN(LoadedDraft draft, LoadDraft(path, rule, context));
-  FT_RETURN_IF_ERROR(CheckCacheType(draft.model->config(), how.cache_type));
+  DraftModelOptions options;
+  FT_RETURN_IF_ERROR(ReadOptions("draft-model", context.options, options));
+  FT_RETURN_IF_ERROR(FindRanking(context, {}, "", options.tokens));
+  FT_ASSIGN_OR_RETURN(LoadedDraft draft, LoadDraft(options.draft_model, options.tokens, context));
+  FT_RETURN_IF_ERROR(CheckCacheType(draft.model->config(), options.rule.cache_type));
   return std::unique_ptr<Drafter>(std::make_unique<DraftModel>(
-      std::move(draft), context.target.config().vocab, context.capacity, how));
+      std::move(draft), context.target.config().vocab, context.capacity, options.rule));
 }
 
 }  // namespace foretoken

@@ -9,19 +9,24 @@ namespace {
 
 Result<std::unique_ptr<Drafter>> New(std::string_view name, std::string_view other,
                                      const DraftContext& context) {
-  DraftOptions options(name, context.options);
-  const DType cache_type = CacheTypeOption(options);
-  DraftTokenRule rule = AskTokenRule(options, std::string(name));
-  FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {name, other}));
-  FT_RETURN_IF_ERROR(CheckCacheType(file->config(), cache_type));
-  FT_RETURN_IF_ERROR(FindRanking(context, *file, rule));
-  FT_ASSIGN_OR_RETURN(auto net, EagleNet::Load(std::move(file), context.target, rule));
+  CachedDraftOptions options;
+  FT_RETURN_IF_ERROR(ReadOptions(name, context.options, options));
+  FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options.file, context, {name, other}, options.tokens));
+  FT_RETURN_IF_ERROR(CheckCacheType(file->config(), options.cache_type));
+  FT_ASSIGN_OR_RETURN(auto net, EagleNet::Load(std::move(file), context.target, options.tokens));
   return std::unique_ptr<Drafter>(
       std::make_unique<Eagle>(std::move(net), EagleSpec::Taps(context.target.config().layers),
-                              context.capacity, cache_type));
+                              context.capacity, options.cache_type));
 }
 
 }  // namespace
+
+OptionTable DescribeEagle() {
+  OptionTable table = DescribeOptions<CachedDraftOptions>();
+  OptionFields(table).Note("EAGLE-2 is eagle with --tree eagle2");
+  return table;
+}
+OptionTable DescribeHass() { return DescribeOptions<CachedDraftOptions>(); }
 
 Result<std::unique_ptr<Drafter>> NewEagle(const DraftContext& context) {
   return New(EagleSpec::kMethod, EagleSpec::kHassMethod, context);

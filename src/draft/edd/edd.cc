@@ -1,6 +1,7 @@
 // EDD: the target's own hidden states are the soft prompt of a layer that guesses on from there.
 #include "draft/edd/edd.h"
 
+#include "draft/edd/edd_spec.h"
 #include "draft/trained.h"
 
 namespace foretoken {
@@ -29,16 +30,17 @@ Result<Tensor> Edd::LogitsOf(std::span<const DraftSlot> batch, std::span<const D
   return net_->Logits(rows, caches);
 }
 
+OptionTable DescribeEdd() { return DescribeOptions<CachedDraftOptions>(); }
+
 Result<std::unique_ptr<Drafter>> NewEdd(const DraftContext& context) {
-  DraftOptions options("edd", context.options);
-  const DType cache_type = CacheTypeOption(options);
-  DraftTokenRule rule = AskTokenRule(options, "edd");
-  FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {"edd"}));
-  FT_RETURN_IF_ERROR(FindRanking(context, *file, rule));
-  FT_ASSIGN_OR_RETURN(auto net, EddNet::Load(std::move(file), context.target, rule));
-  FT_RETURN_IF_ERROR(CheckCacheType(net->config(), cache_type));
+  CachedDraftOptions options;
+  FT_RETURN_IF_ERROR(ReadOptions(EddSpec::kMethod, context.options, options));
+  FT_ASSIGN_OR_RETURN(auto file,
+                      OpenTrained(options.file, context, {EddSpec::kMethod}, options.tokens));
+  FT_ASSIGN_OR_RETURN(auto net, EddNet::Load(std::move(file), context.target, options.tokens));
+  FT_RETURN_IF_ERROR(CheckCacheType(net->config(), options.cache_type));
   return std::unique_ptr<Drafter>(
-      std::make_unique<Edd>(std::move(net), context.capacity, cache_type));
+      std::make_unique<Edd>(std::move(net), context.capacity, options.cache_type));
 }
 
 }  // namespace foretoken

@@ -62,16 +62,17 @@ class Hydra final : public FeatureDrafter {
 
 }  // namespace
 
+OptionTable DescribeHydra() { return DescribeOptions<CachedDraftOptions>(); }
+
 Result<std::unique_ptr<Drafter>> NewHydra(const DraftContext& context) {
-  DraftOptions options("hydra", context.options);
-  const DType cache_type = CacheTypeOption(options);
-  DraftTokenRule rule = AskTokenRule(options, "hydra");
-  FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {"hydra"}));
-  FT_RETURN_IF_ERROR(FindRanking(context, *file, rule));
-  FT_ASSIGN_OR_RETURN(auto net, HydraNet::Load(std::move(file), context.target, rule));
-  FT_RETURN_IF_ERROR(CheckCacheType(net->config(), cache_type));
+  CachedDraftOptions options;
+  FT_RETURN_IF_ERROR(ReadOptions(HydraSpec::kMethod, context.options, options));
+  FT_ASSIGN_OR_RETURN(auto file,
+                      OpenTrained(options.file, context, {HydraSpec::kMethod}, options.tokens));
+  FT_ASSIGN_OR_RETURN(auto net, HydraNet::Load(std::move(file), context.target, options.tokens));
+  FT_RETURN_IF_ERROR(CheckCacheType(net->config(), options.cache_type));
   return std::unique_ptr<Drafter>(std::make_unique<Hydra>(
-      std::move(net), context.target.config().layers, context.capacity, cache_type));
+      std::move(net), context.target.config().layers, context.capacity, options.cache_type));
 }
 
 }  // namespace foretoken

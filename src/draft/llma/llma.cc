@@ -62,6 +62,19 @@ Result<std::vector<std::vector<Token>>> ReadReferences(const Json& value,
   return references;
 }
 
+struct LlmaOptions {
+  const Json* reference = nullptr;
+  ReferenceRule rule;
+  void Visit(OptionFields& fields) {
+    fields.Raw("reference", reference, "a file; repeatable", "a document that it copies from");
+    fields.Int("k", rule.k, 1, 1024, "tokens copied at most");
+    fields.Int("max_ngram", rule.max_ngram, 1, 64,
+               "tokens of the longest suffix looked for, tried first");
+    fields.Int("min_ngram", rule.min_ngram, 1, rule.max_ngram, "tokens of the shortest",
+               {.values = "1 to max_ngram"});
+  }
+};
+
 class ReferenceCopier final : public TextDrafter {
  public:
   ReferenceCopier(std::vector<std::vector<Token>> references, ReferenceRule rule)
@@ -80,16 +93,14 @@ class ReferenceCopier final : public TextDrafter {
 
 }  // namespace
 
+OptionTable DescribeLlma() { return DescribeOptions<LlmaOptions>(); }
+
 Result<std::unique_ptr<Drafter>> NewLlma(const DraftContext& context) {
-  DraftOptions options("llma", context.options);
-  const Json* files = options.Raw("reference");
-  ReferenceRule rule;
-  rule.k = options.Int("k", rule.k, 1, 1024);
-  rule.max_ngram = options.Int("max_ngram", rule.max_ngram, 1, 64);
-  rule.min_ngram = options.Int("min_ngram", rule.min_ngram, 1, rule.max_ngram);
-  FT_RETURN_IF_ERROR(options.Finish());
-  FT_ASSIGN_OR_RETURN(auto references, ReadReferences(*files, context.tokenizer));
-  return std::unique_ptr<Drafter>(std::make_unique<ReferenceCopier>(std::move(references), rule));
+  LlmaOptions options;
+  FT_RETURN_IF_ERROR(ReadOptions("llma", context.options, options));
+  FT_ASSIGN_OR_RETURN(auto references, ReadReferences(*options.reference, context.tokenizer));
+  return std::unique_ptr<Drafter>(
+      std::make_unique<ReferenceCopier>(std::move(references), options.rule));
 }
 
 }  // namespace foretoken

@@ -18,6 +18,15 @@ struct LookaheadRule {
   int guesses = 7;            // G: n-grams kept of one first token
   bool learns_text = false;   // also keep the n-grams of the prompt and the answer
   std::vector<Token> ending;  // tokens that end an answer; a window is not built on them
+
+  void Visit(OptionFields& fields) {
+    fields.Int("ngram", ngram, 2, 32, "tokens of an n-gram, its first included");
+    fields.Int("window", window, 1, 256, "columns that the target refines");
+    fields.Int("guesses", guesses, 1, 256, "n-grams kept of one first token");
+    fields.Choice("pool", learns_text, {{"window", false}, {"text", true}},
+                  "where n-grams come from; text: from the prompt and the answer, too");
+    fields.Note("the n-grams and the window of the defaults need --draft-max 55");
+  }
 };
 
 struct State final : TextState {
@@ -115,14 +124,11 @@ class Lookahead final : public Drafter {
 
 }  // namespace
 
+OptionTable DescribeLookahead() { return DescribeOptions<LookaheadRule>(); }
+
 Result<std::unique_ptr<Drafter>> NewLookahead(const DraftContext& context) {
-  DraftOptions options("lookahead", context.options);
   LookaheadRule rule;
-  rule.ngram = options.Int("ngram", rule.ngram, 2, 32);
-  rule.window = options.Int("window", rule.window, 1, 256);
-  rule.guesses = options.Int("guesses", rule.guesses, 1, 256);
-  rule.learns_text = options.Choice("pool", {"window", "text"}) == 1;
-  FT_RETURN_IF_ERROR(options.Finish());
+  FT_RETURN_IF_ERROR(ReadOptions("lookahead", context.options, rule));
   if (context.tokenizer != nullptr) {
     rule.ending = context.tokenizer->data().eog;
     rule.ending.push_back(context.tokenizer->data().eos);

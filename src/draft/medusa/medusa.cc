@@ -4,6 +4,7 @@
 
 #include "draft/levels.h"
 #include "draft/medusa/medusa_net.h"
+#include "draft/medusa/medusa_spec.h"
 #include "draft/scratch.h"
 #include "draft/text_state.h"
 #include "draft/trained.h"
@@ -101,14 +102,25 @@ class Medusa final : public Drafter {
   LogitsOffers offers_;
 };
 
+struct MedusaOptions {
+  DraftTokenRule tokens;
+  TrainedOptions file;
+  void Visit(OptionFields& fields) {
+    tokens.Visit(fields);
+    file.Visit(fields);
+  }
+};
+
 }  // namespace
 
+OptionTable DescribeMedusa() { return DescribeOptions<MedusaOptions>(); }
+
 Result<std::unique_ptr<Drafter>> NewMedusa(const DraftContext& context) {
-  DraftOptions options("medusa", context.options);
-  DraftTokenRule rule = AskTokenRule(options, "medusa");
-  FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options, context, {"medusa"}));
-  FT_RETURN_IF_ERROR(FindRanking(context, *file, rule));
-  FT_ASSIGN_OR_RETURN(auto net, MedusaNet::Load(std::move(file), context.target, rule));
+  MedusaOptions options;
+  FT_RETURN_IF_ERROR(ReadOptions(MedusaSpec::kMethod, context.options, options));
+  FT_ASSIGN_OR_RETURN(auto file,
+                      OpenTrained(options.file, context, {MedusaSpec::kMethod}, options.tokens));
+  FT_ASSIGN_OR_RETURN(auto net, MedusaNet::Load(std::move(file), context.target, options.tokens));
   return std::unique_ptr<Drafter>(
       std::make_unique<Medusa>(std::move(net), context.target.config()));
 }

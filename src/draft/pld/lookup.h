@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "base/option_fields.h"
 #include "base/types.h"
 
 namespace foretoken {
@@ -11,6 +12,7 @@ struct LookupRule {
   int k = 10;         // tokens copied; an occurrence must have that many after it
   int max_ngram = 3;  // longest suffix looked for, tried first
   int min_ngram = 1;
+  void Visit(OptionFields& fields);
 };
 
 // The tokens that followed the earliest other occurrence of the longest suffix of `text` that has

@@ -9,6 +9,13 @@
 
 namespace foretoken {
 
+void LookupRule::Visit(OptionFields& fields) {
+  fields.Int("k", k, 1, 1024, "tokens copied; a place must have as many behind it");
+  fields.Int("max_ngram", max_ngram, 1, 64, "tokens of the longest suffix looked for, tried first");
+  fields.Int("min_ngram", min_ngram, 1, max_ngram, "tokens of the shortest",
+             {.values = "1 to max_ngram"});
+}
+
 std::span<const Token> FollowingLastNgram(std::span<const Token> text, const LookupRule& rule) {
   const int size = static_cast<int>(text.size());
   for (int n = std::min(rule.max_ngram, size - 1); n >= rule.min_ngram; --n) {
@@ -40,13 +47,11 @@ class PromptLookup final : public TextDrafter {
 
 }  // namespace
 
+OptionTable DescribePld() { return DescribeOptions<LookupRule>(); }
+
 Result<std::unique_ptr<Drafter>> NewPld(const DraftContext& context) {
-  DraftOptions options("pld", context.options);
   LookupRule rule;
-  rule.k = options.Int("k", rule.k, 1, 1024);
-  rule.max_ngram = options.Int("max_ngram", rule.max_ngram, 1, 64);
-  rule.min_ngram = options.Int("min_ngram", rule.min_ngram, 1, rule.max_ngram);
-  FT_RETURN_IF_ERROR(options.Finish());
+  FT_RETURN_IF_ERROR(ReadOptions("pld", context.options, rule));
   return std::unique_ptr<Drafter>(std::make_unique<PromptLookup>(rule));
 }
 

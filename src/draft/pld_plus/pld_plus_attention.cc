@@ -19,6 +19,25 @@ struct AttentionRule {
   std::string remark;                // Drafter::Remark
 };
 
+struct AttentionOptions {
+  CopyRule copy;
+  const Json* heads = nullptr;
+  int top = 0;
+  bool top_given = false;
+  AttentionRule rule;
+  void Visit(OptionFields& fields) {
+    copy.Visit(fields);
+    fields.Raw("heads", heads, "a file, 'all' or layer:N", "attention heads that choose the place",
+               {.fallback = "those found for the model with find-heads, else all"});
+    fields.Int("top", top, 1, 1 << 20, "heads used, the first of them",
+               {.fallback = "50 of 1,024 heads or more, the same share of fewer"}, &top_given);
+    fields.Choice("reduce", rule.sum, {{"max", false}, {"sum", true}},
+                  "what the heads' attention to a place becomes");
+    fields.Number("threshold", rule.threshold, -1, 1e6f,
+                  "attention that a place must exceed; below 0: none");
+  }
+};
+
 // The chosen heads of one layer.
 struct Group {
   int layer;
@@ -131,25 +150,24 @@ class AttentionCopier final : public SpanCopier {
 
 }  // namespace
 
+OptionTable DescribePldPlusAttention() { return DescribeOptions<AttentionOptions>(); }
+
 Result<std::unique_ptr<Drafter>> NewPldPlusAttention(const DraftContext& context) {
   const ModelConfig& config = context.target.config();
-  DraftOptions options("pld+a", context.options);
-  const CopyRule copy = ReadCopyRule(options);
-  AttentionRule rule;
+  AttentionOptions options;
+  FT_RETURN_IF_ERROR(ReadOptions("pld+a", context.options, options));
+  AttentionRule& rule = options.rule;
   const Json shipped = HeadsOfModel(context.target_path);
-  const Json* heads = options.Raw("heads");
+  const Json* heads = options.heads;
   // Heads typed one by one are all meant.
   const bool typed = heads != nullptr && !heads->is_string();
   if (heads == nullptr && !shipped.is_null()) heads = &shipped;
   const int most = typed ? kMostHeads : UsualHeads(config.layers * config.heads);
-  const int top = options.Int("top", most, 1, 1 << 20);
+  const int top = options.top_given ? options.top : most;
   if (heads == nullptr) rule.remark = NoHeadsRemark(context.target_path);
-  rule.sum = options.Choice("reduce", {"max", "sum"}) == 1;
-  rule.threshold = options.Number("threshold", rule.threshold, -1, 1e6f);
   FT_ASSIGN_OR_RETURN(rule.heads, ReadHeadList(heads, top, config.layers, config.heads));
-  FT_RETURN_IF_ERROR(options.Finish());
   return std::unique_ptr<Drafter>(
-      std::make_unique<AttentionCopier>(context, copy, std::move(rule)));
+      std::make_unique<AttentionCopier>(context, options.copy, std::move(rule)));
 }
 
 }  // namespace foretoken

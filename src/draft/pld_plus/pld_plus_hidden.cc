@@ -14,6 +14,21 @@ struct HiddenRule {
   float threshold = -2;  // the cosine must exceed it; below -1 = off
 };
 
+struct HiddenOptions {
+  int layers = 9;  // of the target
+  CopyRule copy;
+  HiddenRule rule;
+  void Visit(OptionFields& fields) {
+    copy.Visit(fields);
+    fields.Int("layer", rule.layer, 0, layers, "hidden state compared (Hugging Face index)",
+               {.fallback = "9 of 32 layers, the same share of fewer",
+                .values = "0 to the model's layers"});
+    fields.Int("window", rule.window, 1, 64, "hidden states averaged");
+    fields.Number("threshold", rule.threshold, -2, 1,
+                  "cosine that a place must exceed; below -1: none");
+  }
+};
+
 struct HiddenState final : CopyState {
   HiddenState(int width, int window, std::shared_ptr<SpareRows> spare)
       : rows(width, window, std::move(spare)) {}
@@ -69,16 +84,14 @@ int DefaultLayer(int layers) {
 
 }  // namespace
 
+OptionTable DescribePldPlusHidden() { return DescribeOptions<HiddenOptions>(); }
+
 Result<std::unique_ptr<Drafter>> NewPldPlusHidden(const DraftContext& context) {
-  const int layers = context.target.config().layers;
-  DraftOptions options("pld+h", context.options);
-  const CopyRule copy = ReadCopyRule(options);
-  HiddenRule rule;
-  rule.layer = options.Int("layer", DefaultLayer(layers), 0, layers);
-  rule.window = options.Int("window", 1, 1, 64);
-  rule.threshold = options.Number("threshold", rule.threshold, -2, 1);
-  FT_RETURN_IF_ERROR(options.Finish());
-  return std::unique_ptr<Drafter>(std::make_unique<HiddenCopier>(context.target, copy, rule));
+  HiddenOptions options{.layers = context.target.config().layers};
+  options.rule.layer = DefaultLayer(options.layers);
+  FT_RETURN_IF_ERROR(ReadOptions("pld+h", context.options, options));
+  return std::unique_ptr<Drafter>(
+      std::make_unique<HiddenCopier>(context.target, options.copy, options.rule));
 }
 
 }  // namespace foretoken

@@ -6,11 +6,10 @@
 
 namespace foretoken {
 
-CopyRule ReadCopyRule(DraftOptions& options) {
-  CopyRule rule;
-  rule.k = options.Int("k", rule.k, 1, 4096);
-  rule.prompt_only = options.Choice("range", {"whole", "prompt"}) == 1;
-  return rule;
+void CopyRule::Visit(OptionFields& fields) {
+  fields.Int("k", k, 1, 4096, "tokens copied at most; all need --draft-max as large");
+  fields.Choice("range", prompt_only, {{"whole", false}, {"prompt", true}},
+                "text that it copies from: all of it, or the prompt");
 }
 
 Status SpanCopier::Observe(std::span<const Observation> seen) {

@@ -14,8 +14,8 @@ namespace foretoken {
 struct CopyRule {
   int k = 70;                // longest span copied
   bool prompt_only = false;  // look for occurrences in the prompt alone
+  void Visit(OptionFields& fields);
 };
-CopyRule ReadCopyRule(DraftOptions& options);
 
 // What both rankings know of a sequence.
 struct CopyState : DraftState {

@@ -20,6 +20,23 @@ struct RestRule {
   int tree = 64;       // nodes offered
 };
 
+struct RestOptions {
+  std::string datastore;
+  RestRule rule;
+  void Visit(OptionFields& fields) {
+    fields.Text("datastore", datastore, "a file",
+                "what it looks things up in, from build-datastore");
+    fields.Int("max_suffix", rule.max_suffix, 1, 1024,
+               "tokens of the longest suffix looked for, tried first");
+    rule.min_suffix = std::min(rule.min_suffix, rule.max_suffix);
+    fields.Int("min_suffix", rule.min_suffix, 1, rule.max_suffix, "tokens of the shortest",
+               {.values = "1 to max_suffix"});
+    fields.Int("matches", rule.matches, 1, 1 << 20, "places looked at");
+    fields.Int("cont", rule.cont, 1, 1024, "tokens taken from each place");
+    fields.Int("tree", rule.tree, 1, 4096, "nodes offered");
+  }
+};
+
 class Rest final : public TextDrafter {
  public:
   Rest(Datastore store, RestRule rule) : store_(std::move(store)), rule_(rule) {}
@@ -93,20 +110,14 @@ Status CheckVocabulary(const Datastore& store, const DraftContext& context,
 
 }  // namespace
 
+OptionTable DescribeRest() { return DescribeOptions<RestOptions>(); }
+
 Result<std::unique_ptr<Drafter>> NewRest(const DraftContext& context) {
-  DraftOptions options("rest", context.options);
-  const std::string path = options.Text("datastore", "");
-  RestRule rule;
-  rule.max_suffix = options.Int("max_suffix", rule.max_suffix, 1, 1024);
-  rule.min_suffix =
-      options.Int("min_suffix", std::min(rule.min_suffix, rule.max_suffix), 1, rule.max_suffix);
-  rule.matches = options.Int("matches", rule.matches, 1, 1 << 20);
-  rule.cont = options.Int("cont", rule.cont, 1, 1024);
-  rule.tree = options.Int("tree", rule.tree, 1, 4096);
-  FT_RETURN_IF_ERROR(options.Finish());
-  FT_ASSIGN_OR_RETURN(Datastore store, Datastore::Open(path));
-  FT_RETURN_IF_ERROR(CheckVocabulary(store, context, path));
-  return std::unique_ptr<Drafter>(std::make_unique<Rest>(std::move(store), rule));
+  RestOptions options;
+  FT_RETURN_IF_ERROR(ReadOptions("rest", context.options, options));
+  FT_ASSIGN_OR_RETURN(Datastore store, Datastore::Open(options.datastore));
+  FT_RETURN_IF_ERROR(CheckVocabulary(store, context, options.datastore));
+  return std::unique_ptr<Drafter>(std::make_unique<Rest>(std::move(store), options.rule));
 }
 
 }  // namespace foretoken
