@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 CMAKE_BUILD := cmake --build
 
-.PHONY: demo test bench format lint asan tsan check-long clean help
+.PHONY: demo test toy bench docs format lint asan tsan check-long clean help
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -22,12 +22,19 @@ test: ## install what is missing, build everything, and run every test
 	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS)
 	ctest --preset release -j $(JOBS); status=$$?; $(BUILD)/untried_sets; exit $$status
 
+toy: ## show that a drafter is one folder and one line: add a toy to the build, try it, remove it
+	tests/toy_drafter/run.sh $(BUILD)
+
 bench: ## build and run the measurements of this machine and the kernels
 	@scripts/setup.sh engine bench
 	@cmake --preset release -DFT_BENCH=ON >/dev/null
 	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS)
 	$(BUILD)/foretoken bench limits
 	$(BUILD)/foretoken bench decode --random 1.1b --type Q8_0 --rows 1,2,4,8,16,32
+
+docs: ## write the tables of documents that are made from the sources
+	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target draft_test
+	FT_WRITE_DOCS=1 $(BUILD)/draft_test --gtest_filter='DraftOptionsPage.*'
 
 format: ## rewrite the sources in the project's format
 	@scripts/setup.sh lint
