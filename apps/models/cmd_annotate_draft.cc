@@ -18,8 +18,12 @@ struct AnnotateArgs {
   bool force = false;
 };
 
-// The acceptance by depth that `bench spec --json` wrote to `path` of chains by this method.
-// Errors: no such result, or several.
+// Fewer judged guesses of a depth say too little of it.
+constexpr int kFewestJudged = 20;
+
+// The acceptance by depth that `bench spec --json` wrote to `path` of greedy chains by this method,
+// down to where guesses were judged too rarely. Errors: no such result, or several; too few
+// guesses.
 Result<std::vector<float>> MeasuredAcceptance(const std::string& path, const std::string& method) {
   FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(path));
   const auto field = [](const Json& object, const char* key) {
@@ -32,24 +36,36 @@ Result<std::vector<float>> MeasuredAcceptance(const std::string& path, const std
   std::vector<Json> found;
   for (const Json& result : field(json, "results")) {
     const bool is_chain = text(result, "tree").starts_with("chain");
-    if (is_chain && text(result, "task") == "overall" && text(result, "method") == method) {
-      found.push_back(field(result, "alpha_n"));
+    const bool is_greedy =
+        text(result, "verifier") == "exact" && field(result, "temperature") == 0.0;
+    if (is_chain && is_greedy && text(result, "task") == "overall" &&
+        text(result, "method") == method) {
+      found.push_back(result);
     }
   }
   if (found.size() != 1) {
     return Error{path + ": field 'results' has " + std::to_string(found.size()) +
                  " entries of task 'overall', method '" + method +
-                 "' and a chain, expected one, as of bench spec --methods " + method +
-                 " --tree chain:gamma=5 --json FILE"};
+                 "', a chain and verifier 'exact' at temperature 0, expected one, as of bench spec "
+                 "--methods " +
+                 method + " --tree chain:gamma=5 --json FILE"};
   }
-  std::vector<float> rates;
-  for (const Json& rate : found[0]) {
-    if (!rate.is_number()) break;
-    rates.push_back(rate.get<float>());
+  const Json rates = field(found[0], "alpha_n"), judged = field(found[0], "alpha_n_reached");
+  const auto numbers = [](const Json& list) {
+    return list.is_array() &&
+           std::ranges::all_of(list, [](const Json& item) { return item.is_number(); });
+  };
+  if (!numbers(rates) || !numbers(judged) || rates.size() != judged.size()) {
+    return Error{path + ": fields 'alpha_n' and 'alpha_n_reached' are " + JsonText(rates) +
+                 " and " + JsonText(judged) + ", expected lists of as many numbers"};
   }
-  if (!rates.empty() && rates.size() == found[0].size()) return rates;
-  return Error{path + ": field 'alpha_n' is " + JsonText(found[0]) +
-               ", expected a list of numbers"};
+  std::vector<float> acceptance;
+  for (size_t i = 0; i < rates.size() && judged[i].get<double>() >= kFewestJudged; ++i) {
+    acceptance.push_back(rates[i].get<float>());
+  }
+  if (!acceptance.empty()) return acceptance;
+  return Error{path + ": field 'alpha_n_reached' is " + JsonText(judged) + ", expected " +
+               std::to_string(kFewestJudged) + " judged guesses or more of the first depth"};
 }
 
 Status Annotate(const AnnotateArgs& args) {
@@ -106,6 +122,9 @@ int Run_annotate_draft(int argc, char** argv) {
                               ->excludes(acceptance);
   app.add_flag("-f,--force", args.force, "replace the output if it exists");
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
+  if (name->count() > 0 && args.name.empty()) {
+    return BadUsage(Error{"--name is empty, expected a name"});
+  }
   const CLI::Option* notes[] = {name, ranks, acceptance, measured};
   if (std::ranges::none_of(notes, [](const CLI::Option* note) { return note->count() > 0; })) {
     return BadUsage(

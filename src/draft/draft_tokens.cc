@@ -92,15 +92,21 @@ int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& 
                          static_cast<double>(count) * static_cast<double>(cost.row_bytes);
     return bytes / static_cast<double>(cost.pass_bytes);
   };
-  // Of a tree's guesses at a depth some come true about so often, whatever the first of them do.
-  const double of_tree = Written({}, /*covered=*/1)[kJudgedDepth];
+  // A level of a tree holds several guesses: one of them comes true at least as often as usual,
+  // even where the first one does so more rarely.
+  std::vector<float> of_trees(kJudgedDepth, kUsualAcceptance);
+  for (int depth = 1; depth <= kJudgedDepth; ++depth) {
+    float& rate = of_trees[static_cast<size_t>(depth - 1)];
+    rate = std::max(rate, static_cast<float>(AcceptanceAt(cost.acceptance, depth)));
+  }
+  const double complete = Written(of_trees, /*covered=*/1)[kJudgedDepth];
   int best = vocab;
   double least = Price(Written(cost.acceptance, /*covered=*/1), level(vocab));
   const auto most = std::min<int64_t>(std::ssize(ranking.tokens), vocab - 1);
   for (int64_t count = kVocabularyStep; count <= most; count += kVocabularyStep) {
     const double covered = ranking.Coverage(count);
     const double found = Price(Written(cost.acceptance, covered), level(count));
-    const double kept = Written({}, covered)[kJudgedDepth] / of_tree;
+    const double kept = Written(of_trees, covered)[kJudgedDepth] / complete;
     if (found >= least || kept < 1 - kMostLost) continue;
     least = found;
     best = static_cast<int>(count);

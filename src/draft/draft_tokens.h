@@ -51,8 +51,9 @@ struct LevelCost {
 // ranking, or `vocab`, all of them. A chain of depth d costs 1 + d (body + N row) / pass and writes
 // 1 + sum of products of accepted guesses, each of which is as likely as `cost.acceptance` says
 // (0.7 where it says nothing), less kLostGuesses of the share of tokens that N does not cover. The
-// depth is the best of 1 to 8 for each N. Four levels that come true at 0.7, as those of trees do,
-// are never expected to write less than 1 - kMostLost of what they write with all tokens.
+// depth is the best of 1 to 8 for each N. Four levels that come true at 0.7, or at the draft's own
+// rate where that is higher, are never expected to write less than 1 - kMostLost of what they write
+// with all tokens.
 int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& cost);
 
 // How much more often a draft is right about tokens within its vocabulary than about those beyond,

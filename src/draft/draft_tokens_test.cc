@@ -36,6 +36,10 @@ TEST(CheapestVocabulary, WeighsBytesAgainstCoverage) {
   poor_draft.acceptance = {0.4f, 0.4f};
   EXPECT_EQ(CheapestVocabulary(ranking, 50'000, poor_draft), 5 * 1024)
       << "trees of several guesses lose more than its first guesses do";
+  LevelCost good_draft = dear_rows;
+  good_draft.acceptance = {0.95f};
+  EXPECT_EQ(CheapestVocabulary(ranking, 50'000, good_draft), 6 * 1024)
+      << "of 1 - 2^-5, four guesses that good lose 4.1 %; of 1 - 2^-6, 2.1 %";
 }
 
 TEST(CheapestVocabulary, ScoresAllWhereThatCostsNothing) {

@@ -62,8 +62,8 @@ struct Tally {
 struct DraftPrior {
   // Bytes of weights that one level of drafting reads; 0 where nothing is read or it is unknown.
   size_t level_bytes = 0;
-  // acceptance[d]: rate at which first guesses at depth d + 1 came true when the draft was trained,
-  // as its file records it. May be empty.
+  // acceptance[d]: rate at which first guesses at depth d + 1 come true, as the draft's file
+  // records it. May be empty.
   std::vector<float> acceptance;
   // What estimates of this draft are kept under, of its file; empty for drafters without one.
   std::string identity;

@@ -20,6 +20,12 @@ Json StepsToJson(std::span<const StepAcceptance> steps) {
   return list;
 }
 
+Json TimesReached(std::span<const StepAcceptance> steps) {
+  Json list = Json::array();
+  for (const StepAcceptance& s : steps) list.push_back(s.reached);
+  return list;
+}
+
 }  // namespace
 
 double RunReport::TokensPerSecond() const {
@@ -71,6 +77,7 @@ void AddMetrics(const Metrics& m, Json& json) {
   json["alpha_lev"] = m.alpha_lev;
   json["alpha_tok"] = m.alpha_tok;
   json["alpha_n"] = StepsToJson(m.alpha_n);
+  json["alpha_n_reached"] = TimesReached(m.alpha_n);
   json["ECE"] = m.ECE;
   json["E_spd"] = m.E_spd;
   json["VTP"] = m.verify_share;

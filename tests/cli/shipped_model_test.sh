@@ -24,17 +24,22 @@ draft=$(dirname "$model")/drafts/foretoken-demo-24m-hass-q8_0.gguf
 copy=$dir/hass.gguf
 printf '{"question_id": 1, "category": "a", "turns": ["%s"]}\n' "Say it again." >"$dir/questions.jsonl"
 expect_status 0 "bench spec of a chain" "$bin" bench spec -m "$model" --questions "$dir/questions.jsonl" \
-  --methods hass --draft "$draft" --tree chain:gamma=3 -n 24 --warm-up 0 -q --json "$dir/measured.json"
+  --methods hass --draft "$draft" --tree chain:gamma=3 -n 120 --warm-up 0 -q --json "$dir/measured.json"
 expect_status 0 "annotate-draft" "$bin" annotate-draft "$draft" -o "$copy" --name renamed --measured "$dir/measured.json"
 expect_status 0 "inspect the copy" "$bin" inspect "$copy"
 expect_text "renamed" out "the name of the copy"
-rates=$(json "$dir/measured.json" "' '.join('%.2f' % a for a in [r for r in s['results'] if r['method'] == 'hass'][0]['alpha_n'])")
+rates=$(json "$dir/measured.json" "(lambda r: ' '.join('%.2f' % a for a, n in zip(r['alpha_n'], r['alpha_n_reached']) if n >= 20))([r for r in s['results'] if r['method'] == 'hass'][0])")
 expect_text "acceptance *$rates\$" out "the acceptance of the copy"
 expect_status 0 "a draft that was annotated" "$bin" generate -m "$model" -p "$prompt" -n 16 --drafter hass --draft "$copy" --check
 expect_status 1 "annotate-draft over a file" "$bin" annotate-draft "$draft" -o "$copy" --name other
 expect_text "exists already" err "annotate-draft over a file"
 expect_status 2 "annotate-draft of nothing" "$bin" annotate-draft "$draft" -o "$dir/none.gguf"
 expect_text "nothing to note" err "annotate-draft of nothing"
+expect_status 2 "annotate-draft with an empty name" "$bin" annotate-draft "$draft" -o "$dir/none.gguf" --name ""
+expect_text "empty, expected a name" err "annotate-draft with an empty name"
+printf '{"results": [{"task": "overall", "method": "hass", "tree": "chain:gamma=3", "verifier": "exact", "temperature": 0.0, "alpha_n": [0.5, 0], "alpha_n_reached": [19, 0]}]}' >"$dir/few.json"
+expect_status 1 "annotate-draft of few guesses" "$bin" annotate-draft "$draft" -o "$dir/none.gguf" --measured "$dir/few.json"
+expect_text "few.json: field 'alpha_n_reached' is .*expected 20 judged guesses" err "annotate-draft of few guesses"
 printf '{"results": []}' >"$dir/empty.json"
 expect_status 1 "annotate-draft of no result" "$bin" annotate-draft "$draft" -o "$dir/none.gguf" --measured "$dir/empty.json"
 expect_text "empty.json: field 'results' has 0 entries" err "annotate-draft of no result"
