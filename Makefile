@@ -23,6 +23,8 @@ test: ## install what is missing, build everything, and run every test
 	ctest --preset release -j $(JOBS); status=$$?; $(BUILD)/untried_sets; exit $$status
 
 toy: ## show that a drafter is one folder and one line: add a toy to the build, try it, remove it
+	@scripts/setup.sh engine train test
+	@cmake --preset release -DFT_TESTS=ON >/dev/null
 	tests/toy_drafter/run.sh $(BUILD)
 
 bench: ## build and run the measurements of this machine and the kernels
@@ -33,6 +35,8 @@ bench: ## build and run the measurements of this machine and the kernels
 	$(BUILD)/foretoken bench decode --random 1.1b --type Q8_0 --rows 1,2,4,8,16,32
 
 docs: ## write the tables of documents that are made from the sources
+	@scripts/setup.sh engine train test
+	@cmake --preset release -DFT_TESTS=ON -DFT_EXTRA_DRAFTERS= >/dev/null
 	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target draft_test
 	FT_WRITE_DOCS=1 $(BUILD)/draft_test --gtest_filter='DraftOptionsPage.*'
 

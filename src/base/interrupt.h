@@ -1,4 +1,4 @@
-// Ctrl-C as a question that loops ask, instead of an end of the process.
+// Ctrl-C and a request to terminate as a question that loops ask, instead of an end of the process.
 #pragma once
 
 #include <csignal>

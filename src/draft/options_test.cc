@@ -124,6 +124,9 @@ TEST(Registry, OptionsAreDescribed) {
 
 // The page is written anew by `make docs`.
 TEST(DraftOptionsPage, HasTheTableOfTheRegistry) {
+#ifdef FT_HAS_EXTRA_DRAFTERS
+  GTEST_SKIP() << "the page has the drafters of src/draft alone";
+#endif
   const std::string path = FT_SOURCE_DIR "/docs/draft_options.md";
   const std::string begin = "<!-- options: written by make docs -->\n", end = "<!-- end -->\n";
   std::string page(MappedFile::Open(path)->text());

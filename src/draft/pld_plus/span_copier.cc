@@ -7,7 +7,7 @@
 namespace foretoken {
 
 void CopyRule::Visit(OptionFields& fields) {
-  fields.Int("k", k, 1, 4096, "tokens copied at most; all need --draft-max as large");
+  fields.Int("k", k, 1, 4096, "tokens copied at most; all of them need --draft-max as large");
   fields.Choice("range", prompt_only, {{"whole", false}, {"prompt", true}},
                 "text that it copies from: all of it, or the prompt");
 }
