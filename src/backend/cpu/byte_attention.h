@@ -115,12 +115,18 @@ class ByteAttention {
   // Which element of a piece comes d-th there; four stay together.
   static constexpr int ElementAt(int d) { return d / 8 * 4 + d / 4 % 2 * 16 + d % 4; }
 
-  // How many queries from `first` on go through a span together: those of a row that sees less than
-  // all of it are alone.
+  // How many queries from `first` on go through a span together: where one sees less than all of
+  // it, those that see the same.
   int Together(int first, int last, int at, int blocks) const {
     int n = u_.heads - first % u_.heads;
     if (SeesAll(first, at, blocks)) {
       while (n < kTogether && first + n < last && SeesAll(first + n, at, blocks)) n += u_.heads;
+    } else {
+      const AttentionRow& row = u_.rows[first / u_.heads];
+      while (n < kTogether && first + n < last &&
+             SeeTheSame(row, u_.rows[(first + n) / u_.heads])) {
+        n += u_.heads;
+      }
     }
     n = n < kTogether ? n : kTogether;
     return n < last - first ? n : last - first;

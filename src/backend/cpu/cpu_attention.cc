@@ -7,7 +7,7 @@
 namespace foretoken {
 namespace {
 
-// Rows of one unit: their queries and sums stay in a core's own cache.
+// Rows of the pass whose queries one unit holds: they and their sums stay in a core's own cache.
 constexpr int kMostRows = 16;
 
 CacheType CacheTypeOf(DType type) {
@@ -52,18 +52,19 @@ struct Division {
   int64_t pieces_each = 0;
 };
 
-// `units` of `queries` queries each. A piece prepares keys and values anew, which takes as long as
-// `few_queries` queries: units are cut where that shortens the longest thread by a tenth.
-Division DivideUnits(int64_t units, int queries, int few_queries, int threads) {
+// `units` of `queries` queries each, of `last_queries` where they are left over. A piece prepares
+// keys and values anew, which takes as long as `few_queries` queries: units are cut where that
+// shortens the longest thread by a tenth.
+Division DivideUnits(int64_t units, int queries, int last_queries, int few_queries, int threads) {
   const int64_t left = units % threads;
   Division best{units / threads, 1, left > 0 ? 1 : 0};
-  if (left == 0 || (units >= threads && queries <= few_queries)) return best;
+  if (left == 0 || (units >= threads && last_queries <= few_queries)) return best;
   const auto cost = [&](const Division& d) {
     return d.whole * (few_queries + queries) +
-           d.pieces_each * (few_queries + (queries + d.pieces - 1) / d.pieces);
+           d.pieces_each * (few_queries + (last_queries + d.pieces - 1) / d.pieces);
   };
   const int64_t uncut = cost(best);
-  for (int pieces = 2; pieces <= std::min(queries, threads); ++pieces) {
+  for (int pieces = 2; pieces <= std::min(last_queries, threads); ++pieces) {
     const Division cut{best.whole, pieces, (left * pieces + threads - 1) / threads};
     if (cost(cut) < cost(best) && 10 * uncut > 11 * cost(cut)) best = cut;
   }
@@ -111,9 +112,12 @@ void CpuBackend::Attention(const AttentionArgs& args) {
   const auto kv_heads = static_cast<int>(args.keys.cols / head_dim);
   FT_CHECK(heads % kv_heads == 0);
   const int group = heads / kv_heads, threads = pool_->active();
-  const int64_t units = int64_t{(rows + kMostRows - 1) / kMostRows} * kv_heads;
+  const int blocks = (rows + kMostRows - 1) / kMostRows, most = std::min(kMostRows, rows);
+  const int64_t units = int64_t{blocks} * kv_heads;
+  // Units left over are the last ones, mostly of the last rows.
+  const int last = units % threads > kv_heads ? most : rows - (blocks - 1) * kMostRows;
   const Division division =
-      DivideUnits(units, std::min(kMostRows, rows) * group, kernels_.few_queries, threads);
+      DivideUnits(units, most * group, last * group, kernels_.few_queries, threads);
 
   AttentionUnit unit = UnitOf(args.keys, args.values, head_dim, args.scale);
   unit.prefetches_near = config_.prefetches_near;
@@ -149,7 +153,7 @@ void CpuBackend::Attention(const AttentionArgs& args) {
     unit.row_count = static_cast<int>(next_row - unit.rows);
     if (unit.row_count > 0) attention_units_.push_back(unit);
   };
-  // In the order in which threads get them (RunUnits).
+  // About in the order in which threads get them (RunUnits); threads help each other.
   int64_t next_whole = 0, next_piece = 0;
   const int64_t whole = division.whole * threads, pieces = (units - whole) * division.pieces;
   for (int t = 0; t < threads; ++t) {

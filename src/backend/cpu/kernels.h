@@ -181,7 +181,8 @@ struct AttentionRow {
   const int* chain;
 };
 
-// The query heads of one key/value head, for some rows.
+// Queries of one key/value head: `heads` query heads for each of some rows. Of a unit that was cut,
+// each query is a row of its own, with one head.
 struct AttentionUnit {
   const std::byte* keys;
   const std::byte* values;

@@ -14,10 +14,22 @@ AttentionOp OpOf(const AttentionUnit& u) {
   if (ByteAttention::Takes(u)) {
     return {&AttentionScratch<ByteAttention>, &RunAttention<ByteAttention>};
   }
-  if (u.key_type == CacheType::kF32 || u.value_type == CacheType::kF32) {
-    return RowsOp<FloatWords<FloatNumbers>, VectorAttention<FloatNumbers>>(u);
+  const auto is_short = [](CacheType type) {
+    return type == CacheType::kF16 || type == CacheType::kBF16;
+  };
+  if (u.key_type == CacheType::kF32 && u.value_type == CacheType::kF32) {
+    return RowsOp<FloatWords<FloatNumbers, CacheType::kF32>, VectorAttention<FloatNumbers>>(u);
   }
-  return RowsOp<FloatWords<ShortNumbers>, VectorAttention<ShortNumbers>>(u);
+  if (is_short(u.key_type) && is_short(u.value_type)) {
+    return RowsOp<FloatWords<ShortNumbers, CacheType::kF16, CacheType::kBF16>,
+                  VectorAttention<ShortNumbers>>(u);
+  }
+  if (u.key_type == CacheType::kF32 || u.value_type == CacheType::kF32) {
+    return {&AttentionScratch<VectorAttention<FloatNumbers>>,
+            &RunAttention<VectorAttention<FloatNumbers>>};
+  }
+  return {&AttentionScratch<VectorAttention<ShortNumbers>>,
+          &RunAttention<VectorAttention<ShortNumbers>>};
 }
 
 }  // namespace

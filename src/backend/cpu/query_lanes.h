@@ -15,20 +15,18 @@ struct OfType {
   static constexpr CacheType kType = kCacheType;
 };
 
-// Words of a float. What such a class has beyond the Numbers of VectorAttention:
+// Words of a float, of caches of kTypes. What such a class has beyond the Numbers of
+// VectorAttention:
 //   Choose(type, f): f(OfType<type>()).
 //   LoadWords: sixteen words of a row's key, from word `word` of the head on.
 //   LoadValues: kVectors registers of the values at rows[0] ... rows[kPer - 1], from an element on.
 //   StoreWeights(x, to): the weights in the lanes of x as words, positions of a query together.
-template <typename Numbers>
+template <typename Numbers, CacheType... kTypes>
 class FloatWords : public Numbers {
  public:
   template <typename Fn>
   FT_INLINE static void Choose(CacheType type, const Fn& f) {
-    if (type == CacheType::kF32) return f(OfType<CacheType::kF32>());
-    if (type == CacheType::kF16) return f(OfType<CacheType::kF16>());
-    if (type == CacheType::kBF16) return f(OfType<CacheType::kBF16>());
-    f(OfType<CacheType::kQ8_0>());
+    ((type == kTypes ? f(OfType<kTypes>()) : void()), ...);
   }
   template <CacheType kType>
   FT_INLINE static F LoadWords(const std::byte* row, int64_t element, int64_t word) {
