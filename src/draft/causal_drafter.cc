@@ -44,7 +44,7 @@ void CausalDrafter::Commit(State& state, const Observation& seen) const {
     return true;
   };
   // The text that the last draft fed, then the nodes below the root, which ends it.
-  const auto fed = std::span(state.text).subspan(static_cast<size_t>(state.cache->length()));
+  const auto fed = std::span(state.text).subspan(static_cast<size_t>(state.read()));
   if (follow(fed) && shape_.keeps_guesses) follow(seen.committed.subspan(1));
   state.cache->Commit(path);
 }
@@ -53,15 +53,38 @@ void CausalDrafter::Truncate(DraftState& draft_state, int length) {
   auto& state = static_cast<State&>(draft_state);
   Forget(state);
   state.TextState::Truncate(length);
-  state.cache->Truncate(std::min(length, state.cache->length()));
+  state.skipped = std::min(state.skipped, length);
+  state.cache->Truncate(std::min(length - state.skipped, state.cache->length()));
+}
+
+// A text may be read from a later token on, and again from an earlier one where much more of it has
+// become worth reading. Decided by every draft; what was read is kept until one expands its root.
+void CausalDrafter::ChooseBeginning(State& state, const TreeBuilder& builder) {
+  constexpr int kMuchMore = 2;
+  constexpr int kFewest = 16;  // guesses after fewer say little of the draft
+  const int all = static_cast<int>(state.text.size()), held = all - state.skipped;
+  const bool has_read = state.cache->length() > 0;
+  state.to_skip = state.skipped;
+  if (has_read && state.skipped == 0) return;
+  const int count = std::clamp(builder.TokensToRead(all), std::min(kFewest, all), all);
+  if (!has_read) {
+    state.skipped = state.to_skip = all - count;
+  } else if (count >= kMuchMore * held) {
+    state.to_skip = all - count;
+  }
+}
+
+void CausalDrafter::Begin(State& state) {
+  if (state.to_skip < state.skipped) state.cache->Truncate(0);
+  state.skipped = state.to_skip;
 }
 
 // Feeds the committed text, as far as the network's positions go.
 Status CausalDrafter::CatchUp(State& state) {
   const int end = std::min(state.committed, shape_.context);
   State* const states[] = {&state};
-  while (state.cache->length() < end) {
-    const int begin = state.cache->length();
+  while (state.read() < end) {
+    const int begin = state.read();
     const int count = std::min(end - begin, shape_.max_rows);
     const auto fed = std::span(state.text).subspan(static_cast<size_t>(begin));
     RowBatch batch;
@@ -85,7 +108,10 @@ int CausalDrafter::Depth(const State& state, const TreeBuilder& builder) const {
 }
 
 Status CausalDrafter::Propose(std::span<const DraftSlot> batch) {
-  for (const DraftSlot& slot : batch) Forget(StateOf(slot));
+  for (const DraftSlot& slot : batch) {
+    Forget(StateOf(slot));
+    ChooseBeginning(StateOf(slot), slot.builder);
+  }
   // What a sequence's root may bring along; more is fed before.
   const int fair = shape_.max_rows / static_cast<int>(batch.size());
   return DraftByLevels(
@@ -95,20 +121,24 @@ Status CausalDrafter::Propose(std::span<const DraftSlot> batch) {
         return state.levels < Depth(state, batch[slot].builder);
       },
       [&](const DraftLevel& level) {
-        const int pending = Pending(StateOf(batch[level.slot]));
         if (level.nodes[0] != 0) return static_cast<int>(level.nodes.size());
-        return pending > fair ? 1 : pending;
+        const int unread = StateOf(batch[level.slot]).unread();
+        return unread > fair ? 1 : unread;
       },
       [&](std::span<const DraftLevel> levels) -> Status {
         for (const DraftLevel& level : levels) {
+          if (level.nodes[0] != 0) continue;
           State& state = StateOf(batch[level.slot]);
-          if (level.nodes[0] == 0 && Pending(state) > fair) FT_RETURN_IF_ERROR(CatchUp(state));
+          Begin(state);
+          if (state.unread() > fair) FT_RETURN_IF_ERROR(CatchUp(state));
         }
         return Expand(batch, levels);
       },
       [&](size_t slot) {
         const State& state = StateOf(batch[slot]);
-        return state.levels == 0 ? state.UnreadFrom(state.cache->length()) : UnreadText{};
+        if (state.levels > 0) return UnreadText{};
+        const int unread = state.unread(), answer = std::ssize(state.text) - state.prompt;
+        return UnreadText{unread, std::max(0, unread - answer)};
       });
 }
 
@@ -128,7 +158,7 @@ RowBatch CausalDrafter::LayOut(std::span<const DraftSlot> batch,
     for (const Node node : level.nodes) {
       int row = kNoNode;
       if (node == 0) {
-        for (Pos at = state.cache->length(); at < std::ssize(state.text); ++at) {
+        for (Pos at = state.read(); at < std::ssize(state.text); ++at) {
           row = add(state.text[static_cast<size_t>(at)], at, row);
         }
       } else {

@@ -45,23 +45,27 @@ class CausalDrafter : public Drafter {
   }
 
  protected:
-  // The cache's committed rows are a prefix of `text`. Its provisional rows are what the last draft
-  // fed: the rest of the text as a run that ends in the root, then the nodes it expanded. They are
-  // kept until the target has spoken, so that what it accepts need not be computed again.
+  // The cache's committed rows are a run of `text` that begins at `skipped`; positions are those of
+  // the whole text. Its provisional rows are what the last draft fed: the rest of the text as a run
+  // that ends in the root, then the nodes it expanded. They are kept until the target has spoken,
+  // so that what it accepts need not be computed again.
   struct State : TextState {
     struct Row {
       Token token;
       Node parent;  // another row, or kNoNode
     };
     std::unique_ptr<KvCache> cache;
+    int skipped = 0;            // leading tokens that the cache leaves out
+    int to_skip = 0;            // `skipped` of the next draft that expands its root
     std::vector<Row> rows;      // the provisional ones
     std::vector<int> node_row;  // [builder's nodes, or fewer] the provisional row of a node
     int levels = 0;             // that the last draft expanded
     int gamma = 0;              // tokens the next draft may have
 
-    // What follows the first `read` tokens of the text, the root included.
-    UnreadText UnreadFrom(int read) const {
-      return {static_cast<int>(text.size()) - read, std::max(0, prompt - read)};
+    int read() const { return skipped + cache->length(); }  // leading tokens read or skipped
+    // Tokens that a draft has to read, the root included.
+    int unread() const {
+      return static_cast<int>(text.size()) - (to_skip < skipped ? to_skip : read());
     }
   };
 
@@ -81,13 +85,14 @@ class CausalDrafter : public Drafter {
   virtual void Learn(State& state, const Observation& seen) = 0;
 
   static State& StateOf(const DraftSlot& slot) { return static_cast<State&>(slot.state); }
-  static int Pending(const State& state) {
-    return static_cast<int>(state.text.size()) - state.cache->length();
-  }
   static void Forget(State& state);
   Token Known(Token token) const { return token < shape_.vocab ? token : 0; }
   int Depth(const State& state, const TreeBuilder& builder) const;
   void Commit(State& state, const Observation& seen) const;
+  // Sets `to_skip` for the next draft.
+  static void ChooseBeginning(State& state, const TreeBuilder& builder);
+  // Drops what was read where the draft is to begin earlier in the text.
+  static void Begin(State& state);
   Status CatchUp(State& state);
   Status Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
   RowBatch LayOut(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) const;

@@ -219,11 +219,43 @@ TEST(DraftCosts, ATextIsReadForADraftThatPaysForIt) {
   EXPECT_TRUE(IsWorthReading(costs, 55, /*allowed=*/1.2, /*expected=*/128));
   EXPECT_FALSE(IsWorthReading(costs, 65, 1.2, 128)) << "nobody knows that it pays";
   EXPECT_TRUE(IsWorthReading(costs, 5, 0, 128)) << "a trifle";
-  for (int i = 0; i < 100; ++i) costs.ObserveGain(0.1);
-  EXPECT_TRUE(IsWorthReading(costs, 400, 1.2, 128))
-      << "85 cycles win 8.5 passes; half is counted on";
-  EXPECT_FALSE(IsWorthReading(costs, 450, 1.2, 128));
-  EXPECT_TRUE(IsWorthReading(costs, 800, 1.2, 256)) << "a longer answer";
+  for (int answer = 0; answer < 20; ++answer) {
+    costs.ObserveWritten(128);  // without a draft, which says nothing
+    for (int i = 0; i < 64; ++i) costs.ObserveGain(0.2);
+    costs.ObserveWritten(128);
+  }
+  EXPECT_TRUE(IsWorthReading(costs, 370, 1.2, 128)) << "0.3 of the 12.8 passes that it wins";
+  EXPECT_FALSE(IsWorthReading(costs, 400, 1.2, 128));
+  EXPECT_TRUE(IsWorthReading(costs, 740, 1.2, 256)) << "a longer answer";
+}
+
+TEST(DraftCosts, UnspentExplorationPaysForReading) {
+  DraftCosts costs;
+  costs.Save(3);
+  EXPECT_TRUE(IsWorthReading(costs, 355, /*allowed=*/1.2, /*expected=*/128));
+  EXPECT_FALSE(IsWorthReading(costs, 365, 1.2, 128));
+  EXPECT_EQ(costs.PayForReading(2), 2);
+  EXPECT_EQ(costs.PayForReading(2), 1) << "there was no more";
+  costs.SetPromise(4);
+  EXPECT_EQ(costs.PayForReading(5), 4) << "borrowed from answers to come";
+  EXPECT_EQ(costs.ReadingCredit(), 0);
+  EXPECT_EQ(costs.savings(), -4);
+  DraftCosts again;
+  ASSERT_TRUE(again.Restore(costs.ToJson()));
+  EXPECT_EQ(again.savings(), -4);
+  costs.Save(1000);
+  EXPECT_LT(costs.savings(), 100) << "not for ever";
+}
+
+TEST(DraftCosts, ARestoredLevelIsDoubtedTowardsItsBytes) {
+  DraftCosts costs;
+  costs.ExpectLevel(0.1);
+  costs.Observe(1, 0, 0.9);
+  DraftCosts again;
+  ASSERT_TRUE(again.Restore(costs.ToJson()));
+  again.ExpectLevel(0.1);
+  for (int i = 0; i < 50; ++i) again.ObserveStart();
+  EXPECT_NEAR(again.Passes(1), 0.1, 0.02);
 }
 
 TEST(AnswerLengths, AreThoseOfAnswersThatEnded) {

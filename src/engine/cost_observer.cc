@@ -1,6 +1,7 @@
 #include "engine/cost_observer.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,8 @@ namespace {
 constexpr double kLevelShare = 0.02;
 // Passes that asking may take where guesses cannot be scored.
 constexpr double kCheap = 0.02;
+// Rows of a pass by which the cost of reading a token of text is guessed.
+constexpr int kReadingRows = 64;
 
 // The best guess of `part` for the token after the root, or kNoNode.
 Node FirstGuess(int part, const CandidateTree& tree) {
@@ -31,6 +34,24 @@ bool IsScored(int part, const CandidateTree& scored) {
   return false;
 }
 
+// Passes that an unproven draft may borrow from answers to come, as it is expected to win them
+// back: a part of what the best chain saves in an answer of typical length, a level of which takes
+// `level` passes and whose guesses come true as often as `acceptance` says. 0 for a draft that says
+// nothing.
+double PromiseOf(const std::vector<float>& acceptance, double level) {
+  constexpr double kAnswer = 128, kPart = 0.1;
+  constexpr size_t kDeepest = 8;
+  constexpr double kScoring = 0.05;  // passes that scoring a guess takes
+  if (acceptance.empty()) return 0;
+  double best = 1, tokens = 1, reached = 1;
+  for (size_t depth = 1; depth <= kDeepest; ++depth) {
+    reached *= acceptance[std::min(depth, acceptance.size()) - 1];
+    tokens += reached;
+    best = std::max(best, tokens / (1 + static_cast<double>(depth) * (level + kScoring)));
+  }
+  return kPart * kAnswer * (1 - 1 / best);
+}
+
 }  // namespace
 
 std::string DraftKey(const DraftPart& part) {
@@ -44,8 +65,12 @@ CostObserver::CostObserver(CostModel& costs, std::span<const DraftPart> parts, s
     const DraftPrior& prior = part.prior;
     DraftCosts& drafting = costs.Drafter(DraftKey(part));
     if (prior.level_bytes > 0 && target_bytes > 0) {
-      drafting.ExpectLevel(kLevelShare + static_cast<double>(prior.level_bytes) /
-                                             static_cast<double>(target_bytes));
+      const double share =
+          static_cast<double>(prior.level_bytes) / static_cast<double>(target_bytes);
+      const double pass = costs.VerifySeconds(kReadingRows, 0) / costs.VerifySeconds(1, 0);
+      drafting.ExpectLevel(kLevelShare + share);
+      drafting.ExpectReading(share * pass / kReadingRows);
+      drafting.SetPromise(PromiseOf(prior.acceptance, kLevelShare + share));
     }
     drafting_.push_back(&drafting);
     rates_.push_back(&drafting.rates());
@@ -76,18 +101,14 @@ void CostObserver::BeginAnswer(SessionCosts& session, int limit) {
 int CostObserver::TokensWorthReading(const SessionCosts& session, int prompt) const {
   constexpr int kMost = 256;  // what lies before them hardly changes the next guesses
   constexpr int kFew = 32;
-  const SessionEconomy economy(costs_, drafting_, session, {});
+  const SessionEconomy economy = EconomyOf(session, 0, 1, std::numeric_limits<int>::max());
   const bool some_draft_levels = std::ranges::any_of(drafting_, &DraftCosts::drafts_levels);
   int most = 0;
   for (int part = 0; part < economy.parts(); ++part) {
-    const DraftCosts& drafting = *drafting_[static_cast<size_t>(part)];
-    if (some_draft_levels && !drafting.drafts_levels()) continue;
-    const auto pays = [&](int count) {
-      const int by_then = count + count / 4;  // some of the answer will have to be read as well
-      return IsWorthReading(drafting, by_then, economy.Allowed(part), session.expected_tokens);
-    };
-    int count = std::min(prompt, kMost);
-    while (count > most && !pays(count)) count -= std::max(1, count / 8);
+    if (some_draft_levels && !drafting_[static_cast<size_t>(part)]->drafts_levels()) continue;
+    // Some of the answer will have to be read as well: a quarter more.
+    const int with_answer = std::min(prompt, kMost) * 5 / 4;
+    const int count = (economy.TokensWorthReading(part, with_answer) * 4 + 4) / 5;
     most = std::max(most, count);
   }
   return most < std::min(kFew, prompt) ? 0 : most;
@@ -125,7 +146,9 @@ void CostObserver::JudgePart(const ObservedCycle& cycle, int part) {
     return;
   }
   const double gain = GainOf(part, cycle.economy, builder, cycle.scored, cycle.path);
-  const double reading = drafting.ReadingPasses(builder.read(part));
+  const int read = builder.read(part);
+  double reading = read < DraftCosts::kManyTokens ? 0 : drafting.ReadingPasses(read);
+  if (learns_) reading -= drafting.PayForReading(reading);
   const bool failed =
       governor.Observe(gain, reading, cycle.economy.LeastPasses(part), cycle.economy.Allowed(part));
   if (!learns_) return;
@@ -191,8 +214,13 @@ void CostObserver::EndAnswer(SessionCosts& session, bool cut_off) {
   constexpr double kWon = 1;  // passes that are no accident
   if (!learns_) return;
   costs_.answers().Observe(session.written, cut_off);
+  const SessionEconomy economy = EconomyOf(session, 0, 1, 0);
   for (size_t part = 0; part < drafting_.size(); ++part) {
-    if (session.governors[part].net() >= kWon) drafting_[part]->ObserveWin();
+    const Governor& governor = session.governors[part];
+    drafting_[part]->ObserveWritten(session.written);
+    if (governor.net() >= kWon) drafting_[part]->ObserveWin();
+    const double unspent = economy.Allowed(static_cast<int>(part)) - governor.lost();
+    drafting_[part]->Save(std::max(unspent, 0.0) / economy.parts());
   }
 }
 

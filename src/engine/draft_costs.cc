@@ -1,6 +1,8 @@
 #include "engine/draft_costs.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "base/json.h"
 #include "engine/number_list.h"
@@ -12,11 +14,13 @@ constexpr double kLeastTrust = 1.0 / 16, kFading = 1.2;
 // Of a plain pass, for what nobody has timed.
 constexpr double kFixedGuess = 0.002, kLevelGuess = 0.04, kTokenGuess = 0.01;
 constexpr double kLeast = 1e-6, kUnfounded = 1e-3;
-constexpr int kManyTokens = 16;  // reading fewer is part of a level
 // Cycles whose gains are remembered, how few of them say nothing, how many at most speak for a
 // drafter in a new text, and what they may be worth together: more for one whose cycles win a lot,
 // as they also cost a lot where they fail.
 constexpr double kRemembered = 256, kFew = 8, kCounted = 64, kMostCredit = 6, kCyclesOfGain = 3;
+// Tokens over which what a drafter wins is averaged, and cycles before which that says nothing.
+constexpr double kRememberedTokens = 512, kEnough = 16;
+constexpr double kMostSavings = 8;  // passes of unspent exploration that are carried over
 
 }  // namespace
 
@@ -25,7 +29,11 @@ DraftCosts::DraftCosts()
 
 void DraftCosts::ExpectLevel(double passes) {
   has_level_bytes_ = true;
-  if (level_.observations() == 0) level_ = Estimate(std::max(passes, kLeast));
+  level_.SetPrior(std::max(passes, kLeast));
+}
+
+void DraftCosts::ExpectReading(double passes_per_token) {
+  token_.SetPrior(std::max(passes_per_token, kLeast));
 }
 
 void DraftCosts::Observe(int levels, int unread, double passes) {
@@ -42,6 +50,20 @@ void DraftCosts::ObserveGain(double passes) {
   constexpr double kKept = 1 - 1 / kRemembered;
   gain_ = gain_ * kKept + passes;
   cycles_ = cycles_ * kKept + 1;
+  won_now_ += passes;
+  drafted_now_ = true;
+}
+
+void DraftCosts::ObserveWritten(int tokens) {
+  const double won = std::exchange(won_now_, 0);
+  if (!std::exchange(drafted_now_, false)) return;
+  const double kept = std::exp(-tokens / kRememberedTokens);
+  won_ = won_ * kept + won;
+  written_ = written_ * kept + tokens;
+}
+
+double DraftCosts::ExpectedGain(double tokens) const {
+  return cycles_ < kEnough || written_ == 0 ? 0 : std::max(won_ / written_, 0.0) * tokens;
 }
 
 double DraftCosts::Credit() const {
@@ -50,7 +72,18 @@ double DraftCosts::Credit() const {
   return std::clamp(mean_gain() * std::min(cycles_, kCounted), 0.0, most);
 }
 
+double DraftCosts::PayForReading(double passes) {
+  const double paid = std::min(passes, ReadingCredit());
+  savings_ -= paid;
+  return paid;
+}
+
+void DraftCosts::Save(double passes) {
+  savings_ = std::clamp(savings_ + passes, -kMostSavings, kMostSavings);
+}
+
 void DraftCosts::ObserveFailure() { trust_ = std::max(trust_ / 2, kLeastTrust); }
+
 void DraftCosts::ObserveWin() { trust_ = std::min(trust_ * 2, 1.0); }
 
 void DraftCosts::ObserveStart() {
@@ -68,18 +101,26 @@ Json DraftCosts::ToJson() const {
           {"token", token_.ToJson()},
           {"trust", trust_},
           {"gain", Json::array({gain_, cycles_})},
+          {"written", Json::array({won_, written_})},
+          {"savings", savings_},
           {"rates", rates_.ToJson()}};
 }
 
 bool DraftCosts::Restore(const Json& json) {
   if (!json.is_object()) return false;
-  const Json trust = json.value("trust", Json()), gain = json.value("gain", Json());
-  if (!trust.is_number() || !AreNumbers(gain, 2, -1e6) || gain[1] < 0.0) return false;
+  const Json trust = json.value("trust", Json()), gain = json.value("gain", Json()),
+             savings = json.value("savings", Json()), written = json.value("written", Json());
+  if (!AreNumbers(written, 2, -1e6) || written[1] < 0.0) return false;
+  if (!trust.is_number() || !savings.is_number() || !AreNumbers(gain, 2, -1e6) || gain[1] < 0.0)
+    return false;
   const auto read = [&json](const char* key, Estimate& estimate) {
     return estimate.Restore(json.value(key, Json()));
   };
   if (!read("fixed", fixed_) || !read("level", level_) || !read("token", token_)) return false;
   trust_ = std::clamp(trust.get<double>(), kLeastTrust, 1.0);
+  savings_ = std::clamp(savings.get<double>(), -kMostSavings, kMostSavings);
+  won_ = written[0].get<double>();
+  written_ = written[1].get<double>();
   gain_ = gain[0].get<double>();
   cycles_ = gain[1].get<double>();
   return rates_.Restore(json.value("rates", Json()));

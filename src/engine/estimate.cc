@@ -26,6 +26,13 @@ Estimate::Estimate(double prior, double weight)
   FT_CHECK(prior > 0);
 }
 
+void Estimate::SetPrior(double prior, double weight) {
+  FT_CHECK(prior > 0);
+  log_prior_ = std::log(prior);
+  prior_weight_ = weight;
+  if (observations_ == 0) log_ = log_prior_;
+}
+
 double Estimate::value() const { return std::exp(log_); }
 
 void Estimate::Observe(double value) {

@@ -14,6 +14,9 @@ class Estimate {
   // `prior` counts as much as `weight` observations. REQUIRES: prior > 0.
   explicit Estimate(double prior, double weight = 0.5);
 
+  // Replaces the prior. The value changes where nothing was observed, and keeps what observations
+  // (or Restore) made of it elsewhere. REQUIRES: prior > 0.
+  void SetPrior(double prior, double weight = 0.5);
   double value() const;
   // Observations that it rests on, at most a few; 0 where there is the prior alone.
   double observations() const { return observations_; }

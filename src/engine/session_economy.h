@@ -49,6 +49,7 @@ class SessionEconomy final : public TreeEconomy {
     return session_.acceptance.NextProbability(part, tree.depth(n), rank);
   }
   bool IsWorthReading(int part, int unread) const override;
+  int TokensWorthReading(int part, int unread) const override;
   double Stake(int part) const override {
     return GovernorOf(part).Stake(Allowed(part)) * VerifySeconds(1);
   }
@@ -89,8 +90,8 @@ class SessionEconomy final : public TreeEconomy {
 double GainOf(int part, const TreeEconomy& economy, const TreeBuilder& builder,
               const CandidateTree& scored, std::span<const Node> path);
 
-// Whether a draft of `costs` had better read `unread` tokens of text, as `allowed` passes may be
-// spent on finding out and `expected` tokens will be written.
+// Whether a draft of `costs` had better read `unread` tokens of text, as `allowed` passes besides
+// its ReadingCredit may be spent on finding out and `expected` tokens will be written.
 bool IsWorthReading(const DraftCosts& costs, int unread, double allowed, double expected);
 
 }  // namespace foretoken

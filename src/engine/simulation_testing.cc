@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/rng.h"
 
@@ -14,7 +15,7 @@ constexpr size_t kTargetBytes = 1000;
 std::vector<DraftPart> PartsOf(std::span<const ScriptedDrafter> drafters) {
   std::vector<DraftPart> parts;
   for (const ScriptedDrafter& d : drafters) {
-    parts.push_back({d.name, {.level_bytes = d.level_bytes}});
+    parts.push_back({d.name, {.level_bytes = d.level_bytes, .acceptance = d.acceptance}});
   }
   return parts;
 }
@@ -40,7 +41,19 @@ double Simulation::Clock(double passes, SimulatedAnswer& answer) {
 
 Token Simulation::Guess(size_t part, int at) {
   const double draw = Uniform(text_, 100 + part, static_cast<uint64_t>(at));
-  return draw < parts_[part].hits(at) ? TokenAt(text_, at) : 0;
+  const ScriptedDrafter& drafter = parts_[part];
+  const double share = std::min(1.0, static_cast<double>(read_[part]) / prompt);
+  const double hits = drafter.hits(at) * (drafter.skipping + (1 - drafter.skipping) * share);
+  return draw < hits ? TokenAt(text_, at) : 0;
+}
+
+// As CausalDrafter chooses.
+int Simulation::TokensToRead(size_t part, int begin, const TreeBuilder& builder) const {
+  const int all = prompt + begin, held = read_[part];
+  if (held >= prompt) return 0;
+  if (!parts_[part].may_skip) return prompt;
+  const int count = std::clamp(builder.TokensToRead(all), std::min(16, all), all);
+  return held == 0 || count >= 2 * held ? count : 0;
 }
 
 double Simulation::Propose(size_t part, int begin, TreeBuilder& builder) {
@@ -53,10 +66,10 @@ double Simulation::Propose(size_t part, int begin, TreeBuilder& builder) {
     return drafter.asking;
   }
   double took = drafter.asking;
-  const int unread = has_read_[part] ? 0 : prompt;
+  int unread = TokensToRead(part, begin, builder);
   for (auto nodes = builder.TakeFrontier(unread); !nodes.empty(); nodes = builder.TakeFrontier(0)) {
-    if (!has_read_[part]) took += drafter.reading * prompt;
-    has_read_[part] = true;
+    if (unread > 0) read_[part] = unread;
+    took += drafter.reading * std::exchange(unread, 0);
     took += drafter.level;
     for (const Node n : nodes) {
       const Token guess = Guess(part, begin + builder.tree().depth(n));
@@ -69,7 +82,7 @@ double Simulation::Propose(size_t part, int begin, TreeBuilder& builder) {
 
 SimulatedAnswer Simulation::Answer(int tokens) {
   ++text_;
-  has_read_.assign(parts_.size(), false);
+  read_.assign(parts_.size(), 0);
   SimulatedAnswer answer{.tokens = tokens};
   SessionCosts session;
   observer_.BeginText(session);

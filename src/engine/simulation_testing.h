@@ -23,6 +23,12 @@ struct ScriptedDrafter {
   // In plain passes.
   double asking = 0.002, level = 0.1, reading = 0;  // a proposal, a level, a token of text to read
   size_t level_bytes = 0;  // of a target of 1000: what a level costs by the look of it
+  // DraftPrior::acceptance.
+  std::vector<float> acceptance;
+  // Whether it may leave out the beginning of a prompt, and what its hits are multiplied with where
+  // it leaves out almost all.
+  bool may_skip = false;
+  double skipping = 1;
 };
 
 struct SimulatedAnswer {
@@ -53,11 +59,12 @@ class Simulation {
   double Clock(double passes, SimulatedAnswer& answer);
   double Propose(size_t part, int begin, TreeBuilder& builder);
   Token Guess(size_t part, int at);
+  int TokensToRead(size_t part, int begin, const TreeBuilder& builder) const;
 
   std::vector<ScriptedDrafter> parts_;
   std::unique_ptr<TreePolicy> policy_ = *NewTreePolicy("auto");
   CostObserver observer_;
-  std::vector<bool> has_read_;
+  std::vector<int> read_;  // [parts] tokens of the prompt that were read, and those after it
   int events_ = 0;
   uint64_t text_ = 0;
 };

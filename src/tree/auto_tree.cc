@@ -122,6 +122,10 @@ class AutoTree final : public TreePolicy {
   bool UsesEconomy() const override { return true; }
   bool MayDecline() const override { return true; }
 
+  int TokensToRead(int unread, const TreeContext& context) const override {
+    return EconomyOf(context).TokensWorthReading(context.part(), unread);
+  }
+
   // Probes are scored whatever they cost, so there are no more than a good guess would repay.
   TreeLimits Limits(const TreeContext& context) const override {
     constexpr double kDearest = 2.5;  // plain passes

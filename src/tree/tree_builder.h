@@ -76,6 +76,9 @@ class TreeBuilder {
   // Asks the target to score `token` after `parent`, however unlikely. Returns the node (an offered
   // candidate stays one), or kNoNode where the limits leave no room.
   Node AddProbe(Node parent, Token token);
+  // How many of the last `unread` tokens of its text a drafter should read before it drafts, where
+  // it may leave out those before them; 0 where it will not be asked to expand anything.
+  int TokensToRead(int unread) const { return policy_.TokensToRead(unread, context_); }
   // The nodes offered since the last call that deserve expanding, best first. The first call
   // returns the root; an empty answer means stop. `unread`: tokens of text that the drafter put off
   // reading and must read before it can expand anything, many where it was not asked for long.

@@ -43,6 +43,11 @@ class TreeEconomy {
   virtual double NextAcceptance(const CandidateTree& tree, Node n, int part, int rank) const = 0;
   // Whether `part` had better read the `unread` tokens of text that it lacks than not draft.
   virtual bool IsWorthReading(int part, int unread) const = 0;
+  // How many of the last `unread` tokens of text `part` should read, where it may leave out those
+  // before them; 0 where it should not draft.
+  virtual int TokensWorthReading(int part, int unread) const {
+    return IsWorthReading(part, unread) ? unread : 0;
+  }
   // Seconds beyond those of a plain pass that `part` may take in this cycle: what is risked on a
   // drafter that has yet to prove itself.
   virtual double Stake(int /*part*/) const { return std::numeric_limits<double>::infinity(); }
@@ -75,6 +80,9 @@ class TreePolicy {
   // Whether it may draft nothing for as long as that does not pay, so that a drafter need not read
   // what it would not be asked about.
   virtual bool MayDecline() const { return false; }
+  // How many of the last `unread` tokens of text the drafter that speaks should read before it
+  // drafts, where it may leave out those before them.
+  virtual int TokensToRead(int unread, const TreeContext& /*context*/) const { return unread; }
   // The limits it sets itself, within context.limits, before anything is drafted.
   virtual TreeLimits Limits(const TreeContext& context) const { return context.limits; }
   // Of `fresh` (nodes offered since the last call; first the root alone), those the drafter should

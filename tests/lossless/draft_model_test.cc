@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "draft/conversation_testing.h"
 #include "model/scoring_for_test.h"
 #include "rig.h"
 
@@ -104,6 +105,59 @@ TEST_F(Twin, CacheIsThatOfAPassFromScratch) {
         ASSERT_EQ(Rows(cache, cache.length()), Rows(*fresh, cache.length()));
       }
     }
+  }
+}
+
+// Chains, for which `count` tokens of text are worth reading.
+struct ReadingPolicy final : TreePolicy {
+  int count = 0;
+  int Width() const override { return 1; }
+  int DefaultNodes() const override { return 64; }
+  int TokensToRead(int unread, const TreeContext&) const override {
+    return std::min(unread, count);
+  }
+  std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
+                           const TreeContext& context) const override {
+    return ChainPolicy().Expand(tree, fresh, context);
+  }
+  std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const override {
+    return ChainPolicy().Keep(tree, context);
+  }
+};
+
+// It begins with the last tokens, and reads the text again once twice as many are worth reading.
+TEST_F(Twin, ReadsAsMuchOfATextAsIsWorthIt) {
+  constexpr int kGamma = 4, kPrompt = 60;
+  for (const int rows : {64, 7}) {  // of a pass of the draft model
+    max_rows_ = rows;
+    const auto drafter = New({.gamma = kGamma}), thorough = New({.gamma = kGamma});
+    Conversation talk(*drafter), reference(*thorough);
+    const std::vector<Token> prompt = RepetitivePrompt(4, kPrompt, 97), written = {5, 9, 2};
+    const TreeLimits limits{.max_nodes = 16, .max_depth = 15};
+    ReadingPolicy policy;
+    const auto held = [&] {
+      const KvCache& cache = drafter->cache(talk.state());
+      return cache.length() + cache.provisional() - (kGamma - 1);  // nodes that were expanded
+    };
+    talk.Prompt(prompt);
+    reference.Prompt(prompt);
+    policy.count = 20;
+    const CandidateTree first = talk.Propose(limits, {}, policy);
+    EXPECT_EQ(first.max_depth(), kGamma);
+    EXPECT_EQ(held(), 20);
+    EXPECT_EQ(Shown(talk.Propose(limits, {}, policy)), Shown(first)) << "asked twice";
+    talk.Write(first, written);
+    reference.Write(CandidateTree(prompt.back()), written);
+    policy.count = 35;
+    talk.Propose(limits, {}, policy);
+    EXPECT_EQ(held(), 23) << "not twice as many";
+    policy.count = kPrompt + 3;
+    const std::string all = Shown(talk.Propose(limits, {}, policy));
+    EXPECT_EQ(held(), kPrompt + 3);
+    EXPECT_EQ(all, Shown(reference.Propose(limits, {}, policy)));
+    EXPECT_EQ(all, Shown(talk.Propose(limits, {}, policy))) << "asked twice";
+    drafter->Truncate(talk.state(), 5);
+    EXPECT_EQ(drafter->cache(talk.state()).length(), rows == 64 ? 0 : 5);
   }
 }
 

@@ -28,7 +28,8 @@ DraftModel::DraftModel(LoadedDraft draft, int target_vocab, int capacity,
                      .cache_type = rule.cache_type}),
       file_(std::move(draft.file)),
       model_(std::move(draft.model)),
-      heuristic_(rule.heuristic) {}
+      heuristic_(rule.heuristic),
+      acceptance_(draft.acceptance) {}
 
 std::unique_ptr<DraftState> DraftModel::NewState() const {
   auto state = std::make_unique<State>();
@@ -39,6 +40,7 @@ std::unique_ptr<DraftState> DraftModel::NewState() const {
 
 DraftPrior DraftModel::Prior() const {
   DraftPrior prior{.level_bytes = model_->weight_bytes()};
+  if (acceptance_ > 0) prior.acceptance = {acceptance_};
   if (file_) {
     const auto columns = static_cast<int>(model_->OutputHead().rows());
     prior.identity = DraftIdentity(*file_, "draft-model", columns);

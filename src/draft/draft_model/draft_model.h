@@ -23,6 +23,7 @@ struct LoadedDraft {
   std::unique_ptr<ModelFile> file;
   std::unique_ptr<Model> model;
   DraftTokens tokens = {};  // that it scores
+  float acceptance = 0;     // expected rate at which its guesses come true; 0: unknown
 };
 
 class DraftModel final : public CausalDrafter {
@@ -42,6 +43,7 @@ class DraftModel final : public CausalDrafter {
   std::unique_ptr<ModelFile> file_;
   std::unique_ptr<Model> model_;
   bool heuristic_;
+  float acceptance_;  // LoadedDraft::acceptance
 };
 
 }  // namespace foretoken
