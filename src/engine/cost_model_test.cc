@@ -231,7 +231,7 @@ TEST(DraftCosts, ATextIsReadForADraftThatPaysForIt) {
 
 TEST(DraftCosts, UnspentExplorationPaysForReading) {
   DraftCosts costs;
-  costs.Save(3);
+  costs.Save(3, /*won=*/0);
   EXPECT_TRUE(IsWorthReading(costs, 355, /*allowed=*/1.2, /*expected=*/128));
   EXPECT_FALSE(IsWorthReading(costs, 365, 1.2, 128));
   EXPECT_EQ(costs.PayForReading(2), 2);
@@ -243,7 +243,11 @@ TEST(DraftCosts, UnspentExplorationPaysForReading) {
   DraftCosts again;
   ASSERT_TRUE(again.Restore(costs.ToJson()));
   EXPECT_EQ(again.savings(), -4);
-  costs.Save(1000);
+  costs.Save(0, /*won=*/3);
+  EXPECT_EQ(costs.savings(), -1) << "repaid by what it won";
+  costs.Save(0, /*won=*/100);
+  EXPECT_EQ(costs.savings(), 0) << "what it won is no savings";
+  costs.Save(1000, 0);
   EXPECT_LT(costs.savings(), 100) << "not for ever";
 }
 

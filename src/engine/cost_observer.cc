@@ -220,7 +220,7 @@ void CostObserver::EndAnswer(SessionCosts& session, bool cut_off) {
     drafting_[part]->ObserveWritten(session.written);
     if (governor.net() >= kWon) drafting_[part]->ObserveWin();
     const double unspent = economy.Allowed(static_cast<int>(part)) - governor.lost();
-    drafting_[part]->Save(std::max(unspent, 0.0) / economy.parts());
+    drafting_[part]->Save(std::max(unspent, 0.0) / economy.parts(), std::max(governor.net(), 0.0));
   }
 }
 

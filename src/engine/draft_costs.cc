@@ -78,8 +78,9 @@ double DraftCosts::PayForReading(double passes) {
   return paid;
 }
 
-void DraftCosts::Save(double passes) {
-  savings_ = std::clamp(savings_ + passes, -kMostSavings, kMostSavings);
+void DraftCosts::Save(double unspent, double won) {
+  savings_ = std::min(savings_ + won, std::max(savings_, 0.0));
+  savings_ = std::clamp(savings_ + unspent, -kMostSavings, kMostSavings);
 }
 
 void DraftCosts::ObserveFailure() { trust_ = std::max(trust_ / 2, kLeastTrust); }

@@ -60,8 +60,9 @@ class DraftCosts {
   double ReadingCredit() const { return std::max(savings_ + promise_, 0.0); }
   // Takes `passes` of reading out of the savings, or as many as there are. Returns how many.
   double PayForReading(double passes);
-  // An answer has ended that leaves so many passes unspent.
-  void Save(double passes);
+  // An answer has ended that leaves `unspent` passes and in which it won `won` passes, 0 or more:
+  // those repay what was borrowed.
+  void Save(double unspent, double won);
 
   const DrafterRates& rates() const { return rates_; }
   DrafterRates& rates() { return rates_; }
