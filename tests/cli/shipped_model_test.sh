@@ -22,9 +22,12 @@ trap 'rm -rf "$dir"' EXIT
 draft=$(dirname "$model")/drafts/foretoken-demo-24m-hass-q8_0.gguf
 [ -f "$draft" ] || exit "$status"
 copy=$dir/hass.gguf
-printf '{"question_id": 1, "category": "a", "turns": ["%s"]}\n' "Say it again." >"$dir/questions.jsonl"
+for day in Monday Friday Saturday Sunday; do
+  printf '{"question_id": "%s", "category": "a", "turns": ["%s"]}\n' "$day" \
+    "Please correct this text, and answer with the text only: The market open every $day. The farmers brings bread."
+done >"$dir/questions.jsonl"
 expect_status 0 "bench spec of a chain" "$bin" bench spec -m "$model" --questions "$dir/questions.jsonl" \
-  --methods hass --draft "$draft" --tree chain:gamma=3 -n 120 --warm-up 0 -q --json "$dir/measured.json"
+  --methods hass --draft "$draft" --tree chain:gamma=3 -n 48 --warm-up 0 -q --json "$dir/measured.json"
 expect_status 0 "annotate-draft" "$bin" annotate-draft "$draft" -o "$copy" --name renamed --measured "$dir/measured.json"
 expect_status 0 "inspect the copy" "$bin" inspect "$copy"
 expect_text "renamed" out "the name of the copy"

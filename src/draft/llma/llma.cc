@@ -70,8 +70,8 @@ struct LlmaOptions {
     fields.Int("k", rule.k, 1, 1024, "tokens copied at most");
     fields.Int("max_ngram", rule.max_ngram, 1, 64,
                "tokens of the longest suffix looked for, tried first");
-    fields.Int("min_ngram", rule.min_ngram, 1, rule.max_ngram, "tokens of the shortest",
-               {.values = "1 to max_ngram"});
+    fields.Int("min_ngram", rule.min_ngram, 1, rule.max_ngram,
+               "tokens of the shortest suffix looked for", {.values = "1 to max_ngram"});
   }
 };
 
