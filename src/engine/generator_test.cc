@@ -25,7 +25,7 @@ ModelConfig SmallConfig() {
 }
 
 // What an observation said, and what it left to be compared when the text is known.
-struct Heard {
+struct SeenChunk {
   int begin;  // of `committed` in the text
   std::vector<Token> committed;
   Token next;
@@ -44,7 +44,7 @@ class ScriptDrafter final : public Drafter {
   std::function<std::vector<Token>(int at)> guess = [](int) { return std::vector<Token>(); };
   std::function<bool()> observe_fails = [] { return false; };
   std::function<bool()> propose_fails = [] { return false; };
-  std::vector<Heard> heard;
+  std::vector<SeenChunk> seen_chunks;
 
   TapSpec Needs() const override { return {}; }
   std::unique_ptr<DraftState> NewState() const override { return std::make_unique<ScriptState>(); }
@@ -57,7 +57,7 @@ class ScriptDrafter final : public Drafter {
       for (size_t i = 0; matches && i < o.path.size(); ++i) {
         matches = o.committed[i] == o.tree.token(o.path[i]);
       }
-      heard.push_back(
+      seen_chunks.push_back(
           {state.committed, {o.committed.begin(), o.committed.end()}, o.next, o.prompt, matches});
       state.committed += static_cast<int>(o.committed.size());
     }
@@ -128,7 +128,7 @@ TEST_F(GeneratorLoop, TellsTheDrafterEveryTokenOnce) {
   const auto session = Decode(generator);
   EXPECT_EQ(session->tokens, text_);
   int told = 0;
-  for (const Heard& h : drafter_.heard) {
+  for (const SeenChunk& h : drafter_.seen_chunks) {
     ASSERT_EQ(h.begin, told);
     EXPECT_TRUE(h.path_matches) << told;
     const auto expected = std::span(text_).subspan(static_cast<size_t>(told), h.committed.size());
@@ -138,7 +138,7 @@ TEST_F(GeneratorLoop, TellsTheDrafterEveryTokenOnce) {
     EXPECT_EQ(h.prompt, told <= kPrompt) << told;
   }
   EXPECT_EQ(told + 1, std::ssize(text_)) << "the last token is the next root";
-  EXPECT_GT(drafter_.heard.size(), size_t{kPrompt / kMaxRows}) << "the prompt came in chunks";
+  EXPECT_GT(drafter_.seen_chunks.size(), size_t{kPrompt / kMaxRows}) << "the prompt came in chunks";
 }
 
 TEST_F(GeneratorLoop, WritesRightGuessesAndTheTokenAfterThem) {
