@@ -488,8 +488,8 @@ template <int kParts, CacheType kType>
 AttentionOp OpOfQueries(const AttentionUnit& u) {
   using Few = TileAttention<kParts, kType, 8>;
   using Many = TileAttention<kParts, kType, 16>;
-  if (u.row_count * u.heads <= 8) return {&AttentionScratch<Few>, &RunAttention<Few>};
-  return {&AttentionScratch<Many>, &RunAttention<Many>};
+  if (u.row_count * u.heads <= 8) return EngineOp<Few>();
+  return EngineOp<Many>();
 }
 
 // Keys and values of one type that is not F32 go through the matrix unit.

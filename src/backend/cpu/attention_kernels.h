@@ -170,6 +170,12 @@ int64_t AttentionScratch(const AttentionUnit& u) {
   return Engine(u).scratch();
 }
 
+// The attention that an engine computes.
+template <typename Engine>
+constexpr AttentionOp EngineOp() {
+  return {&AttentionScratch<Engine>, &RunAttention<Engine>};
+}
+
 // The attention that kChoose takes for a unit.
 template <AttentionOp (*kChoose)(const AttentionUnit&)>
 constexpr AttentionOp ChosenOp() {
@@ -240,10 +246,9 @@ class AttentionWeights {
 };
 
 constexpr void FillAttention(Kernels& k) {
-  k.attention = {&AttentionScratch<VectorAttention<FloatNumbers>>,
-                 &RunAttention<VectorAttention<FloatNumbers>>};
+  k.attention = EngineOp<VectorAttention<FloatNumbers>>();
   k.few_queries = 8;
-  k.attention_weights = {&AttentionScratch<AttentionWeights>, &RunAttention<AttentionWeights>};
+  k.attention_weights = EngineOp<AttentionWeights>();
 }
 
 }  // namespace foretoken::FT_ISA

@@ -11,9 +11,7 @@ void FillLinear(Kernels& k);  // linear_avx512.cc
 namespace {
 
 AttentionOp OpOf(const AttentionUnit& u) {
-  if (ByteAttention::Takes(u)) {
-    return {&AttentionScratch<ByteAttention>, &RunAttention<ByteAttention>};
-  }
+  if (ByteAttention::Takes(u)) return EngineOp<ByteAttention>();
   const auto is_short = [](CacheType type) {
     return type == CacheType::kF16 || type == CacheType::kBF16;
   };
@@ -25,11 +23,9 @@ AttentionOp OpOf(const AttentionUnit& u) {
                   VectorAttention<ShortNumbers>>(u);
   }
   if (u.key_type == CacheType::kF32 || u.value_type == CacheType::kF32) {
-    return {&AttentionScratch<VectorAttention<FloatNumbers>>,
-            &RunAttention<VectorAttention<FloatNumbers>>};
+    return EngineOp<VectorAttention<FloatNumbers>>();
   }
-  return {&AttentionScratch<VectorAttention<ShortNumbers>>,
-          &RunAttention<VectorAttention<ShortNumbers>>};
+  return EngineOp<VectorAttention<ShortNumbers>>();
 }
 
 }  // namespace

@@ -529,7 +529,7 @@ AttentionOp RowsOp(const AttentionUnit& u) {
     if (u.head_dim == 64) return QueryLanesOp<Words, 64>();
     if (u.head_dim == 128) return QueryLanesOp<Words, 128>();
   }
-  return {&AttentionScratch<Many>, &RunAttention<Many>};
+  return EngineOp<Many>();
 }
 
 }  // namespace foretoken::FT_ISA
