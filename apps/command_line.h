@@ -45,6 +45,13 @@ inline Result<OutputFile> OpenOutput(const std::string& path, bool force) {
   return file;
 }
 
+// The same without opening it for the work: for functions that open their output once the input is
+// open.
+inline Status CheckOutput(const std::string& path, bool force) {
+  FT_ASSIGN_OR_RETURN(const OutputFile may_be_written, OpenOutput(path, force));
+  return {};
+}
+
 // Refuses what cannot be written, for options that name a file to be written when the work is done.
 inline CLI::Validator WritableFile() {
   return CLI::Validator(

@@ -81,7 +81,7 @@ Status Annotate(const AnnotateArgs& args) {
         CheckRankingFor(file, info.target.vocab, info.target.vocabulary, args.ranks));
     notes.ranking = file.ranking.First(static_cast<size_t>(args.most));
   }
-  { FT_ASSIGN_OR_RETURN(const OutputFile may_be_written, OpenOutput(args.output, args.force)); }
+  FT_RETURN_IF_ERROR(CheckOutput(args.output, args.force));
   return AnnotateDraft(args.draft, notes, args.output);
 }
 

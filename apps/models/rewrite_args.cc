@@ -24,8 +24,7 @@ int RunRewrite(const RewriteArgs& args,
     if (!parsed.ok()) return BadUsage(parsed.error());
     type = *parsed;
   }
-  // Only looked at: who writes the file opens it once the input is open.
-  if (const auto output = OpenOutput(args.output, args.force); !output.ok()) {
+  if (const Status output = CheckOutput(args.output, args.force); !output.ok()) {
     return Failed(output.error());
   }
   const Status status = rewrite(type);
