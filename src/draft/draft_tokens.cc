@@ -52,6 +52,10 @@ void DraftTokenRule::Visit(OptionFields& fields) {
                 "number format of the LM head's rows; source: as they are");
 }
 
+double CheapestChain(const std::vector<float>& acceptance, double level) {
+  return Price(Written(acceptance, /*covered=*/1), level);
+}
+
 Status FindRanking(const DraftContext& context, const TokenRanking& own,
                    const std::string& own_path, DraftTokenRule& rule) {
   std::string path = rule.ranks;
@@ -101,7 +105,7 @@ int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& 
   }
   const double complete = Written(of_trees, /*covered=*/1)[kJudgedDepth];
   int best = vocab;
-  double least = Price(Written(cost.acceptance, /*covered=*/1), level(vocab));
+  double least = CheapestChain(cost.acceptance, level(vocab));
   const auto most = std::min<int64_t>(std::ssize(ranking.tokens), vocab - 1);
   for (int64_t count = kVocabularyStep; count <= most; count += kVocabularyStep) {
     const double covered = ranking.Coverage(count);

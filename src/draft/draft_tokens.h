@@ -39,6 +39,12 @@ inline Status FindRanking(const DraftContext& context, const DraftFile& file,
   return FindRanking(context, file.info().ranking, file.path(), rule);
 }
 
+// Plain passes that a token is expected to take with the best chain of up to 8 guesses, 1 at most:
+// a chain of depth d costs 1 + d * level passes and writes one token more than come true in a row.
+// acceptance[d] is the rate of guess d + 1, the last one that of deeper ones; 0.7 where there is
+// none.
+double CheapestChain(const std::vector<float>& acceptance, double level);
+
 // What a level of drafting reads, and how often it is right, for choosing the number of tokens.
 struct LevelCost {
   size_t body_bytes = 0;          // weights read beside the head

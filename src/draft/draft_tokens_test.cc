@@ -23,6 +23,12 @@ TokenRanking Halving(int count) {
   return ranking;
 }
 
+TEST(CheapestChain, WeighsLevelsAgainstWhatTheyWrite) {
+  EXPECT_DOUBLE_EQ(CheapestChain({0.5f}, 0.1), 1.2 / 1.75) << "two levels";
+  EXPECT_DOUBLE_EQ(CheapestChain({0.5f, 0.0f}, 0.1), 1.1 / 1.5) << "one";
+  EXPECT_DOUBLE_EQ(CheapestChain({0.5f}, 0.6), 1) << "none pays";
+}
+
 TEST(CheapestVocabulary, WeighsBytesAgainstCoverage) {
   const TokenRanking ranking = Halving(32 * 1024);
   const LevelCost cheap_rows{.body_bytes = 4'000'000, .row_bytes = 10, .pass_bytes = 100'000'000};

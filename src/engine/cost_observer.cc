@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "draft/draft_tokens.h"
 #include "tree/selection.h"
 
 namespace foretoken {
@@ -40,16 +41,9 @@ bool IsScored(int part, const CandidateTree& scored) {
 // nothing.
 double PromiseOf(const std::vector<float>& acceptance, double level) {
   constexpr double kAnswer = 128, kPart = 0.1;
-  constexpr size_t kDeepest = 8;
   constexpr double kScoring = 0.05;  // passes that scoring a guess takes
   if (acceptance.empty()) return 0;
-  double best = 1, tokens = 1, reached = 1;
-  for (size_t depth = 1; depth <= kDeepest; ++depth) {
-    reached *= acceptance[std::min(depth, acceptance.size()) - 1];
-    tokens += reached;
-    best = std::max(best, tokens / (1 + static_cast<double>(depth) * (level + kScoring)));
-  }
-  return kPart * kAnswer * (1 - 1 / best);
+  return kPart * kAnswer * (1 - CheapestChain(acceptance, level + kScoring));
 }
 
 }  // namespace

@@ -233,7 +233,7 @@ TEST_P(FirstAnswers, AUselessDraftModelLosesLittleOnAverage) {
 TEST(Observer, ADraftThatMustReadIsTriedAfterAFewAnswers) {
   ScriptedDrafter draft = Level(0.8, 0.12);
   draft.reading = 0.01;
-  draft.level_bytes = 0;  // its first costs are guesses of nothing
+  draft.level_bytes = 0;  // so its first costs are not guessed from a size
   CostModel costs = Unknown();
   Simulation run(costs, {draft});
   run.prompt = 500;
