@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "backend/cpu/isa.h"
+#include "backend/cpu/isa/isa.h"
 #include "tile_loops.h"
 
 namespace {

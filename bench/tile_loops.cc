@@ -1,7 +1,7 @@
 #define FT_ISA tile_loops
 #include "tile_loops.h"
 
-#include "backend/cpu/amx_linear.h"
+#include "backend/cpu/linear/amx_linear.h"
 
 namespace foretoken {
 namespace tile_loops {

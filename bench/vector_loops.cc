@@ -1,5 +1,5 @@
 #define FT_ISA vector_loops
-#include "backend/cpu/linear_kernels.h"
+#include "backend/cpu/linear/linear_kernels.h"
 #include "tile_loops.h"
 
 namespace foretoken {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "backend/cpu/kernel_sets_testing.h"
+#include "backend/cpu/isa/kernel_sets_testing.h"
 #include "backend/cpu/reference.h"
 
 namespace foretoken {

@@ -5,7 +5,7 @@
 
 #include <iterator>
 
-#include "backend/cpu/kernel_sets_testing.h"
+#include "backend/cpu/isa/kernel_sets_testing.h"
 #include "base/step_testing.h"
 #include "model/model.h"
 #include "model/scoring_for_test.h"

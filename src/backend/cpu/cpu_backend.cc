@@ -5,9 +5,9 @@
 #include <cstring>
 #include <utility>
 
-#include "backend/cpu/isa.h"
-#include "backend/cpu/kernel_config.h"
-#include "backend/cpu/packed_weight.h"
+#include "backend/cpu/isa/isa.h"
+#include "backend/cpu/isa/kernel_config.h"
+#include "backend/cpu/pack/packed_weight.h"
 #include "base/available_cores.h"
 
 namespace foretoken {

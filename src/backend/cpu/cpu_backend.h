@@ -7,10 +7,10 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/linear/unit_chooser.h"
+#include "backend/cpu/linear/weight_prefetch.h"
 #include "backend/cpu/page_arena.h"
-#include "backend/cpu/tiles.h"
-#include "backend/cpu/unit_chooser.h"
-#include "backend/cpu/weight_prefetch.h"
+#include "backend/cpu/rows/tiles.h"
 #include "base/thread_pool.h"
 #include "base/work_shares.h"
 

@@ -1,0 +1,511 @@
+// Attention on the matrix unit (AMX), in products of bf16 with float sums.
+//
+// Scores are computed as keys . queries^T [positions][queries], so that a lane is a query while
+// they become weights, and keys are used where they lie in a BF16 cache; results as weights .
+// values. With a BF16 cache, queries and weights are rounded to bf16. Numbers of F16 and Q8_0
+// caches, queries and weights become sums of two bf16 (16 bits), and three of the four products are
+// taken. A query's result is folded over spans and steps of absolute positions as in
+// attention_kernels.h, so it has the same bits whatever is beside it; they differ from those of
+// AVX-512.
+#pragma once
+
+#include "backend/cpu/attention/amx_numbers.h"
+#include "backend/cpu/attention/attention_kernels.h"
+#include "backend/cpu/isa/amx_tiles.h"
+
+namespace foretoken::FT_ISA {
+
+// The engine of WalkSpans. kParts: bf16 numbers that make up one number of the cache. kQueries:
+// that a tile has, 16 or 8; of 8, two positions become weights in one vector, with the same bits.
+template <int kParts, CacheType kType, int kQueries>
+class TileAttention {
+ public:
+  // What two parts of a span are turned into must not outgrow the first cache either.
+  static constexpr int kSpan = kParts == 2 ? 32 : FT_ISA::kSpan;
+  static constexpr int kBlock = kStep, kBlocks = kSpan / kBlock;
+
+  explicit TileAttention(const AttentionUnit& u)
+      : u_(u),
+        steps_((u.head_dim + kStep - 1) / kStep),
+        queries_(u.row_count * u.heads),
+        tiles_((queries_ + kLanes - 1) / kLanes),
+        whole_(u.head_dim % kStep == 0) {
+    ScratchPieces pieces(u.scratch);
+    q_ = pieces.Take<std::byte>(int64_t{kParts} * tiles_ * steps_ * kTileBytes);
+    keys_ = pieces.Take<std::byte>(int64_t{kParts} * kBlocks * 2 * steps_ * kTileBytes);
+    values_ = pieces.Take<std::byte>(int64_t{kParts} * kBlocks * 2 * steps_ * kTileBytes);
+    weights_ = pieces.Take<std::byte>(int64_t{kParts} * 2 * kBlocks * kTileBytes);
+    scores_ = pieces.Take<float>(int64_t{2} * kSpan * kLanes);
+    mixed_ = pieces.Take<float>(int64_t{tiles_} * steps_ * kStep * kLanes);
+    sums_ = pieces.Take<float>(int64_t{tiles_} * kLanes);
+    tops_ = pieces.Take<float>(int64_t{tiles_} * kLanes);
+    begins_ = pieces.Take<int32_t>(int64_t{tiles_} * kLanes);
+    counts_ = pieces.Take<int32_t>(int64_t{tiles_} * kLanes);
+    scratch_ = pieces.used();
+  }
+  int64_t scratch() const { return scratch_; }
+
+  void Begin() {
+    ConfigureTiles(/*rows=*/16, /*groups=*/16);
+    for (int tile = 0; tile < tiles_; ++tile) BeginTile(tile);
+    if (kQueries == 8) {  // nobody writes the other half of these
+      for (int64_t i = 0; i < int64_t{kParts} * kBlocks * kTileBytes / 4; i += kLanes) {
+        Store(Zero(), reinterpret_cast<float*>(weights_) + i);
+      }
+    }
+  }
+
+  void Widen(const AttentionRow& row, int from, int index) {
+    Asks asks(u_, row, from + kBlock, asks_.next);
+    if (!whole_) {
+      WidenAll<0>(row, from, index, asks);
+    } else if (steps_ == 2) {
+      WidenAll<2>(row, from, index, asks);
+    } else if (steps_ == 4) {
+      WidenAll<4>(row, from, index, asks);
+    } else {
+      WidenAll<-1>(row, from, index, asks);
+    }
+    asks_ = asks;
+  }
+
+  void Attend(int row, int rows, int at, int blocks) {
+    const int first = row * u_.heads, last = first + rows * u_.heads;  // queries
+    for (int tile = first / kLanes; tile * kLanes < last; tile += 2) {
+      const int tiles = (tile + 1) * kLanes < last ? 2 : 1;
+      if (tiles == 2) {
+        Score<2, 2>(tile, 0, blocks);
+      } else {
+        const int pairs = blocks / 2 * 2;
+        Score<4, 1>(tile, 0, pairs);
+        Score<2, 1>(tile, pairs, blocks);
+      }
+      unsigned own[2] = {};
+      for (int i = 0; i < tiles; ++i) {
+        const int query = (tile + i) * kLanes;
+        own[i] = LanesUpTo(last - query) & ~LanesUpTo(first - query);
+        Fold(tile + i, i, at, blocks, static_cast<__mmask16>(own[i]));
+      }
+      for (int i = 0; i < tiles; ++i) {
+        // What lanes without a query hold does not matter.
+        const unsigned lanes = own[i] | (~LanesUpTo(queries_ - (tile + i) * kLanes) & 0xffff);
+        for (int d = 0; d < 2 * steps_; d += 4) {
+          if (d + 4 <= 2 * steps_) {
+            Mix<4>(tile + i, i, d, blocks, lanes);
+          } else {
+            Mix<2>(tile + i, i, d, blocks, lanes);
+          }
+        }
+      }
+    }
+  }
+
+  void End() {
+    ReleaseTiles();
+    for (int query = 0; query < queries_; ++query) {
+      const F factor = Splat(1.0f / sums_[query]);
+      const float* from = Mixed(query / kLanes, 0) + query % kLanes * kLanes;
+      float* to = u_.rows[query / u_.heads].out + query % u_.heads * u_.head_dim;
+      for (int d = 0; d < u_.head_dim; d += kStep, from += 2 * kLanes * kLanes) {
+        F a = Load(from) * factor, b = Load(from + kLanes * kLanes) * factor;
+        if (kType != CacheType::kQ8_0 && whole_) InOrder(a, b);
+        StoreFirst(a, to + d, u_.head_dim - d);
+        if (d + kLanes < u_.head_dim) StoreFirst(b, to + d + kLanes, u_.head_dim - d - kLanes);
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kParts64 = kParts;
+
+  // Positions that the cache is asked for ahead of what is being read.
+  static constexpr int kPositionsAhead = 64;
+
+  static unsigned LanesUpTo(int n) { return n <= 0 ? 0u : n >= kLanes ? 0xffffu : (1u << n) - 1; }
+
+  std::byte* Q(int tile, int part, int step) const {
+    return q_ + ((tile * kParts64 + part) * steps_ + step) * kTileBytes;
+  }
+  // Sixteen positions, half 2 * block or 2 * block + 1.
+  std::byte* Keys(int half, int part, int step) const {
+    return keys_ + ((half * kParts64 + part) * steps_ + step) * kTileBytes;
+  }
+  // Elements [16 d, 16 d + 16) of the positions of a block.
+  std::byte* Values(int block, int part, int d) const {
+    return values_ + ((block * kParts64 + part) * 2 * steps_ + d) * kTileBytes;
+  }
+  std::byte* Weights(int slot, int block, int part) const {
+    return weights_ + ((slot * kBlocks + block) * kParts64 + part) * kTileBytes;
+  }
+  float* Scores(int slot) const { return scores_ + slot * kSpan * kLanes; }
+  float* Mixed(int tile, int d) const {
+    return mixed_ + (int64_t{tile} * 2 * steps_ + d) * kLanes * kLanes;
+  }
+
+  void BeginTile(int tile) {
+    for (int step = 0; step < steps_; ++step) {
+      F x[kParts][kLanes];
+      for (int i = 0; i < kLanes; ++i) {
+        F a = Zero(), b = Zero();
+        if (const int query = tile * kLanes + i; query < queries_) {
+          const float* q = u_.rows[query / u_.heads].q + query % u_.heads * u_.head_dim;
+          const int d = step * kStep, n = u_.head_dim - d;
+          a = LoadFirst(q + d, n);
+          if (n > kLanes) b = LoadFirst(q + d + kLanes, n - kLanes);
+        }
+        if (kType == CacheType::kF16 && whole_) InPairs(a, b);
+        x[0][i] = CutStep<kParts>(a, b);
+        if constexpr (kParts == 2) x[1][i] = CutPairs(LowPart(a), LowPart(b));
+      }
+      for (int part = 0; part < kParts; ++part) {
+        StoreTransposed(x[part], reinterpret_cast<float*>(Q(tile, part, step)));
+      }
+    }
+    for (int d = 0; d < steps_ * kStep; ++d) Store(Zero(), Mixed(tile, 0) + d * kLanes);
+    Store(Zero(), sums_ + tile * kLanes);
+    Store(Splat(kLowest), tops_ + tile * kLanes);
+    for (int i = 0; i < kLanes; ++i) {
+      const int query = tile * kLanes + i;
+      const bool some = query < queries_;
+      begins_[query] = some ? u_.rows[query / u_.heads].begin : 0;
+      counts_[query] = some ? u_.rows[query / u_.heads].count : 0;
+    }
+  }
+
+  // Elements [d, d + 16) of a cache row. kSteps: of a head; -1 when any number of whole ones, 0
+  // when the last may be a part.
+  template <int kSteps>
+  FT_INLINE static F LoadElements(const std::byte* row, int64_t column, int64_t d, int head_dim) {
+    if constexpr (kSteps != 0) return LoadCache<kType>(row, column + d, kLanes);
+    return d < head_dim ? LoadCache<kType>(row, column + d, head_dim - d) : Zero();
+  }
+
+  // The cache's rows to come. They are asked for in between the arithmetic: all at once they would
+  // fill the queue of reads, and nothing would be read afterwards.
+  struct Asks {
+    Asks() = default;
+    FT_INLINE Asks(const AttentionUnit& u, const AttentionRow& row, int from, int last_asked)
+        : next(last_asked > from ? last_asked : from),
+          end(from + kPositionsAhead < row.run ? from + kPositionsAhead : row.run),
+          key_bytes(u.key_row_bytes),
+          value_bytes(u.value_row_bytes),
+          head_bytes(u.head_dim * kElement) {
+      keys = u.keys + next * key_bytes + u.column * kElement;
+      values = u.values + next * value_bytes + u.column * kElement;
+    }
+    template <int kSteps>
+    FT_INLINE void Next() {
+      if (next >= end) return;
+      const int64_t bytes = kSteps > 0 ? kSteps * kStep * kElement : head_bytes;
+      Prefetch(keys, bytes);
+      Prefetch(values, bytes);
+      keys += key_bytes;
+      values += value_bytes;
+      ++next;
+    }
+    static constexpr int64_t kElement = kType == CacheType::kQ8_0 ? 1 : 2;
+    int next = 0, end = 0;
+    int64_t key_bytes = 0, value_bytes = 0, head_bytes = 0;
+    const std::byte *keys = nullptr, *values = nullptr;
+  };
+
+  template <int kSteps>
+  FT_INLINE void WidenAll(const AttentionRow& row, int from, int index, Asks& asks) {
+    WidenKeys<kSteps>(row, from, 2 * index, asks);
+    WidenKeys<kSteps>(row, from + kLanes, 2 * index + 1, asks);
+    WidenValues<kSteps>(row, from, index, asks);
+  }
+
+  template <int kSteps>
+  FT_INLINE void WidenKeys(const AttentionRow& row, int from, int half, Asks& asks) {
+    const int steps = kSteps > 0 ? kSteps : steps_, head_dim = u_.head_dim;
+    const int64_t column = u_.column;
+    if (kType == CacheType::kBF16 && kSteps != 0 && InSequence(row, from, kLanes)) {
+      const std::byte* at = u_.keys + from * u_.key_row_bytes + 2 * column;
+      key_tiles_[half] = {.at = at, .stride = u_.key_row_bytes, .step = 64};
+      return;
+    }
+    std::byte* to = Keys(half, 0, 0);
+    key_tiles_[half] = {.at = to, .stride = 64, .step = kTileBytes};
+    const std::byte* rows[kLanes];
+    BlockRows(u_, row, KeysOf(u_), from, kLanes, rows);
+    for (int j = 0; j < kLanes; ++j, to += 64) {
+      if (j % 4 == 0) asks.template Next<kSteps>();
+      const std::byte* const in = rows[j];
+      FT_UNROLL(4)
+      for (int step = 0; step < steps; ++step) {
+        const int64_t d = step * kStep;
+        if constexpr (kType == CacheType::kF16 && kSteps != 0) {
+          __m512i high, low;
+          SplitHalves(_mm512_loadu_si512(in + 2 * (column + d)), high, low);
+          _mm512_store_si512(to + step * kTileBytes, high);
+          _mm512_store_si512(to + (steps + step) * kTileBytes, low);
+          continue;
+        }
+        const F a = LoadElements<kSteps>(in, column, d, head_dim);
+        const F b = LoadElements<kSteps>(in, column, d + kLanes, head_dim);
+        Store(CutStep<kParts>(a, b), reinterpret_cast<float*>(to + step * kTileBytes));
+        if constexpr (kParts == 2) {
+          Store(CutPairs(LowPart(a), LowPart(b)),
+                reinterpret_cast<float*>(to + (steps + step) * kTileBytes));
+        }
+      }
+    }
+  }
+
+  // Positions i and i + 16 of a block are a pair.
+  template <int kSteps>
+  FT_INLINE void WidenValues(const AttentionRow& row, int from, int index, Asks& asks) {
+    const int steps = kSteps > 0 ? kSteps : steps_, head_dim = u_.head_dim;
+    const int64_t column = u_.column;
+    std::byte* to = Values(index, 0, 0);
+    const std::byte* rows[kBlock];
+    BlockRows(u_, row, ValuesOf(u_), from, kBlock, rows);
+    for (int i = 0; i < kLanes; ++i, to += 64) {
+      if (kParts == 1 || i % 2 == 0) asks.template Next<kSteps>();
+      const std::byte *const low = rows[i], *const high = rows[i + kLanes];
+      if constexpr (kType != CacheType::kQ8_0 && kSteps != 0) {
+        FT_UNROLL(4)
+        for (int step = 0; step < steps; ++step) {
+          const int64_t at = 2 * (column + step * kStep);
+          __m512i a[2] = {_mm512_loadu_si512(low + at)}, b[2] = {_mm512_loadu_si512(high + at)};
+          if constexpr (kParts == 2) {
+            SplitHalves(a[0], a[0], a[1]);
+            SplitHalves(b[0], b[0], b[1]);
+          }
+          for (int part = 0; part < kParts; ++part) {
+            std::byte* const tiles = to + 2 * (part * steps + step) * kTileBytes;
+            _mm512_store_si512(tiles, _mm512_unpacklo_epi16(a[part], b[part]));
+            _mm512_store_si512(tiles + kTileBytes, _mm512_unpackhi_epi16(a[part], b[part]));
+          }
+        }
+      } else {
+        FT_UNROLL(8)
+        for (int d = 0; d < 2 * steps; ++d) {
+          const F a = LoadElements<kSteps>(low, column, d * kLanes, head_dim);
+          const F b = LoadElements<kSteps>(high, column, d * kLanes, head_dim);
+          Store(CutPairs(a, b), reinterpret_cast<float*>(to + d * kTileBytes));
+          if constexpr (kParts == 2) {
+            Store(CutPairs(LowPart(a), LowPart(b)),
+                  reinterpret_cast<float*>(to + (2 * steps + d) * kTileBytes));
+          }
+        }
+      }
+    }
+  }
+
+  // Calls product(part of the cache's number, part of the other): the large ones first.
+  template <typename Product>
+  FT_INLINE static void EachProduct(Product product) {
+    product(0, 0);
+    if constexpr (kParts == 2) {
+      product(0, 1);
+      product(1, 0);
+    }
+  }
+
+  // Scores of blocks [from, to) for kTiles tiles of queries, kHalves halves of blocks at a time.
+  template <int kHalves, int kTiles>
+  FT_INLINE void Score(int tile, int from, int to) {
+    for (int half = 2 * from; half < 2 * to; half += kHalves) {
+      EachTile<kHalves * kTiles>([](auto i) { ZeroTile<kSums + decltype(i)::kValue>(); });
+      for (int step = 0; step < steps_; ++step) {
+        EachProduct([&](int key_part, int q_part) {
+          LoadTile<6>(Q(tile, q_part, step), 64);
+          if constexpr (kTiles == 2) LoadTile<7>(Q(tile + 1, q_part, step), 64);
+          EachTile<kHalves>([&](auto h) {
+            constexpr int kHalf = decltype(h)::kValue, kKeysAt = 4 + kHalf % 2;
+            const KeyTiles& keys = key_tiles_[half + kHalf];
+            LoadTile<kKeysAt>(keys.at + (key_part * steps_ + step) * keys.step, keys.stride);
+            MultiplyBf16<kSums + kHalf * kTiles, kKeysAt, 6>();
+            if constexpr (kTiles == 2) MultiplyBf16<kSums + kHalf * kTiles + 1, kKeysAt, 7>();
+          });
+        });
+      }
+      EachTile<kHalves * kTiles>([&](auto i) {
+        constexpr int kIndex = decltype(i)::kValue;
+        float* const scores = Scores(kIndex % kTiles);
+        StoreTile<kSums + kIndex>(scores + (half + kIndex / kTiles) * kLanes * kLanes, 64);
+      });
+    }
+  }
+
+  // Scores of what a lane does not see become -infinity.
+  void Mask(int tile, float* scores, int at, int blocks, __mmask16 lanes) {
+    const I begin = LoadI(begins_ + tile * kLanes), count = LoadI(counts_ + tile * kLanes);
+    const I hides = Greater(begin, Splat(at)) | Greater(Splat(at + blocks * kBlock), count);
+    if ((_mm512_movepi32_mask(reinterpret_cast<__m512i>(hides.v[0])) & lanes) == 0) return;
+    for (int j = 0; j < blocks * kBlock; ++j) {
+      const I hidden = Greater(begin, Splat(at + j)) | Greater(Splat(at + j + 1), count);
+      float* const to = scores + j * kLanes;
+      Store(Select(hidden, Splat(-__builtin_inff()), Load(to)), to);
+    }
+  }
+
+  // Turns the scores of a tile's blocks into weights, and brings its sums in `lanes` to the new
+  // maximum. Exponentials are powers of two.
+  void Fold(int tile, int slot, int at, int blocks, __mmask16 lanes) {
+    float* const scores = Scores(slot);
+    Mask(tile, scores, at, blocks, lanes);
+    const F scale = Splat(u_.scale * 1.44269504088896341f);
+    const F before = Load(tops_ + tile * kLanes);
+    F top[4] = {before, before, before, before};
+    for (int j = 0; j < blocks * kBlock; j += 4) {
+      FT_UNROLL(4)
+      for (int i = 0; i < 4; ++i) {
+        top[i].v[0] = _mm512_max_ps(Load(scores + (j + i) * kLanes).v[0], top[i].v[0]);
+      }
+    }
+    F highest = Max(Max(top[0], top[1]), Max(top[2], top[3]));
+    if constexpr (kQueries == 8) {
+      highest = LowerTwice(highest);
+      lanes = static_cast<__mmask16>((lanes & 0xff) * 0x101);
+    }
+    F sum = Load(sums_ + tile * kLanes);
+    if (_mm512_mask_cmp_ps_mask(lanes, highest.v[0], before.v[0], _CMP_NEQ_UQ) != 0) {
+      const F factor = KeepLanes(lanes, Exp2((before - highest) * scale), Splat(1.0f));
+      sum = sum * factor;
+      ScaleDown(tile, factor);
+      Store(KeepLanes(lanes, highest, before), tops_ + tile * kLanes);
+    }
+    const F shift = Zero() - highest * scale;
+    for (int b = 0; b < blocks; ++b) {
+      sum = sum + Weigh(scores + b * kBlock * kLanes, slot, b, scale, shift);
+    }
+    Store(KeepLanes(lanes, sum, Load(sums_ + tile * kLanes)), sums_ + tile * kLanes);
+  }
+
+  // Multiplies a tile's results, a factor a query.
+  void ScaleDown(int tile, F factor) {
+    float factors[kLanes];
+    Store(factor, factors);
+    float* to = Mixed(tile, 0);
+    for (int d = 0; d < 2 * steps_; ++d) {
+      for (int i = 0; i < kLanes; ++i, to += kLanes) Store(Load(to) * Splat(factors[i]), to);
+    }
+  }
+
+  // Vector k of a block's scores: of position k, or of positions 2 k and 2 k + 1.
+  FT_INLINE static F ScoreVector(const float* scores, int k) {
+    if constexpr (kQueries == 16) return Load(scores + k * kLanes);
+    return LoadLowers(scores + 2 * k * kLanes, scores + (2 * k + 1) * kLanes);
+  }
+
+  // Makes weights 2^(score * scale + shift) of a block, [queries][positions], and returns their
+  // sums: of positions 16 apart, then of these those 8 apart, 4, 2 and 1.
+  FT_INLINE F Weigh(const float* scores, int slot, int block, F scale, F shift) {
+    constexpr int kApart = kQueries;    // vectors whose positions are 16 apart
+    const I half_unit = Splat(0x8000);  // added before the cut: rounds
+    F sum[4], x[kParts][kQueries];
+    Asks asks = asks_;
+    FT_UNROLL(4)
+    for (int i = 0; i < 4; ++i) {
+      F part[kQueries / 4];
+      FT_UNROLL(4)
+      for (int j = 0; j < kQueries / 4; ++j) {
+        const int k = i + 4 * j;
+        const F low = Exp2(Fma(ScoreVector(scores, k), scale, shift));
+        const F high = Exp2(Fma(ScoreVector(scores, k + kApart), scale, shift));
+        part[j] = low + high;
+        asks.template Next<0>();
+        if (kQueries == 8) asks.template Next<0>();
+        if constexpr (kParts == 1) {
+          x[0][k] = CutPairs(AsF(AsI(low) + half_unit), AsF(AsI(high) + half_unit));
+        } else {
+          x[0][k] = CutPairs(low, high);
+          x[1][k] = CutPairs(LowPart(low), LowPart(high));
+        }
+      }
+      if constexpr (kQueries == 16) {
+        sum[i] = (part[0] + part[2]) + (part[1] + part[3]);
+      } else {
+        sum[i] = part[0] + part[1];
+      }
+    }
+    asks_ = asks;
+    for (int part = 0; part < kParts; ++part) {
+      float* const to = reinterpret_cast<float*>(Weights(slot, block, part));
+      if constexpr (kQueries == 16) {
+        StoreTransposed(x[part], to);
+      } else {
+        StoreTransposedHalves(x[part], to);
+      }
+    }
+    const F all = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+    return kQueries == 16 ? all : all + SwapHalves(all);
+  }
+
+  // Adds the blocks' values, weighted, to elements [16 d, 16 (d + kWide)) of a tile's results.
+  template <int kWide>
+  FT_INLINE void Mix(int tile, int slot, int d, int blocks, unsigned lanes) {
+    float* const mixed = Mixed(tile, d);
+    EachTile<kWide>([&](auto i) {
+      constexpr int kIndex = decltype(i)::kValue;
+      LoadTile<kSums + kIndex>(mixed + kIndex * kLanes * kLanes, 64);
+    });
+    for (int b = 0; b < blocks; ++b) {
+      EachProduct([&](int value_part, int weight_part) {
+        LoadTile<6>(Weights(slot, b, weight_part), 64);
+        EachTile<kWide>([&](auto i) {
+          constexpr int kIndex = decltype(i)::kValue, kValuesAt = 4 + kIndex % 2;
+          LoadTile<kValuesAt>(Values(b, value_part, d + kIndex), 64);
+          MultiplyBf16<kSums + kIndex, 6, kValuesAt>();
+        });
+      });
+    }
+    EachTile<kWide>([&](auto i) {
+      constexpr int kIndex = decltype(i)::kValue;
+      float* const to = mixed + kIndex * kLanes * kLanes;
+      if (lanes == 0xffff) return StoreTile<kSums + kIndex>(to, 64);
+      alignas(64) float all[kLanes][kLanes];
+      StoreTile<kSums + kIndex>(all, 64);
+      for (int j = 0; j < kLanes; ++j) {
+        if ((lanes >> j & 1) != 0) Store(Load(all[j]), to + j * kLanes);
+      }
+    });
+  }
+
+  const AttentionUnit& u_;
+  int steps_;  // of a head's elements
+  int queries_, tiles_;
+  bool whole_;  // heads are whole steps
+  Asks asks_;
+  // Where the tiles of sixteen positions lie: their rows, and a head's steps, this far apart.
+  struct KeyTiles {
+    const std::byte* at;
+    int64_t stride, step;
+  } key_tiles_[2 * kBlocks];
+  // Tiles of bf16: queries [tiles][parts][steps], keys [halves][parts][steps], values
+  // [blocks][parts][2 steps], weights [2][blocks][parts].
+  std::byte *q_, *keys_, *values_, *weights_;
+  float *scores_, *mixed_;     // [2][kSpan][16] and [tiles][2 steps][16][16]
+  float *sums_, *tops_;        // [tiles][16]
+  int32_t *begins_, *counts_;  // [tiles][16] what each query sees
+  int64_t scratch_;
+};
+
+template <int kParts, CacheType kType>
+AttentionOp OpOfQueries(const AttentionUnit& u) {
+  using Few = TileAttention<kParts, kType, 8>;
+  using Many = TileAttention<kParts, kType, 16>;
+  if (u.row_count * u.heads <= 8) return EngineOp<Few>();
+  return EngineOp<Many>();
+}
+
+// Keys and values of one type that is not F32 go through the matrix unit.
+inline AttentionOp OpOf(const AttentionUnit& u) {
+  if (u.key_type == u.value_type) {
+    if (u.key_type == CacheType::kBF16) return OpOfQueries<1, CacheType::kBF16>(u);
+    if (u.key_type == CacheType::kF16) return OpOfQueries<2, CacheType::kF16>(u);
+    if (u.key_type == CacheType::kQ8_0) return OpOfQueries<2, CacheType::kQ8_0>(u);
+  }
+  return Avx512Kernels().attention;
+}
+
+inline void FillTileAttention(Kernels& k) {
+  k.attention = {[](const AttentionUnit& u) { return OpOf(u).scratch(u); },
+                 [](const AttentionUnit& u) { OpOf(u).run(u); }};
+  k.few_queries = kLanes;
+}
+
+}  // namespace foretoken::FT_ISA

@@ -1,0 +1,254 @@
+// Attention of a few rows over one key/value head, written once over vec.h.
+//
+// A query's result is folded span after span of absolute positions: the scores' exact maximum so
+// far, the exponentials' sum in lane (position mod 16), ascending, and the values added position by
+// position; where the maximum rises, what was summed before is scaled down. Whatever is computed
+// beside it, only absolute positions enter, so a committed and a provisional prefix give equal
+// bits.
+#pragma once
+
+#include "backend/cpu/attention/attention_products.h"
+#include "backend/cpu/isa/vec_math.h"
+
+namespace foretoken::FT_ISA {
+
+inline constexpr float kLowest = -3.402823466e38f;
+
+// Lanes of the positions [at, at + 16) that are in [begin, count).
+FT_INLINE I Seen(int at, int begin, int count) {
+  const I position = LaneNumbers() + Splat(at);
+  return Greater(position, Splat(begin - 1)) & Greater(Splat(count), position);
+}
+
+// Hides those of a query's scores of a span's blocks that its row does not see; returns the largest
+// in each lane, and of `top`.
+FT_INLINE F HideUnseen(const AttentionRow& row, int at, int blocks, F top, float* scores) {
+  for (int b = 0; b < blocks; ++b) {
+    const int from = at + b * kKeys;
+    F x = Load(scores + b * kKeys);
+    if (row.begin > from || row.count < from + kKeys) {
+      x = Select(Seen(from, row.begin, row.count), x, Splat(-__builtin_inff()));
+      Store(x, scores + b * kKeys);
+    }
+    top = Max(x, top);
+  }
+  return top;
+}
+
+// Brings a query's sums [16] and n mixed numbers to a new maximum.
+FT_INLINE void ScaleDown(F factor, float* sums, float* mixed, int64_t n) {
+  Store(Load(sums) * factor, sums);
+  for (int64_t d = 0; d < n; d += kLanes) Store(Load(mixed + d) * factor, mixed + d);
+}
+
+// The engine of WalkSpans on vectors.
+template <typename Numbers>
+class VectorAttention {
+ public:
+  static constexpr int kSpan = FT_ISA::kSpan, kBlock = kKeys;
+
+  explicit VectorAttention(const AttentionUnit& u)
+      : u_(u),
+        padded_(PaddedHead<Numbers>(u.head_dim)),
+        depth_(padded_ / kPer),
+        queries_(u.row_count * u.heads),
+        asks_(u) {
+    ScratchPieces pieces(u.scratch);
+    q_ = pieces.Take<float>(queries_ * depth_);
+    mixed_ = pieces.Take<float>(queries_ * padded_);
+    scores_ = pieces.Take<float>(int64_t{kTogether} * kSpan);
+    sums_ = pieces.Take<float>(static_cast<int64_t>(queries_) * kLanes);
+    tops_ = pieces.Take<float>(queries_);
+    keys_ = pieces.Take<float>(kSpan * depth_);
+    values_ = pieces.Take<float>(kSpan * depth_);
+    scratch_ = pieces.used();
+  }
+  int64_t scratch() const { return scratch_; }
+
+  void Begin() {
+    for (int i = 0; i < queries_; ++i) {
+      const float* q = u_.rows[i / u_.heads].q + i % u_.heads * u_.head_dim;
+      for (int d = 0; d < u_.head_dim; d += kLanes * kPer) {
+        Store(Numbers::LoadQuery(q + d, u_.head_dim - d), q_ + i * depth_ + d / kPer);
+      }
+      for (int64_t d = 0; d < padded_; d += kLanes) Store(Zero(), mixed_ + i * padded_ + d);
+      Store(Zero(), sums_ + i * kLanes);
+      tops_[i] = kLowest;
+    }
+  }
+
+  void Widen(const AttentionRow& row, int from, int index) {
+    const int64_t at = index * kKeys * depth_;
+    if (index == 0) asks_.Expect(from + kSpan, from + 2 * kSpan, row.run);
+    Numbers::WidenKeys(u_, row, from, asks_, keys_ + at);
+    Numbers::WidenValues(u_, row, from, asks_, values_ + at);
+  }
+
+  void Attend(int row, int rows, int at, int blocks) {
+    const int last = (row + rows) * u_.heads;
+    for (int first = row * u_.heads; first < last; first += kTogether) {
+      const int queries = last - first < kTogether ? last - first : kTogether;
+      ScoreSpan<Numbers>({.keys = keys_,
+                          .q = q_ + first * depth_,
+                          .depth = depth_,
+                          .words = (u_.head_dim + kPer - 1) / kPer,
+                          .scale = u_.scale,
+                          .scores = scores_},
+                         blocks, queries, asks_);
+      Fold(first, queries, at, blocks);
+      MixSpan<Numbers>({.values = values_,
+                        .positions = blocks * kKeys,
+                        .weights = scores_,
+                        .padded = padded_,
+                        .out = mixed_ + first * padded_},
+                       queries, asks_);
+    }
+  }
+
+  void End() {
+    for (int i = 0; i < queries_; ++i) {
+      const F factor = Splat(1.0f / Sum(Load(sums_ + i * kLanes)));
+      float* out = u_.rows[i / u_.heads].out + i % u_.heads * u_.head_dim;
+      for (int d = 0; d < u_.head_dim; d += kLanes) {
+        StoreFirst(Load(mixed_ + i * padded_ + d) * factor, out + d, u_.head_dim - d);
+      }
+    }
+  }
+
+ private:
+  static constexpr int kPer = Numbers::kPer;
+  // Queries that go through a span one part after the other: their scores stay in the first cache.
+  static constexpr int kTogether = 8;
+
+  // Turns the scores of some queries' blocks into weights, with zeros where they see nothing, and
+  // brings their sums to the new maxima. All queries take a step before the next one: each waits
+  // for its result.
+  void Fold(int first, int queries, int at, int blocks) {
+    float highest[kTogether];
+    for (int i = 0; i < queries; ++i) {
+      const int query = first + i;
+      highest[i] = MaxLane(HideUnseen(u_.rows[query / u_.heads], at, blocks, Splat(tops_[query]),
+                                      scores_ + i * kSpan));
+    }
+    for (int i = 0; i < queries; ++i) {
+      const int query = first + i;
+      if (highest[i] == tops_[query]) continue;
+      ScaleDown(Exp(Splat(tops_[query] - highest[i])), sums_ + query * kLanes,
+                mixed_ + query * padded_, padded_);
+      tops_[query] = highest[i];
+    }
+    for (int i = 0; i < queries; ++i) {
+      float* const scores = scores_ + i * kSpan;
+      F sum = Load(sums_ + (first + i) * kLanes);
+      for (int b = 0; b < blocks; ++b) {
+        const F x = Numbers::Power(Load(scores + b * kKeys) - Splat(highest[i]));
+        Numbers::StoreWeights(x, scores, b);
+        sum = sum + x;
+      }
+      Store(sum, sums_ + (first + i) * kLanes);
+    }
+  }
+
+  const AttentionUnit& u_;
+  int64_t padded_, depth_;  // elements of a head, and words
+  int queries_;
+  Asks asks_;
+  float *q_, *mixed_, *scores_, *sums_, *tops_, *keys_, *values_;
+  int64_t scratch_;
+};
+
+template <typename Engine>
+void RunAttention(const AttentionUnit& u) {
+  Engine engine(u);
+  engine.Begin();
+  WalkSpans(u, engine);
+  engine.End();
+}
+
+template <typename Engine>
+int64_t AttentionScratch(const AttentionUnit& u) {
+  return Engine(u).scratch();
+}
+
+// The attention that an engine computes.
+template <typename Engine>
+constexpr AttentionOp EngineOp() {
+  return {&AttentionScratch<Engine>, &RunAttention<Engine>};
+}
+
+// The attention that kChoose takes for a unit.
+template <AttentionOp (*kChoose)(const AttentionUnit&)>
+constexpr AttentionOp ChosenOp() {
+  return {[](const AttentionUnit& u) { return kChoose(u).scratch(u); },
+          [](const AttentionUnit& u) { kChoose(u).run(u); }};
+}
+
+// Probabilities of one query over all its positions. REQUIRES: one row of one head.
+class AttentionWeights {
+ public:
+  static constexpr int kSpan = FT_ISA::kSpan, kBlock = kKeys;
+
+  explicit AttentionWeights(const AttentionUnit& u)
+      : u_(u), padded_(PaddedHead<FloatNumbers>(u.head_dim)), asks_(u) {
+    ScratchPieces pieces(u.scratch);
+    scores_ = pieces.Take<float>((u.rows[0].count / kSpan + 1) * kSpan);
+    q_ = pieces.Take<float>(padded_);
+    keys_ = pieces.Take<float>(kSpan * padded_);
+    scratch_ = pieces.used();
+  }
+  int64_t scratch() const { return scratch_; }
+
+  void Begin() {
+    for (int d = 0; d < u_.head_dim; d += kLanes) {
+      Store(LoadFirst(u_.rows[0].q + d, u_.head_dim - d), q_ + d);
+    }
+  }
+  void Widen(const AttentionRow& row, int from, int index) {
+    if (index == 0) asks_.Expect(from + kSpan, from + 2 * kSpan, row.run);
+    FloatNumbers::WidenKeys(u_, row, from, asks_, keys_ + index * kKeys * padded_);
+  }
+  void Attend(int row, int rows, int at, int blocks) {
+    (void)row, (void)rows;
+    ScoreSpan<FloatNumbers>({.keys = keys_,
+                             .q = q_,
+                             .depth = padded_,
+                             .words = u_.head_dim,
+                             .scale = u_.scale,
+                             .scores = scores_ + at},
+                            blocks, 1, asks_);
+  }
+  void End() {
+    const int count = u_.rows[0].count;
+    F top = Splat(-__builtin_inff()), sum = Zero();
+    for (int i = 0; i < count; i += kLanes) {
+      const F x = Select(Seen(i, 0, count), Load(scores_ + i), Splat(-__builtin_inff()));
+      Store(x, scores_ + i);
+      top = Max(x, top);
+    }
+    const F highest = Splat(MaxLane(top));
+    for (int i = 0; i < count; i += kLanes) {
+      const F x = Exp(Load(scores_ + i) - highest);
+      Store(x, scores_ + i);
+      sum = sum + x;
+    }
+    const F factor = Splat(1.0f / Sum(sum));
+    for (int i = 0; i < count; i += kLanes) {
+      StoreFirst(Load(scores_ + i) * factor, u_.rows[0].out + i, count - i);
+    }
+  }
+
+ private:
+  const AttentionUnit& u_;
+  int64_t padded_;
+  Asks asks_;
+  float *scores_, *q_, *keys_;
+  int64_t scratch_;
+};
+
+constexpr void FillAttention(Kernels& k) {
+  k.attention = EngineOp<VectorAttention<FloatNumbers>>();
+  k.few_queries = 8;
+  k.attention_weights = EngineOp<AttentionWeights>();
+}
+
+}  // namespace foretoken::FT_ISA

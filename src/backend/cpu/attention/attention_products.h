@@ -1,0 +1,231 @@
+// What attention multiplies, and how: the keys and values of a span as the lanes of a register take
+// them, and their products with several queries.
+//
+// Written once over Numbers, which says what a word of 32 bits holds: FloatNumbers and ShortNumbers
+// one float, and PairNumbers (pair_numbers.h) two bf16 that are multiplied by one instruction.
+//   kPer: numbers of a word.
+//   Product(a, b, c): c + the products of the words of a and b, in each lane.
+//   WidenKeys, WidenValues: a block of the cache, from position `from` on, as words.
+// Whatever takes long asks for rows of the cache to come.
+//   LoadQuery(q, n): a register of words from the first n floats at q, or all where there are more.
+//   Power(x): e^x. REQUIRES: x <= 0.
+//   StoreWeights(x, weights, block): sixteen weights of a query, as words, to their place.
+#pragma once
+
+#include "backend/cpu/attention/attention_rows.h"
+#include "backend/cpu/isa/vec.h"
+#include "backend/cpu/isa/vec_math.h"
+#include "backend/cpu/kernels.h"
+
+namespace foretoken::FT_ISA {
+
+inline constexpr int kKeys = 16;  // positions of a block
+// Positions folded in together: what they are turned into stays in the first cache.
+inline constexpr int kSpan = 64;
+
+// The cache rows of a block, and asks for some of the positions to come.
+FT_INLINE void FindRows(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
+                        int from, Asks& asks, const std::byte** rows) {
+  for (int j = 0; j < kKeys; j += 4) asks.Next();
+  BlockRows(u, row, cache, from, kKeys, rows);
+}
+
+// Elements of a head, with zeros up to whole registers of words.
+template <typename Numbers>
+int64_t PaddedHead(int head_dim) {
+  constexpr int kWhole = kLanes * Numbers::kPer;
+  return (head_dim + kWhole - 1) / kWhole * kWhole;
+}
+
+class FloatNumbers {
+ public:
+  static constexpr int kPer = 1;
+  FT_INLINE static F Product(F a, F b, F c) { return MulAdd(a, b, c); }
+  FT_INLINE static F LoadQuery(const float* q, int64_t n) { return LoadFirst(q, n); }
+  FT_INLINE static F Power(F x) { return Exp(x); }
+  FT_INLINE static void StoreWeights(F x, float* weights, int block) {
+    Store(x, weights + block * kKeys);
+  }
+
+  // Positions [from, from + 16) of a row as [padded head][16]: a lane is a position.
+  static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
+                        float* out) {
+    static constexpr WidenFn kFns[] = {Transposed<CacheType::kF32>, Transposed<CacheType::kF16>,
+                                       Transposed<CacheType::kBF16>, Transposed<CacheType::kQ8_0>};
+    kFns[static_cast<int>(u.key_type)](u, row, KeysOf(u), from, asks, out);
+  }
+
+  // The same as [16][padded head]: a lane is an element.
+  static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
+                          float* out) {
+    static constexpr WidenFn kFns[] = {Block<CacheType::kF32>, Block<CacheType::kF16>,
+                                       Block<CacheType::kBF16>, Block<CacheType::kQ8_0>};
+    kFns[static_cast<int>(u.value_type)](u, row, ValuesOf(u), from, asks, out);
+  }
+
+ private:
+  using WidenFn = void (*)(const AttentionUnit&, const AttentionRow&, const CacheView&, int, Asks&,
+                           float*);
+
+  template <CacheType kType>
+  static void Block(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
+                    int from, Asks& asks, float* out) {
+    for (int j = 0; j < kKeys; ++j, out += PaddedHead<FloatNumbers>(u.head_dim)) {
+      if (j % 4 == 0) asks.Next();
+      const std::byte* in = BlockRow(u, row, cache, from, j);
+      for (int d = 0; d < u.head_dim; d += kLanes) {
+        Store(LoadCache<kType>(in, u.column + d, u.head_dim - d), out + d);
+      }
+    }
+  }
+
+  template <CacheType kType>
+  static void Transposed(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
+                         int from, Asks& asks, float* out) {
+    const std::byte* in[kKeys];
+    FindRows(u, row, cache, from, asks, in);
+    for (int d = 0; d < u.head_dim; d += kLanes) {
+      F x[kKeys];
+      FT_UNROLL(16)
+      for (int j = 0; j < kKeys; ++j) x[j] = LoadCache<kType>(in[j], u.column + d, u.head_dim - d);
+      StoreTransposed(x, out + d * kKeys);
+    }
+  }
+};
+
+#if defined(__AVX512F__)
+// The same for caches of 16 bits or fewer: beside what storing numbers took from them, weights need
+// not be as exact.
+class ShortNumbers : public FloatNumbers {
+ public:
+  FT_INLINE static F Power(F x) { return QuickExp(x); }
+};
+#endif
+
+// What fits the registers: blocks of keys times queries of scores, and vectors of values times
+// queries.
+inline constexpr int kScoreBlocks = kNative == 16 ? 2 : 1;
+inline constexpr int kScoreQueries = kNative == 16 ? 8 : kNative == 8 ? 4 : 2;
+inline constexpr int kMixVectors = kNative == 16 ? 4 : 1;
+
+// Steps of a loop over words for each position that is asked for: eight queries ask for a span
+// while they go through one.
+template <typename Numbers>
+inline constexpr int kWordsPerAsk = 4 / Numbers::kPer;
+
+// Queries whose scores of a span are kSpan apart.
+struct ScoreCall {
+  const float* keys;  // blocks of words [depth][16]
+  const float* q;     // words [depth]
+  int64_t depth;
+  int words;  // that are not only zeros
+  float scale;
+  float* scores;
+};
+
+// Sums run over the head's elements in ascending order.
+template <typename Numbers, int kBlocks, int kQueries>
+FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query, Asks& asks) {
+  const float* keys = c.keys + block * c.depth * kKeys;
+  const float* q = c.q + query * c.depth;
+  F acc[kBlocks][kQueries];
+  FT_UNROLL(2)
+  for (int b = 0; b < kBlocks; ++b) {
+    FT_UNROLL(8)
+    for (int i = 0; i < kQueries; ++i) acc[b][i] = Zero();
+  }
+  for (int d = 0; d < c.words; ++d) {
+    if (d % kWordsPerAsk<Numbers> == 0) asks.Next();
+    F k[kBlocks];
+    FT_UNROLL(2)
+    for (int b = 0; b < kBlocks; ++b) k[b] = Load(keys + (b * c.depth + d) * kKeys);
+    FT_UNROLL(8)
+    for (int i = 0; i < kQueries; ++i) {
+      const F x = Splat(q[i * c.depth + d]);
+      FT_UNROLL(2)
+      for (int b = 0; b < kBlocks; ++b) acc[b][i] = Numbers::Product(x, k[b], acc[b][i]);
+    }
+  }
+  float* scores = c.scores + query * kSpan + block * kKeys;
+  FT_UNROLL(2)
+  for (int b = 0; b < kBlocks; ++b) {
+    FT_UNROLL(8)
+    for (int i = 0; i < kQueries; ++i) {
+      Store(acc[b][i] * Splat(c.scale), scores + i * kSpan + b * kKeys);
+    }
+  }
+}
+
+template <typename Numbers, int kQueries>
+FT_INLINE void ScoreQueries(const ScoreCall& c, int blocks, int query, Asks& asks) {
+  int b = 0;
+  for (; b + kScoreBlocks <= blocks; b += kScoreBlocks) {
+    ScoreKeys<Numbers, kScoreBlocks, kQueries>(c, b, query, asks);
+  }
+  for (; b < blocks; ++b) ScoreKeys<Numbers, 1, kQueries>(c, b, query, asks);
+}
+
+template <typename Numbers>
+void ScoreSpan(const ScoreCall& c, int blocks, int queries, Asks& asks) {
+  int i = 0;
+  for (; i + kScoreQueries <= queries; i += kScoreQueries) {
+    ScoreQueries<Numbers, kScoreQueries>(c, blocks, i, asks);
+  }
+  for (; i < queries; ++i) ScoreQueries<Numbers, 1>(c, blocks, i, asks);
+}
+
+// Values, each times its query's weight, added to results [padded].
+struct MixCall {
+  const float* values;  // words [positions / kPer][padded]
+  int positions;
+  const float* weights;  // words, kSpan apart
+  int64_t padded;
+  float* out;
+};
+
+template <typename Numbers, int kQueries, int kVectors>
+FT_INLINE void MixVectors(const MixCall& c, int query, int64_t d, Asks& asks) {
+  const float* weights = c.weights + query * kSpan;
+  float* out = c.out + query * c.padded + d;
+  F acc[kQueries][kVectors];
+  FT_UNROLL(4)
+  for (int i = 0; i < kQueries; ++i) {
+    FT_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) acc[i][v] = Load(out + i * c.padded + v * kLanes);
+  }
+  for (int j = 0; j < c.positions / Numbers::kPer; ++j) {
+    if (j % kWordsPerAsk<Numbers> == 0) asks.Next();
+    F x[kVectors];
+    FT_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) x[v] = Load(c.values + j * c.padded + d + v * kLanes);
+    FT_UNROLL(4)
+    for (int i = 0; i < kQueries; ++i) {
+      const F w = Splat(weights[i * kSpan + j]);
+      FT_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) acc[i][v] = Numbers::Product(w, x[v], acc[i][v]);
+    }
+  }
+  FT_UNROLL(4)
+  for (int i = 0; i < kQueries; ++i) {
+    FT_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) Store(acc[i][v], out + i * c.padded + v * kLanes);
+  }
+}
+
+template <typename Numbers, int kQueries>
+FT_INLINE void MixQueries(const MixCall& c, int query, Asks& asks) {
+  int64_t d = 0;
+  for (; d + kMixVectors * kLanes <= c.padded; d += kMixVectors * kLanes) {
+    MixVectors<Numbers, kQueries, kMixVectors>(c, query, d, asks);
+  }
+  for (; d < c.padded; d += kLanes) MixVectors<Numbers, kQueries, 1>(c, query, d, asks);
+}
+
+template <typename Numbers>
+void MixSpan(const MixCall& c, int queries, Asks& asks) {
+  int i = 0;
+  for (; i + 4 <= queries; i += 4) MixQueries<Numbers, 4>(c, i, asks);
+  for (; i < queries; ++i) MixQueries<Numbers, 1>(c, i, asks);
+}
+
+}  // namespace foretoken::FT_ISA

@@ -1,0 +1,260 @@
+// The rows of a cache as attention reads them: by position, widened to floats.
+#pragma once
+
+#include "backend/cpu/isa/vec.h"
+#include "backend/cpu/kernels.h"
+
+namespace foretoken::FT_ISA {
+
+// The scale of the block that holds element i of a row.
+FT_INLINE float ScaleQ8_0(const std::byte* row, int64_t i) {
+  uint16_t half;
+  __builtin_memcpy(&half, row + i / 32 * 34, 2);
+#if defined(__F16C__)
+  return _cvtsh_ss(half);
+#else
+  uint16_t lanes[kLanes] = {half};
+  return LoadHalf(lanes).v[0][0];
+#endif
+}
+
+FT_INLINE float ElementQ8_0(const std::byte* row, int64_t i) {
+  const auto code = static_cast<int8_t>(row[i / 32 * 34 + 2 + i % 32]);
+  return ScaleQ8_0(row, i) * static_cast<float>(code);
+}
+
+FT_INLINE F LoadQ8_0(const std::byte* row, int64_t i) {
+  return Splat(ScaleQ8_0(row, i)) * ToF(LoadS8(row + i / 32 * 34 + 2 + i % 32));
+}
+
+// Elements [i, i + 16) of a cache row, or its first n of them and zeros.
+template <CacheType kType>
+FT_INLINE F LoadCache(const std::byte* row, int64_t i, int64_t n) {
+  if constexpr (kType == CacheType::kF32) {
+    return LoadFirst(reinterpret_cast<const float*>(row) + i, n);
+  } else if constexpr (kType == CacheType::kQ8_0) {
+    if (n >= kLanes && i % kLanes == 0) return LoadQ8_0(row, i);
+    float few[kLanes] = {};
+    for (int j = 0; j < n && j < kLanes; ++j) few[j] = ElementQ8_0(row, i + j);
+    return Load(few);
+  } else {
+    const std::byte* from = row + 2 * i;
+    uint16_t few[kLanes] = {};
+    if (n < kLanes) {
+      __builtin_memcpy(few, from, static_cast<size_t>(n) * 2);
+      from = reinterpret_cast<const std::byte*>(few);
+    }
+    return kType == CacheType::kF16 ? LoadHalf(from) : LoadBf16(from);
+  }
+}
+
+// One cache of a unit: its keys or its values.
+struct CacheView {
+  const std::byte* base;
+  int64_t row_bytes;
+};
+
+FT_INLINE CacheView KeysOf(const AttentionUnit& u) { return {u.keys, u.key_row_bytes}; }
+FT_INLINE CacheView ValuesOf(const AttentionUnit& u) { return {u.values, u.value_row_bytes}; }
+
+FT_INLINE int CacheRow(const AttentionUnit& u, const AttentionRow& row, int position) {
+  return position < row.run ? position : u.committed + row.chain[position - row.run];
+}
+
+// The cache row of position from + j, or beyond a row's last position that one again.
+FT_INLINE const std::byte* BlockRow(const AttentionUnit& u, const AttentionRow& row,
+                                    const CacheView& cache, int from, int j) {
+  const int position = from + j < row.count ? from + j : row.count - 1;
+  return cache.base + CacheRow(u, row, position) * cache.row_bytes;
+}
+
+// Whether the cache rows of positions [from, from + n) lie one after the other.
+FT_INLINE bool InSequence(const AttentionRow& row, int from, int n) {
+  return from + n <= row.run && from + n <= row.count;
+}
+
+// Those cache rows.
+FT_INLINE void BlockRows(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
+                         int from, int n, const std::byte** rows) {
+  if (InSequence(row, from, n)) {
+    const std::byte* next = cache.base + from * cache.row_bytes;
+    for (int j = 0; j < n; ++j, next += cache.row_bytes) rows[j] = next;
+  } else {
+    for (int j = 0; j < n; ++j) rows[j] = BlockRow(u, row, cache, from, j);
+  }
+}
+
+// Bytes of the elements that a position and head takes in a cache, about: blocks' scales are asked
+// for with their neighbours.
+FT_INLINE int64_t HeadBytes(CacheType type, int head_dim) {
+  return head_dim * (type == CacheType::kF32 ? 4 : type == CacheType::kQ8_0 ? 1 : 2);
+}
+
+// The rows of a cache to come, as far as they are part of a row's run. They are asked for in
+// between the arithmetic, a position at a time: all at once they would fill the queue of reads, and
+// memory would be idle while nothing is asked for. kMayBeNearest: some processors better bring them
+// into the first cache. Where none does, the question alone would cost some percent.
+template <bool kMayBeNearest>
+class AsksOf {
+ public:
+  AsksOf() = default;
+  explicit AsksOf(const AttentionUnit& u, bool nearest = false)
+      : nearest_(nearest),
+        key_bytes_(u.key_row_bytes),
+        key_head_(HeadBytes(u.key_type, u.head_dim)),
+        value_bytes_(u.value_row_bytes),
+        value_head_(HeadBytes(u.value_type, u.head_dim)),
+        first_key_(u.keys + HeadBytes(u.key_type, static_cast<int>(u.column))),
+        first_value_(u.values + HeadBytes(u.value_type, static_cast<int>(u.column))) {}
+
+  // Positions [from, end) are to come, as far as they were not asked for.
+  FT_INLINE void Expect(int from, int end, int run) {
+    next_ = next_ > from ? next_ : from;
+    end_ = end < run ? end : run;
+    keys_ = first_key_ + next_ * key_bytes_;
+    values_ = first_value_ + next_ * value_bytes_;
+  }
+  FT_INLINE void Next() {
+    if (next_ >= end_) return;
+    ++next_;
+    Ask(keys_, key_head_);
+    keys_ += key_bytes_;
+    Ask(values_, value_head_);
+    values_ += value_bytes_;
+  }
+
+ private:
+  FT_INLINE void Ask(const std::byte* p, int64_t bytes) const {
+    if (kMayBeNearest && nearest_) {
+      Prefetch<3>(p, bytes);
+    } else {
+      Prefetch(p, bytes);
+    }
+  }
+
+  bool nearest_ = false;
+  int64_t next_ = 0, end_ = 0;
+  // Apart, as side by side they would be put into a vector for each step and taken out again.
+  const std::byte* keys_ = nullptr;
+  int64_t key_bytes_ = 0, key_head_ = 0;
+  const std::byte* values_ = nullptr;
+  int64_t value_bytes_ = 0, value_head_ = 0;
+  const std::byte *first_key_ = nullptr, *first_value_ = nullptr;
+};
+using Asks = AsksOf<false>;
+
+// Whether positions [from, to) of the cache hold numbers only.
+template <CacheType kType>
+FT_INLINE bool HoldsNumbers(const AttentionUnit& u, const CacheView& cache, int from, int to) {
+  I wrong = Splat(0);
+  for (int position = from; position < to; ++position) {
+    const std::byte* row = cache.base + position * cache.row_bytes;
+    for (int d = 0; d < u.head_dim; d += kLanes) {
+      const F x = LoadCache<kType>(row, u.column + d, u.head_dim - d);
+      wrong = wrong | Unordered(x - x);
+    }
+  }
+  return Sum(wrong) == 0;  // -1 in at most sixteen lanes
+}
+
+inline bool ValuesAreNumbers(const AttentionUnit& u, int from, int to) {
+  switch (u.value_type) {
+    case CacheType::kF32:
+      return HoldsNumbers<CacheType::kF32>(u, ValuesOf(u), from, to);
+    case CacheType::kF16:
+      return HoldsNumbers<CacheType::kF16>(u, ValuesOf(u), from, to);
+    case CacheType::kBF16:
+      return HoldsNumbers<CacheType::kBF16>(u, ValuesOf(u), from, to);
+    case CacheType::kQ8_0:
+      return HoldsNumbers<CacheType::kQ8_0>(u, ValuesOf(u), from, to);
+  }
+  return false;
+}
+
+// What the rows of a unit have in common.
+struct SharedRows {
+  int begin, count;  // every position that any row sees
+  int run;           // below it, a position is the same cache row for all rows that see it
+  int longest;       // a row that sees all of these
+};
+
+// Rows of one chain see prefixes of the last row's positions. What is behind a row's own last one
+// has no weight, but even that times an infinity would be no number.
+FT_INLINE SharedRows ShareRows(const AttentionUnit& u) {
+  SharedRows all{u.rows[0].begin, u.rows[0].count, u.rows[0].run, 0};
+  int fewest = all.count;
+  bool chain = true;
+  for (int r = 0; r < u.row_count; ++r) {
+    const AttentionRow& row = u.rows[r];
+    all.begin = row.begin < all.begin ? row.begin : all.begin;
+    all.run = row.run < all.run ? row.run : all.run;
+    fewest = row.count < fewest ? row.count : fewest;
+    if (row.count > all.count) {
+      all.count = row.count;
+      all.longest = r;
+    }
+    chain = chain && row.run == row.count;
+  }
+  if (chain && ValuesAreNumbers(u, fewest, all.count)) {
+    all.run = all.count;
+  } else {
+    all.longest = 0;
+  }
+  return all;
+}
+
+// Whether two rows are queries of one token.
+FT_INLINE bool SeeTheSame(const AttentionRow& a, const AttentionRow& b) {
+  return a.chain == b.chain && a.begin == b.begin && a.count == b.count && a.run == b.run;
+}
+
+// Walks the positions of a unit's rows in spans of Engine::kSpan, cut at absolute positions, each
+// made of blocks of Engine::kBlock. Calls
+//   engine.Widen(row, from, index): block `index` of the span is positions [from, from + kBlock);
+//   engine.Attend(first row, rows, at, blocks): these rows see those blocks of the span at `at`,
+//     each what its own begin and count leave of them.
+// Blocks that are the same cache rows for all rows are widened once. Blocks behind a row's last
+// position add nothing to its result, so that it depends on the row's own positions alone.
+template <typename Engine>
+FT_INLINE void WalkSpans(const AttentionUnit& u, Engine& engine) {
+  constexpr int kSpan = Engine::kSpan, kBlock = Engine::kBlock;
+  const SharedRows all = ShareRows(u);
+  for (int at = all.begin / kSpan * kSpan; at < all.count; at += kSpan) {
+    const bool last = all.run == all.count;  // what is behind it is nobody's
+    const int left = (all.run - at + (last ? kBlock - 1 : 0)) / kBlock;
+    const int common = left < 0 ? 0 : left > kSpan / kBlock ? kSpan / kBlock : left;
+    for (int i = 0; i < common; ++i) engine.Widen(u.rows[all.longest], at + i * kBlock, i);
+    if (last || common == kSpan / kBlock) {
+      engine.Attend(0, u.row_count, at, common);
+      continue;
+    }
+    for (int r = 0, rows; r < u.row_count; r += rows) {
+      const AttentionRow& row = u.rows[r];
+      for (rows = 1; r + rows < u.row_count && SeeTheSame(row, u.rows[r + rows]);) ++rows;
+      if (row.count <= at || row.begin >= at + kSpan) continue;
+      const int seen = row.count - at < kSpan ? row.count - at : kSpan;
+      const int blocks = (seen + kBlock - 1) / kBlock;
+      for (int i = common; i < blocks; ++i) engine.Widen(row, at + i * kBlock, i);
+      engine.Attend(r, rows, at, blocks);
+    }
+  }
+}
+
+// Hands out pieces of a unit's scratch, each on a multiple of 64 bytes.
+class ScratchPieces {
+ public:
+  explicit ScratchPieces(std::byte* base) : base_(reinterpret_cast<uintptr_t>(base)) {}
+  template <typename T>
+  T* Take(int64_t count) {
+    T* const piece = reinterpret_cast<T*>(base_ + static_cast<uintptr_t>(used_));
+    used_ += (count * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
+    return piece;
+  }
+  int64_t used() const { return used_; }
+
+ private:
+  uintptr_t base_;  // of nothing when only the size is asked for
+  int64_t used_ = 0;
+};
+
+}  // namespace foretoken::FT_ISA

@@ -1,0 +1,384 @@
+// Attention: right to within rounding, and a token's result is the same bits whether its prefix is
+// committed or provisional, whatever tree and batch it is scored in.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "backend/cpu/isa/kernel_sets_testing.h"
+#include "backend/cpu/reference.h"
+
+namespace foretoken {
+namespace {
+
+using testing::Filled;
+using testing::KernelSet;
+using testing::NewBackend;
+using testing::RandomFloats;
+using testing::SameBits;
+using testing::Values;
+
+struct Shape {
+  int heads, kv_heads, head_dim, window;
+  int group() const { return heads / kv_heads; }
+  int64_t q_cols() const { return int64_t{heads} * head_dim; }
+  int64_t kv_cols() const { return int64_t{kv_heads} * head_dim; }
+};
+
+struct Case {
+  KernelSet set;
+  DType cache;
+  Shape shape;
+  bool grouped = true;  // heads in groups
+  int head_dim() const { return grouped ? shape.head_dim : 0; }
+};
+
+std::vector<Case> AllCases() {
+  std::vector<Case> cases;
+  for (const KernelSet& set : testing::TestedSets()) {
+    for (DType type : testing::kCacheTypes) {
+      for (Shape shape : {Shape{8, 2, 64, 0}, Shape{9, 3, 64, 0}, Shape{3, 3, 32, 0},
+                          Shape{6, 1, 96, 40}, Shape{7, 1, 128, 25}, Shape{8, 4, 8, 0}}) {
+        cases.push_back({set, type, shape});
+      }
+    }
+  }
+  return cases;
+}
+
+std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
+  const Case& c = info.param;
+  return std::string(c.set.name()) + "_" + std::string(DTypeName(c.cache)) + "_" +
+         std::to_string(c.shape.heads) + "x" + std::to_string(c.shape.kv_heads) + "x" +
+         std::to_string(c.shape.head_dim) + "w" + std::to_string(c.shape.window);
+}
+
+// Caches that the matrix unit reads: numbers of 16 bits.
+bool OnMatrixUnit(const Case& c) { return c.set.isa == CpuIsa::kAmx && c.cache != DType::kF32; }
+// Multiplied as the bytes they are, queries and weights rounded to 15 bits.
+bool MultipliesBytes(const Case& c) {
+  return (c.set.isa == CpuIsa::kAvx512Vnni || c.set.isa == CpuIsa::kAvx512) &&
+         c.cache == DType::kQ8_0 && c.shape.head_dim % 32 == 0;
+}
+// Queries and weights too become bf16 numbers, of 8 bits.
+bool RoundsToBf16(const Case& c) {
+  return (c.set.isa == CpuIsa::kAvx512 || OnMatrixUnit(c)) && c.cache == DType::kBF16;
+}
+
+// Numbers of queries or caches as they are multiplied.
+std::vector<float> Multiplied(const Case& c, std::vector<float> numbers) {
+  if (!RoundsToBf16(c)) return numbers;
+  for (float& x : numbers) x = Bf16ToFloat(FloatToBf16(x));
+  return numbers;
+}
+
+// A random tree over `committed` rows: parents, and everything a node's row holds.
+struct Tree {
+  int committed = 0;
+  std::vector<int> parent;  // -1: child of the committed sequence
+  std::vector<float> q, k, v;
+  std::vector<float> committed_k, committed_v;
+
+  int nodes() const { return static_cast<int>(parent.size()); }
+  std::vector<int> Path(int node) const {
+    std::vector<int> path;
+    for (; node >= 0; node = parent[static_cast<size_t>(node)]) path.push_back(node);
+    std::reverse(path.begin(), path.end());
+    return path;
+  }
+};
+
+Tree RandomTree(const Shape& shape, int committed, int nodes, uint32_t seed) {
+  std::mt19937 rng(seed);
+  Tree t{.committed = committed};
+  // Some trees begin with a chain, whose rows are a run; some branch at once.
+  for (int i = 0; i < nodes; ++i) {
+    const bool chain = seed % 2 == 0 && i < nodes / 2;
+    t.parent.push_back(chain ? i - 1 : std::uniform_int_distribution<int>(-1, i - 1)(rng));
+  }
+  t.q = RandomFloats(static_cast<size_t>(nodes * shape.q_cols()), seed + 1, 2.0f);
+  t.k = RandomFloats(static_cast<size_t>(nodes * shape.kv_cols()), seed + 2);
+  t.v = RandomFloats(static_cast<size_t>(nodes * shape.kv_cols()), seed + 3);
+  t.committed_k = RandomFloats(static_cast<size_t>(committed * shape.kv_cols()), seed + 4);
+  t.committed_v = RandomFloats(static_cast<size_t>(committed * shape.kv_cols()), seed + 5);
+  return t;
+}
+
+Visibility VisibilityOf(const Tree& t) {
+  Visibility v;
+  v.committed = t.committed;
+  v.begin.push_back(0);
+  for (int n = 0; n < t.nodes(); ++n) {
+    const std::vector<int> path = t.Path(n);
+    int run = 0;
+    while (run < static_cast<int>(path.size()) - 1 && path[static_cast<size_t>(run)] == run) ++run;
+    v.run.push_back(run);
+    v.chain.insert(v.chain.end(), path.begin() + run, path.end());
+    v.begin.push_back(static_cast<int>(v.chain.size()));
+  }
+  return v;
+}
+
+std::vector<float> Gather(const std::vector<float>& rows, int64_t cols,
+                          const std::vector<int>& which) {
+  std::vector<float> out;
+  for (int i : which) out.insert(out.end(), rows.begin() + i * cols, rows.begin() + (i + 1) * cols);
+  return out;
+}
+
+std::vector<float> Joined(std::vector<float> a, const std::vector<float>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// As KvCache lays it out, and with head_dim 0 in one piece.
+Buffer Cache(Backend& backend, DType type, int64_t cols, int head_dim,
+             const std::vector<float>& values) {
+  if (head_dim == 0) head_dim = static_cast<int>(cols);
+  const int64_t rows = static_cast<int64_t>(values.size()) / cols;
+  const int64_t group = head_dim % BlockElements(type) == 0 ? head_dim : cols;
+  Buffer cache = *backend.AllocateGroups(type, rows + 3, cols, group);
+  backend.StoreRows(Filled(backend, rows, cols, values).tensor, cache.tensor.Rows(0, rows));
+  return cache;
+}
+
+std::vector<float> Attend(Backend& backend, const Case& c, const std::vector<float>& q,
+                          const std::vector<float>& k, const std::vector<float>& v,
+                          const Visibility& visible) {
+  const Shape& s = c.shape;
+  const int64_t rows = visible.rows();
+  const Buffer keys = Cache(backend, c.cache, s.kv_cols(), c.head_dim(), k);
+  const Buffer values = Cache(backend, c.cache, s.kv_cols(), c.head_dim(), v);
+  const Buffer query = Filled(backend, rows, s.q_cols(), q);
+  const Buffer out = *backend.Allocate(DType::kF32, rows, s.q_cols());
+  backend.Attention({.q = query.tensor,
+                     .keys = keys.tensor,
+                     .values = values.tensor,
+                     .out = out.tensor,
+                     .head_dim = s.head_dim,
+                     .scale = 1.0f / std::sqrt(static_cast<float>(s.head_dim)),
+                     .window = s.window,
+                     .visible = &visible});
+  return Values(backend, out.tensor);
+}
+
+std::vector<float> AttendTree(Backend& backend, const Case& c, const Tree& t) {
+  return Attend(backend, c, t.q, Joined(t.committed_k, t.k), Joined(t.committed_v, t.v),
+                VisibilityOf(t));
+}
+
+// The same node with its ancestors committed, scored alone.
+std::vector<float> AttendAlone(Backend& backend, const Case& c, const Tree& t, int node) {
+  const std::vector<int> path = t.Path(node);
+  const int64_t kv = c.shape.kv_cols();
+  const Visibility alone{.committed = t.committed + static_cast<int>(path.size()) - 1,
+                         .run = {0},
+                         .begin = {0, 1},
+                         .chain = {0}};
+  return Attend(backend, c, Gather(t.q, c.shape.q_cols(), {node}),
+                Joined(t.committed_k, Gather(t.k, kv, path)),
+                Joined(t.committed_v, Gather(t.v, kv, path)), alone);
+}
+
+// What the cache type keeps of `values`.
+std::vector<float> Stored(Backend& backend, DType type, int64_t cols,
+                          const std::vector<float>& values) {
+  Buffer cache = Cache(backend, type, cols, 0, values);
+  return Values(backend, cache.tensor.Rows(0, static_cast<int64_t>(values.size()) / cols));
+}
+
+// One head in double precision over the given keys and values [n, kv_cols].
+std::vector<double> NaiveHead(const Shape& s, int head, const float* q, const std::vector<float>& k,
+                              const std::vector<float>& v) {
+  const int64_t kv = s.kv_cols(), n = static_cast<int64_t>(k.size()) / kv;
+  const int64_t first = s.window > 0 ? std::max<int64_t>(0, n - s.window) : 0;
+  const int64_t column = int64_t{head / s.group()} * s.head_dim;
+  std::vector<double> p(static_cast<size_t>(n)), out(static_cast<size_t>(s.head_dim));
+  double top = -1e300, sum = 0;
+  for (int64_t i = first; i < n; ++i) {
+    for (int d = 0; d < s.head_dim; ++d) {
+      p[i] += static_cast<double>(q[head * s.head_dim + d]) * k[i * kv + column + d];
+    }
+    p[i] /= std::sqrt(static_cast<double>(s.head_dim));
+    top = std::max(top, p[i]);
+  }
+  for (int64_t i = first; i < n; ++i) sum += p[i] = std::exp(p[i] - top);
+  for (int64_t i = first; i < n; ++i) {
+    for (int d = 0; d < s.head_dim; ++d) out[d] += p[i] / sum * v[i * kv + column + d];
+  }
+  return out;
+}
+
+class AttentionTest : public ::testing::TestWithParam<Case> {};
+
+// Weights are at most one and values a few times `size`: a handful of roundings of each.
+void ExpectCloseToADoublePrecisionLoop(const Case& c, const Tree& t, double size) {
+  const Shape& s = c.shape;
+  const auto backend = NewBackend(c.set, 2);
+  const std::vector<float> y = AttendTree(*backend, c, t);
+  const auto cached = [&](const std::vector<float>& committed, const std::vector<float>& rows) {
+    return Multiplied(c, Stored(*backend, c.cache, s.kv_cols(), Joined(committed, rows)));
+  };
+  const std::vector<float> k = cached(t.committed_k, t.k), v = cached(t.committed_v, t.v);
+  const std::vector<float> q = Multiplied(c, t.q);
+  const double tolerance = size * (RoundsToBf16(c)      ? 6e-3
+                                   : MultipliesBytes(c) ? 6e-4
+                                   : OnMatrixUnit(c)    ? 3e-4
+                                                        : 2e-5);
+  for (int node = 0; node < t.nodes(); ++node) {
+    std::vector<int> rows;
+    for (int i = 0; i < t.committed; ++i) rows.push_back(i);
+    for (int i : t.Path(node)) rows.push_back(t.committed + i);
+    const auto seen_k = Gather(k, s.kv_cols(), rows), seen_v = Gather(v, s.kv_cols(), rows);
+    for (int h = 0; h < s.heads; ++h) {
+      const auto want = NaiveHead(s, h, &q[node * s.q_cols()], seen_k, seen_v);
+      for (int d = 0; d < s.head_dim; ++d) {
+        ASSERT_NEAR(y[node * s.q_cols() + h * s.head_dim + d], want[d], tolerance)
+            << "node " << node << " head " << h;
+      }
+    }
+  }
+}
+
+TEST_P(AttentionTest, IsCloseToADoublePrecisionLoop) {
+  ExpectCloseToADoublePrecisionLoop(GetParam(), RandomTree(GetParam().shape, 50, 9, 1), 1);
+}
+
+// Numbers around and below the smallest normal F16, 2^-14, and zeros among them.
+TEST_P(AttentionTest, IsCloseWithSmallNumbers) {
+  for (const float size : {0x1p-13f, 0x1p-16f}) {
+    Tree t = RandomTree(GetParam().shape, 50, 9, 3);
+    for (float& x : t.q) x /= size;
+    for (std::vector<float>* all : {&t.k, &t.v, &t.committed_k, &t.committed_v}) {
+      for (size_t i = 0; i < all->size(); ++i) (*all)[i] *= i % 7 == 0 ? 0 : size;
+    }
+    ExpectCloseToADoublePrecisionLoop(GetParam(), t, size);
+  }
+}
+
+// As models do: nearly all weight is on the first position, whose values are nearly nothing.
+TEST_P(AttentionTest, IsCloseBehindASink) {
+  const Shape& s = GetParam().shape;
+  Tree t = RandomTree(s, 50, 9, 5);
+  for (size_t i = 0; i < t.q.size(); i += static_cast<size_t>(s.head_dim)) t.q[i] = 8;
+  for (std::vector<float>* keys : {&t.k, &t.committed_k}) {
+    for (size_t i = 0; i < keys->size(); i += static_cast<size_t>(s.head_dim)) (*keys)[i] = 0;
+  }
+  for (int64_t i = 0; i < s.kv_cols(); ++i) {
+    if (i % s.head_dim == 0) t.committed_k[static_cast<size_t>(i)] = 6;
+    t.committed_v[static_cast<size_t>(i)] *= 0x1p-9f;
+  }
+  ExpectCloseToADoublePrecisionLoop(GetParam(), t, 1);
+}
+
+TEST_P(AttentionTest, ATokenDoesNotSeeTheTreeAroundIt) {
+  const Case& c = GetParam();
+  for (uint32_t seed = 2; seed < 6; ++seed) {
+    const int committed[] = {0, 15, 64, 157};
+    const Tree t = RandomTree(c.shape, committed[seed - 2], seed == 5 ? 128 : 21, seed);
+    std::vector<float> want;
+    for (int threads = 1; threads <= 4; ++threads) {
+      KernelConfig config = c.set.kernels->elsewhere;
+      config.prefetches_near = threads % 2 == 0;
+      const auto backend = NewBackend(c.set, config, threads);
+      const std::vector<float> y = AttendTree(*backend, c, t);
+      for (int node = 0; threads == 1 && node < t.nodes(); ++node) {
+        const std::vector<float> alone = AttendAlone(*backend, c, t, node);
+        want.insert(want.end(), alone.begin(), alone.end());
+      }
+      for (int node = 0; node < t.nodes(); ++node) {
+        const int64_t at = node * c.shape.q_cols();
+        ASSERT_TRUE(SameBits(&y[at], &want[at], static_cast<size_t>(c.shape.q_cols())))
+            << "seed " << seed << " node " << node << " on " << threads << " threads";
+      }
+    }
+  }
+}
+
+// The layout of the cache changes no bit.
+TEST_P(AttentionTest, HeadsInGroupsOrInOnePiece) {
+  Case c = GetParam();
+  const auto backend = NewBackend(c.set, 2);
+  const Tree t = RandomTree(c.shape, 70, 20, 11);
+  const std::vector<float> grouped = AttendTree(*backend, c, t);
+  c.grouped = false;
+  const std::vector<float> whole = AttendTree(*backend, c, t);
+  EXPECT_TRUE(SameBits(grouped.data(), whole.data(), whole.size()));
+}
+
+// More rows than a unit has, more positions than a span, heads that share a tile with others.
+TEST_P(AttentionTest, LongContextsAndManyRows) {
+  const Case& c = GetParam();
+  const Tree t = RandomTree(c.shape, 300, 40, 12);
+  const auto one = NewBackend(c.set, 1);
+  const std::vector<float> y = AttendTree(*one, c, t);
+  EXPECT_EQ(AttendTree(*NewBackend(c.set, 2), c, t), y);
+  for (int node : {0, 5, 15, 16, 17, 31, 39}) {
+    const std::vector<float> alone = AttendAlone(*one, c, t, node);
+    EXPECT_TRUE(SameBits(&y[node * c.shape.q_cols()], alone.data(), alone.size())) << node;
+  }
+}
+
+// A prompt: the rows of one chain, scored together in any cut.
+TEST_P(AttentionTest, APromptIsTheSameInOnePassAndInPieces) {
+  const Case& c = GetParam();
+  const auto backend = NewBackend(c.set, 2);
+  Tree t = RandomTree(c.shape, 30, 150, 8);
+  for (int i = 0; i < t.nodes(); ++i) t.parent[static_cast<size_t>(i)] = i - 1;
+  const std::vector<float> whole = AttendTree(*backend, c, t);
+  for (int node : {0, 1, 15, 16, 17, 63, 100, 149}) {
+    const std::vector<float> alone = AttendAlone(*backend, c, t, node);
+    EXPECT_TRUE(SameBits(&whole[node * c.shape.q_cols()], alone.data(), alone.size())) << node;
+  }
+}
+
+// Rows of one chain are folded in together; one that holds no numbers must not spoil the others.
+TEST_P(AttentionTest, ARowDoesNotSeeInfinitiesBehindIt) {
+  const Case& c = GetParam();
+  const auto backend = NewBackend(c.set, 2);
+  for (const float wrong : {INFINITY, NAN}) {
+    Tree t = RandomTree(c.shape, 30, 6, 13);
+    for (int i = 0; i < t.nodes(); ++i) t.parent[static_cast<size_t>(i)] = i - 1;
+    std::fill(t.v.end() - c.shape.kv_cols(), t.v.end(), wrong);
+    const std::vector<float> y = AttendTree(*backend, c, t);
+    for (int node = 0; node + 1 < t.nodes(); ++node) {
+      const std::vector<float> alone = AttendAlone(*backend, c, t, node);
+      ASSERT_TRUE(SameBits(&y[node * c.shape.q_cols()], alone.data(), alone.size())) << node;
+      ASSERT_TRUE(std::isfinite(alone[0]));
+    }
+  }
+}
+
+TEST_P(AttentionTest, RowsOfProbabilities) {
+  const Case& c = GetParam();
+  const Shape& s = c.shape;
+  const auto backend = NewBackend(c.set, 2);
+  const int count = 77;
+  const auto k = RandomFloats(static_cast<size_t>(count * s.kv_cols()), 9);
+  const auto q = RandomFloats(static_cast<size_t>(3 * s.head_dim), 10, 2.0f);
+  const Buffer keys = Cache(*backend, c.cache, s.kv_cols(), c.head_dim(), k);
+  const std::vector<float> stored = Stored(*backend, c.cache, s.kv_cols(), k);
+  const int kv_head[] = {0, s.kv_heads - 1, 0};
+  const Buffer query = Filled(*backend, 3, s.head_dim, q);
+  const Buffer out = *backend->Allocate(DType::kF32, 3, count);
+  backend->AttentionRows(query.tensor, kv_head, keys.tensor, count, 0.125f, out.tensor);
+  const std::vector<float> y = Values(*backend, out.tensor);
+  for (int i = 0; i < 3; ++i) {
+    std::vector<double> p(count);
+    double sum = 0;
+    for (int j = 0; j < count; ++j) {
+      double dot = 0;
+      for (int d = 0; d < s.head_dim; ++d) {
+        dot += static_cast<double>(q[i * s.head_dim + d]) *
+               stored[j * s.kv_cols() + kv_head[i] * s.head_dim + d];
+      }
+      sum += p[j] = std::exp(0.125 * dot);
+    }
+    for (int j = 0; j < count; ++j)
+      EXPECT_NEAR(y[i * count + j], p[j] / sum, 1e-6) << i << " " << j;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Everywhere, AttentionTest, ::testing::ValuesIn(AllCases()), CaseName);
+
+}  // namespace
+}  // namespace foretoken

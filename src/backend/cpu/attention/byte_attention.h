@@ -1,0 +1,515 @@
+// Attention over Q8_0 caches with AVX-512 VNNI, for any number of rows: keys and values are
+// multiplied as the bytes they are stored as, four products an instruction and lane.
+//
+// A query becomes whole numbers of 15 bits, multiples of a power of two that each block of 32 of it
+// has; weights become whole numbers of 16 bits, multiples of one that a span and a block of 32 of
+// its values have. Such a number goes as two bytes, so that its products with a byte are exact and
+// so are their sums; what is lost, 2^-15 of the largest number of a block, is far below what
+// storing the cache in 8 bits took. Otherwise all is folded as in VectorAttention, but that
+// exponents are those of two.
+#pragma once
+
+#include "backend/cpu/attention/attention_kernels.h"
+
+namespace foretoken::FT_ISA {
+
+// The engine of WalkSpans for units that it takes.
+class ByteAttention {
+ public:
+  static constexpr int kSpan = FT_ISA::kSpan, kBlock = kKeys;
+
+  static bool Takes(const AttentionUnit& u) {
+    return u.key_type == CacheType::kQ8_0 && u.value_type == CacheType::kQ8_0 &&
+           u.head_dim % kPiece == 0 && u.head_dim <= kMostPieces * kPiece && u.column % kPiece == 0;
+  }
+
+  // REQUIRES: Takes(u).
+  explicit ByteAttention(const AttentionUnit& u)
+      : u_(u),
+        pieces_(u.head_dim / kPiece),
+        queries_(u.row_count * u.heads),
+        asks_(u, u.prefetches_near),
+        asks_early_(queries_ < (u.prefetches_near ? 2 : 1) * kTogether) {
+    ScratchPieces memory(u.scratch);
+    const int64_t parts = int64_t{queries_} * pieces_;
+    q_ = memory.Take<std::byte>(parts * 2 * kPiece);
+    q_units_ = memory.Take<float>(parts);
+    q_starts_ = memory.Take<int32_t>(parts);
+    mixed_ = memory.Take<float>(parts * kPiece);
+    sums_ = memory.Take<float>(int64_t{queries_} * kLanes);
+    tops_ = memory.Take<float>(queries_);
+    scores_ = memory.Take<float>(kTogether * kSpan);
+    weights_ = memory.Take<std::byte>(int64_t{kTogether} * pieces_ * 2 * kSpan);
+    weight_units_ = memory.Take<float>(int64_t{kLanes} * pieces_);
+    keys_ = memory.Take<std::byte>(int64_t{kSpan} * u.head_dim);
+    values_ = memory.Take<std::byte>(int64_t{kSpan} * u.head_dim);
+    key_copies_ = memory.Take<std::byte>(kKeys * kStored * pieces_);
+    value_copies_ = memory.Take<std::byte>(kKeys * kStored * pieces_);
+    key_scales_ = memory.Take<float>(int64_t{kSpan} * pieces_);
+    value_scales_ = memory.Take<float>(int64_t{kSpan} * pieces_);
+    scaled_ = memory.Take<float>(int64_t{kSpan} * pieces_);
+    scratch_ = memory.used();
+  }
+  int64_t scratch() const { return scratch_; }
+
+  void Begin() {
+    for (int i = 0; i < queries_; ++i) {
+      const float* q = u_.rows[i / u_.heads].q + i % u_.heads * u_.head_dim;
+      for (int s = 0; s < pieces_; ++s) RoundQuery(q + s * kPiece, i * pieces_ + s);
+      for (int d = 0; d < u_.head_dim; d += kLanes) Store(Zero(), mixed_ + i * u_.head_dim + d);
+      Store(Zero(), sums_ + i * kLanes);
+      tops_[i] = kLowest;
+    }
+  }
+
+  void Widen(const AttentionRow& row, int from, int index) {
+    if (index == 0) asks_.Expect(from + kSpan, from + 2 * kSpan, row.run);
+    const Rows keys = RowsOf(KeysOf(u_), row, from, key_copies_);
+    const Rows values = RowsOf(ValuesOf(u_), row, from, value_copies_);
+    uint16_t key_scales[kMostPieces * kKeys], value_scales[kMostPieces * kKeys];
+    CopyScales(keys, key_scales);
+    CopyScales(values, value_scales);
+    int s = 0;
+    for (; s + 2 <= pieces_; s += 2) WidenPieces<2>(keys, values, index, s);
+    if (s < pieces_) WidenPieces<1>(keys, values, index, s);
+    // Not before: loading what was written in smaller pieces would wait until it is in the cache.
+    for (s = 0; s < pieces_; ++s) {
+      WidenScales(key_scales + s * kKeys, key_scales_ + s * kSpan + index * kKeys);
+      WidenScales(value_scales + s * kKeys, value_scales_ + s * kSpan + index * kKeys);
+    }
+  }
+
+  void Attend(int row, int rows, int at, int blocks) {
+    const int last = (row + rows) * u_.heads;
+    for (int first = row * u_.heads, n; first < last; first += n) {
+      n = Together(first, last, at, blocks);
+      int i = 0;
+      for (; i + 4 <= n; i += 4) Score<4>(first + i, i, blocks);
+      for (; i < n; ++i) Score<1>(first + i, i, blocks);
+      Fold(first, n, at, blocks);
+      i = 0;
+      for (; i + 4 <= n; i += 4) Mix<4>(first + i, i, blocks);
+      for (; i < n; ++i) Mix<1>(first + i, i, blocks);
+    }
+  }
+
+  void End() {
+    for (int i = 0; i < queries_; ++i) {
+      const __m128 factor = _mm_set1_ps(1.0f / Sum(Load(sums_ + i * kLanes)));
+      float* const out = u_.rows[i / u_.heads].out + i % u_.heads * u_.head_dim;
+      for (int d = 0; d < u_.head_dim; d += 4) {
+        const __m128 four = _mm_loadu_ps(mixed_ + i * u_.head_dim + d);
+        _mm_storeu_ps(out + d / kPiece * kPiece + ElementAt(d % kPiece), _mm_mul_ps(four, factor));
+      }
+    }
+  }
+
+ private:
+  static constexpr int kPiece = 32;               // elements of a block of Q8_0
+  static constexpr int64_t kStored = kPiece + 2;  // bytes of a block
+  static constexpr int kMostPieces = 8;
+  static constexpr int kTogether = 8;  // queries, as in VectorAttention
+
+  // Where four positions' values of a piece are: [positions / 4][pieces][32] times four bytes.
+  int64_t ValueAt(int four, int s) const { return (int64_t{four} * pieces_ + s) * 4 * kPiece; }
+  // Which element of a piece comes d-th there; four stay together.
+  static constexpr int ElementAt(int d) { return d / 8 * 4 + d / 4 % 2 * 16 + d % 4; }
+
+  // How many queries from `first` on go through a span together: where one sees less than all of
+  // it, those that see the same.
+  int Together(int first, int last, int at, int blocks) const {
+    int n = u_.heads - first % u_.heads;
+    if (SeesAll(first, at, blocks)) {
+      while (n < kTogether && first + n < last && SeesAll(first + n, at, blocks)) n += u_.heads;
+    } else {
+      const AttentionRow& row = u_.rows[first / u_.heads];
+      while (n < kTogether && first + n < last &&
+             SeeTheSame(row, u_.rows[(first + n) / u_.heads])) {
+        n += u_.heads;
+      }
+    }
+    n = n < kTogether ? n : kTogether;
+    return n < last - first ? n : last - first;
+  }
+
+  // In each lane a power of two that `top` has at most 2^bits of, and its inverse; no numbers where
+  // top is none. Below 2^-100 units do not become smaller.
+  FT_INLINE static F UnitOf(F top, int bits, F& inverse) {
+    const I exponent = ShiftRight(AsI(top), 23);
+    const I odd = Greater(exponent, Splat(254));
+    const I unit = Select(Greater(exponent, Splat(27)), exponent, Splat(27)) - Splat(bits - 1);
+    const I none = Splat(0x7fc00000);
+    inverse = AsF(Select(odd, none, ShiftLeft(Splat(254) - unit, 23)));
+    return AsF(Select(odd, none, ShiftLeft(unit, 23)));
+  }
+
+  // Lane i is the largest lane of x[i].
+  FT_INLINE static F Largest(const F x[kTogether]) {
+    __m512 two[4];
+    FT_UNROLL(4)
+    for (int k = 0; k < 4; ++k) {
+      const __m512 a = x[2 * k].v[0], b = x[2 * k + 1].v[0];
+      two[k] = _mm512_max_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+    }
+    __m512 four[2];  // in each 128 bits, x[0 ... 3] and x[4 ... 7]
+    FT_UNROLL(2)
+    for (int k = 0; k < 2; ++k) {
+      const __m512d a = _mm512_castps_pd(two[2 * k]), b = _mm512_castps_pd(two[2 * k + 1]);
+      four[k] = _mm512_max_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)),
+                              _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
+    }
+    const __m512 halves = _mm512_max_ps(_mm512_shuffle_f32x4(four[0], four[1], 0x88),
+                                        _mm512_shuffle_f32x4(four[0], four[1], 0xdd));
+    const __m512 all = _mm512_max_ps(halves, _mm512_shuffle_f32x4(halves, halves, 0xb1));
+    F r;
+    r.v[0] = _mm512_shuffle_f32x4(all, all, 0x08);
+    return r;
+  }
+
+  FT_INLINE static I Rounded(F x) {
+    I r;
+    r.v[0] = reinterpret_cast<NativeI>(_mm512_cvtps_epi32(x.v[0]));
+    return r;
+  }
+
+  // A piece of a query as whole numbers 128 h + l: [32] h and [32] l, and what a sum over bytes
+  // that are 128 too much starts from.
+  void RoundQuery(const float* q, int part) {
+    const F a = Load(q), b = Load(q + kLanes);
+    const bool numbers = Sum(Unordered(a - a) | Unordered(b - b)) == 0;
+    const float top = numbers ? MaxLane(Max(Abs(a), Abs(b))) : __builtin_nanf("");
+    F inverse;
+    constexpr float kTwosOfE = 1.44269504088896341f;  // scores are exponents of two
+    StoreFirst(UnitOf(Splat(top), 14, inverse) * Splat(u_.scale * kTwosOfE), q_units_ + part, 1);
+    I sum = Splat(0);
+    std::byte* const to = q_ + part * 2 * kPiece;
+    FT_UNROLL(2)
+    for (int i = 0; i < 2; ++i) {
+      I whole = Rounded((i == 0 ? a : b) * inverse);
+      whole.v[0] = reinterpret_cast<NativeI>(_mm512_min_epi32(reinterpret_cast<__m512i>(whole.v[0]),
+                                                              _mm512_set1_epi32(128 * 128 - 1)));
+      sum = sum + whole;
+      I high;
+      high.v[0] =
+          reinterpret_cast<NativeI>(_mm512_srai_epi32(reinterpret_cast<__m512i>(whole.v[0]), 7));
+      StoreLow8(high, to + i * kLanes);
+      StoreLow8(whole & Splat(127), to + kPiece + i * kLanes);
+    }
+    q_starts_[part] = Sum(Splat(0) - ShiftLeft(sum, 7));
+  }
+
+  // What a unit reads of the cache rows of sixteen positions.
+  struct Rows {
+    const std::byte* first;
+    int64_t bytes;  // from one to the next
+    FT_INLINE const std::byte* At(int j, int s) const { return first + j * bytes + s * kStored; }
+  };
+  // Copied where rows are not one behind the other.
+  Rows RowsOf(const CacheView& cache, const AttentionRow& row, int from, std::byte* copies) const {
+    const int64_t column = u_.column / kPiece * kStored, bytes = pieces_ * kStored;
+    if (InSequence(row, from, kKeys)) {
+      return {cache.base + from * cache.row_bytes + column, cache.row_bytes};
+    }
+    for (int j = 0; j < kKeys; ++j) {
+      __builtin_memcpy(copies + j * bytes, BlockRow(u_, row, cache, from, j) + column,
+                       static_cast<size_t>(bytes));
+    }
+    return {copies, bytes};
+  }
+
+  // The scales of sixteen rows' blocks, [pieces][16].
+  FT_INLINE void CopyScales(const Rows& rows, uint16_t* out) const {
+    for (int s = 0; s < pieces_; ++s) {
+      for (int j = 0; j < kKeys; ++j) {
+        __builtin_memcpy(out++, rows.At(j, s), 2);
+        asm volatile("" ::: "memory");  // put together in vectors they would hold up products
+      }
+    }
+  }
+  // Infinite where one is no number, so that it is the largest.
+  FT_INLINE static void WidenScales(const uint16_t* halves, float* out) {
+    const F scales = LoadHalf(halves);
+    Store(Select(Unordered(scales), Splat(__builtin_inff()), scales), out);
+  }
+
+  // The codes of kPieces pieces, one or two, of row j from piece s on.
+  template <int kPieces>
+  FT_INLINE static __m512i LoadPieces(const Rows& rows, int j, int s) {
+    const std::byte* const codes = rows.At(j, s) + 2;
+    const __m512i x = _mm512_zextsi256_si512(LoadPiece(codes));
+    return kPieces == 1 ? x : _mm512_inserti64x4(x, LoadPiece(codes + kStored), 1);
+  }
+  FT_INLINE static __m256i LoadPiece(const std::byte* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+
+  // Some pieces of sixteen positions from piece s on.
+  template <int kPieces>
+  FT_INLINE void WidenPieces(const Rows& keys, const Rows& values, int index, int s) {
+    TransposeKeys<kPieces>(keys, index, s);
+    for (int j = 0; j < kKeys; j += 4) {
+      if (s == 0 && asks_early_) {
+        asks_.Next();
+        asks_.Next();
+      }
+      BringTogether<kPieces>(values, j, s, values_ + ValueAt(index * 4 + j / 4, s));
+    }
+  }
+
+  // Pieces of sixteen keys as [piece][8][16] times four bytes, unsigned: 128 more than stored.
+  // Loads put four rows into a register, which leaves half of a transposition to be done.
+  template <int kPieces>
+  [[gnu::noinline]] void TransposeKeys(Rows rows, int index, int s) {
+    __m512i x[2 * kPieces][4];  // [c][k]: words 4 c ... 4 c + 3 of rows k, k + 4, k + 8, k + 12
+    FT_UNROLL(4)
+    for (int k = 0; k < 4; ++k) {
+      FT_UNROLL(4)
+      for (int c = 0; c < 2 * kPieces; ++c) {
+        const std::byte* const codes = rows.At(k, s + c / 2) + 2 + c % 2 * 16;
+        const int64_t step = 4 * rows.bytes;
+        __m512i four = _mm512_castsi128_si512(LoadFourWords(codes));
+        four = _mm512_inserti32x4(four, LoadFourWords(codes + step), 1);
+        four = _mm512_inserti32x4(four, LoadFourWords(codes + 2 * step), 2);
+        four = _mm512_inserti32x4(four, LoadFourWords(codes + 3 * step), 3);
+        x[c][k] = _mm512_xor_si512(four, _mm512_set1_epi8(-128));
+      }
+    }
+    auto* const to = reinterpret_cast<__m512i*>(keys_ + KeyAt(index, s));
+    FT_UNROLL(4)
+    for (int c = 0; c < 2 * kPieces; ++c) {
+      const __m512i a = _mm512_unpacklo_epi32(x[c][0], x[c][1]);
+      const __m512i b = _mm512_unpacklo_epi32(x[c][2], x[c][3]);
+      const __m512i d = _mm512_unpackhi_epi32(x[c][0], x[c][1]);
+      const __m512i e = _mm512_unpackhi_epi32(x[c][2], x[c][3]);
+      _mm512_store_si512(to + 4 * c, _mm512_unpacklo_epi64(a, b));
+      _mm512_store_si512(to + 4 * c + 1, _mm512_unpackhi_epi64(a, b));
+      _mm512_store_si512(to + 4 * c + 2, _mm512_unpacklo_epi64(d, e));
+      _mm512_store_si512(to + 4 * c + 3, _mm512_unpackhi_epi64(d, e));
+    }
+  }
+  FT_INLINE static __m128i LoadFourWords(const std::byte* p) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  }
+  int64_t KeyAt(int index, int s) const { return (int64_t{index} * pieces_ + s) * kPiece * kKeys; }
+
+  // The codes of pieces of four rows, element by element, one piece after the other.
+  template <int kPieces>
+  FT_INLINE static void BringTogether(const Rows& rows, int from, int s, std::byte* out) {
+    __m512i x[4];
+    FT_UNROLL(4)
+    for (int j = 0; j < 4; ++j) x[j] = LoadPieces<kPieces>(rows, from + j, s);
+    const __m512i a = _mm512_unpacklo_epi8(x[0], x[1]), b = _mm512_unpackhi_epi8(x[0], x[1]);
+    const __m512i c = _mm512_unpacklo_epi8(x[2], x[3]), d = _mm512_unpackhi_epi8(x[2], x[3]);
+    const __m512i together[] = {_mm512_unpacklo_epi16(a, c), _mm512_unpackhi_epi16(a, c),
+                                _mm512_unpacklo_epi16(b, d), _mm512_unpackhi_epi16(b, d)};
+    auto* const to = reinterpret_cast<__m256i*>(out);
+    FT_UNROLL(4)
+    for (int i = 0; i < 4; ++i) {
+      _mm256_store_si256(to + i, _mm512_castsi512_si256(together[i]));
+      if (kPieces == 2) _mm256_store_si256(to + 4 + i, _mm512_extracti64x4_epi64(together[i], 1));
+    }
+  }
+
+  // Scores of kQueries queries, from `query` on, into those from `slot` on.
+  template <int kQueries>
+  FT_INLINE void Score(int query, int slot, int blocks) {
+    int b = 0;
+    for (; b + 2 <= blocks; b += 2) ScoreBlocks<kQueries, 2>(query, slot, b);
+    for (; b < blocks; ++b) ScoreBlocks<kQueries, 1>(query, slot, b);
+  }
+
+  template <int kQueries, int kBlocks>
+  [[gnu::noinline]] void ScoreBlocks(int query, int slot, int block) {
+    F acc[kQueries][kBlocks] = {};
+    for (int s = 0; s < pieces_; ++s) {
+      asks_.Next();
+      const std::byte* const keys = keys_ + KeyAt(block, s);
+      const int64_t block_bytes = KeyAt(1, 0);
+      const int part = query * pieces_ + s;
+      I high[kQueries][kBlocks] = {}, low[kQueries][kBlocks];
+      FT_UNROLL(4)
+      for (int i = 0; i < kQueries; ++i) {
+        FT_UNROLL(2)
+        for (int b = 0; b < kBlocks; ++b) low[i][b] = Splat(q_starts_[part + i * pieces_]);
+      }
+      FT_UNROLL(8)
+      for (int w = 0; w < kPiece / 4; ++w) {
+        I k[kBlocks];
+        FT_UNROLL(2)
+        for (int b = 0; b < kBlocks; ++b) k[b] = LoadI(keys + b * block_bytes + w * 64);
+        FT_UNROLL(4)
+        for (int i = 0; i < kQueries; ++i) {
+          const std::byte* const q = q_ + (part + i * pieces_) * 2 * kPiece + 4 * w;
+          const I h = SplatFour(q), l = SplatFour(q + kPiece);
+          FT_UNROLL(2)
+          for (int b = 0; b < kBlocks; ++b) {
+            high[i][b] = Dot4(high[i][b], k[b], h);
+            low[i][b] = Dot4(low[i][b], k[b], l);
+          }
+        }
+      }
+      FT_UNROLL(2)
+      for (int b = 0; b < kBlocks; ++b) {
+        const F scales = Load(key_scales_ + s * kSpan + (block + b) * kKeys);
+        FT_UNROLL(4)
+        for (int i = 0; i < kQueries; ++i) {
+          const F dot = ToF(ShiftLeft(high[i][b], 7) + low[i][b]);
+          acc[i][b] = Fma(dot, scales * Splat(q_units_[part + i * pieces_]), acc[i][b]);
+        }
+      }
+    }
+    FT_UNROLL(4)
+    for (int i = 0; i < kQueries; ++i) {
+      FT_UNROLL(2)
+      for (int b = 0; b < kBlocks; ++b) {
+        Store(acc[i][b], scores_ + (slot + i) * kSpan + (block + b) * kKeys);
+      }
+    }
+  }
+
+  // Whether a query's row sees every position of a span's blocks.
+  bool SeesAll(int query, int at, int blocks) const {
+    const AttentionRow& row = u_.rows[query / u_.heads];
+    return row.begin <= at && row.count >= at + blocks * kKeys;
+  }
+
+  // Of some queries that see the same of a span, scores become weights, and what was summed before
+  // is brought to the new maxima. All of them go from step to step together, as each step waits for
+  // its result.
+  //
+  // Scores are exponents of two here, and weights are relative to a power of two: that of a span's
+  // own weights is the least that none of them is above, and where a later one is higher, factors
+  // are powers of two, too.
+  void Fold(int query, int n, int at, int blocks) {
+    F tops[kTogether];
+    for (int i = 0; i < kTogether; ++i) {
+      tops[i] = Zero();
+      if (i >= n) continue;
+      asks_.Next();
+      tops[i] = HideUnseen(u_.rows[(query + i) / u_.heads], at, blocks, Splat(kLowest),
+                           scores_ + i * kSpan);
+    }
+    const F before = LoadFirst(tops_ + query, n), own = Ceil(Largest(tops));
+    const F highest = Max(own, before), shares = PowerOfTwo(own - highest);
+    StoreFirst(highest, tops_ + query, n);
+    alignas(64) float factors[kLanes], own_tops[kLanes], share[kLanes];
+    Store(PowerOfTwo(before - highest), factors);
+    Store(own, own_tops);
+    Store(shares, share);
+    for (int i = 0; i < n; ++i) {
+      if (factors[i] == 1.0f) continue;
+      ScaleDown(Splat(factors[i]), sums_ + (query + i) * kLanes, mixed_ + (query + i) * u_.head_dim,
+                u_.head_dim);
+    }
+    for (int s = 0; s < pieces_; ++s) {
+      Store(shares * ScaleValues(query, s, at, blocks), weight_units_ + s * kLanes);
+    }
+    for (int i = 0; i < n; ++i) {
+      asks_.Next();
+      Weigh(query + i, i, Splat(own_tops[i]), Splat(share[i]), blocks);
+    }
+  }
+
+  // Scales of a span's values of piece s in units that make the largest one that the row of
+  // `query` sees 2^16 at most; returns the unit.
+  F ScaleValues(int query, int s, int at, int blocks) {
+    const AttentionRow& row = u_.rows[query / u_.heads];
+    const bool all = SeesAll(query, at, blocks);
+    const float* const scales = value_scales_ + s * kSpan;
+    F top = Zero();
+    for (int b = 0; b < blocks; ++b) {
+      const F x = Load(scales + b * kKeys);
+      const int from = at + b * kKeys;
+      top = Max(all ? x : Select(Seen(from, row.begin, row.count), x, Zero()), top);
+    }
+    F inverse;
+    const F unit = UnitOf(Splat(MaxLane(top)), 16, inverse);
+    for (int b = 0; b < blocks; ++b) {
+      Store(Load(scales + b * kKeys) * inverse, scaled_ + s * kSpan + b * kKeys);
+    }
+    return unit;
+  }
+
+  // A query's weights, relative to 2^own: their sum, of which it has a share, and times the scales
+  // of each piece, as whole numbers 256 h + l: [64] h and [64] l.
+  FT_INLINE void Weigh(int query, int slot, F own, F share, int blocks) {
+    const float* const scores = scores_ + slot * kSpan;
+    F sum = Load(sums_ + query * kLanes), x[kSpan / kKeys];
+    FT_UNROLL(4)
+    for (int b = 0; b < kSpan / kKeys; ++b) {
+      x[b] = Zero();
+      if (b >= blocks) continue;
+      x[b] = QuickPower(Load(scores + b * kKeys) - own);
+      sum = MulAdd(x[b], share, sum);
+    }
+    Store(sum, sums_ + query * kLanes);
+    const __m512i byte = _mm512_set1_epi16(255);
+    std::byte* to = weights_ + slot * pieces_ * 2 * kSpan;
+    for (int s = 0; s < pieces_; ++s, to += 2 * kSpan) {
+      __m512i whole[kSpan / kKeys];
+      FT_UNROLL(4)
+      for (int b = 0; b < kSpan / kKeys; ++b) {  // from `blocks` on nothing, whatever scales are
+        whole[b] =
+            reinterpret_cast<__m512i>(Rounded(x[b] * Load(scaled_ + s * kSpan + b * kKeys)).v[0]);
+      }
+      // Of each 128 bits, four positions of each block.
+      const __m512i a = _mm512_packus_epi32(whole[0], whole[1]);
+      const __m512i b = _mm512_packus_epi32(whole[2], whole[3]);
+      _mm512_store_si512(to, _mm512_packus_epi16(_mm512_srli_epi16(a, 8), _mm512_srli_epi16(b, 8)));
+      _mm512_store_si512(to + kSpan,
+                         _mm512_packus_epi16(_mm512_and_si512(a, byte), _mm512_and_si512(b, byte)));
+    }
+  }
+
+  // Adds the values times their weights.
+  template <int kQueries>
+  [[gnu::noinline]] void Mix(int query, int slot, int blocks) {
+    for (int s = 0; s < pieces_; ++s) {
+      I high[kQueries][2] = {}, low[kQueries][2] = {};
+      const std::byte* weights = weights_ + (slot * pieces_ + s) * 2 * kSpan;
+      for (int b = 0; b < blocks; ++b, weights += 4) {
+        asks_.Next();
+        FT_UNROLL(4)
+        for (int lane = 0; lane < 4; ++lane) {
+          const std::byte* const values = values_ + ValueAt(4 * b + lane, s);
+          const I v[] = {LoadI(values), LoadI(values + 64)};
+          FT_UNROLL(4)
+          for (int i = 0; i < kQueries; ++i) {
+            const std::byte* const w = weights + i * pieces_ * 2 * kSpan + 16 * lane;
+            const I h = SplatFour(w), l = SplatFour(w + kSpan);
+            FT_UNROLL(2)
+            for (int k = 0; k < 2; ++k) {
+              high[i][k] = Dot4(high[i][k], h, v[k]);
+              low[i][k] = Dot4(low[i][k], l, v[k]);
+            }
+          }
+        }
+      }
+      FT_UNROLL(4)
+      for (int i = 0; i < kQueries; ++i) {
+        const F unit = Splat(weight_units_[s * kLanes + slot + i]);
+        float* const mixed = mixed_ + ((query + i) * pieces_ + s) * kPiece;
+        FT_UNROLL(2)
+        for (int k = 0; k < 2; ++k) {
+          const F sum = ToF(ShiftLeft(high[i][k], 8) + low[i][k]);
+          Store(Fma(sum, unit, Load(mixed + k * kLanes)), mixed + k * kLanes);
+        }
+      }
+    }
+  }
+
+  const AttentionUnit& u_;
+  int pieces_;  // of a head
+  int queries_;
+  AsksOf<true> asks_;
+  // While values are put in order; more queries ask for enough later. Cores that prefer lines in
+  // the first cache wait for those that eight queries leave to the hardware prefetcher.
+  bool asks_early_;
+  std::byte *q_, *keys_, *values_, *weights_, *key_copies_, *value_copies_;
+  float *q_units_, *mixed_, *scores_, *sums_, *tops_;
+  float *weight_units_, *key_scales_, *value_scales_, *scaled_;
+  int32_t* q_starts_;
+  int64_t scratch_;
+};
+
+}  // namespace foretoken::FT_ISA

@@ -1,0 +1,112 @@
+// Attention in products of bf16 pairs with float sums, for BF16 caches: queries and weights are
+// rounded to bf16, and an instruction multiplies twice the numbers that float arithmetic takes.
+#pragma once
+
+#include "backend/cpu/attention/query_lanes.h"
+
+namespace foretoken::FT_ISA {
+
+// A word is two bf16, the first in the low half.
+class PairNumbers {
+ public:
+  static constexpr int kPer = 2;
+
+  FT_INLINE static F Product(F a, F b, F c) {
+    c.v[0] = _mm512_dpbf16_ps(c.v[0], reinterpret_cast<__m512bh>(a.v[0]),
+                              reinterpret_cast<__m512bh>(b.v[0]));
+    return c;
+  }
+
+  FT_INLINE static F LoadQuery(const float* q, int64_t n) {
+    F r;
+    r.v[0] = reinterpret_cast<NativeF>(_mm512_cvtne2ps_pbh(
+        n > kLanes ? LoadFirst(q + kLanes, n - kLanes).v[0] : Zero().v[0], LoadFirst(q, n).v[0]));
+    return r;
+  }
+
+  FT_INLINE static F Power(F x) { return QuickExp(x); }
+
+  // In place of the scores: a block's weights take half of the room, and none is ahead of its
+  // block.
+  FT_INLINE static void StoreWeights(F x, float* weights, int block) {
+    const __m256bh rounded = _mm512_cvtneps_pbh(x.v[0]);
+    __builtin_memcpy(weights + block * kKeys / 2, &rounded, sizeof(rounded));
+  }
+
+  // Positions [from, from + 16) of a row as words [padded head / 2][16]: a lane is a position.
+  static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
+                        float* out) {
+    const std::byte* in[kKeys];
+    FindRows(u, row, KeysOf(u), from, asks, in);
+    for (int d = 0; d < u.head_dim; d += kWords) {
+      F x[kKeys];
+      FT_UNROLL(16)
+      for (int j = 0; j < kKeys; ++j) {
+        x[j].v[0] = reinterpret_cast<NativeF>(LoadPairs(in[j], u.column + d, u.head_dim - d));
+      }
+      StoreTransposed(x, out + d / 2 * kKeys);
+    }
+  }
+
+  // The same as words [8][padded head]: a lane is an element of two positions.
+  static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
+                          float* out) {
+    const std::byte* in[kKeys];
+    FindRows(u, row, ValuesOf(u), from, asks, in);
+    for (int d = 0; d < u.head_dim; d += kWords) {
+      float* to = out + d;
+      for (int j = 0; j < kKeys; j += 2, to += PaddedHead<PairNumbers>(u.head_dim)) {
+        F low, high;
+        Merge(LoadPairs(in[j], u.column + d, u.head_dim - d),
+              LoadPairs(in[j + 1], u.column + d, u.head_dim - d), low, high);
+        Store(low, to);
+        Store(high, to + kLanes);
+      }
+    }
+  }
+
+ protected:
+  static constexpr int kWords = 2 * kLanes;  // bf16 of a register
+
+  // Elements [i, i + 32) of a row, or its first n of them and zeros.
+  FT_INLINE static __m512i LoadPairs(const std::byte* row, int64_t i, int64_t n = kWords) {
+    if (n >= kWords) return _mm512_loadu_si512(row + 2 * i);
+    return _mm512_maskz_loadu_epi16((__mmask32{1} << n) - 1, row + 2 * i);
+  }
+
+  // Numbers 0, 1 ... of two registers in turn.
+  FT_INLINE static void Merge(__m512i a, __m512i b, F& low, F& high) {
+    uint16_t order[kWords];
+    for (int i = 0; i < kWords; ++i) order[i] = static_cast<uint16_t>(i / 2 + i % 2 * kWords);
+    const __m512i first = _mm512_loadu_si512(order);
+    const __m512i second = _mm512_add_epi16(first, _mm512_set1_epi16(kLanes));
+    low.v[0] = reinterpret_cast<NativeF>(_mm512_permutex2var_epi16(a, first, b));
+    high.v[0] = reinterpret_cast<NativeF>(_mm512_permutex2var_epi16(a, second, b));
+  }
+};
+
+// The same words for QueryLanes.
+class PairWords : public PairNumbers {
+ public:
+  template <typename Fn>
+  FT_INLINE static void Choose(CacheType, const Fn& f) {
+    f(OfType<CacheType::kBF16>());
+  }
+  template <CacheType>
+  FT_INLINE static F LoadWords(const std::byte* row, int64_t element, int64_t word) {
+    F words;
+    words.v[0] = reinterpret_cast<NativeF>(LoadPairs(row, element + word * kPer));
+    return words;
+  }
+  template <CacheType, int kVectors>
+  FT_INLINE static void LoadValues(const std::byte* const* rows, int64_t element, F* x) {
+    static_assert(kVectors == 2);
+    Merge(LoadPairs(rows[0], element), LoadPairs(rows[1], element), x[0], x[1]);
+  }
+  FT_INLINE static void StoreWeights(F x, float* to) {
+    const __m256bh rounded = _mm512_cvtneps_pbh(x.v[0]);
+    __builtin_memcpy(to, &rounded, sizeof(rounded));
+  }
+};
+
+}  // namespace foretoken::FT_ISA

@@ -1,0 +1,535 @@
+// Attention over one key/value head with AVX-512: a lane of the scores is a query.
+//
+// In VectorAttention a lane is a position, so it transposes keys, and it copies values. Here the
+// loads of the products broadcast keys to the lanes, and values are multiplied where they lie in
+// the cache. Every sum has the same terms in the same order in both engines, so results have the
+// same bits.
+#pragma once
+
+#include "backend/cpu/attention/attention_kernels.h"
+
+namespace foretoken::FT_ISA {
+
+template <CacheType kCacheType>
+struct OfType {
+  static constexpr CacheType kType = kCacheType;
+};
+
+// Words of a float, of caches of kTypes. What such a class has beyond the Numbers of
+// VectorAttention:
+//   Choose(type, f): f(OfType<type>()).
+//   LoadWords: sixteen words of a row's key, from word `word` of the head on.
+//   LoadValues: kVectors registers of the values at rows[0] ... rows[kPer - 1], from an element on.
+//   StoreWeights(x, to): the weights in the lanes of x as words, positions of a query together.
+template <typename Numbers, CacheType... kTypes>
+class FloatWords : public Numbers {
+ public:
+  template <typename Fn>
+  FT_INLINE static void Choose(CacheType type, const Fn& f) {
+    ((type == kTypes ? f(OfType<kTypes>()) : void()), ...);
+  }
+  template <CacheType kType>
+  FT_INLINE static F LoadWords(const std::byte* row, int64_t element, int64_t word) {
+    return LoadCache<kType>(row, element + word, kLanes);
+  }
+  template <CacheType kType, int kVectors>
+  FT_INLINE static void LoadValues(const std::byte* const* rows, int64_t element, F* x) {
+    FT_UNROLL(2)
+    for (int v = 0; v < kVectors; ++v) {
+      x[v] = LoadCache<kType>(rows[0], element + v * kLanes, kLanes);
+    }
+  }
+  FT_INLINE static void StoreWeights(F x, float* to) { Store(x, to); }
+};
+
+// The queries of a unit, or some of them. kQueries: lanes of a position, 4, 8 or 16. Lane i * kSide
+// + j % kSide is query i at position j, so that a register holds kSide positions; their keys are
+// interleaved word by word. More than 16 queries form groups of 16, each with registers of its own.
+template <typename Words, int kHeadDim, int kQueries>
+class QueryLanes {
+ public:
+  // Queries [first, first + queries) of a unit: query i is head i % u.heads of row i / u.heads.
+  // REQUIRES: u.head_dim is kHeadDim, u.column a multiple of kPiece; at most kQueries queries where
+  // that is less than 16.
+  QueryLanes(const AttentionUnit& u, int first, int queries)
+      : u_(u),
+        first_(first),
+        queries_(queries),
+        first_row_(first / u.heads),
+        end_row_((first + queries - 1) / u.heads + 1),
+        groups_((queries_ + kQueries - 1) / kQueries),
+        asks_(u) {
+    ScratchPieces pieces(u.scratch);
+    q_ = pieces.Take<float>(groups_ * kDepth * kLanes);
+    mixed_ = pieces.Take<float>(groups_ * kQueries * kHeadDim);
+    scores_ = pieces.Take<float>(groups_ * kSpan * kQueries);
+    tail_scores_ = pieces.Take<float>(groups_ * kKeys * kQueries);
+    sums_ = pieces.Take<float>(groups_ * kKeys * kQueries);
+    tops_ = pieces.Take<float>(groups_ * kLanes);
+    keys_ = pieces.Take<float>(kTogether * kKeys * kDepth);
+    scratch_ = pieces.used();
+  }
+  int64_t scratch() const { return scratch_; }
+
+  void Run() {
+    Begin();
+    int begin = u_.rows[first_row_].begin, count = 0;
+    run_ = u_.rows[first_row_].run;
+    for (int r = first_row_; r < end_row_; ++r) {
+      begin = u_.rows[r].begin < begin ? u_.rows[r].begin : begin;
+      count = u_.rows[r].count > count ? u_.rows[r].count : count;
+      run_ = u_.rows[r].run < run_ ? u_.rows[r].run : run_;
+    }
+    for (int at = begin / kSpan * kSpan; at < count; at += kSpan) {
+      Span(at, count - at < kSpan ? count - at : kSpan);
+    }
+    End();
+  }
+
+ private:
+  static constexpr int kPer = Words::kPer, kDepth = kHeadDim / kPer;
+  static constexpr int kSide = kLanes / kQueries;       // positions of a register
+  static constexpr int kTogether = kSide == 1 ? 1 : 2;  // blocks that are scored together
+  static constexpr int kVectors = kSide == 1 ? 1 : 2;   // of values that are read together
+  static constexpr int kPiece = 32;                     // elements that a head's column divides by
+  // Of the next span, a position is prefetched at every so many positions or words: all are when
+  // this one is done, and memory is never idle.
+  static constexpr int kPositionsPerAsk = 8, kWordsPerAsk = kDepth / (8 * kTogether);
+  static constexpr int kMixedPerAsk = kHeadDim * 3 / 32;
+
+  void Begin() {
+    for (int64_t i = 0; i < int64_t{groups_} * kDepth * kLanes; i += kLanes) Store(Zero(), q_ + i);
+    for (int i = 0; i < queries_; ++i) {
+      const float* q = RowOf(i).q + HeadOf(i) * kHeadDim;
+      float* const lanes = q_ + int64_t{i / kQueries} * kDepth * kLanes + i % kQueries * kSide;
+      for (int d = 0; d < kHeadDim; d += kLanes * kPer) {
+        float words[kLanes];
+        Store(Words::LoadQuery(q + d, kHeadDim - d), words);
+        for (int k = 0; k < kLanes; ++k) {
+          for (int j = 0; j < kSide; ++j) lanes[(d / kPer + k) * kLanes + j] = words[k];
+        }
+      }
+    }
+    for (int64_t i = 0; i < int64_t{groups_} * kQueries * kHeadDim; i += kLanes) {
+      Store(Zero(), mixed_ + i);
+    }
+    for (int i = 0; i < groups_ * kKeys * kQueries; i += kLanes) Store(Zero(), sums_ + i);
+    for (int i = 0; i < groups_; ++i) Store(Splat(kLowest), tops_ + i * kLanes);
+  }
+
+  void End() {
+    for (int i = 0; i < queries_; ++i) {
+      float lanes[kKeys];
+      for (int j = 0; j < kKeys; ++j) lanes[j] = sums_[At(i, j, kKeys)];
+      const F factor = Splat(1.0f / Sum(Load(lanes)));
+      float* out = RowOf(i).out + HeadOf(i) * kHeadDim;
+      for (int d = 0; d < kHeadDim; d += kLanes) {
+        Store(Load(mixed_ + i * kHeadDim + d) * factor, out + d);
+      }
+    }
+  }
+
+  const AttentionRow& RowOf(int i) const { return u_.rows[(first_ + i) / u_.heads]; }
+  int HeadOf(int i) const { return (first_ + i) % u_.heads; }
+  // Row r's queries.
+  int FirstOf(int r) const {
+    const int i = r * u_.heads - first_;
+    return i < 0 ? 0 : i;
+  }
+  int EndOf(int r) const {
+    const int i = (r + 1) * u_.heads - first_;
+    return i < queries_ ? i : queries_;
+  }
+
+  // Where query i's number of position j is among those of `positions` positions.
+  static int64_t At(int i, int j, int positions) {
+    return int64_t{i / kQueries} * positions * kQueries + j / kSide * kLanes +
+           i % kQueries * kSide + j % kSide;
+  }
+
+  // Folds in a span: positions [at, at + seen), which some row sees.
+  void Span(int at, int seen) {
+    const int in_run = run_ - at < 0 ? 0 : run_ - at;
+    const int common = in_run < seen ? in_run : seen;  // the same cache rows for all rows
+    const int positions = (seen + kKeys - 1) / kKeys * kKeys;
+    asks_.Expect(at + kSpan, at + 2 * kSpan, run_);
+    for (int j = 0; j < common; j += kTogether * kKeys) ScoreCommon(at, j, common);
+    for (int j = common; j < positions; ++j) Hide(j, 0, groups_ * kQueries);
+    ScoreTail(at, common, seen);
+    HideBefore(at, positions);
+    for (int g = 0; g < groups_; ++g) {
+      Fold(g, positions);
+      Mix(g, at, common / kPer * kPer);
+    }
+    if (common < kSpan) MixTail(at, common / kPer * kPer);
+  }
+
+  // Scores of positions [at + j, at + common), a few blocks of them at most.
+  void ScoreCommon(int at, int j, int common) {
+    const std::byte* rows[kTogether * kKeys];
+    for (int i = 0; i < kTogether * kKeys; ++i) {
+      const int position = at + (j + i < common ? j + i : common - 1);
+      rows[i] = u_.keys + position * u_.key_row_bytes;
+    }
+    if (kTogether == 1 || common - j <= kKeys) {
+      ScoreRows<1>(rows, scores_ + j * kQueries, kSpan);
+    } else {
+      ScoreRows<kTogether>(rows, scores_ + j * kQueries, kSpan);
+    }
+  }
+
+  // Scores of the positions from at + common on. Rows see different cache rows there: each of those
+  // is scored for all queries, and the scores of the rows that see it are kept.
+  void ScoreTail(int at, int common, int seen) {
+    Column columns[kKeys];
+    int count = 0;
+    for (int j = common; j < seen; ++j) {
+      int first = count;  // of the columns at this position
+      for (int r = first_row_; r < end_row_; ++r) {
+        if (u_.rows[r].count <= at + j) continue;
+        const int row = CacheRow(u_, u_.rows[r], at + j);
+        bool known = false;
+        for (int c = first; c < count; ++c) known = known || columns[c].row == row;
+        if (known) continue;
+        if (count == kKeys) {
+          ScoreColumns(at, columns, count);
+          first = count = 0;
+        }
+        columns[count++] = {j, row};
+      }
+    }
+    if (count > 0) ScoreColumns(at, columns, count);
+  }
+
+  // A cache row that some rows see at position `position` of a span.
+  struct Column {
+    int position, row;
+  };
+  void ScoreColumns(int at, const Column* columns, int count) {
+    const std::byte* rows[kKeys];
+    for (int i = 0; i < kKeys; ++i) {
+      rows[i] = u_.keys + columns[i < count ? i : count - 1].row * u_.key_row_bytes;
+    }
+    ScoreRows<1>(rows, tail_scores_, kKeys);
+    for (int c = 0; c < count; ++c) {
+      const int j = columns[c].position;
+      for (int r = first_row_; r < end_row_; ++r) {
+        const AttentionRow& row = u_.rows[r];
+        if (row.count <= at + j || CacheRow(u_, row, at + j) != columns[c].row) continue;
+        for (int i = FirstOf(r); i < EndOf(r); ++i) {
+          scores_[At(i, j, kSpan)] = tail_scores_[At(i, c, kKeys)];
+        }
+      }
+    }
+  }
+
+  // Scores of all groups' queries times kBlocks blocks of keys; a group has `positions` of them.
+  template <int kBlocks>
+  FT_INLINE void ScoreRows(const std::byte* const* rows, float* scores, int positions) {
+    Words::Choose(u_.key_type, [&](auto type) {
+      for (int j = 0; j < kBlocks * kKeys; j += kSide) {
+        if (j % kPositionsPerAsk == 0) asks_.Next();
+        InterleaveKeys<decltype(type)::kType>(rows + j, keys_ + j * kDepth);
+      }
+    });
+    for (int g = 0; g < groups_; ++g) {
+      Score<kBlocks>(q_ + int64_t{g} * kDepth * kLanes, scores + int64_t{g} * positions * kQueries);
+    }
+  }
+
+  // The keys of kSide positions, word by word, in the order in which registers are merged.
+  template <CacheType kType>
+  FT_INLINE void InterleaveKeys(const std::byte* const* rows, float* to) const {
+    FT_UNROLL(8)
+    for (int d = 0; d < kDepth; d += kLanes, to += kSide * kLanes) {
+      __m512 x[4];
+      FT_UNROLL(4)
+      for (int j = 0; j < kSide; ++j) {
+        x[j] = Words::template LoadWords<kType>(rows[j], u_.column, d).v[0];
+      }
+      if (kSide == 1) {
+        _mm512_storeu_ps(to, x[0]);
+      } else if (kSide == 2) {
+        _mm512_storeu_ps(to, _mm512_unpacklo_ps(x[0], x[1]));
+        _mm512_storeu_ps(to + kLanes, _mm512_unpackhi_ps(x[0], x[1]));
+      } else {
+        const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(x[0], x[1]));
+        const __m512d b = _mm512_castps_pd(_mm512_unpackhi_ps(x[0], x[1]));
+        const __m512d c = _mm512_castps_pd(_mm512_unpacklo_ps(x[2], x[3]));
+        const __m512d e = _mm512_castps_pd(_mm512_unpackhi_ps(x[2], x[3]));
+        _mm512_storeu_pd(to, _mm512_unpacklo_pd(a, c));
+        _mm512_storeu_pd(to + kLanes, _mm512_unpackhi_pd(a, c));
+        _mm512_storeu_pd(to + 2 * kLanes, _mm512_unpacklo_pd(b, e));
+        _mm512_storeu_pd(to + 3 * kLanes, _mm512_unpackhi_pd(b, e));
+      }
+    }
+  }
+  // Where it stores word k of sixteen.
+  static constexpr int WordAt(int k) {
+    if (kSide == 1) return k;
+    if (kSide == 2) return k % 4 / 2 * kLanes + k / 4 * 4 + k % 2 * 2;
+    return k % 4 * kLanes + k / 4 * 4;
+  }
+  // kSide floats in every kSide lanes.
+  FT_INLINE static F SpreadWord(const float* p) {
+    F x;
+    if constexpr (kSide == 1) {
+      x = Splat(*p);
+    } else if constexpr (kSide == 2) {
+      double two;
+      __builtin_memcpy(&two, p, sizeof(two));
+      x.v[0] = _mm512_castpd_ps(_mm512_set1_pd(two));
+    } else {
+      x.v[0] = _mm512_broadcast_f32x4(_mm_loadu_ps(p));
+    }
+    return x;
+  }
+
+  // These are functions of their own because the compiler otherwise keeps their sums in memory.
+
+  template <int kBlocks>
+  [[gnu::noinline]] void Score(const float* q, float* scores) {
+    constexpr int kRegisters = kBlocks * kKeys / kSide;
+    const float* keys = keys_;
+    F acc[kRegisters];
+    FT_UNROLL(16)
+    for (int i = 0; i < kRegisters; ++i) acc[i] = Zero();
+    for (int d = 0; d < kDepth; d += kLanes, keys += kSide * kLanes) {
+      FT_UNROLL(16)
+      for (int k = 0; k < kLanes; ++k, q += kLanes) {
+        if (k % kWordsPerAsk == 0) asks_.Next();
+        const F words = Load(q);
+        FT_UNROLL(16)
+        for (int i = 0; i < kRegisters; ++i) {
+          acc[i] = Words::Product(words, SpreadWord(keys + i * kSide * kDepth + WordAt(k)), acc[i]);
+        }
+      }
+    }
+    FT_UNROLL(16)
+    for (int i = 0; i < kRegisters; ++i) Store(acc[i] * Splat(u_.scale), scores + i * kLanes);
+  }
+
+  // Hides position j of a span from queries [first, last).
+  void Hide(int j, int first, int last) {
+    for (int i = first; i < last; ++i) scores_[At(i, j, kSpan)] = -__builtin_inff();
+  }
+  void HideBefore(int at, int positions) {
+    for (int r = first_row_; r < end_row_; ++r) {
+      const int hidden = u_.rows[r].begin - at;
+      for (int j = 0; j < hidden && j < positions; ++j) Hide(j, FirstOf(r), EndOf(r));
+    }
+  }
+
+  // As VectorAttention's, of a group's queries at once.
+  [[gnu::noinline]] void Fold(int group, int positions) {
+    float* const scores = scores_ + int64_t{group} * kSpan * kQueries;
+    float* const sums = sums_ + int64_t{group} * kKeys * kQueries;
+    const F before = Load(tops_ + group * kLanes);
+    // Four at a time, as each waits for its result.
+    F tops[4] = {before, before, before, before};
+    for (int j = 0; j < positions * kQueries; j += 4 * kLanes) {
+      FT_UNROLL(4)
+      for (int k = 0; k < 4; ++k) tops[k] = Max(Load(scores + j + k * kLanes), tops[k]);
+    }
+    F top = Max(Max(tops[0], tops[1]), Max(tops[2], tops[3])), swapped;
+    if (kSide >= 2) {
+      swapped.v[0] = _mm512_permute_ps(top.v[0], 0xb1);
+      top = Max(swapped, top);
+    }
+    if (kSide == 4) {
+      swapped.v[0] = _mm512_permute_ps(top.v[0], 0x4e);
+      top = Max(swapped, top);
+    }
+    if (_mm512_cmp_ps_mask(top.v[0], before.v[0], _CMP_NEQ_UQ) != 0) {
+      ScaleDownGroup(group, Exp(before - top));
+    }
+    Store(top, tops_ + group * kLanes);
+    for (int j = 0; j < positions; j += kKeys) {
+      asks_.Next();
+      asks_.Next();
+      FT_UNROLL(4)
+      for (int k = 0; k < kKeys / kSide; ++k) {
+        float* const at = scores + j * kQueries + k * kLanes;
+        const F x = Words::Power(Load(at) - top);
+        Words::StoreWeights(x, scores + (j * kQueries + k * kLanes) / kPer);
+        Store(Load(sums + k * kLanes) + x, sums + k * kLanes);
+      }
+    }
+  }
+
+  // Brings what was summed to a new maximum: times a factor for each query.
+  void ScaleDownGroup(int group, F factor) {
+    float* const sums = sums_ + int64_t{group} * kKeys * kQueries;
+    for (int j = 0; j < kKeys * kQueries; j += kLanes) {
+      Store(Load(sums + j) * factor, sums + j);
+    }
+    float factors[kLanes];
+    Store(factor, factors);
+    for (int i = 0; i < kQueries; ++i) {
+      float* const mixed = mixed_ + (group * kQueries + i) * kHeadDim;
+      if (factors[i * kSide] == 1.0f) continue;
+      for (int d = 0; d < kHeadDim; d += kLanes) {
+        Store(Load(mixed + d) * Splat(factors[i * kSide]), mixed + d);
+      }
+    }
+  }
+
+  // A query's weights of positions [j, j + kPer), from its first lane's on.
+  static const float* Weights(const float* weights, int j) {
+    return weights + j / kSide * (kLanes / kPer) + j % kSide / kPer;
+  }
+
+  // Adds the values of positions [at, at + positions) times a group's weights.
+  void Mix(int group, int at, int positions) {
+    const int left = queries_ - group * kQueries;
+    Words::Choose(u_.value_type, [&](auto type) {
+      constexpr CacheType kType = decltype(type)::kType;
+      if constexpr (kQueries == 4) {
+        if (left <= 2) return MixSome<kType, 2>(group, at, positions);
+        if (left == 3) return MixSome<kType, 3>(group, at, positions);
+        MixSome<kType, 4>(group, at, positions);
+      } else if constexpr (kQueries == 8) {
+        if (left <= 5) return MixSome<kType, 5>(group, at, positions);
+        if (left == 6) return MixSome<kType, 6>(group, at, positions);
+        if (left == 7) return MixSome<kType, 7>(group, at, positions);
+        MixSome<kType, 8>(group, at, positions);
+      } else {
+        if (left <= 6) return MixSome<kType, 6>(group, at, positions);
+        if (left <= 9) return MixSome<kType, 9>(group, at, positions);
+        if (left <= 12) return MixSome<kType, 12>(group, at, positions);
+        if (left <= 14) return MixSome<kType, 14>(group, at, positions);
+        if (left == 15) return MixSome<kType, 15>(group, at, positions);
+        MixSome<kType, 16>(group, at, positions);
+      }
+    });
+  }
+
+  template <CacheType kType, int kSome>
+  [[gnu::noinline]] void MixSome(int group, int at, int positions) {
+    const float* const all_weights = scores_ + int64_t{group} * kSpan * kQueries;
+    const std::byte* const values = u_.values + at * u_.value_row_bytes;
+    for (int d = 0; d < kHeadDim; d += kVectors * kLanes) {
+      float* const mixed = mixed_ + int64_t{group} * kQueries * kHeadDim + d;
+      F acc[kSome][kVectors];
+      FT_UNROLL(16)
+      for (int i = 0; i < kSome; ++i) {
+        FT_UNROLL(2)
+        for (int v = 0; v < kVectors; ++v) acc[i][v] = Load(mixed + i * kHeadDim + v * kLanes);
+      }
+      const std::byte* row = values;
+      for (int j = 0; j < positions; j += kPer, row += kPer * u_.value_row_bytes) {
+        if (j % kMixedPerAsk == 0) asks_.Next();
+        const std::byte* const rows[] = {row, row + u_.value_row_bytes};
+        F x[kVectors];
+        Words::template LoadValues<kType, kVectors>(rows, u_.column + d, x);
+        const float* const weights = Weights(all_weights, j);
+        FT_UNROLL(16)
+        for (int i = 0; i < kSome; ++i) {
+          const F w = Splat(weights[i * (kSide / kPer)]);
+          FT_UNROLL(2)
+          for (int v = 0; v < kVectors; ++v) acc[i][v] = Words::Product(w, x[v], acc[i][v]);
+        }
+      }
+      FT_UNROLL(16)
+      for (int i = 0; i < kSome; ++i) {
+        FT_UNROLL(2)
+        for (int v = 0; v < kVectors; ++v) Store(acc[i][v], mixed + i * kHeadDim + v * kLanes);
+      }
+    }
+  }
+
+  // Adds each row's own values from position at + first on. VectorAttention fills the last block
+  // with copies of the row's last value, of weight zero: here there is one such copy, because more
+  // of them change nothing.
+  void MixTail(int at, int first) {
+    for (int r = first_row_; r < end_row_; ++r) {
+      const int left = u_.rows[r].count - at;
+      const int seen = left < kSpan ? left : kSpan;
+      const int whole = (seen + kKeys - 1) / kKeys * kKeys;
+      const int more = (seen + kPer - 1) / kPer * kPer + kPer;
+      const int end = more < whole ? more : whole;
+      if (first >= end) continue;
+      const std::byte* rows[kSpan];
+      for (int j = first; j < end; ++j) {
+        rows[j] = BlockRow(u_, u_.rows[r], ValuesOf(u_), at, j);
+      }
+      Words::Choose(u_.value_type,
+                    [&](auto type) { MixOwn<decltype(type)::kType>(r, first, end, rows); });
+    }
+  }
+
+  template <CacheType kType>
+  void MixOwn(int r, int first, int end, const std::byte* const* rows) {
+    for (int i = FirstOf(r); i < EndOf(r); ++i) {
+      const float* const weights = scores_ + int64_t{i / kQueries} * kSpan * kQueries;
+      for (int d = 0; d < kHeadDim; d += kPiece) {
+        float* const mixed = mixed_ + i * kHeadDim + d;
+        F acc[2] = {Load(mixed), Load(mixed + kLanes)};
+        for (int j = first; j < end; j += kPer) {
+          F x[2];
+          Words::template LoadValues<kType, 2>(rows + j, u_.column + d, x);
+          const F w = Splat(Weights(weights, j)[i % kQueries * (kSide / kPer)]);
+          FT_UNROLL(2)
+          for (int v = 0; v < 2; ++v) acc[v] = Words::Product(w, x[v], acc[v]);
+        }
+        Store(acc[0], mixed);
+        Store(acc[1], mixed + kLanes);
+      }
+    }
+  }
+
+  const AttentionUnit& u_;
+  int first_, queries_, first_row_, end_row_, groups_;
+  int run_ = 0;  // below it, a position is the same cache row for all rows
+  Asks asks_;    // for the span after this one
+  float* q_;     // [groups] words [depth] of a register
+  float *mixed_, *scores_, *tail_scores_, *sums_, *tops_, *keys_;
+  int64_t scratch_;
+};
+
+// Calls run(engine) for the engines of a unit's queries: sixteen at a time, and what is left in as
+// few lanes as it fits. In words of two numbers there are eight at most.
+template <typename Words, int kHeadDim, typename Run>
+FT_INLINE void EachEngine(const AttentionUnit& u, const Run& run) {
+  const int queries = u.row_count * u.heads, left = queries % kLanes;
+  int first = 0;
+  if constexpr (Words::kPer == 1) {
+    if (queries > 8) {
+      first = left > 8 ? queries : queries - left;
+      run(QueryLanes<Words, kHeadDim, 16>(u, 0, first));
+    }
+  }
+  const int few = queries - first;
+  if (few > 4) {
+    run(QueryLanes<Words, kHeadDim, 8>(u, first, few));
+  } else if (few > 0) {
+    run(QueryLanes<Words, kHeadDim, 4>(u, first, few));
+  }
+}
+
+template <typename Words, int kHeadDim>
+constexpr AttentionOp QueryLanesOp() {
+  return {[](const AttentionUnit& u) {
+            int64_t most = 0;
+            EachEngine<Words, kHeadDim>(u, [&](const auto& engine) {
+              most = engine.scratch() > most ? engine.scratch() : most;
+            });
+            return most;
+          },
+          [](const AttentionUnit& u) {
+            EachEngine<Words, kHeadDim>(u, [](auto&& engine) { engine.Run(); });
+          }};
+}
+
+// Units with heads of 64 or 128 elements go to QueryLanes, all others to Many; so do more than
+// eight queries in words of two numbers.
+template <typename Words, typename Many>
+AttentionOp RowsOp(const AttentionUnit& u) {
+  if (u.column % 32 == 0 && (Words::kPer == 1 || u.row_count * u.heads <= 8)) {
+    if (u.head_dim == 64) return QueryLanesOp<Words, 64>();
+    if (u.head_dim == 128) return QueryLanesOp<Words, 128>();
+  }
+  return EngineOp<Many>();
+}
+
+}  // namespace foretoken::FT_ISA

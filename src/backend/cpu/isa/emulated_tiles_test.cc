@@ -1,0 +1,58 @@
+// The emulated matrix unit against the manual's loops, a number at a time.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "backend/cpu/isa/isa.h"
+#include "io/dtype.h"
+
+namespace foretoken {
+
+// emulated_amx.cc: sums [16][16] += rows [16][16][2] times pairs [16][16][2], numbers of bf16.
+void EmulatedPairProduct(const uint16_t* rows, const uint16_t* pairs, float* sums);
+
+namespace {
+
+float Flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
+
+float At(const std::array<uint16_t, 512>& tile, int row, int word, int i) {
+  return Flushed(Bf16ToFloat(tile[static_cast<size_t>((row * 16 + word) * 2 + i)]));
+}
+
+TEST(EmulatedTiles, PairsAreSummedAsTheManualSays) {
+  if (!KernelsFor(CpuIsa::kAvx512).ok()) GTEST_SKIP() << "the emulation needs AVX-512";
+  std::mt19937 rng(1);
+  // Numbers of like size, whose sums round; and such that products and sums are denormals.
+  for (const auto& [least, most] : {std::pair{-4, 4}, {-80, -50}, {-149, -120}, {-20, 20}}) {
+    std::uniform_int_distribution<int> exponent(least, most);
+    std::uniform_real_distribution<float> fraction(-2.0f, 2.0f);
+    const auto number = [&] { return std::ldexp(fraction(rng), exponent(rng)); };
+    std::array<uint16_t, 512> rows, pairs;
+    std::array<float, 256> sums;
+    for (uint16_t& x : rows) x = FloatToBf16(number());
+    for (uint16_t& x : pairs) x = FloatToBf16(number());
+    for (float& x : sums) x = number();
+    std::array<float, 256> got = sums;
+    EmulatedPairProduct(rows.data(), pairs.data(), got.data());
+    for (int m = 0; m < 16; ++m) {
+      for (int n = 0; n < 16; ++n) {
+        std::array<float, 2> parts = {0, 0};
+        for (int k = 0; k < 16; ++k) {
+          for (int i = 0; i < 2; ++i) {
+            parts[i] = Flushed(std::fma(At(rows, m, k, i), At(pairs, k, n, i), parts[i]));
+          }
+        }
+        const auto at = static_cast<size_t>(m * 16 + n);
+        const float want = Flushed(Flushed(sums[at]) + Flushed(parts[0] + parts[1]));
+        ASSERT_EQ(std::memcmp(&got[at], &want, sizeof(want)), 0)
+            << "2^" << least << " to 2^" << most << ": " << got[at] << " for " << want;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,89 @@
+#include "backend/cpu/isa/kernel_config.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "backend/cpu/rows/tiles.h"
+
+namespace foretoken {
+namespace {
+
+bool IsChunk(int rows) {
+  return std::find(std::begin(kChunkRows), std::end(kChunkRows), rows) != std::end(kChunkRows);
+}
+
+bool IsOneOrMost(int panels, int most) {
+  return panels == 1 || (panels == kMostTogether && panels <= most);
+}
+
+// The first number of rows for which there is no tile; 0 where there always is one.
+int RowsWithoutTile(const KernelConfig& config) {
+  std::vector<Tile> tiles;
+  for (int rows = 1; rows <= kMaxTileRows; ++rows) {
+    CutTiles(rows, config, tiles);
+    if (tiles[0].chunks == 0) return rows;
+  }
+  return 0;
+}
+
+// What is wrong with `config`; empty where nothing is.
+std::string FaultOf(const KernelLimits& limits, const KernelConfig& config) {
+  if (!IsChunk(config.most_chunk_rows) || config.most_chunk_rows > limits.most_chunk_rows) {
+    return "the largest chunk has at most " + std::to_string(limits.most_chunk_rows) + " rows";
+  }
+  if (!IsChunk(config.least_chunk_rows) || MostChunks(config.least_chunk_rows) == 1 ||
+      config.least_chunk_rows > config.most_chunk_rows) {
+    return "the smallest of several chunks has 4, 8, 12 or 16 rows, and no more than the largest";
+  }
+  if (!IsOneOrMost(config.streams, kMostTogether)) return "streams are 1 or 4";
+  if (!IsOneOrMost(config.turns, limits.most_turns)) {
+    return limits.most_turns == 1 ? "panels do not take turns" : "turns are 1 or 4";
+  }
+  if (config.unit != ProductUnit::kFastest && !limits.two_units) {
+    return "there is no matrix unit to choose or to leave aside";
+  }
+  if (const int rows = RowsWithoutTile(config); rows != 0) {
+    return "a tile of " + std::to_string(rows) + " rows does not fit these chunks";
+  }
+  return "";
+}
+
+}  // namespace
+
+Status CheckConfig(const Kernels& kernels, const KernelConfig& config) {
+  const std::string fault = FaultOf(kernels.limits, config);
+  if (fault.empty()) return {};
+  return Error{"the kernels '" + std::string(kernels.name) + "' cannot run " + Describe(config) +
+               ": " + fault};
+}
+
+std::vector<KernelConfig> AdmittedConfigs(const Kernels& kernels) {
+  std::vector<KernelConfig> admitted;
+  for (const int most : kChunkRows) {
+    for (const int least : kChunkRows) {
+      for (const int streams : {1, kMostTogether}) {
+        for (const int turns : {1, kMostTogether}) {
+          for (const bool near : {false, true}) {
+            for (const ProductUnit unit :
+                 {ProductUnit::kFastest, ProductUnit::kVector, ProductUnit::kMatrix}) {
+              const KernelConfig config{most, least, streams, turns, near, unit};
+              if (CheckConfig(kernels, config).ok()) admitted.push_back(config);
+            }
+          }
+        }
+      }
+    }
+  }
+  return admitted;
+}
+
+std::string Describe(const KernelConfig& config) {
+  static constexpr const char* kUnits[] = {"", ", on vectors", ", on the matrix unit"};
+  return "chunks of " + std::to_string(config.least_chunk_rows) + " to " +
+         std::to_string(config.most_chunk_rows) + " rows, streams " +
+         std::to_string(config.streams) + ", turns " + std::to_string(config.turns) +
+         (config.prefetches_near ? ", prefetches near" : ", prefetches far") +
+         kUnits[static_cast<int>(config.unit)];
+}
+
+}  // namespace foretoken

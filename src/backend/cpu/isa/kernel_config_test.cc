@@ -1,0 +1,94 @@
+// Configurations of kernels: what a set admits it can run, and nothing else is made.
+#include "backend/cpu/isa/kernel_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/isa/kernel_sets_testing.h"
+#include "backend/cpu/rows/tiles.h"
+
+namespace foretoken {
+namespace {
+
+using testing::KernelSet;
+
+class KernelConfigTest : public ::testing::TestWithParam<KernelSet> {
+ protected:
+  const Kernels& kernels() const { return *GetParam().kernels; }
+};
+
+TEST_P(KernelConfigTest, EveryProcessorsOwnIsAdmitted) {
+  EXPECT_TRUE(CheckConfig(kernels(), kernels().on_amd).ok());
+  EXPECT_TRUE(CheckConfig(kernels(), kernels().elsewhere).ok());
+}
+
+TEST_P(KernelConfigTest, WhatIsAdmittedHasKernelsAndTiles) {
+  const std::vector<KernelConfig> admitted = AdmittedConfigs(kernels());
+  ASSERT_FALSE(admitted.empty());
+  std::vector<Tile> tiles;
+  for (const KernelConfig& config : admitted) {
+    SCOPED_TRACE(Describe(config));
+    for (int rows = 1; rows <= 3 * kMaxTileRows; ++rows) {
+      CutTiles(rows, config, tiles);
+      int covered = 0;
+      for (const Tile& tile : tiles) {
+        ASSERT_EQ(tile.row, covered) << rows;
+        ASSERT_GE(tile.padded_rows(), tile.rows) << rows;
+        ASSERT_LE(tile.padded_rows(), kMaxTileRows) << rows;
+        covered += tile.rows;
+        for (const auto& sizes : kernels().linear) ASSERT_NE(sizes[tile.size], nullptr) << rows;
+        for (int f = 0; kernels().limits.two_units && f < kQuantisedFormats; ++f) {
+          ASSERT_NE(kernels().vector_linear[f][tile.size], nullptr) << rows;
+        }
+      }
+      ASSERT_EQ(covered, rows);
+    }
+  }
+}
+
+// Each field alone, and what no set can run.
+TEST_P(KernelConfigTest, RefusesWhatItCannotRun) {
+  const auto refuses = [&](auto change) {
+    KernelConfig config = kernels().elsewhere;
+    change(config);
+    const auto backend = CpuBackend::Create(kernels(), config, 1);
+    return !backend.ok() && backend.error().message.find(kernels().name) != std::string::npos;
+  };
+  EXPECT_TRUE(refuses([](KernelConfig& c) { c.most_chunk_rows = 0; }));
+  EXPECT_TRUE(refuses([](KernelConfig& c) { c.most_chunk_rows = 5; }));
+  EXPECT_TRUE(refuses([](KernelConfig& c) { c.most_chunk_rows = 32; }));
+  EXPECT_TRUE(refuses([&](KernelConfig& c) { c.least_chunk_rows = 2 * c.most_chunk_rows; }));
+  EXPECT_TRUE(refuses([](KernelConfig& c) { c.least_chunk_rows = 2; }));
+  EXPECT_TRUE(refuses([](KernelConfig& c) { c.least_chunk_rows = 6; }));
+  EXPECT_TRUE(refuses([](KernelConfig& c) { c.streams = 2; }));
+  EXPECT_TRUE(refuses([](KernelConfig& c) { c.turns = 2; }));
+  if (kernels().limits.most_turns == 1) {
+    EXPECT_TRUE(refuses([](KernelConfig& c) { c.turns = kMostTogether; }));
+  }
+  if (!kernels().limits.two_units) {
+    EXPECT_TRUE(refuses([](KernelConfig& c) { c.unit = ProductUnit::kVector; }));
+    EXPECT_TRUE(refuses([](KernelConfig& c) { c.unit = ProductUnit::kMatrix; }));
+  }
+  if (kernels().limits.most_chunk_rows < 16) {
+    EXPECT_TRUE(refuses([](KernelConfig& c) { c.most_chunk_rows = 16; }));
+  }
+}
+
+// The matrix unit has nothing below chunks of twelve that is as fast, so with AMD's largest chunk,
+// twelve too, a tile could have sixty rows at most: the others had no tile.
+TEST_P(KernelConfigTest, RefusesChunksThatSomeRowsDoNotFit) {
+  if (kernels().limits.most_chunk_rows < 12) GTEST_SKIP() << "no such chunks";
+  KernelConfig config = kernels().elsewhere;
+  config.most_chunk_rows = config.least_chunk_rows = 12;
+  const auto backend = CpuBackend::Create(kernels(), config, 1);
+  ASSERT_FALSE(backend.ok());
+  EXPECT_THAT(backend.error().message, ::testing::HasSubstr("chunks of 12 to 12 rows"));
+  EXPECT_THAT(backend.error().message, ::testing::HasSubstr("a tile of 61 rows does not fit"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, KernelConfigTest, ::testing::ValuesIn(testing::TestedSets()),
+                         [](const auto& info) { return std::string(info.param.name()); });
+
+}  // namespace
+}  // namespace foretoken

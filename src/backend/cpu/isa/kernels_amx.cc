@@ -1,0 +1,22 @@
+#define FT_ISA amx
+#include "backend/cpu/attention/amx_attention.h"
+
+namespace foretoken {
+namespace amx {
+
+void FillTileLinear(Kernels& k);  // linear_amx.cc
+
+}  // namespace amx
+
+const Kernels& AmxKernels() {
+  static const Kernels kernels = [] {
+    Kernels k = Avx512Kernels();
+    k.name = "amx";
+    amx::FillTileLinear(k);
+    amx::FillTileAttention(k);
+    return k;
+  }();
+  return kernels;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,37 @@
+// The instructions of the matrix unit. By name, because GCC's intrinsics take no computed register
+// numbers.
+#pragma once
+
+#include "backend/cpu/isa/amx_tiles.h"
+
+namespace foretoken::FT_ISA {
+
+FT_INLINE void LoadTileConfig(const TileConfig& config) {
+  asm volatile("ldtilecfg %0" ::"m"(config));
+}
+FT_INLINE void ReleaseTiles() { asm volatile("tilerelease"); }
+
+template <int kTile>
+FT_INLINE void ZeroTile() {
+  asm volatile("tilezero %%tmm%c0" ::"i"(kTile));
+}
+template <int kTile>
+FT_INLINE void LoadTile(const void* from, int64_t stride) {
+  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(stride), "i"(kTile) : "memory");
+}
+template <int kTile>
+FT_INLINE void StoreTile(void* to, int64_t stride) {
+  asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(stride), "i"(kTile) : "memory");
+}
+// kSum += kRows (signed bytes) times kCodes (unsigned bytes), four products to a number.
+template <int kSum, int kRows, int kCodes>
+FT_INLINE void MultiplySignedUnsigned() {
+  asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kRows), "i"(kCodes));
+}
+// kSum += kRows times kPairs, two products of bf16 to a number.
+template <int kSum, int kRows, int kPairs>
+FT_INLINE void MultiplyBf16Pairs() {
+  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kRows), "i"(kPairs));
+}
+
+}  // namespace foretoken::FT_ISA

@@ -1,0 +1,24 @@
+// Prints the instruction sets whose tests could not run on this machine: the end of `make test`.
+#include <cstdio>
+#include <string>
+
+#include "backend/cpu/isa/isa.h"
+#include "backend/cpu/isa/kernel_sets_testing.h"
+
+int main() {
+  using foretoken::CpuIsa;
+  const auto sets = foretoken::testing::TestedSets();
+  bool all = true;
+  for (const CpuIsa isa : foretoken::kCpuIsas) {
+    if (foretoken::KernelsFor(isa).ok()) continue;
+    if (all)
+      std::printf("Instruction sets that this machine lacks, so that their tests did not run:\n");
+    all = false;
+    bool emulated = false;
+    for (const auto& set : sets) emulated |= set.isa == isa;
+    std::printf("  %-10s  %s\n", std::string(foretoken::CpuIsaName(isa)).c_str(),
+                emulated ? "its kernels ran on emulated instructions" : "not tried at all");
+  }
+  if (all) std::printf("Every instruction set was tested on this machine.\n");
+  return 0;
+}

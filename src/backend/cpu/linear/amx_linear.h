@@ -1,0 +1,285 @@
+// Products on the matrix unit (AMX): sixteen rows times sixteen outputs in one instruction.
+//
+// Integer dots are exact here as everywhere, and what follows them is the same arithmetic, so
+// quantised types keep the bits of AVX-512, whose kernels stay beside these for few rows. BF16 sums
+// in the unit's own order, so every product with BF16 weights goes through it, whatever the number
+// of rows.
+#pragma once
+
+#include "backend/cpu/isa/amx_tiles.h"
+#include "backend/cpu/isa/vec_math.h"
+#include "backend/cpu/linear/linear_kernels.h"
+
+namespace foretoken::FT_ISA {
+
+// The integer sums of panels [kBegin, kEnd) for the chunk whose rows are loaded.
+template <int kBegin, int kEnd>
+FT_INLINE void MultiplyTiles(const std::byte* const codes[]) {
+  EachTile<kEnd - kBegin>([&](auto i) {
+    constexpr int kPanelOf = kBegin + decltype(i)::kValue;
+    constexpr int kCodes = kPanelOf % 2 == 0 ? kInt8Codes : kMoreInt8Codes;
+    ZeroTile<kSums + kPanelOf>();
+    LoadTile<kCodes>(codes[kPanelOf], 64);
+    MultiplyInt8<kSums + kPanelOf, kCodes>();
+  });
+}
+template <int R, int kBegin, int kEnd>
+FT_INLINE void StoreTiles(int32_t* dots) {
+  EachTile<kEnd - kBegin>([&](auto i) {
+    constexpr int kPanelOf = kBegin + decltype(i)::kValue;
+    StoreTile<kSums + kPanelOf>(dots + kPanelOf * R * kLanes, 64);
+  });
+}
+
+// A block of P panels, or a half of it, ready for the unit.
+template <Format kFormat, int P>
+struct TileWeights {
+  const std::byte* codes[P];
+  I unpacked[P][BlockAt<kFormat>::kGroups];
+  F scale[P], minimum[P];
+};
+
+template <Format kFormat, int P>
+FT_INLINE void Unpack(const BlockAt<kFormat> at[P], int sub, int half, TileWeights<kFormat, P>& w) {
+  FT_UNROLL(4)
+  for (int p = 0; p < P; ++p) {
+    w.scale[p] = at[p].Scale(sub, half);
+    if constexpr (Codes<kFormat>::kMinimum) w.minimum[p] = at[p].Minimum(sub);
+    w.codes[p] = at[p].codes;
+    if constexpr (kFormat != Format::kQ8_0) {
+      FT_UNROLL(8)
+      for (int i = 0; i < BlockAt<kFormat>::kGroups; ++i) w.unpacked[p][i] = at[p].Group(half, i);
+      w.codes[p] = reinterpret_cast<const std::byte*>(w.unpacked[p]);
+    }
+  }
+}
+
+// Adds stored sums of panels [kBegin, kEnd) to a chunk's; calls before(row) for each.
+template <Format kFormat, int R, int P, int kBegin, int kEnd, typename Before>
+FT_INLINE void AddDots(const TileWeights<kFormat, P>& w, int half, TileBlock<kFormat, R> chunk,
+                       const int32_t (*dots)[R][kLanes], F sums[R][P], Before before) {
+  FT_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    before(r);
+    const I start = Splat(chunk.Start(r, half));
+    FT_UNROLL(4)
+    for (int p = kBegin; p < kEnd; ++p) {
+      F sum = Fma(Unbased(LoadI(dots[p][r]) + start, chunk, r), w.scale[p], sums[r][p]);
+      if constexpr (Codes<kFormat>::kMinimum) {
+        sum = Fma(w.minimum[p], Splat(chunk.Sum(r)), sum);
+      }
+      sums[r][p] = sum;
+    }
+  }
+}
+
+// Adds a block of P panels, or a half of it, to the sums of every chunk. The unit takes long from
+// the first operand to the stored sums, and vectors scale those sums no faster; so panels go in two
+// parts, and the unit works on one while the other's sums are scaled.
+template <Format kFormat, int R, int P>
+FT_INLINE void AddTiles(const BlockAt<kFormat> at[P], int sub, int half, const std::byte* tile,
+                        int chunks, F sums[][R][P], ReadAhead<kFormat, P> ahead) {
+  constexpr int kFirst = P > 1 ? P / 2 : 1;
+  alignas(64) int32_t dots[P][R][kLanes];
+  TileWeights<kFormat, P> w;
+  Unpack<kFormat, P>(at, sub, half, w);
+  const int64_t offset = half * 4 * BlockAt<kFormat>::kGroups;
+  LoadTile<kInt8Rows>(tile + offset, kBlock);
+  MultiplyTiles<0, kFirst>(w.codes);
+  for (int k = 0; k < chunks; ++k) {
+    const TileBlock<kFormat, R> chunk{Opaque(tile + k * TileBlock<kFormat, R>::kBytes)};
+    StoreTiles<R, 0, kFirst>(&dots[0][0][0]);
+    if constexpr (P > 1) MultiplyTiles<kFirst, P>(w.codes);
+    // Inline, or the compiler takes it for a function without effects.
+    const auto ask = [&](int r) __attribute__((always_inline)) {
+      if (k == 0 && half == 0) ahead.Part(r, R);
+    };
+    AddDots<kFormat, R, P, 0, kFirst>(w, half, chunk, dots, sums[k], ask);
+    if constexpr (P > 1) StoreTiles<R, kFirst, P>(&dots[0][0][0]);
+    if (k + 1 < chunks) {
+      LoadTile<kInt8Rows>(chunk.at + TileBlock<kFormat, R>::kBytes + offset, kBlock);
+      MultiplyTiles<0, kFirst>(w.codes);
+    }
+    if constexpr (P > 1) {
+      AddDots<kFormat, R, P, kFirst, P>(w, half, chunk, dots, sums[k], [](int) {});
+    }
+  }
+}
+
+template <Format kFormat, int R, int P>
+void TilePanels(const LinearCall& c, int64_t panel) {
+  const std::byte* tile = c.tile;
+  F sums[MostChunks(R)][R][P] = {};
+  WalkPanels<kFormat, P>(c, panel, [&](const BlockAt<kFormat> at[P], int sub, auto ahead) {
+    FT_UNROLL(2)
+    for (int half = 0; half < Codes<kFormat>::kHalves; ++half) {
+      AddTiles<kFormat, R, P>(at, sub, half, tile, c.chunks, sums, ahead);
+    }
+    tile += c.chunks * TileBlock<kFormat, R>::kBytes;
+  });
+  for (int k = 0; k < c.chunks; ++k) {
+    FT_UNROLL(4)
+    for (int p = 0; p < P; ++p) {
+      F acc[R];
+      FT_UNROLL(16)
+      for (int r = 0; r < R; ++r) acc[r] = sums[k][r][p];
+      StorePanel<R>(c, k, panel + p, acc);
+    }
+  }
+}
+
+template <Format kFormat, int R>
+void TileBlocks(const LinearCall& c) {
+  ConfigureTiles(R, BlockAt<kFormat>::kGroups);
+  int64_t panel = c.panel_begin;
+  for (; panel + 4 <= c.panel_end; panel += 4) TilePanels<kFormat, R, 4>(c, panel);
+  // Threads' shares are multiples of two panels.
+  for (; panel + 2 <= c.panel_end; panel += 2) TilePanels<kFormat, R, 2>(c, panel);
+  for (; panel < c.panel_end; ++panel) TilePanels<kFormat, R, 1>(c, panel);
+  ReleaseTiles();
+}
+
+inline constexpr int64_t kTileInputs = 32;  // of BF16
+// Steps of a whole KiB a panel are read in order, so that the processor looks ahead as well; what
+// is asked for farther away gets in its way (a fifth slower).
+inline constexpr int64_t kStepAhead = 256;
+
+// What the products of K chunks and P panels read at a step; K * P <= 4.
+struct Bf16Step {
+  const std::byte* rows;
+  int64_t chunk_bytes;
+  const std::byte* weights;
+  int64_t panel_bytes;
+};
+
+template <int K, int P, bool kAsks>
+FT_INLINE void AddBf16Step(const Bf16Step& at) {
+  LoadTile<kBf16Rows>(at.rows, 64);
+  if constexpr (K > 1) LoadTile<kMoreBf16Rows>(at.rows + at.chunk_bytes, 64);
+  EachTile<P>([&](auto p) {
+    constexpr int kPanelOf = decltype(p)::kValue;
+    if constexpr (kAsks) Prefetch(at.weights + kPanelOf * at.panel_bytes + kStepAhead, 1024);
+    LoadTile<kBf16Weights>(at.weights + kPanelOf * at.panel_bytes, 64);
+    MultiplyBf16<kSums + kPanelOf, kBf16Rows>();
+    if constexpr (K > 1) MultiplyBf16<kSums + P + kPanelOf, kMoreBf16Rows>();
+  });
+}
+
+// The products of chunks [chunk, chunk + K) with panels [panel, panel + P).
+template <int R, int K, int P>
+void TileBf16Panels(const LinearCall& c, int64_t panel, int chunk) {
+  const int64_t whole = c.cols / kTileInputs;
+  const int64_t chunk_bytes = (c.cols + kTileInputs - 1) / kTileInputs * R * 64;
+  Bf16Step at{.rows = c.tile + chunk * chunk_bytes,
+              .chunk_bytes = chunk_bytes,
+              .weights = c.panels + panel * c.layout.panel_bytes,
+              .panel_bytes = c.layout.panel_bytes};
+  EachTile<K * P>([](auto i) { ZeroTile<kSums + decltype(i)::kValue>(); });
+  for (int64_t s = 0; s < whole; ++s, at.rows += R * 64, at.weights += 1024) {
+    if (chunk == 0) {
+      AddBf16Step<K, P, true>(at);
+    } else {
+      AddBf16Step<K, P, false>(at);
+    }
+  }
+  if (const int64_t rest = c.cols % kTileInputs; rest != 0) {
+    // What follows the panel must not meet the zeros of x: it may be no number.
+    alignas(64) std::byte last[P][1024] = {};
+    for (int p = 0; p < P; ++p) {
+      __builtin_memcpy(last[p], at.weights + p * at.panel_bytes,
+                       static_cast<size_t>(rest + 1) / 2 * 64);
+    }
+    at.weights = last[0];
+    at.panel_bytes = 1024;
+    AddBf16Step<K, P, false>(at);
+  }
+  alignas(64) float sums[R][kLanes];
+  EachTile<K * P>([&](auto i) {
+    constexpr int kTile = decltype(i)::kValue;
+    StoreTile<kSums + kTile>(sums, 64);
+    F acc[R];
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) acc[r] = Load(sums[r]);
+    StorePanel<R>(c, chunk + kTile / P, panel + kTile % P, acc);
+  });
+}
+
+template <int R>
+void TileBf16(const LinearCall& c) {
+  ConfigureTiles(R, /*groups=*/16);
+  int64_t panel = c.panel_begin;
+  if (c.chunks > 1) {
+    for (; panel + 2 <= c.panel_end; panel += 2) {
+      int k = 0;
+      for (; k + 2 <= c.chunks; k += 2) TileBf16Panels<R, 2, 2>(c, panel, k);
+      if (k < c.chunks) TileBf16Panels<R, 1, 2>(c, panel, k);
+    }
+  }
+  for (; panel + 4 <= c.panel_end; panel += 4) {
+    for (int k = 0; k < c.chunks; ++k) TileBf16Panels<R, 1, 4>(c, panel, k);
+  }
+  for (; panel < c.panel_end; ++panel) {
+    for (int k = 0; k < c.chunks; ++k) TileBf16Panels<R, 1, 1>(c, panel, k);
+  }
+  ReleaseTiles();
+}
+
+// Per chunk [cols / 32][rows][32] bf16, the end of the last step filled with zeros.
+inline void MakeBf16Steps(const TileCall& t, int64_t begin, int64_t end) {
+  const int64_t steps = (t.cols + kTileInputs - 1) / kTileInputs;
+  for (int r = 0; r < t.chunks * t.chunk_rows; ++r) {
+    std::byte* chunk = t.tile + r / t.chunk_rows * steps * t.chunk_rows * 64;
+    for (int64_t i = begin; i < end; i += kTileInputs) {
+      std::byte* to = chunk + (i / kTileInputs * t.chunk_rows + r % t.chunk_rows) * 64;
+      for (int64_t j = 0; j < kTileInputs; j += kLanes) {
+        const bool some = r < t.rows && i + j < end;
+        const float* x = t.x + r * t.stride + (i + j - begin);
+        StoreLow16(some ? ToBf16(LoadFirst(x, end - i - j)) : Splat(0), to + 2 * j);
+      }
+    }
+  }
+}
+
+// Fewer rows than this are left to the vector unit: the matrix unit takes as long for them.
+inline constexpr int kFewestTileRows = 8;
+
+template <Format kFormat, int kSize>
+void FillTileSize(Kernels& k) {
+  auto& run = k.linear[static_cast<int>(kFormat)][kSize];
+  k.vector_linear[static_cast<int>(kFormat)][kSize] = run;
+  if constexpr (kChunkRows[kSize] >= kFewestTileRows) run = &TileBlocks<kFormat, kChunkRows[kSize]>;
+}
+
+template <Format kFormat, int... kSize>
+void FillTileFormat(Kernels& k, Indices<kSize...>) {
+  (FillTileSize<kFormat, kSize>(k), ...);
+}
+
+template <int... kFormat>
+void FillTileFormats(Kernels& k, Indices<kFormat...>) {
+  (FillTileFormat<static_cast<Format>(kFormat)>(k, ChunkIndices{}), ...);
+}
+
+template <int... kSize>
+void FillTileBf16(Kernels& k, Indices<kSize...>) {
+  ((k.linear[static_cast<int>(Format::kBF16)][kSize] = &TileBf16<kChunkRows[kSize]>), ...);
+}
+
+// Replaces what the matrix unit does better in a table for AVX-512.
+// Not inline: one file holds it.
+void FillTileLinear(Kernels& k) {  // NOLINT(misc-definitions-in-headers)
+  k.bf16_tile = TileKind::kBf16Steps;
+  k.limits.most_turns = 1;
+  k.limits.two_units = true;
+  KernelConfig* const configs[] = {&k.on_amd, &k.elsewhere};
+  for (KernelConfig* config : configs) {
+    config->most_chunk_rows = 16;
+    config->least_chunk_rows = 12;
+    config->turns = 1;
+  }
+  k.make_tile[static_cast<int>(TileKind::kBf16Steps)] = &MakeBf16Steps;
+  FillTileFormats(k, Indices<0, 1, 2, 3, 4, 5, 6, 7>{});
+  FillTileBf16(k, ChunkIndices{});
+}
+
+}  // namespace foretoken::FT_ISA

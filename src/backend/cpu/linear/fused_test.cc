@@ -1,0 +1,177 @@
+// Fused ops have the bits of the ops that they stand for, whatever the types, the shapes, the rows
+// and the threads.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <iterator>
+
+#include "backend/cpu/isa/kernel_config.h"
+#include "backend/cpu/isa/kernel_sets_testing.h"
+#include "backend/cpu/reference.h"
+
+namespace foretoken {
+namespace {
+
+using testing::FileWeight;
+using testing::Filled;
+using testing::KernelSet;
+using testing::Load;
+using testing::NewBackend;
+using testing::RandomFloats;
+using testing::RandomWeight;
+using testing::SameBits;
+using testing::Values;
+
+constexpr float kEps = 1e-5f;
+
+// A feed-forward block and the rows it takes, which it adds to.
+struct Block {
+  Block(DType outer, DType other, DType inner, int64_t hidden, int64_t width, int64_t most_rows)
+      : gate(RandomWeight(outer, width, hidden, 1)),
+        up(RandomWeight(other, width, hidden, 2)),
+        down(RandomWeight(inner, hidden, width, 3)),
+        gain(RandomFloats(static_cast<size_t>(hidden), 4)),
+        x(RandomFloats(static_cast<size_t>(most_rows * hidden), 5)) {}
+
+  int64_t hidden() const { return down.rows; }
+  std::vector<float> Rows(int64_t rows) const { return {x.begin(), x.begin() + rows * hidden()}; }
+
+  FileWeight gate, up, down;
+  std::vector<float> gain, x;
+};
+
+// Step by step, one row at a time.
+std::vector<float> Plain(Backend& backend, const Block& b, int64_t rows) {
+  const auto gate = Load(backend, b.gate), up = Load(backend, b.up), down = Load(backend, b.down);
+  const Buffer x = Filled(backend, rows, b.hidden(), b.Rows(rows));
+  const Buffer gain = Filled(backend, 1, b.hidden(), b.gain);
+  const Buffer normed = *backend.Allocate(DType::kF32, 1, b.hidden());
+  const Buffer opened = *backend.Allocate(DType::kF32, 1, b.gate.rows);
+  const Buffer raised = *backend.Allocate(DType::kF32, 1, b.gate.rows);
+  for (int64_t r = 0; r < rows; ++r) {
+    const Tensor row = x.tensor.Rows(r, 1);
+    backend.RmsNorm(row, gain.tensor, kEps, normed.tensor);
+    const LinearOut both[] = {{.weight = gate.get(), .out = opened.tensor},
+                              {.weight = up.get(), .out = raised.tensor}};
+    backend.Linear(normed.tensor, both);
+    backend.SiluMul(opened.tensor, raised.tensor);
+    const LinearOut out[] = {{.weight = down.get(), .out = row, .accumulate = true}};
+    backend.Linear(opened.tensor, out);
+  }
+  return Values(backend, x.tensor);
+}
+
+std::vector<float> Fused(Backend& backend, const Block& b, int64_t rows) {
+  const auto gate = Load(backend, b.gate), up = Load(backend, b.up), down = Load(backend, b.down);
+  const Buffer x = Filled(backend, rows, b.hidden(), b.Rows(rows));
+  const Buffer gain = Filled(backend, 1, b.hidden(), b.gain);
+  backend.FeedForward({.x = {x.tensor, gain.tensor, kEps},
+                       .gate = gate.get(),
+                       .up = up.get(),
+                       .down = down.get(),
+                       .out = x.tensor});
+  return Values(backend, x.tensor);
+}
+
+void Compare(const KernelSet& set, const Block& b, std::initializer_list<int64_t> row_counts) {
+  const int64_t most = *std::prev(row_counts.end());
+  const std::vector<float> want = Plain(*NewBackend(set, 1), b, most);
+  for (int threads : {1, 2, 3}) {
+    const auto backend = NewBackend(set, threads);
+    for (const int64_t rows : row_counts) {
+      const std::vector<float> got = Fused(*backend, b, rows);
+      ASSERT_TRUE(SameBits(got.data(), want.data(), got.size()))
+          << rows << " rows on " << threads << " threads";
+    }
+  }
+}
+
+class FusedTest : public ::testing::TestWithParam<KernelSet> {};
+
+// Eighteen panels of inner columns: the last strip of them is half a one.
+TEST_P(FusedTest, FeedForwardOfEveryType) {
+  for (DType type : testing::kWeightTypes) {
+    SCOPED_TRACE(DTypeName(type));
+    const int64_t width = BlockElements(type) == 256 ? 512 : 288;
+    Compare(GetParam(), Block(type, type, type, 256, width, 70), {1, 3, 8, 17, 70});
+  }
+}
+
+TEST_P(FusedTest, FeedForwardOfMixedTypes) {
+  const DType mixes[][3] = {{DType::kQ4_K, DType::kQ4_K, DType::kQ6_K},
+                            {DType::kQ8_0, DType::kBF16, DType::kF16},
+                            {DType::kF32, DType::kQ4_0, DType::kBF16}};
+  for (const auto& [gate, up, down] : mixes) {
+    SCOPED_TRACE(std::string(DTypeName(gate)) + " " + std::string(DTypeName(down)));
+    Compare(GetParam(), Block(gate, up, down, 256, 512, 9), {1, 5, 9});
+  }
+}
+
+// A last panel that is partly filled, a last column without a pair, one panel alone.
+TEST_P(FusedTest, FeedForwardOfOddShapes) {
+  for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
+    for (const auto& [hidden, width] : {std::pair<int64_t, int64_t>{7, 95}, {33, 5}, {40, 129}}) {
+      SCOPED_TRACE(std::string(DTypeName(type)) + " " + std::to_string(width));
+      Compare(GetParam(), Block(type, type, type, hidden, width, 6), {1, 2, 6});
+    }
+  }
+}
+
+// Tiles of 32 and 33 rows, and panels so short that several make a strip.
+TEST_P(FusedTest, FeedForwardOfUnevenTiles) {
+  Compare(GetParam(), Block(DType::kQ4_0, DType::kQ4_0, DType::kQ8_0, 32, 1024, 65), {65});
+}
+
+// More tiles than stay in a core's own cache.
+TEST_P(FusedTest, FeedForwardOfAPrompt) {
+  Compare(GetParam(), Block(DType::kF16, DType::kF16, DType::kQ8_0, 512, 160, 300), {300});
+}
+
+// However products are cut and read.
+TEST_P(FusedTest, FeedForwardInEveryConfiguration) {
+  for (DType type : {DType::kQ4_0, DType::kBF16}) {
+    const Block block(type, type, type, 64, 160, 70);
+    const std::vector<float> want = Plain(*NewBackend(GetParam(), 1), block, 70);
+    int threads = 0;
+    for (const KernelConfig& config : AdmittedConfigs(*GetParam().kernels)) {
+      threads = threads % 3 + 1;
+      const auto backend = NewBackend(GetParam(), config, threads);
+      for (const int64_t rows : {3, 29, 61, 70}) {
+        const std::vector<float> got = Fused(*backend, block, rows);
+        ASSERT_TRUE(SameBits(got.data(), want.data(), got.size()))
+            << DTypeName(type) << ", " << rows << " rows, " << Describe(config);
+      }
+    }
+  }
+}
+
+TEST_P(FusedTest, ProductsOfANorm) {
+  for (DType type : {DType::kQ8_0, DType::kBF16, DType::kF32}) {
+    const FileWeight w = RandomWeight(type, 37, 608, 1);
+    const std::vector<float> x = RandomFloats(70 * 608, 2), gain = RandomFloats(608, 3);
+    for (int threads : {1, 3}) {
+      const auto backend = NewBackend(GetParam(), threads);
+      const auto weight = Load(*backend, w);
+      const Buffer in = Filled(*backend, 70, 608, x), g = Filled(*backend, 1, 608, gain);
+      const Buffer normed = *backend->Allocate(DType::kF32, 70, 608);
+      const Buffer want = *backend->Allocate(DType::kF32, 70, 37);
+      const Buffer got = *backend->Allocate(DType::kF32, 70, 37);
+      backend->RmsNorm(in.tensor, g.tensor, kEps, normed.tensor);
+      backend->Linear(normed.tensor,
+                      std::array{LinearOut{.weight = weight.get(), .out = want.tensor}});
+      for (int64_t rows : {1, 8, 70}) {
+        const LinearOut out[] = {{.weight = weight.get(), .out = got.tensor.Rows(0, rows)}};
+        backend->Linear({in.tensor.Rows(0, rows), g.tensor, kEps}, out);
+        EXPECT_EQ(Values(*backend, got.tensor.Rows(0, rows)),
+                  Values(*backend, want.tensor.Rows(0, rows)))
+            << DTypeName(type) << ", " << rows << " rows";
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, FusedTest, ::testing::ValuesIn(testing::TestedSets()),
+                         [](const auto& info) { return std::string(info.param.name()); });
+
+}  // namespace
+}  // namespace foretoken

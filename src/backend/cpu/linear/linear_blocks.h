@@ -1,0 +1,198 @@
+// A block of weights times a chunk of activation rows, for every quantised format, written once
+// over vec.h.
+//
+// An output is summed block after block: acc = fma(integer dot * activation unit, d, acc), then its
+// minimum's term. Integer dots are exact, so quantised formats give the same bits on every
+// instruction set and for every number of rows in a tile.
+#pragma once
+
+#include "backend/cpu/isa/vec.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/pack/weight_codes.h"
+
+namespace foretoken::FT_ISA {
+
+// Of twelve rows (with 16 registers: of four) both sums stay in registers, of the block and of the
+// blocks before. Of sixteen all but two do, and their products wait less often for those before.
+inline constexpr int kMostChunkRows = kNative == 16 ? 16 : 4;
+// Independent sums that a row's products of a block are split into, so that they overlap; sums of
+// integers come out the same.
+constexpr int Chains(int chunk_rows) {
+  return chunk_rows <= 2 ? 4 : chunk_rows <= 4 && kNative == 16 ? 2 : 1;
+}
+
+// Where the first output of a panel goes, of row `row` of a tile.
+FT_INLINE float* OutAt(const LinearCall& c, int row, int64_t panel) {
+  return c.out + row * c.out_stride + panel * kPanel;
+}
+
+// Asks for what StorePanel will add to: another thread may have written it.
+template <int R>
+FT_INLINE void AskForOutputs(const LinearCall& c, int chunk, int64_t panel) {
+  if (!c.accumulate) return;
+  for (int r = chunk * R; r < c.rows && r < (chunk + 1) * R; ++r) {
+    PrefetchForWriting(OutAt(c, r, panel));
+  }
+}
+
+// Writes the sums of chunk `chunk` of R rows.
+template <int R>
+FT_INLINE void StorePanel(const LinearCall& c, int chunk, int64_t panel, const F acc[R]) {
+  const int64_t n = c.outputs - panel * kPanel;
+  const F bias = c.bias != nullptr ? LoadFirst(c.bias + panel * kPanel, n) : Zero();
+  FT_UNROLL(16)
+  for (int i = 0; i < R; ++i) {
+    const int r = chunk * R + i;
+    if (r >= c.rows) break;
+    float* out = OutAt(c, r, panel);
+    F sum = acc[i];
+    if (c.accumulate) sum = LoadFirst(out, n) + sum;
+    if (c.bias != nullptr) sum = sum + bias;
+    StoreFirst(sum, out, n);
+  }
+}
+
+// A sum of products as a float.
+template <Format kFormat, int R>
+FT_INLINE F Unbased(I dot, TileBlock<kFormat, R> tile, int row) {
+  return AsF(dot) - Splat(tile.Base(row));
+}
+
+// A block of a panel.
+template <Format kFormat>
+struct BlockAt {
+  static constexpr bool kSigned = Codes<kFormat>::kBits == 8 && kSignedBytesOnly;
+  static constexpr int kGroups = 8 / Codes<kFormat>::kHalves;
+  static constexpr int64_t kBytes = Codes<kFormat>::kCodeBytes + Codes<kFormat>::kHighBytes;
+
+  const std::byte *codes, *scales;  // scales: of its group of blocks
+  F d;
+
+  // Of a group of `count` blocks.
+  FT_INLINE static BlockAt First(const PanelLayout& layout, const std::byte* group, int count) {
+    return {group + layout.ScaleBytes(count), group, Codes<kFormat>::D(group)};
+  }
+
+  // Reads from every line of the group's scales. REQUIRES: it is the first block of the group.
+  FT_INLINE void TouchScales() const {
+    for (const std::byte* p = scales; p < codes; p += 64) Touch(p);
+  }
+  // Reads from every line of the block's codes.
+  FT_INLINE void TouchCodes() const {
+    FT_UNROLL(10)
+    for (int i = 0; i < kBytes; i += 64) Touch(codes + i);
+  }
+
+  FT_INLINE I Group(int half, int i) const {
+    const std::byte* const high = codes + Codes<kFormat>::kCodeBytes;
+    const I w = Codes<kFormat>::Group(codes, high, half * kGroups + i);
+    return kSigned ? w ^ Splat(-0x7f7f7f80) : w;
+  }
+  FT_INLINE F Scale(int sub, int half) const { return Codes<kFormat>::Scale(d, scales, sub, half); }
+  FT_INLINE F Minimum(int sub) const { return Codes<kFormat>::Minimum(scales, sub); }
+};
+
+// Sums of the products of a block, or a half of it, with a chunk. group(i) gives the codes. Where
+// blocks take turns, `all` sums the products so far; it may wrap, as what a block adds does not.
+template <Format kFormat, int R, bool kTurns, typename Group>
+FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_unused]] I* all,
+                    I dots[R]) {
+  using At = BlockAt<kFormat>;
+  constexpr int kChains = kTurns ? 2 : Chains(R);
+  I parts[R][kChains];
+  FT_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    const I start = Splat(At::kSigned ? tile.BaseBits(r) : tile.Start(r, half));
+    if constexpr (kTurns) {
+      parts[r][0] = all[r];
+      dots[r] = start - all[r];
+    } else {
+      parts[r][0] = start;
+    }
+    FT_UNROLL(4)
+    for (int k = 1; k < kChains; ++k) parts[r][k] = Splat(0);
+  }
+  FT_UNROLL(8)
+  for (int i = 0; i < At::kGroups; ++i) {
+    const I w = group(i);
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) {
+      const std::byte* four = tile.Four(r, half * At::kGroups + i);
+      I& sum = parts[r][i % kChains];
+      sum = At::kSigned ? Dot4Signed(sum, w, four) : Dot4(sum, w, four);
+    }
+  }
+  FT_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    I sum = parts[r][0];
+    FT_UNROLL(4)
+    for (int k = 1; k < kChains; ++k) sum = sum + parts[r][k];
+    if constexpr (kTurns) {
+      all[r] = sum;
+      dots[r] = dots[r] + sum;
+    } else {
+      dots[r] = sum;
+    }
+  }
+}
+
+// The same, summed by twos at first.
+template <Format kFormat, int R, typename Group>
+FT_INLINE void PairDots(TileBlock<kFormat, R> tile, int half, Group group, I dots[R]) {
+  constexpr int kGroups = BlockAt<kFormat>::kGroups;
+  constexpr int kTogether = PairGroups(Codes<kFormat>::kBits);
+  FT_UNROLL(4)
+  for (int first = 0; first < kGroups; first += kTogether) {
+    I pairs[R];
+    FT_UNROLL(8)
+    for (int i = first; i < first + kTogether; ++i) {
+      const I w = group(i);
+      FT_UNROLL(16)
+      for (int r = 0; r < R; ++r) {
+        const std::byte* four = tile.Four(r, half * kGroups + i);
+        pairs[r] = i == first ? PairProducts(w, four) : AddPairProducts(pairs[r], w, four);
+      }
+    }
+    const TileBlock<kFormat, R> late{Opaque(tile.at)};
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) {
+      dots[r] = FoldPairs(first == 0 ? Splat(late.Start(r, half)) : dots[r], pairs[r]);
+    }
+  }
+}
+
+// Adds a block, or a half of it, to the sums of a chunk.
+template <Format kFormat, int R, bool kTurns, typename Group>
+FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, Group group, F scale, F minimum,
+                       I* all, F acc[R]) {
+  I dots[R];
+  if constexpr (PairGroups(Codes<kFormat>::kBits) > 0) {
+    PairDots<kFormat, R>(tile, half, group, dots);
+  } else {
+    Dots<kFormat, R, kTurns>(tile, half, group, all, dots);
+  }
+  if constexpr (kNative == 8) tile.at = Opaque(tile.at);
+  FT_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    acc[r] = Fma(Unbased(dots[r], tile, r), scale, acc[r]);
+    if constexpr (Codes<kFormat>::kMinimum) {
+      acc[r] = Fma(minimum, Splat(tile.Sum(r)), acc[r]);
+    }
+  }
+}
+
+// Adds a block to the sums of a chunk. At: BlockAt or OpenBlockAt; kTurns, all: as of Dots.
+template <Format kFormat, int R, bool kTurns = false, typename At>
+FT_INLINE void AddBlock(const At& at, int sub, TileBlock<kFormat, R> tile, F acc[R],
+                        I* all = nullptr) {
+  F minimum = Zero();
+  if constexpr (Codes<kFormat>::kMinimum) minimum = at.Minimum(sub);
+  FT_UNROLL(2)
+  for (int half = 0; half < Codes<kFormat>::kHalves; ++half) {
+    AddRows<kFormat, R, kTurns>(
+        tile, half, [&](int i) { return at.Group(half, i); }, at.Scale(sub, half), minimum, all,
+        acc);
+  }
+}
+
+}  // namespace foretoken::FT_ISA

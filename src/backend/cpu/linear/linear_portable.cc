@@ -1,0 +1,9 @@
+// A file of its own, as it takes long to compile.
+#define FT_ISA portable
+#include "backend/cpu/linear/linear_table.h"
+
+namespace foretoken::portable {
+
+void FillLinear(Kernels& k) { FillProducts(k); }
+
+}  // namespace foretoken::portable

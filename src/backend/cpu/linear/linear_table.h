@@ -1,0 +1,275 @@
+// Products with unquantised weights, and the table of all products of an instruction set.
+#pragma once
+
+#include "backend/cpu/linear/linear_kernels.h"
+
+namespace foretoken::FT_ISA {
+
+// A step is one input, of BF16 two.
+template <Format>
+struct Step;
+
+template <>
+struct Step<Format::kF32> {
+  static constexpr int kInputs = 1, kWeightBytes = 64, kTileBytes = 4;
+  using Weights = F;
+  FT_INLINE static Weights LoadWeights(const std::byte* p) { return AsF(LoadI(p)); }
+  template <int R>
+  FT_INLINE static F Add(Weights w, const std::byte* x, int row, F acc) {
+    float value;
+    __builtin_memcpy(&value, x + 4 * row, 4);
+    return MulAdd(w, Splat(value), acc);
+  }
+};
+
+template <>
+struct Step<Format::kF16> : Step<Format::kF32> {
+  static constexpr int kWeightBytes = 32;
+  FT_INLINE static Weights LoadWeights(const std::byte* p) { return LoadHalf(p); }
+};
+
+#if defined(__AVX512BF16__)
+inline constexpr TileKind kBf16Tile = TileKind::kBf16Pairs;
+
+template <>
+struct Step<Format::kBF16> {
+  static constexpr int kInputs = 2, kWeightBytes = 64, kTileBytes = 4;
+  using Weights = I;
+  FT_INLINE static Weights LoadWeights(const std::byte* p) { return LoadI(p); }
+  template <int R>
+  FT_INLINE static F Add(Weights w, const std::byte* x, int row, F acc) {
+    int32_t pair;
+    __builtin_memcpy(&pair, x + 4 * row, 4);
+    acc.v[0] = _mm512_dpbf16_ps(acc.v[0], reinterpret_cast<__m512bh>(w.v[0]),
+                                reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair)));
+    return acc;
+  }
+};
+#else
+inline constexpr TileKind kBf16Tile = TileKind::kF32;
+
+// Without an instruction for pairs the weights are widened and the activations stay whole.
+template <>
+struct Step<Format::kBF16> {
+  static constexpr int kInputs = 2, kWeightBytes = 64, kTileBytes = 8;
+  using Weights = I;
+  FT_INLINE static Weights LoadWeights(const std::byte* p) { return LoadI(p); }
+  template <int R>
+  FT_INLINE static F Add(Weights w, const std::byte* x, int row, F acc) {
+    float even, odd;
+    __builtin_memcpy(&even, x + 4 * row, 4);
+    __builtin_memcpy(&odd, x + 4 * (R + row), 4);
+    acc = MulAdd(AsF(ShiftLeft(w, 16)), Splat(even), acc);
+    return MulAdd(AsF(w & Splat(-65536)), Splat(odd), acc);
+  }
+};
+#endif
+
+template <Format kFormat>
+FT_INLINE int64_t StepsOf(const LinearCall& c) {
+  return (c.cols + Step<kFormat>::kInputs - 1) / Step<kFormat>::kInputs;
+}
+// Bytes of a tile's chunk of R rows.
+template <Format kFormat, int R>
+FT_INLINE int64_t ChunkBytes(const LinearCall& c) {
+  return (c.cols + c.cols % 2) / Step<kFormat>::kInputs * R * Step<kFormat>::kTileBytes;
+}
+
+// Chunks that multiply the same weights ask for those that come next, each for its share: the first
+// one alone would have to wait for memory, which would be idle during the others. This is how many
+// steps a chunk goes on for each line that it asks for.
+template <Format kFormat>
+FT_INLINE int64_t PaceOf(const LinearCall& c) {
+  return c.chunks * (64 / Step<kFormat>::kWeightBytes);
+}
+// A chunk's share of `bytes`.
+FT_INLINE int64_t ShareOf(const LinearCall& c, int64_t bytes) { return bytes / c.chunks / 64 * 64; }
+
+// Adds `steps` steps of a panel to the sums of a chunk. Meanwhile it asks for lines from `next` on,
+// one a `pace` steps; a pace of 0 asks for none.
+template <Format kFormat, int R>
+void AddSlab(const std::byte* w, const std::byte* x, int64_t steps, const std::byte* next,
+             int64_t pace, F sums[R]) {
+  using S = Step<kFormat>;
+  F acc[R];
+  FT_UNROLL(16)
+  for (int r = 0; r < R; ++r) acc[r] = sums[r];
+  const auto walk = [&](int64_t count) {
+    for (int64_t s = 0; s < count; ++s) {
+      const typename S::Weights weights = S::LoadWeights(w);
+      FT_UNROLL(16)
+      for (int r = 0; r < R; ++r) acc[r] = S::template Add<R>(weights, x, r, acc[r]);
+      w += S::kWeightBytes;
+      x += R * S::kTileBytes;
+    }
+  };
+  if (pace == 0) {
+    walk(steps);
+  } else {
+    for (int64_t s = 0; s < steps; s += pace) {
+      __builtin_prefetch(next, 0, 2);
+      next += 64;
+      walk(s + pace < steps ? pace : steps - s);
+    }
+  }
+  FT_UNROLL(16)
+  for (int r = 0; r < R; ++r) sums[r] = acc[r];
+}
+
+// How far ahead P panels' streams of unquantised weights are asked for, together.
+inline constexpr int64_t kFloatAhead = 4096;
+
+template <Format kFormat, int R, int P>
+void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
+  using S = Step<kFormat>;
+  const int64_t steps = StepsOf<kFormat>(c);
+  const std::byte* w = c.panels + panel * c.layout.panel_bytes;
+  const std::byte* x = c.tile + chunk * ChunkBytes<kFormat, R>(c);
+  F acc[P][R];
+  FT_UNROLL(8)
+  for (int p = 0; p < P; ++p) {
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) acc[p][r] = Zero();
+  }
+  if constexpr (P == 1 && R == 16) {
+    if (c.chunks > 1) {
+      const std::byte* next = NextPanel(c, panel) + chunk * ShareOf(c, c.layout.panel_bytes);
+      AddSlab<kFormat, R>(w, x, steps, next, PaceOf<kFormat>(c), acc[0]);
+      return StorePanel<R>(c, chunk, panel, acc[0]);
+    }
+  }
+  const auto step = [&] {
+    typename S::Weights weights[P];
+    FT_UNROLL(8)
+    for (int p = 0; p < P; ++p) weights[p] = S::LoadWeights(w + p * c.layout.panel_bytes);
+    FT_UNROLL(16)
+    for (int r = 0; r < R; ++r) {
+      FT_UNROLL(8)
+      for (int p = 0; p < P; ++p) {
+        acc[p][r] = S::template Add<R>(weights[p], x, r, acc[p][r]);
+      }
+    }
+    w += S::kWeightBytes;
+    x += R * S::kTileBytes;
+  };
+  for (int64_t s = 0; s < steps; ++s) {
+    // A single stream is read by the processor itself, but for sixteen rows too late.
+    if constexpr (P > 1 || R == 16) {
+      FT_UNROLL(8)
+      for (int p = 0; p < P; ++p)
+        __builtin_prefetch(w + p * c.layout.panel_bytes + kFloatAhead / P);
+    }
+    step();
+  }
+  FT_UNROLL(8)
+  for (int p = 0; p < P; ++p) StorePanel<R>(c, chunk, panel + p, acc[p]);
+}
+
+// Panels [begin, end), which take turns: a slab of each, one stream, with a part of the tile that
+// stays in the first cache. Activations that have to be fetched from the second get in the way of
+// what the processor reads ahead by itself.
+template <Format kFormat, int R>
+void LinearTurns(const LinearCall& c, int64_t begin, int64_t end) {
+  using S = Step<kFormat>;
+  const int64_t steps = StepsOf<kFormat>(c);
+  const int64_t slab = c.layout.slab_bytes / S::kWeightBytes;
+  const int64_t chunk_bytes = ChunkBytes<kFormat, R>(c);
+  // Up to four rows leave their stream to the processor, which is too late for more: these ask for
+  // the slab that comes next.
+  const int64_t pace = R <= 4 && c.chunks == 1 ? 0 : PaceOf<kFormat>(c);
+  F sums[kMostTogether][MostChunks(R)][R];
+  for (int64_t p = begin; p < end; ++p) {
+    for (int k = 0; k < c.chunks; ++k) {
+      for (int r = 0; r < R; ++r) sums[p - begin][k][r] = Zero();
+    }
+  }
+  for (int64_t first = 0; first < steps; first += slab) {
+    const int64_t count = first + slab < steps ? slab : steps - first;
+    const int64_t share = ShareOf(c, count * S::kWeightBytes);
+    for (int64_t p = begin; p < end; ++p) {
+      const std::byte* w = c.panels + c.layout.At(c.lead + p, first * S::kWeightBytes);
+      const std::byte* next = w + count * S::kWeightBytes;
+      const std::byte* x = c.tile + first * R * S::kTileBytes;
+      for (int k = 0; k < c.chunks; ++k) {
+        AddSlab<kFormat, R>(w, x + k * chunk_bytes, count, next + k * share, pace,
+                            sums[p - begin][k]);
+      }
+    }
+  }
+  for (int64_t p = begin; p < end; ++p) {
+    for (int k = 0; k < c.chunks; ++k) StorePanel<R>(c, k, p, sums[p - begin][k]);
+  }
+}
+
+// Several panels at a time keep enough additions in flight when rows are few, and load an
+// activation once for all of them.
+constexpr int FloatPanelsTogether(int chunk_rows) {
+  if (kNative < 16) return chunk_rows == 1 ? 4 : chunk_rows == 2 ? 2 : 1;
+  return chunk_rows <= 4 ? 4 : chunk_rows <= 12 ? 2 : 1;
+}
+
+template <Format kFormat, int R>
+void LinearFloat(const LinearCall& c) {
+  int64_t panel = c.panel_begin;
+  if (const int64_t turns = c.layout.together; turns > 1) {
+    while (panel < c.panel_end) {
+      const int64_t last = (c.lead + panel) / turns * turns + turns - c.lead;
+      const int64_t end = last < c.panel_end ? last : c.panel_end;
+      LinearTurns<kFormat, R>(c, panel, end);
+      panel = end;
+    }
+    return;
+  }
+  constexpr int kTogether = FloatPanelsTogether(R);
+  for (; panel + kTogether <= c.panel_end; panel += kTogether) {
+    for (int k = 0; k < c.chunks; ++k) LinearFloatPanels<kFormat, R, kTogether>(c, panel, k);
+  }
+  for (; panel < c.panel_end; ++panel) {
+    for (int k = 0; k < c.chunks; ++k) LinearFloatPanels<kFormat, R, 1>(c, panel, k);
+  }
+}
+
+template <Format kFormat, int R>
+constexpr void (*FloatOf())(const LinearCall&) {
+  if constexpr (R > kMostChunkRows && kNative < 16) {
+    return nullptr;
+  } else {
+    return &LinearFloat<kFormat, R>;
+  }
+}
+
+template <Format kFormat, int... kSize>
+void FillFloatSizes(Kernels& k, Indices<kSize...>) {
+  ((k.linear[static_cast<int>(kFormat)][kSize] = FloatOf<kFormat, kChunkRows[kSize]>()), ...);
+}
+
+// Products with BF16 weights.
+FT_INLINE void FillBf16(Kernels& k) {
+  k.bf16_tile = kBf16Tile;
+  FillFloatSizes<Format::kBF16>(k, ChunkIndices{});
+}
+
+// All products.
+FT_INLINE void FillProducts(Kernels& k) {
+  k.limits = {.most_chunk_rows = kMostChunkRows, .most_turns = kMostTogether, .two_units = false};
+  // AMD's cores prefetch a single stream by themselves and read a third slower where it is four;
+  // Intel's read four a quarter faster. AMD's take two cycles for a 512-bit store: there, sums stay
+  // in registers. AMD's take a quarter longer for attention if lines come no nearer than the second
+  // cache. Of several chunks, those of fewer than eight rows are slower.
+  k.on_amd = {.most_chunk_rows = kNative == 16 ? 12 : kMostChunkRows,
+              .least_chunk_rows = kNative == 16 ? 8 : kMostChunkRows,
+              .streams = 1,
+              .turns = kMostTogether,
+              .prefetches_near = true};
+  k.elsewhere = {.most_chunk_rows = kMostChunkRows,
+                 .least_chunk_rows = kNative == 16 ? 8 : kMostChunkRows,
+                 .streams = kMostTogether,
+                 .turns = 1,
+                 .prefetches_near = false};
+  FillBlocks(k);
+  FillFloatSizes<Format::kF32>(k, ChunkIndices{});
+  FillFloatSizes<Format::kF16>(k, ChunkIndices{});
+  FillBf16(k);
+}
+
+}  // namespace foretoken::FT_ISA

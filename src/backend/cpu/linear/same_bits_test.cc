@@ -1,0 +1,135 @@
+// The law of quantised products: a row times a weight has the same bits in every instruction set,
+// on either unit of a set that has two, and with any number of rows beside it.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "backend/cpu/isa/isa.h"
+#include "backend/cpu/isa/kernel_config.h"
+#include "backend/cpu/isa/kernel_sets_testing.h"
+#include "backend/cpu/reference.h"
+
+namespace foretoken {
+namespace {
+
+using testing::FileWeight;
+using testing::Filled;
+using testing::KernelSet;
+using testing::RandomFloats;
+using testing::SameBits;
+
+constexpr int64_t kRows = 70;
+// Eleven panels, the last one partial: two threads take pieces of one, two and four of them.
+constexpr int64_t kOutputs = 166;
+
+// Rows as models have them and worse: outliers in some columns, a block of zeros, tiny values.
+std::vector<float> RowsWithOutliers(int64_t cols) {
+  std::vector<float> x = RandomFloats(static_cast<size_t>(kRows * cols), 31);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t row = i / static_cast<size_t>(cols), col = i % static_cast<size_t>(cols);
+    if (col % 97 == 5) x[i] *= 1000;
+    if (col == 200) x[i] = 3e4f;
+    if (row % 5 == 1 && col / 32 == 3) x[i] = 0;
+    if (row % 7 == 2 && col / 32 == 4) x[i] *= 1e-30f;
+  }
+  return x;
+}
+
+// A set of kernels as one of its units computes.
+struct Way {
+  KernelSet set;
+  KernelConfig config;
+
+  std::string Name() const { return std::string(set.name()) + ", " + Describe(config); }
+};
+
+std::vector<Way> AllWays() {
+  std::vector<Way> ways;
+  for (const KernelSet& set : testing::TestedSets()) {
+    for (KernelConfig config : {set.kernels->on_amd, set.kernels->elsewhere}) {
+      for (const ProductUnit unit :
+           {ProductUnit::kFastest, ProductUnit::kVector, ProductUnit::kMatrix}) {
+        config.unit = unit;
+        if (CheckConfig(*set.kernels, config).ok()) ways.push_back({set, config});
+      }
+    }
+  }
+  return ways;
+}
+
+// The products of `rows` rows of `x` from row `first` on.
+std::vector<float> Multiply(Backend& backend, const Weight& w, const std::vector<float>& x,
+                            int64_t first, int64_t rows) {
+  const auto begin = x.begin() + first * w.cols();
+  const Buffer in = Filled(backend, rows, w.cols(), {begin, begin + rows * w.cols()});
+  const Buffer out = *backend.Allocate(DType::kF32, rows, w.rows());
+  const LinearOut group[] = {{.weight = &w, .out = out.tensor}};
+  backend.Linear(in.tensor, group);
+  return testing::Values(backend, out.tensor);
+}
+
+// Compares every count of rows on all of `ways` with the first of them.
+void ExpectSameBits(DType type, int64_t cols, const std::vector<Way>& ways) {
+  const FileWeight w = testing::RandomWeight(type, kOutputs, cols, 32);
+  const std::vector<float> x = RowsWithOutliers(cols);
+  std::vector<float> want;
+  for (const Way& way : ways) {
+    const auto backend = testing::NewBackend(way.set, way.config, /*threads=*/2);
+    const auto weight = testing::Load(*backend, w);
+    if (want.empty()) want = Multiply(*backend, *weight, x, 0, kRows);
+    for (int64_t rows = 1; rows <= kRows; ++rows) {
+      const int64_t first = kRows - rows;
+      const std::vector<float> y = Multiply(*backend, *weight, x, first, rows);
+      ASSERT_TRUE(SameBits(y.data(), &want[static_cast<size_t>(first * kOutputs)], y.size()))
+          << DTypeName(type) << ", " << rows << " rows, " << way.Name();
+    }
+  }
+}
+
+class SameBitsTest : public ::testing::TestWithParam<DType> {};
+
+TEST_P(SameBitsTest, EveryInstructionSetAndUnitWithOneTo70Rows) {
+  const DType type = GetParam();
+  const bool super = BlockElements(type) == 256;
+  ExpectSameBits(type, super ? 512 : 608, AllWays());  // without super-blocks, a group is a part
+}
+
+std::vector<DType> TypesWithBlocks(bool with) {
+  std::vector<DType> types;
+  for (const DType type : testing::kWeightTypes) {
+    if ((BlockElements(type) > 1) == with) types.push_back(type);
+  }
+  return types;
+}
+
+std::string TypeName(const ::testing::TestParamInfo<DType>& info) {
+  return std::string(DTypeName(info.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(Quantised, SameBitsTest, ::testing::ValuesIn(TypesWithBlocks(true)),
+                         TypeName);
+
+class UnquantisedSameBitsTest : public ::testing::TestWithParam<DType> {};
+
+// Sums of floats agree where their multiplications and additions are fused: not in the portable
+// set. BF16 takes instructions of its own, which round differently, on AVX-512 with BF16 and on
+// AMX.
+TEST_P(UnquantisedSameBitsTest, EveryInstructionSetWithFusedSums) {
+  const DType type = GetParam();
+  std::vector<Way> ways;
+  for (const Way& way : AllWays()) {
+    const CpuIsa isa = way.set.isa;
+    if (isa == CpuIsa::kPortable) continue;
+    if (type == DType::kBF16 && (isa == CpuIsa::kAvx512 || isa == CpuIsa::kAmx)) continue;
+    ways.push_back(way);
+  }
+  if (ways.empty()) GTEST_SKIP() << "this machine lacks AVX2";
+  ExpectSameBits(type, 95, ways);
+}
+
+INSTANTIATE_TEST_SUITE_P(Unquantised, UnquantisedSameBitsTest,
+                         ::testing::ValuesIn(TypesWithBlocks(false)), TypeName);
+
+}  // namespace
+}  // namespace foretoken

@@ -1,0 +1,52 @@
+#include "backend/cpu/linear/weight_prefetch.h"
+
+namespace foretoken {
+namespace {
+
+constexpr int64_t kLine = 64;
+constexpr int64_t kPiece = 8 * kLine;          // what a step asks for
+constexpr int64_t kMost = int64_t{256} << 10;  // of a core's own cache, for what comes next
+
+}  // namespace
+
+WeightPrefetch::WeightPrefetch(int threads) : progress_(static_cast<size_t>(threads)) {
+  for (Plan& plan : plans_) plan.first = std::vector<Target>(static_cast<size_t>(threads));
+}
+
+void WeightPrefetch::Announce(const std::vector<Stretch>& first) {
+  const std::byte* const key = first.front().begin;
+  if (last_ != nullptr) following_[last_] = first;
+  last_ = key;
+  Plan& plan = plans_[++number_ % 2];
+  plan.number.store(number_, std::memory_order_relaxed);
+  const auto next = following_.find(key);
+  for (size_t t = 0; t < plan.first.size(); ++t) {
+    const bool known = next != following_.end() && t < next->second.size();
+    const Stretch stretch = known ? next->second[t] : Stretch{};
+    Target& target = plan.first[t];
+    target.begin.store(stretch.begin, std::memory_order_relaxed);
+    target.panel_bytes.store(stretch.panel_bytes, std::memory_order_relaxed);
+    target.panels.store(stretch.panels, std::memory_order_relaxed);
+  }
+  plan_.store(&plan, std::memory_order_release);
+}
+
+void WeightPrefetch::Step(int thread) {
+  const Plan* const plan = plan_.load(std::memory_order_acquire);
+  if (plan == nullptr) return;
+  Progress& progress = progress_[static_cast<size_t>(thread)];
+  const uint64_t number = plan->number.load(std::memory_order_relaxed);
+  if (progress.plan != number) progress = {.plan = number};
+  const Target& target = plan->first[static_cast<size_t>(thread)];
+  const int panels = target.panels.load(std::memory_order_relaxed);
+  if (panels == 0) return;
+  const int64_t panel_bytes = target.panel_bytes.load(std::memory_order_relaxed);
+  const int64_t offset = progress.piece / panels * kPiece;
+  if (offset >= panel_bytes || progress.piece * kPiece >= kMost) return;
+  const std::byte* from =
+      target.begin.load(std::memory_order_relaxed) + progress.piece % panels * panel_bytes + offset;
+  for (int64_t i = 0; i < kPiece; i += kLine) __builtin_prefetch(from + i, 0, 2);
+  ++progress.piece;
+}
+
+}  // namespace foretoken

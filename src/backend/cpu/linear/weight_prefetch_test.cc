@@ -1,0 +1,35 @@
+// Prefetching by threads that the caller does not wait for.
+#include "backend/cpu/linear/weight_prefetch.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace foretoken {
+namespace {
+
+// A thread may lose its core inside Step, while products come and go, over other numbers of
+// threads.
+TEST(WeightPrefetch, StepsGoOnWhileProductsAreAnnounced) {
+  constexpr int kThreads = 3;
+  constexpr size_t kProducts = 7;
+  std::vector<std::byte> weights(4096 * kProducts);
+  WeightPrefetch prefetch(kThreads);
+  std::atomic<bool> over{false};
+  std::vector<std::thread> waiting;
+  for (int t = 1; t < kThreads; ++t) {
+    waiting.emplace_back([&, t] {
+      while (!over) prefetch.Step(t);
+    });
+  }
+  for (size_t i = 0; i < 20000; ++i) {
+    const Stretch stretch{weights.data() + i % kProducts * 4096, 1024, static_cast<int>(i % 4)};
+    prefetch.Announce(std::vector<Stretch>(1 + i / 5 % kThreads, stretch));
+    prefetch.Step(0);
+  }
+  over = true;
+  for (std::thread& thread : waiting) thread.join();
+}
+
+}  // namespace
+}  // namespace foretoken

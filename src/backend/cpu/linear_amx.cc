@@ -1,2 +1,0 @@
-#define FT_ISA amx
-#include "backend/cpu/amx_linear.h"

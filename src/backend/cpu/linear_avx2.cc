@@ -1,9 +1,0 @@
-// A file of its own, as it takes long to compile.
-#define FT_ISA avx2
-#include "backend/cpu/linear_table.h"
-
-namespace foretoken::avx2 {
-
-void FillLinear(Kernels& k) { FillProducts(k); }
-
-}  // namespace foretoken::avx2

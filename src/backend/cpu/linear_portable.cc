@@ -1,9 +1,0 @@
-// A file of its own, as it takes long to compile.
-#define FT_ISA portable
-#include "backend/cpu/linear_table.h"
-
-namespace foretoken::portable {
-
-void FillLinear(Kernels& k) { FillProducts(k); }
-
-}  // namespace foretoken::portable

@@ -1,0 +1,48 @@
+#include "backend/cpu/pack/packed_weight.h"
+
+#include <algorithm>
+#include <string>
+
+#include "backend/cpu/pack/panel_format.h"
+
+namespace foretoken {
+
+Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t rows, int64_t cols,
+                                                         const std::byte* data, int turns,
+                                                         ThreadPool& pool, PageArena& arena) {
+  const std::optional<Format> format = FormatOf(type);
+  if (!format)
+    return Error{"the CPU has no products with weights of type " + std::string(DTypeName(type))};
+  if (rows <= 0 || cols <= 0 || cols % BlockElements(type) != 0) {
+    return Error{"a " + std::string(DTypeName(type)) + " weight of shape [" + std::to_string(rows) +
+                 ", " + std::to_string(cols) +
+                 "]: expected positive sizes and columns in blocks of " +
+                 std::to_string(BlockElements(type))};
+  }
+  std::unique_ptr<PackedWeight> w(new PackedWeight);
+  w->type_ = type;
+  w->format_ = *format;
+  w->rows_ = rows;
+  w->cols_ = cols;
+  w->layout_ = LayoutOf(*format, cols, turns);
+  w->memory_ = arena.Allocate(w->bytes());
+  if (!w->memory_) {
+    return OutOfMemory(w->bytes());
+  }
+  const auto row_bytes = static_cast<int64_t>(RowBytes(type, cols));
+  pool.ParallelFor(w->panels(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      const int count = static_cast<int>(std::min<int64_t>(kPanel, rows - p * kPanel));
+      PackPanel(w->format_, w->layout_, cols, data + p * kPanel * row_bytes, row_bytes, count,
+                w->memory_.get(), p);
+    }
+  });
+  return w;
+}
+
+void PackedWeight::ReadRow(int64_t row, float* out) const {
+  FT_CHECK(row >= 0 && row < rows_);
+  UnpackLane(format_, layout_, cols_, data(), row / kPanel, static_cast<int>(row % kPanel), out);
+}
+
+}  // namespace foretoken

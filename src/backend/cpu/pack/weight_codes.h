@@ -1,0 +1,139 @@
+// What the bytes of a packed block mean, for every quantised format, and where the numbers of an
+// int8 tile lie.
+#pragma once
+
+#include "backend/cpu/isa/vec.h"
+#include "backend/cpu/kernels.h"
+
+namespace foretoken::FT_ISA {
+
+// What a format's bytes mean: the codes of group g of a block; the scale and the (added) minimum of
+// a block, given the scales of its group of blocks and its place `sub` among them. K formats share
+// a factor D among the blocks of a group.
+struct FormatBase {
+  static constexpr int kHalves = 1;  // with a scale each
+  static constexpr bool kMinimum = false;
+  static constexpr int kBits = 4;                             // of a code
+  static constexpr int64_t kCodeBytes = 256, kHighBytes = 0;  // a block
+
+  FT_INLINE static F D(const std::byte*) { return Zero(); }
+  FT_INLINE static F Scale(F, const std::byte* scales, int sub, int) {
+    return LoadHalf(scales + 32 * sub);
+  }
+};
+
+// With a minimum beside each scale.
+template <typename Base>
+struct MinimumFormat : Base {
+  static constexpr bool kMinimum = true;
+  FT_INLINE static F Scale(F, const std::byte* scales, int sub, int) {
+    return LoadHalf(scales + 64 * sub);
+  }
+  FT_INLINE static F Minimum(const std::byte* scales, int sub) {
+    return LoadHalf(scales + 64 * sub + 32);
+  }
+};
+
+struct NibbleFormat : FormatBase {
+  FT_INLINE static I Group(const std::byte* codes, const std::byte*, int g) {
+    const I both = LoadI(codes + 64 * (g % 4));
+    return (g < 4 ? both : ShiftRight(both, 4)) & Splat(0x0f0f0f0f);
+  }
+};
+
+struct FiveBitFormat : FormatBase {
+  static constexpr int kBits = 5;
+  static constexpr int64_t kHighBytes = 64;
+  FT_INLINE static I Group(const std::byte* codes, const std::byte* high, int g) {
+    const I bits = LoadI(high);
+    const I fifth = (g < 4 ? ShiftLeft(bits, 4 - g) : ShiftRight(bits, g - 4)) & Splat(0x10101010);
+    return NibbleFormat::Group(codes, high, g) | fifth;
+  }
+};
+
+// Scales of Q4_K and Q5_K: 16 d, 16 m, then 8 times 16 sub-scales and 16 sub-minima.
+template <typename Base>
+struct SuperFormat : Base {
+  static constexpr bool kMinimum = true;
+  FT_INLINE static F D(const std::byte* scales) { return LoadHalf(scales); }
+  FT_INLINE static F Scale(F d, const std::byte* scales, int sub, int) {
+    return d * ToF(LoadU8(scales + 64 + 32 * sub));
+  }
+  FT_INLINE static F Minimum(const std::byte* scales, int sub) {
+    return Zero() - LoadHalf(scales + 32) * ToF(LoadU8(scales + 80 + 32 * sub));
+  }
+};
+
+template <Format>
+struct Codes;
+
+template <>
+struct Codes<Format::kQ8_0> : FormatBase {
+  static constexpr int kBits = 8;
+  static constexpr int64_t kCodeBytes = 512;
+  FT_INLINE static I Group(const std::byte* codes, const std::byte*, int g) {
+    return LoadI(codes + 64 * g);
+  }
+};
+template <>
+struct Codes<Format::kQ4_0> : NibbleFormat {};
+template <>
+struct Codes<Format::kQ4_1> : MinimumFormat<NibbleFormat> {};
+template <>
+struct Codes<Format::kQ5_0> : FiveBitFormat {};
+template <>
+struct Codes<Format::kQ5_1> : MinimumFormat<FiveBitFormat> {};
+template <>
+struct Codes<Format::kQ4_K> : SuperFormat<NibbleFormat> {};
+template <>
+struct Codes<Format::kQ5_K> : SuperFormat<FiveBitFormat> {};
+// Scales of Q6_K: 16 d, then 16 times 16 signed sub-scales, one for each half of a block.
+template <>
+struct Codes<Format::kQ6_K> : FormatBase {
+  static constexpr int kBits = 6;
+  static constexpr int64_t kHighBytes = 128;
+  static constexpr int kHalves = 2;
+  FT_INLINE static F D(const std::byte* scales) { return LoadHalf(scales); }
+  FT_INLINE static I Group(const std::byte* codes, const std::byte* high, int g) {
+    const I bits = LoadI(high + 64 * (g / 4));
+    const int at = 2 * (g % 4);
+    const I top =
+        (at <= 4 ? ShiftLeft(bits, 4 - at) : ShiftRight(bits, at - 4)) & Splat(0x30303030);
+    return NibbleFormat::Group(codes, high, g) | top;
+  }
+  FT_INLINE static F Scale(F d, const std::byte* scales, int sub, int half) {
+    return d * ToF(LoadS8(scales + 32 + 32 * sub + 16 * half));
+  }
+};
+
+// A block of R rows of an int8 tile.
+template <Format kFormat, int R>
+struct TileBlock {
+  static constexpr TileKind kKind = TileOf(kFormat);
+  static constexpr int64_t kBytes = R * TileBlockBytes(kKind);
+
+  const std::byte* at;
+
+  FT_INLINE const std::byte* Four(int row, int group) const { return at + 4 * (8 * row + group); }
+  FT_INLINE float Base(int row) const { return Number<float>(8 * R + row); }
+  FT_INLINE int32_t BaseBits(int row) const { return Number<int32_t>(8 * R + row); }
+  FT_INLINE float Sum(int row) const {
+    static_assert(kKind == TileKind::kInt8Sum);
+    return Number<float>(9 * R + row);
+  }
+  // What a sum over a block, or over a half of it, starts from.
+  FT_INLINE int32_t Start(int row, int half) const {
+    if constexpr (kKind == TileKind::kInt8Sum) return BaseBits(row);
+    return Number<int32_t>((9 + half) * R + row);
+  }
+
+ private:
+  template <typename T>
+  FT_INLINE T Number(int i) const {
+    T x;
+    __builtin_memcpy(&x, at + 4 * i, 4);
+    return x;
+  }
+};
+
+}  // namespace foretoken::FT_ISA

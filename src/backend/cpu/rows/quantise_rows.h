@@ -1,0 +1,150 @@
+// Rounding activations to int8 for eight or sixteen rows at a time, on AVX-512: what is summed
+// across a row's lanes one by one elsewhere is summed for all rows together. The bits are the same.
+#pragma once
+
+#include "backend/cpu/isa/vec.h"
+#include "backend/cpu/isa/vec_math.h"
+#include "backend/cpu/kernels.h"
+
+namespace foretoken::FT_ISA {
+
+// What follows the codes of a row's block, a lane a row, given the sums of its codes' halves;
+// returns how many numbers.
+template <TileKind kKind>
+FT_INLINE int TileNumbers(F base, I first, I last, F numbers[3]) {
+  const I bits = AsI(base);
+  const auto start = [&](I sum, int shift) { return AsF(bits - ShiftLeft(sum, shift)); };
+  numbers[0] = base;
+  if constexpr (kKind == TileKind::kInt8Sum) numbers[1] = AsF(bits + first + last) - base;
+  if constexpr (kKind == TileKind::kInt8Zero8) numbers[1] = start(first + last, 3);
+  if constexpr (kKind == TileKind::kInt8Zero16) numbers[1] = start(first + last, 4);
+  if constexpr (kKind == TileKind::kInt8Zero128) numbers[1] = start(first + last, 7);
+  if constexpr (kKind != TileKind::kInt8Zero32) return 2;
+  numbers[1] = start(first, 5);
+  numbers[2] = start(last, 5);
+  return 3;
+}
+
+#if defined(__AVX512F__)
+// Lane i of the result, i < kRows, is the highest of x[i]'s lanes, as whole numbers. kRows: 8
+// or 16.
+template <int kRows>
+FT_INLINE I HighestOfEach(const I x[kRows]) {
+  const auto highest = [](__m512i a, __m512i b) { return _mm512_max_epi32(a, b); };
+  const auto at = [&](int i) { return reinterpret_cast<__m512i>(x[i].v[0]); };
+  __m512i two[kRows / 2];  // lanes of x[2 k] and x[2 k + 1] in turn
+  FT_UNROLL(8)
+  for (int k = 0; k < kRows / 2; ++k) {
+    two[k] = highest(_mm512_unpacklo_epi32(at(2 * k), at(2 * k + 1)),
+                     _mm512_unpackhi_epi32(at(2 * k), at(2 * k + 1)));
+  }
+  __m512i four[kRows / 4];  // of x[4 k] ... x[4 k + 3] in turn
+  FT_UNROLL(4)
+  for (int k = 0; k < kRows / 4; ++k) {
+    four[k] = highest(_mm512_unpacklo_epi64(two[2 * k], two[2 * k + 1]),
+                      _mm512_unpackhi_epi64(two[2 * k], two[2 * k + 1]));
+  }
+  const auto quarters = [&](__m512i a, __m512i b) {
+    return highest(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
+  };
+  const __m512i first = quarters(four[0], four[1]);
+  I r;
+  if constexpr (kRows == 8) {
+    r.v[0] = reinterpret_cast<NativeI>(quarters(first, first));
+  } else {
+    r.v[0] = reinterpret_cast<NativeI>(quarters(first, quarters(four[2], four[3])));
+  }
+  return r;
+}
+
+// The codes of two rows, each four dwords of its first half and four of its last, dword k of all
+// four in the k-th quarter.
+FT_INLINE __m512i PackedCodes(const float* first_row, const float* second_row, F first_base,
+                              F second_base) {
+  const auto code = [](const float* x, F base) {
+    return reinterpret_cast<__m512i>((AsI(Load(x) + base) - AsI(base)).v[0]);
+  };
+  const __m512i first =
+      _mm512_packs_epi32(code(first_row, first_base), code(first_row + kLanes, first_base));
+  const __m512i second =
+      _mm512_packs_epi32(code(second_row, second_base), code(second_row + kLanes, second_base));
+  return _mm512_packs_epi16(first, second);
+}
+
+// Sums of pairs of rows, from the sums of fours of their codes laid out as PackedCodes does: a lane
+// a row, of first and of last halves.
+template <int kRows>
+FT_INLINE void SumHalves(const __m512i fours[kRows / 2], I* first, I* last) {
+  const auto quarters = [](__m512i a, __m512i b) {
+    return _mm512_add_epi32(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
+  };
+  __m512i sums[2];  // of each row the first half's and the last's
+  FT_UNROLL(2)
+  for (int k = 0; k < kRows / 8; ++k) {
+    const __m512i* four = fours + 4 * k;
+    sums[k] = quarters(quarters(four[0], four[1]), quarters(four[2], four[3]));
+  }
+  if (kRows == 8) sums[1] = sums[0];
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+  first->v[0] = reinterpret_cast<NativeI>(_mm512_permutex2var_epi32(sums[0], even, sums[1]));
+  last->v[0] = reinterpret_cast<NativeI>(_mm512_permutex2var_epi32(sums[0], odd, sums[1]));
+}
+
+// One block of `count` <= kRows rows, in chunks of `chunk_rows` of an int8 tile; rows beyond point
+// to zeros. kRows: 8 or 16. REQUIRES: one chunk, or two of eight.
+template <TileKind kKind, int kRows>
+void QuantiseChunks(const float* const rows[kRows], int count, int chunk_rows, std::byte* block) {
+  I tops[kRows];
+  FT_UNROLL(16)
+  for (int i = 0; i < kRows; ++i) {
+    const I a = AsI(Abs(Load(rows[i]))), b = AsI(Abs(Load(rows[i] + kLanes)));
+    tops[i] = Select(Greater(a, b), a, b);
+  }
+  const I top = HighestOfEach<kRows>(tops);
+  if (Sum(Greater(top, Splat(0x7f7fffff))) != 0) {  // infinities and NaNs become zeros
+    alignas(64) float clean[kRows][kBlock];
+    const float* cleaned[kRows];
+    for (int i = 0; i < kRows; ++i) {
+      Store(Finite(Load(rows[i])), clean[i]);
+      Store(Finite(Load(rows[i] + kLanes)), clean[i] + kLanes);
+      cleaned[i] = clean[i];
+    }
+    return QuantiseChunks<kKind, kRows>(cleaned, count, chunk_rows, block);
+  }
+  const F base = BaseOf(AsF(top));
+  float bases[kLanes];
+  Store(base, bases);
+  const __m512i in_order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  __m512i fours[kRows / 2] = {};
+  constexpr int64_t kNumberBytes = TileBlockBytes(kKind) - kBlock;
+  for (int i = 0; i < count; i += 2) {
+    const __m512i codes = PackedCodes(rows[i], rows[i + 1], Splat(bases[i]), Splat(bases[i + 1]));
+    fours[i / 2] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), _mm512_set1_epi8(1), codes);
+    std::byte* out = block + i * kBlock + (i < chunk_rows ? 0 : chunk_rows * kNumberBytes);
+    const __m512i ordered = _mm512_permutexvar_epi32(in_order, codes);
+    if (i + 1 < count) {
+      _mm512_storeu_si512(out, ordered);
+    } else {  // behind an odd last row, numbers of others may lie
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_castsi512_si256(ordered));
+    }
+  }
+  I first, last;
+  SumHalves<kRows>(fours, &first, &last);
+  F numbers[3];
+  const int number_count = TileNumbers<kKind>(base, first, last, numbers);
+  auto* to = reinterpret_cast<float*>(block + chunk_rows * kBlock);
+  FT_UNROLL(3)
+  for (int i = 0; i < number_count; ++i) {
+    StoreFirst(numbers[i], to, chunk_rows);
+    if (count > chunk_rows) {
+      float lanes[kLanes];
+      Store(numbers[i], lanes);
+      __builtin_memcpy(to + 8 * TileBlockBytes(kKind) / 4, lanes + 8, 32);
+    }
+    to += chunk_rows;
+  }
+}
+#endif
+
+}  // namespace foretoken::FT_ISA

@@ -1,0 +1,280 @@
+// Everything that works on single rows of activations: norms, rotations, activation functions, and
+// the tiles that products take. Written once over vec.h.
+#pragma once
+
+#include "backend/cpu/isa/vec.h"
+#include "backend/cpu/isa/vec_math.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/rows/quantise_rows.h"
+
+namespace foretoken::FT_ISA {
+
+inline float RmsScale(const float* x, float eps, int64_t n) {
+  F squares = Zero();
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const F v = LoadFirst(x + i, n - i);
+    squares = MulAdd(v, v, squares);
+  }
+  return 1.0f / __builtin_sqrtf(Sum(squares) / static_cast<float>(n) + eps);
+}
+
+inline void ScaleRow(const float* x, float scale, const float* gain, int64_t n, float* out) {
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const F v = LoadFirst(x + i, n - i) * Splat(scale);
+    StoreFirst(v * LoadFirst(gain + i, n - i), out + i, n - i);
+  }
+}
+
+inline void RmsNorm(const float* x, const float* gain, float eps, int64_t n, float* out) {
+  ScaleRow(x, RmsScale(x, eps, n), gain, n, out);
+}
+
+inline void SiluMul(float* gate, const float* up, int64_t n) {
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const F g = LoadFirst(gate + i, n - i);
+    const F silu = g / (Splat(1.0f) + Exp(Zero() - g));
+    StoreFirst(silu * LoadFirst(up + i, n - i), gate + i, n - i);
+  }
+}
+
+inline void AddRow(const float* x, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; i += kLanes) {
+    StoreFirst(LoadFirst(y + i, n - i) + LoadFirst(x + i, n - i), y + i, n - i);
+  }
+}
+
+inline void RotateHalves(float* x, int half, const float* cos, const float* sin) {
+  for (int i = 0; i < half; i += kLanes) {
+    const int n = half - i;
+    const F a = LoadFirst(x + i, n), b = LoadFirst(x + half + i, n);
+    const F c = LoadFirst(cos + i, n), s = LoadFirst(sin + i, n);
+    StoreFirst(a * c - b * s, x + i, n);
+    StoreFirst(b * c + a * s, x + half + i, n);
+  }
+}
+
+inline void RotatePairs(float* x, int half, const float* cos, const float* sin) {
+  for (int i = 0; i < half; ++i) {
+    const float a = x[2 * i], b = x[2 * i + 1];
+    x[2 * i] = a * cos[i] - b * sin[i];
+    x[2 * i + 1] = b * cos[i] + a * sin[i];
+  }
+}
+
+inline void Rope(float* x, int64_t heads, int head_dim, int rope_dim, bool interleaved,
+                 const float* cos, const float* sin) {
+  for (int64_t h = 0; h < heads; ++h, x += head_dim) {
+    if (interleaved) {
+      RotatePairs(x, rope_dim / 2, cos, sin);
+    } else {
+      RotateHalves(x, rope_dim / 2, cos, sin);
+    }
+  }
+}
+
+// The first index of the highest number; NaN is never the highest.
+inline int64_t ArgMax(const float* x, int64_t n) {
+  F best = Splat(-__builtin_inff());
+  I index = Splat(0), at = LaneNumbers();
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const F v = Load(x + i);
+    const I better = Greater(v, best);
+    best = Select(better, v, best);
+    index = Select(better, at, index);
+    at = at + Splat(kLanes);
+  }
+  float value[kLanes];
+  int32_t where[kLanes];
+  Store(best, value);
+  __builtin_memcpy(where, &index, sizeof(where));
+  float top = -__builtin_inff();
+  int64_t top_at = 0;
+  for (int j = 0; j < kLanes; ++j) {
+    if (value[j] > top || (value[j] == top && value[j] > -__builtin_inff() && where[j] < top_at)) {
+      top = value[j];
+      top_at = where[j];
+    }
+  }
+  for (; i < n; ++i) {
+    if (x[i] > top) {
+      top = x[i];
+      top_at = i;
+    }
+  }
+  return top_at;
+}
+
+// Writes one block of a row into an int8 tile.
+template <TileKind kKind>
+void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* block) {
+  const F a = Finite(Load(x)), b = Finite(Load(x + kLanes));
+  const F base = BaseOf(Splat(MaxLane(Max(Abs(a), Abs(b)))));
+  const I codes_a = AsI(a + base) - AsI(base), codes_b = AsI(b + base) - AsI(base);
+  StoreLow8(codes_a, block + row * kBlock);
+  StoreLow8(codes_b, block + row * kBlock + kLanes);
+  F numbers[3];
+  const int count = TileNumbers<kKind>(base, Splat(Sum(codes_a)), Splat(Sum(codes_b)), numbers);
+  std::byte* to = block + tile_rows * kBlock + 4 * row;
+  for (int i = 0; i < count; ++i) {
+    StoreFirst(numbers[i], reinterpret_cast<float*>(to + 4 * i * tile_rows), 1);
+  }
+}
+
+// One block of `count` rows in chunks of `chunk_rows`; what is beyond them points to zeros.
+template <TileKind kKind>
+void QuantiseRows(const float* const rows[kLanes], int count, [[maybe_unused]] int chunk_rows,
+                  std::byte* block) {
+#if defined(__AVX512F__)
+  if (count > 8) return QuantiseChunks<kKind, kLanes>(rows, count, chunk_rows, block);
+  if (count > 2) return QuantiseChunks<kKind, 8>(rows, count, chunk_rows, block);
+#endif
+  for (int i = 0; i < count; ++i) QuantiseBlock<kKind>(rows[i], i, count, block);
+}
+
+// Columns [begin, end) of a tile, begin a multiple of kBlock and end one too or the last; rows
+// beyond those of x become zeros.
+template <TileKind kKind>
+void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
+  const float zeros[kBlock] = {};
+  const int padded = t.chunks * t.chunk_rows;
+  const int most = kNative == 16 && t.chunk_rows == 8 ? kLanes : t.chunk_rows;
+  // Other threads have read what lies there.
+  std::byte* const first_block = t.tile + begin / kBlock * padded * TileBlockBytes(kKind);
+  const int64_t bytes = (end - begin) / kBlock * padded * TileBlockBytes(kKind);
+  for (int64_t i = 0; i < bytes; i += 64) PrefetchForWriting(first_block + i);
+  for (int64_t b = begin / kBlock; b < end / kBlock; ++b) {
+    std::byte* block = t.tile + b * padded * TileBlockBytes(kKind);
+    for (int first = 0; first < padded; first += most) {
+      const int count = padded - first < most ? padded - first : most;
+      const float* rows[kLanes];
+      for (int i = 0; i < kLanes; ++i) {
+        const bool some = i < count && first + i < t.rows;
+        rows[i] = some ? t.x + (first + i) * t.stride + (b * kBlock - begin) : zeros;
+      }
+      QuantiseRows<kKind>(rows, count, t.chunk_rows, block + first * TileBlockBytes(kKind));
+    }
+  }
+}
+
+template <int... kKind>
+constexpr void FillInt8Tiles(Kernels& k) {
+  ((k.make_tile[kKind] = &MakeInt8Tile<static_cast<TileKind>(kKind)>), ...);
+}
+
+// Sixteen words from the first n floats at x, or as many as fit: each a float, or a pair of bf16.
+template <int kPer>
+FT_INLINE F LoadTileWords(const float* x, int64_t n) {
+  if constexpr (kPer == 1) return LoadFirst(x, n);
+  uint16_t halves[2 * kLanes] = {};
+  StoreLow16(ToBf16(LoadFirst(x, n)), halves);
+  if (n > kLanes) StoreLow16(ToBf16(LoadFirst(x + kLanes, n - kLanes)), halves + kLanes);
+  F words;
+  __builtin_memcpy(&words, halves, sizeof(words));
+  return words;
+}
+
+// Columns [begin, end) of a tile of words, kPer columns each, from sixteen rows and words at a
+// time. Inputs come in pairs, as BF16 weights do.
+template <int kPer>
+void MakeWordTile(const TileCall& t, int64_t begin, int64_t end) {
+  const int64_t chunk_words = (t.cols + 1) / 2 * 2 / kPer * t.chunk_rows;
+  const int64_t last = (end + 1) / 2 * 2 / kPer;
+  for (int k = 0; k < t.chunks; ++k) {
+    const int first = k * t.chunk_rows;
+    for (int64_t i = begin / kPer; i < last; i += kLanes) {
+      F x[kLanes];
+      for (int r = 0; r < kLanes; ++r) {
+        const bool some = r < t.chunk_rows && first + r < t.rows;
+        const float* const at = t.x + (first + r) * t.stride + (i * kPer - begin);
+        x[r] = some ? LoadTileWords<kPer>(at, end - i * kPer) : Zero();
+      }
+      alignas(64) float words[kLanes * kLanes];
+      StoreTransposed(x, words);
+      auto* to = reinterpret_cast<float*>(t.tile) + k * chunk_words + i * t.chunk_rows;
+      for (int c = 0; c < kLanes && i + c < last; ++c, to += t.chunk_rows) {
+        StoreFirst(Load(words + c * kLanes), to, t.chunk_rows);
+      }
+    }
+  }
+}
+
+// Numbers of two bytes, sixteen at a time: store(lanes, where).
+template <typename StoreFn>
+FT_INLINE void StoreNarrow(const float* x, int64_t n, std::byte* out, StoreFn store) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(Load(x + i), out + 2 * i);
+  if (i == n) return;
+  uint16_t last[kLanes];
+  store(LoadFirst(x + i, n - i), reinterpret_cast<std::byte*>(last));
+  __builtin_memcpy(out + 2 * i, last, static_cast<size_t>(n - i) * 2);
+}
+
+inline void StoreBf16Row(const float* x, int64_t n, std::byte* out) {
+  StoreNarrow(x, n, out, [](F lanes, std::byte* to) { StoreLow16(ToBf16(lanes), to); });
+}
+
+#if defined(__F16C__)
+inline void StoreHalfRow(const float* x, int64_t n, std::byte* out) {
+  StoreNarrow(x, n, out, [](F lanes, std::byte* to) { StoreHalf(lanes, to); });
+}
+#endif
+
+// Puts a token where it belongs among the `count` highest so far.
+inline void InsertRanked(RankedToken token, int count, RankedToken* top) {
+  int at = count - 1;
+  for (; at > 0 && top[at - 1].log_share < token.log_share; --at) top[at] = top[at - 1];
+  top[at] = token;
+}
+
+inline float TopK(const float* x, int64_t n, int count, RankedToken* top) {
+  constexpr int64_t kSpan = 4 * kLanes;
+  constexpr float kLow = -__builtin_inff();
+  for (int i = 0; i < count; ++i) top[i] = {kNoToken, kLow};
+  const F most = Splat(kMostLogit), least = Splat(-kMostLogit), none = Splat(kLow);
+  I unsound = Splat(0);
+  for (int64_t i = 0; i < n; i += kSpan) {
+    const int64_t end = i + kSpan < n ? i + kSpan : n;
+    F highest = none;
+    for (int64_t j = i; j < end; j += kLanes) {
+      const F v = LoadFirst(x + j, end - j);
+      highest = Max(v, highest);
+      unsound = unsound | Greater(v, most) | Unordered(v) | (Greater(least, v) & Greater(v, none));
+    }
+    // What fills up the last lanes is 0, and looked at in vain.
+    if (!(MaxLane(highest) > top[count - 1].log_share)) continue;
+    for (int64_t j = i; j < end; ++j) {
+      if (x[j] > top[count - 1].log_share) InsertRanked({static_cast<Token>(j), x[j]}, count, top);
+    }
+  }
+  if (Sum(unsound) != 0 || top[0].token == kNoToken) return 0;
+  F sum = Zero();
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const F share = Exp(LoadFirst(x + i, n - i) - Splat(top[0].log_share));
+    sum = sum +
+          (n - i >= kLanes
+               ? share
+               : Select(Greater(Splat(static_cast<int32_t>(n - i)), LaneNumbers()), share, Zero()));
+  }
+  return Sum(sum);
+}
+
+constexpr void FillRows(Kernels& k) {
+#if defined(__F16C__)
+  k.store_half = &StoreHalfRow;
+#endif
+  k.store_bf16 = &StoreBf16Row;
+  FillInt8Tiles<0, 1, 2, 3, 4>(k);
+  k.make_tile[static_cast<int>(TileKind::kBf16Pairs)] = &MakeWordTile<2>;
+  k.make_tile[static_cast<int>(TileKind::kF32)] = &MakeWordTile<1>;
+  k.rms_norm = &RmsNorm;
+  k.rms_scale = &RmsScale;
+  k.scale_row = &ScaleRow;
+  k.silu_mul = &SiluMul;
+  k.add = &AddRow;
+  k.rope = &Rope;
+  k.arg_max = &ArgMax;
+  k.top_k = &TopK;
+}
+
+}  // namespace foretoken::FT_ISA
