@@ -1,5 +1,4 @@
-// The number formats of model files: names, sizes, and conversion to and from float. The numbers of
-// the enumerators are GGUF's.
+// The number formats of model files: names, sizes, and conversion to and from float.
 #pragma once
 
 #include <cstddef>
@@ -8,23 +7,9 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "io/dtype_enum.h"
 
 namespace foretoken {
-
-enum class DType : uint32_t {
-  kF32 = 0,
-  kF16 = 1,
-  kQ4_0 = 2,
-  kQ4_1 = 3,
-  kQ5_0 = 6,
-  kQ5_1 = 7,
-  kQ8_0 = 8,
-  kQ4_K = 12,
-  kQ5_K = 13,
-  kQ6_K = 14,
-  kI32 = 26,
-  kBF16 = 30,
-};
 
 // "F32", "Q4_K", ...; "?" for a value that is not an enumerator.
 std::string_view DTypeName(DType type);
