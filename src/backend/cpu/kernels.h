@@ -1,91 +1,16 @@
-// What the instruction sets have in common: the layout of packed weights and of activation tiles,
-// and the table of functions that each instruction set fills in.
-//
-// Files compiled for one instruction set include only this header and vec.h, never a header with
-// inline functions of the standard library: the linker keeps one copy of such a function, and it
-// must not be the one that needs AVX-512. Functions of this header are inlined always, so that no
-// copy of them exists. (tools/isa_symbols.py checks that.)
+// What the instruction sets have in common: the layout of activation tiles, the calls of kernels,
+// and the table of functions that each instruction set fills in. Files compiled for one instruction
+// set include only this header and vec.h (isa/always_inline.h tells why).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/cpu/isa/always_inline.h"
+#include "backend/cpu/pack/number_format.h"
 #include "base/types.h"
 
-#define FT_INLINE [[gnu::always_inline]] inline
-
 namespace foretoken {
-
-// Weights are packed into panels of 16 outputs, so that a vector lane is an output: no sums across
-// lanes, and each output is summed over its inputs in ascending order whatever is computed beside
-// it.
-inline constexpr int kPanel = 16;
-inline constexpr int kBlock = 32;   // inputs that share an activation scale
-inline constexpr int kSuper = 256;  // inputs that share the scales of a K format
-
-enum class Format : int {
-  kQ8_0,
-  kQ4_0,
-  kQ4_1,
-  kQ5_0,
-  kQ5_1,
-  kQ4_K,
-  kQ5_K,
-  kQ6_K,
-  kF32,
-  kF16,
-  kBF16
-};
-inline constexpr int kFormats = 11;
-inline constexpr int kQuantisedFormats = 8;  // the first
-
-// A quantised panel is one stream, read from its first byte to its last: groups of eight blocks
-// (the last may have fewer), of each group first the scales, up to a multiple of 64 bytes, then
-// block after block its codes and high bits.
-//   codes: per block 8 groups of 64 bytes; byte 4 * lane + j of group g is the code of input 4 g +
-//   j
-//          of that lane's output. 8-bit formats store the groups; 4-bit ones store groups g and g +
-//          4 as the low and high halves of one 64-byte vector. Codes are unsigned: value = d (code
-//          - zero) or d code + m or d code - m.
-//   high:  the fifth bits of a block as one vector (bit g of a byte belongs to group g), or the top
-//          two bits as two vectors (bits 2 (g % 4) of vector g / 4).
-//   scale: per block 16 half-precision d, then 16 m where the format has them; K formats have them
-//          per group, followed by 16 sub-scales (and 16 sub-minima) of a byte per sub-block.
-// Unquantised panels are [cols][16] numbers, BF16 [cols / 2][16][2]. Where a core best reads a
-// single stream, four of them take turns in it, a slab each, so that a part of the activations is
-// near for all four.
-inline constexpr int kGroupBlocks = kSuper / kBlock;
-inline constexpr int kMostTogether = 4;  // panels that take turns
-
-struct PanelLayout {
-  int64_t code_bytes = 0;   // a block
-  int64_t high_bytes = 0;   // a block
-  int64_t scale_bytes = 0;  // a block, of K formats a group
-  bool super = false;       // a K format
-  int64_t panel_bytes = 0;
-  int64_t together = 1;    // panels that take turns; a weight is padded to a multiple
-  int64_t slab_bytes = 1;  // of a panel's turn, but for its last: where `together` is not 1
-
-  // Of a weight.
-  FT_INLINE constexpr int64_t Bytes(int64_t panels) const {
-    return (panels + together - 1) / together * together * panel_bytes;
-  }
-  // Where byte `byte` of a panel lies, from the first byte of panel 0.
-  FT_INLINE constexpr int64_t At(int64_t panel, int64_t byte) const {
-    if (together == 1) return panel * panel_bytes + byte;
-    const int64_t slab = byte / slab_bytes * slab_bytes;
-    const int64_t rest = panel_bytes - slab;
-    return panel / together * together * panel_bytes + slab * together +
-           panel % together * (rest < slab_bytes ? rest : slab_bytes) + byte - slab;
-  }
-  // Of a group of `blocks` blocks; multiples of 64.
-  FT_INLINE constexpr int64_t ScaleBytes(int64_t blocks) const {
-    return ((super ? scale_bytes : blocks * scale_bytes) + 63) / 64 * 64;
-  }
-  FT_INLINE constexpr int64_t GroupBytes(int64_t blocks) const {
-    return ScaleBytes(blocks) + blocks * (code_bytes + high_bytes);
-  }
-};
 
 // Activations are rounded to whole multiples, at most 127, of a power of two that a block of a row
 // shares: its unit. 1.5 * 2^23 units are the block's base. A sum of whole numbers that starts from
@@ -118,19 +43,30 @@ FT_INLINE constexpr int64_t TileBlockBytes(TileKind kind) {
 
 // What products with a quantised format take.
 FT_INLINE constexpr TileKind TileOf(Format format) {
-  switch (format) {
-    case Format::kQ8_0:
-      return TileKind::kInt8Zero128;
-    case Format::kQ4_0:
+  switch (TraitsOf(format).zero) {
+    case 8:
       return TileKind::kInt8Zero8;
-    case Format::kQ5_0:
+    case 16:
       return TileKind::kInt8Zero16;
-    case Format::kQ6_K:
+    case 32:
       return TileKind::kInt8Zero32;
+    case 128:
+      return TileKind::kInt8Zero128;
     default:
       return TileKind::kInt8Sum;
   }
 }
+// A format with another zero, or with halves, needs a kind of its own.
+consteval bool EveryFormatHasATile() {
+  for (int f = 0; f < kQuantisedFormats; ++f) {
+    const FormatTraits& traits = kFormatTraits[f];
+    const TileKind tile = TileOf(traits.format);
+    if ((tile == TileKind::kInt8Sum) != traits.has_minimum) return false;
+    if ((tile == TileKind::kInt8Zero32) != (traits.halves == 2)) return false;
+  }
+  return true;
+}
+static_assert(EveryFormatHasATile());
 
 // Rows multiplied together, their sums in registers. A tile is some chunks of one of these sizes,
 // the last padded with zeros; sizes of which MostChunks is one only come alone.

@@ -1,6 +1,7 @@
 // What tests compare with: naive loops in double precision, and random data.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/cpu/pack/number_format.h"
 #include "base/check.h"
 
 namespace foretoken::testing {
@@ -62,9 +64,11 @@ inline bool SameBits(const float* a, const float* b, size_t n) {
 }
 
 // Every type that weights come in.
-inline constexpr DType kWeightTypes[] = {DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ8_0,
-                                         DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
-                                         DType::kQ4_K, DType::kQ5_K, DType::kQ6_K};
+inline constexpr auto kWeightTypes = [] {
+  std::array<DType, kFormats> types;
+  for (int f = 0; f < kFormats; ++f) types[f] = kFormatTraits[f].type;
+  return types;
+}();
 inline constexpr DType kCacheTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
 
 }  // namespace foretoken::testing

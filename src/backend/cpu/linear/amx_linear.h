@@ -44,9 +44,9 @@ FT_INLINE void Unpack(const BlockAt<kFormat> at[P], int sub, int half, TileWeigh
   FT_UNROLL(4)
   for (int p = 0; p < P; ++p) {
     w.scale[p] = at[p].Scale(sub, half);
-    if constexpr (Codes<kFormat>::kMinimum) w.minimum[p] = at[p].Minimum(sub);
+    if constexpr (kTraitsOf<kFormat>.has_minimum) w.minimum[p] = at[p].Minimum(sub);
     w.codes[p] = at[p].codes;
-    if constexpr (kFormat != Format::kQ8_0) {
+    if constexpr (kTraitsOf<kFormat>.bits < 8) {
       FT_UNROLL(8)
       for (int i = 0; i < BlockAt<kFormat>::kGroups; ++i) w.unpacked[p][i] = at[p].Group(half, i);
       w.codes[p] = reinterpret_cast<const std::byte*>(w.unpacked[p]);
@@ -65,7 +65,7 @@ FT_INLINE void AddDots(const TileWeights<kFormat, P>& w, int half, TileBlock<kFo
     FT_UNROLL(4)
     for (int p = kBegin; p < kEnd; ++p) {
       F sum = Fma(Unbased(LoadI(dots[p][r]) + start, chunk, r), w.scale[p], sums[r][p]);
-      if constexpr (Codes<kFormat>::kMinimum) {
+      if constexpr (kTraitsOf<kFormat>.has_minimum) {
         sum = Fma(w.minimum[p], Splat(chunk.Sum(r)), sum);
       }
       sums[r][p] = sum;
@@ -112,7 +112,7 @@ void TilePanels(const LinearCall& c, int64_t panel) {
   F sums[MostChunks(R)][R][P] = {};
   WalkPanels<kFormat, P>(c, panel, [&](const BlockAt<kFormat> at[P], int sub, auto ahead) {
     FT_UNROLL(2)
-    for (int half = 0; half < Codes<kFormat>::kHalves; ++half) {
+    for (int half = 0; half < kTraitsOf<kFormat>.halves; ++half) {
       AddTiles<kFormat, R, P>(at, sub, half, tile, c.chunks, sums, ahead);
     }
     tile += c.chunks * TileBlock<kFormat, R>::kBytes;
@@ -278,7 +278,7 @@ void FillTileLinear(Kernels& k) {  // NOLINT(misc-definitions-in-headers)
     config->turns = 1;
   }
   k.make_tile[static_cast<int>(TileKind::kBf16Steps)] = &MakeBf16Steps;
-  FillTileFormats(k, Indices<0, 1, 2, 3, 4, 5, 6, 7>{});
+  FillTileFormats(k, QuantisedFormats{});
   FillTileBf16(k, ChunkIndices{});
 }
 

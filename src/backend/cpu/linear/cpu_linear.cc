@@ -14,7 +14,7 @@ constexpr int64_t kPanelsTogether = 4;
 constexpr int64_t kShareUnit = 2;
 
 TileKind KindOf(const PackedWeight& w, const Kernels& kernels) {
-  if (w.format() < Format::kF32) return TileOf(w.format());
+  if (TraitsOf(w.format()).quantised()) return TileOf(w.format());
   return w.format() == Format::kBF16 ? kernels.bf16_tile : TileKind::kF32;
 }
 

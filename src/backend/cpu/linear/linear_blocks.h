@@ -61,9 +61,10 @@ FT_INLINE F Unbased(I dot, TileBlock<kFormat, R> tile, int row) {
 // A block of a panel.
 template <Format kFormat>
 struct BlockAt {
-  static constexpr bool kSigned = Codes<kFormat>::kBits == 8 && kSignedBytesOnly;
-  static constexpr int kGroups = 8 / Codes<kFormat>::kHalves;
-  static constexpr int64_t kBytes = Codes<kFormat>::kCodeBytes + Codes<kFormat>::kHighBytes;
+  static constexpr bool kSigned = kTraitsOf<kFormat>.bits == 8 && kSignedBytesOnly;
+  static constexpr int kGroups = 8 / kTraitsOf<kFormat>.halves;
+  static constexpr int64_t kCodeBytes = kTraitsOf<kFormat>.code_bytes();
+  static constexpr int64_t kBytes = kCodeBytes + kTraitsOf<kFormat>.high_bytes();
 
   const std::byte *codes, *scales;  // scales: of its group of blocks
   F d;
@@ -84,7 +85,7 @@ struct BlockAt {
   }
 
   FT_INLINE I Group(int half, int i) const {
-    const std::byte* const high = codes + Codes<kFormat>::kCodeBytes;
+    const std::byte* const high = codes + kCodeBytes;
     const I w = Codes<kFormat>::Group(codes, high, half * kGroups + i);
     return kSigned ? w ^ Splat(-0x7f7f7f80) : w;
   }
@@ -140,7 +141,7 @@ FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_u
 template <Format kFormat, int R, typename Group>
 FT_INLINE void PairDots(TileBlock<kFormat, R> tile, int half, Group group, I dots[R]) {
   constexpr int kGroups = BlockAt<kFormat>::kGroups;
-  constexpr int kTogether = PairGroups(Codes<kFormat>::kBits);
+  constexpr int kTogether = PairGroups(kTraitsOf<kFormat>.bits);
   FT_UNROLL(4)
   for (int first = 0; first < kGroups; first += kTogether) {
     I pairs[R];
@@ -166,7 +167,7 @@ template <Format kFormat, int R, bool kTurns, typename Group>
 FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, Group group, F scale, F minimum,
                        I* all, F acc[R]) {
   I dots[R];
-  if constexpr (PairGroups(Codes<kFormat>::kBits) > 0) {
+  if constexpr (PairGroups(kTraitsOf<kFormat>.bits) > 0) {
     PairDots<kFormat, R>(tile, half, group, dots);
   } else {
     Dots<kFormat, R, kTurns>(tile, half, group, all, dots);
@@ -175,7 +176,7 @@ FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, Group group, F scal
   FT_UNROLL(16)
   for (int r = 0; r < R; ++r) {
     acc[r] = Fma(Unbased(dots[r], tile, r), scale, acc[r]);
-    if constexpr (Codes<kFormat>::kMinimum) {
+    if constexpr (kTraitsOf<kFormat>.has_minimum) {
       acc[r] = Fma(minimum, Splat(tile.Sum(r)), acc[r]);
     }
   }
@@ -186,9 +187,9 @@ template <Format kFormat, int R, bool kTurns = false, typename At>
 FT_INLINE void AddBlock(const At& at, int sub, TileBlock<kFormat, R> tile, F acc[R],
                         I* all = nullptr) {
   F minimum = Zero();
-  if constexpr (Codes<kFormat>::kMinimum) minimum = at.Minimum(sub);
+  if constexpr (kTraitsOf<kFormat>.has_minimum) minimum = at.Minimum(sub);
   FT_UNROLL(2)
-  for (int half = 0; half < Codes<kFormat>::kHalves; ++half) {
+  for (int half = 0; half < kTraitsOf<kFormat>.halves; ++half) {
     AddRows<kFormat, R, kTurns>(
         tile, half, [&](int i) { return at.Group(half, i); }, at.Scale(sub, half), minimum, all,
         acc);

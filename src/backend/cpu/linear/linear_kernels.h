@@ -83,7 +83,7 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
 // processor makes by itself, of which more are under way. (Zen 4; K formats are slow enough.)
 template <Format kFormat, int R, int P>
 inline constexpr bool kTakeTurns = P == 1 && R == 1 && kNative == 16 &&
-                                   (Codes<kFormat>::kBits == 8 || kFormat == Format::kQ4_0);
+                                   (kTraitsOf<kFormat>.bits == 8 || kFormat == Format::kQ4_0);
 
 // Whether the processor pauses after a block of eight rows. One that multiplies much faster than
 // its memory delivers loads what has been asked for and not come yet, as far ahead as it has room
@@ -91,7 +91,7 @@ inline constexpr bool kTakeTurns = P == 1 && R == 1 && kNative == 16 &&
 // Instructions that do nothing take the room. (Intel's cores; with codes of fewer bits, with fewer
 // rows or more the room is short enough.)
 template <Format kFormat, int R>
-inline constexpr bool kPauses = R == 8 && Codes<kFormat>::kBits == 8 && kNative == 16;
+inline constexpr bool kPauses = R == 8 && kTraitsOf<kFormat>.bits == 8 && kNative == 16;
 FT_INLINE void Pause() {
 #if defined(__x86_64__)
   asm volatile(".rept 40\n\tnop\n\t.endr");
@@ -108,11 +108,11 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
   I all[P][R] = {};
   // In a single stream the processor looks ahead by itself, as far as it gets within a page, but
   // not to where the next stream begins.
-  constexpr bool kFollowed = P == 1 && (R == 1 || (R <= 4 && Codes<kFormat>::kBits == 8));
+  constexpr bool kFollowed = P == 1 && (R == 1 || (R <= 4 && kTraitsOf<kFormat>.bits == 8));
   // It loses its way where lines are left out that are read later: products come to a block's
   // scales when they have read the codes of the blocks before. (Q6_K is slower with that, as
   // measured.)
-  constexpr bool kInOrder = kFollowed && Codes<kFormat>::kHalves == 1;
+  constexpr bool kInOrder = kFollowed && kTraitsOf<kFormat>.halves == 1;
   const std::byte* next = panel + P == c.panel_end ? c.next : nullptr;
   WalkPanels<kFormat, P, kInOrder>(
       c, panel, [&](const BlockAt<kFormat> at[P], int sub, [[maybe_unused]] auto ahead) {
@@ -140,18 +140,18 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
 // Whether groups may be better taken apart once for all chunks, and from how many chunks on, as
 // measured. AMD's cores with 16 lanes a register do that beside products, Intel's instead of them.
 template <Format kFormat>
-inline constexpr bool kOpens = Codes<kFormat>::kBits < 8 && kNative >= 8;
+inline constexpr bool kOpens = kTraitsOf<kFormat>.bits < 8 && kNative >= 8;
 template <Format kFormat>
 constexpr int WorthOpening(int streams) {
   if (!kOpens<kFormat> || (kNative == 16 && streams == 1)) return kMaxTileRows;
-  return kNative == 16 || Codes<kFormat>::kBits > 4 ? 2 : 5;
+  return kNative == 16 || kTraitsOf<kFormat>.bits > 4 ? 2 : 5;
 }
 
 // A group of blocks with a byte for each code, and with its scales as they multiply: taken apart
 // once for all chunks.
 template <Format kFormat>
 struct OpenGroup {
-  static constexpr int kHalves = Codes<kFormat>::kHalves;
+  static constexpr int kHalves = kTraitsOf<kFormat>.halves;
   static constexpr int64_t kBlockBytes = 8 * 64;
 
   alignas(64) std::byte codes[kGroupBlocks * kBlockBytes];
@@ -168,7 +168,7 @@ struct OpenGroup {
           StoreI(at.Group(half, i), codes + sub * kBlockBytes + 64 * (half * at.kGroups + i));
         }
       }
-      if constexpr (Codes<kFormat>::kMinimum) minima[sub] = at.Minimum(sub);
+      if constexpr (kTraitsOf<kFormat>.has_minimum) minima[sub] = at.Minimum(sub);
       at.codes += at.kBytes;
     }
   }
@@ -316,8 +316,15 @@ void LinearBlocks(const LinearCall& c) {
 
 template <int... kIndex>
 struct Indices {};
-using ChunkIndices = Indices<0, 1, 2, 3, 4, 5, 6, 7, 8>;  // of kChunkRows
-static_assert(kChunkSizes == 9);
+// Indices<0, 1, ..., kCount - 1>.
+template <int kCount, int... kAfter>
+struct IndicesBelow : IndicesBelow<kCount - 1, kCount - 1, kAfter...> {};
+template <int... kIndex>
+struct IndicesBelow<0, kIndex...> {
+  using Type = Indices<kIndex...>;
+};
+using ChunkIndices = IndicesBelow<kChunkSizes>::Type;  // of kChunkRows
+using QuantisedFormats = IndicesBelow<kQuantisedFormats>::Type;
 
 template <Format kFormat, int R>
 constexpr void (*BlocksOf())(const LinearCall&) {
@@ -339,6 +346,6 @@ void FillBlockFormats(Kernels& k, Indices<kFormat...>) {
 }
 
 // Every quantised format.
-FT_INLINE void FillBlocks(Kernels& k) { FillBlockFormats(k, Indices<0, 1, 2, 3, 4, 5, 6, 7>{}); }
+FT_INLINE void FillBlocks(Kernels& k) { FillBlockFormats(k, QuantisedFormats{}); }
 
 }  // namespace foretoken::FT_ISA

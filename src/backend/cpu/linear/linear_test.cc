@@ -7,6 +7,7 @@
 
 #include "backend/cpu/isa/kernel_config.h"
 #include "backend/cpu/isa/kernel_sets_testing.h"
+#include "backend/cpu/pack/panel_format.h"
 #include "backend/cpu/reference.h"
 
 namespace foretoken {
@@ -164,8 +165,7 @@ TEST_P(LinearTest, TheLargestSumsFit) {
   const DType type = GetParam().type;
   if (BlockElements(type) == 1) GTEST_SKIP() << "not quantised";
   const int64_t block = RowBytes(type, BlockElements(type));
-  const bool minimum =
-      type == DType::kQ4_1 || type == DType::kQ5_1 || type == DType::kQ4_K || type == DType::kQ5_K;
+  const bool minimum = TraitsOf(*FormatOf(type)).has_minimum;
   FileWeight w{
       type, 16, 512, std::vector<std::byte>(16 * RowBytes(type, 512), std::byte{0xff}), {}};
   for (size_t at = type == DType::kQ6_K ? 208 : 0; at < w.bytes.size(); at += block) {

@@ -17,14 +17,8 @@ void StoreU16(std::byte* p, uint16_t x) { std::memcpy(p, &x, sizeof(x)); }
 uint8_t ByteAt(const std::byte* p, int64_t i) { return static_cast<uint8_t>(p[i]); }
 float HalfAt(const std::byte* p) { return HalfToFloat(LoadU16(p)); }
 
-bool IsSuper(Format f) { return f == Format::kQ4_K || f == Format::kQ5_K || f == Format::kQ6_K; }
-bool IsPlain(Format f) { return f >= Format::kF32; }
-bool HasFiveBits(Format f) {
-  return f == Format::kQ5_0 || f == Format::kQ5_1 || f == Format::kQ5_K;
-}
-
 // Bytes of a lane's number in an unquantised panel.
-int64_t PlainBytes(Format f) { return f == Format::kF32 ? 4 : 2; }
+int64_t PlainBytes(Format f) { return TraitsOf(f).bits / 8; }
 
 // Of an unquantised panel at a time, where four take turns: 16 KiB and the activations beside them
 // stay in the first cache.
@@ -62,24 +56,24 @@ void PutTopPairs(const BlockCodes& codes, int lane, std::byte* at) {
     }
   }
 }
-void PutCodes(Format f, const BlockCodes& codes, int lane, std::byte* low, std::byte* high) {
-  if (f == Format::kQ8_0) return PutBytes(codes, lane, low);
+void PutCodes(int bits, const BlockCodes& codes, int lane, std::byte* low, std::byte* high) {
+  if (bits == 8) return PutBytes(codes, lane, low);
   PutNibbles(codes, lane, low);
-  if (HasFiveBits(f)) PutFifthBits(codes, lane, high);
-  if (f == Format::kQ6_K) PutTopPairs(codes, lane, high);
+  if (bits == 5) PutFifthBits(codes, lane, high);
+  if (bits == 6) PutTopPairs(codes, lane, high);
 }
 
-BlockCodes GetCodes(Format f, int lane, const std::byte* low, const std::byte* high) {
+BlockCodes GetCodes(int bits, int lane, const std::byte* low, const std::byte* high) {
   BlockCodes codes;
   for (int i = 0; i < kBlock; ++i) {
     const int g = i / 4, at = 4 * lane + i % 4;
-    if (f == Format::kQ8_0) {
+    if (bits == 8) {
       codes[i] = ByteAt(low, 64 * g + at);
       continue;
     }
     codes[i] = ByteAt(low, 64 * (g % 4) + at) >> (g < 4 ? 0 : 4) & 15;
-    if (HasFiveBits(f)) codes[i] |= (ByteAt(high, at) >> g & 1) << 4;
-    if (f == Format::kQ6_K) codes[i] |= (ByteAt(high, 64 * (g / 4) + at) >> 2 * (g % 4) & 3) << 4;
+    if (bits == 5) codes[i] |= (ByteAt(high, at) >> g & 1) << 4;
+    if (bits == 6) codes[i] |= (ByteAt(high, 64 * (g / 4) + at) >> 2 * (g % 4) & 3) << 4;
   }
   return codes;
 }
@@ -129,6 +123,34 @@ BlockCodes ReadQ6_K(const std::byte* block, int s) {
   return codes;
 }
 
+// Of a block, or of sub-block `sub` of a K format's.
+BlockCodes ReadCodes(Format f, const std::byte* block, int sub) {
+  switch (f) {
+    case Format::kQ8_0:
+      return ReadBytes(block + 2);
+    case Format::kQ4_0:
+      return ReadNibbles(block + 2);
+    case Format::kQ4_1:
+      return ReadNibbles(block + 4);
+    case Format::kQ5_0:
+      return ReadFiveBits(block + 2);
+    case Format::kQ5_1:
+      return ReadFiveBits(block + 4);
+    case Format::kQ4_K:
+      return ReadSharedNibbles(block + 16, sub);
+    case Format::kQ5_K:
+      return ReadQ5_K(block, sub);
+    case Format::kQ6_K:
+      return ReadQ6_K(block, sub);
+    case Format::kF32:
+    case Format::kF16:
+    case Format::kBF16:
+      break;
+  }
+  FT_CHECK(!"a quantised format");
+  return {};
+}
+
 // --- Whole panels.
 
 // Where the parts of a block lie: its offsets in a panel of `blocks` blocks.
@@ -176,36 +198,6 @@ void PackPlain(Format f, int64_t cols, const Lanes& rows, const At& at) {
   }
 }
 
-BlockCodes ReadBlock(Format f, const std::byte* block) {
-  switch (f) {
-    case Format::kQ8_0:
-      return ReadBytes(block + 2);
-    case Format::kQ4_0:
-      return ReadNibbles(block + 2);
-    case Format::kQ4_1:
-      return ReadNibbles(block + 4);
-    case Format::kQ5_0:
-      return ReadFiveBits(block + 2);
-    default:
-      return ReadFiveBits(block + 4);
-  }
-}
-
-void PackBlocks(Format f, const PanelLayout& layout, int64_t cols, const Lanes& rows,
-                std::byte* panel) {
-  const int64_t bytes = (layout.code_bytes + layout.high_bytes + layout.scale_bytes) / kPanel;
-  for (int64_t b = 0; b < cols / kBlock; ++b) {
-    const BlockPlace place = PlaceOf(layout, cols / kBlock, b);
-    std::byte* scales = panel + place.scales;
-    for (int lane = 0; lane < rows.count; ++lane) {
-      const std::byte* block = rows.Row(lane) + b * bytes;
-      PutCodes(f, ReadBlock(f, block), lane, panel + place.codes, panel + place.high);
-      StoreU16(scales + 2 * lane, LoadU16(block));
-      if (layout.scale_bytes == 64) StoreU16(scales + 32 + 2 * lane, LoadU16(block + 2));
-    }
-  }
-}
-
 // The 6-bit scale or minimum (offset 4) of sub-block s of Q4_K and Q5_K; k_formats.cc has the
 // picture.
 uint8_t SubScale(const std::byte* from, int s, int offset) {
@@ -214,36 +206,33 @@ uint8_t SubScale(const std::byte* from, int s, int offset) {
   return static_cast<uint8_t>(low | ByteAt(from, s - 4 + offset) >> 6 << 4);
 }
 
-BlockCodes ReadSuperBlock(Format f, const std::byte* block, int s) {
-  if (f == Format::kQ4_K) return ReadSharedNibbles(block + 16, s);
-  return f == Format::kQ5_K ? ReadQ5_K(block, s) : ReadQ6_K(block, s);
-}
-
-void PutSuperScales(Format f, const std::byte* block, int lane, std::byte* to) {
-  if (f == Format::kQ6_K) {
+// The scales and minima of a block, of K formats with those of its sub-blocks.
+void PutScales(const FormatTraits& traits, const std::byte* block, int lane, std::byte* to) {
+  if (traits.format == Format::kQ6_K) {
     StoreU16(to + 2 * lane, LoadU16(block + 208));
     for (int s = 0; s < 16; ++s) to[32 + 16 * s + lane] = block[192 + s];
     return;
   }
   StoreU16(to + 2 * lane, LoadU16(block));
-  StoreU16(to + 32 + 2 * lane, LoadU16(block + 2));
-  for (int s = 0; s < kGroupBlocks; ++s) {
+  if (traits.has_minimum) StoreU16(to + 32 + 2 * lane, LoadU16(block + 2));
+  for (int s = 0; traits.super && s < kGroupBlocks; ++s) {
     to[64 + 32 * s + lane] = static_cast<std::byte>(SubScale(block + 4, s, 0));
     to[80 + 32 * s + lane] = static_cast<std::byte>(SubScale(block + 4, s, 4));
   }
 }
 
-void PackSupers(Format f, const PanelLayout& layout, int64_t cols, const Lanes& rows,
-                std::byte* panel) {
-  const int64_t bytes = f == Format::kQ4_K ? 144 : f == Format::kQ5_K ? 176 : 210;
+void PackBlocks(const FormatTraits& traits, const PanelLayout& layout, int64_t cols,
+                const Lanes& rows, std::byte* panel) {
+  const int64_t bytes = static_cast<int64_t>(BlockBytes(traits.type));
+  const int64_t share = traits.super ? kGroupBlocks : 1;  // blocks of a panel in one of the file
   for (int64_t b = 0; b < cols / kBlock; ++b) {
-    const int64_t super = b / kGroupBlocks;
+    const auto sub = static_cast<int>(b % share);
     const BlockPlace place = PlaceOf(layout, cols / kBlock, b);
     for (int lane = 0; lane < rows.count; ++lane) {
-      const std::byte* block = rows.Row(lane) + super * bytes;
-      PutCodes(f, ReadSuperBlock(f, block, static_cast<int>(b % kGroupBlocks)), lane,
-               panel + place.codes, panel + place.high);
-      if (b % kGroupBlocks == 0) PutSuperScales(f, block, lane, panel + place.scales);
+      const std::byte* block = rows.Row(lane) + b / share * bytes;
+      PutCodes(traits.bits, ReadCodes(traits.format, block, sub), lane, panel + place.codes,
+               panel + place.high);
+      if (sub == 0) PutScales(traits, block, lane, panel + place.scales);
     }
   }
 }
@@ -255,21 +244,18 @@ struct Affine {
   bool has_minimum = false;
 };
 
-Affine BlockAffine(Format f, const std::byte* scale, int lane) {
-  const float d = HalfAt(scale + 2 * lane);
-  if (f == Format::kQ4_1 || f == Format::kQ5_1) return {d, HalfAt(scale + 32 + 2 * lane), 0, true};
-  return {d, 0, f == Format::kQ8_0 ? 128 : f == Format::kQ4_0 ? 8 : 16, false};
-}
-
-Affine SuperAffine(Format f, const std::byte* scale, int sixteenth, int lane) {
-  const float d = HalfAt(scale + 2 * lane);
-  if (f == Format::kQ6_K) {
-    const auto sub = static_cast<int8_t>(scale[32 + 16 * sixteenth + lane]);
-    return {d * static_cast<float>(sub), 0, 32, false};
+// Of 16 codes of a lane, the `sixteenth` of a group, given the scales of their block or group.
+Affine AffineOf(const FormatTraits& traits, const std::byte* scales, int sixteenth, int lane) {
+  const float d = HalfAt(scales + 2 * lane);
+  const float m = traits.has_minimum ? HalfAt(scales + 32 + 2 * lane) : 0;
+  if (!traits.super) return {d, m, traits.zero, traits.has_minimum};
+  if (traits.format == Format::kQ6_K) {
+    const auto sub = static_cast<int8_t>(scales[32 + 16 * sixteenth + lane]);
+    return {d * static_cast<float>(sub), 0, traits.zero, false};
   }
-  const std::byte* sub = scale + 64 + sixteenth / 2 * 32 + lane;
-  const float minimum = HalfAt(scale + 32 + 2 * lane) * static_cast<float>(ByteAt(sub, 16));
-  return {d * static_cast<float>(ByteAt(sub, 0)), -minimum, 0, true};
+  const std::byte* sub = scales + 64 + sixteenth / 2 * 32 + lane;
+  const float minimum = m * static_cast<float>(ByteAt(sub, 16));
+  return {d * static_cast<float>(ByteAt(sub, 0)), -minimum, traits.zero, true};
 }
 
 float Value(const Affine& affine, uint8_t code) {
@@ -279,57 +265,33 @@ float Value(const Affine& affine, uint8_t code) {
 
 template <typename At>
 void UnpackPlainLane(Format f, int64_t cols, const At& at, int lane, float* out) {
-  const DType type = f == Format::kF32   ? DType::kF32
-                     : f == Format::kF16 ? DType::kF16
-                                         : DType::kBF16;
-  for (int64_t i = 0; i < cols; ++i) Dequantize(type, at(PlainOffset(f, i, lane)), {out + i, 1});
+  for (int64_t i = 0; i < cols; ++i) {
+    Dequantize(TraitsOf(f).type, at(PlainOffset(f, i, lane)), {out + i, 1});
+  }
 }
 
 }  // namespace
 
 std::optional<Format> FormatOf(DType type) {
-  switch (type) {
-    case DType::kF32:
-      return Format::kF32;
-    case DType::kF16:
-      return Format::kF16;
-    case DType::kBF16:
-      return Format::kBF16;
-    case DType::kQ8_0:
-      return Format::kQ8_0;
-    case DType::kQ4_0:
-      return Format::kQ4_0;
-    case DType::kQ4_1:
-      return Format::kQ4_1;
-    case DType::kQ5_0:
-      return Format::kQ5_0;
-    case DType::kQ5_1:
-      return Format::kQ5_1;
-    case DType::kQ4_K:
-      return Format::kQ4_K;
-    case DType::kQ5_K:
-      return Format::kQ5_K;
-    case DType::kQ6_K:
-      return Format::kQ6_K;
-    case DType::kI32:
-      return std::nullopt;
+  for (const FormatTraits& traits : kFormatTraits) {
+    if (traits.type == type) return traits.format;
   }
   return std::nullopt;
 }
 
 PanelLayout LayoutOf(Format f, int64_t cols, int turns) {
+  const FormatTraits& traits = TraitsOf(f);
   PanelLayout layout;
-  if (IsPlain(f)) {
+  if (!traits.quantised()) {
     layout.panel_bytes = (cols + cols % 2) * kPanel * PlainBytes(f);
     layout.together = turns;
     layout.slab_bytes = kSlabBytes;
     return layout;
   }
-  layout.super = IsSuper(f);
-  layout.code_bytes = f == Format::kQ8_0 ? 512 : 256;
-  layout.high_bytes = HasFiveBits(f) ? 64 : f == Format::kQ6_K ? 128 : 0;
-  const bool two = f == Format::kQ4_1 || f == Format::kQ5_1;
-  layout.scale_bytes = f == Format::kQ6_K ? 288 : IsSuper(f) ? 320 : two ? 64 : 32;
+  layout.super = traits.super;
+  layout.code_bytes = traits.code_bytes();
+  layout.high_bytes = traits.high_bytes();
+  layout.scale_bytes = traits.scale_bytes();
   const int64_t rest = cols / kBlock % kGroupBlocks;
   layout.panel_bytes = cols / kSuper * layout.GroupBytes(kGroupBlocks);
   if (rest != 0) layout.panel_bytes += layout.GroupBytes(rest);
@@ -340,23 +302,21 @@ void PackPanel(Format f, const PanelLayout& layout, int64_t cols, const std::byt
                int64_t row_bytes, int count, std::byte* panels, int64_t panel) {
   const Lanes lanes{rows, row_bytes, count};
   const auto at = [&](int64_t byte) { return panels + layout.At(panel, byte); };
-  if (IsPlain(f)) return PackPlain(f, cols, lanes, at);
-  if (IsSuper(f)) return PackSupers(f, layout, cols, lanes, at(0));
-  PackBlocks(f, layout, cols, lanes, at(0));
+  if (!TraitsOf(f).quantised()) return PackPlain(f, cols, lanes, at);
+  PackBlocks(TraitsOf(f), layout, cols, lanes, at(0));
 }
 
 void UnpackLane(Format f, const PanelLayout& layout, int64_t cols, const std::byte* panels,
                 int64_t panel, int lane, float* out) {
   const auto at = [&](int64_t byte) { return panels + layout.At(panel, byte); };
-  if (IsPlain(f)) return UnpackPlainLane(f, cols, at, lane, out);
+  const FormatTraits& traits = TraitsOf(f);
+  if (!traits.quantised()) return UnpackPlainLane(f, cols, at, lane, out);
   const std::byte* const first = at(0);
   for (int64_t i = 0; i < cols; i += 16) {
     const BlockPlace place = PlaceOf(layout, cols / kBlock, i / kBlock);
-    const BlockCodes codes = GetCodes(f, lane, first + place.codes, first + place.high);
-    const std::byte* scales = first + place.scales;
-    const Affine affine = IsSuper(f)
-                              ? SuperAffine(f, scales, static_cast<int>(i % kSuper / 16), lane)
-                              : BlockAffine(f, scales, lane);
+    const BlockCodes codes = GetCodes(traits.bits, lane, first + place.codes, first + place.high);
+    const Affine affine =
+        AffineOf(traits, first + place.scales, static_cast<int>(i % kSuper / 16), lane);
     for (int j = 0; j < 16; ++j) out[i + j] = Value(affine, codes[i % kBlock + j]);
   }
 }

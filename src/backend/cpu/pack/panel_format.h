@@ -5,7 +5,7 @@
 #include <array>
 #include <optional>
 
-#include "backend/cpu/kernels.h"
+#include "backend/cpu/pack/number_format.h"
 #include "io/dtype.h"
 
 namespace foretoken {

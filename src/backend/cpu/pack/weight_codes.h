@@ -9,13 +9,8 @@ namespace foretoken::FT_ISA {
 
 // What a format's bytes mean: the codes of group g of a block; the scale and the (added) minimum of
 // a block, given the scales of its group of blocks and its place `sub` among them. K formats share
-// a factor D among the blocks of a group.
+// a factor D among the blocks of a group. FormatTraits has what can be said in numbers.
 struct FormatBase {
-  static constexpr int kHalves = 1;  // with a scale each
-  static constexpr bool kMinimum = false;
-  static constexpr int kBits = 4;                             // of a code
-  static constexpr int64_t kCodeBytes = 256, kHighBytes = 0;  // a block
-
   FT_INLINE static F D(const std::byte*) { return Zero(); }
   FT_INLINE static F Scale(F, const std::byte* scales, int sub, int) {
     return LoadHalf(scales + 32 * sub);
@@ -25,7 +20,6 @@ struct FormatBase {
 // With a minimum beside each scale.
 template <typename Base>
 struct MinimumFormat : Base {
-  static constexpr bool kMinimum = true;
   FT_INLINE static F Scale(F, const std::byte* scales, int sub, int) {
     return LoadHalf(scales + 64 * sub);
   }
@@ -42,8 +36,6 @@ struct NibbleFormat : FormatBase {
 };
 
 struct FiveBitFormat : FormatBase {
-  static constexpr int kBits = 5;
-  static constexpr int64_t kHighBytes = 64;
   FT_INLINE static I Group(const std::byte* codes, const std::byte* high, int g) {
     const I bits = LoadI(high);
     const I fifth = (g < 4 ? ShiftLeft(bits, 4 - g) : ShiftRight(bits, g - 4)) & Splat(0x10101010);
@@ -54,7 +46,6 @@ struct FiveBitFormat : FormatBase {
 // Scales of Q4_K and Q5_K: 16 d, 16 m, then 8 times 16 sub-scales and 16 sub-minima.
 template <typename Base>
 struct SuperFormat : Base {
-  static constexpr bool kMinimum = true;
   FT_INLINE static F D(const std::byte* scales) { return LoadHalf(scales); }
   FT_INLINE static F Scale(F d, const std::byte* scales, int sub, int) {
     return d * ToF(LoadU8(scales + 64 + 32 * sub));
@@ -69,8 +60,6 @@ struct Codes;
 
 template <>
 struct Codes<Format::kQ8_0> : FormatBase {
-  static constexpr int kBits = 8;
-  static constexpr int64_t kCodeBytes = 512;
   FT_INLINE static I Group(const std::byte* codes, const std::byte*, int g) {
     return LoadI(codes + 64 * g);
   }
@@ -90,9 +79,6 @@ struct Codes<Format::kQ5_K> : SuperFormat<FiveBitFormat> {};
 // Scales of Q6_K: 16 d, then 16 times 16 signed sub-scales, one for each half of a block.
 template <>
 struct Codes<Format::kQ6_K> : FormatBase {
-  static constexpr int kBits = 6;
-  static constexpr int64_t kHighBytes = 128;
-  static constexpr int kHalves = 2;
   FT_INLINE static F D(const std::byte* scales) { return LoadHalf(scales); }
   FT_INLINE static I Group(const std::byte* codes, const std::byte* high, int g) {
     const I bits = LoadI(high + 64 * (g / 4));

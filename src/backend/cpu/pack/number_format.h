@@ -1,0 +1,144 @@
+// The number formats of weights, a line each in kFormatTraits: panels, products and tests take from
+// it what differs between formats. Two things more belong to a format: how its blocks are read from
+// a model file (ReadCodes, panel_format.cc) and what its packed codes and scales mean to products
+// (Codes, weight_codes.h; of unquantised formats Step, linear_table.h).
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cpu/isa/always_inline.h"
+#include "io/dtype_enum.h"
+
+namespace foretoken {
+
+// Weights are packed into panels of 16 outputs, so that a vector lane is an output: no sums across
+// lanes, and each output is summed over its inputs in ascending order whatever is computed beside
+// it.
+inline constexpr int kPanel = 16;
+inline constexpr int kBlock = 32;   // inputs that share an activation scale
+inline constexpr int kSuper = 256;  // inputs that share the scales of a K format
+inline constexpr int kGroupBlocks = kSuper / kBlock;
+
+// Quantised formats first.
+enum class Format : int {
+  kQ8_0,
+  kQ4_0,
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kQ4_K,
+  kQ5_K,
+  kQ6_K,
+  kF32,
+  kF16,
+  kBF16
+};
+inline constexpr int kFormats = static_cast<int>(Format::kBF16) + 1;  // the last
+inline constexpr int kQuantisedFormats = static_cast<int>(Format::kF32);
+
+struct FormatTraits {
+  Format format;
+  DType type;                // in model files
+  int bits;                  // of a code; of a value where unquantised
+  int zero = 0;              // value = d (code - zero)
+  bool has_minimum = false;  // or d code + m
+  int halves = 1;            // of a block, with a scale each
+  bool super = false;        // a K format: a group shares d and m, times a byte for each half
+
+  FT_INLINE constexpr bool quantised() const { return bits <= 8; }
+
+  // Of a block in a quantised panel (PanelLayout).
+  FT_INLINE constexpr int64_t code_bytes() const { return kPanel * kBlock / (bits == 8 ? 1 : 2); }
+  FT_INLINE constexpr int64_t high_bytes() const {
+    return bits == 8 ? 0 : kPanel * kBlock * (bits - 4) / 8;
+  }
+  // Scales and minima, of K formats those of a group.
+  FT_INLINE constexpr int64_t scale_bytes() const {
+    const int minima = has_minimum ? 1 : 0;
+    return kPanel * (2 * (1 + minima) + (super ? kGroupBlocks * (halves + minima) : 0));
+  }
+};
+
+inline constexpr FormatTraits kFormatTraits[] = {
+    {.format = Format::kQ8_0, .type = DType::kQ8_0, .bits = 8, .zero = 128},
+    {.format = Format::kQ4_0, .type = DType::kQ4_0, .bits = 4, .zero = 8},
+    {.format = Format::kQ4_1, .type = DType::kQ4_1, .bits = 4, .has_minimum = true},
+    {.format = Format::kQ5_0, .type = DType::kQ5_0, .bits = 5, .zero = 16},
+    {.format = Format::kQ5_1, .type = DType::kQ5_1, .bits = 5, .has_minimum = true},
+    {.format = Format::kQ4_K, .type = DType::kQ4_K, .bits = 4, .has_minimum = true, .super = true},
+    {.format = Format::kQ5_K, .type = DType::kQ5_K, .bits = 5, .has_minimum = true, .super = true},
+    {.format = Format::kQ6_K,
+     .type = DType::kQ6_K,
+     .bits = 6,
+     .zero = 32,
+     .halves = 2,
+     .super = true},
+    {.format = Format::kF32, .type = DType::kF32, .bits = 32},
+    {.format = Format::kF16, .type = DType::kF16, .bits = 16},
+    {.format = Format::kBF16, .type = DType::kBF16, .bits = 16},
+};
+
+FT_INLINE constexpr const FormatTraits& TraitsOf(Format format) {
+  return kFormatTraits[static_cast<int>(format)];
+}
+template <Format kFormat>
+inline constexpr FormatTraits kTraitsOf = TraitsOf(kFormat);
+
+// Every value of Format has its line, at its index; quantised ones come first.
+consteval bool FormatTraitsAreComplete() {
+  for (int f = 0; f < kFormats; ++f) {
+    const FormatTraits& traits = kFormatTraits[f];
+    if (static_cast<int>(traits.format) != f) return false;
+    if (traits.quantised() != (f < kQuantisedFormats)) return false;
+  }
+  return sizeof(kFormatTraits) == kFormats * sizeof(FormatTraits);
+}
+static_assert(FormatTraitsAreComplete());
+
+// A quantised panel is one stream, read from its first byte to its last: groups of eight blocks
+// (the last may have fewer), of each group first the scales, up to a multiple of 64 bytes, then
+// block after block its codes and high bits.
+//   codes: per block 8 groups of 64 bytes; byte 4 * lane + j of group g is the code of input
+//          4 g + j of that lane's output. 8-bit formats store the groups; others store the low four
+//          bits of groups g and g + 4 as the halves of one 64-byte vector. Codes are unsigned:
+//          value = d (code - zero) or d code + m or d code - m.
+//   high:  the fifth bits of a block as one vector (bit g of a byte belongs to group g), or the top
+//          two bits as two vectors (bits 2 (g % 4) of vector g / 4).
+//   scale: per block 16 half-precision d, then 16 m where the format has them; K formats have them
+//          per group, followed by 16 sub-scales (and 16 sub-minima) of a byte per sub-block.
+// Unquantised panels are [cols][16] numbers, BF16 [cols / 2][16][2]. Where a core best reads a
+// single stream, four of them take turns in it, a slab each, so that a part of the activations is
+// near for all four.
+inline constexpr int kMostTogether = 4;  // panels that take turns
+
+struct PanelLayout {
+  int64_t code_bytes = 0;   // a block
+  int64_t high_bytes = 0;   // a block
+  int64_t scale_bytes = 0;  // a block, of K formats a group
+  bool super = false;       // a K format
+  int64_t panel_bytes = 0;
+  int64_t together = 1;    // panels that take turns; a weight is padded to a multiple
+  int64_t slab_bytes = 1;  // of a panel's turn, but for its last: where `together` is not 1
+
+  // Of a weight.
+  FT_INLINE constexpr int64_t Bytes(int64_t panels) const {
+    return (panels + together - 1) / together * together * panel_bytes;
+  }
+  // Where byte `byte` of a panel lies, from the first byte of panel 0.
+  FT_INLINE constexpr int64_t At(int64_t panel, int64_t byte) const {
+    if (together == 1) return panel * panel_bytes + byte;
+    const int64_t slab = byte / slab_bytes * slab_bytes;
+    const int64_t rest = panel_bytes - slab;
+    return panel / together * together * panel_bytes + slab * together +
+           panel % together * (rest < slab_bytes ? rest : slab_bytes) + byte - slab;
+  }
+  // Of a group of `blocks` blocks; multiples of 64.
+  FT_INLINE constexpr int64_t ScaleBytes(int64_t blocks) const {
+    return ((super ? scale_bytes : blocks * scale_bytes) + 63) / 64 * 64;
+  }
+  FT_INLINE constexpr int64_t GroupBytes(int64_t blocks) const {
+    return ScaleBytes(blocks) + blocks * (code_bytes + high_bytes);
+  }
+};
+
+}  // namespace foretoken
