@@ -165,8 +165,9 @@ struct CpuOptions {
 };
 // Errors: an instruction set this machine lacks, more threads than the system starts.
 Result<std::unique_ptr<Backend>> NewCpuBackend(const CpuOptions& options = {});
-// The instruction sets of this machine, the portable one first and the fastest, which kAuto takes,
-// last.
+// Every instruction set that has kernels, whether or not this machine has it; kAuto is none.
+std::vector<CpuIsa> AllCpuIsas();
+// Those of this machine, the portable one first and the fastest, which kAuto takes, last.
 std::vector<CpuIsa> AvailableCpuIsas();
 std::string_view CpuIsaName(CpuIsa isa);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/cpu/isa/isa.h"
 #include "backend/cpu/isa/kernel_sets_testing.h"
 #include "backend/cpu/reference.h"
 
@@ -250,6 +251,23 @@ TEST(CpuIsas, TheLastIsWhatAutoTakes) {
   const auto backend = NewCpuBackend();
   ASSERT_TRUE(backend.ok());
   EXPECT_EQ((*backend)->Name(), "cpu/" + std::string(CpuIsaName(AvailableCpuIsas().back())));
+}
+
+TEST(CpuIsas, KernelsCarryTheNameOfTheirSet) {
+  for (const CpuIsa isa : AvailableCpuIsas()) {
+    EXPECT_EQ((*KernelsFor(isa))->name, CpuIsaName(isa));
+  }
+}
+
+TEST(CpuIsas, ASetOfAnotherMachineIsRefusedByName) {
+  const std::vector<CpuIsa> here = AvailableCpuIsas();
+  for (const CpuIsa isa : AllCpuIsas()) {
+    const auto kernels = KernelsFor(isa);
+    ASSERT_EQ(kernels.ok(), std::find(here.begin(), here.end(), isa) != here.end());
+    if (kernels.ok()) continue;
+    EXPECT_EQ(kernels.error().message, "this machine does not have the instruction set '" +
+                                           std::string(CpuIsaName(isa)) + "'");
+  }
 }
 
 #if defined(__x86_64__)

@@ -6,84 +6,95 @@
 #include <unistd.h>
 #endif
 
-#include <algorithm>
+#include <iterator>
 #include <string>
-#include <utility>
 
 namespace foretoken {
 namespace {
 
-#if defined(__x86_64__)
-// clang 14 has no name for this one in __builtin_cpu_supports.
-bool HasF16c() {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
-}
-#endif
+bool Always() { return true; }
 
 #if defined(__x86_64__)
+bool HasAvx2() {
+  __builtin_cpu_init();
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  // clang 14 has no name for F16C in __builtin_cpu_supports.
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
 // Dot products of bytes for 256-bit vectors, in the encoding of AVX.
 bool HasAvxVnni() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   constexpr unsigned kAvxVnni = 1u << 4;
-  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & kAvxVnni) != 0;
+  return HasAvx2() && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & kAvxVnni) != 0;
 }
+
+bool HasAvx512Vnni() {
+  return HasAvx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vnni");
+}
+
+bool HasAvx512Bf16() { return HasAvx512Vnni() && __builtin_cpu_supports("avx512bf16"); }
 
 // Whether the processor has matrix units for int8 and bf16, and the kernel lets this process use
 // them, which it must be asked once.
 bool HasAmx() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  if (!HasAvx512Bf16() || __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
   constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24, kInt8 = 1u << 25;
   if ((edx & kBf16) == 0 || (edx & kTile) == 0 || (edx & kInt8) == 0) return false;
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   static const bool granted = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
   return granted;
 }
-#endif
 
-// Whether products of bf16 pairs beat widening and float products. On Intel's cores (Sapphire and
+// Whether widening and float products beat those of bf16 pairs. On Intel's cores (Sapphire and
 // Emerald Rapids) the instruction for 32 products takes as long as four of float products do, of 16
 // each; a virtual machine may show it and hide the matrix unit that takes its place.
-bool PairsAreFast() {
-#if defined(__x86_64__)
+bool PairsAreSlow() {
   __builtin_cpu_init();
-  return __builtin_cpu_is("intel") == 0;
+  return __builtin_cpu_is("intel") != 0;
+}
+
+#define FT_ON_X86(function) (&(function))
 #else
-  return true;
+#define FT_ON_X86(function) nullptr
 #endif
-}
 
-bool Has(CpuIsa isa) {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c();
-  if (isa == CpuIsa::kAvx2) return avx2;
-  if (isa == CpuIsa::kAvxVnni) return avx2 && HasAvxVnni();
-  if (isa == CpuIsa::kAmx) return Has(CpuIsa::kAvx512) && HasAmx();
-  if (isa == CpuIsa::kAvx512) {
-    return Has(CpuIsa::kAvx512Vnni) && __builtin_cpu_supports("avx512bf16");
-  }
-  if (isa == CpuIsa::kAvx512Vnni) {
-    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vnni");
-  }
-#endif
-  return isa == CpuIsa::kPortable;
-}
+struct InstructionSet {
+  CpuIsa isa;
+  std::string_view name;          // also that of its kernels
+  bool (*is_here)();              // whether this machine has it; null: another architecture's
+  const Kernels& (*kernels)();    // null with is_here
+  bool (*is_slower)() = nullptr;  // whether this processor is faster with the set before it
+};
 
-const Kernels& Find(CpuIsa isa) {
-#if defined(__x86_64__)
-  if (isa == CpuIsa::kAmx) return AmxKernels();
-  if (isa == CpuIsa::kAvx512) return Avx512Kernels();
-  if (isa == CpuIsa::kAvx512Vnni) return Avx512VnniKernels();
-  if (isa == CpuIsa::kAvxVnni) return AvxVnniKernels();
-  if (isa == CpuIsa::kAvx2) return Avx2Kernels();
-#endif
-  FT_CHECK(isa == CpuIsa::kPortable);
-  return PortableKernels();
+// The slowest first.
+constexpr InstructionSet kSets[] = {
+    {CpuIsa::kPortable, "portable", &Always, &PortableKernels},
+    {CpuIsa::kAvx2, "avx2", FT_ON_X86(HasAvx2), FT_ON_X86(Avx2Kernels)},
+    {CpuIsa::kAvxVnni, "avxvnni", FT_ON_X86(HasAvxVnni), FT_ON_X86(AvxVnniKernels)},
+    {CpuIsa::kAvx512Vnni, "avx512vnni", FT_ON_X86(HasAvx512Vnni), FT_ON_X86(Avx512VnniKernels)},
+    {CpuIsa::kAvx512, "avx512", FT_ON_X86(HasAvx512Bf16), FT_ON_X86(Avx512Kernels),
+     FT_ON_X86(PairsAreSlow)},
+    {CpuIsa::kAmx, "amx", FT_ON_X86(HasAmx), FT_ON_X86(AmxKernels)},
+};
+
+// CpuIsa has kAuto and then these.
+consteval bool EverySetIsListed() {
+  for (size_t i = 0; i < std::size(kSets); ++i) {
+    if (static_cast<size_t>(kSets[i].isa) != i + 1) return false;
+  }
+  return std::size(kSets) == static_cast<size_t>(CpuIsa::kAmx);  // the last
 }
+static_assert(EverySetIsListed());
+
+// REQUIRES: not kAuto.
+const InstructionSet& SetOf(CpuIsa isa) { return kSets[static_cast<size_t>(isa) - 1]; }
+
+bool IsHere(const InstructionSet& set) { return set.is_here != nullptr && set.is_here(); }
 
 }  // namespace
 
@@ -95,43 +106,28 @@ const KernelConfig& BestConfig(const Kernels& kernels) {
   return kernels.elsewhere;
 }
 
-std::vector<CpuIsa> AvailableCpuIsas() {
+std::vector<CpuIsa> AllCpuIsas() {
   std::vector<CpuIsa> isas;
-  for (const CpuIsa isa : kCpuIsas) {
-    if (Has(isa)) isas.push_back(isa);
-  }
-  const auto pairs = std::find(isas.begin(), isas.end(), CpuIsa::kAvx512);
-  if (pairs != isas.end() && !PairsAreFast()) std::swap(*pairs, *(pairs - 1));
+  for (const InstructionSet& set : kSets) isas.push_back(set.isa);
   return isas;
 }
 
-std::string_view CpuIsaName(CpuIsa isa) {
-  switch (isa) {
-    case CpuIsa::kAuto:
-      return "auto";
-    case CpuIsa::kPortable:
-      return "portable";
-    case CpuIsa::kAvx2:
-      return "avx2";
-    case CpuIsa::kAvxVnni:
-      return "avxvnni";
-    case CpuIsa::kAvx512Vnni:
-      return "avx512vnni";
-    case CpuIsa::kAvx512:
-      return "avx512";
-    case CpuIsa::kAmx:
-      return "amx";
+std::vector<CpuIsa> AvailableCpuIsas() {
+  std::vector<CpuIsa> isas;
+  for (const InstructionSet& set : kSets) {
+    if (!IsHere(set)) continue;
+    const bool is_slower = set.is_slower != nullptr && set.is_slower();
+    isas.insert(is_slower ? isas.end() - 1 : isas.end(), set.isa);
   }
-  return "?";
+  return isas;
 }
 
+std::string_view CpuIsaName(CpuIsa isa) { return isa == CpuIsa::kAuto ? "auto" : SetOf(isa).name; }
+
 Result<const Kernels*> KernelsFor(CpuIsa isa) {
-  if (isa == CpuIsa::kAuto) return &Find(AvailableCpuIsas().back());
-  if (!Has(isa)) {
-    return Error{"this machine does not have the instruction set '" + std::string(CpuIsaName(isa)) +
-                 "'"};
-  }
-  return &Find(isa);
+  const InstructionSet& set = SetOf(isa == CpuIsa::kAuto ? AvailableCpuIsas().back() : isa);
+  if (IsHere(set)) return &set.kernels();
+  return Error{"this machine does not have the instruction set '" + std::string(set.name) + "'"};
 }
 
 }  // namespace foretoken

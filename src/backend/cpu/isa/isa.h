@@ -6,9 +6,6 @@
 
 namespace foretoken {
 
-inline constexpr CpuIsa kCpuIsas[] = {CpuIsa::kPortable,   CpuIsa::kAvx2,   CpuIsa::kAvxVnni,
-                                      CpuIsa::kAvx512Vnni, CpuIsa::kAvx512, CpuIsa::kAmx};
-
 // kAuto gives the best. Errors: an instruction set this machine lacks.
 Result<const Kernels*> KernelsFor(CpuIsa isa);
 

@@ -9,7 +9,7 @@ int main() {
   using foretoken::CpuIsa;
   const auto sets = foretoken::testing::TestedSets();
   bool all = true;
-  for (const CpuIsa isa : foretoken::kCpuIsas) {
+  for (const CpuIsa isa : foretoken::AllCpuIsas()) {
     if (foretoken::KernelsFor(isa).ok()) continue;
     if (all)
       std::printf("Instruction sets that this machine lacks, so that their tests did not run:\n");
