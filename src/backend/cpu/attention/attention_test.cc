@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 
+#include "backend/cpu/attention/unit_division.h"
 #include "backend/cpu/isa/kernel_sets_testing.h"
 #include "backend/cpu/reference.h"
 
@@ -379,6 +381,24 @@ TEST_P(AttentionTest, RowsOfProbabilities) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, AttentionTest, ::testing::ValuesIn(AllCases()), CaseName);
+
+// Units of 16 queries on four threads, unless a case says otherwise; `last` as of DivideUnits. Keys
+// and values take as long as four queries. Comments: queries of the longest thread, uncut -> cut.
+std::tuple<int64_t, int, int64_t> Divided(int64_t units, int last = 16, int queries = 16) {
+  const UnitDivision d = DivideUnits(units, queries, last, /*few_queries=*/4, /*threads=*/4);
+  return {d.whole, d.pieces, d.pieces_each};
+}
+
+TEST(UnitDivision, CutsUnitsThatAreLeftOverWhereThatSavesATenth) {
+  EXPECT_EQ(Divided(8), std::tuple(2, 1, 0));        // none is left over
+  EXPECT_EQ(Divided(1), std::tuple(0, 4, 1));        // 20 -> 8
+  EXPECT_EQ(Divided(2), std::tuple(0, 2, 1));        // 20 -> 12, in four pieces each 16
+  EXPECT_EQ(Divided(5), std::tuple(1, 4, 1));        // 40 -> 28
+  EXPECT_EQ(Divided(1, 3, 3), std::tuple(0, 3, 1));  // 7 -> 5: no piece is empty
+  EXPECT_EQ(Divided(3), std::tuple(0, 1, 1));        // 20 -> 24 at least
+  EXPECT_EQ(Divided(41), std::tuple(10, 1, 1));      // 220 -> 208: not a tenth
+  EXPECT_EQ(Divided(5, 4), std::tuple(1, 1, 1));     // few queries, and threads have others
+}
 
 }  // namespace
 }  // namespace foretoken

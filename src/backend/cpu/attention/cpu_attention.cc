@@ -2,6 +2,7 @@
 // threads.
 #include <algorithm>
 
+#include "backend/cpu/attention/unit_division.h"
 #include "backend/cpu/cpu_backend.h"
 
 namespace foretoken {
@@ -42,33 +43,6 @@ int RunOf(const Visibility& visible, int r) {
   int run = visible.run[r];
   for (int i = visible.begin[r]; i < visible.begin[r + 1] && visible.chain[i] == run; ++i) ++run;
   return run;
-}
-
-// How the units of an op are divided among threads: each thread gets `whole` units; the units left
-// over are cut into `pieces` pieces of queries each, and each thread gets `pieces_each` of those.
-struct Division {
-  int64_t whole = 0;
-  int pieces = 1;
-  int64_t pieces_each = 0;
-};
-
-// `units` of `queries` queries each, of `last_queries` where they are left over. A piece prepares
-// keys and values anew, which takes as long as `few_queries` queries: units are cut where that
-// shortens the longest thread by a tenth.
-Division DivideUnits(int64_t units, int queries, int last_queries, int few_queries, int threads) {
-  const int64_t left = units % threads;
-  Division best{units / threads, 1, left > 0 ? 1 : 0};
-  if (left == 0 || (units >= threads && last_queries <= few_queries)) return best;
-  const auto cost = [&](const Division& d) {
-    return d.whole * (few_queries + queries) +
-           d.pieces_each * (few_queries + (last_queries + d.pieces - 1) / d.pieces);
-  };
-  const int64_t uncut = cost(best);
-  for (int pieces = 2; pieces <= std::min(last_queries, threads); ++pieces) {
-    const Division cut{best.whole, pieces, (left * pieces + threads - 1) / threads};
-    if (cost(cut) < cost(best) && 10 * uncut > 11 * cost(cut)) best = cut;
-  }
-  return best;
 }
 
 }  // namespace
@@ -116,7 +90,7 @@ void CpuBackend::Attention(const AttentionArgs& args) {
   const int64_t units = int64_t{blocks} * kv_heads;
   // Units left over are the last ones, mostly of the last rows.
   const int last = units % threads > kv_heads ? most : rows - (blocks - 1) * kMostRows;
-  const Division division =
+  const UnitDivision division =
       DivideUnits(units, most * group, last * group, kernels_.few_queries, threads);
 
   AttentionUnit unit = UnitOf(args.keys, args.values, head_dim, args.scale);
