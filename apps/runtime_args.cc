@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/comma_list.h"
 #include "draft/option_help.h"
 #include "tree/tree_policy.h"
 #include "verify/verifier.h"
@@ -31,13 +32,13 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& names, const std::strin
 }
 
 Result<CpuIsa> ParseIsa(std::string_view text) {
-  std::string known = "auto";
-  if (text == known) return CpuIsa::kAuto;
-  for (CpuIsa isa : AvailableCpuIsas()) {
+  if (text == CpuIsaName(CpuIsa::kAuto)) return CpuIsa::kAuto;
+  const std::vector<CpuIsa> known = AvailableCpuIsas();
+  for (CpuIsa isa : known) {
     if (CpuIsaName(isa) == text) return isa;
-    known += ", " + std::string(CpuIsaName(isa));
   }
-  return Error{"found '" + std::string(text) + "', this machine has " + known};
+  return Error{"found '" + std::string(text) + "', this machine has auto, " +
+               CommaList(known, CpuIsaName)};
 }
 
 // "id:bias".
@@ -92,8 +93,7 @@ void AddModelArgs(CLI::App& app, ModelArgs* model) {
 }
 
 void AddIsaArg(CLI::App& app, CpuIsa* isa) {
-  AddParsed(app, "--isa",
-            "instruction set: auto (default), portable, avx2, avxvnni, avx512vnni, avx512, amx",
+  AddParsed(app, "--isa", "instruction set: auto (default), " + CommaList(AllCpuIsas(), CpuIsaName),
             [isa](const std::string& text) -> Status {
               FT_ASSIGN_OR_RETURN(*isa, ParseIsa(text));
               return {};
