@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "backend/cpu/isa/kernel_sets_testing.h"
+#include "backend/cpu/reference.h"
 #include "base/step_testing.h"
 #include "model/model.h"
 #include "model/scoring_for_test.h"
@@ -201,13 +202,10 @@ TEST_P(EveryWeightType, RowDependsOnItsOwnPastOnly) {
   CheckModel({SmallConfig(), set, type, DType::kF16}, {1, 2, 3, 4});
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, EveryWeightType,
-    ::testing::Combine(::testing::ValuesIn(Sets()),
-                       ::testing::Values(DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0,
-                                         DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
-                                         DType::kQ4_K, DType::kQ5_K, DType::kQ6_K)),
-    NameOf);
+INSTANTIATE_TEST_SUITE_P(All, EveryWeightType,
+                         ::testing::Combine(::testing::ValuesIn(Sets()),
+                                            ::testing::ValuesIn(testing::kWeightTypes)),
+                         NameOf);
 
 class EveryCacheType : public ::testing::TestWithParam<SetAndType> {};
 
