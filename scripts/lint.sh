@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks the format of every C++ file, the include layers, what may be done in one place only, that
-# citations of docs/methods resolve, and clang-tidy. Any finding is an error.
+# citations of docs/methods resolve, that objects built for one instruction set (those in build/release,
+# if any) share no function, and clang-tidy. Any finding is an error.
 # Test files are formatted but not tidied: their macros alone would triple the time. Nor are the files
 # that include libtorch, whose headers clang-tidy 14 cannot parse as C++20.
 # usage: scripts/lint.sh [--quick]; --quick leaves clang-tidy out.
@@ -11,8 +12,9 @@ python3 tools/layers.py
 python3 tools/one_place.py
 python3 tools/citations_test.py -q
 python3 tools/citations.py
+python3 tools/isa_symbols.py --build build/release
 if [ "${1:-}" = --quick ]; then
-  echo "lint: format, layers, places and citations are clean"
+  echo "lint: format, layers, places, citations and symbols are clean"
   exit 0
 fi
 cmake --preset release -B build/lint -DFT_QUICK=OFF -DFT_TRAIN=ON -DFT_TESTS=OFF -DFT_BENCH=OFF >/dev/null
