@@ -44,4 +44,16 @@ void ForRows(int64_t rows, const Body& body) {
   at::parallel_for(0, rows, kRowGrain, body);
 }
 
+// sum[m, 0 .. keys) += part[m, keys] for every matrix m. `sum` is f32.
+template <typename T>
+void AddKeys(const torch::Tensor& part, const torch::Tensor& sum) {
+  const int64_t count = part.size(1) * part.size(2), stride = sum.size(1) * sum.size(2);
+  at::parallel_for(0, part.size(0), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t m = begin; m < end; ++m) {
+      KernelsFor<T>().add_to_float(0, count, Data<T>(part) + m * count,
+                                   Data<float>(sum) + m * stride);
+    }
+  });
+}
+
 }  // namespace foretoken::train

@@ -199,19 +199,6 @@ class AttentionFn : public Function<AttentionFn> {
     });
     return {dqkv, Tensor(), Tensor(), Tensor()};
   }
-
- private:
-  // sum[m, 0 .. keys) += part[m, keys] for every matrix m.
-  template <typename T>
-  static void AddKeys(const Tensor& part, const Tensor& sum) {
-    const int64_t count = part.size(1) * part.size(2), stride = sum.size(1) * sum.size(2);
-    at::parallel_for(0, part.size(0), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t m = begin; m < end; ++m) {
-        KernelsFor<T>().add_to_float(0, count, Data<T>(part) + m * count,
-                                     Data<float>(sum) + m * stride);
-      }
-    });
-  }
 };
 
 class EmbedFn : public Function<EmbedFn> {
