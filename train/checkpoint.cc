@@ -54,22 +54,6 @@ Status CopyWeights(const Result<File>& file, WeightSet& weights) {
 
 }  // namespace
 
-LlamaShape ShapeOf(const Recipe& r) {
-  LlamaShape s;
-  s.vocab = r.vocab;
-  s.layers = r.layers;
-  s.hidden = r.hidden;
-  s.ffn = r.ffn;
-  s.heads = r.heads;
-  s.kv_heads = r.kv_heads;
-  s.head_dim = r.head_dim;
-  s.context = r.context;
-  s.norm_eps = r.norm_eps;
-  s.rope_base = r.rope_base;
-  s.tied_embeddings = r.tied_embeddings;
-  return s;
-}
-
 Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
                       const WeightSet& weights, AdamW& optimizer, WeightAverage& average) {
   const std::string path = CheckpointPath(directory);

@@ -6,8 +6,8 @@
 #include "adamw.h"
 #include "base/result.h"
 #include "checkpoint_file.h"
-#include "llama.h"
 #include "weight_average.h"
+#include "weights.h"
 
 namespace foretoken::train {
 
@@ -25,7 +25,5 @@ Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& o
 // Begins with the weights of another run, `from` its directory, or of a published file of the same
 // names (.safetensors, or torch.save's). Errors: as above; numbers that are no floats.
 Status LoadWeights(const std::string& from, WeightSet& weights);
-
-LlamaShape ShapeOf(const Recipe& recipe);
 
 }  // namespace foretoken::train

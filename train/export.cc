@@ -11,24 +11,6 @@
 namespace foretoken::train {
 namespace {
 
-ModelConfig ConfigOf(const Recipe& r) {
-  ModelConfig c;
-  c.architecture = "llama";
-  c.name = r.name;
-  c.vocab = static_cast<int>(r.vocab);
-  c.layers = static_cast<int>(r.layers);
-  c.hidden = static_cast<int>(r.hidden);
-  c.ffn = static_cast<int>(r.ffn);
-  c.heads = static_cast<int>(r.heads);
-  c.kv_heads = static_cast<int>(r.kv_heads);
-  c.head_dim = c.rope_dim = static_cast<int>(r.head_dim);
-  c.context = static_cast<int>(r.context);
-  c.norm_eps = static_cast<float>(r.norm_eps);
-  c.rope_base = static_cast<float>(r.rope_base);
-  c.tied_embeddings = r.tied_embeddings;
-  return c;
-}
-
 // A checkpoint seen as a model in Hugging Face's layout; the optimiser's moments are left out.
 class CheckpointModel : public ModelFile {
  public:
@@ -74,6 +56,24 @@ void WriteRecord(const CheckpointInfo& info, GgufWriter& writer) {
 }
 
 }  // namespace
+
+ModelConfig ConfigOf(const Recipe& r) {
+  ModelConfig c;
+  c.architecture = "llama";
+  c.name = r.name;
+  c.vocab = static_cast<int>(r.vocab);
+  c.layers = static_cast<int>(r.layers);
+  c.hidden = static_cast<int>(r.hidden);
+  c.ffn = static_cast<int>(r.ffn);
+  c.heads = static_cast<int>(r.heads);
+  c.kv_heads = static_cast<int>(r.kv_heads);
+  c.head_dim = c.rope_dim = static_cast<int>(r.head_dim);
+  c.context = static_cast<int>(r.context);
+  c.norm_eps = static_cast<float>(r.norm_eps);
+  c.rope_base = static_cast<float>(r.rope_base);
+  c.tied_embeddings = r.tied_embeddings;
+  return c;
+}
 
 Status ExportGguf(const std::string& checkpoint, const std::string& path, FileType type) {
   FT_ASSIGN_OR_RETURN(const CheckpointInfo info, ReadCheckpointInfo(checkpoint));

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "io/quantize_model.h"
+#include "recipe.h"
 
 namespace foretoken::train {
 
@@ -17,6 +18,10 @@ struct ExportRequest {
   std::string ranks;   // drafters: a file of foretoken rank-tokens to be kept in the draft; or ""
   bool force = false;  // replace what is at `path`
 };
+
+// The model that `train lm` makes of a recipe; of a drafter's recipe, its target as the recipe
+// records it.
+ModelConfig ConfigOf(const Recipe& recipe);
 
 // Errors: the file that the export would replace, where it was not told to.
 Status CheckExportPath(const ExportRequest& request);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "model/model_config.h"
 #include "ops_plain.h"
 
 namespace foretoken::train {
@@ -43,6 +44,29 @@ int64_t BlockFor(int64_t length) {
 }
 
 }  // namespace
+
+LlamaShape ShapeOf(const ModelConfig& c) {
+  LlamaShape s;
+  s.vocab = c.vocab;
+  s.layers = c.layers;
+  s.hidden = c.hidden;
+  s.ffn = c.ffn;
+  s.heads = c.heads;
+  s.kv_heads = c.kv_heads;
+  s.head_dim = c.head_dim;
+  s.rope_dim = c.rope_dim;
+  s.window = c.sliding_window;
+  s.context = c.context;
+  s.norm_eps = c.norm_eps;
+  s.rope_base = c.rope_base;
+  s.tied_embeddings = c.tied_embeddings;
+  if (c.rope_scaling != ModelConfig::RopeScaling::kNone || !c.rope_freq_factors.empty()) {
+    const foretoken::RopeTable table = MakeRopeTable(c);
+    s.rope_frequencies = table.inv_freq;
+    s.rope_magnitude = table.magnitude;
+  }
+  return s;
+}
 
 Block AddBlock(WeightSet& weights, const std::string& prefix, const LlamaShape& s,
                bool has_input_norm, double into_residual) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "io/model_file.h"
 #include "ops.h"
 #include "weights.h"
 
@@ -27,6 +28,9 @@ struct LlamaShape {
   double rope_magnitude = 1.0;
   int64_t rotary() const { return rope_dim > 0 ? rope_dim : head_dim; }
 };
+
+// The shape of the model that `config` describes, its rotary scaling worked out.
+LlamaShape ShapeOf(const ModelConfig& config);
 
 // What some families have in their attention, where a model is frozen.
 struct AttentionParts {

@@ -5,35 +5,11 @@
 #include "base/json.h"
 #include "io/convert.h"
 #include "io/hf_names.h"
-#include "model/model_config.h"
 
 namespace foretoken::train {
 namespace {
 
 using torch::Tensor;
-
-LlamaShape ShapeOf(const ModelConfig& c) {
-  LlamaShape s;
-  s.vocab = c.vocab;
-  s.layers = c.layers;
-  s.hidden = c.hidden;
-  s.ffn = c.ffn;
-  s.heads = c.heads;
-  s.kv_heads = c.kv_heads;
-  s.head_dim = c.head_dim;
-  s.rope_dim = c.rope_dim;
-  s.window = c.sliding_window;
-  s.context = c.context;
-  s.norm_eps = c.norm_eps;
-  s.rope_base = c.rope_base;
-  s.tied_embeddings = c.tied_embeddings;
-  if (c.rope_scaling != ModelConfig::RopeScaling::kNone || !c.rope_freq_factors.empty()) {
-    const foretoken::RopeTable table = MakeRopeTable(c);
-    s.rope_frequencies = table.inv_freq;
-    s.rope_magnitude = table.magnitude;
-  }
-  return s;
-}
 
 // Rows of q and k back in Hugging Face's order.
 Tensor HalfSplit(const Tensor& interleaved, int64_t head_dim, int64_t rope_dim) {

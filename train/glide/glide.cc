@@ -5,6 +5,7 @@
 #include "draft/glide/glide_spec.h"
 #include "draft_accuracy.h"
 #include "draft_export.h"
+#include "export.h"
 #include "glide/cross_attention.h"
 #include "glide/module.h"
 #include "io/draft_keys.h"
@@ -26,16 +27,12 @@ int64_t NumberOr(const Recipe& recipe, const std::string& setting, int64_t fallb
 
 // The target's shape, but for what settings say. Every query head has keys of its own.
 LlamaShape DraftShape(const Recipe& r) {
-  LlamaShape s;
-  s.vocab = r.vocab;
+  LlamaShape s = ShapeOf(ConfigOf(r));
   s.layers = static_cast<int64_t>(r.Number("draft_layers"));
   s.hidden = NumberOr(r, "draft_hidden", r.hidden);
   s.ffn = NumberOr(r, "draft_ffn", r.ffn);
   s.heads = s.kv_heads = NumberOr(r, "draft_heads", r.heads);
-  s.head_dim = s.hidden / s.heads;
-  s.context = r.context;
-  s.norm_eps = r.norm_eps;
-  s.rope_base = r.rope_base;
+  s.head_dim = s.rope_dim = s.hidden / s.heads;
   s.tied_embeddings = false;
   return s;
 }

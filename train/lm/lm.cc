@@ -11,7 +11,7 @@ namespace {
 class LmTask final : public Task {
  public:
   LmTask(const Recipe& recipe, torch::Device device)
-      : model_(ShapeOf(recipe), WeightOptionsOf(recipe, device)) {}
+      : model_(ShapeOf(ConfigOf(recipe)), WeightOptionsOf(recipe, device)) {}
 
   WeightSet& weights() override { return model_.weights(); }
 
