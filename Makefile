@@ -37,8 +37,8 @@ bench: ## build and run the measurements of this machine and the kernels
 docs: ## write the tables of documents that are made from the sources
 	@scripts/setup.sh engine train test
 	@cmake --preset release -DFT_TESTS=ON -DFT_EXTRA_DRAFTERS= >/dev/null
-	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target draft_test
-	FT_WRITE_DOCS=1 $(BUILD)/draft_test --gtest_filter='DraftOptionsPage.*'
+	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target draft_test tree_test verifiers_test
+	for test in draft tree verifiers; do FT_WRITE_DOCS=1 $(BUILD)/$${test}_test --gtest_filter='*Page.*' || exit 1; done
 
 format: ## rewrite the sources in the project's format
 	@scripts/setup.sh lint

@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "base/comma_list.h"
-#include "draft/option_help.h"
 #include "tree/tree_policy.h"
 #include "verify/verifier.h"
 
@@ -186,7 +185,7 @@ void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
 void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
   AddParsed(app, "--draft-opt",
             "KEY=VALUE, an option of the drafter (of joined ones NAME.KEY=VALUE); repeatable\n" +
-                DraftOptionHelp(),
+                OptionHelp(DrafterOptions()),
             [draft](const std::string& text) { return TakeOption(text, &draft->options); })
       ->group(kSpeculation);
   AddParsed(
@@ -223,8 +222,11 @@ void AddTreeArgs(CLI::App& app, DraftArgs* draft) {
   std::string trees =
       "which guesses are checked together, NAME:key=value,... (default: auto; with verifiers that "
       "let a tree change the text, paper)\npaper: the one in the drafter's paper";
-  for (const TreeEntry& e : AllTrees()) {
+  const std::vector<OptionOwner> options = TreeOptions();
+  for (size_t i = 0; i < options.size(); ++i) {
+    const TreeEntry& e = AllTrees()[i];
     trees.append("\n").append(e.name).append(": ").append(e.summary);
+    trees.append(" (").append(OptionSummary(options[i].options)).append(")");
   }
   app.add_option("--tree", draft->tree, trees)->group(kSpeculation)->type_name("TREE");
   app.add_option(

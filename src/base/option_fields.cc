@@ -32,7 +32,7 @@ void OptionFields::Describe(std::string_view name, std::string values, std::stri
   if (!notes.values.empty()) values = notes.values;
   if (!notes.fallback.empty()) fallback = notes.fallback;
   table_->push_back({std::string(name), std::move(values), std::move(fallback),
-                     std::string(meaning), std::string(notes.paper)});
+                     std::string(meaning), std::string(notes.authors)});
 }
 
 void OptionFields::Int(std::string_view name, int& field, int low, int high,

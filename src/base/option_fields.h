@@ -20,7 +20,7 @@ struct OptionDescription {
   std::string values;    // "1 to 1024", "max or sum", "a file"
   std::string fallback;  // the default, as typed or in words; "" for none
   std::string meaning;   // one line
-  std::string paper;     // the default of the method's paper, where it differs; or ""
+  std::string authors;   // the default of the paper or its code, where it differs; or ""
   bool operator==(const OptionDescription&) const = default;
 };
 using OptionTable = std::vector<OptionDescription>;
@@ -29,11 +29,11 @@ using OptionTable = std::vector<OptionDescription>;
 struct OptionNotes {
   std::string_view fallback = "";  // in place of the field's value
   std::string_view values = "";    // in place of its range
-  std::string_view paper = "";     // OptionDescription::paper
+  std::string_view authors = "";   // OptionDescription::authors
 };
 
-// Reads a struct's options, or describes them. Fields hold their defaults beforehand. Arguments in
-// this order: name, field, what it may be, what it means.
+// Reads options, or describes them. Fields hold their defaults beforehand. Arguments in this order:
+// name, field, what it may be, what it means.
 class OptionFields {
  public:
   // Reads; mistakes are noted in `reader`, which must outlive this.
@@ -63,6 +63,10 @@ class OptionFields {
            std::string_view meaning, const OptionNotes& notes = {});
   // A sentence on the options together.
   void Note(std::string_view text);
+  // OptionReader::Complain; nothing where it describes.
+  void Complain(std::string_view name, const Json& found, const std::string& expected) {
+    if (reader_ != nullptr) reader_->Complain(name, found, expected);
+  }
 
  private:
   void Describe(std::string_view name, std::string values, std::string fallback,

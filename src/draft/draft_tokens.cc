@@ -45,7 +45,8 @@ void DraftTokenRule::Visit(OptionFields& fields) {
               {.fallback = "the draft file's own, or MODEL.ranks.json beside the model"});
   std::string scored;
   fields.WordOrInt("vocabulary", scored, vocabulary, {"auto", "all"}, 1, 1 << 24,
-                   "tokens scored, the first of the ranking; auto: what is expected to be fastest");
+                   "tokens scored, the first of the ranking; auto: what is expected to be fastest",
+                   {.authors = "all"});
   all = scored == "all";
   fields.Choice("head", head_type,
                 {{"source", std::optional<DType>()}, {"q4_0", std::optional(DType::kQ4_0)}},

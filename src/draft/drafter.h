@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
-#include "base/option_fields.h"
+#include "base/option_help.h"
 #include "base/result.h"
 #include "model/model.h"
 #include "tree/tree_builder.h"
@@ -130,6 +130,8 @@ struct DrafterEntry {
   int paper_draft_max = -1;     // tokens drafted a cycle in its paper; below 0: the tree's own
 };
 std::span<const DrafterEntry> AllDrafters();
+// Each one's name and options.
+std::vector<OptionOwner> DrafterOptions();
 // The names in "NAME" or "NAME,NAME,...", which joins several drafters.
 std::vector<std::string_view> SplitDrafters(std::string_view names);
 // `name` may join several: see draft/joined/joined.h. A draft that it cannot do without and no

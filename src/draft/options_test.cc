@@ -4,13 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "base/doc_page_testing.h"
 #include "base/json.h"
-#include "base/mapped_file.h"
-#include "base/output_file.h"
+#include "base/option_help.h"
 #include "draft/drafter.h"
-#include "draft/option_help.h"
 
 namespace foretoken {
 namespace {
@@ -57,7 +55,7 @@ struct Sample {
   int number = 0;
   bool k_given = false, sum = false;
   void Visit(OptionFields& fields) {
-    fields.Int("k", k, 1, 9, "how many", {.paper = "7"}, &k_given);
+    fields.Int("k", k, 1, 9, "how many", {.authors = "7"}, &k_given);
     fields.Int("low", low, 1, k, "how few", {.values = "1 to k"});
     fields.Number("share", share, 0, 1, "of all");
     fields.Text("file", file, "a file", "where from", {.fallback = "none"});
@@ -119,7 +117,7 @@ TEST(Registry, OptionsAreDescribed) {
     };
     EXPECT_EQ(std::ranges::any_of(table, is_needed), !e.needs.empty()) << e.name;
   }
-  EXPECT_THAT(DraftOptionHelp(), HasSubstr("\nlookahead: ngram, tokens of an n-gram"));
+  EXPECT_THAT(OptionHelp(DrafterOptions()), HasSubstr("\nlookahead: ngram, tokens of an n-gram"));
 }
 
 // The page is written anew by `make docs`.
@@ -127,19 +125,7 @@ TEST(DraftOptionsPage, HasTheTableOfTheRegistry) {
 #ifdef FT_HAS_EXTRA_DRAFTERS
   GTEST_SKIP() << "the page has the drafters of src/draft alone";
 #endif
-  const std::string path = FT_SOURCE_DIR "/docs/draft_options.md";
-  const std::string begin = "<!-- options: written by make docs -->\n", end = "<!-- end -->\n";
-  std::string page(MappedFile::Open(path)->text());
-  const size_t first = page.find(begin), last = page.find(end);
-  ASSERT_NE(first, page.npos);
-  ASSERT_NE(last, page.npos);
-  const size_t from = first + begin.size();
-  if (std::getenv("FT_WRITE_DOCS") != nullptr) {
-    page.replace(from, last - from, DraftOptionTable());
-    ASSERT_TRUE(WriteFileAtomically(path, page).ok());
-    return;
-  }
-  EXPECT_EQ(page.substr(from, last - from), DraftOptionTable()) << path << " is stale: make docs";
+  ExpectOnPage("draft_options.md", OptionMarkdown("drafters", DrafterOptions()));
 }
 
 TEST(Registry, NamesAreUniqueAndTheFirstSliceIsThere) {

@@ -33,6 +33,12 @@ std::span<const DrafterEntry> AllDrafters() {
   return kAll;
 }
 
+std::vector<OptionOwner> DrafterOptions() {
+  std::vector<OptionOwner> all;
+  for (const DrafterEntry& e : AllDrafters()) all.push_back({e.name, e.describe()});
+  return all;
+}
+
 std::vector<std::string_view> SplitDrafters(std::string_view names) {
   std::vector<std::string_view> parts;
   for (size_t comma = names.find(','); comma != std::string_view::npos; comma = names.find(',')) {

@@ -206,9 +206,10 @@ class AutoTree final : public TreePolicy {
 
 }  // namespace
 
-Result<std::unique_ptr<TreePolicy>> NewAutoTree(OptionReader& options) {
-  const int width = options.Int("width", 4, 1, 64);
-  const int nodes = options.Int("nodes", 64, 2, 512);
+Result<std::unique_ptr<TreePolicy>> NewAutoTree(OptionFields& options) {
+  int width = 4, nodes = 64;
+  options.Int("width", width, 1, 64, "children of a node at most");
+  options.Int("nodes", nodes, 2, 512, "nodes at most, the root included");
   return std::unique_ptr<TreePolicy>(std::make_unique<AutoTree>(width, nodes));
 }
 

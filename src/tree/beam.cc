@@ -50,9 +50,10 @@ class BeamSearch final : public TreePolicy {
 
 }  // namespace
 
-Result<std::unique_ptr<TreePolicy>> NewBeamSearch(OptionReader& options) {
-  const int beams = options.Int("beams", 4, 1, 64);
-  const int steps = options.Int("steps", 4, 1, 64);
+Result<std::unique_ptr<TreePolicy>> NewBeamSearch(OptionFields& options) {
+  int beams = 4, steps = 4;
+  options.Int("beams", beams, 1, 64, "paths kept of each level");
+  options.Int("steps", steps, 1, 64, "levels");
   return std::unique_ptr<TreePolicy>(std::make_unique<BeamSearch>(beams, steps));
 }
 

@@ -55,8 +55,12 @@ class Cape final : public TreePolicy {
 };
 
 // Reads "8/8/8/6/...", ten or eleven whole numbers.
-Bins ReadBins(OptionReader& options, const Bins& fallback) {
-  const std::string text = options.Text("bins", "");
+Bins ReadBins(OptionFields& options, const Bins& fallback) {
+  constexpr std::string_view kExpected = "10 or 11 widths from 0 to 64 with slashes between them";
+  std::string text;
+  options.Text("bins", text, kExpected,
+               "candidates of a step, by the best one's probability in tenths",
+               {.fallback = "8/8/8/6/6/6/4/4/2/2/2"});
   if (text.empty()) return fallback;
   Bins bins;
   const char* at = text.data();
@@ -70,19 +74,23 @@ Bins ReadBins(OptionReader& options, const Bins& fallback) {
   }
   if (bins.size() == kBins - 1) bins.push_back(bins.back());
   if (at == end && bins.size() == kBins) return bins;
-  options.Complain("bins", text, "10 or 11 widths from 0 to 64 with slashes between them");
+  options.Complain("bins", text, std::string(kExpected));
   return fallback;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<TreePolicy>> NewCape(OptionReader& options) {
-  const int gamma = options.Int("gamma", 4, 1, 1024);
-  const bool additional = options.Choice("count", {"total", "additional"}) == 1;
+Result<std::unique_ptr<TreePolicy>> NewCape(OptionFields& options) {
+  int gamma = 4, fixed = -1;
+  bool additional = false;
+  options.Int("gamma", gamma, 1, 1024, "tokens of the chain");
+  options.Choice(
+      "count", additional, {{"total", false}, {"additional", true}},
+      "additional: the bins do not count the best one, by default 7/7/7/5/5/5/3/3/1/1/1");
   // The paper's 7, 5, 3 and 1 runners-up.
   Bins bins = ReadBins(options, additional ? Bins{7, 7, 7, 5, 5, 5, 3, 3, 1, 1, 1}
                                            : Bins{8, 8, 8, 6, 6, 6, 4, 4, 2, 2, 2});
-  const int fixed = options.Int("fixed", -1, -1, 63);
+  options.Int("fixed", fixed, -1, 63, "runners-up of every step; below 0: by the bins");
   if (fixed >= 0) bins.assign(kBins, fixed + 1);
   // The chain's own token is there whatever the bins say.
   for (int& width : bins) width = std::max(1, width + (additional && fixed < 0 ? 1 : 0));

@@ -39,8 +39,10 @@ const TreePolicy& ChainPolicy() {
   return policy;
 }
 
-Result<std::unique_ptr<TreePolicy>> NewChain(OptionReader& options) {
-  const int gamma = options.Int("gamma", kUnlimited, 1, kUnlimited);
+Result<std::unique_ptr<TreePolicy>> NewChain(OptionFields& options) {
+  int gamma = kUnlimited;
+  options.Int("gamma", gamma, 1, kUnlimited, "tokens at most",
+              {.fallback = "as many as the drafter offers"});
   return std::unique_ptr<TreePolicy>(std::make_unique<Chain>(gamma));
 }
 

@@ -96,16 +96,23 @@ class Pct final : public TreePolicy {
 
 }  // namespace
 
-Result<std::unique_ptr<TreePolicy>> NewPct(OptionReader& options) {
+Result<std::unique_ptr<TreePolicy>> NewPct(OptionFields& options) {
   PctRule rule;
-  rule.width = options.Int("width", rule.width, 1, 64);
-  rule.max_depth = options.Int("max_depth", rule.max_depth, 1, 64);
-  if (const Json* expand = options.Raw("expand"); expand != nullptr && *expand != "auto") {
-    rule.expand = options.Number("expand", 0, 0, 1);
+  options.Int("width", rule.width, 1, 64, "children of a node at most");
+  options.Int("max_depth", rule.max_depth, 1, 64, "levels at most");
+  const Json* expand = nullptr;
+  options.Raw("expand", expand, "auto or 0 to 1",
+              "probability that a node must exceed to be drafted on: "
+              "a level's time over the target's; auto: as measured",
+              {.fallback = "auto"});
+  if (expand != nullptr && *expand != "auto") {
+    options.Number("expand", rule.expand.emplace(), 0, 1, "");
   }
-  rule.leaf = options.Number("leaf", rule.leaf, 0, 1);
-  rule.own_confidence = options.Choice("gain", {"path", "node"}) == 1;
-  rule.author = options.Choice("compat", {"paper", "author"}) == 1;
+  options.Number("leaf", rule.leaf, 0, 1, "probability below which a node is left out");
+  options.Choice("gain", rule.own_confidence, {{"path", false}, {"node", true}},
+                 "whose probability expand compares; node is an ablation");
+  options.Choice("compat", rule.author, {{"paper", false}, {"author", true}},
+                 "author: as the authors' code prunes");
   return std::unique_ptr<TreePolicy>(std::make_unique<Pct>(rule));
 }
 

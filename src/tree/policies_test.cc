@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 
+#include "base/doc_page_testing.h"
 #include "tree/scripted_drafter_testing.h"
 
 namespace foretoken {
@@ -54,6 +55,12 @@ TEST(Registry, NamesTheMistake) {
   EXPECT_THAT(message("static:file=/none.txt"), HasSubstr("/none.txt"));
   EXPECT_TRUE(NewTreePolicy("pct:expand=auto,leaf=0").ok());
   EXPECT_TRUE(NewTreePolicy("chain:").ok());
+}
+
+// The page is written anew by `make docs`.
+TEST(TreesPage, HasTheTableOfTheRegistry) {
+  for (const OptionOwner& tree : TreeOptions()) EXPECT_FALSE(tree.options.empty()) << tree.name;
+  ExpectOnPage("trees.md", OptionMarkdown("trees", TreeOptions()));
 }
 
 TEST(ChainTree, IsCutToGamma) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/check.h"
 #include "base/comma_list.h"
 #include "base/json.h"
 #include "tree/tree_policy.h"
@@ -8,7 +9,7 @@
 namespace foretoken {
 
 #define FT_TREE(name, factory, summary) \
-  Result<std::unique_ptr<TreePolicy>> factory(OptionReader& options);
+  Result<std::unique_ptr<TreePolicy>> factory(OptionFields& options);
 #include "tree/trees.def"
 #undef FT_TREE
 
@@ -41,6 +42,15 @@ std::span<const TreeEntry> AllTrees() {
   return kAll;
 }
 
+std::vector<OptionOwner> TreeOptions() {
+  std::vector<OptionOwner> all;
+  for (const TreeEntry& e : AllTrees()) {
+    OptionFields fields(all.emplace_back(e.name).options);
+    FT_CHECK(e.make(fields).ok());
+  }
+  return all;
+}
+
 Result<std::unique_ptr<TreePolicy>> NewTreePolicy(std::string_view spec) {
   const std::string_view name = spec.substr(0, spec.find(':'));
   for (const TreeEntry& e : AllTrees()) {
@@ -48,7 +58,8 @@ Result<std::unique_ptr<TreePolicy>> NewTreePolicy(std::string_view spec) {
     const size_t colon = std::min(spec.size(), name.size() + 1);
     FT_ASSIGN_OR_RETURN(const Json options, ParseOptions(spec, spec.substr(colon)));
     OptionReader reader("tree " + std::string(name), options);
-    Result<std::unique_ptr<TreePolicy>> policy = e.make(reader);
+    OptionFields fields(reader);
+    Result<std::unique_ptr<TreePolicy>> policy = e.make(fields);
     FT_RETURN_IF_ERROR(reader.Finish());
     return policy;
   }

@@ -84,23 +84,26 @@ class StaticTree final : public TreePolicy {
   TreeShape shape_;
 };
 
-Result<std::unique_ptr<TreePolicy>> NewStatic(OptionReader& options, const TreeShape& shape) {
-  const int depth = options.Int("depth", shape.depth(), 1, 1 << 20);
+Result<std::unique_ptr<TreePolicy>> NewStatic(OptionFields& options, const TreeShape& shape) {
+  int depth = shape.depth();
+  options.Int("depth", depth, 1, 1 << 20, "levels kept of the tree", {.fallback = "all"});
   return std::unique_ptr<TreePolicy>(std::make_unique<StaticTree>(shape.CutTo(depth)));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<TreePolicy>> NewEagleTree(OptionReader& options) {
+Result<std::unique_ptr<TreePolicy>> NewEagleTree(OptionFields& options) {
   return NewStatic(options, EagleShape());
 }
 
-Result<std::unique_ptr<TreePolicy>> NewMedusaTree(OptionReader& options) {
+Result<std::unique_ptr<TreePolicy>> NewMedusaTree(OptionFields& options) {
   return NewStatic(options, MedusaShape());
 }
 
-Result<std::unique_ptr<TreePolicy>> NewStaticTree(OptionReader& options) {
-  const std::string file = options.Text("file", "");
+Result<std::unique_ptr<TreePolicy>> NewStaticTree(OptionFields& options) {
+  std::string file;
+  options.Text("file", file, "a file", "the tree: a rank path a line",
+               {.fallback = "none: EAGLE's tree"});
   if (file.empty()) return NewStatic(options, EagleShape());
   FT_ASSIGN_OR_RETURN(const TreeShape shape, TreeShape::Read(file));
   return NewStatic(options, shape);

@@ -12,7 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/option_reader.h"
+#include "base/option_help.h"
+#include "base/result.h"
 #include "tree/candidate_tree.h"
 
 namespace foretoken {
@@ -99,9 +100,12 @@ const TreePolicy& ChainPolicy();
 struct TreeEntry {
   std::string_view name;  // as typed after --tree
   std::string_view summary;
-  Result<std::unique_ptr<TreePolicy>> (*make)(OptionReader& options);
+  // With `options` that describe, the tree of their defaults.
+  Result<std::unique_ptr<TreePolicy>> (*make)(OptionFields& options);
 };
 std::span<const TreeEntry> AllTrees();
+// Each one's name and options.
+std::vector<OptionOwner> TreeOptions();
 // Reads "NAME" or "NAME:key=value,key=value". Errors: unknown name (lists the known ones), an
 // unknown key or bad value (names it), an unreadable file.
 Result<std::unique_ptr<TreePolicy>> NewTreePolicy(std::string_view spec);

@@ -38,9 +38,10 @@ class FullTree final : public TreePolicy {
 
 }  // namespace
 
-Result<std::unique_ptr<TreePolicy>> NewFullTree(OptionReader& options) {
-  const int width = options.Int("width", 3, 1, 64);
-  const int depth = options.Int("depth", 5, 1, 64);
+Result<std::unique_ptr<TreePolicy>> NewFullTree(OptionFields& options) {
+  int width = 3, depth = 5;
+  options.Int("width", width, 1, 64, "children of each node");
+  options.Int("depth", depth, 1, 64, "levels");
   return std::unique_ptr<TreePolicy>(std::make_unique<FullTree>(width, depth));
 }
 

@@ -43,16 +43,14 @@ std::unique_ptr<Verifier> NewExactVerifier(Backend& backend) {
   return std::make_unique<ExactVerifier>(backend);
 }
 
-Result<std::unique_ptr<Verifier>> NewExactVerifier(const VerifierContext& context) {
-  FT_RETURN_IF_ERROR(OptionReader("verifier exact", context.options).Finish());
-  return NewExactVerifier(context.backend);
+Result<std::unique_ptr<Verifier>> NewExactVerifier(Backend& backend, OptionFields&) {
+  return NewExactVerifier(backend);
 }
 
-Result<std::unique_ptr<Verifier>> NewNucleusVerifier(const VerifierContext& context) {
-  OptionReader options("verifier nucleus", context.options);
-  const float top_p = options.Number("top_p", 0.8f, 1e-8f, 1);
-  FT_RETURN_IF_ERROR(options.Finish());
-  return std::unique_ptr<Verifier>(std::make_unique<NucleusVerifier>(context.backend, top_p));
+Result<std::unique_ptr<Verifier>> NewNucleusVerifier(Backend& backend, OptionFields& options) {
+  float top_p = 0.8f;
+  options.Number("top_p", top_p, 1e-8f, 1, "share that the likeliest tokens make up");
+  return std::unique_ptr<Verifier>(std::make_unique<NucleusVerifier>(backend, top_p));
 }
 
 }  // namespace foretoken

@@ -7,7 +7,7 @@
 namespace foretoken {
 
 #define FT_VERIFIER(name, factory, guarantee, summary) \
-  Result<std::unique_ptr<Verifier>> factory(const VerifierContext&);
+  Result<std::unique_ptr<Verifier>> factory(Backend&, OptionFields&);
 #include "verify/verifiers.def"
 #undef FT_VERIFIER
 
@@ -32,7 +32,11 @@ Result<const VerifierEntry*> FindVerifier(std::string_view name) {
 Result<std::unique_ptr<Verifier>> NewVerifier(std::string_view name,
                                               const VerifierContext& context) {
   FT_ASSIGN_OR_RETURN(const VerifierEntry* entry, FindVerifier(name));
-  return entry->make(context);
+  OptionReader reader("verifier " + std::string(name), context.options);
+  OptionFields fields(reader);
+  Result<std::unique_ptr<Verifier>> verifier = entry->make(context.backend, fields);
+  FT_RETURN_IF_ERROR(reader.Finish());
+  return verifier;
 }
 
 }  // namespace foretoken

@@ -89,10 +89,8 @@ class RejectionVerifier final : public Verifier {
   Rule rule_;
 };
 
-Result<std::unique_ptr<Verifier>> Make(std::string_view name, const VerifierContext& context,
-                                       Rule rule) {
-  FT_RETURN_IF_ERROR(OptionReader("verifier " + std::string(name), context.options).Finish());
-  return std::unique_ptr<Verifier>(std::make_unique<RejectionVerifier>(context.backend, rule));
+std::unique_ptr<Verifier> Make(Backend& backend, Rule rule) {
+  return std::make_unique<RejectionVerifier>(backend, rule);
 }
 
 constexpr size_t kAll = std::numeric_limits<size_t>::max();
@@ -100,18 +98,18 @@ constexpr size_t kAll = std::numeric_limits<size_t>::max();
 }  // namespace
 
 // The sequential rule of V-4: every candidate a point mass.
-Result<std::unique_ptr<Verifier>> NewSequentialVerifier(const VerifierContext& context) {
-  return Make("sequential", context, {.weighs_draws = false, .per_node = kAll});
+Result<std::unique_ptr<Verifier>> NewSequentialVerifier(Backend& backend, OptionFields&) {
+  return Make(backend, {.weighs_draws = false, .per_node = kAll});
 }
 
 // Chain speculative sampling (V-6).
-Result<std::unique_ptr<Verifier>> NewChainVerifier(const VerifierContext& context) {
-  return Make("chain", context, {.weighs_draws = true, .per_node = 1});
+Result<std::unique_ptr<Verifier>> NewChainVerifier(Backend& backend, OptionFields&) {
+  return Make(backend, {.weighs_draws = true, .per_node = 1});
 }
 
 // Weighed draws without replacement (V-5), with the logits processed for every draw (H-9).
-Result<std::unique_ptr<Verifier>> NewTreeVerifier(const VerifierContext& context) {
-  return Make("tree", context, {.weighs_draws = true, .per_node = kAll});
+Result<std::unique_ptr<Verifier>> NewTreeVerifier(Backend& backend, OptionFields&) {
+  return Make(backend, {.weighs_draws = true, .per_node = kAll});
 }
 
 }  // namespace foretoken

@@ -78,13 +78,12 @@ class TypicalVerifier final : public Verifier {
 
 }  // namespace
 
-Result<std::unique_ptr<Verifier>> NewTypicalVerifier(const VerifierContext& context) {
-  OptionReader options("verifier typical", context.options);
+Result<std::unique_ptr<Verifier>> NewTypicalVerifier(Backend& backend, OptionFields& options) {
   TypicalRule rule;
-  rule.eps = options.Number("eps", rule.eps, 0, 1);
-  rule.delta = options.Number("delta", rule.delta, 0, 100);
-  FT_RETURN_IF_ERROR(options.Finish());
-  return std::unique_ptr<Verifier>(std::make_unique<TypicalVerifier>(context.backend, rule));
+  options.Number("eps", rule.eps, 0, 1, "probability that is always enough");
+  options.Number("delta", rule.delta, 0, 100,
+                 "times exp(-entropy): probability that is enough where many tokens are likely");
+  return std::unique_ptr<Verifier>(std::make_unique<TypicalVerifier>(backend, rule));
 }
 
 }  // namespace foretoken

@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "base/json_fwd.h"
+#include "base/option_fields.h"
 #include "base/result.h"
 #include "tree/candidate_tree.h"
 #include "verify/sampling.h"
@@ -67,7 +68,8 @@ struct VerifierEntry {
   std::string_view name;  // as typed after --verifier
   Guarantee guarantee;
   std::string_view summary;
-  Result<std::unique_ptr<Verifier>> (*make)(const VerifierContext&);
+  // With `options` that describe, the verifier of their defaults. `backend` must outlive it.
+  Result<std::unique_ptr<Verifier>> (*make)(Backend& backend, OptionFields& options);
 
   bool lossless() const { return guarantee != Guarantee::kLossy; }
 };

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "base/doc_page_testing.h"
+#include "base/option_help.h"
 #include "base/rng.h"
 #include "verify/forced_verifier.h"
 #include "verify/typical.h"
@@ -129,6 +131,17 @@ TEST(Registry, NamesAreUniqueAndExactIsTheDefault) {
   EXPECT_EQ(AllVerifiers()[0].guarantee, Guarantee::kSameText);
   EXPECT_FALSE((*FindVerifier("typical"))->lossless());
   EXPECT_THAT(FindVerifier("exakt").error().message, HasSubstr("exact, nucleus"));
+}
+
+// The page is written anew by `make docs`.
+TEST(VerifiersPage, HasTheTableOfTheRegistry) {
+  const auto backend = *NewCpuBackend({.threads = 1});
+  std::vector<OptionOwner> owners;
+  for (const VerifierEntry& e : AllVerifiers()) {
+    OptionFields fields(owners.emplace_back(e.name).options);
+    ASSERT_TRUE(e.make(*backend, fields).ok()) << e.name;
+  }
+  ExpectOnPage("methods/verifiers.md", OptionMarkdown("verifiers", owners));
 }
 
 // With one seed, a verifier that promises the same text writes it whatever the tree.

@@ -1,0 +1,31 @@
+// Pages of docs/ with a table that is made from the sources: `make docs` writes it, tests compare.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "base/mapped_file.h"
+#include "base/output_file.h"
+
+namespace foretoken {
+
+// Expects `text` between the markers of docs/PAGE; with FT_WRITE_DOCS in the environment, writes it
+// there.
+inline void ExpectOnPage(const std::string& page, const std::string& text) {
+  const std::string path = FT_SOURCE_DIR "/docs/" + page;
+  const std::string begin = "<!-- options: written by make docs -->\n", end = "<!-- end -->\n";
+  std::string content(MappedFile::Open(path)->text());
+  const size_t first = content.find(begin), last = content.find(end);
+  ASSERT_NE(first, content.npos) << path;
+  ASSERT_NE(last, content.npos) << path;
+  const size_t from = first + begin.size();
+  if (std::getenv("FT_WRITE_DOCS") != nullptr) {
+    ASSERT_TRUE(WriteFileAtomically(path, content.replace(from, last - from, text)).ok());
+  } else {
+    EXPECT_EQ(content.substr(from, last - from), text) << path << " is stale: make docs";
+  }
+}
+
+}  // namespace foretoken
