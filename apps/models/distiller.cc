@@ -18,7 +18,7 @@ Result<bool> Distiller::Ask(Job& job) {
   if (!question) return false;
   const auto prompt = prompter_.Encode(asked);
   if (!prompt.ok()) return false;
-  if (prompt->empty() || std::ssize(*prompt) >= job.session->context) return false;
+  if (prompt->empty() || std::ssize(*prompt) >= options_.session.capacity) return false;
   FT_RETURN_IF_ERROR(generator_.Prefill(*job.session, *prompt, options_.new_tokens));
   job.transcript = std::move(asked);
   return true;

@@ -17,7 +17,7 @@ RowBatch Layout(std::span<Session* const> batch, std::span<const CandidateTree> 
   for (size_t s = 0; s < batch.size(); ++s) {
     for (Node n = 0; n < trees[s].size(); ++n) {
       rows.token.push_back(trees[s].token(n));
-      rows.position.push_back(batch[s]->cache->length() + trees[s].depth(n));
+      rows.position.push_back(batch[s]->cache().length() + trees[s].depth(n));
       rows.parent.push_back(trees[s].parent(n));
     }
     rows.begin.push_back(rows.rows());
@@ -71,10 +71,9 @@ std::unique_ptr<Session> Generator::Start(const SessionOptions& options) {
   SessionOptions adapted = options;
   adapted.sampling = verifier_.Adapt(options.sampling);
   const int usual = options.capacity + std::min(options_.limits.max_nodes, target_.max_rows());
-  auto session = std::make_unique<Session>(adapted, target_.NewCache(usual, options.cache_type),
-                                           drafter_ != nullptr ? drafter_->NewState() : nullptr);
-  session->draft_sampling = DraftSampling(adapted.sampling);
-  return session;
+  return std::make_unique<Session>(adapted, target_.NewCache(usual, options.cache_type),
+                                   drafter_ != nullptr ? drafter_->NewState() : nullptr,
+                                   DraftSampling(adapted.sampling));
 }
 
 // What offers are ranked by. Draws that a verifier weighs come from the sampling itself: no choice
@@ -107,7 +106,7 @@ Status Generator::Run(std::span<Session* const> batch) {
     const Timer timer(seconds.verify);
     FT_ASSIGN_OR_RETURN(pass, Score(batch, std::move(trees), LogitRows::kAll));
     accepted = Verify(batch, pass);
-    for (size_t s = 0; s < batch.size(); ++s) batch[s]->cache->Commit(accepted[s].path);
+    for (size_t s = 0; s < batch.size(); ++s) batch[s]->cache_->Commit(accepted[s].path);
   }
   Status learned;
   {
@@ -138,7 +137,7 @@ void Generator::Write(std::span<Session* const> batch, const Offers& offers, con
     batch[s]->cycles.push_back(std::move(cycle));
     if (!observer_) continue;
     const auto path = std::span(accepted[s].path);
-    observed.push_back({batch[s]->costs, offers.economies[s], builder, IsWorthAsking(offers, s),
+    observed.push_back({batch[s]->costs_, offers.economies[s], builder, IsWorthAsking(offers, s),
                         pass.trees[s], path.first(std::min(path.size(), kept + 1)),
                         std::span(batch[s]->tokens).last(kept)});
   }
@@ -149,7 +148,7 @@ void Generator::Write(std::span<Session* const> batch, const Offers& offers, con
   if (!observer_) return;
   observer_->Observe(observed, pass.begin.back(), seconds);
   for (Session* s : batch) {
-    if (s->done()) observer_->EndAnswer(s->costs, s->finish != Finish::kStop);
+    if (s->done()) observer_->EndAnswer(s->costs_, s->finish != Finish::kStop);
   }
 }
 
@@ -166,13 +165,13 @@ Result<Generator::Offers> Generator::Propose(std::span<Session* const> batch) {
   offers.economies.reserve(batch.size());  // builders point at them
   offers.builders.reserve(batch.size());
   for (const Session* s : batch) {
-    FT_CHECK(!s->done() && !s->broken);
-    FT_CHECK(s->cache->length() + 1 == static_cast<int>(s->tokens.size()));
+    FT_CHECK(!s->done() && !s->broken_);
+    FT_CHECK(s->cache_->length() + 1 == static_cast<int>(s->tokens.size()));
     const TreeEconomy* economy = nullptr;
     if (observer_) {
       const int left = s->limit - static_cast<int>(s->tokens.size());
       economy = &offers.economies.emplace_back(
-          observer_->EconomyOf(s->costs, s->cache->length(), size, left));
+          observer_->EconomyOf(s->costs_, s->cache_->length(), size, left));
     }
     offers.builders.emplace_back(s->tokens.back(), LimitsFor(*s, size), *options_.policy,
                                  DrawKey(*s), economy);
@@ -182,7 +181,7 @@ Result<Generator::Offers> Generator::Propose(std::span<Session* const> batch) {
   slots.reserve(batch.size());
   for (size_t s = 0; s < batch.size(); ++s) {
     if (!IsWorthAsking(offers, s)) continue;
-    slots.push_back({*batch[s]->draft, offers.builders[s], batch[s]->draft_sampling});
+    slots.push_back(batch[s]->Slot(offers.builders[s]));
   }
   if (!slots.empty()) {
     FT_RETURN_IF_ERROR(drafter_->Propose(slots));
@@ -199,7 +198,7 @@ bool Generator::IsWorthAsking(const Offers& offers, size_t sequence) const {
 
 // Greedy verification compares tokens, whatever they were drawn from.
 std::optional<uint64_t> Generator::DrawKey(const Session& session) const {
-  const SamplingParams& sampling = session.sampler.params();
+  const SamplingParams& sampling = session.sampling();
   if (!verifier_.NeedsDraws() || sampling.greedy()) return std::nullopt;
   uint64_t key = SeedFor(sampling.seed, Purpose::kDraft);
   for (Token token : session.tokens) key = TreeBuilder::KeyAfter(key, token);
@@ -227,10 +226,10 @@ Result<Generator::Pass> Generator::Score(std::span<Session* const> batch,
   }
   std::vector<KvCache*> caches;
   caches.reserve(batch.size());
-  for (Session* s : batch) caches.push_back(s->cache.get());
+  for (Session* s : batch) caches.push_back(s->cache_.get());
   Pass pass{std::move(trees), rows.begin, std::vector<Taps>(batch.size()), {}, {}};
   for (size_t s = 0; s < batch.size(); ++s) {
-    pass.may_read.push_back(batch[s]->cache->length() >= batch[s]->read_from);
+    pass.may_read.push_back(batch[s]->cache_->length() >= batch[s]->read_from_);
   }
   const bool may_read = std::ranges::find(pass.may_read, true) != pass.may_read.end();
   const Timer timer(seconds_.forward);
@@ -247,7 +246,7 @@ std::vector<Acceptance> Generator::Verify(std::span<Session* const> batch, const
   std::vector<Scoring> scored;
   for (size_t s = 0; s < batch.size(); ++s) {
     scored.push_back({pass.trees[s], pass.logits.Rows(pass.begin[s], pass.trees[s].size()),
-                      batch[s]->tokens, batch[s]->sampler});
+                      batch[s]->tokens, batch[s]->sampler_});
   }
   return verifier_.Verify(scored);
 }
@@ -261,7 +260,7 @@ Status Generator::Learn(std::span<Session* const> batch, const Pass& pass,
   }
   std::vector<Observation> seen;
   for (size_t s = 0; s < batch.size(); ++s) {
-    seen.push_back({*batch[s]->draft, committed[s], accepted[s].next, pass.trees[s],
+    seen.push_back({*batch[s]->draft_, committed[s], accepted[s].next, pass.trees[s],
                     accepted[s].path, pass.taps[s], prompt, pass.may_read[s]});
   }
   FT_RETURN_IF_ERROR(drafter_->Observe(seen));
@@ -277,7 +276,7 @@ size_t Generator::Extend(Session& session, const CandidateTree& tree, const Acce
   }
   session.tokens.push_back(accepted.next);
   session.sources.push_back(kNoPos);
-  FT_CHECK(session.cache->length() + 1 == static_cast<int>(session.tokens.size()));
+  FT_CHECK(session.cache_->length() + 1 == static_cast<int>(session.tokens.size()));
   CheckFinish(session, before);
   return session.tokens.size() - before;
 }
@@ -287,35 +286,35 @@ void Generator::CheckFinish(Session& session, size_t first_new) {
   auto& tokens = session.tokens;
   const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(first_new);
   const auto stop =
-      std::find_first_of(begin, tokens.end(), session.stop.begin(), session.stop.end());
+      std::find_first_of(begin, tokens.end(), session.stop_.begin(), session.stop_.end());
   if (stop != tokens.end()) {
     tokens.erase(stop + 1, tokens.end());
     session.sources.resize(session.written().size());
     session.finish = Finish::kStop;
-    Rewind(session, std::min(session.cache->length(), static_cast<int>(tokens.size()) - 1));
+    Rewind(session, std::min(session.cache_->length(), static_cast<int>(tokens.size()) - 1));
   } else if (static_cast<int>(tokens.size()) >= session.limit) {
-    session.finish = session.limit == session.context ? Finish::kContext : Finish::kLimit;
+    session.finish = session.limit == session.context_ ? Finish::kContext : Finish::kLimit;
   }
 }
 
 void Generator::Rewind(Session& session, int length) {
-  if (session.cache->length() == length) return;
-  session.cache->Truncate(length);
-  if (drafter_ != nullptr && !session.broken) drafter_->Truncate(*session.draft, length);
+  if (session.cache_->length() == length) return;
+  session.cache_->Truncate(length);
+  if (drafter_ != nullptr && !session.broken_) drafter_->Truncate(*session.draft_, length);
 }
 
 // An error may have kept a second one from being asked for.
 void Generator::Break(std::span<Session* const> batch) const {
-  for (Session* s : batch) s->broken = true;
+  for (Session* s : batch) s->broken_ = true;
   const Status known = target_.backend().TakeFailure();
   (void)known;
 }
 
 // After an error nothing of the text is taken over.
 void Generator::Renew(Session& session) const {
-  session.cache->Truncate(0);
-  if (drafter_ != nullptr) session.draft = drafter_->NewState();
-  session.broken = false;
+  session.cache_->Truncate(0);
+  if (drafter_ != nullptr) session.draft_ = drafter_->NewState();
+  session.broken_ = false;
 }
 
 }  // namespace foretoken

@@ -17,7 +17,7 @@ int CommonPrefix(std::span<const Token> a, std::span<const Token> b) {
 
 Status Generator::Prefill(Session& session, std::span<const Token> prompt, int max_new) {
   const Timer timer(seconds_.prefill);
-  const int size = static_cast<int>(prompt.size()), context = session.context;
+  const int size = static_cast<int>(prompt.size()), context = session.context_;
   if (prompt.empty()) return Error{"the prompt is empty"};
   if (max_new < 1)
     return Error{"the limit of new tokens is " + std::to_string(max_new) + ", expected 1 or more"};
@@ -32,9 +32,9 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
                    std::to_string(vocab - 1)};
     }
   }
-  if (session.broken) Renew(session);
+  if (session.broken_) Renew(session);
   // The last prompt token is always scored again: its logits choose the first new token.
-  const int held = session.cache->length();
+  const int held = session.cache_->length();
   const int common =
       CommonPrefix(std::span(session.tokens).first(static_cast<size_t>(held)), prompt);
   session.reused = std::min(common, size - 1);
@@ -45,15 +45,15 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
   session.finish = Finish::kNot;
   if (observer_) {
     // What was learned of a text says little of one that shares only its beginning.
-    const bool is_new = session.reused < size / 2 || session.costs.governors.empty();
-    if (is_new) observer_->BeginText(session.costs);
-    observer_->BeginAnswer(session.costs, session.limit - size);
-    if (session.reused == 0) session.read_from = 0;
+    const bool is_new = session.reused < size / 2 || session.costs_.governors.empty();
+    if (is_new) observer_->BeginText(session.costs_);
+    observer_->BeginAnswer(session.costs_, session.limit - size);
+    if (session.reused == 0) session.read_from_ = 0;
     // Decided once a text, but for one of which nothing that is left was read.
-    const bool has_read = session.reused > 0 && session.read_from < session.reused;
+    const bool has_read = session.reused > 0 && session.read_from_ < session.reused;
     if (!has_read && options_.policy->MayDecline()) {
-      const int count = observer_->TokensWorthReading(session.costs, size - session.reused);
-      session.read_from = count > 0 ? size - count : Session::kNever;
+      const int count = observer_->TokensWorthReading(session.costs_, size - session.reused);
+      session.read_from_ = count > 0 ? size - count : Session::kNever;
     }
   }
   session.cycles.clear();
@@ -74,10 +74,11 @@ Status Generator::PrefillText(Session& session) {
   const int nodes = std::min(options_.limits.max_nodes, target_.max_rows());
   const int ahead = std::min(session.limit - size, kAhead) + nodes;
   // Where there is no memory for that, the prompt may still have its own.
-  if (!session.cache->Reserve(size + ahead).ok()) FT_RETURN_IF_ERROR(session.cache->Reserve(size));
+  if (!session.cache_->Reserve(size + ahead).ok())
+    FT_RETURN_IF_ERROR(session.cache_->Reserve(size));
   for (int begin = session.reused; begin < size;) {
     int end = std::min(size, begin + target_.max_rows());
-    if (begin < session.read_from) end = std::min(end, session.read_from);
+    if (begin < session.read_from_) end = std::min(end, session.read_from_);
     FT_RETURN_IF_ERROR(PrefillChunk(session, begin, end));
     begin = end;
   }
@@ -95,12 +96,12 @@ Status Generator::PrefillChunk(Session& session, int begin, int end) {
   std::iota(accepted.path.begin(), accepted.path.end(), 0);
   if (last) {
     const CandidateTree root(session.tokens.back());
-    const Scoring scoring{root, pass.logits, session.tokens, session.sampler};
+    const Scoring scoring{root, pass.logits, session.tokens, session.sampler_};
     accepted.next = verifier_.Verify(std::span(&scoring, 1))[0].next;
   } else {
     accepted.next = session.tokens[static_cast<size_t>(end)];
   }
-  session.cache->Commit(accepted.path);
+  session.cache_->Commit(accepted.path);
   if (last) {
     session.tokens.push_back(accepted.next);
     session.sources.push_back(kNoPos);

@@ -205,13 +205,13 @@ TEST_F(GeneratorLoop, ADraftersErrorEndsTheStepAndKeepsTheText) {
     ASSERT_FALSE(status.ok());
     const bool observing = hook == &drafter_.observe_fails;
     EXPECT_EQ(status.error().message, observing ? "cannot observe" : "cannot propose");
-    EXPECT_TRUE(session->broken);
+    EXPECT_TRUE(session->is_broken());
     EXPECT_EQ(session->tokens.size(), before + (observing ? 3 : 0)) << "what was accepted stays";
     EXPECT_TRUE(
         std::ranges::equal(session->tokens, std::span(text_).first(session->tokens.size())));
     // A prompt begins anew.
     ASSERT_TRUE(generator.Prefill(*session, prompt_, kNew).ok());
-    EXPECT_FALSE(session->broken);
+    EXPECT_FALSE(session->is_broken());
     EXPECT_EQ(session->reused, 0);
     while (!session->done()) ASSERT_TRUE(generator.Step(batch).ok());
     EXPECT_EQ(session->tokens, text_);

@@ -2,26 +2,13 @@
 
 namespace foretoken {
 
-std::string_view FinishName(Finish finish) {
-  switch (finish) {
-    case Finish::kNot:
-      return "none";
-    case Finish::kStop:
-      return "stop";
-    case Finish::kLimit:
-      return "limit";
-    case Finish::kContext:
-      return "context";
-  }
-  return "none";
-}
-
-Session::Session(const SessionOptions& options, std::unique_ptr<KvCache> kv,
-                 std::unique_ptr<DraftState> drafter_state)
-    : context(options.capacity),
-      stop(options.stop),
-      sampler(options.sampling),
-      cache(std::move(kv)),
-      draft(std::move(drafter_state)) {}
+Session::Session(const SessionOptions& options, std::unique_ptr<KvCache> cache,
+                 std::unique_ptr<DraftState> draft, const SamplingParams& draft_sampling)
+    : context_(options.capacity),
+      stop_(options.stop),
+      sampler_(options.sampling),
+      draft_sampling_(draft_sampling),
+      cache_(std::move(cache)),
+      draft_(std::move(draft)) {}
 
 }  // namespace foretoken

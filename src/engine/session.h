@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -20,7 +21,6 @@ enum class Finish : uint8_t {
   kLimit,    // wrote as many tokens as were asked for
   kContext,  // the context is full
 };
-std::string_view FinishName(Finish finish);  // "none", "stop", "limit", "context"
 
 struct SessionOptions {
   SamplingParams sampling;
@@ -29,11 +29,14 @@ struct SessionOptions {
   DType cache_type = DType::kF16;
 };
 
-// Made by Generator::Start. Invariant, unless broken, after every call of the generator: the cache
-// and the drafter's state hold all of `tokens` except the last, which is the root of the next tree.
-struct Session {
-  Session(const SessionOptions& options, std::unique_ptr<KvCache> kv,
-          std::unique_ptr<DraftState> drafter_state);
+// Made by Generator::Start, and changed by its generator alone. Invariant, unless broken, after
+// every call of the generator: the cache and the drafter's state hold all of `tokens` except the
+// last, which is the root of the next tree.
+class Session {
+ public:
+  // `draft`: null without a drafter. `draft_sampling`: DraftSlot::sampling.
+  Session(const SessionOptions& options, std::unique_ptr<KvCache> cache,
+          std::unique_ptr<DraftState> draft, const SamplingParams& draft_sampling);
 
   std::vector<Token> tokens;  // prompt and everything written
   int prompt = 0;             // leading tokens that were given
@@ -43,23 +46,36 @@ struct Session {
   std::vector<Pos> sources;   // [written] where each token was copied from, kNoPos if it was not
   int reused = 0;             // prompt tokens whose cache rows an earlier prompt had left
 
-  int context = 0;  // longest sequence, prompt included; nodes of trees are not counted
-  std::vector<Token> stop;
-  Sampler sampler;
-  SamplingParams draft_sampling;  // DraftSlot::sampling
-  std::unique_ptr<KvCache> cache;
-  std::unique_ptr<DraftState> draft;  // null without a drafter
-  SessionCosts costs;                 // where the tree policy weighs them
+  bool done() const { return finish != Finish::kNot; }
+  std::span<const Token> written() const { return std::span(tokens).subspan(prompt); }
+  // After an error of Step, or of Prefill for want of memory: `tokens` may be read, and Prefill
+  // begins anew.
+  bool is_broken() const { return broken_; }
+  const SamplingParams& sampling() const { return sampler_.params(); }
+  // Rows that a caller appends it must take away again.
+  KvCache& cache() const { return *cache_; }
+  const SessionCosts& costs() const { return costs_; }
   // The first token that the drafter may read in order to guess (Observation::may_read); kNever
   // where it may read nothing of this text.
   static constexpr int kNever = std::numeric_limits<int>::max();
-  int read_from = 0;
-  // After an error of Step, or of Prefill for want of memory: `tokens` may be read, and Prefill
-  // begins anew.
-  bool broken = false;
+  int read_from() const { return read_from_; }
+  // REQUIRES: there is a drafter.
+  DraftState& draft_state() const { return *draft_; }
+  // What the drafter is asked with for guesses below the root of `builder`. As draft_state.
+  DraftSlot Slot(TreeBuilder& builder) const { return {*draft_, builder, draft_sampling_}; }
 
-  bool done() const { return finish != Finish::kNot; }
-  std::span<const Token> written() const { return std::span(tokens).subspan(prompt); }
+ private:
+  friend class Generator;
+
+  int context_;  // longest sequence, prompt included; nodes of trees are not counted
+  std::vector<Token> stop_;
+  Sampler sampler_;
+  SamplingParams draft_sampling_;
+  std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<DraftState> draft_;
+  SessionCosts costs_;  // where the tree policy weighs them
+  int read_from_ = 0;
+  bool broken_ = false;
 };
 
 }  // namespace foretoken

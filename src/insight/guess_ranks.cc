@@ -46,7 +46,7 @@ Status GuessRanks::Add(Model& target, Drafter& drafter, std::span<const Token> t
       last = builder.AddProbe(last, text[root + static_cast<size_t>(i)]);
       FT_CHECK(last != kNoNode);
     }
-    const DraftSlot slot{*session->draft, builder, session->draft_sampling};
+    const DraftSlot slot = session->Slot(builder);
     FT_RETURN_IF_ERROR(drafter.Propose({&slot, 1}));
     Count(builder.tree());
     FT_RETURN_IF_ERROR(generator.Step(batch));

@@ -49,7 +49,7 @@ Result<Answer> WriteTogether(Generator& generator, std::span<Session* const> ses
   answer.ended = std::move(ended);
   answer.tokens.assign(session.written().begin(), session.written().end());
   answer.sources = session.sources;
-  answer.outcome = OutcomeOf(session.costs, Guarantee::kSameText);
+  answer.outcome = OutcomeOf(session.costs(), Guarantee::kSameText);
   answer.phases = {after.prefill - before.prefill, after.draft - before.draft,
                    after.verify - before.verify};
   answer.total_seconds =

@@ -95,7 +95,7 @@ TEST_F(Twin, CacheIsThatOfAPassFromScratch) {
       ASSERT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(3, 70, 97), 40).ok());
       Session* batch[] = {session.get()};
       for (; !session->done(); Step(rig.generator(), batch)) {
-        const KvCache& cache = draft.cache(*session->draft);
+        const KvCache& cache = draft.cache(session->draft_state());
         // The prompt is fed by the first draft.
         if (!session->cycles.empty()) {
           ASSERT_GE(cache.length() + 2, std::ssize(session->tokens)) << "rows were thrown away";
@@ -172,9 +172,9 @@ TEST_F(Twin, ScoresAreTheTargets) {
     const CandidateTree tree = (*rig.generator().Draft(batch))[0];
     std::vector<Token> tokens;
     for (Node n = 0; n < tree.size(); ++n) tokens.push_back(tree.token(n));
-    const RowLogits logits = Score(
-        *target_.model, std::vector{SequenceRows{session->cache.get(), tokens, tree.Parents()}});
-    session->cache->Commit({});
+    const RowLogits logits =
+        Score(*target_.model, std::vector{SequenceRows{&session->cache(), tokens, tree.Parents()}});
+    session->cache().Commit({});
     std::vector<double> score(tokens.size(), 0);
     for (Node n = 1; n < tree.size(); ++n) {
       const std::vector<float>& row = logits[static_cast<size_t>(tree.parent(n))];

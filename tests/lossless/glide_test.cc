@@ -82,7 +82,7 @@ TEST_F(GlideDrafts, KeepWhatTheyFed) {
       const int fed = std::min(cycle.n_acc, std::max(0, cycle.max_depth - 1));
       const int kept = kind.layers == 1 || !kind.looks ? fed : 0;
       if (cycle.max_depth > 0) {
-        ASSERT_EQ(glide.cache(*session->draft).length(), committed - cycle.n_acc + kept);
+        ASSERT_EQ(glide.cache(session->draft_state()).length(), committed - cycle.n_acc + kept);
       }
       accepted += cycle.n_acc;
     }

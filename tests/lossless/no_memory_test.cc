@@ -100,7 +100,7 @@ TEST_P(NoMemory, EndsInAnErrorWhereverItStrikes) {
       done = status.ok() && !Shortage::Struck();
       if (!status.ok()) {
         ExpectSaysSo(status.error());
-        EXPECT_TRUE(session->broken);
+        EXPECT_TRUE(session->is_broken());
         ++errors;
         if (session->written().size() > 1) ++late;
         ASSERT_LE(session->tokens.size(), expected.size());

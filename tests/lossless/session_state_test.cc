@@ -14,7 +14,7 @@ class SessionState : public ::testing::TestWithParam<std::string> {
   std::vector<float> CacheOf(const Session& session, int rows) {
     std::vector<float> all, part;
     for (int layer = 0; layer < target_.model->config().layers; ++layer) {
-      for (const Tensor& t : {session.cache->Keys(layer), session.cache->Values(layer)}) {
+      for (const Tensor& t : {session.cache().Keys(layer), session.cache().Values(layer)}) {
         part.resize(static_cast<size_t>(rows * t.cols));
         target_.backend->Download(t.Rows(0, rows), part.data());
         all.insert(all.end(), part.begin(), part.end());
@@ -33,7 +33,7 @@ TEST_P(SessionState, CommittedRowsAreThoseOfAPrefill) {
     Session* batch[] = {session.get()};
     while (!session->done()) {
       EXPECT_TRUE(rig.generator().Step(batch).ok());
-      const int length = session->cache->length();
+      const int length = session->cache().length();
       const auto again = fresh.Start({});
       const auto committed = std::span(session->tokens).first(static_cast<size_t>(length));
       ASSERT_TRUE(fresh.generator().Prefill(*again, committed, 1).ok());
@@ -102,20 +102,20 @@ TEST_P(SessionState, WhatIsNotWorthReadingIsNotRead) {
                           rig.drafter()->NeedsUnread().hidden.empty();
   const std::vector<Token> prompt = RepetitivePrompt(1, 40, 97);
   nodes_drafted(prompt);
-  EXPECT_EQ(session->read_from == Session::kNever, !parts.empty());
+  EXPECT_EQ(session->read_from() == Session::kNever, !parts.empty());
   forget();
   std::vector<Token> longer = session->tokens;
   longer.insert(longer.end(), prompt.begin(), prompt.end());
   nodes_drafted(longer);
   EXPECT_GT(session->reused, 0);
   if (!parts.empty()) {
-    EXPECT_GE(session->read_from, session->reused);
-    EXPECT_LT(session->read_from, std::ssize(longer));
+    EXPECT_GE(session->read_from(), session->reused);
+    EXPECT_LT(session->read_from(), std::ssize(longer));
   }
   forget();
   const std::vector<Token> another = {7, 3, 7, 3, 7, 3, 7};
   const int nodes = nodes_drafted(another);
-  EXPECT_EQ(session->read_from, 0);
+  EXPECT_EQ(session->read_from(), 0);
   EXPECT_TRUE(!only_reads || nodes > 0);
 }
 
@@ -139,8 +139,8 @@ TEST_P(SessionState, TheEndOfALongPromptIsReadAlone) {
     prompt.insert(prompt.end(), more.begin(), more.end());
     ASSERT_TRUE(rig.generator().Prefill(*session, prompt, 40).ok());
     if (rig.drafter() != nullptr) {
-      EXPECT_GT(session->read_from, 0) << kept;
-      EXPECT_LT(session->read_from, kept + 40) << kept;
+      EXPECT_GT(session->read_from(), 0) << kept;
+      EXPECT_LT(session->read_from(), kept + 40) << kept;
     }
     while (!session->done()) EXPECT_TRUE(rig.generator().Step(batch).ok());
     EXPECT_EQ(session->tokens, plain.Decode(prompt, 40)->tokens);
@@ -215,7 +215,7 @@ TEST_P(SessionState, StopsAfterTheFirstStopToken) {
     const auto end = first == all.end() ? first : first + 1;
     ASSERT_EQ(session->tokens, std::vector<Token>(all.begin(), end));
     ASSERT_EQ(session->finish, first == all.end() ? Finish::kLimit : Finish::kStop);
-    ASSERT_EQ(session->cache->length() + 1, static_cast<int>(session->tokens.size()));
+    ASSERT_EQ(session->cache().length() + 1, static_cast<int>(session->tokens.size()));
   }
 }
 

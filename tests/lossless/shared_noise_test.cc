@@ -47,7 +47,7 @@ class SharedNoise : public ::testing::TestWithParam<std::string> {
   // What is drafted for the text of `session`, by its sampling at that temperature and its noise.
   std::string Ranked(const Session& session, float temperature, DraftNoise noise) {
     ForcedVerifier same_text(session.tokens);
-    SamplingParams sampling = session.sampler.params();
+    SamplingParams sampling = session.sampling();
     sampling.temperature = temperature;
     return Draft(same_text, std::span(session.tokens).first(session.prompt), sampling, noise).tree;
   }
@@ -65,7 +65,7 @@ TEST_P(SharedNoise, IsWhatTheVerifierSays) {
     for (uint64_t i = 0; i < 5; ++i) {  // the last of VariedSampling is greedy
       const std::vector<Token> prompt = RepetitivePrompt(i, 30, 97);
       const Drafted drafted = Draft(*verifier, prompt, VariedSampling(i));
-      const float temperature = drafted.session->sampler.params().temperature;
+      const float temperature = drafted.session->sampling().temperature;
       const std::string with = Ranked(*drafted.session, temperature, DraftNoise::kShared);
       const std::string without = Ranked(*drafted.session, 0, DraftNoise::kAuto);
       EXPECT_EQ(drafted.tree, shares ? with : without) << name << ", prompt " << i;

@@ -39,7 +39,7 @@ Drafts DraftsOf(Target& target, const Combination& combination, int context, int
   Drafts drafts;
   while (!session->done()) {
     const CandidateTree tree = (*rig.generator().Draft(batch))[0];
-    EXPECT_LT(session->cache->length() + tree.max_depth(), context) << "a node without a position";
+    EXPECT_LT(session->cache().length() + tree.max_depth(), context) << "a node without a position";
     drafts.exceeds |= tree.size() > session->limit - static_cast<int>(session->tokens.size());
     drafts.trees.push_back(Print(tree));
     Step(rig.generator(), batch);
@@ -80,17 +80,23 @@ INSTANTIATE_TEST_SUITE_P(Drafters, TreeRoom, ::testing::ValuesIn(kCombinations),
                            return name;
                          });
 
+// What a drafter proposes where it may draft 512 nodes.
+TreeBuilder LargeDraft(Target& target, const char* drafter, const TreePolicy& policy) {
+  Rig rig(target, drafter);
+  const auto session = rig.Start({});
+  EXPECT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(4, 30, 97), 100).ok());
+  TreeBuilder builder(session->tokens.back(), {.max_nodes = 512, .max_depth = 20}, policy);
+  const DraftSlot slot = session->Slot(builder);
+  EXPECT_TRUE(rig.drafter()->Propose({&slot, 1}).ok()) << drafter;
+  return builder;
+}
+
 // 64 nodes a level for eight levels: more rows than a draft's cache once had for them.
 TEST(DraftRoom, FollowsTheTree) {
   Target target(TinyConfig(2));
   const auto policy = *NewTreePolicy("eagle2:total_token=512,depth=8,top_k=64");
   for (const char* name : {"eagle", "hass", "eagle3", "edd", "draft-model", "glide"}) {
-    Rig rig(target, name);
-    const auto session = rig.Start({});
-    ASSERT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(4, 30, 97), 100).ok());
-    TreeBuilder builder(session->tokens.back(), {.max_nodes = 512, .max_depth = 20}, *policy);
-    const DraftSlot slot{*session->draft, builder, session->sampler.params()};
-    ASSERT_TRUE(rig.drafter()->Propose({&slot, 1}).ok()) << name;
+    const TreeBuilder builder = LargeDraft(target, name, *policy);
     EXPECT_EQ(builder.levels(), 9) << name;
     EXPECT_EQ(builder.tree().max_depth(), 9) << name;
   }
@@ -103,12 +109,7 @@ TEST(DraftRoom, LevelsMayExceedAPass) {
   for (const int max_rows : {512, 64}) {
     Target target(TinyConfig(2), 1, 1, max_rows);
     for (const char* name : {"eagle", "edd", "hydra", "draft-model", "glide"}) {
-      Rig rig(target, name);
-      const auto session = rig.Start({});
-      ASSERT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(4, 30, 97), 100).ok());
-      TreeBuilder builder(session->tokens.back(), {.max_nodes = 512, .max_depth = 20}, *policy);
-      const DraftSlot slot{*session->draft, builder, session->sampler.params()};
-      ASSERT_TRUE(rig.drafter()->Propose({&slot, 1}).ok()) << name;
+      const TreeBuilder builder = LargeDraft(target, name, *policy);
       trees.push_back(Print(builder.tree()));
     }
   }
