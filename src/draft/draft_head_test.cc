@@ -20,14 +20,8 @@ using testing::HasSubstr;
 
 class DraftHeadTest : public TrainedDrafterTest {
  protected:
-  DraftHeadTest() : TrainedDrafterTest("hass", WideTarget()) {}
-
   // Of so many tokens that a few rows are fewer bytes, panels being filled up.
-  static ModelConfig WideTarget() {
-    ModelConfig config = TinyTarget();
-    config.vocab = 97;
-    return config;
-  }
+  DraftHeadTest() : TrainedDrafterTest("hass", TestConfig({.vocab = 97})) {}
 
   // The product of made-up rows with `weight`: [rows, weight.rows()].
   std::vector<float> Product(const Weight& weight) {

@@ -1,29 +1,18 @@
 // A target in a folder of its own, for tests of the drafts that lie beside it.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/json.h"
-#include "draft/test_options.h"
-#include "io/model_files_testing.h"
+#include "draft/target_fixture_testing.h"
 
 namespace foretoken {
 
-class DraftsBesideTest : public ::testing::Test {
+class DraftsBesideTest : public TargetFixture {
  protected:
-  DraftsBesideTest() {
-    config_ = *ShapeByName("tiny");
-    config_.vocab = 41;
-    backend_ = *NewCpuBackend({.threads = 1});
-    weights_ = NewRandomWeights(DType::kF32, 1, *backend_);
-    model_ = *NewRandomModel(config_, DType::kF32, 1, *backend_);
-    tokenizer_ = ToyTokenizer(config_.vocab);
+  // EDD reads the state after the fourth layer from the end.
+  DraftsBesideTest() : TargetFixture(TestConfig({.layers = 4})) {
     std::filesystem::create_directories(drafts());
   }
 
@@ -31,16 +20,8 @@ class DraftsBesideTest : public ::testing::Test {
   std::string drafts() const { return folder_ / "drafts"; }
   // The options of `drafter` with the file that tests make for it, written to PATH.gguf.
   Json Make(std::string_view drafter, const std::string& path) {
-    const auto texts = [] { return std::vector<std::vector<Token>>{{1, 2, 3, 1, 2, 3}}; };
-    return TestOptions(drafter, {config_, *tokenizer_, *weights_, *backend_, texts, path});
+    return TestOptions(drafter, Target(path));
   }
-
-  TemporaryDirectory folder_;
-  ModelConfig config_;
-  std::unique_ptr<Backend> backend_;
-  std::unique_ptr<WeightSource> weights_;
-  std::unique_ptr<Model> model_;
-  std::shared_ptr<const Tokenizer> tokenizer_;
 };
 
 }  // namespace foretoken

@@ -15,7 +15,7 @@ namespace {
 
 class FeatureNetTest : public TrainedDrafterTest {
  protected:
-  FeatureNetTest() : TrainedDrafterTest("hass", TinyTarget()) {}
+  FeatureNetTest() : TrainedDrafterTest("hass") {}
 
   template <typename Net>
   std::unique_ptr<Net> Load(std::string_view drafter) {

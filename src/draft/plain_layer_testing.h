@@ -4,7 +4,10 @@
 
 #include <cmath>
 #include <cstddef>
+#include <string>
 #include <vector>
+
+#include "draft/weights_testing.h"
 
 namespace foretoken {
 
@@ -81,5 +84,47 @@ inline Row Attended(const Row& q, const std::vector<Row>& keys, const std::vecto
   }
   return out;
 }
+
+// A decoder layer of a draft under construction, fed row by row.
+class PlainLayer {
+ public:
+  PlainLayer(const ModelConfig& config, DraftBuilder& draft, int index = 0)
+      : config_(config), draft_(draft), block_("blk." + std::to_string(index) + ".") {}
+
+  Row Weighted(const std::string& name, const Row& x) {
+    return Times(draft_.values(block_ + name + ".weight"), x);
+  }
+  Row NormedBy(const std::string& name, const Row& x) {
+    return Normed(x, draft_.values(block_ + name + ".weight"), config_.norm_eps);
+  }
+  // Caches the keys and values of `x` at the next position.
+  void Read(const Row& x) {
+    keys_.push_back(Rotate(Weighted("attn_k", x), position()));
+    values_.push_back(Weighted("attn_v", x));
+  }
+  // Reads `x` and returns what attention makes of it.
+  Row Attention(const Row& x) {
+    const Row q = Rotate(Weighted("attn_q", x), position());
+    Read(x);
+    return Weighted("attn_output", Attended(q, keys_, values_, keys_.size(),
+                                            static_cast<size_t>(config_.head_dim)));
+  }
+  // `x` and what the feed-forward network adds to it.
+  Row FeedForward(const Row& x) {
+    const Row in = NormedBy("ffn_norm", x);
+    return Plus(x, Weighted("ffn_down", Gated(Weighted("ffn_gate", in), Weighted("ffn_up", in))));
+  }
+  int position() const { return static_cast<int>(keys_.size()); }
+
+ private:
+  Row Rotate(const Row& x, int position) const {
+    return Rotated(x, position, config_.head_dim, config_.rope_base);
+  }
+
+  const ModelConfig& config_;
+  DraftBuilder& draft_;
+  std::string block_;
+  std::vector<Row> keys_, values_;
+};
 
 }  // namespace foretoken

@@ -1,36 +1,21 @@
-// What the tests of trained drafters stand on: a tiny target of random weights, and a file for its
-// draft.
+// The fixture of trained drafters' tests: a target, and a file for its draft.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "base/json.h"
-#include "draft/drafter.h"
-#include "draft/test_options.h"
-#include "io/model_files_testing.h"
+#include "draft/target_fixture_testing.h"
 
 namespace foretoken {
 
-class TrainedDrafterTest : public testing::Test {
+class TrainedDrafterTest : public TargetFixture {
  protected:
-  TrainedDrafterTest(std::string drafter, ModelConfig target)
-      : drafter_(std::move(drafter)), config_(std::move(target)) {}
+  explicit TrainedDrafterTest(std::string drafter, ModelConfig target = TestConfig())
+      : TargetFixture(std::move(target), /*seed=*/5), drafter_(std::move(drafter)) {}
 
-  TestTarget Target() {
-    const auto texts = [] { return std::vector<std::vector<Token>>{{1, 2, 3, 4, 5}}; };
-    return {config_, *tokenizer_, *weights_, *backend_, texts, folder_ / "draft"};
-  }
+  TestTarget Target() { return TargetFixture::Target(folder_ / "draft"); }
 
-  // The drafter with these options, among which the draft's file must be named.
-  Result<std::unique_ptr<Drafter>> Build(const std::string& drafter, const Json& options) {
-    return NewDrafter(drafter, {*model_, 64, options, "", tokenizer_.get()});
-  }
-  // The same with the draft at path_.
+  // The drafter with the draft at path_.
   Result<std::unique_ptr<Drafter>> Open(Json options = Json::object()) {
     options["draft"] = path_;
     return Build(drafter_, options);
@@ -41,12 +26,6 @@ class TrainedDrafterTest : public testing::Test {
   }
 
   std::string drafter_;
-  ModelConfig config_;
-  std::shared_ptr<const Tokenizer> tokenizer_ = ToyTokenizer(config_.vocab);
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
-  std::unique_ptr<WeightSource> weights_ = NewRandomWeights(DType::kF32, 5, *backend_);
-  std::unique_ptr<Model> model_ = *NewRandomModel(config_, DType::kF32, 5, *backend_);
-  TemporaryDirectory folder_;
   std::string path_ = folder_ / "draft.gguf";
 };
 

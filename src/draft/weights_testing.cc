@@ -9,21 +9,6 @@
 
 namespace foretoken {
 
-ModelConfig TinyTarget(float rope_base) {
-  ModelConfig config;
-  config.architecture = "llama";
-  config.vocab = 41;
-  config.layers = 2;
-  config.hidden = 32;
-  config.ffn = 48;
-  config.heads = 4;
-  config.kv_heads = 2;
-  config.head_dim = config.rope_dim = 8;
-  config.rope_base = rope_base;
-  config.context = 64;
-  return config;
-}
-
 std::vector<float> MatrixValues(WeightSource& source, Backend& backend, const std::string& name,
                                 int64_t rows, int64_t cols) {
   const std::unique_ptr<Weight> weight = *source.Matrix(name, rows, cols);

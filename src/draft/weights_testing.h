@@ -13,9 +13,6 @@
 
 namespace foretoken {
 
-// A target of 41 tokens, 2 layers and 32 numbers a state.
-ModelConfig TinyTarget(float rope_base = 10000.0f);
-
 // A matrix of `source`, row-major [rows, cols].
 std::vector<float> MatrixValues(WeightSource& source, Backend& backend, const std::string& name,
                                 int64_t rows, int64_t cols);

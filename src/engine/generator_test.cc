@@ -7,22 +7,10 @@
 #include <numeric>
 
 #include "base/json.h"
+#include "io/model_config_testing.h"
 
 namespace foretoken {
 namespace {
-
-ModelConfig SmallConfig() {
-  ModelConfig config;
-  config.architecture = "llama";
-  config.vocab = 61;
-  config.layers = 2;
-  config.hidden = 32;
-  config.ffn = 48;
-  config.heads = config.kv_heads = 2;
-  config.head_dim = config.rope_dim = 16;
-  config.context = 256;
-  return config;
-}
 
 // What an observation said, and what it left to be compared when the text is known.
 struct SeenChunk {
@@ -113,8 +101,8 @@ class GeneratorLoop : public ::testing::Test {
   }
 
   std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
-  std::unique_ptr<Model> model_ =
-      *NewRandomModel(SmallConfig(), DType::kF32, 1, *backend_, {.max_rows = kMaxRows});
+  std::unique_ptr<Model> model_ = *NewRandomModel(
+      TestConfig({.vocab = 61, .context = 256}), DType::kF32, 1, *backend_, {.max_rows = kMaxRows});
   Json none_ = Json::object();
   std::unique_ptr<Verifier> verifier_ = *NewVerifier("exact", {*backend_, none_});
   std::vector<Token> prompt_;

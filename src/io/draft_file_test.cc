@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "io/gguf.h"
+#include "io/model_config_testing.h"
 #include "io/model_files_testing.h"
 
 namespace foretoken {
@@ -18,15 +19,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TargetFingerprint TinyTarget() {
-  ModelConfig config;
-  config.architecture = "mistral";
+  ModelConfig config = TestConfig({.vocab = 8, .layers = 3, .hidden = 64}, "mistral");
   config.name = "tiny";
-  config.vocab = 8;
-  config.hidden = 64;
-  config.layers = 3;
-  config.heads = 4;
-  config.kv_heads = 2;
-  config.head_dim = 16;
   TokenizerData tokenizer;
   tokenizer.tokens = {"a", "b", "c", "d", "e", "f", "g", "h"};
   return TargetFingerprint::Of(config, tokenizer);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "io/gguf.h"
+#include "io/model_config_testing.h"
 #include "io/model_files_testing.h"
 
 namespace foretoken {
@@ -12,18 +13,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 ModelConfig TinyModel() {
-  ModelConfig config;
-  config.architecture = "llama";
-  config.vocab = 4;
-  config.layers = 2;
-  config.hidden = 64;
-  config.ffn = 96;
-  config.heads = 4;
-  config.kv_heads = 2;
-  config.head_dim = config.rope_dim = 16;
-  config.context = 128;
-  config.rope_interleaved = true;
-  return config;
+  return TestConfig(
+      {.vocab = 4, .hidden = 64, .ffn = 96, .context = 128, .rope_interleaved = true});
 }
 
 TokenizerData TinyTokenizer() {

@@ -6,29 +6,17 @@
 
 #include "base/rng.h"
 #include "io/gguf.h"
+#include "io/model_config_testing.h"
+#include "text/byte_map.h"
 
 namespace foretoken {
 namespace {
-
-// The printable stand-in of a byte in byte-level BPE vocabularies, as UTF-8.
-std::string MappedByte(int byte) {
-  const auto printable = [](int b) {
-    return (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || (b >= 174 && b <= 255);
-  };
-  int code = byte;
-  if (!printable(byte)) {
-    code = 256;
-    for (int b = 0; b < byte; ++b) code += printable(b) ? 0 : 1;
-  }
-  if (code < 128) return std::string(1, static_cast<char>(code));
-  return {static_cast<char>(0xc0 | (code >> 6)), static_cast<char>(0x80 | (code & 0x3f))};
-}
 
 TokenizerData ByteVocabulary() {
   TokenizerData data;
   data.pre = "gpt-2";
   for (int byte = 0; byte < 256; ++byte) {
-    data.tokens.push_back(MappedByte(byte));
+    data.tokens.emplace_back(MappedByte(static_cast<uint8_t>(byte)));
     data.types.push_back(TokenType::kNormal);
   }
   for (const char* control : {"<|endoftext|>", "<|im_start|>", "<|im_end|>"}) {
@@ -46,19 +34,13 @@ TokenizerData ByteVocabulary() {
 }
 
 ModelConfig Shape() {
-  ModelConfig config;
-  config.architecture = "llama";
+  ModelConfig config = TestConfig({.vocab = 259,
+                                   .layers = 3,
+                                   .hidden = 64,
+                                   .ffn = 128,
+                                   .context = 2048,
+                                   .rope_interleaved = true});
   config.name = "tiny random model";
-  config.vocab = 259;
-  config.layers = 3;
-  config.hidden = 64;
-  config.ffn = 128;
-  config.heads = 4;
-  config.kv_heads = 2;
-  config.head_dim = 16;
-  config.rope_dim = 16;
-  config.rope_interleaved = true;
-  config.context = 2048;
   return config;
 }
 

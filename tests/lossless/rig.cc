@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/rng.h"
+#include "io/model_config_testing.h"
 #include "model/weight_source.h"
 
 namespace foretoken {
@@ -18,18 +19,8 @@ struct OracleState final : DraftState {
 }  // namespace
 
 ModelConfig TinyConfig(int kv_heads) {
-  ModelConfig config;
-  config.architecture = "llama";
-  config.vocab = 97;
-  config.layers = 4;
-  config.hidden = 64;
-  config.ffn = 96;
-  config.heads = 4;
-  config.kv_heads = kv_heads;
-  config.head_dim = 16;
-  config.rope_dim = 16;
-  config.context = 512;
-  return config;
+  return TestConfig(
+      {.vocab = 97, .layers = 4, .hidden = 64, .ffn = 96, .kv_heads = kv_heads, .context = 512});
 }
 
 Target::Target(const ModelConfig& config, int threads, uint64_t weights, int max_rows)

@@ -9,6 +9,7 @@
 #include "draft_export.h"
 #include "eagle/module.h"
 #include "io/draft_file.h"
+#include "io/model_config_testing.h"
 #include "io/safetensors.h"
 #include "ops_plain.h"
 #include "ops_testing.h"
@@ -17,17 +18,7 @@
 namespace foretoken::train {
 namespace {
 
-LlamaShape SmallShape() {
-  LlamaShape s;
-  s.vocab = 97;
-  s.layers = 1;
-  s.hidden = 32;
-  s.ffn = 48;
-  s.heads = 4;
-  s.kv_heads = 2;
-  s.head_dim = 8;
-  return s;
-}
+LlamaShape SmallShape() { return ShapeOf(TestConfig({.vocab = 97, .layers = 1})); }
 
 // Drafting written down pair by pair (H-17, H-18), apart from the operations under test.
 class PairByPair {

@@ -121,7 +121,7 @@ TEST(NgramCountsTest, MostFrequentFirst) {
 
 class ChimeraTest : public TrainedDrafterTest {
  protected:
-  ChimeraTest() : TrainedDrafterTest("chimera", TinyTarget()) {}
+  ChimeraTest() : TrainedDrafterTest("chimera") {}
 };
 
 // G = W2 (u + SiLU(W1 u + b1)).

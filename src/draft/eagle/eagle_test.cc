@@ -17,42 +17,29 @@ using testing::HasSubstr;
 class PlainEagle {
  public:
   PlainEagle(const ModelConfig& config, DraftBuilder& draft, std::vector<float> embedding)
-      : c_(config), draft_(draft), embedding_(std::move(embedding)) {}
+      : hidden_(config.hidden),
+        draft_(draft),
+        layer_(config, draft),
+        embedding_(std::move(embedding)) {}
 
   Row Step(Token token, const Row& feature) {
-    Row input = RowOf(embedding_, token, c_.hidden);
+    Row input = RowOf(embedding_, token, hidden_);
     input.insert(input.end(), feature.begin(), feature.end());
     const std::vector<float>& bias = draft_.values("fc.bias");
-    Row x = Plus(Times(draft_.values("fc.weight"), input), {bias.begin(), bias.end()});
-    x = Plus(x, Attention(x));
-    const Row normed = Normed(x, draft_.values("blk.0.ffn_norm.weight"), c_.norm_eps);
-    return Plus(
-        x, Weighted("ffn_down", Gated(Weighted("ffn_gate", normed), Weighted("ffn_up", normed))));
+    const Row x = Plus(Times(draft_.values("fc.weight"), input), {bias.begin(), bias.end()});
+    return layer_.FeedForward(Plus(x, layer_.Attention(x)));
   }
 
  private:
-  Row Weighted(const std::string& name, const Row& x) {
-    return Times(draft_.values("blk.0." + name + ".weight"), x);
-  }
-
-  Row Attention(const Row& x) {
-    const int position = static_cast<int>(keys_.size());
-    const Row q = Rotated(Weighted("attn_q", x), position, c_.head_dim, c_.rope_base);
-    keys_.push_back(Rotated(Weighted("attn_k", x), position, c_.head_dim, c_.rope_base));
-    values_.push_back(Weighted("attn_v", x));
-    return Weighted("attn_output",
-                    Attended(q, keys_, values_, keys_.size(), static_cast<size_t>(c_.head_dim)));
-  }
-
-  const ModelConfig& c_;
+  int hidden_;
   DraftBuilder& draft_;
+  PlainLayer layer_;
   std::vector<float> embedding_;
-  std::vector<Row> keys_, values_;
 };
 
 class EagleTest : public TrainedDrafterTest {
  protected:
-  EagleTest() : TrainedDrafterTest("eagle", TinyTarget(/*rope_base=*/100.0f)) {
+  EagleTest() : TrainedDrafterTest("eagle", TestConfig({.rope_base = 100})) {
     RandomEagle(Target(), 3).Write(InfoFor(config_, tokenizer_->data(), "eagle", 1), path_);
   }
 };

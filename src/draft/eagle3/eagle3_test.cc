@@ -22,49 +22,32 @@ using testing::HasSubstr;
 class PlainEagle3 {
  public:
   PlainEagle3(const ModelConfig& config, DraftBuilder& draft, std::vector<float> embedding)
-      : c_(config), draft_(draft), embedding_(std::move(embedding)) {}
+      : config_(config), draft_(draft), layer_(config, draft), embedding_(std::move(embedding)) {}
 
   Row Fused(const Row& tapped) { return Times(draft_.values("fc.weight"), tapped); }
 
   Row Step(Token token, const Row& feature) {
-    Row input = NormedBy("blk.0.attn_norm", RowOf(embedding_, token, c_.hidden));
-    const Row normed_feature = NormedBy("blk.0.hidden_norm", feature);
+    Row input = layer_.NormedBy("attn_norm", RowOf(embedding_, token, config_.hidden));
+    const Row normed_feature = layer_.NormedBy("hidden_norm", feature);
     input.insert(input.end(), normed_feature.begin(), normed_feature.end());
-    const Row x = Plus(feature, Attention(input));
-    const Row normed = NormedBy("blk.0.ffn_norm", x);
-    return Plus(
-        x, Weighted("ffn_down", Gated(Weighted("ffn_gate", normed), Weighted("ffn_up", normed))));
+    return layer_.FeedForward(Plus(feature, layer_.Attention(input)));
   }
 
   Row Logits(const Row& output) {
-    return Times(draft_.values("output.weight"), NormedBy("output_norm", output));
+    return Times(draft_.values("output.weight"),
+                 Normed(output, draft_.values("output_norm.weight"), config_.norm_eps));
   }
 
  private:
-  Row NormedBy(const std::string& name, const Row& x) {
-    return Normed(x, draft_.values(name + ".weight"), c_.norm_eps);
-  }
-  Row Weighted(const std::string& name, const Row& x) {
-    return Times(draft_.values("blk.0." + name + ".weight"), x);
-  }
-  Row Attention(const Row& x) {
-    const int position = static_cast<int>(keys_.size());
-    const Row q = Rotated(Weighted("attn_q", x), position, c_.head_dim, c_.rope_base);
-    keys_.push_back(Rotated(Weighted("attn_k", x), position, c_.head_dim, c_.rope_base));
-    values_.push_back(Weighted("attn_v", x));
-    return Weighted("attn_output",
-                    Attended(q, keys_, values_, keys_.size(), static_cast<size_t>(c_.head_dim)));
-  }
-
-  const ModelConfig& c_;
+  const ModelConfig& config_;
   DraftBuilder& draft_;
+  PlainLayer layer_;
   std::vector<float> embedding_;
-  std::vector<Row> keys_, values_;
 };
 
 class Eagle3Test : public TrainedDrafterTest {
  protected:
-  Eagle3Test() : TrainedDrafterTest("eagle3", TinyTarget(/*rope_base=*/100.0f)) {
+  Eagle3Test() : TrainedDrafterTest("eagle3", TestConfig({.rope_base = 100})) {
     RandomEagle3(Target(), 3).Write(Eagle3Info(Target()), path_);
     for (size_t i = 0; i < 5 * 3 * static_cast<size_t>(config_.hidden); ++i) {
       tapped_.push_back(std::sin(static_cast<float>(i) * 0.7f));

@@ -14,58 +14,35 @@ namespace {
 
 using testing::HasSubstr;
 
-ModelConfig FourLayers() {
-  ModelConfig config = TinyTarget(/*rope_base=*/100.0f);
-  config.layers = 4;
-  return config;
-}
-
 // The layer fed row by row: of the soft prompt only keys and values count.
 class PlainEdd {
  public:
-  PlainEdd(const ModelConfig& config, DraftBuilder& draft) : c_(config), draft_(draft) {}
+  PlainEdd(const ModelConfig& config, DraftBuilder& draft)
+      : config_(config), draft_(draft), layer_(config, draft) {}
 
   // The next row of the text.
-  void Read(const Row& x) {
-    const Row in = Normed(x, draft_.values("blk.0.attn_norm.weight"), c_.norm_eps);
-    keys_.push_back(Rotate(Weighted("attn_k", in), Position()));
-    values_.push_back(Weighted("attn_v", in));
-  }
+  void Read(const Row& x) { layer_.Read(layer_.NormedBy("attn_norm", x)); }
 
   // The next token's row; what the LM head is given of it.
   Row Step(Token token) {
-    Row x = Embedding(token);
-    const int position = Position();
-    Read(x);
-    const Row in = Normed(x, draft_.values("blk.0.attn_norm.weight"), c_.norm_eps);
-    const Row q = Rotate(Weighted("attn_q", in), position);
-    x = Plus(x, Weighted("attn_output", Attended(q, keys_, values_, keys_.size(),
-                                                 static_cast<size_t>(c_.head_dim))));
-    const Row normed = Normed(x, draft_.values("blk.0.ffn_norm.weight"), c_.norm_eps);
-    x = Plus(x,
-             Weighted("ffn_down", Gated(Weighted("ffn_gate", normed), Weighted("ffn_up", normed))));
-    return Normed(x, draft_.values("output_norm.weight"), c_.norm_eps);
+    const Row x = Embedding(token);
+    const Row y = layer_.FeedForward(Plus(x, layer_.Attention(layer_.NormedBy("attn_norm", x))));
+    return Normed(y, draft_.values("output_norm.weight"), config_.norm_eps);
   }
 
-  Row Embedding(Token token) { return RowOf(draft_.values("token_embd.weight"), token, c_.hidden); }
+  Row Embedding(Token token) {
+    return RowOf(draft_.values("token_embd.weight"), token, config_.hidden);
+  }
 
  private:
-  int Position() const { return static_cast<int>(keys_.size()); }
-  Row Rotate(const Row& x, int position) const {
-    return Rotated(x, position, c_.head_dim, c_.rope_base);
-  }
-  Row Weighted(const std::string& name, const Row& x) {
-    return Times(draft_.values("blk.0." + name + ".weight"), x);
-  }
-
-  const ModelConfig& c_;
+  const ModelConfig& config_;
   DraftBuilder& draft_;
-  std::vector<Row> keys_, values_;
+  PlainLayer layer_;
 };
 
 class EddTest : public TrainedDrafterTest {
  protected:
-  EddTest() : TrainedDrafterTest("edd", FourLayers()) {}
+  EddTest() : TrainedDrafterTest("edd", TestConfig({.layers = 4, .rope_base = 100})) {}
 };
 
 TEST_F(EddTest, StepsAreThoseOfThePaper) {

@@ -13,13 +13,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-ModelConfig ThreeLayers() {
-  ModelConfig config = TinyTarget(/*rope_base=*/100.0f);
-  config.layers = 3;
-  config.kv_heads = 4;  // q8_0 rows are whole blocks
-  return config;
-}
-
 // Rows of a cache, whatever its type, as numbers.
 std::vector<Row> RowsOf(Backend& backend, Tensor t, int rows) {
   std::vector<float> flat(static_cast<size_t>(rows * t.cols));
@@ -35,7 +28,8 @@ class PlainGlide {
  public:
   PlainGlide(const ModelConfig& target, const DraftInfo& info, DraftBuilder& draft,
              Backend& backend, const KvCache& seen)
-      : target_(target), c_(info.blocks), draft_(draft), own_(static_cast<size_t>(c_.layers)) {
+      : target_(target), config_(info.blocks), draft_(draft) {
+    for (int i = 0; i < config_.layers; ++i) layers_.emplace_back(config_, draft, i);
     for (const int layer : info.kv_layers) {
       seen_.push_back({RowsOf(backend, seen.Keys(layer), seen.length()),
                        RowsOf(backend, seen.Values(layer), seen.length())});
@@ -44,17 +38,16 @@ class PlainGlide {
 
   // The logits after `token`, which may read `seen` rows of the target.
   Row Step(Token token, size_t seen) {
-    Row x = RowOf(draft_.values("token_embd.weight"), token, c_.hidden);
-    for (size_t layer = 0; layer < own_.size(); ++layer) {
-      block_ = "blk." + std::to_string(layer) + ".";
-      x = Plus(x, SelfAttention(own_[layer], Normed(x, W("attn_norm"), c_.norm_eps)));
-      if (!seen_.empty()) x = Plus(x, CrossAttention(seen_[layer], x, seen));
-      const Row y = Normed(x, W("ffn_norm"), c_.norm_eps);
-      x = Plus(x, Times(W("ffn_down"), Gated(Times(W("ffn_gate"), y), Times(W("ffn_up"), y))));
+    Row x = RowOf(draft_.values("token_embd.weight"), token, config_.hidden);
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      PlainLayer& layer = layers_[i];
+      const int position = layer.position();
+      x = Plus(x, layer.Attention(layer.NormedBy("attn_norm", x)));
+      if (!seen_.empty()) x = Plus(x, CrossAttention(layer, seen_[i], x, position, seen));
+      x = layer.FeedForward(x);
     }
-    ++position_;
     return Times(draft_.values("output.weight"),
-                 Normed(x, draft_.values("output_norm.weight"), c_.norm_eps));
+                 Normed(x, draft_.values("output_norm.weight"), config_.norm_eps));
   }
 
  private:
@@ -62,37 +55,26 @@ class PlainGlide {
     std::vector<Row> keys, values;
   };
 
-  const std::vector<float>& W(const std::string& name) {
-    return draft_.values(block_ + name + ".weight");
-  }
-
-  Row SelfAttention(Cache& cache, const Row& x) {
-    const auto rotated = [&](const char* name) {
-      return Rotated(Times(W(name), x), position_, c_.head_dim, c_.rope_base);
-    };
-    cache.keys.push_back(rotated("attn_k"));
-    cache.values.push_back(Times(W("attn_v"), x));
-    return Times(W("attn_output"), Attended(rotated("attn_q"), cache.keys, cache.values,
-                                            cache.keys.size(), static_cast<size_t>(c_.head_dim)));
-  }
-
-  Row CrossAttention(const Cache& cache, const Row& x, size_t seen) {
-    const Row q = Rotated(Times(W("cross_q"), x), position_, target_.head_dim, target_.rope_base);
-    return Times(W("cross_output"), Attended(q, cache.keys, cache.values, seen,
-                                             static_cast<size_t>(target_.head_dim)));
+  Row CrossAttention(PlainLayer& layer, const Cache& cache, const Row& x, int position,
+                     size_t seen) {
+    const auto head_dim = static_cast<size_t>(target_.head_dim);
+    const Row q =
+        Rotated(layer.Weighted("cross_q", x), position, target_.head_dim, target_.rope_base);
+    return layer.Weighted("cross_output", Attended(q, cache.keys, cache.values, seen, head_dim));
   }
 
   const ModelConfig& target_;
-  const ModelConfig& c_;
+  const ModelConfig& config_;
   DraftBuilder& draft_;
-  std::vector<Cache> own_, seen_;  // [draft layers]
-  std::string block_;
-  int position_ = 0;
+  std::vector<PlainLayer> layers_;
+  std::vector<Cache> seen_;  // [draft layers]
 };
 
 class GlideTest : public TrainedDrafterTest {
  protected:
-  GlideTest() : TrainedDrafterTest("glide", ThreeLayers()) {}
+  // With as many heads of keys, q8_0 rows are whole blocks.
+  GlideTest()
+      : TrainedDrafterTest("glide", TestConfig({.layers = 3, .kv_heads = 4, .rope_base = 100})) {}
 
   // Writes a draft and expects its steps to be those of plain loops.
   void ExpectPlainSteps(int layers, bool looks, const GlideTraceOptions& options,

@@ -5,21 +5,14 @@
 
 #include "base/json.h"
 #include "draft/conversation_testing.h"
+#include "draft/target_fixture_testing.h"
 
 namespace foretoken {
 namespace {
 
 using ::testing::HasSubstr;
 
-class JoinedDrafters : public ::testing::Test {
- protected:
-  Result<std::unique_ptr<Drafter>> New(std::string_view name, const Json& options) {
-    return NewDrafter(name, {*model_, 64, options, "", nullptr});
-  }
-
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
-  std::unique_ptr<Model> model_ = *NewRandomModel(*ShapeByName("tiny"), DType::kF32, 1, *backend_);
-};
+using JoinedDrafters = TargetFixture;
 
 // What both propose stands in the tree once and is marked so; what one alone proposes stands
 // beside.
@@ -29,7 +22,7 @@ TEST_F(JoinedDrafters, OffersTheUnion) {
                         {"lookahead.pool", "text"},
                         {"lookahead.ngram", 3},
                         {"lookahead.window", 1}};
-  auto drafter = New("pld,lookahead", options);
+  auto drafter = Build("pld,lookahead", options);
   ASSERT_TRUE(drafter.ok()) << drafter.error().message;
   Conversation talk(**drafter);
   talk.Prompt(std::vector<Token>{1, 2, 3, 4, 5, 9, 3, 6, 7, 8, 1, 2, 3});
@@ -46,13 +39,13 @@ TEST_F(JoinedDrafters, OffersTheUnion) {
 
 // Costs and trust are kept by part.
 TEST_F(JoinedDrafters, NamesItsPartsAndTimesThem) {
-  auto drafter = New("pld,pld+h", Json::object());
+  auto drafter = Build("pld,pld+h", Json::object());
   ASSERT_TRUE(drafter.ok()) << drafter.error().message;
   const std::vector<DraftPart> parts = (*drafter)->Parts();
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_EQ(parts[0].name, "pld");
   EXPECT_EQ(parts[1].name, "pld+h");
-  const auto alone = New("pld", Json::object());
+  const auto alone = Build("pld", Json::object());
   EXPECT_EQ((*alone)->Parts().size(), 1u);
   const auto state = (*drafter)->NewState();
   const auto policy = *NewTreePolicy("chain");
@@ -67,17 +60,17 @@ TEST_F(JoinedDrafters, NamesItsPartsAndTimesThem) {
 
 TEST_F(JoinedDrafters, NamesTheMistake) {
   const Json none = Json::object(), bare = {{"k", 3}}, typo = {{"pld.kk", 3}};
-  EXPECT_THAT(New("pld,guesswork", none).error().message, HasSubstr("no 'guesswork'"));
-  EXPECT_THAT(New("pld,pld", none).error().message, HasSubstr("'pld' is joined with itself"));
-  EXPECT_THAT(New("pld,", none).error().message, HasSubstr("no ''"));
-  EXPECT_THAT(New("pld,pld+h", bare).error().message, HasSubstr("pld.KEY"));
-  EXPECT_THAT(New("pld,pld+h", typo).error().message, HasSubstr("no option 'kk'"));
-  EXPECT_THAT(New("pld,llma", none).error().message, HasSubstr("option reference is missing"));
+  EXPECT_THAT(Build("pld,guesswork", none).error().message, HasSubstr("no 'guesswork'"));
+  EXPECT_THAT(Build("pld,pld", none).error().message, HasSubstr("'pld' is joined with itself"));
+  EXPECT_THAT(Build("pld,", none).error().message, HasSubstr("no ''"));
+  EXPECT_THAT(Build("pld,pld+h", bare).error().message, HasSubstr("pld.KEY"));
+  EXPECT_THAT(Build("pld,pld+h", typo).error().message, HasSubstr("no option 'kk'"));
+  EXPECT_THAT(Build("pld,llma", none).error().message, HasSubstr("option reference is missing"));
 }
 
 TEST_F(JoinedDrafters, NeedsWhatItsPartsNeed) {
   const Json options = {{"pld+h.layer", 1}};
-  auto joined = New("pld,pld+h,lookahead", options);
+  auto joined = Build("pld,pld+h,lookahead", options);
   ASSERT_TRUE(joined.ok()) << joined.error().message;
   EXPECT_EQ((*joined)->Needs().hidden, (std::vector<int>{1}));
   EXPECT_TRUE((*joined)->Needs().answers);

@@ -6,8 +6,7 @@
 #include "base/json.h"
 #include "draft/conversation_testing.h"
 #include "draft/llma/reference_lookup.h"
-#include "draft/test_options.h"
-#include "io/model_files_testing.h"
+#include "draft/target_fixture_testing.h"
 
 namespace foretoken {
 namespace {
@@ -38,21 +37,12 @@ TEST(References, TheTextItselfComesLast) {
   EXPECT_EQ(Found({}, {}, {}), Words{});
 }
 
-class LlmaFiles : public ::testing::Test {
+class LlmaFiles : public TargetFixture {
  protected:
-  Result<std::unique_ptr<Drafter>> New(const Json& options) {
-    return NewDrafter("llma", {*model_, 64, options, "", tokenizer_.get()});
-  }
-  std::string Text(const Words& words) { return tokenizer_->Decode(words); }
+  LlmaFiles() : TargetFixture(TestConfig({.vocab = 12})) {}
 
-  std::shared_ptr<const Tokenizer> tokenizer_ = ToyTokenizer(12);
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
-  std::unique_ptr<Model> model_ = [this] {
-    ModelConfig config = *ShapeByName("tiny");
-    config.vocab = 12;
-    return *NewRandomModel(config, DType::kF32, 1, *backend_);
-  }();
-  TemporaryDirectory folder_;
+  Result<std::unique_ptr<Drafter>> New(const Json& options) { return Build("llma", options); }
+  std::string Text(const Words& words) { return tokenizer_->Decode(words); }
 };
 
 TEST_F(LlmaFiles, ProposesWhatFollowsInTheFiles) {

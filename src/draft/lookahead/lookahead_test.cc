@@ -6,7 +6,7 @@
 #include "draft/conversation_testing.h"
 #include "draft/lookahead/ngram_pool.h"
 #include "draft/lookahead/window.h"
-#include "draft/test_options.h"
+#include "draft/target_fixture_testing.h"
 
 namespace foretoken {
 namespace {
@@ -102,17 +102,11 @@ TEST(Window, NoRoomMeansNoProbesAndNoChange) {
   EXPECT_EQ(Cells(window), (Rows{{1, 2, 3}}));
 }
 
-class LookaheadDrafts : public ::testing::Test {
+class LookaheadDrafts : public TargetFixture {
  protected:
-  std::unique_ptr<Drafter> New(const Json& options) {
-    return *NewDrafter("lookahead", {*model_, 64, options, "", nullptr});
-  }
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
-  std::unique_ptr<Model> model_ = [this] {
-    ModelConfig config = *ShapeByName("tiny");
-    config.vocab = 12;
-    return *NewRandomModel(config, DType::kF32, 1, *backend_);
-  }();
+  LookaheadDrafts() : TargetFixture(TestConfig({.vocab = 12})) {}
+
+  std::unique_ptr<Drafter> New(const Json& options) { return *Build("lookahead", options); }
 };
 
 // What the target answered below a root comes back as a guess when that root does.

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 class MedusaTest : public TrainedDrafterTest {
  protected:
-  MedusaTest() : TrainedDrafterTest("medusa", TinyTarget()) {}
+  MedusaTest() : TrainedDrafterTest("medusa") {}
 };
 
 // The tokens of `logits`, likeliest first.

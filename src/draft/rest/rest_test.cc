@@ -11,8 +11,7 @@
 #include "draft/conversation_testing.h"
 #include "draft/rest/continuation_trie.h"
 #include "draft/rest/datastore.h"
-#include "draft/test_options.h"
-#include "io/model_files_testing.h"
+#include "draft/target_fixture_testing.h"
 
 namespace foretoken {
 namespace {
@@ -147,25 +146,18 @@ TEST(ContinuationTrie, KeepsTheMostFrequentBeginnings) {
   EXPECT_EQ(shown(100)[9], (std::vector<int>{2, 7, 1})) << "below 7 8";
 }
 
-class RestDrafts : public ::testing::Test {
+class RestDrafts : public TargetFixture {
  protected:
+  RestDrafts() : TargetFixture(TestConfig({.vocab = 12})) {}
+
   Result<std::unique_ptr<Drafter>> New(Json options) {
     options["datastore"] = folder_ / "store";
-    return NewDrafter("rest", {*model_, 64, options, "", tokenizer_.get()});
+    return Build("rest", options);
   }
   void Store(const std::vector<Words>& documents) {
     folder_.Write("store",
                   *EncodeDatastore(documents, 12, VocabularyFingerprint(tokenizer_->data())));
   }
-
-  std::shared_ptr<const Tokenizer> tokenizer_ = ToyTokenizer(12);
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
-  std::unique_ptr<Model> model_ = [this] {
-    ModelConfig config = *ShapeByName("tiny");
-    config.vocab = 12;
-    return *NewRandomModel(config, DType::kF32, 1, *backend_);
-  }();
-  TemporaryDirectory folder_;
 };
 
 TEST_F(RestDrafts, OffersTheTrieBelowTheLongestSuffix) {

@@ -10,7 +10,7 @@ namespace {
 
 class FollowersTest : public TrainedDrafterTest {
  protected:
-  FollowersTest() : TrainedDrafterTest("toy", TinyTarget()) {}
+  FollowersTest() : TrainedDrafterTest("toy") {}
 
   // A table of `count` lines.
   Json Table(const std::string& line, int count) {
