@@ -2,11 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <filesystem>
 
+#include "../golden_reader.h"
 #include "../max_difference.h"
-#include "base/mapped_file.h"
 #include "draft/chimera/chimera_testing.h"
 #include "draft/eagle/eagle_testing.h"
 #include "draft/eagle3/eagle3_testing.h"
@@ -24,27 +23,10 @@ namespace {
 constexpr float kTolerance = 1e-4f;
 const std::string kFolder = FT_SOURCE_DIR "/tests/parity/draft/";
 
-// Values in the order make_goldens.py writes them.
-class GoldenReader {
- public:
-  explicit GoldenReader(const std::string& folder)
-      : file_(*MappedFile::Open(kFolder + folder + "/golden.bin")), left_(file_.bytes()) {}
-
-  int Count() { return Values<int32_t>(1)[0]; }
-  template <typename T>
-  std::vector<T> Values(size_t count) {
-    FT_CHECK(count * sizeof(T) <= left_.size());
-    std::vector<T> values(count);
-    std::memcpy(values.data(), left_.data(), count * sizeof(T));
-    left_ = left_.subspan(count * sizeof(T));
-    return values;
-  }
-  bool AtEnd() const { return left_.empty(); }
-
- private:
-  MappedFile file_;
-  std::span<const std::byte> left_;
-};
+// The golden values of a draft in a folder of its own.
+GoldenReader Golden(const std::string& folder) {
+  return GoldenReader(kFolder + folder + "/golden.bin");
+}
 
 class DraftParity : public ::testing::Test {
  protected:
@@ -75,7 +57,7 @@ class DraftParity : public ::testing::Test {
 
 TEST_F(DraftParity, Eagle) {
   for (const char* folder : {"eagle", "eagle-bin"}) {
-    GoldenReader golden(folder);
+    GoldenReader golden = Golden(folder);
     const auto pairs = static_cast<size_t>(golden.Count());
     const auto tokens = golden.Values<Token>(pairs + 1);
     const auto features = golden.Values<float>(pairs * hidden_);
@@ -94,7 +76,7 @@ TEST_F(DraftParity, Eagle3) {
   target_.reset();  // reads file_
   file_ = *ModelFile::Open(kFolder + "eagle3/target");
   target_ = *LoadModel(*file_, *backend_);
-  GoldenReader golden("eagle3");
+  GoldenReader golden = Golden("eagle3");
   const auto pairs = static_cast<size_t>(golden.Count());
   const auto tokens = golden.Values<Token>(pairs + 1);
   const auto tapped = golden.Values<float>(pairs * 3 * hidden_);
@@ -115,7 +97,7 @@ TEST_F(DraftParity, Eagle3) {
 }
 
 TEST_F(DraftParity, Edd) {
-  GoldenReader golden("edd");
+  GoldenReader golden = Golden("edd");
   const auto text = golden.Values<Token>(static_cast<size_t>(golden.Count()));
   const auto states = golden.Values<float>(text.size() * hidden_);
   const auto path = golden.Values<Token>(static_cast<size_t>(golden.Count()));
@@ -130,7 +112,7 @@ TEST_F(DraftParity, Edd) {
 }
 
 TEST_F(DraftParity, Chimera) {
-  GoldenReader golden("chimera");
+  GoldenReader golden = Golden("chimera");
   const auto pairs = static_cast<size_t>(golden.Count());
   const auto tokens = golden.Values<Token>(pairs + 1);
   const auto features = golden.Values<float>(pairs * hidden_);
@@ -165,7 +147,7 @@ TEST_F(DraftParity, ChimeraIsThreeFiles) {
 }
 
 TEST_F(DraftParity, Glide) {
-  GoldenReader golden("glide");
+  GoldenReader golden = Golden("glide");
   const auto tokens = golden.Values<Token>(static_cast<size_t>(golden.Count()) + 1);
   const auto drafted = golden.Values<Token>(static_cast<size_t>(golden.Count()));
   const auto logits = TraceGlide(kFolder + "glide", *target_, tokens, drafted);
@@ -176,7 +158,7 @@ TEST_F(DraftParity, Glide) {
 }
 
 TEST_F(DraftParity, Hydra) {
-  GoldenReader golden("hydra");
+  GoldenReader golden = Golden("hydra");
   const auto rows = static_cast<size_t>(golden.Count());
   const auto features = golden.Values<float>(rows * hidden_);
   const auto path = golden.Values<Token>(static_cast<size_t>(golden.Count()));
@@ -191,7 +173,7 @@ TEST_F(DraftParity, Hydra) {
 }
 
 TEST_F(DraftParity, Medusa) {
-  GoldenReader golden("medusa");
+  GoldenReader golden = Golden("medusa");
   const auto rows = static_cast<size_t>(golden.Count());
   const auto features = golden.Values<float>(rows * hidden_);
   const auto heads = TraceMedusa(kFolder + "medusa/medusa_lm_head.pt", *target_, features);

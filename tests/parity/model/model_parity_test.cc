@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 
+#include "../golden_reader.h"
 #include "../max_difference.h"
-#include "base/mapped_file.h"
 #include "io/convert.h"
 #include "model/model.h"
 #include "model/scoring_for_test.h"
@@ -26,36 +25,20 @@ struct Golden {
 };
 
 // Reads the file that write_goldens of make_goldens.py describes.
-class GoldenReader {
- public:
-  explicit GoldenReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-
-  std::vector<Golden> Read(const ModelConfig& config) {
-    std::vector<Golden> goldens(Values<int32_t>(1)[0]);
-    for (Golden& golden : goldens) {
-      const int32_t n = Values<int32_t>(1)[0];
-      golden.tokens = Values<Token>(n);
-      golden.logits = Values<float>(n * config.vocab);
-      for (int i = 0; i <= config.layers; ++i) {
-        golden.hidden.push_back(Values<float>(n * config.hidden));
-      }
+std::vector<Golden> ReadGoldens(const std::string& path, const ModelConfig& config) {
+  GoldenReader reader(path);
+  std::vector<Golden> goldens(static_cast<size_t>(reader.Count()));
+  for (Golden& golden : goldens) {
+    const auto n = static_cast<size_t>(reader.Count());
+    golden.tokens = reader.Values<Token>(n);
+    golden.logits = reader.Values<float>(n * static_cast<size_t>(config.vocab));
+    for (int i = 0; i <= config.layers; ++i) {
+      golden.hidden.push_back(reader.Values<float>(n * static_cast<size_t>(config.hidden)));
     }
-    EXPECT_TRUE(bytes_.empty());
-    return goldens;
   }
-
- private:
-  template <typename T>
-  std::vector<T> Values(size_t count) {
-    FT_CHECK(count * sizeof(T) <= bytes_.size());
-    std::vector<T> values(count);
-    std::memcpy(values.data(), bytes_.data(), count * sizeof(T));
-    bytes_ = bytes_.subspan(count * sizeof(T));
-    return values;
-  }
-
-  std::span<const std::byte> bytes_;
-};
+  EXPECT_TRUE(reader.AtEnd());
+  return goldens;
+}
 
 std::vector<float> Values(Backend& backend, Tensor t) {
   std::vector<float> values(t.rows * t.cols);
@@ -86,9 +69,7 @@ void ExpectGoldens(const ModelFile& file, CpuIsa isa, const std::string& golden_
   const auto backend = std::move(*NewCpuBackend({.threads = 2, .isa = isa}));
   auto model = LoadModel(file, *backend);
   ASSERT_TRUE(model.ok()) << model.error().message;
-  const auto bytes = MappedFile::Open(golden_path);
-  ASSERT_TRUE(bytes.ok()) << bytes.error().message;
-  for (const Golden& golden : GoldenReader(bytes->bytes()).Read(file.config())) {
+  for (const Golden& golden : ReadGoldens(golden_path, file.config())) {
     ExpectGolden(**model, golden);
   }
 }
