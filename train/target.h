@@ -79,5 +79,11 @@ Prepared WithTask(DraftPreparation draft, torch::Device device) {
   prepared.task = std::make_unique<DraftTask>(prepared.recipe, std::move(draft.target), device);
   return prepared;
 }
+// Method::prepare of drafters whose task needs nothing else.
+template <typename DraftTask>
+Result<Prepared> PrepareTask(const TrainOptions& options, torch::Device device) {
+  FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
+  return WithTask<DraftTask>(std::move(draft), device);
+}
 
 }  // namespace foretoken::train

@@ -154,13 +154,7 @@ void DeclareBenchPaper(CLI::App& app, BenchPaperArgs* args) {
   DeclareSpecOptions(app, &args->options);
   args->new_tokens = app.get_option("--new-tokens")->default_str("the paper's");
   args->repeats = app.get_option("--repeats")->default_str("the paper's");
-  app.add_option("--json", args->json, "write the figures as JSON")
-      ->type_name("FILE")
-      ->check(WritableFile());
-  app.add_option("--resume", args->resume,
-                 "keep what is answered here; the same command goes on from it")
-      ->type_name("FILE")
-      ->check(WritableFile());
+  DeclareRecords(app, &args->json, &args->resume);
   app.add_flag("--printed", args->printed, "only what the paper printed; needs no model");
 }
 

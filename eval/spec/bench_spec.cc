@@ -210,14 +210,8 @@ void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
       ->check(CLI::Range(1, 1 << 30));
   DeclareSpecOptions(app, &args->options);
   app.add_flag("--no-chat", args->no_chat, "give the questions without a chat template");
-  app.add_option("--json", args->json, "write the results as JSON")
-      ->type_name("FILE")
-      ->check(WritableFile());
+  DeclareRecords(app, &args->json, &args->resume);
   app.add_option("--html", args->html, "write a page with pictures of the results")
-      ->type_name("FILE")
-      ->check(WritableFile());
-  app.add_option("--resume", args->resume,
-                 "keep what is answered here; the same command goes on from it")
       ->type_name("FILE")
       ->check(WritableFile());
   app.add_option("--answers", args->answers,

@@ -40,6 +40,16 @@ void DeclareSpecOptions(CLI::App& app, SpecOptions* o) {
   app.add_flag("-q,--quiet", o->quiet, "no progress");
 }
 
+void DeclareRecords(CLI::App& app, std::string* json, std::string* resume) {
+  app.add_option("--json", *json, "write the results as JSON")
+      ->type_name("FILE")
+      ->check(WritableFile());
+  app.add_option("--resume", *resume,
+                 "keep what is answered here; the same command goes on from it")
+      ->type_name("FILE")
+      ->check(WritableFile());
+}
+
 size_t PlainAt(float temperature, const std::string& verifier, int batch,
                std::vector<SpecMethod>* methods) {
   SpecMethod plain{

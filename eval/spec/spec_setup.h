@@ -12,6 +12,8 @@
 namespace foretoken {
 
 void DeclareSpecOptions(CLI::App& app, SpecOptions* o);
+// --json and --resume.
+void DeclareRecords(CLI::App& app, std::string* json, std::string* resume);
 
 // The place of the plain decoding that methods of a verifier are compared with; added where it is
 // not there yet. A verifier that promises a text promises the one that it writes itself without

@@ -103,11 +103,6 @@ HeldOut ChimeraTask::Judge(const Batch& batch) {
   return held_out;
 }
 
-Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
-  FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
-  return WithTask<ChimeraTask>(std::move(draft), device);
-}
-
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   const ChimeraShape shape = ShapeOf(info.recipe);
   DraftInfo draft =
@@ -137,6 +132,6 @@ constexpr std::array<Setting, 6> kSettings = {{
 extern const Method kMethod_chimera;
 const Method kMethod_chimera = {ChimeraSpec::kMethod.data(),
                                 "heads that see all tokens, through a light encoder", kSettings,
-                                &Prepare, &Export};
+                                &PrepareTask<ChimeraTask>, &Export};
 
 }  // namespace foretoken::train

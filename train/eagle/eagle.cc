@@ -195,11 +195,6 @@ HeldOut EagleTask::Judge(const Batch& batch) {
   return held_out;
 }
 
-Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
-  FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
-  return WithTask<EagleTask>(std::move(draft), device);
-}
-
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   DraftInfo draft;
   draft.taps = EagleSpec::Taps(static_cast<int>(info.recipe.layers));
@@ -241,9 +236,9 @@ constexpr auto kHass = Settings("3", "1");
 extern const Method kMethod_eagle, kMethod_hass;
 const Method kMethod_eagle = {EagleSpec::kMethod.data(),
                               "a draft layer that guesses the target's next feature", kEagle,
-                              &Prepare, &Export};
+                              &PrepareTask<EagleTask>, &Export};
 const Method kMethod_hass = {EagleSpec::kHassMethod.data(),
                              "eagle, trained on its own guesses and on likely tokens", kHass,
-                             &Prepare, &Export};
+                             &PrepareTask<EagleTask>, &Export};
 
 }  // namespace foretoken::train

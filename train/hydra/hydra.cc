@@ -97,11 +97,6 @@ class HydraTask final : public DraftTask {
   uint64_t dropout_key_;
 };
 
-Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
-  FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
-  return WithTask<HydraTask>(std::move(draft), device);
-}
-
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   const HydraShape shape = ShapeOf(info.recipe);
   DraftInfo draft = InfoOfHeads(info.recipe, HydraSpec::Taps(static_cast<int>(info.recipe.layers)),
@@ -125,6 +120,6 @@ constexpr std::array<Setting, 5> kSettings = {{
 extern const Method kMethod_hydra;
 const Method kMethod_hydra = {HydraSpec::kMethod.data(),
                               "heads that know the guesses before their own (Hydra++)", kSettings,
-                              &Prepare, &Export};
+                              &PrepareTask<HydraTask>, &Export};
 
 }  // namespace foretoken::train

@@ -77,11 +77,6 @@ class MedusaTask final : public DraftTask {
   double decay_;
 };
 
-Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
-  FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
-  return WithTask<MedusaTask>(std::move(draft), device);
-}
-
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   const int heads = static_cast<int>(info.recipe.Number("output_heads"));
   DraftInfo draft = InfoOfHeads(info.recipe, MedusaSpec::Taps(static_cast<int>(info.recipe.layers)),
@@ -102,6 +97,6 @@ constexpr std::array<Setting, 4> kSettings = {{
 
 extern const Method kMethod_medusa;
 const Method kMethod_medusa = {MedusaSpec::kMethod.data(), "heads that guess several tokens ahead",
-                               kSettings, &Prepare, &Export};
+                               kSettings, &PrepareTask<MedusaTask>, &Export};
 
 }  // namespace foretoken::train
