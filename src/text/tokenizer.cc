@@ -104,10 +104,6 @@ void Tokenizer::BuildPieces() {
   }
 }
 
-bool Tokenizer::IsEndOfGeneration(Token token) const {
-  return std::ranges::binary_search(data_.eog, token);
-}
-
 std::vector<Token> Tokenizer::Encode(std::string_view text, const EncodeOptions& options) const {
   return EncodePieces({&text, 1}, options).tokens;
 }

@@ -37,7 +37,6 @@ class Tokenizer {
 
   const TokenizerData& data() const { return data_; }
   int vocab_size() const { return static_cast<int>(data_.tokens.size()); }
-  bool IsEndOfGeneration(Token token) const;
 
   // Any bytes are accepted; bytes that are not UTF-8 are kept where the scheme has byte tokens.
   std::vector<Token> Encode(std::string_view text, const EncodeOptions& options = {}) const;

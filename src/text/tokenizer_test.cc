@@ -155,9 +155,7 @@ TEST(ByteBpe, EndsOfGenerationAreKnownByIdAndByName) {
   data.tokens.push_back("<|im_end|>");
   data.types.push_back(TokenType::kControl);
   const auto tokenizer = Make(data);
-  EXPECT_TRUE(tokenizer->IsEndOfGeneration(1));
-  EXPECT_TRUE(tokenizer->IsEndOfGeneration(tokenizer->vocab_size() - 1));
-  EXPECT_FALSE(tokenizer->IsEndOfGeneration(0));
+  EXPECT_THAT(tokenizer->data().eog, ElementsAre(1, tokenizer->vocab_size() - 1));
 }
 
 TEST(SentencePiece, MergesByScoreAndFallsBackToBytes) {

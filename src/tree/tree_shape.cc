@@ -116,15 +116,4 @@ TreeShape TreeShape::CutTo(int depth) const {
   return cut;
 }
 
-std::vector<int> TreeShape::CountByDepth() const {
-  std::vector<int> count(static_cast<size_t>(depth()));
-  for (size_t n = 1; n < nodes_.size(); ++n) ++count[static_cast<size_t>(nodes_[n].depth) - 1];
-  return count;
-}
-
-int TreeShape::leaves() const {
-  return static_cast<int>(std::count_if(nodes_.begin(), nodes_.end(),
-                                        [](const Item& item) { return item.children.empty(); }));
-}
-
 }  // namespace foretoken

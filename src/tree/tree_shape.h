@@ -30,9 +30,6 @@ class TreeShape {
   int Child(int node, int rank) const;
   // Without the nodes deeper than `depth`.
   TreeShape CutTo(int depth) const;
-  // Nodes of each depth from 1.
-  std::vector<int> CountByDepth() const;
-  int leaves() const;
 
  private:
   struct Item {
