@@ -114,7 +114,7 @@ double DraftShare(const PaperSample& s, const PaperMetric&) {
 double AcceptedInBin(const PaperSample& s, const PaperMetric& metric) {
   ConfidenceBin bin;
   EachCycle(s, [&](const Cycle& c) {
-    for (const Guess& g : c.guesses) {
+    for (const JudgedGuess& g : c.guesses) {
       if (BinOf(g.confidence) == static_cast<size_t>(metric.argument)) bin.Add(g);
     }
   });

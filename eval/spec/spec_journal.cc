@@ -17,7 +17,7 @@ constexpr int kMostNodes = 1 << 20;
 
 Json CycleJson(const Cycle& c) {
   Json guesses = Json::array();
-  for (const Guess& g : c.guesses) guesses.push_back(Json::array({g.confidence, g.accepted}));
+  for (const JudgedGuess& g : c.guesses) guesses.push_back(Json::array({g.confidence, g.accepted}));
   return Json::array({c.n_acc, c.written, c.nodes, c.max_depth, c.drafted_depth, c.draft_seconds,
                       c.verify_seconds, c.weighed, c.overlap, std::move(guesses)});
 }
@@ -69,7 +69,7 @@ bool AreSmallNumbers(const Json& json) {
 }
 
 bool IsConsistent(const Cycle& c) {
-  const auto is_small = [](const Guess& g) { return std::abs(g.confidence) <= 1000; };
+  const auto is_small = [](const JudgedGuess& g) { return std::abs(g.confidence) <= 1000; };
   return c.n_acc >= 0 && c.n_acc <= c.written && c.n_acc <= c.max_depth && c.max_depth <= c.nodes &&
          c.nodes <= kMostNodes && c.drafted_depth >= 0 && c.weighed >= 0 &&
          std::ranges::all_of(c.guesses, is_small);

@@ -123,7 +123,7 @@ std::string ReliabilityDiagram(const SpecRun& run, const std::vector<SpecEntry>&
     ConfidenceBins bins;
     for (const auto& answers : run.answers) {
       for (const Cycle& cycle : answers[m].cycles) {
-        for (const Guess& guess : cycle.guesses) bins[BinOf(guess.confidence)].Add(guess);
+        for (const JudgedGuess& guess : cycle.guesses) bins[BinOf(guess.confidence)].Add(guess);
       }
     }
     Series series{.label = MethodLabel(*e.method) + ", ECE " + NumberText("%.3f", e.metrics.ECE)};

@@ -18,9 +18,9 @@ Node BestCandidate(const CandidateTree& tree, Node parent) {
 
 }  // namespace
 
-std::vector<Guess> GuessesAlong(const CandidateTree& tree, std::span<const Node> path,
-                                size_t written) {
-  std::vector<Guess> guesses;
+std::vector<JudgedGuess> GuessesAlong(const CandidateTree& tree, std::span<const Node> path,
+                                      size_t written) {
+  std::vector<JudgedGuess> guesses;
   guesses.reserve(path.size());
   for (size_t i = 0; i < std::min(path.size(), written); ++i) {
     const Node best = BestCandidate(tree, path[i]);
@@ -31,7 +31,7 @@ std::vector<Guess> GuessesAlong(const CandidateTree& tree, std::span<const Node>
   return guesses;
 }
 
-void ConfidenceBin::Add(const Guess& guess) {
+void ConfidenceBin::Add(const JudgedGuess& guess) {
   count += 1;
   confidence += guess.confidence;
   accepted += guess.accepted ? 1 : 0;
@@ -44,9 +44,9 @@ size_t BinOf(float confidence) {
   return static_cast<size_t>(std::clamp(bin, 0, kBins - 1));
 }
 
-double CalibrationError(std::span<const Guess> guesses) {
+double CalibrationError(std::span<const JudgedGuess> guesses) {
   ConfidenceBins bins;
-  for (const Guess& g : guesses) bins[BinOf(g.confidence)].Add(g);
+  for (const JudgedGuess& g : guesses) bins[BinOf(g.confidence)].Add(g);
   double error = 0;  // a bin's weight times its mean distance is the distance of its sums
   for (const ConfidenceBin& bin : bins) error += std::abs(bin.accepted - bin.confidence);
   return guesses.empty() ? 0 : error / static_cast<double>(guesses.size());

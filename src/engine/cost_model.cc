@@ -84,17 +84,17 @@ void CostModel::Redraw() {
   }
 }
 
-double CostModel::Curve(double rows) const {
+double CostModel::Passes(double rows) const {
   return rows <= 1 ? 1 : Interpolate<Knot>(knots_, &Knot::cost, rows);
 }
 
-double CostModel::Guess(double rows) const {
+double CostModel::GuessedPasses(double rows) const {
   return rows <= 1 ? 1 : Interpolate<Knot>(knots_, &Knot::guess, rows);
 }
 
 double CostModel::VerifySeconds(double rows, int context) const {
   return plain_.value() * std::exp(log_pace_) *
-         (Curve(rows) + context * (context_.pass + context_.row * rows));
+         (Passes(rows) + context * (context_.pass + context_.row * rows));
 }
 
 CostModel::Knot& CostModel::Nearest(double rows) {
@@ -125,7 +125,7 @@ void CostModel::ObserveVerify(int rows, int context, double seconds) {
   most_timed_ = std::max(most_timed_, rows);
   // Several texts at once may have no pass of one row for long.
   if (!has_plain_pass()) {
-    return plain_.Observe(seconds / std::exp(log_pace_) / (Curve(rows) + attention));
+    return plain_.Observe(seconds / std::exp(log_pace_) / (Passes(rows) + attention));
   }
   // More rows never cost less: if they did, the plain passes were disturbed.
   constexpr double kTolerance = 1.1;
@@ -134,7 +134,7 @@ void CostModel::ObserveVerify(int rows, int context, double seconds) {
   Knot& knot = Nearest(rows);
   const double cost = seconds / (pace * plain_.value()) - attention;
   FollowPace(residual, knot.of_guess.observations());
-  knot.of_guess.Observe(std::max(cost, 1.0) / Guess(rows));
+  knot.of_guess.Observe(std::max(cost, 1.0) / GuessedPasses(rows));
   Redraw();
 }
 

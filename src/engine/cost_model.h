@@ -73,8 +73,9 @@ class CostModel {
 
   static constexpr double kFirstGuess = 0.01;  // seconds of a plain pass that nobody timed
 
-  double Guess(double rows) const;
-  double Curve(double rows) const;
+  // A pass of `rows` rows without context, in plain passes: as guessed; by all that was observed.
+  double GuessedPasses(double rows) const;
+  double Passes(double rows) const;
   Knot& Nearest(double rows);
   void FollowPace(double residual, double observations);
   void Redraw();

@@ -67,7 +67,7 @@ Timing Total(std::span<const Timing> all) {
 Metrics Summarise(std::span<const std::vector<Cycle>> questions) {
   Metrics m;
   Totals sum;
-  std::vector<Guess> guesses;
+  std::vector<JudgedGuess> guesses;
   double macro = 0, answered = 0;
   for (const std::vector<Cycle>& question : questions) {
     Totals own;

@@ -23,7 +23,7 @@ struct Cycle {
   double verify_seconds = 0;
   int weighed = 0;     // written tokens that were decided by draws of the drafter
   double overlap = 0;  // sum over those of the mass that target and draft share
-  std::vector<Guess> guesses;
+  std::vector<JudgedGuess> guesses;
 };
 
 // Step n of chain drafting: how often it was reached (all steps before accepted) and accepted.

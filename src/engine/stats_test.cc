@@ -95,7 +95,7 @@ TEST(Calibration, GuessesAreTheBestChildrenOfWhatWasReached) {
   const Node under = tree.Add(weak, 4, std::log(0.9f));
   tree.Add(strong, 5, std::log(0.5f));
   tree.Add(under, 6, std::log(0.4f));
-  const std::vector<Guess> guesses = GuessesAlong(tree, std::vector<Node>{0, weak, under}, 3);
+  const std::vector<JudgedGuess> guesses = GuessesAlong(tree, std::vector<Node>{0, weak, under}, 3);
   ASSERT_EQ(guesses.size(), 3u);
   EXPECT_NEAR(guesses[0].confidence, 0.7, 1e-6);
   EXPECT_FALSE(guesses[0].accepted);
@@ -120,10 +120,10 @@ TEST(Calibration, RoundingMovesNoGuessAcrossABinsEdge) {
 
 TEST(Calibration, ErrorIsTheMeanDistanceOfTheBins) {
   EXPECT_EQ(CalibrationError({}), 0);
-  const std::vector<Guess> exact{{1, true}, {0, false}, {0.5f, true}, {0.5f, false}};
+  const std::vector<JudgedGuess> exact{{1, true}, {0, false}, {0.5f, true}, {0.5f, false}};
   EXPECT_NEAR(CalibrationError(exact), 0, 1e-7);
   // Bin .9: 1 of 2 accepted at .95 and .91; bin .3: 1 of 1 at .3.
-  const std::vector<Guess> off{{0.95f, true}, {0.91f, false}, {0.3f, true}};
+  const std::vector<JudgedGuess> off{{0.95f, true}, {0.91f, false}, {0.3f, true}};
   EXPECT_NEAR(CalibrationError(off), (0.86 + 0.7) / 3, 1e-6);
 }
 
