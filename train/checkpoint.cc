@@ -1,6 +1,5 @@
 #include "checkpoint.h"
 
-#include <cstring>
 #include <filesystem>
 
 #include "io/dtype.h"

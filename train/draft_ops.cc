@@ -3,7 +3,6 @@
 #include <torch/autograd.h>
 
 #include <cmath>
-#include <limits>
 
 #include "draft_kernels.h"
 #include "op_dispatch.h"

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <span>
 
 #include "chat_testing.h"
 #include "io/gguf.h"

@@ -2,7 +2,6 @@
 // limits measured in between.
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <tuple>
 #include <utility>
 #include <vector>

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "apps/command_line.h"

@@ -1,7 +1,6 @@
 // foretoken bench project: what speculation would gain on a model that is not at hand, from costs
 // measured here on random weights of its shape and an acceptance length known from elsewhere.
 #include <cstdio>
-#include <utility>
 
 #include "eval/machine/bench.h"
 #include "eval/machine/bench_model.h"

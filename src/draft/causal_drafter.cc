@@ -1,7 +1,6 @@
 #include "draft/causal_drafter.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace foretoken {

@@ -1,7 +1,6 @@
 #include "draft/levels.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/timer.h"
 #include "draft/text_state.h"

@@ -1,6 +1,5 @@
 // CostModel::Guess: a pass as a roofline of bytes and multiply-adds.
 #include <cmath>
-#include <string>
 #include <string_view>
 
 #include "engine/cost_model.h"

@@ -4,7 +4,6 @@
 // draft's confidence calibrated; where nothing pays, nothing is drafted.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "tree/selection.h"
 

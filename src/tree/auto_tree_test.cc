@@ -1,8 +1,6 @@
 // The auto tree against brute force, and learning what guesses are worth.
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "base/json.h"
 #include "tree/acceptance_table.h"
 #include "tree/scripted_drafter_testing.h"

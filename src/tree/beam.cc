@@ -1,7 +1,6 @@
 // Beam search (T-9): every level keeps its `beams` likeliest paths; the last level's,
 // with their prefixes, are scored.
 #include <algorithm>
-#include <numeric>
 
 #include "tree/selection.h"
 

@@ -1,6 +1,5 @@
 #include "eagle/objective.h"
 
-#include <limits>
 #include <tuple>
 
 namespace foretoken::train {

@@ -1,8 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "base/json.h"
 #include "draft/conversation_testing.h"
 #include "draft/llma/reference_lookup.h"

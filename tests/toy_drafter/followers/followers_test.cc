@@ -3,7 +3,6 @@
 
 #include "base/output_file.h"
 #include "draft/trained_fixture_testing.h"
-#include "draft/weights_testing.h"
 
 namespace foretoken {
 namespace {
