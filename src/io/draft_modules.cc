@@ -83,6 +83,24 @@ TensorSpec Parameter(const DraftModule& module, std::string_view kind, std::vect
   return tensor;
 }
 
+using NameSide = std::string_view DraftModule::*;
+
+// `name` of the first of `modules` that has it, in its other form; "" where none has.
+std::string Translated(std::span<const DraftModule> modules, std::string_view name, NameSide from,
+                       NameSide to) {
+  for (const std::string_view kind : {kWeight, kBias}) {
+    if (!name.ends_with(kind)) continue;
+    const std::string_view stem = name.substr(0, name.size() - kind.size());
+    for (const DraftModule& module : modules) {
+      if (module.published.empty() || (kind == kBias && !module.may_have_bias)) continue;
+      if (const auto index = Match(module.*from, stem)) {
+        return Numbered(module.*to, *index).append(kind);
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 TensorSpec WeightOf(const DraftModule& module, std::vector<int64_t> shape, ModuleIndex index) {
@@ -94,17 +112,11 @@ TensorSpec BiasOf(const DraftModule& module, int64_t n, ModuleIndex index) {
 }
 
 std::string OwnName(std::span<const DraftModule> modules, std::string_view published) {
-  for (const std::string_view kind : {kWeight, kBias}) {
-    if (!published.ends_with(kind)) continue;
-    const std::string_view name = published.substr(0, published.size() - kind.size());
-    for (const DraftModule& module : modules) {
-      if (module.published.empty() || (kind == kBias && !module.may_have_bias)) continue;
-      if (const auto index = Match(module.published, name)) {
-        return Numbered(module.own, *index).append(kind);
-      }
-    }
-  }
-  return {};
+  return Translated(modules, published, &DraftModule::published, &DraftModule::own);
+}
+
+std::string PublishedName(std::span<const DraftModule> modules, std::string_view own) {
+  return Translated(modules, own, &DraftModule::own, &DraftModule::published);
 }
 
 std::string OwnLayerName(std::string_view prefix, int layer, std::string_view published) {

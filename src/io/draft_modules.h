@@ -40,9 +40,15 @@ TensorSpec BiasOf(const DraftModule& module, int64_t n, ModuleIndex index = {});
 // Our name of a published tensor: that of the first of `modules` that has it, "" where none has.
 std::string OwnName(std::span<const DraftModule> modules, std::string_view published);
 
-// The same of a tensor of decoder layer `layer`, whose published names begin with `prefix`:
+// Its inverse, "" for a tensor that the authors do not have.
+std::string PublishedName(std::span<const DraftModule> modules, std::string_view own);
+
+// OwnName of a tensor of decoder layer `layer`, whose published names begin with `prefix`:
 // "midlayer.mlp.up_proj.weight" -> "blk.0.ffn_up.weight".
 std::string OwnLayerName(std::string_view prefix, int layer, std::string_view published);
+
+// Some publish with the names that the parts of a model have.
+inline constexpr std::string_view kModelPrefix = "model.";
 
 // Modules that drafts have in common with models. Names as published differ.
 inline constexpr std::string_view kEmbeddingModule = "token_embd";

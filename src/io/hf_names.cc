@@ -7,7 +7,7 @@ namespace foretoken {
 namespace {
 
 struct Pair {
-  std::string_view from, to;
+  std::string_view hugging_face, gguf;
 };
 
 constexpr std::array<Pair, 3> kOuter = {{{"model.embed_tokens.", "token_embd."},
@@ -26,13 +26,16 @@ constexpr std::array<Pair, 11> kInner = {{{"input_layernorm.", "attn_norm."},
                                           {"mlp.up_proj.", "ffn_up."},
                                           {"mlp.down_proj.", "ffn_down."}}};
 
+using Side = std::string_view Pair::*;
+
 // The name with its beginning replaced; "" where none fits or what follows is no parameter.
 template <size_t kCount>
-std::string Replaced(std::string_view name, const std::array<Pair, kCount>& pairs) {
+std::string Replaced(std::string_view name, const std::array<Pair, kCount>& pairs, Side from,
+                     Side to) {
   for (const Pair& pair : pairs) {
-    if (!name.starts_with(pair.from)) continue;
-    const std::string_view rest = name.substr(pair.from.size());
-    if (rest == "weight" || rest == "bias") return std::string(pair.to) + std::string(rest);
+    if (!name.starts_with(pair.*from)) continue;
+    const std::string_view rest = name.substr((pair.*from).size());
+    if (rest == "weight" || rest == "bias") return std::string(pair.*to) + std::string(rest);
   }
   return {};
 }
@@ -43,16 +46,29 @@ bool IsNumber(std::string_view text) {
   return digits && !text.empty() && (text.size() == 1 || text[0] != '0');
 }
 
+// Renames a tensor of the whole model, or of a layer: the number stays between `from_layers` and
+// what follows.
+std::string Renamed(std::string_view name, Side from, std::string_view from_layers, Side to,
+                    std::string_view to_layers) {
+  if (!name.starts_with(from_layers)) return Replaced(name, kOuter, from, to);
+  const std::string_view rest = name.substr(from_layers.size());
+  const size_t dot = rest.find('.');
+  if (dot == std::string_view::npos || !IsNumber(rest.substr(0, dot))) return {};
+  const std::string inner = Replaced(rest.substr(dot + 1), kInner, from, to);
+  if (inner.empty()) return {};
+  return std::string(to_layers) + std::string(rest.substr(0, dot + 1)) + inner;
+}
+
+constexpr std::string_view kLayers = "model.layers.", kBlocks = "blk.";
+
 }  // namespace
 
 std::string GgufTensorName(std::string_view hugging_face) {
-  constexpr std::string_view kLayers = "model.layers.";
-  if (!hugging_face.starts_with(kLayers)) return Replaced(hugging_face, kOuter);
-  const std::string_view rest = hugging_face.substr(kLayers.size());
-  const size_t dot = rest.find('.');
-  if (dot == std::string_view::npos || !IsNumber(rest.substr(0, dot))) return {};
-  const std::string inner = Replaced(rest.substr(dot + 1), kInner);
-  return inner.empty() ? inner : "blk." + std::string(rest.substr(0, dot)) + "." + inner;
+  return Renamed(hugging_face, &Pair::hugging_face, kLayers, &Pair::gguf, kBlocks);
+}
+
+std::string HuggingFaceTensorName(std::string_view gguf) {
+  return Renamed(gguf, &Pair::gguf, kBlocks, &Pair::hugging_face, kLayers);
 }
 
 bool IsRedundantTensor(std::string_view hugging_face) {

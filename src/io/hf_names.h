@@ -10,6 +10,9 @@ namespace foretoken {
 // counterpart.
 std::string GgufTensorName(std::string_view hugging_face);
 
+// Its inverse: "blk.3.attn_q.weight" -> "model.layers.3.self_attn.q_proj.weight".
+std::string HuggingFaceTensorName(std::string_view gguf);
+
 // Whether a tensor holds nothing that the configuration does not say (old files store the RoPE
 // frequencies).
 bool IsRedundantTensor(std::string_view hugging_face);
