@@ -81,26 +81,17 @@ std::string CheckpointPath(const std::string& directory) {
 }
 
 Status WriteSafetensors(const std::string& path, const std::vector<TensorRecord>& tensors) {
-  Json header = Json::object();
-  header["__metadata__"] = {{"format", "pt"}, {"foretoken.checksum", std::string(kNoChecksum)}};
-  size_t offset = 0;
-  for (const TensorRecord& t : tensors) {
-    header[t.name] = {{"dtype", t.dtype},
-                      {"shape", t.shape},
-                      {"data_offsets", {offset, offset + t.bytes.size()}}};
-    offset += t.bytes.size();
-  }
-  std::string text = JsonText(header);
-  text.resize((text.size() + 7) / 8 * 8, ' ');
-  const uint64_t size = text.size();
-  std::string file(reinterpret_cast<const char*>(&size), sizeof(size));
-  file.reserve(sizeof(size) + text.size() + offset);
-  file += text;
+  const Json metadata = {{"format", "pt"}, {"foretoken.checksum", std::string(kNoChecksum)}};
+  std::string file = SafetensorsHeader(tensors, JsonText(metadata));
+  const size_t header = file.size();
+  size_t bytes = 0;
+  for (const TensorRecord& t : tensors) bytes += t.bytes.size();
+  file.reserve(header + bytes);
   for (const TensorRecord& t : tensors) file += t.bytes;
-  const std::string_view data = std::string_view(file).substr(sizeof(size) + text.size());
-  const std::string checksum = Checksum(text, data);
-  file.replace(sizeof(size) + text.find(kChecksumKey) + kChecksumKey.size(), kChecksumDigits,
-               checksum);
+  const std::string_view text =
+      std::string_view(file).substr(sizeof(uint64_t), header - sizeof(uint64_t));
+  const std::string checksum = Checksum(text, std::string_view(file).substr(header));
+  file.replace(file.find(kChecksumKey) + kChecksumKey.size(), kChecksumDigits, checksum);
   return WriteFileAtomically(path, file);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "io/safetensors_write.h"
 #include "recipe.h"
 
 namespace foretoken::train {
@@ -35,11 +36,7 @@ inline constexpr char kFirstMoment[] = "first.", kSecondMoment[] = "second.",
 
 std::string CheckpointPath(const std::string& directory);
 
-struct TensorRecord {
-  std::string name, dtype;  // "F32", "BF16", "U8"
-  std::vector<int64_t> shape;
-  std::string bytes;
-};
+using TensorRecord = SafetensorsTensor;  // of "F32", "BF16" or "U8"
 
 // Written beside the old file, flushed to disk and renamed over it: a kill leaves one or the other.
 // A checksum of all of it stands in the header's metadata.
