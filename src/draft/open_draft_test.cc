@@ -44,6 +44,39 @@ TEST_F(OpenDraftTest, LayoutsAreToldApart) {
   EXPECT_THAT(complaint({{"layers.0.cross_attn.q_proj.weight", {64, 64}}}), HasSubstr("no place"));
 }
 
+TEST_F(OpenDraftTest, PublishedEagleMayHavePrefixesAndAHead) {
+  const auto open = [&](const Json& config, const std::vector<NamedShape>& tensors) {
+    folder_.Write("config.json", config.dump());
+    folder_.Write("model.safetensors", TinySafetensors(tensors));
+    return OpenDraft(folder_.path());
+  };
+  const Json config = TinyConfig("LlamaForCausalLMEagle");
+  const auto prefixed = open(config, {{"model.fc.weight", {64, 128}},
+                                      {"model.layers.0.mlp.up_proj.weight", {96, 64}},
+                                      {"lm_head.weight", {8, 64}}});
+  ASSERT_TRUE(prefixed.ok()) << prefixed.error().message;
+  EXPECT_EQ((*prefixed)->info().method, "eagle");
+  EXPECT_TRUE((*prefixed)->Has("blk.0.ffn_up.weight"));
+  EXPECT_TRUE((*prefixed)->Has("output.weight"));
+  EXPECT_THAT((*prefixed)->info().shared, ElementsAre(kSharedEmbedding));
+  // As the library speculators writes it.
+  const Json nested = {{"architectures", {"EagleSpeculator"}},
+                       {"speculators_model_type", "eagle"},
+                       {"transformer_layer_config", config}};
+  const auto speculators =
+      open(nested, {{"fusion_fc.weight", {64, 128}}, {"transformer.mlp.up_proj.weight", {96, 64}}});
+  ASSERT_TRUE(speculators.ok()) << speculators.error().message;
+  EXPECT_EQ((*speculators)->info().blocks.hidden, 64);
+  EXPECT_TRUE((*speculators)->Has("fc.weight"));
+  EXPECT_TRUE((*speculators)->Has("blk.0.ffn_up.weight"));
+  EXPECT_THAT(open(nested, {{"transformer.input_layernorm.weight", {64}}}).error().message,
+              HasSubstr("has no place"));
+  EXPECT_THAT(open(nested, {{"embedding_layernorm.weight", {64}}}).error().message,
+              HasSubstr("has no place"));
+  EXPECT_THAT(open(Json::array(), {{"fc.weight", {64, 128}}}).error().message,
+              HasSubstr("config.json: is not a JSON object"));
+}
+
 TEST_F(OpenDraftTest, PublishedGlideSaysWhatItReads) {
   Json config = TinyConfig("TheirOwnClass");
   config.update({{"large_hidden_size", 128},
@@ -122,11 +155,12 @@ TEST_F(OpenDraftTest, PublishedEagle3HasAVocabularyOfItsOwn) {
   EXPECT_THAT(with("draft_vocab_size", 0).error().message, HasSubstr("'draft_vocab_size'"));
   EXPECT_THAT(with("norm_before_fc", true).error().message,
               HasSubstr("config.json: field 'norm_before_fc' is true, expected false"));
-  // Counted by the layers that they go into, or come out of.
+  // As vLLM counts, by the layers that they go into; as SGLang does, that they come out of.
   const char* const taps = "eagle_aux_hidden_state_layer_ids";
   for (const auto& ids : {std::array{2, 16, 29}, std::array{1, 15, 28}}) {
-    EXPECT_THAT((*with(taps, ids))->info().taps, ElementsAre(2, 16, 29));
-    EXPECT_THAT((*with("eagle_config", {{taps, ids}}))->info().taps, ElementsAre(2, 16, 29));
+    EXPECT_THAT((*with(taps, ids))->info().taps, ElementsAre(ids[0], ids[1], ids[2]));
+    EXPECT_THAT((*with("eagle_config", {{taps, ids}}))->info().taps,
+                ElementsAre(ids[0] + 1, ids[1] + 1, ids[2] + 1));
   }
   EXPECT_THAT(with("eagle_config", {{taps, {1, 1u << 31}}}).error().message,
               HasSubstr("'eagle_aux_hidden_state_layer_ids' is [1,2147483648], expected"));
@@ -203,7 +237,7 @@ TEST(DraftSpecs, WhatIsNoneOfTheirsHasNoName) {
                            "prefix_embeding_layer.embed_tokens.weight"}) {
     EXPECT_EQ(HydraSpec::OwnName(name), "") << name;
   }
-  EXPECT_EQ(EagleSpec::OwnName("lm_head.weight"), "");
+  EXPECT_EQ(EagleSpec::OwnName("lm_head.bias"), "");
   EXPECT_EQ(EagleSpec::OwnName("layers.0.input_layernorm.weight"), "");
   EXPECT_EQ(EagleSpec::OwnName("layers.1.input_layernorm.weight"), "blk.1.attn_norm.weight");
   EXPECT_EQ(Eagle3Spec::OwnName("fc.bias"), "");

@@ -25,8 +25,13 @@ void DescribeLayer(const TensorSource& gate, const TensorSource& output, DraftIn
 }
 
 Result<ModelConfig> LlamaLayers(Json json, const std::string& path) {
-  json.erase("architectures");
-  json["model_type"] = "llama";
+  if (json.is_object() && json.contains("transformer_layer_config")) {
+    json = Json(json["transformer_layer_config"]);
+  }
+  if (json.is_object()) {
+    json.erase("architectures");
+    json["model_type"] = "llama";
+  }
   FT_ASSIGN_OR_RETURN(HfConfig config, ParseHfConfig(JsonText(json), path));
   return std::move(config.model);
 }

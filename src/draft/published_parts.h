@@ -23,7 +23,8 @@ bool HasAttentionBias(std::span<const TensorSource> tensors);
 void DescribeLayer(const TensorSource& gate, const TensorSource& output, DraftInfo& info);
 
 // What config.json, read from `path`, says of layers that are Llama's, whatever the authors call
-// the class. Errors: those of ParseHfConfig.
+// the class; the library speculators nests it in "transformer_layer_config". Errors: those of
+// ParseHfConfig.
 Result<ModelConfig> LlamaLayers(Json json, const std::string& path);
 
 }  // namespace foretoken

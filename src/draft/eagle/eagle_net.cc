@@ -33,8 +33,13 @@ Result<std::unique_ptr<EagleNet>> EagleNet::Load(std::unique_ptr<DraftFile> file
     weights.layers.push_back(loader.Layer(config, layer, EagleSpec::HasAttentionNorm(layer)));
   }
   FT_RETURN_IF_ERROR(loader.status());
+  HeadSpec scores;  // the target's, where the draft has none
+  const TensorSpec own = spec.Head();
+  if (file->Has(own.name)) {
+    scores = {.names = {own.name}, .rows = own.rows(), .cols = own.cols()};
+  }
   FT_ASSIGN_OR_RETURN(DraftHead head,
-                      DraftHead::Load(rule, {}, *file, *weights.source, target,
+                      DraftHead::Load(rule, scores, *file, *weights.source, target,
                                       weights.fc->bytes() + WeightBytes(weights.layers)));
   return std::unique_ptr<EagleNet>(
       new EagleNet(std::move(file), std::move(weights), std::move(head), target));

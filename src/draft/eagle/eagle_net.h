@@ -1,5 +1,5 @@
 // The module of EAGLE and HASS (H-16): embedding and feature through a projection and a
-// decoder layer, scored by the target's own LM head or rows of it.
+// decoder layer, scored by the target's LM head or its own, or rows of it.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,9 @@
-// EAGLE and HASS as published: config.json says what the layers are; the LM head is the target's.
+// EAGLE and HASS as published: config.json says what the layers are.
 #include <utility>
 
+#include "base/json.h"
 #include "draft/eagle/eagle_spec.h"
 #include "draft/published_parts.h"
-#include "io/hf_config.h"
 
 namespace foretoken {
 namespace {
@@ -11,12 +11,12 @@ namespace {
 Status DescribeEagle(const std::string& directory, std::span<const TensorSource> tensors,
                      DraftInfo& info) {
   const std::string path = directory + "/config.json";
-  FT_ASSIGN_OR_RETURN(const MappedFile text, MappedFile::Open(path));
-  FT_ASSIGN_OR_RETURN(HfConfig config, ParseHfConfig(text.text(), path));
-  info.blocks = std::move(config.model);
+  FT_ASSIGN_OR_RETURN(Json json, ReadJsonFile(path));
+  FT_ASSIGN_OR_RETURN(info.blocks, LlamaLayers(std::move(json), path));
   info.blocks.attention_bias = HasAttentionBias(tensors);
-  info.shared = {std::string(kSharedHead)};
-  if (FindTensor(tensors, EagleSpec().Embedding().name) == nullptr) {
+  const EagleSpec spec;
+  if (FindTensor(tensors, spec.Head().name) == nullptr) info.shared.emplace_back(kSharedHead);
+  if (FindTensor(tensors, spec.Embedding().name) == nullptr) {
     info.shared.emplace_back(kSharedEmbedding);
   }
   return {};

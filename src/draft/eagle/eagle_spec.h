@@ -1,6 +1,6 @@
 // What a draft of EAGLE or HASS consists of (docs/methods/eagle.md): a projection of embedding and
-// feature and decoder layers, the first of which has no norm before its attention. Its LM head, and
-// mostly its embedding, are the target's. Metadata: kTapsKey; `shared` names the parts of the
+// feature and decoder layers, the first of which has no norm before its attention. Its embedding
+// and its LM head are mostly the target's. Metadata: kTapsKey; `shared` names the parts of the
 // target.
 #pragma once
 
@@ -18,25 +18,47 @@ struct EagleSpec {
   static constexpr std::string_view kLayers = "layers.", kLayer = "layers.0.";  // published
   static constexpr DraftModule kProjection{"fc", "fc", /*may_have_bias=*/true};
   static constexpr DraftModule kEmbedding{kEmbeddingModule, "embed_tokens", true};
-  static constexpr DraftModule kModules[] = {kProjection, kEmbedding};
+  static constexpr DraftModule kHead{kHeadModule, "lm_head"};
+  static constexpr DraftModule kModules[] = {kProjection, kEmbedding, kHead};
+  // As the library speculators names them.
+  static constexpr DraftModule kSpeculatorsProjection{"fc", "fusion_fc", /*may_have_bias=*/true};
+  static constexpr std::string_view kSpeculatorsLayer = "transformer.";
 
   int64_t hidden = 0, vocab = 0;  // the target's
 
   TensorSpec ProjectionWeight() const { return WeightOf(kProjection, {hidden, 2 * hidden}); }
   TensorSpec ProjectionBias() const { return BiasOf(kProjection, hidden); }
   TensorSpec Embedding() const { return WeightOf(kEmbedding, {vocab, hidden}); }
+  TensorSpec Head() const { return WeightOf(kHead, {vocab, hidden}); }
   // Whether a layer has a norm before its attention: the first reads its input as it is.
   static constexpr bool HasAttentionNorm(int layer) { return layer > 0; }
 
   // Our name of a published tensor, "" for one that no such draft has: one with a norm before the
   // first layer or behind the last is of another method.
   static std::string OwnName(std::string_view published) {
-    if (!published.starts_with(kLayers)) return foretoken::OwnName(kModules, published);
-    std::string own = GgufTensorName("model." + std::string(published));
-    return own == "blk.0.attn_norm.weight" ? "" : own;
+    if (published.starts_with(kModelPrefix)) published.remove_prefix(kModelPrefix.size());
+    if (published.starts_with(kSpeculatorsLayer)) return LayerName(kSpeculatorsLayer, published);
+    if (published.starts_with(kLayer)) return LayerName(kLayer, published);
+    if (published.starts_with(kLayers)) {
+      return GgufTensorName(std::string(kModelPrefix) + std::string(published));
+    }
+    std::string own = foretoken::OwnName(kModules, published);
+    return own.empty() ? foretoken::OwnName({&kSpeculatorsProjection, 1}, published) : own;
+  }
+  // Its inverse, as EAGLE's authors name it.
+  static std::string PublishedName(std::string_view own) {
+    std::string name = HuggingFaceTensorName(own);
+    if (name.starts_with("model.layers.")) return name.substr(kModelPrefix.size());
+    return foretoken::PublishedName(kModules, own);
   }
   // The hidden states it reads of a target of `layers` layers.
   static std::vector<int> Taps(int layers) { return {layers}; }
+
+ private:
+  static std::string LayerName(std::string_view prefix, std::string_view published) {
+    std::string own = OwnLayerName(prefix, 0, published);
+    return own == "blk.0.attn_norm.weight" ? "" : own;
+  }
 };
 
 }  // namespace foretoken

@@ -8,16 +8,16 @@
 namespace foretoken {
 namespace {
 
-constexpr const char* kVocabField = "draft_vocab_size";
+constexpr const char* kVocabField = Eagle3Spec::kVocabField;
 
 // The hidden states that an EAGLE-3 draft reads; none where config.json leaves them to the number
-// of the target's layers. Two ways of counting are in use: the layer that a state goes into, and,
-// from 1 on, the one that it comes out of.
+// of the target's layers. vLLM, which reads config.json itself, counts the layer that a state goes
+// into; SGLang, which reads "eagle_config", the one that it comes out of.
 std::vector<int> PublishedTaps(const Json& json, JsonFields& fields) {
-  constexpr const char* kKey = "eagle_aux_hidden_state_layer_ids";
-  const Json* nested = fields.Find("eagle_config");
-  if (nested == nullptr) nested = &json;
-  JsonFields own(*nested, "");
+  constexpr const char* kKey = Eagle3Spec::kTapsField;
+  const Json* nested = fields.Find(Eagle3Spec::kNestedConfig);
+  const bool is_nested = nested != nullptr && (!nested->is_object() || nested->contains(kKey));
+  JsonFields own(is_nested ? *nested : json, "");
   std::vector<int> taps;
   if (const Json* list = own.Find(kKey)) {
     for (const Json& id : list->is_array() ? *list : Json::array({*list})) {
@@ -27,7 +27,7 @@ std::vector<int> PublishedTaps(const Json& json, JsonFields& fields) {
     }
   }
   if (!own.status().ok()) fields.Fail(own.status().error().message);
-  if (!taps.empty() && taps.front() == 1) {
+  if (is_nested) {
     for (int& tap : taps) ++tap;
   }
   return taps;

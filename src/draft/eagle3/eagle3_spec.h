@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/draft_modules.h"
+#include "io/hf_names.h"
 
 namespace foretoken {
 
@@ -20,6 +21,11 @@ struct Eagle3Spec {
   // Row i of the LM head is for the target's token i + d2t[i]; t2d, which says which tokens of the
   // target the draft knows, is not needed.
   static constexpr std::string_view kTokenMap = "d2t", kUnusedMap = "t2d";
+  // Of config.json: the size of the draft's own vocabulary, the layers of the hidden states that it
+  // reads, and the object that SGLang has the latter in.
+  static constexpr const char* kVocabField = "draft_vocab_size";
+  static constexpr const char* kTapsField = "eagle_aux_hidden_state_layer_ids";
+  static constexpr const char* kNestedConfig = "eagle_config";
   static constexpr DraftModule kProjection{"fc", "fc"};
   static constexpr DraftModule kEmbedding{kEmbeddingModule, "embed_tokens"};
   static constexpr DraftModule kNorm{kNormModule, "norm"};
@@ -47,6 +53,7 @@ struct Eagle3Spec {
 
   // Our name of a published tensor, "" for one that no such draft has.
   static std::string OwnName(std::string_view published) {
+    if (published.starts_with(kModelPrefix)) published.remove_prefix(kModelPrefix.size());
     if (published == kTokenMap) return std::string(published);
     for (const std::string_view layer : kLayerNames) {
       if (!published.starts_with(layer)) continue;
@@ -54,6 +61,18 @@ struct Eagle3Spec {
       return own.empty() ? OwnLayerName(layer, 0, published) : own;
     }
     return foretoken::OwnName(kModules, published);
+  }
+  // Its inverse, with the first of kLayerNames.
+  static std::string PublishedName(std::string_view own) {
+    if (own == kTokenMap) return std::string(own);
+    constexpr std::string_view kHuggingFaceLayer = "model.layers.0.";
+    std::string inner = foretoken::PublishedName(kLayerModules, own);
+    if (inner.empty()) {
+      const std::string name = HuggingFaceTensorName(own);
+      if (!name.starts_with(kHuggingFaceLayer)) return foretoken::PublishedName(kModules, own);
+      inner = name.substr(kHuggingFaceLayer.size());
+    }
+    return std::string(kLayerNames[0]) + inner;
   }
   // The hidden states it reads of a target of `layers` layers where its file names none: the inputs
   // of layers 2, N / 2 and N - 3 (0-based).
