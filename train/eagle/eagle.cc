@@ -62,7 +62,7 @@ class EagleTask final : public DraftTask {
  public:
   EagleTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
-        module_(target_->shape(), WeightOptionsOf(recipe, device)),
+        module_(target_->shape(), WeightOptionsOf(recipe, device), recipe.Number("fc_bias") != 0.0),
         options_(LossOptions(recipe)),
         noise_(recipe.Number("noise")),
         token_alignment_(recipe.Number("token_alignment")),
@@ -202,7 +202,7 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   return ExportDraft(request, info, std::move(draft), 1, EagleSpec::OwnName);
 }
 
-constexpr std::array<Setting, 14> Settings(const char* passes, const char* topk_weight) {
+constexpr std::array<Setting, 15> Settings(const char* passes, const char* topk_weight) {
   return {{
       kTargetSetting,
       {"passes", passes, Whole(1, 16), "alignment passes; 1 = the target's features only"},
@@ -225,6 +225,7 @@ constexpr std::array<Setting, 14> Settings(const char* passes, const char* topk_
       {"feature_weight", "1", FromTo(0.0, 1e6), "weight of SmoothL1 between features"},
       {"noise", "0.2", FromTo(0.0, 1000.0),
        "uniform noise on the target's features, times 512 / length"},
+      {"fc_bias", "1", Whole(0, 1), "0: no bias in fc, as vLLM expects (docs/serve_elsewhere.md)"},
       {"eval_steps", "5", Whole(1, 16), "steps of held-out drafting", Change::kFree},
   }};
 }

@@ -24,13 +24,14 @@ Tensor Shifted(const Tensor& outputs, const EagleInputs& inputs) {
 
 }  // namespace
 
-EagleModule::EagleModule(const LlamaShape& shape, WeightOptions options)
+EagleModule::EagleModule(const LlamaShape& shape, WeightOptions options, bool fc_bias)
     : shape_(shape),
       weights_(std::move(options)),
       ropes_(shape.rotary(), shape.rope_base, weights_.device()) {
   const EagleSpec spec{shape.hidden, shape.vocab};
   fc_ = &weights_.AddMatrix(spec.ProjectionWeight(), kInitialDeviation);
-  fc_bias_ = weights_.AddZeros(spec.ProjectionBias());
+  fc_bias_ = fc_bias ? weights_.AddZeros(spec.ProjectionBias())
+                     : torch::zeros({shape.hidden}, weights_.device());
   block_ = AddBlock(weights_, std::string(EagleSpec::kLayer), shape, EagleSpec::HasAttentionNorm(0),
                     kInitialDeviation);
 }

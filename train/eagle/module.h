@@ -32,7 +32,8 @@ struct EagleReads {
 class EagleModule {
  public:
   // Parameters carry the published names (fc.weight, layers.0.self_attn.q_proj.weight, ...).
-  EagleModule(const LlamaShape& shape, WeightOptions options);
+  // Without `fc_bias` fc has none.
+  EagleModule(const LlamaShape& shape, WeightOptions options, bool fc_bias = true);
 
   WeightSet& weights() { return weights_; }
 
