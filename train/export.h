@@ -9,6 +9,9 @@
 
 namespace foretoken::train {
 
+struct CheckpointInfo;
+struct Method;
+
 // What an export is to become.
 struct ExportRequest {
   std::string checkpoint;  // directory
@@ -16,6 +19,7 @@ struct ExportRequest {
   FileType type = FileType::kBF16;
   std::string target;  // drafters: the target, where it is no longer where it was; or ""
   std::string ranks;   // drafters: a file of foretoken rank-tokens to be kept in the draft; or ""
+  std::string layout;  // drafters: of whose server `path` becomes the directory; "": a GGUF file
   bool force = false;  // replace what is at `path`
 };
 
@@ -35,5 +39,13 @@ Status ExportGguf(const std::string& checkpoint, const std::string& path, FileTy
 // tokenizer.json, tokenizer_config.json. Errors: as above; a type other than F32 and BF16.
 Status ExportHuggingFace(const std::string& checkpoint, const std::string& directory,
                          FileType type);
+
+// The same of a directory for request.layout.
+Status CheckServedPath(const ExportRequest& request);
+
+// Writes a drafter's checkpoint as the directory that another server loads
+// (docs/serve_elsewhere.md). Errors: those of the method's export and of WriteServedDraft; a type
+// other than F32, F16 and BF16.
+Status ExportServed(const ExportRequest& request, const CheckpointInfo& info, const Method& method);
 
 }  // namespace foretoken::train

@@ -26,7 +26,7 @@ constexpr int kDone = 0, kFailed = 1, kUsage = 2;
 constexpr char kUsageText[] =
     "usage: foretoken train METHOD --out DIR [--recipe FILE] [--data PATH]... [OPTIONS]\n"
     "       foretoken train export --checkpoint DIR --out PATH [--type TYPE] [--target MODEL]\n"
-    "                             [--ranks FILE] [--force]\n"
+    "                             [--ranks FILE] [--layout eagle|vllm|sglang] [--force]\n"
     "       foretoken train plot RUN... [--out FILE.svg]\n"
     "\n"
     "Running the same command again continues from the checkpoint in DIR; Ctrl-C stops after the\n"
@@ -49,7 +49,9 @@ constexpr char kUsageText[] =
     "(--target: the model it was trained for, if that was moved; --ranks: a ranking of its tokens\n"
     "by foretoken rank-tokens, to be kept in the draft). TYPE is f32, bf16 (the "
     "default),\n"
-    "and for GGUF also q8_0, q4_k_m, ... --force replaces what is at PATH.\n"
+    "and for GGUF also q8_0, q4_k_m, ... --force replaces what is at PATH. With --layout a draft\n"
+    "of eagle or hass becomes the directory PATH that vLLM, SGLang or EAGLE's own code loads\n"
+    "(docs/serve_elsewhere.md; f16, bf16 or f32).\n"
     "\n"
     "plot draws the logs of runs (the directories given as --out): losses, acceptance, learning\n"
     "rate.\n"
@@ -186,6 +188,7 @@ Result<ExportRequest> ParseExport(const std::vector<std::string>& args) {
                           : args[i] == "--out"      ? &options.path
                           : args[i] == "--target"   ? &options.target
                           : args[i] == "--ranks"    ? &options.ranks
+                          : args[i] == "--layout"   ? &options.layout
                           : args[i] == "--type"     ? &type
                                                     : nullptr;
     if (target == nullptr) return Error{"unknown option '" + args[i] + "'"};
@@ -205,6 +208,10 @@ Status Export(const ExportRequest& request) {
   if (method == nullptr) return Error{path + ": unknown method '" + info.recipe.method + "'"};
   if (const Status s = CompleteSettings(method->settings, info.recipe); !s.ok()) {
     return Error{path + ": " + s.error().message};
+  }
+  if (!request.layout.empty()) {
+    FT_RETURN_IF_ERROR(CheckServedPath(request));
+    return ExportServed(request, info, *method);
   }
   FT_RETURN_IF_ERROR(CheckExportPath(request));
   return method->export_to(request, info);

@@ -1,0 +1,65 @@
+// Checkpoints of drafters as directories that other servers load: a draft file first, then that.
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/writable.h"
+#include "draft/open_draft.h"
+#include "draft/serve_draft.h"
+#include "export.h"
+#include "method.h"
+
+namespace foretoken::train {
+namespace {
+
+// A file that is gone with this.
+struct TemporaryFile {
+  std::string path;
+  ~TemporaryFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+};
+
+Result<DType> ServedType(FileType type) {
+  for (const auto& [file, number] : {std::pair{FileType::kF32, DType::kF32},
+                                     {FileType::kF16, DType::kF16},
+                                     {FileType::kBF16, DType::kBF16}}) {
+    if (type == file) return number;
+  }
+  return Error{"--type is " + std::string(FileTypeName(type)) +
+               ", expected f16, bf16 or f32 with --layout"};
+}
+
+}  // namespace
+
+Status CheckServedPath(const ExportRequest& request) {
+  for (const char* name : kServedFiles) {
+    FT_RETURN_IF_ERROR(CheckReplaces(request.path + "/" + name, request.force));
+  }
+  return {};
+}
+
+Status ExportServed(const ExportRequest& request, const CheckpointInfo& info,
+                    const Method& method) {
+  FT_ASSIGN_OR_RETURN(const DType type, ServedType(request.type));
+  if (info.recipe.settings.find("target") == info.recipe.settings.end()) {
+    return Error{request.checkpoint + ": is a language model, and --layout is for drafts"};
+  }
+  std::error_code fault;
+  std::filesystem::create_directories(request.path, fault);
+  if (fault) return Error{request.path + ": cannot create: " + fault.message()};
+  const TemporaryFile draft{request.path + "/.draft.gguf"};
+  ExportRequest plain = request;
+  plain.path = draft.path;
+  plain.type = FileType::kF32;
+  plain.force = true;
+  FT_RETURN_IF_ERROR(method.export_to(plain, info));
+  FT_ASSIGN_OR_RETURN(const auto file, OpenDraft(draft.path));
+  const std::string target =
+      request.target.empty() ? info.recipe.settings.at("target") : request.target;
+  FT_ASSIGN_OR_RETURN(const auto model, ModelFile::Open(target));
+  return WriteServedDraft(*file, *model, {request.path, request.layout, type});
+}
+
+}  // namespace foretoken::train
