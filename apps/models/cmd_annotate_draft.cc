@@ -3,9 +3,9 @@
 #include <cstdio>
 
 #include "apps/command_line.h"
-#include "base/json.h"
 #include "draft/open_draft.h"
 #include "io/draft_file.h"
+#include "io/measured_draft.h"
 #include "io/token_ranking.h"
 
 namespace foretoken {
@@ -18,62 +18,13 @@ struct AnnotateArgs {
   bool force = false;
 };
 
-// Fewer judged guesses of a depth say too little of it.
-constexpr int kFewestJudged = 20;
-
-// The acceptance by depth that `bench spec --json` wrote to `path` of greedy chains by this method,
-// down to where guesses were judged too rarely. Errors: no such result, or several; too few
-// guesses.
-Result<std::vector<float>> MeasuredAcceptance(const std::string& path, const std::string& method) {
-  FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(path));
-  const auto field = [](const Json& object, const char* key) {
-    return object.is_object() ? object.value(key, Json()) : Json();
-  };
-  const auto text = [&](const Json& object, const char* key) {
-    const Json value = field(object, key);
-    return value.is_string() ? value.get<std::string>() : std::string();
-  };
-  std::vector<Json> found;
-  for (const Json& result : field(json, "results")) {
-    const bool is_chain = text(result, "tree").starts_with("chain");
-    const bool is_greedy =
-        text(result, "verifier") == "exact" && field(result, "temperature") == 0.0;
-    if (is_chain && is_greedy && text(result, "task") == "overall" &&
-        text(result, "method") == method) {
-      found.push_back(result);
-    }
-  }
-  if (found.size() != 1) {
-    return Error{path + ": field 'results' has " + std::to_string(found.size()) +
-                 " entries of task 'overall', method '" + method +
-                 "', a chain and verifier 'exact' at temperature 0, expected one, as of bench spec "
-                 "--methods " +
-                 method + " --tree chain:gamma=5 --json FILE"};
-  }
-  const Json rates = field(found[0], "alpha_n"), judged = field(found[0], "alpha_n_reached");
-  const auto numbers = [](const Json& list) {
-    return list.is_array() &&
-           std::ranges::all_of(list, [](const Json& item) { return item.is_number(); });
-  };
-  if (!numbers(rates) || !numbers(judged) || rates.size() != judged.size()) {
-    return Error{path + ": fields 'alpha_n' and 'alpha_n_reached' are " + JsonText(rates) +
-                 " and " + JsonText(judged) + ", expected lists of as many numbers"};
-  }
-  std::vector<float> acceptance;
-  for (size_t i = 0; i < rates.size() && judged[i].get<double>() >= kFewestJudged; ++i) {
-    acceptance.push_back(rates[i].get<float>());
-  }
-  if (!acceptance.empty()) return acceptance;
-  return Error{path + ": field 'alpha_n_reached' is " + JsonText(judged) + ", expected " +
-               std::to_string(kFewestJudged) + " judged guesses or more of the first depth"};
-}
-
 Status Annotate(const AnnotateArgs& args) {
   FT_ASSIGN_OR_RETURN(const auto draft, OpenDraft(args.draft));
   const DraftInfo& info = draft->info();
   DraftNotes notes{.name = args.name, .acceptance = args.acceptance};
   if (!args.measured.empty()) {
-    FT_ASSIGN_OR_RETURN(notes.acceptance, MeasuredAcceptance(args.measured, info.method));
+    FT_ASSIGN_OR_RETURN(MeasuredDraft measured, ReadMeasuredDraft(args.measured, info.method));
+    notes.acceptance = std::move(measured.acceptance);
   }
   if (!args.ranks.empty()) {
     FT_ASSIGN_OR_RETURN(RankingFile file, ReadRanking(args.ranks));
