@@ -3,7 +3,11 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 CMAKE_BUILD := cmake --build
 
-.PHONY: demo test toy bench docs format lint asan tsan check-long clean help
+# Another libtorch's build is apart: CMake keeps where it found the libraries of the first.
+TRAIN_BUILD = $(if $(TORCH),build/torch,$(BUILD))
+TRAIN_CMAKE = $(if $(TORCH),--fresh -B $(TRAIN_BUILD) -DTorch_DIR=$(abspath $(TORCH))/share/cmake/Torch)
+
+.PHONY: demo test train toy bench docs format lint asan tsan check-long clean help
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -21,6 +25,12 @@ test: ## install what is missing, build everything, and run every test
 	@cmake --preset release -DFT_TRAIN=ON -DFT_TESTS=ON >/dev/null
 	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS)
 	ctest --preset release -j $(JOBS); status=$$?; $(BUILD)/untried_sets; exit $$status
+
+train: ## build the trainer, with Debian's libtorch or that of TORCH=FOLDER (a PyTorch wheel's torch folder, as for CUDA)
+	@scripts/setup.sh engine $(if $(TORCH),,train)
+	@cmake --preset release $(TRAIN_CMAKE) -DFT_TRAIN=ON -DFT_TESTS=OFF | grep 'foretoken train:'
+	@$(CMAKE_BUILD) $(TRAIN_BUILD) -j $(JOBS) --target foretoken foretoken_train
+	@echo "$(TRAIN_BUILD)/foretoken train hass --target my.gguf --data my.jsonl --out runs/x --budget 20m"
 
 toy: ## show that a drafter is one folder and one line: add a toy to the build, try it, remove it
 	@scripts/setup.sh engine train test

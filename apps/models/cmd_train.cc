@@ -65,10 +65,12 @@ int Run_train(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "plot") return TrainPlot(argc - 1, argv + 1);
   const std::string path = ModulePath();
   if (access(path.c_str(), R_OK) != 0) {
-    std::fprintf(stderr,
-                 "foretoken train: %s: not found: foretoken was built without libtorch, "
-                 "and of train has plot only\n",
-                 path.c_str());
+    std::fprintf(
+        stderr,
+        "foretoken train: %s: not found: foretoken was built without libtorch. `make train` "
+        "builds the trainer; `make train TORCH=FOLDER` takes another libtorch than "
+        "Debian's, as for CUDA. train plot works without\n",
+        path.c_str());
     return kExitFailed;
   }
   SetLibraryEnvironment();
