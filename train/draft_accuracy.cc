@@ -52,11 +52,11 @@ void DraftAccuracy::AppendTo(Metrics& metrics) const {
   double length = 1.0, product = 1.0;
   for (size_t step = 0; step < right_.size(); ++step) {
     const double alpha = right_[step] / std::max(reached_[step], 1.0);
-    metrics.emplace_back("alpha_" + std::to_string(step + 1), alpha);
+    metrics.emplace_back(kForcedAlpha + std::to_string(step + 1), alpha);
     product *= alpha;
     length += product;
   }
-  metrics.emplace_back("tau", length);
+  metrics.emplace_back(kForcedTau, length);
   for (size_t step = 0; step < right_.size(); ++step) {
     const double asked = std::max(asked_[step], 1.0);
     const std::string at = std::to_string(step + 1);
@@ -81,11 +81,11 @@ Metrics DraftTask::Evaluate(const std::vector<Batch>& batches) {
 }
 
 std::string DraftTask::Summary(const Metrics& evaluated) const {
-  std::string text = "alpha";
+  std::string text = "teacher-forced alpha";
   for (const auto& [name, value] : evaluated) {
-    if (name.rfind("alpha_", 0) != 0 && name != "tau") continue;
+    if (!name.starts_with(kForcedAlpha) && name != kForcedTau) continue;
     char number[16];
-    std::snprintf(number, sizeof(number), name == "tau" ? " tau %.2f" : " %.2f", value);
+    std::snprintf(number, sizeof(number), name == kForcedTau ? " tau %.2f" : " %.2f", value);
     text += number;
   }
   return text;

@@ -10,6 +10,11 @@
 
 namespace foretoken::train {
 
+// Names of what is measured on the data's text; acceptance in the target's own answers is what
+// `bench spec` measures (own_answers.h).
+inline constexpr char kForcedAlpha[] = "teacher_forced_alpha_";
+inline constexpr char kForcedTau[] = "teacher_forced_tau";
+
 inline constexpr int64_t kLikeliest = 5;
 // The tokens that `head` [vocab, hidden] makes likeliest of each row, best first: int64 [rows,
 // kLikeliest]. Logits exist for a part of the rows at a time.
@@ -32,9 +37,9 @@ class DraftAccuracy {
   void Add(const Batch& batch, const torch::Tensor& said,
            const std::vector<torch::Tensor>& guesses);
 
-  // alpha_k: the share of right tokens at step k among the drafts that reached it; tau: the length
-  // of a cycle that follows from them, the target's own token included; top1_k and top5_k: the
-  // shares of the text's tokens that step k finds.
+  // teacher_forced_alpha_k: the share of right tokens at step k among the drafts that reached it;
+  // teacher_forced_tau: the length of a cycle that follows from them, the target's own token
+  // included; top1_k and top5_k: the shares of the text's tokens that step k finds.
   void AppendTo(Metrics& metrics) const;
 
  private:
@@ -56,7 +61,7 @@ class DraftTask : public Task {
  public:
   // "heldout_loss", then DraftAccuracy's metrics.
   Metrics Evaluate(const std::vector<Batch>& batches) final;
-  // "alpha 0.62 0.55 ... tau 2.31"
+  // "teacher-forced alpha 0.62 0.55 ... tau 2.31"
   std::string Summary(const Metrics& evaluated) const final;
 
  private:

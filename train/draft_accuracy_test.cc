@@ -45,9 +45,9 @@ TEST(DraftAccuracyTest, CountsByHand) {
   const std::map<std::string, double> value(metrics.begin(), metrics.end());
   // Prefixes that the target would have written, with a token to guess: rows 0, 1, 2, 4, 6. Of the
   // four drafts that are right there, those of rows 4 and 6 have no more to guess.
-  EXPECT_DOUBLE_EQ(value.at("alpha_1"), 4.0 / 5);
-  EXPECT_DOUBLE_EQ(value.at("alpha_2"), 2.0 / 2);
-  EXPECT_DOUBLE_EQ(value.at("tau"), 1 + 0.8 + 0.8);
+  EXPECT_DOUBLE_EQ(value.at("teacher_forced_alpha_1"), 4.0 / 5);
+  EXPECT_DOUBLE_EQ(value.at("teacher_forced_alpha_2"), 2.0 / 2);
+  EXPECT_DOUBLE_EQ(value.at("teacher_forced_tau"), 1 + 0.8 + 0.8);
   // Rows 0 .. 4 and 6 have a token of their document behind the next one.
   EXPECT_DOUBLE_EQ(value.at("top1_1"), 5.0 / 6);
   EXPECT_DOUBLE_EQ(value.at("top5_1"), 6.0 / 6);

@@ -10,10 +10,13 @@
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "batch.h"
+#include "budget.h"
 #include "checkpoint.h"
 #include "device.h"
+#include "draft_accuracy.h"
 #include "event_log.h"
 #include "find_run.h"
+#include "forecast.h"
 #include "packing.h"
 #include "run_files.h"
 #include "schedule.h"
@@ -39,7 +42,7 @@ double Since(Clock::time_point start) {
 std::vector<double> AlphasOf(const Metrics& evaluated) {
   std::vector<double> alphas;
   for (const auto& [name, value] : evaluated) {
-    if (name.starts_with("alpha_")) alphas.push_back(value);
+    if (name.starts_with(kForcedAlpha)) alphas.push_back(value);
   }
   return alphas;
 }

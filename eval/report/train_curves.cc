@@ -110,8 +110,10 @@ void AddRateRow(const std::vector<TrainLog>& logs, std::vector<PanelRow>* rows) 
 
 std::vector<PanelRow> PanelRows(const std::vector<TrainLog>& logs) {
   std::vector<PanelRow> rows = {LossRow(logs)};
-  AddDraftStepRows(logs, &TrainLog::alpha,
-                   "share of right tokens among the drafts that got so far (held-out text)", &rows);
+  AddDraftStepRows(
+      logs, &TrainLog::alpha,
+      "share of right tokens among the drafts that got so far (held-out text, teacher-forced)",
+      &rows);
   if (rows.size() == 1) {
     AddDraftStepRows(logs, &TrainLog::top1,
                      "share of tokens whose likeliest guess is right (held-out text)", &rows);

@@ -16,7 +16,7 @@ struct TrainLog {
   std::string run;  // its directory, as the user named it
   double last_step = 0;
   StepValues loss, heldout_loss, lr;
-  std::vector<StepValues> alpha, top1;  // [n]: alpha_{n+1}, top1_{n+1}
+  std::vector<StepValues> alpha, top1;  // [n]: teacher_forced_alpha_{n+1}, top1_{n+1}
 };
 
 // Reads the lines of a log; `path` opens the errors. Values that were not finite (logged as null)
