@@ -82,7 +82,11 @@ Status AnswerDocuments(const DistillArgs& args, std::span<const TextDocument> do
   FT_RETURN_IF_ERROR(status);
   FT_RETURN_IF_ERROR(appended);
   if (!args.quiet && left_out > 0) {
-    std::fprintf(stderr, "%zu documents were left out: no question, or no room for it\n", left_out);
+    std::fprintf(
+        stderr,
+        "%zu documents were left out: no question, one asked before, no room for it, or an "
+        "answer that runs in circles\n",
+        left_out);
   }
   if (!args.quiet && InterruptGuard::Requested()) {
     std::fputs("stopped; the same command goes on from here\n", stderr);
@@ -123,6 +127,9 @@ int Run_distill(int argc, char** argv) {
       "Run again after a stop, the same command goes on after the last whole line. What the "
       "answers\n"
       "depend on is kept in OUT.run.json, so that another model, -n or temperature is noticed.\n"
+      "Questions may stand alone: {\"turns\": [...]} as in Spec-Bench, {\"prompt\"}, "
+      "{\"question\"}.\n"
+      "What was asked before, and answers that run in circles, are left out.\n"
       "Greedy unless --temp says otherwise; sampled answers do not depend on --batch. A drafter\n"
       "makes it faster and changes nothing.\n"
       "\n"

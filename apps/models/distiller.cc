@@ -1,8 +1,46 @@
 #include "apps/models/distiller.h"
 
+#include <set>
+
+#include "base/hash.h"
 #include "base/rng.h"
 
 namespace foretoken {
+namespace {
+
+// Of what the other speakers say.
+uint64_t HashOfAsked(const TextDocument& document) {
+  uint64_t hash = 0;
+  for (const DocumentTurn& turn : document.turns) {
+    if (turn.role == "assistant") continue;
+    for (const std::string& part : {turn.role, turn.text}) {
+      hash = Mix(hash ^ HashBytes(std::as_bytes(std::span(part))));
+    }
+  }
+  return hash;
+}
+
+std::vector<bool> FindRepeats(std::span<const TextDocument> documents) {
+  std::set<uint64_t> seen;
+  std::vector<bool> repeats;
+  for (const TextDocument& document : documents) {
+    repeats.push_back(!seen.insert(HashOfAsked(document)).second);
+  }
+  return repeats;
+}
+
+}  // namespace
+
+bool RunsInCircles(std::span<const Token> text) {
+  constexpr size_t kLongestPeriod = 64, kRepetitions = 4, kFewest = 32;
+  for (size_t period = 1; period <= kLongestPeriod; ++period) {
+    const size_t circling = std::max(kFewest, kRepetitions * period);
+    if (text.size() < circling) return false;
+    const auto tail = text.last(circling);
+    if (std::ranges::equal(tail.subspan(period), tail.first(circling - period))) return true;
+  }
+  return false;
+}
 
 // Reads up to the next question and puts it. False where there is none, or no room for an answer.
 Result<bool> Distiller::Ask(Job& job) {
@@ -30,16 +68,24 @@ Result<bool> Distiller::Answered(Job& job) {
   StreamDecoder decoder(tokenizer_);
   for (const Token token : job.session->written()) text += decoder.Push(token);
   job.transcript.push_back({"assistant", text + decoder.Flush()});
-  if (job.session->finish != Finish::kStop) return false;
+  if (job.session->finish != Finish::kStop) {
+    if (RunsInCircles(job.session->written())) job.transcript.resize(job.answered);
+    return false;
+  }
+  job.answered = job.transcript.size();
   return Ask(job);
 }
 
 // Begins conversations until as many as a batch are being written.
 Status Distiller::Fill(std::span<const TextDocument> documents, size_t& next) {
   for (; std::ssize(jobs_) < options_.batch && next < documents.size(); ++next) {
+    if (repeats_[next]) {
+      finished_.emplace(next, Transcript());
+      continue;
+    }
     SessionOptions session = options_.session;
     session.sampling.seed = Mix(session.sampling.seed ^ Mix(next));
-    Job job{next, &documents[next], 0, {}, generator_.Start(session)};
+    Job job{next, &documents[next], 0, {}, 0, generator_.Start(session)};
     FT_ASSIGN_OR_RETURN(const bool asked, Ask(job));
     if (asked) {
       jobs_.push_back(std::move(job));
@@ -52,6 +98,7 @@ Status Distiller::Fill(std::span<const TextDocument> documents, size_t& next) {
 
 Status Distiller::Run(std::span<const TextDocument> documents, size_t first,
                       const std::function<bool(size_t, const Transcript&)>& done) {
+  repeats_ = FindRepeats(documents);
   size_t next = first, owed = first;
   while (owed < documents.size()) {
     FT_RETURN_IF_ERROR(Fill(documents, next));

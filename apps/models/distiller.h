@@ -30,10 +30,12 @@ class Distiller {
             const DistillOptions& options)
       : generator_(generator), tokenizer_(tokenizer), prompter_(prompter), options_(options) {}
 
-  // Takes `documents` from number `first` on and calls `done` with each, in order, as soon as those
-  // before it are done; false stops. What the other speakers say is kept, what the assistant says
-  // is written by the target, turn by turn. A conversation ends where an answer reaches its limit,
-  // or the context its own. Errors: out of memory; conversations that are done were handed on.
+  // Of documents that ask the same, the first is answered. An answer that runs in circles until its
+  // limit is left out with its question, and ends the conversation. Takes `documents` from number
+  // `first` on and calls `done` with each, in order, as soon as those before it are done; false
+  // stops. What the other speakers say is kept, what the assistant says is written by the target,
+  // turn by turn. A conversation ends where an answer reaches its limit, or the context its own.
+  // Errors: out of memory; conversations that are done were handed on.
   Status Run(std::span<const TextDocument> documents, size_t first,
              const std::function<bool(size_t index, const Transcript&)>& done);
 
@@ -43,6 +45,7 @@ class Distiller {
     const TextDocument* document;
     size_t turn = 0;  // the next to be read
     Transcript transcript;
+    size_t answered = 0;  // messages up to the last answer
     std::unique_ptr<Session> session;
   };
   Result<bool> Ask(Job& job);
@@ -54,7 +57,12 @@ class Distiller {
   const ChatPrompter& prompter_;
   DistillOptions options_;
   std::vector<Job> jobs_;                  // being written
+  std::vector<bool> repeats_;              // by document: asks what an earlier one asked
   std::map<size_t, Transcript> finished_;  // not yet handed on, by index
 };
+
+// Whether the text ends in four or more repetitions of the same up to 64 tokens, of 32 tokens or
+// more in all.
+bool RunsInCircles(std::span<const Token> text);
 
 }  // namespace foretoken

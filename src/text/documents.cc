@@ -47,6 +47,22 @@ Result<TextDocument> ReadConversation(const Json& turns, const std::string& wher
   return document;
 }
 
+// Questions without answers: Spec-Bench's list 'turns' of what the user says, or one text 'prompt'
+// or 'question'. No turns where the line has none of them.
+TextDocument ReadQuestions(const Json& line) {
+  TextDocument asked;
+  for (const char* key : {"turns", "prompt", "question"}) {
+    if (!line.contains(key) || !asked.turns.empty()) continue;
+    const Json& said = line[key];
+    const Json list = said.is_array() ? said : Json::array({said});
+    for (const Json& turn : list) {
+      if (!turn.is_string()) return {};
+      asked.turns.push_back({"user", turn.get<std::string>()});
+    }
+  }
+  return asked;
+}
+
 Result<TextDocument> ReadLine(const Json& line, const std::string& where) {
   if (line.is_object()) {
     for (const char* key : {"conversations", "messages"}) {
@@ -55,8 +71,11 @@ Result<TextDocument> ReadLine(const Json& line, const std::string& where) {
     if (line.contains("text") && line["text"].is_string()) {
       return TextDocument{{{"", line["text"].get<std::string>()}}};
     }
+    if (TextDocument asked = ReadQuestions(line); !asked.turns.empty()) return asked;
   }
-  return Error{where + ": no list 'conversations' or 'messages', and no 'text'"};
+  return Error{
+      where +
+      ": no list 'conversations', 'messages' or 'turns', and no 'text', 'prompt' or 'question'"};
 }
 
 void AddText(std::string_view text, std::vector<TextDocument>& documents) {

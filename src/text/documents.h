@@ -22,7 +22,8 @@ struct TextDocument {
 Result<std::vector<std::string>> ListDataFiles(const std::string& pattern, const std::string& base);
 
 // Reads "*.jsonl" as one document a line ({"conversations": [{"from", "value"}]},
-// {"messages": [{"role", "content"}]} or {"text"}), anything else as text whose documents are
+// {"messages": [{"role", "content"}]}, {"text"}, or questions without answers: {"turns": [text]},
+// {"prompt"} or {"question"}), anything else as text whose documents are
 // separated by a line <|endoftext|>; newlines around them are left out. Errors: unreadable file; a
 // malformed line, with its number.
 Result<std::vector<TextDocument>> ReadTextDocuments(const std::string& path);
