@@ -63,6 +63,19 @@ Status ReadShares(const Json& json, const std::string& path, const char* name,
   return {};
 }
 
+Status ReadPlan(const Json& json, const std::string& path, RunState& s) {
+  if (!json.contains("plan")) return {};
+  const Json& plan = json["plan"];
+  if (!plan.is_object()) return BadValue(path + ": plan", JsonText(plan), "an object");
+  FT_RETURN_IF_ERROR(ReadCount(plan, path, "from", s.plan.from));
+  FT_RETURN_IF_ERROR(ReadCount(plan, path, "end", s.plan.end));
+  FT_RETURN_IF_ERROR(ReadCount(plan, path, "eval_batches", s.plan.eval_batches));
+  FT_RETURN_IF_ERROR(ReadMeasure(plan, path, "progress", s.plan.progress));
+  FT_RETURN_IF_ERROR(ReadMeasure(plan, path, "seconds", s.plan.seconds));
+  FT_RETURN_IF_ERROR(ReadMeasure(plan, path, "evaluating", s.evaluating));
+  return ReadMeasure(plan, path, "evaluation", s.evaluation);
+}
+
 Result<RunState> ReadState(const Json& json, const std::string& path) {
   RunState s;
   FT_RETURN_IF_ERROR(ReadCount(json, path, "step", s.step));
@@ -71,6 +84,7 @@ Result<RunState> ReadState(const Json& json, const std::string& path) {
   FT_RETURN_IF_ERROR(ReadMeasure(json, path, "seconds", s.seconds));
   FT_RETURN_IF_ERROR(ReadMeasure(json, path, "heldout", s.heldout));
   FT_RETURN_IF_ERROR(ReadShares(json, path, "alpha", s.alpha));
+  FT_RETURN_IF_ERROR(ReadPlan(json, path, s));
   return s;
 }
 
@@ -122,6 +136,15 @@ TensorRecord InfoRecord(const CheckpointInfo& info) {
                {"seconds", s.seconds},
                {"heldout", s.heldout}};
   if (!s.alpha.empty()) json["alpha"] = s.alpha;
+  if (info.recipe.budget > 0.0) {
+    json["plan"] = {{"from", s.plan.from},
+                    {"end", s.plan.end},
+                    {"progress", s.plan.progress},
+                    {"seconds", s.plan.seconds},
+                    {"evaluating", s.evaluating},
+                    {"evaluation", s.evaluation},
+                    {"eval_batches", s.plan.eval_batches}};
+  }
   if (!info.begun.empty()) json["begun"] = info.begun;
   const std::string text = JsonText(json);
   return {kInfo, "U8", {static_cast<int64_t>(text.size())}, text};

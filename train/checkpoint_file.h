@@ -12,6 +12,15 @@
 
 namespace foretoken::train {
 
+// The schedule of a run with a budget (budget.h): how far it is rises evenly from `progress` after
+// step `from` to 1 after step `end`.
+struct BudgetPlan {
+  int64_t from = 0, end = 0;  // end 0: not planned yet, the first steps are a trial
+  double progress = 0.0;
+  double seconds = 0.0;      // of learning, until step `from`
+  int64_t eval_batches = 0;  // of held-out data that there is time for; 0: all
+};
+
 struct RunState {
   int64_t step = 0;       // finished optimiser steps
   int64_t sequences = 0;  // sequences consumed: the place in the data order
@@ -21,6 +30,9 @@ struct RunState {
   // Of a draft, with that loss: the share of right tokens at each step among the drafts that
   // reached it. Empty: none yet, or no draft.
   std::vector<double> alpha = {};
+  // Of a run with a budget: seconds spent evaluating, and those of one evaluation (0: not known).
+  double evaluating = 0.0, evaluation = 0.0;
+  BudgetPlan plan = {};
 };
 
 struct CheckpointInfo {

@@ -14,6 +14,7 @@
 #include "corpus_file.h"
 #include "dataset.h"
 #include "document_encoder.h"
+#include "own_answers.h"
 #include "text/bpe_trainer.h"
 #include "text/documents.h"
 #include "text/tokenizer.h"
@@ -59,7 +60,7 @@ Result<std::vector<SourceFile>> ListSources(const Recipe& recipe, const std::str
     FT_ASSIGN_OR_RETURN(const auto files, ListDataFiles(recipe.data[i].files, base));
     for (const std::string& f : files) list.push_back({f, static_cast<int16_t>(i)});
   }
-  if (list.empty()) return Error{"the recipe names no training data"};
+  if (list.empty()) return Error{"no training data: --data or the recipe names them"};
   return list;
 }
 
@@ -185,6 +186,19 @@ Status ReportLeftOut(const EncodedDocuments& encoded) {
   return {};
 }
 
+bool IsHeldOut(const TextDocument& document, double share) {
+  return Uniform(HashDocument(document), kHeldOutStream, 0) < share;
+}
+
+// For drafts: what their target is asked in the end.
+Status KeepHeldOutQuestions(const Loaded& all, double share, const std::string& directory) {
+  std::vector<const TextDocument*> heldout;
+  for (const TextDocument& document : all.documents) {
+    if (IsHeldOut(document, share)) heldout.push_back(&document);
+  }
+  return WriteHeldOutQuestions(heldout, directory);
+}
+
 // Of the documents that could be encoded.
 Corpus Assemble(const Loaded& all, const EncodedDocuments& encoded, double heldout) {
   Corpus corpus;
@@ -195,7 +209,7 @@ Corpus Assemble(const Loaded& all, const EncodedDocuments& encoded, double heldo
     d.first = static_cast<int64_t>(corpus.ids.size());
     d.length = static_cast<int32_t>(ids.size());
     d.source = all.sources[i];
-    d.heldout = Uniform(HashDocument(all.documents[i]), kHeldOutStream, 0) < heldout;
+    d.heldout = IsHeldOut(all.documents[i], heldout);
     corpus.documents.push_back(d);
     corpus.ids.insert(corpus.ids.end(), ids.begin(), ids.end());
     corpus.learn.insert(corpus.learn.end(), learn.begin(), learn.end());
@@ -248,6 +262,9 @@ Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
     FT_ASSIGN_OR_RETURN(data.tokenizer, LearnTokenizer(all, recipe));
   }
   FT_ASSIGN_OR_RETURN(data.corpus, EncodeCorpus(recipe, all, data.tokenizer, quiet));
+  if (given != nullptr) {
+    FT_RETURN_IF_ERROR(KeepHeldOutQuestions(all, recipe.heldout, directory));
+  }
   if (learns_tokenizer) FT_RETURN_IF_ERROR(SaveTokenizer(data.tokenizer, directory));
   FT_RETURN_IF_ERROR(file.Save(data.corpus, key));
   return data;

@@ -236,6 +236,11 @@ TEST(RecipeTest, RejectsWhatItDoesNotKnow) {
   EXPECT_FALSE(SetField("layers", "three", recipe).ok());
   recipe.kv_heads = 4;
   EXPECT_FALSE(CheckRecipe(recipe).ok());
+  Recipe bytes;
+  bytes.vocab = 259;  // too few for a tokenizer that is learnt; a target may have no more
+  EXPECT_FALSE(CheckRecipe(bytes).ok());
+  bytes.settings["target"] = "bytes.gguf";
+  EXPECT_TRUE(CheckRecipe(bytes).ok());
 }
 
 TEST(RecipeTest, FlagsHaveRanges) {
@@ -248,7 +253,7 @@ TEST(RecipeTest, FlagsHaveRanges) {
       {"weight_decay", "nan"}, {"warmup", "-1"},     {"accumulate", "99999999999999999999"},
       {"eval_every", "-1"},    {"schedule", "step"}, {"time_budget", "-5m"},
       {"time_budget", "nans"}, {"workers", "0"},     {"checkpoint_minutes", "-1"},
-      {"epochs", "nan"},       {"norm_eps", "0"},    {"vocab", "12"},
+      {"epochs", "nan"},       {"norm_eps", "0"},    {"vocab", "0"},
       {"feature_cache", "-1"}, {"length", "1"},      {"mask_user", "yes"}};
   for (const auto& [name, value] : wrong) {
     Recipe recipe;

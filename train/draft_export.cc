@@ -1,9 +1,11 @@
 #include "draft_export.h"
 
+#include <optional>
 #include <utility>
 
 #include "base/json.h"
 #include "io/safetensors.h"
+#include "own_answers.h"
 
 namespace foretoken::train {
 namespace {
@@ -16,12 +18,23 @@ bool IsWeight(const SafetensorsEntry& entry) {
   return entry.dtype == "F32";
 }
 
-std::string Record(const CheckpointInfo& info) {
+// The length of a cycle whose guesses come true so often.
+double TauOf(const std::vector<double>& acceptance) {
+  double tau = 1.0, product = 1.0;
+  for (const double alpha : acceptance) tau += product *= alpha;
+  return tau;
+}
+
+std::string Record(const CheckpointInfo& info, const std::optional<OwnAnswers>& answers) {
+  const RunState& s = info.state;
   Json json = RecipeRecord(info.recipe);
-  json["trained"] = {{"steps", info.state.step},
-                     {"tokens", info.state.tokens},
-                     {"seconds", info.state.seconds},
-                     {"heldout_loss", info.state.heldout}};
+  json["trained"] = {
+      {"steps", s.step}, {"tokens", s.tokens}, {"seconds", s.seconds}, {"heldout_loss", s.heldout}};
+  if (!s.alpha.empty()) json["trained"]["teacher_forced_tau"] = TauOf(s.alpha);
+  if (answers) {
+    json["trained"]["tau"] = answers->tau;
+    json["trained"]["tau_questions"] = answers->questions;
+  }
   return JsonText(json);
 }
 
@@ -70,8 +83,11 @@ Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, Dra
   if (draft.method.empty()) draft.method = info.recipe.method;
   draft.name = info.recipe.name;
   draft.target = TargetFingerprint::Of(target->config(), target->tokenizer());
-  draft.recipe = Record(info);
+  std::optional<OwnAnswers> answers = ReadOwnAnswers(request.checkpoint);
+  if (answers && answers->step != info.state.step) answers.reset();
+  draft.recipe = Record(info, answers);
   draft.acceptance.assign(info.state.alpha.begin(), info.state.alpha.end());
+  if (answers) draft.acceptance = answers->acceptance;
   if (!request.ranks.empty()) {
     FT_ASSIGN_OR_RETURN(draft.ranking, RankingFor(draft.target, request.ranks));
   }

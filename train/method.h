@@ -3,6 +3,7 @@
 
 #include <torch/types.h>
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "checkpoint_file.h"
 #include "corpus.h"
+#include "draft_defaults.h"
 #include "export.h"
 #include "recipe.h"
 #include "task.h"
@@ -28,6 +30,7 @@ struct TrainOptions {
   int rank = 0;                      // among the workers of the run
   bool profile = false;              // measure the matrix peak and report the fraction reached
   bool quiet = false;
+  std::function<double()> clock;  // seconds; null: the machine's own
   // Train decides:
   std::string begun;  // RecordRun's; "" in workers that do not lead
   KeptData kept;      // of the run that `out` holds
@@ -47,6 +50,7 @@ struct Method {
   // Reads data and target. REQUIRES: options.recipe is complete and checked.
   Result<Prepared> (*prepare)(const TrainOptions& options, torch::Device device);
   Status (*export_to)(const ExportRequest& request, const CheckpointInfo& info);
+  DraftDefaults defaults = {};  // of drafts
 };
 
 std::span<const Method* const> AllMethods();

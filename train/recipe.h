@@ -57,6 +57,7 @@ struct Recipe {
   int64_t decay_steps = 0;    // of the whole schedule, where training ends before it; 0 = `steps`
   std::string init;           // where the weights come from; "" = drawn with the seed
   double time_budget = 0.0;   // seconds of training; 0 = none
+  double budget = 0.0;        // seconds of the whole run, which is planned for them; 0 = none
   std::string dtype = "bf16", device = "auto";
   bool mask_user = false;
   // Housekeeping.

@@ -8,6 +8,7 @@
 namespace foretoken::train {
 namespace {
 
+constexpr int64_t kFewestTokens = 260;  // that a new tokenizer has; a target may have fewer
 constexpr int64_t kMostSteps = 1'000'000'000'000;
 constexpr int64_t kMostRows = int64_t{1} << 26;  // of a batch; kernels count them in 32 bits
 
@@ -20,7 +21,7 @@ const Field kFields[] = {
      "licence recorded in the exported files"},
     {"description", &Recipe::description, AnyText(), Change::kFree,
      "one sentence recorded in the exported files"},
-    {"vocab", &Recipe::vocab, Whole(260, kMostVocab), Change::kNever,
+    {"vocab", &Recipe::vocab, Whole(1, kMostVocab), Change::kNever,
      "tokens of the vocabulary, special ones included"},
     {"layers", &Recipe::layers, Whole(1, kMostLayers), Change::kNever, "blocks"},
     {"hidden", &Recipe::hidden, Whole(1, kMostHidden), Change::kNever,
@@ -73,6 +74,8 @@ const Field kFields[] = {
      "learning rate after the warm-up: cosine, linear or constant"},
     {"time_budget", &Recipe::time_budget, Duration(1e9), Change::kAsked,
      "training time, e.g. 95m, that ends the schedule early"},
+    {"budget", &Recipe::budget, Duration(1e9), Change::kAsked,
+     "time of the whole run, e.g. 20m: steps, warm-up and decay are planned for it (0: steps)"},
     {"dtype", &Recipe::dtype, OneOf("bf16 f32"), Change::kAsked,
      "bf16 or f32: type of activations and products"},
     {"device", &Recipe::device, OneOf("auto cpu cuda"), Change::kFree, "cpu, cuda or auto"},
@@ -217,8 +220,15 @@ Status CompleteSettings(std::span<const Setting> table, Recipe& recipe) {
 
 Status CheckRecipe(const Recipe& r) {
   for (const Field& field : kFields) FT_RETURN_IF_ERROR(CheckField(field, r));
+  const bool has_target = r.settings.contains("target");
+  if (!has_target && r.vocab < kFewestTokens) {
+    return BadValue("vocab", std::to_string(r.vocab), Expected(Whole(kFewestTokens, kMostVocab)));
+  }
   if (r.heads % r.kv_heads != 0) return Error{"heads is not a multiple of kv_heads"};
   if (r.head_dim % 2 != 0) return Error{"head_dim is odd, rotary positions need pairs"};
+  if (r.budget > 0.0 && r.time_budget > 0.0) {
+    return Error{"budget and time_budget are both set, expected one of them"};
+  }
   if (r.accumulate % r.workers != 0) {
     return Error{"accumulate is " + std::to_string(r.accumulate) +
                  ", expected a multiple of workers, " + std::to_string(r.workers)};

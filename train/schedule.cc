@@ -7,6 +7,7 @@
 namespace foretoken::train {
 
 Recipe WithSteps(Recipe r, int64_t sequences_in_epoch) {
+  if (r.budget > 0.0) return r;  // which budget.h plans for
   if (r.epochs > 0.0) {
     const double sequences = r.epochs * static_cast<double>(sequences_in_epoch);
     const auto taken = static_cast<double>(r.batch * r.accumulate);
@@ -29,11 +30,14 @@ double LearningRate(const Recipe& r, int64_t step, double progress) {
   const double planned = r.decay_steps > 0
                              ? static_cast<double>(step - 1) / static_cast<double>(r.decay_steps)
                              : progress;
-  const double at = std::min(planned, 1.0);
+  return warm * DecayedRate(r, std::min(planned, 1.0));
+}
+
+double DecayedRate(const Recipe& r, double at) {
   const double left = r.schedule == "cosine"   ? 0.5 * (1.0 + std::cos(std::numbers::pi * at))
                       : r.schedule == "linear" ? 1.0 - at
                                                : 1.0;
-  return warm * (r.min_lr + (r.lr - r.min_lr) * left);
+  return r.min_lr + (r.lr - r.min_lr) * left;
 }
 
 }  // namespace foretoken::train

@@ -14,5 +14,7 @@ double ScheduleProgress(const Recipe& recipe, int64_t step, double seconds);
 // The learning rate of update number `step` (from 1) at that progress, or where `decay_steps` puts
 // it.
 double LearningRate(const Recipe& recipe, int64_t step, double progress);
+// The rate after the warm-up, where `at` (0 .. 1) of the schedule is behind.
+double DecayedRate(const Recipe& recipe, double at);
 
 }  // namespace foretoken::train

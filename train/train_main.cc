@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,10 +15,13 @@
 #include "base/file_claims.h"
 #include "base/json.h"
 #include "base/legible.h"
+#include "draft_defaults.h"
+#include "draft_result.h"
 #include "export.h"
 #include "method.h"
 #include "run_record.h"
 #include "trainer.h"
+#include "workers.h"
 
 namespace foretoken::train {
 namespace {
@@ -29,15 +34,23 @@ constexpr char kUsageText[] =
     "                             [--ranks FILE] [--layout eagle|vllm|sglang] [--force]\n"
     "       foretoken train plot RUN... [--out FILE.svg]\n"
     "\n"
+    "A draft for your model, as good as 20 minutes make it:\n"
+    "  foretoken train hass --target my.gguf --data my.jsonl --out runs/x --budget 20m\n"
+    "ends with runs/x/draft.gguf and the tau that it has: the mean number of tokens that a cycle\n"
+    "emits when the target answers held-out questions, greedily, in chains of five. --target may "
+    "be\n"
+    "a GGUF file of any type or a Hugging Face directory.\n"
+    "\n"
     "Running the same command again continues from the checkpoint in DIR; Ctrl-C stops after the\n"
     "current step.\n"
     "\n"
     "  --recipe FILE         JSON with any of the fields below, 'settings' of the method, and\n"
     "                        'data': [{files, weight}]\n"
     "  --data PATH           training data: ShareGPT *.jsonl, or text with <|endoftext|> lines; a\n"
-    "                        file, directory or glob. Where the recipe names data, the directory\n"
-    "                        that holds it\n"
+    "                        file, directory or glob. Where the recipe names data: the directory\n"
+    "                        that holds them, or files to take in their place\n"
     "  --out DIR             checkpoint, tokenizer and logs (log.jsonl, TensorBoard events)\n"
+    "  --no-FIELD            turns a switch off that is on by default, as in --no-mask-user\n"
     "  --change FIELDS       go on although these fields (lr,steps), data or target are not those\n"
     "                        that the run in DIR was begun with\n"
     "  --force               begin anew where DIR holds a run, and replace it\n"
@@ -57,6 +70,8 @@ constexpr char kUsageText[] =
     "rate.\n"
     "\n"
     "examples:\n"
+    "  foretoken train hass --target my.gguf --data my.jsonl --out runs/x --budget 20m\n"
+    "  foretoken generate -m my.gguf --drafter hass --draft runs/x/draft.gguf -p 'Once upon'\n"
     "  foretoken train chimera --target demo.gguf --recipe recipes/chimera.json \\\n"
     "      --data ../shared/data/train --out runs/chimera\n"
     "  foretoken train export --checkpoint runs/chimera --out demo-chimera.gguf --type q8_0\n"
@@ -69,9 +84,13 @@ void PrintHelp(std::FILE* out) {
   std::fputs(kUsageText, out);
   for (const Method* m : AllMethods()) std::fprintf(out, "  %-22s%s\n", m->name, m->about);
   std::fprintf(out,
-               "\nfields of every method, with their defaults (a drafter's shape is its "
-               "target's):\n%s",
-               FieldHelp().c_str());
+               "\nfields of every method, with the defaults of lm (a drafter's shape is its "
+               "target's):\n%s\ndefaults of drafts, where they differ:\n%s",
+               FieldHelp().c_str(), DraftDefaultsHelp().c_str());
+  for (const Method* m : AllMethods()) {
+    if (m->defaults.rate == 0.0) continue;
+    std::fprintf(out, "  %-22s%s\n", m->name, DescribeDefaults(m->defaults).c_str());
+  }
   for (const Method* m : AllMethods()) {
     if (m->settings.empty()) continue;
     std::fprintf(out, "\nfields of %s:\n%s", m->name, SettingHelp(m->settings).c_str());
@@ -103,8 +122,16 @@ void AppendNames(const std::string& list, std::vector<std::string>& names) {
   }
 }
 
-// Reads the recipe first, whatever its place, so that other flags override it.
-Status ReadRecipeFlag(const std::vector<std::string>& args, const Method& method, Recipe& recipe) {
+// The field that "--no-mask-user" turns off; "" for other flags.
+std::string FieldTurnedOff(const std::string& flag) {
+  const std::string name = flag.starts_with("--no-") ? FieldName("--" + flag.substr(5)) : "";
+  return IsFlag(name) ? name : "";
+}
+
+// Reads the recipe first, whatever its place, so that other flags override it. Adds the names of
+// what it holds.
+Status ReadRecipeFlag(const std::vector<std::string>& args, const Method& method, Recipe& recipe,
+                      std::set<std::string>& named) {
   for (size_t i = 0; i + 1 < args.size(); ++i) {
     if (args[i] != "--recipe") continue;
     const std::string& path = args[i + 1];
@@ -115,14 +142,35 @@ Status ReadRecipeFlag(const std::vector<std::string>& args, const Method& method
                    method.name};
     }
     FT_RETURN_IF_ERROR(CheckSettings(method.settings, path, recipe));
+    for (const auto& [name, value] : json.items()) named.insert(name);
+    for (const auto& [name, value] : recipe.settings) named.insert(name);
   }
   return {};
 }
 
+// Data of the command line: where the recipe's lie, or what stands in their place.
+void PlaceData(const std::vector<std::string>& data, TrainOptions& options) {
+  Recipe& r = options.recipe;
+  std::error_code fault;
+  const bool is_folder = data.size() == 1 && std::filesystem::is_directory(data[0], fault);
+  if (!r.data.empty() && (data.empty() || is_folder)) {
+    if (is_folder) options.data_base = data[0];
+    return;
+  }
+  if (!data.empty()) r.datasets.clear();  // they name the recipe's
+  r.data.clear();
+  for (const std::string& path : data) r.data.push_back({path, 1.0});
+}
+
 Status ParseRun(const Method& method, const std::vector<std::string>& args, TrainOptions& options) {
   options.recipe.method = method.name;
-  FT_RETURN_IF_ERROR(ReadRecipeFlag(args, method, options.recipe));
+  std::set<std::string> named;
+  FT_RETURN_IF_ERROR(ReadRecipeFlag(args, method, options.recipe, named));
   std::vector<std::string> data;
+  const auto set = [&](const std::string& name, const std::string& value) {
+    named.insert(name);
+    return SetField(name, value, options.recipe);
+  };
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string& flag = args[i];
     if (flag.rfind("--", 0) != 0) return Error{"unexpected argument '" + flag + "'"};
@@ -133,7 +181,9 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
     } else if (flag == "--force") {
       options.force = true;
     } else if (IsFlag(FieldName(flag))) {
-      FT_RETURN_IF_ERROR(SetField(FieldName(flag), "true", options.recipe));
+      FT_RETURN_IF_ERROR(set(FieldName(flag), "true"));
+    } else if (const std::string off = FieldTurnedOff(flag); !off.empty()) {
+      FT_RETURN_IF_ERROR(set(off, "false"));
     } else if (i + 1 == args.size()) {
       return Error{flag + " needs a value"};
     } else if (flag == "--data") {
@@ -145,20 +195,15 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
     } else if (flag == "--recipe") {
       ++i;
     } else {
-      FT_RETURN_IF_ERROR(SetField(FieldName(flag), args[++i], options.recipe));
+      FT_RETURN_IF_ERROR(set(FieldName(flag), args[++i]));
     }
   }
   if (options.out.empty()) return Error{"--out is missing"};
+  PlaceData(data, options);
+  FillDraftDefaults(method.defaults, named, options.data_base, options.recipe);
   FT_RETURN_IF_ERROR(CompleteSettings(method.settings, options.recipe));
   FT_RETURN_IF_ERROR(CheckRecipe(options.recipe));
-  FT_RETURN_IF_ERROR(CheckChangeNames(method.settings, options.changes));
-  if (!options.recipe.data.empty()) {
-    if (data.size() > 1) return Error{"the recipe names its data: give one --data directory"};
-    if (!data.empty()) options.data_base = data[0];
-    return {};
-  }
-  for (const std::string& path : data) options.recipe.data.push_back({path, 1.0});
-  return {};
+  return CheckChangeNames(method.settings, options.changes);
 }
 
 int Fail(const Error& error, int status) {
@@ -171,7 +216,9 @@ int RunMethod(const Method& method, const std::vector<std::string>& args) {
   options.command = {"foretoken", "train", method.name};
   options.command.insert(options.command.end(), args.begin(), args.end());
   if (const Status s = ParseRun(method, args, options); !s.ok()) return Fail(s.error(), kUsage);
-  const Status s = Train(options);
+  if (const Status s = Train(options); !s.ok()) return Fail(s.error(), kFailed);
+  if (method.defaults.rate == 0.0 || IsWorker()) return kDone;
+  const Status s = FinishDraft(method, options);
   return s.ok() ? kDone : Fail(s.error(), kFailed);
 }
 

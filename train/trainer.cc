@@ -33,10 +33,14 @@ constexpr int64_t kProgressUnits = 100000;
 // is not training time.
 constexpr double kLongestStep = 3.0;  // times the usual one
 constexpr double kUsualDecay = 0.9;
+constexpr double kLongestEvaluation = 60.0;  // seconds that count as training
+constexpr int64_t kForecastSteps = 5;        // that tell how fast a run without a budget is
 
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
+
+double SteadySeconds() { return Since(Clock::time_point()); }
 
 // A draft's held-out acceptance by step; none of what is no draft.
 std::vector<double> AlphasOf(const Metrics& evaluated) {
@@ -49,8 +53,11 @@ std::vector<double> AlphasOf(const Metrics& evaluated) {
 
 class Trainer {
  public:
-  Trainer(const TrainOptions& options, Prepared prepared, torch::Device device, Workers& workers)
+  // `started`: when the command began, by the options' clock.
+  Trainer(const TrainOptions& options, Prepared prepared, torch::Device device, Workers& workers,
+          double started)
       : options_(options),
+        started_(started),
         recipe_(std::move(prepared.recipe)),
         corpus_(std::move(prepared.corpus)),
         task_(std::move(prepared.task)),
@@ -87,6 +94,9 @@ class Trainer {
   Status Update(const std::vector<Batch>& batches, int64_t update, StepResult& r);
   Status AddUp(StepResult& r);
   void CountTime(double seconds);
+  double Now() const { return options_.clock(); }
+  double Progressed() const { return ProgressOf(recipe_, state_); }
+  bool Plan(int64_t steps_here);
   Status Log(const StepResult& r);
   void Show(const StepResult& r, double peak, Progress& progress) const;
   Status Save(const CheckpointInfo& info);
@@ -97,6 +107,7 @@ class Trainer {
   Error NotFinite(int64_t step, const std::string& what, double found) const;
 
   const TrainOptions& options_;
+  const double started_;
   Recipe recipe_;
   const Corpus corpus_;
   const std::unique_ptr<Task> task_;
@@ -133,10 +144,16 @@ Status Trainer::Resume() {
 
 // The leader's word: the others must not stop at another step, nor follow another schedule.
 Result<bool> Trainer::GoesOn() {
-  std::vector<double> word = {state_.seconds, InterruptGuard::Requested() ? 1.0 : 0.0};
+  BudgetPlan& plan = state_.plan;
+  std::vector<double> word = {state_.seconds, InterruptGuard::Requested() ? 1.0 : 0.0,
+                              static_cast<double>(plan.from), static_cast<double>(plan.end),
+                              plan.progress};
   FT_RETURN_IF_ERROR(workers_.Follow(word));
   state_.seconds = word[0];
-  return word[1] == 0.0 && ScheduleProgress(recipe_, state_.step, state_.seconds) < 1.0;
+  plan.from = static_cast<int64_t>(word[2]);
+  plan.end = static_cast<int64_t>(word[3]);
+  plan.progress = word[4];
+  return word[1] == 0.0 && Progressed() < 1.0;
 }
 
 // This worker's of the step.
@@ -157,7 +174,11 @@ std::vector<Batch> Trainer::NextBatches() {
 // The same sequences every time.
 std::vector<Batch> Trainer::HeldOutBatches() const {
   std::vector<Sequence> all = packer_.HeldOut();
-  const auto most = static_cast<size_t>(std::max<int64_t>(recipe_.eval_sequences, 0));
+  int64_t wanted = std::max<int64_t>(recipe_.eval_sequences, 0);
+  if (state_.plan.eval_batches > 0) {
+    wanted = std::min(wanted, state_.plan.eval_batches * recipe_.batch);
+  }
+  const auto most = static_cast<size_t>(wanted);
   if (all.size() > most) all.resize(most);
   std::vector<Batch> batches;
   const auto size = static_cast<size_t>(recipe_.batch);
@@ -197,11 +218,10 @@ Error Trainer::NotFinite(int64_t step, const std::string& what, double found) co
 }
 
 Result<Trainer::StepResult> Trainer::Step() {
-  const Clock::time_point start = Clock::now();
+  const double start = Now();
   StepResult r{};
   FT_ASSIGN_OR_RETURN(const std::vector<Batch> batches, NextStep(r));
-  r.lr = LearningRate(recipe_, state_.step + 1,
-                      ScheduleProgress(recipe_, state_.step, state_.seconds));
+  r.lr = NextRate(recipe_, state_);
   for (int64_t update = 0; update < task_->updates(); ++update) {
     FT_RETURN_IF_ERROR(Update(batches, update, r));
   }
@@ -212,7 +232,7 @@ Result<Trainer::StepResult> Trainer::Step() {
   }
   average_.Add(++state_.step);
   state_.tokens += static_cast<int64_t>(r.tokens);
-  r.seconds = Since(start);
+  r.seconds = Now() - start;
   return r;
 }
 
@@ -264,6 +284,21 @@ void Trainer::CountTime(double seconds) {
   state_.seconds += counted;
 }
 
+// Plans what a budget is for. Returns whether it now says how long the run takes: once.
+// `steps`: those taken by this process.
+bool Trainer::Plan(int64_t steps) {
+  bool tells = steps == kForecastSteps || (steps < kForecastSteps && Progressed() >= 1.0);
+  if (recipe_.budget > 0.0) {
+    const bool was_planned = state_.plan.end != 0;
+    const int64_t batches = std::max<int64_t>(1, recipe_.eval_sequences / recipe_.batch);
+    tells = PlanForBudget(recipe_, batches, state_) || (was_planned && steps == 1);
+  }
+  if (tells && !options_.quiet) {
+    std::fprintf(stderr, "%s\n", DescribeForecast(recipe_, corpus_, state_).c_str());
+  }
+  return tells;
+}
+
 Status Trainer::Log(const StepResult& r) {
   Metrics values = r.metrics;
   values.insert(values.end(), {{"lr", r.lr},
@@ -272,11 +307,10 @@ Status Trainer::Log(const StepResult& r) {
                                {"seconds", state_.seconds},
                                {"tokens_per_second", r.tokens / r.seconds},
                                {"gflops", r.flops / r.seconds / 1e9}});
-  const bool last = ScheduleProgress(recipe_, state_.step, state_.seconds) >= 1.0;
-  const bool due = recipe_.eval_every > 0 && (state_.step % recipe_.eval_every == 0 || last);
+  const bool due = EvaluationDue(recipe_, state_);
   const std::vector<Batch> batches = due ? HeldOutBatches() : std::vector<Batch>();
   if (!batches.empty()) {
-    const Clock::time_point start = Clock::now();
+    const double start = Now();
     const Metrics evaluated = Evaluate(batches);
     if (!std::isfinite(evaluated[0].second)) {
       return NotFinite(state_.step, "held-out loss", evaluated[0].second);
@@ -284,7 +318,10 @@ Status Trainer::Log(const StepResult& r) {
     state_.heldout = evaluated[0].second;
     state_.alpha = AlphasOf(evaluated);
     if (!average_.on()) evaluated_step_ = state_.step;
-    state_.seconds += std::min(Since(start), 60.0);
+    state_.evaluation = Now() - start;
+    if (recipe_.budget <= 0.0) state_.evaluation = std::min(state_.evaluation, kLongestEvaluation);
+    state_.evaluating += state_.evaluation;
+    state_.seconds += state_.evaluation;
     summary_ = task_->Summary(evaluated);
     values.insert(values.end(), evaluated.begin(), evaluated.end());
   }
@@ -302,7 +339,7 @@ void Trainer::Show(const StepResult& r, double peak, Progress& progress) const {
     std::snprintf(note + used, sizeof(note) - used, " %.0f GFLOP/s (%.0f%% of peak)", rate,
                   100.0 * rate / peak);
   }
-  const double fraction = ScheduleProgress(recipe_, state_.step, state_.seconds);
+  const double fraction = Progressed();
   progress.Update(static_cast<int64_t>(std::min(fraction, 1.0) * kProgressUnits), note);
 }
 
@@ -352,24 +389,26 @@ Status Trainer::Run() {
   packer_.At(0);
   recipe_ = WithSteps(recipe_, packer_.sequences_in_epoch());
   FT_RETURN_IF_ERROR(Resume());
+  if (recipe_.budget > 0.0 && state_.step == 0) state_.seconds = Now() - started_;
   const double peak = options_.profile ? MatrixPeak(ComputeType(recipe_), device_) / 1e9 : 0.0;
   if (options_.profile) std::fprintf(stderr, "matrix peak %.0f GFLOP/s\n", peak);
   const InterruptGuard guard(InterruptGuard::Notes::kEveryStop);
-  Progress progress("train", kProgressUnits, options_.quiet);
-  for (;;) {
+  std::optional<Progress> progress;
+  for (int64_t steps = 1;; ++steps) {
     FT_ASSIGN_OR_RETURN(const bool goes_on, GoesOn());
     if (!goes_on) break;
     FT_ASSIGN_OR_RETURN(const StepResult r, Step());
     if (!workers_.leads()) continue;
     CountTime(r.seconds);
     FT_RETURN_IF_ERROR(Log(r));
-    Show(r, peak, progress);
+    if (Plan(steps)) progress.emplace("train", kProgressUnits, options_.quiet);
+    if (progress) Show(r, peak, *progress);
     if (CheckpointDue()) {
       pending_ = Info();
       saved_ = Clock::now();
     }
   }
-  progress.Finish();
+  if (progress) progress->Finish();
   return workers_.leads() ? SaveLast() : Status();
 }
 
@@ -377,6 +416,8 @@ Status Trainer::Run() {
 
 Status Train(const TrainOptions& asked) {
   TrainOptions options = asked;
+  if (!options.clock) options.clock = SteadySeconds;
+  const double started = options.clock();
   Recipe& r = options.recipe;
   const Method* method = FindMethod(r.method);
   if (method == nullptr) return Error{"unknown method '" + r.method + "'"};
@@ -403,7 +444,7 @@ Status Train(const TrainOptions& asked) {
                  prepared.corpus.documents.size(), prepared.corpus.ids.size(),
                  static_cast<long>(prepared.recipe.vocab));
   }
-  Trainer trainer(options, std::move(prepared), device, *workers);
+  Trainer trainer(options, std::move(prepared), device, *workers, started);
   return trainer.Run();
 }
 

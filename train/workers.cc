@@ -63,6 +63,8 @@ Result<std::string> NewMeetingPoint() {
 
 }  // namespace
 
+bool IsWorker() { return std::getenv(kPlace) != nullptr; }
+
 #if FT_GLOO
 
 struct Workers::Group {

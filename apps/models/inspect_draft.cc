@@ -4,9 +4,21 @@
 
 #include "base/json.h"
 #include "base/legible.h"
+#include "base/number_text.h"
 #include "draft/found_drafts.h"
 
 namespace foretoken {
+
+namespace {
+
+// What its run found of it: steps, learnt tokens, tau; null of drafts that do not say.
+Json TrainedPart(const DraftInfo& info) {
+  const Result<Json> recipe = ParseJson(info.recipe, "");
+  const bool says = recipe.ok() && recipe->is_object() && recipe->contains("trained");
+  return says && (*recipe)["trained"].is_object() ? (*recipe)["trained"] : Json(nullptr);
+}
+
+}  // namespace
 
 Json DraftJson(const DraftInfo& info) {
   const TargetFingerprint& t = info.target;
@@ -28,6 +40,7 @@ Json DraftJson(const DraftInfo& info) {
           {"hidden_states_read", info.taps},
           {"kv_layers_read", info.kv_layers},
           {"shared", info.shared},
+          {"trained", TrainedPart(info)},
           {"ranked_tokens", info.ranking.tokens.size()},
           {"acceptance", info.acceptance}};
 }
@@ -50,6 +63,19 @@ class Listed {
  private:
   std::string text_;
 };
+
+void PrintTau(const Json& trained) {
+  const auto text = [&](const char* name) {
+    const bool is_known =
+        trained.is_object() && trained.contains(name) && trained[name].is_number();
+    return is_known ? NumberText("%.2f", trained[name].get<double>()) : "";
+  };
+  const std::string own = text("tau"), forced = text("teacher_forced_tau");
+  Listed tau;
+  if (!own.empty()) tau.Add(own + " in the target's own answers");
+  if (!forced.empty()) tau.Add(forced + " teacher-forced");
+  tau.Print("tau");
+}
 
 std::string Named(const char* what, const std::vector<int>& numbers) {
   return numbers.empty() ? "" : what + JsonText(Json(numbers));
@@ -85,6 +111,7 @@ void PrintDraft(const DraftFile& draft) {
     std::printf("  %-13s %zu tokens, which cover %.1f %% of the target's text\n", "ranks",
                 info.ranking.tokens.size(), 100 * info.ranking.coverage.back());
   }
+  PrintTau(TrainedPart(info));
   if (info.acceptance.empty()) return;
   std::printf("  %-13s", "acceptance");
   for (const float share : info.acceptance) std::printf(" %.2f", share);

@@ -202,6 +202,16 @@ cmp -s "$dir/one.jsonl" "$dir/part.jsonl" || fail "distill: a finished run goes 
 printf '{"sou' >"$dir/part.jsonl"
 expect_status 0 "distill after half a line" distill --out "$dir/part.jsonl"
 cmp -s "$dir/one.jsonl" "$dir/part.jsonl" || fail "distill: half a line counts"
+printf '%s\n' '{"question_id": 7, "category": "qa", "turns": ["one", "two"]}' '{"prompt": "three"}' '{"question": "three"}' \
+  >"$dir/questions_alone.jsonl"
+expect_status 0 "distill of questions alone" "$bin" distill -m "$model" -t 1 --data "$dir/questions_alone.jsonl" -n 2 \
+  --logit-bias 256:100 --out "$dir/alone.jsonl" --force
+expect_text "1 documents were left out: .* asked before" err "distill leaves out what was asked before"
+[ "$(wc -l <"$dir/alone.jsonl")" -eq 2 ] || fail "distill of questions alone: not 2 lines"
+[ "$(head -n 1 "$dir/alone.jsonl" | grep -o '"assistant"' | wc -l)" -eq 2 ] || fail "distill: not both turns are answered"
+expect_status 0 "distill of an answer in circles" "$bin" distill -m "$model" -t 1 --data "$dir/questions_alone.jsonl" -n 40 \
+  --logit-bias 97:100 --out "$dir/circles.jsonl" --force
+expect_text "3 documents were left out: .* runs in circles" err "distill leaves out answers in circles"
 expect_status 0 "distill, turn by turn" distill --out "$dir/short.jsonl" --logit-bias 256:100 --force
 [ "$(grep -c '"content":""},{"role":"user","content":"and"},{"role":"assistant","content":""}' \
   "$dir/short.jsonl")" -eq 5 ] || fail "distill: not every question is answered"
@@ -852,7 +862,46 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
   [ $? -eq 1 ] || fail "train without memory: status"
   expect_text "out of memory: a smaller --batch" err "train without memory"
   [ "$(wc -l <"$dir/err")" = 1 ] || fail "train without memory: one sentence: $(cat "$dir/err")"
+
+  # A draft in one command, and one tau: the run prints, and its draft file holds, what bench spec measures.
+  i=0
+  while [ $i -lt 100 ]; do
+    printf '{"messages": [{"role": "user", "content": "Say %s"}, {"role": "assistant", "content": "I say %s"}]}\n' $i $i
+    i=$((i + 1))
+  done >"$dir/lm/my.jsonl"
+  draft() {
+    "$bin" train hass --target "$model" --data "$dir/lm/my.jsonl" --out "$dir/lm/hass" --device cpu --threads 1 "$@"
+  }
+  expect_status 0 "train hass without a recipe" draft --budget 3s --length 64 --batch 2 --eval-sequences 2
+  expect_text "^estimate: [0-9]* steps learn [0-9.kM ]* tokens, .* in 3s on this machine" err "train hass tells what to expect"
+  expect_text "^expect: a recorded hass draft of .* had a teacher-forced tau" err "train hass tells what to expect"
+  tau=$(sed -n 's/^tau \([0-9.]*\): .*/\1/p' "$dir/err")
+  measure=$(sed -n 's/^  measure it: foretoken //p' "$dir/err")
+  # shellcheck disable=SC2086
+  expect_status 0 "the command that train hass names" "$bin" $measure --json "$dir/lm/measured.json" --quiet
+  expect_text "^| hass / chain.* | $tau |" out "bench spec measures the tau of the run"
+  expect_status 0 "inspect of the run's draft" "$bin" inspect "$dir/lm/hass/draft.gguf" --json
+  expect_text "tiny-random-model-hass" out "a draft is called by its target and its method"
+  cp "$dir/out" "$dir/lm/draft.json"
+  [ "$(json "$dir/lm/draft.json" "round(s['acceptance'][0], 4)")" = \
+    "$(json "$dir/lm/measured.json" "round([r['alpha_n'][0] for r in s['results'] if r['task'] == 'overall' and r['alpha_n']][0], 4)")" ] \
+    || fail "the draft file holds what bench spec measures: $(cat "$dir/lm/draft.json")"
+  expect_status 0 "generate with the run's draft" generate -p hello -n 8 --drafter hass --draft "$dir/lm/hass/draft.gguf"
+  expect_status 0 "train hass, when it is done" draft --budget 3s --length 64 --batch 2 --eval-sequences 2
+  expect_text "^tau $tau: " err "a run that is done keeps its tau"
+  expect_status 1 "train hass with another budget" draft --budget 5s --length 64 --batch 2 --eval-sequences 2
+  expect_text "budget was 3.0, now 5.0" err "train hass with another budget"
+  expect_status 0 "train on files in place of a recipe's data" "$bin" train hass --target "$model" --recipe "$(dirname "$0")/../../recipes/hass.json" \
+    --data "$dir/lm/my.jsonl" --out "$dir/lm/recipe" --device cpu --threads 1 --quiet --steps 2 --length 64 --eval-every 0
+  [ ! -s "$dir/err" ] || fail "train --quiet: $(cat "$dir/err")"
+  expect_status 2 "train with two budgets" draft --budget 5s --time-budget 5s
+  expect_text "budget and time_budget are both set" err "train with two budgets"
 fi
+mkdir -p "$dir/alone"
+cp "$bin" "$dir/alone/foretoken"
+expect_status 1 "train without the trainer" "$dir/alone/foretoken" train hass
+expect_text "make train. builds the trainer" err "train without the trainer"
+rm -rf "$dir/alone"
 
 # Other engines: a script that prints what llama.cpp prints stands for it.
 mkdir -p "$dir/peers" "$dir/nothing"

@@ -131,7 +131,10 @@ constexpr std::array<Setting, 6> kSettings = {{
 
 extern const Method kMethod_chimera;
 const Method kMethod_chimera = {ChimeraSpec::kMethod.data(),
-                                "heads that see all tokens, through a light encoder", kSettings,
-                                &PrepareTask<ChimeraTask>, &Export};
+                                "heads that see all tokens, through a light encoder",
+                                kSettings,
+                                &PrepareTask<ChimeraTask>,
+                                &Export,
+                                {.rate = 0.001, .shares = {"shared_output=1"}}};
 
 }  // namespace foretoken::train

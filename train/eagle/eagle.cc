@@ -236,10 +236,16 @@ constexpr auto kHass = Settings("3", "1");
 
 extern const Method kMethod_eagle, kMethod_hass;
 const Method kMethod_eagle = {EagleSpec::kMethod.data(),
-                              "a draft layer that guesses the target's next feature", kEagle,
-                              &PrepareTask<EagleTask>, &Export};
+                              "a draft layer that guesses the target's next feature",
+                              kEagle,
+                              &PrepareTask<EagleTask>,
+                              &Export,
+                              {.rate = 0.003}};
 const Method kMethod_hass = {EagleSpec::kHassMethod.data(),
-                             "eagle, trained on its own guesses and on likely tokens", kHass,
-                             &PrepareTask<EagleTask>, &Export};
+                             "eagle, trained on its own guesses and on likely tokens",
+                             kHass,
+                             &PrepareTask<EagleTask>,
+                             &Export,
+                             {.rate = 0.003}};
 
 }  // namespace foretoken::train

@@ -198,6 +198,9 @@ constexpr std::array<Setting, 9> kSettings = {{
 extern const Method kMethod_edd;
 const Method kMethod_edd = {EddSpec::kMethod.data(),
                             "a layer that reads the target's hidden states as a soft prompt",
-                            kSettings, &Prepare, &Export};
+                            kSettings,
+                            &Prepare,
+                            &Export,
+                            {.rate = 0.001, .shares = {"train_embedding=0", "train_head=0"}}};
 
 }  // namespace foretoken::train

@@ -182,9 +182,14 @@ constexpr std::array kGlide = {
 
 extern const Method kMethod_glide, kMethod_vanilla;
 const Method kMethod_glide = {GlideSpec::kMethod.data(),
-                              "a small language model that reads the target's own cache", kGlide,
-                              &Prepare, &Export};
-const Method kMethod_vanilla = {"vanilla", "glide without looking at the target", kVanilla,
-                                &Prepare, &Export};
+                              "a small language model that reads the target's own cache",
+                              kGlide,
+                              &Prepare,
+                              &Export,
+                              {.rate = 0.002, .masks_user = false}};
+const Method kMethod_vanilla = {
+    "vanilla", "glide without looking at the target",
+    kVanilla,  &Prepare,
+    &Export,   {.rate = 0.002, .masks_user = false, .drafter = GlideSpec::kMethod.data()}};
 
 }  // namespace foretoken::train

@@ -119,7 +119,10 @@ constexpr std::array<Setting, 5> kSettings = {{
 
 extern const Method kMethod_hydra;
 const Method kMethod_hydra = {HydraSpec::kMethod.data(),
-                              "heads that know the guesses before their own (Hydra++)", kSettings,
-                              &PrepareTask<HydraTask>, &Export};
+                              "heads that know the guesses before their own (Hydra++)",
+                              kSettings,
+                              &PrepareTask<HydraTask>,
+                              &Export,
+                              {.rate = 0.001, .shares = {"shared_output=1"}}};
 
 }  // namespace foretoken::train

@@ -96,7 +96,11 @@ constexpr std::array<Setting, 4> kSettings = {{
 }  // namespace
 
 extern const Method kMethod_medusa;
-const Method kMethod_medusa = {MedusaSpec::kMethod.data(), "heads that guess several tokens ahead",
-                               kSettings, &PrepareTask<MedusaTask>, &Export};
+const Method kMethod_medusa = {MedusaSpec::kMethod.data(),
+                               "heads that guess several tokens ahead",
+                               kSettings,
+                               &PrepareTask<MedusaTask>,
+                               &Export,
+                               {.rate = 0.001, .shares = {"shared_output=1"}}};
 
 }  // namespace foretoken::train

@@ -1,0 +1,237 @@
+// Runs with a budget of time: plans, rates, and exact continuation.
+#include "budget.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+
+#include "draft_defaults.h"
+#include "forecast.h"
+#include "own_answers.h"
+#include "run_testing.h"
+
+namespace foretoken::train {
+namespace {
+
+struct SimulatedRun {
+  RunState state;
+  std::vector<double> progress, rates;
+  int evaluations = 0;
+};
+
+// Steps that take `pace(step)` seconds, evaluations that take `evaluation`.
+template <typename Pace>
+SimulatedRun Simulate(const Recipe& recipe, Pace pace, double evaluation) {
+  SimulatedRun run;
+  RunState& s = run.state;
+  while (ProgressOf(recipe, s) < 1.0) {
+    run.rates.push_back(NextRate(recipe, s));
+    ++s.step;
+    s.seconds += pace(s.step);
+    if (EvaluationDue(recipe, s)) {
+      ++run.evaluations;
+      s.evaluation = evaluation;
+      s.evaluating += evaluation;
+      s.seconds += evaluation;
+    }
+    PlanForBudget(recipe, 8, s);
+    run.progress.push_back(ProgressOf(recipe, s));
+  }
+  return run;
+}
+
+Recipe BudgetRecipe(double budget) {
+  Recipe recipe;
+  recipe.budget = budget;
+  recipe.eval_every = 100;
+  recipe.lr = 1.0;
+  recipe.min_lr = 0.02;
+  return recipe;
+}
+
+TEST(BudgetTest, KeepsTheBudgetAndReachesTheScheduleEnd) {
+  const double kFirstStep = 3.0;  // slower than the others
+  const auto steady = [&](int64_t step) { return step == 1 ? kFirstStep : 0.5; };
+  const auto slows_down = [&](int64_t step) { return step > 200 ? 1.0 : 0.5; };
+  const auto speeds_up = [&](int64_t step) { return step > 60 ? 0.25 : 0.5; };
+  const Recipe recipe = BudgetRecipe(300.0);
+  const double training = 300.0 - SecondsAfterTraining(recipe);
+  EXPECT_DOUBLE_EQ(SecondsAfterTraining(recipe), 18.0);
+  for (const SimulatedRun& run : {Simulate(recipe, steady, 4.0), Simulate(recipe, slows_down, 4.0),
+                                  Simulate(recipe, speeds_up, 4.0)}) {
+    EXPECT_NEAR(run.state.seconds, training, 0.03 * 300.0);
+    EXPECT_EQ(run.evaluations, 4);  // 6 % of the budget are for them
+    EXPECT_TRUE(std::ranges::is_sorted(run.progress));
+    EXPECT_EQ(run.progress.back(), 1.0);
+    EXPECT_NEAR(run.rates.front(), 0.1, 0.01);  // warm-up
+    EXPECT_GT(*std::ranges::max_element(run.rates), 0.98);
+    EXPECT_NEAR(run.rates.back(), 0.02, 0.01);
+    for (size_t i = 1; i < run.progress.size(); ++i) {  // it goes on from where it is
+      EXPECT_LT(run.progress[i] - run.progress[i - 1], 0.03) << i;
+    }
+  }
+}
+
+TEST(BudgetTest, ABudgetBelowATrialEndsSoon) {
+  const SimulatedRun run = Simulate(
+      BudgetRecipe(3.0), [](int64_t) { return 2.0; }, 1.0);
+  EXPECT_LE(run.state.step, 6);
+  EXPECT_EQ(run.progress.back(), 1.0);
+}
+
+// An evaluation in full would take a third of the time.
+TEST(BudgetTest, EvaluatesAsMuchAsThereIsTimeFor) {
+  const SimulatedRun run = Simulate(
+      BudgetRecipe(100.0), [](int64_t) { return 4.0; }, 4.0);
+  EXPECT_EQ(run.state.plan.eval_batches, 1);
+  const SimulatedRun quick = Simulate(
+      BudgetRecipe(100.0), [](int64_t) { return 0.1; }, 0.8);
+  EXPECT_EQ(quick.state.plan.eval_batches, 8);
+}
+
+TEST(BudgetTest, NeverEvaluatesWhereNothingIsToBe) {
+  Recipe recipe = BudgetRecipe(100.0);
+  recipe.eval_every = 0;
+  const SimulatedRun run = Simulate(
+      recipe, [](int64_t) { return 0.5; }, 1.0);
+  EXPECT_EQ(run.evaluations, 0);
+  EXPECT_NEAR(run.state.seconds, 94.0, 1.0);
+}
+
+// A clock that advances by a tick with each look at it.
+std::function<double()> TickingClock(int64_t stop_at) {
+  return [looks = int64_t{0}, stop_at]() mutable {
+    if (++looks == stop_at) raise(SIGINT);
+    return static_cast<double>(looks);
+  };
+}
+
+TEST_F(RunTest, RunWithABudgetContinuesBitForBit) {
+  TrainOptions whole = TinyRun(directory_, directory_ + "/whole");
+  whole.recipe.budget = 80.0;  // ticks, of which a step takes one
+  whole.clock = TickingClock(0);
+  const Status once = Train(whole);
+  ASSERT_TRUE(once.ok()) << once.error().message;
+  const auto info = ReadCheckpointInfo(whole.out);
+  ASSERT_TRUE(info.ok()) << info.error().message;
+  EXPECT_EQ(info->state.plan.end, info->state.step);
+  EXPECT_NEAR(info->state.seconds, 75.2, 2.5);
+  const auto losses = Losses(whole.out);
+  ASSERT_GT(losses.size(), 60u);
+
+  TrainOptions stopped = whole;
+  stopped.out = directory_ + "/stopped";
+  for (const int64_t look : {5, 70, 0}) {  // in the trial, with a plan, not at all
+    stopped.clock = TickingClock(look);
+    const Status part = Train(stopped);
+    ASSERT_TRUE(part.ok()) << part.error().message;
+    if (look != 0) {
+      EXPECT_LT(Losses(stopped.out).size(), losses.size());
+    }
+  }
+  EXPECT_EQ(Losses(stopped.out), losses);
+  ExpectSameTensors(whole.out, stopped.out, 3 * (2 + 2 * 9));
+
+  stopped.recipe.budget = 90.0;
+  const Status other = Train(stopped);
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().message, testing::HasSubstr("budget was 80.0, now 90.0"));
+}
+
+TEST_F(RunTest, DefaultsAreTheMethodsAndScaleWithTheTarget) {
+  MakeTarget(FileType::kF32, /*steps=*/1);
+  std::ofstream(directory_ + "/chat.jsonl") << std::string(1280, '\n');  // lines are all it counts
+  const auto filled = [&](const DraftDefaults& defaults, const std::set<std::string>& named) {
+    Recipe recipe;
+    recipe.method = "hass";
+    recipe.lr = 7.0;
+    recipe.steps = 7;
+    recipe.settings["target"] = directory_ + "/target.gguf";
+    recipe.data = {{"chat.jsonl", 1.0}};
+    FillDraftDefaults(defaults, named, directory_, recipe);
+    return recipe;
+  };
+  const Recipe hass = filled(FindMethod("hass")->defaults, {});
+  EXPECT_EQ(hass.name, "foretoken-lm-hass");  // its target was given no name of its own
+  EXPECT_DOUBLE_EQ(hass.lr, 0.003);
+  EXPECT_DOUBLE_EQ(hass.min_lr, 0.02 * 0.003);
+  EXPECT_DOUBLE_EQ(hass.weight_decay, 0.0);
+  EXPECT_TRUE(hass.mask_user);
+  EXPECT_EQ(hass.steps, 2000);
+  EXPECT_DOUBLE_EQ(hass.warmup_share, 0.05);
+  EXPECT_EQ(hass.length * hass.batch, 2048);
+  EXPECT_DOUBLE_EQ(hass.heldout, 0.05);
+  EXPECT_FALSE(filled(FindMethod("glide")->defaults, {}).mask_user);
+  EXPECT_EQ(filled(FindMethod("medusa")->defaults, {}).Text("shared_output"), "1");
+
+  const Recipe named = filled(FindMethod("hass")->defaults, {"lr", "steps", "warmup", "heldout"});
+  EXPECT_DOUBLE_EQ(named.lr, 7.0);
+  EXPECT_DOUBLE_EQ(named.min_lr, 0.14);
+  EXPECT_EQ(named.steps, 7);
+  EXPECT_EQ(named.warmup, 100);
+  EXPECT_DOUBLE_EQ(named.warmup_share, 0.0);
+  EXPECT_DOUBLE_EQ(named.heldout, 0.005);
+
+  const Recipe lm = filled(FindMethod("lm")->defaults, {});
+  EXPECT_EQ(lm.name, "foretoken-lm");
+  EXPECT_DOUBLE_EQ(lm.lr, 7.0);
+}
+
+// What was measured of the checkpoint is what its draft file says; of another one it is not.
+TEST_F(RunTest, TauOfTheRunIsThePriorOfItsDraft) {
+  MakeTarget(FileType::kF32, /*steps=*/1);
+  TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");
+  run.recipe.steps = 2;
+  const auto forced = TrainDraft(run).file;
+  ASSERT_NE(forced, nullptr);
+  ASSERT_TRUE(WriteOwnAnswers({2, 1.75, 24, {0.5f, 0.25f}}, run.out).ok());
+  const auto measured = TrainDraft(run).file;
+  ASSERT_NE(measured, nullptr);
+  EXPECT_THAT(measured->info().acceptance, testing::ElementsAre(0.5f, 0.25f));
+  const auto record = ParseJson(measured->info().recipe, "recipe");
+  ASSERT_TRUE(record.ok());
+  EXPECT_EQ((*record)["trained"]["tau"], 1.75);
+  EXPECT_TRUE((*record)["trained"].contains("teacher_forced_tau"));
+  ASSERT_TRUE(WriteOwnAnswers({1, 1.75, 24, {0.5f, 0.25f}}, run.out).ok());
+  const auto older = TrainDraft(run).file;
+  ASSERT_NE(older, nullptr);
+  EXPECT_EQ(older->info().acceptance, forced->info().acceptance);
+}
+
+TEST(OwnAnswersTest, HeldOutConversationsBecomeQuestions) {
+  std::string run = testing::TempDir() + "answers_XXXXXX";
+  ASSERT_NE(mkdtemp(run.data()), nullptr);
+  const TextDocument text{{{"", "no conversation"}}}, unanswered{{{"user", "and then?"}}},
+      answered{{{"system", "be brief"}, {"user", "why?"}, {"assistant", "so"}, {"user", "oh"}}};
+  const std::vector<const TextDocument*> all = {&text, &unanswered, &answered};
+  ASSERT_TRUE(WriteHeldOutQuestions(all, run).ok());
+  std::ifstream file(HeldOutQuestionsPath(run));
+  const std::string written{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(written, R"({"question_id":0,"category":"heldout","turns":["why?"]})"
+                     "\n");
+  ASSERT_TRUE(WriteHeldOutQuestions(std::span(all).first(2), run).ok());
+  EXPECT_FALSE(fs::exists(HeldOutQuestionsPath(run)));
+  fs::remove_all(run);
+}
+
+TEST(ForecastTest, RecordedRunsAreOfTheMethodAndTheNearestWidth) {
+  const auto at_point = RecordedTauOf("hass", 576, 3.9e6);
+  ASSERT_TRUE(at_point);
+  EXPECT_DOUBLE_EQ(at_point->tau, 1.82);
+  EXPECT_EQ(at_point->target, "SmolLM2-135M");
+  const auto between = RecordedTauOf("hass", 100, std::sqrt(0.58e6 * 1.16e6));
+  ASSERT_TRUE(between);
+  EXPECT_NEAR(between->tau, (2.04 + 3.09) / 2, 1e-9);
+  EXPECT_EQ(between->target, "foretoken-demo-24m");
+  EXPECT_DOUBLE_EQ(RecordedTauOf("hass", 512, 0.0)->tau, 1.0);
+  EXPECT_TRUE(RecordedTauOf("medusa", 4096, 1e9)->beyond);
+  EXPECT_FALSE(RecordedTauOf("lm", 512, 1e6));
+  EXPECT_NEAR(*RecordedTokensTo("hass", 512, 2.04), 0.58e6, 1.0);
+  EXPECT_FALSE(RecordedTokensTo("medusa", 512, 2.0));
+}
+
+}  // namespace
+}  // namespace foretoken::train

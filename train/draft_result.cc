@@ -1,0 +1,86 @@
+#include "draft_result.h"
+
+#include <cstdio>
+#include <filesystem>
+
+#include "budget.h"
+#include "io/model_file.h"
+#include "own_answers.h"
+
+namespace foretoken::train {
+namespace {
+
+constexpr double kUsualSeconds = 90.0;  // of a measurement
+constexpr double kMeasuredShare = 0.5;  // of the time kept for it: a file is written, a model read
+
+// The command that measures the draft again, for the user.
+std::string CommandText(const AnswerTrial& trial, const std::string& method) {
+  std::string text = "foretoken";
+  for (const std::string& word : TrialCommand(trial, method, "FILE")) text += " " + word;
+  return text.substr(0, text.find(" --json"));
+}
+
+void TellResult(const OwnAnswers& a, const AnswerTrial& trial, const std::string& method) {
+  std::fprintf(stderr,
+               "tau %.2f: tokens a cycle in the target's own answers, greedy, chains of five, %ld "
+               "held-out questions\n"
+               "draft: %s\n"
+               "  use it:     foretoken generate -m %s --drafter %s --draft %s -p TEXT\n"
+               "  measure it: %s\n",
+               a.tau, static_cast<long>(a.questions), MeasuredDraftPath(trial.run).c_str(),
+               trial.target.c_str(), method.c_str(), MeasuredDraftPath(trial.run).c_str(),
+               CommandText(trial, method).c_str());
+}
+
+void TellUnmeasured(const std::string& run, const std::string& why) {
+  std::fprintf(stderr, "draft: %s; its tau in the target's own answers was not measured: %s\n",
+               MeasuredDraftPath(run).c_str(), why.c_str());
+}
+
+Result<AnswerTrial> TrialOf(const Recipe& r, const std::string& run) {
+  AnswerTrial trial{run, r.Text("target"), r.threads};
+  FT_ASSIGN_OR_RETURN(const auto target, ModelFile::Open(trial.target));
+  const double seconds = r.budget > 0.0 ? kMeasuredShare * SecondsAfterTraining(r) : kUsualSeconds;
+  trial.questions = QuestionsFor(seconds, target->file_bytes());
+  return trial;
+}
+
+// With what the checkpoint says, and what was measured of it.
+Status WriteDraftFile(const Method& method, const CheckpointInfo& info, const std::string& run) {
+  return method.export_to({run, MeasuredDraftPath(run), FileType::kQ8_0, "", "", true}, info);
+}
+
+}  // namespace
+
+Status FinishDraft(const Method& method, const TrainOptions& options) {
+  FT_ASSIGN_OR_RETURN(CheckpointInfo info, ReadCheckpointInfo(options.out));
+  FT_RETURN_IF_ERROR(CompleteSettings(method.settings, info.recipe));
+  if (ProgressOf(info.recipe, info.state) < 1.0) return {};  // interrupted
+  FT_RETURN_IF_ERROR(WriteDraftFile(method, info, options.out));
+  std::error_code fault;
+  if (!std::filesystem::exists(HeldOutQuestionsPath(options.out), fault)) {
+    if (!options.quiet) {
+      TellUnmeasured(options.out, "no conversation is held out (--heldout, --data)");
+    }
+    return {};
+  }
+  const char* other = method.defaults.drafter;
+  const std::string drafter = other == nullptr ? method.name : other;
+  FT_ASSIGN_OR_RETURN(const AnswerTrial trial, TrialOf(info.recipe, options.out));
+  if (const auto kept = ReadOwnAnswers(options.out); kept && kept->step == info.state.step) {
+    if (!options.quiet) TellResult(*kept, trial, drafter);
+    return {};
+  }
+  if (!options.quiet) std::fputs("measuring the draft in the target's own answers\n", stderr);
+  const Result<OwnAnswers> measured = MeasureOwnAnswers(trial, drafter, info.state.step);
+  if (!measured.ok()) {
+    if (!options.quiet) TellUnmeasured(options.out, measured.error().message);
+    return {};
+  }
+  FT_RETURN_IF_ERROR(WriteOwnAnswers(*measured, options.out));
+  FT_RETURN_IF_ERROR(WriteDraftFile(method, info, options.out));
+  if (!options.quiet) TellResult(*measured, trial, drafter);
+  return {};
+}
+
+}  // namespace foretoken::train

@@ -1,0 +1,121 @@
+#include "forecast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <vector>
+
+#include "base/number_text.h"
+#include "base/progress.h"
+#include "budget.h"
+
+namespace foretoken::train {
+namespace {
+
+struct RecordedPoint {
+  const char *method, *target;
+  int64_t hidden;
+  double tokens, tau;
+};
+
+constexpr RecordedPoint kRecorded[] = {
+#define FT_RECORDED(method, target, hidden, thousands, tau) \
+  {method, target, hidden, 1000.0 * (thousands), tau},
+#include "recorded_runs.def"
+#undef FT_RECORDED
+};
+
+constexpr double kUsefulTau = 2.0;
+
+// The points of one target, in order.
+std::vector<RecordedPoint> NearestRun(const std::string& method, int64_t hidden) {
+  std::vector<RecordedPoint> run;
+  for (const RecordedPoint& point : kRecorded) {
+    if (method != point.method) continue;
+    const auto distance = [hidden](const RecordedPoint& p) { return std::abs(p.hidden - hidden); };
+    if (!run.empty() && distance(point) < distance(run[0])) run.clear();
+    if (run.empty() || distance(point) == distance(run[0])) run.push_back(point);
+  }
+  return run;
+}
+
+// "212 k", "3.4 M"
+std::string Counted(double tokens) {
+  if (tokens >= 1e6) return NumberText("%.1f M", tokens / 1e6);
+  return tokens >= 1e4 ? NumberText("%.0f k", tokens / 1e3) : NumberText("%.0f", tokens);
+}
+
+// `seconds` that a token takes.
+std::string Expectation(const Recipe& r, double tokens, double seconds) {
+  const auto recorded = RecordedTauOf(r.method, r.hidden, tokens);
+  if (!recorded) return "";
+  std::string text =
+      "\nexpect: a recorded " + r.method + " draft of " + recorded->target +
+      " had a teacher-forced tau " +
+      NumberText(recorded->beyond ? "of %.1f before that" : "of about %.1f by then", recorded->tau);
+  const auto useful = RecordedTokensTo(r.method, r.hidden, kUsefulTau);
+  if (useful && *useful > tokens) {
+    text += NumberText("; %.0f took it ", kUsefulTau) + Counted(*useful) + " tokens, here " +
+            FormatDuration(*useful * seconds);
+  }
+  return text + " (in the target's own answers tau is lower)";
+}
+
+}  // namespace
+
+std::optional<RecordedTau> RecordedTauOf(const std::string& method, int64_t hidden, double tokens) {
+  const std::vector<RecordedPoint> run = NearestRun(method, hidden);
+  if (run.empty()) return std::nullopt;
+  const auto next = std::ranges::find_if(run, [&](const auto& p) { return p.tokens >= tokens; });
+  if (next == run.end()) return RecordedTau{run.back().tau, run[0].target, true};
+  const RecordedPoint before = next == run.begin() ? RecordedPoint{"", "", 0, 0.0, 1.0} : next[-1];
+  const double part = next == run.begin() ? tokens / next->tokens
+                                          : std::log(tokens / before.tokens) /
+                                                std::log(next->tokens / before.tokens);
+  return RecordedTau{before.tau + part * (next->tau - before.tau), run[0].target, false};
+}
+
+std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden, double tau) {
+  const std::vector<RecordedPoint> run = NearestRun(method, hidden);
+  const auto next = std::ranges::find_if(run, [&](const auto& p) { return p.tau >= tau; });
+  if (next == run.end()) return std::nullopt;
+  if (next == run.begin()) return next->tokens * (tau - 1.0) / (next->tau - 1.0);
+  const RecordedPoint& before = next[-1];
+  const double part = (tau - before.tau) / (next->tau - before.tau);
+  return before.tokens * std::pow(next->tokens / before.tokens, part);
+}
+
+double LearntInEpoch(const Recipe& recipe, const Corpus& corpus) {
+  double learnt = 0.0;
+  for (const CorpusDocument& d : corpus.documents) {
+    if (d.heldout) continue;
+    const auto begin = corpus.learn.begin() + d.first;
+    learnt += recipe.data[static_cast<size_t>(d.source)].weight *
+              static_cast<double>(std::count(begin, begin + d.length, 1));
+  }
+  return learnt;
+}
+
+std::string DescribeForecast(const Recipe& r, const Corpus& corpus, const RunState& s) {
+  const double done = static_cast<double>(s.step), progress = ProgressOf(r, s);
+  const double pace = (s.seconds - s.evaluating) / done;
+  double steps = done;
+  if (s.plan.end != 0) {
+    steps = static_cast<double>(s.plan.end);
+  } else if (progress < 1.0) {
+    steps = std::round(done / progress);
+  }
+  const double tokens = static_cast<double>(s.tokens) / done * steps;
+  double seconds = s.seconds + (steps - done) * pace;
+  if (r.budget > 0.0) seconds = r.budget;
+  std::string text =
+      NumberText("estimate: %.0f steps", steps) + " learn " + Counted(tokens) + " tokens";
+  const double epoch = LearntInEpoch(r, corpus);
+  if (epoch > 0.0) {
+    text += NumberText(", %.2g times", tokens / epoch) + " the " + Counted(epoch) + " of the data";
+  }
+  text += ", in " + FormatDuration(seconds) + " on this machine";
+  return text + Expectation(r, tokens, pace * done / static_cast<double>(s.tokens));
+}
+
+}  // namespace foretoken::train

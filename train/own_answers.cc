@@ -1,0 +1,146 @@
+#include "own_answers.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/json.h"
+#include "base/output_file.h"
+#include "io/measured_draft.h"
+
+extern char** environ;
+
+namespace foretoken::train {
+namespace {
+
+constexpr size_t kMostQuestions = 200;
+constexpr int kFewestAsked = 4, kMostAsked = 24, kAnswerTokens = 64;
+// What a small machine reads of weights a second.
+constexpr double kBytesASecond = 2e10;
+
+// The first thing that is asked; "" where the document is no conversation with an answer.
+std::string QuestionOf(const TextDocument& document) {
+  for (size_t i = 0; i + 1 < document.turns.size(); ++i) {
+    const bool answered = document.turns[i + 1].role == "assistant";
+    if (document.turns[i].role == "user") return answered ? document.turns[i].text : "";
+  }
+  return "";
+}
+
+// The status with which the program ends, or a negative signal; nothing of what it prints is shown.
+Result<int> RunProgram(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const int fault =
+      posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (fault != 0)
+    return Error{"cannot start bench spec: " + std::generic_category().message(fault)};
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+}  // namespace
+
+std::string HeldOutQuestionsPath(const std::string& run) { return run + "/heldout.jsonl"; }
+std::string MeasuredDraftPath(const std::string& run) { return run + "/draft.gguf"; }
+std::string OwnAnswersPath(const std::string& run) { return run + "/own_answers.json"; }
+
+Status WriteHeldOutQuestions(std::span<const TextDocument* const> heldout, const std::string& run) {
+  std::vector<std::string> questions;
+  for (const TextDocument* document : heldout) {
+    std::string question = QuestionOf(*document);
+    if (!question.empty()) questions.push_back(std::move(question));
+  }
+  const std::string path = HeldOutQuestionsPath(run);
+  if (questions.empty()) {
+    std::error_code fault;
+    std::filesystem::remove(path, fault);
+    return {};
+  }
+  const size_t count = std::min(questions.size(), kMostQuestions);
+  std::string lines;
+  for (size_t i = 0; i < count; ++i) {
+    const Json line = {{"question_id", i},
+                       {"category", "heldout"},
+                       {"turns", {questions[i * questions.size() / count]}}};
+    lines += JsonText(line) + "\n";
+  }
+  return WriteFileAtomically(path, lines);
+}
+
+std::optional<OwnAnswers> ReadOwnAnswers(const std::string& run) {
+  const Result<Json> json = ReadJsonFile(OwnAnswersPath(run));
+  if (!json.ok() || !json->is_object()) return std::nullopt;
+  for (const char* field : {"step", "tau", "questions", "acceptance"}) {
+    if (!json->contains(field)) return std::nullopt;
+  }
+  const Json &step = (*json)["step"], &tau = (*json)["tau"], &questions = (*json)["questions"];
+  const Json& rates = (*json)["acceptance"];
+  const auto is_share = [](const Json& item) {
+    return item.is_number() && item.get<double>() >= 0.0 && item.get<double>() <= 1.0;
+  };
+  const bool whole = step.is_number_integer() && tau.is_number() && questions.is_number_integer() &&
+                     rates.is_array() && std::ranges::all_of(rates, is_share);
+  if (!whole) return std::nullopt;
+  return OwnAnswers{step.get<int64_t>(), tau.get<double>(), questions.get<int64_t>(),
+                    rates.get<std::vector<float>>()};
+}
+
+Status WriteOwnAnswers(const OwnAnswers& a, const std::string& run) {
+  const Json json = {
+      {"step", a.step}, {"tau", a.tau}, {"questions", a.questions}, {"acceptance", a.acceptance}};
+  return WriteFileAtomically(OwnAnswersPath(run), JsonText(json) + "\n");
+}
+
+int QuestionsFor(double seconds, uint64_t target_bytes) {
+  constexpr double kAnswersEach = 2.0;
+  const double each =
+      kAnswersEach * kAnswerTokens * static_cast<double>(target_bytes) / kBytesASecond;
+  const double questions = seconds / std::max(each, 1e-6);
+  return static_cast<int>(std::clamp<double>(questions, kFewestAsked, kMostAsked));
+}
+
+std::vector<std::string> TrialCommand(const AnswerTrial& trial, const std::string& method,
+                                      const std::string& json) {
+  std::vector<std::string> words = {"bench",       "spec",
+                                    "-m",          trial.target,
+                                    "--questions", HeldOutQuestionsPath(trial.run),
+                                    "--limit",     std::to_string(trial.questions),
+                                    "--methods",   method,
+                                    "--draft",     MeasuredDraftPath(trial.run),
+                                    "--tree",      "chain:gamma=5",
+                                    "-n",          std::to_string(kAnswerTokens),
+                                    "--json",      json};
+  if (trial.threads > 0) words.insert(words.end(), {"-t", std::to_string(trial.threads)});
+  return words;
+}
+
+Result<OwnAnswers> MeasureOwnAnswers(const AnswerTrial& trial, const std::string& method,
+                                     int64_t step) {
+  const std::string json = OwnAnswersPath(trial.run) + ".bench";
+  std::vector<std::string> words = {"foretoken"};
+  for (std::string& word : TrialCommand(trial, method, json)) words.push_back(std::move(word));
+  words.insert(words.end(), {"--quiet", "--warm-up", "0"});
+  FT_ASSIGN_OR_RETURN(const int status, RunProgram(words));
+  Result<MeasuredDraft> found =
+      status == 0 ? ReadMeasuredDraft(json, method)
+                  : Error{"bench spec ended with status " + std::to_string(status)};
+  std::error_code fault;
+  std::filesystem::remove(json, fault);
+  if (!found.ok()) return found.error();
+  return OwnAnswers{step, found->tau, found->questions, std::move(found->acceptance)};
+}
+
+}  // namespace foretoken::train
