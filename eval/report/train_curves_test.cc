@@ -34,8 +34,9 @@ TEST(TrainLog, KeepsWhatIsFinite) {
   const auto log = ParseTrainLog(
       "{\"step\":1,\"loss\":9,\"lr\":0.5,\"grad_norm\":null}\n\n"
       "{\"step\":2,\"loss\":null,\"lr\":0.25}\n"
-      "{\"step\":3,\"loss\":4.5,\"lr\":0.125,\"heldout_loss\":5,\"alpha_1\":0.75,\"alpha_2\":null,"
-      "\"alpha_3\":0.5,\"top1_1\":0.25}\n"
+      "{\"step\":3,\"loss\":4.5,\"lr\":0.125,\"heldout_loss\":5,\"teacher_forced_alpha_1\":0.75,"
+      "\"teacher_forced_alpha_2\":null,"
+      "\"teacher_forced_alpha_3\":0.5,\"top1_1\":0.25}\n"
       "{\"step\":4,\"loss\":null}\n"
       "{\"step\":5,\"lo",
       "log.jsonl");

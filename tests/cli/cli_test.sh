@@ -883,8 +883,9 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
   expect_status 0 "inspect of the run's draft" "$bin" inspect "$dir/lm/hass/draft.gguf" --json
   expect_text "tiny-random-model-hass" out "a draft is called by its target and its method"
   cp "$dir/out" "$dir/lm/draft.json"
-  [ "$(json "$dir/lm/draft.json" "round(s['acceptance'][0], 4)")" = \
-    "$(json "$dir/lm/measured.json" "round([r['alpha_n'][0] for r in s['results'] if r['task'] == 'overall' and r['alpha_n']][0], 4)")" ] \
+  overall="[r for r in s['results'] if r['task'] == 'overall' and r['method'] == 'hass'][0]"
+  [ "$(json "$dir/lm/draft.json" "'%.4f %.4f' % (s['draft']['trained']['tau'], s['draft']['acceptance'][0])")" = \
+    "$(json "$dir/lm/measured.json" "(lambda r: '%.4f %.4f' % (r['tau_micro'], r['alpha_n'][0]))($overall)")" ] \
     || fail "the draft file holds what bench spec measures: $(cat "$dir/lm/draft.json")"
   expect_status 0 "generate with the run's draft" generate -p hello -n 8 --drafter hass --draft "$dir/lm/hass/draft.gguf"
   expect_status 0 "train hass, when it is done" draft --budget 3s --length 64 --batch 2 --eval-sequences 2
