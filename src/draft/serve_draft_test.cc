@@ -51,7 +51,7 @@ class TargetFile final : public ModelFile {
 
 class ServeDraftTest : public TrainedDrafterTest {
  protected:
-  ServeDraftTest() : TrainedDrafterTest("eagle", TinyTarget(/*rope_base=*/100.0f)) {
+  ServeDraftTest() : TrainedDrafterTest("eagle", TestConfig({.rope_base = 100})) {
     for (size_t i = 0; i < 5 * 3 * static_cast<size_t>(config_.hidden); ++i) {
       features_.push_back(std::sin(static_cast<float>(i) * 0.7f));
     }
