@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include "base/foreign_content.h"
 #include "base/json_depth.h"
 #include "base/mapped_file.h"
 
@@ -51,6 +52,8 @@ Result<Json> ParseJson(std::string_view text, std::string_view origin) {
   try {
     return Json::parse(text.begin(), text.end());
   } catch (const nlohmann::json::exception& e) {
+    const std::string foreign = ForeignContent(text);
+    if (!foreign.empty()) return Error{std::string(origin) + ": " + foreign};
     return Error{std::string(origin) + ": not valid JSON: " + std::string(JsonReason(e.what()))};
   }
 }

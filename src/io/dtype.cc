@@ -31,6 +31,15 @@ constexpr std::array kFormats = {
     Format{DType::kQ5_K, "Q5_K", 256, 176}, Format{DType::kQ6_K, "Q6_K", 256, 210},
 };
 
+// By their numbers in GGUF files; those that were withdrawn keep theirs.
+constexpr std::array<std::string_view, 40> kGgmlTypes = {
+    "F32",   "F16",        "Q4_0",       "Q4_1",       "Q4_2",     "Q4_3",     "Q5_0",
+    "Q5_1",  "Q8_0",       "Q8_1",       "Q2_K",       "Q3_K",     "Q4_K",     "Q5_K",
+    "Q6_K",  "Q8_K",       "IQ2_XXS",    "IQ2_XS",     "IQ3_XXS",  "IQ1_S",    "IQ4_NL",
+    "IQ3_S", "IQ2_S",      "IQ4_XS",     "I8",         "I16",      "I32",      "I64",
+    "F64",   "IQ1_M",      "BF16",       "Q4_0_4_4",   "Q4_0_4_8", "Q4_0_8_8", "TQ1_0",
+    "TQ2_0", "IQ4_NL_4_4", "IQ4_NL_4_8", "IQ4_NL_8_8", "MXFP4"};
+
 const Format* FindFormat(DType type) {
   for (const Format& format : kFormats) {
     if (format.type == type) return &format;
@@ -94,6 +103,10 @@ Result<DType> ParseDType(std::string_view name) {
   }
   return Error{"unknown number format '" + std::string(name) + "', expected one of " +
                CommaList(kFormats, &Format::name)};
+}
+
+std::string_view GgmlTypeName(uint32_t value) {
+  return value < kGgmlTypes.size() ? kGgmlTypes[value] : std::string_view();
 }
 
 bool IsKnownDType(uint32_t value) { return FindFormat(static_cast<DType>(value)) != nullptr; }

@@ -17,6 +17,9 @@ std::string_view DTypeName(DType type);
 Result<DType> ParseDType(std::string_view name);
 // Whether `value` is one of the enumerators.
 bool IsKnownDType(uint32_t value);
+// ggml's name of the type with that number in GGUF files, of those too that are not supported here;
+// "" for a number that is no type.
+std::string_view GgmlTypeName(uint32_t value);
 
 int BlockElements(DType type);  // elements a block: 1, 32 or 256
 size_t BlockBytes(DType type);  // bytes a block

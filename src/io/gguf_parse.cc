@@ -4,6 +4,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "base/foreign_content.h"
 #include "base/legible.h"
 #include "base/utf8.h"
 #include "io/gguf.h"
@@ -180,7 +181,11 @@ class GgufParser {
 
   Status Header() {
     FT_ASSIGN_OR_RETURN(const std::byte* magic, Take(4, "the magic number"));
-    if (std::memcmp(magic, "GGUF", 4) != 0) return Fail("does not begin with 'GGUF'");
+    if (std::memcmp(magic, "GGUF", 4) != 0) {
+      const std::string foreign =
+          ForeignContent({reinterpret_cast<const char*>(magic), file_.bytes_.size()});
+      return Fail(foreign.empty() ? "does not begin with 'GGUF'" : foreign);
+    }
     FT_ASSIGN_OR_RETURN(const uint32_t version, Number<uint32_t>("the version"));
     if (version != 2 && version != 3) {
       const bool swapped = version != 0 && (version & 0xffffff) == 0;
@@ -292,7 +297,9 @@ class GgufParser {
     FT_ASSIGN_OR_RETURN(tensor.shape, Shape(field));
     FT_ASSIGN_OR_RETURN(const uint32_t type, Number<uint32_t>("the type of " + field));
     if (!IsKnownDType(type)) {
-      return FailAt(field, "has type " + std::to_string(type) +
+      const std::string_view known = GgmlTypeName(type);
+      return FailAt(field, "has type " +
+                               (known.empty() ? std::to_string(type) : std::string(known)) +
                                ", expected F32, F16, BF16, I32, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, "
                                "Q4_K, Q5_K or Q6_K");
     }

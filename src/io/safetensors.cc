@@ -6,6 +6,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "base/foreign_content.h"
 #include "base/json.h"
 #include "base/legible.h"
 #include "io/tensor_layout.h"
@@ -143,6 +144,9 @@ Status CheckOverlap(const std::string& path, std::span<const SafetensorsEntry> e
 
 // The JSON text in front of the data.
 Result<std::string_view> HeaderText(std::span<const std::byte> bytes, const std::string& path) {
+  const std::string foreign =
+      ForeignContent({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  if (!foreign.empty()) return Error{path + ": " + foreign};
   uint64_t length = 0;
   if (bytes.size() < sizeof(length)) {
     return Error{path + ": is " + std::to_string(bytes.size()) +

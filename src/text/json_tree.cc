@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/foreign_content.h"
 #include "base/json.h"
 #include "base/json_depth.h"
 
@@ -21,6 +22,8 @@ Result<JsonTree> ParseJsonTree(std::string_view text, std::string_view origin) {
   try {
     return JsonTree::parse(text.begin(), text.end());
   } catch (const nlohmann::json::exception& e) {
+    const std::string foreign = ForeignContent(text);
+    if (!foreign.empty()) return Error{std::string(origin) + ": " + foreign};
     return Error{std::string(origin) + ": not valid JSON: " + std::string(JsonReason(e.what()))};
   }
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/foreign_content.h"
 #include "text/space_mark.h"
 
 namespace foretoken {
@@ -172,13 +173,16 @@ void DropForeignIds(TokenizerData& data) {
 
 Result<TokenizerData> ReadSentencePieceModel(std::span<const std::byte> bytes,
                                              std::string_view origin) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string foreign = ForeignContent(text);
+  if (!foreign.empty()) return Error{std::string(origin) + ": " + foreign};
   Model model;
   model.origin = origin;
   model.data.kind = TokenizerKind::kSentencePiece;
   model.data.bos = 1;
   model.data.eos = 2;
   model.data.add_bos = true;
-  Fields fields({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  Fields fields(text);
   while (const auto field = fields.Next()) FT_RETURN_IF_ERROR(ReadField(*field, model));
   if (fields.broken()) return BadFile(model, "the data are cut short or damaged");
   if (model.data.tokens.empty()) return BadFile(model, "it holds no pieces");

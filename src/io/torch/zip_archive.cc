@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/foreign_content.h"
 #include "base/legible.h"
 
 namespace foretoken {
@@ -54,6 +55,8 @@ class ZipReader {
     for (size_t back = kEndSize; back <= std::min(bytes_.size(), kEndSize + kMostComment); ++back) {
       if (Get<uint32_t>(bytes_.size() - back) == kEnd) return bytes_.size() - back;
     }
+    const std::string foreign = ForeignContent(Text(0, bytes_.size()));
+    if (!foreign.empty()) return Broken(foreign);
     return Broken("is no zip file, expected one as PyTorch 1.6 and later writes it");
   }
 
