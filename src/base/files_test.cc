@@ -160,7 +160,8 @@ TEST_F(FilesTest, WhatCannotBeWrittenIsSaidBeforeTheWork) {
 }
 
 TEST_F(FilesTest, ADeviceThatIsFullIsAnError) {
-  EXPECT_EQ(Complaint(OutputFile::Open("/dev/full")->Finish("x")),
+  // Said when it is opened, before the work.
+  EXPECT_EQ(OutputFile::Open("/dev/full").error().message,
             "/dev/full: cannot write: No space left on device");
   EXPECT_THAT(Complaint(WriteFileAtomically("/dev/full", "x")), HasSubstr("No space left"));
   auto appended = *AppendedFile::Open("/dev/full");

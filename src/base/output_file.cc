@@ -29,6 +29,10 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
+// Whether a stream takes what is written to it, as far as it tells without bytes: /dev/full does
+// not. False sets errno.
+bool TakesBytes(int fd) { return write(fd, "", 0) == 0; }
+
 // The file itself where `path` is a link to one.
 std::string BehindLinks(const std::string& path) {
   std::error_code fault;
@@ -135,6 +139,7 @@ Result<OutputFile> OutputFile::Open(const std::string& path) {
   if (path == "-") {
     output.path_ = "standard output";
     output.kind_ = Kind::kStandardOutput;
+    if (!TakesBytes(STDOUT_FILENO)) return SystemError(output.path_, "write");
     return output;
   }
   FT_RETURN_IF_ERROR(CheckWritable(path));
@@ -142,12 +147,15 @@ Result<OutputFile> OutputFile::Open(const std::string& path) {
     output.kind_ = Kind::kStream;
     output.stream_ = FileHandle(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     if (!output.stream_.is_open()) return SystemError(path, "open");
+    if (!TakesBytes(output.stream_.get())) return SystemError(path, "write");
     return output;
   }
   output.kind_ = Kind::kFile;
   FT_ASSIGN_OR_RETURN(output.claim_, OutputClaim::Make(path));
-  // What a look at the rights does not tell: a read-only filesystem, a name that is too long.
-  FT_RETURN_IF_ERROR(Replacement::Create(path));
+  // What a look at the rights does not tell: a read-only filesystem, a name that is too long, a
+  // disk without room for a byte.
+  FT_ASSIGN_OR_RETURN(Replacement trial, Replacement::Create(path));
+  FT_RETURN_IF_ERROR(trial.Write("\n"));
   return output;
 }
 

@@ -144,8 +144,41 @@ full "bench paper" "$bin" bench paper
 full "bench paper --printed" "$bin" bench paper glide-1 --printed
 full "bench spec" spec --questions "$questions"
 full "bench fidelity" "$bin" bench fidelity -m "$model" -t 1 --reference "$model" --data "$0" --positions 20
-expect_status 1 "statistics into a full disk" generate -p a --stats /dev/full
-expect_text "/dev/full: cannot write: No space left on device" err "statistics into a full disk"
+full "inspect of a draft" "$bin" inspect "$(dirname "$0")/../../models/drafts/foretoken-demo-24m-hass-q8_0.gguf"
+full "inspect --tensors" "$bin" inspect "$model" --tensors
+# Before the work: here, before the model is found missing.
+for option in --stats --attribute; do
+  expect_status 1 "$option into a full disk" "$bin" generate -m none.gguf -p a --drafter pld $option /dev/full
+  expect_text "/dev/full: cannot write: No space left on device" err "$option into a full disk"
+done
+"$bin" generate -m none.gguf -p a --stats - >/dev/full 2>"$dir/err"
+expect_text "standard output: cannot write: No space left on device" err "--stats - into a full disk"
+
+# What downloads leave in a file's place.
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n' >"$dir/pointer"
+printf '<!DOCTYPE html>\n<html><body>Sign in</body></html>\n' >"$dir/page"
+mkdir -p "$dir/hf"
+printf '{"architectures": ["LlamaForCausalLM"], "vocab_size": 8, "hidden_size": 8, "intermediate_size": 8,
+  "num_hidden_layers": 1, "num_attention_heads": 1}' >"$dir/hf/config.json"
+for kind in pointer page; do
+  is=$([ $kind = pointer ] && echo "is a Git LFS pointer" || echo "is an HTML page")
+  for name in model.gguf tokenizer.json tokenizer.model medusa_lm_head.pt hf/model.safetensors; do
+    cp "$dir/$kind" "$dir/$name"
+  done
+  expect_status 1 "a $kind as model" "$bin" generate -m "$dir/model.gguf" -p a
+  expect_text "$dir/model.gguf: $is" err "a $kind as model"
+  expect_status 1 "inspect of a $kind" "$bin" inspect "$dir/model.gguf"
+  expect_text "$dir/model.gguf: $is" err "inspect of a $kind"
+  for name in tokenizer.json tokenizer.model; do
+    expect_status 1 "a $kind as $name" "$bin" tokenize -m "$dir/$name"
+    expect_text "$dir/$name: $is" err "a $kind as $name"
+  done
+  expect_status 1 "a $kind as weights" "$bin" generate -m "$dir/hf" -p a
+  expect_text "$dir/hf/model.safetensors: $is" err "a $kind as weights"
+  expect_status 1 "a $kind as draft" "$bin" generate -m "$model" -p a --draft "$dir/medusa_lm_head.pt" --drafter medusa
+  expect_text "$dir/medusa_lm_head.pt: $is" err "a $kind as draft"
+  rm "$dir/model.gguf" "$dir/medusa_lm_head.pt"
+done
 
 [ "$failures" -eq 0 ] && echo "all passed"
 exit "$failures"
