@@ -60,15 +60,15 @@ TEST_F(DatasetTest, SplitsTextAtSeparatorLines) {
   EXPECT_EQ(Rendered((*documents)[1]), "not <|endoftext|> a line\n<|endoftext|>");
 }
 
-TEST_F(DatasetTest, NamesTheBadLine) {
+TEST_F(DatasetTest, LeavesOutTheBadLine) {
   const std::string good = R"({"messages": [{"role": "user", "content": "x"}]})";
-  const auto broken = ReadTextDocuments(Write("a.jsonl", good + "\n{\n"));
-  ASSERT_FALSE(broken.ok());
-  EXPECT_THAT(broken.error().message, HasSubstr("a.jsonl:2"));
-  const auto role =
+  const auto some = ReadTextDocuments(Write("a.jsonl", good + "\n{\n"));
+  ASSERT_TRUE(some.ok()) << some.error().message;
+  EXPECT_EQ(some->size(), 1u);
+  const auto tool =
       ReadTextDocuments(Write("b.jsonl", R"({"messages": [{"role": "tool", "content": "x"}]})"));
-  ASSERT_FALSE(role.ok());
-  EXPECT_THAT(role.error().message, HasSubstr("'tool', expected human or gpt"));
+  ASSERT_TRUE(tool.ok()) << tool.error().message;
+  EXPECT_EQ(Rendered((*tool)[0]), "<|im_start|>tool\nx<|im_end|>\n<|endoftext|>");
   EXPECT_FALSE(ListDataFiles("nothing*.txt", directory_).ok());
 }
 

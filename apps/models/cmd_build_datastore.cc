@@ -21,7 +21,6 @@ Status Build(const CorpusArgs& args) {
   std::fprintf(stderr, "%s: %zu documents, %lld tokens, %.1f MiB\n", args.output.c_str(),
                corpus.documents.size(), static_cast<long long>(corpus.tokens),
                static_cast<double>(bytes.size()) / (1 << 20));
-  ReportRefused(corpus);
   return {};
 }
 

@@ -20,7 +20,6 @@ Status Count(const CountArgs& args) {
   if (args.corpus.quiet) return {};
   std::fprintf(stderr, "%s: of %lld tokens\n", args.corpus.output.c_str(),
                static_cast<long long>(corpus.tokens));
-  ReportRefused(corpus);
   return {};
 }
 

@@ -1,4 +1,5 @@
 // foretoken distill: the target answers the questions of a data set, for drafts to learn from.
+#include <algorithm>
 #include <cstdio>
 
 #include "apps/command_line.h"
@@ -10,6 +11,7 @@
 #include "base/json.h"
 #include "base/output_file.h"
 #include "base/progress.h"
+#include "base/warning.h"
 #include "runtime/context.h"
 #include "runtime/decoder.h"
 #include "text/documents.h"
@@ -63,6 +65,13 @@ Result<DistillOptions> ResolveDistillOptions(const DistillArgs& args, const Load
   return options;
 }
 
+void WarnOfRefusals(const Refusals& refusals) {
+  if (refusals.first.empty()) return;
+  Warn(std::to_string(refusals.whole) + " conversations are left out and " +
+       std::to_string(refusals.in_part) +
+       " end early, as the chat template refuses them; the first, " + refusals.first);
+}
+
 // Goes on after `written`.
 Status AnswerDocuments(const DistillArgs& args, std::span<const TextDocument> documents,
                        const Distilled& written, Distiller& distiller, AppendedFile& output) {
@@ -81,6 +90,9 @@ Status AnswerDocuments(const DistillArgs& args, std::span<const TextDocument> do
   progress.Finish();
   FT_RETURN_IF_ERROR(status);
   FT_RETURN_IF_ERROR(appended);
+  const Refusals& refusals = distiller.refusals();
+  WarnOfRefusals(refusals);
+  left_out -= std::min(left_out, refusals.whole);
   if (!args.quiet && left_out > 0) {
     std::fprintf(
         stderr,

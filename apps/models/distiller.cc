@@ -49,17 +49,28 @@ Result<bool> Distiller::Ask(Job& job) {
   bool question = false;
   for (; job.turn < turns.size() && !question; ++job.turn) {
     const DocumentTurn& turn = turns[job.turn];
+    if (turn.role == "tool") return false;
     if (turn.role == "assistant" || turn.role.empty()) continue;
     asked.push_back({turn.role, turn.text});
     question = turn.role == "user";
   }
   if (!question) return false;
   const auto prompt = prompter_.Encode(asked);
-  if (!prompt.ok()) return false;
+  if (!prompt.ok()) {
+    NoteRefusal(job, prompt.error());
+    return false;
+  }
   if (prompt->empty() || std::ssize(*prompt) >= options_.session.capacity) return false;
   FT_RETURN_IF_ERROR(generator_.Prefill(*job.session, *prompt, options_.new_tokens));
   job.transcript = std::move(asked);
   return true;
+}
+
+void Distiller::NoteRefusal(const Job& job, const Error& why) {
+  if (refusals_.first.empty()) {
+    refusals_.first = "conversation " + std::to_string(job.index) + ": " + why.message;
+  }
+  ++(job.transcript.empty() ? refusals_.whole : refusals_.in_part);
 }
 
 // Takes down the answer. True where the conversation goes on.

@@ -20,8 +20,16 @@ struct DistillOptions {
   int batch = 8;           // conversations at a time
 };
 
-// What of a conversation was written: none where there was nothing to answer, or no room.
+// What of a conversation was written: none where there was nothing to answer, no room, or where the
+// chat template refuses it.
 using Transcript = std::vector<ChatMessage>;
+
+// Conversations that the chat template refuses.
+struct Refusals {
+  size_t whole = 0;    // from the first question on: nothing of them is written
+  size_t in_part = 0;  // from a later question on: they end before it
+  std::string first;   // the number of the first, from 0 on, and the template's reason
+};
 
 class Distiller {
  public:
@@ -34,10 +42,13 @@ class Distiller {
   // limit is left out with its question, and ends the conversation. Takes `documents` from number
   // `first` on and calls `done` with each, in order, as soon as those before it are done; false
   // stops. What the other speakers say is kept, what the assistant says is written by the target,
-  // turn by turn. A conversation ends where an answer reaches its limit, or the context its own.
-  // Errors: out of memory; conversations that are done were handed on.
+  // turn by turn. A conversation ends where an answer reaches its limit, or the context its own,
+  // and before what a tool says to an answer that is not the target's. Errors: out of memory;
+  // conversations that are done were handed on.
   Status Run(std::span<const TextDocument> documents, size_t first,
              const std::function<bool(size_t index, const Transcript&)>& done);
+
+  const Refusals& refusals() const { return refusals_; }
 
  private:
   struct Job {
@@ -49,6 +60,7 @@ class Distiller {
     std::unique_ptr<Session> session;
   };
   Result<bool> Ask(Job& job);
+  void NoteRefusal(const Job& job, const Error& why);
   Result<bool> Answered(Job& job);
   Status Fill(std::span<const TextDocument> documents, size_t& next);
 
@@ -59,6 +71,7 @@ class Distiller {
   std::vector<Job> jobs_;                  // being written
   std::vector<bool> repeats_;              // by document: asks what an earlier one asked
   std::map<size_t, Transcript> finished_;  // not yet handed on, by index
+  Refusals refusals_;
 };
 
 // Whether the text ends in four or more repetitions of the same up to 64 tokens, of 32 tokens or

@@ -1,11 +1,11 @@
 #include "apps/models/token_corpus.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <optional>
+#include <string>
 
 #include "base/progress.h"
 #include "base/thread_pool.h"
+#include "base/warning.h"
 #include "runtime/loaded_model.h"
 #include "text/chat_prompt.h"
 #include "text/documents.h"
@@ -22,30 +22,54 @@ Result<std::vector<Token>> Encode(const TextDocument& document, const Tokenizer&
   return prompter.EncodeTranscript(MessagesOf(document.turns));
 }
 
+// Counts the documents that a chat template refuses.
+class RefusedDocuments {
+ public:
+  // Of document `number`, from 1 on.
+  void Add(int64_t number, const Error& why) {
+    if (count_++ == 0) first_ = "document " + std::to_string(number) + ": " + why.message;
+  }
+  void Report(int64_t documents) const {
+    if (count_ == 0) return;
+    Warn(std::to_string(count_) + " of " + std::to_string(documents) +
+         " documents are left out, as the chat template refuses them; the first, " + first_);
+  }
+
+ private:
+  int64_t count_ = 0;
+  std::string first_;
+};
+
 // On all threads; the result is in document order whatever their number.
 Corpus EncodeAll(const std::vector<TextDocument>& documents, const Tokenizer& tokenizer,
                  const ChatPrompter& prompter, ThreadPool& pool, bool quiet) {
   constexpr int64_t kBatch = 512;
   Corpus corpus;
+  RefusedDocuments refusals;
   Progress progress("documents", std::ssize(documents), quiet);
   for (int64_t begin = 0; begin < std::ssize(documents); begin += kBatch) {
     const int64_t count = std::min(kBatch, std::ssize(documents) - begin);
-    std::vector<std::optional<std::vector<Token>>> encoded(static_cast<size_t>(count));
+    std::vector<Result<std::vector<Token>>> encoded(static_cast<size_t>(count),
+                                                    std::vector<Token>());
     pool.ParallelFor(count, 8, [&](int64_t first, int64_t end) {
       for (int64_t i = first; i < end; ++i) {
-        auto tokens = Encode(documents[static_cast<size_t>(begin + i)], tokenizer, prompter);
-        if (tokens.ok()) encoded[static_cast<size_t>(i)] = *std::move(tokens);
+        encoded[static_cast<size_t>(i)] =
+            Encode(documents[static_cast<size_t>(begin + i)], tokenizer, prompter);
       }
     });
-    for (auto& tokens : encoded) {
-      corpus.refused += tokens ? 0 : 1;
-      if (!tokens) continue;
+    for (int64_t i = 0; i < count; ++i) {
+      auto& tokens = encoded[static_cast<size_t>(i)];
+      if (!tokens.ok()) {
+        refusals.Add(begin + i + 1, tokens.error());
+        continue;
+      }
       corpus.tokens += std::ssize(*tokens);
       corpus.documents.push_back(*std::move(tokens));
     }
     progress.Update(begin + count);
   }
   progress.Finish();
+  refusals.Report(std::ssize(documents));
   return corpus;
 }
 
@@ -75,12 +99,6 @@ Result<Corpus> ReadCorpus(const CorpusArgs& args) {
   Corpus corpus = EncodeAll(documents, *tokenizer, prompter, *pool, args.quiet);
   corpus.tokenizer = std::move(tokenizer);
   return corpus;
-}
-
-void ReportRefused(const Corpus& corpus) {
-  if (corpus.refused == 0) return;
-  std::fprintf(stderr, "%zu conversations were left out: the model's chat template refuses them\n",
-               corpus.refused);
 }
 
 }  // namespace foretoken

@@ -17,7 +17,6 @@ struct Corpus {
   std::shared_ptr<const Tokenizer> tokenizer;  // the model's
   std::vector<std::vector<Token>> documents;
   int64_t tokens = 0;
-  size_t refused = 0;  // conversations that the chat template does not take
 };
 
 // What a command that makes a file of a corpus is told.
@@ -29,10 +28,9 @@ struct CorpusArgs {
 };
 // `output`: what --out writes.
 void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output);
-// Conversations are as the model's chat template writes them. Errors: files that cannot be read, a
-// model without a tokenizer.
+// Conversations are as the model's chat template writes them; those that it refuses are left out,
+// with a warning that counts them and gives its reason. Errors: files that cannot be read, a model
+// without a tokenizer.
 Result<Corpus> ReadCorpus(const CorpusArgs& args);
-// Says on standard error what was left out.
-void ReportRefused(const Corpus& corpus);
 
 }  // namespace foretoken

@@ -11,22 +11,37 @@
 
 namespace foretoken {
 
-// What `read` (Json, where) -> Result<T> makes of every line of `text` that is not blank. `where`
-// is the file and the line, as in "chats.jsonl:12"; it opens the errors: a line that is no JSON,
-// and those of `read`.
-template <typename T, typename Read>
-Result<std::vector<T>> ReadJsonLines(std::string_view text, const std::string& path, Read read) {
-  std::vector<T> values;
+// Calls `visit` (Result<Json>, where) for every line of `text` that is not blank, until it returns
+// false. `where` is the
+// file and the line, as in "chats.jsonl:12"; it opens the error of a line that is no JSON.
+template <typename Visit>
+void VisitJsonLines(std::string_view text, const std::string& path, Visit visit) {
   for (int64_t number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const std::string where = path + ":" + std::to_string(number);
-    FT_ASSIGN_OR_RETURN(const Json json, ParseJson(line, where));
-    FT_ASSIGN_OR_RETURN(T value, read(json, where));
-    values.push_back(std::move(value));
+    if (!visit(ParseJson(line, where), where)) return;
   }
+}
+
+// What `read` (Json, where) -> Result<T> makes of every line that is not blank. Errors: the first
+// of a line that is no JSON, or of `read`.
+template <typename T, typename Read>
+Result<std::vector<T>> ReadJsonLines(std::string_view text, const std::string& path, Read read) {
+  std::vector<T> values;
+  Status status;
+  VisitJsonLines(text, path, [&](const Result<Json>& json, const std::string& where) {
+    Result<T> value = json.ok() ? read(*json, where) : Result<T>(json.error());
+    if (value.ok()) {
+      values.push_back(*std::move(value));
+    } else {
+      status = value.error();
+    }
+    return status.ok();
+  });
+  if (!status.ok()) return status.error();
   return values;
 }
 

@@ -7,8 +7,10 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/foreign_content.h"
 #include "base/json_lines.h"
 #include "base/mapped_file.h"
+#include "base/warning.h"
 
 namespace foretoken {
 namespace {
@@ -17,65 +19,151 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSeparator = "<|endoftext|>";
 
-std::string Role(const std::string& name) {
-  if (name == "human" || name == "user") return "user";
-  if (name == "gpt" || name == "assistant") return "assistant";
-  if (name == "system") return "system";
-  return "";
+struct RoleName {
+  std::string_view name, role;
+};
+// As data sets call the speakers, in lower case.
+constexpr RoleName kRoleNames[] = {{"user", "user"},
+                                   {"human", "user"},
+                                   {"prompter", "user"},
+                                   {"assistant", "assistant"},
+                                   {"gpt", "assistant"},
+                                   {"bot", "assistant"},
+                                   {"chatbot", "assistant"},
+                                   {"model", "assistant"},
+                                   {"ai", "assistant"},
+                                   {"chatgpt", "assistant"},
+                                   {"system", "system"},
+                                   {"developer", "system"},
+                                   {"tool", "tool"},
+                                   {"function", "tool"},
+                                   {"observation", "tool"},
+                                   {"tool_response", "tool"},
+                                   {"function_response", "tool"}};
+
+// "" for a speaker that is not known.
+std::string RoleOf(std::string name) {
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  const auto found = std::ranges::find(kRoleNames, name, &RoleName::name);
+  return found == std::end(kRoleNames) ? "" : std::string(found->role);
 }
 
-std::string TextField(const Json& object, const char* first, const char* second) {
-  for (const char* key : {first, second}) {
-    const auto it = object.find(key);
-    if (it != object.end() && it->is_string()) return it->get<std::string>();
+// The field under `first` or else `second`, null where there is neither; `key` becomes the one that
+// counts.
+const Json* EitherField(const Json& object, const char* first, const char* second,
+                        std::string& key) {
+  key = object.contains(first) ? first : second;
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
+
+Error Unlike(const std::string& field, const Json* found, const std::string& expected) {
+  constexpr size_t kShown = 60;
+  std::string shown = found == nullptr ? "is missing" : "is " + JsonText(*found);
+  if (shown.size() > kShown) shown = shown.substr(0, kShown) + "...";
+  return Error{field + " " + shown + ", expected " + expected};
+}
+
+// What a message says: a text, or the texts of a list of parts, joined. Errors: anything else,
+// named by `field`.
+Result<std::string> MessageText(const Json* content, const std::string& field) {
+  constexpr const char* kExpected = "text or a list of text parts";
+  if (content != nullptr && content->is_string()) return content->get<std::string>();
+  if (content == nullptr || !content->is_array()) return Unlike(field, content, kExpected);
+  std::string joined;
+  for (size_t i = 0; i < content->size(); ++i) {
+    const Json& part = (*content)[i];
+    const bool is_typed = part.is_object() && part.contains("type");
+    const bool is_text = !is_typed || part["type"] == "text";
+    const Json* text = &part;
+    if (part.is_object()) text = part.contains("text") ? &part["text"] : nullptr;
+    if (!is_text || text == nullptr || !text->is_string()) {
+      return Unlike(field + "[" + std::to_string(i) + "]", &part, "a text part");
+    }
+    joined += text->get<std::string>();
   }
-  return "";
+  return joined;
 }
 
+Result<DocumentTurn> ReadTurn(const Json& turn, const std::string& field) {
+  if (!turn.is_object()) return Unlike(field, &turn, "an object");
+  std::string key;
+  const Json* name = EitherField(turn, "from", "role", key);
+  std::string role = name != nullptr && name->is_string() ? RoleOf(name->get<std::string>()) : "";
+  if (role.empty()) {
+    return Unlike(field + "." + key, name, "user, assistant, system, tool or another usual name");
+  }
+  const Json* content = EitherField(turn, "value", "content", key);
+  FT_ASSIGN_OR_RETURN(std::string text, MessageText(content, field + "." + key));
+  return DocumentTurn{std::move(role), std::move(text)};
+}
+
+// Fields are named from `where` on.
 Result<TextDocument> ReadConversation(const Json& turns, const std::string& where) {
-  const auto unknown = [&where](const std::string& name) {
-    return Error{where + ": a turn is from '" + name + "', expected human or gpt"};
-  };
+  if (!turns.is_array() || turns.empty()) return Unlike(where, &turns, "a list of turns");
   TextDocument document;
-  for (const Json& turn : turns) {
-    const std::string name = turn.is_object() ? TextField(turn, "from", "role") : "";
-    std::string role = Role(name);
-    if (role.empty()) return unknown(name);
-    document.turns.push_back({std::move(role), TextField(turn, "value", "content")});
+  for (size_t i = 0; i < turns.size(); ++i) {
+    FT_ASSIGN_OR_RETURN(DocumentTurn turn,
+                        ReadTurn(turns[i], where + "[" + std::to_string(i) + "]"));
+    document.turns.push_back(std::move(turn));
   }
-  if (document.turns.empty()) return Error{where + ": a conversation without turns"};
   return document;
 }
 
-// Questions without answers: Spec-Bench's list 'turns' of what the user says, or one text 'prompt'
-// or 'question'. No turns where the line has none of them.
-TextDocument ReadQuestions(const Json& line) {
+// Questions without answers: a list of what the user says, turn by turn (Spec-Bench), or one text.
+// Fields are named from `where` on.
+Result<TextDocument> ReadQuestions(const Json& said, const std::string& where) {
+  const bool is_list = said.is_array() && !said.empty();
   TextDocument asked;
-  for (const char* key : {"turns", "prompt", "question"}) {
-    if (!line.contains(key) || !asked.turns.empty()) continue;
-    const Json& said = line[key];
-    const Json list = said.is_array() ? said : Json::array({said});
-    for (const Json& turn : list) {
-      if (!turn.is_string()) return {};
-      asked.turns.push_back({"user", turn.get<std::string>()});
-    }
+  for (size_t i = 0; i < (is_list ? said.size() : 1); ++i) {
+    const Json& turn = is_list ? said[i] : said;
+    const std::string field = is_list ? where + "[" + std::to_string(i) + "]" : where;
+    if (!turn.is_string()) return Unlike(field, &turn, "text");
+    asked.turns.push_back({"user", turn.get<std::string>()});
   }
   return asked;
 }
 
-Result<TextDocument> ReadLine(const Json& line, const std::string& where) {
-  if (line.is_object()) {
-    for (const char* key : {"conversations", "messages"}) {
-      if (line.contains(key) && line[key].is_array()) return ReadConversation(line[key], where);
-    }
-    if (line.contains("text") && line["text"].is_string()) {
-      return TextDocument{{{"", line["text"].get<std::string>()}}};
-    }
-    if (TextDocument asked = ReadQuestions(line); !asked.turns.empty()) return asked;
+Result<TextDocument> ReadDocumentLine(const Json& line, const std::string& where) {
+  const auto holds = [&](const char* key) {
+    return line.is_object() && line.contains(key) && !line[key].is_null();
+  };
+  for (const std::string key : {"conversations", "messages"}) {
+    if (holds(key.c_str())) return ReadConversation(line[key], where + ": " + key);
+  }
+  if (holds("text")) {
+    if (!line["text"].is_string()) return Unlike(where + ": text", &line["text"], "text");
+    return TextDocument{{{"", line["text"].get<std::string>()}}};
+  }
+  for (const std::string key : {"turns", "prompt", "question"}) {
+    if (holds(key.c_str())) return ReadQuestions(line[key], where + ": " + key);
   }
   return Error{
       where +
       ": no list 'conversations', 'messages' or 'turns', and no 'text', 'prompt' or 'question'"};
+}
+
+Result<std::vector<TextDocument>> ReadLines(const MappedFile& file) {
+  std::vector<TextDocument> documents;
+  std::string first;
+  size_t left_out = 0;
+  VisitJsonLines(file.text(), file.path(), [&](const Result<Json>& json, const std::string& where) {
+    Result<TextDocument> document =
+        json.ok() ? ReadDocumentLine(*json, where) : Result<TextDocument>(json.error());
+    if (document.ok()) {
+      documents.push_back(*std::move(document));
+    } else if (left_out++ == 0) {
+      first = document.error().message;
+    }
+    return true;
+  });
+  if (left_out > 0 && documents.empty()) return Error{first};
+  if (left_out > 0) {
+    const size_t lines = documents.size() + left_out;
+    Warn(file.path() + ": " + std::to_string(left_out) + " of " + std::to_string(lines) +
+         " lines cannot be read and are left out; the first: " + first);
+  }
+  return documents;
 }
 
 void AddText(std::string_view text, std::vector<TextDocument>& documents) {
@@ -137,8 +225,8 @@ Result<std::vector<std::string>> ListDataFiles(const std::string& pattern,
 
 Result<std::vector<TextDocument>> ReadTextDocuments(const std::string& path) {
   FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
-  if (fs::path(path).extension() == ".jsonl")
-    return ReadJsonLines<TextDocument>(file.text(), file.path(), ReadLine);
+  if (fs::path(path).extension() == ".jsonl") return ReadLines(file);
+  if (IsLfsPointer(file.text())) return Error{path + ": " + ForeignContent(file.text())};
   return ReadTexts(file);
 }
 

@@ -9,7 +9,8 @@
 namespace foretoken {
 
 struct DocumentTurn {
-  std::string role;  // "user", "assistant" or "system"; empty where the document is no conversation
+  // "user", "assistant", "system" or "tool"; empty where the document is no conversation
+  std::string role;
   std::string text;
 };
 
@@ -23,9 +24,11 @@ Result<std::vector<std::string>> ListDataFiles(const std::string& pattern, const
 
 // Reads "*.jsonl" as one document a line ({"conversations": [{"from", "value"}]},
 // {"messages": [{"role", "content"}]}, {"text"}, or questions without answers: {"turns": [text]},
-// {"prompt"} or {"question"}), anything else as text whose documents are
-// separated by a line <|endoftext|>; newlines around them are left out. Errors: unreadable file; a
-// malformed line, with its number.
+// {"prompt"} or {"question"}), anything else as text whose documents are separated by a line
+// <|endoftext|>; newlines around them are left out. Roles have any of their usual names; what a
+// turn says is a text or a list of text parts. A line that cannot be read is left out: a warning
+// counts them and gives the first one's file, line and field. Errors: an unreadable file; one of
+// whose lines none can be read.
 Result<std::vector<TextDocument>> ReadTextDocuments(const std::string& path);
 
 // All documents of files, directories and globs, in order. Errors: see above.

@@ -56,16 +56,76 @@ TEST_F(Documents, TextsAreSplitAtSeparatorLines) {
   EXPECT_EQ(Shown(*documents), ":one\ntwo|\n:no <|endoftext|> here|\n");
 }
 
-TEST_F(Documents, MistakesNameTheLine) {
+TEST_F(Documents, TextPartsAreJoined) {
+  const auto documents = ReadTextDocuments(Write(
+      "parts.jsonl", R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, )"
+                     R"({"text": "b"}, "c"]}, {"role": "assistant", "content": []}]})"));
+  ASSERT_TRUE(documents.ok()) << documents.error().message;
+  EXPECT_EQ(Shown(*documents), "user:abc|assistant:|\n");
+}
+
+TEST_F(Documents, RolesHaveManyNames) {
+  const auto documents = ReadTextDocuments(
+      Write("roles.jsonl",
+            R"({"conversations": [{"from": "Human", "value": "a"}, {"from": "bot", "value": "b"}, )"
+            R"({"from": "USER", "value": "c"}, {"from": "model", "value": "d"}]})"
+            "\n"
+            R"({"messages": [{"role": "developer", "content": "a"}, {"role": "tool", "content": )"
+            R"("b"}, {"role": "function", "content": "c"}, {"from": "gpt", "content": "d"}]})"));
+  ASSERT_TRUE(documents.ok()) << documents.error().message;
+  EXPECT_EQ(Shown(*documents),
+            "user:a|assistant:b|user:c|assistant:d|\nsystem:a|tool:b|tool:c|assistant:d|\n");
+}
+
+TEST_F(Documents, MistakesNameLineAndField) {
   const auto message = [this](const std::string& text) {
-    return ReadTextDocuments(Write("b.jsonl", text)).error().message;
+    const auto read = ReadTextDocuments(Write("b.jsonl", text));
+    return read.ok() ? "read" : read.error().message;
   };
-  EXPECT_THAT(message("{\"text\": \"a\"}\n{"), HasSubstr("b.jsonl:2"));
-  EXPECT_THAT(message("{\"text\": 5}"), HasSubstr("b.jsonl:1: no list"));
+  const auto content = [&](const std::string& value) {
+    return message(R"({"messages": [{"role": "system", "content": "S"}, {"role": "user", )" +
+                   value + "}]}");
+  };
+  EXPECT_THAT(message("{"), HasSubstr("b.jsonl:1"));
+  EXPECT_THAT(message("{\"text\": 5}"), HasSubstr("b.jsonl:1: text is 5, expected text"));
   EXPECT_THAT(message("[1]"), HasSubstr("b.jsonl:1: no list"));
-  EXPECT_THAT(message("{\"messages\": []}"), HasSubstr("without turns"));
-  EXPECT_THAT(message("{\"messages\": [{\"role\": \"tool\"}]}"),
-              HasSubstr("a turn is from 'tool'"));
+  EXPECT_THAT(message("{\"messages\": []}"), HasSubstr("messages is [], expected a list of turns"));
+  EXPECT_THAT(message("{\"messages\": [5]}"), HasSubstr("messages[0] is 5, expected an object"));
+  EXPECT_THAT(message("{\"messages\": [{\"role\": \"narrator\"}]}"),
+              HasSubstr("b.jsonl:1: messages[0].role is \"narrator\", expected user, assistant"));
+  EXPECT_THAT(message("{\"conversations\": [{\"value\": \"x\"}]}"),
+              HasSubstr("conversations[0].role is missing"));
+  for (const std::string value : {"5", "true", "null", "{\"text\":\"x\"}", "1.5"}) {
+    EXPECT_THAT(content("\"content\": " + value),
+                HasSubstr("b.jsonl:1: messages[1].content is " + value + ", expected text or"));
+  }
+  EXPECT_THAT(content("\"value\": 7"), HasSubstr("messages[1].value is 7, expected text or"));
+  EXPECT_THAT(content("\"name\": \"x\""), HasSubstr("messages[1].content is missing"));
+  EXPECT_THAT(content(R"("content": ["a", {"type": "image_url", "text": "u"}])"),
+              HasSubstr(R"(messages[1].content[1] is {"type":"image_url","text":"u"}, expected a )"
+                        "text part"));
+  EXPECT_THAT(content(R"("content": [{"type": "text", "text": null}])"),
+              HasSubstr("messages[1].content[0] is"));
+}
+
+TEST_F(Documents, OddLinesAreLeftOutAndCounted) {
+  const std::string good = R"({"text": "a"})";
+  const std::string path = Write("odd.jsonl", good + "\n{\n" + good + "\n{\"text\": 5}\n");
+  testing::internal::CaptureStderr();
+  const auto documents = ReadTextDocuments(path);
+  const std::string warning = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(documents.ok()) << documents.error().message;
+  EXPECT_EQ(Shown(*documents), ":a|\n:a|\n");
+  EXPECT_THAT(warning, HasSubstr("2 of 4 lines cannot be read and are left out; the first: "));
+  EXPECT_THAT(warning, HasSubstr("odd.jsonl:2: not valid JSON"));
+}
+
+TEST_F(Documents, LfsPointersAreNoText) {
+  const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\n";
+  EXPECT_THAT(ReadTextDocuments(Write("p.txt", pointer)).error().message,
+              HasSubstr("p.txt: is a Git LFS pointer"));
+  EXPECT_THAT(ReadTextDocuments(Write("p.jsonl", pointer)).error().message,
+              HasSubstr("p.jsonl:1: is a Git LFS pointer"));
 }
 
 TEST_F(Documents, FilesBehindAPattern) {
