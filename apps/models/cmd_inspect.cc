@@ -25,7 +25,9 @@ struct InspectArgs {
 };
 
 constexpr const char* kInspectFooter =
-    "Without --tensors or --metadata: the summary.\n"
+    "Without --tensors or --metadata: the summary. Of a GGUF file that cannot be used (a shard, "
+    "one\n"
+    "that lacks tensors) what can be read is shown, then the reason, with status 1.\n"
     "\n"
     "Examples:\n"
     "  foretoken inspect model.gguf\n"
@@ -282,17 +284,32 @@ void ShowDraft(const InspectArgs& options, const DraftFile& draft, const Json& m
   });
 }
 
+// What can be read of a GGUF file that cannot be used, for the reason `fault`.
+Error ShowPartly(const InspectArgs& options, const Json& metadata, const Error& fault) {
+  if (metadata.is_null()) return fault;  // no GGUF file
+  const auto model = ModelFile::OpenPartly(options.path);
+  if (!model.ok()) return fault;
+  Json json = ModelJson(**model);
+  json["fault"] = fault.message;
+  Show(options, **model, metadata, json, [&] {
+    PrintSummary(**model, metadata);
+    PrintWeights(**model);
+  });
+  return fault;
+}
+
 Status Inspect(const InspectArgs& options) {
   FT_ASSIGN_OR_RETURN(const Json metadata, MetadataJson(options.path));
   if (IsDraft(metadata)) {
-    FT_ASSIGN_OR_RETURN(const auto draft, OpenDraft(options.path));
-    ShowDraft(options, *draft, metadata);
+    const auto draft = OpenDraft(options.path);
+    if (!draft.ok()) return ShowPartly(options, metadata, draft.error());
+    ShowDraft(options, **draft, metadata);
     return {};
   }
   const auto model = ModelFile::Open(options.path);
   if (!model.ok()) {  // a draft as its authors publish it is a model that lacks something
     const auto draft = OpenDraft(options.path);
-    if (!draft.ok()) return model.error();
+    if (!draft.ok()) return ShowPartly(options, metadata, model.error());
     ShowDraft(options, **draft, metadata);
     return {};
   }

@@ -29,8 +29,8 @@ void WarnOfLoss(const GgufFile& file) {
 
 Status Quantize(const RewriteArgs& args, FileType type) {
   FT_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(args.input));
-  if (file.tensors().empty()) return Error{file.path() + ": has no tensors to quantise"};
   FT_ASSIGN_OR_RETURN(const ModelConfig config, ReadModelConfig(file));
+  if (file.tensors().empty()) return Error{file.path() + ": has no tensors to quantise"};
   const std::vector<TensorPlan> plans = PlanTensors(file.tensors(), config, type);
   if (!args.quiet) {
     WarnOfLoss(file);

@@ -12,6 +12,7 @@
 #include "base/mapped_file.h"
 #include "base/utf8.h"
 #include "io/model_file.h"
+#include "text/chat_prompt.h"
 #include "text/sentence_piece_model.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_json.h"
@@ -112,8 +113,9 @@ Result<std::string> TokenizeOrDecode(const TokenizeArgs& options) {
     FT_ASSIGN_OR_RETURN(const auto tokens, ParseIds(text, tokenizer->vocab_size()));
     return tokenizer->Decode(tokens, options.special);
   }
-  const std::vector<Token> tokens =
+  std::vector<Token> tokens =
       tokenizer->Encode(text, {.add_bos = !options.no_bos, .parse_special = options.special});
+  if (!options.no_bos) RemoveDoubledBos(tokenizer->data(), tokens);
   if (options.json) return ShowJson(*tokenizer, tokens);
   return options.ids ? ShowIds(tokens) : ShowPieces(*tokenizer, tokens);
 }

@@ -57,7 +57,8 @@ class DraftSearch {
   Result<std::optional<FoundDraft>> Recognise(const std::string& path) const {
     const auto metadata = GgufFile::OpenMetadata(path);
     if (!metadata.ok()) return std::optional<FoundDraft>();  // it names no target
-    if (metadata->StringOr("general.architecture", "") == kDraftArchitecture) {
+    const auto architecture = metadata->String("general.architecture");
+    if (architecture.ok() && *architecture == kDraftArchitecture) {
       return RecogniseDraft(*metadata, path);
     }
     return RecogniseModel(*metadata, path);

@@ -67,14 +67,7 @@ Result<std::vector<TensorPlan>> PlanConversion(const ModelFile& model,
                  " dimensions of a head rotate, expected all in a llama model"};
   }
   for (TensorPlan& plan : plans) {
-    const int heads = RotatedHeads(plan.source.name, config);
-    const int64_t rows = plan.source.shape.front();
-    if (heads > 0 && rows != static_cast<int64_t>(heads) * config.head_dim) {
-      return Error{model.path() + ": tensor '" + plan.source.name + "' has " +
-                   std::to_string(rows) + " rows, expected " +
-                   std::to_string(static_cast<int64_t>(heads) * config.head_dim)};
-    }
-    plan.interleave_heads = heads;
+    plan.interleave_heads = RotatedHeads(plan.source.name, config);
   }
   return plans;
 }

@@ -171,7 +171,7 @@ Result<DraftInfo> ReadDraftInfo(const GgufFile& file) {
     keys.Refuse("version",
                 "is " + std::to_string(version) + ", expected " + std::to_string(kDraftVersion));
   }
-  info.name = file.StringOr("general.name", "");
+  FT_ASSIGN_OR_RETURN(info.name, file.StringOr("general.name", ""));
   FT_ASSIGN_OR_RETURN(info.method, file.String(DraftKey(kMethodKey)));
   info.target = ReadTarget(file, target);
   info.recipe = keys.Text("recipe", "");
@@ -193,7 +193,8 @@ Result<DraftInfo> ReadDraftInfo(const GgufFile& file) {
 }
 
 std::optional<TargetFingerprint> NamedTarget(const GgufFile& metadata) {
-  if (metadata.StringOr("general.architecture", "") != kDraftArchitecture) return {};
+  const auto architecture = metadata.String("general.architecture");
+  if (!architecture.ok() || *architecture != kDraftArchitecture) return {};
   GgufKeys keys(metadata, kDraftPrefix + ".target");
   TargetFingerprint target = ReadTarget(metadata, keys);
   if (!keys.status().ok()) return {};

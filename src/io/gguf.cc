@@ -66,25 +66,21 @@ Result<std::string> GgufFile::String(std::string_view key) const {
   return *text;
 }
 
-int64_t GgufFile::IntOr(std::string_view key, int64_t fallback) const {
-  const Result<int64_t> value = Int(key);
-  return value.ok() ? *value : fallback;
+Result<int64_t> GgufFile::IntOr(std::string_view key, int64_t fallback) const {
+  return FindValue(key) == nullptr ? fallback : Int(key);
 }
 
-double GgufFile::NumberOr(std::string_view key, double fallback) const {
-  const Result<double> value = Number(key);
-  return value.ok() ? *value : fallback;
-}
-
-bool GgufFile::BoolOr(std::string_view key, bool fallback) const {
+Result<bool> GgufFile::BoolOr(std::string_view key, bool fallback) const {
   const GgufValue* value = FindValue(key);
-  const bool* flag = value == nullptr ? nullptr : std::get_if<bool>(value);
-  return flag == nullptr ? fallback : *flag;
+  if (value == nullptr) return fallback;
+  if (const bool* flag = std::get_if<bool>(value)) return *flag;
+  const Result<int64_t> number = Int(key);
+  if (number.ok() && (*number == 0 || *number == 1)) return *number == 1;
+  return Unexpected(key, "true or false");
 }
 
-std::string GgufFile::StringOr(std::string_view key, std::string_view fallback) const {
-  Result<std::string> value = String(key);
-  return value.ok() ? *std::move(value) : std::string(fallback);
+Result<std::string> GgufFile::StringOr(std::string_view key, std::string_view fallback) const {
+  return FindValue(key) == nullptr ? std::string(fallback) : String(key);
 }
 
 Result<std::span<const std::string_view>> GgufFile::Strings(std::string_view key) const {

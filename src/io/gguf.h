@@ -55,10 +55,10 @@ class GgufFile {
   Result<int64_t> Int(std::string_view key) const;
   Result<double> Number(std::string_view key) const;  // integers are accepted
   Result<std::string> String(std::string_view key) const;
-  int64_t IntOr(std::string_view key, int64_t fallback) const;
-  double NumberOr(std::string_view key, double fallback) const;
-  bool BoolOr(std::string_view key, bool fallback) const;
-  std::string StringOr(std::string_view key, std::string_view fallback) const;
+  // `fallback` where the key is missing; a value of another kind is an error here, too.
+  Result<int64_t> IntOr(std::string_view key, int64_t fallback) const;
+  Result<bool> BoolOr(std::string_view key, bool fallback) const;  // the integers 0 and 1 as well
+  Result<std::string> StringOr(std::string_view key, std::string_view fallback) const;
   // Arrays are valid as long as the file. Integers are not accepted as numbers.
   Result<std::span<const std::string_view>> Strings(std::string_view key) const;
   Result<std::span<const int64_t>> Ints(std::string_view key) const;
@@ -79,8 +79,11 @@ class GgufFile {
 
 // The configuration that the metadata and tensors of `file` describe. A file without tensors (a
 // vocabulary) needs no more than general.architecture. Errors: a key is missing or out of range, an
-// architecture or feature that the model layer does not have.
+// architecture or feature that the model layer does not have; a shard of a model; those of
+// CheckTensors (model_tensors.h).
 Result<ModelConfig> ReadModelConfig(const GgufFile& file);
+// The same of a file that need not hold every tensor.
+Result<ModelConfig> DescribeModel(const GgufFile& file);
 
 // Sets the geometry and the rotary constants that the keys `prefix`.* and the tensor
 // "rope_freqs.weight" give. Errors: a key is missing or out of range, sizes that do not agree.

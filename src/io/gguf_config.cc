@@ -5,6 +5,7 @@
 #include "io/gguf.h"
 #include "io/gguf_keys.h"
 #include "io/model_limits.h"
+#include "io/model_tensors.h"
 
 namespace foretoken {
 namespace {
@@ -89,11 +90,11 @@ Status ReadFreqFactors(const GgufFile& file, ModelConfig& config) {
 
 // Rows of the embedding where there is one, else the size of the vocabulary.
 Status ReadVocabSize(const GgufFile& file, const std::string& architecture, ModelConfig& config) {
-  int64_t vocab = file.IntOr(architecture + ".vocab_size", 0);
+  FT_ASSIGN_OR_RETURN(int64_t vocab, file.IntOr(architecture + ".vocab_size", 0));
   const auto tokens = file.Strings("tokenizer.ggml.tokens");
   if (tokens.ok()) vocab = static_cast<int64_t>(tokens->size());
   if (const TensorSource* embedding = FindTensor(file, "token_embd.weight")) {
-    if (tokens.ok() && embedding->rows() < vocab) {
+    if (tokens.ok() && embedding->rows() != vocab) {
       return Error{file.path() + ": tensor 'token_embd.weight' has " +
                    std::to_string(embedding->rows()) + " rows, expected one for each of the " +
                    std::to_string(vocab) + " tokens"};
@@ -111,8 +112,8 @@ Status ReadVocabSize(const GgufFile& file, const std::string& architecture, Mode
 // What a vocabulary-only file happens to say.
 void ReadLeniently(const GgufFile& file, const std::string& architecture, ModelConfig& config) {
   const auto read = [&](const char* key, int64_t most) {
-    const int64_t value = file.IntOr(architecture + "." + key, 0);
-    return value > 0 && value <= most ? static_cast<int>(value) : 0;
+    const Result<int64_t> value = file.Int(architecture + "." + key);
+    return value.ok() && *value > 0 && *value <= most ? static_cast<int>(*value) : 0;
   };
   config.context = read("context_length", kMostContext);
   config.hidden = read("embedding_length", kMostHidden);
@@ -120,6 +121,17 @@ void ReadLeniently(const GgufFile& file, const std::string& architecture, ModelC
   config.ffn = read("feed_forward_length", kMostFfn);
   config.heads = read("attention.head_count", kMostHeads);
   config.kv_heads = read("attention.head_count_kv", kMostHeads);
+}
+
+// Refuses a part of a model that was written in several files; a model that was put together again
+// keeps the keys, with a count of 0.
+Status CheckNotSplit(const GgufFile& file) {
+  FT_ASSIGN_OR_RETURN(const int64_t count, file.IntOr("split.count", 0));
+  FT_ASSIGN_OR_RETURN(const int64_t number, file.IntOr("split.no", 0));
+  if (count <= 1) return {};
+  return Error{file.path() + ": is shard " + std::to_string(number + 1) + " of " +
+               std::to_string(count) +
+               ", expected a model in one file; 'llama-gguf-split --merge' puts shards together"};
 }
 
 }  // namespace
@@ -133,10 +145,10 @@ Status ReadGeometry(const GgufFile& file, const std::string& prefix, ModelConfig
   return ReadFreqFactors(file, config);
 }
 
-Result<ModelConfig> ReadModelConfig(const GgufFile& file) {
+Result<ModelConfig> DescribeModel(const GgufFile& file) {
   ModelConfig config;
   FT_ASSIGN_OR_RETURN(config.architecture, file.String("general.architecture"));
-  config.name = file.StringOr("general.name", "");
+  FT_ASSIGN_OR_RETURN(config.name, file.StringOr("general.name", ""));
   const std::string& architecture = config.architecture;
   FT_RETURN_IF_ERROR(ReadVocabSize(file, architecture, config));
   config.rope_interleaved = architecture == "llama";
@@ -149,8 +161,16 @@ Result<ModelConfig> ReadModelConfig(const GgufFile& file) {
                  "', expected llama, qwen2 or qwen3"};
   }
   FT_RETURN_IF_ERROR(ReadGeometry(file, architecture, config));
-  FT_RETURN_IF_ERROR(DescribeTensors(file.tensors(), file.path(), config));
+  FT_RETURN_IF_ERROR(DescribeTensors(file.tensors(), kGgufWords, file.path(), config));
   config.tied_embeddings = FindTensor(file, "output.weight") == nullptr;
+  return config;
+}
+
+Result<ModelConfig> ReadModelConfig(const GgufFile& file) {
+  FT_RETURN_IF_ERROR(CheckNotSplit(file));
+  FT_ASSIGN_OR_RETURN(ModelConfig config, DescribeModel(file));
+  if (file.tensors().empty()) return config;
+  FT_RETURN_IF_ERROR(CheckTensors(config, file.tensors(), kGgufWords, file.path()));
   return config;
 }
 

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "io/gguf.h"
 #include "io/model_config_testing.h"
 #include "io/model_files_testing.h"
@@ -30,13 +32,38 @@ TokenizerData TinyTokenizer() {
   return data;
 }
 
+void AddZeros(GgufWriter& writer, const std::string& name, const std::vector<int64_t>& shape) {
+  writer.AddTensor(name, DType::kF32, shape, [](std::span<std::byte> out) {
+    std::fill(out.begin(), out.end(), std::byte{0});
+  });
+}
+
+// All tensors of TinyModel but those that `left_out` names.
+void AddTinyTensors(GgufWriter& writer, std::string_view left_out = "") {
+  std::vector<NamedShape> tensors = {{"token_embd.weight", {4, 64}}, {"output_norm.weight", {64}}};
+  for (const std::string block : {"blk.0.", "blk.1."}) {
+    for (const NamedShape& t : std::vector<NamedShape>{{"attn_norm.weight", {64}},
+                                                       {"ffn_norm.weight", {64}},
+                                                       {"attn_q.weight", {64, 64}},
+                                                       {"attn_k.weight", {32, 64}},
+                                                       {"attn_v.weight", {32, 64}},
+                                                       {"attn_output.weight", {64, 64}},
+                                                       {"ffn_gate.weight", {96, 64}},
+                                                       {"ffn_up.weight", {96, 64}},
+                                                       {"ffn_down.weight", {64, 96}}}) {
+      tensors.push_back({block + t.name, t.shape});
+    }
+  }
+  for (const NamedShape& t : tensors) {
+    if (t.name != left_out) AddZeros(writer, t.name, t.shape);
+  }
+}
+
 class GgufModel : public testing::Test {
  protected:
   GgufModel() {
     WriteModelMetadata(TinyModel(), TinyTokenizer(), writer_);
-    writer_.AddTensor("token_embd.weight", DType::kF32, {4, 64}, [](std::span<std::byte> out) {
-      std::fill(out.begin(), out.end(), std::byte{0});
-    });
+    AddTinyTensors(writer_);
   }
 
   std::unique_ptr<ModelFile> Opened() {
@@ -136,6 +163,120 @@ TEST_F(GgufModel, KeysThatDisagree) {
   EXPECT_EQ(Complaint(), "opened");
 }
 
+TEST_F(GgufModel, TensorsAndCountsThatDisagree) {
+  const std::tuple<const char*, uint32_t, const char*> lies[] = {
+      {"llama.block_count", 1,
+       "'blk.1.attn_norm.weight' is of a layer that the model has not by "
+       "block_count, which is 1"},
+      {"llama.block_count", 3, "'blk.2.attn_norm.weight' is missing, expected shape [64]"},
+      {"llama.attention.head_count", 8,
+       "'blk.0.attn_q.weight' has shape [64, 64], expected shape "
+       "[128, 64] by what the file says"},
+      {"llama.attention.head_count_kv", 1, "'blk.0.attn_k.weight' has shape [32, 64], expected"},
+      {"llama.feed_forward_length", 128, "'blk.0.ffn_gate.weight' has shape [96, 64], expected"},
+      {"llama.embedding_length", 32, "'token_embd.weight' has shape [4, 64], expected"}};
+  for (const auto& [key, lie, message] : lies) {
+    const GgufWriter honest = writer_;
+    writer_.SetU32(key, lie);
+    EXPECT_THAT(Complaint(), HasSubstr(message)) << key;
+    writer_ = honest;
+  }
+  for (const char* name : {"output_norm.weight", "blk.0.ffn_norm.weight", "blk.1.attn_k.weight"}) {
+    writer_ = GgufWriter();
+    WriteModelMetadata(TinyModel(), TinyTokenizer(), writer_);
+    AddTinyTensors(writer_, name);
+    EXPECT_THAT(Complaint(), HasSubstr("tensor '" + std::string(name) + "' is missing"));
+  }
+}
+
+TEST_F(GgufModel, BiasesOfSomeLayersAlone) {
+  AddZeros(writer_, "blk.1.attn_q.bias", {64});
+  EXPECT_THAT(Complaint(), HasSubstr("tensor 'blk.0.attn_q.bias' is missing"));
+}
+
+TEST_F(GgufModel, ShardsSayWhichTheyAre) {
+  writer_.SetU32("split.no", 0);
+  writer_.SetU32("split.count", 0);  // put together again
+  EXPECT_EQ(Complaint(), "opened");
+  writer_.SetU32("split.count", 2);
+  EXPECT_THAT(Complaint(), HasSubstr("model.gguf: is shard 1 of 2, expected a model in one file"));
+  GgufWriter second;
+  second.SetU32("split.no", 1);
+  second.SetU32("split.count", 2);
+  AddZeros(second, "output_norm.weight", {64});
+  writer_ = second;
+  EXPECT_THAT(Complaint(), HasSubstr("is shard 2 of 2"));
+  const auto shown = ModelFile::OpenPartly(path_);
+  ASSERT_TRUE(shown.ok()) << shown.error().message;
+  EXPECT_EQ((*shown)->tensors().size(), 1u);
+}
+
+// What Open refuses, OpenPartly shows.
+TEST_F(GgufModel, PartlyOpenedFilesHoldWhatCanBeRead) {
+  writer_.SetU32("llama.block_count", 3);
+  ASSERT_TRUE(writer_.Write(path_).ok());
+  const auto shown = ModelFile::OpenPartly(path_);
+  ASSERT_TRUE(shown.ok()) << shown.error().message;
+  EXPECT_EQ((*shown)->config().layers, 3);
+  EXPECT_EQ((*shown)->tokenizer().tokens.size(), 4u);
+}
+
+TEST_F(GgufModel, ValuesOfAnotherType) {
+  writer_.SetU32("tokenizer.ggml.add_bos_token", 1);
+  EXPECT_TRUE(Opened()->tokenizer().add_bos);
+  writer_.SetI32("tokenizer.ggml.add_bos_token", 0);
+  writer_.SetI32("llama.block_count", 2);
+  EXPECT_FALSE(Opened()->tokenizer().add_bos);
+  const char* const texts[] = {
+      "llama.block_count",        "tokenizer.ggml.add_bos_token", "tokenizer.ggml.add_eos_token",
+      "general.sampling.temp",    "general.sampling.top_k",       "tokenizer.ggml.eos_token_id",
+      "tokenizer.ggml.token_type"};
+  for (const char* key : texts) {
+    const GgufWriter honest = writer_;
+    writer_.SetString(key, "true");
+    EXPECT_THAT(Complaint(), HasSubstr("'" + std::string(key) + "' is of another type")) << key;
+    writer_ = honest;
+  }
+  for (const char* key : {"tokenizer.ggml.pre", "tokenizer.chat_template", "general.name"}) {
+    const GgufWriter honest = writer_;
+    writer_.SetU32(key, 1);
+    EXPECT_THAT(Complaint(), HasSubstr("'" + std::string(key) + "' is of another type")) << key;
+    writer_ = honest;
+  }
+  writer_.SetU32("tokenizer.ggml.add_bos_token", 2);
+  EXPECT_THAT(Complaint(), HasSubstr("'tokenizer.ggml.add_bos_token' is of another type, expected "
+                                     "true or false"));
+}
+
+TEST_F(GgufModel, ScoresOfPieces) {
+  writer_.SetString("tokenizer.ggml.model", "llama");
+  EXPECT_THAT(Complaint(), HasSubstr("'tokenizer.ggml.scores' is missing"));
+  writer_.SetI32s("tokenizer.ggml.scores", {0, -1, -2, 0});
+  EXPECT_THAT(Opened()->tokenizer().scores, ElementsAre(0, -1, -2, 0));
+}
+
+TEST_F(GgufModel, SplittingThatIsNotNamedIsWarnedOf) {
+  writer_.SetString("tokenizer.ggml.pre", "");
+  testing::internal::CaptureStderr();
+  EXPECT_NE(Opened(), nullptr);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("model.gguf: metadata key 'tokenizer.ggml.pre' is missing; the "
+                        "pre-tokenizer 'default' is taken"));
+}
+
+TEST_F(GgufModel, EndsComeFromTheTemplateToo) {
+  TokenizerData data = TinyTokenizer();
+  data.tokens = {"a", "b", "<|stop|>", "</s>"};
+  data.types = {TokenType::kNormal, TokenType::kNormal, TokenType::kNormal, TokenType::kControl};
+  data.chat_template = "{% for m in messages %}{{ m.content }}<|stop|>{% endfor %}";
+  WriteTokenizer(data, writer_);
+  testing::internal::CaptureStderr();
+  const auto model = Opened();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("token 2, '<|stop|>', ends"));
+  EXPECT_THAT(model->tokenizer().eog, ElementsAre(3, 2));
+  EXPECT_EQ(model->tokenizer().types[2], TokenType::kControl);
+}
+
 TEST_F(GgufModel, FeaturesThatAreMissing) {
   writer_.SetString("llama.rope.scaling.type", "longrope");
   EXPECT_THAT(Complaint(), HasSubstr("'llama.rope.scaling.type' is 'longrope'"));
@@ -158,6 +299,8 @@ TEST_F(GgufModel, TokenizersThatLie) {
   EXPECT_THAT(Complaint(), HasSubstr("'tokenizer.ggml.model' is 'bert', expected llama or gpt2"));
   writer_.SetStrings("tokenizer.ggml.tokens", {"a", "b", "c", "d", "e"});
   EXPECT_THAT(Complaint(), HasSubstr("has 4 rows, expected one for each of the 5 tokens"));
+  writer_.SetStrings("tokenizer.ggml.tokens", {"a", "b", "c"});
+  EXPECT_THAT(Complaint(), HasSubstr("has 4 rows, expected one for each of the 3 tokens"));
 }
 
 TEST_F(GgufModel, FrequencyFactorsOfAnotherShape) {

@@ -140,13 +140,30 @@ TEST(GgufParse, TensorNamesThatRepeatOrAreNotText) {
   EXPECT_THAT(Complaint(recipe.Build()), HasSubstr("is not UTF-8"));
 }
 
-TEST(GgufParse, TensorTypesThatDoNotExist) {
-  for (const uint32_t type : {4u, 9u, 23u, 0xffffffffu}) {
+TEST(GgufParse, TensorTypesThatAreNotSupported) {
+  const std::pair<uint32_t, const char*> types[] = {
+      {4, "Q4_2"},    {9, "Q8_1"},   {10, "Q2_K"},  {11, "Q3_K"}, {20, "IQ4_NL"},
+      {23, "IQ4_XS"}, {29, "IQ1_M"}, {39, "MXFP4"}, {77, "77"},   {0xffffffff, "4294967295"}};
+  for (const auto& [type, name] : types) {
     GgufRecipe recipe;
     recipe.first_type = type;
     EXPECT_THAT(Complaint(recipe.Build()),
-                HasSubstr("'a.weight' has type " + std::to_string(type)));
+                HasSubstr("'a.weight' has type " + std::string(name) + ", expected F32, F16"));
   }
+}
+
+// Our own enumerators have ggml's names and numbers.
+TEST(GgmlTypeName, AgreesWithOurFormats) {
+  for (uint32_t type = 0; type < 64; ++type) {
+    if (!IsKnownDType(type)) continue;
+    EXPECT_EQ(GgmlTypeName(type), DTypeName(static_cast<DType>(type)));
+  }
+}
+
+TEST(GgufParse, WhatADownloadLeftInItsPlace) {
+  EXPECT_THAT(Complaint("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n"),
+              HasSubstr("test.gguf: is a Git LFS pointer"));
+  EXPECT_THAT(Complaint("<!doctype html>\n<html></html>"), HasSubstr("test.gguf: is an HTML page"));
 }
 
 TEST(GgufParse, ShapesThatLie) {
@@ -188,9 +205,14 @@ TEST(GgufAccess, TypedReadsNameKeyAndExpectation) {
             "test.gguf: metadata key 'missing' is missing, expected an integer below 2^63");
   EXPECT_EQ(file->Number("answers").error().message,
             "test.gguf: metadata key 'answers' is of another type, expected a number");
-  EXPECT_EQ(file->IntOr("missing", 5), 5);
-  EXPECT_EQ(file->StringOr("missing", "x"), "x");
-  EXPECT_TRUE(file->BoolOr("missing", true));
+  EXPECT_EQ(*file->IntOr("missing", 5), 5);
+  EXPECT_EQ(*file->StringOr("missing", "x"), "x");
+  EXPECT_TRUE(*file->BoolOr("missing", true));
+  // A value of another type is not a missing one.
+  EXPECT_THAT(file->IntOr("general.architecture", 5).error().message, HasSubstr("of another type"));
+  EXPECT_THAT(file->StringOr("answers", "x").error().message, HasSubstr("expected a string"));
+  EXPECT_THAT(file->BoolOr("general.architecture", true).error().message,
+              HasSubstr("'general.architecture' is of another type, expected true or false"));
   EXPECT_FALSE(file->Strings("answers").ok());
   EXPECT_TRUE(file->FindEncoded("missing").empty());
 }
@@ -217,7 +239,7 @@ TEST_F(GgufWrite, EveryKindOfValueComesBack) {
   const Result<GgufFile> file = GgufFile::Open(path_);
   ASSERT_TRUE(file.ok()) << file.error().message;
   EXPECT_EQ(file->metadata().size(), 9u);
-  EXPECT_TRUE(file->BoolOr("bool", false));
+  EXPECT_TRUE(*file->BoolOr("bool", false));
   EXPECT_EQ(*file->Int("u32"), 4000000000);
   EXPECT_EQ(*file->Int("i32"), -5);
   EXPECT_EQ(*file->Int("u64"), int64_t{1} << 40);

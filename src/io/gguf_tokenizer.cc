@@ -1,9 +1,9 @@
 // The tokenizer in GGUF metadata: reading and writing.
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "io/gguf.h"
+#include "text/end_tokens.h"
 
 namespace foretoken {
 namespace {
@@ -20,11 +20,6 @@ constexpr std::string_view kRightStrip = "foretoken.tokenizer.rstrip_token_ids";
 
 std::string Key(std::string_view name) { return std::string(kPrefix) + std::string(name); }
 
-// Tokens that end a turn, by their usual spelling: files often name only one of several.
-constexpr std::array<std::string_view, 10> kTurnEnds = {
-    "<|eot_id|>",      "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>",
-    "<|end_of_text|>", "<|eom_id|>", "<EOT>",   "<|return|>",    "<|endofturn|>"};
-
 // Pre-tokenizers whose words are first looked up whole, and which begin texts with bos by default.
 bool TakesWholeWords(std::string_view pre) {
   return pre == "llama3" || pre == "llama-v3" || pre == "llama-bpe" || pre == "tekken" ||
@@ -37,19 +32,25 @@ Error SizeError(const GgufFile& file, std::string_view key, size_t found, size_t
                std::to_string(tokens) + " tokens"};
 }
 
+// Without merges the scores are all that says which pieces join.
 Status ReadScores(const GgufFile& file, TokenizerData& data) {
   const std::string key = Key("scores");
   if (data.kind != TokenizerKind::kSentencePiece) return {};
-  if (file.FindValue(key) == nullptr) {
+  if (file.FindValue(key) == nullptr && !data.merges.empty()) {
     data.scores.assign(data.tokens.size(), 0.0f);
     return {};
   }
-  FT_ASSIGN_OR_RETURN(const std::span<const double> scores, file.Numbers(key));
-  if (scores.size() != data.tokens.size()) {
-    return SizeError(file, key, scores.size(), data.tokens.size());
+  const auto set = [&](const auto& scores) {
+    for (const auto score : scores) data.scores.push_back(static_cast<float>(score));
+  };
+  if (const auto whole = file.Ints(key); whole.ok()) {
+    set(*whole);
+  } else {
+    FT_ASSIGN_OR_RETURN(const std::span<const double> scores, file.Numbers(key));
+    set(scores);
   }
-  for (const double score : scores) data.scores.push_back(static_cast<float>(score));
-  return {};
+  if (data.scores.size() == data.tokens.size()) return {};
+  return SizeError(file, key, data.scores.size(), data.tokens.size());
 }
 
 Status ReadTypes(const GgufFile& file, TokenizerData& data) {
@@ -112,7 +113,7 @@ Result<std::vector<Token>> ReadIdList(const GgufFile& file, std::string_view key
 bool IsTurnEnd(const TokenizerData& data, size_t id) {
   const TokenType type = data.types[id];
   if (type != TokenType::kControl && type != TokenType::kUserDefined) return false;
-  return std::find(kTurnEnds.begin(), kTurnEnds.end(), data.tokens[id]) != kTurnEnds.end();
+  return IsEndName(data.tokens[id]);
 }
 
 void AddEnd(TokenizerData& data, Token id) {
@@ -145,15 +146,19 @@ Status ReadIds(const GgufFile& file, TokenizerData& data) {
 }
 
 // What llama.cpp does when a file does not say.
-void ReadSwitches(const GgufFile& file, TokenizerData& data) {
+Status ReadSwitches(const GgufFile& file, TokenizerData& data) {
   const bool pieces = data.kind == TokenizerKind::kSentencePiece;
   data.ignore_merges = !pieces && TakesWholeWords(data.pre);
-  data.add_bos = file.BoolOr(Key("add_bos_token"), pieces || data.ignore_merges);
-  data.add_eos = file.BoolOr(Key("add_eos_token"), false);
-  data.add_space_prefix = file.BoolOr(Key("add_space_prefix"), pieces);
-  data.prefix_after_special = file.BoolOr(kPrefixAfterSpecial, data.prefix_after_special);
-  data.prefix_doubles_space = file.BoolOr(kPrefixDoublesSpace, data.prefix_doubles_space);
-  data.pre_pattern = file.StringOr(kPattern, "");
+  FT_ASSIGN_OR_RETURN(data.add_bos,
+                      file.BoolOr(Key("add_bos_token"), pieces || data.ignore_merges));
+  FT_ASSIGN_OR_RETURN(data.add_eos, file.BoolOr(Key("add_eos_token"), false));
+  FT_ASSIGN_OR_RETURN(data.add_space_prefix, file.BoolOr(Key("add_space_prefix"), pieces));
+  FT_ASSIGN_OR_RETURN(data.prefix_after_special,
+                      file.BoolOr(kPrefixAfterSpecial, data.prefix_after_special));
+  FT_ASSIGN_OR_RETURN(data.prefix_doubles_space,
+                      file.BoolOr(kPrefixDoublesSpace, data.prefix_doubles_space));
+  FT_ASSIGN_OR_RETURN(data.pre_pattern, file.StringOr(kPattern, ""));
+  return {};
 }
 
 Result<TokenizerKind> ReadKind(const GgufFile& file) {
@@ -201,12 +206,12 @@ Result<TokenizerData> ReadTokenizer(const GgufFile& file) {
   FT_ASSIGN_OR_RETURN(data.kind, ReadKind(file));
   FT_ASSIGN_OR_RETURN(const auto tokens, file.Strings(Key("tokens")));
   data.tokens.assign(tokens.begin(), tokens.end());
-  data.pre = file.StringOr(Key("pre"), "");
-  data.chat_template = file.StringOr("tokenizer.chat_template", "");
-  FT_RETURN_IF_ERROR(ReadScores(file, data));
+  FT_ASSIGN_OR_RETURN(data.pre, file.StringOr(Key("pre"), ""));
+  FT_ASSIGN_OR_RETURN(data.chat_template, file.StringOr("tokenizer.chat_template", ""));
   FT_RETURN_IF_ERROR(ReadTypes(file, data));
   FT_RETURN_IF_ERROR(ReadMerges(file, data));
-  ReadSwitches(file, data);
+  FT_RETURN_IF_ERROR(ReadScores(file, data));
+  FT_RETURN_IF_ERROR(ReadSwitches(file, data));
   FT_RETURN_IF_ERROR(ReadIds(file, data));
   return data;
 }

@@ -95,7 +95,9 @@ class HuggingFaceModel final : public ModelFile {
     model->config_ = std::move(config.model);
     FT_ASSIGN_OR_RETURN(model->files_, OpenWeights(directory));
     FT_RETURN_IF_ERROR(model->NameTensors());
-    FT_RETURN_IF_ERROR(DescribeTensors(model->tensors_, directory, model->config_));
+    FT_RETURN_IF_ERROR(
+        DescribeTensors(model->tensors_, kHuggingFaceWords, directory, model->config_));
+    FT_RETURN_IF_ERROR(CheckTensors(model->config_, model->tensors_, kHuggingFaceWords, directory));
     return std::unique_ptr<ModelFile>(std::move(model));
   }
 
@@ -109,6 +111,9 @@ class HuggingFaceModel final : public ModelFile {
   const TokenizerData& tokenizer() const override { return tokenizer_; }
   const GenerationDefaults& generation() const override { return generation_; }
   std::span<const TensorSource> tensors() const override { return tensors_; }
+  std::string NameInFile(std::string_view name) const override {
+    return HuggingFaceTensorName(name);
+  }
   void Release(const TensorSource& tensor) const override {
     files_.front().Release(tensor.bytes);  // goes by address: any mapping will do
   }

@@ -68,7 +68,8 @@ std::string GgufTensorName(std::string_view hugging_face) {
 }
 
 std::string HuggingFaceTensorName(std::string_view gguf) {
-  return Renamed(gguf, &Pair::gguf, kBlocks, &Pair::hugging_face, kLayers);
+  const std::string name = Renamed(gguf, &Pair::gguf, kBlocks, &Pair::hugging_face, kLayers);
+  return name.empty() ? std::string(gguf) : name;
 }
 
 bool IsRedundantTensor(std::string_view hugging_face) {

@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include "base/mapped_file.h"
+#include "base/warning.h"
+#include "text/end_tokens.h"
 #include "text/sentence_piece_model.h"
 #include "text/tokenizer_json.h"
 
@@ -41,13 +43,17 @@ Status ReadSettings(const std::string& directory, TokenizerData& data) {
   return {};
 }
 
-void AddIds(const HfConfig& config, TokenizerData& data) {
+void AddIds(const std::string& directory, const HfConfig& config, TokenizerData& data) {
   const auto known = [&](Token id) {
     return id >= 0 && static_cast<size_t>(id) < data.tokens.size();
   };
   if (data.bos == kNoToken && known(config.bos)) data.bos = config.bos;
   for (const Token id : config.eos) {
-    if (!known(id)) continue;
+    if (!known(id)) {
+      Warn(directory + ": eos_token_id " + std::to_string(id) +
+           " is no token of the vocabulary, so it ends no answer");
+      continue;
+    }
     if (data.eos == kNoToken) data.eos = id;
     if (std::find(data.eog.begin(), data.eog.end(), id) == data.eog.end()) data.eog.push_back(id);
   }
@@ -73,7 +79,8 @@ Result<TokenizerData> ReadHfTokenizer(const std::string& directory, const HfConf
     return Error{directory + ": the tokenizer has " + std::to_string(data.tokens.size()) +
                  " tokens, expected at most vocab_size of config.json, " + std::to_string(vocab)};
   }
-  AddIds(config, data);
+  AddIds(directory, config, data);
+  CompleteEnds(directory, data);
   Pad(vocab, data);
   return data;
 }

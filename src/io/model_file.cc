@@ -4,23 +4,42 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/legible.h"
+#include "base/warning.h"
 #include "io/gguf.h"
 #include "io/hf_model.h"
 #include "io/model_limits.h"
 #include "io/tensor_layout.h"
+#include "text/end_tokens.h"
 
 namespace foretoken {
 namespace {
 
-GenerationDefaults ReadGeneration(const GgufFile& file) {
+// A number under `key`; nothing where it is missing.
+Result<std::optional<float>> OptionalNumber(const GgufFile& file, std::string_view key) {
+  if (file.FindValue(key) == nullptr) return std::optional<float>();
+  FT_ASSIGN_OR_RETURN(const double number, file.Number(key));
+  return std::optional(static_cast<float>(number));
+}
+
+Result<GenerationDefaults> ReadGeneration(const GgufFile& file) {
+  constexpr std::string_view kTopK = "general.sampling.top_k";
   GenerationDefaults defaults;
-  const Result<double> temperature = file.Number("general.sampling.temp");
-  const Result<double> top_p = file.Number("general.sampling.top_p");
-  const Result<int64_t> top_k = file.Int("general.sampling.top_k");
-  if (temperature.ok()) defaults.temperature = static_cast<float>(*temperature);
-  if (top_p.ok()) defaults.top_p = static_cast<float>(*top_p);
-  if (top_k.ok()) defaults.top_k = static_cast<int>(std::clamp<int64_t>(*top_k, 0, kMostVocab));
+  FT_ASSIGN_OR_RETURN(defaults.temperature, OptionalNumber(file, "general.sampling.temp"));
+  FT_ASSIGN_OR_RETURN(defaults.top_p, OptionalNumber(file, "general.sampling.top_p"));
+  if (file.FindValue(kTopK) == nullptr) return defaults;
+  FT_ASSIGN_OR_RETURN(const int64_t top_k, file.Int(kTopK));
+  defaults.top_k = static_cast<int>(std::clamp<int64_t>(top_k, 0, kMostVocab));
   return defaults;
+}
+
+void WarnOfUnnamedSplitting(const TokenizerData& tokenizer, const std::string& path) {
+  const bool is_named = !tokenizer.pre.empty() || !tokenizer.pre_pattern.empty();
+  if (tokenizer.tokens.empty() || tokenizer.kind != TokenizerKind::kByteBpe || is_named) return;
+  Warn(
+      path +
+      ": metadata key 'tokenizer.ggml.pre' is missing; the pre-tokenizer 'default' is taken, which "
+      "may split texts otherwise than the model was trained on");
 }
 
 class GgufModel final : public ModelFile {
@@ -30,7 +49,21 @@ class GgufModel final : public ModelFile {
     FT_ASSIGN_OR_RETURN(model->file_, GgufFile::Open(path));
     FT_ASSIGN_OR_RETURN(model->config_, ReadModelConfig(model->file_));
     FT_ASSIGN_OR_RETURN(model->tokenizer_, ReadTokenizer(model->file_));
-    model->generation_ = ReadGeneration(model->file_);
+    FT_ASSIGN_OR_RETURN(model->generation_, ReadGeneration(model->file_));
+    WarnOfUnnamedSplitting(model->tokenizer_, path);
+    CompleteEnds(path, model->tokenizer_);
+    return std::unique_ptr<ModelFile>(std::move(model));
+  }
+
+  static Result<std::unique_ptr<ModelFile>> OpenPartly(const std::string& path) {
+    auto model = std::make_unique<GgufModel>();
+    FT_ASSIGN_OR_RETURN(model->file_, GgufFile::Open(path));
+    if (auto config = DescribeModel(model->file_); config.ok()) {
+      model->config_ = *std::move(config);
+    }
+    if (auto tokenizer = ReadTokenizer(model->file_); tokenizer.ok()) {
+      model->tokenizer_ = *std::move(tokenizer);
+    }
     return std::unique_ptr<ModelFile>(std::move(model));
   }
 
@@ -66,8 +99,12 @@ Result<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& path) {
   return GgufModel::Open(path);
 }
 
+Result<std::unique_ptr<ModelFile>> ModelFile::OpenPartly(const std::string& path) {
+  return GgufModel::OpenPartly(path);
+}
+
 Result<TensorSource> ModelFile::Find(std::string_view name, std::span<const int64_t> shape) const {
-  const std::string label = path() + ": tensor '" + std::string(name) + "'";
+  const std::string label = path() + ": tensor '" + NameInFile(name) + "'";
   for (const TensorSource& tensor : tensors()) {
     if (tensor.name != name) continue;
     if (Fits(tensor.shape, shape)) return tensor;
@@ -112,17 +149,20 @@ Status CheckModelConfig(const ModelConfig& c, const std::string& origin) {
   return {};
 }
 
-Status DescribeTensors(std::span<const TensorSource> tensors, const std::string& origin,
-                       ModelConfig& config) {
+Status DescribeTensors(std::span<const TensorSource> tensors, const FormatWords& words,
+                       const std::string& origin, ModelConfig& config) {
+  // Those of any layer: where another layer lacks them, CheckTensors says so.
   for (const TensorSource& tensor : tensors) {
     const std::string_view name = tensor.name;
-    config.attention_bias |= name == "blk.0.attn_q.bias";
-    config.qk_norm |= name == "blk.0.attn_q_norm.weight";
-    const bool other_bias = name.ends_with(".bias") && !name.ends_with("attn_q.bias") &&
-                            !name.ends_with("attn_k.bias") && !name.ends_with("attn_v.bias");
-    if (other_bias) {
-      return Error{origin + ": tensor '" + tensor.name +
-                   "' is a bias, expected none but those of attn_q, attn_k and attn_v"};
+    config.qk_norm |=
+        name.ends_with(".attn_q_norm.weight") || name.ends_with(".attn_k_norm.weight");
+    if (!name.ends_with(".bias")) continue;
+    const bool is_attention = name.ends_with(".attn_q.bias") || name.ends_with(".attn_k.bias") ||
+                              name.ends_with(".attn_v.bias");
+    config.attention_bias |= is_attention;
+    if (!is_attention) {
+      return Error{origin + ": tensor '" + Printable(words.tensor_name(name)) +
+                   "' is a bias, expected none but those of queries, keys and values"};
     }
   }
   return {};

@@ -63,8 +63,12 @@ struct GenerationDefaults {
 class ModelFile {
  public:
   // Opens a .gguf file, a Hugging Face directory, or a .safetensors file whose directory holds the
-  // rest. Errors name the file and the key.
+  // rest. Warns where an old or mistaken tokenizer is read otherwise than it says. Errors name the
+  // file and the key: what cannot be read, a model that is not whole (CheckTensors).
   static Result<std::unique_ptr<ModelFile>> Open(const std::string& path);
+  // Opens a GGUF file that Open refuses, for commands that show files: config() and tokenizer()
+  // hold what can be read.
+  static Result<std::unique_ptr<ModelFile>> OpenPartly(const std::string& path);
   virtual ~ModelFile() = default;
 
   virtual const std::string& path() const = 0;
@@ -77,6 +81,8 @@ class ModelFile {
   // Errors: no such tensor, or another shape; {-1} in `shape` accepts any size in that place.
   Result<TensorSource> Find(std::string_view name, std::span<const int64_t> shape) const;
   bool Has(std::string_view name) const;
+  // What the file itself calls the tensor that is `name` here; for messages.
+  virtual std::string NameInFile(std::string_view name) const { return std::string(name); }
   // The type of that tensor; F32 where there is none.
   DType TypeOf(std::string_view name) const;
   // See MappedFile::Release: called for a tensor whose bytes were copied elsewhere.

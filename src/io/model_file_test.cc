@@ -87,7 +87,7 @@ TEST_F(ModelFiles, FindNamesTensorAndShapes) {
   const auto model = Open(directory_.path());
   const int64_t shape[] = {8, 65};
   EXPECT_THAT(model->Find("output.weight", shape).error().message,
-              HasSubstr("tensor 'output.weight' has shape [8, 64], expected [8, 65]"));
+              HasSubstr("tensor 'lm_head.weight' has shape [8, 64], expected [8, 65]"));
   EXPECT_THAT(model->Find("nothing", shape).error().message,
               HasSubstr("tensor 'nothing' is missing, expected shape [8, 65]"));
   EXPECT_TRUE(model->Has("token_embd.weight"));
@@ -127,7 +127,38 @@ TEST_F(ModelFiles, DirectoriesThatLackOrAddSomething) {
   EXPECT_THAT(Complaint(directory_.path()), HasSubstr("sinks' has no place in a llama model"));
   tensors.back() = {"model.layers.0.self_attn.o_proj.bias", {64}};
   directory_.Write("model.safetensors", TinySafetensors(tensors));
-  EXPECT_THAT(Complaint(directory_.path()), HasSubstr("'blk.0.attn_output.bias' is a bias"));
+  EXPECT_THAT(Complaint(directory_.path()),
+              HasSubstr("'model.layers.0.self_attn.o_proj.bias' is a bias"));
+}
+
+// Messages speak the directory's own language.
+TEST_F(ModelFiles, DirectoriesWhoseTensorsAndCountsDisagree) {
+  Json config = TinyConfig("LlamaForCausalLM");
+  const auto complaint = [&](const char* field, int value) {
+    Json lie = config;
+    lie[field] = value;
+    directory_.Write("config.json", lie.dump());
+    return Complaint(directory_.path());
+  };
+  directory_.Write("model.safetensors", TinySafetensors(TinyTensors()));
+  EXPECT_THAT(
+      complaint("num_hidden_layers", 1),
+      HasSubstr("tensor 'model.layers.1.input_layernorm.weight' is of a layer that the model "
+                "has not by num_hidden_layers, which is 1"));
+  EXPECT_THAT(complaint("num_hidden_layers", 3),
+              HasSubstr("tensor 'model.layers.2.input_layernorm.weight' is missing"));
+  EXPECT_THAT(complaint("vocab_size", 9),
+              HasSubstr("tensor 'model.embed_tokens.weight' has shape [8, 64], expected shape [9"));
+  EXPECT_EQ(complaint("num_hidden_layers", 2), "opened");
+}
+
+TEST_F(ModelFiles, WhatADownloadLeftInPlaceOfTheWeights) {
+  directory_.Write("config.json", TinyConfig("LlamaForCausalLM").dump());
+  directory_.Write("model.safetensors",
+                   "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+  EXPECT_THAT(Complaint(directory_.path()), HasSubstr("model.safetensors: is a Git LFS pointer"));
+  directory_.Write("config.json", "<!DOCTYPE html>\n<html>");
+  EXPECT_THAT(Complaint(directory_.path()), HasSubstr("config.json: is an HTML page"));
 }
 
 TEST_F(ModelFiles, ConvertedLlamaKeepsEverythingButTheOrderOfRotatedRows) {

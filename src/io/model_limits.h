@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "io/model_file.h"
+#include "io/model_tensors.h"
 
 namespace foretoken {
 
@@ -24,8 +25,8 @@ Status CheckModelConfig(const ModelConfig& config, const std::string& origin);
 
 // Sets what the presence of tensors says: attention_bias and qk_norm. Errors: biases that the model
 // layer does not have.
-Status DescribeTensors(std::span<const TensorSource> tensors, const std::string& origin,
-                       ModelConfig& config);
+Status DescribeTensors(std::span<const TensorSource> tensors, const FormatWords& words,
+                       const std::string& origin, ModelConfig& config);
 
 // rope_freq_factors are positive and finite. Errors open with `origin`.
 Status CheckFreqFactors(const ModelConfig& config, const std::string& origin);

@@ -43,6 +43,7 @@ class PublishedDraft final : public DraftFile {
                                                  const PublishedLayout& layout) {
     auto draft = std::make_unique<PublishedDraft>();
     draft->path_ = directory;
+    draft->rename_ = layout.rename;
     FT_RETURN_IF_ERROR(draft->OpenWeights(layout));
     DraftInfo& info = draft->info_;
     info.method = layout.method;
@@ -71,6 +72,18 @@ class PublishedDraft final : public DraftFile {
     }
   }
   const DraftInfo& info() const override { return info_; }
+  // A name that the layout would read as `name`: drafts have those of Hugging Face's models, with
+  // or without "model." before them, or their own for the one layer.
+  std::string NameInFile(std::string_view name) const override {
+    const std::string full = HuggingFaceTensorName(name);
+    const size_t prefix = full.find('.') + 1, layer = full.find("layers.0.");
+    std::vector<std::string> candidates = {full, full.substr(prefix)};
+    if (layer != std::string::npos) candidates.push_back("midlayer." + full.substr(layer + 9));
+    for (const std::string& candidate : candidates) {
+      if (rename_(candidate) == name) return candidate;
+    }
+    return std::string(name);
+  }
 
  private:
   Status OpenWeights(const PublishedLayout& layout) {
@@ -133,8 +146,9 @@ class PublishedDraft final : public DraftFile {
   }
 
   std::string path_;
-  std::deque<std::vector<int32_t>> integers_;   // of tensors of I64
-  std::optional<SafetensorsFile> safetensors_;  // or else
+  std::string (*rename_)(std::string_view) = nullptr;  // PublishedLayout::rename
+  std::deque<std::vector<int32_t>> integers_;          // of tensors of I64
+  std::optional<SafetensorsFile> safetensors_;         // or else
   std::vector<TorchFile> torch_;
   std::unordered_set<std::string> names_;  // of the tensors
   DraftInfo info_;

@@ -16,7 +16,8 @@ class FileWeights final : public WeightSource {
     const std::array shape{rows, cols};
     FT_ASSIGN_OR_RETURN(const TensorSource source, file_.Find(name, shape));
     auto loaded = backend_.LoadWeight(source.type, rows, cols, source.bytes.data());
-    if (!loaded.ok()) return Error{file_.path() + ": " + name + ": " + loaded.error().message};
+    if (!loaded.ok())
+      return Error{file_.path() + ": " + file_.NameInFile(name) + ": " + loaded.error().message};
     if (!loaded->keeps_source) file_.Release(source);
     return std::move(loaded->weight);
   }
@@ -34,7 +35,8 @@ class FileWeights final : public WeightSource {
     std::vector<std::byte> bytes = GatherRows(source.bytes.data(), source.type, cols, picked, to);
     file_.Release(source);
     auto loaded = backend_.LoadWeight(to, std::ssize(picked), cols, bytes.data());
-    if (!loaded.ok()) return Error{file_.path() + ": " + name + ": " + loaded.error().message};
+    if (!loaded.ok())
+      return Error{file_.path() + ": " + file_.NameInFile(name) + ": " + loaded.error().message};
     if (loaded->keeps_source) gathered_.push_back(std::move(bytes));
     return std::move(loaded->weight);
   }

@@ -29,12 +29,16 @@ PieceTokens EncodePrompt(const Tokenizer& tokenizer, std::span<const std::string
       tokenizer.EncodePieces(pieces, {.add_bos = true, .parse_special = parse_special});
   std::vector<Token>& tokens = encoded.tokens;
   if (data.add_eos && !tokens.empty() && tokens.back() == data.eos) tokens.pop_back();
-  // A chat template may have written bos out.
-  if (tokens.size() > 1 && tokens[0] == data.bos && tokens[1] == data.bos) {
-    tokens.erase(tokens.begin());
+  if (RemoveDoubledBos(data, tokens)) {
     for (size_t& end : encoded.ends) --end;
   }
   return encoded;
+}
+
+bool RemoveDoubledBos(const TokenizerData& data, std::vector<Token>& tokens) {
+  if (tokens.size() < 2 || tokens[0] != data.bos || tokens[1] != data.bos) return false;
+  tokens.erase(tokens.begin());
+  return true;
 }
 
 std::vector<ChatMessage> MessagesOf(std::span<const DocumentTurn> turns) {

@@ -21,6 +21,10 @@ std::vector<Token> EncodePrompt(const Tokenizer& tokenizer, std::string_view tex
 PieceTokens EncodePrompt(const Tokenizer& tokenizer, std::span<const std::string_view> pieces,
                          bool parse_special);
 
+// Removes the bos that `data` puts before a text where the text begins with its own, as chat
+// templates write it. Returns whether there were two.
+bool RemoveDoubledBos(const TokenizerData& data, std::vector<Token>& tokens);
+
 // A conversation of a data set as a template takes it.
 std::vector<ChatMessage> MessagesOf(std::span<const DocumentTurn> turns);
 

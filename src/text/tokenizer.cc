@@ -1,19 +1,14 @@
 #include "text/tokenizer.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/utf8.h"
 #include "text/byte_bpe.h"
+#include "text/end_tokens.h"
 #include "text/sentence_piece.h"
 
 namespace foretoken {
 namespace {
-
-// How the vocabularies in use name the end of a turn or of an answer.
-constexpr std::array<std::string_view, 10> kEndNames = {
-    "<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>",   "<|endoftext|>",
-    "<|eom_id|>", "<EOT>",      "_<EOT>",  "<|end_of_text|>", "<|end_of_sentence|>"};
 
 Status CheckSizes(const TokenizerData& data, std::string_view origin) {
   const auto check = [&](std::string_view what, size_t found) -> Status {
@@ -50,8 +45,7 @@ std::vector<Token> EndTokens(const TokenizerData& data) {
   ends.push_back(data.eot);
   for (size_t i = 0; i < data.tokens.size(); ++i) {
     if (data.types[i] != TokenType::kControl && data.types[i] != TokenType::kUserDefined) continue;
-    if (std::ranges::find(kEndNames, data.tokens[i]) == kEndNames.end()) continue;
-    ends.push_back(static_cast<Token>(i));
+    if (IsEndName(data.tokens[i])) ends.push_back(static_cast<Token>(i));
   }
   std::erase(ends, kNoToken);
   std::ranges::sort(ends);

@@ -589,6 +589,66 @@ expect_status 0 "inspect --json of a draft" "$bin" inspect --json --tensors \
   "$shipped/drafts/foretoken-demo-24m-glide-q4_0.gguf"
 [ "$(json "$dir/out" "(s['draft']['kv_layers_read'], len(s['tensors']))")" = "([6], 14)" ] ||
   fail "inspect --json of a draft"
+# Models that are not whole: every command says so, none writes a file of them, inspect shows what there is.
+python3 - "$model" "$dir" <<'PYTHON'
+import struct, sys
+data, folder = open(sys.argv[1], "rb").read(), sys.argv[2]
+def entry(key, kind, value):
+    return struct.pack("<Q", len(key)) + key + struct.pack("<I", kind) + value
+def write(name, bytes_):
+    open(f"{folder}/{name}.gguf", "wb").write(bytes_)
+def with_count(count):
+    at = data.index(b"llama.block_count") + len(b"llama.block_count") + 4
+    return data[:at] + struct.pack("<I", count) + data[at + 4:]
+write("fewer", with_count(2))
+write("more", with_count(4))
+split = entry(b"split.no", 4, struct.pack("<I", 0)) + entry(b"split.count", 4, struct.pack("<I", 2))
+filler = 96 - len(split) - len(entry(b"f", 8, struct.pack("<Q", 0)))  # data stay aligned
+split += entry(b"f", 8, struct.pack("<Q", filler) + b" " * filler)
+tensors, entries = struct.unpack("<QQ", data[8:24])
+write("shard", data[:8] + struct.pack("<QQ", tensors, entries + 3) + split + data[24:])
+write("lacking", data.replace(b"blk.1.ffn_up.weight", b"blk.1.ffn_op.weight"))
+old, refused = b"'<|im_start|>' + m['role']", b"raise_exception('no tool')"
+assert len(old) == len(refused) and old in data
+write("refusing", data.replace(old, refused))
+PYTHON
+for broken in "shard is shard 1 of 2" "fewer tensor 'blk.2.*' is of a layer that the model has not by block_count" \
+  "more tensor 'blk.3.attn_norm.weight' is missing" "lacking tensor 'blk.1.ffn_up.weight' is missing"; do
+  name=${broken%% *} says=${broken#* }
+  for command in "generate -m $dir/$name.gguf -p a" "quantize $dir/$name.gguf -o $dir/whole.gguf --type Q8_0 -q" \
+    "tokenize -m $dir/$name.gguf" "count-ngrams -m $dir/$name.gguf --data $0 --out $dir/whole.gguf" \
+    "inspect $dir/$name.gguf" "inspect $dir/$name.gguf --json"; do
+    # shellcheck disable=SC2086
+    expect_status 1 "${command%% *} of $name" "$bin" $command
+    expect_text "$dir/$name.gguf: $says" err "${command%% *} of $name"
+    [ ! -e "$dir/whole.gguf" ] || fail "$command writes a file"
+  done
+  expect_text "tensors\|\"fault\"" out "inspect of $name shows what there is"
+done
+[ "$(json "$dir/out" "(s['config']['layers'], s['memory']['weights_by_type']['F32']['tensors'])")" = "(3, 30)" ] ||
+  fail "inspect --json of a model that lacks a tensor: $(head -c 400 "$dir/out")"
+
+# What a chat template refuses and what data cannot be read is counted, with the reason.
+printf '{"text": "hello"}\n{"messages": [{"role": "user", "content": [{"type": "text", "text": "hello"}]}]}\n' >"$dir/odd.jsonl"
+corpus_of() { "$bin" "$1" -m "$2" -t 1 -q --data "$dir/odd.jsonl" --out "$dir/odd.out" --force; }
+for command in build-datastore count-ngrams; do
+  expect_status 0 "$command of a template that refuses" corpus_of $command "$dir/refusing.gguf"
+  expect_text "1 of 2 documents are left out, as the chat template refuses them; the first, document 2: .*no tool" err "$command"
+done
+expect_status 0 "distill of a template that refuses" corpus_of distill "$dir/refusing.gguf"
+expect_text "1 conversations are left out and 0 end early, as the chat template refuses .*no tool" err "distill"
+expect_status 0 "distill of text parts" corpus_of distill "$model"
+[ "$(json "$dir/odd.out" "s['messages'][0]['content']")" = hello ] || fail "distill of text parts: $(cat "$dir/odd.out")"
+printf '{"messages": [{"role": "user", "content": 5}]}\n' >>"$dir/odd.jsonl"
+for command in build-datastore count-ngrams distill; do
+  expect_status 0 "$command of an odd line" corpus_of $command "$model"
+  expect_text "odd.jsonl: 1 of 3 lines .*odd.jsonl:3: messages\[0\].content is 5, expected text or a list" err "$command"
+done
+printf '{"messages": [{"role": "user", "content": null}]}\n' >"$dir/odd.jsonl"
+for command in build-datastore count-ngrams distill; do
+  expect_status 1 "$command of odd lines alone" corpus_of $command "$model"
+  expect_text "odd.jsonl:1: messages\[0\].content is null" err "$command of odd lines alone"
+done
 papers=$(dirname "$0")/../../bench/papers
 expect_status 0 "make_drafts.py" python3 "$papers/make_drafts.py" --foretoken "$bin" --list \
   "$shipped/foretoken-demo-24m-q8_0.gguf" --data some --tables edd-fig5,hass-10 --steps 600

@@ -1,0 +1,27 @@
+// Which tensors a model of a given configuration consists of.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "io/model_file.h"
+
+namespace foretoken {
+
+// How a file format calls what messages speak of.
+struct FormatWords {
+  std::string_view layer_count;  // the field that says how many layers there are
+  std::string (*tensor_name)(std::string_view gguf_name);  // the format's own name of a tensor
+};
+extern const FormatWords kGgufWords, kHuggingFaceWords;
+
+// Errors, opened by `origin`: a tensor that `config` needs is missing or has another shape; a layer
+// beyond config.layers. REQUIRES: CheckModelConfig(config).
+Status CheckTensors(const ModelConfig& config, std::span<const TensorSource> tensors,
+                    const FormatWords& words, const std::string& origin);
+
+}  // namespace foretoken
