@@ -39,8 +39,8 @@ Value LoopAttribute(const Value& object, std::string_view name) {
   if (name == "first") return Value::Bool(index == 0);
   if (name == "last") return Value::Bool(index + 1 == length);
   if (name == "length") return Value::Int(length);
-  if (name == "depth") return Value::Int(1);
-  if (name == "depth0") return Value::Int(0);
+  if (name == "depth") return Value::Int(loop.depth + 1);
+  if (name == "depth0") return Value::Int(loop.depth);
   if (name == "previtem") return LoopItem(loop, loop.index - 1, name);
   if (name == "nextitem") return LoopItem(loop, loop.index + 1, name);
   return MethodOf(object, name);
@@ -121,12 +121,25 @@ Result<Value> GetAttribute(const Value& object, std::string_view name, Heap& hea
     case Kind::kUndefined:
       return UndefinedError(object);
     case Kind::kNamespace: {
+      const Namespace& made = *object.name_space();
+      if (made.made_by == Global::kCycler && name == "current") return made.items[made.at];
+      if (made.made_by != Global::kNamespace) return MethodOf(object, name);
       const auto& attributes = object.name_space()->attributes;
       const auto where = attributes.find(std::string(name));
       return where == attributes.end() ? NoAttribute(object, name) : where->second;
     }
     case Kind::kLoop:
       return LoopAttribute(object, name);
+    case Kind::kCallable:
+      if (object.callable().macro != nullptr && name == "name") {
+        return heap.String(object.callable().name);
+      }
+      return MethodOf(object, name);
+    case Kind::kSequence:
+      if (object.sequence()->is_group && (name == "grouper" || name == "list")) {
+        return object.items()[name == "grouper" ? 0 : 1];
+      }
+      return MethodOf(object, name);
     case Kind::kDict:
       if (!HasMethod(object, name)) {
         const Value* item = object.dict().Find(name);

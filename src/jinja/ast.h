@@ -111,6 +111,7 @@ struct Node {
   std::vector<Branch> branches;
   std::vector<std::pair<Target, ExprPtr>> assignments;
   std::unique_ptr<MacroNode> macro;
+  bool recursive = false;  // of a for
 };
 
 }  // namespace foretoken::jinja

@@ -31,6 +31,11 @@ Error BadArgument(const std::string& what, std::string_view trouble, std::string
 
 Result<Value> Interpreter::Call(const Value& callee, const Arguments& arguments) {
   if (callee.Is(Kind::kUndefined)) return UndefinedError(callee);
+  if (callee.Is(Kind::kLoop)) return CallLoop(callee.loop(), arguments);
+  if (callee.Is(Kind::kNamespace) && callee.name_space()->made_by == Global::kJoiner) {
+    Namespace& joiner = *callee.name_space();
+    return joiner.at++ == 0 ? heap_.String("") : Result<Value>(joiner.items[0]);
+  }
   if (!callee.Is(Kind::kCallable)) {
     return Error{"a value of type " + std::string(callee.TypeName()) + " cannot be called"};
   }
@@ -97,6 +102,10 @@ Result<Value> Interpreter::CallGlobal(Global global, const Arguments& arguments)
       return Range(arguments);
     case Global::kNamespace:
       return NewNamespace(arguments);
+    case Global::kCycler:
+      return NewCycler(arguments);
+    case Global::kJoiner:
+      return NewJoiner(arguments);
     case Global::kStrftimeNow:
       return StrftimeNow(arguments);
     case Global::kDict: {
@@ -159,6 +168,26 @@ Result<Value> Interpreter::NewNamespace(const Arguments& arguments) {
     if (key.IsString()) name_space->attributes[key.str()] = value;
   }
   return Value(name_space);
+}
+
+Result<Value> Interpreter::NewCycler(const Arguments& arguments) {
+  if (arguments.positional.empty() || !arguments.named.empty()) {
+    return Error{"cycler: expected one item or more"};
+  }
+  FT_ASSIGN_OR_RETURN(const NamespacePtr cycler, heap_.NewNamespace());
+  cycler->made_by = Global::kCycler;
+  cycler->items = arguments.positional;
+  return Value(cycler);
+}
+
+Result<Value> Interpreter::NewJoiner(const Arguments& arguments) {
+  FT_ASSIGN_OR_RETURN(const BoundArguments bound,
+                      BoundArguments::Bind("joiner", arguments, {"sep"}));
+  FT_ASSIGN_OR_RETURN(Value separator, bound.Has(0) ? Result<Value>(bound[0]) : heap_.String(", "));
+  FT_ASSIGN_OR_RETURN(const NamespacePtr joiner, heap_.NewNamespace());
+  joiner->made_by = Global::kJoiner;
+  joiner->items.push_back(std::move(separator));
+  return Value(joiner);
 }
 
 Result<Value> Interpreter::StrftimeNow(const Arguments& arguments) {

@@ -61,5 +61,27 @@ TEST(ChatTemplateParity, RendersWhatJinjaRenders) {
   EXPECT_GT(compared, 100u);
 }
 
+// Each line of expressions.txt by itself, so that one that fails hides no other.
+TEST(ChatTemplateParity, ExpressionsGiveWhatJinjaGives) {
+  const Result<Json> pairs = ReadJsonFile(FT_SOURCE_DIR "/tests/parity/jinja/expressions.json");
+  ASSERT_TRUE(pairs.ok()) << pairs.error().message;
+  const Json none = Json::array();
+  for (const Json& pair : *pairs) {
+    const std::string source = pair.at(0).get<std::string>();
+    SCOPED_TRACE(source);
+    const Result<ChatTemplate> parsed = ChatTemplate::Parse(source, "line");
+    const Result<std::string> text =
+        parsed.ok() ? parsed->Render({.messages = &none}) : Result<std::string>(parsed.error());
+    if (pair.at(1).is_null()) {
+      EXPECT_FALSE(text.ok()) << "rendered: " << *text;
+    } else if (!text.ok()) {
+      ADD_FAILURE() << text.error().message;
+    } else {
+      EXPECT_EQ(*text, pair.at(1).get<std::string>());
+    }
+  }
+  EXPECT_GT(pairs->size(), 80u);
+}
+
 }  // namespace
 }  // namespace foretoken

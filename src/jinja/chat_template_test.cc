@@ -106,7 +106,8 @@ TEST(ChatTemplate, StringMethods) {
   EXPECT_EQ(Value("'abc'.startswith('ab'), 'abc'.endswith(('x', 'c')), 'éab'.find('b')"),
             "(True, True, 2)");
   EXPECT_EQ(Value("'-'.join(['a', 'b'])"), "a-b");
-  EXPECT_EQ(Value("'{} {1} {x}'.format(1, 2, x=3)"), "1 2 3");
+  EXPECT_EQ(Value("'{} {} {x}'.format(1, 2, x=3)"), "1 2 3");
+  EXPECT_TRUE(IsError(Value("'{} {1}'.format(1, 2)")));
   EXPECT_TRUE(IsError(Value("'a'.strip(1)")));
   EXPECT_TRUE(IsError(Value("'a'.nothing()")));
 }

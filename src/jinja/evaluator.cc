@@ -16,6 +16,8 @@ constexpr NamedGlobal kGlobals[] = {
     {"range", Global::kRange},
     {"dict", Global::kDict},
     {"namespace", Global::kNamespace},
+    {"cycler", Global::kCycler},
+    {"joiner", Global::kJoiner},
     {"raise_exception", Global::kRaiseException},
     {"strftime_now", Global::kStrftimeNow},
 };

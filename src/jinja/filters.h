@@ -13,6 +13,9 @@ namespace foretoken::jinja {
 // value | name(arguments). Errors: an unknown filter, values or arguments that do not fit.
 Result<Value> ApplyFilter(std::string_view name, const Value& value, const Arguments& arguments,
                           Heap& heap);
+// Whether ApplyFilter and ApplyTest know the name.
+bool IsFilter(std::string_view name);
+bool IsTest(std::string_view name);
 // value is name(arguments).
 Result<bool> ApplyTest(std::string_view name, const Value& value, const Arguments& arguments,
                        Heap& heap);
@@ -20,6 +23,8 @@ Result<bool> ApplyTest(std::string_view name, const Value& value, const Argument
 // The groups that ApplyFilter tries in turn; `found` says whether the group knows the name.
 Result<Value> ApplyTextFilter(std::string_view name, const Value& value, const Arguments& arguments,
                               Heap& heap, bool& found);
+Result<Value> ApplyLayoutFilter(std::string_view name, const Value& value,
+                                const Arguments& arguments, Heap& heap, bool& found);
 Result<Value> ApplySequenceFilter(std::string_view name, const Value& value,
                                   const Arguments& arguments, Heap& heap, bool& found);
 Result<Value> ApplyNumberFilter(std::string_view name, const Value& value,

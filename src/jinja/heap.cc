@@ -17,7 +17,10 @@ constexpr int kMaxLevel = 800;
 }  // namespace
 
 Heap::~Heap() {
-  for (const NamespacePtr& name_space : namespaces_) name_space->attributes.clear();
+  for (const NamespacePtr& name_space : namespaces_) {
+    name_space->attributes.clear();
+    name_space->items.clear();
+  }
 }
 
 Status Heap::Level::Check() const {
@@ -48,16 +51,22 @@ Result<Value> Heap::String(std::string text) {
   return Value(std::make_shared<const std::string>(std::move(text)));
 }
 
-Result<Value> Heap::NewSequence(std::vector<Value> items, bool is_tuple) {
+Result<Value> Heap::NewSequence(std::vector<Value> items, bool is_tuple, bool is_group) {
   FT_RETURN_IF_ERROR(Reserve(items.size() * sizeof(Value)));
   int depth = 1;
   for (const Value& item : items) depth = std::max(depth, item.Depth() + 1);
   if (depth > kMaxDepth) return Error{"lists are nested too deeply"};
-  return Value(std::make_shared<const Sequence>(Sequence{std::move(items), is_tuple, depth}));
+  return Value(
+      std::make_shared<const Sequence>(Sequence{std::move(items), is_tuple, is_group, depth}));
 }
 
 Result<Value> Heap::List(std::vector<Value> items) { return NewSequence(std::move(items), false); }
 Result<Value> Heap::Tuple(std::vector<Value> items) { return NewSequence(std::move(items), true); }
+
+Result<Value> Heap::Group(Value grouper, std::vector<Value> list) {
+  FT_ASSIGN_OR_RETURN(Value items, List(std::move(list)));
+  return NewSequence({std::move(grouper), std::move(items)}, true, true);
+}
 
 Result<Value> Heap::Mapping(Dict dict) {
   FT_RETURN_IF_ERROR(Reserve(dict.entries().size() * 3 * sizeof(Dict::Entry)));

@@ -46,6 +46,8 @@ class Heap {
   Result<Value> String(std::string text);
   Result<Value> List(std::vector<Value> items);
   Result<Value> Tuple(std::vector<Value> items);
+  // A tuple (grouper, list) of groupby.
+  Result<Value> Group(Value grouper, std::vector<Value> list);
   Result<Value> Mapping(Dict dict);
   // Makes a namespace that lives until the heap dies.
   Result<NamespacePtr> NewNamespace();
@@ -57,7 +59,7 @@ class Heap {
   Heap& operator=(const Heap&) = delete;
 
  private:
-  Result<Value> NewSequence(std::vector<Value> items, bool is_tuple);
+  Result<Value> NewSequence(std::vector<Value> items, bool is_tuple, bool is_group = false);
 
   Limits limits_;
   size_t work_ = 0;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "jinja/arguments.h"
 #include "jinja/operators.h"
 
 namespace foretoken::jinja {
@@ -134,8 +135,7 @@ Result<Interpreter::Flow> Interpreter::ExecIf(const Node& node) {
 }
 
 // What the loop goes over: the items that its filter lets through.
-Result<std::vector<Value>> Interpreter::LoopItems(const Node& node) {
-  FT_ASSIGN_OR_RETURN(const Value iterable, Eval(*node.expr));
+Result<std::vector<Value>> Interpreter::LoopItems(const Node& node, const Value& iterable) {
   FT_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(iterable, heap_));
   if (node.filter == nullptr) return items;
   std::vector<Value> kept;
@@ -149,28 +149,55 @@ Result<std::vector<Value>> Interpreter::LoopItems(const Node& node) {
 }
 
 Result<Interpreter::Flow> Interpreter::ExecFor(const Node& node) {
-  FT_ASSIGN_OR_RETURN(std::vector<Value> items, LoopItems(node));
+  FT_ASSIGN_OR_RETURN(const Value iterable, Eval(*node.expr));
+  return RunLoop(node, iterable, /*depth=*/0);
+}
+
+Result<Interpreter::Flow> Interpreter::RunLoop(const Node& node, const Value& iterable, int depth) {
+  FT_ASSIGN_OR_RETURN(std::vector<Value> items, LoopItems(node, iterable));
   if (items.empty()) return ExecBody(node.else_body);
   // Made through the heap for its bound on nesting: `loop` refers to the items.
   FT_ASSIGN_OR_RETURN(const Value list, heap_.List(std::move(items)));
-  const SequencePtr& sequence = list.sequence();
-  for (size_t i = 0; i < sequence->items.size(); ++i) {
-    FT_ASSIGN_OR_RETURN(const Flow flow, ExecIteration(node, sequence, i));
-    if (flow == Flow::kBreak) break;
+  const auto memory = std::make_shared<LoopMemory>();
+  Result<Flow> flow = Flow::kNext;
+  for (size_t i = 0; i < list.items().size() && flow.ok() && *flow != Flow::kBreak; ++i) {
+    auto loop = std::make_shared<LoopState>();
+    loop->items = list.sequence();
+    loop->index = i;
+    loop->depth = depth;
+    loop->memory = memory;
+    if (node.recursive) {
+      loop->recursive = &node;
+      loop->scope = scope_;
+    }
+    flow = ExecIteration(node, loop);
   }
+  memory->last = Value();  // it may hold the loop, which holds the memory
+  if (!flow.ok()) return flow;
   return Flow::kNext;
 }
 
-Result<Interpreter::Flow> Interpreter::ExecIteration(const Node& node, const SequencePtr& items,
-                                                     size_t index) {
+Result<Interpreter::Flow> Interpreter::ExecIteration(const Node& node,
+                                                     const std::shared_ptr<LoopState>& loop) {
   const ScopeGuard scope(*this, nullptr);
   FT_RETURN_IF_ERROR(scope.Check());
-  auto loop = std::make_shared<LoopState>();
-  loop->items = items;
-  loop->index = index;
-  scope_->variables["loop"] = Value(LoopPtr(std::move(loop)));
-  FT_RETURN_IF_ERROR(Assign(node.target, items->items[index]));
+  scope_->variables["loop"] = Value(LoopPtr(loop));
+  FT_RETURN_IF_ERROR(Assign(node.target, loop->items->items[loop->index]));
   return ExecBody(node.body);
+}
+
+Result<Value> Interpreter::CallLoop(const LoopState& loop, const Arguments& arguments) {
+  if (loop.recursive == nullptr) {
+    return Error{"the loop must have the marker 'recursive' to be called"};
+  }
+  FT_ASSIGN_OR_RETURN(const BoundArguments bound,
+                      BoundArguments::Bind("loop", arguments, {"iterable"}, 1));
+  const ScopeGuard scope(*this, loop.scope);
+  FT_RETURN_IF_ERROR(scope.Check());
+  std::string outer = std::exchange(output_, {});
+  FT_ASSIGN_OR_RETURN(const Flow flow, RunLoop(*loop.recursive, bound[0], loop.depth + 1));
+  static_cast<void>(flow);
+  return heap_.String(std::exchange(output_, std::move(outer)));
 }
 
 Result<Interpreter::Flow> Interpreter::ExecWith(const Node& node) {
@@ -243,7 +270,7 @@ Status Interpreter::Assign(const Target& target, const Value& value) {
     Expr name;
     name.name = target.name;
     FT_ASSIGN_OR_RETURN(const Value object, EvalName(name));
-    if (!object.Is(Kind::kNamespace)) {
+    if (!object.Is(Kind::kNamespace) || object.name_space()->made_by != Global::kNamespace) {
       return Error{"expected a namespace to assign the attribute '" + target.attribute +
                    "' to, found " + std::string(object.TypeName())};
     }

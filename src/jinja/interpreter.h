@@ -43,8 +43,10 @@ class Interpreter {
   Result<Flow> Exec(const Node& node);
   Result<Flow> ExecIf(const Node& node);
   Result<Flow> ExecFor(const Node& node);
-  Result<Flow> ExecIteration(const Node& node, const SequencePtr& items, size_t index);
-  Result<std::vector<Value>> LoopItems(const Node& node);
+  // `depth`: calls of a recursive loop around this run of it.
+  Result<Flow> RunLoop(const Node& node, const Value& iterable, int depth);
+  Result<Flow> ExecIteration(const Node& node, const std::shared_ptr<LoopState>& loop);
+  Result<std::vector<Value>> LoopItems(const Node& node, const Value& iterable);
   Status ExecSetBlock(const Node& node);
   Result<Flow> ExecWith(const Node& node);
   Status ExecMacro(const Node& node);
@@ -75,12 +77,16 @@ class Interpreter {
 
   // Calls.
   Result<Value> Call(const Value& callee, const Arguments& arguments);
+  // loop(items), inside a recursive loop.
+  Result<Value> CallLoop(const LoopState& loop, const Arguments& arguments);
   Result<Value> CallMacro(const Callable& macro, const Arguments& arguments);
   Status BindMacro(const Callable& macro, const Arguments& arguments);
   Result<Value> CallGlobal(Global global, const Arguments& arguments);
   Result<Value> Range(const Arguments& arguments);
   Result<Dict> DictOf(const Arguments& arguments);
   Result<Value> NewNamespace(const Arguments& arguments);
+  Result<Value> NewCycler(const Arguments& arguments);
+  Result<Value> NewJoiner(const Arguments& arguments);
   Result<Value> StrftimeNow(const Arguments& arguments);
   Value MacroValue(const MacroNode& macro);
 

@@ -274,7 +274,27 @@ class Lexer {
     return end;
   }
 
+  // 0x1F, 0o17 or 0b101; false where there is none.
+  bool RadixToken() {
+    const char prefix = at_ + 1 < source_.size() ? static_cast<char>(source_[at_ + 1] | 32) : ' ';
+    const int base = prefix == 'x' ? 16 : prefix == 'o' ? 8 : prefix == 'b' ? 2 : 0;
+    if (source_[at_] != '0' || base == 0) return false;
+    size_t end = at_ + 2;
+    while (end < source_.size() && IsNameChar(source_[end])) ++end;
+    std::string digits = source_.substr(at_ + 2, end - at_ - 2);
+    std::erase(digits, '_');
+    int64_t value = 0;
+    const char* last = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data(), last, value, base);
+    if (error != std::errc() || stop != last) return false;
+    Add(TokenKind::kInt, digits);
+    tokens_.back().integer = value;
+    Advance(end - at_);
+    return true;
+  }
+
   Status NumberToken() {
+    if (RadixToken()) return {};
     const bool after_dot = !tokens_.empty() && tokens_.back().IsOperator(".");
     size_t end = Digits(at_);
     bool is_float = false;

@@ -5,17 +5,18 @@
 #include <limits>
 
 #include "jinja/arguments.h"
+#include "jinja/format.h"
 #include "jinja/operators.h"
 #include "jinja/unicode.h"
 
 namespace foretoken::jinja {
 namespace {
 
-constexpr std::array<std::string_view, 24> kStringMethods = {
-    "strip",   "lstrip",     "rstrip",   "split",  "rsplit",       "splitlines",
-    "replace", "startswith", "endswith", "upper",  "lower",        "title",
-    "join",    "capitalize", "find",     "rfind",  "count",        "index",
-    "isdigit", "isspace",    "isalpha",  "format", "removeprefix", "removesuffix"};
+constexpr std::array<std::string_view, 23> kStringMethods = {
+    "strip",   "lstrip",     "rstrip",       "split",        "rsplit", "splitlines",
+    "replace", "startswith", "endswith",     "upper",        "lower",  "title",
+    "join",    "capitalize", "find",         "rfind",        "count",  "index",
+    "rindex",  "format",     "removeprefix", "removesuffix", "encode"};
 constexpr std::array<std::string_view, 5> kDictMethods = {"items", "keys", "values", "get", "copy"};
 constexpr std::array<std::string_view, 6> kDictChanges = {"pop",        "update",  "clear",
                                                           "setdefault", "popitem", "fromkeys"};
@@ -57,6 +58,22 @@ class Splitter {
     return heap_.List(std::move(parts_));
   }
 
+  Result<Value> AtSpaceFromRight(size_t limit) {
+    std::string_view rest = StripSpace(text_, Side::kRight);
+    while (!rest.empty() && parts_.size() < limit) {
+      size_t start = 0;  // of the last word
+      for (size_t at = 0; at < rest.size(); at += Decode(rest, at).size) {
+        if (IsSpace(Decode(rest, at).value)) start = at + Decode(rest, at).size;
+      }
+      FT_RETURN_IF_ERROR(heap_.Work(rest.size()));
+      FT_RETURN_IF_ERROR(Add(rest.substr(start)));
+      rest = StripSpace(rest.substr(0, start), Side::kRight);
+    }
+    if (!rest.empty()) FT_RETURN_IF_ERROR(Add(rest));
+    std::reverse(parts_.begin(), parts_.end());
+    return heap_.List(std::move(parts_));
+  }
+
   Result<Value> At(const std::string& separator, size_t limit) {
     std::string_view rest = text_;
     while (parts_.size() < limit) {
@@ -83,11 +100,18 @@ class Splitter {
   }
 
   Result<Value> AtLines(bool keep_ends) {
-    static constexpr std::string_view kBreaks = "\n\r\v\f\x1c\x1d\x1e";
+    const auto is_break = [](char32_t c) {
+      return (c >= 0xA && c <= 0xD) || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 ||
+             c == 0x2029;
+    };
     std::string_view rest = text_;
     while (!rest.empty()) {
-      const size_t end = std::min(rest.find_first_of(kBreaks), rest.size());
-      size_t next = std::min(end + 1, rest.size());
+      size_t end = 0, next = 0;  // of the line, without and with its break
+      while (next == end && end < rest.size()) {
+        const CodePoint c = Decode(rest, end);
+        next = end + c.size;
+        if (!c.valid || !is_break(c.value)) end = next;
+      }
       if (rest.substr(end).starts_with("\r\n")) next = end + 2;
       FT_RETURN_IF_ERROR(Add(rest.substr(0, keep_ends ? next : end)));
       rest.remove_prefix(next);
@@ -120,9 +144,7 @@ Result<Value> Split(const std::string& text, std::string_view name, const Argume
                       BoundArguments::Bind(name, arguments, {"sep", "maxsplit"}));
   FT_ASSIGN_OR_RETURN(const int64_t limit, bound.Int(1, -1));
   if (!bound.HasValue(0)) {
-    if (name == "rsplit" && limit >= 0) {
-      return Error{"rsplit: expected a separator where maxsplit is given"};
-    }
+    if (name == "rsplit" && limit >= 0) return splitter.AtSpaceFromRight(LimitOf(limit));
     return splitter.AtSpace(LimitOf(limit));
   }
   FT_ASSIGN_OR_RETURN(const std::string separator, bound.String(0));
@@ -131,11 +153,40 @@ Result<Value> Split(const std::string& text, std::string_view name, const Argume
                          : splitter.AtFromRight(separator, LimitOf(limit));
 }
 
+// The part of `text` that the arguments `first` and `first` + 1 bound, as in a slice.
+struct Window {
+  std::string_view text;
+  int64_t begin = 0;    // characters before it
+  bool beyond = false;  // it begins behind the text, where not even "" is found
+};
+
+Result<Window> WindowOf(const std::string& text, const BoundArguments& bound, size_t first) {
+  if (!bound.HasValue(first) && !bound.HasValue(first + 1)) return Window{text};
+  const std::vector<size_t> offsets = CodePointOffsets(text);
+  const auto size = static_cast<int64_t>(offsets.size()) - 1;
+  int64_t ends[2] = {0, size};
+  for (size_t i = 0; i < 2; ++i) {
+    if (!bound.HasValue(first + i)) continue;
+    FT_ASSIGN_OR_RETURN(ends[i], bound.Int(first + i));
+    if (ends[i] < 0) ends[i] = std::max<int64_t>(0, ends[i] + size);
+  }
+  Window window;
+  window.beyond = ends[0] > size || ends[0] > ends[1];
+  if (window.beyond) return window;
+  window.begin = ends[0];
+  const size_t from = offsets[static_cast<size_t>(ends[0])];
+  const size_t to = offsets[static_cast<size_t>(std::min(ends[1], size))];
+  window.text = std::string_view(text).substr(from, to - from);
+  return window;
+}
+
 Result<Value> HasEdge(const std::string& text, std::string_view name, const Arguments& arguments) {
   FT_ASSIGN_OR_RETURN(const BoundArguments bound,
-                      BoundArguments::Bind(name, arguments, {"prefix"}, 1));
+                      BoundArguments::Bind(name, arguments, {"prefix", "start", "end"}, 1));
+  FT_ASSIGN_OR_RETURN(const Window window, WindowOf(text, bound, 1));
   const auto matches = [&](const std::string& edge) {
-    return name == "startswith" ? text.starts_with(edge) : text.ends_with(edge);
+    if (window.beyond) return false;
+    return name == "startswith" ? window.text.starts_with(edge) : window.text.ends_with(edge);
   };
   if (!bound[0].IsTuple()) {
     FT_ASSIGN_OR_RETURN(const std::string edge, bound.String(0));
@@ -163,26 +214,32 @@ Result<Value> RemoveEdge(const std::string& text, std::string_view name, const A
 Result<Value> Find(const std::string& text, std::string_view name, const Arguments& arguments,
                    Heap& heap) {
   FT_ASSIGN_OR_RETURN(const BoundArguments bound,
-                      BoundArguments::Bind(name, arguments, {"sub"}, 1));
+                      BoundArguments::Bind(name, arguments, {"sub", "start", "end"}, 1));
   FT_ASSIGN_OR_RETURN(const std::string part, bound.String(0));
   FT_RETURN_IF_ERROR(heap.Work(text.size()));
-  const size_t at = name == "rfind" ? text.rfind(part) : text.find(part);
-  if (at == std::string::npos) {
-    if (name == "index") return Error{"index: the substring '" + part + "' is not found"};
-    return Value::Int(-1);
+  FT_ASSIGN_OR_RETURN(const Window window, WindowOf(text, bound, 1));
+  const size_t at = window.beyond           ? std::string_view::npos
+                    : name.starts_with('r') ? window.text.rfind(part)
+                                            : window.text.find(part);
+  if (at == std::string_view::npos) {
+    if (!name.ends_with("index")) return Value::Int(-1);
+    return Error{std::string(name) + ": the substring '" + part + "' is not found"};
   }
-  return Value::Int(static_cast<int64_t>(CountCodePoints(std::string_view{text}.substr(0, at))));
+  return Value::Int(window.begin +
+                    static_cast<int64_t>(CountCodePoints(window.text.substr(0, at))));
 }
 
 Result<Value> Count(const std::string& text, const Arguments& arguments, Heap& heap) {
   FT_ASSIGN_OR_RETURN(const BoundArguments bound,
-                      BoundArguments::Bind("count", arguments, {"sub"}, 1));
+                      BoundArguments::Bind("count", arguments, {"sub", "start", "end"}, 1));
   FT_ASSIGN_OR_RETURN(const std::string part, bound.String(0));
   FT_RETURN_IF_ERROR(heap.Work(text.size()));
-  if (part.empty()) return Value::Int(static_cast<int64_t>(CountCodePoints(text)) + 1);
+  FT_ASSIGN_OR_RETURN(const Window window, WindowOf(text, bound, 1));
+  if (window.beyond) return Value::Int(0);
+  if (part.empty()) return Value::Int(static_cast<int64_t>(CountCodePoints(window.text)) + 1);
   int64_t count = 0;
-  for (size_t at = text.find(part); at != std::string::npos;
-       at = text.find(part, at + part.size())) {
+  for (size_t at = window.text.find(part); at != std::string_view::npos;
+       at = window.text.find(part, at + part.size())) {
     ++count;
   }
   return Value::Int(count);
@@ -214,59 +271,13 @@ Result<Value> Join(const std::string& separator, const Arguments& arguments, Hea
   return heap.String(std::move(out));
 }
 
-// Whether `text` has characters and all of them are of the kind that `name` asks for.
-Value IsAll(const std::string& text, std::string_view name) {
-  for (size_t at = 0; at < text.size(); at += Decode(text, at).size) {
-    const char32_t c = Decode(text, at).value;
-    const bool fits = name == "isspace"   ? IsSpace(c)
-                      : name == "isdigit" ? c >= '0' && c <= '9'
-                                          : ToUpper(c) != c || ToLower(c) != c;
-    if (!fits) return Value::Bool(false);
-  }
-  return Value::Bool(!text.empty());
-}
-
-// str.format with the fields {}, {0} and {name}.
-Result<Value> Format(const std::string& text, const Arguments& arguments, Heap& heap) {
-  std::string out;
-  size_t automatic = 0;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if ((c == '{' || c == '}') && at + 1 < text.size() && text[at + 1] == c) {
-      out += text[++at];
-    } else if (c == '{') {
-      const size_t end = text.find('}', at);
-      if (end == std::string::npos) return Error{"format: expected '}' to end a field"};
-      const std::string field = text.substr(at + 1, end - at - 1);
-      const bool is_index =
-          field.size() < 9 && field.find_first_not_of("0123456789") == std::string::npos;
-      const Value* value = nullptr;
-      if (is_index) {
-        const size_t i = field.empty() ? automatic++ : std::stoul(field);
-        if (i < arguments.positional.size()) value = &arguments.positional[i];
-      }
-      for (const auto& [name, named] : arguments.named) {
-        if (name == field) value = &named;
-      }
-      if (value == nullptr) return Error{"format: no argument for the field {" + field + "}"};
-      FT_ASSIGN_OR_RETURN(const std::string shown, ToText(*value, heap));
-      FT_RETURN_IF_ERROR(heap.Work(shown.size()));
-      if (out.size() + shown.size() > heap.limits().value_bytes) {
-        FT_RETURN_IF_ERROR(heap.Reserve(out.size() + shown.size()));
-      }
-      out += shown;
-      at = end;
-    } else {
-      out += c;
-    }
-  }
-  return heap.String(std::move(out));
-}
-
 Result<Value> StringMethod(const Value& receiver, std::string_view name, const Arguments& arguments,
                            Heap& heap) {
   const std::string& text = receiver.str();
   FT_RETURN_IF_ERROR(heap.Work(text.size()));
+  if (const StringMethodPtr method = FindLayoutMethod(name)) {
+    return method(text, name, arguments, heap);
+  }
   if (name.ends_with("strip")) return Strip(text, name, arguments, heap);
   if (name.find("split") != std::string_view::npos) return Split(text, name, arguments, heap);
   if (name.ends_with("with")) return HasEdge(text, name, arguments);
@@ -274,8 +285,9 @@ Result<Value> StringMethod(const Value& receiver, std::string_view name, const A
   if (name == "replace") return Replace(text, arguments, heap);
   if (name == "join") return Join(text, arguments, heap);
   if (name == "count") return Count(text, arguments, heap);
-  if (name == "format") return Format(text, arguments, heap);
-  if (name.ends_with("find") || name == "index") return Find(text, name, arguments, heap);
+  if (name == "format") return FormatFields(text, arguments, heap);
+  if (name == "encode") return Error{"str.encode is not supported: templates have no bytes"};
+  if (name.ends_with("find") || name.ends_with("index")) return Find(text, name, arguments, heap);
   FT_RETURN_IF_ERROR([&]() -> Status {
     FT_ASSIGN_OR_RETURN(const BoundArguments none, BoundArguments::Bind(name, arguments, {}));
     static_cast<void>(none);
@@ -284,8 +296,7 @@ Result<Value> StringMethod(const Value& receiver, std::string_view name, const A
   if (name == "upper") return heap.String(Upper(text));
   if (name == "lower") return heap.String(Lower(text));
   if (name == "title") return heap.String(Title(text));
-  if (name == "capitalize") return heap.String(Capitalize(text));
-  return IsAll(text, name);
+  return heap.String(Capitalize(text));
 }
 
 Result<Value> DictMethod(const Value& receiver, std::string_view name, const Arguments& arguments,
@@ -317,15 +328,42 @@ Result<Value> DictMethod(const Value& receiver, std::string_view name, const Arg
 Result<Value> ListMethod(const Value& receiver, std::string_view name, const Arguments& arguments,
                          Heap& heap) {
   FT_ASSIGN_OR_RETURN(const BoundArguments bound,
-                      BoundArguments::Bind(name, arguments, {"item"}, 1));
+                      BoundArguments::Bind(name, arguments, {"item", "start", "stop"}, 1));
+  const auto size = static_cast<int64_t>(receiver.items().size());
+  FT_ASSIGN_OR_RETURN(int64_t start, bound.Int(1, 0));
+  FT_ASSIGN_OR_RETURN(int64_t stop, bound.Int(2, size));
+  start = std::max<int64_t>(0, start < 0 ? start + size : start);
+  stop = std::min(size, stop < 0 ? stop + size : stop);
   int64_t count = 0;
-  for (size_t i = 0; i < receiver.items().size(); ++i) {
+  for (size_t i = static_cast<size_t>(start); static_cast<int64_t>(i) < stop; ++i) {
     FT_ASSIGN_OR_RETURN(const bool equal, Equal(receiver.items()[i], bound[0], heap));
     if (equal && name == "index") return Value::Int(static_cast<int64_t>(i));
     count += equal ? 1 : 0;
   }
   if (name == "index") return Error{"index: the list has no such item"};
   return Value::Int(count);
+}
+
+// next() gives the current item and goes on to the one after it; reset() begins anew.
+Value CyclerMethod(Namespace& cycler, std::string_view name) {
+  if (name == "reset") {
+    cycler.at = 0;
+    return None{};
+  }
+  const Value current = cycler.items[cycler.at];
+  cycler.at = (cycler.at + 1) % cycler.items.size();
+  return current;
+}
+
+// Whether the values differ from those of the last call in this loop.
+Result<Value> LoopChanged(const LoopState& loop, const Arguments& arguments, Heap& heap) {
+  FT_ASSIGN_OR_RETURN(const Value now, heap.Tuple(arguments.positional));
+  if (loop.memory->last.Is(Kind::kSequence)) {
+    FT_ASSIGN_OR_RETURN(const bool same, Equal(loop.memory->last, now, heap));
+    if (same) return Value::Bool(false);
+  }
+  loop.memory->last = now;
+  return Value::Bool(true);
 }
 
 }  // namespace
@@ -356,13 +394,16 @@ Result<Value> ReplaceText(const std::string& text, const std::string& from, cons
 bool HasMethod(const Value& receiver, std::string_view name) {
   switch (receiver.kind()) {
     case Kind::kString:
-      return Among(kStringMethods, name);
+      return Among(kStringMethods, name) || FindLayoutMethod(name) != nullptr;
     case Kind::kDict:
       return Among(kDictMethods, name) || Among(kDictChanges, name);
     case Kind::kSequence:
       return Among(kListMethods, name);
     case Kind::kLoop:
-      return name == "cycle";
+      return name == "cycle" || name == "changed";
+    case Kind::kNamespace:
+      return receiver.name_space()->made_by == Global::kCycler &&
+             (name == "next" || name == "reset");
     default:
       return false;
   }
@@ -373,6 +414,8 @@ Result<Value> CallMethod(const Value& receiver, std::string_view name, const Arg
   if (receiver.IsString()) return StringMethod(receiver, name, arguments, heap);
   if (receiver.Is(Kind::kDict)) return DictMethod(receiver, name, arguments, heap);
   if (receiver.Is(Kind::kSequence)) return ListMethod(receiver, name, arguments, heap);
+  if (receiver.Is(Kind::kNamespace)) return CyclerMethod(*receiver.name_space(), name);
+  if (name == "changed") return LoopChanged(receiver.loop(), arguments, heap);
   if (arguments.positional.empty()) return Error{"loop.cycle: expected items, found none"};
   return arguments.positional[receiver.loop().index % arguments.positional.size()];
 }

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "jinja/heap.h"
+#include "jinja/unicode.h"
 #include "jinja/value.h"
 
 namespace foretoken::jinja {
@@ -14,6 +15,16 @@ bool HasMethod(const Value& receiver, std::string_view name);
 // supported or would change its object.
 Result<Value> CallMethod(const Value& receiver, std::string_view name, const Arguments& arguments,
                          Heap& heap);
+
+// A method of str that lays text out or tests its characters; null where there is none.
+using StringMethodPtr = Result<Value> (*)(const std::string& text, std::string_view name,
+                                          const Arguments& arguments, Heap& heap);
+StringMethodPtr FindLayoutMethod(std::string_view name);
+
+// `text` in at least `width` characters, on the left, on the right or in the middle of it: `side`
+// says where it stands. `fill`: one character.
+Result<Value> Pad(const std::string& text, int64_t width, const std::string& fill, Side side,
+                  Heap& heap);
 
 // Replaces `from` by `to`, at most `limit` times (all when negative).
 Result<Value> ReplaceText(const std::string& text, const std::string& from, const std::string& to,

@@ -1,4 +1,5 @@
 // Filters whose result is a number.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -50,6 +51,7 @@ Result<Value> IntFilter(const Value& value, const Arguments& arguments) {
                       BoundArguments::Bind("int", arguments, {"default", "base"}));
   FT_ASSIGN_OR_RETURN(const int64_t base, bound.Int(1, 10));
   if (base < 2 || base > 36) return Error{"int: expected a base from 2 to 36"};
+  if (value.Is(Kind::kUndefined)) return UndefinedError(value);
   std::optional<int64_t> result;
   if (value.IsIntegral()) {
     result = value.AsInt();
@@ -58,6 +60,7 @@ Result<Value> IntFilter(const Value& value, const Arguments& arguments) {
   } else if (value.IsString()) {
     result = ParseInt(value.str(), static_cast<int>(base));
     const std::optional<double> number = ParseFloat(value.str());
+    if (!result && number && std::isinf(*number)) return Error{"int: infinity is no integer"};
     if (!result && number) result = Truncate(*number);
   }
   if (result) return Value::Int(*result);
@@ -67,6 +70,7 @@ Result<Value> IntFilter(const Value& value, const Arguments& arguments) {
 Result<Value> FloatFilter(const Value& value, const Arguments& arguments) {
   FT_ASSIGN_OR_RETURN(const BoundArguments bound,
                       BoundArguments::Bind("float", arguments, {"default"}));
+  if (value.Is(Kind::kUndefined)) return UndefinedError(value);
   if (value.IsNumber()) return Value::Float(value.AsDouble());
   const std::optional<double> parsed = value.IsString() ? ParseFloat(value.str()) : std::nullopt;
   if (parsed) return Value::Float(*parsed);
@@ -81,6 +85,15 @@ Result<Value> AbsFilter(const Value& value, const Arguments&) {
   return UnaryOperation(negative ? "-" : "+", value);
 }
 
+// `value` with `zeros` digits before the point rounded to zeros, half to even.
+Value RoundTens(const Value& value, int64_t zeros) {
+  const double scale = std::pow(10.0, static_cast<double>(zeros));
+  const double rounded = std::nearbyint(value.AsDouble() / scale) * scale;
+  if (!value.IsIntegral()) return Value::Float(rounded);
+  const std::optional<int64_t> whole = Truncate(rounded);
+  return whole ? Value::Int(*whole) : value;
+}
+
 Result<Value> RoundFilter(const Value& value, const Arguments& arguments) {
   FT_ASSIGN_OR_RETURN(const BoundArguments bound,
                       BoundArguments::Bind("round", arguments, {"precision", "method"}));
@@ -89,9 +102,11 @@ Result<Value> RoundFilter(const Value& value, const Arguments& arguments) {
   if (!value.IsNumber()) {
     return Error{"round: expected a number, found " + std::string(value.TypeName())};
   }
-  if (precision < 0 || precision > 300) return Error{"round: expected a precision from 0 to 300"};
+  if (precision > 300) return Error{"round: expected a precision of at most 300"};
   const double d = value.AsDouble();
   if (method == "common") {
+    if (precision < 0 && std::isfinite(d))
+      return RoundTens(value, -std::max<int64_t>(precision, -300));
     if (value.IsIntegral()) return Value::Int(value.AsInt());
     if (!std::isfinite(d)) return value;
     char text[700];  // 309 digits before the point and 300 after it

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "jinja/format.h"
 #include "jinja/unicode.h"
 
 namespace foretoken::jinja {
@@ -170,6 +171,7 @@ Result<Value> BinaryOperation(std::string_view op, const Value& a, const Value& 
   if (a.IsIntegral() && b.IsIntegral()) return IntOperation(op, a.AsInt(), b.AsInt());
   if (a.IsNumber() && b.IsNumber()) return FloatOperation(op, a.AsDouble(), b.AsDouble());
   if (op == "+") return Add(a, b, heap);
+  if (op == "%" && a.IsString()) return FormatPercent(a.str(), b, heap);
   if (op == "*" && IsRepeatable(a) && b.IsIntegral()) return Repeat(a, b.AsInt(), heap);
   if (op == "*" && IsRepeatable(b) && a.IsIntegral()) return Repeat(b, a.AsInt(), heap);
   return Mismatch(op, a, b);

@@ -133,7 +133,7 @@ class StatementParser {
     if (cursor_.SkipName("if")) {
       FT_ASSIGN_OR_RETURN(node->filter, expressions_.Parse());
     }
-    if (cursor_.Peek().IsName("recursive")) return cursor_.Unexpected("no recursive loop");
+    node->recursive = cursor_.SkipName("recursive");
     FT_RETURN_IF_ERROR(EndTag());
     ++loops_;
     FT_ASSIGN_OR_RETURN(node->body, ParseBody({"else", "endfor"}));

@@ -88,6 +88,28 @@ Result<std::vector<Value>> KeysOf(const std::vector<Value>& items, const Value& 
   return keys;
 }
 
+// The keys of sort: of several attributes ("a,b") the list of their keys.
+Result<std::vector<Value>> SortKeys(const std::vector<Value>& items, const Value& attributes,
+                                    const Sorter& sorter, Heap& heap) {
+  if (!attributes.IsString() || attributes.str().find(',') == std::string::npos) {
+    return KeysOf(items, attributes, sorter, heap);
+  }
+  std::vector<std::vector<Value>> parts(items.size());
+  for (std::string_view rest = attributes.str(); !rest.empty();) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    FT_ASSIGN_OR_RETURN(const Value attribute, heap.String(std::string(rest.substr(0, comma))));
+    FT_ASSIGN_OR_RETURN(const std::vector<Value> keys, KeysOf(items, attribute, sorter, heap));
+    for (size_t i = 0; i < items.size(); ++i) parts[i].push_back(keys[i]);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  std::vector<Value> lists;
+  for (std::vector<Value>& part : parts) {
+    FT_ASSIGN_OR_RETURN(Value list, heap.List(std::move(part)));
+    lists.push_back(std::move(list));
+  }
+  return lists;
+}
+
 Result<Value> SortFilter(std::string_view name, const Value& value, const Arguments& arguments,
                          Heap& heap) {
   FT_ASSIGN_OR_RETURN(
@@ -95,7 +117,7 @@ Result<Value> SortFilter(std::string_view name, const Value& value, const Argume
       BoundArguments::Bind(name, arguments, {"reverse", "case_sensitive", "attribute"}));
   FT_ASSIGN_OR_RETURN(const std::vector<Value> items, Iterate(value, heap));
   Sorter sorter(bound.Truthy(1), heap);
-  FT_ASSIGN_OR_RETURN(const std::vector<Value> keys, KeysOf(items, bound[2], sorter, heap));
+  FT_ASSIGN_OR_RETURN(const std::vector<Value> keys, SortKeys(items, bound[2], sorter, heap));
   FT_ASSIGN_OR_RETURN(std::vector<Value> sorted, sorter.Sort(items, keys, bound.Truthy(0)));
   return heap.List(std::move(sorted));
 }
@@ -141,6 +163,38 @@ Result<Value> UniqueFilter(std::string_view name, const Value& value, const Argu
     unique.push_back(items[i]);
   }
   return heap.List(std::move(unique));
+}
+
+// Groups of (key, items), by the order of the keys.
+Result<Value> GroupByFilter(std::string_view name, const Value& value, const Arguments& arguments,
+                            Heap& heap) {
+  FT_ASSIGN_OR_RETURN(
+      const BoundArguments bound,
+      BoundArguments::Bind(name, arguments, {"attribute", "default", "case_sensitive"}, 1));
+  FT_ASSIGN_OR_RETURN(const std::vector<Value> items, Iterate(value, heap));
+  Sorter sorter(bound.Truthy(2), heap);
+  std::vector<Value> shown, keys, order;
+  for (size_t i = 0; i < items.size(); ++i) {
+    FT_ASSIGN_OR_RETURN(Value key, AttributeOf(items[i], bound[0], heap));
+    if (key.Is(Kind::kUndefined) && bound.HasValue(1)) key = bound[1];
+    keys.push_back(sorter.KeyOf(key));
+    shown.push_back(std::move(key));
+    order.push_back(Value::Int(static_cast<int64_t>(i)));
+  }
+  FT_ASSIGN_OR_RETURN(order, sorter.Sort(order, keys, /*reverse=*/false));
+  std::vector<Value> groups;
+  for (size_t i = 0; i < order.size();) {
+    const auto first = static_cast<size_t>(order[i].AsInt());
+    std::vector<Value> group;
+    for (bool same = true; same && i < order.size();) {
+      const auto at = static_cast<size_t>(order[i].AsInt());
+      FT_ASSIGN_OR_RETURN(same, Equal(keys[at], keys[first], heap));
+      if (same) group.push_back(items[at]), ++i;
+    }
+    FT_ASSIGN_OR_RETURN(Value made, heap.Group(shown[first], std::move(group)));
+    groups.push_back(std::move(made));
+  }
+  return heap.List(std::move(groups));
 }
 
 Result<Value> ExtremeFilter(std::string_view name, const Value& value, const Arguments& arguments,
@@ -284,7 +338,7 @@ constexpr NamedFilter kFilters[] = {
     {"rejectattr", SelectFilter}, {"items", ItemsFilter},     {"dictsort", DictSortFilter},
     {"sort", SortFilter},         {"reverse", ReverseFilter}, {"unique", UniqueFilter},
     {"min", ExtremeFilter},       {"max", ExtremeFilter},     {"sum", SumFilter},
-    {"attr", AttributeFilter},
+    {"attr", AttributeFilter},    {"groupby", GroupByFilter},
 };
 
 }  // namespace

@@ -184,14 +184,45 @@ Result<Value> DefaultFilter(const Value& value, const Arguments& arguments, Heap
 }
 
 constexpr NamedFilter kFilters[] = {
-    {"tojson", ToJsonFilter},   {"trim", TrimFilter},           {"upper", MapText<Upper>},
-    {"lower", MapText<Lower>},  {"title", MapText<TitleWords>}, {"capitalize", MapText<Capitalize>},
-    {"string", MapText<Same>},  {"safe", MapText<Same>},        {"escape", MapText<EscapeHtml>},
-    {"e", MapText<EscapeHtml>}, {"replace", ReplaceFilter},     {"indent", IndentFilter},
-    {"join", JoinFilter},       {"default", DefaultFilter},     {"d", DefaultFilter},
+    {"tojson", ToJsonFilter},
+    {"trim", TrimFilter},
+    {"upper", MapText<Upper>},
+    {"lower", MapText<Lower>},
+    {"title", MapText<TitleWords>},
+    {"capitalize", MapText<Capitalize>},
+    {"string", MapText<Same>},
+    {"safe", MapText<Same>},
+    {"escape", MapText<EscapeHtml>},
+    {"e", MapText<EscapeHtml>},
+    {"replace", ReplaceFilter},
+    {"indent", IndentFilter},
+    {"forceescape", MapText<EscapeHtml>},
+    {"join", JoinFilter},
+    {"default", DefaultFilter},
+    {"d", DefaultFilter},
 };
 
+constexpr Result<Value> (*kFilterGroups[])(std::string_view, const Value&, const Arguments&, Heap&,
+                                           bool&) = {ApplyTextFilter, ApplyLayoutFilter,
+                                                     ApplySequenceFilter, ApplyNumberFilter};
+
+// Jinja's own filters that are left out.
+constexpr std::string_view kUnsupported[] = {"filesizeformat", "pprint",    "random",
+                                             "striptags",      "urlencode", "urlize",
+                                             "wordcount",      "wordwrap",  "xmlattr"};
+
 }  // namespace
+
+// A filter of a known name finds fault with no argument at all, or gives something.
+bool IsFilter(std::string_view name) {
+  Heap heap{Limits{}};
+  bool found = false;
+  for (const auto apply : kFilterGroups) {
+    const Result<Value> tried = apply(name, Value(), {}, heap, found);
+    if (found) return true;
+  }
+  return std::ranges::find(kUnsupported, name) != std::end(kUnsupported);
+}
 
 Result<Value> ApplyTextFilter(std::string_view name, const Value& value, const Arguments& arguments,
                               Heap& heap, bool& found) {
@@ -209,9 +240,12 @@ Result<Value> ApplyFilter(std::string_view name, const Value& value, const Argum
   FT_RETURN_IF_ERROR(level.Check());
   FT_RETURN_IF_ERROR(heap.Work(value.IsString() ? value.str().size() : 0));
   bool found = false;
-  for (const auto apply : {ApplyTextFilter, ApplySequenceFilter, ApplyNumberFilter}) {
+  for (const auto apply : kFilterGroups) {
     Result<Value> result = apply(name, value, arguments, heap, found);
     if (found) return result;
+  }
+  if (std::ranges::find(kUnsupported, name) != std::end(kUnsupported)) {
+    return Error{"the filter '" + std::string(name) + "' is not supported"};
   }
   return Error{"there is no filter named '" + std::string(name) + "'"};
 }

@@ -1,5 +1,6 @@
 #include "jinja/unicode.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "base/utf8.h"
@@ -20,6 +21,37 @@ void AppendUpper(char32_t c, std::string& out) {
     AppendUtf8(ToUpper(c), out);
   }
 }
+
+struct Range {
+  char32_t first, last;
+};
+
+template <size_t n>
+bool IsWithin(char32_t c, const Range (&ranges)[n]) {
+  return std::ranges::any_of(ranges, [c](const Range& r) { return c >= r.first && c <= r.last; });
+}
+
+// Letters without a case, and those whose case ToUpper and ToLower do not know.
+constexpr Range kLetters[] = {
+    {0xAA, 0xAA},     {0xBA, 0xBA},     {0xC0, 0xD6},      {0xD8, 0xF6},     {0xF8, 0x2C1},
+    {0x370, 0x373},   {0x376, 0x377},   {0x37B, 0x37D},    {0x386, 0x386},   {0x388, 0x3FF},
+    {0x400, 0x481},   {0x48A, 0x52F},   {0x531, 0x556},    {0x561, 0x587},   {0x5D0, 0x5EA},
+    {0x620, 0x64A},   {0x671, 0x6D3},   {0x904, 0x939},    {0x985, 0x9B9},   {0xE01, 0xE30},
+    {0x10A0, 0x10FA}, {0x1100, 0x11FF}, {0x1E00, 0x1FBC},  {0x3041, 0x3096}, {0x30A1, 0x30FA},
+    {0x3105, 0x312F}, {0x3400, 0x4DBF}, {0x4E00, 0x9FFF},  {0xAC00, 0xD7A3}, {0xF900, 0xFA6D},
+    {0xFF21, 0xFF3A}, {0xFF41, 0xFF5A}, {0x20000, 0x2A6DF}};
+// Where the ten digits of a script begin.
+constexpr char32_t kZeros[] = {'0',   0x660, 0x6F0, 0x7C0,  0x966,  0x9E6,  0xA66,
+                               0xAE6, 0xB66, 0xBE6, 0xC66,  0xCE6,  0xD66,  0xDE6,
+                               0xE50, 0xED0, 0xF20, 0x1040, 0x17E0, 0x1810, 0xFF10};
+constexpr Range kOtherDigits[] = {{0xB2, 0xB3},     {0xB9, 0xB9},     {0x2070, 0x2070},
+                                  {0x2074, 0x2079}, {0x2080, 0x2089}, {0x2460, 0x2468},
+                                  {0x2474, 0x247C}, {0x2488, 0x2490}, {0x2776, 0x277E}};
+constexpr Range kOtherNumbers[] = {
+    {0xBC, 0xBE},     {0x9F4, 0x9F9},   {0xBF0, 0xBF2},   {0x2150, 0x2189}, {0x2469, 0x2473},
+    {0x247D, 0x2487}, {0x2491, 0x249B}, {0x24EA, 0x24FF}, {0x277F, 0x2793}, {0x3007, 0x3007},
+    {0x3021, 0x3029}, {0x3038, 0x303A}, {0x3220, 0x3229}, {0x3280, 0x3289}};
+constexpr char32_t kHanNumbers[] = U"一二三四五六七八九十百千万億零";
 
 // Appends the mapped code point, or the byte itself where it is not UTF-8.
 template <typename Append>
@@ -84,6 +116,22 @@ bool IsSpace(char32_t c) {
   return (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
          c == 0x3000;
+}
+
+bool IsLetter(char32_t c) {
+  if (c < 0x80) return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return IsWithin(c, kLetters);
+}
+
+bool IsDecimal(char32_t c) {
+  return std::ranges::any_of(kZeros, [c](char32_t zero) { return c >= zero && c - zero < 10; });
+}
+
+bool IsDigitCharacter(char32_t c) { return IsDecimal(c) || IsWithin(c, kOtherDigits); }
+
+bool IsNumeric(char32_t c) {
+  return IsDigitCharacter(c) || IsWithin(c, kOtherNumbers) ||
+         std::u32string_view(kHanNumbers).find(c) != std::u32string_view::npos;
 }
 
 bool IsPrintable(char32_t c) {
@@ -165,6 +213,26 @@ std::string Title(std::string_view text) {
       AppendUpper(c, out);
     }
     in_word = Cased(c);
+  });
+}
+
+std::string SwapCase(std::string_view text) {
+  return Map(text, [](char32_t c, std::string& out) {
+    if (const char32_t lower = ToLower(c); lower != c) {
+      AppendUtf8(lower, out);
+    } else {
+      AppendUpper(c, out);
+    }
+  });
+}
+
+std::string CaseFold(std::string_view text) {
+  return Map(text, [](char32_t c, std::string& out) {
+    if (c == 0xDF) {
+      out += "ss";
+    } else {
+      AppendUtf8(c == 0x3C2 ? 0x3C3 : ToLower(c), out);
+    }
   });
 }
 

@@ -22,6 +22,12 @@ size_t CountCodePoints(std::string_view text);
 std::vector<size_t> CodePointOffsets(std::string_view text);
 
 bool IsSpace(char32_t c);
+// Python's isalpha, isdecimal, isdigit and isnumeric of one character, for the scripts that many
+// people write and the numbers in the blocks below U+3400.
+bool IsLetter(char32_t c);
+bool IsDecimal(char32_t c);
+bool IsDigitCharacter(char32_t c);
+bool IsNumeric(char32_t c);
 // Whether Python's repr() shows the character as it is.
 bool IsPrintable(char32_t c);
 // Simple case mapping of Latin, Greek and Cyrillic letters; others map to themselves.
@@ -32,6 +38,8 @@ std::string Upper(std::string_view text);
 std::string Lower(std::string_view text);
 std::string Capitalize(std::string_view text);
 std::string Title(std::string_view text);
+std::string SwapCase(std::string_view text);
+std::string CaseFold(std::string_view text);
 
 enum class Side { kLeft, kRight, kBoth };
 std::string_view StripSpace(std::string_view text, Side side);

@@ -108,6 +108,7 @@ class Value {
 struct Sequence {
   std::vector<Value> items;
   bool is_tuple = false;
+  bool is_group = false;  // of groupby: a tuple of grouper and list, which are attributes, too
   int depth = 1;
 };
 
@@ -130,22 +131,34 @@ class Dict {
   int depth_ = 1;
 };
 
-// What namespace() makes: the one thing a template may change.
+enum class Global { kRange, kDict, kNamespace, kCycler, kJoiner, kRaiseException, kStrftimeNow };
+
+// What namespace(), cycler() and joiner() make: the things a template may change.
 struct Namespace {
+  Global made_by = Global::kNamespace;
   std::unordered_map<std::string, Value> attributes;
+  std::vector<Value> items;  // what a cycler goes through; a joiner's separator
+  size_t at = 0;             // the cycler's current item; how often the joiner was called
+};
+
+struct MacroNode;
+struct Node;
+struct Scope;
+
+// What the iterations of one loop share.
+struct LoopMemory {
+  Value last;  // what loop.changed() was last asked about
 };
 
 // What `loop` is inside a for.
 struct LoopState {
   SequencePtr items;
   size_t index = 0;  // from 0
-  int nesting = 0;   // loops around this one in the same body
+  int depth = 0;     // calls of a recursive loop around this one
+  std::shared_ptr<LoopMemory> memory;
+  const Node* recursive = nullptr;  // the loop, where it may be called; owned by the template
+  std::shared_ptr<Scope> scope;     // around it, where it may be called
 };
-
-struct MacroNode;
-struct Scope;
-
-enum class Global { kRange, kDict, kNamespace, kRaiseException, kStrftimeNow };
 
 // A macro with the scope it was defined in, a bound method such as "x".strip, or a global.
 struct Callable {

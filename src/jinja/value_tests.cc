@@ -1,4 +1,6 @@
 // The tests behind "is".
+#include <algorithm>
+
 #include "jinja/arguments.h"
 #include "jinja/filters.h"
 #include "jinja/operators.h"
@@ -28,6 +30,11 @@ bool HasNoCase(std::string_view text, char32_t (*other_case)(char32_t)) {
   return cased;
 }
 
+bool IsCallable(const Value& value) {
+  return value.Is(Kind::kCallable) ||
+         (value.Is(Kind::kNamespace) && value.name_space()->made_by == Global::kJoiner);
+}
+
 // Tests of the kind of a value; nothing when `name` is no such test.
 enum class Answer { kNo, kYes, kUnknown };
 
@@ -50,7 +57,10 @@ Answer KindTest(std::string_view name, const Value& value) {
   if (name == "boolean") return answer(is_bool);
   if (name == "true") return answer(is_bool && value.bool_value());
   if (name == "false") return answer(is_bool && !value.bool_value());
-  if (name == "callable") return answer(kind == Kind::kCallable);
+  if (name == "callable") return answer(IsCallable(value));
+  if (name == "escaped") return answer(false);  // there is no markup
+  if (name == "filter") return answer(value.IsString() && IsFilter(value.str()));
+  if (name == "test") return answer(value.IsString() && IsTest(value.str()));
   return Answer::kUnknown;
 }
 
@@ -67,7 +77,16 @@ Result<bool> DivisibilityTest(std::string_view name, const Value& value, const A
   return divides == (name != "odd");
 }
 
+constexpr std::string_view kOtherTests[] = {"odd",    "even",  "divisibleby",
+                                            "sameas", "upper", "lower"};
+
 }  // namespace
+
+bool IsTest(std::string_view name) {
+  return KindTest(name, Value()) != Answer::kUnknown ||
+         std::ranges::find(kComparisons, name, &Alias::name) != std::end(kComparisons) ||
+         std::ranges::find(kOtherTests, name) != std::end(kOtherTests);
+}
 
 Result<bool> ApplyTest(std::string_view name, const Value& value, const Arguments& arguments,
                        Heap& heap) {

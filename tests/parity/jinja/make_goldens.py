@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Renders chat templates with Debian's python3-jinja2 into goldens.json.
+"""Renders chat templates with Debian's python3-jinja2 into goldens.json, and the templates of
+expressions.txt, one a line, into expressions.json.
 
 The environment is set up as transformers sets it up for tokenizer.chat_template: an immutable
 sandbox with trim_blocks, lstrip_blocks and loop controls, the filter tojson, and the functions
@@ -66,6 +67,18 @@ def render(template, conversation, add_generation_prompt, bos, eos):
         return {"error": ""}
 
 
+def render_expressions(env, sources):
+    """What each template gives with no variables; null where Jinja raises an error."""
+    rendered = []
+    for source in sources:
+        try:
+            text = env.from_string(source).render()
+        except Exception:  # of Python's own types, too: the message is no part of the comparison
+            text = None
+        rendered.append([source, text])
+    return rendered
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--templates", type=pathlib.Path, default=HERE / "templates")
@@ -87,6 +100,10 @@ def main():
                       "renderings": renderings})
     goldens = {"jinja2": jinja2.__version__, "conversations": conversations, "templates": files}
     args.out.write_text(json.dumps(goldens, ensure_ascii=False, indent=1) + "\n")
+    if args.templates == HERE / "templates":
+        lines = (HERE / "expressions.txt").read_text().splitlines()
+        pairs = (json.dumps(pair, ensure_ascii=False) for pair in render_expressions(env, lines))
+        (HERE / "expressions.json").write_text("[\n" + ",\n".join(pairs) + "\n]\n")
 
 
 if __name__ == "__main__":
