@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "text/byte_map.h"
 
 namespace foretoken {
 namespace {
@@ -27,6 +28,8 @@ using Owned = std::unique_ptr<T, Deleter>;
 struct Span {
   size_t begin, end;
 };
+
+bool IsUtf8Continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 }  // namespace
 
@@ -126,11 +129,25 @@ void PreTokenizer::Splitter::SplitBy(std::span<Matcher> matchers, std::string_vi
 PreTokenizer::Splitter::Splitter(const PreTokenizer& pre_tokenizer) {
   matchers_.reserve(pre_tokenizer.rules_.size());
   for (const auto& rule : pre_tokenizer.rules_) matchers_.emplace_back(*rule);
+  mapped_.reserve(pre_tokenizer.mapped_rules_.size());
+  for (const auto& rule : pre_tokenizer.mapped_rules_) mapped_.emplace_back(*rule);
 }
 
 PreTokenizer::Splitter::~Splitter() = default;
 
-void PreTokenizer::Splitter::Split(std::string_view text, const Emit& emit) {
+// Splits by the rules for mapped text, in which each byte of `piece` is one character.
+void PreTokenizer::Splitter::SplitMapped(std::string_view piece, const Emit& emit) {
+  SplitBy(mapped_, MapBytes(piece), [&](std::string_view mapped) {
+    const auto bytes = static_cast<size_t>(
+        std::ranges::count_if(mapped, [](char c) { return !IsUtf8Continuation(c); }));
+    emit(piece.substr(0, bytes));
+    piece.remove_prefix(bytes);
+  });
+}
+
+void PreTokenizer::Splitter::Split(std::string_view text, const Emit& emit_piece) {
+  const Emit map = [&](std::string_view piece) { SplitMapped(piece, emit_piece); };
+  const Emit& emit = mapped_.empty() ? emit_piece : map;
   while (!text.empty()) {
     const size_t valid = ValidUtf8Prefix(text);
     SplitBy(matchers_, text.substr(0, valid), emit);
@@ -148,9 +165,14 @@ PreTokenizer::~PreTokenizer() = default;
 
 Result<PreTokenizer> PreTokenizer::Compile(std::span<const std::string_view> patterns) {
   PreTokenizer out;
+  auto* rules = &out.rules_;
   for (const std::string_view pattern : patterns) {
+    if (pattern == kMappedRules) {
+      rules = &out.mapped_rules_;
+      continue;
+    }
     FT_ASSIGN_OR_RETURN(auto rule, Rule::Compile(pattern));
-    out.rules_.push_back(std::move(rule));
+    rules->push_back(std::move(rule));
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // Cuts text into the stretches ("pre-tokens") that byte-level BPE merges within. Rules are regular
 // expressions with Unicode classes, applied one after another, each inside the pieces of the one
-// before; what a rule does not match is a piece too.
+// before; what a rule does not match is a piece too. Rules that follow kMappedRules see the text as
+// Hugging Face's "ByteLevel" stage hands it on: each byte disguised as a character (byte_map.h).
 #pragma once
 
 #include <functional>
@@ -13,6 +14,9 @@
 #include "base/result.h"
 
 namespace foretoken {
+
+// Stands between two rules; no regular expression.
+inline constexpr std::string_view kMappedRules = "(*BYTES)";
 
 // What the names of tokenizer.ggml.pre mean.
 struct PreTokenizerRules {
@@ -41,7 +45,7 @@ class PreTokenizer {
  public:
   // Errors: a name that is not known.
   static Result<PreTokenizer> ForName(std::string_view name);
-  // One regular expression a line. Errors: one that does not compile.
+  // One regular expression a line, or kMappedRules. Errors: one that does not compile.
   static Result<PreTokenizer> ForPatterns(std::string_view lines);
 
   PreTokenizer(PreTokenizer&&) noexcept;
@@ -64,7 +68,8 @@ class PreTokenizer {
    private:
     class Matcher;
     static void SplitBy(std::span<Matcher> matchers, std::string_view text, const Emit& emit);
-    std::vector<Matcher> matchers_;
+    void SplitMapped(std::string_view piece, const Emit& emit);
+    std::vector<Matcher> matchers_, mapped_;
   };
 
  private:
@@ -72,7 +77,7 @@ class PreTokenizer {
   PreTokenizer();
   static Result<PreTokenizer> Compile(std::span<const std::string_view> patterns);
 
-  std::vector<std::unique_ptr<Rule>> rules_;
+  std::vector<std::unique_ptr<Rule>> rules_, mapped_rules_;
 };
 
 }  // namespace foretoken

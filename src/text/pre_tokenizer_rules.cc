@@ -117,7 +117,8 @@ std::vector<PreTokenizerRules> MakeTable() {
   AddAll(table, {"deepseek-coder"}, {kNewline, R"(\s?\p{L}+)", R"(\s?\p{P}+)", kCjk, kDigit});
   AddAll(table, {"deepseek-v3", "hunyuan-dense", "joyai-llm"},
          {R"(\p{N}{1,3})", kDeepseek3Cjk, kDeepseek3});
-  AddAll(table, {"falcon"}, {kFalconPunctuation, kGpt2, kDigits, kThreeDigits});
+  // Its digits are those of mapped text: 0 to 9, and six characters that stand for bytes.
+  AddAll(table, {"falcon"}, {kFalconPunctuation, kGpt2, kMappedRules, kDigits, kThreeDigits});
   AddAll(table, {"tekken"}, {kTekken}, /*ignore_merges=*/true, /*add_bos=*/true);
   AddAll(table, {"gpt-4o", "llama4", "minimax-m2"}, {kGpt4o});
   AddAll(table, {"qwen35"}, {kQwen35});

@@ -70,6 +70,17 @@ TEST(PreTokenizer, PatternsApplyLineByLine) {
   EXPECT_THAT(Pieces(*pre_tokenizer, "ab12--"), ElementsAre("a", "b", "12", "--"));
 }
 
+// As behind "ByteLevel": "½" is two bytes, of which the second looks like a number.
+TEST(PreTokenizer, RulesForMappedTextSeeBytes) {
+  const auto pre_tokenizer = PreTokenizer::ForPatterns(" ?[^ ]+\n(*BYTES)\n\\p{N}+");
+  ASSERT_TRUE(pre_tokenizer.ok());
+  EXPECT_THAT(Pieces(*pre_tokenizer, "a \u00bd12 \u0663"), ElementsAre("a", " \xc2",
+                                                                       "\xbd"
+                                                                       "12",
+                                                                       " \u0663"));
+  EXPECT_THAT(Pieces(*pre_tokenizer, "\xbd\xff"), ElementsAre("\xbd", "\xff"));
+}
+
 TEST(PreTokenizer, EmptyMatchesSplit) {
   const auto pre_tokenizer = PreTokenizer::ForPatterns("(?=b)");
   ASSERT_TRUE(pre_tokenizer.ok());

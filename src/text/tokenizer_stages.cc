@@ -123,7 +123,7 @@ class StageReader {
     if (prefix) return place.Wrong("add_prefix_space", stage, "false");
     FT_ASSIGN_OR_RETURN(const bool use_regex,
                         BoolField(stage, place.origin, place.path + ".", "use_regex", true));
-    if (use_regex) stages_.patterns.emplace_back(ByteLevelPattern());
+    if (use_regex) AddPattern(ByteLevelPattern());
     stages_.byte_level = true;
     return {};
   }
@@ -142,14 +142,23 @@ class StageReader {
     // The same without a scan to the end from each space. Lines are apart, so $ is the end.
     const bool lines_apart = !stages_.patterns.empty() && stages_.patterns[0] == "[\\r\\n]";
     if (pattern == "\\s+$" && lines_apart) pattern = "(?<!\\s)\\s++$";
-    stages_.patterns.push_back(std::move(pattern));
+    AddPattern(pattern);
     return {};
+  }
+
+  // Stages after "ByteLevel" see mapped text.
+  void AddPattern(std::string_view pattern) {
+    std::vector<std::string>& patterns = stages_.patterns;
+    if (stages_.byte_level && std::ranges::find(patterns, kMappedRules) == patterns.end()) {
+      patterns.emplace_back(kMappedRules);
+    }
+    patterns.emplace_back(pattern);
   }
 
   Status Digits(const JsonTree& stage, const Place& place) {
     FT_ASSIGN_OR_RETURN(const bool individual, BoolField(stage, place.origin, place.path + ".",
                                                          "individual_digits", false));
-    stages_.patterns.emplace_back(DigitsPattern(individual));
+    AddPattern(DigitsPattern(individual));
     return {};
   }
 
@@ -158,7 +167,7 @@ class StageReader {
     if (behavior != "Isolated" && behavior != "Contiguous") {
       return place.Wrong("behavior", stage, "Isolated or Contiguous");
     }
-    stages_.patterns.emplace_back(PunctuationPattern(behavior == "Contiguous"));
+    AddPattern(PunctuationPattern(behavior == "Contiguous"));
     return {};
   }
 

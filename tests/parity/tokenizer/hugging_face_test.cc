@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "text/pre_tokenizer.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_json.h"
 #include "vocab_cases.h"
@@ -40,6 +41,25 @@ TEST_P(HuggingFace, EveryCaseMatches) {
     const std::vector<Token> expected = (*ids)[i];
     EXPECT_EQ((*tokenizer)->Encode(text, {.parse_special = true}), expected)
         << "text '" << text << "'";
+  }
+}
+
+// What each named pre-tokenizer takes for a number, and where that splits.
+TEST(HuggingFacePieces, NumbersOfEveryScriptSplitAlike) {
+  const Result<Json> goldens =
+      ReadJsonFile(FT_SOURCE_DIR "/tests/parity/tokenizer/goldens/numbers.json");
+  ASSERT_TRUE(goldens.ok()) << goldens.error().message;
+  EXPECT_GE(goldens->at("pieces").size(), 13u);
+  for (const auto& [name, expected] : goldens->at("pieces").items()) {
+    const auto pre_tokenizer = PreTokenizer::ForName(name);
+    ASSERT_TRUE(pre_tokenizer.ok()) << pre_tokenizer.error().message;
+    PreTokenizer::Splitter splitter(*pre_tokenizer);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const std::string text = goldens->at("texts").at(i);
+      std::vector<size_t> lengths;
+      splitter.Split(text, [&](std::string_view piece) { lengths.push_back(piece.size()); });
+      EXPECT_EQ(lengths, expected.at(i).get<std::vector<size_t>>()) << name << ": '" << text << "'";
+    }
   }
 }
 

@@ -55,6 +55,35 @@ BYTE_PRE_TOKENIZERS = {
     "gpt4o": sequence(split(GPT4O), byte_level(False)),
     "unnamed": sequence(split(r"\p{Lu}\p{Ll}*|\p{Ll}+|\s+"), byte_level(False)),
 }
+# Where llama.cpp's names stand for more than the pre-tokenizers above: the files of the models that
+# they are named for.
+DEEPSEEK3 = (r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
+             r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+BLOOM = " ?[^(\\s|[.,!?…。，、।۔،])]+"
+NAMED_PRE_TOKENIZERS = {
+    "gpt-2": BYTE_PRE_TOKENIZERS["gpt2"],
+    "llama-bpe": BYTE_PRE_TOKENIZERS["llama3"],
+    "qwen2": BYTE_PRE_TOKENIZERS["qwen2"],
+    "starcoder": BYTE_PRE_TOKENIZERS["starcoder"],
+    "falcon": BYTE_PRE_TOKENIZERS["falcon"],
+    "deepseek-coder": BYTE_PRE_TOKENIZERS["deepseek"],
+    "gpt-4o": BYTE_PRE_TOKENIZERS["gpt4o"],
+    "deepseek-v3": sequence(split(r"\p{N}{1,3}"), split("[一-龥぀-ゟ゠-ヿ]+"), split(DEEPSEEK3),
+                            byte_level(False)),
+    "tekken": sequence(split(GPT4O.replace(f"(?i:{CONTRACTIONS})?", "").replace("{1,3}", "")),
+                       byte_level(False)),
+    "qwen35": sequence(split(QWEN2.replace(r"?\p{L}+", r"?[\p{L}\p{M}]+").replace(
+        r"[^\s\p{L}\p{N}]", r"[^\s\p{L}\p{M}\p{N}]")), byte_level(False)),
+    "seed-coder": sequence(split(QWEN2.replace(r"[^\s\p{L}\p{N}]+[\r\n]*", r"[^\s\p{L}\p{N}\r\n]+")),
+                           byte_level(False)),
+    "bloom": sequence(split(BLOOM), byte_level(False)),
+    "viking": sequence(split(BLOOM), {"type": "Digits", "individual_digits": True}, byte_level(False)),
+}
+# Numbers of every kind: digits of other scripts, fractions, superscripts, Roman, circled, Han; and
+# letters whose UTF-8 has the bytes of ², ³, ¹, ¼, ½ and ¾.
+NUMBERS = ["1 12 123 1234 12345,678", " ½ 1½ ¾cup", "x² + 10⁵ H₂O", " ٣٤٥ ٣٤٥٦ ۱۲", "１２３４ ５", "Ⅷ ⅻ ①② ⑴", "१२३ ৭ ௧௨",
+           "一二三 〇 三千", "𝟘𝟙𝟚 𐄇", "it's 3 o'clock, 1st 2nd", "  12  ½\n 7\t8\n\n", "über naïve ¾ ¼ ³¹ ü² ž½",
+           "v1.2.3-½beta", "1️⃣ 5️⃣", "a1b22c333 d4444", "3,14 1_000 0x1F", "½½½ ²²²² 12½34"]
 NORMALIZE_SPACES = {"type": "Sequence", "normalizers": [
     {"type": "Prepend", "prepend": SPACE},
     {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}]}
@@ -92,6 +121,19 @@ def texts():
         # Categories of unassigned code points depend on the version of Unicode.
         out.append("".join(c for c in points if unicodedata.category(c) not in ("Cs", "Cn", "Co")))
     return [t for t in out if unicodedata.normalize("NFC", t) == t]
+
+
+def pieces():
+    """The pieces' lengths in bytes of each of NUMBERS, by the pre-tokenizer's name."""
+    lengths = {}
+    for name, spec in NAMED_PRE_TOKENIZERS.items():
+        tokenizer = Tokenizer(models.BPE())
+        stages = json.loads(tokenizer.to_str())
+        stages["pre_tokenizer"] = spec
+        pre_tokenizer = Tokenizer.from_str(json.dumps(stages)).pre_tokenizer
+        # Each character of a piece stands for one byte.
+        lengths[name] = [[len(p) for p, _ in pre_tokenizer.pre_tokenize_str(t)] for t in NUMBERS]
+    return lengths
 
 
 def added(tokens, rstrip=()):
@@ -161,6 +203,11 @@ def compact(value):
 
 def main():
     HERE.mkdir(exist_ok=True)
+    by_name = pieces()
+    lines = [f"{json.dumps(name)}: {json.dumps(by_name[name], separators=(',', ':'))}" for name in by_name]
+    (HERE / "numbers.json").write_text(
+        '{"texts": ' + json.dumps(NUMBERS, ensure_ascii=False) + ',\n"pieces": {\n' +
+        ",\n".join(lines) + "\n}}\n", encoding="utf-8")
     (HERE / "texts.json").write_text(compact(texts()), encoding="utf-8")
     for name, spec in [*byte_tokenizers(), *piece_tokenizers()]:
         tokenizer = Tokenizer.from_str(compact(spec))
