@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
+
+#include "io/finite_values.h"
 
 namespace foretoken {
 namespace {
@@ -116,6 +119,38 @@ TEST(DType, ExtremeValuesDoNotCrash) {
       RoundTrip(type, values);
       RoundTrip(type, std::vector<float>(256, extreme));
     }
+  }
+}
+
+// A NaN or an infinity is found in the last value, and in every half that scales a block.
+TEST(AllFinite, LooksAtValuesAndScales) {
+  const std::vector<float> values(512, 0.5f);
+  const std::pair<DType, std::vector<size_t>> kinds[] = {
+      {DType::kQ8_0, {0}},    {DType::kQ4_0, {0}},    {DType::kQ4_1, {0, 2}},
+      {DType::kQ5_0, {0}},    {DType::kQ5_1, {0, 2}}, {DType::kQ4_K, {0, 2}},
+      {DType::kQ5_K, {0, 2}}, {DType::kQ6_K, {208}},  {DType::kF16, {0}}};
+  for (const auto& [type, scales] : kinds) {
+    std::vector<std::byte> bytes(RowBytes(type, 512));
+    Quantize(type, values, bytes.data());
+    EXPECT_TRUE(AllFinite(type, bytes)) << DTypeName(type);
+    for (const size_t scale : scales) {
+      for (const uint16_t wrong : {0x7C00, 0xFC00, 0x7E00, 0xFFFF}) {
+        std::vector<std::byte> damaged = bytes;
+        const size_t last = damaged.size() - BlockBytes(type);
+        std::memcpy(damaged.data() + last + scale, &wrong, sizeof wrong);
+        EXPECT_FALSE(AllFinite(type, damaged)) << DTypeName(type) << " " << scale;
+      }
+    }
+  }
+  for (const DType type : {DType::kF32, DType::kBF16}) {
+    std::vector<float> wrong = values;
+    wrong.back() = -INFINITY;
+    std::vector<std::byte> bytes(RowBytes(type, 512));
+    Quantize(type, wrong, bytes.data());
+    EXPECT_FALSE(AllFinite(type, bytes));
+    wrong.back() = 3e38f;
+    Quantize(type, wrong, bytes.data());
+    EXPECT_TRUE(AllFinite(type, bytes));
   }
 }
 

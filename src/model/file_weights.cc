@@ -2,6 +2,7 @@
 #include <cstring>
 #include <vector>
 
+#include "io/finite_values.h"
 #include "model/weight_source.h"
 
 namespace foretoken {
@@ -9,12 +10,12 @@ namespace {
 
 class FileWeights final : public WeightSource {
  public:
-  FileWeights(const ModelFile& file, Backend& backend) : file_(file), backend_(backend) {}
+  FileWeights(const ModelFile& file, Backend& backend, FileValues values)
+      : file_(file), backend_(backend), values_(values) {}
 
   Result<std::unique_ptr<Weight>> Matrix(const std::string& name, int64_t rows,
                                          int64_t cols) override {
-    const std::array shape{rows, cols};
-    FT_ASSIGN_OR_RETURN(const TensorSource source, file_.Find(name, shape));
+    FT_ASSIGN_OR_RETURN(const TensorSource source, Find(name, std::array{rows, cols}));
     auto loaded = backend_.LoadWeight(source.type, rows, cols, source.bytes.data());
     if (!loaded.ok())
       return Error{file_.path() + ": " + file_.NameInFile(name) + ": " + loaded.error().message};
@@ -25,8 +26,7 @@ class FileWeights final : public WeightSource {
   Result<std::unique_ptr<Weight>> PickRows(const std::string& name, int64_t rows, int64_t cols,
                                            std::span<const int32_t> picked,
                                            std::optional<DType> type) override {
-    const std::array shape{rows, cols};
-    FT_ASSIGN_OR_RETURN(const TensorSource source, file_.Find(name, shape));
+    FT_ASSIGN_OR_RETURN(const TensorSource source, Find(name, std::array{rows, cols}));
     const DType to = type.value_or(source.type);
     if (cols % BlockElements(to) != 0) {
       return Error{file_.path() + ": " + name + ": rows of " + std::to_string(cols) +
@@ -42,7 +42,7 @@ class FileWeights final : public WeightSource {
   }
 
   Result<Buffer> Vector(const std::string& name, int64_t n) override {
-    FT_ASSIGN_OR_RETURN(const TensorSource source, file_.Find(name, std::array{n}));
+    FT_ASSIGN_OR_RETURN(const TensorSource source, Find(name, std::array{n}));
     if (n % BlockElements(source.type) != 0) {
       return Error{file_.path() + ": " + name + ": a vector of " + std::to_string(n) +
                    " values cannot be " + std::string(DTypeName(source.type))};
@@ -55,8 +55,20 @@ class FileWeights final : public WeightSource {
   }
 
  private:
+  // Errors: missing, another shape, values that must be finite and are not.
+  Result<TensorSource> Find(const std::string& name, std::span<const int64_t> shape) const {
+    FT_ASSIGN_OR_RETURN(TensorSource source, file_.Find(name, shape));
+    if (values_ == FileValues::kFinite && !AllFinite(source.type, source.bytes)) {
+      return Error{file_.path() + ": " + name +
+                   ": holds a weight that is not finite (NaN or infinity); the file is damaged, or "
+                   "its numbers overflowed when it was made"};
+    }
+    return source;
+  }
+
   const ModelFile& file_;
   Backend& backend_;
+  FileValues values_;
   std::vector<std::vector<std::byte>> gathered_;  // rows that weights refer to
 };
 
@@ -81,8 +93,9 @@ std::vector<std::byte> GatherRows(const std::byte* data, DType from, int64_t col
   return bytes;
 }
 
-std::unique_ptr<WeightSource> NewFileWeights(const ModelFile& file, Backend& backend) {
-  return std::make_unique<FileWeights>(file, backend);
+std::unique_ptr<WeightSource> NewFileWeights(const ModelFile& file, Backend& backend,
+                                             FileValues values) {
+  return std::make_unique<FileWeights>(file, backend, values);
 }
 
 }  // namespace foretoken

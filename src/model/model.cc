@@ -21,7 +21,7 @@ Result<std::unique_ptr<Model>> Build(const ModelConfig& config,
 Result<std::unique_ptr<Model>> LoadModel(const ModelFile& file, Backend& backend,
                                          const ModelOptions& options) {
   FT_RETURN_IF_ERROR(CheckConfig(file.config(), file.path()));
-  return Build(file.config(), NewFileWeights(file, backend), backend, options);
+  return Build(file.config(), NewFileWeights(file, backend, FileValues::kFinite), backend, options);
 }
 
 Result<std::unique_ptr<Model>> NewRandomModel(const ModelConfig& config, DType type, uint64_t seed,

@@ -34,9 +34,15 @@ class WeightSource {
 std::vector<std::byte> GatherRows(const std::byte* data, DType from, int64_t cols,
                                   std::span<const int32_t> picked, DType to);
 
+// What a file's values may be. A draft of wrong numbers only guesses badly; a model of them writes
+// garbage.
+enum class FileValues : uint8_t { kAny, kFinite };
+
 // Reads `file`, which must outlive the source, and lets go of its pages as soon as a weight no
-// longer needs them.
-std::unique_ptr<WeightSource> NewFileWeights(const ModelFile& file, Backend& backend);
+// longer needs them. With kFinite, a NaN or an infinity among the values or scales of a tensor is
+// an error that names it.
+std::unique_ptr<WeightSource> NewFileWeights(const ModelFile& file, Backend& backend,
+                                             FileValues values = FileValues::kAny);
 
 // Generates values, the same ones for the same seed and name.
 std::unique_ptr<WeightSource> NewRandomWeights(DType type, uint64_t seed, Backend& backend);
