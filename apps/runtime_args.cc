@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 
 #include "base/comma_list.h"
 #include "tree/tree_policy.h"
@@ -50,7 +51,7 @@ Result<std::pair<Token, float>> ParseBias(std::string_view text) {
     const auto value = std::from_chars(id.ptr + 1, end, bias);
     if (value.ec == std::errc() && value.ptr == end) return std::pair(token, bias);
   }
-  return Error{"found '" + std::string(text) + "', expected ID:BIAS"};
+  return Error{"found '" + std::string(text) + "', expected ID:BIAS, a token's id and a number"};
 }
 
 Status TakeOption(std::string_view text, NamedValues* options) {
@@ -100,6 +101,19 @@ void AddIsaArg(CLI::App& app, CpuIsa* isa) {
       ->type_name("NAME");
 }
 
+CLI::Option* AddSeedArg(CLI::App& app, uint64_t* seed, const std::string& help) {
+  return AddParsed(app, "--seed", help,
+                   [seed](const std::string& text) -> Status {
+                     FT_ASSIGN_OR_RETURN(*seed, ParseSeed(text));
+                     if (text == "-1") {
+                       std::fprintf(stderr, "seed -1: --seed %s repeats it\n",
+                                    std::to_string(*seed).c_str());
+                     }
+                     return {};
+                   })
+      ->type_name("SEED");
+}
+
 void AddSamplingArgs(CLI::App& app, SamplingArgs* s) {
   SamplingParams* p = &s->params;
   const std::string group = "Sampling (greedy unless --temp says otherwise)";
@@ -117,9 +131,12 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs* s) {
   add("--frequency-penalty", p->frequency_penalty, "subtract F for each recent occurrence");
   add("--presence-penalty", p->presence_penalty, "subtract F from every recent token");
   add("--penalty-last-n", p->penalty_last_n, "tokens the penalties look back on (64); -1 = all");
-  add("--seed", p->seed,
-      "noise seed (0): one seed writes one text, whatever the drafter and the threads");
-  AddParsed(app, "--logit-bias", "ID:BIAS added to a token's logit; repeatable",
+  AddSeedArg(app, &p->seed,
+             "noise seed (0): one seed writes one text, whatever the drafter and the threads; -1 = "
+             "random, and printed")
+      ->group(group);
+  AddParsed(app, "--logit-bias",
+            "ID:BIAS added to a token's logit; inf or -inf replaces it; repeatable",
             [p](const std::string& text) -> Status {
               FT_ASSIGN_OR_RETURN(const auto bias, ParseBias(text));
               p->logit_bias.push_back(bias);

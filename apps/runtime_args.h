@@ -12,6 +12,8 @@ namespace foretoken {
 void AddModelArgs(CLI::App& app, ModelArgs* model);
 void AddIsaArg(CLI::App& app, CpuIsa* isa);
 
+// Adds --seed. A random one (-1) is printed to standard error, for the run to be repeated.
+CLI::Option* AddSeedArg(CLI::App& app, uint64_t* seed, const std::string& help);
 void AddSamplingArgs(CLI::App& app, SamplingArgs* sampling);
 
 void AddDraftArgs(CLI::App& app, DraftArgs* draft);

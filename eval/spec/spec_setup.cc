@@ -1,6 +1,7 @@
 #include "eval/spec/spec_setup.h"
 
 #include "apps/command_line.h"
+#include "apps/runtime_args.h"
 #include "base/json.h"
 #include "verify/verifier.h"
 
@@ -36,7 +37,7 @@ void DeclareSpecOptions(CLI::App& app, SpecOptions* o) {
          "way)")
       ->type_name("FILE")
       ->check(WritableFile());
-  app.add_option("--seed", o->sampling.seed, "noise seed (0)");
+  AddSeedArg(app, &o->sampling.seed, "noise seed (0); -1 = random, and printed");
   app.add_flag("-q,--quiet", o->quiet, "no progress");
 }
 

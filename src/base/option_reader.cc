@@ -8,6 +8,7 @@
 
 #include "base/comma_list.h"
 #include "base/json.h"
+#include "base/number_text.h"
 
 namespace foretoken {
 namespace {
@@ -25,7 +26,7 @@ std::optional<double> AsNumber(const Json& value) {
 std::string Short(double value) {
   return value == std::floor(value) && std::abs(value) < 1e9
              ? std::to_string(static_cast<long long>(value))
-             : std::to_string(value);
+             : foretoken::NumberText("%g", value);
 }
 
 }  // namespace

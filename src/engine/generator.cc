@@ -105,6 +105,7 @@ Status Generator::Run(std::span<Session* const> batch) {
     const Timer timer(seconds.verify);
     FT_ASSIGN_OR_RETURN(pass, Score(batch, std::move(trees), LogitRows::kAll));
     accepted = Verify(batch, pass);
+    FT_RETURN_IF_ERROR(CheckChosen(batch, pass.trees, accepted));
     for (size_t s = 0; s < batch.size(); ++s) batch[s]->cache_->Commit(accepted[s].path);
   }
   Status learned;
@@ -248,6 +249,19 @@ std::vector<Acceptance> Generator::Verify(std::span<Session* const> batch, const
                       batch[s]->tokens, batch[s]->sampler_});
   }
   return verifier_.Verify(scored);
+}
+
+Status Generator::CheckChosen(std::span<Session* const> batch, std::span<const CandidateTree> trees,
+                              std::span<const Acceptance> accepted) const {
+  for (size_t s = 0; s < batch.size(); ++s) {
+    if (accepted[s].next != kNoToken) continue;
+    const int position = batch[s]->cache->length() + trees[s].depth(accepted[s].path.back());
+    for (Session* each : batch) each->cache->Commit({});
+    return Error{"the pass at position " + std::to_string(position) +
+                 " gave a logit that is not a number (NaN): a weight of the model is wrong, or "
+                 "values overflowed"};
+  }
+  return {};
 }
 
 Status Generator::Learn(std::span<Session* const> batch, const Pass& pass,

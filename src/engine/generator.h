@@ -57,13 +57,15 @@ class Generator {
   // token; at most `max_new` tokens will be written after it. Rows that the session holds of a
   // common prefix are kept: the cache and the drafter's state are truncated to it, never
   // recomputed. Errors: an empty prompt, a prompt that leaves no room in the context, a token
-  // beyond the vocabulary, max_new < 1: the session is unchanged then. Out of memory: it is broken.
+  // beyond the vocabulary, max_new < 1: the session is unchanged then. Out of memory, or a logit
+  // that is not a number: it is broken.
   Status Prefill(Session& session, std::span<const Token> prompt, int max_new);
 
   // One round for every session of the batch. Each gains at least one token. Drafts are cut so that
   // no session outgrows its limit; how many nodes a tree has does not depend on that. REQUIRES:
-  // prefilled, neither done nor broken; distinct sessions. Errors: out of memory. The sessions keep
-  // what they have written, some of this round included, and are broken.
+  // prefilled, neither done nor broken; distinct sessions. Errors: out of memory; a logit that is
+  // not a number. The sessions keep what they have written, some of this round included, and are
+  // broken.
   Status Step(std::span<Session* const> batch);
 
   // The trees the next Step would score. Changes nothing. Errors: out of memory; the sessions are
@@ -102,6 +104,9 @@ class Generator {
   Result<Pass> Score(std::span<Session* const> batch, std::vector<CandidateTree> trees,
                      LogitRows wanted);
   std::vector<Acceptance> Verify(std::span<Session* const> batch, const Pass& pass);
+  // Error: a logit that a choice depends on is not a number. What the pass scored is dropped then.
+  Status CheckChosen(std::span<Session* const> batch, std::span<const CandidateTree> trees,
+                     std::span<const Acceptance> accepted) const;
   Status PrefillText(Session& session);
   Status PrefillChunk(Session& session, int begin, int end);
   Status Learn(std::span<Session* const> batch, const Pass& pass,

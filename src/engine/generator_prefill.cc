@@ -98,6 +98,7 @@ Status Generator::PrefillChunk(Session& session, int begin, int end) {
     const CandidateTree root(session.tokens.back());
     const Scoring scoring{root, pass.logits, session.tokens, session.sampler_};
     accepted.next = verifier_.Verify(std::span(&scoring, 1))[0].next;
+    FT_RETURN_IF_ERROR(CheckChosen(batch, pass.trees, std::span(&accepted, 1)));
   } else {
     accepted.next = session.tokens[static_cast<size_t>(end)];
   }

@@ -207,5 +207,41 @@ TEST_F(GeneratorLoop, ADraftersErrorEndsTheStepAndKeepsTheText) {
   }
 }
 
+// Finds no numbers in the logits from some position on.
+class BlindVerifier final : public Verifier {
+ public:
+  BlindVerifier(Verifier& inner, size_t from) : inner_(inner), from_(from) {}
+  std::vector<Acceptance> Verify(std::span<const Scoring> batch) override {
+    if (batch[0].history.size() > from_) return {{{0}, kNoToken, {}}};
+    return inner_.Verify(batch);
+  }
+
+ private:
+  Verifier& inner_;
+  size_t from_;
+};
+
+TEST_F(GeneratorLoop, ALogitThatIsNoNumberIsAnErrorThatNamesThePass) {
+  for (const size_t from : {size_t{0}, size_t{kPrompt + 3}}) {
+    BlindVerifier blind(*verifier_, from);
+    Generator generator(*model_, nullptr, blind, {});
+    const auto session = generator.Start({.capacity = 128});
+    Session* batch[] = {session.get()};
+    Status status = generator.Prefill(*session, prompt_, kNew);
+    while (status.ok()) status = generator.Step(batch);
+    const size_t position = from == 0 ? kPrompt - 1 : from;
+    EXPECT_EQ(status.error().message.find("the pass at position " + std::to_string(position) +
+                                          " gave a logit that is not a number"),
+              0u)
+        << status.error().message;
+    EXPECT_TRUE(session->broken);
+    EXPECT_EQ(session->tokens.size(), position + 1) << "what was written stays";
+    Generator again(*model_, nullptr, *verifier_, {});
+    ASSERT_TRUE(again.Prefill(*session, prompt_, kNew).ok());
+    while (!session->done()) ASSERT_TRUE(again.Step(batch).ok());
+    EXPECT_EQ(session->tokens, text_);
+  }
+}
+
 }  // namespace
 }  // namespace foretoken

@@ -5,6 +5,7 @@ namespace foretoken {
 Result<SamplingParams> ResolveSampling(const SamplingArgs& args, const ModelFile& file) {
   SamplingParams params = args.params;
   FT_RETURN_IF_ERROR(Validate(params));
+  FT_RETURN_IF_ERROR(CheckBias(params, file.config().vocab));
   if (!args.model_defaults) return params;
   const GenerationDefaults& defaults = file.generation();
   if (!args.has_temperature && defaults.temperature) params.temperature = *defaults.temperature;

@@ -15,7 +15,7 @@ struct SamplingArgs {
 };
 
 // The parameters asked for, over the model's own defaults if --model-defaults. Errors: see
-// Validate.
+// Validate and CheckBias.
 Result<SamplingParams> ResolveSampling(const SamplingArgs& args, const ModelFile& file);
 
 }  // namespace foretoken

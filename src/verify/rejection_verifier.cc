@@ -4,6 +4,7 @@
 // themselves are judged: an accepted draw without a node is written as the bonus.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/option_reader.h"
 #include "base/rng.h"
@@ -43,7 +44,8 @@ class RejectionVerifier final : public Verifier {
     return a;
   }
 
-  // The token after `n`. Every position is decided once, with uniforms of its own.
+  // The token after `n`; kNoToken where a logit is not a number. Every position is decided once,
+  // with uniforms of its own.
   Token Decide(const Scoring& s, Node n, Acceptance& a) {
     const uint64_t seed = s.sampler.params().seed;
     const auto position = static_cast<uint64_t>(NodeReader::After(s, n));
@@ -52,7 +54,9 @@ class RejectionVerifier final : public Verifier {
       return Uniform(SeedFor(seed, Purpose::kAccept), position, judged++) <= probability;
     };
     const Draws* draws = rule_.weighs_draws ? s.tree.draws(n) : nullptr;
-    Residual residual(reader_.Probabilities(s, n), draws);
+    std::vector<float> target = reader_.Probabilities(s, n);
+    if (target.empty()) return kNoToken;
+    Residual residual(std::move(target), draws);
     if (draws != nullptr) a.weighed.push_back({s.tree.depth(n), residual.Overlap()});
     for (Token token : Drawn(draws)) {
       if (accept(residual.AcceptDrawn(token))) return token;

@@ -36,6 +36,28 @@ double Rounding(float score) { return 1e-6 * (std::abs(score) + 64); }
 constexpr double kLeastLift = 1;
 double UsualBelow(double lift) { return lift - 0.9 + 0.6 / lift; }
 
+// Gives infinite logits the distribution that sampling.h states: the highest is finite afterwards.
+// Shifts logits that are too large for noise to be added to them. NaN becomes -infinity.
+void MakeFinite(std::span<float> logits) {
+  constexpr float kLarge = 65536;
+  int32_t nan = 0, large = 0, usual = 0;
+  for (const float x : logits) {
+    nan |= static_cast<int32_t>(x != x);
+    large |= static_cast<int32_t>(x > kLarge);
+    usual |= static_cast<int32_t>(x >= -kLarge);
+  }
+  if (nan == 0 && large == 0 && usual != 0) return;
+  for (float& x : logits) x = x == x ? x : kRuledOut;
+  const float top = *std::max_element(logits.begin(), logits.end());
+  for (float& x : logits) {
+    if (std::isinf(top)) {
+      x = x == top ? 0 : kRuledOut;
+    } else {
+      x -= top;
+    }
+  }
+}
+
 // Sorts ever longer prefixes until `enough(prefix)` names how many of it to keep: nucleus-like sets
 // are short next to a vocabulary.
 template <typename Item, typename Before, typename Enough>
@@ -142,13 +164,15 @@ void Sampler::Process(std::span<float> logits, std::span<const Token> history) {
   for (LogitsStep step : params_.order) {
     if (!params_.greedy() || IsGreedyStep(step)) Apply(step, logits, recent);
   }
+  MakeFinite(logits);
 }
 
 void Sampler::Apply(LogitsStep step, std::span<float> logits, std::span<const Token> recent) {
   switch (step) {
     case LogitsStep::kLogitBias:
       for (const auto& [token, bias] : params_.logit_bias) {
-        if (static_cast<size_t>(token) < logits.size()) logits[token] += bias;
+        if (static_cast<size_t>(token) >= logits.size()) continue;  // a draft's own vocabulary
+        logits[token] = std::isinf(bias) ? bias : logits[token] + bias;
       }
       return;
     case LogitsStep::kTemperature:
@@ -220,6 +244,7 @@ void Sampler::KeepFront(std::span<float> logits, size_t count) {
 void Sampler::KeepTopK(std::span<float> logits) {
   const auto k = static_cast<size_t>(params_.top_k);
   if (k == 0 || k >= logits.size()) return;
+  MakeFinite(logits);
   candidates_.clear();
   for (size_t i = 0; i < logits.size(); ++i) {
     if (logits[i] != kRuledOut) candidates_.push_back({static_cast<Token>(i), logits[i], 0});
@@ -234,6 +259,7 @@ void Sampler::KeepTopK(std::span<float> logits) {
 
 void Sampler::KeepTopP(std::span<float> logits) {
   if (params_.top_p >= 1) return;
+  MakeFinite(logits);
   Gather(logits);
   const size_t keep = SortUntil(
       candidates_,
@@ -253,6 +279,7 @@ void Sampler::KeepTopP(std::span<float> logits) {
 
 void Sampler::KeepMinP(std::span<float> logits) {
   if (params_.min_p <= 0) return;
+  MakeFinite(logits);
   const float top = *std::max_element(logits.begin(), logits.end());
   const float least = top + std::log(params_.min_p);
   for (float& logit : logits) {
@@ -262,6 +289,7 @@ void Sampler::KeepMinP(std::span<float> logits) {
 
 void Sampler::KeepTypical(std::span<float> logits) {
   if (params_.typical_p >= 1) return;
+  MakeFinite(logits);
   Gather(logits);
   double entropy = 0;
   for (const Candidate& c : candidates_) {

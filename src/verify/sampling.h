@@ -2,6 +2,10 @@
 //
 // A draw is argmax(log p + Gumbel(seed, position, token)): the noise is a pure function of its
 // arguments, so the same seed writes the same text whatever speculates.
+//
+// Infinite logits have the limits of softmax: tokens at +infinity share all mass equally, those at
+// -infinity have none, and where every token is at -infinity all of them share it equally. A greedy
+// choice takes the lowest id of the highest. A bias of +-infinity replaces the logit.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +57,12 @@ struct SamplingParams {
 // or repeated step (lists the known ones: bias, temperature, repetition, frequency, top-p, min-p,
 // typical-p, top-k).
 Result<std::vector<LogitsStep>> ParseLogitsOrder(std::string_view text);
+// A seed as users type it: 0 to 2^64 - 1, or -1 for a random one. Errors: anything else.
+Result<uint64_t> ParseSeed(std::string_view text);
 // Errors: a value outside its range, naming the option.
 Status Validate(const SamplingParams& params);
+// Errors: a bias for a token beyond a vocabulary of `vocab` tokens.
+Status CheckBias(const SamplingParams& params, int vocab);
 
 // One request's chooser. Holds scratch; one thread at a time.
 class Sampler {
@@ -83,7 +91,8 @@ class Sampler {
     float logit;
     float weight;  // what the running step sorts by
   };
-  // Applies the steps in order; a token that is ruled out gets -infinity.
+  // Applies the steps in order; a token that is ruled out gets -infinity. The highest logit that is
+  // left is finite. NaN, which only a draft may bring here, counts as -infinity.
   void Process(std::span<float> logits, std::span<const Token> history);
   void Apply(LogitsStep step, std::span<float> logits, std::span<const Token> recent);
   void CountRecent(std::span<const Token> recent);

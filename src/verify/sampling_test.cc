@@ -298,6 +298,47 @@ TEST(Sampler, RanksNothingThatIsRuledOut) {
   EXPECT_EQ(ranked[0].token + ranked[1].token, 1 + 3);
 }
 
+// Equal shares of the infinite, in every order of the steps, and as often as they are drawn.
+TEST(Sampler, InfiniteLogitsShareTheMass) {
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  for (const char* order : {"bias,temperature", "temperature,bias,top-k", "bias,typical-p,min-p",
+                            "top-p,bias,repetition", "bias,frequency,top-p,temperature"}) {
+    SamplingParams params{.temperature = 0.7f,
+                          .top_k = 3,
+                          .top_p = 0.9f,
+                          .min_p = 0.1f,
+                          .typical_p = 0.95f,
+                          .repetition_penalty = 1.2f,
+                          .logit_bias = {{2, kInfinite}, {4, kInfinite}}};
+    params.order = *ParseLogitsOrder(order);
+    Sampler sampler(params);
+    std::vector<float> logits{1, 2, 3, -kInfinite, 0};
+    EXPECT_EQ(sampler.Probabilities(logits, {}), (std::vector<float>{0, 0, 0.5f, 0, 0.5f}))
+        << order;
+  }
+  int drawn = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Sampler sampler({.temperature = 1, .logit_bias = {{1, 3e38f}, {3, 3e38f}}, .seed = seed});
+    std::vector<float> logits{5, 1, 2, 1};
+    const Token token = sampler.Choose(logits, {}, 0);
+    ASSERT_TRUE(token == 1 || token == 3);
+    drawn += token == 1 ? 1 : 0;
+  }
+  EXPECT_NEAR(drawn, 200, 50);
+}
+
+// A draft's logits may be anything: NaN is as if ruled out.
+TEST(Sampler, NothingIsDrawnThatIsNoNumber) {
+  for (const int top_k : {0, 2}) {
+    Sampler sampler({.temperature = 1, .top_k = top_k, .top_p = 0.99f});
+    std::vector<float> logits{NAN, 1, NAN, 2, NAN};
+    for (const RankedToken& ranked : sampler.Rank(logits, {}, 0, 5)) {
+      EXPECT_TRUE(ranked.token == 1 || ranked.token == 3);
+      EXPECT_FALSE(std::isnan(ranked.log_share));
+    }
+  }
+}
+
 TEST(Sampler, NoiseIsKeyedByPosition) {
   const std::vector<float> logits(50, 0.0f);
   Sampler sampler({.temperature = 1, .seed = 5});
@@ -327,10 +368,31 @@ TEST(Validate, NamesTheOption) {
   EXPECT_THAT(Validate({.temperature = -1}).error().message, HasSubstr("temperature"));
   EXPECT_THAT(Validate({.temperature = NAN}).error().message, HasSubstr("temperature"));
   EXPECT_THAT(Validate({.top_k = -1}).error().message, HasSubstr("top-k"));
-  EXPECT_THAT(Validate({.top_p = 0}).error().message, HasSubstr("top-p"));
+  EXPECT_EQ(Validate({.top_p = 0}).error().message,
+            "top-p: found 0, expected more than 0 and at most 1 (off)");
+  EXPECT_EQ(Validate({.typical_p = 1.5f}).error().message,
+            "typical-p: found 1.5, expected more than 0 and at most 1 (off)");
+  EXPECT_THAT(Validate({.logit_bias = {{3, NAN}}}).error().message, HasSubstr("3:nan"));
   EXPECT_THAT(Validate({.min_p = 2}).error().message, HasSubstr("min-p"));
   EXPECT_THAT(Validate({.repetition_penalty = 0}).error().message, HasSubstr("repetition"));
   EXPECT_THAT(Validate({.penalty_last_n = -2}).error().message, HasSubstr("penalty-last-n"));
+}
+
+TEST(CheckBias, NamesTheTokenAndTheVocabulary) {
+  EXPECT_TRUE(CheckBias({.logit_bias = {{9, 1.0f}}}, 10).ok());
+  EXPECT_EQ(CheckBias({.logit_bias = {{3, 1.0f}, {10, 1.0f}}}, 10).error().message,
+            "logit-bias: found token 10, the model's vocabulary has 10 (0 to 9)");
+}
+
+TEST(ParseSeed, IsAWholeNumberOrRandom) {
+  EXPECT_EQ(*ParseSeed("0"), 0u);
+  EXPECT_EQ(*ParseSeed("18446744073709551615"), UINT64_MAX);
+  EXPECT_NE(*ParseSeed("-1"), *ParseSeed("-1"));
+  for (const char* wrong : {"18446744073709551616", "-2", "1.5", "", "seven", " 1", "0x"}) {
+    EXPECT_FALSE(ParseSeed(wrong).ok()) << wrong;
+  }
+  EXPECT_EQ(ParseSeed("-2").error().message,
+            "found '-2', expected 0 to 18446744073709551615, or -1 for a random seed");
 }
 
 }  // namespace

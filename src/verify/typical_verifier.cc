@@ -45,7 +45,10 @@ class TypicalVerifier final : public Verifier {
       Reach(s, n);
     }
     const std::vector<float> p = reader_.Probabilities(s, best);
-    Acceptance a{{}, static_cast<Token>(std::max_element(p.begin(), p.end()) - p.begin())};
+    Acceptance a;
+    if (!p.empty()) {
+      a.next = static_cast<Token>(std::max_element(p.begin(), p.end()) - p.begin());
+    }
     for (Node n = best; n != kNoNode; n = tree.parent(n)) a.path.push_back(n);
     std::reverse(a.path.begin(), a.path.end());
     return a;
@@ -60,6 +63,7 @@ class TypicalVerifier final : public Verifier {
   void Reach(const Scoring& s, Node parent) {
     if (s.tree.FirstChild(parent) == kNoNode) return;
     const std::vector<float> p = reader_.Probabilities(s, parent);
+    if (p.empty()) return;  // a logit is not a number
     const double least = TypicalThreshold(p, rule_);
     for (Node n = s.tree.FirstChild(parent); n != kNoNode; n = s.tree.NextSibling(n)) {
       const double own = p[static_cast<size_t>(s.tree.token(n))];

@@ -25,7 +25,9 @@ struct WeighedToken {
 
 struct Acceptance {
   std::vector<Node> path;  // accepted nodes from the root down; never empty, path[0] == 0
-  Token next = kNoToken;   // what the target writes after them: the bonus, the next root
+  // What the target writes after them: the bonus, the next root. kNoToken where the last node of
+  // the path has a logit that is not a number.
+  Token next = kNoToken;
   std::vector<WeighedToken> weighed;
 };
 

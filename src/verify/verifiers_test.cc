@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "base/doc_page_testing.h"
@@ -104,6 +106,80 @@ TEST_P(EveryVerifier, ProcessesTheLogitsFirst) {
     ASSERT_EQ(a.path.size(), 2u);
     const Token first = tree.token(a.path[1]);
     ASSERT_TRUE(first == 1 || first == 3);
+  }
+}
+
+// Logits that are infinite, by themselves, by a bias or by a temperature: those at +infinity share
+// the mass, and nothing else is written. Greedily it is the lowest id of them.
+TEST_P(EveryVerifier, InfiniteLogitsShareTheMass) {
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  struct Case {
+    const char* name;
+    std::vector<float> logits;
+    SamplingParams params;
+    std::set<Token> expected;
+  };
+  const std::vector<float> usual{0.0f, 2.0f, 0.0f, 2.1f, 0.0f, 0.0f};
+  const std::vector<float> none(kVocab, -kInfinite);
+  const Case cases[] = {
+      {"two infinite", {0, kInfinite, 1, 2, kInfinite, -kInfinite}, {}, {1, 4}},
+      {"infinite bias", usual, {.logit_bias = {{4, kInfinite}}}, {4}},
+      {"two infinite biases", usual, {.logit_bias = {{4, kInfinite}, {2, kInfinite}}}, {2, 4}},
+      {"huge bias, divided", usual, {.temperature = 0.5f, .logit_bias = {{4, 3e38f}}}, {4}},
+      {"equal huge biases", usual, {.logit_bias = {{4, 3e38f}, {1, 3e38f}}}, {1, 4}},
+      {"ruled out for good",
+       {0, kInfinite, 1, 2, kInfinite, 0},
+       {.logit_bias = {{1, -kInfinite}}},
+       {4}},
+      {"behind top-p",
+       usual,
+       {.top_p = 0.9f, .logit_bias = {{0, kInfinite}, {5, kInfinite}}},
+       {0, 5}},
+      {"all ruled out", none, {.top_p = 0.999f}, {0, 1, 2, 3, 4, 5}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    CandidateTree tree(0);
+    for (Token t = 0; t < kVocab; ++t) tree.Add(0, t, -1);
+    tree.SetDraws(
+        0, {std::make_shared<const std::vector<float>>(kVocab, 1.0f / kVocab), {0, 1, 2, 3, 4, 5}});
+    const Rows rows(static_cast<size_t>(tree.size()), c.logits);
+    const auto greedy = judge_.Verify(tree, rows, {0}, [&] {
+      SamplingParams params = c.params;
+      params.temperature = 0;
+      return params;
+    }());
+    EXPECT_EQ(greedy.next, *c.expected.begin());
+    std::set<Token> written;
+    for (uint64_t seed = 0; seed < 100; ++seed) {
+      SamplingParams params = c.params;
+      if (params.temperature == 0) params.temperature = 2;
+      params.seed = seed;
+      const Acceptance a = judge_.Verify(tree, rows, {0}, params);
+      written.insert(a.next);
+      for (size_t i = 1; i < a.path.size(); ++i) written.insert(tree.token(a.path[i]));
+    }
+    if (GetParam()->lossless()) {
+      EXPECT_EQ(written, c.expected);
+    } else {
+      EXPECT_TRUE(std::ranges::includes(c.expected, written));
+    }
+  }
+}
+
+// A logit that is no number decides nothing, where it is reached; elsewhere it does not matter.
+TEST_P(EveryVerifier, NoTokenAfterANodeWithoutNumbers) {
+  const CandidateTree tree = Chain({3, 1});
+  Rows rows(3, {0.0f, 0.0f, 0.0f, 50.0f, 0.0f, 0.0f});
+  rows[2][5] = NAN;
+  for (const float temperature : {0.0f, 1.0f}) {
+    const SamplingParams params{.temperature = temperature, .seed = 3};
+    EXPECT_EQ(judge_.Verify(tree, rows, {0}, params).next, 3);
+    Rows wrong = rows;
+    wrong[1][5] = NAN;
+    const Acceptance a = judge_.Verify(tree, wrong, {0}, params);
+    EXPECT_EQ(a.next, kNoToken);
+    EXPECT_EQ(a.path, (std::vector<Node>{0, 1}));
   }
 }
 

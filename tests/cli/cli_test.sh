@@ -41,6 +41,53 @@ expect_text "eagle2" err "unknown tree lists the known"
 expect_status 2 "bad cache type" generate -p a --cache-type q3
 expect_status 2 "bad isa" generate -p a --isa mmx
 
+# Numbers beyond their range are named, with the range.
+expect_status 2 "top-p of nothing" generate -p a --top-p 0
+expect_text "top-p: found 0, expected more than 0 and at most 1" err "top-p of nothing"
+expect_status 1 "a bias beyond the vocabulary" generate -p a --logit-bias 259:1
+expect_text "found token 259, the model's vocabulary has 259 (0 to 258)" err "a bias beyond the vocabulary"
+expect_status 2 "a seed beyond its range" generate -p a --seed 18446744073709551616
+expect_text "expected 0 to 18446744073709551615, or -1" err "a seed beyond its range"
+for command in "generate -m $model" "chat -m $model" "distill -m $model" "bench spec -m $model"; do
+  expect_status 2 "$command: negative seed" "$bin" $command --seed -2
+  expect_text "found '-2', expected 0 to" err "$command: negative seed"
+done
+expect_status 0 "a random seed" generate -p "hello" -n 20 --temp 2 --seed -1
+cp "$dir/out" "$dir/kept"
+seed=$(sed -n 's/^seed -1: --seed \([0-9]*\) repeats it$/\1/p' "$dir/err")
+expect_status 0 "a random seed, again" generate -p "hello" -n 20 --temp 2 --seed "$seed" -q
+cmp -s "$dir/out" "$dir/kept" || fail "the seed that was printed does not repeat the text"
+expect_status 0 "another random seed" generate -p "hello" -n 20 --temp 2 --seed -1
+cmp -s "$dir/out" "$dir/kept" && fail "-1 is a fixed seed"
+
+# Infinite logits, from biases or temperatures, and logits that are no numbers.
+for verifier in exact nucleus sequential chain tree typical; do
+  for bias in 98:inf 98:3e38; do
+    expect_status 0 "$verifier, $bias" generate -p "hello" -n 6 --temp 0.5 --verifier $verifier \
+      --logit-bias $bias -q
+    [ "$(cat "$dir/out")" = bbbbbb ] || fail "$verifier, $bias: wrote $(cat "$dir/out")"
+  done
+done
+# wrong_weight FILE OFFSET COUNT VALUE: the model with floats of output.weight, or behind it, set to VALUE.
+wrong_weight() {
+  python3 -c "import struct, sys
+name, first, count, value = sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5])
+model = bytearray(open(sys.argv[1], 'rb').read())
+head = 259 * 64 * 4
+data = len(model) - 2 * head - (64 + 3 * (128 + 2 * 4096 + 2 * 2048 + 3 * 8192)) * 4
+for i in range(first, first + count):
+    struct.pack_into('<f', model, data + head + 4 * i, value)
+open(name, 'wb').write(model)" "$model" "$@"
+}
+wrong_weight "$dir/wrong.gguf" 700 1 nan
+expect_status 1 "a weight that is no number" "$bin" generate -m "$dir/wrong.gguf" -t 1 -p hello -n 4 --check
+expect_text "wrong.gguf: output.weight: holds a weight that is not finite" err "a weight that is no number"
+wrong_weight "$dir/wrong.gguf" 16576 64 3e38  # output_norm.weight
+for options in "" "--temp 1" "--temp 1 --verifier sequential" "--temp 1 --verifier typical"; do
+  expect_status 1 "logits that are no numbers $options" "$bin" generate -m "$dir/wrong.gguf" -t 1 -p hello -n 4 $options
+  expect_text "the pass at position 4 gave a logit that is not a number" err "logits that are no numbers $options"
+done
+
 # What the world gets wrong is 1, with the name of the file.
 expect_status 1 "missing model" "$bin" generate -m "$dir/none.gguf" -p a
 expect_text "none.gguf" err "missing model"
