@@ -67,12 +67,17 @@ Generator::Generator(Model& target, Drafter* drafter, Verifier& verifier,
 
 std::unique_ptr<Session> Generator::Start(const SessionOptions& options) {
   FT_CHECK(options.capacity >= 1);
-  SessionOptions adapted = options;
-  adapted.sampling = verifier_.Adapt(options.sampling);
   const int usual = options.capacity + std::min(options_.limits.max_nodes, target_.max_rows());
-  return std::make_unique<Session>(adapted, target_.NewCache(usual, options.cache_type),
-                                   drafter_ != nullptr ? drafter_->NewState() : nullptr,
-                                   DraftSampling(adapted.sampling));
+  auto session = std::make_unique<Session>(options, target_.NewCache(usual, options.cache_type),
+                                           drafter_ != nullptr ? drafter_->NewState() : nullptr);
+  SetSampling(*session, options.sampling);
+  return session;
+}
+
+void Generator::SetSampling(Session& session, const SamplingParams& sampling) const {
+  const SamplingParams adapted = verifier_.Adapt(sampling);
+  session.sampler_ = Sampler(adapted);
+  session.draft_sampling_ = DraftSampling(adapted);
 }
 
 // What offers are ranked by. Draws that a verifier weighs come from the sampling itself: no choice
@@ -255,8 +260,8 @@ Status Generator::CheckChosen(std::span<Session* const> batch, std::span<const C
                               std::span<const Acceptance> accepted) const {
   for (size_t s = 0; s < batch.size(); ++s) {
     if (accepted[s].next != kNoToken) continue;
-    const int position = batch[s]->cache->length() + trees[s].depth(accepted[s].path.back());
-    for (Session* each : batch) each->cache->Commit({});
+    const int position = batch[s]->cache_->length() + trees[s].depth(accepted[s].path.back());
+    for (Session* each : batch) each->cache_->Commit({});
     return Error{"the pass at position " + std::to_string(position) +
                  " gave a logit that is not a number (NaN): a weight of the model is wrong, or "
                  "values overflowed"};

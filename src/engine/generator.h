@@ -52,6 +52,8 @@ class Generator {
 
   // An empty sequence. REQUIRES: options.capacity >= 1.
   std::unique_ptr<Session> Start(const SessionOptions& options);
+  // Samples the session's next tokens by `sampling`. Cached rows stay: they do not depend on it.
+  void SetSampling(Session& session, const SamplingParams& sampling) const;
 
   // Makes `prompt` the session's text, scores it in chunks of at most max_rows and writes the first
   // token; at most `max_new` tokens will be written after it. Rows that the session holds of a

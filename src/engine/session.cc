@@ -3,11 +3,10 @@
 namespace foretoken {
 
 Session::Session(const SessionOptions& options, std::unique_ptr<KvCache> cache,
-                 std::unique_ptr<DraftState> draft, const SamplingParams& draft_sampling)
+                 std::unique_ptr<DraftState> draft)
     : context_(options.capacity),
       stop_(options.stop),
       sampler_(options.sampling),
-      draft_sampling_(draft_sampling),
       cache_(std::move(cache)),
       draft_(std::move(draft)) {}
 

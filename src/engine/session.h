@@ -34,9 +34,9 @@ struct SessionOptions {
 // last, which is the root of the next tree.
 class Session {
  public:
-  // `draft`: null without a drafter. `draft_sampling`: DraftSlot::sampling.
+  // `draft`: null without a drafter.
   Session(const SessionOptions& options, std::unique_ptr<KvCache> cache,
-          std::unique_ptr<DraftState> draft, const SamplingParams& draft_sampling);
+          std::unique_ptr<DraftState> draft);
 
   std::vector<Token> tokens;  // prompt and everything written
   int prompt = 0;             // leading tokens that were given
@@ -70,7 +70,7 @@ class Session {
   int context_;  // longest sequence, prompt included; nodes of trees are not counted
   std::vector<Token> stop_;
   Sampler sampler_;
-  SamplingParams draft_sampling_;
+  SamplingParams draft_sampling_;  // DraftSlot::sampling
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<DraftState> draft_;
   SessionCosts costs_;  // where the tree policy weighs them

@@ -71,6 +71,26 @@ TEST_P(SessionState, ReusedPrefixesChangeNothing) {
   }
 }
 
+// A conversation whose sampling is changed goes on as one that was begun with it, from cached rows.
+TEST_P(SessionState, SamplingCanBeChangedBetweenAnswers) {
+  Rig rig(target_, GetParam()), fresh(target_, "none");
+  const std::vector<Token> prompt = RepetitivePrompt(1, 30, 97);
+  const auto session = rig.Start({});
+  Session* batch[] = {session.get()};
+  for (uint64_t i : {0u, 1u, 2u}) {
+    const SamplingParams sampling = i == 0 ? SamplingParams{} : VariedSampling(i);
+    rig.generator().SetSampling(*session, sampling);
+    ASSERT_TRUE(rig.generator().Prefill(*session, prompt, 25).ok());
+    EXPECT_EQ(session->reused > 0, i > 0);
+    while (!session->done()) ASSERT_TRUE(rig.generator().Step(batch).ok());
+    const auto expected = fresh.Start(sampling);
+    Session* expected_batch[] = {expected.get()};
+    ASSERT_TRUE(fresh.generator().Prefill(*expected, prompt, 25).ok());
+    while (!expected->done()) ASSERT_TRUE(fresh.generator().Step(expected_batch).ok());
+    EXPECT_EQ(session->tokens, expected->tokens);
+  }
+}
+
 // A text that was not worth reading at first is read from a later place when it has grown; the next
 // one is read again.
 TEST_P(SessionState, WhatIsNotWorthReadingIsNotRead) {
