@@ -15,16 +15,12 @@
 
 namespace foretoken {
 
-// Parses the options of one command. Returns the status to exit with after --help or bad usage,
-// nothing when the command should run.
-inline std::optional<int> ParseCommandLine(CLI::App& app, int argc, char** argv) {
-  try {
-    app.parse(argc, argv);
-    return std::nullopt;
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitDone : kExitUsage;
-  }
-}
+// Parses the options of one command, llama.cpp's among them (llama_options.h). Returns the status
+// to exit with after --help or bad usage, nothing when the command should run.
+std::optional<int> ParseCommandLine(CLI::App& app, int argc, char** argv);
+
+// A range that error messages name and --help does not.
+inline CLI::Validator Within(int low, int high) { return CLI::Range(low, high).description(""); }
 
 // Prints the sentence, what files put into it made legible; for `return Failed(error)`.
 inline int Failed(const Error& error) {

@@ -7,10 +7,13 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "apps/command.h"
 #include "base/bus_error.h"
 #include "base/file_claims.h"
+#include "base/legible.h"
+#include "base/nearest_name.h"
 #include "base/output_file.h"
 
 namespace foretoken {
@@ -57,6 +60,15 @@ void PrintUsage(std::FILE* out) {
   std::fputs("\nexit status: 0 done, 1 failed, 2 bad usage, 3 --check found a difference\n", out);
 }
 
+int RefuseCommand(std::string_view typed) {
+  std::vector<std::string> names;
+  for (const Command& c : kCommands) names.push_back(Shown(c.name));
+  const std::string nearest = DidYouMean(typed, names);
+  std::fprintf(stderr, "foretoken: no command '%s'%s\n", Printable(typed).c_str(),
+               nearest.empty() ? "; 'foretoken --help' lists them" : nearest.c_str());
+  return kExitUsage;
+}
+
 int RunCommand(int argc, char** argv) {
   if (argc < 2) {
     PrintUsage(stderr);
@@ -74,8 +86,7 @@ int RunCommand(int argc, char** argv) {
   for (const Command& c : kCommands) {
     if (c.name == Canonical(typed)) return c.run(argc - 1, argv + 1);
   }
-  std::fprintf(stderr, "foretoken: no command '%s'; 'foretoken --help' lists them\n", argv[1]);
-  return kExitUsage;
+  return RefuseCommand(typed);
 }
 
 const std::thread::id kMainThread = std::this_thread::get_id();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 
 #include "base/comma_list.h"
 #include "tree/tree_policy.h"
@@ -11,6 +12,7 @@
 namespace foretoken {
 namespace {
 
+constexpr char kModelGroup[] = "Model and machine";
 constexpr char kSpeculation[] = "Speculation (changes no text, unless --verifier does)";
 
 // Reads an option's text by `parse`, which returns a Status; a mistake becomes CLI11's.
@@ -41,14 +43,14 @@ Result<CpuIsa> ParseIsa(std::string_view text) {
                CommaList(known, CpuIsaName)};
 }
 
-// "id:bias".
+// "id:bias", or as llama.cpp has it "id+bias" and "id-bias".
 Result<std::pair<Token, float>> ParseBias(std::string_view text) {
   Token token = 0;
   float bias = 0;
   const char* end = text.data() + text.size();
   const auto id = std::from_chars(text.data(), end, token);
-  if (id.ec == std::errc() && id.ptr != end && *id.ptr == ':') {
-    const auto value = std::from_chars(id.ptr + 1, end, bias);
+  if (id.ec == std::errc() && id.ptr != end && std::strchr(":+-", *id.ptr) != nullptr) {
+    const auto value = std::from_chars(id.ptr + (*id.ptr == '-' ? 0 : 1), end, bias);
     if (value.ec == std::errc() && value.ptr == end) return std::pair(token, bias);
   }
   return Error{"found '" + std::string(text) + "', expected ID:BIAS, a token's id and a number"};
@@ -84,11 +86,13 @@ Status TakeCacheType(std::string_view text, DType* type) {
 
 void AddModelArgs(CLI::App& app, ModelArgs* model) {
   app.add_option("-m,--model", model->path, "a .gguf file or a Hugging Face directory")
-      ->type_name("MODEL");
+      ->type_name("MODEL")
+      ->group(kModelGroup);
   app.add_option("-t,--threads", model->threads,
                  "threads (default: one for each core that the process may use)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("T");
+      ->check(CLI::Range(1, 1024).description(""))
+      ->type_name("T")
+      ->group(kModelGroup);
   AddIsaArg(app, &model->isa);
 }
 
@@ -98,7 +102,8 @@ void AddIsaArg(CLI::App& app, CpuIsa* isa) {
               FT_ASSIGN_OR_RETURN(*isa, ParseIsa(text));
               return {};
             })
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->group(kModelGroup);
 }
 
 CLI::Option* AddSeedArg(CLI::App& app, uint64_t* seed, const std::string& help) {
@@ -255,13 +260,16 @@ void AddTreeArgs(CLI::App& app, DraftArgs* draft) {
   app.add_option(
          "--draft-max", draft->draft_max,
          "tokens drafted a cycle at most (default: the tree's own; 15 for a chain, 63 for auto)")
-      ->check(CLI::Range(0, 4096))
+      ->check(CLI::Range(0, 4096).description(""))
+      ->type_name("N")
       ->group(kSpeculation);
 }
 
 void AddCacheArgs(CLI::App& app, DType* type) {
   AddParsed(app, "--cache-type", "keys and values as f32, f16 (default), bf16 or q8_0",
-            [type](const std::string& text) { return TakeCacheType(text, type); });
+            [type](const std::string& text) { return TakeCacheType(text, type); })
+      ->type_name("TYPE")
+      ->group(kModelGroup);
 }
 
 }  // namespace foretoken

@@ -50,40 +50,66 @@ struct GenerateArgs {
   DType cache_type = DType::kF16;
 };
 
+// Options of one group of --help.
+class OptionGroup {
+ public:
+  OptionGroup(CLI::App& app, const char* name) : app_(app), name_(name) {}
+  template <typename Value>
+  CLI::Option* Add(const char* names, Value& value, const char* type, const char* help) {
+    return app_.add_option(names, value, help)->type_name(type)->group(name_);
+  }
+  void AddFlag(const char* names, bool& value, const char* help) {
+    app_.add_flag(names, value, help)->group(name_);
+  }
+
+ private:
+  CLI::App& app_;
+  const char* name_;
+};
+
+void DeclarePrompt(CLI::App& app, GenerateArgs* g) {
+  OptionGroup prompt(app, "Prompt");
+  prompt.Add("-p,--prompt", g->prompt, "TEXT", "the prompt (default: standard input to its end)");
+  prompt.Add("-f,--file", g->file, "FILE", "read the prompt from a file; '-' = standard input")
+      ->excludes("--prompt");
+  prompt.AddFlag("--chat", g->chat,
+                 "the prompt is a user's message: apply the model's chat template (ChatML where it "
+                 "has none)");
+  prompt.Add("--system", g->system, "TEXT", "a system message; implies --chat");
+  prompt.AddFlag("--special", g->special, "recognise control tokens written out in the prompt");
+}
+
+void DeclareAnswer(CLI::App& app, GenerateArgs* g) {
+  OptionGroup length(app, "Length");
+  length
+      .Add("-n,--new-tokens", g->new_tokens, "N",
+           "tokens to write at most (256); -1 = until the context is full")
+      ->check(Within(-1, 1 << 30));
+  length
+      .Add("-c,--context", g->context, "N",
+           "longest sequence, prompt included (default: what the prompt and -n need, at most the "
+           "model's own, as 0 says, too)")
+      ->check(Within(0, 1 << 30));
+  length.AddFlag("--ignore-eos", g->ignore_eos, "write on after an end token");
+  OptionGroup output(app, "Output");
+  output.Add("--stats", g->stats, "FILE",
+             "write the statistics as JSON; '-' = standard output, after the text");
+  output.Add("--attribute", g->attribute, "FILE",
+             "write as JSON which parts of the answer the drafter copied from where in the prompt; "
+             "'-' = standard output, after the text. On a terminal the answer comes at its end, "
+             "copies in colour. Drafts by pld+h unless --drafter says otherwise, and as the "
+             "drafter's paper does unless --tree or --draft-max do");
+  output.Add("--attribute-min", g->attribute_min, "N", "shortest copy shown, in tokens (2)")
+      ->check(Within(1, 1 << 20));
+  output.AddFlag("--check", g->check, "also decode plainly; exit with 3 if any token differs");
+  output.AddFlag("-q,--quiet", g->quiet, "no statistics on standard error");
+}
+
 void Declare(CLI::App& app, GenerateArgs* g) {
   AddModelArgs(app, &g->model);
-  app.add_option("-p,--prompt", g->prompt, "the prompt (default: standard input to its end)")
-      ->type_name("TEXT");
-  app.add_option("-f,--file", g->file, "read the prompt from a file; '-' = standard input")
-      ->excludes("--prompt");
-  app.add_option("-n,--new-tokens", g->new_tokens,
-                 "tokens to write at most (256); -1 = until the context is full")
-      ->check(CLI::Range(-1, 1 << 30));
-  app.add_option("-c,--context", g->context,
-                 "longest sequence, prompt included (default: what the prompt and -n need, at most "
-                 "the model's own)")
-      ->check(CLI::Range(1, 1 << 30));
-  app.add_flag("--chat", g->chat,
-               "the prompt is a user's message: apply the model's chat template (ChatML where it "
-               "has none)");
-  app.add_option("--system", g->system, "a system message; implies --chat")->type_name("TEXT");
-  app.add_flag("--special", g->special, "recognise control tokens written out in the prompt");
-  app.add_flag("--ignore-eos", g->ignore_eos, "write on after an end token");
-  app.add_option("--stats", g->stats,
-                 "write the statistics as JSON; '-' = standard output, after the text")
-      ->type_name("FILE");
-  app.add_option(
-         "--attribute", g->attribute,
-         "write as JSON which parts of the answer the drafter copied from where in the "
-         "prompt; '-' = standard output, after the text. On a terminal the answer comes at "
-         "its end, copies in colour. Drafts by pld+h unless --drafter says otherwise, and as the "
-         "drafter's paper does unless --tree or --draft-max do")
-      ->type_name("FILE");
-  app.add_option("--attribute-min", g->attribute_min, "shortest copy shown, in tokens (2)")
-      ->check(CLI::Range(1, 1 << 20));
-  app.add_flag("--check", g->check, "also decode plainly; exit with 3 if any token differs");
-  app.add_flag("-q,--quiet", g->quiet, "no statistics on standard error");
   AddCacheArgs(app, &g->cache_type);
+  DeclarePrompt(app, g);
+  DeclareAnswer(app, g);
   AddSamplingArgs(app, &g->sampling);
   AddDraftArgs(app, &g->draft);
 }

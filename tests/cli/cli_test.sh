@@ -15,12 +15,20 @@ generate() { "$bin" generate -m "$model" -t 1 --ignore-eos "$@"; }
 expect_status 2 "no command" "$bin"
 expect_text "foretoken demo" err "no command says what to begin with"
 expect_status 2 "unknown command" "$bin" frobnicate
+expect_text "no command 'frobnicate'; 'foretoken --help' lists them" err "unknown command"
+expect_status 2 "mistyped command" "$bin" genrate
+expect_text "no command 'genrate'; did you mean generate?" err "mistyped command"
 expect_status 0 "help" "$bin" --help
 expect_text "generate" out "help lists commands"
 expect_status 0 "generate --help" "$bin" generate --help
 expect_text "draft-max" out "generate --help"
 expect_text "default auto" out "generate --help names the default drafter"
 expect_text "foretoken generate -m model.gguf --chat" out "generate --help has examples"
+for group in "Model and machine" Prompt Length Output Sampling Speculation Examples; do
+  expect_text "^$group.*:\$" out "generate --help has the group $group"
+done
+[ "$(awk '{ if (length > longest) longest = length } END { print longest }' "$dir/out")" -le 110 ] ||
+  fail "generate --help has lines that fit no terminal"
 expect_status 0 "chat --help" "$bin" chat --help
 expect_text "default auto" out "chat --help names the default drafter"
 expect_text "foretoken chat -m model.gguf" out "chat --help has examples"
@@ -29,6 +37,38 @@ expect_text "default none" out "distill --help names the default drafter"
 expect_status 2 "no model" "$bin" generate -p hello
 expect_text "model" err "no model"
 expect_status 2 "unknown option" generate --frobnicate
+expect_text "no option --frobnicate; 'foretoken generate --help' lists" err "unknown option"
+expect_status 2 "mistyped option" generate -p a --tmep 3
+expect_text "no option --tmep; did you mean --temp?" err "mistyped option"
+expect_status 2 "mistyped option with a value" generate -p a --new_token=3
+expect_text "no option --new_token; did you mean --new-tokens?" err "mistyped option with a value"
+expect_status 2 "mistyped part" "$bin" bench limts
+expect_text "no 'limts'; did you mean limits?" err "mistyped part"
+expect_status 2 "mistyped option of a part" "$bin" bench decode --row 3
+expect_text "no option --row; did you mean --rows?; 'foretoken bench decode --help'" err "mistyped option of a part"
+expect_status 2 "model without -m" "$bin" chat "$model"
+expect_text "expected an option; did you mean -m .*tiny.gguf?" err "model without -m"
+# llama.cpp's options: taken where they mean the same, answered where not.
+expect_status 0 "our options" generate -p "hello" -n 12 --temp 0.9 --seed 3 --top-k 40 --logit-bias 104:2 -q
+cp "$dir/out" "$dir/ours"
+expect_status 0 "llama.cpp's options" generate -p "hello" -n 12 --temperature 0.9 -s 3 --top-k 40 --logit-bias 104+2 -q \
+  -ngl 99 -fa on --mlock -b 512 -ub 128 -c 64 -ctk f16 -no-cnv --jinja
+cmp -s "$dir/out" "$dir/ours" || fail "llama.cpp's options write another text"
+expect_text "^foretoken: -ngl does nothing: foretoken runs on the CPU$" err "-ngl"
+[ "$(grep -c "does nothing" "$dir/err")" = 5 ] || fail "llama.cpp's options: notes: $(cat "$dir/err")"
+expect_status 0 "llama.cpp's options with =" generate -p "hello" --predict=12 --temperature=0.9 -s 3 --top-k=40 -l 104:2 -q -fa
+cmp -s "$dir/out" "$dir/ours" || fail "llama.cpp's options with = write another text"
+expect_status 0 "a value that looks like an option" generate -p -ngl -n 1 --stats "$dir/dash.json"
+[ "$(json "$dir/dash.json" "s['prompt_tokens']")" = 4 ] || fail "a value was taken for an option"
+for answered in "-hf a/b:downloads nothing" "-cnv:'foretoken chat' is the conversation" "--grammar x:no grammars" \
+  "-ctv f16:--cache-type is for keys and values" "--mirostat 2:--top-k" "-e:taken as they are" "-r x:end tokens"; do
+  # shellcheck disable=SC2086
+  expect_status 2 "generate ${answered%%:*}" generate -p a ${answered%%:*}
+  expect_text "${answered#*:}" err "generate ${answered%%:*}"
+done
+expect_status 2 "chat -p" "$bin" chat -m "$model" -p hello
+expect_text "foretoken generate --chat -p TEXT" err "chat -p"
+expect_status 0 "chat -cnv" "$bin" chat -m "$model" -t 1 -cnv --color
 expect_status 2 "bad number" generate -p a -n many
 expect_status 2 "zero tokens" generate -p a -n 0
 expect_status 2 "bad temperature" generate -p a --temp -1
@@ -485,6 +525,15 @@ grep -q "exists already" "$dir/err" && fail "chat: /save does not save again"
 printf '/save %s\n' "$dir/talk.txt" | "$bin" chat -m "$model" -t 1 >"$dir/out" 2>"$dir/err"
 expect_text "talk.txt: exists already; name another file" err "chat /save over a file of another conversation"
 printf 'hello\n' | "$bin" chat -m "$model" -t 1 -n 8 >"$dir/out" 2>&1 || fail "chat ends with its input"
+rm -f "$dir/lines.json"
+printf '"""\nfirst\n\n/quit"""\none \\\ntwo\n/usr/bin is a path\n/save %s\n/forget 9\n"""open\n' "$dir/lines.json" |
+  "$bin" chat -m "$model" -t 1 -n 8 >"$dir/out" 2>"$dir/err" || fail "chat of several lines: status $?"
+[ "$(json "$dir/lines.json" "[m['content'] for m in s['messages']][::2] == ['first\n\n/quit', 'one \ntwo', '/usr/bin is a path']")" \
+  = True ] || fail "chat of several lines: $(cat "$dir/lines.json")"
+expect_text "there are 3 exchanges, found '9'" err "chat /forget"
+printf 'hello\n%0600d\nhello\n' 0 | "$bin" chat -m "$model" -t 1 -n 8 -c 300 >"$dir/out" 2>"$dir/err" ||
+  fail "chat in a full context: status $?"
+expect_text "the message is too long: with it alone the prompt has" err "chat in a full context"
 expect_status 2 "chat without a model" "$bin" chat
 
 # The demo and the search for heads, on the same small model.

@@ -1,0 +1,185 @@
+#include "apps/llama_options.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <span>
+#include <string_view>
+
+namespace foretoken {
+namespace {
+
+enum class Treatment : uint8_t {
+  kSame,      // `text` is our name for it
+  kSilent,    // what happens anyway
+  kDropped,   // changes nothing here; `text` says why
+  kAnswered,  // `text` says what to do instead
+};
+enum class Value : uint8_t { kNone, kOne, kSwitch };  // kSwitch: on, off or auto may follow
+
+struct LlamaOption {
+  std::string_view names;  // with a blank around each
+  Value value;
+  Treatment treatment;
+  std::string_view text;
+  std::string_view command = "";  // the only one it is meant for, or "" for all
+};
+
+constexpr std::string_view kOnCpu = "foretoken runs on the CPU";
+constexpr std::string_view kNoFetch =
+    "foretoken downloads nothing; fetch the .gguf file and name it with -m";
+constexpr std::string_view kNoGrammar = "foretoken has no grammars; ask for the format in words";
+constexpr std::string_view kNoSampler =
+    "foretoken has no such sampler; it has --top-k, --top-p, --min-p and --typical-p";
+constexpr std::string_view kFromModel = "foretoken takes this from the model's file";
+constexpr std::string_view kNoServer = "foretoken has no server";
+
+constexpr LlamaOption kLlamaOptions[] = {
+    // The same by another name.
+    {" --temperature ", Value::kOne, Treatment::kSame, "--temp"},
+    {" --predict --n-predict ", Value::kOne, Treatment::kSame, "--new-tokens"},
+    {" --ctx-size ", Value::kOne, Treatment::kSame, "--context"},
+    {" -s ", Value::kOne, Treatment::kSame, "--seed"},
+    {" --typical ", Value::kOne, Treatment::kSame, "--typical-p"},
+    {" --repeat-last-n ", Value::kOne, Treatment::kSame, "--penalty-last-n"},
+    {" -l ", Value::kOne, Treatment::kSame, "--logit-bias"},
+    {" -sys --system-prompt ", Value::kOne, Treatment::kSame, "--system"},
+    {" -md --model-draft --spec-draft-model ", Value::kOne, Treatment::kSame, "--draft-model"},
+    {" --draft-n --spec-draft-n-max ", Value::kOne, Treatment::kSame, "--draft-max"},
+    {" -ctk --cache-type-k ", Value::kOne, Treatment::kSame, "--cache-type"},
+    {" -st --single-turn ", Value::kNone, Treatment::kSame, "--chat", "generate"},
+    // What happens anyway.
+    {" -no-cnv --no-conversation --no-display-prompt --simple-io --log-disable ", Value::kNone,
+     Treatment::kSilent, "", "generate"},
+    {" -cnv --conversation -i --interactive --multiline-input -mli --simple-io --log-disable ",
+     Value::kNone, Treatment::kSilent, "", "chat"},
+    {" --jinja --color -co --no-escape --no-warmup --mmap ", Value::kNone, Treatment::kSilent, ""},
+    // No effect here.
+    {" -ngl --gpu-layers --n-gpu-layers -ngld --gpu-layers-draft -dev --device -sm --split-mode "
+     "-ts "
+     "--tensor-split -mg --main-gpu ",
+     Value::kOne, Treatment::kDropped, kOnCpu},
+    {" -nkvo --no-kv-offload --no-op-offload ", Value::kNone, Treatment::kDropped, kOnCpu},
+    {" -b --batch-size -ub --ubatch-size ", Value::kOne, Treatment::kDropped,
+     "foretoken chooses its batches itself"},
+    {" -tb --threads-batch ", Value::kOne, Treatment::kDropped,
+     "-t is the number of threads for prompts, too"},
+    {" -fa --flash-attn ", Value::kSwitch, Treatment::kDropped,
+     "attention never stores its scores, so there is nothing to switch"},
+    {" --mlock --no-mmap ", Value::kNone, Treatment::kDropped,
+     "model files are mapped into memory"},
+    {" --numa --prio --poll ", Value::kOne, Treatment::kDropped,
+     "foretoken places its threads itself"},
+    {" --perf --no-perf --no-context-shift ", Value::kNone, Treatment::kDropped,
+     "--stats writes the numbers, and a full context is never shifted"},
+    {" --keep ", Value::kOne, Treatment::kDropped, "a full context is never shifted"},
+    // Done otherwise.
+    {" -cnv --conversation -i --interactive -if --interactive-first ", Value::kNone,
+     Treatment::kAnswered, "'foretoken chat' is the conversation; --chat answers one message",
+     "generate"},
+    {" -no-cnv --no-conversation -st --single-turn ", Value::kNone, Treatment::kAnswered,
+     "'foretoken generate' writes one text, with --chat one answer", "chat"},
+    {" -p --prompt ", Value::kOne, Treatment::kAnswered,
+     "type it when asked, or use 'foretoken generate --chat -p TEXT'; --system sets a system "
+     "message",
+     "chat"},
+    {" -f --file ", Value::kOne, Treatment::kAnswered,
+     "type /file FILE when asked, or use 'foretoken generate --chat -f FILE'", "chat"},
+    {" -ctv --cache-type-v ", Value::kOne, Treatment::kAnswered,
+     "--cache-type is for keys and values alike"},
+    {" -hf -hfr --hf-repo -hff --hf-file -hfd --hf-repo-draft -mu --model-url ", Value::kOne,
+     Treatment::kAnswered, kNoFetch},
+    {" --grammar --grammar-file -j --json-schema -jf --json-schema-file ", Value::kOne,
+     Treatment::kAnswered, kNoGrammar},
+    {" --samplers --sampling-seq --sampler-seq ", Value::kOne, Treatment::kAnswered,
+     "--sampling-order gives the steps in order"},
+    {" --mirostat --mirostat-lr --mirostat-ent --dynatemp-range --dynatemp-exp --xtc-probability "
+     "--xtc-threshold --dry-multiplier --dry-base --top-n-sigma --top-nsigma ",
+     Value::kOne, Treatment::kAnswered, kNoSampler},
+    {" --chat-template --chat-template-file --rope-scaling --rope-scale --rope-freq-base "
+     "--rope-freq-scale ",
+     Value::kOne, Treatment::kAnswered, kFromModel},
+    {" --draft-min --draft-n-min --spec-draft-n-min --draft-p-min --spec-draft-p-min ", Value::kOne,
+     Treatment::kAnswered,
+     "--tree auto, the default, drafts where it is expected to gain; --draft-max limits it"},
+    {" -r --reverse-prompt ", Value::kOne, Treatment::kAnswered,
+     "an answer ends at the model's end tokens or after -n tokens"},
+    {" --lora --lora-scaled --control-vector --mmproj --image ", Value::kOne, Treatment::kAnswered,
+     "foretoken runs text models as they are; merge adapters into the model first"},
+    {" --prompt-cache ", Value::kOne, Treatment::kAnswered,
+     "'foretoken chat' keeps its cache from turn to turn; /save and /load keep the conversation"},
+    {" -e --escape ", Value::kNone, Treatment::kAnswered,
+     "prompts are taken as they are; in bash, -p $'two\\nlines' holds a line end"},
+    {" --host --port --api-key -np --parallel ", Value::kOne, Treatment::kAnswered, kNoServer},
+};
+
+const LlamaOption* FindLlamaOption(std::string_view name, std::string_view command) {
+  const std::string word = " " + std::string(name) + " ";
+  for (const LlamaOption& o : kLlamaOptions) {
+    const bool is_meant = o.command.empty() || o.command == command;
+    if (is_meant && o.names.find(word) != std::string_view::npos) return &o;
+  }
+  return nullptr;
+}
+
+// How many of `next` are the option's values.
+size_t ValuesOf(const LlamaOption& option, std::span<const std::string> next) {
+  if (next.empty() || option.value == Value::kNone) return 0;
+  if (option.value == Value::kOne) return 1;
+  constexpr std::string_view kStates[] = {"on", "off", "auto", "0", "1"};
+  return std::ranges::find(kStates, next[0]) != std::end(kStates) ? 1 : 0;
+}
+
+// The option of `app` or of one of its parts.
+const CLI::Option* FindOwn(const CLI::App& app, const std::string& name) {
+  if (const CLI::Option* own = app.get_option_no_throw(name)) return own;
+  for (const CLI::App* part : app.get_subcommands({})) {
+    if (const CLI::Option* own = FindOwn(*part, name)) return own;
+  }
+  return nullptr;
+}
+
+size_t OwnValues(const CLI::Option& option) {
+  return static_cast<size_t>(std::min(option.get_type_size_min(), option.get_items_expected_min()));
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> WithOurOptions(const CLI::App& app,
+                                                const std::vector<std::string>& arguments) {
+  const std::string command = app.get_name().substr(app.get_name().rfind(' ') + 1);
+  std::vector<std::string> ours;
+  const auto copy = [&](size_t at, size_t count) {
+    for (size_t i = at; i < std::min(arguments.size(), at + count); ++i)
+      ours.push_back(arguments[i]);
+  };
+  for (size_t i = 0; i < arguments.size();) {
+    const std::string& typed = arguments[i];
+    const size_t equals = typed.starts_with("--") ? typed.find('=') : std::string::npos;
+    const std::string name = typed.substr(0, equals);
+    const size_t rest = i + 1;
+    const bool is_option = name.size() > 1 && name[0] == '-';
+    const CLI::Option* own = is_option ? FindOwn(app, name) : nullptr;
+    const LlamaOption* other = own == nullptr ? FindLlamaOption(name, command) : nullptr;
+    if (other == nullptr) {
+      const size_t count =
+          1 + (own != nullptr && equals == std::string::npos ? OwnValues(*own) : 0);
+      copy(i, count);
+      i += count;
+      continue;
+    }
+    const bool has_value = equals != std::string::npos;
+    const size_t values = has_value ? 0 : ValuesOf(*other, std::span(arguments).subspan(rest));
+    const std::string text(other->text);
+    if (other->treatment == Treatment::kAnswered) return Error{name + ": " + text};
+    if (other->treatment == Treatment::kSame) {
+      ours.push_back(text + (has_value ? typed.substr(equals) : ""));
+      copy(rest, values);
+    } else if (other->treatment == Treatment::kDropped) {
+      std::fprintf(stderr, "foretoken: %s does nothing: %s\n", name.c_str(), text.c_str());
+    }
+    i = rest + values;
+  }
+  return ours;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,19 @@
+// Options as llama.cpp's users type them: what means the same is renamed, what changes nothing here
+// is dropped with a note, and what we do otherwise is answered.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace foretoken {
+
+// `arguments` with the names of `app`'s own options; those that it has pass as they are, and so do
+// their values. Notes go to standard error. Errors: an option that the command answers with
+// another.
+Result<std::vector<std::string>> WithOurOptions(const CLI::App& app,
+                                                const std::vector<std::string>& arguments);
+
+}  // namespace foretoken
