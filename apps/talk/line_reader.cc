@@ -1,47 +1,55 @@
 #include "apps/talk/line_reader.h"
 
+#include <langinfo.h>
 #include <unistd.h>
 
+#include <clocale>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
+#include <cstring>
 #include <iostream>
-#include <memory>
 
-// After the C and C++ headers: it relies on them.
-#include <editline/readline.h>
+#include "apps/talk/message_text.h"
 
 namespace foretoken {
+namespace {
 
-LineReader::LineReader(std::string history_file)
-    : interactive_(isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0),
-      history_file_(std::move(history_file)) {
-  if (!interactive_) return;
-  using_history();
-  stifle_history(1000);
-  std::error_code ignored;
-  const auto kind = std::filesystem::status(history_file_, ignored).type();
-  const bool usable =
-      kind == std::filesystem::file_type::regular || kind == std::filesystem::file_type::not_found;
-  if (!usable) history_file_.clear();  // a pipe would be waited for
-  if (!history_file_.empty()) read_history(history_file_.c_str());
-}
-
-LineReader::~LineReader() {
-  if (interactive_ && !history_file_.empty()) write_history(history_file_.c_str());
-}
-
-std::optional<std::string> LineReader::Read(const char* prompt) {
-  std::string line;
-  if (!interactive_) {
-    if (!std::getline(std::cin, line)) return std::nullopt;
-    return line;
+// Characters are read as UTF-8 wherever the environment does not say otherwise: in the POSIX locale
+// and in one that is not installed, libedit would drop what is not ASCII.
+void UseUtf8() {
+  const char* chosen = std::setlocale(LC_CTYPE, "");
+  if (chosen == nullptr || std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) {
+    std::setlocale(LC_CTYPE, "C.UTF-8");
   }
-  const std::unique_ptr<char, decltype(&std::free)> typed(readline(prompt), &std::free);
-  if (typed == nullptr) return std::nullopt;
-  line = typed.get();
-  if (!line.empty()) add_history(line.c_str());
-  return line;
+}
+
+}  // namespace
+
+LineReader::LineReader(std::string history_file, Completer completer) {
+  UseUtf8();
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) return;
+  editor_ = std::make_unique<LineEditor>(std::move(history_file), std::move(completer));
+}
+
+LineReader::~LineReader() = default;
+
+std::optional<std::string> LineReader::Read(const std::string& prompt) {
+  if (interactive()) return editor_->Read(prompt);
+  std::string text, line;
+  if (!std::getline(std::cin, text)) return std::nullopt;
+  while (true) {
+    const bool joins = EndsInBackslash(text) && !ParseCommand(text);
+    if ((!joins && !IsOpenBlock(text)) || !std::getline(std::cin, line)) return text;
+    if (joins) text.pop_back();
+    text.append("\n").append(line);
+  }
+}
+
+bool LineReader::Confirm(const std::string& question) {
+  if (!interactive()) return false;
+  const size_t last_line = question.rfind('\n') + 1;  // 0 without one
+  std::fputs(question.substr(0, last_line).c_str(), stdout);
+  const auto answer = editor_->ReadOnce(question.substr(last_line));
+  return answer && (*answer == "y" || *answer == "Y" || *answer == "yes");
 }
 
 }  // namespace foretoken

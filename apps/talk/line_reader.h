@@ -1,27 +1,35 @@
-// Lines from the user: edited, with history, on a terminal; plain from a pipe.
+// Messages from the user: on a terminal edited, with history, search, completion and pastes of
+// several lines; from a pipe line by line.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+
+#include "apps/talk/line_editor.h"
 
 namespace foretoken {
 
 class LineReader {
  public:
-  // `history_file`: where lines are kept between sessions; empty = nowhere.
-  explicit LineReader(std::string history_file);
+  // `history_file`: where messages are kept between sessions, written after each; empty = nowhere.
+  // Sets the process's LC_CTYPE to UTF-8. At most one at a time.
+  LineReader(std::string history_file, Completer completer);
   ~LineReader();
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  bool interactive() const { return interactive_; }
-  // The next line without its newline, or nothing at the end of input (Ctrl-D). On a terminal the
-  // prompt is shown; Ctrl-C gives an empty line.
-  std::optional<std::string> Read(const char* prompt);
+  // Whether both ends are a terminal.
+  bool interactive() const { return editor_ != nullptr; }
+  // The next message as typed, several lines where they belong together (see message_text.h):
+  // blocks in """, lines that end in '\' and, on a terminal, pasted lines. Nothing at the end of
+  // input, after Ctrl-D or after Ctrl-C twice; Ctrl-C once clears what was typed.
+  std::optional<std::string> Read(const std::string& prompt);
+  // Whether the user agrees; false without a terminal.
+  bool Confirm(const std::string& question);
 
  private:
-  bool interactive_;
-  std::string history_file_;
+  std::unique_ptr<LineEditor> editor_;  // null without a terminal
 };
 
 }  // namespace foretoken

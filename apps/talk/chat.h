@@ -1,0 +1,92 @@
+// A conversation with a loaded model: asks, streams answers, and what the chat's commands do. Knows
+// nothing of how lines are read.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/talk/chat_settings.h"
+#include "base/types.h"
+#include "runtime/answer.h"
+#include "runtime/decoder.h"
+#include "runtime/dialogue.h"
+#include "runtime/draft_args.h"
+#include "runtime/sampling_args.h"
+
+namespace foretoken {
+
+struct ChatArgs {
+  ModelArgs model;
+  SamplingArgs sampling;
+  DraftArgs draft{.drafter = "auto"};
+  std::string system;
+  int new_tokens = -1;
+  int context = -1;  // below 0: the usual one; 0: the model's
+  DType cache_type = DType::kF16;
+  bool show_stats = false;
+};
+
+// Thread-safety: one thread. Answers go to standard output, notes to standard error.
+class Chat {
+ public:
+  using Confirm = std::function<bool(const std::string& question)>;
+
+  // `confirm`: asks the user; for what loses turns of the conversation.
+  static Result<std::unique_ptr<Chat>> Create(ChatArgs args, Confirm confirm);
+
+  void Greet() const;
+
+  // Asks and answers. An answer that was stopped (Ctrl-C) is kept. Errors: the template's, a full
+  // context where the user does not agree to forget; the question is not kept then.
+  Status Ask(const std::string& text);
+  // Answers the last question again: with another seed, where sampled.
+  Status Regenerate();
+  Status Undo();
+  Status Forget(const std::string& count);
+  // Puts a file's text in front of the next question.
+  Status Attach(const std::string& path);
+  Status Save(const std::string& path);
+  Status LoadDialogue(const std::string& path);
+  void Clear();
+  void SetSystem(const std::string& text);
+  // Both start an empty cache: a drafter's state begins with the sequence.
+  Status SetDrafter(const std::string& name);
+  Status SetTree(const std::string& tree);
+  // Errors: see ChangeSetting.
+  Status Set(const std::string& name, const std::string& value);
+
+  const ChatSettings& settings() const { return settings_; }
+  const DraftArgs& draft() const { return args_.draft; }
+  const std::string& system() const { return dialogue_.system(); }
+  void PrintStats() const;
+
+  // Set by /quit.
+  bool is_leaving = false;
+
+ private:
+  Chat(ChatArgs args, Confirm confirm) : args_(std::move(args)), confirm_(std::move(confirm)) {}
+
+  Status Use(DraftArgs draft);
+  Status AnswerQuestion();
+  Status WriteTurn(const std::vector<Token>& prompt);
+  Status MakeRoom();
+  std::string TextOfAnswer(const Answer& answer) const;
+
+  ChatArgs args_;
+  Confirm confirm_;
+  LoadedModel loaded_;
+  std::optional<ChatPrompter> prompter_;
+  ChatSettings settings_;
+  SessionOptions options_;
+  Decoder decoder_;
+  std::unique_ptr<Session> session_;  // after decoder_: goes before it
+  Dialogue dialogue_;
+  std::string attached_;  // what /file read for the next question
+  std::optional<Answer> last_;
+  std::string saved_;  // the file of the last /save
+};
+
+}  // namespace foretoken

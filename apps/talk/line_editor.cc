@@ -1,0 +1,307 @@
+#include "apps/talk/line_editor.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "apps/talk/message_text.h"
+#include "base/utf8.h"
+
+// After the C and C++ headers: it relies on them.
+#include <histedit.h>
+
+namespace foretoken {
+namespace {
+
+constexpr int kKeptMessages = 1000;
+constexpr int kPasteMilliseconds = 20;  // between the lines of a paste
+constexpr char kAccept[] = "\x18\n";    // Ctrl-X Ctrl-J, bound to libedit's own Enter
+
+bool MoreArrivesAtOnce() {
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  return poll(&input, 1, kPasteMilliseconds) > 0 && (input.revents & POLLIN) != 0;
+}
+
+std::string Utf8Of(wchar_t c) {
+  std::string text;
+  AppendUtf8(static_cast<uint32_t>(c), text);
+  return text;
+}
+
+// The longest text that all candidates begin with, whole characters only.
+std::string CommonBeginning(const std::vector<std::string>& candidates) {
+  std::string common = candidates.front();
+  for (const std::string& c : candidates) {
+    const auto [end, other] = std::ranges::mismatch(common, c);
+    common.erase(end, common.end());
+  }
+  return common.substr(0, ValidUtf8Prefix(common));
+}
+
+int ScreenColumns(EditLine* el) {
+  int columns = 0;
+  return el_get(el, EL_GETTC, "co", &columns) == 0 && columns > 10 ? columns : 80;
+}
+
+// As many characters of `text` as take at most `columns`; newlines as blanks.
+std::string OnOneLine(std::string text, int columns) {
+  std::ranges::replace(text, '\n', ' ');
+  size_t end = 0;
+  while (end < text.size()) {
+    const size_t length =
+        std::max<size_t>(1, Utf8SequenceLength(std::string_view(text).substr(end)));
+    columns -= length > 2 ? 2 : 1;  // no character is wider
+    if (columns < 0) break;
+    end += length;
+  }
+  return text.substr(0, end);
+}
+
+}  // namespace
+
+LineEditor::LineEditor(std::string history_file, Completer completer)
+    : history_file_(std::move(history_file)), completer_(std::move(completer)) {
+  el_ = el_init("foretoken", stdin, stdout, stderr);
+  history_ = history_init();
+  HistEvent event;
+  history(history_, &event, H_SETSIZE, kKeptMessages);
+  history(history_, &event, H_SETUNIQUE, 1);
+  el_set(el_, EL_CLIENTDATA, this);
+  el_set(
+      el_, EL_PROMPT, +[](EditLine* el) {
+        void* editor = nullptr;
+        el_get(el, EL_CLIENTDATA, &editor);
+        return static_cast<LineEditor*>(editor)->prompt_.data();
+      });
+  el_set(el_, EL_HIST, history, history_);
+  el_set(el_, EL_EDITOR, "emacs");
+  el_set(el_, EL_SIGNAL, 1);
+  el_source(el_, nullptr);  // what the user set in ~/.editrc
+  BindKeys();
+  LoadHistory();
+}
+
+LineEditor::~LineEditor() {
+  history_end(history_);
+  el_end(el_);
+}
+
+template <LineEditor::Key key>
+void LineEditor::Bind(const wchar_t* name, const wchar_t* help,
+                      std::initializer_list<const wchar_t*> sequences) {
+  el_wset(
+      el_, EL_ADDFN, name, help, +[](EditLine* el, int) {
+        void* editor = nullptr;
+        el_get(el, EL_CLIENTDATA, &editor);
+        return (static_cast<LineEditor*>(editor)->*key)();
+      });
+  for (const wchar_t* sequence : sequences) el_wset(el_, EL_BIND, sequence, name, nullptr);
+}
+
+void LineEditor::BindKeys() {
+  el_set(el_, EL_BIND, "^X^J", "ed-newline", nullptr);
+  Bind<&LineEditor::Enter>(L"ft-enter", L"End the message", {L"^M", L"^J"});
+  Bind<&LineEditor::AddLine>(L"ft-add-line", L"Begin another line", {L"\\e^M", L"\\e^J"});
+  Bind<&LineEditor::Paste>(L"ft-paste", L"Take a paste as it is", {L"\\e[200~"});
+  Bind<&LineEditor::Complete>(L"ft-complete", L"Complete a command", {L"^I"});
+  Bind<&LineEditor::Search>(L"ft-search", L"Search earlier messages", {L"^R"});
+  // Ctrl-C and Ctrl-Z come as keys, so that nothing but the line is given up; the line ends of a
+  // paste come as they are.
+  el_set(el_, EL_SETTY, "-d", "-isig", "-icrnl", "-inlcr", nullptr);
+  Bind<&LineEditor::Interrupt>(L"ft-interrupt", L"Clear the line", {L"^C"});
+  Bind<&LineEditor::Suspend>(L"ft-suspend", L"Suspend the program", {L"^Z"});
+}
+
+void LineEditor::LoadHistory() {
+  std::error_code ignored;
+  const auto kind = std::filesystem::status(history_file_, ignored).type();
+  const bool usable =
+      kind == std::filesystem::file_type::regular || kind == std::filesystem::file_type::not_found;
+  if (!usable) history_file_.clear();  // a pipe would be waited for
+  if (history_file_.empty()) return;
+  HistEvent event;
+  history(history_, &event, H_LOAD, history_file_.c_str());
+  for (int found = history(history_, &event, H_LAST); found >= 0;
+       found = history(history_, &event, H_PREV)) {
+    entries_.emplace_back(event.str);
+  }
+}
+
+// Written at once: however the program ends, what was typed is kept.
+void LineEditor::Remember(const std::string& message) {
+  HistEvent event;
+  history(history_, &event, H_ENTER, message.c_str());
+  entries_.push_back(message);
+  if (!history_file_.empty()) history(history_, &event, H_SAVE, history_file_.c_str());
+}
+
+std::string LineEditor::Line() const {
+  const LineInfo* line = el_line(el_);
+  return {line->buffer, line->lastchar};
+}
+
+void LineEditor::ReplaceLine(const std::string& text) {
+  el_cursor(el_, 1 << 20);
+  el_deletestr(el_, 1 << 20);
+  el_insertstr(el_, text.c_str());
+}
+
+// Has the terminal mark pastes, so that their line ends are not taken for Enter.
+void LineEditor::ShowPastes(bool on) const {
+  const char* terminal = std::getenv("TERM");
+  if (terminal == nullptr || std::strcmp(terminal, "dumb") == 0) return;
+  std::fputs(on ? "\x1b[?2004h" : "\x1b[?2004l", stdout);
+  std::fflush(stdout);
+}
+
+std::optional<std::string> LineEditor::ReadOnce(const std::string& prompt) {
+  prompt_ = prompt;
+  interrupted_ = false;
+  int length = 0;
+  el_set(el_, EL_PREP_TERM, 1);  // before the prompt: what is typed at once is edited here
+  ShowPastes(true);
+  const char* typed = el_gets(el_, &length);
+  ShowPastes(false);
+  if (typed == nullptr) return std::nullopt;
+  std::string line(typed, static_cast<size_t>(std::max(length, 0)));
+  if (line.ends_with('\n')) line.pop_back();
+  return line;
+}
+
+std::optional<std::string> LineEditor::Read(const std::string& prompt) {
+  for (int interrupts = 0;;) {
+    auto line = ReadOnce(prompt);
+    if (!line) return std::nullopt;
+    if (!interrupted_) {
+      if (!MessageOf(*line).empty()) Remember(*line);
+      return line;
+    }
+    if (++interrupts == 2) return std::nullopt;
+    std::puts("(Ctrl-C again, or Ctrl-D, leaves)");
+  }
+}
+
+unsigned char LineEditor::Enter() {
+  const std::string line = Line();
+  const bool is_command = ParseCommand(line).has_value();
+  if (IsOpenBlock(line) || (!is_command && MoreArrivesAtOnce())) return AddLine();
+  if (EndsInBackslash(line) && !is_command) {
+    el_cursor(el_, 1 << 20);
+    el_deletestr(el_, 1);
+    return AddLine();
+  }
+  el_push(el_, kAccept);
+  return CC_NORM;
+}
+
+unsigned char LineEditor::AddLine() {
+  el_insertstr(el_, "\n");
+  return CC_REFRESH;
+}
+
+unsigned char LineEditor::Paste() {
+  constexpr std::wstring_view kEnd = L"\x1b[201~";
+  std::wstring pasted;
+  wchar_t c = 0;
+  while (!pasted.ends_with(kEnd) && el_wgetc(el_, &c) == 1) pasted += c;
+  if (pasted.ends_with(kEnd)) pasted.resize(pasted.size() - kEnd.size());
+  std::wstring text;
+  for (size_t i = 0; i < pasted.size(); ++i) {
+    const bool is_return = pasted[i] == L'\r';  // what terminals send for a line end
+    if (is_return && i + 1 < pasted.size() && pasted[i + 1] == L'\n') continue;
+    if (is_return || pasted[i] == L'\n' || pasted[i] == L'\t' || pasted[i] >= L' ') {
+      text += is_return ? L'\n' : pasted[i];
+    }
+  }
+  if (!text.empty() && el_winsertstr(el_, text.c_str()) != 0) return CC_ERROR;
+  return CC_REFRESH;
+}
+
+unsigned char LineEditor::Interrupt() {
+  interrupted_ = true;
+  el_push(el_, kAccept);
+  return CC_NORM;
+}
+
+unsigned char LineEditor::Suspend() {
+  ShowPastes(false);
+  el_set(el_, EL_PREP_TERM, 0);
+  std::raise(SIGTSTP);
+  el_set(el_, EL_PREP_TERM, 1);
+  ShowPastes(true);
+  return CC_REDISPLAY;
+}
+
+unsigned char LineEditor::Complete() {
+  const LineInfo* info = el_line(el_);
+  const std::string line(info->buffer, info->cursor);
+  const bool may_be_command = line.starts_with('/') && line.find('\n') == std::string::npos;
+  if (!may_be_command) return el_insertstr(el_, "\t") == 0 ? CC_REFRESH : CC_ERROR;
+  const Completions found = completer_(line);
+  if (found.candidates.empty()) return CC_REFRESH_BEEP;
+  const std::string typed = line.substr(found.begin);
+  std::string common = CommonBeginning(found.candidates);
+  if (found.candidates.size() == 1 && !common.ends_with('/')) common += ' ';
+  if (common.size() > typed.size()) {
+    el_insertstr(el_, common.substr(typed.size()).c_str());
+    return CC_REFRESH;
+  }
+  ShowCandidates(found.candidates);
+  return CC_REDISPLAY;
+}
+
+void LineEditor::ShowCandidates(const std::vector<std::string>& candidates) const {
+  int left = 0;
+  std::fputc('\n', stdout);
+  for (const std::string& c : candidates) {
+    left -= static_cast<int>(c.size()) + 2;
+    if (left < 0) {
+      if (&c != candidates.data()) std::fputc('\n', stdout);
+      left = ScreenColumns(el_) - static_cast<int>(c.size()) - 2;
+    }
+    std::printf("%s  ", c.c_str());
+  }
+  std::fputc('\n', stdout);
+  std::fflush(stdout);
+}
+
+void LineEditor::ShowSearch(const HistorySearch& search) const {
+  const std::string head =
+      std::string(search.failed() ? "(not found) '" : "(search) '") + search.pattern() + "': ";
+  const std::string* found = search.found();
+  const std::string line = head + (found != nullptr ? *found : "");
+  std::printf("\r\x1b[K%s", OnOneLine(line, ScreenColumns(el_) - 1).c_str());
+  std::fflush(stdout);
+}
+
+// Letters narrow the search, Ctrl-R goes on to older messages, Ctrl-C and Ctrl-G give up; any other
+// key takes what was found and does what it always does.
+unsigned char LineEditor::Search() {
+  HistorySearch search(entries_);
+  wchar_t c = 0;
+  for (ShowSearch(search); el_wgetc(el_, &c) == 1; ShowSearch(search)) {
+    if (c == 0x12) {
+      search.Older();
+    } else if (c == 0x7F || c == 0x08) {
+      search.Erase();
+    } else if (c >= L' ') {
+      search.Type(Utf8Of(c));
+    } else {
+      break;
+    }
+  }
+  const bool gives_up = c == 0x03 || c == 0x07;
+  if (!gives_up && search.found() != nullptr) ReplaceLine(*search.found());
+  const wchar_t key[] = {c, 0};
+  const bool is_escape = c == 0x1B && !MoreArrivesAtOnce();  // not the first byte of an arrow key
+  if (!gives_up && !is_escape) el_wpush(el_, key);
+  return CC_REDISPLAY;
+}
+
+}  // namespace foretoken
