@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "base/output_file.h"
 #include "base/utf8.h"
+#include "base/writable.h"
 #include "runtime/context.h"
 
 namespace foretoken {
@@ -46,6 +47,7 @@ Result<std::unique_ptr<Chat>> Chat::Create(ChatArgs args, Confirm confirm) {
       ChooseContext(all ? config.context : chat->args_.context, config, kUsualContext));
   chat->options_.cache_type = chat->args_.cache_type;
   chat->options_.stop = chat->prompter_->StopTokens();
+  chat->options_.is_stopped = InterruptGuard::Requested;
   chat->dialogue_.SetSystem(chat->args_.system);
   FT_RETURN_IF_ERROR(chat->Use(chat->args_.draft));
   return chat;

@@ -60,7 +60,8 @@ class Generator {
   // common prefix are kept: the cache and the drafter's state are truncated to it, never
   // recomputed. Errors: an empty prompt, a prompt that leaves no room in the context, a token
   // beyond the vocabulary, max_new < 1: the session is unchanged then. Out of memory, or a logit
-  // that is not a number: it is broken.
+  // that is not a number: it is broken. Stopped (SessionOptions::is_stopped): it holds what was
+  // scored, and Prefill may be called again.
   Status Prefill(Session& session, std::span<const Token> prompt, int max_new);
 
   // One round for every session of the batch. Each gains at least one token. Drafts are cut so that
@@ -109,7 +110,7 @@ class Generator {
   // Error: a logit that a choice depends on is not a number. What the pass scored is dropped then.
   Status CheckChosen(std::span<Session* const> batch, std::span<const CandidateTree> trees,
                      std::span<const Acceptance> accepted) const;
-  Status PrefillText(Session& session);
+  Result<int> PrefillText(Session& session);
   Status PrefillChunk(Session& session, int begin, int end);
   Status Learn(std::span<Session* const> batch, const Pass& pass,
                std::span<const Acceptance> accepted, bool prompt);

@@ -58,17 +58,24 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
   }
   session.cycles.clear();
   session.sources.clear();
-  const Status done = PrefillText(session);
-  if (!done.ok()) {
+  const Result<int> scored = PrefillText(session);
+  if (!scored.ok()) {
     Session* batch[] = {&session};
     Break(batch);
-    return done;
+    return scored.error();
+  }
+  if (*scored < size) {
+    session.tokens.resize(static_cast<size_t>(*scored));
+    session.prompt = *scored;
+    return Error{"stopped after " + std::to_string(*scored) + " of the prompt's " +
+                 std::to_string(size) + " tokens"};
   }
   CheckFinish(session, static_cast<size_t>(size));
   return {};
 }
 
-Status Generator::PrefillText(Session& session) {
+// Returns how many of the prompt's tokens are cached: all, unless it was stopped.
+Result<int> Generator::PrefillText(Session& session) {
   constexpr int kAhead = 256;  // tokens of an answer whose rows are reserved with the prompt's
   const int size = session.prompt;
   const int nodes = std::min(options_.limits.max_nodes, target_.max_rows());
@@ -77,12 +84,14 @@ Status Generator::PrefillText(Session& session) {
   if (!session.cache_->Reserve(size + ahead).ok())
     FT_RETURN_IF_ERROR(session.cache_->Reserve(size));
   for (int begin = session.reused; begin < size;) {
+    const bool may_stop = begin > session.reused && session.is_stopped_;
+    if (may_stop && session.is_stopped_()) return begin;
     int end = std::min(size, begin + target_.max_rows());
     if (begin < session.read_from_) end = std::min(end, session.read_from_);
     FT_RETURN_IF_ERROR(PrefillChunk(session, begin, end));
     begin = end;
   }
-  return {};
+  return size;
 }
 
 Status Generator::PrefillChunk(Session& session, int begin, int end) {

@@ -234,7 +234,7 @@ TEST_F(GeneratorLoop, ALogitThatIsNoNumberIsAnErrorThatNamesThePass) {
                                           " gave a logit that is not a number"),
               0u)
         << status.error().message;
-    EXPECT_TRUE(session->broken);
+    EXPECT_TRUE(session->is_broken());
     EXPECT_EQ(session->tokens.size(), position + 1) << "what was written stays";
     Generator again(*model_, nullptr, *verifier_, {});
     ASSERT_TRUE(again.Prefill(*session, prompt_, kNew).ok());

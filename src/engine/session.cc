@@ -6,6 +6,7 @@ Session::Session(const SessionOptions& options, std::unique_ptr<KvCache> cache,
                  std::unique_ptr<DraftState> draft)
     : context_(options.capacity),
       stop_(options.stop),
+      is_stopped_(options.is_stopped),
       sampler_(options.sampling),
       cache_(std::move(cache)),
       draft_(std::move(draft)) {}

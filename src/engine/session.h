@@ -1,6 +1,7 @@
 // One sequence being written: its tokens, cache, drafter state and log.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -27,6 +28,7 @@ struct SessionOptions {
   std::vector<Token> stop;  // ids that end the answer, itself included
   int capacity = 0;         // the context: longest sequence, prompt included
   DType cache_type = DType::kF16;
+  std::function<bool()> is_stopped;  // asked between the chunks of a prompt; may be empty
 };
 
 // Made by Generator::Start, and changed by its generator alone. Invariant, unless broken, after
@@ -69,6 +71,7 @@ class Session {
 
   int context_;  // longest sequence, prompt included; nodes of trees are not counted
   std::vector<Token> stop_;
+  std::function<bool()> is_stopped_;  // SessionOptions::is_stopped
   Sampler sampler_;
   SamplingParams draft_sampling_;  // DraftSlot::sampling
   std::unique_ptr<KvCache> cache_;

@@ -91,6 +91,23 @@ TEST_P(SessionState, SamplingCanBeChangedBetweenAnswers) {
   }
 }
 
+// A prompt that is stopped leaves its rows, and the next one goes on from them as if nothing was.
+TEST_P(SessionState, AStoppedPromptIsGoneOnWith) {
+  Rig rig(target_, GetParam()), fresh(target_, "none");
+  const std::vector<Token> prompt = RepetitivePrompt(1, 200, 97);  // four chunks
+  int asked = 0;
+  const auto session = rig.generator().Start(
+      {.capacity = 256, .cache_type = DType::kF32, .is_stopped = [&] { return ++asked == 2; }});
+  const Status stopped = rig.generator().Prefill(*session, prompt, 25);
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().message, "stopped after 128 of the prompt's 200 tokens");
+  ASSERT_TRUE(rig.generator().Prefill(*session, prompt, 25).ok());
+  EXPECT_EQ(session->reused, 128);
+  Session* batch[] = {session.get()};
+  while (!session->done()) ASSERT_TRUE(rig.generator().Step(batch).ok());
+  EXPECT_EQ(session->tokens, fresh.Decode(prompt, 25)->tokens);
+}
+
 // A text that was not worth reading at first is read from a later place when it has grown; the next
 // one is read again.
 TEST_P(SessionState, WhatIsNotWorthReadingIsNotRead) {
