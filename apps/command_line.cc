@@ -14,7 +14,7 @@ class FoldedHelp : public CLI::Formatter {
  public:
   std::string make_option_desc(const CLI::Option* option) const override {
     constexpr size_t kColumns = 72;  // beside the 30 of the names
-    const std::string text = option->get_description();
+    const std::string& text = option->get_description();
     std::string folded;
     size_t column = 0;
     for (size_t begin = 0; begin < text.size();) {

@@ -129,6 +129,10 @@ size_t ValuesOf(const LlamaOption& option, std::span<const std::string> next) {
   return std::ranges::find(kStates, next[0]) != std::end(kStates) ? 1 : 0;
 }
 
+Error AnswerTo(const std::string& name, const std::string& text) {
+  return Error{name + ": " + text};
+}
+
 // The option of `app` or of one of its parts.
 const CLI::Option* FindOwn(const CLI::App& app, const std::string& name) {
   if (const CLI::Option* own = app.get_option_no_throw(name)) return own;
@@ -170,9 +174,10 @@ Result<std::vector<std::string>> WithOurOptions(const CLI::App& app,
     const bool has_value = equals != std::string::npos;
     const size_t values = has_value ? 0 : ValuesOf(*other, std::span(arguments).subspan(rest));
     const std::string text(other->text);
-    if (other->treatment == Treatment::kAnswered) return Error{name + ": " + text};
+    if (other->treatment == Treatment::kAnswered) return AnswerTo(name, text);
     if (other->treatment == Treatment::kSame) {
-      ours.push_back(text + (has_value ? typed.substr(equals) : ""));
+      ours.push_back(text);
+      if (has_value) ours.back().append(typed, equals);
       copy(rest, values);
     } else if (other->treatment == Treatment::kDropped) {
       std::fprintf(stderr, "foretoken: %s does nothing: %s\n", name.c_str(), text.c_str());

@@ -2,6 +2,7 @@
 // it.
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "apps/command_line.h"
 #include "apps/runtime_args.h"
@@ -52,10 +53,12 @@ void DeclareChat(CLI::App& app, ChatArgs* args) {
 
 // Reads until the input ends. Returns whether standard output took everything.
 bool Converse(Chat& chat, LineReader& reader) {
-  const InterruptGuard guard;  // Ctrl-C between two prompts ends nothing
+  std::optional<InterruptGuard> guard;  // Ctrl-C between two prompts ends nothing
   while (!chat.is_leaving) {
+    if (!reader.interactive()) guard.reset();  // while a pipe is waited for it ends the program
     const std::optional<std::string> typed = reader.Read("> ");
     if (!typed) break;
+    if (!guard) guard.emplace();
     InterruptGuard::Clear();
     const auto command = ParseCommand(*typed);
     const std::string message = MessageOf(*typed);

@@ -52,10 +52,10 @@ int ScreenColumns(EditLine* el) {
 // As many characters of `text` as take at most `columns`; newlines as blanks.
 std::string OnOneLine(std::string text, int columns) {
   std::ranges::replace(text, '\n', ' ');
+  const std::string_view whole = text;
   size_t end = 0;
   while (end < text.size()) {
-    const size_t length =
-        std::max<size_t>(1, Utf8SequenceLength(std::string_view(text).substr(end)));
+    const size_t length = std::max<size_t>(1, Utf8SequenceLength(whole.substr(end)));
     columns -= length > 2 ? 2 : 1;  // no character is wider
     if (columns < 0) break;
     end += length;
