@@ -77,6 +77,19 @@ TEST_F(OpenDraftTest, PublishedEagleMayHavePrefixesAndAHead) {
               HasSubstr("config.json: is not a JSON object"));
 }
 
+// Messages name tensors as the file does: those that are there, and those that are missing.
+TEST_F(OpenDraftTest, MessagesSpeakTheFilesNames) {
+  folder_.Write("config.json", TinyConfig("LlamaForCausalLM").dump());
+  folder_.Write("model.safetensors", TinySafetensors({{"fc.weight", {64, 128}}}));
+  const auto file = OpenDraft(folder_.path());
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const int64_t shape[] = {64, 64};
+  EXPECT_THAT((*file)->Find("blk.0.attn_q.weight", shape).error().message,
+              HasSubstr("tensor 'layers.0.self_attn.q_proj.weight' is missing"));
+  EXPECT_THAT((*file)->Find("fc.weight", shape).error().message,
+              HasSubstr("tensor 'fc.weight' has shape [64, 128]"));
+}
+
 TEST_F(OpenDraftTest, PublishedGlideSaysWhatItReads) {
   Json config = TinyConfig("TheirOwnClass");
   config.update({{"large_hidden_size", 128},
