@@ -34,8 +34,10 @@ Result<Value> ZeroFill(const std::string& text, std::string_view name, const Arg
                       BoundArguments::Bind(name, arguments, {"width"}, 1));
   FT_ASSIGN_OR_RETURN(const int64_t width, bound.Int(0));
   const size_t sign = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
-  FT_ASSIGN_OR_RETURN(const Value padded, Pad(text.substr(sign), width - static_cast<int64_t>(sign),
-                                              "0", Side::kRight, heap));
+  FT_ASSIGN_OR_RETURN(
+      const Value padded,
+      Pad(text.substr(sign), std::max<int64_t>(width, 0) - static_cast<int64_t>(sign), "0",
+          Side::kRight, heap));
   return heap.String(text.substr(0, sign) + padded.str());
 }
 
