@@ -49,7 +49,7 @@ bool MayPlan(const Recipe& r, const RunState& s) {
 
 }  // namespace
 
-double SecondsAfterTraining(const Recipe& r) { return std::min(0.06 * r.budget, 90.0); }
+double SecondsAfterTraining(const Recipe& r) { return std::min(0.08 * r.budget, 90.0); }
 
 double ProgressOf(const Recipe& r, const RunState& s) {
   return r.budget > 0.0 ? PlannedProgress(s, s.step) : ScheduleProgress(r, s.step, s.seconds);

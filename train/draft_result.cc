@@ -10,8 +10,8 @@
 namespace foretoken::train {
 namespace {
 
-constexpr double kUsualSeconds = 90.0;  // of a measurement
-constexpr double kMeasuredShare = 0.5;  // of the time kept for it: a file is written, a model read
+constexpr double kUsualSeconds = 90.0;   // of a measurement
+constexpr double kMeasuredShare = 0.35;  // of the time kept for it: other work may share the cores
 
 // The command that measures the draft again, for the user.
 std::string CommandText(const AnswerTrial& trial, const std::string& method) {
