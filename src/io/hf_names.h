@@ -10,8 +10,8 @@ namespace foretoken {
 // counterpart.
 std::string GgufTensorName(std::string_view hugging_face);
 
-// Its inverse: "blk.3.attn_q.weight" -> "model.layers.3.self_attn.q_proj.weight"; a name that has no
-// counterpart stays as it is.
+// Its inverse: "blk.3.attn_q.weight" -> "model.layers.3.self_attn.q_proj.weight"; a name that has
+// no counterpart stays as it is.
 std::string HuggingFaceTensorName(std::string_view gguf);
 
 // Whether a tensor holds nothing that the configuration does not say (old files store the RoPE
