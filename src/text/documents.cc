@@ -48,19 +48,26 @@ std::string RoleOf(std::string name) {
   return found == std::end(kRoleNames) ? "" : std::string(found->role);
 }
 
-// The field under `first` or else `second`, null where there is neither; `key` becomes the one that
-// counts.
+// The field under `first`, or else under `second`; null where there is neither. One that is null
+// counts where the other is missing. `key` becomes the name of the field that counts.
 const Json* EitherField(const Json& object, const char* first, const char* second,
                         std::string& key) {
-  key = object.contains(first) ? first : second;
-  const auto found = object.find(key);
-  return found == object.end() ? nullptr : &*found;
+  const auto one = object.find(first), other = object.find(second);
+  const bool is_first =
+      one != object.end() && (!one->is_null() || other == object.end() || other->is_null());
+  key = is_first ? first : second;
+  if (is_first) return &*one;
+  return other == object.end() ? nullptr : &*other;
 }
 
 Error Unlike(const std::string& field, const Json* found, const std::string& expected) {
   constexpr size_t kShown = 60;
   std::string shown = found == nullptr ? "is missing" : "is " + JsonText(*found);
-  if (shown.size() > kShown) shown = shown.substr(0, kShown) + "...";
+  if (shown.size() > kShown) {
+    size_t end = kShown;
+    while ((static_cast<unsigned char>(shown[end]) & 0xC0) == 0x80) --end;  // within a character
+    shown = shown.substr(0, end) + "...";
+  }
   return Error{field + " " + shown + ", expected " + expected};
 }
 
@@ -124,19 +131,37 @@ Result<TextDocument> ReadQuestions(const Json& said, const std::string& where) {
   return asked;
 }
 
+// The answer that some data sets have beside a question; answers to several turns are not read.
+Status AddAnswer(const Json& line, const std::string& where, TextDocument& asked) {
+  for (const char* key : {"completion", "response", "answer", "output"}) {
+    const auto found = line.find(key);
+    if (found == line.end() || found->is_null()) continue;
+    const std::string field = where + ": " + key;
+    if (asked.turns.size() != 1) return Unlike(field, &*found, "no answer to several turns");
+    FT_ASSIGN_OR_RETURN(std::string text, MessageText(&*found, field));
+    asked.turns.push_back({"assistant", std::move(text)});
+    return {};
+  }
+  return {};
+}
+
 Result<TextDocument> ReadDocumentLine(const Json& line, const std::string& where) {
   const auto holds = [&](const char* key) {
     return line.is_object() && line.contains(key) && !line[key].is_null();
   };
   for (const std::string key : {"conversations", "messages"}) {
-    if (holds(key.c_str())) return ReadConversation(line[key], where + ": " + key);
+    if (!holds(key.c_str()) || (!line[key].is_array() && holds("text"))) continue;
+    return ReadConversation(line[key], where + ": " + key);
   }
   if (holds("text")) {
     if (!line["text"].is_string()) return Unlike(where + ": text", &line["text"], "text");
     return TextDocument{{{"", line["text"].get<std::string>()}}};
   }
   for (const std::string key : {"turns", "prompt", "question"}) {
-    if (holds(key.c_str())) return ReadQuestions(line[key], where + ": " + key);
+    if (!holds(key.c_str())) continue;
+    FT_ASSIGN_OR_RETURN(TextDocument asked, ReadQuestions(line[key], where + ": " + key));
+    FT_RETURN_IF_ERROR(AddAnswer(line, where, asked));
+    return asked;
   }
   return Error{
       where +

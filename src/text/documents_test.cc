@@ -77,6 +77,31 @@ TEST_F(Documents, RolesHaveManyNames) {
             "user:a|assistant:b|user:c|assistant:d|\nsystem:a|tool:b|tool:c|assistant:d|\n");
 }
 
+TEST_F(Documents, QuestionsKeepTheirAnswers) {
+  const auto documents =
+      ReadTextDocuments(Write("asked.jsonl", R"({"turns": ["a", "b"]})"
+                                             "\n"
+                                             R"({"prompt": "a"})"
+                                             "\n"
+                                             R"({"question": "a", "answer": "b"})"
+                                             "\n"
+                                             R"({"prompt": "a", "completion": )"
+                                             R"([{"type": "text", "text": "b"}]})"));
+  ASSERT_TRUE(documents.ok()) << documents.error().message;
+  EXPECT_EQ(Shown(*documents),
+            "user:a|user:b|\nuser:a|\nuser:a|assistant:b|\nuser:a|assistant:b|\n");
+}
+
+TEST_F(Documents, FieldsThatAreNullLeaveRoomForOthers) {
+  const auto documents = ReadTextDocuments(
+      Write("null.jsonl",
+            R"({"messages": [{"from": null, "value": null, "role": "user", "content": "a"}]})"
+            "\n"
+            R"({"conversations": null, "messages": "", "text": "b"})"));
+  ASSERT_TRUE(documents.ok()) << documents.error().message;
+  EXPECT_EQ(Shown(*documents), "user:a|\n:b|\n");
+}
+
 TEST_F(Documents, MistakesNameLineAndField) {
   const auto message = [this](const std::string& text) {
     const auto read = ReadTextDocuments(Write("b.jsonl", text));
@@ -99,6 +124,15 @@ TEST_F(Documents, MistakesNameLineAndField) {
     EXPECT_THAT(content("\"content\": " + value),
                 HasSubstr("b.jsonl:1: messages[1].content is " + value + ", expected text or"));
   }
+  EXPECT_THAT(message("{\"prompt\": \"a\", \"response\": 4}"),
+              HasSubstr("b.jsonl:1: response is 4, expected text or a list of text parts"));
+  EXPECT_THAT(
+      message(
+          "{\"text\": "
+          "{\"\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4"
+          "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\": "
+          "1}}"),
+      HasSubstr("\u00e4..., expected text"));
   EXPECT_THAT(content("\"value\": 7"), HasSubstr("messages[1].value is 7, expected text or"));
   EXPECT_THAT(content("\"name\": \"x\""), HasSubstr("messages[1].content is missing"));
   EXPECT_THAT(content(R"("content": ["a", {"type": "image_url", "text": "u"}])"),
