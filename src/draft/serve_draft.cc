@@ -61,10 +61,25 @@ ServedTensor Values(const TensorSource& source) {
 }
 
 // A float as a person would have written it: 1e-05, not 9.999999747378752e-06.
-double Shortest(float value) { return std::stod(NumberText("%.7g", value)); }
+double Shortest(float value) {
+  const double rounded = std::stod(NumberText("%.7g", value));
+  return static_cast<float>(rounded) == value ? rounded : value;
+}
 
-// Geometry as LlamaConfig names it. The draft attends to all of the text and rotates by the base
-// alone.
+// Errors: positions that the three servers would not rotate, or look at, as this draft does.
+Status CheckPositions(const ModelConfig& blocks, const std::string& path) {
+  const char* found =
+      blocks.rope_scaling != ModelConfig::RopeScaling::kNone || !blocks.rope_freq_factors.empty()
+          ? "scales its rotation"
+      : blocks.rope_dim != blocks.head_dim ? "rotates a part of each head"
+      : blocks.sliding_window > 0          ? "has a sliding window"
+                                           : nullptr;
+  if (found == nullptr) return {};
+  return Error{path + ": " + found +
+               ", expected a draft that rotates by the base alone and attends to all of the text"};
+}
+
+// Geometry as LlamaConfig names it, of a draft that CheckPositions lets pass.
 Json GeometryJson(const ModelConfig& blocks, const ModelConfig& target, DType type) {
   const char* dtype = type == DType::kF32   ? "float32"
                       : type == DType::kF16 ? "float16"
@@ -165,6 +180,7 @@ Status WriteServedDraft(const DraftFile& draft, const ModelFile& target,
   const auto fingerprint = TargetFingerprint::Of(target.config(), target.tokenizer());
   FT_RETURN_IF_ERROR(CheckTarget(info, fingerprint, /*any_name=*/true, draft.path()));
   info.target = fingerprint;
+  FT_RETURN_IF_ERROR(CheckPositions(info.blocks, draft.path()));
   std::vector<ServedTensor> tensors;
   for (const TensorSource& source : draft.tensors()) tensors.push_back(Values(source));
   if (form->holds_embedding) FT_RETURN_IF_ERROR(AddTargetEmbedding(draft, target, tensors));

@@ -160,6 +160,7 @@ TEST_F(ServeDraftTest, NumbersAreOfTheTypeAskedFor) {
        {std::tuple{DType::kF16, "F16", "float16"}, {DType::kBF16, "BF16", "bfloat16"}}) {
     ASSERT_EQ(Serve("sglang", type), "");
     const auto file = SafetensorsFile::Open(Directory("sglang") + "/model.safetensors");
+    ASSERT_FALSE(file->entries().empty());
     for (const SafetensorsEntry& entry : file->entries()) EXPECT_EQ(entry.dtype, name);
     EXPECT_EQ(Config("sglang")["torch_dtype"], said);
   }
@@ -202,6 +203,11 @@ TEST_F(ServeDraftTest, RefusesWhatNoServerLoads) {
   config_.vocab += 1;
   EXPECT_THAT(Serve("sglang"), HasSubstr("its vocabulary size is 41, this model's 42"));
   config_.vocab -= 1;
+  DraftInfo scaled = InfoFor(config_, tokenizer_->data(), "eagle", 1);
+  scaled.blocks.rope_scaling = ModelConfig::RopeScaling::kLinear;
+  scaled.blocks.rope_factor = 2;
+  RandomEagle(Target(), 3).Write(scaled, path_);
+  EXPECT_THAT(Serve("sglang"), HasSubstr("scales its rotation, expected a draft that rotates by"));
   RandomEagle(Target(), 3).Write(InfoFor(config_, tokenizer_->data(), "medusa", 1), path_);
   EXPECT_THAT(Serve("sglang"), HasSubstr("is a draft of medusa, expected one that other servers "
                                          "load: of eagle, hass, eagle3"));
