@@ -17,8 +17,7 @@ class FileWeights final : public WeightSource {
                                          int64_t cols) override {
     FT_ASSIGN_OR_RETURN(const TensorSource source, Find(name, std::array{rows, cols}));
     auto loaded = backend_.LoadWeight(source.type, rows, cols, source.bytes.data());
-    if (!loaded.ok())
-      return Error{file_.path() + ": " + file_.NameInFile(name) + ": " + loaded.error().message};
+    if (!loaded.ok()) return Fault(name, loaded.error().message);
     if (!loaded->keeps_source) file_.Release(source);
     return std::move(loaded->weight);
   }
@@ -26,17 +25,17 @@ class FileWeights final : public WeightSource {
   Result<std::unique_ptr<Weight>> PickRows(const std::string& name, int64_t rows, int64_t cols,
                                            std::span<const int32_t> picked,
                                            std::optional<DType> type) override {
-    FT_ASSIGN_OR_RETURN(const TensorSource source, Find(name, std::array{rows, cols}));
+    FT_ASSIGN_OR_RETURN(const TensorSource source, file_.Find(name, std::array{rows, cols}));
     const DType to = type.value_or(source.type);
     if (cols % BlockElements(to) != 0) {
-      return Error{file_.path() + ": " + name + ": rows of " + std::to_string(cols) +
-                   " values cannot be " + std::string(DTypeName(to))};
+      return Fault(name, "rows of " + std::to_string(cols) + " values cannot be " +
+                             std::string(DTypeName(to)));
     }
     std::vector<std::byte> bytes = GatherRows(source.bytes.data(), source.type, cols, picked, to);
     file_.Release(source);
+    if (values_ == FileValues::kFinite && !AllFinite(to, bytes)) return Fault(name, kNotFinite);
     auto loaded = backend_.LoadWeight(to, std::ssize(picked), cols, bytes.data());
-    if (!loaded.ok())
-      return Error{file_.path() + ": " + file_.NameInFile(name) + ": " + loaded.error().message};
+    if (!loaded.ok()) return Fault(name, loaded.error().message);
     if (loaded->keeps_source) gathered_.push_back(std::move(bytes));
     return std::move(loaded->weight);
   }
@@ -44,8 +43,8 @@ class FileWeights final : public WeightSource {
   Result<Buffer> Vector(const std::string& name, int64_t n) override {
     FT_ASSIGN_OR_RETURN(const TensorSource source, Find(name, std::array{n}));
     if (n % BlockElements(source.type) != 0) {
-      return Error{file_.path() + ": " + name + ": a vector of " + std::to_string(n) +
-                   " values cannot be " + std::string(DTypeName(source.type))};
+      return Fault(name, "a vector of " + std::to_string(n) + " values cannot be " +
+                             std::string(DTypeName(source.type)));
     }
     std::vector<float> values(n);
     Dequantize(source.type, source.bytes.data(), values);
@@ -55,13 +54,18 @@ class FileWeights final : public WeightSource {
   }
 
  private:
+  static constexpr const char* kNotFinite =
+      "holds a weight that is not finite (NaN or infinity); the file is damaged, or its numbers "
+      "overflowed when it was made";
+
+  Error Fault(const std::string& name, const std::string& what) const {
+    return Error{file_.path() + ": " + file_.NameInFile(name) + ": " + what};
+  }
   // Errors: missing, another shape, values that must be finite and are not.
   Result<TensorSource> Find(const std::string& name, std::span<const int64_t> shape) const {
     FT_ASSIGN_OR_RETURN(TensorSource source, file_.Find(name, shape));
     if (values_ == FileValues::kFinite && !AllFinite(source.type, source.bytes)) {
-      return Error{file_.path() + ": " + name +
-                   ": holds a weight that is not finite (NaN or infinity); the file is damaged, or "
-                   "its numbers overflowed when it was made"};
+      return Fault(name, kNotFinite);
     }
     return source;
   }
