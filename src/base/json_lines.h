@@ -12,8 +12,8 @@
 namespace foretoken {
 
 // Calls `visit` (Result<Json>, where) for every line of `text` that is not blank, until it returns
-// false. `where` is the
-// file and the line, as in "chats.jsonl:12"; it opens the error of a line that is no JSON.
+// false. `where` is the file and the line, as in "chats.jsonl:12"; it opens the error of a line
+// that is no JSON.
 template <typename Visit>
 void VisitJsonLines(std::string_view text, const std::string& path, Visit visit) {
   for (int64_t number = 1; !text.empty(); ++number) {

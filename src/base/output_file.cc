@@ -29,8 +29,8 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-// Whether a stream takes what is written to it, as far as it tells without bytes: /dev/full does
-// not. False sets errno.
+// Whether a write of nothing succeeds, which it does not where the device is full (/dev/full).
+// False sets errno.
 bool TakesBytes(int fd) { return write(fd, "", 0) == 0; }
 
 // The file itself where `path` is a link to one.

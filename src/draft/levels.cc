@@ -1,6 +1,7 @@
 #include "draft/levels.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/timer.h"
 #include "draft/text_state.h"

@@ -33,7 +33,8 @@ struct SessionOptions {
 
 // Made by Generator::Start, and changed by its generator alone. Invariant, unless broken, after
 // every call of the generator: the cache and the drafter's state hold all of `tokens` except the
-// last, which is the root of the next tree.
+// last, which is the root of the next tree. After a Prefill that was stopped they hold all of
+// `tokens`, and only Prefill may be called.
 class Session {
  public:
   // `draft`: null without a drafter.

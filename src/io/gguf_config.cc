@@ -129,6 +129,10 @@ Status CheckNotSplit(const GgufFile& file) {
   FT_ASSIGN_OR_RETURN(const int64_t count, file.IntOr("split.count", 0));
   FT_ASSIGN_OR_RETURN(const int64_t number, file.IntOr("split.no", 0));
   if (count <= 1) return {};
+  if (number < 0 || number >= count) {
+    return Error{file.path() + ": split.no is " + std::to_string(number) + ", expected 0 to " +
+                 std::to_string(count - 1)};
+  }
   return Error{file.path() + ": is shard " + std::to_string(number + 1) + " of " +
                std::to_string(count) +
                ", expected a model in one file; 'llama-gguf-split --merge' puts shards together"};

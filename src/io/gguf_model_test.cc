@@ -165,9 +165,7 @@ TEST_F(GgufModel, KeysThatDisagree) {
 
 TEST_F(GgufModel, TensorsAndCountsThatDisagree) {
   const std::tuple<const char*, uint32_t, const char*> lies[] = {
-      {"llama.block_count", 1,
-       "'blk.1.attn_norm.weight' is of a layer that the model has not by "
-       "block_count, which is 1"},
+      {"llama.block_count", 1, "'blk.1.attn_norm.weight' belongs to layer 1, but block_count is 1"},
       {"llama.block_count", 3, "'blk.2.attn_norm.weight' is missing, expected shape [64]"},
       {"llama.attention.head_count", 8,
        "'blk.0.attn_q.weight' has shape [64, 64], expected shape "
@@ -200,6 +198,8 @@ TEST_F(GgufModel, ShardsSayWhichTheyAre) {
   EXPECT_EQ(Complaint(), "opened");
   writer_.SetU32("split.count", 2);
   EXPECT_THAT(Complaint(), HasSubstr("model.gguf: is shard 1 of 2, expected a model in one file"));
+  writer_.SetU32("split.no", 2);
+  EXPECT_THAT(Complaint(), HasSubstr("split.no is 2, expected 0 to 1"));
   GgufWriter second;
   second.SetU32("split.no", 1);
   second.SetU32("split.count", 2);

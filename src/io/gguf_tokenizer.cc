@@ -220,7 +220,7 @@ void WriteTokenizer(const TokenizerData& data, GgufWriter& writer) {
   if (data.tokens.empty()) return;
   const bool pieces = data.kind == TokenizerKind::kSentencePiece;
   writer.SetString(Key("model"), pieces ? "llama" : "gpt2");
-  writer.SetString(Key("pre"), data.pre.empty() ? "default" : data.pre);
+  if (!data.pre.empty()) writer.SetString(Key("pre"), data.pre);  // else it stays unnamed
   writer.SetStrings(Key("tokens"), data.tokens);
   if (!data.scores.empty()) writer.SetF32s(Key("scores"), data.scores);
   std::vector<int32_t> types;

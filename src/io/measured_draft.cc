@@ -48,7 +48,10 @@ Result<MeasuredDraft> ReadMeasuredDraft(const std::string& path, const std::stri
                  " and " + JsonText(judged) + ", expected lists of as many numbers"};
   }
   const Json tau = field(found[0], "tau_micro"), answered = field(json, "answered");
-  MeasuredDraft measured{.tau = tau.is_number() ? tau.get<double>() : 0.0,
+  if (!tau.is_number()) {
+    return Error{path + ": field 'tau_micro' is " + JsonText(tau) + ", expected a number"};
+  }
+  MeasuredDraft measured{.tau = tau.get<double>(),
                          .questions = answered.is_number() ? answered.get<int64_t>() : 0};
   for (size_t i = 0; i < rates.size() && judged[i].get<double>() >= kFewestJudged; ++i) {
     measured.acceptance.push_back(rates[i].get<float>());

@@ -99,8 +99,8 @@ Status CheckTensors(const ModelConfig& config, std::span<const TensorSource> ten
   const auto beyond = std::ranges::find_if(
       tensors, [&](const TensorSource& tensor) { return BlockOf(tensor.name) >= config.layers; });
   if (beyond != tensors.end()) {
-    return checker.Wrong(beyond->name, "is of a layer that the model has not by " +
-                                           std::string(words.layer_count) + ", which is " +
+    return checker.Wrong(beyond->name, "belongs to layer " + std::to_string(BlockOf(beyond->name)) +
+                                           ", but " + std::string(words.layer_count) + " is " +
                                            std::to_string(config.layers));
   }
   FT_RETURN_IF_ERROR(checker.Need(OuterTensors(config)));

@@ -213,7 +213,7 @@ constexpr std::string_view kUnsupported[] = {"filesizeformat", "pprint",    "ran
 
 }  // namespace
 
-// A filter of a known name finds fault with no argument at all, or gives something.
+// Tried with no arguments: a group that knows the name sets `found`, be the result an error or not.
 bool IsFilter(std::string_view name) {
   Heap heap{Limits{}};
   bool found = false;

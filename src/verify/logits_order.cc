@@ -49,7 +49,7 @@ Status CheckRange(std::string_view option, float value, float low, float high) {
 // The mass that a set of tokens must make up: a set of none has no distribution.
 Status CheckMass(std::string_view option, float value) {
   if (value >= 1e-8f && value <= 1) return {};
-  return OutOfRange(option, value, "more than 0 and at most 1 (off)");
+  return OutOfRange(option, value, "1e-08 to 1 (off)");
 }
 
 }  // namespace

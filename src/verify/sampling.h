@@ -92,7 +92,7 @@ class Sampler {
     float weight;  // what the running step sorts by
   };
   // Applies the steps in order; a token that is ruled out gets -infinity. The highest logit that is
-  // left is finite. NaN, which only a draft may bring here, counts as -infinity.
+  // left is finite. NaN counts as -infinity.
   void Process(std::span<float> logits, std::span<const Token> history);
   void Apply(LogitsStep step, std::span<float> logits, std::span<const Token> recent);
   void CountRecent(std::span<const Token> recent);

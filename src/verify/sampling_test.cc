@@ -368,10 +368,9 @@ TEST(Validate, NamesTheOption) {
   EXPECT_THAT(Validate({.temperature = -1}).error().message, HasSubstr("temperature"));
   EXPECT_THAT(Validate({.temperature = NAN}).error().message, HasSubstr("temperature"));
   EXPECT_THAT(Validate({.top_k = -1}).error().message, HasSubstr("top-k"));
-  EXPECT_EQ(Validate({.top_p = 0}).error().message,
-            "top-p: found 0, expected more than 0 and at most 1 (off)");
+  EXPECT_EQ(Validate({.top_p = 0}).error().message, "top-p: found 0, expected 1e-08 to 1 (off)");
   EXPECT_EQ(Validate({.typical_p = 1.5f}).error().message,
-            "typical-p: found 1.5, expected more than 0 and at most 1 (off)");
+            "typical-p: found 1.5, expected 1e-08 to 1 (off)");
   EXPECT_THAT(Validate({.logit_bias = {{3, NAN}}}).error().message, HasSubstr("3:nan"));
   EXPECT_THAT(Validate({.min_p = 2}).error().message, HasSubstr("min-p"));
   EXPECT_THAT(Validate({.repetition_penalty = 0}).error().message, HasSubstr("repetition"));

@@ -83,7 +83,7 @@ expect_status 2 "bad isa" generate -p a --isa mmx
 
 # Numbers beyond their range are named, with the range.
 expect_status 2 "top-p of nothing" generate -p a --top-p 0
-expect_text "top-p: found 0, expected more than 0 and at most 1" err "top-p of nothing"
+expect_text "top-p: found 0, expected 1e-08 to 1" err "top-p of nothing"
 expect_status 1 "a bias beyond the vocabulary" generate -p a --logit-bias 259:1
 expect_text "found token 259, the model's vocabulary has 259 (0 to 258)" err "a bias beyond the vocabulary"
 expect_status 2 "a seed beyond its range" generate -p a --seed 18446744073709551616
@@ -708,7 +708,7 @@ old, refused = b"'<|im_start|>' + m['role']", b"raise_exception('no tool')"
 assert len(old) == len(refused) and old in data
 write("refusing", data.replace(old, refused))
 PYTHON
-for broken in "shard is shard 1 of 2" "fewer tensor 'blk.2.*' is of a layer that the model has not by block_count" \
+for broken in "shard is shard 1 of 2" "fewer tensor 'blk.2.*' belongs to layer 2, but block_count is 2" \
   "more tensor 'blk.3.attn_norm.weight' is missing" "lacking tensor 'blk.1.ffn_up.weight' is missing"; do
   name=${broken%% *} says=${broken#* }
   for command in "generate -m $dir/$name.gguf -p a" "quantize $dir/$name.gguf -o $dir/whole.gguf --type Q8_0 -q" \
