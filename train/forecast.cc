@@ -55,8 +55,9 @@ std::string Expectation(const Recipe& r, double tokens, double seconds) {
       NumberText(recorded->beyond ? "of %.1f before that" : "of about %.1f by then", recorded->tau);
   const auto useful = RecordedTokensTo(r.method, r.hidden, kUsefulTau);
   if (useful && *useful > tokens) {
-    text += NumberText("; %.0f took it ", kUsefulTau) + Counted(*useful) + " tokens, here " +
-            FormatDuration(*useful * seconds);
+    text += "; it needed " + Counted(*useful) +
+            NumberText(" tokens to reach tau %.0f", kUsefulTau) + ", which would take " +
+            FormatDuration(*useful * seconds) + " here";
   }
   return text + " (in the target's own answers tau is lower)";
 }

@@ -13,11 +13,11 @@
 
 namespace foretoken::train {
 
-// All of them call the same functions in the same order. A sum has the same bits in every process
-// and in every run with as many of them. Errors: one of them is gone.
 // Whether this process was started by another's Workers::Start.
 bool IsWorker();
 
+// All of them call the same functions in the same order. A sum has the same bits in every process
+// and in every run with as many of them. Errors: one of them is gone.
 class Workers {
  public:
   // The caller leads, and starts the others: its own executable with `command` (argv, the first

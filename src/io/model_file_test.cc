@@ -141,10 +141,9 @@ TEST_F(ModelFiles, DirectoriesWhoseTensorsAndCountsDisagree) {
     return Complaint(directory_.path());
   };
   directory_.Write("model.safetensors", TinySafetensors(TinyTensors()));
-  EXPECT_THAT(
-      complaint("num_hidden_layers", 1),
-      HasSubstr("tensor 'model.layers.1.input_layernorm.weight' is of a layer that the model "
-                "has not by num_hidden_layers, which is 1"));
+  EXPECT_THAT(complaint("num_hidden_layers", 1),
+              HasSubstr("tensor 'model.layers.1.input_layernorm.weight' belongs to a layer beyond "
+                        "num_hidden_layers, which is 1"));
   EXPECT_THAT(complaint("num_hidden_layers", 3),
               HasSubstr("tensor 'model.layers.2.input_layernorm.weight' is missing"));
   EXPECT_THAT(complaint("vocab_size", 9),
