@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "adamw.h"
@@ -97,6 +98,7 @@ class Trainer {
   double Now() const { return options_.clock(); }
   double Progressed() const { return ProgressOf(recipe_, state_); }
   bool Plan(int64_t steps_here);
+  int64_t ProgressUnits() const;
   Status Log(const StepResult& r);
   void Show(const StepResult& r, double peak, Progress& progress) const;
   Status Save(const CheckpointInfo& info);
@@ -284,7 +286,7 @@ void Trainer::CountTime(double seconds) {
   state_.seconds += counted;
 }
 
-// Plans what a budget is for. Returns whether it now says how long the run takes: once.
+// Plans what a budget is for. Returns whether it is now known how long the run takes: once.
 // `steps`: those taken by this process.
 bool Trainer::Plan(int64_t steps) {
   bool tells = steps == kForecastSteps || (steps < kForecastSteps && Progressed() >= 1.0);
@@ -293,10 +295,13 @@ bool Trainer::Plan(int64_t steps) {
     const int64_t batches = std::max<int64_t>(1, recipe_.eval_sequences / recipe_.batch);
     tells = PlanForBudget(recipe_, batches, state_) || (was_planned && steps == 1);
   }
-  if (tells && !options_.quiet) {
-    std::fprintf(stderr, "%s\n", DescribeForecast(recipe_, corpus_, state_).c_str());
-  }
   return tells;
+}
+
+// None during the trial of a run with a budget, which does not tell yet when the run ends.
+int64_t Trainer::ProgressUnits() const {
+  if (recipe_.budget > 0.0 && state_.plan.end == 0) return 0;
+  return static_cast<int64_t>(std::min(Progressed(), 1.0) * kProgressUnits);
 }
 
 Status Trainer::Log(const StepResult& r) {
@@ -339,8 +344,7 @@ void Trainer::Show(const StepResult& r, double peak, Progress& progress) const {
     std::snprintf(note + used, sizeof(note) - used, " %.0f GFLOP/s (%.0f%% of peak)", rate,
                   100.0 * rate / peak);
   }
-  const double fraction = Progressed();
-  progress.Update(static_cast<int64_t>(std::min(fraction, 1.0) * kProgressUnits), note);
+  progress.Update(ProgressUnits(), note);
 }
 
 bool Trainer::CheckpointDue() const {
@@ -393,16 +397,26 @@ Status Trainer::Run() {
   const double peak = options_.profile ? MatrixPeak(ComputeType(recipe_), device_) / 1e9 : 0.0;
   if (options_.profile) std::fprintf(stderr, "matrix peak %.0f GFLOP/s\n", peak);
   const InterruptGuard guard(InterruptGuard::Notes::kEveryStop);
-  std::optional<Progress> progress;
+  std::unique_ptr<Progress> progress;
   for (int64_t steps = 1;; ++steps) {
     FT_ASSIGN_OR_RETURN(const bool goes_on, GoesOn());
     if (!goes_on) break;
+    if (!progress) {
+      progress = std::make_unique<Progress>("train", kProgressUnits, options_.quiet);
+      progress->Update(ProgressUnits());
+    }
     FT_ASSIGN_OR_RETURN(const StepResult r, Step());
     if (!workers_.leads()) continue;
     CountTime(r.seconds);
     FT_RETURN_IF_ERROR(Log(r));
-    if (Plan(steps)) progress.emplace("train", kProgressUnits, options_.quiet);
-    if (progress) Show(r, peak, *progress);
+    if (Plan(steps)) {
+      progress.reset();  // ends its line; a new one goes by the pace that is now known
+      if (!options_.quiet) {
+        std::fprintf(stderr, "%s\n", DescribeForecast(recipe_, corpus_, state_).c_str());
+      }
+      progress = std::make_unique<Progress>("train", kProgressUnits, options_.quiet);
+    }
+    Show(r, peak, *progress);
     if (CheckpointDue()) {
       pending_ = Info();
       saved_ = Clock::now();

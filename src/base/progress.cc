@@ -42,7 +42,7 @@ Progress::Progress(std::string label, int64_t total, bool quiet)
       last_draw_(start_) {}
 
 Progress::~Progress() {
-  if (!finished_ && terminal_ && !quiet_ && first_done_ >= 0) std::fputc('\n', stderr);
+  if (!finished_ && terminal_ && !quiet_ && last_draw_ != start_) std::fputc('\n', stderr);
 }
 
 void Progress::Update(int64_t done, const std::string& note) {
