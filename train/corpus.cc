@@ -199,6 +199,18 @@ Status KeepHeldOutQuestions(const Loaded& all, double share, const std::string& 
   return WriteHeldOutQuestions(heldout, directory);
 }
 
+// For a corpus that was kept without them, by a version that asked no questions. Only conversations
+// have questions.
+Status AddHeldOutQuestions(const Recipe& recipe, std::vector<SourceFile> files,
+                           const std::string& directory) {
+  std::error_code fault;
+  if (recipe.heldout <= 0.0) return {};
+  if (std::filesystem::exists(HeldOutQuestionsPath(directory), fault)) return {};
+  std::erase_if(files, [](const SourceFile& f) { return !f.path.ends_with(".jsonl"); });
+  FT_ASSIGN_OR_RETURN(const Loaded all, LoadAll(files));
+  return KeepHeldOutQuestions(all, recipe.heldout, directory);
+}
+
 // Of the documents that could be encoded.
 Corpus Assemble(const Loaded& all, const EncodedDocuments& encoded, double heldout) {
   Corpus corpus;
@@ -251,7 +263,10 @@ Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
   }
   if (fits) {
     const Status loaded = file.Load(recipe.data.size(), data.tokenizer.tokens.size(), data.corpus);
-    if (loaded.ok()) return data;
+    if (loaded.ok()) {
+      if (given != nullptr) FT_RETURN_IF_ERROR(AddHeldOutQuestions(recipe, files, directory));
+      return data;
+    }
     std::fprintf(stderr, "%s; it is made anew from the data\n", loaded.error().message.c_str());
   }
   if (!quiet) std::fprintf(stderr, "reading %zu files\n", files.size());
