@@ -1,11 +1,13 @@
 // Checkpoints of drafters as directories that other servers load: a draft file first, then that.
 #include <filesystem>
+#include <string>
 #include <system_error>
 #include <utility>
 
 #include "base/writable.h"
 #include "draft/open_draft.h"
 #include "draft/serve_draft.h"
+#include "draft/served_layout.h"
 #include "export.h"
 #include "method.h"
 
@@ -31,6 +33,32 @@ Result<DType> ServedType(FileType type) {
                ", expected f16, bf16 or f32 with --layout"};
 }
 
+std::string DrafterOf(const Method& method) {
+  return method.defaults.drafter == nullptr ? method.name : method.defaults.drafter;
+}
+
+// Errors: a method whose drafts no other server loads, a layout that its drafts do not have.
+Status CheckIsServed(const ExportRequest& request, const Method& method) {
+  const ServedLayout* served = FindServedLayout(DrafterOf(method));
+  std::string expected;
+  const auto append = [&expected](const std::string& name) {
+    expected += (expected.empty() ? "" : ", ") + name;
+  };
+  if (served == nullptr) {
+    for (const Method* other : AllMethods()) {
+      if (FindServedLayout(DrafterOf(*other)) != nullptr) append(other->name);
+    }
+    return Error{request.checkpoint + ": is a draft of " + method.name +
+                 ", expected one that --layout exports: " + expected};
+  }
+  for (const ServedForm& form : served->forms) {
+    if (form.layout == request.layout) return {};
+    append(std::string(form.layout));
+  }
+  return Error{"--layout is '" + request.layout + "', expected for drafts of " + method.name +
+               ": " + expected};
+}
+
 }  // namespace
 
 Status CheckServedPath(const ExportRequest& request) {
@@ -46,6 +74,7 @@ Status ExportServed(const ExportRequest& request, const CheckpointInfo& info,
   if (info.recipe.settings.find("target") == info.recipe.settings.end()) {
     return Error{request.checkpoint + ": is a language model, and --layout is for drafts"};
   }
+  FT_RETURN_IF_ERROR(CheckIsServed(request, method));
   std::error_code fault;
   std::filesystem::create_directories(request.path, fault);
   if (fault) return Error{request.path + ": cannot create: " + fault.message()};
