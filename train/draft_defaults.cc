@@ -7,6 +7,7 @@
 
 #include "base/mapped_file.h"
 #include "base/number_text.h"
+#include "checkpoint_file.h"
 #include "io/model_file.h"
 #include "recipe_fields.h"
 #include "text/documents.h"
@@ -113,6 +114,14 @@ void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string
   }
   const Result<double> heldout = HeldOutShare(r, base);
   if (heldout.ok()) fill.Set("heldout", &Recipe::heldout, *heldout);
+}
+
+void KeepAccumulate(const std::set<std::string>& named, const std::string& run, Recipe& recipe) {
+  std::error_code fault;
+  if (named.contains("accumulate")) return;
+  if (!std::filesystem::is_regular_file(CheckpointPath(run), fault)) return;
+  const Result<CheckpointInfo> info = ReadCheckpointInfo(run);
+  if (info.ok()) recipe.accumulate = info->recipe.accumulate;
 }
 
 std::string DraftDefaultsHelp() {

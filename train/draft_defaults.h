@@ -20,11 +20,16 @@ struct DraftDefaults {
   const char* drafter = nullptr;           // that takes its drafts; null: the one of its name
 };
 
-// Gives fields and settings that are not among `named` those values, and the draft a name made of
-// its target's. What it cannot read, target or data, it leaves to training to name. `base` as in
+// Sets every field and setting that is not in `named` to its default, and names the draft after its
+// target. What it cannot read, target or data, it leaves to training to name. `base` as in
 // PrepareData.
 void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string>& named,
                        const std::string& base, Recipe& recipe);
+
+// A run that goes on keeps the batches of a step (`accumulate`) that it was begun with, where they
+// are not in `named`: their default follows the number of workers, which may change. `run`: its
+// directory. Without a checkpoint that can be read there, nothing changes.
+void KeepAccumulate(const std::set<std::string>& named, const std::string& run, Recipe& recipe);
 
 // For the help: the fields that differ from those of a language model.
 std::string DraftDefaultsHelp();

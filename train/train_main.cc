@@ -19,6 +19,7 @@
 #include "draft_result.h"
 #include "export.h"
 #include "method.h"
+#include "recipe_fields.h"
 #include "run_record.h"
 #include "trainer.h"
 #include "workers.h"
@@ -34,7 +35,7 @@ constexpr char kUsageText[] =
     "                             [--ranks FILE] [--layout eagle|vllm|sglang] [--force]\n"
     "       foretoken train plot RUN... [--out FILE.svg]\n"
     "\n"
-    "A draft for your model, as good as 20 minutes make it:\n"
+    "The best draft for your model that 20 minutes of training give:\n"
     "  foretoken train hass --target my.gguf --data my.jsonl --out runs/x --budget 20m\n"
     "ends with runs/x/draft.gguf and the tau that it has: the mean number of tokens that a cycle\n"
     "emits when the target answers held-out questions, greedily, in chains of five. --target may "
@@ -162,13 +163,35 @@ void PlaceData(const std::vector<std::string>& data, TrainOptions& options) {
   for (const std::string& path : data) r.data.push_back({path, 1.0});
 }
 
+bool IsDraft(const Method& method) { return method.defaults.rate != 0.0; }
+
+// Lengths beside a budget, which plans the run's own. Those of a recipe are told and not used.
+// Errors: one among `flags`, the names of the command line. `named`: of the recipe and of `flags`.
+Status CheckLengths(const std::set<std::string>& flags, const std::set<std::string>& named,
+                    const TrainOptions& options) {
+  if (options.recipe.budget <= 0.0) return {};
+  std::string unused;
+  for (const char* name : {"steps", "epochs", "warmup", "decay_steps"}) {
+    if (flags.contains(name)) {
+      return Error{Flag(name) + " and budget are both set, expected one of them: a budget plans " +
+                   "steps, warm-up and decay"};
+    }
+    if (named.contains(name)) unused += (unused.empty() ? "" : ", ") + std::string(name);
+  }
+  if (!unused.empty() && !options.quiet && !IsWorker()) {
+    std::fprintf(stderr, "the recipe's %s: not used, the budget plans steps, warm-up and decay\n",
+                 unused.c_str());
+  }
+  return {};
+}
+
 Status ParseRun(const Method& method, const std::vector<std::string>& args, TrainOptions& options) {
   options.recipe.method = method.name;
-  std::set<std::string> named;
+  std::set<std::string> named, flags;
   FT_RETURN_IF_ERROR(ReadRecipeFlag(args, method, options.recipe, named));
   std::vector<std::string> data;
   const auto set = [&](const std::string& name, const std::string& value) {
-    named.insert(name);
+    flags.insert(name);
     return SetField(name, value, options.recipe);
   };
   for (size_t i = 0; i < args.size(); ++i) {
@@ -199,8 +222,12 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
     }
   }
   if (options.out.empty()) return Error{"--out is missing"};
+  named.insert(flags.begin(), flags.end());
+  FT_RETURN_IF_ERROR(CheckLengths(flags, named, options));
   PlaceData(data, options);
   FillDraftDefaults(method.defaults, named, options.data_base, options.recipe);
+  named.insert(options.changes.begin(), options.changes.end());
+  if (IsDraft(method) && !options.force) KeepAccumulate(named, options.out, options.recipe);
   FT_RETURN_IF_ERROR(CompleteSettings(method.settings, options.recipe));
   FT_RETURN_IF_ERROR(CheckRecipe(options.recipe));
   return CheckChangeNames(method.settings, options.changes);
