@@ -9,8 +9,10 @@
 #include <csignal>
 
 #include "draft_defaults.h"
+#include "draft_result.h"
 #include "forecast.h"
 #include "own_answers.h"
+#include "run_record.h"
 #include "run_testing.h"
 
 namespace foretoken::train {
@@ -180,6 +182,23 @@ TEST_F(RunTest, DefaultsAreTheMethodsAndScaleWithTheTarget) {
   EXPECT_DOUBLE_EQ(lm.lr, 7.0);
 }
 
+// A step has one batch a worker by default; the number of workers may change during a run.
+TEST_F(RunTest, KeepsItsBatchesWithOtherWorkers) {
+  TrainOptions run = TinyRun(directory_, directory_ + "/run");
+  run.recipe.steps = 2;
+  const Status trained = Train(run);
+  ASSERT_TRUE(trained.ok()) << trained.error().message;
+  Recipe recipe;
+  KeepAccumulate({}, directory_ + "/none", recipe);
+  EXPECT_EQ(recipe.accumulate, 1);
+  KeepAccumulate({"accumulate"}, run.out, recipe);
+  EXPECT_EQ(recipe.accumulate, 1);
+  KeepAccumulate({}, run.out, recipe);
+  EXPECT_EQ(recipe.accumulate, 2);
+}
+
+const OwnAnswers kAnswers{1.75, 24, {0.5f, 0.25f}};
+
 // What was measured of the checkpoint is what its draft file says; of another one it is not.
 TEST_F(RunTest, TauOfTheRunIsThePriorOfItsDraft) {
   MakeTarget(FileType::kF32, /*steps=*/1);
@@ -187,7 +206,9 @@ TEST_F(RunTest, TauOfTheRunIsThePriorOfItsDraft) {
   run.recipe.steps = 2;
   const auto forced = TrainDraft(run).file;
   ASSERT_NE(forced, nullptr);
-  ASSERT_TRUE(WriteOwnAnswers({2, 1.75, 24, {0.5f, 0.25f}}, run.out).ok());
+  const auto info = ReadCheckpointInfo(run.out);
+  ASSERT_TRUE(info.ok()) << info.error().message;
+  ASSERT_TRUE(WriteOwnAnswers(kAnswers, run.out, *info).ok());
   const auto measured = TrainDraft(run).file;
   ASSERT_NE(measured, nullptr);
   EXPECT_THAT(measured->info().acceptance, testing::ElementsAre(0.5f, 0.25f));
@@ -195,10 +216,69 @@ TEST_F(RunTest, TauOfTheRunIsThePriorOfItsDraft) {
   ASSERT_TRUE(record.ok());
   EXPECT_EQ((*record)["trained"]["tau"], 1.75);
   EXPECT_TRUE((*record)["trained"].contains("teacher_forced_tau"));
-  ASSERT_TRUE(WriteOwnAnswers({1, 1.75, 24, {0.5f, 0.25f}}, run.out).ok());
+  CheckpointInfo before = *info;
+  before.state.step = 1;
+  ASSERT_TRUE(WriteOwnAnswers(kAnswers, run.out, before).ok());
   const auto older = TrainDraft(run).file;
   ASSERT_NE(older, nullptr);
   EXPECT_EQ(older->info().acceptance, forced->info().acceptance);
+}
+
+TEST_F(RunTest, BegunAnewItForgetsTheTauOfTheOldDraft) {
+  MakeTarget(FileType::kF32, /*steps=*/1);
+  TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");
+  run.recipe.steps = 2;
+  const auto old_draft = TrainDraft(run).file;
+  ASSERT_NE(old_draft, nullptr);
+  const auto old_info = ReadCheckpointInfo(run.out);
+  ASSERT_TRUE(old_info.ok()) << old_info.error().message;
+  ASSERT_TRUE(WriteOwnAnswers(kAnswers, run.out, *old_info).ok());
+  ASSERT_TRUE(ReadOwnAnswers(run.out, *old_info));
+  run.recipe.seed = 2;
+  run.force = true;
+  const auto new_draft = TrainDraft(run).file;
+  ASSERT_NE(new_draft, nullptr);
+  EXPECT_FALSE(fs::exists(OwnAnswersPath(run.out)));
+  EXPECT_THAT(new_draft->info().acceptance, testing::Ne(std::vector<float>{0.5f, 0.25f}));
+  const auto new_info = ReadCheckpointInfo(run.out);
+  ASSERT_TRUE(new_info.ok()) << new_info.error().message;
+  EXPECT_EQ(new_info->state.step, old_info->state.step);
+  ASSERT_TRUE(WriteOwnAnswers(kAnswers, run.out, *old_info).ok());  // a file that was left there
+  EXPECT_FALSE(ReadOwnAnswers(run.out, *new_info));
+}
+
+// After its end, a run's draft file may have been replaced, for example in another type.
+TEST_F(RunTest, ReplacesADraftFileOnlyWhereItHasLearntMore) {
+  MakeTarget(FileType::kF32, /*steps=*/1);
+  TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");
+  run.recipe.steps = 2;
+  const auto draft_after_run = [&run] {
+    const int64_t before = StepsBefore(run);
+    const Status trained = Train(run);
+    EXPECT_TRUE(trained.ok()) << trained.error().message;
+    const Status finished = FinishDraft(*FindMethod("hass"), run, before);
+    EXPECT_TRUE(finished.ok()) << finished.error().message;
+    std::ifstream file(MeasuredDraftPath(run.out), std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  EXPECT_EQ(StepsBefore(run), -1);
+  EXPECT_THAT(draft_after_run(), testing::StartsWith("GGUF"));
+  EXPECT_EQ(StepsBefore(run), 2);
+  std::ofstream(MeasuredDraftPath(run.out)) << "another";
+  EXPECT_EQ(draft_after_run(), "another");
+  run.recipe.steps = 3;
+  run.changes = {"steps"};
+  EXPECT_THAT(draft_after_run(), testing::StartsWith("GGUF"));
+}
+
+TEST(OwnAnswersTest, RunsAreTheSameWhateverTheirName) {
+  const std::string run = R"({"recipe":{"name":"a","seed":1,"settings":{"target":"x"}},"data":[]})",
+                    moved =
+                        R"({"recipe":{"name":"b","seed":1,"settings":{"target":"y"}},"data":[]})",
+                    other =
+                        R"({"recipe":{"name":"a","seed":2,"settings":{"target":"x"}},"data":[]})";
+  EXPECT_EQ(RunKey(run), RunKey(moved));
+  EXPECT_NE(RunKey(run), RunKey(other));
 }
 
 TEST(OwnAnswersTest, HeldOutConversationsBecomeQuestions) {

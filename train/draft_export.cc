@@ -83,8 +83,7 @@ Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, Dra
   if (draft.method.empty()) draft.method = info.recipe.method;
   draft.name = info.recipe.name;
   draft.target = TargetFingerprint::Of(target->config(), target->tokenizer());
-  std::optional<OwnAnswers> answers = ReadOwnAnswers(request.checkpoint);
-  if (answers && answers->step != info.state.step) answers.reset();
+  const std::optional<OwnAnswers> answers = ReadOwnAnswers(request.checkpoint, info);
   draft.recipe = Record(info, answers);
   draft.acceptance.assign(info.state.alpha.begin(), info.state.alpha.end());
   if (answers) draft.acceptance = answers->acceptance;

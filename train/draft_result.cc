@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "budget.h"
 #include "io/model_file.h"
@@ -50,34 +51,57 @@ Status WriteDraftFile(const Method& method, const CheckpointInfo& info, const st
   return method.export_to({run, MeasuredDraftPath(run), FileType::kQ8_0, "", "", true}, info);
 }
 
+// For a run that was over before: its draft file may have been written in another type since.
+void TellDraftStays(const std::string& run) {
+  std::fprintf(stderr,
+               "draft: %s is there already and stays as it is; delete it to have it written and "
+               "measured again\n",
+               MeasuredDraftPath(run).c_str());
+}
+
 }  // namespace
 
-Status FinishDraft(const Method& method, const TrainOptions& options) {
+int64_t StepsBefore(const TrainOptions& options) {
+  std::error_code fault;
+  if (options.force) return -1;
+  if (!std::filesystem::is_regular_file(CheckpointPath(options.out), fault)) return -1;
+  const Result<CheckpointInfo> info = ReadCheckpointInfo(options.out);
+  return info.ok() ? info->state.step : -1;
+}
+
+Status FinishDraft(const Method& method, const TrainOptions& options, int64_t steps_before) {
   FT_ASSIGN_OR_RETURN(CheckpointInfo info, ReadCheckpointInfo(options.out));
   FT_RETURN_IF_ERROR(CompleteSettings(method.settings, info.recipe));
   if (ProgressOf(info.recipe, info.state) < 1.0) return {};  // interrupted
-  FT_RETURN_IF_ERROR(WriteDraftFile(method, info, options.out));
   std::error_code fault;
-  if (!std::filesystem::exists(HeldOutQuestionsPath(options.out), fault)) {
+  const bool stays = info.state.step == steps_before &&
+                     std::filesystem::exists(MeasuredDraftPath(options.out), fault);
+  const char* other = method.defaults.drafter;
+  const std::string drafter = other == nullptr ? method.name : other;
+  const std::optional<OwnAnswers> kept = ReadOwnAnswers(options.out, info);
+  if (stays && !kept) {
+    if (!options.quiet) TellDraftStays(options.out);
+    return {};
+  }
+  if (!stays) FT_RETURN_IF_ERROR(WriteDraftFile(method, info, options.out));
+  if (!kept && !std::filesystem::exists(HeldOutQuestionsPath(options.out), fault)) {
     if (!options.quiet) {
       TellUnmeasured(options.out, "no conversation is held out (--heldout, --data)");
     }
     return {};
   }
-  const char* other = method.defaults.drafter;
-  const std::string drafter = other == nullptr ? method.name : other;
   FT_ASSIGN_OR_RETURN(const AnswerTrial trial, TrialOf(info.recipe, options.out));
-  if (const auto kept = ReadOwnAnswers(options.out); kept && kept->step == info.state.step) {
+  if (kept) {
     if (!options.quiet) TellResult(*kept, trial, drafter);
     return {};
   }
   if (!options.quiet) std::fputs("measuring the draft in the target's own answers\n", stderr);
-  const Result<OwnAnswers> measured = MeasureOwnAnswers(trial, drafter, info.state.step);
+  const Result<OwnAnswers> measured = MeasureOwnAnswers(trial, drafter);
   if (!measured.ok()) {
     if (!options.quiet) TellUnmeasured(options.out, measured.error().message);
     return {};
   }
-  FT_RETURN_IF_ERROR(WriteOwnAnswers(*measured, options.out));
+  FT_RETURN_IF_ERROR(WriteOwnAnswers(*measured, options.out, info));
   FT_RETURN_IF_ERROR(WriteDraftFile(method, info, options.out));
   if (!options.quiet) TellResult(*measured, trial, drafter);
   return {};

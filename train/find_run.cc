@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "own_answers.h"
 #include "run_record.h"
 
 namespace foretoken::train {
@@ -28,8 +29,10 @@ Status FindRun(const Method& method, TrainOptions& options) {
                    checkpoint.c_str());
     }
   } else if (options.force) {
-    std::filesystem::remove(checkpoint, fault);
-    if (fault) return Error{checkpoint + ": cannot remove: " + fault.message()};
+    for (const std::string& path : {checkpoint, OwnAnswersPath(options.out)}) {
+      std::filesystem::remove(path, fault);
+      if (fault) return Error{path + ": cannot remove: " + fault.message()};
+    }
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/output_file.h"
 #include "io/measured_draft.h"
+#include "run_record.h"
 
 extern char** environ;
 
@@ -80,27 +81,31 @@ Status WriteHeldOutQuestions(std::span<const TextDocument* const> heldout, const
   return WriteFileAtomically(path, lines);
 }
 
-std::optional<OwnAnswers> ReadOwnAnswers(const std::string& run) {
+std::optional<OwnAnswers> ReadOwnAnswers(const std::string& run, const CheckpointInfo& info) {
   const Result<Json> json = ReadJsonFile(OwnAnswersPath(run));
   if (!json.ok() || !json->is_object()) return std::nullopt;
-  for (const char* field : {"step", "tau", "questions", "acceptance"}) {
+  for (const char* field : {"run", "step", "tau", "questions", "acceptance"}) {
     if (!json->contains(field)) return std::nullopt;
   }
   const Json &step = (*json)["step"], &tau = (*json)["tau"], &questions = (*json)["questions"];
-  const Json& rates = (*json)["acceptance"];
+  const Json &key = (*json)["run"], &rates = (*json)["acceptance"];
   const auto is_share = [](const Json& item) {
     return item.is_number() && item.get<double>() >= 0.0 && item.get<double>() <= 1.0;
   };
-  const bool whole = step.is_number_integer() && tau.is_number() && questions.is_number_integer() &&
-                     rates.is_array() && std::ranges::all_of(rates, is_share);
-  if (!whole) return std::nullopt;
-  return OwnAnswers{step.get<int64_t>(), tau.get<double>(), questions.get<int64_t>(),
-                    rates.get<std::vector<float>>()};
+  const bool whole = key.is_string() && step.is_number_integer() && tau.is_number() &&
+                     questions.is_number_integer() && rates.is_array() &&
+                     std::ranges::all_of(rates, is_share);
+  if (!whole || step.get<int64_t>() != info.state.step) return std::nullopt;
+  if (key.get<std::string>() != RunKey(info.begun)) return std::nullopt;
+  return OwnAnswers{tau.get<double>(), questions.get<int64_t>(), rates.get<std::vector<float>>()};
 }
 
-Status WriteOwnAnswers(const OwnAnswers& a, const std::string& run) {
-  const Json json = {
-      {"step", a.step}, {"tau", a.tau}, {"questions", a.questions}, {"acceptance", a.acceptance}};
+Status WriteOwnAnswers(const OwnAnswers& a, const std::string& run, const CheckpointInfo& info) {
+  const Json json = {{"run", RunKey(info.begun)},
+                     {"step", info.state.step},
+                     {"tau", a.tau},
+                     {"questions", a.questions},
+                     {"acceptance", a.acceptance}};
   return WriteFileAtomically(OwnAnswersPath(run), JsonText(json) + "\n");
 }
 
@@ -127,8 +132,7 @@ std::vector<std::string> TrialCommand(const AnswerTrial& trial, const std::strin
   return words;
 }
 
-Result<OwnAnswers> MeasureOwnAnswers(const AnswerTrial& trial, const std::string& method,
-                                     int64_t step) {
+Result<OwnAnswers> MeasureOwnAnswers(const AnswerTrial& trial, const std::string& method) {
   const std::string json = OwnAnswersPath(trial.run) + ".bench";
   std::vector<std::string> words = {"foretoken"};
   for (std::string& word : TrialCommand(trial, method, json)) words.push_back(std::move(word));
@@ -140,7 +144,7 @@ Result<OwnAnswers> MeasureOwnAnswers(const AnswerTrial& trial, const std::string
   std::error_code fault;
   std::filesystem::remove(json, fault);
   if (!found.ok()) return found.error();
-  return OwnAnswers{step, found->tau, found->questions, std::move(found->acceptance)};
+  return OwnAnswers{found->tau, found->questions, std::move(found->acceptance)};
 }
 
 }  // namespace foretoken::train

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "checkpoint_file.h"
 #include "text/documents.h"
 
 namespace foretoken::train {
@@ -24,15 +25,17 @@ std::string OwnAnswersPath(const std::string& run);
 Status WriteHeldOutQuestions(std::span<const TextDocument* const> heldout, const std::string& run);
 
 struct OwnAnswers {
-  int64_t step = 0;  // of the checkpoint that was measured
   double tau = 0.0;  // tokens a cycle: greedy, chains of five, the target's own token included
   int64_t questions = 0;
   std::vector<float> acceptance;  // as DraftInfo::acceptance
 };
 
-// What was kept of the run; nothing where nothing was measured, or the file is not whole.
-std::optional<OwnAnswers> ReadOwnAnswers(const std::string& run);
-Status WriteOwnAnswers(const OwnAnswers& answers, const std::string& run);
+// What was measured of the checkpoint `info` of the run in directory `run`; nothing where nothing
+// was, where it was measured at another step or of a run that was begun otherwise (RunKey), or
+// where the file is not whole.
+std::optional<OwnAnswers> ReadOwnAnswers(const std::string& run, const CheckpointInfo& info);
+Status WriteOwnAnswers(const OwnAnswers& answers, const std::string& run,
+                       const CheckpointInfo& info);
 
 struct AnswerTrial {
   std::string run, target;
@@ -48,7 +51,6 @@ std::vector<std::string> TrialCommand(const AnswerTrial& trial, const std::strin
                                       const std::string& json);
 // Runs that command of this process's program, foretoken, in a process of its own. `method` is that
 // of the draft's file. Errors: the command's end; ReadMeasuredDraft's.
-Result<OwnAnswers> MeasureOwnAnswers(const AnswerTrial& trial, const std::string& method,
-                                     int64_t step);
+Result<OwnAnswers> MeasureOwnAnswers(const AnswerTrial& trial, const std::string& method);
 
 }  // namespace foretoken::train

@@ -10,8 +10,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kRunFiles[] = {"checkpoint.safetensors", "corpus.bin", "tokenizer_data.json",
-                                     "log.jsonl"};
+constexpr const char* kRunFiles[] = {
+    "checkpoint.safetensors", "corpus.bin", "tokenizer_data.json", "log.jsonl",
+    "heldout.jsonl",          "draft.gguf", "own_answers.json"};
 
 }  // namespace
 

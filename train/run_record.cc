@@ -143,6 +143,24 @@ Result<std::string> RecordRun(const Recipe& recipe, const std::string& base) {
   return JsonText(record);
 }
 
+std::string RunKey(const std::string& record) {
+  std::string text = record;
+  Result<Json> json = ParseJson(record, "record of a run");
+  if (json.ok() && json->is_object() && json->contains("recipe")) {
+    Json& recipe = (*json)["recipe"];
+    if (recipe.is_object()) {
+      for (const Field& field : AllFields()) {
+        if (field.change == Change::kFree) recipe.erase(std::string(field.name));
+      }
+      recipe.erase(std::string(kData));  // paths; their contents stand beside the recipe
+      Json& settings = recipe["settings"];
+      if (settings.is_object()) settings.erase(std::string(kTarget));
+    }
+    text = JsonText(*json);
+  }
+  return HexDigits(HashBytes(std::as_bytes(std::span(text))));
+}
+
 Status CheckChangeNames(std::span<const Setting> settings, std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (name == kData || name == kTarget) continue;

@@ -17,6 +17,10 @@ namespace foretoken::train {
 // Errors: data or target that cannot be read.
 Result<std::string> RecordRun(const Recipe& recipe, const std::string& base);
 
+// A hash of all in a record, RecordRun's, that decides which weights are learnt: names, intervals
+// and the places of data and target are left out.
+std::string RunKey(const std::string& record);
+
 // Names that --change takes for `method`'s runs: fields and settings, "data" and "target".
 Status CheckChangeNames(std::span<const Setting> settings, std::span<const std::string> names);
 

@@ -103,6 +103,19 @@ TEST_F(RunTest, KilledRunContinuesBitForBit) {
   ExpectExactResume(run, 3 * (2 + 2 * 9));  // weights and two moments of each tensor
 }
 
+TEST_F(RunTest, DataThatTheRunWouldReplaceAreRefused) {
+  const std::string out = directory_ + "/mydata";
+  fs::create_directories(out);
+  for (const std::string name : {"heldout.jsonl", "draft.gguf", "own_answers.json"}) {
+    TrainOptions run = TinyRun(directory_, out);
+    run.recipe.data = {{out + "/" + name, 1.0}};
+    WriteText(run.recipe.data[0].files);
+    const Status status = Train(run);
+    ASSERT_FALSE(status.ok()) << name;
+    EXPECT_THAT(status.error().message, testing::HasSubstr(name + ": is training data"));
+  }
+}
+
 TEST_F(RunTest, ThreadsThatCannotStartAreAnError) {
   TrainOptions run = TinyRun(directory_, directory_ + "/crowded");
   run.recipe.threads = 1000;

@@ -243,9 +243,11 @@ int RunMethod(const Method& method, const std::vector<std::string>& args) {
   options.command = {"foretoken", "train", method.name};
   options.command.insert(options.command.end(), args.begin(), args.end());
   if (const Status s = ParseRun(method, args, options); !s.ok()) return Fail(s.error(), kUsage);
+  const bool finishes_draft = IsDraft(method) && !IsWorker();
+  const int64_t steps_before = finishes_draft ? StepsBefore(options) : -1;
   if (const Status s = Train(options); !s.ok()) return Fail(s.error(), kFailed);
-  if (method.defaults.rate == 0.0 || IsWorker()) return kDone;
-  const Status s = FinishDraft(method, options);
+  if (!finishes_draft) return kDone;
+  const Status s = FinishDraft(method, options, steps_before);
   return s.ok() ? kDone : Fail(s.error(), kFailed);
 }
 

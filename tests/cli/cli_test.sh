@@ -1044,8 +1044,12 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
     "$(json "$dir/lm/measured.json" "(lambda r: '%.4f %.4f' % (r['tau_micro'], r['alpha_n'][0]))($overall)")" ] \
     || fail "the draft file holds what bench spec measures: $(cat "$dir/lm/draft.json")"
   expect_status 0 "generate with the run's draft" generate -p hello -n 8 --drafter hass --draft "$dir/lm/hass/draft.gguf"
+  rm "$dir/lm/hass/heldout.jsonl"  # as of a run of an older version
+  printf kept >"$dir/lm/hass/draft.gguf"
   expect_status 0 "train hass, when it is done" draft --budget 3s --length 64 --batch 2 --eval-sequences 2
   expect_text "^tau $tau: " err "a run that is done keeps its tau"
+  [ -s "$dir/lm/hass/heldout.jsonl" ] || fail "a run without held-out questions writes them"
+  [ "$(cat "$dir/lm/hass/draft.gguf")" = kept ] || fail "a run that is done replaced a draft"
   expect_status 1 "train hass with another budget" draft --budget 5s --length 64 --batch 2 --eval-sequences 2
   expect_text "budget was 3.0, now 5.0" err "train hass with another budget"
   expect_status 0 "train on files in place of a recipe's data" "$bin" train hass --target "$model" --recipe "$(dirname "$0")/../../recipes/hass.json" \
@@ -1053,6 +1057,24 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
   [ ! -s "$dir/err" ] || fail "train --quiet: $(cat "$dir/err")"
   expect_status 2 "train with two budgets" draft --budget 5s --time-budget 5s
   expect_text "budget and time_budget are both set" err "train with two budgets"
+  for length in "--steps 9" "--epochs 2" "--warmup 3" "--decay-steps 9"; do
+    # shellcheck disable=SC2086
+    expect_status 2 "train with a budget and $length" draft --budget 5s $length
+    expect_text "${length% *} and budget are both set" err "train with a budget and $length"
+  done
+  printf '{"steps": 9, "warmup": 3}' >"$dir/lm/recipe.json"
+  expect_status 2 "train with a budget and a recipe's steps" draft --recipe "$dir/lm/recipe.json" --budget 5s --time-budget 5s
+  expect_text "the recipe's steps, warmup: not used" err "train with a budget and a recipe's steps"
+
+  # Another server's directory is made only for drafts that it loads.
+  expect_status 0 "train medusa" "$bin" train medusa --target "$model" --data "$dir/lm/my.jsonl" --out "$dir/lm/medusa" \
+    --device cpu --threads 1 --quiet --steps 1 --length 64 --batch 2 --eval-every 0 --heldout 0
+  expect_status 1 "train export of medusa for a server" "$bin" train export --checkpoint "$dir/lm/medusa" \
+    --out "$dir/lm/served" --layout vllm
+  expect_text "is a draft of medusa, expected one that --layout exports: eagle, hass" err "train export of medusa for a server"
+  expect_status 1 "train export for no server" "$bin" train export --checkpoint "$dir/lm/hass" --out "$dir/lm/served" --layout tgi
+  expect_text "layout is 'tgi', expected for drafts of hass: " err "train export for no server"
+  [ ! -e "$dir/lm/served" ] || fail "train export makes a folder for nothing"
 fi
 mkdir -p "$dir/alone"
 cp "$bin" "$dir/alone/foretoken"
