@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "budget.h"
+#include "export.h"
 #include "io/model_file.h"
 #include "own_answers.h"
 
@@ -48,7 +49,12 @@ Result<AnswerTrial> TrialOf(const Recipe& r, const std::string& run) {
 
 // With what the checkpoint says, and what was measured of it.
 Status WriteDraftFile(const Method& method, const CheckpointInfo& info, const std::string& run) {
-  return method.export_to({run, MeasuredDraftPath(run), FileType::kQ8_0, "", "", true}, info);
+  ExportRequest request;
+  request.checkpoint = run;
+  request.path = MeasuredDraftPath(run);
+  request.type = FileType::kQ8_0;
+  request.force = true;
+  return method.export_to(request, info);
 }
 
 // For a run that was over before: its draft file may have been written in another type since.
