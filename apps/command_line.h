@@ -15,8 +15,8 @@
 
 namespace foretoken {
 
-// Parses the options of one command, llama.cpp's among them (llama_options.h). Returns the status
-// to exit with after --help or bad usage, nothing when the command should run.
+// Parses the options of one command, llama.cpp's where it takes them (llama_options.h). Returns the
+// status to exit with after --help or bad usage, nothing when the command should run.
 std::optional<int> ParseCommandLine(CLI::App& app, int argc, char** argv);
 
 // A range that error messages name and --help does not.

@@ -21,8 +21,11 @@ struct LlamaOption {
   Value value;
   Treatment treatment;
   std::string_view text;
-  std::string_view command = "";  // the only one it is meant for, or "" for all
+  std::string_view command = "";  // the only one it is meant for, or "" for both
 };
+
+// The commands that take llama.cpp's options.
+constexpr std::string_view kLlamaCommands[] = {"generate", "chat"};
 
 constexpr std::string_view kOnCpu = "foretoken runs on the CPU";
 constexpr std::string_view kNoFetch =
@@ -133,15 +136,6 @@ Error AnswerTo(const std::string& name, const std::string& text) {
   return Error{name + ": " + text};
 }
 
-// The option of `app` or of one of its parts.
-const CLI::Option* FindOwn(const CLI::App& app, const std::string& name) {
-  if (const CLI::Option* own = app.get_option_no_throw(name)) return own;
-  for (const CLI::App* part : app.get_subcommands({})) {
-    if (const CLI::Option* own = FindOwn(*part, name)) return own;
-  }
-  return nullptr;
-}
-
 size_t OwnValues(const CLI::Option& option) {
   return static_cast<size_t>(std::min(option.get_type_size_min(), option.get_items_expected_min()));
 }
@@ -151,6 +145,7 @@ size_t OwnValues(const CLI::Option& option) {
 Result<std::vector<std::string>> WithOurOptions(const CLI::App& app,
                                                 const std::vector<std::string>& arguments) {
   const std::string command = app.get_name().substr(app.get_name().rfind(' ') + 1);
+  if (std::ranges::find(kLlamaCommands, command) == std::end(kLlamaCommands)) return arguments;
   std::vector<std::string> ours;
   const auto copy = [&](size_t at, size_t count) {
     for (size_t i = at; i < std::min(arguments.size(), at + count); ++i)
@@ -162,7 +157,7 @@ Result<std::vector<std::string>> WithOurOptions(const CLI::App& app,
     const std::string name = typed.substr(0, equals);
     const size_t rest = i + 1;
     const bool is_option = name.size() > 1 && name[0] == '-';
-    const CLI::Option* own = is_option ? FindOwn(app, name) : nullptr;
+    const CLI::Option* own = is_option ? app.get_option_no_throw(name) : nullptr;
     const LlamaOption* other = own == nullptr ? FindLlamaOption(name, command) : nullptr;
     if (other == nullptr) {
       const size_t count =

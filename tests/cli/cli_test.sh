@@ -68,6 +68,11 @@ for answered in "-hf a/b:downloads nothing" "-cnv:'foretoken chat' is the conver
 done
 expect_status 2 "chat -p" "$bin" chat -m "$model" -p hello
 expect_text "foretoken generate --chat -p TEXT" err "chat -p"
+expect_status 2 "distill -b" "$bin" distill -m "$model" --data "$dir/none.jsonl" --out "$dir/none.out" -b 8
+expect_text "no option -b" err "distill takes no option of llama.cpp"
+expect_status 2 "distill --grammar" "$bin" distill -m "$model" --data "$dir/none.jsonl" --out "$dir/none.out" --grammar x
+expect_text "no option --grammar" err "distill answers no option of llama.cpp"
+expect_status 2 "bench spec -ngl" "$bin" bench spec -m "$model" --questions "$dir/none.jsonl" -ngl 99
 expect_status 0 "chat -cnv" "$bin" chat -m "$model" -t 1 -cnv --color
 expect_status 2 "bad number" generate -p a -n many
 expect_status 2 "zero tokens" generate -p a -n 0
