@@ -162,6 +162,11 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs* s) {
       ->group(group);
 }
 
+Status CheckNewTokens(const std::string& name, int count) {
+  if (count == -1 || count >= 1) return {};
+  return Error{name + ": found " + std::to_string(count) + ", expected -1 or at least 1"};
+}
+
 namespace {
 
 // An option that stands for --draft-opt KEY=FILE.

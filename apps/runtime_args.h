@@ -2,7 +2,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
 
+#include "base/result.h"
 #include "runtime/draft_args.h"
 #include "runtime/loaded_model.h"
 #include "runtime/sampling_args.h"
@@ -15,6 +17,10 @@ void AddIsaArg(CLI::App& app, CpuIsa* isa);
 // Adds --seed. A random one (-1) is printed to standard error, for the run to be repeated.
 CLI::Option* AddSeedArg(CLI::App& app, uint64_t* seed, const std::string& help);
 void AddSamplingArgs(CLI::App& app, SamplingArgs* sampling);
+
+// Whether an answer can have `count` tokens at most; -1: no limit. Errors: neither -1 nor at least
+// 1, said of the option `name`.
+Status CheckNewTokens(const std::string& name, int count);
 
 void AddDraftArgs(CLI::App& app, DraftArgs* draft);
 // The part of AddDraftArgs that sets drafters' options and names their files.

@@ -5,6 +5,7 @@
 #include <random>
 #include <variant>
 
+#include "apps/runtime_args.h"
 #include "base/comma_list.h"
 #include "base/nearest_name.h"
 #include "base/number_text.h"
@@ -86,11 +87,6 @@ bool ParseWhole(const std::string& text, Number* number) {
   return error == std::errc() && stop == end;
 }
 
-Status CheckNewTokens(int count) {
-  if (count == -1 || count >= 1) return {};
-  return Error{"new-tokens: found " + std::to_string(count) + ", expected -1 or at least 1"};
-}
-
 }  // namespace
 
 std::vector<std::string> SettingNames() {
@@ -130,7 +126,7 @@ Status ChangeSetting(ChatSettings* settings, std::string_view name, const std::s
                  (setting->name == "seed" ? " from -1 to 18446744073709551615" : "")};
   }
   FT_RETURN_IF_ERROR(Validate(changed.sampling));
-  FT_RETURN_IF_ERROR(CheckNewTokens(changed.new_tokens));
+  FT_RETURN_IF_ERROR(CheckNewTokens("new-tokens", changed.new_tokens));
   *settings = std::move(changed);
   return {};
 }

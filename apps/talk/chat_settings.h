@@ -11,7 +11,7 @@ namespace foretoken {
 
 struct ChatSettings {
   SamplingParams sampling;
-  int new_tokens = -1;  // of an answer at most; below 1: until the context is full
+  int new_tokens = -1;  // of an answer at most; -1: until the context is full
 };
 
 // Names as typed after /set: those of the command line's options.

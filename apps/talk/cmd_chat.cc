@@ -80,6 +80,8 @@ int Run_chat(int argc, char** argv) {
   ChatArgs args;
   DeclareChat(app, &args);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
+  const Status length = CheckNewTokens("--new-tokens", args.new_tokens);
+  if (!length.ok()) return BadUsage(length.error());
   if (const Status usage = CheckDraftNames(args.draft); !usage.ok()) {
     return BadUsage(usage.error());
   }

@@ -87,8 +87,8 @@ void DeclareAnswer(CLI::App& app, GenerateArgs* g) {
       ->check(Within(-1, 1 << 30));
   length
       .Add("-c,--context", g->context, "N",
-           "longest sequence, prompt included (default: what the prompt and -n need, at most the "
-           "model's own, as 0 says, too)")
+           "longest sequence, prompt included (default, and 0: what the prompt and -n need, at "
+           "most the model's context)")
       ->check(Within(0, 1 << 30));
   length.AddFlag("--ignore-eos", g->ignore_eos, "write on after an end token");
   OptionGroup output(app, "Output");
@@ -297,7 +297,7 @@ Result<int> Generate(const GenerateArgs& g) {
 // What is wrong with the options together, before any work.
 Status CheckUsage(const GenerateArgs& g) {
   if (g.model.path.empty()) return Error{"--model is missing"};
-  if (g.new_tokens == 0) return Error{"--new-tokens: found 0, expected -1 or at least 1"};
+  FT_RETURN_IF_ERROR(CheckNewTokens("--new-tokens", g.new_tokens));
   FT_RETURN_IF_ERROR(Validate(g.sampling.params));
   FT_RETURN_IF_ERROR(CheckDraftNames(g.draft));
   if (g.attribute.empty() || g.draft.drafter != "none") return {};

@@ -76,6 +76,9 @@ expect_status 2 "bench spec -ngl" "$bin" bench spec -m "$model" --questions "$di
 expect_status 0 "chat -cnv" "$bin" chat -m "$model" -t 1 -cnv --color
 expect_status 2 "bad number" generate -p a -n many
 expect_status 2 "zero tokens" generate -p a -n 0
+expect_text "^foretoken: --new-tokens: found 0, expected -1 or at least 1$" err "zero tokens"
+expect_status 2 "chat, zero tokens" "$bin" chat -m "$model" -n 0
+expect_text "^foretoken: --new-tokens: found 0, expected -1 or at least 1$" err "chat, zero tokens"
 expect_status 2 "bad temperature" generate -p a --temp -1
 expect_status 2 "prompt and file" generate -p a -f b
 expect_status 2 "unknown drafter" generate -p a --drafter guesswork
