@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "apps/talk/message_text.h"
+#include "base/output_file.h"
 #include "base/utf8.h"
 
 // After the C and C++ headers: it relies on them.
@@ -22,6 +23,10 @@ namespace {
 constexpr int kKeptMessages = 1000;
 constexpr int kPasteMilliseconds = 20;  // between the lines of a paste
 constexpr char kAccept[] = "\x18\n";    // Ctrl-X Ctrl-J, bound to libedit's own Enter
+// Switch the marks that a terminal puts around a paste (bracketed paste) on and off.
+constexpr std::string_view kMarkPastes = "\x1b[?2004h";
+constexpr std::string_view kNoPasteMarks = "\x1b[?2004l";
+constexpr const char* kTemporaryHistory = ".tmp";  // then the process's id
 
 bool MoreArrivesAtOnce() {
   pollfd input{STDIN_FILENO, POLLIN, 0};
@@ -42,6 +47,57 @@ std::string CommonBeginning(const std::vector<std::string>& candidates) {
     common.erase(end, common.end());
   }
   return common.substr(0, ValidUtf8Prefix(common));
+}
+
+struct history* NewHistory() {
+  struct history* made = history_init();
+  HistEvent event;
+  history(made, &event, H_SETSIZE, kKeptMessages);
+  history(made, &event, H_SETUNIQUE, 1);
+  return made;
+}
+
+bool TerminalMarksPastes() {
+  const char* terminal = std::getenv("TERM");
+  return terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
+}
+
+// Ends the process by the signal that called it, whose default action SA_RESETHAND has restored.
+void EndWithoutPasteMarks(int signal) {
+  [[maybe_unused]] const ssize_t written =
+      write(STDOUT_FILENO, kNoPasteMarks.data(), kNoPasteMarks.size());
+  std::raise(signal);
+}
+
+// While it lives, a signal that ends the process has the terminal stop marking pastes first.
+class PasteMarksGuard {
+ public:
+  PasteMarksGuard() {
+    for (size_t i = 0; i < std::size(kSignals); ++i) {
+      sigaction(kSignals[i], nullptr, &old_[i]);
+      if (old_[i].sa_handler != SIG_DFL || !TerminalMarksPastes()) continue;
+      struct sigaction action {};
+      action.sa_handler = EndWithoutPasteMarks;
+      action.sa_flags = static_cast<int>(SA_RESETHAND);
+      sigaction(kSignals[i], &action, nullptr);
+    }
+  }
+  ~PasteMarksGuard() {
+    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &old_[i], nullptr);
+  }
+  PasteMarksGuard(const PasteMarksGuard&) = delete;
+  PasteMarksGuard& operator=(const PasteMarksGuard&) = delete;
+
+ private:
+  static constexpr int kSignals[] = {SIGTERM, SIGHUP};
+  struct sigaction old_[std::size(kSignals)]{};
+};
+
+// The file itself where `path` is a link to one.
+std::string FileBehind(const std::string& path) {
+  std::error_code fault;
+  const std::filesystem::path file = std::filesystem::canonical(path, fault);
+  return fault ? path : file.string();
 }
 
 int ScreenColumns(EditLine* el) {
@@ -68,10 +124,7 @@ std::string OnOneLine(std::string text, int columns) {
 LineEditor::LineEditor(std::string history_file, Completer completer)
     : history_file_(std::move(history_file)), completer_(std::move(completer)) {
   el_ = el_init("foretoken", stdin, stdout, stderr);
-  history_ = history_init();
-  HistEvent event;
-  history(history_, &event, H_SETSIZE, kKeptMessages);
-  history(history_, &event, H_SETUNIQUE, 1);
+  history_ = NewHistory();
   el_set(el_, EL_CLIENTDATA, this);
   el_set(
       el_, EL_PROMPT, +[](EditLine* el) {
@@ -138,7 +191,29 @@ void LineEditor::Remember(const std::string& message) {
   HistEvent event;
   history(history_, &event, H_ENTER, message.c_str());
   entries_.push_back(message);
-  if (!history_file_.empty()) history(history_, &event, H_SAVE, history_file_.c_str());
+  if (!history_file_.empty()) AddToHistoryFile(message);
+}
+
+// Adds to what the file holds by now, so that chats that run together keep one another's messages.
+// A file beside it takes its name once it is whole; libedit makes it readable to its owner alone.
+void LineEditor::AddToHistoryFile(const std::string& message) const {
+  const std::string file = FileBehind(history_file_);
+  const bool is_protected =
+      access(file.c_str(), F_OK) == 0 && access(file.c_str(), R_OK | W_OK) != 0;
+  if (is_protected) return;  // renaming would replace it all the same
+  const std::filesystem::path path(file);
+  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  RemoveLeftovers(folder, path.filename().string() + kTemporaryHistory, "");
+  const std::string temporary = file + kTemporaryHistory + std::to_string(getpid());
+  struct history* kept = NewHistory();
+  HistEvent event;
+  history(kept, &event, H_LOAD, file.c_str());
+  history(kept, &event, H_ENTER, message.c_str());
+  const bool is_saved = history(kept, &event, H_SAVE, temporary.c_str()) >= 0;
+  history_end(kept);
+  std::error_code fault;
+  if (is_saved) std::filesystem::rename(temporary, file, fault);
+  if (!is_saved || fault) std::filesystem::remove(temporary, fault);
 }
 
 std::string LineEditor::Line() const {
@@ -154,16 +229,16 @@ void LineEditor::ReplaceLine(const std::string& text) {
 
 // Has the terminal mark pastes, so that their line ends are not taken for Enter.
 void LineEditor::ShowPastes(bool on) const {
-  const char* terminal = std::getenv("TERM");
-  if (terminal == nullptr || std::strcmp(terminal, "dumb") == 0) return;
-  std::fputs(on ? "\x1b[?2004h" : "\x1b[?2004l", stdout);
+  if (!TerminalMarksPastes()) return;
+  std::fputs((on ? kMarkPastes : kNoPasteMarks).data(), stdout);
   std::fflush(stdout);
 }
 
 std::optional<std::string> LineEditor::ReadOnce(const std::string& prompt) {
   prompt_ = prompt;
-  interrupted_ = false;
+  interrupted_ = cleared_text_ = false;
   int length = 0;
+  const PasteMarksGuard guard;
   el_set(el_, EL_PREP_TERM, 1);  // before the prompt: what is typed at once is edited here
   ShowPastes(true);
   const char* typed = el_gets(el_, &length);
@@ -171,18 +246,20 @@ std::optional<std::string> LineEditor::ReadOnce(const std::string& prompt) {
   if (typed == nullptr) return std::nullopt;
   std::string line(typed, static_cast<size_t>(std::max(length, 0)));
   if (line.ends_with('\n')) line.pop_back();
+  cleared_text_ = interrupted_ && !line.empty();
+  if (interrupted_) return std::nullopt;
   return line;
 }
 
 std::optional<std::string> LineEditor::Read(const std::string& prompt) {
-  for (int interrupts = 0;;) {
+  for (bool after_interrupt = false;; after_interrupt = true) {
     auto line = ReadOnce(prompt);
-    if (!line) return std::nullopt;
-    if (!interrupted_) {
+    if (line) {
       if (!MessageOf(*line).empty()) Remember(*line);
       return line;
     }
-    if (++interrupts == 2) return std::nullopt;
+    const bool leaves = after_interrupt && !cleared_text_;
+    if (!interrupted_ || leaves) return std::nullopt;
     std::puts("(Ctrl-C again, or Ctrl-D, leaves)");
   }
 }
@@ -232,7 +309,7 @@ unsigned char LineEditor::Interrupt() {
 unsigned char LineEditor::Suspend() {
   ShowPastes(false);
   el_set(el_, EL_PREP_TERM, 0);
-  std::raise(SIGTSTP);
+  kill(0, SIGTSTP);  // the whole job, as a terminal does; libedit catches only the first one
   el_set(el_, EL_PREP_TERM, 1);
   ShowPastes(true);
   return CC_REDISPLAY;

@@ -32,10 +32,10 @@ class LineEditor {
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
 
-  // The next message, which the history takes. Nothing at the end of input (Ctrl-D) and after
-  // Ctrl-C twice.
+  // The next message, which the history takes. Nothing at the end of input (Ctrl-D) and where
+  // Ctrl-C comes on an empty line directly after another.
   std::optional<std::string> Read(const std::string& prompt);
-  // What is typed before Enter, Ctrl-C or the end of input, which is nothing.
+  // What is typed before Enter. Nothing after Ctrl-C and at the end of input.
   std::optional<std::string> ReadOnce(const std::string& prompt);
 
  private:
@@ -47,6 +47,7 @@ class LineEditor {
   void BindKeys();
   void LoadHistory();
   void Remember(const std::string& message);
+  void AddToHistoryFile(const std::string& message) const;
   std::string Line() const;
   void ReplaceLine(const std::string& text);
 
@@ -66,7 +67,8 @@ class LineEditor {
   std::string history_file_, prompt_;
   Completer completer_;
   std::vector<std::string> entries_;  // the history, oldest first
-  bool interrupted_ = false;          // by Ctrl-C, the last Read
+  bool interrupted_ = false;          // Ctrl-C ended the last ReadOnce,
+  bool cleared_text_ = false;         // and the line held text
 };
 
 }  // namespace foretoken

@@ -198,6 +198,9 @@ def test_ctrl_c_clears_the_line_and_twice_leaves():
         equal(chat.asked(), ["first", "second"])
         chat.send(CTRL_C)
         chat.expect(PROMPT)
+        for text in ["one", "two"]:  # was typed in between
+            chat.send(text + CTRL_C)
+            contains(chat.expect(PROMPT), "Ctrl-C again, or Ctrl-D, leaves")
         chat.send(CTRL_C)
         equal(chat.status(), 0)
     with Terminal() as chat:
@@ -212,18 +215,44 @@ def test_ctrl_c_clears_the_line_and_twice_leaves():
         equal(chat.asked(), ["third"])
 
 
+def test_chats_that_run_together_keep_one_history():
+    forget_history()
+    with Terminal() as one, Terminal() as other:
+        one.say("first")
+        other.say("second")
+        one.say("third")
+    with open(os.path.join(folder, ".foretoken_history"), encoding="utf-8") as f:
+        equal(f.read().split()[1:], ["first", "second", "third"])  # after libedit's mark
+    equal([name for name in os.listdir(folder) if name.startswith(".foretoken_history.")], [])
+    with Terminal() as chat:
+        chat.say(UP + UP)
+        equal(chat.asked(), ["second"])
+
+
+def test_a_signal_at_the_prompt_ends_paste_marks():
+    for number in [signal.SIGTERM, signal.SIGHUP]:
+        with Terminal() as chat:
+            os.kill(chat.pid, number)
+            chat.expect(r"\x1b\[\?2004l")
+            equal(chat.status(), -number)
+
+
 def test_ctrl_c_stops_an_answer():
-    with Terminal("--isa", "portable", "--drafter", "none", "--temp", "1", *ENDLESS) as chat:
-        chat.send("hello\r")
-        chat.expect(r"\x1b\[\?2004l.", most=1)
-        chat.send(CTRL_C)
-        contains(chat.expect(PROMPT), "stopped")
-        first = chat.saved()
-        equal([m["role"] for m in first], ["user", "assistant"])
-        chat.say("/set new-tokens 4")
-        chat.say("go on")
-        equal(chat.saved()[:2], first)
-        equal(len(chat.saved()), 4)
+    for _ in range(5):  # a fast machine may have answered before Ctrl-C arrives
+        with Terminal("--isa", "portable", "--drafter", "none", "--temp", "1", *ENDLESS) as chat:
+            chat.send("hello\r")
+            chat.expect(r"\x1b\[\?2004l.", most=1)
+            chat.send(CTRL_C)
+            if "stopped" not in chat.expect(PROMPT):
+                continue
+            first = chat.saved()
+            equal([m["role"] for m in first], ["user", "assistant"])
+            chat.say("/set new-tokens 4")
+            chat.say("go on")
+            equal(chat.saved()[:2], first)
+            equal(len(chat.saved()), 4)
+            return
+    raise AssertionError("five answers ended before Ctrl-C stopped them")
 
 
 def test_a_full_context_offers_a_way_on():
@@ -235,6 +264,11 @@ def test_a_full_context_offers_a_way_on():
         chat.send("four\r")
         contains(chat.expect(r"\[y/N\] "), "Forget the oldest of 4 exchanges and go on?")
         chat.send("n\r")
+        contains(chat.expect(PROMPT), "/forget 1 forgets the oldest of 4 exchanges, /undo")
+        equal(chat.asked(), ["one", "two", "three"])
+        chat.send("four\r")
+        chat.expect(r"\[y/N\] ")
+        chat.send("y" + CTRL_C)  # no
         contains(chat.expect(PROMPT), "/forget 1 forgets the oldest of 4 exchanges, /undo")
         equal(chat.asked(), ["one", "two", "three"])
         chat.send("four\r")
