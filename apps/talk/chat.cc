@@ -93,11 +93,14 @@ Status Chat::Set(const std::string& name, const std::string& value) {
 Status Chat::Ask(const std::string& text) {
   dialogue_.Ask(attached_ + text);
   Status status = AnswerQuestion();
-  if (dialogue_.messages().back().role == "user") {  // nothing was answered
-    dialogue_.Undo();
-  } else {
-    attached_.clear();
+  const bool is_answered = dialogue_.messages().back().role != "user";
+  if (!is_answered) dialogue_.Undo();
+  if (!is_answered && !attached_.empty()) {
+    std::fputs(is_too_long_ ? "(the attached file is dropped)\n"
+                            : "(the attached file stays, for the next message)\n",
+               stderr);
   }
+  if (is_answered || is_too_long_) attached_.clear();
   return status;
 }
 
@@ -116,6 +119,7 @@ Status Chat::Regenerate() {
 }
 
 Status Chat::AnswerQuestion() {
+  is_too_long_ = false;
   FT_ASSIGN_OR_RETURN(std::vector<Token> prompt, prompter_->Encode(dialogue_.All()));
   if (static_cast<int>(prompt.size()) >= options_.capacity) {
     FT_RETURN_IF_ERROR(MakeRoom());
@@ -133,7 +137,8 @@ Status Chat::MakeRoom() {
   Dialogue rest = dialogue_;
   rest.Forget(count);
   FT_ASSIGN_OR_RETURN(const std::vector<Token> prompt, prompter_->Encode(rest.All()));
-  if (static_cast<int>(prompt.size()) >= capacity) {
+  is_too_long_ = static_cast<int>(prompt.size()) >= capacity;
+  if (is_too_long_) {
     return Error{"the message is too long: with it alone the prompt has " +
                  std::to_string(prompt.size()) + " tokens and the context " +
                  std::to_string(capacity) + "; -c makes the context larger, up to the model's " +
@@ -141,11 +146,12 @@ Status Chat::MakeRoom() {
   }
   const std::string forget =
       "the oldest " + (count == 1 ? "" : std::to_string(count) + " ") + "of " + Exchanges(all);
-  if (!confirm_("(" + full + ")\nForget " + forget + " and go on? [y/N] ")) {
+  if (!confirm_("(" + full + ")\nForget " + forget + " and go on? [y/N] ", /*unasked=*/false)) {
     return Error{full + "; /forget " + std::to_string(count) + " forgets " + forget +
                  ", /undo takes the last back, /clear forgets all"};
   }
   dialogue_ = std::move(rest);
+  is_unsaved_ = true;
   return {};
 }
 
@@ -160,6 +166,7 @@ Status Chat::WriteTurn(const std::vector<Token>& prompt) {
   stream.Finish();
   if (!stream.at_line_start()) std::puts("");
   dialogue_.Answer(TextOfAnswer(answer));
+  is_unsaved_ = true;
   if (InterruptGuard::Requested()) {
     std::fputs("(stopped; what was written is kept)\n", stderr);
   } else if (answer.finish == Finish::kContext) {
@@ -181,6 +188,7 @@ std::string Chat::TextOfAnswer(const Answer& answer) const {
 Status Chat::Undo() {
   if (dialogue_.exchanges() == 0) return Error{"nothing was asked yet"};
   dialogue_.Undo();
+  is_unsaved_ = true;
   std::fprintf(stderr, "(the last question and its answer are taken back; %s left)\n",
                Exchanges(dialogue_.exchanges()).c_str());
   return {};
@@ -192,10 +200,11 @@ Status Chat::Forget(const std::string& count) {
   const char* end = count.data() + count.size();
   const bool is_number = count.empty() || std::from_chars(count.data(), end, forgotten).ptr == end;
   if (!is_number || forgotten < 1 || forgotten > all) {
-    return Error{"/forget: there are " + Exchanges(all) +
-                 (count.empty() ? "" : ", found '" + count + "'")};
+    return Error{"/forget: " + (count.empty() ? "" : "found '" + count + "', ") +
+                 "the conversation has " + Exchanges(all)};
   }
   dialogue_.Forget(forgotten);
+  is_unsaved_ = true;
   std::fprintf(stderr, "(forgotten; %s left)\n", Exchanges(all - forgotten).c_str());
   return {};
 }
@@ -222,6 +231,7 @@ Status Chat::Save(const std::string& typed) {
   if (!replaces.ok()) return Error{path + ": exists already; name another file"};
   FT_RETURN_IF_ERROR(file.Finish(text));
   saved_ = path;
+  is_unsaved_ = false;
   const Result<Dialogue> again = ParseDialogue(text, path);
   if (!again.ok() || FileText(*again, path) != text ||
       again->messages().size() != dialogue_.messages().size()) {
@@ -236,7 +246,14 @@ Status Chat::Save(const std::string& typed) {
 Status Chat::LoadDialogue(const std::string& typed) {
   const std::string path = ExpandHome(typed);
   FT_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
-  FT_ASSIGN_OR_RETURN(dialogue_, ParseDialogue(text, path));
+  FT_ASSIGN_OR_RETURN(Dialogue loaded, ParseDialogue(text, path));
+  const std::string turns = Exchanges(dialogue_.exchanges());
+  if (is_unsaved_ && !dialogue_.messages().empty() &&
+      !confirm_("(" + turns + " not saved)\nReplace the conversation? [y/N] ", /*unasked=*/true)) {
+    return Error{"nothing was loaded; /save FILE keeps the conversation"};
+  }
+  dialogue_ = std::move(loaded);
+  is_unsaved_ = false;
   const bool is_open = !dialogue_.messages().empty() && dialogue_.messages().back().role == "user";
   std::fprintf(stderr, "(%s loaded%s)\n", Exchanges(dialogue_.exchanges()).c_str(),
                is_open ? "; /regen answers the last" : "");

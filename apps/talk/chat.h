@@ -32,7 +32,8 @@ struct ChatArgs {
 // Thread-safety: one thread. Answers go to standard output, notes to standard error.
 class Chat {
  public:
-  using Confirm = std::function<bool(const std::string& question)>;
+  // `unasked`: the answer where there is nobody to ask.
+  using Confirm = std::function<bool(const std::string& question, bool unasked)>;
 
   // `confirm`: asks the user; for what loses turns of the conversation.
   static Result<std::unique_ptr<Chat>> Create(ChatArgs args, Confirm confirm);
@@ -40,7 +41,8 @@ class Chat {
   void Greet() const;
 
   // Asks and answers. An answer that was stopped (Ctrl-C) is kept. Errors: the template's, a full
-  // context where the user does not agree to forget; the question is not kept then.
+  // context where the user does not agree to forget, a message that is too long; the question is
+  // not kept then. What was attached goes with the next question, unless it made this one too long.
   Status Ask(const std::string& text);
   // Answers the last question again: with another seed, where sampled.
   Status Regenerate();
@@ -49,6 +51,7 @@ class Chat {
   // Puts a file's text in front of the next question.
   Status Attach(const std::string& path);
   Status Save(const std::string& path);
+  // Asks before it replaces a conversation that is not saved.
   Status LoadDialogue(const std::string& path);
   void Clear();
   void SetSystem(const std::string& text);
@@ -86,7 +89,9 @@ class Chat {
   Dialogue dialogue_;
   std::string attached_;  // what /file read for the next question
   std::optional<Answer> last_;
-  std::string saved_;  // the file of the last /save
+  std::string saved_;         // the file of the last /save
+  bool is_unsaved_ = false;   // the conversation was changed since it was saved or loaded
+  bool is_too_long_ = false;  // the last question: no context holds it
 };
 
 }  // namespace foretoken

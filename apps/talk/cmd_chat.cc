@@ -87,8 +87,9 @@ int Run_chat(int argc, char** argv) {
   }
   const DraftArgs draft = args.draft;
   LineReader reader(HistoryFile(), CompleteCommand);
-  auto chat = Chat::Create(std::move(args),
-                           [&](const std::string& question) { return reader.Confirm(question); });
+  auto chat = Chat::Create(std::move(args), [&](const std::string& question, bool unasked) {
+    return reader.Confirm(question, unasked);
+  });
   if (!chat.ok()) return Failed(chat.error());
   WarnIfLossy(draft);
   (*chat)->Greet();

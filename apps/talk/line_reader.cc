@@ -44,8 +44,8 @@ std::optional<std::string> LineReader::Read(const std::string& prompt) {
   }
 }
 
-bool LineReader::Confirm(const std::string& question) {
-  if (!interactive()) return false;
+bool LineReader::Confirm(const std::string& question, bool unasked) {
+  if (!interactive()) return unasked;
   const size_t last_line = question.rfind('\n') + 1;  // 0 without one
   std::fputs(question.substr(0, last_line).c_str(), stdout);
   const auto answer = editor_->ReadOnce(question.substr(last_line));

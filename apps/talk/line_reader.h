@@ -23,10 +23,10 @@ class LineReader {
   bool interactive() const { return editor_ != nullptr; }
   // The next message as typed, several lines where they belong together (see message_text.h):
   // blocks in """, lines that end in '\' and, on a terminal, pasted lines. Nothing at the end of
-  // input, after Ctrl-D or after Ctrl-C twice; Ctrl-C once clears what was typed.
+  // input, after Ctrl-D or after Ctrl-C twice in a row; Ctrl-C once clears what was typed.
   std::optional<std::string> Read(const std::string& prompt);
-  // Whether the user agrees; false without a terminal.
-  bool Confirm(const std::string& question);
+  // Whether the user agrees. `unasked`: the answer without a terminal.
+  bool Confirm(const std::string& question, bool unasked);
 
  private:
   std::unique_ptr<LineEditor> editor_;  // null without a terminal

@@ -278,8 +278,16 @@ def test_a_full_context_offers_a_way_on():
         chat.say("/forget 2")
         equal(chat.asked(), ["four"])
         contains(chat.say("x" * 300), "the message is too long: with it alone the prompt has")
-        contains(chat.say("/forget 2"), "/forget: there are 1 exchange, found '2'")
+        contains(chat.say("/forget 2"), "/forget: found '2', the conversation has 1 exchange")
         equal(chat.asked(), ["four"])
+        long_file = os.path.join(folder, "long.txt")
+        with open(long_file, "w", encoding="utf-8") as f:
+            f.write("x" * 300)
+        chat.say("/file " + long_file)
+        contains(chat.say("five"), "the attached file is dropped")
+        equal(chat.asked(), ["four"])
+        chat.say("five")
+        equal(chat.asked()[-1], "five")
 
 
 def test_settings():
@@ -358,7 +366,18 @@ def test_files_and_conversations():
         contains(chat.say("/load " + paths[0]), "2 exchanges loaded")
         equal(chat.saved(), before)
         chat.say("go on")
-        equal(chat.saved()[:5], before)
+        longer = chat.saved()
+        equal(longer[:5], before)
+        chat.say("/load " + paths[0])  # what is saved is not asked about
+        chat.say("go on")
+        chat.send("/load " + paths[0] + "\r")
+        contains(chat.expect(r"\[y/N\] "), "(3 exchanges not saved)")
+        contains(chat.say("n"), "nothing was loaded; /save FILE keeps the conversation")
+        equal(len(chat.saved()), len(longer))
+        chat.say("/undo")
+        chat.send("/load " + paths[0] + "\r")
+        chat.expect(r"\[y/N\] ")
+        contains(chat.say("y"), "2 exchanges loaded")
     with Terminal() as chat:
         chat.say("/load " + paths[1])
         shown = [m["content"] for m in chat.saved() if m["role"] != "assistant"]

@@ -538,7 +538,11 @@ printf '"""\nfirst\n\n/quit"""\none \\\ntwo\n/usr/bin is a path\n/save %s\n/forg
   "$bin" chat -m "$model" -t 1 -n 8 >"$dir/out" 2>"$dir/err" || fail "chat of several lines: status $?"
 [ "$(json "$dir/lines.json" "[m['content'] for m in s['messages']][::2] == ['first\n\n/quit', 'one \ntwo', '/usr/bin is a path']")" \
   = True ] || fail "chat of several lines: $(cat "$dir/lines.json")"
-expect_text "there are 3 exchanges, found '9'" err "chat /forget"
+expect_text "found '9', the conversation has 3 exchanges" err "chat /forget"
+printf 'hello\n/load %s\n/save %s\n' "$dir/lines.json" "$dir/loaded.json" >"$dir/loading"
+rm -f "$dir/loaded.json"
+"$bin" chat -m "$model" -t 1 -n 8 <"$dir/loading" >"$dir/out" 2>"$dir/err" || fail "chat /load through a pipe: status $?"
+cmp -s "$dir/lines.json" "$dir/loaded.json" || fail "chat /load through a pipe asks: $(cat "$dir/err")"
 printf 'hello\n%0600d\nhello\n' 0 | "$bin" chat -m "$model" -t 1 -n 8 -c 300 >"$dir/out" 2>"$dir/err" ||
   fail "chat in a full context: status $?"
 expect_text "the message is too long: with it alone the prompt has" err "chat in a full context"
