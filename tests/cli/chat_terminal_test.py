@@ -29,8 +29,12 @@ class Terminal:
     """A chat in a terminal of 24 lines; leaves it when it goes out of scope."""
 
     def __init__(self, *options, columns=80, **environment):
-        self.pid, self.fd = pty.fork()
+        try:
+            self.pid, self.fd = pty.fork()
+        except OSError as missing:
+            raise AssertionError(f"this machine gives no pseudo-terminal: {missing}") from missing
         if self.pid == 0:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's would be inherited
             base = {"HOME": folder, "TERM": "xterm", "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
             settings = {k: v for k, v in {**base, **environment}.items() if v is not None}
             command = [binary, "chat", "-m", model, "-t", "1", *(options or SHORT)]
