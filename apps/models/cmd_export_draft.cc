@@ -1,31 +1,67 @@
 // foretoken export-draft: a draft as other servers load it.
+#include <memory>
+#include <string>
+
 #include "apps/command_line.h"
-#include "apps/models/export_draft.h"
+#include "draft/open_draft.h"
+#include "draft/serve_draft.h"
 
 namespace foretoken {
+namespace {
+
+struct ExportDraftArgs {
+  std::string draft, target, output, layout, type = "bf16";
+  bool force = false;
+};
+
+constexpr char kExportDraftFooter[] =
+    "docs/serve_elsewhere.md names the commands that serve it. `foretoken train export --layout`\n"
+    "does the same from a checkpoint.\n"
+    "\n"
+    "Examples:\n"
+    "  foretoken export-draft draft.gguf -m model.gguf -o my-eagle --layout sglang\n"
+    "  foretoken export-draft draft.gguf -m Llama-3.1-8B-Instruct -o my-eagle \\\n"
+    "      --layout vllm --type f16";
+
+void DeclareExportDraft(CLI::App& app, ExportDraftArgs* args) {
+  app.add_option("draft", args->draft, "the draft: a GGUF file, or as published")
+      ->type_name("DRAFT")
+      ->required();
+  app.add_option("-m,--target", args->target,
+                 "the model it was trained for: a GGUF file or a Hugging Face directory")
+      ->type_name("MODEL")
+      ->required();
+  app.add_option("-o,--out", args->output, "the directory to write")->type_name("DIR")->required();
+  app.add_option("--layout", args->layout, "who will load it: eagle, vllm or sglang")
+      ->check(CLI::IsMember(ServedLayouts()))
+      ->required();
+  app.add_option("--type", args->type, "number format of its tensors: bf16 (default), f16 or f32")
+      ->check(CLI::IsMember({"f16", "bf16", "f32"}, CLI::ignore_case));
+  app.add_flag("-f,--force", args->force, "replace the files if they exist");
+}
+
+Status ExportServedDraft(const ExportDraftArgs& args) {
+  FT_ASSIGN_OR_RETURN(const DType type, ParseDType(args.type));
+  FT_ASSIGN_OR_RETURN(const auto file, OpenDraft(args.draft));
+  FT_ASSIGN_OR_RETURN(const auto target, ModelFile::Open(args.target));
+  for (const char* name : kServedFiles) {
+    FT_RETURN_IF_ERROR(CheckReplaces(args.output + "/" + name, args.force));
+  }
+  return WriteServedDraft(*file, *target, {args.output, args.layout, type});
+}
+
+}  // namespace
 
 int Run_export_draft(int argc, char** argv) {
   CLI::App app{
       "Writes a draft of EAGLE, HASS or EAGLE-3 as the Hugging Face directory that another server "
       "loads.",
       "foretoken export-draft"};
-  app.footer(
-      "docs/serve_elsewhere.md names the commands that serve it. `foretoken train export "
-      "--layout`\n"
-      "does the same from a checkpoint.\n"
-      "\n"
-      "Examples:\n"
-      "  foretoken export-draft draft.gguf -m model.gguf -o my-eagle --layout sglang\n"
-      "  foretoken export-draft draft.gguf -m Llama-3.1-8B-Instruct -o my-eagle \\\n"
-      "      --layout vllm --type bf16");
-  std::string draft;
-  ServedDraftArgs args;
-  app.add_option("draft", draft, "the draft: a GGUF file, or as published")
-      ->type_name("DRAFT")
-      ->required();
-  AddServedDraftArgs(app, args);
+  app.footer(kExportDraftFooter);
+  ExportDraftArgs args;
+  DeclareExportDraft(app, &args);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
-  const Status status = ExportServedDraft(draft, args);
+  const Status status = ExportServedDraft(args);
   return status.ok() ? kExitDone : Failed(status.error());
 }
 

@@ -697,6 +697,31 @@ expect_status 0 "inspect --json of a draft" "$bin" inspect --json --tensors \
   "$shipped/drafts/foretoken-demo-24m-glide-q4_0.gguf"
 [ "$(json "$dir/out" "(s['draft']['kv_layers_read'], len(s['tensors']))")" = "([6], 14)" ] ||
   fail "inspect --json of a draft"
+# A draft for other servers.
+served="$dir/served"
+rm -rf "$served"
+export_draft() {
+  "$bin" export-draft "$shipped/drafts/foretoken-demo-24m-hass-q8_0.gguf" -m "$shipped/foretoken-demo-24m-q8_0.gguf" "$@"
+}
+expect_status 1 "export-draft for vllm" export_draft -o "$served" --layout vllm
+expect_text "tensor 'fc.bias' is not zero, and vLLM's EAGLE has no bias in fc" err "export-draft for vllm"
+[ ! -e "$served/config.json" ] || fail "export-draft for vllm writes a directory that vLLM refuses"
+expect_status 0 "export-draft for sglang" export_draft -o "$served" --layout sglang
+[ -s "$served/model.safetensors" ] || fail "export-draft for sglang writes no tensors"
+[ "$(json "$served/config.json" "(s['architectures'], s['hidden_size'], s['torch_dtype'], s['bias'])")" = \
+  "(['LlamaForCausalLMEagle'], 512, 'bfloat16', True)" ] || fail "export-draft: $(cat "$served/config.json")"
+for name in config.json model.safetensors; do
+  rm -f "$served"/*
+  echo kept >"$served/$name"
+  expect_status 1 "export-draft over $name" export_draft -o "$served" --layout sglang
+  expect_text "$name: exists already; --force replaces it" err "export-draft over $name"
+  [ "$(cat "$served"/*)" = kept ] || fail "export-draft writes in a folder that holds $name"
+done
+expect_status 0 "export-draft --force" export_draft -o "$served" --layout sglang --type f16 --force
+[ "$(json "$served/config.json" "s['torch_dtype']")" = float16 ] || fail "export-draft --type f16"
+expect_status 2 "export-draft to nobody" export_draft -o "$served" --layout ollama
+expect_status 0 "export-draft --help" "$bin" export-draft --help
+expect_text "bf16 (default)" out "export-draft --help"
 # Models that are not whole: every command says so, none writes a file of them, inspect shows what there is.
 python3 - "$model" "$dir" <<'PYTHON'
 import struct, sys
