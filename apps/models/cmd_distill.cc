@@ -67,9 +67,21 @@ Result<DistillOptions> ResolveDistillOptions(const DistillArgs& args, const Load
 
 void WarnOfRefusals(const Refusals& refusals) {
   if (refusals.first.empty()) return;
-  Warn(std::to_string(refusals.whole) + " conversations are left out and " +
-       std::to_string(refusals.in_part) +
-       " end early, as the chat template refuses them; the first, " + refusals.first);
+  const auto counted = [](size_t count, const char* of_one, const char* of_more) {
+    return std::to_string(count) + (count == 1 ? of_one : of_more);
+  };
+  std::string text;
+  if (refusals.whole > 0) {
+    text = counted(refusals.whole, " conversation is left out", " conversations are left out");
+  }
+  if (refusals.whole > 0 && refusals.in_part > 0) {
+    text += " and " + counted(refusals.in_part, " ends early", " end early");
+  } else if (refusals.in_part > 0) {
+    text = counted(refusals.in_part, " conversation ends early", " conversations end early");
+  }
+  const bool is_one = refusals.whole + refusals.in_part == 1;
+  Warn(text + ", as the chat template refuses " + (is_one ? "it: " : "them; the first, ") +
+       refusals.first);
 }
 
 // Goes on after `written`.
@@ -96,9 +108,9 @@ Status AnswerDocuments(const DistillArgs& args, std::span<const TextDocument> do
   if (!args.quiet && left_out > 0) {
     std::fprintf(
         stderr,
-        "%zu documents were left out: no question, one asked before, no room for it, or an "
-        "answer that runs in circles\n",
-        left_out);
+        "%zu %s left out: no question, one asked before, no room for it, or an answer that runs in "
+        "circles\n",
+        left_out, left_out == 1 ? "document was" : "documents were");
   }
   if (!args.quiet && InterruptGuard::Requested()) {
     std::fputs("stopped; the same command goes on from here\n", stderr);

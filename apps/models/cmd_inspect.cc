@@ -25,9 +25,9 @@ struct InspectArgs {
 };
 
 constexpr const char* kInspectFooter =
-    "Without --tensors or --metadata: the summary. Of a GGUF file that cannot be used (a shard, "
-    "one\n"
-    "that lacks tensors) what can be read is shown, then the reason, with status 1.\n"
+    "Without --tensors or --metadata: the summary. For a GGUF file that cannot be loaded (a "
+    "shard,\n"
+    "one that lacks tensors), shows what can be read, then the reason, and exits with 1.\n"
     "\n"
     "Examples:\n"
     "  foretoken inspect model.gguf\n"

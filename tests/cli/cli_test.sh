@@ -301,7 +301,7 @@ printf '%s\n' '{"question_id": 7, "category": "qa", "turns": ["one", "two"]}' '{
   >"$dir/questions_alone.jsonl"
 expect_status 0 "distill of questions alone" "$bin" distill -m "$model" -t 1 --data "$dir/questions_alone.jsonl" -n 2 \
   --logit-bias 256:100 --out "$dir/alone.jsonl" --force
-expect_text "1 documents were left out: .* asked before" err "distill leaves out what was asked before"
+expect_text "^1 document was left out: .* asked before" err "distill leaves out what was asked before"
 [ "$(wc -l <"$dir/alone.jsonl")" -eq 2 ] || fail "distill of questions alone: not 2 lines"
 [ "$(head -n 1 "$dir/alone.jsonl" | grep -o '"assistant"' | wc -l)" -eq 2 ] || fail "distill: not both turns are answered"
 expect_status 0 "distill of an answer in circles" "$bin" distill -m "$model" -t 1 --data "$dir/questions_alone.jsonl" -n 40 \
@@ -769,7 +769,7 @@ for command in build-datastore count-ngrams; do
   expect_text "1 of 2 documents are left out, as the chat template refuses them; the first, document 2: .*no tool" err "$command"
 done
 expect_status 0 "distill of a template that refuses" corpus_of distill "$dir/refusing.gguf"
-expect_text "1 conversations are left out and 0 end early, as the chat template refuses .*no tool" err "distill"
+expect_text "1 conversation is left out, as the chat template refuses it: conversation 1: .*no tool" err "distill"
 expect_status 0 "distill of text parts" corpus_of distill "$model"
 [ "$(json "$dir/odd.out" "s['messages'][0]['content']")" = hello ] || fail "distill of text parts: $(cat "$dir/odd.out")"
 printf '{"messages": [{"role": "user", "content": 5}]}\n' >>"$dir/odd.jsonl"
