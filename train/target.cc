@@ -103,6 +103,11 @@ Tensor FrozenTarget::Embeddings(const Tensor& ids) const {
   return model_.embedding().index_select(0, ids).to(model_.head().compute.scalar_type());
 }
 
+Tensor FrozenTarget::LastLayer(const std::string& name, const std::vector<int64_t>& shape) const {
+  const std::string layer = std::to_string(file_->config().layers - 1);
+  return FileWeights(*file_)({"model.layers." + layer + "." + name, 0, shape, 0.0});
+}
+
 double FrozenTarget::FeatureFlops(int64_t rows, int64_t length) const {
   return model_.ForwardFlops(rows, length);
 }

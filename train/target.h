@@ -43,6 +43,9 @@ class FrozenTarget {
   torch::Tensor Embeddings(const torch::Tensor& ids) const;
   const Matrix& head_matrix() const { return model_.head(); }
   const torch::Tensor& head() const { return model_.head().compute; }  // [vocab, hidden]
+  // A weight of the target's last layer, f32: "mlp.up_proj.weight". Throws where there is none of
+  // this shape.
+  torch::Tensor LastLayer(const std::string& name, const std::vector<int64_t>& shape) const;
   // Operations of Features where the target runs, and of the LM head.
   double FeatureFlops(int64_t rows, int64_t length) const;
   double KeysValuesFlops(int64_t rows, int64_t length, std::span<const int> layers) const {

@@ -26,10 +26,10 @@ Result<std::vector<std::string>> ListDataFiles(const std::string& pattern, const
 // {"messages": [{"role", "content"}]}, {"text"}, or questions: {"turns": [text]}, {"prompt"} or
 // {"question"}, of one text with the answer under "completion", "response", "answer" or "output"
 // where there is one), anything else as text whose documents are separated by a line
-// <|endoftext|>; newlines around them are left out. Roles have any of their usual names; what a turn
-// says is a text or a list of text parts. A line that cannot be read is left out: a warning counts
-// them and gives the first one's file, line and field. Errors: an unreadable file; one of whose
-// lines none can be read.
+// <|endoftext|>; newlines around them are left out. Roles have any of their usual names; what a
+// turn says is a text or a list of text parts. A line that cannot be read is left out: a warning
+// counts them and gives the first one's file, line and field. Errors: an unreadable file; one of
+// whose lines none can be read.
 Result<std::vector<TextDocument>> ReadTextDocuments(const std::string& path);
 
 // All documents of files, directories and globs, in order. Errors: see above.

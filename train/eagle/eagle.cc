@@ -37,6 +37,28 @@ EagleLossOptions LossOptions(const Recipe& r) {
   return options;
 }
 
+// What the module begins as: setting `start`.
+WeightOptions StartOf(const Recipe& recipe, torch::Device device, const FrozenTarget& target) {
+  WeightOptions options = WeightOptionsOf(recipe, device);
+  const std::string start = recipe.Text("start");
+  if (start == "random") return options;
+  options.initial = [random = options.initial, copies = start == "layer", hidden = recipe.hidden,
+                     &target](const NewWeight& weight) {
+    const std::string_view name = weight.name;
+    const bool adds = name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight");
+    if (adds) return torch::zeros(weight.shape);
+    if (copies && name.starts_with(EagleSpec::kLayer)) {
+      return target.LastLayer(std::string(name.substr(EagleSpec::kLayer.size())), weight.shape);
+    }
+    Tensor value = random(weight);
+    if (name == EagleSpec{}.ProjectionWeight().published) {
+      value.narrow(1, hidden, hidden).copy_(torch::eye(hidden));
+    }
+    return value;
+  };
+  return options;
+}
+
 // Uniform noise on features (H-23): (U - 0.5) * amount * 512 / T, T the document's length
 // in the sequence. Addressed by seed and batch, so a resumed run repeats it.
 void AddNoise(double amount, uint64_t key, const Batch& batch, const Tensor& features) {
@@ -62,7 +84,8 @@ class EagleTask final : public DraftTask {
  public:
   EagleTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
-        module_(target_->shape(), WeightOptionsOf(recipe, device), recipe.Number("fc_bias") != 0.0),
+        module_(target_->shape(), StartOf(recipe, device, *target_),
+                recipe.Number("fc_bias") != 0.0),
         options_(LossOptions(recipe)),
         noise_(recipe.Number("noise")),
         token_alignment_(recipe.Number("token_alignment")),
@@ -202,7 +225,7 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   return ExportDraft(request, info, std::move(draft), 1, EagleSpec::OwnName);
 }
 
-constexpr std::array<Setting, 15> Settings(const char* passes, const char* topk_weight) {
+constexpr std::array<Setting, 16> Settings(const char* passes, const char* topk_weight) {
   return {{
       kTargetSetting,
       {"passes", passes, Whole(1, 16), "alignment passes; 1 = the target's features only"},
@@ -225,6 +248,9 @@ constexpr std::array<Setting, 15> Settings(const char* passes, const char* topk_
       {"feature_weight", "1", FromTo(0.0, 1e6), "weight of SmoothL1 between features"},
       {"noise", "0.2", FromTo(0.0, 1000.0),
        "uniform noise on the target's features, times 512 / length"},
+      {"start", "random", OneOf("random feature layer"),
+       "feature: fc passes the feature on, and the layer adds nothing to it yet; layer: the "
+       "layer's other weights are the target's last as well"},
       {"fc_bias", "1", Whole(0, 1), "0: no bias in fc, as vLLM expects (docs/serve_elsewhere.md)"},
       {"eval_steps", "5", Whole(1, 16), "steps of held-out drafting", Change::kFree},
   }};
