@@ -142,8 +142,8 @@ TEST_F(ModelFiles, DirectoriesWhoseTensorsAndCountsDisagree) {
   };
   directory_.Write("model.safetensors", TinySafetensors(TinyTensors()));
   EXPECT_THAT(complaint("num_hidden_layers", 1),
-              HasSubstr("tensor 'model.layers.1.input_layernorm.weight' belongs to a layer beyond "
-                        "num_hidden_layers, which is 1"));
+              HasSubstr("tensor 'model.layers.1.input_layernorm.weight' belongs to layer 1, but "
+                        "num_hidden_layers is 1"));
   EXPECT_THAT(complaint("num_hidden_layers", 3),
               HasSubstr("tensor 'model.layers.2.input_layernorm.weight' is missing"));
   EXPECT_THAT(complaint("vocab_size", 9),
