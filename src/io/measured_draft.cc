@@ -48,17 +48,17 @@ Result<MeasuredDraft> ReadMeasuredDraft(const std::string& path, const std::stri
                  " and " + JsonText(judged) + ", expected lists of as many numbers"};
   }
   const Json tau = field(found[0], "tau_micro"), answered = field(json, "answered");
-  if (!tau.is_number()) {
-    return Error{path + ": field 'tau_micro' is " + JsonText(tau) + ", expected a number"};
-  }
-  MeasuredDraft measured{.tau = tau.get<double>(),
+  MeasuredDraft measured{.tau = tau.is_number() ? tau.get<double>() : 0.0,
                          .questions = answered.is_number() ? answered.get<int64_t>() : 0};
   for (size_t i = 0; i < rates.size() && judged[i].get<double>() >= kFewestJudged; ++i) {
     measured.acceptance.push_back(rates[i].get<float>());
   }
-  if (!measured.acceptance.empty()) return measured;
-  return Error{path + ": field 'alpha_n_reached' is " + JsonText(judged) + ", expected " +
-               std::to_string(kFewestJudged) + " judged guesses or more of the first depth"};
+  if (measured.acceptance.empty()) {
+    return Error{path + ": field 'alpha_n_reached' is " + JsonText(judged) + ", expected " +
+                 std::to_string(kFewestJudged) + " judged guesses or more of the first depth"};
+  }
+  if (tau.is_number()) return measured;
+  return Error{path + ": field 'tau_micro' is " + JsonText(tau) + ", expected a number"};
 }
 
 }  // namespace foretoken

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/legible.h"
+#include "io/draft_modules.h"
 #include "io/hf_model.h"
 #include "io/hf_names.h"
 #include "io/model_limits.h"
@@ -77,8 +78,9 @@ class PublishedDraft final : public DraftFile {
   std::string NameInFile(std::string_view name) const override {
     const std::string full = HuggingFaceTensorName(name);
     const size_t prefix = full.find('.') + 1, layer = full.find("layers.0.");
-    std::vector<std::string> candidates = {full, full.substr(prefix)};
+    std::vector<std::string> candidates = {full.substr(prefix)};
     if (layer != std::string::npos) candidates.push_back("midlayer." + full.substr(layer + 9));
+    candidates.insert(has_prefix_ ? candidates.begin() : candidates.end(), full);
     for (const std::string& candidate : candidates) {
       if (rename_(candidate) == name) return candidate;
     }
@@ -108,6 +110,7 @@ class PublishedDraft final : public DraftFile {
     for (const SafetensorsEntry& entry : entries) {
       if (IsRedundantTensor(entry.name) || entry.name == layout.unused) continue;
       std::string name = layout.rename(entry.name);
+      has_prefix_ = has_prefix_ || entry.name.starts_with(kModelPrefix);
       if (name.empty() || !names_.insert(name).second) {
         return Error{path + ": tensor '" + Printable(entry.name) + "' has no place in a draft of " +
                      std::string(layout.method)};
@@ -146,6 +149,7 @@ class PublishedDraft final : public DraftFile {
   }
 
   std::string path_;
+  bool has_prefix_ = false;                            // names begin with "model."
   std::string (*rename_)(std::string_view) = nullptr;  // PublishedLayout::rename
   std::deque<std::vector<int32_t>> integers_;          // of tensors of I64
   std::optional<SafetensorsFile> safetensors_;         // or else
