@@ -45,7 +45,7 @@ std::span<const TreeEntry> AllTrees() {
 std::vector<OptionOwner> TreeOptions() {
   std::vector<OptionOwner> all;
   for (const TreeEntry& e : AllTrees()) {
-    OptionFields fields(all.emplace_back(e.name).options);
+    OptionFields fields(all.emplace_back(OptionOwner{e.name, {}}).options);
     FT_CHECK(e.make(fields).ok());
   }
   return all;

@@ -214,7 +214,7 @@ TEST(VerifiersPage, HasTheTableOfTheRegistry) {
   const auto backend = *NewCpuBackend({.threads = 1});
   std::vector<OptionOwner> owners;
   for (const VerifierEntry& e : AllVerifiers()) {
-    OptionFields fields(owners.emplace_back(e.name).options);
+    OptionFields fields(owners.emplace_back(OptionOwner{e.name, {}}).options);
     ASSERT_TRUE(e.make(*backend, fields).ok()) << e.name;
   }
   ExpectOnPage("methods/verifiers.md", OptionMarkdown("verifiers", owners));
