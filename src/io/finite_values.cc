@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/check.h"
+
 namespace foretoken {
 namespace {
 
@@ -26,36 +28,38 @@ bool AnyFull(std::span<const std::byte> bytes, Word exponent) {
   return AnyFull(bytes.data(), bytes.size() / sizeof(Word), sizeof(Word), exponent);
 }
 
-// Where the numbers in half precision lie in a block; both alike where there is one.
-struct Scales {
-  size_t first, second;
-};
-
-Scales ScalesOf(DType type) {
-  switch (type) {
-    case DType::kQ4_1:
-    case DType::kQ5_1:
-    case DType::kQ4_K:
-    case DType::kQ5_K:
-      return {0, 2};
-    case DType::kQ6_K:
-      return {208, 208};
-    default:
-      return {0, 0};
-  }
+// Whether the half-precision value `offset` bytes into each block is finite, in every block.
+bool ScalesAreFinite(DType type, std::span<const std::byte> bytes, size_t offset) {
+  const size_t stride = BlockBytes(type), blocks = bytes.size() / stride;
+  return !AnyFull(bytes.data() + offset, blocks, stride, kHalfExponent);
 }
 
 }  // namespace
 
 bool AllFinite(DType type, std::span<const std::byte> bytes) {
-  if (type == DType::kI32) return true;
-  if (type == DType::kF32) return !AnyFull(bytes, kFloatExponent);
-  if (type == DType::kF16) return !AnyFull(bytes, kHalfExponent);
-  if (type == DType::kBF16) return !AnyFull(bytes, kBf16Exponent);
-  const auto [first, second] = ScalesOf(type);
-  const size_t stride = BlockBytes(type), blocks = bytes.size() / stride;
-  return !AnyFull(bytes.data() + first, blocks, stride, kHalfExponent) &&
-         (second == first || !AnyFull(bytes.data() + second, blocks, stride, kHalfExponent));
+  switch (type) {
+    case DType::kI32:
+      return true;
+    case DType::kF32:
+      return !AnyFull(bytes, kFloatExponent);
+    case DType::kF16:
+      return !AnyFull(bytes, kHalfExponent);
+    case DType::kBF16:
+      return !AnyFull(bytes, kBf16Exponent);
+    case DType::kQ8_0:
+    case DType::kQ4_0:
+    case DType::kQ5_0:
+      return ScalesAreFinite(type, bytes, 0);
+    case DType::kQ4_1:
+    case DType::kQ5_1:
+    case DType::kQ4_K:
+    case DType::kQ5_K:
+      return ScalesAreFinite(type, bytes, 0) && ScalesAreFinite(type, bytes, 2);
+    case DType::kQ6_K:
+      return ScalesAreFinite(type, bytes, 208);
+  }
+  FT_CHECK(!"a known number format");
+  return false;
 }
 
 }  // namespace foretoken
