@@ -33,8 +33,8 @@ struct RunReport {
 // "draft", "verify", "other"}, "tokens_per_second", "gen_only_tokens_per_second", "cycles",
 // "n_acc", "written", "nodes", "max_depth", "drafted_depth" (the last five [cycles]), "tau_micro",
 // "tau_macro", "acc_only", "alpha_edd", "alpha_lev", "alpha_tok", "alpha_n", "alpha_n_reached",
-// "ECE", "E_spd", "VTP", "GSTP"}, "outcome" (see outcome.h) where drafts were weighed, and
-// "tallies" {name: {"count", "of"}} of drafters that have any.
+// "ECE", "E_spd", "VTP", "GSTP", "outcome" (see outcome.h) where drafts were weighed, "tallies"
+// {name: {"count", "of"}} of drafters that have any}.
 Json ToJson(const RunReport& report);
 
 // The acceptance and time metrics under their own names, from "tau_micro" on.
