@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when a room includes another that its line in docs/design.md does not name.
+"""Fails when a room includes another that its line in docs/design.md does not name, or no longer includes one.
 
 The table under "## Rooms" is the only list of rooms: a room is a folder of src/, or one that is named from the
 repository's root, with its subfolders but for those that are rooms themselves. Tests and what serves tests alone
@@ -70,10 +70,13 @@ def main():
     for (a, b), where in sorted(edges.items()):
         if b not in rooms[a]:
             errors.append(f"{a}/ may not include {b}/: {', '.join(where[:5])}")
+    for room, allowed in rooms.items():
+        unused = [other for other in rooms if other in allowed and (room, other) not in edges]
+        errors += [f"docs/design.md: {room} may include {other}, but no file of it does" for other in unused]
     for error in errors:
         print("layers:", error, file=sys.stderr)
     if not errors:
-        print(f"layers: {len(rooms)} rooms include what docs/design.md lets them")
+        print(f"layers: {len(rooms)} rooms include what docs/design.md lets them, and nothing in it is unused")
     return 1 if errors else 0
 
 
