@@ -10,9 +10,9 @@
 namespace foretoken {
 
 struct ServeRequest {
-  std::string directory;     // made where there is none
-  std::string layout;        // one of ServedLayouts
-  DType type = DType::kF16;  // of all tensors: F32, F16 or BF16
+  std::string directory;      // made where there is none
+  std::string layout;         // one of ServedLayouts
+  DType type = DType::kBF16;  // of all tensors: F32, F16 or BF16
 };
 
 // The files that WriteServedDraft writes.
