@@ -63,11 +63,12 @@ Result<TokenRanking> RankingFor(const TargetFingerprint& target, const std::stri
 
 }  // namespace
 
-DraftInfo InfoOfHeads(const Recipe& recipe, std::vector<int> taps, int heads, bool embedding) {
+DraftInfo InfoOfHeads(const Recipe& recipe, std::vector<int> taps, int heads,
+                      bool shares_embedding) {
   DraftInfo draft;
   draft.taps = std::move(taps);
   draft.output_heads = heads;
-  if (embedding) draft.shared.emplace_back(kSharedEmbedding);
+  if (shares_embedding) draft.shared.emplace_back(kSharedEmbedding);
   if (recipe.Number("shared_output") != 0.0) draft.shared.emplace_back(kSharedHead);
   return draft;
 }

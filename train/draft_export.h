@@ -11,18 +11,20 @@
 
 namespace foretoken::train {
 
-// The name in a draft file of a checkpoint's tensor; "" for one that has no place there.
+// Maps the name of a checkpoint's tensor to its name in a draft file; "" where the file has no
+// place for the tensor.
 using DraftName = std::function<std::string(const std::string&)>;
 
-// What drafts of output heads over hidden states `taps` say of themselves: `heads` of them, scored
-// by the target's LM head where the setting `shared_output` says so, and whether they share its
-// embedding.
-DraftInfo InfoOfHeads(const Recipe& recipe, std::vector<int> taps, int heads, bool embedding);
+// Metadata of a draft that consists of `heads` output heads over the hidden states `taps`. It
+// shares the target's LM head where the recipe's setting `shared_output` is not 0, and the target's
+// embedding where `shares_embedding`.
+DraftInfo InfoOfHeads(const Recipe& recipe, std::vector<int> taps, int heads,
+                      bool shares_embedding);
 
-// Writes the weights of the checkpoint. `draft` says what is special to the method; target,
-// geometry (`layers` decoder layers of the target's shape, but for the sizes that draft.blocks has
-// where its width is set), the method where it is empty, and the record of training are filled in.
-// Errors: the target is gone, a tensor without a name, files.
+// Writes the weights of the checkpoint as a draft file. `draft` holds what is special to the
+// method. This function fills in the target, the record of training, the method where it is empty,
+// and the geometry: `layers` decoder layers of the target's shape, or of the sizes in draft.blocks
+// where its width is set. Errors: the target is gone, a tensor that `name` has no name for, files.
 Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, DraftInfo draft,
                    int layers, const DraftName& name);
 

@@ -1,4 +1,5 @@
-// What distill writes: a line a conversation, {"source": its number, "messages": [...]}.
+// The output file of `foretoken distill`: one line for each conversation,
+// {"source": index of the conversation in the data, "messages": [{"role", "content"}, ...]}.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +12,17 @@
 
 namespace foretoken {
 
-// The line, its end included.
+// The line of one conversation, with its newline.
 std::string DistilledLine(size_t source, const Transcript& transcript);
 
 // How far an earlier run got.
 struct Distilled {
-  size_t next = 0;     // conversation to go on with
-  uint64_t bytes = 0;  // of whole lines: what follows was cut off
+  size_t next = 0;     // index of the first conversation that is still to be answered
+  uint64_t bytes = 0;  // length of the complete lines; an unfinished line may follow them
 };
-// Of a file that need not exist. Errors: a line that is none of distill's, with its number; a last
-// one that is none of `documents`, answered.
+// Reads how far the file at `path` got; a file that does not exist gives {0, 0}. Errors: a line
+// that distill did not write (with its number); a last line that does not answer one of
+// `documents`.
 Result<Distilled> ReadDistilled(const std::string& path, std::span<const TextDocument> documents);
 
 }  // namespace foretoken

@@ -1,5 +1,5 @@
-// How far to trust a copy: the more words before it stand before its source, too, the likelier it
-// goes on like it.
+// The confidence of copied tokens, from the length of the match before them: the longer the match
+// between the end of the text and the tokens before the source, the likelier the copy.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace foretoken {
 
-// The tokens that end `text` and stand right before position `place` of it, too; at most `most`.
+// Counts how many tokens before position `place` of `text` equal those at its end; at most `most`.
 inline int MatchBefore(std::span<const Token> text, int place, int most) {
   const int size = static_cast<int>(text.size());
   int matched = 0;
@@ -22,8 +22,9 @@ inline int MatchBefore(std::span<const Token> text, int place, int most) {
   return matched;
 }
 
-// The log-probability given to each token of a run copied from position `place` of `text` after its
-// end. A guess for every class of match; what it is worth is for the tree's policy to learn.
+// The log-probability of each token of a run that is copied from position `place` of `text` to its
+// end. It is a fixed estimate for each length of match; tree policies that measure acceptance
+// correct it.
 inline float CopyConfidence(std::span<const Token> text, int place) {
   constexpr std::array kByMatch{0.4f, 0.4f, 0.55f, 0.7f, 0.7f, 0.85f, 0.85f, 0.85f, 0.93f};
   const int matched = MatchBefore(text, place, static_cast<int>(kByMatch.size()) - 1);

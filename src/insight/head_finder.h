@@ -1,5 +1,5 @@
-// Finds a model's induction heads for PLD+(a), offline (P-15): the heads whose attention
-// peaks, just before a token copied from the input is written, on the place it is copied from.
+// Finds a model's induction heads for PLD+(a), offline (P-15). Such a head attends to the place in
+// the input that the next token is copied from, in the step that writes this token.
 #pragma once
 
 #include <functional>
@@ -40,8 +40,9 @@ struct HeadReport {
 Result<HeadReport> FindHeads(Model& target, std::span<const std::vector<Token>> prompts,
                              const HeadSearch& search, const std::function<void(int)>& progress);
 
-// Of the places of text.back() among text[0, input), the one before which the longest stretch
-// equals the end of `text`, the lowest of equals; -1 if there is none.
+// The position in text[0, input) that the last token of `text` was most likely copied from: the
+// same token, with the longest match between the tokens before it and those before the last token.
+// The lowest of equals; -1 where the input does not hold the token.
 int CopySource(std::span<const Token> text, int input);
 
 }  // namespace foretoken

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -102,7 +103,7 @@ void ExpectLaw(SamplingParams params, const std::vector<float>& logits,
   for (size_t i = 0; i < p.size(); ++i) ASSERT_NEAR(p[i], expected[i], 2e-6) << "token " << i;
 }
 
-constexpr int kVocab = 700;  // more than one sorted prefix
+constexpr int kVocab = 700;  // Sampler sorts the first 64, then 512, then all: three prefixes
 
 class SamplerLaw : public ::testing::TestWithParam<uint64_t> {
  protected:
@@ -218,17 +219,18 @@ TEST(Sampler, DrawsFollowTheProbabilities) {
   EXPECT_LT(chi2, 18.48);  // 1 % at 7 degrees of freedom, fewer where top-p cut
 }
 
-// However few tokens' noise is looked at.
+// Sampler computes noise only for tokens that it could lift to the top. Its choice must still be
+// the highest logit + noise of all tokens.
 TEST(Sampler, ChoosesTheHighestOfAllNoise) {
-  constexpr int kVocab = 3000;
+  constexpr int kTokens = 3000;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     const float spread = seed % 3 == 0 ? 0.0f : seed % 3 == 1 ? 1.0f : 12.0f;
     const float height = seed % 2 == 0 ? 0.0f : -3e4f;  // where floats are far apart
-    std::vector<float> logits = RandomLogits(seed, kVocab);
+    std::vector<float> logits = RandomLogits(seed, kTokens);
     for (float& logit : logits) logit = logit * spread + height;
     for (size_t i = seed % 7; i < logits.size(); i += 7) logits[i] = -HUGE_VALF;
     std::vector<float> all = logits;
-    for (Token t = 0; t < kVocab; ++t) all[static_cast<size_t>(t)] += Gumbel(seed, 11, t);
+    for (Token t = 0; t < kTokens; ++t) all[static_cast<size_t>(t)] += Gumbel(seed, 11, t);
     const auto want = std::ranges::max_element(all) - all.begin();
     EXPECT_EQ(Sampler({.temperature = 1, .seed = seed}).Choose(logits, {}, 11), want) << seed;
   }
@@ -257,8 +259,8 @@ TEST(Sampler, RanksAsItWouldChoose) {
   }
 }
 
-// Of many tokens, where most noise is not looked at: the same tokens, and shares near those of all
-// noise summed up.
+// Ten of 2,000 tokens: Rank computes the noise of few. Its tokens must be those that all noise
+// gives; its shares, which take an average for the rest, must be near.
 TEST(Sampler, RanksAFewOfManyTokens) {
   double distance = 0;
   int compared = 0;
@@ -298,7 +300,8 @@ TEST(Sampler, RanksNothingThatIsRuledOut) {
   EXPECT_EQ(ranked[0].token + ranked[1].token, 1 + 3);
 }
 
-// Equal shares of the infinite, in every order of the steps, and as often as they are drawn.
+// Tokens with an infinite logit share all the mass equally, whatever the order of the steps, and
+// are drawn equally often.
 TEST(Sampler, InfiniteLogitsShareTheMass) {
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
   for (const char* order : {"bias,temperature", "temperature,bias,top-k", "bias,typical-p,min-p",

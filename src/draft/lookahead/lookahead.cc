@@ -79,14 +79,14 @@ class Lookahead final : public Drafter {
   }
 
  private:
-  // A new prompt begins as a new sequence would.
+  // Drops window and pool, so that guesses do not depend on an earlier prompt.
   static void Forget(State& state) {
     state.window.reset();
     state.pool.Clear();
     state.learned = 0;
   }
 
-  // A token of the prompt, another one for every `draw` and place of the text.
+  // A pseudo-random token of the prompt; a function of `draw` and the length of the text alone.
   static Token FromPrompt(const State& state, size_t draw) {
     const uint64_t noise = Mix(Mix(state.text.size()) ^ draw);
     return state.text[noise % static_cast<uint64_t>(std::max(state.prompt, 1))];

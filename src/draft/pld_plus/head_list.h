@@ -1,4 +1,4 @@
-// The attention heads PLD+(a) listens to: from `foretoken find-heads`, an option, or all of them.
+// The attention heads that PLD+(a) reads: a list from `foretoken find-heads`, an option, or all.
 #pragma once
 
 #include <algorithm>
@@ -16,17 +16,19 @@ struct AttentionHead {
   bool operator==(const AttentionHead&) const = default;
 };
 
-// How many of a model's `heads` heads to listen to: the paper's 50 are of 1,024 or more (P-15); a
-// smaller model has fewer that copy, and the others mislead.
-constexpr int kMostHeads = 50;
+constexpr int kMostHeads = 50;  // the paper's number, out of 1,024 heads or more (P-15)
+
+// How many heads to read in a model with `heads` heads in all: the paper's share of them, at most
+// kMostHeads. A smaller model has fewer heads that copy; those that do not copy guess worse.
 constexpr int UsualHeads(int heads) {
   constexpr int kPaperHeads = 1024;
   return std::clamp((heads * kMostHeads + kPaperHeads / 2) / kPaperHeads, 1, kMostHeads);
 }
 
-// `value`: null or "all" (every head), "layer:N" (every head of that layer, from 0), an array of
-// [layer, head, ...], an object with such an array under "heads", or the name of a JSON file that
-// holds either. At most `top` of a list's first heads are taken. The result is sorted by layer.
+// `value` is one of: null or "all" (every head); "layer:N" (every head of layer N, from 0); an
+// array of [layer, head, ...]; an object with such an array under "heads"; the name of a JSON file
+// that holds such an array or object. Of an array, only the first `top` heads are taken. The result
+// is sorted by layer.
 // Errors: unreadable file, ill-formed list, a head the model lacks, an empty list.
 Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int layers, int heads);
 
