@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when a room includes another that its line in docs/design.md does not name, or no longer includes one.
+"""Fails when a room includes another that its line in docs/design.md does not name, or includes none of one that it names.
 
 The table under "## Rooms" is the only list of rooms: a room is a folder of src/, or one that is named from the
 repository's root, with its subfolders but for those that are rooms themselves. Tests and what serves tests alone
