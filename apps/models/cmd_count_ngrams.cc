@@ -18,7 +18,7 @@ Status Count(const CountArgs& args) {
   const std::string text = CountNgrams(corpus.documents, args.n, static_cast<size_t>(args.most));
   FT_RETURN_IF_ERROR(output.Finish(text));
   if (args.corpus.quiet) return {};
-  std::fprintf(stderr, "%s: of %lld tokens\n", args.corpus.output.c_str(),
+  std::fprintf(stderr, "%s: n-grams of %lld tokens\n", args.corpus.output.c_str(),
                static_cast<long long>(corpus.tokens));
   return {};
 }

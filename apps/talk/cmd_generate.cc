@@ -262,7 +262,8 @@ Result<int> Generate(const GenerateArgs& g) {
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(g.model));
   FT_RETURN_IF_ERROR(CheckCacheType(loaded.model->config(), g.cache_type));
   FT_ASSIGN_OR_RETURN(const Prompt prompt, EncodeInput(g, loaded, text));
-  SessionOptions options{.stop = prompt.stop, .cache_type = g.cache_type};
+  SessionOptions options{
+      .stop = prompt.stop, .cache_type = g.cache_type, .is_stopped = InterruptGuard::Requested};
   FT_ASSIGN_OR_RETURN(options.sampling, ResolveSampling(g.sampling, *loaded.file));
   FT_ASSIGN_OR_RETURN(options.capacity,
                       ChooseCapacity(g, loaded.model->config(), prompt.tokens.size()));

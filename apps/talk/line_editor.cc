@@ -223,7 +223,9 @@ std::string LineEditor::Line() const {
 
 void LineEditor::ReplaceLine(const std::string& text) {
   el_cursor(el_, 1 << 20);
-  el_deletestr(el_, 1 << 20);
+  const LineInfoW* line = el_wline(el_);
+  // Asked for more characters than there are, it deletes none.
+  el_deletestr(el_, static_cast<int>(line->lastchar - line->buffer));
   el_insertstr(el_, text.c_str());
 }
 

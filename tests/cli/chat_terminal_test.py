@@ -150,7 +150,10 @@ def test_search_goes_on_and_is_given_up():
         chat.expect("not found")
         chat.send("\x07")
         chat.say("four")
-        equal(chat.asked(), ["one ä", "two ä", "three", "one ä", "four"])
+        chat.send("typed before" + CTRL_R + "two")  # what is found replaces it
+        chat.expect("two ä")
+        chat.say("")
+        equal(chat.asked(), ["one ä", "two ä", "three", "one ä", "four", "two ä"])
 
 
 FUNCTION = '''def area(r):

@@ -38,7 +38,7 @@ try draft_test 'FollowersTest.*'
 try draft_test '-FollowersTest.*'
 try identity_test '*toy*'
 try session_state_test '*toy*'
-help=$("$build"/foretoken generate --help)
+help=$("$build"/foretoken generate --help | tr -s ' \n' ' ')  # as wide as a line may be
 for text in "toy: what a table says follows each token" "toy: table, ids" "k, tokens drafted (1 to 64; default: 4)"; do
   grep -qF "$text" <<<"$help" || fail "--help does not say: $text"
 done
