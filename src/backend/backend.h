@@ -121,6 +121,7 @@ class Backend {
   struct LoadedWeight {
     std::unique_ptr<Weight> weight;
     bool keeps_source = false;
+    bool finite = true;  // AllFinite of `data`
   };
   virtual Result<LoadedWeight> LoadWeight(DType type, int64_t rows, int64_t cols,
                                           const std::byte* data) = 0;

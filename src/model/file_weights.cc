@@ -15,9 +15,10 @@ class FileWeights final : public WeightSource {
 
   Result<std::unique_ptr<Weight>> Matrix(const std::string& name, int64_t rows,
                                          int64_t cols) override {
-    FT_ASSIGN_OR_RETURN(const TensorSource source, Find(name, std::array{rows, cols}));
+    FT_ASSIGN_OR_RETURN(const TensorSource source, file_.Find(name, std::array{rows, cols}));
     auto loaded = backend_.LoadWeight(source.type, rows, cols, source.bytes.data());
     if (!loaded.ok()) return Fault(name, loaded.error().message);
+    if (MustRefuse(loaded->finite)) return Fault(name, kNotFinite);
     if (!loaded->keeps_source) file_.Release(source);
     return std::move(loaded->weight);
   }
@@ -33,15 +34,16 @@ class FileWeights final : public WeightSource {
     }
     std::vector<std::byte> bytes = GatherRows(source.bytes.data(), source.type, cols, picked, to);
     file_.Release(source);
-    if (values_ == FileValues::kFinite && !AllFinite(to, bytes)) return Fault(name, kNotFinite);
     auto loaded = backend_.LoadWeight(to, std::ssize(picked), cols, bytes.data());
     if (!loaded.ok()) return Fault(name, loaded.error().message);
+    if (MustRefuse(loaded->finite)) return Fault(name, kNotFinite);
     if (loaded->keeps_source) gathered_.push_back(std::move(bytes));
     return std::move(loaded->weight);
   }
 
   Result<Buffer> Vector(const std::string& name, int64_t n) override {
-    FT_ASSIGN_OR_RETURN(const TensorSource source, Find(name, std::array{n}));
+    FT_ASSIGN_OR_RETURN(const TensorSource source, file_.Find(name, std::array{n}));
+    if (MustRefuse(AllFinite(source.type, source.bytes))) return Fault(name, kNotFinite);
     if (n % BlockElements(source.type) != 0) {
       return Fault(name, "a vector of " + std::to_string(n) + " values cannot be " +
                              std::string(DTypeName(source.type)));
@@ -61,14 +63,7 @@ class FileWeights final : public WeightSource {
   Error Fault(const std::string& name, const std::string& what) const {
     return Error{file_.path() + ": " + file_.NameInFile(name) + ": " + what};
   }
-  // Errors: missing, another shape, values that must be finite and are not.
-  Result<TensorSource> Find(const std::string& name, std::span<const int64_t> shape) const {
-    FT_ASSIGN_OR_RETURN(TensorSource source, file_.Find(name, shape));
-    if (values_ == FileValues::kFinite && !AllFinite(source.type, source.bytes)) {
-      return Fault(name, kNotFinite);
-    }
-    return source;
-  }
+  bool MustRefuse(bool finite) const { return values_ == FileValues::kFinite && !finite; }
 
   const ModelFile& file_;
   Backend& backend_;

@@ -119,7 +119,8 @@ Result<Backend::LoadedWeight> CpuBackend::LoadWeight(DType type, int64_t rows, i
                                                      const std::byte* data) {
   FT_ASSIGN_OR_RETURN(std::unique_ptr<PackedWeight> packed,
                       PackedWeight::Pack(type, rows, cols, data, config_.turns, *pool_, arena_));
-  return LoadedWeight{std::move(packed), /*keeps_source=*/false};
+  const bool finite = packed->is_finite();
+  return LoadedWeight{std::move(packed), /*keeps_source=*/false, finite};
 }
 
 template <typename Work>

@@ -1,9 +1,11 @@
 #include "backend/cpu/pack/packed_weight.h"
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 
 #include "backend/cpu/pack/panel_format.h"
+#include "io/finite_values.h"
 
 namespace foretoken {
 
@@ -30,13 +32,18 @@ Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t row
     return OutOfMemory(w->bytes());
   }
   const auto row_bytes = static_cast<int64_t>(RowBytes(type, cols));
+  std::atomic<bool> finite = true;
   pool.ParallelFor(w->panels(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       const int count = static_cast<int>(std::min<int64_t>(kPanel, rows - p * kPanel));
-      PackPanel(w->format_, w->layout_, cols, data + p * kPanel * row_bytes, row_bytes, count,
-                w->memory_.get(), p);
+      const std::byte* const from = data + p * kPanel * row_bytes;
+      PackPanel(w->format_, w->layout_, cols, from, row_bytes, count, w->memory_.get(), p);
+      // While the rows are near: a pass of its own would read all weights once more.
+      const std::span read(from, static_cast<size_t>(count * row_bytes));
+      if (!AllFinite(type, read)) finite.store(false, std::memory_order_relaxed);
     }
   });
+  w->finite_ = finite;
   return w;
 }
 

@@ -29,6 +29,7 @@ class PackedWeight : public Weight {
   const PanelLayout& layout() const { return layout_; }
   int64_t panels() const { return (rows_ + kPanel - 1) / kPanel; }
   const std::byte* data() const { return memory_.get(); }
+  bool is_finite() const { return finite_; }  // AllFinite of what it was made from
 
   // Row `row` as floats [cols], exactly as Dequantize gives it.
   void ReadRow(int64_t row, float* out) const;
@@ -40,6 +41,7 @@ class PackedWeight : public Weight {
   Format format_ = Format::kF32;
   int64_t rows_ = 0, cols_ = 0;
   PanelLayout layout_;
+  bool finite_ = true;
   std::shared_ptr<std::byte> memory_;
 };
 
