@@ -1,9 +1,13 @@
 // Checkpoints of drafters as directories that other servers load: a draft file first, then that.
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "base/comma_list.h"
 #include "base/writable.h"
 #include "draft/open_draft.h"
 #include "draft/serve_draft.h"
@@ -40,23 +44,18 @@ std::string DrafterOf(const Method& method) {
 // Errors: a method whose drafts no other server loads, a layout that its drafts do not have.
 Status CheckIsServed(const ExportRequest& request, const Method& method) {
   const ServedLayout* served = FindServedLayout(DrafterOf(method));
-  std::string expected;
-  const auto append = [&expected](const std::string& name) {
-    expected += (expected.empty() ? "" : ", ") + name;
-  };
   if (served == nullptr) {
-    for (const Method* other : AllMethods()) {
-      if (FindServedLayout(DrafterOf(*other)) != nullptr) append(other->name);
-    }
+    std::vector<const Method*> exported;
+    std::ranges::copy_if(AllMethods(), std::back_inserter(exported), [](const Method* other) {
+      return FindServedLayout(DrafterOf(*other)) != nullptr;
+    });
     return Error{request.checkpoint + ": is a draft of " + method.name +
-                 ", expected one that --layout exports: " + expected};
+                 ", expected one that --layout exports: " + CommaList(exported, &Method::name)};
   }
-  for (const ServedForm& form : served->forms) {
-    if (form.layout == request.layout) return {};
-    append(std::string(form.layout));
-  }
+  const auto& forms = served->forms;
+  if (std::ranges::find(forms, request.layout, &ServedForm::layout) != forms.end()) return {};
   return Error{"--layout is '" + request.layout + "', expected for drafts of " + method.name +
-               ": " + expected};
+               ": " + CommaList(forms, &ServedForm::layout)};
 }
 
 }  // namespace

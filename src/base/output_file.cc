@@ -29,8 +29,7 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-// Whether a write of nothing succeeds, which it does not where the device is full (/dev/full).
-// False sets errno.
+// Whether a write of zero bytes succeeds; on a full device (/dev/full) it fails. False sets errno.
 bool TakesBytes(int fd) { return write(fd, "", 0) == 0; }
 
 // The file itself where `path` is a link to one.

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/comma_list.h"
 #include "base/json.h"
 #include "base/number_text.h"
 #include "base/output_file.h"
@@ -31,21 +32,15 @@ constexpr const ServedLayout* kServedLayouts[] = {
 
 constexpr std::string_view kEmbeddingWeight = "token_embd.weight";
 
-std::string Listed(std::span<const std::string> names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
-}
-
 Result<const ServedForm*> FormFor(const ServedLayout* served, const std::string& layout,
                                   const DraftFile& draft) {
   if (served == nullptr) {
-    std::vector<std::string> methods;
+    std::vector<std::string_view> methods;
     for (const ServedLayout* known : kServedLayouts) {
       methods.insert(methods.end(), known->methods.begin(), known->methods.end());
     }
     return Error{draft.path() + ": is a draft of " + draft.info().method +
-                 ", expected one that other servers load: of " + Listed(methods)};
+                 ", expected one that other servers load: of " + CommaList(methods)};
   }
   const auto form = std::ranges::find(served->forms, layout, &ServedForm::layout);
   if (form != served->forms.end()) return &*form;
@@ -129,11 +124,9 @@ std::string AsIntegers(std::span<const float> values) {
 Status AddTargetEmbedding(const DraftFile& draft, const ModelFile& target,
                           std::vector<ServedTensor>& tensors) {
   if (!draft.info().Shares(kSharedEmbedding)) return {};
-  const auto source = std::ranges::find(target.tensors(), kEmbeddingWeight, &TensorSource::name);
-  if (source == target.tensors().end()) {
-    return Error{target.path() + ": tensor '" + std::string(kEmbeddingWeight) + "' is missing"};
-  }
-  tensors.push_back(Values(*source));
+  constexpr int64_t kAnyShape[] = {-1, -1};
+  FT_ASSIGN_OR_RETURN(const TensorSource source, target.Find(kEmbeddingWeight, kAnyShape));
+  tensors.push_back(Values(source));
   return {};
 }
 

@@ -125,7 +125,7 @@ constexpr CharacterTest kCharacterTests[] = {
     {"isprintable", IsPrintable, true}, {"isascii", IsAscii, true},
 };
 
-// Whether all characters are of the kind that `name` asks for.
+// Whether all characters are of the kind that the method `name` tests, as in "isdigit".
 Result<Value> TestCharacters(const std::string& text, std::string_view name,
                              const Arguments& arguments, Heap&) {
   FT_RETURN_IF_ERROR(TakesNothing(name, arguments));
