@@ -39,7 +39,7 @@ struct Observation {
   const Taps& taps;  // this sequence's rows: node n is row n; caches after the commit
   bool prompt;       // the tokens were given, not generated
   // Whether the drafter may read these tokens in order to guess (TreeContext::unread). Where it may
-  // not, `taps` hold what NeedsUnread names and nothing else. The beginning of a text may be kept
+  // not, what NeedsUnread leaves out may be missing in `taps`. The beginning of a text may be kept
   // from it, and what follows be given.
   bool may_read;
 };

@@ -9,6 +9,7 @@ Session::Session(const SessionOptions& options, std::unique_ptr<KvCache> cache,
       is_stopped_(options.is_stopped),
       sampler_(options.sampling),
       cache_(std::move(cache)),
-      draft_(std::move(draft)) {}
+      draft_(std::move(draft)),
+      drafter_(options.drafter) {}
 
 }  // namespace foretoken

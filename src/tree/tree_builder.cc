@@ -113,27 +113,19 @@ void TreeBuilder::SetPartSeconds(double seconds) {
   part_seconds_.back() = seconds;
 }
 
-CandidateTree TreeBuilder::Finish() const {
+std::vector<Node> TreeBuilder::Kept() const {
   TreeContext left = context_;
   left.limits.max_nodes -= probes_;
-  std::vector<bool> keep(static_cast<size_t>(tree_.size()), false);
-  for (Node n : policy_.Keep(tree_, left)) keep[n] = true;
+  return policy_.Keep(tree_, left);
+}
 
-  CandidateTree result(tree_.token(0));
-  std::vector<Node> renamed(static_cast<size_t>(tree_.size()), kNoNode);
-  renamed[0] = 0;
+CandidateTree TreeBuilder::Finish() const {
+  std::vector<bool> keep(static_cast<size_t>(tree_.size()), false);
+  for (const Node n : Kept()) keep[n] = true;
   for (Node n = 1; n < tree_.size(); ++n) {
-    const Node parent = renamed[tree_.parent(n)];
-    const bool probe = tree_.kind(n) == CandidateTree::Kind::kProbe;
-    if (parent == kNoNode || !(keep[n] || probe)) continue;
-    renamed[n] = result.Add(parent, tree_.token(n), tree_.log_q(n), tree_.kind(n), tree_.source(n),
-                            tree_.proposers(n));
+    if (tree_.kind(n) == CandidateTree::Kind::kProbe) keep[n] = true;
   }
-  for (Node n = 0; n < tree_.size(); ++n) {
-    const Draws* draws = tree_.draws(n);
-    if (draws != nullptr && renamed[n] != kNoNode) result.SetDraws(renamed[n], *draws);
-  }
-  return result;
+  return Pick(tree_, keep);
 }
 
 }  // namespace foretoken

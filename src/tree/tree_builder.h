@@ -18,7 +18,7 @@ struct Scored {
 };
 
 // The drafter's side of the conversation is Offer / OfferRun / OfferDrawn / TakeFrontier; the
-// engine's is Finish.
+// engine's is Finish, or Kept, Gains and Pick where sessions share a pass.
 class TreeBuilder {
  public:
   // `draw_key`: the address of OfferDrawn's noise, KeyAfter every token up to the root; nothing
@@ -86,6 +86,14 @@ class TreeBuilder {
   // The next drafter of a joined one speaks: the frontier is the root again, and what it offers is
   // marked as its own.
   void NextDrafter();
+  // What the policy keeps within the nodes that probes leave: candidates, ascending, closed under
+  // parents, the root included.
+  std::vector<Node> Kept() const;
+  // [tree().size()] the tokens that each node is expected to add (TreePolicy::Gains).
+  std::vector<double> Gains() const { return policy_.Gains(tree_, context_); }
+  // Whether nodes are scored only where that pays, by costs that were measured.
+  bool weighs_costs() const { return policy_.MayDecline() && context_.economy != nullptr; }
+  int probes() const { return probes_; }
   // Every probe whose parent is kept, and what the policy keeps within the nodes that probes leave;
   // parents first, never more than max_nodes.
   CandidateTree Finish() const;
