@@ -132,6 +132,17 @@ void Generator::CheckFinish(Session& session, size_t first_new) {
   }
 }
 
+void Generator::End(Session& session, int length) {
+  FT_CHECK(session.status.ok() && !session.reading_);
+  FT_CHECK(session.prompt < length && length <= static_cast<int>(session.tokens.size()));
+  auto& observer = Of(session).observer;
+  if (observer && !session.done()) observer->EndAnswer(session.costs_, /*cut_off=*/false);
+  session.tokens.resize(static_cast<size_t>(length));
+  session.sources.resize(session.written().size());
+  session.finish = Finish::kStop;
+  Rewind(session, std::min(session.cache_->length(), length - 1));
+}
+
 void Generator::Rewind(Session& session, int length) {
   if (session.cache_->length() == length) return;
   session.cache_->Truncate(length);

@@ -84,6 +84,11 @@ class Generator {
   // Step returns an error, the first session's, where no session of the batch can go on.
   Status Step(std::span<Session* const> batch, int budget = 0);
 
+  // Ends the answer behind the first `length` tokens of the text, as a stop token there would; the
+  // rows after it are forgotten. REQUIRES: status ok, not reading; prompt < length <=
+  // tokens.size().
+  void End(Session& session, int length);
+
   // Begin, then Steps of this session alone until it has its first token. Errors: those of both.
   // Stopped, it holds what was scored, and Prefill may be called again.
   Status Prefill(Session& session, std::span<const Token> prompt, int max_new);

@@ -129,6 +129,9 @@ bool BatchLoop::DeliverOne(Job& job) {
   job.last_delivery = now;
   job.times.last_token = now - job.request().submitted;
   const FinishReason reason = event.finish;
+  if (job.is_stopped_by_text() && job.session->status.ok()) {
+    generator_.End(*job.session, static_cast<int>(job.text().size()));
+  }
   if (reason == FinishReason::kNone) {
     job.request().events.Push(std::move(event));
     return false;

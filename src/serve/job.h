@@ -54,6 +54,8 @@ class Job {
   // and the cycle that wrote it. Returns the event that tells of it, which is to be sent where it
   // says anything; `finish` is filled in where the answer has ended.
   AnswerEvent TakeWritten();
+  // Whether a stop string has ended the answer, behind which its session may have written more.
+  bool is_stopped_by_text() const { return shown_.stopped(); }
   // The last cycle, as far as the answer keeps it; null if TakeWritten's tokens came otherwise.
   const Cycle* last_cycle() const { return has_cycle_ ? &cycle_ : nullptr; }
   // Fills in what a last event says: held back text, too, where the answer is complete.

@@ -7,7 +7,8 @@ Status KeptTexts::Begin(Job& job) {
   auto session = generator_.Start({.sampling = job.Sampling(),
                                    .stop = request.stop_tokens,
                                    .capacity = options_.context,
-                                   .cache_type = options_.cache_type});
+                                   .cache_type = options_.cache_type,
+                                   .drafter = request.asked.drafter});
   const int left = request.limit - static_cast<int>(job.text().size());
   FT_RETURN_IF_ERROR(generator_.Begin(*session, job.text(), left));
   job.session = std::move(session);

@@ -39,9 +39,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::Create(Generator& generator, const
   if (options.rows < 1 || options.rows > rows) {
     return Wrong("rows of a pass", options.rows, "1 to " + std::to_string(rows));
   }
-  if (options.slots < 1 || options.slots > options.rows) {
-    return Wrong("slots", options.slots, "1 to " + std::to_string(options.rows));
-  }
+  if (options.slots < 1) return Wrong("slots", options.slots, "1 or more");
   if (options.context < 2 || options.context > context) {
     return Wrong("context", options.context, "2 to " + std::to_string(context));
   }
@@ -78,6 +76,9 @@ Status Scheduler::Check(const Request& request) const {
   for (const std::string& stop : request.stop_strings) {
     if (stop.empty()) return Error{"a stop string is empty"};
     if (!IsUtf8(stop)) return Error{"a stop string is not UTF-8"};
+  }
+  if (request.drafter < 0 || request.drafter >= options_.drafters) {
+    return Wrong("drafter", request.drafter, "0 to " + std::to_string(options_.drafters - 1));
   }
   FT_RETURN_IF_ERROR(Validate(request.sampling));
   FT_RETURN_IF_ERROR(CheckBias(request.sampling, vocab));

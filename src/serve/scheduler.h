@@ -43,8 +43,8 @@ struct Submission {
 // generator belongs to the scheduler while it lives.
 class Scheduler {
  public:
-  // Borrows all but the options. Errors: no slots, more slots than rows of a pass, a context that
-  // the model does not have, a cache type that it cannot have.
+  // Borrows all but the options. Errors: an option outside its range, such as a context that the
+  // model does not have.
   static Result<std::unique_ptr<Scheduler>> Create(Generator& generator, const Model& model,
                                                    const Tokenizer& tokenizer,
                                                    SchedulerOptions options);

@@ -69,7 +69,7 @@ Request RandomRequest(Dice& dice, const std::vector<Asked>& before, const Limits
 SchedulerOptions RandomOptions(Dice& dice, const Limits& limits, size_t row_bytes, int max_rows) {
   SchedulerOptions options;
   options.slots = dice.Chance(50) ? dice.Between(1, 4) : dice.Between(3, 16);
-  options.rows = dice.Chance(40) ? dice.Between(options.slots, 24) : max_rows;
+  options.rows = dice.Chance(40) ? dice.Between(1, 24) : max_rows;
   options.queue = dice.Chance(20) ? dice.Between(5, 8) : 256;
   options.context = limits.context;
   options.cache_type = DType::kF32;
@@ -87,11 +87,12 @@ class Schedules {
             const Limits& limits)
       : model_(model), tokenizer_(tokenizer), alone_(alone), limits_(limits) {}
 
-  void Run(uint64_t seed, Generator& generator, int most_requests) {
+  void Run(uint64_t seed, Generator& generator, int drafters, int most_requests) {
     Dice dice(seed);
     const ModelConfig& c = model_.config();
     const size_t row_bytes = 8 * static_cast<size_t>(c.layers * c.kv_heads * c.head_dim);
     options_ = RandomOptions(dice, limits_, row_bytes, model_.max_rows());
+    options_.drafters = drafters;
     auto scheduler = *Scheduler::Create(generator, model_, tokenizer_, options_);
     std::vector<Asked> asked;
     const int requests = dice.Chance(10) ? most_requests : dice.Between(1, 8);
@@ -134,6 +135,7 @@ class Schedules {
  private:
   void Submit(Dice& dice, Scheduler& scheduler, std::vector<Asked>& asked) {
     Request request = RandomRequest(dice, asked, limits_);
+    request.drafter = dice.Roll(options_.drafters);
     Submission submission = scheduler.Submit(request);
     if (submission.stream == nullptr) {
       ASSERT_NE(submission.refusal, Refusal::kClosing);
@@ -197,18 +199,22 @@ TEST(ScheduleLaw, EveryAnswerIsTheOneItsRequestHasAlone) {
   const auto tokenizer = PiecesTokenizer(97);
   AloneAnswers alone(target, *tokenizer);
   Schedules schedules(*target.model, *tokenizer, alone, {});
-  std::vector<Combination> combinations = AllCombinations();
-  std::map<size_t, std::unique_ptr<Rig>> rigs;
+  // All drafters in all trees, mixed by fives that lie far apart in the list.
+  const std::vector<Combination> all = AllCombinations();
+  constexpr size_t kMixed = 5;
+  const size_t mixes = (all.size() + kMixed - 1) / kMixed;
+  std::vector<std::unique_ptr<MixedRig>> rigs(mixes);
   constexpr uint64_t kUsual = 200;
   const uint64_t count = ScheduleCount("FT_SCHEDULES", kUsual);
   for (uint64_t i = 0; i < count; ++i) {
-    // A step that has no divisor in common with the number of combinations tries all of them.
-    const size_t c = static_cast<size_t>(i * 13) % combinations.size();
-    auto& rig = rigs[c];
-    if (rig == nullptr) rig = std::make_unique<Rig>(target, combinations[c]);
-    schedules.Run(i, rig->generator(), /*most_requests=*/64);
-    ASSERT_FALSE(HasFailure()) << "schedule " << i << ", "
-                               << ::testing::PrintToString(combinations[c]);
+    auto& rig = rigs[i % mixes];
+    if (rig == nullptr) {
+      std::vector<Combination> mix;
+      for (size_t c = i % mixes; c < all.size(); c += mixes) mix.push_back(all[c]);
+      rig = std::make_unique<MixedRig>(target, mix);
+    }
+    schedules.Run(i, rig->generator(), rig->drafters(), /*most_requests=*/64);
+    ASSERT_FALSE(HasFailure()) << "schedule " << i;
   }
   if (count < kUsual) return;
   // What did not happen was not tried.

@@ -73,6 +73,14 @@ std::shared_ptr<const Tokenizer> PiecesTokenizer(int size) {
   return *Tokenizer::Create(std::move(data), "pieces tokenizer");
 }
 
+MixedRig::MixedRig(Target& target, std::span<const Combination> combinations) {
+  for (const Combination& combination : combinations) {
+    rigs_.push_back(std::make_unique<Rig>(target, combination));
+    if (rigs_.size() == 1) continue;
+    generator().AddDrafter(rigs_.back()->drafter(), rigs_.back()->generator().options());
+  }
+}
+
 void AnswerReader::Read() {
   if (stream_ == nullptr) return;
   while (const auto event = stream_->Next(std::chrono::nanoseconds(0))) Add(*event);

@@ -17,6 +17,17 @@ namespace foretoken {
 // strings and characters reach over tokens.
 std::shared_ptr<const Tokenizer> PiecesTokenizer(int size);
 
+// A generator with several drafters, trees and all.
+class MixedRig {
+ public:
+  MixedRig(Target& target, std::span<const Combination> combinations);
+  Generator& generator() { return rigs_[0]->generator(); }
+  int drafters() const { return static_cast<int>(rigs_.size()); }
+
+ private:
+  std::vector<std::unique_ptr<Rig>> rigs_;
+};
+
 // One answer, of all its events.
 struct WholeAnswer {
   std::vector<Token> tokens;
