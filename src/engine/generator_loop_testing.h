@@ -67,6 +67,12 @@ class ScriptDrafter final : public Drafter {
   void Truncate(DraftState& state, int length) override {
     static_cast<ScriptState&>(state).committed = length;
   }
+
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState&, int length) const override {
+    auto fork = std::make_unique<ScriptState>();
+    fork->committed = length;
+    return std::unique_ptr<DraftState>(std::move(fork));
+  }
 };
 
 class GeneratorLoop : public ::testing::Test {

@@ -128,4 +128,21 @@ void KvCache::Truncate(int length) {
   run_ = 0;
 }
 
+Result<std::unique_ptr<KvCache>> KvCache::Fork(int length) const {
+  FT_CHECK(0 <= length && length <= length_);
+  auto fork =
+      std::make_unique<KvCache>(backend_, type_, static_cast<int>(keys_.size()),
+                                static_cast<int>(cols_ / group_), static_cast<int>(group_), usual_);
+  FT_RETURN_IF_ERROR(fork->Reserve(length));
+  fork->length_ = length;
+  if (length == 0) return fork;
+  for (size_t layer = 0; layer < keys_.size(); ++layer) {
+    backend_.CopyRows(keys_[layer].tensor.Rows(0, length),
+                      fork->keys_[layer].tensor.Rows(0, length));
+    backend_.CopyRows(values_[layer].tensor.Rows(0, length),
+                      fork->values_[layer].tensor.Rows(0, length));
+  }
+  return fork;
+}
+
 }  // namespace foretoken

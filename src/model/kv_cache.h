@@ -8,6 +8,7 @@
 // used of it is reserved.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -51,6 +52,10 @@ class KvCache {
 
   // Forgets committed rows from `length` on, and every provisional one (prefix reuse, rollback).
   void Truncate(int length);
+
+  // A cache of its own that holds the first `length` committed rows, with their bits. Errors: out
+  // of memory. REQUIRES: length <= length().
+  Result<std::unique_ptr<KvCache>> Fork(int length) const;
 
  private:
   Status Grow(int rows);

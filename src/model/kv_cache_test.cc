@@ -24,21 +24,21 @@ class KvCacheTest : public ::testing::TestWithParam<DType> {
     const Buffer buffer = *backend_->Allocate(DType::kF32, 1, kCols);
     backend_->Upload(values.data(), buffer.tensor);
     for (int layer = 0; layer < kLayers; ++layer) {
-      backend_->StoreRows(buffer.tensor, cache_.Keys(layer).Rows(row, 1));
-      backend_->StoreRows(buffer.tensor, cache_.Values(layer).Rows(row, 1));
+      backend_->StoreRows(buffer.tensor, shown_->Keys(layer).Rows(row, 1));
+      backend_->StoreRows(buffer.tensor, shown_->Values(layer).Rows(row, 1));
     }
   }
 
   void Append(std::span<const Node> parents, std::span<const int> labels) {
-    const int first = cache_.length() + *cache_.Append(parents);
+    const int first = shown_->length() + *shown_->Append(parents);
     for (size_t i = 0; i < labels.size(); ++i) Label(first + static_cast<int>(i), labels[i]);
   }
 
   std::vector<int> Labels(Tensor rows) {
-    std::vector<float> values(cache_.length() * kCols);
-    if (!values.empty()) backend_->Download(rows.Rows(0, cache_.length()), values.data());
+    std::vector<float> values(shown_->length() * kCols);
+    if (!values.empty()) backend_->Download(rows.Rows(0, shown_->length()), values.data());
     std::vector<int> labels;
-    for (int row = 0; row < cache_.length(); ++row) {
+    for (int row = 0; row < shown_->length(); ++row) {
       labels.push_back(static_cast<int>(std::lround(values[row * kCols + row % kCols])));
     }
     return labels;
@@ -46,13 +46,14 @@ class KvCacheTest : public ::testing::TestWithParam<DType> {
 
   void ExpectLabels(const std::vector<int>& expected) {
     for (int layer = 0; layer < kLayers; ++layer) {
-      EXPECT_EQ(Labels(cache_.Keys(layer)), expected);
-      EXPECT_EQ(Labels(cache_.Values(layer)), expected);
+      EXPECT_EQ(Labels(shown_->Keys(layer)), expected);
+      EXPECT_EQ(Labels(shown_->Values(layer)), expected);
     }
   }
 
   std::unique_ptr<Backend> backend_;
   KvCache cache_;
+  KvCache* shown_ = &cache_;  // what the functions above are about
 };
 
 std::vector<Node> PathTo(Node node, std::span<const Node> parents) {
@@ -114,6 +115,32 @@ TEST_P(KvCacheTest, GrowingKeepsEveryRow) {
   }
   EXPECT_GT(capacity, 10 * kCapacity) << "beyond what is usual";
   EXPECT_LT(growths, 6) << "a few steps";
+}
+
+// Each goes on without the other: neither sees what the other writes, forgets or has provisionally.
+TEST_P(KvCacheTest, AForkIsACacheOfItsOwn) {
+  Append(ChainParents(5), std::array{1, 2, 3, 4, 5});
+  cache_.Commit(std::array{0, 1, 2, 3, 4});
+  Append(std::array{kNoNode, kNoNode}, std::array{6, 7});
+  const std::unique_ptr<KvCache> fork = *cache_.Fork(3);
+  EXPECT_EQ(fork->length(), 3);
+  EXPECT_EQ(fork->provisional(), 0);
+  EXPECT_EQ(cache_.provisional(), 2);
+  shown_ = fork.get();
+  ExpectLabels({1, 2, 3});
+  Append(ChainParents(1), std::array{50});
+  fork->Commit(std::array{0});
+  ExpectLabels({1, 2, 3, 50});
+  shown_ = &cache_;
+  cache_.Commit(std::array{1});
+  ExpectLabels({1, 2, 3, 4, 5, 7});
+  cache_.Truncate(1);
+  Append(ChainParents(3), std::array{60, 61, 62});
+  cache_.Commit(std::array{0, 1, 2});
+  ExpectLabels({1, 60, 61, 62});
+  shown_ = fork.get();
+  ExpectLabels({1, 2, 3, 50});
+  EXPECT_EQ((*cache_.Fork(0))->length(), 0);
 }
 
 TEST_P(KvCacheTest, MoreThanThereIsIsAnError) {

@@ -359,6 +359,10 @@ class FailingDrafter final : public Drafter {
     return fails_() ? Status(Error{"out of memory, says the test"}) : Status();
   }
   void Truncate(DraftState& /*state*/, int /*length*/) override {}
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState& /*state*/,
+                                           int /*length*/) const override {
+    return std::make_unique<DraftState>();
+  }
 
  private:
   std::function<bool()> fails_;
