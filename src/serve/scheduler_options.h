@@ -11,9 +11,9 @@
 namespace foretoken {
 
 struct SchedulerOptions {
-  int slots = 8;   // answers that are written at once, at most
-  int rows = 0;    // of a pass at most (Generator::Step); 0: as many as the model takes
-  int queue = 64;  // answers that may wait to be admitted
+  int slots = 8;     // answers that are written at once, at most
+  int rows = 0;      // of a pass at most (Generator::Step); 0: as many as the model takes
+  int queue = 64;    // answers that may wait to be admitted
   int drafters = 1;  // of the generator: requests may name those below
   // Bytes of all caches, of what drafters remember, and of the texts that are kept for later
   // requests. Running answers push out kept texts.

@@ -31,8 +31,7 @@ class SchedulerTest : public ::testing::Test {
   void ExpectAlone(const Request& request, AnswerReader& reader) {
     reader.Read();
     for (int i = 0; i < request.answers; ++i) {
-      ExpectSameAnswer(reader.answers()[static_cast<size_t>(i)],
-                       alone_.Of(request, i, kContext));
+      ExpectSameAnswer(reader.answers()[static_cast<size_t>(i)], alone_.Of(request, i, kContext));
     }
   }
   static void RunAll(Scheduler& scheduler) {
@@ -241,7 +240,8 @@ TEST_F(SchedulerTest, TimesAreThoseOfTheClock) {
   options.slots = 1;
   options.clock = [&now] { return now; };
   const auto scheduler = New(rig.generator(), options);
-  AnswerReader first = Submit(*scheduler, Ask(1, 20, 4)), second = Submit(*scheduler, Ask(2, 20, 3));
+  AnswerReader first = Submit(*scheduler, Ask(1, 20, 4)),
+               second = Submit(*scheduler, Ask(2, 20, 3));
   while (scheduler->RunOnce()) ++now;
   first.Read();
   second.Read();
