@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/rng.h"
+#include "runtime/decoder.h"
 #include "scheduler_rig.h"
 
 namespace foretoken {
@@ -35,6 +36,7 @@ class Dice {
 
 struct Limits {
   int prompt = 90, max_new = 24, vocab = 97, context = 160;
+  DType cache = DType::kF32;
 };
 
 // A request, what came of it, and whether the schedule cancelled it.
@@ -72,7 +74,7 @@ SchedulerOptions RandomOptions(Dice& dice, const Limits& limits, size_t row_byte
   options.rows = dice.Chance(40) ? dice.Between(1, 24) : max_rows;
   options.queue = dice.Chance(20) ? dice.Between(5, 8) : 256;
   options.context = limits.context;
-  options.cache_type = DType::kF32;
+  options.cache_type = limits.cache;
   // From less than some texts need to more than all of them.
   const int pages = dice.Chance(50) ? dice.Between(2, 12) : 1000;
   options.memory = static_cast<size_t>(pages) * 64 * row_bytes;
@@ -90,7 +92,8 @@ class Schedules {
   void Run(uint64_t seed, Generator& generator, int drafters, int most_requests) {
     Dice dice(seed);
     const ModelConfig& c = model_.config();
-    const size_t row_bytes = 8 * static_cast<size_t>(c.layers * c.kv_heads * c.head_dim);
+    const size_t row_bytes = 2 * static_cast<size_t>(c.layers) *
+                             RowBytes(limits_.cache, int64_t{c.kv_heads} * c.head_dim);
     options_ = RandomOptions(dice, limits_, row_bytes, model_.max_rows());
     options_.drafters = drafters;
     auto scheduler = *Scheduler::Create(generator, model_, tokenizer_, options_);
@@ -197,7 +200,8 @@ class Schedules {
 TEST(ScheduleLaw, EveryAnswerIsTheOneItsRequestHasAlone) {
   Target target(TinyConfig(2));
   const auto tokenizer = PiecesTokenizer(97);
-  AloneAnswers alone(target, *tokenizer);
+  Rig plain(target, "none");
+  AloneAnswers alone(plain.generator(), *tokenizer);
   Schedules schedules(*target.model, *tokenizer, alone, {});
   // All drafters in all trees, mixed by fives that lie far apart in the list.
   const std::vector<Combination> all = AllCombinations();
@@ -226,11 +230,41 @@ TEST(ScheduleLaw, EveryAnswerIsTheOneItsRequestHasAlone) {
   EXPECT_GT(schedules.accepted(), static_cast<int64_t>(count));
 }
 
+// Drafters with the trees that users get, which weigh measured times: trees differ from run to run,
+// the texts do not.
+TEST(ScheduleLaw, HoldsOnARealModel) {
+  const uint64_t count = ScheduleCount("FT_REAL_SCHEDULES", 0);
+  const std::string path = FT_SOURCE_DIR "/build/models/smollm2-135m-instruct-q4_1.gguf";
+  if (count == 0) GTEST_SKIP() << "make check-long runs it (FT_REAL_SCHEDULES)";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  const auto loaded = Load({.path = path});
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const Limits limits{
+      .prompt = 300, .vocab = loaded->model->config().vocab, .context = 512, .cache = DType::kF16};
+  std::vector<Decoder> decoders;
+  for (const char* drafter : {"none", "pld", "pld+h", "lookahead", "auto"}) {
+    auto decoder = NewDecoder(*loaded, {.drafter = drafter}, limits.context);
+    ASSERT_TRUE(decoder.ok()) << decoder.error().message;
+    decoders.push_back(*std::move(decoder));
+    if (decoders.size() == 1) continue;
+    decoders[0].generator->AddDrafter(decoders.back().drafter.get(),
+                                      decoders.back().generator->options());
+  }
+  AloneAnswers alone(*decoders[0].generator, *loaded->tokenizer, limits.cache);
+  Schedules schedules(*loaded->model, *loaded->tokenizer, alone, limits);
+  for (uint64_t i = 0; i < count; ++i) {
+    schedules.Run(i, *decoders[0].generator, static_cast<int>(decoders.size()),
+                  /*most_requests=*/16);
+    ASSERT_FALSE(HasFailure()) << "schedule " << i;
+  }
+}
+
 // Clients of many threads, and the scheduler's own.
 TEST(ScheduleLaw, HoldsAmongThreads) {
   Target target(TinyConfig(2));
   const auto tokenizer = PiecesTokenizer(97);
-  AloneAnswers alone(target, *tokenizer);
+  Rig plain(target, "none");
+  AloneAnswers alone(plain.generator(), *tokenizer);
   Rig rig(target, "pld");
   constexpr int kClients = 6, kRequests = 8;
   const Limits limits;

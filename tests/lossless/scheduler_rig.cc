@@ -108,21 +108,20 @@ void AnswerReader::Add(const AnswerEvent& event) {
   whole.times = event.times;
 }
 
-WholeAnswer AloneAnswers::Of(const Request& request, int answer, int context, DType cache) {
+WholeAnswer AloneAnswers::Of(const Request& request, int answer, int context) {
   SamplingParams sampling = request.sampling;
   sampling.seed += static_cast<uint64_t>(answer);
   auto [found, is_new] = written_.try_emplace(KeyOf(request, sampling, context));
   auto& [tokens, finish] = found->second;
   if (is_new) {
-    Generator& generator = rig_.generator();
-    const auto session = generator.Start({.sampling = sampling,
-                                          .stop = request.stop_tokens,
-                                          .capacity = context,
-                                          .cache_type = cache});
+    const auto session = plain_.Start({.sampling = sampling,
+                                       .stop = request.stop_tokens,
+                                       .capacity = context,
+                                       .cache_type = cache_});
     const int max_new = request.max_new == 0 ? context : request.max_new;
-    EXPECT_TRUE(generator.Prefill(*session, request.prompt, max_new).ok());
+    EXPECT_TRUE(plain_.Prefill(*session, request.prompt, max_new).ok());
     Session* batch[] = {session.get()};
-    while (!session->done()) EXPECT_TRUE(generator.Step(batch).ok());
+    while (!session->done()) EXPECT_TRUE(plain_.Step(batch).ok());
     tokens.assign(session->written().begin(), session->written().end());
     finish = session->finish;
   }

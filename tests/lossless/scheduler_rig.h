@@ -64,15 +64,17 @@ class AnswerReader {
 // whole text afterwards.
 class AloneAnswers {
  public:
-  AloneAnswers(Target& target, const Tokenizer& tokenizer)
-      : rig_(target, "none", 512), tokenizer_(tokenizer) {}
+  // `plain`: without a drafter. `cache`: the scheduler's type. Borrows both others.
+  AloneAnswers(Generator& plain, const Tokenizer& tokenizer, DType cache = DType::kF32)
+      : plain_(plain), tokenizer_(tokenizer), cache_(cache) {}
 
-  // `context`, `cache`: the scheduler's.
-  WholeAnswer Of(const Request& request, int answer, int context, DType cache = DType::kF32);
+  // `context`: the scheduler's.
+  WholeAnswer Of(const Request& request, int answer, int context);
 
  private:
-  Rig rig_;
+  Generator& plain_;
   const Tokenizer& tokenizer_;
+  DType cache_;
   std::map<std::string, std::pair<std::vector<Token>, Finish>> written_;  // by all it depends on
 };
 

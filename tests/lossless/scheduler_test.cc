@@ -44,7 +44,8 @@ class SchedulerTest : public ::testing::Test {
 
   Target target_{TinyConfig(2)};
   std::shared_ptr<const Tokenizer> tokenizer_ = PiecesTokenizer(97);
-  AloneAnswers alone_{target_, *tokenizer_};
+  Rig plain_{target_, "none", kContext};
+  AloneAnswers alone_{plain_.generator(), *tokenizer_};
 };
 
 TEST_F(SchedulerTest, RefusesWhatCanNeverBeAnswered) {
