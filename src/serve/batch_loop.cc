@@ -37,6 +37,7 @@ bool BatchLoop::RunOnce() {
   Admit();
   FitRunning();
   if (!running_.empty()) Step();
+  MakeRoom(0);  // what was kept may be too much
   UpdateCounters();
   return !running_.empty() || !waiting_.empty();
 }
@@ -215,7 +216,7 @@ void BatchLoop::UpdateCounters() {
   counters_.reading = static_cast<int>(
       std::ranges::count_if(running_, [](const auto& job) { return job->session->reading(); }));
   counters_.running_bytes = 0;
-  for (const auto& job : running_) counters_.running_bytes += kept_.BytesOf(*job->session);
+  for (const auto& job : running_) counters_.running_bytes += generator_.Bytes(*job->session);
   counters_.kept_bytes = kept_.bytes();
   counters_.most_bytes =
       std::max(counters_.most_bytes, counters_.running_bytes + counters_.kept_bytes);

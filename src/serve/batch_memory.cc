@@ -26,9 +26,13 @@ size_t BatchLoop::BytesFor(size_t tokens) const {
   return pages * kPageTokens * kept_.row_bytes();
 }
 
+// The same of all that run, and what their drafters remember.
 size_t BatchLoop::RunningBytes() const {
   size_t bytes = 0;
-  for (const auto& job : running_) bytes += BytesFor(job->session->tokens.size());
+  for (const auto& job : running_) {
+    const Session& session = *job->session;
+    bytes += BytesFor(session.tokens.size()) + generator_.Bytes(session) - session.cache().bytes();
+  }
   return bytes;
 }
 

@@ -57,6 +57,11 @@ SamplingParams Job::Sampling() const {
   return sampling;
 }
 
+void Job::Begin(std::unique_ptr<Session> begun) {
+  session = std::move(begun);
+  cycles_seen_ = 0;
+}
+
 AnswerEvent Job::TakeWritten() {
   AnswerEvent event{.answer = answer_};
   const auto fresh = std::span<const Token>(session->tokens).subspan(text_.size());
@@ -79,10 +84,6 @@ AnswerEvent Job::TakeWritten() {
 
 // A step adds one cycle to a session, or none where it read the prompt.
 void Job::TakeCycle(size_t kept) {
-  if (counted_ != session.get()) {
-    counted_ = session.get();
-    cycles_seen_ = 0;
-  }
   has_cycle_ = session->cycles.size() > cycles_seen_;
   cycles_seen_ = session->cycles.size();
   if (!has_cycle_) return;

@@ -43,13 +43,16 @@ class Job {
   int written() const { return static_cast<int>(text_.size()) - prompt(); }
   bool is_cancelled() const { return request_->events.is_cancelled(); }
 
-  std::unique_ptr<Session> session;  // holds text(), and what was not delivered yet
+  // Holds text(), and what was not delivered yet; null while it waits. Given by Begin.
+  std::unique_ptr<Session> session;
   bool was_admitted = false;
   int failures = 0;          // errors of its session that its neighbours did not have
   double last_delivery = 0;  // by the scheduler's clock; of the first token and those after it
   Usage usage;
   AnswerTimes times;
 
+  // Runs from now on in `begun`, which was given text() to read.
+  void Begin(std::unique_ptr<Session> begun);
   // Takes what the session has written since the last call, up to the end of the first stop string,
   // and the cycle that wrote it. Returns the event that tells of it, which is to be sent where it
   // says anything; `finish` is filled in where the answer has ended.
@@ -70,8 +73,7 @@ class Job {
   std::vector<Token> text_;
   StopText shown_;
   bool drops_space_;                  // of the first piece, which begins the text
-  const Session* counted_ = nullptr;  // whose cycles `cycles_seen_` counts
-  size_t cycles_seen_ = 0;
+  size_t cycles_seen_ = 0;  // of the session's
   Cycle cycle_;
   bool has_cycle_ = false;
 };

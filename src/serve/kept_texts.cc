@@ -10,25 +10,43 @@ Status KeptTexts::Begin(Job& job) {
                                    .cache_type = options_.cache_type,
                                    .drafter = request.asked.drafter});
   const int left = request.limit - static_cast<int>(job.text().size());
+  if (MayKeep(job)) {
+    // Where there is no memory for a fork, the session computes all by itself.
+    const Result<int> adopted = generator_.AdoptFrom(cache_, *session, job.text(), left);
+    (void)adopted;
+  }
   FT_RETURN_IF_ERROR(generator_.Begin(*session, job.text(), left));
-  job.session = std::move(session);
+  job.Begin(std::move(session));
   return {};
 }
 
-void KeptTexts::KeepPrompt(const Job& job) { (void)job; }
+bool KeptTexts::MayKeep(const Job& job) const {
+  return options_.keeps_texts && job.request().asked.keeps_text;
+}
 
-void KeptTexts::Keep(Job& job) { job.session.reset(); }
+void KeptTexts::KeepPrompt(const Job& job) {
+  if (!MayKeep(job)) return;
+  Result<TextPrefix> prefix = generator_.Share(*job.session, job.prompt());
+  if (prefix.ok()) cache_.Keep(*std::move(prefix));
+}
 
-bool KeptTexts::Evict(size_t bytes) { return bytes > this->bytes(); }
+void KeptTexts::Keep(Job& job) {
+  if (MayKeep(job)) cache_.Keep(generator_.Leave(std::move(job.session)));
+  job.session.reset();
+}
 
-size_t KeptTexts::bytes() const { return 0; }
+bool KeptTexts::Evict(size_t bytes) {
+  const bool evicts = cache_.bytes() > bytes;
+  if (evicts) cache_.ShrinkTo(bytes);
+  return evicts;
+}
+
+size_t KeptTexts::bytes() const { return cache_.bytes(); }
 
 size_t KeptTexts::row_bytes() const {
   const ModelConfig& c = model_.config();
   return 2 * static_cast<size_t>(c.layers) *
          RowBytes(options_.cache_type, static_cast<int64_t>(c.kv_heads) * c.head_dim);
 }
-
-size_t KeptTexts::BytesOf(const Session& session) const { return session.cache().bytes(); }
 
 }  // namespace foretoken

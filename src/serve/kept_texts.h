@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "engine/generator.h"
+#include "engine/prefix_cache.h"
 #include "model/model.h"
 #include "serve/job.h"
 #include "serve/scheduler_options.h"
@@ -15,12 +16,12 @@ namespace foretoken {
 class KeptTexts {
  public:
   KeptTexts(Generator& generator, const Model& model, const SchedulerOptions& options)
-      : generator_(generator), model_(model), options_(options) {}
+      : generator_(generator), model_(model), options_(options), cache_(options.memory) {}
 
   // Gives the job a session that goes on with its text behind the longest beginning of it that is
   // kept. Errors: see Generator::Begin; the job has no session then.
   Status Begin(Job& job);
-  // Keeps the prompt of a job that goes on.
+  // Keeps the prompt of a job that goes on, if there is memory to fork it.
   void KeepPrompt(const Job& job);
   // Keeps what a job's session holds of its text and ends the session. REQUIRES: status ok.
   void Keep(Job& job);
@@ -31,13 +32,14 @@ class KeptTexts {
   size_t bytes() const;
   // Of one token's keys and values.
   size_t row_bytes() const;
-  // That a session holds.
-  size_t BytesOf(const Session& session) const;
 
  private:
+  bool MayKeep(const Job& job) const;
+
   Generator& generator_;
   const Model& model_;
   const SchedulerOptions& options_;
+  PrefixCache cache_;
 };
 
 }  // namespace foretoken

@@ -22,7 +22,9 @@ struct Request {
   // End an answer before the first of them (StopText). UTF-8, not empty.
   std::vector<std::string> stop_strings;
   bool ignore_eos = false;  // the tokens by which the model ends a text do not end the answer
-  int drafter = 0;          // by its number in the generator
+  // Whether it may begin with what earlier texts have left, and leave its own for later ones.
+  bool keeps_text = true;
+  int drafter = 0;  // by its number in the generator
   // Text that the answer is expected to repeat, for drafters that copy. None of them takes it yet.
   std::vector<Token> prediction;
   // Called whenever Stream::Next has something new, by the engine's thread and until all answers
