@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "base/timer.h"
 #include "tree/selection.h"
+#include "verify/tree_filter.h"
 
 namespace foretoken {
 namespace {
@@ -180,6 +181,7 @@ Result<Generator::Offers> Generator::Propose(std::span<Session* const> batch) {
     }
     offers.builders.emplace_back(s->tokens.back(), LimitsFor(*s, size), *options_.policy,
                                  DrawKey(*s), economy);
+    if (s->filter_) offers.builders.back().SetFilter(std::make_shared<TreeFilter>(*s->filter_));
   }
   if (drafter_ == nullptr) return offers;
   std::vector<DraftSlot> slots;
@@ -251,7 +253,8 @@ std::vector<Acceptance> Generator::Verify(std::span<Session* const> batch, const
   std::vector<Scoring> scored;
   for (size_t s = 0; s < batch.size(); ++s) {
     scored.push_back({pass.trees[s], pass.logits.Rows(pass.begin[s], pass.trees[s].size()),
-                      batch[s]->tokens, batch[s]->sampler_});
+                      batch[s]->tokens, batch[s]->sampler_, batch[s]->filter_.get(),
+                      batch[s]->logprobs_});
   }
   return verifier_.Verify(scored);
 }
@@ -262,6 +265,11 @@ Status Generator::CheckChosen(std::span<Session* const> batch, std::span<const C
     if (accepted[s].next != kNoToken) continue;
     const int position = batch[s]->cache_->length() + trees[s].depth(accepted[s].path.back());
     for (Session* each : batch) each->cache_->Commit({});
+    if (accepted[s].is_dead_end) {
+      return Error{"after position " + std::to_string(position) +
+                   " no token of the model's vocabulary may follow: the text cannot be continued "
+                   "as its grammar demands"};
+    }
     return Error{"the pass at position " + std::to_string(position) +
                  " gave a logit that is not a number (NaN): a weight of the model is wrong, or "
                  "values overflowed"};
@@ -295,8 +303,18 @@ size_t Generator::Extend(Session& session, const CandidateTree& tree, const Acce
   session.tokens.push_back(accepted.next);
   session.sources.push_back(kNoPos);
   FT_CHECK(session.cache_->length() + 1 == static_cast<int>(session.tokens.size()));
+  Account(session, accepted, session.tokens.size() - before);
   CheckFinish(session, before);
   return session.tokens.size() - before;
+}
+
+// Keeps the log-probabilities of the last `gained` tokens, and what may follow them.
+void Generator::Account(Session& session, const Acceptance& accepted, size_t gained) {
+  if (session.filter_) {
+    for (Token t : std::span(session.tokens).last(gained)) session.filter_->Accept(t);
+  }
+  session.logprobs.insert(session.logprobs.end(), accepted.logprobs.begin(),
+                          accepted.logprobs.end());
 }
 
 // Ends the answer after the first stop token among tokens [first_new, end), else at its limit.
@@ -308,6 +326,7 @@ void Generator::CheckFinish(Session& session, size_t first_new) {
   if (stop != tokens.end()) {
     tokens.erase(stop + 1, tokens.end());
     session.sources.resize(session.written().size());
+    if (session.logprobs_ >= 0) session.logprobs.resize(session.written().size());
     session.finish = Finish::kStop;
     Rewind(session, std::min(session.cache_->length(), static_cast<int>(tokens.size()) - 1));
   } else if (static_cast<int>(tokens.size()) >= session.limit) {

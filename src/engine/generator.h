@@ -118,6 +118,7 @@ class Generator {
   void Write(std::span<Session* const> batch, const Offers& offers, const Pass& pass,
              std::span<const Acceptance> accepted, const RoundSeconds& seconds);
   size_t Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted);
+  static void Account(Session& session, const Acceptance& accepted, size_t gained);
   void Rewind(Session& session, int length);
   void Break(std::span<Session* const> batch) const;
   void Renew(Session& session) const;

@@ -58,6 +58,8 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
   }
   session.cycles.clear();
   session.sources.clear();
+  session.logprobs.clear();
+  session.filter_ = session.answer_filter_ ? session.answer_filter_->Fork() : nullptr;
   const Result<int> scored = PrefillText(session);
   if (!scored.ok()) {
     Session* batch[] = {&session};
@@ -105,8 +107,16 @@ Status Generator::PrefillChunk(Session& session, int begin, int end) {
   std::iota(accepted.path.begin(), accepted.path.end(), 0);
   if (last) {
     const CandidateTree root(session.tokens.back());
-    const Scoring scoring{root, pass.logits, session.tokens, session.sampler_};
-    accepted.next = verifier_.Verify(std::span(&scoring, 1))[0].next;
+    const Scoring scoring{root,
+                          pass.logits,
+                          session.tokens,
+                          session.sampler_,
+                          session.filter_.get(),
+                          session.logprobs_};
+    Acceptance first = verifier_.Verify(std::span(&scoring, 1))[0];
+    accepted.next = first.next;
+    accepted.is_dead_end = first.is_dead_end;
+    accepted.logprobs = std::move(first.logprobs);
     FT_RETURN_IF_ERROR(CheckChosen(batch, pass.trees, std::span(&accepted, 1)));
   } else {
     accepted.next = session.tokens[static_cast<size_t>(end)];
@@ -115,6 +125,7 @@ Status Generator::PrefillChunk(Session& session, int begin, int end) {
   if (last) {
     session.tokens.push_back(accepted.next);
     session.sources.push_back(kNoPos);
+    Account(session, accepted, 1);
   }
   return Learn(batch, pass, std::span(&accepted, 1), /*prompt=*/true);
 }
