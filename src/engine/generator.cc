@@ -112,8 +112,18 @@ size_t Generator::Extend(Session& session, const CandidateTree& tree, const Acce
   session.tokens.push_back(accepted.next);
   session.sources.push_back(kNoPos);
   FT_CHECK(session.cache_->length() + 1 == static_cast<int>(session.tokens.size()));
+  Account(session, accepted, session.tokens.size() - before);
   CheckFinish(session, before);
   return session.tokens.size() - before;
+}
+
+// Keeps the log-probabilities of the last `gained` tokens, and what may follow them.
+void Generator::Account(Session& session, const Acceptance& accepted, size_t gained) {
+  if (session.filter_) {
+    for (Token t : std::span(session.tokens).last(gained)) session.filter_->Accept(t);
+  }
+  session.logprobs.insert(session.logprobs.end(), accepted.logprobs.begin(),
+                          accepted.logprobs.end());
 }
 
 // Ends the answer after the first stop token among tokens [first_new, end), else at its limit.
@@ -125,6 +135,7 @@ void Generator::CheckFinish(Session& session, size_t first_new) {
   if (stop != tokens.end()) {
     tokens.erase(stop + 1, tokens.end());
     session.sources.resize(session.written().size());
+    if (session.logprobs_ >= 0) session.logprobs.resize(session.written().size());
     session.finish = Finish::kStop;
     Rewind(session, std::min(session.cache_->length(), static_cast<int>(tokens.size()) - 1));
   } else if (static_cast<int>(tokens.size()) >= session.limit) {
@@ -139,6 +150,7 @@ void Generator::End(Session& session, int length) {
   if (observer && !session.done()) observer->EndAnswer(session.costs_, /*cut_off=*/false);
   session.tokens.resize(static_cast<size_t>(length));
   session.sources.resize(session.written().size());
+  if (session.logprobs_ >= 0) session.logprobs.resize(session.written().size());
   session.finish = Finish::kStop;
   Rewind(session, std::min(session.cache_->length(), length - 1));
 }

@@ -188,7 +188,7 @@ class Generator {
   static int ChunkLimit(const Session& session);
   static void AskWhetherStopped(std::span<Session* const> batch);
   Status ReserveForPrompt(Session& session) const;
-  void EndPrompt(Session& session, Token first);
+  void EndPrompt(Session& session, const Acceptance& accepted);
 
   // Who takes part, and with what: generator_draft.cc.
   Lanes LayOut(std::span<Session* const> batch, int budget, DraftTimes& times);
@@ -212,6 +212,7 @@ class Generator {
   void WriteBy(const Lanes& lanes, size_t drafter, const Round& round, double draft);
 
   size_t Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted);
+  static void Account(Session& session, const Acceptance& accepted, size_t gained);
   void CheckFinish(Session& session, size_t first_new);
   void Rewind(Session& session, int length);
   void Renew(Session& session) const;

@@ -6,6 +6,7 @@
 #include "base/timer.h"
 #include "engine/generator.h"
 #include "engine/node_allotment.h"
+#include "verify/tree_filter.h"
 
 namespace foretoken {
 namespace {
@@ -51,6 +52,7 @@ void Generator::Propose(Lanes& lanes, const RowPlan& plan, DraftTimes& times) {
     }
     lane->builder.emplace(s.tokens.back(), LimitsFor(s, plan.nodes), *by.options.policy, DrawKey(s),
                           lane->economy ? &*lane->economy : nullptr);
+    if (s.filter_) lane->builder->SetFilter(std::make_shared<TreeFilter>(*s.filter_));
     lane->asked = by.drafter != nullptr && IsWorthAsking(by, *lane);
   }
   for (size_t d = 0; d < speculations_.size(); ++d) {

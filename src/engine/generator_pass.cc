@@ -114,8 +114,8 @@ void Generator::Verify(const Lanes& lanes, const Pass& pass) {
     if (lane->logits == 0) continue;
     if (lane->chunk > 0) roots.emplace_back(s.tokens.back());
     const CandidateTree& tree = lane->chunk > 0 ? roots.back() : lane->tree;
-    scored.push_back(
-        {tree, pass.logits.Rows(lane->logits_begin, lane->logits), s.tokens, s.sampler_});
+    scored.push_back({tree, pass.logits.Rows(lane->logits_begin, lane->logits), s.tokens,
+                      s.sampler_, s.filter_.get(), s.logprobs_});
     chooses.push_back(lane.get());
   }
   if (scored.empty()) return;
@@ -123,6 +123,8 @@ void Generator::Verify(const Lanes& lanes, const Pass& pass) {
   for (size_t i = 0; i < chooses.size(); ++i) {
     if (chooses[i]->chunk > 0) {
       chooses[i]->accepted.next = accepted[i].next;
+      chooses[i]->accepted.is_dead_end = accepted[i].is_dead_end;
+      chooses[i]->accepted.logprobs = std::move(accepted[i].logprobs);
     } else {
       chooses[i]->accepted = std::move(accepted[i]);
     }
@@ -140,6 +142,12 @@ void Generator::Commit(const Lanes& lanes) const {
     }
     const int position = s.cache_->length() + lane->tree.depth(lane->accepted.path.back());
     s.cache_->Commit({});
+    if (lane->accepted.is_dead_end) {
+      Break(s, Error{"after position " + std::to_string(position) +
+                     " no token of the model's vocabulary may follow: the text cannot be continued "
+                     "as its grammar demands"});
+      continue;
+    }
     Break(s, Error{"the pass at position " + std::to_string(position) +
                    " gave a logit that is not a number (NaN): a weight of the model is wrong, or "
                    "values overflowed"});
@@ -210,7 +218,7 @@ void Generator::WriteBy(const Lanes& lanes, size_t drafter, const Round& round, 
     // What was accepted is written even where the drafter could not learn it.
     if (DrafterOf(*lane) != drafter || lane->accepted.next == kNoToken) continue;
     if (lane->chunk > 0) {
-      if (lane->ends_prompt) EndPrompt(s, lane->accepted.next);
+      if (lane->ends_prompt) EndPrompt(s, lane->accepted);
       continue;
     }
     const size_t kept = Extend(s, lane->tree, lane->accepted);

@@ -53,6 +53,8 @@ Status Generator::Begin(Session& session, std::span<const Token> prompt, int max
   BeginCosts(session);
   session.cycles.clear();
   session.sources.clear();
+  session.logprobs.clear();
+  session.filter_ = session.answer_filter_ ? session.answer_filter_->Fork() : nullptr;
   return {};
 }
 
@@ -112,10 +114,11 @@ Status Generator::ReserveForPrompt(Session& session) const {
 }
 
 // The prompt is read: its text has its first new token.
-void Generator::EndPrompt(Session& session, Token first) {
-  session.tokens.push_back(first);
+void Generator::EndPrompt(Session& session, const Acceptance& accepted) {
+  session.tokens.push_back(accepted.next);
   session.sources.push_back(kNoPos);
   session.reading_ = false;
+  Account(session, accepted, 1);
   CheckFinish(session, session.tokens.size() - 1);
 }
 

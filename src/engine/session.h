@@ -14,6 +14,8 @@
 #include "engine/session_costs.h"
 #include "engine/stats.h"
 #include "model/kv_cache.h"
+#include "verify/logit_filter.h"
+#include "verify/logprobs.h"
 #include "verify/sampling.h"
 
 namespace foretoken {
@@ -32,6 +34,9 @@ struct SessionOptions {
   DType cache_type = DType::kF16;
   std::function<bool()> is_stopped;  // asked between the chunks of a prompt; may be empty
   int drafter = 0;                   // its number: 0, or what Generator::AddDrafter returned
+  // What answers must look like: the state before the first token of each. Null: anything.
+  std::shared_ptr<const LogitFilter> filter;
+  int logprobs = -1;  // Scoring::logprobs
 };
 
 // Made by Generator::Start, and changed by its generator alone. Invariant, unless broken, after
@@ -51,7 +56,8 @@ class Session {
   Finish finish = Finish::kNot;
   std::vector<Cycle> cycles;  // of the running answer
   std::vector<Pos> sources;   // [written] where each token was copied from, kNoPos if it was not
-  int reused = 0;             // prompt tokens whose cache rows an earlier prompt had left
+  std::vector<TokenLogprobs> logprobs;  // [written] if SessionOptions::logprobs asks for them
+  int reused = 0;                       // prompt tokens whose cache rows an earlier prompt had left
   // Why it ended before its time: an error, which broke it, or SessionOptions::is_stopped. Until
   // Begin makes it good again it may take part in no Step.
   Status status;
@@ -63,6 +69,8 @@ class Session {
   // After an error of Step: `tokens` may be read, and Begin or Prefill begin anew.
   bool is_broken() const { return broken_; }
   const SamplingParams& sampling() const { return sampler_.params(); }
+  // The state after `tokens`; null where anything may follow.
+  const LogitFilter* filter() const { return filter_.get(); }
   // Rows that a caller appends it must take away again.
   KvCache& cache() const { return *cache_; }
   const SessionCosts& costs() const { return costs_; }
@@ -83,7 +91,10 @@ class Session {
   std::vector<Token> stop_;
   std::function<bool()> is_stopped_;  // SessionOptions::is_stopped
   Sampler sampler_;
-  SamplingParams draft_sampling_;  // DraftSlot::sampling
+  std::shared_ptr<const LogitFilter> answer_filter_;  // SessionOptions::filter
+  std::unique_ptr<LogitFilter> filter_;               // after `tokens`
+  int logprobs_;                                      // SessionOptions::logprobs
+  SamplingParams draft_sampling_;                     // DraftSlot::sampling
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<DraftState> draft_;
   SessionCosts costs_;  // where the tree policy weighs them

@@ -12,8 +12,11 @@ namespace foretoken {
 
 void TreeBuilder::Offer(Node node, std::span<const Scored> tokens) {
   if (tree_.depth(node) >= limits().max_depth) return;
-  const size_t wanted = std::min(tokens.size(), static_cast<size_t>(width()));
-  for (const Scored& s : tokens.first(wanted)) {
+  int taken = 0;
+  for (const Scored& s : tokens) {
+    if (taken == width()) break;
+    if (!Allows(node, s.token)) continue;
+    ++taken;
     const Node child = tree_.Add(node, s.token, std::min(s.log_q, 0.0f),
                                  CandidateTree::Kind::kCandidate, kNoPos, Proposer());
     offered_by_.resize(std::max(offered_by_.size(), static_cast<size_t>(child) + 1));
@@ -23,7 +26,7 @@ void TreeBuilder::Offer(Node node, std::span<const Scored> tokens) {
 
 Node TreeBuilder::OfferRun(Node node, std::span<const Token> tokens, float log_q, Pos source) {
   for (Token token : tokens) {
-    if (tree_.depth(node) >= limits().max_depth) break;
+    if (tree_.depth(node) >= limits().max_depth || !Allows(node, token)) break;
     node = tree_.Add(node, token, std::min(log_q, 0.0f), CandidateTree::Kind::kCandidate, source,
                      Proposer());
     if (source != kNoPos) ++source;
