@@ -73,7 +73,7 @@ void BatchLoop::FitRunning() {
 // The job waits before all others, with what it has written: it is read again like a prompt, and
 // goes on as if nothing had happened.
 void BatchLoop::SetAside(std::unique_ptr<Job> job) {
-  job->session.reset();
+  job->SetAside();
   ++counters_.set_aside;
   waiting_.push_front(std::move(job));
 }

@@ -45,6 +45,7 @@ Job::Job(std::shared_ptr<ActiveRequest> request, int answer, const Tokenizer& to
       answer_(answer),
       tokenizer_(tokenizer),
       text_(request_->asked.prompt),
+      filter_(request_->asked.filter),
       shown_(request_->asked.stop_strings),
       drops_space_(BeginsText(text_, tokenizer)) {
   shown_.Push(BegunCharacter(text_, tokenizer));
@@ -62,6 +63,12 @@ void Job::Begin(std::unique_ptr<Session> begun) {
   cycles_seen_ = 0;
 }
 
+void Job::SetAside() {
+  FT_CHECK(session->tokens.size() == text_.size());
+  if (session->filter() != nullptr) filter_ = session->filter()->Fork();
+  session.reset();
+}
+
 AnswerEvent Job::TakeWritten() {
   AnswerEvent event{.answer = answer_};
   const auto fresh = std::span<const Token>(session->tokens).subspan(text_.size());
@@ -73,6 +80,10 @@ AnswerEvent Job::TakeWritten() {
     std::string piece = tokenizer_.Piece(fresh[i]);
     if (std::exchange(drops_space_, false) && piece.starts_with(' ')) piece.erase(0, 1);
     event.text += shown_.Push(piece);
+  }
+  if (request_->asked.logprobs >= 0) {
+    const auto all = session->logprobs.end() - std::ssize(fresh);
+    event.logprobs.assign(all, all + std::ssize(event.tokens));
   }
   TakeCycle(event.tokens.size());
   usage.completion_tokens = written();

@@ -37,6 +37,8 @@ class Job {
   const std::shared_ptr<ActiveRequest>& shared_request() const { return request_; }
   int answer() const { return answer_; }
   SamplingParams Sampling() const;
+  // What the rest of the answer must look like; null: anything.
+  const std::shared_ptr<const LogitFilter>& filter() const { return filter_; }
   // Prompt and everything that was delivered.
   std::span<const Token> text() const { return text_; }
   int prompt() const { return static_cast<int>(request_->asked.prompt.size()); }
@@ -53,6 +55,8 @@ class Job {
 
   // Runs from now on in `begun`, which was given text() to read.
   void Begin(std::unique_ptr<Session> begun);
+  // Gives the session up; another one goes on with text(), which must be all that it has written.
+  void SetAside();
   // Takes what the session has written since the last call, up to the end of the first stop string,
   // and the cycle that wrote it. Returns the event that tells of it, which is to be sent where it
   // says anything; `finish` is filled in where the answer has ended.
@@ -71,8 +75,9 @@ class Job {
   int answer_;
   const Tokenizer& tokenizer_;
   std::vector<Token> text_;
+  std::shared_ptr<const LogitFilter> filter_;
   StopText shown_;
-  bool drops_space_;                  // of the first piece, which begins the text
+  bool drops_space_;        // of the first piece, which begins the text
   size_t cycles_seen_ = 0;  // of the session's
   Cycle cycle_;
   bool has_cycle_ = false;

@@ -8,7 +8,9 @@ Status KeptTexts::Begin(Job& job) {
                                    .stop = request.stop_tokens,
                                    .capacity = options_.context,
                                    .cache_type = options_.cache_type,
-                                   .drafter = request.asked.drafter});
+                                   .drafter = request.asked.drafter,
+                                   .filter = job.filter(),
+                                   .logprobs = request.asked.logprobs});
   const int left = request.limit - static_cast<int>(job.text().size());
   if (MayKeep(job)) {
     // Where there is no memory for a fork, the session computes all by itself.

@@ -3,10 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/types.h"
+#include "verify/logit_filter.h"
+#include "verify/logprobs.h"
 #include "verify/sampling.h"
 
 namespace foretoken {
@@ -22,6 +26,10 @@ struct Request {
   // End an answer before the first of them (StopText). UTF-8, not empty.
   std::vector<std::string> stop_strings;
   bool ignore_eos = false;  // the tokens by which the model ends a text do not end the answer
+  // The likeliest tokens to name beside each one that is written; -1: no log-probabilities.
+  int logprobs = -1;
+  // What answers must look like: the state before their first tokens. Null: anything.
+  std::shared_ptr<const LogitFilter> filter;
   // Whether it may begin with what earlier texts have left, and leave its own for later ones.
   bool keeps_text = true;
   int drafter = 0;  // by its number in the generator
@@ -66,9 +74,10 @@ struct AnswerEvent {
   // The text that became certain: whole characters, nothing of a stop string. It may lag behind
   // `tokens`; the text of a finished answer is all there, but for one that was cancelled or failed.
   std::string text;
-  std::vector<Token> tokens;  // that the answer is longer by
-  int drafted = 0;            // of `tokens`, those in front that were guessed
-  int cycle = 0;              // that wrote them, from 1; 0: they came with the prompt's last pass
+  std::vector<Token> tokens;            // that the answer is longer by
+  std::vector<TokenLogprobs> logprobs;  // [tokens], or empty unless asked for
+  int drafted = 0;                      // of `tokens`, those in front that were guessed
+  int cycle = 0;  // that wrote them, from 1; 0: they came with the prompt's last pass
   // Anything but kNone: this is the answer's last event, and what follows is filled in.
   FinishReason finish = FinishReason::kNone;
   std::string stop;   // the stop string that ended it, if one did

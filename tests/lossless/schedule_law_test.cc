@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "runtime/decoder.h"
 #include "scheduler_rig.h"
+#include "verify/filter_testing.h"
 
 namespace foretoken {
 namespace {
@@ -46,6 +47,12 @@ struct Asked {
   bool cancelled = false;
 };
 
+// The same for all that ask for it.
+std::shared_ptr<const LogitFilter> Half() {
+  static const auto filter = std::make_shared<const RuleFilter>(HalfFilter());
+  return filter;
+}
+
 Request RandomRequest(Dice& dice, const std::vector<Asked>& before, const Limits& limits) {
   Request request;
   // Few different texts, so that prompts are shared and answers come again.
@@ -63,6 +70,8 @@ Request RandomRequest(Dice& dice, const std::vector<Asked>& before, const Limits
   if (dice.Chance(50)) request.sampling = VariedSampling(static_cast<uint64_t>(dice.Roll(12)));
   if (dice.Chance(15)) request.answers = dice.Between(2, 5);
   if (dice.Chance(20)) request.stop_tokens = {static_cast<Token>(dice.Roll(limits.vocab))};
+  if (dice.Chance(20)) request.logprobs = dice.Roll(4);
+  if (dice.Chance(20)) request.filter = Half();
   const std::string stops[] = {"a", "ab", "aab", "\xe4\xb8\xad", "ba", "bcb", "A"};
   while (dice.Chance(30)) request.stop_strings.push_back(stops[dice.Roll(7)]);
   return request;

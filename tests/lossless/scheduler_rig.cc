@@ -24,6 +24,8 @@ std::string KeyOf(const Request& request, const SamplingParams& s, int context) 
   add(s.top_k);
   add(s.seed);
   add(request.max_new);
+  add(request.logprobs);
+  add(request.filter != nullptr ? 1 : 0);
   add(context);
   return key;
 }
@@ -51,6 +53,13 @@ void ApplyStopStrings(const Request& request, const Tokenizer& tokenizer,
     }
   }
   answer->text = ReplaceInvalidUtf8(bytes);
+}
+
+bool AreSame(const TokenLogprobs& a, const TokenLogprobs& b) {
+  const auto same = [](const RankedToken& x, const RankedToken& y) {
+    return x.token == y.token && x.log_share == y.log_share;
+  };
+  return a.chosen == b.chosen && std::ranges::equal(a.top, b.top, same);
 }
 
 }  // namespace
@@ -99,6 +108,7 @@ void AnswerReader::Add(const AnswerEvent& event) {
   ASSERT_TRUE(IsUtf8(event.text));
   ASSERT_LE(event.drafted, std::ssize(event.tokens));
   whole.tokens.insert(whole.tokens.end(), event.tokens.begin(), event.tokens.end());
+  whole.logprobs.insert(whole.logprobs.end(), event.logprobs.begin(), event.logprobs.end());
   whole.text += event.text;
   ++whole.events;
   whole.finish = event.finish;
@@ -112,17 +122,20 @@ WholeAnswer AloneAnswers::Of(const Request& request, int answer, int context) {
   SamplingParams sampling = request.sampling;
   sampling.seed += static_cast<uint64_t>(answer);
   auto [found, is_new] = written_.try_emplace(KeyOf(request, sampling, context));
-  auto& [tokens, finish] = found->second;
+  auto& [tokens, logprobs, finish] = found->second;
   if (is_new) {
     const auto session = plain_.Start({.sampling = sampling,
                                        .stop = request.stop_tokens,
                                        .capacity = context,
-                                       .cache_type = cache_});
+                                       .cache_type = cache_,
+                                       .filter = request.filter,
+                                       .logprobs = request.logprobs});
     const int max_new = request.max_new == 0 ? context : request.max_new;
     EXPECT_TRUE(plain_.Prefill(*session, request.prompt, max_new).ok());
     Session* batch[] = {session.get()};
     while (!session->done()) EXPECT_TRUE(plain_.Step(batch).ok());
     tokens.assign(session->written().begin(), session->written().end());
+    logprobs = session->logprobs;
     finish = session->finish;
   }
   WholeAnswer alone;
@@ -130,6 +143,8 @@ WholeAnswer AloneAnswers::Of(const Request& request, int answer, int context) {
                  : finish == Finish::kLimit ? FinishReason::kLength
                                             : FinishReason::kContext;
   ApplyStopStrings(request, tokenizer_, tokens, finish == Finish::kStop, &alone);
+  alone.logprobs = logprobs;
+  alone.logprobs.resize(std::min(logprobs.size(), alone.tokens.size()));
   return alone;
 }
 
@@ -139,6 +154,7 @@ void ExpectSameAnswer(const WholeAnswer& whole, const WholeAnswer& alone) {
   EXPECT_EQ(FinishName(whole.finish), FinishName(alone.finish)) << whole.error;
   EXPECT_EQ(whole.stop, alone.stop);
   EXPECT_EQ(whole.usage.completion_tokens, std::ssize(alone.tokens));
+  EXPECT_TRUE(std::ranges::equal(whole.logprobs, alone.logprobs, AreSame));
 }
 
 void ExpectBeginningOf(const WholeAnswer& part, const WholeAnswer& alone) {

@@ -31,6 +31,7 @@ class MixedRig {
 // One answer, of all its events.
 struct WholeAnswer {
   std::vector<Token> tokens;
+  std::vector<TokenLogprobs> logprobs;  // [tokens], or empty
   std::string text;
   FinishReason finish = FinishReason::kNone;
   std::string stop, error;
@@ -61,7 +62,7 @@ class AnswerReader {
 };
 
 // What requests are answered with one at a time and without drafts. Stop strings are applied to the
-// whole text afterwards.
+// whole text afterwards. All requests with a filter have the same one.
 class AloneAnswers {
  public:
   // `plain`: without a drafter. `cache`: the scheduler's type. Borrows both others.
@@ -75,7 +76,12 @@ class AloneAnswers {
   Generator& plain_;
   const Tokenizer& tokenizer_;
   DType cache_;
-  std::map<std::string, std::pair<std::vector<Token>, Finish>> written_;  // by all it depends on
+  struct Written {
+    std::vector<Token> tokens;
+    std::vector<TokenLogprobs> logprobs;
+    Finish finish = Finish::kNot;
+  };
+  std::map<std::string, Written> written_;  // by all that it depends on
 };
 
 // `whole` ended by itself: it is `alone`.
