@@ -70,8 +70,11 @@ tsan: ## build with the thread sanitizer and run the threaded tests
 	@$(CMAKE_BUILD) build/tsan -j $(JOBS)
 	ctest --preset tsan -L 'unit|lossless'
 
-check-long: ## what takes hours: 10,000 altered files, ten minutes a fuzzer, sanitised tests in full, tsan
+check-long: ## what takes hours: 10,000 altered files and schedules, ten minutes a fuzzer, sanitised tests in full, tsan
 	@scripts/setup.sh engine test lint
+	@cmake --preset release -DFT_TESTS=ON >/dev/null
+	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target schedule_law_test
+	FT_SCHEDULES=10000 FT_REAL_SCHEDULES=200 $(BUILD)/schedule_law_test
 	@cmake --preset asan -DFT_LONG=ON >/dev/null
 	@$(CMAKE_BUILD) build/asan -j $(JOBS)
 	ctest --preset asan -j $(JOBS)

@@ -2,6 +2,7 @@
 #include "apps/command_line.h"
 #include "apps/runtime_args.h"
 #include "eval/machine/bench.h"
+#include "eval/machine/bench_batch.h"
 #include "eval/machine/bench_draft.h"
 #include "eval/machine/bench_neighbours.h"
 #include "eval/papers/bench_paper.h"
@@ -22,6 +23,7 @@ constexpr const char* kBenchFooter =
     "  foretoken bench overhead --random 160m --nodes 64 --context 8000\n"
     "  foretoken bench draft -m model.gguf --drafter hass --draft draft.gguf\n"
     "  foretoken bench neighbours -m model.gguf --processes 2,4\n"
+    "  foretoken bench batch -m model.gguf --sessions 1,8,32 --data texts/\n"
     "  foretoken bench project --shape llama2-7b --tau 5.15 --nodes 60 --levels 6\n"
     "  foretoken bench attribution -m model.gguf --data quotesum_dev.jsonl\n"
     "  foretoken bench fidelity -m small.gguf --reference model.gguf --data texts/\n"
@@ -176,6 +178,10 @@ int Run_bench(int argc, char** argv) {
       "neighbours", "decoding beside other processes that need the cores, over decoding alone");
   NeighbourOptions neighbour_options;
   AddNeighbours(neighbours, &neighbour_options);
+  CLI::App& batch =
+      *app.add_subcommand("batch", "many texts at once, over one at a time, and kept prompts");
+  BatchOptions batch_options;
+  AddBatchArgs(batch, &batch_options);
   CLI::App& project = *app.add_subcommand(
       "project", "what a known acceptance length would gain on a model that is not at hand");
   ProjectOptions project_options;
@@ -210,6 +216,7 @@ int Run_bench(int argc, char** argv) {
                         : overhead.parsed()    ? BenchOverhead(options)
                         : draft.parsed()       ? BenchDraft(draft_args)
                         : neighbours.parsed()  ? BenchNeighbours(neighbour_options)
+                        : batch.parsed()       ? BenchBatch(batch_options)
                         : project.parsed()     ? BenchProject(project_options)
                         : peers.parsed()       ? BenchPeers(peers_args)
                         : attribution.parsed() ? BenchAttribution(attribution_options)

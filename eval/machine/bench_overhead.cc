@@ -25,6 +25,10 @@ class EndlessGuesses final : public Drafter {
   std::unique_ptr<DraftState> NewState() const override { return std::make_unique<DraftState>(); }
   Status Observe(std::span<const Observation> /*seen*/) override { return {}; }
   void Truncate(DraftState& /*state*/, int /*length*/) override {}
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState& /*state*/,
+                                           int /*length*/) const override {
+    return std::make_unique<DraftState>();
+  }
 
   Status Propose(std::span<const DraftSlot> batch) override {
     std::vector<Scored> offer;

@@ -56,6 +56,24 @@ void CausalDrafter::Truncate(DraftState& draft_state, int length) {
   state.cache->Truncate(std::min(length - state.skipped, state.cache->length()));
 }
 
+// Where the beginning of the text was left out, nothing is taken over: where to begin is decided by
+// the next draft, and what it reads is there.
+Result<std::unique_ptr<DraftState>> CausalDrafter::Fork(const DraftState& draft_state,
+                                                        int length) const {
+  const auto& from = static_cast<const State&>(draft_state);
+  std::unique_ptr<DraftState> fork = NewState();
+  auto& to = static_cast<State&>(*fork);
+  to.CopyText(from, length);
+  if (from.skipped > 0) return fork;
+  FT_ASSIGN_OR_RETURN(to.cache, from.cache->Fork(std::min(length, from.cache->length())));
+  return fork;
+}
+
+size_t CausalDrafter::StateBytes(const DraftState& draft_state) const {
+  const auto& state = static_cast<const State&>(draft_state);
+  return state.TextBytes() + state.cache->bytes();
+}
+
 // A text may be read from a later token on, and again from an earlier one where much more of it has
 // become worth reading. Decided by every draft; what was read is kept until one expands its root.
 void CausalDrafter::ChooseBeginning(State& state, const TreeBuilder& builder) {

@@ -38,6 +38,8 @@ class CausalDrafter : public Drafter {
   Status Observe(std::span<const Observation> seen) final;
   Status Propose(std::span<const DraftSlot> batch) final;
   void Truncate(DraftState& state, int length) final;
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const final;
+  size_t StateBytes(const DraftState& state) const final;
 
   // The keys and values of a sequence, for tests.
   const KvCache& cache(const DraftState& state) const {

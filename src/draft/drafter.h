@@ -39,7 +39,7 @@ struct Observation {
   const Taps& taps;  // this sequence's rows: node n is row n; caches after the commit
   bool prompt;       // the tokens were given, not generated
   // Whether the drafter may read these tokens in order to guess (TreeContext::unread). Where it may
-  // not, `taps` hold what NeedsUnread names and nothing else. The beginning of a text may be kept
+  // not, what NeedsUnread leaves out may be missing in `taps`. The beginning of a text may be kept
   // from it, and what follows be given.
   bool may_read;
 };
@@ -93,6 +93,14 @@ class Drafter {
   // prompt). What was learned from the rest may stay where it does not name positions. An Observe
   // follows before the next Propose. REQUIRES: length <= tokens committed so far.
   virtual void Truncate(DraftState& state, int length) = 0;
+  // A state of its own that guesses as one would that had been given the first `length` committed
+  // tokens as the beginning of a prompt, and nothing before or after them. What `state` was not
+  // allowed to read (Observation::may_read) is unread in the fork as well. `state` does not change.
+  // An Observe, of the rest of that prompt, comes before the next Propose. REQUIRES: as Truncate.
+  // Errors: out of memory.
+  virtual Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const = 0;
+  // Bytes of memory that a state holds. What forks share is counted in each of them.
+  virtual size_t StateBytes(const DraftState& /*state*/) const { return 0; }
   // What it wants said in the statistics, over all sequences so far; most have nothing to say.
   virtual std::vector<Tally> Tallies() const { return {}; }
   // What its user should know of how it was built: a sentence, or nothing.

@@ -72,13 +72,39 @@ Status FeatureDrafter::KeepFeatures(const Observation& o, State& state) {
   return {};
 }
 
+int FeatureDrafter::RowsOf(const State& state, int length) const {
+  const int kept = std::min(state.rows(), std::max(0, length - content_.ahead));
+  return std::max(0, kept - state.skipped) * state.cache_rows;
+}
+
 void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
   auto& state = static_cast<State&>(draft_state);
-  const int kept = std::min(state.rows(), std::max(0, length - content_.ahead));
-  state.cache->Truncate(std::max(0, kept - state.skipped) * state.cache_rows);
+  state.cache->Truncate(RowsOf(state, length));
   state.TextState::Truncate(length);
   state.observed = std::min(state.observed, length);
   state.skipped = std::min(state.skipped, length);
+}
+
+// The output of the last row is left out: the row of the token that comes next is fed anew.
+Result<std::unique_ptr<DraftState>> FeatureDrafter::Fork(const DraftState& draft_state,
+                                                         int length) const {
+  const auto& from = static_cast<const State&>(draft_state);
+  std::unique_ptr<DraftState> fork = NewState();
+  auto& to = static_cast<State&>(*fork);
+  to.CopyText(from, length);
+  to.observed = std::min(from.observed, length);
+  to.skipped = std::min(from.skipped, length);
+  FT_ASSIGN_OR_RETURN(to.cache, from.cache->Fork(RowsOf(from, length)));
+  const int held = to.observed - to.skipped;
+  if (held == 0) return fork;
+  FT_RETURN_IF_ERROR(GrowRows(net_.backend(), held, net_.hidden(), 0, to.features));
+  net_.backend().StoreRows(from.Features(to.skipped, held), to.Features(to.skipped, held));
+  return fork;
+}
+
+size_t FeatureDrafter::StateBytes(const DraftState& draft_state) const {
+  const auto& state = static_cast<const State&>(draft_state);
+  return state.TextBytes() + state.cache->bytes() + BytesOf(state.features) + BytesOf(state.root);
 }
 
 Status FeatureDrafter::DraftLevels(

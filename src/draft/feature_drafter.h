@@ -56,6 +56,8 @@ class FeatureDrafter : public Drafter {
   std::unique_ptr<DraftState> NewState() const override;
   Status Observe(std::span<const Observation> seen) final;
   void Truncate(DraftState& state, int length) final;
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const final;
+  size_t StateBytes(const DraftState& state) const override;
 
  protected:
   // The cache's committed rows are of true features and committed tokens and nothing else. A text
@@ -119,6 +121,8 @@ class FeatureDrafter : public Drafter {
   // together: where no draft is asked for, nothing is fed.
   Status CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
   Status KeepFeatures(const Observation& seen, State& state);
+  // Rows of the cache that hold for the first `length` tokens alone.
+  int RowsOf(const State& state, int length) const;
 
   FeatureNet& net_;
   RowContent content_;

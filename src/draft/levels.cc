@@ -17,7 +17,8 @@ bool AreSound(std::span<const float> logits) {
 
 // Whether offers are the highest logits as they are.
 bool RanksByLogits(const DraftSlot& slot) {
-  return !slot.builder.wants_draws() && slot.sampling.pure_argmax();
+  const TreeBuilder& builder = slot.builder;
+  return !builder.wants_draws() && !builder.has_filter() && slot.sampling.pure_argmax();
 }
 
 // Books what an expansion of `seconds` spent on prompts, by their share of its rows.
@@ -55,6 +56,7 @@ std::vector<Token> RecentTokens(const DraftSlot& slot, Node node) {
 void OfferFromLogits(const DraftSlot& slot, Node node, std::span<float> logits, Sampler& sampler) {
   if (!AreSound(logits)) return;
   TreeBuilder& builder = slot.builder;
+  if (builder.has_filter() && !builder.MaskLogits(node, logits)) return;
   const std::vector<Token> history = RecentTokens(slot, node);
   if (builder.wants_draws()) {
     builder.OfferDrawn(node, sampler.Probabilities(logits, history), builder.width());

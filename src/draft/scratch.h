@@ -33,4 +33,8 @@ inline Status GrowRows(Backend& backend, int64_t rows, int64_t cols, int64_t hel
   return {};
 }
 
+inline size_t BytesOf(const Buffer& buffer) {
+  return static_cast<size_t>(buffer.tensor.rows * buffer.tensor.row_bytes);
+}
+
 }  // namespace foretoken

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "draft/drafter.h"
@@ -28,6 +29,15 @@ struct TextState : DraftState {
     committed = length;
     prompt = std::min(prompt, length);
   }
+
+  // Takes over the first `length` committed tokens of `from`.
+  void CopyText(const TextState& from, int length) {
+    text.assign(from.text.begin(), from.text.begin() + length);
+    committed = length;
+    prompt = std::min(from.prompt, length);
+  }
+
+  size_t TextBytes() const { return text.capacity() * sizeof(Token); }
 };
 
 // A drafter whose proposals depend on a sequence's text alone: what is left to say is Offer.
@@ -47,6 +57,14 @@ class TextDrafter : public Drafter {
   }
   void Truncate(DraftState& state, int length) final {
     static_cast<TextState&>(state).Truncate(length);
+  }
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const final {
+    auto fork = std::make_unique<TextState>();
+    fork->CopyText(static_cast<const TextState&>(state), length);
+    return std::unique_ptr<DraftState>(std::move(fork));
+  }
+  size_t StateBytes(const DraftState& state) const final {
+    return static_cast<const TextState&>(state).TextBytes();
   }
 
  private:

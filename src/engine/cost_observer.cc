@@ -73,17 +73,24 @@ CostObserver::CostObserver(CostModel& costs, std::span<const DraftPart> parts, s
 }
 
 void CostObserver::BeginText(SessionCosts& session) {
-  session = SessionCosts();
+  if (learns_) {
+    for (DraftCosts* drafting : drafting_) drafting->ObserveStart();
+  }
+  session = NewText();
+}
+
+SessionCosts CostObserver::NewText() const {
+  SessionCosts session;
   session.acceptance = AcceptanceTable(static_cast<int>(drafting_.size()));
   for (size_t part = 0; part < drafting_.size(); ++part) {
-    DraftCosts& drafting = *drafting_[part];
-    if (learns_) drafting.ObserveStart();
+    const DraftCosts& drafting = *drafting_[part];
     session.acceptance.Begin(static_cast<int>(part), drafting.rates(), trained_[part]);
     session.governors.emplace_back(drafting.Credit(), drafting.trust());
   }
+  return session;
 }
 
-void CostObserver::BeginAnswer(SessionCosts& session, int limit) {
+void CostObserver::BeginAnswer(SessionCosts& session, int limit) const {
   session.expected_tokens = costs_.answers().Expected(limit);
   session.written = session.passes = 0;
   session.rested_after = std::ranges::all_of(session.governors, &Governor::resting) ? 0 : -1;
@@ -106,6 +113,12 @@ int CostObserver::TokensWorthReading(const SessionCosts& session, int prompt) co
     most = std::max(most, count);
   }
   return most < std::min(kFew, prompt) ? 0 : most;
+}
+
+int CostObserver::TokensWorthReading(int prompt, int limit) const {
+  SessionCosts session = NewText();
+  BeginAnswer(session, limit);
+  return TokensWorthReading(session, prompt);
 }
 
 SessionEconomy CostObserver::EconomyOf(const SessionCosts& session, int context, int batch,
@@ -152,11 +165,10 @@ void CostObserver::JudgePart(const ObservedCycle& cycle, int part) {
 
 // What was offered is judged by what was written, scored or not; whether it was worth it, by what
 // such a cycle usually costs.
-void CostObserver::Observe(std::span<const ObservedCycle> batch, int rows,
-                           const RoundSeconds& seconds) {
-  if (learns_ && timing_) ObserveTimes(batch, rows, seconds);
-  const double share =
-      (seconds.propose + seconds.verify + seconds.learn) / static_cast<double>(batch.size());
+void CostObserver::Observe(std::span<const ObservedCycle> batch, const Round& round) {
+  if (learns_ && timing_) ObserveTimes(batch, round);
+  const double share = (round.propose + round.learn) / static_cast<double>(batch.size()) +
+                       round.verify / round.sessions;
   for (const ObservedCycle& cycle : batch) {
     SessionCosts& session = cycle.session;
     if (cycle.asked) {
@@ -180,12 +192,17 @@ void CostObserver::Observe(std::span<const ObservedCycle> batch, int rows,
   }
 }
 
-void CostObserver::ObserveTimes(std::span<const ObservedCycle> batch, int rows,
-                                const RoundSeconds& seconds) {
+// Rows of prompts have no logits: a pass with such rows says nothing of one with as many nodes.
+void CostObserver::ObserveTimes(std::span<const ObservedCycle> batch, const Round& round) {
   int context = 0;
   for (const ObservedCycle& cycle : batch) context += cycle.economy.cycle().context;
-  costs_.ObserveVerify(rows, context / static_cast<int>(batch.size()), seconds.verify);
-  if (!costs_.has_plain_pass()) return;
+  if (!round.reads_prompts) {
+    costs_.ObserveVerify(round.rows, context / static_cast<int>(batch.size()), round.verify);
+  }
+  if (costs_.has_plain_pass()) ObserveDrafting(batch, round);
+}
+
+void CostObserver::ObserveDrafting(std::span<const ObservedCycle> batch, const Round& round) {
   for (size_t part = 0; part < drafting_.size(); ++part) {
     const int p = static_cast<int>(part);
     int levels = 0, unread = 0;
@@ -199,7 +216,7 @@ void CostObserver::ObserveTimes(std::span<const ObservedCycle> batch, int rows,
       took += cycle.builder.part_seconds(p);
     }
     if (!spoke) continue;
-    if (drafting_.size() == 1) took = seconds.propose;
+    if (drafting_.size() == 1) took = round.propose;
     drafting_[part]->Observe(levels, unread, took / costs_.VerifySeconds(1, 0));
   }
 }

@@ -28,9 +28,13 @@ struct ObservedCycle {
   std::span<const Token> written;  // what the answer is longer by
 };
 
-// Seconds of a round.
-struct RoundSeconds {
-  double propose = 0, verify = 0, learn = 0;
+// One pass, and what went with it.
+struct Round {
+  int rows = 1;                // of the pass
+  int sessions = 1;            // that wrote, by whatever drafter
+  bool reads_prompts = false;  // so that the pass took longer than such a tree alone
+  // Seconds: of this drafter; of the pass and its verification, those of prompts left out.
+  double propose = 0, learn = 0, verify = 0;
 };
 
 // One a drafter and target. Thread-safety: one thread.
@@ -44,18 +48,20 @@ class CostObserver {
   // A text begins, of which nothing is known.
   void BeginText(SessionCosts& session);
   // An answer begins, of `limit` tokens at most.
-  void BeginAnswer(SessionCosts& session, int limit);
+  void BeginAnswer(SessionCosts& session, int limit) const;
   // How many of the last tokens of a prompt of so many the drafter may read before it drafts: as
   // many as are expected to pay, or none where those would be few.
   int TokensWorthReading(const SessionCosts& session, int prompt) const;
+  // The same of a text that has not begun, whose answer may have `limit` tokens.
+  int TokensWorthReading(int prompt, int limit) const;
 
   // What the next cycle costs and gains. `left`: tokens that may be written yet. Borrows both.
   SessionEconomy EconomyOf(const SessionCosts& session, int context, int batch, int left) const;
   // Whether guesses are wanted in a cycle. Where nothing can be scored they still teach whether
   // they come true, but not at any price.
   bool IsWorthAsking(const SessionEconomy& economy, const TreeBuilder& builder) const;
-  // What a round took and gave. `rows`: of its pass.
-  void Observe(std::span<const ObservedCycle> batch, int rows, const RoundSeconds& seconds);
+  // What a pass took and gave. `batch`: of this drafter's sessions, not empty.
+  void Observe(std::span<const ObservedCycle> batch, const Round& round);
   // The answer has ended, or was cut off.
   void EndAnswer(SessionCosts& session, bool cut_off);
 
@@ -63,9 +69,11 @@ class CostObserver {
   void HoldCosts() { timing_ = false; }
 
  private:
+  SessionCosts NewText() const;
   bool NeedsPlainPass() const { return learns_ && timing_ && !costs_.has_plain_pass(); }
   void JudgePart(const ObservedCycle& cycle, int part);
-  void ObserveTimes(std::span<const ObservedCycle> batch, int rows, const RoundSeconds& seconds);
+  void ObserveTimes(std::span<const ObservedCycle> batch, const Round& round);
+  void ObserveDrafting(std::span<const ObservedCycle> batch, const Round& round);
 
   CostModel& costs_;
   std::vector<DraftCosts*> drafting_;        // [parts]

@@ -1,9 +1,7 @@
 // What the generator does with prompts.
 #include <algorithm>
-#include <numeric>
 #include <string>
 
-#include "base/timer.h"
 #include "engine/generator.h"
 
 namespace foretoken {
@@ -15,8 +13,8 @@ int CommonPrefix(std::span<const Token> a, std::span<const Token> b) {
 
 }  // namespace
 
-Status Generator::Prefill(Session& session, std::span<const Token> prompt, int max_new) {
-  const Timer timer(seconds_.prefill);
+Status Generator::CheckPrompt(const Session& session, std::span<const Token> prompt,
+                              int max_new) const {
   const int size = static_cast<int>(prompt.size()), context = session.context_;
   if (prompt.empty()) return Error{"the prompt is empty"};
   if (max_new < 1)
@@ -32,6 +30,12 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
                    std::to_string(vocab - 1)};
     }
   }
+  return {};
+}
+
+Status Generator::Begin(Session& session, std::span<const Token> prompt, int max_new) {
+  FT_RETURN_IF_ERROR(CheckPrompt(session, prompt, max_new));
+  const int size = static_cast<int>(prompt.size()), context = session.context_;
   if (session.broken_) Renew(session);
   // The last prompt token is always scored again: its logits choose the first new token.
   const int held = session.cache_->length();
@@ -43,80 +47,79 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
   session.prompt = size;
   session.limit = std::min(context, max_new < context - size ? size + max_new : context);
   session.finish = Finish::kNot;
-  if (observer_) {
-    // What was learned of a text says little of one that shares only its beginning.
-    const bool is_new = session.reused < size / 2 || session.costs_.governors.empty();
-    if (is_new) observer_->BeginText(session.costs_);
-    observer_->BeginAnswer(session.costs_, session.limit - size);
-    if (session.reused == 0) session.read_from_ = 0;
-    // Decided once a text, but for one of which nothing that is left was read.
-    const bool has_read = session.reused > 0 && session.read_from_ < session.reused;
-    if (!has_read && options_.policy->MayDecline()) {
-      const int count = observer_->TokensWorthReading(session.costs_, size - session.reused);
-      session.read_from_ = count > 0 ? size - count : Session::kNever;
-    }
-  }
+  session.status = {};
+  session.reading_ = true;
+  session.begun_ = ++begun_;
+  BeginCosts(session);
   session.cycles.clear();
   session.sources.clear();
-  const Result<int> scored = PrefillText(session);
-  if (!scored.ok()) {
-    Session* batch[] = {&session};
-    Break(batch);
-    return scored.error();
-  }
-  if (*scored < size) {
-    session.tokens.resize(static_cast<size_t>(*scored));
-    session.prompt = *scored;
-    return Error{"stopped after " + std::to_string(*scored) + " of the prompt's " +
-                 std::to_string(size) + " tokens"};
-  }
-  CheckFinish(session, static_cast<size_t>(size));
+  session.logprobs.clear();
+  session.filter_ = session.answer_filter_ ? session.answer_filter_->Fork() : nullptr;
   return {};
 }
 
-// Returns how many of the prompt's tokens are cached: all, unless it was stopped.
-Result<int> Generator::PrefillText(Session& session) {
-  constexpr int kAhead = 256;  // tokens of an answer whose rows are reserved with the prompt's
+void Generator::BeginCosts(Session& session) {
+  Speculation& by = Of(session);
+  if (!by.observer) return;
   const int size = session.prompt;
-  const int nodes = std::min(options_.limits.max_nodes, target_.max_rows());
-  const int ahead = std::min(session.limit - size, kAhead) + nodes;
-  // Where there is no memory for that, the prompt may still have its own.
-  if (!session.cache_->Reserve(size + ahead).ok())
-    FT_RETURN_IF_ERROR(session.cache_->Reserve(size));
-  for (int begin = session.reused; begin < size;) {
-    const bool may_stop = begin > session.reused && session.is_stopped_;
-    if (may_stop && session.is_stopped_()) return begin;
-    int end = std::min(size, begin + target_.max_rows());
-    if (begin < session.read_from_) end = std::min(end, session.read_from_);
-    FT_RETURN_IF_ERROR(PrefillChunk(session, begin, end));
-    begin = end;
-  }
-  return size;
+  // What was learned of a text says little of one that shares only its beginning.
+  const bool is_new = session.reused < size / 2 || session.costs_.governors.empty();
+  if (is_new) by.observer->BeginText(session.costs_);
+  by.observer->BeginAnswer(session.costs_, session.limit - size);
+  if (session.reused == 0) session.read_from_ = 0;
+  // Decided once a text, but for one of which nothing that is left was read.
+  const bool has_read = session.reused > 0 && session.read_from_ < session.reused;
+  if (has_read || !by.options.policy->MayDecline()) return;
+  const int count = by.observer->TokensWorthReading(session.costs_, size - session.reused);
+  session.read_from_ = count > 0 ? size - count : Session::kNever;
 }
 
-Status Generator::PrefillChunk(Session& session, int begin, int end) {
-  Session* batch[] = {&session};
-  const bool last = end == session.prompt;
-  const auto chunk = std::span(session.tokens).subspan(begin, end - begin);
-  FT_ASSIGN_OR_RETURN(const Pass pass, Score(batch, {CandidateTree::Chain(chunk)},
-                                             last ? LogitRows::kLast : LogitRows::kNone));
-  Acceptance accepted;  // a prompt is given: every row is right
-  accepted.path.resize(chunk.size());
-  std::iota(accepted.path.begin(), accepted.path.end(), 0);
-  if (last) {
-    const CandidateTree root(session.tokens.back());
-    const Scoring scoring{root, pass.logits, session.tokens, session.sampler_};
-    accepted.next = verifier_.Verify(std::span(&scoring, 1))[0].next;
-    FT_RETURN_IF_ERROR(CheckChosen(batch, pass.trees, std::span(&accepted, 1)));
-  } else {
-    accepted.next = session.tokens[static_cast<size_t>(end)];
+Status Generator::Prefill(Session& session, std::span<const Token> prompt, int max_new) {
+  FT_RETURN_IF_ERROR(Begin(session, prompt, max_new));
+  Session* alone[] = {&session};
+  while (session.reading()) FT_RETURN_IF_ERROR(Step(alone));
+  return {};
+}
+
+// The most tokens that its next chunk may hold: what the drafter may not read, and what it may,
+// are chunks of their own.
+int Generator::ChunkLimit(const Session& session) {
+  const int begin = session.cache_->length();
+  int end = session.prompt;
+  if (begin < session.read_from_) end = std::min(end, session.read_from_);
+  return end - begin;
+}
+
+void Generator::AskWhetherStopped(std::span<Session* const> batch) {
+  for (Session* s : batch) {
+    const int scored = s->cache_->length();
+    if (!s->reading_ || scored == s->reused || !s->is_stopped_ || !s->is_stopped_()) continue;
+    s->status = Error{"stopped after " + std::to_string(scored) + " of the prompt's " +
+                      std::to_string(s->prompt) + " tokens"};
+    s->tokens.resize(static_cast<size_t>(scored));
+    s->prompt = scored;
+    s->reading_ = false;
   }
-  session.cache_->Commit(accepted.path);
-  if (last) {
-    session.tokens.push_back(accepted.next);
-    session.sources.push_back(kNoPos);
-  }
-  return Learn(batch, pass, std::span(&accepted, 1), /*prompt=*/true);
+}
+
+// Once a prompt, before its first chunk.
+Status Generator::ReserveForPrompt(Session& session) const {
+  constexpr int kAhead = 256;  // tokens of an answer whose rows are reserved with the prompt's
+  const int size = session.prompt;
+  const int nodes = std::min(Of(session).options.limits.max_nodes, target_.max_rows());
+  const int ahead = std::min(session.limit - size, kAhead) + nodes;
+  // Where there is no memory for that, the prompt may still have its own.
+  if (session.cache_->Reserve(size + ahead).ok()) return {};
+  return session.cache_->Reserve(size);
+}
+
+// The prompt is read: its text has its first new token.
+void Generator::EndPrompt(Session& session, const Acceptance& accepted) {
+  session.tokens.push_back(accepted.next);
+  session.sources.push_back(kNoPos);
+  session.reading_ = false;
+  Account(session, accepted, 1);
+  CheckFinish(session, session.tokens.size() - 1);
 }
 
 }  // namespace foretoken

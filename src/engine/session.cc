@@ -8,7 +8,10 @@ Session::Session(const SessionOptions& options, std::unique_ptr<KvCache> cache,
       stop_(options.stop),
       is_stopped_(options.is_stopped),
       sampler_(options.sampling),
+      answer_filter_(options.filter),
+      logprobs_(options.logprobs),
       cache_(std::move(cache)),
-      draft_(std::move(draft)) {}
+      draft_(std::move(draft)),
+      drafter_(options.drafter) {}
 
 }  // namespace foretoken

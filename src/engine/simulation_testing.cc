@@ -92,13 +92,13 @@ SimulatedAnswer Simulation::Answer(int tokens) {
     const SessionEconomy economy = observer_.EconomyOf(session, 0, 1, left);
     TreeBuilder builder(0, {.max_nodes = 64, .max_depth = left - 1}, *policy_, std::nullopt,
                         &economy);
-    RoundSeconds seconds;
+    Round round;
     const bool asked = observer_.IsWorthAsking(economy, builder);
     for (size_t part = 0; asked && part < parts_.size(); ++part) {
       if (part > 0) builder.NextDrafter();
       const double took = Clock(Propose(part, written, builder), answer);
       builder.SetPartSeconds(took);
-      seconds.propose += took;
+      round.propose += took;
     }
     const CandidateTree tree = builder.Finish();
     std::vector<Node> path{0};
@@ -108,7 +108,8 @@ SimulatedAnswer Simulation::Answer(int tokens) {
       at = tree.Child(at, fresh.back());
       if (at != kNoNode) path.push_back(at);
     }
-    seconds.verify = Clock(truth(tree.size()), answer);
+    round.rows = tree.size();
+    round.verify = Clock(truth(tree.size()), answer);
     answer.begin.push_back(written);
     answer.nodes.push_back(tree.size() - 1);
     for (size_t part = 0; part < 2; ++part) {
@@ -118,7 +119,7 @@ SimulatedAnswer Simulation::Answer(int tokens) {
     }
     written += static_cast<int>(fresh.size());
     const ObservedCycle cycle{session, economy, builder, asked, tree, path, fresh};
-    observer_.Observe(std::span(&cycle, 1), tree.size(), seconds);
+    observer_.Observe(std::span(&cycle, 1), round);
   }
   observer_.EndAnswer(session, /*cut_off=*/true);
   return answer;

@@ -32,6 +32,9 @@ class HeadWatcher final : public Drafter {
   std::unique_ptr<DraftState> NewState() const override { return std::make_unique<DraftState>(); }
   Status Propose(std::span<const DraftSlot>) override { return {}; }
   void Truncate(DraftState&, int length) override { text_.resize(static_cast<size_t>(length)); }
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState&, int) const override {
+    return Error{"what was found belongs to one text"};
+  }
 
   // Says how long the coming prompt is.
   void Expect(int input) {

@@ -40,7 +40,8 @@ class Taps {
   // [rows whose logits were asked for, hidden] f32.
   Tensor HeadInput() const { return head_input_; }
 
-  // [rows] the highest logit's token after each row; empty where not all logits were computed.
+  // [rows] the highest logit's token after each row; empty where not all logits of this sequence
+  // were computed.
   std::span<const Token> answers() const { return answers_; }
 
   void SetHidden(int index, Tensor t) { hidden_[index] = t; }

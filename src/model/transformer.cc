@@ -158,12 +158,20 @@ Tensor Transformer::Logits(const Pass& pass, int rows) {
   return logits;
 }
 
-Tensor Transformer::HeadInputOf(const Pass& pass, int sequence) const {
+// A sequence's rows of the logits: the first, and their number.
+std::pair<int, int> Transformer::LogitsOf(const Pass& pass, int sequence) {
   const std::vector<int>& rows = pass.batch.logit_rows;
-  const auto before = [&](int row) { return std::ranges::lower_bound(rows, row) - rows.begin(); };
+  const auto before = [&](int row) {
+    return static_cast<int>(std::ranges::lower_bound(rows, row) - rows.begin());
+  };
   const auto s = static_cast<size_t>(sequence);
-  const auto begin = before(pass.batch.begin[s]), end = before(pass.batch.begin[s + 1]);
-  return begin == end ? Tensor() : head_input_.tensor.Rows(begin, end - begin);
+  const int begin = before(pass.batch.begin[s]);
+  return {begin, before(pass.batch.begin[s + 1]) - begin};
+}
+
+Tensor Transformer::HeadInputOf(const Pass& pass, int sequence) const {
+  const auto [begin, count] = LogitsOf(pass, sequence);
+  return count == 0 ? Tensor() : head_input_.tensor.Rows(begin, count);
 }
 
 void Transformer::FillTaps(const Pass& pass, std::span<Taps> taps) const {
@@ -184,15 +192,14 @@ void Transformer::FillTaps(const Pass& pass, std::span<Taps> taps) const {
   }
 }
 
-// Only where the logits of all rows were asked for.
+// Only for sequences of which the logits of all rows were asked for.
 void Transformer::FillAnswers(const Pass& pass, Tensor logits, std::span<Taps> taps) {
-  const bool all = logits.rows == pass.rows;
-  answers_.resize(static_cast<size_t>(pass.rows));
-  if (all) backend_.ArgMax(logits, answers_);
+  answers_.resize(static_cast<size_t>(logits.rows));
+  if (logits.rows > 0) backend_.ArgMax(logits, answers_);
   for (size_t s = 0; s < taps.size(); ++s) {
-    const int begin = pass.batch.begin[s];
-    const int count = all ? pass.batch.begin[s + 1] - begin : 0;
-    taps[s].SetAnswers(std::span(answers_).subspan(begin, count));
+    const auto [begin, count] = LogitsOf(pass, static_cast<int>(s));
+    const bool all = count == pass.batch.begin[s + 1] - pass.batch.begin[s];
+    taps[s].SetAnswers(std::span(answers_).subspan(static_cast<size_t>(begin), all ? count : 0));
   }
 }
 

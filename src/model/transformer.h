@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/decoder_layers.h"
@@ -70,6 +71,7 @@ class Transformer final : public Model {
   int KeepLogitRows(const Pass& pass, int rows);
   int RunLayers(const Pass& pass);
   Tensor Logits(const Pass& pass, int rows);
+  static std::pair<int, int> LogitsOf(const Pass& pass, int sequence);
   Tensor HeadInputOf(const Pass& pass, int sequence) const;
   void FillTaps(const Pass& pass, std::span<Taps> taps) const;
   void FillAnswers(const Pass& pass, Tensor logits, std::span<Taps> taps);
@@ -86,7 +88,7 @@ class Transformer final : public Model {
   std::vector<Buffer> hidden_taps_;  // [layers + 1], made on first use
   std::vector<Buffer> query_taps_;   // [layers]
   Buffer head_input_;
-  std::vector<Token> answers_;  // [rows] of the last pass that was asked for them
+  std::vector<Token> answers_;  // [rows of logits] of the last pass that was asked for them
 };
 
 }  // namespace foretoken

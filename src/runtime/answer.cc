@@ -40,6 +40,9 @@ Result<Answer> WriteTogether(Generator& generator, std::span<Session* const> ses
     if (!go_on || !ended.ok() || running.empty()) break;
     const size_t had = session.tokens.size();
     ended = generator.Step(running);
+    for (const Session* s : running) {
+      if (ended.ok()) ended = s->status;
+    }
     if (session.tokens.size() == had) continue;
     go_on = on_tokens(std::span(session.tokens).subspan(had), session.cycles.back().n_acc);
   }

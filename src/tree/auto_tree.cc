@@ -199,6 +199,15 @@ class AutoTree final : public TreePolicy {
     return kept;
   }
 
+  std::vector<double> Gains(const CandidateTree& tree, const TreeContext& context) const override {
+    std::vector<double> gains = Probabilities(tree, EconomyOf(context));
+    const std::vector<bool> candidate = Candidates(tree);
+    for (Node n = 1; n < tree.size(); ++n) {
+      if (!candidate[n]) gains[n] = 0;
+    }
+    return gains;
+  }
+
  private:
   int width_, nodes_;
 };

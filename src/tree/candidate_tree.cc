@@ -77,4 +77,21 @@ std::vector<Node> CandidateTree::Parents() const {
   return parents;
 }
 
+CandidateTree Pick(const CandidateTree& tree, const std::vector<bool>& keep) {
+  CandidateTree result(tree.token(0));
+  std::vector<Node> renamed(static_cast<size_t>(tree.size()), kNoNode);
+  renamed[0] = 0;
+  for (Node n = 1; n < tree.size(); ++n) {
+    const Node parent = renamed[tree.parent(n)];
+    if (parent == kNoNode || !keep[n]) continue;
+    renamed[n] = result.Add(parent, tree.token(n), tree.log_q(n), tree.kind(n), tree.source(n),
+                            tree.proposers(n));
+  }
+  for (Node n = 0; n < tree.size(); ++n) {
+    const Draws* draws = tree.draws(n);
+    if (draws != nullptr && renamed[n] != kNoNode) result.SetDraws(renamed[n], *draws);
+  }
+  return result;
+}
+
 }  // namespace foretoken

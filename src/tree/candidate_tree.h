@@ -89,4 +89,7 @@ class CandidateTree {
   std::map<Node, Draws> draws_;
 };
 
+// The root, and those nodes of `keep` [tree.size()] whose ancestors are kept, with their draws.
+CandidateTree Pick(const CandidateTree& tree, const std::vector<bool>& keep);
+
 }  // namespace foretoken

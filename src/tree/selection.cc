@@ -1,6 +1,7 @@
 #include "tree/selection.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace foretoken {
 
@@ -47,6 +48,15 @@ std::vector<Node> KeepBest(const CandidateTree& tree, const std::vector<bool>& w
   }
   nodes.insert(nodes.begin(), 0);
   return nodes;
+}
+
+std::vector<double> TreePolicy::Gains(const CandidateTree& tree, const TreeContext&) const {
+  const std::vector<bool> candidate = Candidates(tree);
+  std::vector<double> gains(static_cast<size_t>(tree.size()), 0.0);
+  for (Node n = 0; n < tree.size(); ++n) {
+    if (candidate[n]) gains[n] = std::exp(static_cast<double>(tree.score(n)));
+  }
+  return gains;
 }
 
 }  // namespace foretoken

@@ -12,8 +12,11 @@ namespace foretoken {
 
 void TreeBuilder::Offer(Node node, std::span<const Scored> tokens) {
   if (tree_.depth(node) >= limits().max_depth) return;
-  const size_t wanted = std::min(tokens.size(), static_cast<size_t>(width()));
-  for (const Scored& s : tokens.first(wanted)) {
+  int taken = 0;
+  for (const Scored& s : tokens) {
+    if (taken == width()) break;
+    if (!Allows(node, s.token)) continue;
+    ++taken;
     const Node child = tree_.Add(node, s.token, std::min(s.log_q, 0.0f),
                                  CandidateTree::Kind::kCandidate, kNoPos, Proposer());
     offered_by_.resize(std::max(offered_by_.size(), static_cast<size_t>(child) + 1));
@@ -23,7 +26,7 @@ void TreeBuilder::Offer(Node node, std::span<const Scored> tokens) {
 
 Node TreeBuilder::OfferRun(Node node, std::span<const Token> tokens, float log_q, Pos source) {
   for (Token token : tokens) {
-    if (tree_.depth(node) >= limits().max_depth) break;
+    if (tree_.depth(node) >= limits().max_depth || !Allows(node, token)) break;
     node = tree_.Add(node, token, std::min(log_q, 0.0f), CandidateTree::Kind::kCandidate, source,
                      Proposer());
     if (source != kNoPos) ++source;
@@ -113,27 +116,19 @@ void TreeBuilder::SetPartSeconds(double seconds) {
   part_seconds_.back() = seconds;
 }
 
-CandidateTree TreeBuilder::Finish() const {
+std::vector<Node> TreeBuilder::Kept() const {
   TreeContext left = context_;
   left.limits.max_nodes -= probes_;
-  std::vector<bool> keep(static_cast<size_t>(tree_.size()), false);
-  for (Node n : policy_.Keep(tree_, left)) keep[n] = true;
+  return policy_.Keep(tree_, left);
+}
 
-  CandidateTree result(tree_.token(0));
-  std::vector<Node> renamed(static_cast<size_t>(tree_.size()), kNoNode);
-  renamed[0] = 0;
+CandidateTree TreeBuilder::Finish() const {
+  std::vector<bool> keep(static_cast<size_t>(tree_.size()), false);
+  for (const Node n : Kept()) keep[n] = true;
   for (Node n = 1; n < tree_.size(); ++n) {
-    const Node parent = renamed[tree_.parent(n)];
-    const bool probe = tree_.kind(n) == CandidateTree::Kind::kProbe;
-    if (parent == kNoNode || !(keep[n] || probe)) continue;
-    renamed[n] = result.Add(parent, tree_.token(n), tree_.log_q(n), tree_.kind(n), tree_.source(n),
-                            tree_.proposers(n));
+    if (tree_.kind(n) == CandidateTree::Kind::kProbe) keep[n] = true;
   }
-  for (Node n = 0; n < tree_.size(); ++n) {
-    const Draws* draws = tree_.draws(n);
-    if (draws != nullptr && renamed[n] != kNoNode) result.SetDraws(renamed[n], *draws);
-  }
-  return result;
+  return Pick(tree_, keep);
 }
 
 }  // namespace foretoken

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "tree/candidate_tree.h"
+#include "tree/path_filter.h"
 #include "tree/tree_policy.h"
 
 namespace foretoken {
@@ -18,7 +20,7 @@ struct Scored {
 };
 
 // The drafter's side of the conversation is Offer / OfferRun / OfferDrawn / TakeFrontier; the
-// engine's is Finish.
+// engine's is Finish, or Kept, Gains and Pick where sessions share a pass.
 class TreeBuilder {
  public:
   // `draw_key`: the address of OfferDrawn's noise, KeyAfter every token up to the root; nothing
@@ -34,6 +36,13 @@ class TreeBuilder {
         read_(1) {
     context_.limits = policy_.Limits(context_);
   }
+
+  // From now on offers that `filter` forbids are dropped; probes are not offers.
+  void SetFilter(std::shared_ptr<PathFilter> filter) { filter_ = std::move(filter); }
+  bool has_filter() const { return filter_ != nullptr; }
+  // Masks the logits [vocab] of what follows `node`, so that a drafter ranks what may follow alone.
+  // Returns false where nothing may. REQUIRES: has_filter().
+  bool MaskLogits(Node node, std::span<float> logits) { return filter_->Mask(tree_, node, logits); }
 
   // The key of a text that is longer by `token`.
   static uint64_t KeyAfter(uint64_t key, Token token);
@@ -58,9 +67,11 @@ class TreeBuilder {
   double part_seconds(int part) const;
   void SetPartSeconds(double seconds);  // of the part that spoke last
 
-  // Offers continuations of `node`, best first; at most width() are taken. Duplicates are merged.
+  // Offers continuations of `node`, best first; at most width() are taken, of those that
+  // the filter allows. Duplicates are merged.
   void Offer(Node node, std::span<const Scored> tokens);
-  // Offers one run of tokens below `node`, each with the same confidence; cut to the limits.
+  // Offers one run of tokens below `node`, each with the same confidence; cut to the limits
+  // and before a token that the filter forbids.
   // Returns the last node of the run. `source`: the position of this sequence that tokens[0] was
   // copied from, where it was.
   Node OfferRun(Node node, std::span<const Token> tokens, float log_q, Pos source = kNoPos);
@@ -86,17 +97,29 @@ class TreeBuilder {
   // The next drafter of a joined one speaks: the frontier is the root again, and what it offers is
   // marked as its own.
   void NextDrafter();
+  // What the policy keeps within the nodes that probes leave: candidates, ascending, closed under
+  // parents, the root included.
+  std::vector<Node> Kept() const;
+  // [tree().size()] the tokens that each node is expected to add (TreePolicy::Gains).
+  std::vector<double> Gains() const { return policy_.Gains(tree_, context_); }
+  // Whether nodes are scored only where that pays, by costs that were measured.
+  bool weighs_costs() const { return policy_.MayDecline() && context_.economy != nullptr; }
+  int probes() const { return probes_; }
   // Every probe whose parent is kept, and what the policy keeps within the nodes that probes leave;
   // parents first, never more than max_nodes.
   CandidateTree Finish() const;
 
  private:
+  bool Allows(Node node, Token token) {
+    return filter_ == nullptr || filter_->Allows(tree_, node, token);
+  }
   uint32_t Proposer() const { return 1u << context_.part(); }
   void OfferLikeliest(Node node, std::span<const float> q, int count);
   uint64_t KeyOf(Node node) const;
 
   TreeContext context_;
   const TreePolicy& policy_;
+  std::shared_ptr<PathFilter> filter_;  // null: every token may follow
   std::optional<uint64_t> draw_key_;
   CandidateTree tree_;
   std::vector<Node> frontier_;

@@ -93,6 +93,10 @@ class TreePolicy {
   // The candidates (ascending, closed under parents, the root included, at most
   // context.limits.max_nodes) that the target will score.
   virtual std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const = 0;
+  // [tree.size()] the tokens that each node is expected to add: the probability that the target
+  // takes it. Never more than the parent's; 0 for what is not to be scored at any price. By it
+  // sessions that share a pass compete for its rows.
+  virtual std::vector<double> Gains(const CandidateTree& tree, const TreeContext& context) const;
 };
 // One run: the best-scored child at every depth.
 const TreePolicy& ChainPolicy();

@@ -14,7 +14,9 @@ class ExactVerifier : public Verifier {
   std::vector<Acceptance> Verify(std::span<const Scoring> batch) final {
     std::vector<Acceptance> accepted;
     accepted.reserve(batch.size());
-    for (const Scoring& s : batch) accepted.push_back(reader_.FollowChoices(s));
+    for (const Scoring& s : batch) {
+      accepted.push_back(reader_.Read(s, [&] { return reader_.FollowChoices(s); }));
+    }
     return accepted;
   }
 

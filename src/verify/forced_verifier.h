@@ -10,7 +10,8 @@ namespace foretoken {
 
 class ForcedVerifier final : public Verifier {
  public:
-  // `text`: every token from position 0 on; what is written stands in it. Of one sequence.
+  // `text`: every token from position 0 on; what is written stands in it. Of one sequence,
+  // without a filter: nothing is chosen, and log-probabilities are left out.
   explicit ForcedVerifier(std::vector<Token> text) : text_(std::move(text)) {}
 
   std::vector<Acceptance> Verify(std::span<const Scoring> batch) override;

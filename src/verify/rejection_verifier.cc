@@ -29,7 +29,8 @@ class RejectionVerifier final : public Verifier {
     std::vector<Acceptance> accepted;
     accepted.reserve(batch.size());
     for (const Scoring& s : batch) {
-      accepted.push_back(s.sampler.params().greedy() ? reader_.FollowChoices(s) : Walk(s));
+      accepted.push_back(reader_.Read(
+          s, [&] { return s.sampler.params().greedy() ? reader_.FollowChoices(s) : Walk(s); }));
     }
     return accepted;
   }
@@ -44,7 +45,9 @@ class RejectionVerifier final : public Verifier {
     return a;
   }
 
-  // The token after `n`; kNoToken where a logit is not a number. Every position is decided once,
+  // The token after `n`; kNoToken where the reader has no distribution. Draws that the filter
+  // forbids have no share of the target's, so none is accepted, and the law is that of the masked
+  // distribution whatever the draft drew from. Every position is decided once,
   // with uniforms of its own.
   Token Decide(const Scoring& s, Node n, Acceptance& a) {
     const uint64_t seed = s.sampler.params().seed;

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/rng.h"
+#include "verify/logit_filter.h"
 
 namespace foretoken {
 namespace {
@@ -84,9 +85,10 @@ Sampler::Sampler(SamplingParams params) : params_(std::move(params)) {
     params_.order.assign(std::begin(kDefaultOrder), std::end(kDefaultOrder));
 }
 
-Token Sampler::Choose(std::span<float> logits, std::span<const Token> history, Pos position) {
+Token Sampler::Choose(std::span<float> logits, std::span<const Token> history, Pos position,
+                      LogitFilter* filter) {
   FT_CHECK(!logits.empty());
-  Process(logits, history);
+  Process(logits, history, filter);
   if (params_.greedy()) return ArgMax(logits);
   // The argmax of logits and noise, without the noise of tokens that it cannot lift far enough.
   const GumbelNoise noise(params_.seed, position);
@@ -108,7 +110,7 @@ Token Sampler::Choose(std::span<float> logits, std::span<const Token> history, P
 std::vector<RankedToken> Sampler::Rank(std::span<float> logits, std::span<const Token> history,
                                        Pos position, int count) {
   FT_CHECK(!logits.empty() && count >= 1);
-  Process(logits, history);
+  Process(logits, history, nullptr);
   const GumbelNoise noise(params_.seed, position);
   const float top = logits[static_cast<size_t>(ArgMax(logits))];
   std::vector<RankedToken> best;  // with scores for shares, the highest first
@@ -144,8 +146,9 @@ std::vector<RankedToken> Sampler::Rank(std::span<float> logits, std::span<const 
   return best;
 }
 
-std::vector<float> Sampler::Probabilities(std::span<float> logits, std::span<const Token> history) {
-  Process(logits, history);
+std::vector<float> Sampler::Probabilities(std::span<float> logits, std::span<const Token> history,
+                                          LogitFilter* filter) {
+  Process(logits, history, filter);
   std::vector<float> p(logits.size(), 0.0f);
   if (params_.greedy()) {
     p[static_cast<size_t>(ArgMax(logits))] = 1;
@@ -156,25 +159,36 @@ std::vector<float> Sampler::Probabilities(std::span<float> logits, std::span<con
   return p;
 }
 
-void Sampler::Process(std::span<float> logits, std::span<const Token> history) {
+void Sampler::Process(std::span<float> logits, std::span<const Token> history,
+                      LogitFilter* filter) {
   std::span<const Token> recent = history;
   if (params_.penalty_last_n >= 0) {
     recent = history.last(std::min<size_t>(history.size(), params_.penalty_last_n));
   }
   for (LogitsStep step : params_.order) {
-    if (!params_.greedy() || IsGreedyStep(step)) Apply(step, logits, recent);
+    if (!params_.greedy() || IsGreedyStep(step)) Apply(step, logits, recent, filter);
+  }
+  // Only what is allowed may share the mass of a text in which everything is ruled out.
+  if (filter != nullptr && !std::ranges::any_of(logits, [](float x) { return x > kRuledOut; })) {
+    std::ranges::fill(logits, 0.0f);
+    filter->Mask(logits);
   }
   MakeFinite(logits);
 }
 
-void Sampler::Apply(LogitsStep step, std::span<float> logits, std::span<const Token> recent) {
+void Sampler::AddBias(std::span<float> logits, LogitFilter* filter) const {
+  for (const auto& [token, bias] : params_.logit_bias) {
+    if (static_cast<size_t>(token) >= logits.size()) continue;  // a draft's own vocabulary
+    if (filter != nullptr && !filter->Allows(token)) continue;
+    logits[token] = std::isinf(bias) ? bias : logits[token] + bias;
+  }
+}
+
+void Sampler::Apply(LogitsStep step, std::span<float> logits, std::span<const Token> recent,
+                    LogitFilter* filter) {
   switch (step) {
     case LogitsStep::kLogitBias:
-      for (const auto& [token, bias] : params_.logit_bias) {
-        if (static_cast<size_t>(token) >= logits.size()) continue;  // a draft's own vocabulary
-        logits[token] = std::isinf(bias) ? bias : logits[token] + bias;
-      }
-      return;
+      return AddBias(logits, filter);
     case LogitsStep::kTemperature:
       if (params_.temperature == 1) return;
       for (float& logit : logits) logit /= params_.temperature;

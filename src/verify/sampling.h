@@ -64,7 +64,11 @@ Status Validate(const SamplingParams& params);
 // Errors: a bias for a token beyond a vocabulary of `vocab` tokens.
 Status CheckBias(const SamplingParams& params, int vocab);
 
-// One request's chooser. Holds scratch; one thread at a time.
+class LogitFilter;
+
+// One request's chooser. Holds scratch; one thread at a time. Where a `filter` is given, `logits`
+// are masked by it already: it keeps a bias from bringing back what it forbids, and where every
+// token that it allows is ruled out they share all mass.
 class Sampler {
  public:
   explicit Sampler(SamplingParams params);
@@ -72,7 +76,8 @@ class Sampler {
 
   // The token the target writes at absolute position `position`, after `history` (oldest first:
   // prompt and generated tokens; what the penalties look at). `logits` [vocab] is changed in place.
-  Token Choose(std::span<float> logits, std::span<const Token> history, Pos position);
+  Token Choose(std::span<float> logits, std::span<const Token> history, Pos position,
+               LogitFilter* filter = nullptr);
 
   // What Choose would take, then what it would take without that, and so on: at most `count`
   // tokens that are not ruled out. Shares are of what Choose goes by: the processed logits, the
@@ -83,7 +88,8 @@ class Sampler {
                                 Pos position, int count);
 
   // The distribution Choose draws from (all mass on one token when greedy). [vocab]
-  std::vector<float> Probabilities(std::span<float> logits, std::span<const Token> history);
+  std::vector<float> Probabilities(std::span<float> logits, std::span<const Token> history,
+                                   LogitFilter* filter = nullptr);
 
  private:
   struct Candidate {
@@ -93,8 +99,10 @@ class Sampler {
   };
   // Applies the steps in order; a token that is ruled out gets -infinity. The highest logit that is
   // left is finite. NaN counts as -infinity.
-  void Process(std::span<float> logits, std::span<const Token> history);
-  void Apply(LogitsStep step, std::span<float> logits, std::span<const Token> recent);
+  void Process(std::span<float> logits, std::span<const Token> history, LogitFilter* filter);
+  void Apply(LogitsStep step, std::span<float> logits, std::span<const Token> recent,
+             LogitFilter* filter);
+  void AddBias(std::span<float> logits, LogitFilter* filter) const;
   void CountRecent(std::span<const Token> recent);
   void KeepTopK(std::span<float> logits);
   void KeepTopP(std::span<float> logits);

@@ -26,7 +26,8 @@ class TypicalVerifier final : public Verifier {
     std::vector<Acceptance> accepted;
     accepted.reserve(batch.size());
     for (const Scoring& s : batch) {
-      accepted.push_back(s.sampler.params().greedy() ? reader_.FollowChoices(s) : Longest(s));
+      accepted.push_back(reader_.Read(
+          s, [&] { return s.sampler.params().greedy() ? reader_.FollowChoices(s) : Longest(s); }));
     }
     return accepted;
   }
@@ -63,7 +64,7 @@ class TypicalVerifier final : public Verifier {
   void Reach(const Scoring& s, Node parent) {
     if (s.tree.FirstChild(parent) == kNoNode) return;
     const std::vector<float> p = reader_.Probabilities(s, parent);
-    if (p.empty()) return;  // a logit is not a number
+    if (p.empty()) return;  // nothing is known of what follows
     const double least = TypicalThreshold(p, rule_);
     for (Node n = s.tree.FirstChild(parent); n != kNoNode; n = s.tree.NextSibling(n)) {
       const double own = p[static_cast<size_t>(s.tree.token(n))];

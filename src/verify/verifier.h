@@ -12,6 +12,8 @@
 #include "base/option_fields.h"
 #include "base/result.h"
 #include "tree/candidate_tree.h"
+#include "verify/logit_filter.h"
+#include "verify/logprobs.h"
 #include "verify/sampling.h"
 
 namespace foretoken {
@@ -26,9 +28,13 @@ struct WeighedToken {
 struct Acceptance {
   std::vector<Node> path;  // accepted nodes from the root down; never empty, path[0] == 0
   // What the target writes after them: the bonus, the next root. kNoToken where the last node of
-  // the path has a logit that is not a number.
+  // the path has a logit that is not a number, or the filter lets nothing follow it.
   Token next = kNoToken;
   std::vector<WeighedToken> weighed;
+  bool is_dead_end = false;  // there is no `next` because nothing may follow
+  // One for each token that the text gains: those of path[1..], then `next`. Empty unless
+  // Scoring::logprobs asks for them.
+  std::vector<TokenLogprobs> logprobs = {};
 };
 
 // One sequence's scored tree. The node at depth d is followed by the token of position
@@ -38,6 +44,10 @@ struct Scoring {
   Tensor logits;                   // [tree.size(), vocab]
   std::span<const Token> history;  // every token of the sequence, the root last
   Sampler& sampler;
+  // The state after `history`, the root included: the logits of every node that is read are masked
+  // by the state after its path, before anything else. Null: every token may follow.
+  const LogitFilter* filter = nullptr;
+  int logprobs = -1;  // likeliest tokens to name for each token gained; -1: no log-probabilities
 };
 
 // Thread-safety: one thread.

@@ -21,7 +21,8 @@ class Judge {
 
   // `rows`: the logits after each node; the last of `history` is the tree's root.
   Acceptance Verify(const CandidateTree& tree, const std::vector<std::vector<float>>& rows,
-                    const std::vector<Token>& history, const SamplingParams& asked) {
+                    const std::vector<Token>& history, const SamplingParams& asked,
+                    const LogitFilter* filter = nullptr, int logprobs = -1) {
     FT_CHECK(static_cast<int>(rows.size()) == tree.size());
     packed_.clear();
     for (const auto& row : rows) packed_.insert(packed_.end(), row.begin(), row.end());
@@ -32,7 +33,7 @@ class Judge {
     const Tensor logits = buffer_.tensor.Rows(0, tree.size());
     backend_->Upload(packed_.data(), logits);
     Sampler sampler(verifier_->Adapt(asked));
-    const Scoring scoring{tree, logits, history, sampler};
+    const Scoring scoring{tree, logits, history, sampler, filter, logprobs};
     return verifier_->Verify(std::span(&scoring, 1))[0];
   }
 

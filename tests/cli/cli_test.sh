@@ -493,6 +493,18 @@ expect_text "3 processes together" out "bench neighbours"
   fail "bench neighbours: $(cat "$dir/neighbours.json")"
 expect_status 1 "bench neighbours without a model" "$bin" bench neighbours -m "$dir/none.gguf"
 expect_text "none.gguf" err "bench neighbours without a model"
+expect_status 0 "bench batch" "$bin" bench batch -m "$model" -t 1 --drafter pld --sessions 1,3 -n 8 \
+  --longest 60 --json "$dir/batch.json"
+[ "$(json "$dir/batch.json" "[(p['sessions'], p['together'], p['drafter']) for p in s['points']] == \
+  [(1, 1, 'none'), (1, 1, 'pld'), (3, 1, 'none'), (3, 1, 'pld'), (3, 3, 'none'), (3, 3, 'pld')] and \
+  all(p['tokens_per_second'] > 0 and p['new_tokens'] == 8 * p['requests'] for p in s['points'])")" = True ] ||
+  fail "bench batch: $(cat "$dir/batch.json")"
+expect_status 0 "bench batch of shared prompts" "$bin" bench batch -m "$model" -t 1 --drafter pld \
+  --sessions 2 -n 6 --shared-prefix 80 --requests 12 --sample 4 --json "$dir/shared.json"
+[ "$(json "$dir/shared.json" "s['shared']['cached_tokens'] >= 80 * 9 and \
+  s['shared']['prompt_rows'] == s['shared']['prompt_tokens'] - s['shared']['cached_tokens'] and \
+  s['shared']['most_bytes'] <= s['shared']['budget_bytes']")" = True ] ||
+  fail "bench batch of shared prompts: $(cat "$dir/shared.json")"
 expect_status 0 "bench project" "$bin" bench project --shape tiny --type F32 -t 1 --tau 2.5 --nodes 9 \
   --levels 3 --level-rows 4 --repeats 2 --json "$dir/project.json"
 [ "$(json "$dir/project.json" "s['projection'] and \

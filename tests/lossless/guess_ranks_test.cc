@@ -16,6 +16,9 @@ class Counting final : public Drafter {
   std::unique_ptr<DraftState> NewState() const override { return std::make_unique<DraftState>(); }
   Status Observe(std::span<const Observation>) override { return {}; }
   void Truncate(DraftState&, int) override {}
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState&, int) const override {
+    return std::make_unique<DraftState>();
+  }
   Status Propose(std::span<const DraftSlot> batch) override {
     TreeBuilder& builder = batch[0].builder;
     for (auto nodes = builder.TakeFrontier(); !nodes.empty(); nodes = builder.TakeFrontier()) {

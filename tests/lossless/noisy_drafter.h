@@ -37,6 +37,12 @@ class NoisyDrafter final : public Drafter {
   void Truncate(DraftState& state, int length) override {
     static_cast<State&>(state).text.resize(static_cast<size_t>(length) + 1);
   }
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const override {
+    const auto& text = static_cast<const State&>(state).text;
+    auto fork = std::make_unique<State>();
+    fork->text.assign(text.begin(), text.begin() + length + 1);
+    return std::unique_ptr<DraftState>(std::move(fork));
+  }
   Status Propose(std::span<const DraftSlot> batch) override {
     for (const DraftSlot& slot : batch) {
       std::vector<Node> nodes;

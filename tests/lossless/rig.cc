@@ -92,6 +92,13 @@ void OracleDrafter::Truncate(DraftState& state, int length) {
   static_cast<OracleState&>(state).committed = length;
 }
 
+Result<std::unique_ptr<DraftState>> OracleDrafter::Fork(const DraftState& /*state*/,
+                                                        int length) const {
+  auto fork = std::make_unique<OracleState>();
+  fork->committed = length;
+  return std::unique_ptr<DraftState>(std::move(fork));
+}
+
 std::vector<std::string> DrafterNames() {
   std::vector<std::string> names{"none"};
   for (const DrafterEntry& e : AllDrafters()) names.emplace_back(e.name);

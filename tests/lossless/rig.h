@@ -47,6 +47,7 @@ class OracleDrafter final : public Drafter {
   Status Observe(std::span<const Observation> seen) override;
   Status Propose(std::span<const DraftSlot> batch) override;
   void Truncate(DraftState& state, int length) override;
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const override;
 
  private:
   std::vector<Token> answer_;

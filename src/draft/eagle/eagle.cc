@@ -10,6 +10,10 @@ std::unique_ptr<DraftState> Eagle::NewState() const {
   return state;
 }
 
+size_t Eagle::StateBytes(const DraftState& state) const {
+  return FeatureDrafter::StateBytes(state) + BytesOf(static_cast<const State&>(state).outputs);
+}
+
 Status Eagle::Propose(std::span<const DraftSlot> batch) {
   return DraftLevels(batch, [&](std::span<const DraftLevel> levels) -> Status {
     FT_ASSIGN_OR_RETURN(const Tensor outputs,

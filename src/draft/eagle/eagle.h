@@ -23,6 +23,7 @@ class Eagle final : public FeatureDrafter {
   std::unique_ptr<DraftState> NewState() const override;
   Status Propose(std::span<const DraftSlot> batch) override;
   DraftPrior Prior() const override { return net_->Prior(); }
+  size_t StateBytes(const DraftState& state) const override;
 
  private:
   // The cache's provisional rows are nodes of the last draft.

@@ -78,6 +78,21 @@ class Joined final : public Drafter {
     for (size_t p = 0; p < parts_.size(); ++p) parts_[p]->Truncate(PartOf(state, p), length);
   }
 
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const override {
+    auto fork = std::make_unique<State>();
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      FT_ASSIGN_OR_RETURN(auto part, parts_[p]->Fork(PartOf(state, p), length));
+      fork->parts.push_back(std::move(part));
+    }
+    return std::unique_ptr<DraftState>(std::move(fork));
+  }
+
+  size_t StateBytes(const DraftState& state) const override {
+    size_t sum = 0;
+    for (size_t p = 0; p < parts_.size(); ++p) sum += parts_[p]->StateBytes(PartOf(state, p));
+    return sum;
+  }
+
   std::vector<Tally> Tallies() const override {
     std::vector<Tally> all;
     for (const auto& part : parts_) {
@@ -104,6 +119,9 @@ class Joined final : public Drafter {
 
   static DraftState& PartOf(DraftState& state, size_t p) {
     return *static_cast<State&>(state).parts[p];
+  }
+  static const DraftState& PartOf(const DraftState& state, size_t p) {
+    return *static_cast<const State&>(state).parts[p];
   }
 
   std::vector<std::unique_ptr<Drafter>> parts_;

@@ -78,6 +78,18 @@ class Lookahead final : public Drafter {
     Forget(state);
   }
 
+  // A prompt begins with neither window nor pool.
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const override {
+    auto fork = std::make_unique<State>(rule_.guesses);
+    fork->CopyText(static_cast<const State&>(state), length);
+    return std::unique_ptr<DraftState>(std::move(fork));
+  }
+
+  size_t StateBytes(const DraftState& draft_state) const override {
+    const auto& state = static_cast<const State&>(draft_state);
+    return state.TextBytes() + state.pool.bytes();
+  }
+
  private:
   // Drops window and pool, so that guesses do not depend on an earlier prompt.
   static void Forget(State& state) {

@@ -33,6 +33,18 @@ class NgramPool {
 
   void Clear() { pool_.clear(); }
 
+  // About as much memory as it holds.
+  size_t bytes() const {
+    size_t sum = 0;
+    for (const auto& [first, kept] : pool_) {
+      sum += sizeof(first) + sizeof(kept);
+      for (const std::vector<Token>& each : kept) {
+        sum += sizeof(each) + each.capacity() * sizeof(Token);
+      }
+    }
+    return sum;
+  }
+
  private:
   size_t per_token_;
   std::unordered_map<Token, std::vector<std::vector<Token>>> pool_;

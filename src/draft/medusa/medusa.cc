@@ -54,6 +54,18 @@ class Medusa final : public Drafter {
     static_cast<State&>(state).Truncate(length);
   }
 
+  // The feature is that of the last token, which an Observe brings.
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const override {
+    auto fork = std::make_unique<State>();
+    fork->CopyText(static_cast<const State&>(state), length);
+    return std::unique_ptr<DraftState>(std::move(fork));
+  }
+
+  size_t StateBytes(const DraftState& draft_state) const override {
+    const auto& state = static_cast<const State&>(draft_state);
+    return state.TextBytes() + BytesOf(state.feature);
+  }
+
  private:
   struct State final : TextState {
     Buffer feature;  // [1, hidden] of the last committed token: what the root was read from

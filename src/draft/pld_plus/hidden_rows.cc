@@ -98,6 +98,13 @@ void HiddenRows::Truncate(int rows) {
   inverse_norms_.resize(static_cast<size_t>(rows));
 }
 
+void HiddenRows::CopyFrom(const HiddenRows& from, int rows) {
+  if (spare_ != nullptr) spare_->GiveBack(std::move(values_));
+  const auto values = from.values_.begin();
+  values_ = {values, values + static_cast<ptrdiff_t>(rows) * width_};
+  inverse_norms_.assign(from.inverse_norms_.begin(), from.inverse_norms_.begin() + rows);
+}
+
 float HiddenRows::Load(int row, std::vector<float>& out) const {
   out.assign(static_cast<size_t>(width_), 0.0f);
   const int first = std::max(0, row - window_ + 1);

@@ -48,6 +48,12 @@ class HiddenRows {
   // REQUIRES: row.size() == width. Values beyond f16's range are clamped.
   void Append(std::span<const float> row);
   void Truncate(int rows);
+  // Holds the first `rows` rows of `from` and nothing else, in memory that is no larger than they
+  // are.
+  void CopyFrom(const HiddenRows& from, int rows);
+  size_t bytes() const {
+    return values_.capacity() * sizeof(uint16_t) + inverse_norms_.capacity() * sizeof(float);
+  }
 
   // The `places` row most alike row `to`: the index into `places` and the cosine, the first of
   // equals. A row of zeros has cosine -1 with every other. REQUIRES: places not empty.

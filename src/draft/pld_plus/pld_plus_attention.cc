@@ -103,6 +103,16 @@ class AttentionCopier final : public SpanCopier {
     (void)state, (void)length;  // queries are those of the last position; an Observe renews them
   }
 
+  void CopyRows(const CopyState& from, int length, CopyState& to) const override {
+    (void)from, (void)length, (void)to;  // as above
+  }
+
+  size_t RowBytes(const CopyState& copy_state) const override {
+    const auto& state = static_cast<const AttentionState&>(copy_state);
+    return BytesOf(state.query) + BytesOf(state.probabilities) +
+           state.downloaded.capacity() * sizeof(float);
+  }
+
   Result<int> Best(CopyState& copy_state, std::span<const int> places) override {
     auto& state = static_cast<AttentionState&>(copy_state);
     std::vector<float> score(places.size(), 0.0f);

@@ -59,6 +59,14 @@ class HiddenCopier final : public SpanCopier {
     static_cast<HiddenState&>(state).rows.Truncate(length);
   }
 
+  void CopyRows(const CopyState& from, int length, CopyState& to) const override {
+    static_cast<HiddenState&>(to).rows.CopyFrom(static_cast<const HiddenState&>(from).rows, length);
+  }
+
+  size_t RowBytes(const CopyState& state) const override {
+    return static_cast<const HiddenState&>(state).rows.bytes();
+  }
+
   // The last token has no hidden state yet: compare what led to it with what led to the others.
   Result<int> Best(CopyState& state, std::span<const int> places) override {
     const auto& rows = static_cast<HiddenState&>(state).rows;

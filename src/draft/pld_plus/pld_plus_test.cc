@@ -30,6 +30,8 @@ class Scripted final : public SpanCopier {
  protected:
   void Keep(CopyState&, const Observation&) override {}
   void Drop(CopyState&, int) override {}
+  void CopyRows(const CopyState&, int, CopyState&) const override {}
+  size_t RowBytes(const CopyState&) const override { return 0; }
   Result<int> Best(CopyState&, std::span<const int> places) override {
     offered.assign(places.begin(), places.end());
     return wanted;

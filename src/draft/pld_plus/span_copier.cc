@@ -63,4 +63,23 @@ void SpanCopier::Truncate(DraftState& draft_state, int length) {
   Drop(state, length);
 }
 
+Result<std::unique_ptr<DraftState>> SpanCopier::Fork(const DraftState& draft_state,
+                                                     int length) const {
+  const auto& from = static_cast<const CopyState&>(draft_state);
+  std::unique_ptr<DraftState> fork = NewState();
+  auto& to = static_cast<CopyState&>(*fork);
+  to.text.assign(from.text.begin(), from.text.begin() + length);
+  for (int i = 0; i < length; ++i) to.positions[to.text[static_cast<size_t>(i)]].push_back(i);
+  to.prompt = std::min(from.prompt, length);
+  CopyRows(from, length, to);
+  return fork;
+}
+
+size_t SpanCopier::StateBytes(const DraftState& draft_state) const {
+  const auto& state = static_cast<const CopyState&>(draft_state);
+  constexpr size_t kEntry = sizeof(decltype(state.positions)::value_type);
+  return state.text.capacity() * (sizeof(Token) + sizeof(int)) + state.positions.size() * kEntry +
+         RowBytes(state);
+}
+
 }  // namespace foretoken

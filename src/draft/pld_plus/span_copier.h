@@ -32,12 +32,18 @@ class SpanCopier : public Drafter {
   Status Observe(std::span<const Observation> seen) final;
   Status Propose(std::span<const DraftSlot> batch) final;
   void Truncate(DraftState& state, int length) final;
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const final;
+  size_t StateBytes(const DraftState& state) const final;
 
  protected:
   // Keeps what the ranking needs of the rows just committed; `state` already holds their tokens.
   virtual void Keep(CopyState& state, const Observation& seen) = 0;
   // Forgets the rows from `length` on.
   virtual void Drop(CopyState& state, int length) = 0;
+  // Gives `to`, which is new, the first `length` of the rows that `from` keeps for the ranking.
+  virtual void CopyRows(const CopyState& from, int length, CopyState& to) const = 0;
+  // Bytes that those take.
+  virtual size_t RowBytes(const CopyState& state) const = 0;
   // The best of `places` (ascending, not empty; positions of the root's token), the lowest of
   // equals; -1 if none is good enough. Errors: out of memory.
   virtual Result<int> Best(CopyState& state, std::span<const int> places) = 0;

@@ -1,0 +1,155 @@
+#include "eval/machine/batch_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/interrupt.h"
+#include "base/rng.h"
+
+namespace foretoken {
+namespace {
+
+// `count` tokens from position `at` on, the text taken for a circle.
+void AppendCircular(const std::vector<Token>& text, size_t at, int count,
+                    std::vector<Token>& prompt) {
+  for (int i = 0; i < count; ++i)
+    prompt.push_back(text[(at + static_cast<size_t>(i)) % text.size()]);
+}
+
+// One request that is being answered.
+struct Answering {
+  std::unique_ptr<Stream> stream;
+  double last_event = -1;  // seconds; below 0: none yet
+};
+
+class BatchRunner {
+ public:
+  BatchRunner(Scheduler& scheduler, const BatchWork& work) : scheduler_(scheduler), work_(work) {}
+
+  Result<BatchRun> Run() {
+    const size_t count = work_.prompts.size();
+    run_.answers.resize(count);
+    run_.first_token.resize(count);
+    run_.written_a_cycle.resize(count);
+    start_ = std::chrono::steady_clock::now();
+    for (const std::vector<Token>& prompt : work_.prompts) {
+      Request request{.prompt = prompt, .max_new = work_.new_tokens, .ignore_eos = true};
+      Submission submission = scheduler_.Submit(std::move(request));
+      if (submission.stream == nullptr) return Error{submission.error};
+      answering_.push_back({std::move(submission.stream)});
+    }
+    int64_t prompt_rows = 0;
+    for (bool more = true; more;) {
+      if (InterruptGuard::Requested()) return Error{"interrupted"};
+      more = scheduler_.RunOnce();
+      run_.counters = scheduler_.Snapshot();
+      const bool reads = run_.counters.prompt_rows > prompt_rows;
+      prompt_rows = run_.counters.prompt_rows;
+      FT_RETURN_IF_ERROR(Collect(reads));
+    }
+    run_.seconds = Seconds();
+    return std::move(run_);
+  }
+
+ private:
+  double Seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  // `reads`: whether the pass computed rows of prompts.
+  Status Collect(bool reads) {
+    const double now = Seconds();
+    for (size_t i = 0; i < answering_.size(); ++i) {
+      Answering& each = answering_[i];
+      if (each.stream == nullptr) continue;
+      while (const auto event = each.stream->Next(std::chrono::nanoseconds(0))) {
+        if (event->finish == FinishReason::kError) return Error{event->error};
+        Take(i, *event, now, reads);
+      }
+      if (each.stream->ended()) each.stream.reset();
+    }
+    return {};
+  }
+
+  void Take(size_t i, const AnswerEvent& event, double now, bool reads) {
+    Answering& each = answering_[i];
+    run_.answers[i].insert(run_.answers[i].end(), event.tokens.begin(), event.tokens.end());
+    run_.tokens += static_cast<double>(event.tokens.size());
+    if (each.last_event < 0) {
+      run_.first_token[i] = now;
+    } else {
+      const double gap = now - each.last_event;
+      run_.longest_gap = std::max(run_.longest_gap, gap);
+      if (reads) run_.longest_gap_beside_prompt = std::max(run_.longest_gap_beside_prompt, gap);
+    }
+    each.last_event = now;
+    if (event.finish == FinishReason::kNone || event.usage.cycles == 0) return;
+    // The first token comes with the prompt.
+    run_.written_a_cycle[i] =
+        static_cast<double>(event.usage.completion_tokens - 1) / event.usage.cycles;
+  }
+
+  Scheduler& scheduler_;
+  const BatchWork& work_;
+  BatchRun run_;
+  std::vector<Answering> answering_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace
+
+std::vector<std::vector<Token>> MixedPrompts(const std::vector<Token>& text, int count,
+                                             int shortest, int longest) {
+  std::vector<std::vector<Token>> prompts(static_cast<size_t>(count));
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const double share = Uniform(/*seed=*/1, /*stream=*/2, i);
+    const double size = shortest * std::pow(static_cast<double>(longest) / shortest, share);
+    AppendCircular(text, Mix(i) % text.size(), static_cast<int>(size), prompts[i]);
+  }
+  return prompts;
+}
+
+std::vector<std::vector<Token>> SharedPrompts(const std::vector<Token>& text, int count,
+                                              int shared) {
+  constexpr int kLeast = 20, kMost = 200;
+  std::vector<std::vector<Token>> prompts(static_cast<size_t>(count));
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    AppendCircular(text, 0, shared, prompts[i]);
+    const int own = kLeast + static_cast<int>(Mix(~i) % (kMost - kLeast + 1));
+    AppendCircular(text, Mix(i) % text.size(), own, prompts[i]);
+  }
+  return prompts;
+}
+
+std::vector<Token> MadeUpTokens(int vocab, int count) {
+  std::vector<Token> text;
+  for (uint64_t i = 0; std::ssize(text) < count; ++i) {
+    const uint64_t phrase = Mix(i) % 200;
+    const uint64_t words = 3 + Mix(phrase) % 10;
+    for (uint64_t w = 0; w < words; ++w) {
+      text.push_back(static_cast<Token>(Mix(phrase * 64 + w) % static_cast<uint64_t>(vocab)));
+    }
+  }
+  text.resize(static_cast<size_t>(count));
+  return text;
+}
+
+Result<BatchRun> RunBatch(const LoadedModel& loaded, Generator& generator, const BatchWork& work,
+                          SchedulerOptions options) {
+  options.queue = std::max<int>(1, static_cast<int>(work.prompts.size()));
+  FT_ASSIGN_OR_RETURN(
+      const auto scheduler,
+      Scheduler::Create(generator, *loaded.model, *loaded.tokenizer, std::move(options)));
+  return BatchRunner(*scheduler, work).Run();
+}
+
+double Percentile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const double at = share * static_cast<double>(values.size() - 1);
+  const auto place = values.begin() + std::lround(at);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+}  // namespace foretoken

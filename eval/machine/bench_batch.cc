@@ -1,0 +1,310 @@
+// Requests of mixed lengths, answered one at a time and together, without drafts and with them, in
+// turns, so that what slows the machine down for a while slows all.
+#include "eval/machine/bench_batch.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+#include "apps/command_line.h"
+#include "apps/runtime_args.h"
+#include "base/division.h"
+#include "base/interrupt.h"
+#include "base/json.h"
+#include "base/progress.h"
+#include "eval/machine/batch_run.h"
+#include "eval/report/write_json.h"
+#include "runtime/decoder.h"
+#include "text/documents.h"
+
+namespace foretoken {
+namespace {
+
+constexpr double kMebibyte = 1 << 20;
+
+Result<std::vector<Token>> TextOf(const BatchOptions& options, const LoadedModel& loaded) {
+  constexpr int kTokens = 1 << 16;
+  if (options.data.empty()) return MadeUpTokens(loaded.model->config().vocab, kTokens);
+  FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadDocuments({options.data}));
+  std::vector<Token> text;
+  for (const TextDocument& document : documents) {
+    for (const DocumentTurn& turn : document.turns) {
+      const std::vector<Token> more =
+          loaded.tokenizer->Encode(turn.text + "\n\n", {.add_bos = false});
+      text.insert(text.end(), more.begin(), more.end());
+    }
+    if (std::ssize(text) > kTokens) break;
+  }
+  if (text.empty()) return Error{options.data + ": holds no text"};
+  return text;
+}
+
+// One way to answer.
+struct BatchWay {
+  std::string drafter;
+  int slots = 1;
+  Generator* generator = nullptr;
+  std::vector<BatchRun> runs;
+
+  // The median over the runs of what `figure` says.
+  template <typename Figure>
+  double Median(const Figure& figure) const {
+    std::vector<double> values;
+    for (const BatchRun& run : runs) values.push_back(figure(run));
+    return Percentile(values, 0.5);
+  }
+};
+
+// What both kinds of measurement share.
+class BatchBench {
+ public:
+  BatchBench(const BatchOptions& options, const LoadedModel& loaded)
+      : options_(options), loaded_(loaded) {}
+
+  Status Prepare() {
+    FT_ASSIGN_OR_RETURN(text_, TextOf(options_, loaded_));
+    longest_ = loaded_.model->config().context - options_.new_tokens - 1;
+    if (longest_ < options_.shortest) {
+      return Error{"the model's context is too short for prompts of " +
+                   std::to_string(options_.shortest) + " tokens and answers of " +
+                   std::to_string(options_.new_tokens)};
+    }
+    DraftArgs none = options_.draft;
+    none.drafter = "none";
+    none.options.clear();
+    FT_ASSIGN_OR_RETURN(plain_, NewDecoder(loaded_, none, loaded_.model->config().context));
+    FT_ASSIGN_OR_RETURN(drafting_,
+                        NewDecoder(loaded_, options_.draft, loaded_.model->config().context));
+    return {};
+  }
+
+  Result<Json> Mixed();
+  Result<Json> Shared();
+
+ private:
+  SchedulerOptions Options(int slots) const {
+    return {.slots = slots,
+            .rows = options_.rows,
+            .memory = static_cast<size_t>(options_.memory) << 20};
+  }
+  Result<Json> Point(int sessions);
+  static Status CheckSame(const std::vector<BatchWay>& ways);
+
+  const BatchOptions& options_;
+  const LoadedModel& loaded_;
+  std::vector<Token> text_;
+  int longest_ = 0;  // prompt that the context has room for
+  Decoder plain_, drafting_;
+};
+
+Status BatchBench::CheckSame(const std::vector<BatchWay>& ways) {
+  for (const BatchWay& way : ways) {
+    for (const BatchRun& run : way.runs) {
+      if (run.answers == ways[0].runs[0].answers) continue;
+      return Error{"answers of " + std::to_string(way.slots) + " texts at once with drafter " +
+                   way.drafter + " are not those of one at a time without: this is a defect"};
+    }
+  }
+  return {};
+}
+
+Json WayJson(int sessions, const BatchWay& way) {
+  const BatchRun& first = way.runs[0];
+  return {{"sessions", sessions},
+          {"together", way.slots},
+          {"drafter", way.drafter},
+          {"requests", first.answers.size()},
+          {"prompt_tokens", first.counters.prompt_tokens},
+          {"new_tokens", first.tokens},
+          {"tokens_per_second", way.Median([](const BatchRun& r) { return r.TokensPerSecond(); })},
+          {"first_token_seconds_median",
+           way.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.5); })},
+          {"first_token_seconds_p95",
+           way.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.95); })},
+          {"longest_gap_beside_prompt_seconds",
+           way.Median([](const BatchRun& r) { return r.longest_gap_beside_prompt; })},
+          {"longest_gap_seconds", way.Median([](const BatchRun& r) { return r.longest_gap; })},
+          {"tau", way.Median([](const BatchRun& r) { return r.counters.MeanWritten(); })},
+          {"most_bytes", first.counters.most_bytes}};
+}
+
+void PrintWay(int sessions, const BatchWay& way, double before) {
+  const double speed = way.Median([](const BatchRun& r) { return r.TokensPerSecond(); });
+  std::printf("%8d %8d %10.10s %10.1f %6.2f %9.2f %9.2f %9.3f %6.2f\n", sessions, way.slots,
+              way.drafter.c_str(), speed, Ratio(speed, before),
+              way.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.5); }),
+              way.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.95); }),
+              way.Median([](const BatchRun& r) { return r.longest_gap_beside_prompt; }),
+              way.Median([](const BatchRun& r) { return r.counters.MeanWritten(); }));
+}
+
+Result<Json> BatchBench::Point(int sessions) {
+  const int requests = options_.requests > 0 ? options_.requests : 2 * sessions;
+  const BatchWork work{
+      MixedPrompts(text_, requests, options_.shortest, std::min(options_.longest, longest_)),
+      options_.new_tokens};
+  std::vector<BatchWay> ways;
+  for (const int slots : {1, sessions}) {
+    ways.push_back({"none", slots, plain_.generator.get(), {}});
+    ways.push_back({options_.draft.drafter, slots, drafting_.generator.get(), {}});
+    if (sessions == 1) break;
+  }
+  Progress progress(std::to_string(sessions) + " at once", std::ssize(ways) * options_.repeats);
+  for (int pass = 0; pass < options_.repeats; ++pass) {
+    for (size_t i = 0; i < ways.size(); ++i) {
+      BatchWay& way = ways[(i + static_cast<size_t>(pass)) % ways.size()];
+      FT_ASSIGN_OR_RETURN(BatchRun run,
+                          RunBatch(loaded_, *way.generator, work, Options(way.slots)));
+      way.runs.push_back(std::move(run));
+      progress.Update(static_cast<int64_t>(pass) * std::ssize(ways) + static_cast<int64_t>(i) + 1);
+    }
+  }
+  progress.Finish();
+  FT_RETURN_IF_ERROR(CheckSame(ways));
+  Json points = Json::array();
+  const double before = ways[0].Median([](const BatchRun& r) { return r.TokensPerSecond(); });
+  for (const BatchWay& way : ways) {
+    PrintWay(sessions, way, before);
+    points.push_back(WayJson(sessions, way));
+  }
+  return points;
+}
+
+Result<Json> BatchBench::Mixed() {
+  std::printf("prompts of %d to %d tokens, answers of %d; first token and gap in seconds\n",
+              options_.shortest, std::min(options_.longest, longest_), options_.new_tokens);
+  std::printf("%8s %8s %10s %10s %6s %9s %9s %9s %6s\n", "sessions", "together", "drafter",
+              "tokens/s", "times", "first med", "first p95", "gap", "tau");
+  Json points = Json::array();
+  for (const int sessions : options_.sessions) {
+    FT_ASSIGN_OR_RETURN(const Json more, Point(sessions));
+    points.insert(points.end(), more.begin(), more.end());
+  }
+  return Json{{"points", std::move(points)}};
+}
+
+double MeanOf(const std::vector<double>& values, size_t count) {
+  const auto end = values.begin() + static_cast<std::ptrdiff_t>(count);
+  return Ratio(std::accumulate(values.begin(), end, 0.0), static_cast<double>(count));
+}
+
+Result<Json> BatchBench::Shared() {
+  constexpr int kUsual = 2000, kMostOwn = 200;
+  const int requests = options_.requests > 0 ? options_.requests : kUsual;
+  const int slots = options_.sessions.back();
+  if (options_.shared_prefix + kMostOwn > longest_) {
+    return Error{"--shared-prefix: the model's context has room for " +
+                 std::to_string(std::max(0, longest_ - kMostOwn)) + " tokens"};
+  }
+  BatchWork work{SharedPrompts(text_, requests, options_.shared_prefix), options_.new_tokens};
+  Generator& generator = *drafting_.generator;
+  FT_ASSIGN_OR_RETURN(const BatchRun hits, RunBatch(loaded_, generator, work, Options(slots)));
+  const size_t sample = std::min(work.prompts.size(), static_cast<size_t>(options_.sample));
+  work.prompts.resize(sample);
+  SchedulerOptions forgets = Options(slots);
+  forgets.keeps_texts = false;
+  FT_ASSIGN_OR_RETURN(const BatchRun misses, RunBatch(loaded_, generator, work, forgets));
+  for (size_t i = 0; i < sample; ++i) {
+    if (hits.answers[i] == misses.answers[i]) continue;
+    return Error{"answer " + std::to_string(i) +
+                 " is another one where its prompt was kept: this is a defect"};
+  }
+  const Counters& c = hits.counters;
+  const double tau = MeanOf(hits.written_a_cycle, hits.written_a_cycle.size());
+  const double tau_sample = MeanOf(hits.written_a_cycle, sample);
+  const double tau_misses = MeanOf(misses.written_a_cycle, sample);
+  std::printf("%d requests that share %d tokens, %d at once, drafter %s\n", requests,
+              options_.shared_prefix, slots, options_.draft.drafter.c_str());
+  std::printf("prompt tokens          %lld\n", static_cast<long long>(c.prompt_tokens));
+  std::printf("of them cached         %lld\n", static_cast<long long>(c.cached_tokens));
+  std::printf("prompt rows computed   %lld\n", static_cast<long long>(c.prompt_rows));
+  std::printf("tau with hits          %.3f; of the first %zu %.3f, without hits %.3f\n", tau,
+              sample, tau_sample, tau_misses);
+  std::printf("memory                 %.0f MiB at most, of %.0f\n",
+              static_cast<double>(c.most_bytes) / kMebibyte,
+              static_cast<double>(c.budget_bytes) / kMebibyte);
+  std::printf("tokens a second        %.1f\n", hits.TokensPerSecond());
+  return Json{{"shared",
+               {{"requests", requests},
+                {"shared_prefix", options_.shared_prefix},
+                {"together", slots},
+                {"drafter", options_.draft.drafter},
+                {"prompt_tokens", c.prompt_tokens},
+                {"cached_tokens", c.cached_tokens},
+                {"prompt_rows", c.prompt_rows},
+                {"set_aside", c.set_aside},
+                {"tau", tau},
+                {"sample", sample},
+                {"tau_sample", tau_sample},
+                {"tau_sample_without_hits", tau_misses},
+                {"most_bytes", c.most_bytes},
+                {"budget_bytes", c.budget_bytes},
+                {"first_token_seconds_median", Percentile(hits.first_token, 0.5)},
+                {"tokens_per_second", hits.TokensPerSecond()}}}};
+}
+
+}  // namespace
+
+void AddBatchArgs(CLI::App& app, BatchOptions* options) {
+  AddModelArgs(app, &options->model);
+  app.get_option("--model")->required();
+  AddDraftArgs(app, &options->draft);
+  app.add_option("--sessions", options->sessions, "texts written at once, as in 1,4,8,16,32")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 512));
+  app.add_option("--requests", options->requests,
+                 "answers of each measurement (default: two a session; 2000 with --shared-prefix)")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("-n,--new-tokens", options->new_tokens, "tokens of an answer")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 1 << 20));
+  app.add_option("--shortest", options->shortest, "tokens of the shortest prompt")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--longest", options->longest, "tokens of the longest prompt")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--data", options->data,
+                 "text that prompts are cut out of: a file, a folder or a glob (default: made up)")
+      ->type_name("PATH");
+  app.add_option("--rows", options->rows, "rows of a pass at most (0: as the model takes)")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 512));
+  app.add_option("--memory", options->memory, "for caches, in MiB")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--repeats", options->repeats, "times that each way answers; medians are shown")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--shared-prefix", options->shared_prefix,
+                 "tokens that all prompts begin with: measures what keeping them saves")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--sample", options->sample,
+                 "requests that --shared-prefix also answers without kept texts")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--json", options->json, "also write the figures to this file")
+      ->check(WritableFile());
+}
+
+Status BenchBatch(const BatchOptions& options) {
+  FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
+  if (options.longest < options.shortest) {
+    return Error{"--longest: found " + std::to_string(options.longest) + ", expected at least " +
+                 std::to_string(options.shortest) + ", that of --shortest"};
+  }
+  FT_RETURN_IF_ERROR(CheckDraftNames(options.draft));
+  FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(options.model));
+  BatchBench bench(options, loaded);
+  FT_RETURN_IF_ERROR(bench.Prepare());
+  std::printf("%s, %s, %d threads\n", options.model.path.c_str(), loaded.backend->Name().c_str(),
+              loaded.backend->threads());
+  const InterruptGuard guard;
+  FT_ASSIGN_OR_RETURN(Json figures, options.shared_prefix > 0 ? bench.Shared() : bench.Mixed());
+  figures["model"] = options.model.path;
+  figures["backend"] = loaded.backend->Name();
+  figures["threads"] = loaded.backend->threads();
+  return WriteJson(json, figures);
+}
+
+}  // namespace foretoken

@@ -1,0 +1,161 @@
+// Who takes part in a pass, and with what.
+#include <algorithm>
+#include <cmath>
+
+#include "base/rng.h"
+#include "base/timer.h"
+#include "engine/generator.h"
+#include "engine/node_allotment.h"
+#include "verify/tree_filter.h"
+
+namespace foretoken {
+namespace {
+
+// Of a tree that its policy has cut: all that is left of it is wanted.
+NodeOffer OfferOf(const CandidateTree& tree) {
+  NodeOffer offer{tree, std::vector<double>(static_cast<size_t>(tree.size())),
+                  std::vector<bool>(static_cast<size_t>(tree.size()))};
+  for (Node n = 0; n < tree.size(); ++n) {
+    offer.gains[n] = std::exp(static_cast<double>(tree.score(n)));
+    offer.probes[n] = tree.kind(n) == CandidateTree::Kind::kProbe;
+  }
+  return offer;
+}
+
+}  // namespace
+
+// Prompts take part for the time being, and leave if nodes leave them no rows.
+Generator::Lanes Generator::Admit(std::span<Session* const> batch, int budget, RowPlan& plan) {
+  std::vector<RowRequest> requests;
+  for (const Session* s : batch) {
+    FT_CHECK(!s->done() && s->status.ok() && s->prompt > 0);
+    requests.push_back({s->reading() ? ChunkLimit(*s) : 0, s->begun_, s->served_});
+  }
+  plan = PlanRows(requests, budget);
+  Lanes lanes;
+  for (size_t s = 0; s < batch.size(); ++s) {
+    const bool reads = batch[s]->reading() && plan.chunks > 0;
+    if (reads || plan.writes[s]) lanes.push_back(std::make_unique<Lane>(*batch[s]));
+  }
+  return lanes;
+}
+
+void Generator::Propose(Lanes& lanes, const RowPlan& plan, DraftTimes& times) {
+  for (const auto& lane : lanes) {
+    Session& s = lane->session;
+    if (s.reading()) continue;
+    FT_CHECK(s.cache_->length() + 1 == static_cast<int>(s.tokens.size()));
+    const Speculation& by = Of(s);
+    if (by.observer) {
+      const int left = s.limit - static_cast<int>(s.tokens.size());
+      lane->economy.emplace(by.observer->EconomyOf(s.costs_, s.cache_->length(), plan.roots, left));
+    }
+    lane->builder.emplace(s.tokens.back(), LimitsFor(s, plan.nodes), *by.options.policy, DrawKey(s),
+                          lane->economy ? &*lane->economy : nullptr);
+    if (s.filter_) lane->builder->SetFilter(std::make_shared<TreeFilter>(*s.filter_));
+    lane->asked = by.drafter != nullptr && IsWorthAsking(by, *lane);
+  }
+  for (size_t d = 0; d < speculations_.size(); ++d) {
+    std::vector<DraftSlot> slots;
+    for (const auto& lane : lanes) {
+      if (!lane->asked || DrafterOf(*lane) != d) continue;
+      slots.push_back(lane->session.Slot(*lane->builder));
+    }
+    if (slots.empty()) continue;
+    const Timer timer(times[d].propose);
+    Status status = speculations_[d].drafter->Propose(slots);
+    if (status.ok()) status = target_.backend().TakeFailure();
+    if (!status.ok()) BreakAll(lanes, status.error(), d);
+  }
+  DropBroken(lanes);
+}
+
+bool Generator::IsWorthAsking(const Speculation& by, const Lane& lane) {
+  if (by.observer) return by.observer->IsWorthAsking(*lane.economy, *lane.builder);
+  return lane.builder->limits().max_nodes > 1;
+}
+
+// Greedy verification compares tokens, whatever they were drawn from.
+std::optional<uint64_t> Generator::DrawKey(const Session& session) const {
+  const SamplingParams& sampling = session.sampling();
+  if (!verifier_.NeedsDraws() || sampling.greedy()) return std::nullopt;
+  uint64_t key = SeedFor(sampling.seed, Purpose::kDraft);
+  for (Token token : session.tokens) key = TreeBuilder::KeyAfter(key, token);
+  return key;
+}
+
+// A cycle writes at most depth + 1 tokens, so that no node lies beyond the context; the pass must
+// hold every node, for which the cache makes room. `nodes`: that a pass has room for.
+TreeLimits Generator::LimitsFor(const Session& session, int nodes) const {
+  TreeLimits limits = Of(session).options.limits;
+  const int left = session.limit - static_cast<int>(session.tokens.size());
+  limits.max_depth = std::max(0, std::min(limits.max_depth, left - 1));
+  limits.max_nodes = std::min(limits.max_nodes, nodes + 1);
+  FT_CHECK(limits.max_nodes >= 1);
+  return limits;
+}
+
+// Trees as their policies want them; where there are not rows enough, the nodes that are expected
+// to gain most.
+int Generator::AllotNodes(const Lanes& lanes, int room) {
+  int nodes = 0;
+  std::vector<Lane*> writing;
+  for (const auto& lane : lanes) {
+    if (!lane->builder) continue;
+    lane->tree = lane->builder->Finish();
+    nodes += lane->tree.size() - 1;
+    writing.push_back(lane.get());
+  }
+  if (nodes <= room) return nodes;
+  std::vector<NodeOffer> offers;
+  for (const Lane* lane : writing) offers.push_back(OfferOf(lane->tree));
+  const std::vector<std::vector<bool>> kept = foretoken::AllotNodes(offers, room);
+  nodes = 0;
+  for (size_t i = 0; i < writing.size(); ++i) {
+    writing[i]->tree = Pick(writing[i]->tree, kept[i]);
+    nodes += writing[i]->tree.size() - 1;
+  }
+  return nodes;
+}
+
+// Chunks of prompts fill the rows that roots and nodes leave.
+void Generator::AllotChunks(Lanes& lanes, int rows) {
+  std::vector<RowRequest> requests;
+  for (const auto& lane : lanes) {
+    const Session& s = lane->session;
+    requests.push_back({s.reading() ? ChunkLimit(s) : 0, s.begun_, s.served_});
+  }
+  const std::vector<int> chunks = DivideAmongPrompts(requests, rows);
+  for (size_t l = 0; l < lanes.size(); ++l) {
+    if (chunks[l] == 0) continue;
+    const Session& s = lanes[l]->session;
+    const auto begin = static_cast<size_t>(s.cache_->length());
+    lanes[l]->chunk = chunks[l];
+    lanes[l]->ends_prompt = s.cache_->length() + chunks[l] == s.prompt;
+    lanes[l]->tree =
+        CandidateTree::Chain(std::span(s.tokens).subspan(begin, static_cast<size_t>(chunks[l])));
+  }
+  std::erase_if(lanes,
+                [](const auto& lane) { return lane->session.reading() && lane->chunk == 0; });
+}
+
+Generator::Lanes Generator::LayOut(std::span<Session* const> batch, int budget, DraftTimes& times) {
+  RowPlan plan;
+  Lanes lanes = Admit(batch, budget, plan);
+  Propose(lanes, plan, times);
+  const int nodes = AllotNodes(lanes, plan.nodes);
+  AllotChunks(lanes, plan.chunks == 0 ? 0 : budget - plan.roots - nodes);
+  return lanes;
+}
+
+Result<std::vector<CandidateTree>> Generator::Draft(std::span<Session* const> batch) {
+  FT_CHECK(std::ssize(batch) <= target_.max_rows());
+  DraftTimes times(speculations_.size());
+  const Lanes lanes = LayOut(batch, target_.max_rows(), times);
+  for (const Session* s : batch) FT_RETURN_IF_ERROR(s->status);
+  std::vector<CandidateTree> trees;
+  for (const auto& lane : lanes) trees.push_back(std::move(lane->tree));
+  return trees;
+}
+
+}  // namespace foretoken

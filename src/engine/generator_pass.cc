@@ -1,0 +1,244 @@
+// The pass itself: scoring, verification and what follows from them.
+#include <algorithm>
+#include <numeric>
+
+#include "base/timer.h"
+#include "engine/generator.h"
+
+namespace foretoken {
+namespace {
+
+// `kept`: tokens of the cycle that the answer keeps. `offered`: the tree before it was cut.
+Cycle CycleOf(const CandidateTree& tree, const CandidateTree& offered, const Acceptance& accepted,
+              size_t kept) {
+  Cycle cycle{.n_acc = static_cast<int>(std::min(accepted.path.size() - 1, kept)),
+              .written = static_cast<int>(kept),
+              .nodes = tree.size() - 1,
+              .max_depth = tree.max_depth(),
+              .drafted_depth = tree.size() > 1 ? offered.max_depth() : 0,
+              .guesses = GuessesAlong(tree, accepted.path, kept)};
+  for (const WeighedToken& token : accepted.weighed) {
+    if (token.depth >= cycle.written) continue;
+    ++cycle.weighed;
+    cycle.overlap += token.overlap;
+  }
+  return cycle;
+}
+
+}  // namespace
+
+// What one session's cache has no memory for concerns that session alone.
+void Generator::ReserveRows(Lanes& lanes) const {
+  for (const auto& lane : lanes) {
+    Session& s = lane->session;
+    Status status;
+    if (lane->chunk > 0 && s.cache_->length() == s.reused) status = ReserveForPrompt(s);
+    if (status.ok()) status = s.cache_->Reserve(s.cache_->length() + lane->tree.size());
+    if (!status.ok()) Break(s, status.error());
+  }
+  DropBroken(lanes);
+}
+
+// Every lane's rows, one lane after another. Of a tree all logits are wanted, of a prompt those of
+// its last token.
+RowBatch Generator::RowsOf(const Lanes& lanes) {
+  RowBatch rows;
+  for (const auto& lane : lanes) {
+    const CandidateTree& tree = lane->tree;
+    const int first = rows.rows(), length = lane->session.cache_->length();
+    for (Node n = 0; n < tree.size(); ++n) {
+      rows.token.push_back(tree.token(n));
+      rows.position.push_back(length + tree.depth(n));
+      rows.parent.push_back(tree.parent(n));
+    }
+    rows.begin.push_back(rows.rows());
+    lane->logits_begin = static_cast<int>(rows.logit_rows.size());
+    lane->logits = lane->chunk == 0 ? tree.size() : lane->ends_prompt ? 1 : 0;
+    for (int i = lane->logits; i > 0; --i) rows.logit_rows.push_back(first + tree.size() - i);
+  }
+  return rows;
+}
+
+// What any drafter needs of any lane is tapped in all of them.
+TapSpec Generator::NeedsOf(const Lanes& lanes) const {
+  TapSpec needs;
+  for (size_t d = 0; d < speculations_.size(); ++d) {
+    bool reads = false, leaves_out = false;
+    for (const auto& lane : lanes) {
+      if (DrafterOf(*lane) != d) continue;
+      reads = reads || lane->may_read;
+      leaves_out = leaves_out || !lane->may_read;
+    }
+    if (reads) needs = Merge(needs, speculations_[d].needs);
+    if (leaves_out) needs = Merge(needs, speculations_[d].needs_unread);
+  }
+  return needs;
+}
+
+Status Generator::Score(const Lanes& lanes, Pass& pass) {
+  const RowBatch rows = RowsOf(lanes);
+  std::vector<KvCache*> caches;
+  caches.reserve(lanes.size());
+  for (const auto& lane : lanes) {
+    Session& s = lane->session;
+    lane->may_read = s.cache_->length() >= s.read_from_;
+    caches.push_back(s.cache_.get());
+    pass.chunk_rows += lane->chunk;
+  }
+  pass.rows = rows.rows();
+  pass.taps.resize(lanes.size());
+  const Timer timer(seconds_.forward);
+  auto logits = target_.Forward(rows, caches, NeedsOf(lanes), pass.taps);
+  if (!logits.ok()) {
+    for (KvCache* cache : caches) cache->Commit({});
+    return logits.error();
+  }
+  pass.logits = *logits;
+  return {};
+}
+
+// What the target chooses: below every root, and after every prompt that ends.
+void Generator::Verify(const Lanes& lanes, const Pass& pass) {
+  std::vector<CandidateTree> roots;
+  std::vector<Scoring> scored;
+  std::vector<Lane*> chooses;
+  roots.reserve(lanes.size());  // what is scored points at them
+  for (const auto& lane : lanes) {
+    Session& s = lane->session;
+    if (lane->chunk > 0) {  // a prompt is given: every row is right
+      lane->accepted.path.resize(static_cast<size_t>(lane->chunk));
+      std::iota(lane->accepted.path.begin(), lane->accepted.path.end(), 0);
+      const auto end = static_cast<size_t>(s.cache_->length() + lane->chunk);
+      if (!lane->ends_prompt) lane->accepted.next = s.tokens[end];
+    }
+    if (lane->logits == 0) continue;
+    if (lane->chunk > 0) roots.emplace_back(s.tokens.back());
+    const CandidateTree& tree = lane->chunk > 0 ? roots.back() : lane->tree;
+    scored.push_back({tree, pass.logits.Rows(lane->logits_begin, lane->logits), s.tokens,
+                      s.sampler_, s.filter_.get(), s.logprobs_});
+    chooses.push_back(lane.get());
+  }
+  if (scored.empty()) return;
+  std::vector<Acceptance> accepted = verifier_.Verify(scored);
+  for (size_t i = 0; i < chooses.size(); ++i) {
+    if (chooses[i]->chunk > 0) {
+      chooses[i]->accepted.next = accepted[i].next;
+      chooses[i]->accepted.is_dead_end = accepted[i].is_dead_end;
+      chooses[i]->accepted.logprobs = std::move(accepted[i].logprobs);
+    } else {
+      chooses[i]->accepted = std::move(accepted[i]);
+    }
+  }
+}
+
+// Commits what was accepted. A session of which a logit that a choice depends on is not a number
+// is broken, and what the pass scored of it is dropped.
+void Generator::Commit(const Lanes& lanes) const {
+  for (const auto& lane : lanes) {
+    Session& s = lane->session;
+    if (lane->accepted.next != kNoToken) {
+      s.cache_->Commit(lane->accepted.path);
+      continue;
+    }
+    const int position = s.cache_->length() + lane->tree.depth(lane->accepted.path.back());
+    s.cache_->Commit({});
+    if (lane->accepted.is_dead_end) {
+      Break(s, Error{"after position " + std::to_string(position) +
+                     " no token of the model's vocabulary may follow: the text cannot be continued "
+                     "as its grammar demands"});
+      continue;
+    }
+    Break(s, Error{"the pass at position " + std::to_string(position) +
+                   " gave a logit that is not a number (NaN): a weight of the model is wrong, or "
+                   "values overflowed"});
+  }
+}
+
+void Generator::Learn(const Lanes& lanes, const Pass& pass, DraftTimes& times) {
+  std::vector<std::vector<Token>> committed;
+  for (const auto& lane : lanes) committed.push_back(lane->tree.TokensOf(lane->accepted.path));
+  for (size_t d = 0; d < speculations_.size(); ++d) {
+    if (speculations_[d].drafter == nullptr) continue;
+    std::vector<Observation> seen;
+    for (size_t l = 0; l < lanes.size(); ++l) {
+      const Lane& lane = *lanes[l];
+      const Session& s = lane.session;
+      if (s.broken_ || DrafterOf(lane) != d) continue;
+      seen.push_back({*s.draft_, committed[l], lane.accepted.next, lane.tree, lane.accepted.path,
+                      pass.taps[l], lane.chunk > 0, lane.may_read});
+    }
+    if (seen.empty()) continue;
+    const Timer timer(times[d].learn);
+    Status status = speculations_[d].drafter->Observe(seen);
+    if (status.ok()) status = target_.backend().TakeFailure();
+    if (!status.ok()) BreakAll(lanes, status.error(), d);
+  }
+}
+
+// Lengthens the texts, and takes note of what that took.
+void Generator::Write(const Lanes& lanes, const Pass& pass, double verify,
+                      const DraftTimes& times) {
+  const double of_prompts = static_cast<double>(pass.chunk_rows) / pass.rows;
+  const double of_trees = static_cast<double>(pass.rows - pass.chunk_rows) / pass.rows;
+  const auto writing = std::ranges::count_if(lanes, [](const auto& l) { return l->chunk == 0; });
+  seconds_.prefill += verify * of_prompts;
+  seconds_.verify += verify * of_trees;
+  for (size_t d = 0; d < speculations_.size(); ++d) {
+    double reading = 0;  // of prompts, which drafters may put off
+    int sessions = 0, rows = 0, chunk_rows = 0;
+    for (const auto& lane : lanes) {
+      if (DrafterOf(*lane) != d) continue;
+      if (lane->builder) reading += lane->builder->reading_seconds();
+      sessions += lane->chunk == 0 ? 1 : 0;
+      rows += lane->tree.size();
+      chunk_rows += lane->chunk;
+    }
+    if (rows == 0) continue;
+    // Costs charge the drafter for its first reading of a prompt; reports, as the papers, do not.
+    const double of_own_prompts = static_cast<double>(chunk_rows) / rows;
+    const double learn = times[d].learn * (1 - of_own_prompts);
+    const double draft = std::max(0.0, times[d].propose - reading) + learn;
+    seconds_.prefill += reading + times[d].learn * of_own_prompts;
+    seconds_.reading += reading;
+    seconds_.draft += draft;
+    Round round{.rows = pass.rows, .reads_prompts = pass.chunk_rows > 0};
+    round.sessions = static_cast<int>(writing);
+    round.propose = times[d].propose;
+    round.verify = verify * of_trees;
+    round.learn = learn;
+    WriteBy(lanes, d, round, draft / std::max(sessions, 1));
+  }
+}
+
+void Generator::WriteBy(const Lanes& lanes, size_t drafter, const Round& round, double draft) {
+  Speculation& by = speculations_[drafter];
+  std::vector<ObservedCycle> observed;
+  for (const auto& lane : lanes) {
+    Session& s = lane->session;
+    // What was accepted is written even where the drafter could not learn it.
+    if (DrafterOf(*lane) != drafter || lane->accepted.next == kNoToken) continue;
+    if (lane->chunk > 0) {
+      if (lane->ends_prompt) EndPrompt(s, lane->accepted);
+      continue;
+    }
+    const size_t kept = Extend(s, lane->tree, lane->accepted);
+    Cycle cycle = CycleOf(lane->tree, lane->builder->tree(), lane->accepted, kept);
+    cycle.draft_seconds = draft;
+    cycle.verify_seconds = round.verify / round.sessions;
+    s.cycles.push_back(std::move(cycle));
+    if (!by.observer) continue;
+    const auto path = std::span(lane->accepted.path);
+    observed.push_back({s.costs_, *lane->economy, *lane->builder, lane->asked, lane->tree,
+                        path.first(std::min(path.size(), kept + 1)),
+                        std::span(s.tokens).last(kept)});
+  }
+  if (observed.empty()) return;
+  by.observer->Observe(observed, round);
+  for (const auto& lane : lanes) {
+    Session& s = lane->session;
+    if (lane->chunk > 0 || DrafterOf(*lane) != drafter || !s.done()) continue;
+    by.observer->EndAnswer(s.costs_, s.finish != Finish::kStop);
+  }
+}
+
+}  // namespace foretoken

@@ -1,0 +1,130 @@
+#include "engine/prefix_cache.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace foretoken {
+namespace {
+
+// A beginning that is shorter is not kept for its own sake.
+constexpr int kLeastTokens = 64;
+
+size_t BytesOfPrefix(const TextPrefix& text) {
+  const size_t draft = text.draft == nullptr ? 0 : text.drafter->StateBytes(*text.draft);
+  return text.cache->bytes() + draft + text.tokens.capacity() * sizeof(Token);
+}
+
+// What `text` holds of its first `length` tokens, for a session with `drafter`.
+Result<TextPrefix> ForkOf(const TextPrefix& text, int length, const Drafter* drafter) {
+  TextPrefix fork{.tokens = {text.tokens.begin(), text.tokens.begin() + length},
+                  .cache = nullptr,
+                  .drafter = drafter,
+                  .draft = nullptr};
+  FT_ASSIGN_OR_RETURN(fork.cache, text.cache->Fork(length));
+  if (drafter == nullptr) return fork;
+  FT_ASSIGN_OR_RETURN(fork.draft, drafter->Fork(*text.draft, length));
+  fork.read_from = text.read_from;
+  return fork;
+}
+
+// Whether `other` does for every session what `text` does, as far as their tokens agree.
+bool Replaces(const TextPrefix& other, const TextPrefix& text) {
+  if (text.drafter == nullptr) return true;
+  return other.drafter == text.drafter && other.read_from <= text.read_from;
+}
+
+}  // namespace
+
+void PrefixCache::Keep(TextPrefix left) {
+  std::vector<int> replaced;
+  bool is_known = false;
+  tree_.Visit(left.tokens, [&](int id, int common) {
+    Entry& entry = entries_.at(id);
+    if (common == left.length() && Replaces(entry.text, left)) {
+      entry.used = ++uses_;
+      is_known = true;
+    } else if (common == entry.text.length() && Replaces(left, entry.text)) {
+      replaced.push_back(id);
+    }
+    return !is_known;
+  });
+  if (is_known || left.tokens.empty()) return;
+  for (const int id : replaced) Drop(id);
+  const int id = next_id_++;
+  tree_.Insert(left.tokens, id);
+  entries_.emplace(id, Entry{std::move(left), ++uses_});
+  ShrinkTo(budget_);
+}
+
+Result<std::optional<TextPrefix>> PrefixCache::Find(std::span<const Token> prompt,
+                                                    const Drafter* drafter, int read_from) {
+  if (prompt.empty()) return std::optional<TextPrefix>();
+  Entry* best = nullptr;
+  int length = 0;
+  tree_.Visit(prompt.first(prompt.size() - 1), [&](int id, int common) {
+    if (common < length) return false;  // as are all that follow
+    Entry& entry = entries_.at(id);
+    if (drafter != nullptr && entry.text.drafter != drafter) return true;
+    const bool may_use_all = drafter == nullptr || entry.text.read_from <= read_from;
+    const int usable = may_use_all ? common : std::min(common, read_from);
+    const bool is_later = best != nullptr && usable == length && entry.used > best->used;
+    if (usable > length || is_later) {
+      best = &entry;
+      length = usable;
+    }
+    return true;
+  });
+  if (best == nullptr) return std::optional<TextPrefix>();
+  FT_ASSIGN_OR_RETURN(TextPrefix fork, ForkOf(best->text, length, drafter));
+  best->used = ++uses_;
+  return std::optional<TextPrefix>(std::move(fork));
+}
+
+void PrefixCache::ShrinkTo(size_t bytes) {
+  while (!entries_.empty() && this->bytes() > bytes) Shorten(Oldest());
+}
+
+size_t PrefixCache::bytes() const {
+  size_t sum = 0;
+  for (const auto& [id, entry] : entries_) sum += BytesOfPrefix(entry.text);
+  return sum;
+}
+
+int PrefixCache::Oldest() const {
+  const auto used = [](const auto& entry) { return entry.second.used; };
+  return std::ranges::min_element(entries_, {}, used)->first;
+}
+
+void PrefixCache::Drop(int id) {
+  const auto found = entries_.find(id);
+  tree_.Erase(found->second.text.tokens, id);
+  entries_.erase(found);
+}
+
+// Keeps the first half, unless that is short, or kept with another text as well, or there is no
+// memory to take it out.
+void PrefixCache::Shorten(int id) {
+  Entry& entry = entries_.at(id);
+  const int half = entry.text.length() / 2 / kLeastTokens * kLeastTokens;
+  if (half == 0 || IsCovered(entry.text, half, id)) return Drop(id);
+  Result<TextPrefix> fork = ForkOf(entry.text, half, entry.text.drafter);
+  if (!fork.ok()) return Drop(id);
+  tree_.Erase(entry.text.tokens, id);
+  entry.text = *std::move(fork);
+  tree_.Insert(entry.text.tokens, id);
+}
+
+// Whether the first `length` tokens of `text` are those of an entry but `except` that replaces it.
+bool PrefixCache::IsCovered(const TextPrefix& text, int length, int except) const {
+  bool is_covered = false;
+  const auto tokens = std::span(text.tokens).first(static_cast<size_t>(length));
+  tree_.Visit(tokens, [&](int id, int common) {
+    if (common < length) return false;
+    is_covered = id != except && Replaces(entries_.at(id).text, text);
+    return !is_covered;
+  });
+  return is_covered;
+}
+
+}  // namespace foretoken

@@ -1,0 +1,233 @@
+// Which beginnings are kept, found and let go. What a session makes of them: tests/lossless.
+#include "engine/prefix_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "engine/session.h"
+
+namespace foretoken {
+namespace {
+
+using Text = std::vector<Token>;
+
+struct LengthState final : DraftState {
+  explicit LengthState(int tokens) : length(tokens) {}
+  int length;
+};
+
+// Its states know how long they are.
+class LengthDrafter final : public Drafter {
+ public:
+  TapSpec Needs() const override { return {}; }
+  std::unique_ptr<DraftState> NewState() const override { return std::make_unique<LengthState>(0); }
+  Status Observe(std::span<const Observation>) override { return {}; }
+  Status Propose(std::span<const DraftSlot>) override { return {}; }
+  void Truncate(DraftState&, int) override {}
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const override {
+    EXPECT_LE(length, static_cast<const LengthState&>(state).length);
+    if (fails) return Error{"no memory"};
+    return std::unique_ptr<DraftState>(std::make_unique<LengthState>(length));
+  }
+  size_t StateBytes(const DraftState&) const override { return 100; }
+  bool fails = false;
+};
+
+class PrefixCacheTest : public ::testing::Test {
+ protected:
+  TextPrefix Left(const Text& tokens, const Drafter* drafter, int read_from = 0) {
+    const int length = static_cast<int>(tokens.size());
+    TextPrefix left{.tokens = tokens,
+                    .cache = std::make_unique<KvCache>(*backend_, DType::kF32, 1, 1, 16, 64),
+                    .drafter = drafter,
+                    .draft = nullptr,
+                    .read_from = read_from};
+    std::vector<Node> chain(tokens.size());
+    std::iota(chain.begin(), chain.end(), 0);
+    std::vector<Node> parents(chain);
+    for (Node& parent : parents) --parent;
+    EXPECT_TRUE(left.cache->Append(parents).ok());
+    left.cache->Commit(chain);
+    if (drafter != nullptr) left.draft = std::make_unique<LengthState>(length);
+    return left;
+  }
+
+  // How many tokens of `prompt` there are; what is found is as long as it says.
+  int Found(PrefixCache& cache, const Text& prompt, const Drafter* drafter, int read_from = 0) {
+    Result<std::optional<TextPrefix>> found = cache.Find(prompt, drafter, read_from);
+    EXPECT_TRUE(found.ok());
+    if (!found->has_value()) return 0;
+    const TextPrefix& prefix = **found;
+    EXPECT_EQ(prefix.tokens, Text(prompt.begin(), prompt.begin() + prefix.length()));
+    EXPECT_EQ(prefix.cache->length(), prefix.length());
+    EXPECT_EQ(prefix.drafter, drafter);
+    EXPECT_EQ(prefix.draft != nullptr, drafter != nullptr);
+    if (drafter != nullptr) {
+      EXPECT_EQ(static_cast<const LengthState&>(*prefix.draft).length, prefix.length());
+    }
+    return prefix.length();
+  }
+
+  // `length` tokens that depend on `seed`.
+  static Text Tokens(int length, Token seed) {
+    Text tokens(static_cast<size_t>(length), seed);
+    for (size_t i = 0; i < tokens.size(); ++i) tokens[i] += static_cast<Token>(i % 7);
+    return tokens;
+  }
+
+  static constexpr size_t kPlenty = size_t{1} << 30;
+  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
+  LengthDrafter drafter_, other_;
+};
+
+TEST_F(PrefixCacheTest, FindsTheLongestBeginningOfAnyLength) {
+  PrefixCache cache(kPlenty);
+  EXPECT_EQ(Found(cache, {1, 2, 3}, nullptr), 0);
+  cache.Keep(Left({1, 2, 3, 4, 5}, nullptr));
+  cache.Keep(Left({1, 2, 3, 9, 9, 9}, nullptr));
+  cache.Keep(Left({7, 8}, nullptr));
+  EXPECT_EQ(cache.size(), 3);
+  EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5, 6}, nullptr), 5);
+  EXPECT_EQ(Found(cache, {1, 2, 3, 4, 6, 6}, nullptr), 4);
+  EXPECT_EQ(Found(cache, {1, 2, 3, 9, 9, 4}, nullptr), 5);
+  EXPECT_EQ(Found(cache, {1, 2, 8, 8}, nullptr), 2);
+  EXPECT_EQ(Found(cache, {7, 9}, nullptr), 1);
+  EXPECT_EQ(Found(cache, {8, 7}, nullptr), 0);
+  EXPECT_EQ(Found(cache, {}, nullptr), 0);
+}
+
+TEST_F(PrefixCacheTest, LeavesTheLastTokenToBeScored) {
+  PrefixCache cache(kPlenty);
+  cache.Keep(Left({1, 2, 3, 4, 5}, nullptr));
+  EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5}, nullptr), 4);
+  EXPECT_EQ(Found(cache, {1, 2}, nullptr), 1);
+  EXPECT_EQ(Found(cache, {1}, nullptr), 0);
+}
+
+TEST_F(PrefixCacheTest, ALongerTextTakesTheShortersPlace) {
+  PrefixCache cache(kPlenty);
+  cache.Keep(Left({1, 2, 3}, &drafter_));
+  cache.Keep(Left({1, 2, 3, 4, 5}, &drafter_));
+  EXPECT_EQ(cache.size(), 1);
+  cache.Keep(Left({1, 2, 3, 4}, &drafter_));
+  EXPECT_EQ(cache.size(), 1) << "the longer one does for it";
+  EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5, 6}, &drafter_), 5);
+  cache.Keep(Left({1, 2, 3, 4, 5}, &drafter_));
+  EXPECT_EQ(cache.size(), 1);
+  cache.Keep(Left({1, 2, 9}, &drafter_));
+  EXPECT_EQ(cache.size(), 2);
+}
+
+TEST_F(PrefixCacheTest, AStateIsOfUseToItsDrafterAlone) {
+  PrefixCache cache(kPlenty);
+  cache.Keep(Left({1, 2, 3, 4}, &drafter_));
+  cache.Keep(Left({1, 2, 3}, &other_));
+  cache.Keep(Left({1, 2}, nullptr));
+  EXPECT_EQ(cache.size(), 2) << "rows alone are there with the others";
+  EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5}, &drafter_), 4);
+  EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5}, &other_), 3);
+  EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5}, nullptr), 4);
+  cache.Keep(Left({1, 2, 3, 4, 5, 6}, nullptr));
+  EXPECT_EQ(cache.size(), 3) << "rows alone do not replace a state";
+  EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5, 6, 7}, &drafter_), 4);
+  EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5, 6, 7}, nullptr), 6);
+}
+
+// What the drafter skipped is not taken by a session in which it would read it.
+TEST_F(PrefixCacheTest, AStateThatSkippedWhatIsWantedIsCutToWhatIsNot) {
+  PrefixCache cache(kPlenty);
+  const Text text = Tokens(20, 3), longer = Tokens(30, 3);
+  cache.Keep(Left(text, &drafter_, /*read_from=*/12));
+  EXPECT_EQ(Found(cache, longer, &drafter_, 0), 0);
+  EXPECT_EQ(Found(cache, longer, &drafter_, 7), 7);
+  EXPECT_EQ(Found(cache, longer, &drafter_, 11), 11);
+  EXPECT_EQ(Found(cache, longer, &drafter_, 12), 20);
+  EXPECT_EQ(Found(cache, longer, &drafter_, Session::kNever), 20);
+  EXPECT_EQ(Found(cache, longer, nullptr, 0), 20) << "rows are whole";
+  cache.Keep(Left(Tokens(9, 3), &drafter_, /*read_from=*/5));
+  EXPECT_EQ(cache.size(), 2) << "a longer one that skipped more does not replace it";
+  EXPECT_EQ(Found(cache, longer, &drafter_, 7), 9) << "what read enough goes before";
+  cache.Keep(Left(longer, &drafter_, 0));
+  EXPECT_EQ(cache.size(), 1);
+}
+
+TEST_F(PrefixCacheTest, WhatWasUsedLongestAgoGoesFirst) {
+  const Text a = Tokens(40, 10), b = Tokens(40, 20), c = Tokens(40, 30), d = Tokens(40, 40);
+  PrefixCache one(kPlenty);
+  one.Keep(Left(a, nullptr));
+  const size_t each = one.bytes();
+  EXPECT_GE(each, Left(a, nullptr).cache->bytes());
+  PrefixCache cache(3 * each);
+  for (const Text& text : {a, b, c}) cache.Keep(Left(text, nullptr));
+  EXPECT_EQ(cache.size(), 3);
+  EXPECT_EQ(Found(cache, a, nullptr), 39);  // so b is the oldest
+  cache.Keep(Left(d, nullptr));
+  EXPECT_LE(cache.bytes(), 3 * each);
+  EXPECT_EQ(Found(cache, b, nullptr), 0);
+  EXPECT_EQ(Found(cache, c, nullptr), 39);
+  EXPECT_EQ(Found(cache, a, nullptr), 39);
+  EXPECT_EQ(Found(cache, d, nullptr), 39);
+  cache.Keep(Left(c, nullptr));  // was kept already, and is the latest now
+  cache.ShrinkTo(each);
+  EXPECT_EQ(cache.size(), 1);
+  EXPECT_EQ(Found(cache, c, nullptr), 39);
+  cache.ShrinkTo(0);
+  EXPECT_EQ(cache.size(), 0);
+  EXPECT_EQ(cache.bytes(), 0u);
+}
+
+TEST_F(PrefixCacheTest, OfALongTextTheEndGoesFirst) {
+  const Text text = Tokens(500, 10);
+  PrefixCache cache(kPlenty);
+  cache.Keep(Left(text, &drafter_));
+  const size_t all = cache.bytes();
+  cache.ShrinkTo(all - 1);
+  EXPECT_EQ(Found(cache, text, &drafter_), 192) << "half of 500, of whole 64";
+  EXPECT_LT(cache.bytes(), all);
+  cache.ShrinkTo(cache.bytes() - 1);
+  EXPECT_EQ(Found(cache, text, &drafter_), 64);
+  cache.ShrinkTo(cache.bytes() - 1);
+  EXPECT_EQ(cache.size(), 0);
+}
+
+// The first half of a text that another one has as well would be there twice.
+TEST_F(PrefixCacheTest, AHalfThatIsThereAnywayIsNotKept) {
+  Text branch = Tokens(500, 10);
+  branch[300] = 99;
+  PrefixCache cache(kPlenty);
+  cache.Keep(Left(Tokens(500, 10), &drafter_));
+  cache.Keep(Left(branch, &drafter_));
+  cache.ShrinkTo(cache.bytes() - 1);
+  EXPECT_EQ(cache.size(), 1);
+  EXPECT_EQ(Found(cache, Tokens(500, 10), &drafter_), 300);
+}
+
+TEST_F(PrefixCacheTest, WhatExceedsTheBudgetIsCutUntilItFits) {
+  PrefixCache whole(kPlenty);
+  whole.Keep(Left(Tokens(500, 10), nullptr));
+  PrefixCache cache(whole.bytes() / 2);
+  cache.Keep(Left(Tokens(500, 10), nullptr));
+  EXPECT_LE(cache.bytes(), whole.bytes() / 2);
+  EXPECT_GE(Found(cache, Tokens(500, 10), nullptr), 64);
+  PrefixCache none(0);
+  none.Keep(Left(Tokens(500, 10), nullptr));
+  EXPECT_EQ(none.size(), 0);
+  none.Keep(Left({}, nullptr));
+  EXPECT_EQ(none.size(), 0);
+}
+
+TEST_F(PrefixCacheTest, WithoutMemoryForAForkEverythingStays) {
+  PrefixCache cache(kPlenty);
+  cache.Keep(Left(Tokens(500, 10), &drafter_));
+  drafter_.fails = true;
+  EXPECT_FALSE(cache.Find(Tokens(500, 10), &drafter_).ok());
+  drafter_.fails = false;
+  EXPECT_EQ(Found(cache, Tokens(500, 10), &drafter_), 499);
+  drafter_.fails = true;
+  cache.ShrinkTo(cache.bytes() - 1);
+  EXPECT_EQ(cache.size(), 0) << "a half that cannot be taken out is not worth the whole";
+}
+
+}  // namespace
+}  // namespace foretoken

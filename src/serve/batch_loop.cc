@@ -1,0 +1,225 @@
+#include "serve/batch_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace foretoken {
+
+BatchLoop::BatchLoop(Generator& generator, const Model& model, const Tokenizer& tokenizer,
+                     SchedulerOptions options)
+    : generator_(generator),
+      tokenizer_(tokenizer),
+      options_(std::move(options)),
+      kept_(generator, model, options_),
+      limit_(options_.slots) {
+  counters_.budget_bytes = options_.memory;
+}
+
+void BatchLoop::Add(std::shared_ptr<ActiveRequest> request) {
+  counters_.submitted += request->asked.answers;
+  waiting_.push_back(std::make_unique<Job>(std::move(request), 0, tokenizer_));
+}
+
+int BatchLoop::unadmitted() const {
+  int count = 0;
+  const auto add = [&count](const Job& job) {
+    // The others of a request exist from its first token on.
+    const bool others_wait = job.answer() == 0 && job.usage.completion_tokens == 0;
+    count += (job.was_admitted ? 0 : 1) + (others_wait ? job.request().asked.answers - 1 : 0);
+  };
+  for (const auto& job : waiting_) add(*job);
+  for (const auto& job : running_) add(*job);
+  return count;
+}
+
+bool BatchLoop::RunOnce() {
+  DropCancelled();
+  Admit();
+  FitRunning();
+  if (!running_.empty()) Step();
+  MakeRoom(0);  // what was kept may be too much
+  UpdateCounters();
+  return !running_.empty() || !waiting_.empty();
+}
+
+void BatchLoop::DropCancelled() {
+  const auto drop = [this](const std::unique_ptr<Job>& job) {
+    if (!job->is_cancelled()) return false;
+    Finish(*job, FinishReason::kCancelled, "", {});
+    return true;
+  };
+  std::erase_if(running_, drop);
+  std::erase_if(waiting_, drop);
+}
+
+// In the order of their arrival: one that does not fit is not overtaken.
+void BatchLoop::Admit() {
+  while (!waiting_.empty() && static_cast<int>(running_.size()) < limit_) {
+    Job& job = *waiting_.front();
+    Status started;
+    if (MakeRoom(BytesFor(job.text().size()))) {
+      started = Start(job);
+    } else if (running_.empty()) {
+      started = CheckFits(static_cast<int>(job.text().size()));
+    } else {
+      return;
+    }
+    std::unique_ptr<Job> taken = std::move(waiting_.front());
+    waiting_.pop_front();
+    if (started.ok()) {
+      running_.push_back(std::move(taken));
+    } else {
+      Finish(*taken, FinishReason::kError, started.error().message, {});
+    }
+  }
+}
+
+Status BatchLoop::Start(Job& job) {
+  FT_RETURN_IF_ERROR(kept_.Begin(job));
+  if (job.was_admitted) return {};
+  job.was_admitted = true;
+  job.times.admitted = Now() - job.request().submitted;
+  job.usage.cached_tokens = job.session->reused;
+  counters_.prompt_tokens += job.usage.prompt_tokens;
+  counters_.cached_tokens += job.usage.cached_tokens;
+  return {};
+}
+
+void BatchLoop::Step() {
+  std::vector<Session*> batch;
+  int unread = 0;  // rows of prompts that are not computed
+  const auto count_unread = [](const Session& s) {
+    return s.reading() ? static_cast<int>(s.tokens.size()) - s.cache().length() : 0;
+  };
+  for (const auto& job : running_) {
+    batch.push_back(job->session.get());
+    unread += count_unread(*job->session);
+  }
+  const Status status = generator_.Step(batch, options_.rows);
+  (void)status;  // every session has its own
+  ++counters_.steps;
+  for (const Session* session : batch) unread -= count_unread(*session);
+  counters_.prompt_rows += unread;
+  Deliver();
+  JudgeBroken();
+}
+
+void BatchLoop::Deliver() {
+  // New jobs of a request may be added to those that wait, none to those that run.
+  Jobs left;
+  for (auto& job : running_) {
+    if (!DeliverOne(*job)) left.push_back(std::move(job));
+  }
+  running_ = std::move(left);
+}
+
+bool BatchLoop::DeliverOne(Job& job) {
+  if (job.session->tokens.size() == job.text().size()) return false;
+  const bool is_first = job.usage.completion_tokens == 0;
+  AnswerEvent event = job.TakeWritten();
+  if (const Cycle* cycle = job.last_cycle()) counters_.Add(*cycle);
+  counters_.written_tokens += static_cast<int64_t>(event.tokens.size());
+  const double now = Now();
+  if (is_first) {
+    job.times.first_token = now - job.request().submitted;
+    counters_.first_token.Observe(job.times.first_token);
+    OnFirstToken(job);
+  } else {
+    counters_.between_tokens.Observe(now - job.last_delivery);
+  }
+  job.last_delivery = now;
+  job.times.last_token = now - job.request().submitted;
+  const FinishReason reason = event.finish;
+  if (job.is_stopped_by_text() && job.session->status.ok()) {
+    generator_.End(*job.session, static_cast<int>(job.text().size()));
+  }
+  if (reason == FinishReason::kNone) {
+    job.request().events.Push(std::move(event));
+    return false;
+  }
+  Finish(job, reason, "", std::move(event));
+  return true;
+}
+
+// The prompt has been read.
+void BatchLoop::OnFirstToken(Job& job) {
+  const int answers = job.request().asked.answers;
+  if (job.answer() != 0) return;
+  kept_.KeepPrompt(job);
+  for (int answer = answers - 1; answer > 0; --answer) {
+    waiting_.push_front(std::make_unique<Job>(job.shared_request(), answer, tokenizer_));
+  }
+}
+
+// Sessions that an error ended are resumed with fewer beside them, until one fails alone: only then
+// is the error its own, or the memory too little for it.
+void BatchLoop::JudgeBroken() {
+  constexpr int kMostFailures = 2;  // of one answer while its neighbours go on
+  const auto is_broken = [](const auto& job) { return !job->session->status.ok(); };
+  const auto broken = std::ranges::count_if(running_, is_broken);
+  if (broken == 0) return;
+  const bool was_alone = running_.size() == 1;
+  const bool gained_memory = kept_.Evict(0);
+  if (broken > 1) limit_ = std::max(1, static_cast<int>(running_.size()) / 2);
+  Jobs left;
+  Jobs aside;
+  for (auto& job : running_) {
+    if (!is_broken(job)) {
+      left.push_back(std::move(job));
+      continue;
+    }
+    if (broken == 1) ++job->failures;
+    const bool is_final = (was_alone && !gained_memory) || job->failures >= kMostFailures;
+    if (is_final) {
+      const std::string error = job->session->status.error().message;
+      Finish(*job, FinishReason::kError, error, {});
+    } else {
+      aside.push_back(std::move(job));
+    }
+  }
+  running_ = std::move(left);
+  for (size_t i = aside.size(); i-- > 0;) SetAside(std::move(aside[i]));
+}
+
+void BatchLoop::Finish(Job& job, FinishReason reason, std::string error, AnswerEvent event) {
+  if (job.session != nullptr) {
+    if (job.session->status.ok()) kept_.Keep(job);
+    job.session.reset();
+  }
+  switch (reason) {
+    case FinishReason::kStop:
+      ++counters_.stopped;
+      break;
+    case FinishReason::kCancelled:
+      ++counters_.cancelled;
+      break;
+    case FinishReason::kError:
+      ++counters_.failed;
+      break;
+    default:
+      ++counters_.limited;
+  }
+  const bool others_wait = job.answer() == 0 && job.usage.completion_tokens == 0;
+  limit_ = std::min(options_.slots, limit_ + 1);
+  job.Finish(reason, error, &event);
+  job.request().events.Push(std::move(event));
+  // The others of a request whose prompt was not read share its end.
+  for (int answer = 1; others_wait && answer < job.request().asked.answers; ++answer) {
+    Job other(job.shared_request(), answer, tokenizer_);
+    Finish(other, reason, error, {});
+  }
+}
+
+void BatchLoop::UpdateCounters() {
+  counters_.running = static_cast<int>(running_.size());
+  counters_.waiting = static_cast<int>(waiting_.size());
+  counters_.reading = static_cast<int>(
+      std::ranges::count_if(running_, [](const auto& job) { return job->session->reading(); }));
+  counters_.running_bytes = 0;
+  for (const auto& job : running_) counters_.running_bytes += generator_.Bytes(*job->session);
+  counters_.kept_bytes = kept_.bytes();
+  counters_.most_bytes =
+      std::max(counters_.most_bytes, counters_.running_bytes + counters_.kept_bytes);
+}
+
+}  // namespace foretoken

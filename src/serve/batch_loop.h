@@ -1,0 +1,73 @@
+// What a scheduler's thread does again and again: admit, compute one pass, deliver.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/generator.h"
+#include "serve/counters.h"
+#include "serve/job.h"
+#include "serve/kept_texts.h"
+#include "serve/scheduler_options.h"
+#include "text/tokenizer.h"
+
+namespace foretoken {
+
+// Thread-safety: one thread. Borrows all it is given but the options.
+class BatchLoop {
+ public:
+  BatchLoop(Generator& generator, const Model& model, const Tokenizer& tokenizer,
+            SchedulerOptions options);
+  // Cancels nothing: jobs that are left send no more events.
+  ~BatchLoop() = default;
+
+  // The first answer of a request waits behind those that wait. Its other answers join it when its
+  // prompt has been read, so that they find it among the kept texts.
+  void Add(std::shared_ptr<ActiveRequest> request);
+  // One pass over everything that runs. Returns whether anything is left to do.
+  bool RunOnce();
+
+  // Answers that were never admitted, those included that wait for their request's first.
+  int unadmitted() const;
+  const Counters& counters() const { return counters_; }
+  double Now() const { return options_.clock(); }
+  // Bytes of the longest text that may be asked for. Errors: a prompt of so many tokens does not
+  // fit into the memory.
+  Status CheckFits(int prompt_tokens) const;
+
+ private:
+  using Jobs = std::vector<std::unique_ptr<Job>>;
+
+  void DropCancelled();
+  // Memory: batch_memory.cc.
+  size_t BytesFor(size_t tokens) const;
+  size_t RunningBytes() const;
+  bool MakeRoom(size_t bytes);
+  void FitRunning();
+  void SetAside(std::unique_ptr<Job> job);
+
+  void Admit();
+  Status Start(Job& job);
+  void Step();
+  void Deliver();
+  // Returns whether the answer has ended.
+  bool DeliverOne(Job& job);
+  void OnFirstToken(Job& job);
+  void JudgeBroken();
+  void Finish(Job& job, FinishReason reason, std::string error, AnswerEvent event);
+  void UpdateCounters();
+
+  Generator& generator_;
+  const Tokenizer& tokenizer_;
+  SchedulerOptions options_;
+  KeptTexts kept_;
+  std::deque<std::unique_ptr<Job>> waiting_;
+  Jobs running_;  // in the order of their admission
+  // Answers that may run at once: fewer than the slots after a pass for which there was no memory.
+  int limit_;
+  Counters counters_;
+};
+
+}  // namespace foretoken

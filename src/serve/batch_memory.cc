@@ -1,0 +1,81 @@
+// Who may use the memory of a BatchLoop: running answers before kept texts, older answers before
+// newer ones.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/division.h"
+#include "serve/batch_loop.h"
+
+namespace foretoken {
+namespace {
+
+constexpr size_t kPageTokens = 64;  // positions for which caches take memory at once
+
+std::string Mebibytes(size_t bytes) {
+  constexpr size_t kMebibyte = size_t{1} << 20;
+  return std::to_string(DivideUp(bytes, kMebibyte)) + " MiB";
+}
+
+}  // namespace
+
+// What a text of `tokens` takes during the next pass, whole pages, with the nodes of a tree.
+size_t BatchLoop::BytesFor(size_t tokens) const {
+  const int nodes = std::min(generator_.options().limits.max_nodes, options_.rows);
+  const size_t pages = DivideUp(tokens + static_cast<size_t>(nodes), kPageTokens);
+  return pages * kPageTokens * kept_.row_bytes();
+}
+
+// The same of all that run, and what their drafters remember.
+size_t BatchLoop::RunningBytes() const {
+  size_t bytes = 0;
+  for (const auto& job : running_) {
+    const Session& session = *job->session;
+    bytes += BytesFor(session.tokens.size()) + generator_.Bytes(session) - session.cache().bytes();
+  }
+  return bytes;
+}
+
+Status BatchLoop::CheckFits(int tokens) const {
+  const size_t bytes = BytesFor(static_cast<size_t>(tokens));
+  if (bytes <= options_.memory) return {};
+  return Error{"a text of " + std::to_string(tokens) + " tokens takes " + Mebibytes(bytes) +
+               "; the memory for texts is " + Mebibytes(options_.memory)};
+}
+
+// Gives up kept texts until `bytes` fit beside what runs. Returns whether they do.
+bool BatchLoop::MakeRoom(size_t bytes) {
+  const size_t wanted = RunningBytes() + bytes;
+  if (wanted > options_.memory) return false;
+  if (wanted + kept_.bytes() > options_.memory) kept_.Evict(options_.memory - wanted);
+  return wanted + kept_.bytes() <= options_.memory;
+}
+
+// The oldest answer can always go on, unless it does not fit alone.
+void BatchLoop::FitRunning() {
+  while (!running_.empty() && !MakeRoom(0)) {
+    std::unique_ptr<Job> newest = std::move(running_.back());
+    running_.pop_back();
+    if (!running_.empty()) {
+      SetAside(std::move(newest));
+      continue;
+    }
+    kept_.Evict(0);
+    const Status fits = CheckFits(static_cast<int>(newest->session->tokens.size()));
+    if (fits.ok()) {
+      running_.push_back(std::move(newest));
+      return;
+    }
+    Finish(*newest, FinishReason::kError, fits.error().message, {});
+  }
+}
+
+// The job waits before all others, with what it has written: it is read again like a prompt, and
+// goes on as if nothing had happened.
+void BatchLoop::SetAside(std::unique_ptr<Job> job) {
+  job->SetAside();
+  ++counters_.set_aside;
+  waiting_.push_front(std::move(job));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,120 @@
+#include "serve/job.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/utf8.h"
+
+namespace foretoken {
+namespace {
+
+// The bytes of a character that `prompt` ends inside of, or "".
+std::string BegunCharacter(std::span<const Token> prompt, const Tokenizer& tokenizer) {
+  constexpr size_t kLongest = 3;  // bytes of a character that lacks one
+  const std::string end = tokenizer.Decode(prompt.last(std::min(prompt.size(), kLongest + 1)));
+  for (size_t length = std::min(end.size(), kLongest); length > 0; --length) {
+    if (IsUtf8Prefix(std::string_view(end).substr(end.size() - length))) {
+      return end.substr(end.size() - length);
+    }
+  }
+  return "";
+}
+
+bool BeginsText(std::span<const Token> prompt, const Tokenizer& tokenizer) {
+  return tokenizer.SpaceWasAdded() && prompt.size() == 1 && prompt[0] == tokenizer.data().bos;
+}
+
+FinishReason ReasonOf(Finish finish) {
+  switch (finish) {
+    case Finish::kNot:
+      return FinishReason::kNone;
+    case Finish::kStop:
+      return FinishReason::kStop;
+    case Finish::kLimit:
+      return FinishReason::kLength;
+    case Finish::kContext:
+      return FinishReason::kContext;
+  }
+  return FinishReason::kNone;
+}
+
+}  // namespace
+
+Job::Job(std::shared_ptr<ActiveRequest> request, int answer, const Tokenizer& tokenizer)
+    : request_(std::move(request)),
+      answer_(answer),
+      tokenizer_(tokenizer),
+      text_(request_->asked.prompt),
+      filter_(request_->asked.filter),
+      shown_(request_->asked.stop_strings),
+      drops_space_(BeginsText(text_, tokenizer)) {
+  shown_.Push(BegunCharacter(text_, tokenizer));
+  usage.prompt_tokens = prompt();
+}
+
+SamplingParams Job::Sampling() const {
+  SamplingParams sampling = request_->asked.sampling;
+  sampling.seed += static_cast<uint64_t>(answer_);
+  return sampling;
+}
+
+void Job::Begin(std::unique_ptr<Session> begun) {
+  session = std::move(begun);
+  cycles_seen_ = 0;
+}
+
+void Job::SetAside() {
+  FT_CHECK(session->tokens.size() == text_.size());
+  if (session->filter() != nullptr) filter_ = session->filter()->Fork();
+  session.reset();
+}
+
+AnswerEvent Job::TakeWritten() {
+  AnswerEvent event{.answer = answer_};
+  const auto fresh = std::span<const Token>(session->tokens).subspan(text_.size());
+  const bool ends_with_stop_token = session->finish == Finish::kStop;
+  for (size_t i = 0; i < fresh.size() && !shown_.stopped(); ++i) {
+    text_.push_back(fresh[i]);
+    event.tokens.push_back(fresh[i]);
+    if (ends_with_stop_token && i + 1 == fresh.size()) break;
+    std::string piece = tokenizer_.Piece(fresh[i]);
+    if (std::exchange(drops_space_, false) && piece.starts_with(' ')) piece.erase(0, 1);
+    event.text += shown_.Push(piece);
+  }
+  if (request_->asked.logprobs >= 0) {
+    const auto all = session->logprobs.end() - std::ssize(fresh);
+    event.logprobs.assign(all, all + std::ssize(event.tokens));
+  }
+  TakeCycle(event.tokens.size());
+  usage.completion_tokens = written();
+  event.drafted = has_cycle_ ? cycle_.n_acc : 0;
+  event.cycle = usage.cycles;
+  event.finish = shown_.stopped() ? FinishReason::kStop : ReasonOf(session->finish);
+  return event;
+}
+
+// A step adds one cycle to a session, or none where it read the prompt.
+void Job::TakeCycle(size_t kept) {
+  has_cycle_ = session->cycles.size() > cycles_seen_;
+  cycles_seen_ = session->cycles.size();
+  if (!has_cycle_) return;
+  cycle_ = session->cycles.back();
+  cycle_.written = static_cast<int>(kept);
+  cycle_.n_acc = std::min(cycle_.n_acc, cycle_.written);
+  ++usage.cycles;
+  usage.drafted_tokens += cycle_.nodes;
+  usage.accepted_tokens += cycle_.n_acc;
+}
+
+void Job::Finish(FinishReason reason, std::string error, AnswerEvent* event) {
+  event->answer = answer_;
+  const bool is_complete = reason != FinishReason::kCancelled && reason != FinishReason::kError;
+  if (is_complete) event->text += shown_.Flush();
+  event->finish = reason;
+  event->stop = shown_.stop();
+  event->error = std::move(error);
+  event->usage = usage;
+  event->times = times;
+}
+
+}  // namespace foretoken

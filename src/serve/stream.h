@@ -1,0 +1,68 @@
+// The answers to one request, on their way from the engine's thread to whoever asked.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "serve/request.h"
+
+namespace foretoken {
+
+// A queue of events that both ends share. Thread-safety: any number of threads.
+class EventQueue {
+ public:
+  // `answers`: whose last events are awaited. `on_ready`: see Request.
+  EventQueue(int answers, std::function<void()> on_ready)
+      : unfinished_(answers), on_ready_(std::move(on_ready)) {}
+
+  void Push(AnswerEvent event);
+  // See Stream::Next.
+  std::optional<AnswerEvent> Pop(std::chrono::nanoseconds timeout);
+  // Whether all answers have finished and Pop has returned all of their events.
+  bool drained() const;
+
+  void Cancel() { is_cancelled_.store(true, std::memory_order_relaxed); }
+  bool is_cancelled() const { return is_cancelled_.load(std::memory_order_relaxed); }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable ready_;
+  std::deque<AnswerEvent> events_;
+  int unfinished_;
+  std::function<void()> on_ready_;
+  std::atomic<bool> is_cancelled_ = false;
+};
+
+// The end that whoever asked holds. Destroying it cancels what is unfinished. It may outlive the
+// scheduler, which finishes every answer. Thread-safety: one thread.
+class Stream {
+ public:
+  Stream(uint64_t id, std::shared_ptr<EventQueue> events) : id_(id), events_(std::move(events)) {}
+  ~Stream() { Cancel(); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  uint64_t id() const { return id_; }
+  // The next event of any of the answers. Waits for it; nothing where `timeout` passes first, or
+  // where all answers have ended.
+  std::optional<AnswerEvent> Next(std::chrono::nanoseconds timeout) {
+    return events_->Pop(timeout);
+  }
+  // Whether there will be no more events.
+  bool ended() const { return events_->drained(); }
+  // Ends the answers within a step.
+  void Cancel() { events_->Cancel(); }
+
+ private:
+  uint64_t id_;
+  std::shared_ptr<EventQueue> events_;
+};
+
+}  // namespace foretoken
