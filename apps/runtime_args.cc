@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "backend/cpu/cpu_options.h"
 #include "base/comma_list.h"
 #include "tree/tree_policy.h"
 #include "verify/verifier.h"
@@ -93,13 +94,14 @@ void AddModelArgs(CLI::App& app, ModelArgs* model) {
       ->check(CLI::Range(1, 1024).description(""))
       ->type_name("T")
       ->group(kModelGroup);
-  AddIsaArg(app, &model->isa);
+  AddIsaArg(app, &model->backend);
 }
 
-void AddIsaArg(CLI::App& app, CpuIsa* isa) {
+void AddIsaArg(CLI::App& app, std::string* backend) {
   AddParsed(app, "--isa", "instruction set: auto (default), " + CommaList(AllCpuIsas(), CpuIsaName),
-            [isa](const std::string& text) -> Status {
-              FT_ASSIGN_OR_RETURN(*isa, ParseIsa(text));
+            [backend](const std::string& text) -> Status {
+              FT_ASSIGN_OR_RETURN(const CpuIsa isa, ParseIsa(text));
+              *backend = CpuBackendName(isa);
               return {};
             })
       ->type_name("NAME")

@@ -12,7 +12,8 @@
 namespace foretoken {
 
 void AddModelArgs(CLI::App& app, ModelArgs* model);
-void AddIsaArg(CLI::App& app, CpuIsa* isa);
+// Adds --isa, which makes `backend` name the CPU with that instruction set.
+void AddIsaArg(CLI::App& app, std::string* backend);
 
 // Adds --seed. A random one (-1) is printed to standard error, for the run to be repeated.
 CLI::Option* AddSeedArg(CLI::App& app, uint64_t* seed, const std::string& help);

@@ -10,8 +10,8 @@
 namespace foretoken {
 namespace {
 
-std::unique_ptr<Backend> NewBackend() {
-  auto backend = NewCpuBackend();
+std::unique_ptr<Backend> NewTimedBackend() {
+  auto backend = NewBackend("cpu");
   FT_CHECK(backend.ok());
   return std::move(backend).value();
 }
@@ -28,7 +28,7 @@ void BM_Linear(benchmark::State& state) {
   constexpr int64_t kOutputs = 5632, kInputs = 2048;
   const auto type = static_cast<DType>(state.range(0));
   const int64_t rows = state.range(1);
-  const auto backend = NewBackend();
+  const auto backend = NewTimedBackend();
   const std::vector<std::byte> bytes(kOutputs * RowBytes(type, kInputs), std::byte{1});
   auto loaded = backend->LoadWeight(type, kOutputs, kInputs, bytes.data());
   FT_CHECK(loaded.ok());
@@ -51,7 +51,7 @@ void BM_Attention(benchmark::State& state) {
   constexpr int kLayers = 22, kHeads = 32, kKvHeads = 4, kHeadDim = 64;
   const auto type = static_cast<DType>(state.range(0));
   const auto context = static_cast<int>(state.range(1)), rows = static_cast<int>(state.range(2));
-  const auto backend = NewBackend();
+  const auto backend = NewTimedBackend();
   const int64_t positions = context + rows, cols = kKvHeads * kHeadDim;
   const Buffer ones = Ones(*backend, positions, cols);
   // Pages of all layers, as models have them.
@@ -98,14 +98,14 @@ BENCHMARK(BM_Attention)
     ->UseRealTime();
 
 void BM_RmsNorm(benchmark::State& state) {
-  const auto backend = NewBackend();
+  const auto backend = NewTimedBackend();
   const Buffer x = Ones(*backend, 1, state.range(0)), gain = Ones(*backend, 1, state.range(0));
   for (auto _ : state) backend->RmsNorm(x.tensor, gain.tensor, 1e-5f, x.tensor);
 }
 BENCHMARK(BM_RmsNorm)->Arg(384)->Arg(2048);
 
 void BM_ArgMax(benchmark::State& state) {
-  const auto backend = NewBackend();
+  const auto backend = NewTimedBackend();
   const Buffer logits = Ones(*backend, 1, 32000);
   Token token[1];
   for (auto _ : state) backend->ArgMax(logits.tensor, token);

@@ -56,7 +56,7 @@ void AddModel(CLI::App& app, BenchOptions* o) {
                      "random weights of a shape: llama2-7b, 1.1b, 160m, ...");
   source->require_option(1);
   app.add_option("--type", o->types, "number format of random weights")->capture_default_str();
-  AddIsaArg(app, &o->isa);
+  AddIsaArg(app, &o->backend);
 }
 
 void AddOverhead(CLI::App& app, BenchOptions* o) {
@@ -138,7 +138,7 @@ void AddProfile(CLI::App& app, BenchOptions* o) {
 void AddKernels(CLI::App& app, BenchOptions* o) {
   app.add_option("--shape", o->shape, "whose products: 1.1b, 160m, 34m")->capture_default_str();
   app.add_option("--type", o->types, "number formats, as in Q8_0,BF16")->capture_default_str();
-  AddIsaArg(app, &o->isa);
+  AddIsaArg(app, &o->backend);
   AddRows(app, o);
   AddCommon(app, o);
 }

@@ -97,7 +97,7 @@ class ParityTest : public RunTest {
   void SetUp() override {
     torch::manual_seed(9);
     MakeTarget(FileType::kF32, /*steps=*/2);
-    backend_ = *NewCpuBackend();
+    backend_ = *NewBackend("cpu");
     UseTarget(directory_ + "/target.gguf");
   }
 

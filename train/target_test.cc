@@ -16,7 +16,7 @@ TEST_P(TargetTest, HiddenStatesAreTheEngines) {
   const std::string path = std::string(FT_SOURCE_DIR "/tests/parity/model/") + GetParam();
   const auto target = FrozenTarget::Open(path, torch::kFloat32, torch::kCPU);
   ASSERT_TRUE(target.ok()) << target.error().message;
-  const auto backend = *NewCpuBackend();
+  const auto backend = *NewBackend("cpu");
   const auto model = LoadModel((*target)->file(), *backend);
   ASSERT_TRUE(model.ok()) << model.error().message;
   ExpectSameHiddenStates(**target, **model, *backend, 40);

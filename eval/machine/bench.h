@@ -87,7 +87,7 @@ struct BenchOptions {
   std::vector<int> contexts = {0};
   std::vector<std::string> drafters = {"pld", "pld+h"};
   int threads = 0, repeats = 5, nodes = 64;
-  CpuIsa isa = CpuIsa::kAuto;
+  std::string backend = "cpu";  // as of NewBackend
   std::string cache = "F16", shape = "1.1b";
 };
 // A draft of `levels` levels of `level_rows` rows, then a pass over bench.nodes nodes. `draft`: a

@@ -103,7 +103,7 @@ Status BenchKernels(const BenchOptions& options) {
   FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.types));
   FT_ASSIGN_OR_RETURN(const ModelConfig config, ShapeByName(options.shape));
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
-                      NewCpuBackend({.threads = options.threads, .isa = options.isa}));
+                      NewBackend(options.backend, {.threads = options.threads}));
   FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(options.threads));
   FT_ASSIGN_OR_RETURN(const MachineLimits limits, MeasureLimits(*pool, 3));
   std::printf("%s, %d threads, %.1f GB/s; fractions of it and of the type's multiply-add peak\n",

@@ -6,7 +6,7 @@ namespace foretoken {
 
 Result<BenchModel> LoadBenchModel(const BenchOptions& options, DType type) {
   BenchModel s;
-  FT_ASSIGN_OR_RETURN(s.backend, NewCpuBackend({.threads = options.threads, .isa = options.isa}));
+  FT_ASSIGN_OR_RETURN(s.backend, NewBackend(options.backend, {.threads = options.threads}));
   const ModelOptions limits{.max_rows = kBenchRows};
   if (options.model.empty()) {
     FT_ASSIGN_OR_RETURN(const ModelConfig config, ShapeByName(options.random));

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "backend/cpu/cpu_options.h"
 #include "eval/machine/bench.h"
 
 #if defined(__x86_64__)

@@ -127,7 +127,7 @@ TEST(PaperTables, GrowCapeAsPrinted) {
 
 // No paper's network guesses by the target's noise, so above temperature 0 no verifier takes it.
 TEST(PaperTables, SampleAsThePapersDo) {
-  const auto backend = *NewCpuBackend({.threads = 1});
+  const auto backend = *NewBackend("cpu", {.threads = 1});
   int seen = 0;
   for (const std::string_view name : PaperNames()) {
     const PaperTable table = TableOf(std::string(name));

@@ -112,6 +112,9 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string Name() const = 0;  // "cpu/avx512", ...
   virtual int threads() const = 0;
+  // With so many rows, a pass that reads one byte a weight takes twice as long as with none, if
+  // reading and arithmetic do not overlap: the first guess of what passes cost.
+  virtual double CrossoverRows() const = 0;
   // Until it is called with null, `profile` (of threads() threads) learns what ops take.
   virtual void Watch(Profile* profile) = 0;
 
@@ -176,20 +179,15 @@ class Backend {
   virtual void TopK(Tensor logits, int count, std::span<RankedToken> out) = 0;
 };
 
-// Which instruction set the CPU backend may use. kAuto takes the fastest of the machine.
-// kAvxVnni is AVX2 with dot products of bytes, kAvx512Vnni the same for AVX-512, kAvx512 with those
-// of bf16 as well, kAmx with the matrix unit.
-enum class CpuIsa { kAuto, kPortable, kAvx2, kAvxVnni, kAvx512Vnni, kAvx512, kAmx };
-struct CpuOptions {
-  int threads = 0;  // 0 = one per core that this process may use
-  CpuIsa isa = CpuIsa::kAuto;
+struct BackendOptions {
+  int threads = 0;  // of the host that compute; 0 = one per core that this process may use
 };
-// Errors: an instruction set this machine lacks, more threads than the system starts.
-Result<std::unique_ptr<Backend>> NewCpuBackend(const CpuOptions& options = {});
-// Every instruction set that has kernels, whether or not this machine has it; kAuto is none.
-std::vector<CpuIsa> AllCpuIsas();
-// Those of this machine, the portable one first and the fastest, which kAuto takes, last.
-std::vector<CpuIsa> AvailableCpuIsas();
-std::string_view CpuIsaName(CpuIsa isa);
+// Makes a backend by its name: "cpu", or "cpu:avx2", ... for one of its instruction sets. Errors:
+// an unknown name, with those that are known; a device or an instruction set that this machine
+// lacks; more threads than the system starts.
+Result<std::unique_ptr<Backend>> NewBackend(std::string_view name,
+                                            const BackendOptions& options = {});
+// Every name that NewBackend makes a backend of on this machine.
+std::vector<std::string> BackendNames();
 
 }  // namespace foretoken

@@ -324,9 +324,35 @@ INSTANTIATE_TEST_SUITE_P(Isas, PagedRowsTest, ::testing::ValuesIn(testing::Teste
 INSTANTIATE_TEST_SUITE_P(Isas, BackendTest, ::testing::ValuesIn(testing::TestedSets()),
                          [](const auto& info) { return std::string(info.param.name()); });
 
+TEST(Backends, EveryNameMakesOne) {
+  for (const std::string& name : BackendNames()) {
+    const auto backend = NewBackend(name, {.threads = 3});
+    ASSERT_TRUE(backend.ok()) << backend.error().message;
+    EXPECT_EQ((*backend)->threads(), 3);
+    EXPECT_GT((*backend)->CrossoverRows(), 0) << name;
+  }
+}
+
+TEST(Backends, AVariantIsNamedAfterAColon) {
+  for (const CpuIsa isa : AvailableCpuIsas()) {
+    EXPECT_EQ((*NewBackend(CpuBackendName(isa)))->Name(), "cpu/" + std::string(CpuIsaName(isa)));
+  }
+  EXPECT_EQ(CpuBackendName(CpuIsa::kAuto), "cpu");
+  EXPECT_EQ((*NewBackend("cpu"))->Name(), (*NewBackend(BackendNames().back()))->Name());
+}
+
+TEST(Backends, UnknownNamesAreRefusedWithThoseThatAreKnown) {
+  for (const char* name : {"", "gpu", "cpu:", "cpu:mmx", "cpu:auto", ":avx2", "cpu:avx2:avx2"}) {
+    const auto backend = NewBackend(name);
+    ASSERT_FALSE(backend.ok()) << name;
+    EXPECT_TRUE(backend.error().message.starts_with("backend: no '" + std::string(name) +
+                                                    "'; known: cpu, cpu:portable"))
+        << backend.error().message;
+  }
+}
+
 TEST(CpuIsas, ThePortableOneIsAlwaysThere) {
   EXPECT_EQ(AvailableCpuIsas().front(), CpuIsa::kPortable);
-  EXPECT_TRUE(NewCpuBackend({.threads = 3}).ok());
 }
 
 TEST(CpuIsas, TheLastIsWhatAutoTakes) {

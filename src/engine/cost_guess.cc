@@ -1,25 +1,10 @@
 // CostModel::Guess: a pass as a roofline of bytes and multiply-adds.
 #include <cmath>
-#include <string_view>
 
 #include "engine/cost_model.h"
 
 namespace foretoken {
 namespace {
-
-// A pass that reads one byte a weight takes twice as long with so many rows, if reading and
-// arithmetic do not overlap (docs/performance/zen4.md, avx2.md, intel_vnni.md, amx.md).
-double CrossoverRows(std::string_view backend) {
-  constexpr struct {
-    std::string_view name;
-    double rows;
-  } kSets[] = {{"cpu/amx", 21},    {"cpu/avx512", 11}, {"cpu/avx512vnni", 11},
-               {"cpu/avxvnni", 7}, {"cpu/avx2", 4},    {"cpu/portable", 0.6}};
-  for (const auto& set : kSets) {
-    if (set.name == backend) return set.rows;
-  }
-  return 4;
-}
 
 // Products of floats take so much longer than those of bytes.
 double Slowness(DType type) {
@@ -49,7 +34,7 @@ CostModel CostModel::Guess(const Model& model) {
   const ModelConfig& c = model.config();
   const double weights = Weights(c), bytes = static_cast<double>(model.weight_bytes());
   const DType type = model.OutputHead().type();
-  const double crossover = CrossoverRows(model.backend().Name()) * bytes / weights / Slowness(type);
+  const double crossover = model.backend().CrossoverRows() * bytes / weights / Slowness(type);
   const auto cost = [&](int rows) {
     return std::pow(1 + std::pow(rows / crossover, kOverlap), 1 / kOverlap);
   };

@@ -338,7 +338,7 @@ TEST(CostModel, LearnsAPlainPassFromPassesOfSeveralTexts) {
 }
 
 TEST(CostModel, GuessesByTheModel) {
-  const auto backend = *NewCpuBackend({.threads = 1});
+  const auto backend = *NewBackend("cpu", {.threads = 1});
   const auto model = *NewRandomModel(*ShapeByName("tiny"), DType::kF32, 1, *backend);
   const CostModel costs = CostModel::Guess(*model);
   EXPECT_FALSE(costs.has_plain_pass());
@@ -403,7 +403,7 @@ TEST(CostStore, KeepsCostsInTheCacheFolder) {
   const std::string folder = ::testing::TempDir() + "foretoken_cost_test";
   std::filesystem::remove_all(folder);
   setenv("XDG_CACHE_HOME", folder.c_str(), 1);
-  const auto backend = *NewCpuBackend({.threads = 1});
+  const auto backend = *NewBackend("cpu", {.threads = 1});
   const auto model = *NewRandomModel(*ShapeByName("tiny"), DType::kF32, 1, *backend);
   const std::string path = CostPath(CostKey(*model));
   EXPECT_THAT(path, HasSubstr(folder));

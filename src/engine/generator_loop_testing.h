@@ -109,7 +109,7 @@ class GeneratorLoop : public ::testing::Test {
     return run;
   }
 
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
+  std::unique_ptr<Backend> backend_ = *NewBackend("cpu", {.threads = 1});
   std::unique_ptr<Model> model_ = *NewRandomModel(
       TestConfig({.vocab = 61, .context = 256}), DType::kF32, 1, *backend_, {.max_rows = kMaxRows});
   Json none_ = Json::object();

@@ -77,7 +77,7 @@ class PrefixCacheTest : public ::testing::Test {
   }
 
   static constexpr size_t kPlenty = size_t{1} << 30;
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
+  std::unique_ptr<Backend> backend_ = *NewBackend("cpu", {.threads = 1});
   LengthDrafter drafter_, other_;
 };
 

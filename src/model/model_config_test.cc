@@ -88,7 +88,7 @@ TEST(CheckCacheType, NeedsWholeBlocks) {
 }
 
 TEST(NewRandomModel, RefusesRowsThatAreNoWholeBlocks) {
-  const auto backend = std::move(*NewCpuBackend({.threads = 1}));
+  const auto backend = std::move(*NewBackend("cpu", {.threads = 1}));
   const auto model = NewRandomModel(Tiny(), DType::kQ4_K, 1, *backend);
   ASSERT_FALSE(model.ok());
   EXPECT_EQ(model.error().message,

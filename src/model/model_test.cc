@@ -24,7 +24,7 @@ class ModelTest : public ::testing::TestWithParam<Law> {
  protected:
   static constexpr int kCapacity = 120;
 
-  ModelTest() : backend_(std::move(*NewCpuBackend({.threads = 2}))) {
+  ModelTest() : backend_(std::move(*NewBackend("cpu", {.threads = 2}))) {
     const Law& law = GetParam();
     config_ = *ShapeByName("tiny");
     config_.kv_heads = law.kv_heads;

@@ -2,13 +2,15 @@
 
 #include <chrono>
 
+#include "backend/backend.h"
+
 namespace foretoken {
 
 Result<LoadedModel> Load(const ModelArgs& args) {
   const auto start = std::chrono::steady_clock::now();
   LoadedModel loaded;
   FT_ASSIGN_OR_RETURN(loaded.file, ModelFile::Open(args.path));
-  FT_ASSIGN_OR_RETURN(loaded.backend, NewCpuBackend({.threads = args.threads, .isa = args.isa}));
+  FT_ASSIGN_OR_RETURN(loaded.backend, NewBackend(args.backend, {.threads = args.threads}));
   FT_ASSIGN_OR_RETURN(loaded.tokenizer, TokenizerOf(*loaded.file));
   FT_ASSIGN_OR_RETURN(loaded.model, LoadModel(*loaded.file, *loaded.backend));
   loaded.costs = std::make_unique<CostStore>(*loaded.model);

@@ -13,8 +13,8 @@ namespace foretoken {
 
 struct ModelArgs {
   std::string path;
-  int threads = 0;  // 0 = one for each core that the process may use
-  CpuIsa isa = CpuIsa::kAuto;
+  int threads = 0;              // 0 = one for each core that the process may use
+  std::string backend = "cpu";  // as of NewBackend
 };
 
 // A model with all it needs, in order of construction.
@@ -26,8 +26,7 @@ struct LoadedModel {
   std::unique_ptr<CostStore> costs;  // read when a tree first asks
   double load_seconds = 0;
 };
-// Errors: no path given, an unreadable file, a file without a tokenizer, a machine that lacks the
-// isa.
+// Errors: no path given, an unreadable file, a file without a tokenizer, those of NewBackend.
 Result<LoadedModel> Load(const ModelArgs& args);
 
 // The tokenizer in a model file. Errors: there is none, or it is broken.

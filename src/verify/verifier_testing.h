@@ -14,7 +14,7 @@ namespace foretoken {
 class Judge {
  public:
   explicit Judge(std::string_view verifier, const Json& options = Json::object())
-      : backend_(*NewCpuBackend({.threads = 1})),
+      : backend_(*NewBackend("cpu", {.threads = 1})),
         verifier_(*NewVerifier(verifier, {*backend_, options})) {}
 
   const Verifier& verifier() const { return *verifier_; }

@@ -184,7 +184,7 @@ TEST_P(EveryVerifier, NoTokenAfterANodeWithoutNumbers) {
 }
 
 TEST_P(EveryVerifier, RefusesOptionsItDoesNotHave) {
-  const auto backend = *NewCpuBackend({.threads = 1});
+  const auto backend = *NewBackend("cpu", {.threads = 1});
   const Json typo = {{"topp", 0.5}};
   const auto made = NewVerifier(GetParam()->name, {*backend, typo});
   ASSERT_FALSE(made.ok());
@@ -211,7 +211,7 @@ TEST(Registry, NamesAreUniqueAndExactIsTheDefault) {
 
 // The page is written anew by `make docs`.
 TEST(VerifiersPage, HasTheTableOfTheRegistry) {
-  const auto backend = *NewCpuBackend({.threads = 1});
+  const auto backend = *NewBackend("cpu", {.threads = 1});
   std::vector<OptionOwner> owners;
   for (const VerifierEntry& e : AllVerifiers()) {
     OptionFields fields(owners.emplace_back(OptionOwner{e.name, {}}).options);

@@ -61,7 +61,7 @@ class NoMemory : public ::testing::TestWithParam<std::string> {
     return *NewRandomModel(TinyConfig(2), DType::kF32, 1, *backend_, {.max_rows = 64});
   }
 
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
+  std::unique_ptr<Backend> backend_ = *NewBackend("cpu", {.threads = 1});
 };
 
 TEST_P(NoMemory, EndsInAnErrorWhereverItStrikes) {
@@ -75,7 +75,7 @@ TEST_P(NoMemory, EndsInAnErrorWhereverItStrikes) {
   int errors = 0, late = 0;
   for (int allowed = 0; !done; allowed += TestStep()) {
     ASSERT_LT(allowed, 2000);
-    backend_ = *NewCpuBackend({.threads = 1});
+    backend_ = *NewBackend("cpu", {.threads = 1});
     const auto model = NewModel();
     const auto verifier = *NewVerifier("exact", {*backend_, Json::object()});
     std::unique_ptr<Drafter> drafter;
@@ -152,7 +152,7 @@ TEST(NoMemoryForModels, IsAnError) {
   bool done = false;
   for (int allowed = 0; !done; ++allowed) {
     ASSERT_LT(allowed, 2000);
-    const auto backend = *NewCpuBackend({.threads = 1});
+    const auto backend = *NewBackend("cpu", {.threads = 1});
     const Shortage shortage(allowed);
     const auto model = NewRandomModel(TinyConfig(2), DType::kF32, 1, *backend, {.max_rows = 64});
     if (!model.ok()) ExpectSaysSo(model.error());

@@ -24,7 +24,7 @@ ModelConfig TinyConfig(int kv_heads) {
 }
 
 Target::Target(const ModelConfig& config, int threads, uint64_t weights, int max_rows)
-    : backend(*NewCpuBackend({.threads = threads})),
+    : backend(*NewBackend("cpu", {.threads = threads})),
       model(*NewRandomModel(config, DType::kF32, weights, *backend, {.max_rows = max_rows})),
       tokenizer(ToyTokenizer(config.vocab)),
       seed(weights) {}

@@ -181,7 +181,7 @@ TEST_P(SamplingLaw, TwoTokens) {
 }
 
 std::vector<Case> Cases() {
-  const auto backend = *NewCpuBackend({.threads = 1});
+  const auto backend = *NewBackend("cpu", {.threads = 1});
   const Json none = Json::object();
   std::vector<Case> cases;
   for (const VerifierEntry& e : AllVerifiers()) {

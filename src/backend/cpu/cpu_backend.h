@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/attention/unit_division.h"
+#include "backend/cpu/cpu_options.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/linear/unit_chooser.h"
 #include "backend/cpu/linear/weight_prefetch.h"
@@ -30,6 +31,7 @@ class CpuBackend : public Backend {
 
   std::string Name() const override;
   int threads() const override { return pool_->threads(); }
+  double CrossoverRows() const override { return kernels_.crossover_rows; }
   void Watch(Profile* profile) override;
 
   Result<Buffer> Allocate(DType type, int64_t rows, int64_t cols) override;

@@ -169,7 +169,8 @@ struct KernelLimits {
 
 struct Kernels {
   const char* name;
-  TileKind bf16_tile;  // what products with BF16 weights take
+  double crossover_rows;  // as of Backend::CrossoverRows (docs/performance: zen4.md, avx2.md, ...)
+  TileKind bf16_tile;     // what products with BF16 weights take
   KernelLimits limits;
   // The fastest configurations, as measured: on AMD's cores (Zen 4) and on Intel's (Sapphire
   // Rapids), which serve for all others.

@@ -48,7 +48,7 @@ class NgramCacheTest : public testing::Test {
     return values[0];
   }
 
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
+  std::unique_ptr<Backend> backend_ = *NewBackend("cpu", {.threads = 1});
   Buffer row_ = *backend_->Allocate(DType::kF32, 1, 2);
   TemporaryDirectory folder_;
 };

@@ -13,7 +13,7 @@ namespace {
 Status MakeDrafts(const std::string& model, const std::string& folder) {
   FT_ASSIGN_OR_RETURN(const auto file, ModelFile::Open(model));
   FT_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(file->tokenizer(), model));
-  FT_ASSIGN_OR_RETURN(const auto backend, NewCpuBackend({.threads = 1}));
+  FT_ASSIGN_OR_RETURN(const auto backend, NewBackend("cpu", {.threads = 1}));
   const auto weights = NewFileWeights(*file, *backend);
   const auto texts = [&] {
     std::vector<std::vector<Token>> all;

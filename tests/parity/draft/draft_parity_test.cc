@@ -48,7 +48,7 @@ class DraftParity : public ::testing::Test {
     return values;
   }
 
-  std::unique_ptr<Backend> backend_ = *NewCpuBackend({.threads = 1});
+  std::unique_ptr<Backend> backend_ = *NewBackend("cpu", {.threads = 1});
   std::unique_ptr<ModelFile> file_ = *ModelFile::Open(FT_SOURCE_DIR "/tests/parity/model/llama");
   std::unique_ptr<Model> target_ = *LoadModel(*file_, *backend_);
   size_t hidden_ = static_cast<size_t>(target_->config().hidden);

@@ -2,6 +2,8 @@
 // made by make_goldens.py).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "engine/generator.h"
 
@@ -25,7 +27,7 @@ std::vector<Token> Greedy(Generator& generator, const std::vector<Token>& prompt
   return {written.begin(), written.end()};
 }
 
-class LlamaCppParity : public testing::TestWithParam<CpuIsa> {};
+class LlamaCppParity : public testing::TestWithParam<std::string> {};
 
 TEST_P(LlamaCppParity, SameGreedyTokens) {
   const auto file = ModelFile::Open(std::string(kFolder) + "tiny.gguf");
@@ -34,7 +36,7 @@ TEST_P(LlamaCppParity, SameGreedyTokens) {
   ASSERT_TRUE(goldens.ok()) << goldens.error().message;
   ASSERT_GE(goldens->size(), 20u);
 
-  const auto backend = NewCpuBackend({.threads = 2, .isa = GetParam()});
+  const auto backend = NewBackend(GetParam(), {.threads = 2});
   ASSERT_TRUE(backend.ok());
   const auto model = LoadModel(**file, **backend);
   ASSERT_TRUE(model.ok()) << model.error().message;
@@ -48,8 +50,12 @@ TEST_P(LlamaCppParity, SameGreedyTokens) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, LlamaCppParity, testing::ValuesIn(AvailableCpuIsas()),
-                         [](const auto& info) { return std::string(CpuIsaName(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Backends, LlamaCppParity, testing::ValuesIn(BackendNames()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::ranges::replace(name, ':', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace foretoken

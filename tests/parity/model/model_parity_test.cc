@@ -1,5 +1,5 @@
 // Logits and hidden states of the golden models (make_goldens.py) against transformers' own, on
-// every instruction set of this machine, from the Hugging Face directory.
+// every backend of this machine, from the Hugging Face directory.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -65,8 +65,9 @@ void ExpectGolden(Model& model, const Golden& golden) {
   }
 }
 
-void ExpectGoldens(const ModelFile& file, CpuIsa isa, const std::string& golden_path) {
-  const auto backend = std::move(*NewCpuBackend({.threads = 2, .isa = isa}));
+void ExpectGoldens(const ModelFile& file, const std::string& backend_name,
+                   const std::string& golden_path) {
+  const auto backend = *NewBackend(backend_name, {.threads = 2});
   auto model = LoadModel(file, *backend);
   ASSERT_TRUE(model.ok()) << model.error().message;
   for (const Golden& golden : ReadGoldens(golden_path, file.config())) {
@@ -74,20 +75,20 @@ void ExpectGoldens(const ModelFile& file, CpuIsa isa, const std::string& golden_
   }
 }
 
-using IsaAndName = std::tuple<CpuIsa, const char*>;
+using BackendAndModel = std::tuple<std::string, const char*>;
 
-class ModelParity : public ::testing::TestWithParam<IsaAndName> {};
+class ModelParity : public ::testing::TestWithParam<BackendAndModel> {};
 
 TEST_P(ModelParity, HuggingFaceDirectory) {
-  const auto [isa, name] = GetParam();
+  const auto& [backend, name] = GetParam();
   const auto file = ModelFile::Open(kFolder + name);
   ASSERT_TRUE(file.ok()) << file.error().message;
-  ExpectGoldens(**file, isa, kFolder + name + "/golden.bin");
+  ExpectGoldens(**file, backend, kFolder + name + "/golden.bin");
 }
 
 // Llama models get q and k permuted for interleaved RoPE, llama3 scaling becomes a tensor.
 TEST_P(ModelParity, ConvertedToGguf) {
-  const auto [isa, name] = GetParam();
+  const auto& [backend, name] = GetParam();
   const auto file = ModelFile::Open(kFolder + name);
   ASSERT_TRUE(file.ok()) << file.error().message;
   const auto plans = PlanConversion(**file, FileType::kF32);
@@ -100,18 +101,18 @@ TEST_P(ModelParity, ConvertedToGguf) {
   ASSERT_TRUE(written.ok()) << written.error().message;
   const auto converted = ModelFile::Open(path);
   ASSERT_TRUE(converted.ok()) << converted.error().message;
-  ExpectGoldens(**converted, isa, kFolder + name + "/golden.bin");
+  ExpectGoldens(**converted, backend, kFolder + name + "/golden.bin");
   std::filesystem::remove(path);
 }
 
 INSTANTIATE_TEST_SUITE_P(Goldens, ModelParity,
-                         ::testing::Combine(::testing::ValuesIn(AvailableCpuIsas()),
+                         ::testing::Combine(::testing::ValuesIn(BackendNames()),
                                             ::testing::Values("llama", "llama-linear", "llama-yarn",
                                                               "llama-3.1", "llama-mha", "mistral",
                                                               "qwen2", "qwen3")),
-                         [](const ::testing::TestParamInfo<IsaAndName>& info) {
-                           std::string name = std::string(CpuIsaName(std::get<0>(info.param))) +
-                                              "_" + std::get<1>(info.param);
+                         [](const ::testing::TestParamInfo<BackendAndModel>& info) {
+                           std::string name =
+                               std::get<0>(info.param) + "_" + std::get<1>(info.param);
                            for (char& c : name) {
                              if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
                            }

@@ -124,6 +124,10 @@ std::vector<CpuIsa> AvailableCpuIsas() {
 
 std::string_view CpuIsaName(CpuIsa isa) { return isa == CpuIsa::kAuto ? "auto" : SetOf(isa).name; }
 
+std::string CpuBackendName(CpuIsa isa) {
+  return isa == CpuIsa::kAuto ? "cpu" : "cpu:" + std::string(CpuIsaName(isa));
+}
+
 Result<const Kernels*> KernelsFor(CpuIsa isa) {
   const InstructionSet& set = SetOf(isa == CpuIsa::kAuto ? AvailableCpuIsas().back() : isa);
   if (IsHere(set)) return &set.kernels();

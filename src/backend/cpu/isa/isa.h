@@ -1,7 +1,7 @@
 // Which kernels this machine can run.
 #pragma once
 
-#include "backend/backend.h"
+#include "backend/cpu/cpu_options.h"
 #include "backend/cpu/kernels.h"
 
 namespace foretoken {

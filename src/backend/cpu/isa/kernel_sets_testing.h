@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/backend.h"
+#include "backend/cpu/cpu_options.h"
 #include "backend/cpu/kernels.h"
 
 namespace foretoken::testing {

@@ -12,6 +12,7 @@ const Kernels& AmxKernels() {
   static const Kernels kernels = [] {
     Kernels k = Avx512Kernels();
     k.name = "amx";
+    k.crossover_rows = 21;
     amx::FillTileLinear(k);
     amx::FillTileAttention(k);
     return k;

@@ -13,6 +13,7 @@ const Kernels& Avx2Kernels() {
   static const Kernels kernels = [] {
     Kernels k{};
     k.name = "avx2";
+    k.crossover_rows = 4;
     avx2::FillLinear(k);
     avx2::FillRows(k);
     avx2::FillAttention(k);

@@ -36,6 +36,7 @@ const Kernels& Avx512VnniKernels() {
   static const Kernels kernels = [] {
     Kernels k{};
     k.name = "avx512vnni";
+    k.crossover_rows = 11;
     avx512::FillLinear(k);
     avx512::FillRows(k);
     avx512::FillAttention(k);

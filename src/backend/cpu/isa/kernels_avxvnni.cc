@@ -8,6 +8,7 @@ const Kernels& AvxVnniKernels() {
   static const Kernels kernels = [] {
     Kernels k = Avx2Kernels();
     k.name = "avxvnni";
+    k.crossover_rows = 7;
     avxvnni::FillBlocks(k);
     return k;
   }();

@@ -13,6 +13,7 @@ const Kernels& PortableKernels() {
   static const Kernels kernels = [] {
     Kernels k{};
     k.name = "portable";
+    k.crossover_rows = 0.6;
     portable::FillLinear(k);
     portable::FillRows(k);
     portable::FillAttention(k);

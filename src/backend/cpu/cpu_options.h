@@ -1,0 +1,32 @@
+// The CPU backend as code that is about CPUs makes it: by instruction set. All other code makes
+// backends by name (NewBackend).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/backend.h"
+
+namespace foretoken {
+
+// Which instruction set the CPU backend may use. kAuto takes the fastest of the machine.
+// kAvxVnni is AVX2 with dot products of bytes, kAvx512Vnni the same for AVX-512, kAvx512 with those
+// of bf16 as well, kAmx with the matrix unit.
+enum class CpuIsa { kAuto, kPortable, kAvx2, kAvxVnni, kAvx512Vnni, kAvx512, kAmx };
+struct CpuOptions {
+  int threads = 0;  // 0 = one per core that this process may use
+  CpuIsa isa = CpuIsa::kAuto;
+};
+// Errors: an instruction set this machine lacks, more threads than the system starts.
+Result<std::unique_ptr<Backend>> NewCpuBackend(const CpuOptions& options = {});
+// Every instruction set that has kernels, whether or not this machine has it; kAuto is none.
+std::vector<CpuIsa> AllCpuIsas();
+// Those of this machine, the portable one first and the fastest, which kAuto takes, last.
+std::vector<CpuIsa> AvailableCpuIsas();
+std::string_view CpuIsaName(CpuIsa isa);
+// The name that NewBackend makes such a backend by: "cpu:avx2", or "cpu" for kAuto.
+std::string CpuBackendName(CpuIsa isa);
+
+}  // namespace foretoken
