@@ -106,7 +106,7 @@ Result<std::unique_ptr<DraftState>> FeatureDrafter::Fork(const DraftState& draft
   const int held = to.observed - to.skipped;
   if (held == 0) return fork;
   FT_RETURN_IF_ERROR(GrowRows(net_.backend(), held, net_.hidden(), 0, to.features));
-  net_.backend().CopyRows(from.Features(to.skipped, held), to.Features(to.skipped, held));
+  net_.backend().StoreRows(from.Features(to.skipped, held), to.Features(to.skipped, held));
   return fork;
 }
 

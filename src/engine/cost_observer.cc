@@ -73,17 +73,24 @@ CostObserver::CostObserver(CostModel& costs, std::span<const DraftPart> parts, s
 }
 
 void CostObserver::BeginText(SessionCosts& session) {
-  session = SessionCosts();
+  if (learns_) {
+    for (DraftCosts* drafting : drafting_) drafting->ObserveStart();
+  }
+  session = NewText();
+}
+
+SessionCosts CostObserver::NewText() const {
+  SessionCosts session;
   session.acceptance = AcceptanceTable(static_cast<int>(drafting_.size()));
   for (size_t part = 0; part < drafting_.size(); ++part) {
-    DraftCosts& drafting = *drafting_[part];
-    if (learns_) drafting.ObserveStart();
+    const DraftCosts& drafting = *drafting_[part];
     session.acceptance.Begin(static_cast<int>(part), drafting.rates(), trained_[part]);
     session.governors.emplace_back(drafting.Credit(), drafting.trust());
   }
+  return session;
 }
 
-void CostObserver::BeginAnswer(SessionCosts& session, int limit) {
+void CostObserver::BeginAnswer(SessionCosts& session, int limit) const {
   session.expected_tokens = costs_.answers().Expected(limit);
   session.written = session.passes = 0;
   session.rested_after = std::ranges::all_of(session.governors, &Governor::resting) ? 0 : -1;
@@ -106,6 +113,12 @@ int CostObserver::TokensWorthReading(const SessionCosts& session, int prompt) co
     most = std::max(most, count);
   }
   return most < std::min(kFew, prompt) ? 0 : most;
+}
+
+int CostObserver::TokensWorthReading(int prompt, int limit) const {
+  SessionCosts session = NewText();
+  BeginAnswer(session, limit);
+  return TokensWorthReading(session, prompt);
 }
 
 SessionEconomy CostObserver::EconomyOf(const SessionCosts& session, int context, int batch,

@@ -44,10 +44,12 @@ class CostObserver {
   // A text begins, of which nothing is known.
   void BeginText(SessionCosts& session);
   // An answer begins, of `limit` tokens at most.
-  void BeginAnswer(SessionCosts& session, int limit);
+  void BeginAnswer(SessionCosts& session, int limit) const;
   // How many of the last tokens of a prompt of so many the drafter may read before it drafts: as
   // many as are expected to pay, or none where those would be few.
   int TokensWorthReading(const SessionCosts& session, int prompt) const;
+  // The same of a text that has not begun, whose answer may have `limit` tokens.
+  int TokensWorthReading(int prompt, int limit) const;
 
   // What the next cycle costs and gains. `left`: tokens that may be written yet. Borrows both.
   SessionEconomy EconomyOf(const SessionCosts& session, int context, int batch, int left) const;
@@ -63,6 +65,7 @@ class CostObserver {
   void HoldCosts() { timing_ = false; }
 
  private:
+  SessionCosts NewText() const;
   bool NeedsPlainPass() const { return learns_ && timing_ && !costs_.has_plain_pass(); }
   void JudgePart(const ObservedCycle& cycle, int part);
   void ObserveTimes(std::span<const ObservedCycle> batch, int rows, const RoundSeconds& seconds);

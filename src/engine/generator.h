@@ -12,11 +12,14 @@
 #include "engine/cost_model.h"
 #include "engine/cost_observer.h"
 #include "engine/session.h"
+#include "engine/text_prefix.h"
 #include "model/model.h"
 #include "tree/tree_builder.h"
 #include "verify/verifier.h"
 
 namespace foretoken {
+
+class PrefixCache;
 
 // Where the time went, over everything a generator did.
 struct PhaseSeconds {
@@ -74,6 +77,30 @@ class Generator {
   // The trees the next Step would score. Changes nothing. Errors: out of memory; the sessions are
   // broken.
   Result<std::vector<CandidateTree>> Draft(std::span<Session* const> batch);
+
+  // Beginnings of texts that are computed once (generator_fork.cc).
+  //
+  // What the session holds of its first `length` tokens, for other sessions. Errors: out of memory;
+  // the session goes on as if nothing was. REQUIRES: not broken; length <= cache().length().
+  Result<TextPrefix> Share(const Session& session, int length) const;
+  // What a session holds that is not needed any more. REQUIRES: not broken.
+  TextPrefix Leave(std::unique_ptr<Session> session) const;
+  // The session, which Start made and nothing else has used, holds `prefix` from now on. A prompt
+  // that begins with it goes on behind it; no other call may come first. REQUIRES: of this
+  // generator's drafter and the session's cache_type.
+  void Adopt(Session& session, TextPrefix prefix) const;
+  // A session that holds the first `length` tokens of `session`; below 0: all of its prompt but the
+  // last token, so that the same prompt, which is to follow, costs one row more for another answer.
+  // Errors, REQUIRES: as Share.
+  Result<std::unique_ptr<Session>> Fork(const Session& session, const SessionOptions& options,
+                                        int length = -1);
+  // Adopts what `cache` has of the beginning of `prompt`, which is to follow with that `max_new`,
+  // and returns its length. Errors: those of PrefixCache::Find; the session can do without.
+  Result<int> AdoptFrom(PrefixCache& cache, Session& session, std::span<const Token> prompt,
+                        int max_new) const;
+  // The first of so many tokens of a prompt that the session's drafter is to read where nothing is
+  // adopted (Session::read_from).
+  int ReadFrom(const Session& session, int prompt, int max_new) const;
 
   // From now on nothing is timed: what trees weigh, and how far the drafter is trusted, follows
   // from the costs as they are and from the texts.

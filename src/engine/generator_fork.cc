@@ -1,0 +1,70 @@
+// What the generator does with beginnings that several texts share.
+#include <algorithm>
+#include <utility>
+
+#include "engine/generator.h"
+#include "engine/prefix_cache.h"
+
+namespace foretoken {
+
+Result<TextPrefix> Generator::Share(const Session& session, int length) const {
+  FT_CHECK(!session.broken_ && 0 <= length && length <= session.cache_->length());
+  TextPrefix prefix{.tokens = {session.tokens.begin(), session.tokens.begin() + length},
+                    .cache = nullptr,
+                    .drafter = drafter_,
+                    .draft = nullptr,
+                    .read_from = session.read_from_};
+  FT_ASSIGN_OR_RETURN(prefix.cache, session.cache_->Fork(length));
+  if (drafter_ != nullptr) {
+    FT_ASSIGN_OR_RETURN(prefix.draft, drafter_->Fork(*session.draft_, length));
+  }
+  return prefix;
+}
+
+TextPrefix Generator::Leave(std::unique_ptr<Session> session) const {
+  FT_CHECK(!session->broken_);
+  session->tokens.resize(static_cast<size_t>(session->cache_->length()));
+  return {.tokens = std::move(session->tokens),
+          .cache = std::move(session->cache_),
+          .drafter = drafter_,
+          .draft = std::move(session->draft_),
+          .read_from = session->read_from_};
+}
+
+// The session is as one whose prompt was stopped: its next prompt goes on from what it holds.
+void Generator::Adopt(Session& session, TextPrefix prefix) const {
+  FT_CHECK(session.tokens.empty() && session.cache_->length() == 0);
+  FT_CHECK(prefix.cache->length() == prefix.length());
+  FT_CHECK(prefix.cache->type() == session.cache_->type() && prefix.drafter == drafter_);
+  session.tokens = std::move(prefix.tokens);
+  session.prompt = static_cast<int>(session.tokens.size());
+  session.cache_ = std::move(prefix.cache);
+  session.draft_ = std::move(prefix.draft);
+  session.read_from_ = prefix.read_from;
+}
+
+Result<std::unique_ptr<Session>> Generator::Fork(const Session& session,
+                                                 const SessionOptions& options, int length) {
+  FT_ASSIGN_OR_RETURN(TextPrefix prefix, Share(session, length < 0 ? session.prompt - 1 : length));
+  std::unique_ptr<Session> fork = Start(options);
+  Adopt(*fork, std::move(prefix));
+  return fork;
+}
+
+Result<int> Generator::AdoptFrom(PrefixCache& cache, Session& session,
+                                 std::span<const Token> prompt, int max_new) const {
+  const int read_from = ReadFrom(session, static_cast<int>(prompt.size()), max_new);
+  FT_ASSIGN_OR_RETURN(auto found, cache.Find(prompt, drafter_, read_from));
+  if (!found) return 0;
+  const int length = found->length();
+  Adopt(session, *std::move(found));
+  return length;
+}
+
+int Generator::ReadFrom(const Session& /*session*/, int prompt, int max_new) const {
+  if (!observer_ || !options_.policy->MayDecline()) return 0;
+  const int count = observer_->TokensWorthReading(prompt, max_new);
+  return count > 0 ? prompt - count : Session::kNever;
+}
+
+}  // namespace foretoken
