@@ -23,8 +23,6 @@ namespace foretoken {
 
 class PrefixCache;
 
-class PrefixCache;
-
 // Where the time went, over everything a generator did.
 struct PhaseSeconds {
   double prefill = 0;  // prompts, and what the drafter does with them, whenever it does so

@@ -23,7 +23,9 @@ Result<TextPrefix> Generator::Share(const Session& session, int length) const {
 
 TextPrefix Generator::Leave(std::unique_ptr<Session> session) const {
   FT_CHECK(!session->broken_);
-  session->tokens.resize(static_cast<size_t>(session->cache_->length()));
+  const int length = session->cache_->length();
+  session->tokens.resize(static_cast<size_t>(length));
+  session->cache_->Truncate(length);  // gives back what was reserved for more
   return {.tokens = std::move(session->tokens),
           .cache = std::move(session->cache_),
           .drafter = Of(*session).drafter,

@@ -118,6 +118,36 @@ TEST_P(NoMemory, EndsInAnErrorWhereverItStrikes) {
   EXPECT_GT(errors, 0);
 }
 
+// What cannot be forked goes on as if nobody had tried to.
+TEST_P(NoMemory, AForkThatFailsLeavesTheOriginal) {
+  Target target(TinyConfig(2));
+  Rig rig(target, GetParam()), plain(target, "none");
+  const std::vector<Token> prompt = RepetitivePrompt(3, kPrompt, 97);
+  const std::vector<Token> expected = plain.Decode(prompt, kNew)->tokens;
+  bool done = false;
+  int errors = 0;
+  for (int allowed = 0; !done; allowed += TestStep()) {
+    ASSERT_LT(allowed, 2000);
+    const auto session = rig.Start({});
+    ASSERT_TRUE(rig.generator().Prefill(*session, prompt, kNew).ok());
+    Session* batch[] = {session.get()};
+    for (int cycle = 0; cycle < 3; ++cycle) Step(rig.generator(), batch);
+    {
+      const Shortage shortage(allowed);
+      const auto fork =
+          rig.generator().Fork(*session, {.capacity = 256, .cache_type = DType::kF32});
+      done = fork.ok();
+      if (!fork.ok()) {
+        ExpectSaysSo(fork.error());
+        ++errors;
+      }
+    }
+    while (!session->done()) Step(rig.generator(), batch);
+    ASSERT_EQ(session->tokens, expected) << allowed;
+  }
+  EXPECT_GT(errors, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Drafters, NoMemory, ::testing::ValuesIn(DrafterNames()),
                          [](const auto& param) { return ParameterName(param.param); });
 
