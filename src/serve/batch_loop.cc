@@ -159,8 +159,9 @@ void BatchLoop::JudgeBroken() {
   const auto broken = std::ranges::count_if(running_, is_broken);
   if (broken == 0) return;
   const bool was_alone = running_.size() == 1;
-  const bool gained_memory = kept_.Evict(0);
-  if (broken > 1) limit_ = std::max(1, static_cast<int>(running_.size()) / 2);
+  const bool gained_memory = kept_.EvictAll();
+  const int running = static_cast<int>(running_.size());
+  limit_ = std::max(1, broken > 1 ? running / 2 : running - 1);
   Jobs left;
   Jobs aside;
   for (auto& job : running_) {
@@ -212,7 +213,9 @@ void BatchLoop::Finish(Job& job, FinishReason reason, std::string error, AnswerE
 
 void BatchLoop::UpdateCounters() {
   counters_.running = static_cast<int>(running_.size());
-  counters_.waiting = static_cast<int>(waiting_.size());
+  counters_.waiting =
+      unadmitted() + static_cast<int>(std::ranges::count_if(
+                         waiting_, [](const auto& job) { return job->was_admitted; }));
   counters_.reading = static_cast<int>(
       std::ranges::count_if(running_, [](const auto& job) { return job->session->reading(); }));
   counters_.running_bytes = 0;

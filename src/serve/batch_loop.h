@@ -20,9 +20,6 @@ class BatchLoop {
  public:
   BatchLoop(Generator& generator, const Model& model, const Tokenizer& tokenizer,
             SchedulerOptions options);
-  // Cancels nothing: jobs that are left send no more events.
-  ~BatchLoop() = default;
-
   // The first answer of a request waits behind those that wait. Its other answers join it when its
   // prompt has been read, so that they find it among the kept texts.
   void Add(std::shared_ptr<ActiveRequest> request);
@@ -33,9 +30,8 @@ class BatchLoop {
   int unadmitted() const;
   const Counters& counters() const { return counters_; }
   double Now() const { return options_.clock(); }
-  // Bytes of the longest text that may be asked for. Errors: a prompt of so many tokens does not
-  // fit into the memory.
-  Status CheckFits(int prompt_tokens) const;
+  // Errors: a text of so many tokens does not fit into the memory even alone. Thread-safety: any.
+  Status CheckFits(int tokens) const;
 
  private:
   using Jobs = std::vector<std::unique_ptr<Job>>;

@@ -43,12 +43,13 @@ Status BatchLoop::CheckFits(int tokens) const {
                "; the memory for texts is " + Mebibytes(options_.memory)};
 }
 
-// Gives up kept texts until `bytes` fit beside what runs. Returns whether they do.
+// Gives up kept texts until `bytes` fit beside what runs, if they can. Returns whether they do.
 bool BatchLoop::MakeRoom(size_t bytes) {
-  const size_t wanted = RunningBytes() + bytes;
-  if (wanted > options_.memory) return false;
-  if (wanted + kept_.bytes() > options_.memory) kept_.Evict(options_.memory - wanted);
-  return wanted + kept_.bytes() <= options_.memory;
+  if (RunningBytes() + bytes > options_.memory) return false;
+  while (RunningBytes() + kept_.bytes() + bytes > options_.memory) {
+    if (!kept_.EvictOldest()) return false;
+  }
+  return true;
 }
 
 // The oldest answer can always go on, unless it does not fit alone.
@@ -60,7 +61,7 @@ void BatchLoop::FitRunning() {
       SetAside(std::move(newest));
       continue;
     }
-    kept_.Evict(0);
+    kept_.EvictAll();
     const Status fits = CheckFits(static_cast<int>(newest->session->tokens.size()));
     if (fits.ok()) {
       running_.push_back(std::move(newest));

@@ -37,10 +37,16 @@ void KeptTexts::Keep(Job& job) {
   job.session.reset();
 }
 
-bool KeptTexts::Evict(size_t bytes) {
-  const bool evicts = cache_.bytes() > bytes;
-  if (evicts) cache_.ShrinkTo(bytes);
-  return evicts;
+bool KeptTexts::EvictOldest() {
+  const bool holds_any = cache_.size() > 0;
+  if (holds_any) cache_.ShrinkTo(cache_.bytes() - 1);
+  return holds_any;
+}
+
+bool KeptTexts::EvictAll() {
+  const bool holds_any = cache_.size() > 0;
+  cache_.ShrinkTo(0);
+  return holds_any;
 }
 
 size_t KeptTexts::bytes() const { return cache_.bytes(); }

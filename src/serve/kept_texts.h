@@ -25,9 +25,10 @@ class KeptTexts {
   void KeepPrompt(const Job& job);
   // Keeps what a job's session holds of its text and ends the session. REQUIRES: status ok.
   void Keep(Job& job);
-  // Gives texts up, those used longest ago first, until no more than `bytes` are held. Returns
-  // whether it gave up any.
-  bool Evict(size_t bytes);
+  // Gives up what was used longest ago: a text, or its second half. Returns whether there was any.
+  bool EvictOldest();
+  // The same of all texts.
+  bool EvictAll();
 
   size_t bytes() const;
   // Of one token's keys and values.

@@ -205,7 +205,7 @@ Counters Scheduler::Snapshot() const {
   const std::lock_guard lock(mutex_);
   Counters counters = counters_;
   counters.refused = refused_;
-  counters.waiting += static_cast<int>(arrived_.size());
+  for (const auto& request : arrived_) counters.waiting += request->asked.answers;
   return counters;
 }
 

@@ -34,7 +34,7 @@ Shown Expected(const std::string& text, const Stops& stops) {
   return {ReplaceInvalidUtf8(text), "", text.size()};
 }
 
-// Whether `end` ends with what may become a stop string or a character.
+// Whether `text` from `begin` on may become a stop string or a character.
 bool IsUndecided(std::string_view text, size_t begin, const Stops& stops) {
   const std::string_view rest = text.substr(begin);
   for (const std::string& stop : stops) {
@@ -127,10 +127,8 @@ TEST(StopText, FindsWhatTryingEveryByteFinds) {
 TEST(StopText, FindsStopStringsInRandomTexts) {
   const std::string letters[] = {"a", "b", "\xc3\xbc", "\xe4\xb8\xad", "\xf0\x9f\x98\x80", "\xe4"};
   for (uint64_t i = 0; i < 3000; ++i) {
-    const auto random = [&, n = uint64_t{0}](uint64_t below) mutable {
-      return Mix(i * 1000 + n++) % below;
-    };
-    auto draw = random;
+    uint64_t drawn = 0;
+    const auto draw = [&](uint64_t below) { return Mix(i * 1000 + drawn++) % below; };
     const auto some = [&](uint64_t most, uint64_t kinds) {
       std::string text;
       for (uint64_t count = 1 + draw(most); count > 0; --count) text += letters[draw(kinds)];

@@ -236,6 +236,7 @@ TEST(ScheduleLaw, EveryAnswerIsTheOneItsRequestHasAlone) {
   EXPECT_GT(schedules.failed(), 0);
   EXPECT_GT(schedules.stopped_by_text(), static_cast<int64_t>(count / 10));
   EXPECT_GT(schedules.set_aside(), static_cast<int64_t>(count / 10));
+  EXPECT_GT(schedules.cached(), static_cast<int64_t>(count * 10));
   EXPECT_GT(schedules.accepted(), static_cast<int64_t>(count));
 }
 
