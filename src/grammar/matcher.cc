@@ -18,8 +18,7 @@ uint64_t HashThreads(std::span<const Matcher::Thread> threads, uint64_t hash) {
 
 void SortUnique(std::vector<Matcher::Thread>& threads) {
   std::ranges::sort(threads);
-  const auto rest = std::ranges::unique(threads);
-  threads.erase(rest.begin(), rest.end());
+  threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
 }
 
 }  // namespace
