@@ -30,7 +30,6 @@ constexpr std::string_view kLlamaCommands[] = {"generate", "chat"};
 constexpr std::string_view kOnCpu = "foretoken runs on the CPU";
 constexpr std::string_view kNoFetch =
     "foretoken downloads nothing; fetch the .gguf file and name it with -m";
-constexpr std::string_view kNoGrammar = "foretoken has no grammars; ask for the format in words";
 constexpr std::string_view kNoSampler =
     "foretoken has no such sampler; it has --top-k, --top-p, --min-p and --typical-p";
 constexpr std::string_view kFromModel = "foretoken takes this from the model's file";
@@ -44,6 +43,7 @@ constexpr LlamaOption kLlamaOptions[] = {
     {" -s ", Value::kOne, Treatment::kSame, "--seed"},
     {" --typical ", Value::kOne, Treatment::kSame, "--typical-p"},
     {" --repeat-last-n ", Value::kOne, Treatment::kSame, "--penalty-last-n"},
+    {" -jf ", Value::kOne, Treatment::kSame, "--json-schema-file"},
     {" -l ", Value::kOne, Treatment::kSame, "--logit-bias"},
     {" -sys --system-prompt ", Value::kOne, Treatment::kSame, "--system"},
     {" -md --model-draft --spec-draft-model ", Value::kOne, Treatment::kSame, "--draft-model"},
@@ -91,8 +91,6 @@ constexpr LlamaOption kLlamaOptions[] = {
      "--cache-type is for keys and values alike"},
     {" -hf -hfr --hf-repo -hff --hf-file -hfd --hf-repo-draft -mu --model-url ", Value::kOne,
      Treatment::kAnswered, kNoFetch},
-    {" --grammar --grammar-file -j --json-schema -jf --json-schema-file ", Value::kOne,
-     Treatment::kAnswered, kNoGrammar},
     {" --samplers --sampling-seq --sampler-seq ", Value::kOne, Treatment::kAnswered,
      "--sampling-order gives the steps in order"},
     {" --mirostat --mirostat-lr --mirostat-ent --dynatemp-range --dynatemp-exp --xtc-probability "

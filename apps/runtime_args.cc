@@ -164,6 +164,23 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs* s) {
       ->group(group);
 }
 
+void AddGrammarArgs(CLI::App& app, GrammarArgs* grammar) {
+  const char* group = "Form of answers";
+  app.add_option("--grammar", grammar->grammar, "answers match this grammar, in llama.cpp's GBNF")
+      ->type_name("TEXT")
+      ->group(group);
+  app.add_option("--grammar-file", grammar->grammar_file, "the same from a file")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("-j,--json-schema", grammar->json_schema,
+                 "answers are JSON that meets this schema, as text or '@FILE'; '{}' = any JSON")
+      ->type_name("TEXT")
+      ->group(group);
+  app.add_option("--json-schema-file", grammar->json_schema_file, "the same from a file")
+      ->type_name("FILE")
+      ->group(group);
+}
+
 Status CheckNewTokens(const std::string& name, int count) {
   if (count == -1 || count >= 1) return {};
   return Error{name + ": found " + std::to_string(count) + ", expected -1 or at least 1"};

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "runtime/draft_args.h"
+#include "runtime/grammar_args.h"
 #include "runtime/loaded_model.h"
 #include "runtime/sampling_args.h"
 
@@ -18,6 +19,9 @@ void AddIsaArg(CLI::App& app, std::string* backend);
 // Adds --seed. A random one (-1) is printed to standard error, for the run to be repeated.
 CLI::Option* AddSeedArg(CLI::App& app, uint64_t* seed, const std::string& help);
 void AddSamplingArgs(CLI::App& app, SamplingArgs* sampling);
+
+// Adds --grammar, --json-schema and the like.
+void AddGrammarArgs(CLI::App& app, GrammarArgs* grammar);
 
 // Whether an answer can have `count` tokens at most; -1: no limit. Errors: neither -1 nor at least
 // 1, said of the option `name`.

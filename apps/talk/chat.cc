@@ -32,6 +32,7 @@ std::string ExpandHome(const std::string& path) {
 
 Result<std::unique_ptr<Chat>> Chat::Create(ChatArgs args, Confirm confirm) {
   auto chat = std::unique_ptr<Chat>(new Chat(std::move(args), std::move(confirm)));
+  FT_ASSIGN_OR_RETURN(auto grammar, ReadGrammar(chat->args_.grammar));
   FT_ASSIGN_OR_RETURN(chat->loaded_, Load(chat->args_.model));
   const ModelConfig& config = chat->loaded_.model->config();
   FT_RETURN_IF_ERROR(CheckCacheType(config, chat->args_.cache_type));
@@ -47,6 +48,8 @@ Result<std::unique_ptr<Chat>> Chat::Create(ChatArgs args, Confirm confirm) {
       ChooseContext(all ? config.context : chat->args_.context, config, kUsualContext));
   chat->options_.cache_type = chat->args_.cache_type;
   chat->options_.stop = chat->prompter_->StopTokens();
+  FT_ASSIGN_OR_RETURN(chat->options_.filter,
+                      FilterBy(std::move(grammar), *chat->loaded_.tokenizer, chat->options_.stop));
   chat->options_.is_stopped = InterruptGuard::Requested;
   chat->dialogue_.SetSystem(chat->args_.system);
   FT_RETURN_IF_ERROR(chat->Use(chat->args_.draft));

@@ -14,6 +14,7 @@
 #include "runtime/decoder.h"
 #include "runtime/dialogue.h"
 #include "runtime/draft_args.h"
+#include "runtime/grammar_args.h"
 #include "runtime/sampling_args.h"
 
 namespace foretoken {
@@ -21,6 +22,7 @@ namespace foretoken {
 struct ChatArgs {
   ModelArgs model;
   SamplingArgs sampling;
+  GrammarArgs grammar;
   DraftArgs draft{.drafter = "auto"};
   std::string system;
   int new_tokens = -1;

@@ -47,6 +47,7 @@ void DeclareChat(CLI::App& app, ChatArgs* args) {
       ->group(answers);
   app.add_flag("--stats", args->show_stats, "show the numbers of every answer")->group(answers);
   AddSamplingArgs(app, &args->sampling);
+  AddGrammarArgs(app, &args->grammar);
   AddDraftArgs(app, &args->draft);
   app.footer("Commands while it runs:\n" + ChatHelp() + kChatExamples);
 }

@@ -34,12 +34,14 @@ constexpr char kGenerateFooter[] =
     "  foretoken generate -m model.gguf --chat -f question.txt --drafter none      (plain "
     "decoding)\n"
     "  foretoken generate -m model.gguf --chat -f question.txt --draft-model small.gguf\n"
+    "  foretoken generate -m model.gguf --chat -f text.txt --json-schema @schema.json\n"
     "\n"
     "Exit status: 0 done, 1 failed, 2 bad usage, 3 --check found a difference.";
 
 struct GenerateArgs {
   ModelArgs model;
   SamplingArgs sampling;
+  GrammarArgs grammar;
   DraftArgs draft{.drafter = "auto"};
   std::string prompt, file, system, stats, attribute;
   int attribute_min = 2;
@@ -111,6 +113,7 @@ void Declare(CLI::App& app, GenerateArgs* g) {
   DeclarePrompt(app, g);
   DeclareAnswer(app, g);
   AddSamplingArgs(app, &g->sampling);
+  AddGrammarArgs(app, &g->grammar);
   AddDraftArgs(app, &g->draft);
 }
 
@@ -258,12 +261,15 @@ Status Report(const GenerateArgs& g, const LoadedModel& loaded, const Prompt& pr
 
 Result<int> Generate(const GenerateArgs& g) {
   FT_ASSIGN_OR_RETURN(GenerateOutputs outputs, OpenGenerateOutputs(g));
+  FT_ASSIGN_OR_RETURN(auto grammar, ReadGrammar(g.grammar));
   FT_ASSIGN_OR_RETURN(const std::string text, ReadPrompt(g));
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(g.model));
   FT_RETURN_IF_ERROR(CheckCacheType(loaded.model->config(), g.cache_type));
   FT_ASSIGN_OR_RETURN(const Prompt prompt, EncodeInput(g, loaded, text));
   SessionOptions options{
       .stop = prompt.stop, .cache_type = g.cache_type, .is_stopped = InterruptGuard::Requested};
+  FT_ASSIGN_OR_RETURN(options.filter,
+                      FilterBy(std::move(grammar), *loaded.tokenizer, options.stop));
   FT_ASSIGN_OR_RETURN(options.sampling, ResolveSampling(g.sampling, *loaded.file));
   FT_ASSIGN_OR_RETURN(options.capacity,
                       ChooseCapacity(g, loaded.model->config(), prompt.tokens.size()));
@@ -301,6 +307,9 @@ Status CheckUsage(const GenerateArgs& g) {
   FT_RETURN_IF_ERROR(CheckNewTokens("--new-tokens", g.new_tokens));
   FT_RETURN_IF_ERROR(Validate(g.sampling.params));
   FT_RETURN_IF_ERROR(CheckDraftNames(g.draft));
+  if (g.ignore_eos && g.grammar.any()) {
+    return Error{"--ignore-eos: a grammar ends the answer, nothing can follow it"};
+  }
   if (g.attribute.empty() || g.draft.drafter != "none") return {};
   return Error{"--attribute: --drafter is none, and only a drafter that copies says from where"};
 }

@@ -10,7 +10,7 @@ namespace foretoken {
 
 // The state after some text: a value that forks. What it allows depends on that text alone, so
 // masking a node's logits gives the same row in whatever tree the node was scored. Thread-safety:
-// one thread a state; forks are independent.
+// one thread for a filter and all its forks, which may share what they compute.
 class LogitFilter {
  public:
   virtual ~LogitFilter() = default;

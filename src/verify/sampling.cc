@@ -166,14 +166,18 @@ void Sampler::Process(std::span<float> logits, std::span<const Token> history,
     recent = history.last(std::min<size_t>(history.size(), params_.penalty_last_n));
   }
   for (LogitsStep step : params_.order) {
-    if (!params_.greedy() || IsGreedyStep(step)) Apply(step, logits, recent, filter);
-  }
-  // Only what is allowed may share the mass of a text in which everything is ruled out.
-  if (filter != nullptr && !std::ranges::any_of(logits, [](float x) { return x > kRuledOut; })) {
-    std::ranges::fill(logits, 0.0f);
-    filter->Mask(logits);
+    if (params_.greedy() && !IsGreedyStep(step)) continue;
+    Apply(step, logits, recent, filter);
+    if (filter != nullptr) KeepAllowed(logits, *filter);
   }
   MakeFinite(logits);
+}
+
+// Where everything is ruled out, only what is allowed may share the mass.
+void Sampler::KeepAllowed(std::span<float> logits, LogitFilter& filter) {
+  if (std::ranges::any_of(logits, [](float x) { return x > kRuledOut; })) return;
+  std::ranges::fill(logits, 0.0f);
+  filter.Mask(logits);
 }
 
 void Sampler::AddBias(std::span<float> logits, LogitFilter* filter) const {

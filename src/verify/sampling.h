@@ -103,6 +103,7 @@ class Sampler {
   void Apply(LogitsStep step, std::span<float> logits, std::span<const Token> recent,
              LogitFilter* filter);
   void AddBias(std::span<float> logits, LogitFilter* filter) const;
+  static void KeepAllowed(std::span<float> logits, LogitFilter& filter);
   void CountRecent(std::span<const Token> recent);
   void KeepTopK(std::span<float> logits);
   void KeepTopP(std::span<float> logits);

@@ -60,7 +60,7 @@ expect_status 0 "llama.cpp's options with =" generate -p "hello" --predict=12 --
 cmp -s "$dir/out" "$dir/ours" || fail "llama.cpp's options with = write another text"
 expect_status 0 "a value that looks like an option" generate -p -ngl -n 1 --stats "$dir/dash.json"
 [ "$(json "$dir/dash.json" "s['prompt_tokens']")" = 4 ] || fail "a value was taken for an option"
-for answered in "-hf a/b:downloads nothing" "-cnv:'foretoken chat' is the conversation" "--grammar x:no grammars" \
+for answered in "-hf a/b:downloads nothing" "-cnv:'foretoken chat' is the conversation" \
   "-ctv f16:--cache-type is for keys and values" "--mirostat 2:--top-k" "-e:taken as they are" "-r x:end tokens"; do
   # shellcheck disable=SC2086
   expect_status 2 "generate ${answered%%:*}" generate -p a ${answered%%:*}
@@ -88,6 +88,29 @@ expect_status 2 "unknown tree" generate -p a --tree oak
 expect_text "eagle2" err "unknown tree lists the known"
 expect_status 2 "bad cache type" generate -p a --cache-type q3
 expect_status 2 "bad isa" generate -p a --isa mmx
+
+# Answers in a given form.
+formed() { "$bin" generate -m "$model" -t 1 -p hello "$@"; }
+expect_status 0 "--grammar" formed --grammar 'root ::= "yes" | "no"' --check -q
+grep -qxE "yes|no" "$dir/out" || fail "--grammar: $(cat "$dir/out")"
+printf '%s' '{"type": "object", "properties": {"name": {"type": "string", "maxLength": 8}, "n": {"enum": [1, 2]}}, "required": ["name", "n"]}' >"$dir/schema.json"
+for form in "-j @$dir/schema.json" "--json-schema-file $dir/schema.json --drafter pld --tree eagle2" "-jf $dir/schema.json --temp 1 --seed 4"; do
+  # shellcheck disable=SC2086
+  expect_status 0 "$form" formed $form --check -q
+  [ "$(json "$dir/out" "(sorted(s), s['n'] in (1, 2), len(s['name']) <= 8)")" = "(['n', 'name'], True, True)" ] ||
+    fail "$form: $(cat "$dir/out")"
+done
+expect_status 0 "chat --grammar" sh -c "printf 'hello\\nagain\\n' | '$bin' chat -m '$model' -t 1 --grammar 'root ::= \"so\"'"
+[ "$(grep -c so "$dir/out")" = 2 ] || fail "chat --grammar: $(cat "$dir/out")"
+expect_status 1 "a wrong grammar" formed --grammar 'root ::= "a'
+expect_text "^foretoken: --grammar: line 1, column 10: a text that is not closed" err "a wrong grammar"
+expect_status 1 "a keyword that is not supported" formed --json-schema '{"properties": {"a": {"not": {}}}}'
+expect_text "^foretoken: --json-schema: #/properties/a: the keyword 'not' is not supported" err "a keyword"
+expect_status 1 "a schema file that is missing" formed -j "@$dir/none.json"
+expect_text "none.json" err "a schema file that is missing"
+expect_status 1 "two forms" formed -j '{}' --grammar 'root ::= "a"'
+expect_text "expected one" err "two forms"
+expect_status 2 "a form and --ignore-eos" formed -j '{}' --ignore-eos
 
 # Numbers beyond their range are named, with the range.
 expect_status 2 "top-p of nothing" generate -p a --top-p 0

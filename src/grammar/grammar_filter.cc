@@ -1,0 +1,129 @@
+#include "grammar/grammar_filter.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "grammar/token_masks.h"
+
+namespace foretoken {
+namespace {
+
+constexpr float kForbidden = -std::numeric_limits<float>::infinity();
+
+// What a filter and its forks share. Where the matcher remembers too much a new one takes its
+// place, and states go over to it with their next token.
+struct SharedGrammar {
+  static constexpr size_t kMostBytes = size_t{64} << 20;  // of a matcher
+
+  explicit SharedGrammar(std::shared_ptr<const Automaton> automaton,
+                         std::shared_ptr<const TokenTrie> trie)
+      : masks(std::move(automaton), std::move(trie)),
+        matcher(std::make_shared<Matcher>(masks.automaton())) {}
+
+  void Renew() {
+    if (matcher->bytes() > kMostBytes) matcher = std::make_shared<Matcher>(masks.automaton());
+  }
+
+  TokenMasks masks;
+  std::shared_ptr<Matcher> matcher;
+};
+
+class GrammarFilter final : public LogitFilter {
+ public:
+  explicit GrammarFilter(std::shared_ptr<SharedGrammar> shared)
+      : shared_(std::move(shared)), matcher_(shared_->matcher), config_(matcher_->Start()) {}
+
+  std::unique_ptr<LogitFilter> Fork() const override {
+    return std::make_unique<GrammarFilter>(*this);
+  }
+
+  void Mask(std::span<float> logits) override {
+    const TokenTrie& trie = shared_->masks.trie();
+    const auto vocab = std::min(logits.size(), static_cast<size_t>(trie.vocab()));
+    std::ranges::fill(logits.subspan(vocab), kForbidden);
+    std::vector<float> ends;
+    for (const Token end : trie.ends()) ends.push_back(LogitOf(logits, end));
+    if (has_ended_) {
+      std::ranges::fill(logits, kForbidden);
+    } else {
+      Apply(shared_->masks.After(matcher_, config_), logits.first(vocab));
+    }
+    if (!MayEnd()) return;
+    for (size_t i = 0; i < ends.size(); ++i) {
+      const auto end = static_cast<size_t>(trie.ends()[i]);
+      if (end < vocab) logits[end] = ends[i];
+    }
+  }
+
+  bool Allows(Token token) override {
+    const TokenTrie& trie = shared_->masks.trie();
+    if (token < 0 || token >= trie.vocab()) return false;
+    if (trie.IsEnd(token)) return MayEnd();
+    return !has_ended_ && After(token) != Matcher::kDead;
+  }
+
+  void Accept(Token token) override {
+    FT_CHECK(Allows(token));
+    if (shared_->masks.trie().IsEnd(token)) {
+      has_ended_ = true;
+      return;
+    }
+    config_ = After(token);
+    shared_->Renew();
+    if (matcher_ == shared_->matcher) return;
+    config_ = shared_->matcher->Import(*matcher_, config_);
+    matcher_ = shared_->matcher;
+  }
+
+  bool MayEnd() const override { return has_ended_ || matcher_->IsComplete(config_); }
+
+ private:
+  static float LogitOf(std::span<const float> logits, Token token) {
+    const auto t = static_cast<size_t>(token);
+    return t < logits.size() ? logits[t] : kForbidden;
+  }
+
+  static void Apply(const TokenBits& bits, std::span<float> logits) {
+    constexpr size_t kWord = 64;
+    for (size_t begin = 0; begin < logits.size(); begin += kWord) {
+      const uint64_t word = bits[begin / kWord];
+      if (word == ~uint64_t{0}) continue;
+      const size_t count = std::min(kWord, logits.size() - begin);
+      for (size_t i = 0; i < count; ++i) {
+        if ((word >> i & 1) == 0) logits[begin + i] = kForbidden;
+      }
+    }
+  }
+
+  // Where `token`, which ends nothing, leads; kDead too for one that stands for no text.
+  Matcher::Config After(Token token) const {
+    const std::string_view piece = shared_->masks.trie().Piece(token);
+    Matcher::Config config = piece.empty() ? Matcher::kDead : config_;
+    for (const char byte : piece) {
+      if (config == Matcher::kDead) break;
+      config = matcher_->Step(config, static_cast<uint8_t>(byte));
+    }
+    return config;
+  }
+
+  std::shared_ptr<SharedGrammar> shared_;
+  std::shared_ptr<Matcher> matcher_;  // that config_ is of
+  Matcher::Config config_;
+  bool has_ended_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<LogitFilter>> NewGrammarFilter(std::shared_ptr<const Automaton> grammar,
+                                                      std::shared_ptr<const TokenTrie> trie) {
+  if (trie->ends().empty()) {
+    return Error{
+        "the model's vocabulary names no token that ends an answer, which a grammar needs"};
+  }
+  auto shared = std::make_shared<SharedGrammar>(std::move(grammar), std::move(trie));
+  return std::unique_ptr<LogitFilter>(std::make_unique<GrammarFilter>(std::move(shared)));
+}
+
+}  // namespace foretoken

@@ -1,0 +1,209 @@
+#include "grammar/matcher.h"
+
+#include <algorithm>
+
+#include "base/rng.h"
+
+namespace foretoken {
+namespace {
+
+constexpr Matcher::Config kUnread = UINT32_MAX;
+
+uint64_t HashThreads(std::span<const Matcher::Thread> threads, uint64_t hash) {
+  for (const Matcher::Thread& t : threads) {
+    hash = Mix(hash ^ (uint64_t{t.state} << 32 | t.frame));
+  }
+  return hash;
+}
+
+void SortUnique(std::vector<Matcher::Thread>& threads) {
+  std::ranges::sort(threads);
+  threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
+}
+
+}  // namespace
+
+Matcher::Matcher(std::shared_ptr<const Automaton> automaton) : automaton_(std::move(automaton)) {
+  frames_ = {{0, 0}, {0, 0}};  // the root's and the unknown one
+  std::vector<Thread> none;
+  InternConfig(none, false, false);  // kDead
+}
+
+Matcher::Config Matcher::StartAt(Thread thread) {
+  open_ = {thread};
+  return Close();
+}
+
+Matcher::Config Matcher::Step(Config config, uint8_t byte) {
+  const size_t place =
+      static_cast<size_t>(config) * automaton_->byte_classes() + automaton_->byte_class(byte);
+  if (next_[place] != kUnread) return next_[place];
+  open_.clear();
+  for (const Thread& t : threads(config)) {
+    for (const Automaton::ByteEdge& edge : automaton_->bytes(t.state)) {
+      if (edge.first <= byte && byte <= edge.last) open_.push_back({edge.to, t.frame});
+    }
+  }
+  const Config next = open_.empty() ? kDead : Close();
+  next_[place] = next;
+  return next;
+}
+
+Matcher::Config Matcher::Leave(Frame frame) {
+  if (const auto known = left_.find(frame); known != left_.end()) return known->second;
+  open_.assign(callers(frame).begin(), callers(frame).end());
+  const Config config = Close();
+  left_.emplace(frame, config);
+  return config;
+}
+
+Matcher::Config Matcher::Close() {
+  kept_.clear();
+  entered_.clear();
+  entered_by_rule_.clear();
+  reached_.clear();
+  is_complete_ = is_left_ = is_too_large_ = false;
+  std::vector<Thread> seed;
+  seed.swap(open_);
+  for (const Thread& t : seed) Reach(t);
+  while (!open_.empty()) {
+    const Thread t = open_.back();
+    open_.pop_back();
+    if (!automaton_->bytes(t.state).empty()) kept_.push_back(t);
+    if (automaton_->may_end(t.state)) LeaveThread(t.frame);
+    for (const Automaton::CallEdge& call : automaton_->calls(t.state)) Call(call, t.frame);
+  }
+  if (is_too_large_) return kDead;
+  for (Thread& t : kept_) {
+    if (t.frame & kLocal) t.frame = Number(t.frame);
+  }
+  return InternConfig(kept_, is_complete_, is_left_);
+}
+
+void Matcher::Reach(Thread thread) {
+  const uint64_t key = uint64_t{thread.state} << 32 | thread.frame;
+  is_too_large_ = is_too_large_ || reached_.size() >= kMostThreads;
+  if (!is_too_large_ && reached_.insert(key).second) open_.push_back(thread);
+}
+
+void Matcher::LeaveThread(Frame frame) {
+  if (frame == kRootFrame) {
+    is_complete_ = true;
+  } else if (frame == kUnknownFrame) {
+    is_left_ = true;
+  } else if (frame & kLocal) {
+    Entered& entered = entered_[frame & ~kLocal];
+    if (std::exchange(entered.is_left, true)) return;
+    for (const Thread& caller : entered.callers) Reach(caller);
+  } else {
+    for (const Thread& caller : callers(frame)) Reach(caller);
+  }
+}
+
+void Matcher::Call(const Automaton::CallEdge& call, Frame caller) {
+  // What only ends its rule needs no frame: lists that recur at their end stay flat.
+  if (call.is_tail) return Reach({automaton_->start(call.rule), caller});
+  const auto [known, is_new] =
+      entered_by_rule_.try_emplace(call.rule, static_cast<uint32_t>(entered_.size()));
+  const uint32_t index = known->second;
+  if (is_new) {
+    entered_.push_back({.rule = call.rule, .callers = {}});
+    Reach({automaton_->start(call.rule), kLocal | index});
+  }
+  entered_[index].callers.push_back({call.to, caller});
+  if (entered_[index].is_left) Reach({call.to, caller});
+}
+
+// The number of a frame that was entered, after those of its callers. No rule begins with itself,
+// so frames entered at one byte have no cycle.
+Matcher::Frame Matcher::Number(Frame local) {
+  std::vector<uint32_t> path{local & ~kLocal};
+  while (!path.empty()) {
+    Entered& entered = entered_[path.back()];
+    size_t unnumbered = 0;
+    for (Thread& caller : entered.callers) {
+      if (!(caller.frame & kLocal)) continue;
+      const Entered& other = entered_[caller.frame & ~kLocal];
+      if (other.frame & kLocal) {
+        path.push_back(caller.frame & ~kLocal);
+        ++unnumbered;
+        break;
+      }
+      caller.frame = other.frame;
+    }
+    if (unnumbered > 0) continue;
+    if (entered.frame & kLocal) entered.frame = InternFrame(entered.callers);
+    path.pop_back();
+  }
+  return entered_[local & ~kLocal].frame;
+}
+
+Matcher::Frame Matcher::InternFrame(std::vector<Thread>& callers_of) {
+  SortUnique(callers_of);
+  const uint64_t hash = HashThreads(callers_of, Mix(callers_of.size()));
+  const auto [begin, end] = frames_by_hash_.equal_range(hash);
+  for (auto known = begin; known != end; ++known) {
+    if (std::ranges::equal(callers(known->second), callers_of)) return known->second;
+  }
+  const auto frame = static_cast<Frame>(frames_.size());
+  frames_.push_back(
+      {static_cast<uint32_t>(callers_.size()), static_cast<uint32_t>(callers_of.size())});
+  callers_.insert(callers_.end(), callers_of.begin(), callers_of.end());
+  frames_by_hash_.emplace(hash, frame);
+  return frame;
+}
+
+Matcher::Config Matcher::InternConfig(std::vector<Thread>& kept, bool is_complete, bool is_left) {
+  SortUnique(kept);
+  const uint64_t flags = (is_complete ? 1 : 0) + (is_left ? 2 : 0);
+  const uint64_t hash = HashThreads(kept, Mix(flags));
+  const auto [begin, end] = configs_by_hash_.equal_range(hash);
+  for (auto known = begin; known != end; ++known) {
+    const ConfigData& data = configs_[known->second];
+    if (data.is_complete == is_complete && data.is_left == is_left &&
+        std::ranges::equal(threads(known->second), kept)) {
+      return known->second;
+    }
+  }
+  const auto config = static_cast<Config>(configs_.size());
+  configs_.push_back({static_cast<uint32_t>(threads_.size()), static_cast<uint32_t>(kept.size()),
+                      is_complete, is_left});
+  threads_.insert(threads_.end(), kept.begin(), kept.end());
+  next_.resize(next_.size() + static_cast<size_t>(automaton_->byte_classes()), kUnread);
+  configs_by_hash_.emplace(hash, config);
+  return config;
+}
+
+Matcher::Config Matcher::Import(const Matcher& other, Config config) {
+  // Callers have lower frames, so that one pass down finds all that are needed and one up copies.
+  std::vector<bool> is_needed(other.frames_.size());
+  for (const Thread& t : other.threads(config)) is_needed[t.frame] = true;
+  for (size_t f = is_needed.size(); f-- > 0;) {
+    if (!is_needed[f]) continue;
+    for (const Thread& caller : other.callers(static_cast<Frame>(f)))
+      is_needed[caller.frame] = true;
+  }
+  std::vector<Frame> renamed(other.frames_.size());
+  renamed[kUnknownFrame] = kUnknownFrame;
+  const auto renamed_threads = [&](std::span<const Thread> threads) {
+    std::vector<Thread> mine(threads.begin(), threads.end());
+    for (Thread& t : mine) t.frame = renamed[t.frame];
+    return mine;
+  };
+  for (size_t f = kUnknownFrame + 1; f < is_needed.size(); ++f) {
+    if (!is_needed[f]) continue;
+    std::vector<Thread> mine = renamed_threads(other.callers(static_cast<Frame>(f)));
+    renamed[f] = InternFrame(mine);
+  }
+  std::vector<Thread> mine = renamed_threads(other.threads(config));
+  return InternConfig(mine, other.IsComplete(config), other.IsLeft(config));
+}
+
+size_t Matcher::bytes() const {
+  constexpr size_t kHashed = 48;  // bytes of an entry of a hash map
+  return (threads_.size() + callers_.size()) * sizeof(Thread) + next_.size() * sizeof(Config) +
+         frames_.size() * (sizeof(Span) + kHashed) +
+         configs_.size() * (sizeof(ConfigData) + kHashed) + left_.size() * kHashed;
+}
+
+}  // namespace foretoken

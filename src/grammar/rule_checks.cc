@@ -1,0 +1,171 @@
+#include "grammar/rule_checks.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/check.h"
+#include "grammar/code_ranges.h"
+
+namespace foretoken {
+namespace {
+
+using Kind = Expr::Kind;
+
+// Which rules may match the empty text.
+class EmptyRules {
+ public:
+  explicit EmptyRules(const GrammarRules& grammar) : empty_(grammar.rules.size()) {
+    std::vector<std::vector<size_t>> callers(grammar.rules.size());
+    std::vector<size_t> open;
+    for (size_t r = 0; r < grammar.rules.size(); ++r) {
+      NoteCalls(grammar.rules[r].body, r, callers);
+      open.push_back(r);
+    }
+    while (!open.empty()) {
+      const size_t r = open.back();
+      open.pop_back();
+      if (empty_[r] || !MayBeEmpty(grammar.rules[r].body)) continue;
+      empty_[r] = true;
+      open.insert(open.end(), callers[r].begin(), callers[r].end());
+    }
+  }
+
+  bool MayBeEmpty(const Expr& e) const {
+    const auto may = [this](const Expr& part) { return MayBeEmpty(part); };
+    switch (e.kind) {
+      case Kind::kText:
+        return e.text.empty();
+      case Kind::kChars:
+        return false;
+      case Kind::kRule:
+        return empty_[static_cast<size_t>(e.rule)];
+      case Kind::kSequence:
+        return std::ranges::all_of(e.parts, may);
+      case Kind::kChoice:
+        return std::ranges::any_of(e.parts, may);
+      case Kind::kRepeat:
+        return e.min == 0 || may(e.parts[0]);
+    }
+    return false;
+  }
+
+ private:
+  static void NoteCalls(const Expr& e, size_t caller, std::vector<std::vector<size_t>>& callers) {
+    if (e.kind == Kind::kRule) callers[static_cast<size_t>(e.rule)].push_back(caller);
+    for (const Expr& part : e.parts) NoteCalls(part, caller, callers);
+  }
+
+  std::vector<bool> empty_;
+};
+
+// Appends the rules that `e` may begin with.
+void FirstRules(const Expr& e, const EmptyRules& empty, std::vector<int>& out) {
+  switch (e.kind) {
+    case Kind::kText:
+    case Kind::kChars:
+      return;
+    case Kind::kRule:
+      out.push_back(e.rule);
+      return;
+    case Kind::kSequence:
+      for (const Expr& part : e.parts) {
+        FirstRules(part, empty, out);
+        if (!empty.MayBeEmpty(part)) return;
+      }
+      return;
+    case Kind::kChoice:
+      for (const Expr& part : e.parts) FirstRules(part, empty, out);
+      return;
+    case Kind::kRepeat:
+      if (e.max != 0) FirstRules(e.parts[0], empty, out);
+      return;
+  }
+}
+
+// A cycle among the rules that begin one another, or nothing. `firsts`: [rules]
+std::vector<int> FindCycle(const std::vector<std::vector<int>>& firsts) {
+  const size_t count = firsts.size();
+  std::vector<int> callers(count);  // that are left
+  std::vector<std::vector<int>> callers_of(count);
+  for (size_t r = 0; r < count; ++r) {
+    for (const int first : firsts[r]) {
+      ++callers[static_cast<size_t>(first)];
+      callers_of[static_cast<size_t>(first)].push_back(static_cast<int>(r));
+    }
+  }
+  std::vector<int> free;
+  std::vector<bool> is_free(count);
+  for (size_t r = 0; r < count; ++r) {
+    if (callers[r] == 0) free.push_back(static_cast<int>(r));
+  }
+  while (!free.empty()) {
+    const auto r = static_cast<size_t>(free.back());
+    free.pop_back();
+    is_free[r] = true;
+    for (const int first : firsts[r]) {
+      if (--callers[static_cast<size_t>(first)] == 0) free.push_back(first);
+    }
+  }
+  const auto left = std::ranges::find(is_free, false);
+  if (left == is_free.end()) return {};
+  // Every rule that is left has a caller that is left: walking back must come round.
+  std::vector<int> path{static_cast<int>(left - is_free.begin())};
+  std::vector<bool> is_seen(count);
+  while (!is_seen[static_cast<size_t>(path.back())]) {
+    is_seen[static_cast<size_t>(path.back())] = true;
+    const auto& before = callers_of[static_cast<size_t>(path.back())];
+    path.push_back(
+        *std::ranges::find_if(before, [&](int r) { return !is_free[static_cast<size_t>(r)]; }));
+  }
+  path.erase(path.begin(), std::ranges::find(path, path.back()));
+  std::ranges::reverse(path);
+  return path;
+}
+
+}  // namespace
+
+Status CheckLeftRecursion(const GrammarRules& rules) {
+  const EmptyRules empty(rules);
+  std::vector<std::vector<int>> firsts(rules.rules.size());
+  for (size_t r = 0; r < firsts.size(); ++r) FirstRules(rules.rules[r].body, empty, firsts[r]);
+  const std::vector<int> cycle = FindCycle(firsts);
+  if (cycle.empty()) return {};
+  constexpr size_t kNamed = 6;
+  std::string way;
+  for (size_t i = 0; i < std::min(cycle.size(), kNamed); ++i) {
+    way += (i > 0 ? " -> " : "") + rules.rules[static_cast<size_t>(cycle[i])].name;
+  }
+  if (cycle.size() > kNamed) way += " -> ...";
+  return Error{
+      "a rule begins with itself (left recursion), which cannot be read from left to "
+      "right: " +
+      way};
+}
+
+int StatesOf(const Expr& e) {
+  int64_t sum = 1;
+  switch (e.kind) {
+    case Kind::kText:
+      sum += static_cast<int64_t>(e.text.size());
+      break;
+    case Kind::kChars:
+      sum += 3 * static_cast<int64_t>(e.chars.size());
+      break;
+    case Kind::kRule:
+      break;
+    case Kind::kSequence:
+    case Kind::kChoice:
+      for (const Expr& part : e.parts) sum += StatesOf(part);
+      break;
+    case Kind::kRepeat:
+      sum += static_cast<int64_t>(StatesOf(e.parts[0])) * std::max({e.min, e.max, 1});
+      break;
+  }
+  return static_cast<int>(std::min<int64_t>(sum, kMostStates));
+}
+
+bool CallsRules(const Expr& e) {
+  return e.kind == Kind::kRule || std::ranges::any_of(e.parts, CallsRules);
+}
+
+}  // namespace foretoken
