@@ -38,14 +38,6 @@ struct AnswerCycle {
   int accepted = 0;  // of them, those in the text
 };
 
-// A part of a call: id and name where it opens the call, and more of its arguments' text.
-struct CallDelta {
-  int index = 0;  // of the call, in its answer
-  std::string id;
-  std::string name;  // not empty where the call opens
-  std::string arguments;
-};
-
 // One answer, whole.
 struct Choice {
   int index = 0;

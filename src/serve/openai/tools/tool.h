@@ -19,6 +19,14 @@ struct ToolCall {
   std::string arguments;  // JSON as text, as the API has it
 };
 
+// A part of a call in a stream: id and name where it opens the call, and more of its arguments.
+struct CallDelta {
+  int index = 0;  // of the call, in its answer
+  std::string id;
+  std::string name;  // not empty where the call opens
+  std::string arguments;
+};
+
 struct ToolChoice {
   enum class Kind : uint8_t { kNone, kAuto, kRequired, kNamed };
   Kind kind = Kind::kAuto;
