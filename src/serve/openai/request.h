@@ -88,7 +88,7 @@ struct RequestRules {
   int most_choices = 16;  // n times prompts
   int most_logprobs = 20;
   int most_stops = 64;
-  int most_stop_bytes = 1'024;
+  int most_stop_length = 256;  // code points
   int most_prompts = 64;
   int most_tools = 128;
   std::vector<std::string> drafters;  // that a request may name, besides "none"

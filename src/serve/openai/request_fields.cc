@@ -19,7 +19,7 @@ void ReadFlag(const Json& value, FieldContext& c) {
 
 template <std::string Request::*member>
 void ReadText(const Json& value, FieldContext& c) {
-  if (auto text = c.reader.Text(value, c.param, 1'024)) c.request.*member = *std::move(text);
+  if (auto text = c.reader.Text(value, c.param, 256)) c.request.*member = *std::move(text);
 }
 
 void ReadTemperature(const Json& value, FieldContext& c) {
@@ -294,8 +294,7 @@ Json LimitOf(const std::string& name, const RequestRules& rules) {
   if (name == "$most_stops") return rules.most_stops;
   if (name == "$most_tools") return rules.most_tools;
   if (name == "$most_prompts") return rules.most_prompts;
-  // Lengths in schemas are code points, of which each takes up to four bytes.
-  if (name == "$most_stop_length") return rules.most_stop_bytes / 4;
+  if (name == "$most_stop_length") return rules.most_stop_length;
   if (name == "$vocab_last") return rules.vocab > 0 ? rules.vocab - 1 : kMostInt;
   FT_CHECK(name == "$drafters");
   Json names = Json::array({"none"});

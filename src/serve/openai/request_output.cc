@@ -9,7 +9,7 @@
 namespace foretoken::openai {
 namespace {
 
-constexpr size_t kMostGrammarBytes = size_t{1} << 20;
+constexpr size_t kMostGrammarLength = 262'144;
 constexpr double kMostBias = 100;
 
 // Records what the answer must follow; one request has one such field.
@@ -24,7 +24,7 @@ void Constrain(Constraint::Kind kind, std::string text, FieldContext& c) {
 }
 
 void ReadStopText(const Json& value, const std::string& param, FieldContext& c) {
-  auto text = c.reader.Text(value, param, static_cast<size_t>(c.rules.most_stop_bytes));
+  auto text = c.reader.Text(value, param, static_cast<size_t>(c.rules.most_stop_length));
   if (!text) return;
   if (text->empty())
     return c.reader.WrongValue(param, "a string that is not empty", "an empty one");
@@ -138,7 +138,7 @@ void ReadJsonSchema(const Json& value, FieldContext& c) {
 }
 
 void ReadGrammar(const Json& value, FieldContext& c) {
-  auto text = c.reader.Text(value, c.param, kMostGrammarBytes);
+  auto text = c.reader.Text(value, c.param, kMostGrammarLength);
   if (!text || text->empty()) return;  // llama.cpp's clients send "" for none
   Constrain(Constraint::Kind::kGrammar, *std::move(text), c);
 }

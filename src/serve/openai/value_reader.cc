@@ -23,6 +23,12 @@ std::string Range(std::string_view kind, const std::string& least, const std::st
 
 std::string Shown(double number) { return NumberText("%.10g", number); }
 
+// Of valid UTF-8, as the body's parser leaves it.
+size_t CodePoints(std::string_view text) {
+  return static_cast<size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
+}
+
 std::string Counted(size_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -94,16 +100,17 @@ std::optional<int64_t> ValueReader::Integer(const Json& value, const std::string
 }
 
 std::optional<std::string> ValueReader::Text(const Json& value, const std::string& param,
-                                             size_t most_bytes) {
+                                             size_t most) {
   if (failed()) return {};
   if (!value.is_string()) {
     WrongType(value, param, "a string");
     return {};
   }
   const auto& text = value.get_ref<const std::string&>();
-  if (text.size() <= most_bytes) return text;
-  WrongValue(param, "a string of at most " + Counted(most_bytes, "byte"),
-             Counted(text.size(), "byte"));
+  const size_t length = CodePoints(text);
+  if (length <= most) return text;
+  WrongValue(param, "a string of at most " + Counted(most, "character"),
+             Counted(length, "character"));
   return {};
 }
 

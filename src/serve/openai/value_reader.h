@@ -28,9 +28,9 @@ class ValueReader {
   // An integer in [least, most]; 3.0 is one, as in JSON schemas.
   std::optional<int64_t> Integer(const Json& value, const std::string& param, int64_t least,
                                  int64_t most);
-  // A string of at most `most_bytes` bytes.
+  // A string of at most `most` code points, as JSON schemas count them.
   std::optional<std::string> Text(const Json& value, const std::string& param,
-                                  size_t most_bytes = SIZE_MAX);
+                                  size_t most = SIZE_MAX);
   // One of `names`.
   std::optional<std::string> OneOf(const Json& value, const std::string& param,
                                    std::initializer_list<std::string_view> names);
