@@ -32,9 +32,9 @@ Json RequestSchema(Endpoint endpoint, const RequestRules& rules) {
     if (!IsFieldOf(field, endpoint)) continue;
     Json schema = SchemaOf(field, rules);
     if (std::string_view(field.name) != needed) schema = OrNull(std::move(schema));
-    std::string about = field.about;
-    if (field.use == FieldUse::kRefused)
-      about = "Not supported: " + about + ". Accepted with the values that change nothing.";
+    std::string about = field.use == FieldUse::kRefused ? "Not supported: " : "";
+    about += field.about;
+    if (field.use == FieldUse::kRefused) about += ". Accepted with the values that change nothing.";
     schema["description"] = std::move(about);
     properties[field.name] = std::move(schema);
   }
