@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/json.h"
+
 namespace foretoken {
 namespace {
 
@@ -69,6 +71,25 @@ Result<std::string> ChatPrompter::Render(std::span<const ChatMessage> messages,
                             .add_generation_prompt = open_answer,
                             .bos_token = PieceOf(tokenizer_->data().bos),
                             .eos_token = PieceOf(tokenizer_->data().eos)});
+}
+
+Result<std::string> ChatPrompter::Render(const FullConversation& conversation) const {
+  if (template_) {
+    return template_->Render({.messages = conversation.messages,
+                              .add_generation_prompt = conversation.open_answer,
+                              .bos_token = PieceOf(tokenizer_->data().bos),
+                              .eos_token = PieceOf(tokenizer_->data().eos),
+                              .tools = conversation.tools,
+                              .variables = conversation.variables});
+  }
+  if (conversation.tools != nullptr)
+    return Error{"the model has no chat template, which tools need"};
+  std::vector<ChatMessage> messages;
+  for (const Json& message : *conversation.messages) {
+    messages.push_back(
+        {message.at("role").get<std::string>(), message.at("content").get<std::string>()});
+  }
+  return RenderChatMl(messages, conversation.open_answer);
 }
 
 Result<std::vector<Token>> ChatPrompter::Encode(std::span<const ChatMessage> messages) const {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_fwd.h"
 #include "jinja/chat_template.h"
 #include "text/documents.h"
 #include "text/tokenizer.h"
@@ -28,6 +29,14 @@ bool RemoveDoubledBos(const TokenizerData& data, std::vector<Token>& tokens);
 // A conversation of a data set as a template takes it.
 std::vector<ChatMessage> MessagesOf(std::span<const DocumentTurn> turns);
 
+// A conversation with what plain messages lack.
+struct FullConversation {
+  const Json* messages = nullptr;   // an array of objects: tool_calls, reasoning_content, ...
+  const Json* tools = nullptr;      // an array, where the model may call any
+  const Json* variables = nullptr;  // an object of more variables for the template
+  bool open_answer = true;
+};
+
 class ChatPrompter {
  public:
   // `tokenizer` must outlive this. Errors: the template's syntax.
@@ -38,6 +47,9 @@ class ChatPrompter {
   // The conversation as text, with the opening of the next answer if `open_answer`. Errors: what
   // the template refuses.
   Result<std::string> Render(std::span<const ChatMessage> messages, bool open_answer) const;
+  // The same for a conversation with tools and the like. Errors: what the template refuses; tools
+  // where there is no template. REQUIRES: messages, each with strings as role and content.
+  Result<std::string> Render(const FullConversation& conversation) const;
   // The conversation with the opening of the next answer. Errors: what the template refuses.
   Result<std::vector<Token>> Encode(std::span<const ChatMessage> messages) const;
   // The same as text, without the bos that a tokenizer puts before it. Errors: the same.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/json.h"
+
 namespace foretoken {
 namespace {
 
@@ -26,6 +28,35 @@ TEST(EncodePrompt, HasOneBosHoweverTheTextBegins) {
   EXPECT_THAT(EncodePrompt(*tokenizer, "<s><s>a", true), ElementsAre(2, 2, 0));
   const std::vector<std::string_view> pieces = {"<s>a", "b"};
   EXPECT_THAT(EncodePrompt(*tokenizer, pieces, true).ends, ElementsAre(2, 3));
+}
+
+TEST(ChatPrompter, GivesTheTemplateToolsCallsAndVariables) {
+  TokenizerData data = DataWithBos();
+  data.chat_template =
+      "{{ bos_token }}{{ tools[0].name }} {{ messages[0].tool_calls[0].id }} {{ mood }}"
+      "{% if add_generation_prompt %}>{% endif %}";
+  const auto tokenizer = *Tokenizer::Create(data, "test");
+  const auto prompter = *ChatPrompter::Create(*tokenizer, "test");
+  const Json messages = Json::parse(R"([{"role": "assistant", "content": "",
+      "tool_calls": [{"id": "c1"}]}])");
+  const Json tools = Json::parse(R"([{"name": "add"}])");
+  const Json variables = {{"mood", "calm"}};
+  const FullConversation conversation{
+      .messages = &messages, .tools = &tools, .variables = &variables};
+  EXPECT_EQ(prompter.Render(conversation).value(), "<s>add c1 calm>");
+}
+
+TEST(ChatPrompter, WithoutATemplateChatMlStandsInForMessagesButNotForTools) {
+  const auto tokenizer = *Tokenizer::Create(DataWithBos(), "test");
+  const auto prompter = *ChatPrompter::Create(*tokenizer, "test");
+  const std::vector<ChatMessage> plain = {{"user", "a"}};
+  const Json messages = Json::parse(R"([{"role": "user", "content": "a"}])");
+  const Json tools = Json::array();
+  EXPECT_EQ(prompter.Render({.messages = &messages}).value(),
+            prompter.Render(plain, /*open_answer=*/true).value());
+  const auto refused = prompter.Render({.messages = &messages, .tools = &tools});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "the model has no chat template, which tools need");
 }
 
 TEST(RemoveDoubledBos, RemovesOneOfTwo) {

@@ -1,0 +1,89 @@
+#include "serve/openai/error.h"
+
+#include "base/json.h"
+
+namespace foretoken::openai {
+namespace {
+
+struct KindLine {
+  ErrorKind kind;
+  int status;
+  std::string_view type;
+};
+
+constexpr KindLine kKinds[] = {
+    {ErrorKind::kInvalidRequest, 400, "invalid_request_error"},
+    {ErrorKind::kAuthentication, 401, "authentication_error"},
+    {ErrorKind::kPermission, 403, "permission_error"},
+    {ErrorKind::kNotFound, 404, "not_found_error"},
+    {ErrorKind::kMethodForbidden, 405, "invalid_request_error"},
+    {ErrorKind::kTooLarge, 413, "invalid_request_error"},
+    {ErrorKind::kRateLimit, 429, "rate_limit_error"},
+    {ErrorKind::kServer, 500, "server_error"},
+    {ErrorKind::kNotSupported, 501, "not_supported_error"},
+    {ErrorKind::kUnavailable, 503, "unavailable_error"},
+};
+
+const KindLine& LineOf(ErrorKind kind) {
+  for (const KindLine& line : kKinds) {
+    if (line.kind == kind) return line;
+  }
+  FT_CHECK(false);
+  return kKinds[0];
+}
+
+Json NullWhenEmpty(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+}  // namespace
+
+int HttpStatus(ErrorKind kind) { return LineOf(kind).status; }
+
+std::string_view TypeName(ErrorKind kind) { return LineOf(kind).type; }
+
+Json ErrorBody(const ApiError& error) {
+  return {{"error",
+           {{"message", error.message},
+            {"type", std::string(TypeName(error.kind))},
+            {"param", NullWhenEmpty(error.param)},
+            {"code", NullWhenEmpty(error.code)}}}};
+}
+
+ApiError ContextLengthError(int prompt_tokens, int context, std::string param) {
+  return {.message = "The prompt has " + std::to_string(prompt_tokens) +
+                     " tokens; expected fewer than the context of " + std::to_string(context) +
+                     " tokens, which the answer shares.",
+          .param = std::move(param),
+          .code = "context_length_exceeded"};
+}
+
+ApiError ApiKeyError() {
+  return {.kind = ErrorKind::kAuthentication,
+          .message =
+              "Invalid API key: expected 'Authorization: Bearer KEY' with a key of this "
+              "server.",
+          .code = "invalid_api_key"};
+}
+
+ApiError NotSupportedError(std::string_view endpoint) {
+  return {.kind = ErrorKind::kNotSupported,
+          .message = "This server does not offer " + std::string(endpoint) + ".",
+          .code = "unsupported_endpoint"};
+}
+
+ApiError NotFoundError() {
+  return {.kind = ErrorKind::kNotFound,
+          .message = "There is no such path; /openapi.json lists what there is.",
+          .code = "not_found"};
+}
+
+ApiError QueueFullError() {
+  return {.kind = ErrorKind::kRateLimit,
+          .message = "Every place in the queue is taken; try again later.",
+          .code = "queue_full"};
+}
+
+ApiError UnavailableError(std::string message) {
+  return {.kind = ErrorKind::kUnavailable, .message = std::move(message), .code = "unavailable"};
+}
+
+}  // namespace foretoken::openai

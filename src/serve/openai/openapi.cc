@@ -1,0 +1,130 @@
+#include "serve/openai/openapi.h"
+
+#include <string>
+#include <utility>
+
+#include "base/json.h"
+#include "serve/openai/request_fields.h"
+
+namespace foretoken::openai {
+namespace {
+
+Json Reference(const std::string& schema) { return {{"$ref", "#/components/schemas/" + schema}}; }
+
+Json JsonContent(const std::string& schema) {
+  return {{"application/json", {{"schema", Reference(schema)}}}};
+}
+
+Json Response(const std::string& about, Json content) {
+  return {{"description", about}, {"content", std::move(content)}};
+}
+
+// null is as good as a missing field.
+Json OrNull(Json schema) {
+  return {{"anyOf", Json::array({std::move(schema), {{"type", "null"}}})}};
+}
+
+// The body of one endpoint, from the table of fields.
+Json RequestSchema(Endpoint endpoint, const RequestRules& rules) {
+  const char* needed = endpoint == Endpoint::kChat ? "messages" : "prompt";
+  Json properties = Json::object();
+  for (const Field& field : RequestFields()) {
+    if (!IsFieldOf(field, endpoint)) continue;
+    Json schema = SchemaOf(field, rules);
+    if (std::string_view(field.name) != needed) schema = OrNull(std::move(schema));
+    std::string about = field.use == FieldUse::kRefused ? "Not supported: " : "";
+    about += field.about;
+    if (field.use == FieldUse::kRefused) about += ". Accepted with the values that change nothing.";
+    schema["description"] = std::move(about);
+    properties[field.name] = std::move(schema);
+  }
+  return {{"type", "object"},
+          {"required", Json::array({needed})},
+          {"properties", std::move(properties)}};
+}
+
+Json Errors(std::initializer_list<const char*> statuses) {
+  Json responses = Json::object();
+  for (const char* status : statuses)
+    responses[status] = Response("An error.", JsonContent("Error"));
+  return responses;
+}
+
+Json Get(const char* about, Json content) {
+  Json responses = {{"200", Response(about, std::move(content))}};
+  responses.update(Errors({"400", "401", "403", "429", "503"}));
+  return {{"get", {{"summary", about}, {"responses", std::move(responses)}}}};
+}
+
+Json Post(const char* about, const char* request, Json content) {
+  Json responses = {{"200", Response(about, std::move(content))}};
+  responses.update(Errors({"400", "401", "403", "408", "413", "415", "429", "500", "503"}));
+  return {{"post",
+           {{"summary", about},
+            {"requestBody", {{"required", true}, {"content", JsonContent(request)}}},
+            {"responses", std::move(responses)}}}};
+}
+
+// An answer, whole or as events whose data are `chunk`s.
+Json Streamed(const char* answer, const char* chunk) {
+  Json content = JsonContent(answer);
+  content["text/event-stream"] = {
+      {"schema",
+       {{"type", "string"},
+        {"description", std::string("With \"stream\": true: events whose data are objects of ") +
+                            chunk + ", then [DONE]."}}}};
+  return content;
+}
+
+Json Lacking(const char* path) {
+  return {{"post",
+           {{"summary", std::string(path) + " is not offered."},
+            {"responses", Errors({"401", "403", "501"})}}}};
+}
+
+Json Paths() {
+  Json paths = {
+      {"/v1/chat/completions",
+       Post("Answers a conversation.", "ChatRequest", Streamed("ChatAnswer", "ChatChunk"))},
+      {"/v1/completions",
+       Post("Continues texts.", "TextRequest", Streamed("TextAnswer", "TextChunk"))},
+      {"/v1/models", Get("The model that is loaded.", JsonContent("Models"))},
+      {"/health", Get("Whether the server answers.", JsonContent("Health"))},
+      {"/metrics",
+       Get("Counts for Prometheus.", {{"text/plain", {{"schema", {{"type", "string"}}}}}})},
+      {"/props", Get("What the server is set to.", JsonContent("Props"))},
+      {"/slots", Get("What is being computed.", JsonContent("Slots"))},
+      {"/openapi.json",
+       Get("This document.", {{"application/json", {{"schema", {{"type", "object"}}}}}})},
+      {"/tokenize", Post("Tokens of a text.", "TokenizeRequest", JsonContent("Tokens"))},
+      {"/detokenize", Post("The text of tokens.", "DetokenizeRequest", JsonContent("Text"))},
+      {"/apply-template",
+       Post("The prompt of a conversation.", "ChatRequest", JsonContent("AppliedTemplate"))},
+  };
+  for (const char* path : {"/v1/embeddings", "/v1/responses", "/v1/messages"})
+    paths[path] = Lacking(path);
+  return paths;
+}
+
+}  // namespace
+
+Json OpenApiDocument(const RequestRules& rules, const std::string& version) {
+  Json schemas = OpenApiSchemas();
+  FillLimits(schemas, rules);
+  schemas["ChatRequest"] = RequestSchema(Endpoint::kChat, rules);
+  schemas["TextRequest"] = RequestSchema(Endpoint::kText, rules);
+  return {{"openapi", "3.1.0"},
+          {"info",
+           {{"title", "foretoken"},
+            {"version", version},
+            {"description",
+             "The OpenAI API, with llama.cpp's and vLLM's extensions. A field that "
+             "is null is as if it were missing; unknown fields are ignored."}}},
+          {"paths", Paths()},
+          {"security", Json::array({Json::object(), {{"key", Json::array()}}})},
+          {"components",
+           {{"securitySchemes", {{"key", {{"type", "http"}, {"scheme", "bearer"}}}}},
+            {"schemas", std::move(schemas)}}}};
+}
+
+}  // namespace foretoken::openai
