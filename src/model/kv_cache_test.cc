@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "backend/strict_backend_testing.h"
 #include "model/scoring_for_test.h"
 
 namespace foretoken {
@@ -15,7 +16,7 @@ class KvCacheTest : public ::testing::TestWithParam<DType> {
  protected:
   static constexpr int kLayers = 2, kHeads = 2, kCols = 64, kCapacity = 40;
   KvCacheTest()
-      : backend_(std::move(*NewBackend("cpu", {.threads = 1}))),
+      : backend_(NewTestedBackend({.threads = 1})),
         cache_(*backend_, GetParam(), kLayers, kHeads, kCols / kHeads, kCapacity) {}
 
   // Every value of a row is its label, which every cache type stores exactly.
@@ -133,8 +134,7 @@ INSTANTIATE_TEST_SUITE_P(Types, KvCacheTest,
 class VisibilityTest : public ::testing::Test {
  protected:
   VisibilityTest()
-      : backend_(std::move(*NewBackend("cpu", {.threads = 1}))),
-        cache_(*backend_, DType::kF32, 1, 1, 8, 100) {}
+      : backend_(NewTestedBackend({.threads = 1})), cache_(*backend_, DType::kF32, 1, 1, 8, 100) {}
 
   // The provisional rows that row `r` of `v` sees, in its order.
   static std::vector<int> Seen(const Visibility& v, int r) {
