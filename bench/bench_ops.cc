@@ -2,6 +2,7 @@
 // cost. `foretoken bench kernels` compares the same products with the machine's limits.
 #include <benchmark/benchmark.h>
 
+#include <array>
 #include <vector>
 
 #include "backend/backend.h"
@@ -53,10 +54,19 @@ void BM_Attention(benchmark::State& state) {
   const auto backend = NewTimedBackend();
   const int64_t positions = context + rows, cols = kKvHeads * kHeadDim;
   const Buffer ones = Ones(*backend, positions, cols);
-  std::vector<Buffer> caches;  // keys and values in turn
+  // Pages of all layers, as models have them.
+  const PagedRows none = PackedRows({}, type, 2 * kLayers * cols, kHeadDim);
+  const int64_t pages = (positions + kPageRows - 1) / kPageRows;
+  const Buffer memory = *backend->Allocate(type, pages * none.groups() * kPageRows, kHeadDim);
+  std::vector<std::byte*> table;
+  for (int64_t i = 0; i < pages; ++i) {
+    table.push_back(memory.tensor.data + i * none.groups() * none.group_bytes);
+  }
+  const PagedRows all = PackedRows(table, type, none.cols, kHeadDim);
+  std::vector<PagedRows> caches;  // keys and values in turn
   for (int i = 0; i < 2 * kLayers; ++i) {
-    caches.push_back(*backend->AllocateGroups(type, positions, cols, kHeadDim));
-    backend->StoreRows(ones.tensor, caches.back().tensor);
+    caches.push_back(all.Groups(i * kKvHeads, kKvHeads));
+    backend->StoreRows(ones.tensor, std::array{RowRun{.rows = caches.back(), .count = positions}});
   }
   const Buffer q = Ones(*backend, rows, kHeads * kHeadDim),
                out = Ones(*backend, rows, q.tensor.cols);
@@ -68,13 +78,12 @@ void BM_Attention(benchmark::State& state) {
   }
   size_t next = 0;
   for (auto _ : state) {
+    const AttentionSequence sequence{caches[next], caches[next + 1], &visible, 0};
     backend->Attention({.q = q.tensor,
-                        .keys = caches[next].tensor,
-                        .values = caches[next + 1].tensor,
                         .out = out.tensor,
+                        .sequences = {&sequence, 1},
                         .head_dim = kHeadDim,
-                        .scale = 0.125f,
-                        .visible = &visible});
+                        .scale = 0.125f});
     next = (next + 2) % caches.size();
   }
   const auto bytes = static_cast<int64_t>(RowBytes(type, cols));

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/paged_rows.h"
 #include "backend/tensor.h"
 #include "base/profile.h"
 #include "base/result.h"
@@ -73,16 +74,29 @@ struct Visibility {
   int count(int r) const { return committed + run[r] + begin[r + 1] - begin[r]; }
 };
 
+// The query rows of one sequence: [first, first + visible->rows()) of a call's.
+struct AttentionSequence {
+  // kv_heads * head_dim columns, in one piece or in groups of a head; committed rows first.
+  PagedRows keys, values;
+  const Visibility* visible = nullptr;
+  int first = 0;
+};
+
 struct AttentionArgs {
-  Tensor q;  // [rows, heads * head_dim] f32, rotated
-  Tensor keys,
-      values;  // [capacity, kv_heads * head_dim], committed rows first; f32, f16, bf16, q8_0;
-               // in one piece or in groups of a head
+  Tensor q;    // [rows, heads * head_dim] f32, rotated
   Tensor out;  // [rows, heads * head_dim] f32
+  std::span<const AttentionSequence> sequences;
   int head_dim = 0;
   float scale = 0;  // multiplies q . k
   int window = 0;   // sees at most this many positions, itself included; 0 = all
-  const Visibility* visible = nullptr;
+};
+
+// Rows of a tensor on their way to a cache: [from, from + count) become [to, to + count) of `rows`.
+struct RowRun {
+  PagedRows rows;
+  int64_t to = 0;
+  int64_t from = 0;
+  int64_t count = 0;
 };
 
 // Rotary embedding constants, made once a model: angle of pair i at position p is p * inv_freq[i].
@@ -107,16 +121,14 @@ class Backend {
   // Memory. `type` may be any activation or cache type; contents start as zeros. Errors: out of
   // memory, with the size asked for.
   virtual Result<Buffer> Allocate(DType type, int64_t rows, int64_t cols) = 0;
-  // The same with columns in groups of `group_cols`, which attention reads fastest when they are
-  // the heads. REQUIRES: group_cols is a multiple of the type's block and divides cols.
-  virtual Result<Buffer> AllocateGroups(DType type, int64_t rows, int64_t cols,
-                                        int64_t group_cols) = 0;
   // The error of the first op since the last call that found no memory, if any: from that op on,
   // what ops wrote is undefined.
   virtual Status TakeFailure() = 0;
   virtual void Upload(const void* host,
                       Tensor dst) = 0;  // f32 or i32 rows, packed; copies before returning
   virtual void Download(Tensor src, float* host) = 0;  // any type, as packed f32 rows; waits
+  // The same of rows [first, first + count) of a cache.
+  virtual void Download(const PagedRows& src, int64_t first, int64_t count, float* host) = 0;
 
   // Takes a matrix of a model file (`data`: rows * RowBytes(type, cols) bytes). The bytes may be
   // needed as long as the weight when `keeps_source` comes back true. Errors: out of memory,
@@ -141,15 +153,23 @@ class Backend {
   virtual void SiluMul(Tensor gate, Tensor up) = 0;    // gate = silu(gate) * up
   virtual void Add(Tensor x, Tensor y) = 0;            // y += x
   virtual void StoreRows(Tensor src, Tensor dst) = 0;  // dst = src, converted to dst's type
-  // dst = src, both of one type and cut into the same groups.
-  virtual void CopyRows(Tensor src, Tensor dst) = 0;
+  // The same into caches, for several sequences at once. REQUIRES: src is as wide as every cache.
+  virtual void StoreRows(Tensor src, std::span<const RowRun> runs) = 0;
+  // out[i] = src[rows[i]], all of f32. `out` may be the first rows of `src` where `rows` strictly
+  // increases, and must not overlap it otherwise.
+  virtual void Gather(Tensor src, std::span<const int> rows, Tensor out) = 0;
+  // dst[first, first + count) = src[first, first + count), caches of one type and width and cut
+  // into the same groups.
+  virtual void CopyRows(const PagedRows& src, const PagedRows& dst, int64_t first,
+                        int64_t count) = 0;
   // rows[to + i] = rows[from[i]] for ascending i; `from` strictly increasing, from[i] >= to + i.
-  virtual void CompactRows(Tensor rows, std::span<const int> from, int to) = 0;
+  virtual void CompactRows(const PagedRows& rows, std::span<const int> from, int64_t to) = 0;
+  // Attention of all sequences of a layer. Rows of `out` that no sequence has are left as they are.
   virtual void Attention(const AttentionArgs& args) = 0;
   // Attention probabilities of single heads over the first `count` cached positions: row i of `out`
   // [n, count] is softmax(scale * q[i] . k) with keys of kv_head[i]. q is [n, head_dim]. (PLD+.)
-  virtual void AttentionRows(Tensor q, std::span<const int> kv_head, Tensor keys, int count,
-                             float scale, Tensor out) = 0;
+  virtual void AttentionRows(Tensor q, std::span<const int> kv_head, const PagedRows& keys,
+                             int count, float scale, Tensor out) = 0;
   // The highest logit of each row, the lowest id where several are equal; waits.
   virtual void ArgMax(Tensor logits, std::span<Token> out) = 0;
   // The `count` highest logits of each row of [rows, vocab], highest first, the lowest id of

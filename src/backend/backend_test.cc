@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "backend/cpu/isa/isa.h"
@@ -51,23 +52,80 @@ TEST_P(BackendTest, AllocatesZerosAndCopies) {
   EXPECT_EQ(Values(backend(), Filled(backend(), 5, 7, x).tensor), x);
 }
 
-// Rows of a cache in groups hold the numbers that rows in one piece do, rounded as files are.
-TEST_P(BackendTest, RowsInGroups) {
-  const int64_t rows = 5, cols = 96, group = 32;
-  for (DType type : testing::kCacheTypes) {
-    const auto x = RandomFloats(static_cast<size_t>(rows * cols), 4);
-    const Buffer in = Filled(backend(), rows, cols, x);
-    const Buffer out = *backend().AllocateGroups(type, rows + 1, cols, group);
-    EXPECT_EQ(out.tensor.groups(), 3);
-    backend().StoreRows(in.tensor, out.tensor.Rows(1, rows));
-    const std::vector<float> want = Rounded(type, x);
-    EXPECT_EQ(Values(backend(), out.tensor.Rows(1, rows)), want);
-    const int from[] = {2, 5};
-    backend().CompactRows(out.tensor, from, 1);
-    const auto kept = Values(backend(), out.tensor.Rows(1, 2));
-    EXPECT_TRUE(SameBits(kept.data(), &want[cols], cols));
-    EXPECT_TRUE(SameBits(&kept[cols], &want[4 * cols], cols));
+class PagedRowsTest : public BackendTest {
+ protected:
+  static constexpr int64_t kRows = 150, kCols = 96;
+
+  // Caches of every type, in groups and in one piece, with rows [0, kRows) of `x_`.
+  template <typename Body>
+  void EachCache(const Body& body) {
+    for (DType type : testing::kCacheTypes) {
+      want_ = Rounded(type, x_);
+      for (const int64_t group : {kCols / 3, kCols}) {
+        const auto pages = testing::NewPages(backend(), type, kRows, kCols, group, 1);
+        const RowRun all[] = {{.rows = pages.rows(), .count = kRows}};
+        backend().StoreRows(in_.tensor, all);
+        body(type, pages.rows());
+      }
+    }
   }
+  // Rows `which` of what was stored, one after the other.
+  std::vector<float> Want(const std::vector<int>& which) const {
+    std::vector<float> rows;
+    for (const int i : which) {
+      rows.insert(rows.end(), want_.begin() + i * kCols, want_.begin() + (i + 1) * kCols);
+    }
+    return rows;
+  }
+
+  std::vector<float> x_ = RandomFloats(kRows * kCols, 4), want_;
+  Buffer in_ = Filled(backend(), kRows, kCols, x_);
+};
+
+TEST_P(PagedRowsTest, HoldWhatRowsInOnePieceHold) {
+  EachCache([&](DType, const PagedRows& cache) {
+    EXPECT_EQ(Values(backend(), cache, 0, kRows), want_);
+    EXPECT_EQ(Values(backend(), cache.Groups(0, 1), 60, 1),
+              std::vector<float>(want_.begin() + 60 * kCols,
+                                 want_.begin() + 60 * kCols + cache.group_cols));
+  });
+}
+
+// Several caches, runs across the end of a page, a run of nothing.
+TEST_P(PagedRowsTest, StoreRowsOfSeveralSequences) {
+  EachCache([&](DType type, const PagedRows& first) {
+    const auto pages = testing::NewPages(backend(), type, kRows, kCols, first.group_cols, 2);
+    const PagedRows second = pages.rows();
+    const RowRun runs[] = {{.rows = first, .to = 62, .from = 5, .count = 4},
+                           {.rows = second, .to = 3, .from = 9, .count = 0},
+                           {.rows = second, .to = 0, .from = 20, .count = 130},
+                           {.rows = first, .to = 0, .from = 149, .count = 1}};
+    backend().StoreRows(in_.tensor, runs);
+    EXPECT_EQ(Values(backend(), first, 61, 6), Want({61, 5, 6, 7, 8, 66}));
+    EXPECT_EQ(Values(backend(), first, 0, 2), Want({149, 1}));
+    EXPECT_EQ(Values(backend(), second, 0, 130),
+              std::vector<float>(want_.begin() + 20 * kCols, want_.end()));
+  });
+}
+
+TEST_P(PagedRowsTest, CompactRowsKeepsTheOrder) {
+  EachCache([&](DType, const PagedRows& cache) {
+    backend().CompactRows(cache, std::array{62, 64, 67, 130}, 62);
+    EXPECT_EQ(Values(backend(), cache, 60, 8), Want({60, 61, 62, 64, 67, 130, 66, 67}));
+  });
+}
+
+TEST_P(PagedRowsTest, CopyRowsLeavesTheOthers) {
+  EachCache([&](DType type, const PagedRows& cache) {
+    const auto pages = testing::NewPages(backend(), type, kRows, kCols, cache.group_cols, 3);
+    const Buffer zeros = *backend().Allocate(DType::kF32, kRows, kCols);
+    const RowRun all[] = {{.rows = pages.rows(), .count = kRows}};
+    backend().StoreRows(zeros.tensor, all);
+    backend().CopyRows(cache, pages.rows(), 60, 10);
+    std::vector<float> want(kRows * kCols);
+    std::copy(want_.begin() + 60 * kCols, want_.begin() + 70 * kCols, want.begin() + 60 * kCols);
+    EXPECT_EQ(Values(backend(), pages.rows(), 0, kRows), want);
+  });
 }
 
 TEST_P(BackendTest, StoresEveryKindOfNumber) {
@@ -157,15 +215,31 @@ TEST_P(BackendTest, RopeInBothPairings) {
   }
 }
 
-TEST_P(BackendTest, CompactRowsKeepsTheOrder) {
-  std::vector<float> x(10 * 4);
-  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i / 4);
-  const Buffer b = Filled(backend(), 10, 4, x);
-  const int from[] = {3, 5, 9};
-  backend().CompactRows(b.tensor, from, 3);
-  const auto y = Values(backend(), b.tensor);
-  const float want[] = {0, 1, 2, 3, 5, 9, 6, 7, 8, 9};
-  for (int r = 0; r < 10; ++r) EXPECT_EQ(y[static_cast<size_t>(r) * 4], want[r]);
+// In any order and more than once, into columns of wider rows; and in place where they ascend. Many
+// rows are copied by several threads.
+TEST_P(BackendTest, GatherTakesTheRowsInTheirOrder) {
+  for (const int64_t cols : {4, 3000}) {
+    std::vector<float> x(static_cast<size_t>(10 * cols));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+    const Buffer b = Filled(backend(), 10, cols, x),
+                 wide = *backend().Allocate(DType::kF32, 9, 2 * cols);
+    const std::vector<int> any = {7, 0, 7, 9, 1, 2, 3, 4, 8}, ascending = {0, 3, 5, 9};
+    const auto row = [&](int r) {
+      return std::vector<float>(x.begin() + r * cols, x.begin() + (r + 1) * cols);
+    };
+    backend().Gather(b.tensor, any, wide.tensor.Cols(cols, cols));
+    for (size_t i = 0; i < any.size(); ++i) {
+      const auto i64 = static_cast<int64_t>(i);
+      EXPECT_EQ(Values(backend(), wide.tensor.Cols(cols, cols).Rows(i64, 1)), row(any[i]));
+      EXPECT_EQ(Values(backend(), wide.tensor.Cols(0, cols).Rows(i64, 1)),
+                std::vector<float>(static_cast<size_t>(cols)));
+    }
+    backend().Gather(b.tensor, ascending, b.tensor.Rows(0, 4));
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_EQ(Values(backend(), b.tensor.Rows(i, 1)),
+                row(i < 4 ? ascending[static_cast<size_t>(i)] : i));
+    }
+  }
 }
 
 TEST_P(BackendTest, ArgMaxTakesTheLowestOfEqualsAndNoNan) {
@@ -242,6 +316,8 @@ TEST_P(BackendTest, TopKOfWhatNoNetworkGivesIsNothing) {
   EXPECT_EQ(got[9].token, 1);
 }
 
+INSTANTIATE_TEST_SUITE_P(Backends, PagedRowsTest, ::testing::ValuesIn(testing::TestedBackends()),
+                         [](const auto& info) { return info.param.ParameterName(); });
 INSTANTIATE_TEST_SUITE_P(Backends, BackendTest, ::testing::ValuesIn(testing::TestedBackends()),
                          [](const auto& info) { return info.param.ParameterName(); });
 

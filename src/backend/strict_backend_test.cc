@@ -6,7 +6,6 @@
 
 #include "backend/cpu/reference.h"
 #include "backend/strict_backend_testing.h"
-#include "backend/strict_op_testing.h"
 
 namespace foretoken {
 namespace {
@@ -120,13 +119,38 @@ TEST_F(StrictBackendDeathTest, OutputsOverlapNoInputs) {
   EXPECT_DEATH(backend_->RmsNorm(upper, gain.tensor, 0, lower), "RmsNorm: out overlaps x");
 }
 
+TEST_F(StrictBackendDeathTest, RowsOfCachesLieInPagesOfThisBackend) {
+  const auto cache = testing::NewPages(*backend_, DType::kF16, 100, 64, 32, 1);
+  const auto other = *NewTestBackend("strict:cpu", {.threads = 1});
+  const auto theirs = testing::NewPages(*other, DType::kF16, 100, 64, 32, 1);
+  const Buffer x = Floats(4, 64);
+  const RowRun beyond[] = {{.rows = cache.rows(), .to = 126, .count = 4}},
+               foreign[] = {{.rows = theirs.rows(), .to = 3, .count = 4}},
+               twice[] = {{.rows = cache.rows(), .to = 62, .from = 0, .count = 3},
+                          {.rows = cache.rows(), .to = 64, .from = 2, .count = 2}};
+  EXPECT_DEATH(backend_->StoreRows(x.tensor, beyond), "StoreRows: a run has fewer rows");
+  EXPECT_DEATH(backend_->StoreRows(x.tensor, foreign), "StoreRows: a run lies in .* another");
+  EXPECT_DEATH(backend_->StoreRows(x.tensor, twice), "StoreRows: a run overlaps a run");
+  EXPECT_DEATH(backend_->CopyRows(cache.rows(), cache.rows(), 0, 9), "CopyRows: dst overlaps src");
+  EXPECT_DEATH(backend_->CompactRows(cache.rows(), std::array{5, 5}, 3), "CompactRows: `from`");
+  EXPECT_DEATH(Touch(cache.rows().Row(70)), "strict backend: the host");
+  backend_->CopyRows(cache.rows().Groups(0, 1), cache.rows().Groups(1, 1), 0, 9);
+}
+
+TEST_F(StrictBackendDeathTest, GatherMovesRowsForwardOnly) {
+  const Buffer x = Floats(4, 64), out = Floats(2, 64);
+  backend_->Gather(x.tensor, std::array{1, 3}, x.tensor.Rows(0, 2));
+  backend_->Gather(x.tensor, std::array{3, 1}, out.tensor);
+  EXPECT_DEATH(backend_->Gather(x.tensor, std::array{3, 1}, x.tensor.Rows(0, 2)),
+               "Gather: out overlaps src");
+  EXPECT_DEATH(backend_->Gather(x.tensor, std::array{1, 4}, out.tensor), "Gather: src has no");
+}
+
 // Halves of rows lie within each other's extent, and share no byte.
 TEST_F(StrictBackendTest, PartsOfRowsMayMeet) {
   const Buffer x = Floats(4, 64), gain = Floats(1, 32);
   const auto before = Values(*backend_, x.tensor);
   const Tensor left = x.tensor.Cols(0, 32), right = x.tensor.Cols(32, 32);
-  EXPECT_FALSE(TensorsOverlap(left, right));
-  EXPECT_TRUE(TensorsOverlap(x.tensor.Cols(0, 33), right));
   backend_->Add(left, right);
   const auto after = Values(*backend_, x.tensor);
   for (size_t r = 0; r < 4; ++r) {

@@ -1,5 +1,6 @@
 #include "backend/strict_backend_testing.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -47,12 +48,9 @@ class StrictBackend final : public Backend {
   Result<Buffer> Allocate(DType type, int64_t rows, int64_t cols) override {
     return Moved(inner_->Allocate(type, rows, cols));
   }
-  Result<Buffer> AllocateGroups(DType type, int64_t rows, int64_t cols,
-                                int64_t group_cols) override {
-    return Moved(inner_->AllocateGroups(type, rows, cols, group_cols));
-  }
   void Upload(const void* host, Tensor dst) override;
   void Download(Tensor src, float* host) override;
+  void Download(const PagedRows& src, int64_t first, int64_t count, float* host) override;
   Result<LoadedWeight> LoadWeight(DType type, int64_t rows, int64_t cols,
                                   const std::byte* data) override;
 
@@ -65,11 +63,13 @@ class StrictBackend final : public Backend {
   void SiluMul(Tensor gate, Tensor up) override;
   void Add(Tensor x, Tensor y) override;
   void StoreRows(Tensor src, Tensor dst) override;
-  void CopyRows(Tensor src, Tensor dst) override;
-  void CompactRows(Tensor rows, std::span<const int> from, int to) override;
+  void StoreRows(Tensor src, std::span<const RowRun> runs) override;
+  void Gather(Tensor src, std::span<const int> rows, Tensor out) override;
+  void CopyRows(const PagedRows& src, const PagedRows& dst, int64_t first, int64_t count) override;
+  void CompactRows(const PagedRows& rows, std::span<const int> from, int64_t to) override;
   void Attention(const AttentionArgs& args) override;
-  void AttentionRows(Tensor q, std::span<const int> kv_head, Tensor keys, int count, float scale,
-                     Tensor out) override;
+  void AttentionRows(Tensor q, std::span<const int> kv_head, const PagedRows& keys, int count,
+                     float scale, Tensor out) override;
   void ArgMax(Tensor logits, std::span<Token> out) override;
   void TopK(Tensor logits, int count, std::span<RankedToken> out) override;
 
@@ -79,6 +79,8 @@ class StrictBackend final : public Backend {
   // The inner backend's weight.
   const Weight* Inner(const StrictOp& op, const Weight* weight) const;
   void NoteInput(StrictOp& op, const LinearIn& in) const;
+  void NoteSequence(StrictOp& op, const AttentionArgs& args,
+                    const AttentionSequence& sequence) const;
 
   const std::unique_ptr<Backend> inner_;
   const int number_ = next_number.fetch_add(1);
@@ -87,8 +89,8 @@ class StrictBackend final : public Backend {
 Result<Buffer> StrictBackend::Moved(Result<Buffer> made) const {
   if (!made.ok()) return made;
   Tensor t = made->tensor;
-  const int64_t bytes = t.group_cols == 0 ? t.rows * t.row_bytes : t.groups() * t.group_bytes;
-  const auto memory = StrictMemory::Get().Allocate(static_cast<size_t>(bytes), number_, t);
+  const auto bytes = static_cast<size_t>(t.rows * t.row_bytes);
+  const auto memory = StrictMemory::Get().Allocate(bytes, number_, t);
   if (memory == nullptr) return Error{"out of memory: the strict backend's addresses are used up"};
   t.data = memory.get();
   return Buffer{memory, t};
@@ -114,6 +116,13 @@ void StrictBackend::Download(Tensor src, float* host) {
   op.Reads("src", src);
   op.Begin();
   inner_->Download(src, host);
+}
+
+void StrictBackend::Download(const PagedRows& src, int64_t first, int64_t count, float* host) {
+  StrictOp op("Download", number_);
+  op.Reads("src", src, first, count);
+  op.Begin();
+  inner_->Download(src, first, count, host);
 }
 
 Result<Backend::LoadedWeight> StrictBackend::LoadWeight(DType type, int64_t rows, int64_t cols,
@@ -234,64 +243,112 @@ void StrictBackend::StoreRows(Tensor src, Tensor dst) {
   inner_->StoreRows(src, dst);
 }
 
-void StrictBackend::CopyRows(Tensor src, Tensor dst) {
-  StrictOp op("CopyRows", number_);
-  op.Expect(src.type == dst.type && SameShape(src, dst) && src.group_cols == dst.group_cols,
-            "src and dst are not of one type and shape");
+void StrictBackend::StoreRows(Tensor src, std::span<const RowRun> runs) {
+  StrictOp op("StoreRows", number_);
+  op.Expect(IsFloat(src), "src is not f32");
   op.Reads("src", src);
-  op.Writes("dst", dst);
+  for (const RowRun& run : runs) {
+    op.Expect(run.rows.cols == src.cols, "a cache is not as wide as src");
+    op.Expect(run.from >= 0 && run.count >= 0 && run.from + run.count <= src.rows,
+              "src has fewer rows than a run");
+    op.Writes("a run", run.rows, run.to, run.count);
+  }
   op.Begin();
-  inner_->CopyRows(src, dst);
+  inner_->StoreRows(src, runs);
 }
 
-void StrictBackend::CompactRows(Tensor rows, std::span<const int> from, int to) {
+void StrictBackend::Gather(Tensor src, std::span<const int> rows, Tensor out) {
+  StrictOp op("Gather", number_);
+  op.Expect(IsFloat(src) && IsFloat(out) && out.cols == src.cols &&
+                out.rows == static_cast<int64_t>(rows.size()),
+            "out is not [rows, columns of src] f32");
+  bool ascends = true;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    op.Expect(0 <= rows[i] && rows[i] < src.rows, "src has no such row");
+    ascends = ascends && (i == 0 || rows[i] > rows[i - 1]);
+  }
+  op.Reads("src", src);
+  if (ascends) {
+    op.WritesInPlace("out", out, src);
+  } else {
+    op.Writes("out", out);
+  }
+  op.Begin();
+  inner_->Gather(src, rows, out);
+}
+
+void StrictBackend::CopyRows(const PagedRows& src, const PagedRows& dst, int64_t first,
+                             int64_t count) {
+  StrictOp op("CopyRows", number_);
+  op.Expect(src.type == dst.type && src.cols == dst.cols && src.group_cols == dst.group_cols,
+            "src and dst are not of one type and width");
+  op.Reads("src", src, first, count);
+  op.Writes("dst", dst, first, count);
+  op.Begin();
+  inner_->CopyRows(src, dst, first, count);
+}
+
+void StrictBackend::CompactRows(const PagedRows& rows, std::span<const int> from, int64_t to) {
   StrictOp op("CompactRows", number_);
   for (size_t i = 0; i < from.size(); ++i) {
-    op.Expect(to >= 0 && from[i] >= to + static_cast<int>(i) && from[i] < rows.rows &&
+    op.Expect(to >= 0 && from[i] >= to + static_cast<int64_t>(i) && from[i] < rows.rows() &&
                   (i == 0 || from[i] > from[i - 1]),
               "`from` does not ascend within the rows");
   }
-  op.Writes("rows", rows);
+  if (!from.empty()) op.Writes("rows", rows, to, from.back() + 1 - to);
   op.Begin();
   inner_->CompactRows(rows, from, to);
+}
+
+// What the query rows of one sequence see lies in its cache.
+void StrictBackend::NoteSequence(StrictOp& op, const AttentionArgs& args,
+                                 const AttentionSequence& sequence) const {
+  op.Expect(sequence.visible != nullptr, "`visible` is missing");
+  const Visibility& v = *sequence.visible;
+  const int64_t cols = sequence.keys.cols;
+  op.Expect(cols == sequence.values.cols && cols > 0 && cols % args.head_dim == 0 &&
+                args.q.cols % cols == 0,
+            "q, keys and values are not made of heads");
+  op.Expect(sequence.first >= 0 && sequence.first + v.rows() <= args.q.rows,
+            "a sequence has rows that q has not");
+  int64_t rows = 0;
+  for (int r = 0; r < v.rows(); ++r) {
+    op.Expect(v.count(r) > 0, "a row sees nothing");
+    const int last = v.begin[r + 1] > v.begin[r] ? v.chain[v.begin[r + 1] - 1] : v.run[r] - 1;
+    rows = std::max<int64_t>(rows, v.committed + last + 1);
+  }
+  op.Reads("keys", sequence.keys, 0, rows);
+  op.Reads("values", sequence.values, 0, rows);
 }
 
 void StrictBackend::Attention(const AttentionArgs& args) {
   StrictOp op("Attention", number_);
   op.Expect(IsFloat(args.q) && IsFloat(args.out) && SameShape(args.q, args.out),
             "q and out are not of one shape, f32");
-  op.Expect(SameShape(args.keys, args.values), "keys and values are not of one shape");
-  op.Expect(
-      args.head_dim > 0 && args.keys.cols % args.head_dim == 0 && args.q.cols % args.keys.cols == 0,
-      "q and keys are not made of heads");
-  op.Expect(args.visible != nullptr && args.visible->rows() == args.q.rows,
-            "`visible` is not of q's rows");
-  for (int r = 0; r < args.visible->rows(); ++r) {
-    const Visibility& v = *args.visible;
-    const int last = v.begin[r + 1] > v.begin[r] ? v.chain[v.begin[r + 1] - 1] : v.run[r] - 1;
-    op.Expect(v.count(r) > 0 && v.committed + last < args.keys.rows,
-              "a row sees nothing, or more than there is");
+  op.Expect(args.head_dim > 0 && args.q.cols % args.head_dim == 0, "q is not made of heads");
+  int next = 0;
+  for (const AttentionSequence& s : args.sequences) {
+    NoteSequence(op, args, s);
+    op.Expect(s.first >= next, "rows of sequences overlap, or do not ascend");
+    next = s.first + s.visible->rows();
   }
   op.Reads("q", args.q);
-  op.Reads("keys", args.keys);
-  op.Reads("values", args.values);
   op.Writes("out", args.out);
   op.Begin();
   inner_->Attention(args);
 }
 
-void StrictBackend::AttentionRows(Tensor q, std::span<const int> kv_head, Tensor keys, int count,
-                                  float scale, Tensor out) {
+void StrictBackend::AttentionRows(Tensor q, std::span<const int> kv_head, const PagedRows& keys,
+                                  int count, float scale, Tensor out) {
   StrictOp op("AttentionRows", number_);
   op.Expect(IsFloat(q) && q.rows == static_cast<int64_t>(kv_head.size()) && keys.cols % q.cols == 0,
             "q is not [heads, head_dim] f32");
   for (const int head : kv_head) {
     op.Expect(0 <= head && head < keys.cols / q.cols, "keys have no such head");
   }
-  op.Expect(0 < count && count <= keys.rows, "keys have fewer rows than `count`");
   op.Expect(IsFloat(out) && out.rows == q.rows && out.cols == count, "out is not [n, count] f32");
   op.Reads("q", q);
-  op.Reads("keys", keys);
+  op.Reads("keys", keys, 0, count);
   op.Writes("out", out);
   op.Begin();
   inner_->AttentionRows(q, kv_head, keys, count, scale, out);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/paged_rows.h"
 #include "backend/strict_memory_testing.h"
 
 namespace foretoken {
@@ -25,14 +26,20 @@ class StrictOp {
   void Writes(std::string_view what, const Tensor& tensor);
   // Writes rows that are those of an input, or no byte of it.
   void WritesInPlace(std::string_view what, const Tensor& tensor, const Tensor& input);
+  // Rows [first, first + count) of a cache.
+  void Reads(std::string_view what, const PagedRows& rows, int64_t first, int64_t count);
+  void Writes(std::string_view what, const PagedRows& rows, int64_t first, int64_t count);
 
   // Opens what was noted, until the op is destroyed. Outputs overlap nothing else by now.
   void Begin();
 
  private:
+  struct Bytes {
+    const std::byte *begin, *end;
+  };
   struct Argument {
     std::string what;
-    Tensor tensor;
+    std::vector<Bytes> pieces;  // ascending, of rows and groups
     bool is_output;
     const std::byte* may_overlap;  // an input that begins there
   };
@@ -40,7 +47,14 @@ class StrictOp {
     const StrictAllocation* allocation;
     bool may_write;
   };
-  void Note(const Argument& argument);
+  static std::vector<Bytes> PiecesOf(const Tensor& t);
+  static bool Overlap(const Argument& a, const Argument& b);
+  void Note(std::string_view what, const Tensor& tensor, bool is_output,
+            const std::byte* may_overlap);
+  void Note(std::string_view what, const PagedRows& rows, int64_t first, int64_t count,
+            bool is_output);
+  // The live allocation of this backend that holds `at`, granted from now on.
+  const StrictAllocation& Open(std::string_view what, const std::byte* at, bool may_write);
   void CheckOverlaps() const;
 
   const char* const name_;
@@ -49,8 +63,5 @@ class StrictOp {
   std::vector<Grant> grants_;
   bool begun_ = false;
 };
-
-// Whether two tensors share a byte.
-bool TensorsOverlap(const Tensor& a, const Tensor& b);
 
 }  // namespace foretoken

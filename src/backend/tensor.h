@@ -15,9 +15,6 @@ struct Tensor {
   DType type = DType::kF32;
   int64_t rows = 0, cols = 0;
   int64_t row_bytes = 0;  // from one row to the next
-  // Columns may lie in groups (the heads of a cache): each a matrix [rows, group_cols] of its own,
-  // group_bytes after the one before. 0: a row is in one piece.
-  int64_t group_cols = 0, group_bytes = 0;
 
   bool empty() const { return data == nullptr; }
   // Rows [begin, begin + count).
@@ -28,18 +25,9 @@ struct Tensor {
     t.rows = count;
     return t;
   }
-  int64_t groups() const { return group_cols == 0 ? 1 : cols / group_cols; }
-  // The columns of one group, in one piece.
-  Tensor Group(int64_t index) const {
-    Tensor t = *this;
-    t.data += index * group_bytes;
-    if (group_cols != 0) t.cols = group_cols;
-    t.group_cols = t.group_bytes = 0;
-    return t;
-  }
-  // Columns [begin, begin + count) of an unquantised tensor. REQUIRES: rows in one piece.
+  // Columns [begin, begin + count) of an unquantised tensor.
   Tensor Cols(int64_t begin, int64_t count) const {
-    FT_CHECK(BlockElements(type) == 1 && 0 <= begin && begin + count <= cols && group_cols == 0);
+    FT_CHECK(BlockElements(type) == 1 && 0 <= begin && begin + count <= cols);
     Tensor t = *this;
     t.data += begin * static_cast<int64_t>(BlockBytes(type));
     t.cols = count;

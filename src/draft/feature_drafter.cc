@@ -9,7 +9,7 @@ namespace foretoken {
 
 Status FeatureNet::Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to) {
   FT_CHECK(taps.size() == 1);
-  CopyRows(taps[0], rows, to);
+  backend().Gather(taps[0], rows, to);
   return {};
 }
 
@@ -18,17 +18,9 @@ Result<Tensor> FeatureNet::ForwardForLast(const RowBatch& batch, std::span<KvCac
   if (outputs.empty()) return outputs;
   std::vector<int> last;
   for (size_t s = 0; s < caches.size(); ++s) last.push_back(batch.begin[s + 1] - 1);
-  backend().CompactRows(outputs, last, 0);
-  return outputs.Rows(0, std::ssize(last));
-}
-
-// Rows that follow each other, as a prompt's all do, are copied together.
-void FeatureNet::CopyRows(Tensor from, std::span<const Node> rows, Tensor to) const {
-  for (size_t i = 0, count = 1; i < rows.size(); i += count, count = 1) {
-    while (i + count < rows.size() && rows[i + count] == rows[i + count - 1] + 1) ++count;
-    const auto run = static_cast<int64_t>(count);
-    backend().StoreRows(from.Rows(rows[i], run), to.Rows(static_cast<int64_t>(i), run));
-  }
+  const Tensor kept = outputs.Rows(0, std::ssize(last));
+  backend().Gather(outputs, last, kept);
+  return kept;
 }
 
 TapSpec FeatureDrafter::Needs() const { return {.hidden = content_.taps}; }

@@ -47,10 +47,6 @@ class FeatureNet {
   // The same where only the outputs of each sequence's last row are of use: [sequences, hidden], or
   // nothing. Most of what a layer computes is not needed for the others.
   virtual Result<Tensor> ForwardForLast(const RowBatch& batch, std::span<KvCache* const> caches);
-
- protected:
-  // to[i] = from[rows[i]].
-  void CopyRows(Tensor from, std::span<const Node> rows, Tensor to) const;
 };
 
 class FeatureDrafter : public Drafter {

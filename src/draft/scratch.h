@@ -28,7 +28,7 @@ inline Status GrowRows(Backend& backend, int64_t rows, int64_t cols, int64_t hel
   Result<Buffer> larger = backend.Allocate(DType::kF32, doubled, cols);
   if (!larger.ok() && doubled > rows) larger = backend.Allocate(DType::kF32, rows, cols);
   if (!larger.ok()) return larger.error();
-  if (held > 0) backend.CopyRows(buffer.tensor.Rows(0, held), larger->tensor.Rows(0, held));
+  if (held > 0) backend.StoreRows(buffer.tensor.Rows(0, held), larger->tensor.Rows(0, held));
   buffer = *std::move(larger);
   return {};
 }

@@ -30,25 +30,40 @@ size_t WeightBytes(std::span<const LayerWeights> layers) {
   return total;
 }
 
+const std::shared_ptr<PagePool>& DecoderLayers::PoolOf(DType type) const {
+  std::shared_ptr<PagePool>& pool = pools_[type];
+  if (pool == nullptr) {
+    pool = PagePool::Create(backend_, {.type = type,
+                                       .layers = config_.layers,
+                                       .kv_heads = config_.kv_heads,
+                                       .head_dim = config_.head_dim});
+  }
+  return pool;
+}
+
 std::unique_ptr<KvCache> DecoderLayers::NewCache(int usual, DType type) const {
-  return std::make_unique<KvCache>(backend_, type, config_.layers, config_.kv_heads,
-                                   config_.head_dim, usual);
+  return std::make_unique<KvCache>(PoolOf(type), usual);
 }
 
 Status DecoderLayers::Begin(const RowBatch& batch, std::span<KvCache* const> caches) {
   FT_CHECK(1 <= batch.rows() && batch.rows() <= max_rows_);
   FT_CHECK(caches.size() + 1 == batch.begin.size());
   batch_ = &batch;
-  caches_ = caches;
   FT_RETURN_IF_ERROR(ReserveRows(batch.rows()));
-  visible_.resize(std::max(visible_.size(), caches.size()));
-  first_row_.resize(caches.size());
+  parts_.resize(std::max(parts_.size(), caches.size()));
+  part_count_ = 0;
+  stores_.clear();
+  attends_.clear();
   for (size_t s = 0; s < caches.size(); ++s) {
-    const int count = RowsOf(s);
-    const auto parents = std::span(batch.parent).subspan(batch.begin[s], count);
-    FT_ASSIGN_OR_RETURN(const int first, caches[s]->Append(parents));
-    caches[s]->VisibleFrom(first, count, visible_[s]);
-    first_row_[s] = caches[s]->length() + first;
+    const int begin = batch.begin[s], count = batch.begin[s + 1] - begin;
+    if (count == 0) continue;
+    FT_ASSIGN_OR_RETURN(const int first,
+                        caches[s]->Append(std::span(batch.parent).subspan(begin, count)));
+    Part& part = parts_[part_count_++];
+    part.cache = caches[s];
+    part.cache->VisibleFrom(first, count, part.visible);
+    stores_.push_back({.to = part.cache->length() + first, .from = begin, .count = count});
+    attends_.push_back({.visible = &part.visible, .first = begin});
   }
   return {};
 }
@@ -80,7 +95,8 @@ void DecoderLayers::Run(int layer, const LinearIn& x) {
 Tensor DecoderLayers::RunForLast(int layer) { return RunForLast(layer, Normed(layer)); }
 
 Tensor DecoderLayers::RunForLast(int layer, const LinearIn& x) {
-  const int count = static_cast<int>(caches_.size());
+  const int count = batch_->sequences();
+  FT_CHECK(part_count_ == static_cast<size_t>(count));
   if (count == batch_->rows()) {
     Run(layer, x);
     return residual_.tensor.Rows(0, count);
@@ -88,24 +104,25 @@ Tensor DecoderLayers::RunForLast(int layer, const LinearIn& x) {
   Project(layer, /*queries=*/{}, x);
   last_rows_.clear();
   last_positions_.clear();
-  for (size_t s = 0; s < caches_.size(); ++s) {
-    last_rows_.push_back(batch_->begin[s + 1] - 1);
+  for (int s = 0; s < count; ++s) {
+    const auto at = static_cast<size_t>(s);
+    last_rows_.push_back(batch_->begin[at + 1] - 1);
     last_positions_.push_back(batch_->position[static_cast<size_t>(last_rows_.back())]);
+    Part& part = parts_[at];
+    part.cache->VisibleFrom(part.cache->provisional() - 1, 1, part.visible);
+    attends_[at].first = s;
   }
-  backend_.CompactRows(residual_.tensor, last_rows_, 0);
-  if (x.x.data != residual_.tensor.data) backend_.CompactRows(x.x, last_rows_, 0);
+  const auto keep_last = [&](Tensor rows) {
+    backend_.Gather(rows, last_rows_, rows.Rows(0, count));
+  };
+  keep_last(residual_.tensor);
+  if (x.x.data != residual_.tensor.data) keep_last(x.x);
   const LayerWeights& w = layers_[layer];
   const Tensor q = queries(count);
   backend_.Linear({x.x.Rows(0, count), x.gain, x.eps},
                   std::array{LinearOut{.weight = w.q.get(), .out = q, .bias = w.q_bias.tensor}});
   Rotate(layer, q, last_positions_);
-  for (int s = 0; s < count; ++s) {
-    const auto at = static_cast<size_t>(s);
-    const int row = first_row_[at] - caches_[at]->length() + RowsOf(at) - 1;
-    caches_[at]->VisibleFrom(row, 1, visible_[at]);
-    AttendTo(layer, at, q.Rows(s, 1), visible_[at], attended_.tensor.Rows(s, 1));
-  }
-  AddAttended(layer, count);
+  AttendTo(layer, q, count);
   FeedForward(layer, count);
   return residual_.tensor.Rows(0, count);
 }
@@ -138,41 +155,29 @@ void DecoderLayers::Rotate(int layer, Tensor q, std::span<const Pos> positions) 
 }
 
 void DecoderLayers::StoreKeysValues(int layer) {
-  for (size_t s = 0; s < caches_.size(); ++s) {
-    const int begin = batch_->begin[s], count = RowsOf(s);
-    if (count == 0) continue;
-    const KvCache& cache = *caches_[s];
-    backend_.StoreRows(k_.tensor.Rows(begin, count), cache.Keys(layer).Rows(first_row_[s], count));
-    backend_.StoreRows(v_.tensor.Rows(begin, count),
-                       cache.Values(layer).Rows(first_row_[s], count));
-  }
+  for (size_t p = 0; p < part_count_; ++p) stores_[p].rows = parts_[p].cache->Keys(layer);
+  backend_.StoreRows(k_.tensor, stores_);
+  for (size_t p = 0; p < part_count_; ++p) stores_[p].rows = parts_[p].cache->Values(layer);
+  backend_.StoreRows(v_.tensor, stores_);
 }
 
-void DecoderLayers::Attend(int layer, Tensor q) {
-  for (size_t s = 0; s < caches_.size(); ++s) {
-    const int begin = batch_->begin[s], count = RowsOf(s);
-    if (count == 0) continue;
-    AttendTo(layer, s, q.Rows(begin, count), visible_[s], attended_.tensor.Rows(begin, count));
-  }
-  AddAttended(layer, batch_->rows());
-}
+void DecoderLayers::Attend(int layer, Tensor q) { AttendTo(layer, q, batch_->rows()); }
 
-void DecoderLayers::AttendTo(int layer, size_t s, Tensor q, const Visibility& visible, Tensor out) {
+void DecoderLayers::AttendTo(int layer, Tensor q, int rows) {
+  for (size_t p = 0; p < part_count_; ++p) {
+    attends_[p].keys = parts_[p].cache->Keys(layer);
+    attends_[p].values = parts_[p].cache->Values(layer);
+  }
+  const Tensor attended = attended_.tensor.Rows(0, rows);
   backend_.Attention({.q = q,
-                      .keys = caches_[s]->Keys(layer),
-                      .values = caches_[s]->Values(layer),
-                      .out = out,
+                      .out = attended,
+                      .sequences = attends_,
                       .head_dim = config_.head_dim,
                       .scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim)),
-                      .window = config_.sliding_window,
-                      .visible = &visible});
-}
-
-void DecoderLayers::AddAttended(int layer, int rows) {
-  backend_.Linear(attended_.tensor.Rows(0, rows),
-                  std::array{LinearOut{.weight = layers_[layer].o.get(),
-                                       .out = residual_.tensor.Rows(0, rows),
-                                       .accumulate = true}});
+                      .window = config_.sliding_window});
+  backend_.Linear(attended, std::array{LinearOut{.weight = layers_[layer].o.get(),
+                                                 .out = residual_.tensor.Rows(0, rows),
+                                                 .accumulate = true}});
 }
 
 void DecoderLayers::FeedForward(int layer, int rows) {

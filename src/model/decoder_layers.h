@@ -2,6 +2,7 @@
 // that have positions and parents. The target is one; so is the inside of most trained drafts.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -34,6 +35,8 @@ class DecoderLayers {
   int max_rows() const { return max_rows_; }
   size_t weight_bytes() const { return WeightBytes(layers_); }
   const RopeTable& rope() const { return rope_; }
+  // The pages of all caches of `type`.
+  PagePool& pages(DType type) const { return *PoolOf(type); }
   // An empty cache; `usual`: see KvCache.
   std::unique_ptr<KvCache> NewCache(int usual, DType type) const;
 
@@ -43,9 +46,6 @@ class DecoderLayers {
   Status Begin(const RowBatch& batch, std::span<KvCache* const> caches);
   Tensor residual() const { return residual_.tensor; }  // [capacity, hidden], the pass's rows first
   int row_capacity() const { return row_capacity_; }    // grows with the passes
-  // Where the rows of sequence `s` begin in its cache, and what they may attend to.
-  int first_row(size_t s) const { return first_row_[s]; }
-  const Visibility& visible(size_t s) const { return visible_[s]; }
 
   // The parts of a layer, in this order. Rotated queries go to `queries` [rows, heads * head_dim],
   // or nowhere where it is empty and nobody attends; keys and values to the caches. Attention and
@@ -67,14 +67,19 @@ class DecoderLayers {
   Tensor RunForLast(int layer, const LinearIn& x);
 
  private:
+  // A sequence that has rows in the pass.
+  struct Part {
+    const KvCache* cache;
+    Visibility visible;
+  };
+
+  const std::shared_ptr<PagePool>& PoolOf(DType type) const;
   Status ReserveRows(int rows);
   LinearIn Normed(int layer) const;  // what attention reads of the residual stream
   void StoreKeysValues(int layer);
   void Rotate(int layer, Tensor queries, std::span<const Pos> positions);
-  // One sequence's rows `q`: attended values to `out`.
-  void AttendTo(int layer, size_t s, Tensor q, const Visibility& visible, Tensor out);
-  void AddAttended(int layer, int rows);
-  int RowsOf(size_t s) const { return batch_->begin[s + 1] - batch_->begin[s]; }
+  // Attends with the queries of `attends_` and adds what comes out to the first `rows` rows.
+  void AttendTo(int layer, Tensor q, int rows);
 
   ModelConfig config_;
   std::vector<LayerWeights> layers_;
@@ -82,12 +87,15 @@ class DecoderLayers {
   int max_rows_;
   RopeTable rope_;
 
-  // The pass.
+  mutable std::map<DType, std::shared_ptr<PagePool>> pools_;
+
+  // The pass, laid out once for all layers.
   const RowBatch* batch_ = nullptr;
-  std::span<KvCache* const> caches_;
-  std::vector<Visibility> visible_;  // [sequences]
-  std::vector<int> first_row_;       // [sequences] in the cache, of this pass's first row
-  std::vector<int> last_rows_;       // of RunForLast: [sequences], and their positions
+  std::vector<Part> parts_;  // those with rows come first, part_count_ of them
+  size_t part_count_ = 0;
+  std::vector<AttentionSequence> attends_;  // [part_count_], the layer's keys and values
+  std::vector<RowRun> stores_;              // [part_count_], of keys or values
+  std::vector<int> last_rows_;              // of RunForLast: [part_count_], and their positions
   std::vector<Pos> last_positions_;
 
   // Scratch, grown to the largest pass so far: [row_capacity_, ...].

@@ -1,71 +1,67 @@
 #include "model/kv_cache.h"
 
 #include <algorithm>
-#include <climits>
+#include <array>
 #include <string>
 #include <utility>
 
 #include "base/division.h"
 
 namespace foretoken {
-namespace {
 
-constexpr int64_t kGrain = 64;         // capacities are multiples of it
-constexpr int64_t kLeastGrowth = 256;  // rows: a short answer grows once or twice
-
-}  // namespace
-
-KvCache::KvCache(Backend& backend, DType type, int layers, int kv_heads, int head_dim, int usual)
-    : backend_(backend),
-      type_(type),
-      cols_(int64_t{kv_heads} * head_dim),
-      group_(head_dim % BlockElements(type) == 0 ? head_dim : cols_),
-      usual_(usual),
-      keys_(static_cast<size_t>(layers)),
-      values_(static_cast<size_t>(layers)) {
-  FT_CHECK(usual > 0 && cols_ % BlockElements(type) == 0);
+KvCache::KvCache(std::shared_ptr<PagePool> pool, int usual) : pool_(std::move(pool)) {
+  const auto pages = static_cast<size_t>(DivideUp(std::max(usual, 0), kPageRows));
+  pages_.reserve(pages);
+  table_.reserve(pages);
 }
 
-size_t KvCache::BytesFor(int rows) const {
-  const size_t row_bytes = static_cast<size_t>(cols_ / group_) * RowBytes(type_, group_);
-  return 2 * keys_.size() * static_cast<size_t>(rows) * row_bytes;
+size_t KvCache::own_bytes() const {
+  const auto own = std::ranges::count_if(pages_, [](const Page& p) { return !p.is_shared(); });
+  return static_cast<size_t>(own) * pool_->page_bytes();
 }
-
-size_t KvCache::bytes() const { return BytesFor(capacity_); }
 
 Status KvCache::Reserve(int rows) {
-  if (rows <= capacity_) return {};
-  const int64_t least = RoundUp(int64_t{rows}, kGrain);
-  const int64_t usual = RoundUp(int64_t{usual_}, kGrain);
-  const int64_t more = capacity_ < usual
-                           ? std::min(usual, std::max(int64_t{2} * capacity_, kLeastGrowth))
-                           : capacity_ + kLeastGrowth;
-  const int64_t wanted = std::max(least, more);
-  if (wanted > least && wanted <= INT_MAX && Grow(static_cast<int>(wanted)).ok()) return {};
-  return Grow(static_cast<int>(std::min<int64_t>(least, INT_MAX)));
+  const size_t held = pages_.size();
+  Status status = Grow(rows);
+  if (status.ok()) status = OwnTail();
+  if (status.ok()) return {};
+  Resize(held);
+  const size_t bytes =
+      static_cast<size_t>(DivideUp(int64_t{rows}, int64_t{kPageRows})) * pool_->page_bytes();
+  return Error{"the keys and values of " + std::to_string(rows) + " tokens take " +
+               std::to_string((bytes >> 20) + 1) + " MiB: " + status.error().message};
 }
 
-// Layer by layer, so that no more than one layer's rows are there twice.
 Status KvCache::Grow(int rows) {
-  for (std::vector<Buffer>* buffers : {&keys_, &values_}) {
-    for (Buffer& buffer : *buffers) {
-      const Status grown = GrowBuffer(rows, buffer);
-      if (grown.ok()) continue;
-      return Error{"the keys and values of " + std::to_string(rows) + " tokens take " +
-                   std::to_string((BytesFor(rows) >> 20) + 1) + " MiB: " + grown.error().message};
-    }
+  while (std::ssize(pages_) * kPageRows < rows) {
+    FT_ASSIGN_OR_RETURN(Page page, pool_->Take());
+    Hold(std::move(page));
   }
-  capacity_ = rows;
   return {};
 }
 
-Status KvCache::GrowBuffer(int rows, Buffer& buffer) {
-  if (buffer.tensor.rows >= rows) return {};  // by a growth that failed further on
-  FT_ASSIGN_OR_RETURN(Buffer larger, backend_.AllocateGroups(type_, rows, cols_, group_));
-  const int held = length_ + provisional();
-  if (held > 0) backend_.CopyRows(buffer.tensor.Rows(0, held), larger.tensor.Rows(0, held));
-  buffer = std::move(larger);
+// What is written next goes to the page that the committed rows end in, and to those after it. Of
+// these a truncated cache may share the first one.
+Status KvCache::OwnTail() {
+  const auto tail = static_cast<size_t>(length_ / kPageRows);
+  if (tail >= pages_.size() || !pages_[tail].is_shared()) return {};
+  FT_ASSIGN_OR_RETURN(Page own, pool_->Take());
+  const std::array from{table_[tail]}, to{own.data()};
+  pool_->backend().CopyRows(pool_->Rows(from), pool_->Rows(to), 0, length_ % kPageRows);
+  table_[tail] = own.data();
+  pages_[tail] = std::move(own);
   return {};
+}
+
+void KvCache::Hold(Page page) {
+  table_.push_back(page.data());
+  pages_.push_back(std::move(page));
+}
+
+// Gives back pages from `pages` on.
+void KvCache::Resize(size_t pages) {
+  while (pages_.size() > pages) pages_.pop_back();  // so that they are taken again in order
+  table_.resize(pages);
 }
 
 Result<int> KvCache::Append(std::span<const Node> parents) {
@@ -112,20 +108,34 @@ void KvCache::Commit(std::span<const Node> path) {
   }
   // Rows ascend, so the ones that stay where they are come first.
   const int to = length_ + kept - static_cast<int>(moved_.size());
-  if (!moved_.empty()) {
-    for (const Buffer& keys : keys_) backend_.CompactRows(keys.tensor, moved_, to);
-    for (const Buffer& values : values_) backend_.CompactRows(values.tensor, moved_, to);
-  }
-  length_ += kept;
-  parents_.clear();
-  run_ = 0;
+  if (!moved_.empty()) pool_->backend().CompactRows(Rows(), moved_, to);
+  Forget(length_ + kept);
 }
 
 void KvCache::Truncate(int length) {
   FT_CHECK(0 <= length && length <= length_);
+  Forget(length);
+  Resize(static_cast<size_t>(DivideUp(length, kPageRows)));
+}
+
+// Provisional rows, and what is committed beyond `length`.
+void KvCache::Forget(int length) {
   length_ = length;
   parents_.clear();
   run_ = 0;
+}
+
+Result<std::unique_ptr<KvCache>> KvCache::Fork(int length) const {
+  FT_CHECK(0 <= length && length <= length_);
+  auto fork = std::make_unique<KvCache>(pool_, static_cast<int>(pages_.capacity()) * kPageRows);
+  const int whole = length / kPageRows;
+  for (int i = 0; i < whole; ++i) fork->Hold(pages_[static_cast<size_t>(i)]);
+  const int shared = whole * kPageRows;
+  fork->length_ = shared;
+  FT_RETURN_IF_ERROR(fork->Reserve(length));
+  if (length > shared) pool_->backend().CopyRows(Rows(), fork->Rows(), shared, length - shared);
+  fork->length_ = length;
+  return fork;
 }
 
 }  // namespace foretoken

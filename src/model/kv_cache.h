@@ -4,36 +4,39 @@
 // still being scored. Commit keeps one path of that tree and forgets the rest; keys are stored
 // rotated, so a kept row never changes.
 //
-// Memory grows with the rows that are held: whatever the longest sequence might be, only what is
-// used of it is reserved.
+// Rows lie in pages of a pool, as many as are in use. Several caches may share the pages of a
+// common prefix; a cache that is to write to such a page takes one of its own first.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "backend/backend.h"
+#include "model/page_pool.h"
 
 namespace foretoken {
 
 class KvCache {
  public:
-  // type: f32, f16, bf16 or q8_0. usual: rows that will hardly ever be exceeded, at which growth by
-  // doubling stops for the time being. REQUIRES: kv_heads * head_dim is a multiple of the type's
-  // block; usual >= 1.
-  KvCache(Backend& backend, DType type, int layers, int kv_heads, int head_dim, int usual);
+  // usual: rows that will hardly ever be exceeded.
+  explicit KvCache(std::shared_ptr<PagePool> pool, int usual = 0);
 
   int length() const { return length_; }
   int provisional() const { return static_cast<int>(parents_.size()); }
-  int capacity() const { return capacity_; }  // rows that there is memory for
-  DType type() const { return type_; }
-  size_t bytes() const;
-  // [capacity or more, kv_heads * head_dim], in groups of a head where heads are whole blocks.
-  // Valid until the cache grows.
-  Tensor Keys(int layer) const { return keys_[layer].tensor; }
-  Tensor Values(int layer) const { return values_[layer].tensor; }
+  // Rows that there are pages for.
+  int capacity() const { return static_cast<int>(pages_.size()) * kPageRows; }
+  DType type() const { return pool_->shape().type; }
+  // Of the pages that it holds, and of those that nobody else holds.
+  size_t bytes() const { return pages_.size() * pool_->page_bytes(); }
+  size_t own_bytes() const;
+  // [capacity, kv_heads * head_dim], in groups of a head where heads are whole blocks. Valid until
+  // the cache takes or gives back pages.
+  PagedRows Keys(int layer) const { return pool_->Keys(table_, layer); }
+  PagedRows Values(int layer) const { return pool_->Values(table_, layer); }
 
-  // Makes room for `rows` rows in all. What the cache holds keeps its bits. Errors: out of memory,
-  // with the size asked for; the cache holds what it held.
+  // Makes room for `rows` rows in all, those that are not committed in pages of its own. Errors:
+  // out of memory, with the size asked for, or of the pool's limit; the cache holds what it held.
   Status Reserve(int rows);
 
   // Adds one provisional row per parent and returns the first (0 right after a commit). A parent is
@@ -50,23 +53,28 @@ class KvCache {
   void Commit(std::span<const Node> path);
 
   // Forgets committed rows from `length` on, and every provisional one (prefix reuse, rollback).
+  // Pages of forgotten rows alone are given back.
   void Truncate(int length);
 
- private:
-  Status Grow(int rows);
-  Status GrowBuffer(int rows, Buffer& buffer);
-  size_t BytesFor(int rows) const;
+  // A cache with the first `length` committed rows. It shares the pages that these fill and has a
+  // copy of the rest. Errors: those of Reserve. REQUIRES: length <= length().
+  Result<std::unique_ptr<KvCache>> Fork(int length) const;
 
-  Backend& backend_;
-  DType type_;
-  int64_t cols_, group_;  // kv_heads * head_dim; columns that lie together
-  int usual_;
-  int capacity_ = 0;
+ private:
+  PagedRows Rows() const { return pool_->Rows(table_); }
+  Status Grow(int rows);
+  Status OwnTail();
+  void Hold(Page page);
+  void Resize(size_t pages);
+  void Forget(int length);
+
+  std::shared_ptr<PagePool> pool_;
   int length_ = 0;
   int run_ = 0;  // provisional rows [0, run_) are one path: each the child of the one before
-  std::vector<Buffer> keys_, values_;  // [layers]
-  std::vector<Node> parents_;          // of the provisional rows
-  std::vector<int> moved_;             // scratch of Commit
+  std::vector<Page> pages_;
+  std::vector<std::byte*> table_;  // where those are
+  std::vector<Node> parents_;      // of the provisional rows
+  std::vector<int> moved_;         // scratch of Commit
 };
 
 }  // namespace foretoken

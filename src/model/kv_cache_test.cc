@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <climits>
-#include <set>
+#include <array>
+#include <cmath>
 #include <string>
 
 #include "backend/strict_backend_testing.h"
@@ -12,49 +12,84 @@
 namespace foretoken {
 namespace {
 
+constexpr int kLayers = 2, kHeads = 2, kCols = 64;
+
+std::shared_ptr<PagePool> PoolOf(Backend& backend, DType type) {
+  return PagePool::Create(
+      backend, {.type = type, .layers = kLayers, .kv_heads = kHeads, .head_dim = kCols / kHeads});
+}
+
 class KvCacheTest : public ::testing::TestWithParam<DType> {
  protected:
-  static constexpr int kLayers = 2, kHeads = 2, kCols = 64, kCapacity = 40;
   KvCacheTest()
       : backend_(NewTestedBackend({.threads = 1})),
-        cache_(*backend_, GetParam(), kLayers, kHeads, kCols / kHeads, kCapacity) {}
+        pool_(PoolOf(*backend_, GetParam())),
+        cache_(pool_) {}
+
+  size_t page_bytes() const { return 2 * kLayers * kPageRows * RowBytes(GetParam(), kCols); }
 
   // Every value of a row is its label, which every cache type stores exactly.
-  void Label(int row, int label) {
+  void Label(const KvCache& cache, int row, int label) {
     const std::vector<float> values(kCols, static_cast<float>(label));
     const Buffer buffer = *backend_->Allocate(DType::kF32, 1, kCols);
     backend_->Upload(values.data(), buffer.tensor);
     for (int layer = 0; layer < kLayers; ++layer) {
-      backend_->StoreRows(buffer.tensor, cache_.Keys(layer).Rows(row, 1));
-      backend_->StoreRows(buffer.tensor, cache_.Values(layer).Rows(row, 1));
+      const RowRun runs[] = {{.rows = cache.Keys(layer), .to = row, .count = 1},
+                             {.rows = cache.Values(layer), .to = row, .count = 1}};
+      backend_->StoreRows(buffer.tensor, runs);
     }
   }
 
+  void Append(KvCache& cache, std::span<const Node> parents, std::span<const int> labels) {
+    const int first = cache.length() + *cache.Append(parents);
+    for (size_t i = 0; i < labels.size(); ++i) {
+      Label(cache, first + static_cast<int>(i), labels[i]);
+    }
+  }
   void Append(std::span<const Node> parents, std::span<const int> labels) {
-    const int first = cache_.length() + *cache_.Append(parents);
-    for (size_t i = 0; i < labels.size(); ++i) Label(first + static_cast<int>(i), labels[i]);
+    Append(cache_, parents, labels);
+  }
+  // Commits rows with these labels.
+  void Write(KvCache& cache, std::span<const int> labels) {
+    const auto count = static_cast<int>(labels.size());
+    Append(cache, ChainParents(count), labels);
+    cache.Commit(Range(count));
   }
 
-  std::vector<int> Labels(Tensor rows) {
-    std::vector<float> values(cache_.length() * kCols);
-    if (!values.empty()) backend_->Download(rows.Rows(0, cache_.length()), values.data());
+  std::vector<int> Labels(const KvCache& cache, const PagedRows& rows) {
+    std::vector<float> values(cache.length() * kCols);
+    if (!values.empty()) backend_->Download(rows, 0, cache.length(), values.data());
     std::vector<int> labels;
-    for (int row = 0; row < cache_.length(); ++row) {
+    for (int row = 0; row < cache.length(); ++row) {
       labels.push_back(static_cast<int>(std::lround(values[row * kCols + row % kCols])));
     }
     return labels;
   }
 
-  void ExpectLabels(const std::vector<int>& expected) {
+  void ExpectLabels(const KvCache& cache, const std::vector<int>& expected) {
     for (int layer = 0; layer < kLayers; ++layer) {
-      EXPECT_EQ(Labels(cache_.Keys(layer)), expected);
-      EXPECT_EQ(Labels(cache_.Values(layer)), expected);
+      EXPECT_EQ(Labels(cache, cache.Keys(layer)), expected);
+      EXPECT_EQ(Labels(cache, cache.Values(layer)), expected);
     }
   }
+  void ExpectLabels(const std::vector<int>& expected) { ExpectLabels(cache_, expected); }
 
   std::unique_ptr<Backend> backend_;
+  std::shared_ptr<PagePool> pool_;
   KvCache cache_;
 };
+
+// [from, to), as labels that every type holds.
+std::vector<int> Numbers(int from, int to) {
+  std::vector<int> labels;
+  for (int i = from; i < to; ++i) labels.push_back(i % 100);
+  return labels;
+}
+
+std::vector<int> Joined(std::vector<int> a, const std::vector<int>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
 
 std::vector<Node> PathTo(Node node, std::span<const Node> parents) {
   std::vector<Node> path;
@@ -64,7 +99,7 @@ std::vector<Node> PathTo(Node node, std::span<const Node> parents) {
 
 TEST_P(KvCacheTest, CommitKeepsExactlyThePath) {
   std::vector<int> expected;
-  for (uint64_t step = 0; cache_.length() + 9 <= kCapacity; ++step) {
+  for (uint64_t step = 0; cache_.length() <= 150; ++step) {
     const std::vector<Node> parents = RandomTree(step, 9);
     std::vector<int> labels(parents.size());
     for (int i = 0; i < 9; ++i) labels[i] = static_cast<int>(step) * 9 % 100 + i;
@@ -95,36 +130,132 @@ TEST_P(KvCacheTest, RollbackAndTruncateForget) {
 
 TEST_P(KvCacheTest, BytesCountKeysAndValuesOfEveryLayer) {
   EXPECT_EQ(cache_.bytes(), 0u) << "what is not used is not reserved";
-  ASSERT_TRUE(cache_.Reserve(kCapacity).ok());
-  EXPECT_EQ(cache_.capacity(), 64) << "whole grains";
-  EXPECT_EQ(cache_.bytes(), 2 * kLayers * 64 * RowBytes(GetParam(), kCols));
+  EXPECT_EQ(pool_->page_bytes(), page_bytes());
+  ASSERT_TRUE(cache_.Reserve(65).ok());
+  EXPECT_EQ(cache_.capacity(), 128) << "whole pages";
+  EXPECT_EQ(cache_.bytes(), 2 * page_bytes());
+  EXPECT_EQ(cache_.own_bytes(), 2 * page_bytes());
+  EXPECT_EQ(pool_->bytes_in_use(), static_cast<int64_t>(2 * page_bytes()));
+  EXPECT_GE(pool_->bytes_held(), pool_->bytes_in_use());
 }
 
 TEST_P(KvCacheTest, GrowingKeepsEveryRow) {
   std::vector<int> labels;
-  int capacity = 0, growths = 0;
   for (int round = 0; round < 60; ++round) {
     std::vector<int> fresh(static_cast<size_t>(1 + round % 5 * 7));
     for (int& label : fresh) label = static_cast<int>(labels.size() * 13 % 100) - 50;
-    Append(ChainParents(static_cast<int>(fresh.size())), fresh);
-    cache_.Commit(Range(static_cast<int>(fresh.size())));
+    Write(cache_, fresh);
     labels.insert(labels.end(), fresh.begin(), fresh.end());
-    growths += cache_.capacity() != capacity ? 1 : 0;
-    capacity = cache_.capacity();
     ExpectLabels(labels);
+    EXPECT_LT(cache_.capacity(), cache_.length() + kPageRows) << "no more than is used";
   }
-  EXPECT_GT(capacity, 10 * kCapacity) << "beyond what is usual";
-  EXPECT_LT(growths, 6) << "a few steps";
 }
 
-TEST_P(KvCacheTest, MoreThanThereIsIsAnError) {
-  Append(ChainParents(3), std::array{1, 2, 3});
-  cache_.Commit(Range(3));
-  const Status status = cache_.Reserve(INT_MAX);
-  if (!status.ok()) {  // a system may promise anything
-    EXPECT_NE(status.error().message.find("-c"), std::string::npos) << status.error().message;
+TEST_P(KvCacheTest, ForgottenPagesAreTakenAgain) {
+  Write(cache_, Numbers(0, 200));
+  const int64_t held = pool_->bytes_held();
+  for (int round = 0; round < 20; ++round) {
+    cache_.Truncate(70);
+    EXPECT_EQ(cache_.capacity(), 128);
+    Write(cache_, Numbers(70, 200));
   }
-  ExpectLabels({1, 2, 3});
+  ExpectLabels(Numbers(0, 200));
+  cache_.Truncate(100);
+  KvCache other(pool_);
+  Write(other, Numbers(0, 60));
+  EXPECT_EQ(pool_->bytes_held(), held);
+  EXPECT_EQ(pool_->bytes_in_use(), static_cast<int64_t>(cache_.bytes() + other.bytes()));
+}
+
+TEST_P(KvCacheTest, ForksShareWholePagesAndGoTheirOwnWay) {
+  Write(cache_, Numbers(0, 150));
+  for (const int length : {0, 1, 63, 64, 65, 128, 150}) {
+    const auto fork = *cache_.Fork(length);
+    EXPECT_EQ(fork->length(), length);
+    ExpectLabels(*fork, Numbers(0, length));
+    EXPECT_EQ(fork->bytes(), static_cast<size_t>((length + 63) / 64) * page_bytes());
+    EXPECT_EQ(fork->own_bytes(), length % 64 == 0 ? 0 : page_bytes()) << length;
+    Write(*fork, Numbers(500, 580));
+    Write(cache_, Numbers(150, 152));
+    ExpectLabels(*fork, Joined(Numbers(0, length), Numbers(500, 580)));
+    ExpectLabels(Numbers(0, 152));
+    cache_.Truncate(150);
+  }
+  EXPECT_EQ(cache_.own_bytes(), cache_.bytes()) << "nobody holds the pages of forks that are gone";
+}
+
+TEST_P(KvCacheTest, AForkKeepsWhatItsOriginForgets) {
+  auto origin = std::make_unique<KvCache>(pool_);
+  Write(*origin, Numbers(0, 150));
+  const auto fork = *origin->Fork(140);
+  origin.reset();
+  KvCache other(pool_);
+  Write(other, Numbers(700, 900));  // on what the origin gave back
+  ExpectLabels(*fork, Numbers(0, 140));
+  EXPECT_EQ(fork->own_bytes(), fork->bytes());
+}
+
+// Whoever is cut back into a page that others hold writes to a copy of it.
+TEST_P(KvCacheTest, WritersLeaveSharedPagesAlone) {
+  Write(cache_, Numbers(0, 150));
+  const auto second = *cache_.Fork(128);
+  for (const bool chain : {true, false}) {
+    const auto fork = *second->Fork(128);
+    fork->Truncate(100);
+    ExpectLabels(*fork, Numbers(0, 100));
+    EXPECT_EQ(fork->own_bytes(), 0u);
+    if (chain) {
+      Write(*fork, Numbers(300, 330));
+      ExpectLabels(*fork, Joined(Numbers(0, 100), Numbers(300, 330)));
+    } else {  // a path that moves down
+      const std::vector<Node> parents = {kNoNode, kNoNode, 1, 1, 3};
+      Append(*fork, parents, std::array{1, 2, 3, 4, 5});
+      fork->Commit(std::array{1, 3, 4});
+      ExpectLabels(*fork, Joined(Numbers(0, 100), {2, 4, 5}));
+    }
+    ExpectLabels(Numbers(0, 150));
+    ExpectLabels(*second, Numbers(0, 128));
+  }
+  cache_.Truncate(10);  // the origin, too
+  Write(cache_, Numbers(400, 420));
+  ExpectLabels(Joined(Numbers(0, 10), Numbers(400, 420)));
+  ExpectLabels(*second, Numbers(0, 128));
+}
+
+TEST_P(KvCacheTest, BeyondTheLimitOfItsPoolIsAnError) {
+  pool_->set_limit(static_cast<int64_t>(3 * page_bytes()));
+  EXPECT_EQ(pool_->bytes_left(), pool_->limit());
+  Write(cache_, Numbers(0, 120));
+  const auto fork = *cache_.Fork(64);
+  EXPECT_EQ(pool_->bytes_left(), static_cast<int64_t>(page_bytes()));
+  const auto refused = [&](const Status& status) {
+    ASSERT_FALSE(status.ok());
+    EXPECT_NE(status.error().message.find("in use"), std::string::npos) << status.error().message;
+  };
+  refused(cache_.Reserve(300));
+  EXPECT_EQ(cache_.capacity(), 128) << "what was taken in vain is given back";
+  ExpectLabels(Numbers(0, 120));
+  Write(*fork, Numbers(64, 128));  // the last page
+  const Result<int> appended = cache_.Append(ChainParents(9));
+  refused(appended.ok() ? Status() : Status(appended.error()));
+  EXPECT_EQ(cache_.provisional(), 0);
+  const auto another = fork->Fork(100);
+  refused(another.ok() ? Status() : Status(another.error()));
+  fork->Truncate(20);  // gives a page back, and needs it for what it shares
+  Write(*fork, Numbers(20, 30));
+  fork->Truncate(0);
+  Write(cache_, Numbers(120, 129));
+  ExpectLabels(Numbers(0, 129));
+  EXPECT_EQ(pool_->bytes_held(), pool_->limit());
+}
+
+TEST_P(KvCacheTest, CachesKeepTheirPool) {
+  auto cache = std::make_unique<KvCache>(PoolOf(*backend_, GetParam()));
+  Write(*cache, Numbers(0, 70));
+  const auto fork = *cache->Fork(66);
+  cache.reset();
+  Write(*fork, Numbers(66, 200));
+  ExpectLabels(*fork, Numbers(0, 200));
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, KvCacheTest,
@@ -134,7 +265,8 @@ INSTANTIATE_TEST_SUITE_P(Types, KvCacheTest,
 class VisibilityTest : public ::testing::Test {
  protected:
   VisibilityTest()
-      : backend_(NewTestedBackend({.threads = 1})), cache_(*backend_, DType::kF32, 1, 1, 8, 100) {}
+      : backend_(NewTestedBackend({.threads = 1})),
+        cache_(PagePool::Create(*backend_, {.layers = 1, .kv_heads = 1, .head_dim = 8})) {}
 
   // The provisional rows that row `r` of `v` sees, in its order.
   static std::vector<int> Seen(const Visibility& v, int r) {
@@ -195,11 +327,6 @@ TEST_F(KvCacheDeathTest, RefusesBrokenPromises) {
   ASSERT_TRUE(cache_.Append(std::array{kNoNode, 0, 0}).ok());
   EXPECT_DEATH(cache_.Commit(std::array{0, 1, 2}), "check failed");  // siblings
   EXPECT_DEATH(cache_.Truncate(1), "check failed");                  // longer than the sequence
-}
-
-TEST_F(VisibilityTest, MoreRowsThanUsual) {
-  ASSERT_TRUE(cache_.Append(ChainParents(101)).ok());
-  EXPECT_GE(cache_.capacity(), 101);
 }
 
 }  // namespace

@@ -44,7 +44,9 @@ class Model {
   virtual Backend& backend() const = 0;
   virtual int max_rows() const = 0;
   virtual size_t weight_bytes() const = 0;  // read by a pass of one row
-  // An empty cache; `usual`: see KvCache. REQUIRES: CheckCacheType(config(), type).
+  // The pages of all caches of `type`, here and below: REQUIRES: CheckCacheType(config(), type).
+  virtual PagePool& pages(DType type) const = 0;
+  // An empty cache; `usual`: see KvCache.
   virtual std::unique_ptr<KvCache> NewCache(int usual, DType type) const = 0;
 
   // Scores every row. Each sequence's rows are appended to its cache as provisional rows;

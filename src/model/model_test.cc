@@ -253,10 +253,15 @@ TEST_P(ModelTest, TapsOfEachSequenceAreItsOwnRows) {
   std::vector<std::vector<float>> alone;
   const auto read = [&](const Taps& taps) {
     std::vector<float> all;
-    for (const Tensor& t : {taps.Hidden(0), taps.Hidden(2), taps.Hidden(4), taps.Queries(0),
-                            taps.Queries(3), taps.Keys(1), taps.Values(1)}) {
+    for (const Tensor& t :
+         {taps.Hidden(0), taps.Hidden(2), taps.Hidden(4), taps.Queries(0), taps.Queries(3)}) {
       const std::vector<float> values = Values(*backend_, t);
       all.insert(all.end(), values.begin(), values.end());
+    }
+    for (const PagedRows& rows : {taps.Keys(1), taps.Values(1)}) {
+      const int64_t count = taps.Hidden(0).rows;
+      all.resize(all.size() + static_cast<size_t>(count * rows.cols));
+      backend_->Download(rows, 0, count, all.data() + all.size() - count * rows.cols);
     }
     return all;
   };

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/paged_rows.h"
 #include "backend/tensor.h"
 #include "base/types.h"
 
@@ -28,13 +29,13 @@ struct TapSpec {
 TapSpec Merge(const TapSpec& a, const TapSpec& b);
 
 // The recorded values of one pass, for one sequence: node n is row n. Valid until the model's next
-// pass; cache tensors until the cache's.
+// pass; keys and values until the cache takes or gives back pages.
 class Taps {
  public:
   Tensor Hidden(int index) const { return hidden_.at(index); }    // [rows, hidden] f32
   Tensor Queries(int layer) const { return queries_.at(layer); }  // [rows, heads * head_dim] f32
-  Tensor Keys(int layer) const { return keys_.at(layer); }        // [capacity, kv_cols]
-  Tensor Values(int layer) const { return values_.at(layer); }    // [capacity, kv_cols]
+  PagedRows Keys(int layer) const { return keys_.at(layer); }     // [capacity, kv_cols]
+  PagedRows Values(int layer) const { return values_.at(layer); }
 
   // [rows whose logits were asked for, hidden] f32.
   Tensor HeadInput() const { return head_input_; }
@@ -44,7 +45,7 @@ class Taps {
 
   void SetHidden(int index, Tensor t) { hidden_[index] = t; }
   void SetQueries(int layer, Tensor t) { queries_[layer] = t; }
-  void SetCache(int layer, Tensor keys, Tensor values) {
+  void SetCache(int layer, const PagedRows& keys, const PagedRows& values) {
     keys_[layer] = keys;
     values_[layer] = values;
   }
@@ -53,7 +54,8 @@ class Taps {
   void SetAnswers(std::span<const Token> answers) { answers_ = answers; }
 
  private:
-  std::map<int, Tensor> hidden_, queries_, keys_, values_;
+  std::map<int, Tensor> hidden_, queries_;
+  std::map<int, PagedRows> keys_, values_;
   Tensor head_input_;
   std::span<const Token> answers_;
 };

@@ -132,7 +132,10 @@ int Transformer::RunLayers(const Pass& pass) {
 // Moves the rows whose logits are wanted to the front of the residual stream; returns their number.
 int Transformer::KeepLogitRows(const Pass& pass, int rows) {
   const int count = static_cast<int>(pass.batch.logit_rows.size());
-  if (count < rows) backend_.CompactRows(layers_.residual(), pass.batch.logit_rows, 0);
+  if (count < rows) {
+    const Tensor residual = layers_.residual();
+    backend_.Gather(residual, pass.batch.logit_rows, residual.Rows(0, count));
+  }
   return count;
 }
 

@@ -37,6 +37,7 @@ class Transformer final : public Model {
   Backend& backend() const override { return backend_; }
   int max_rows() const override { return layers_.max_rows(); }
   size_t weight_bytes() const override { return weight_bytes_; }
+  PagePool& pages(DType type) const override { return layers_.pages(type); }
   std::unique_ptr<KvCache> NewCache(int usual, DType type) const override {
     return layers_.NewCache(usual, type);
   }

@@ -43,7 +43,7 @@ Recorded Record(Target& target, std::span<const Token> text, int hidden_index) {
     recorded.queries.emplace_back(static_cast<size_t>(config.heads * config.head_dim));
     target.backend->Download(taps[0].Queries(l).Rows(count - 1, 1), recorded.queries.back().data());
     recorded.keys.emplace_back(static_cast<size_t>(count * config.kv_heads * config.head_dim));
-    target.backend->Download(taps[0].Keys(l).Rows(0, count), recorded.keys.back().data());
+    target.backend->Download(taps[0].Keys(l), 0, count, recorded.keys.back().data());
   }
   return recorded;
 }

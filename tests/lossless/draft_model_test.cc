@@ -31,9 +31,9 @@ class Twin : public ::testing::Test {
   std::vector<float> Rows(const KvCache& cache, int rows) {
     std::vector<float> all, part;
     for (int layer = 0; layer < target_.model->config().layers; ++layer) {
-      for (const Tensor& t : {cache.Keys(layer), cache.Values(layer)}) {
+      for (const PagedRows& t : {cache.Keys(layer), cache.Values(layer)}) {
         part.resize(static_cast<size_t>(rows * t.cols));
-        target_.backend->Download(t.Rows(0, rows), part.data());
+        target_.backend->Download(t, 0, rows, part.data());
         all.insert(all.end(), part.begin(), part.end());
       }
     }

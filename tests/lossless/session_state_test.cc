@@ -14,9 +14,9 @@ class SessionState : public ::testing::TestWithParam<std::string> {
   std::vector<float> CacheOf(const Session& session, int rows) {
     std::vector<float> all, part;
     for (int layer = 0; layer < target_.model->config().layers; ++layer) {
-      for (const Tensor& t : {session.cache().Keys(layer), session.cache().Values(layer)}) {
+      for (const PagedRows& t : {session.cache().Keys(layer), session.cache().Values(layer)}) {
         part.resize(static_cast<size_t>(rows * t.cols));
-        target_.backend->Download(t.Rows(0, rows), part.data());
+        target_.backend->Download(t, 0, rows, part.data());
         all.insert(all.end(), part.begin(), part.end());
       }
     }

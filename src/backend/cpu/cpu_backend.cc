@@ -13,23 +13,9 @@
 namespace foretoken {
 namespace {
 
-// Fewer numbers than this are not worth handing over to another thread.
-constexpr int64_t kWorthSharing = 16384;
-
 float* FloatRow(Tensor t, int64_t row) {
   FT_CHECK(t.type == DType::kF32);
   return reinterpret_cast<float*>(t.data + row * t.row_bytes);
-}
-
-// Converts n floats; scalar where the format has no kernel.
-void StoreNumbers(const Kernels& kernels, DType type, const float* x, int64_t n, std::byte* out) {
-  if (type == DType::kF16 && kernels.store_half != nullptr) return kernels.store_half(x, n, out);
-  if (type == DType::kBF16) return kernels.store_bf16(x, n, out);
-  if (type == DType::kF32) {
-    std::memcpy(out, x, static_cast<size_t>(n) * sizeof(float));
-    return;
-  }
-  Quantize(type, {x, static_cast<size_t>(n)}, out);
 }
 
 }  // namespace
@@ -71,23 +57,12 @@ bool CpuBackend::Succeeds(const Status& status) {
 Status CpuBackend::TakeFailure() { return std::exchange(failure_, Status()); }
 
 Result<Buffer> CpuBackend::Allocate(DType type, int64_t rows, int64_t cols) {
-  return AllocateGroups(type, rows, cols, cols);
-}
-
-Result<Buffer> CpuBackend::AllocateGroups(DType type, int64_t rows, int64_t cols,
-                                          int64_t group_cols) {
-  FT_CHECK(group_cols > 0 && cols % group_cols == 0);
   Buffer buffer;
   buffer.tensor = {.type = type,
                    .rows = rows,
                    .cols = cols,
-                   .row_bytes = static_cast<int64_t>(RowBytes(type, group_cols))};
-  const int64_t group_bytes = (rows * buffer.tensor.row_bytes + 63) / 64 * 64;
-  if (group_cols != cols) {
-    buffer.tensor.group_cols = group_cols;
-    buffer.tensor.group_bytes = group_bytes;
-  }
-  const auto bytes = static_cast<size_t>(cols / group_cols * group_bytes);
+                   .row_bytes = static_cast<int64_t>(RowBytes(type, cols))};
+  const auto bytes = static_cast<size_t>(rows * buffer.tensor.row_bytes);
   PageMemory memory = AllocatePages(bytes);
   if (memory == nullptr) return OutOfMemory(bytes);
   buffer.tensor.data = memory.get();
@@ -105,13 +80,9 @@ void CpuBackend::Upload(const void* host, Tensor dst) {
 }
 
 void CpuBackend::Download(Tensor src, float* host) {
-  for (int64_t g = 0; g < src.groups(); ++g) {
-    const Tensor group = src.Group(g);
-    const auto n = static_cast<size_t>(group.cols);
-    for (int64_t r = 0; r < src.rows; ++r) {
-      Dequantize(src.type, group.data + r * group.row_bytes,
-                 {host + r * src.cols + g * group.cols, n});
-    }
+  for (int64_t r = 0; r < src.rows; ++r) {
+    Dequantize(src.type, src.data + r * src.row_bytes,
+               {host + r * src.cols, static_cast<size_t>(src.cols)});
   }
 }
 
@@ -121,14 +92,6 @@ Result<Backend::LoadedWeight> CpuBackend::LoadWeight(DType type, int64_t rows, i
                       PackedWeight::Pack(type, rows, cols, data, config_.turns, *pool_, arena_));
   const bool finite = packed->is_finite();
   return LoadedWeight{std::move(packed), /*keeps_source=*/false, finite};
-}
-
-template <typename Work>
-void CpuBackend::EachRow(int64_t rows, int64_t cols, const Work& work) {
-  const int64_t grain = rows * cols < kWorthSharing ? rows : 1;
-  pool_->ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) work(r);
-  });
 }
 
 void CpuBackend::Embed(const Weight& table, std::span<const Token> tokens, Tensor out) {
@@ -195,47 +158,6 @@ void CpuBackend::Add(Tensor x, Tensor y) {
   const Profile::Scope scope(profile_, "sums");
   FT_CHECK(x.rows == y.rows && x.cols == y.cols);
   EachRow(x.rows, x.cols, [&](int64_t r) { kernels_.add(FloatRow(x, r), FloatRow(y, r), x.cols); });
-}
-
-void CpuBackend::StoreRows(Tensor src, Tensor dst) {
-  const Profile::Scope scope(profile_, kCacheRows);
-  FT_CHECK(src.rows == dst.rows && src.cols == dst.cols);
-  const int64_t groups = dst.groups();
-  EachRow(src.rows, src.cols, [&](int64_t r) {
-    for (int64_t g = 0; g < groups; ++g) {
-      const Tensor group = dst.Group(g);
-      StoreNumbers(kernels_, dst.type, FloatRow(src, r) + g * group.cols, group.cols,
-                   group.data + r * group.row_bytes);
-    }
-  });
-}
-
-void CpuBackend::CopyRows(Tensor src, Tensor dst) {
-  const Profile::Scope scope(profile_, kCacheRows);
-  FT_CHECK(src.type == dst.type && src.rows == dst.rows && src.cols == dst.cols &&
-           src.group_cols == dst.group_cols);
-  for (int64_t g = 0; g < src.groups(); ++g) {
-    const Tensor from = src.Group(g), to = dst.Group(g);
-    const size_t bytes = RowBytes(from.type, from.cols);
-    for (int64_t r = 0; r < from.rows; ++r) {
-      std::memcpy(to.data + r * to.row_bytes, from.data + r * from.row_bytes, bytes);
-    }
-  }
-}
-
-void CpuBackend::CompactRows(Tensor rows, std::span<const int> from, int to) {
-  const Profile::Scope scope(profile_, kCacheRows);
-  for (int64_t g = 0; g < rows.groups(); ++g) {
-    const Tensor group = rows.Group(g);
-    const size_t bytes = RowBytes(group.type, group.cols);
-    for (size_t i = 0; i < from.size(); ++i) {
-      const int64_t target = to + static_cast<int64_t>(i);
-      FT_CHECK(from[i] >= target && from[i] < rows.rows);
-      if (from[i] == target) continue;
-      std::memcpy(group.data + target * group.row_bytes, group.data + from[i] * group.row_bytes,
-                  bytes);
-    }
-  }
 }
 
 void CpuBackend::ArgMax(Tensor logits, std::span<Token> out) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/cpu/attention/unit_division.h"
 #include "backend/cpu/cpu_options.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/linear/unit_chooser.h"
@@ -34,11 +35,10 @@ class CpuBackend : public Backend {
   void Watch(Profile* profile) override;
 
   Result<Buffer> Allocate(DType type, int64_t rows, int64_t cols) override;
-  Result<Buffer> AllocateGroups(DType type, int64_t rows, int64_t cols,
-                                int64_t group_cols) override;
   Status TakeFailure() override;
   void Upload(const void* host, Tensor dst) override;
   void Download(Tensor src, float* host) override;
+  void Download(const PagedRows& src, int64_t first, int64_t count, float* host) override;
   Result<LoadedWeight> LoadWeight(DType type, int64_t rows, int64_t cols,
                                   const std::byte* data) override;
 
@@ -51,11 +51,13 @@ class CpuBackend : public Backend {
   void SiluMul(Tensor gate, Tensor up) override;
   void Add(Tensor x, Tensor y) override;
   void StoreRows(Tensor src, Tensor dst) override;
-  void CopyRows(Tensor src, Tensor dst) override;
-  void CompactRows(Tensor rows, std::span<const int> from, int to) override;
+  void StoreRows(Tensor src, std::span<const RowRun> runs) override;
+  void Gather(Tensor src, std::span<const int> rows, Tensor out) override;
+  void CopyRows(const PagedRows& src, const PagedRows& dst, int64_t first, int64_t count) override;
+  void CompactRows(const PagedRows& rows, std::span<const int> from, int64_t to) override;
   void Attention(const AttentionArgs& args) override;
-  void AttentionRows(Tensor q, std::span<const int> kv_head, Tensor keys, int count, float scale,
-                     Tensor out) override;
+  void AttentionRows(Tensor q, std::span<const int> kv_head, const PagedRows& keys, int count,
+                     float scale, Tensor out) override;
   void ArgMax(Tensor logits, std::span<Token> out) override;
   void TopK(Tensor logits, int count, std::span<RankedToken> out) override;
 
@@ -71,9 +73,18 @@ class CpuBackend : public Backend {
     std::vector<float> cos, sin;  // [positions, rope_dim / 2]
   };
   void UpdateAngles(std::span<const Pos> positions, const RopeTable& table);
+  // Fewer numbers than this are not worth handing over to another thread.
+  static constexpr int64_t kWorthSharing = 16384;
   // Calls work(row) for every row, on several threads where rows * cols is worth a hand-over.
   template <typename Work>
-  void EachRow(int64_t rows, int64_t cols, const Work& work);
+  void EachRow(int64_t rows, int64_t cols, const Work& work) {
+    const int64_t grain = rows * cols < kWorthSharing ? rows : 1;
+    pool_->ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) work(r);
+    });
+  }
+  // The units of `args` in attention_units_, about in the order in which threads get them.
+  void MakeUnits(const AttentionArgs& args);
   // Runs `op` on every unit, each with its own scratch.
   void RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& op);
 
@@ -104,6 +115,8 @@ class CpuBackend : public Backend {
   Tiles inner_tiles_;               // of a feed-forward block
   std::vector<Stretch> stretches_;  // [threads]
   Angles angles_;
+  std::vector<UnitLoad> unit_loads_;
+  std::vector<UnitPiece> unit_pieces_;
   std::vector<AttentionRow> attention_rows_;
   std::vector<AttentionUnit> attention_units_;
   std::vector<PageMemory> attention_scratch_;  // [threads]

@@ -108,6 +108,10 @@ struct LinearCall {
 // A row of keys or values as stored: where, and in which format.
 enum class CacheType : int { kF32, kF16, kBF16, kQ8_0 };
 
+// Rows of a page of a cache: those of PagedRows (backend/paged_rows.h). Positions from a multiple
+// of a smaller power of two on, up to the next one, lie in one page.
+inline constexpr int kCachePageRows = 64;
+
 // One query row and what it sees: positions [begin, count). Position i is cache row i for i < run,
 // and after that row chain[i - run] of those behind the committed ones.
 struct AttentionRow {
@@ -120,8 +124,9 @@ struct AttentionRow {
 // Queries of one key/value head: `heads` query heads for each of some rows. Of a unit that was cut,
 // each query is a row of its own, with one head.
 struct AttentionUnit {
-  const std::byte* keys;
-  const std::byte* values;
+  const std::byte* const* key_pages;
+  const std::byte* const* value_pages;
+  int64_t key_offset, value_offset;  // from the begin of a page to the first row that is read of it
   int64_t key_row_bytes, value_row_bytes;
   CacheType key_type, value_type;
   int64_t column;  // first element of the head in a row

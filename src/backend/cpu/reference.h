@@ -1,6 +1,7 @@
 // What tests compare with: naive loops in double precision, and random data.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -51,6 +52,50 @@ inline Buffer Filled(Backend& backend, int64_t rows, int64_t cols,
   Buffer b = *backend.Allocate(DType::kF32, rows, cols);
   backend.Upload(values.data(), b.tensor);
   return b;
+}
+
+// Rows of a cache and their memory.
+struct PagedBuffer {
+  Buffer memory;
+  std::vector<std::byte*> table;
+  int64_t offset = 0, cols = 0, group_cols = 0;
+  PagedRows rows() const {
+    PagedRows all = PackedRows(table, memory.tensor.type, cols, group_cols);
+    all.offset = offset;
+    return all;
+  }
+};
+
+// Pages for `rows` rows, in an order of memory that `seed` gives, between others. No page begins
+// with the rows. What nobody has written is no number where the type has such.
+inline PagedBuffer NewPages(Backend& backend, DType type, int64_t rows, int64_t cols,
+                            int64_t group_cols, uint32_t seed) {
+  const int64_t count = (rows + kPageRows - 1) / kPageRows, held = 2 * count + 1;
+  const int64_t lead = BlockElements(type) * 16;  // elements of a page before its rows
+  PagedBuffer pages{.cols = cols, .group_cols = group_cols};
+  pages.memory = *backend.Allocate(type, held, lead + kPageRows * cols);
+  const Tensor& all = pages.memory.tensor;
+  // Too much for a block's scale.
+  const float odd = BlockElements(type) == 1 ? NAN : 1e38f;
+  const std::vector<float> nothing(static_cast<size_t>(held * all.cols), odd);
+  backend.StoreRows(Filled(backend, held, all.cols, nothing).tensor, all);
+  pages.offset = static_cast<int64_t>(RowBytes(type, lead));
+  std::vector<int64_t> order(static_cast<size_t>(held));
+  for (int64_t i = 0; i < held; ++i) order[static_cast<size_t>(i)] = i;
+  std::mt19937 rng(seed);
+  std::shuffle(order.begin(), order.end(), rng);
+  for (int64_t i = 0; i < count; ++i) {
+    pages.table.push_back(all.data + order[static_cast<size_t>(i)] * all.row_bytes);
+  }
+  return pages;
+}
+
+// Rows [first, first + count) of a cache.
+inline std::vector<float> Values(Backend& backend, const PagedRows& rows, int64_t first,
+                                 int64_t count) {
+  std::vector<float> values(static_cast<size_t>(count * rows.cols));
+  backend.Download(rows, first, count, values.data());
+  return values;
 }
 
 inline std::vector<float> Values(Backend& backend, Tensor t) {

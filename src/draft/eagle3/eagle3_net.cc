@@ -131,7 +131,7 @@ Status Eagle3Net::Fuse(std::span<const Tensor> taps, std::span<const Node> rows,
   const int64_t width = hidden();
   FT_ASSIGN_OR_RETURN(const Tensor input, ReserveRows(backend(), static_cast<int>(rows.size()),
                                                       kTaps * width, tapped_));
-  for (int i = 0; i < kTaps; ++i) CopyRows(taps[i], rows, input.Cols(i * width, width));
+  for (int i = 0; i < kTaps; ++i) backend().Gather(taps[i], rows, input.Cols(i * width, width));
   backend().Linear(input, std::array{LinearOut{.weight = weights_.fc.get(), .out = to}});
   return {};
 }

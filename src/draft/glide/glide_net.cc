@@ -158,12 +158,22 @@ Result<Tensor> GlideNet::Forward(const RowBatch& batch, std::span<KvCache* const
     layers_.Attend(layer, q);
     if (last) {
       rows = Wanted(batch);
-      if (rows.count() < batch.rows()) backend().CompactRows(residual, batch.logit_rows, 0);
+      if (rows.count() < batch.rows()) {
+        backend().Gather(residual, batch.logit_rows, residual.Rows(0, rows.count()));
+      }
     }
     if (!kv_layers_.empty()) FT_RETURN_IF_ERROR(Glance(layer, rows, glimpses));
     layers_.FeedForward(layer, rows.count());
   }
   return Logits(rows.count());
+}
+
+void GlideNet::LookBack(const Rows& rows, size_t sequence, int seen, Visibility& out) const {
+  FT_CHECK(seen > 0);
+  const int begin = rows.begin[sequence], end = rows.begin[sequence + 1];
+  out.run.clear();
+  for (int r = begin; r < end; ++r) out.run.push_back(std::clamp(rows.position[r], 1, seen));
+  out.begin.assign(out.run.size() + 1, 0);
 }
 
 // Cross-attention, added to the residual stream. Its input is the residual stream as it is
@@ -177,24 +187,19 @@ Status GlideNet::Glance(int layer, const Rows& rows, std::span<const Glimpse* co
                       ReserveRows(backend(), rows.count(), w.q->rows(), mixed_));
   backend().Linear(residual, std::array{LinearOut{.weight = w.q.get(), .out = q}});
   backend().Rope(q, rows.position, head_dim, rope_);
+  visible_.resize(std::max(visible_.size(), glimpses.size()));
+  looks_.clear();
   for (size_t s = 0; s < glimpses.size(); ++s) {
-    const int begin = rows.begin[s], count = rows.begin[s + 1] - begin;
-    if (count == 0) continue;
-    FT_CHECK(glimpses[s]->rows > 0);
-    visible_.run.clear();
-    for (int r = begin; r < begin + count; ++r) {
-      visible_.run.push_back(std::clamp(rows.position[r], 1, glimpses[s]->rows));
-    }
-    visible_.begin.assign(static_cast<size_t>(count) + 1, 0);
+    if (rows.begin[s] == rows.begin[s + 1]) continue;
+    LookBack(rows, s, glimpses[s]->rows, visible_[s]);
     const Glimpse::Layer& seen = glimpses[s]->layers[static_cast<size_t>(layer)];
-    backend().Attention({.q = q.Rows(begin, count),
-                         .keys = seen.keys,
-                         .values = seen.values,
-                         .out = mixed.Rows(begin, count),
-                         .head_dim = head_dim,
-                         .scale = 1.0f / std::sqrt(static_cast<float>(head_dim)),
-                         .visible = &visible_});
+    looks_.push_back({seen.keys, seen.values, &visible_[s], rows.begin[s]});
   }
+  backend().Attention({.q = q,
+                       .out = mixed,
+                       .sequences = looks_,
+                       .head_dim = head_dim,
+                       .scale = 1.0f / std::sqrt(static_cast<float>(head_dim))});
   backend().Linear(mixed,
                    std::array{LinearOut{.weight = w.o.get(), .out = residual, .accumulate = true}});
   return {};

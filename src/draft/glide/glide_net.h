@@ -18,7 +18,7 @@ namespace foretoken {
 // What a pass may read of the target's work on one sequence.
 struct Glimpse {
   struct Layer {
-    Tensor keys, values;  // [capacity, kv_heads * head_dim] of the target
+    PagedRows keys, values;  // [capacity, kv_heads * head_dim] of the target
   };
   std::vector<Layer> layers;  // [layers of the draft], or none
   int rows = 0;               // committed
@@ -81,6 +81,8 @@ class GlideNet {
   static Status LoadCross(const DraftFile& file, WeightLoader& loader, Model& target,
                           Weights& weights);
   static Rows Wanted(const RowBatch& batch);
+  // What the rows of a sequence may read of `seen` committed ones.
+  void LookBack(const Rows& rows, size_t sequence, int seen, Visibility& out) const;
   Status Glance(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses);
   Result<Tensor> Logits(int rows);
 
@@ -93,8 +95,9 @@ class GlideNet {
   DraftHead head_;
 
   // Scratch, grown to the largest pass so far.
-  Buffer q_, mixed_;  // [rows, heads * head_dim of the target]
-  Visibility visible_;
+  Buffer q_, mixed_;                 // [rows, heads * head_dim of the target]
+  std::vector<Visibility> visible_;  // [sequences]
+  std::vector<AttentionSequence> looks_;
 };
 
 }  // namespace foretoken

@@ -14,9 +14,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // Rows of a cache, whatever its type, as numbers.
-std::vector<Row> RowsOf(Backend& backend, Tensor t, int rows) {
+std::vector<Row> RowsOf(Backend& backend, const PagedRows& t, int rows) {
   std::vector<float> flat(static_cast<size_t>(rows * t.cols));
-  backend.Download(t.Rows(0, rows), flat.data());
+  backend.Download(t, 0, rows, flat.data());
   std::vector<Row> all;
   all.reserve(static_cast<size_t>(rows));
   for (int r = 0; r < rows; ++r) all.push_back(RowOf(flat, r, static_cast<int>(t.cols)));

@@ -46,7 +46,7 @@ struct Group {
 
 struct AttentionState final : CopyState {
   std::vector<std::vector<float>> queries;  // a group each: [heads, head_dim], of the last position
-  std::vector<Tensor> keys;                 // a group each: the layer's cache, after the last pass
+  std::vector<PagedRows> keys;              // a group each: the layer's cache, after the last pass
   Buffer query, probabilities;              // scratch: [heads, head_dim], [heads, positions]
   std::vector<float> downloaded;            // scratch
 };

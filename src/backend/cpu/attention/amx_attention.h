@@ -185,13 +185,13 @@ class TileAttention {
   struct Asks {
     Asks() = default;
     FT_INLINE Asks(const AttentionUnit& u, const AttentionRow& row, int from, int last_asked)
-        : next(last_asked > from ? last_asked : from),
+        : unit(&u),
+          next(last_asked > from ? last_asked : from),
           end(from + kPositionsAhead < row.run ? from + kPositionsAhead : row.run),
           key_bytes(u.key_row_bytes),
           value_bytes(u.value_row_bytes),
           head_bytes(u.head_dim * kElement) {
-      keys = u.keys + next * key_bytes + u.column * kElement;
-      values = u.values + next * value_bytes + u.column * kElement;
+      Find();
     }
     template <int kSteps>
     FT_INLINE void Next() {
@@ -201,9 +201,15 @@ class TileAttention {
       Prefetch(values, bytes);
       keys += key_bytes;
       values += value_bytes;
-      ++next;
+      if (++next % kCachePageRows == 0) Find();
+    }
+    FT_INLINE void Find() {
+      if (next >= end) return;
+      keys = KeysOf(*unit).Row(next) + unit->column * kElement;
+      values = ValuesOf(*unit).Row(next) + unit->column * kElement;
     }
     static constexpr int64_t kElement = kType == CacheType::kQ8_0 ? 1 : 2;
+    const AttentionUnit* unit = nullptr;
     int next = 0, end = 0;
     int64_t key_bytes = 0, value_bytes = 0, head_bytes = 0;
     const std::byte *keys = nullptr, *values = nullptr;
@@ -221,7 +227,7 @@ class TileAttention {
     const int steps = kSteps > 0 ? kSteps : steps_, head_dim = u_.head_dim;
     const int64_t column = u_.column;
     if (kType == CacheType::kBF16 && kSteps != 0 && InSequence(row, from, kLanes)) {
-      const std::byte* at = u_.keys + from * u_.key_row_bytes + 2 * column;
+      const std::byte* at = KeysOf(u_).Row(from) + 2 * column;
       key_tiles_[half] = {.at = at, .stride = u_.key_row_bytes, .step = 64};
       return;
     }

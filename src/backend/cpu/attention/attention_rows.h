@@ -50,12 +50,21 @@ FT_INLINE F LoadCache(const std::byte* row, int64_t i, int64_t n) {
 
 // One cache of a unit: its keys or its values.
 struct CacheView {
-  const std::byte* base;
-  int64_t row_bytes;
+  const std::byte* const* pages;
+  int64_t offset, row_bytes;
+  // Rows up to the end of its page follow, row_bytes apart.
+  FT_INLINE const std::byte* Row(int row) const {
+    const auto at = static_cast<unsigned>(row);
+    return pages[at / kCachePageRows] + offset + at % kCachePageRows * row_bytes;
+  }
 };
 
-FT_INLINE CacheView KeysOf(const AttentionUnit& u) { return {u.keys, u.key_row_bytes}; }
-FT_INLINE CacheView ValuesOf(const AttentionUnit& u) { return {u.values, u.value_row_bytes}; }
+FT_INLINE CacheView KeysOf(const AttentionUnit& u) {
+  return {u.key_pages, u.key_offset, u.key_row_bytes};
+}
+FT_INLINE CacheView ValuesOf(const AttentionUnit& u) {
+  return {u.value_pages, u.value_offset, u.value_row_bytes};
+}
 
 FT_INLINE int CacheRow(const AttentionUnit& u, const AttentionRow& row, int position) {
   return position < row.run ? position : u.committed + row.chain[position - row.run];
@@ -65,19 +74,20 @@ FT_INLINE int CacheRow(const AttentionUnit& u, const AttentionRow& row, int posi
 FT_INLINE const std::byte* BlockRow(const AttentionUnit& u, const AttentionRow& row,
                                     const CacheView& cache, int from, int j) {
   const int position = from + j < row.count ? from + j : row.count - 1;
-  return cache.base + CacheRow(u, row, position) * cache.row_bytes;
+  return cache.Row(CacheRow(u, row, position));
 }
 
-// Whether the cache rows of positions [from, from + n) lie one after the other.
+// Whether the cache rows of positions [from, from + n) lie one after the other. REQUIRES: n is a
+// power of two that divides from and kCachePageRows, so that they lie in one page.
 FT_INLINE bool InSequence(const AttentionRow& row, int from, int n) {
   return from + n <= row.run && from + n <= row.count;
 }
 
-// Those cache rows.
+// Those cache rows. REQUIRES: that of InSequence.
 FT_INLINE void BlockRows(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
                          int from, int n, const std::byte** rows) {
   if (InSequence(row, from, n)) {
-    const std::byte* next = cache.base + from * cache.row_bytes;
+    const std::byte* next = cache.Row(from);
     for (int j = 0; j < n; ++j, next += cache.row_bytes) rows[j] = next;
   } else {
     for (int j = 0; j < n; ++j) rows[j] = BlockRow(u, row, cache, from, j);
@@ -100,19 +110,22 @@ class AsksOf {
   AsksOf() = default;
   explicit AsksOf(const AttentionUnit& u, bool nearest = false)
       : nearest_(nearest),
+        unit_(&u),
         key_bytes_(u.key_row_bytes),
         key_head_(HeadBytes(u.key_type, u.head_dim)),
         value_bytes_(u.value_row_bytes),
-        value_head_(HeadBytes(u.value_type, u.head_dim)),
-        first_key_(u.keys + HeadBytes(u.key_type, static_cast<int>(u.column))),
-        first_value_(u.values + HeadBytes(u.value_type, static_cast<int>(u.column))) {}
+        value_head_(HeadBytes(u.value_type, u.head_dim)) {}
 
-  // Positions [from, end) are to come, as far as they were not asked for.
+  // Positions [from, end) are to come, as far as they were not asked for. REQUIRES: they lie in one
+  // page.
   FT_INLINE void Expect(int from, int end, int run) {
     next_ = next_ > from ? next_ : from;
     end_ = end < run ? end : run;
-    keys_ = first_key_ + next_ * key_bytes_;
-    values_ = first_value_ + next_ * value_bytes_;
+    if (next_ >= end_) return;
+    const AttentionUnit& u = *unit_;
+    const auto column = static_cast<int>(u.column);
+    keys_ = KeysOf(u).Row(next_) + HeadBytes(u.key_type, column);
+    values_ = ValuesOf(u).Row(next_) + HeadBytes(u.value_type, column);
   }
   FT_INLINE void Next() {
     if (next_ >= end_) return;
@@ -133,13 +146,13 @@ class AsksOf {
   }
 
   bool nearest_ = false;
-  int64_t next_ = 0, end_ = 0;
+  const AttentionUnit* unit_ = nullptr;
+  int next_ = 0, end_ = 0;
   // Apart, as side by side they would be put into a vector for each step and taken out again.
   const std::byte* keys_ = nullptr;
   int64_t key_bytes_ = 0, key_head_ = 0;
   const std::byte* values_ = nullptr;
   int64_t value_bytes_ = 0, value_head_ = 0;
-  const std::byte *first_key_ = nullptr, *first_value_ = nullptr;
 };
 using Asks = AsksOf<false>;
 
@@ -148,7 +161,7 @@ template <CacheType kType>
 FT_INLINE bool HoldsNumbers(const AttentionUnit& u, const CacheView& cache, int from, int to) {
   I wrong = Splat(0);
   for (int position = from; position < to; ++position) {
-    const std::byte* row = cache.base + position * cache.row_bytes;
+    const std::byte* row = cache.Row(position);
     for (int d = 0; d < u.head_dim; d += kLanes) {
       const F x = LoadCache<kType>(row, u.column + d, u.head_dim - d);
       wrong = wrong | Unordered(x - x);
@@ -209,7 +222,7 @@ FT_INLINE bool SeeTheSame(const AttentionRow& a, const AttentionRow& b) {
 }
 
 // Walks the positions of a unit's rows in spans of Engine::kSpan, cut at absolute positions, each
-// made of blocks of Engine::kBlock. Calls
+// made of blocks of Engine::kBlock: both divide a page, so that none crosses its end. Calls
 //   engine.Widen(row, from, index): block `index` of the span is positions [from, from + kBlock);
 //   engine.Attend(first row, rows, at, blocks): these rows see those blocks of the span at `at`,
 //     each what its own begin and count leave of them.
@@ -218,6 +231,7 @@ FT_INLINE bool SeeTheSame(const AttentionRow& a, const AttentionRow& b) {
 template <typename Engine>
 FT_INLINE void WalkSpans(const AttentionUnit& u, Engine& engine) {
   constexpr int kSpan = Engine::kSpan, kBlock = Engine::kBlock;
+  static_assert(kCachePageRows % kSpan == 0 && kSpan % kBlock == 0);
   const SharedRows all = ShareRows(u);
   for (int at = all.begin / kSpan * kSpan; at < all.count; at += kSpan) {
     const bool last = all.run == all.count;  // what is behind it is nobody's

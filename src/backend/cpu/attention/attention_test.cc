@@ -15,6 +15,7 @@ namespace {
 using testing::Filled;
 using testing::KernelSet;
 using testing::NewBackend;
+using testing::PagedBuffer;
 using testing::RandomFloats;
 using testing::SameBits;
 using testing::Values;
@@ -132,40 +133,68 @@ std::vector<float> Joined(std::vector<float> a, const std::vector<float>& b) {
   return a;
 }
 
-// As KvCache lays it out, and with head_dim 0 in one piece.
-Buffer Cache(Backend& backend, DType type, int64_t cols, int head_dim,
-             const std::vector<float>& values) {
+// As KvCache lays it out, and with head_dim 0 in one piece. Pages lie anywhere: with `seed`, others
+// do for each.
+PagedBuffer Cache(Backend& backend, DType type, int64_t cols, int head_dim,
+                  const std::vector<float>& values, uint32_t seed = 1) {
   if (head_dim == 0) head_dim = static_cast<int>(cols);
   const int64_t rows = static_cast<int64_t>(values.size()) / cols;
   const int64_t group = head_dim % BlockElements(type) == 0 ? head_dim : cols;
-  Buffer cache = *backend.AllocateGroups(type, rows + 3, cols, group);
-  backend.StoreRows(Filled(backend, rows, cols, values).tensor, cache.tensor.Rows(0, rows));
+  PagedBuffer cache = testing::NewPages(backend, type, rows, cols, group, seed);
+  const Buffer filled = Filled(backend, rows, cols, values);
+  const RowRun all[] = {{.rows = cache.rows(), .count = rows}};
+  backend.StoreRows(filled.tensor, all);
   return cache;
+}
+
+// A sequence's rows of one call.
+struct Asked {
+  std::vector<float> q, k, v;
+  Visibility visible;
+};
+
+// The results of all sequences, one after the other.
+std::vector<float> Attend(Backend& backend, const Case& c, const std::vector<Asked>& asked) {
+  const Shape& s = c.shape;
+  std::vector<PagedBuffer> caches;
+  std::vector<AttentionSequence> sequences;
+  std::vector<float> q;
+  caches.reserve(2 * asked.size());
+  for (const Asked& each : asked) {
+    const auto seed = static_cast<uint32_t>(2 * sequences.size());
+    caches.push_back(Cache(backend, c.cache, s.kv_cols(), c.head_dim(), each.k, seed));
+    caches.push_back(Cache(backend, c.cache, s.kv_cols(), c.head_dim(), each.v, seed + 1));
+    sequences.push_back({.keys = caches[caches.size() - 2].rows(),
+                         .values = caches.back().rows(),
+                         .visible = &each.visible,
+                         .first = static_cast<int>(std::ssize(q) / s.q_cols())});
+    q.insert(q.end(), each.q.begin(), each.q.end());
+  }
+  const int64_t rows = std::ssize(q) / s.q_cols();
+  const Buffer query = Filled(backend, rows, s.q_cols(), q);
+  const Buffer out = *backend.Allocate(DType::kF32, rows, s.q_cols());
+  backend.Attention({.q = query.tensor,
+                     .out = out.tensor,
+                     .sequences = sequences,
+                     .head_dim = s.head_dim,
+                     .scale = 1.0f / std::sqrt(static_cast<float>(s.head_dim)),
+                     .window = s.window});
+  EXPECT_TRUE(backend.TakeFailure().ok());
+  return Values(backend, out.tensor);
 }
 
 std::vector<float> Attend(Backend& backend, const Case& c, const std::vector<float>& q,
                           const std::vector<float>& k, const std::vector<float>& v,
                           const Visibility& visible) {
-  const Shape& s = c.shape;
-  const int64_t rows = visible.rows();
-  const Buffer keys = Cache(backend, c.cache, s.kv_cols(), c.head_dim(), k);
-  const Buffer values = Cache(backend, c.cache, s.kv_cols(), c.head_dim(), v);
-  const Buffer query = Filled(backend, rows, s.q_cols(), q);
-  const Buffer out = *backend.Allocate(DType::kF32, rows, s.q_cols());
-  backend.Attention({.q = query.tensor,
-                     .keys = keys.tensor,
-                     .values = values.tensor,
-                     .out = out.tensor,
-                     .head_dim = s.head_dim,
-                     .scale = 1.0f / std::sqrt(static_cast<float>(s.head_dim)),
-                     .window = s.window,
-                     .visible = &visible});
-  return Values(backend, out.tensor);
+  return Attend(backend, c, {{q, k, v, visible}});
+}
+
+Asked AskedOf(const Tree& t) {
+  return {t.q, Joined(t.committed_k, t.k), Joined(t.committed_v, t.v), VisibilityOf(t)};
 }
 
 std::vector<float> AttendTree(Backend& backend, const Case& c, const Tree& t) {
-  return Attend(backend, c, t.q, Joined(t.committed_k, t.k), Joined(t.committed_v, t.v),
-                VisibilityOf(t));
+  return Attend(backend, c, {AskedOf(t)});
 }
 
 // The same node with its ancestors committed, scored alone.
@@ -184,8 +213,8 @@ std::vector<float> AttendAlone(Backend& backend, const Case& c, const Tree& t, i
 // What the cache type keeps of `values`.
 std::vector<float> Stored(Backend& backend, DType type, int64_t cols,
                           const std::vector<float>& values) {
-  Buffer cache = Cache(backend, type, cols, 0, values);
-  return Values(backend, cache.tensor.Rows(0, static_cast<int64_t>(values.size()) / cols));
+  const PagedBuffer cache = Cache(backend, type, cols, 0, values);
+  return Values(backend, cache.rows(), 0, static_cast<int64_t>(values.size()) / cols);
 }
 
 // One head in double precision over the given keys and values [n, kv_cols].
@@ -307,6 +336,58 @@ TEST_P(AttentionTest, HeadsInGroupsOrInOnePiece) {
   EXPECT_TRUE(SameBits(grouped.data(), whole.data(), whole.size()));
 }
 
+// A tree, a sequence without rows, a prompt, single rows behind contexts of many lengths.
+TEST_P(AttentionTest, SequencesOfOneCallHaveTheBitsTheyHaveAlone) {
+  const Case& c = GetParam();
+  std::vector<Tree> trees = {RandomTree(c.shape, 100, 21, 2), RandomTree(c.shape, 30, 0, 3),
+                             RandomTree(c.shape, 0, 70, 4)};
+  for (int i = 0; i < trees.back().nodes(); ++i)
+    trees.back().parent[static_cast<size_t>(i)] = i - 1;
+  for (const int committed : {0, 1, 63, 64, 65, 128, 200, 3}) {
+    trees.push_back(RandomTree(c.shape, committed, 1, static_cast<uint32_t>(committed)));
+  }
+  std::vector<Asked> asked;
+  std::vector<float> alone;
+  const auto one = NewBackend(c.set, 1);
+  for (const Tree& t : trees) {
+    asked.push_back(AskedOf(t));
+    if (t.nodes() == 0) continue;
+    const std::vector<float> y = AttendTree(*one, c, t);
+    alone.insert(alone.end(), y.begin(), y.end());
+  }
+  for (int threads = 1; threads <= 4; ++threads) {
+    const std::vector<float> together = Attend(*NewBackend(c.set, threads), c, asked);
+    ASSERT_EQ(together.size(), alone.size());
+    EXPECT_TRUE(SameBits(together.data(), alone.data(), alone.size())) << threads << " threads";
+  }
+}
+
+// Pages that several sequences share.
+TEST_P(AttentionTest, SequencesMayShareTheirPages) {
+  const Case& c = GetParam();
+  const auto backend = NewBackend(c.set, 2);
+  const int64_t rows = 3, kv = c.shape.kv_cols();
+  const Asked asked = AskedOf(RandomTree(c.shape, 140, rows, 6));
+  const PagedBuffer keys = Cache(*backend, c.cache, kv, c.head_dim(), asked.k, 1);
+  const PagedBuffer values = Cache(*backend, c.cache, kv, c.head_dim(), asked.v, 2);
+  const Buffer q = *backend->Allocate(DType::kF32, 2 * rows, c.shape.q_cols());
+  const Buffer out = *backend->Allocate(DType::kF32, 2 * rows, c.shape.q_cols());
+  std::vector<AttentionSequence> sequences;
+  for (const int first : {0, static_cast<int>(rows)}) {
+    backend->Upload(asked.q.data(), q.tensor.Rows(first, rows));
+    sequences.push_back({keys.rows(), values.rows(), &asked.visible, first});
+  }
+  backend->Attention({.q = q.tensor,
+                      .out = out.tensor,
+                      .sequences = sequences,
+                      .head_dim = c.shape.head_dim,
+                      .scale = 1.0f / std::sqrt(static_cast<float>(c.shape.head_dim)),
+                      .window = c.shape.window});
+  const std::vector<float> want = Attend(*backend, c, {asked});
+  EXPECT_EQ(Values(*backend, out.tensor.Rows(0, rows)), want);
+  EXPECT_EQ(Values(*backend, out.tensor.Rows(rows, rows)), want);
+}
+
 // More rows than a unit has, more positions than a span, heads that share a tile with others.
 TEST_P(AttentionTest, LongContextsAndManyRows) {
   const Case& c = GetParam();
@@ -357,12 +438,12 @@ TEST_P(AttentionTest, RowsOfProbabilities) {
   const int count = 77;
   const auto k = RandomFloats(static_cast<size_t>(count * s.kv_cols()), 9);
   const auto q = RandomFloats(static_cast<size_t>(3 * s.head_dim), 10, 2.0f);
-  const Buffer keys = Cache(*backend, c.cache, s.kv_cols(), c.head_dim(), k);
+  const PagedBuffer keys = Cache(*backend, c.cache, s.kv_cols(), c.head_dim(), k);
   const std::vector<float> stored = Stored(*backend, c.cache, s.kv_cols(), k);
   const int kv_head[] = {0, s.kv_heads - 1, 0};
   const Buffer query = Filled(*backend, 3, s.head_dim, q);
   const Buffer out = *backend->Allocate(DType::kF32, 3, count);
-  backend->AttentionRows(query.tensor, kv_head, keys.tensor, count, 0.125f, out.tensor);
+  backend->AttentionRows(query.tensor, kv_head, keys.rows(), count, 0.125f, out.tensor);
   const std::vector<float> y = Values(*backend, out.tensor);
   for (int i = 0; i < 3; ++i) {
     std::vector<double> p(count);
@@ -398,6 +479,62 @@ TEST(UnitDivision, CutsUnitsThatAreLeftOverWhereThatSavesATenth) {
   EXPECT_EQ(Divided(3), std::tuple(0, 1, 1));        // 20 -> 24 at least
   EXPECT_EQ(Divided(41), std::tuple(10, 1, 1));      // 220 -> 208: not a tenth
   EXPECT_EQ(Divided(5, 4), std::tuple(1, 1, 1));     // few queries, and threads have others
+}
+
+// The load of each of four threads, a quarter of the units each.
+std::vector<int64_t> LoadsOf(std::span<const UnitLoad> units, std::span<const UnitPiece> pieces) {
+  std::vector<int64_t> loads(4);
+  for (int64_t t = 0; t < 4; ++t) {
+    for (int64_t i = std::ssize(pieces) * t / 4; i < std::ssize(pieces) * (t + 1) / 4; ++i) {
+      const UnitPiece& piece = pieces[static_cast<size_t>(i)];
+      const UnitLoad& unit = units[static_cast<size_t>(piece.unit)];
+      const int begin = unit.queries * piece.piece / piece.pieces;
+      const int end = unit.queries * (piece.piece + 1) / piece.pieces;
+      EXPECT_GT(end, begin) << "an empty piece";
+      loads[static_cast<size_t>(t)] += (4 + end - begin) * unit.positions;
+    }
+  }
+  return loads;
+}
+
+std::vector<UnitPiece> UnlikeUnits(std::span<const UnitLoad> units) {
+  std::vector<UnitPiece> pieces;
+  DivideUnlikeUnits(units, /*few_queries=*/4, /*threads=*/4, pieces);
+  return pieces;
+}
+
+TEST(UnlikeUnits, ManyAreDealtByTheirLoads) {
+  std::vector<UnitLoad> units;
+  for (int i = 0; i < 40; ++i) units.push_back({4, 100 + 37 * i % 1000});
+  const std::vector<UnitPiece> pieces = UnlikeUnits(units);
+  std::vector<int> seen(units.size());
+  for (const UnitPiece& piece : pieces) {
+    EXPECT_EQ(piece.pieces, 1);
+    ++seen[static_cast<size_t>(piece.unit)];
+  }
+  EXPECT_EQ(seen, std::vector<int>(units.size(), 1));
+  const std::vector<int64_t> loads = LoadsOf(units, pieces);
+  EXPECT_LT(*std::ranges::max_element(loads), 1.05 * *std::ranges::min_element(loads));
+}
+
+TEST(UnlikeUnits, ALargeOneIsCut) {
+  const std::vector<UnitLoad> units = {{4, 50}, {48, 4000}, {4, 60}};
+  const std::vector<UnitPiece> pieces = UnlikeUnits(units);
+  std::vector<std::vector<int>> seen(units.size());
+  for (const UnitPiece& piece : pieces) {
+    seen[static_cast<size_t>(piece.unit)].push_back(piece.piece);
+    EXPECT_EQ(piece.pieces, piece.unit == 1 ? 4 : 1);
+  }
+  EXPECT_EQ(seen[0], std::vector<int>{0});
+  EXPECT_EQ(seen[1], (std::vector<int>{0, 1, 2, 3}));
+  const std::vector<int64_t> loads = LoadsOf(units, pieces);
+  EXPECT_LT(*std::ranges::max_element(loads), 52 * 4000 / 2);
+}
+
+TEST(UnlikeUnits, FewQueriesAreNotCutBeyondOne) {
+  for (const UnitPiece& piece : UnlikeUnits(std::vector<UnitLoad>{{1, 5000}, {1, 10}})) {
+    EXPECT_EQ(piece.pieces, 1);
+  }
 }
 
 }  // namespace

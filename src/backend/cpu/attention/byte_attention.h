@@ -208,7 +208,7 @@ class ByteAttention {
   Rows RowsOf(const CacheView& cache, const AttentionRow& row, int from, std::byte* copies) const {
     const int64_t column = u_.column / kPiece * kStored, bytes = pieces_ * kStored;
     if (InSequence(row, from, kKeys)) {
-      return {cache.base + from * cache.row_bytes + column, cache.row_bytes};
+      return {cache.Row(from) + column, cache.row_bytes};
     }
     for (int j = 0; j < kKeys; ++j) {
       __builtin_memcpy(copies + j * bytes, BlockRow(u_, row, cache, from, j) + column,

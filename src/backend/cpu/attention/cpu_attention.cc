@@ -4,6 +4,7 @@
 
 #include "backend/cpu/attention/unit_division.h"
 #include "backend/cpu/cpu_backend.h"
+#include "base/division.h"
 
 namespace foretoken {
 namespace {
@@ -20,10 +21,12 @@ CacheType CacheTypeOf(DType type) {
 }
 
 // The unit without its rows, and its head not chosen.
-AttentionUnit UnitOf(const Tensor& keys, const Tensor& values, int head_dim, float scale) {
-  FT_CHECK(keys.group_cols == values.group_cols);
-  FT_CHECK(keys.group_cols == 0 || keys.group_cols == head_dim);
-  return {.key_row_bytes = keys.row_bytes,
+AttentionUnit UnitOf(const PagedRows& keys, const PagedRows& values, int head_dim, float scale) {
+  FT_CHECK(keys.group_cols == values.group_cols && keys.cols == values.cols);
+  FT_CHECK(keys.group_cols == keys.cols || keys.group_cols == head_dim);
+  return {.key_pages = keys.pages.data(),
+          .value_pages = values.pages.data(),
+          .key_row_bytes = keys.row_bytes,
           .value_row_bytes = values.row_bytes,
           .key_type = CacheTypeOf(keys.type),
           .value_type = CacheTypeOf(values.type),
@@ -32,10 +35,11 @@ AttentionUnit UnitOf(const Tensor& keys, const Tensor& values, int head_dim, flo
 }
 
 // Where key/value head h begins.
-void ChooseHead(const Tensor& keys, const Tensor& values, int64_t h, AttentionUnit& u) {
-  u.keys = keys.data + (keys.group_cols == 0 ? 0 : h * keys.group_bytes);
-  u.values = values.data + (values.group_cols == 0 ? 0 : h * values.group_bytes);
-  u.column = keys.group_cols == 0 ? h * u.head_dim : 0;
+void ChooseHead(const PagedRows& keys, const PagedRows& values, int64_t h, AttentionUnit& u) {
+  const bool grouped = keys.groups() > 1;
+  u.key_offset = keys.offset + (grouped ? h * keys.group_bytes : 0);
+  u.value_offset = values.offset + (grouped ? h * values.group_bytes : 0);
+  u.column = grouped ? 0 : h * u.head_dim;
 }
 
 // Provisional rows that row r sees from the first one on, without a gap.
@@ -45,7 +49,123 @@ int RunOf(const Visibility& visible, int r) {
   return run;
 }
 
+// The units of a call, numbered sequence after sequence, in each by blocks of rows, in each by
+// key/value heads.
+class UnitMaker {
+ public:
+  UnitMaker(const AttentionArgs& args, bool prefetches_near, std::vector<AttentionRow>& rows,
+            std::vector<AttentionUnit>& units)
+      : args_(args), units_(units) {
+    const int head_dim = args.head_dim;
+    FT_CHECK(args.q.cols % head_dim == 0);
+    const auto heads = static_cast<int>(args.q.cols / head_dim);
+    units.clear();
+    int64_t all_rows = 0;
+    for (const AttentionSequence& s : args.sequences) {
+      const int count = s.visible->rows();
+      if (count == 0) continue;
+      FT_CHECK(0 <= s.first && s.first + count <= args.q.rows);
+      const int64_t kv_heads = s.keys.cols / head_dim;
+      FT_CHECK(s.keys.cols % head_dim == 0 && heads % kv_heads == 0);
+      FT_CHECK(kv_heads_ == 0 || kv_heads == kv_heads_);
+      kv_heads_ = kv_heads;
+      AttentionUnit unit = UnitOf(s.keys, s.values, head_dim, args.scale);
+      unit.prefetches_near = prefetches_near;
+      unit.committed = s.visible->committed;
+      const int64_t blocks = DivideUp(count, kMostRows);
+      parts_.push_back({&s, unit, blocks_ * kv_heads, count});
+      blocks_ += blocks;
+      all_rows += count;
+    }
+    if (kv_heads_ > 0) group_ = static_cast<int>(heads / kv_heads_);
+    rows.resize(static_cast<size_t>(heads * all_rows));  // all units' row lists
+    next_row_ = rows.data();
+  }
+
+  int64_t units() const { return blocks_ * kv_heads_; }
+  bool is_single() const { return parts_.size() == 1; }
+
+  // Of a single sequence: its units are alike.
+  UnitDivision Divide(int few_queries, int threads) const {
+    const int rows = parts_[0].rows, most = std::min(kMostRows, rows);
+    // Units left over are the last ones, mostly of the last rows.
+    const int last =
+        units() % threads > kv_heads_ ? most : rows - (static_cast<int>(blocks_) - 1) * kMostRows;
+    return DivideUnits(units(), most * group_, last * group_, few_queries, threads);
+  }
+
+  void Loads(std::vector<UnitLoad>& loads) const {
+    loads.clear();
+    for (const Part& part : parts_) {
+      for (int first = 0; first < part.rows; first += kMostRows) {
+        const int count = std::min(kMostRows, part.rows - first);
+        const int seen = part.sequence->visible->count(first + count - 1);
+        const UnitLoad load{count * group_, args_.window > 0 ? std::min(seen, args_.window) : seen};
+        loads.insert(loads.end(), static_cast<size_t>(kv_heads_), load);
+      }
+    }
+  }
+
+  // Adds piece `piece` of `pieces` of a unit: of several, each query is a row of its own.
+  void Add(int64_t index, int piece, int pieces) {
+    const auto after = std::ranges::upper_bound(parts_, index, {}, &Part::first_unit);
+    const Part& part = *(after - 1);
+    const int64_t in_part = index - part.first_unit;
+    const int first = static_cast<int>(in_part / kv_heads_) * kMostRows;
+    const int h = static_cast<int>(in_part % kv_heads_);
+    const int count = std::min(kMostRows, part.rows - first);
+    AttentionUnit unit = part.unit;
+    ChooseHead(part.sequence->keys, part.sequence->values, h, unit);
+    unit.rows = next_row_;
+    if (pieces == 1) {
+      unit.heads = group_;
+      for (int r = 0; r < count; ++r) AddRow(*part.sequence, first + r, h * group_);
+    } else {
+      unit.heads = 1;
+      const int begin = count * group_ * piece / pieces,
+                end = count * group_ * (piece + 1) / pieces;
+      for (int i = begin; i < end; ++i) {
+        AddRow(*part.sequence, first + i / group_, h * group_ + i % group_);
+      }
+    }
+    unit.row_count = static_cast<int>(next_row_ - unit.rows);
+    if (unit.row_count > 0) units_.push_back(unit);
+  }
+
+ private:
+  // A sequence that has rows.
+  struct Part {
+    const AttentionSequence* sequence;
+    AttentionUnit unit;  // what its units have in common
+    int64_t first_unit;
+    int rows;
+  };
+
+  void AddRow(const AttentionSequence& s, int r, int head) {
+    const Visibility& visible = *s.visible;
+    const int count = visible.count(r), run = RunOf(visible, r);
+    const int64_t row = s.first + r, at = static_cast<int64_t>(head) * args_.head_dim;
+    const Tensor &q = args_.q, &out = args_.out;
+    *next_row_++ = {
+        .q = reinterpret_cast<const float*>(q.data + row * q.row_bytes) + at,
+        .out = reinterpret_cast<float*>(out.data + row * out.row_bytes) + at,
+        .begin = args_.window > 0 ? std::max(0, count - args_.window) : 0,
+        .count = count,
+        .run = visible.committed + run,
+        .chain = visible.chain.data() + visible.begin[r + 1] - (count - visible.committed - run)};
+  }
+
+  const AttentionArgs& args_;
+  std::vector<AttentionUnit>& units_;
+  AttentionRow* next_row_ = nullptr;
+  std::vector<Part> parts_;
+  int64_t kv_heads_ = 0, blocks_ = 0;  // blocks of all sequences
+  int group_ = 0;                      // query heads of a key/value head
+};
+
 }  // namespace
+
+static_assert(kPageRows == kCachePageRows);
 
 void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& op) {
   int64_t most = 0;
@@ -76,75 +196,41 @@ void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& 
 
 void CpuBackend::Attention(const AttentionArgs& args) {
   const Profile::Scope scope(profile_, "attention");
-  const Visibility& visible = *args.visible;
-  const int rows = visible.rows(), head_dim = args.head_dim;
-  FT_CHECK(rows == args.q.rows && rows == args.out.rows && args.q.cols == args.out.cols);
+  FT_CHECK(args.q.rows <= args.out.rows && args.q.cols == args.out.cols);
   FT_CHECK(args.q.type == DType::kF32 && args.out.type == DType::kF32);
-  FT_CHECK(args.q.cols % head_dim == 0 && args.keys.cols % head_dim == 0);
-  if (rows == 0) return;
-  const auto heads = static_cast<int>(args.q.cols / head_dim);
-  const auto kv_heads = static_cast<int>(args.keys.cols / head_dim);
-  FT_CHECK(heads % kv_heads == 0);
-  const int group = heads / kv_heads, threads = pool_->active();
-  const int blocks = (rows + kMostRows - 1) / kMostRows, most = std::min(kMostRows, rows);
-  const int64_t units = int64_t{blocks} * kv_heads;
-  // Units left over are the last ones, mostly of the last rows.
-  const int last = units % threads > kv_heads ? most : rows - (blocks - 1) * kMostRows;
-  const UnitDivision division =
-      DivideUnits(units, most * group, last * group, kernels_.few_queries, threads);
-
-  AttentionUnit unit = UnitOf(args.keys, args.values, head_dim, args.scale);
-  unit.prefetches_near = config_.prefetches_near;
-  unit.committed = visible.committed;
-  attention_rows_.resize(static_cast<size_t>(heads) * rows);  // all units' row lists
-  attention_units_.clear();
-  AttentionRow* next_row = attention_rows_.data();
-  const auto add_row = [&](int r, int head) {
-    const int count = visible.count(r), run = RunOf(visible, r);
-    const int64_t at = static_cast<int64_t>(head) * head_dim;
-    *next_row++ = {
-        .q = reinterpret_cast<const float*>(args.q.data + r * args.q.row_bytes) + at,
-        .out = reinterpret_cast<float*>(args.out.data + r * args.out.row_bytes) + at,
-        .begin = args.window > 0 ? std::max(0, count - args.window) : 0,
-        .count = count,
-        .run = visible.committed + run,
-        .chain = visible.chain.data() + visible.begin[r + 1] - (count - visible.committed - run)};
-  };
-  // Adds piece p of `pieces` of a unit: of several, each query is a row of its own.
-  const auto add_unit = [&](int64_t index, int p, int pieces) {
-    const int first = static_cast<int>(index / kv_heads) * kMostRows;
-    const int h = static_cast<int>(index % kv_heads), count = std::min(kMostRows, rows - first);
-    ChooseHead(args.keys, args.values, h, unit);
-    unit.rows = next_row;
-    if (pieces == 1) {
-      unit.heads = group;
-      for (int r = 0; r < count; ++r) add_row(first + r, h * group);
-    } else {
-      unit.heads = 1;
-      const int begin = count * group * p / pieces, end = count * group * (p + 1) / pieces;
-      for (int i = begin; i < end; ++i) add_row(first + i / group, h * group + i % group);
-    }
-    unit.row_count = static_cast<int>(next_row - unit.rows);
-    if (unit.row_count > 0) attention_units_.push_back(unit);
-  };
-  // About in the order in which threads get them (RunUnits); threads help each other.
-  int64_t next_whole = 0, next_piece = 0;
-  const int64_t whole = division.whole * threads, pieces = (units - whole) * division.pieces;
-  for (int t = 0; t < threads; ++t) {
-    for (int64_t i = 0; i < division.whole; ++i) add_unit(next_whole++, 0, 1);
-    for (int64_t i = 0; i < division.pieces_each && next_piece < pieces; ++i, ++next_piece) {
-      add_unit(whole + next_piece / division.pieces, static_cast<int>(next_piece % division.pieces),
-               division.pieces);
-    }
-  }
-  RunUnits(attention_units_, kernels_.attention);
+  MakeUnits(args);
+  if (!attention_units_.empty()) RunUnits(attention_units_, kernels_.attention);
 }
 
-void CpuBackend::AttentionRows(Tensor q, std::span<const int> kv_head, Tensor keys, int count,
-                               float scale, Tensor out) {
+void CpuBackend::MakeUnits(const AttentionArgs& args) {
+  UnitMaker maker(args, config_.prefetches_near, attention_rows_, attention_units_);
+  const int64_t units = maker.units();
+  if (units == 0) return;
+  const int threads = pool_->active();
+  if (maker.is_single()) {
+    const UnitDivision division = maker.Divide(kernels_.few_queries, threads);
+    // About in the order in which threads get them (RunUnits); threads help each other.
+    int64_t next_whole = 0, next_piece = 0;
+    const int64_t whole = division.whole * threads, pieces = (units - whole) * division.pieces;
+    for (int t = 0; t < threads; ++t) {
+      for (int64_t i = 0; i < division.whole; ++i) maker.Add(next_whole++, 0, 1);
+      for (int64_t i = 0; i < division.pieces_each && next_piece < pieces; ++i, ++next_piece) {
+        maker.Add(whole + next_piece / division.pieces,
+                  static_cast<int>(next_piece % division.pieces), division.pieces);
+      }
+    }
+    return;
+  }
+  maker.Loads(unit_loads_);
+  DivideUnlikeUnits(unit_loads_, kernels_.few_queries, threads, unit_pieces_);
+  for (const UnitPiece& each : unit_pieces_) maker.Add(each.unit, each.piece, each.pieces);
+}
+
+void CpuBackend::AttentionRows(Tensor q, std::span<const int> kv_head, const PagedRows& keys,
+                               int count, float scale, Tensor out) {
   const Profile::Scope scope(profile_, "attention");
   FT_CHECK(q.rows == static_cast<int64_t>(kv_head.size()) && out.rows == q.rows && count > 0);
-  FT_CHECK(out.cols == count && count <= keys.rows);
+  FT_CHECK(out.cols == count && count <= keys.rows());
   AttentionUnit unit = UnitOf(keys, keys, static_cast<int>(q.cols), scale);
   unit.committed = count;
   unit.row_count = unit.heads = 1;

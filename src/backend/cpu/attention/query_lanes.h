@@ -167,9 +167,10 @@ class QueryLanes {
   // Scores of positions [at + j, at + common), a few blocks of them at most.
   void ScoreCommon(int at, int j, int common) {
     const std::byte* rows[kTogether * kKeys];
+    const std::byte* const first = KeysOf(u_).Row(at);
     for (int i = 0; i < kTogether * kKeys; ++i) {
-      const int position = at + (j + i < common ? j + i : common - 1);
-      rows[i] = u_.keys + position * u_.key_row_bytes;
+      const int position = j + i < common ? j + i : common - 1;
+      rows[i] = first + position * u_.key_row_bytes;
     }
     if (kTogether == 1 || common - j <= kKeys) {
       ScoreRows<1>(rows, scores_ + j * kQueries, kSpan);
@@ -208,7 +209,7 @@ class QueryLanes {
   void ScoreColumns(int at, const Column* columns, int count) {
     const std::byte* rows[kKeys];
     for (int i = 0; i < kKeys; ++i) {
-      rows[i] = u_.keys + columns[i < count ? i : count - 1].row * u_.key_row_bytes;
+      rows[i] = KeysOf(u_).Row(columns[i < count ? i : count - 1].row);
     }
     ScoreRows<1>(rows, tail_scores_, kKeys);
     for (int c = 0; c < count; ++c) {
@@ -407,7 +408,7 @@ class QueryLanes {
   template <CacheType kType, int kSome>
   [[gnu::noinline]] void MixSome(int group, int at, int positions) {
     const float* const all_weights = scores_ + int64_t{group} * kSpan * kQueries;
-    const std::byte* const values = u_.values + at * u_.value_row_bytes;
+    const std::byte* const values = ValuesOf(u_).Row(at);
     for (int d = 0; d < kHeadDim; d += kVectors * kLanes) {
       float* const mixed = mixed_ + int64_t{group} * kQueries * kHeadDim + d;
       F acc[kSome][kVectors];

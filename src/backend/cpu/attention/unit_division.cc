@@ -2,7 +2,61 @@
 
 #include <algorithm>
 
+#include "base/division.h"
+
 namespace foretoken {
+namespace {
+
+struct CostedPiece {
+  UnitPiece piece;
+  int64_t cost = 0;
+};
+
+int64_t CostOf(const UnitLoad& unit, int pieces, int few_queries) {
+  return (few_queries + DivideUp(int64_t{unit.queries}, int64_t{pieces})) * unit.positions;
+}
+
+// Every unit in as few pieces as cost `most` at most, as far as its queries go; the costly first.
+std::vector<CostedPiece> CutUnits(std::span<const UnitLoad> units, int few_queries, int64_t most) {
+  std::vector<CostedPiece> all;
+  for (size_t u = 0; u < units.size(); ++u) {
+    const int64_t whole = CostOf(units[u], 1, few_queries);
+    const auto pieces =
+        static_cast<int>(std::clamp<int64_t>(DivideUp(whole, most), 1, units[u].queries));
+    const int64_t cost = CostOf(units[u], pieces, few_queries);
+    for (int p = 0; p < pieces; ++p) all.push_back({{static_cast<int>(u), p, pieces}, cost});
+  }
+  std::ranges::stable_sort(all, std::greater(), &CostedPiece::cost);
+  return all;
+}
+
+// Gives each piece to the thread that has least to do, of those that may have more of them. Returns
+// what the longest thread does; `out`: thread after thread.
+int64_t DealPieces(std::span<const CostedPiece> pieces, int threads, std::vector<UnitPiece>& out) {
+  struct Share {
+    int64_t cost = 0, next = 0, end = 0;  // places in `out`
+  };
+  std::vector<Share> shares(static_cast<size_t>(threads));
+  const auto count = std::ssize(pieces);
+  for (int64_t t = 0; t < threads; ++t) {
+    shares[static_cast<size_t>(t)] = {0, count * t / threads, count * (t + 1) / threads};
+  }
+  out.resize(pieces.size());
+  int64_t longest = 0;
+  for (const CostedPiece& each : pieces) {
+    Share* least = nullptr;
+    for (Share& share : shares) {
+      if (share.next == share.end) continue;
+      if (least == nullptr || share.cost < least->cost) least = &share;
+    }
+    out[static_cast<size_t>(least->next++)] = each.piece;
+    least->cost += each.cost;
+    longest = std::max(longest, least->cost);
+  }
+  return longest;
+}
+
+}  // namespace
 
 UnitDivision DivideUnits(int64_t units, int queries, int last_queries, int few_queries,
                          int threads) {
@@ -19,6 +73,23 @@ UnitDivision DivideUnits(int64_t units, int queries, int last_queries, int few_q
     if (cost(cut) < cost(best) && 10 * uncut > 11 * cost(cut)) best = cut;
   }
   return best;
+}
+
+void DivideUnlikeUnits(std::span<const UnitLoad> units, int few_queries, int threads,
+                       std::vector<UnitPiece>& out) {
+  int64_t all = 0;
+  for (const UnitLoad& unit : units) all += CostOf(unit, 1, few_queries);
+  const int64_t fair = std::max<int64_t>(1, all / threads);
+  const int64_t uncut = DealPieces(CutUnits(units, few_queries, all + 1), threads, out);
+  int64_t best = uncut;
+  std::vector<UnitPiece> tried;
+  for (const int64_t most : {fair, fair / 2}) {
+    if (10 * best <= 11 * fair || most == 0) return;
+    const int64_t longest = DealPieces(CutUnits(units, few_queries, most), threads, tried);
+    if (longest >= best || 10 * uncut <= 11 * longest) continue;
+    best = longest;
+    out.swap(tried);
+  }
 }
 
 }  // namespace foretoken

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace foretoken {
 
@@ -18,5 +20,21 @@ struct UnitDivision {
 // shortens the longest thread by a tenth.
 UnitDivision DivideUnits(int64_t units, int queries, int last_queries, int few_queries,
                          int threads);
+
+// What a unit takes: `queries` queries of `positions` positions each.
+struct UnitLoad {
+  int queries = 0;
+  int64_t positions = 0;
+};
+// Piece `piece` of the `pieces` that unit `unit` is cut into.
+struct UnitPiece {
+  int unit = 0, piece = 0, pieces = 1;
+};
+
+// Units of unlike loads, as several sequences have, in the order in which threads get them: each an
+// equal number, the first ones the first thread (WorkShares), about as much work as the others. As
+// above, large units are cut where that shortens the longest thread by a tenth.
+void DivideUnlikeUnits(std::span<const UnitLoad> units, int few_queries, int threads,
+                       std::vector<UnitPiece>& out);
 
 }  // namespace foretoken

@@ -1,0 +1,86 @@
+// Memory of key/value caches, in pages that caches may share.
+//
+// A page holds kPageRows positions of every layer, keys and values: per layer the keys of each
+// head, then the values of each head, each a matrix [kPageRows, head_dim] of its own, so that
+// attention reads a head's rows of a page one after the other.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backend/backend.h"
+
+namespace foretoken {
+
+struct PageShape {
+  DType type = DType::kF32;  // f32, f16, bf16 or q8_0
+  int layers = 0, kv_heads = 0, head_dim = 0;
+};
+
+// One holder's part in a page. A page without holders goes back to its pool.
+class Page {
+ public:
+  Page() = default;
+  std::byte* data() const { return data_.get(); }
+  // Whether others hold it, too: then nobody may write to it.
+  bool is_shared() const { return data_.use_count() > 1; }
+
+ private:
+  friend class PagePool;
+  explicit Page(std::shared_ptr<std::byte> data) : data_(std::move(data)) {}
+
+  std::shared_ptr<std::byte> data_;
+};
+
+// Pages of one shape. What they hold is undefined: zeros, or what the last holder wrote. The pool
+// lives as long as its pages; the backend's memory that it has taken stays with it for pages to
+// come. Thread-safety: one thread, that of the pages' holders.
+class PagePool : public std::enable_shared_from_this<PagePool> {
+ public:
+  // REQUIRES: kv_heads * head_dim is a multiple of the type's block. `backend` must outlive the
+  // pool.
+  static std::shared_ptr<PagePool> Create(Backend& backend, const PageShape& shape);
+
+  Backend& backend() const { return backend_; }
+  const PageShape& shape() const { return shape_; }
+  size_t page_bytes() const { return page_bytes_; }
+
+  // Errors: out of memory, the limit is reached.
+  Result<Page> Take();
+
+  // Most bytes of pages that may be held, in use or not; 0: no limit. What is held beyond it stays.
+  void set_limit(int64_t bytes) { limit_ = bytes; }
+  int64_t limit() const { return limit_; }
+  // Of the backend's memory that the pool has taken, and of the pages that somebody holds.
+  int64_t bytes_held() const { return held_ * static_cast<int64_t>(page_bytes_); }
+  int64_t bytes_in_use() const {
+    return (held_ - std::ssize(free_)) * static_cast<int64_t>(page_bytes_);
+  }
+  // Bytes of pages that Take can still give as far as the limit goes; INT64_MAX without one.
+  int64_t bytes_left() const;
+
+  // All that pages hold as rows of layers * 2 groups and more. Keys and values of one layer are
+  // parts of it.
+  PagedRows Rows(std::span<std::byte* const> pages) const;
+  PagedRows Keys(std::span<std::byte* const> pages, int layer) const;
+  PagedRows Values(std::span<std::byte* const> pages, int layer) const;
+
+ private:
+  PagePool(Backend& backend, const PageShape& shape);
+  // Takes `pages` more of them from the backend.
+  Status Grow(int64_t pages);
+  int64_t Cols() const { return int64_t{shape_.kv_heads} * shape_.head_dim; }
+
+  Backend& backend_;
+  PageShape shape_;
+  int64_t group_;  // columns that lie together: a head, or all of a layer
+  size_t page_bytes_;
+  int64_t limit_ = 0;
+  int64_t held_ = 0;              // pages
+  std::vector<Buffer> memory_;    // of some pages each
+  std::vector<std::byte*> free_;  // the next one last
+};
+
+}  // namespace foretoken
