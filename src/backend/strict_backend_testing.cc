@@ -326,11 +326,13 @@ void StrictBackend::Attention(const AttentionArgs& args) {
   op.Expect(IsFloat(args.q) && IsFloat(args.out) && SameShape(args.q, args.out),
             "q and out are not of one shape, f32");
   op.Expect(args.head_dim > 0 && args.q.cols % args.head_dim == 0, "q is not made of heads");
-  int next = 0;
+  std::vector<bool> taken(static_cast<size_t>(args.q.rows));
   for (const AttentionSequence& s : args.sequences) {
     NoteSequence(op, args, s);
-    op.Expect(s.first >= next, "rows of sequences overlap, or do not ascend");
-    next = s.first + s.visible->rows();
+    for (int row = s.first; row < s.first + s.visible->rows(); ++row) {
+      op.Expect(!taken[static_cast<size_t>(row)], "a row belongs to two sequences");
+      taken[static_cast<size_t>(row)] = true;
+    }
   }
   op.Reads("q", args.q);
   op.Writes("out", args.out);
