@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "backend/backend.h"
@@ -10,8 +11,8 @@
 namespace foretoken {
 namespace {
 
-std::unique_ptr<Backend> NewTimedBackend() {
-  auto backend = NewBackend("cpu");
+std::unique_ptr<Backend> NewBackend() {
+  auto backend = foretoken::NewBackend("cpu");
   FT_CHECK(backend.ok());
   return std::move(backend).value();
 }
@@ -28,7 +29,7 @@ void BM_Linear(benchmark::State& state) {
   constexpr int64_t kOutputs = 5632, kInputs = 2048;
   const auto type = static_cast<DType>(state.range(0));
   const int64_t rows = state.range(1);
-  const auto backend = NewTimedBackend();
+  const auto backend = NewBackend();
   const std::vector<std::byte> bytes(kOutputs * RowBytes(type, kInputs), std::byte{1});
   auto loaded = backend->LoadWeight(type, kOutputs, kInputs, bytes.data());
   FT_CHECK(loaded.ok());
@@ -45,31 +46,44 @@ BENCHMARK(BM_Linear)
                    {1, 4, 16, 64}})
     ->UseRealTime();
 
-// Attention of the 1.1 B shape, a layer a step: rows of a chain behind `context` committed ones.
-// All layers together do not fit a cache behind a long context, as in a pass.
+// Keys and values of one sequence in pages of all layers, as models have them, full of ones.
+struct BenchCache {
+  BenchCache(Backend& backend, DType type, int layers, int64_t cols, int head_dim, int64_t rows) {
+    const PagedRows none = PackedRows({}, type, 2 * layers * cols, head_dim);
+    const int64_t pages = (rows + kPageRows - 1) / kPageRows;
+    memory = *backend.Allocate(type, pages * none.groups() * kPageRows, head_dim);
+    for (int64_t i = 0; i < pages; ++i) {
+      table.push_back(memory.tensor.data + i * none.groups() * none.group_bytes);
+    }
+    const PagedRows all = PackedRows(table, type, none.cols, head_dim);
+    const Buffer ones = Ones(backend, rows, cols);
+    for (int i = 0; i < 2 * layers; ++i) {
+      parts.push_back(all.Groups(i * cols / head_dim, cols / head_dim));
+      backend.StoreRows(ones.tensor, std::array{RowRun{.rows = parts.back(), .count = rows}});
+    }
+  }
+
+  Buffer memory;
+  std::vector<std::byte*> table;
+  std::vector<PagedRows> parts;  // keys and values in turn
+};
+
+// Attention of the 1.1 B shape, a layer a step: for each sequence, rows of a chain behind `context`
+// committed ones. All layers together do not fit a cache behind a long context, as in a pass.
 void BM_Attention(benchmark::State& state) {
   constexpr int kLayers = 22, kHeads = 32, kKvHeads = 4, kHeadDim = 64;
   const auto type = static_cast<DType>(state.range(0));
-  const auto context = static_cast<int>(state.range(1)), rows = static_cast<int>(state.range(2));
-  const auto backend = NewTimedBackend();
-  const int64_t positions = context + rows, cols = kKvHeads * kHeadDim;
-  const Buffer ones = Ones(*backend, positions, cols);
-  // Pages of all layers, as models have them.
-  const PagedRows none = PackedRows({}, type, 2 * kLayers * cols, kHeadDim);
-  const int64_t pages = (positions + kPageRows - 1) / kPageRows;
-  const Buffer memory = *backend->Allocate(type, pages * none.groups() * kPageRows, kHeadDim);
-  std::vector<std::byte*> table;
-  for (int64_t i = 0; i < pages; ++i) {
-    table.push_back(memory.tensor.data + i * none.groups() * none.group_bytes);
+  const auto context = static_cast<int>(state.range(1)), rows = static_cast<int>(state.range(2)),
+             sequences = static_cast<int>(state.range(3));
+  const auto backend = NewBackend();
+  constexpr int64_t kCols = kKvHeads * kHeadDim;
+  std::vector<std::unique_ptr<BenchCache>> caches;
+  for (int s = 0; s < sequences; ++s) {
+    caches.push_back(
+        std::make_unique<BenchCache>(*backend, type, kLayers, kCols, kHeadDim, context + rows));
   }
-  const PagedRows all = PackedRows(table, type, none.cols, kHeadDim);
-  std::vector<PagedRows> caches;  // keys and values in turn
-  for (int i = 0; i < 2 * kLayers; ++i) {
-    caches.push_back(all.Groups(i * kKvHeads, kKvHeads));
-    backend->StoreRows(ones.tensor, std::array{RowRun{.rows = caches.back(), .count = positions}});
-  }
-  const Buffer q = Ones(*backend, rows, kHeads * kHeadDim),
-               out = Ones(*backend, rows, q.tensor.cols);
+  const Buffer q = Ones(*backend, sequences * rows, kHeads * kHeadDim),
+               out = Ones(*backend, q.tensor.rows, q.tensor.cols);
   Visibility visible{.committed = context, .begin = {0}};
   for (int r = 0; r < rows; ++r) {
     visible.run.push_back(r);
@@ -78,34 +92,40 @@ void BM_Attention(benchmark::State& state) {
   }
   size_t next = 0;
   for (auto _ : state) {
-    const AttentionSequence sequence{caches[next], caches[next + 1], &visible, 0};
+    std::vector<AttentionSequence> batch;
+    for (int s = 0; s < sequences; ++s) {
+      const std::vector<PagedRows>& parts = caches[static_cast<size_t>(s)]->parts;
+      batch.push_back({parts[next], parts[next + 1], &visible, s * rows});
+    }
     backend->Attention({.q = q.tensor,
                         .out = out.tensor,
-                        .sequences = {&sequence, 1},
+                        .sequences = batch,
                         .head_dim = kHeadDim,
                         .scale = 0.125f});
-    next = (next + 2) % caches.size();
+    next = (next + 2) % (2 * kLayers);
   }
-  const auto bytes = static_cast<int64_t>(RowBytes(type, cols));
-  state.SetBytesProcessed(state.iterations() * 2 * context * bytes);
+  const auto bytes = static_cast<int64_t>(RowBytes(type, kCols));
+  state.SetBytesProcessed(state.iterations() * 2 * sequences * context * bytes);
 }
 BENCHMARK(BM_Attention)
-    ->ArgNames({"type", "context", "rows"})
+    ->ArgNames({"type", "context", "rows", "sequences"})
     ->ArgsProduct({{static_cast<int>(DType::kF32), static_cast<int>(DType::kF16),
                     static_cast<int>(DType::kBF16), static_cast<int>(DType::kQ8_0)},
                    {256, 4096},
-                   {1, 4, 16}})
+                   {1, 4, 16},
+                   {1}})
+    ->ArgsProduct({{static_cast<int>(DType::kF16)}, {256, 1024}, {1}, {4, 16, 64}})
     ->UseRealTime();
 
 void BM_RmsNorm(benchmark::State& state) {
-  const auto backend = NewTimedBackend();
+  const auto backend = NewBackend();
   const Buffer x = Ones(*backend, 1, state.range(0)), gain = Ones(*backend, 1, state.range(0));
   for (auto _ : state) backend->RmsNorm(x.tensor, gain.tensor, 1e-5f, x.tensor);
 }
 BENCHMARK(BM_RmsNorm)->Arg(384)->Arg(2048);
 
 void BM_ArgMax(benchmark::State& state) {
-  const auto backend = NewTimedBackend();
+  const auto backend = NewBackend();
   const Buffer logits = Ones(*backend, 1, 32000);
   Token token[1];
   for (auto _ : state) backend->ArgMax(logits.tensor, token);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -120,12 +122,60 @@ TEST_P(ModelTest, RowsMayJoinATreeThatIsStillProvisional) {
   EXPECT_EQ(found, expected);
 }
 
-TEST_P(ModelTest, GrowingCachesChangeNothing) {
+TEST_P(ModelTest, WherePagesLieChangesNothing) {
   const std::vector<Token> text = RandomTokens(9, 700, config_.vocab);
-  const auto whole = model_->NewCache(1, GetParam().cache);
-  ASSERT_TRUE(whole->Reserve(1024).ok());
-  const auto grown = model_->NewCache(1, GetParam().cache);
-  EXPECT_EQ(Feed(*model_, *grown, text, 7), Feed(*model_, *whole, text, 60));
+  const RowLogits in_order = Feed(*model_, *cache_, text, 60);
+  std::vector<Page> pages;
+  for (int i = 0; i < 30; ++i) pages.push_back(*model_->pages(GetParam().cache).Take());
+  for (size_t i = 0; i < pages.size(); ++i) {
+    pages[i * 7 % pages.size()] = Page();  // the last one given back is the next one taken
+  }
+  const auto scattered = model_->NewCache(1, GetParam().cache);
+  EXPECT_EQ(Feed(*model_, *scattered, text, 7), in_order);
+}
+
+// Two texts that share the pages of their beginning, in one pass; the origin is cut, too.
+TEST_P(ModelTest, ForksContinueWithTheBitsOfFreshCaches) {
+  const std::vector<Token> text = RandomTokens(10, 200, config_.vocab);
+  Feed(*model_, *cache_, text, 50);
+  for (const int length : {0, 50, 64, 130, 200}) {
+    const auto fork = *cache_->Fork(length);
+    const int kept = std::max(length, 70);
+    cache_->Truncate(kept);
+    const auto first = model_->NewCache(1, GetParam().cache);
+    const auto second = model_->NewCache(1, GetParam().cache);
+    Feed(*model_, *first, std::span(text).first(length), 33);
+    Feed(*model_, *second, std::span(text).first(kept), 33);
+    const auto rows = [&](KvCache& a, KvCache& b) {
+      return std::vector<SequenceRows>{{.cache = &a,
+                                        .tokens = RandomTokens(11, 20, config_.vocab),
+                                        .parents = RandomTree(11, 20)},
+                                       {.cache = &b,
+                                        .tokens = RandomTokens(12, 9, config_.vocab),
+                                        .parents = RandomTree(12, 9)}};
+    };
+    EXPECT_EQ(Score(*model_, rows(*fork, *cache_)), Score(*model_, rows(*first, *second)))
+        << length;
+    fork->Commit(std::array{0});
+    cache_->Commit({});
+    Feed(*model_, *cache_, std::span(text).subspan(kept), 64);
+  }
+  const auto fresh = model_->NewCache(1, GetParam().cache);
+  Feed(*model_, *fresh, text, 64);
+  const std::vector<Token> last = RandomTokens(13, 3, config_.vocab);
+  EXPECT_EQ(Feed(*model_, *cache_, last, 3), Feed(*model_, *fresh, last, 3));
+}
+
+// A cache may come to a pass without rows.
+TEST_P(ModelTest, SequencesWithoutRowsAreLeftAlone) {
+  const auto other = model_->NewCache(1, GetParam().cache);
+  Feed(*model_, *other, prompt_, 33);
+  SequenceRows rows{.cache = cache_.get(), .tokens = prompt_, .parents = ChainParents(33)};
+  const RowLogits alone = Score(*model_, {&rows, 1});
+  cache_->Commit({});
+  const SequenceRows none{.cache = other.get()};
+  EXPECT_EQ(Score(*model_, std::array{none, rows, none}), alone);
+  EXPECT_EQ(other->provisional(), 0);
 }
 
 // Through 4 layers a window of 6 reaches 20 rows back; full attention reaches everything.

@@ -7,9 +7,10 @@
 namespace foretoken {
 namespace {
 
-// Pages that are taken from the backend together: as many as are held, within these. Memory of some
-// megabytes lies on huge pages of the system, and what is not used of it takes no room there.
-constexpr int64_t kLeastPages = 4, kMostPages = 16;
+// Pages that are taken from the backend together: as many as are held, but at least four, and at
+// most so many or so many bytes, whichever is more. Memory of some megabytes lies on huge pages of
+// the system, and what is not used of it takes no room there.
+constexpr int64_t kLeastPages = 4, kMostPages = 16, kMostBytes = int64_t{16} << 20;
 
 }  // namespace
 
@@ -26,8 +27,9 @@ PagePool::PagePool(Backend& backend, const PageShape& shape) : backend_(backend)
 
 Result<Page> PagePool::Take() {
   if (free_.empty()) {
-    const int64_t wanted = std::clamp(held_, kLeastPages, kMostPages);
-    const int64_t room = bytes_left() / static_cast<int64_t>(page_bytes_);
+    const auto bytes = static_cast<int64_t>(page_bytes_);
+    const int64_t wanted = std::clamp(held_, kLeastPages, std::max(kMostPages, kMostBytes / bytes));
+    const int64_t room = bytes_left() / bytes;
     if (room == 0) {
       return Error{"out of memory: keys and values may take " + std::to_string(limit_ >> 20) +
                    " MiB, which are in use"};

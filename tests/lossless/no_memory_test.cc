@@ -124,16 +124,16 @@ INSTANTIATE_TEST_SUITE_P(Drafters, NoMemory, ::testing::ValuesIn(DrafterNames())
 TEST(NoMemoryForLongAnswers, EndsThemWhereTheyAre) {
   for (const DType type : {DType::kF32, DType::kF16}) {
     Target target(TinyConfig(2));
-    Rig plain(target, "none", 500);
+    Rig plain(target, "none", 600);
     const std::vector<Token> prompt = RepetitivePrompt(3, kPrompt, 97);
-    const auto expected = plain.Decode(prompt, 400, {}, 500)->tokens;
+    const auto expected = plain.Decode(prompt, 500, {}, 600)->tokens;
     bool grew_in_vain = false;
     for (int allowed = 0; allowed < 200 && !grew_in_vain; ++allowed) {
       Target fresh(TinyConfig(2));
-      Rig rig(fresh, "none", 500);
-      const auto session = rig.generator().Start({.capacity = 500, .cache_type = type});
+      Rig rig(fresh, "none", 600);
+      const auto session = rig.generator().Start({.capacity = 600, .cache_type = type});
       const Shortage shortage(allowed);
-      const Status status = Answer(rig.generator(), *session, prompt, 400);
+      const Status status = Answer(rig.generator(), *session, prompt, 500);
       if (status.ok()) break;
       ExpectSaysSo(status.error());
       EXPECT_NE(status.error().message.find("-c"), std::string::npos)

@@ -115,8 +115,11 @@ class CpuBackend : public Backend {
   Tiles inner_tiles_;               // of a feed-forward block
   std::vector<Stretch> stretches_;  // [threads]
   Angles angles_;
-  std::vector<UnitLoad> unit_loads_;
+  // How the last units of unlike loads were divided, among how many threads: those of a pass are
+  // the same in every layer.
+  std::vector<UnitLoad> unit_loads_, next_loads_;
   std::vector<UnitPiece> unit_pieces_;
+  int divided_among_ = 0;
   std::vector<AttentionRow> attention_rows_;
   std::vector<AttentionUnit> attention_units_;
   std::vector<PageMemory> attention_scratch_;  // [threads]

@@ -221,8 +221,12 @@ void CpuBackend::MakeUnits(const AttentionArgs& args) {
     }
     return;
   }
-  maker.Loads(unit_loads_);
-  DivideUnlikeUnits(unit_loads_, kernels_.few_queries, threads, unit_pieces_);
+  maker.Loads(next_loads_);
+  if (next_loads_ != unit_loads_ || divided_among_ != threads) {
+    unit_loads_.swap(next_loads_);
+    divided_among_ = threads;
+    DivideUnlikeUnits(unit_loads_, kernels_.few_queries, threads, unit_pieces_);
+  }
   for (const UnitPiece& each : unit_pieces_) maker.Add(each.unit, each.piece, each.pieces);
 }
 

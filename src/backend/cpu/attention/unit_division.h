@@ -25,15 +25,16 @@ UnitDivision DivideUnits(int64_t units, int queries, int last_queries, int few_q
 struct UnitLoad {
   int queries = 0;
   int64_t positions = 0;
+  bool operator==(const UnitLoad&) const = default;
 };
 // Piece `piece` of the `pieces` that unit `unit` is cut into.
 struct UnitPiece {
   int unit = 0, piece = 0, pieces = 1;
 };
 
-// Units of unlike loads, as several sequences have, in the order in which threads get them: each an
-// equal number, the first ones the first thread (WorkShares), about as much work as the others. As
-// above, large units are cut where that shortens the longest thread by a tenth.
+// Units of unlike loads, as several sequences have, in the order in which threads get them: every
+// thread an equal number that is about an equal share of the work, the first thread the first ones
+// (WorkShares). As above, large units are cut where that shortens the longest thread by a tenth.
 void DivideUnlikeUnits(std::span<const UnitLoad> units, int few_queries, int threads,
                        std::vector<UnitPiece>& out);
 
