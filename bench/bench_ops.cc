@@ -11,8 +11,8 @@
 namespace foretoken {
 namespace {
 
-std::unique_ptr<Backend> NewTimedBackend() {
-  auto backend = NewBackend("cpu");
+std::unique_ptr<Backend> NewBackend() {
+  auto backend = foretoken::NewBackend("cpu");
   FT_CHECK(backend.ok());
   return std::move(backend).value();
 }
@@ -29,7 +29,7 @@ void BM_Linear(benchmark::State& state) {
   constexpr int64_t kOutputs = 5632, kInputs = 2048;
   const auto type = static_cast<DType>(state.range(0));
   const int64_t rows = state.range(1);
-  const auto backend = NewTimedBackend();
+  const auto backend = NewBackend();
   const std::vector<std::byte> bytes(kOutputs * RowBytes(type, kInputs), std::byte{1});
   auto loaded = backend->LoadWeight(type, kOutputs, kInputs, bytes.data());
   FT_CHECK(loaded.ok());
@@ -118,14 +118,14 @@ BENCHMARK(BM_Attention)
     ->UseRealTime();
 
 void BM_RmsNorm(benchmark::State& state) {
-  const auto backend = NewTimedBackend();
+  const auto backend = NewBackend();
   const Buffer x = Ones(*backend, 1, state.range(0)), gain = Ones(*backend, 1, state.range(0));
   for (auto _ : state) backend->RmsNorm(x.tensor, gain.tensor, 1e-5f, x.tensor);
 }
 BENCHMARK(BM_RmsNorm)->Arg(384)->Arg(2048);
 
 void BM_ArgMax(benchmark::State& state) {
-  const auto backend = NewTimedBackend();
+  const auto backend = NewBackend();
   const Buffer logits = Ones(*backend, 1, 32000);
   Token token[1];
   for (auto _ : state) backend->ArgMax(logits.tensor, token);

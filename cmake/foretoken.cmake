@@ -116,6 +116,17 @@ function(ft_test name)
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 
+# ft_strict(NAME [VARIABLE=VALUE ...]): a test once more, on the backend whose memory the host cannot touch
+# (backend/strict_backend_testing.h), with more variables of the environment
+function(ft_strict name)
+  if(FT_TESTS)
+    get_test_property(${name} LABELS label)
+    add_test(NAME ${name}_strict COMMAND ${name})
+    set_tests_properties(${name}_strict PROPERTIES LABELS ${label} TIMEOUT 600
+      ENVIRONMENT "FT_TEST_BACKEND=strict:cpu;${ARGN}")
+  endif()
+endfunction()
+
 # ft_fuzz(NAME SOURCES a_fuzz.cc DEPS ft_io CORPUS dir): a libFuzzer target, and a ctest
 # (label fuzz) that runs it over the committed corpus for some seconds, with FT_LONG for ten minutes.
 function(ft_fuzz name)

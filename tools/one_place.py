@@ -7,7 +7,10 @@ import os
 import re
 import sys
 
-# What, where it may stand, and what to call instead.
+# Where tensors are met; elsewhere `data` is a member of much else.
+TENSORS = ("src/model/", "src/draft/", "src/verify/", "src/engine/", "src/runtime/", "src/insight/")
+
+# What, where it may stand, what to call instead, and the folders that the rule is for.
 RULES = [
     (r"(\.|->)dump\(", {"src/base/json.cc"}, "JsonText (base/json.h), which takes any bytes"),
     (
@@ -27,6 +30,13 @@ RULES = [
         "OpenInput (base/input_file.h) or OutputFile (base/output_file.h)",
     ),
     (r"\bstd::cin\b", {"apps/talk/line_reader.cc"}, 'ReadText("-") (base/input_file.h)'),
+    (
+        r"(\.|->)data\b(?!\()",
+        # the one compares addresses, the other cuts memory into pages
+        {"src/model/decoder_layers.cc", "src/model/page_pool.cc"},
+        "Backend::Download or an op: memory is the device's",
+        TENSORS,
+    ),
 ]
 
 
@@ -47,12 +57,14 @@ def main():
         rel = os.path.relpath(path, root)
         with open(path, encoding="utf-8") as f:
             for line, text in enumerate(f, 1):
-                for pattern, allowed, instead in RULES:
+                for pattern, allowed, instead, *folders in RULES:
+                    if folders and not rel.startswith(folders[0]):
+                        continue
                     if rel not in allowed and re.search(pattern, text.split("//")[0]):
                         print(f"{rel}:{line}: expected {instead}", file=sys.stderr)
                         found += 1
     if found == 0:
-        print("one place: files are opened, and JSON is written, where that is done right")
+        print("one place: files are opened, JSON written and tensors read where that is done right")
     return 1 if found else 0
 
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/strict_backend_testing.h"
 #include "base/json.h"
 #include "draft/drafter.h"
 #include "draft/test_options.h"
@@ -35,7 +36,7 @@ class TargetFixture : public testing::Test {
   ModelConfig config_;
   uint64_t seed_;  // of the weights
   std::shared_ptr<const Tokenizer> tokenizer_ = ToyTokenizer(config_.vocab);
-  std::unique_ptr<Backend> backend_ = *NewBackend("cpu", {.threads = 1});
+  std::unique_ptr<Backend> backend_ = NewTestedBackend({.threads = 1});
   std::unique_ptr<WeightSource> weights_ = NewRandomWeights(DType::kF32, seed_, *backend_);
   std::unique_ptr<Model> model_ = *NewRandomModel(config_, DType::kF32, seed_, *backend_);
   TemporaryDirectory folder_;

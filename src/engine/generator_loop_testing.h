@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/strict_backend_testing.h"
 #include "base/json.h"
 #include "engine/generator.h"
 #include "io/model_config_testing.h"
@@ -109,7 +110,7 @@ class GeneratorLoop : public ::testing::Test {
     return run;
   }
 
-  std::unique_ptr<Backend> backend_ = *NewBackend("cpu", {.threads = 1});
+  std::unique_ptr<Backend> backend_ = NewTestedBackend({.threads = 1});
   std::unique_ptr<Model> model_ = *NewRandomModel(
       TestConfig({.vocab = 61, .context = 256}), DType::kF32, 1, *backend_, {.max_rows = kMaxRows});
   Json none_ = Json::object();

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "backend/strict_backend_testing.h"
 #include "engine/session.h"
 
 namespace foretoken {
@@ -77,7 +78,7 @@ class PrefixCacheTest : public ::testing::Test {
   }
 
   static constexpr size_t kPlenty = size_t{1} << 30;
-  std::unique_ptr<Backend> backend_ = *NewBackend("cpu", {.threads = 1});
+  std::unique_ptr<Backend> backend_ = NewTestedBackend({.threads = 1});
   LengthDrafter drafter_, other_;
 };
 

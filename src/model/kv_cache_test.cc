@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "backend/strict_backend_testing.h"
 #include "model/scoring_for_test.h"
 
 namespace foretoken {
@@ -21,7 +22,7 @@ std::shared_ptr<PagePool> PoolOf(Backend& backend, DType type) {
 class KvCacheTest : public ::testing::TestWithParam<DType> {
  protected:
   KvCacheTest()
-      : backend_(std::move(*NewBackend("cpu", {.threads = 1}))),
+      : backend_(NewTestedBackend({.threads = 1})),
         pool_(PoolOf(*backend_, GetParam())),
         cache_(pool_) {}
 
@@ -264,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(Types, KvCacheTest,
 class VisibilityTest : public ::testing::Test {
  protected:
   VisibilityTest()
-      : backend_(std::move(*NewBackend("cpu", {.threads = 1}))),
+      : backend_(NewTestedBackend({.threads = 1})),
         cache_(PagePool::Create(*backend_, {.layers = 1, .kv_heads = 1, .head_dim = 8})) {}
 
   // The provisional rows that row `r` of `v` sees, in its order.

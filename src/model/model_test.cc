@@ -9,6 +9,7 @@
 #include <cmath>
 #include <set>
 
+#include "backend/strict_backend_testing.h"
 #include "model/scoring_for_test.h"
 
 namespace foretoken {
@@ -26,7 +27,7 @@ class ModelTest : public ::testing::TestWithParam<Law> {
  protected:
   static constexpr int kCapacity = 120;
 
-  ModelTest() : backend_(std::move(*NewBackend("cpu", {.threads = 2}))) {
+  ModelTest() : backend_(NewTestedBackend({.threads = 2})) {
     const Law& law = GetParam();
     config_ = *ShapeByName("tiny");
     config_.kv_heads = law.kv_heads;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/strict_backend_testing.h"
 #include "base/json.h"
 #include "verify/verifier.h"
 
@@ -14,7 +15,7 @@ namespace foretoken {
 class Judge {
  public:
   explicit Judge(std::string_view verifier, const Json& options = Json::object())
-      : backend_(*NewBackend("cpu", {.threads = 1})),
+      : backend_(NewTestedBackend({.threads = 1})),
         verifier_(*NewVerifier(verifier, {*backend_, options})) {}
 
   const Verifier& verifier() const { return *verifier_; }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "backend/strict_backend_testing.h"
 #include "base/doc_page_testing.h"
 #include "base/option_help.h"
 #include "base/rng.h"
@@ -184,7 +185,7 @@ TEST_P(EveryVerifier, NoTokenAfterANodeWithoutNumbers) {
 }
 
 TEST_P(EveryVerifier, RefusesOptionsItDoesNotHave) {
-  const auto backend = *NewBackend("cpu", {.threads = 1});
+  const auto backend = NewTestedBackend({.threads = 1});
   const Json typo = {{"topp", 0.5}};
   const auto made = NewVerifier(GetParam()->name, {*backend, typo});
   ASSERT_FALSE(made.ok());
@@ -211,7 +212,7 @@ TEST(Registry, NamesAreUniqueAndExactIsTheDefault) {
 
 // The page is written anew by `make docs`.
 TEST(VerifiersPage, HasTheTableOfTheRegistry) {
-  const auto backend = *NewBackend("cpu", {.threads = 1});
+  const auto backend = NewTestedBackend({.threads = 1});
   std::vector<OptionOwner> owners;
   for (const VerifierEntry& e : AllVerifiers()) {
     OptionFields fields(owners.emplace_back(OptionOwner{e.name, {}}).options);

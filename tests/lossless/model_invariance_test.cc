@@ -1,12 +1,12 @@
 // The promise speculation rests on: a row's logits depend on the row's own past alone, bit for bit.
 // Each row is scored alone, in batches of 2..64 rows, in chunks of a prompt and inside random
-// trees, by 1..4 threads, for every weight type and every set of kernels that runs on this machine.
+// trees, by 1..4 threads, for every weight type and every backend of this machine.
 #include <gtest/gtest.h>
 
 #include <iterator>
 
-#include "backend/cpu/isa/kernel_sets_testing.h"
 #include "backend/cpu/reference.h"
+#include "backend/tested_backends_testing.h"
 #include "base/step_testing.h"
 #include "model/model.h"
 #include "model/scoring_for_test.h"
@@ -14,7 +14,7 @@
 namespace foretoken {
 namespace {
 
-using testing::KernelSet;
+using testing::TestedBackend;
 
 constexpr int kCapacity = 112;
 constexpr int kPrompt = 40;
@@ -159,7 +159,7 @@ class Checker {
 
 struct Case {
   ModelConfig config;
-  KernelSet set;
+  TestedBackend backend;
   DType weights, cache;
 };
 
@@ -168,9 +168,9 @@ void CheckModel(const Case& c, std::initializer_list<int> thread_counts) {
   Truth truth;
   for (const int threads : thread_counts) {
     const bool first_or_last = threads == 1 || threads == *std::prev(thread_counts.end());
-    if (!first_or_last && (TestStep() > 1 || c.set.IsEmulated())) continue;
+    if (!first_or_last && (TestStep() > 1 || c.backend.emulated.has_value())) continue;
     SCOPED_TRACE(std::to_string(threads) + " threads");
-    const auto backend = testing::NewBackend(c.set, threads);
+    const auto backend = c.backend.New(threads);
     const auto model = NewModel(c.config, c.weights, *backend);
     ASSERT_NE(model, nullptr);
     if (threads == 1) truth = Decode(*model, c.cache, work);
@@ -181,37 +181,40 @@ void CheckModel(const Case& c, std::initializer_list<int> thread_counts) {
   }
 }
 
-// Emulated kernels for AVX-VNNI are AVX2's but for an instruction that linear_test tries.
-std::vector<KernelSet> Sets() {
-  std::vector<KernelSet> sets = testing::TestedSets();
-  std::erase_if(
-      sets, [](const KernelSet& set) { return set.isa == CpuIsa::kAvxVnni && set.IsEmulated(); });
-  return sets;
+// Emulated kernels for AVX-VNNI are AVX2's but for an instruction that linear_test tries; the
+// strict backend computes as another does.
+std::vector<TestedBackend> Backends() {
+  std::vector<TestedBackend> backends = testing::TestedBackends();
+  std::erase_if(backends, [](const TestedBackend& b) {
+    return b.name.starts_with("strict") ||
+           (b.emulated.has_value() && b.emulated->isa == CpuIsa::kAvxVnni);
+  });
+  return backends;
 }
 
-using SetAndType = std::tuple<KernelSet, DType>;
-std::string NameOf(const ::testing::TestParamInfo<SetAndType>& info) {
-  const auto& [set, type] = info.param;
-  return std::string(set.name()) + "_" + std::string(DTypeName(type));
+using BackendAndType = std::tuple<TestedBackend, DType>;
+std::string NameOf(const ::testing::TestParamInfo<BackendAndType>& info) {
+  const auto& [backend, type] = info.param;
+  return backend.ParameterName() + "_" + std::string(DTypeName(type));
 }
 
-class EveryWeightType : public ::testing::TestWithParam<SetAndType> {};
+class EveryWeightType : public ::testing::TestWithParam<BackendAndType> {};
 
 TEST_P(EveryWeightType, RowDependsOnItsOwnPastOnly) {
-  const auto& [set, type] = GetParam();
-  CheckModel({SmallConfig(), set, type, DType::kF16}, {1, 2, 3, 4});
+  const auto& [backend, type] = GetParam();
+  CheckModel({SmallConfig(), backend, type, DType::kF16}, {1, 2, 3, 4});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryWeightType,
-                         ::testing::Combine(::testing::ValuesIn(Sets()),
+                         ::testing::Combine(::testing::ValuesIn(Backends()),
                                             ::testing::ValuesIn(testing::kWeightTypes)),
                          NameOf);
 
-class EveryCacheType : public ::testing::TestWithParam<SetAndType> {};
+class EveryCacheType : public ::testing::TestWithParam<BackendAndType> {};
 
 // Small matrices of awkward sizes: here attention is what is tested.
 TEST_P(EveryCacheType, RowDependsOnItsOwnPastOnly) {
-  const auto& [set, type] = GetParam();
+  const auto& [backend, type] = GetParam();
   ModelConfig config = *ShapeByName("tiny");
   config.layers = 2;
   config.head_dim = config.rope_dim = 32;
@@ -221,12 +224,12 @@ TEST_P(EveryCacheType, RowDependsOnItsOwnPastOnly) {
     SCOPED_TRACE(std::to_string(kv_heads) + " kv heads, window " + std::to_string(window));
     config.kv_heads = kv_heads;
     config.sliding_window = window;
-    CheckModel({config, set, DType::kBF16, type}, {1, 3});
+    CheckModel({config, backend, DType::kBF16, type}, {1, 3});
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryCacheType,
-                         ::testing::Combine(::testing::ValuesIn(Sets()),
+                         ::testing::Combine(::testing::ValuesIn(Backends()),
                                             ::testing::Values(DType::kF32, DType::kF16,
                                                               DType::kBF16, DType::kQ8_0)),
                          NameOf);

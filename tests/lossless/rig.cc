@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "backend/strict_backend_testing.h"
 #include "base/rng.h"
 #include "io/model_config_testing.h"
 #include "model/weight_source.h"
@@ -24,7 +25,11 @@ ModelConfig TinyConfig(int kv_heads) {
 }
 
 Target::Target(const ModelConfig& config, int threads, uint64_t weights, int max_rows)
-    : backend(*NewBackend("cpu", {.threads = threads})),
+    : Target(config, NewTestedBackend({.threads = threads}), weights, max_rows) {}
+
+Target::Target(const ModelConfig& config, std::unique_ptr<Backend> on, uint64_t weights,
+               int max_rows)
+    : backend(std::move(on)),
       model(*NewRandomModel(config, DType::kF32, weights, *backend, {.max_rows = max_rows})),
       tokenizer(ToyTokenizer(config.vocab)),
       seed(weights) {}

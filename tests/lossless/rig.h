@@ -25,6 +25,8 @@ ModelConfig TinyConfig(int kv_heads);
 struct Target {
   explicit Target(const ModelConfig& config, int threads = 1, uint64_t weights = 1,
                   int max_rows = 64);
+  Target(const ModelConfig& config, std::unique_ptr<Backend> backend, uint64_t weights = 1,
+         int max_rows = 64);
   // What `drafter` needs to be built for this target: see draft/test_options.h. Made once.
   const Json& OptionsFor(std::string_view drafter);
 

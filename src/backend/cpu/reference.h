@@ -75,7 +75,10 @@ inline PagedBuffer NewPages(Backend& backend, DType type, int64_t rows, int64_t 
   PagedBuffer pages{.cols = cols, .group_cols = group_cols};
   pages.memory = *backend.Allocate(type, held, lead + kPageRows * cols);
   const Tensor& all = pages.memory.tensor;
-  std::memset(all.data, 0xff, static_cast<size_t>(held * all.row_bytes));
+  // Too much for a block's scale.
+  const float odd = BlockElements(type) == 1 ? NAN : 1e38f;
+  const std::vector<float> nothing(static_cast<size_t>(held * all.cols), odd);
+  backend.StoreRows(Filled(backend, held, all.cols, nothing).tensor, all);
   pages.offset = static_cast<int64_t>(RowBytes(type, lead));
   std::vector<int64_t> order(static_cast<size_t>(held));
   for (int64_t i = 0; i < held; ++i) order[static_cast<size_t>(i)] = i;

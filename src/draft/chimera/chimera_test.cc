@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "backend/strict_backend_testing.h"
 #include "base/mapped_file.h"
 #include "base/output_file.h"
 #include "draft/chimera/chimera_testing.h"
@@ -48,7 +49,7 @@ class NgramCacheTest : public testing::Test {
     return values[0];
   }
 
-  std::unique_ptr<Backend> backend_ = *NewBackend("cpu", {.threads = 1});
+  std::unique_ptr<Backend> backend_ = NewTestedBackend({.threads = 1});
   Buffer row_ = *backend_->Allocate(DType::kF32, 1, 2);
   TemporaryDirectory folder_;
 };

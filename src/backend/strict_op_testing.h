@@ -1,0 +1,67 @@
+// What one op of the strict backend is given: checked, open while the op runs, closed afterwards.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/paged_rows.h"
+#include "backend/strict_memory_testing.h"
+
+namespace foretoken {
+
+class StrictOp {
+ public:
+  StrictOp(const char* name, int backend) : name_(name), backend_(backend) {}
+  ~StrictOp();
+  StrictOp(const StrictOp&) = delete;
+  StrictOp& operator=(const StrictOp&) = delete;
+
+  // Ends the process with the op's name and `sentence`, unless `holds`.
+  void Expect(bool holds, std::string_view sentence) const;
+
+  // Notes an argument, called `what` in sentences. Empty tensors are refused: an argument that may
+  // be left out is not passed on.
+  void Reads(std::string_view what, const Tensor& tensor);
+  void Writes(std::string_view what, const Tensor& tensor);
+  // Writes rows that are those of an input, or no byte of it.
+  void WritesInPlace(std::string_view what, const Tensor& tensor, const Tensor& input);
+  // Rows [first, first + count) of a cache.
+  void Reads(std::string_view what, const PagedRows& rows, int64_t first, int64_t count);
+  void Writes(std::string_view what, const PagedRows& rows, int64_t first, int64_t count);
+
+  // Opens what was noted, until the op is destroyed. Outputs overlap nothing else by now.
+  void Begin();
+
+ private:
+  struct Bytes {
+    const std::byte *begin, *end;
+  };
+  struct Argument {
+    std::string what;
+    std::vector<Bytes> pieces;  // ascending, of rows and groups
+    bool is_output;
+    const std::byte* may_overlap;  // an input that begins there
+  };
+  struct Grant {
+    const StrictAllocation* allocation;
+    bool may_write;
+  };
+  static std::vector<Bytes> PiecesOf(const Tensor& t);
+  static bool Overlap(const Argument& a, const Argument& b);
+  void Note(std::string_view what, const Tensor& tensor, bool is_output,
+            const std::byte* may_overlap);
+  void Note(std::string_view what, const PagedRows& rows, int64_t first, int64_t count,
+            bool is_output);
+  // The live allocation of this backend that holds `at`, granted from now on.
+  const StrictAllocation& Open(std::string_view what, const std::byte* at, bool may_write);
+  void CheckOverlaps() const;
+
+  const char* const name_;
+  const int backend_;
+  std::vector<Argument> arguments_;
+  std::vector<Grant> grants_;
+  bool begun_ = false;
+};
+
+}  // namespace foretoken

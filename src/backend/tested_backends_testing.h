@@ -1,0 +1,27 @@
+// The backends that tests of ops go through: what this machine has, by name, the strict one, and
+// the CPU's with kernels of instruction sets that this machine lacks, on emulated instructions.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/cpu/isa/kernel_sets_testing.h"
+
+namespace foretoken::testing {
+
+struct TestedBackend {
+  std::string name;                   // as of NewTestBackend; of emulated kernels, the set's
+  std::optional<KernelSet> emulated;  // the kernels, where they are
+
+  std::unique_ptr<Backend> New(int threads) const;
+  // The name as a test parameter: letters, digits and underscores.
+  std::string ParameterName() const;
+};
+
+// Every device in every variant, each once: "cpu" is one of "cpu:portable", "cpu:avx2", ...
+std::vector<TestedBackend> TestedBackends();
+
+}  // namespace foretoken::testing
