@@ -90,7 +90,7 @@ class TreeBuilder {
   // parents, the root included.
   std::vector<Node> Kept() const;
   // [tree().size()] the tokens that each node is expected to add (TreePolicy::Gains).
-  std::vector<double> Gains() const { return policy_.Gains(tree_, context_); }
+  std::vector<double> Gains() const { return policy_.Gains(tree_, WithoutProbes()); }
   // Whether nodes are scored only where that pays, by costs that were measured.
   bool weighs_costs() const { return policy_.MayDecline() && context_.economy != nullptr; }
   int probes() const { return probes_; }
@@ -99,6 +99,7 @@ class TreeBuilder {
   CandidateTree Finish() const;
 
  private:
+  TreeContext WithoutProbes() const;
   uint32_t Proposer() const { return 1u << context_.part(); }
   void OfferLikeliest(Node node, std::span<const float> q, int count);
   uint64_t KeyOf(Node node) const;
