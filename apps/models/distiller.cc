@@ -61,7 +61,7 @@ Result<bool> Distiller::Ask(Job& job) {
     return false;
   }
   if (prompt->empty() || std::ssize(*prompt) >= options_.session.capacity) return false;
-  FT_RETURN_IF_ERROR(generator_.Prefill(*job.session, *prompt, options_.new_tokens));
+  FT_RETURN_IF_ERROR(generator_.Begin(*job.session, *prompt, options_.new_tokens));
   job.transcript = std::move(asked);
   return true;
 }
@@ -107,30 +107,35 @@ Status Distiller::Fill(std::span<const TextDocument> documents, size_t& next) {
   return {};
 }
 
+// One pass of all that is being written. Questions are read in the passes in which others answer.
+Status Distiller::Advance() {
+  std::vector<Session*> batch;
+  for (const Job& job : jobs_) batch.push_back(job.session.get());
+  if (!batch.empty()) FT_RETURN_IF_ERROR(generator_.Step(batch));
+  Status status;
+  std::erase_if(jobs_, [&](Job& job) {
+    if (status.ok()) status = job.session->status;
+    if (!job.session->done() || !status.ok()) return false;
+    const Result<bool> goes_on = Answered(job);
+    if (!goes_on.ok()) status = goes_on.error();
+    if (!goes_on.ok() || *goes_on) return false;
+    finished_.emplace(job.index, std::move(job.transcript));
+    return true;
+  });
+  return status;
+}
+
 Status Distiller::Run(std::span<const TextDocument> documents, size_t first,
                       const std::function<bool(size_t, const Transcript&)>& done) {
   repeats_ = FindRepeats(documents);
   size_t next = first, owed = first;
   while (owed < documents.size()) {
     FT_RETURN_IF_ERROR(Fill(documents, next));
-    std::vector<Session*> batch;
-    for (const Job& job : jobs_) {
-      if (!job.session->done()) batch.push_back(job.session.get());
-    }
-    if (!batch.empty()) FT_RETURN_IF_ERROR(generator_.Step(batch));
-    Status status;
-    std::erase_if(jobs_, [&](Job& job) {
-      if (!job.session->done() || !status.ok()) return false;
-      const Result<bool> goes_on = Answered(job);
-      if (!goes_on.ok()) status = goes_on.error();
-      if (goes_on.ok() && *goes_on) return false;
-      finished_.emplace(job.index, std::move(job.transcript));
-      return true;
-    });
-    FT_RETURN_IF_ERROR(status);
+    const Status status = Advance();
     while (const auto ready = finished_.extract(owed)) {
       if (!done(owed++, ready.mapped())) return {};
     }
+    FT_RETURN_IF_ERROR(status);
   }
   return {};
 }

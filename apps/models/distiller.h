@@ -63,6 +63,7 @@ class Distiller {
   void NoteRefusal(const Job& job, const Error& why);
   Result<bool> Answered(Job& job);
   Status Fill(std::span<const TextDocument> documents, size_t& next);
+  Status Advance();
 
   Generator& generator_;
   const Tokenizer& tokenizer_;

@@ -102,7 +102,7 @@ void CostObserver::BeginAnswer(SessionCosts& session, int limit) const {
 int CostObserver::TokensWorthReading(const SessionCosts& session, int prompt) const {
   constexpr int kMost = 256;  // what lies before them hardly changes the next guesses
   constexpr int kFew = 32;
-  const SessionEconomy economy = EconomyOf(session, 0, 1, std::numeric_limits<int>::max());
+  const SessionEconomy economy = EconomyOf(session, 0, std::numeric_limits<int>::max());
   const bool some_draft_levels = std::ranges::any_of(drafting_, &DraftCosts::drafts_levels);
   int most = 0;
   for (int part = 0; part < economy.parts(); ++part) {
@@ -121,9 +121,9 @@ int CostObserver::TokensWorthReading(int prompt, int limit) const {
   return TokensWorthReading(session, prompt);
 }
 
-SessionEconomy CostObserver::EconomyOf(const SessionCosts& session, int context, int batch,
-                                       int left) const {
-  return {costs_, drafting_, session, {context, batch, left, NeedsPlainPass(), learns_ && timing_}};
+SessionEconomy CostObserver::EconomyOf(const SessionCosts& session, int context, int left,
+                                       const PassLoad& load) const {
+  return {costs_, drafting_, session, {context, left, load, NeedsPlainPass(), learns_ && timing_}};
 }
 
 bool CostObserver::IsWorthAsking(const SessionEconomy& economy, const TreeBuilder& builder) const {
@@ -137,27 +137,29 @@ bool CostObserver::IsWorthAsking(const SessionEconomy& economy, const TreeBuilde
     // At rest, levels are not drafted.
     may_tell = may_tell || (!drafting.drafts_levels() && economy.HasMeans(part));
   }
-  return may_tell && asking < kCheap;
+  return may_tell && asking * economy.PlainTokens() / economy.cycle().load.asked() < kCheap;
 }
 
 void CostObserver::JudgePart(const ObservedCycle& cycle, int part) {
   const TreeBuilder& builder = cycle.builder;
   Governor& governor = cycle.session.governors[static_cast<size_t>(part)];
   DraftCosts& drafting = *drafting_[static_cast<size_t>(part)];
+  const double plain_tokens = cycle.economy.PlainTokens();
   const bool spoke = cycle.asked && part < builder.parts();
   if (!spoke || (builder.levels(part) == 0 && !IsScored(part, cycle.scored))) {
     const Node first = spoke ? FirstGuess(part, builder.tree()) : kNoNode;
     std::optional<bool> came_true;
     if (first != kNoNode) came_true = builder.tree().token(first) == cycle.written[0];
-    governor.ObserveIdle(came_true, spoke ? drafting.Passes(0) : 0);
+    const double asking = drafting.Passes(0) * plain_tokens / cycle.economy.cycle().load.asked();
+    governor.ObserveIdle(came_true, spoke ? asking : 0);
     return;
   }
   const double gain = GainOf(part, cycle.economy, builder, cycle.scored, cycle.path);
   const int read = builder.read(part);
   double reading = read < DraftCosts::kManyTokens ? 0 : drafting.ReadingPasses(read);
   if (learns_) reading -= drafting.PayForReading(reading);
-  const bool failed =
-      governor.Observe(gain, reading, cycle.economy.LeastPasses(part), cycle.economy.Allowed(part));
+  const bool failed = governor.Observe(
+      gain, reading * plain_tokens, cycle.economy.LeastPasses(part), cycle.economy.Allowed(part));
   if (!learns_) return;
   drafting.ObserveGain(gain);
   if (failed) drafting.ObserveFailure();
@@ -187,8 +189,8 @@ void CostObserver::Observe(std::span<const ObservedCycle> batch, const Round& ro
     }
     if (!costs_.has_plain_pass()) continue;
     session.spent_seconds += share;
-    session.plain_seconds += static_cast<double>(cycle.written.size()) *
-                             costs_.VerifySeconds(1, cycle.economy.cycle().context);
+    session.plain_seconds +=
+        static_cast<double>(cycle.written.size()) * cycle.economy.TokenSeconds();
   }
 }
 
@@ -196,7 +198,7 @@ void CostObserver::Observe(std::span<const ObservedCycle> batch, const Round& ro
 void CostObserver::ObserveTimes(std::span<const ObservedCycle> batch, const Round& round) {
   int context = 0;
   for (const ObservedCycle& cycle : batch) context += cycle.economy.cycle().context;
-  if (!round.reads_prompts) {
+  if (round.prompts == 0) {
     costs_.ObserveVerify(round.rows, context / static_cast<int>(batch.size()), round.verify);
   }
   if (costs_.has_plain_pass()) ObserveDrafting(batch, round);
@@ -225,7 +227,7 @@ void CostObserver::EndAnswer(SessionCosts& session, bool cut_off) {
   constexpr double kWon = 1;  // passes that are no accident
   if (!learns_) return;
   costs_.answers().Observe(session.written, cut_off);
-  const SessionEconomy economy = EconomyOf(session, 0, 1, 0);
+  const SessionEconomy economy = EconomyOf(session, 0, 0);
   for (size_t part = 0; part < drafting_.size(); ++part) {
     const Governor& governor = session.governors[part];
     drafting_[part]->ObserveWritten(session.written);

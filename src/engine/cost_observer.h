@@ -30,9 +30,9 @@ struct ObservedCycle {
 
 // One pass, and what went with it.
 struct Round {
-  int rows = 1;                // of the pass
-  int sessions = 1;            // that wrote, by whatever drafter
-  bool reads_prompts = false;  // so that the pass took longer than such a tree alone
+  int rows = 1;      // of the pass
+  int prompts = 0;   // of those, rows of prompts
+  int sessions = 1;  // that wrote, by whatever drafter
   // Seconds: of this drafter; of the pass and its verification, those of prompts left out.
   double propose = 0, learn = 0, verify = 0;
 };
@@ -55,8 +55,9 @@ class CostObserver {
   // The same of a text that has not begun, whose answer may have `limit` tokens.
   int TokensWorthReading(int prompt, int limit) const;
 
-  // What the next cycle costs and gains. `left`: tokens that may be written yet. Borrows both.
-  SessionEconomy EconomyOf(const SessionCosts& session, int context, int batch, int left) const;
+  // What the next cycle costs and gains. `left`: tokens that may be written yet. Borrows `session`.
+  SessionEconomy EconomyOf(const SessionCosts& session, int context, int left,
+                           const PassLoad& load = {}) const;
   // Whether guesses are wanted in a cycle. Where nothing can be scored they still teach whether
   // they come true, but not at any price.
   bool IsWorthAsking(const SessionEconomy& economy, const TreeBuilder& builder) const;

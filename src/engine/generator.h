@@ -191,11 +191,13 @@ class Generator {
   // Who takes part, and with what: generator_draft.cc.
   Lanes LayOut(std::span<Session* const> batch, int budget, DraftTimes& times);
   static Lanes Admit(std::span<Session* const> batch, int budget, RowPlan& plan);
+  static PassLoad LoadOf(const Lane& own, const Lanes& lanes, const RowPlan& plan);
+  void OpenBuilder(Lane& lane, const Lanes& lanes, const RowPlan& plan) const;
   void Propose(Lanes& lanes, const RowPlan& plan, DraftTimes& times);
   static bool IsWorthAsking(const Speculation& by, const Lane& lane);
   std::optional<uint64_t> DrawKey(const Session& session) const;
   TreeLimits LimitsFor(const Session& session, int nodes) const;
-  static int AllotNodes(const Lanes& lanes, int room);
+  static int AllotTrees(const Lanes& lanes, const RowPlan& plan);
   static void AllotChunks(Lanes& lanes, int rows);
 
   // The pass: generator_pass.cc.
@@ -207,6 +209,9 @@ class Generator {
   void Commit(const Lanes& lanes) const;
   void Learn(const Lanes& lanes, const Pass& pass, DraftTimes& times);
   void Write(const Lanes& lanes, const Pass& pass, double verify, const DraftTimes& times);
+  static void NoteUsual(Session& session, const Lane& lane, double tokens);
+  static int LevelsOf(const Lane& lane);
+  static PassLoad LoadAfter(const Lane& own, const Lanes& lanes, const Round& round);
   void WriteBy(const Lanes& lanes, size_t drafter, const Round& round, double draft);
 
   size_t Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted);

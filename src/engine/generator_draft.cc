@@ -1,6 +1,5 @@
 // Who takes part in a pass, and with what.
 #include <algorithm>
-#include <cmath>
 
 #include "base/rng.h"
 #include "base/timer.h"
@@ -9,20 +8,6 @@
 #include "verify/tree_filter.h"
 
 namespace foretoken {
-namespace {
-
-// Of a tree that its policy has cut: all that is left of it is wanted.
-NodeOffer OfferOf(const CandidateTree& tree) {
-  NodeOffer offer{tree, std::vector<double>(static_cast<size_t>(tree.size())),
-                  std::vector<bool>(static_cast<size_t>(tree.size()))};
-  for (Node n = 0; n < tree.size(); ++n) {
-    offer.gains[n] = std::exp(static_cast<double>(tree.score(n)));
-    offer.probes[n] = tree.kind(n) == CandidateTree::Kind::kProbe;
-  }
-  return offer;
-}
-
-}  // namespace
 
 // Prompts take part for the time being, and leave if nodes leave them no rows.
 Generator::Lanes Generator::Admit(std::span<Session* const> batch, int budget, RowPlan& plan) {
@@ -40,20 +25,44 @@ Generator::Lanes Generator::Admit(std::span<Session* const> batch, int budget, R
   return lanes;
 }
 
+// What each session shares the pass with, as far as is known before anything is drafted: others are
+// taken to want as many nodes as they have been wanting.
+PassLoad Generator::LoadOf(const Lane& own, const Lanes& lanes, const RowPlan& plan) {
+  PassLoad load{.sessions = plan.roots, .prompts = plan.chunks};
+  double tokens = own.session.usual_tokens_;
+  for (const auto& lane : lanes) {
+    const Session& s = lane->session;
+    if (lane.get() == &own || s.reading()) continue;
+    load.nodes += s.usual_nodes_;
+    tokens += s.usual_tokens_;
+    const auto& governors = s.costs_.governors;
+    const bool rests = std::ranges::all_of(governors, &Governor::resting);
+    if (rests || s.drafter_ != own.session.drafter_) continue;
+    load.levels.push_back(s.usual_levels_ + 1);  // it may want to draft deeper by now
+  }
+  load.own_nodes = own.session.usual_nodes_;
+  load.own_part = own.session.usual_tokens_ / tokens;
+  return load;
+}
+
+void Generator::OpenBuilder(Lane& lane, const Lanes& lanes, const RowPlan& plan) const {
+  const Session& s = lane.session;
+  FT_CHECK(s.cache_->length() + 1 == static_cast<int>(s.tokens.size()));
+  const Speculation& by = Of(s);
+  if (by.observer) {
+    const int left = s.limit - static_cast<int>(s.tokens.size());
+    lane.economy.emplace(
+        by.observer->EconomyOf(s.costs_, s.cache_->length(), left, LoadOf(lane, lanes, plan)));
+  }
+  lane.builder.emplace(s.tokens.back(), LimitsFor(s, plan.nodes), *by.options.policy, DrawKey(s),
+                       lane.economy ? &*lane.economy : nullptr);
+  if (s.filter_) lane.builder->SetFilter(std::make_shared<TreeFilter>(*s.filter_));
+  lane.asked = by.drafter != nullptr && IsWorthAsking(by, lane);
+}
+
 void Generator::Propose(Lanes& lanes, const RowPlan& plan, DraftTimes& times) {
   for (const auto& lane : lanes) {
-    Session& s = lane->session;
-    if (s.reading()) continue;
-    FT_CHECK(s.cache_->length() + 1 == static_cast<int>(s.tokens.size()));
-    const Speculation& by = Of(s);
-    if (by.observer) {
-      const int left = s.limit - static_cast<int>(s.tokens.size());
-      lane->economy.emplace(by.observer->EconomyOf(s.costs_, s.cache_->length(), plan.roots, left));
-    }
-    lane->builder.emplace(s.tokens.back(), LimitsFor(s, plan.nodes), *by.options.policy, DrawKey(s),
-                          lane->economy ? &*lane->economy : nullptr);
-    if (s.filter_) lane->builder->SetFilter(std::make_shared<TreeFilter>(*s.filter_));
-    lane->asked = by.drafter != nullptr && IsWorthAsking(by, *lane);
+    if (!lane->session.reading()) OpenBuilder(*lane, lanes, plan);
   }
   for (size_t d = 0; d < speculations_.size(); ++d) {
     std::vector<DraftSlot> slots;
@@ -95,24 +104,19 @@ TreeLimits Generator::LimitsFor(const Session& session, int nodes) const {
   return limits;
 }
 
-// Trees as their policies want them; where there are not rows enough, the nodes that are expected
-// to gain most.
-int Generator::AllotNodes(const Lanes& lanes, int room) {
-  int nodes = 0;
+int Generator::AllotTrees(const Lanes& lanes, const RowPlan& plan) {
+  std::vector<NodeOffer> offers;
   std::vector<Lane*> writing;
   for (const auto& lane : lanes) {
     if (!lane->builder) continue;
-    lane->tree = lane->builder->Finish();
-    nodes += lane->tree.size() - 1;
+    const SessionEconomy* economy = lane->builder->weighs_costs() ? &*lane->economy : nullptr;
+    offers.push_back({&*lane->builder, economy, lane->asked, lane->session.drafter_});
     writing.push_back(lane.get());
   }
-  if (nodes <= room) return nodes;
-  std::vector<NodeOffer> offers;
-  for (const Lane* lane : writing) offers.push_back(OfferOf(lane->tree));
-  const std::vector<std::vector<bool>> kept = foretoken::AllotNodes(offers, room);
-  nodes = 0;
+  std::vector<CandidateTree> trees = AllotNodes(offers, {plan.nodes, plan.chunks});
+  int nodes = 0;
   for (size_t i = 0; i < writing.size(); ++i) {
-    writing[i]->tree = Pick(writing[i]->tree, kept[i]);
+    writing[i]->tree = std::move(trees[i]);
     nodes += writing[i]->tree.size() - 1;
   }
   return nodes;
@@ -143,7 +147,7 @@ Generator::Lanes Generator::LayOut(std::span<Session* const> batch, int budget, 
   RowPlan plan;
   Lanes lanes = Admit(batch, budget, plan);
   Propose(lanes, plan, times);
-  const int nodes = AllotNodes(lanes, plan.nodes);
+  const int nodes = AllotTrees(lanes, plan);
   AllotChunks(lanes, plan.chunks == 0 ? 0 : budget - plan.roots - nodes);
   return lanes;
 }

@@ -201,13 +201,44 @@ void Generator::Write(const Lanes& lanes, const Pass& pass, double verify,
     seconds_.prefill += reading + times[d].learn * of_own_prompts;
     seconds_.reading += reading;
     seconds_.draft += draft;
-    Round round{.rows = pass.rows, .reads_prompts = pass.chunk_rows > 0};
+    Round round{.rows = pass.rows, .prompts = pass.chunk_rows};
     round.sessions = static_cast<int>(writing);
     round.propose = times[d].propose;
     round.verify = verify * of_trees;
     round.learn = learn;
     WriteBy(lanes, d, round, draft / std::max(sessions, 1));
   }
+}
+
+// What a session is taken to want of the next pass.
+void Generator::NoteUsual(Session& session, const Lane& lane, double tokens) {
+  constexpr double kNewest = 0.25;
+  session.usual_nodes_ += kNewest * (lane.tree.size() - 1 - session.usual_nodes_);
+  session.usual_levels_ += kNewest * (LevelsOf(lane) - session.usual_levels_);
+  session.usual_tokens_ += kNewest * (tokens - session.usual_tokens_);
+}
+
+int Generator::LevelsOf(const Lane& lane) {
+  int levels = 0;
+  for (int part = 0; part < lane.builder->parts(); ++part) {
+    levels = std::max(levels, lane.builder->levels(part));
+  }
+  return levels;
+}
+
+// What a session has shared the pass with.
+PassLoad Generator::LoadAfter(const Lane& own, const Lanes& lanes, const Round& round) {
+  PassLoad load = own.economy->cycle().load;
+  load.sessions = round.sessions;
+  load.prompts = round.prompts;
+  load.own_nodes = own.tree.size() - 1;
+  load.nodes = round.rows - round.prompts - round.sessions - load.own_nodes;
+  load.levels.clear();
+  for (const auto& lane : lanes) {
+    if (lane.get() == &own || !lane->asked || DrafterOf(*lane) != DrafterOf(own)) continue;
+    load.levels.push_back(LevelsOf(*lane));
+  }
+  return load;
 }
 
 void Generator::WriteBy(const Lanes& lanes, size_t drafter, const Round& round, double draft) {
@@ -226,7 +257,9 @@ void Generator::WriteBy(const Lanes& lanes, size_t drafter, const Round& round, 
     cycle.draft_seconds = draft;
     cycle.verify_seconds = round.verify / round.sessions;
     s.cycles.push_back(std::move(cycle));
+    NoteUsual(s, *lane, static_cast<double>(kept));
     if (!by.observer) continue;
+    lane->economy->SetLoad(LoadAfter(*lane, lanes, round));
     const auto path = std::span(lane->accepted.path);
     observed.push_back({s.costs_, *lane->economy, *lane->builder, lane->asked, lane->tree,
                         path.first(std::min(path.size(), kept + 1)),

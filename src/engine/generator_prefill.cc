@@ -50,6 +50,8 @@ Status Generator::Begin(Session& session, std::span<const Token> prompt, int max
   session.status = {};
   session.reading_ = true;
   session.begun_ = ++begun_;
+  session.usual_nodes_ = session.usual_levels_ = 0;
+  session.usual_tokens_ = 1;
   BeginCosts(session);
   session.cycles.clear();
   session.sources.clear();

@@ -1,6 +1,7 @@
 #include "engine/node_allotment.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 namespace foretoken {
@@ -12,40 +13,172 @@ struct RankedNode {
   Node node;
 };
 
+// [tree.size()] what each node gains where it may be kept; 0 elsewhere, and for probes.
+std::vector<double> GainsOf(const NodeOffer& offer) {
+  std::vector<double> gains = offer.builder->Gains();
+  if (offer.economy != nullptr) return gains;
+  std::vector<double> kept(gains.size(), 0.0);
+  constexpr double kLeast = std::numeric_limits<double>::min();  // it is wanted all the same
+  for (const Node n : offer.builder->Kept()) kept[n] = std::max(gains[n], kLeast);
+  return kept;
+}
+
 // A parent comes before its children: it gains no less and has the lower number.
-std::vector<RankedNode> Rank(std::span<const NodeOffer> offers) {
+std::vector<RankedNode> RankNodes(std::span<const NodeOffer> offers) {
   std::vector<RankedNode> ranked;
   for (size_t o = 0; o < offers.size(); ++o) {
-    for (Node n = 1; n < offers[o].tree.size(); ++n) {
-      if (offers[o].gains[n] > 0 && !offers[o].probes[n])
-        ranked.push_back({offers[o].gains[n], o, n});
+    const std::vector<double> gains = GainsOf(offers[o]);
+    for (Node n = 1; n < std::ssize(gains); ++n) {
+      if (gains[n] > 0) ranked.push_back({gains[n], o, n});
     }
   }
-  std::ranges::sort(ranked, [](const RankedNode& a, const RankedNode& b) {
+  std::sort(ranked.begin(), ranked.end(), [](const RankedNode& a, const RankedNode& b) {
     return std::tie(b.gain, a.offer, a.node) < std::tie(a.gain, b.offer, b.node);
   });
   return ranked;
 }
 
+// Seconds that drafting took, by what is known of drafters: of sessions that are asked together the
+// deepest draft counts.
+double DraftingSeconds(std::span<const NodeOffer> offers) {
+  std::vector<std::vector<double>> of_drafter;  // [drafters][parts]
+  for (const NodeOffer& offer : offers) {
+    if (offer.economy == nullptr || !offer.asked) continue;
+    const auto drafter = static_cast<size_t>(offer.drafter);
+    of_drafter.resize(std::max(of_drafter.size(), drafter + 1));
+    std::vector<double>& parts = of_drafter[drafter];
+    parts.resize(std::max(parts.size(), static_cast<size_t>(offer.builder->parts())), 0.0);
+    for (int part = 0; part < offer.builder->parts(); ++part) {
+      const double seconds = offer.economy->DraftSecondsOfAll(part, offer.builder->levels(part));
+      parts[static_cast<size_t>(part)] = std::max(parts[static_cast<size_t>(part)], seconds);
+    }
+  }
+  double sum = 0;
+  for (const std::vector<double>& parts : of_drafter) {
+    for (const double seconds : parts) sum += seconds;
+  }
+  return sum;
+}
+
+// What a pass costs and gains before any node that competes.
+struct PassBefore {
+  double tokens = 0;  // that are expected of it
+  int rows = 0;       // roots and nodes; none of prompts
+};
+
+PassBefore BeforeCompetition(std::span<const NodeOffer> offers,
+                             std::span<const RankedNode> ranked) {
+  PassBefore before{static_cast<double>(offers.size()), static_cast<int>(offers.size())};
+  for (const NodeOffer& offer : offers) {
+    before.rows += offer.economy == nullptr ? offer.builder->probes() : 0;
+  }
+  for (const RankedNode& n : ranked) {
+    if (offers[n.offer].economy != nullptr) continue;
+    before.tokens += n.gain;
+    ++before.rows;
+  }
+  return before;
+}
+
+// How many of the nodes that compete make most tokens a second. `ranked`: all nodes.
+int CountThatPays(std::span<const NodeOffer> offers, std::span<const RankedNode> ranked,
+                  const NodeRoom& room) {
+  const SessionEconomy* economy = nullptr;
+  int context = 0, competing = 0;
+  for (const NodeOffer& offer : offers) {
+    if (offer.economy == nullptr) continue;
+    economy = offer.economy;
+    context += economy->cycle().context;
+    ++competing;
+  }
+  if (economy == nullptr) return 0;
+  auto [tokens, rows] = BeforeCompetition(offers, ranked);
+  const auto pass = [&](int count) {
+    return economy->costs().VerifySeconds(count, context / competing);
+  };
+  const int most = std::min(room.nodes, economy->MostRows() - rows);
+  const double fixed = DraftingSeconds(offers) + pass(rows) - pass(rows + room.prompts);
+  double best_rate = tokens / (fixed + pass(rows + room.prompts));
+  int count = 0, best = 0;
+  for (const RankedNode& n : ranked) {
+    if (offers[n.offer].economy == nullptr) continue;
+    if (count >= most) break;
+    ++count;
+    tokens += n.gain;
+    const double rate = tokens / (fixed + pass(rows + room.prompts + count));
+    if (rate > best_rate) best_rate = rate, best = count;
+  }
+  return best;
+}
+
+class Selection {
+ public:
+  Selection(std::span<const NodeOffer> offers, int room) : offers_(offers), room_(room) {
+    for (const NodeOffer& offer : offers) {
+      keep_.emplace_back(static_cast<size_t>(offer.builder->tree().size()), false);
+    }
+  }
+
+  // `paying`: nodes that are worth their cost, of those that compete.
+  void TakeGuesses(std::span<const RankedNode> ranked, int paying) {
+    for (const RankedNode& n : ranked) {
+      if (room_ == 0) return;
+      if (offers_[n.offer].economy != nullptr && paying-- <= 0) continue;
+      keep_[n.offer][n.node] = true;
+      --room_;
+    }
+  }
+
+  // A set of probes serves its drafter whole or not at all.
+  void TakeProbes() {
+    for (size_t o = 0; o < offers_.size(); ++o) {
+      const CandidateTree& tree = offers_[o].builder->tree();
+      std::vector<Node> probes;
+      for (Node n = 1; n < tree.size(); ++n) {
+        if (tree.kind(n) == CandidateTree::Kind::kProbe && !keep_[o][n]) probes.push_back(n);
+      }
+      if (std::ssize(probes) > room_) continue;
+      room_ -= static_cast<int>(probes.size());
+      for (const Node n : probes) keep_[o][n] = true;
+    }
+  }
+
+  std::vector<CandidateTree> Trees() const {
+    std::vector<CandidateTree> trees;
+    for (size_t o = 0; o < offers_.size(); ++o) {
+      trees.push_back(Pick(offers_[o].builder->tree(), keep_[o]));
+    }
+    return trees;
+  }
+
+ private:
+  std::span<const NodeOffer> offers_;
+  int room_;
+  std::vector<std::vector<bool>> keep_;  // [offers][tree.size()]
+};
+
+bool AnyWeighsCosts(std::span<const NodeOffer> offers) {
+  return std::ranges::any_of(offers, [](const NodeOffer& o) { return o.economy != nullptr; });
+}
+
 }  // namespace
 
-std::vector<std::vector<bool>> AllotNodes(std::span<const NodeOffer> offers, int room) {
-  std::vector<std::vector<bool>> keep;
-  for (const NodeOffer& offer : offers) {
-    keep.emplace_back(static_cast<size_t>(offer.tree.size()), false);
-    keep.back()[0] = true;
+std::vector<CandidateTree> AllotNodes(std::span<const NodeOffer> offers, const NodeRoom& room) {
+  // Alone, a policy decides by the same law and by itself.
+  if (!AnyWeighsCosts(offers) || (offers.size() == 1 && room.prompts == 0)) {
+    std::vector<CandidateTree> trees;
+    int nodes = 0;
+    for (const NodeOffer& offer : offers) {
+      trees.push_back(offer.builder->Finish());
+      nodes += trees.back().size() - 1;
+    }
+    if (nodes <= room.nodes) return trees;
   }
-  const std::vector<RankedNode> ranked = Rank(offers);
-  const size_t count = std::min(ranked.size(), static_cast<size_t>(std::max(room, 0)));
-  for (size_t i = 0; i < count; ++i) keep[ranked[i].offer][ranked[i].node] = true;
-  room -= static_cast<int>(count);
-  for (size_t o = 0; o < offers.size(); ++o) {
-    const auto probes = static_cast<int>(std::ranges::count(offers[o].probes, true));
-    if (probes > room) continue;
-    room -= probes;
-    for (size_t n = 0; n < keep[o].size(); ++n) keep[o][n] = keep[o][n] || offers[o].probes[n];
-  }
-  return keep;
+  const std::vector<RankedNode> ranked = RankNodes(offers);
+  Selection selection(offers, room.nodes);
+  selection.TakeGuesses(ranked, CountThatPays(offers, ranked, room));
+  selection.TakeProbes();
+  return selection.Trees();
 }
 
 }  // namespace foretoken

@@ -1,26 +1,36 @@
-// Which nodes of the trees that sessions offer share a pass: those expected to gain most.
+// Which nodes of the trees that sessions offer share a pass: those that are expected to gain most,
+// as long as what they gain is worth what they cost.
 #pragma once
 
-#include <limits>
 #include <span>
 #include <vector>
 
-#include "tree/candidate_tree.h"
+#include "engine/session_economy.h"
+#include "tree/tree_builder.h"
 
 namespace foretoken {
 
-// What one session offers.
+// What one session offers for a pass.
 struct NodeOffer {
-  const CandidateTree& tree;
-  // [tree.size()] tokens that a node is expected to add; never more than its parent's. 0: it is not
-  // to be scored.
-  std::vector<double> gains;
-  // [tree.size()] nodes that serve no guess: they are taken all or none, after every guess.
-  std::vector<bool> probes;
+  const TreeBuilder* builder;
+  const SessionEconomy*
+      economy;        // where its tree policy weighs costs; null: it takes what it wants
+  bool asked = true;  // whether its drafter was asked
+  int drafter = 0;    // its number: sessions of one draft together
 };
 
-// [offers][tree.size()] the nodes that are scored: at most `room`, roots not counted, by gain,
-// highest first. Where all of them fit, all are. Of equals the first session's come first.
-std::vector<std::vector<bool>> AllotNodes(std::span<const NodeOffer> offers, int room);
+// What is in the pass besides nodes.
+struct NodeRoom {
+  int nodes = 0;    // that fit at most, roots not counted
+  int prompts = 0;  // rows of prompts
+};
+
+// [offers] the trees to score. Of a policy that does not weigh costs the tree that it makes alone;
+// of the others those nodes that make tokens a second most, all sessions taken together: the
+// tokens of all trees, over the time of drafting them and of a pass of so many rows. Prompts take
+// rows that a node is added to, but their own time is spent once, whatever is drafted, and so is
+// left out. Where there is not room for all, what gains most comes first (TreePolicy::Gains), then
+// whole sets of probes; of equals the first session's.
+std::vector<CandidateTree> AllotNodes(std::span<const NodeOffer> offers, const NodeRoom& room);
 
 }  // namespace foretoken

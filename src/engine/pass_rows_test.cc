@@ -42,7 +42,7 @@ TEST(PassRows, RootsComeFirstAndNothingExceedsTheBudget) {
       EXPECT_EQ(plan.chunks > 0, reads);
     }
     // Whatever nodes take, a prompt that takes part is read on.
-    if (plan.chunks > 0) EXPECT_LT(plan.roots + plan.nodes, budget);
+    EXPECT_TRUE(plan.chunks == 0 || plan.roots + plan.nodes < budget);
   }
 }
 
@@ -76,7 +76,7 @@ TEST(PassRows, AllTakeTheirTurn) {
         if (takes_part) requests[r].served = pass;
       }
       for (size_t r = 0; pass > 6 && r < requests.size(); ++r) {
-        if (r != 5) EXPECT_GT(requests[r].served + 6, pass) << r << " waits, budget " << budget;
+        EXPECT_TRUE(r == 5 || requests[r].served + 6 > pass) << r << " waits, budget " << budget;
       }
     }
   }

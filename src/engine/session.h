@@ -98,6 +98,7 @@ class Session {
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<DraftState> draft_;
   SessionCosts costs_;  // where the tree policy weighs them
+  double usual_nodes_ = 0, usual_levels_ = 0, usual_tokens_ = 1;  // of its cycles of late
   int read_from_ = 0;
   int drafter_;
   bool reading_ = false, broken_ = false;

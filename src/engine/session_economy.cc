@@ -14,6 +14,32 @@ constexpr double kAtFirst = 0.7, kOfPart = 0.85;
 
 }  // namespace
 
+double SessionEconomy::VerifySeconds(int nodes) const {
+  const PassLoad& load = cycle_.load;
+  const auto pass = [this](double rows) { return costs_.VerifySeconds(rows, cycle_.context); };
+  if (load.is_alone()) return pass(nodes);
+  const double expected = load.others() + 1 + load.own_nodes;
+  const double others = load.others() + load.prompts;
+  return pass(expected) * load.own_part + pass(others + nodes) - pass(expected + load.prompts);
+}
+
+// A level is shared by those that draft it. Before one was timed, several are none to be ventured.
+double SessionEconomy::DraftSeconds(int part, int levels) const {
+  if (levels > 1 && !Drafting(part).drafts_levels()) {
+    return std::numeric_limits<double>::infinity();
+  }
+  const PassLoad& load = cycle_.load;
+  if (load.levels.empty()) return DraftSecondsOfAll(part, levels);
+  const double fixed = DraftSecondsOfAll(part, 0), level = DraftSecondsOfAll(part, 1) - fixed;
+  double seconds = fixed / load.asked();
+  for (int l = 1; l <= levels; ++l) {
+    const auto others =
+        std::ranges::count_if(load.levels, [l](double drafted) { return drafted >= l; });
+    seconds += level / static_cast<double>(1 + others);
+  }
+  return seconds;
+}
+
 double SessionEconomy::OfPart(int part, double allowed) const {
   for (int p = 0; p < parts(); ++p) {
     if (p != part) allowed -= GovernorOf(p).lost();
@@ -37,14 +63,18 @@ double SessionEconomy::AllowedByNow(int part) const {
 }
 
 double SessionEconomy::LeastPasses(int part) const {
-  return Drafting(part).Passes(Drafting(part).drafts_levels() ? 1 : 0) +
-         VerifySeconds(2) / VerifySeconds(1) - 1;
+  const int levels = Drafting(part).drafts_levels() ? 1 : 0;
+  const double scoring = VerifySeconds(2) - VerifySeconds(1);
+  if (cycle_.load.is_alone()) return Drafting(part).Passes(levels) + scoring / TokenSeconds();
+  return (DraftSeconds(part, levels) + scoring) / TokenSeconds();
 }
 
 bool SessionEconomy::IsWorthReading(int part, int unread) const {
   const double left = std::max(0.0, session_.expected_tokens - session_.written);
-  return foretoken::IsWorthReading(Drafting(part), unread, Allowed(part) - GovernorOf(part).lost(),
-                                   std::min<double>(left, cycle_.left));
+  const double scale = PlainTokens();
+  return foretoken::IsWorthReading(Drafting(part), unread,
+                                   (Allowed(part) - GovernorOf(part).lost()) / scale,
+                                   std::min<double>(left, cycle_.left) / scale);
 }
 
 int SessionEconomy::TokensWorthReading(int part, int unread) const {
@@ -57,7 +87,7 @@ bool SessionEconomy::probing(int part) const {
   return !cycle_.plain && GovernorOf(part).IsProbing(LeastPasses(part), AllowedByNow(part));
 }
 
-double GainOf(int part, const TreeEconomy& economy, const TreeBuilder& builder,
+double GainOf(int part, const SessionEconomy& economy, const TreeBuilder& builder,
               const CandidateTree& scored, std::span<const Node> path) {
   const auto is_own = [&](Node n) { return n != 0 && scored.proposers(n) == 1u << part; };
   int nodes = 0;
@@ -66,7 +96,7 @@ double GainOf(int part, const TreeEconomy& economy, const TreeBuilder& builder,
   const double verifying =
       economy.VerifySeconds(scored.size()) - economy.VerifySeconds(scored.size() - nodes);
   const auto won = static_cast<double>(std::ranges::count_if(path, is_own));
-  return won - (drafting + verifying) / economy.VerifySeconds(1);
+  return won - (drafting + verifying) / economy.TokenSeconds();
 }
 
 bool IsWorthReading(const DraftCosts& costs, int unread, double allowed, double expected) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/cost_model.h"
@@ -13,12 +14,31 @@
 
 namespace foretoken {
 
+// What else is in a pass that a session shares with others.
+struct PassLoad {
+  int sessions = 1;            // that write, this one included
+  double nodes = 0;            // of the others' trees, below their roots
+  int prompts = 0;             // rows of prompts
+  std::vector<double> levels;  // of each other that this drafter is asked for: it may draft so many
+  // What this session is expected to take of it: its nodes, and its part of all tokens.
+  double own_nodes = 0, own_part = 1;
+
+  // Sessions that the drafter is asked for together, this one included.
+  int asked() const { return 1 + static_cast<int>(levels.size()); }
+  bool is_alone() const { return sessions == 1 && prompts == 0; }
+  // Rows besides this session's, those of prompts not counted.
+  double others() const { return sessions - 1 + nodes; }
+};
+
+// A session that shares a pass pays, of the pass as it is expected to be, the part that it has of
+// the tokens, so that a token is worth the time that it takes there; nodes more or less cost what
+// they change at the rows that are there anyway.
 class SessionEconomy final : public TreeEconomy {
  public:
   struct Cycle {
     int context = 0;     // cached tokens
-    int batch = 1;       // sequences that share the pass, taken to want as many nodes each
     int left = 0;        // tokens that may be written yet
+    PassLoad load;       // of the pass
     bool plain = false;  // so that the time of a plain pass is known
     bool learns = true;  // so that passes of more rows will be timed
   };
@@ -28,19 +48,15 @@ class SessionEconomy final : public TreeEconomy {
       : costs_(costs), drafting_(drafting), session_(session), cycle_(cycle) {}
 
   int parts() const override { return static_cast<int>(drafting_.size()); }
-  double VerifySeconds(int nodes) const override {
-    return costs_.VerifySeconds(nodes * cycle_.batch, cycle_.context) / cycle_.batch;
-  }
+  double VerifySeconds(int nodes) const override;
   int MostNodes() const override {
-    if (!cycle_.learns) return TreeEconomy::MostNodes();
-    return std::max(1, costs_.MostRows() / cycle_.batch);
+    const PassLoad& load = cycle_.load;
+    return std::max(1, MostRows() - static_cast<int>(load.others()));
   }
-  // Before a level was timed, several are none to be ventured.
-  double DraftSeconds(int part, int levels) const override {
-    if (levels > 1 && !Drafting(part).drafts_levels()) {
-      return std::numeric_limits<double>::infinity();
-    }
-    return Drafting(part).Passes(levels) * costs_.VerifySeconds(1, 0) / cycle_.batch;
+  double DraftSeconds(int part, int levels) const override;
+  // Of all that are asked together, of whom one drafts `levels` levels and none drafts more.
+  double DraftSecondsOfAll(int part, int levels) const {
+    return Drafting(part).Passes(levels) * costs_.VerifySeconds(1, 0);
   }
   double Acceptance(const CandidateTree& tree, Node n) const override {
     return session_.acceptance.Probability(tree, n);
@@ -51,7 +67,7 @@ class SessionEconomy final : public TreeEconomy {
   bool IsWorthReading(int part, int unread) const override;
   int TokensWorthReading(int part, int unread) const override;
   double Stake(int part) const override {
-    return GovernorOf(part).Stake(Allowed(part)) * VerifySeconds(1);
+    return GovernorOf(part).Stake(Allowed(part)) * TokenSeconds();
   }
   bool probing(int part) const override;
   bool resting(int part) const override {
@@ -67,7 +83,23 @@ class SessionEconomy final : public TreeEconomy {
   }
   // Passes that a cycle costs at least in which `part` drafts.
   double LeastPasses(int part) const;
+  // Rows that a pass may have, those of prompts not counted, while larger ones were never timed.
+  int MostRows() const {
+    return cycle_.learns ? costs_.MostRows() : std::numeric_limits<int>::max();
+  }
+  const CostModel& costs() const { return costs_; }
+  // Seconds that a token takes in such a pass without any nodes.
+  double TokenSeconds() const {
+    return costs_.VerifySeconds(cycle_.load.sessions, cycle_.context) / cycle_.load.sessions;
+  }
+  // A plain pass of one session in such times: what drafters win and lose is counted in these, what
+  // they cost in plain passes.
+  double PlainTokens() const {
+    return cycle_.load.is_alone() ? 1 : costs_.VerifySeconds(1, 0) / TokenSeconds();
+  }
   const Cycle& cycle() const { return cycle_; }
+  // The pass has come out otherwise than was expected: it counts as it is.
+  void SetLoad(PassLoad load) { cycle_.load = std::move(load); }
 
  private:
   // Passes that may have been spent by now on trying a part that rests.
@@ -87,7 +119,7 @@ class SessionEconomy final : public TreeEconomy {
 // What a cycle won by `part`, in plain passes: tokens by guesses that no other part offered, less
 // what drafting and scoring those took; negative where they did not pay. `builder`: what was
 // offered; `scored`: what of it the target saw; `path`: what it took.
-double GainOf(int part, const TreeEconomy& economy, const TreeBuilder& builder,
+double GainOf(int part, const SessionEconomy& economy, const TreeBuilder& builder,
               const CandidateTree& scored, std::span<const Node> path);
 
 // Whether a draft of `costs` had better read `unread` tokens of text, as `allowed` passes besides

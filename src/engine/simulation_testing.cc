@@ -89,7 +89,7 @@ SimulatedAnswer Simulation::Answer(int tokens) {
   observer_.BeginAnswer(session, tokens);
   for (int written = 0; written < tokens;) {
     const int left = tokens - written;
-    const SessionEconomy economy = observer_.EconomyOf(session, 0, 1, left);
+    const SessionEconomy economy = observer_.EconomyOf(session, 0, left);
     TreeBuilder builder(0, {.max_nodes = 64, .max_depth = left - 1}, *policy_, std::nullopt,
                         &economy);
     Round round;

@@ -4,6 +4,7 @@
 // draft's confidence calibrated; where nothing pays, nothing is drafted.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tree/selection.h"
 
@@ -85,27 +86,46 @@ double DraftingSeconds(const TreeContext& context, const TreeEconomy& economy) {
   return seconds;
 }
 
+// The nodes that may be scored, likeliest first.
+struct Ranking {
+  std::vector<Node> nodes;          // without the root
+  std::vector<double> seconds;      // [nodes] of a pass of this one and those before it
+  std::vector<double> probability;  // [tree.size()] that the target takes the node
+};
+
+// As many nodes as the limits, and what may be ventured in this cycle, allow.
+Ranking Rank(const CandidateTree& tree, const TreeContext& context, const TreeEconomy& economy) {
+  Ranking ranking{.nodes = {}, .seconds = {}, .probability = Probabilities(tree, economy)};
+  const std::vector<bool> candidate = Candidates(tree);
+  const std::vector<double>& p = ranking.probability;
+  std::vector<Node>& nodes = ranking.nodes;
+  for (Node n = 1; n < tree.size(); ++n) {
+    if (candidate[n] && p[n] > 0) nodes.push_back(n);
+  }
+  std::sort(nodes.begin(), nodes.end(),
+            [&p](Node a, Node b) { return p[a] != p[b] ? p[a] > p[b] : a < b; });
+  const double drafting = DraftingSeconds(context, economy);
+  const double most = economy.VerifySeconds(1) + std::max(MostStake(economy) - drafting, 0.0);
+  for (int rows = 2; rows <= context.limits.max_nodes && rows <= std::ssize(nodes) + 1; ++rows) {
+    const double seconds = economy.VerifySeconds(rows);
+    if (seconds > most) break;
+    ranking.seconds.push_back(seconds);
+  }
+  nodes.resize(ranking.seconds.size());
+  return ranking;
+}
+
 Plan MakePlan(const CandidateTree& tree, const TreeContext& context) {
   const TreeEconomy& economy = EconomyOf(context);
   const double drafting = DraftingSeconds(context, economy);
-  Plan plan{.probability = Probabilities(tree, economy)};
-  const std::vector<bool> candidate = Candidates(tree);
-  const std::vector<double>& p = plan.probability;
-  for (Node n = 1; n < tree.size(); ++n) {
-    if (candidate[n] && p[n] > 0) plan.kept.push_back(n);
-  }
-  std::sort(plan.kept.begin(), plan.kept.end(),
-            [&p](Node a, Node b) { return p[a] != p[b] ? p[a] > p[b] : a < b; });
-  const double most = economy.VerifySeconds(1) + std::max(MostStake(economy) - drafting, 0.0);
+  Ranking ranking = Rank(tree, context, economy);
+  Plan plan{.kept = std::move(ranking.nodes), .probability = std::move(ranking.probability)};
   double tokens = 1;  // the bonus
   plan.rate = tokens / (drafting + economy.VerifySeconds(1));
   size_t best = 0;
-  for (size_t i = 0; i < plan.kept.size() && static_cast<int>(i) + 2 <= context.limits.max_nodes;
-       ++i) {
-    tokens += p[plan.kept[i]];
-    const double verifying = economy.VerifySeconds(static_cast<int>(i) + 2);
-    if (verifying > most) break;
-    const double rate = tokens / (drafting + verifying);
+  for (size_t i = 0; i < plan.kept.size(); ++i) {
+    tokens += plan.probability[plan.kept[i]];
+    const double rate = tokens / (drafting + ranking.seconds[i]);
     if (rate > plan.rate) plan.rate = rate, best = i + 1;
   }
   plan.kept.resize(best);
@@ -199,12 +219,12 @@ class AutoTree final : public TreePolicy {
     return kept;
   }
 
+  // Of what is likely enough to be risked; whether it pays is decided for all sessions of a pass.
   std::vector<double> Gains(const CandidateTree& tree, const TreeContext& context) const override {
-    std::vector<double> gains = Probabilities(tree, EconomyOf(context));
-    const std::vector<bool> candidate = Candidates(tree);
-    for (Node n = 1; n < tree.size(); ++n) {
-      if (!candidate[n]) gains[n] = 0;
-    }
+    const Ranking ranking = Rank(tree, context, EconomyOf(context));
+    std::vector<double> gains(static_cast<size_t>(tree.size()), 0.0);
+    gains[0] = 1;
+    for (const Node n : ranking.nodes) gains[n] = ranking.probability[n];
     return gains;
   }
 

@@ -116,11 +116,14 @@ void TreeBuilder::SetPartSeconds(double seconds) {
   part_seconds_.back() = seconds;
 }
 
-std::vector<Node> TreeBuilder::Kept() const {
+// What is left to decide about when every probe has its node.
+TreeContext TreeBuilder::WithoutProbes() const {
   TreeContext left = context_;
   left.limits.max_nodes -= probes_;
-  return policy_.Keep(tree_, left);
+  return left;
 }
+
+std::vector<Node> TreeBuilder::Kept() const { return policy_.Keep(tree_, WithoutProbes()); }
 
 CandidateTree TreeBuilder::Finish() const {
   std::vector<bool> keep(static_cast<size_t>(tree_.size()), false);

@@ -101,7 +101,7 @@ class TreeBuilder {
   // parents, the root included.
   std::vector<Node> Kept() const;
   // [tree().size()] the tokens that each node is expected to add (TreePolicy::Gains).
-  std::vector<double> Gains() const { return policy_.Gains(tree_, context_); }
+  std::vector<double> Gains() const { return policy_.Gains(tree_, WithoutProbes()); }
   // Whether nodes are scored only where that pays, by costs that were measured.
   bool weighs_costs() const { return policy_.MayDecline() && context_.economy != nullptr; }
   int probes() const { return probes_; }
@@ -113,6 +113,7 @@ class TreeBuilder {
   bool Allows(Node node, Token token) {
     return filter_ == nullptr || filter_->Allows(tree_, node, token);
   }
+  TreeContext WithoutProbes() const;
   uint32_t Proposer() const { return 1u << context_.part(); }
   void OfferLikeliest(Node node, std::span<const float> q, int count);
   uint64_t KeyOf(Node node) const;
