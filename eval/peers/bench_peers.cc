@@ -14,6 +14,7 @@
 #include "base/number_text.h"
 #include "base/output_file.h"
 #include "base/progress.h"
+#include "engine/bootstrap.h"
 #include "eval/peers/peer_run.h"
 #include "eval/report/markdown_rows.h"
 #include "eval/report/write_json.h"
