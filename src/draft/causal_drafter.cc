@@ -71,7 +71,7 @@ Result<std::unique_ptr<DraftState>> CausalDrafter::Fork(const DraftState& draft_
 
 size_t CausalDrafter::StateBytes(const DraftState& draft_state) const {
   const auto& state = static_cast<const State&>(draft_state);
-  return state.TextBytes() + state.cache->bytes();
+  return state.TextBytes() + state.cache->bytes_share();
 }
 
 // A text may be read from a later token on, and again from an earlier one where much more of it has

@@ -99,7 +99,7 @@ class Drafter {
   // An Observe, of the rest of that prompt, comes before the next Propose. REQUIRES: as Truncate.
   // Errors: out of memory.
   virtual Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const = 0;
-  // Bytes of memory that a state holds. What forks share is counted in each of them.
+  // Bytes of memory that a state holds. What forks share is divided among them.
   virtual size_t StateBytes(const DraftState& /*state*/) const { return 0; }
   // What it wants said in the statistics, over all sequences so far; most have nothing to say.
   virtual std::vector<Tally> Tallies() const { return {}; }

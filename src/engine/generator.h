@@ -121,11 +121,18 @@ class Generator {
   // and returns its length. Errors: those of PrefixCache::Find; the session can do without.
   Result<int> AdoptFrom(PrefixCache& cache, Session& session, std::span<const Token> prompt,
                         int max_new) const;
+  // How much AdoptFrom would adopt for a session with that drafter; it is used then, so that other
+  // texts are given up before it.
+  int TouchPrefix(PrefixCache& cache, int drafter, std::span<const Token> prompt,
+                  int max_new) const;
   // The first of so many tokens of a prompt that the session's drafter is to read where nothing is
   // adopted (Session::read_from).
   int ReadFrom(const Session& session, int prompt, int max_new) const;
 
-  // Bytes of memory that a session's cache and its drafter's state hold.
+  // Nodes of the largest tree that any of its drafters may fill.
+  int MostNodes() const;
+  // Bytes of memory that a session's cache and its drafter's state hold. Pages that others hold,
+  // too, are divided among them (KvCache::bytes_share).
   size_t Bytes(const Session& session) const;
 
   // From now on nothing is timed: what trees weigh, and how far drafters are trusted, follows from
@@ -185,7 +192,7 @@ class Generator {
   void BeginCosts(Session& session);
   static int ChunkLimit(const Session& session);
   static void AskWhetherStopped(std::span<Session* const> batch);
-  Status ReserveForPrompt(Session& session) const;
+  static Status ReserveForPrompt(Session& session);
   void EndPrompt(Session& session, const Acceptance& accepted);
 
   // Who takes part, and with what: generator_draft.cc.
@@ -196,6 +203,7 @@ class Generator {
   void Propose(Lanes& lanes, const RowPlan& plan, DraftTimes& times);
   static bool IsWorthAsking(const Speculation& by, const Lane& lane);
   std::optional<uint64_t> DrawKey(const Session& session) const;
+  static int ReadFrom(const Speculation& by, int prompt, int max_new);
   TreeLimits LimitsFor(const Session& session, int nodes) const;
   static int AllotTrees(const Lanes& lanes, const RowPlan& plan);
   static void AllotChunks(Lanes& lanes, int rows);

@@ -55,7 +55,7 @@ Result<std::unique_ptr<Session>> Generator::Fork(const Session& session,
 
 Result<int> Generator::AdoptFrom(PrefixCache& cache, Session& session,
                                  std::span<const Token> prompt, int max_new) const {
-  const int read_from = ReadFrom(session, static_cast<int>(prompt.size()), max_new);
+  const int read_from = ReadFrom(Of(session), static_cast<int>(prompt.size()), max_new);
   FT_ASSIGN_OR_RETURN(auto found, cache.Find(prompt, Of(session).drafter, read_from));
   if (!found) return 0;
   const int length = found->length();
@@ -66,14 +66,29 @@ Result<int> Generator::AdoptFrom(PrefixCache& cache, Session& session,
 size_t Generator::Bytes(const Session& session) const {
   const Drafter* drafter = Of(session).drafter;
   const size_t draft = drafter == nullptr ? 0 : drafter->StateBytes(*session.draft_);
-  return session.cache_->bytes() + draft;
+  return session.cache_->bytes_share() + draft;
+}
+
+int Generator::TouchPrefix(PrefixCache& cache, int drafter, std::span<const Token> prompt,
+                           int max_new) const {
+  const Speculation& by = speculations_[static_cast<size_t>(drafter)];
+  return cache.Touch(prompt, by.drafter, ReadFrom(by, static_cast<int>(prompt.size()), max_new));
 }
 
 int Generator::ReadFrom(const Session& session, int prompt, int max_new) const {
-  const Speculation& by = Of(session);
+  return ReadFrom(Of(session), prompt, max_new);
+}
+
+int Generator::ReadFrom(const Speculation& by, int prompt, int max_new) {
   if (!by.observer || !by.options.policy->MayDecline()) return 0;
   const int count = by.observer->TokensWorthReading(prompt, max_new);
   return count > 0 ? prompt - count : Session::kNever;
+}
+
+int Generator::MostNodes() const {
+  int most = 1;
+  for (const Speculation& by : speculations_) most = std::max(most, by.options.limits.max_nodes);
+  return most;
 }
 
 }  // namespace foretoken

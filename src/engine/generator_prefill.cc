@@ -104,15 +104,10 @@ void Generator::AskWhetherStopped(std::span<Session* const> batch) {
   }
 }
 
-// Once a prompt, before its first chunk.
-Status Generator::ReserveForPrompt(Session& session) const {
-  constexpr int kAhead = 256;  // tokens of an answer whose rows are reserved with the prompt's
-  const int size = session.prompt;
-  const int nodes = std::min(Of(session).options.limits.max_nodes, target_.max_rows());
-  const int ahead = std::min(session.limit - size, kAhead) + nodes;
-  // Where there is no memory for that, the prompt may still have its own.
-  if (session.cache_->Reserve(size + ahead).ok()) return {};
-  return session.cache_->Reserve(size);
+// Once a prompt, before its first chunk, so that one that does not fit is not begun. Rows of the
+// answer take their pages when they are written.
+Status Generator::ReserveForPrompt(Session& session) {
+  return session.cache_->Reserve(session.prompt);
 }
 
 // The prompt is read: its text has its first new token.

@@ -12,7 +12,7 @@ constexpr int kLeastTokens = 64;
 
 size_t BytesOfPrefix(const TextPrefix& text) {
   const size_t draft = text.draft == nullptr ? 0 : text.drafter->StateBytes(*text.draft);
-  return text.cache->bytes() + draft + text.tokens.capacity() * sizeof(Token);
+  return text.cache->bytes_share() + draft + text.tokens.capacity() * sizeof(Token);
 }
 
 // What `text` holds of its first `length` tokens, for a session with `drafter`.
@@ -57,28 +57,35 @@ void PrefixCache::Keep(TextPrefix left) {
   ShrinkTo(budget_);
 }
 
-Result<std::optional<TextPrefix>> PrefixCache::Find(std::span<const Token> prompt,
-                                                    const Drafter* drafter, int read_from) {
-  if (prompt.empty()) return std::optional<TextPrefix>();
-  Entry* best = nullptr;
-  int length = 0;
+PrefixCache::Match PrefixCache::LongestMatch(std::span<const Token> prompt, const Drafter* drafter,
+                                             int read_from) {
+  Match best;
+  if (prompt.empty()) return best;
   tree_.Visit(prompt.first(prompt.size() - 1), [&](int id, int common) {
-    if (common < length) return false;  // as are all that follow
+    if (common < best.length) return false;  // as are all that follow
     Entry& entry = entries_.at(id);
     if (drafter != nullptr && entry.text.drafter != drafter) return true;
     const bool may_use_all = drafter == nullptr || entry.text.read_from <= read_from;
     const int usable = may_use_all ? common : std::min(common, read_from);
-    const bool is_later = best != nullptr && usable == length && entry.used > best->used;
-    if (usable > length || is_later) {
-      best = &entry;
-      length = usable;
-    }
+    const bool is_later =
+        best.entry != nullptr && usable == best.length && entry.used > best.entry->used;
+    if (usable > best.length || is_later) best = {&entry, usable};
     return true;
   });
-  if (best == nullptr) return std::optional<TextPrefix>();
-  FT_ASSIGN_OR_RETURN(TextPrefix fork, ForkOf(best->text, length, drafter));
-  best->used = ++uses_;
+  if (best.entry != nullptr) best.entry->used = ++uses_;
+  return best;
+}
+
+Result<std::optional<TextPrefix>> PrefixCache::Find(std::span<const Token> prompt,
+                                                    const Drafter* drafter, int read_from) {
+  const Match match = LongestMatch(prompt, drafter, read_from);
+  if (match.entry == nullptr) return std::optional<TextPrefix>();
+  FT_ASSIGN_OR_RETURN(TextPrefix fork, ForkOf(match.entry->text, match.length, drafter));
   return std::optional<TextPrefix>(std::move(fork));
+}
+
+int PrefixCache::Touch(std::span<const Token> prompt, const Drafter* drafter, int read_from) {
+  return LongestMatch(prompt, drafter, read_from).length;
 }
 
 void PrefixCache::ShrinkTo(size_t bytes) {

@@ -36,6 +36,8 @@ class PrefixCache {
   // than without a hit. Errors: out of memory; what is kept stays, and a session can do without.
   Result<std::optional<TextPrefix>> Find(std::span<const Token> prompt, const Drafter* drafter,
                                          int read_from = 0);
+  // How long Find's would be. It counts as used, so that others go before it.
+  int Touch(std::span<const Token> prompt, const Drafter* drafter, int read_from = 0);
 
   // Gives memory back until no more than `bytes` are held.
   void ShrinkTo(size_t bytes);
@@ -49,6 +51,13 @@ class PrefixCache {
     uint64_t used = 0;  // when: a count of uses
   };
 
+  // What Find forks: an entry, null where there is none, and how much of it.
+  struct Match {
+    Entry* entry = nullptr;
+    int length = 0;
+  };
+
+  Match LongestMatch(std::span<const Token> prompt, const Drafter* drafter, int read_from);
   void Drop(int id);
   void Shorten(int id);
   bool IsCovered(const TextPrefix& text, int length, int except) const;

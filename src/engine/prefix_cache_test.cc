@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 
 #include "backend/strict_backend_testing.h"
@@ -40,7 +41,7 @@ class PrefixCacheTest : public ::testing::Test {
   TextPrefix Left(const Text& tokens, const Drafter* drafter, int read_from = 0) {
     const int length = static_cast<int>(tokens.size());
     TextPrefix left{.tokens = tokens,
-                    .cache = std::make_unique<KvCache>(*backend_, DType::kF32, 1, 1, 16, 64),
+                    .cache = std::make_unique<KvCache>(pool_),
                     .drafter = drafter,
                     .draft = nullptr,
                     .read_from = read_from};
@@ -79,6 +80,8 @@ class PrefixCacheTest : public ::testing::Test {
 
   static constexpr size_t kPlenty = size_t{1} << 30;
   std::unique_ptr<Backend> backend_ = NewTestedBackend({.threads = 1});
+  std::shared_ptr<PagePool> pool_ =
+      PagePool::Create(*backend_, {.layers = 1, .kv_heads = 1, .head_dim = 16});
   LengthDrafter drafter_, other_;
 };
 
@@ -176,6 +179,39 @@ TEST_F(PrefixCacheTest, WhatWasUsedLongestAgoGoesFirst) {
   cache.ShrinkTo(0);
   EXPECT_EQ(cache.size(), 0);
   EXPECT_EQ(cache.bytes(), 0u);
+}
+
+// Texts that branch hold the pages of their beginning together.
+TEST_F(PrefixCacheTest, SharedPagesAreCountedOnce) {
+  Text branch = Tokens(500, 10);
+  branch[320] = 99;
+  PrefixCache cache(kPlenty);
+  cache.Keep(Left(Tokens(500, 10), nullptr));
+  auto found = std::move(*cache.Find(branch, nullptr));
+  ASSERT_EQ(found->length(), 320);
+  EXPECT_TRUE(found->cache->Reserve(500).ok());
+  found->tokens = branch;
+  const int first = *found->cache->Append(std::vector<Node>(1, kNoNode));
+  found->cache->Commit(std::array{first});
+  found->tokens.resize(321);
+  const size_t before = cache.bytes();
+  cache.Keep(*std::move(found));
+  EXPECT_EQ(cache.size(), 2);
+  EXPECT_LE(cache.bytes(), static_cast<size_t>(pool_->bytes_in_use()) + 2 * 500 * sizeof(Token));
+  EXPECT_GE(cache.bytes(), static_cast<size_t>(pool_->bytes_in_use()));
+  EXPECT_GT(cache.bytes(), before);
+}
+
+TEST_F(PrefixCacheTest, WhatIsTouchedIsUsed) {
+  const Text a = Tokens(40, 10), b = Tokens(40, 20);
+  PrefixCache cache(kPlenty);
+  cache.Keep(Left(a, nullptr));
+  cache.Keep(Left(b, nullptr));
+  EXPECT_EQ(cache.Touch(a, nullptr), 39);
+  EXPECT_EQ(cache.Touch(Tokens(40, 30), nullptr), 0);
+  cache.ShrinkTo(cache.bytes() - 1);
+  EXPECT_EQ(Found(cache, a, nullptr), 39);
+  EXPECT_EQ(Found(cache, b, nullptr), 0);
 }
 
 TEST_F(PrefixCacheTest, OfALongTextTheEndGoesFirst) {

@@ -20,6 +20,25 @@ size_t KvCache::own_bytes() const {
   return static_cast<size_t>(own) * pool_->page_bytes();
 }
 
+size_t KvCache::bytes_share() const {
+  size_t sum = 0;
+  for (const Page& page : pages_) sum += pool_->page_bytes() / static_cast<size_t>(page.holders());
+  return sum;
+}
+
+size_t KvCache::BytesTogether(std::span<const KvCache* const> caches) {
+  std::vector<std::pair<const std::byte*, size_t>> pages;
+  for (const KvCache* cache : caches) {
+    for (const std::byte* page : cache->table_)
+      pages.emplace_back(page, cache->pool_->page_bytes());
+  }
+  std::ranges::sort(pages);
+  const auto repeated = std::ranges::unique(pages);
+  size_t sum = 0;
+  for (auto page = pages.begin(); page != repeated.begin(); ++page) sum += page->second;
+  return sum;
+}
+
 Status KvCache::Reserve(int rows) {
   const size_t held = pages_.size();
   Status status = Grow(rows);

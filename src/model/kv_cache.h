@@ -30,6 +30,11 @@ class KvCache {
   // Of the pages that it holds, and of those that nobody else holds.
   size_t bytes() const { return pages_.size() * pool_->page_bytes(); }
   size_t own_bytes() const;
+  // Its part of the memory of its pages: a page is divided among those that hold it, so that the
+  // parts of all holders add up to what is there.
+  size_t bytes_share() const;
+  // Of the pages that `caches` hold together, each page once.
+  static size_t BytesTogether(std::span<const KvCache* const> caches);
   // [capacity, kv_heads * head_dim], in groups of a head where heads are whole blocks. Valid until
   // the cache takes or gives back pages.
   PagedRows Keys(int layer) const { return pool_->Keys(table_, layer); }

@@ -184,6 +184,20 @@ TEST_P(KvCacheTest, ForksShareWholePagesAndGoTheirOwnWay) {
   EXPECT_EQ(cache_.own_bytes(), cache_.bytes()) << "nobody holds the pages of forks that are gone";
 }
 
+TEST_P(KvCacheTest, TheSharesOfAPageAddUpToIt) {
+  Write(cache_, Numbers(0, 150));
+  EXPECT_EQ(cache_.bytes_share(), 3 * page_bytes());
+  const auto fork = *cache_.Fork(140);
+  EXPECT_EQ(fork->bytes_share(), 2 * page_bytes()) << "two halves and a page of its own";
+  EXPECT_EQ(cache_.bytes_share(), 2 * page_bytes());
+  EXPECT_EQ(static_cast<int64_t>(cache_.bytes_share() + fork->bytes_share()),
+            pool_->bytes_in_use());
+  const KvCache* both[] = {&cache_, fork.get()};
+  EXPECT_EQ(KvCache::BytesTogether(both), 4 * page_bytes());
+  EXPECT_EQ(KvCache::BytesTogether(std::span(both).first(1)), 3 * page_bytes());
+  EXPECT_EQ(KvCache::BytesTogether({}), 0u);
+}
+
 TEST_P(KvCacheTest, AForkKeepsWhatItsOriginForgets) {
   auto origin = std::make_unique<KvCache>(pool_);
   Write(*origin, Numbers(0, 150));

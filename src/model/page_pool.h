@@ -25,7 +25,8 @@ class Page {
   Page() = default;
   std::byte* data() const { return data_.get(); }
   // Whether others hold it, too: then nobody may write to it.
-  bool is_shared() const { return data_.use_count() > 1; }
+  bool is_shared() const { return holders() > 1; }
+  int64_t holders() const { return data_.use_count(); }
 
  private:
   friend class PagePool;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/paged_rows.h"
+
 namespace foretoken {
 
 BatchLoop::BatchLoop(Generator& generator, const Model& model, const Tokenizer& tokenizer,
@@ -57,7 +59,9 @@ void BatchLoop::Admit() {
   while (!waiting_.empty() && static_cast<int>(running_.size()) < limit_) {
     Job& job = *waiting_.front();
     Status started;
-    if (MakeRoom(BytesFor(job.text().size()))) {
+    // What is kept of its beginning takes no memory once more.
+    const size_t shared = static_cast<size_t>(kept_.Touch(job)) / kPageRows * kPageRows;
+    if (MakeRoom(BytesFor(job.text().size()) - shared * kept_.row_bytes())) {
       started = Start(job);
     } else if (running_.empty()) {
       started = CheckFits(static_cast<int>(job.text().size()));

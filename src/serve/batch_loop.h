@@ -39,7 +39,9 @@ class BatchLoop {
   void DropCancelled();
   // Memory: batch_memory.cc.
   size_t BytesFor(size_t tokens) const;
+  size_t GrowthBytes() const;
   size_t RunningBytes() const;
+  size_t RunningBytesAlone() const;
   bool MakeRoom(size_t bytes);
   void FitRunning();
   void SetAside(std::unique_ptr<Job> job);

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <vector>
 
+#include "backend/paged_rows.h"
 #include "base/division.h"
 #include "serve/batch_loop.h"
 
 namespace foretoken {
 namespace {
-
-constexpr size_t kPageTokens = 64;  // positions for which caches take memory at once
 
 std::string Mebibytes(size_t bytes) {
   constexpr size_t kMebibyte = size_t{1} << 20;
@@ -21,19 +21,38 @@ std::string Mebibytes(size_t bytes) {
 
 // What a text of `tokens` takes during the next pass, whole pages, with the nodes of a tree.
 size_t BatchLoop::BytesFor(size_t tokens) const {
-  const int nodes = std::min(generator_.options().limits.max_nodes, options_.rows);
-  const size_t pages = DivideUp(tokens + static_cast<size_t>(nodes), kPageTokens);
-  return pages * kPageTokens * kept_.row_bytes();
+  const int nodes = std::min(generator_.MostNodes(), options_.rows);
+  const size_t pages = DivideUp(tokens + static_cast<size_t>(nodes), size_t{kPageRows});
+  return pages * kPageRows * kept_.row_bytes();
 }
 
-// The same of all that run, and what their drafters remember.
-size_t BatchLoop::RunningBytes() const {
+// By how much the next pass may lengthen the caches of what runs.
+size_t BatchLoop::GrowthBytes() const {
   size_t bytes = 0;
   for (const auto& job : running_) {
-    const Session& session = *job->session;
-    bytes += BytesFor(session.tokens.size()) + generator_.Bytes(session) - session.cache().bytes();
+    const size_t wanted = BytesFor(job->session->tokens.size());
+    bytes += wanted - std::min(wanted, job->session->cache().bytes());
   }
   return bytes;
+}
+
+// What runs takes during the next pass; pages that kept texts hold, too, are divided among them.
+size_t BatchLoop::RunningBytes() const {
+  size_t bytes = GrowthBytes();
+  for (const auto& job : running_) bytes += generator_.Bytes(*job->session);
+  return bytes;
+}
+
+// The same where no text was kept.
+size_t BatchLoop::RunningBytesAlone() const {
+  size_t bytes = GrowthBytes();
+  std::vector<const KvCache*> caches;
+  for (const auto& job : running_) {
+    const KvCache& cache = job->session->cache();
+    bytes += generator_.Bytes(*job->session) - cache.bytes_share();
+    caches.push_back(&cache);
+  }
+  return bytes + KvCache::BytesTogether(caches);
 }
 
 Status BatchLoop::CheckFits(int tokens) const {
@@ -45,8 +64,10 @@ Status BatchLoop::CheckFits(int tokens) const {
 
 // Gives up kept texts until `bytes` fit beside what runs, if they can. Returns whether they do.
 bool BatchLoop::MakeRoom(size_t bytes) {
-  if (RunningBytes() + bytes > options_.memory) return false;
-  while (RunningBytes() + kept_.bytes() + bytes > options_.memory) {
+  const auto fits = [&] { return RunningBytes() + kept_.bytes() + bytes <= options_.memory; };
+  if (fits()) return true;
+  if (RunningBytesAlone() + bytes > options_.memory) return false;
+  while (!fits()) {
     if (!kept_.EvictOldest()) return false;
   }
   return true;

@@ -22,6 +22,12 @@ Status KeptTexts::Begin(Job& job) {
   return {};
 }
 
+int KeptTexts::Touch(const Job& job) {
+  if (!MayKeep(job)) return 0;
+  const int left = job.request().limit - static_cast<int>(job.text().size());
+  return generator_.TouchPrefix(cache_, job.request().asked.drafter, job.text(), left);
+}
+
 bool KeptTexts::MayKeep(const Job& job) const {
   return options_.keeps_texts && job.request().asked.keeps_text;
 }

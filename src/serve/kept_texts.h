@@ -21,6 +21,8 @@ class KeptTexts {
   // Gives the job a session that goes on with its text behind the longest beginning of it that is
   // kept. Errors: see Generator::Begin; the job has no session then.
   Status Begin(Job& job);
+  // How many tokens of a job's text Begin would find, which are kept for it before others.
+  int Touch(const Job& job);
   // Keeps the prompt of a job that goes on, if there is memory to fork it.
   void KeepPrompt(const Job& job);
   // Keeps what a job's session holds of its text and ends the session. REQUIRES: status ok.
