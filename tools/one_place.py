@@ -7,8 +7,18 @@ import os
 import re
 import sys
 
-# Where tensors are met; elsewhere `data` is a member of much else.
-TENSORS = ("src/model/", "src/draft/", "src/verify/", "src/engine/", "src/runtime/", "src/insight/")
+# Above the cache: tensors and rows of caches are only passed on.
+ABOVE_MODEL = (
+    "src/draft/",
+    "src/verify/",
+    "src/engine/",
+    "src/runtime/",
+    "src/insight/",
+    "src/serve/",
+    "src/grammar/",
+)
+# Programs, where `data` is mostly a recipe's or an option.
+PROGRAMS = ("apps/", "eval/", "train/")
 
 # What, where it may stand, what to call instead, and the folders that the rule is for.
 RULES = [
@@ -35,7 +45,19 @@ RULES = [
         # the one compares addresses, the other cuts memory into pages
         {"src/model/decoder_layers.cc", "src/model/page_pool.cc"},
         "Backend::Download or an op: memory is the device's",
-        TENSORS,
+        ("src/model/", *ABOVE_MODEL),
+    ),
+    (
+        r"\btensor(\.|->)data\b(?!\()",
+        set(),
+        "Backend::Download or an op: memory is the device's",
+        PROGRAMS,
+    ),
+    (
+        r"(\.|->)(pages\b(?!\()|Row\()",
+        set(),
+        "Backend::Download or an op: rows of caches are the device's",
+        (*ABOVE_MODEL, *PROGRAMS),
     ),
 ]
 

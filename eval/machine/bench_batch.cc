@@ -125,17 +125,21 @@ Json WayJson(int sessions, const BatchWay& way) {
            way.Median([](const BatchRun& r) { return r.longest_gap_beside_prompt; })},
           {"longest_gap_seconds", way.Median([](const BatchRun& r) { return r.longest_gap; })},
           {"tau", way.Median([](const BatchRun& r) { return r.counters.MeanWritten(); })},
+          {"most_running", first.counters.most_running},
+          {"set_aside", first.counters.set_aside},
           {"most_bytes", first.counters.most_bytes}};
 }
 
 void PrintWay(int sessions, const BatchWay& way, double before) {
   const double speed = way.Median([](const BatchRun& r) { return r.TokensPerSecond(); });
-  std::printf("%8d %8d %10.10s %10.1f %6.2f %9.2f %9.2f %9.3f %6.2f\n", sessions, way.slots,
-              way.drafter.c_str(), speed, Ratio(speed, before),
+  const Counters& counters = way.runs[0].counters;
+  std::printf("%8d %8d %10.10s %10.1f %6.2f %9.2f %9.2f %9.3f %6.2f %5d %6lld\n", sessions,
+              way.slots, way.drafter.c_str(), speed, Ratio(speed, before),
               way.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.5); }),
               way.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.95); }),
               way.Median([](const BatchRun& r) { return r.longest_gap_beside_prompt; }),
-              way.Median([](const BatchRun& r) { return r.counters.MeanWritten(); }));
+              way.Median([](const BatchRun& r) { return r.counters.MeanWritten(); }),
+              counters.most_running, static_cast<long long>(counters.set_aside));
 }
 
 Result<Json> BatchBench::Point(int sessions) {
@@ -171,10 +175,12 @@ Result<Json> BatchBench::Point(int sessions) {
 }
 
 Result<Json> BatchBench::Mixed() {
-  std::printf("prompts of %d to %d tokens, answers of %d; first token and gap in seconds\n",
-              options_.shortest, std::min(options_.longest, longest_), options_.new_tokens);
-  std::printf("%8s %8s %10s %10s %6s %9s %9s %9s %6s\n", "sessions", "together", "drafter",
-              "tokens/s", "times", "first med", "first p95", "gap", "tau");
+  std::printf(
+      "prompts of %d to %d tokens, answers of %d; first token and gap in seconds; most: that\n"
+      "ran at once; aside: times that one gave up its memory\n",
+      options_.shortest, std::min(options_.longest, longest_), options_.new_tokens);
+  std::printf("%8s %8s %10s %10s %6s %9s %9s %9s %6s %5s %6s\n", "sessions", "together", "drafter",
+              "tokens/s", "times", "first med", "first p95", "gap", "tau", "most", "aside");
   Json points = Json::array();
   for (const int sessions : options_.sessions) {
     FT_ASSIGN_OR_RETURN(const Json more, Point(sessions));
@@ -223,6 +229,8 @@ Result<Json> BatchBench::Shared() {
   std::printf("memory                 %.0f MiB at most, of %.0f\n",
               static_cast<double>(c.most_bytes) / kMebibyte,
               static_cast<double>(c.budget_bytes) / kMebibyte);
+  std::printf("at once                %d at most; set aside %lld times\n", c.most_running,
+              static_cast<long long>(c.set_aside));
   std::printf("tokens a second        %.1f\n", hits.TokensPerSecond());
   return Json{{"shared",
                {{"requests", requests},
@@ -232,6 +240,7 @@ Result<Json> BatchBench::Shared() {
                 {"prompt_tokens", c.prompt_tokens},
                 {"cached_tokens", c.cached_tokens},
                 {"prompt_rows", c.prompt_rows},
+                {"most_running", c.most_running},
                 {"set_aside", c.set_aside},
                 {"tau", tau},
                 {"sample", sample},
@@ -292,6 +301,13 @@ Status BenchBatch(const BatchOptions& options) {
   if (options.longest < options.shortest) {
     return Error{"--longest: found " + std::to_string(options.longest) + ", expected at least " +
                  std::to_string(options.shortest) + ", that of --shortest"};
+  }
+  // Of fewer, so many would never run at once.
+  const int most = options.shared_prefix > 0 ? options.sessions.back()
+                                             : *std::ranges::max_element(options.sessions);
+  if (options.requests > 0 && options.requests < most) {
+    return Error{"--requests: found " + std::to_string(options.requests) + ", expected at least " +
+                 std::to_string(most) + ", that of --sessions"};
   }
   FT_RETURN_IF_ERROR(CheckDraftNames(options.draft));
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(options.model));

@@ -28,8 +28,8 @@ struct PagedRows {
 
   bool empty() const { return pages.empty(); }
   int64_t rows() const { return std::ssize(pages) * kPageRows; }  // that there are pages for
-  int64_t groups() const { return cols / group_cols; }
-  // Where row `row` of a group begins.
+  int64_t groups() const { return cols / group_cols; }            // a division: not for inner loops
+  // Where row `row` of a group begins. The rows up to the end of its page follow, row_bytes apart.
   std::byte* Row(int64_t row, int64_t group = 0) const {
     FT_CHECK(0 <= row && row < rows() && 0 <= group && group < groups());
     return pages[static_cast<size_t>(row / kPageRows)] + offset + group * group_bytes +

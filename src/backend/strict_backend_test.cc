@@ -6,6 +6,7 @@
 
 #include "backend/cpu/reference.h"
 #include "backend/strict_backend_testing.h"
+#include "backend/strict_memory_testing.h"
 
 namespace foretoken {
 namespace {
@@ -137,6 +138,50 @@ TEST_F(StrictBackendDeathTest, RowsOfCachesLieInPagesOfThisBackend) {
   backend_->CopyRows(cache.rows().Groups(0, 1), cache.rows().Groups(1, 1), 0, 9);
 }
 
+TEST_F(StrictBackendDeathTest, PagesAreLaidOutAsTheirMemory) {
+  const auto cache = testing::NewPages(*backend_, DType::kF16, 100, 64, 32, 1);
+  const Buffer x = Floats(70, 64);
+  std::byte* const twice[] = {cache.table[0], cache.table[0]};
+  PagedRows other_type = cache.rows(), rows = cache.rows(), groups = cache.rows(),
+            pages = cache.rows();
+  other_type.type = DType::kBF16;
+  rows.row_bytes -= 2;
+  groups.group_bytes -= 2;
+  pages.pages = twice;
+  const auto store = [&](const PagedRows& to) {
+    backend_->StoreRows(x.tensor, std::array{RowRun{.rows = to, .count = 70}});
+  };
+  EXPECT_DEATH(store(other_type), "StoreRows: a run is of another type");
+  EXPECT_DEATH(store(rows), "StoreRows: a run has rows that overlap");
+  EXPECT_DEATH(store(groups), "StoreRows: a run has groups that overlap");
+  EXPECT_DEATH(store(pages), "StoreRows: a run has a page twice");
+  store(cache.rows());
+}
+
+TEST_F(StrictBackendDeathTest, RowsSeePathsWithinTheirCaches) {
+  const auto cache = testing::NewPages(*backend_, DType::kF16, 64, 64, 32, 1);
+  const Buffer stored = Floats(64, 64), q = Floats(2, 64), out = Floats(2, 64);
+  backend_->StoreRows(stored.tensor, std::array{RowRun{.rows = cache.rows(), .count = 64}});
+  const auto attend = [&](const Visibility& visible) {
+    const AttentionSequence all[] = {{cache.rows(), cache.rows(), &visible}};
+    backend_->Attention(
+        {.q = q.tensor, .out = out.tensor, .sequences = all, .head_dim = 32, .scale = 1});
+  };
+  const Visibility right{.committed = 60, .run = {1, 1}, .begin = {0, 0, 2}, .chain = {1, 3}};
+  Visibility descends = right, in_run = right, beyond = right, longer = right, nothing = right;
+  descends.chain = {3, 1};
+  in_run.chain = {0, 3};
+  beyond.chain = {1, 4};
+  longer.chain = {1, 3, 4};
+  nothing.committed = nothing.run[0] = 0;
+  EXPECT_DEATH(attend(descends), "Attention: a row's chain does not ascend");
+  EXPECT_DEATH(attend(in_run), "Attention: a row's chain does not ascend");
+  EXPECT_DEATH(attend(beyond), "Attention: keys has fewer rows");
+  EXPECT_DEATH(attend(longer), "Attention: the lists of `visible` do not agree");
+  EXPECT_DEATH(attend(nothing), "Attention: a row sees nothing");
+  attend(right);
+}
+
 TEST_F(StrictBackendDeathTest, GatherMovesRowsForwardOnly) {
   const Buffer x = Floats(4, 64), out = Floats(2, 64);
   backend_->Gather(x.tensor, std::array{1, 3}, x.tensor.Rows(0, 2));
@@ -160,9 +205,14 @@ TEST_F(StrictBackendTest, PartsOfRowsMayMeet) {
 }
 
 TEST_F(StrictBackendTest, BuffersOutliveTheirBackend) {
-  const Buffer kept = Floats(2, 8);
-  backend_ = nullptr;
-  EXPECT_FALSE(kept.tensor.empty());
+  const std::byte* at = nullptr;
+  {
+    const Buffer kept = Floats(2, 8);
+    at = kept.tensor.data;
+    backend_ = nullptr;
+    EXPECT_NE(StrictMemory::Get().Find(at), nullptr);
+  }
+  EXPECT_EQ(StrictMemory::Get().Find(at), nullptr);
 }
 
 TEST_F(StrictBackendTest, ProductsHaveTheBitsOfTheBackendInside) {

@@ -300,11 +300,27 @@ void StrictBackend::CompactRows(const PagedRows& rows, std::span<const int> from
   inner_->CompactRows(rows, from, to);
 }
 
+// The lists are as long as they say; each row's chain ascends, from the end of its run on.
+void ExpectPaths(const StrictOp& op, const Visibility& v) {
+  op.Expect(v.begin.size() == v.run.size() + 1 && v.begin.front() == 0 &&
+                v.begin.back() == std::ssize(v.chain) && std::ranges::is_sorted(v.begin),
+            "the lists of `visible` do not agree");
+  for (int r = 0; r < v.rows(); ++r) {
+    op.Expect(v.committed >= 0 && v.run[r] >= 0 && v.count(r) > 0, "a row sees nothing");
+    int next = v.run[r];
+    for (int i = v.begin[r]; i < v.begin[r + 1]; ++i) {
+      op.Expect(v.chain[i] >= next, "a row's chain does not ascend after its run");
+      next = v.chain[i] + 1;
+    }
+  }
+}
+
 // What the query rows of one sequence see lies in its cache.
 void StrictBackend::NoteSequence(StrictOp& op, const AttentionArgs& args,
                                  const AttentionSequence& sequence) const {
   op.Expect(sequence.visible != nullptr, "`visible` is missing");
   const Visibility& v = *sequence.visible;
+  if (v.rows() > 0) ExpectPaths(op, v);
   const int64_t cols = sequence.keys.cols;
   op.Expect(cols == sequence.values.cols && cols > 0 && cols % args.head_dim == 0 &&
                 args.q.cols % cols == 0,
@@ -313,7 +329,6 @@ void StrictBackend::NoteSequence(StrictOp& op, const AttentionArgs& args,
             "a sequence has rows that q has not");
   int64_t rows = 0;
   for (int r = 0; r < v.rows(); ++r) {
-    op.Expect(v.count(r) > 0, "a row sees nothing");
     const int last = v.begin[r + 1] > v.begin[r] ? v.chain[v.begin[r + 1] - 1] : v.run[r] - 1;
     rows = std::max<int64_t>(rows, v.committed + last + 1);
   }

@@ -1,6 +1,10 @@
 // The backend that tests hold the host to its contract with: it computes as another one does, in
 // memory that the host cannot touch. Whatever reads Tensor::data itself, keeps a tensor beyond its
 // buffer, mixes two backends or passes shapes that disagree ends the process with a sentence.
+//
+// It knows buffers, not the pages that a pool cuts them into: it does not notice an op that is
+// given a page which went back to its pool, or one that reads rows which nobody has stored since a
+// page was taken.
 #pragma once
 
 #include <memory>

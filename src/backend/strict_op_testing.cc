@@ -94,10 +94,16 @@ void StrictOp::Note(std::string_view what, const PagedRows& rows, int64_t first,
   Expect(rows.group_cols > 0 && rows.cols % rows.group_cols == 0,
          name + " has a shape that is none");
   const auto bytes = static_cast<int64_t>(RowBytes(rows.type, rows.group_cols));
+  Expect(rows.row_bytes >= bytes, name + " has rows that overlap");
+  Expect(rows.groups() == 1 || rows.group_bytes >= (kPageRows - 1) * rows.row_bytes + bytes,
+         name + " has groups that overlap");
   Argument argument{name, {}, is_output, nullptr};
   const StrictAllocation* a = nullptr;
   for (int64_t row = first; row < first + count; ++row) {
-    if (a == nullptr || row % kPageRows == 0) a = &Open(what, rows.Row(row), is_output);
+    if (a == nullptr || row % kPageRows == 0) {
+      a = &Open(what, rows.Row(row), is_output);
+      Expect(rows.type == a->description.type, name + " is of another type than its memory");
+    }
     for (int64_t g = 0; g < rows.groups(); ++g) {
       const std::byte* begin = rows.Row(row, g);
       Expect(a->begin <= begin && begin + bytes <= a->begin + a->bytes,
@@ -106,6 +112,9 @@ void StrictOp::Note(std::string_view what, const PagedRows& rows, int64_t first,
     }
   }
   std::ranges::sort(argument.pieces, {}, &Bytes::begin);
+  for (size_t i = 1; is_output && i < argument.pieces.size(); ++i) {
+    Expect(argument.pieces[i - 1].end <= argument.pieces[i].begin, name + " has a page twice");
+  }
   arguments_.push_back(std::move(argument));
 }
 

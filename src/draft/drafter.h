@@ -28,8 +28,12 @@ struct DraftState {
   virtual ~DraftState() = default;
 };
 
-// What the target just did to one sequence. Taps are valid during the call only. A long prompt
-// comes in several chunks, each an observation whose `next` is the following prompt token.
+// What the target just did to one sequence. A long prompt comes in several chunks, each an
+// observation whose `next` is the following prompt token.
+//
+// Taps are valid during the call only, but for the views of cached keys and values (Taps::Keys,
+// Taps::Values). These are valid until the cache next takes or gives back pages: after the Propose
+// that follows, or when the sequence is truncated.
 struct Observation {
   DraftState& state;
   std::span<const Token> committed;  // tokens now in the cache, oldest first

@@ -54,7 +54,7 @@ struct BatchSimulation::Text {
   int written = 0;
   SessionCosts costs;
   std::unique_ptr<SessionEconomy> economy;
-  std::unique_ptr<EqualSplit> split;
+  std::unique_ptr<TreeEconomy> split;
   std::unique_ptr<TreeBuilder> builder;
   CandidateTree tree{0};
 };

@@ -198,7 +198,7 @@ void CostObserver::Observe(std::span<const ObservedCycle> batch, const Round& ro
 void CostObserver::ObserveTimes(std::span<const ObservedCycle> batch, const Round& round) {
   int context = 0;
   for (const ObservedCycle& cycle : batch) context += cycle.economy.cycle().context;
-  if (round.prompts == 0) {
+  if (round.prompts == 0 && !round.is_pass_known) {
     costs_.ObserveVerify(round.rows, context / static_cast<int>(batch.size()), round.verify);
   }
   if (costs_.has_plain_pass()) ObserveDrafting(batch, round);

@@ -33,6 +33,8 @@ struct Round {
   int rows = 1;      // of the pass
   int prompts = 0;   // of those, rows of prompts
   int sessions = 1;  // that wrote, by whatever drafter
+  // Whether its costs have learned already what the pass took, from another drafter's observer.
+  bool is_pass_known = false;
   // Seconds: of this drafter; of the pass and its verification, those of prompts left out.
   double propose = 0, learn = 0, verify = 0;
 };

@@ -58,6 +58,8 @@ class Generator {
   // Another drafter, or none, with its own tree, noise and costs, for sessions that name it
   // (SessionOptions::drafter). Returns its number; the constructor's is 0.
   int AddDrafter(Drafter* drafter, const GeneratorOptions& options);
+  // How many it has, "none" included: their numbers are below.
+  int drafters() const { return static_cast<int>(speculations_.size()); }
 
   // An empty sequence. REQUIRES: options.capacity >= 1; options.drafter is a drafter's number.
   std::unique_ptr<Session> Start(const SessionOptions& options);
@@ -106,6 +108,8 @@ class Generator {
   // What the session holds of its first `length` tokens, for other sessions. Errors: out of memory;
   // the session goes on as if nothing was. REQUIRES: not broken; length <= cache().length().
   Result<TextPrefix> Share(const Session& session, int length) const;
+  // Keeps that in `cache`, which computes nothing where it is known there. Errors: as Share.
+  Status ShareWith(PrefixCache& cache, const Session& session, int length) const;
   // What a session holds that is not needed any more. REQUIRES: not broken.
   TextPrefix Leave(std::unique_ptr<Session> session) const;
   // The session, which Start made and nothing else has used, holds `prefix` from now on. A prompt
@@ -134,6 +138,8 @@ class Generator {
   // Bytes of memory that a session's cache and its drafter's state hold. Pages that others hold,
   // too, are divided among them (KvCache::bytes_share).
   size_t Bytes(const Session& session) const;
+  // Of those, what the drafter's state holds.
+  size_t DraftBytes(const Session& session) const;
 
   // From now on nothing is timed: what trees weigh, and how far drafters are trusted, follows from
   // the costs as they are and from the texts.
@@ -220,7 +226,8 @@ class Generator {
   static void NoteUsual(Session& session, const Lane& lane, double tokens);
   static int LevelsOf(const Lane& lane);
   static PassLoad LoadAfter(const Lane& own, const Lanes& lanes, const Round& round);
-  void WriteBy(const Lanes& lanes, size_t drafter, const Round& round, double draft);
+  // Returns whether its costs learned what the pass took.
+  bool WriteBy(const Lanes& lanes, size_t drafter, const Round& round, double draft);
 
   size_t Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted);
   static void Account(Session& session, const Acceptance& accepted, size_t gained);

@@ -21,6 +21,15 @@ Result<TextPrefix> Generator::Share(const Session& session, int length) const {
   return prefix;
 }
 
+Status Generator::ShareWith(PrefixCache& cache, const Session& session, int length) const {
+  FT_CHECK(!session.broken_ && 0 <= length && length <= session.cache_->length());
+  const auto tokens = std::span(session.tokens).first(static_cast<size_t>(length));
+  if (cache.Covers(tokens, Of(session).drafter, session.read_from_)) return {};
+  FT_ASSIGN_OR_RETURN(TextPrefix prefix, Share(session, length));
+  cache.Keep(std::move(prefix));
+  return {};
+}
+
 TextPrefix Generator::Leave(std::unique_ptr<Session> session) const {
   FT_CHECK(!session->broken_);
   const int length = session->cache_->length();
@@ -64,9 +73,12 @@ Result<int> Generator::AdoptFrom(PrefixCache& cache, Session& session,
 }
 
 size_t Generator::Bytes(const Session& session) const {
+  return session.cache_->bytes_share() + DraftBytes(session);
+}
+
+size_t Generator::DraftBytes(const Session& session) const {
   const Drafter* drafter = Of(session).drafter;
-  const size_t draft = drafter == nullptr ? 0 : drafter->StateBytes(*session.draft_);
-  return session.cache_->bytes_share() + draft;
+  return drafter == nullptr ? 0 : drafter->StateBytes(*session.draft_);
 }
 
 int Generator::TouchPrefix(PrefixCache& cache, int drafter, std::span<const Token> prompt,

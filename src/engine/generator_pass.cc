@@ -25,6 +25,16 @@ Cycle CycleOf(const CandidateTree& tree, const CandidateTree& offered, const Acc
   return cycle;
 }
 
+// Where no token can follow the last node that was accepted, that node's token is the next root
+// instead. It is written as plain decoding writes it, and may end the text; if it does not, the
+// next pass finds that nothing follows. So the outcome does not depend on the tree.
+void WriteBeforeItFails(const CandidateTree& tree, Acceptance& accepted) {
+  if (accepted.next != kNoToken || accepted.path.size() == 1) return;
+  accepted.next = tree.token(accepted.path.back());
+  accepted.path.pop_back();
+  accepted.is_dead_end = false;
+}
+
 }  // namespace
 
 // What one session's cache has no memory for concerns that session alone.
@@ -127,12 +137,13 @@ void Generator::Verify(const Lanes& lanes, const Pass& pass) {
       chooses[i]->accepted.logprobs = std::move(accepted[i].logprobs);
     } else {
       chooses[i]->accepted = std::move(accepted[i]);
+      WriteBeforeItFails(chooses[i]->tree, chooses[i]->accepted);
     }
   }
 }
 
-// Commits what was accepted. A session of which a logit that a choice depends on is not a number
-// is broken, and what the pass scored of it is dropped.
+// Commits what was accepted. A session whose next token cannot be chosen is broken, and what the
+// pass scored of it is dropped.
 void Generator::Commit(const Lanes& lanes) const {
   for (const auto& lane : lanes) {
     Session& s = lane->session;
@@ -142,6 +153,7 @@ void Generator::Commit(const Lanes& lanes) const {
     }
     const int position = s.cache_->length() + lane->tree.depth(lane->accepted.path.back());
     s.cache_->Commit({});
+    s.failed_by_itself_ = true;
     if (lane->accepted.is_dead_end) {
       Break(s, Error{"after position " + std::to_string(position) +
                      " no token of the model's vocabulary may follow: the text cannot be continued "
@@ -183,6 +195,7 @@ void Generator::Write(const Lanes& lanes, const Pass& pass, double verify,
   const auto writing = std::ranges::count_if(lanes, [](const auto& l) { return l->chunk == 0; });
   seconds_.prefill += verify * of_prompts;
   seconds_.verify += verify * of_trees;
+  std::vector<const CostModel*> taught;  // what the pass took
   for (size_t d = 0; d < speculations_.size(); ++d) {
     double reading = 0;  // of prompts, which drafters may put off
     int sessions = 0, rows = 0, chunk_rows = 0;
@@ -206,7 +219,9 @@ void Generator::Write(const Lanes& lanes, const Pass& pass, double verify,
     round.propose = times[d].propose;
     round.verify = verify * of_trees;
     round.learn = learn;
-    WriteBy(lanes, d, round, draft / std::max(sessions, 1));
+    const CostModel* costs = speculations_[d].options.costs;
+    round.is_pass_known = std::ranges::find(taught, costs) != taught.end();
+    if (WriteBy(lanes, d, round, draft / std::max(sessions, 1))) taught.push_back(costs);
   }
 }
 
@@ -241,7 +256,7 @@ PassLoad Generator::LoadAfter(const Lane& own, const Lanes& lanes, const Round& 
   return load;
 }
 
-void Generator::WriteBy(const Lanes& lanes, size_t drafter, const Round& round, double draft) {
+bool Generator::WriteBy(const Lanes& lanes, size_t drafter, const Round& round, double draft) {
   Speculation& by = speculations_[drafter];
   std::vector<ObservedCycle> observed;
   for (const auto& lane : lanes) {
@@ -265,13 +280,14 @@ void Generator::WriteBy(const Lanes& lanes, size_t drafter, const Round& round, 
                         path.first(std::min(path.size(), kept + 1)),
                         std::span(s.tokens).last(kept)});
   }
-  if (observed.empty()) return;
+  if (observed.empty()) return false;
   by.observer->Observe(observed, round);
   for (const auto& lane : lanes) {
     Session& s = lane->session;
     if (lane->chunk > 0 || DrafterOf(*lane) != drafter || !s.done()) continue;
     by.observer->EndAnswer(s.costs_, s.finish != Finish::kStop);
   }
+  return by.options.refresh_costs;
 }
 
 }  // namespace foretoken

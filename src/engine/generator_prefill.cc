@@ -48,6 +48,7 @@ Status Generator::Begin(Session& session, std::span<const Token> prompt, int max
   session.limit = std::min(context, max_new < context - size ? size + max_new : context);
   session.finish = Finish::kNot;
   session.status = {};
+  session.failed_by_itself_ = false;
   session.reading_ = true;
   session.begun_ = ++begun_;
   session.usual_nodes_ = session.usual_levels_ = 0;

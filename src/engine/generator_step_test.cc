@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/generator_loop_testing.h"
+#include "tree/tree_policy.h"
 #include "verify/verifier.h"
 
 namespace foretoken {
@@ -66,6 +67,28 @@ TEST_F(GeneratorStep, BeginKeepsACommonPrefix) {
   EXPECT_EQ(session->cache().length(), 5);
   while (!session->done()) ASSERT_TRUE(generator.Step(batch).ok());
   EXPECT_EQ(session->tokens, Expected(other));
+}
+
+// Plain passes are known after two: a pass that two drafters share is not two.
+TEST_F(GeneratorStep, CostsLearnOnceWhatAPassTakes) {
+  CostModel costs = CostModel::Assume({{1, 1}, {kMaxRows, 2}}, {});
+  const auto policy = *NewTreePolicy("auto");
+  GeneratorOptions options{.limits = {.max_nodes = 4, .max_depth = 3},
+                           .policy = policy.get(),
+                           .costs = &costs,
+                           .drafter = "first"};
+  Generator generator(*model_, &drafter_, *verifier_, options);
+  options.drafter = "second";
+  ASSERT_EQ(generator.AddDrafter(&drafter_, options), 1);
+  EXPECT_EQ(generator.drafters(), 2);
+  const auto first = Begun(generator, prompt_), second = Begun(generator, prompt_, {.drafter = 1});
+  Session* both[] = {first.get(), second.get()};
+  while (first->reading() || second->reading()) ASSERT_TRUE(generator.Step(both).ok());
+  ASSERT_FALSE(costs.has_plain_pass()) << "passes with rows of prompts are no measure";
+  ASSERT_TRUE(generator.Step(both).ok());
+  EXPECT_FALSE(costs.has_plain_pass());
+  ASSERT_TRUE(generator.Step(both).ok());
+  EXPECT_TRUE(costs.has_plain_pass());
 }
 
 TEST_F(GeneratorStep, ALongPromptDelaysNobody) {

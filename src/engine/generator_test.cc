@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/generator_loop_testing.h"
+#include "verify/filter_testing.h"
 
 namespace foretoken {
 namespace {
@@ -139,6 +140,45 @@ TEST_F(GeneratorLoop, ALogitThatIsNoNumberIsAnErrorThatNamesThePass) {
     while (!session->done()) ASSERT_TRUE(again.Step(batch).ok());
     EXPECT_EQ(session->tokens, text_);
   }
+}
+
+// Whatever was accepted before it, in however large trees; and a text that ends there is whole.
+TEST_F(GeneratorLoop, WhereNothingMayFollowIsFoundAsPlainDecodingFindsIt) {
+  Generator plain(*model_, nullptr, *verifier_, {});
+  int accepted = 0;
+  for (const size_t dead : {size_t{1}, size_t{3}, size_t{6}, size_t{8}}) {
+    const auto filter = std::make_shared<const RuleFilter>(
+        [dead](const std::vector<Token>& text, Token /*token*/) { return text.size() < dead; });
+    for (const bool stops : {false, true}) {
+      SessionOptions options{.capacity = 128, .filter = filter, .logprobs = 1};
+      if (stops) options.stop = {text_[kPrompt + dead - 1]};
+      const auto run = [&](Generator& generator) {
+        auto session = generator.Start(options);
+        Session* batch[] = {session.get()};
+        Status status = generator.Prefill(*session, prompt_, kNew);
+        while (status.ok() && !session->done()) status = generator.Step(batch);
+        return session;
+      };
+      const auto expected = run(plain);
+      for (const int right : {0, 1, 2, 6}) {
+        drafter_.guess = [this, right](int at) { return Run(at, right); };
+        Generator generator = NewGenerator();
+        const auto session = run(generator);
+        EXPECT_EQ(session->tokens, expected->tokens) << dead << ", " << right;
+        EXPECT_EQ(session->logprobs.size(), session->written().size());
+        EXPECT_EQ(session->finish, expected->finish);
+        EXPECT_EQ(session->failed_by_itself(), expected->failed_by_itself());
+        ASSERT_EQ(session->status.ok(), expected->status.ok());
+        for (const Cycle& cycle : session->cycles) accepted += cycle.n_acc;
+        if (stops) continue;
+        ASSERT_FALSE(session->status.ok());
+        EXPECT_EQ(session->status.error().message, expected->status.error().message);
+        EXPECT_EQ(session->written().size(), dead);
+        EXPECT_TRUE(session->failed_by_itself());
+      }
+    }
+  }
+  EXPECT_GT(accepted, 10);
 }
 
 }  // namespace

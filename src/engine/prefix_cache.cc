@@ -28,33 +28,43 @@ Result<TextPrefix> ForkOf(const TextPrefix& text, int length, const Drafter* dra
   return fork;
 }
 
-// Whether `other` does for every session what `text` does, as far as their tokens agree.
+// Whether `other` does for every session what a text with a state of `drafter` that has read from
+// `read_from` on does, as far as their tokens agree.
+bool Replaces(const TextPrefix& other, const Drafter* drafter, int read_from) {
+  if (drafter == nullptr) return true;
+  return other.drafter == drafter && other.read_from <= read_from;
+}
 bool Replaces(const TextPrefix& other, const TextPrefix& text) {
-  if (text.drafter == nullptr) return true;
-  return other.drafter == text.drafter && other.read_from <= text.read_from;
+  return Replaces(other, text.drafter, text.read_from);
 }
 
 }  // namespace
 
 void PrefixCache::Keep(TextPrefix left) {
+  if (left.tokens.empty() || Covers(left.tokens, left.drafter, left.read_from)) return;
   std::vector<int> replaced;
-  bool is_known = false;
   tree_.Visit(left.tokens, [&](int id, int common) {
-    Entry& entry = entries_.at(id);
-    if (common == left.length() && Replaces(entry.text, left)) {
-      entry.used = ++uses_;
-      is_known = true;
-    } else if (common == entry.text.length() && Replaces(left, entry.text)) {
-      replaced.push_back(id);
-    }
-    return !is_known;
+    const TextPrefix& text = entries_.at(id).text;
+    if (common == text.length() && Replaces(left, text)) replaced.push_back(id);
+    return true;
   });
-  if (is_known || left.tokens.empty()) return;
   for (const int id : replaced) Drop(id);
   const int id = next_id_++;
   tree_.Insert(left.tokens, id);
   entries_.emplace(id, Entry{std::move(left), ++uses_});
   ShrinkTo(budget_);
+}
+
+bool PrefixCache::Covers(std::span<const Token> tokens, const Drafter* drafter, int read_from) {
+  bool is_known = false;
+  tree_.Visit(tokens, [&](int id, int common) {
+    if (common < std::ssize(tokens)) return false;
+    Entry& entry = entries_.at(id);
+    is_known = Replaces(entry.text, drafter, read_from);
+    if (is_known) entry.used = ++uses_;
+    return !is_known;
+  });
+  return is_known;
 }
 
 PrefixCache::Match PrefixCache::LongestMatch(std::span<const Token> prompt, const Drafter* drafter,

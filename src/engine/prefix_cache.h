@@ -27,6 +27,9 @@ class PrefixCache {
   // Keeps what a text has left, the latest of all. Where that exceeds the budget, others go, and it
   // goes itself where it is alone too large.
   void Keep(TextPrefix left);
+  // Whether a kept text does for every later one what `tokens` would, with a state of `drafter`
+  // that was given those from `read_from` on. If so, it counts as used.
+  bool Covers(std::span<const Token> tokens, const Drafter* drafter, int read_from);
 
   // The longest beginning of `prompt` that there is, without its last token, which must be scored
   // for its logits; nothing where there is none. `drafter`: whose state the session needs; null

@@ -101,6 +101,18 @@ TEST_F(PrefixCacheTest, FindsTheLongestBeginningOfAnyLength) {
   EXPECT_EQ(Found(cache, {}, nullptr), 0);
 }
 
+TEST_F(PrefixCacheTest, CoversWhatATextThatIsKeptDoesFor) {
+  PrefixCache cache(kPlenty);
+  cache.Keep(Left({1, 2, 3, 4, 5}, &drafter_, 2));
+  EXPECT_TRUE(cache.Covers(Text{1, 2, 3, 4, 5}, &drafter_, 2));
+  EXPECT_TRUE(cache.Covers(Text{1, 2, 3}, &drafter_, 3));
+  EXPECT_TRUE(cache.Covers(Text{1, 2, 3}, nullptr, 0));
+  EXPECT_FALSE(cache.Covers(Text{1, 2, 3}, &drafter_, 1)) << "it has read less";
+  EXPECT_FALSE(cache.Covers(Text{1, 2, 3}, &other_, 2));
+  EXPECT_FALSE(cache.Covers(Text{1, 2, 4}, &drafter_, 2));
+  EXPECT_FALSE(cache.Covers(Text{1, 2, 3, 4, 5, 6}, &drafter_, 2));
+}
+
 TEST_F(PrefixCacheTest, LeavesTheLastTokenToBeScored) {
   PrefixCache cache(kPlenty);
   cache.Keep(Left({1, 2, 3, 4, 5}, nullptr));

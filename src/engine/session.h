@@ -68,6 +68,9 @@ class Session {
   std::span<const Token> written() const { return std::span(tokens).subspan(prompt); }
   // After an error of Step: `tokens` may be read, and Begin or Prefill begin anew.
   bool is_broken() const { return broken_; }
+  // Whether that error is the text's own, which any other attempt would meet, too: a logit that is
+  // not a number, or a filter that lets nothing follow.
+  bool failed_by_itself() const { return failed_by_itself_; }
   const SamplingParams& sampling() const { return sampler_.params(); }
   // The state after `tokens`; null where anything may follow.
   const LogitFilter* filter() const { return filter_.get(); }
@@ -101,7 +104,7 @@ class Session {
   double usual_nodes_ = 0, usual_levels_ = 0, usual_tokens_ = 1;  // of its cycles of late
   int read_from_ = 0;
   int drafter_;
-  bool reading_ = false, broken_ = false;
+  bool reading_ = false, broken_ = false, failed_by_itself_ = false;
   uint64_t begun_ = 0;   // Begin's number: prompts are read in this order
   uint64_t served_ = 0;  // the last pass that it took part in
 };

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
-#include "base/check.h"
+#include "grammar/brief.h"
 #include "grammar/code_ranges.h"
 #include "grammar/rule_checks.h"
 
@@ -38,7 +39,7 @@ class AutomatonBuilder {
     if (is_too_large_) return TooLarge(rules_.rules[static_cast<size_t>(rules_.root)].name);
     FindEndings();
     if (!can_end_[starts_[static_cast<size_t>(rules_.root)]]) {
-      return Error{"rule '" + rules_.rules[static_cast<size_t>(rules_.root)].name +
+      return Error{"rule '" + Brief(rules_.rules[static_cast<size_t>(rules_.root)].name) +
                    "' matches no text that ends"};
     }
     return Write();
@@ -55,8 +56,9 @@ class AutomatonBuilder {
   };
 
   static Error TooLarge(const std::string& rule) {
-    return Error{"the grammar is too large: by rule '" + rule + "' it takes more than " +
-                 std::to_string(kMostStates) + " states; its repetitions may be too long"};
+    return Error{"the grammar is too large: by rule '" + Brief(rule) + "' it takes more than " +
+                 std::to_string(kMostStates) + " states, or " + std::to_string(kMostEdges) +
+                 " edges; its repetitions may be too long"};
   }
 
   uint32_t NewState() {
@@ -69,12 +71,13 @@ class AutomatonBuilder {
   // Adds ways from `from` to `to` that read what `e` says. Adds no edge into `from` nor out of `to`
   // where these differ.
   void Connect(const Expr& e, uint32_t from, uint32_t to) {
+    CountEdges(1);  // what adds none takes its time, too
     if (is_too_large_) return;
     switch (e.kind) {
       case Expr::Kind::kText:
         return ConnectText(e.text, from, to);
       case Expr::Kind::kChars:
-        return ConnectChars(e.chars, from, to);
+        return ConnectChars(e, from, to);
       case Expr::Kind::kRule: {
         const auto rule = static_cast<size_t>(e.rule);
         if (is_inlined_[rule]) return Connect(rules_.rules[rule].body, from, to);
@@ -100,6 +103,11 @@ class AutomatonBuilder {
     }
   }
 
+  void CountEdges(size_t count) {
+    edges_ += count;
+    is_too_large_ = is_too_large_ || edges_ > static_cast<size_t>(kMostEdges);
+  }
+
   void ConnectText(std::string_view text, uint32_t from, uint32_t to) {
     if (text.empty()) drafts_[from].free.push_back(to);
     for (size_t i = 0; i < text.size(); ++i) {
@@ -116,6 +124,8 @@ class AutomatonBuilder {
     std::map<std::pair<uint32_t, char>, uint32_t> after;
     for (const Expr& choice : choices) {
       if (choice.kind != Expr::Kind::kText) continue;
+      CountEdges(1);
+      if (is_too_large_) return;
       if (choice.text.empty()) ConnectText("", from, to);
       uint32_t at = from;
       for (size_t i = 0; i < choice.text.size(); ++i) {
@@ -135,9 +145,13 @@ class AutomatonBuilder {
   }
 
   // Sequences that end alike share their last states.
-  void ConnectChars(const std::vector<CodeRange>& chars, uint32_t from, uint32_t to) {
+  void ConnectChars(const Expr& e, uint32_t from, uint32_t to) {
+    const auto [known, is_new_class] = utf8_.try_emplace(&e);
+    if (is_new_class) known->second = Utf8Ranges(e.chars);
+    CountEdges(known->second.size());
+    if (is_too_large_) return;
     std::map<std::tuple<uint8_t, uint8_t, uint32_t>, uint32_t> before;  // of the states so shared
-    for (const ByteRanges& bytes : Utf8Ranges(chars)) {
+    for (const ByteRanges& bytes : known->second) {
       uint32_t next = to;
       for (size_t i = bytes.size() - 1; i > 0; --i) {
         const auto key = std::make_tuple(bytes[i].first, bytes[i].last, next);
@@ -208,25 +222,31 @@ class AutomatonBuilder {
   // Which states reach the end of their rule.
   void FindEndings() {
     can_end_.assign(drafts_.size(), false);
-    std::vector<std::vector<uint32_t>> before(drafts_.size());  // whose answer depends on a state's
+    struct Edge {
+      uint32_t from;
+      const Automaton::CallEdge* call;  // null: takes a byte
+    };
+    std::vector<std::vector<Edge>> before(drafts_.size());  // edges that wait for a state
     std::vector<uint32_t> open;
+    const auto note = [&](uint32_t s) {
+      if (can_end_[s]) return;
+      can_end_[s] = true;
+      open.push_back(s);
+    };
     for (uint32_t s = 0; s < drafts_.size(); ++s) {
-      for (const auto& edge : drafts_[s].bytes) before[edge.to].push_back(s);
+      for (const auto& edge : drafts_[s].bytes) before[edge.to].push_back({s, nullptr});
       for (const auto& edge : drafts_[s].calls) {
-        before[edge.to].push_back(s);
-        before[starts_[edge.rule]].push_back(s);
+        before[edge.to].push_back({s, &edge});
+        before[starts_[edge.rule]].push_back({s, &edge});
       }
-      if (drafts_[s].may_end) open.push_back(s);
+      if (drafts_[s].may_end) note(s);
     }
     while (!open.empty()) {
       const uint32_t s = open.back();
       open.pop_back();
-      const Draft& at = drafts_[s];
-      if (can_end_[s]) continue;
-      can_end_[s] = at.may_end ||
-                    std::ranges::any_of(at.bytes, [&](auto& e) { return can_end_[e.to]; }) ||
-                    std::ranges::any_of(at.calls, [&](auto& e) { return CallCanEnd(e); });
-      if (can_end_[s]) open.insert(open.end(), before[s].begin(), before[s].end());
+      for (const Edge& edge : before[s]) {
+        if (edge.call == nullptr || CallCanEnd(*edge.call)) note(edge.from);
+      }
     }
   }
 
@@ -256,8 +276,10 @@ class AutomatonBuilder {
   const GrammarRules& rules_;
   std::vector<bool> is_inlined_;  // [rules]
   std::vector<Draft> drafts_;
-  std::vector<uint32_t> starts_, ends_;  // [rules]
-  std::vector<bool> can_end_;            // [states]
+  std::vector<uint32_t> starts_, ends_;                            // [rules]
+  std::vector<bool> can_end_;                                      // [states]
+  std::unordered_map<const Expr*, std::vector<ByteRanges>> utf8_;  // of classes
+  size_t edges_ = 0;                                               // at least, and calls of Connect
   bool is_too_large_ = false;
 };
 

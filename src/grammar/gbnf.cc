@@ -1,11 +1,13 @@
 #include "grammar/gbnf.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/utf8.h"
+#include "grammar/brief.h"
 #include "grammar/code_ranges.h"
 
 namespace foretoken {
@@ -44,7 +46,7 @@ class GbnfParser {
   Result<GrammarRules> Finish() {
     for (const auto& [name, known] : names_) {
       if (!known.is_defined) {
-        return ErrorAt(known.first_use, "rule '" + name + "' is not defined");
+        return ErrorAt(known.first_use, "rule '" + Brief(name) + "' is not defined");
       }
     }
     const auto root = names_.find("root");
@@ -122,7 +124,7 @@ class GbnfParser {
     if (!Take("::=")) return Expected("::= after the name of a rule");
     Known& known = names_.find(name)->second;
     if (std::exchange(known.is_defined, true)) {
-      return ErrorAt(begin, "rule '" + name + "' is defined twice");
+      return ErrorAt(begin, "rule '" + Brief(name) + "' is defined twice");
     }
     SkipSpace(true);
     FT_ASSIGN_OR_RETURN(Expr body, ParseChoice(0));
@@ -135,9 +137,11 @@ class GbnfParser {
 
   Result<Expr> ParseChoice(int depth) {
     std::vector<Expr> choices;
+    int most_nested = 0;
     while (true) {
       FT_ASSIGN_OR_RETURN(Expr sequence, ParseSequence(depth));
       choices.push_back(std::move(sequence));
+      nested_ = most_nested = std::max(most_nested, nested_);
       // A line that begins with | goes on with the rule: no rule begins so.
       const size_t before = at_;
       SkipSpace(true);
@@ -153,7 +157,9 @@ class GbnfParser {
 
   Result<Expr> ParseSequence(int depth) {
     std::vector<Expr> parts;
+    int most_nested = 0;
     while (true) {
+      nested_ = 0;
       const char c = Peek();
       std::optional<Result<Expr>> part;
       if (c == '"') {
@@ -174,7 +180,9 @@ class GbnfParser {
       SkipSpace(depth > 0);
       FT_ASSIGN_OR_RETURN(Expr repeated, ParseRepeats(**std::move(part), depth));
       parts.push_back(std::move(repeated));
+      most_nested = std::max(most_nested, nested_);
     }
+    nested_ = most_nested;
     if (parts.size() == 1) return std::move(parts[0]);
     return Expr::Sequence(std::move(parts));
   }
@@ -227,7 +235,7 @@ class GbnfParser {
         return ErrorAt(first_at, "a range of characters that ends before it begins");
       chars.push_back({first, last});
     }
-    return Expr::Chars(is_negated ? Complement(std::move(chars)) : std::move(chars));
+    return Expr::Chars(is_negated ? Complement(std::move(chars)) : Normalised(std::move(chars)));
   }
 
   // One character, which may be written as an escape. REQUIRES: not at the end.
@@ -290,7 +298,6 @@ class GbnfParser {
   }
 
   Result<Expr> ParseRepeats(Expr part, int depth) {
-    int count = 0;
     while (true) {
       const size_t begin = at_;
       int min = 0, max = Expr::kUnlimited;
@@ -304,7 +311,7 @@ class GbnfParser {
       } else {
         return part;
       }
-      if (++count > kDeepestGroup) return ErrorAt(begin, "too many repetitions of repetitions");
+      if (++nested_ > kDeepestGroup) return ErrorAt(begin, "too many repetitions of repetitions");
       part = Expr::Repeat(std::move(part), min, max);
       SkipSpace(depth > 0);
     }
@@ -348,6 +355,7 @@ class GbnfParser {
   size_t at_ = 0;
   GrammarRules grammar_;
   std::map<std::string, Known, std::less<>> names_;
+  int nested_ = 0;  // most repetitions within one another in what was read last
 };
 
 }  // namespace

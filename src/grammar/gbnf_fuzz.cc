@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t i = 0; i < size && i < 64; ++i) {  // a text that takes turns among what is allowed
     for (int tried = 0; tried < 256; ++tried) {
       const auto next = matcher.Step(config, static_cast<uint8_t>(data[i] + tried));
-      if (next == foretoken::Matcher::kDead) continue;
+      if (!foretoken::Matcher::IsAlive(next)) continue;
       config = next;
       break;
     }

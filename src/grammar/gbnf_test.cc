@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "grammar/grammar_testing.h"
 
 namespace foretoken {
@@ -118,6 +119,34 @@ TEST(Gbnf, RefusesRulesThatCannotBeRead) {
   std::string deep = "root ::= ";
   for (int i = 0; i < 5000; ++i) deep += "(";
   EXPECT_THAT(GrammarOfGbnf(deep, "g").error().message, HasSubstr("nest more than"));
+  std::string repeated = "\"a\"";
+  for (int i = 0; i < 3; ++i) repeated = "(" + repeated + std::string(90, '?') + ")";
+  EXPECT_THAT(GrammarOfGbnf("root ::= " + repeated, "g").error().message,
+              HasSubstr("too many repetitions"));
+  const std::string name(5000, 'n');
+  EXPECT_LT(GrammarOfGbnf("root ::= " + name, "g").error().message.size(), 200u);
+}
+
+// Repeated often, what takes no state takes room and time: it is counted, too.
+TEST(Gbnf, BombsAreRefused) {
+  std::string letters = "\"a\"", empties, classes, unresolved = "root ::= \"x\"";
+  for (int i = 0; i < 20'000; ++i) {
+    letters += "|\"b\"";
+    empties += "[]|";
+  }
+  for (uint32_t i = 0; i < 4000; ++i) AppendUtf8(0x4E00 + 2 * i, classes);
+  for (const std::string& part :
+       {"(" + letters + ")", "(" + empties + "\"a\")", "[" + classes + "]"}) {
+    EXPECT_THAT(GrammarOfGbnf("root ::= " + part + "{10000}", "g").error().message,
+                HasSubstr("too large"));
+  }
+  std::string rules;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string name = "r" + std::to_string(i);
+    unresolved += " " + name;
+    rules += "\n" + name + " ::= " + (i == 0 ? "\"\"" : "r" + std::to_string(i - 1));
+  }
+  EXPECT_TRUE(GrammarOfGbnf(unresolved + rules, "g").ok()) << "in linear time";
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/check.h"
 #include "grammar/token_masks.h"
 
 namespace foretoken {
@@ -15,15 +14,14 @@ constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 // What a filter and its forks share. Where the matcher remembers too much a new one takes its
 // place, and states go over to it with their next token.
 struct SharedGrammar {
-  static constexpr size_t kMostBytes = size_t{64} << 20;  // of a matcher
-
-  explicit SharedGrammar(std::shared_ptr<const Automaton> automaton,
-                         std::shared_ptr<const TokenTrie> trie)
-      : masks(std::move(automaton), std::move(trie)),
-        matcher(std::make_shared<Matcher>(masks.automaton())) {}
+  SharedGrammar(std::shared_ptr<const Automaton> automaton, std::shared_ptr<const TokenTrie> trie,
+                const GrammarLimits& limits)
+      : masks(std::move(automaton), std::move(trie), limits),
+        matcher(std::make_shared<Matcher>(masks.automaton(), limits)) {}
 
   void Renew() {
-    if (matcher->bytes() > kMostBytes) matcher = std::make_shared<Matcher>(masks.automaton());
+    if (matcher->bytes() <= masks.limits().bytes) return;
+    matcher = std::make_shared<Matcher>(masks.automaton(), masks.limits());
   }
 
   TokenMasks masks;
@@ -61,11 +59,16 @@ class GrammarFilter final : public LogitFilter {
     const TokenTrie& trie = shared_->masks.trie();
     if (token < 0 || token >= trie.vocab()) return false;
     if (trie.IsEnd(token)) return MayEnd();
-    return !has_ended_ && After(token) != Matcher::kDead;
+    if (has_ended_ || shared_->masks.IsGivenUp(matcher_, config_)) return false;
+    return Matcher::IsAlive(After(token));
   }
 
   void Accept(Token token) override {
-    FT_CHECK(Allows(token));
+    if (!Allows(token)) {
+      has_ended_ = false;
+      config_ = Matcher::kDead;
+      return;
+    }
     if (shared_->masks.trie().IsEnd(token)) {
       has_ended_ = true;
       return;
@@ -102,7 +105,7 @@ class GrammarFilter final : public LogitFilter {
     const std::string_view piece = shared_->masks.trie().Piece(token);
     Matcher::Config config = piece.empty() ? Matcher::kDead : config_;
     for (const char byte : piece) {
-      if (config == Matcher::kDead) break;
+      if (!Matcher::IsAlive(config)) break;
       config = matcher_->Step(config, static_cast<uint8_t>(byte));
     }
     return config;
@@ -117,12 +120,13 @@ class GrammarFilter final : public LogitFilter {
 }  // namespace
 
 Result<std::unique_ptr<LogitFilter>> NewGrammarFilter(std::shared_ptr<const Automaton> grammar,
-                                                      std::shared_ptr<const TokenTrie> trie) {
+                                                      std::shared_ptr<const TokenTrie> trie,
+                                                      const GrammarLimits& limits) {
   if (trie->ends().empty()) {
     return Error{
         "the model's vocabulary names no token that ends an answer, which a grammar needs"};
   }
-  auto shared = std::make_shared<SharedGrammar>(std::move(grammar), std::move(trie));
+  auto shared = std::make_shared<SharedGrammar>(std::move(grammar), std::move(trie), limits);
   return std::unique_ptr<LogitFilter>(std::make_unique<GrammarFilter>(std::move(shared)));
 }
 

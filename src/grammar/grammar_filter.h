@@ -5,14 +5,17 @@
 
 #include "base/result.h"
 #include "grammar/automaton.h"
+#include "grammar/matcher.h"
 #include "grammar/token_trie.h"
 #include "verify/logit_filter.h"
 
 namespace foretoken {
 
 // The state before the first token of an answer. It and its forks share what they find out of the
-// grammar: they belong to one thread. Errors: `trie` has no token that ends an answer.
+// grammar: they belong to one thread. Where a limit is passed nothing may follow. Errors: `trie`
+// has no token that ends an answer.
 Result<std::unique_ptr<LogitFilter>> NewGrammarFilter(std::shared_ptr<const Automaton> grammar,
-                                                      std::shared_ptr<const TokenTrie> trie);
+                                                      std::shared_ptr<const TokenTrie> trie,
+                                                      const GrammarLimits& limits = {});
 
 }  // namespace foretoken

@@ -152,18 +152,110 @@ TEST(GrammarFilter, MasksAreThoseOfEveryTokenTriedAlone) {
     for (const auto& grammar : grammars) {
       auto filter = *NewGrammarFilter(grammar, trie);
       std::string text;
-      for (uint64_t i = 0; i < 12 && !text.ends_with('\xff'); ++i, ++states) {
+      for (uint64_t i = 0; i < 12; ++i, ++states) {
         const std::vector<Token> allowed = AllowedByMask(*filter, vocab);
         ASSERT_EQ(allowed, AllowedOneByOne(*filter, vocab)) << path << ", after " << text;
         ASSERT_FALSE(allowed.empty());
+        if (filter->MayEnd() && allowed.size() == tokenizer->data().eog.size()) break;
         const Token token = allowed[Mix(i * 31 + vocab) % allowed.size()];
+        if (trie->IsEnd(token)) break;
         text += tokenizer->Piece(token);
         filter->Accept(token);
         ASSERT_NE(Read(grammar, text), Reading::kNone) << text;
       }
     }
   }
-  EXPECT_GE(states, 36);
+  EXPECT_GE(states, 30);
+}
+
+std::unique_ptr<LogitFilter> LimitedFilter(const char* gbnf, std::shared_ptr<const TokenTrie> trie,
+                                           const GrammarLimits& limits) {
+  return *NewGrammarFilter(*GrammarOfGbnf(gbnf, "test"), std::move(trie), limits);
+}
+
+// Each byte opens more ways: at some cap masks and single tokens must come to an end together, and
+// whoever goes on all the same finds a dead end, not an abort.
+TEST(GrammarFilter, AboveTheCapMasksAndTokensAgree) {
+  const auto trie = ByteTrie({"11", "1111", "11a", "a1", "1.", "1,1"});
+  constexpr size_t kVocab = kByteVocab + 6;
+  const char* grammars[] = {"root ::= ([0-9]{1,15}){20} \"a\"?",
+                            "root ::= n{20}\nn ::= [0-9]{1,15} x?\nx ::= \",\" n | \".\" x?"};
+  for (const char* grammar : grammars) {
+    int dead_ends = 0;
+    for (const uint32_t ways : {150u, 400u, 900u, 1500u, 2500u}) {
+      const auto filter = LimitedFilter(grammar, trie, {.ways = ways});
+      for (uint64_t i = 0; i < 60; ++i) {
+        const std::vector<Token> allowed = AllowedByMask(*filter, kVocab);
+        ASSERT_EQ(allowed, AllowedOneByOne(*filter, kVocab)) << grammar << ", ways " << ways;
+        const bool is_dead_end = allowed.empty();
+        const Token digit = i % 3 == 0 ? kByteVocab : ByteToken('1');
+        filter->Accept(is_dead_end || !filter->Allows(digit) ? ByteToken('1') : digit);
+        if (!is_dead_end) continue;
+        ++dead_ends;
+        EXPECT_THAT(AllowedByMask(*filter, kVocab), ElementsAre());
+        EXPECT_THAT(AllowedOneByOne(*filter, kVocab), ElementsAre());
+        EXPECT_FALSE(filter->MayEnd());
+        break;
+      }
+    }
+    EXPECT_GE(dead_ends, 3) << grammar;
+  }
+}
+
+TEST(GrammarFilter, ATokenThatIsRefusedLeadsToADeadEnd) {
+  const auto filter = FilterOf("root ::= \"ab\"*", ByteTrie({}));
+  filter->Accept(ByteToken('b'));
+  EXPECT_FALSE(filter->MayEnd());
+  EXPECT_THAT(AllowedByMask(*filter, kByteVocab), ElementsAre());
+  const auto ended = FilterOf("root ::= \"ab\"*", ByteTrie({}));
+  ended->Accept(kEnd);
+  ended->Accept(ByteToken('a'));
+  EXPECT_THAT(AllowedByMask(*ended, kByteVocab), ElementsAre());
+}
+
+// A mask that takes too much is given up, whatever was computed before.
+TEST(GrammarFilter, MasksAreGivenUpByTheirWork) {
+  std::vector<std::string> pieces;
+  for (int i = 0; i < 1000; ++i) pieces.push_back("x" + std::to_string(i));
+  const auto trie = ByteTrie(pieces);
+  const size_t vocab = kByteVocab + pieces.size();
+  constexpr const char* kGrammar = "root ::= \"a\" [^\\n]* | \"b\"";
+  const auto limited = LimitedFilter(kGrammar, trie, {.mask_work = 600});
+  for (const bool was_asked : {false, true}) {
+    const auto filter = limited->Fork();
+    EXPECT_THAT(AllowedByMask(*filter, vocab), ElementsAre(ByteToken('a'), ByteToken('b')));
+    filter->Accept(ByteToken('a'));
+    EXPECT_THAT(AllowedByMask(*filter, vocab), ElementsAre(kEnd)) << was_asked;
+    EXPECT_THAT(AllowedOneByOne(*filter, vocab), ElementsAre(kEnd)) << was_asked;
+  }
+}
+
+// What is remembered is thrown away within a mask, too, and the mask is the same.
+TEST(GrammarFilter, MasksAreTheSameInLittleMemory) {
+  std::vector<std::string> pieces;
+  for (int i = 0; i < 100; ++i) {
+    std::string piece;
+    for (uint64_t bits = Mix(static_cast<uint64_t>(i)) | 256; bits > 1 && piece.size() < 12;
+         bits /= 3) {
+      piece += "(x)"[bits % 3];
+    }
+    pieces.push_back(piece);
+  }
+  const auto trie = ByteTrie(pieces);
+  const size_t vocab = kByteVocab + pieces.size();
+  constexpr const char* kGrammar =
+      "root ::= e+\ne ::= \"(\" e* \")\" | \"(\" e \")\" e | [x()]{0,30} \"x\"";
+  const auto small = LimitedFilter(kGrammar, trie, {.bytes = 10'000});
+  const auto large = LimitedFilter(kGrammar, trie, {});
+  for (uint64_t i = 0; i < 8; ++i) {
+    const std::vector<Token> allowed = AllowedByMask(*large, vocab);
+    ASSERT_EQ(AllowedByMask(*small, vocab), allowed) << "token " << i;
+    ASSERT_EQ(AllowedOneByOne(*small, vocab), allowed) << "token " << i;
+    ASSERT_GT(allowed.size(), 1u);
+    const Token token = allowed[1 + Mix(i) % (allowed.size() - 1)];
+    small->Accept(token);
+    large->Accept(token);
+  }
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ inline Reading Read(const std::shared_ptr<const Automaton>& grammar, std::string
   Matcher matcher(grammar);
   Matcher::Config config = matcher.Start();
   for (const char c : text) config = matcher.Step(config, static_cast<uint8_t>(c));
-  if (config == Matcher::kDead) return Reading::kNone;
+  if (!Matcher::IsAlive(config)) return Reading::kNone;
   return matcher.IsComplete(config) ? Reading::kWhole : Reading::kBeginning;
 }
 

@@ -63,7 +63,10 @@ Expr NoKey(const KeyTrie& trie) {
   if (!trie.is_key) choices.push_back(Expr::Text(""));
   for (const auto& [code, child] : trie.next) {
     known.push_back({code, code});
-    choices.push_back(Expr::Sequence({EncodedChars({{code, code}}), NoKey(child)}));
+    std::vector<Expr> parts;  // moved: what lies below is large
+    parts.push_back(EncodedChars({{code, code}}));
+    parts.push_back(NoKey(child));
+    choices.push_back(Expr::Sequence(std::move(parts)));
   }
   choices.push_back(Expr::Sequence(
       {Expr::Chars(Complement(known)), Expr::Repeat(JsonChar(), 0, Expr::kUnlimited)}));
@@ -110,8 +113,8 @@ Expr JsonStringOtherThan(const std::vector<std::string>& keys) {
 
 Expr JsonEncoded(const Expr& e) {
   if (e.kind == Expr::Kind::kChars) return EncodedChars(e.chars);
-  Expr encoded = e;
-  for (Expr& part : encoded.parts) part = JsonEncoded(part);
+  Expr encoded{.kind = e.kind, .text = e.text, .rule = e.rule, .min = e.min, .max = e.max};
+  for (const Expr& part : e.parts) encoded.parts.push_back(JsonEncoded(part));
   return encoded;
 }
 

@@ -1,15 +1,32 @@
 #include "grammar/json_schema.h"
 
+#include "grammar/brief.h"
 #include "grammar/gbnf.h"
 #include "grammar/grammar.h"
 #include "grammar/schema_builder.h"
 
 namespace foretoken {
 
+namespace {
+
+// Pointers of deep schemas are long: their beginning, and what is said of them.
+Error Shown(std::string_view origin, const std::string& message) {
+  constexpr size_t kHalf = 250;  // bytes
+  std::string shown = message;
+  if (message.size() > 2 * kHalf + 3) {
+    size_t tail = message.size() - kHalf;
+    while ((static_cast<unsigned char>(message[tail]) & 0xC0) == 0x80) ++tail;
+    shown = Brief(message, kHalf) + message.substr(tail);
+  }
+  return Error{std::string(origin) + ": " + shown};
+}
+
+}  // namespace
+
 Result<GrammarRules> RulesOfSchema(const Json& schema, std::string_view origin) {
   Result<GrammarRules> rules = SchemaBuilder(schema).Build();
   if (rules.ok()) return rules;
-  return Error{std::string(origin) + ": " + rules.error().message};
+  return Shown(origin, rules.error().message);
 }
 
 namespace {
@@ -18,7 +35,7 @@ Result<std::shared_ptr<const Automaton>> Compiled(const GrammarRules& rules,
                                                   std::string_view origin) {
   auto automaton = Automaton::Compile(rules);
   if (automaton.ok()) return automaton;
-  return Error{std::string(origin) + ": " + automaton.error().message};
+  return Shown(origin, automaton.error().message);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (int tried = 0; tried < 256; ++tried) {
       const auto byte = static_cast<uint8_t>(data[i % size] + i + tried);
       const auto next = matcher.Step(config, byte);
-      if (next == foretoken::Matcher::kDead) continue;
+      if (!foretoken::Matcher::IsAlive(next)) continue;
       config = next;
       text += static_cast<char>(byte);
       break;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "base/utf8.h"
 #include "grammar/grammar_testing.h"
 #include "grammar/schema_checker_testing.h"
 
@@ -113,6 +114,18 @@ const std::vector<SchemaCase>& SchemaCases() {
       {R"({"definitions": {"p": {"type": "integer", "minimum": 0}}, "properties": {"x": {"$ref": "#/definitions/p", "maximum": 5}}})",
        {R"({"x":5})", "{}"},
        {R"({"x":6})", R"({"x":-1})"}},
+      {R"({"allOf": [{"prefixItems": [{"type": "number"}]}, {"items": {"minimum": 2}}]})",
+       {"[]", "[2]", "[2.5,3]"},
+       {"[1]", "[3,1]", R"(["x"])", R"([2,"x"])"}},
+      {R"({"allOf": [{"prefixItems": [{"type": "integer"}], "items": false}, {"prefixItems": [{"minimum": 3}, {"type": "null"}]}]})",
+       {"[]", "[3]"},
+       {"[2]", "[3,null]"}},
+      {R"({"type": "object", "properties": {"a": false, "b": {"type": "null"}}, "additionalProperties": true})",
+       {"{}", R"({"b":null,"c":1})"},
+       {R"({"a":1})", R"({"b":null,"a":1})"}},
+      {R"({"type": "object", "required": ["a", "a", "b"]})",
+       {R"({"a":1,"b":2})"},
+       {R"({"a":1,"a":1,"b":2})", R"({"a":1})"}},
       {R"({"type": "object", "title": "T", "properties": {"a/b~c\"": {"type": "null", "description": "d", "default": null}}})",
        {R"({"a/b~c\"":null})"},
        {R"({"a/b~c":null})"}},
@@ -157,7 +170,7 @@ std::string RandomText(const std::shared_ptr<const Automaton>& grammar, uint64_t
 }
 
 TEST(Schema, RandomTextsParseAndMeetIt) {
-  int checked = 0;
+  int checked = 0, rejected = 0;  // rejected by both: other texts are left out, or are not JSON
   for (const SchemaCase& c : SchemaCases()) {
     SCOPED_TRACE(c.schema);
     const Json schema = *ParseJson(c.schema, "test");
@@ -171,12 +184,16 @@ TEST(Schema, RandomTextsParseAndMeetIt) {
       ASSERT_TRUE(value.ok()) << text << ": " << value.error().message;
       ASSERT_TRUE(checker.Meets(*value)) << text;
     }
-    // What the table rejects does not meet it either, or is left out on purpose.
     for (const std::string& text : c.accepted) {
       ASSERT_TRUE(checker.Meets(*ParseJson(text, "text"))) << text;
     }
+    for (const std::string& text : c.rejected) {
+      const auto value = ParseJson(text, "text");
+      rejected += value.ok() && !checker.Meets(*value);
+    }
   }
   EXPECT_GT(checked, 1500);
+  EXPECT_GT(rejected, 50);
 }
 
 TEST(Schema, FormatsAreExact) {
@@ -246,6 +263,8 @@ TEST(Schema, RefusesByKeywordAndPointer) {
       {R"({"anyOf": []})", "#/anyOf: expected a list"},
       {R"({"allOf": [{"type": "string"}, {"type": "null"}]})", "no value can be of the types"},
       {R"({"allOf": [{"pattern": "a"}, {"pattern": "b"}]})", "both say 'pattern'"},
+      {R"({"allOf": [{"prefixItems": [{"type": "string"}]}, {"items": {"type": "integer"}}]})",
+       "no value can be of the types"},
       {"false", "#: false, which no value meets"},
       {"[]", "#: expected a schema"},
       {"{", "not valid JSON"},
@@ -281,7 +300,32 @@ TEST(Schema, BombsAreRefused) {
   }
   doubling["$defs"]["40"] = {{"type", "null"}};
   doubling["$ref"] = "#/$defs/0";
-  EXPECT_THAT(GrammarOfSchema(doubling, "s").error().message, HasSubstr("too much"));
+  EXPECT_THAT(GrammarOfSchema(doubling, "s").error().message, HasSubstr("too "));
+  Json copied{{"type", "object"}};  // every choice goes with all the properties beside it
+  for (int i = 0; i < 2000; ++i) {
+    copied["properties"]["p" + std::to_string(i)] = {{"type", "null"}};
+    copied["anyOf"].push_back({{"required", {"p" + std::to_string(i)}}});
+  }
+  EXPECT_THAT(GrammarOfSchema(copied, "s").error().message, HasSubstr("the schema is too large"));
+}
+
+TEST(Schema, ErrorsShowTheBeginningOfLongTexts) {
+  std::string name;
+  for (int i = 0; i < 5000; ++i) name += "\u00e9";
+  const Json schemas[] = {{{"type", name}},
+                          {{name, 1}},
+                          {{"$ref", name}},
+                          {{"$ref", "#/" + name}},
+                          {{"format", name}},
+                          {{"pattern", name + "("}},
+                          {{"required", {name}}, {"additionalProperties", false}},
+                          {{"properties", {{name, {{"not", true}}}}}}};
+  for (const Json& schema : schemas) {
+    const auto grammar = GrammarOfSchema(schema, "s");
+    ASSERT_FALSE(grammar.ok());
+    EXPECT_LT(grammar.error().message.size(), 400u);
+    EXPECT_TRUE(IsUtf8(grammar.error().message)) << grammar.error().message;
+  }
 }
 
 }  // namespace

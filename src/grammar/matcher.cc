@@ -23,10 +23,13 @@ void SortUnique(std::vector<Matcher::Thread>& threads) {
 
 }  // namespace
 
-Matcher::Matcher(std::shared_ptr<const Automaton> automaton) : automaton_(std::move(automaton)) {
+Matcher::Matcher(std::shared_ptr<const Automaton> automaton, const GrammarLimits& limits)
+    : automaton_(std::move(automaton)), most_ways_(limits.ways) {
   frames_ = {{0, 0}, {0, 0}};  // the root's and the unknown one
   std::vector<Thread> none;
   InternConfig(none, false, false);  // kDead
+  configs_.push_back({});            // kTooLarge, which equals it and so is not looked up
+  next_.resize(2 * next_.size(), {kUnread, 0});
 }
 
 Matcher::Config Matcher::StartAt(Thread thread) {
@@ -37,23 +40,32 @@ Matcher::Config Matcher::StartAt(Thread thread) {
 Matcher::Config Matcher::Step(Config config, uint8_t byte) {
   const size_t place =
       static_cast<size_t>(config) * automaton_->byte_classes() + automaton_->byte_class(byte);
-  if (next_[place] != kUnread) return next_[place];
+  if (next_[place].config != kUnread) {
+    ways_ = next_[place].ways;
+    return next_[place].config;
+  }
   open_.clear();
+  ways_ = 0;
   for (const Thread& t : threads(config)) {
+    if (open_.size() > most_ways_) break;  // Close gives up
     for (const Automaton::ByteEdge& edge : automaton_->bytes(t.state)) {
       if (edge.first <= byte && byte <= edge.last) open_.push_back({edge.to, t.frame});
     }
   }
-  const Config next = open_.empty() ? kDead : Close();
-  next_[place] = next;
+  Config next = config == kTooLarge ? kTooLarge : kDead;
+  if (!open_.empty()) next = Close();
+  next_[place] = {next, ways_};
   return next;
 }
 
 Matcher::Config Matcher::Leave(Frame frame) {
-  if (const auto known = left_.find(frame); known != left_.end()) return known->second;
+  if (const auto known = left_.find(frame); known != left_.end()) {
+    ways_ = known->second.ways;
+    return known->second.config;
+  }
   open_.assign(callers(frame).begin(), callers(frame).end());
   const Config config = Close();
-  left_.emplace(frame, config);
+  left_.emplace(frame, Next{config, ways_});
   return config;
 }
 
@@ -62,18 +74,19 @@ Matcher::Config Matcher::Close() {
   entered_.clear();
   entered_by_rule_.clear();
   reached_.clear();
-  is_complete_ = is_left_ = is_too_large_ = false;
+  is_complete_ = is_left_ = false;
+  ways_ = 0;
   std::vector<Thread> seed;
   seed.swap(open_);
   for (const Thread& t : seed) Reach(t);
-  while (!open_.empty()) {
+  while (!open_.empty() && ways_ <= most_ways_) {
     const Thread t = open_.back();
     open_.pop_back();
     if (!automaton_->bytes(t.state).empty()) kept_.push_back(t);
     if (automaton_->may_end(t.state)) LeaveThread(t.frame);
     for (const Automaton::CallEdge& call : automaton_->calls(t.state)) Call(call, t.frame);
   }
-  if (is_too_large_) return kDead;
+  if (ways_ > most_ways_) return kTooLarge;
   for (Thread& t : kept_) {
     if (t.frame & kLocal) t.frame = Number(t.frame);
   }
@@ -81,9 +94,12 @@ Matcher::Config Matcher::Close() {
 }
 
 void Matcher::Reach(Thread thread) {
+  // Threads that were reached before count, too: the sum does not depend on the order.
+  if (++ways_ > most_ways_) return;
   const uint64_t key = uint64_t{thread.state} << 32 | thread.frame;
-  is_too_large_ = is_too_large_ || reached_.size() >= kMostThreads;
-  if (!is_too_large_ && reached_.insert(key).second) open_.push_back(thread);
+  if (!reached_.insert(key).second) return;
+  ways_ += GrammarLimits::kNewThread - 1;
+  open_.push_back(thread);
 }
 
 void Matcher::LeaveThread(Frame frame) {
@@ -101,6 +117,7 @@ void Matcher::LeaveThread(Frame frame) {
 }
 
 void Matcher::Call(const Automaton::CallEdge& call, Frame caller) {
+  ++ways_;
   // What only ends its rule needs no frame: lists that recur at their end stay flat.
   if (call.is_tail) return Reach({automaton_->start(call.rule), caller});
   const auto [known, is_new] =
@@ -166,33 +183,35 @@ Matcher::Config Matcher::InternConfig(std::vector<Thread>& kept, bool is_complet
     }
   }
   const auto config = static_cast<Config>(configs_.size());
+  uint32_t edges = 0;
+  for (const Thread& t : kept) edges += static_cast<uint32_t>(automaton_->bytes(t.state).size());
   configs_.push_back({static_cast<uint32_t>(threads_.size()), static_cast<uint32_t>(kept.size()),
-                      is_complete, is_left});
+                      edges, is_complete, is_left});
   threads_.insert(threads_.end(), kept.begin(), kept.end());
-  next_.resize(next_.size() + static_cast<size_t>(automaton_->byte_classes()), kUnread);
+  next_.resize(next_.size() + static_cast<size_t>(automaton_->byte_classes()), {kUnread, 0});
   configs_by_hash_.emplace(hash, config);
   return config;
 }
 
 Matcher::Config Matcher::Import(const Matcher& other, Config config) {
-  // Callers have lower frames, so that one pass down finds all that are needed and one up copies.
-  std::vector<bool> is_needed(other.frames_.size());
-  for (const Thread& t : other.threads(config)) is_needed[t.frame] = true;
-  for (size_t f = is_needed.size(); f-- > 0;) {
-    if (!is_needed[f]) continue;
-    for (const Thread& caller : other.callers(static_cast<Frame>(f)))
-      is_needed[caller.frame] = true;
-  }
-  std::vector<Frame> renamed(other.frames_.size());
-  renamed[kUnknownFrame] = kUnknownFrame;
+  std::unordered_map<Frame, Frame> renamed{{kRootFrame, kRootFrame},
+                                           {kUnknownFrame, kUnknownFrame}};
+  std::vector<Frame> needed;
+  const auto need = [&](std::span<const Thread> threads) {
+    for (const Thread& t : threads) {
+      if (renamed.try_emplace(t.frame, t.frame).second) needed.push_back(t.frame);
+    }
+  };
+  need(other.threads(config));
+  for (size_t i = 0; i < needed.size(); ++i) need(other.callers(needed[i]));
+  std::ranges::sort(needed);  // callers have lower frames
   const auto renamed_threads = [&](std::span<const Thread> threads) {
     std::vector<Thread> mine(threads.begin(), threads.end());
-    for (Thread& t : mine) t.frame = renamed[t.frame];
+    for (Thread& t : mine) t.frame = renamed.at(t.frame);
     return mine;
   };
-  for (size_t f = kUnknownFrame + 1; f < is_needed.size(); ++f) {
-    if (!is_needed[f]) continue;
-    std::vector<Thread> mine = renamed_threads(other.callers(static_cast<Frame>(f)));
+  for (const Frame f : needed) {
+    std::vector<Thread> mine = renamed_threads(other.callers(f));
     renamed[f] = InternFrame(mine);
   }
   std::vector<Thread> mine = renamed_threads(other.threads(config));
@@ -201,7 +220,7 @@ Matcher::Config Matcher::Import(const Matcher& other, Config config) {
 
 size_t Matcher::bytes() const {
   constexpr size_t kHashed = 48;  // bytes of an entry of a hash map
-  return (threads_.size() + callers_.size()) * sizeof(Thread) + next_.size() * sizeof(Config) +
+  return (threads_.size() + callers_.size()) * sizeof(Thread) + next_.size() * sizeof(Next) +
          frames_.size() * (sizeof(Span) + kHashed) +
          configs_.size() * (sizeof(ConfigData) + kHashed) + left_.size() * kHashed;
 }

@@ -18,12 +18,25 @@
 
 namespace foretoken {
 
+// What reading a grammar may take. Tests lower them.
+struct GrammarLimits {
+  // Of one byte: a rule that is called and a thread that is reached once more count 1, a new thread
+  // counts kNewThread. What takes more is not allowed.
+  static constexpr uint32_t kNewThread = 16;
+  uint32_t ways = 8192 * kNewThread;
+  // Of one mask: nodes of the vocabulary's trie, and ways and edges there by kNewThread. After what
+  // takes more nothing may follow.
+  uint64_t mask_work = uint64_t{1} << 25;
+  size_t bytes = size_t{64} << 20;  // of what a matcher, or masks, remember
+};
+
 // Thread-safety: one thread, of const functions, too.
 class Matcher {
  public:
   using Frame = uint32_t;
   using Config = uint32_t;
-  static constexpr Config kDead = 0;  // nothing of the grammar is left
+  static constexpr Config kDead = 0;      // nothing of the grammar is left
+  static constexpr Config kTooLarge = 1;  // GrammarLimits::ways were passed: nothing may follow
   // Frames of what begins the reading. Leaving the first is the end of the grammar; leaving the
   // second is to come where nothing is known (IsLeft).
   static constexpr Frame kRootFrame = 0, kUnknownFrame = 1;
@@ -34,7 +47,9 @@ class Matcher {
     friend auto operator<=>(const Thread&, const Thread&) = default;
   };
 
-  explicit Matcher(std::shared_ptr<const Automaton> automaton);
+  explicit Matcher(std::shared_ptr<const Automaton> automaton, const GrammarLimits& limits = {});
+
+  static bool IsAlive(Config config) { return config > kTooLarge; }
 
   // Where the grammar begins.
   Config Start() { return StartAt({automaton_->root(), kRootFrame}); }
@@ -46,6 +61,10 @@ class Matcher {
   // The same configuration of `other`, of the same automaton.
   Config Import(const Matcher& other, Config config);
 
+  // Ways that the last call of StartAt, Step or Leave took, or took when it was first made.
+  uint32_t ways() const { return ways_; }
+  // Edges that Step looks at.
+  uint32_t edges(Config config) const { return configs_[config].edges; }
   // Whether the text is complete.
   bool IsComplete(Config config) const { return configs_[config].is_complete; }
   // Whether the unknown frame was left.
@@ -57,16 +76,18 @@ class Matcher {
   size_t bytes() const;  // about what is remembered
 
  private:
-  // More ways to read one text than this are given up: the text is not allowed.
-  static constexpr size_t kMostThreads = 16384;
   static constexpr Frame kLocal = Frame{1} << 31;  // a frame of the closure that is under way
 
   struct Span {
     uint32_t begin, count;
   };
   struct ConfigData {
-    uint32_t begin, count;
+    uint32_t begin, count, edges;
     bool is_complete, is_left;
+  };
+  struct Next {
+    Config config;
+    uint32_t ways;
   };
   // A frame while its callers are still found.
   struct Entered {
@@ -89,21 +110,23 @@ class Matcher {
   }
 
   std::shared_ptr<const Automaton> automaton_;
+  uint32_t most_ways_;
   std::vector<Span> frames_;     // into callers_; callers have lower frames
   std::vector<Thread> callers_;  // where frames go on
   std::vector<ConfigData> configs_;
   std::vector<Thread> threads_;
-  std::vector<Config> next_;  // [configs, byte classes] kUnread where not asked for yet
+  std::vector<Next> next_;  // [configs, byte classes] kUnread where not asked for yet
   std::unordered_multimap<uint64_t, Frame> frames_by_hash_;
   std::unordered_multimap<uint64_t, Config> configs_by_hash_;
-  std::unordered_map<Frame, Config> left_;
+  std::unordered_map<Frame, Next> left_;
 
   // Of the closure under way.
   std::vector<Thread> open_, kept_;
   std::vector<Entered> entered_;
   std::unordered_map<uint32_t, uint32_t> entered_by_rule_;
   std::unordered_set<uint64_t> reached_;
-  bool is_complete_ = false, is_left_ = false, is_too_large_ = false;
+  uint32_t ways_ = 0;
+  bool is_complete_ = false, is_left_ = false;
 };
 
 }  // namespace foretoken

@@ -132,7 +132,7 @@ class RegexParser {
       }
       chars.insert(chars.end(), first.chars.begin(), first.chars.end());
     }
-    if (!is_negated) return Expr::Chars(std::move(chars));
+    if (!is_negated) return Expr::Chars(Normalised(std::move(chars)));
     if (has_class) chars.push_back({kLastAscii + 1, kLastCode});
     return Expr::Chars(Complement(std::move(chars)));
   }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "grammar/code_ranges.h"
+#include "grammar/brief.h"
 
 namespace foretoken {
 namespace {
@@ -14,19 +14,18 @@ using Kind = Expr::Kind;
 // Which rules may match the empty text.
 class EmptyRules {
  public:
-  explicit EmptyRules(const GrammarRules& grammar) : empty_(grammar.rules.size()) {
-    std::vector<std::vector<size_t>> callers(grammar.rules.size());
-    std::vector<size_t> open;
-    for (size_t r = 0; r < grammar.rules.size(); ++r) {
-      NoteCalls(grammar.rules[r].body, r, callers);
-      open.push_back(r);
-    }
-    while (!open.empty()) {
-      const size_t r = open.back();
-      open.pop_back();
-      if (empty_[r] || !MayBeEmpty(grammar.rules[r].body)) continue;
-      empty_[r] = true;
-      open.insert(open.end(), callers[r].begin(), callers[r].end());
+  explicit EmptyRules(const GrammarRules& grammar)
+      : empty_(grammar.rules.size()), calls_(grammar.rules.size()) {
+    for (size_t r = 0; r < grammar.rules.size(); ++r) parts_.push_back({kNone, 1, r});
+    for (size_t r = 0; r < grammar.rules.size(); ++r) Note(grammar.rules[r].body, r);
+    while (!open_.empty()) {
+      const Part& whole = parts_[open_.back()];
+      open_.pop_back();
+      if (whole.rule != kNone) {
+        empty_[whole.rule] = true;
+        for (const size_t call : calls_[whole.rule]) Settle(call);
+      }
+      if (whole.whole != kNone) Settle(whole.whole);
     }
   }
 
@@ -50,12 +49,34 @@ class EmptyRules {
   }
 
  private:
-  static void NoteCalls(const Expr& e, size_t caller, std::vector<std::vector<size_t>>& callers) {
-    if (e.kind == Kind::kRule) callers[static_cast<size_t>(e.rule)].push_back(caller);
-    for (const Expr& part : e.parts) NoteCalls(part, caller, callers);
+  static constexpr size_t kNone = SIZE_MAX;
+  struct Part {
+    size_t whole;         // that it is part of
+    size_t needed;        // parts that have to be empty yet, so that it is
+    size_t rule = kNone;  // whose body it stands for
+  };
+
+  // One part less is needed.
+  void Settle(size_t part) {
+    if (parts_[part].needed > 0 && --parts_[part].needed == 0) open_.push_back(part);
   }
 
-  std::vector<bool> empty_;
+  void Note(const Expr& e, size_t whole) {
+    const size_t own = parts_.size();
+    const bool is_open = (e.kind == Kind::kText && e.text.empty()) ||
+                         (e.kind == Kind::kSequence && e.parts.empty()) ||
+                         (e.kind == Kind::kRepeat && e.min == 0);
+    const size_t needed = is_open ? 0 : e.kind == Kind::kSequence ? e.parts.size() : 1;
+    parts_.push_back({whole, needed});
+    if (needed == 0) open_.push_back(own);
+    if (e.kind == Kind::kRule) calls_[static_cast<size_t>(e.rule)].push_back(own);
+    for (const Expr& part : e.parts) Note(part, own);
+  }
+
+  std::vector<bool> empty_;                 // [rules]
+  std::vector<std::vector<size_t>> calls_;  // [rules] parts that call them
+  std::vector<Part> parts_;                 // those of rules first
+  std::vector<size_t> open_;                // parts that are empty, and whose wholes do not know
 };
 
 // Appends the rules that `e` may begin with.
@@ -133,7 +154,7 @@ Status CheckLeftRecursion(const GrammarRules& rules) {
   constexpr size_t kNamed = 6;
   std::string way;
   for (size_t i = 0; i < std::min(cycle.size(), kNamed); ++i) {
-    way += (i > 0 ? " -> " : "") + rules.rules[static_cast<size_t>(cycle[i])].name;
+    way += (i > 0 ? " -> " : "") + Brief(rules.rules[static_cast<size_t>(cycle[i])].name);
   }
   if (cycle.size() > kNamed) way += " -> ...";
   return Error{

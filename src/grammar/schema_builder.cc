@@ -5,14 +5,17 @@
 #include <set>
 #include <utility>
 
+#include "grammar/brief.h"
 #include "grammar/json_exprs.h"
 #include "grammar/schema_merge.h"
 
 namespace foretoken {
 namespace {
 
-constexpr int kMostJoined = 20'000;  // schemas joined by allOf
-constexpr int kDeepestSchema = 100;  // schemas within schemas, joined ones included
+constexpr size_t kLongestPointer = 120;    // bytes that errors show of one
+constexpr int kMostJoined = 20'000;        // schemas joined by allOf
+constexpr size_t kMostCopied = 1'000'000;  // values in schemas that are copied, and bytes / 32
+constexpr int kDeepestSchema = 100;        // schemas within schemas, joined ones included
 
 constexpr std::string_view kAssertions[] = {"type",
                                             "enum",
@@ -38,6 +41,16 @@ constexpr std::string_view kAssertions[] = {"type",
                                             "$defs",
                                             "$ref",
                                             "additionalProperties"};
+
+size_t SizeOf(const Json& value) {
+  size_t size = 1;
+  if (value.is_string()) size += value.get_ref<const std::string&>().size() / 32;
+  if (!value.is_structured()) return size;
+  for (const auto& [key, part] : value.items()) {
+    size += SizeOf(part) + (value.is_object() ? key.size() / 32 : 0);
+  }
+  return size;
+}
 
 // The type that keywords speak of, where no type is named.
 constexpr std::pair<std::string_view, std::string_view> kTypeOfKeyword[] = {
@@ -128,7 +141,7 @@ Result<Expr> SchemaBuilder::Joined(const Json& schema, const std::string& at) {
   if (schema.contains("$ref") && !SaysMore(schema, "$ref")) {
     FT_ASSIGN_OR_RETURN(const Json* const target, Find(schema["$ref"], at));
     const std::string pointer = schema["$ref"].get<std::string>();
-    return RuleOf(pointer, *target, pointer);
+    return RuleOf(pointer, *target, Brief(pointer, kLongestPointer));
   }
   if (schema.contains("$ref") || schema.contains("allOf")) {
     FT_ASSIGN_OR_RETURN(const Json flat, Flat(schema, at, 0));
@@ -152,7 +165,7 @@ Status SchemaBuilder::CheckKeywords(const Json& schema, const std::string& at) c
     if (IsAnnotation(keyword) || std::ranges::find(kAssertions, keyword) != std::end(kAssertions)) {
       continue;
     }
-    return Error{at + ": the keyword '" + keyword + "' is not supported"};
+    return Error{at + ": the keyword '" + Brief(keyword) + "' is not supported"};
   }
   return {};
 }
@@ -166,13 +179,21 @@ Result<Expr> SchemaBuilder::AnyOf(const Json& schema, const std::string& keyword
   if (keyword == "anyOf" && schema.contains("oneOf")) {
     return Error{at + ": anyOf and oneOf in one schema are not supported"};
   }
-  Json rest = schema;
-  rest.erase(keyword);
   const bool says_more = SaysMore(schema, keyword);
+  Json rest = Json::object();
+  for (const auto& [key, value] : schema.items()) {
+    const bool is_kept = key != keyword && key != "$defs" && key != "definitions";
+    if (says_more && is_kept && !IsAnnotation(key)) rest[key] = value;
+  }
   std::vector<Expr> choices;
   for (size_t i = 0; i < branches.size(); ++i) {
     const std::string branch_at = at + "/" + keyword + "/" + std::to_string(i);
-    const Json both{{"allOf", Json::array({rest, branches[i]})}};
+    Json both = Json::object();
+    if (says_more) {
+      FT_RETURN_IF_ERROR(Copy(rest, branch_at));
+      FT_RETURN_IF_ERROR(Copy(branches[i], branch_at));
+      both["allOf"] = Json::array({rest, branches[i]});
+    }
     FT_ASSIGN_OR_RETURN(Expr choice, Value(says_more ? both : branches[i], branch_at));
     choices.push_back(std::move(choice));
   }
@@ -209,7 +230,7 @@ Result<Expr> SchemaBuilder::OfType(const std::string& type, const Json& schema,
   if (type == "null") return Expr::Text("null");
   if (type == "array") return Array(schema, at);
   if (type == "object") return Object(schema, at);
-  return Error{at + "/type: found '" + type +
+  return Error{at + "/type: found '" + Brief(type) +
                "', expected string, number, integer, boolean, null, array or object"};
 }
 
@@ -217,7 +238,7 @@ Result<const Json*> SchemaBuilder::Find(const Json& reference, const std::string
   if (!reference.is_string()) return Error{at + "/$ref: expected a text"};
   const auto& text = reference.get_ref<const std::string&>();
   if (!text.starts_with("#")) {
-    return Error{at + "/$ref: '" + text +
+    return Error{at + "/$ref: '" + Brief(text) +
                  "' is not supported, only pointers into the schema (#/...)"};
   }
   try {
@@ -225,7 +246,7 @@ Result<const Json*> SchemaBuilder::Find(const Json& reference, const std::string
     if (document_.contains(pointer)) return &document_.at(pointer);
   } catch (const nlohmann::json::exception&) {
   }
-  return Error{at + "/$ref: the schema has nothing at '" + text + "'"};
+  return Error{at + "/$ref: the schema has nothing at '" + Brief(text) + "'"};
 }
 
 Result<Json> SchemaBuilder::Flat(const Json& schema, const std::string& at, int depth) {
@@ -239,31 +260,47 @@ Result<Json> SchemaBuilder::Flat(const Json& schema, const std::string& at, int 
   if (schema == true) return Json::object();
   if (!schema.is_object()) return Error{at + ": expected a schema that allows some value"};
   FT_RETURN_IF_ERROR(CheckKeywords(schema, at));
-  Json flat = schema;
-  for (const char* keyword : {"$ref", "allOf", "$defs", "definitions"}) flat.erase(keyword);
-  Json parts = Json::array();
+  Json flat = Json::object();
+  for (const auto& [key, value] : schema.items()) {
+    if (key == "$ref" || key == "allOf" || key == "$defs" || key == "definitions") continue;
+    FT_RETURN_IF_ERROR(Copy(value, at));
+    flat[key] = value;
+  }
+  std::vector<const Json*> parts;
   if (schema.contains("$ref")) {
     FT_ASSIGN_OR_RETURN(const Json* const target, Find(schema["$ref"], at));
-    parts.push_back(*target);
+    parts.push_back(target);
   }
   if (schema.contains("allOf")) {
     if (!schema["allOf"].is_array()) return Error{at + "/allOf: expected a list of schemas"};
-    for (const Json& part : schema["allOf"]) parts.push_back(part);
+    for (const Json& part : schema["allOf"]) parts.push_back(&part);
   }
-  for (const Json& part : parts) {
-    FT_ASSIGN_OR_RETURN(const Json other, Flat(part, at, depth + 1));
+  for (const Json* const part : parts) {
+    FT_ASSIGN_OR_RETURN(const Json other, Flat(*part, at, depth + 1));
+    FT_RETURN_IF_ERROR(Copy(flat, at));
     FT_ASSIGN_OR_RETURN(flat, MergeSchemas(flat, other, at));
   }
   return flat;
 }
 
-Expr SchemaBuilder::RuleOf(const std::string& name, const Json& schema, const std::string& at) {
+Result<Expr> SchemaBuilder::RuleOf(const std::string& name, const Json& schema,
+                                   const std::string& at) {
   const auto [known, is_new] = named_.try_emplace(name, 0);
   if (is_new) {
-    known->second = NewRule(name.substr(0, 60));
+    known->second = NewRule(name);
+    FT_RETURN_IF_ERROR(Copy(schema, at));
     waiting_.push_back({known->second, schema, at});
   }
   return Expr::Rule(known->second);
+}
+
+Status SchemaBuilder::Copy(const Json& schema, const std::string& at) {
+  copied_ += SizeOf(schema);
+  if (copied_ <= kMostCopied) return {};
+  return Error{at +
+               ": the schema is too large: joining its parts and what they refer to takes more "
+               "than " +
+               std::to_string(kMostCopied) + " values"};
 }
 
 Expr SchemaBuilder::Shared(const std::string& name, const std::function<Expr()>& body) {
@@ -277,6 +314,8 @@ Expr SchemaBuilder::Shared(const std::string& name, const std::function<Expr()>&
 }
 
 int SchemaBuilder::NewRule(std::string name) {
+  constexpr size_t kLongestRuleName = 60;  // for errors alone
+  if (name.size() > kLongestRuleName) name = Brief(name, kLongestRuleName);
   grammar_.rules.push_back({std::move(name), {}});
   return static_cast<int>(grammar_.rules.size()) - 1;
 }

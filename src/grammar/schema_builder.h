@@ -36,11 +36,13 @@ class SchemaBuilder {
 
   // `schema` without "$ref" and "allOf" at its top. Errors: see MergeSchemas.
   Result<Json> Flat(const Json& schema, const std::string& at, int depth);
+  // Notes that schemas are copied. Errors: too much was.
+  Status Copy(const Json& schema, const std::string& at);
   Result<const Json*> Find(const Json& reference, const std::string& at) const;
 
   // The number of the rule of a schema that stands at `pointer`, or was made of several (its own
   // text is its name then). Its body is built later, so that schemas may hold themselves.
-  Expr RuleOf(const std::string& name, const Json& schema, const std::string& at);
+  Result<Expr> RuleOf(const std::string& name, const Json& schema, const std::string& at);
   // The rule of pieces that many schemas share.
   Expr Shared(const std::string& name, const std::function<Expr()>& body);
   Expr Space();
@@ -62,6 +64,7 @@ class SchemaBuilder {
   std::deque<Waiting> waiting_;
   int depth_ = 0;   // of Value
   int joined_ = 0;  // calls of Flat
+  size_t copied_ = 0;
 };
 
 }  // namespace foretoken

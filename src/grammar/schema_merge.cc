@@ -1,7 +1,10 @@
 #include "grammar/schema_merge.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 
 namespace foretoken {
 namespace {
@@ -32,9 +35,10 @@ Json CommonTypes(const Json& a, const Json& b) {
 }
 
 Json CommonValues(const Json& a, const Json& b) {
+  const std::set<Json> second(b.begin(), b.end());
   Json common = Json::array();
   for (const Json& each : a) {
-    if (std::ranges::find(b, each) != b.end()) common.push_back(each);
+    if (second.contains(each)) common.push_back(each);
   }
   return common;
 }
@@ -45,26 +49,74 @@ Json Both(const Json& a, const Json& b) {
   return Json{{"allOf", Json::array({a, b})}};
 }
 
+// An object's members by their names: Json looks for them one by one.
+std::unordered_map<std::string, const Json*> MembersOf(const Json& schema, const char* keyword) {
+  std::unordered_map<std::string, const Json*> members;
+  if (!schema.contains(keyword)) return members;
+  for (const auto& [name, member] : schema[keyword].items()) members.emplace(name, &member);
+  return members;
+}
+
 // The properties of `own` as far as `other` lets them be: it may not know them, and then takes them
-// for additional ones.
-void AddProperties(const Json& own, const Json& other, Json& properties) {
+// for additional ones. Those that both name are added once, with `own` the first of them.
+void AddProperties(const Json& own, const Json& other, bool is_first, Json::object_t& properties) {
   if (!own.contains("properties")) return;
-  const Json* named = other.contains("properties") ? &other["properties"] : nullptr;
+  const auto named = MembersOf(other, "properties");
+  const auto add = [&](const std::string& name, Json schema) {
+    properties.std::vector<Json::object_t::value_type>::emplace_back(name, std::move(schema));
+  };
   for (const auto& [name, schema] : own["properties"].items()) {
-    if (named != nullptr && named->contains(name)) {
-      if (!properties.contains(name)) properties[name] = Both(schema, (*named)[name]);
+    if (const auto known = named.find(name); known != named.end()) {
+      if (is_first) add(name, Both(schema, *known->second));
     } else if (!other.contains("additionalProperties") || other["additionalProperties"] == true) {
-      properties[name] = schema;
+      add(name, schema);
     } else if (other["additionalProperties"] != false) {
-      properties[name] = Both(schema, other["additionalProperties"]);
+      add(name, Both(schema, other["additionalProperties"]));
     }
   }
 }
 
+Json AnyOr(const Json& schema, const char* keyword) {
+  return schema.contains(keyword) ? schema[keyword] : Json(true);
+}
+
+// What both schemas say of one value, where either may be true or false.
+Json Common(const Json& a, const Json& b) {
+  if (a == false || b == false) return false;
+  if (a == true) return b;
+  return b == true ? a : Both(a, b);
+}
+
+// Beyond its first items a schema has those of "items", which the other's first ones meet, too.
+Status MergeItems(const Json& a, const Json& b, const std::string& at, Json& merged) {
+  const Json none = Json::array();
+  const Json& first = a.contains("prefixItems") ? a["prefixItems"] : none;
+  const Json& second = b.contains("prefixItems") ? b["prefixItems"] : none;
+  if (!first.is_array() || !second.is_array()) {
+    return Error{at + "/prefixItems: expected a list of schemas"};
+  }
+  const Json more_first = AnyOr(a, "items"), more_second = AnyOr(b, "items");
+  bool is_cut = false;  // an item that nothing meets: there are none from there
+  Json both = Json::array();
+  for (size_t i = 0; i < std::max(first.size(), second.size()) && !is_cut; ++i) {
+    Json item = Common(i < first.size() ? first[i] : more_first,
+                       i < second.size() ? second[i] : more_second);
+    is_cut = item == false;
+    if (!is_cut) both.push_back(std::move(item));
+  }
+  if (!both.empty()) merged["prefixItems"] = std::move(both);
+  if (is_cut) {
+    merged["items"] = false;
+  } else if (a.contains("items") || b.contains("items")) {
+    merged["items"] = Common(more_first, more_second);
+  }
+  return {};
+}
+
 void MergeProperties(const Json& a, const Json& b, Json& merged) {
   Json properties = Json::object();
-  AddProperties(a, b, properties);
-  AddProperties(b, a, properties);
+  AddProperties(a, b, true, properties.get_ref<Json::object_t&>());
+  AddProperties(b, a, false, properties.get_ref<Json::object_t&>());
   if (a.contains("properties") || b.contains("properties")) merged["properties"] = properties;
   if (!a.contains("additionalProperties") && !b.contains("additionalProperties")) return;
   const Json first = a.value("additionalProperties", Json(true));
@@ -82,12 +134,12 @@ void MergeProperties(const Json& a, const Json& b, Json& merged) {
 Result<Json> Join(const std::string& key, const Json& a, const Json& b, const std::string& at) {
   if (a == b) return a;
   if (key == "type") return CommonTypes(a, b);
-  if (key == "items") return Both(a, b);
   if (key == "enum" && a.is_array() && b.is_array()) return CommonValues(a, b);
   if (key == "required" && a.is_array() && b.is_array()) {
     Json all = a;
+    std::set<Json> known(a.begin(), a.end());
     for (const Json& each : b) {
-      if (std::ranges::find(all, each) == all.end()) all.push_back(each);
+      if (known.insert(each).second) all.push_back(each);
     }
     return all;
   }
@@ -113,8 +165,9 @@ bool IsAnnotation(std::string_view keyword) {
 Result<Json> MergeSchemas(const Json& a, const Json& b, const std::string& at) {
   Json merged = Json::object();
   MergeProperties(a, b, merged);
+  FT_RETURN_IF_ERROR(MergeItems(a, b, at, merged));
   const auto is_done = [](const std::string& key) {
-    return key == "properties" || key == "additionalProperties";
+    return IsOneOf(key, {"properties", "additionalProperties", "items", "prefixItems"});
   };
   for (const auto& [key, value] : a.items()) {
     if (is_done(key) || IsAnnotation(key)) continue;

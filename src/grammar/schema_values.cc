@@ -3,8 +3,10 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
+#include "grammar/brief.h"
 #include "grammar/json_exprs.h"
 #include "grammar/regex.h"
 #include "grammar/schema_builder.h"
@@ -17,8 +19,8 @@ constexpr size_t kLongestName = 256;  // bytes of a property's name
 
 // A pointer to a member: "~" and "/" are escaped.
 std::string Under(const std::string& at, std::string_view name) {
-  std::string pointer = at + "/";
-  for (const char c : name) {
+  std::string pointer = at + "/";  // for errors and rules' names alone
+  for (const char c : Brief(name)) {
     if (c == '~' || c == '/') {
       pointer += c == '~' ? "~0" : "~1";
     } else {
@@ -116,11 +118,11 @@ Result<Expr> SchemaBuilder::String(const Json& schema, const std::string& at) {
   if (!schema.contains("pattern")) {
     pattern = FormatPattern(text);
     if (pattern.empty()) {
-      return Error{at + "/format: found '" + text + "', supported: " + FormatNames()};
+      return Error{at + "/format: found '" + Brief(text) + "', supported: " + FormatNames()};
     }
   }
   Result<Expr> regex = ParseRegex(pattern);
-  if (!regex.ok()) return Error{at + "/pattern: '" + text + "' " + regex.error().message};
+  if (!regex.ok()) return Error{at + "/pattern: '" + Brief(text) + "' " + regex.error().message};
   return Shared("pattern " + pattern, [&] {
     return Expr::Sequence({Expr::Text("\""), JsonEncoded(*regex), Expr::Text("\"")});
   });
@@ -220,13 +222,16 @@ Result<Expr> SchemaBuilder::Object(const Json& schema, const std::string& at) {
   const Json any = true;
   for (const auto& [name, member] : properties.items()) members.emplace_back(name, &member);
   const Json& extra_schema = MemberOr(schema, "additionalProperties", any);
-  for (const Json& name : required) {
-    if (!name.is_string()) return Error{at + "/required: expected a list of names"};
-    if (properties.contains(name.get<std::string>())) continue;
+  std::unordered_set<std::string> described, needed;
+  for (const auto& [name, member] : members) described.insert(name);
+  for (const Json& each : required) {
+    if (!each.is_string()) return Error{at + "/required: expected a list of names"};
+    const std::string name = each.get<std::string>();
+    if (!needed.insert(name).second || described.contains(name)) continue;
     if (extra_schema == false) {
-      return Error{at + ": '" + name.get<std::string>() + "' is required but not allowed"};
+      return Error{at + ": '" + Brief(name) + "' is required but not allowed"};
     }
-    members.emplace_back(name.get<std::string>(), &extra_schema);
+    members.emplace_back(name, &extra_schema);
   }
   std::vector<std::string> names;
   std::vector<Expr> pairs;
@@ -236,10 +241,10 @@ Result<Expr> SchemaBuilder::Object(const Json& schema, const std::string& at) {
     if (name.size() > kLongestName) {
       return Error{member_at + ": a name of more than " + std::to_string(kLongestName) + " bytes"};
     }
-    const bool must = std::ranges::find(required, Json(name)) != required.end();
+    const bool must = needed.contains(name);
+    names.push_back(name);  // additional ones are not called so, even where this is forbidden
     if (*member == false && !must) continue;
     FT_ASSIGN_OR_RETURN(Expr value, Value(*member, member_at));
-    names.push_back(name);
     is_required.push_back(must);
     pairs.push_back(
         AddRule(member_at, Expr::Sequence({Expr::Text(JsonText(Json(name)) + ":"),

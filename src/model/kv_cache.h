@@ -40,8 +40,10 @@ class KvCache {
   PagedRows Keys(int layer) const { return pool_->Keys(table_, layer); }
   PagedRows Values(int layer) const { return pool_->Values(table_, layer); }
 
-  // Makes room for `rows` rows in all, those that are not committed in pages of its own. Errors:
-  // out of memory, with the size asked for, or of the pool's limit; the cache holds what it held.
+  // Makes room for `rows` rows in all, those that are not committed in pages of its own. This may
+  // take pages and so ends the validity of views of keys and values. A drafter keeps such views
+  // from Observe to Propose, so no cache is reserved between the two. Errors: out of memory, with
+  // the size asked for, or of the pool's limit; the cache holds what it held.
   Status Reserve(int rows);
 
   // Adds one provisional row per parent and returns the first (0 right after a commit). A parent is

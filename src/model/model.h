@@ -36,7 +36,8 @@ struct ModelOptions {
   std::optional<DType> head_type;  // what the rows of head_tokens become; nothing: as in the file
 };
 
-// Thread-safety: Forward by one caller at a time; the rest is const.
+// Thread-safety: Forward, NewCache, pages and PickHeadRows by one thread at a time, that of the
+// caches; the rest may be called by any number at once.
 class Model {
  public:
   virtual ~Model() = default;
@@ -45,7 +46,7 @@ class Model {
   virtual int max_rows() const = 0;
   virtual size_t weight_bytes() const = 0;  // read by a pass of one row
   // Where all caches of `type` take their pages from, and an empty one of them (`usual`: see
-  // KvCache). To be called by the thread of the caches. REQUIRES: CheckCacheType(config(), type).
+  // KvCache). REQUIRES: CheckCacheType(config(), type).
   virtual PagePool& pages(DType type) const = 0;
   virtual std::unique_ptr<KvCache> NewCache(int usual, DType type) const = 0;
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/paged_rows.h"
-
 namespace foretoken {
 
 BatchLoop::BatchLoop(Generator& generator, const Model& model, const Tokenizer& tokenizer,
@@ -59,15 +57,11 @@ void BatchLoop::Admit() {
   while (!waiting_.empty() && static_cast<int>(running_.size()) < limit_) {
     Job& job = *waiting_.front();
     Status started;
-    // What is kept of its beginning takes no memory once more.
-    const size_t shared = static_cast<size_t>(kept_.Touch(job)) / kPageRows * kPageRows;
-    if (MakeRoom(BytesFor(job.text().size()) - shared * kept_.row_bytes())) {
-      started = Start(job);
-    } else if (running_.empty()) {
+    if (!MakeRoomToStart(job)) {
+      if (!running_.empty()) return;
       started = CheckFits(static_cast<int>(job.text().size()));
-    } else {
-      return;
     }
+    if (started.ok()) started = Start(job);
     std::unique_ptr<Job> taken = std::move(waiting_.front());
     waiting_.pop_front();
     if (started.ok()) {
@@ -81,6 +75,7 @@ void BatchLoop::Admit() {
 Status BatchLoop::Start(Job& job) {
   FT_RETURN_IF_ERROR(kept_.Begin(job));
   if (job.was_admitted) return {};
+  kept_.ReleasePrompt(job);
   job.was_admitted = true;
   job.times.admitted = Now() - job.request().submitted;
   job.usage.cached_tokens = job.session->reused;
@@ -91,21 +86,23 @@ Status BatchLoop::Start(Job& job) {
 
 void BatchLoop::Step() {
   std::vector<Session*> batch;
-  int unread = 0;  // rows of prompts that are not computed
-  const auto count_unread = [](const Session& s) {
-    return s.reading() ? static_cast<int>(s.tokens.size()) - s.cache().length() : 0;
+  for (const auto& job : running_) batch.push_back(job->session.get());
+  // Rows of prompts that caches hold: those of a pass that fails are not among them.
+  const auto prompt_rows = [&batch] {
+    int64_t rows = 0;
+    for (const Session* s : batch) rows += std::min(s->cache().length(), s->prompt);
+    return rows;
   };
-  for (const auto& job : running_) {
-    batch.push_back(job->session.get());
-    unread += count_unread(*job->session);
-  }
+  const int64_t before = prompt_rows();
   const Status status = generator_.Step(batch, options_.rows);
   (void)status;  // every session has its own
   ++counters_.steps;
-  for (const Session* session : batch) unread -= count_unread(*session);
-  counters_.prompt_rows += unread;
+  counters_.prompt_rows += prompt_rows() - before;
+  counters_.most_running = std::max(counters_.most_running, static_cast<int>(batch.size()));
+  const bool was_alone = batch.size() == 1;
   Deliver();
-  JudgeBroken();
+  EndFailed();
+  JudgeBroken(was_alone);
 }
 
 void BatchLoop::Deliver() {
@@ -150,19 +147,29 @@ void BatchLoop::OnFirstToken(Job& job) {
   const int answers = job.request().asked.answers;
   if (job.answer() != 0) return;
   kept_.KeepPrompt(job);
+  kept_.HoldPrompt(job);
   for (int answer = answers - 1; answer > 0; --answer) {
     waiting_.push_front(std::make_unique<Job>(job.shared_request(), answer, tokenizer_));
   }
 }
 
-// Sessions that an error ended are resumed with fewer beside them, until one fails alone: only then
-// is the error its own, or the memory too little for it.
-void BatchLoop::JudgeBroken() {
+// Whatever else runs or is kept, such an answer fails again where it has failed.
+void BatchLoop::EndFailed() {
+  std::erase_if(running_, [this](const std::unique_ptr<Job>& job) {
+    const Session& session = *job->session;
+    if (session.status.ok() || !session.failed_by_itself()) return false;
+    Finish(*job, FinishReason::kError, session.status.error().message, {});
+    return true;
+  });
+}
+
+// Sessions that any other error ended are resumed with fewer beside them, until one fails alone:
+// only then is the error its own, or the memory too little for it. `was_alone`: in the pass.
+void BatchLoop::JudgeBroken(bool was_alone) {
   constexpr int kMostFailures = 2;  // of one answer while its neighbours go on
   const auto is_broken = [](const auto& job) { return !job->session->status.ok(); };
   const auto broken = std::ranges::count_if(running_, is_broken);
   if (broken == 0) return;
-  const bool was_alone = running_.size() == 1;
   const bool gained_memory = kept_.EvictAll();
   const int running = static_cast<int>(running_.size());
   limit_ = std::max(1, broken > 1 ? running / 2 : running - 1);
@@ -190,7 +197,9 @@ void BatchLoop::Finish(Job& job, FinishReason reason, std::string error, AnswerE
   if (job.session != nullptr) {
     if (job.session->status.ok()) kept_.Keep(job);
     job.session.reset();
+    limit_ = std::min(options_.slots, limit_ + 1);
   }
+  if (!job.was_admitted) kept_.ReleasePrompt(job);
   switch (reason) {
     case FinishReason::kStop:
       ++counters_.stopped;
@@ -205,7 +214,6 @@ void BatchLoop::Finish(Job& job, FinishReason reason, std::string error, AnswerE
       ++counters_.limited;
   }
   const bool others_wait = job.answer() == 0 && job.usage.completion_tokens == 0;
-  limit_ = std::min(options_.slots, limit_ + 1);
   job.Finish(reason, error, &event);
   job.request().events.Push(std::move(event));
   // The others of a request whose prompt was not read share its end.

@@ -21,7 +21,7 @@ class BatchLoop {
   BatchLoop(Generator& generator, const Model& model, const Tokenizer& tokenizer,
             SchedulerOptions options);
   // The first answer of a request waits behind those that wait. Its other answers join it when its
-  // prompt has been read, so that they find it among the kept texts.
+  // prompt has been read, which is held for them.
   void Add(std::shared_ptr<ActiveRequest> request);
   // One pass over everything that runs. Returns whether anything is left to do.
   bool RunOnce();
@@ -42,7 +42,10 @@ class BatchLoop {
   size_t GrowthBytes() const;
   size_t RunningBytes() const;
   size_t RunningBytesAlone() const;
+  size_t DraftBytesFor(const Job& job) const;
+  size_t DraftGrowthBytes() const;
   bool MakeRoom(size_t bytes);
+  bool MakeRoomToStart(Job& job);
   void FitRunning();
   void SetAside(std::unique_ptr<Job> job);
 
@@ -53,7 +56,8 @@ class BatchLoop {
   // Returns whether the answer has ended.
   bool DeliverOne(Job& job);
   void OnFirstToken(Job& job);
-  void JudgeBroken();
+  void JudgeBroken(bool was_alone);
+  void EndFailed();
   void Finish(Job& job, FinishReason reason, std::string error, AnswerEvent event);
   void UpdateCounters();
 

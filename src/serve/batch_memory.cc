@@ -49,7 +49,7 @@ size_t BatchLoop::RunningBytesAlone() const {
   std::vector<const KvCache*> caches;
   for (const auto& job : running_) {
     const KvCache& cache = job->session->cache();
-    bytes += generator_.Bytes(*job->session) - cache.bytes_share();
+    bytes += generator_.DraftBytes(*job->session);
     caches.push_back(&cache);
   }
   return bytes + KvCache::BytesTogether(caches);
@@ -60,6 +60,49 @@ Status BatchLoop::CheckFits(int tokens) const {
   if (bytes <= options_.memory) return {};
   return Error{"a text of " + std::to_string(tokens) + " tokens takes " + Mebibytes(bytes) +
                "; the memory for texts is " + Mebibytes(options_.memory)};
+}
+
+// What a drafter's state of a job's text is expected to hold: what it held before, or what the
+// longest text that runs with this drafter has of as many tokens.
+size_t BatchLoop::DraftBytesFor(const Job& job) const {
+  if (job.was_admitted) return job.draft_bytes;
+  const Session* longest = nullptr;
+  for (const auto& other : running_) {
+    const Session& session = *other->session;
+    if (session.drafter() != job.request().asked.drafter) continue;
+    if (longest == nullptr || session.cache().length() > longest->cache().length()) {
+      longest = &session;
+    }
+  }
+  if (longest == nullptr || longest->cache().length() == 0) return 0;
+  const auto of = static_cast<size_t>(longest->cache().length());
+  return generator_.DraftBytes(*longest) * job.text().size() / of;
+}
+
+// By how much the drafters' states of texts that are being read are expected to grow.
+size_t BatchLoop::DraftGrowthBytes() const {
+  size_t bytes = 0;
+  for (const auto& job : running_) {
+    if (!job->session->reading()) continue;
+    const size_t held = generator_.DraftBytes(*job->session);
+    bytes += job->draft_bytes - std::min(job->draft_bytes, held);
+  }
+  return bytes;
+}
+
+// What is kept of the job's beginning takes no memory once more, unless it is given up for the
+// rest.
+bool BatchLoop::MakeRoomToStart(Job& job) {
+  job.draft_bytes = DraftBytesFor(job);
+  const size_t drafts = job.draft_bytes + DraftGrowthBytes();
+  int shared = kept_.Touch(job);
+  while (true) {
+    const size_t pages = static_cast<size_t>(shared) / kPageRows * kPageRows * kept_.row_bytes();
+    if (!MakeRoom(BytesFor(job.text().size()) - pages + drafts)) return false;
+    const int left = kept_.Touch(job);
+    if (left >= shared) return true;
+    shared = left;
+  }
 }
 
 // Gives up kept texts until `bytes` fit beside what runs, if they can. Returns whether they do.
@@ -95,6 +138,7 @@ void BatchLoop::FitRunning() {
 // The job waits before all others, with what it has written: it is read again like a prompt, and
 // goes on as if nothing had happened.
 void BatchLoop::SetAside(std::unique_ptr<Job> job) {
+  job->draft_bytes = std::max(job->draft_bytes, generator_.DraftBytes(*job->session));
   job->SetAside();
   ++counters_.set_aside;
   waiting_.push_front(std::move(job));

@@ -31,9 +31,10 @@ class Histogram {
 // Totals since the scheduler was made, unless they say "now".
 struct Counters {
   // Answers.
-  int running = 0;  // now
-  int reading = 0;  // now: of those, with prompts that are not scored whole
-  int waiting = 0;  // now: not admitted yet, or set aside for want of memory
+  int running = 0;       // now
+  int reading = 0;       // now: of those, with prompts that are not scored whole
+  int waiting = 0;       // now: not admitted yet, or set aside for want of memory
+  int most_running = 0;  // in any pass
   int64_t submitted = 0, refused = 0;
   int64_t stopped = 0, limited = 0, cancelled = 0, failed = 0;  // how they ended
   int64_t set_aside = 0;  // times that a running answer gave up its memory, to be resumed

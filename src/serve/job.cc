@@ -88,7 +88,7 @@ AnswerEvent Job::TakeWritten() {
   TakeCycle(event.tokens.size());
   usage.completion_tokens = written();
   event.drafted = has_cycle_ ? cycle_.n_acc : 0;
-  event.cycle = usage.cycles;
+  event.cycle = has_cycle_ ? usage.cycles : 0;
   event.finish = shown_.stopped() ? FinishReason::kStop : ReasonOf(session->finish);
   return event;
 }

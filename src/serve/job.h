@@ -49,6 +49,7 @@ class Job {
   std::unique_ptr<Session> session;
   bool was_admitted = false;
   int failures = 0;          // errors of its session that its neighbours did not have
+  size_t draft_bytes = 0;    // that its drafter's state is expected to hold when text() is read
   double last_delivery = 0;  // by the scheduler's clock; of the first token and those after it
   Usage usage;
   AnswerTimes times;

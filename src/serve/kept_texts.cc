@@ -1,5 +1,7 @@
 #include "serve/kept_texts.h"
 
+#include <utility>
+
 namespace foretoken {
 
 Status KeptTexts::Begin(Job& job) {
@@ -12,9 +14,12 @@ Status KeptTexts::Begin(Job& job) {
                                    .filter = job.filter(),
                                    .logprobs = request.asked.logprobs});
   const int left = request.limit - static_cast<int>(job.text().size());
-  if (MayKeep(job)) {
+  // Of its own prompt all is held that it can use.
+  PrefixCache* from = HeldFor(job);
+  if (from == nullptr && MayKeep(job)) from = &cache_;
+  if (from != nullptr) {
     // Where there is no memory for a fork, the session computes all by itself.
-    const Result<int> adopted = generator_.AdoptFrom(cache_, *session, job.text(), left);
+    const Result<int> adopted = generator_.AdoptFrom(*from, *session, job.text(), left);
     (void)adopted;
   }
   FT_RETURN_IF_ERROR(generator_.Begin(*session, job.text(), left));
@@ -23,9 +28,17 @@ Status KeptTexts::Begin(Job& job) {
 }
 
 int KeptTexts::Touch(const Job& job) {
-  if (!MayKeep(job)) return 0;
+  PrefixCache* from = HeldFor(job);
+  if (from == nullptr && MayKeep(job)) from = &cache_;
+  if (from == nullptr) return 0;
   const int left = job.request().limit - static_cast<int>(job.text().size());
-  return generator_.TouchPrefix(cache_, job.request().asked.drafter, job.text(), left);
+  return generator_.TouchPrefix(*from, job.request().asked.drafter, job.text(), left);
+}
+
+PrefixCache* KeptTexts::HeldFor(const Job& job) {
+  if (job.answer() == 0 || job.was_admitted) return nullptr;
+  const auto found = held_.find(job.request().id);
+  return found == held_.end() ? nullptr : &found->second.cache;
 }
 
 bool KeptTexts::MayKeep(const Job& job) const {
@@ -33,9 +46,25 @@ bool KeptTexts::MayKeep(const Job& job) const {
 }
 
 void KeptTexts::KeepPrompt(const Job& job) {
-  if (!MayKeep(job)) return;
-  Result<TextPrefix> prefix = generator_.Share(*job.session, job.prompt());
-  if (prefix.ok()) cache_.Keep(*std::move(prefix));
+  // The pass that ended the prompt may have broken the session: a drafter's error.
+  if (!MayKeep(job) || !job.session->status.ok()) return;
+  const Status kept = generator_.ShareWith(cache_, *job.session, job.prompt());
+  (void)kept;
+}
+
+void KeptTexts::HoldPrompt(const Job& job) {
+  const int others = job.request().asked.answers - 1;
+  if (others == 0 || job.prompt() == 1 || !job.session->status.ok()) return;
+  HeldPrompt held{PrefixCache(options_.memory), others};
+  // The last token is scored again for its logits.
+  const Status shared = generator_.ShareWith(held.cache, *job.session, job.prompt() - 1);
+  if (shared.ok()) held_.emplace(job.request().id, std::move(held));
+}
+
+void KeptTexts::ReleasePrompt(const Job& job) {
+  const auto found = held_.find(job.request().id);
+  if (job.answer() == 0 || found == held_.end()) return;
+  if (--found->second.answers == 0) held_.erase(found);
 }
 
 void KeptTexts::Keep(Job& job) {
@@ -44,18 +73,27 @@ void KeptTexts::Keep(Job& job) {
 }
 
 bool KeptTexts::EvictOldest() {
-  const bool holds_any = cache_.size() > 0;
-  if (holds_any) cache_.ShrinkTo(cache_.bytes() - 1);
-  return holds_any;
+  if (cache_.size() > 0) {
+    cache_.ShrinkTo(cache_.bytes() - 1);
+    return true;
+  }
+  if (held_.empty()) return false;
+  held_.erase(held_.begin());
+  return true;
 }
 
 bool KeptTexts::EvictAll() {
-  const bool holds_any = cache_.size() > 0;
+  const bool holds_any = cache_.size() > 0 || !held_.empty();
   cache_.ShrinkTo(0);
+  held_.clear();
   return holds_any;
 }
 
-size_t KeptTexts::bytes() const { return cache_.bytes(); }
+size_t KeptTexts::bytes() const {
+  size_t sum = cache_.bytes();
+  for (const auto& [request, held] : held_) sum += held.cache.bytes();
+  return sum;
+}
 
 size_t KeptTexts::row_bytes() const {
   const ModelConfig& c = model_.config();

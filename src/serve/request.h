@@ -26,7 +26,8 @@ struct Request {
   // End an answer before the first of them (StopText). UTF-8, not empty.
   std::vector<std::string> stop_strings;
   bool ignore_eos = false;  // the tokens by which the model ends a text do not end the answer
-  // The likeliest tokens to name beside each one that is written; -1: no log-probabilities.
+  // The likeliest tokens to name beside each one that is written, 20 at most; -1: no
+  // log-probabilities.
   int logprobs = -1;
   // What answers must look like: the state before their first tokens. Null: anything.
   std::shared_ptr<const LogitFilter> filter;
@@ -77,7 +78,9 @@ struct AnswerEvent {
   std::vector<Token> tokens;            // that the answer is longer by
   std::vector<TokenLogprobs> logprobs;  // [tokens], or empty unless asked for
   int drafted = 0;                      // of `tokens`, those in front that were guessed
-  int cycle = 0;  // that wrote them, from 1; 0: they came with the prompt's last pass
+  // That wrote them, from 1; 0: they came with the last pass of the prompt, or of a text that was
+  // resumed.
+  int cycle = 0;
   // Anything but kNone: this is the answer's last event, and what follows is filled in.
   FinishReason finish = FinishReason::kNone;
   std::string stop;   // the stop string that ended it, if one did

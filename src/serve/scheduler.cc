@@ -11,6 +11,8 @@
 namespace foretoken {
 namespace {
 
+constexpr int kMostLogprobs = 20;  // Request::logprobs
+
 double SystemSeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -44,6 +46,10 @@ Result<std::unique_ptr<Scheduler>> Scheduler::Create(Generator& generator, const
     return Wrong("context", options.context, "2 to " + std::to_string(context));
   }
   if (options.queue < 1) return Wrong("queue", options.queue, "1 or more");
+  if (options.drafters < 1 || options.drafters > generator.drafters()) {
+    return Wrong("drafters", options.drafters,
+                 "1 to " + std::to_string(generator.drafters()) + ", those of the generator");
+  }
   FT_RETURN_IF_ERROR(CheckCacheType(model.config(), options.cache_type));
   if (!options.clock) options.clock = SystemSeconds;
   return std::unique_ptr<Scheduler>(new Scheduler(generator, model, tokenizer, options));
@@ -76,6 +82,9 @@ Status Scheduler::Check(const Request& request) const {
   for (const std::string& stop : request.stop_strings) {
     if (stop.empty()) return Error{"a stop string is empty"};
     if (!IsUtf8(stop)) return Error{"a stop string is not UTF-8"};
+  }
+  if (request.logprobs < -1 || request.logprobs > kMostLogprobs) {
+    return Wrong("log-probabilities", request.logprobs, "-1 to " + std::to_string(kMostLogprobs));
   }
   if (request.drafter < 0 || request.drafter >= options_.drafters) {
     return Wrong("drafter", request.drafter, "0 to " + std::to_string(options_.drafters - 1));

@@ -36,11 +36,13 @@ struct Submission {
   std::string error;  // a sentence for the user
 };
 
-// Each answer is the text that its request has alone, token for token, however many are written
-// beside it and whatever becomes of those. Requests are admitted in the order of their arrival.
+// With a verifier of Guarantee::kSameText, each answer is the text that its request has alone,
+// token for token, however many are written beside it and whatever becomes of those. Other
+// verifiers keep their own promise: what drafts are made, which depends on the neighbours, may
+// change their text. Requests are admitted in the order of their arrival.
 //
-// Thread-safety: any number of threads, but for Start and RunOnce, which are for the owner. The
-// generator belongs to the scheduler while it lives.
+// Thread-safety: any number of threads, but for Start, RunOnce, Drain, Stop and the destructor,
+// which are for one thread, the owner's. The generator belongs to the scheduler while it lives.
 class Scheduler {
  public:
   // Borrows all but the options. Errors: an option outside its range, such as a context that the

@@ -1,5 +1,6 @@
 #include "serve/stream.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace foretoken {
@@ -33,6 +34,9 @@ void EventQueue::Push(AnswerEvent event) {
 }
 
 std::optional<AnswerEvent> EventQueue::Pop(std::chrono::nanoseconds timeout) {
+  // What is added to the present time must not overflow.
+  constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24 * 365);
+  timeout = std::min(timeout, kLongest);
   std::unique_lock lock(mutex_);
   ready_.wait_for(lock, timeout, [this] { return !events_.empty() || unfinished_ == 0; });
   if (events_.empty()) return std::nullopt;

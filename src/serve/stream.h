@@ -50,8 +50,8 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   uint64_t id() const { return id_; }
-  // The next event of any of the answers. Waits for it; nothing where `timeout` passes first, or
-  // where all answers have ended.
+  // The next event of any of the answers. Waits for it; nothing where `timeout`, or a year, passes
+  // first, or where all answers have ended.
   std::optional<AnswerEvent> Next(std::chrono::nanoseconds timeout) {
     return events_->Pop(timeout);
   }

@@ -107,6 +107,10 @@ void AnswerReader::Add(const AnswerEvent& event) {
   ASSERT_EQ(whole.finish, FinishReason::kNone) << "an event follows the last";
   ASSERT_TRUE(IsUtf8(event.text));
   ASSERT_LE(event.drafted, std::ssize(event.tokens));
+  if (event.cycle > 0) {
+    ASSERT_GT(event.cycle, whole.last_cycle) << "a cycle wrote twice";
+    whole.last_cycle = event.cycle;
+  }
   whole.tokens.insert(whole.tokens.end(), event.tokens.begin(), event.tokens.end());
   whole.logprobs.insert(whole.logprobs.end(), event.logprobs.begin(), event.logprobs.end());
   whole.text += event.text;

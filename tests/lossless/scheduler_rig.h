@@ -38,6 +38,7 @@ struct WholeAnswer {
   Usage usage;
   AnswerTimes times;
   int events = 0;
+  int last_cycle = 0;
 };
 
 // Reads what a stream has, without waiting.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "scheduler_rig.h"
+#include "verify/filter_testing.h"
 
 namespace foretoken {
 namespace {
@@ -74,8 +75,20 @@ TEST_F(SchedulerTest, RefusesWhatCanNeverBeAnswered) {
   EXPECT_THAT(refused([](Request& r) { r.stop_strings = {"\xff"}; }), HasSubstr("UTF-8"));
   EXPECT_THAT(refused([](Request& r) { r.drafter = 1; }), HasSubstr("drafter: found 1"));
   EXPECT_THAT(refused([](Request& r) { r.sampling.top_p = 2; }), HasSubstr("top-p"));
-  EXPECT_EQ(scheduler->Snapshot().refused, 11);
+  EXPECT_THAT(refused([](Request& r) { r.logprobs = 21; }),
+              HasSubstr("log-probabilities: found 21"));
+  EXPECT_THAT(refused([](Request& r) { r.logprobs = -2; }), HasSubstr("log-probabilities"));
+  EXPECT_EQ(scheduler->Snapshot().refused, 13);
   EXPECT_FALSE(scheduler->RunOnce());
+}
+
+TEST_F(SchedulerTest, HasNoMoreDraftersThanItsGenerator) {
+  Rig rig(target_, "none");
+  SchedulerOptions options = Options();
+  options.drafters = 2;
+  const auto made = Scheduler::Create(rig.generator(), *target_.model, *tokenizer_, options);
+  ASSERT_FALSE(made.ok());
+  EXPECT_THAT(made.error().message, ::testing::HasSubstr("drafters: found 2"));
 }
 
 TEST_F(SchedulerTest, RefusesMoreThanMayWait) {
@@ -168,6 +181,17 @@ TEST_F(SchedulerTest, NothingAfterAStopStringInsideAnAcceptedRunIsKept) {
     EXPECT_EQ(whole.usage.cycles, (std::ssize(whole.tokens) + 6) / 8);
     EXPECT_LE(whole.usage.accepted_tokens, std::ssize(whole.tokens));
     EXPECT_EQ(scheduler->Snapshot().written_tokens, std::ssize(whole.tokens));
+    // All of it is kept but the last token, of which there is no row, and nothing that was accepted
+    // behind it.
+    const size_t kept = plain.prompt.size() + whole.tokens.size() - 1;
+    Request next = plain;
+    next.max_new = 1;
+    next.prompt = text;
+    next.prompt.resize(std::min(text.size(), kept + 9));
+    AnswerReader following = Submit(*scheduler, next);
+    RunAll(*scheduler);
+    following.Read();
+    EXPECT_EQ(following.answers()[0].usage.cached_tokens, static_cast<int>(kept));
   }
   EXPECT_GT(inside, 10);
 }
@@ -213,6 +237,29 @@ TEST_F(SchedulerTest, AnswersOfOnePromptDifferBySeedAlone) {
   ExpectAlone(request, reader);
   EXPECT_NE(reader.answers()[0].tokens, reader.answers()[1].tokens);
   EXPECT_EQ(scheduler->Snapshot().limited, 6);
+}
+
+// Whether or not texts are kept for others.
+TEST_F(SchedulerTest, AnswersOfOnePromptReadItOnce) {
+  for (const bool scheduler_keeps : {true, false}) {
+    for (const bool request_keeps : {true, false}) {
+      Rig rig(target_, "pld");
+      SchedulerOptions options = Options();
+      options.keeps_texts = scheduler_keeps;
+      const auto scheduler = New(rig.generator(), options);
+      Request request = Ask(4, 50, 12);
+      request.sampling = {.temperature = 1, .seed = 5};
+      request.answers = 3;
+      request.keeps_text = request_keeps;
+      AnswerReader reader = Submit(*scheduler, request);
+      RunAll(*scheduler);
+      ExpectAlone(request, reader);
+      EXPECT_EQ(scheduler->Snapshot().prompt_rows, 50 + 2);
+      EXPECT_EQ(reader.answers()[2].usage.cached_tokens, 49);
+      if (scheduler_keeps && request_keeps) continue;
+      EXPECT_EQ(scheduler->Snapshot().kept_bytes, 0u);
+    }
+  }
 }
 
 TEST_F(SchedulerTest, CancellingEndsAllAnswersOfARequest) {
@@ -349,13 +396,21 @@ TEST_F(SchedulerTest, WhatDoesNotFitAloneFailsAlone) {
   ExpectAlone(small, whole);
 }
 
-// Guesses nothing; its errors come when `fails` says.
+// Guesses nothing; its errors come when `fails` and `observe_fails` say.
 class FailingDrafter final : public Drafter {
  public:
-  explicit FailingDrafter(std::function<bool()> fails) : fails_(std::move(fails)) {}
+  explicit FailingDrafter(
+      std::function<bool()> fails, std::function<bool()> observe_fails = [] { return false; },
+      size_t state_bytes = 0)
+      : fails_(std::move(fails)),
+        observe_fails_(std::move(observe_fails)),
+        state_bytes_(state_bytes) {}
   TapSpec Needs() const override { return {}; }
   std::unique_ptr<DraftState> NewState() const override { return std::make_unique<DraftState>(); }
-  Status Observe(std::span<const Observation> /*seen*/) override { return {}; }
+  size_t StateBytes(const DraftState& /*state*/) const override { return state_bytes_; }
+  Status Observe(std::span<const Observation> /*seen*/) override {
+    return observe_fails_() ? Status(Error{"out of memory, says the test"}) : Status();
+  }
   Status Propose(std::span<const DraftSlot> /*batch*/) override {
     return fails_() ? Status(Error{"out of memory, says the test"}) : Status();
   }
@@ -366,8 +421,109 @@ class FailingDrafter final : public Drafter {
   }
 
  private:
-  std::function<bool()> fails_;
+  std::function<bool()> fails_, observe_fails_;
+  size_t state_bytes_;
 };
+
+bool Never() { return false; }
+
+TEST_F(SchedulerTest, AnErrorInThePassThatEndsAPromptIsResumed) {
+  for (const int answers : {1, 3}) {
+    int calls = 0;
+    Rig rig(target_, std::make_unique<FailingDrafter>(Never, [&calls] { return ++calls == 1; }),
+            {.max_nodes = 4, .max_depth = 3});
+    const auto scheduler = New(rig.generator(), Options());
+    Request first = Ask(1, 20, 12);
+    const Request second = Ask(2, 20, 12);
+    first.answers = answers;
+    AnswerReader a = Submit(*scheduler, first), b = Submit(*scheduler, second);
+    RunAll(*scheduler);
+    ExpectAlone(first, a);
+    ExpectAlone(second, b);
+    EXPECT_EQ(scheduler->Snapshot().set_aside, 2);
+  }
+}
+
+// It ran beside another in the pass that failed, which ended with that pass.
+TEST_F(SchedulerTest, AnErrorBesideAnAnswerThatEndsIsResumed) {
+  int calls = 0;
+  Rig rig(target_, std::make_unique<FailingDrafter>(Never, [&calls] { return ++calls == 5; }),
+          {.max_nodes = 4, .max_depth = 3});
+  SchedulerOptions options = Options();
+  options.keeps_texts = false;
+  const auto scheduler = New(rig.generator(), options);
+  const Request first = Ask(1, 20, 5), second = Ask(2, 20, 12);
+  AnswerReader ends = Submit(*scheduler, first), goes_on = Submit(*scheduler, second);
+  RunAll(*scheduler);
+  ExpectAlone(first, ends);
+  ExpectAlone(second, goes_on);
+  EXPECT_EQ(scheduler->Snapshot().set_aside, 1);
+}
+
+// More memory and fewer neighbours do not help it: they are left alone.
+TEST_F(SchedulerTest, ATextsOwnErrorEndsItAtOnceAndNothingElse) {
+  Rig rig(target_, "none");
+  const auto scheduler = New(rig.generator(), Options());
+  const Request kept = Ask(7, 40, 5);
+  AnswerReader before = Submit(*scheduler, kept);
+  RunAll(*scheduler);
+  Request fails = Ask(1, 20, 12);
+  fails.filter = std::make_shared<const RuleFilter>(
+      [](const std::vector<Token>& text, Token /*token*/) { return text.size() < 3; });
+  const Request beside = Ask(2, 20, 12);
+  AnswerReader failed = Submit(*scheduler, fails), whole = Submit(*scheduler, beside);
+  RunAll(*scheduler);
+  failed.Read();
+  EXPECT_EQ(failed.answers()[0].finish, FinishReason::kError);
+  EXPECT_THAT(failed.answers()[0].error, ::testing::HasSubstr("no token"));
+  EXPECT_EQ(failed.answers()[0].tokens.size(), 3u);
+  ExpectAlone(beside, whole);
+  EXPECT_EQ(scheduler->Snapshot().set_aside, 0);
+  AnswerReader again = Submit(*scheduler, kept);
+  RunAll(*scheduler);
+  ExpectAlone(kept, again);
+  EXPECT_EQ(again.answers()[0].usage.cached_tokens, 39) << "what was kept stayed";
+}
+
+TEST_F(SchedulerTest, CountsNoRowsThatWereNotComputed) {
+  bool fails = false;
+  Rig rig(target_, std::make_unique<FailingDrafter>([&fails] { return fails; }),
+          {.max_nodes = 4, .max_depth = 3});
+  SchedulerOptions options = Options();
+  options.rows = 16;
+  const auto scheduler = New(rig.generator(), options);
+  const Request writes = Ask(1, 10, 30), reads = Ask(2, 130, 4);
+  AnswerReader writer = Submit(*scheduler, writes);
+  scheduler->RunOnce();
+  AnswerReader reader = Submit(*scheduler, reads);
+  scheduler->RunOnce();
+  const int64_t before = scheduler->Snapshot().prompt_rows;
+  EXPECT_GT(before, 10);
+  EXPECT_LT(before, 140);
+  fails = true;
+  scheduler->RunOnce();
+  fails = false;
+  EXPECT_EQ(scheduler->Snapshot().prompt_rows, before);
+  EXPECT_EQ(scheduler->Snapshot().set_aside, 2);
+  RunAll(*scheduler);
+  ExpectAlone(writes, writer);
+  ExpectAlone(reads, reader);
+}
+
+// What its drafter needs is found out once, not in every pass.
+TEST_F(SchedulerTest, ATextThatItsDrafterMakesTooLargeWaits) {
+  Rig rig(target_, std::make_unique<FailingDrafter>(Never, Never, 2 * PageBytes()),
+          {.max_nodes = 4, .max_depth = 3});
+  SchedulerOptions options = Options();
+  options.memory = PageBytes() * 4;
+  const auto scheduler = New(rig.generator(), options);
+  const Request first = Ask(1, 20, 30), second = Ask(2, 20, 30);
+  AnswerReader older = Submit(*scheduler, first), newer = Submit(*scheduler, second);
+  RunAll(*scheduler);
+  ExpectAlone(first, older);
+  ExpectAlone(second, newer);
+  EXPECT_EQ(scheduler->Snapshot().set_aside, 1);
+}
 
 TEST_F(SchedulerTest, AnErrorThatPassesChangesNoAnswer) {
   int calls = 0;
@@ -430,6 +586,16 @@ TEST_F(SchedulerTest, DrainingFinishesAndStoppingCancels) {
   }
   reader->Read();
   EXPECT_TRUE(reader->stream().ended());
+}
+
+TEST_F(SchedulerTest, NextWaitsForAsLongAsItMay) {
+  Rig rig(target_, "none");
+  const auto scheduler = New(rig.generator(), Options());
+  AnswerReader reader = Submit(*scheduler, Ask(1, 20, 30));
+  scheduler->Start();
+  while (!reader.stream().ended()) {
+    ASSERT_TRUE(reader.stream().Next(std::chrono::nanoseconds::max()).has_value());
+  }
 }
 
 TEST_F(SchedulerTest, SaysWhenThereIsSomethingToRead) {

@@ -27,6 +27,9 @@ class CarelessDrafter final : public Drafter {
   }
   Status Propose(std::span<const DraftSlot>) override { return {}; }
   void Truncate(DraftState&, int) override {}
+  Result<std::unique_ptr<DraftState>> Fork(const DraftState&, int) const override {
+    return NewState();
+  }
 
  private:
   float sum_ = 0;

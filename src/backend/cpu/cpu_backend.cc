@@ -11,14 +11,6 @@
 #include "base/available_cores.h"
 
 namespace foretoken {
-namespace {
-
-float* FloatRow(Tensor t, int64_t row) {
-  FT_CHECK(t.type == DType::kF32);
-  return reinterpret_cast<float*>(t.data + row * t.row_bytes);
-}
-
-}  // namespace
 
 Result<std::unique_ptr<CpuBackend>> CpuBackend::Create(const Kernels& kernels,
                                                        const KernelConfig& config, int threads) {

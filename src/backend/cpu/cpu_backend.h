@@ -22,6 +22,12 @@ namespace foretoken {
 inline constexpr char kNorms[] = "norms", kActivations[] = "activations",
                       kRounding[] = "rounding activations", kCacheRows[] = "cache rows";
 
+// Row `row` of a tensor of floats.
+inline float* FloatRow(const Tensor& t, int64_t row) {
+  FT_CHECK(t.type == DType::kF32 && 0 <= row && row < t.rows);
+  return reinterpret_cast<float*>(t.data + row * t.row_bytes);
+}
+
 class CpuBackend : public Backend {
  public:
   // `threads`: as of CpuOptions. `kernels` must outlive the backend. Errors: those of CheckConfig;

@@ -22,7 +22,7 @@ class Glide final : public CausalDrafter {
 
  private:
   struct GlideState final : State {
-    Glimpse target;  // of the last pass: a cache may move where it grows
+    Glimpse target;  // of the last pass; valid until the Propose after it (Observation)
   };
 
   Result<Tensor> Forward(const RowBatch& batch, std::span<State* const> states) override;

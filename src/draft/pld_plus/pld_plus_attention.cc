@@ -46,9 +46,10 @@ struct Group {
 
 struct AttentionState final : CopyState {
   std::vector<std::vector<float>> queries;  // a group each: [heads, head_dim], of the last position
-  std::vector<PagedRows> keys;              // a group each: the layer's cache, after the last pass
-  Buffer query, probabilities;              // scratch: [heads, head_dim], [heads, positions]
-  std::vector<float> downloaded;            // scratch
+  // A group each: the layer's cache after the last pass; valid until the Propose after it.
+  std::vector<PagedRows> keys;
+  Buffer query, probabilities;    // scratch: [heads, head_dim], [heads, positions]
+  std::vector<float> downloaded;  // scratch
 };
 
 class AttentionCopier final : public SpanCopier {

@@ -6,7 +6,7 @@
 //   kPer: numbers of a word.
 //   Product(a, b, c): c + the products of the words of a and b, in each lane.
 //   WidenKeys, WidenValues: a block of the cache, from position `from` on, as words.
-// Whatever takes long asks for rows of the cache to come.
+//     Whatever takes long prefetches rows of the next span (Asks).
 //   LoadQuery(q, n): a register of words from the first n floats at q, or all where there are more.
 //   Power(x): e^x. REQUIRES: x <= 0.
 //   StoreWeights(x, weights, block): sixteen weights of a query, as words, to their place.
@@ -23,7 +23,7 @@ inline constexpr int kKeys = 16;  // positions of a block
 // Positions folded in together: what they are turned into stays in the first cache.
 inline constexpr int kSpan = 64;
 
-// The cache rows of a block, and asks for some of the positions to come.
+// Finds the cache rows of a block, and prefetches some positions of the next span.
 FT_INLINE void FindRows(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
                         int from, Asks& asks, const std::byte** rows) {
   for (int j = 0; j < kKeys; j += 4) asks.Next();
@@ -70,11 +70,12 @@ class FloatNumbers {
   template <CacheType kType>
   static void Block(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
                     int from, Asks& asks, float* out) {
+    const std::byte* in[kKeys];
+    BlockRows(u, row, cache, from, kKeys, in);
     for (int j = 0; j < kKeys; ++j, out += PaddedHead<FloatNumbers>(u.head_dim)) {
       if (j % 4 == 0) asks.Next();
-      const std::byte* in = BlockRow(u, row, cache, from, j);
       for (int d = 0; d < u.head_dim; d += kLanes) {
-        Store(LoadCache<kType>(in, u.column + d, u.head_dim - d), out + d);
+        Store(LoadCache<kType>(in[j], u.column + d, u.head_dim - d), out + d);
       }
     }
   }

@@ -94,16 +94,16 @@ FT_INLINE void BlockRows(const AttentionUnit& u, const AttentionRow& row, const 
   }
 }
 
-// Bytes of the elements that a position and head takes in a cache, about: blocks' scales are asked
-// for with their neighbours.
+// About how many bytes a position and head takes in a cache. Scales of blocks are not counted: they
+// lie between the codes and are prefetched with these.
 FT_INLINE int64_t HeadBytes(CacheType type, int head_dim) {
   return head_dim * (type == CacheType::kF32 ? 4 : type == CacheType::kQ8_0 ? 1 : 2);
 }
 
-// The rows of a cache to come, as far as they are part of a row's run. They are asked for in
-// between the arithmetic, a position at a time: all at once they would fill the queue of reads, and
-// memory would be idle while nothing is asked for. kMayBeNearest: some processors better bring them
-// into the first cache. Where none does, the question alone would cost some percent.
+// Prefetches the cache rows of the next span, as far as they are part of a row's run, a position at
+// a time between the arithmetic: all at once they would fill the core's queue of reads, and memory
+// would be idle afterwards. kMayBeNearest: whether a unit may choose to prefetch into the first
+// cache, which suits some processors; elsewhere the branch would cost some percent.
 template <bool kMayBeNearest>
 class AsksOf {
  public:
@@ -116,8 +116,8 @@ class AsksOf {
         value_bytes_(u.value_row_bytes),
         value_head_(HeadBytes(u.value_type, u.head_dim)) {}
 
-  // Positions [from, end) are to come, as far as they were not asked for. REQUIRES: they lie in one
-  // page.
+  // Sets positions [from, end) as those to prefetch, without what was prefetched before. REQUIRES:
+  // they lie in one page.
   FT_INLINE void Expect(int from, int end, int run) {
     next_ = next_ > from ? next_ : from;
     end_ = end < run ? end : run;
@@ -127,6 +127,7 @@ class AsksOf {
     keys_ = KeysOf(u).Row(next_) + HeadBytes(u.key_type, column);
     values_ = ValuesOf(u).Row(next_) + HeadBytes(u.value_type, column);
   }
+  // Prefetches the next position's row, if one is left.
   FT_INLINE void Next() {
     if (next_ >= end_) return;
     ++next_;

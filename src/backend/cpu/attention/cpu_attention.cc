@@ -49,6 +49,16 @@ int RunOf(const Visibility& visible, int r) {
   return run;
 }
 
+// Rows of its cache up to the last one that a sequence reads.
+int64_t RowsRead(const Visibility& visible) {
+  int last = -1;  // provisional
+  for (int r = 0; r < visible.rows(); ++r) {
+    const int begin = visible.begin[r], end = visible.begin[r + 1];
+    last = std::max(last, end > begin ? visible.chain[end - 1] : visible.run[r] - 1);
+  }
+  return int64_t{visible.committed} + last + 1;
+}
+
 // The units of a call, numbered sequence after sequence, in each by blocks of rows, in each by
 // key/value heads.
 class UnitMaker {
@@ -60,11 +70,13 @@ class UnitMaker {
     FT_CHECK(args.q.cols % head_dim == 0);
     const auto heads = static_cast<int>(args.q.cols / head_dim);
     units.clear();
+    parts_.reserve(args.sequences.size());
     int64_t all_rows = 0;
     for (const AttentionSequence& s : args.sequences) {
       const int count = s.visible->rows();
       if (count == 0) continue;
       FT_CHECK(0 <= s.first && s.first + count <= args.q.rows);
+      FT_CHECK(RowsRead(*s.visible) <= std::min(s.keys.rows(), s.values.rows()));
       const int64_t kv_heads = s.keys.cols / head_dim;
       FT_CHECK(s.keys.cols % head_dim == 0 && heads % kv_heads == 0);
       FT_CHECK(kv_heads_ == 0 || kv_heads == kv_heads_);
@@ -196,7 +208,7 @@ void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& 
 
 void CpuBackend::Attention(const AttentionArgs& args) {
   const Profile::Scope scope(profile_, "attention");
-  FT_CHECK(args.q.rows <= args.out.rows && args.q.cols == args.out.cols);
+  FT_CHECK(args.q.rows == args.out.rows && args.q.cols == args.out.cols);
   FT_CHECK(args.q.type == DType::kF32 && args.out.type == DType::kF32);
   MakeUnits(args);
   if (!attention_units_.empty()) RunUnits(attention_units_, kernels_.attention);

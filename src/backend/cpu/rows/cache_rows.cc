@@ -7,11 +7,6 @@
 namespace foretoken {
 namespace {
 
-float* RowOfFloats(const Tensor& t, int64_t row) {
-  FT_CHECK(t.type == DType::kF32 && row < t.rows);
-  return reinterpret_cast<float*>(t.data + row * t.row_bytes);
-}
-
 // Converts n floats; scalar where the format has no kernel.
 void StoreNumbers(const Kernels& kernels, DType type, const float* x, int64_t n, std::byte* out) {
   if (type == DType::kF16 && kernels.store_half != nullptr) return kernels.store_half(x, n, out);
@@ -23,7 +18,49 @@ void StoreNumbers(const Kernels& kernels, DType type, const float* x, int64_t n,
   Quantize(type, {x, static_cast<size_t>(n)}, out);
 }
 
-size_t GroupRowBytes(const PagedRows& rows) { return RowBytes(rows.type, rows.group_cols); }
+int64_t LeftInPage(int64_t row) { return kPageRows - row % kPageRows; }
+
+// Calls work(row, n) for rows [first, first + count), cut where pages end.
+template <typename Work>
+void EachPagePart(int64_t first, int64_t count, const Work& work) {
+  for (int64_t row = first, n; row < first + count; row += n) {
+    n = std::min(first + count - row, LeftInPage(row));
+    work(row, n);
+  }
+}
+
+// Copies rows from pages to pages with groups of the same type and width.
+class RowMover {
+ public:
+  RowMover(const PagedRows& src, const PagedRows& dst)
+      : src_(src),
+        dst_(dst),
+        groups_(src.groups()),
+        bytes_(static_cast<int64_t>(RowBytes(src.type, src.group_cols))),
+        // Otherwise the bytes between two rows are another group's.
+        packed_(src.row_bytes == bytes_ && dst.row_bytes == bytes_) {}
+
+  // Rows [from, from + n) of src become rows [to, to + n) of dst. REQUIRES: each lie in one page;
+  // from >= to where both are in the same memory.
+  void Move(int64_t from, int64_t to, int64_t n) const {
+    const std::byte* in = src_.Row(from);
+    std::byte* out = dst_.Row(to);
+    for (int64_t g = 0; g < groups_; ++g, in += src_.group_bytes, out += dst_.group_bytes) {
+      if (packed_) {
+        std::memmove(out, in, static_cast<size_t>(n * bytes_));
+        continue;
+      }
+      for (int64_t i = 0; i < n; ++i) {
+        std::memcpy(out + i * dst_.row_bytes, in + i * src_.row_bytes, static_cast<size_t>(bytes_));
+      }
+    }
+  }
+
+ private:
+  const PagedRows &src_, &dst_;
+  const int64_t groups_, bytes_;
+  const bool packed_;
+};
 
 }  // namespace
 
@@ -31,7 +68,7 @@ void CpuBackend::StoreRows(Tensor src, Tensor dst) {
   const Profile::Scope scope(profile_, kCacheRows);
   FT_CHECK(src.rows == dst.rows && src.cols == dst.cols);
   EachRow(src.rows, src.cols, [&](int64_t r) {
-    StoreNumbers(kernels_, dst.type, RowOfFloats(src, r), src.cols, dst.data + r * dst.row_bytes);
+    StoreNumbers(kernels_, dst.type, FloatRow(src, r), src.cols, dst.data + r * dst.row_bytes);
   });
 }
 
@@ -42,20 +79,25 @@ void CpuBackend::StoreRows(Tensor src, std::span<const RowRun> runs) {
     FT_CHECK(run.rows.cols == src.cols && run.from + run.count <= src.rows);
     rows += run.count;
   }
-  const auto store = [&](const RowRun& run, int64_t i) {
+  const auto store = [&](const RowRun& run, int64_t begin, int64_t end) {
     const PagedRows& to = run.rows;
-    const float* const from = RowOfFloats(src, run.from + i);
-    for (int64_t g = 0; g < to.groups(); ++g) {
-      StoreNumbers(kernels_, to.type, from + g * to.group_cols, to.group_cols,
-                   to.Row(run.to + i, g));
-    }
+    const int64_t groups = to.groups();
+    EachPagePart(run.to + begin, end - begin, [&](int64_t row, int64_t n) {
+      std::byte* out = to.Row(row);
+      for (int64_t i = 0; i < n; ++i, out += to.row_bytes) {
+        const float* const from = FloatRow(src, run.from + row - run.to + i);
+        for (int64_t g = 0; g < groups; ++g) {
+          StoreNumbers(kernels_, to.type, from + g * to.group_cols, to.group_cols,
+                       out + g * to.group_bytes);
+        }
+      }
+    });
   };
   const int64_t grain = rows * src.cols < kWorthSharing ? rows : 1;
   pool_->ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
     int64_t first = 0;  // of the run, among the rows of all runs
     for (const RowRun& run : runs) {
-      const int64_t last = std::min(end - first, run.count);
-      for (int64_t i = std::max<int64_t>(0, begin - first); i < last; ++i) store(run, i);
+      store(run, std::max<int64_t>(0, begin - first), std::min(end - first, run.count));
       first += run.count;
     }
   });
@@ -67,8 +109,8 @@ void CpuBackend::Gather(Tensor src, std::span<const int> rows, Tensor out) {
   const auto copy = [&](int64_t i) {
     const int row = rows[static_cast<size_t>(i)];
     FT_CHECK(0 <= row);
-    const float* const from = RowOfFloats(src, row);
-    float* const to = RowOfFloats(out, i);
+    const float* const from = FloatRow(src, row);
+    float* const to = FloatRow(out, i);
     if (from != to) std::memcpy(to, from, static_cast<size_t>(src.cols) * sizeof(float));
   };
   if (out.data != src.data) return EachRow(out.rows, out.cols, copy);
@@ -82,33 +124,33 @@ void CpuBackend::CopyRows(const PagedRows& src, const PagedRows& dst, int64_t fi
                           int64_t count) {
   const Profile::Scope scope(profile_, kCacheRows);
   FT_CHECK(src.type == dst.type && src.cols == dst.cols && src.group_cols == dst.group_cols);
-  const size_t bytes = GroupRowBytes(src);
-  for (int64_t g = 0; g < src.groups(); ++g) {
-    for (int64_t r = first; r < first + count; ++r) {
-      std::memcpy(dst.Row(r, g), src.Row(r, g), bytes);
-    }
-  }
+  const RowMover mover(src, dst);
+  EachPagePart(first, count, [&](int64_t row, int64_t n) { mover.Move(row, row, n); });
 }
 
 void CpuBackend::CompactRows(const PagedRows& rows, std::span<const int> from, int64_t to) {
   const Profile::Scope scope(profile_, kCacheRows);
-  const size_t bytes = GroupRowBytes(rows);
-  for (int64_t g = 0; g < rows.groups(); ++g) {
-    for (size_t i = 0; i < from.size(); ++i) {
-      const int64_t target = to + static_cast<int64_t>(i);
-      FT_CHECK(from[i] >= target);
-      if (from[i] != target) std::memcpy(rows.Row(target, g), rows.Row(from[i], g), bytes);
-    }
+  const RowMover mover(rows, rows);
+  for (int64_t i = 0, n; i < std::ssize(from); i += n) {
+    const int64_t row = from[static_cast<size_t>(i)], target = to + i;
+    FT_CHECK(row >= target);
+    const int64_t most = std::min({std::ssize(from) - i, LeftInPage(row), LeftInPage(target)});
+    for (n = 1; n < most && from[static_cast<size_t>(i + n)] == row + n;) ++n;
+    if (row != target) mover.Move(row, target, n);
   }
 }
 
 void CpuBackend::Download(const PagedRows& src, int64_t first, int64_t count, float* host) {
-  const auto n = static_cast<size_t>(src.group_cols);
-  for (int64_t r = 0; r < count; ++r) {
-    for (int64_t g = 0; g < src.groups(); ++g) {
-      Dequantize(src.type, src.Row(first + r, g), {host + r * src.cols + g * src.group_cols, n});
+  const auto cols = static_cast<size_t>(src.group_cols);
+  const int64_t groups = src.groups();
+  EachPagePart(first, count, [&](int64_t row, int64_t n) {
+    const std::byte* in = src.Row(row);
+    for (int64_t i = 0; i < n; ++i, in += src.row_bytes) {
+      for (int64_t g = 0; g < groups; ++g, host += cols) {
+        Dequantize(src.type, in + g * src.group_bytes, {host, cols});
+      }
     }
-  }
+  });
 }
 
 }  // namespace foretoken
