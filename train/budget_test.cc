@@ -182,19 +182,23 @@ TEST_F(RunTest, DefaultsAreTheMethodsAndScaleWithTheTarget) {
   EXPECT_DOUBLE_EQ(lm.lr, 7.0);
 }
 
-// A step has one batch a worker by default; the number of workers may change during a run.
-TEST_F(RunTest, KeepsItsBatchesWithOtherWorkers) {
+// A step has one batch a worker by default, and the type that the CPU multiplies; workers and CPU
+// may change during a run.
+TEST_F(RunTest, KeepsItsBatchesAndTypeOnAnotherMachine) {
   TrainOptions run = TinyRun(directory_, directory_ + "/run");
   run.recipe.steps = 2;
+  run.recipe.dtype = "f32";
   const Status trained = Train(run);
   ASSERT_TRUE(trained.ok()) << trained.error().message;
   Recipe recipe;
-  KeepAccumulate({}, directory_ + "/none", recipe);
+  KeepMachineDefaults({}, directory_ + "/none", recipe);
   EXPECT_EQ(recipe.accumulate, 1);
-  KeepAccumulate({"accumulate"}, run.out, recipe);
+  KeepMachineDefaults({"accumulate", "dtype"}, run.out, recipe);
   EXPECT_EQ(recipe.accumulate, 1);
-  KeepAccumulate({}, run.out, recipe);
+  EXPECT_EQ(recipe.dtype, "bf16");
+  KeepMachineDefaults({}, run.out, recipe);
   EXPECT_EQ(recipe.accumulate, 2);
+  EXPECT_EQ(recipe.dtype, "f32");
 }
 
 const OwnAnswers kAnswers{1.75, 24, {0.5f, 0.25f}};

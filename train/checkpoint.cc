@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "io/draft_file.h"
 #include "io/dtype.h"
 #include "io/safetensors.h"
 #include "io/torch/torch_file.h"
@@ -51,6 +52,28 @@ Status CopyWeights(const Result<File>& file, WeightSet& weights) {
   return {};
 }
 
+// The weights of a draft file. A bias that it lacks stays zeros.
+Status CopyDraft(const std::string& path, NameInDraft name_in_draft, WeightSet& weights) {
+  FT_ASSIGN_OR_RETURN(const auto file, DraftFile::Open(path));
+  if (name_in_draft == nullptr) {
+    return Error{path + ": this method cannot begin with a draft file, expected a run's folder"};
+  }
+  const torch::NoGradGuard no_grad;
+  for (const NamedParameter& p : weights.parameters()) {
+    const std::string name = name_in_draft(p.name);
+    if (p.name.ends_with(".bias") && !file->Has(name)) continue;
+    const std::vector<int64_t> expected = p.value.sizes().vec();
+    FT_ASSIGN_OR_RETURN(const TensorSource source, file->Find(name, expected));
+    torch::Tensor values = torch::empty(expected);
+    Dequantize(source.type, source.bytes.data(),
+               {values.data_ptr<float>(), static_cast<size_t>(values.numel())});
+    FT_RETURN_IF_ERROR(CheckFinite(path, name, values));
+    torch::Tensor(p.value).copy_(values);
+  }
+  weights.Refresh();
+  return {};
+}
+
 }  // namespace
 
 Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
@@ -88,8 +111,9 @@ Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& o
   return {};
 }
 
-Status LoadWeights(const std::string& from, WeightSet& weights) {
+Status LoadWeights(const std::string& from, NameInDraft name_in_draft, WeightSet& weights) {
   const bool is_run = std::filesystem::is_directory(from);
+  if (!is_run && from.ends_with(".gguf")) return CopyDraft(from, name_in_draft, weights);
   if (!is_run && !from.ends_with(".safetensors")) {
     return CopyWeights(TorchFile::Open(from), weights);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "adamw.h"
 #include "base/result.h"
@@ -22,8 +23,13 @@ Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
 Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& optimizer,
                       WeightAverage& average);
 
-// Begins with the weights of another run, `from` its directory, or of a published file of the same
-// names (.safetensors, or torch.save's). Errors: as above; numbers that are no floats.
-Status LoadWeights(const std::string& from, WeightSet& weights);
+// Maps the published name of a weight to its name in a draft file.
+using NameInDraft = std::string (*)(std::string_view published);
+
+// Initialises the weights from another run, `from` its directory, from a published file of the same
+// names (.safetensors, or torch.save's), or from a draft file (.gguf), whose values are dequantised
+// and whose tensors `name_in_draft` names. Errors: as above; numbers that are no floats; a draft
+// file where `name_in_draft` is null.
+Status LoadWeights(const std::string& from, NameInDraft name_in_draft, WeightSet& weights);
 
 }  // namespace foretoken::train

@@ -24,6 +24,16 @@ Result<torch::Device> ChooseDevice(const Recipe& r, const Workers& workers) {
   return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(workers.rank()));
 }
 
+bool HasBf16Products(const Recipe& r) {
+  if (r.device != "cpu" && torch::cuda::device_count() > 0) return true;
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512dq");
+#else
+  return true;
+#endif
+}
+
 Status SetThreads(const Recipe& r, const Workers& workers) {
   const int shared = std::max(1, AvailableCores() / workers.count());
   const int threads = r.threads > 0 ? static_cast<int>(r.threads) : shared;

@@ -13,6 +13,10 @@ namespace foretoken::train {
 // where the recipe wants one, fewer than workers.
 Result<torch::Device> ChooseDevice(const Recipe& recipe, const Workers& workers);
 
+// Whether products in bf16 are fast where the recipe will run: on a GPU, or on a CPU for which
+// oneDNN has them. Elsewhere libtorch's own take many times as long as those in f32.
+bool HasBf16Products(const Recipe& recipe);
+
 // Of libtorch and of the BLAS it uses for f32. Errors: more threads than the system starts.
 Status SetThreads(const Recipe& recipe, const Workers& workers);
 

@@ -20,6 +20,17 @@ Tensor Likeliest(const Tensor& features, const Tensor& head) {
   return torch::cat(ids);
 }
 
+Tensor JudgedRows(const Batch& batch) {
+  const Tensor follows = batch.inner.gt(0);  // its next row is what the guess is compared with
+  const Tensor judged = follows.logical_or(follows.roll(1, 0)).logical_or(batch.weights.gt(0));
+  return judged.nonzero().squeeze(1);
+}
+
+Tensor AtRows(const Tensor& tokens, const Tensor& rows, int64_t count) {
+  Tensor all = torch::full({count, tokens.size(1)}, -1, tokens.options());
+  return all.index_copy_(0, rows, tokens);
+}
+
 void DraftAccuracy::Add(const Batch& batch, const Tensor& said,
                         const std::vector<Tensor>& guesses) {
   const Tensor answer = said.select(1, 0);

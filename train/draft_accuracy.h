@@ -19,6 +19,10 @@ inline constexpr int64_t kLikeliest = 5;
 // The tokens that `head` [vocab, hidden] makes likeliest of each row, best first: int64 [rows,
 // kLikeliest]. Logits exist for a part of the rows at a time.
 torch::Tensor Likeliest(const torch::Tensor& features, const torch::Tensor& head);
+// The rows of a batch whose tokens DraftAccuracy reads: int64.
+torch::Tensor JudgedRows(const Batch& batch);
+// `tokens` [rows.size, kLikeliest] at `rows` among `count` rows, -1 in the others.
+torch::Tensor AtRows(const torch::Tensor& tokens, const torch::Tensor& rows, int64_t count);
 
 // Two measures of a draft's steps.
 // L-5: drafting from every prefix whose text is what the target says, step k is right
@@ -33,7 +37,7 @@ class DraftAccuracy {
 
   // `said` is what the target makes likeliest by row, guesses[k] what step k + 1 does at the row it
   // stands for: row r's guess is the token after the one that r's pair ends with. As Likeliest
-  // gives them.
+  // gives them; rows that are not JudgedRows may hold anything.
   void Add(const Batch& batch, const torch::Tensor& said,
            const std::vector<torch::Tensor>& guesses);
 

@@ -116,12 +116,14 @@ void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string
   if (heldout.ok()) fill.Set("heldout", &Recipe::heldout, *heldout);
 }
 
-void KeepAccumulate(const std::set<std::string>& named, const std::string& run, Recipe& recipe) {
+void KeepMachineDefaults(const std::set<std::string>& named, const std::string& run,
+                         Recipe& recipe) {
   std::error_code fault;
-  if (named.contains("accumulate")) return;
   if (!std::filesystem::is_regular_file(CheckpointPath(run), fault)) return;
   const Result<CheckpointInfo> info = ReadCheckpointInfo(run);
-  if (info.ok()) recipe.accumulate = info->recipe.accumulate;
+  if (!info.ok()) return;
+  if (!named.contains("accumulate")) recipe.accumulate = info->recipe.accumulate;
+  if (!named.contains("dtype")) recipe.dtype = info->recipe.dtype;
 }
 
 std::string DraftDefaultsHelp() {

@@ -26,10 +26,11 @@ struct DraftDefaults {
 void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string>& named,
                        const std::string& base, Recipe& recipe);
 
-// A run that goes on keeps the batches of a step (`accumulate`) that it was begun with, where they
-// are not in `named`: their default follows the number of workers, which may change. `run`: its
-// directory. Without a checkpoint that can be read there, nothing changes.
-void KeepAccumulate(const std::set<std::string>& named, const std::string& run, Recipe& recipe);
+// A run that goes on keeps what it was begun with of the fields whose defaults follow the machine:
+// `accumulate` (the number of workers) and `dtype` (what the CPU multiplies), unless they are in
+// `named`. `run`: its directory. Without a checkpoint that can be read there, nothing changes.
+void KeepMachineDefaults(const std::set<std::string>& named, const std::string& run,
+                         Recipe& recipe);
 
 // For the help: the fields that differ from those of a language model.
 std::string DraftDefaultsHelp();

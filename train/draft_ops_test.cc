@@ -116,8 +116,9 @@ TEST_P(DraftOpsTest, SmoothL1FollowsTheVectors) {
   const Tensor learnt = torch::zeros({1}, torch::kInt64);
   for (const auto& [x, expected] : {std::pair{0.2, 0.02}, {1.0, 0.5}, {-3.0, 2.5}}) {
     const Tensor outputs = torch::full({2, 1}, x);
-    EXPECT_NEAR(EagleLoss(outputs, features, head, learnt, options, 1.0, 8, parts).item<double>(),
-                expected, 1e-6);
+    EXPECT_NEAR(
+        EagleLoss(outputs, {features, head, learnt, {}}, options, 1.0, 8, parts).item<double>(),
+        expected, 1e-6);
   }
 }
 
@@ -166,13 +167,35 @@ TEST_P(DraftOpsTest, EagleLossMatchesAutograd) {
   const Tensor learnt = torch::tensor({0, 1, 2, 5, 6, 7, 8, 11, 18}, torch::kInt64);
   EagleLossParts parts;
   const auto ours = [&] {
-    return EagleLoss(outputs, features, head, learnt, options, 0.5, 4, parts);
+    return EagleLoss(outputs, {features, head, learnt, {}}, options, 0.5, 4, parts);
   };
   ExpectSame(
       {outputs}, [&] { return ours() * 3.0; },
       [&] { return ReferenceLoss(outputs, features, head, learnt, options, 0.5) * 3.0; });
   EXPECT_NEAR(ours().item<double>(), 0.5 * (parts.feature + parts.tokens), 1e-3);
   ExpectDirectionalDerivative(outputs, ours);
+  const double plain = parts.feature;
+  options.normalised_features = true;
+  ExpectDirectionalDerivative(outputs, ours);
+  EXPECT_GT(std::abs(parts.feature - plain), 1e-3);
+}
+
+// A dimension that is ten times as large counts as it did before.
+TEST_P(DraftOpsTest, NormalisedFeaturesCountAlike) {
+  EagleLossOptions options;
+  options.soft = 0.0;
+  options.normalised_features = true;
+  const Tensor outputs = torch::randn({20, 8}), features = torch::randn({20, 8});
+  const Tensor head = torch::randn({31, 8});
+  const Tensor learnt = torch::arange(19, torch::kInt64);
+  Tensor factors = torch::ones({8});
+  factors[3] = 10.0;
+  const auto loss = [&](const Tensor& scale) {
+    EagleLossParts parts;
+    return EagleLoss(outputs * scale, {features * scale, head, learnt, {}}, options, 1.0, 8, parts)
+        .item<double>();
+  };
+  EXPECT_NEAR(loss(factors), loss(torch::ones({8})), 1e-3);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "checkpoint.h"
 #include "checkpoint_file.h"
 #include "corpus.h"
 #include "draft_defaults.h"
@@ -51,6 +52,8 @@ struct Method {
   Result<Prepared> (*prepare)(const TrainOptions& options, torch::Device device);
   Status (*export_to)(const ExportRequest& request, const CheckpointInfo& info);
   DraftDefaults defaults = {};  // of drafts
+  // The name in a draft file of a weight, for `--init FILE.gguf`; null where none can be read.
+  NameInDraft name_in_draft = nullptr;
 };
 
 std::span<const Method* const> AllMethods();

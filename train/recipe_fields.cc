@@ -55,7 +55,9 @@ const Field kFields[] = {
     {"decay_steps", &Recipe::decay_steps, Whole(0, kMostSteps), Change::kAsked,
      "steps that the schedule is made for (0: those taken)"},
     {"init", &Recipe::init, AnyText(), Change::kAsked,
-     "weights to begin with: another run's folder, or a published .safetensors or .bin"},
+     "weights to begin with: another run's folder, a draft .gguf of the same method, or a "
+     "published "
+     ".safetensors or .bin"},
     {"seed", &Recipe::seed, Whole(0, INT64_MAX), Change::kAsked, "seed of weights and data order"},
     {"lr", &Recipe::lr, FromTo(0.0, 10.0), Change::kAsked, "highest learning rate"},
     {"min_lr", &Recipe::min_lr, FromTo(0.0, 10.0), Change::kAsked, "learning rate at the end"},

@@ -15,6 +15,7 @@
 #include "base/file_claims.h"
 #include "base/json.h"
 #include "base/legible.h"
+#include "device.h"
 #include "draft_defaults.h"
 #include "draft_result.h"
 #include "export.h"
@@ -185,6 +186,19 @@ Status CheckLengths(const std::set<std::string>& flags, const std::set<std::stri
   return {};
 }
 
+// f32 where bf16 is slow and nobody asked for it.
+void ChooseType(const std::set<std::string>& named, TrainOptions& options) {
+  Recipe& r = options.recipe;
+  if (r.dtype != "bf16" || HasBf16Products(r)) return;
+  if (!named.contains("dtype")) {
+    r.dtype = "f32";
+  } else if (!options.quiet && !IsWorker()) {
+    std::fputs(
+        "dtype is bf16, which this CPU multiplies slowly: --dtype f32 is many times as fast\n",
+        stderr);
+  }
+}
+
 Status ParseRun(const Method& method, const std::vector<std::string>& args, TrainOptions& options) {
   options.recipe.method = method.name;
   std::set<std::string> named, flags;
@@ -226,8 +240,10 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
   FT_RETURN_IF_ERROR(CheckLengths(flags, named, options));
   PlaceData(data, options);
   FillDraftDefaults(method.defaults, named, options.data_base, options.recipe);
+  ChooseType(named, options);
   named.insert(options.changes.begin(), options.changes.end());
-  if (IsDraft(method) && !options.force) KeepAccumulate(named, options.out, options.recipe);
+  if (!IsDraft(method)) named.insert("accumulate");  // whose default is the same anywhere
+  if (!options.force) KeepMachineDefaults(named, options.out, options.recipe);
   FT_RETURN_IF_ERROR(CompleteSettings(method.settings, options.recipe));
   FT_RETURN_IF_ERROR(CheckRecipe(options.recipe));
   return CheckChangeNames(method.settings, options.changes);

@@ -55,9 +55,10 @@ std::vector<double> AlphasOf(const Metrics& evaluated) {
 class Trainer {
  public:
   // `started`: when the command began, by the options' clock.
-  Trainer(const TrainOptions& options, Prepared prepared, torch::Device device, Workers& workers,
-          double started)
+  Trainer(const TrainOptions& options, const Method& method, Prepared prepared,
+          torch::Device device, Workers& workers, double started)
       : options_(options),
+        method_(method),
         started_(started),
         recipe_(std::move(prepared.recipe)),
         corpus_(std::move(prepared.corpus)),
@@ -109,6 +110,7 @@ class Trainer {
   Error NotFinite(int64_t step, const std::string& what, double found) const;
 
   const TrainOptions& options_;
+  const Method& method_;
   const double started_;
   Recipe recipe_;
   const Corpus corpus_;
@@ -138,7 +140,8 @@ Status Trainer::Resume() {
       std::fprintf(stderr, "continuing after step %ld\n", static_cast<long>(state_.step));
     }
   } else if (!recipe_.init.empty()) {
-    FT_RETURN_IF_ERROR(LoadWeights(recipe_.init, task_->weights()));
+    FT_RETURN_IF_ERROR(LoadWeights(recipe_.init, method_.name_in_draft, task_->weights()));
+    average_.Restart();
   }
   if (!workers_.leads()) return {};
   return log_.Open(options_.out, state_.step);
@@ -458,7 +461,7 @@ Status Train(const TrainOptions& asked) {
                  prepared.corpus.documents.size(), prepared.corpus.ids.size(),
                  static_cast<long>(prepared.recipe.vocab));
   }
-  Trainer trainer(options, std::move(prepared), device, *workers, started);
+  Trainer trainer(options, *method, std::move(prepared), device, *workers, started);
   return trainer.Run();
 }
 

@@ -21,6 +21,11 @@ void WeightAverage::Add(int64_t step) {
   }
 }
 
+void WeightAverage::Restart() {
+  const torch::NoGradGuard no_grad;
+  for (size_t i = 0; i < values_.size(); ++i) values_[i].copy_(parameters_[i].value);
+}
+
 void WeightAverage::Swap() {
   const torch::NoGradGuard no_grad;
   for (size_t i = 0; i < values_.size(); ++i) {

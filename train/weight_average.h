@@ -18,6 +18,8 @@ class WeightAverage {
   // Takes in the weights after update number `step` (from 1). The decay rises to its own value over
   // the first steps, (1 + step) / (10 + step), so that the first weights do not linger.
   void Add(int64_t step);
+  // Sets the averages to what the parameters are now.
+  void Restart();
   // The parameters become the averages, and the averages what the parameters were.
   void Swap();
   // In the order of the parameters; empty where there is none.

@@ -1,4 +1,5 @@
 // What the scheduler does with requests, one case at a time and without its thread.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

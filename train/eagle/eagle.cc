@@ -11,7 +11,9 @@
 #include "draft_ops.h"
 #include "eagle/loss.h"
 #include "eagle/module.h"
+#include "io/model_limits.h"
 #include "op_dispatch.h"
+#include "scored_head.h"
 #include "target.h"
 
 namespace foretoken::train {
@@ -25,6 +27,7 @@ EagleLossOptions LossOptions(const Recipe& r) {
   EagleLossOptions options;
   options.feature = r.Number("feature_weight");
   options.soft = r.Number("soft_weight");
+  options.normalised_features = r.Number("normalised_features") != 0.0;
   options.hard = r.Number("topk_weight");
   options.objective = FindObjective(r.Text("objective"))->loss;
   options.likely = {static_cast<int64_t>(r.Number("topk")), r.Number("topp"),
@@ -82,8 +85,11 @@ void AddNoise(double amount, uint64_t key, const Batch& batch, const Tensor& fea
 
 class EagleTask final : public DraftTask {
  public:
-  EagleTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
+  // `scored`: the tokens of the losses, ascending; empty for all.
+  EagleTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device,
+            const std::vector<int64_t>& scored)
       : target_(std::move(target)),
+        head_(target_->head(), scored),
         module_(target_->shape(), StartOf(recipe, device, *target_),
                 recipe.Number("fc_bias") != 0.0),
         options_(LossOptions(recipe)),
@@ -118,7 +124,7 @@ class EagleTask final : public DraftTask {
     const double again = step_per_pass_ ? count * (count - 1.0) / 2.0 : 0.0;  // earlier sources
     return target_->FeatureFlops(rows, batch.length) + count * module +
            again * (2.0 * module_.FcFlops(rows) + 3.0 * module_.QkvFlops(rows)) +
-           (1.0 + 2.0 * count) * target_->HeadFlops(learnt);
+           (1.0 + 2.0 * count) * head_.Share() * target_->HeadFlops(learnt);
   }
 
  private:
@@ -142,14 +148,21 @@ class EagleTask final : public DraftTask {
   Metrics Learn(const Tensor& outputs, const Tensor& features, const Batch& batch,
                 const EagleLossOptions& options, double scale) const {
     EagleLossParts parts;
-    const Tensor loss = EagleLoss(outputs, features, target_->head(), Rows(batch), options, scale,
-                                  kLossChunk, parts);
+    const Tensor loss =
+        EagleLoss(outputs, Answers(batch, features), options, scale, kLossChunk, parts);
     loss.backward();
     return {{"loss", loss.item<double>()},
             {"feature_loss", parts.feature * scale},
             {"token_loss", parts.tokens * scale}};
   }
   int64_t passes() const { return static_cast<int64_t>(options_.pass_weights.size()); }
+  EagleAnswers Answers(const Batch& batch, const Tensor& features) const {
+    return {features, head_.rows(), Rows(batch), head_.Scores(batch)};
+  }
+  // The draft's likeliest tokens of those that are scored.
+  Tensor Guesses(const Tensor& outputs) const {
+    return head_.Tokens(Likeliest(outputs, head_.rows()));
+  }
 
   EagleInputs Inputs(const Batch& batch, const Tensor& features, double noise) const {
     EagleInputs inputs{batch.batch, batch.length, target_->Embeddings(batch.targets), features,
@@ -168,7 +181,7 @@ class EagleTask final : public DraftTask {
       const torch::NoGradGuard no_grad;
       const uint64_t key = Mix(Mix(token_key_ ^ number) ^ static_cast<uint64_t>(pass));
       const Tensor chosen = Chosen(token_alignment_, key, guessed.size(0)).to(guessed.device());
-      const Tensor drafted = Likeliest(guessed, target_->head()).select(1, 0).to(torch::kInt32);
+      const Tensor drafted = Guesses(guessed).select(1, 0).to(torch::kInt32);
       return torch::where(chosen.unsqueeze(1), target_->Embeddings(drafted), embeddings);
     };
   }
@@ -177,6 +190,7 @@ class EagleTask final : public DraftTask {
   static Tensor Rows(const Batch& batch) { return batch.inner.nonzero().squeeze(1); }
 
   std::shared_ptr<FrozenTarget> target_;
+  ScoredHead head_;
   EagleModule module_;
   EagleLossOptions options_;
   double noise_, token_alignment_;
@@ -209,13 +223,28 @@ HeldOut EagleTask::Judge(const Batch& batch) {
   EagleLossOptions first_pass = options_;
   first_pass.pass_weights = {1.0};
   EagleLossParts parts;
-  const Tensor loss = EagleLoss(outputs.narrow(0, 0, rows), features, target_->head(), Rows(batch),
-                                first_pass, 1.0, kLossChunk, parts);
-  HeldOut held_out{loss.item<double>(), Learnt(batch), Likeliest(features, target_->head()), {}};
+  const Tensor loss = EagleLoss(outputs.narrow(0, 0, rows), Answers(batch, features), first_pass,
+                                1.0, kLossChunk, parts);
+  const Tensor judged = JudgedRows(batch);
+  const auto at = [&](const Tensor& tokens) { return AtRows(tokens, judged, rows); };
+  const Tensor said = Likeliest(features.index_select(0, judged), target_->head());
+  HeldOut held_out{loss.item<double>(), Learnt(batch), at(said), {}};
   for (const Tensor& part : outputs.split(rows)) {
-    held_out.guesses.push_back(Likeliest(part, target_->head()));
+    held_out.guesses.push_back(at(Guesses(part.index_select(0, judged))));
   }
   return held_out;
+}
+
+Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
+  FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
+  const auto count = static_cast<int64_t>(draft.recipe.Number("scored_tokens"));
+  const int64_t vocab = draft.target->shape().vocab;
+  std::vector<int64_t> scored;
+  if (count > 0 && count < vocab) scored = CommonTokens(draft.corpus, count, vocab);
+  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
+  prepared.task =
+      std::make_unique<EagleTask>(prepared.recipe, std::move(draft.target), device, scored);
+  return prepared;
 }
 
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
@@ -225,7 +254,7 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   return ExportDraft(request, info, std::move(draft), 1, EagleSpec::OwnName);
 }
 
-constexpr std::array<Setting, 16> Settings(const char* passes, const char* topk_weight) {
+constexpr std::array<Setting, 18> Settings(const char* passes, const char* topk_weight) {
   return {{
       kTargetSetting,
       {"passes", passes, Whole(1, 16), "alignment passes; 1 = the target's features only"},
@@ -246,6 +275,10 @@ constexpr std::array<Setting, 16> Settings(const char* passes, const char* topk_
       {"soft_weight", "0.1", FromTo(0.0, 1e6),
        "weight of the cross-entropy with the target's distribution"},
       {"feature_weight", "1", FromTo(0.0, 1e6), "weight of SmoothL1 between features"},
+      {"normalised_features", "0", Whole(0, 1),
+       "1: each dimension of features is divided by its root mean square for that loss"},
+      {"scored_tokens", "0", Whole(0, kMostVocab),
+       "tokens that losses score, those that the data have most often (0: all)"},
       {"noise", "0.2", FromTo(0.0, 1000.0),
        "uniform noise on the target's features, times 512 / length"},
       {"start", "random", OneOf("random feature layer"),
@@ -264,14 +297,16 @@ extern const Method kMethod_eagle, kMethod_hass;
 const Method kMethod_eagle = {EagleSpec::kMethod.data(),
                               "a draft layer that guesses the target's next feature",
                               kEagle,
-                              &PrepareTask<EagleTask>,
+                              &Prepare,
                               &Export,
-                              {.rate = 0.003}};
+                              {.rate = 0.003},
+                              &EagleSpec::OwnName};
 const Method kMethod_hass = {EagleSpec::kHassMethod.data(),
                              "eagle, trained on its own guesses and on likely tokens",
                              kHass,
-                             &PrepareTask<EagleTask>,
+                             &Prepare,
                              &Export,
-                             {.rate = 0.003}};
+                             {.rate = 0.003},
+                             &EagleSpec::OwnName};
 
 }  // namespace foretoken::train

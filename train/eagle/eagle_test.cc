@@ -135,7 +135,7 @@ TEST(EagleTest, BeginsWithPublishedWeights) {
   const auto published = SafetensorsFile::Open(folder + "eagle/model.safetensors");
   ASSERT_TRUE(published.ok());
   EagleModule module(SmallShape(), WeightOptions{});
-  const Status read = LoadWeights(folder + "eagle/model.safetensors", module.weights());
+  const Status read = LoadWeights(folder + "eagle/model.safetensors", nullptr, module.weights());
   ASSERT_TRUE(read.ok()) << read.error().message;
   int compared = 0;
   for (const NamedParameter& p : module.weights().parameters()) {
@@ -150,14 +150,82 @@ TEST(EagleTest, BeginsWithPublishedWeights) {
     ++compared;
   }
   EXPECT_EQ(compared, 9);
-  const Status other = LoadWeights(folder + "eagle-bin/pytorch_model.bin", module.weights());
+  const Status other =
+      LoadWeights(folder + "eagle-bin/pytorch_model.bin", nullptr, module.weights());
   ASSERT_TRUE(other.ok()) << other.error().message;
   const auto* fc = published->Find("fc.weight")->bytes.data();
   const Tensor now = module.weights().parameters()[0].value;
   EXPECT_NE(std::memcmp(now.data_ptr<float>(), fc, now.nbytes()), 0);
-  const Status medusa = LoadWeights(folder + "medusa/medusa_lm_head.pt", module.weights());
+  const Status medusa = LoadWeights(folder + "medusa/medusa_lm_head.pt", nullptr, module.weights());
   ASSERT_FALSE(medusa.ok());
   EXPECT_NE(medusa.error().message.find("no tensor 'fc.weight'"), std::string::npos);
+}
+
+// A run that begins with a draft file judges its weights as the run that wrote it did.
+TEST_F(RunTest, HassBeginsWithADraftFile) {
+  MakeTarget(FileType::kQ8_0, /*steps=*/20);
+  TrainOptions first = TinyDraftRun(directory_, directory_ + "/first", "hass");
+  first.recipe.steps = 8;
+  ASSERT_TRUE(Train(first).ok());
+  const auto info = ReadCheckpointInfo(first.out);
+  ASSERT_TRUE(info.ok());
+  const std::string file = directory_ + "/begin.gguf";
+  ASSERT_TRUE(FindMethod("hass")->export_to({first.out, file, FileType::kF32, ""}, *info).ok());
+  const auto losses_after = [&](const std::string& init, const char* method) {
+    TrainOptions run = TinyDraftRun(directory_, init + "_" + method, method);
+    run.recipe.init = init;
+    run.recipe.steps = 3;
+    const Status trained = Train(run);
+    return trained.ok() ? Losses(run.out) : std::vector<std::string>{trained.error().message};
+  };
+  const auto from_run = losses_after(first.out, "hass"), from_file = losses_after(file, "hass");
+  EXPECT_EQ(from_run.size(), 3u);
+  EXPECT_EQ(from_run, from_file);
+  EXPECT_NE(losses_after(file, "medusa")[0].find("begin.gguf"), std::string::npos);
+  EXPECT_NE(losses_after(file, "chimera")[0].find("cannot begin with a draft file"),
+            std::string::npos);
+}
+
+// Averages of a run that does not move stay what it began with, not what was drawn before.
+TEST_F(RunTest, AveragesBeginWithTheGivenWeights) {
+  MakeTarget(FileType::kQ8_0, /*steps=*/20);
+  TrainOptions first = TinyDraftRun(directory_, directory_ + "/first", "hass");
+  first.recipe.steps = 8;
+  ASSERT_TRUE(Train(first).ok());
+  TrainOptions still = TinyDraftRun(directory_, directory_ + "/still", "hass");
+  still.recipe.steps = 1;
+  still.recipe.lr = still.recipe.min_lr = 0.0;
+  still.recipe.ema = 0.9;
+  still.recipe.init = first.out;
+  ASSERT_TRUE(Train(still).ok());
+  const auto before = SafetensorsFile::Open(CheckpointPath(first.out));
+  const auto after = SafetensorsFile::Open(CheckpointPath(still.out));
+  ASSERT_TRUE(before.ok() && after.ok());
+  const SafetensorsEntry *was = before->Find("fc.weight"), *is = after->Find("fc.weight");
+  ASSERT_TRUE(was != nullptr && is != nullptr);
+  const auto* values = reinterpret_cast<const float*>(was->bytes.data());
+  const auto* averages = reinterpret_cast<const float*>(is->bytes.data());
+  for (size_t i = 0; i < was->bytes.size() / sizeof(float); ++i) {
+    ASSERT_NEAR(averages[i], values[i], 1e-6) << i;
+  }
+}
+
+// A head that scores every token is the whole head; one that scores some teaches otherwise.
+TEST_F(RunTest, HassLearnsFromTheScoredTokens) {
+  MakeTarget(FileType::kQ8_0, /*steps=*/20);
+  const auto losses = [&](const char* scored) {
+    TrainOptions run =
+        TinyDraftRun(directory_, directory_ + "/scored" + std::string(scored), "hass");
+    run.recipe.steps = 4;
+    run.recipe.eval_every = 2;
+    run.recipe.settings["scored_tokens"] = scored;
+    const Status trained = Train(run);
+    return trained.ok() ? Losses(run.out) : std::vector<std::string>{trained.error().message};
+  };
+  const auto all = losses("0"), some = losses("64");
+  EXPECT_EQ(all, losses("320"));
+  ASSERT_EQ(some.size(), 4u) << some[0];
+  EXPECT_NE(all, some);
 }
 
 TEST_F(RunTest, KilledHassRunContinuesBitForBit) {

@@ -37,34 +37,68 @@ RowLosses Derived(const EagleLossOptions& options, const Tensor& target, const T
   return all;
 }
 
+// The root mean square of each dimension over `rows`: [hidden] f32, at least a hundredth of the
+// largest.
+Tensor Spread(const Tensor& features, const Tensor& rows) {
+  const Tensor values = features.index_select(0, rows).to(torch::kFloat32);
+  const Tensor spread = values.square().mean(0).sqrt();
+  return torch::maximum(spread, spread.max() * 1e-2).clamp_min(1e-6);
+}
+
+// SmoothL1 of both sides divided by `spread`, with its gradient; draft_ops.h has the plain one.
+Tensor NormalisedSmoothL1(const Tensor& guesses, const Tensor& rows, const Tensor& wanted,
+                          const Tensor& spread, const Tensor& added, double factor,
+                          Tensor gradient) {
+  const Tensor difference =
+      (guesses.index_select(0, rows) - wanted.to(torch::kFloat32)).div_(spread);
+  const Tensor slope = difference.clamp(-1.0, 1.0);
+  const double share = factor / static_cast<double>(guesses.size(1));
+  gradient.index_copy_(0, rows, added.to(torch::kFloat32) + slope.div(spread) * share);
+  return (slope * (difference - 0.5 * slope)).mean(1);
+}
+
 class EagleLossFn : public Function<EagleLossFn> {
  public:
-  static Tensor forward(AutogradContext* ctx, const Tensor& outputs, const Tensor& features,
-                        const Tensor& head, const Tensor& learnt, const EagleLossOptions& options,
-                        double scale, int64_t chunk, bool wants_grad, EagleLossParts* parts) {
+  static Tensor forward(AutogradContext* ctx, const Tensor& outputs, const EagleAnswers& answers,
+                        const EagleLossOptions& options, double scale, int64_t chunk,
+                        bool wants_grad, EagleLossParts* parts) {
+    const Tensor &features = answers.features, &head = answers.head, &learnt = answers.learnt;
+    const bool weighs = answers.token_weight.defined();
     const auto passes = static_cast<int64_t>(options.pass_weights.size());
     const bool by_top = options.objective == nullptr;
     const int64_t rows = features.size(0);
     Tensor gradient = torch::zeros_like(outputs);
+    const Tensor spread = options.normalised_features ? Spread(features, learnt + 1) : Tensor();
     Tensor sums = torch::zeros({2}, outputs.options().dtype(torch::kFloat64));
     for (int64_t first = 0; first < learnt.size(0); first += chunk) {
       const Tensor at = learnt.narrow(0, first, std::min(chunk, learnt.size(0) - first));
       const Tensor wanted = features.index_select(0, at + 1);
       const Tensor said = at::mm(wanted, head.t());
-      const Tensor targets = DistillationTargets(said, options.soft, by_top ? options.hard : 0.0,
-                                                 by_top ? options.likely.top : 0);
+      const Tensor weights =
+          weighs ? answers.token_weight.index_select(0, at).unsqueeze(1) : Tensor();
+      Tensor targets = DistillationTargets(said, options.soft, by_top ? options.hard : 0.0,
+                                           by_top ? options.likely.top : 0);
+      if (weighs) targets.mul_(weights);
       for (int64_t pass = 0; pass < passes; ++pass) {
         const double weight = options.pass_weights[pass], factor = weight * scale;
         const Tensor row = at + pass * rows;
         Tensor logits = at::mm(GatherRows(outputs, row, head.scalar_type()), head.t());
-        const RowLosses more = by_top ? RowLosses() : Derived(options, said, logits);
+        RowLosses more = by_top ? RowLosses() : Derived(options, said, logits);
         Tensor tokens = SoftCrossEntropy(logits, targets, factor);
         if (!by_top) {
+          if (weighs) {
+            more.losses.mul_(weights.squeeze(1));
+            more.gradient.mul_(weights);
+          }
           logits.add_(more.gradient, options.hard * factor);
           tokens = tokens + more.losses * options.hard;
         }
-        const Tensor feature = SmoothL1(outputs, row, wanted, at::mm(logits, head),
-                                        options.feature * factor, gradient);
+        const Tensor added = at::mm(logits, head);
+        const double part = options.feature * factor;
+        const Tensor feature =
+            spread.defined()
+                ? NormalisedSmoothL1(outputs, row, wanted, spread, added, part, gradient)
+                : SmoothL1(outputs, row, wanted, added, part, gradient);
         sums[0] += feature.to(torch::kFloat64).sum() * weight;
         sums[1] += tokens.to(torch::kFloat64).sum() * weight;
       }
@@ -78,19 +112,18 @@ class EagleLossFn : public Function<EagleLossFn> {
     const Tensor gradient = ctx->get_saved_variables()[0];
     const double factor = grads[0].item<double>();
     variable_list result = {factor == 1.0 ? gradient : gradient * factor};
-    result.resize(9);
+    result.resize(7);
     return result;
   }
 };
 
 }  // namespace
 
-Tensor EagleLoss(const Tensor& outputs, const Tensor& features, const Tensor& head,
-                 const Tensor& learnt, const EagleLossOptions& options, double scale, int64_t chunk,
+Tensor EagleLoss(const Tensor& outputs, const EagleAnswers& answers,
+                 const EagleLossOptions& options, double scale, int64_t chunk,
                  EagleLossParts& parts) {
   const bool wants_grad = torch::GradMode::is_enabled();
-  return EagleLossFn::apply(outputs, features, head, learnt, options, scale, chunk, wants_grad,
-                            &parts);
+  return EagleLossFn::apply(outputs, answers, options, scale, chunk, wants_grad, &parts);
 }
 
 }  // namespace foretoken::train

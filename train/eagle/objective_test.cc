@@ -2,6 +2,7 @@
 #include "eagle/objective.h"
 
 #include <gtest/gtest.h>
+#include <torch/autograd.h>
 
 #include <cmath>
 
@@ -70,7 +71,7 @@ TEST(ObjectiveTest, LossesAndTheirGradientsInTheWhole) {
     options.pass_weights = {1.0, 0.5};
     EagleLossParts parts;
     const auto loss = [&] {
-      return EagleLoss(outputs, features, head, learnt, options, 0.5, 4, parts);
+      return EagleLoss(outputs, {features, head, learnt, {}}, options, 0.5, 4, parts);
     };
     const double value = loss().item<double>();
     EXPECT_NEAR(value, 0.5 * parts.tokens, 1e-3);
@@ -98,6 +99,38 @@ TEST(ObjectiveTest, TheSettingTakesEachOfThem) {
       names += (names.empty() ? "" : " ") + std::string(entry.name);
     }
     EXPECT_EQ(setting.range.choices, names);
+  }
+}
+
+// Rows of weight 0 keep their losses of features and lose those of tokens, whatever the objective.
+TEST(ObjectiveTest, TokenWeightsLeaveFeaturesAlone) {
+  torch::manual_seed(12);
+  const Tensor outputs = Leaf({20, 8}), features = torch::randn({20, 8});
+  const Tensor head = torch::randn({31, 8});
+  const Tensor learnt = torch::tensor({0, 3, 4, 11}, torch::kInt64);
+  const Tensor few = torch::tensor({0, 4}, torch::kInt64);
+  Tensor weight = torch::zeros({20});
+  weight.index_fill_(0, few, 1.0);
+  for (const ObjectiveEntry& entry : AllObjectives()) {
+    SCOPED_TRACE(entry.name);
+    EagleLossOptions options;
+    options.hard = 2.0;
+    options.objective = entry.loss;
+    options.likely = {.top = 4, .mass = 0.8};
+    EagleLossParts weighed, all, chosen;
+    const Tensor loss =
+        EagleLoss(outputs, {features, head, learnt, weight}, options, 1.0, 3, weighed);
+    const Tensor gradient = torch::autograd::grad({loss}, {outputs})[0];
+    EagleLoss(outputs, {features, head, learnt, {}}, options, 1.0, 3, all);
+    EagleLoss(outputs, {features, head, few, {}}, options, 1.0, 3, chosen);
+    EXPECT_NEAR(weighed.feature, all.feature, 1e-5);
+    EXPECT_NEAR(weighed.tokens, chosen.tokens, 1e-4);
+    EXPECT_GT(all.tokens, chosen.tokens);
+    options.soft = options.hard = 0.0;
+    const Tensor plain = EagleLoss(outputs, {features, head, learnt, {}}, options, 1.0, 3, all);
+    const Tensor of_features = torch::autograd::grad({plain}, {outputs})[0];
+    ExpectNear(gradient[3], of_features[3], 1e-5);
+    EXPECT_GT((gradient[4] - of_features[4]).abs().max().item<double>(), 1e-3);
   }
 }
 

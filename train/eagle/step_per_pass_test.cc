@@ -106,9 +106,9 @@ TEST_F(RunTest, StepsOfTwoPassesAreThoseByHand) {
         options.hard = 1.0;
         options.pass_weights = {pass == 0 ? 1.0 : 0.5};
         EagleLossParts parts;
-        const Tensor loss =
-            EagleLoss(outputs, features, target->head(), batch.inner.nonzero().squeeze(1), options,
-                      1.0 / learnt, kLossChunk, parts);
+        const Tensor rows = batch.inner.nonzero().squeeze(1);
+        const Tensor loss = EagleLoss(outputs, {features, target->head(), rows, {}}, options,
+                                      1.0 / learnt, kLossChunk, parts);
         loss.backward();
         total += loss.item<double>();
       }

@@ -201,6 +201,7 @@ const Method kMethod_edd = {EddSpec::kMethod.data(),
                             kSettings,
                             &Prepare,
                             &Export,
-                            {.rate = 0.001, .shares = {"train_embedding=0", "train_head=0"}}};
+                            {.rate = 0.001, .shares = {"train_embedding=0", "train_head=0"}},
+                            &EddSpec::OwnName};
 
 }  // namespace foretoken::train

@@ -186,10 +186,15 @@ const Method kMethod_glide = {GlideSpec::kMethod.data(),
                               kGlide,
                               &Prepare,
                               &Export,
-                              {.rate = 0.002, .masks_user = false}};
+                              {.rate = 0.002, .masks_user = false},
+                              &GlideSpec::OwnName};
 const Method kMethod_vanilla = {
-    "vanilla", "glide without looking at the target",
-    kVanilla,  &Prepare,
-    &Export,   {.rate = 0.002, .masks_user = false, .drafter = GlideSpec::kMethod.data()}};
+    "vanilla",
+    "glide without looking at the target",
+    kVanilla,
+    &Prepare,
+    &Export,
+    {.rate = 0.002, .masks_user = false, .drafter = GlideSpec::kMethod.data()},
+    &GlideSpec::OwnName};
 
 }  // namespace foretoken::train

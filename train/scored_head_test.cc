@@ -1,0 +1,51 @@
+// Which tokens a draft's losses score.
+#include "scored_head.h"
+
+#include <gtest/gtest.h>
+
+namespace foretoken::train {
+namespace {
+
+using torch::Tensor;
+
+Corpus SmallCorpus() {
+  Corpus corpus;
+  corpus.ids = {5, 5, 5, 1, 2, 2, 7, 7, 7, 7};
+  corpus.learn = {0, 0, 0, 1, 1, 1, 1, 1, 1, 1};
+  corpus.documents = {{.first = 0, .length = 6}, {.first = 6, .length = 4, .heldout = true}};
+  return corpus;
+}
+
+// 2 and 1 are learnt, 5 is context, 0 never occurs before 3 does not; 7 is held out.
+TEST(ScoredHeadTest, LearntTokensComeFirst) {
+  const Corpus corpus = SmallCorpus();
+  EXPECT_EQ(CommonTokens(corpus, 1, 8), (std::vector<int64_t>{2}));
+  EXPECT_EQ(CommonTokens(corpus, 2, 8), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(CommonTokens(corpus, 3, 8), (std::vector<int64_t>{1, 2, 5}));
+  EXPECT_EQ(CommonTokens(corpus, 4, 8), (std::vector<int64_t>{0, 1, 2, 5}));
+  EXPECT_EQ(CommonTokens(corpus, 9, 8).size(), 8u);
+}
+
+TEST(ScoredHeadTest, PlacesAreTokensOfTheHead) {
+  const Tensor head = torch::randn({8, 3});
+  const ScoredHead some(head, {1, 2, 5}), all(head, {});
+  EXPECT_TRUE(torch::equal(some.rows()[2], head[5]));
+  EXPECT_TRUE(torch::equal(all.rows(), head));
+  EXPECT_EQ(some.Share(), 3.0 / 8);
+  const Tensor places = torch::tensor({{2, 0}, {1, 1}}, torch::kInt64);
+  EXPECT_TRUE(torch::equal(some.Tokens(places), torch::tensor({{5, 1}, {2, 2}}, torch::kInt64)));
+  EXPECT_TRUE(torch::equal(all.Tokens(places), places));
+}
+
+// Row r's guess is compared with what the text has after row r + 1.
+TEST(ScoredHeadTest, RowsWithoutAScoredTokenCountNothing) {
+  const Tensor head = torch::randn({8, 3});
+  Batch batch;
+  batch.targets = torch::tensor({5, 3, 1, 0}, torch::kInt32);
+  const Tensor scores = ScoredHead(head, {1, 2, 5}).Scores(batch);
+  EXPECT_TRUE(torch::equal(scores.narrow(0, 0, 3), torch::tensor({0.0f, 1.0f, 0.0f})));
+  EXPECT_FALSE(ScoredHead(head, {}).Scores(batch).defined());
+}
+
+}  // namespace
+}  // namespace foretoken::train
