@@ -1,5 +1,8 @@
 #include "jinja/chat_template.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "base/json.h"
@@ -11,8 +14,22 @@ namespace {
 
 constexpr size_t kMaxSourceBytes = size_t{4} << 20;
 
+constexpr size_t kMostErrorBytes = 400;  // errors may quote what the template was given
+
+// What options set, and `variables` may not.
+constexpr std::string_view kOwnVariables[] = {"messages", "tools", "add_generation_prompt",
+                                              "bos_token", "eos_token"};
+
 using jinja::Heap;
 using jinja::Value;
+
+// At most `most` bytes of valid UTF-8, cut between characters.
+std::string Shortened(const std::string& text, size_t most) {
+  if (text.size() <= most) return text;
+  size_t end = most;
+  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
 
 Result<Value> MessagesOf(const ChatTemplate::Options& options, Heap& heap) {
   if (options.messages != nullptr) {
@@ -45,6 +62,9 @@ Status SetVariables(const ChatTemplate::Options& options, Heap& heap,
   if (options.variables == nullptr) return {};
   if (!options.variables->is_object()) return Error{"expected an object as 'variables'"};
   for (const auto& [name, json] : options.variables->items()) {
+    if (std::ranges::find(kOwnVariables, name) != std::end(kOwnVariables))
+      return Error{"the variable '" + name +
+                   "' is set by the conversation or the model; expected others"};
     FT_ASSIGN_OR_RETURN(Value value, heap.FromJson(json));
     interpreter.SetVariable(name, std::move(value));
   }
@@ -87,7 +107,7 @@ Result<std::string> ChatTemplate::Render(const Options& options) const {
   Result<std::string> text = interpreter.Run(parsed_->body);
   if (!text.ok()) {
     return Error{parsed_->origin + ": line " + std::to_string(interpreter.line()) + ": " +
-                 text.error().message};
+                 Shortened(text.error().message, kMostErrorBytes)};
   }
   return text;
 }

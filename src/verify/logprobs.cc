@@ -15,10 +15,21 @@ float Below(float logit, float top) {
   return logit == top ? 0.0f : kNever;
 }
 
+// Of `vocab` tokens that are all ruled out: softmax has no limit there, and sampling takes equal
+// shares.
+TokenLogprobs EqualShares(size_t vocab, int count) {
+  const auto share = static_cast<float>(-std::log(static_cast<double>(vocab)));
+  TokenLogprobs result{share, {}};
+  const auto kept = std::min(static_cast<size_t>(count), vocab);
+  for (size_t i = 0; i < kept; ++i) result.top.push_back({static_cast<Token>(i), share});
+  return result;
+}
+
 }  // namespace
 
 TokenLogprobs LogprobsOf(std::span<const float> logits, Token chosen, int count) {
   const float top = *std::ranges::max_element(logits);
+  if (top == kNever) return EqualShares(logits.size(), count);
   double sum = 0;  // in the order of ids: the same bits whatever else is asked for
   std::vector<Token> order;
   for (size_t i = 0; i < logits.size(); ++i) {

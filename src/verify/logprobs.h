@@ -16,8 +16,8 @@ struct TokenLogprobs {
   std::vector<RankedToken> top;  // the likeliest, best first, the lowest id of equals
 };
 
-// `logits`: [vocab], no NaN; at least one above -infinity. Of +infinities, each has an equal share.
-// `top` has `count` tokens, or fewer where fewer are above -infinity.
+// `logits`: [vocab], no NaN. Of +infinities, each has an equal share; where all are -infinity, all
+// have. `top` has `count` tokens, or fewer where fewer have a share.
 TokenLogprobs LogprobsOf(std::span<const float> logits, Token chosen, int count);
 
 }  // namespace foretoken

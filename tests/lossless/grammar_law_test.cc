@@ -187,6 +187,27 @@ TEST(GrammarAnswer, ADeadEndIsAnErrorWithASentence) {
   EXPECT_TRUE(session->is_broken());
 }
 
+// Where a grammar opens too many ways of reading on, that is the same error, whatever was drafted.
+TEST(GrammarAnswer, GivesUpAlikeWithDrafts) {
+  Target target(TinyConfig(2));
+  const auto trie = TokenTrie::Build(*target.tokenizer, std::vector<Token>{kToyEnd});
+  const std::shared_ptr<const LogitFilter> filter =
+      *NewGrammarFilter(*GrammarOfGbnf("root ::= ([0-9]{1,15}){20}", "test"), trie, {.ways = 900});
+  const auto error_with = [&](const char* drafter) {
+    Rig rig(target, Combination{.drafter = drafter, .tree = "eagle2"});
+    auto session = rig.generator().Start({.stop = {kToyEnd}, .capacity = 256, .filter = filter});
+    Session* batch[] = {session.get()};
+    Status status = rig.generator().Prefill(*session, RepetitivePrompt(2, 30, 97), 150);
+    while (status.ok() && !session->done()) status = rig.generator().Step(batch);
+    return status.ok() ? std::string() : status.error().message;
+  };
+  const std::string expected = error_with("none");
+  EXPECT_NE(expected.find("may follow"), std::string::npos) << expected;
+  for (const char* drafter : {"pld", "eagle", "draft-model"}) {
+    EXPECT_EQ(error_with(drafter), expected) << drafter;
+  }
+}
+
 // Drafts are not spent on what may not follow: with a grammar that leaves one text, all that is
 // offered comes true.
 TEST(GrammarAnswer, OffersThatAreForbiddenAreDropped) {

@@ -108,6 +108,21 @@ TEST(Streams, ATextsChunksCountOffsetsOn) {
       "text_offset": [6]}, "finish_reason": null}])"));
 }
 
+// JSON has no -infinity.
+TEST(Streams, ATokenThatOnlyABiasCouldChooseHasOpenAisLeastLogprob) {
+  const std::vector<ScoredToken> forced = {
+      {.chosen = {"x", -INFINITY}, .top = {{"y", 0}, {"x", -INFINITY}}}};
+  const auto logprobs = [&](Endpoint endpoint) -> Json {
+    return ChunkBody(Head(endpoint), {.text = "x", .logprobs = forced})["choices"][0]["logprobs"];
+  };
+  const Json chat = logprobs(Endpoint::kChat);
+  EXPECT_EQ(chat["content"][0]["logprob"], -9999.0);
+  EXPECT_EQ(chat["content"][0]["top_logprobs"][1]["logprob"], -9999.0);
+  const Json text = logprobs(Endpoint::kText);
+  EXPECT_EQ(text["token_logprobs"][0], -9999.0);
+  EXPECT_EQ(text["top_logprobs"][0]["x"], -9999.0);
+}
+
 TEST(Streams, TheUsageIsAnnouncedAndComesLast) {
   AnswerHead head = Head(Endpoint::kChat);
   head.announces_usage = true;

@@ -1,5 +1,6 @@
 #include "serve/openai/body.h"
 
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,6 +11,8 @@
 
 namespace foretoken::openai {
 namespace {
+
+constexpr std::string_view kTooComplex = "body_too_complex";
 
 // What nlohmann's parser complains of, without the part that quotes the text.
 std::string ReasonWithoutText(const nlohmann::detail::exception& e) {
@@ -22,7 +25,9 @@ std::string ReasonWithoutText(const nlohmann::detail::exception& e) {
 // every key that it adds, and would let the last of equal keys win.
 class BodyBuilder : public nlohmann::json_sax<Json> {
  public:
-  explicit BodyBuilder(const BodyLimits& limits) : limits_(limits) {}
+  // `values`: those that count towards the limit already.
+  explicit BodyBuilder(const BodyLimits& limits, size_t values = 0)
+      : limits_(limits), values_(values) {}
 
   bool null() override { return Add(Json()); }
   bool boolean(bool value) override { return Add(Json(value)); }
@@ -30,7 +35,7 @@ class BodyBuilder : public nlohmann::json_sax<Json> {
   bool number_unsigned(number_unsigned_t value) override { return Add(Json(value)); }
   bool number_float(number_float_t value, const string_t&) override { return Add(Json(value)); }
   bool string(string_t& value) override { return Add(Json(std::move(value))); }
-  bool binary(binary_t&) override { return Fail("holds binary values", "invalid_json"); }
+  bool binary(binary_t&) override { return Fail("holds binary values", kInvalid); }
 
   bool start_object(size_t) override { return Open(Json::object()); }
   bool start_array(size_t) override { return Open(Json::array()); }
@@ -41,7 +46,7 @@ class BodyBuilder : public nlohmann::json_sax<Json> {
     Level& level = levels_.back();
     if (level.keys.size() >= limits_.keys) {
       return Fail("has an object of more than " + std::to_string(limits_.keys) + " fields",
-                  "body_too_complex");
+                  kTooComplex);
     }
     if (!level.keys.insert(key).second) return FailTwice(key);
     level.key = std::move(key);
@@ -49,13 +54,19 @@ class BodyBuilder : public nlohmann::json_sax<Json> {
   }
 
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& e) override {
-    return Fail("is not valid JSON: " + ReasonWithoutText(e), "invalid_json");
+    return Fail("is not valid JSON: " + ReasonWithoutText(e), kInvalid);
   }
 
+  size_t values() const { return values_; }
+
   Json root;
-  ApiError error;
+  // Why parsing ended early: "has ...", "is ...".
+  std::string reason, code;
+  std::string field;  // the field to blame, where it is one of the top level
 
  private:
+  static constexpr std::string_view kInvalid = "invalid_json";
+
   struct Level {
     Json* container = nullptr;
     std::set<std::string> keys;  // a tree: no choice of keys makes it slow
@@ -79,7 +90,7 @@ class BodyBuilder : public nlohmann::json_sax<Json> {
 
   bool Count() {
     if (++values_ <= limits_.values) return true;
-    return Fail("has more than " + std::to_string(limits_.values) + " values", "body_too_complex");
+    return Fail("has more than " + std::to_string(limits_.values) + " values", kTooComplex);
   }
 
   bool Add(Json value) {
@@ -92,7 +103,7 @@ class BodyBuilder : public nlohmann::json_sax<Json> {
     if (!Count()) return false;
     if (std::ssize(levels_) >= limits_.depth) {
       return Fail("is nested more than " + std::to_string(limits_.depth) + " levels deep",
-                  "body_too_complex");
+                  kTooComplex);
     }
     Json* placed = Place(std::move(container));
     levels_.emplace_back().container = placed;
@@ -107,20 +118,20 @@ class BodyBuilder : public nlohmann::json_sax<Json> {
   // Fields of the API have short names; longer keys may be a client's text.
   bool FailTwice(const std::string& key) {
     const bool nameable = levels_.size() == 1 && key.size() <= 32;
-    error.param = nameable ? key : "";
+    field = nameable ? key : "";
     return Fail(nameable ? "has the field '" + key + "' twice" : "has a field twice in one object",
                 "duplicate_key");
   }
 
-  bool Fail(const std::string& what, const char* code) {
-    error.message = "The body " + what + ".";
-    error.code = code;
+  bool Fail(std::string why, std::string_view error_code) {
+    reason = std::move(why);
+    code = error_code;
     return false;
   }
 
   const BodyLimits& limits_;
   std::vector<Level> levels_;
-  size_t values_ = 0;
+  size_t values_;
 };
 
 }  // namespace
@@ -133,11 +144,32 @@ ApiResult<Json> ParseBody(std::string_view body, const BodyLimits& limits) {
                     .code = "body_too_large"};
   }
   BodyBuilder builder(limits);
-  if (!Json::sax_parse(body.begin(), body.end(), &builder)) return std::move(builder.error);
+  if (!Json::sax_parse(body.begin(), body.end(), &builder)) {
+    return ApiError{.message = "The body " + builder.reason + ".",
+                    .param = std::move(builder.field),
+                    .code = std::move(builder.code)};
+  }
   if (!builder.root.is_object()) {
     return ApiError{.message = "The body is not a JSON object.", .code = "invalid_json"};
   }
   return std::move(builder.root);
+}
+
+ApiResult<std::shared_ptr<const Json>> ParseInnerObject(std::string_view text,
+                                                        const std::string& param,
+                                                        const BodyLimits& limits, size_t& values) {
+  const size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == text.npos || text[start] != '{') return std::shared_ptr<const Json>();
+  BodyBuilder builder(limits, values);
+  if (Json::sax_parse(text.begin(), text.end(), &builder)) {
+    values = builder.values();
+    return std::make_shared<const Json>(std::move(builder.root));
+  }
+  if (builder.code != kTooComplex) return std::shared_ptr<const Json>();
+  return ApiError{.message = "Invalid value for '" + param + "': the JSON of calls up to here " +
+                             builder.reason + ".",
+                  .param = param,
+                  .code = std::move(builder.code)};
 }
 
 }  // namespace foretoken::openai

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/json_fwd.h"
@@ -21,5 +23,13 @@ struct BodyLimits {
 // object, a key that occurs twice, a number beyond a double, invalid UTF-8, more than the limits.
 // Messages name the position, never the text that is there.
 ApiResult<Json> ParseBody(std::string_view body, const BodyLimits& limits = {});
+
+// The object that a string of a body holds as JSON, as the arguments of a call do; null where it
+// holds none: no JSON, another kind of value, a key that occurs twice. Strings of one body share
+// the limit of values: `values` is how many the earlier ones have, and grows by this one's. Time:
+// as of ParseBody. Errors: more than the limits, reported of the field `param`.
+ApiResult<std::shared_ptr<const Json>> ParseInnerObject(std::string_view text,
+                                                        const std::string& param,
+                                                        const BodyLimits& limits, size_t& values);
 
 }  // namespace foretoken::openai

@@ -79,6 +79,36 @@ TEST(Body, LimitsHoldExactly) {
   EXPECT_EQ(HttpStatus(large.error().kind), 413);
 }
 
+std::string InnerCode(std::string_view text, const BodyLimits& limits = {}, size_t values = 0) {
+  const auto parsed = ParseInnerObject(text, "x", limits, values);
+  return parsed.ok() ? "" : parsed.error().code;
+}
+
+TEST(InnerObjects, AreObjectsOrNothing) {
+  size_t values = 0;
+  const auto object = ParseInnerObject(R"( {"a": [1, {"b": null}]} )", "x", {}, values);
+  ASSERT_TRUE(object.ok());
+  ASSERT_NE(object.value(), nullptr);
+  EXPECT_EQ(*object.value(), Json::parse(R"({"a": [1, {"b": null}]})"));
+  EXPECT_EQ(values, 5u);
+  for (const char* text : {"", " ", "[1]", "7", "{", "{\"a\":}", "{}{}", "{\"a\":1,\"a\":2}"}) {
+    const auto none = ParseInnerObject(text, "x", {}, values);
+    ASSERT_TRUE(none.ok()) << text;
+    EXPECT_EQ(none.value(), nullptr) << text;
+  }
+  EXPECT_EQ(values, 5u) << "what is not kept does not count";
+}
+
+TEST(InnerObjects, ShareTheLimitsOfTheBody) {
+  EXPECT_EQ(InnerCode(R"({"a":1,"b":2})", {.keys = 2}), "");
+  EXPECT_EQ(InnerCode(R"({"a":1,"b":2,"c":3})", {.keys = 2}), "body_too_complex");
+  EXPECT_EQ(InnerCode(R"({"a":1})", {.values = 4}, 2), "");
+  EXPECT_EQ(InnerCode(R"({"a":1})", {.values = 4}, 3), "body_too_complex");
+  EXPECT_EQ(InnerCode(Nested(64)), "");
+  EXPECT_EQ(InnerCode(Nested(65)), "body_too_complex");
+  EXPECT_EQ(InnerCode(std::string(1'000'000, '[')), "") << "no object, and so not looked into";
+}
+
 // What stands in a body may be a prompt.
 TEST(Body, ErrorsNeverQuoteIt) {
   for (const std::string text : {"SECRET", "{\"a\":\"SECRET\xff\"}", "{\"a\":SECRET}",

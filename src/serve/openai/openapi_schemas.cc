@@ -52,8 +52,9 @@ constexpr const char* kRequestParts = R"json({
     "additionalProperties": {"anyOf": [
       {"type": "number", "minimum": -100, "maximum": 100}, {"const": false}]}},
   "ResponseFormat": {"anyOf": [
+    {"type": "object", "required": ["type"], "properties": {"type": {"const": "text"}}},
     {"type": "object", "required": ["type"],
-     "properties": {"type": {"enum": ["text", "json_object"]}}},
+     "properties": {"type": {"const": "json_object"}, "schema": {"type": ["object", "null"]}}},
     {"type": "object", "required": ["type", "json_schema"],
      "properties": {"type": {"const": "json_schema"},
        "json_schema": {"type": "object", "required": ["schema"], "properties": {

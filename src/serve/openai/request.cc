@@ -55,14 +55,28 @@ void CheckChat(const Json& body, FieldContext& c) {
       request.constraint.kind != Constraint::Kind::kNone) {
     c.reader.Fail(request.constraint.param, "invalid_value",
                   "Invalid value for '" + request.constraint.param +
-                      "': cannot be combined with tools, unless tool_choice is 'none'.");
+                      "': it would rule out the calls that tool_choice allows; set tool_choice "
+                      "to 'none', or leave out the tools or '" +
+                      request.constraint.param + "'.");
   }
+}
+
+// What is constrained ends where the constraint does, which ignore_eos would forbid.
+void CheckIgnoreEos(FieldContext& c) {
+  const Request& request = c.request;
+  const bool is_constrained = request.constraint.kind != Constraint::Kind::kNone;
+  if (!request.ignore_eos || !(is_constrained || MustCall(request.tool_choice))) return;
+  c.reader.Fail("ignore_eos", "invalid_value",
+                "Invalid value for 'ignore_eos': expected false, since '" +
+                    (is_constrained ? request.constraint.param : "tool_choice") +
+                    "' says where the answer ends.");
 }
 
 void CheckTogether(const Json& body, FieldContext& c) {
   Request& request = c.request;
   if (request.endpoint == Endpoint::kChat) CheckChat(body, c);
   if (request.endpoint == Endpoint::kText && !HasField(body, "prompt", c.reader)) return;
+  CheckIgnoreEos(c);
   if (c.has_stream_options && !request.stream) {
     c.reader.Fail("stream_options", "invalid_value",
                   "Invalid value for 'stream_options': expected stream to be true.");

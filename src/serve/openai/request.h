@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json_fwd.h"
 #include "base/types.h"
 #include "serve/openai/body.h"
 #include "serve/openai/error.h"
@@ -39,7 +41,9 @@ struct Prompt {
 struct Constraint {
   enum class Kind : uint8_t { kNone, kJsonObject, kJsonSchema, kGrammar };
   Kind kind = Kind::kNone;
-  std::string text;   // the schema as JSON, or the grammar (GBNF)
+  std::string text;  // of kGrammar: GBNF
+  std::shared_ptr<const Json>
+      schema;         // of kJsonSchema: an object; kMostSchemaBytes of text at most
   std::string param;  // the field it came in, for errors found in it later
 };
 
@@ -55,8 +59,8 @@ struct Request {
   std::vector<Tool> tools;
   ToolChoice tool_choice;
   bool parallel_tool_calls = true;
-  std::string template_variables;     // a JSON object; "" where there are none
-  bool add_generation_prompt = true;  // open the assistant's answer
+  std::shared_ptr<const Json> template_variables;  // an object; null where there are none
+  bool add_generation_prompt = true;               // open the assistant's answer
 
   // Completions: at least one.
   std::vector<Prompt> prompts;

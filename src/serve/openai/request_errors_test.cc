@@ -2,7 +2,9 @@
 
 #include <initializer_list>
 #include <string>
+#include <utility>
 
+#include "base/json.h"
 #include "serve/openai/request_testing.h"
 
 namespace foretoken::openai {
@@ -88,6 +90,96 @@ TEST(BadRequests, WrongTypesAndRangesNameFoundAndExpected) {
       Chat);
 }
 
+TEST(BadRequests, ConstrainedAnswersDoNotIgnoreEos) {
+  ExpectErrors(
+      {
+          {R"("ignore_eos": true, "response_format": {"type": "json_object"})", "ignore_eos",
+           "invalid_value",
+           "Invalid value for 'ignore_eos': expected false, since 'response_format' says where the "
+           "answer ends."},
+          {R"("json_schema": {}, "ignore_eos": true)", "ignore_eos", "invalid_value",
+           "Invalid value for 'ignore_eos': expected false, since 'json_schema' says where the "
+           "answer ends."},
+      },
+      Chat);
+  ExpectErrors({{R"("grammar": "root ::= x", "ignore_eos": true)", "ignore_eos", "invalid_value",
+                 "Invalid value for 'ignore_eos': expected false, since 'grammar' says where the "
+                 "answer ends."}},
+               Text);
+  ExpectErrors({{R"("tool_choice": "required", "ignore_eos": true)", "ignore_eos", "invalid_value",
+                 "Invalid value for 'ignore_eos': expected false, since 'tool_choice' says where "
+                 "the answer ends."}},
+               [](const char* fields) { return Chat(WithTools(fields)); });
+}
+
+// The server's own variables of chat templates.
+TEST(BadRequests, TemplatesVariablesLeaveTheServersAlone) {
+  ExpectErrors(
+      {
+          {R"("chat_template_kwargs": {"messages": []})", "chat_template_kwargs", "invalid_value",
+           "Invalid value for 'chat_template_kwargs': 'messages' is a field of the request."},
+          {R"("chat_template_kwargs": {"x": 1, "tools": []})", "chat_template_kwargs",
+           "invalid_value",
+           "Invalid value for 'chat_template_kwargs': 'tools' is a field of the request."},
+          {R"("chat_template_kwargs": {"add_generation_prompt": false})", "chat_template_kwargs",
+           "invalid_value",
+           "Invalid value for 'chat_template_kwargs': 'add_generation_prompt' is a field of the "
+           "request."},
+          {R"("chat_template_kwargs": {"bos_token": "x"})", "chat_template_kwargs", "invalid_value",
+           "Invalid value for 'chat_template_kwargs': 'bos_token' is the model's own."},
+          {R"("chat_template_kwargs": {"eos_token": "x"})", "chat_template_kwargs", "invalid_value",
+           "Invalid value for 'chat_template_kwargs': 'eos_token' is the model's own."},
+      },
+      Chat);
+}
+
+TEST(BadRequests, ArgumentsOfCallsHaveTheLimitsOfBodies) {
+  const auto body = [](const std::string& first, const std::string& second) {
+    const auto call = [](const std::string& arguments) {
+      return Json{{"function", {{"name", "f"}, {"arguments", arguments}}}};
+    };
+    const Json message = {{"role", "assistant"},
+                          {"tool_calls", Json::array({call(first), call(second)})}};
+    return JsonText({{"messages", Json::array({message})}});
+  };
+  RequestRules rules = TestRules();
+  rules.body = {.keys = 20, .values = 40};
+  std::string many = "{\"k\":0";
+  for (int i = 1; i < 20; ++i) many += ",\"" + std::to_string(i) + "\":0";
+  EXPECT_TRUE(ParseRequest(Endpoint::kChat, body(many + "}", "{}"), rules).ok());
+  const auto keys = ParseRequest(Endpoint::kChat, body("{}", many + ",\"x\":0}"), rules);
+  ASSERT_FALSE(keys.ok());
+  EXPECT_EQ(HttpStatus(keys.error().kind), 400);
+  EXPECT_EQ(keys.error().param, "messages[0].tool_calls[1].function.arguments");
+  EXPECT_EQ(keys.error().code, "body_too_complex");
+  EXPECT_EQ(
+      keys.error().message,
+      "Invalid value for 'messages[0].tool_calls[1].function.arguments': the JSON of calls up "
+      "to here has an object of more than 20 fields.");
+  const auto values = ParseRequest(Endpoint::kChat, body(many + "}", many + "}"), rules);
+  ASSERT_FALSE(values.ok());
+  EXPECT_EQ(
+      values.error().message,
+      "Invalid value for 'messages[0].tool_calls[1].function.arguments': the JSON of calls up "
+      "to here has more than 40 values.");
+}
+
+TEST(BadRequests, SchemasAreBounded) {
+  const std::string large(size_t{1} << 20, 'x');
+  for (const auto& [field, param] :
+       {std::pair(R"("json_schema": {"title": ")" + large + "\"}", "json_schema"),
+        std::pair(
+            R"("response_format": {"type": "json_object", "schema": {"title": ")" + large + "\"}}",
+            "response_format.schema")}) {
+    const auto request = Chat(field);
+    ASSERT_FALSE(request.ok());
+    EXPECT_EQ(request.error().param, param);
+    EXPECT_EQ(request.error().message, "Invalid value for '" + std::string(param) +
+                                           "': expected a schema of at most 1048576 bytes, found "
+                                           "1048588.");
+  }
+}
+
 TEST(BadRequests, ChatsFieldsThatDoNotFitTogether) {
   ExpectErrors(
       {
@@ -116,8 +208,8 @@ TEST(BadRequests, ChatsFieldsThatDoNotFitTogether) {
       {{R"("tool_choice": {"type": "function", "function": {"name": "nix"}})", "tool_choice",
         "invalid_value", "Invalid value for 'tool_choice': expected the name of one of the tools."},
        {R"("grammar": "root ::= x")", "grammar", "invalid_value",
-        "Invalid value for 'grammar': cannot be combined with tools, unless tool_choice "
-        "is 'none'."}},
+        "Invalid value for 'grammar': it would rule out the calls that tool_choice allows; set "
+        "tool_choice to 'none', or leave out the tools or 'grammar'."}},
       [](const char* fields) { return Chat(WithTools(fields)); });
 }
 

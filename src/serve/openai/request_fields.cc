@@ -166,7 +166,9 @@ constexpr Field kFields[] = {
         {"type": "array", "maxItems": "$most_stops",
          "items": {"type": "string", "minLength": 1, "maxLength": "$most_stop_length"}}]})",
      "Texts that end an answer, which keeps what stands before.", ReadStop},
-    {"ignore_eos", kBoth, kUsed, kFlag, "Go on after the tokens that end an answer.",
+    {"ignore_eos", kBoth, kUsed, kFlag,
+     "Go on after the tokens that end an answer. Not with response_format, json_schema or grammar, "
+     "nor where tool_choice asks for a call.",
      ReadFlag<&Request::ignore_eos>},
 
     // How tokens are chosen.
@@ -196,11 +198,15 @@ constexpr Field kFields[] = {
 
     // What the answer must be like.
     {"response_format", kBoth, kUsed, R"({"$ref": "#/components/schemas/ResponseFormat"})",
-     "Text, any JSON object, or JSON of a schema.", ReadResponseFormat},
+     "Text, any JSON object, or JSON of a schema. Beside tools only where tool_choice is none: "
+     "the format would rule their calls out.",
+     ReadResponseFormat},
     {"json_schema", kBoth, kUsed, R"({"type": "object"})",
-     "A schema, as in response_format (llama.cpp).", ReadJsonSchema},
+     "A schema, as in response_format (llama.cpp). Beside tools only where tool_choice is none.",
+     ReadJsonSchema},
     {"grammar", kBoth, kUsed, R"({"type": "string", "maxLength": 262144})",
-     "A GBNF grammar that the answer follows.", ReadGrammar},
+     "A GBNF grammar that the answer follows. Beside tools only where tool_choice is none.",
+     ReadGrammar},
     {"tools", kChat, kUsed, R"({"type": "array", "maxItems": "$most_tools",
         "items": {"$ref": "#/components/schemas/Tool"}})",
      "Functions that the model may call.", ReadTools},
@@ -213,7 +219,8 @@ constexpr Field kFields[] = {
 
     // How the prompt is made.
     {"chat_template_kwargs", kChat, kUsed,
-     R"({"type": "object", "not": {"required": ["messages"]}})",
+     R"({"type": "object", "propertyNames": {"not": {"enum":
+        ["messages", "tools", "add_generation_prompt", "bos_token", "eos_token"]}}})",
      "Variables for the model's chat template.", ReadTemplateVariables},
     {"add_generation_prompt", kChat, kUsed, kFlag, "Whether to open the assistant's answer.",
      ReadFlag<&Request::add_generation_prompt>},

@@ -32,6 +32,7 @@ struct FieldContext {
   bool wants_logprobs = false;
   std::optional<int> top_logprobs;
   bool has_stream_options = false;
+  size_t argument_values = 0;  // JSON values in the arguments of calls, where those are strings
 };
 
 struct Field {

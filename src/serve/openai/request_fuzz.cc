@@ -19,7 +19,7 @@ void UseTools(const Request& request) {
     if (!MustCall(request.tool_choice)) continue;
     const auto forced =
         ForceCall(style, request.tools, request.tool_choice, request.parallel_tool_calls);
-    FT_CHECK(!forced.ok() || Json::accept(forced->schema));
+    FT_CHECK(!forced.ok() || forced->schema->is_object());
   }
   TemplateTools(request.tools, request.tool_choice);
   FT_CHECK(TemplateKeywords(request).is_object());

@@ -1,5 +1,6 @@
 // Prompts and messages of a request.
 #include <limits>
+#include <memory>
 
 #include "base/json.h"
 #include "serve/openai/request_fields.h"
@@ -27,8 +28,24 @@ std::string ReadPart(const Json& part, const std::string& param, ValueReader& re
   return reader.Text(*text, param + "." + *kind).value_or("");
 }
 
+// The arguments of a call: their text or, as other servers accept, the object itself.
+void ReadArguments(const Json& value, const std::string& param, FieldContext& c, ToolCall& call) {
+  if (value.is_object()) {
+    call.arguments = JsonText(value);
+    call.parsed = std::make_shared<const Json>(value);
+    return;
+  }
+  auto text = c.reader.Text(value, param);
+  if (!text) return;
+  auto parsed = ParseInnerObject(*text, param, c.rules.body, c.argument_values);
+  if (!parsed.ok()) return c.reader.Fail(param, "body_too_complex", parsed.error().message);
+  call.arguments = *std::move(text);
+  call.parsed = std::move(parsed.value());
+}
+
 // One call in an assistant's message.
-ToolCall ReadCall(const Json& value, const std::string& param, ValueReader& reader) {
+ToolCall ReadCall(const Json& value, const std::string& param, FieldContext& c) {
+  ValueReader& reader = c.reader;
   ToolCall call;
   if (!reader.Object(value, param)) return call;
   if (const Json* id = ValueReader::Find(value, "id"))
@@ -40,17 +57,13 @@ ToolCall ReadCall(const Json& value, const std::string& param, ValueReader& read
   if (function == nullptr || !reader.Object(*function, inner)) return call;
   if (const Json* name = reader.Need(*function, "name", inner + ".name"))
     call.name = reader.Text(*name, inner + ".name", 256).value_or("");
-  if (const Json* arguments = reader.Need(*function, "arguments", inner + ".arguments")) {
-    // An object instead of its text: what other servers accept.
-    call.arguments = arguments->is_object()
-                         ? JsonText(*arguments)
-                         : reader.Text(*arguments, inner + ".arguments").value_or("");
-  }
+  if (const Json* arguments = reader.Need(*function, "arguments", inner + ".arguments"))
+    ReadArguments(*arguments, inner + ".arguments", c, call);
   return call;
 }
 
-void ReadAssistant(const Json& value, const std::string& param, ValueReader& reader,
-                   Message& message) {
+void ReadAssistant(const Json& value, const std::string& param, FieldContext& c, Message& message) {
+  ValueReader& reader = c.reader;
   for (const char* name : {"audio", "function_call"}) {
     if (ValueReader::Find(value, name) != nullptr)
       reader.Unsupported(param + "." + name, "text and tool_calls are known");
@@ -60,10 +73,11 @@ void ReadAssistant(const Json& value, const std::string& param, ValueReader& rea
   const Json* calls = ValueReader::Find(value, "tool_calls");
   if (calls == nullptr || !reader.Array(*calls, param + ".tool_calls", 0, 1'024)) return;
   for (size_t i = 0; i < calls->size() && !reader.failed(); ++i)
-    message.calls.push_back(ReadCall((*calls)[i], Element(param + ".tool_calls", i), reader));
+    message.calls.push_back(ReadCall((*calls)[i], Element(param + ".tool_calls", i), c));
 }
 
-Message ReadMessage(const Json& value, const std::string& param, ValueReader& reader) {
+Message ReadMessage(const Json& value, const std::string& param, FieldContext& c) {
+  ValueReader& reader = c.reader;
   Message message;
   if (!reader.Object(value, param)) return message;
   const Json* role = reader.Need(value, "role", param + ".role");
@@ -72,7 +86,7 @@ Message ReadMessage(const Json& value, const std::string& param, ValueReader& re
       reader.OneOf(*role, param + ".role", {"system", "developer", "user", "assistant", "tool"})
           .value_or("");
   if (message.role == "developer") message.role = "system";  // what templates know
-  if (message.role == "assistant") ReadAssistant(value, param, reader, message);
+  if (message.role == "assistant") ReadAssistant(value, param, c, message);
   if (const Json* name = ValueReader::Find(value, "name"))
     message.name = reader.Text(*name, param + ".name", 256).value_or("");
   if (message.role == "tool") {
@@ -128,7 +142,7 @@ std::string ReadContent(const Json& value, const std::string& param, ValueReader
 void ReadMessages(const Json& value, FieldContext& c) {
   if (!c.reader.Array(value, c.param, 1, SIZE_MAX)) return;
   for (size_t i = 0; i < value.size() && !c.reader.failed(); ++i)
-    c.request.messages.push_back(ReadMessage(value[i], Element(c.param, i), c.reader));
+    c.request.messages.push_back(ReadMessage(value[i], Element(c.param, i), c));
 }
 
 void ReadPrompt(const Json& value, FieldContext& c) {
@@ -161,12 +175,19 @@ void ReadPrompt(const Json& value, FieldContext& c) {
 
 void ReadTemplateVariables(const Json& value, FieldContext& c) {
   if (!c.reader.Object(value, c.param)) return;
-  if (value.contains("messages")) {
+  for (const char* name : {"messages", "tools", "add_generation_prompt"}) {
+    if (!value.contains(name)) continue;
     return c.reader.Fail(c.param, "invalid_value",
-                         "Invalid value for 'chat_template_kwargs': 'messages' is a field of the "
-                         "request.");
+                         "Invalid value for 'chat_template_kwargs': '" + std::string(name) +
+                             "' is a field of the request.");
   }
-  c.request.template_variables = JsonText(value);
+  for (const char* name : {"bos_token", "eos_token"}) {
+    if (!value.contains(name)) continue;
+    return c.reader.Fail(c.param, "invalid_value",
+                         "Invalid value for 'chat_template_kwargs': '" + std::string(name) +
+                             "' is the model's own.");
+  }
+  c.request.template_variables = std::make_shared<const Json>(value);
 }
 
 }  // namespace foretoken::openai

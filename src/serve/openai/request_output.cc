@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <memory>
 
 #include "base/json.h"
 #include "serve/openai/request_fields.h"
@@ -13,14 +14,35 @@ constexpr size_t kMostGrammarLength = 262'144;
 constexpr double kMostBias = 100;
 
 // Records what the answer must follow; one request has one such field.
-void Constrain(Constraint::Kind kind, std::string text, FieldContext& c) {
+void Constrain(Constraint made, FieldContext& c) {
   Constraint& constraint = c.request.constraint;
   if (constraint.kind != Constraint::Kind::kNone) {
     return c.reader.Fail(c.param, "invalid_value",
                          "Invalid value for '" + c.param + "': '" + constraint.param +
                              "' constrains the answer already.");
   }
-  constraint = {.kind = kind, .text = std::move(text), .param = c.param};
+  constraint = std::move(made);
+  constraint.param = c.param;
+}
+
+void ConstrainBySchema(const Json& schema, const std::string& param, FieldContext& c) {
+  const size_t bytes = JsonText(schema).size();
+  if (bytes > kMostSchemaBytes) {
+    return c.reader.WrongValue(param,
+                               "a schema of at most " + std::to_string(kMostSchemaBytes) + " bytes",
+                               std::to_string(bytes));
+  }
+  Constrain({.kind = Constraint::Kind::kJsonSchema, .schema = std::make_shared<const Json>(schema)},
+            c);
+}
+
+// {"type": "json_object"}, with a schema as in llama.cpp.
+void ReadObjectFormat(const Json& value, FieldContext& c) {
+  const Json* schema = ValueReader::Find(value, "schema");
+  if (schema != nullptr && !c.reader.Object(*schema, c.param + ".schema")) return;
+  if (schema == nullptr || schema->empty())
+    return Constrain({.kind = Constraint::Kind::kJsonObject}, c);
+  ConstrainBySchema(*schema, c.param + ".schema", c);
 }
 
 void ReadStopText(const Json& value, const std::string& param, FieldContext& c) {
@@ -74,7 +96,7 @@ void ReadTool(const Json& value, const std::string& param, FieldContext& c) {
   if (function == nullptr || !reader.Object(*function, inner)) return;
   const Json* name = reader.Need(*function, "name", inner + ".name");
   if (name == nullptr) return;
-  Tool tool{.name = reader.Text(*name, inner + ".name").value_or(""), .parameters = "{}"};
+  Tool tool{.name = reader.Text(*name, inner + ".name").value_or("")};
   if (!reader.failed() && !IsToolName(tool.name)) {
     reader.WrongValue(inner + ".name", "1 to 64 letters, digits, '_', '-' and '.'", "others");
   }
@@ -85,9 +107,10 @@ void ReadTool(const Json& value, const std::string& param, FieldContext& c) {
   if (const Json* about = ValueReader::Find(*function, "description"))
     reader.Text(*about, inner + ".description");
   if (const Json* parameters = ValueReader::Find(*function, "parameters")) {
-    if (reader.Object(*parameters, inner + ".parameters")) tool.parameters = JsonText(*parameters);
+    if (reader.Object(*parameters, inner + ".parameters"))
+      tool.parameters = std::make_shared<const Json>(*parameters);
   }
-  tool.source = JsonText(value);
+  tool.source = std::make_shared<const Json>(value);
   c.request.tools.push_back(std::move(tool));
 }
 
@@ -120,7 +143,7 @@ void ReadResponseFormat(const Json& value, FieldContext& c) {
   const auto name =
       c.reader.OneOf(*type, c.param + ".type", {"text", "json_object", "json_schema"});
   if (!name || *name == "text") return;
-  if (*name == "json_object") return Constrain(Constraint::Kind::kJsonObject, "", c);
+  if (*name == "json_object") return ReadObjectFormat(value, c);
   const std::string inner = c.param + ".json_schema";
   const Json* format = c.reader.Need(value, "json_schema", inner);
   if (format == nullptr || !c.reader.Object(*format, inner)) return;
@@ -130,17 +153,17 @@ void ReadResponseFormat(const Json& value, FieldContext& c) {
     c.reader.Bool(*strict, inner + ".strict");
   const Json* schema = c.reader.Need(*format, "schema", inner + ".schema");
   if (schema == nullptr || !c.reader.Object(*schema, inner + ".schema")) return;
-  Constrain(Constraint::Kind::kJsonSchema, JsonText(*schema), c);
+  ConstrainBySchema(*schema, inner + ".schema", c);
 }
 
 void ReadJsonSchema(const Json& value, FieldContext& c) {
-  if (c.reader.Object(value, c.param)) Constrain(Constraint::Kind::kJsonSchema, JsonText(value), c);
+  if (c.reader.Object(value, c.param)) ConstrainBySchema(value, c.param, c);
 }
 
 void ReadGrammar(const Json& value, FieldContext& c) {
   auto text = c.reader.Text(value, c.param, kMostGrammarLength);
   if (!text || text->empty()) return;  // llama.cpp's clients send "" for none
-  Constrain(Constraint::Kind::kGrammar, *std::move(text), c);
+  Constrain({.kind = Constraint::Kind::kGrammar, .text = *std::move(text)}, c);
 }
 
 void ReadPrediction(const Json& value, FieldContext& c) {

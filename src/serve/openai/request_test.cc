@@ -6,13 +6,13 @@
 #include <cmath>
 #include <string>
 
+#include "base/json.h"
 #include "serve/openai/request_testing.h"
 
 namespace foretoken::openai {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 TEST(ChatRequest, IsTheServersDefaultsWhereItIsSilent) {
   RequestRules rules;
@@ -67,7 +67,8 @@ TEST(ChatRequest, HoldsWhatWasAskedFor) {
   EXPECT_EQ(request->user, "u");
   EXPECT_TRUE(request->ignore_eos);
   EXPECT_FALSE(request->cache_prompt);
-  EXPECT_EQ(request->template_variables, R"({"enable_thinking":false})");
+  ASSERT_NE(request->template_variables, nullptr);
+  EXPECT_EQ(*request->template_variables, Json::parse(R"({"enable_thinking": false})"));
   EXPECT_EQ(request->drafter, "pld");
   EXPECT_TRUE(request->cycles);
   EXPECT_TRUE(request->timings_per_token);
@@ -97,6 +98,9 @@ TEST(ChatRequest, MessagesAreReadWithPartsAndCalls) {
   EXPECT_EQ(messages[2].calls[0].id, "c1");
   EXPECT_EQ(messages[2].calls[0].arguments, R"({"a": 1})");
   EXPECT_EQ(messages[2].calls[1].arguments, R"({"a":2})");
+  for (const ToolCall& call : messages[2].calls) ASSERT_NE(call.parsed, nullptr);
+  EXPECT_EQ(*messages[2].calls[0].parsed, Json::parse(R"({"a": 1})"));
+  EXPECT_EQ(*messages[2].calls[1].parsed, Json::parse(R"({"a": 2})"));
   EXPECT_EQ(messages[3].tool_call_id, "c1");
 }
 
@@ -105,10 +109,11 @@ TEST(ChatRequest, ToolsAndChoices) {
   ASSERT_TRUE(request.ok()) << request.error().message;
   ASSERT_EQ(request->tools.size(), 2u);
   EXPECT_EQ(request->tools[0].name, "add");
-  EXPECT_EQ(request->tools[0].parameters,
-            R"({"type":"object","properties":{"a":{"type":"number"}}})");
-  EXPECT_EQ(request->tools[1].parameters, "{}");
-  EXPECT_THAT(request->tools[0].source, HasSubstr("\"description\":\"Adds.\""));
+  ASSERT_NE(request->tools[0].parameters, nullptr);
+  EXPECT_EQ(*request->tools[0].parameters,
+            Json::parse(R"({"type": "object", "properties": {"a": {"type": "number"}}})"));
+  EXPECT_EQ(request->tools[1].parameters, nullptr);
+  EXPECT_EQ((*request->tools[0].source)["function"]["description"], "Adds.");
   EXPECT_EQ(request->tool_choice.kind, ToolChoice::Kind::kAuto);
   EXPECT_FALSE(request->parallel_tool_calls);
 
@@ -128,14 +133,36 @@ TEST(ChatRequest, ConstraintsOfEveryKind) {
       {"name": "x", "strict": true, "schema": {"type": "object", "a": 1}}})");
   ASSERT_TRUE(schema.ok()) << schema.error().message;
   EXPECT_EQ(schema->constraint.kind, Constraint::Kind::kJsonSchema);
-  EXPECT_EQ(schema->constraint.text, R"({"type":"object","a":1})");
+  ASSERT_NE(schema->constraint.schema, nullptr);
+  EXPECT_EQ(*schema->constraint.schema, Json::parse(R"({"type": "object", "a": 1})"));
   EXPECT_EQ(schema->constraint.param, "response_format");
   EXPECT_EQ(Chat(R"("response_format": {"type": "json_object"})")->constraint.kind,
             Constraint::Kind::kJsonObject);
   EXPECT_EQ(Chat(R"("response_format": {"type": "text"}, "grammar": "")")->constraint.kind,
             Constraint::Kind::kNone);
-  EXPECT_EQ(Chat(R"("json_schema": {})")->constraint.text, "{}");
+  EXPECT_EQ(*Chat(R"("json_schema": {})")->constraint.schema, Json::object());
   EXPECT_EQ(Text(R"("grammar": "root ::= \"a\"")")->constraint.text, "root ::= \"a\"");
+}
+
+// llama.cpp's form of a schema.
+TEST(ChatRequest, JsonObjectsMayHaveASchema) {
+  const auto schema = Chat(R"("response_format": {"type": "json_object", "schema": {"a": 1}})");
+  ASSERT_TRUE(schema.ok()) << schema.error().message;
+  EXPECT_EQ(schema->constraint.kind, Constraint::Kind::kJsonSchema);
+  EXPECT_EQ(*schema->constraint.schema, Json::parse(R"({"a": 1})"));
+  EXPECT_EQ(schema->constraint.param, "response_format");
+  for (const char* none : {"null", "{}"}) {
+    const auto any =
+        Chat(R"("response_format": {"type": "json_object", "schema": )" + std::string(none) + "}");
+    ASSERT_TRUE(any.ok()) << any.error().message;
+    EXPECT_EQ(any->constraint.kind, Constraint::Kind::kJsonObject);
+  }
+}
+
+TEST(ChatRequest, IgnoresEosOnlyWhereTheAnswerIsFree) {
+  EXPECT_TRUE(Chat(R"("ignore_eos": true, "response_format": {"type": "text"})").ok());
+  EXPECT_TRUE(Chat(WithTools(R"("ignore_eos": true)")).ok());
+  EXPECT_TRUE(Chat(R"("ignore_eos": false, "grammar": "root ::= x")").ok());
 }
 
 TEST(TextRequest, PromptsOfEveryKind) {

@@ -9,7 +9,10 @@ namespace {
 
 constexpr std::string_view kClosingTag = "</tool_call>";
 
-bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
+constexpr const char* kBlanks = " \t\r\n";
+
+// Whether there is nothing but what separates calls.
+bool IsSeparator(std::string_view text) { return text.find_first_not_of(" \t\r\n,;") == text.npos; }
 
 }  // namespace
 
@@ -42,8 +45,8 @@ ToolText ToolCallParser::Finish() {
   if (part_ == Part::kContent) {
     if (!follows_call_) out.content = spaces_;
     out.content += mark_seen_;
-  } else if (!(follows_call_ && IsBlank(block_))) {
-    out.content = block_;
+  } else if (part_ != Part::kBetween && !(follows_call_ && IsSeparator(block_))) {
+    out.content = TakeBlock();
   }
   is_finished_ = true;
   return out;
@@ -142,11 +145,12 @@ void ToolCallParser::Between(char c, ToolText& out) {
   if (IsJsonSpace(c)) {
     block_ += c;
   } else if (separates && block_.find(c) == block_.npos) {
-    NextObject(c);
+    block_ += c;
+    NextObject();
   } else if (is_list && c == ']') {
     CloseBlock();
   } else if (!is_list && c == '{') {
-    NextObject(' ');
+    NextObject();
     InObject(c, out);
   } else {
     LeaveBlock(c, out);
@@ -154,7 +158,7 @@ void ToolCallParser::Between(char c, ToolText& out) {
 }
 
 void ToolCallParser::AfterTagged(char c, ToolText& out) {
-  const size_t spaces = block_.find_first_not_of(" \t\r\n");
+  const size_t spaces = block_.find_first_not_of(kBlanks);
   const size_t seen = spaces == block_.npos ? 0 : block_.size() - spaces;
   if (seen == 0 && IsJsonSpace(c)) {
     block_ += c;
@@ -167,8 +171,13 @@ void ToolCallParser::AfterTagged(char c, ToolText& out) {
   }
 }
 
-void ToolCallParser::NextObject(char c) {
-  block_ += c;
+std::string ToolCallParser::TakeBlock() {
+  std::string text = std::exchange(block_, {});
+  if (follows_call_) text.erase(0, text.find_first_not_of(kBlanks));
+  return text;
+}
+
+void ToolCallParser::NextObject() {
   object_.emplace(tools_);
   is_open_ = false;
   part_ = Part::kObject;
@@ -180,8 +189,8 @@ void ToolCallParser::CloseBlock() {
 }
 
 void ToolCallParser::LeaveBlock(char c, ToolText& out) {
-  const std::string text = std::exchange(block_, {});
-  const size_t end = text.find_last_not_of(" \t\r\n") + 1;  // 0 where there are only spaces
+  const std::string text = TakeBlock();
+  const size_t end = text.find_last_not_of(kBlanks) + 1;  // 0 where there are only spaces
   EmitContent(std::string_view(text).substr(0, end), out);
   spaces_ += text.substr(end);
   part_ = Part::kContent;

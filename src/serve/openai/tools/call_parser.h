@@ -22,8 +22,9 @@ struct ToolText {
 
 // Holds back what may become a call until that is certain: until a name that was offered and the
 // beginning of arguments are there. What turns out to be none becomes content, byte for byte;
-// spaces around calls belong to neither. However the text is divided into pieces, the sums of
-// content and of each call's arguments are the same. Time: linear in the text.
+// spaces around calls, and a closing tag that the end of the text cuts off, belong to neither.
+// However the text is divided into pieces, the sums of content and of each call's arguments are the
+// same. Time: linear in the text.
 class ToolCallParser {
  public:
   // `tools` outlives this. Without `parallel` the text ends with the first call. Ids are drawn from
@@ -57,7 +58,11 @@ class ToolCallParser {
   // The block is none, or ends without its mark before `c`.
   void LeaveBlock(char c, ToolText& out);
   void CloseBlock();
-  void NextObject(char c);
+  // What of the block becomes content where it holds no call: all of it, but for the spaces that
+  // follow a call.
+  std::string TakeBlock();
+  // Another call of the block is to follow.
+  void NextObject();
   void EmitCall(ToolText& out);
   void EmitContent(std::string_view text, ToolText& out);
 

@@ -15,8 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 const std::vector<Tool>& OfferedTools() {
-  static const std::vector<Tool> tools = {{.name = "add", .parameters = "{}"},
-                                          {.name = "now", .parameters = "{}"}};
+  static const std::vector<Tool> tools = {{.name = "add"}, {.name = "now"}};
   return tools;
 }
 
@@ -99,6 +98,11 @@ const std::vector<Line>& Lines() {
       {kTagged, "<tool_call>{\"name\": \"add\", \"arguments\": {\"a\": 1", "", {R"(add {"a": 1)"}},
       {kTagged, "x\n<tool_call>\n{\"name\": \"add\"", "x\n<tool_call>\n{\"name\": \"add\"", {}},
       {kTagged, "x <tool", "x <tool", {}},
+      // Cut off after the arguments: what is there of the closing tag is no content.
+      {kTagged, "<tool_call>{\"name\":\"now\"}", "", {"now {}"}},
+      {kTagged, "<tool_call>{\"name\":\"now\"}\n</tool_ca", "", {"now {}"}},
+      {kTagged, "<tool_call>{\"name\":\"now\"}<", "", {"now {}"}},
+      {kTagged, "<tool_call>{\"name\":\"now\"}</tool_call></tool_ca", "</tool_ca", {"now {}"}},
       // Not offered, not JSON, the wrong end.
       {kTagged,
        "<tool_call>{\"name\": \"rm\", \"arguments\": {}}</tool_call>",
@@ -108,6 +112,11 @@ const std::vector<Line>& Lines() {
       {kTagged, "<<tool_call>>", "<<tool_call>>", {}},
       {kTagged, "<tool_call> <tool_call>{\"name\":\"now\"}</tool_call>", "<tool_call>", {"now {}"}},
       {kTagged, "<tool_call>{\"name\":\"now\"}</tool_cat>", "</tool_cat>", {"now {}"}},
+      {kTagged, "<tool_call>{\"name\":\"now\"} </tool_cat> x", "</tool_cat> x", {"now {}"}},
+      {kTagged,
+       "<tool_call>{\"name\":\"now\"}</tool_call> \n<tool_call> x </tool_call>",
+       "<tool_call> x </tool_call>",
+       {"now {}"}},
       {kTagged,
        "<tool_call>{\"name\":\"add\",\"arguments\":{\"a\":}} rest",
        "}} rest",
@@ -130,6 +139,15 @@ const std::vector<Line>& Lines() {
        "\n {\"name\": \"now\", \"parameters\": null}\n{\"name\": \"now\"}",
        "",
        {"now {}", "now {}"}},
+      // What follows calls and is none, byte for byte but for the spaces before it.
+      {kLlama3, R"({"name":"add","parameters":{}}{"x":1})", R"({"x":1})", {"add {}"}},
+      {kLlama3, R"({"name":"add","parameters":{}} {"x": 1} y)", R"({"x": 1} y)", {"add {}"}},
+      {kLlama3, "{\"name\":\"now\"}\n\n{\"x\":1}\n", "{\"x\":1}\n", {"now {}"}},
+      {kLlama3, R"({"name":"now"};{"x":1})", R"(;{"x":1})", {"now {}"}},
+      {kLlama3, R"({"name":"now"} ; {"x":1})", R"(; {"x":1})", {"now {}"}},
+      {kLlama3, R"({"name":"now"}{"name":"now"}{"x)", R"({"x)", {"now {}", "now {}"}},
+      {kLlama3, R"({"name":"now"} text {"x":1})", R"(text {"x":1})", {"now {}"}},
+      {kLlama3, R"({"name":"now"};)", "", {"now {}"}},
       {kLlama3, R"({"name": "Bob", "age": 7})", R"({"name": "Bob", "age": 7})", {}},
       {kLlama3, R"(So: {"name": "now"})", R"(So: {"name": "now"})", {}},
       {kLlama3, R"(So: <|python_tag|>{"name": "now"})", "So:", {"now {}"}},
@@ -142,6 +160,8 @@ const std::vector<Line>& Lines() {
        {R"(add {"a": "ü"})", "now {}"}},
       {kMistral, "Well [1] [TOOL [TOOL_CALLS] x", "Well [1] [TOOL [TOOL_CALLS] x", {}},
       {kMistral, R"([TOOL_CALLS] [{"name": "now"}] more)", "more", {"now {}"}},
+      {kMistral, R"([TOOL_CALLS] [{"name": "now"} more)", "more", {"now {}"}},
+      {kMistral, R"([TOOL_CALLS] [{"name": "now"} , )", "", {"now {}"}},
       {kMistral,
        R"([TOOL_CALLS] [{"name": "now"}, {"name": "rm"}])",
        R"(, {"name": "rm"}])",

@@ -1,5 +1,7 @@
 #include "serve/openai/tools/forced_call.h"
 
+#include <algorithm>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -9,49 +11,84 @@
 namespace foretoken::openai {
 namespace {
 
-constexpr const char* kDefinitionKeys[] = {"$defs", "definitions"};
+// Keywords that hold schemas: by name, in a list, or one.
+constexpr std::string_view kSchemasByName[] = {"properties", "patternProperties", "$defs",
+                                               "definitions", "dependentSchemas"};
+constexpr std::string_view kSchemaLists[] = {"allOf", "anyOf", "oneOf", "prefixItems", "items"};
+constexpr std::string_view kSchemas[] = {"items",
+                                         "additionalItems",
+                                         "additionalProperties",
+                                         "unevaluatedItems",
+                                         "unevaluatedProperties",
+                                         "contains",
+                                         "propertyNames",
+                                         "not",
+                                         "if",
+                                         "then",
+                                         "else"};
 
-// "#/$defs/X" or "#/definitions/X" of one tool, as the schema of all tools has it.
-Result<std::string> MovedReference(const Tool& tool, std::string_view reference) {
-  for (const char* key : kDefinitionKeys) {
-    const std::string start = "#/" + std::string(key) + "/";
-    if (reference.starts_with(start))
-      return "#/$defs/" + tool.name + "." + std::string(reference.substr(start.size()));
-  }
-  return Error{"the parameters of tool '" + tool.name +
-               "' have a $ref that does not point into their own $defs"};
+bool IsOneOf(const std::string& keyword, std::span<const std::string_view> keywords) {
+  return std::ranges::find(keywords, keyword) != keywords.end();
 }
 
-Status MoveReferences(const Tool& tool, Json& schema) {
-  if (!schema.is_structured()) return {};
-  if (schema.is_object()) {
-    const auto reference = schema.find("$ref");
-    if (reference != schema.end() && reference->is_string()) {
-      FT_ASSIGN_OR_RETURN(std::string moved,
-                          MovedReference(tool, reference->get_ref<const std::string&>()));
-      *reference = std::move(moved);
+// Where the schema of a tool's arguments stands in that of all calls, if it has references. Names
+// of tools differ and need no escapes, so that no two schemas meet.
+std::string Definition(const Tool& tool) { return "#/$defs/" + tool.name; }
+
+// Points the references of one tool's schema to where the schema moves.
+class ReferenceMover {
+ public:
+  explicit ReferenceMover(const Tool& tool) : tool_(tool) {}
+
+  // Looks where schemas stand only: what "const" or "default" hold is data.
+  Status Move(Json& schema) {
+    if (!schema.is_object()) return {};
+    for (auto member = schema.begin(); member != schema.end(); ++member) {
+      const std::string& keyword = member.key();
+      Json& value = member.value();
+      if (keyword == "$ref" && value.is_string()) {
+        FT_RETURN_IF_ERROR(MoveReference(value));
+      } else if ((value.is_object() && IsOneOf(keyword, kSchemasByName)) ||
+                 (value.is_array() && IsOneOf(keyword, kSchemaLists))) {
+        for (Json& inner : value) FT_RETURN_IF_ERROR(Move(inner));
+      } else if (IsOneOf(keyword, kSchemas)) {
+        FT_RETURN_IF_ERROR(Move(value));
+      }
     }
+    return {};
   }
-  for (Json& inner : schema) FT_RETURN_IF_ERROR(MoveReferences(tool, inner));
-  return {};
-}
 
-// The schema of a tool's arguments, whose definitions move into `definitions`.
-Result<Json> ArgumentsSchema(const Tool& tool, Json& definitions) {
-  FT_ASSIGN_OR_RETURN(Json schema, ParseJson(tool.parameters, "tool '" + tool.name + "'"));
-  FT_RETURN_IF_ERROR(MoveReferences(tool, schema));
-  schema.erase("$schema");
-  for (const char* key : kDefinitionKeys) {
-    const auto own = schema.find(key);
-    if (own == schema.end() || !own->is_object()) continue;
-    for (const auto& [name, definition] : own->items())
-      definitions[tool.name + "." + name] = definition;
-    schema.erase(key);
+  bool has_references() const { return has_references_; }
+
+ private:
+  Status MoveReference(Json& reference) {
+    const auto& text = reference.get_ref<const std::string&>();
+    if (text != "#" && !text.starts_with("#/")) {
+      return Error{"the parameters of tool '" + tool_.name +
+                   "' have a $ref that does not point into them ('#' or '#/...')"};
+    }
+    reference = Definition(tool_) + text.substr(1);
+    has_references_ = true;
+    return {};
   }
+
+  const Tool& tool_;
+  bool has_references_ = false;
+};
+
+// The schema of a tool's arguments. One with references becomes a definition.
+Result<Json> ArgumentsSchema(const Tool& tool, Json& definitions) {
+  Json schema = tool.parameters == nullptr ? Json::object() : *tool.parameters;
+  schema.erase("$schema");
   // A tool without parameters takes an object that has none.
   if (schema.empty())
-    schema = {{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
-  return schema;
+    return Json{
+        {"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
+  ReferenceMover mover(tool);
+  FT_RETURN_IF_ERROR(mover.Move(schema));
+  if (!mover.has_references()) return schema;
+  definitions[tool.name] = std::move(schema);  // as many as tools at most
+  return Json{{"$ref", Definition(tool)}};
 }
 
 Json CallSchema(ToolStyle style, const Tool& tool, Json arguments) {
@@ -92,7 +129,13 @@ Result<ForcedCall> ForceCall(ToolStyle style, std::span<const Tool> tools, const
     if (!parallel) schema["maxItems"] = 1;
   }
   if (!definitions.empty()) schema["$defs"] = std::move(definitions);
-  return ForcedCall{.prefix = PrefixOf(style), .schema = JsonText(schema)};
+  if (const size_t bytes = JsonText(schema).size(); bytes > kMostSchemaBytes) {
+    return Error{"the parameters of the tools make a schema of " + std::to_string(bytes) +
+                 " bytes; a call can be asked for with at most " +
+                 std::to_string(kMostSchemaBytes)};
+  }
+  return ForcedCall{.prefix = PrefixOf(style),
+                    .schema = std::make_shared<const Json>(std::move(schema))};
 }
 
 }  // namespace foretoken::openai

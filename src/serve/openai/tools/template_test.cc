@@ -2,11 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/input_file.h"
 #include "base/json.h"
+#include "base/utf8.h"
+#include "grammar/grammar.h"
+#include "grammar/grammar_testing.h"
 #include "jinja/chat_template.h"
 #include "serve/openai/tools/call_parser.h"
 #include "serve/openai/tools/forced_call.h"
@@ -23,18 +27,26 @@ std::string TemplateText(const std::string& name) {
   return *text;
 }
 
+std::shared_ptr<const Json> ParsedJson(const std::string& text) {
+  return std::make_shared<const Json>(Json::parse(text));
+}
+
 const std::vector<Tool>& TestTools() {
   static const std::vector<Tool> tools = {
       {.name = "add",
-       .parameters = R"({"type":"object","properties":{"a":{"$ref":"#/$defs/n"}},)"
-                     R"("$defs":{"n":{"type":"number"}}})",
-       .source = R"({"type":"function","function":{"name":"add","description":"Adds.",)"
-                 R"("parameters":{"type":"object"}}})"},
+       .parameters = ParsedJson(R"({"type":"object","properties":{"a":{"$ref":"#/$defs/n"}},)"
+                                R"("$defs":{"n":{"type":"number"}}})"),
+       .source = ParsedJson(R"({"type":"function","function":{"name":"add","description":"Adds.",)"
+                            R"("parameters":{"type":"object"}}})")},
       {.name = "now",
-       .parameters = "{}",
-       .source = R"({"type":"function","function":{"name":"now","description":"Time.",)"
-                 R"("parameters":{}}})"}};
+       .parameters = ParsedJson("{}"),
+       .source = ParsedJson(R"({"type":"function","function":{"name":"now","description":"Time.",)"
+                            R"("parameters":{}}})")}};
   return tools;
+}
+
+ToolCall CallOf(const std::string& id, const std::string& name, const std::string& arguments) {
+  return {.id = id, .name = name, .arguments = arguments, .parsed = ParsedJson(arguments)};
 }
 
 std::string Render(const std::string& name, const Json& messages, bool open_answer) {
@@ -81,9 +93,8 @@ TEST(ToolTemplates, WhatIsWrittenOfCallsIsParsedBack) {
     std::vector<Message> messages = {{.role = "user", .content = "1 + 2?"}};
     const std::string prompt =
         Render(family.name, TemplateMessages(messages, family.style), /*open_answer=*/true);
-    Message called{.role = "assistant",
-                   .calls = {{.id = "call_1", .name = "add", .arguments = R"({"a": [1, "é\n"]})"}}};
-    if (family.several) called.calls.push_back({.id = "call_2", .name = "now", .arguments = "{}"});
+    Message called{.role = "assistant", .calls = {CallOf("call_1", "add", R"({"a": [1, "é\n"]})")}};
+    if (family.several) called.calls.push_back(CallOf("call_2", "now", "{}"));
     messages.push_back(called);
     messages.push_back({.role = "tool", .content = "3", .tool_call_id = "call_1"});
     const std::string text =
@@ -111,7 +122,7 @@ TEST(TemplateMessages, HaveObjectsAsArgumentsAndNamesOfAnsweredTools) {
   const Message messages[] = {{.role = "assistant",
                                .content = "hm",
                                .reasoning = "r",
-                               .calls = {{.id = "c1", .name = "add", .arguments = R"({"a":1})"},
+                               .calls = {CallOf("c1", "add", R"({"a":1})"),
                                          {.id = "c2", .name = "add", .arguments = "no JSON"}}},
                               {.role = "tool", .content = "3", .tool_call_id = "c1"}};
   EXPECT_EQ(TemplateMessages(messages, ToolStyle::kTagged), Json::parse(R"([
@@ -133,6 +144,35 @@ TEST(TemplateMessages, MistralsIdsHaveNineCharactersAlikeInCallAndAnswer) {
   EXPECT_EQ(list[1]["tool_call_id"], id);
 }
 
+TEST(TemplateVariables, MayNotReplaceWhatTheServerSets) {
+  const auto parsed = ChatTemplate::Parse("{{ x }}", "t");
+  ASSERT_TRUE(parsed.ok());
+  const Json messages = Json::array();
+  for (const char* name :
+       {"messages", "tools", "add_generation_prompt", "bos_token", "eos_token"}) {
+    const Json variables = {{"x", 1}, {name, Json::array()}};
+    const auto text = parsed->Render({.messages = &messages, .variables = &variables});
+    ASSERT_FALSE(text.ok()) << name;
+    EXPECT_EQ(text.error().message, "t: the variable '" + std::string(name) +
+                                        "' is set by the conversation or the model; expected "
+                                        "others");
+  }
+}
+
+TEST(TemplateErrors, QuoteLittleOfWhatTheTemplateWasGiven) {
+  const auto parsed =
+      ChatTemplate::Parse("{{ raise_exception('no ' ~ messages[0].content) }}", "t");
+  ASSERT_TRUE(parsed.ok());
+  std::string accents;
+  for (int i = 0; i < 1'000; ++i) accents += "é";
+  const Json messages = Json::parse(R"([{"role": "user", "content": ")" + accents + "\"}]");
+  const auto text = parsed->Render({.messages = &messages});
+  ASSERT_FALSE(text.ok());
+  EXPECT_LT(text.error().message.size(), 450u);
+  EXPECT_TRUE(IsUtf8(text.error().message));
+  EXPECT_TRUE(text.error().message.ends_with("é..."));
+}
+
 TEST(TemplateTools, AreHiddenWhereTheyMustNotBeCalled) {
   EXPECT_EQ(TemplateTools(TestTools(), {}).size(), 2u);
   EXPECT_TRUE(TemplateTools(TestTools(), {.kind = ToolChoice::Kind::kNone}).is_null());
@@ -144,11 +184,11 @@ TEST(ForcedCalls, OfANamedToolHaveItsSchema) {
                                 {.kind = ToolChoice::Kind::kNamed, .name = "add"}, true);
   ASSERT_TRUE(forced.ok()) << forced.error().message;
   EXPECT_EQ(forced->prefix, "<tool_call>\n");
-  EXPECT_EQ(Json::parse(forced->schema), Json::parse(R"({"type": "object", "properties": {
-      "name": {"const": "add"},
-      "arguments": {"type": "object", "properties": {"a": {"$ref": "#/$defs/add.n"}}}},
+  EXPECT_EQ(*forced->schema, Json::parse(R"({"type": "object", "properties": {
+      "name": {"const": "add"}, "arguments": {"$ref": "#/$defs/add"}},
       "required": ["name", "arguments"], "additionalProperties": false,
-      "$defs": {"add.n": {"type": "number"}}})"));
+      "$defs": {"add": {"type": "object", "properties": {"a": {"$ref": "#/$defs/add/$defs/n"}},
+                        "$defs": {"n": {"type": "number"}}}}})"));
 }
 
 TEST(ForcedCalls, OfAnyToolHaveAllSchemasInTheStyle) {
@@ -156,7 +196,7 @@ TEST(ForcedCalls, OfAnyToolHaveAllSchemasInTheStyle) {
   const auto llama = ForceCall(ToolStyle::kLlama3, TestTools(), required, true);
   ASSERT_TRUE(llama.ok());
   EXPECT_EQ(llama->prefix, "");
-  const Json schema = Json::parse(llama->schema);
+  const Json& schema = *llama->schema;
   ASSERT_EQ(schema["anyOf"].size(), 2u);
   EXPECT_EQ(schema["anyOf"][1], Json::parse(R"({"type": "object", "properties": {
       "name": {"const": "now"}, "parameters": {"type": "object", "properties": {},
@@ -165,7 +205,7 @@ TEST(ForcedCalls, OfAnyToolHaveAllSchemasInTheStyle) {
   const auto mistral = ForceCall(ToolStyle::kMistral, TestTools(), required, false);
   ASSERT_TRUE(mistral.ok());
   EXPECT_EQ(mistral->prefix, "[TOOL_CALLS] ");
-  EXPECT_EQ(Json::parse(mistral->schema)["maxItems"], 1);
+  EXPECT_EQ((*mistral->schema)["maxItems"], 1);
 }
 
 // The prefix and an instance of the schema are a call to the parser.
@@ -183,13 +223,93 @@ TEST(ForcedCalls, AreParsedAsCalls) {
   }
 }
 
-TEST(ForcedCalls, RefuseReferencesToElsewhere) {
-  const std::vector<Tool> tools = {{.name = "f", .parameters = R"({"$ref":"https://x/y"})"}};
+Result<ForcedCall> ForceRequired(const std::vector<Tool>& tools) {
+  return ForceCall(ToolStyle::kTagged, tools, {.kind = ToolChoice::Kind::kRequired}, true);
+}
+
+// A call that only the right definitions let through.
+TEST(ForcedCalls, KeepDefinitionsOfToolsApart) {
+  const std::vector<Tool> tools = {
+      {.name = "a",
+       .parameters = ParsedJson(R"({"properties": {"p": {"$ref": "#/$defs/b.c"}}, "required": ["p"],
+                                "$defs": {"b.c": {"type": "string"}}})")},
+      {.name = "a.b",
+       .parameters = ParsedJson(R"({"properties": {"p": {"$ref": "#/$defs/c"}}, "required": ["p"],
+                                "$defs": {"c": {"type": "integer"}}})")},
+      {.name = "both", .parameters = ParsedJson(R"({"properties": {"p": {"$ref": "#/$defs/X"},
+                                               "q": {"$ref": "#/definitions/X"}},
+                                "required": ["p", "q"],
+                                "$defs": {"X": {"const": 1}}, "definitions": {"X": {"const": 2}}})")},
+  };
+  const auto forced = ForceRequired(tools);
+  ASSERT_TRUE(forced.ok()) << forced.error().message;
+  const auto grammar = GrammarOfSchema(*forced->schema, "tools");
+  ASSERT_TRUE(grammar.ok()) << grammar.error().message;
+  EXPECT_TRUE(Accepts(*grammar, R"({"name": "a", "arguments": {"p": "x"}})"));
+  EXPECT_FALSE(Accepts(*grammar, R"({"name": "a", "arguments": {"p": 1}})"));
+  EXPECT_TRUE(Accepts(*grammar, R"({"name": "a.b", "arguments": {"p": 1}})"));
+  EXPECT_FALSE(Accepts(*grammar, R"({"name": "a.b", "arguments": {"p": "x"}})"));
+  EXPECT_TRUE(Accepts(*grammar, R"({"name": "both", "arguments": {"p": 1, "q": 2}})"));
+  EXPECT_FALSE(Accepts(*grammar, R"({"name": "both", "arguments": {"p": 2, "q": 1}})"));
+}
+
+TEST(ForcedCalls, AToolsRootIsItsOwn) {
+  const auto forced = ForceRequired(
+      {{.name = "nest",
+        .parameters = ParsedJson(R"({"type": "object", "properties": {"in": {"$ref": "#"}}})")}});
+  ASSERT_TRUE(forced.ok()) << forced.error().message;
+  const auto grammar = GrammarOfSchema(*forced->schema, "tools");
+  ASSERT_TRUE(grammar.ok()) << grammar.error().message;
+  EXPECT_TRUE(Accepts(*grammar, R"({"name": "nest", "arguments": {"in": {"in": {}}}})"));
+  EXPECT_FALSE(Accepts(*grammar, R"({"name": "nest", "arguments": {"in": {"name": "nest"}}})"));
+}
+
+TEST(ForcedCalls, LeaveDataAlone) {
+  const std::string data = R"({"$ref": "https://x/y"})";
+  const Json parameters = {{"type", "object"},
+                           {"default", Json::parse(data)},
+                           {"examples", Json::array({Json::parse(data)})},
+                           {"properties",
+                            {{"$ref", {{"type", "string"}}},
+                             {"p", {{"const", Json::parse(data)}}},
+                             {"q", {{"enum", Json::array({Json::parse(data)})}}}}}};
   const auto forced =
-      ForceCall(ToolStyle::kTagged, tools, {.kind = ToolChoice::Kind::kRequired}, true);
+      ForceRequired({{.name = "f", .parameters = std::make_shared<const Json>(parameters)}});
+  ASSERT_TRUE(forced.ok()) << forced.error().message;
+  EXPECT_EQ((*forced->schema)["properties"]["arguments"], parameters);
+}
+
+TEST(ForcedCalls, MoveReferencesWhereverSchemasStand) {
+  for (const char* parameters :
+       {R"({"properties": {"p": {"items": {"$ref": "#/$defs/n"}}}})",
+        R"({"properties": {"p": {"prefixItems": [{"$ref": "#/$defs/n"}]}}})",
+        R"({"additionalProperties": {"$ref": "#/$defs/n"}})",
+        R"({"allOf": [{"anyOf": [{"oneOf": [{"not": {"$ref": "#/$defs/n"}}]}]}]})",
+        R"({"$defs": {"n": {"$ref": "#/$defs/n"}}})", R"({"if": {"$ref": "#/$defs/n"}})"}) {
+    const auto forced = ForceRequired({{.name = "f", .parameters = ParsedJson(parameters)}});
+    ASSERT_TRUE(forced.ok()) << forced.error().message;
+    EXPECT_THAT(JsonText((*forced->schema)["$defs"]["f"]), HasSubstr("\"#/$defs/f/$defs/n\""))
+        << parameters;
+  }
+}
+
+TEST(ForcedCalls, RefuseSchemasTooLargeForAGrammar) {
+  const Json parameters = {{"title", std::string(size_t{1} << 20, 'x')}};
+  const auto forced =
+      ForceRequired({{.name = "f", .parameters = std::make_shared<const Json>(parameters)}});
   ASSERT_FALSE(forced.ok());
-  EXPECT_EQ(forced.error().message,
-            "the parameters of tool 'f' have a $ref that does not point into their own $defs");
+  EXPECT_THAT(forced.error().message, HasSubstr("at most 1048576"));
+}
+
+TEST(ForcedCalls, RefuseReferencesToElsewhere) {
+  for (const char* elsewhere : {"https://x/y", "other.json#/$defs/n", "#anchor", ""}) {
+    const auto forced =
+        ForceRequired({{.name = "f", .parameters = ParsedJson(JsonText({{"$ref", elsewhere}}))}});
+    ASSERT_FALSE(forced.ok()) << elsewhere;
+    EXPECT_EQ(forced.error().message,
+              "the parameters of tool 'f' have a $ref that does not point into them ('#' or "
+              "'#/...')");
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/json.h"
 
@@ -26,9 +27,8 @@ std::string IdFor(const std::string& id, ToolStyle style) {
 
 // Arguments that are no JSON stay text: the model wrote them so.
 Json ArgumentsOf(const ToolCall& call) {
-  if (call.arguments.empty()) return Json::object();
-  const Result<Json> arguments = ParseJson(call.arguments, "arguments");
-  return arguments.ok() && arguments->is_object() ? *arguments : Json(call.arguments);
+  if (call.parsed != nullptr) return *call.parsed;
+  return call.arguments.empty() ? Json::object() : Json(call.arguments);
 }
 
 Json CallsOf(const Message& message, ToolStyle style) {
@@ -65,18 +65,14 @@ Json TemplateTools(std::span<const Tool> tools, const ToolChoice& choice) {
   if (tools.empty() || choice.kind == ToolChoice::Kind::kNone) return {};
   Json list = Json::array();
   for (const Tool& tool : tools) {
-    Result<Json> source = ParseJson(tool.source, "tool");
-    FT_CHECK(source.ok());  // written by JsonText
-    list.push_back(*std::move(source));
+    FT_CHECK(tool.source != nullptr);
+    list.push_back(*tool.source);
   }
   return list;
 }
 
 Json TemplateKeywords(const Request& request) {
-  if (request.template_variables.empty()) return Json::object();
-  Result<Json> variables = ParseJson(request.template_variables, "chat_template_kwargs");
-  FT_CHECK(variables.ok());  // written by JsonText
-  return *std::move(variables);
+  return request.template_variables == nullptr ? Json::object() : *request.template_variables;
 }
 
 }  // namespace foretoken::openai
