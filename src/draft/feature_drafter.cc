@@ -104,7 +104,8 @@ Result<std::unique_ptr<DraftState>> FeatureDrafter::Fork(const DraftState& draft
 
 size_t FeatureDrafter::StateBytes(const DraftState& draft_state) const {
   const auto& state = static_cast<const State&>(draft_state);
-  return state.TextBytes() + state.cache->bytes_share() + BytesOf(state.features) + BytesOf(state.root);
+  return state.TextBytes() + state.cache->bytes_share() + BytesOf(state.features) +
+         BytesOf(state.root);
 }
 
 Status FeatureDrafter::DraftLevels(
