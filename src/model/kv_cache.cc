@@ -33,9 +33,9 @@ size_t KvCache::BytesTogether(std::span<const KvCache* const> caches) {
       pages.emplace_back(page, cache->pool_->page_bytes());
   }
   std::ranges::sort(pages);
-  const auto repeated = std::ranges::unique(pages);
+  pages.erase(std::unique(pages.begin(), pages.end()), pages.end());
   size_t sum = 0;
-  for (auto page = pages.begin(); page != repeated.begin(); ++page) sum += page->second;
+  for (const auto& [page, bytes] : pages) sum += bytes;
   return sum;
 }
 
