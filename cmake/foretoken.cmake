@@ -119,7 +119,7 @@ endfunction()
 # ft_strict(NAME [VARIABLE=VALUE ...]): a test once more, on the backend whose memory the host cannot touch
 # (backend/strict_backend_testing.h), with more variables of the environment
 function(ft_strict name)
-  if(FT_TESTS)
+  if(FT_TESTS AND NOT FT_SANITIZE)  # sanitizers watch the host's memory already
     get_test_property(${name} LABELS label)
     add_test(NAME ${name}_strict COMMAND ${name})
     set_tests_properties(${name}_strict PROPERTIES LABELS ${label} TIMEOUT 600
