@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "grammar/brief.h"
 #include "grammar/code_ranges.h"
@@ -279,11 +280,7 @@ class GbnfParser {
   Result<uint32_t> ParseHex(size_t begin, int digits) {
     uint32_t code = 0;
     for (int i = 0; i < digits; ++i) {
-      const char c = Peek();
-      const int digit = c >= '0' && c <= '9'   ? c - '0'
-                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                               : -1;
+      const int digit = HexDigitValue(Peek());
       if (digit < 0) {
         return ErrorAt(begin,
                        "an escape of fewer than " + std::to_string(digits) + " hexadecimal digits");

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "grammar/code_ranges.h"
 
@@ -189,11 +190,7 @@ class RegexParser {
   Result<Escape> ParseHexCode(int digits) {
     uint32_t code = 0;
     for (int i = 0; i < digits; ++i) {
-      const char c = Peek();
-      const int digit = c >= '0' && c <= '9'   ? c - '0'
-                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                               : -1;
+      const int digit = HexDigitValue(Peek());
       if (digit < 0) return Wrong("an escape of too few hexadecimal digits");
       code = code << 4 | static_cast<uint32_t>(digit);
       ++at_;

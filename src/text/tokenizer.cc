@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "text/byte_bpe.h"
 #include "text/end_tokens.h"
@@ -58,10 +59,7 @@ int ByteValue(std::string_view stored) {
   if (stored.size() != 6 || !stored.starts_with("<0x") || stored[5] != '>') return -1;
   int value = 0;
   for (const char c : stored.substr(3, 2)) {
-    const int digit = c >= '0' && c <= '9'   ? c - '0'
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                             : -1;
+    const int digit = HexDigitValue(c);
     if (digit < 0) return -1;
     value = value * 16 + digit;
   }
