@@ -198,7 +198,6 @@ class Generator {
   void BeginCosts(Session& session);
   static int ChunkLimit(const Session& session);
   static void AskWhetherStopped(std::span<Session* const> batch);
-  static Status ReserveForPrompt(Session& session);
   void EndPrompt(Session& session, const Acceptance& accepted);
 
   // Who takes part, and with what: generator_draft.cc.
@@ -211,6 +210,7 @@ class Generator {
   std::optional<uint64_t> DrawKey(const Session& session) const;
   static int ReadFrom(const Speculation& by, int prompt, int max_new);
   TreeLimits LimitsFor(const Session& session, int nodes) const;
+  static RowRequest RequestOf(const Session& session);
   static int AllotTrees(const Lanes& lanes, const RowPlan& plan);
   static void AllotChunks(Lanes& lanes, int rows);
 

@@ -9,12 +9,16 @@
 
 namespace foretoken {
 
+RowRequest Generator::RequestOf(const Session& session) {
+  return {session.reading() ? ChunkLimit(session) : 0, session.begun_, session.served_};
+}
+
 // Prompts take part for the time being, and leave if nodes leave them no rows.
 Generator::Lanes Generator::Admit(std::span<Session* const> batch, int budget, RowPlan& plan) {
   std::vector<RowRequest> requests;
   for (const Session* s : batch) {
     FT_CHECK(!s->done() && s->status.ok() && s->prompt > 0);
-    requests.push_back({s->reading() ? ChunkLimit(*s) : 0, s->begun_, s->served_});
+    requests.push_back(RequestOf(*s));
   }
   plan = PlanRows(requests, budget);
   Lanes lanes;
@@ -125,10 +129,7 @@ int Generator::AllotTrees(const Lanes& lanes, const RowPlan& plan) {
 // Chunks of prompts fill the rows that roots and nodes leave.
 void Generator::AllotChunks(Lanes& lanes, int rows) {
   std::vector<RowRequest> requests;
-  for (const auto& lane : lanes) {
-    const Session& s = lane->session;
-    requests.push_back({s.reading() ? ChunkLimit(s) : 0, s.begun_, s.served_});
-  }
+  for (const auto& lane : lanes) requests.push_back(RequestOf(lane->session));
   const std::vector<int> chunks = DivideAmongPrompts(requests, rows);
   for (size_t l = 0; l < lanes.size(); ++l) {
     if (chunks[l] == 0) continue;

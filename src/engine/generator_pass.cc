@@ -41,9 +41,10 @@ void WriteBeforeItFails(const CandidateTree& tree, Acceptance& accepted) {
 void Generator::ReserveRows(Lanes& lanes) const {
   for (const auto& lane : lanes) {
     Session& s = lane->session;
-    Status status;
-    if (lane->chunk > 0 && s.cache_->length() == s.reused) status = ReserveForPrompt(s);
-    if (status.ok()) status = s.cache_->Reserve(s.cache_->length() + lane->tree.size());
+    // Of a prompt all rows at once, so that one that does not fit is not begun. Rows of the answer
+    // take their pages when they are written.
+    const int rows = lane->chunk > 0 ? s.prompt : s.cache_->length() + lane->tree.size();
+    const Status status = s.cache_->Reserve(rows);
     if (!status.ok()) Break(s, status.error());
   }
   DropBroken(lanes);

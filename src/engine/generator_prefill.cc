@@ -105,12 +105,6 @@ void Generator::AskWhetherStopped(std::span<Session* const> batch) {
   }
 }
 
-// Once a prompt, before its first chunk, so that one that does not fit is not begun. Rows of the
-// answer take their pages when they are written.
-Status Generator::ReserveForPrompt(Session& session) {
-  return session.cache_->Reserve(session.prompt);
-}
-
 // The prompt is read: its text has its first new token.
 void Generator::EndPrompt(Session& session, const Acceptance& accepted) {
   session.tokens.push_back(accepted.next);
