@@ -23,7 +23,7 @@ std::string Mebibytes(size_t bytes) {
 size_t BatchLoop::BytesFor(size_t tokens) const {
   const int nodes = std::min(generator_.MostNodes(), options_.rows);
   const size_t pages = DivideUp(tokens + static_cast<size_t>(nodes), size_t{kPageRows});
-  return pages * kPageRows * kept_.row_bytes();
+  return pages * kept_.page_bytes();
 }
 
 // By how much the next pass may lengthen the caches of what runs.
@@ -97,7 +97,7 @@ bool BatchLoop::MakeRoomToStart(Job& job) {
   const size_t drafts = job.draft_bytes + DraftGrowthBytes();
   int shared = kept_.Touch(job);
   while (true) {
-    const size_t pages = static_cast<size_t>(shared) / kPageRows * kPageRows * kept_.row_bytes();
+    const size_t pages = static_cast<size_t>(shared / kPageRows) * kept_.page_bytes();
     if (!MakeRoom(BytesFor(job.text().size()) - pages + drafts)) return false;
     const int left = kept_.Touch(job);
     if (left >= shared) return true;

@@ -14,10 +14,7 @@ Status KeptTexts::Begin(Job& job) {
                                    .filter = job.filter(),
                                    .logprobs = request.asked.logprobs});
   const int left = request.limit - static_cast<int>(job.text().size());
-  // Of its own prompt all is held that it can use.
-  PrefixCache* from = HeldFor(job);
-  if (from == nullptr && MayKeep(job)) from = &cache_;
-  if (from != nullptr) {
+  if (PrefixCache* from = SourceFor(job)) {
     // Where there is no memory for a fork, the session computes all by itself.
     const Result<int> adopted = generator_.AdoptFrom(*from, *session, job.text(), left);
     (void)adopted;
@@ -28,17 +25,19 @@ Status KeptTexts::Begin(Job& job) {
 }
 
 int KeptTexts::Touch(const Job& job) {
-  PrefixCache* from = HeldFor(job);
-  if (from == nullptr && MayKeep(job)) from = &cache_;
+  PrefixCache* from = SourceFor(job);
   if (from == nullptr) return 0;
   const int left = job.request().limit - static_cast<int>(job.text().size());
   return generator_.TouchPrefix(*from, job.request().asked.drafter, job.text(), left);
 }
 
-PrefixCache* KeptTexts::HeldFor(const Job& job) {
-  if (job.answer() == 0 || job.was_admitted) return nullptr;
-  const auto found = held_.find(job.request().id);
-  return found == held_.end() ? nullptr : &found->second.cache;
+// Of its own prompt all is held that it can use.
+PrefixCache* KeptTexts::SourceFor(const Job& job) {
+  if (job.answer() != 0 && !job.was_admitted) {
+    const auto found = held_.find(job.request().id);
+    if (found != held_.end()) return &found->second.cache;
+  }
+  return MayKeep(job) ? &cache_ : nullptr;
 }
 
 bool KeptTexts::MayKeep(const Job& job) const {
@@ -93,12 +92,6 @@ size_t KeptTexts::bytes() const {
   size_t sum = cache_.bytes();
   for (const auto& [request, held] : held_) sum += held.cache.bytes();
   return sum;
-}
-
-size_t KeptTexts::row_bytes() const {
-  const ModelConfig& c = model_.config();
-  return 2 * static_cast<size_t>(c.layers) *
-         RowBytes(options_.cache_type, static_cast<int64_t>(c.kv_heads) * c.head_dim);
 }
 
 }  // namespace foretoken

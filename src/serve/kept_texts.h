@@ -19,7 +19,10 @@ namespace foretoken {
 class KeptTexts {
  public:
   KeptTexts(Generator& generator, const Model& model, const SchedulerOptions& options)
-      : generator_(generator), model_(model), options_(options), cache_(options.memory) {}
+      : generator_(generator),
+        options_(options),
+        page_bytes_(model.pages(options.cache_type).page_bytes()),
+        cache_(options.memory) {}
 
   // Gives the job a session that goes on with its text behind the longest beginning of it that is
   // kept or held. Errors: see Generator::Begin; the job has no session then.
@@ -41,8 +44,8 @@ class KeptTexts {
   bool EvictAll();
 
   size_t bytes() const;
-  // Of one token's keys and values.
-  size_t row_bytes() const;
+  // Of the keys and values of kPageRows tokens.
+  size_t page_bytes() const { return page_bytes_; }
 
  private:
   // A prompt for the answers of one request that have not begun.
@@ -52,12 +55,12 @@ class KeptTexts {
   };
 
   bool MayKeep(const Job& job) const;
-  // What is held for a job; null where nothing is.
-  PrefixCache* HeldFor(const Job& job);
+  // Where a job finds the beginning of its text; null where nothing is kept for it.
+  PrefixCache* SourceFor(const Job& job);
 
   Generator& generator_;
-  const Model& model_;
   const SchedulerOptions& options_;
+  size_t page_bytes_;
   PrefixCache cache_;
   std::map<uint64_t, HeldPrompt> held_;  // by request
 };

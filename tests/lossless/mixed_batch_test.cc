@@ -7,27 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "base/rng.h"
 #include "base/step_testing.h"
+#include "dice.h"
 #include "rig.h"
 
 namespace foretoken {
 namespace {
 
 constexpr int kCapacity = 160;
-
-// Numbers that a seed makes, one after another.
-class Dice {
- public:
-  explicit Dice(uint64_t seed) : state_(Mix(seed)) {}
-  int Below(int count) {
-    state_ = Mix(state_ + 1);
-    return static_cast<int>(state_ % static_cast<uint64_t>(count));
-  }
-
- private:
-  uint64_t state_;
-};
 
 // One generator with every drafter there is, each with a tree of its own.
 class MixedBatch : public ::testing::TestWithParam<std::string> {
@@ -61,9 +48,9 @@ class MixedBatch : public ::testing::TestWithParam<std::string> {
   };
 
   Text Begin(Dice& dice, uint64_t number) {
-    const std::vector<Token> prompt = RepetitivePrompt(number, 1 + dice.Below(90), 97);
-    const int max_new = 1 + dice.Below(30);
-    const int drafter = dice.Below(static_cast<int>(drafters_.size()) + 1);
+    const std::vector<Token> prompt = RepetitivePrompt(number, 1 + dice.Roll(90), 97);
+    const int max_new = 1 + dice.Roll(30);
+    const int drafter = dice.Roll(static_cast<int>(drafters_.size()) + 1);
     const SamplingParams sampling = VariedSampling(number);
     SessionOptions options{.sampling = sampling, .capacity = kCapacity};
     options.cache_type = DType::kF32;
@@ -93,19 +80,19 @@ TEST_P(MixedBatch, EveryTextIsWhatItIsAlone) {
     const uint64_t all = 14;
     for (int pass = 0; begun < all || !texts.empty(); ++pass) {
       ASSERT_LT(pass, 5000);
-      while (begun < all && (texts.empty() || (texts.size() < 8 && dice.Below(3) == 0))) {
+      while (begun < all && (texts.empty() || (texts.size() < 8 && dice.Roll(3) == 0))) {
         texts.push_back(Begin(dice, 1000 * run + begun++));
       }
       std::vector<Session*> batch;
       for (const Text& text : texts) batch.push_back(text.session.get());
       for (size_t s = batch.size(); s > 1; --s) {
-        std::swap(batch[s - 1], batch[static_cast<size_t>(dice.Below(static_cast<int>(s)))]);
+        std::swap(batch[s - 1], batch[static_cast<size_t>(dice.Roll(static_cast<int>(s)))]);
       }
       const auto reads = [](const Session* s) { return s->reading(); };
       const bool all_read = std::ranges::all_of(batch, reads);
       mixed += !all_read && std::ranges::any_of(batch, reads) ? 1 : 0;
       const int budgets[] = {0, 1, 3, 9, 20, 64};
-      const Status status = generator_->Step(batch, budgets[dice.Below(6)]);
+      const Status status = generator_->Step(batch, budgets[dice.Roll(6)]);
       ASSERT_TRUE(status.ok()) << status.error().message;
       for (const Text& text : texts) {
         const Session& s = *text.session;
@@ -117,8 +104,8 @@ TEST_P(MixedBatch, EveryTextIsWhatItIsAlone) {
       }
       finished += static_cast<int>(
           std::erase_if(texts, [](const Text& text) { return text.session->done(); }));
-      if (!texts.empty() && dice.Below(40) == 0) {
-        texts.erase(texts.begin() + dice.Below(static_cast<int>(texts.size())));
+      if (!texts.empty() && dice.Roll(40) == 0) {
+        texts.erase(texts.begin() + dice.Roll(static_cast<int>(texts.size())));
         ++given_up;
       }
     }

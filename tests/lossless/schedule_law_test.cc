@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/rng.h"
+#include "dice.h"
 #include "runtime/decoder.h"
 #include "scheduler_rig.h"
 #include "verify/filter_testing.h"
@@ -19,21 +19,6 @@ uint64_t ScheduleCount(const char* variable, uint64_t usual) {
   const char* asked = std::getenv(variable);
   return asked != nullptr ? std::strtoull(asked, nullptr, 10) : usual;
 }
-
-// Random numbers of one schedule.
-class Dice {
- public:
-  explicit Dice(uint64_t seed) : seed_(Mix(seed)) {}
-  // [0, below)
-  int Roll(int below) {
-    return static_cast<int>(Mix(seed_ ^ ++rolls_) % static_cast<uint64_t>(below));
-  }
-  bool Chance(int percent) { return Roll(100) < percent; }
-  int Between(int least, int most) { return least + Roll(most - least + 1); }
-
- private:
-  uint64_t seed_, rolls_ = 0;
-};
 
 struct Limits {
   int prompt = 90, max_new = 24, vocab = 97, context = 160;
@@ -77,7 +62,7 @@ Request RandomRequest(Dice& dice, const std::vector<Asked>& before, const Limits
   return request;
 }
 
-SchedulerOptions RandomOptions(Dice& dice, const Limits& limits, size_t row_bytes, int max_rows) {
+SchedulerOptions RandomOptions(Dice& dice, const Limits& limits, size_t page_bytes, int max_rows) {
   SchedulerOptions options;
   options.slots = dice.Chance(50) ? dice.Between(1, 4) : dice.Between(3, 16);
   options.rows = dice.Chance(40) ? dice.Between(1, 24) : max_rows;
@@ -86,7 +71,7 @@ SchedulerOptions RandomOptions(Dice& dice, const Limits& limits, size_t row_byte
   options.cache_type = limits.cache;
   // From less than some texts need to more than all of them.
   const int pages = dice.Chance(50) ? dice.Between(2, 12) : 1000;
-  options.memory = static_cast<size_t>(pages) * 64 * row_bytes;
+  options.memory = static_cast<size_t>(pages) * page_bytes;
   options.keeps_texts = dice.Chance(80);
   return options;
 }
@@ -100,10 +85,8 @@ class Schedules {
 
   void Run(uint64_t seed, Generator& generator, int drafters, int most_requests) {
     Dice dice(seed);
-    const ModelConfig& c = model_.config();
-    const size_t row_bytes = 2 * static_cast<size_t>(c.layers) *
-                             RowBytes(limits_.cache, int64_t{c.kv_heads} * c.head_dim);
-    options_ = RandomOptions(dice, limits_, row_bytes, model_.max_rows());
+    const size_t page_bytes = model_.pages(limits_.cache).page_bytes();
+    options_ = RandomOptions(dice, limits_, page_bytes, model_.max_rows());
     options_.drafters = drafters;
     auto scheduler = *Scheduler::Create(generator, model_, tokenizer_, options_);
     std::vector<Asked> asked;
