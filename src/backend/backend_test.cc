@@ -91,7 +91,7 @@ TEST_P(PagedRowsTest, HoldWhatRowsInOnePieceHold) {
   });
 }
 
-// Several caches, runs across the end of a page, a run of nothing.
+// Several caches, runs across the end of a page, an empty run.
 TEST_P(PagedRowsTest, StoreRowsOfSeveralSequences) {
   EachCache([&](DType type, const PagedRows& first) {
     const auto pages = testing::NewPages(backend(), type, kRows, kCols, first.group_cols, 2);

@@ -1,4 +1,4 @@
-// What clients ask for: the bodies of /v1/chat/completions, /v1/completions and of the endpoints
+// The bodies of requests to /v1/chat/completions, /v1/completions and of the endpoints
 // that llama.cpp adds, as values. Which fields there are: request_fields.cc.
 #pragma once
 
