@@ -139,7 +139,8 @@ TEST(GrammarDrafts, AreAccepted) {
   Rig rig(Everything().target(), Combination{.drafter = "draft-model", .tree = "eagle2"});
   int accepted = 0;
   for (uint64_t i = 0; i < 4; ++i) {
-    for (const Cycle& c : Everything().Decode(rig, i, false)->cycles) accepted += c.n_acc;
+    const auto decoded = Everything().Decode(rig, i, false);
+    for (const Cycle& c : decoded->cycles) accepted += c.n_acc;
   }
   EXPECT_GT(accepted, 20);
 }
