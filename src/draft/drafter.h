@@ -5,6 +5,7 @@
 // of sequences at once.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "base/json_fwd.h"
 #include "base/option_help.h"
 #include "base/result.h"
+#include "draft/prediction.h"
 #include "model/model.h"
 #include "tree/tree_builder.h"
 #include "verify/sampling.h"
@@ -54,6 +56,15 @@ struct DraftSlot {
   // What offers are ranked by, or drawn from: the target's own sampling, seed included, where the
   // verifier weighs draws or chooses by that noise; elsewhere its bias and penalties alone.
   const SamplingParams& sampling;
+  // What follows the root if the answer goes on as its request predicted; empty where nothing is
+  // known. For drafters that copy.
+  PredictedRun predicted = {};
+
+  // Offers the first `most` tokens of that.
+  void OfferPredicted(int most) const {
+    const size_t count = std::min(predicted.tokens.size(), static_cast<size_t>(most));
+    builder.OfferPredicted(predicted.tokens.first(count), predicted.log_q, predicted.at);
+  }
 };
 
 // How often something happened, of how often it might have.

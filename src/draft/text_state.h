@@ -51,6 +51,7 @@ class TextDrafter : public Drafter {
   }
   Status Propose(std::span<const DraftSlot> batch) final {
     for (const DraftSlot& slot : batch) {
+      slot.OfferPredicted(MostCopied());
       Offer(static_cast<const TextState&>(slot.state).text, slot.builder);
     }
     return {};
@@ -68,6 +69,8 @@ class TextDrafter : public Drafter {
   }
 
  private:
+  // Tokens of a prediction that are offered at most, before Offer; 0: it is none that copies.
+  virtual int MostCopied() const { return 0; }
   // Offers what may follow `text`, whose last token is the root.
   virtual void Offer(std::span<const Token> text, TreeBuilder& builder) = 0;
 };

@@ -108,20 +108,24 @@ size_t Generator::Extend(Session& session, const CandidateTree& tree, const Acce
   for (size_t i = 1; i < accepted.path.size(); ++i) {
     session.tokens.push_back(tree.token(accepted.path[i]));
     session.sources.push_back(tree.source(accepted.path[i]));
+    session.predicted.push_back(tree.predicted(accepted.path[i]));
   }
   session.tokens.push_back(accepted.next);
   session.sources.push_back(kNoPos);
+  session.predicted.push_back(kNoPos);
   FT_CHECK(session.cache_->length() + 1 == static_cast<int>(session.tokens.size()));
   Account(session, accepted, session.tokens.size() - before);
   CheckFinish(session, before);
   return session.tokens.size() - before;
 }
 
-// Keeps the log-probabilities of the last `gained` tokens, and what may follow them.
+// Keeps the log-probabilities of the last `gained` tokens, what may follow them and what is
+// predicted to.
 void Generator::Account(Session& session, const Acceptance& accepted, size_t gained) {
   if (session.filter_) {
     for (Token t : std::span(session.tokens).last(gained)) session.filter_->Accept(t);
   }
+  session.prediction_.Follow(session.tokens);
   session.logprobs.insert(session.logprobs.end(), accepted.logprobs.begin(),
                           accepted.logprobs.end());
 }
@@ -133,9 +137,7 @@ void Generator::CheckFinish(Session& session, size_t first_new) {
   const auto stop =
       std::find_first_of(begin, tokens.end(), session.stop_.begin(), session.stop_.end());
   if (stop != tokens.end()) {
-    tokens.erase(stop + 1, tokens.end());
-    session.sources.resize(session.written().size());
-    if (session.logprobs_ >= 0) session.logprobs.resize(session.written().size());
+    CutTo(session, static_cast<size_t>(stop + 1 - tokens.begin()));
     session.finish = Finish::kStop;
     Rewind(session, std::min(session.cache_->length(), static_cast<int>(tokens.size()) - 1));
   } else if (static_cast<int>(tokens.size()) >= session.limit) {
@@ -143,14 +145,21 @@ void Generator::CheckFinish(Session& session, size_t first_new) {
   }
 }
 
+// Forgets the tokens of an answer behind the first `length` of the text, and what is known of them.
+void Generator::CutTo(Session& session, size_t length) {
+  session.tokens.resize(length);
+  const size_t written = session.written().size();
+  session.sources.resize(written);
+  session.predicted.resize(written);
+  if (session.logprobs_ >= 0) session.logprobs.resize(written);
+}
+
 void Generator::End(Session& session, int length) {
   FT_CHECK(session.status.ok() && !session.reading_);
   FT_CHECK(session.prompt < length && length <= static_cast<int>(session.tokens.size()));
   auto& observer = Of(session).observer;
   if (observer && !session.done()) observer->EndAnswer(session.costs_, /*cut_off=*/false);
-  session.tokens.resize(static_cast<size_t>(length));
-  session.sources.resize(session.written().size());
-  if (session.logprobs_ >= 0) session.logprobs.resize(session.written().size());
+  CutTo(session, static_cast<size_t>(length));
   session.finish = Finish::kStop;
   Rewind(session, std::min(session.cache_->length(), length - 1));
 }

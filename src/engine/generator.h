@@ -232,6 +232,7 @@ class Generator {
   size_t Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted);
   static void Account(Session& session, const Acceptance& accepted, size_t gained);
   void CheckFinish(Session& session, size_t first_new);
+  static void CutTo(Session& session, size_t length);
   void Rewind(Session& session, int length);
   void Renew(Session& session) const;
   // `why`: kept as the session's status.

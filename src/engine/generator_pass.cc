@@ -17,6 +17,7 @@ Cycle CycleOf(const CandidateTree& tree, const CandidateTree& offered, const Acc
               .max_depth = tree.max_depth(),
               .drafted_depth = tree.size() > 1 ? offered.max_depth() : 0,
               .guesses = GuessesAlong(tree, accepted.path, kept)};
+  for (Node n = 1; n < tree.size(); ++n) cycle.predicted += tree.predicted(n) != kNoPos ? 1 : 0;
   for (const WeighedToken& token : accepted.weighed) {
     if (token.depth >= cycle.written) continue;
     ++cycle.weighed;

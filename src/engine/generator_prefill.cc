@@ -56,6 +56,8 @@ Status Generator::Begin(Session& session, std::span<const Token> prompt, int max
   BeginCosts(session);
   session.cycles.clear();
   session.sources.clear();
+  session.predicted.clear();
+  session.prediction_.Begin(size);
   session.logprobs.clear();
   session.filter_ = session.answer_filter_ ? session.answer_filter_->Fork() : nullptr;
   return {};
@@ -109,6 +111,7 @@ void Generator::AskWhetherStopped(std::span<Session* const> batch) {
 void Generator::EndPrompt(Session& session, const Acceptance& accepted) {
   session.tokens.push_back(accepted.next);
   session.sources.push_back(kNoPos);
+  session.predicted.push_back(kNoPos);
   session.reading_ = false;
   Account(session, accepted, 1);
   CheckFinish(session, session.tokens.size() - 1);

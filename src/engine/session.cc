@@ -12,6 +12,7 @@ Session::Session(const SessionOptions& options, std::unique_ptr<KvCache> cache,
       logprobs_(options.logprobs),
       cache_(std::move(cache)),
       draft_(std::move(draft)),
+      prediction_(options.prediction),
       drafter_(options.drafter) {}
 
 }  // namespace foretoken

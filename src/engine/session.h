@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "draft/drafter.h"
+#include "draft/prediction.h"
 #include "engine/session_costs.h"
 #include "engine/stats.h"
 #include "model/kv_cache.h"
@@ -36,7 +37,8 @@ struct SessionOptions {
   int drafter = 0;                   // its number: 0, or what Generator::AddDrafter returned
   // What answers must look like: the state before the first token of each. Null: anything.
   std::shared_ptr<const LogitFilter> filter;
-  int logprobs = -1;  // Scoring::logprobs
+  int logprobs = -1;      // Scoring::logprobs
+  Prediction prediction;  // of each answer, for drafters that copy; it changes no text
 };
 
 // Made by Generator::Start, and changed by its generator alone. Invariant, unless broken, after
@@ -54,8 +56,9 @@ class Session {
   int prompt = 0;             // leading tokens that were given
   int limit = 0;              // tokens.size() stops growing here
   Finish finish = Finish::kNot;
-  std::vector<Cycle> cycles;  // of the running answer
-  std::vector<Pos> sources;   // [written] where each token was copied from, kNoPos if it was not
+  std::vector<Cycle> cycles;   // of the running answer
+  std::vector<Pos> sources;    // [written] where each token was copied from, kNoPos if it was not
+  std::vector<Pos> predicted;  // [written] the same within SessionOptions::prediction
   std::vector<TokenLogprobs> logprobs;  // [written] if SessionOptions::logprobs asks for them
   int reused = 0;                       // prompt tokens whose cache rows an earlier prompt had left
   // Why it ended before its time: an error, which broke it, or SessionOptions::is_stopped. Until
@@ -85,7 +88,9 @@ class Session {
   // REQUIRES: there is a drafter.
   DraftState& draft_state() const { return *draft_; }
   // What the drafter is asked with for guesses below the root of `builder`. As draft_state.
-  DraftSlot Slot(TreeBuilder& builder) const { return {*draft_, builder, draft_sampling_}; }
+  DraftSlot Slot(TreeBuilder& builder) const {
+    return {*draft_, builder, draft_sampling_, prediction_.Next()};
+  }
 
  private:
   friend class Generator;
@@ -100,7 +105,8 @@ class Session {
   SamplingParams draft_sampling_;                     // DraftSlot::sampling
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<DraftState> draft_;
-  SessionCosts costs_;  // where the tree policy weighs them
+  Prediction prediction_;  // has followed `tokens`, but for a prompt that is not read
+  SessionCosts costs_;     // where the tree policy weighs them
   double usual_nodes_ = 0, usual_levels_ = 0, usual_tokens_ = 1;  // of its cycles of late
   int read_from_ = 0;
   int drafter_;

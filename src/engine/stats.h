@@ -19,6 +19,7 @@ struct Cycle {
   int nodes = 0;          // drafted nodes the target scored
   int max_depth = 0;      // longest run among them
   int drafted_depth = 0;  // longest run that was drafted, before the tree was cut
+  int predicted = 0;      // of the nodes, those copied from what the request predicted
   double draft_seconds = 0;
   double verify_seconds = 0;
   int weighed = 0;     // written tokens that were decided by draws of the drafter

@@ -45,6 +45,11 @@ void CandidateTree::SetDraws(Node n, Draws draws) {
   draws_[n] = std::move(draws);
 }
 
+void CandidateTree::SetPredicted(Node n, Pos at) {
+  FT_CHECK(0 < n && n < size());
+  if (nodes_[n].predicted == kNoPos) nodes_[n].predicted = at;
+}
+
 const Draws* CandidateTree::draws(Node n) const {
   const auto found = draws_.find(n);
   return found == draws_.end() ? nullptr : &found->second;
@@ -86,6 +91,7 @@ CandidateTree Pick(const CandidateTree& tree, const std::vector<bool>& keep) {
     if (parent == kNoNode || !keep[n]) continue;
     renamed[n] = result.Add(parent, tree.token(n), tree.log_q(n), tree.kind(n), tree.source(n),
                             tree.proposers(n));
+    result.SetPredicted(renamed[n], tree.predicted(n));
   }
   for (Node n = 0; n < tree.size(); ++n) {
     const Draws* draws = tree.draws(n);

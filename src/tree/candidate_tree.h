@@ -43,6 +43,9 @@ class CandidateTree {
   // Notes that `draws` were made after `n`. A child of `n` that is not among them was chosen, which
   // a verifier takes for a draw from a point mass.
   void SetDraws(Node n, Draws draws);
+  // Notes that `n` was copied from position `at` of the predicted text, unless another one is
+  // noted.
+  void SetPredicted(Node n, Pos at);
 
   int size() const { return static_cast<int>(nodes_.size()); }
   Token token(Node n) const { return nodes_[n].token; }
@@ -57,6 +60,9 @@ class CandidateTree {
   bool offered(Node n) const { return nodes_[n].offered; }
   // The position of this sequence that the token was copied from, or kNoPos.
   Pos source(Node n) const { return nodes_[n].source; }
+  // The position of the text that the answer was predicted to be (DraftSlot::predicted) that the
+  // token was copied from, or kNoPos. A node may have a source besides.
+  Pos predicted(Node n) const { return nodes_[n].predicted; }
   const Draws* draws(Node n) const;  // null if nothing was drawn after n
   int max_depth() const;
 
@@ -79,6 +85,7 @@ class CandidateTree {
     bool offered = true;
     Pos source = kNoPos;
     uint32_t proposers = 1;
+    Pos predicted = kNoPos;
     Node first_child = kNoNode, last_child = kNoNode, next_sibling = kNoNode;
   };
 

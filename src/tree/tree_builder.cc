@@ -34,6 +34,12 @@ Node TreeBuilder::OfferRun(Node node, std::span<const Token> tokens, float log_q
   return node;
 }
 
+void TreeBuilder::OfferPredicted(std::span<const Token> tokens, float log_q, Pos at) {
+  for (Node n = OfferRun(0, tokens, log_q); n != 0; n = tree_.parent(n)) {
+    tree_.SetPredicted(n, at + tree_.depth(n) - 1);
+  }
+}
+
 void TreeBuilder::OfferDrawn(Node node, std::vector<float> q, int count) {
   FT_CHECK(wants_draws());
   if (tree_.depth(node) >= limits().max_depth) return;

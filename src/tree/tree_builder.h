@@ -19,8 +19,8 @@ struct Scored {
   float log_q;
 };
 
-// The drafter's side of the conversation is Offer / OfferRun / OfferDrawn / TakeFrontier; the
-// engine's is Finish, or Kept, Gains and Pick where sessions share a pass.
+// The drafter's side of the conversation is Offer / OfferRun / OfferPredicted / OfferDrawn /
+// TakeFrontier; the engine's is Finish, or Kept, Gains and Pick where sessions share a pass.
 class TreeBuilder {
  public:
   // `draw_key`: the address of OfferDrawn's noise, KeyAfter every token up to the root; nothing
@@ -75,6 +75,9 @@ class TreeBuilder {
   // Returns the last node of the run. `source`: the position of this sequence that tokens[0] was
   // copied from, where it was.
   Node OfferRun(Node node, std::span<const Token> tokens, float log_q, Pos source = kNoPos);
+  // The same below the root, of tokens that were copied from the predicted text. `at`: the position
+  // of tokens[0] in it.
+  void OfferPredicted(std::span<const Token> tokens, float log_q, Pos at);
   // Whether the verifier weighs offers by the distribution they were drawn from. A drafter that has
   // distributions then calls OfferDrawn where it would call Offer; one that has none need not care.
   bool wants_draws() const { return draw_key_.has_value(); }

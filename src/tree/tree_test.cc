@@ -234,5 +234,20 @@ TEST(TreeBuilder, RunsRememberWhereTheyWereCopiedFrom) {
   for (Node n : {1, 2, 3}) EXPECT_EQ(tree.source(n), 39 + n);
 }
 
+// Whoever offers them first, and whatever else offers them.
+TEST(TreeBuilder, RunsRememberWhereTheyWerePredicted) {
+  TreeBuilder builder(0, {.max_nodes = 16, .max_depth = 3}, ChainPolicy());
+  builder.OfferRun(0, std::vector<Token>{7, 8}, -1, 40);
+  builder.OfferPredicted(std::vector<Token>{7, 8, 9, 10}, -1, 5);
+  builder.OfferPredicted(std::vector<Token>{7, 8}, -1, 60);
+  builder.OfferPredicted({}, -1, 0);
+  const CandidateTree tree = builder.Finish();
+  ASSERT_EQ(tree.size(), 4);
+  EXPECT_EQ(tree.predicted(0), kNoPos);
+  for (Node n : {1, 2, 3}) EXPECT_EQ(tree.predicted(n), 4 + n);
+  EXPECT_EQ(tree.source(2), 41);
+  EXPECT_EQ(tree.source(3), kNoPos);
+}
+
 }  // namespace
 }  // namespace foretoken

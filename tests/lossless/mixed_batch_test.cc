@@ -9,6 +9,7 @@
 
 #include "base/step_testing.h"
 #include "dice.h"
+#include "random_prediction.h"
 #include "rig.h"
 
 namespace foretoken {
@@ -55,8 +56,13 @@ class MixedBatch : public ::testing::TestWithParam<std::string> {
     SessionOptions options{.sampling = sampling, .capacity = kCapacity};
     options.cache_type = DType::kF32;
     options.drafter = drafter;
-    Text text{generator_->Start(options),
-              plain_.Decode(prompt, max_new, sampling, kCapacity)->tokens,
+    const std::vector<Token> expected = plain_.Decode(prompt, max_new, sampling, kCapacity)->tokens;
+    if (dice.Chance(50)) {
+      const auto answer = std::span(expected).subspan(prompt.size());
+      options.prediction = Prediction(
+          std::make_shared<const std::vector<Token>>(RandomPrediction(dice, answer, 97)));
+    }
+    Text text{generator_->Start(options), expected,
               "text " + std::to_string(number) + ", drafter " + std::to_string(drafter)};
     EXPECT_TRUE(generator_->Begin(*text.session, prompt, max_new).ok());
     return text;
@@ -72,7 +78,7 @@ class MixedBatch : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(MixedBatch, EveryTextIsWhatItIsAlone) {
-  int finished = 0, mixed = 0, given_up = 0;
+  int finished = 0, mixed = 0, given_up = 0, predicted = 0;
   for (uint64_t run = 0; run < 12; run += TestStep()) {
     Dice dice(run);
     std::vector<Text> texts;
@@ -102,6 +108,11 @@ TEST_P(MixedBatch, EveryTextIsWhatItIsAlone) {
             << text.name << ", run " << run << ", pass " << pass;
         ASSERT_TRUE(!s.done() || s.tokens.size() == text.expected.size()) << text.name;
       }
+      for (const Text& text : texts) {
+        if (!text.session->done()) continue;
+        predicted += static_cast<int>(std::ranges::count_if(
+            text.session->predicted, [](Pos position) { return position != kNoPos; }));
+      }
       finished += static_cast<int>(
           std::erase_if(texts, [](const Text& text) { return text.session->done(); }));
       if (!texts.empty() && dice.Roll(40) == 0) {
@@ -113,6 +124,7 @@ TEST_P(MixedBatch, EveryTextIsWhatItIsAlone) {
   EXPECT_GT(finished, 100 / TestStep());
   EXPECT_GT(mixed, 100 / TestStep());
   EXPECT_GT(given_up, 0);
+  EXPECT_GT(predicted, 50 / TestStep());
 }
 
 std::vector<std::string> SameTextVerifiers() {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "dice.h"
+#include "random_prediction.h"
 #include "runtime/decoder.h"
 #include "scheduler_rig.h"
 #include "verify/filter_testing.h"
@@ -57,6 +58,7 @@ Request RandomRequest(Dice& dice, const std::vector<Asked>& before, const Limits
   if (dice.Chance(20)) request.stop_tokens = {static_cast<Token>(dice.Roll(limits.vocab))};
   if (dice.Chance(20)) request.logprobs = dice.Roll(4);
   if (dice.Chance(20)) request.filter = Half();
+  request.wants_sources = dice.Chance(50);
   const std::string stops[] = {"a", "ab", "aab", "\xe4\xb8\xad", "ba", "bcb", "A"};
   while (dice.Chance(30)) request.stop_strings.push_back(stops[dice.Roll(7)]);
   return request;
@@ -126,11 +128,17 @@ class Schedules {
   int64_t set_aside() const { return set_aside_; }
   int64_t cached() const { return cached_; }
   int64_t accepted() const { return accepted_; }
+  int64_t predicted() const { return predicted_; }
+  int64_t copies() const { return copies_; }
 
  private:
   void Submit(Dice& dice, Scheduler& scheduler, std::vector<Asked>& asked) {
     Request request = RandomRequest(dice, asked, limits_);
     request.drafter = dice.Roll(options_.drafters);
+    if (dice.Chance(40)) {
+      const std::vector<Token> answer = alone_.Of(request, 0, limits_.context).tokens;
+      request.prediction = RandomPrediction(dice, answer, limits_.vocab);
+    }
     Submission submission = scheduler.Submit(request);
     if (submission.stream == nullptr) {
       ASSERT_NE(submission.refusal, Refusal::kClosing);
@@ -163,6 +171,7 @@ class Schedules {
     for (int i = 0; i < asked.request.answers; ++i) {
       const WholeAnswer& whole = asked.reader.answers()[static_cast<size_t>(i)];
       const WholeAnswer alone = alone_.Of(asked.request, i, limits_.context);
+      ExpectTrueCopies(asked.request, whole);
       if (whole.finish == FinishReason::kCancelled) {
         EXPECT_TRUE(asked.cancelled);
         ExpectBeginningOf(whole, alone);
@@ -175,6 +184,8 @@ class Schedules {
       } else {
         ExpectSameAnswer(whole, alone);
         ++whole_;
+        predicted_ += whole.usage.accepted_prediction_tokens;
+        copies_ += std::ssize(whole.copies);
         if (!whole.stop.empty()) ++stopped_by_text_;
       }
     }
@@ -186,7 +197,7 @@ class Schedules {
   Limits limits_;
   SchedulerOptions options_;
   int64_t whole_ = 0, cancelled_ = 0, failed_ = 0, stopped_by_text_ = 0, set_aside_ = 0;
-  int64_t cached_ = 0, accepted_ = 0;
+  int64_t cached_ = 0, accepted_ = 0, predicted_ = 0, copies_ = 0;
 };
 
 TEST(ScheduleLaw, EveryAnswerIsTheOneItsRequestHasAlone) {
@@ -221,6 +232,8 @@ TEST(ScheduleLaw, EveryAnswerIsTheOneItsRequestHasAlone) {
   EXPECT_GT(schedules.set_aside(), static_cast<int64_t>(count / 10));
   EXPECT_GT(schedules.cached(), static_cast<int64_t>(count * 10));
   EXPECT_GT(schedules.accepted(), static_cast<int64_t>(count));
+  EXPECT_GT(schedules.predicted(), static_cast<int64_t>(count));
+  EXPECT_GT(schedules.copies(), static_cast<int64_t>(count));
 }
 
 // Drafters with the trees that users get, which weigh measured times: trees differ from run to run,
@@ -272,6 +285,9 @@ TEST(ScheduleLaw, HoldsAmongThreads) {
       auto& mine = asked[static_cast<size_t>(client)];
       for (int i = 0; i < kRequests; ++i) {
         Request request = RandomRequest(dice, mine, limits);
+        if (dice.Chance(40)) {
+          request.prediction = RandomPrediction(dice, request.prompt, limits.vocab);
+        }
         Submission submission = scheduler->Submit(request);
         ASSERT_NE(submission.stream, nullptr) << submission.error;
         mine.push_back({request, AnswerReader(std::move(submission.stream), request.answers)});

@@ -111,6 +111,13 @@ void AnswerReader::Add(const AnswerEvent& event) {
     ASSERT_GT(event.cycle, whole.last_cycle) << "a cycle wrote twice";
     whole.last_cycle = event.cycle;
   }
+  ASSERT_EQ(event.cycle_accepted, event.drafted);
+  ASSERT_LE(event.cycle_accepted, event.cycle_depth);
+  ASSERT_LE(event.cycle_depth, event.cycle_nodes);
+  ASSERT_TRUE(event.cycle > 0 || event.cycle_nodes == 0);
+  whole.nodes += event.cycle_nodes;
+  whole.accepted += event.cycle_accepted;
+  whole.copies.insert(whole.copies.end(), event.copies.begin(), event.copies.end());
   whole.tokens.insert(whole.tokens.end(), event.tokens.begin(), event.tokens.end());
   whole.logprobs.insert(whole.logprobs.end(), event.logprobs.begin(), event.logprobs.end());
   whole.text += event.text;
@@ -120,6 +127,9 @@ void AnswerReader::Add(const AnswerEvent& event) {
   whole.error = event.error;
   whole.usage = event.usage;
   whole.times = event.times;
+  if (event.finish == FinishReason::kNone) return;
+  ASSERT_EQ(event.usage.drafted_tokens, whole.nodes);
+  ASSERT_EQ(event.usage.accepted_tokens, whole.accepted);
 }
 
 WholeAnswer AloneAnswers::Of(const Request& request, int answer, int context) {
@@ -159,6 +169,35 @@ void ExpectSameAnswer(const WholeAnswer& whole, const WholeAnswer& alone) {
   EXPECT_EQ(whole.stop, alone.stop);
   EXPECT_EQ(whole.usage.completion_tokens, std::ssize(alone.tokens));
   EXPECT_TRUE(std::ranges::equal(whole.logprobs, alone.logprobs, AreSame));
+}
+
+void ExpectTrueCopies(const Request& request, const WholeAnswer& whole) {
+  std::vector<Token> text = request.prompt;
+  text.insert(text.end(), whole.tokens.begin(), whole.tokens.end());
+  int end = 0, predicted = 0, copied = 0;
+  for (const CopiedRun& run : whole.copies) {
+    ASSERT_GE(run.first, end);
+    ASSERT_GT(run.count, 0);
+    end = run.first + run.count;
+    ASSERT_LE(end, std::ssize(whole.tokens));
+    const std::vector<Token>& from = run.from_prediction ? request.prediction : text;
+    ASSERT_GE(run.source, 0);
+    ASSERT_LE(run.source + run.count, std::ssize(from));
+    EXPECT_TRUE(std::equal(whole.tokens.begin() + run.first, whole.tokens.begin() + end,
+                           from.begin() + run.source));
+    if (!run.from_prediction) {
+      EXPECT_LT(run.source, std::ssize(request.prompt) + run.first) << "before the copy";
+    }
+    copied += run.count;
+    predicted += run.from_prediction ? run.count : 0;
+  }
+  EXPECT_LE(copied, whole.usage.accepted_tokens);
+  EXPECT_GE(whole.usage.rejected_prediction_tokens, 0);
+  if (request.wants_sources) {
+    EXPECT_EQ(predicted, whole.usage.accepted_prediction_tokens);
+  } else {
+    EXPECT_TRUE(whole.copies.empty());
+  }
 }
 
 void ExpectBeginningOf(const WholeAnswer& part, const WholeAnswer& alone) {

@@ -37,6 +37,8 @@ struct WholeAnswer {
   std::string stop, error;
   Usage usage;
   AnswerTimes times;
+  std::vector<CopiedRun> copies;
+  int nodes = 0, accepted = 0;  // of all cycles
   int events = 0;
   int last_cycle = 0;
 };
@@ -87,6 +89,8 @@ class AloneAnswers {
 
 // `whole` ended by itself: it is `alone`.
 void ExpectSameAnswer(const WholeAnswer& whole, const WholeAnswer& alone);
+// Every copy is what stands at its source, and predicted ones are those that usage counts.
+void ExpectTrueCopies(const Request& request, const WholeAnswer& whole);
 // `part` was ended from outside: it is a beginning of `alone`.
 void ExpectBeginningOf(const WholeAnswer& part, const WholeAnswer& alone);
 

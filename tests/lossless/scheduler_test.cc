@@ -33,6 +33,7 @@ TEST_F(SchedulerTest, RefusesWhatCanNeverBeAnswered) {
   EXPECT_THAT(refused([](Request& r) { r.max_new = -1; }), HasSubstr("new tokens"));
   EXPECT_THAT(refused([](Request& r) { r.answers = 9; }), HasSubstr("answers: found 9"));
   EXPECT_THAT(refused([](Request& r) { r.stop_tokens = {-1}; }), HasSubstr("stop tokens"));
+  EXPECT_THAT(refused([](Request& r) { r.prediction = {5, 97}; }), HasSubstr("prediction"));
   EXPECT_THAT(refused([](Request& r) { r.stop_strings = {""}; }), HasSubstr("stop string"));
   EXPECT_THAT(refused([](Request& r) { r.stop_strings = {"\xff"}; }), HasSubstr("UTF-8"));
   EXPECT_THAT(refused([](Request& r) { r.drafter = 1; }), HasSubstr("drafter: found 1"));
@@ -40,7 +41,7 @@ TEST_F(SchedulerTest, RefusesWhatCanNeverBeAnswered) {
   EXPECT_THAT(refused([](Request& r) { r.logprobs = 21; }),
               HasSubstr("log-probabilities: found 21"));
   EXPECT_THAT(refused([](Request& r) { r.logprobs = -2; }), HasSubstr("log-probabilities"));
-  EXPECT_EQ(scheduler->Snapshot().refused, 13);
+  EXPECT_EQ(scheduler->Snapshot().refused, 14);
   EXPECT_FALSE(scheduler->RunOnce());
 }
 

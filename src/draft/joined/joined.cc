@@ -57,7 +57,7 @@ class Joined final : public Drafter {
       of_part.reserve(batch.size());
       for (const DraftSlot& slot : batch) {
         if (p > 0) slot.builder.NextDrafter();
-        of_part.push_back({PartOf(slot.state, p), slot.builder, slot.sampling});
+        of_part.push_back({PartOf(slot.state, p), slot.builder, slot.sampling, slot.predicted});
       }
       double seconds = 0;
       {

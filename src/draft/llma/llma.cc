@@ -82,10 +82,13 @@ class ReferenceCopier final : public TextDrafter {
 
  private:
   void Offer(std::span<const Token> text, TreeBuilder& builder) override {
-    constexpr float kConfidence = -0.5f;  // one run: any value gives the same tree
+    // The only run, but for a prediction's: it yields to one behind a match of three tokens.
+    constexpr float kConfidence = -0.5f;
     const auto found = FollowingInReferences(references_, text, rule_);
     builder.OfferRun(0, found, kConfidence, PositionIn(text, found));
   }
+
+  int MostCopied() const override { return rule_.k; }
 
   std::vector<std::vector<Token>> references_;
   ReferenceRule rule_;

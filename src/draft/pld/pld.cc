@@ -42,6 +42,8 @@ class PromptLookup final : public TextDrafter {
     builder.OfferRun(0, found, CopyConfidence(text, source), source);
   }
 
+  int MostCopied() const override { return rule_.k; }
+
   LookupRule rule_;
 };
 

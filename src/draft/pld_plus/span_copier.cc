@@ -29,6 +29,7 @@ Status SpanCopier::Observe(std::span<const Observation> seen) {
 Status SpanCopier::Propose(std::span<const DraftSlot> batch) {
   for (const DraftSlot& slot : batch) {
     auto& state = static_cast<CopyState&>(slot.state);
+    slot.OfferPredicted(rule_.k);
     const auto found = state.positions.find(state.root);
     if (found == state.positions.end()) continue;
     std::span<const int> places = found->second;

@@ -46,6 +46,7 @@ class Rest final : public TextDrafter {
   void Offer(std::span<const Token> text, TreeBuilder& builder) override {
     OfferAll(Continuations(text), builder);
   }
+  int MostCopied() const override { return rule_.cont; }
 
   // What follows the longest suffix of `text` that the corpus has. Of too many places, some all
   // over the range, so that no continuation is favoured by its place in the order.
