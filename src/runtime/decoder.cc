@@ -52,45 +52,68 @@ Result<std::unique_ptr<Drafter>> DrafterFor(const LoadedModel& loaded, const Dra
   return drafter;
 }
 
-}  // namespace
+// The tree as it is named, and the nodes it may have. Errors: it does not fit into a pass.
+Result<int> NodesOf(const LoadedModel& loaded, const DraftArgs& args, const std::string& name,
+                    const TreePolicy& tree) {
+  const int nodes = args.draft_max < 0 ? tree.DefaultNodes() : args.draft_max + 1;
+  if (nodes <= loaded.model->max_rows()) return nodes;
+  const std::string asked =
+      args.draft_max < 0 ? "--tree " + name + ": has up to " : "--draft-max: is ";
+  return Error{asked + std::to_string(nodes - 1) + " nodes, and a pass scores " +
+               std::to_string(loaded.model->max_rows() - 1) +
+               " at most; choose a smaller tree, or --draft-max for its likeliest nodes"};
+}
 
-Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity) {
-  Decoder decoder;
-  FT_ASSIGN_OR_RETURN(decoder.drafter, DrafterFor(loaded, args, capacity));
+struct Speculator {
+  NamedDrafter made;
+  GeneratorOptions options;
+};
+
+Result<Speculator> NewSpeculator(const LoadedModel& loaded, const DraftArgs& args, int capacity) {
+  Speculator speculator;
+  FT_ASSIGN_OR_RETURN(speculator.made.drafter, DrafterFor(loaded, args, capacity));
   std::string tree = TreeOf(args);
   if (!args.pct_cost.empty()) {
     tree.append(tree.find(':') == std::string::npos ? ":" : ",").append("expand=" + args.pct_cost);
   }
-  FT_ASSIGN_OR_RETURN(decoder.tree, NewTreePolicy(tree));
-  const int nodes = args.draft_max < 0 ? decoder.tree->DefaultNodes() : args.draft_max + 1;
-  if (nodes > loaded.model->max_rows()) {
-    const std::string asked =
-        args.draft_max < 0 ? "--tree " + tree + ": has up to " : "--draft-max: is ";
-    return Error{asked + std::to_string(nodes - 1) + " nodes, and a pass scores " +
-                 std::to_string(loaded.model->max_rows() - 1) +
-                 " at most; choose a smaller tree, or --draft-max for its likeliest nodes"};
-  }
+  FT_ASSIGN_OR_RETURN(speculator.made.tree, NewTreePolicy(tree));
+  const TreePolicy& policy = *speculator.made.tree;
+  FT_ASSIGN_OR_RETURN(const int nodes, NodesOf(loaded, args, tree, policy));
+  FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(args.verifier));
+  CostModel* costs = nullptr;
+  if (speculator.made.drafter != nullptr && policy.UsesEconomy()) costs = loaded.costs->Get();
+  speculator.options = {.limits = {.max_nodes = nodes, .max_depth = nodes - 1},
+                        .policy = &policy,
+                        .costs = costs,
+                        .drafter = args.drafter,
+                        // Where drafts change the text, one seed should give one text.
+                        .refresh_costs = verifier->guarantee == Guarantee::kSameText,
+                        .noise = args.noise};
+  return speculator;
+}
+
+}  // namespace
+
+Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity) {
+  FT_ASSIGN_OR_RETURN(Speculator speculator, NewSpeculator(loaded, args, capacity));
+  Decoder decoder{.drafter = std::move(speculator.made.drafter),
+                  .tree = std::move(speculator.made.tree)};
   const Json options = ObjectOf(args.verifier_options);
   FT_ASSIGN_OR_RETURN(decoder.verifier, NewVerifier(args.verifier, {*loaded.backend, options}));
   if (args.noise == DraftNoise::kShared && decoder.verifier->NeedsDraws()) {
     return Error{"--draft-noise: found shared, expected auto or none: --verifier " + args.verifier +
                  " weighs draws of the drafter, which must not know the target's"};
   }
-  FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(args.verifier));
-  CostModel* costs = nullptr;
-  if (decoder.drafter != nullptr && decoder.tree->UsesEconomy()) {
-    costs = loaded.costs->Get();
-  }
-  decoder.generator = std::make_unique<Generator>(
-      *loaded.model, decoder.drafter.get(), *decoder.verifier,
-      GeneratorOptions{.limits = {.max_nodes = nodes, .max_depth = nodes - 1},
-                       .policy = decoder.tree.get(),
-                       .costs = costs,
-                       .drafter = args.drafter,
-                       // Where drafts change the text, one seed should give one text.
-                       .refresh_costs = verifier->guarantee == Guarantee::kSameText,
-                       .noise = args.noise});
+  decoder.generator = std::make_unique<Generator>(*loaded.model, decoder.drafter.get(),
+                                                  *decoder.verifier, speculator.options);
   return decoder;
+}
+
+Result<int> AddDrafter(const LoadedModel& loaded, const DraftArgs& args, int capacity,
+                       Decoder* decoder) {
+  FT_ASSIGN_OR_RETURN(Speculator speculator, NewSpeculator(loaded, args, capacity));
+  decoder->others.push_back(std::move(speculator.made));
+  return decoder->generator->AddDrafter(decoder->others.back().drafter.get(), speculator.options);
 }
 
 }  // namespace foretoken

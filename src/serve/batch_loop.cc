@@ -97,6 +97,7 @@ void BatchLoop::Step() {
   const Status status = generator_.Step(batch, options_.rows);
   (void)status;  // every session has its own
   ++counters_.steps;
+  counters_.busy_slots += std::ssize(batch);
   counters_.prompt_rows += prompt_rows() - before;
   counters_.most_running = std::max(counters_.most_running, static_cast<int>(batch.size()));
   const bool was_alone = batch.size() == 1;

@@ -44,6 +44,7 @@ struct Counters {
   int64_t prompt_rows = 0;
   int64_t written_tokens = 0;
   int64_t steps = 0;
+  int64_t busy_slots = 0;  // answers that ran, summed over the steps
   // Drafts.
   int64_t cycles = 0, drafted_tokens = 0, accepted_tokens = 0;
   int64_t cycle_tokens = 0;  // written by cycles: those that were accepted, and bonuses

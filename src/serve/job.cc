@@ -24,6 +24,11 @@ bool BeginsText(std::span<const Token> prompt, const Tokenizer& tokenizer) {
   return tokenizer.SpaceWasAdded() && prompt.size() == 1 && prompt[0] == tokenizer.data().bos;
 }
 
+bool Continues(const CopiedRun& run, const CopiedRun& next) {
+  return next.first == run.first + run.count && next.source == run.source + run.count &&
+         next.from_prediction == run.from_prediction;
+}
+
 FinishReason ReasonOf(Finish finish) {
   switch (finish) {
     case Finish::kNot:
@@ -58,6 +63,12 @@ SamplingParams Job::Sampling() const {
   return sampling;
 }
 
+Prediction Job::prediction() const {
+  const std::vector<Token>& predicted = request_->asked.prediction;
+  if (predicted.empty()) return {};
+  return Prediction({request_, &predicted}, prompt());
+}
+
 void Job::Begin(std::unique_ptr<Session> begun) {
   session = std::move(begun);
   cycles_seen_ = 0;
@@ -72,12 +83,14 @@ void Job::SetAside() {
 AnswerEvent Job::TakeWritten() {
   AnswerEvent event{.answer = answer_};
   const auto fresh = std::span<const Token>(session->tokens).subspan(text_.size());
+  const std::vector<Token>& shown_tokens = request_->asked.shown;
   const bool ends_with_stop_token = session->finish == Finish::kStop;
   for (size_t i = 0; i < fresh.size() && !shown_.stopped(); ++i) {
     text_.push_back(fresh[i]);
     event.tokens.push_back(fresh[i]);
     if (ends_with_stop_token && i + 1 == fresh.size()) break;
-    std::string piece = tokenizer_.Piece(fresh[i]);
+    const bool is_shown = std::ranges::find(shown_tokens, fresh[i]) != shown_tokens.end();
+    std::string piece = tokenizer_.Piece(fresh[i], /*show_control=*/is_shown);
     if (std::exchange(drops_space_, false) && piece.starts_with(' ')) piece.erase(0, 1);
     event.text += shown_.Push(piece);
   }
@@ -85,16 +98,22 @@ AnswerEvent Job::TakeWritten() {
     const auto all = session->logprobs.end() - std::ssize(fresh);
     event.logprobs.assign(all, all + std::ssize(event.tokens));
   }
-  TakeCycle(event.tokens.size());
+  TakeCycle(fresh.size(), event.tokens.size());
   usage.completion_tokens = written();
   event.drafted = has_cycle_ ? cycle_.n_acc : 0;
-  event.cycle = has_cycle_ ? usage.cycles : 0;
+  if (has_cycle_) {
+    event.cycle = usage.cycles;
+    event.cycle_nodes = cycle_.nodes;
+    event.cycle_depth = cycle_.max_depth;
+    event.cycle_accepted = cycle_.n_acc;
+  }
+  if (request_->asked.wants_sources) event.copies = CopiesIn(fresh.size(), event.tokens.size());
   event.finish = shown_.stopped() ? FinishReason::kStop : ReasonOf(session->finish);
   return event;
 }
 
 // A step adds one cycle to a session, or none where it read the prompt.
-void Job::TakeCycle(size_t kept) {
+void Job::TakeCycle(size_t fresh, size_t kept) {
   has_cycle_ = session->cycles.size() > cycles_seen_;
   cycles_seen_ = session->cycles.size();
   if (!has_cycle_) return;
@@ -104,6 +123,31 @@ void Job::TakeCycle(size_t kept) {
   ++usage.cycles;
   usage.drafted_tokens += cycle_.nodes;
   usage.accepted_tokens += cycle_.n_acc;
+  const auto predicted = std::span(session->predicted).last(fresh).first(kept);
+  const auto came_true =
+      std::ranges::count_if(predicted, [](Pos position) { return position != kNoPos; });
+  usage.accepted_prediction_tokens += static_cast<int>(came_true);
+  usage.rejected_prediction_tokens += cycle_.predicted - static_cast<int>(came_true);
+}
+
+// What was copied from the text and was predicted, too, counts as predicted, as in Usage.
+std::vector<CopiedRun> Job::CopiesIn(size_t fresh, size_t kept) const {
+  const auto sources = std::span(session->sources).last(fresh);
+  const auto predicted = std::span(session->predicted).last(fresh);
+  const int begin = written() - static_cast<int>(kept);
+  std::vector<CopiedRun> copies;
+  for (size_t i = 0; i < kept; ++i) {
+    const bool is_predicted = predicted[i] != kNoPos;
+    const Pos source = is_predicted ? predicted[i] : sources[i];
+    if (source == kNoPos) continue;
+    const CopiedRun one{begin + static_cast<int>(i), 1, source, is_predicted};
+    if (!copies.empty() && Continues(copies.back(), one)) {
+      ++copies.back().count;
+    } else {
+      copies.push_back(one);
+    }
+  }
+  return copies;
 }
 
 void Job::Finish(FinishReason reason, std::string error, AnswerEvent* event) {

@@ -39,6 +39,8 @@ class Job {
   SamplingParams Sampling() const;
   // What the rest of the answer must look like; null: anything.
   const std::shared_ptr<const LogitFilter>& filter() const { return filter_; }
+  // Of the whole answer, what was delivered of it included.
+  Prediction prediction() const;
   // Prompt and everything that was delivered.
   std::span<const Token> text() const { return text_; }
   int prompt() const { return static_cast<int>(request_->asked.prompt.size()); }
@@ -70,7 +72,9 @@ class Job {
   void Finish(FinishReason reason, std::string error, AnswerEvent* event);
 
  private:
-  void TakeCycle(size_t kept);
+  void TakeCycle(size_t fresh, size_t kept);
+  // The copies among the first `kept` of the `fresh` last tokens that the session has written.
+  std::vector<CopiedRun> CopiesIn(size_t fresh, size_t kept) const;
 
   std::shared_ptr<ActiveRequest> request_;
   int answer_;

@@ -12,7 +12,8 @@ Status KeptTexts::Begin(Job& job) {
                                    .cache_type = options_.cache_type,
                                    .drafter = request.asked.drafter,
                                    .filter = job.filter(),
-                                   .logprobs = request.asked.logprobs});
+                                   .logprobs = request.asked.logprobs,
+                                   .prediction = job.prediction()});
   const int left = request.limit - static_cast<int>(job.text().size());
   if (PrefixCache* from = SourceFor(job)) {
     // Where there is no memory for a fork, the session computes all by itself.

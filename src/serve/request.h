@@ -26,6 +26,9 @@ struct Request {
   // End an answer before the first of them (StopText). UTF-8, not empty.
   std::vector<std::string> stop_strings;
   bool ignore_eos = false;  // the tokens by which the model ends a text do not end the answer
+  // Control tokens that are shown as text, as those by which a model opens calls of tools; others
+  // show nothing.
+  std::vector<Token> shown;
   // The likeliest tokens to name beside each one that is written, 20 at most; -1: no
   // log-probabilities.
   int logprobs = -1;
@@ -34,8 +37,10 @@ struct Request {
   // Whether it may begin with what earlier texts have left, and leave its own for later ones.
   bool keeps_text = true;
   int drafter = 0;  // by its number in the generator
-  // Text that the answer is expected to repeat, for drafters that copy. None of them takes it yet.
+  // Text that the answer is expected to repeat, for drafters that copy. Changes no text.
   std::vector<Token> prediction;
+  // Whether events name what their tokens were copied from (AnswerEvent::copies).
+  bool wants_sources = false;
   // Called whenever Stream::Next has something new, by the engine's thread and until all answers
   // have ended, whether the stream is still held or not. It must return soon and neither submit nor
   // stop. May be empty.
@@ -60,6 +65,19 @@ struct Usage {
   int drafted_tokens = 0;     // guesses that the target scored
   int accepted_tokens = 0;    // guesses that it kept
   int cycles = 0;             // passes that were given a draft, or might have been
+  // Of the guesses, those copied from Request::prediction.
+  int accepted_prediction_tokens = 0;
+  int rejected_prediction_tokens = 0;  // scored, but not kept
+};
+
+// Tokens of an answer that were copied, by a drafter's guess, from consecutive ones.
+struct CopiedRun {
+  int first = 0;  // within the answer
+  int count = 0;
+  int source = 0;  // of the first: within prompt and answer, or within Request::prediction
+  bool from_prediction = false;
+
+  bool operator==(const CopiedRun&) const = default;
 };
 
 // Seconds since the request was submitted.
@@ -81,6 +99,12 @@ struct AnswerEvent {
   // That wrote them, from 1; 0: they came with the last pass of the prompt, or of a text that was
   // resumed.
   int cycle = 0;
+  // Of that cycle; 0 where there was none.
+  int cycle_nodes = 0;     // guesses in its tree
+  int cycle_depth = 0;     // longest run among them
+  int cycle_accepted = 0;  // guesses that are in `tokens`
+  // What of `tokens` was copied from where, ascending; empty unless Request::wants_sources.
+  std::vector<CopiedRun> copies;
   // Anything but kNone: this is the answer's last event, and what follows is filled in.
   FinishReason finish = FinishReason::kNone;
   std::string stop;   // the stop string that ended it, if one did

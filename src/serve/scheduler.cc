@@ -71,6 +71,7 @@ Status Scheduler::Check(const Request& request) const {
   if (size == 0) return Error{"the prompt is empty"};
   FT_RETURN_IF_ERROR(CheckTokens("prompt", request.prompt, vocab));
   FT_RETURN_IF_ERROR(CheckTokens("stop tokens", request.stop_tokens, vocab));
+  FT_RETURN_IF_ERROR(CheckTokens("prediction", request.prediction, vocab));
   if (size >= options_.context) {
     return Error{"the prompt has " + std::to_string(size) + " tokens and the context " +
                  std::to_string(options_.context) + "; shorten the prompt or raise the context"};
