@@ -40,6 +40,32 @@ void AddExtras(const AnswerExtras& extras, Json& body) {
   if (extras.timings != nullptr) body["timings"] = TimingsBody(*extras.timings);
 }
 
+const char* NameOf(CopySource source) {
+  switch (source) {
+    case CopySource::kPrompt:
+      return "prompt";
+    case CopySource::kAnswer:
+      return "answer";
+    case CopySource::kPrediction:
+      return "prediction";
+  }
+  FT_CHECK(false);
+  return "";
+}
+
+Json CopiesBody(const std::vector<AnswerCopy>& copies) {
+  Json list = Json::array();
+  for (const AnswerCopy& copy : copies) {
+    list.push_back({{"offset", copy.offset},
+                    {"characters", copy.characters},
+                    {"from", NameOf(copy.from)},
+                    {"before", copy.before},
+                    {"text", copy.text},
+                    {"after", copy.after}});
+  }
+  return list;
+}
+
 void AddCycles(const std::vector<AnswerCycle>& cycles, Json& choice) {
   if (cycles.empty()) return;
   Json list = Json::array();
@@ -48,6 +74,7 @@ void AddCycles(const std::vector<AnswerCycle>& cycles, Json& choice) {
                     {"tokens", cycle.tokens},
                     {"drafted", cycle.drafted},
                     {"accepted", cycle.accepted}});
+    if (!cycle.copies.empty()) list.back()["copies"] = CopiesBody(cycle.copies);
   }
   choice["cycles"] = std::move(list);
 }

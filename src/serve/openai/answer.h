@@ -30,12 +30,22 @@ struct ScoredToken {
   std::vector<TokenShare> top;
 };
 
+enum class CopySource : uint8_t { kPrompt, kAnswer, kPrediction };
+
+// A part of an answer that was copied, and the passage it was copied from.
+struct AnswerCopy {
+  int offset = 0, characters = 0;  // code points, from the beginning of the cycle's text
+  CopySource from = CopySource::kPrompt;
+  std::string before, text, after;  // of the source; `text` is what was copied, all of it
+};
+
 // What one cycle of drafting added to an answer: an extension of this server.
 struct AnswerCycle {
   int characters = 0;  // code points of the text, in the order of the cycles
   int tokens = 0;
   int drafted = 0;   // nodes of the tree
   int accepted = 0;  // of them, those in the text
+  std::vector<AnswerCopy> copies;
 };
 
 // One answer, whole.

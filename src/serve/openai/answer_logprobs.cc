@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "serve/openai/answer.h"
+#include "serve/openai/code_points.h"
 
 namespace foretoken::openai {
 namespace {
@@ -49,12 +50,6 @@ Json Alternatives(const ScoredToken& token) {
   return shares;
 }
 
-// Characters begun by `bytes`: a character split between tokens belongs to the first.
-int CharactersBegun(std::string_view bytes) {
-  return static_cast<int>(std::count_if(
-      bytes.begin(), bytes.end(), [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
-}
-
 Json TextLogprobs(std::span<const ScoredToken> tokens, int text_offset) {
   Json texts = Json::array(), logprobs = Json::array(), tops = Json::array(),
        offsets = Json::array();
@@ -63,7 +58,7 @@ Json TextLogprobs(std::span<const ScoredToken> tokens, int text_offset) {
     logprobs.push_back(Finite(token.chosen.logprob));
     tops.push_back(Alternatives(token));
     offsets.push_back(text_offset);
-    text_offset += CharactersBegun(token.chosen.bytes);
+    text_offset += CodePoints(token.chosen.bytes);
   }
   return {{"tokens", std::move(texts)},
           {"token_logprobs", std::move(logprobs)},

@@ -159,7 +159,7 @@ TEST(Extras, TimingsAreLlamaCpps) {
 }
 
 TEST(Extras, SpeculationIsVllmsBlock) {
-  SpeculationLog log(3, /*keeps_steps=*/true);
+  SpeculationLog log(/*keeps_steps=*/true);
   log.Add(0, 0, 0);  // a pass without guesses does not count
   log.Add(1, 1, 1);
   log.Add(3, 3, 2);
@@ -179,7 +179,7 @@ TEST(Extras, SpeculationIsVllmsBlock) {
 }
 
 TEST(Extras, SpeculationIsNullWhereNothingWasDraftedAndAbsentUnasked) {
-  const SpeculationLog log(3, false);
+  const SpeculationLog log(false);
   const auto last = [&](const SpeculationLog* of, SpeculationDetail detail) {
     return UsageChunkBody(Head(Endpoint::kChat), kUsage, {.speculation = of, .detail = detail});
   };

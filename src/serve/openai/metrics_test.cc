@@ -65,7 +65,7 @@ ServerMetrics Filled() {
   metrics.busy_slots = 12;
   metrics.finished["stop"] = 3;
   metrics.refused[400] = 1;
-  SpeculationLog log(4, false);
+  SpeculationLog log(false);
   log.Add(4, 4, 2);
   log.Add(4, 4, 0);
   metrics.drafts["eagle"].Add(log);

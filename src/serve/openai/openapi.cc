@@ -65,14 +65,17 @@ Json Post(const char* about, const char* request, Json content) {
             {"responses", std::move(responses)}}}};
 }
 
-// An answer, whole or as events whose data are `chunk`s.
+// An answer, whole or as events whose data are `chunk`s. The schema is that of an event.
 Json Streamed(const char* answer, const char* chunk) {
+  const Json data = {{"type", "string"},
+                     {"description", std::string("An object of ") + chunk + ", or [DONE]."}};
   Json content = JsonContent(answer);
   content["text/event-stream"] = {
       {"schema",
-       {{"type", "string"},
-        {"description", std::string("With \"stream\": true: events whose data are objects of ") +
-                            chunk + ", then [DONE]."}}}};
+       {{"type", "object"},
+        {"description", "With \"stream\": true: events, of which the last one's data are [DONE]."},
+        {"required", {"data"}},
+        {"properties", {{"data", data}}}}}};
   return content;
 }
 

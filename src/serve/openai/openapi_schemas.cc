@@ -90,7 +90,12 @@ constexpr const char* kChoices = R"json({
   "Cycles": {"type": "array", "items": {"type": "object",
     "required": ["characters", "tokens", "drafted", "accepted"],
     "properties": {"characters": {"type": "integer"}, "tokens": {"type": "integer"},
-                   "drafted": {"type": "integer"}, "accepted": {"type": "integer"}}}},
+                   "drafted": {"type": "integer"}, "accepted": {"type": "integer"},
+                   "copies": {"type": "array", "items": {"type": "object",
+     "required": ["offset", "characters", "from", "before", "text", "after"], "properties": {
+     "offset": {"type": "integer", "minimum": 0}, "characters": {"type": "integer", "minimum": 1},
+     "from": {"enum": ["prompt", "answer", "prediction"]}, "before": {"type": "string"},
+     "text": {"type": "string"}, "after": {"type": "string"}}}}}}},
   "CallBody": {"type": "object", "required": ["id", "type", "function"], "properties": {
     "id": {"type": "string"}, "type": {"const": "function"},
     "function": {"type": "object", "required": ["name", "arguments"], "properties": {

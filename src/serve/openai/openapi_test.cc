@@ -227,7 +227,7 @@ void ExpectDescribed(const Json& body, const char* schema) {
 }
 
 TEST(OpenApi, AnswersHaveNothingThatIsNotDescribed) {
-  SpeculationLog log(2, true);
+  SpeculationLog log(true);
   log.Add(2, 2, 1);
   const Timings timings{.prompt_n = 1, .draft_n = 2};
   const AnswerExtras extras{

@@ -15,9 +15,7 @@ namespace foretoken::openai {
 class SpeculationLog {
  public:
   // `keeps_steps`: for SpeculationDetail::kDetailed, which lists every pass.
-  // `most_depth`: how deep the drafter's trees may be.
-  SpeculationLog(int most_depth, bool keeps_steps)
-      : most_depth_(most_depth), keeps_steps_(keeps_steps) {}
+  explicit SpeculationLog(bool keeps_steps) : keeps_steps_(keeps_steps) {}
 
   // A pass that verified a tree of `nodes` guesses, `depth` deep, of which `accepted` became text.
   // Passes without guesses are not counted. REQUIRES: 0 <= accepted <= depth <= nodes.
@@ -38,7 +36,7 @@ class SpeculationLog {
     int accepted;
   };
 
-  int most_depth_;
+  int most_depth_ = 0;  // of all trees
   bool keeps_steps_;
   int64_t steps_ = 0, drafted_ = 0, accepted_ = 0;
   std::vector<int64_t> histogram_;                // passes by what they accepted

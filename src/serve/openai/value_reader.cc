@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/number_text.h"
+#include "serve/openai/code_points.h"
 
 namespace foretoken::openai {
 namespace {
@@ -22,12 +23,6 @@ std::string Range(std::string_view kind, const std::string& least, const std::st
 }
 
 std::string Shown(double number) { return NumberText("%.10g", number); }
-
-// Of valid UTF-8, as the body's parser leaves it.
-size_t CodePoints(std::string_view text) {
-  return static_cast<size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
-}
 
 std::string Counted(size_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
@@ -107,7 +102,7 @@ std::optional<std::string> ValueReader::Text(const Json& value, const std::strin
     return {};
   }
   const auto& text = value.get_ref<const std::string&>();
-  const size_t length = CodePoints(text);
+  const auto length = static_cast<size_t>(CodePoints(text));
   if (length <= most) return text;
   WrongValue(param, "a string of at most " + Counted(most, "character"),
              Counted(length, "character"));

@@ -73,7 +73,9 @@ void ToolCallParser::InContent(char c, ToolText& out) {
   // A mark's first character occurs in it once, so that none begins within a beginning of another.
   if (!mark_seen_.empty() && c != mark_[mark_seen_.size()])
     EmitContent(std::exchange(mark_seen_, {}), out);
-  if (mark_seen_.empty() && style_ == ToolStyle::kLlama3 && at_start_ && c == '{') {
+  // Small models leave the mark out.
+  const bool may_be_bare = style_ == ToolStyle::kLlama3 || style_ == ToolStyle::kTagged;
+  if (mark_seen_.empty() && may_be_bare && at_start_ && c == '{') {
     EnterBlock("");
     return InObject(c, out);
   }

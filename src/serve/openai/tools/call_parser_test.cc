@@ -129,6 +129,13 @@ const std::vector<Line>& Lines() {
        "<tool_call>{\"name\":\"add\",\"arguments\":[1]}</tool_call>",
        "<tool_call>{\"name\":\"add\",\"arguments\":[1]}</tool_call>",
        {}},
+      // Without its mark, where it is all of the answer.
+      {kTagged, "{\"name\": \"add\", \"arguments\": {\"a\": 1}}", "", {R"(add {"a": 1})"}},
+      {kTagged, "\n{\"name\": \"now\"}\n", "", {"now {}"}},
+      {kTagged, "{\"name\": \"now\"} bye", "bye", {"now {}"}},
+      {kTagged, "{\"name\": \"rm\"} bye", "{\"name\": \"rm\"} bye", {}},
+      {kTagged, "{\"value\": 1}", "{\"value\": 1}", {}},
+      {kTagged, "So: {\"name\": \"now\"}", "So: {\"name\": \"now\"}", {}},
       // Llama 3.
       {kLlama3, R"({"name": "add", "parameters": {"a": -1.5e3}})", "", {R"(add {"a": -1.5e3})"}},
       {kLlama3,

@@ -1,0 +1,86 @@
+// All answers to one request of the API, from its submission to their ends.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "serve/api/answer_reader.h"
+#include "serve/api/prepare.h"
+#include "serve/api/served_model.h"
+#include "serve/api/server_counts.h"
+#include "serve/openai/answer.h"
+#include "serve/openai/error.h"
+
+namespace foretoken::openai {
+
+// Destroying it cancels what is unfinished. Thread-safety: one thread.
+class Answers {
+ public:
+  // Submits the request. Borrows `served` and `counts`. Errors: of Prepare, a full queue, a
+  // scheduler that is closing.
+  static ApiResult<std::unique_ptr<Answers>> Start(ServedModel& served, ServerCounts& counts,
+                                                   Request request, const ServiceOptions& options);
+  ~Answers();
+  Answers(const Answers&) = delete;
+  Answers& operator=(const Answers&) = delete;
+
+  // What was added since the last call. Waits for something until `timeout` has passed.
+  std::vector<Delta> Wait(std::chrono::milliseconds timeout);
+  // Whether all answers have ended, or one has failed.
+  bool ended() const { return unfinished_ == 0 || error_.has_value(); }
+  // Why an answer failed; the others were cancelled.
+  const std::optional<ApiError>& error() const { return error_; }
+
+  const Request& request() const { return request_; }
+  const AnswerHead& head() const { return head_; }
+  int choices() const { return static_cast<int>(readers_.size()); }
+  Usage TotalUsage() const;
+  Timings TotalTimings() const;
+  // Of the only answer; null where there are several.
+  const SpeculationLog* Log() const { return choices() == 1 ? &readers_[0].log() : nullptr; }
+  // All together. REQUIRES: ended(), no error.
+  Json Whole();
+
+ private:
+  // Wakes whoever waits for events of several streams.
+  struct Bell {
+    std::mutex mutex;
+    std::condition_variable rung;
+    bool is_rung = false;
+    void Ring();
+    void Await(std::chrono::milliseconds timeout);
+  };
+  using Clock = std::chrono::steady_clock;
+
+  Answers(ServedModel& served, ServerCounts& counts, Request request,
+          const ServiceOptions& options);
+  std::optional<ApiError> Submit(std::vector<foretoken::Request> requests);
+  void Poll(std::vector<Delta>& deltas);
+  void Take(size_t stream, const AnswerEvent& event, std::vector<Delta>& deltas);
+  void Fail(const AnswerEvent& event);
+  void EndLate();
+
+  ServedModel& served_;
+  ServerCounts& counts_;
+  const Request request_;
+  AnswerHead head_;
+  Prepared prepared_;  // its requests were given to the scheduler
+  std::vector<int> prompt_tokens_;
+  std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
+  std::vector<std::unique_ptr<Stream>> streams_;  // one for each prompt
+  std::vector<AnswerReader> readers_;             // [prompts * n], those of a prompt together
+  std::vector<uint64_t> keys_;                    // of counts_
+  std::vector<Clock::time_point> last_;           // when an answer's last event came
+  int unfinished_ = 0;
+  std::optional<ApiError> error_;
+  std::optional<Clock::time_point> deadline_;
+  bool is_late_ = false;
+};
+
+}  // namespace foretoken::openai

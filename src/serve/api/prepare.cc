@@ -1,0 +1,162 @@
+#include "serve/api/prepare.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/json.h"
+#include "grammar/grammar.h"
+#include "grammar/grammar_filter.h"
+#include "serve/openai/tools/forced_call.h"
+#include "serve/openai/tools/template_variables.h"
+
+namespace foretoken::openai {
+namespace {
+
+using Grammar = std::shared_ptr<const Automaton>;
+
+const char* PromptField(const Request& request) {
+  return request.endpoint == Endpoint::kChat ? "messages" : "prompt";
+}
+
+ApiError Invalid(std::string message, std::string param, const char* code = "invalid_value") {
+  return {.message = std::move(message), .param = std::move(param), .code = code};
+}
+
+// Errors of templates and grammars are sentences without an end.
+std::string Sentence(std::string text) {
+  if (!text.empty() && text.back() != '.') text += '.';
+  return text;
+}
+
+ApiResult<ToolStyle> StyleFor(const ServedModel& served, const Request& request) {
+  if (request.tools.empty() || request.tool_choice.kind == ToolChoice::Kind::kNone)
+    return ToolStyle::kNone;
+  if (served.tools != ToolStyle::kNone) return served.tools;
+  return Invalid(
+      "Unsupported value for 'tools': the model's chat template has no way to call them that this "
+      "server knows.",
+      "tools", "unsupported_value");
+}
+
+Result<Grammar> GrammarOf(const Constraint& constraint) {
+  switch (constraint.kind) {
+    case Constraint::Kind::kNone:
+      return Grammar();
+    case Constraint::Kind::kJsonObject:
+      return GrammarOfJsonObject();
+    case Constraint::Kind::kJsonSchema:
+      return GrammarOfSchema(*constraint.schema, constraint.param);
+    case Constraint::Kind::kGrammar:
+      return GrammarOfGbnf(constraint.text, constraint.param);
+  }
+  return Grammar();
+}
+
+// What a request's answers must match. Fills in how a call that is forced opens.
+ApiResult<Grammar> ConstraintOf(const Request& request, Prepared* prepared) {
+  if (prepared->tools != ToolStyle::kNone && MustCall(request.tool_choice)) {
+    Result<ForcedCall> forced =
+        ForceCall(prepared->tools, request.tools, request.tool_choice, request.parallel_tool_calls);
+    if (!forced.ok()) return Invalid(Sentence(forced.error().message), "tools");
+    prepared->opening = std::move(forced->prefix);
+    Result<Grammar> grammar = GrammarOfSchema(*forced->schema, "tools");
+    if (!grammar.ok()) return Invalid(Sentence(grammar.error().message), "tools");
+    return *std::move(grammar);
+  }
+  Result<Grammar> grammar = GrammarOf(request.constraint);
+  if (grammar.ok()) return *std::move(grammar);
+  return Invalid(Sentence(grammar.error().message), request.constraint.param);
+}
+
+// Every prompt as tokens.
+ApiResult<std::vector<std::vector<Token>>> EncodePrompts(const ServedModel& served,
+                                                         const Request& request,
+                                                         const std::string& opening) {
+  std::vector<std::vector<Token>> prompts;
+  if (request.endpoint == Endpoint::kChat) {
+    const ApiResult<std::string> text = RenderChat(served, request);
+    if (!text.ok()) return text.error();
+    prompts.push_back(
+        EncodePrompt(served.tokenizer(), text.value() + opening, /*parse_special=*/true));
+  }
+  for (const Prompt& prompt : request.prompts) {
+    prompts.push_back(prompt.is_tokens ? prompt.tokens
+                                       : EncodePrompt(served.tokenizer(), prompt.text,
+                                                      /*parse_special=*/true));
+  }
+  for (const std::vector<Token>& tokens : prompts) {
+    if (tokens.empty()) return Invalid("The prompt has no tokens.", PromptField(request));
+    if (std::ssize(tokens) >= served.info.context) {
+      return ContextLengthError(static_cast<int>(tokens.size()), served.info.context,
+                                PromptField(request));
+    }
+  }
+  return prompts;
+}
+
+int NewTokens(const Request& request, const ServiceOptions& options) {
+  const int asked = request.max_tokens.value_or(0), most = options.most_new_tokens;
+  if (asked == 0 || most == 0) return std::max(asked, most);
+  return std::min(asked, most);
+}
+
+}  // namespace
+
+ApiResult<std::string> RenderChat(const ServedModel& served, const Request& request) {
+  const Json messages = TemplateMessages(request.messages, served.tools);
+  const Json tools = TemplateTools(request.tools, request.tool_choice);
+  const Json variables = TemplateKeywords(request);
+  Result<std::string> text =
+      served.prompter->Render({.messages = &messages,
+                               .tools = tools.is_null() ? nullptr : &tools,
+                               .variables = &variables,
+                               .open_answer = request.add_generation_prompt});
+  if (text.ok()) return *std::move(text);
+  return Invalid(
+      Sentence("The model's chat template refuses the conversation: " + text.error().message),
+      "messages", "template_error");
+}
+
+ApiResult<Prepared> Prepare(const ServedModel& served, const Request& request,
+                            const ServiceOptions& options, uint64_t seed) {
+  Prepared prepared;
+  const ApiResult<ToolStyle> style = StyleFor(served, request);
+  if (!style.ok()) return style.error();
+  prepared.tools = style.value();
+  const ApiResult<Grammar> grammar = ConstraintOf(request, &prepared);
+  if (!grammar.ok()) return grammar.error();
+  auto prompts = EncodePrompts(served, request, prepared.opening);
+  if (!prompts.ok()) return prompts.error();
+  foretoken::Request common{.max_new = NewTokens(request, options),
+                            .sampling = request.sampling,
+                            .answers = request.n,
+                            .stop_strings = request.stop,
+                            .ignore_eos = request.ignore_eos,
+                            .logprobs = request.logprobs.value_or(-1),
+                            .keeps_text = request.cache_prompt,
+                            .drafter = served.DrafterNumber(request.drafter)};
+  if (!request.seed) common.sampling.seed = seed;
+  if (prepared.tools != ToolStyle::kNone) common.shown = served.call_marks;
+  if (!request.prediction.empty()) {
+    common.prediction =
+        served.tokenizer().Encode(request.prediction, {.add_bos = false, .parse_special = false});
+  }
+  for (std::vector<Token>& tokens : prompts.value()) {
+    foretoken::Request asked = common;
+    asked.prompt = std::move(tokens);
+    // Answer i of prompt p draws with seed + p n + i.
+    asked.sampling.seed +=
+        static_cast<uint64_t>(prepared.requests.size()) * static_cast<uint64_t>(request.n);
+    if (grammar.value() != nullptr) {
+      // One each: a filter's forks belong to one thread, but they need not share what they find.
+      Result<std::unique_ptr<LogitFilter>> filter = NewGrammarFilter(grammar.value(), served.trie);
+      if (!filter.ok()) return Invalid(Sentence(filter.error().message), request.constraint.param);
+      asked.filter = *std::move(filter);
+    }
+    prepared.requests.push_back(std::move(asked));
+  }
+  return prepared;
+}
+
+}  // namespace foretoken::openai

@@ -1,0 +1,195 @@
+#include "serve/api/service.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "serve/api/answer_stream.h"
+#include "serve/api/answers.h"
+#include "serve/api/prepare.h"
+#include "serve/openai/openapi.h"
+#include "serve/web/page.h"
+
+namespace foretoken::openai {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Paths with the method they take. Those without "/v1" are what some clients send whose base is
+// set without it.
+struct Route {
+  std::string_view path;
+  std::string_view method;
+};
+constexpr Route kRoutes[] = {{"/", "GET"},
+                             {"/health", "GET"},
+                             {"/v1/health", "GET"},
+                             {"/v1/models", "GET"},
+                             {"/models", "GET"},
+                             {"/metrics", "GET"},
+                             {"/props", "GET"},
+                             {"/slots", "GET"},
+                             {"/openapi.json", "GET"},
+                             {"/v1/chat/completions", "POST"},
+                             {"/chat/completions", "POST"},
+                             {"/v1/completions", "POST"},
+                             {"/completions", "POST"},
+                             {"/tokenize", "POST"},
+                             {"/detokenize", "POST"},
+                             {"/apply-template", "POST"},
+                             {"/v1/embeddings", "POST"},
+                             {"/v1/responses", "POST"},
+                             {"/v1/messages", "POST"}};
+constexpr std::string_view kLacking[] = {"/v1/embeddings", "/v1/responses", "/v1/messages"};
+
+HttpReply JsonReply(const Json& body) { return {.body = JsonText(body)}; }
+
+ApiError MethodError(std::string_view method) {
+  return {.kind = ErrorKind::kMethodForbidden,
+          .message = "This path takes " + std::string(method) + " requests only.",
+          .code = "method_not_allowed"};
+}
+
+}  // namespace
+
+HttpReply ErrorReply(const ApiError& error) {
+  HttpReply reply{.status = HttpStatus(error.kind), .body = JsonText(ErrorBody(error))};
+  const bool may_retry =
+      error.kind == ErrorKind::kRateLimit || error.kind == ErrorKind::kUnavailable;
+  if (may_retry) reply.headers.emplace_back("Retry-After", "1");
+  return reply;
+}
+
+Service::Service(std::unique_ptr<ServedModel> served, ServiceOptions options)
+    : served_(std::move(served)),
+      options_(std::move(options)),
+      description_(JsonText(OpenApiDocument(served_->rules, FT_VERSION))) {
+  served_->scheduler->Start();
+}
+
+Service::~Service() { served_->scheduler->Stop(); }
+
+Result<std::unique_ptr<Service>> Service::Create(const LoadedModel& loaded,
+                                                 const std::string& origin, const DraftArgs& draft,
+                                                 ServiceOptions options) {
+  FT_ASSIGN_OR_RETURN(auto served, NewServedModel(loaded, origin, draft, options));
+  return std::unique_ptr<Service>(new Service(std::move(served), std::move(options)));
+}
+
+HttpReply Service::Handle(const HttpRequest& request) {
+  const Route* route = std::ranges::find(kRoutes, request.path, &Route::path);
+  HttpReply reply;
+  if (route == std::end(kRoutes)) {
+    reply = ErrorReply(NotFoundError());
+  } else if (route->method != request.method) {
+    reply = ErrorReply(MethodError(route->method));
+    reply.headers.emplace_back("Allow", route->method);
+  } else {
+    reply = request.method == "GET" ? Get(request.path) : Post(request);
+  }
+  if (reply.status >= 400) counts_.Refuse(reply.status);
+  return reply;
+}
+
+HttpReply Service::Get(const std::string& path) const {
+  if (path == "/") {
+    return {.content_type = "text/html; charset=utf-8",
+            .body = std::string(WebPage()),
+            .headers = {{"Content-Security-Policy", std::string(kWebPagePolicy)}}};
+  }
+  if (path.ends_with("/health")) return JsonReply(HealthBody());
+  if (path.ends_with("/models")) return JsonReply(ModelsBody(served_->info));
+  if (path == "/props") return JsonReply(PropsBody(served_->info));
+  if (path == "/openapi.json") return {.body = description_};
+  const Counters counters = served_->scheduler->Snapshot();
+  if (path == "/slots")
+    return JsonReply(SlotsBody(served_->info, counts_.Slots(counters, served_->info.slots)));
+  return {.content_type = std::string(Exposition::kContentType),
+          .body = counts_.Metrics(counters, served_->info.model)};
+}
+
+HttpReply Service::Post(const HttpRequest& request) {
+  const std::string& path = request.path;
+  if (std::ranges::find(kLacking, path) != std::end(kLacking))
+    return ErrorReply(NotSupportedError(path));
+  if (path == "/tokenize") return Tokenize(request);
+  if (path == "/detokenize") return Detokenize(request);
+  if (path == "/apply-template") return ApplyTemplate(request);
+  return Answer(path.ends_with("/chat/completions") ? Endpoint::kChat : Endpoint::kText, request);
+}
+
+HttpReply Service::Answer(Endpoint endpoint, const HttpRequest& request) {
+  if (is_draining_) return ErrorReply(UnavailableError("The server is shutting down."));
+  ApiResult<Request> parsed = ParseRequest(endpoint, request.body, served_->rules);
+  if (!parsed.ok()) return ErrorReply(parsed.error());
+  const bool is_streamed = parsed->stream;
+  auto started = Answers::Start(*served_, counts_, std::move(parsed.value()), options_);
+  if (!started.ok()) return ErrorReply(started.error());
+  std::unique_ptr<Answers> answers = std::move(started.value());
+  if (is_streamed) {
+    return {.content_type = "text/event-stream",
+            .stream = std::make_unique<AnswerStream>(std::move(answers))};
+  }
+  constexpr milliseconds kBetweenLooks(50);
+  while (!answers->ended()) {
+    answers->Wait(kBetweenLooks);
+    // Nobody will read what is returned; the answers are cancelled.
+    if (request.is_gone && request.is_gone()) return {.status = 499};
+  }
+  if (answers->error()) return ErrorReply(*answers->error());
+  return JsonReply(answers->Whole());
+}
+
+HttpReply Service::Tokenize(const HttpRequest& request) const {
+  const auto parsed = ParseTokenizeRequest(request.body, served_->rules);
+  if (!parsed.ok()) return ErrorReply(parsed.error());
+  const Tokenizer& tokenizer = served_->tokenizer();
+  const std::vector<Token> tokens =
+      parsed->add_special
+          ? EncodePrompt(tokenizer, parsed->content, parsed->parse_special)
+          : tokenizer.Encode(parsed->content,
+                             {.add_bos = false, .parse_special = parsed->parse_special});
+  std::vector<std::string> pieces;
+  if (parsed->with_pieces) {
+    for (const Token token : tokens) pieces.push_back(tokenizer.Piece(token, true));
+  }
+  return JsonReply(TokenizeBody(tokens, pieces));
+}
+
+HttpReply Service::Detokenize(const HttpRequest& request) const {
+  const auto tokens = ParseDetokenizeRequest(request.body, served_->rules);
+  if (!tokens.ok()) return ErrorReply(tokens.error());
+  const std::string text = served_->tokenizer().Decode(tokens.value(), /*show_control=*/true);
+  return JsonReply(DetokenizeBody(ReplaceInvalidUtf8(text)));
+}
+
+HttpReply Service::ApplyTemplate(const HttpRequest& request) const {
+  const auto parsed = ParseRequest(Endpoint::kChat, request.body, served_->rules);
+  if (!parsed.ok()) return ErrorReply(parsed.error());
+  const ApiResult<std::string> text = RenderChat(*served_, parsed.value());
+  if (!text.ok()) return ErrorReply(text.error());
+  return JsonReply(ApplyTemplateBody(text.value()));
+}
+
+void Service::Drain(double seconds, const std::function<bool()>& is_hurried) {
+  is_draining_ = true;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (std::chrono::steady_clock::now() < end && !(is_hurried && is_hurried())) {
+    const Counters counters = served_->scheduler->Snapshot();
+    if (counters.running == 0 && counters.waiting == 0) break;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  served_->scheduler->Stop();
+}
+
+std::string Service::Summary() const {
+  return served_->info.model + ": " + std::to_string(served_->info.slots) + " slots, drafter " +
+         served_->info.drafter + ", context " + std::to_string(served_->info.context);
+}
+
+}  // namespace foretoken::openai
