@@ -1,13 +1,14 @@
 # The commands of foretoken. `make demo` and `make test` need nothing installed beforehand but make.
 BUILD := build/release
 JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
 CMAKE_BUILD := cmake --build
 
 # Another libtorch's build is apart: CMake keeps where it found the libraries of the first.
 TRAIN_BUILD = $(if $(TORCH),build/torch,$(BUILD))
 TRAIN_CMAKE = $(if $(TORCH),--fresh -B $(TRAIN_BUILD) -DTorch_DIR=$(abspath $(TORCH))/share/cmake/Torch)
 
-.PHONY: demo test train toy bench docs format lint asan tsan check-long clean help
+.PHONY: demo test train toy install bench docs format lint asan tsan serve-check check-long page-check clean help
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -31,6 +32,12 @@ train: ## build the trainer, with Debian's libtorch or that of TORCH=FOLDER (a P
 	@cmake --preset release $(TRAIN_CMAKE) -DFT_TRAIN=ON -DFT_TESTS=OFF | grep 'foretoken train:'
 	@$(CMAKE_BUILD) $(TRAIN_BUILD) -j $(JOBS) --target foretoken foretoken_train
 	@echo "$(TRAIN_BUILD)/foretoken train hass --target my.gguf --data my.jsonl --out runs/x --budget 20m"
+
+install: ## build and install foretoken, its manual pages and completions under PREFIX (/usr/local)
+	@scripts/setup.sh engine
+	@cmake --preset release -DFT_TRAIN=OFF -DFT_TESTS=OFF >/dev/null
+	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target foretoken
+	cmake --install $(BUILD) --prefix $(PREFIX)
 
 toy: ## show that a drafter is one folder and one line: add a toy to the build, try it, remove it
 	@scripts/setup.sh engine train test
@@ -70,6 +77,13 @@ tsan: ## build with the thread sanitizer and run the threaded tests
 	@$(CMAKE_BUILD) build/tsan -j $(JOBS)
 	ctest --preset tsan -L 'unit|lossless'
 
+serve-check: ## check `foretoken serve` from outside: the openai client, curl, schemathesis, faults; minutes
+	@scripts/setup.sh engine serve-check
+	@cmake --preset release >/dev/null
+	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target foretoken
+	@scripts/fetch_model.sh || true
+	tests/serve/check.sh
+
 check-long: ## what takes hours: 10,000 altered files and schedules, ten minutes a fuzzer, sanitised tests in full, tsan
 	@scripts/setup.sh engine test lint
 	@cmake --preset release -DFT_TESTS=ON >/dev/null
@@ -79,7 +93,19 @@ check-long: ## what takes hours: 10,000 altered files and schedules, ten minutes
 	@$(CMAKE_BUILD) build/asan -j $(JOBS)
 	ctest --preset asan -j $(JOBS)
 	@cmake --preset asan >/dev/null
+	@scripts/setup.sh serve-check
+	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target foretoken
+	tests/serve/check.sh long
+	python3 tests/serve/faults.py --binary build/asan/foretoken --scale 1/5
 	$(MAKE) tsan
+	python3 tests/serve/faults.py --binary build/tsan/foretoken --scale 1/20
+
+page-check: ## try the server's web page in Debian's Chromium on SmolLM2; IMAGES=docs/images keeps its pictures there
+	@scripts/setup.sh engine browser
+	@cmake --preset release -DFT_TRAIN=OFF -DFT_TESTS=OFF >/dev/null
+	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target foretoken
+	@scripts/fetch_model.sh
+	/usr/bin/python3 tests/serve/page.py $(if $(IMAGES),--images $(IMAGES))
 
 clean: ## remove everything that was built
 	rm -rf build

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "apps/llama_options.h"
+#include "base/check.h"
 #include "base/nearest_name.h"
 
 namespace foretoken {
@@ -87,9 +88,24 @@ bool RefuseExtras(const CLI::App& app) {
   return true;
 }
 
+DefinitionVisit* active_visit = nullptr;
+
 }  // namespace
 
+DefinitionVisit::DefinitionVisit(std::function<void(CLI::App&)> visit) : visit_(std::move(visit)) {
+  FT_CHECK(active_visit == nullptr);
+  active_visit = this;
+}
+
+DefinitionVisit::~DefinitionVisit() { active_visit = nullptr; }
+
+bool DefinitionVisit::IsActive() { return active_visit != nullptr; }
+
 std::optional<int> ParseCommandLine(CLI::App& app, int argc, char** argv) {
+  if (active_visit != nullptr) {
+    active_visit->visit_(app);
+    return kExitDone;
+  }
   FoldHelp(app, std::make_shared<FoldedHelp>());
   auto arguments = WithOurOptions(app, {argv + 1, argv + argc});
   if (!arguments.ok()) return BadUsage(arguments.error());

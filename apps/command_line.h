@@ -1,13 +1,15 @@
-// What the commands share: parsing their options with the exit statuses of command.h, and failing
-// with a sentence.
+// What the commands share: parsing their options with the exit statuses of command.h, or showing
+// them to whoever describes the command, and failing with a sentence.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "apps/command.h"
+#include "apps/option_values.h"
 #include "base/legible.h"
 #include "base/output_file.h"
 #include "base/result.h"
@@ -16,8 +18,25 @@
 namespace foretoken {
 
 // Parses the options of one command, llama.cpp's where it takes them (llama_options.h). Returns the
-// status to exit with after --help or bad usage, nothing when the command should run.
+// status to exit with after --help or bad usage, nothing when the command should run. A command
+// calls it before it does any work: under a DefinitionVisit nothing must happen.
 std::optional<int> ParseCommandLine(CLI::App& app, int argc, char** argv);
+
+// While it lives, ParseCommandLine parses nothing: it shows the definition to `visit` and returns
+// kExitDone, so that running a command describes it. One at a time, in the main thread.
+class DefinitionVisit {
+ public:
+  explicit DefinitionVisit(std::function<void(CLI::App&)> visit);
+  ~DefinitionVisit();
+  DefinitionVisit(const DefinitionVisit&) = delete;
+  DefinitionVisit& operator=(const DefinitionVisit&) = delete;
+
+  static bool IsActive();
+
+ private:
+  friend std::optional<int> ParseCommandLine(CLI::App& app, int argc, char** argv);
+  std::function<void(CLI::App&)> visit_;
+};
 
 // A range that error messages name and --help does not.
 inline CLI::Validator Within(int low, int high) { return CLI::Range(low, high).description(""); }
@@ -56,7 +75,7 @@ inline CLI::Validator WritableFile() {
         const Status writable = CheckWritable(path);
         return writable.ok() ? std::string() : writable.error().message;
       },
-      "");
+      "", kNamesFile);
 }
 
 }  // namespace foretoken

@@ -21,11 +21,12 @@ struct LlamaOption {
   Value value;
   Treatment treatment;
   std::string_view text;
-  std::string_view command = "";  // the only one it is meant for, or "" for both
+  std::string_view commands = "";  // those it is meant for, or "" for all
 };
 
 // The commands that take llama.cpp's options.
-constexpr std::string_view kLlamaCommands[] = {"generate", "chat"};
+constexpr std::string_view kLlamaCommands[] = {"generate", "chat", "serve"};
+constexpr std::string_view kWriters = "generate chat";
 
 constexpr std::string_view kOnCpu = "foretoken runs on the CPU";
 constexpr std::string_view kNoFetch =
@@ -33,19 +34,23 @@ constexpr std::string_view kNoFetch =
 constexpr std::string_view kNoSampler =
     "foretoken has no such sampler; it has --top-k, --top-p, --min-p and --typical-p";
 constexpr std::string_view kFromModel = "foretoken takes this from the model's file";
-constexpr std::string_view kNoServer = "foretoken has no server";
+constexpr std::string_view kServer = "'foretoken serve' is the server";
+constexpr std::string_view kInRequests = "requests bring it";
 
 constexpr LlamaOption kLlamaOptions[] = {
     // The same by another name.
     {" --temperature ", Value::kOne, Treatment::kSame, "--temp"},
-    {" --predict --n-predict ", Value::kOne, Treatment::kSame, "--new-tokens"},
+    {" --predict --n-predict ", Value::kOne, Treatment::kSame, "--new-tokens", kWriters},
+    {" -n --predict --n-predict ", Value::kOne, Treatment::kSame, "--max-tokens", "serve"},
+    {" -np ", Value::kOne, Treatment::kSame, "--parallel", "serve"},
+    {" -a ", Value::kOne, Treatment::kSame, "--alias", "serve"},
     {" --ctx-size ", Value::kOne, Treatment::kSame, "--context"},
     {" -s ", Value::kOne, Treatment::kSame, "--seed"},
     {" --typical ", Value::kOne, Treatment::kSame, "--typical-p"},
     {" --repeat-last-n ", Value::kOne, Treatment::kSame, "--penalty-last-n"},
-    {" -jf ", Value::kOne, Treatment::kSame, "--json-schema-file"},
+    {" -jf ", Value::kOne, Treatment::kSame, "--json-schema-file", kWriters},
     {" -l ", Value::kOne, Treatment::kSame, "--logit-bias"},
-    {" -sys --system-prompt ", Value::kOne, Treatment::kSame, "--system"},
+    {" -sys --system-prompt ", Value::kOne, Treatment::kSame, "--system", kWriters},
     {" -md --model-draft --spec-draft-model ", Value::kOne, Treatment::kSame, "--draft-model"},
     {" --draft-n --spec-draft-n-max ", Value::kOne, Treatment::kSame, "--draft-max"},
     {" -ctk --cache-type-k ", Value::kOne, Treatment::kSame, "--cache-type"},
@@ -55,6 +60,9 @@ constexpr LlamaOption kLlamaOptions[] = {
      Treatment::kSilent, "", "generate"},
     {" -cnv --conversation -i --interactive --multiline-input -mli --simple-io --log-disable ",
      Value::kNone, Treatment::kSilent, "", "chat"},
+    {" --metrics --slots --props -cb --cont-batching --webui --log-disable --perf --no-perf "
+     "--no-context-shift ",
+     Value::kNone, Treatment::kSilent, "", "serve"},
     {" --jinja --color -co --no-escape --no-warmup --mmap ", Value::kNone, Treatment::kSilent, ""},
     // No effect here.
     {" -ngl --gpu-layers --n-gpu-layers -ngld --gpu-layers-draft -dev --device -sm --split-mode "
@@ -73,7 +81,9 @@ constexpr LlamaOption kLlamaOptions[] = {
     {" --numa --prio --poll ", Value::kOne, Treatment::kDropped,
      "foretoken places its threads itself"},
     {" --perf --no-perf --no-context-shift ", Value::kNone, Treatment::kDropped,
-     "--stats writes the numbers, and a full context is never shifted"},
+     "--stats writes the numbers, and a full context is never shifted", kWriters},
+    {" --threads-http ", Value::kOne, Treatment::kDropped,
+     "foretoken chooses the threads of connections itself", "serve"},
     {" --keep ", Value::kOne, Treatment::kDropped, "a full context is never shifted"},
     // Done otherwise.
     {" -cnv --conversation -i --interactive -if --interactive-first ", Value::kNone,
@@ -103,20 +113,33 @@ constexpr LlamaOption kLlamaOptions[] = {
      Treatment::kAnswered,
      "--tree auto, the default, drafts where it is expected to gain; --draft-max limits it"},
     {" -r --reverse-prompt ", Value::kOne, Treatment::kAnswered,
-     "an answer ends at the model's end tokens or after -n tokens"},
+     "an answer ends at the model's end tokens or after -n tokens", kWriters},
     {" --lora --lora-scaled --control-vector --mmproj --image ", Value::kOne, Treatment::kAnswered,
      "foretoken runs text models as they are; merge adapters into the model first"},
     {" --prompt-cache ", Value::kOne, Treatment::kAnswered,
-     "'foretoken chat' keeps its cache from turn to turn; /save and /load keep the conversation"},
+     "'foretoken chat' keeps its cache from turn to turn; /save and /load keep the conversation",
+     kWriters},
     {" -e --escape ", Value::kNone, Treatment::kAnswered,
-     "prompts are taken as they are; in bash, -p $'two\\nlines' holds a line end"},
-    {" --host --port --api-key -np --parallel ", Value::kOne, Treatment::kAnswered, kNoServer},
+     "prompts are taken as they are; in bash, -p $'two\\nlines' holds a line end", kWriters},
+    {" --host --port --api-key -np --parallel ", Value::kOne, Treatment::kAnswered, kServer,
+     kWriters},
+    {" -p --prompt -f --file -sys --system-prompt --system -r --reverse-prompt ", Value::kOne,
+     Treatment::kAnswered, kInRequests, "serve"},
+    {" -j --json-schema -jf --json-schema-file --grammar --grammar-file ", Value::kOne,
+     Treatment::kAnswered, "requests bring it, as response_format, json_schema or grammar",
+     "serve"},
+    {" --prompt-cache --slot-save-path --cache-reuse ", Value::kOne, Treatment::kAnswered,
+     "prompts are kept in memory by themselves; --memory says how much of it", "serve"},
+    {" --embedding --embeddings --rerank --reranking --pooling ", Value::kNone,
+     Treatment::kAnswered, "foretoken writes text; it has no embeddings", "serve"},
+    {" --ssl-key-file --ssl-cert-file ", Value::kOne, Treatment::kAnswered,
+     "foretoken speaks plain HTTP; a proxy before it adds TLS (docs/serving.md)", "serve"},
 };
 
 const LlamaOption* FindLlamaOption(std::string_view name, std::string_view command) {
   const std::string word = " " + std::string(name) + " ";
   for (const LlamaOption& o : kLlamaOptions) {
-    const bool is_meant = o.command.empty() || o.command == command;
+    const bool is_meant = o.commands.empty() || o.commands.find(command) != std::string_view::npos;
     if (is_meant && o.names.find(word) != std::string_view::npos) return &o;
   }
   return nullptr;

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 #include "apps/command.h"
+#include "apps/command_list.h"
 #include "base/bus_error.h"
 #include "base/file_claims.h"
 #include "base/legible.h"
@@ -19,51 +19,26 @@
 namespace foretoken {
 namespace {
 
-struct Command {
-  std::string_view name;
-  std::string_view summary;
-  int (*run)(int argc, char** argv);
-};
-
-constexpr Command kCommands[] = {
-#define FT_COMMAND(name, summary) {#name, summary, &Run_##name},
-#include "apps/commands.def"
-#undef FT_COMMAND
-};
-
-// A subcommand's name as typed: '-' stands for '_' ("find-heads").
-std::string Canonical(std::string_view typed) {
-  std::string name(typed);
-  for (char& c : name) c = c == '-' ? '_' : c;
-  return name;
-}
-
-std::string Shown(std::string_view name) {
-  std::string shown(name);
-  for (char& c : shown) c = c == '_' ? '-' : c;
-  return shown;
-}
-
 void PrintUsage(std::FILE* out) {
+  std::fprintf(out, "foretoken: %s\n\n", kTagline);
   std::fputs(
-      "foretoken: faster answers from large language models, token for token the same\n\n"
       "usage: foretoken COMMAND [OPTIONS]   (foretoken COMMAND --help explains one)\n\n"
       "begin with:\n"
       "  foretoken demo                                      (what it gains, in a minute)\n"
       "  foretoken generate -m model.gguf --chat -p \"Why is the sky blue?\"\n"
-      "  foretoken chat -m model.gguf\n\ncommands:\n",
+      "  foretoken chat -m model.gguf\n"
+      "  foretoken serve -m model.gguf                       (the OpenAI API, and a page to chat)\n"
+      "\ncommands:\n",
       out);
-  for (const Command& c : kCommands) {
-    std::fprintf(out, "  %-16s %.*s\n", Shown(c.name).c_str(), static_cast<int>(c.summary.size()),
+  for (const Subcommand& c : AllSubcommands()) {
+    std::fprintf(out, "  %-16s %.*s\n", c.name.c_str(), static_cast<int>(c.summary.size()),
                  c.summary.data());
   }
-  std::fputs("\nexit status: 0 done, 1 failed, 2 bad usage, 3 --check found a difference\n", out);
+  std::fprintf(out, "\nexit status: %s\n", kExitStatuses);
 }
 
 int RefuseCommand(std::string_view typed) {
-  std::vector<std::string> names;
-  for (const Command& c : kCommands) names.push_back(Shown(c.name));
-  const std::string nearest = DidYouMean(typed, names);
+  const std::string nearest = DidYouMean(typed, SubcommandNames());
   std::fprintf(stderr, "foretoken: no command '%s'%s\n", Printable(typed).c_str(),
                nearest.empty() ? "; 'foretoken --help' lists them" : nearest.c_str());
   return kExitUsage;
@@ -83,10 +58,8 @@ int RunCommand(int argc, char** argv) {
     std::puts("foretoken " FT_VERSION);
     return kExitDone;
   }
-  for (const Command& c : kCommands) {
-    if (c.name == Canonical(typed)) return c.run(argc - 1, argv + 1);
-  }
-  return RefuseCommand(typed);
+  const Subcommand* command = FindSubcommand(typed);
+  return command == nullptr ? RefuseCommand(typed) : command->run(argc - 1, argv + 1);
 }
 
 const std::thread::id kMainThread = std::this_thread::get_id();

@@ -4,7 +4,9 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 
+#include "apps/option_values.h"
 #include "backend/cpu/cpu_options.h"
 #include "base/comma_list.h"
 #include "tree/tree_policy.h"
@@ -32,6 +34,14 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& names, const std::strin
           },
           help)
       ->allow_extra_args(false);
+}
+
+// `first`, and the names of `items` behind them.
+template <typename Items, typename NameOf = std::identity>
+std::vector<std::string> NamesAfter(std::vector<std::string> first, const Items& items,
+                                    NameOf name_of = {}) {
+  for (const auto& item : items) first.emplace_back(std::invoke(name_of, item));
+  return first;
 }
 
 Result<CpuIsa> ParseIsa(std::string_view text) {
@@ -98,14 +108,17 @@ void AddModelArgs(CLI::App& app, ModelArgs* model) {
 }
 
 void AddIsaArg(CLI::App& app, std::string* backend) {
-  AddParsed(app, "--isa", "instruction set: auto (default), " + CommaList(AllCpuIsas(), CpuIsaName),
-            [backend](const std::string& text) -> Status {
-              FT_ASSIGN_OR_RETURN(const CpuIsa isa, ParseIsa(text));
-              *backend = CpuBackendName(isa);
-              return {};
-            })
-      ->type_name("NAME")
-      ->group(kModelGroup);
+  CLI::Option* isa =
+      AddParsed(app, "--isa",
+                "instruction set: auto (default), " + CommaList(AllCpuIsas(), CpuIsaName),
+                [backend](const std::string& text) -> Status {
+                  FT_ASSIGN_OR_RETURN(const CpuIsa isa, ParseIsa(text));
+                  *backend = CpuBackendName(isa);
+                  return {};
+                })
+          ->type_name("NAME")
+          ->group(kModelGroup);
+  OfferValues(isa, NamesAfter({std::string(CpuIsaName(CpuIsa::kAuto))}, AllCpuIsas(), CpuIsaName));
 }
 
 CLI::Option* AddSeedArg(CLI::App& app, uint64_t* seed, const std::string& help) {
@@ -207,13 +220,19 @@ void AddVerifierArgs(CLI::App& app, DraftArgs* draft) {
   for (const VerifierEntry& e : AllVerifiers()) {
     names.append("\n").append(e.name).append(": ").append(e.summary);
   }
-  app.add_option("--verifier", draft->verifier, names)->group(kSpeculation)->type_name("NAME");
+  CLI::Option* verifier = app.add_option("--verifier", draft->verifier, names);
+  verifier->group(kSpeculation)->type_name("NAME");
+  OfferValues(verifier, NamesAfter({}, AllVerifiers(), &VerifierEntry::name));
   AddParsed(app, "--verifier-opt", "KEY=VALUE, an option of the verifier; repeatable",
             [draft](const std::string& text) { return TakeOption(text, &draft->verifier_options); })
       ->group(kSpeculation);
 }
 
 }  // namespace
+
+std::vector<std::string> DrafterNames() {
+  return NamesAfter({"none"}, AllDrafters(), &DrafterEntry::name);
+}
 
 void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
   std::string names = "what guesses ahead (default " + draft->drafter +
@@ -222,7 +241,9 @@ void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
   for (const DrafterEntry& e : AllDrafters()) {
     names.append("\n").append(e.name).append(": ").append(e.summary);
   }
-  app.add_option("--drafter", draft->drafter, names)->group(kSpeculation)->type_name("NAME");
+  CLI::Option* drafter = app.add_option("--drafter", draft->drafter, names);
+  drafter->group(kSpeculation)->type_name("NAME");
+  OfferValueList(drafter, DrafterNames());
   AddTreeArgs(app, draft);
   AddVerifierArgs(app, draft);
   AddDraftOptions(app, draft);
@@ -234,15 +255,15 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
                 OptionHelp(DrafterOptions()),
             [draft](const std::string& text) { return TakeOption(text, &draft->options); })
       ->group(kSpeculation);
-  AddParsed(
+  CLI::Option* noise = AddParsed(
       app, "--draft-noise",
       "what ranks the guesses of trained drafters and draft models above temperature 0: shared "
       "(what the target's own draw would take), none (probability alone) or auto (default: "
       "shared with the verifiers exact and nucleus, which take that draw); not with chain and "
       "tree, which weigh draws of the drafter",
-      [draft](const std::string& text) { return TakeNoise(text, &draft->noise); })
-      ->group(kSpeculation)
-      ->type_name("NAME");
+      [draft](const std::string& text) { return TakeNoise(text, &draft->noise); });
+  noise->group(kSpeculation)->type_name("NAME");
+  OfferValues(noise, NamesAfter({}, kDraftNoiseNames));
   AddFileOption(app, "--reference", "a document that llma copies from; repeatable", "reference",
                 draft)
       ->group(kSpeculation);
@@ -274,7 +295,9 @@ void AddTreeArgs(CLI::App& app, DraftArgs* draft) {
     trees.append("\n").append(e.name).append(": ").append(e.summary);
     trees.append(" (").append(OptionSummary(options[i].options)).append(")");
   }
-  app.add_option("--tree", draft->tree, trees)->group(kSpeculation)->type_name("TREE");
+  CLI::Option* tree = app.add_option("--tree", draft->tree, trees);
+  tree->group(kSpeculation)->type_name("TREE");
+  OfferValues(tree, NamesAfter({"paper"}, AllTrees(), &TreeEntry::name));
   app.add_option(
          "--pct-cost", draft->pct_cost,
          "what drafting costs the pct tree, over a target pass: auto (default: measured) or "
@@ -290,10 +313,11 @@ void AddTreeArgs(CLI::App& app, DraftArgs* draft) {
 }
 
 void AddCacheArgs(CLI::App& app, DType* type) {
-  AddParsed(app, "--cache-type", "keys and values as f32, f16 (default), bf16 or q8_0",
-            [type](const std::string& text) { return TakeCacheType(text, type); })
-      ->type_name("TYPE")
-      ->group(kModelGroup);
+  CLI::Option* option =
+      AddParsed(app, "--cache-type", "keys and values as f32, f16 (default), bf16 or q8_0",
+                [type](const std::string& text) { return TakeCacheType(text, type); });
+  option->type_name("TYPE")->group(kModelGroup);
+  OfferValues(option, {"f32", "f16", "bf16", "q8_0"});
 }
 
 }  // namespace foretoken

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "runtime/draft_args.h"
@@ -27,6 +28,8 @@ void AddGrammarArgs(CLI::App& app, GrammarArgs* grammar);
 // 1, said of the option `name`.
 Status CheckNewTokens(const std::string& name, int count);
 
+// What --drafter may name: "none" and all drafters.
+std::vector<std::string> DrafterNames();
 void AddDraftArgs(CLI::App& app, DraftArgs* draft);
 // The part of AddDraftArgs that sets drafters' options and names their files.
 void AddDraftOptions(CLI::App& app, DraftArgs* draft);

@@ -51,7 +51,8 @@ void AddRows(CLI::App& app, BenchOptions* o) {
 
 void AddModel(CLI::App& app, BenchOptions* o) {
   auto* source = app.add_option_group("model");
-  source->add_option("-m,--model", o->model, "a GGUF file or a Hugging Face directory");
+  source->add_option("-m,--model", o->model, "a GGUF file or a Hugging Face directory")
+      ->type_name("MODEL");
   source->add_option("--random", o->random,
                      "random weights of a shape: llama2-7b, 1.1b, 160m, ...");
   source->require_option(1);

@@ -42,8 +42,12 @@ RULES = [
     (r"\bstd::cin\b", {"apps/talk/line_reader.cc"}, 'ReadText("-") (base/input_file.h)'),
     (
         r"(\.|->)data\b(?!\()",
-        # the one compares addresses, the other cuts memory into pages
-        {"src/model/decoder_layers.cc", "src/model/page_pool.cc"},
+        # the one compares addresses, the next cuts memory into pages, the last has events of epoll
+        {
+            "src/model/decoder_layers.cc",
+            "src/model/page_pool.cc",
+            "src/serve/http/connection_loop.cc",
+        },
         "Backend::Download or an op: memory is the device's",
         ("src/model/", *ABOVE_MODEL),
     ),

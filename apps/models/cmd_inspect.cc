@@ -328,6 +328,7 @@ int Run_inspect(int argc, char** argv) {
   app.footer(kInspectFooter);
   app.add_option("model", options.path,
                  "a GGUF file or a Hugging Face directory, of a model or a draft")
+      ->type_name("MODEL")
       ->required();
   app.add_flag("--json", options.json, "print JSON");
   app.add_flag("--tensors", options.tensors, "list the tensors");

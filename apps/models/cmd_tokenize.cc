@@ -128,6 +128,7 @@ int Run_tokenize(int argc, char** argv) {
                "foretoken tokenize");
   app.add_option("-m,--model", options.model,
                  "GGUF file, Hugging Face directory, tokenizer.json or tokenizer.model")
+      ->type_name("MODEL")
       ->required();
   CLI::Option* ids = app.add_flag("--ids", options.ids, "print only the ids, on one line");
   app.add_flag("--no-bos", options.no_bos, "do not add the tokens that begin and end a text");

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "apps/command.h"
+#include "apps/command_line.h"
 #include "apps/models/train_plot.h"
 
 namespace foretoken {
@@ -59,9 +59,26 @@ std::string ModulePath() {
   return self.substr(0, self.rfind('/') + 1) + kModule;
 }
 
+// Shows the definition of what is parsed here: of the rest, which the module parses, there is none.
+int DescribeTrain(int argc, char** argv) {
+  CLI::App app("Trains a language model, or a drafter for one.", "foretoken train");
+  app.footer(
+      "The methods and the fields of each are listed by foretoken train --help, where the trainer\n"
+      "is built (make train). A recipe may hold them instead.\n"
+      "\n"
+      "Examples:\n"
+      "  foretoken train hass --target model.gguf --data chats.jsonl --out runs/x --budget 20m\n"
+      "  foretoken train plot runs/x");
+  app.allow_extras(access(ModulePath().c_str(), R_OK) == 0);
+  TrainPlotArgs args;
+  DeclareTrainPlot(*app.add_subcommand("plot", kTrainPlotSummary)->allow_extras(false), &args);
+  return ParseCommandLine(app, argc, argv).value_or(kExitFailed);
+}
+
 }  // namespace
 
 int Run_train(int argc, char** argv) {
+  if (DefinitionVisit::IsActive()) return DescribeTrain(argc, argv);
   if (argc > 1 && std::string_view(argv[1]) == "plot") return TrainPlot(argc - 1, argv + 1);
   const std::string path = ModulePath();
   if (access(path.c_str(), R_OK) != 0) {

@@ -6,8 +6,10 @@ namespace foretoken {
 
 CLI::Option* AddRewriteArgs(CLI::App& app, const char* input_help, const char* quiet_help,
                             RewriteArgs* args) {
-  app.add_option("model", args->input, input_help)->required();
-  app.add_option("-o,--output", args->output, "the GGUF file to write")->required();
+  app.add_option("model", args->input, input_help)->type_name("MODEL")->required();
+  app.add_option("-o,--output", args->output, "the GGUF file to write")
+      ->type_name("FILE")
+      ->required();
   app.add_option("-t,--threads", args->threads,
                  "threads (0: one for each core that the process may use)")
       ->check(CLI::Range(0, 1024));

@@ -9,12 +9,6 @@
 namespace foretoken {
 namespace {
 
-struct TrainPlotArgs {
-  std::vector<std::string> runs;
-  std::string out;
-  bool force = false;
-};
-
 constexpr const char* kTrainPlotFooter =
     "The learning rate and the losses are drawn over the steps, and for a draft how often each of\n"
     "its steps is right. A run that still goes on, or was killed, is drawn as far as it got.\n"
@@ -42,18 +36,22 @@ Status PlotRuns(const TrainPlotArgs& args) {
 
 }  // namespace
 
-int TrainPlot(int argc, char** argv) {
-  TrainPlotArgs args;
-  CLI::App app("Draws how training runs went, as one SVG picture.", "foretoken train plot");
+void DeclareTrainPlot(CLI::App& app, TrainPlotArgs* args) {
   app.footer(kTrainPlotFooter);
-  app.add_option("run", args.runs, "directories that foretoken train wrote (--out), a colour each")
+  app.add_option("run", args->runs, "directories that foretoken train wrote (--out), a colour each")
       ->type_name("RUN")
       ->required();
-  app.add_option("--out", args.out,
+  app.add_option("--out", args->out,
                  "the picture to write; - writes it to standard output (default: curves.svg in the "
                  "first run's directory)")
       ->type_name("FILE");
-  app.add_flag("--force", args.force, "replace FILE where it exists");
+  app.add_flag("--force", args->force, "replace FILE where it exists");
+}
+
+int TrainPlot(int argc, char** argv) {
+  TrainPlotArgs args;
+  CLI::App app(kTrainPlotSummary, "foretoken train plot");
+  DeclareTrainPlot(app, &args);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   if (args.runs.size() > kMostTrainRuns) {
     return BadUsage(Error{std::to_string(args.runs.size()) +

@@ -1,7 +1,21 @@
 // foretoken train plot: the one part of `foretoken train` that needs no libtorch.
 #pragma once
 
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
 namespace foretoken {
+
+struct TrainPlotArgs {
+  std::vector<std::string> runs;
+  std::string out;
+  bool force = false;
+};
+
+inline constexpr char kTrainPlotSummary[] = "Draws how training runs went, as one SVG picture.";
+
+void DeclareTrainPlot(CLI::App& app, TrainPlotArgs* args);
 
 // argv[0] is "plot".
 int TrainPlot(int argc, char** argv);

@@ -1,0 +1,31 @@
+// What the completion scripts of all shells share: which words are offered where.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/describe/definition.h"
+
+namespace foretoken {
+
+// The first line of an option's help, or of a summary, cut to what fits beside a name.
+std::string ShortHelp(std::string_view help);
+
+// In single quotes of a shell of the Bourne family: "it's" becomes 'it'\''s'.
+std::string ShellQuoted(std::string_view text);
+
+// The names of values that need no quoting in any shell; others are not offered.
+std::vector<std::string> PlainValues(const OptionDefinition& option);
+
+// The argument by position that is completed; null where there is none.
+const OptionDefinition* CompletedArgument(const CommandDefinition& command);
+
+// Calls `visit` with each command and each part of one, and with its path: "bench", "bench decode".
+void ForEachPath(
+    std::span<const CommandDefinition> commands,
+    const std::function<void(const std::string& path, const CommandDefinition&)>& visit);
+
+}  // namespace foretoken

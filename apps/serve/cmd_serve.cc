@@ -1,0 +1,96 @@
+// foretoken serve: the OpenAI API over HTTP, many answers at once.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "apps/command_line.h"
+#include "apps/serve/serve_args.h"
+#include "base/interrupt.h"
+#include "base/legible.h"
+#include "base/warning.h"
+#include "serve/api/service.h"
+#include "serve/http/http_server.h"
+#include "serve/openai/error.h"
+
+namespace foretoken {
+namespace {
+
+// For what is left to be sent once the last answer has ended.
+constexpr double kSendSeconds = 5;
+
+std::new_handler previous_new_handler = nullptr;
+
+// A request that finds no memory fails alone, if its thread is the server's.
+void RefuseMemory() {
+  if (HttpServer::OwnsThread()) throw std::bad_alloc();
+  if (previous_new_handler == nullptr) throw std::bad_alloc();
+  previous_new_handler();
+}
+
+HttpReply StillLoading() {
+  return openai::ErrorReply(openai::UnavailableError("The model is still loading."));
+}
+
+void WarnIfOpen(const ServeArgs& args, const HttpServer& server, bool has_keys) {
+  if (server.is_loopback() || has_keys) return;
+  Warn("listening at " + args.host +
+       " without --api-key: whoever reaches this machine may use the model");
+}
+
+// Waits for a signal, and for the answers under way after it.
+void ServeUntilStopped(const ServeArgs& args, openai::Service& service, HttpServer& server) {
+  constexpr std::chrono::milliseconds kBetweenLooks(100);
+  while (!InterruptGuard::Requested()) std::this_thread::sleep_for(kBetweenLooks);
+  InterruptGuard::Clear();
+  std::fputs("foretoken: ending; a second signal cancels the answers under way\n", stderr);
+  server.Drain();
+  service.Drain(args.drain_seconds, InterruptGuard::Requested);
+  server.Stop(kSendSeconds);
+}
+
+Status RunServer(const ServeArgs& args) {
+  FT_ASSIGN_OR_RETURN(HttpServerOptions http, HttpOptionsOf(args));
+  const bool has_keys = !http.guard.api_keys.empty();
+  LoadedModel loaded;
+  std::unique_ptr<openai::Service> service;
+  std::atomic<openai::Service*> ready = nullptr;
+  // The port is taken before the model is loaded: one that is not free is told at once.
+  FT_ASSIGN_OR_RETURN(const auto server, HttpServer::Bind(std::move(http)));
+  server->Start([&ready](const HttpRequest& request) {
+    openai::Service* const answering = ready.load(std::memory_order_acquire);
+    return answering == nullptr ? StillLoading() : answering->Handle(request);
+  });
+  FT_ASSIGN_OR_RETURN(loaded, Load(args.model));
+  FT_ASSIGN_OR_RETURN(openai::ServiceOptions options, ServiceOptionsOf(args, *loaded.file));
+  FT_ASSIGN_OR_RETURN(
+      service, openai::Service::Create(loaded, args.model.path, args.draft, std::move(options)));
+  WarnIfLossy(args.draft);
+  WarnIfOpen(args, *server, has_keys);
+  const InterruptGuard guard(InterruptGuard::Notes::kEveryStop);
+  previous_new_handler = std::set_new_handler(RefuseMemory);
+  ready.store(service.get(), std::memory_order_release);
+  std::fprintf(stderr, "foretoken: %s on %s (%d slots, drafter %s)\n",
+               Legible(service->model()).c_str(), server->Url().c_str(), args.parallel,
+               args.draft.drafter.c_str());
+  ServeUntilStopped(args, *service, *server);
+  return {};
+}
+
+}  // namespace
+
+int Run_serve(int argc, char** argv) {
+  CLI::App app{"Answers over HTTP as the OpenAI API does, many requests at once.",
+               "foretoken serve"};
+  ServeArgs args;
+  DeclareServe(app, &args);
+  if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
+  if (const Status usage = CheckServe(args); !usage.ok()) return BadUsage(usage.error());
+  const Status served = RunServer(args);
+  return served.ok() ? kExitDone : Failed(served.error());
+}
+
+}  // namespace foretoken
