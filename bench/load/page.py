@@ -1,0 +1,88 @@
+"""What was measured, as Markdown: the tables, and docs/results/serving.md around them."""
+import datetime
+import math
+import os
+import re
+import subprocess
+
+HEAD = """# Serving
+
+Made by `bench/serve_load.py`: streaming clients, each asking its next question when it has its answer. Every answer of
+foretoken is compared with the one that the same request had alone, without a drafter; a fault is an answer that differs, or
+none. Turns with and without speculation, and of other servers, alternate on the same requests. Ratios are of tokens a second,
+of the first row over the row's, with their 95 % intervals over batches. A delivery may bring several tokens.
+"""
+
+
+def milliseconds(seconds):
+    return "-" if math.isnan(seconds) else f"{1e3 * seconds:.0f}" if seconds >= 0.1 else f"{1e3 * seconds:.1f}"
+
+
+def table(runs):
+    """One row for each number of clients and way of answering."""
+    lines = [
+        "| clients | | requests/s | tokens/s | first row over this one | first token, ms: p50 p95 p99 | a token, ms: p50 p95 p99 "
+        "| between deliveries, ms: p50 p95 p99 | requests | faults |", "|---|---|---|---|---|---|---|---|---|---|"
+    ]
+    for run in runs:
+        for name, arm in run["arms"].items():
+            ratio = run["ratios"].get(name)
+            times = [" ".join(milliseconds(x) for x in arm[key]) for key in ("first_token", "per_token", "gap")]
+            faults = str(run["faults"]) if arm["checked"] else ""
+            lines.append(
+                f"| {run['clients']} | {name} | {arm['requests_per_second']:.2f} | {arm['tokens_per_second']:.0f} | " +
+                (f"{ratio[0]:.2f} [{ratio[1]:.2f}, {ratio[2]:.2f}]" if ratio else "") +
+                f" | {' | '.join(times)} | {arm['requests']} | {faults} |")
+    return "\n".join(lines) + "\n"
+
+
+def use_table(runs):
+    """Memory and CPU."""
+    lines = [
+        "| clients | minutes | resident memory, MiB: begin, end | slope, MiB a minute | server, cores | load generator, cores |",
+        "|---|---|---|---|---|---|"
+    ]
+    for run in runs:
+        memory = run["memory_mib"]
+        server = "" if run["server_cpu"] is None else f"{run['server_cpu']:.2f}"
+        lines.append(f"| {run['clients']} | {run['seconds'] / 60:.1f} | " +
+                     (f"{memory[0]:.0f}, {memory[1]:.0f}" if memory else "") + " | " +
+                     (f"{run['memory_slope_mib_per_minute']:+.2f}" if memory else "") +
+                     f" | {server} | {run['generator_cpu']:.3f} |")
+    return "\n".join(lines) + "\n"
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        found = dict(line.split(":", 1) for line in lines if ":" in line)
+    found = {key.strip(): text.strip() for key, text in found.items()}
+    amx = "with" if "amx_int8" in found.get("flags", "").split() else "without"
+    return f"{found.get('model name', 'unknown')}, {os.cpu_count()} cores, {amx} AMX"
+
+
+def circumstances(arguments):
+    """Machine, day, commit and command; of paths, the names alone."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    words = [re.sub(r"[^\s=]*/", "", word) if "://" not in word else word for word in arguments]
+    return {
+        "machine": processor(), "date": datetime.date.today().isoformat(), "commit": commit,
+        "command": "bench/" + " ".join(words)
+    }
+
+
+def write(found):
+    parts = [HEAD]
+    for kept in found:
+        cached = "may be found in the cache" if kept["cache_prompt"] else "are read anew each time"
+        parts += [
+            f"\n{kept['machine']}, {kept['date']}, commit {kept['commit']}; {kept['requests']} distinct requests of "
+            f"{', '.join(kept['data'])}, greedy and seeded; prompts {cached}.\n", f"    {kept['command']}\n",
+            table(kept["runs"]),
+            "Memory of the server after the first third of the time, and what both processes used of the machine's "
+            f"{os.cpu_count()} cores:\n",
+            use_table(kept["runs"])
+        ]
+        faults = [fault for run in kept["runs"] for fault in run["first_faults"]]
+        if faults:
+            parts.append("Faults:\n\n" + "\n".join(f"- {fault}" for fault in faults) + "\n")
+    return "\n".join(parts)

@@ -1,0 +1,36 @@
+"""Distinct requests from files of questions in Spec-Bench's format."""
+import json
+import random
+
+FEWEST_TOKENS, MOST_TOKENS = 32, 128
+# What all servers are told, since their defaults differ.
+SAMPLERS = {"top_k": 0, "min_p": 0, "repeat_penalty": 1.0}
+GREEDY = {"temperature": 0}
+
+
+def prompts_of(paths, most_characters):
+    """First turns of the questions of all files, without those that are too long, each once."""
+    found = {}
+    for path in paths:
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                prompt = json.loads(line)["turns"][0]
+                if len(prompt) <= most_characters:
+                    found.setdefault(prompt, None)
+    return list(found)
+
+
+def make_requests(paths, count, most_characters, seed):
+    """Bodies of chat requests: distinct prompts, every other one greedy, the others with a seed each; lengths drawn evenly."""
+    rng = random.Random(seed)
+    prompts = prompts_of(paths, most_characters)
+    if len(prompts) < count:
+        raise SystemExit(f"{len(prompts)} prompts of at most {most_characters} characters, {count} are needed")
+    bodies = []
+    for i, prompt in enumerate(rng.sample(prompts, count)):
+        sampling = GREEDY if i % 2 == 0 else {"temperature": 0.8, "top_p": 0.95, "seed": i}
+        bodies.append({
+            "model": "any", "messages": [{"role": "user", "content": prompt}],
+            "max_tokens": rng.randint(FEWEST_TOKENS, MOST_TOKENS), **SAMPLERS, **sampling
+        })
+    return bodies

@@ -1,0 +1,37 @@
+"""Requests by the curl program: an HTTP client of somebody else's, for what must hold on the wire."""
+import subprocess
+
+import client
+
+SECONDS = 120
+
+
+def curl(server, path, *options, body=None, seconds=SECONDS):
+    """The reply to `curl OPTIONS URL/path`, a POST of JSON where there is a `body`."""
+    command = ["curl", "-sS", "-i", "--max-time", str(seconds), "--noproxy", "*", *options]
+    data = client.encode(body)
+    if data is not None:
+        command += ["-H", "Content-Type: application/json", "--data-binary", "@-"]
+        if not any(option.startswith("Expect:") for option in options):
+            command += ["-H", "Expect:"]  # curl would wait for 100 Continue where the body is large
+    run = subprocess.run([*command, server.url + path], input=data or b"", capture_output=True)
+    if run.returncode != 0:
+        raise AssertionError(
+            f"curl {path}: exit status {run.returncode}: {run.stderr.decode(errors='replace').strip()}")
+    return parse(run.stdout)
+
+
+def parse(output):
+    """The last reply of curl's output; those before it are "100 Continue" and the like."""
+    while True:
+        head, _, body = output.partition(b"\r\n\r\n")
+        lines = head.decode("latin-1").split("\r\n")
+        status = int(lines[0].split()[1])
+        if status >= 200:
+            break
+        output = body
+    headers = {}
+    for line in lines[1:]:
+        name, _, text = line.partition(":")
+        headers[name.lower()] = text.strip()
+    return client.Reply(status, headers, body)
