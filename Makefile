@@ -1,6 +1,10 @@
 # The commands of foretoken. `make demo` and `make test` need nothing installed beforehand but make.
 BUILD := build/release
 JOBS ?= $(shell nproc)
+empty :=
+space := $(empty) $(empty)
+SANITIZED := base_test text_test chat_template_test io_test tree_test grammar_test stop_text_test openai_test http_test \
+  http_server_test scheduler_test service_test
 PREFIX ?= /usr/local
 CMAKE_BUILD := cmake --build
 
@@ -8,7 +12,7 @@ CMAKE_BUILD := cmake --build
 TRAIN_BUILD = $(if $(TORCH),build/torch,$(BUILD))
 TRAIN_CMAKE = $(if $(TORCH),--fresh -B $(TRAIN_BUILD) -DTorch_DIR=$(abspath $(TORCH))/share/cmake/Torch)
 
-.PHONY: demo test train toy install bench docs format lint asan tsan serve-check check-long page-check clean help
+.PHONY: demo test train toy install bench docs format lint asan asan-quick tsan serve-check check-long page-check clean help
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -65,6 +69,12 @@ lint: ## check format, layers, citations and clang-tidy
 	@scripts/setup.sh engine train test lint
 	scripts/lint.sh
 
+asan-quick: ## the part of `make asan` that reads what others wrote or runs threads: fuzzers, parsers, the server
+	@scripts/setup.sh engine test lint
+	@cmake --preset asan >/dev/null
+	@$(CMAKE_BUILD) build/asan -j $(JOBS) --target fuzzers $(SANITIZED)
+	ctest --preset asan -j $(JOBS) -R '_fuzz$$|^($(subst $(space),|,$(SANITIZED)))$$'
+
 asan: ## build with address and undefined-behaviour sanitizers and run the tests and fuzzers
 	@scripts/setup.sh engine test lint
 	@cmake --preset asan >/dev/null
@@ -79,7 +89,7 @@ tsan: ## build with the thread sanitizer and run the threaded tests
 
 serve-check: ## check `foretoken serve` from outside: the openai client, curl, schemathesis, faults; minutes
 	@scripts/setup.sh engine serve-check
-	@cmake --preset release >/dev/null
+	@cmake --preset release -DFT_TRAIN=OFF -DFT_TESTS=OFF >/dev/null
 	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target foretoken
 	@scripts/fetch_model.sh || true
 	tests/serve/check.sh

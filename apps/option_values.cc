@@ -61,12 +61,12 @@ OptionValues ValuesOf(CLI::Option& option) {
     const std::string name = validator->get_name();
     const std::string about = validator->get_description();
     if (name.starts_with(kOfferList)) {
-      values.names = Items(std::string_view(name).substr(kOfferList.size()));
+      values.names = Items(name.substr(kOfferList.size()));
       values.is_list = true;
     } else if (name.starts_with(kOffer)) {
-      values.names = Items(std::string_view(name).substr(kOffer.size()));
+      values.names = Items(name.substr(kOffer.size()));
     } else if (about.starts_with('{') && about.ends_with('}')) {  // CLI::IsMember's set
-      values.names = Items(std::string_view(about).substr(1, about.size() - 2));
+      values.names = Items(about.substr(1, about.size() - 2));
       values.are_all = true;
     } else if (name == kNamesFile) {
       values.is_file = true;

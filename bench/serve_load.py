@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Loads `foretoken serve` with streaming clients, and checks every answer.
 
-First each of 200 distinct requests is answered alone, without a drafter. Then, for each number of clients, batches of the
-same requests are answered by turns with speculation, without it and, where --peer names one, by another server. Whatever runs
-beside it, an answer must be the lone one. Equal answers make equal work, so that the ratio of two times is that of two speeds;
-its interval comes from the batches. Resident memory is watched all the time.
+First each of 200 distinct requests is answered alone, without a drafter. Then, for each number of clients, batches of
+the same requests are answered by turns with speculation, without it and, where --peer names one, by another server.
+Whatever runs beside it, an answer must be the lone one. Equal answers make equal work, so that the ratio of two times is
+that of two speeds; its interval comes from the batches. Resident memory is watched all the time.
 
     bench/serve_load.py -m build/models/smollm2-135m-instruct-q4_1.gguf --data ../shared/data/eval [--clients 1,4,16,64]
         [--seconds 60] [--last-seconds 600] [--peer llama-server=http://127.0.0.1:8081] [--json FILE] [--page FILE]
@@ -185,7 +185,8 @@ async def measure(args, url, pid):
         seconds = args.last_seconds if clients == args.clients[-1] and args.last_seconds else args.seconds
         runs.append(await load.run(clients, seconds))
         print(page.table(runs[-1:]), flush=True)
-    return {"runs": runs, "requests": len(bodies), "cache_prompt": args.cache, "data": [path.name for path in paths]}
+    data = f"{len(paths)} files of {args.data.name}" if args.data.is_dir() else args.data.name
+    return {"runs": runs, "requests": len(bodies), "cache_prompt": args.cache, "data": data}
 
 
 def parse_arguments():

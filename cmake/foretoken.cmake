@@ -127,6 +127,9 @@ function(ft_strict name)
   endif()
 endfunction()
 
+if(FT_FUZZ)
+  add_custom_target(fuzzers)  # all of them
+endif()
 # ft_fuzz(NAME SOURCES a_fuzz.cc DEPS ft_io CORPUS dir): a libFuzzer target, and a ctest
 # (label fuzz) that runs it over the committed corpus for some seconds, with FT_LONG for ten minutes.
 function(ft_fuzz name)
@@ -135,6 +138,7 @@ function(ft_fuzz name)
   endif()
   cmake_parse_arguments(ARG "" "CORPUS" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
+  add_dependencies(fuzzers ${name})
   foreach(tried ft_base ${ARG_DEPS})  # coverage of the code under test, not of the target alone
     target_compile_options(${tried} PRIVATE -fsanitize=fuzzer-no-link)
   endforeach()

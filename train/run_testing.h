@@ -112,6 +112,32 @@ inline TrainOptions TinyDraftRun(const std::string& directory, const std::string
   return options;
 }
 
+// Runs that many tests begin with: each is trained once in a process.
+class TargetRuns {
+ public:
+  // The folder of one of `steps`; empty where it failed, which is reported.
+  static std::string Of(int64_t steps) {
+    static TargetRuns runs;
+    const std::string out = runs.directory_ + "/steps" + std::to_string(steps);
+    if (fs::exists(out)) return out;
+    TrainOptions options = TinyRun(runs.directory_, out);
+    options.recipe.steps = steps;
+    const Status trained = Train(options);
+    EXPECT_TRUE(trained.ok()) << trained.error().message;
+    return trained.ok() ? out : "";
+  }
+
+ private:
+  TargetRuns() {
+    std::string name = testing::TempDir() + "targets_XXXXXX";
+    directory_ = mkdtemp(name.data());
+    WriteText(directory_ + "/text.txt");
+  }
+  ~TargetRuns() { fs::remove_all(directory_); }
+
+  std::string directory_;
+};
+
 class RunTest : public testing::Test {
  protected:
   RunTest() {
@@ -124,10 +150,9 @@ class RunTest : public testing::Test {
   // A target for drafts: directory/target.gguf, trained for `steps`.
   void MakeTarget(FileType type, int64_t steps = 120) {
     const std::string run = directory_ + "/target_run";
-    TrainOptions options = TinyRun(directory_, run);
-    options.recipe.steps = steps;
-    const Status trained = Train(options);
-    ASSERT_TRUE(trained.ok()) << trained.error().message;
+    const std::string known = TargetRuns::Of(steps);
+    ASSERT_FALSE(known.empty());
+    fs::copy(known, run, fs::copy_options::recursive);
     const Status exported = ExportGguf(run, directory_ + "/target.gguf", type);
     ASSERT_TRUE(exported.ok()) << exported.error().message;
   }

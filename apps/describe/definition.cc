@@ -19,6 +19,7 @@ std::vector<std::string> TypedNames(const CLI::Option& option) {
 template <typename Options>
 std::vector<std::string> NamesOf(const Options& options) {
   std::vector<std::string> names;
+  names.reserve(options.size());
   for (const CLI::Option* option : options) names.push_back(option->get_name());
   std::ranges::sort(names);  // CLI11 orders them by address
   return names;

@@ -36,7 +36,7 @@ void AddParagraph(std::vector<std::string> lines, Footer& footer) {
   } else if (lines[0].starts_with(kStatusHeading)) {
     std::string text;
     for (const std::string& line : lines) text += line + " ";
-    footer.exit_statuses = ReadExitStatuses(std::string_view(text).substr(kStatusHeading.size()));
+    footer.exit_statuses = ReadExitStatuses(text.substr(kStatusHeading.size()));
   } else {
     AddNotes(lines, footer.notes);
   }

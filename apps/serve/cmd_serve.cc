@@ -58,6 +58,10 @@ Status RunServer(const ServeArgs& args) {
   LoadedModel loaded;
   std::unique_ptr<openai::Service> service;
   std::atomic<openai::Service*> ready = nullptr;
+  http.on_refusal = [&ready](int status) {
+    openai::Service* const counting = ready.load(std::memory_order_acquire);
+    if (counting != nullptr) counting->CountRefusal(status);
+  };
   // The port is taken before the model is loaded: one that is not free is told at once.
   FT_ASSIGN_OR_RETURN(const auto server, HttpServer::Bind(std::move(http)));
   server->Start([&ready](const HttpRequest& request) {

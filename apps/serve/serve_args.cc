@@ -187,7 +187,8 @@ Status CheckServe(const ServeArgs& args) {
   for (const std::string& name : args.also) {
     FT_RETURN_IF_ERROR(CheckDraftNames({.drafter = name}));
   }
-  return {};
+  const auto guard = Guard::Create({.api_keys = args.api_keys});
+  return guard.ok() ? Status() : guard.error();
 }
 
 Result<HttpServerOptions> HttpOptionsOf(const ServeArgs& args) {

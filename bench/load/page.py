@@ -18,38 +18,40 @@ def milliseconds(seconds):
     return "-" if math.isnan(seconds) else f"{1e3 * seconds:.0f}" if seconds >= 0.1 else f"{1e3 * seconds:.1f}"
 
 
+def rows_of(columns, rows):
+    """A Markdown table."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
+
+
 def table(runs):
     """One row for each number of clients and way of answering."""
-    lines = [
-        "| clients | | requests/s | tokens/s | first row over this one | first token, ms: p50 p95 p99 | a token, ms: p50 p95 p99 "
-        "| between deliveries, ms: p50 p95 p99 | requests | faults |", "|---|---|---|---|---|---|---|---|---|---|"
-    ]
+    columns = ["clients", "", "requests/s", "tokens/s", "first row over this one", "first token, ms: p50 p95 p99",
+               "a token, ms: p50 p95 p99", "between deliveries, ms: p50 p95 p99", "requests", "faults"]
+    rows = []
     for run in runs:
         for name, arm in run["arms"].items():
             ratio = run["ratios"].get(name)
-            times = [" ".join(milliseconds(x) for x in arm[key]) for key in ("first_token", "per_token", "gap")]
-            faults = str(run["faults"]) if arm["checked"] else ""
-            lines.append(
-                f"| {run['clients']} | {name} | {arm['requests_per_second']:.2f} | {arm['tokens_per_second']:.0f} | " +
-                (f"{ratio[0]:.2f} [{ratio[1]:.2f}, {ratio[2]:.2f}]" if ratio else "") +
-                f" | {' | '.join(times)} | {arm['requests']} | {faults} |")
-    return "\n".join(lines) + "\n"
+            rows.append([
+                str(run["clients"]), name, f"{arm['requests_per_second']:.2f}", f"{arm['tokens_per_second']:.0f}",
+                f"{ratio[0]:.2f} [{ratio[1]:.2f}, {ratio[2]:.2f}]" if ratio else "",
+                *[" ".join(milliseconds(x) for x in arm[key]) for key in ("first_token", "per_token", "gap")],
+                str(arm["requests"]), str(run["faults"]) if arm["checked"] else ""])
+    return rows_of(columns, rows)
 
 
 def use_table(runs):
     """Memory and CPU."""
-    lines = [
-        "| clients | minutes | resident memory, MiB: begin, end | slope, MiB a minute | server, cores | load generator, cores |",
-        "|---|---|---|---|---|---|"
-    ]
+    columns = ["clients", "minutes", "resident memory, MiB: begin, end", "slope, MiB a minute", "server, cores",
+               "load generator, cores"]
+    rows = []
     for run in runs:
         memory = run["memory_mib"]
-        server = "" if run["server_cpu"] is None else f"{run['server_cpu']:.2f}"
-        lines.append(f"| {run['clients']} | {run['seconds'] / 60:.1f} | " +
-                     (f"{memory[0]:.0f}, {memory[1]:.0f}" if memory else "") + " | " +
-                     (f"{run['memory_slope_mib_per_minute']:+.2f}" if memory else "") +
-                     f" | {server} | {run['generator_cpu']:.3f} |")
-    return "\n".join(lines) + "\n"
+        rows.append([
+            str(run["clients"]), f"{run['seconds'] / 60:.1f}", f"{memory[0]:.0f}, {memory[1]:.0f}" if memory else "",
+            f"{run['memory_slope_mib_per_minute']:+.2f}" if memory else "",
+            "" if run["server_cpu"] is None else f"{run['server_cpu']:.2f}", f"{run['generator_cpu']:.3f}"])
+    return rows_of(columns, rows)
 
 
 def processor():
@@ -76,7 +78,7 @@ def write(found):
         cached = "may be found in the cache" if kept["cache_prompt"] else "are read anew each time"
         parts += [
             f"\n{kept['machine']}, {kept['date']}, commit {kept['commit']}; {kept['requests']} distinct requests of "
-            f"{', '.join(kept['data'])}, greedy and seeded; prompts {cached}.\n", f"    {kept['command']}\n",
+            f"{kept['data']}, greedy and seeded; prompts {cached}.\n", f"    {kept['command']}\n",
             table(kept["runs"]),
             "Memory of the server after the first third of the time, and what both processes used of the machine's "
             f"{os.cpu_count()} cores:\n",

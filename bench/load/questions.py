@@ -21,7 +21,7 @@ def prompts_of(paths, most_characters):
 
 
 def make_requests(paths, count, most_characters, seed):
-    """Bodies of chat requests: distinct prompts, every other one greedy, the others with a seed each; lengths drawn evenly."""
+    """Bodies of chat requests: distinct prompts, every other one greedy, the others with seeds; lengths drawn evenly."""
     rng = random.Random(seed)
     prompts = prompts_of(paths, most_characters)
     if len(prompts) < count:

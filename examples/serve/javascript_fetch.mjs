@@ -104,7 +104,8 @@ try {
     const content = JSON.stringify({ city, sky: "clear", celsius: 4 });
     messages.push({ role: "tool", tool_call_id: call.id, content });
   }
-  console.log((await chat({ messages, tools })).choices[0].message.content);
+  const last = await chat({ messages, tools });
+  console.log(last.choices[0].message.content ?? "it calls again, as small models may");
 } catch (error) {
   if (error.code !== "unsupported_value") throw error;
   console.log("not with this model:", error.message);

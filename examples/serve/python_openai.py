@@ -123,7 +123,7 @@ def tools():
         result = weather(**json.loads(call.function.arguments))
         messages.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps(result)})
     answer = client.chat.completions.create(messages=messages, tools=[WEATHER], **SAY)
-    print(answer.choices[0].message.content)
+    print(answer.choices[0].message.content or "it calls again, as small models may")
 
 
 def prediction():

@@ -97,6 +97,8 @@ TEST(MappedFile, WritesToAPipeInsteadOfReplacingIt) {
 TEST(Json, ErrorsNameTheOriginAndDepthIsBounded) {
   EXPECT_NE(ParseJson("{", "config.json").error().message.find("config.json"), std::string::npos);
   EXPECT_FALSE(ParseJson(std::string(100000, '['), "deep").ok());
+  EXPECT_EQ(ParseJson(std::string_view("{}\0{", 4), "x").error().message,
+            "x: not valid JSON: a NUL byte at 2");
   EXPECT_EQ((*ParseJson("{\"a\": [1, 2]}", "x"))["a"][1], 2);
 }
 

@@ -49,6 +49,13 @@ Result<Json> ParseJson(std::string_view text, std::string_view origin) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return Error{std::string(origin) + ": is empty; JSON is expected"};
   }
+  // The library would take the first one for the end.
+  if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    const std::string foreign = ForeignContent(text);
+    return Error{
+        std::string(origin) + ": " +
+        (foreign.empty() ? "not valid JSON: a NUL byte at " + std::to_string(nul) : foreign)};
+  }
   try {
     return Json::parse(text.begin(), text.end());
   } catch (const nlohmann::json::exception& e) {

@@ -136,6 +136,8 @@ bool BatchLoop::DeliverOne(Job& job) {
     generator_.End(*job.session, static_cast<int>(job.text().size()));
   }
   if (reason == FinishReason::kNone) {
+    event.usage = job.usage;
+    event.times = job.times;
     job.request().events.Push(std::move(event));
     return false;
   }

@@ -152,8 +152,7 @@ std::vector<CopiedRun> Job::CopiesIn(size_t fresh, size_t kept) const {
 
 void Job::Finish(FinishReason reason, std::string error, AnswerEvent* event) {
   event->answer = answer_;
-  const bool is_complete = reason != FinishReason::kCancelled && reason != FinishReason::kError;
-  if (is_complete) event->text += shown_.Flush();
+  if (reason != FinishReason::kError) event->text += shown_.Flush();
   event->finish = reason;
   event->stop = shown_.stop();
   event->error = std::move(error);

@@ -105,12 +105,12 @@ struct AnswerEvent {
   int cycle_accepted = 0;  // guesses that are in `tokens`
   // What of `tokens` was copied from where, ascending; empty unless Request::wants_sources.
   std::vector<CopiedRun> copies;
+  Usage usage;  // of the answer so far
+  AnswerTimes times;
   // Anything but kNone: this is the answer's last event, and what follows is filled in.
   FinishReason finish = FinishReason::kNone;
   std::string stop;   // the stop string that ended it, if one did
   std::string error;  // for kError: a sentence for the user
-  Usage usage;
-  AnswerTimes times;
 };
 
 }  // namespace foretoken

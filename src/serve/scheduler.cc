@@ -211,6 +211,11 @@ void Scheduler::Stop() {
   }
 }
 
+bool Scheduler::busy() const {
+  const std::lock_guard lock(mutex_);
+  return is_busy_;
+}
+
 Counters Scheduler::Snapshot() const {
   const std::lock_guard lock(mutex_);
   Counters counters = counters_;

@@ -69,6 +69,8 @@ class Scheduler {
   // Takes no more requests, cancels all answers and ends the thread.
   void Stop();
 
+  // Whether any answer is written or waits.
+  bool busy() const;
   Counters Snapshot() const;
 
  private:

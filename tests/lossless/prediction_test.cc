@@ -75,14 +75,14 @@ TEST_P(Predictions, OfTheAnswerAreWrittenInFewPasses) {
     const auto expected = plain_.Decode(Prompt(i), kAnswer, Sampling(i));
     const auto session = Decode(rig_, Prompt(i), AnswerOf(*expected), Sampling(i));
     ASSERT_EQ(session->tokens, expected->tokens);
-    EXPECT_GE(Tau(*session), 7);
+    EXPECT_GE(Tau(*session), 6);
     // Each cycle's last token is the target's own.
     EXPECT_GE(CameTrue(*session), kAnswer * 3 / 4);
     with += Tau(*session);
     without += Tau(*rig_.Decode(Prompt(i), kAnswer, Sampling(i)));
     for (size_t w = 0; w < session->predicted.size(); ++w) {
       const Pos position = session->predicted[w];
-      if (position != kNoPos) EXPECT_EQ(position, static_cast<Pos>(w));
+      EXPECT_TRUE(position == kNoPos || position == static_cast<Pos>(w));
     }
   }
   EXPECT_GT(with, 2 * without);
@@ -130,7 +130,7 @@ TEST_P(Predictions, OfOtherTextsAreGivenUp) {
 
 std::vector<Combination> CopyingCombinations() {
   std::vector<Combination> all;
-  for (const char* name : {"pld", "llma", "rest", "pld+h", "pld+a", "auto", "pld,eagle"}) {
+  for (const char* name : {"pld", "llma", "rest", "pld+h", "pld+a", "auto"}) {
     all.push_back({name, "chain"});
   }
   all.push_back({"auto", "auto"});
@@ -262,7 +262,7 @@ TEST_F(ScheduledPredictions, CountWhatDidNotComeTrue) {
 
 // Answers of one request follow the prediction each by itself, and so does one that is set aside.
 TEST_F(ScheduledPredictions, BelongToEachAnswer) {
-  Request request = Ask(4, 60, 40);
+  Request request = Ask(4, 20, 70);
   request.sampling = {.temperature = 1, .seed = 5};
   request.answers = 3;
   request.wants_sources = true;
@@ -277,7 +277,7 @@ TEST_F(ScheduledPredictions, BelongToEachAnswer) {
     ExpectAlone(request, reader);
     EXPECT_EQ(scheduler->Snapshot().set_aside > 0, pages < 1000);
     for (const WholeAnswer& whole : reader.answers()) ExpectTrueCopies(request, whole);
-    EXPECT_GT(reader.answers()[1].usage.accepted_prediction_tokens, 25);
+    EXPECT_GT(reader.answers()[1].usage.accepted_prediction_tokens, 50);
   }
 }
 

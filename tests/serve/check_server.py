@@ -4,6 +4,7 @@ import subprocess
 import threading
 import time
 
+import jsonschema
 from prometheus_client.parser import text_string_to_metric_families
 
 import client
@@ -157,6 +158,20 @@ def openapi(c):
     text = json.dumps(c.document)
     that('"$vocab_last"' not in text and '"$most_' not in text, "a limit is not filled in")
     same(c.document["components"]["schemas"]["TokenIds"]["items"]["maximum"], c.vocab - 1, "the largest token")
+
+
+@check("server: streams meet their schemas")
+def stream_schemas(c):
+    """What schemathesis does not look into: the data of events."""
+    def meet(chunks, name):
+        schema = {"$ref": f"#/components/schemas/{name}", "components": c.document["components"]}
+        validator = jsonschema.Draft202012Validator(schema)
+        for chunk in chunks:
+            validator.validate(chunk)
+    rich = {"max_tokens": 16, "cycles": True, "timings_per_token": True, "stream_options": {"include_usage": True}}
+    meet(c.stream_chat(STORY, logprobs=True, top_logprobs=2, **rich), "ChatChunk")
+    meet(c.stream_text("Once", logprobs=2, n=2, **rich), "TextChunk")
+    meet([c.server.chat(STORY, speculation_metrics="detailed", cycles=True, max_tokens=16)], "ChatAnswer")
 
 
 @check("server: the page at /")

@@ -2,12 +2,13 @@
 import collections
 import concurrent.futures
 import http.client
+import io
 import socket
 
 import client
 import fuzz_http
 from faults_shared import Reference
-from results import Suite, that
+from results import Suite, same, that
 
 SUITE = Suite()
 check = SUITE.check
@@ -22,9 +23,23 @@ class NoReply(Exception):
     """The server closed the connection, or is rightly waiting for more."""
 
 
-def next_reply(connection, is_whole):
-    connection.settimeout(HANGS if is_whole else LOOK)
-    reply = http.client.HTTPResponse(connection)
+class Incoming(io.BufferedReader):
+    """What a connection brings, for replies that follow each other: none of them closes it, or takes the next one's."""
+
+    def __init__(self, connection):
+        super().__init__(socket.SocketIO(connection, "r"))
+        self.connection = connection
+
+    def makefile(self, *_):
+        return self
+
+    def close(self):
+        pass
+
+
+def next_reply(incoming, is_whole):
+    incoming.connection.settimeout(HANGS if is_whole else LOOK)
+    reply = http.client.HTTPResponse(incoming)
     try:
         reply.begin()
         body = reply.read()
@@ -40,9 +55,9 @@ def next_reply(connection, is_whole):
 def judge(reply, may_be_good):
     """What came, for the counts; raises where it should not have come."""
     if reply.status < 300:
-        that(may_be_good, f"status {reply.status}, expected an error: {reply.body[:200]!r}")
+        that(may_be_good, f"status {reply.status}, expected an error: {reply.body[:80]!r}")
         return "good"
-    that(400 <= reply.status < 500 or reply.status in FINE, f"status {reply.status}: {reply.body[:200]!r}")
+    that(400 <= reply.status < 500 or reply.status in FINE, f"status {reply.status}: {reply.body[:80]!r}")
     reply.error()
     return str(reply.status)
 
@@ -54,13 +69,12 @@ def send(server, sending):
                 connection.sendall(part)
         except OSError:
             pass  # the server has refused already, and perhaps said so
+        incoming = Incoming(connection)
+        may_be_good = sending.may_be_good or sending.kind == "length too small"
         try:
-            for _ in range(sending.replies - 1):
-                that(next_reply(connection, True).status == 200, "a good request before garbage was not answered")
-            if sending.replies > 1 or sending.kind == "pipelined":
-                that(next_reply(connection, True).status == 200, "a good request before garbage was not answered")
-            return judge(next_reply(connection, sending.is_whole), sending.may_be_good
-                         or sending.kind == "length too small")
+            for _ in range(sending.good_before):
+                same(next_reply(incoming, True).status, 200, "status of a good request before garbage")
+            return judge(next_reply(incoming, sending.is_whole), may_be_good)
         except NoReply as none:
             return str(none)
 

@@ -136,6 +136,10 @@ def refuses(f):
         while server.busy_slots() < 1:
             time.sleep(0.005)
         server.terminate()
+        deadline = time.monotonic() + 60
+        while not any("ending" in line for line in server.log):  # until then it may take requests
+            that(time.monotonic() < deadline, "the server does not say that it is ending")
+            time.sleep(0.01)
         refused = 0
         while server.alive and refused < 20:
             try:

@@ -55,12 +55,13 @@ def malformed(rng):
     return path, rng.choice([
         text + b"}", text[:-1] + b",}",
         text.replace(b'"', b"'"),
-        text.replace(b":", b"=", 1), b"/* x */" + text, b"\xef\xbb\xbf" + text, text[:-1] + b', "x": NaN}',
+        text.replace(b":", b"=", 1), b"/* x */" + text, b"\xef\xbb" + text, text[:-1] + b', "x": NaN}',
         text[:-1] + b', "x": Infinity}', text[:-1] + b', "x": 01}', text[:-1] + b', "x": +1}',
         text[:-1] + b', "x": .5}', text[:-1] + b', "x": 1.}', text[:-1] + b', "x": 1e}', text[:-1] + b', "x": 0x1}',
         text[:-1] + b', "x": tru}', text[:-1] + b', "x": "\\q"}', text[:-1] + b', "x": "\\u12"}',
         text[:-1] + b', "x": "\n"}', text[:-1] + b', "x": "\x00"}', text[:-1] + b', "a": 1, "a": 2}', text + text,
-        b"[" + text + b"]", text[:at] + b"\x00" + text[at:], b"", b" ", b"null", b"7", text[:-1] + b', "x": 1e999}',
+        b"[" + text + b"]", text[:at] + b"\x00" + text[at:], text + b"\x00x", b"", b" ", b"null", b"7",
+        text[:-1] + b', "x": 1e999}',
         text[:-1] + b', "x": -1e999}', text[:-1] + b', "x": ' + b"9" * 5000 + b"}"
     ])
 
@@ -156,25 +157,19 @@ def out_of_range(rng):
 
 @kind(5)
 def bad_messages(rng):
-    path = rng.choice([CHAT, "/apply-template"])
     nested = "x"
     for _ in range(30):
         nested = [{"type": "text", "text": nested}]
-    return path, {
-        "max_tokens": 1,
-        "messages": rng.choice([[], {}, "x", [[]], [None], [{}], [{"role": "user"}], [{"role": "user",
-                                                                                       "content": None}],
-                                [{"role": 5, "content": "x"}], [{"role": "root", "content": "x"}],
-                                [{"role": "user", "content": {"a": 1}}],
-                                [{"role": "user", "content": [{"type": "image_url"}]}],
-                                [{"role": "user", "content": nested}],
-                                [{"role": "user", "content": "x", "name": "y" * 1000}],
-                                [{"role": "assistant", "tool_calls": [{}]}],
-                                [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": 5}}]}],
-                                [{"role": "user",
-                                  "content": "word " * 5000}], [{"role": "user", "content": "x"}] * 20_000,
-                                [{"role": "tool", "content": []}] * 2 + [5]])
-    }
+    user = {"role": "user"}
+    wrong = [[], {}, "x", [[]], [None], [{}], [user], [{**user, "content": None}], [{"role": 5, "content": "x"}],
+             [{"role": "root", "content": "x"}], [{**user, "content": {"a": 1}}], [{**user, "content": nested}],
+             [{**user, "content": [{"type": "image_url"}]}], [{**user, "content": "x", "name": "y" * 1000}],
+             [{"role": "assistant", "tool_calls": [{}]}], [{"role": "tool", "content": []}] * 2 + [5],
+             [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": 5}}]}]]
+    too_long = [[{**user, "content": "word " * 5000}], [{**user, "content": "x"}] * 20_000]
+    if rng.random() < 0.2:
+        return CHAT, {"max_tokens": 1, "messages": rng.choice(too_long)}
+    return rng.choice([CHAT, "/apply-template"]), {"max_tokens": 1, "messages": rng.choice(wrong)}
 
 
 @kind(4)

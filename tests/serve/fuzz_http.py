@@ -22,7 +22,7 @@ class Sending:
     parts: typing.Iterable[bytes]  # sent one after the other, until the server closes
     may_be_good: bool = False
     is_whole: bool = True  # False: the server may wait for more, so the client goes by itself
-    replies: int = 1  # of a good connection, before what is bad
+    good_before: int = 0  # good requests that stand before what is bad
 
 
 def kind(weight):
@@ -44,8 +44,9 @@ def body(rng):
     ((_, function), ) = rng.choices(fuzz_bodies.KINDS, weights)
     path, value = function(rng)
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return Sending(function.__name__, [client.head("POST", path, data, Connection="close"), data], function.__name__
-                   in fuzz_bodies.MAY_BE_GOOD)
+    name = function.__name__
+    parts = [client.head("POST", path, data, Connection="close"), data]
+    return Sending(name, parts, may_be_good=name in fuzz_bodies.MAY_BE_GOOD)
 
 
 @kind(6)
@@ -60,8 +61,8 @@ def request_line(rng):
         b"GET ?x HTTP/1.1", b"GET /../../etc/passwd HTTP/1.1", "GET /\u00e9 HTTP/1.1".encode(),
         b"\xff\xfe\xfd / HTTP/1.1", b"GET /nothing?" + b"a=b&" * 3000 + b" HTTP/1.1", b"POST / HTTP/1.1"
     ])
-    return plain("request line", line + b"\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", is_whole=b" HTTP/1.1"
-                 in line)
+    return plain("request line", line + b"\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
+                 is_whole=b" HTTP/1.1" in line, may_be_good=line.startswith(b"OPTIONS"))
 
 
 @kind(8)
@@ -134,7 +135,7 @@ def pipelined(rng):
         b"GET / HTTP/1.1\r\n\r\n", b"\x00" * 100 + b"\r\n\r\n"
     ])
     times = rng.choice([1, 3, 50])
-    return plain("pipelined", good * times + bad, replies=times, is_whole=False)
+    return plain("pipelined", good * times + bad, good_before=times, is_whole=False)
 
 
 @kind(1)

@@ -13,7 +13,7 @@ TEMPLATE = servers.ROOT / "tests" / "parity" / "jinja" / "templates" / "qwen2.5.
 
 
 def smollm2():
-    """SmolLM2 as its users keep it, with the draft in drafts/ beside it; None where scripts/fetch_model.sh has not fetched it."""
+    """SmolLM2 as its users keep it, with the draft in drafts/ beside it; None where it was not fetched."""
     if not SMOLLM2.is_file():
         return None
     folder = servers.SCRATCH / "models"

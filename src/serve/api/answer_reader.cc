@@ -50,6 +50,12 @@ void AnswerReader::AddText(std::string_view text, Delta& delta) {
   is_complete_ = parser_->is_finished();
 }
 
+bool AnswerReader::IsShown(Token token) const {
+  const std::vector<Token>& marks = served_.call_marks;
+  const bool is_mark = parser_ && std::ranges::find(marks, token) != marks.end();
+  return is_mark || !served_.tokenizer().Piece(token).empty();
+}
+
 // The token that ends an answer is no part of its text.
 void AnswerReader::AddLogprobs(const AnswerEvent& event, Delta& delta) {
   if (!request_.logprobs) return;
@@ -62,7 +68,8 @@ void AnswerReader::AddLogprobs(const AnswerEvent& event, Delta& delta) {
     ScoredToken token{.chosen = ShareOf(served_.tokenizer(), event.tokens[i], scored.chosen)};
     for (const RankedToken& other : scored.top)
       token.top.push_back(ShareOf(served_.tokenizer(), other.token, other.log_share));
-    scored_characters_ += CodePoints(token.chosen.bytes);
+    token.is_shown = IsShown(event.tokens[i]);
+    if (token.is_shown) scored_characters_ += CodePoints(token.chosen.bytes);
     delta.logprobs->push_back(std::move(token));
   }
 }
@@ -108,12 +115,8 @@ Delta AnswerReader::Take(const AnswerEvent& event) {
   AddLogprobs(event, delta);
   AddCycle(event, delta);
   delta.finish = FinishOf(event.finish);
-  if (ends) {
-    usage_ = event.usage;
-    times_ = event.times;
-  } else {
-    usage_.completion_tokens += static_cast<int>(event.tokens.size());
-  }
+  usage_ = event.usage;
+  times_ = event.times;
   Keep(delta);
   return delta;
 }

@@ -43,6 +43,7 @@ class AnswerReader {
  private:
   void AddText(std::string_view text, Delta& delta);
   void AddToolText(ToolText text, Delta& delta);
+  bool IsShown(Token token) const;
   void AddLogprobs(const AnswerEvent& event, Delta& delta);
   void AddCycle(const AnswerEvent& event, Delta& delta);
   FinishReason FinishOf(foretoken::FinishReason reason) const;

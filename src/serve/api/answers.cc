@@ -95,7 +95,8 @@ std::optional<ApiError> Answers::Submit(std::vector<foretoken::Request> requests
     // Calls are taken out of the text, so that characters could not be told from each other.
     asked.wants_sources = request_.cycles && prepared_.tools == ToolStyle::kNone;
     const std::vector<Token> prompt = asked.wants_sources ? asked.prompt : std::vector<Token>();
-    const std::vector<Token> prediction = asked.prediction;
+    const std::vector<Token> prediction =
+        asked.wants_sources ? asked.prediction : std::vector<Token>();
     Submission submission = served_.scheduler->Submit(std::move(asked));
     if (submission.stream == nullptr) return ErrorOf(submission, request_);
     streams_.push_back(std::move(submission.stream));
@@ -115,20 +116,20 @@ std::optional<ApiError> Answers::Submit(std::vector<foretoken::Request> requests
 Answers::~Answers() {
   for (size_t i = 0; i < readers_.size(); ++i) {
     if (!readers_[i].is_finished())
-      counts_.End(keys_[i], error_ ? "error" : "abort", {}, readers_[i].log());
+      counts_.End(keys_[i], error_ ? "error" : "abort", readers_[i].times(), readers_[i].log());
   }
 }
 
 std::vector<Delta> Answers::Wait(std::chrono::milliseconds timeout) {
   std::vector<Delta> deltas;
+  if (deadline_ && Clock::now() >= *deadline_) EndLate();
   Poll(deltas);
   if (!deltas.empty() || ended()) return deltas;
-  if (deadline_) {
+  if (deadline_ && !is_late_) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now());
     timeout = std::clamp(left, std::chrono::milliseconds(0), timeout);
-    if (left.count() <= 0) EndLate();
   }
-  bell_->Await(is_late_ ? std::chrono::milliseconds(20) : timeout);
+  bell_->Await(timeout);
   Poll(deltas);
   return deltas;
 }
@@ -204,7 +205,8 @@ Timings Answers::TotalTimings() const {
                   .predicted_n = usage.completion_tokens};
   for (const AnswerReader& reader : readers_) {
     const AnswerTimes& times = reader.times();
-    first = first == 0 ? times.first_token : std::min(first, times.first_token);
+    if (times.first_token > 0)  // else it never began
+      first = first == 0 ? times.first_token : std::min(first, times.first_token);
     last = std::max(last, times.last_token);
     timings.draft_n += reader.usage().drafted_tokens;
     timings.draft_n_accepted += reader.usage().accepted_tokens;

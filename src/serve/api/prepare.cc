@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "grammar/grammar.h"
 #include "grammar/grammar_filter.h"
 #include "serve/openai/tools/forced_call.h"
@@ -69,6 +70,14 @@ ApiResult<Grammar> ConstraintOf(const Request& request, Prepared* prepared) {
   return Invalid(Sentence(grammar.error().message), request.constraint.param);
 }
 
+// Why a text need not be encoded: it cannot fit into the context, however long its tokens are.
+std::optional<ApiError> TooLong(const ServedModel& served, std::string_view text,
+                                const char* param) {
+  const size_t least = text.size() / served.longest_piece;
+  if (least < static_cast<size_t>(served.info.context)) return std::nullopt;
+  return ContextLengthError(static_cast<int>(least), served.info.context, param);
+}
+
 // Every prompt as tokens.
 ApiResult<std::vector<std::vector<Token>>> EncodePrompts(const ServedModel& served,
                                                          const Request& request,
@@ -77,10 +86,12 @@ ApiResult<std::vector<std::vector<Token>>> EncodePrompts(const ServedModel& serv
   if (request.endpoint == Endpoint::kChat) {
     const ApiResult<std::string> text = RenderChat(served, request);
     if (!text.ok()) return text.error();
+    if (auto error = TooLong(served, text.value(), PromptField(request))) return *error;
     prompts.push_back(
         EncodePrompt(served.tokenizer(), text.value() + opening, /*parse_special=*/true));
   }
   for (const Prompt& prompt : request.prompts) {
+    if (auto error = TooLong(served, prompt.text, PromptField(request))) return *error;
     prompts.push_back(prompt.is_tokens ? prompt.tokens
                                        : EncodePrompt(served.tokenizer(), prompt.text,
                                                       /*parse_special=*/true));
@@ -99,6 +110,18 @@ int NewTokens(const Request& request, const ServiceOptions& options) {
   const int asked = request.max_tokens.value_or(0), most = options.most_new_tokens;
   if (asked == 0 || most == 0) return std::max(asked, most);
   return std::min(asked, most);
+}
+
+// No more of it than an answer could repeat.
+std::vector<Token> PredictionOf(const ServedModel& served, const Request& request) {
+  const auto most = static_cast<size_t>(served.info.context);
+  std::string text = request.prediction.substr(0, most * served.longest_piece);
+  text.resize(ValidUtf8Prefix(text));
+  if (text.empty()) return {};
+  std::vector<Token> tokens =
+      served.tokenizer().Encode(text, {.add_bos = false, .parse_special = false});
+  if (tokens.size() > most) tokens.resize(most);
+  return tokens;
 }
 
 }  // namespace
@@ -138,10 +161,7 @@ ApiResult<Prepared> Prepare(const ServedModel& served, const Request& request,
                             .drafter = served.DrafterNumber(request.drafter)};
   if (!request.seed) common.sampling.seed = seed;
   if (prepared.tools != ToolStyle::kNone) common.shown = served.call_marks;
-  if (!request.prediction.empty()) {
-    common.prediction =
-        served.tokenizer().Encode(request.prediction, {.add_bos = false, .parse_special = false});
-  }
+  common.prediction = PredictionOf(served, request);
   for (std::vector<Token>& tokens : prompts.value()) {
     foretoken::Request asked = common;
     asked.prompt = std::move(tokens);

@@ -64,6 +64,13 @@ std::vector<Token> MarkTokens(const Tokenizer& tokenizer, ToolStyle style) {
   return tokens;
 }
 
+size_t LongestPiece(const Tokenizer& tokenizer) {
+  size_t longest = 1;
+  for (Token token = 0; token < tokenizer.vocab_size(); ++token)
+    longest = std::max(longest, tokenizer.Piece(token, /*show_control=*/true).size());
+  return longest;
+}
+
 // The default drafter, "none", and those that requests may name besides.
 Status MakeDrafters(const LoadedModel& loaded, const DraftArgs& draft,
                     const std::vector<std::string>& also, int capacity, ServedModel* served) {
@@ -99,8 +106,11 @@ Result<std::unique_ptr<ServedModel>> NewServedModel(const LoadedModel& loaded,
   SchedulerOptions scheduler = options.scheduler;
   if (scheduler.context == 0) scheduler.context = loaded.model->config().context;
   served->loaded = &loaded;
-  FT_ASSIGN_OR_RETURN(ChatPrompter prompter, ChatPrompter::Create(tokenizer, origin));
-  served->prompter = std::make_unique<const ChatPrompter>(std::move(prompter));
+  // What the template complains of later is told to clients, who are told no path.
+  Result<ChatPrompter> prompter = ChatPrompter::Create(tokenizer, "model");
+  if (!prompter.ok()) return Error{origin + ": " + prompter.error().message};
+  served->prompter = std::make_unique<const ChatPrompter>(*std::move(prompter));
+  served->longest_piece = LongestPiece(tokenizer);
   FT_RETURN_IF_ERROR(MakeDrafters(loaded, draft, options.also, scheduler.context, served.get()));
   scheduler.end_tokens = served->prompter->StopTokens();
   scheduler.drafters = static_cast<int>(served->drafters.size());

@@ -36,6 +36,8 @@ struct ServedModel {
   std::unique_ptr<Scheduler> scheduler;  // writes with `decoder`
   std::unique_ptr<const ChatPrompter> prompter;
   std::shared_ptr<const TokenTrie> trie;  // for constraints
+  // Bytes of the longest token: a text of so many times the context's tokens does not fit into it.
+  size_t longest_piece = 1;
   ToolStyle tools = ToolStyle::kNone;
   std::vector<Token> call_marks;  // control tokens that open calls
   ServerInfo info;

@@ -25,8 +25,7 @@ void ServerCounts::Advance(uint64_t key, const AnswerEvent& event, double second
     metrics_.token_seconds.Observe(seconds / tokens, tokens);
   found->second.decoded_tokens += tokens;
   metrics_.generated_tokens += tokens;
-  if (event.finish != foretoken::FinishReason::kNone)
-    found->second.cached_tokens = event.usage.cached_tokens;
+  found->second.cached_tokens = event.usage.cached_tokens;
   if (event.cycle_nodes > 0) metrics_.ObservePass(event.cycle_accepted);
 }
 
@@ -36,7 +35,7 @@ void ServerCounts::End(uint64_t key, const std::string& reason, const AnswerTime
   const auto found = live_.find(key);
   if (found == live_.end()) return;
   ++metrics_.finished[reason];
-  if (found->second.decoded_tokens > 0) {
+  if (times.first_token > 0) {
     metrics_.queue_seconds.Observe(times.admitted);
     metrics_.first_token_seconds.Observe(times.first_token);
     metrics_.request_seconds.Observe(times.last_token);

@@ -45,6 +45,9 @@ constexpr Route kRoutes[] = {{"/", "GET"},
                              {"/v1/embeddings", "POST"},
                              {"/v1/responses", "POST"},
                              {"/v1/messages", "POST"}};
+constexpr int kClientIsGone = 499;                  // for the log; nobody reads it
+constexpr size_t kMostTokenized = size_t{1} << 20;  // bytes of a text, or a quarter with pieces
+
 constexpr std::string_view kLacking[] = {"/v1/embeddings", "/v1/responses", "/v1/messages"};
 
 HttpReply JsonReply(const Json& body) { return {.body = JsonText(body)}; }
@@ -84,7 +87,11 @@ Result<std::unique_ptr<Service>> Service::Create(const LoadedModel& loaded,
 HttpReply Service::Handle(const HttpRequest& request) {
   const Route* route = std::ranges::find(kRoutes, request.path, &Route::path);
   HttpReply reply;
-  if (route == std::end(kRoutes)) {
+  const bool names_model = request.method == "GET" && (request.path.starts_with("/v1/models/") ||
+                                                       request.path.starts_with("/models/"));
+  if (names_model) {  // any name is taken for the one that is loaded
+    reply = JsonReply(ModelBody(served_->info));
+  } else if (route == std::end(kRoutes)) {
     reply = ErrorReply(NotFoundError());
   } else if (route->method != request.method) {
     reply = ErrorReply(MethodError(route->method));
@@ -92,7 +99,7 @@ HttpReply Service::Handle(const HttpRequest& request) {
   } else {
     reply = request.method == "GET" ? Get(request.path) : Post(request);
   }
-  if (reply.status >= 400) counts_.Refuse(reply.status);
+  if (reply.status >= 400 && reply.status != kClientIsGone) counts_.Refuse(reply.status);
   return reply;
 }
 
@@ -123,15 +130,24 @@ HttpReply Service::Post(const HttpRequest& request) {
   return Answer(path.ends_with("/chat/completions") ? Endpoint::kChat : Endpoint::kText, request);
 }
 
-HttpReply Service::Answer(Endpoint endpoint, const HttpRequest& request) {
-  if (is_draining_) return ErrorReply(UnavailableError("The server is shutting down."));
+ApiResult<std::unique_ptr<Answers>> Service::Start(Endpoint endpoint, const HttpRequest& request) {
+  struct Preparing {  // so that Drain waits for what was let in
+    std::atomic<int>& count;
+    explicit Preparing(std::atomic<int>& counted) : count(counted) { ++count; }
+    ~Preparing() { --count; }
+  };
+  const Preparing preparing(preparing_);
+  if (is_draining_) return UnavailableError("The server is shutting down.");
   ApiResult<Request> parsed = ParseRequest(endpoint, request.body, served_->rules);
-  if (!parsed.ok()) return ErrorReply(parsed.error());
-  const bool is_streamed = parsed->stream;
-  auto started = Answers::Start(*served_, counts_, std::move(parsed.value()), options_);
+  if (!parsed.ok()) return parsed.error();
+  return Answers::Start(*served_, counts_, std::move(parsed.value()), options_);
+}
+
+HttpReply Service::Answer(Endpoint endpoint, const HttpRequest& request) {
+  auto started = Start(endpoint, request);
   if (!started.ok()) return ErrorReply(started.error());
   std::unique_ptr<Answers> answers = std::move(started.value());
-  if (is_streamed) {
+  if (answers->request().stream) {
     return {.content_type = "text/event-stream",
             .stream = std::make_unique<AnswerStream>(std::move(answers))};
   }
@@ -139,7 +155,7 @@ HttpReply Service::Answer(Endpoint endpoint, const HttpRequest& request) {
   while (!answers->ended()) {
     answers->Wait(kBetweenLooks);
     // Nobody will read what is returned; the answers are cancelled.
-    if (request.is_gone && request.is_gone()) return {.status = 499};
+    if (request.is_gone && request.is_gone()) return {.status = kClientIsGone};
   }
   if (answers->error()) return ErrorReply(*answers->error());
   return JsonReply(answers->Whole());
@@ -148,6 +164,15 @@ HttpReply Service::Answer(Endpoint endpoint, const HttpRequest& request) {
 HttpReply Service::Tokenize(const HttpRequest& request) const {
   const auto parsed = ParseTokenizeRequest(request.body, served_->rules);
   if (!parsed.ok()) return ErrorReply(parsed.error());
+  const size_t most = parsed->with_pieces ? kMostTokenized / 4 : kMostTokenized;
+  if (parsed->content.size() > most) {
+    return ErrorReply({.kind = ErrorKind::kTooLarge,
+                       .message = "Invalid value for 'content': found " +
+                                  std::to_string(parsed->content.size()) +
+                                  " bytes, expected at most " + std::to_string(most) + ".",
+                       .param = "content",
+                       .code = "content_too_large"});
+  }
   const Tokenizer& tokenizer = served_->tokenizer();
   const std::vector<Token> tokens =
       parsed->add_special
@@ -180,8 +205,7 @@ void Service::Drain(double seconds, const std::function<bool()>& is_hurried) {
   is_draining_ = true;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (std::chrono::steady_clock::now() < end && !(is_hurried && is_hurried())) {
-    const Counters counters = served_->scheduler->Snapshot();
-    if (counters.running == 0 && counters.waiting == 0) break;
+    if (preparing_ == 0 && !served_->scheduler->busy()) break;
     std::this_thread::sleep_for(milliseconds(20));
   }
   served_->scheduler->Stop();

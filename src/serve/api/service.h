@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "serve/api/answers.h"
 #include "serve/api/served_model.h"
 #include "serve/api/server_counts.h"
 #include "serve/http/message.h"
@@ -24,6 +25,8 @@ class Service {
 
   // Answers that are streamed borrow this until their streams are destroyed.
   HttpReply Handle(const HttpRequest& request);
+  // Counts a request that was refused before Handle saw it.
+  void CountRefusal(int status) { counts_.Refuse(status); }
   // Takes no new requests (503). Returns when all answers have ended; those that have not after
   // `seconds` are cancelled, and so is everything once `is_hurried` says so, which may be empty.
   void Drain(double seconds, const std::function<bool()>& is_hurried = {});
@@ -34,6 +37,7 @@ class Service {
 
  private:
   Service(std::unique_ptr<ServedModel> served, ServiceOptions options);
+  ApiResult<std::unique_ptr<Answers>> Start(Endpoint endpoint, const HttpRequest& request);
   HttpReply Answer(Endpoint endpoint, const HttpRequest& request);
   HttpReply Get(const std::string& path) const;
   HttpReply Post(const HttpRequest& request);
@@ -46,6 +50,7 @@ class Service {
   ServerCounts counts_;
   const std::string description_;  // of /openapi.json
   std::atomic<bool> is_draining_ = false;
+  std::atomic<int> preparing_ = 0;  // requests on their way to the scheduler
 };
 
 // The answer to a request that fails.

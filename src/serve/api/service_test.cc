@@ -253,6 +253,51 @@ TEST(Service, PathsAndMethods) {
   EXPECT_NE(metrics.find("vllm:spec_decode_num_drafts_total"), std::string::npos);
 }
 
+TEST(Service, AnyNameIsTheModelThatIsLoaded) {
+  EXPECT_EQ(Get(Shared(), "/v1/models/gpt-4").at("id"), "foretoken-demo-24m-q8_0");
+}
+
+TEST(Service, LongTextsAreRefusedUnread) {
+  const std::string digits(size_t{2} << 20, '7');
+  const Reply tokens = Send(Shared(), "/tokenize", {{"content", digits}});
+  EXPECT_EQ(tokens.status, 413);
+  EXPECT_EQ(tokens.body.at("error").at("param"), "content");
+  const Reply answer = Send(Shared(), "/v1/completions", {{"prompt", digits}});
+  EXPECT_EQ(answer.body.at("error").at("code"), "context_length_exceeded");
+  // A prediction that no answer can be as long as changes nothing.
+  Json body = Chat("Tell me a story.");
+  const std::string text = TextOf(Send(Shared(), "/v1/chat/completions", body).body);
+  body["prediction"] = {{"type", "content"}, {"content", digits}};
+  EXPECT_EQ(TextOf(Send(Shared(), "/v1/chat/completions", body).body), text);
+}
+
+TEST(Service, TimingsOfEveryChunkAreThoseSoFar) {
+  Json body = Chat("Tell me a story.");
+  body["timings_per_token"] = true;
+  int last = 0;
+  for (const Json& event : ReadStream(Shared(), "/v1/chat/completions", body)) {
+    if (!event.contains("timings")) continue;
+    EXPECT_GT(event.at("timings").at("prompt_ms").get<double>(), 0);
+    EXPECT_GE(event.at("timings").at("predicted_n").get<int>(), last);
+    last = event.at("timings").at("predicted_n").get<int>();
+  }
+  EXPECT_GT(last, 1);
+}
+
+TEST(Service, DrainWaitsForWhatWasLetIn) {
+  const auto service = NewService();
+  std::string prompt;
+  for (int i = 0; i < 300; ++i) prompt += "word ";
+  const Json body = {{"prompt", prompt}, {"max_tokens", 4}, {"stream", true}};
+  HttpReply reply =
+      service->Handle({.method = "POST", .path = "/v1/completions", .body = JsonText(body)});
+  ASSERT_NE(reply.stream, nullptr);
+  service->Drain(60);  // at once: the first pass is under way
+  std::string all;
+  while (auto bytes = reply.stream->Next(milliseconds(100))) all += *bytes;
+  EXPECT_TRUE(all.ends_with("data: [DONE]\n\n")) << all;
+}
+
 TEST(Service, TokensThereAndBack) {
   const std::string text = "A dog, a cat; naïve 漢字.";
   const Json tokens = Send(Shared(), "/tokenize", {{"content", text}}).body.at("tokens");

@@ -20,6 +20,23 @@ using std::chrono::milliseconds;
 // How slowly a client may take an answer before it is given up.
 constexpr double kLeastBytesPerSecond = 65'536;
 
+// How many answers wait for their clients.
+class Patience {
+ public:
+  explicit Patience(int most) : most_(most) {}
+  // False where as many wait already.
+  bool Begin() {
+    if (++waiting_ <= most_) return true;
+    --waiting_;
+    return false;
+  }
+  void End() { --waiting_; }
+
+ private:
+  const int most_;
+  std::atomic<int> waiting_ = 0;
+};
+
 // What httplib reads and writes. It reads no more than a first line: the request has been read and
 // checked by RequestReader, because httplib 0.11 decodes percent escapes in header values, waits
 // for the end of the connection where a body has no length, limits neither the headers nor a body
@@ -27,8 +44,8 @@ constexpr double kLeastBytesPerSecond = 65'536;
 // JSON.
 class ExchangeStream : public httplib::Stream {
  public:
-  ExchangeStream(Exchange& exchange, const std::atomic<bool>& is_stopped)
-      : exchange_(exchange), is_stopped_(is_stopped) {
+  ExchangeStream(Exchange& exchange, Patience& patience, const std::atomic<bool>& is_stopped)
+      : exchange_(exchange), patience_(patience), is_stopped_(is_stopped) {
     const std::string& method = exchange.head->method;
     line_ = (method == "HEAD" ? "HEAD" : "GET") + std::string(" / HTTP/1.1\r\n\r\n");
   }
@@ -41,7 +58,12 @@ class ExchangeStream : public httplib::Stream {
     return static_cast<ssize_t>(count);
   }
   ssize_t write(const char* bytes, size_t size) override {
-    const size_t sent = Send(exchange_.socket, {bytes, size}, Deadline(size), is_stopped_);
+    const std::string_view all(bytes, size);
+    size_t sent = Send(exchange_.socket, all, Clock::now(), is_stopped_);
+    if (sent < size && patience_.Begin()) {
+      sent += Send(exchange_.socket, all.substr(sent), Deadline(size), is_stopped_);
+      patience_.End();
+    }
     exchange_.bytes += static_cast<int64_t>(sent);
     failed_ = failed_ || sent < size;
     return failed_ ? -1 : static_cast<ssize_t>(size);
@@ -62,6 +84,7 @@ class ExchangeStream : public httplib::Stream {
   }
 
   Exchange& exchange_;
+  Patience& patience_;
   const std::atomic<bool>& is_stopped_;
   std::string line_;
   size_t at_ = 0;
@@ -122,8 +145,8 @@ HttpReply ReplyOrError(const Exchange& exchange) {
 
 class Answerer::Writer : public httplib::Server {
  public:
-  Writer(double ping_seconds, const std::atomic<bool>& is_stopped)
-      : ping_seconds_(ping_seconds), is_stopped_(is_stopped) {
+  Writer(double ping_seconds, int most_waiting, const std::atomic<bool>& is_stopped)
+      : ping_seconds_(ping_seconds), patience_(most_waiting), is_stopped_(is_stopped) {
     svr_sock_ = 0;  // never used; httplib stops streams while it is invalid
     set_pre_routing_handler([this](const httplib::Request&, httplib::Response& response) {
       Fill(*exchange_, response);
@@ -140,7 +163,7 @@ class Answerer::Writer : public httplib::Server {
   }
 
   bool Write(Exchange& exchange) {
-    ExchangeStream stream(exchange, is_stopped_);
+    ExchangeStream stream(exchange, patience_, is_stopped_);
     exchange_ = &exchange;
     bool closes = false;
     const bool is_whole =
@@ -195,13 +218,14 @@ class Answerer::Writer : public httplib::Server {
   static thread_local Exchange* exchange_;
 
   const double ping_seconds_;
+  Patience patience_;
   const std::atomic<bool>& is_stopped_;
 };
 
 thread_local Exchange* Answerer::Writer::exchange_ = nullptr;
 
-Answerer::Answerer(double ping_seconds, const std::atomic<bool>& is_stopped)
-    : writer_(std::make_unique<Writer>(ping_seconds, is_stopped)) {}
+Answerer::Answerer(double ping_seconds, int most_waiting, const std::atomic<bool>& is_stopped)
+    : writer_(std::make_unique<Writer>(ping_seconds, most_waiting, is_stopped)) {}
 
 Answerer::~Answerer() = default;
 

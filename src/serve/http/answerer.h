@@ -29,9 +29,11 @@ struct Exchange {
 // Thread-safety: any number of threads.
 class Answerer {
  public:
-  // `ping_seconds`: after which a silent stream of events gets a comment. Once `is_stopped` is set
-  // nothing is waited for any more. Borrows it.
-  Answerer(double ping_seconds, const std::atomic<bool>& is_stopped);
+  // `ping_seconds`: after which a silent stream of events gets a comment. `most_waiting`: answers
+  // that may wait at once for their clients to take them, so that clients that do not read leave
+  // threads for others; more are cut off. Once `is_stopped` is set nothing is waited for any more.
+  // Borrows it.
+  Answerer(double ping_seconds, int most_waiting, const std::atomic<bool>& is_stopped);
   ~Answerer();
 
   // Sends the answer. Returns whether all of it was sent, so that another may follow.

@@ -23,6 +23,7 @@ using std::chrono::milliseconds;
 constexpr size_t kBufferBytes = size_t{64} << 10;
 constexpr int kMostReads = 16;    // of one connection before others have their turn
 constexpr int kMostAccepts = 64;  // likewise
+constexpr size_t kAlwaysTaken = size_t{64} << 10;  // a body, however large the others are
 constexpr double kLeastBytesPerSecond = 65'536;
 constexpr double kFinishSeconds = 2;
 constexpr milliseconds kAcceptPause(100);
@@ -256,7 +257,7 @@ bool ConnectionLoop::CountBody(Connection& connection) {
   const size_t bytes = connection.reader.body_bytes();
   body_bytes_ += bytes - connection.counted_bytes;
   connection.counted_bytes = bytes;
-  return body_bytes_ <= options_.body_bytes;
+  return bytes <= kAlwaysTaken || body_bytes_ <= options_.body_bytes;
 }
 
 void ConnectionLoop::ForgetBody(Connection& connection) {

@@ -100,6 +100,8 @@ std::optional<HttpRefusal> ParseRequestLine(string_view line, RequestHead* head)
   }
   if (auto authority = TakeAuthority(&target)) {
     head->headers.emplace_back("host", *std::move(authority));
+  } else if (!target.starts_with('/') && target != "*") {
+    return Malformed("The target of the request line is no path.");
   }
   head->path = Decoded(target.substr(0, target.find_first_of("?#")));
   if (head->path.empty()) head->path.push_back('/');

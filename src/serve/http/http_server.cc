@@ -71,7 +71,7 @@ class HttpServer::Impl final : public RequestTaker {
         guard_(std::move(guard)),
         port_(port),
         is_loopback_(is_loopback),
-        answerer_(options_.ping_seconds, is_cut_off_),
+        answerer_(options_.ping_seconds, options_.workers / 2, is_cut_off_),
         pool_(options_.workers, options_.waiting,
               [this](std::unique_ptr<Connection> connection) { Answer(std::move(connection)); }) {}
   ~Impl() override { Stop(0); }
@@ -121,6 +121,7 @@ class HttpServer::Impl final : public RequestTaker {
     exchange.reply = [&] { return ReplyOf(refusal); };
     exchange.patience_seconds = 0;
     Send(connection, exchange);
+    if (options_.on_refusal) options_.on_refusal(refusal.status);
   }
 
   int port() const { return port_; }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -32,6 +33,9 @@ struct HttpServerOptions {
   double body_seconds = 30;        // for its body, and a second more for each 64 KiB
   double write_seconds = 30;       // for a client to take a part of an answer, likewise
   double ping_seconds = 15;        // between signs of life in a stream of events
+  // Told the status of each request that is refused before the handler sees it, by any thread. May
+  // be empty.
+  std::function<void(int status)> on_refusal;
 };
 
 // Thread-safety: one thread, the owner's.

@@ -114,6 +114,7 @@ TEST(RequestReader, RefusesWhatIsNoRequest) {
   EXPECT_EQ(StatusOf("GET /\r\nHost: a\r\n\r\n"), 400);
   EXPECT_EQ(StatusOf("GET  HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
   EXPECT_EQ(StatusOf("GET /a b HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
+  EXPECT_EQ(StatusOf("GET ?a HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
   EXPECT_EQ(StatusOf("G(T / HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
   EXPECT_EQ(StatusOf("GET / HTTP/1.1x\r\nHost: a\r\n\r\n"), 400);
   EXPECT_EQ(StatusOf("GET /\0 HTTP/1.1\r\nHost: a\r\n\r\n"sv), 400);

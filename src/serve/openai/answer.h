@@ -28,6 +28,7 @@ struct TokenShare {
 struct ScoredToken {
   TokenShare chosen;
   std::vector<TokenShare> top;
+  bool is_shown = true;  // its bytes are part of the text
 };
 
 enum class CopySource : uint8_t { kPrompt, kAnswer, kPrediction };

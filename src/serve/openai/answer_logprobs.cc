@@ -58,7 +58,7 @@ Json TextLogprobs(std::span<const ScoredToken> tokens, int text_offset) {
     logprobs.push_back(Finite(token.chosen.logprob));
     tops.push_back(Alternatives(token));
     offsets.push_back(text_offset);
-    text_offset += CodePoints(token.chosen.bytes);
+    if (token.is_shown) text_offset += CodePoints(token.chosen.bytes);
   }
   return {{"tokens", std::move(texts)},
           {"token_logprobs", std::move(logprobs)},

@@ -143,6 +143,11 @@ ApiResult<Json> ParseBody(std::string_view body, const BodyLimits& limits) {
                                " bytes; expected at most " + std::to_string(limits.bytes) + ".",
                     .code = "body_too_large"};
   }
+  // The library would take it for the end.
+  if (const size_t nul = body.find('\0'); nul != body.npos) {
+    return ApiError{.message = "The body has a NUL byte at position " + std::to_string(nul) + ".",
+                    .code = "invalid_json"};
+  }
   BodyBuilder builder(limits);
   if (!Json::sax_parse(body.begin(), body.end(), &builder)) {
     return ApiError{.message = "The body " + builder.reason + ".",
@@ -159,7 +164,8 @@ ApiResult<std::shared_ptr<const Json>> ParseInnerObject(std::string_view text,
                                                         const std::string& param,
                                                         const BodyLimits& limits, size_t& values) {
   const size_t start = text.find_first_not_of(" \t\r\n");
-  if (start == text.npos || text[start] != '{') return std::shared_ptr<const Json>();
+  const bool is_object = start != text.npos && text[start] == '{' && text.find('\0') == text.npos;
+  if (!is_object) return std::shared_ptr<const Json>();
   BodyBuilder builder(limits, values);
   if (Json::sax_parse(text.begin(), text.end(), &builder)) {
     values = builder.values();

@@ -55,6 +55,12 @@ TEST(Body, NumbersBeyondADoubleAreRefusedByName) {
   EXPECT_EQ(MessageOf(R"({"a": 1e999})"), "The body is not valid JSON: a number is out of range.");
 }
 
+TEST(Body, ANulByteEndsNothing) {
+  using namespace std::string_literals;
+  EXPECT_EQ(MessageOf("{\"a\": 1}\0, garbage"s), "The body has a NUL byte at position 8.");
+  EXPECT_EQ(CodeOf("{\"a\": 1}\0"s), "invalid_json");
+}
+
 TEST(Body, AKeyMayOccurOnce) {
   const ApiResult<Json> twice = ParseBody(R"({"n": 1, "n": 2})");
   ASSERT_FALSE(twice.ok());
@@ -96,6 +102,9 @@ TEST(InnerObjects, AreObjectsOrNothing) {
     ASSERT_TRUE(none.ok()) << text;
     EXPECT_EQ(none.value(), nullptr) << text;
   }
+  const auto nul = ParseInnerObject(std::string_view("{}\0{", 4), "x", {}, values);
+  ASSERT_TRUE(nul.ok());
+  EXPECT_EQ(nul.value(), nullptr);
   EXPECT_EQ(values, 5u) << "what is not kept does not count";
 }
 
