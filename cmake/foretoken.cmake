@@ -128,7 +128,7 @@ function(ft_strict name)
 endfunction()
 
 if(FT_FUZZ)
-  add_custom_target(fuzzers)  # all of them
+  add_custom_target(parser_fuzzers)  # those that need no drafter, and so no model
 endif()
 # ft_fuzz(NAME SOURCES a_fuzz.cc DEPS ft_io CORPUS dir): a libFuzzer target, and a ctest
 # (label fuzz) that runs it over the committed corpus for some seconds, with FT_LONG for ten minutes.
@@ -138,7 +138,10 @@ function(ft_fuzz name)
   endif()
   cmake_parse_arguments(ARG "" "CORPUS" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  add_dependencies(fuzzers ${name})
+  if(NOT ft_draft IN_LIST ARG_DEPS)
+    add_dependencies(parser_fuzzers ${name})
+    set(is_parser parser)
+  endif()
   foreach(tried ft_base ${ARG_DEPS})  # coverage of the code under test, not of the target alone
     target_compile_options(${tried} PRIVATE -fsanitize=fuzzer-no-link)
   endforeach()
@@ -154,5 +157,5 @@ function(ft_fuzz name)
   add_test(NAME ${name} COMMAND ${name} -max_total_time=${seconds} -rss_limit_mb=2048
     ${CMAKE_BINARY_DIR}/fuzz_new_${name} ${ARG_CORPUS})
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz_new_${name})
-  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT ${timeout})
+  set_tests_properties(${name} PROPERTIES LABELS "fuzz;${is_parser}" TIMEOUT ${timeout})
 endfunction()

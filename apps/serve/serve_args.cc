@@ -110,7 +110,7 @@ void DeclareBatch(CLI::App& app, ServeArgs* s) {
       ->check(Within(1, kMostMib));
   group
       .Add("--rows", s->rows, "N",
-           "rows of a pass at most (default: as many as the model takes); fewer mean shorter gaps "
+           "rows of a pass at most (128; 0: as many as the model takes); fewer mean shorter gaps "
            "between tokens while prompts are read, and slower prompts")
       ->check(Within(0, 1 << 20));
   group.AddFlag("--no-cache-prompt", s->forgets_prompts,

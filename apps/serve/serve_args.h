@@ -31,7 +31,7 @@ struct ServeArgs {
   std::vector<std::string> also;  // drafters
   std::string speculative_metrics = "summary";
   int parallel = 4, queue = 64;
-  int context = 0, rows = 0, memory_mib = 2048;
+  int context = 0, rows = 128, memory_mib = 2048;
   bool forgets_prompts = false;
   int max_tokens = 0, max_body_mib = 32;
   double timeout_seconds = 0;

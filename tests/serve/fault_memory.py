@@ -14,11 +14,14 @@ MEBIBYTE = 1 << 20
 
 
 def ask(server, i, fields):
-    """What one request got: its text, or the error object of a refusal or of a stream that failed."""
+    """What one request got: its text, or why it failed: an error object, or what became of the connection."""
     streamed = i % 2 == 0
     body = body_of(PATH, f"{LONG} Its number is {i}. " + "It is long. " * (i % 5 * 20), stream=streamed, seed=i,
                    **fields)
-    reply = client.request(server.host, server.port, "POST", PATH, body)
+    try:
+        reply = client.request(server.host, server.port, "POST", PATH, body)
+    except (OSError, client.Broken) as cut:
+        return {"message": repr(cut)}
     if reply.status != 200:
         that(reply.status in (429, 500, 503), f"status {reply.status}: {reply.body[:200]!r}")
         return reply.error()

@@ -8,6 +8,8 @@ namespace foretoken::openai {
 namespace {
 
 constexpr std::string_view kClosingTag = "</tool_call>";
+constexpr std::string_view kFence = "```json";
+constexpr std::string_view kClosingFence = "```";
 
 constexpr const char* kBlanks = " \t\r\n";
 
@@ -44,7 +46,7 @@ ToolText ToolCallParser::Finish() {
   if (is_finished_) return out;
   if (part_ == Part::kContent) {
     if (!follows_call_) out.content = spaces_;
-    out.content += mark_seen_;
+    out.content += mark_seen_ + fence_seen_;
   } else if (part_ != Part::kBetween && !(follows_call_ && IsSeparator(block_))) {
     out.content = TakeBlock();
   }
@@ -66,19 +68,14 @@ void ToolCallParser::AddByte(char c, ToolText& out) {
 }
 
 void ToolCallParser::InContent(char c, ToolText& out) {
-  if (mark_seen_.empty() && IsJsonSpace(c)) {
+  if (mark_seen_.empty() && fence_seen_.empty() && IsJsonSpace(c)) {
     spaces_ += c;
     return;
   }
   // A mark's first character occurs in it once, so that none begins within a beginning of another.
   if (!mark_seen_.empty() && c != mark_[mark_seen_.size()])
     EmitContent(std::exchange(mark_seen_, {}), out);
-  // Small models leave the mark out.
-  const bool may_be_bare = style_ == ToolStyle::kLlama3 || style_ == ToolStyle::kTagged;
-  if (mark_seen_.empty() && may_be_bare && at_start_ && c == '{') {
-    EnterBlock("");
-    return InObject(c, out);
-  }
+  if (mark_seen_.empty() && at_start_ && BeginsBare(c, out)) return;
   if (c == mark_[mark_seen_.size()]) {
     mark_seen_ += c;
     if (mark_seen_ == mark_) EnterBlock(std::exchange(mark_seen_, {}));
@@ -87,6 +84,27 @@ void ToolCallParser::InContent(char c, ToolText& out) {
   } else {
     EmitContent({&c, 1}, out);
   }
+}
+
+// Whether `c` belongs to a call without the mark, which small models leave out, in a fence or not.
+bool ToolCallParser::BeginsBare(char c, ToolText& out) {
+  if (style_ == ToolStyle::kMistral) return false;
+  if (fence_seen_.empty() && c == '{') {
+    EnterBlock("");
+    closing_ = "";
+    InObject(c, out);
+    return true;
+  }
+  if (style_ != ToolStyle::kTagged) return false;
+  if (c == kFence[fence_seen_.size()]) {
+    fence_seen_ += c;
+    if (fence_seen_ != kFence) return true;
+    EnterBlock(std::exchange(fence_seen_, {}));
+    closing_ = kClosingFence;
+    return true;
+  }
+  EmitContent(std::exchange(fence_seen_, {}), out);
+  return false;
 }
 
 // Content, after the spaces before it. Spaces that follow a call are its own.
@@ -104,6 +122,7 @@ void ToolCallParser::EnterBlock(std::string_view text) {
   block_ += text;
   object_.emplace(tools_);
   is_open_ = false;
+  closing_ = kClosingTag;
   part_ = style_ == ToolStyle::kMistral ? Part::kArray : Part::kObject;
 }
 
@@ -162,11 +181,16 @@ void ToolCallParser::Between(char c, ToolText& out) {
 void ToolCallParser::AfterTagged(char c, ToolText& out) {
   const size_t spaces = block_.find_first_not_of(kBlanks);
   const size_t seen = spaces == block_.npos ? 0 : block_.size() - spaces;
+  const bool is_bare = closing_ != kClosingTag;
   if (seen == 0 && IsJsonSpace(c)) {
     block_ += c;
-  } else if (c != kClosingTag[seen]) {
+  } else if (seen == 0 && is_bare && c == '{') {
+    NextObject();
+    block_.clear();
+    InObject(c, out);
+  } else if (seen == closing_.size() || c != closing_[seen]) {
     LeaveBlock(c, out);
-  } else if (seen + 1 == kClosingTag.size()) {
+  } else if (seen + 1 == closing_.size()) {
     CloseBlock();
   } else {
     block_ += c;

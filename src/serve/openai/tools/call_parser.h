@@ -50,6 +50,7 @@ class ToolCallParser {
 
   void AddByte(char c, ToolText& out);
   void InContent(char c, ToolText& out);
+  bool BeginsBare(char c, ToolText& out);
   void EnterBlock(std::string_view text);
   void InArray(char c, ToolText& out);
   void InObject(char c, ToolText& out);
@@ -73,9 +74,11 @@ class ToolCallParser {
   std::string_view mark_;
 
   Part part_ = Part::kContent;
-  std::string spaces_;     // of content, not told yet
-  std::string mark_seen_;  // the beginning of the mark
-  std::string block_;      // of a block, what becomes content if it is no call
+  std::string spaces_;        // of content, not told yet
+  std::string mark_seen_;     // the beginning of the mark
+  std::string fence_seen_;    // of a fence, which may open calls at the start
+  std::string_view closing_;  // of the block: what ends it, or "" where nothing does
+  std::string block_;         // of a block, what becomes content if it is no call
   std::optional<CallObject> object_;
   bool is_open_ = false;  // the object is told to be a call
   bool at_start_ = true;  // nothing but spaces so far

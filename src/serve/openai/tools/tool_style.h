@@ -9,7 +9,7 @@ namespace foretoken::openai {
 enum class ToolStyle : uint8_t {
   kNone,  // the template knows no tools, or has a style that is not known here
   // <tool_call>{"name", "arguments"}</tool_call>, once a call: Hermes, Qwen2.5, Qwen3. An answer
-  // that is nothing but such an object is a call, too.
+  // that begins with such an object, or with a fence of JSON around it, is a call, too.
   kTagged,
   kLlama3,   // {"name", "parameters"}, the whole answer, or after <|python_tag|>
   kMistral,  // [TOOL_CALLS] [{"name", "arguments"}, ...]
