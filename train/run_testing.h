@@ -184,8 +184,8 @@ class RunTest : public testing::Test {
     return draft;
   }
 
-  // A run, of a few steps only, and one that is killed and continued agree bit for bit. `whole`: TinyRun or
-  // TinyDraftRun, but for what Announce names.
+  // A run, of a few steps only, and one that is killed and continued agree bit for bit. `whole`:
+  // TinyRun or TinyDraftRun, but for what Announce names.
   void ExpectExactResume(const TrainOptions& whole, int tensors) {
     TrainOptions run = whole;
     run.recipe.steps = std::min(run.recipe.steps, kResumeSteps);
