@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 empty :=
 space := $(empty) $(empty)
-SANITIZED := base_test text_test chat_template_test io_test tree_test grammar_test openai_test http_test http_server_test
+SANITIZED := base_test chat_template_test tree_test grammar_test openai_test http_test http_server_test
 PREFIX ?= /usr/local
 CMAKE_BUILD := cmake --build
 
