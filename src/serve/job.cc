@@ -152,7 +152,9 @@ std::vector<CopiedRun> Job::CopiesIn(size_t fresh, size_t kept) const {
 
 void Job::Finish(FinishReason reason, std::string error, AnswerEvent* event) {
   event->answer = answer_;
-  if (reason != FinishReason::kError) event->text += shown_.Flush();
+  // What is held back of a cancelled one may be the beginning of a stop string.
+  const bool is_complete = reason != FinishReason::kCancelled && reason != FinishReason::kError;
+  if (is_complete) event->text += shown_.Flush();
   event->finish = reason;
   event->stop = shown_.stop();
   event->error = std::move(error);
