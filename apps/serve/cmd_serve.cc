@@ -58,6 +58,7 @@ Status RunServer(const ServeArgs& args) {
   LoadedModel loaded;
   std::unique_ptr<openai::Service> service;
   std::atomic<openai::Service*> ready = nullptr;
+  http.logged_paths = openai::Service::Paths();
   http.on_refusal = [&ready](int status) {
     openai::Service* const counting = ready.load(std::memory_order_acquire);
     if (counting != nullptr) counting->CountRefusal(status);

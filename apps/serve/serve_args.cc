@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apps/command_line.h"
+#include "apps/option_group.h"
 #include "apps/runtime_args.h"
 #include "base/input_file.h"
 
@@ -35,32 +36,10 @@ constexpr double kMostSeconds = 1e9;
 // Beyond all that may wait for the model: requests that are answered at once always find a worker.
 constexpr int kReserveWorkers = 16;
 
-// Options of one group of --help.
-class ServeGroup {
- public:
-  ServeGroup(CLI::App& app, const char* name) : app_(app), name_(name) {}
-  template <typename Value>
-  CLI::Option* Add(const char* names, Value& value, const char* type, const char* help) {
-    return app_.add_option(names, value, help)->type_name(type)->group(name_);
-  }
-  // One that may be given several times, a value each time.
-  CLI::Option* AddList(const char* names, std::vector<std::string>& values, const char* type,
-                       const char* help) {
-    return Add(names, values, type, help)->allow_extra_args(false);
-  }
-  void AddFlag(const char* names, bool& value, const char* help) {
-    app_.add_flag(names, value, help)->group(name_);
-  }
-
- private:
-  CLI::App& app_;
-  const char* name_;
-};
-
 CLI::Validator WithinSeconds() { return CLI::Range(0.0, kMostSeconds).description(""); }
 
 void DeclareConnections(CLI::App& app, ServeArgs* s) {
-  ServeGroup group(app, "Connections");
+  OptionGroup group(app, "Connections");
   group
       .Add("--host", s->host, "HOST",
            "the address to listen at (127.0.0.1: this machine alone; 0.0.0.0: all that reach it)")
@@ -93,7 +72,7 @@ void DeclareConnections(CLI::App& app, ServeArgs* s) {
 }
 
 void DeclareBatch(CLI::App& app, ServeArgs* s) {
-  ServeGroup group(app, "Many requests");
+  OptionGroup group(app, "Many requests");
   group.Add("--parallel", s->parallel, "N", "answers written at a time (4)")
       ->check(Within(1, 4096));
   group
@@ -118,7 +97,7 @@ void DeclareBatch(CLI::App& app, ServeArgs* s) {
 }
 
 void DeclareServedAnswers(CLI::App& app, ServeArgs* s) {
-  ServeGroup group(app, "Answers");
+  OptionGroup group(app, "Answers");
   group.Add("--alias", s->alias, "NAME", "the model's name in answers (default: the file's)");
   group
       .Add(

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "apps/command_line.h"
+#include "apps/option_group.h"
 #include "apps/runtime_args.h"
 #include "apps/talk/attributed_text.h"
 #include "base/input_file.h"
@@ -50,23 +51,6 @@ struct GenerateArgs {
   int new_tokens = 256;
   int context = 0;
   DType cache_type = DType::kF16;
-};
-
-// Options of one group of --help.
-class OptionGroup {
- public:
-  OptionGroup(CLI::App& app, const char* name) : app_(app), name_(name) {}
-  template <typename Value>
-  CLI::Option* Add(const char* names, Value& value, const char* type, const char* help) {
-    return app_.add_option(names, value, help)->type_name(type)->group(name_);
-  }
-  void AddFlag(const char* names, bool& value, const char* help) {
-    app_.add_flag(names, value, help)->group(name_);
-  }
-
- private:
-  CLI::App& app_;
-  const char* name_;
 };
 
 void DeclarePrompt(CLI::App& app, GenerateArgs* g) {

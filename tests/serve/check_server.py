@@ -126,8 +126,8 @@ def tokenize(c):
     same([piece["id"] for piece in pieces], c.tokens(TEXTS[1]), "ids with pieces")
     raw = b"".join(p["piece"].encode() if isinstance(p["piece"], str) else bytes(p["piece"]) for p in pieces)
     same(raw.decode(), TEXTS[1], "the pieces together")
-    same(c.tokens(""), [], "tokens of nothing")
-    same(c.server.post("/detokenize", {"tokens": []}).good()["content"], "", "the text of nothing")
+    same(c.tokens(""), [], "tokens of an empty text")
+    same(c.server.post("/detokenize", {"tokens": []}).good()["content"], "", "the text of no tokens")
     that(
         len(c.tokens("<|im_end|>", parse_special=True)) <= len(c.tokens("<|im_end|>", parse_special=False)),
         "parse_special")

@@ -104,7 +104,6 @@ void AnswerReader::Keep(const Delta& delta) {
   if (delta.logprobs)
     whole_.logprobs->insert(whole_.logprobs->end(), delta.logprobs->begin(), delta.logprobs->end());
   whole_.cycles.insert(whole_.cycles.end(), delta.cycles.begin(), delta.cycles.end());
-  whole_.finish = delta.finish;
 }
 
 Delta AnswerReader::Take(const AnswerEvent& event) {
@@ -117,7 +116,8 @@ Delta AnswerReader::Take(const AnswerEvent& event) {
   delta.finish = FinishOf(event.finish);
   usage_ = event.usage;
   times_ = event.times;
-  Keep(delta);
+  if (!request_.stream) Keep(delta);
+  whole_.finish = delta.finish;
   return delta;
 }
 

@@ -34,7 +34,7 @@ class AnswerReader {
   bool is_complete() const { return is_complete_; }
   bool is_finished() const { return whole_.finish != FinishReason::kNone; }
 
-  // All parts together. REQUIRES: is_finished().
+  // All parts together. REQUIRES: is_finished(), an answer that is not streamed.
   Choice TakeWhole() { return std::move(whole_); }
   const SpeculationLog& log() const { return log_; }
   const foretoken::Usage& usage() const { return usage_; }

@@ -19,29 +19,15 @@ uint64_t RandomBits() {
   return bits();
 }
 
-// Seeds are shown and sent back as JSON numbers, which hold so many bits.
-uint64_t DrawSeed() { return RandomBits() >> 33; }
-
-std::string ReasonName(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::kToolCalls:
-      return "tool_calls";
-    case FinishReason::kLength:
-      return "length";
-    default:
-      return "stop";
-  }
-}
-
 ApiError ErrorOf(const Submission& refused, const Request& request) {
   switch (refused.refusal) {
     case Refusal::kBusy:
       return QueueFullError();
     case Refusal::kClosing:
-      return UnavailableError("The server is shutting down.");
+      return ShuttingDownError();
     default:
       return {.message = "The request cannot be answered: " + refused.error + ".",
-              .param = request.endpoint == Endpoint::kChat ? "messages" : "prompt",
+              .param = PromptField(request),
               .code = "invalid_value"};
   }
 }
@@ -78,7 +64,7 @@ Answers::Answers(ServedModel& served, ServerCounts& counts, Request request,
 ApiResult<std::unique_ptr<Answers>> Answers::Start(ServedModel& served, ServerCounts& counts,
                                                    Request request, const ServiceOptions& options) {
   std::unique_ptr<Answers> answers(new Answers(served, counts, std::move(request), options));
-  ApiResult<Prepared> prepared = Prepare(served, answers->request_, options, DrawSeed());
+  ApiResult<Prepared> prepared = Prepare(served, answers->request_, options, RandomBits());
   if (!prepared.ok()) return prepared.error();
   answers->prepared_ = std::move(prepared.value());
   auto requests = std::exchange(answers->prepared_.requests, {});
@@ -94,9 +80,9 @@ std::optional<ApiError> Answers::Submit(std::vector<foretoken::Request> requests
     asked.on_ready = [bell = bell_] { bell->Ring(); };
     // Calls are taken out of the text, so that characters could not be told from each other.
     asked.wants_sources = request_.cycles && prepared_.tools == ToolStyle::kNone;
-    const std::vector<Token> prompt = asked.wants_sources ? asked.prompt : std::vector<Token>();
-    const std::vector<Token> prediction =
-        asked.wants_sources ? asked.prediction : std::vector<Token>();
+    const bool follows = asked.wants_sources;
+    const std::vector<Token> prompt = follows ? asked.prompt : std::vector<Token>();
+    const std::vector<Token> prediction = follows ? asked.prediction : std::vector<Token>();
     Submission submission = served_.scheduler->Submit(std::move(asked));
     if (submission.stream == nullptr) return ErrorOf(submission, request_);
     streams_.push_back(std::move(submission.stream));
@@ -104,7 +90,7 @@ std::optional<ApiError> Answers::Submit(std::vector<foretoken::Request> requests
     for (int i = 0; i < request_.n; ++i) {
       readers_.emplace_back(served_, request_, prepared_, static_cast<int>(readers_.size()),
                             RandomBits());
-      if (request_.cycles && !prompt.empty()) readers_.back().FollowCopies(prompt, prediction);
+      if (follows) readers_.back().FollowCopies(prompt, prediction);
       keys_.push_back(counts_.Begin(drafter, tokens));
       last_.push_back(Clock::now());
       ++unfinished_;
@@ -163,7 +149,7 @@ void Answers::Take(size_t stream, const AnswerEvent& event, std::vector<Delta>& 
   Delta delta = reader.Take(event);
   if (reader.is_finished()) {
     --unfinished_;
-    counts_.End(keys_[at], ReasonName(delta.finish), reader.times(), reader.log());
+    counts_.End(keys_[at], std::string(NameOf(delta.finish)), reader.times(), reader.log());
   } else if (reader.is_complete() && request_.n == 1) {
     streams_[stream]->Cancel();
   }
@@ -175,7 +161,7 @@ void Answers::Take(size_t stream, const AnswerEvent& event, std::vector<Delta>& 
 
 void Answers::Fail(const AnswerEvent& event) {
   if (event.finish == foretoken::FinishReason::kCancelled) {
-    error_ = UnavailableError("The server is shutting down.");
+    error_ = ShuttingDownError();
   } else {
     error_ = ApiError{.kind = ErrorKind::kServer,
                       .message = "The answer could not be completed: " + event.error + ".",

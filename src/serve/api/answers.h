@@ -44,7 +44,7 @@ class Answers {
   Timings TotalTimings() const;
   // Of the only answer; null where there are several.
   const SpeculationLog* Log() const { return choices() == 1 ? &readers_[0].log() : nullptr; }
-  // All together. REQUIRES: ended(), no error.
+  // All together. REQUIRES: ended(), no error, a request that is not streamed.
   Json Whole();
 
  private:

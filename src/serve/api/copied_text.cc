@@ -30,30 +30,24 @@ std::string LastOf(const std::string& text, int most) {
 
 }  // namespace
 
-int CopiedText::CharactersOf(std::span<const Token> tokens) const {
-  int characters = 0;
-  for (const Token token : tokens) characters += CodePoints(tokenizer_.Piece(token));
-  return characters;
-}
-
-std::string CopiedText::Before(std::span<const Token> text, size_t at, int most) const {
+std::string CopiedText::Before(std::span<const Token> text, size_t at) const {
   std::string before;
-  for (size_t i = at; i > 0 && CodePoints(before) < most; --i) {
+  for (size_t i = at; i > 0 && CodePoints(before) < kMostAround; --i) {
     const std::string piece = tokenizer_.Piece(text[i - 1]);
     if (piece.empty()) break;
     before.insert(0, piece);
   }
-  return ReplaceInvalidUtf8(LastOf(before, most));
+  return ReplaceInvalidUtf8(LastOf(before, kMostAround));
 }
 
-std::string CopiedText::After(std::span<const Token> text, size_t at, int most) const {
+std::string CopiedText::After(std::span<const Token> text, size_t at) const {
   std::string after;
-  for (size_t i = at; i < text.size() && CodePoints(after) < most; ++i) {
+  for (size_t i = at; i < text.size() && CodePoints(after) < kMostAround; ++i) {
     const std::string piece = tokenizer_.Piece(text[i]);
     if (piece.empty()) break;
     after += piece;
   }
-  return ReplaceInvalidUtf8(FirstOf(after, most));
+  return ReplaceInvalidUtf8(FirstOf(after, kMostAround));
 }
 
 CopiedText::Run CopiedText::RunOf(const CopiedRun& copied) const {
@@ -69,16 +63,16 @@ CopiedText::Run CopiedText::RunOf(const CopiedRun& copied) const {
   run.source.from = copied.from_prediction ? CopySource::kPrediction
                     : source < prompt_     ? CopySource::kPrompt
                                            : CopySource::kAnswer;
-  run.source.before = Before(text, begin, kMostAround);
+  run.source.before = Before(text, begin);
   run.source.text = ReplaceInvalidUtf8(copy);
-  run.source.after = After(text, end, kMostAround);
+  run.source.after = After(text, end);
   return run;
 }
 
 std::vector<AnswerCopy> CopiedText::Take(const AnswerEvent& event, int characters) {
   text_.insert(text_.end(), event.tokens.begin(), event.tokens.end());
   for (const Token token : event.tokens)
-    begins_.push_back(begins_.back() + CharactersOf(std::span(&token, 1)));
+    begins_.push_back(begins_.back() + CodePoints(tokenizer_.Piece(token)));
   for (const CopiedRun& copied : event.copies) pending_.push_back(RunOf(copied));
   const int begin = std::exchange(shown_, shown_ + characters);
   std::vector<AnswerCopy> copies;

@@ -32,11 +32,9 @@ class CopiedText {
     AnswerCopy source;
   };
   Run RunOf(const CopiedRun& copied) const;
-  int CharactersOf(std::span<const Token> tokens) const;
-  // Up to `most` code points of the text before position `at`, or after it, to the next control
-  // token.
-  std::string Before(std::span<const Token> text, size_t at, int most) const;
-  std::string After(std::span<const Token> text, size_t at, int most) const;
+  // Some of the text before position `at`, or after it, to the next control token.
+  std::string Before(std::span<const Token> text, size_t at) const;
+  std::string After(std::span<const Token> text, size_t at) const;
 
   const Tokenizer& tokenizer_;
   size_t prompt_;

@@ -16,10 +16,6 @@ namespace {
 
 using Grammar = std::shared_ptr<const Automaton>;
 
-const char* PromptField(const Request& request) {
-  return request.endpoint == Endpoint::kChat ? "messages" : "prompt";
-}
-
 ApiError Invalid(std::string message, std::string param, const char* code = "invalid_value") {
   return {.message = std::move(message), .param = std::move(param), .code = code};
 }
@@ -125,6 +121,10 @@ std::vector<Token> PredictionOf(const ServedModel& served, const Request& reques
 }
 
 }  // namespace
+
+const char* PromptField(const Request& request) {
+  return request.endpoint == Endpoint::kChat ? "messages" : "prompt";
+}
 
 ApiResult<std::string> RenderChat(const ServedModel& served, const Request& request) {
   const Json messages = TemplateMessages(request.messages, served.tools);

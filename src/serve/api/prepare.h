@@ -26,6 +26,9 @@ struct Prepared {
 ApiResult<Prepared> Prepare(const ServedModel& served, const Request& request,
                             const ServiceOptions& options, uint64_t seed);
 
+// The field that a request's prompt came in, for errors.
+const char* PromptField(const Request& request);
+
 // The text of a conversation, as the model reads it. Errors: what the template refuses.
 ApiResult<std::string> RenderChat(const ServedModel& served, const Request& request);
 

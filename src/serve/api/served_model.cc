@@ -129,10 +129,9 @@ Result<std::unique_ptr<ServedModel>> NewServedModel(const LoadedModel& loaded,
   rules.detail = options.detail;
   rules.body = options.body;
   for (const std::string& name : served->drafters) {
-    if (name == kNoDrafter) continue;
-    rules.drafters.push_back(name);
-    served->info.drafters.push_back(name);
+    if (name != kNoDrafter) rules.drafters.push_back(name);
   }
+  served->info.drafters = rules.drafters;
   return served;
 }
 

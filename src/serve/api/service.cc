@@ -1,7 +1,6 @@
 #include "serve/api/service.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <string_view>
 #include <thread>
@@ -12,6 +11,7 @@
 #include "serve/api/answer_stream.h"
 #include "serve/api/answers.h"
 #include "serve/api/prepare.h"
+#include "serve/http/refusal.h"
 #include "serve/openai/openapi.h"
 #include "serve/web/page.h"
 
@@ -60,13 +60,7 @@ ApiError MethodError(std::string_view method) {
 
 }  // namespace
 
-HttpReply ErrorReply(const ApiError& error) {
-  HttpReply reply{.status = HttpStatus(error.kind), .body = JsonText(ErrorBody(error))};
-  const bool may_retry =
-      error.kind == ErrorKind::kRateLimit || error.kind == ErrorKind::kUnavailable;
-  if (may_retry) reply.headers.emplace_back("Retry-After", "1");
-  return reply;
-}
+HttpReply ErrorReply(const ApiError& error) { return ReplyOf(Refuse(error)); }
 
 Service::Service(std::unique_ptr<ServedModel> served, ServiceOptions options)
     : served_(std::move(served)),
@@ -82,6 +76,12 @@ Result<std::unique_ptr<Service>> Service::Create(const LoadedModel& loaded,
                                                  ServiceOptions options) {
   FT_ASSIGN_OR_RETURN(auto served, NewServedModel(loaded, origin, draft, options));
   return std::unique_ptr<Service>(new Service(std::move(served), std::move(options)));
+}
+
+std::vector<std::string> Service::Paths() {
+  std::vector<std::string> paths;
+  for (const Route& route : kRoutes) paths.emplace_back(route.path);
+  return paths;
 }
 
 HttpReply Service::Handle(const HttpRequest& request) {
@@ -137,7 +137,7 @@ ApiResult<std::unique_ptr<Answers>> Service::Start(Endpoint endpoint, const Http
     ~Preparing() { --count; }
   };
   const Preparing preparing(preparing_);
-  if (is_draining_) return UnavailableError("The server is shutting down.");
+  if (is_draining_) return ShuttingDownError();
   ApiResult<Request> parsed = ParseRequest(endpoint, request.body, served_->rules);
   if (!parsed.ok()) return parsed.error();
   return Answers::Start(*served_, counts_, std::move(parsed.value()), options_);
@@ -209,11 +209,6 @@ void Service::Drain(double seconds, const std::function<bool()>& is_hurried) {
     std::this_thread::sleep_for(milliseconds(20));
   }
   served_->scheduler->Stop();
-}
-
-std::string Service::Summary() const {
-  return served_->info.model + ": " + std::to_string(served_->info.slots) + " slots, drafter " +
-         served_->info.drafter + ", context " + std::to_string(served_->info.context);
 }
 
 }  // namespace foretoken::openai

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "serve/api/answers.h"
 #include "serve/api/served_model.h"
@@ -23,6 +24,8 @@ class Service {
                                                  ServiceOptions options);
   ~Service();
 
+  // The paths that there are, for the log.
+  static std::vector<std::string> Paths();
   // Answers that are streamed borrow this until their streams are destroyed.
   HttpReply Handle(const HttpRequest& request);
   // Counts a request that was refused before Handle saw it.
@@ -32,8 +35,6 @@ class Service {
   void Drain(double seconds, const std::function<bool()>& is_hurried = {});
   // The model's name, as answers bear it.
   const std::string& model() const { return served_->info.model; }
-  // One line: what answers, how many at once.
-  std::string Summary() const;
 
  private:
   Service(std::unique_ptr<ServedModel> served, ServiceOptions options);

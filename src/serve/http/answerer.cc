@@ -17,9 +17,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// How slowly a client may take an answer before it is given up.
-constexpr double kLeastBytesPerSecond = 65'536;
-
 // How many answers wait for their clients.
 class Patience {
  public:
@@ -91,7 +88,7 @@ class ExchangeStream : public httplib::Stream {
   bool failed_ = false;
 };
 
-// A ReplyStream as httplib asks for it.
+// Feeds a ReplyStream to httplib's content provider.
 class StreamSource {
  public:
   StreamSource(std::unique_ptr<ReplyStream> stream, int socket, double ping_seconds,

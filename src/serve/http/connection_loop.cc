@@ -24,7 +24,6 @@ constexpr size_t kBufferBytes = size_t{64} << 10;
 constexpr int kMostReads = 16;    // of one connection before others have their turn
 constexpr int kMostAccepts = 64;  // likewise
 constexpr size_t kAlwaysTaken = size_t{64} << 10;  // a body, however large the others are
-constexpr double kLeastBytesPerSecond = 65'536;
 constexpr double kFinishSeconds = 2;
 constexpr milliseconds kAcceptPause(100);
 

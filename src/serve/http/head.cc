@@ -10,10 +10,6 @@ namespace {
 
 using std::string_view;
 
-HttpRefusal Malformed(std::string message) {
-  return Refuse(400, "malformed_request", std::move(message));
-}
-
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }

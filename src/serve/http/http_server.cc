@@ -166,7 +166,7 @@ class HttpServer::Impl final : public RequestTaker {
     const bool is_whole = answerer_.Answer(exchange);
     if (options_.logs) {
       const double seconds = connection.has_begun ? SecondsSince(connection.begin) : 0;
-      LogRequest(*exchange.head, exchange.status, seconds, exchange.bytes);
+      LogRequest(*exchange.head, options_.logged_paths, exchange.status, seconds, exchange.bytes);
     }
     return is_whole;
   }

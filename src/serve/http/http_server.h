@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "serve/http/guard.h"
@@ -26,13 +27,14 @@ struct HttpServerOptions {
   int waiting = 128;          // requests that may wait for a worker; more are told 503
   size_t connections = 4096;  // open at once, or as many as this process may have
   ReaderLimits limits;
-  GuardOptions guard;              // `host` and `is_loopback` are set by the server
-  bool logs = false;               // a line for each request
-  double keep_alive_seconds = 60;  // between two requests of a connection
-  double head_seconds = 10;        // for the head of a request
-  double body_seconds = 30;        // for its body, and a second more for each 64 KiB
-  double write_seconds = 30;       // for a client to take a part of an answer, likewise
-  double ping_seconds = 15;        // between signs of life in a stream of events
+  GuardOptions guard;                     // `host` and `is_loopback` are set by the server
+  bool logs = false;                      // a line for each request
+  std::vector<std::string> logged_paths;  // shown in it; others are "other"
+  double keep_alive_seconds = 60;         // between two requests of a connection
+  double head_seconds = 10;               // for the head of a request
+  double body_seconds = 30;               // for its body, and a second more for each 64 KiB
+  double write_seconds = 30;              // for a client to take a part of an answer, likewise
+  double ping_seconds = 15;               // between signs of life in a stream of events
   // Told the status of each request that is refused before the handler sees it, by any thread. May
   // be empty.
   std::function<void(int status)> on_refusal;

@@ -18,6 +18,8 @@ struct HttpRefusal {
 HttpRefusal Refuse(int status, std::string code, std::string message);
 // With the status that is the error's own.
 HttpRefusal Refuse(openai::ApiError error);
+// What was sent is no request of HTTP.
+HttpRefusal Malformed(std::string message);
 
 // The refusal as an answer: the error object of the OpenAI API.
 HttpReply ReplyOf(const HttpRefusal& refusal);

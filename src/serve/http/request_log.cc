@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <span>
+#include <iterator>
 #include <string_view>
 
 namespace foretoken {
@@ -11,35 +11,19 @@ namespace {
 using std::string_view;
 
 constexpr string_view kMethods[] = {"GET", "HEAD", "POST", "OPTIONS"};
-constexpr string_view kPaths[] = {"/",
-                                  "/apply-template",
-                                  "/chat/completions",
-                                  "/completions",
-                                  "/detokenize",
-                                  "/health",
-                                  "/metrics",
-                                  "/models",
-                                  "/openapi.json",
-                                  "/props",
-                                  "/slots",
-                                  "/tokenize",
-                                  "/v1/chat/completions",
-                                  "/v1/completions",
-                                  "/v1/embeddings",
-                                  "/v1/health",
-                                  "/v1/messages",
-                                  "/v1/models",
-                                  "/v1/responses"};
 
-string_view Known(string_view text, std::span<const string_view> known) {
+// `text`, where `known` has it.
+template <typename Names>
+string_view Known(string_view text, const Names& known) {
   const auto found = std::ranges::find(known, text);
-  return found == known.end() ? "other" : *found;
+  return found == std::end(known) ? "other" : string_view(*found);
 }
 
 }  // namespace
 
-void LogRequest(const RequestHead& head, int status, double seconds, int64_t bytes) {
-  const string_view method = Known(head.method, kMethods), path = Known(head.path, kPaths);
+void LogRequest(const RequestHead& head, const std::vector<std::string>& paths, int status,
+                double seconds, int64_t bytes) {
+  const string_view method = Known(head.method, kMethods), path = Known(head.path, paths);
   std::fprintf(stderr, "foretoken: %.*s %.*s %d %.0f ms %lld bytes\n",
                static_cast<int>(method.size()), method.data(), static_cast<int>(path.size()),
                path.data(), status, seconds * 1000, static_cast<long long>(bytes));

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "serve/http/head.h"
 
 namespace foretoken {
 
 // Method, path, status, time and size of the answer. Nothing that a client could put anything into:
-// of paths only those that the API has, the others as "other". Thread-safety: any thread.
-void LogRequest(const RequestHead& head, int status, double seconds, int64_t bytes);
+// of paths only those in `paths`, the others as "other". Thread-safety: any thread.
+void LogRequest(const RequestHead& head, const std::vector<std::string>& paths, int status,
+                double seconds, int64_t bytes);
 
 }  // namespace foretoken

@@ -15,10 +15,6 @@ constexpr size_t kMostChunkLine = size_t{1} << 10;
 constexpr size_t kMostTrailers = size_t{8} << 10;
 constexpr size_t kMostSizeDigits = 8;
 
-HttpRefusal Malformed(std::string message) {
-  return Refuse(400, "malformed_request", std::move(message));
-}
-
 HttpRefusal NoLineEnd() { return Malformed("Lines of a request end with CR LF."); }
 
 HttpRefusal BadChunk() { return Malformed("The chunks of the body are malformed."); }

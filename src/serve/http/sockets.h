@@ -12,6 +12,9 @@
 
 namespace foretoken {
 
+// How slowly a client may send a body or take an answer before it is given up.
+inline constexpr double kLeastBytesPerSecond = 65'536;
+
 // A socket that listens.
 struct Listener {
   FileHandle socket;

@@ -9,18 +9,7 @@ namespace {
 bool IsChat(const AnswerHead& head) { return head.endpoint == Endpoint::kChat; }
 
 Json FinishText(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::kNone:
-      return {};
-    case FinishReason::kStop:
-      return "stop";
-    case FinishReason::kLength:
-      return "length";
-    case FinishReason::kToolCalls:
-      return "tool_calls";
-  }
-  FT_CHECK(false);
-  return {};
+  return reason == FinishReason::kNone ? Json() : Json(std::string(NameOf(reason)));
 }
 
 // The members that open every object.
@@ -128,6 +117,21 @@ Json DeltaBody(const Delta& delta) {
 }
 
 }  // namespace
+
+std::string_view NameOf(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kNone:
+      return "";
+    case FinishReason::kStop:
+      return "stop";
+    case FinishReason::kLength:
+      return "length";
+    case FinishReason::kToolCalls:
+      return "tool_calls";
+  }
+  FT_CHECK(false);
+  return "";
+}
 
 std::string AnswerId(Endpoint endpoint, uint64_t high, uint64_t low) {
   return (endpoint == Endpoint::kChat ? "chatcmpl-" : "cmpl-") + HexDigits(high) + HexDigits(low);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json_fwd.h"
@@ -17,6 +18,8 @@
 namespace foretoken::openai {
 
 enum class FinishReason : uint8_t { kNone, kStop, kLength, kToolCalls };  // kNone: still writing
+// "stop", "length" or "tool_calls"; "" for kNone.
+std::string_view NameOf(FinishReason reason);
 
 // A token, its bytes (not necessarily whole UTF-8) and the log of its probability.
 struct TokenShare {

@@ -38,6 +38,17 @@ Json NullWhenEmpty(const std::string& text) { return text.empty() ? Json() : Jso
 
 int HttpStatus(ErrorKind kind) { return LineOf(kind).status; }
 
+ErrorKind KindOfStatus(int status) {
+  for (const KindLine& line : kKinds) {
+    if (line.status == status) return line.kind;
+  }
+  return ErrorKind::kInvalidRequest;
+}
+
+bool MayRetry(ErrorKind kind) {
+  return kind == ErrorKind::kRateLimit || kind == ErrorKind::kUnavailable;
+}
+
 std::string_view TypeName(ErrorKind kind) { return LineOf(kind).type; }
 
 Json ErrorBody(const ApiError& error) {
@@ -81,6 +92,8 @@ ApiError QueueFullError() {
           .message = "Every place in the queue is taken; try again later.",
           .code = "queue_full"};
 }
+
+ApiError ShuttingDownError() { return UnavailableError("The server is shutting down."); }
 
 ApiError UnavailableError(std::string message) {
   return {.kind = ErrorKind::kUnavailable, .message = std::move(message), .code = "unavailable"};

@@ -34,6 +34,10 @@ struct ApiError {
 
 // The status of the HTTP answer.
 int HttpStatus(ErrorKind kind);
+// The kind that has a status; kInvalidRequest where none has.
+ErrorKind KindOfStatus(int status);
+// Whether the same request may succeed later: answers say when (Retry-After).
+bool MayRetry(ErrorKind kind);
 // The type on the wire, as in "invalid_request_error".
 std::string_view TypeName(ErrorKind kind);
 // {"error": {"message", "type", "param", "code"}}
@@ -49,6 +53,7 @@ ApiError NotSupportedError(std::string_view endpoint);
 ApiError NotFoundError();
 // Every place in the queue is taken.
 ApiError QueueFullError();
+ApiError ShuttingDownError();
 // The model is still loading, or the server is shutting down.
 ApiError UnavailableError(std::string message);
 
