@@ -7,10 +7,15 @@
 #include <thread>
 #include <utility>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "apps/command_line.h"
 #include "apps/serve/serve_args.h"
 #include "base/interrupt.h"
 #include "base/legible.h"
+#include "base/memory_reserve.h"
 #include "base/warning.h"
 #include "serve/api/service.h"
 #include "serve/http/http_server.h"
@@ -23,12 +28,25 @@ namespace {
 constexpr double kSendSeconds = 5;
 
 std::new_handler previous_new_handler = nullptr;
+MemoryReserve* reserve = nullptr;  // is never destroyed
 
-// A request that finds no memory fails alone, if its thread is the server's.
+// A request that finds no memory fails alone, if its thread is the server's. The engine's threads
+// have a pass to end for all that run.
 void RefuseMemory() {
   if (HttpServer::OwnsThread()) throw std::bad_alloc();
+  if (reserve->Release()) return;
   if (previous_new_handler == nullptr) throw std::bad_alloc();
   previous_new_handler();
+}
+
+// Returns large blocks to the system when they are freed. By default glibc raises the threshold to
+// the largest block it has seen and keeps freed bodies in an arena for each of many threads.
+void KeepMemoryFlat() {
+#ifdef __GLIBC__
+  constexpr int kMmapThreshold = 1 << 20, kArenas = 4;
+  mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
+  mallopt(M_ARENA_MAX, kArenas);
+#endif
 }
 
 HttpReply StillLoading() {
@@ -53,6 +71,7 @@ void ServeUntilStopped(const ServeArgs& args, openai::Service& service, HttpServ
 }
 
 Status RunServer(const ServeArgs& args) {
+  KeepMemoryFlat();
   FT_ASSIGN_OR_RETURN(HttpServerOptions http, HttpOptionsOf(args));
   const bool has_keys = !http.guard.api_keys.empty();
   LoadedModel loaded;
@@ -71,6 +90,8 @@ Status RunServer(const ServeArgs& args) {
   });
   FT_ASSIGN_OR_RETURN(loaded, Load(args.model));
   FT_ASSIGN_OR_RETURN(openai::ServiceOptions options, ServiceOptionsOf(args, *loaded.file));
+  if (reserve == nullptr) reserve = new MemoryReserve;
+  options.scheduler.reserve = reserve;
   FT_ASSIGN_OR_RETURN(
       service, openai::Service::Create(loaded, args.model.path, args.draft, std::move(options)));
   WarnIfLossy(args.draft);

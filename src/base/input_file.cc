@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 namespace foretoken {
 namespace {
@@ -58,6 +59,11 @@ Result<std::string> ReadAll(int fd, const std::string& name, size_t most) {
 }
 
 }  // namespace
+
+bool FileExists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
 
 Error SystemError(const std::string& path, const std::string& doing) {
   return Error{path + ": cannot " + doing + ": " + std::strerror(errno)};

@@ -15,6 +15,9 @@ namespace foretoken {
 // "PATH: cannot DOING: what errno says".
 Error SystemError(const std::string& path, const std::string& doing);
 
+// Whether there is anything of that name. What cannot be asked for is not there.
+bool FileExists(const std::string& path);
+
 // Owns a file descriptor.
 class FileHandle {
  public:

@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "base/input_file.h"
 #include "base/json.h"
 #include "base/legible.h"
 #include "io/hf_config.h"
@@ -16,11 +17,6 @@
 
 namespace foretoken {
 namespace {
-
-bool Exists(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
-}
 
 // A file beside the index: no folders, no way out of the directory.
 bool IsPlainFileName(const std::string& name) {
@@ -72,8 +68,8 @@ Result<std::vector<SafetensorsFile>> OpenShards(const std::string& directory,
 Result<std::vector<SafetensorsFile>> OpenWeights(const std::string& directory) {
   const std::string whole = directory + "/model.safetensors";
   const std::string index = directory + "/model.safetensors.index.json";
-  if (!Exists(whole) && Exists(index)) return OpenShards(directory, index);
-  if (!Exists(whole)) {
+  if (!FileExists(whole) && FileExists(index)) return OpenShards(directory, index);
+  if (!FileExists(whole)) {
     return Error{directory + ": has neither model.safetensors nor model.safetensors.index.json"};
   }
   std::vector<SafetensorsFile> files;
@@ -122,7 +118,7 @@ class HuggingFaceModel final : public ModelFile {
   // Adds the ends of generation to `config`.
   Status ReadGeneration(HfConfig& config) {
     const std::string path = path_ + "/generation_config.json";
-    if (!Exists(path)) return {};
+    if (!FileExists(path)) return {};
     FT_ASSIGN_OR_RETURN(const MappedFile text, MappedFile::Open(path));
     FT_ASSIGN_OR_RETURN(const HfGeneration generation, ParseHfGeneration(text.text(), path));
     generation_ = generation.defaults;

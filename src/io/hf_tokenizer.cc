@@ -1,8 +1,8 @@
 #include "io/hf_tokenizer.h"
 
 #include <algorithm>
-#include <filesystem>
 
+#include "base/input_file.h"
 #include "base/mapped_file.h"
 #include "base/warning.h"
 #include "text/end_tokens.h"
@@ -12,18 +12,13 @@
 namespace foretoken {
 namespace {
 
-bool Exists(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
-}
-
 Result<TokenizerData> ReadVocabulary(const std::string& directory) {
   const std::string json = directory + "/tokenizer.json", model = directory + "/tokenizer.model";
-  if (Exists(json)) {
+  if (FileExists(json)) {
     FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(json));
     return ReadTokenizerJson(file.text(), json);
   }
-  if (!Exists(model)) return TokenizerData{};
+  if (!FileExists(model)) return TokenizerData{};
   FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(model));
   return ReadSentencePieceModel(file.bytes(), model);
 }
@@ -31,12 +26,12 @@ Result<TokenizerData> ReadVocabulary(const std::string& directory) {
 Status ReadSettings(const std::string& directory, TokenizerData& data) {
   for (const char* name : {"/special_tokens_map.json", "/tokenizer_config.json"}) {
     const std::string settings = directory + name;
-    if (!Exists(settings)) continue;
+    if (!FileExists(settings)) continue;
     FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(settings));
     FT_RETURN_IF_ERROR(ReadTokenizerConfig(file.text(), settings, data));
   }
   const std::string chat = directory + "/chat_template.jinja";
-  if (Exists(chat)) {
+  if (FileExists(chat)) {
     FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(chat));
     data.chat_template = file.text();
   }

@@ -34,6 +34,7 @@ int BatchLoop::unadmitted() const {
 
 bool BatchLoop::RunOnce() {
   DropCancelled();
+  RefillReserve();
   Admit();
   FitRunning();
   if (!running_.empty()) Step();

@@ -47,6 +47,7 @@ class BatchLoop {
   bool MakeRoom(size_t bytes);
   bool MakeRoomToStart(Job& job);
   void FitRunning();
+  void RefillReserve();
   void SetAside(std::unique_ptr<Job> job);
 
   void Admit();

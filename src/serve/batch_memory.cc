@@ -135,6 +135,28 @@ void BatchLoop::FitRunning() {
   }
 }
 
+// A pass in which `new` found no memory went on with the reserve. Before the next one it is filled
+// from what kept texts and answers give up; where that is not enough, nothing can be written.
+void BatchLoop::RefillReserve() {
+  const auto is_filled = [this] {
+    return options_.reserve == nullptr || options_.reserve->Refill();
+  };
+  if (is_filled()) return;
+  kept_.EvictAll();
+  while (!running_.empty() && !is_filled()) {
+    std::unique_ptr<Job> newest = std::move(running_.back());
+    running_.pop_back();
+    limit_ = std::max(1, static_cast<int>(running_.size()));
+    SetAside(std::move(newest));
+  }
+  while (!waiting_.empty() && !is_filled()) {
+    const std::unique_ptr<Job> ended = std::move(waiting_.front());
+    waiting_.pop_front();
+    Finish(*ended, FinishReason::kError, "out of memory: the system has no more for this process",
+           {});
+  }
+}
+
 // The job waits before all others, with what it has written: it is read again like a prompt, and
 // goes on as if nothing had happened.
 void BatchLoop::SetAside(std::unique_ptr<Job> job) {

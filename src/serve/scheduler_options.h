@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/memory_reserve.h"
 #include "base/types.h"
 #include "model/kv_cache.h"
 
@@ -23,6 +24,9 @@ struct SchedulerOptions {
   int context = 0;          // longest text, prompt included; 0: the model's
   DType cache_type = DType::kF16;
   std::vector<Token> end_tokens;  // by which the model ends a text
+  // What a failing `new` of the writing thread may use up: after such a pass answers are set aside
+  // until it can be filled again. Borrowed; null: there is none.
+  MemoryReserve* reserve = nullptr;
   // Seconds of a clock that never goes back; empty: the system's.
   std::function<double()> clock;
 };

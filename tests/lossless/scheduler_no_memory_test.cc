@@ -83,5 +83,55 @@ TEST(SchedulerWithoutMemory, EveryAnswerEndsAndLaterOnesAreWhole) {
   EXPECT_GT(whole, 5);
 }
 
+void UseUp(MemoryReserve& reserve) {
+  while (reserve.Release()) {
+  }
+}
+
+// What a pass took of the reserve comes from the answers, and where they cannot fill it they end.
+TEST(SchedulerWithoutMemory, NothingIsWrittenWithoutTheReserve) {
+  Target plain_target(TinyConfig(2)), target(TinyConfig(2));
+  const auto tokenizer = PiecesTokenizer(97);
+  Rig plain(plain_target, "none", kContext), rig(target, "pld", kContext);
+  AloneAnswers alone(plain.generator(), *tokenizer);
+  MemoryReserve reserve;
+  const auto scheduler = *Scheduler::Create(
+      rig.generator(), *target.model, *tokenizer,
+      {.slots = 3, .context = kContext, .cache_type = DType::kF32, .reserve = &reserve});
+  const auto answers = [&](bool has_memory) {
+    std::vector<Request> requests;
+    std::vector<AnswerReader> readers;
+    for (uint64_t text = 0; text < 5; ++text) {
+      requests.push_back({.prompt = RepetitivePrompt(text, 60, 97), .max_new = 20});
+      readers.emplace_back(scheduler->Submit(requests.back()).stream, 1);
+    }
+    for (int pass = 0; pass < 4; ++pass) scheduler->RunOnce();
+    UseUp(reserve);
+    maps_left = has_memory ? INT_MAX : 0;
+    while (scheduler->RunOnce()) {
+    }
+    maps_left = INT_MAX;
+    int failed = 0;
+    for (size_t i = 0; i < readers.size(); ++i) {
+      readers[i].Read();
+      const WholeAnswer& answer = readers[i].answers()[0];
+      const WholeAnswer expected = alone.Of(requests[i], 0, kContext);
+      if (answer.finish == FinishReason::kError) {
+        EXPECT_NE(answer.error.find("memory"), std::string::npos) << answer.error;
+        ExpectBeginningOf(answer, expected);
+        ++failed;
+      } else {
+        ExpectSameAnswer(answer, expected);
+      }
+    }
+    return failed;
+  };
+  EXPECT_EQ(answers(/*has_memory=*/true), 0);
+  EXPECT_GE(answers(/*has_memory=*/false), 3);
+  EXPECT_EQ(answers(/*has_memory=*/true), 0);
+  EXPECT_TRUE(reserve.Refill());
+  UseUp(reserve);
+}
+
 }  // namespace
 }  // namespace foretoken
