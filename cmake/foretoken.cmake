@@ -10,7 +10,9 @@ endif()
 add_library(ft_flags INTERFACE)
 target_include_directories(ft_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(ft_flags INTERFACE
-  -Wall -Wextra -Wno-missing-field-initializers -fno-math-errno -ffp-contract=off)
+  -Wall -Wextra -Wno-missing-field-initializers -fno-math-errno -ffp-contract=off
+  # A tenth of the time of large files goes into looking for memory to use again.
+  "$<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-expand=400 --param ggc-min-heapsize=500000>")
 if(FT_WERROR)
   target_compile_options(ft_flags INTERFACE -Werror)
 endif()
@@ -47,6 +49,19 @@ function(ft_together name)
   endif()
 endfunction()
 
+# ft_apart(<source> ...): of folders that are alike, such as methods, each one's own file, eagle/eagle.cc, has the
+# names of the others': it is compiled alone where the rest is not
+function(ft_apart)
+  foreach(source ${ARGN})
+    get_filename_component(folder ${source} DIRECTORY)
+    get_filename_component(folder ${folder} NAME)
+    get_filename_component(file ${source} NAME_WE)
+    if(file STREQUAL folder)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+endfunction()
+
 # ft_library(NAME SOURCES a.cc ... DEPS ft_base ... [TOGETHER]): TOGETHER as in ft_together
 function(ft_library name)
   cmake_parse_arguments(ARG "TOGETHER" "" "SOURCES;DEPS" ${ARGN})
@@ -75,38 +90,46 @@ function(ft_command_code name)
   ft_together(${name})
 endfunction()
 
-# What all tests share: GoogleTest, parsed once.
+# What tests share: GoogleTest, parsed once for each level of optimisation.
 if(FT_TESTS)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_flags.cc CONTENT "int main() {}\n")
-  add_executable(ft_test_flags EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/test_flags.cc)
-  target_link_libraries(ft_test_flags PRIVATE ft_flags GTest::gtest GTest::gmock GTest::gtest_main)
-  target_compile_definitions(ft_test_flags PRIVATE
-    FT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" FT_SHARED_DATA="${CMAKE_SOURCE_DIR}/../shared/data")
-  ft_unhurried(ft_test_flags)
-  ft_precompile(ft_test_flags <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
+  foreach(level 0 1)
+    set(flags ft_test_flags_o${level})
+    add_executable(${flags} EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/test_flags.cc)
+    target_link_libraries(${flags} PRIVATE ft_flags GTest::gtest GTest::gmock GTest::gtest_main)
+    target_compile_definitions(${flags} PRIVATE
+      FT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" FT_SHARED_DATA="${CMAKE_SOURCE_DIR}/../shared/data")
+    target_compile_options(${flags} PRIVATE $<$<CONFIG:Release>:-O${level}>)
+    ft_precompile(${flags} <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
+  endforeach()
 endif()
 
-# ft_test(NAME SOURCES a_test.cc ... DEPS ft_base ... [LABEL unit] [TIMEOUT 120] [OWN_FLAGS])
-# OWN_FLAGS: it is compiled with other options than tests share. LABEL is one of: unit, lossless, parity, fuzz, cli.
+# ft_test(NAME SOURCES a_test.cc ... DEPS ft_base ... [LABEL unit] [TIMEOUT 120] [COMPUTES] [OWN_FLAGS])
+# COMPUTES: its own loops take long, so they are optimised, as in every test that is not labelled unit. OWN_FLAGS: it is
+# compiled with other options than tests share. LABEL is one of: unit, lossless, parity, fuzz, cli.
 function(ft_test name)
   if(NOT FT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "OWN_FLAGS" "LABEL;TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "COMPUTES;OWN_FLAGS" "LABEL;TIMEOUT" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ft_flags ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
     FT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" FT_SHARED_DATA="${CMAKE_SOURCE_DIR}/../shared/data")
-  ft_unhurried(${name})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  set(level 1)
+  if(ARG_LABEL STREQUAL unit AND NOT ARG_COMPUTES AND NOT ARG_OWN_FLAGS)
+    set(level 0)
+  endif()
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O${level}>)
   if(FT_QUICK AND NOT ARG_OWN_FLAGS)
-    target_precompile_headers(${name} REUSE_FROM ft_test_flags)
+    target_precompile_headers(${name} REUSE_FROM ft_test_flags_o${level})
     target_compile_options(${name} PRIVATE ${FT_PRECOMPILED_FLAGS})
   endif()
   ft_together(${name})
   add_test(NAME ${name} COMMAND ${name})
-  if(NOT ARG_LABEL)
-    set(ARG_LABEL unit)
-  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()

@@ -62,6 +62,8 @@ inline TrainOptions TinyRun(const std::string& directory, const std::string& out
   r.heldout = 0.05;
   r.checkpoint_steps = 7;
   r.device = "cpu";
+  r.dtype =
+      "f32";  // products in bf16 take ten times as long where a CPU has no instructions for them
   r.threads = 1;  // more wait for each other where tests run side by side
   r.data = {{directory + "/text.txt", 1.5}};
   options.out = out;
@@ -229,7 +231,7 @@ class RunTest : public testing::Test {
     std::ostringstream run;
     run << directory_ << '|' << options.out << '|' << r.method << "|steps=" << r.steps
         << "|workers=" << r.workers << "|threads=" << r.threads << "|ema=" << r.ema
-        << "|feature_cache=" << r.feature_cache;
+        << "|dtype=" << r.dtype << "|feature_cache=" << r.feature_cache;
     for (const auto& [name, value] : r.settings) run << '|' << name << '=' << value;
     setenv(kOutVariable, run.str().c_str(), 1);
   }

@@ -12,7 +12,7 @@ namespace foretoken {
 namespace {
 
 constexpr int kSuper = 256;
-using Codes = std::array<uint8_t, kSuper>;
+using SuperBlockCodes = std::array<uint8_t, kSuper>;
 
 uint8_t ByteAt(const std::byte* from, int i) { return static_cast<uint8_t>(from[i]); }
 
@@ -43,7 +43,7 @@ void PackSubScales(const SubScales& sub, std::byte* to) {
 }
 
 // Low four bits of Q4_K and Q5_K codes: sub-blocks 2j and 2j+1 share 32 bytes.
-void UnpackPairs(const std::byte* from, Codes& codes) {
+void UnpackPairs(const std::byte* from, SuperBlockCodes& codes) {
   for (int pair = 0; pair < 4; ++pair) {
     for (int i = 0; i < 32; ++i) {
       const uint8_t both = ByteAt(from, pair * 32 + i);
@@ -53,7 +53,7 @@ void UnpackPairs(const std::byte* from, Codes& codes) {
   }
 }
 
-void PackPairs(const Codes& codes, std::byte* to) {
+void PackPairs(const SuperBlockCodes& codes, std::byte* to) {
   for (int pair = 0; pair < 4; ++pair) {
     for (int i = 0; i < 32; ++i) {
       const int low = codes[pair * 64 + i] & 15, high = codes[pair * 64 + 32 + i] & 15;
@@ -62,7 +62,7 @@ void PackPairs(const Codes& codes, std::byte* to) {
   }
 }
 
-void DecodeAffine(const std::byte* block, const Codes& codes, float* out) {
+void DecodeAffine(const std::byte* block, const SuperBlockCodes& codes, float* out) {
   const float scale = HalfToFloat(LoadU16(block)), minimum = HalfToFloat(LoadU16(block + 2));
   const SubScales sub = UnpackSubScales(block + 4);
   for (int i = 0; i < kSuper; ++i) {
@@ -153,7 +153,7 @@ Fit SearchAffine(const float* values, int top) {
 float Inverse(float value) { return value > 0.0f ? 1.0f / value : 0.0f; }
 
 // Encodes the head of a Q4_K or Q5_K block and gives the codes that fit the head as stored.
-Codes EncodeAffine(std::byte* block, const float* values, int top) {
+SuperBlockCodes EncodeAffine(std::byte* block, const float* values, int top) {
   std::array<Fit, 8> fits;
   float scale_peak = 0.0f, minimum_peak = 0.0f;
   for (int s = 0; s < 8; ++s) {
@@ -170,7 +170,7 @@ Codes EncodeAffine(std::byte* block, const float* values, int top) {
   StoreU16(block + 2, FloatToHalf(minimum_peak / 63.0f));
   PackSubScales(sub, block + 4);
   const float scale = HalfToFloat(LoadU16(block)), minimum = HalfToFloat(LoadU16(block + 2));
-  Codes codes;
+  SuperBlockCodes codes;
   for (int i = 0; i < kSuper; ++i) {
     const float step = scale * static_cast<float>(sub.scale[i / 32]);
     const float shifted = values[i] + minimum * static_cast<float>(sub.minimum[i / 32]);
@@ -222,13 +222,13 @@ constexpr int kQ6High = 128, kQ6Scales = 192, kQ6Scale = 208;
 }  // namespace
 
 void DecodeQ4_K(const std::byte* block, float* out) {
-  Codes codes;
+  SuperBlockCodes codes;
   UnpackPairs(block + 16, codes);
   DecodeAffine(block, codes, out);
 }
 
 void DecodeQ5_K(const std::byte* block, float* out) {
-  Codes codes;
+  SuperBlockCodes codes;
   UnpackPairs(block + 48, codes);
   for (int i = 0; i < kSuper; ++i) {
     codes[i] |= (ByteAt(block + 16, i % 32) >> (i / 32) & 1) << 4;
@@ -251,7 +251,7 @@ void EncodeQ4_K(std::byte* block, const float* values) {
 }
 
 void EncodeQ5_K(std::byte* block, const float* values) {
-  const Codes codes = EncodeAffine(block, values, 31);
+  const SuperBlockCodes codes = EncodeAffine(block, values, 31);
   std::fill(block + 16, block + 48, std::byte{0});
   for (int i = 0; i < kSuper; ++i) {
     block[16 + i % 32] |= static_cast<std::byte>((codes[i] >> 4) << (i / 32));

@@ -9,7 +9,7 @@ namespace foretoken::jinja {
 namespace {
 
 // Bounds the recursion of everything that walks a value (repr, ==, tojson, destruction).
-constexpr int kMaxDepth = 300;
+constexpr int kDeepestValue = 300;
 constexpr size_t kObjectBytes = 64;
 // Levels of evaluation; a level takes well under 4 KiB of stack, with sanitizers too.
 constexpr int kMaxLevel = 800;
@@ -55,7 +55,7 @@ Result<Value> Heap::NewSequence(std::vector<Value> items, bool is_tuple, bool is
   FT_RETURN_IF_ERROR(Reserve(items.size() * sizeof(Value)));
   int depth = 1;
   for (const Value& item : items) depth = std::max(depth, item.Depth() + 1);
-  if (depth > kMaxDepth) return Error{"lists are nested too deeply"};
+  if (depth > kDeepestValue) return Error{"lists are nested too deeply"};
   return Value(
       std::make_shared<const Sequence>(Sequence{std::move(items), is_tuple, is_group, depth}));
 }
@@ -70,7 +70,7 @@ Result<Value> Heap::Group(Value grouper, std::vector<Value> list) {
 
 Result<Value> Heap::Mapping(Dict dict) {
   FT_RETURN_IF_ERROR(Reserve(dict.entries().size() * 3 * sizeof(Dict::Entry)));
-  if (dict.depth() > kMaxDepth) return Error{"dicts are nested too deeply"};
+  if (dict.depth() > kDeepestValue) return Error{"dicts are nested too deeply"};
   return Value(std::make_shared<const Dict>(std::move(dict)));
 }
 

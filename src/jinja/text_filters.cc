@@ -10,10 +10,10 @@
 namespace foretoken::jinja {
 namespace {
 
-using Filter = Result<Value> (*)(const Value&, const Arguments&, Heap&);
-struct NamedFilter {
+using TextFilter = Result<Value> (*)(const Value&, const Arguments&, Heap&);
+struct NamedTextFilter {
   std::string_view name;
-  Filter apply;
+  TextFilter apply;
 };
 
 Result<Value> ToJsonFilter(const Value& value, const Arguments& arguments, Heap& heap) {
@@ -183,7 +183,7 @@ Result<Value> DefaultFilter(const Value& value, const Arguments& arguments, Heap
   return bound.Has(0) ? Result<Value>(bound[0]) : heap.String("");
 }
 
-constexpr NamedFilter kFilters[] = {
+constexpr NamedTextFilter kTextFilters[] = {
     {"tojson", ToJsonFilter},
     {"trim", TrimFilter},
     {"upper", MapText<Upper>},
@@ -226,7 +226,7 @@ bool IsFilter(std::string_view name) {
 
 Result<Value> ApplyTextFilter(std::string_view name, const Value& value, const Arguments& arguments,
                               Heap& heap, bool& found) {
-  for (const NamedFilter& filter : kFilters) {
+  for (const NamedTextFilter& filter : kTextFilters) {
     if (filter.name != name) continue;
     found = true;
     return filter.apply(value, arguments, heap);

@@ -37,10 +37,10 @@ struct PairPlaces {
   std::vector<uint32_t> words;  // where it is or was; may repeat
 };
 
-struct Candidate {
+struct PairCount {
   int64_t count;
   Pair pair;
-  bool operator<(const Candidate& other) const {  // the queue's top is the greatest
+  bool operator<(const PairCount& other) const {  // the queue's top is the greatest
     return std::tuple(count, other.pair.left, other.pair.right) <
            std::tuple(other.count, pair.left, pair.right);
   }
@@ -84,7 +84,7 @@ class BpeTrainer {
 
   TokenizerData Train(size_t vocab_size) {
     while (data_.tokens.size() < vocab_size && !queue_.empty()) {
-      const Candidate top = queue_.top();
+      const PairCount top = queue_.top();
       queue_.pop();
       const auto found = pairs_.find(top.pair);
       const int64_t count = found == pairs_.end() ? 0 : found->second.count;
@@ -165,7 +165,7 @@ class BpeTrainer {
   int64_t min_frequency_;
   std::unordered_map<std::string, Token> ids_;
   std::unordered_map<Pair, PairPlaces, PairHash> pairs_;
-  std::priority_queue<Candidate> queue_;
+  std::priority_queue<PairCount> queue_;
   std::vector<Pair> fresh_;  // pairs the present merge made
 };
 

@@ -109,7 +109,7 @@ TEST(GlideTest, GradientsOfAllWeights) {
 }
 
 TEST_F(RunTest, KilledGlideRunContinuesBitForBit) {
-  MakeTarget(FileType::kQ8_0);
+  MakeTarget(FileType::kQ8_0, 20);
   ExpectExactResume(TinyDraftRun(directory_, directory_ + "/glide", "glide"), 3 * 14);
 }
 

@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-constexpr size_t kMostRows = 1 << 20;
+constexpr size_t kMostSpilledRows = 1 << 20;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ Result<std::unique_ptr<SpillFile>> SpillFile::Create(const std::string& path, in
 SpillFile::~SpillFile() { close(file_); }
 
 void SpillFile::Put(const Ngram& ngram, std::span<const float> row) {
-  if (Has(ngram) || places_.size() == kMostRows) return;
+  if (Has(ngram) || places_.size() == kMostSpilledRows) return;
   const auto place = static_cast<int64_t>(places_.size());
   const auto written = pwrite(file_, row.data(), row.size_bytes(), Offset(place));
   if (written == static_cast<ssize_t>(row.size_bytes())) places_.emplace(ngram, place);

@@ -16,13 +16,13 @@ struct AttentionHead {
   bool operator==(const AttentionHead&) const = default;
 };
 
-constexpr int kMostHeads = 50;  // the paper's number, out of 1,024 heads or more (P-15)
+constexpr int kMostCopyHeads = 50;  // the paper's number, out of 1,024 heads or more (P-15)
 
 // How many heads to read in a model with `heads` heads in all: the paper's share of them, at most
-// kMostHeads. A smaller model has fewer heads that copy; those that do not copy guess worse.
+// kMostCopyHeads. A smaller model has fewer heads that copy; those that do not copy guess worse.
 constexpr int UsualHeads(int heads) {
   constexpr int kPaperHeads = 1024;
-  return std::clamp((heads * kMostHeads + kPaperHeads / 2) / kPaperHeads, 1, kMostHeads);
+  return std::clamp((heads * kMostCopyHeads + kPaperHeads / 2) / kPaperHeads, 1, kMostCopyHeads);
 }
 
 // `value` is one of: null or "all" (every head); "layer:N" (every head of layer N, from 0); an

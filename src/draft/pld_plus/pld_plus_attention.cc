@@ -173,7 +173,7 @@ Result<std::unique_ptr<Drafter>> NewPldPlusAttention(const DraftContext& context
   // Heads typed one by one are all meant.
   const bool typed = heads != nullptr && !heads->is_string();
   if (heads == nullptr && !shipped.is_null()) heads = &shipped;
-  const int most = typed ? kMostHeads : UsualHeads(config.layers * config.heads);
+  const int most = typed ? kMostCopyHeads : UsualHeads(config.layers * config.heads);
   const int top = options.top_given ? options.top : most;
   if (heads == nullptr) rule.remark = NoHeadsRemark(context.target_path);
   FT_ASSIGN_OR_RETURN(rule.heads, ReadHeadList(heads, top, config.layers, config.heads));
