@@ -1,9 +1,9 @@
-// Products on the matrix unit (AMX): sixteen rows times sixteen outputs in one instruction.
+// Products on the matrix unit (AMX): one instruction multiplies sixteen rows with sixteen outputs.
 //
-// Integer dots are exact here as everywhere, and what follows them is the same arithmetic, so
-// quantised types keep the bits of AVX-512, whose kernels stay beside these for few rows. BF16 sums
-// in the unit's own order, so every product with BF16 weights goes through it, whatever the number
-// of rows.
+// Integer dots are exact, and the arithmetic after them is that of the AVX-512 kernels, so
+// quantised formats give the same bits on both; the AVX-512 kernels remain in use for few rows. AMX
+// sums BF16 products in an order of its own, so all products with BF16 weights run on it, whatever
+// the number of rows.
 #pragma once
 
 #include "backend/cpu/isa/amx_tiles.h"
@@ -12,7 +12,7 @@
 
 namespace foretoken::FT_ISA {
 
-// The integer sums of panels [kBegin, kEnd) for the chunk whose rows are loaded.
+// Computes the integer sums of panels [kBegin, kEnd) for the chunk whose rows are loaded.
 template <int kBegin, int kEnd>
 FT_INLINE void MultiplyTiles(const std::byte* const codes[]) {
   EachTile<kEnd - kBegin>([&](auto i) {
@@ -31,7 +31,7 @@ FT_INLINE void StoreTiles(int32_t* dots) {
   });
 }
 
-// A block of P panels, or a half of it, ready for the unit.
+// A block of P panels, or a half of it, with codes as AMX takes them.
 template <Format kFormat, int P>
 struct TileWeights {
   const std::byte* codes[P];
@@ -54,7 +54,8 @@ FT_INLINE void Unpack(const BlockAt<kFormat> at[P], int sub, int half, TileWeigh
   }
 }
 
-// Adds stored sums of panels [kBegin, kEnd) to a chunk's; calls before(row) for each.
+// Scales the stored sums of panels [kBegin, kEnd) and adds them to a chunk's. Calls before(row)
+// ahead of each row.
 template <Format kFormat, int R, int P, int kBegin, int kEnd, typename Before>
 FT_INLINE void AddDots(const TileWeights<kFormat, P>& w, int half, TileBlock<kFormat, R> chunk,
                        const int32_t (*dots)[R][kLanes], F sums[R][P], Before before) {
@@ -73,9 +74,10 @@ FT_INLINE void AddDots(const TileWeights<kFormat, P>& w, int half, TileBlock<kFo
   }
 }
 
-// Adds a block of P panels, or a half of it, to the sums of every chunk. The unit takes long from
-// the first operand to the stored sums, and vectors scale those sums no faster; so panels go in two
-// parts, and the unit works on one while the other's sums are scaled.
+// Adds the products of a block of P panels, or of a half of it, to the sums of every chunk. The
+// latency from loading an AMX operand to storing the sums is long, and scaling these sums with
+// vector instructions takes no less. So panels are processed in two parts: AMX multiplies one while
+// the sums of the other are scaled.
 template <Format kFormat, int R, int P>
 FT_INLINE void AddTiles(const BlockAt<kFormat> at[P], int sub, int half, const std::byte* tile,
                         int chunks, F sums[][R][P], ReadAhead<kFormat, P> ahead) {
@@ -90,7 +92,7 @@ FT_INLINE void AddTiles(const BlockAt<kFormat> at[P], int sub, int half, const s
     const TileBlock<kFormat, R> chunk{Opaque(tile + k * TileBlock<kFormat, R>::kBytes)};
     StoreTiles<R, 0, kFirst>(&dots[0][0][0]);
     if constexpr (P > 1) MultiplyTiles<kFirst, P>(w.codes);
-    // Inline, or the compiler takes it for a function without effects.
+    // Always inlined: the compiler would otherwise treat it as a function without effects.
     const auto ask = [&](int r) __attribute__((always_inline)) {
       if (k == 0 && half == 0) ahead.Part(r, R);
     };
@@ -139,12 +141,12 @@ void TileBlocks(const LinearCall& c) {
   ReleaseTiles();
 }
 
-inline constexpr int64_t kTileInputs = 32;  // of BF16
-// Steps of a whole KiB a panel are read in order, so that the processor looks ahead as well; what
-// is asked for farther away gets in its way (a fifth slower).
+inline constexpr int64_t kTileInputs = 32;  // inputs of a step of BF16
+// Prefetch distance in bytes of BF16 weights. A step reads a whole KiB of a panel in order, which
+// the hardware prefetcher follows as well. A larger distance interferes with it (a fifth slower).
 inline constexpr int64_t kStepAhead = 256;
 
-// What the products of K chunks and P panels read at a step; K * P <= 4.
+// The operands of one step of the products of K chunks and P panels; K * P <= 4.
 struct Bf16Step {
   const std::byte* rows;
   int64_t chunk_bytes;
@@ -183,7 +185,8 @@ void TileBf16Panels(const LinearCall& c, int64_t panel, int chunk) {
     }
   }
   if (const int64_t rest = c.cols % kTileInputs; rest != 0) {
-    // What follows the panel must not meet the zeros of x: it may be no number.
+    // The memory behind the panel may hold NaN or infinity, which must not be multiplied with the
+    // zeros that pad x. So the last weights are copied to a padded buffer.
     alignas(64) std::byte last[P][1024] = {};
     for (int p = 0; p < P; ++p) {
       __builtin_memcpy(last[p], at.weights + p * at.panel_bytes,
@@ -224,7 +227,8 @@ void TileBf16(const LinearCall& c) {
   ReleaseTiles();
 }
 
-// Per chunk [cols / 32][rows][32] bf16, the end of the last step filled with zeros.
+// Fills columns [begin, end) of a tile of bf16: per chunk [cols / 32][rows][32], the end of the
+// last step filled with zeros.
 inline void MakeBf16Steps(const TileCall& t, int64_t begin, int64_t end) {
   const int64_t steps = (t.cols + kTileInputs - 1) / kTileInputs;
   for (int r = 0; r < t.chunks * t.chunk_rows; ++r) {
@@ -240,7 +244,7 @@ inline void MakeBf16Steps(const TileCall& t, int64_t begin, int64_t end) {
   }
 }
 
-// Fewer rows than this are left to the vector unit: the matrix unit takes as long for them.
+// Chunks with fewer rows than this use the vector kernels: AMX is no faster for them.
 inline constexpr int kFewestTileRows = 8;
 
 template <Format kFormat, int kSize>
@@ -265,8 +269,8 @@ void FillTileBf16(Kernels& k, Indices<kSize...>) {
   ((k.linear[static_cast<int>(Format::kBF16)][kSize] = &TileBf16<kChunkRows[kSize]>), ...);
 }
 
-// Replaces what the matrix unit does better in a table for AVX-512.
-// Not inline: one file holds it.
+// Replaces, in a table for AVX-512, the kernels that AMX runs faster. Not inline: one file per
+// FT_ISA defines it.
 void FillTileLinear(Kernels& k) {  // NOLINT(misc-definitions-in-headers)
   k.bf16_tile = TileKind::kBf16Steps;
   k.limits.most_turns = 1;

@@ -1,4 +1,5 @@
-// Products: panels of outputs split over threads, tiles of rows inside.
+// Products: panels of outputs are divided among threads, each of which multiplies its panels with
+// all tiles of rows.
 #include <algorithm>
 
 #include "backend/cpu/cpu_backend.h"
@@ -7,7 +8,7 @@
 namespace foretoken {
 namespace {
 
-// Panels that are multiplied together: as many as are read side by side.
+// Panels that are multiplied together: as many as are read as parallel streams.
 constexpr int64_t kPanelsTogether = 4;
 // Threads' shares begin at multiples of this many panels. Four would split a narrow matrix unevenly
 // (36 panels into 20 and 16).
@@ -41,12 +42,12 @@ void CheckShapes(const Tensor& x, const LinearOut& o) {
   FT_CHECK(o.bias.empty() || (o.bias.type == DType::kF32 && o.bias.cols == o.out.cols));
 }
 
-// Whether products with `w` can be left to either unit.
+// Whether both units have kernels for products with `w`.
 bool HasTwoUnits(const Kernels& kernels, const PackedWeight& w) {
   return kernels.vector_linear[static_cast<int>(w.format())][0] != nullptr;
 }
 
-// A weight's product with tiles, by `unit` where there are two.
+// The product of a weight and tiles, computed by `unit` where there are two.
 class Product {
  public:
   Product(const PackedWeight& weight, const Kernels& kernels, const Tiles& tiles, ProductUnit unit)
@@ -59,7 +60,7 @@ class Product {
     run_ = on_vectors ? kernels.vector_linear[format] : kernels.linear[format];
   }
 
-  // Panels [begin, end) with one tile, into the columns of `o.out` that are theirs.
+  // Multiplies panels [begin, end) with one tile, into their columns of `o.out`.
   void Multiply(const LinearOut& o, size_t tile, int64_t begin, int64_t end, int thread) const {
     LinearCall call = Call(tile, begin, end, thread);
     const int64_t row = tiles_.tiles()[tile].row;
@@ -69,7 +70,8 @@ class Product {
     call.accumulate = o.accumulate;
     Run(call, tile);
   }
-  // The same, side by side into rows of `stride` floats. `next` is what will be multiplied after.
+  // Multiplies panels [begin, end) with one tile, into rows of `stride` floats at `out`. `next`: as
+  // in LinearCall.
   void Multiply(size_t tile, int64_t begin, int64_t end, int thread, float* out, int64_t stride,
                 const std::byte* next) const {
     LinearCall call = Call(tile, begin, end, thread);
@@ -79,14 +81,15 @@ class Product {
     Run(call, tile);
   }
 
-  // Where a panel begins, or those do that it takes turns with.
+  // The address of a panel or, where panels are interleaved, of those that it is interleaved with.
   const std::byte* Panel(int64_t panel) const {
     const PanelLayout& layout = weight_.layout();
     return weight_.data() + layout.At(panel - panel % layout.together, 0);
   }
 
-  // Calls work(tile, from, to) until every tile has met panels [begin, end), `together` of them at
-  // a time.
+  // Calls work(tile, from, to) for every tile and all panels of [begin, end), `together` at a time.
+  // As many tiles as stay in a core's own cache (kResidentTileBytes) go through all panels before
+  // the next tiles do.
   template <typename Work>
   void EachTile(int64_t begin, int64_t end, int64_t together, const Work& work) const {
     const size_t count = tiles_.tiles().size();
@@ -123,7 +126,7 @@ class Product {
   void (*const* run_)(const LinearCall& call);
 };
 
-// Panels [begin, end) of one product with every tile.
+// Multiplies panels [begin, end) of one product with every tile.
 void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const Tiles& tiles,
                     ProductUnit unit, int64_t begin, int64_t end, int thread) {
   const Product product(Packed(o.weight), kernels, tiles, unit);
@@ -133,11 +136,12 @@ void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const Tiles& til
   });
 }
 
-// Gate and up, column by column, become what `down` takes, while they are near: as floats they
-// never leave a core's own cache.
+// The products with gate and up, SiLU, and the rounding of the result into the tiles that `down`
+// multiplies with, one strip of columns at a time. The floats in between never leave a core's own
+// cache.
 class GatedProduct {
  public:
-  // REQUIRES: thread 0 makes it.
+  // REQUIRES: called on thread 0.
   GatedProduct(const FeedForwardArgs& args, const Kernels& kernels, const Tiles& in,
                ProductUnit unit, Tiles& inner, int threads, Profile* profile)
       : gate_(Packed(args.gate), kernels, in, unit),
@@ -152,9 +156,10 @@ class GatedProduct {
     rounding_ = profile_->Part(kRounding);
   }
 
-  // Panels of both that are multiplied together.
+  // Panels of gate, and of up, in a strip.
   int64_t strip() const { return strip_; }
-  // Panels [begin, end) of both with every tile. REQUIRES: begin is a multiple of kShareUnit.
+  // Multiplies panels [begin, end) of both with every tile. REQUIRES: begin is a multiple of
+  // kShareUnit.
   void Multiply(int64_t begin, int64_t end, int thread) const {
     gate_.EachTile(begin, end, strip_, [&](size_t tile, int64_t from, int64_t to) {
       MultiplyTile(tile, from, to, thread);
@@ -179,11 +184,13 @@ class GatedProduct {
   // Floats of gate, and of up, that a thread holds at a time.
   static constexpr int64_t kStripFloats = kMaxTileRows * kPanelsTogether * kPanel;
   static_assert(kShareUnit * kPanel % kBlock == 0);  // a strip begins where a block does
-  // Bytes of gate that are worth a change to up and back. Each change costs what the beginning of a
-  // stream does, where rows are few; where they are many, arithmetic hides that.
+  // Target of the bytes of gate in a strip times the rows of a tile. Each switch between gate and
+  // up begins a new stream, which costs time where rows are few; where they are many, arithmetic
+  // hides it.
   static constexpr int64_t kStripBytes = 1 << 20;
 
-  // A thread's share has two strips at least, so that others can help with the second.
+  // Panels of a strip. A thread's share has at least two strips, so that other threads can take the
+  // second.
   static int64_t StripPanels(const PackedWeight& gate, const Tiles& in, int threads) {
     const int64_t rows = in.tiles().back().rows;  // none has more
     const int64_t share = gate.panels() / threads;

@@ -1,5 +1,5 @@
-// A block of weights times a chunk of activation rows, for every quantised format, written once
-// over vec.h.
+// The product of a block of weights and a chunk of activation rows, for every quantised format,
+// written once over vec.h.
 //
 // An output is summed block after block: acc = fma(integer dot * activation unit, d, acc), then its
 // minimum's term. Integer dots are exact, so quantised formats give the same bits on every
@@ -12,21 +12,22 @@
 
 namespace foretoken::FT_ISA {
 
-// Of twelve rows (with 16 registers: of four) both sums stay in registers, of the block and of the
-// blocks before. Of sixteen all but two do, and their products wait less often for those before.
+// Most rows of a chunk. With twelve rows (four where there are 16 vector registers), the sums of
+// the current block and those of the blocks before all stay in registers. With sixteen, two of them
+// do not, but products wait less often for earlier ones.
 inline constexpr int kMostChunkRows = kNative == 16 ? 16 : 4;
-// Independent sums that a row's products of a block are split into, so that they overlap; sums of
-// integers come out the same.
+// The number of independent sums that a row's products of a block are split into, so that their
+// latencies overlap. Integer sums are the same in any order.
 constexpr int Chains(int chunk_rows) {
   return chunk_rows <= 2 ? 4 : chunk_rows <= 4 && kNative == 16 ? 2 : 1;
 }
 
-// Where the first output of a panel goes, of row `row` of a tile.
+// The address of a panel's first output in row `row` of a tile.
 FT_INLINE float* OutAt(const LinearCall& c, int row, int64_t panel) {
   return c.out + row * c.out_stride + panel * kPanel;
 }
 
-// Asks for what StorePanel will add to: another thread may have written it.
+// Prefetches the outputs that StorePanel will add to, which another thread may have written.
 template <int R>
 FT_INLINE void AskForOutputs(const LinearCall& c, int chunk, int64_t panel) {
   if (!c.accumulate) return;
@@ -52,7 +53,7 @@ FT_INLINE void StorePanel(const LinearCall& c, int chunk, int64_t panel, const F
   }
 }
 
-// A sum of products as a float.
+// Converts a sum of products that started from the bits of the row's base to a float (kernels.h).
 template <Format kFormat, int R>
 FT_INLINE F Unbased(I dot, TileBlock<kFormat, R> tile, int row) {
   return AsF(dot) - Splat(tile.Base(row));
@@ -69,7 +70,7 @@ struct BlockAt {
   const std::byte *codes, *scales;  // scales: of its group of blocks
   F d;
 
-  // Of a group of `count` blocks.
+  // The first block of a group of `count` blocks.
   FT_INLINE static BlockAt First(const PanelLayout& layout, const std::byte* group, int count) {
     return {group + layout.ScaleBytes(count), group, Codes<kFormat>::D(group)};
   }
@@ -93,8 +94,9 @@ struct BlockAt {
   FT_INLINE F Minimum(int sub) const { return Codes<kFormat>::Minimum(scales, sub); }
 };
 
-// Sums of the products of a block, or a half of it, with a chunk. group(i) gives the codes. Where
-// blocks take turns, `all` sums the products so far; it may wrap, as what a block adds does not.
+// The integer dot products of a block, or of a half of it, with the rows of a chunk. group(i)
+// returns the codes of group i. kTurns: as kTakeTurns; `all` then holds each row's sum over the
+// blocks so far. It may wrap, since only the difference that a block adds is used.
 template <Format kFormat, int R, bool kTurns, typename Group>
 FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_unused]] I* all,
                     I dots[R]) {
@@ -137,7 +139,7 @@ FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_u
   }
 }
 
-// The same, summed by twos at first.
+// Dots with pairs of products summed in 16 bits first (PairGroups).
 template <Format kFormat, int R, typename Group>
 FT_INLINE void PairDots(TileBlock<kFormat, R> tile, int half, Group group, I dots[R]) {
   constexpr int kGroups = BlockAt<kFormat>::kGroups;
@@ -162,7 +164,7 @@ FT_INLINE void PairDots(TileBlock<kFormat, R> tile, int half, Group group, I dot
   }
 }
 
-// Adds a block, or a half of it, to the sums of a chunk.
+// Adds the products of a block, or of a half of it, to the sums of a chunk.
 template <Format kFormat, int R, bool kTurns, typename Group>
 FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, Group group, F scale, F minimum,
                        I* all, F acc[R]) {
@@ -182,7 +184,8 @@ FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, Group group, F scal
   }
 }
 
-// Adds a block to the sums of a chunk. At: BlockAt or OpenBlockAt; kTurns, all: as of Dots.
+// Adds the products of a block to the sums of a chunk. At: BlockAt or OpenBlockAt; kTurns, all: as
+// in Dots.
 template <Format kFormat, int R, bool kTurns = false, typename At>
 FT_INLINE void AddBlock(const At& at, int sub, TileBlock<kFormat, R> tile, F acc[R],
                         I* all = nullptr) {

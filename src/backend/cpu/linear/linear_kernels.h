@@ -1,32 +1,33 @@
-// Weights times activation tiles, for every quantised format: how panels are gone through, by the
-// number of rows.
+// Products of quantised weights and activation tiles: how panels are traversed, by the number of
+// rows.
 #pragma once
 
 #include "backend/cpu/linear/linear_blocks.h"
 
 namespace foretoken::FT_ISA {
 
-// How far ahead of its use memory is asked for, where streams lie side by side: more than what a
-// core reads in the time that one access takes, so that the first pages of the next panels are
-// under way while short panels end.
+// Prefetch distance in bytes where several panels are read as parallel streams. It exceeds what a
+// core reads during one memory access, so that the first pages of the next panels are in flight
+// while short panels end.
 inline constexpr int64_t kAhead = 10240;
-// Where it is a single stream, or where a group of blocks is read once for each chunk: more than
-// the largest group.
+// Prefetch distance in bytes of a single stream, and where a group of blocks is read once for each
+// chunk. It exceeds the largest group.
 inline constexpr int64_t kStreamAhead = 6144;
 inline constexpr int64_t kMostScaleBytes = 64;  // of a block
 
-// Cache lines of a block, at most.
+// Upper bound on the cache lines of a block.
 template <Format kFormat>
 inline constexpr int kBlockLines = (BlockAt<kFormat>::kBytes + kMostScaleBytes + 63) / 64;
 
-// Where the panel begins that is read after this one.
+// The address of the panel that is read after `panel`.
 FT_INLINE const std::byte* NextPanel(const LinearCall& c, int64_t panel) {
   if (panel + 1 == c.panel_end && c.next != nullptr) return c.next;
   return c.panels + (panel + 1) * c.layout.panel_bytes;
 }
 
-// What of P panels' streams is asked for during a step. In one go it would fill the queue of reads,
-// and the arithmetic behind it would wait.
+// Prefetches a block's worth of each of P panel streams, in parts that are spread over the
+// arithmetic of a step. Issued all at once, the prefetches would fill the core's queue of
+// outstanding reads, and the arithmetic after them would wait.
 template <Format kFormat, int P>
 struct ReadAhead {
   static constexpr int kLines = kBlockLines<kFormat>;
@@ -34,7 +35,7 @@ struct ReadAhead {
   const std::byte* at;
   int64_t panel_bytes;
 
-  // Part i of n.
+  // Prefetches part `i` of `n`.
   FT_INLINE void Part(int i, int n) const {
     for (int l = P * kLines * i / n; l < P * kLines * (i + 1) / n; ++l) {
       __builtin_prefetch(at + l / kLines * panel_bytes + l % kLines * 64, 0, 2);
@@ -42,11 +43,14 @@ struct ReadAhead {
   }
 };
 
-// Calls add(blocks of P panels, their place in their group, what to ask for meanwhile) for block
-// after block. P panels side by side: their streams are under way together. One stream after the
-// other is read a quarter slower, and without asking ahead sixteen rows take twice as long:
-// processors look ahead within a page of 4 KiB only, and work on a page is short. kInOrder: lines
-// are read in the order in which they lie, whatever `add` does; of a single stream.
+// Calls add(at, sub, ahead) for every block of P panels, in ascending order. `at`: the panels'
+// blocks; `sub`: their index in their group; `ahead`: the prefetches to issue during the
+// arithmetic.
+//
+// The P panels are parallel streams: reading one stream after the other is a quarter slower.
+// Without software prefetching sixteen rows take twice as long, because the hardware prefetcher
+// stops at the end of a 4 KiB page and the arithmetic on a page is short. kInOrder (a single
+// stream only): cache lines are read in address order, whatever the order in `add`.
 template <Format kFormat, int P, bool kInOrder = false, typename Add>
 FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
   const std::byte* const begin = c.panels + panel * c.layout.panel_bytes;
@@ -57,7 +61,7 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
   int64_t ahead = kNear;
   for (int64_t left = c.cols / kBlock; left > 0; left -= kGroupBlocks) {
     const int count = left < kGroupBlocks ? static_cast<int>(left) : kGroupBlocks;
-    // Behind the panel's end, the stream goes on with the next panel but P - 1.
+    // Past the panel's end, its stream continues with panel + P.
     if (ahead == kNear && stream + ahead >= begin + c.layout.panel_bytes) {
       ahead += (P - 1) * c.layout.panel_bytes;
     }
@@ -78,18 +82,19 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
   }
 }
 
-// Whether a block's products wait for those of the block before. A core that is much faster than
-// its memory and need not wait runs ahead in bursts, and its reads overtake those that the
-// processor makes by itself, of which more are under way. (Zen 4; K formats are slow enough.)
+// Whether a block's products depend on those of the block before. Without the dependency, a core
+// that is much faster than its memory executes ahead in bursts, and its demand loads overtake the
+// hardware prefetcher, which keeps more reads in flight. (Zen 4; K formats are slow enough without
+// it.)
 template <Format kFormat, int R, int P>
 inline constexpr bool kTakeTurns = P == 1 && R == 1 && kNative == 16 &&
                                    (kTraitsOf<kFormat>.bits == 8 || kFormat == Format::kQ4_0);
 
-// Whether the processor pauses after a block of eight rows. One that multiplies much faster than
-// its memory delivers loads what has been asked for and not come yet, as far ahead as it has room
-// for instructions; those loads hold the buffers that asking ahead needs, so that it remains late.
-// Instructions that do nothing take the room. (Intel's cores; with codes of fewer bits, with fewer
-// rows or more the room is short enough.)
+// Whether a block of eight rows is followed by no-ops. A core that multiplies much faster than
+// memory delivers issues demand loads of lines whose prefetch is still in flight, as far ahead as
+// its out-of-order window reaches. Those loads occupy the buffers that further prefetches need, so
+// prefetching stays late. The no-ops fill the window instead. (Intel's cores; with codes of fewer
+// bits, and with fewer or more rows, the window does not reach far enough to matter.)
 template <Format kFormat, int R>
 inline constexpr bool kPauses = R == 8 && kTraitsOf<kFormat>.bits == 8 && kNative == 16;
 FT_INLINE void Pause() {
@@ -98,7 +103,7 @@ FT_INLINE void Pause() {
 #endif
 }
 
-// Few rows: every sum of P panels stays in registers.
+// Multiplies P panels with a tile of one chunk, for few rows: all sums stay in registers.
 template <Format kFormat, int R, int P>
 void LinearPanels(const LinearCall& c, int64_t panel) {
   const std::byte* tile = c.tile;
@@ -106,12 +111,12 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
   for (int p = 0; p < P; ++p) AskForOutputs<R>(c, 0, panel + p);
   F acc[P][R] = {};
   I all[P][R] = {};
-  // In a single stream the processor looks ahead by itself, as far as it gets within a page, but
-  // not to where the next stream begins.
+  // Whether the stream is left to the hardware prefetcher. It follows a single stream within a
+  // page, but cannot know where the next stream begins; that is prefetched here.
   constexpr bool kFollowed = P == 1 && (R == 1 || (R <= 4 && kTraitsOf<kFormat>.bits == 8));
-  // It loses its way where lines are left out that are read later: products come to a block's
-  // scales when they have read the codes of the blocks before. (Q6_K is slower with that, as
-  // measured.)
+  // The hardware prefetcher loses a stream whose lines are not read in order, and products read a
+  // block's scales only after the codes of the blocks before. (Not for Q6_K, which is slower with
+  // lines touched in order, as measured.)
   constexpr bool kInOrder = kFollowed && kTraitsOf<kFormat>.halves == 1;
   const std::byte* next = panel + P == c.panel_end ? c.next : nullptr;
   WalkPanels<kFormat, P, kInOrder>(
@@ -137,8 +142,9 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
   for (int p = 0; p < P; ++p) StorePanel<R>(c, 0, panel + p, acc[p]);
 }
 
-// Whether groups may be better taken apart once for all chunks, and from how many chunks on, as
-// measured. AMD's cores with 16 lanes a register do that beside products, Intel's instead of them.
+// Whether unpacking a group's codes once for all chunks can be faster than unpacking them in each
+// product, and from how many chunks on, as measured (kMaxTileRows: never). With 16 lanes a
+// register, AMD's cores unpack in parallel with products, Intel's in competition with them.
 template <Format kFormat>
 inline constexpr bool kOpens = kTraitsOf<kFormat>.bits < 8 && kNative >= 8;
 template <Format kFormat>
@@ -147,8 +153,7 @@ constexpr int WorthOpening(int streams) {
   return kNative == 16 || kTraitsOf<kFormat>.bits > 4 ? 2 : 5;
 }
 
-// A group of blocks with a byte for each code, and with its scales as they multiply: taken apart
-// once for all chunks.
+// A group of blocks unpacked once for all chunks: a byte for each code, and scales as floats.
 template <Format kFormat>
 struct OpenGroup {
   static constexpr int kHalves = kTraitsOf<kFormat>.halves;
@@ -175,6 +180,7 @@ struct OpenGroup {
 };
 
 template <Format kFormat>
+// A block of an OpenGroup, with BlockAt's interface.
 struct OpenBlockAt {
   static constexpr int64_t kBytes = OpenGroup<kFormat>::kBlockBytes;
 
@@ -188,7 +194,8 @@ struct OpenBlockAt {
   FT_INLINE F Minimum(int sub) const { return group->minima[sub]; }
 };
 
-// The blocks of a group, of one panel, and what is asked for meanwhile. At: as of AddBlock.
+// The blocks of a group of one panel, and the memory to prefetch while they are multiplied. At: as
+// in AddBlock.
 template <Format kFormat, typename At>
 struct GroupAt {
   At first;
@@ -196,8 +203,8 @@ struct GroupAt {
   const std::byte* ahead;
   int64_t block_bytes;
 
-  // Adds them to the sums of chunk `chunk`, which stay in registers meanwhile: storing a sum takes
-  // as long as two products.
+  // Adds the products of the blocks to the sums of chunk `chunk`. The sums stay in registers
+  // throughout, because storing one takes as long as two products.
   template <int R>
   FT_INLINE void AddTo(const std::byte* tile, int chunk, int chunks, F sums[R]) const {
     const int from = kBlockLines<kFormat> * chunk / chunks;
@@ -220,8 +227,9 @@ struct GroupAt {
   }
 };
 
-// Many rows: a group of blocks, in the first cache by then, is multiplied with chunk after chunk.
-// P panels use a tile's part while it is near.
+// Multiplies P panels with a tile of several chunks. Each group of blocks, then in the L1 cache, is
+// multiplied with all chunks in turn. The P panels share the part of the tile that belongs to the
+// group while it is cached.
 template <Format kFormat, int R, int P>
 void LinearGroups(const LinearCall& c, int64_t panel) {
   const int64_t panel_bytes = c.layout.panel_bytes;
@@ -233,7 +241,7 @@ void LinearGroups(const LinearCall& c, int64_t panel) {
   for (int64_t left = c.cols / kBlock; left > 0; left -= kGroupBlocks) {
     const int count = left < kGroupBlocks ? static_cast<int>(left) : kGroupBlocks;
     const std::byte* ahead = stream + kStreamAhead;
-    // Behind the panel's end, the stream goes on with the next panel but P - 1.
+    // Past the panel's end, its stream continues with panel + P.
     if (ahead >= begin + panel_bytes) ahead += (P - 1) * panel_bytes;
     for (int p = 0; p < P; ++p) {
       const auto first = BlockAt<kFormat>::First(c.layout, stream + p * panel_bytes, count);
@@ -261,15 +269,15 @@ void LinearGroups(const LinearCall& c, int64_t panel) {
   }
 }
 
-// Many rows where a panel's blocks need not be taken apart: chunk after chunk goes through a panel
-// with its sums in registers. Meanwhile they ask for the next panel, each for its share.
+// Multiplies one panel with a tile of several chunks without unpacking groups ahead. Each chunk
+// traverses the whole panel with its sums in registers, and prefetches its share of the next panel.
 template <Format kFormat, int R>
 void LinearChunks(const LinearCall& c, int64_t panel) {
   constexpr int kLines = kBlockLines<kFormat>;
   const std::byte* const begin = c.panels + panel * c.layout.panel_bytes;
   const std::byte* next = NextPanel(c, panel);
   for (int k = 0; k < c.chunks; ++k) {
-    const int share = kLines * (k + 1) / c.chunks - kLines * k / c.chunks;  // a block
+    const int share = kLines * (k + 1) / c.chunks - kLines * k / c.chunks;  // lines per block
     const std::byte* stream = begin;
     const std::byte* tile = c.tile + k * TileBlock<kFormat, R>::kBytes;
     AskForOutputs<R>(c, k, panel);
@@ -302,8 +310,8 @@ void LinearBlocks(const LinearCall& c) {
   }
   if constexpr (MostChunks(R) > 1) {
     const bool opened = c.chunks >= WorthOpening<kFormat>(c.streams);
-    // Where the processor follows one stream, it would lose its way between two. Where it follows
-    // several, two panels' streams are read faster, which matters while chunks are few.
+    // A hardware prefetcher that follows one stream would lose it between two panels. One that
+    // follows several reads the streams of two panels faster, which matters while chunks are few.
     if (!opened && (c.streams == 1 || (kNative == 16 && c.chunks * R >= 32))) {
       for (; panel < c.panel_end; ++panel) LinearChunks<kFormat, R>(c, panel);
     }
@@ -345,7 +353,7 @@ void FillBlockFormats(Kernels& k, Indices<kFormat...>) {
   (FillBlockSizes<static_cast<Format>(kFormat)>(k, ChunkIndices{}), ...);
 }
 
-// Every quantised format.
+// Fills in the products of every quantised format.
 FT_INLINE void FillBlocks(Kernels& k) { FillBlockFormats(k, QuantisedFormats{}); }
 
 }  // namespace foretoken::FT_ISA

@@ -5,7 +5,7 @@
 
 namespace foretoken::FT_ISA {
 
-// A step is one input, of BF16 two.
+// How one step of a product is loaded and multiplied. A step is one input, or two inputs of BF16.
 template <Format>
 struct Step;
 
@@ -48,7 +48,7 @@ struct Step<Format::kBF16> {
 #else
 inline constexpr TileKind kBf16Tile = TileKind::kF32;
 
-// Without an instruction for pairs the weights are widened and the activations stay whole.
+// Without an instruction for bf16 pairs, weights are widened and activations are not rounded.
 template <>
 struct Step<Format::kBF16> {
   static constexpr int kInputs = 2, kWeightBytes = 64, kTileBytes = 8;
@@ -75,18 +75,18 @@ FT_INLINE int64_t ChunkBytes(const LinearCall& c) {
   return (c.cols + c.cols % 2) / Step<kFormat>::kInputs * R * Step<kFormat>::kTileBytes;
 }
 
-// Chunks that multiply the same weights ask for those that come next, each for its share: the first
-// one alone would have to wait for memory, which would be idle during the others. This is how many
-// steps a chunk goes on for each line that it asks for.
+// The number of steps between two lines that a chunk prefetches. The chunks that multiply the same
+// weights each prefetch a share of the next ones. If the first chunk prefetched them all, it would
+// wait for memory, which would then be idle during the other chunks.
 template <Format kFormat>
 FT_INLINE int64_t PaceOf(const LinearCall& c) {
   return c.chunks * (64 / Step<kFormat>::kWeightBytes);
 }
-// A chunk's share of `bytes`.
+// A chunk's share of `bytes`, in whole cache lines.
 FT_INLINE int64_t ShareOf(const LinearCall& c, int64_t bytes) { return bytes / c.chunks / 64 * 64; }
 
-// Adds `steps` steps of a panel to the sums of a chunk. Meanwhile it asks for lines from `next` on,
-// one a `pace` steps; a pace of 0 asks for none.
+// Adds the products of `steps` steps of a panel to the sums of a chunk. Prefetches one line from
+// `next` on every `pace` steps; none where the pace is 0.
 template <Format kFormat, int R>
 void AddSlab(const std::byte* w, const std::byte* x, int64_t steps, const std::byte* next,
              int64_t pace, F sums[R]) {
@@ -116,7 +116,7 @@ void AddSlab(const std::byte* w, const std::byte* x, int64_t steps, const std::b
   for (int r = 0; r < R; ++r) sums[r] = acc[r];
 }
 
-// How far ahead P panels' streams of unquantised weights are asked for, together.
+// Prefetch distance in bytes of unquantised weights, divided among the P streams.
 inline constexpr int64_t kFloatAhead = 4096;
 
 template <Format kFormat, int R, int P>
@@ -153,7 +153,7 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
     x += R * S::kTileBytes;
   };
   for (int64_t s = 0; s < steps; ++s) {
-    // A single stream is read by the processor itself, but for sixteen rows too late.
+    // The hardware prefetcher follows a single stream, but is too late for sixteen rows.
     if constexpr (P > 1 || R == 16) {
       FT_UNROLL(8)
       for (int p = 0; p < P; ++p)
@@ -165,17 +165,17 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
   for (int p = 0; p < P; ++p) StorePanel<R>(c, chunk, panel + p, acc[p]);
 }
 
-// Panels [begin, end), which take turns: a slab of each, one stream, with a part of the tile that
-// stays in the first cache. Activations that have to be fetched from the second get in the way of
-// what the processor reads ahead by itself.
+// Multiplies interleaved panels [begin, end) (PanelLayout::together): a slab of each in turn, as
+// one stream, with the part of the tile for the slab's inputs, which stays in the L1 cache. Loading
+// activations from L2 would disturb the hardware prefetcher.
 template <Format kFormat, int R>
 void LinearTurns(const LinearCall& c, int64_t begin, int64_t end) {
   using S = Step<kFormat>;
   const int64_t steps = StepsOf<kFormat>(c);
   const int64_t slab = c.layout.slab_bytes / S::kWeightBytes;
   const int64_t chunk_bytes = ChunkBytes<kFormat, R>(c);
-  // Up to four rows leave their stream to the processor, which is too late for more: these ask for
-  // the slab that comes next.
+  // Up to four rows rely on the hardware prefetcher. It is too late for more rows, which prefetch
+  // the next slab themselves.
   const int64_t pace = R <= 4 && c.chunks == 1 ? 0 : PaceOf<kFormat>(c);
   F sums[kMostTogether][MostChunks(R)][R];
   for (int64_t p = begin; p < end; ++p) {
@@ -201,8 +201,8 @@ void LinearTurns(const LinearCall& c, int64_t begin, int64_t end) {
   }
 }
 
-// Several panels at a time keep enough additions in flight when rows are few, and load an
-// activation once for all of them.
+// The number of panels multiplied together. With few rows, several panels keep enough additions in
+// flight and share each load of an activation.
 constexpr int FloatPanelsTogether(int chunk_rows) {
   if (kNative < 16) return chunk_rows == 1 ? 4 : chunk_rows == 2 ? 2 : 1;
   return chunk_rows <= 4 ? 4 : chunk_rows <= 12 ? 2 : 1;
@@ -243,19 +243,20 @@ void FillFloatSizes(Kernels& k, Indices<kSize...>) {
   ((k.linear[static_cast<int>(kFormat)][kSize] = FloatOf<kFormat, kChunkRows[kSize]>()), ...);
 }
 
-// Products with BF16 weights.
+// Fills in the products with BF16 weights.
 FT_INLINE void FillBf16(Kernels& k) {
   k.bf16_tile = kBf16Tile;
   FillFloatSizes<Format::kBF16>(k, ChunkIndices{});
 }
 
-// All products.
+// Fills in all products and the configurations that they can run.
 FT_INLINE void FillProducts(Kernels& k) {
   k.limits = {.most_chunk_rows = kMostChunkRows, .most_turns = kMostTogether, .two_units = false};
-  // AMD's cores prefetch a single stream by themselves and read a third slower where it is four;
-  // Intel's read four a quarter faster. AMD's take two cycles for a 512-bit store: there, sums stay
-  // in registers. AMD's take a quarter longer for attention if lines come no nearer than the second
-  // cache. Of several chunks, those of fewer than eight rows are slower.
+  // AMD's cores prefetch a single stream in hardware and read four parallel streams a third slower;
+  // Intel's read four a quarter faster. A 512-bit store takes two cycles on AMD's cores, so their
+  // chunks are small enough that sums stay in registers. Attention on AMD's cores takes a quarter
+  // longer where lines are prefetched no nearer than L2. In tiles of several chunks, chunks of
+  // fewer than eight rows are slower.
   k.on_amd = {.most_chunk_rows = kNative == 16 ? 12 : kMostChunkRows,
               .least_chunk_rows = kNative == 16 ? 8 : kMostChunkRows,
               .streams = 1,

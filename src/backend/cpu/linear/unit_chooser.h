@@ -1,6 +1,6 @@
-// Which unit multiplies quantised weights where a set of kernels has two: the vector unit, faster
-// for few rows, or the matrix unit, faster for many. Both give the same bits, so each shape of
-// products is measured with either on its first calls, which are made anyway.
+// Chooses the unit that multiplies quantised weights where a set of kernels has two: the vector
+// unit, faster for few rows, or the matrix unit (AMX), faster for many. Both give the same bits, so
+// the first calls of each shape of product are timed on either.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace foretoken {
 
-// What the time of a call of products depends on.
+// What the duration of a call of products depends on.
 struct ProductShape {
   uint32_t formats = 0;  // of its weights: bit i for Format i
   int64_t inputs = 0;
@@ -26,9 +26,9 @@ struct ProductShape {
 class UnitChooser {
  public:
   using Clock = double (*)();  // seconds
-  // Tiles with more rows always go to the matrix unit.
+  // Tiles with more rows always use the matrix unit.
   static constexpr int kMostVectorRows = 48;
-  // Before anything is measured, tiles with fewer rows go to the vector unit.
+  // Before anything is measured, tiles with fewer rows use the vector unit.
   static constexpr int kPriorMatrixRows = 24;
   // Calls of a shape that are measured with each unit.
   static constexpr int kTrials = 3;
@@ -40,8 +40,8 @@ class UnitChooser {
   Call Begin(const ProductShape& shape);
 
  private:
-  // What is known of a shape. The unit of a call is the one with fewer trials, of equals the prior;
-  // after the last trial it is the one whose shortest call was shorter, of equals the prior.
+  // The measurements of a shape. During the trials a call takes the unit with fewer of them; after
+  // the last trial, the unit whose shortest call was shorter. Ties go to the prior.
   struct Measured {
     ProductUnit unit = ProductUnit::kVector;  // the next call's
     double shortest[2] = {};                  // seconds, by unit: the vector unit's first
@@ -61,10 +61,11 @@ class UnitChooser {
   std::unordered_map<ProductShape, Measured, Hash> shapes_;
 };
 
-// A call of products, and the unit that it takes.
+// A call of products and the unit that computes it. Measured calls are timed from construction to
+// destruction.
 class UnitChooser::Call {
  public:
-  // One that is not measured.
+  // A call that is not measured.
   explicit Call(ProductUnit unit) : unit_(unit) {}
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;

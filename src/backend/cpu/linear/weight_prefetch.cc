@@ -4,8 +4,8 @@ namespace foretoken {
 namespace {
 
 constexpr int64_t kLine = 64;
-constexpr int64_t kPiece = 8 * kLine;          // what a step asks for
-constexpr int64_t kMost = int64_t{256} << 10;  // of a core's own cache, for what comes next
+constexpr int64_t kPiece = 8 * kLine;          // prefetched by a step
+constexpr int64_t kMost = int64_t{256} << 10;  // prefetched in all: a part of a core's own cache
 
 }  // namespace
 

@@ -1,6 +1,7 @@
-// Waiting threads prefetch what they will read next: the weights of the product that followed this
-// one the last time. Otherwise memory is idle whenever a thread is ahead of the others, and while
-// norms and the like run on one.
+// Prefetching of weights by waiting threads. Each prefetches the weights that it will read first in
+// the next product, which is taken to be the one that followed the current product last time.
+// Otherwise memory would be idle whenever a thread is ahead of the others, and while norms and
+// similar ops run on one thread.
 #pragma once
 
 #include <atomic>
@@ -13,9 +14,9 @@
 
 namespace foretoken {
 
-// Where a thread begins to read: some panels side by side.
+// The memory that a thread reads first: some adjacent panels.
 struct Stretch {
-  const std::byte* begin = nullptr;  // need not be valid any longer
+  const std::byte* begin = nullptr;  // only prefetched: may be freed memory
   int64_t panel_bytes = 0;
   int panels = 0;
 };
@@ -24,14 +25,14 @@ class WeightPrefetch : public IdleWork {
  public:
   explicit WeightPrefetch(int threads);
 
-  // A product is about to be handed to threads [0, first.size()); thread t begins with first[t].
-  // Thread-safety: one caller, while any number of threads are in Step.
+  // Announces a product that is about to be given to threads [0, first.size()); thread t begins
+  // with first[t]. Thread-safety: one caller, while any number of threads are in Step.
   void Announce(const std::vector<Stretch>& first);
   void Step(int thread) override;
 
  private:
-  // A thread that lost its core inside Step may read a plan while it is replaced. What it then
-  // prefetches is useless and harmless.
+  // A thread that is preempted inside Step may read a plan while it is being replaced. What it then
+  // prefetches is useless but harmless.
   struct Target {
     std::atomic<const std::byte*> begin{nullptr};
     std::atomic<int64_t> panel_bytes{0};
@@ -46,10 +47,10 @@ class WeightPrefetch : public IdleWork {
     int64_t piece = 0;
   };
 
-  // By the first address of a product.
+  // The stretches of the product that followed, by the first address of a product.
   std::unordered_map<const std::byte*, std::vector<Stretch>> following_;
   const std::byte* last_ = nullptr;
-  Plan plans_[2];  // used alternately, as threads may be reading the last one
+  Plan plans_[2];  // used alternately: threads may still read the previous one
   uint64_t number_ = 0;
   std::atomic<const Plan*> plan_{nullptr};
   std::vector<Progress> progress_;  // [threads]

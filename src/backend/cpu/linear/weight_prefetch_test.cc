@@ -1,4 +1,4 @@
-// Prefetching by threads that the caller does not wait for.
+// Prefetching by waiting threads while the caller goes on.
 #include "backend/cpu/linear/weight_prefetch.h"
 
 #include <gtest/gtest.h>
@@ -8,8 +8,7 @@
 namespace foretoken {
 namespace {
 
-// A thread may lose its core inside Step, while products come and go, over other numbers of
-// threads.
+// A thread may be preempted inside Step while products on varying numbers of threads are announced.
 TEST(WeightPrefetch, StepsGoOnWhileProductsAreAnnounced) {
   constexpr int kThreads = 3;
   constexpr size_t kProducts = 7;
