@@ -1,11 +1,11 @@
 // Attention on the matrix unit (AMX), in products of bf16 with float sums.
 //
-// Scores are computed as keys . queries^T [positions][queries], so that a lane is a query while
-// they become weights, and keys are used where they lie in a BF16 cache; results as weights .
-// values. With a BF16 cache, queries and weights are rounded to bf16. Numbers of F16 and Q8_0
-// caches, queries and weights become sums of two bf16 (16 bits), and three of the four products are
-// taken. A query's result is folded over spans and steps of absolute positions as in
-// attention_kernels.h, so it has the same bits whatever is beside it; they differ from those of
+// Scores are computed as keys . queries^T [positions][queries]: a lane is a query while scores
+// become weights, and the keys of a BF16 cache are used in place. Results are weights . values.
+// With a BF16 cache, queries and weights are rounded to bf16. With F16 and Q8_0 caches, cached
+// values, queries and weights are each split into two bf16 (16 bits), and three of their four
+// products are computed. A query's result is accumulated over spans and steps of absolute positions
+// as in attention_kernels.h, so its bits do not depend on other queries. They differ from those of
 // AVX-512.
 #pragma once
 
@@ -15,12 +15,13 @@
 
 namespace foretoken::FT_ISA {
 
-// The engine of WalkSpans. kParts: bf16 numbers that make up one number of the cache. kQueries:
-// that a tile has, 16 or 8; of 8, two positions become weights in one vector, with the same bits.
+// An engine of WalkSpans. kParts: bf16 values that make up one value of the cache. kQueries:
+// queries of a tile, 16 or 8. With 8, one vector turns two positions into weights, with the same
+// bits.
 template <int kParts, CacheType kType, int kQueries>
 class TileAttention {
  public:
-  // What two parts of a span are turned into must not outgrow the first cache either.
+  // Half as many positions with two parts: what they are widened to must fit the L1 cache, too.
   static constexpr int kSpan = kParts == 2 ? 32 : FT_ISA::kSpan;
   static constexpr int kBlock = kStep, kBlocks = kSpan / kBlock;
 
@@ -48,7 +49,7 @@ class TileAttention {
   void Begin() {
     ConfigureTiles(/*rows=*/16, /*groups=*/16);
     for (int tile = 0; tile < tiles_; ++tile) BeginTile(tile);
-    if (kQueries == 8) {  // nobody writes the other half of these
+    if (kQueries == 8) {  // the other half is never written
       for (int64_t i = 0; i < int64_t{kParts} * kBlocks * kTileBytes / 4; i += kLanes) {
         Store(Zero(), reinterpret_cast<float*>(weights_) + i);
       }
@@ -87,7 +88,7 @@ class TileAttention {
         Fold(tile + i, i, at, blocks, static_cast<__mmask16>(own[i]));
       }
       for (int i = 0; i < tiles; ++i) {
-        // What lanes without a query hold does not matter.
+        // The content of lanes without a query does not matter.
         const unsigned lanes = own[i] | (~LanesUpTo(queries_ - (tile + i) * kLanes) & 0xffff);
         for (int d = 0; d < 2 * steps_; d += 4) {
           if (d + 4 <= 2 * steps_) {
@@ -118,7 +119,7 @@ class TileAttention {
  private:
   static constexpr int64_t kParts64 = kParts;
 
-  // Positions that the cache is asked for ahead of what is being read.
+  // Prefetch distance in positions.
   static constexpr int kPositionsAhead = 64;
 
   static unsigned LanesUpTo(int n) { return n <= 0 ? 0u : n >= kLanes ? 0xffffu : (1u << n) - 1; }
@@ -126,7 +127,7 @@ class TileAttention {
   std::byte* Q(int tile, int part, int step) const {
     return q_ + ((tile * kParts64 + part) * steps_ + step) * kTileBytes;
   }
-  // Sixteen positions, half 2 * block or 2 * block + 1.
+  // Sixteen positions; `half` is 2 * block or 2 * block + 1.
   std::byte* Keys(int half, int part, int step) const {
     return keys_ + ((half * kParts64 + part) * steps_ + step) * kTileBytes;
   }
@@ -172,16 +173,17 @@ class TileAttention {
     }
   }
 
-  // Elements [d, d + 16) of a cache row. kSteps: of a head; -1 when any number of whole ones, 0
-  // when the last may be a part.
+  // Elements [d, d + 16) of a cache row. kSteps: whole steps of a head; -1: any number of whole
+  // steps; 0: the last step may be partial.
   template <int kSteps>
   FT_INLINE static F LoadElements(const std::byte* row, int64_t column, int64_t d, int head_dim) {
     if constexpr (kSteps != 0) return LoadCache<kType>(row, column + d, kLanes);
     return d < head_dim ? LoadCache<kType>(row, column + d, head_dim - d) : Zero();
   }
 
-  // The cache's rows to come. They are asked for in between the arithmetic: all at once they would
-  // fill the queue of reads, and nothing would be read afterwards.
+  // Prefetches the next cache rows, one position at a time between arithmetic. Issued all at once,
+  // the prefetches would fill the core's queue of outstanding reads, and memory would be idle
+  // afterwards.
   struct Asks {
     Asks() = default;
     FT_INLINE Asks(const AttentionUnit& u, const AttentionRow& row, int from, int last_asked)
@@ -259,7 +261,7 @@ class TileAttention {
     }
   }
 
-  // Positions i and i + 16 of a block are a pair.
+  // Stores values in pairs: positions i and i + 16 of a block.
   template <int kSteps>
   FT_INLINE void WidenValues(const AttentionRow& row, int from, int index, Asks& asks) {
     const int steps = kSteps > 0 ? kSteps : steps_, head_dim = u_.head_dim;
@@ -300,7 +302,7 @@ class TileAttention {
     }
   }
 
-  // Calls product(part of the cache's number, part of the other): the large ones first.
+  // Calls product(part of the cached value, part of the other operand), the largest product first.
   template <typename Product>
   FT_INLINE static void EachProduct(Product product) {
     product(0, 0);
@@ -310,7 +312,7 @@ class TileAttention {
     }
   }
 
-  // Scores of blocks [from, to) for kTiles tiles of queries, kHalves halves of blocks at a time.
+  // Scores blocks [from, to) for kTiles tiles of queries, kHalves halves of blocks at a time.
   template <int kHalves, int kTiles>
   FT_INLINE void Score(int tile, int from, int to) {
     for (int half = 2 * from; half < 2 * to; half += kHalves) {
@@ -336,7 +338,7 @@ class TileAttention {
     }
   }
 
-  // Scores of what a lane does not see become -infinity.
+  // Sets the scores of positions that a lane's query does not see to -infinity.
   void Mask(int tile, float* scores, int at, int blocks, __mmask16 lanes) {
     const I begin = LoadI(begins_ + tile * kLanes), count = LoadI(counts_ + tile * kLanes);
     const I hides = Greater(begin, Splat(at)) | Greater(Splat(at + blocks * kBlock), count);
@@ -381,7 +383,7 @@ class TileAttention {
     Store(KeepLanes(lanes, sum, Load(sums_ + tile * kLanes)), sums_ + tile * kLanes);
   }
 
-  // Multiplies a tile's results, a factor a query.
+  // Multiplies a tile's results by a factor for each query.
   void ScaleDown(int tile, F factor) {
     float factors[kLanes];
     Store(factor, factors);
@@ -397,11 +399,11 @@ class TileAttention {
     return LoadLowers(scores + 2 * k * kLanes, scores + (2 * k + 1) * kLanes);
   }
 
-  // Makes weights 2^(score * scale + shift) of a block, [queries][positions], and returns their
-  // sums: of positions 16 apart, then of these those 8 apart, 4, 2 and 1.
+  // Computes a block's weights 2^(score * scale + shift), [queries][positions], and returns their
+  // sums. Positions 16 apart are added first, then 8, 4, 2 and 1 apart.
   FT_INLINE F Weigh(const float* scores, int slot, int block, F scale, F shift) {
     constexpr int kApart = kQueries;    // vectors whose positions are 16 apart
-    const I half_unit = Splat(0x8000);  // added before the cut: rounds
+    const I half_unit = Splat(0x8000);  // added before truncation, to round
     F sum[4], x[kParts][kQueries];
     Asks asks = asks_;
     FT_UNROLL(4)
@@ -474,9 +476,10 @@ class TileAttention {
   const AttentionUnit& u_;
   int steps_;  // of a head's elements
   int queries_, tiles_;
-  bool whole_;  // heads are whole steps
+  bool whole_;  // head_dim is a multiple of kStep
   Asks asks_;
-  // Where the tiles of sixteen positions lie: their rows, and a head's steps, this far apart.
+  // Where the key tiles of sixteen positions lie. `stride`: bytes between rows; `step`: bytes
+  // between the steps of a head.
   struct KeyTiles {
     const std::byte* at;
     int64_t stride, step;
@@ -498,7 +501,7 @@ AttentionOp OpOfQueries(const AttentionUnit& u) {
   return EngineOp<Many>();
 }
 
-// Keys and values of one type that is not F32 go through the matrix unit.
+// The matrix unit for keys and values of one type other than F32, AVX-512 for all others.
 inline AttentionOp OpOf(const AttentionUnit& u) {
   if (u.key_type == u.value_type) {
     if (u.key_type == CacheType::kBF16) return OpOfQueries<1, CacheType::kBF16>(u);

@@ -1,4 +1,5 @@
-// Vectors as attention on the matrix unit needs them: bf16 numbers in tiles' order, powers of two.
+// Operations on vectors for attention on the matrix unit: bf16 values in the order of tiles, and
+// powers of two.
 #pragma once
 
 #include "backend/cpu/isa/vec.h"
@@ -9,14 +10,14 @@ inline constexpr int64_t kTileBytes = 1024;  // 16 rows of 64 bytes
 inline constexpr int kStep = 32;             // bf16 in a row of a tile
 
 FT_INLINE I HighHalf(F x) { return AsI(x) & Splat(-65536); }
-// What cutting x off to a bf16 leaves out, exactly.
+// The exact remainder of x truncated to bf16.
 FT_INLINE F LowPart(F x) { return x - AsF(HighHalf(x)); }
 
-// bf16 of a and b, cut off: lanes of a in the low halves, of b in the high ones.
+// a and b truncated to bf16: lanes of a in the low halves, of b in the high halves.
 FT_INLINE F CutPairs(F a, F b) { return AsF(ShiftRight(AsI(a), 16) | HighHalf(b)); }
 
-// A step's 32 elements: in pairs (a[i], b[i]), cut off, where numbers have two parts; as they lie
-// where they have one, rounded.
+// The 32 elements of a step as bf16. In two parts they are truncated, in pairs (a[i], b[i]); in one
+// part they are rounded, in their order.
 template <int kParts>
 FT_INLINE F CutStep(F a, F b) {
   if constexpr (kParts == 2) return CutPairs(a, b);
@@ -25,8 +26,8 @@ FT_INLINE F CutStep(F a, F b) {
   return r;
 }
 
-// 32 numbers of F16 as sums of two bf16 each, high + low, where they lie. A number's last three
-// bits are low, looked up; zeros leave less than 2^-96 there.
+// Splits 32 F16 values into two bf16 each, high + low, in their order. `low` is the last three bits
+// of a value, from a table; where these are zeros, `low` is below 2^-96.
 FT_INLINE void SplitHalves(__m512i x, __m512i& high, __m512i& low) {
   constexpr int kBias = 127 - 15, kLast = 127 - 25;  // exponents of 1 and of the last bit
   const auto set = [](int zero, int one, int two, int three, int four, int five, int six,
@@ -41,7 +42,7 @@ FT_INLINE void SplitHalves(__m512i x, __m512i& high, __m512i& low) {
   high = _mm512_add_epi16(moved, _mm512_set1_epi16(kBias << 7));
   low = _mm512_add_epi16(_mm512_permutexvar_epi16(x, lasts),
                          _mm512_and_si512(moved, _mm512_set1_epi16(static_cast<int16_t>(0x8f80))));
-  // Exponents 0 and 31: numbers below 2^-14, infinities and NaN.
+  // Exponents 0 and 31: values below 2^-14, infinities and NaN.
   const __mmask32 others = _mm512_testn_epi16_mask(_mm512_add_epi16(x, _mm512_set1_epi16(0x0400)),
                                                    _mm512_set1_epi16(0x7800));
   if (__builtin_expect(others != 0, 0)) {
@@ -61,7 +62,7 @@ FT_INLINE void SplitHalves(__m512i x, __m512i& high, __m512i& low) {
   }
 }
 
-// 2^x within 3e-6, of -infinity 0.
+// 2^x within 3e-6; 0 for -infinity.
 FT_INLINE F Exp2(F x) {
   F f, r;
   f.v[0] = _mm512_reduce_ps(x.v[0], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -74,7 +75,7 @@ FT_INLINE F Exp2(F x) {
   return r;
 }
 
-// The lower half of x in both.
+// The lower half of x in both halves.
 FT_INLINE F LowerTwice(F x) {
   F r;
   r.v[0] = _mm512_shuffle_f32x4(x.v[0], x.v[0], 0x44);
@@ -85,7 +86,7 @@ FT_INLINE F SwapHalves(F x) {
   r.v[0] = _mm512_shuffle_f32x4(x.v[0], x.v[0], 0x4e);
   return r;
 }
-// The lower halves of two vectors in memory.
+// Eight floats from `low` and eight from `high`.
 FT_INLINE F LoadLowers(const float* low, const float* high) {
   F r;
   r.v[0] =
@@ -93,7 +94,8 @@ FT_INLINE F LoadLowers(const float* low, const float* high) {
   return r;
 }
 
-// Writes lane i of the lower half of x[k] to out[16 i + 2 k], of the upper half beside it.
+// Writes lane i of the lower half of x[k] to out[16 i + 2 k], and lane i of the upper half to the
+// element after it.
 FT_INLINE void StoreTransposedHalves(const F x[8], float* out) {
   const __m512i order = _mm512_setr_epi32(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
   __m512d pair[2][4];  // of x[2 k] and x[2 k + 1]: lanes 0 2 4 6, and 1 3 5 7
@@ -123,7 +125,8 @@ FT_INLINE F KeepLanes(__mmask16 lanes, F a, F b) {  // a in `lanes`, b elsewhere
   return r;
 }
 
-// a and b become those of their 32 lanes that `first` names, and those `behind` these.
+// Permutes the 32 lanes of a and b: a becomes the lanes that `first` names, b the lanes `behind`
+// places after those.
 FT_INLINE void Pick(__m512i first, int behind, F& a, F& b) {
   const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(behind));
   const __m512 picked = _mm512_permutex2var_ps(a.v[0], first, b.v[0]);
@@ -131,12 +134,13 @@ FT_INLINE void Pick(__m512i first, int behind, F& a, F& b) {
   a.v[0] = picked;
 }
 
-// Elements of 32: those with even numbers in a, the others in b.
+// Moves, of 32 elements, those with even indices to a and the others to b.
 FT_INLINE void InPairs(F& a, F& b) {
   Pick(_mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), 1, a, b);
 }
 
-// Elements of 32 as WidenValues' interleaving leaves them, fours of a and b in turn.
+// Restores the order of 32 elements that WidenValues left in groups of four, alternating between a
+// and b.
 FT_INLINE void InOrder(F& a, F& b) {
   Pick(_mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23), 8, a, b);
 }

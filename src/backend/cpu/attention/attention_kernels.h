@@ -1,10 +1,10 @@
 // Attention of a few rows over one key/value head, written once over vec.h.
 //
-// A query's result is folded span after span of absolute positions: the scores' exact maximum so
-// far, the exponentials' sum in lane (position mod 16), ascending, and the values added position by
-// position; where the maximum rises, what was summed before is scaled down. Whatever is computed
-// beside it, only absolute positions enter, so a committed and a provisional prefix give equal
-// bits.
+// The softmax is computed online, span after span of absolute positions in ascending order. A query
+// keeps the exact maximum of its scores so far, the sum of their exponentials (position p in lane p
+// mod 16), and the sum of weighted values, added position by position. Where the maximum rises,
+// these sums are scaled down. The order of all sums depends on absolute positions alone, whatever
+// is computed beside them, so a committed and a provisional prefix give equal bits.
 #pragma once
 
 #include "backend/cpu/attention/attention_products.h"
@@ -14,14 +14,14 @@ namespace foretoken::FT_ISA {
 
 inline constexpr float kLowest = -3.402823466e38f;
 
-// Lanes of the positions [at, at + 16) that are in [begin, count).
+// A mask of the positions [at, at + 16) that are in [begin, count).
 FT_INLINE I Seen(int at, int begin, int count) {
   const I position = LaneNumbers() + Splat(at);
   return Greater(position, Splat(begin - 1)) & Greater(Splat(count), position);
 }
 
-// Hides those of a query's scores of a span's blocks that its row does not see; returns the largest
-// in each lane, and of `top`.
+// Sets those scores of a span's blocks that the query's row does not see to -infinity. Returns the
+// largest score in each lane, or `top` where that is larger.
 FT_INLINE F HideUnseen(const AttentionRow& row, int at, int blocks, F top, float* scores) {
   for (int b = 0; b < blocks; ++b) {
     const int from = at + b * kKeys;
@@ -35,13 +35,13 @@ FT_INLINE F HideUnseen(const AttentionRow& row, int at, int blocks, F top, float
   return top;
 }
 
-// Brings a query's sums [16] and n mixed numbers to a new maximum.
+// Scales a query's sums of exponentials [16] and of n weighted values down to a new maximum.
 FT_INLINE void ScaleDown(F factor, float* sums, float* mixed, int64_t n) {
   Store(Load(sums) * factor, sums);
   for (int64_t d = 0; d < n; d += kLanes) Store(Load(mixed + d) * factor, mixed + d);
 }
 
-// The engine of WalkSpans on vectors.
+// An engine of WalkSpans on vectors; a lane of the scores is a position.
 template <typename Numbers>
 class VectorAttention {
  public:
@@ -117,12 +117,12 @@ class VectorAttention {
 
  private:
   static constexpr int kPer = Numbers::kPer;
-  // Queries that go through a span one part after the other: their scores stay in the first cache.
+  // Queries that are processed together, so that their scores stay in the L1 cache.
   static constexpr int kTogether = 8;
 
-  // Turns the scores of some queries' blocks into weights, with zeros where they see nothing, and
-  // brings their sums to the new maxima. All queries take a step before the next one: each waits
-  // for its result.
+  // Turns the scores of some queries into weights, zero at positions that a query does not see, and
+  // brings their sums to the new maxima. A step is done for all queries before the next step,
+  // because each step waits for the result of the one before.
   void Fold(int first, int queries, int at, int blocks) {
     float highest[kTogether];
     for (int i = 0; i < queries; ++i) {
@@ -170,20 +170,21 @@ int64_t AttentionScratch(const AttentionUnit& u) {
   return Engine(u).scratch();
 }
 
-// The attention that an engine computes.
+// Attention as an engine computes it.
 template <typename Engine>
 constexpr AttentionOp EngineOp() {
   return {&AttentionScratch<Engine>, &RunAttention<Engine>};
 }
 
-// The attention that kChoose takes for a unit.
+// Attention by the op that kChoose returns for each unit.
 template <AttentionOp (*kChoose)(const AttentionUnit&)>
 constexpr AttentionOp ChosenOp() {
   return {[](const AttentionUnit& u) { return kChoose(u).scratch(u); },
           [](const AttentionUnit& u) { kChoose(u).run(u); }};
 }
 
-// Probabilities of one query over all its positions. REQUIRES: one row of one head.
+// An engine of WalkSpans that computes the attention probabilities of one query over all its
+// positions. REQUIRES: one row of one head.
 class AttentionWeights {
  public:
   static constexpr int kSpan = FT_ISA::kSpan, kBlock = kKeys;

@@ -1,15 +1,16 @@
-// What attention multiplies, and how: the keys and values of a span as the lanes of a register take
-// them, and their products with several queries.
+// The products of attention on vectors, over one span: scores of several queries and keys, and sums
+// of weighted values; and the layouts to which keys and values are widened for them.
 //
-// Written once over Numbers, which says what a word of 32 bits holds: FloatNumbers and ShortNumbers
-// one float, and PairNumbers (pair_numbers.h) two bf16 that are multiplied by one instruction.
-//   kPer: numbers of a word.
+// Written once over Numbers, which says what a 32-bit word holds: one float (FloatNumbers,
+// ShortNumbers), or two bf16 that one instruction multiplies (PairNumbers, pair_numbers.h).
+//   kPer: elements of a word.
 //   Product(a, b, c): c + the products of the words of a and b, in each lane.
-//   WidenKeys, WidenValues: a block of the cache, from position `from` on, as words.
-//     Whatever takes long prefetches rows of the next span (Asks).
-//   LoadQuery(q, n): a register of words from the first n floats at q, or all where there are more.
+//   WidenKeys, WidenValues: convert a block of the cache, from position `from` on, to words. Like
+//   all
+//     long loops here, they prefetch rows of the next span meanwhile (Asks).
+//   LoadQuery(q, n): a register of words from q, of which n floats are left; zeros after them.
 //   Power(x): e^x. REQUIRES: x <= 0.
-//   StoreWeights(x, weights, block): sixteen weights of a query, as words, to their place.
+//   StoreWeights(x, weights, block): stores a query's sixteen weights of a block, as words.
 #pragma once
 
 #include "backend/cpu/attention/attention_rows.h"
@@ -20,7 +21,7 @@
 namespace foretoken::FT_ISA {
 
 inline constexpr int kKeys = 16;  // positions of a block
-// Positions folded in together: what they are turned into stays in the first cache.
+// Positions of a span: what they are widened to stays in the L1 cache.
 inline constexpr int kSpan = 64;
 
 // Finds the cache rows of a block, and prefetches some positions of the next span.
@@ -30,7 +31,7 @@ FT_INLINE void FindRows(const AttentionUnit& u, const AttentionRow& row, const C
   BlockRows(u, row, cache, from, kKeys, rows);
 }
 
-// Elements of a head, with zeros up to whole registers of words.
+// Elements of a head, padded to whole registers of words.
 template <typename Numbers>
 int64_t PaddedHead(int head_dim) {
   constexpr int kWhole = kLanes * Numbers::kPer;
@@ -55,7 +56,7 @@ class FloatNumbers {
     kFns[static_cast<int>(u.key_type)](u, row, KeysOf(u), from, asks, out);
   }
 
-  // The same as [16][padded head]: a lane is an element.
+  // Positions [from, from + 16) of a row as [16][padded head]: a lane is an element.
   static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
                           float* out) {
     static constexpr WidenFn kFns[] = {Block<CacheType::kF32>, Block<CacheType::kF16>,
@@ -95,36 +96,36 @@ class FloatNumbers {
 };
 
 #if defined(__AVX512F__)
-// The same for caches of 16 bits or fewer: beside what storing numbers took from them, weights need
-// not be as exact.
+// FloatNumbers for caches of 16 bits or fewer, with a faster exponential: its error is small beside
+// the rounding of the cached values.
 class ShortNumbers : public FloatNumbers {
  public:
   FT_INLINE static F Power(F x) { return QuickExp(x); }
 };
 #endif
 
-// What fits the registers: blocks of keys times queries of scores, and vectors of values times
-// queries.
+// Register tiles: for scores, blocks of keys times queries; for results, vectors of values.
 inline constexpr int kScoreBlocks = kNative == 16 ? 2 : 1;
 inline constexpr int kScoreQueries = kNative == 16 ? 8 : kNative == 8 ? 4 : 2;
 inline constexpr int kMixVectors = kNative == 16 ? 4 : 1;
 
-// Steps of a loop over words for each position that is asked for: eight queries ask for a span
-// while they go through one.
+// Words that are processed for each prefetched position. Eight queries prefetch a whole span while
+// they process one.
 template <typename Numbers>
 inline constexpr int kWordsPerAsk = 4 / Numbers::kPer;
 
-// Queries whose scores of a span are kSpan apart.
+// Arguments of the products of queries and keys. The scores of two queries are kSpan apart.
 struct ScoreCall {
   const float* keys;  // blocks of words [depth][16]
   const float* q;     // words [depth]
   int64_t depth;
-  int words;  // that are not only zeros
+  int words;  // of `depth`, without padding
   float scale;
   float* scores;
 };
 
-// Sums run over the head's elements in ascending order.
+// Scores of kQueries queries and kBlocks blocks. Sums run over the head's elements in ascending
+// order.
 template <typename Numbers, int kBlocks, int kQueries>
 FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query, Asks& asks) {
   const float* keys = c.keys + block * c.depth * kKeys;
@@ -175,7 +176,7 @@ void ScoreSpan(const ScoreCall& c, int blocks, int queries, Asks& asks) {
   for (; i < queries; ++i) ScoreQueries<Numbers, 1>(c, blocks, i, asks);
 }
 
-// Values, each times its query's weight, added to results [padded].
+// Arguments of the sums of weighted values, which are added to results [padded] of each query.
 struct MixCall {
   const float* values;  // words [positions / kPer][padded]
   int positions;

@@ -1,4 +1,4 @@
-// The rows of a cache as attention reads them: by position, widened to floats.
+// Cache rows as attention reads them: by position, widened to floats.
 #pragma once
 
 #include "backend/cpu/isa/vec.h"
@@ -52,7 +52,7 @@ FT_INLINE F LoadCache(const std::byte* row, int64_t i, int64_t n) {
 struct CacheView {
   const std::byte* const* pages;
   int64_t offset, row_bytes;
-  // Rows up to the end of its page follow, row_bytes apart.
+  // The address of row `row`. The rows after it, up to the end of its page, follow row_bytes apart.
   FT_INLINE const std::byte* Row(int row) const {
     const auto at = static_cast<unsigned>(row);
     return pages[at / kCachePageRows] + offset + at % kCachePageRows * row_bytes;
@@ -70,7 +70,7 @@ FT_INLINE int CacheRow(const AttentionUnit& u, const AttentionRow& row, int posi
   return position < row.run ? position : u.committed + row.chain[position - row.run];
 }
 
-// The cache row of position from + j, or beyond a row's last position that one again.
+// The cache row of position from + j, or of the row's last position where that comes earlier.
 FT_INLINE const std::byte* BlockRow(const AttentionUnit& u, const AttentionRow& row,
                                     const CacheView& cache, int from, int j) {
   const int position = from + j < row.count ? from + j : row.count - 1;
@@ -83,7 +83,8 @@ FT_INLINE bool InSequence(const AttentionRow& row, int from, int n) {
   return from + n <= row.run && from + n <= row.count;
 }
 
-// Those cache rows. REQUIRES: that of InSequence.
+// Writes the cache rows of positions [from, from + n) to `rows`, as BlockRow gives them. REQUIRES:
+// as InSequence.
 FT_INLINE void BlockRows(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
                          int from, int n, const std::byte** rows) {
   if (InSequence(row, from, n)) {
@@ -94,16 +95,17 @@ FT_INLINE void BlockRows(const AttentionUnit& u, const AttentionRow& row, const 
   }
 }
 
-// About how many bytes a position and head takes in a cache. Scales of blocks are not counted: they
-// lie between the codes and are prefetched with these.
+// Approximate bytes of one head at one position in a cache. Block scales are not counted: they lie
+// between the codes and are prefetched with them.
 FT_INLINE int64_t HeadBytes(CacheType type, int head_dim) {
   return head_dim * (type == CacheType::kF32 ? 4 : type == CacheType::kQ8_0 ? 1 : 2);
 }
 
-// Prefetches the cache rows of the next span, as far as they are part of a row's run, a position at
-// a time between the arithmetic: all at once they would fill the core's queue of reads, and memory
-// would be idle afterwards. kMayBeNearest: whether a unit may choose to prefetch into the first
-// cache, which suits some processors; elsewhere the branch would cost some percent.
+// Prefetches the cache rows of the next span, as far as they belong to a row's run, one position at
+// a time between arithmetic. Issued all at once, the prefetches would fill the core's queue of
+// outstanding reads, and memory would be idle afterwards. kMayBeNearest: whether a unit may choose
+// to prefetch into the L1 cache, which is faster on some CPUs. Engines that never do avoid the
+// branch, which costs a few percent.
 template <bool kMayBeNearest>
 class AsksOf {
  public:
@@ -116,8 +118,8 @@ class AsksOf {
         value_bytes_(u.value_row_bytes),
         value_head_(HeadBytes(u.value_type, u.head_dim)) {}
 
-  // Sets positions [from, end) as those to prefetch, without what was prefetched before. REQUIRES:
-  // they lie in one page.
+  // Sets the positions to prefetch: those of [from, end) that are below `run` and not prefetched
+  // yet. REQUIRES: [from, end) lies in one page.
   FT_INLINE void Expect(int from, int end, int run) {
     next_ = next_ > from ? next_ : from;
     end_ = end < run ? end : run;
@@ -127,7 +129,7 @@ class AsksOf {
     keys_ = KeysOf(u).Row(next_) + HeadBytes(u.key_type, column);
     values_ = ValuesOf(u).Row(next_) + HeadBytes(u.value_type, column);
   }
-  // Prefetches the next position's row, if one is left.
+  // Prefetches the next position's keys and values, if one is left.
   FT_INLINE void Next() {
     if (next_ >= end_) return;
     ++next_;
@@ -149,7 +151,8 @@ class AsksOf {
   bool nearest_ = false;
   const AttentionUnit* unit_ = nullptr;
   int next_ = 0, end_ = 0;
-  // Apart, as side by side they would be put into a vector for each step and taken out again.
+  // The pointers are not adjacent: the compiler would keep adjacent ones in a vector, to be
+  // assembled and taken apart in each step.
   const std::byte* keys_ = nullptr;
   int64_t key_bytes_ = 0, key_head_ = 0;
   const std::byte* values_ = nullptr;
@@ -157,7 +160,7 @@ class AsksOf {
 };
 using Asks = AsksOf<false>;
 
-// Whether positions [from, to) of the cache hold numbers only.
+// Whether positions [from, to) of the cache hold finite values only.
 template <CacheType kType>
 FT_INLINE bool HoldsNumbers(const AttentionUnit& u, const CacheView& cache, int from, int to) {
   I wrong = Splat(0);
@@ -168,7 +171,7 @@ FT_INLINE bool HoldsNumbers(const AttentionUnit& u, const CacheView& cache, int 
       wrong = wrong | Unordered(x - x);
     }
   }
-  return Sum(wrong) == 0;  // -1 in at most sixteen lanes
+  return Sum(wrong) == 0;  // lanes are 0 or -1
 }
 
 inline bool ValuesAreNumbers(const AttentionUnit& u, int from, int to) {
@@ -187,13 +190,14 @@ inline bool ValuesAreNumbers(const AttentionUnit& u, int from, int to) {
 
 // What the rows of a unit have in common.
 struct SharedRows {
-  int begin, count;  // every position that any row sees
+  int begin, count;  // [begin, count) holds every position that any row sees
   int run;           // below it, a position is the same cache row for all rows that see it
-  int longest;       // a row that sees all of these
+  int longest;       // index of a row through which all shared positions are read
 };
 
-// Rows of one chain see prefixes of the last row's positions. What is behind a row's own last one
-// has no weight, but even that times an infinity would be no number.
+// Rows of one chain see prefixes of the last row's positions, so all of these can be shared.
+// Positions beyond a row's own last one get weight zero; as zero times infinity is NaN, they are
+// shared only if their values are finite.
 FT_INLINE SharedRows ShareRows(const AttentionUnit& u) {
   SharedRows all{u.rows[0].begin, u.rows[0].count, u.rows[0].run, 0};
   int fewest = all.count;
@@ -217,25 +221,27 @@ FT_INLINE SharedRows ShareRows(const AttentionUnit& u) {
   return all;
 }
 
-// Whether two rows are queries of one token.
+// Whether two rows see the same positions, as queries of one token do.
 FT_INLINE bool SeeTheSame(const AttentionRow& a, const AttentionRow& b) {
   return a.chain == b.chain && a.begin == b.begin && a.count == b.count && a.run == b.run;
 }
 
 // Walks the positions of a unit's rows in spans of Engine::kSpan, cut at absolute positions, each
-// made of blocks of Engine::kBlock: both divide a page, so that none crosses its end. Calls
-//   engine.Widen(row, from, index): block `index` of the span is positions [from, from + kBlock);
-//   engine.Attend(first row, rows, at, blocks): these rows see those blocks of the span at `at`,
-//     each what its own begin and count leave of them.
-// Blocks that are the same cache rows for all rows are widened once. Blocks behind a row's last
-// position add nothing to its result, so that it depends on the row's own positions alone.
+// made of blocks of Engine::kBlock. Both sizes divide a page, so no span crosses the end of one.
+// Calls
+//   engine.Widen(row, from, index): converts positions [from, from + kBlock) of `row` to block
+//     `index` of the span;
+//   engine.Attend(first row, rows, at, blocks): adds the blocks of the span at `at` to the results
+//     of these rows, each within its own begin and count.
+// Blocks that are the same cache rows for all rows are widened once. Blocks beyond a row's last
+// position add nothing to its result, so the result depends on the row's own positions alone.
 template <typename Engine>
 FT_INLINE void WalkSpans(const AttentionUnit& u, Engine& engine) {
   constexpr int kSpan = Engine::kSpan, kBlock = Engine::kBlock;
   static_assert(kCachePageRows % kSpan == 0 && kSpan % kBlock == 0);
   const SharedRows all = ShareRows(u);
   for (int at = all.begin / kSpan * kSpan; at < all.count; at += kSpan) {
-    const bool last = all.run == all.count;  // what is behind it is nobody's
+    const bool last = all.run == all.count;  // no row sees beyond the run
     const int left = (all.run - at + (last ? kBlock - 1 : 0)) / kBlock;
     const int common = left < 0 ? 0 : left > kSpan / kBlock ? kSpan / kBlock : left;
     for (int i = 0; i < common; ++i) engine.Widen(u.rows[all.longest], at + i * kBlock, i);
@@ -268,7 +274,7 @@ class ScratchPieces {
   int64_t used() const { return used_; }
 
  private:
-  uintptr_t base_;  // of nothing when only the size is asked for
+  uintptr_t base_;  // not an address when only the size is computed
   int64_t used_ = 0;
 };
 

@@ -1,19 +1,19 @@
-// Attention over Q8_0 caches with AVX-512 VNNI, for any number of rows: keys and values are
-// multiplied as the bytes they are stored as, four products an instruction and lane.
+// Attention over Q8_0 caches with AVX-512 VNNI, for any number of rows. Keys and values are
+// multiplied as the bytes they are stored as, four products per instruction and lane.
 //
-// A query becomes whole numbers of 15 bits, multiples of a power of two that each block of 32 of it
-// has; weights become whole numbers of 16 bits, multiples of one that a span and a block of 32 of
-// its values have. Such a number goes as two bytes, so that its products with a byte are exact and
-// so are their sums; what is lost, 2^-15 of the largest number of a block, is far below what
-// storing the cache in 8 bits took. Otherwise all is folded as in VectorAttention, but that
-// exponents are those of two.
+// Queries are rounded to integers of 15 bits, with a power-of-two scale (unit) for each block of 32
+// elements. Weights are rounded to integers of 16 bits, with such a scale for each span and each
+// block of 32 elements of its values. Each integer is split into two bytes, so its products with a
+// byte and their sums are exact. The rounding error, 2^-15 of the largest value of a block, is far
+// below that of storing the cache in 8 bits. Spans are accumulated as in VectorAttention, except
+// that exponents are those of two.
 #pragma once
 
 #include "backend/cpu/attention/attention_kernels.h"
 
 namespace foretoken::FT_ISA {
 
-// The engine of WalkSpans for units that it takes.
+// An engine of WalkSpans for the units that Takes accepts.
 class ByteAttention {
  public:
   static constexpr int kSpan = FT_ISA::kSpan, kBlock = kKeys;
@@ -72,7 +72,8 @@ class ByteAttention {
     int s = 0;
     for (; s + 2 <= pieces_; s += 2) WidenPieces<2>(keys, values, index, s);
     if (s < pieces_) WidenPieces<1>(keys, values, index, s);
-    // Not before: loading what was written in smaller pieces would wait until it is in the cache.
+    // Only now: a load of values that were just written in smaller pieces waits until they are in
+    // the cache.
     for (s = 0; s < pieces_; ++s) {
       WidenScales(key_scales + s * kKeys, key_scales_ + s * kSpan + index * kKeys);
       WidenScales(value_scales + s * kKeys, value_scales_ + s * kSpan + index * kKeys);
@@ -105,18 +106,19 @@ class ByteAttention {
   }
 
  private:
-  static constexpr int kPiece = 32;               // elements of a block of Q8_0
-  static constexpr int64_t kStored = kPiece + 2;  // bytes of a block
+  static constexpr int kPiece = 32;               // elements of a Q8_0 block
+  static constexpr int64_t kStored = kPiece + 2;  // bytes of a Q8_0 block
   static constexpr int kMostPieces = 8;
   static constexpr int kTogether = 8;  // queries, as in VectorAttention
 
-  // Where four positions' values of a piece are: [positions / 4][pieces][32] times four bytes.
+  // The offset of four positions' values of a piece. The layout is [positions / 4][pieces][32],
+  // four bytes each.
   int64_t ValueAt(int four, int s) const { return (int64_t{four} * pieces_ + s) * 4 * kPiece; }
-  // Which element of a piece comes d-th there; four stay together.
+  // The element of a piece that is d-th in the layout of ValueAt; groups of four stay together.
   static constexpr int ElementAt(int d) { return d / 8 * 4 + d / 4 % 2 * 16 + d % 4; }
 
-  // How many queries from `first` on go through a span together: where one sees less than all of
-  // it, those that see the same.
+  // The number of queries from `first` on that are processed together: those that see all of the
+  // span or, where the first does not, those that see the same part of it.
   int Together(int first, int last, int at, int blocks) const {
     int n = u_.heads - first % u_.heads;
     if (SeesAll(first, at, blocks)) {
@@ -132,8 +134,8 @@ class ByteAttention {
     return n < last - first ? n : last - first;
   }
 
-  // In each lane a power of two that `top` has at most 2^bits of, and its inverse; no numbers where
-  // top is none. Below 2^-100 units do not become smaller.
+  // In each lane the power-of-two scale with which `top` is at most 2^bits, and its inverse; NaN
+  // where `top` is not finite. A `top` below 2^-100 gets the scale of 2^-100.
   FT_INLINE static F UnitOf(F top, int bits, F& inverse) {
     const I exponent = ShiftRight(AsI(top), 23);
     const I odd = Greater(exponent, Splat(254));
@@ -143,7 +145,7 @@ class ByteAttention {
     return AsF(Select(odd, none, ShiftLeft(unit, 23)));
   }
 
-  // Lane i is the largest lane of x[i].
+  // Lane i of the result is the largest lane of x[i].
   FT_INLINE static F Largest(const F x[kTogether]) {
     __m512 two[4];
     FT_UNROLL(4)
@@ -172,8 +174,8 @@ class ByteAttention {
     return r;
   }
 
-  // A piece of a query as whole numbers 128 h + l: [32] h and [32] l, and what a sum over bytes
-  // that are 128 too much starts from.
+  // Rounds a piece of a query to integers 128 h + l, stored as [32] h and [32] l, and computes the
+  // start value that corrects sums over keys stored 128 too high (TransposeKeys).
   void RoundQuery(const float* q, int part) {
     const F a = Load(q), b = Load(q + kLanes);
     const bool numbers = Sum(Unordered(a - a) | Unordered(b - b)) == 0;
@@ -198,13 +200,13 @@ class ByteAttention {
     q_starts_[part] = Sum(Splat(0) - ShiftLeft(sum, 7));
   }
 
-  // What a unit reads of the cache rows of sixteen positions.
+  // The unit's columns in the cache rows of sixteen positions.
   struct Rows {
     const std::byte* first;
     int64_t bytes;  // from one to the next
     FT_INLINE const std::byte* At(int j, int s) const { return first + j * bytes + s * kStored; }
   };
-  // Copied where rows are not one behind the other.
+  // The rows in place where they are in sequence, else copied to `copies`.
   Rows RowsOf(const CacheView& cache, const AttentionRow& row, int from, std::byte* copies) const {
     const int64_t column = u_.column / kPiece * kStored, bytes = pieces_ * kStored;
     if (InSequence(row, from, kKeys)) {
@@ -217,16 +219,16 @@ class ByteAttention {
     return {copies, bytes};
   }
 
-  // The scales of sixteen rows' blocks, [pieces][16].
+  // Copies the scales of sixteen rows' blocks, [pieces][16].
   FT_INLINE void CopyScales(const Rows& rows, uint16_t* out) const {
     for (int s = 0; s < pieces_; ++s) {
       for (int j = 0; j < kKeys; ++j) {
         __builtin_memcpy(out++, rows.At(j, s), 2);
-        asm volatile("" ::: "memory");  // put together in vectors they would hold up products
+        asm volatile("" ::: "memory");  // gathering them in vectors would delay products
       }
     }
   }
-  // Infinite where one is no number, so that it is the largest.
+  // Converts scales to floats, NaN to infinity so that it becomes the largest.
   FT_INLINE static void WidenScales(const uint16_t* halves, float* out) {
     const F scales = LoadHalf(halves);
     Store(Select(Unordered(scales), Splat(__builtin_inff()), scales), out);
@@ -243,7 +245,7 @@ class ByteAttention {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   }
 
-  // Some pieces of sixteen positions from piece s on.
+  // Widens kPieces pieces of sixteen positions, from piece s on.
   template <int kPieces>
   FT_INLINE void WidenPieces(const Rows& keys, const Rows& values, int index, int s) {
     TransposeKeys<kPieces>(keys, index, s);
@@ -256,8 +258,8 @@ class ByteAttention {
     }
   }
 
-  // Pieces of sixteen keys as [piece][8][16] times four bytes, unsigned: 128 more than stored.
-  // Loads put four rows into a register, which leaves half of a transposition to be done.
+  // Transposes pieces of sixteen keys to [piece][8][16] times four bytes, unsigned: 128 more than
+  // stored. Loading four rows into one register does half of the transposition.
   template <int kPieces>
   [[gnu::noinline]] void TransposeKeys(Rows rows, int index, int s) {
     __m512i x[2 * kPieces][4];  // [c][k]: words 4 c ... 4 c + 3 of rows k, k + 4, k + 8, k + 12
@@ -292,7 +294,7 @@ class ByteAttention {
   }
   int64_t KeyAt(int index, int s) const { return (int64_t{index} * pieces_ + s) * kPiece * kKeys; }
 
-  // The codes of pieces of four rows, element by element, one piece after the other.
+  // Interleaves the codes of four rows element by element, one piece after the other.
   template <int kPieces>
   FT_INLINE static void BringTogether(const Rows& rows, int from, int s, std::byte* out) {
     __m512i x[4];
@@ -310,7 +312,7 @@ class ByteAttention {
     }
   }
 
-  // Scores of kQueries queries, from `query` on, into those from `slot` on.
+  // Scores kQueries queries from `query` on, stored from slot `slot` on.
   template <int kQueries>
   FT_INLINE void Score(int query, int slot, int blocks) {
     int b = 0;
@@ -373,13 +375,13 @@ class ByteAttention {
     return row.begin <= at && row.count >= at + blocks * kKeys;
   }
 
-  // Of some queries that see the same of a span, scores become weights, and what was summed before
-  // is brought to the new maxima. All of them go from step to step together, as each step waits for
-  // its result.
+  // Turns the scores of n queries, which see the same part of a span, into weights, and brings
+  // their sums to the new maxima. A step is done for all queries before the next step, because each
+  // step waits for the result of the one before.
   //
-  // Scores are exponents of two here, and weights are relative to a power of two: that of a span's
-  // own weights is the least that none of them is above, and where a later one is higher, factors
-  // are powers of two, too.
+  // Scores are exponents of two, and weights are relative to a power of two. For the weights of one
+  // span it is the least power that none of them exceeds. Where that of a later span is higher,
+  // sums are scaled down by a power of two as well.
   void Fold(int query, int n, int at, int blocks) {
     F tops[kTogether];
     for (int i = 0; i < kTogether; ++i) {
@@ -410,8 +412,8 @@ class ByteAttention {
     }
   }
 
-  // Scales of a span's values of piece s in units that make the largest one that the row of
-  // `query` sees 2^16 at most; returns the unit.
+  // Expresses the scales of a span's values of piece s in a unit that makes the largest scale that
+  // the row of `query` sees at most 2^16. Returns the unit.
   F ScaleValues(int query, int s, int at, int blocks) {
     const AttentionRow& row = u_.rows[query / u_.heads];
     const bool all = SeesAll(query, at, blocks);
@@ -430,8 +432,8 @@ class ByteAttention {
     return unit;
   }
 
-  // A query's weights, relative to 2^own: their sum, of which it has a share, and times the scales
-  // of each piece, as whole numbers 256 h + l: [64] h and [64] l.
+  // Computes a query's weights relative to 2^own and adds them, times `share`, to its sum. Stores
+  // their products with the scales of each piece as integers 256 h + l: [64] h and [64] l.
   FT_INLINE void Weigh(int query, int slot, F own, F share, int blocks) {
     const float* const scores = scores_ + slot * kSpan;
     F sum = Load(sums_ + query * kLanes), x[kSpan / kKeys];
@@ -448,11 +450,11 @@ class ByteAttention {
     for (int s = 0; s < pieces_; ++s, to += 2 * kSpan) {
       __m512i whole[kSpan / kKeys];
       FT_UNROLL(4)
-      for (int b = 0; b < kSpan / kKeys; ++b) {  // from `blocks` on nothing, whatever scales are
+      for (int b = 0; b < kSpan / kKeys; ++b) {  // zeros from `blocks` on, whatever the scales are
         whole[b] =
             reinterpret_cast<__m512i>(Rounded(x[b] * Load(scaled_ + s * kSpan + b * kKeys)).v[0]);
       }
-      // Of each 128 bits, four positions of each block.
+      // Each 128 bits hold four positions of each block.
       const __m512i a = _mm512_packus_epi32(whole[0], whole[1]);
       const __m512i b = _mm512_packus_epi32(whole[2], whole[3]);
       _mm512_store_si512(to, _mm512_packus_epi16(_mm512_srli_epi16(a, 8), _mm512_srli_epi16(b, 8)));
@@ -461,7 +463,7 @@ class ByteAttention {
     }
   }
 
-  // Adds the values times their weights.
+  // Adds the weighted values to the results of kQueries queries.
   template <int kQueries>
   [[gnu::noinline]] void Mix(int query, int slot, int blocks) {
     for (int s = 0; s < pieces_; ++s) {
@@ -502,8 +504,9 @@ class ByteAttention {
   int pieces_;  // of a head
   int queries_;
   AsksOf<true> asks_;
-  // While values are put in order; more queries ask for enough later. Cores that prefer lines in
-  // the first cache wait for those that eight queries leave to the hardware prefetcher.
+  // Whether Widen prefetches while it interleaves values; with more queries the later loops
+  // prefetch enough. The limit is higher where lines are prefetched into L1: those cores wait for
+  // the lines that eight queries leave to the hardware prefetcher.
   bool asks_early_;
   std::byte *q_, *keys_, *values_, *weights_, *key_copies_, *value_copies_;
   float *q_units_, *mixed_, *scores_, *sums_, *tops_;

@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-// Rows of the pass whose queries one unit holds: they and their sums stay in a core's own cache.
+// Most rows of the pass in one unit: their queries and sums stay in a core's own cache.
 constexpr int kMostRows = 16;
 
 CacheType CacheTypeOf(DType type) {
@@ -20,7 +20,7 @@ CacheType CacheTypeOf(DType type) {
   return CacheType::kQ8_0;
 }
 
-// The unit without its rows, and its head not chosen.
+// A unit without its rows and its head.
 AttentionUnit UnitOf(const PagedRows& keys, const PagedRows& values, int head_dim, float scale) {
   FT_CHECK(keys.group_cols == values.group_cols && keys.cols == values.cols);
   FT_CHECK(keys.group_cols == keys.cols || keys.group_cols == head_dim);
@@ -34,7 +34,7 @@ AttentionUnit UnitOf(const PagedRows& keys, const PagedRows& values, int head_di
           .scale = scale};
 }
 
-// Where key/value head h begins.
+// Points a unit to key/value head h.
 void ChooseHead(const PagedRows& keys, const PagedRows& values, int64_t h, AttentionUnit& u) {
   const bool grouped = keys.groups() > 1;
   u.key_offset = keys.offset + (grouped ? h * keys.group_bytes : 0);
@@ -42,14 +42,14 @@ void ChooseHead(const PagedRows& keys, const PagedRows& values, int64_t h, Atten
   u.column = grouped ? 0 : h * u.head_dim;
 }
 
-// Provisional rows that row r sees from the first one on, without a gap.
+// The number of provisional rows that row r sees from the first one on, without a gap.
 int RunOf(const Visibility& visible, int r) {
   int run = visible.run[r];
   for (int i = visible.begin[r]; i < visible.begin[r + 1] && visible.chain[i] == run; ++i) ++run;
   return run;
 }
 
-// Rows of its cache up to the last one that a sequence reads.
+// The number of rows of its cache up to the last one that a sequence reads.
 int64_t RowsRead(const Visibility& visible) {
   int last = -1;  // provisional
   for (int r = 0; r < visible.rows(); ++r) {
@@ -97,7 +97,7 @@ class UnitMaker {
   int64_t units() const { return blocks_ * kv_heads_; }
   bool is_single() const { return parts_.size() == 1; }
 
-  // Of a single sequence: its units are alike.
+  // Divides the units of a single sequence, which have the same load.
   UnitDivision Divide(int few_queries, int threads) const {
     const int rows = parts_[0].rows, most = std::min(kMostRows, rows);
     // Units left over are the last ones, mostly of the last rows.
@@ -118,7 +118,8 @@ class UnitMaker {
     }
   }
 
-  // Adds piece `piece` of `pieces` of a unit: of several, each query is a row of its own.
+  // Adds piece `piece` of the `pieces` that unit `index` is cut into. In a cut unit each query is a
+  // row of its own.
   void Add(int64_t index, int piece, int pieces) {
     const auto after = std::ranges::upper_bound(parts_, index, {}, &Part::first_unit);
     const Part& part = *(after - 1);
@@ -185,7 +186,7 @@ void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& 
   const auto bytes = static_cast<size_t>(most);
   for (PageMemory& scratch : attention_scratch_) {
     if (scratch && scratch.get_deleter().bytes >= bytes) continue;
-    scratch = AllocatePages(bytes + bytes / 2);  // contexts grow: not a new one each step
+    scratch = AllocatePages(bytes + bytes / 2);  // contexts grow: spares an allocation per step
     if (scratch == nullptr) {
       Succeeds(OutOfMemory(bytes + bytes / 2));
       return;
@@ -221,7 +222,8 @@ void CpuBackend::MakeUnits(const AttentionArgs& args) {
   const int threads = pool_->active();
   if (maker.is_single()) {
     const UnitDivision division = maker.Divide(kernels_.few_queries, threads);
-    // About in the order in which threads get them (RunUnits); threads help each other.
+    // About in the order in which threads get them (RunUnits); threads that are done take over
+    // others' units.
     int64_t next_whole = 0, next_piece = 0;
     const int64_t whole = division.whole * threads, pieces = (units - whole) * division.pieces;
     for (int t = 0; t < threads; ++t) {

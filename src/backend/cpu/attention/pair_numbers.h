@@ -1,5 +1,5 @@
 // Attention in products of bf16 pairs with float sums, for BF16 caches: queries and weights are
-// rounded to bf16, and an instruction multiplies twice the numbers that float arithmetic takes.
+// rounded to bf16, and an instruction multiplies twice as many values as with floats.
 #pragma once
 
 #include "backend/cpu/attention/query_lanes.h"
@@ -26,8 +26,8 @@ class PairNumbers {
 
   FT_INLINE static F Power(F x) { return QuickExp(x); }
 
-  // In place of the scores: a block's weights take half of the room, and none is ahead of its
-  // block.
+  // Stores weights in place of the scores. A block's weights take half the space, so they never
+  // reach the scores of a later block.
   FT_INLINE static void StoreWeights(F x, float* weights, int block) {
     const __m256bh rounded = _mm512_cvtneps_pbh(x.v[0]);
     __builtin_memcpy(weights + block * kKeys / 2, &rounded, sizeof(rounded));
@@ -48,7 +48,8 @@ class PairNumbers {
     }
   }
 
-  // The same as words [8][padded head]: a lane is an element of two positions.
+  // Positions [from, from + 16) of a row as words [8][padded head]: a lane is an element of two
+  // positions.
   static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
                           float* out) {
     const std::byte* in[kKeys];
@@ -74,7 +75,7 @@ class PairNumbers {
     return _mm512_maskz_loadu_epi16((__mmask32{1} << n) - 1, row + 2 * i);
   }
 
-  // Numbers 0, 1 ... of two registers in turn.
+  // Interleaves the elements of two registers.
   FT_INLINE static void Merge(__m512i a, __m512i b, F& low, F& high) {
     uint16_t order[kWords];
     for (int i = 0; i < kWords; ++i) order[i] = static_cast<uint16_t>(i / 2 + i % 2 * kWords);
@@ -85,7 +86,7 @@ class PairNumbers {
   }
 };
 
-// The same words for QueryLanes.
+// PairNumbers with what QueryLanes needs (FloatWords, query_lanes.h).
 class PairWords : public PairNumbers {
  public:
   template <typename Fn>

@@ -15,12 +15,13 @@ struct OfType {
   static constexpr CacheType kType = kCacheType;
 };
 
-// Words of a float, of caches of kTypes. What such a class has beyond the Numbers of
-// VectorAttention:
-//   Choose(type, f): f(OfType<type>()).
+// Words of one float, for caches of kTypes. Such a class has, in addition to Numbers
+// (attention_products.h):
+//   Choose(type, f): calls f(OfType<type>()).
 //   LoadWords: sixteen words of a row's key, from word `word` of the head on.
 //   LoadValues: kVectors registers of the values at rows[0] ... rows[kPer - 1], from an element on.
-//   StoreWeights(x, to): the weights in the lanes of x as words, positions of a query together.
+//   StoreWeights(x, to): stores the weights in the lanes of x as words, a query's positions
+//   together.
 template <typename Numbers, CacheType... kTypes>
 class FloatWords : public Numbers {
  public:
@@ -42,8 +43,8 @@ class FloatWords : public Numbers {
   FT_INLINE static void StoreWeights(F x, float* to) { Store(x, to); }
 };
 
-// The queries of a unit, or some of them. kQueries: lanes of a position, 4, 8 or 16. Lane i * kSide
-// + j % kSide is query i at position j, so that a register holds kSide positions; their keys are
+// Attention of all or some queries of a unit. kQueries: lanes of a position, 4, 8 or 16. Lane i *
+// kSide + j % kSide is query i at position j, so a register holds kSide positions, whose keys are
 // interleaved word by word. More than 16 queries form groups of 16, each with registers of its own.
 template <typename Words, int kHeadDim, int kQueries>
 class QueryLanes {
@@ -91,9 +92,10 @@ class QueryLanes {
   static constexpr int kSide = kLanes / kQueries;       // positions of a register
   static constexpr int kTogether = kSide == 1 ? 1 : 2;  // blocks that are scored together
   static constexpr int kVectors = kSide == 1 ? 1 : 2;   // of values that are read together
-  static constexpr int kPiece = 32;                     // elements that a head's column divides by
-  // Of the next span, a position is prefetched at every so many positions or words: all are when
-  // this one is done, and memory is never idle.
+  static constexpr int kPiece = 32;                     // a head's column is a multiple of this
+  // Positions, words and weighted positions that are processed for each prefetched position of the
+  // next span. The next span is prefetched completely when this one is done, and memory is never
+  // idle.
   static constexpr int kPositionsPerAsk = 8, kWordsPerAsk = kDepth / (8 * kTogether);
   static constexpr int kMixedPerAsk = kHeadDim * 3 / 32;
 
@@ -131,7 +133,7 @@ class QueryLanes {
 
   const AttentionRow& RowOf(int i) const { return u_.rows[(first_ + i) / u_.heads]; }
   int HeadOf(int i) const { return (first_ + i) % u_.heads; }
-  // Row r's queries.
+  // The queries of row r are [FirstOf(r), EndOf(r)).
   int FirstOf(int r) const {
     const int i = r * u_.heads - first_;
     return i < 0 ? 0 : i;
@@ -141,13 +143,13 @@ class QueryLanes {
     return i < queries_ ? i : queries_;
   }
 
-  // Where query i's number of position j is among those of `positions` positions.
+  // The index of query i's value for position j in an array of `positions` positions.
   static int64_t At(int i, int j, int positions) {
     return int64_t{i / kQueries} * positions * kQueries + j / kSide * kLanes +
            i % kQueries * kSide + j % kSide;
   }
 
-  // Folds in a span: positions [at, at + seen), which some row sees.
+  // Processes a span: positions [at, at + seen), each of which some row sees.
   void Span(int at, int seen) {
     const int in_run = run_ - at < 0 ? 0 : run_ - at;
     const int common = in_run < seen ? in_run : seen;  // the same cache rows for all rows
@@ -164,7 +166,7 @@ class QueryLanes {
     if (common < kSpan) MixTail(at, common / kPer * kPer);
   }
 
-  // Scores of positions [at + j, at + common), a few blocks of them at most.
+  // Scores positions [at + j, at + common), at most kTogether blocks of them.
   void ScoreCommon(int at, int j, int common) {
     const std::byte* rows[kTogether * kKeys];
     const std::byte* const first = KeysOf(u_).Row(at);
@@ -179,8 +181,8 @@ class QueryLanes {
     }
   }
 
-  // Scores of the positions from at + common on. Rows see different cache rows there: each of those
-  // is scored for all queries, and the scores of the rows that see it are kept.
+  // Scores the positions from at + common on, where rows see different cache rows. Each of these
+  // cache rows is scored for all queries, and only the scores of the rows that see it are kept.
   void ScoreTail(int at, int common, int seen) {
     Column columns[kKeys];
     int count = 0;
@@ -224,7 +226,8 @@ class QueryLanes {
     }
   }
 
-  // Scores of all groups' queries times kBlocks blocks of keys; a group has `positions` of them.
+  // Scores all groups' queries with kBlocks blocks of keys. A group has room for `positions`
+  // positions in `scores`.
   template <int kBlocks>
   FT_INLINE void ScoreRows(const std::byte* const* rows, float* scores, int positions) {
     Words::Choose(u_.key_type, [&](auto type) {
@@ -238,7 +241,8 @@ class QueryLanes {
     }
   }
 
-  // The keys of kSide positions, word by word, in the order in which registers are merged.
+  // Stores the keys of kSide positions interleaved word by word, in the order in which unpacking
+  // leaves the words.
   template <CacheType kType>
   FT_INLINE void InterleaveKeys(const std::byte* const* rows, float* to) const {
     FT_UNROLL(8)
@@ -265,13 +269,13 @@ class QueryLanes {
       }
     }
   }
-  // Where it stores word k of sixteen.
+  // Where InterleaveKeys stores word k of sixteen.
   static constexpr int WordAt(int k) {
     if (kSide == 1) return k;
     if (kSide == 2) return k % 4 / 2 * kLanes + k / 4 * 4 + k % 2 * 2;
     return k % 4 * kLanes + k / 4 * 4;
   }
-  // kSide floats in every kSide lanes.
+  // Repeats kSide floats across the lanes.
   FT_INLINE static F SpreadWord(const float* p) {
     F x;
     if constexpr (kSide == 1) {
@@ -286,7 +290,8 @@ class QueryLanes {
     return x;
   }
 
-  // These are functions of their own because the compiler otherwise keeps their sums in memory.
+  // Functions marked noinline are separate because the compiler would otherwise keep their sums in
+  // memory.
 
   template <int kBlocks>
   [[gnu::noinline]] void Score(const float* q, float* scores) {
@@ -321,12 +326,12 @@ class QueryLanes {
     }
   }
 
-  // As VectorAttention's, of a group's queries at once.
+  // VectorAttention::Fold for all queries of a group at once.
   [[gnu::noinline]] void Fold(int group, int positions) {
     float* const scores = scores_ + int64_t{group} * kSpan * kQueries;
     float* const sums = sums_ + int64_t{group} * kKeys * kQueries;
     const F before = Load(tops_ + group * kLanes);
-    // Four at a time, as each waits for its result.
+    // Four independent maxima, because each waits for its last result.
     F tops[4] = {before, before, before, before};
     for (int j = 0; j < positions * kQueries; j += 4 * kLanes) {
       FT_UNROLL(4)
@@ -358,7 +363,7 @@ class QueryLanes {
     }
   }
 
-  // Brings what was summed to a new maximum: times a factor for each query.
+  // Scales a group's sums down to new maxima, by a factor for each query.
   void ScaleDownGroup(int group, F factor) {
     float* const sums = sums_ + int64_t{group} * kKeys * kQueries;
     for (int j = 0; j < kKeys * kQueries; j += kLanes) {
@@ -375,12 +380,13 @@ class QueryLanes {
     }
   }
 
-  // A query's weights of positions [j, j + kPer), from its first lane's on.
+  // The weights of query 0 for positions [j, j + kPer); those of query i are kSide / kPer * i
+  // floats on.
   static const float* Weights(const float* weights, int j) {
     return weights + j / kSide * (kLanes / kPer) + j % kSide / kPer;
   }
 
-  // Adds the values of positions [at, at + positions) times a group's weights.
+  // Adds the values of positions [at, at + positions), weighted, to a group's results.
   void Mix(int group, int at, int positions) {
     const int left = queries_ - group * kQueries;
     Words::Choose(u_.value_type, [&](auto type) {
@@ -439,9 +445,9 @@ class QueryLanes {
     }
   }
 
-  // Adds each row's own values from position at + first on. VectorAttention fills the last block
-  // with copies of the row's last value, of weight zero: here there is one such copy, because more
-  // of them change nothing.
+  // Adds each row's own values from position at + first on. VectorAttention pads the last block
+  // with copies of the row's last value, of weight zero. Here there is one such copy at most,
+  // because more of them change nothing.
   void MixTail(int at, int first) {
     for (int r = first_row_; r < end_row_; ++r) {
       const int left = u_.rows[r].count - at;
@@ -488,8 +494,8 @@ class QueryLanes {
   int64_t scratch_;
 };
 
-// Calls run(engine) for the engines of a unit's queries: sixteen at a time, and what is left in as
-// few lanes as it fits. In words of two numbers there are eight at most.
+// Calls run(engine) for the engines that cover a unit's queries: groups of sixteen, and the rest in
+// as few lanes as it fits. Words of two elements are for eight queries at most.
 template <typename Words, int kHeadDim, typename Run>
 FT_INLINE void EachEngine(const AttentionUnit& u, const Run& run) {
   const int queries = u.row_count * u.heads, left = queries % kLanes;
@@ -522,8 +528,8 @@ constexpr AttentionOp QueryLanesOp() {
           }};
 }
 
-// Units with heads of 64 or 128 elements go to QueryLanes, all others to Many; so do more than
-// eight queries in words of two numbers.
+// The op of a unit: QueryLanes for heads of 64 or 128 elements, Many for all others and for more
+// than eight queries in words of two elements.
 template <typename Words, typename Many>
 AttentionOp RowsOp(const AttentionUnit& u) {
   if (u.column % 32 == 0 && (Words::kPer == 1 || u.row_count * u.heads <= 8)) {

@@ -16,7 +16,8 @@ int64_t CostOf(const UnitLoad& unit, int pieces, int few_queries) {
   return (few_queries + DivideUp(int64_t{unit.queries}, int64_t{pieces})) * unit.positions;
 }
 
-// Every unit in as few pieces as cost `most` at most, as far as its queries go; the costly first.
+// Cuts every unit into the fewest pieces that cost at most `most` each, as far as its queries
+// allow. The costliest pieces come first.
 std::vector<CostedPiece> CutUnits(std::span<const UnitLoad> units, int few_queries, int64_t most) {
   std::vector<CostedPiece> all;
   for (size_t u = 0; u < units.size(); ++u) {
@@ -30,8 +31,8 @@ std::vector<CostedPiece> CutUnits(std::span<const UnitLoad> units, int few_queri
   return all;
 }
 
-// Gives each piece to the thread that has least to do, of those that may have more of them. Returns
-// what the longest thread does; `out`: thread after thread.
+// Gives each piece to the thread with the least work, among those that may have more pieces.
+// Returns the work of the longest thread. `out`: the pieces, thread after thread.
 int64_t DealPieces(std::span<const CostedPiece> pieces, int threads, std::vector<UnitPiece>& out) {
   struct Share {
     int64_t cost = 0, next = 0, end = 0;  // places in `out`

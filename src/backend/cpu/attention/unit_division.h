@@ -15,13 +15,13 @@ struct UnitDivision {
   int64_t pieces_each = 0;
 };
 
-// `units` of `queries` queries each, of `last_queries` where they are left over. A piece prepares
-// keys and values anew, which takes as long as `few_queries` queries: units are cut where that
-// shortens the longest thread by a tenth.
+// Divides `units` units of `queries` queries each, `last_queries` in those left over. A piece
+// prepares keys and values again, which takes as long as `few_queries` queries, so units are cut
+// only where that shortens the longest thread by a tenth.
 UnitDivision DivideUnits(int64_t units, int queries, int last_queries, int few_queries,
                          int threads);
 
-// What a unit takes: `queries` queries of `positions` positions each.
+// The work of a unit: `queries` queries of `positions` positions each.
 struct UnitLoad {
   int queries = 0;
   int64_t positions = 0;
@@ -32,9 +32,10 @@ struct UnitPiece {
   int unit = 0, piece = 0, pieces = 1;
 };
 
-// Units of unlike loads, as several sequences have, in the order in which threads get them: every
-// thread an equal number that is about an equal share of the work, the first thread the first ones
-// (WorkShares). As above, large units are cut where that shortens the longest thread by a tenth.
+// Divides units of different loads, as several sequences have. `out` gets them in the order in
+// which threads take them: each thread an equal number of consecutive pieces (WorkShares), with
+// about an equal share of the work. Large units are cut where that shortens the longest thread by a
+// tenth.
 void DivideUnlikeUnits(std::span<const UnitLoad> units, int few_queries, int threads,
                        std::vector<UnitPiece>& out);
 
