@@ -1,5 +1,5 @@
-// The CPU: every op split over a thread pool by outputs, rows or heads, never by the
-// inputs of one sum, so that neither threads nor neighbours change a result.
+// The CPU backend. Every op is split over a thread pool by outputs, rows or heads, never by the
+// inputs of one sum, so that a result depends neither on the number of threads nor on other rows.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ inline float* FloatRow(const Tensor& t, int64_t row) {
 
 class CpuBackend : public Backend {
  public:
-  // `threads`: as of CpuOptions. `kernels` must outlive the backend. Errors: those of CheckConfig;
+  // `threads`: as in CpuOptions. `kernels` must outlive the backend. Errors: those of CheckConfig;
   // the system refuses to start so many threads.
   static Result<std::unique_ptr<CpuBackend>> Create(const Kernels& kernels,
                                                     const KernelConfig& config, int threads);
@@ -71,17 +71,17 @@ class CpuBackend : public Backend {
   CpuBackend(const Kernels& kernels, const KernelConfig& config,
              std::unique_ptr<WeightPrefetch> prefetch, std::unique_ptr<ThreadPool> pool);
 
-  // Sines and cosines of the last call's positions: a pass rotates with the same ones in every
-  // layer.
+  // Sines and cosines of the last call's positions, kept because every layer of a pass rotates by
+  // the same ones.
   struct Angles {
     RopeTable table;
     std::vector<Pos> positions;
     std::vector<float> cos, sin;  // [positions, rope_dim / 2]
   };
   void UpdateAngles(std::span<const Pos> positions, const RopeTable& table);
-  // Fewer numbers than this are not worth handing over to another thread.
+  // Ops on fewer elements than this run on one thread: handing over work would take longer.
   static constexpr int64_t kWorthSharing = 16384;
-  // Calls work(row) for every row, on several threads where rows * cols is worth a hand-over.
+  // Calls work(row) for every row, on several threads where rows * cols >= kWorthSharing.
   template <typename Work>
   void EachRow(int64_t rows, int64_t cols, const Work& work) {
     const int64_t grain = rows * cols < kWorthSharing ? rows : 1;
@@ -89,30 +89,30 @@ class CpuBackend : public Backend {
       for (int64_t r = begin; r < end; ++r) work(r);
     });
   }
-  // The units of `args` in attention_units_, about in the order in which threads get them.
+  // Fills attention_units_ with the units of `args`, about in the order in which threads get them.
   void MakeUnits(const AttentionArgs& args);
   // Runs `op` on every unit, each with its own scratch.
   void RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& op);
 
   // Remembers the first error for TakeFailure. Returns status.ok().
   bool Succeeds(const Status& status);
-  // The tiles of `in` that `group` takes. False: there is no memory for them.
+  // Makes the tiles of `in` that `group` takes. Returns false where there is no memory for them.
   bool MakeTiles(const LinearIn& in, std::span<const LinearOut> group);
   // Begins a call of products of `group` with `tiles`.
   UnitChooser::Call BeginProducts(const Tiles& tiles, std::span<const LinearOut> group, bool gated);
-  // Products of tiles that are made.
+  // Multiplies `tiles`, which have been made, with the weights of `group`.
   void Multiply(Tiles& tiles, std::span<const LinearOut> group);
   // Lets each thread prepare `tiles`, and calls body(begin, end, thread) for pieces of the panels
-  // of `group`, counted from its first weight's; `usual` as of WorkShares::Split.
+  // of `group`, counted from its first weight's; `usual`: as in WorkShares::Split.
   template <typename Body>
   void EachPanel(Tiles& tiles, std::span<const LinearOut> group, int64_t usual, const Body& body);
-  // Tells waiting threads what `group` makes them read first.
+  // Tells prefetch_ which weights each thread reads first in the products of `group`.
   void Announce(std::span<const LinearOut> group);
 
   const Kernels& kernels_;
   const KernelConfig config_;
   Profile* profile_ = nullptr;
-  std::unique_ptr<WeightPrefetch> prefetch_;  // of pool_: outlives it
+  std::unique_ptr<WeightPrefetch> prefetch_;  // used by pool_: outlives it
   std::unique_ptr<ThreadPool> pool_;
   PageArena arena_;
   WorkShares shares_;
@@ -121,15 +121,15 @@ class CpuBackend : public Backend {
   Tiles inner_tiles_;               // of a feed-forward block
   std::vector<Stretch> stretches_;  // [threads]
   Angles angles_;
-  // How the last units of unlike loads were divided, among how many threads: those of a pass are
-  // the same in every layer.
+  // The last division of units with different loads, and the number of threads it is for. Kept
+  // because the units of a pass are the same in every layer.
   std::vector<UnitLoad> unit_loads_, next_loads_;
   std::vector<UnitPiece> unit_pieces_;
   int divided_among_ = 0;
   std::vector<AttentionRow> attention_rows_;
   std::vector<AttentionUnit> attention_units_;
   std::vector<PageMemory> attention_scratch_;  // [threads]
-  Status failure_;                             // of an op
+  Status failure_;                             // of the first op that failed
 };
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// The CPU backend as code that is about CPUs makes it: by instruction set. All other code makes
+// Makes the CPU backend by instruction set, for code that is about CPUs. All other code makes
 // backends by name (NewBackend).
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace foretoken {
 
-// Which instruction set the CPU backend may use. kAuto takes the fastest of the machine.
-// kAvxVnni is AVX2 with dot products of bytes, kAvx512Vnni the same for AVX-512, kAvx512 with those
-// of bf16 as well, kAmx with the matrix unit.
+// Which instruction set the CPU backend uses. kAuto takes the fastest of the machine. kAvxVnni is
+// AVX2 with dot products of bytes, kAvx512Vnni AVX-512 with dot products of bytes, kAvx512 with
+// those of bf16 as well, kAmx with the matrix unit, too.
 enum class CpuIsa { kAuto, kPortable, kAvx2, kAvxVnni, kAvx512Vnni, kAvx512, kAmx };
 struct CpuOptions {
   int threads = 0;  // 0 = one per core that this process may use
@@ -21,12 +21,12 @@ struct CpuOptions {
 };
 // Errors: an instruction set this machine lacks, more threads than the system starts.
 Result<std::unique_ptr<Backend>> NewCpuBackend(const CpuOptions& options = {});
-// Every instruction set that has kernels, whether or not this machine has it; kAuto is none.
+// Every instruction set that has kernels, whether or not this machine has it; without kAuto.
 std::vector<CpuIsa> AllCpuIsas();
 // Those of this machine, the portable one first and the fastest, which kAuto takes, last.
 std::vector<CpuIsa> AvailableCpuIsas();
 std::string_view CpuIsaName(CpuIsa isa);
-// The name that NewBackend makes such a backend by: "cpu:avx2", or "cpu" for kAuto.
+// The name by which NewBackend makes such a backend: "cpu:avx2", or "cpu" for kAuto.
 std::string CpuBackendName(CpuIsa isa);
 
 }  // namespace foretoken

@@ -1,6 +1,7 @@
-// What the instruction sets have in common: the layout of activation tiles, the calls of kernels,
-// and the table of functions that each instruction set fills in. Files compiled for one instruction
-// set include only this header and vec.h (isa/always_inline.h tells why).
+// The interface between the backend and the kernels of each instruction set: the layout of
+// activation tiles, the arguments of kernels, and the table of kernels that each set fills in.
+// Files compiled for one instruction set include only this header and vec.h (isa/always_inline.h
+// tells why).
 #pragma once
 
 #include <cstddef>
@@ -12,18 +13,19 @@
 
 namespace foretoken {
 
-// Activations are rounded to whole multiples, at most 127, of a power of two that a block of a row
-// shares: its unit. 1.5 * 2^23 units are the block's base. A sum of whole numbers that starts from
-// the bits of the base is, read as a float, the base plus that many units, exactly, while the sum's
-// magnitude is below 2^22: so a number is rounded by adding the base to it, and a sum of products
-// becomes a float, in units, by subtracting it. Neither takes a multiplication, which on Zen 4
-// would have to share its place with the products.
+// How activations are rounded: a block of a row becomes codes of magnitude at most 127 and a
+// power-of-two scale, its unit. 1.5 * 2^23 units are the block's base. An integer below 2^22 in
+// magnitude, added to the bits of the base, gives the float that is exactly the base plus as many
+// units. So a value is rounded by adding the base to it, and an integer sum of products that
+// started from the bits of the base becomes a float, times the unit, by subtracting the base.
+// Neither takes a multiplication, which on Zen 4 would compete with the products for an execution
+// port.
 //
-// How a tile of activation rows is laid out for the products of a format. Of int8, per block and
-// chunk: codes [rows][32] int8, [rows] the f32 base, and for each row what formats of a kind take
-// besides.
+// The enumerators are the layouts of a tile of activation rows that products take. An int8 tile
+// holds, per block and chunk, codes [rows][32] int8, the bases [rows] f32, and for each row the
+// values that formats of the kind need in addition.
 enum class TileKind : int {
-  kInt8Sum,  // the f32 sum of the codes in units
+  kInt8Sum,  // f32: the sum of the codes times the unit
   // The i32 that a sum over unsigned weight codes starts from: the bits of the base - zero * sum.
   kInt8Zero8,
   kInt8Zero16,
@@ -36,12 +38,12 @@ enum class TileKind : int {
 inline constexpr int kTileKinds = 8;
 inline constexpr int kInt8TileKinds = 5;
 
-// Of a row's block in an int8 tile.
+// Bytes of a row's block in an int8 tile.
 FT_INLINE constexpr int64_t TileBlockBytes(TileKind kind) {
   return kBlock + 4 * (kind == TileKind::kInt8Zero32 ? 3 : 2);
 }
 
-// What products with a quantised format take.
+// The tile that products with a quantised format take.
 FT_INLINE constexpr TileKind TileOf(Format format) {
   switch (TraitsOf(format).zero) {
     case 8:
@@ -56,7 +58,7 @@ FT_INLINE constexpr TileKind TileOf(Format format) {
       return TileKind::kInt8Sum;
   }
 }
-// A format with another zero, or with halves, needs a kind of its own.
+// Whether TileOf fits every format: one with another zero, or with halves, needs a kind of its own.
 consteval bool EveryFormatHasATile() {
   for (int f = 0; f < kQuantisedFormats; ++f) {
     const FormatTraits& traits = kFormatTraits[f];
@@ -68,8 +70,9 @@ consteval bool EveryFormatHasATile() {
 }
 static_assert(EveryFormatHasATile());
 
-// Rows multiplied together, their sums in registers. A tile is some chunks of one of these sizes,
-// the last padded with zeros; sizes of which MostChunks is one only come alone.
+// The possible sizes of a chunk: rows that are multiplied together, with their sums in registers. A
+// tile is one or more chunks of one size, the last padded with zeros. Chunks of a size for which
+// MostChunks is 1 make up a tile alone.
 inline constexpr int kChunkRows[] = {1, 2, 3, 4, 5, 6, 8, 12, 16};
 inline constexpr int kChunkSizes = 9;
 inline constexpr int kMaxTileRows = 64;
@@ -77,7 +80,7 @@ FT_INLINE constexpr int MostChunks(int chunk_rows) {
   return chunk_rows % 4 != 0 ? 1 : kMaxTileRows / chunk_rows;
 }
 
-// Rows x [rows, cols] that become a tile.
+// Arguments of Kernels::make_tile: the rows x [rows, cols] that become a tile.
 struct TileCall {
   const float* x;  // the first column to fill of the first row
   int64_t stride;  // floats
@@ -86,34 +89,34 @@ struct TileCall {
   std::byte* tile;
 };
 
-// Multiplies panels [panel_begin, panel_end) with one tile.
+// Arguments of a product of panels [panel_begin, panel_end) and one tile.
 struct LinearCall {
   const std::byte* panels;
   PanelLayout layout;
-  int64_t lead;  // where panels take turns, those between `panels` and panel 0
+  int64_t lead;  // where panels are interleaved: panels between `panels` and panel 0
   int64_t cols;
   int64_t outputs;  // of the whole matrix; the last panel may be partly padding
   int64_t panel_begin, panel_end;
   const std::byte* tile;
   int chunks;
-  int rows;  // of the tile that are wanted
+  int rows;  // of the tile, without padding
   float* out;
   int64_t out_stride;  // floats
   const float* bias;   // or null
   bool accumulate;
   int streams;            // KernelConfig::streams
-  const std::byte* next;  // what will be read after these panels, or null: need not be valid
+  const std::byte* next;  // read after these panels, or null; only prefetched: may be invalid
 };
 
-// A row of keys or values as stored: where, and in which format.
+// The format of cached keys or values.
 enum class CacheType : int { kF32, kF16, kBF16, kQ8_0 };
 
-// Rows of a page of a cache: those of PagedRows (backend/paged_rows.h). Positions from a multiple
-// of a smaller power of two on, up to the next one, lie in one page.
+// Rows of a page of a cache: those of PagedRows (backend/paged_rows.h). Positions from one multiple
+// of a smaller power of two to the next lie in one page.
 inline constexpr int kCachePageRows = 64;
 
-// One query row and what it sees: positions [begin, count). Position i is cache row i for i < run,
-// and after that row chain[i - run] of those behind the committed ones.
+// A query row and the positions that it sees, [begin, count). Position i is cache row i where
+// i < run, and cache row committed + chain[i - run] after that (AttentionUnit::committed).
 struct AttentionRow {
   const float* q;  // [heads][head_dim]
   float* out;      // [heads][head_dim]
@@ -121,12 +124,12 @@ struct AttentionRow {
   const int* chain;
 };
 
-// Queries of one key/value head: `heads` query heads for each of some rows. Of a unit that was cut,
-// each query is a row of its own, with one head.
+// The queries of one key/value head: `heads` query heads for each of `row_count` rows. In a piece
+// of a cut unit, each query is a row of its own, with one head.
 struct AttentionUnit {
   const std::byte* const* key_pages;
   const std::byte* const* value_pages;
-  int64_t key_offset, value_offset;  // from the begin of a page to the first row that is read of it
+  int64_t key_offset, value_offset;  // bytes from the start of a page to its first row of the head
   int64_t key_row_bytes, value_row_bytes;
   CacheType key_type, value_type;
   int64_t column;  // first element of the head in a row
@@ -137,34 +140,34 @@ struct AttentionUnit {
   int row_count;
   int heads;
   bool prefetches_near;  // KernelConfig::prefetches_near
-  std::byte* scratch;    // what the op asks for, on a multiple of 64
+  std::byte* scratch;    // AttentionOp::scratch bytes, aligned to 64
 };
 
-// Attention of a unit, and the bytes of scratch that it takes.
+// A function that computes attention of a unit, and one that returns the bytes of scratch it takes.
 struct AttentionOp {
   int64_t (*scratch)(const AttentionUnit& unit);
   void (*run)(const AttentionUnit& unit);
 };
 
-// Which kernels multiply quantised weights where a set has two ways, `linear` and `vector_linear`.
+// Which kernels multiply quantised weights in sets that have both `linear` and `vector_linear`.
 enum class ProductUnit : int { kFastest, kVector, kMatrix };
 
-// How kernels are driven: a matter of speed, which changes no bit of a result. What a set of
-// kernels can run of it, kernel_config.h tells.
+// Tuning parameters of kernels. They affect speed alone and change no bit of a result. Those that a
+// set of kernels can run: CheckConfig (kernel_config.h).
 struct KernelConfig {
   int most_chunk_rows;   // of a tile: one of kChunkRows
   int least_chunk_rows;  // of a tile with several chunks: one of kChunkRows
-  int streams;           // quantised panels that are read side by side: one, or kMostTogether
-  int turns;             // unquantised panels that take turns: one, or kMostTogether
-  bool prefetches_near;  // attention prefetches into the first cache, not the second
+  int streams;           // quantised panels read in parallel: one, or kMostTogether
+  int turns;             // unquantised panels that are interleaved: one, or kMostTogether
+  bool prefetches_near;  // attention prefetches into the L1 cache instead of L2
   ProductUnit unit = ProductUnit::kFastest;  // measured for each shape, or always the same
 };
 
 // The configurations that a set of kernels admits.
 struct KernelLimits {
   int most_chunk_rows;  // products with larger chunks do not exist
-  int most_turns;       // a layout with more is not understood
-  bool two_units;       // vector_linear is there
+  int most_turns;       // most panels that may be interleaved
+  bool two_units;       // vector_linear is filled in
 };
 
 struct Kernels {
@@ -173,19 +176,20 @@ struct Kernels {
   TileKind bf16_tile;     // what products with BF16 weights take
   KernelLimits limits;
   // The fastest configurations, as measured: on AMD's cores (Zen 4) and on Intel's (Sapphire
-  // Rapids), which serve for all others.
+  // Rapids), whose configuration is used on all others.
   KernelConfig on_amd, elsewhere;
 
   // Fills columns [begin, end) of a tile: multiples of kBlock, but for the last column.
   void (*make_tile[kTileKinds])(const TileCall& call, int64_t begin, int64_t end);
   // By index into kChunkRows, up to limits.most_chunk_rows.
   void (*linear[kFormats][kChunkSizes])(const LinearCall& call);
-  // The same on the vector unit, where `linear` holds those of a matrix unit and both have the same
-  // bits: faster for few rows. Null for other formats and in sets without a matrix unit.
+  // Products on the vector unit, where `linear` holds those of a matrix unit: the same bits, and
+  // faster for few rows. Null for other formats and in sets without a matrix unit.
   void (*vector_linear[kFormats][kChunkSizes])(const LinearCall& call);
 
   void (*rms_norm)(const float* x, const float* gain, float eps, int64_t n, float* out);
-  // Its two steps: the factor of a row of n, and any part of the row times that and the gain.
+  // The two steps of rms_norm: the scale of a row of n elements, and any part of the row times that
+  // scale and the gain.
   float (*rms_scale)(const float* x, float eps, int64_t n);
   void (*scale_row)(const float* x, float scale, const float* gain, int64_t n, float* out);
   void (*silu_mul)(float* gate, const float* up, int64_t n);
@@ -194,18 +198,19 @@ struct Kernels {
   void (*rope)(float* x, int64_t heads, int head_dim, int rope_dim, bool interleaved,
                const float* cos, const float* sin);
   AttentionOp attention;
-  // Preparing the keys and values of a unit takes about as long as attention of so many queries
+  // Preparing the keys and values of a unit takes about as long as attention of this many queries
   // (rows times heads).
   int few_queries;
-  // Probabilities instead of mixed values: unit.rows[r].out [heads][count] gets them.
+  // Computes attention probabilities instead of results: unit.rows[r].out [heads][count].
   AttentionOp attention_weights;
-  // n numbers of a cache, rounded to nearest even; null where the machine has no instruction.
+  // Convert n floats to values of a cache, rounded to nearest even; null where the machine has no
+  // instruction for it.
   void (*store_half)(const float* x, int64_t n, std::byte* out);
   void (*store_bf16)(const float* x, int64_t n, std::byte* out);
   int64_t (*arg_max)(const float* x, int64_t n);
-  // The `count` highest of n numbers, highest first, the lower index of equals, with the numbers
-  // themselves as log_share; kNoToken where there are no more above -infinity. Returns the sum of
-  // e^x over e^highest, 0 where a number is none or beyond kMostLogit.
+  // The top `count` of n logits, highest first, the lower index first among equals, with the logits
+  // themselves as log_share; kNoToken where no more are above -infinity. Returns the sum of e^x
+  // over e^highest; 0 where a logit is NaN or, -infinity excepted, beyond kMostLogit in magnitude.
   float (*top_k)(const float* x, int64_t n, int count, RankedToken* top);
 };
 

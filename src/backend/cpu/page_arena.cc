@@ -5,7 +5,7 @@
 namespace foretoken {
 namespace {
 
-// What is asked of the system at a time. What is not used of it takes no memory.
+// Bytes that are reserved from the system at a time. Unused pages of them take no memory.
 constexpr size_t kStretch = size_t{64} << 20;
 constexpr size_t kLine = 64;
 

@@ -1,5 +1,5 @@
-// Memory for weights, side by side on huge pages: each by itself would end on small ones, and a
-// model has hundreds of them.
+// Memory for weights, allocated side by side on huge pages. Each of a model's hundreds of weights
+// would otherwise end on small pages.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,9 @@ namespace foretoken {
 // Thread-safety: one caller.
 class PageArena {
  public:
-  // Zeroed, aligned to 64 bytes and readable for 64 bytes beyond its end; goes back to the system
-  // with the last of its neighbours. Null when the system has no such memory left.
+  // Zeroed memory, aligned to 64 bytes and readable for 64 bytes beyond its end. It goes back to
+  // the system together with the allocations around it. Null when the system has no such memory
+  // left.
   std::shared_ptr<std::byte> Allocate(size_t bytes);
 
  private:

@@ -1,4 +1,4 @@
-// Memory of an arena is zeroed, aligned and one's own, and lives as long as it is held.
+// Memory of an arena is zeroed, aligned, not shared, and lives as long as it is held.
 #include "backend/cpu/page_arena.h"
 
 #include <gtest/gtest.h>

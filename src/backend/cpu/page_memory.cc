@@ -14,8 +14,8 @@ constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20;
 
 void PageRelease::operator()(std::byte* p) const { munmap(p, bytes); }
 
-// Large memory begins on a huge page, so that all of it but the end can lie on such pages: on small
-// ones, looking up an address takes longer than reading what is there.
+// Large memory begins on a huge page, so that all of it except the end can lie on such pages. On
+// small pages, translating an address takes longer than reading the data.
 PageMemory AllocatePages(size_t bytes) {
   if (bytes > SIZE_MAX / 2) return PageMemory(nullptr, PageRelease{0});
   bytes += 64;

@@ -17,7 +17,7 @@ using PageMemory = std::unique_ptr<std::byte[], PageRelease>;
 
 // Null when the system has no such memory left.
 PageMemory AllocatePages(size_t bytes);
-// What to say then.
+// The error for this case.
 Error OutOfMemory(size_t bytes);
 
 }  // namespace foretoken

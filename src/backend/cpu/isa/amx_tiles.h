@@ -1,4 +1,4 @@
-// The tile registers of the matrix unit (AMX) and what our kernels do with them.
+// The tile registers of the matrix unit (AMX), and how our kernels use them.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace foretoken::FT_ISA {
 
 // What each tile register holds.
 enum TileRegister : int {
-  kSums = 0,  // four
+  kSums = 0,  // four registers
   kInt8Rows = 4,
   kInt8Codes = 5,
   kMoreInt8Codes = 7,
@@ -44,7 +44,8 @@ FT_INLINE void MultiplyBf16() {
   MultiplyBf16Pairs<kSum, kRows, kPairs>();
 }
 
-// Shapes for `rows` rows and `groups` groups of four bytes of them; BF16 has sixteen.
+// Configures the tile registers for `rows` rows of `groups` groups of four bytes; BF16 has sixteen
+// groups.
 inline void ConfigureTiles(int rows, int groups) {
   TileConfig config;
   for (int i = 0; i < 4; ++i) {
@@ -59,7 +60,8 @@ inline void ConfigureTiles(int rows, int groups) {
   LoadTileConfig(config);
 }
 
-// Calls fn(constant 0), ... fn(constant P - 1): tile registers are part of the instruction.
+// Calls fn(constant 0), ... fn(constant P - 1). Constants, because the numbers of tile registers
+// are part of the instruction.
 template <int N>
 struct Constant {
   static constexpr int kValue = N;

@@ -1,7 +1,7 @@
-// The matrix unit in software, for tests: the functions of tile_instructions.h on registers in
-// memory, a set a thread. They do what Intel's manual says, bit for bit (Instruction Set Reference,
-// TDPBSUD, TDPBF16PS; which NaN of several comes out is left open), and trap where the processor
-// would fault: a register that is not configured, operands whose shapes do not match.
+// The matrix unit (AMX) in software, for tests: the functions of tile_instructions.h on registers
+// in memory, one set for each thread. They give the bits that Intel's manual specifies (Instruction
+// Set Reference, TDPBSUD, TDPBF16PS), except which of several NaNs comes out. They trap where the
+// CPU would fault: at a register that is not configured, or operands whose shapes do not match.
 // Needs AVX-512 with VNNI.
 #pragma once
 
@@ -15,7 +15,7 @@ struct EmulatedTile {
 };
 inline constinit thread_local EmulatedTile emulated_tiles[8];
 
-// The registers of a product: kSum [m][n] += kA [m][k] kB [k][n], of k words of four bytes.
+// The registers of a product: kSum [m][n] += kA [m][k] kB [k][n], over k words of four bytes.
 template <int kSum, int kA, int kB>
 struct TileProduct {
   static_assert(kSum != kA && kSum != kB && kA != kB);
@@ -32,8 +32,8 @@ struct TileProduct {
   const EmulatedTile& b = emulated_tiles[kB];
 };
 
-// Denormals are zeros while it lives, as they are for the matrix unit; rounding is to nearest even.
-// Memory holds what is computed at both its ends, so that no arithmetic leaves it.
+// Treats denormals as zeros during its lifetime, as the matrix unit does; rounding is to nearest
+// even. The memory clobbers keep the arithmetic from moving out of this scope.
 class DenormalsAreZeros {
  public:
   DenormalsAreZeros() {
@@ -99,7 +99,7 @@ void StoreTile(void* to, int64_t stride) {
   }
 }
 
-// A vector is a row of kSum: what lies behind row_bytes is zero in kB, and stays so in kSum.
+// A vector is a row of kSum. Columns beyond row_bytes are zero in kB, and so stay zero in kSum.
 template <int kSum, int kRows, int kCodes>
 void MultiplySignedUnsigned() {
   const TileProduct<kSum, kRows, kCodes> tiles;
@@ -114,7 +114,8 @@ void MultiplySignedUnsigned() {
   }
 }
 
-// The first numbers of pairs are summed over k, and so are the second; then both sums are added.
+// The first elements of pairs are summed over k, and so are the second ones; then both sums are
+// added.
 template <int kSum, int kRows, int kPairs>
 void MultiplyBf16Pairs() {
   const TileProduct<kSum, kRows, kPairs> tiles;

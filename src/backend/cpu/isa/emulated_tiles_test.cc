@@ -1,4 +1,4 @@
-// The emulated matrix unit against the manual's loops, a number at a time.
+// The emulated matrix unit gives the bits of the manual's loops, computed element by element.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace foretoken {
 
-// emulated_amx.cc: sums [16][16] += rows [16][16][2] times pairs [16][16][2], numbers of bf16.
+// emulated_amx.cc: sums [16][16] += rows [16][16][2] times pairs [16][16][2], bf16 values.
 void EmulatedPairProduct(const uint16_t* rows, const uint16_t* pairs, float* sums);
 
 namespace {
@@ -25,7 +25,7 @@ float At(const std::array<uint16_t, 512>& tile, int row, int word, int i) {
 TEST(EmulatedTiles, PairsAreSummedAsTheManualSays) {
   if (!KernelsFor(CpuIsa::kAvx512).ok()) GTEST_SKIP() << "the emulation needs AVX-512";
   std::mt19937 rng(1);
-  // Numbers of like size, whose sums round; and such that products and sums are denormals.
+  // Values of similar size, whose sums round; and values whose products and sums are denormals.
   for (const auto& [least, most] : {std::pair{-4, 4}, {-80, -50}, {-149, -120}, {-20, 20}}) {
     std::uniform_int_distribution<int> exponent(least, most);
     std::uniform_real_distribution<float> fraction(-2.0f, 2.0f);

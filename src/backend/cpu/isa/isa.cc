@@ -23,7 +23,7 @@ bool HasAvx2() {
          __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
 
-// Dot products of bytes for 256-bit vectors, in the encoding of AVX.
+// Whether the CPU has dot products of bytes on 256-bit vectors, in the VEX encoding.
 bool HasAvxVnni() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   constexpr unsigned kAvxVnni = 1u << 4;
@@ -38,8 +38,8 @@ bool HasAvx512Vnni() {
 
 bool HasAvx512Bf16() { return HasAvx512Vnni() && __builtin_cpu_supports("avx512bf16"); }
 
-// Whether the processor has matrix units for int8 and bf16, and the kernel lets this process use
-// them, which it must be asked once.
+// Whether the CPU has matrix units for int8 and bf16, and the operating system lets this process
+// use them, for which it must be asked once.
 bool HasAmx() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   if (!HasAvx512Bf16() || __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
@@ -50,9 +50,9 @@ bool HasAmx() {
   return granted;
 }
 
-// Whether widening and float products beat those of bf16 pairs. On Intel's cores (Sapphire and
-// Emerald Rapids) the instruction for 32 products takes as long as four of float products do, of 16
-// each; a virtual machine may show it and hide the matrix unit that takes its place.
+// Whether widening to floats is faster than products of bf16 pairs. On Intel's cores (Sapphire and
+// Emerald Rapids) the instruction for 32 products takes as long as four instructions for 16 float
+// products each. A virtual machine may expose it and hide the matrix unit that would replace it.
 bool PairsAreSlow() {
   __builtin_cpu_init();
   return __builtin_cpu_is("intel") != 0;

@@ -6,7 +6,8 @@
 
 namespace foretoken {
 
-// kAuto gives the best. Errors: an instruction set this machine lacks.
+// The kernels of `isa`; kAuto: the fastest of this machine. Errors: an instruction set this machine
+// lacks.
 Result<const Kernels*> KernelsFor(CpuIsa isa);
 
 // The configuration of `kernels` that is fastest on this processor.

@@ -9,10 +9,11 @@
 
 namespace foretoken {
 
-// Errors: a field that `kernels` do not admit; chunks that some number of rows does not fit.
+// Whether `kernels` can run `config`. Errors: a field that `kernels` do not admit; chunks that do
+// not fit some number of rows.
 Status CheckConfig(const Kernels& kernels, const KernelConfig& config);
 
-// Every configuration that CheckConfig lets pass.
+// Every configuration that CheckConfig accepts.
 std::vector<KernelConfig> AdmittedConfigs(const Kernels& kernels);
 
 // For messages: "chunks of 8 to 12 rows, streams 1, turns 4, prefetches near".

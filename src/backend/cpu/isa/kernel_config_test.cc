@@ -1,4 +1,4 @@
-// Configurations of kernels: what a set admits it can run, and nothing else is made.
+// Configurations of kernels: a set can run what it admits, and a backend with any other is refused.
 #include "backend/cpu/isa/kernel_config.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ TEST_P(KernelConfigTest, WhatIsAdmittedHasKernelsAndTiles) {
   }
 }
 
-// Each field alone, and what no set can run.
+// Each field alone out of range, and values that no set can run.
 TEST_P(KernelConfigTest, RefusesWhatItCannotRun) {
   const auto refuses = [&](auto change) {
     KernelConfig config = kernels().elsewhere;
@@ -75,8 +75,9 @@ TEST_P(KernelConfigTest, RefusesWhatItCannotRun) {
   }
 }
 
-// The matrix unit has nothing below chunks of twelve that is as fast, so with AMD's largest chunk,
-// twelve too, a tile could have sixty rows at most: the others had no tile.
+// Chunks of exactly twelve rows: a tile can then have sixty rows at most, and larger ones up to
+// kMaxTileRows have no tile. This arises on AMD's cores with AMX: the matrix unit has no smaller
+// chunks that are as fast, and AMD's largest chunk is twelve, too.
 TEST_P(KernelConfigTest, RefusesChunksThatSomeRowsDoNotFit) {
   if (kernels().limits.most_chunk_rows < 12) GTEST_SKIP() << "no such chunks";
   KernelConfig config = kernels().elsewhere;

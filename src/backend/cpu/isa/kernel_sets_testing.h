@@ -1,5 +1,5 @@
-// The sets of kernels that tests go through: those of this machine and, where its instructions
-// allow it, the emulated ones, so that kernels for other processors are tried here too.
+// The sets of kernels that tests run on: those of this machine and, where its instructions allow
+// it, emulated ones, so that kernels for other CPUs are tested here, too.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ struct KernelSet {
 
 std::vector<KernelSet> TestedSets();
 
-// In the configuration that is fastest on this processor, or in another that the set admits.
+// A backend in the configuration that is fastest on this CPU, or in another that the set admits.
 std::unique_ptr<Backend> NewBackend(const KernelSet& set, int threads);
 std::unique_ptr<Backend> NewBackend(const KernelSet& set, const KernelConfig& config, int threads);
 

@@ -1,5 +1,5 @@
-// The instructions of the matrix unit. By name, because GCC's intrinsics take no computed register
-// numbers.
+// The instructions of the matrix unit (AMX). In assembly, because GCC's intrinsics take no computed
+// register numbers.
 #pragma once
 
 #include "backend/cpu/isa/amx_tiles.h"
@@ -23,12 +23,12 @@ template <int kTile>
 FT_INLINE void StoreTile(void* to, int64_t stride) {
   asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(stride), "i"(kTile) : "memory");
 }
-// kSum += kRows (signed bytes) times kCodes (unsigned bytes), four products to a number.
+// kSum += kRows (signed bytes) times kCodes (unsigned bytes), four products per element.
 template <int kSum, int kRows, int kCodes>
 FT_INLINE void MultiplySignedUnsigned() {
   asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kRows), "i"(kCodes));
 }
-// kSum += kRows times kPairs, two products of bf16 to a number.
+// kSum += kRows times kPairs, two products of bf16 per element.
 template <int kSum, int kRows, int kPairs>
 FT_INLINE void MultiplyBf16Pairs() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kRows), "i"(kPairs));

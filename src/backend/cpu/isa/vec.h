@@ -1,6 +1,6 @@
-// Sixteen lanes of numbers on every instruction set. The same operation gives the same bits on all
-// of them, but for MulAdd. Only for the files that define FT_ISA, each built for one instruction
-// set.
+// Vectors of sixteen lanes on every instruction set. An operation gives the same bits on all sets,
+// except for MulAdd. Only for files that define FT_ISA, each of which is compiled for one
+// instruction set.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +37,8 @@ struct I {
   NativeI v[kParts];
 };
 
-// Unrolling keeps tiles in registers. Without wide registers, or with every access checked, it
-// gains nothing, and compiling the thousands of copies would take minutes.
+// Unrolling keeps register tiles in registers. Without wide registers, or under a sanitizer that
+// checks every access, it gains nothing, and compiling the thousands of copies would take minutes.
 #if defined(__has_feature)
 #define FT_CHECKED __has_feature(address_sanitizer)
 #else
@@ -52,18 +52,19 @@ struct I {
 #endif
 #define FT_EACH_PART FT_UNROLL(4) for (int i = 0; i < kParts; ++i)
 
-// Asks for `bytes` of memory from p on to be brought near, the first line at least; p need not be
-// valid. kNearness: 3 into the first cache, 2 not so near that it pushes out what is in use.
+// Prefetches `bytes` bytes from p on, at least the first line; p need not be valid. kNearness: 3
+// for the L1 cache, 2 for L2, which does not evict from L1 what is in use.
 template <int kNearness = 2>
 FT_INLINE void Prefetch(const std::byte* p, int64_t bytes) {
   __builtin_prefetch(p, 0, kNearness);
   for (int64_t i = 64; i < bytes; i += 64) __builtin_prefetch(p + i, 0, kNearness);
 }
 
-// Asks for the line at p to write to it; p need not be valid.
+// Prefetches the line at p for writing; p need not be valid.
 FT_INLINE void PrefetchForWriting(const void* p) {
 #if defined(__x86_64__)
-  // By name: compilers leave it to options of their own. Nothing happens where it is not known.
+  // In assembly: compilers emit it only with options of their own. Where the CPU does not know it,
+  // it does nothing.
   const auto& line = *static_cast<const char*>(p);
   asm volatile("prefetchw %0" ::"m"(line));
 #else
@@ -78,8 +79,8 @@ FT_INLINE void Touch(const std::byte* p) {
   asm volatile("" ::"r"(word));
 }
 
-// The same address, of which the compiler knows nothing: it would compute hundreds of sums with it
-// ahead of a loop, and keep them in memory.
+// Returns p, hidden from the optimizer. It would otherwise compute hundreds of addresses from p
+// ahead of a loop, and spill them.
 FT_INLINE const std::byte* Opaque(const std::byte* p) {
   asm("" : "+r"(p));
   return p;
@@ -100,8 +101,8 @@ FT_INLINE F Zero() {
   FT_EACH_PART r.v[i] = NativeF{};
   return r;
 }
-// Register by register: a copy of all lanes at once goes through memory in smaller pieces, which
-// the load that follows must wait for.
+// Loads register by register: a copy of all lanes at once goes through memory in smaller pieces, on
+// which the following load stalls.
 FT_INLINE F Load(const float* p) {
   F r;
   FT_EACH_PART __builtin_memcpy(&r.v[i], p + i * kNative, sizeof(NativeF));
@@ -123,7 +124,7 @@ FT_INLINE void StoreI(I x, void* p) {
     __builtin_memcpy(static_cast<std::byte*>(p) + i * sizeof(NativeI), &x.v[i], sizeof(NativeI));
   }
 }
-// The first n lanes, n > 0; the others load as zeros and are not stored.
+// Loads or stores the first n lanes, n > 0; the others are loaded as zeros and not stored.
 FT_INLINE F LoadFirst(const float* p, int64_t n) {
 #if defined(__AVX512F__)
   F r;
@@ -191,7 +192,7 @@ FT_INLINE I ShiftLeft(I a, int bits) {
   FT_EACH_PART a.v[i] <<= bits;
   return a;
 }
-FT_INLINE I ShiftRight(I a, int bits) {  // zeros come in
+FT_INLINE I ShiftRight(I a, int bits) {  // logical
   FT_EACH_PART a.v[i] = reinterpret_cast<NativeI>(reinterpret_cast<NativeU>(a.v[i]) >> bits);
   return a;
 }
@@ -210,7 +211,7 @@ FT_INLINE F ToF(I a) {
   FT_EACH_PART r.v[i] = __builtin_convertvector(a.v[i], NativeF);
   return r;
 }
-// All bits set in the lanes where it holds.
+// Comparisons set all bits of the lanes where they hold.
 FT_INLINE I Greater(F a, F b) {
   I r;
   FT_EACH_PART r.v[i] = a.v[i] > b.v[i];
@@ -269,7 +270,7 @@ FT_INLINE float Sum(F a) {
 // Writes lane i of x[j] to out[16 i + j].
 FT_INLINE void StoreTransposed(const F x[kLanes], float* out) {
 #if defined(__AVX512F__)
-  __m512d pair[16];  // of vectors 2 k and 2 k + 1, in turn: lanes 0 1 and 2 3 of each four
+  __m512d pair[16];  // vectors 2 k and 2 k + 1, interleaved: lanes 0 1 and 2 3 of each four
   FT_UNROLL(8)
   for (int k = 0; k < 8; ++k) {
     const __m512 a = x[2 * k].v[0], b = x[2 * k + 1].v[0];
@@ -328,20 +329,21 @@ FT_INLINE int32_t Sum(I a) {
 #endif
 }
 
-// acc + the four products of each lane: unsigned bytes of `codes`, the four signed bytes at p.
+// acc + the sum of four products in each lane: the unsigned bytes of `codes` times the four signed
+// bytes at p.
 #if defined(__AVX512VNNI__)
 FT_INLINE I Dot4(I acc, I codes, const std::byte* p) {
-  // By name: GCC 12 would load the four bytes by an instruction of their own.
+  // In assembly: GCC 12 would load the four bytes with a separate instruction.
   const auto& four = *reinterpret_cast<const FourBytes*>(p);
   asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc.v[0]) : "v"(codes.v[0]), "m"(four));
   return acc;
 }
-// The same of signed bytes that are in every lane already, or differ from lane to lane.
+// Dot4 with the signed bytes in a register: the same in every lane, or different ones.
 FT_INLINE I Dot4(I acc, I codes, I fours) {
   asm("vpdpbusd %2, %1, %0" : "+v"(acc.v[0]) : "v"(codes.v[0]), "v"(fours.v[0]));
   return acc;
 }
-// Four bytes in every lane.
+// Repeats the four bytes at p in every lane.
 FT_INLINE I SplatFour(const std::byte* p) {
   int32_t four;
   __builtin_memcpy(&four, p, sizeof(four));
@@ -385,15 +387,15 @@ FT_INLINE I Dot4(I acc, I codes, const std::byte* p) {
 }
 #endif
 
-// Where Dot4 cannot take codes above 127: pairs of products would not fit 16 bits.
+// Whether Dot4 cannot take codes above 127, because sums of two products would not fit 16 bits.
 #if defined(__AVX2__) && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__) && \
     !defined(FT_EMULATED_VNNI)
 inline constexpr bool kSignedBytesOnly = true;
 #else
 inline constexpr bool kSignedBytesOnly = false;
 #endif
-// acc + the four products of each lane, both signed. REQUIRES: no byte of `four` is -128.
-// By name, here and below: GCC 12 would compute what it can ahead, and keep it in memory.
+// Dot4 with both operands signed. REQUIRES: no byte at p is -128. In assembly, here and below: GCC
+// 12 would precompute what it can, and spill it.
 FT_INLINE I Dot4Signed(I acc, I codes, const std::byte* p) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
   const auto& four = *reinterpret_cast<const FourBytes*>(p);
@@ -417,13 +419,14 @@ FT_INLINE I Dot4Signed(I acc, I codes, const std::byte* p) {
   return acc;
 }
 
-// How many groups of codes below 2^bits can be multiplied before their products, summed by twos in
-// 16 bits, must be widened: half the instructions of a Dot4 each. None where Dot4 is one
-// instruction.
+// The number of groups of codes below 2^bits whose products fit in 16 bits when summed by twos.
+// They are widened only afterwards, which takes half the instructions of a Dot4 for each group. 0
+// where this does not apply, as where Dot4 is one instruction.
 constexpr int PairGroups(int bits) {
   return kSignedBytesOnly && bits < 7 ? 32767 / (2 * 127 * ((1 << bits) - 1)) : 0;
 }
-// 32 sums of two products, unsigned bytes of `codes` by the four signed bytes at p; added to acc.
+// 32 sums of two products: unsigned bytes of `codes` times the four signed bytes at p.
+// AddPairProducts adds them to acc.
 FT_INLINE I PairProducts(I codes, const std::byte* p) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
   int32_t four;
@@ -452,7 +455,7 @@ FT_INLINE I AddPairProducts(I acc, I codes, const std::byte* p) {
   (void)codes, (void)p;
   return acc;
 }
-// acc + both sums of each lane.
+// acc + both pair sums of each lane.
 FT_INLINE I FoldPairs(I acc, I pairs) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
   FT_EACH_PART {
@@ -464,7 +467,7 @@ FT_INLINE I FoldPairs(I acc, I pairs) {
   return acc;
 }
 
-// 16 numbers of a smaller format.
+// Load 16 values of a smaller format as floats.
 FT_INLINE F LoadHalf(const void* p) {
   F r;
 #if defined(__AVX512F__)
@@ -503,7 +506,7 @@ FT_INLINE F LoadBf16(const void* p) {
   return r;
 }
 #if defined(__F16C__)
-// Sixteen halves, rounded to nearest even.
+// Stores sixteen halves, rounded to nearest even.
 FT_INLINE void StoreHalf(F x, void* p) {
 #if defined(__AVX512F__)
   _mm256_storeu_si256(static_cast<__m256i*>(p),
@@ -516,7 +519,8 @@ FT_INLINE void StoreHalf(F x, void* p) {
 #endif
 }
 #endif
-// GCC 12 widens and narrows whole vectors of bytes piece by piece; hence the instructions by name.
+// Intrinsics here and below, because GCC 12 widens and narrows whole vectors of bytes piece by
+// piece.
 FT_INLINE I LoadU8(const void* p) {
   I r;
 #if defined(__AVX512F__)
@@ -546,7 +550,7 @@ FT_INLINE I LoadS8(const void* p) {
   return (LoadU8(p) ^ sign) - sign;
 #endif
 }
-// The low byte of each lane.
+// Stores the low byte of each lane.
 FT_INLINE void StoreLow8(I x, void* p) {
 #if defined(__AVX512F__)
   _mm_storeu_si128(static_cast<__m128i*>(p),

@@ -11,7 +11,7 @@ FT_INLINE I ToBf16(F x) {
   const I rounded = bits + Splat(0x7fff) + (ShiftRight(bits, 16) & Splat(1));
   return ShiftRight(Select(Unordered(x), bits | Splat(0x400000), rounded), 16);
 }
-// NaN and infinities become zeros: they have no codes.
+// Replaces NaN and infinities, which have no codes, by zeros.
 FT_INLINE F Finite(F a) {
 #if defined(__AVX512DQ__)
   constexpr int kNaNs = 0x81, kInfinities = 0x18;
@@ -22,12 +22,12 @@ FT_INLINE F Finite(F a) {
   return Select(Greater(Splat(__builtin_inff()), Abs(a)), a, Splat(0.0f));
 #endif
 }
-// The base of blocks (kernels.h) whose largest magnitudes are `top`: that of the least unit which
-// is a power of two and no less than top / 127. Below 2^-90 units do not become smaller.
+// The bases (kernels.h) of blocks with largest magnitudes `top`. The unit is the least power of two
+// that is no less than top / 127; a `top` below 2^-90 counts as 2^-90.
 FT_INLINE F BaseOf(F top) {
   const I bits = AsI(Max(top, Splat(0x1p-90f)));
-  // Beyond 127 * 2^n, which is 1.984375 * 2^(n + 6), the exponent rises; from there to the base it
-  // is 23 - 6 more, and the half.
+  // Above 127 * 2^n = 1.984375 * 2^(n + 6) the exponent rises by one. The base's exponent is 23 - 6
+  // higher, and its mantissa is 1.5.
   return AsF(((bits + Splat(0x1ffff)) & Splat(-0x800000)) + Splat((23 - 6) * 0x800000 + 0x400000));
 }
 
@@ -52,7 +52,7 @@ FT_INLINE F Exp(F x) {
 }
 
 #if defined(__AVX512F__)
-// 2^f of -0.5 <= f <= 0.5 within 5e-6.
+// 2^f within 5e-6. REQUIRES: -0.5 <= f <= 0.5.
 FT_INLINE F PowerOfFraction(F f) {
   F p = Splat(9.582851082e-3f);
   p = MulAdd(p, f, Splat(5.590642989e-2f));
@@ -60,11 +60,11 @@ FT_INLINE F PowerOfFraction(F f) {
   p = MulAdd(p, f, Splat(0.6931241751f));
   return MulAdd(p, f, Splat(1.0f));
 }
-// e^x of x <= 0 within 5e-6, for weights that are rounded to 16 bits or fewer; 0 below -87.
+// e^x within 5e-6, for weights that are rounded to 16 bits or fewer; 0 below -87. REQUIRES: x <= 0.
 FT_INLINE F QuickExp(F x) {
   const __m512 low = _mm512_set1_ps(-87.0f), magic = _mm512_set1_ps(0x1.8p23f);
   const __m512 turn = _mm512_set1_ps(1.44269504088896341f);
-  const __mmask16 seen = _mm512_cmp_ps_mask(x.v[0], low, _CMP_NLT_UQ);  // and of no numbers
+  const __mmask16 seen = _mm512_cmp_ps_mask(x.v[0], low, _CMP_NLT_UQ);  // and NaN
   const __m512 y = _mm512_max_ps(low, x.v[0]);                          // a NaN stays
   const __m512 turns = _mm512_fmadd_ps(y, turn, magic);
   F f, r;
@@ -75,20 +75,20 @@ FT_INLINE F QuickExp(F x) {
   r.v[0] = _mm512_maskz_mul_ps(seen, p.v[0], _mm512_castsi512_ps(power));
   return r;
 }
-// 2^x of x <= 0 within 5e-6, as QuickExp; 0 below -100.
+// 2^x within 5e-6, as QuickExp; 0 below -100. REQUIRES: x <= 0.
 FT_INLINE F QuickPower(F x) {
   const __m512 magic = _mm512_set1_ps(0x1.8p23f);
   const __mmask16 seen = _mm512_cmp_ps_mask(x.v[0], _mm512_set1_ps(-100.0f), _CMP_NLT_UQ);
   const __m512 turns = _mm512_add_ps(x.v[0], magic);
   F f, r;
   f.v[0] = _mm512_sub_ps(x.v[0], _mm512_sub_ps(turns, magic));
-  // Only the turns are left of these bits; a NaN's are none.
+  // The shift leaves only the integer part of x; of a NaN, zero.
   const __m512i power = _mm512_slli_epi32(_mm512_castps_si512(turns), 23);
   const __m512i p = _mm512_castps_si512(PowerOfFraction(f).v[0]);
   r.v[0] = _mm512_castsi512_ps(_mm512_maskz_add_epi32(seen, p, power));
   return r;
 }
-// 2^x of whole numbers x <= 0.
+// 2^x. REQUIRES: x is an integer and x <= 0.
 FT_INLINE F PowerOfTwo(F x) {
   F r;
   r.v[0] = _mm512_scalef_ps(_mm512_set1_ps(1.0f), x.v[0]);

@@ -43,16 +43,16 @@ struct FormatTraits {
   int zero = 0;              // value = d (code - zero)
   bool has_minimum = false;  // or d code + m
   int halves = 1;            // of a block, with a scale each
-  bool super = false;        // a K format: a group shares d and m, times a byte for each half
+  bool super = false;  // a K format: a group shares d and m, multiplied by a byte for each half
 
   FT_INLINE constexpr bool quantised() const { return bits <= 8; }
 
-  // Of a block in a quantised panel (PanelLayout).
+  // Bytes of a block in a quantised panel (PanelLayout).
   FT_INLINE constexpr int64_t code_bytes() const { return kPanel * kBlock / (bits == 8 ? 1 : 2); }
   FT_INLINE constexpr int64_t high_bytes() const {
     return bits == 8 ? 0 : kPanel * kBlock * (bits - 4) / 8;
   }
-  // Scales and minima, of K formats those of a group.
+  // Bytes of the scales and minima of a block; of a group in K formats.
   FT_INLINE constexpr int64_t scale_bytes() const {
     const int minima = has_minimum ? 1 : 0;
     return kPanel * (2 * (1 + minima) + (super ? kGroupBlocks * (halves + minima) : 0));
@@ -96,8 +96,8 @@ consteval bool FormatTraitsAreComplete() {
 static_assert(FormatTraitsAreComplete());
 
 // A quantised panel is one stream, read from its first byte to its last: groups of eight blocks
-// (the last may have fewer), of each group first the scales, up to a multiple of 64 bytes, then
-// block after block its codes and high bits.
+// (fewer in the last). A group begins with its scales, padded to a multiple of 64 bytes, followed
+// by the codes and high bits of each block.
 //   codes: per block 8 groups of 64 bytes; byte 4 * lane + j of group g is the code of input
 //          4 g + j of that lane's output. 8-bit formats store the groups; others store the low four
 //          bits of groups g and g + 4 as the halves of one 64-byte vector. Codes are unsigned:
@@ -106,10 +106,10 @@ static_assert(FormatTraitsAreComplete());
 //          two bits as two vectors (bits 2 (g % 4) of vector g / 4).
 //   scale: per block 16 half-precision d, then 16 m where the format has them; K formats have them
 //          per group, followed by 16 sub-scales (and 16 sub-minima) of a byte per sub-block.
-// Unquantised panels are [cols][16] numbers, BF16 [cols / 2][16][2]. Where a core best reads a
-// single stream, four of them take turns in it, a slab each, so that a part of the activations is
-// near for all four.
-inline constexpr int kMostTogether = 4;  // panels that take turns
+// Unquantised panels are [cols][16] values, BF16 [cols / 2][16][2]. For cores that read a single
+// stream fastest, four panels are interleaved in one stream, a slab of each in turn, so that a part
+// of the activations stays in the L1 cache for all four.
+inline constexpr int kMostTogether = 4;  // panels that are interleaved
 
 struct PanelLayout {
   int64_t code_bytes = 0;   // a block
@@ -117,10 +117,10 @@ struct PanelLayout {
   int64_t scale_bytes = 0;  // a block, of K formats a group
   bool super = false;       // a K format
   int64_t panel_bytes = 0;
-  int64_t together = 1;    // panels that take turns; a weight is padded to a multiple
-  int64_t slab_bytes = 1;  // of a panel's turn, but for its last: where `together` is not 1
+  int64_t together = 1;    // panels that are interleaved; a weight is padded to a multiple
+  int64_t slab_bytes = 1;  // of a panel's slab, except the last, where `together` is not 1
 
-  // Of a weight.
+  // Bytes of a weight of `panels` panels.
   FT_INLINE constexpr int64_t Bytes(int64_t panels) const {
     return (panels + together - 1) / together * together * panel_bytes;
   }
@@ -132,7 +132,7 @@ struct PanelLayout {
     return panel / together * together * panel_bytes + slab * together +
            panel % together * (rest < slab_bytes ? rest : slab_bytes) + byte - slab;
   }
-  // Of a group of `blocks` blocks; multiples of 64.
+  // Bytes of a group of `blocks` blocks; multiples of 64.
   FT_INLINE constexpr int64_t ScaleBytes(int64_t blocks) const {
     return ((super ? scale_bytes : blocks * scale_bytes) + 63) / 64 * 64;
   }

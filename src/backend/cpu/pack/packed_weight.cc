@@ -38,7 +38,7 @@ Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t row
       const int count = static_cast<int>(std::min<int64_t>(kPanel, rows - p * kPanel));
       const std::byte* const from = data + p * kPanel * row_bytes;
       PackPanel(w->format_, w->layout_, cols, from, row_bytes, count, w->memory_.get(), p);
-      // While the rows are near: a pass of its own would read all weights once more.
+      // Checked while the rows are in the cache: a separate pass would read all weights once more.
       const std::span read(from, static_cast<size_t>(count * row_bytes));
       if (!AllFinite(type, read)) finite.store(false, std::memory_order_relaxed);
     }

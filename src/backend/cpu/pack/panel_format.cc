@@ -18,11 +18,11 @@ void StoreU16(std::byte* p, uint16_t x) { std::memcpy(p, &x, sizeof(x)); }
 uint8_t ByteAt(const std::byte* p, int64_t i) { return static_cast<uint8_t>(p[i]); }
 float HalfAt(const std::byte* p) { return HalfToFloat(LoadU16(p)); }
 
-// Bytes of a lane's number in an unquantised panel.
+// Bytes of a lane's value in an unquantised panel.
 int64_t PlainBytes(Format f) { return TraitsOf(f).bits / 8; }
 
-// Of an unquantised panel at a time, where four take turns: 16 KiB and the activations beside them
-// stay in the first cache.
+// Bytes of a slab where four unquantised panels are interleaved: 16 KiB and the activations for
+// them stay in the L1 cache.
 constexpr int64_t kSlabBytes = 16 << 10;
 
 // Where input i of a lane lies in an unquantised panel.
@@ -125,7 +125,7 @@ BlockCodes ReadQ6_K(const std::byte* block, int s) {
   return codes;
 }
 
-// Of a block, or of sub-block `sub` of a K format's.
+// The codes of a block, or of sub-block `sub` of a K format's block.
 FT_INLINE BlockCodes ReadCodes(Format f, const std::byte* block, int sub) {
   switch (f) {
     case Format::kQ8_0:
@@ -155,7 +155,7 @@ FT_INLINE BlockCodes ReadCodes(Format f, const std::byte* block, int sub) {
 
 // --- Whole panels.
 
-// Where the parts of a block lie: its offsets in a panel of `blocks` blocks.
+// The offsets of the parts of block `b` in a panel of `blocks` blocks.
 struct BlockPlace {
   int64_t codes, high, scales;  // scales: of K formats, those of the group
 };
@@ -178,7 +178,7 @@ struct Lanes {
   const std::byte* Row(int lane) const { return first + lane * row_bytes; }
 };
 
-// Numbers, or pairs of them, side by side. at(byte) is where a byte of the panel lies.
+// Packs values, or pairs of them, lane by lane. at(byte) is where a byte of the panel lies.
 template <typename Unit, typename At>
 void PackUnits(const Lanes& rows, int64_t units, const At& at) {
   for (int64_t i = 0; i < units; ++i) {
@@ -200,15 +200,15 @@ void PackPlain(Format f, int64_t cols, const Lanes& rows, const At& at) {
   }
 }
 
-// The 6-bit scale or minimum (offset 4) of sub-block s of Q4_K and Q5_K; k_formats.cc has the
-// picture.
+// The 6-bit scale or minimum (offset 4) of sub-block s of Q4_K and Q5_K; k_formats.cc shows the
+// layout.
 uint8_t SubScale(const std::byte* from, int s, int offset) {
   if (s < 4) return ByteAt(from, s + offset) & 63;
   const int low = ByteAt(from, s + 4) >> offset & 15;
   return static_cast<uint8_t>(low | ByteAt(from, s - 4 + offset) >> 6 << 4);
 }
 
-// The scales and minima of a block, of K formats with those of its sub-blocks.
+// Packs the scales and minima of a block, in K formats those of its sub-blocks as well.
 FT_INLINE void PutScales(const FormatTraits& traits, const std::byte* block, int lane,
                          std::byte* to) {
   if (traits.format == Format::kQ6_K) {
@@ -224,8 +224,8 @@ FT_INLINE void PutScales(const FormatTraits& traits, const std::byte* block, int
   }
 }
 
-// One instantiation a format: a switch on the format in every block took a third more time to load
-// a model.
+// Instantiated for each format: a switch on the format in every block made loading a model a third
+// slower.
 template <Format kFormat>
 void PackBlocks(const PanelLayout& layout, int64_t cols, const Lanes& rows, std::byte* panel) {
   constexpr FormatTraits traits = kTraitsOf<kFormat>;
@@ -260,7 +260,8 @@ struct Affine {
   bool has_minimum = false;
 };
 
-// Of 16 codes of a lane, the `sixteenth` of a group, given the scales of their block or group.
+// The conversion of 16 codes of a lane, the `sixteenth` of a group, given the scales of their block
+// or group.
 Affine AffineOf(const FormatTraits& traits, const std::byte* scales, int sixteenth, int lane) {
   const float d = HalfAt(scales + 2 * lane);
   const float m = traits.has_minimum ? HalfAt(scales + 32 + 2 * lane) : 0;

@@ -1,5 +1,5 @@
-// The bytes of a panel: where each plane lies, and blocks of a model file put into it and read
-// back.
+// The bytes of a panel: where its parts lie, and how blocks of a model file are packed into it and
+// read back.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace foretoken {
 
-// None for a type that weights do not have.
+// The format of a weight's type; nothing for a type that weights do not have.
 std::optional<Format> FormatOf(DType type);
 // `turns`: KernelConfig::turns.
 PanelLayout LayoutOf(Format format, int64_t cols, int turns);
 
 // Fills panel `panel` of those at `panels` with `count` rows (at most kPanel) of `cols` values;
-// other lanes are left alone.
+// other lanes are left unchanged.
 void PackPanel(Format format, const PanelLayout& layout, int64_t cols, const std::byte* rows,
                int64_t row_bytes, int count, std::byte* panels, int64_t panel);
 // The values of lane `lane` of a panel as floats [cols], equal to what Dequantize gives for its

@@ -1,5 +1,4 @@
-// What the bytes of a packed block mean, for every quantised format, and where the numbers of an
-// int8 tile lie.
+// Decoding of packed blocks, for every quantised format, and access to the parts of an int8 tile.
 #pragma once
 
 #include "backend/cpu/isa/vec.h"
@@ -7,9 +6,10 @@
 
 namespace foretoken::FT_ISA {
 
-// What a format's bytes mean: the codes of group g of a block; the scale and the (added) minimum of
-// a block, given the scales of its group of blocks and its place `sub` among them. K formats share
-// a factor D among the blocks of a group. FormatTraits has what can be said in numbers.
+// How a format is decoded, besides what FormatTraits says in numbers. Group: the codes of group g
+// of a block. Scale and Minimum: a block's scale and its (added) minimum, given the scales of its
+// group of blocks and its index `sub` in the group. D: in K formats, a factor that the blocks of a
+// group share.
 struct FormatBase {
   FT_INLINE static F D(const std::byte*) { return Zero(); }
   FT_INLINE static F Scale(F, const std::byte* scales, int sub, int) {
@@ -17,7 +17,7 @@ struct FormatBase {
   }
 };
 
-// With a minimum beside each scale.
+// A format with a minimum after each scale.
 template <typename Base>
 struct MinimumFormat : Base {
   FT_INLINE static F Scale(F, const std::byte* scales, int sub, int) {
@@ -92,7 +92,7 @@ struct Codes<Format::kQ6_K> : FormatBase {
   }
 };
 
-// A block of R rows of an int8 tile.
+// One block of R rows in an int8 tile.
 template <Format kFormat, int R>
 struct TileBlock {
   static constexpr TileKind kKind = TileOf(kFormat);
@@ -107,7 +107,7 @@ struct TileBlock {
     static_assert(kKind == TileKind::kInt8Sum);
     return Number<float>(9 * R + row);
   }
-  // What a sum over a block, or over a half of it, starts from.
+  // The start value of a sum over a block, or over a half of it.
   FT_INLINE int32_t Start(int row, int half) const {
     if constexpr (kKind == TileKind::kInt8Sum) return BaseBits(row);
     return Number<int32_t>((9 + half) * R + row);

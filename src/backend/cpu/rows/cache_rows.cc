@@ -1,4 +1,4 @@
-// Rows on their way to, between and from caches, and rows that are gathered.
+// Ops that store, move and load rows of caches, and that gather rows.
 #include <algorithm>
 #include <cstring>
 

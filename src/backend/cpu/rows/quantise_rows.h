@@ -1,5 +1,6 @@
-// Rounding activations to int8 for eight or sixteen rows at a time, on AVX-512: what is summed
-// across a row's lanes one by one elsewhere is summed for all rows together. The bits are the same.
+// Rounding of activations to int8 for eight or sixteen rows at a time, on AVX-512. Maxima and sums
+// across lanes, which other sets compute row by row, are computed for all rows together. The bits
+// are the same.
 #pragma once
 
 #include "backend/cpu/isa/vec.h"
@@ -8,8 +9,8 @@
 
 namespace foretoken::FT_ISA {
 
-// What follows the codes of a row's block, a lane a row, given the sums of its codes' halves;
-// returns how many numbers.
+// Computes the values that follow the codes of a row's block, a lane for each row, from the sums of
+// the codes' halves. Returns how many values there are.
 template <TileKind kKind>
 FT_INLINE int TileNumbers(F base, I first, I last, F numbers[3]) {
   const I bits = AsI(base);
@@ -26,19 +27,19 @@ FT_INLINE int TileNumbers(F base, I first, I last, F numbers[3]) {
 }
 
 #if defined(__AVX512F__)
-// Lane i of the result, i < kRows, is the highest of x[i]'s lanes, as whole numbers. kRows: 8
+// Lane i of the result, i < kRows, is the highest of x[i]'s lanes, compared as integers. kRows: 8
 // or 16.
 template <int kRows>
 FT_INLINE I HighestOfEach(const I x[kRows]) {
   const auto highest = [](__m512i a, __m512i b) { return _mm512_max_epi32(a, b); };
   const auto at = [&](int i) { return reinterpret_cast<__m512i>(x[i].v[0]); };
-  __m512i two[kRows / 2];  // lanes of x[2 k] and x[2 k + 1] in turn
+  __m512i two[kRows / 2];  // lanes of x[2 k] and x[2 k + 1], interleaved
   FT_UNROLL(8)
   for (int k = 0; k < kRows / 2; ++k) {
     two[k] = highest(_mm512_unpacklo_epi32(at(2 * k), at(2 * k + 1)),
                      _mm512_unpackhi_epi32(at(2 * k), at(2 * k + 1)));
   }
-  __m512i four[kRows / 4];  // of x[4 k] ... x[4 k + 3] in turn
+  __m512i four[kRows / 4];  // of x[4 k] ... x[4 k + 3], interleaved
   FT_UNROLL(4)
   for (int k = 0; k < kRows / 4; ++k) {
     four[k] = highest(_mm512_unpacklo_epi64(two[2 * k], two[2 * k + 1]),
@@ -57,8 +58,8 @@ FT_INLINE I HighestOfEach(const I x[kRows]) {
   return r;
 }
 
-// The codes of two rows, each four dwords of its first half and four of its last, dword k of all
-// four in the k-th quarter.
+// The codes of two rows. A row has four dwords in its first half and four in its last; dword k of
+// all four halves is in quarter k.
 FT_INLINE __m512i PackedCodes(const float* first_row, const float* second_row, F first_base,
                               F second_base) {
   const auto code = [](const float* x, F base) {
@@ -71,14 +72,14 @@ FT_INLINE __m512i PackedCodes(const float* first_row, const float* second_row, F
   return _mm512_packs_epi16(first, second);
 }
 
-// Sums of pairs of rows, from the sums of fours of their codes laid out as PackedCodes does: a lane
-// a row, of first and of last halves.
+// Sums the codes of the first and of the last half of each row, a lane for each row. `fours` has
+// the sums of four codes for each pair of rows, in the layout of PackedCodes.
 template <int kRows>
 FT_INLINE void SumHalves(const __m512i fours[kRows / 2], I* first, I* last) {
   const auto quarters = [](__m512i a, __m512i b) {
     return _mm512_add_epi32(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
   };
-  __m512i sums[2];  // of each row the first half's and the last's
+  __m512i sums[2];  // per row, the sums of the first and of the last half
   FT_UNROLL(2)
   for (int k = 0; k < kRows / 8; ++k) {
     const __m512i* four = fours + 4 * k;
@@ -91,8 +92,8 @@ FT_INLINE void SumHalves(const __m512i fours[kRows / 2], I* first, I* last) {
   last->v[0] = reinterpret_cast<NativeI>(_mm512_permutex2var_epi32(sums[0], odd, sums[1]));
 }
 
-// One block of `count` <= kRows rows, in chunks of `chunk_rows` of an int8 tile; rows beyond point
-// to zeros. kRows: 8 or 16. REQUIRES: one chunk, or two of eight.
+// Rounds one block of `count` <= kRows rows to an int8 tile with chunks of `chunk_rows` rows;
+// pointers beyond `count` point to zeros. kRows: 8 or 16. REQUIRES: one chunk, or two of eight.
 template <TileKind kKind, int kRows>
 void QuantiseChunks(const float* const rows[kRows], int count, int chunk_rows, std::byte* block) {
   I tops[kRows];
@@ -125,7 +126,7 @@ void QuantiseChunks(const float* const rows[kRows], int count, int chunk_rows, s
     const __m512i ordered = _mm512_permutexvar_epi32(in_order, codes);
     if (i + 1 < count) {
       _mm512_storeu_si512(out, ordered);
-    } else {  // behind an odd last row, numbers of others may lie
+    } else {  // values of other rows may follow an odd last row
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_castsi512_si256(ordered));
     }
   }

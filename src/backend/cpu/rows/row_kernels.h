@@ -1,5 +1,5 @@
-// Everything that works on single rows of activations: norms, rotations, activation functions, and
-// the tiles that products take. Written once over vec.h.
+// Kernels that work on single rows of activations: norms, rotations, activation functions, and the
+// tiles that products take. Written once over vec.h.
 #pragma once
 
 #include "backend/cpu/isa/vec.h"
@@ -72,7 +72,7 @@ inline void Rope(float* x, int64_t heads, int head_dim, int rope_dim, bool inter
   }
 }
 
-// The first index of the highest number; NaN is never the highest.
+// The lowest index of the highest value; NaN is never the highest.
 inline int64_t ArgMax(const float* x, int64_t n) {
   F best = Splat(-__builtin_inff());
   I index = Splat(0), at = LaneNumbers();
@@ -121,7 +121,8 @@ void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* block) {
   }
 }
 
-// One block of `count` rows in chunks of `chunk_rows`; what is beyond them points to zeros.
+// Rounds one block of `count` rows to chunks of `chunk_rows` rows; pointers beyond `count` point to
+// zeros.
 template <TileKind kKind>
 void QuantiseRows(const float* const rows[kLanes], int count, [[maybe_unused]] int chunk_rows,
                   std::byte* block) {
@@ -132,14 +133,14 @@ void QuantiseRows(const float* const rows[kLanes], int count, [[maybe_unused]] i
   for (int i = 0; i < count; ++i) QuantiseBlock<kKind>(rows[i], i, count, block);
 }
 
-// Columns [begin, end) of a tile, begin a multiple of kBlock and end one too or the last; rows
-// beyond those of x become zeros.
+// Fills columns [begin, end) of an int8 tile. `begin` is a multiple of kBlock, `end` one too or the
+// last column. Rows beyond those of x become zeros.
 template <TileKind kKind>
 void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
   const float zeros[kBlock] = {};
   const int padded = t.chunks * t.chunk_rows;
   const int most = kNative == 16 && t.chunk_rows == 8 ? kLanes : t.chunk_rows;
-  // Other threads have read what lies there.
+  // Prefetched for writing, because other threads have read these lines.
   std::byte* const first_block = t.tile + begin / kBlock * padded * TileBlockBytes(kKind);
   const int64_t bytes = (end - begin) / kBlock * padded * TileBlockBytes(kKind);
   for (int64_t i = 0; i < bytes; i += 64) PrefetchForWriting(first_block + i);
@@ -162,7 +163,7 @@ constexpr void FillInt8Tiles(Kernels& k) {
   ((k.make_tile[kKind] = &MakeInt8Tile<static_cast<TileKind>(kKind)>), ...);
 }
 
-// Sixteen words from the first n floats at x, or as many as fit: each a float, or a pair of bf16.
+// Sixteen words, each a float or a pair of bf16, from the first n floats at x or as many as fit.
 template <int kPer>
 FT_INLINE F LoadTileWords(const float* x, int64_t n) {
   if constexpr (kPer == 1) return LoadFirst(x, n);
@@ -174,8 +175,8 @@ FT_INLINE F LoadTileWords(const float* x, int64_t n) {
   return words;
 }
 
-// Columns [begin, end) of a tile of words, kPer columns each, from sixteen rows and words at a
-// time. Inputs come in pairs, as BF16 weights do.
+// Fills columns [begin, end) of a tile of words of kPer columns each, sixteen rows and words at a
+// time. Columns are padded to pairs, as BF16 weights are.
 template <int kPer>
 void MakeWordTile(const TileCall& t, int64_t begin, int64_t end) {
   const int64_t chunk_words = (t.cols + 1) / 2 * 2 / kPer * t.chunk_rows;
@@ -199,7 +200,7 @@ void MakeWordTile(const TileCall& t, int64_t begin, int64_t end) {
   }
 }
 
-// Numbers of two bytes, sixteen at a time: store(lanes, where).
+// Converts n floats to values of two bytes, sixteen at a time: store(lanes, address).
 template <typename StoreFn>
 FT_INLINE void StoreNarrow(const float* x, int64_t n, std::byte* out, StoreFn store) {
   int64_t i = 0;
@@ -220,7 +221,7 @@ inline void StoreHalfRow(const float* x, int64_t n, std::byte* out) {
 }
 #endif
 
-// Puts a token where it belongs among the `count` highest so far.
+// Inserts a token at its rank among the top `count` so far.
 inline void InsertRanked(RankedToken token, int count, RankedToken* top) {
   int at = count - 1;
   for (; at > 0 && top[at - 1].log_share < token.log_share; --at) top[at] = top[at - 1];
@@ -241,7 +242,7 @@ inline float TopK(const float* x, int64_t n, int count, RankedToken* top) {
       highest = Max(v, highest);
       unsound = unsound | Greater(v, most) | Unordered(v) | (Greater(least, v) & Greater(v, none));
     }
-    // What fills up the last lanes is 0, and looked at in vain.
+    // The last lanes are padded with 0, which can only cause a needless scan.
     if (!(MaxLane(highest) > top[count - 1].log_share)) continue;
     for (int64_t j = i; j < end; ++j) {
       if (x[j] > top[count - 1].log_share) InsertRanked({static_cast<Token>(j), x[j]}, count, top);

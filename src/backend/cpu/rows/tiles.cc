@@ -5,7 +5,7 @@
 namespace foretoken {
 namespace {
 
-// Fewer numbers than this are not shared among threads: a hand-over would take longer.
+// Ops on fewer values than this are not shared among threads: handing over work would take longer.
 constexpr int64_t kWorthSharing = 16384;
 constexpr int64_t kLineFloats = 16;
 constexpr int64_t kPageBytes = 4096;
@@ -18,7 +18,8 @@ int SizeFor(int rows) {
   return size;
 }
 
-// The chunks that waste least, the larger of equals; none where too many would be needed.
+// The chunks with the least padding, the larger ones among equals; none where too many chunks would
+// be needed.
 Tile TileOf(int row, int rows, const KernelConfig& config) {
   if (rows <= config.most_chunk_rows) return {row, rows, SizeFor(rows), 1};
   Tile best;
@@ -161,7 +162,8 @@ void InputTiles::MakePiece(TileKind kind, size_t tile, int64_t begin, int64_t en
   if (in_.gain.empty()) {
     return Fill(kind, tile, Row(t.row) + begin, in_.x.row_bytes / 4, begin, end, thread);
   }
-  // Rows a whole number of lines and one more apart do not push each other out of the first cache.
+  // A stride of a whole number of lines plus one keeps rows from evicting each other from the L1
+  // cache.
   constexpr int64_t kStride = kPieceColumns + 16;
   alignas(64) float normed[kMaxTileRows * kStride];
   const float* gain = reinterpret_cast<const float*>(in_.gain.data) + begin;

@@ -1,4 +1,4 @@
-// Activation rows cut into tiles, in the layout that each kind of weight multiplies with.
+// Activation rows cut into tiles, in the layout that each kind of weight is multiplied with.
 #pragma once
 
 #include <array>
@@ -20,41 +20,42 @@ struct Tile {
   int padded_rows() const { return chunks * kChunkRows[size]; }
 };
 
-// Rows whose tiles are multiplied with one panel after another, so that they stay in a core's own
-// cache while the weights stream by.
+// Bytes of tiles that are multiplied with all panels before the next tiles are, so that they stay
+// in a core's own cache while weights are streamed from memory.
 inline constexpr int64_t kResidentTileBytes = 512 << 10;
 
 // Cuts `rows` into tiles of at most kMaxTileRows rows, as even as possible, none larger than the
 // last, with little padding.
 void CutTiles(int rows, const KernelConfig& config, std::vector<Tile>& tiles);
 
-// Keeps its memory from call to call. Thread-safety: one caller, but for Fill and Data.
+// Tiles of activation rows. Keeps its memory from call to call. Thread-safety: one caller, except
+// for Fill, Data and Prepare.
 class Tiles {
  public:
   // REQUIRES: CheckConfig(kernels, config).
   Tiles(const Kernels& kernels, const KernelConfig& config) : kernels_(kernels), config_(config) {}
 
   virtual ~Tiles() = default;
-  // Cuts `rows` rows of `cols` numbers into tiles, of which there are none as yet. `copies`: of
-  // each tile, one for each thread; one: all share it.
+  // Cuts `rows` rows of `cols` values into tiles, which are not made yet. `copies`: the number of
+  // copies of each tile, one for each thread; 1: all threads share it.
   void Begin(int64_t rows, int64_t cols, int copies = 1);
   const std::vector<Tile>& tiles() const { return tiles_; }
   int64_t cols() const { return cols_; }
   const KernelConfig& config() const { return config_; }
-  // Makes room for the tiles of `kind`. Errors: out of memory.
+  // Allocates the tiles of `kind`. Errors: out of memory.
   Status Reserve(TileKind kind);
-  // Whether this Begin's have it.
+  // Whether the tiles of `kind` were allocated since the last Begin.
   bool reserved(TileKind kind) const { return reserved_[static_cast<int>(kind)]; }
-  // Fills columns [begin, end) of a tile, thread `thread`'s where each has its own: multiples of
-  // kBlock, but for the last column. `x` is the first of these columns in the tile's first row;
-  // rows are `stride` floats apart.
+  // Fills columns [begin, end) of a tile, of thread `thread`'s copy where each has its own. Both
+  // are multiples of kBlock, except for the last column. `x` is the first of these columns in the
+  // tile's first row; rows are `stride` floats apart.
   void Fill(TileKind kind, size_t tile, const float* x, int64_t stride, int64_t begin, int64_t end,
             int thread = 0);
   const std::byte* Data(TileKind kind, size_t tile, int thread) const {
     return At(static_cast<int>(kind), tile, thread);
   }
-  // Called by each thread before it multiplies with tiles, those of `kind` first. Prefetches what
-  // stays in a core's own cache: other threads may have made the tiles, and lines that are
+  // Called by each thread before it multiplies with tiles, first with those of `kind`. Prefetches
+  // what stays in a core's own cache: other threads may have made the tiles, and lines that are
   // prefetched together arrive faster than one by one.
   virtual void Prepare(TileKind kind, int thread);
   // Whether every thread has a copy of the tiles, made by Prepare.
@@ -92,22 +93,22 @@ class InputTiles : public Tiles {
 
   // `overwritten`: the product writes to these rows.
   void Begin(const LinearIn& in, bool overwritten);
-  // Makes the tiles of `kind` unless this Begin's already exist, or has threads make theirs in
-  // Prepare. Errors: out of memory.
+  // Makes the tiles of `kind`, unless they were made since the last Begin or threads make their own
+  // in Prepare. Errors: out of memory.
   Status Make(TileKind kind);
   void Prepare(TileKind kind, int thread) override;
 
  private:
-  // The norm's factors of rows [begin, end).
+  // Computes the norm's scales of rows [begin, end).
   void MakeScales(int64_t begin, int64_t end, float* scales) const;
   float* Scales(int thread) { return scales_.data() + (EachMakesItsOwn() ? thread * stride_ : 0); }
-  // Columns [begin, end) of a tile, from the rows as they are or from their norm.
+  // Makes columns [begin, end) of a tile, from the rows as they are or from their norm.
   void MakePiece(TileKind kind, size_t tile, int64_t begin, int64_t end, int thread);
   const float* Row(int64_t row) const;
 
   ThreadPool& pool_;
   LinearIn in_ = Tensor{};
-  std::vector<float> scales_;  // [rows] of the norm, or that for each thread, stride_ apart
+  std::vector<float> scales_;  // of the norm: [rows], or [threads][stride_]
   int64_t stride_ = 0;
 };
 
