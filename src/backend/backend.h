@@ -1,8 +1,9 @@
-// Where the numbers live and who computes on them: the CPU today, other devices later.
+// The interface of compute backends, which own memory and compute on it: the CPU today, other
+// devices later.
 //
 // Models and drafters are written once, against this interface. Ops run in order and may be
 // asynchronous; only Download, ArgMax and TopK wait. An op that finds no memory for its scratch is
-// left out and reported by TakeFailure. Shapes are written [rows, cols]; activations are f32. The
+// skipped and reported by TakeFailure. Shapes are written [rows, cols]; activations are f32. The
 // law every implementation keeps: a row of a result depends on that row's inputs alone, bit for
 // bit, not on the other rows of the call, on the tree around it or on the number of threads.
 #pragma once
@@ -26,13 +27,13 @@ namespace foretoken {
 class Weight {
  public:
   virtual ~Weight() = default;
-  virtual DType type() const = 0;  // the number format of the file, which is what is computed
+  virtual DType type() const = 0;  // the number format of the file; products compute with it
   virtual int64_t rows() const = 0;
   virtual int64_t cols() const = 0;
   virtual size_t bytes() const = 0;  // read by one product
 };
 
-// The rows that products take: x, or its RMS norm, which then lies in no memory as floats.
+// The input rows of products: x, or its RMS norm, which is then never stored as floats.
 struct LinearIn {
   LinearIn(Tensor rows) : x(rows) {}  // NOLINT(google-explicit-constructor): most are plain rows
   LinearIn(Tensor rows, Tensor norm_gain, float norm_eps)
@@ -43,7 +44,7 @@ struct LinearIn {
   float eps = 0;
 };
 
-// One product of a group that shares its input: out (+)= x . weight^T + bias.
+// One product of a group whose products share their input: out (+)= x . weight^T + bias.
 struct LinearOut {
   const Weight* weight = nullptr;  // [n, x.cols]
   Tensor out;                      // [x.rows, n] f32
@@ -51,8 +52,8 @@ struct LinearOut {
   bool accumulate = false;         // add to what `out` holds
 };
 
-// A gated feed-forward block: out += down . (silu(gate . x) * (up . x)), with the bits of Linear,
-// SiluMul and Linear one after the other.
+// A gated feed-forward block: out += down . (silu(gate . x) * (up . x)), with the bits of separate
+// Linear, SiluMul and Linear ops.
 struct FeedForwardArgs {
   LinearIn x;                    // [rows, n]; its rows may be those of `out`
   const Weight *gate, *up;       // [inner, n]
@@ -63,7 +64,7 @@ struct FeedForwardArgs {
 // What the provisional rows of one sequence may attend to: every committed row, and their own
 // ancestors. Row r (of `rows` consecutive query rows) sees provisional rows [0, run[r]) and then
 // chain[begin[r] .. begin[r+1]), ascending and >= run[r]; the last of all is the row itself. So the
-// i-th row seen, counted over committed and provisional ones, is the one at absolute position i.
+// i-th row that it sees, committed ones counted first, is the one at absolute position i.
 struct Visibility {
   int committed = 0;
   std::vector<int> run;    // [rows]
@@ -74,7 +75,7 @@ struct Visibility {
   int count(int r) const { return committed + run[r] + begin[r + 1] - begin[r]; }
 };
 
-// The query rows of one sequence: [first, first + visible->rows()) of a call's.
+// The query rows of one sequence: rows [first, first + visible->rows()) of a call.
 struct AttentionSequence {
   // kv_heads * head_dim columns, in one piece or in groups of a head; committed rows first.
   PagedRows keys, values;
@@ -88,10 +89,10 @@ struct AttentionArgs {
   std::span<const AttentionSequence> sequences;
   int head_dim = 0;
   float scale = 0;  // multiplies q . k
-  int window = 0;   // sees at most this many positions, itself included; 0 = all
+  int window = 0;   // a query sees at most this many positions, itself included; 0 = all
 };
 
-// Rows of a tensor on their way to a cache: [from, from + count) become [to, to + count) of `rows`.
+// Rows of a tensor to be stored in a cache: [from, from + count) become [to, to + count) of `rows`.
 struct RowRun {
   PagedRows rows;
   int64_t to = 0;
@@ -99,7 +100,8 @@ struct RowRun {
   int64_t count = 0;
 };
 
-// Rotary embedding constants, made once a model: angle of pair i at position p is p * inv_freq[i].
+// Constants of the rotary embedding, made once per model: the angle of pair i at position p is p *
+// inv_freq[i].
 struct RopeTable {
   std::vector<float> inv_freq;  // [rope_dim / 2], scaling applied
   float magnitude = 1.0f;       // multiplies sin and cos (yarn)
@@ -112,27 +114,28 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string Name() const = 0;  // "cpu/avx512", ...
   virtual int threads() const = 0;
-  // With so many rows, a pass that reads one byte a weight takes twice as long as with none, if
-  // reading and arithmetic do not overlap: the first guess of what passes cost.
+  // The number of rows with which a pass that reads one byte per weight takes twice as long as with
+  // none, if reading and arithmetic do not overlap. Serves as the first estimate of what passes
+  // cost.
   virtual double CrossoverRows() const = 0;
-  // Until it is called with null, `profile` (of threads() threads) learns what ops take.
+  // Makes `profile` (of threads() threads) record the time of ops, until called with null.
   virtual void Watch(Profile* profile) = 0;
 
   // Memory. `type` may be any activation or cache type; contents start as zeros. Errors: out of
   // memory, with the size asked for.
   virtual Result<Buffer> Allocate(DType type, int64_t rows, int64_t cols) = 0;
-  // The error of the first op since the last call that found no memory, if any: from that op on,
-  // what ops wrote is undefined.
+  // The error of the first op since the last call that found no memory, if any. What ops have
+  // written from that op on is undefined.
   virtual Status TakeFailure() = 0;
   virtual void Upload(const void* host,
                       Tensor dst) = 0;  // f32 or i32 rows, packed; copies before returning
   virtual void Download(Tensor src, float* host) = 0;  // any type, as packed f32 rows; waits
-  // The same of rows [first, first + count) of a cache.
+  // Downloads rows [first, first + count) of a cache, of any type, as packed f32 rows; waits.
   virtual void Download(const PagedRows& src, int64_t first, int64_t count, float* host) = 0;
 
-  // Takes a matrix of a model file (`data`: rows * RowBytes(type, cols) bytes). The bytes may be
-  // needed as long as the weight when `keeps_source` comes back true. Errors: out of memory,
-  // a shape or type this backend cannot compute with.
+  // Loads a matrix of a model file (`data`: rows * RowBytes(type, cols) bytes). Where
+  // `keeps_source` comes back true, the bytes must stay valid as long as the weight. Errors: out of
+  // memory, a shape or type this backend cannot compute with.
   struct LoadedWeight {
     std::unique_ptr<Weight> weight;
     bool keeps_source = false;
@@ -153,38 +156,40 @@ class Backend {
   virtual void SiluMul(Tensor gate, Tensor up) = 0;    // gate = silu(gate) * up
   virtual void Add(Tensor x, Tensor y) = 0;            // y += x
   virtual void StoreRows(Tensor src, Tensor dst) = 0;  // dst = src, converted to dst's type
-  // The same into caches, for several sequences at once. REQUIRES: src is as wide as every cache.
+  // Stores rows of src into caches, for several sequences at once. REQUIRES: src is as wide as
+  // every cache.
   virtual void StoreRows(Tensor src, std::span<const RowRun> runs) = 0;
   // out[i] = src[rows[i]], all of f32. `out` may be the first rows of `src` where `rows` strictly
   // increases, and must not overlap it otherwise.
   virtual void Gather(Tensor src, std::span<const int> rows, Tensor out) = 0;
-  // dst[first, first + count) = src[first, first + count), caches of one type and width and cut
-  // into the same groups.
+  // dst[first, first + count) = src[first, first + count). REQUIRES: both caches have one type and
+  // width and are divided into the same groups.
   virtual void CopyRows(const PagedRows& src, const PagedRows& dst, int64_t first,
                         int64_t count) = 0;
   // rows[to + i] = rows[from[i]] for ascending i; `from` strictly increasing, from[i] >= to + i.
   virtual void CompactRows(const PagedRows& rows, std::span<const int> from, int64_t to) = 0;
-  // Attention of all sequences of a layer. Rows of `out` that no sequence has are left as they are.
+  // Attention of all sequences of a layer. Rows of `out` that belong to no sequence are left
+  // unchanged.
   virtual void Attention(const AttentionArgs& args) = 0;
   // Attention probabilities of single heads over the first `count` cached positions: row i of `out`
   // [n, count] is softmax(scale * q[i] . k) with keys of kv_head[i]. q is [n, head_dim]. (PLD+.)
   virtual void AttentionRows(Tensor q, std::span<const int> kv_head, const PagedRows& keys,
                              int count, float scale, Tensor out) = 0;
-  // The highest logit of each row, the lowest id where several are equal; waits.
+  // The token with the highest logit of each row, the lowest id among equals; waits.
   virtual void ArgMax(Tensor logits, std::span<Token> out) = 0;
-  // The `count` highest logits of each row of [rows, vocab], highest first, the lowest id of
+  // The top `count` logits of each row of [rows, vocab], highest first, the lowest id first among
   // equals, with the logs of their shares of the row's softmax: `out` [rows][count]. kNoToken where
-  // there are no more above -infinity, and in a row with numbers that no working network gives
-  // (NaN, infinity, beyond a million). Waits.
+  // no more are above -infinity, and in a row with values that no working network produces (NaN,
+  // infinity, beyond a million). Waits.
   virtual void TopK(Tensor logits, int count, std::span<RankedToken> out) = 0;
 };
 
 struct BackendOptions {
-  int threads = 0;  // of the host that compute; 0 = one per core that this process may use
+  int threads = 0;  // on the host; 0 = one per core that this process may use
 };
 // Makes a backend by its name: "cpu", or "cpu:avx2", ... for one of its instruction sets. Errors:
-// an unknown name, with those that are known; a device or an instruction set that this machine
-// lacks; more threads than the system starts.
+// an unknown name (lists the known); a device or an instruction set that this machine lacks; more
+// threads than the system starts.
 Result<std::unique_ptr<Backend>> NewBackend(std::string_view name,
                                             const BackendOptions& options = {});
 // Every name that NewBackend makes a backend of on this machine.

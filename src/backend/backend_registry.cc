@@ -25,7 +25,7 @@ std::vector<std::string_view> CpuVariants(bool here) {
 
 struct Device {
   std::string_view name;
-  // What may follow the colon: what this machine has, or all that is known.
+  // The variants that may follow the colon: those that this machine has, or all that are known.
   std::vector<std::string_view> (*variants)(bool here);
   // `variant`: one that is known, or "" for the best of this machine.
   Result<std::unique_ptr<Backend>> (*make)(std::string_view variant, const BackendOptions& options);

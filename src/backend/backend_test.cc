@@ -1,4 +1,4 @@
-// The smaller ops of every backend against double-precision loops, and backends by name.
+// The smaller ops of every backend equal double-precision loops, and backends are found by name.
 #include "backend/backend.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,8 @@ class PagedRowsTest : public BackendTest {
  protected:
   static constexpr int64_t kRows = 150, kCols = 96;
 
-  // Caches of every type, in groups and in one piece, with rows [0, kRows) of `x_`.
+  // Calls body for caches of every type, divided into groups and undivided, with rows [0, kRows) of
+  // `x_`.
   template <typename Body>
   void EachCache(const Body& body) {
     for (DType type : testing::kCacheTypes) {
@@ -215,7 +216,7 @@ TEST_P(BackendTest, RopeInBothPairings) {
   }
 }
 
-// In any order and more than once, into columns of wider rows; and in place where they ascend. Many
+// Rows in any order and repeated, into columns of wider rows; and in place where they ascend. Many
 // rows are copied by several threads.
 TEST_P(BackendTest, GatherTakesTheRowsInTheirOrder) {
   for (const int64_t cols : {4, 3000}) {
@@ -248,10 +249,10 @@ TEST_P(BackendTest, ArgMaxTakesTheLowestOfEqualsAndNoNan) {
   for (int64_t n : {1, 3, 16, 31, 32, 100}) {
     std::vector<float> x(static_cast<size_t>(n) * 6, -3.0f);
     for (int64_t i = 0; i < n; ++i) {
-      x[n + i] = low;                             // row 1: nothing is highest
-      x[2 * n + i] = nan;                         // row 2: nothing at all
+      x[n + i] = low;                             // row 1: all -infinity
+      x[2 * n + i] = nan;                         // row 2: all NaN
       x[3 * n + i] = i == n - 1 ? 2.0f : nan;     // row 3: one number
-      x[4 * n + i] = i >= n / 2 ? 7.0f : low;     // row 4: equals in the upper half
+      x[4 * n + i] = i >= n / 2 ? 7.0f : low;     // row 4: equal values in the upper half
       x[5 * n + i] = static_cast<float>(i % 50);  // row 5
     }
     const Buffer b = Filled(backend(), 6, n, x);
@@ -270,10 +271,10 @@ TEST_P(BackendTest, TopKIsTheFrontOfAFullSort) {
     for (int count : {1, 2, 10}) {
       std::vector<float> x = RandomFloats(static_cast<size_t>(n) * 5, 7);
       for (int64_t i = 0; i < n; ++i) {
-        x[n + i] = std::round(x[n + i]);         // row 1: many equals
+        x[n + i] = std::round(x[n + i]);         // row 1: many equal values
         x[2 * n + i] = i % 3 == 1 ? 4.0f : low;  // row 2: two thirds ruled out
         x[3 * n + i] = -100 - x[3 * n + i];      // row 3: all below zero
-        x[4 * n + i] *= 200;                     // row 4: one takes all
+        x[4 * n + i] *= 200;                     // row 4: one token has nearly all probability
       }
       const Buffer b = Filled(backend(), 5, n, x);
       std::vector<RankedToken> got(static_cast<size_t>(5 * count));
@@ -376,7 +377,7 @@ TEST(CpuIsas, ASetOfAnotherMachineIsRefusedByName) {
 }
 
 #if defined(__x86_64__)
-// Each set is tested where it is available; the order alone tells which is preferred.
+// Every available set is tested; only the order says which one is preferred.
 TEST(CpuIsas, PairsOfBf16ComeBeforeFloatsOnIntelsCores) {
   const std::vector<CpuIsa> isas = AvailableCpuIsas();
   const auto pairs = std::find(isas.begin(), isas.end(), CpuIsa::kAvx512);

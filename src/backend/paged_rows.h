@@ -1,9 +1,9 @@
-// Rows of a cache that lie in pages, each of kPageRows rows: row i is row i % kPageRows of page
-// i / kPageRows. A view, as a tensor is; whoever holds the pages decides how long it is valid.
+// Rows of a cache that lie in pages of kPageRows rows each: row i is row i % kPageRows of page i /
+// kPageRows. A view, as a tensor is, valid as long as the pages are held.
 //
-// kPageRows is a multiple of what attention folds in together (kSpan of the CPU's kernels), and
-// those spans are cut at absolute positions. So a span lies in one page, and where pages lie
-// changes no bit of a result.
+// kPageRows is a multiple of the spans that attention accumulates by (kSpan of the CPU's kernels),
+// and those are cut at absolute positions. So a span lies in one page, and where pages lie changes
+// no bit of a result.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,19 @@ inline constexpr int kPageRows = 64;
 
 struct PagedRows {
   std::span<std::byte* const> pages;  // in the order of their rows
-  int64_t offset = 0;                 // from the begin of a page to its first row, in bytes
+  int64_t offset = 0;                 // from the start of a page to its first row, in bytes
   DType type = DType::kF32;           // f32, f16, bf16, q8_0
   int64_t cols = 0;
   int64_t row_bytes = 0;  // from one row of a group to the next
-  // Columns lie in groups (the heads of a cache): in each page a matrix [kPageRows, group_cols] of
-  // its own, group_bytes after the one before. A row in one piece is one group.
+  // Columns are divided into groups (the heads of a cache). In each page a group is a matrix
+  // [kPageRows, group_cols], group_bytes after the group before. Undivided rows are one group.
   int64_t group_cols = 0, group_bytes = 0;
 
   bool empty() const { return pages.empty(); }
-  int64_t rows() const { return std::ssize(pages) * kPageRows; }  // that there are pages for
+  int64_t rows() const { return std::ssize(pages) * kPageRows; }  // capacity of the pages
   int64_t groups() const { return cols / group_cols; }            // a division: not for inner loops
-  // Where row `row` of a group begins. The rows up to the end of its page follow, row_bytes apart.
+  // The address of row `row` of a group. The rows after it, up to the end of its page, follow
+  // row_bytes apart.
   std::byte* Row(int64_t row, int64_t group = 0) const {
     FT_CHECK(0 <= row && row < rows() && 0 <= group && group < groups());
     return pages[static_cast<size_t>(row / kPageRows)] + offset + group * group_bytes +

@@ -1,5 +1,6 @@
-// What every backend owes of products, whatever device computes them: values, and the same bits
-// alone and in company. The CPU's kernels are tested more closely beside their code.
+// The laws of products on every backend: values close to a double-precision loop, and bits that do
+// not depend on other rows or products. The CPU's kernels are tested more closely beside their
+// code.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +40,7 @@ class ProductLaws : public ::testing::TestWithParam<testing::TestedBackend> {
   std::unique_ptr<Backend> backend_;
 };
 
-// Activations may be rounded as coarsely as to bytes.
+// The tolerance allows for activations rounded to 8 bits.
 TEST_P(ProductLaws, AreCloseToADoublePrecisionLoop) {
   for (const DType type : testing::kWeightTypes) {
     const FileWeight w = RandomWeight(type, kOutputs, kInputs, 1);

@@ -1,5 +1,5 @@
-// Every mistake that the strict backend is there for ends the process with a sentence; what is
-// right has the bits of the backend inside.
+// The strict backend ends the process with a message at every mistake that it is meant to find, and
+// computes the bits of the backend inside.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -37,7 +37,7 @@ TEST_F(StrictBackendDeathTest, TheHostReadsNothing) {
   EXPECT_DEATH(Touch(b.tensor.data + 4),
                "strict backend: the host (read|touched) device memory that only Upload, Download "
                "and other ops may touch: byte 4 of a buffer of 3 x 5 F32");
-  backend_->Add(b.tensor, Floats(3, 5).tensor);  // lets the op in, and nobody afterwards
+  backend_->Add(b.tensor, Floats(3, 5).tensor);  // permits access to the op alone
   EXPECT_DEATH(Touch(b.tensor.data), "strict backend: the host");
 }
 
@@ -71,7 +71,7 @@ TEST_F(StrictBackendDeathTest, OpsStayWithinTheirBuffers) {
   EXPECT_DEATH(backend_->Download({}, host.data()), "Download: src has no memory");
 }
 
-// An argument that is no tensor must be the host's.
+// Arguments other than tensors must lie in the host's memory.
 TEST_F(StrictBackendDeathTest, OpsTouchWhatTheyAreGiven) {
   const Buffer logits = Floats(1, 20), tokens = *backend_->Allocate(DType::kI32, 1, 1);
   const std::span<Token> out(reinterpret_cast<Token*>(tokens.tensor.data), 1);
@@ -191,7 +191,7 @@ TEST_F(StrictBackendDeathTest, GatherMovesRowsForwardOnly) {
   EXPECT_DEATH(backend_->Gather(x.tensor, std::array{1, 4}, out.tensor), "Gather: src has no");
 }
 
-// Halves of rows lie within each other's extent, and share no byte.
+// The halves of rows overlap in extent, but share no byte.
 TEST_F(StrictBackendTest, PartsOfRowsMayMeet) {
   const Buffer x = Floats(4, 64), gain = Floats(1, 32);
   const auto before = Values(*backend_, x.tensor);

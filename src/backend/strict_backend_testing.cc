@@ -13,7 +13,7 @@
 namespace foretoken {
 namespace {
 
-std::atomic<int> next_number = 0;  // no two backends of a process have one
+std::atomic<int> next_number = 0;  // numbers are unique among the backends of a process
 
 class StrictWeight final : public Weight {
  public:
@@ -74,7 +74,7 @@ class StrictBackend final : public Backend {
   void TopK(Tensor logits, int count, std::span<RankedToken> out) override;
 
  private:
-  // A buffer with the layout of the inner backend's, in memory of ours.
+  // A buffer with the layout of the inner backend's, in strict memory.
   Result<Buffer> Moved(Result<Buffer> made) const;
   // The inner backend's weight.
   const Weight* Inner(const StrictOp& op, const Weight* weight) const;
@@ -300,7 +300,8 @@ void StrictBackend::CompactRows(const PagedRows& rows, std::span<const int> from
   inner_->CompactRows(rows, from, to);
 }
 
-// The lists are as long as they say; each row's chain ascends, from the end of its run on.
+// Checks that the lists have the lengths they imply and that each row's chain ascends from the end
+// of its run on.
 void ExpectPaths(const StrictOp& op, const Visibility& v) {
   op.Expect(v.begin.size() == v.run.size() + 1 && v.begin.front() == 0 &&
                 v.begin.back() == std::ssize(v.chain) && std::ranges::is_sorted(v.begin),
@@ -315,7 +316,7 @@ void ExpectPaths(const StrictOp& op, const Visibility& v) {
   }
 }
 
-// What the query rows of one sequence see lies in its cache.
+// Checks that what the query rows of one sequence see lies in its cache.
 void StrictBackend::NoteSequence(StrictOp& op, const AttentionArgs& args,
                                  const AttentionSequence& sequence) const {
   op.Expect(sequence.visible != nullptr, "`visible` is missing");

@@ -1,10 +1,11 @@
-// The backend that tests hold the host to its contract with: it computes as another one does, in
-// memory that the host cannot touch. Whatever reads Tensor::data itself, keeps a tensor beyond its
-// buffer, mixes two backends or passes shapes that disagree ends the process with a sentence.
+// A backend with which tests check that the host keeps its side of the contract. It computes as
+// another backend does, in memory that the host cannot access. Code that reads Tensor::data itself,
+// keeps a tensor beyond its buffer, mixes two backends or passes shapes that disagree ends the
+// process with a message.
 //
-// It knows buffers, not the pages that a pool cuts them into: it does not notice an op that is
-// given a page which went back to its pool, or one that reads rows which nobody has stored since a
-// page was taken.
+// It knows buffers, but not the pages that a pool cuts them into. So it does not notice an op that
+// is given a page which went back to its pool, or one that reads rows which were not stored since
+// the page was taken.
 #pragma once
 
 #include <memory>
@@ -22,8 +23,8 @@ std::unique_ptr<Backend> NewStrictBackend(std::unique_ptr<Backend> inner);
 Result<std::unique_ptr<Backend>> NewTestBackend(std::string_view name,
                                                 const BackendOptions& options = {});
 
-// The backend that a test runs on which is about no certain one: the name is the environment
-// variable FT_TEST_BACKEND, "cpu" without it.
+// The backend for tests that are about no particular one: that named by the environment variable
+// FT_TEST_BACKEND, or "cpu" without it.
 std::unique_ptr<Backend> NewTestedBackend(const BackendOptions& options = {});
 
 }  // namespace foretoken

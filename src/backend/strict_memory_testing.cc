@@ -20,13 +20,13 @@ namespace foretoken {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kArena = size_t{256} << 30;  // of addresses; memory is taken as it is used
+constexpr size_t kArena = size_t{256} << 30;  // of address space; memory is taken as it is used
 constexpr size_t kReadable = 64;              // beyond the end
 
 std::atomic<const char*> running_op = nullptr;
 struct sigaction former_action;
 
-// What the instruction did, as far as this architecture tells.
+// The kind of access that faulted, as far as this architecture tells.
 const char* Deed([[maybe_unused]] void* context) {
 #if defined(__x86_64__)
   constexpr greg_t kWrite = 2;
@@ -55,7 +55,7 @@ void SayWhatWasTouched(const std::byte* at, void* context) {
                             static_cast<long long>(a->description.cols),
                             std::string(DTypeName(a->description.type)).c_str());
   }
-  if (write(STDERR_FILENO, text, static_cast<size_t>(length)) < 0) return;  // nobody listens
+  if (write(STDERR_FILENO, text, static_cast<size_t>(length)) < 0) return;  // stderr is closed
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ StrictMemory::StrictMemory() {
     std::abort();
   }
   arena_ = static_cast<std::byte*>(p);
-  // The instruction is tried again with the former action, which ends the process.
+  // The instruction is retried under the former action, which ends the process.
   struct sigaction action {};
   action.sa_flags = SA_SIGINFO;
   action.sa_sigaction = [](int, siginfo_t* info, void* context) {
@@ -85,8 +85,8 @@ StrictMemory::StrictMemory() {
   sigaction(SIGSEGV, &action, &former_action);
 }
 
-// The end of the bytes, not their begin, lies at the border of pages: reading too far is the more
-// usual mistake.
+// The end of the bytes lies at the border of pages rather than their beginning, because reading too
+// far is the more common mistake.
 std::shared_ptr<std::byte> StrictMemory::Allocate(size_t bytes, int owner,
                                                   const Tensor& description) {
   if (bytes > kArena / 2) return nullptr;

@@ -1,5 +1,5 @@
-// Memory of a device that the host cannot touch: pages without any permission, but while an op runs
-// that was given them. For tests.
+// Memory that the host cannot access, as if it were a device's: its pages have no permissions,
+// except while an op runs that was given them. For tests.
 #pragma once
 
 #include <cstddef>
@@ -13,29 +13,29 @@ namespace foretoken {
 
 struct StrictAllocation {
   std::byte* begin;    // aligned to 64 bytes; 64 more than `bytes` may be read
-  size_t bytes;        // a page that nobody may touch follows, at most 127 bytes on
+  size_t bytes;        // an inaccessible page follows, at most 127 bytes on
   std::byte* pages;    // whole pages around them
   size_t page_bytes;   // of these
-  int owner;           // the backend's number
-  Tensor description;  // what was asked for, without data
+  int owner;           // number of the backend that allocated it
+  Tensor description;  // what was requested, without data
 };
 
-// One for the process. Addresses are never used twice: whoever keeps one beyond its buffer's life
-// faults, or is told by Find. A fault in this memory ends the process with a sentence that says
-// what was touched. Thread-safety: safe.
+// The strict memory of the process. Addresses are never used twice, so one that is kept beyond its
+// buffer's life faults, or Find reports it. A fault in this memory ends the process with a message
+// about the access. Thread-safety: safe.
 class StrictMemory {
  public:
   static StrictMemory& Get();
 
-  // Zeroed memory for `bytes` bytes, back in the system with the last copy of what is returned;
-  // null when there is none left.
+  // Zeroed memory for `bytes` bytes, which goes back to the system with the last copy of the
+  // result; null when there is none left.
   std::shared_ptr<std::byte> Allocate(size_t bytes, int owner, const Tensor& description);
   // The live allocation that holds `at` or ends there; null when there is none.
   const StrictAllocation* Find(const std::byte* at);
-  // Lets everyone in, or nobody.
+  // Permits and forbids access to an allocation.
   void Open(const StrictAllocation& allocation, bool may_write);
   void Close(const StrictAllocation& allocation);
-  // Names the op that runs, for the sentence about a fault; null: none does.
+  // Sets the name of the running op, for the message about a fault; null: none runs.
   void NameOp(const char* op);
 
  private:

@@ -1,4 +1,5 @@
-// What one op of the strict backend is given: checked, open while the op runs, closed afterwards.
+// The arguments of one op of the strict backend: checked, accessible while the op runs,
+// inaccessible afterwards.
 #pragma once
 
 #include <string>
@@ -20,17 +21,18 @@ class StrictOp {
   // Ends the process with the op's name and `sentence`, unless `holds`.
   void Expect(bool holds, std::string_view sentence) const;
 
-  // Notes an argument, called `what` in sentences. Empty tensors are refused: an argument that may
-  // be left out is not passed on.
+  // Registers an argument, called `what` in messages. Empty tensors are refused: an optional
+  // argument that is absent must not be registered.
   void Reads(std::string_view what, const Tensor& tensor);
   void Writes(std::string_view what, const Tensor& tensor);
-  // Writes rows that are those of an input, or no byte of it.
+  // Registers an output whose rows are exactly those of `input`, or share no byte with them.
   void WritesInPlace(std::string_view what, const Tensor& tensor, const Tensor& input);
   // Rows [first, first + count) of a cache.
   void Reads(std::string_view what, const PagedRows& rows, int64_t first, int64_t count);
   void Writes(std::string_view what, const PagedRows& rows, int64_t first, int64_t count);
 
-  // Opens what was noted, until the op is destroyed. Outputs overlap nothing else by now.
+  // Makes the registered arguments accessible until the op is destroyed. Checks that outputs
+  // overlap nothing else.
   void Begin();
 
  private:
@@ -39,7 +41,7 @@ class StrictOp {
   };
   struct Argument {
     std::string what;
-    std::vector<Bytes> pieces;  // ascending, of rows and groups
+    std::vector<Bytes> pieces;  // of rows and groups, ascending
     bool is_output;
     const std::byte* may_overlap;  // an input that begins there
   };
@@ -53,7 +55,7 @@ class StrictOp {
             const std::byte* may_overlap);
   void Note(std::string_view what, const PagedRows& rows, int64_t first, int64_t count,
             bool is_output);
-  // The live allocation of this backend that holds `at`, granted from now on.
+  // The live allocation of this backend that holds `at`, accessible from now on.
   const StrictAllocation& Open(std::string_view what, const std::byte* at, bool may_write);
   void CheckOverlaps() const;
 

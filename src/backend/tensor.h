@@ -1,5 +1,5 @@
-// A view of numbers somewhere in a backend's memory. Copying one copies no numbers; whoever holds
-// the Buffer decides how long it is valid.
+// A view of values in a backend's memory. Copying a view copies no values; it is valid as long as
+// the Buffer that owns the memory.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What tests compare with: naive loops in double precision, and random data.
+// Helpers of the backend's tests: random data, weights as files hold them, filled tensors and
+// caches.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ inline std::vector<float> RandomFloats(size_t n, uint32_t seed, float spread = 1
   return x;
 }
 
-// A weight of a model file: its bytes and the numbers they stand for.
+// A weight of a model file: its bytes and the values they stand for.
 struct FileWeight {
   DType type;
   int64_t rows, cols;
@@ -66,8 +67,9 @@ struct PagedBuffer {
   }
 };
 
-// Pages for `rows` rows, in an order of memory that `seed` gives, between others. No page begins
-// with the rows. What nobody has written is no number where the type has such.
+// Pages for `rows` rows, in an order in memory that depends on `seed`, with unused pages between
+// them. Bytes precede the rows of each page (offset). Rows that are not written hold NaN, or 1e38
+// where the type has no NaN.
 inline PagedBuffer NewPages(Backend& backend, DType type, int64_t rows, int64_t cols,
                             int64_t group_cols, uint32_t seed) {
   const int64_t count = (rows + kPageRows - 1) / kPageRows, held = 2 * count + 1;
@@ -75,7 +77,7 @@ inline PagedBuffer NewPages(Backend& backend, DType type, int64_t rows, int64_t 
   PagedBuffer pages{.cols = cols, .group_cols = group_cols};
   pages.memory = *backend.Allocate(type, held, lead + kPageRows * cols);
   const Tensor& all = pages.memory.tensor;
-  // Too much for a block's scale.
+  // In a type with blocks: overflows the block's scale.
   const float odd = BlockElements(type) == 1 ? NAN : 1e38f;
   const std::vector<float> nothing(static_cast<size_t>(held * all.cols), odd);
   backend.StoreRows(Filled(backend, held, all.cols, nothing).tensor, all);

@@ -1,5 +1,5 @@
-// Attention: right to within rounding, and a token's result is the same bits whether its prefix is
-// committed or provisional, whatever tree and batch it is scored in.
+// Attention: results are right to within rounding, and a token's result has the same bits whether
+// its prefix is committed or provisional, in whatever tree and batch it is scored.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,19 +56,19 @@ std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
          std::to_string(c.shape.head_dim) + "w" + std::to_string(c.shape.window);
 }
 
-// Caches that the matrix unit reads: numbers of 16 bits.
+// Whether the matrix unit reads this cache, with 16 bits of its values.
 bool OnMatrixUnit(const Case& c) { return c.set.isa == CpuIsa::kAmx && c.cache != DType::kF32; }
-// Multiplied as the bytes they are, queries and weights rounded to 15 bits.
+// Whether the cache is multiplied as bytes, queries and weights rounded to 15 bits.
 bool MultipliesBytes(const Case& c) {
   return (c.set.isa == CpuIsa::kAvx512Vnni || c.set.isa == CpuIsa::kAvx512) &&
          c.cache == DType::kQ8_0 && c.shape.head_dim % 32 == 0;
 }
-// Queries and weights too become bf16 numbers, of 8 bits.
+// Whether queries and weights are rounded to bf16 too, of 8 bits.
 bool RoundsToBf16(const Case& c) {
   return (c.set.isa == CpuIsa::kAvx512 || OnMatrixUnit(c)) && c.cache == DType::kBF16;
 }
 
-// Numbers of queries or caches as they are multiplied.
+// Values of queries or caches as they are multiplied.
 std::vector<float> Multiplied(const Case& c, std::vector<float> numbers) {
   if (!RoundsToBf16(c)) return numbers;
   for (float& x : numbers) x = Bf16ToFloat(FloatToBf16(x));
@@ -94,7 +94,7 @@ struct Tree {
 Tree RandomTree(const Shape& shape, int committed, int nodes, uint32_t seed) {
   std::mt19937 rng(seed);
   Tree t{.committed = committed};
-  // Some trees begin with a chain, whose rows are a run; some branch at once.
+  // Some trees begin with a chain, whose rows are a run; others branch at once.
   for (int i = 0; i < nodes; ++i) {
     const bool chain = seed % 2 == 0 && i < nodes / 2;
     t.parent.push_back(chain ? i - 1 : std::uniform_int_distribution<int>(-1, i - 1)(rng));
@@ -134,8 +134,8 @@ std::vector<float> Joined(std::vector<float> a, const std::vector<float>& b) {
   return a;
 }
 
-// As KvCache lays it out, and with head_dim 0 in one piece. Pages lie anywhere: with `seed`, others
-// do for each.
+// A cache as KvCache lays it out or, with head_dim 0, undivided. Its pages lie in an order that
+// depends on `seed`.
 PagedBuffer Cache(Backend& backend, DType type, int64_t cols, int head_dim,
                   const std::vector<float>& values, uint32_t seed = 1) {
   if (head_dim == 0) head_dim = static_cast<int>(cols);
@@ -148,7 +148,7 @@ PagedBuffer Cache(Backend& backend, DType type, int64_t cols, int head_dim,
   return cache;
 }
 
-// A sequence's rows of one call.
+// The rows of one sequence in a call.
 struct Asked {
   std::vector<float> q, k, v;
   Visibility visible;
@@ -198,7 +198,7 @@ std::vector<float> AttendTree(Backend& backend, const Case& c, const Tree& t) {
   return Attend(backend, c, {AskedOf(t)});
 }
 
-// The same node with its ancestors committed, scored alone.
+// The result of one node, scored alone with its ancestors committed.
 std::vector<float> AttendAlone(Backend& backend, const Case& c, const Tree& t, int node) {
   const std::vector<int> path = t.Path(node);
   const int64_t kv = c.shape.kv_cols();
@@ -242,7 +242,8 @@ std::vector<double> NaiveHead(const Shape& s, int head, const float* q, const st
 
 class AttentionTest : public ::testing::TestWithParam<Case> {};
 
-// Weights are at most one and values a few times `size`: a handful of roundings of each.
+// Tolerance: weights are at most one and values a few times `size`, and each is rounded a few
+// times.
 void ExpectCloseToADoublePrecisionLoop(const Case& c, const Tree& t, double size) {
   const Shape& s = c.shape;
   const auto backend = NewBackend(c.set, 2);
@@ -275,7 +276,7 @@ TEST_P(AttentionTest, IsCloseToADoublePrecisionLoop) {
   ExpectCloseToADoublePrecisionLoop(GetParam(), RandomTree(GetParam().shape, 50, 9, 1), 1);
 }
 
-// Numbers around and below the smallest normal F16, 2^-14, and zeros among them.
+// Values around and below the smallest normal F16, 2^-14, with zeros among them.
 TEST_P(AttentionTest, IsCloseWithSmallNumbers) {
   for (const float size : {0x1p-13f, 0x1p-16f}) {
     Tree t = RandomTree(GetParam().shape, 50, 9, 3);
@@ -287,7 +288,8 @@ TEST_P(AttentionTest, IsCloseWithSmallNumbers) {
   }
 }
 
-// As models do: nearly all weight is on the first position, whose values are nearly nothing.
+// An attention sink, as models have: nearly all weight is on the first position, whose values are
+// nearly zero.
 TEST_P(AttentionTest, IsCloseBehindASink) {
   const Shape& s = GetParam().shape;
   Tree t = RandomTree(s, 50, 9, 5);
@@ -340,7 +342,7 @@ TEST_P(AttentionTest, HeadsInGroupsOrInOnePiece) {
   EXPECT_TRUE(SameBits(grouped.data(), whole.data(), whole.size()));
 }
 
-// A tree, a sequence without rows, a prompt, single rows behind contexts of many lengths.
+// A tree, a sequence without rows, a prompt, and single rows at many numbers of cached positions.
 TEST_P(AttentionTest, SequencesOfOneCallHaveTheBitsTheyHaveAlone) {
   const Case& c = GetParam();
   std::vector<Tree> trees = {RandomTree(c.shape, 100, 21, 2), RandomTree(c.shape, 30, 0, 3),
@@ -361,7 +363,7 @@ TEST_P(AttentionTest, SequencesOfOneCallHaveTheBitsTheyHaveAlone) {
   }
   for (int threads = 1; threads <= 4; ++threads) {
     const auto backend = NewBackend(c.set, threads);
-    for (const int first : {0, 0, 1}) {  // again, and without the first tree
+    for (const int first : {0, 0, 1}) {  // twice, then without the first tree
       const std::vector<float> want(alone.begin() + first * std::ssize(asked[0].q), alone.end());
       const std::vector<float> together = Attend(*backend, c, {asked.begin() + first, asked.end()});
       ASSERT_EQ(together.size(), want.size());
@@ -396,7 +398,7 @@ TEST_P(AttentionTest, SequencesMayShareTheirPages) {
   EXPECT_EQ(Values(*backend, out.tensor.Rows(rows, rows)), want);
 }
 
-// More rows than a unit has, more positions than a span, heads that share a tile with others.
+// More rows than a unit, more positions than a span, and heads that share a tile with others.
 TEST_P(AttentionTest, LongContextsAndManyRows) {
   const Case& c = GetParam();
   const Tree t = RandomTree(c.shape, 300, 40, 12);
@@ -422,7 +424,8 @@ TEST_P(AttentionTest, APromptIsTheSameInOnePassAndInPieces) {
   }
 }
 
-// Rows of one chain are folded in together; one that holds no numbers must not spoil the others.
+// Rows of one chain share their positions; a row with infinities or NaN must not spoil the rows
+// before it.
 TEST_P(AttentionTest, ARowDoesNotSeeInfinitiesBehindIt) {
   const Case& c = GetParam();
   const auto backend = NewBackend(c.set, 2);
@@ -471,22 +474,23 @@ TEST_P(AttentionTest, RowsOfProbabilities) {
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, AttentionTest, ::testing::ValuesIn(AllCases()), CaseName);
 
-// Units of 16 queries on four threads, unless a case says otherwise; `last` as of DivideUnits. Keys
-// and values take as long as four queries. Comments: queries of the longest thread, uncut -> cut.
+// The division of units of 16 queries among four threads, unless a case says otherwise; `last`: as
+// in DivideUnits. Preparing keys and values takes as long as four queries. Comments of the cases:
+// queries of the longest thread, uncut -> cut.
 std::tuple<int64_t, int, int64_t> Divided(int64_t units, int last = 16, int queries = 16) {
   const UnitDivision d = DivideUnits(units, queries, last, /*few_queries=*/4, /*threads=*/4);
   return {d.whole, d.pieces, d.pieces_each};
 }
 
 TEST(UnitDivision, CutsUnitsThatAreLeftOverWhereThatSavesATenth) {
-  EXPECT_EQ(Divided(8), std::tuple(2, 1, 0));        // none is left over
+  EXPECT_EQ(Divided(8), std::tuple(2, 1, 0));        // no unit is left over
   EXPECT_EQ(Divided(1), std::tuple(0, 4, 1));        // 20 -> 8
   EXPECT_EQ(Divided(2), std::tuple(0, 2, 1));        // 20 -> 12, in four pieces each 16
   EXPECT_EQ(Divided(5), std::tuple(1, 4, 1));        // 40 -> 28
   EXPECT_EQ(Divided(1, 3, 3), std::tuple(0, 3, 1));  // 7 -> 5: no piece is empty
   EXPECT_EQ(Divided(3), std::tuple(0, 1, 1));        // 20 -> 24 at least
   EXPECT_EQ(Divided(41), std::tuple(10, 1, 1));      // 220 -> 208: not a tenth
-  EXPECT_EQ(Divided(5, 4), std::tuple(1, 1, 1));     // few queries, and threads have others
+  EXPECT_EQ(Divided(5, 4), std::tuple(1, 1, 1));     // few queries, and threads have other units
 }
 
 // The load of each of four threads, a quarter of the units each.

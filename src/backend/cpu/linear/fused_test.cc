@@ -1,5 +1,5 @@
-// Fused ops have the bits of the ops that they stand for, whatever the types, the shapes, the rows
-// and the threads.
+// Fused ops have the bits of the ops that they replace, whatever the types, shapes, rows and
+// threads.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -24,7 +24,7 @@ using testing::Values;
 
 constexpr float kEps = 1e-5f;
 
-// A feed-forward block and the rows it takes, which it adds to.
+// A feed-forward block, and its input rows, which it adds to.
 struct Block {
   Block(DType outer, DType other, DType inner, int64_t hidden, int64_t width, int64_t most_rows)
       : gate(RandomWeight(outer, width, hidden, 1)),
@@ -40,7 +40,7 @@ struct Block {
   std::vector<float> gain, x;
 };
 
-// Step by step, one row at a time.
+// The block computed op by op, one row at a time.
 std::vector<float> Plain(Backend& backend, const Block& b, int64_t rows) {
   const auto gate = Load(backend, b.gate), up = Load(backend, b.up), down = Load(backend, b.down);
   const Buffer x = Filled(backend, rows, b.hidden(), b.Rows(rows));
@@ -88,7 +88,7 @@ void Compare(const KernelSet& set, const Block& b, std::initializer_list<int64_t
 
 class FusedTest : public ::testing::TestWithParam<KernelSet> {};
 
-// Eighteen panels of inner columns: the last strip of them is half a one.
+// Eighteen panels of inner columns: the last strip is half a strip.
 TEST_P(FusedTest, FeedForwardOfEveryType) {
   for (DType type : testing::kWeightTypes) {
     SCOPED_TRACE(DTypeName(type));
@@ -127,7 +127,7 @@ TEST_P(FusedTest, FeedForwardOfAPrompt) {
   Compare(GetParam(), Block(DType::kF16, DType::kF16, DType::kQ8_0, 512, 160, 300), {300});
 }
 
-// However products are cut and read.
+// In every configuration: however products are divided and panels are read.
 TEST_P(FusedTest, FeedForwardInEveryConfiguration) {
   for (DType type : {DType::kQ4_0, DType::kBF16}) {
     const Block block(type, type, type, 64, 160, 70);

@@ -1,4 +1,5 @@
-// Products: right to within rounding, exact where promised, and the same bits in any company.
+// Products: values are right to within rounding, and exact where promised; bits do not depend on
+// other rows or on threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,16 +63,16 @@ class LinearTest : public ::testing::TestWithParam<Case> {
   std::unique_ptr<Backend> backend_;
 };
 
-// The unit that a block of activations is rounded to: the least power of two that lets its largest
-// magnitude have a code of at most 127.
+// The unit that a block of activations is rounded to: the least power of two with which its largest
+// magnitude has a code of at most 127.
 double UnitOf(double peak) {
   double unit = 0x1p-80;
   while (127 * unit < peak) unit *= 2;
   return unit;
 }
 
-// What rounding the activations may cost, for an output with weights w: half a unit of each block
-// (int8), 2^-9 (bf16), or a few roundings of single precision.
+// The error that rounding of activations may cause in an output with weights w: half a unit of each
+// block (int8), 2^-9 (bf16), or a few roundings of single precision.
 double Tolerance(DType type, const float* w, const float* x, int64_t n) {
   double sum = 0, rounding = 0;
   for (int64_t b = 0; b < n; b += 32) {
@@ -84,8 +85,8 @@ double Tolerance(DType type, const float* w, const float* x, int64_t n) {
     }
     if (BlockElements(type) > 1) rounding += UnitOf(peak) / 2 * weight;
   }
-  // Minima are large and cancel against the codes: their roundings scale with weights, not
-  // products.
+  // Minima are large and cancel against the codes, so their rounding errors scale with weights
+  // rather than products.
   return rounding + 4e-6 * sum + (BlockElements(type) > 1 ? 1e-4 : 0);
 }
 
@@ -160,7 +161,7 @@ TEST(LinearAcrossIsas, ActivationsAreRoundedToUnitsOfTheirBlock) {
   }
 }
 
-// The largest codes with the largest activations: where sums are narrow for a while, they must fit.
+// The largest codes with the largest activations must fit where sums are kept in 16 bits.
 TEST_P(LinearTest, TheLargestSumsFit) {
   const DType type = GetParam().type;
   if (BlockElements(type) == 1) GTEST_SKIP() << "not quantised";
@@ -217,7 +218,7 @@ TEST_P(LinearTest, AddsBiasAndAccumulates) {
   for (size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], (before[i] + plain[i]) + bias[i % 37]);
 }
 
-// Promise 1: a row has the same bits alone and anywhere in any batch, on any number of threads.
+// NaN and infinities are rounded to zero.
 TEST_P(LinearTest, WhatIsNoNumberHasNoCode) {
   if (BlockElements(GetParam().type) == 1) GTEST_SKIP() << "no codes";
   const auto weight = Load(*backend_, NewWeight());
@@ -250,6 +251,7 @@ std::vector<KernelConfig> ConfigsFor(const Kernels& kernels, DType type) {
   return configs;
 }
 
+// Promise 1: a row has the same bits alone and anywhere in any batch, on any number of threads.
 TEST_P(LinearTest, ARowDoesNotSeeItsNeighbours) {
   const auto& [set, type] = GetParam();
   const FileWeight w = NewWeight(70), other = NewWeight(33, 7);
@@ -340,8 +342,8 @@ TEST(Linear, OddShapesOfUnquantisedTypes) {
   }
 }
 
-// Unquantised panels that take turns: the numbers of the file, and the same bits as panels that lie
-// one after the other, wherever turns and threads' shares end.
+// Unquantised panels that are interleaved give the values of the file, and the same bits as panels
+// that lie one after the other, wherever slabs and threads' shares end.
 TEST(Linear, PanelsThatTakeTurns) {
   constexpr int64_t kCols = 1061, kOutputs[] = {70, 150};
   const std::vector<float> x = RandomFloats(29 * kCols, 23);
@@ -384,7 +386,7 @@ TEST(Linear, PanelsThatTakeTurns) {
   }
 }
 
-// So long that whole numbers summed over all of a row, as one path does, no longer fit 32 bits.
+// Rows so long that integers summed over a whole row, as one code path does, no longer fit 32 bits.
 TEST(Linear, SumsOfLongRowsMayWrap) {
   constexpr int64_t kCols = int64_t{5} << 15;
   FileWeight w{DType::kQ8_0,

@@ -22,7 +22,8 @@ constexpr int64_t kRows = 70;
 // Eleven panels, the last one partial: two threads take pieces of one, two and four of them.
 constexpr int64_t kOutputs = 166;
 
-// Rows as models have them and worse: outliers in some columns, a block of zeros, tiny values.
+// Rows like those of models, and harder ones: outliers in some columns, a block of zeros, tiny
+// values.
 std::vector<float> RowsWithOutliers(int64_t cols) {
   std::vector<float> x = RandomFloats(static_cast<size_t>(kRows * cols), 31);
   for (size_t i = 0; i < x.size(); ++i) {
@@ -35,7 +36,7 @@ std::vector<float> RowsWithOutliers(int64_t cols) {
   return x;
 }
 
-// A set of kernels as one of its units computes.
+// A set of kernels in one configuration, with products on one of its units.
 struct Way {
   KernelSet set;
   KernelConfig config;
@@ -68,7 +69,7 @@ std::vector<float> Multiply(Backend& backend, const Weight& w, const std::vector
   return testing::Values(backend, out.tensor);
 }
 
-// Compares every count of rows on all of `ways` with the first of them.
+// Expects the same bits for every number of rows on all of `ways`.
 void ExpectSameBits(DType type, int64_t cols, const std::vector<Way>& ways) {
   const FileWeight w = testing::RandomWeight(type, kOutputs, cols, 32);
   const std::vector<float> x = RowsWithOutliers(cols);
@@ -91,7 +92,8 @@ class SameBitsTest : public ::testing::TestWithParam<DType> {};
 TEST_P(SameBitsTest, EveryInstructionSetAndUnitWithOneTo70Rows) {
   const DType type = GetParam();
   const bool super = BlockElements(type) == 256;
-  ExpectSameBits(type, super ? 512 : 608, AllWays());  // without super-blocks, a group is a part
+  // 608 inputs without super-blocks: the last group is partial.
+  ExpectSameBits(type, super ? 512 : 608, AllWays());
 }
 
 std::vector<DType> TypesWithBlocks(bool with) {
@@ -111,8 +113,8 @@ INSTANTIATE_TEST_SUITE_P(Quantised, SameBitsTest, ::testing::ValuesIn(TypesWithB
 
 class UnquantisedSameBitsTest : public ::testing::TestWithParam<DType> {};
 
-// Sums of floats agree where their multiplications and additions are fused: not in the portable
-// set. BF16 takes instructions of its own, which round differently, where its tiles are not floats.
+// Sums of floats agree where multiplications and additions are fused, which excludes the portable
+// set. BF16 is excluded where its tiles are not floats: its instructions round differently.
 TEST_P(UnquantisedSameBitsTest, EveryInstructionSetWithFusedSums) {
   const DType type = GetParam();
   std::vector<Way> ways;

@@ -1,4 +1,4 @@
-// The choice between two units: a prior, some trials of each, then the faster one.
+// The choice between two units: first a prior, then trials of both, then the faster one.
 #include "backend/cpu/linear/unit_chooser.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(UnitChooser, TheFasterUnitIsKeptAfterTrialsOfBoth) {
       for (int i = 0; i < 20; ++i) {
         EXPECT_EQ(Take(chooser, ShapeOf(rows), vector, matrix), faster) << rows << " rows";
       }
-      // What a call takes afterwards does not matter.
+      // Later durations do not change the choice.
       EXPECT_EQ(Take(chooser, ShapeOf(rows), 9, 9), faster);
       EXPECT_EQ(Take(chooser, ShapeOf(rows), matrix, vector), faster);
     }
