@@ -68,7 +68,8 @@ Status DecoderLayers::Begin(const RowBatch& batch, std::span<KvCache* const> cac
   return {};
 }
 
-// Scratch grows to a power of two rows, so that a short chat does not pay for the longest prompt.
+// Scratch grows to a power of two of rows, so that a short chat does not take the memory of the
+// longest prompt.
 Status DecoderLayers::ReserveRows(int rows) {
   if (rows <= row_capacity_) return {};
   const int n = std::min<int>(max_rows_, std::bit_ceil(static_cast<unsigned>(rows)));

@@ -1,5 +1,6 @@
-// A stack of decoder layers: attention and feed-forward, each added to the residual stream of rows
-// that have positions and parents. The target is one; so is the inside of most trained drafts.
+// A stack of decoder layers: attention and feed-forward blocks, each added to the residual stream
+// of rows that have positions and parents. The target model is such a stack, and most trained
+// drafts contain one.
 #pragma once
 
 #include <map>
@@ -12,11 +13,11 @@
 
 namespace foretoken {
 
-// Empty buffers are parts this model does not have.
+// The weights of one layer. Empty buffers: parts that this model lacks.
 struct LayerWeights {
-  Buffer attention_norm, ffn_norm;     // [1, hidden]; without the former attention reads the
-                                       // residual stream as it is (EAGLE)
-  std::unique_ptr<Weight> q, k, v, o;  // q [heads * head_dim, hidden], or of a wider input
+  Buffer attention_norm, ffn_norm;  // [1, hidden]; without the former, attention reads the residual
+                                    // stream itself (EAGLE)
+  std::unique_ptr<Weight> q, k, v, o;  // q [heads * head_dim, hidden], or as wide as its input
   Buffer q_bias, k_bias, v_bias;
   Buffer q_norm, k_norm;                   // [1, head_dim]
   std::unique_ptr<Weight> gate, up, down;  // gate, up [ffn, hidden]
@@ -35,34 +36,35 @@ class DecoderLayers {
   int max_rows() const { return max_rows_; }
   size_t weight_bytes() const { return WeightBytes(layers_); }
   const RopeTable& rope() const { return rope_; }
-  // The pages of all caches of `type`.
+  // The pool that all caches of `type` take their pages from.
   PagePool& pages(DType type) const { return *PoolOf(type); }
   // An empty cache; `usual`: see KvCache.
   std::unique_ptr<KvCache> NewCache(int usual, DType type) const;
 
   // Begins a pass: appends the rows to their caches as provisional rows, sequence after sequence.
-  // residual() is then to be filled. `batch` and `caches` must outlive the pass. REQUIRES:
-  // 1 <= rows <= max_rows(). Errors: out of memory; some caches may have got their rows.
+  // The caller then fills residual(). `batch` and `caches` must outlive the pass. REQUIRES: 1 <=
+  // rows <= max_rows(). Errors: out of memory; some caches may already have their rows.
   Status Begin(const RowBatch& batch, std::span<KvCache* const> caches);
   Tensor residual() const { return residual_.tensor; }  // [capacity, hidden], the pass's rows first
   int row_capacity() const { return row_capacity_; }    // grows with the passes
 
-  // The parts of a layer, in this order. Rotated queries go to `queries` [rows, heads * head_dim],
-  // or nowhere where it is empty and nobody attends; keys and values to the caches. Attention and
-  // feed-forward add to the residual stream; the latter may be left with its first `rows` rows.
+  // The parts of a layer, to be called in this order. Project stores keys and values in the caches,
+  // and rotated queries in `queries` [rows, heads * head_dim]; where that is empty, no queries are
+  // computed. Attend and FeedForward add to the residual stream. FeedForward may be called for its
+  // first `rows` rows alone.
   Tensor queries(int rows) const { return q_.tensor.Rows(0, rows); }  // overwritten by Project
   void Project(int layer, Tensor queries);
   void Attend(int layer, Tensor queries);
   void FeedForward(int layer, int rows);
-  // All three, for every row.
+  // Project, Attend and FeedForward for every row.
   void Run(int layer);
-  // The same where queries, keys and values are made of `x` [rows, as wide as their matrices]
+  // Project and Run with queries, keys and values made of `x` [rows, width of their matrices]
   // instead of the residual stream (EAGLE-3).
   void Project(int layer, Tensor queries, const LinearIn& x);
   void Run(int layer, const LinearIn& x);
-  // The last layer of a pass of which only the last row of each sequence is of use: keys and values
-  // of all rows, the rest of those alone. Returns their residual stream [sequences, hidden]; the
-  // pass is over, and x.x has lost its other rows. REQUIRES: every sequence has a row.
+  // Runs the last layer of a pass of which only the last row of each sequence is needed: keys and
+  // values of all rows, all else for the last rows alone. Returns their residual stream [sequences,
+  // hidden]. Ends the pass; x.x keeps the last rows alone. REQUIRES: every sequence has a row.
   Tensor RunForLast(int layer);
   Tensor RunForLast(int layer, const LinearIn& x);
 
@@ -75,10 +77,11 @@ class DecoderLayers {
 
   const std::shared_ptr<PagePool>& PoolOf(DType type) const;
   Status ReserveRows(int rows);
-  LinearIn Normed(int layer) const;  // what attention reads of the residual stream
+  LinearIn Normed(int layer) const;  // the input of attention, from the residual stream
   void StoreKeysValues(int layer);
   void Rotate(int layer, Tensor queries, std::span<const Pos> positions);
-  // Attends with the queries of `attends_` and adds what comes out to the first `rows` rows.
+  // Attends with queries `q` for the rows of attends_, and adds the output to the first `rows`
+  // rows.
   void AttendTo(int layer, Tensor q, int rows);
 
   ModelConfig config_;
@@ -91,11 +94,11 @@ class DecoderLayers {
 
   // The pass, laid out once for all layers.
   const RowBatch* batch_ = nullptr;
-  std::vector<Part> parts_;  // those with rows come first, part_count_ of them
+  std::vector<Part> parts_;  // the first part_count_ are those of this pass
   size_t part_count_ = 0;
   std::vector<AttentionSequence> attends_;  // [part_count_], the layer's keys and values
   std::vector<RowRun> stores_;              // [part_count_], of keys or values
-  std::vector<int> last_rows_;              // of RunForLast: [part_count_], and their positions
+  std::vector<int> last_rows_;              // of RunForLast: [part_count_], with their positions
   std::vector<Pos> last_positions_;
 
   // Scratch, grown to the largest pass so far: [row_capacity_, ...].
@@ -103,7 +106,7 @@ class DecoderLayers {
   Buffer residual_, q_, k_, v_, attended_;
 };
 
-// Fetches weights by name, remembering the first error so that a reader is a list.
+// Fetches weights by name and keeps the first error, so that callers can fetch many and check once.
 class WeightLoader {
  public:
   explicit WeightLoader(WeightSource& source) : source_(source) {}
@@ -111,8 +114,8 @@ class WeightLoader {
   const Status& status() const { return status_; }
   std::unique_ptr<Weight> Matrix(const std::string& name, int64_t rows, int64_t cols);
   Buffer Vector(const std::string& name, int64_t n);
-  // "blk.INDEX.*"; without its attention norm where the layer has none. `attention_input`: the
-  // width of what queries, keys and values are made of; 0: config.hidden.
+  // Layer "blk.INDEX.*". `attention_norm`: whether the layer has one. `attention_input`: the width
+  // of the input of queries, keys and values; 0: config.hidden.
   LayerWeights Layer(const ModelConfig& config, int index, bool attention_norm = true,
                      int64_t attention_input = 0);
 

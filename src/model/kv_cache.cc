@@ -59,8 +59,8 @@ Status KvCache::Grow(int rows) {
   return {};
 }
 
-// What is written next goes to the page that the committed rows end in, and to those after it. Of
-// these a truncated cache may share the first one.
+// Makes the page that the committed rows end in the cache's own: the next rows are written to it
+// and to the pages after it. Of these, a truncated cache may share the first one alone.
 Status KvCache::OwnTail() {
   const auto tail = static_cast<size_t>(length_ / kPageRows);
   if (tail >= pages_.size() || !pages_[tail].is_shared()) return {};
@@ -79,7 +79,7 @@ void KvCache::Hold(Page page) {
 
 // Gives back pages from `pages` on.
 void KvCache::Resize(size_t pages) {
-  while (pages_.size() > pages) pages_.pop_back();  // so that they are taken again in order
+  while (pages_.size() > pages) pages_.pop_back();  // in reverse: taken again in order
   table_.resize(pages);
 }
 
@@ -112,7 +112,7 @@ void KvCache::VisibleFrom(int first, int count, Visibility& out) const {
     Node ancestor = node;
     for (; ancestor >= run_; ancestor = parents_[ancestor]) out.chain.push_back(ancestor);
     std::reverse(out.chain.begin() + out.begin.back(), out.chain.end());
-    out.run.push_back(ancestor + 1);  // 0 when the path left the tree without meeting the run
+    out.run.push_back(ancestor + 1);  // 0 where the path reaches the committed rows without the run
     out.begin.push_back(static_cast<int>(out.chain.size()));
   }
 }
@@ -125,7 +125,7 @@ void KvCache::Commit(std::span<const Node> path) {
     FT_CHECK(parents_[path[i]] == (i == 0 ? kNoNode : path[i - 1]));
     if (path[i] != i) moved_.push_back(length_ + path[i]);
   }
-  // Rows ascend, so the ones that stay where they are come first.
+  // Rows ascend, so those that stay in place come first.
   const int to = length_ + kept - static_cast<int>(moved_.size());
   if (!moved_.empty()) pool_->backend().CompactRows(Rows(), moved_, to);
   Forget(length_ + kept);
@@ -137,7 +137,7 @@ void KvCache::Truncate(int length) {
   Resize(static_cast<size_t>(DivideUp(length, kPageRows)));
 }
 
-// Provisional rows, and what is committed beyond `length`.
+// Drops provisional rows, and committed rows from `length` on.
 void KvCache::Forget(int length) {
   length_ = length;
   parents_.clear();

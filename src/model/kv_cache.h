@@ -1,11 +1,11 @@
-// Keys and values of one sequence under one model.
+// The keys and values of one sequence in one model.
 //
-// Rows [0, length) are committed: a plain sequence. Rows after them are provisional: a tree that is
-// still being scored. Commit keeps one path of that tree and forgets the rest; keys are stored
-// rotated, so a kept row never changes.
+// Rows [0, length) are committed: they belong to the sequence. Rows after them are provisional: a
+// tree that is still being scored. Commit keeps one path of that tree and drops the rest. Keys are
+// stored rotated, so a kept row never changes.
 //
 // Rows lie in pages of a pool, as many as are in use. Several caches may share the pages of a
-// common prefix; a cache that is to write to such a page takes one of its own first.
+// common prefix; a cache copies a shared page before it writes to it.
 #pragma once
 
 #include <memory>
@@ -19,31 +19,31 @@ namespace foretoken {
 
 class KvCache {
  public:
-  // usual: rows that will hardly ever be exceeded.
+  // `usual`: a number of rows that is rarely exceeded.
   explicit KvCache(std::shared_ptr<PagePool> pool, int usual = 0);
 
   int length() const { return length_; }
   int provisional() const { return static_cast<int>(parents_.size()); }
-  // Rows that there are pages for.
+  // Rows that the pages have room for.
   int capacity() const { return static_cast<int>(pages_.size()) * kPageRows; }
   DType type() const { return pool_->shape().type; }
-  // Of the pages that it holds, and of those that nobody else holds.
+  // Bytes of all pages that it holds, and of those that no other cache holds.
   size_t bytes() const { return pages_.size() * pool_->page_bytes(); }
   size_t own_bytes() const;
-  // Its part of the memory of its pages: a page is divided among those that hold it, so that the
-  // parts of all holders add up to what is there.
+  // Its share of the memory of its pages: each page is divided equally among its holders, so that
+  // the shares of all holders add up to the memory in use.
   size_t bytes_share() const;
-  // Of the pages that `caches` hold together, each page once.
+  // Bytes of the pages that `caches` hold, each page counted once.
   static size_t BytesTogether(std::span<const KvCache* const> caches);
-  // [capacity, kv_heads * head_dim], in groups of a head where heads are whole blocks. Valid until
-  // the cache takes or gives back pages.
+  // [capacity, kv_heads * head_dim], divided into heads where heads are whole blocks of the type.
+  // Valid until the cache takes or gives back pages.
   PagedRows Keys(int layer) const { return pool_->Keys(table_, layer); }
   PagedRows Values(int layer) const { return pool_->Values(table_, layer); }
 
-  // Makes room for `rows` rows in all, those that are not committed in pages of its own. This may
-  // take pages and so ends the validity of views of keys and values. A drafter keeps such views
-  // from Observe to Propose, so no cache is reserved between the two. Errors: out of memory, with
-  // the size asked for, or of the pool's limit; the cache holds what it held.
+  // Makes room for `rows` rows in all; rows that are not committed get pages that are not shared.
+  // This may take pages and so invalidate views of keys and values. A drafter keeps such views from
+  // Observe to Propose, so no cache is reserved between the two. Errors: out of memory, with the
+  // size asked for, or the pool's limit is reached; the cache then holds what it held before.
   Status Reserve(int rows);
 
   // Adds one provisional row per parent and returns the first (0 right after a commit). A parent is
@@ -59,12 +59,12 @@ class KvCache {
   // to the committed sequence and drops every other provisional row. {} rolls back.
   void Commit(std::span<const Node> path);
 
-  // Forgets committed rows from `length` on, and every provisional one (prefix reuse, rollback).
-  // Pages of forgotten rows alone are given back.
+  // Drops committed rows from `length` on and every provisional row (prefix reuse, rollback). Gives
+  // back the pages that have only dropped rows.
   void Truncate(int length);
 
-  // A cache with the first `length` committed rows. It shares the pages that these fill and has a
-  // copy of the rest. Errors: those of Reserve. REQUIRES: length <= length().
+  // A cache with the first `length` committed rows. It shares the pages that these rows fill, and
+  // has a copy of the rest. Errors: those of Reserve. REQUIRES: length <= length().
   Result<std::unique_ptr<KvCache>> Fork(int length) const;
 
  private:
@@ -79,7 +79,7 @@ class KvCache {
   int length_ = 0;
   int run_ = 0;  // provisional rows [0, run_) are one path: each the child of the one before
   std::vector<Page> pages_;
-  std::vector<std::byte*> table_;  // where those are
+  std::vector<std::byte*> table_;  // the pages' addresses
   std::vector<Node> parents_;      // of the provisional rows
   std::vector<int> moved_;         // scratch of Commit
 };

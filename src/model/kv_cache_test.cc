@@ -79,7 +79,7 @@ class KvCacheTest : public ::testing::TestWithParam<DType> {
   KvCache cache_;
 };
 
-// [from, to), as labels that every type holds.
+// Labels for rows [from, to), which every cache type stores exactly.
 std::vector<int> Numbers(int from, int to) {
   std::vector<int> labels;
   for (int i = from; i < to; ++i) labels.push_back(i % 100);
@@ -204,12 +204,12 @@ TEST_P(KvCacheTest, AForkKeepsWhatItsOriginForgets) {
   const auto fork = *origin->Fork(140);
   origin.reset();
   KvCache other(pool_);
-  Write(other, Numbers(700, 900));  // on what the origin gave back
+  Write(other, Numbers(700, 900));  // in the pages that the origin gave back
   ExpectLabels(*fork, Numbers(0, 140));
   EXPECT_EQ(fork->own_bytes(), fork->bytes());
 }
 
-// Whoever is cut back into a page that others hold writes to a copy of it.
+// A cache that is truncated within a shared page writes to a copy of it.
 TEST_P(KvCacheTest, WritersLeaveSharedPagesAlone) {
   Write(cache_, Numbers(0, 150));
   const auto second = *cache_.Fork(128);
@@ -221,7 +221,7 @@ TEST_P(KvCacheTest, WritersLeaveSharedPagesAlone) {
     if (chain) {
       Write(*fork, Numbers(300, 330));
       ExpectLabels(*fork, Joined(Numbers(0, 100), Numbers(300, 330)));
-    } else {  // a path that moves down
+    } else {  // a path whose rows move down
       const std::vector<Node> parents = {kNoNode, kNoNode, 1, 1, 3};
       Append(*fork, parents, std::array{1, 2, 3, 4, 5});
       fork->Commit(std::array{1, 3, 4});
@@ -249,13 +249,13 @@ TEST_P(KvCacheTest, BeyondTheLimitOfItsPoolIsAnError) {
   refused(cache_.Reserve(300));
   EXPECT_EQ(cache_.capacity(), 128) << "what was taken in vain is given back";
   ExpectLabels(Numbers(0, 120));
-  Write(*fork, Numbers(64, 128));  // the last page
+  Write(*fork, Numbers(64, 128));  // takes the last page
   const Result<int> appended = cache_.Append(ChainParents(9));
   refused(appended.ok() ? Status() : Status(appended.error()));
   EXPECT_EQ(cache_.provisional(), 0);
   const auto another = fork->Fork(100);
   refused(another.ok() ? Status() : Status(another.error()));
-  fork->Truncate(20);  // gives a page back, and needs it for what it shares
+  fork->Truncate(20);  // gives a page back, and takes it again to copy the shared one
   Write(*fork, Numbers(20, 30));
   fork->Truncate(0);
   Write(cache_, Numbers(120, 129));
@@ -282,7 +282,7 @@ class VisibilityTest : public ::testing::Test {
       : backend_(NewTestedBackend({.threads = 1})),
         cache_(PagePool::Create(*backend_, {.layers = 1, .kv_heads = 1, .head_dim = 8})) {}
 
-  // The provisional rows that row `r` of `v` sees, in its order.
+  // The provisional rows that row `r` of `v` sees, in order.
   static std::vector<int> Seen(const Visibility& v, int r) {
     std::vector<int> seen = Range(v.run[r]);
     seen.insert(seen.end(), v.chain.begin() + v.begin[r], v.chain.begin() + v.begin[r + 1]);

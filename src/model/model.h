@@ -1,5 +1,5 @@
-// A causal language model that scores rows, where a row is a token with a position and a parent.
-// Prompts, single tokens and trees are all rows: one forward serves them all.
+// A causal language model that scores rows; a row is a token with a position and a parent. Prompts,
+// single tokens and trees are all rows, and one forward pass serves them all.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace foretoken {
 
-// Everything one pass scores, sequence after sequence.
+// The rows that one pass scores, sequence after sequence.
 struct RowBatch {
   std::vector<Token> token;     // [rows]
   std::vector<Pos> position;    // [rows]
@@ -30,14 +30,14 @@ struct RowBatch {
 struct ModelOptions {
   int max_rows = 512;  // most rows of one pass
   // The distinct tokens that Forward scores: column i of its logits is that of head_tokens[i], and
-  // OutputHead() has their rows alone. Empty: every token, in the order of their ids. Without all
-  // tokens no pass may be asked for TapSpec::answers.
+  // OutputHead() has these rows alone. Empty: every token, in the order of ids. Unless all tokens
+  // are scored, no pass may request TapSpec::answers.
   std::vector<Token> head_tokens;
-  std::optional<DType> head_type;  // what the rows of head_tokens become; nothing: as in the file
+  std::optional<DType> head_type;  // type of the rows of head_tokens; nothing: as in the file
 };
 
-// Thread-safety: Forward, NewCache, pages and PickHeadRows by one thread at a time, that of the
-// caches; the rest may be called by any number at once.
+// Thread-safety: Forward, NewCache, pages and PickHeadRows by one thread at a time, the one that
+// uses the caches; the rest may be called concurrently.
 class Model {
  public:
   virtual ~Model() = default;
@@ -45,39 +45,38 @@ class Model {
   virtual Backend& backend() const = 0;
   virtual int max_rows() const = 0;
   virtual size_t weight_bytes() const = 0;  // read by a pass of one row
-  // Where all caches of `type` take their pages from, and an empty one of them (`usual`: see
+  // The pool that all caches of `type` take their pages from, and a new empty cache (`usual`: see
   // KvCache). REQUIRES: CheckCacheType(config(), type).
   virtual PagePool& pages(DType type) const = 0;
   virtual std::unique_ptr<KvCache> NewCache(int usual, DType type) const = 0;
 
-  // Scores every row. Each sequence's rows are appended to its cache as provisional rows;
-  // committing them is the caller's business. Fills taps[s] for each sequence s with what `spec`
-  // asks for; `taps` may be empty when that is nothing. Returns logits [logit_rows.size(), rows of
-  // OutputHead()] f32, valid until the next pass. REQUIRES: 1 <= rows <= max_rows(); tokens <
-  // vocab. Errors: out of memory, with the size asked for; provisional rows are then to be
-  // forgotten.
+  // Scores every row. Each sequence's rows are appended to its cache as provisional rows; the
+  // caller commits them. Fills taps[s] for each sequence s with what `spec` requests; `taps` may be
+  // empty when that is nothing. Returns logits [logit_rows.size(), rows of OutputHead()] f32, valid
+  // until the next pass. REQUIRES: 1 <= rows <= max_rows(); tokens < vocab. Errors: out of memory,
+  // with the size asked for; the caller must then drop the provisional rows.
   virtual Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches,
                                  const TapSpec& spec, std::span<Taps> taps) = 0;
 
   virtual const Weight& Embedding() const = 0;  // [vocab, hidden]
-  // [vocab, hidden], or of ModelOptions::head_tokens; the embedding when tied.
+  // [vocab, hidden], or the rows of ModelOptions::head_tokens; the embedding where tied.
   virtual const Weight& OutputHead() const = 0;
-  // The rows of these tokens of the LM head, [tokens.size(), hidden], in its own type or
-  // requantised to `type`. The model must outlive them. Errors: out of memory, a type whose blocks
-  // do not divide a row. REQUIRES: tokens are distinct and in the vocabulary; not empty.
+  // The LM head's rows of these tokens, [tokens.size(), hidden], in its own type or requantised to
+  // `type`. The model must outlive them. Errors: out of memory, a type whose blocks do not divide a
+  // row. REQUIRES: tokens are distinct and in the vocabulary; not empty.
   virtual Result<std::unique_ptr<Weight>> PickHeadRows(std::span<const Token> tokens,
                                                        std::optional<DType> type) = 0;
 };
 
-// The matrix of a model's file that is its LM head.
+// The name of the matrix in a model file that is its LM head.
 std::string_view HeadName(const ModelConfig& config);
 
 // Loads a Llama-family model. `file` must outlive the model. Errors name the file and the tensor.
 Result<std::unique_ptr<Model>> LoadModel(const ModelFile& file, Backend& backend,
                                          const ModelOptions& options = {});
 
-// A model of random weights of the given geometry and weight type, for tests and benchmarks: the
-// same seed gives the same model. Values are scaled so that logits spread like a real model's.
+// Makes a model of random weights of the given geometry and weight type, for tests and benchmarks.
+// The same seed gives the same model. Values are scaled so that logits spread like a real model's.
 Result<std::unique_ptr<Model>> NewRandomModel(const ModelConfig& config, DType type, uint64_t seed,
                                               Backend& backend, const ModelOptions& options = {});
 

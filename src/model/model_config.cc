@@ -12,7 +12,7 @@ namespace {
 
 using Scaling = ModelConfig::RopeScaling;
 
-// Collects the first complaint about a configuration.
+// Keeps the first error of a configuration.
 class Checker {
  public:
   explicit Checker(std::string_view where) : where_(where) {}
@@ -82,7 +82,7 @@ void CheckRope(const ModelConfig& c, Checker& check) {
   }
 }
 
-// Long wavelengths are stretched by the factor, short ones kept, the ones between blended.
+// Long wavelengths are stretched by the factor, short ones kept, those between interpolated.
 double Llama3Frequency(const ModelConfig& c, double frequency) {
   const double turns = c.rope_original_context * frequency / (2 * std::numbers::pi);
   const double keep =
@@ -90,7 +90,7 @@ double Llama3Frequency(const ModelConfig& c, double frequency) {
   return keep * frequency + (1 - keep) * frequency / c.rope_factor;
 }
 
-// The pair that turns `turns` times over the original context (a fraction of a pair).
+// The index, fractional, of the pair that rotates `turns` times over the original context.
 double YarnPair(const ModelConfig& c, double turns) {
   return c.rope_dim * std::log(c.rope_original_context / (turns * 2 * std::numbers::pi)) /
          (2 * std::log(static_cast<double>(c.rope_base)));

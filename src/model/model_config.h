@@ -1,4 +1,4 @@
-// What a ModelConfig must satisfy before a model is built from it, and the constants it implies.
+// Checks of a ModelConfig before a model is built from it, and the constants that it implies.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace foretoken {
 
-// Errors: a size, ratio or constant no Llama-family model can have. `where` (a path) begins the
-// sentence.
+// Errors: a size, ratio or constant that no Llama-family model can have. Messages begin with
+// `where` (a path).
 Status CheckConfig(const ModelConfig& config, std::string_view where);
 
 // Frequencies of the rotary embedding with linear, llama3 or yarn scaling and frequency factors

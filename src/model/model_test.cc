@@ -105,7 +105,7 @@ TEST_P(ModelTest, RowsMayJoinATreeThatIsStillProvisional) {
   for (int n = 0; n < 12; ++n) {
     position[n] = parents[n] == kNoNode ? cache_->length() : position[parents[n]] + 1;
   }
-  for (int begin = 0; begin < 12; begin += 4) {  // three levels of drafting, one cache
+  for (int begin = 0; begin < 12; begin += 4) {  // three levels of drafting in one cache
     RowBatch batch;
     for (int n = begin; n < begin + 4; ++n) {
       batch.token.push_back(tokens[n]);
@@ -128,13 +128,13 @@ TEST_P(ModelTest, WherePagesLieChangesNothing) {
   std::vector<Page> pages;
   for (int i = 0; i < 30; ++i) pages.push_back(*model_->pages(GetParam().cache).Take());
   for (size_t i = 0; i < pages.size(); ++i) {
-    pages[i * 7 % pages.size()] = Page();  // the last one given back is the next one taken
+    pages[i * 7 % pages.size()] = Page();  // the last page given back is the next one taken
   }
   const auto scattered = model_->NewCache(1, GetParam().cache);
   EXPECT_EQ(Feed(*model_, *scattered, text, 7), in_order);
 }
 
-// Two texts that share the pages of their beginning, in one pass; the origin is cut, too.
+// Two sequences that share the pages of a common prefix, in one pass; the origin is truncated, too.
 TEST_P(ModelTest, ForksContinueWithTheBitsOfFreshCaches) {
   const std::vector<Token> text = RandomTokens(10, 200, config_.vocab);
   Feed(*model_, *cache_, text, 50);
@@ -166,7 +166,7 @@ TEST_P(ModelTest, ForksContinueWithTheBitsOfFreshCaches) {
   EXPECT_EQ(Feed(*model_, *cache_, last, 3), Feed(*model_, *fresh, last, 3));
 }
 
-// A cache may come to a pass without rows.
+// A pass may have caches without rows.
 TEST_P(ModelTest, SequencesWithoutRowsAreLeftAlone) {
   const auto other = model_->NewCache(1, GetParam().cache);
   Feed(*model_, *other, prompt_, 33);
@@ -331,7 +331,8 @@ TEST_P(ModelTest, TapsOfEachSequenceAreItsOwnRows) {
   for (int s = 0; s < 3; ++s) EXPECT_EQ(read(taps[s]), alone[s]) << s;
 }
 
-// Of the rows whose logits are wanted, whether or not the last layer is computed for the others.
+// The input of the LM head has the rows whose logits are wanted, whether or not the last layer is
+// computed for the others.
 TEST_P(ModelTest, HeadInputIsTheLastStateOfTheRowsAskedFor) {
   const auto other = model_->NewCache(kCapacity, GetParam().cache);
   const int vocab = config_.vocab;

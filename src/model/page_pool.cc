@@ -7,9 +7,9 @@
 namespace foretoken {
 namespace {
 
-// Pages that are taken from the backend together: as many as are held, but at least four, and at
-// most so many or so many bytes, whichever is more. Memory of some megabytes lies on huge pages of
-// the system, and what is not used of it takes no room there.
+// The number of pages taken from the backend at once: as many as the pool has, but at least
+// kLeastPages, and at most kMostPages or kMostBytes, whichever is more. Allocations of several
+// megabytes lie on huge pages of the system, whose unused parts take no memory.
 constexpr int64_t kLeastPages = 4, kMostPages = 16, kMostBytes = int64_t{16} << 20;
 
 }  // namespace
@@ -49,8 +49,8 @@ Status PagePool::Grow(int64_t pages) {
   const PagedRows all = Rows({});
   FT_ASSIGN_OR_RETURN(Buffer memory,
                       backend_.Allocate(shape_.type, pages * all.groups() * kPageRows, group_));
-  free_.reserve(static_cast<size_t>(held_ + pages));  // giving back takes no memory
-  // The first one is the next.
+  free_.reserve(static_cast<size_t>(held_ + pages));  // so that giving back a page never allocates
+  // The first of the new pages is the next to be taken.
   for (int64_t i = pages - 1; i >= 0; --i) {
     free_.push_back(memory.tensor.data + i * static_cast<int64_t>(page_bytes_));
   }

@@ -1,8 +1,8 @@
 // Memory of key/value caches, in pages that caches may share.
 //
-// A page holds kPageRows positions of every layer, keys and values: per layer the keys of each
-// head, then the values of each head, each a matrix [kPageRows, head_dim] of its own, so that
-// attention reads a head's rows of a page one after the other.
+// A page holds kPageRows positions of every layer: per layer the keys of each head, then the values
+// of each head, each a matrix [kPageRows, head_dim] of its own, so that attention reads a head's
+// rows sequentially.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ struct PageShape {
   int layers = 0, kv_heads = 0, head_dim = 0;
 };
 
-// One holder's part in a page. A page without holders goes back to its pool.
+// A reference to a page. A page without references goes back to its pool.
 class Page {
  public:
   Page() = default;
   std::byte* data() const { return data_.get(); }
-  // Whether others hold it, too: then nobody may write to it.
+  // Whether there are other references. A shared page must not be written to.
   bool is_shared() const { return holders() > 1; }
   int64_t holders() const { return data_.use_count(); }
 
@@ -35,9 +35,9 @@ class Page {
   std::shared_ptr<std::byte> data_;
 };
 
-// Pages of one shape. What they hold is undefined: zeros, or what the last holder wrote. The pool
-// lives as long as its pages; the backend's memory that it has taken stays with it for pages to
-// come. Thread-safety: one thread, that of the pages' holders.
+// Pages of one shape. The contents of a new page are undefined: zeros, or what its last holder
+// wrote. The pool lives as long as its pages, and keeps the memory that it has taken from the
+// backend for later pages. Thread-safety: one thread, that of the pages' holders.
 class PagePool : public std::enable_shared_from_this<PagePool> {
  public:
   // REQUIRES: kv_heads * head_dim is a multiple of the type's block. `backend` must outlive the
@@ -48,40 +48,41 @@ class PagePool : public std::enable_shared_from_this<PagePool> {
   const PageShape& shape() const { return shape_; }
   size_t page_bytes() const { return page_bytes_; }
 
-  // Errors: out of memory, the limit is reached.
+  // Takes a page. Errors: out of memory, the limit is reached.
   Result<Page> Take();
 
-  // Most bytes of pages that may be held, in use or not; 0: no limit. What is held beyond it stays.
+  // Most bytes of pages that the pool may take from the backend, in use or not; 0: no limit. What
+  // it has already taken beyond the limit stays.
   void set_limit(int64_t bytes) { limit_ = bytes; }
   int64_t limit() const { return limit_; }
-  // Of the backend's memory that the pool has taken, and of the pages that somebody holds.
+  // Bytes of the pages that the pool has taken from the backend, and of those in use.
   int64_t bytes_held() const { return held_ * static_cast<int64_t>(page_bytes_); }
   int64_t bytes_in_use() const {
     return (held_ - std::ssize(free_)) * static_cast<int64_t>(page_bytes_);
   }
-  // Bytes of pages that Take can still give as far as the limit goes; INT64_MAX without one.
+  // Bytes of pages that Take can still return within the limit; INT64_MAX without a limit.
   int64_t bytes_left() const;
 
-  // All that pages hold as rows of layers * 2 groups and more. Keys and values of one layer are
-  // parts of it.
+  // The contents of pages as rows of at least layers * 2 groups. Keys and values of a layer are
+  // some of these groups.
   PagedRows Rows(std::span<std::byte* const> pages) const;
   PagedRows Keys(std::span<std::byte* const> pages, int layer) const;
   PagedRows Values(std::span<std::byte* const> pages, int layer) const;
 
  private:
   PagePool(Backend& backend, const PageShape& shape);
-  // Takes `pages` more of them from the backend.
+  // Takes `pages` more pages from the backend.
   Status Grow(int64_t pages);
   int64_t Cols() const { return int64_t{shape_.kv_heads} * shape_.head_dim; }
 
   Backend& backend_;
   PageShape shape_;
-  int64_t group_;  // columns that lie together: a head, or all of a layer
+  int64_t group_;  // columns of a group: a head, or all of a layer
   size_t page_bytes_;
   int64_t limit_ = 0;
   int64_t held_ = 0;              // pages
-  std::vector<Buffer> memory_;    // of some pages each
-  std::vector<std::byte*> free_;  // the next one last
+  std::vector<Buffer> memory_;    // each of several pages
+  std::vector<std::byte*> free_;  // the next one to be taken comes last
 };
 
 }  // namespace foretoken

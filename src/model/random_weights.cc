@@ -30,8 +30,8 @@ float Gaussian(uint64_t key, uint64_t index) {
 
 bool EndsWith(std::string_view name, std::string_view end) { return name.ends_with(end); }
 
-// Standard deviation of a matrix's values: activations keep their size from layer to layer,
-// attention has preferences, and logits spread by about 2.5.
+// The standard deviation of a matrix's values. It keeps the size of activations from layer to
+// layer, gives attention preferences, and makes logits spread by about 2.5.
 float Spread(std::string_view name, int64_t cols) {
   const float unit = 1.0f / std::sqrt(static_cast<float>(cols));
   if (EndsWith(name, "attn_q.weight") || EndsWith(name, "attn_k.weight")) return 1.5f * unit;
@@ -39,8 +39,8 @@ float Spread(std::string_view name, int64_t cols) {
   return unit;
 }
 
-// Matrices are drawn from a pool of quantised chunks: quantising every value would take minutes for
-// a billion of them, and a product cannot tell the difference.
+// Random weights whose matrices are drawn from a pool of quantised chunks. Quantising every value
+// would take minutes for a billion of them, and products behave the same with either.
 class RandomWeights final : public WeightSource {
  public:
   RandomWeights(DType type, uint64_t seed, Backend& backend)
@@ -80,8 +80,8 @@ class RandomWeights final : public WeightSource {
   }
 
  private:
-  // Pages of their own, so that freeing them gives them back: interleaved with the backend's
-  // allocations on the heap they stayed, and a model took twice its size.
+  // Memory mapped separately, so that freeing it returns it to the system. On the heap, interleaved
+  // with the backend's allocations, it was not returned, and a model took twice its size.
   struct Unmap {
     size_t size = 0;
     void operator()(std::byte* p) const { munmap(p, size); }
@@ -144,7 +144,7 @@ class RandomWeights final : public WeightSource {
   DType type_;
   uint64_t seed_;
   Backend& backend_;
-  std::unique_ptr<ThreadPool> pool_;  // once there is a matrix
+  std::unique_ptr<ThreadPool> pool_;  // made with the first matrix
   std::vector<Bytes> kept_;
   std::vector<std::vector<std::byte>> gathered_;  // rows that weights refer to
 };

@@ -1,4 +1,5 @@
-// Tests' way of scoring rows with a model: builds the batch, runs it, downloads every row's logits.
+// Helpers of tests that score rows with a model: they build the batch, run it and download every
+// row's logits.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 
 namespace foretoken {
 
-// The rows one sequence adds to a batch; parents as in RowBatch, counted from the first of them.
+// The rows that one sequence adds to a batch; parents as in RowBatch, counted from the first of
+// them.
 struct SequenceRows {
   KvCache* cache = nullptr;
   std::vector<Token> tokens;
@@ -98,8 +100,8 @@ inline RowLogits Feed(Model& model, KvCache& cache, std::span<const Token> token
   return all;
 }
 
-// Logits of every node of a tree, decoded one token at a time, depth first; the cache ends as it
-// began.
+// Computes the logits of every node of a tree by decoding one token at a time, depth first. The
+// cache ends as it began.
 class SequentialScorer {
  public:
   SequentialScorer(Model& model, KvCache& cache) : model_(model), cache_(cache) {}

@@ -1,4 +1,4 @@
-// Taps: what a drafter may see of the target's work, declared once, up front.
+// Taps: the parts of the target's computation that a drafter sees, requested in advance.
 #pragma once
 
 #include <map>
@@ -20,15 +20,15 @@ struct TapSpec {
   std::vector<int> queries;
   // Layers (0-based) whose cached keys and values are read in place. Ascending, distinct.
   std::vector<int> kv_layers;
-  // Whether what the LM head reads is wanted: the last hidden state of the rows whose logits are.
-  // Where `hidden` does not name that state of every row, no more is computed for it.
+  // Whether the input of the LM head is wanted: the last hidden state of the rows whose logits are.
+  // Unless `hidden` names that state, it is not computed for other rows.
   bool head_input = false;
   // Whether the target's likeliest token after every row is wanted.
   bool answers = false;
 };
 TapSpec Merge(const TapSpec& a, const TapSpec& b);
 
-// The recorded values of one pass, for one sequence: node n is row n. Valid until the model's next
+// The recorded values of one pass for one sequence: node n is row n. Valid until the model's next
 // pass; keys and values until the cache takes or gives back pages.
 class Taps {
  public:
@@ -37,11 +37,11 @@ class Taps {
   PagedRows Keys(int layer) const { return keys_.at(layer); }     // [capacity, kv_cols]
   PagedRows Values(int layer) const { return values_.at(layer); }
 
-  // [rows whose logits were asked for, hidden] f32.
+  // [rows whose logits were requested, hidden] f32.
   Tensor HeadInput() const { return head_input_; }
 
-  // [rows] the highest logit's token after each row; empty where not all logits of this sequence
-  // were computed.
+  // [rows] the token with the highest logit after each row; empty where some logits of this
+  // sequence were not computed.
   std::span<const Token> answers() const { return answers_; }
 
   void SetHidden(int index, Tensor t) { hidden_[index] = t; }

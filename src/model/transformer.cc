@@ -72,7 +72,7 @@ void Transformer::Check(const Pass& pass, std::span<Taps> taps) const {
   FT_CHECK(taps.size() == pass.caches.size() || (none && taps.empty()));
 }
 
-// Taps hold as many rows as the layers' own scratch.
+// Allocates taps with as many rows as the layers' own scratch.
 Status Transformer::ReserveTaps(const TapSpec& spec) {
   if (layers_.row_capacity() != tap_capacity_) {
     tap_capacity_ = layers_.row_capacity();
@@ -92,7 +92,7 @@ Status Transformer::ReserveTaps(const TapSpec& spec) {
   return {};
 }
 
-// Logits, and what the LM head reads where that is wanted, of as many rows.
+// Allocates logits and, if wanted, inputs of the LM head for `rows` rows.
 Status Transformer::ReserveLogits(int rows, bool head_input) {
   const int64_t most = std::min<int>(max_rows(), std::bit_ceil(static_cast<unsigned>(rows)));
   if (rows > logits_.tensor.rows) {
@@ -110,8 +110,8 @@ void Transformer::TapResidual(const Pass& pass, int index) {
                      Tap(hidden_taps_, index).Rows(0, pass.rows));
 }
 
-// Runs every layer over the residual stream and returns how many of its rows are left: all of them,
-// or the rows whose logits are wanted when nobody reads the others after the last attention.
+// Runs every layer over the residual stream and returns the number of rows left in it: all of them,
+// or the rows whose logits are wanted where nothing reads the others after the last attention.
 int Transformer::RunLayers(const Pass& pass) {
   int rows = pass.rows;
   for (int layer = 0; layer < config_.layers; ++layer) {
@@ -139,7 +139,7 @@ int Transformer::KeepLogitRows(const Pass& pass, int rows) {
   return count;
 }
 
-// Logits of the rows that want them, from a residual stream of `rows` rows.
+// Computes the requested logits from a residual stream of `rows` rows.
 Tensor Transformer::Logits(const Pass& pass, int rows) {
   const Tensor& gain = weights_.final_norm.tensor;
   if (pass.tap_final) {
@@ -158,7 +158,7 @@ Tensor Transformer::Logits(const Pass& pass, int rows) {
   return logits;
 }
 
-// A sequence's rows of the logits: the first, and their number.
+// The first of a sequence's rows of logits, and their number.
 std::pair<int, int> Transformer::LogitsOf(const Pass& pass, int sequence) {
   const std::vector<int>& rows = pass.batch.logit_rows;
   const auto before = [&](int row) {
@@ -192,7 +192,7 @@ void Transformer::FillTaps(const Pass& pass, std::span<Taps> taps) const {
   }
 }
 
-// Only for sequences of which the logits of all rows were asked for.
+// Fills answers only for sequences all of whose logits were requested.
 void Transformer::FillAnswers(const Pass& pass, Tensor logits, std::span<Taps> taps) {
   answers_.resize(static_cast<size_t>(logits.rows));
   if (logits.rows > 0) backend_.ArgMax(logits, answers_);

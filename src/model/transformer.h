@@ -22,8 +22,8 @@ struct TransformerWeights {
   std::vector<LayerWeights> layers;
 };
 
-// REQUIRES: CheckConfig(config). Errors: a weight's; a token of options.head_tokens that the
-// vocabulary lacks.
+// Loads all weights. REQUIRES: CheckConfig(config). Errors: those of a weight; a token of
+// options.head_tokens that the vocabulary lacks.
 Result<TransformerWeights> LoadTransformerWeights(const ModelConfig& config,
                                                   std::unique_ptr<WeightSource> source,
                                                   const ModelOptions& options);
@@ -52,7 +52,7 @@ class Transformer final : public Model {
                                                std::optional<DType> type) override;
 
  private:
-  // What one pass works on; lives for the pass.
+  // The arguments of one pass; lives as long as the pass.
   struct Pass {
     const RowBatch& batch;
     std::span<KvCache* const> caches;
@@ -77,7 +77,7 @@ class Transformer final : public Model {
   void FillAnswers(const Pass& pass, Tensor logits, std::span<Taps> taps);
 
   ModelConfig config_;
-  TransformerWeights weights_;  // its layers have moved to layers_
+  TransformerWeights weights_;  // without its layers, which layers_ has
   Backend& backend_;
   DecoderLayers layers_;
   size_t weight_bytes_;
@@ -88,7 +88,7 @@ class Transformer final : public Model {
   std::vector<Buffer> hidden_taps_;  // [layers + 1], made on first use
   std::vector<Buffer> query_taps_;   // [layers]
   Buffer head_input_;
-  std::vector<Token> answers_;  // [rows of logits] of the last pass that was asked for them
+  std::vector<Token> answers_;  // [rows of logits] of the last pass that requested them
 };
 
 }  // namespace foretoken

@@ -18,7 +18,8 @@ Result<TransformerWeights> LoadTransformerWeights(const ModelConfig& config,
   }
   WeightLoader loader(*source);
   TransformerWeights weights;
-  // The largest first: while a matrix loads, its file pages and its copy are both in memory.
+  // The largest matrices first: while one loads, its pages of the file and its copy are both in
+  // memory.
   weights.embedding = loader.Matrix("token_embd.weight", config.vocab, config.hidden);
   if (!options.head_tokens.empty()) {
     FT_ASSIGN_OR_RETURN(weights.head,

@@ -1,4 +1,4 @@
-// Where a model's weights come from: a model file, or a generator that needs none.
+// Sources of a model's weights: a model file, or a generator of random values.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@
 
 namespace foretoken {
 
-// Hands out weights by GGUF name. Must outlive the weights: it owns the bytes they may refer to.
+// Provides weights by GGUF name. Must outlive the weights, because it owns bytes that they may
+// refer to.
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
@@ -20,8 +21,8 @@ class WeightSource {
   virtual Result<std::unique_ptr<Weight>> Matrix(const std::string& name, int64_t rows,
                                                  int64_t cols) = 0;
   // Rows `picked` of a matrix [rows, cols], in that order: [picked.size(), cols]. In the matrix's
-  // own type, or requantised to `type`. Errors: those of Matrix; columns that are no whole number
-  // of the type's blocks. REQUIRES: 0 <= picked[i] < rows; not empty.
+  // own type, or requantised to `type`. Errors: those of Matrix; columns that are not a whole
+  // number of the type's blocks. REQUIRES: 0 <= picked[i] < rows; not empty.
   virtual Result<std::unique_ptr<Weight>> PickRows(const std::string& name, int64_t rows,
                                                    int64_t cols, std::span<const int32_t> picked,
                                                    std::optional<DType> type) = 0;
@@ -34,17 +35,17 @@ class WeightSource {
 std::vector<std::byte> GatherRows(const std::byte* data, DType from, int64_t cols,
                                   std::span<const int32_t> picked, DType to);
 
-// What a file's values may be. A draft of wrong numbers only guesses badly; a model of them writes
-// garbage.
+// Whether a file may hold NaN or infinities. With them, a draft only guesses badly, but a model
+// generates garbage.
 enum class FileValues : uint8_t { kAny, kFinite };
 
-// Reads `file`, which must outlive the source, and lets go of its pages as soon as a weight no
-// longer needs them. With kFinite, a NaN or an infinity among the values or scales of a tensor is
-// an error that names it.
+// Reads `file`, which must outlive the source, and releases its pages as soon as a weight no longer
+// needs them. With kFinite, a NaN or an infinity among the values or scales of a tensor is an error
+// that names the tensor.
 std::unique_ptr<WeightSource> NewFileWeights(const ModelFile& file, Backend& backend,
                                              FileValues values = FileValues::kAny);
 
-// Generates values, the same ones for the same seed and name.
+// Generates random values, the same ones for the same seed and name.
 std::unique_ptr<WeightSource> NewRandomWeights(DType type, uint64_t seed, Backend& backend);
 
 }  // namespace foretoken
