@@ -251,7 +251,7 @@ TEST_P(BackendTest, ArgMaxTakesTheLowestOfEqualsAndNoNan) {
     for (int64_t i = 0; i < n; ++i) {
       x[n + i] = low;                             // row 1: all -infinity
       x[2 * n + i] = nan;                         // row 2: all NaN
-      x[3 * n + i] = i == n - 1 ? 2.0f : nan;     // row 3: one number
+      x[3 * n + i] = i == n - 1 ? 2.0f : nan;     // row 3: one value that is not NaN
       x[4 * n + i] = i >= n / 2 ? 7.0f : low;     // row 4: equal values in the upper half
       x[5 * n + i] = static_cast<float>(i % 50);  // row 5
     }

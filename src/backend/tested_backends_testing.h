@@ -1,5 +1,5 @@
-// The backends that tests of ops go through: what this machine has, by name, the strict one, and
-// the CPU's with kernels of instruction sets that this machine lacks, on emulated instructions.
+// The backends that tests of ops run on: those of this machine by name, the strict one, and the
+// CPU's with kernels of instruction sets that this machine lacks, on emulated instructions.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 namespace foretoken::testing {
 
 struct TestedBackend {
-  std::string name;                   // as of NewTestBackend; of emulated kernels, the set's
-  std::optional<KernelSet> emulated;  // the kernels, where they are
+  std::string name;                   // as in NewTestBackend; for emulated kernels, the set's
+  std::optional<KernelSet> emulated;  // the kernels, if emulated
 
   std::unique_ptr<Backend> New(int threads) const;
   // The name as a test parameter: letters, digits and underscores.

@@ -160,7 +160,7 @@ struct KernelConfig {
   int streams;           // quantised panels read in parallel: one, or kMostTogether
   int turns;             // unquantised panels that are interleaved: one, or kMostTogether
   bool prefetches_near;  // attention prefetches into the L1 cache instead of L2
-  ProductUnit unit = ProductUnit::kFastest;  // measured for each shape, or always the same
+  ProductUnit unit = ProductUnit::kFastest;  // kFastest: measured for each shape
 };
 
 // The configurations that a set of kernels admits.
@@ -172,7 +172,7 @@ struct KernelLimits {
 
 struct Kernels {
   const char* name;
-  double crossover_rows;  // as of Backend::CrossoverRows (docs/performance: zen4.md, avx2.md, ...)
+  double crossover_rows;  // as in Backend::CrossoverRows (docs/performance: zen4.md, avx2.md, ...)
   TileKind bf16_tile;     // what products with BF16 weights take
   KernelLimits limits;
   // The fastest configurations, as measured: on AMD's cores (Zen 4) and on Intel's (Sapphire

@@ -5,9 +5,8 @@
 // ShortNumbers), or two bf16 that one instruction multiplies (PairNumbers, pair_numbers.h).
 //   kPer: elements of a word.
 //   Product(a, b, c): c + the products of the words of a and b, in each lane.
-//   WidenKeys, WidenValues: convert a block of the cache, from position `from` on, to words. Like
-//   all
-//     long loops here, they prefetch rows of the next span meanwhile (Asks).
+//   WidenKeys, WidenValues: convert a block of the cache, from position `from` on, to words, and
+//     prefetch rows of the next span between conversions (Asks).
 //   LoadQuery(q, n): a register of words from q, of which n floats are left; zeros after them.
 //   Power(x): e^x. REQUIRES: x <= 0.
 //   StoreWeights(x, weights, block): stores a query's sixteen weights of a block, as words.

@@ -56,14 +56,14 @@ std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
          std::to_string(c.shape.head_dim) + "w" + std::to_string(c.shape.window);
 }
 
-// Whether the matrix unit reads this cache, with 16 bits of its values.
+// Whether the matrix unit multiplies this cache, with 16 bits of its values.
 bool OnMatrixUnit(const Case& c) { return c.set.isa == CpuIsa::kAmx && c.cache != DType::kF32; }
 // Whether the cache is multiplied as bytes, queries and weights rounded to 15 bits.
 bool MultipliesBytes(const Case& c) {
   return (c.set.isa == CpuIsa::kAvx512Vnni || c.set.isa == CpuIsa::kAvx512) &&
          c.cache == DType::kQ8_0 && c.shape.head_dim % 32 == 0;
 }
-// Whether queries and weights are rounded to bf16 too, of 8 bits.
+// Whether queries and weights are rounded to bf16 (8 bits) like the cache.
 bool RoundsToBf16(const Case& c) {
   return (c.set.isa == CpuIsa::kAvx512 || OnMatrixUnit(c)) && c.cache == DType::kBF16;
 }

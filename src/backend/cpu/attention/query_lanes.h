@@ -20,8 +20,7 @@ struct OfType {
 //   Choose(type, f): calls f(OfType<type>()).
 //   LoadWords: sixteen words of a row's key, from word `word` of the head on.
 //   LoadValues: kVectors registers of the values at rows[0] ... rows[kPer - 1], from an element on.
-//   StoreWeights(x, to): stores the weights in the lanes of x as words, a query's positions
-//   together.
+//   StoreWeights(x, to): stores the weights in x's lanes as words, a query's positions together.
 template <typename Numbers, CacheType... kTypes>
 class FloatWords : public Numbers {
  public:
@@ -446,8 +445,8 @@ class QueryLanes {
   }
 
   // Adds each row's own values from position at + first on. VectorAttention pads the last block
-  // with copies of the row's last value, of weight zero. Here there is one such copy at most,
-  // because more of them change nothing.
+  // with copies of the row's last value, of weight zero. Here one word of such copies is added at
+  // most, because more of them change nothing.
   void MixTail(int at, int first) {
     for (int r = first_row_; r < end_row_; ++r) {
       const int left = u_.rows[r].count - at;

@@ -16,7 +16,7 @@ bool IsOneOrMost(int panels, int most) {
   return panels == 1 || (panels == kMostTogether && panels <= most);
 }
 
-// The first number of rows for which there is no tile; 0 where there always is one.
+// The smallest number of rows that no tile fits; 0 where every number has one.
 int RowsWithoutTile(const KernelConfig& config) {
   std::vector<Tile> tiles;
   for (int rows = 1; rows <= kMaxTileRows; ++rows) {

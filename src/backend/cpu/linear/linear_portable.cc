@@ -1,4 +1,4 @@
-// A file of its own, as it takes long to compile.
+// A separate file, because it takes long to compile.
 #define FT_ISA portable
 #include "backend/cpu/linear/linear_table.h"
 

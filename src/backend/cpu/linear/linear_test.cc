@@ -231,14 +231,14 @@ TEST_P(LinearTest, WhatIsNoNumberHasNoCode) {
   EXPECT_EQ(Multiply(*backend_, *weight, x), Multiply(*backend_, *weight, zeroed));
 }
 
-// What products of `type` depend on in a configuration, as a tuple.
+// The fields of a configuration that products of `type` depend on, as a tuple.
 auto ProductsOf(const KernelConfig& c, DType type) {
   const bool quantised = BlockElements(type) > 1;
   return std::tuple(c.most_chunk_rows, c.least_chunk_rows, quantised ? c.streams : c.turns,
                     quantised ? c.unit : ProductUnit::kFastest);
 }
 
-// Every configuration that `kernels` admit; of those with the same products of `type`, one.
+// The configurations that `kernels` admit, one of each group with the same products of `type`.
 std::vector<KernelConfig> ConfigsFor(const Kernels& kernels, DType type) {
   std::vector<KernelConfig> configs;
   for (const KernelConfig& config : AdmittedConfigs(kernels)) {

@@ -1,7 +1,7 @@
-// The number formats of weights, a line each in kFormatTraits: panels, products and tests take from
-// it what differs between formats. Two things more belong to a format: how its blocks are read from
-// a model file (ReadCodes, panel_format.cc) and what its packed codes and scales mean to products
-// (Codes, weight_codes.h; of unquantised formats Step, linear_table.h).
+// The number formats of weights, one line each in kFormatTraits, from which panels, products and
+// tests take what differs between formats. Two more things belong to a format: how its blocks are
+// read from a model file (ReadCodes, panel_format.cc) and what its packed codes and scales mean to
+// products (Codes, weight_codes.h; for unquantised formats Step, linear_table.h).
 #pragma once
 
 #include <cstdint>

@@ -231,7 +231,7 @@ void PackBlocks(const PanelLayout& layout, int64_t cols, const Lanes& rows, std:
   constexpr FormatTraits traits = kTraitsOf<kFormat>;
   const auto bytes = static_cast<int64_t>(BlockBytes(traits.type));
   constexpr int64_t share =
-      traits.super ? kGroupBlocks : 1;  // blocks of a panel in one of the file
+      traits.super ? kGroupBlocks : 1;  // blocks of a panel in a block of the file
   for (int64_t b = 0; b < cols / kBlock; ++b) {
     const auto sub = static_cast<int>(b % share);
     const BlockPlace place = PlaceOf(layout, cols / kBlock, b);
@@ -253,7 +253,8 @@ void PackQuantised(Format f, const PanelLayout& layout, int64_t cols, const Lane
    ...);
 }
 
-// What turns 16 codes into values: value = scale * (code - zero) + minimum, in Dequantize's order.
+// The conversion of 16 codes to values: value = scale * (code - zero) + minimum, in Dequantize's
+// order.
 struct Affine {
   float scale = 0, minimum = 0;
   int zero = 0;
