@@ -68,8 +68,8 @@ struct PagedBuffer {
 };
 
 // Pages for `rows` rows, in an order in memory that depends on `seed`, with unused pages between
-// them. Bytes precede the rows of each page (offset). Rows that are not written hold NaN, or 1e38
-// where the type has no NaN.
+// them. Bytes precede the rows of each page (offset). Rows that are not written hold NaN or, in
+// types with blocks, scales that overflowed.
 inline PagedBuffer NewPages(Backend& backend, DType type, int64_t rows, int64_t cols,
                             int64_t group_cols, uint32_t seed) {
   const int64_t count = (rows + kPageRows - 1) / kPageRows, held = 2 * count + 1;
