@@ -22,19 +22,18 @@ inline int MatchBefore(std::span<const Token> text, int place, int most) {
   return matched;
 }
 
-// Tokens of a match that count; a longer one is as good.
+// Length at which a match counts fully; longer ones add nothing.
 inline constexpr int kLongestMatch = 8;
 
-// The log-probability of each token of a run that is copied from behind a match of `matched` tokens
-// (B-18). It is a fixed estimate for each length of match; tree policies that measure acceptance
-// correct it.
+// The log-probability of each token of a run copied after a match of `matched` tokens (B-18). A
+// fixed estimate by length of match; tree policies that measure acceptance correct it.
 inline float MatchConfidence(int matched) {
   constexpr std::array kByMatch{0.4f, 0.4f, 0.55f, 0.7f, 0.7f, 0.85f, 0.85f, 0.85f, 0.93f};
   static_assert(kByMatch.size() == kLongestMatch + 1);
   return std::log(kByMatch[static_cast<size_t>(std::min(matched, kLongestMatch))]);
 }
 
-// The same of a run that is copied from position `place` of `text` to its end.
+// The log-probability of each token of a run that is copied from position `place` of `text` on.
 inline float CopyConfidence(std::span<const Token> text, int place) {
   return MatchConfidence(MatchBefore(text, place, kLongestMatch));
 }

@@ -14,8 +14,8 @@ namespace foretoken {
 
 // Where the rows of a draft's head come from.
 struct HeadSpec {
-  // Matrices [rows, cols] of the draft's file, all of one vocabulary. None: the target's LM head is
-  // the draft's.
+  // Matrices [rows, cols] of the draft's file, all over the same vocabulary. None: the target's LM
+  // head is used.
   std::vector<std::string> names;
   int64_t rows = 0, cols = 0;
   std::vector<Token> tokens;   // row i is the target's token tokens[i]; empty: token i
@@ -25,18 +25,18 @@ struct HeadSpec {
 // Thread-safety: one thread.
 class DraftHead {
  public:
-  // What `rule` picks, gathered for a draft a level of which reads `body_bytes` beside its head.
-  // `source` (of `file`) and `target` must outlive this. Errors: a matrix that is missing or of
-  // another shape, a type whose blocks do not divide a row, those of PickTokens, out of memory.
+  // Loads the rows that `rule` picks. `body_bytes`: weights that a drafting level reads besides the
+  // head. `source` (of `file`) and `target` must outlive this. Errors: a matrix that is missing or
+  // has another shape, a type whose blocks do not divide a row, those of PickTokens, out of memory.
   static Result<DraftHead> Load(const DraftTokenRule& rule, const HeadSpec& spec,
                                 const DraftFile& file, WeightSource& source, Model& target,
                                 size_t body_bytes);
 
   int size() const { return static_cast<int>(weights_[0]->rows()); }  // columns of logits
-  size_t bytes() const { return weights_[0]->bytes(); }               // read by a product
-  // The target's tokens that logits are of; valid as long as this.
+  size_t bytes() const { return weights_[0]->bytes(); }               // weights read by one product
+  // The target's tokens that the columns of logits stand for; valid as long as this.
   DraftVocabulary vocabulary() const { return tokens_.vocabulary(); }
-  // Logits [rows of x, size()] by the matrix `index`, or by the only one, valid until the next
+  // Logits [rows of x, size()] from matrix `index`, or from the only one; valid until the next
   // call. Errors: out of memory.
   Result<Tensor> Logits(const LinearIn& x, int index = 0);
 
@@ -46,9 +46,9 @@ class DraftHead {
 
   Backend* backend_;
   DraftTokens tokens_;
-  std::vector<std::unique_ptr<Weight>> own_;  // none: the target's whole
-  std::vector<const Weight*> weights_;        // of own_ or the target
-  std::vector<Buffer> biases_;                // of weights_, or none
+  std::vector<std::unique_ptr<Weight>> own_;  // empty: the target's head is used whole
+  std::vector<const Weight*> weights_;        // from own_, or the target's
+  std::vector<Buffer> biases_;                // for each of weights_, or none
   Buffer logits_;
 };
 

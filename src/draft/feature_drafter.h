@@ -1,5 +1,5 @@
-// Drafters whose network holds keys and values of its own of the whole text, made of the target's
-// hidden states, of tokens, or of both (EAGLE, HASS, Hydra, EDD).
+// Base class of drafters whose network keeps a KV cache of the whole text, computed from the
+// target's hidden states, from tokens, or from both (EAGLE, EAGLE-3, HASS, Hydra, Chimera, EDD).
 #pragma once
 
 #include <functional>
@@ -14,38 +14,39 @@
 
 namespace foretoken {
 
-// What row i of a cache is made of.
+// What a cache's row i is computed from: the feature of token i, if there are features, and token i
+// + `ahead`.
 struct RowContent {
-  // What the feature of token i is made of: hidden states of the target, by ascending Hugging Face
-  // index. None: rows have no features.
+  // The target's hidden states that a feature is made of, by ascending Hugging Face index. None:
+  // rows have no features.
   std::vector<int> taps;
-  int ahead = 1;  // and token i + ahead
+  int ahead = 1;
 };
 
-// Thread-safety: one thread.
+// The network of a feature drafter. Thread-safety: one thread.
 class FeatureNet {
  public:
   virtual ~FeatureNet() = default;
   virtual Backend& backend() const = 0;
   virtual int hidden() const = 0;
-  // Rows of `Features` that a pass takes.
+  // Most tokens in one pass.
   virtual int max_rows() const = 0;
-  // Rows that a token takes in a cache.
+  // Cache rows per token.
   virtual int cache_rows() const { return 1; }
-  // An empty cache that will hardly ever hold more than `tokens` tokens.
+  // Returns an empty cache, sized for a sequence of usually at most `tokens` tokens.
   virtual std::unique_ptr<KvCache> NewCache(int tokens, DType type) const = 0;
-  // Makes features `to` [rows.size(), hidden] of those rows of `taps`, each [nodes, target's
-  // hidden], in the order of RowContent::taps. Here: of one tap, which is the feature. Errors, here
-  // and below: out of memory.
+  // Makes features `to` [rows.size(), hidden] from those rows of `taps`, each [nodes, target's
+  // hidden], in the order of RowContent::taps. This default takes a single tap as the feature.
+  // Errors, here and below: out of memory.
   virtual Status Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to);
-  // Where the features of the next pass's rows are to be put: [rows, hidden].
+  // The tensor [rows, hidden] into which the caller writes the features of the next pass.
   virtual Result<Tensor> Features(int rows) = 0;
   // Appends the rows (Features, batch.token) to the caches as provisional rows. Returns their
-  // outputs [rows, hidden], valid until the next pass, or nothing where keys and values are all
-  // there is to them. REQUIRES: 1 <= rows <= max_rows().
+  // outputs [rows, hidden], valid until the next pass, or an empty tensor if the network only
+  // computes keys and values for them. REQUIRES: 1 <= rows <= max_rows().
   virtual Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) = 0;
-  // The same where only the outputs of each sequence's last row are of use: [sequences, hidden], or
-  // nothing. Most of what a layer computes is not needed for the others.
+  // As Forward, but returns the outputs of each sequence's last row only: [sequences, hidden], or
+  // an empty tensor. For the other rows, most of a layer's work can be left out.
   virtual Result<Tensor> ForwardForLast(const RowBatch& batch, std::span<KvCache* const> caches);
 };
 
@@ -60,41 +61,45 @@ class FeatureDrafter : public Drafter {
   size_t StateBytes(const DraftState& state) const override;
 
  protected:
-  // The cache's committed rows are of true features and committed tokens and nothing else. A text
-  // that is cut to n tokens keeps n features, but the n - 1 rows whose tokens are known. The
-  // beginning of a text may be left unread; positions are those of the whole text all the same.
+  // The cache's committed rows are computed from the target's features and committed tokens only. A
+  // text cut to n tokens keeps n features but only n - RowContent::ahead rows: those whose tokens
+  // are known. The beginning of a text may be left unread; positions still count from its start.
   struct State : TextState {
     std::unique_ptr<KvCache> cache;
     bool has_features = false;
-    Buffer features;       // [observed - skipped or more, hidden] the target's, if there are any
-    int skipped = 0;       // leading tokens that are never read
-    int observed = 0;      // leading tokens that are skipped or whose features are held
-    Buffer root;           // [1, hidden] output of the last row, if any, once CatchUp has fed it
-    int cache_rows = 1;    // that a fed token takes
-    std::vector<int> row;  // [builder's nodes, or fewer] the last draft's provisional row of a node
-    // Leading tokens that are skipped or whose rows are committed.
+    Buffer features;       // [observed - skipped or more, hidden] of the target; unused without
+                           // features
+    int skipped = 0;       // leading tokens that are left out for good
+    int observed = 0;      // leading tokens that are skipped or have a stored feature
+    Buffer root;           // [1, hidden] output of the last row, if there are outputs, once CatchUp
+                           // has fed it
+    int cache_rows = 1;    // rows that a token takes in `cache`
+    std::vector<int> row;  // [builder's nodes, or fewer] a node's provisional row in the last draft
+    // Leading tokens that are skipped or have committed rows.
     int rows() const { return skipped + cache->length() / cache_rows; }
     int unread() const { return committed - rows(); }
-    // Features are contiguous from `skipped`: a later gap cannot be filled.
+    // Whether the features reach the end of the text. They are contiguous from `skipped` on: a
+    // later gap cannot be filled.
     bool observed_all() const {
       return !has_features || (observed == committed && observed > skipped);
     }
-    // Of tokens [first, first + count).
+    // The features of tokens [first, first + count).
     Tensor Features(int first, int count) const {
       return features.tensor.Rows(first - skipped, count);
     }
-    // Adds `node` to a pass over provisional rows, the slots' one after the other. Returns its
-    // parent's row, kNoNode where there is none, as of roots that were not added.
+    // Adds `node` to a pass over provisional rows, laid out slot after slot. Returns the row of its
+    // parent, or kNoNode where the parent has none, such as a root that was not added.
     int AddNode(const CandidateTree& tree, Node node, Pos position, RowBatch& batch);
   };
 
-  // Tokens [first, first + count) of a text whose rows are to be fed.
+  // Tokens [first, first + count) of a text, whose rows are to be fed.
   struct Run {
     State* state;
     int first, count;
   };
 
-  // `capacity`: longest sequence. `net` outlives this. REQUIRES: content.ahead is 0 or 1.
+  // `capacity`: length of the longest sequence. `net` outlives this. REQUIRES: content.ahead is 0
+  // or 1.
   FeatureDrafter(FeatureNet& net, const RowContent& content, int capacity, DType cache_type)
       : net_(net),
         content_(content),
@@ -102,26 +107,27 @@ class FeatureDrafter : public Drafter {
         cache_type_(cache_type),
         offers_(net.backend()) {}
 
-  // Makes what is common to the states.
+  // Fills in what all states have in common.
   void Prepare(State& state) const;
   static State& StateOf(const DraftSlot& slot) { return static_cast<State&>(slot.state); }
-  // Drops what the last draft fed, then drafts by levels. `expand` offers what follows their nodes;
-  // the text of roots was read before.
+  // Drops the rows of the last draft, then drafts level by level. `expand` offers continuations of
+  // the levels' nodes; the text up to a root has been read by then.
   Status DraftLevels(std::span<const DraftSlot> batch,
                      const std::function<Status(std::span<const DraftLevel>)>& expand);
   // Feeds the runs, of at most max_rows() tokens together, in one pass.
   virtual Status Feed(std::span<const Run> runs);
-  // Commits what a run has fed; the last of its outputs is `root`, if there are any.
+  // Commits the rows that a run has fed. `root`: the output of the last one, or empty; it is
+  // copied.
   Status Finish(State& state, Tensor root);
 
   LogitsOffers& offers() { return offers_; }
 
  private:
-  // Feeds the rows that the caches of those `levels` lack whose nodes are roots, several sequences
-  // together: where no draft is asked for, nothing is fed.
+  // For the levels that expand a root, feeds the rows which their caches lack, several sequences
+  // per pass. Sequences for which no draft is asked are not fed.
   Status CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
   Status KeepFeatures(const Observation& seen, State& state);
-  // Rows of the cache that hold for the first `length` tokens alone.
+  // Number of committed cache rows that depend on the first `length` tokens only.
   int RowsOf(const State& state, int length) const;
 
   FeatureNet& net_;

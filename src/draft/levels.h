@@ -1,5 +1,4 @@
-// What drafters do that have a network of their own: they draft level by level, and offer what the
-// network's logits say.
+// Level-by-level drafting, and offers from a network's logits: what drafters with a network share.
 #pragma once
 
 #include <functional>
@@ -19,7 +18,7 @@ inline void AddRow(RowBatch& batch, Token token, Pos position, Node parent) {
   batch.parent.push_back(parent);
 }
 
-// What an expansion must read of its text first, if reading was put off.
+// Text that an expansion must read first because reading it was put off.
 struct UnreadText {
   int tokens = 0;
   int given = 0;  // of those, tokens of the prompt
@@ -27,48 +26,51 @@ struct UnreadText {
 
 // The nodes of one slot that the next pass expands.
 struct DraftLevel {
-  size_t slot;              // of the batch
-  std::vector<Node> nodes;  // not empty; the root alone, or none of them the root
+  size_t slot;              // the slot's index in the batch
+  std::vector<Node> nodes;  // not empty; either the root alone, or nodes other than the root
   UnreadText unread = {};
-  bool continued = false;  // more of the level before, which was too large for one pass
+  bool continued = false;  // continues the preceding level, which was too large for one pass
 };
 
-// Asks every builder for its frontier and lets `expand` offer what follows, as many slots a call as
-// `rows_of` says fit `most_rows`, until no builder has a frontier left; a frontier of more nodes
-// takes several calls. `goes_on`: whether the slot is to be asked for another level. `unread`: of a
-// slot's text, counted in rows of the expansion that reads them; the prompt's share of its time is
-// booked as such (TreeBuilder::reading_seconds). Errors: those of `expand`.
+// Drafts level by level: takes every builder's frontier and lets `expand` offer continuations,
+// until no builder has a frontier left. A call of `expand` gets as many slots as fit `most_rows` by
+// `rows_of`; a larger frontier is split over several calls. `goes_on`: whether a slot is asked for
+// another level. `unread`: a slot's unread text, counted in rows of the expansion that reads it;
+// the prompt's share of that expansion's time is recorded as such (TreeBuilder::reading_seconds).
+// Errors: those of `expand`.
 Status DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
                      const std::function<bool(size_t slot)>& goes_on,
                      const std::function<int(const DraftLevel&)>& rows_of,
                      const std::function<Status(std::span<const DraftLevel>)>& expand,
                      const std::function<UnreadText(size_t slot)>& unread = nullptr);
 
-// Which tokens the logits of a draft are of: column i is the target's tokens[i], or i where
-// `tokens` is empty. What the draft lacks is never guessed.
+// The tokens that a draft's logits stand for: column i is the target's token tokens[i], or i where
+// `tokens` is empty. Other tokens are never guessed.
 struct DraftVocabulary {
   std::span<const Token> tokens;  // distinct, below `size`
-  int size = 0;                   // the target's vocabulary; 0: as many as columns
+  int size = 0;                   // of the target's vocabulary; 0: the number of columns
 };
 
-// What follows a node of a slot: row `row` of logits. REQUIRES: the slot's state is a TextState.
+// A node of a slot and the row of logits that predicts what follows it. REQUIRES: the slot's state
+// is a TextState.
 struct LogitsPlace {
   const DraftSlot* slot;
   Node node;
   int64_t row;
 };
-// The levels' nodes in order, a row each.
+// The levels' nodes in order, one row each.
 std::vector<LogitsPlace> PlacesOf(std::span<const DraftSlot> batch,
                                   std::span<const DraftLevel> levels);
 
-// Offers what a network's logits say. Holds scratch; one thread at a time.
+// Turns a network's logits into offers. Holds scratch; one thread at a time.
 class LogitsOffers {
  public:
   explicit LogitsOffers(Backend& backend) : backend_(backend) {}
 
-  // Offers after each place what DraftSlot::sampling would choose from its row of `logits`
-  // [rows, columns of `vocabulary`], or draws from that row for a verifier that weighs draws.
-  // Offers nothing where a row holds a value that no working network gives (NaN, infinite, huge).
+  // Offers, after each place, the tokens that DraftSlot::sampling ranks highest in its row of
+  // `logits` [rows, columns of `vocabulary`]; for a verifier that weighs draws, tokens drawn from
+  // that row. A row offers nothing if it holds a value that no working network gives: NaN,
+  // +infinity or beyond kMostLogit.
   void Offer(std::span<const LogitsPlace> places, Tensor logits,
              const DraftVocabulary& vocabulary = {});
 
@@ -78,7 +80,8 @@ class LogitsOffers {
   Backend& backend_;
   std::vector<RankedToken> ranked_;
   std::vector<Scored> offers_;
-  std::vector<float> row_, own_row_;  // a row of logits, and by the draft's vocabulary
+  std::vector<float> row_, own_row_;  // a row of logits over the target's vocabulary, and over the
+                                      // draft's
 };
 
 }  // namespace foretoken

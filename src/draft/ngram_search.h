@@ -1,4 +1,4 @@
-// Where some words stand in a text: the search that copying drafters share.
+// Exact n-gram search in a text, shared by copying drafters.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace foretoken {
 
-// The first place of `text`, `last` at most, right before which `words` (not empty) stand; -1 if
-// there is none.
+// The position right after the first occurrence of `words` (not empty) in `text`, `last` at most;
+// -1 if there is none.
 inline int FirstPlaceAfter(std::span<const Token> text, std::span<const Token> words, int last) {
   if (last < static_cast<int>(words.size())) return -1;
   const auto searched = text.first(static_cast<size_t>(last));

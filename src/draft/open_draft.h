@@ -1,4 +1,4 @@
-// Opens trained drafts of every kind of file.
+// Opens trained drafts of all file formats.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace foretoken {
 
-// Opens a GGUF file, or a draft as its authors published it: a directory of one of the layouts that
-// methods name (METHOD/METHOD_published.cc), or the weights in it. Errors: those of DraftFile::Open
-// and OpenPublishedDraft.
+// Opens a GGUF file or a draft as its authors published it: a directory in one of the layouts
+// defined by the methods (METHOD/METHOD_published.cc), or the file of weights in it. Errors: those
+// of DraftFile::Open and OpenPublishedDraft.
 Result<std::unique_ptr<DraftFile>> OpenDraft(const std::string& path);
 
 }  // namespace foretoken

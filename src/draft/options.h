@@ -1,5 +1,5 @@
-// A drafter's options: a struct that describes itself (base/option_fields.h). Every mistake opens
-// with the drafter's name.
+// A drafter's options: a struct that describes its own fields (base/option_fields.h). Error
+// messages begin with the drafter's name.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ class DraftOptions : public OptionReader {
       : OptionReader("drafter " + std::string(drafter), options) {}
 };
 
-// Reads the options of `drafter` into a struct that holds their defaults. Errors: the first
-// mistake.
+// Reads the options of `drafter` into a struct that holds their defaults. Errors: the first invalid
+// option.
 template <typename Options>
 Status ReadOptions(std::string_view drafter, const Json& json, Options& options) {
   DraftOptions reader(drafter, json);

@@ -1,4 +1,4 @@
-// What the readers of published drafts share: tensors by our names, and config.json.
+// Helpers shared by the readers of published drafts: tensors by foretoken's names, and config.json.
 #pragma once
 
 #include <span>
@@ -10,20 +10,22 @@
 
 namespace foretoken {
 
-// Null where there is none.
+// Null if there is no such tensor.
 const TensorSource* FindTensor(std::span<const TensorSource> tensors, std::string_view name);
 
-// The matrix that tells the width of the first layer and of its feed-forward part: [ffn, hidden].
+// The matrix whose shape gives the width of the first layer and of its feed-forward part: [ffn,
+// hidden].
 inline constexpr std::string_view kGateName = "blk.0.ffn_gate.weight";
-inline constexpr std::string_view kPublishedGate = "mlp.gate_proj.weight";  // behind the layer's
+inline constexpr std::string_view kPublishedGate = "mlp.gate_proj.weight";  // after the layer's
+                                                                            // prefix
 
 bool HasAttentionBias(std::span<const TensorSource> tensors);
 
-// Describes one layer by its gate, and logits by a matrix of `output`'s rows.
+// Fills in the sizes of one layer from its gate, and the vocabulary from the rows of `output`.
 void DescribeLayer(const TensorSource& gate, const TensorSource& output, DraftInfo& info);
 
-// What config.json, read from `path`, says of layers that are Llama's, whatever the authors call
-// the class; the library speculators nests it in "transformer_layer_config". Errors: those of
+// The configuration that config.json, read from `path`, gives for Llama layers, whatever class it
+// names. The library speculators nests it in "transformer_layer_config". Errors: those of
 // ParseHfConfig.
 Result<ModelConfig> LlamaLayers(Json json, const std::string& path);
 

@@ -1,4 +1,5 @@
-// Ranking a vocabulary by what a target writes: what foretoken rank-tokens computes.
+// Ranks a vocabulary by how often a target writes each token: the computation of foretoken
+// rank-tokens.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,11 @@
 
 namespace foretoken {
 
-// All tokens below `vocab`: those that the target's answers hold by how often they do, those of
-// equal counts and those that answers never hold by `behind` ([vocab] counts in other text), then
-// by id. The shares of coverage, one for every `step` tokens, are held out: answers are dealt into
-// ten parts (as many as there are answers where those are fewer), and each part's tokens are looked
-// up in the ranking of the other parts. One answer is its own measure. REQUIRES: tokens are below
-// `vocab`; some answer is not empty.
+// Ranks all tokens below `vocab` by how often they occur in the target's answers, then by `behind`
+// ([vocab] counts in other text), then by id. Coverage has one share for every `step` tokens and is
+// cross-validated: answers are dealt into ten parts (as many as there are answers if those are
+// fewer), and each part's tokens are looked up in the ranking of the other parts. A single answer
+// is looked up in its own ranking. REQUIRES: tokens are below `vocab`; some answer is not empty.
 TokenRanking RankTokens(std::span<const std::vector<Token>> answers,
                         std::span<const int64_t> behind, int vocab, int step = 256);
 

@@ -1,4 +1,4 @@
-// The residual blocks that heads of Medusa and Hydra are made of.
+// The residual blocks in the heads of Medusa and Hydra, and in Chimera's n-gram encoder.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@ struct ResidualBlock {
 
 ResidualBlock LoadBlock(WeightLoader& loader, const TensorSpec& weight, const TensorSpec& bias);
 
-// Bytes of their matrices.
+// Bytes of their weight matrices.
 size_t BlockBytes(std::span<const ResidualBlock> blocks);
 
-// Thread-safety: one thread.
+// Applies residual blocks. Thread-safety: one thread.
 class ResidualBlocks {
  public:
   ResidualBlocks(Backend& backend, int hidden) : backend_(backend), hidden_(hidden) {}

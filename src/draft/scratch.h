@@ -1,4 +1,4 @@
-// Memory of drafts' networks that grows with what is asked of it.
+// Buffers of draft networks that grow on demand.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,9 @@
 
 namespace foretoken {
 
-// `rows` rows of `cols`, in memory that grows to a power of two rows of the widest so far; what it
-// held is lost then. Errors: out of memory.
+// Returns `rows` rows of `cols` in `buffer`. If it is too small, it is replaced by one with the
+// next power of two of rows and the largest width so far, and its contents are lost. Errors: out of
+// memory.
 inline Result<Tensor> ReserveRows(Backend& backend, int rows, int64_t cols, Buffer& buffer) {
   if (rows > buffer.tensor.rows || cols > buffer.tensor.cols) {
     const int64_t widest = std::max(cols, buffer.tensor.cols);
@@ -19,8 +20,8 @@ inline Result<Tensor> ReserveRows(Backend& backend, int rows, int64_t cols, Buff
   return buffer.tensor.Rows(0, rows).Cols(0, cols);
 }
 
-// Makes room for `rows` rows of `cols` in memory that doubles, of whose rows the first `held` are
-// kept. Errors: out of memory; the buffer is as it was.
+// Grows `buffer` to at least `rows` rows of `cols`, doubling it, and keeps its first `held` rows.
+// Errors: out of memory; the buffer is then unchanged.
 inline Status GrowRows(Backend& backend, int64_t rows, int64_t cols, int64_t held, Buffer& buffer) {
   constexpr int64_t kLeast = 64;
   if (rows <= buffer.tensor.rows) return {};

@@ -1,4 +1,4 @@
-// Drafts for other servers: vLLM, SGLang and EAGLE's own code (docs/serve_elsewhere.md).
+// Writes drafts for other servers: vLLM, SGLang and EAGLE's own code (docs/serve_elsewhere.md).
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace foretoken {
 
 struct ServeRequest {
-  std::string directory;      // made where there is none
+  std::string directory;      // created if it does not exist
   std::string layout;         // one of ServedLayouts
   DType type = DType::kBF16;  // of all tensors: F32, F16 or BF16
 };
@@ -18,11 +18,11 @@ struct ServeRequest {
 // The files that WriteServedDraft writes.
 inline constexpr const char* kServedFiles[] = {"config.json", "model.safetensors"};
 
-// "eagle", "vllm", "sglang": of all methods.
+// The layouts of all methods: "eagle", "vllm", "sglang".
 std::vector<std::string> ServedLayouts();
 
-// Writes `draft`, made for `target`, as the directory that a server loads. Errors: a draft for
-// another target, a method or a part of it that this server does not load, the system's.
+// Writes `draft`, made for `target`, as a directory that the server loads. Errors: the draft is for
+// another target; the server does not load its method or a part of it; errors of the file system.
 Status WriteServedDraft(const DraftFile& draft, const ModelFile& target,
                         const ServeRequest& request);
 

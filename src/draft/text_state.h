@@ -1,4 +1,4 @@
-// The text of one sequence, as drafters that look something up in it keep it.
+// The text of one sequence, as kept by drafters that look something up in it.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace foretoken {
 struct TextState : DraftState {
   std::vector<Token> text;  // committed tokens, then the root
   int committed = 0;
-  int prompt = 0;  // leading tokens that were given
+  int prompt = 0;  // leading tokens that were given, not generated
 
   void Append(const Observation& seen) {
     text.resize(static_cast<size_t>(committed));  // the root is now seen.committed[0]
@@ -40,7 +40,8 @@ struct TextState : DraftState {
   size_t TextBytes() const { return text.capacity() * sizeof(Token); }
 };
 
-// A drafter whose proposals depend on a sequence's text alone: what is left to say is Offer.
+// Base class of drafters whose proposals depend on a sequence's text alone; subclasses define
+// Offer.
 class TextDrafter : public Drafter {
  public:
   TapSpec Needs() const final { return {}; }
@@ -69,7 +70,7 @@ class TextDrafter : public Drafter {
   }
 
  private:
-  // Tokens of a prediction that are offered at most, before Offer; 0: it is none that copies.
+  // Most predicted tokens offered before Offer is called; 0: the drafter does not copy.
   virtual int MostCopied() const { return 0; }
   // Offers what may follow `text`, whose last token is the root.
   virtual void Offer(std::span<const Token> text, TreeBuilder& builder) = 0;

@@ -15,14 +15,14 @@
 
 namespace foretoken {
 
-// The file of a draft.
+// Options that name a draft's file.
 struct TrainedOptions {
   std::string draft;
-  bool any_target = false;  // forgives a target of another name
+  bool any_target = false;  // accepts a target of another name
   void Visit(OptionFields& fields);
 };
 
-// The options of drafters that have a cache of their own, and no others.
+// All options of drafters that have a KV cache and no others.
 struct CachedDraftOptions {
   DType cache_type = DType::kF16;
   DraftTokenRule tokens;
@@ -30,20 +30,20 @@ struct CachedDraftOptions {
   void Visit(OptionFields& fields);
 };
 
-// Option `gamma` of drafters that write ahead as a language model does.
+// Option `gamma` of drafters that draft as a language model does.
 void VisitGamma(OptionFields& fields, int& gamma, bool& is_given);
 // Option `cache_type`.
 void VisitCacheType(OptionFields& fields, DType& type);
 
-// Opens the draft that `options` name, checks that it is one of `methods` and made for this target,
-// and fetches the ranking of its tokens. The first of `methods` is the drafter's name. Errors name
-// drafter or file, and what differs.
+// Opens the draft that `options` name, checks that its method is one of `methods` and that it was
+// made for this target, and finds the ranking of its tokens. The first of `methods` is the
+// drafter's name. Errors name the drafter or the file, and what differs.
 Result<std::unique_ptr<DraftFile>> OpenTrained(const TrainedOptions& options,
                                                const DraftContext& context,
                                                std::initializer_list<std::string_view> methods,
                                                DraftTokenRule& tokens);
 
-// The matrix or the vector that a specification names; see WeightLoader.
+// The matrix or vector that a specification names; see WeightLoader.
 inline std::unique_ptr<Weight> LoadMatrix(WeightLoader& loader, const TensorSpec& tensor) {
   return loader.Matrix(tensor.name, tensor.rows(), tensor.cols());
 }
@@ -51,18 +51,19 @@ inline Buffer LoadVector(WeightLoader& loader, const TensorSpec& tensor) {
   return loader.Vector(tensor.name, tensor.rows());
 }
 
-// The error that metadata key `key` (io/draft_keys.h) of the draft at `path` is `found`.
+// The error for the draft at `path` whose metadata key `key` (io/draft_keys.h) is `found`.
 Error WrongKey(const std::string& path, const std::string& key, int found,
                const std::string& expected);
 
-// The geometry of the file's layers: the target's where the authors' layout says nothing of heads
-// and positions.
+// The configuration of the file's layers. If the authors' layout does not record heads and
+// positions, they are the target's.
 ModelConfig LayersOf(const DraftFile& file, const ModelConfig& target);
 
-// What is known of the draft in `file`, a level of which reads `level_bytes` and scores `columns`
+// What is known of the draft in `file`, of which a level reads `level_bytes` and scores `columns`
 // tokens.
 DraftPrior PriorOf(const DraftFile& file, size_t level_bytes, int columns);
-// What estimates of a draft in `file` are kept under that scores `columns` tokens.
+// The key under which measurements of the draft in `file` are stored when it scores `columns`
+// tokens.
 std::string DraftIdentity(const ModelFile& file, std::string_view method, int columns);
 
 }  // namespace foretoken
