@@ -10,12 +10,12 @@
 namespace foretoken {
 namespace {
 
-// What an observation counts at the next of its kind: 33 count within a text, 500 over all texts.
+// Forgetting factors. They amount to the last 33 observations within a text and 500 over all texts.
 constexpr float kMemory = 0.97f, kLongMemory = 0.998f;
 constexpr double kPriorWeight = 4;
-// Of a best guess and of those after it, before anything was seen.
+// Rates of the best guess and of those after it, before anything is observed.
 constexpr double kPriorByRank[] = {0.6, 0.1, 0.05, 0.03};
-// Observations that other texts' rates count as when a text begins.
+// Weight of other texts' rates when a text begins, in observations.
 constexpr float kKnown = 16;
 
 // 1, 2, 3, 4, 5 and 6, 7 to 9, more.
@@ -26,7 +26,7 @@ int DepthClass(int depth) {
                           std::begin(kLast));
 }
 
-// Finer where drafters mostly are: nearly sure, or nearly hopeless.
+// Bins are finer where confidences mostly lie: close to 0 and close to 1.
 int BinOf(float log_q) {
   constexpr float kEdges[] = {.01f, .03f, .1f, .2f, .35f, .5f, .65f, .8f, .9f, .95f, .99f};
   static_assert(std::size(kEdges) + 1 == DrafterRates::kBins);
@@ -38,7 +38,7 @@ bool IsBy(size_t part, const CandidateTree& tree, Node n) {
   return tree.offered(n) && (tree.proposers(n) >> part & 1) != 0;
 }
 
-// What `part` offered after `parent`, best first.
+// The nodes that `part` offered after `parent`, best first.
 std::vector<Node> OffersOf(size_t part, const CandidateTree& tree, Node parent) {
   std::vector<Node> offers;
   for (Node n = tree.FirstChild(parent); n != kNoNode; n = tree.NextSibling(n)) {
@@ -125,7 +125,7 @@ double AcceptanceTable::Alone(uint32_t proposers, float log_q, int depth, double
   return cells.by_depth[mood][at][bin].Given(of_mood, kPriorWeight);
 }
 
-// What several parts propose is taken to fail where each of them alone would.
+// A node that several parts propose is assumed to fail only where each of them would fail alone.
 double AcceptanceTable::Probability(const CandidateTree& tree, Node n) const {
   const double confidence = std::exp(tree.log_q(n));
   const uint32_t by = tree.proposers(n);
@@ -152,7 +152,7 @@ double AcceptanceTable::NextProbability(int part, int depth, int rank) const {
   return own.rates.best[mood][at].Given(anywhere, kPriorWeight);
 }
 
-// Of several parts the first has a say: those that copy, whose moods last, speak first.
+// Of several parts, the first decides: parts that copy, whose moods persist, propose first.
 int AcceptanceTable::MoodOf(uint32_t proposers) const {
   const auto first = static_cast<size_t>(std::countr_zero(proposers));
   return first < parts_.size() ? parts_[first].mood : 0;

@@ -1,5 +1,5 @@
-// How often guesses come true, learned while decoding: by who made them, how sure it was, how deep
-// they are, and how the last cycle's guesses fared (text is copied in stretches).
+// Acceptance rates of guesses, measured while decoding: by proposing part, by its confidence, by
+// depth, and by how the last cycle's guesses fared (text is copied in stretches).
 #pragma once
 
 #include <array>
@@ -13,37 +13,38 @@
 
 namespace foretoken {
 
-// A running frequency.
+// A running frequency with exponential forgetting.
 struct HitRate {
   float seen = 0, taken = 0;
 
-  // `memory`: what an observation counts at the next one.
+  // `memory`: the factor by which older observations are scaled down, below 1.
   void Add(bool hit, float memory);
-  // The rate, `prior` counting as much as `weight` observations.
+  // The rate, with `prior` weighted as `weight` observations.
   double Given(double prior, double weight) const {
     return (taken + weight * prior) / (seen + weight);
   }
-  // The same rate, counting as much as `most` observations at most.
+  // The same rate, weighted as at most `most` observations.
   HitRate AtMost(float most) const;
 };
 
-// Rates of one drafter, over all texts that it guessed for.
+// Rates of one drafter, over all texts that it drafted for.
 struct DrafterRates {
   static constexpr int kDepths = 7;  // classes of depth: 1, 2, 3, 4, 5 and 6, 7 to 9, more
   static constexpr int kBins = 12;   // classes of confidence
-  static constexpr int kMoods = 3;   // the last cycle's first guess was wrong, a later one, none
+  static constexpr int kMoods = 3;   // what failed in the last cycle: the best first guess (or
+                                     // there was none), a later one, nothing
   static constexpr int kRanks = 4;   // best guess, second best, ...
 
   std::array<HitRate, kBins> by_bin = {};
   std::array<std::array<HitRate, kBins>, kMoods> by_mood = {};
-  // Of its best guess after a node, whatever its confidence; and of the others, by rank.
+  // The best guess after a node, whatever its confidence; then all guesses, by rank.
   std::array<std::array<HitRate, kDepths>, kMoods> best = {};
   std::array<HitRate, kMoods> best_anywhere = {};
   std::array<HitRate, kRanks> by_rank = {};
 
-  // [[seen, taken]...], in the order above.
+  // [[seen, taken]...], in the order of the fields above.
   Json ToJson() const;
-  // Takes over what ToJson wrote. False for anything else.
+  // Restores what ToJson wrote. Returns false for anything else and then changes nothing.
   bool Restore(const Json& json);
 
  private:
@@ -51,27 +52,29 @@ struct DrafterRates {
   static void ForEach(Rates& rates, Visit visit);
 };
 
-// One text's rates. They forget slowly, so they follow the text. What was rarely seen leans on
-// coarser rates, on what other texts showed, and in the end on the drafter's own confidence.
+// One text's rates. Old observations are forgotten slowly, so that the rates follow the text. A
+// rate with few observations falls back on coarser rates, then on what other texts showed, and
+// finally on the drafter's own confidence.
 class AcceptanceTable {
  public:
-  // Nothing is known of any drafter.
+  // Knows nothing of any drafter.
   AcceptanceTable() : AcceptanceTable(1) {}
   explicit AcceptanceTable(int parts) : parts_(static_cast<size_t>(parts)) {}
 
-  // Begins with what other texts showed of part `part`, counting as much as a few observations.
-  // `trained`: rates of best guesses by depth, from 1, that count where nothing was observed.
+  // Starts with the rates that part `part` had in other texts, weighted as a few observations.
+  // `trained`: rates of best guesses by depth, from depth 1, used until something is observed.
   void Begin(int part, const DrafterRates& known, std::span<const float> trained);
 
-  // The probability that the target takes `n` (offered, not the root) once it has taken its parent.
+  // The probability that the target accepts `n` (offered, not the root), given that it has accepted
+  // its parent.
   double Probability(const CandidateTree& tree, Node n) const;
-  // The same for a child of a node of that depth which `part` has not offered yet: its best for
-  // rank 0.
+  // The same for a child of a node at depth `depth` that `part` has not offered yet: its best guess
+  // for rank 0, the second best for rank 1.
   double NextProbability(int part, int depth, int rank) const;
 
-  // `offered`: a cycle's guesses, whether they were scored or not; `written`: what the target wrote
-  // after the root, at least one token. Guesses are judged as far as it reaches. `known`: by part,
-  // the rates over all texts that learn from it as well; or empty.
+  // Updates the rates. `offered`: a cycle's guesses, whether they were scored or not; `written`:
+  // what the target wrote after the root, at least one token. Only guesses within its reach are
+  // judged. `known`: by part, the rates over all texts, which are updated too; or empty.
   void Observe(const CandidateTree& offered, std::span<const Token> written,
                std::span<DrafterRates* const> known = {});
 
@@ -83,13 +86,14 @@ class AcceptanceTable {
     std::array<std::array<Bins, DrafterRates::kDepths>, DrafterRates::kMoods> by_depth = {};
   };
   struct Part {
-    DrafterRates rates;  // of guesses to come; by_bin and by_mood are those of `cells_`
+    DrafterRates rates;  // of guesses that are not offered yet; cells_ replaces its by_bin and
+                         // by_mood
     std::vector<float> trained;
     int mood = 0;
   };
 
   double Alone(uint32_t proposers, float log_q, int depth, double prior) const;
-  // Notes which of the children of `parent` came true.
+  // Records which of the children of `parent` were right.
   void Judge(const CandidateTree& offered, Node parent, Token written,
              std::span<DrafterRates* const> known);
   void JudgeBest(size_t part, const CandidateTree& offered, Node parent, Token written,

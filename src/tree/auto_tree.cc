@@ -1,7 +1,7 @@
-// The tree that is expected to write most tokens a second: a node stays, and a level is drafted, as
-// long as the tokens it is expected to add are worth the time it takes, on the measured curve and
-// at the acceptance observed so far. PCT with measured costs, of verification too, and with the
-// draft's confidence calibrated; where nothing pays, nothing is drafted.
+// The tree policy that maximises expected tokens per second. A node is kept, and a level is
+// drafted, while the tokens it is expected to add are worth its time, by measured costs and by the
+// acceptance observed so far. It is PCT with measured costs, those of verification included, and
+// with the draft's confidence calibrated. If no gain is expected, nothing is drafted.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-// What a CPU and a small drafter are like, in target passes, for as long as nothing was measured.
+// Costs assumed until something is measured, in target passes: those of a CPU and a small drafter.
 class Assumed final : public TreeEconomy {
  public:
   double VerifySeconds(int nodes) const override { return 1 + 0.05 * (nodes - 1); }
@@ -35,11 +35,11 @@ const TreeEconomy& EconomyOf(const TreeContext& context) {
 // The best tree of what was offered.
 struct Plan {
   std::vector<Node> kept;           // likeliest first, without the root
-  std::vector<double> probability;  // [tree.size()] that the target takes the node
-  double rate = 0;                  // tokens a second
+  std::vector<double> probability;  // [tree.size()] that the target accepts the node
+  double rate = 0;                  // tokens per second
 };
 
-// Whether every part that proposed `n` is at rest, so that the target is not to score it.
+// Whether every part that proposed `n` is resting, so that the target must not score it.
 bool IsResting(const CandidateTree& tree, Node n, const TreeEconomy& economy) {
   const uint32_t by = tree.proposers(n);
   for (int part = 0; part < economy.parts(); ++part) {
@@ -48,7 +48,7 @@ bool IsResting(const CandidateTree& tree, Node n, const TreeEconomy& economy) {
   return true;
 }
 
-// Seconds beyond those of a plain pass that a cycle may take by any part; 0 where all rest.
+// Most seconds beyond a pass without drafting that any part may risk in this cycle; 0 if all rest.
 double MostStake(const TreeEconomy& economy) {
   double most = 0;
   for (int part = 0; part < economy.parts(); ++part) {
@@ -57,7 +57,8 @@ double MostStake(const TreeEconomy& economy) {
   return most;
 }
 
-// Siblings exclude each other: together they are no likelier than certain.
+// [tree.size()] the probability that the target accepts each node. Siblings exclude each other, so
+// their probabilities are scaled down where they add up to more than 1.
 std::vector<double> Probabilities(const CandidateTree& tree, const TreeEconomy& economy) {
   std::vector<double> probability(static_cast<size_t>(tree.size()), 0.0);
   probability[0] = 1;
@@ -89,11 +90,12 @@ double DraftingSeconds(const TreeContext& context, const TreeEconomy& economy) {
 // The nodes that may be scored, likeliest first.
 struct Ranking {
   std::vector<Node> nodes;          // without the root
-  std::vector<double> seconds;      // [nodes] of a pass of this one and those before it
-  std::vector<double> probability;  // [tree.size()] that the target takes the node
+  std::vector<double> seconds;      // [nodes] of a pass over this node, those before it and the
+                                    // root
+  std::vector<double> probability;  // [tree.size()] that the target accepts the node
 };
 
-// As many nodes as the limits, and what may be ventured in this cycle, allow.
+// Ranks as many nodes as the limits and this cycle's stake allow.
 Ranking Rank(const CandidateTree& tree, const TreeContext& context, const TreeEconomy& economy) {
   Ranking ranking{.nodes = {}, .seconds = {}, .probability = Probabilities(tree, economy)};
   const std::vector<bool> candidate = Candidates(tree);
@@ -145,9 +147,10 @@ class AutoTree final : public TreePolicy {
     return EconomyOf(context).TokensWorthReading(context.part(), unread);
   }
 
-  // Probes are scored whatever they cost, so there are no more than a good guess would repay.
+  // Bounds nodes by this cycle's stake. Probes are scored whatever they cost, so they are bounded
+  // by the cost of a pass that a good guess would repay.
   TreeLimits Limits(const TreeContext& context) const override {
-    constexpr double kDearest = 2.5;  // plain passes
+    constexpr double kDearest = 2.5;  // in passes without drafting
     const TreeEconomy& economy = EconomyOf(context);
     TreeLimits limits = context.limits;
     limits.max_nodes = std::min(limits.max_nodes, economy.MostNodes());
@@ -164,10 +167,9 @@ class AutoTree final : public TreePolicy {
     return limits;
   }
 
-  // A node is worth asking about if its best children are expected to earn more than their own
-  // places in the pass cost; the level is drafted if that of all such nodes together pays for it.
-  // Where another part offered children already, a further one can only come true where they do
-  // not.
+  // A node is expanded if its best children are expected to gain more than their rows in the pass
+  // cost; the level is drafted if these gains together exceed its drafting cost. If another part
+  // has already offered children, a further child can be right only where they are wrong.
   std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
                            const TreeContext& context) const override {
     const TreeEconomy& economy = EconomyOf(context);
@@ -181,7 +183,7 @@ class AutoTree final : public TreePolicy {
       }
       return std::max(0.0, plan.probability[n] - taken);
     };
-    constexpr double kOpen = 0.5;  // a probe must be able to come true
+    constexpr double kOpen = 0.5;  // a probe needs at least this chance of being right
     if (fresh.front() == 0 && economy.probing(part) && left(0) >= kOpen) return {0};
     const int nodes = static_cast<int>(plan.kept.size()) + 1;
     const double place =
@@ -219,7 +221,8 @@ class AutoTree final : public TreePolicy {
     return kept;
   }
 
-  // Of what is likely enough to be risked; whether it pays is decided for all sessions of a pass.
+  // The gains of the nodes that may be risked. Whether they are worth their cost is decided for all
+  // sessions of a pass together.
   std::vector<double> Gains(const CandidateTree& tree, const TreeContext& context) const override {
     const Ranking ranking = Rank(tree, context, EconomyOf(context));
     std::vector<double> gains(static_cast<size_t>(tree.size()), 0.0);

@@ -1,5 +1,5 @@
-// Beam search (T-9): every level keeps its `beams` likeliest paths; the last level's,
-// with their prefixes, are scored.
+// Beam search (T-9): every level keeps its `beams` likeliest paths; the paths of the last level are
+// scored with their prefixes.
 #include <algorithm>
 
 #include "tree/selection.h"
@@ -21,8 +21,8 @@ class BeamSearch final : public TreePolicy {
     return Best(tree, std::move(inner), static_cast<size_t>(beams_));
   }
 
-  // The final beams are the deepest nodes, the likeliest of equally deep ones. Beams that ended
-  // early, as runs of different lengths do, fill what places are left.
+  // The final beams are the deepest nodes and, at equal depth, the likeliest. Remaining places go
+  // to beams that ended early, as runs of different lengths do.
   std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const override {
     const std::vector<bool> candidate = Candidates(tree);
     std::vector<Node> order;
@@ -36,7 +36,7 @@ class BeamSearch final : public TreePolicy {
     wanted[0] = true;
     int beams = 0;
     for (Node n : order) {
-      if (wanted[n] || beams == beams_) continue;  // a prefix of a beam is no beam
+      if (wanted[n] || beams == beams_) continue;  // a prefix of a beam is not a beam itself
       ++beams;
       for (; !wanted[n]; n = tree.parent(n)) wanted[n] = true;
     }

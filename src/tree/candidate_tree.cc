@@ -33,7 +33,7 @@ Node CandidateTree::Add(Node parent, Token token, float log_q, Kind kind, Pos so
   return added;
 }
 
-// Scores are sums in one order, parent first, so that no child ever outscores its parent.
+// Scores are summed in one fixed order, parent first, so that no child ever outscores its parent.
 void CandidateTree::Believe(Node n, float log_q) {
   nodes_[n].offered = true;
   nodes_[n].log_q = log_q;

@@ -1,4 +1,4 @@
-// CAPE (G-20, G-21): a chain whose every step also offers its runners-up, the more the less
+// CAPE (G-20, G-21): a chain that also offers runners-up at every step, more of them the less
 // confident the drafter is. Runners-up are leaves.
 #include <algorithm>
 #include <charconv>
@@ -10,12 +10,12 @@
 namespace foretoken {
 namespace {
 
-constexpr int kBins = 11;  // deciles of the confidence, and one for 1 itself
+constexpr int kBins = 11;  // deciles of the confidence, and one bin for exactly 1
 using Bins = std::vector<int>;
 
 class Cape final : public TreePolicy {
  public:
-  // widths: candidates a step, the chain's own included, by decile of its probability.
+  // widths: candidates per step, the chain's own included, by decile of its probability.
   Cape(int gamma, Bins widths) : gamma_(gamma), widths_(std::move(widths)) {}
 
   int Width() const override { return *std::max_element(widths_.begin(), widths_.end()); }
@@ -44,8 +44,8 @@ class Cape final : public TreePolicy {
   }
 
  private:
-  // floor(10 p). A probability that was a decile's edge may come back from its logarithm a rounding
-  // below it.
+  // floor(10 p). The tolerance keeps a probability at a decile's edge in its bin, as exp(log p) may
+  // be slightly below p.
   static size_t Bin(float log_q) {
     return static_cast<size_t>(std::min(10 * std::exp(log_q) + 1e-5f, 10.0f));
   }
@@ -92,7 +92,7 @@ Result<std::unique_ptr<TreePolicy>> NewCape(OptionFields& options) {
                                            : Bins{8, 8, 8, 6, 6, 6, 4, 4, 2, 2, 2});
   options.Int("fixed", fixed, -1, 63, "runners-up of every step; below 0: by the bins");
   if (fixed >= 0) bins.assign(kBins, fixed + 1);
-  // The chain's own token is there whatever the bins say.
+  // The chain's own token is kept whatever the bins say.
   for (int& width : bins) width = std::max(1, width + (additional && fixed < 0 ? 1 : 0));
   return std::unique_ptr<TreePolicy>(std::make_unique<Cape>(gamma, std::move(bins)));
 }

@@ -1,4 +1,4 @@
-// One run of tokens: what every paper calls a chain or gamma draft tokens.
+// A single run of tokens: what papers call a chain, or gamma draft tokens.
 #include "tree/selection.h"
 
 namespace foretoken {

@@ -1,5 +1,5 @@
-// EAGLE-2's dynamic tree (H-20, H-21): every level expands its top_k likeliest nodes, then the
-// likeliest of everything offered are scored.
+// EAGLE-2's dynamic tree (H-20, H-21): every level expands its top_k likeliest nodes; then the
+// likeliest of all offered nodes are scored.
 #include <algorithm>
 
 #include "tree/selection.h"
@@ -27,7 +27,7 @@ class Eagle2 final : public TreePolicy {
 
  private:
   int total_;  // nodes kept, root included (H-6)
-  int depth_;  // levels expanded below the root's own; there is one more level of nodes (H-5)
+  int depth_;  // levels expanded below the root's own; nodes reach one level deeper (H-5)
   int top_k_;
 };
 

@@ -1,4 +1,5 @@
-// Which tokens may follow the nodes of a tree: offers that may never be accepted are dropped.
+// Restricts which tokens may follow the nodes of a tree, so that offers which can never be accepted
+// are dropped.
 #pragma once
 
 #include <span>
@@ -8,14 +9,15 @@
 
 namespace foretoken {
 
-// Of one growing tree: nodes keep their numbers from call to call.
+// A filter over one growing tree, whose nodes keep their numbers from call to call.
 class PathFilter {
  public:
   virtual ~PathFilter() = default;
-  // Whether `token` may follow `node` of `tree`. False below a node that may not stand there.
+  // Whether `token` may follow `node` of `tree`. Always false below a node that is itself not
+  // allowed.
   virtual bool Allows(const CandidateTree& tree, Node node, Token token) = 0;
-  // Sets the logits [vocab] of tokens that may not follow `node` to -infinity. Returns false, with
-  // `logits` as they may be, where nothing may follow.
+  // Sets the logits [vocab] of tokens that may not follow `node` to -infinity. Returns false if
+  // nothing may follow; `logits` are then unspecified.
   virtual bool Mask(const CandidateTree& tree, Node node, std::span<float> logits) = 0;
 };
 

@@ -1,5 +1,5 @@
-// PCT (E-20, E-21): a node is expanded while what it would save is expected to exceed what the
-// drafting step costs, and unlikely leaves are not worth a place.
+// PCT (E-20, E-21): a node is expanded while its expected saving exceeds the cost of the drafting
+// step, and unlikely leaves are not scored.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,7 +10,7 @@
 namespace foretoken {
 namespace {
 
-// s_d / s_t of the paper's 7B model: what is assumed while nothing was measured.
+// s_d / s_t of the paper's 7B model, assumed until something is measured.
 constexpr float kPaperRatio = 1.1f / 29.8f;
 
 struct PctRule {
@@ -53,7 +53,7 @@ class Pct final : public TreePolicy {
   }
 
  private:
-  // Probabilities are compared as logarithms, which is what nodes carry.
+  // The threshold of `expand` as a logarithm, because nodes carry log-probabilities.
   float LogThreshold(const TreeContext& context) const {
     if (rule_.expand) return std::log(*rule_.expand);
     if (context.economy == nullptr) return std::log(kPaperRatio);
@@ -67,15 +67,15 @@ class Pct final : public TreePolicy {
     return n == 0 || (rule_.own_confidence ? tree.log_q(n) : tree.score(n)) > log_threshold;
   }
 
-  // A child is never likelier than its parent, so removing leaves for as long as there are unlikely
-  // ones removes every unlikely node.
+  // A child is never likelier than its parent, so removing unlikely leaves until none is left
+  // removes every unlikely node.
   void RemoveLeaves(const CandidateTree& tree, std::vector<bool>& wanted) const {
     const float log_leaf = std::log(rule_.leaf);
     for (Node n = 1; n < tree.size(); ++n) wanted[n] = wanted[n] && tree.score(n) >= log_leaf;
   }
 
-  // The last round adds the best child of each node alone; at the greatest depth those that would
-  // go on are lost instead.
+  // Prunes as the authors' code does: its last round adds only the best child of each node. At the
+  // greatest depth, the nodes that would be expanded further are lost instead.
   void KeepAsAuthors(const CandidateTree& tree, float log_threshold,
                      std::vector<bool>& wanted) const {
     const int last = tree.max_depth();

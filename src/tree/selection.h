@@ -1,4 +1,4 @@
-// What policies share: comparing nodes, and keeping the best.
+// Helpers shared by tree policies: comparing nodes and keeping the best.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace foretoken {
 
-// Higher score first; of equals the one offered first.
+// Orders nodes by score, highest first; equal scores in the order in which they were offered.
 inline bool Better(const CandidateTree& tree, Node a, Node b) {
   return tree.score(a) != tree.score(b) ? tree.score(a) > tree.score(b) : a < b;
 }
@@ -16,17 +16,18 @@ inline bool Better(const CandidateTree& tree, Node a, Node b) {
 // The `count` best of `nodes`, best first.
 std::vector<Node> Best(const CandidateTree& tree, std::vector<Node> nodes, size_t count);
 
-// The best of `fresh` if it lies above `depth`: the step that a tree around one run expands.
+// The best node of `fresh` if it is shallower than `depth`, else nothing: the node that a policy
+// which follows a single run expands.
 std::vector<Node> NextStep(const CandidateTree& tree, std::span<const Node> fresh, int depth);
 
-// Which nodes are candidates whose ancestors are candidates; the root is one. [tree.size()]
+// [tree.size()] whether a node and all its ancestors are candidates; the root is one.
 std::vector<bool> Candidates(const CandidateTree& tree);
 
 // The best candidate child, or kNoNode.
 Node BestChild(const CandidateTree& tree, Node parent);
 
-// The root and as many of the best `wanted` nodes [tree.size()] as max_nodes allow, ascending.
-// REQUIRES: `wanted` holds candidates and, with a node, its parent.
+// The root and the best of the `wanted` nodes [tree.size()], at most max_nodes in all, ascending.
+// REQUIRES: `wanted` holds candidates only and, with a node, its parent.
 std::vector<Node> KeepBest(const CandidateTree& tree, const std::vector<bool>& wanted,
                            int max_nodes);
 

@@ -1,5 +1,5 @@
-// Trees of one shape (T-7, H-19, B-8): a node's place is its rank among its siblings, in the
-// order they were offered in.
+// Trees of a fixed shape (T-7, H-19, B-8): a node's place in the shape is its rank among its
+// siblings, in the order in which they were offered.
 #include <utility>
 
 #include "tree/selection.h"
@@ -8,8 +8,8 @@
 namespace foretoken {
 namespace {
 
-// Children counts of a level's nodes below the level before, nodes in order: how the papers' trees
-// are written down. The children of a node have the ranks 0, 1, ...
+// Numbers of children of the nodes of the level above, in order: the notation of the papers. The
+// children of a node have the ranks 0, 1, ...
 using Level = std::vector<int>;
 
 TreeShape FromLevels(const std::vector<Level>& levels) {
@@ -31,8 +31,8 @@ TreeShape FromLevels(const std::vector<Level>& levels) {
 // EAGLE's 25 nodes: 4, 8, 8, 3, 2 by depth.
 TreeShape EagleShape() { return FromLevels({{4}, {3, 2, 2, 1}, {3, 2, 2, 1}, {3}, {2}}); }
 
-// Medusa's 63 nodes (mc_sim_7b_63): 10, 28, 23, 2 by depth. The third level hangs from (0,0) to
-// (0,7), (1,0) and (2,0): the children of (0) are ten, those of (1) seven.
+// Medusa's 63 nodes (mc_sim_7b_63): 10, 28, 23, 2 by depth. The nodes of depth 3 are children of
+// (0,0) to (0,7), (1,0) and (2,0); (0) has ten children, (1) has seven.
 TreeShape MedusaShape() {
   return FromLevels({{10},
                      {10, 7, 3, 2, 1, 1, 1, 1, 1, 1},

@@ -58,7 +58,8 @@ void TreeBuilder::OfferDrawn(Node node, std::vector<float> q, int count) {
   Offer(node, offers);
 }
 
-// Choosing is as lawful as drawing, and a node has one distribution at most that it was drawn from.
+// Chosen offers are as valid as drawn ones, and the draws of a node come from a single
+// distribution.
 void TreeBuilder::OfferLikeliest(Node node, std::span<const float> q, int count) {
   std::vector<Token> order(q.size());
   std::iota(order.begin(), order.end(), 0);
@@ -83,7 +84,7 @@ uint64_t TreeBuilder::KeyOf(Node node) const {
 Node TreeBuilder::AddProbe(Node parent, Token token) {
   if (tree_.depth(parent) >= limits().max_depth) return kNoNode;
   if (const Node child = tree_.Child(parent, token); child != kNoNode) return child;
-  if (probes_ + 1 >= limits().max_nodes) return kNoNode;  // the root needs its node
+  if (probes_ + 1 >= limits().max_nodes) return kNoNode;  // one node is the root's
   if (probes_ >= limits().max_probes) return kNoNode;
   ++probes_;
   return tree_.Add(parent, token, 0, CandidateTree::Kind::kProbe);
@@ -122,7 +123,7 @@ void TreeBuilder::SetPartSeconds(double seconds) {
   part_seconds_.back() = seconds;
 }
 
-// What is left to decide about when every probe has its node.
+// The context with the nodes of probes taken off the limit.
 TreeContext TreeBuilder::WithoutProbes() const {
   TreeContext left = context_;
   left.limits.max_nodes -= probes_;

@@ -1,9 +1,10 @@
-// Which nodes are worth expanding and which the target should score. Drafters only offer.
+// Tree policies decide which nodes are expanded and which ones the target scores. Drafters only
+// offer.
 //
-// A policy is a line in trees.def and a file here. It keeps nothing between calls: all it knows is
-// the tree of offers, the limits and what the engine measured. Wherever scores are compared, equals
-// are taken in the order they were offered in (H-7), so a parent never comes after its
-// child and every choice is repeatable.
+// A policy is a line in trees.def and a file in this folder. It keeps no state between calls: its
+// inputs are the tree of offers, the limits and what the engine measured. Nodes of equal score are
+// taken in the order in which they were offered (H-7), so a parent never comes after its child and
+// every choice is reproducible.
 #pragma once
 
 #include <limits>
@@ -20,51 +21,55 @@ namespace foretoken {
 
 struct TreeLimits {
   int max_nodes = 64;  // nodes scored by the target, root included
-  int max_depth = 64;  // longest run that can be accepted
-  // Of those nodes, the most that serve no guess (TreeBuilder::AddProbe).
+  int max_depth = 64;  // longest path that can be accepted
+  // Most nodes that are probes (TreeBuilder::AddProbe).
   int max_probes = std::numeric_limits<int>::max();
 };
 
-// What one cycle's work costs and what its nodes are worth, learned while running. Constant during
-// a cycle. `part`: of a joined drafter, in the order its parts speak in; 0 for any other drafter.
+// The costs and gains of one cycle, as measured while running. Constant during a cycle. `part`: an
+// index among the parts of a joined drafter, in the order in which they propose; 0 for any other
+// drafter.
 class TreeEconomy {
  public:
   virtual ~TreeEconomy() = default;
   virtual int parts() const { return 1; }
   // Seconds of a target pass over `nodes` nodes, root included.
   virtual double VerifySeconds(int nodes) const = 0;
-  // Nodes of the largest pass worth trying while larger ones were never timed.
+  // Nodes of the largest pass worth trying while larger ones have not been timed.
   virtual int MostNodes() const { return std::numeric_limits<int>::max(); }
-  // Seconds that `part` takes to draft `levels` levels: that many answers to TakeFrontier.
+  // Seconds that `part` takes to draft `levels` levels: that many non-empty answers of
+  // TakeFrontier.
   virtual double DraftSeconds(int part, int levels) const = 0;
-  // The probability that the target takes `n` (not the root) once it has taken its parent.
+  // The probability that the target accepts `n` (not the root), given that it has accepted its
+  // parent.
   virtual double Acceptance(const CandidateTree& tree, Node n) const = 0;
-  // The probability of a child of `n` that `part` has not offered yet: its best for rank 0, its
+  // The same for a child of `n` that `part` has not offered yet: its best guess for rank 0, the
   // second best for rank 1.
   virtual double NextAcceptance(const CandidateTree& tree, Node n, int part, int rank) const = 0;
-  // Whether `part` had better read the `unread` tokens of text that it lacks than not draft.
+  // Whether drafting with `part` is worth reading the `unread` tokens of text that it lacks.
   virtual bool IsWorthReading(int part, int unread) const = 0;
-  // How many of the last `unread` tokens of text `part` should read, where it may leave out those
-  // before them; 0 where it should not draft.
+  // How many of the last `unread` tokens of text `part` should read if it can skip earlier ones; 0
+  // if it should not draft.
   virtual int TokensWorthReading(int part, int unread) const {
     return IsWorthReading(part, unread) ? unread : 0;
   }
-  // Seconds beyond those of a plain pass that `part` may take in this cycle: what is risked on a
-  // drafter that has yet to prove itself.
+  // Seconds that `part` may take in this cycle beyond a pass without drafting: the risk allowed for
+  // a drafter whose benefit is not established yet.
   virtual double Stake(int /*part*/) const { return std::numeric_limits<double>::infinity(); }
-  // Whether `part` should draft a little even where that does not seem to pay, to learn.
+  // Whether `part` should draft a little even though no gain is expected, so that its costs and
+  // acceptance stay known.
   virtual bool probing(int part) const = 0;
-  // Whether `part` has been losing time, so that the target had better not score what it offers.
+  // Whether `part` has been losing time, so that the target should not score its offers.
   virtual bool resting(int part) const = 0;
 };
 
-// What a policy decides by, besides the tree.
+// A policy's inputs besides the tree.
 struct TreeContext {
   TreeLimits limits;
   const TreeEconomy* economy = nullptr;  // null: nothing was measured
-  // By part that has spoken: its answers to TakeFrontier so far that were not empty.
+  // For each part up to the current one, its non-empty answers of TakeFrontier so far.
   std::vector<int> levels = {0};
-  int unread = 0;  // tokens of text the drafter would have to read before it could expand anything
+  int unread = 0;  // tokens of text that the drafter must read before it can expand anything
 
   int part() const { return static_cast<int>(levels.size()) - 1; }
 };
@@ -72,46 +77,46 @@ struct TreeContext {
 class TreePolicy {
  public:
   virtual ~TreePolicy() = default;
-  // Continuations of one node it has a use for; offers are cut to that many.
+  // Most continuations of one node that it uses; further offers are dropped.
   virtual int Width() const = 0;
-  // Nodes it keeps when nobody sets a limit, root included.
+  // Nodes it keeps where no limit is set, root included.
   virtual int DefaultNodes() const = 0;
-  // Whether it looks at a TreeEconomy, so that costs are worth measuring.
+  // Whether it uses a TreeEconomy, so that costs must be measured.
   virtual bool UsesEconomy() const { return false; }
-  // Whether it may draft nothing for as long as that does not pay, so that a drafter need not read
-  // what it would not be asked about.
+  // Whether it may decline to draft while no gain is expected, so that a drafter need not read text
+  // in advance.
   virtual bool MayDecline() const { return false; }
-  // How many of the last `unread` tokens of text the drafter that speaks should read before it
-  // drafts, where it may leave out those before them.
+  // How many of the last `unread` tokens of text the current part should read before it drafts, if
+  // it can skip earlier ones.
   virtual int TokensToRead(int unread, const TreeContext& /*context*/) const { return unread; }
-  // The limits it sets itself, within context.limits, before anything is drafted.
+  // The policy's own limits, within context.limits, before anything is drafted.
   virtual TreeLimits Limits(const TreeContext& context) const { return context.limits; }
-  // Of `fresh` (nodes offered since the last call; first the root alone), those the drafter should
-  // continue, best first. Empty ends drafting.
+  // The nodes of `fresh` that the drafter should continue, best first; empty ends drafting.
+  // `fresh`: nodes offered since the last call; at first the root alone.
   virtual std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
                                    const TreeContext& context) const = 0;
-  // The candidates (ascending, closed under parents, the root included, at most
-  // context.limits.max_nodes) that the target will score.
+  // The candidates that the target will score: ascending, closed under parents, the root included,
+  // at most context.limits.max_nodes.
   virtual std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const = 0;
   // [tree.size()] the tokens that each node is expected to add: the probability that the target
-  // takes it. Never more than the parent's; 0 for what is not to be scored at any price. By it
-  // sessions that share a pass compete for its rows.
+  // accepts it. Never more than its parent's; 0 for a node that must not be scored at all. Sessions
+  // that share a pass compete for its rows by these values.
   virtual std::vector<double> Gains(const CandidateTree& tree, const TreeContext& context) const;
 };
-// One run: the best-scored child at every depth.
+// A single run: the best-scored child at every depth.
 const TreePolicy& ChainPolicy();
 
 struct TreeEntry {
   std::string_view name;  // as typed after --tree
   std::string_view summary;
-  // With `options` that describe, the tree of their defaults.
+  // Builds the policy. If `options` only describes, it has the default options.
   Result<std::unique_ptr<TreePolicy>> (*make)(OptionFields& options);
 };
 std::span<const TreeEntry> AllTrees();
-// Each one's name and options.
+// Each policy's name and options.
 std::vector<OptionOwner> TreeOptions();
-// Reads "NAME" or "NAME:key=value,key=value". Errors: unknown name (lists the known ones), an
-// unknown key or bad value (names it), an unreadable file.
+// Builds a policy from "NAME" or "NAME:key=value,key=value". Errors: unknown name (lists the known
+// ones), an unknown key or bad value (names it), an unreadable file.
 Result<std::unique_ptr<TreePolicy>> NewTreePolicy(std::string_view spec);
 
 }  // namespace foretoken

@@ -17,7 +17,7 @@ std::string Name(std::span<const int> path) {
   return name;
 }
 
-// Reads "0, 2,1"; an empty path for a line without any.
+// Reads "0, 2,1"; the path is empty for a line without ranks.
 Result<RankPath> ParseLine(std::string_view line) {
   line = line.substr(0, line.find('#'));
   RankPath path;

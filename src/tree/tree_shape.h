@@ -1,4 +1,4 @@
-// The shape of a static tree: which ranks of continuation are scored below which.
+// The shape of a static tree: the ranks of the continuations that are scored after each node.
 #pragma once
 
 #include <span>
@@ -15,11 +15,11 @@ using RankPath = std::vector<int>;
 // A tree of ranks. Node 0 is the root.
 class TreeShape {
  public:
-  // `paths`: every node but the root, in any order. Errors: a node without its parent, a node given
-  // twice; they name it.
+  // `paths`: every node but the root, in any order. Errors (which name the node): a node without
+  // its parent, a node given twice.
   static Result<TreeShape> Create(std::span<const RankPath> paths);
-  // One node a line: its ranks from the root, separated by commas, from 0; '#' begins a comment.
-  // Errors name file and line.
+  // Reads a file with one node per line: its ranks from the root, counted from 0 and separated by
+  // commas; '#' begins a comment. Errors name file and line.
   static Result<TreeShape> Read(const std::string& path);
 
   int size() const { return static_cast<int>(nodes_.size()); }
@@ -28,7 +28,7 @@ class TreeShape {
   bool HasChildren(int node) const { return !nodes_[node].children.empty(); }
   // The node of rank `rank` below `node`, or -1.
   int Child(int node, int rank) const;
-  // Without the nodes deeper than `depth`.
+  // A copy without the nodes deeper than `depth`.
   TreeShape CutTo(int depth) const;
 
  private:

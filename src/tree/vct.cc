@@ -10,7 +10,7 @@ class FullTree final : public TreePolicy {
 
   int Width() const override { return width_; }
 
-  // The whole tree; beyond kEnough, where no pass could score it, the count goes no further.
+  // Nodes of the whole tree. The count stops at kEnough, beyond what any pass could score.
   int DefaultNodes() const override {
     constexpr int kEnough = 1 << 20;
     int nodes = 1, level = 1;
@@ -18,7 +18,8 @@ class FullTree final : public TreePolicy {
     return nodes;
   }
 
-  // A level beyond max_nodes could not be scored whole: then its best nodes go on.
+  // A level of more than max_nodes could not be scored whole; then only its best nodes are
+  // expanded.
   std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
                            const TreeContext& context) const override {
     std::vector<Node> inner(fresh.begin(), fresh.end());
