@@ -1,4 +1,5 @@
-// The verifiers that choose and compare: the text is what the target alone writes from the seed.
+// Verifiers that choose and compare: the text is the one that the target alone writes from the
+// seed.
 #include "base/option_reader.h"
 #include "verify/node_reader.h"
 
@@ -24,8 +25,8 @@ class ExactVerifier : public Verifier {
   NodeReader reader_;
 };
 
-// Sample-match as REST and Medusa do it (V-8): exact for the distribution that top-p
-// leaves, which is theirs by default.
+// Sample-match as in REST and Medusa (V-8): exact for the distribution that top-p leaves. Top-p is
+// on by default, as it is there.
 class NucleusVerifier final : public ExactVerifier {
  public:
   NucleusVerifier(Backend& backend, float top_p) : ExactVerifier(backend), top_p_(top_p) {}

@@ -1,4 +1,4 @@
-// Takes a given text for what the target writes, to see what drafts make of it.
+// A verifier that treats a given text as the target's choices, to measure how drafts fare on it.
 #pragma once
 
 #include <utility>
@@ -10,8 +10,8 @@ namespace foretoken {
 
 class ForcedVerifier final : public Verifier {
  public:
-  // `text`: every token from position 0 on; what is written stands in it. Of one sequence,
-  // without a filter: nothing is chosen, and log-probabilities are left out.
+  // `text`: every token from position 0 on; it must cover all positions that are verified. Takes
+  // one sequence without a filter. Nothing is sampled, and log-probabilities are left out.
   explicit ForcedVerifier(std::vector<Token> text) : text_(std::move(text)) {}
 
   std::vector<Acceptance> Verify(std::span<const Scoring> batch) override;

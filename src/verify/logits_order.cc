@@ -1,4 +1,4 @@
-// The words users say about sampling: names of steps and ranges of values.
+// Parsing and validation of sampling options: names of steps and ranges of values.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -46,7 +46,7 @@ Status CheckRange(std::string_view option, float value, float low, float high) {
   return OutOfRange(option, value, Short(low) + " to " + Short(high));
 }
 
-// The mass that a set of tokens must make up: a set of none has no distribution.
+// The mass that a set of tokens must reach. An empty set would have no distribution.
 Status CheckMass(std::string_view option, float value) {
   if (value >= 1e-8f && value <= 1) return {};
   return OutOfRange(option, value, "1e-08 to 1 (off)");

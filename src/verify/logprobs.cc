@@ -9,13 +9,13 @@ namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-// A logit less the highest one, with the limit of softmax where that is infinite.
+// A logit relative to the highest one, with softmax's limit where that is infinite.
 float Below(float logit, float top) {
   if (!std::isinf(top)) return logit - top;
   return logit == top ? 0.0f : kNever;
 }
 
-// Of `vocab` tokens that are all ruled out: softmax has no limit there, and sampling takes equal
+// `vocab` tokens that are all ruled out. Softmax has no limit there, and sampling gives equal
 // shares.
 TokenLogprobs EqualShares(size_t vocab, int count) {
   const auto share = static_cast<float>(-std::log(static_cast<double>(vocab)));
@@ -30,7 +30,7 @@ TokenLogprobs EqualShares(size_t vocab, int count) {
 TokenLogprobs LogprobsOf(std::span<const float> logits, Token chosen, int count) {
   const float top = *std::ranges::max_element(logits);
   if (top == kNever) return EqualShares(logits.size(), count);
-  double sum = 0;  // in the order of ids: the same bits whatever else is asked for
+  double sum = 0;  // summed in order of ids, so that the bits never depend on `count`
   std::vector<Token> order;
   for (size_t i = 0; i < logits.size(); ++i) {
     if (logits[i] == kNever) continue;

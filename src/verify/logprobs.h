@@ -1,4 +1,4 @@
-// How likely the model finds what was chosen.
+// Log-probabilities of chosen tokens.
 #pragma once
 
 #include <span>
@@ -8,16 +8,16 @@
 
 namespace foretoken {
 
-// Of one token of an answer, natural logarithms. The distribution is the model's own: the softmax
-// of its logits before bias, penalties, temperature and cuts, whatever was sampled by. Under a
-// LogitFilter it is that of the tokens that may follow, so that a token that is forced has 0.
+// Natural logarithms for one token of an answer. The distribution is the model's own: the softmax
+// of its logits before bias, penalties, temperature and truncation, whatever the sampling. Under a
+// LogitFilter it is restricted to the tokens that may follow, so that a forced token has 0.
 struct TokenLogprobs {
   float chosen = 0;              // -infinity for a token that only a bias could choose
-  std::vector<RankedToken> top;  // the likeliest, best first, the lowest id of equals
+  std::vector<RankedToken> top;  // the likeliest, best first; of equals, the lowest id first
 };
 
-// `logits`: [vocab], no NaN. Of +infinities, each has an equal share; where all are -infinity, all
-// have. `top` has `count` tokens, or fewer where fewer have a share.
+// `logits`: [vocab], no NaN. Logits of +infinity share all mass equally; where all are -infinity,
+// all tokens do. `top` gets `count` tokens, or fewer where fewer have any mass.
 TokenLogprobs LogprobsOf(std::span<const float> logits, Token chosen, int count);
 
 }  // namespace foretoken

@@ -68,7 +68,8 @@ bool NodeReader::Mask(const Scoring& s, Node n) {
   FT_CHECK(filter_.has_value() == (s.filter != nullptr));
   if (!filter_) return true;
   if (filter_->Mask(s.tree, n, row_)) return true;
-  // The model itself may rule out all that the filter allows: they are equal then.
+  // The model itself may have ruled out all tokens that the filter allows; they then have equal
+  // logits.
   std::ranges::fill(row_, 0.0f);
   return filter_->Mask(s.tree, n, row_);
 }

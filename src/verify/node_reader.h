@@ -1,4 +1,4 @@
-// What the target says after single nodes of a scored tree.
+// Reads the target's logits and choices at single nodes of a scored tree.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ class NodeReader {
  public:
   explicit NodeReader(Backend& backend) : backend_(backend) {}
 
-  // What `decide`, which may call the functions below for `s`, accepts of `s`; completed by what
-  // else an acceptance says: its log-probabilities, and why a token is missing.
+  // Returns the acceptance that `decide` makes of `s`, completed with log-probabilities and with
+  // the reason for a missing token. `decide` may call the functions below for `s`.
   template <typename Decide>
   Acceptance Read(const Scoring& s, const Decide& decide) {
     Begin(s);
@@ -28,32 +28,32 @@ class NodeReader {
   static Pos After(const Scoring& s, Node n) {
     return static_cast<Pos>(s.history.size()) + s.tree.depth(n);
   }
-  // The target's distribution after `n`, logits masked and processed: [vocab], or empty where a
-  // logit is not a number or the filter lets nothing follow.
+  // The target's distribution after `n` from masked and processed logits: [vocab], or empty if a
+  // logit is NaN or the filter lets nothing follow.
   std::vector<float> Probabilities(const Scoring& s, Node n);
   // Lets the target choose a token after every node it reaches, then follows its choices from the
-  // root for as long as the tree contains them: V-2 when greedy, the one-draw rule of
-  // V-4 with seeded noise otherwise. Ends with kNoToken at a node of which a logit is not a number,
-  // or after which the filter lets nothing follow.
+  // root for as long as the tree contains them: V-2 when greedy, the one-draw rule of V-4 with
+  // seeded noise otherwise. Ends with kNoToken at a node that has a NaN logit or after which the
+  // filter lets nothing follow.
   Acceptance FollowChoices(const Scoring& s);
 
  private:
   void Begin(const Scoring& s);
   void Complete(const Scoring& s, Acceptance& a);
-  // What the sampler chooses of row_.
+  // The sampler's choice from row_.
   Token Choose(const Scoring& s, Node n);
-  // Fills row_ with the logits after `n`, masked by the filter. False where one is not a number or
-  // nothing may follow.
+  // Fills row_ with the logits after `n`, masked by the filter. False if one is NaN or nothing may
+  // follow.
   bool LoadLogits(const Scoring& s, Node n);
-  // Masks row_. False where nothing may follow.
+  // Masks row_. False if nothing may follow.
   bool Mask(const Scoring& s, Node n);
-  // The filter's state after `n`; null where there is no filter.
+  // The filter's state after `n`; null if there is no filter.
   LogitFilter* FilterAt(const Scoring& s, Node n);
   // Fills history_ with the tokens up to `n`.
   void LoadHistory(const Scoring& s, Node n);
 
   Backend& backend_;
-  std::optional<TreeFilter> filter_;  // of the scoring that is read
+  std::optional<TreeFilter> filter_;  // of the Scoring being read
   std::vector<Token> choices_, history_;
   std::vector<float> row_;
 };

@@ -1,7 +1,8 @@
 // The papers' own verifiers: accept with a probability, draw from the residual after a refusal.
 //
-// One walk serves all. Which nodes a policy pruned does not touch the law, because the draws
-// themselves are judged: an accepted draw without a node is written as the bonus.
+// A single walk serves all of them. Pruning by a policy does not change the distribution of the
+// text, because the draws themselves are judged: an accepted draw that has no node is written as
+// the bonus.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -16,7 +17,7 @@ namespace {
 
 struct Rule {
   bool weighs_draws;  // otherwise every candidate counts as chosen
-  size_t per_node;    // proposals judged after a node
+  size_t per_node;    // most proposals judged after a node
 };
 
 class RejectionVerifier final : public Verifier {
@@ -45,10 +46,10 @@ class RejectionVerifier final : public Verifier {
     return a;
   }
 
-  // The token after `n`; kNoToken where the reader has no distribution. Draws that the filter
-  // forbids have no share of the target's, so none is accepted, and the law is that of the masked
-  // distribution whatever the draft drew from. Every position is decided once,
-  // with uniforms of its own.
+  // The token after `n`; kNoToken if the reader has no distribution. Draws that the filter forbids
+  // have no mass in the target's distribution, so none is accepted, and the token follows the
+  // masked distribution whatever the draft drew from. Every position is decided once, with its own
+  // uniform random numbers.
   Token Decide(const Scoring& s, Node n, Acceptance& a) {
     const uint64_t seed = s.sampler.params().seed;
     const auto position = static_cast<uint64_t>(NodeReader::After(s, n));
@@ -104,7 +105,7 @@ constexpr size_t kAll = std::numeric_limits<size_t>::max();
 
 }  // namespace
 
-// The sequential rule of V-4: every candidate a point mass.
+// The sequential rule of V-4: every candidate is a point mass.
 Result<std::unique_ptr<Verifier>> NewSequentialVerifier(Backend& backend, OptionFields&) {
   return Make(backend, {.weighs_draws = false, .per_node = kAll});
 }
@@ -114,7 +115,7 @@ Result<std::unique_ptr<Verifier>> NewChainVerifier(Backend& backend, OptionField
   return Make(backend, {.weighs_draws = true, .per_node = 1});
 }
 
-// Weighed draws without replacement (V-5), with the logits processed for every draw (H-9).
+// Weighs draws without replacement (V-5), with the logits processed for every draw (H-9).
 Result<std::unique_ptr<Verifier>> NewTreeVerifier(Backend& backend, OptionFields&) {
   return Make(backend, {.weighs_draws = true, .per_node = kAll});
 }

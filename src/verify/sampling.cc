@@ -19,7 +19,7 @@ constexpr LogitsStep kDefaultOrder[] = {
     LogitsStep::kTypicalP,          LogitsStep::kTopK,
 };
 
-// Steps that move the choice of a greedy target, too.
+// Steps that can change a greedy choice.
 bool IsGreedyStep(LogitsStep step) {
   return step == LogitsStep::kLogitBias || step == LogitsStep::kRepetitionPenalty ||
          step == LogitsStep::kFrequencyPresence;
@@ -29,16 +29,17 @@ Token ArgMax(std::span<const float> logits) {  // the lowest id of equals
   return static_cast<Token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
-// What a sum of logit and noise near `score` may be off by.
+// Bound on the rounding error of a sum of logit and noise near `score`.
 double Rounding(float score) { return 1e-6 * (std::abs(score) + 64); }
 
-// e^noise on average where GumbelNoise::MayReach denies `lift`: with E exponential, that of 1/E
-// below a bound, e^x E1(x) at x = 1/bound, within a tenth from kLeastLift on.
+// Mean of e^noise for noise below `lift` (GumbelNoise::MayReach is false). With E exponential, it
+// is the mean of 1/E below a bound, e^x E1(x) at x = 1/bound; the approximation is within a tenth
+// from kLeastLift on.
 constexpr double kLeastLift = 1;
 double UsualBelow(double lift) { return lift - 0.9 + 0.6 / lift; }
 
-// Gives infinite logits the distribution that sampling.h states: the highest is finite afterwards.
-// Shifts logits that are too large for noise to be added to them. NaN becomes -infinity.
+// Replaces infinite logits as sampling.h states, so that the highest is finite. Shifts logits that
+// are too large for noise to be added to them. NaN becomes -infinity.
 void MakeFinite(std::span<float> logits) {
   constexpr float kLarge = 65536;
   int32_t nan = 0, large = 0, usual = 0;
@@ -59,8 +60,8 @@ void MakeFinite(std::span<float> logits) {
   }
 }
 
-// Sorts ever longer prefixes until `enough(prefix)` names how many of it to keep: nucleus-like sets
-// are short next to a vocabulary.
+// Sorts ever longer prefixes until `enough(prefix)` returns how many items of it to keep:
+// nucleus-like sets are short compared with a vocabulary.
 template <typename Item, typename Before, typename Enough>
 size_t SortUntil(std::vector<Item>& items, const Before& before, const Enough& enough) {
   size_t sorted = 0;
@@ -90,7 +91,8 @@ Token Sampler::Choose(std::span<float> logits, std::span<const Token> history, P
   FT_CHECK(!logits.empty());
   Process(logits, history, filter);
   if (params_.greedy()) return ArgMax(logits);
-  // The argmax of logits and noise, without the noise of tokens that it cannot lift far enough.
+  // The argmax of logits plus noise. Noise is not computed for tokens that it cannot lift high
+  // enough.
   const GumbelNoise noise(params_.seed, position);
   Token chosen = 0;
   float best = kRuledOut;
@@ -113,7 +115,7 @@ std::vector<RankedToken> Sampler::Rank(std::span<float> logits, std::span<const 
   Process(logits, history, nullptr);
   const GumbelNoise noise(params_.seed, position);
   const float top = logits[static_cast<size_t>(ArgMax(logits))];
-  std::vector<RankedToken> best;  // with scores for shares, the highest first
+  std::vector<RankedToken> best;  // log_share holds the score until the end; highest first
   best.reserve(static_cast<size_t>(count) + 1);
   double sum = 0;  // of e^(score - top)
   for (size_t i = 0; i < logits.size(); ++i) {
@@ -173,7 +175,7 @@ void Sampler::Process(std::span<float> logits, std::span<const Token> history,
   MakeFinite(logits);
 }
 
-// Where everything is ruled out, only what is allowed may share the mass.
+// If every token is ruled out, only the allowed ones share the mass.
 void Sampler::KeepAllowed(std::span<float> logits, LogitFilter& filter) {
   if (std::ranges::any_of(logits, [](float x) { return x > kRuledOut; })) return;
   std::ranges::fill(logits, 0.0f);
@@ -182,7 +184,9 @@ void Sampler::KeepAllowed(std::span<float> logits, LogitFilter& filter) {
 
 void Sampler::AddBias(std::span<float> logits, LogitFilter* filter) const {
   for (const auto& [token, bias] : params_.logit_bias) {
-    if (static_cast<size_t>(token) >= logits.size()) continue;  // a draft's own vocabulary
+    if (static_cast<size_t>(token) >= logits.size())
+      continue;  // a draft's own vocabulary may be
+                 // smaller
     if (filter != nullptr && !filter->Allows(token)) continue;
     logits[token] = std::isinf(bias) ? bias : logits[token] + bias;
   }
@@ -313,7 +317,7 @@ void Sampler::KeepTypical(std::span<float> logits) {
   for (const Candidate& c : candidates_) {
     if (c.weight > 0) entropy -= c.weight * std::log(c.weight);
   }
-  for (Candidate& c : candidates_) {  // from here on `logit` is the probability
+  for (Candidate& c : candidates_) {  // from here on `logit` holds the probability
     c.logit = c.weight;
     c.weight = static_cast<float>(std::abs(-std::log(static_cast<double>(c.weight)) - entropy));
   }

@@ -10,7 +10,7 @@
 
 namespace foretoken {
 
-// Makes the state after a node when it is first asked for. Thread-safety: one thread.
+// Creates a node's state on first use. Thread-safety: one thread.
 class TreeFilter final : public PathFilter {
  public:
   // `root`: the state after the root; copied.
@@ -18,7 +18,7 @@ class TreeFilter final : public PathFilter {
 
   bool Allows(const CandidateTree& tree, Node node, Token token) override;
   bool Mask(const CandidateTree& tree, Node node, std::span<float> logits) override;
-  // The state after `node`; null where the filter forbids a token of its path.
+  // The state after `node`; null if the filter forbids a token on its path.
   LogitFilter* At(const CandidateTree& tree, Node node);
 
  private:

@@ -1,4 +1,4 @@
-// What is likely enough for typical acceptance (V-7).
+// The acceptance threshold of typical acceptance (V-7).
 #pragma once
 
 #include <span>
@@ -6,8 +6,8 @@
 namespace foretoken {
 
 struct TypicalRule {
-  float eps = 0.09f;   // posterior_threshold: always enough
-  float delta = 0.3f;  // posterior_alpha: enough where the entropy is high
+  float eps = 0.09f;   // posterior_threshold: a probability above it is always accepted
+  float delta = 0.3f;  // posterior_alpha: factor of exp(-entropy)
 };
 
 // A token is acceptable where its probability exceeds min(eps, delta exp(-entropy)).

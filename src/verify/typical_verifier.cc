@@ -1,5 +1,5 @@
-// Typical acceptance (V-7): takes the longest path of tokens that are likely
-// enough for the entropy at their place. Not the target's distribution.
+// Typical acceptance (V-7): accepts the longest path of tokens that are likely enough for the
+// entropy at their node. The text does not follow the target's distribution.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@
 namespace foretoken {
 
 double TypicalThreshold(std::span<const float> p, const TypicalRule& rule) {
-  double entropy = 0;  // the offset inside the logarithm is the authors'
+  double entropy = 0;  // the authors add the offset inside the logarithm, too
   for (float x : p) entropy -= x * std::log(x + 1e-5);
   return std::min<double>(rule.eps, rule.delta * std::exp(-entropy));
 }
@@ -33,8 +33,8 @@ class TypicalVerifier final : public Verifier {
   }
 
  private:
-  // Of the deepest acceptable nodes the one whose path is likeliest, the first of equals; then the
-  // likeliest token.
+  // Accepts the path to the deepest acceptable node; of equally deep ones the likeliest path, then
+  // the first. Continues with the likeliest token.
   Acceptance Longest(const Scoring& s) {
     const CandidateTree& tree = s.tree;
     log_p_.assign(static_cast<size_t>(tree.size()), kNotReached);
@@ -64,7 +64,7 @@ class TypicalVerifier final : public Verifier {
   void Reach(const Scoring& s, Node parent) {
     if (s.tree.FirstChild(parent) == kNoNode) return;
     const std::vector<float> p = reader_.Probabilities(s, parent);
-    if (p.empty()) return;  // nothing is known of what follows
+    if (p.empty()) return;  // the distribution after `parent` is unknown
     const double least = TypicalThreshold(p, rule_);
     for (Node n = s.tree.FirstChild(parent); n != kNoNode; n = s.tree.NextSibling(n)) {
       const double own = p[static_cast<size_t>(s.tree.token(n))];

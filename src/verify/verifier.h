@@ -1,4 +1,4 @@
-// Decides how much of a scored tree the target would have written itself.
+// Verifiers decide how much of a scored tree the target would have written itself.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace foretoken {
 
-// A token that was decided by draws: the one after a node at `depth`. `overlap`: the probability
-// that target and draft give to the same tokens.
+// A token decided by draws: the one after a node at `depth`. `overlap`: the probability mass that
+// the target's and the draft's distribution share.
 struct WeighedToken {
   int depth = 0;
   double overlap = 0;
@@ -27,47 +27,48 @@ struct WeighedToken {
 
 struct Acceptance {
   std::vector<Node> path;  // accepted nodes from the root down; never empty, path[0] == 0
-  // What the target writes after them: the bonus, the next root. kNoToken where the last node of
-  // the path has a logit that is not a number, or the filter lets nothing follow it.
+  // The token that the target writes after them: the bonus, the next root. kNoToken if the last
+  // node of the path has a NaN logit or the filter lets nothing follow it.
   Token next = kNoToken;
   std::vector<WeighedToken> weighed;
-  bool is_dead_end = false;  // there is no `next` because nothing may follow
-  // One for each token that the text gains: those of path[1..], then `next`. Empty unless
+  bool is_dead_end = false;  // `next` is missing because nothing may follow
+  // One entry for each token that the text gains: those of path[1..], then `next`. Empty unless
   // Scoring::logprobs asks for them.
   std::vector<TokenLogprobs> logprobs = {};
 };
 
-// One sequence's scored tree. The node at depth d is followed by the token of position
-// history.size() + d.
+// One sequence's scored tree. The token that follows a node at depth d has position history.size()
+// + d.
 struct Scoring {
   const CandidateTree& tree;
   Tensor logits;                   // [tree.size(), vocab]
   std::span<const Token> history;  // every token of the sequence, the root last
   Sampler& sampler;
-  // The state after `history`, the root included: the logits of every node that is read are masked
-  // by the state after its path, before anything else. Null: every token may follow.
+  // The filter's state after `history`, the root included. Before anything else, the logits of
+  // every node that is read are masked by the state after its path. Null: every token may follow.
   const LogitFilter* filter = nullptr;
-  int logprobs = -1;  // likeliest tokens to name for each token gained; -1: no log-probabilities
+  int logprobs = -1;  // likeliest tokens to report for each token gained; -1: no log-probabilities
 };
 
 // Thread-safety: one thread.
 class Verifier {
  public:
   virtual ~Verifier() = default;
-  // Whether it weighs offers by the distribution they were drawn from (TreeBuilder::OfferDrawn).
+  // Whether it weighs offers by the distribution that they were drawn from
+  // (TreeBuilder::OfferDrawn).
   virtual bool NeedsDraws() const { return false; }
-  // Whether it accepts what Sampler::Choose draws. A drafter that ranks by the noise of that draw
-  // then guesses it; with any other verifier that noise only disturbs the ranking.
+  // Whether it accepts what Sampler::Choose draws. Drafters can then rank by the same noise and so
+  // guess that draw; with other verifiers the noise would only disturb the ranking.
   virtual bool SharesNoise() const { return false; }
-  // The sampling it verifies by where `asked` was asked for.
+  // The sampling that it verifies by if the request asks for `asked`.
   virtual SamplingParams Adapt(SamplingParams asked) const { return asked; }
   virtual std::vector<Acceptance> Verify(std::span<const Scoring> batch) = 0;
 };
 
-// What a verifier promises. Greedily, the first two give the same text.
+// What a verifier guarantees. With greedy sampling, the first two give the same text.
 enum class Guarantee : uint8_t {
-  kSameText,  // with one seed the tokens that it writes without drafts
-  kSameLaw,   // every token is drawn from the target's distribution, but drafts change which
+  kSameText,  // for one seed, the tokens that it writes without drafts
+  kSameLaw,   // every token follows the target's distribution, but drafts change which one is drawn
   kLossy,     // neither
 };
 
@@ -80,7 +81,8 @@ struct VerifierEntry {
   std::string_view name;  // as typed after --verifier
   Guarantee guarantee;
   std::string_view summary;
-  // With `options` that describe, the verifier of their defaults. `backend` must outlive it.
+  // Builds the verifier, which `backend` must outlive. If `options` only describes, it has the
+  // default options.
   Result<std::unique_ptr<Verifier>> (*make)(Backend& backend, OptionFields& options);
 
   bool lossless() const { return guarantee != Guarantee::kLossy; }
@@ -93,7 +95,7 @@ Result<const VerifierEntry*> FindVerifier(std::string_view name);
 Result<std::unique_ptr<Verifier>> NewVerifier(std::string_view name,
                                               const VerifierContext& context);
 
-// The default, as the table makes it.
+// The default verifier with its default options.
 std::unique_ptr<Verifier> NewExactVerifier(Backend& backend);
 
 }  // namespace foretoken
