@@ -1,5 +1,6 @@
-// The network of Chimera (C-18, C-19): n-gram states of tokens beside the target's features in
-// one decoder layer, and heads that read the last feature with what the layer makes of a state.
+// Chimera's network (C-18, C-19): one decoder layer over n-gram states interleaved with the
+// target's features, and heads that read the last feature together with the layer's output for a
+// state.
 #pragma once
 
 #include <memory>
@@ -17,12 +18,12 @@ namespace foretoken {
 
 struct NgramCacheRule {
   int entries = 65536;  // in memory
-  std::string spill;    // a new file for what memory has no room for; "": that is forgotten
+  std::string spill;    // a new file for evicted states; "": evicted states are dropped
 };
 
-// A pair (the target's feature i, token i + 1) takes two rows of a cache: the feature, at position
-// i, and the state of the n-gram that ends in the token, at position i + 1. All of them see all
-// before them. The output of the state at position p is what guesses token p + 1.
+// A pair (the target's feature i, token i + 1) takes two cache rows: the feature at position i, and
+// the state of the n-gram that ends in the token at position i + 1. Every row attends to all rows
+// before it. The output of the state at position p predicts token p + 1.
 class ChimeraNet final : public FeatureNet {
  public:
   // `file` is kept; `target` must outlive the net. Errors name file and tensor.
@@ -33,29 +34,30 @@ class ChimeraNet final : public FeatureNet {
   Backend& backend() const override { return target_.backend(); }
   const ModelConfig& config() const { return layer_.config(); }
   int hidden() const override { return config().hidden; }
-  // The target's tokens that logits are of.
+  // The target's tokens that the columns of logits stand for.
   DraftVocabulary vocabulary() const { return output_.vocabulary(); }
   DraftPrior Prior() const;
   int heads() const { return file_->info().output_heads; }
   NgramEncoder& ngrams() { return ngrams_; }
-  // Pairs that fit a pass: all their rows but the last one.
+  // Pairs per pass; the last row of the last pair is fed in a second pass.
   int max_rows() const override { return (layer_.max_rows() + 1) / kRowsOfPair; }
   int cache_rows() const override { return kRowsOfPair; }
   std::unique_ptr<KvCache> NewCache(int tokens, DType type) const override {
     return layer_.NewCache(kRowsOfPair * tokens, type);
   }
 
-  // Where the rows of the next pass are to be put, features and states: [rows, hidden].
+  // The tensor [rows, hidden] into which the caller writes the rows of the next pass, features and
+  // states.
   Result<Tensor> Features(int rows) override;
-  // A pass (batch.token is not looked at).
+  // Runs a pass; batch.token is ignored.
   Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
-  // A pass whose rows are only there to be seen.
+  // Runs a pass that only adds the keys and values of its rows to the caches.
   Status Remember(const RowBatch& batch, std::span<KvCache* const> caches);
 
-  // Where a head's input is to be put, [rows, 2 * hidden]: the target's last feature, then a
-  // pass' output.
+  // The tensor [rows, 2 * hidden] into which the caller writes a head's input: the target's last
+  // feature, then an output of Forward.
   Result<Tensor> HeadInput(int rows);
-  // Logits [rows, tokens scored] of head `head` for the first `rows` rows of that input, valid
+  // Logits [rows, tokens scored] of head `head` for the first `rows` rows of that input; valid
   // until the next call.
   Result<Tensor> Logits(int head, int rows);
 
@@ -73,11 +75,11 @@ class ChimeraNet final : public FeatureNet {
              DraftHead output, Model& target, NgramCache cache);
 
   std::unique_ptr<DraftFile> file_;
-  Weights weights_;  // its layer, n-gram encoder and projections have moved
+  Weights weights_;  // its layer, n-gram encoder and projections have been moved from
   Model& target_;
   NgramEncoder ngrams_;
   DecoderLayers layer_;
-  std::vector<std::unique_ptr<Weight>> projections_;  // [hidden, 2 * hidden] of the heads, or none
+  std::vector<std::unique_ptr<Weight>> projections_;  // [hidden, 2 * hidden] for each head, or none
   DraftHead output_;  // a matrix [vocab, 2 * hidden] for each head, or the target's for all
   Buffer input_, head_input_, state_;
 };

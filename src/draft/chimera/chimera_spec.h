@@ -1,7 +1,7 @@
-// What a draft of Chimera consists of (docs/methods/chimera.md): an encoder of n-grams, a decoder
-// layer, and heads that read the target's last hidden state beside the layer's output. A head ends
-// in logits or, where it shares the target's LM head, in a state for it. Metadata: kOutputHeadsKey,
-// kNgramKey; `shared` may name the embedding and the LM head.
+// The parts of a Chimera draft (docs/methods/chimera.md): an encoder of n-grams, a decoder layer,
+// and heads that read the target's last hidden state beside the layer's output. A head ends in
+// logits or, if it shares the target's LM head, in a hidden state for it. Metadata:
+// kOutputHeadsKey, kNgramKey; `shared` may name the embedding and the LM head.
 #pragma once
 
 #include <string>
@@ -14,8 +14,9 @@ namespace foretoken {
 
 struct ChimeraSpec {
   static constexpr std::string_view kMethod = "chimera";
-  // The authors' files, each with names of its own; the trainer's checkpoints are one file and
-  // begin the names with the file's, those of the layer with kLayerInCheckpoint.
+  // The authors' files, each with its own tensor names. The trainer's checkpoints are a single
+  // file, in which names begin with the prefix of the file, those of the layer with
+  // kLayerInCheckpoint.
   static constexpr std::string_view kHeadFile = "chimera_head.pt", kNgramFile = "trimlp.pt",
                                     kLayerFile = "fast_layer1.pt";
   static constexpr std::string_view kHeadPrefix = "chimera_head.", kNgramPrefix = "trimlp.";
@@ -24,7 +25,7 @@ struct ChimeraSpec {
   static constexpr DraftModule kNgramOutput{"ngram.output", "1"};
   static constexpr DraftModule kOutput{"head.{k}.output", "{k}.0"};
   static constexpr DraftModule kModules[] = {kNgramBlock, kNgramOutput, kOutput};
-  // Of drafts that share the LM head, which are never published.
+  // For drafts that share the LM head; these are never published.
   static constexpr DraftModule kProjection{"head.{k}.proj", "{k}.0"};
   static constexpr DraftModule kSharingModules[] = {kProjection};
   static constexpr DraftModule kEmbedding{kEmbeddingModule, ""};
@@ -47,14 +48,14 @@ struct ChimeraSpec {
     return shares_head ? Projection(head) : Output(head);
   }
 
-  // Our name of a published tensor, "" for one that no such draft has.
+  // foretoken's name of a published tensor, or "" if such drafts have no such tensor.
   static std::string OwnName(std::string_view published) {
     std::string own = foretoken::OwnName(kModules, published);
     if (!own.empty()) return own;
     own = OwnLayerName(kLayer, 0, published);
     return own.starts_with("blk.0.") ? own : "";
   }
-  // Our name of a tensor of a checkpoint.
+  // foretoken's name of a tensor of a checkpoint.
   static std::string NameInDraft(std::string_view checkpoint, bool shares_head) {
     if (checkpoint.starts_with(kLayerInCheckpoint)) {
       return OwnLayerName(kLayerInCheckpoint, 0, checkpoint);
@@ -64,7 +65,7 @@ struct ChimeraSpec {
     const std::string_view name = checkpoint.substr(kHeadPrefix.size());
     return shares_head ? foretoken::OwnName(kSharingModules, name) : OwnName(name);
   }
-  // The hidden states it reads of a target of `layers` layers.
+  // The hidden states that it reads of a target with `layers` layers.
   static std::vector<int> Taps(int layers) { return {layers}; }
 };
 

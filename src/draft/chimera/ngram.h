@@ -1,4 +1,4 @@
-// The last few tokens up to a position: all that its n-gram state depends on (C-17).
+// The last few tokens up to a position, which determine its n-gram state (C-17).
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace foretoken {
 
-using Ngram = std::array<Token, kMostNgram>;  // of n tokens the first n count, the rest are 0
+using Ngram = std::array<Token, kMostNgram>;  // the first n elements are used, the rest are 0
 
 struct NgramHash {
   size_t operator()(const Ngram& ngram) const {
@@ -22,9 +22,9 @@ struct NgramHash {
   }
 };
 
-// The n-gram that ends at `position`. Near the beginning of a text, where there are fewer tokens,
-// the last one fills what is left: [x0 x0 x0], [x0 x1 x1], [x0 x1 x2] (C-2).
-// `token_at`: Pos -> Token, for positions 0 ... position.
+// The n-gram that ends at `position`. At the beginning of a text, where there are fewer tokens, the
+// last one is repeated: [x0 x0 x0], [x0 x1 x1], [x0 x1 x2] (C-2). `token_at`: Pos -> Token, for
+// positions 0 ... position.
 template <typename TokenAt>
 Ngram NgramAt(int n, Pos position, const TokenAt& token_at) {
   Ngram ngram{};

@@ -1,5 +1,5 @@
-// Known n-gram states (C-21): those used last in memory, the others in a file if there is
-// one. A state depends on its tokens alone, so what is drafted does not depend on the cache.
+// A cache of n-gram states (C-21): the most recently used ones in memory, evicted ones in a file if
+// there is one. A state depends on its tokens only, so the cache does not affect what is drafted.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ struct NgramCounts {
 // Thread-safety: one thread.
 class NgramCache {
  public:
-  // Holds `entries` rows of `width` numbers in memory; 0: nothing is remembered. `spill` may be
+  // Holds `entries` rows of `width` elements in memory; with 0, nothing is cached. `spill` may be
   // null.
   NgramCache(Backend& backend, int width, int entries, std::unique_ptr<SpillFile> spill)
       : backend_(backend), width_(width), entries_(entries), spill_(std::move(spill)) {}
 
-  // Copies the state of `ngram` to `out` [1, width]. False where it is not known. Errors, here and
+  // Copies the state of `ngram` to `out` [1, width]. False if it is not cached. Errors, here and
   // below: out of memory.
   Result<bool> Find(const Ngram& ngram, Tensor out);
-  // Remembers it. The one used longest ago makes room.
+  // Adds a state; the least recently used one is evicted to make room.
   Status Keep(const Ngram& ngram, Tensor row);
 
   const NgramCounts& counts() const { return counts_; }
@@ -45,7 +45,7 @@ class NgramCache {
   Backend& backend_;
   int width_, entries_;
   std::unique_ptr<SpillFile> spill_;
-  std::list<Entry> used_;  // last used first
+  std::list<Entry> used_;  // most recently used first
   std::unordered_map<Ngram, std::list<Entry>::iterator, NgramHash> places_;
   std::vector<Buffer> slabs_;
   std::vector<float> scratch_;  // [width]

@@ -1,5 +1,5 @@
-// Chimera's n-gram encoder (C-17): the embeddings u of the last n tokens, one beside the
-// other, become the state G = W2 (u + SiLU(W1 u + b1)).
+// Chimera's n-gram encoder (C-17): the embeddings of the last n tokens, side by side, are u; the
+// state is G = W2 (u + SiLU(W1 u + b1)).
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 namespace foretoken {
 
 struct NgramWeights {
-  int n = 0;                       // tokens, 1 ... kMostNgram
+  int n = 0;                       // tokens of an n-gram, 1 ... kMostNgram
   ResidualBlock block;             // [n * hidden, n * hidden]
   std::unique_ptr<Weight> output;  // [hidden, n * hidden]
 };
@@ -24,9 +24,9 @@ class NgramEncoder {
 
   int n() const { return weights_.n; }
   const NgramCounts& counts() const { return cache_.counts(); }
-  // The states of `ngrams`: out [ngrams, hidden]. Errors, here and below: out of memory.
+  // Writes the states of `ngrams` to out [ngrams, hidden]. Errors, here and below: out of memory.
   Status Encode(std::span<const Ngram> ngrams, Tensor out);
-  // Puts the states of `ngrams` into the cache, as if those at the front had been used last.
+  // Puts the states of `ngrams` into the cache, as if the first ones were the most recently used.
   Status Learn(std::span<const Ngram> ngrams);
 
  private:

@@ -1,4 +1,4 @@
-// Rows of numbers that memory has no room for, in a file that goes with the process.
+// A file for rows evicted from memory, which is deleted with the process.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace foretoken {
 
 class SpillFile {
  public:
-  // Rows of `width` numbers. The file must be new; its name is gone at once, its space when this
-  // is destroyed. Errors: it exists, or cannot be made.
+  // Creates a file for rows of `width` elements. It must not exist yet; its name is unlinked at
+  // once, its space freed when this is destroyed. Errors: it exists or cannot be created.
   static Result<std::unique_ptr<SpillFile>> Create(const std::string& path, int width);
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
 
-  // Nothing happens where the row is there already, the file is full or cannot grow.
+  // Stores a row; does nothing if the row is there already, or if the file is full or cannot grow.
   void Put(const Ngram& ngram, std::span<const float> row);
-  // False where the row is not there.
+  // False if the row is not in the file.
   bool Get(const Ngram& ngram, std::span<float> row) const;
   bool Has(const Ngram& ngram) const { return places_.contains(ngram); }
 

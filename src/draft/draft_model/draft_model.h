@@ -1,5 +1,5 @@
-// Vanilla speculative decoding (B-13): a small language model with the target's
-// vocabulary writes ahead, level by level, over a cache of its own.
+// Vanilla speculative decoding (B-13): a small language model with the target's vocabulary drafts
+// level by level over its own KV cache.
 #pragma once
 
 #include <memory>
@@ -13,23 +13,23 @@ namespace foretoken {
 
 struct DraftModelRule {
   int gamma = 5;             // tokens drafted ahead
-  bool gamma_given = false;  // then trees that branch keep to it, too
-  bool heuristic = false;    // gamma + 2 after a draft that was accepted whole, - 1 after others
+  bool gamma_given = false;  // set by the user; gamma then also bounds branching trees
+  bool heuristic = false;    // gamma + 2 after a draft that was accepted whole, - 1 otherwise
   DType cache_type = DType::kF16;
 };
 
-// A draft model and the file it may read from (null if it was made in memory).
+// A draft model, and the file that its weights may be mapped from (null if it was made in memory).
 struct LoadedDraft {
   std::unique_ptr<ModelFile> file;
   std::unique_ptr<Model> model;
-  DraftTokens tokens = {};  // that it scores
-  float acceptance = 0;     // expected rate at which its guesses come true; 0: unknown
+  DraftTokens tokens = {};  // the tokens that it scores
+  float acceptance = 0;     // expected acceptance rate of its guesses; 0: unknown
 };
 
 class DraftModel final : public CausalDrafter {
  public:
-  // `capacity`: longest sequence. `target_vocab`: rows of the target's logits. REQUIRES:
-  // CheckCacheType(draft.model->config(), rule.cache_type).
+  // `capacity`: length of the longest sequence. `target_vocab`: columns of the target's logits.
+  // REQUIRES: CheckCacheType(draft.model->config(), rule.cache_type).
   DraftModel(LoadedDraft draft, int target_vocab, int capacity, const DraftModelRule& rule);
 
   TapSpec Needs() const override { return {}; }

@@ -1,4 +1,4 @@
-// Whether two models mean the same by their token ids.
+// Checks that two models agree on what their token ids mean.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace foretoken {
 
 // Compares the vocabularies piece by piece. One may be longer by padding, which stands for no text
-// (kUnused, or named like "[PAD7]"). Errors: the first difference, opened by `path`, the draft
-// model's file.
+// (kUnused, or named like "[PAD7]"). Errors: the first difference; the message begins with `path`,
+// the draft model's file.
 Status CheckSameVocabulary(const TokenizerData& target, const TokenizerData& draft,
                            const std::string& path);
 

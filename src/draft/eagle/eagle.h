@@ -1,6 +1,7 @@
-// EAGLE-1, EAGLE-2 and HASS (H-16 to H-18): a small module guesses the target's next feature from
-// the features and tokens so far, and the target's LM head says which token that is. They differ in
-// training and in the tree. EAGLE-3's module has features and an LM head of its own.
+// The drafter of EAGLE-1, EAGLE-2 and HASS (H-16 to H-18): a small module predicts the target's
+// next feature from the features and tokens so far, and the target's LM head turns it into tokens.
+// The methods differ in training and in the tree. EAGLE-3 uses this drafter too; its module has its
+// own features and LM head.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,8 @@ namespace foretoken {
 
 class Eagle final : public FeatureDrafter {
  public:
-  // `taps`: the target's hidden states that features are made of. `capacity`: longest usual
-  // sequence. REQUIRES: CheckCacheType(net's config, cache_type).
+  // `taps`: the target's hidden states that features are made of. `capacity`: usual length of the
+  // longest sequence. REQUIRES: CheckCacheType(net's config, cache_type).
   Eagle(std::unique_ptr<EagleModule> net, const std::vector<int>& taps, int capacity,
         DType cache_type)
       : FeatureDrafter(*net, {.taps = taps}, capacity, cache_type), net_(std::move(net)) {}

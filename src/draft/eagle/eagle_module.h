@@ -1,18 +1,18 @@
-// What EAGLE's drafter asks of a network, whichever of the methods' it is.
+// The network interface of the EAGLE drafter, common to EAGLE, HASS and EAGLE-3.
 #pragma once
 
 #include "draft/feature_drafter.h"
 
 namespace foretoken {
 
-// The output of row i estimates the feature of token i + 1, whose logits guess token i + 2; drafted
-// tokens are fed with the output that they were read from as their feature.
+// The output of row i estimates the feature of token i + 1, and its logits predict token i + 2. A
+// drafted token is fed with the output that it was predicted from as its feature.
 class EagleModule : public FeatureNet {
  public:
-  // The logits of `outputs` [rows, hidden]: [rows, tokens scored], valid until the next call.
+  // The logits [rows, tokens scored] of `outputs` [rows, hidden]; valid until the next call.
   // Errors: out of memory.
   virtual Result<Tensor> Logits(Tensor outputs) = 0;
-  // The target's tokens that these are of.
+  // The target's tokens that the columns of logits stand for.
   virtual DraftVocabulary vocabulary() const = 0;
   virtual DraftPrior Prior() const = 0;
 };

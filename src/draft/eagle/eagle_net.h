@@ -1,5 +1,5 @@
-// The module of EAGLE and HASS (H-16): embedding and feature through a projection and a
-// decoder layer, scored by the target's LM head or its own, or rows of it.
+// The module of EAGLE and HASS (H-16): embedding and feature go through a projection and decoder
+// layers and are scored by the target's LM head or the draft's own, or some of its rows.
 #pragma once
 
 #include <memory>
@@ -45,7 +45,7 @@ class EagleNet final : public EagleModule {
   Status BeginPass(const RowBatch& batch, std::span<KvCache* const> caches);
 
   std::unique_ptr<DraftFile> file_;
-  Weights weights_;  // its layers have moved to layers_
+  Weights weights_;  // its layers have been moved to layers_
   Model& target_;
   DecoderLayers layers_;
   DraftHead head_;

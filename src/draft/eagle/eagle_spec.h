@@ -1,6 +1,6 @@
-// What a draft of EAGLE or HASS consists of (docs/methods/eagle.md): a projection of embedding and
-// feature and decoder layers, the first of which has no norm before its attention. Its embedding
-// and its LM head are mostly the target's. Metadata: kTapsKey; `shared` names the parts of the
+// The parts of an EAGLE or HASS draft (docs/methods/eagle.md): a projection of embedding and
+// feature, and decoder layers, the first of which has no norm before its attention. Its embedding
+// and LM head are usually the target's. Metadata: kTapsKey; `shared` names the parts taken from the
 // target.
 #pragma once
 
@@ -20,7 +20,7 @@ struct EagleSpec {
   static constexpr DraftModule kEmbedding{kEmbeddingModule, "embed_tokens", true};
   static constexpr DraftModule kHead{kHeadModule, "lm_head"};
   static constexpr DraftModule kModules[] = {kProjection, kEmbedding, kHead};
-  // As the library speculators names them.
+  // The names used by the library speculators.
   static constexpr DraftModule kSpeculatorsProjection{"fc", "fusion_fc", /*may_have_bias=*/true};
   static constexpr std::string_view kSpeculatorsLayer = "transformer.";
 
@@ -30,11 +30,11 @@ struct EagleSpec {
   TensorSpec ProjectionBias() const { return BiasOf(kProjection, hidden); }
   TensorSpec Embedding() const { return WeightOf(kEmbedding, {vocab, hidden}); }
   TensorSpec Head() const { return WeightOf(kHead, {vocab, hidden}); }
-  // Whether a layer has a norm before its attention: the first reads its input as it is.
+  // Whether a layer has a norm before its attention. The first has none.
   static constexpr bool HasAttentionNorm(int layer) { return layer > 0; }
 
-  // Our name of a published tensor, "" for one that no such draft has: one with a norm before the
-  // first layer or behind the last is of another method.
+  // foretoken's name of a published tensor, or "" if such drafts have no such tensor. A norm before
+  // the first layer or after the last one belongs to another method.
   static std::string OwnName(std::string_view published) {
     if (published.starts_with(kModelPrefix)) published.remove_prefix(kModelPrefix.size());
     if (published.starts_with(kSpeculatorsLayer)) return LayerName(kSpeculatorsLayer, published);
@@ -45,13 +45,13 @@ struct EagleSpec {
     std::string own = foretoken::OwnName(kModules, published);
     return own.empty() ? foretoken::OwnName({&kSpeculatorsProjection, 1}, published) : own;
   }
-  // Its inverse, as EAGLE's authors name it.
+  // The inverse of OwnName, with the names of EAGLE's authors.
   static std::string PublishedName(std::string_view own) {
     std::string name = HuggingFaceTensorName(own);
     if (name.starts_with("model.layers.")) return name.substr(kModelPrefix.size());
     return foretoken::PublishedName(kModules, own);
   }
-  // The hidden states it reads of a target of `layers` layers.
+  // The hidden states that it reads of a target with `layers` layers.
   static std::vector<int> Taps(int layers) { return {layers}; }
 
  private:

@@ -1,6 +1,6 @@
-// The module of EAGLE-3 (H-28, H-29): three hidden states of the target make a feature, and a
-// decoder layer whose attention reads embedding and feature side by side guesses the next one. Its
-// norm and LM head are its own, over the tokens of its own vocabulary.
+// The module of EAGLE-3 (H-28, H-29): three hidden states of the target are fused into a feature. A
+// decoder layer whose attention reads embedding and feature side by side predicts the next feature.
+// The norm and the LM head are the draft's own, over its own vocabulary.
 #pragma once
 
 #include <memory>
@@ -16,12 +16,13 @@ namespace foretoken {
 
 class Eagle3Net final : public EagleModule {
  public:
-  // `file` is kept; `target` must outlive the net. Errors name file and key or tensor: also taps
-  // that the target does not have, and a `d2t` that is no map to different tokens of the target.
+  // `file` is kept; `target` must outlive the net. Errors name file and key or tensor; they include
+  // taps that the target does not have, and a `d2t` that does not map to distinct tokens of the
+  // target.
   static Result<std::unique_ptr<Eagle3Net>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                                  const DraftTokenRule& rule = {});
 
-  // The three hidden states of a feature, by Hugging Face index, ascending.
+  // The three hidden states of a feature: Hugging Face indices, ascending.
   const std::vector<int>& taps() const { return taps_; }
   int hidden() const override { return layers_.config().hidden; }
   DraftVocabulary vocabulary() const override { return head_.vocabulary(); }
@@ -43,7 +44,7 @@ class Eagle3Net final : public EagleModule {
     std::unique_ptr<WeightSource> source;  // outlives the rest
     std::unique_ptr<Weight> embedding;     // null: the target's
     std::unique_ptr<Weight> fc;            // [hidden, 3 * hidden]
-    Buffer embedding_norm, feature_norm;   // [1, hidden] of what attention reads
+    Buffer embedding_norm, feature_norm;   // [1, hidden] applied to the attention's inputs
     Buffer norm;                           // [1, hidden] before the LM head
     std::vector<LayerWeights> layers;      // one
   };
@@ -52,7 +53,7 @@ class Eagle3Net final : public EagleModule {
   Result<Tensor> BeginPass(const RowBatch& batch, std::span<KvCache* const> caches);
 
   std::unique_ptr<DraftFile> file_;
-  Weights weights_;  // its layer has moved to layers_
+  Weights weights_;  // its layer has been moved to layers_
   std::vector<int> taps_;
   DraftHead head_;
   Model& target_;

@@ -1,7 +1,7 @@
-// What a draft of EAGLE-3 consists of (docs/methods/eagle3.md): a projection of three hidden states
-// of the target, one decoder layer whose attention reads normed embeddings and features side by
-// side, and a norm and an LM head of its own over the tokens of its own vocabulary. Metadata:
-// kTapsKey; `shared` may name the embedding.
+// The parts of an EAGLE-3 draft (docs/methods/eagle3.md): a projection of three hidden states of
+// the target, one decoder layer whose attention reads normed embeddings and features side by side,
+// and a norm and an LM head over the draft's own vocabulary. Metadata: kTapsKey; `shared` may name
+// the embedding.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@ namespace foretoken {
 struct Eagle3Spec {
   static constexpr std::string_view kMethod = "eagle3";
   static constexpr int kTaps = 3;
-  // As published: some call the layer the latter.
+  // Published names of the layer; some authors use the second.
   static constexpr std::string_view kLayerNames[] = {"midlayer.", "layers.0."};
-  // Row i of the LM head is for the target's token i + d2t[i]; t2d, which says which tokens of the
-  // target the draft knows, is not needed.
+  // Row i of the LM head stands for the target's token i + d2t[i]. t2d, which marks the target's
+  // tokens that the draft knows, is not needed.
   static constexpr std::string_view kTokenMap = "d2t", kUnusedMap = "t2d";
-  // Of config.json: the size of the draft's own vocabulary, the layers of the hidden states that it
-  // reads, and the object that SGLang has the latter in.
+  // Fields of config.json: the size of the draft's own vocabulary, the layers whose hidden states
+  // it reads, and the object in which SGLang nests the latter.
   static constexpr const char* kVocabField = "draft_vocab_size";
   static constexpr const char* kTapsField = "eagle_aux_hidden_state_layer_ids";
   static constexpr const char* kNestedConfig = "eagle_config";
@@ -31,7 +31,7 @@ struct Eagle3Spec {
   static constexpr DraftModule kNorm{kNormModule, "norm"};
   static constexpr DraftModule kHead{kHeadModule, "lm_head"};
   static constexpr DraftModule kModules[] = {kProjection, kEmbedding, kNorm, kHead};
-  // Of the layer.
+  // Modules of the layer.
   static constexpr DraftModule kEmbeddingNorm{"blk.0.attn_norm", "input_layernorm"};
   static constexpr DraftModule kFeatureNorm{"blk.0.hidden_norm", "hidden_norm"};
   static constexpr DraftModule kLayerModules[] = {kEmbeddingNorm, kFeatureNorm};
@@ -51,7 +51,7 @@ struct Eagle3Spec {
     return {std::string(kTokenMap), std::string(kTokenMap), {own_vocab}};
   }
 
-  // Our name of a published tensor, "" for one that no such draft has.
+  // foretoken's name of a published tensor, or "" if such drafts have no such tensor.
   static std::string OwnName(std::string_view published) {
     if (published.starts_with(kModelPrefix)) published.remove_prefix(kModelPrefix.size());
     if (published == kTokenMap) return std::string(published);
@@ -62,7 +62,7 @@ struct Eagle3Spec {
     }
     return foretoken::OwnName(kModules, published);
   }
-  // Its inverse, with the first of kLayerNames.
+  // The inverse of OwnName, with the first of kLayerNames.
   static std::string PublishedName(std::string_view own) {
     if (own == kTokenMap) return std::string(own);
     constexpr std::string_view kHuggingFaceLayer = "model.layers.0.";
@@ -74,8 +74,8 @@ struct Eagle3Spec {
     }
     return std::string(kLayerNames[0]) + inner;
   }
-  // The hidden states it reads of a target of `layers` layers where its file names none: the inputs
-  // of layers 2, N / 2 and N - 3 (0-based).
+  // The hidden states that it reads of a target with `layers` layers if its file names none: the
+  // inputs of layers 2, N / 2 and N - 3 (0-based).
   static std::vector<int> Taps(int layers) { return {2, layers / 2, layers - 3}; }
 };
 

@@ -1,5 +1,5 @@
-// EDD and VDM (E-17, E-18): drafting over cached keys and values of the soft prompt, which grows
-// by the committed rows of every pass of the target.
+// EDD and VDM (E-17, E-18): drafts over cached keys and values of the soft prompt, which grows by
+// the committed rows of every target pass.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@ namespace foretoken {
 
 class Edd final : public FeatureDrafter {
  public:
-  // `capacity`: longest usual sequence. REQUIRES: CheckCacheType(net->config(), cache_type).
+  // `capacity`: usual length of the longest sequence. REQUIRES: CheckCacheType(net->config(),
+  // cache_type).
   Edd(std::unique_ptr<EddNet> net, int capacity, DType cache_type)
       : FeatureDrafter(*net, {.taps = net->taps(), .ahead = 0}, capacity, cache_type),
         net_(std::move(net)) {}

@@ -1,7 +1,6 @@
-// The network of EDD (E-17): decoder layers that read one of the target's hidden states
-// of every committed token as a soft prompt, position by position, before the tokens that are
-// guessed. Without hidden states it reads the tokens themselves: the vanilla draft model (VDM) that
-// EDD is compared with.
+// The network of EDD (E-17): decoder layers that read one of the target's hidden states of every
+// committed token, position by position, as a soft prompt before the drafted tokens. Without hidden
+// states it reads the tokens themselves: the vanilla draft model (VDM) that EDD is compared with.
 #pragma once
 
 #include <memory>
@@ -23,11 +22,11 @@ class EddNet final : public FeatureNet {
                                               const DraftTokenRule& rule = {});
 
   const ModelConfig& config() const { return layers_.config(); }
-  // The hidden state of the soft prompt (Hugging Face index); none: a VDM.
+  // Hugging Face index of the soft prompt's hidden state; none: a VDM.
   std::optional<int> tap() const { return tap_; }
   std::vector<int> taps() const { return tap_ ? std::vector<int>{*tap_} : std::vector<int>{}; }
   int hidden() const override { return layers_.config().hidden; }
-  // The target's tokens that logits are of.
+  // The target's tokens that the columns of logits stand for.
   DraftVocabulary vocabulary() const { return head_.vocabulary(); }
   DraftPrior Prior() const;
   int max_rows() const override { return layers_.max_rows(); }
@@ -37,10 +36,10 @@ class EddNet final : public FeatureNet {
   }
 
   Result<Tensor> Features(int rows) override;
-  // Keys and values of committed rows; there are no outputs.
+  // Computes keys and values of committed rows; there are no outputs.
   Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
-  // Appends tokens to guess after; returns their logits [rows, tokens scored], valid until the next
-  // call. Errors: out of memory.
+  // Appends the tokens whose continuations are to be guessed; returns their logits [rows, tokens
+  // scored], valid until the next call. Errors: out of memory.
   Result<Tensor> Logits(const RowBatch& batch, std::span<KvCache* const> caches);
 
  private:
@@ -56,7 +55,7 @@ class EddNet final : public FeatureNet {
   void Embed(const RowBatch& batch);
 
   std::unique_ptr<DraftFile> file_;
-  Weights weights_;  // its layers have moved to layers_
+  Weights weights_;  // its layers have been moved to layers_
   Model& target_;
   std::optional<int> tap_;
   DecoderLayers layers_;

@@ -1,7 +1,7 @@
-// What a draft of EDD consists of (docs/methods/edd.md): decoder layers over one hidden state of
-// the target, and an embedding, a norm and an LM head as a language model has them. Without a
-// hidden state it is the VDM that EDD is compared with. Metadata: kTapsKey (the hidden state),
-// kBlockSizeKey; `shared` may name the embedding and the LM head.
+// The parts of an EDD draft (docs/methods/edd.md): decoder layers over one hidden state of the
+// target, and an embedding, a norm and an LM head as in a language model. Without a hidden state it
+// is the VDM that EDD is compared with. Metadata: kTapsKey (the hidden state), kBlockSizeKey;
+// `shared` may name the embedding and the LM head.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ struct EddSpec {
   static constexpr DraftModule kNorm{kNormModule, "norm", true};
   static constexpr DraftModule kHead{kHeadModule, "lm_head", true};
   static constexpr DraftModule kModules[] = {kEmbedding, kNorm, kHead};
-  // The hidden state that it reads unless it is told otherwise, counted from the end: the last is
-  // -1. As a number, and as a setting of the trainer.
+  // The hidden state that it reads by default, counted from the end (the last is -1): as a number,
+  // and as a setting of the trainer.
   static constexpr int kTap = -4;
   static constexpr const char* kTapSetting = "-4";
 
@@ -29,12 +29,12 @@ struct EddSpec {
   TensorSpec Norm() const { return WeightOf(kNorm, {hidden}); }
   TensorSpec Head() const { return WeightOf(kHead, {vocab, hidden}); }
 
-  // Our name of a published tensor, "" for one that no such draft has.
+  // foretoken's name of a published tensor, or "" if such drafts have no such tensor.
   static std::string OwnName(std::string_view published) {
     if (published.starts_with(kLayer)) return OwnLayerName(kLayer, 0, published);
     return foretoken::OwnName(kModules, published);
   }
-  // The Hugging Face index of hidden state `tap` of a target of `layers` layers.
+  // The Hugging Face index of hidden state `tap` of a target with `layers` layers.
   static constexpr int TapIndex(int tap, int layers) { return tap < 0 ? layers + 1 + tap : tap; }
 };
 

@@ -1,5 +1,5 @@
-// GLIDE (G-15, G-18): a small language model trained for the target guesses ahead, catching a
-// glimpse of what the target has cached of the text so far.
+// GLIDE (G-15, G-18): drafts with a small language model, trained for the target, that also attends
+// to the target's KV cache of the text so far.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace foretoken {
 
 class Glide final : public CausalDrafter {
  public:
-  // `capacity`: longest sequence that is usual. REQUIRES: CheckCacheType(net's config,
+  // `capacity`: usual length of the longest sequence. REQUIRES: CheckCacheType(net's config,
   // rule.cache_type).
   Glide(std::unique_ptr<GlideNet> net, int capacity, const CausalRule& rule);
 
@@ -22,7 +22,7 @@ class Glide final : public CausalDrafter {
 
  private:
   struct GlideState final : State {
-    Glimpse target;  // of the last pass; valid until the Propose after it (Observation)
+    Glimpse target;  // views from the last pass, valid until the following Propose (Observation)
   };
 
   Result<Tensor> Forward(const RowBatch& batch, std::span<State* const> states) override;

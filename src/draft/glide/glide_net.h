@@ -1,6 +1,6 @@
 // The network of GLIDE (G-15, G-16): a small language model each of whose layers, between its
-// self-attention and its feed-forward part, attends to the keys and values that one layer of the
-// target has cached. Without cross-attention it is the paper's Vanilla Drafter.
+// self-attention and its feed-forward part, attends to the cached keys and values of one layer of
+// the target. Without cross-attention it is the paper's Vanilla Drafter.
 #pragma once
 
 #include <memory>
@@ -15,40 +15,40 @@
 
 namespace foretoken {
 
-// What a pass may read of the target's work on one sequence.
+// The part of the target's KV cache that a pass may read for one sequence.
 struct Glimpse {
   struct Layer {
     PagedRows keys, values;  // [capacity, kv_heads * head_dim] of the target
   };
   std::vector<Layer> layers;  // [layers of the draft], or none
-  int rows = 0;               // committed
+  int rows = 0;               // committed rows
 };
 
 class GlideNet {
  public:
-  // `kv_layer`: the target layer (from 1) that the last draft layer reads, those before it the ones
-  // below; 0: what the file says, else the top ones. `file` is kept; `target` must outlive the net.
-  // Errors name file and key or tensor.
+  // `kv_layer`: the target layer (from 1) that the last draft layer reads; the draft layers before
+  // it read the target layers just below. 0: as the file says, else the target's top layers. `file`
+  // is kept; `target` must outlive the net. Errors name file and key or tensor.
   static Result<std::unique_ptr<GlideNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                                 int kv_layer, const DraftTokenRule& rule = {});
 
   const ModelConfig& config() const { return layers_.config(); }
   int max_rows() const { return layers_.max_rows(); }
   Backend& backend() const { return target_.backend(); }
-  // The target's tokens that logits are of.
+  // The target's tokens that the columns of logits stand for.
   DraftVocabulary vocabulary() const { return head_.vocabulary(); }
   DraftPrior Prior() const;
-  // Target layers (0-based) that the draft's layers read; none without cross-attention.
+  // Target layers (0-based) that the draft's layers read; empty without cross-attention.
   const std::vector<int>& kv_layers() const { return kv_layers_; }
   std::unique_ptr<KvCache> NewCache(int usual, DType type) const {
     return layers_.NewCache(usual, type);
   }
 
-  // Appends the rows to the caches as provisional rows. Returns the logits of batch.logit_rows
-  // [n, tokens scored], valid until the next pass. A row of position p reads the target's rows 0
-  // ... p - 1 as far as they are committed: what a block of the training mask would see that begins
-  // at p (G-19), or at the root for what comes after it; position 0 reads row 0.
-  // REQUIRES: 1 <= rows <= max_rows(); every glimpse has a row, where there are layers to read.
+  // Appends the rows to the caches as provisional rows. Returns the logits of batch.logit_rows [n,
+  // tokens scored], valid until the next pass. A row at position p reads the target's rows [0, p)
+  // as far as they are committed: those that the training mask shows to a block beginning at p, or
+  // at the root for later positions (G-19). Position 0 reads row 0.
+  // REQUIRES: 1 <= rows <= max_rows(); every glimpse has a row, if there are layers to read.
   // Errors: out of memory.
   Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches,
                          std::span<const Glimpse* const> glimpses);
@@ -60,13 +60,14 @@ class GlideNet {
   };
   struct Weights {
     std::unique_ptr<WeightSource> source;            // outlives the rest
-    std::vector<std::vector<std::byte>> rearranged;  // rows of q that weights may refer to
+    std::vector<std::vector<std::byte>> rearranged;  // rows of q, reordered; weights may refer to
+                                                     // them
     std::unique_ptr<Weight> embedding;               // [vocab, hidden]
     Buffer norm;                                     // [1, hidden]
     std::vector<LayerWeights> layers;
     std::vector<CrossWeights> cross;
   };
-  // Rows of the residual stream, sequence after sequence.
+  // Rows of the residual stream, one sequence after another.
   struct Rows {
     std::vector<Pos> position;
     std::vector<int> begin;  // [sequences + 1]
@@ -81,13 +82,13 @@ class GlideNet {
   static Status LoadCross(const DraftFile& file, WeightLoader& loader, Model& target,
                           Weights& weights);
   static Rows Wanted(const RowBatch& batch);
-  // What the rows of a sequence may read of `seen` committed ones.
+  // Which of the `seen` committed rows each row of a sequence may read.
   void LookBack(const Rows& rows, size_t sequence, int seen, Visibility& out) const;
   Status Glance(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses);
   Result<Tensor> Logits(int rows);
 
   std::unique_ptr<DraftFile> file_;
-  Weights weights_;  // its layers have moved to layers_
+  Weights weights_;  // its layers have been moved to layers_
   std::vector<int> kv_layers_;
   Model& target_;
   DecoderLayers layers_;

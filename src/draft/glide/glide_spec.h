@@ -1,6 +1,6 @@
-// What a draft of GLIDE consists of (docs/methods/glide.md): a language model of its own width each
-// of whose layers also attends to the keys and values that a layer of the target has cached.
-// Without that attention it is the paper's Vanilla Drafter. Metadata: kKvLayersKey, kBlockSizeKey.
+// The parts of a GLIDE draft (docs/methods/glide.md): a language model of its own width each of
+// whose layers also attends to the cached keys and values of a target layer. Without that attention
+// it is the paper's Vanilla Drafter. Metadata: kKvLayersKey, kBlockSizeKey.
 #pragma once
 
 #include <string>
@@ -25,8 +25,8 @@ struct GlideSpec {
   static constexpr DraftModule kModules[] = {kEmbedding, kNorm, kHead, kCrossQuery, kCrossOutput};
 
   int64_t hidden = 0;  // the draft's
-  int64_t vocab = 0;   // the target's, which is the draft's
-  int64_t inner = 0;   // the target's heads * head_dim: width of its queries
+  int64_t vocab = 0;   // the target's, shared by the draft
+  int64_t inner = 0;   // the target's heads * head_dim: the width of its queries
 
   TensorSpec Embedding() const { return WeightOf(kEmbedding, {vocab, hidden}); }
   TensorSpec Norm() const { return WeightOf(kNorm, {hidden}); }
@@ -38,12 +38,12 @@ struct GlideSpec {
     return WeightOf(kCrossOutput, {hidden, inner}, {.n = layer});
   }
 
-  // Our name of a published tensor, "" for one that no such draft has.
+  // foretoken's name of a published tensor, or "" if such drafts have no such tensor.
   static std::string OwnName(std::string_view published) {
     std::string own = foretoken::OwnName(kModules, published);
     return own.empty() ? GgufTensorName(published) : own;
   }
-  // The target's layers (0-based) that a draft of `layers` layers reads, whose last one reads layer
+  // The target layers (0-based) that a draft of `layers` layers reads if its last layer reads layer
   // `last` of the target, counted from 1. REQUIRES: layers <= last.
   static std::vector<int> KvLayers(int layers, int last) {
     std::vector<int> read;

@@ -1,5 +1,5 @@
-// Hydra++ (B-9, B-10): a decoder layer over the target's features gives the state of the text;
-// head k reads it with the embeddings of the root and the k tokens guessed before.
+// Hydra++ (B-9, B-10): a decoder layer over the target's features computes the state of the text;
+// head k reads it with the embeddings of the root and the k tokens guessed before its own.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace foretoken {
 
-// The output of row i is the state after token i: which token follows it, the heads guess from the
-// state and that token.
+// The output of row i is the state after token i. The heads predict the tokens that follow the next
+// one from the state and that next token.
 class HydraNet final : public FeatureNet {
  public:
   // `file` is kept; `target` must outlive the net. Errors name file and tensor.
@@ -33,11 +33,11 @@ class HydraNet final : public FeatureNet {
   Result<Tensor> ForwardForLast(const RowBatch& batch, std::span<KvCache* const> caches) override;
 
   int heads() const { return static_cast<int>(heads_.size()); }
-  // The target's tokens that logits are of.
+  // The target's tokens that the columns of logits stand for.
   DraftVocabulary vocabulary() const { return output_.vocabulary(); }
   DraftPrior Prior() const;
-  // Where the input of the next Logits is to be put: [rows, (head + 2) * hidden], of which the
-  // caller fills the state (the first `hidden` columns) and Logits the embeddings. Errors, here and
+  // The tensor [rows, (head + 2) * hidden] that holds the input of the next Logits. The caller
+  // writes the state into the first `hidden` columns; Logits adds the embeddings. Errors, here and
   // below: out of memory.
   Result<Tensor> Input(int head, int rows);
   // Logits [rows, tokens scored] of head `head`, valid until the next call. tokens: [head +
@@ -66,14 +66,14 @@ class HydraNet final : public FeatureNet {
   static HeadSpec SpecOf(WeightLoader& loader, const DraftFile& file, const ModelConfig& target);
 
   std::unique_ptr<DraftFile> file_;
-  Weights weights_;  // its layers and heads have moved
+  Weights weights_;  // its layers and heads have been moved from
   Model& target_;
   DecoderLayers prefix_;
   std::vector<Head> heads_;
   DraftHead output_;  // a matrix for each of heads_, or the target's for all
   ResidualBlocks blocks_;
   Buffer features_, outputs_;    // [rows, hidden]
-  Buffer input_, state_, gate_;  // of a head
+  Buffer input_, state_, gate_;  // scratch of the running head
 };
 
 }  // namespace foretoken

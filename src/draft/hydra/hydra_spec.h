@@ -1,7 +1,7 @@
-// What a draft of Hydra++ consists of (docs/methods/hydra.md): a decoder layer over the target's
-// hidden states with a norm behind it, and heads whose first block reads the state of the text and
-// the embeddings of the tokens before the guess. Metadata: kOutputHeadsKey, kHeadLayersKey (blocks
-// of a head, the first included); `shared` may name the embedding and the LM head.
+// The parts of a Hydra++ draft (docs/methods/hydra.md): a decoder layer over the target's hidden
+// states, followed by a norm, and heads whose first block reads the state of the text and the
+// embeddings of the tokens before the guess. Metadata: kOutputHeadsKey, kHeadLayersKey (blocks of a
+// head, the first included); `shared` may name the embedding and the LM head.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace foretoken {
 
 struct HydraSpec {
   static constexpr std::string_view kMethod = "hydra";
-  // What the published names of the layer, of its norm and of an embedding begin with. The
-  // trainer's checkpoints leave it out, and call the other tensors by our names.
+  // Prefix of the published names of the layer, of its norm and of an embedding. The trainer's
+  // checkpoints omit it and use foretoken's names for the other tensors.
   static constexpr std::string_view kPublishedPrefix = "prefix_embeding_layer.";
   static constexpr std::string_view kLayer = "layers.0.";
   static constexpr std::string_view kUnused = "prefix_embeding_layer.embed_tokens.weight";
@@ -32,7 +32,7 @@ struct HydraSpec {
 
   TensorSpec Embedding() const { return WeightOf(kEmbedding, {vocab, hidden}); }
   TensorSpec Norm() const { return WeightOf(kNorm, {hidden}); }
-  // What head `head` reads: the state, the root and the guesses before its own.
+  // Width of the input of head `head`: the state, the root and the guesses before its own.
   int64_t Inputs(int head) const { return (head + 2) * hidden; }
   TensorSpec FirstWeight(int head) const {
     return WeightOf(kFirst, {hidden, Inputs(head)}, {head, 0});
@@ -42,7 +42,7 @@ struct HydraSpec {
     return WeightOf(kSkip, {hidden, Inputs(head)}, {head, 0});
   }
   TensorSpec SkipBias(int head) const { return BiasOf(kSkip, hidden, {head, 0}); }
-  // REQUIRES: block >= 1, as the first one is kFirst.
+  // REQUIRES: block >= 1; block 0 is kFirst.
   TensorSpec BlockWeight(int head, int block) const {
     return WeightOf(kBlock, {hidden, hidden}, {head, block});
   }
@@ -50,19 +50,19 @@ struct HydraSpec {
   TensorSpec Output(int head) const { return WeightOf(kOutput, {vocab, hidden}, {head, 0}); }
   TensorSpec OutputBias(int head) const { return BiasOf(kOutput, vocab, {head, 0}); }
 
-  // Our name of a published tensor, "" for one that no such draft has.
+  // foretoken's name of a published tensor, or "" if such drafts have no such tensor.
   static std::string OwnName(std::string_view published) {
     if (!published.starts_with(kPublishedPrefix)) return foretoken::OwnName(kModules, published);
     published.remove_prefix(kPublishedPrefix.size());
     std::string own = GgufTensorName("model." + std::string(published));
     return own == WeightOf(kNorm, {}).name || own.starts_with("blk.0.") ? own : "";
   }
-  // Our name of a tensor of a checkpoint, whose other names are ours.
+  // foretoken's name of a tensor of a checkpoint; only the layer's names differ.
   static std::string NameInDraft(std::string_view checkpoint) {
     return checkpoint.starts_with(kLayer) ? OwnLayerName(kLayer, 0, checkpoint)
                                           : std::string(checkpoint);
   }
-  // The hidden states it reads of a target of `layers` layers.
+  // The hidden states that it reads of a target with `layers` layers.
   static std::vector<int> Taps(int layers) { return {layers}; }
 };
 

@@ -1,4 +1,4 @@
-// Several drafters as one: each offers what it has to the same tree, where duplicates merge.
+// Joins several drafters into one: all offer to the same tree, in which duplicates merge.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace foretoken {
 
-// `parts` in the order they speak in; of what the limits leave no room for, nothing is lost to the
-// earlier ones. context.options: "PART.KEY" is a part's own KEY; a KEY alone goes to the part that
-// cannot do without it. Errors: a part named twice, an option of no part, what a part complains of.
+// `parts`: in the order in which they propose; where the limits leave too little room, earlier
+// parts go first. context.options: "PART.KEY" is a part's own KEY; a KEY alone goes to the part
+// that requires it. Errors: a part named twice, an option of no part, errors of a part.
 Result<std::unique_ptr<Drafter>> NewJoined(std::span<const std::string_view> parts,
                                            const DraftContext& context);
 

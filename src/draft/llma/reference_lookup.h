@@ -1,4 +1,4 @@
-// LLMA's search: prompt lookup's with reference documents (B-19).
+// LLMA's search: prompt lookup extended to reference documents (B-19).
 #pragma once
 
 #include <span>
@@ -9,14 +9,15 @@
 namespace foretoken {
 
 struct ReferenceRule {
-  int k = 10;         // tokens copied at most
-  int max_ngram = 3;  // longest suffix looked for, tried first
+  int k = 10;         // most tokens copied
+  int max_ngram = 3;  // longest suffix searched for; tried first
   int min_ngram = 1;
 };
 
-// The tokens that follow the longest suffix of `text` which stands in a reference or earlier in
-// `text`: the first place of the first reference that has it, `text` itself last. Shorter than k
-// where the reference ends. Empty if there is none. A view into its arguments.
+// The tokens that follow the longest suffix of `text` which also occurs in a reference or earlier
+// in `text`: after the first occurrence in the first reference that has it, or in `text` itself if
+// no reference does. At most k; fewer where the source ends. Empty if there is no occurrence. A
+// view into the arguments.
 std::span<const Token> FollowingInReferences(std::span<const std::vector<Token>> references,
                                              std::span<const Token> text,
                                              const ReferenceRule& rule);

@@ -1,4 +1,4 @@
-// Lookahead's memory: what followed a token, the most recent first.
+// Lookahead's n-gram pool: the continuations seen after a token, most recent first.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,10 @@ namespace foretoken {
 
 class NgramPool {
  public:
-  // Keeps at most `per_token` continuations of a token.
+  // Keeps at most `per_token` continuations per token.
   explicit NgramPool(int per_token) : per_token_(static_cast<size_t>(per_token)) {}
 
-  // Makes `continuation` the most recent one of `first`; the oldest is forgotten when there are
-  // too many.
+  // Makes `continuation` the most recent one of `first`; drops the oldest beyond the limit.
   void Remember(Token first, std::span<const Token> continuation) {
     auto& kept = pool_[first];
     std::vector<Token> latest(continuation.begin(), continuation.end());
@@ -33,7 +32,7 @@ class NgramPool {
 
   void Clear() { pool_.clear(); }
 
-  // About as much memory as it holds.
+  // Approximate memory in bytes.
   size_t bytes() const {
     size_t sum = 0;
     for (const auto& [first, kept] : pool_) {

@@ -1,5 +1,5 @@
-// Medusa's heads (B-5): residual blocks over the target's last feature, and a matrix
-// that turns them into logits of one token further ahead each.
+// Medusa's heads (B-5): residual blocks over the target's last feature, and a matrix for logits;
+// each head predicts one token further ahead than the one before.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,11 @@ class MedusaNet {
                                                  const DraftTokenRule& rule = {});
 
   int heads() const { return static_cast<int>(heads_.size()); }
-  // The target's tokens that logits are of.
+  // The target's tokens that the columns of logits stand for.
   DraftVocabulary vocabulary() const { return output_.vocabulary(); }
   DraftPrior Prior() const;
   Backend& backend() const { return target_.backend(); }
-  // Logits [rows, tokens scored] of head `head` for `features` [rows, hidden], valid until the next
+  // Logits [rows, tokens scored] of head `head` for `features` [rows, hidden]; valid until the next
   // call. Errors: out of memory.
   Result<Tensor> Logits(int head, Tensor features);
 

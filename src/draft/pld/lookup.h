@@ -1,4 +1,4 @@
-// Prompt lookup's search: where else the last few tokens stand (B-16).
+// Prompt lookup's search for earlier occurrences of the last few tokens (B-16).
 #pragma once
 
 #include <span>
@@ -9,14 +9,14 @@
 namespace foretoken {
 
 struct LookupRule {
-  int k = 10;         // tokens copied; an occurrence must have that many after it
-  int max_ngram = 3;  // longest suffix looked for, tried first
+  int k = 10;         // tokens copied; an occurrence must be followed by that many
+  int max_ngram = 3;  // longest suffix searched for; tried first
   int min_ngram = 1;
   void Visit(OptionFields& fields);
 };
 
 // The tokens that followed the earliest other occurrence of the longest suffix of `text` that has
-// one; empty if none. A view into `text`.
+// one; empty if none has. A view into `text`.
 std::span<const Token> FollowingLastNgram(std::span<const Token> text, const LookupRule& rule);
 
 }  // namespace foretoken

@@ -19,7 +19,7 @@ struct AttentionHead {
 constexpr int kMostCopyHeads = 50;  // the paper's number, out of 1,024 heads or more (P-15)
 
 // How many heads to read in a model with `heads` heads in all: the paper's share of them, at most
-// kMostCopyHeads. A smaller model has fewer heads that copy; those that do not copy guess worse.
+// kMostCopyHeads. Smaller models have fewer heads that copy, and the other heads guess worse.
 constexpr int UsualHeads(int heads) {
   constexpr int kPaperHeads = 1024;
   return std::clamp((heads * kMostCopyHeads + kPaperHeads / 2) / kPaperHeads, 1, kMostCopyHeads);
@@ -27,16 +27,16 @@ constexpr int UsualHeads(int heads) {
 
 // `value` is one of: null or "all" (every head); "layer:N" (every head of layer N, from 0); an
 // array of [layer, head, ...]; an object with such an array under "heads"; the name of a JSON file
-// that holds such an array or object. Of an array, only the first `top` heads are taken. The result
-// is sorted by layer.
+// with such an array or object. Of an array, only the first `top` heads are taken. The result is
+// sorted by layer.
 // Errors: unreadable file, ill-formed list, a head the model lacks, an empty list.
 Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int layers, int heads);
 
 // The list that comes with a model: the file PATH.heads.json, or else the GGUF metadata
-// "foretoken.pld_plus.heads" (layer, head, layer, head, ...). Null when there is neither.
+// "foretoken.pld_plus.heads" (layer, head, layer, head, ...). Null if there is neither.
 Json HeadsOfModel(const std::string& path);
 
-// What the user of a model without such a list should know; empty for a model without a path.
+// A remark for users of a model without such a list; empty for a model without a path.
 std::string NoHeadsRemark(const std::string& path);
 
 }  // namespace foretoken

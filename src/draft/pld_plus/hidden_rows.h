@@ -1,5 +1,6 @@
-// Hidden states of a whole sequence, kept as f16 (2 bytes a number and 4 a row, and at most an
-// eighth more), and the cosine between any two of them.
+// The hidden states of a whole sequence, stored as f16 (2 bytes an element and 4 a row, plus spare
+// capacity of an eighth or 256 rows, whichever is more), and the cosine similarity of any two of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace foretoken {
 
-// The memory of the longest sequence that is over, for the next: pages that were never touched cost
-// a good part of what filling them does. Thread-safe.
+// Keeps the memory of the longest finished sequence for the next one: touching fresh pages for the
+// first time costs a large part of the time that filling them takes. Thread-safe.
 class SpareRows {
  public:
   std::vector<uint16_t> Take() {
@@ -32,8 +33,8 @@ class SpareRows {
 
 class HiddenRows {
  public:
-  // Rows of `width` numbers; a comparison uses the mean of the `window` rows ending at a row. Their
-  // memory is taken from `spare` and given back, if there is one.
+  // Rows of `width` elements; a comparison uses the mean of the `window` rows ending at a row.
+  // Memory is taken from `spare` and given back to it, if there is one.
   HiddenRows(int width, int window, std::shared_ptr<SpareRows> spare = nullptr)
       : width_(width), window_(window), spare_(std::move(spare)) {
     if (spare_ != nullptr) values_ = spare_->Take();
@@ -48,15 +49,14 @@ class HiddenRows {
   // REQUIRES: row.size() == width. Values beyond f16's range are clamped.
   void Append(std::span<const float> row);
   void Truncate(int rows);
-  // Holds the first `rows` rows of `from` and nothing else, in memory that is no larger than they
-  // are.
+  // Copies the first `rows` rows of `from`, in memory of just that size.
   void CopyFrom(const HiddenRows& from, int rows);
   size_t bytes() const {
     return values_.capacity() * sizeof(uint16_t) + inverse_norms_.capacity() * sizeof(float);
   }
 
-  // The `places` row most alike row `to`: the index into `places` and the cosine, the first of
-  // equals. A row of zeros has cosine -1 with every other. REQUIRES: places not empty.
+  // The row of `places` most similar to row `to`: its index in `places` and the cosine; the first
+  // of equals. A row of zeros has cosine -1 with every other. REQUIRES: places not empty.
   struct Match {
     int index;
     float cosine;
@@ -64,14 +64,15 @@ class HiddenRows {
   Match MostAlike(std::span<const int> places, int to) const;
 
  private:
-  // The mean of the window ending at `row`, and 1 / its norm (0 for zeros).
+  // Stores the sum of the window ending at `row` in `out` and returns 1 / its norm (0 for zeros).
+  // The sum serves as the mean: cosines do not depend on length.
   float Load(int row, std::vector<float>& out) const;
   void Prefetch(int row) const;
 
   int width_, window_;
   std::shared_ptr<SpareRows> spare_;
   std::vector<uint16_t> values_;      // [rows, width]
-  std::vector<float> inverse_norms_;  // [rows], of single rows
+  std::vector<float> inverse_norms_;  // [rows], for each row by itself
 };
 
 }  // namespace foretoken

@@ -1,5 +1,5 @@
-// PLD+ (P-12, P-16): among the places where the last token stood before, picks one by what the
-// target's internals say, and copies the span after it.
+// PLD+ (P-12, P-16): among the places where the last token occurred before, picks one by the
+// target's internal states and copies the span after it.
 #pragma once
 
 #include <span>
@@ -13,11 +13,11 @@ namespace foretoken {
 
 struct CopyRule {
   int k = 70;                // longest span copied
-  bool prompt_only = false;  // look for occurrences in the prompt alone
+  bool prompt_only = false;  // search the prompt only
   void Visit(OptionFields& fields);
 };
 
-// What both rankings know of a sequence.
+// The state that both rankings share.
 struct CopyState : DraftState {
   std::vector<Token> text;  // committed tokens
   Token root = kNoToken;
@@ -36,16 +36,17 @@ class SpanCopier : public Drafter {
   size_t StateBytes(const DraftState& state) const final;
 
  protected:
-  // Keeps what the ranking needs of the rows just committed; `state` already holds their tokens.
+  // Stores what the ranking needs of the rows just committed; `state` already holds their tokens.
   virtual void Keep(CopyState& state, const Observation& seen) = 0;
-  // Forgets the rows from `length` on.
+  // Drops the rows from `length` on.
   virtual void Drop(CopyState& state, int length) = 0;
-  // Gives `to`, which is new, the first `length` of the rows that `from` keeps for the ranking.
+  // Copies the first `length` of the rows that `from` keeps for the ranking into the new state
+  // `to`.
   virtual void CopyRows(const CopyState& from, int length, CopyState& to) const = 0;
-  // Bytes that those take.
+  // Bytes of the rows kept for the ranking.
   virtual size_t RowBytes(const CopyState& state) const = 0;
-  // The best of `places` (ascending, not empty; positions of the root's token), the lowest of
-  // equals; -1 if none is good enough. Errors: out of memory.
+  // The best of `places` (ascending, not empty; earlier positions of the root's token), the lowest
+  // of equals; -1 if none is good enough. Errors: out of memory.
   virtual Result<int> Best(CopyState& state, std::span<const int> places) = 0;
 
  private:

@@ -1,4 +1,4 @@
-// What follows in a corpus, as a trie with counts.
+// The continuations found in a corpus, as a trie with counts.
 #pragma once
 
 #include <span>
@@ -13,13 +13,14 @@ class ContinuationTrie {
   struct Item {
     Token token;
     int parent;  // -1 below the root
-    int count;   // continuations that begin with the path to here
+    int count;   // number of continuations that begin with the path to this item
   };
 
-  // Equal beginnings must come one after another, as they do in a suffix array.
+  // Continuations with equal beginnings must be added one after another, as a suffix array lists
+  // them.
   void Add(std::span<const Token> continuation);
 
-  // The `most` most frequent items, the earlier of equals, parents before children.
+  // The `most` most frequent items, parents before children; of equals, the earlier ones.
   std::vector<Item> MostFrequent(int most) const;
   int continuations() const { return continuations_; }
 

@@ -1,4 +1,4 @@
-// REST's datastore (B-27): a corpus as token ids and the order of its suffixes, read in
+// REST's datastore (B-27): a corpus as token ids and the sorted order of its suffixes, read in
 // place from a memory-mapped file. docs/formats.md describes the file.
 #pragma once
 
@@ -20,24 +20,24 @@ inline constexpr size_t kDatastoreHeader = 40;
 // Immutable. Thread-safety: const methods on any thread.
 class Datastore {
  public:
-  // Errors name the file and the field that does not hold.
+  // Errors name the file and the invalid field.
   static Result<Datastore> Open(const std::string& path);
-  // The same of bytes in memory, which must outlive the datastore.
+  // As Open, for bytes in memory, which must outlive the datastore.
   static Result<Datastore> Parse(std::span<const std::byte> bytes, const std::string& origin);
 
   int vocab() const { return vocab_; }
   uint64_t vocabulary() const { return vocabulary_; }  // VocabularyFingerprint
-  int64_t size() const { return size_; }               // tokens, ends of documents included
+  int64_t size() const { return size_; }               // tokens, document ends included
 
-  // Consecutive ranks of the suffixes that begin with the same words.
+  // A run of ranks: the suffixes that begin with the searched tokens.
   struct Range {
     int64_t first = 0;
     int64_t count = 0;
   };
   // REQUIRES: words not empty.
   Range Find(std::span<const Token> words) const;
-  // Puts into `out` what follows the first `skip` tokens of the suffix of rank `rank`, to the end
-  // of its document at most, and returns how many tokens that were.
+  // Writes what follows the first `skip` tokens of the suffix of rank `rank` to `out`, up to the
+  // end of its document, and returns the number of tokens written.
   int After(int64_t rank, int skip, std::span<Token> out) const;
 
  private:
@@ -46,8 +46,8 @@ class Datastore {
   Status CheckContents(const std::string& origin) const;
   uint32_t StoredToken(int64_t at) const;
   uint32_t Suffix(int64_t rank) const;
-  // Below, at or above 0 as the suffix of rank `rank` is before, among or after those that begin
-  // with `key`.
+  // Negative, 0 or positive if the suffix of rank `rank` sorts before, among or after those that
+  // begin with `key`.
   int Compare(int64_t rank, std::span<const std::byte> key) const;
 
   MappedFile file_;
@@ -59,8 +59,8 @@ class Datastore {
   std::span<const std::byte> suffixes_;  // [size, 4], little-endian
 };
 
-// What a corpus becomes on disk. `documents` are token ids below `vocab`. Errors: more than a
-// suffix array of 31 bits can hold.
+// The datastore file for a corpus. `documents` are token ids below `vocab`. Errors: more tokens
+// than a suffix array of 31 bits can hold.
 Result<std::string> EncodeDatastore(std::span<const std::vector<Token>> documents, int vocab,
                                     uint64_t vocabulary);
 

@@ -1,4 +1,4 @@
-// How numbers lie in a datastore.
+// The binary layout of numbers in a datastore.
 #pragma once
 
 #include <bit>
@@ -11,16 +11,16 @@ namespace foretoken {
 
 static_assert(std::endian::native == std::endian::little);
 
-// Bytes of a token: all ones must be left for the end of a document.
+// Bytes of a token. The value of all ones is reserved for the end of a document.
 constexpr int DatastoreTokenBytes(int vocab) { return vocab <= 0xffff ? 2 : 4; }
-// What stands at the end of a document.
+// The value that marks the end of a document.
 constexpr uint32_t DatastoreEnd(int token_bytes) { return token_bytes == 2 ? 0xffff : 0xffffffff; }
-// Where the suffixes begin, counted from the tokens.
+// Offset of the suffixes from the beginning of the tokens.
 constexpr size_t DatastoreSuffixes(uint64_t tokens, int token_bytes) {
   return (static_cast<size_t>(tokens) * static_cast<size_t>(token_bytes) + 3) / 4 * 4;
 }
 
-// Big-endian, so that bytes sort as tokens do.
+// Big-endian, so that bytes sort as the tokens do.
 inline void PutToken(uint32_t token, int token_bytes, std::byte* out) {
   for (int i = 0; i < token_bytes; ++i) {
     out[i] = static_cast<std::byte>(token >> (8 * (token_bytes - 1 - i)));
