@@ -16,7 +16,7 @@ Status CausalDrafter::Observe(std::span<const Observation> seen) {
   for (const Observation& o : seen) {
     auto& state = static_cast<State&>(o.state);
     Learn(state, o);
-    // A prompt is fed by the first draft: there may never be one.
+    // A prompt is fed by the first draft, which may never come.
     if (!o.prompt) Commit(state, o);
     Forget(state);
     state.Append(o);
@@ -24,7 +24,7 @@ Status CausalDrafter::Observe(std::span<const Observation> seen) {
   return {};
 }
 
-// Keeps the rows of what the target accepted.
+// Commits the rows of accepted tokens.
 void CausalDrafter::Commit(State& state, const Observation& seen) const {
   std::vector<Node> path;
   int row = kNoNode;
@@ -42,7 +42,7 @@ void CausalDrafter::Commit(State& state, const Observation& seen) const {
     }
     return true;
   };
-  // The text that the last draft fed, then the nodes below the root, which ends it.
+  // The text that the last draft fed, which ends in the root, then the nodes below the root.
   const auto fed = std::span(state.text).subspan(static_cast<size_t>(state.read()));
   if (follow(fed) && shape_.keeps_guesses) follow(seen.committed.subspan(1));
   state.cache->Commit(path);
@@ -56,8 +56,8 @@ void CausalDrafter::Truncate(DraftState& draft_state, int length) {
   state.cache->Truncate(std::min(length - state.skipped, state.cache->length()));
 }
 
-// Where the beginning of the text was left out, nothing is taken over: where to begin is decided by
-// the next draft, and what it reads is there.
+// A cache that leaves out the beginning of the text is not copied: the next draft decides where to
+// begin and reads what it needs.
 Result<std::unique_ptr<DraftState>> CausalDrafter::Fork(const DraftState& draft_state,
                                                         int length) const {
   const auto& from = static_cast<const State&>(draft_state);
@@ -74,11 +74,12 @@ size_t CausalDrafter::StateBytes(const DraftState& draft_state) const {
   return state.TextBytes() + state.cache->bytes_share();
 }
 
-// A text may be read from a later token on, and again from an earlier one where much more of it has
-// become worth reading. Decided by every draft; what was read is kept until one expands its root.
+// Decides which tokens the next draft leaves out at the beginning of the text. Reading may begin at
+// a later token; it begins again at an earlier one once much more of the text is worth reading.
+// Every draft decides anew, but rows are kept until one expands its root.
 void CausalDrafter::ChooseBeginning(State& state, const TreeBuilder& builder) {
   constexpr int kMuchMore = 2;
-  constexpr int kFewest = 16;  // guesses after fewer say little of the draft
+  constexpr int kFewest = 16;  // fewer tokens of context say little about the draft's quality
   const int all = static_cast<int>(state.text.size()), held = all - state.skipped;
   const bool has_read = state.cache->length() > 0;
   state.to_skip = state.skipped;
@@ -96,7 +97,7 @@ void CausalDrafter::Begin(State& state) {
   state.skipped = state.to_skip;
 }
 
-// Feeds the committed text, as far as the network's positions go.
+// Feeds the committed text up to the end of the network's context.
 Status CausalDrafter::CatchUp(State& state) {
   const int end = std::min(state.committed, shape_.context);
   State* const states[] = {&state};
@@ -117,7 +118,7 @@ Status CausalDrafter::CatchUp(State& state) {
   return {};
 }
 
-// How deep a draft may be: gamma is for chains, a tree that branches knows its own depth.
+// Greatest depth of a draft. gamma bounds chains; branching trees have their own depth.
 int CausalDrafter::Depth(const State& state, const TreeBuilder& builder) const {
   const int left = shape_.context - static_cast<int>(state.text.size()) + 1;
   const int depth = std::min(builder.limits().max_depth, std::max(left, 0));
@@ -129,7 +130,7 @@ Status CausalDrafter::Propose(std::span<const DraftSlot> batch) {
     Forget(StateOf(slot));
     ChooseBeginning(StateOf(slot), slot.builder);
   }
-  // What a sequence's root may bring along; more is fed before.
+  // Rows that a sequence's root may add to a pass; longer unread text is fed before.
   const int fair = shape_.max_rows / static_cast<int>(batch.size());
   return DraftByLevels(
       batch, shape_.max_rows,
@@ -159,7 +160,7 @@ Status CausalDrafter::Propose(std::span<const DraftSlot> batch) {
       });
 }
 
-// The rows of every level's nodes. The root brings along the text that the cache lacks.
+// Lays out the rows of all levels' nodes. A root is preceded by the text that its cache lacks.
 RowBatch CausalDrafter::LayOut(std::span<const DraftSlot> batch,
                                std::span<const DraftLevel> levels) const {
   RowBatch rows;

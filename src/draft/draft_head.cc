@@ -31,7 +31,7 @@ Result<DraftHead> DraftHead::Load(const DraftTokenRule& rule, const HeadSpec& sp
                        .acceptance = file.info().acceptance};
   const int vocab = target.config().vocab;
   if (!spec.names.empty()) {
-    // A matrix that is missing is refused where it is loaded.
+    // A missing matrix is reported when it is loaded.
     FT_ASSIGN_OR_RETURN(head.tokens_,
                         PickTokens(rule, cost, spec.rows, spec.cols, file.TypeOf(spec.names[0]),
                                    spec.tokens, vocab, file.path()));

@@ -12,13 +12,13 @@ namespace {
 constexpr int kVocabularyStep = 1024, kDeepestChain = 8, kJudgedDepth = 4;
 constexpr float kUsualAcceptance = 0.7f;
 
-// Chance that a guess at `depth` is right where those before it are.
+// Probability that a guess at `depth` is right, given that those before it are.
 double AcceptanceAt(const std::vector<float>& acceptance, int depth) {
   if (acceptance.empty()) return kUsualAcceptance;
   return acceptance[std::min(static_cast<size_t>(depth - 1), acceptance.size() - 1)];
 }
 
-// Tokens that chains of depths 0, 1, ... kDeepestChain are expected to write.
+// Expected numbers of tokens written by chains of depths 0, 1, ... kDeepestChain.
 std::vector<double> Written(const std::vector<float>& acceptance, double covered) {
   std::vector<double> written{1};
   double reached = 1;
@@ -29,7 +29,7 @@ std::vector<double> Written(const std::vector<float>& acceptance, double covered
   return written;
 }
 
-// Expected cost of a token in plain passes, with the best chain.
+// Expected cost of a token with the best chain, in target passes without drafting.
 double Price(const std::vector<double>& written, double level) {
   double best = 1;
   for (int depth = 1; depth <= kDeepestChain; ++depth) {
@@ -97,8 +97,8 @@ int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& 
                          static_cast<double>(count) * static_cast<double>(cost.row_bytes);
     return bytes / static_cast<double>(cost.pass_bytes);
   };
-  // A level of a tree holds several guesses: one of them comes true at least as often as usual,
-  // even where the first one does so more rarely.
+  // A level of a tree holds several guesses. One of them is right at least as often as usual, even
+  // if the first guess is right less often.
   std::vector<float> of_trees(kJudgedDepth, kUsualAcceptance);
   for (int depth = 1; depth <= kJudgedDepth; ++depth) {
     float& rate = of_trees[static_cast<size_t>(depth - 1)];
@@ -124,7 +124,7 @@ Result<DraftTokens> PickTokens(const DraftTokenRule& rule, LevelCost cost, int64
                                const std::string& path) {
   DraftTokens picked{.tokens = {own.begin(), own.end()}, .vocab = vocab};
   const std::optional<DType> becomes = rule.head_type;
-  const bool fits = hidden % BlockElements(becomes.value_or(type)) == 0;  // or loading refuses it
+  const bool fits = hidden % BlockElements(becomes.value_or(type)) == 0;  // otherwise loading fails
   cost.row_bytes = fits ? RowBytes(becomes.value_or(type), hidden) : 0;
   const auto rows = static_cast<int>(head_rows);
   int count = rows;
@@ -150,7 +150,7 @@ Result<DraftTokens> PickTokens(const DraftTokenRule& rule, LevelCost cost, int64
     some.tokens.push_back(token);
   }
   if (some.picks()) return some;
-  if (rule.vocabulary == 0) return picked;  // nobody asked for those: it guesses what it has
+  if (rule.vocabulary == 0) return picked;  // these tokens were not requested: keep the draft's own
   return Error{path + ": drafter " + rule.drafter + ": option vocabulary is " +
                std::to_string(rule.vocabulary) +
                ", expected all: the draft's head has none of the first " +

@@ -52,7 +52,7 @@ Status FeatureDrafter::Observe(std::span<const Observation> seen) {
     auto& state = static_cast<State&>(o.state);
     const bool follows = !content_.taps.empty() && state.observed == state.committed;
     if (follows && o.may_read) FT_RETURN_IF_ERROR(KeepFeatures(o, state));
-    state.Append(o);  // fed by the next draft: there may never be one
+    state.Append(o);  // fed by the next draft, which may never come
     if (follows && !o.may_read && state.observed == state.skipped) {
       state.skipped = state.observed = state.committed;
     }
@@ -85,7 +85,7 @@ void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
   state.skipped = std::min(state.skipped, length);
 }
 
-// The output of the last row is left out: the row of the token that comes next is fed anew.
+// The root's output is not copied: the row it belongs to is fed again by the next draft.
 Result<std::unique_ptr<DraftState>> FeatureDrafter::Fork(const DraftState& draft_state,
                                                          int length) const {
   const auto& from = static_cast<const State&>(draft_state);

@@ -37,7 +37,7 @@ std::vector<std::string> FilesIn(const std::string& folder) {
   return paths;
 }
 
-// Whether the vocabulary in `metadata` is the target's. Reads no vocabulary of another size.
+// Whether the vocabulary in `metadata` is the target's. Vocabularies of another size are not read.
 bool HasVocabulary(const GgufFile& metadata, const TargetFingerprint& target, size_t tokens) {
   const auto own = metadata.Strings("tokenizer.ggml.tokens");
   if (!own.ok() || own->size() != tokens) return false;
@@ -45,18 +45,18 @@ bool HasVocabulary(const GgufFile& metadata, const TargetFingerprint& target, si
   return tokenizer.ok() && VocabularyFingerprint(*tokenizer) == target.vocabulary;
 }
 
-// Looks at the files of a folder, for one target.
+// Classifies the files of a folder for one target.
 class DraftSearch {
  public:
   DraftSearch(const Model& target, const Tokenizer& tokenizer)
       : target_(TargetFingerprint::Of(target.config(), tokenizer.data())),
         tokens_(tokenizer.data().tokens.size()) {}
 
-  // What `path` is for this target, or nothing. Errors: a file that names this target, but cannot
-  // be used.
+  // What the file `path` is for this target, or nothing. Errors: a file that names this target but
+  // cannot be used.
   Result<std::optional<FoundDraft>> Recognise(const std::string& path) const {
     const auto metadata = GgufFile::OpenMetadata(path);
-    if (!metadata.ok()) return std::optional<FoundDraft>();  // it names no target
+    if (!metadata.ok()) return std::optional<FoundDraft>();  // unreadable metadata name no target
     const auto architecture = metadata->String("general.architecture");
     if (architecture.ok() && *architecture == kDraftArchitecture) {
       return RecogniseDraft(*metadata, path);
@@ -122,7 +122,8 @@ Error NoneThere(const DrafterEntry& entry, const std::string& folder) {
 std::string DraftFolderOf(const std::string& target_path) {
   if (target_path.empty()) return "";
   fs::path path = fs::path(target_path).lexically_normal();
-  if (path.filename() == "." || path.filename() == "..") {  // a folder without a name to be beside
+  if (path.filename() == "." || path.filename() == "..") {  // has no name of its own to find a
+                                                            // parent by
     std::error_code fault;
     path = fs::absolute(target_path, fault).lexically_normal();
   }

@@ -9,19 +9,19 @@
 namespace foretoken {
 namespace {
 
-// -infinity rules a token out.
+// Whether all logits are plausible; -infinity, which rules a token out, is.
 bool AreSound(std::span<const float> logits) {
   return std::ranges::all_of(
       logits, [](float x) { return x <= kMostLogit && (x >= -kMostLogit || x == -HUGE_VALF); });
 }
 
-// Whether offers are the highest logits as they are.
+// Whether the offers are simply the tokens of the highest logits.
 bool RanksByLogits(const DraftSlot& slot) {
   const TreeBuilder& builder = slot.builder;
   return !builder.wants_draws() && !builder.has_filter() && slot.sampling.pure_argmax();
 }
 
-// Books what an expansion of `seconds` spent on prompts, by their share of its rows.
+// Attributes the prompt's share of an expansion's time, by rows, to reading.
 void BookReading(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
                  double seconds) {
   int rows = 0;
@@ -35,7 +35,7 @@ void BookReading(std::span<const DraftSlot> batch, std::span<const DraftLevel> l
   }
 }
 
-// The tokens up to `node` that the slot's sampling looks back on, oldest first.
+// The tokens up to `node` that the slot's penalties look back on, oldest first.
 std::vector<Token> RecentTokens(const DraftSlot& slot, Node node) {
   std::vector<Token> recent;
   if (!slot.sampling.looks_back()) return recent;
@@ -52,7 +52,7 @@ std::vector<Token> RecentTokens(const DraftSlot& slot, Node node) {
   return recent;
 }
 
-// `logits` [vocab] is changed.
+// `logits` [vocab] is changed in place.
 void OfferFromLogits(const DraftSlot& slot, Node node, std::span<float> logits, Sampler& sampler) {
   if (!AreSound(logits)) return;
   TreeBuilder& builder = slot.builder;

@@ -8,9 +8,9 @@
 namespace foretoken {
 namespace {
 
-// Of each token of a run: while the answer has been as predicted from its beginning on, and behind
-// a match of kLongestMatch tokens or more (B-34). No copy of the text is as sure, so that tables of
-// acceptance keep rates of their own for both.
+// Confidence in each token of a run: while the answer has matched the prediction from its beginning
+// on, and after a match of kLongestMatch tokens or more (B-34). Both are higher than that of any
+// copy of the text, so acceptance tables keep separate rates for them.
 constexpr float kFromTheBeginning = 0.96f, kWellMatched = 0.995f;
 
 }  // namespace
@@ -41,7 +41,7 @@ bool Prediction::Expects(Token token) const {
 }
 
 void Prediction::Take(std::span<const Token> answer) {
-  constexpr int kNoAccident = 3;  // a match of so many tokens
+  constexpr int kNoAccident = 3;  // a match of this many tokens is no coincidence
   if (Expects(answer.back())) {
     ++cursor_;
     ++matched_;
@@ -56,7 +56,7 @@ void Prediction::Realign(std::span<const Token> answer) {
   const std::span<const Token> predicted = *tokens_;
   cursor_ = anchor_;
   matched_ = 0;
-  // The last token of the prediction is followed by nothing.
+  // The place after the prediction's last token is left out: nothing follows there.
   for (int place = 1; place < size(); ++place) {
     if (predicted[static_cast<size_t>(place) - 1] != answer.back()) continue;
     const auto most = std::min({static_cast<size_t>(place), answer.size(), size_t{kLongestMatch}});

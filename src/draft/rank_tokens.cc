@@ -18,7 +18,7 @@ std::vector<Token> Ranked(std::span<const int64_t> counts, std::span<const int64
   return tokens;
 }
 
-// Adds how many of `counts` each rank of `ranked` holds to `found`.
+// Adds to found[rank] the count of the token at that rank.
 void LookUp(std::span<const Token> ranked, std::span<const int64_t> counts,
             std::span<int64_t> found) {
   for (size_t rank = 0; rank < ranked.size(); ++rank) {

@@ -55,13 +55,13 @@ ServedTensor Values(const TensorSource& source) {
   return tensor;
 }
 
-// A float as a person would have written it: 1e-05, not 9.999999747378752e-06.
+// A float in its shortest decimal form: 1e-05, not 9.999999747378752e-06.
 double Shortest(float value) {
   const double rounded = std::stod(NumberText("%.7g", value));
   return static_cast<float>(rounded) == value ? rounded : value;
 }
 
-// Errors: positions that the three servers would not rotate, or look at, as this draft does.
+// Errors: rotations or attention that the three servers would not compute as this draft does.
 Status CheckPositions(const ModelConfig& blocks, const std::string& path) {
   const char* found =
       blocks.rope_scaling != ModelConfig::RopeScaling::kNone || !blocks.rope_freq_factors.empty()
@@ -74,7 +74,7 @@ Status CheckPositions(const ModelConfig& blocks, const std::string& path) {
                ", expected a draft that rotates by the base alone and attends to all of the text"};
 }
 
-// Geometry as LlamaConfig names it, of a draft that CheckPositions lets pass.
+// The geometry under LlamaConfig's names, for a draft that passed CheckPositions.
 Json GeometryJson(const ModelConfig& blocks, const ModelConfig& target, DType type) {
   const char* dtype = type == DType::kF32   ? "float32"
                       : type == DType::kF16 ? "float16"
@@ -105,7 +105,7 @@ void AddTokens(const TokenizerData& tokenizer, Json& config) {
   if (tokenizer.eos != kNoToken) config["eos_token_id"] = tokenizer.eos;
 }
 
-// Values as the bytes of `type`; of F32 as they are.
+// The values encoded as `type`; F32 unchanged.
 std::string Encoded(DType type, std::span<const float> values) {
   std::string bytes(RowBytes(type, static_cast<int64_t>(values.size())), '\0');
   Quantize(type, values, reinterpret_cast<std::byte*>(bytes.data()));

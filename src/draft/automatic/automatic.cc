@@ -1,4 +1,4 @@
-// --drafter auto: copying from the text, joined with whatever drafts there are for the target.
+// --drafter auto: copying from the text, joined with a draft made for the target, if there is one.
 #include <algorithm>
 
 #include "base/json.h"
@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kCopying = "pld+h";
 
-// The drafters that the files among `options` are for. Where several could take a file, the file
-// says which; its option is renamed for that one.
+// The drafters for the files among `options`. If several drafters take an option, the file itself
+// tells which one it is for, and the option is renamed to that drafter's.
 Result<std::vector<std::string_view>> DraftersOf(Json& options) {
   std::vector<std::string_view> named;
   for (const DrafterEntry& entry : AllDrafters()) {
@@ -38,9 +38,9 @@ Result<std::unique_ptr<Drafter>> NewCopying(const std::vector<std::string_view>&
   return NewJoined(parts, context.With(options));
 }
 
-// Joins the first draft beside the target that can be loaded. The first: a draft model costs
-// nothing until it is asked, while drafts that read the target's hidden states have it compute them
-// for every row of a prompt.
+// Joins the first draft beside the target that can be loaded, in FindDrafts' order. A draft model
+// comes first because it costs nothing until it is asked; drafts that read the target's hidden
+// states need them for every row of a prompt.
 Result<std::unique_ptr<Drafter>> NewFound(const Json& options, const DraftContext& context) {
   const std::vector<FoundDraft> found = FindDrafts(context);
   std::vector<std::string> notes;
@@ -72,7 +72,7 @@ Result<std::unique_ptr<Drafter>> NewFound(const Json& options, const DraftContex
 
 }  // namespace
 
-// Its options are those of the drafters that it joins, behind their names.
+// It has no options of its own; those of the drafters that it joins are prefixed with their names.
 OptionTable DescribeAutomatic() { return {}; }
 
 Result<std::unique_ptr<Drafter>> NewAutomatic(const DraftContext& context) {

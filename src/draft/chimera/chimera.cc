@@ -1,5 +1,5 @@
-// Chimera (C-20): heads that guess one token further ahead each, from the target's last
-// feature and a light encoder's state of the whole text, the guesses before included.
+// Chimera (C-20): heads that each predict one token further ahead, from the target's last feature
+// and a light encoder's state of the whole text, the previous guesses included.
 #include <algorithm>
 
 #include "draft/chimera/chimera_net.h"
@@ -10,7 +10,7 @@
 namespace foretoken {
 namespace {
 
-// Rows first, first + 2, ...
+// A view of rows first, first + 2, ...
 Tensor EverySecond(Tensor t, int first, int count) {
   t = t.Rows(first, 2 * count - 1);
   t.rows = count;
@@ -38,7 +38,7 @@ class Chimera final : public FeatureDrafter {
   }
 
  private:
-  // A node to be continued, and what the encoder says of it [1, hidden].
+  // A node to be continued and the encoder's output for it [1, hidden].
   struct Asked {
     const DraftSlot* slot;
     Node node;
@@ -71,8 +71,8 @@ Ngram Chimera::NgramOf(const State& state, const CandidateTree& tree, Node node)
   });
 }
 
-// A pair (feature i, token i + 1) is two rows. Of all rows but a run's last, keys and values are
-// all that anybody sees, so that no more is computed of them.
+// A pair (feature i, token i + 1) is two rows. For all rows but a run's last, only keys and values
+// are needed and computed.
 Status Chimera::Feed(std::span<const Run> runs) {
   int rows = 0;
   for (const Run& run : runs) rows += 2 * run.count - 1;
@@ -121,7 +121,7 @@ Status Chimera::Expand(std::span<const DraftSlot> batch, std::span<const DraftLe
   return {};
 }
 
-// The levels' nodes that there is a head for. All but the roots become rows of a pass.
+// Collects the levels' nodes that have a head. All but the roots become rows of a pass.
 Result<std::vector<Chimera::Asked>> Chimera::Encode(std::span<const DraftSlot> batch,
                                                     std::span<const DraftLevel> levels) {
   std::vector<Asked> nodes;

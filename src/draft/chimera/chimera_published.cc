@@ -1,5 +1,5 @@
-// Chimera as published: three files, the n-gram encoder's, the layer's and that of the heads, whose
-// names differ enough to be told apart.
+// Chimera as published: separate files for the n-gram encoder, the layer and the heads. Their
+// tensor names tell them apart.
 #include <algorithm>
 
 #include "draft/chimera/chimera_spec.h"

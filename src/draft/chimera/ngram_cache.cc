@@ -5,7 +5,7 @@
 namespace foretoken {
 namespace {
 
-constexpr int kSlabRows = 256;  // memory grows by as many
+constexpr int kSlabRows = 256;  // rows by which memory grows
 
 }  // namespace
 

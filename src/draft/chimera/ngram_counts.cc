@@ -9,8 +9,8 @@
 namespace foretoken {
 namespace {
 
-// The number that `text` begins with, which is removed with the spaces before it; below 0 where
-// there is none.
+// Removes the number at the beginning of `text` and the spaces before it and returns the number;
+// negative if there is none.
 int64_t TakeNumber(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   int64_t number = -1;

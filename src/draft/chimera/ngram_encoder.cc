@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-constexpr size_t kMostRows = 512;  // computed together
+constexpr size_t kMostRows = 512;  // computed in one batch
 
 }  // namespace
 
@@ -64,7 +64,7 @@ Result<Tensor> NgramEncoder::Compute(std::span<const Ngram> ngrams) {
   FT_RETURN_IF_ERROR(blocks_.Apply(weights_.block, input));
   FT_ASSIGN_OR_RETURN(const Tensor states, ReserveRows(backend_, rows, hidden, states_));
   backend_.Linear(input, std::array{LinearOut{.weight = weights_.output.get(), .out = states}});
-  FT_RETURN_IF_ERROR(backend_.TakeFailure());  // what is kept outlives the sequence
+  FT_RETURN_IF_ERROR(backend_.TakeFailure());  // failed results are not cached
   for (int r = 0; r < rows; ++r) {
     FT_RETURN_IF_ERROR(cache_.Keep(ngrams[static_cast<size_t>(r)], states.Rows(r, 1)));
   }

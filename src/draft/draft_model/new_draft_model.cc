@@ -1,4 +1,4 @@
-// Draft models from files.
+// Builds draft-model drafters from files.
 #include <algorithm>
 
 #include "base/json.h"
@@ -20,16 +20,16 @@ size_t LayerBytes(const ModelFile& file) {
   return bytes;
 }
 
-// The rate at which guesses of a model with `share` of the target's bytes come true, as far as
-// sizes tell: 0.75 to 0.8 for a third (Qwen2.5-Coder 0.5B and 1.5B, code edits, 16 to 64 tokens of
-// context), less for smaller ones.
+// Acceptance rate expected from the ratio of the models' sizes: 0.75 to 0.8 for a draft of a third
+// of the target's bytes (Qwen2.5-Coder 0.5B and 1.5B, code edits, 16 to 64 tokens of context), less
+// for smaller ones.
 float AcceptanceBySize(double share) {
   constexpr double kLeast = 0.5, kMost = 0.8, kLikeTarget = 0.3;
   const double likeness = std::min(share / kLikeTarget, 1.0);
   return static_cast<float>(kLeast + (kMost - kLeast) * likeness);
 }
 
-// What the rule picks of the model's LM head.
+// The rows that `rule` picks of the model's LM head.
 Result<DraftTokens> TokensOf(const DraftTokenRule& rule, const ModelFile& file,
                              const Model& target) {
   const ModelConfig& config = file.config();

@@ -33,7 +33,7 @@ Result<std::unique_ptr<EagleNet>> EagleNet::Load(std::unique_ptr<DraftFile> file
     weights.layers.push_back(loader.Layer(config, layer, EagleSpec::HasAttentionNorm(layer)));
   }
   FT_RETURN_IF_ERROR(loader.status());
-  HeadSpec scores;  // the target's, where the draft has none
+  HeadSpec scores;  // empty: the target's head
   const TensorSpec own = spec.Head();
   if (file->Has(own.name)) {
     scores = {.names = {own.name}, .rows = own.rows(), .cols = own.cols()};
@@ -76,7 +76,7 @@ Result<Tensor> EagleNet::ForwardForLast(const RowBatch& batch, std::span<KvCache
   return layers_.RunForLast(last);
 }
 
-// Fills the residual stream.
+// Begins a pass and fills the residual stream.
 Status EagleNet::BeginPass(const RowBatch& batch, std::span<KvCache* const> caches) {
   FT_RETURN_IF_ERROR(layers_.Begin(batch, caches));
   const int rows = batch.rows();

@@ -1,4 +1,4 @@
-// EAGLE and HASS as published: config.json says what the layers are.
+// EAGLE and HASS as published: config.json describes the layers.
 #include <utility>
 
 #include "base/json.h"

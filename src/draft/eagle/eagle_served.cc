@@ -11,12 +11,12 @@ namespace foretoken {
 namespace {
 
 constexpr std::array kEagleMethods = {EagleSpec::kMethod, EagleSpec::kHassMethod};
-// vLLM puts "Eagle" before the class itself.
+// vLLM prefixes the class with "Eagle" itself.
 constexpr ServedForm kEagleForms[] = {{"eagle", "LlamaForCausalLM", /*holds_embedding=*/true},
                                       {"vllm", "LlamaForCausalLM", /*holds_embedding=*/false},
                                       {"sglang", "LlamaForCausalLMEagle", false}};
 
-// fc has a bias in SGLang, none in vLLM, and in EAGLE's code what config.json says.
+// fc always has a bias in SGLang, never in vLLM, and in EAGLE's code if config.json says so.
 Status AdaptEagle(const ServedForm& form, const DraftInfo& info, const std::string& path,
                   Json& config, std::vector<ServedTensor>& tensors) {
   const TensorSpec spec = EagleSpec{info.blocks.hidden, info.target.vocab}.ProjectionBias();

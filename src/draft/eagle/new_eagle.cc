@@ -1,4 +1,5 @@
-// EAGLE and HASS drafts from files: one module under two names, whichever trained it.
+// Builds EAGLE and HASS drafters from files. Both use one module; either name accepts drafts
+// trained by either method.
 #include "draft/eagle/eagle.h"
 #include "draft/eagle/eagle_net.h"
 #include "draft/eagle/eagle_spec.h"

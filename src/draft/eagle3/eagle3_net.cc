@@ -24,7 +24,8 @@ Status CheckSizes(const ModelConfig& config, const ModelConfig& target, const st
   return WrongKey(path, kLayersKey, config.layers, "1");
 }
 
-// What the file names, negative ones counted from the end; else the method's own.
+// The hidden states that the file names, negative ones counted from the end; if it names none, the
+// method's default.
 Result<std::vector<int>> TapsOf(const DraftFile& file, int layers) {
   std::vector<int> taps = file.info().taps;
   const bool named = !taps.empty();
@@ -41,8 +42,8 @@ Result<std::vector<int>> TapsOf(const DraftFile& file, int layers) {
                ", ascending: the target has " + std::to_string(layers) + " layers"};
 }
 
-// The target's tokens that the rows of the LM head are for: row i is token i + d2t[i]. Empty: its
-// whole vocabulary.
+// The target's tokens that the rows of the LM head stand for: row i is token i + d2t[i]. Empty: the
+// target's whole vocabulary.
 Result<std::vector<Token>> TokensOf(const DraftFile& file, WeightSource& source, Backend& backend,
                                     const Eagle3Spec& spec) {
   const int own = file.config().vocab;
@@ -62,7 +63,7 @@ Result<std::vector<Token>> TokensOf(const DraftFile& file, WeightSource& source,
   tokens.reserve(offsets.size());
   for (int i = 0; i < own; ++i) {
     const double token = i + static_cast<double>(offsets[static_cast<size_t>(i)]);
-    // Written so that NaN is refused, too.
+    // Negated so that NaN is refused too.
     if (!(token >= 0 && token < target_vocab && token == std::floor(token))) {
       return Error{label + "maps the draft's token " + std::to_string(i) + " to " +
                    std::to_string(token) + ", expected a token of the target, from 0 to " +
@@ -151,7 +152,7 @@ Result<Tensor> Eagle3Net::ForwardForLast(const RowBatch& batch, std::span<KvCach
   return layers_.RunForLast(0, input);
 }
 
-// Fills the residual stream; returns what the layer's attention reads.
+// Begins a pass and fills the residual stream; returns the input of the layer's attention.
 Result<Tensor> Eagle3Net::BeginPass(const RowBatch& batch, std::span<KvCache* const> caches) {
   FT_RETURN_IF_ERROR(layers_.Begin(batch, caches));
   const int rows = batch.rows();

@@ -10,9 +10,9 @@ namespace {
 
 constexpr const char* kVocabField = Eagle3Spec::kVocabField;
 
-// The hidden states that an EAGLE-3 draft reads; none where config.json leaves them to the number
-// of the target's layers. vLLM, which reads config.json itself, counts the layer that a state goes
-// into; SGLang, which reads "eagle_config", the one that it comes out of.
+// The hidden states that an EAGLE-3 draft reads; empty if config.json names none and the number of
+// the target's layers decides. vLLM, which reads config.json itself, counts the layer that a state
+// is the input of; SGLang, which reads "eagle_config", the layer that it is the output of.
 std::vector<int> PublishedTaps(const Json& json, JsonFields& fields) {
   constexpr const char* kKey = Eagle3Spec::kTapsField;
   const Json* nested = fields.Find(Eagle3Spec::kNestedConfig);

@@ -14,8 +14,8 @@ constexpr ServedForm kEagle3Forms[] = {{"eagle", "LlamaForCausalLMEagle3", true}
                                        {"vllm", "LlamaForCausalLMEagle3", false},
                                        {"sglang", "LlamaForCausalLMEagle3", false}};
 
-// vLLM counts the layers that hidden states go into, SGLang those that they come out of; EAGLE's
-// code reads what Eagle3Spec::Taps gives and nothing else.
+// vLLM counts the layers that hidden states are inputs of, SGLang those that they are outputs of;
+// EAGLE's code supports only the states of Eagle3Spec::Taps.
 Status AdaptEagle3(const ServedForm& form, const DraftInfo& info, const std::string& path,
                    Json& config, std::vector<ServedTensor>& /*tensors*/) {
   config[Eagle3Spec::kVocabField] = info.blocks.vocab;

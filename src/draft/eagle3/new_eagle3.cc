@@ -1,5 +1,5 @@
-// EAGLE-3 drafts from files: EAGLE's way of drafting with a module that reads three of the target's
-// hidden states and has an LM head of its own.
+// Builds EAGLE-3 drafters from files: the EAGLE drafter with a module that reads three of the
+// target's hidden states and has its own LM head.
 #include "draft/eagle/eagle.h"
 #include "draft/eagle3/eagle3_net.h"
 #include "draft/eagle3/eagle3_spec.h"

@@ -1,4 +1,4 @@
-// EDD: the target's own hidden states are the soft prompt of a layer that guesses on from there.
+// EDD: a trained layer that drafts after a soft prompt of the target's own hidden states.
 #include "draft/edd/edd.h"
 
 #include "draft/edd/edd_spec.h"
@@ -14,7 +14,7 @@ Status Edd::Propose(std::span<const DraftSlot> batch) {
   });
 }
 
-// Feeds the levels' nodes, the roots included; returns their logits.
+// Feeds the levels' nodes, the roots included, and returns their logits.
 Result<Tensor> Edd::LogitsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
   RowBatch rows;
   std::vector<KvCache*> caches;

@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-constexpr float kPublishedNormEps = 1e-6f;  // of the final norm, whatever the target's are
+constexpr float kPublishedNormEps = 1e-6f;  // of the final norm of published drafts
 
 Status CheckSizes(const DraftInfo& info, const ModelConfig& config, const ModelConfig& target,
                   const std::string& path) {

@@ -1,5 +1,4 @@
-// EDD's layer as published. Its heads and positions are the target's, which such files know nothing
-// of.
+// EDD's layer as published. Its heads and positions are the target's; the files do not record them.
 #include "draft/edd/edd_spec.h"
 #include "draft/published_parts.h"
 

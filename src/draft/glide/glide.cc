@@ -4,8 +4,9 @@ namespace foretoken {
 namespace {
 
 CausalShape ShapeOf(const GlideNet& net, int capacity) {
-  // Where a second layer reads what the first has made of the target's rows, a guess is worth
-  // another look once the target has seen it (G-18).
+  // With several layers, the keys and values of a guess depend on how much of the target's cache
+  // its lower layers could read. They are computed again once the target has accepted the guess
+  // (G-18).
   const DraftVocabulary scored = net.vocabulary();
   return {.vocab = net.config().vocab,
           .target_vocab = net.config().vocab,

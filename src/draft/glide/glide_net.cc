@@ -14,7 +14,7 @@
 namespace foretoken {
 namespace {
 
-// The target layers, one a draft layer; none where the draft has no cross-attention.
+// The target layer that each draft layer reads; empty if the draft has no cross-attention.
 Result<std::vector<int>> KvLayers(const DraftFile& file, const ModelConfig& target, int last) {
   const DraftInfo& info = file.info();
   const int layers = info.blocks.layers;
@@ -55,8 +55,8 @@ GlideSpec SpecOf(const DraftFile& file, const ModelConfig& target) {
 
 }  // namespace
 
-// Rows of q lie in halves of a head; where the target rotates neighbours, they are interleaved as
-// its own are, so that they meet the keys it has cached.
+// The rows of q are stored as halves of a head. If the target rotates adjacent elements, they are
+// interleaved as the target's own, so that they match its cached keys.
 Result<std::unique_ptr<Weight>> GlideNet::LoadQuery(const DraftFile& file, const TensorSpec& query,
                                                     Model& target, Weights& weights) {
   const ModelConfig& config = target.config();
@@ -109,7 +109,7 @@ Result<std::unique_ptr<GlideNet>> GlideNet::Load(std::unique_ptr<DraftFile> file
                                                 std::move(kv_layers), std::move(head), target));
 }
 
-// Of layers of `layers` bytes and their cross-attention.
+// Bytes of layers that take `layers` bytes and of their cross-attention.
 size_t GlideNet::BodyBytes(const Weights& weights, size_t layers) {
   for (const CrossWeights& cross : weights.cross) layers += cross.q->bytes() + cross.o->bytes();
   return layers;
@@ -129,7 +129,7 @@ GlideNet::GlideNet(std::unique_ptr<DraftFile> file, Weights weights, std::vector
       rope_(MakeRopeTable(target.config())),
       head_(std::move(head)) {}
 
-// The rows whose logits are wanted.
+// The rows whose logits are requested.
 GlideNet::Rows GlideNet::Wanted(const RowBatch& batch) {
   Rows rows{{}, {0}};
   size_t next = 0;
@@ -150,7 +150,7 @@ Result<Tensor> GlideNet::Forward(const RowBatch& batch, std::span<KvCache* const
   backend().Embed(*weights_.embedding, batch.token, residual.Rows(0, rows.count()));
   for (int layer = 0; layer < config().layers; ++layer) {
     const bool last = layer + 1 == config().layers;
-    // Where nobody asks for logits, the last layer's keys and values are all there is to do.
+    // Without requested logits, the last layer only needs to compute keys and values.
     const bool done = last && batch.logit_rows.empty();
     const Tensor q = done ? Tensor{} : layers_.queries(batch.rows());
     layers_.Project(layer, q);
@@ -176,7 +176,7 @@ void GlideNet::LookBack(const Rows& rows, size_t sequence, int seen, Visibility&
   out.begin.assign(out.run.size() + 1, 0);
 }
 
-// Cross-attention, added to the residual stream. Its input is the residual stream as it is
+// Adds cross-attention to the residual stream. Its input is the residual stream without a norm
 // (G-1, G-2).
 Status GlideNet::Glance(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses) {
   const CrossWeights& w = weights_.cross[static_cast<size_t>(layer)];

@@ -1,4 +1,4 @@
-// GLIDE as published: a language model of a class of its own, whose config.json tells the sizes of
+// GLIDE as published: a language model with its own class, whose config.json records the sizes of
 // the target that it reads ("large").
 #include "base/json.h"
 #include "draft/glide/glide_spec.h"

@@ -1,4 +1,5 @@
-// GLIDE drafts from files, with cross-attention or without (the paper's Vanilla Drafter).
+// Builds GLIDE drafters from files, with cross-attention or without it (the paper's Vanilla
+// Drafter).
 #include "base/json.h"
 #include "draft/glide/glide.h"
 #include "draft/glide/glide_spec.h"

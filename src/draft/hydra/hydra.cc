@@ -1,4 +1,4 @@
-// Hydra++: like Medusa's, its heads guess one token further ahead each, but a head knows the
+// Hydra++: as in Medusa, each head predicts one token further ahead; but a head also reads the
 // guesses before its own and a state of the whole text.
 #include "draft/hydra/hydra_net.h"
 #include "draft/hydra/hydra_spec.h"
@@ -26,7 +26,7 @@ class Hydra final : public FeatureDrafter {
   }
 
  private:
-  // Of the levels' nodes, those that `head` continues: the ones at its depth.
+  // Continues those of the levels' nodes that are at the depth of `head`.
   Status Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels, int head) {
     std::vector<LogitsPlace> rows;
     for (const DraftLevel& level : levels) {

@@ -24,7 +24,7 @@ HydraNet::Head HydraNet::LoadHead(WeightLoader& loader, const DraftFile& file,
   return head;
 }
 
-// The heads' own matrices, with biases where there are any.
+// The heads' own matrices, with biases if they have any.
 HeadSpec HydraNet::SpecOf(WeightLoader& loader, const DraftFile& file, const ModelConfig& target) {
   const HydraSpec spec{target.hidden, target.vocab};
   HeadSpec scores{.rows = spec.vocab, .cols = spec.hidden};

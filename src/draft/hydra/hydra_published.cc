@@ -1,5 +1,5 @@
-// Hydra++ as published. Each head is a list in which dropouts and blocks alternate; the first block
-// has a matrix in place of its shortcut.
+// Hydra++ as published. Each head is a list of alternating dropouts and blocks; the first block has
+// a matrix as its shortcut.
 #include "base/json.h"
 #include "draft/hydra/hydra_spec.h"
 #include "draft/published_parts.h"

@@ -1,4 +1,5 @@
-// LLMA: copies what follows the last few tokens in documents the user gave, or else in the text.
+// LLMA: copies what follows the last few tokens in documents from the user or, failing that, in the
+// text.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -19,7 +20,7 @@ std::span<const Token> Copied(std::span<const Token> source, int place, int k) {
   return rest.first(std::min(rest.size(), static_cast<size_t>(k)));
 }
 
-// Where `part` begins if it is a view into `text`.
+// The position in `text` at which `part` begins, if `part` is a view into it; otherwise kNoPos.
 Pos PositionIn(std::span<const Token> text, std::span<const Token> part) {
   const std::less<const Token*> before;
   const Token *begin = text.data(), *end = begin + text.size();
@@ -47,7 +48,7 @@ std::span<const Token> FollowingInReferences(std::span<const std::vector<Token>>
 
 namespace {
 
-// The files that option "reference" names (one, or a list), as token ids.
+// The files named by option "reference" (one, or a list), as token ids.
 Result<std::vector<std::vector<Token>>> ReadReferences(const Json& value,
                                                        const Tokenizer* tokenizer) {
   if (tokenizer == nullptr) return Error{"drafter llma: the model has no tokenizer"};
@@ -82,7 +83,7 @@ class ReferenceCopier final : public TextDrafter {
 
  private:
   void Offer(std::span<const Token> text, TreeBuilder& builder) override {
-    // The only run, but for a prediction's: it yields to one behind a match of three tokens.
+    // The only run besides the predicted one, to which it yields after a match of three tokens.
     constexpr float kConfidence = -0.5f;
     const auto found = FollowingInReferences(references_, text, rule_);
     builder.OfferRun(0, found, kConfidence, PositionIn(text, found));

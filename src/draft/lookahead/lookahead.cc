@@ -15,9 +15,9 @@ namespace {
 struct LookaheadRule {
   int ngram = 5;              // N: tokens of an n-gram, its first included
   int window = 7;             // W: columns
-  int guesses = 7;            // G: n-grams kept of one first token
+  int guesses = 7;            // G: n-grams kept per first token
   bool learns_text = false;   // also keep the n-grams of the prompt and the answer
-  std::vector<Token> ending;  // tokens that end an answer; a window is not built on them
+  std::vector<Token> ending;  // tokens that end an answer; no window row is built on them
 
   void Visit(OptionFields& fields) {
     fields.Int("ngram", ngram, 2, 32, "tokens of an n-gram, its first included", {.authors = "8"});
@@ -33,7 +33,7 @@ struct State final : TextState {
   explicit State(int guesses) : pool(guesses) {}
   std::optional<LookaheadWindow> window;  // made at the first draft after a prompt
   NgramPool pool;
-  size_t learned = 0;  // n-grams of the text that the pool has seen, counted from its start
+  size_t learned = 0;  // n-grams of the text added to the pool, counted from the text's start
 };
 
 class Lookahead final : public Drafter {
@@ -78,7 +78,7 @@ class Lookahead final : public Drafter {
     Forget(state);
   }
 
-  // A prompt begins with neither window nor pool.
+  // A fork starts without window and pool, as every prompt does.
   Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const override {
     auto fork = std::make_unique<State>(rule_.guesses);
     fork->CopyText(static_cast<const State&>(state), length);
@@ -98,13 +98,14 @@ class Lookahead final : public Drafter {
     state.learned = 0;
   }
 
-  // A pseudo-random token of the prompt; a function of `draw` and the length of the text alone.
+  // A pseudo-random token of the prompt, chosen by the lengths of text and prompt and by `draw`
+  // only.
   static Token FromPrompt(const State& state, size_t draw) {
     const uint64_t noise = Mix(Mix(state.text.size()) ^ draw);
     return state.text[noise % static_cast<uint64_t>(std::max(state.prompt, 1))];
   }
 
-  // At most half the rows of a pass go to the window, so that guesses have room, too.
+  // The window takes at most half the rows of a pass, so that guesses have room too.
   LookaheadWindow NewWindow(const State& state, const TreeLimits& limits) const {
     const int rows = rule_.ngram - 1;
     const int columns = std::clamp(limits.max_nodes / 2 / rows, 1, rule_.window);

@@ -1,5 +1,5 @@
-// Medusa: heads that guess one token further ahead each, from the target's last feature alone. What
-// a head says of a depth holds for every node of it, whatever came before.
+// Medusa: heads that each predict one token further ahead, from the target's last feature only. A
+// head's prediction is the same for all nodes of its depth, whatever precedes them.
 #include <algorithm>
 
 #include "draft/levels.h"
@@ -28,7 +28,7 @@ class Medusa final : public Drafter {
       state.Append(o);
       const Tensor features = o.taps.HeadInput();
       if (features.rows == 0) continue;  // more of the prompt follows
-      // Of a prompt, the last token's is the only one.
+      // For a prompt, only the last token has a row.
       const int64_t row = o.prompt ? features.rows - 1 : o.path.back();
       FT_ASSIGN_OR_RETURN(const Tensor kept,
                           ReserveRows(net_->backend(), 1, hidden_, state.feature));
@@ -54,7 +54,7 @@ class Medusa final : public Drafter {
     static_cast<State&>(state).Truncate(length);
   }
 
-  // The feature is that of the last token, which an Observe brings.
+  // The feature is not copied: the Observe that follows a fork brings that of the last token.
   Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const override {
     auto fork = std::make_unique<State>();
     fork->CopyText(static_cast<const State&>(state), length);
@@ -68,12 +68,12 @@ class Medusa final : public Drafter {
 
  private:
   struct State final : TextState {
-    Buffer feature;  // [1, hidden] of the last committed token: what the root was read from
+    Buffer feature;  // [1, hidden] of the last committed token, which predicted the root
   };
-  // What the heads say in one Propose.
+  // The heads' logits of one Propose.
   struct Guesses {
     Tensor features;            // [slots, hidden]
-    std::vector<Buffer> heads;  // those that were asked so far: [slots, tokens scored]
+    std::vector<Buffer> heads;  // for each head computed so far: [slots, tokens scored]
   };
 
   Result<Tensor> Logits(Guesses& guesses, int head) {

@@ -1,5 +1,5 @@
-// Medusa's heads as published: "{k}.{j}.linear.weight" is a residual block, "{k}.{j}.weight" what
-// follows the blocks.
+// Medusa's heads as published: "{k}.{j}.linear.weight" is a residual block, "{k}.{j}.weight" the
+// matrix after the blocks.
 #include "draft/medusa/medusa_spec.h"
 #include "draft/published_parts.h"
 

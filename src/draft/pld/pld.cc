@@ -1,4 +1,4 @@
-// Prompt lookup decoding: copies what followed the last few tokens where they first stood.
+// Prompt lookup decoding: copies what followed the last few tokens at their first occurrence.
 #include <algorithm>
 
 #include "draft/copy_confidence.h"

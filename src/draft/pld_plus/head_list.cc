@@ -92,7 +92,7 @@ Json HeadsOfModel(const std::string& path) {
   if (std::filesystem::exists(beside, ignored)) return beside;
   if (!path.ends_with(".gguf")) return nullptr;
   const Result<GgufFile> gguf = GgufFile::Open(path);
-  if (!gguf.ok()) return nullptr;  // the model was loaded all the same: simply no list
+  if (!gguf.ok()) return nullptr;  // not an error: the model itself was loaded
   const auto flat = gguf->Ints("foretoken.pld_plus.heads");
   if (!flat.ok()) return nullptr;
   Json list = Json::array();

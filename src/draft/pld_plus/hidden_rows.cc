@@ -9,21 +9,21 @@
 namespace foretoken {
 namespace {
 
-// Rows are reserved an eighth ahead, so that memory stays within 9/8 of what is kept.
+// Capacity grows by an eighth, by 256 rows at least.
 constexpr size_t kLeastReserve = 256;
-// Partial sums, so that the compiler may use vectors, and several: additions take turns otherwise.
+// Independent partial sums, so that additions vectorize and do not wait for each other.
 constexpr int kLanes = 64;
 
-// A finite f16 times 2^-112: its bits moved to where a float has them. Subnormals need no branch.
+// A finite f16 times 2^-112: its bits moved to their places in a float. Subnormals need no branch.
 float ScaledHalf(uint16_t bits) {
   const auto moved = static_cast<uint32_t>(int32_t{static_cast<int16_t>(bits)}) << 13;
-  return std::bit_cast<float>(moved & 0x8fffe000U);  // of the copies of the sign, the topmost stays
+  return std::bit_cast<float>(moved & 0x8fffe000U);  // keeps only the topmost copy of the sign
 }
 
 constexpr float kHalfScale = 0x1p112f;
 float FiniteHalf(uint16_t bits) { return ScaledHalf(bits) * kHalfScale; }
 
-// Rounds to the nearest even; what is beyond f16's range, or no number, becomes the largest.
+// Rounds to nearest even; values beyond f16's range and NaN become the largest finite value.
 uint16_t ToFiniteHalf(float value) {
   constexpr uint32_t kLargest = 0x477fe000, kLeastNormal = 0x38800000;  // 65504, 2^-14
   const auto bits = std::bit_cast<uint32_t>(value);
@@ -51,7 +51,8 @@ template <typename Left, typename Right>
   return lanes[0];
 }
 
-// Compiled for each level of x86-64; all give the same bits. Sanitizers do not bear the resolver.
+// Compiled for each level of x86-64; all give the same bits. Sanitizers do not support the
+// resolver.
 #if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define FT_EACH_LEVEL __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -59,8 +60,7 @@ template <typename Left, typename Right>
 #define FT_EACH_LEVEL
 #endif
 
-// `left` is kHalfScale times as large as meant, which no f16 is too large for, so that `right` need
-// not be.
+// `left` is scaled up by kHalfScale, which fits any f16, so that `right` need not be.
 FT_EACH_LEVEL float DotHalf(const float* left, const uint16_t* right, int n) {
   return SumOfProducts(
       n, [left](int i) { return left[i]; }, [right](int i) { return ScaledHalf(right[i]); });
@@ -114,10 +114,10 @@ float HiddenRows::Load(int row, std::vector<float>& out) const {
   }
   if (first == row) return inverse_norms_[static_cast<size_t>(row)];
   const auto value = [&](int i) { return out[static_cast<size_t>(i)]; };
-  return InverseNorm(SumOfProducts(width_, value, value));  // the mean points where the sum does
+  return InverseNorm(SumOfProducts(width_, value, value));  // the mean has the direction of the sum
 }
 
-// The rows compared lie far apart: the processor does not guess which comes next.
+// The rows compared lie far apart, which defeats the hardware prefetcher.
 void HiddenRows::Prefetch(int row) const {
   constexpr int kLine = 64 / sizeof(uint16_t);
   const uint16_t* values = values_.data() + static_cast<ptrdiff_t>(row) * width_;

@@ -1,5 +1,6 @@
-// PLD+(a): the occurrence that the chosen heads attend to from the last position. The pass need not
-// return attention: the last accepted row's queries are kept and multiplied with the cached keys.
+// PLD+(a): copies after the occurrence that the chosen heads attend to from the last position. The
+// pass need not return attention: the last accepted row's queries are kept and multiplied with the
+// cached keys.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,7 +15,7 @@ namespace {
 
 struct AttentionRule {
   std::vector<AttentionHead> heads;  // sorted by layer
-  bool sum = false;                  // add the heads up instead of taking the strongest
+  bool sum = false;                  // add the heads' scores up instead of taking the highest
   float threshold = -1;              // the score must exceed it; below 0 = off
   std::string remark;                // Drafter::Remark
 };
@@ -45,8 +46,8 @@ struct Group {
 };
 
 struct AttentionState final : CopyState {
-  std::vector<std::vector<float>> queries;  // a group each: [heads, head_dim], of the last position
-  // A group each: the layer's cache after the last pass; valid until the Propose after it.
+  std::vector<std::vector<float>> queries;  // by group: [heads, head_dim] of the last position
+  // For each group: the layer's cached keys after the last pass, valid until the following Propose.
   std::vector<PagedRows> keys;
   Buffer query, probabilities;    // scratch: [heads, head_dim], [heads, positions]
   std::vector<float> downloaded;  // scratch
@@ -101,11 +102,11 @@ class AttentionCopier final : public SpanCopier {
   }
 
   void Drop(CopyState& state, int length) override {
-    (void)state, (void)length;  // queries are those of the last position; an Observe renews them
+    (void)state, (void)length;  // queries are of the last position; an Observe renews them
   }
 
   void CopyRows(const CopyState& from, int length, CopyState& to) const override {
-    (void)from, (void)length, (void)to;  // as above
+    (void)from, (void)length, (void)to;  // likewise
   }
 
   size_t RowBytes(const CopyState& copy_state) const override {
@@ -125,7 +126,7 @@ class AttentionCopier final : public SpanCopier {
   }
 
  private:
-  // Folds the attention of group `g` onto `places` into `score`.
+  // Combines the attention of group `g` to `places` into `score`.
   Status AddGroup(AttentionState& state, size_t g, std::span<const int> places,
                   std::vector<float>& score) {
     const auto heads = static_cast<int64_t>(groups_[g].heads.size());
@@ -170,7 +171,7 @@ Result<std::unique_ptr<Drafter>> NewPldPlusAttention(const DraftContext& context
   AttentionRule& rule = options.rule;
   const Json shipped = HeadsOfModel(context.target_path);
   const Json* heads = options.heads;
-  // Heads typed one by one are all meant.
+  // Heads that the user listed one by one are all used.
   const bool typed = heads != nullptr && !heads->is_string();
   if (heads == nullptr && !shipped.is_null()) heads = &shipped;
   const int most = typed ? kMostCopyHeads : UsualHeads(config.layers * config.heads);

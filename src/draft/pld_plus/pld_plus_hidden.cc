@@ -1,4 +1,5 @@
-// PLD+(h): the occurrence whose predecessor's hidden state is most like the last one's.
+// PLD+(h): copies after the occurrence whose preceding hidden state is most similar to the last
+// one.
 #include <algorithm>
 #include <cmath>
 
@@ -67,7 +68,8 @@ class HiddenCopier final : public SpanCopier {
     return static_cast<const HiddenState&>(state).rows.bytes();
   }
 
-  // The last token has no hidden state yet: compare what led to it with what led to the others.
+  // The root has no hidden state yet, so the states before the root and before its earlier
+  // occurrences are compared.
   Result<int> Best(CopyState& state, std::span<const int> places) override {
     const auto& rows = static_cast<HiddenState&>(state).rows;
     if (places[0] == 0) places = places.subspan(1);  // position 0 has no predecessor
@@ -85,7 +87,7 @@ class HiddenCopier final : public SpanCopier {
   std::shared_ptr<SpareRows> spare_ = std::make_shared<SpareRows>();
 };
 
-// The paper's layer 9 of 32, at the same share of a shallower model.
+// The paper's layer 9 of 32, scaled to the depth of a shallower model.
 int DefaultLayer(int layers) {
   return std::clamp(static_cast<int>(std::lround(9.0 * layers / 32)), 1, 9);
 }

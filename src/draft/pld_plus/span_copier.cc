@@ -40,12 +40,12 @@ Status SpanCopier::Propose(std::span<const DraftSlot> batch) {
     if (places.empty()) continue;
     FT_ASSIGN_OR_RETURN(const int place, Best(state, places));
     if (place < 0) continue;
-    // Sources run to the root itself, which is not in `text` yet.
+    // The source may extend to the root itself, which is not in `text` yet.
     const int length = std::min(rule_.k, static_cast<int>(state.text.size()) - place);
     std::vector<Token> span(state.text.begin() + place + 1,
                             std::min(state.text.begin() + place + 1 + length, state.text.end()));
     if (static_cast<int>(span.size()) < length) span.push_back(state.root);
-    // The root stands at `place`, too; before both it is the committed text that is compared.
+    // The root also occurs at `place`; the committed text before both is compared.
     slot.builder.OfferRun(0, span, CopyConfidence(state.text, place), place + 1);
   }
   return {};

@@ -19,7 +19,8 @@ void ContinuationTrie::Add(std::span<const Token> continuation) {
   }
 }
 
-// A child comes after its parent and never counts more, so any such choice holds its parents.
+// A child comes after its parent and never has a higher count, so the most frequent items always
+// include their parents.
 std::vector<ContinuationTrie::Item> ContinuationTrie::MostFrequent(int most) const {
   std::vector<int> order(items_.size());
   std::iota(order.begin(), order.end(), 0);

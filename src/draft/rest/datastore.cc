@@ -64,7 +64,7 @@ Status Datastore::Read(std::span<const std::byte> bytes, const std::string& orig
   return CheckContents(origin);
 }
 
-// What the rest relies on. Suffixes out of order cost drafts, nothing else.
+// Checks what the other functions rely on. Suffixes out of order would only make drafts worse.
 Status Datastore::CheckContents(const std::string& origin) const {
   for (int64_t i = 0; i < size_; ++i) {
     const uint32_t token = StoredToken(i);
@@ -102,7 +102,7 @@ Datastore::Range Datastore::Find(std::span<const Token> words) const {
     PutToken(static_cast<uint32_t>(words[i]), token_bytes_,
              key.data() + i * static_cast<size_t>(token_bytes_));
   }
-  // The first rank whose suffix is not before `key` (after: not among those either).
+  // The first rank whose suffix does not sort before `key` (with `after`: nor begins with it).
   const auto bound = [&](int64_t low, bool after) {
     int64_t high = size_;
     while (low < high) {

@@ -1,5 +1,5 @@
-// Sorts a corpus into a datastore. libdivsufsort sorts bytes; with tokens big-endian and of equal
-// width, the suffixes that begin at a token are in the order of their tokens.
+// Sorts a corpus into a datastore. libdivsufsort sorts bytes; as tokens are big-endian and of equal
+// width, the suffixes that begin at a token come out in the order of their tokens.
 #include <divsufsort.h>
 
 #include "base/hash.h"
@@ -20,7 +20,7 @@ std::string Head(int vocab, int token_bytes, uint64_t tokens, uint64_t vocabular
   Append(static_cast<uint32_t>(vocab), head);
   Append(tokens, head);
   Append(vocabulary, head);
-  Append(uint64_t{0}, head);  // the checksum, once it is known
+  Append(uint64_t{0}, head);  // placeholder for the checksum
   return head;
 }
 
@@ -29,7 +29,7 @@ std::string Head(int vocab, int token_bytes, uint64_t tokens, uint64_t vocabular
 Result<std::string> EncodeDatastore(std::span<const std::vector<Token>> documents, int vocab,
                                     uint64_t vocabulary) {
   const int width = DatastoreTokenBytes(vocab);
-  uint64_t count = documents.size();  // an end each
+  uint64_t count = documents.size();  // one document end each
   for (const std::vector<Token>& document : documents) count += document.size();
   if (count > static_cast<uint64_t>(INT32_MAX / width)) {
     return Error{"the corpus has " + std::to_string(count) + " tokens; a datastore holds " +

@@ -1,4 +1,4 @@
-// REST: what most often follows the last few tokens in a corpus (B-28, B-29).
+// REST: the most frequent continuations of the last few tokens in a corpus (B-28, B-29).
 #include <algorithm>
 #include <cmath>
 
@@ -13,11 +13,11 @@ namespace foretoken {
 namespace {
 
 struct RestRule {
-  int max_suffix = 16;  // tokens looked for, tried first
+  int max_suffix = 16;  // longest suffix searched for; tried first
   int min_suffix = 2;
-  int matches = 5000;  // places looked at
-  int cont = 10;       // tokens taken from each
-  int tree = 64;       // nodes offered
+  int matches = 5000;  // most occurrences used
+  int cont = 10;       // tokens taken after each
+  int tree = 64;       // most nodes offered
 };
 
 struct RestOptions {
@@ -48,8 +48,9 @@ class Rest final : public TextDrafter {
   }
   int MostCopied() const override { return rule_.cont; }
 
-  // What follows the longest suffix of `text` that the corpus has. Of too many places, some all
-  // over the range, so that no continuation is favoured by its place in the order.
+  // What follows the longest suffix of `text` that the corpus has. If there are too many
+  // occurrences, an evenly spaced selection is used, so that no continuation is favoured by its
+  // sort order.
   ContinuationTrie Continuations(std::span<const Token> text) const {
     ContinuationTrie trie;
     std::vector<Token> continuation(static_cast<size_t>(rule_.cont));
@@ -68,7 +69,7 @@ class Rest final : public TextDrafter {
     return trie;
   }
 
-  // Offers every node's children together, the most frequent first.
+  // Offers the children of each node together, the most frequent first.
   void OfferAll(const ContinuationTrie& trie, TreeBuilder& builder) const {
     const std::vector<ContinuationTrie::Item> items = trie.MostFrequent(rule_.tree);
     std::vector<std::vector<const ContinuationTrie::Item*>> children(items.size() + 1);
