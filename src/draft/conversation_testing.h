@@ -1,4 +1,4 @@
-// One sequence as a drafter sees it, written by hand: for tests that pin what it proposes.
+// One hand-written sequence as a drafter observes it, for tests that pin its proposals.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace foretoken {
 
-// Keeps every node that the limits have room for, in order, and expands them all.
+// Keeps all nodes in order, as far as the limits allow, and expands them all.
 class KeepAllPolicy final : public TreePolicy {
  public:
   explicit KeepAllPolicy(int width = 64) : width_(width) {}
@@ -56,8 +56,9 @@ class Conversation {
     return builder.Finish();
   }
 
-  // The target accepts of `tree` what begins `written`, whose last token is the new root. What the
-  // tree does not hold is written in plain passes. `answers`: the target's, after each node.
+  // The target accepts the longest part of `tree` that begins `written`, whose last token is the
+  // new root. The rest is written in passes without drafts. `answers`: the target's choice after
+  // each node.
   void Write(const CandidateTree& tree, std::span<const Token> written,
              std::span<const Token> answers = {}) {
     std::vector<Node> path{0};

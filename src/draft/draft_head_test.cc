@@ -1,4 +1,4 @@
-// Heads of a reduced vocabulary: their logits, their tokens, and the drafters that score by them.
+// Heads of a reduced vocabulary: their logits, their tokens, and the drafters that use them.
 #include "draft/draft_head.h"
 
 #include <gmock/gmock.h>
@@ -20,10 +20,10 @@ using testing::HasSubstr;
 
 class DraftHeadTest : public TrainedDrafterTest {
  protected:
-  // Of so many tokens that a few rows are fewer bytes, panels being filled up.
+  // The vocabulary is large enough for a few rows to take fewer bytes although panels are padded.
   DraftHeadTest() : TrainedDrafterTest("hass", TestConfig({.vocab = 97})) {}
 
-  // The product of made-up rows with `weight`: [rows, weight.rows()].
+  // The product of fixed test rows with `weight`: [rows, weight.rows()].
   std::vector<float> Product(const Weight& weight) {
     constexpr int kRows = 3;
     const Buffer x = *backend_->Allocate(DType::kF32, kRows, config_.hidden);
@@ -50,7 +50,7 @@ class DraftHeadTest : public TrainedDrafterTest {
   }
 };
 
-// In every type that heads of models have.
+// For every type that models' heads have.
 TEST_F(DraftHeadTest, GatheredRowsGiveTheLogitsOfThoseRowsBitForBit) {
   const std::vector<Token> picked = {7, 3, 40, 12, 0, 5};
   config_.ffn = 64;  // whole blocks

@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// `count` tokens, the first of each thousand covering half of what is left.
+// A ranking of `count` tokens in which each 1,024 tokens cover half of what is left.
 TokenRanking Halving(int count) {
   TokenRanking ranking{.step = 1024};
   ranking.tokens.resize(static_cast<size_t>(count));
@@ -36,7 +36,7 @@ TEST(CheapestVocabulary, WeighsBytesAgainstCoverage) {
   const int many = CheapestVocabulary(ranking, 50'000, cheap_rows);
   const int few = CheapestVocabulary(ranking, 50'000, dear_rows);
   EXPECT_GT(many, few);
-  // 1 - 2^-5 of the text is covered: four guesses lose 2.6 %; of 1 - 2^-4 they lose 5 %.
+  // 1 - 2^-5 of the text is covered: four guesses lose 2.6 %; with 1 - 2^-4 they lose 5 %.
   EXPECT_EQ(few, 5 * 1024);
   LevelCost poor_draft = dear_rows;
   poor_draft.acceptance = {0.4f, 0.4f};
@@ -74,7 +74,7 @@ DraftTokenRule Rule(int vocabulary) {
   return rule;
 }
 
-// Of a head of `rows` rows, which are of the target's tokens `own`; the target has 8.
+// The selection from a head of `rows` rows for the target's tokens `own`; the target has 8.
 DraftTokens Picked(const DraftTokenRule& rule, int rows, std::span<const Token> own) {
   auto picked = PickTokens(rule, {}, rows, 32, DType::kF32, own, 8, "draft.gguf");
   EXPECT_TRUE(picked.ok()) << picked.error().message;
@@ -90,7 +90,7 @@ TEST(PickTokens, TakesTheFirstOfTheRanking) {
 }
 
 TEST(PickTokens, ComposesWithTheMapOfADraft) {
-  // Rows are the target's tokens 0, 4, 5 and 6: there is none for token 1.
+  // Rows are the target's tokens 0, 4, 5 and 6; token 1 has none.
   const std::vector<Token> own = {0, 4, 5, 6};
   const DraftTokens picked = Picked(Rule(3), 4, own);
   EXPECT_THAT(picked.rows, ElementsAre(3, 1));

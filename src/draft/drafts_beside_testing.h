@@ -1,4 +1,4 @@
-// A target in a folder of its own, for tests of the drafts that lie beside it.
+// A target in its own folder, for tests of drafts that lie beside it.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,14 @@ namespace foretoken {
 
 class DraftsBesideTest : public TargetFixture {
  protected:
-  // EDD reads the state after the fourth layer from the end.
+  // Four layers, because EDD reads the state after the fourth layer from the end.
   DraftsBesideTest() : TargetFixture(TestConfig({.layers = 4})) {
     std::filesystem::create_directories(drafts());
   }
 
   std::string target_path() const { return folder_ / "model.gguf"; }
   std::string drafts() const { return folder_ / "drafts"; }
-  // The options of `drafter` with the file that tests make for it, written to PATH.gguf.
+  // The options of `drafter` with the file that its tests use, written to PATH.gguf.
   Json Make(std::string_view drafter, const std::string& path) {
     return TestOptions(drafter, Target(path));
   }

@@ -1,4 +1,4 @@
-// Passes of which only each sequence's last row is of use.
+// Passes that only compute each sequence's last row give the same bits as full passes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,8 +23,8 @@ class FeatureNetTest : public TrainedDrafterTest {
     return *Net::Load(*DraftFile::Open(options["draft"].template get<std::string>()), *model_);
   }
 
-  // Two sequences of 7 and 2 rows, then 1 and 3 more, fed to caches of `net`; outputs of the last
-  // rows of each pass, as one pass or the other computes them.
+  // Feeds two sequences of 7 and 2 rows, then 1 and 3 more, to caches of `net`. Returns the outputs
+  // of the last rows of each pass, computed with ForwardForLast if `last_alone`, else with Forward.
   std::vector<float> Outputs(FeatureNet& net, bool last_alone) {
     const auto first = net.NewCache(32, DType::kF32), second = net.NewCache(32, DType::kF32);
     KvCache* const caches[] = {first.get(), second.get()};

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Tests write drafts as drafts/NAME.gguf.
+// Tests write drafts to drafts/NAME.gguf.
 class FoundDraftsTest : public DraftsBesideTest {
  protected:
   std::string PathOf(const std::string& name) const { return drafts() + "/" + name + ".gguf"; }
@@ -26,7 +26,7 @@ class FoundDraftsTest : public DraftsBesideTest {
     DraftsBesideTest::Make(drafter, drafts() + "/" + name);
     return PathOf(name);
   }
-  // Leaves the metadata of a file whole and takes the end of its tensors.
+  // Cuts the end off a file's tensors; its metadata stay complete.
   static void Truncate(const std::string& path) { fs::resize_file(path, fs::file_size(path) - 64); }
   Result<std::unique_ptr<Drafter>> New(std::string_view drafter) {
     const Json none = Json::object();
@@ -111,7 +111,7 @@ TEST_F(FoundDraftsTest, DamagedFilesForThisTargetAreTold) {
   EXPECT_THAT(notes_, ElementsAre(told(draft), told(twin)));
 }
 
-// What opens but lacks a tensor is found to be of no use only when it is loaded.
+// A file that opens but lacks a tensor is rejected only when it is loaded.
 TEST_F(FoundDraftsTest, AutoGoesOnWithoutADraftThatCannotBeLoaded) {
   const std::string path = Make("hass", "draft");
   std::string bytes;

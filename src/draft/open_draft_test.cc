@@ -1,4 +1,4 @@
-// Drafts as their authors publish them: which method's they are, what they say, and their names.
+// Published drafts: the method they are recognised as, their metadata and their tensor names.
 #include "draft/open_draft.h"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ TEST_F(OpenDraftTest, PublishedEagleMayHavePrefixesAndAHead) {
   EXPECT_TRUE((*prefixed)->Has("blk.0.ffn_up.weight"));
   EXPECT_TRUE((*prefixed)->Has("output.weight"));
   EXPECT_THAT((*prefixed)->info().shared, ElementsAre(kSharedEmbedding));
-  // As the library speculators writes it.
+  // As written by the library speculators.
   const Json nested = {{"architectures", {"EagleSpeculator"}},
                        {"speculators_model_type", "eagle"},
                        {"transformer_layer_config", config}};
@@ -77,7 +77,7 @@ TEST_F(OpenDraftTest, PublishedEagleMayHavePrefixesAndAHead) {
               HasSubstr("config.json: is not a JSON object"));
 }
 
-// Messages name tensors as the file does: those that are there, and those that are missing.
+// Messages name tensors as the file does, both present and missing ones.
 TEST_F(OpenDraftTest, MessagesSpeakTheFilesNames) {
   folder_.Write("config.json", TinyConfig("LlamaForCausalLM").dump());
   folder_.Write("model.safetensors", TinySafetensors({{"fc.weight", {64, 128}}}));
@@ -168,7 +168,7 @@ TEST_F(OpenDraftTest, PublishedEagle3HasAVocabularyOfItsOwn) {
   EXPECT_THAT(with("draft_vocab_size", 0).error().message, HasSubstr("'draft_vocab_size'"));
   EXPECT_THAT(with("norm_before_fc", true).error().message,
               HasSubstr("config.json: field 'norm_before_fc' is true, expected false"));
-  // As vLLM counts, by the layers that they go into; as SGLang does, that they come out of.
+  // vLLM counts the layers that states are inputs of, SGLang those that they are outputs of.
   const char* const taps = "eagle_aux_hidden_state_layer_ids";
   for (const auto& ids : {std::array{2, 16, 29}, std::array{1, 15, 28}}) {
     EXPECT_THAT((*with(taps, ids))->info().taps, ElementsAre(ids[0], ids[1], ids[2]));
@@ -180,7 +180,7 @@ TEST_F(OpenDraftTest, PublishedEagle3HasAVocabularyOfItsOwn) {
   EXPECT_THAT(with("eagle_config", 3).error().message, HasSubstr("is not a JSON object"));
 }
 
-// The published name of a tensor leads back to it, with its shape.
+// Checks that the published name of a tensor maps back to it, with its shape.
 void ExpectTensor(const TensorSpec& tensor, const char* name, const char* published,
                   std::vector<int64_t> shape, std::string (*own_name)(std::string_view)) {
   EXPECT_EQ(tensor.name, name);

@@ -103,7 +103,7 @@ TEST(OptionFields, NameTheMistake) {
               HasSubstr("drafter y: no option 'kk'; known: k, low, share, file, reduce, size"));
 }
 
-// What drafters take is what they say that they take: "known" lists the names in that order.
+// Drafters accept the options that they describe: "known" lists the names in that order.
 TEST(Registry, OptionsAreDescribed) {
   for (const DrafterEntry& e : AllDrafters()) {
     const OptionTable table = e.describe();
@@ -120,7 +120,7 @@ TEST(Registry, OptionsAreDescribed) {
   EXPECT_THAT(OptionHelp(DrafterOptions()), HasSubstr("\nlookahead: ngram, tokens of an n-gram"));
 }
 
-// The page is written anew by `make docs`.
+// `make docs` rewrites the page.
 TEST(DraftOptionsPage, HasTheTableOfTheRegistry) {
   constexpr bool kHasOthers =
 #include "draft/has_extra_drafters.def"

@@ -1,5 +1,5 @@
-// The parts of a decoder layer written out in plain loops over doubles (S-3): what
-// drafts' tests hold the engine against.
+// The parts of a decoder layer written out in plain loops over doubles (S-3): the reference for
+// tests of drafts.
 #pragma once
 
 #include <cmath>
@@ -27,7 +27,7 @@ inline Row Plus(Row a, const Row& b) {
   return a;
 }
 
-// Row `index` of a table of rows as wide as `width`.
+// Row `index` of a table whose rows have `width` elements.
 inline Row RowOf(const std::vector<float>& table, int index, int width) {
   const auto at = table.begin() + static_cast<std::ptrdiff_t>(index) * width;
   return {at, at + width};
@@ -63,7 +63,7 @@ inline Row Rotated(Row x, int position, int head_dim, double base) {
   return x;
 }
 
-// What the heads of q mix of the first `seen` values.
+// The attention of q's heads to the first `seen` keys and values.
 inline Row Attended(const Row& q, const std::vector<Row>& keys, const std::vector<Row>& values,
                     size_t seen, size_t head_dim) {
   Row out(q.size(), 0.0);
@@ -102,14 +102,14 @@ class PlainLayer {
     keys_.push_back(Rotate(Weighted("attn_k", x), position()));
     values_.push_back(Weighted("attn_v", x));
   }
-  // Reads `x` and returns what attention makes of it.
+  // Reads `x` and returns the attention's output for it.
   Row Attention(const Row& x) {
     const Row q = Rotate(Weighted("attn_q", x), position());
     Read(x);
     return Weighted("attn_output", Attended(q, keys_, values_, keys_.size(),
                                             static_cast<size_t>(config_.head_dim)));
   }
-  // `x` and what the feed-forward network adds to it.
+  // `x` plus the output of the feed-forward network for it.
   Row FeedForward(const Row& x) {
     const Row in = NormedBy("ffn_norm", x);
     return Plus(x, Weighted("ffn_down", Gated(Weighted("ffn_gate", in), Weighted("ffn_up", in))));

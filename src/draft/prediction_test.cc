@@ -25,7 +25,7 @@ Prediction Expecting(std::string_view text, int begin = -1) {
 
 std::string Spelled(const PredictedRun& run) { return {run.tokens.begin(), run.tokens.end()}; }
 
-// What is predicted after the answer `text` to a prompt of two tokens.
+// The prediction after the answer `text` to a prompt of two tokens.
 std::string NextAfter(Prediction& prediction, std::string_view text) {
   prediction.Begin(2);
   prediction.Follow(Letters("??" + std::string(text)));
@@ -47,7 +47,7 @@ TEST(Prediction, GoesOnWhileItComesTrue) {
   EXPECT_EQ(NextAfter(prediction, "abcdef"), "");
 }
 
-// However the text comes.
+// The division of the text over calls does not matter.
 TEST(Prediction, TakesEveryTokenOnce) {
   Prediction prediction = Expecting("abcabd");
   prediction.Begin(1);
@@ -64,7 +64,7 @@ TEST(Prediction, IsSetAnewBehindTheLongestMatch) {
   EXPECT_EQ(NextAfter(prediction, "a cat"), " ran.");
 }
 
-// Where several places match as well.
+// Several places match equally well.
 TEST(Prediction, IsSetAnewAtTheNextPlaceAhead) {
   Prediction prediction = Expecting("x=1;y=1;z=1;");
   EXPECT_EQ(NextAfter(prediction, "x=2;"), "y=1;z=1;");
@@ -72,7 +72,7 @@ TEST(Prediction, IsSetAnewAtTheNextPlaceAhead) {
   EXPECT_EQ(NextAfter(prediction, "x=1;y=1;w="), "1;") << "'=' stands ahead as well";
 }
 
-// A match of one token may be an accident: places are judged by the last one that is none.
+// A match of one token may be a coincidence: distances count from the last place that was certain.
 TEST(Prediction, DoesNotFollowAccidents) {
   Prediction prediction = Expecting("int a; int b; int q; int c; q");
   EXPECT_EQ(NextAfter(prediction, "int a; q"), "; int c; q");
@@ -115,7 +115,8 @@ TEST(Prediction, IsSurerBehindLongerMatches) {
 
 class Predicted : public TargetFixture {};
 
-// Beside whatever they find elsewhere, and as far as they copy.
+// Predicted runs are offered beside other finds, up to the number of tokens that the drafter
+// copies.
 TEST_F(Predicted, RunsAreOfferedByDraftersThatCopy) {
   const std::pair<const char*, const char*> cases[] = {
       {"pld", "k"},     {"llma", "k"},       {"pld+h", "k"},     {"pld+a", "k"},
@@ -145,7 +146,7 @@ TEST_F(Predicted, RunsAreOfferedByDraftersThatCopy) {
   }
 }
 
-// Others have no use for it.
+// Drafters that do not copy ignore predictions.
 TEST_F(Predicted, RunsAreNotOfferedByOthers) {
   const auto drafter = Build("lookahead", Json::object());
   ASSERT_TRUE(drafter.ok());

@@ -12,7 +12,7 @@ TEST(RankTokens, AnswersFirstThenOtherTextThenIds) {
   const std::vector<std::vector<Token>> answers = {{5, 5, 5, 2, 2, 3, 3}};
   const std::vector<int64_t> behind = {0, 9, 1, 4, 0, 0, 9, 20};
   const TokenRanking ranking = RankTokens(answers, behind, 8, /*step=*/1);
-  // 3 and 2 are equal in answers, and other text has more of 3; 1 and 6 are equal in both.
+  // 3 and 2 occur equally often in answers, and other text has more of 3; 1 and 6 tie in both.
   EXPECT_THAT(ranking.tokens, ElementsAre(5, 3, 2, 7, 1, 6, 0, 4));
   EXPECT_THAT(ranking.coverage, ElementsAre(3 / 7.0f, 5 / 7.0f, 1, 1, 1, 1, 1, 1))
       << "a single answer is its own measure";
@@ -24,8 +24,8 @@ TEST(RankTokens, CoverageIsThatOfOtherAnswers) {
   const std::vector<int64_t> behind(4);
   const TokenRanking ranking = RankTokens(answers, behind, 4, /*step=*/1);
   EXPECT_THAT(ranking.tokens, ElementsAre(0, 2, 1, 3));
-  // The first answer in the order 2 0 1 3 of the second: 0 2 1 0; the second in the order 0 1 2 3
-  // of the first: 1 0 3 0.
+  // The first answer looked up in the second's ranking 2 0 1 3: 0 2 1 0; the second one looked up
+  // in the first's ranking 0 1 2 3: 1 0 3 0.
   EXPECT_THAT(ranking.coverage, ElementsAre(1 / 7.0f, 3 / 7.0f, 1, 1));
 }
 

@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-// The tiny target as a file: of its tensors, the embedding.
+// The tiny target as a file that holds one tensor, the embedding.
 class TargetFile final : public ModelFile {
  public:
   TargetFile(const TestTarget& target, ModelConfig config)
@@ -57,7 +57,7 @@ class ServeDraftTest : public TrainedDrafterTest {
     }
   }
 
-  // EAGLE's draft at path_, its fc with a bias or without.
+  // Writes EAGLE's draft to path_; fc has a bias or none.
   void WriteEagle(const std::string& method, bool bias) {
     const TestTarget target = Target();
     DraftBuilder draft = RandomEagle(target, 3);
@@ -80,7 +80,7 @@ class ServeDraftTest : public TrainedDrafterTest {
     return values;
   }
 
-  // Writes the draft at path_ for `layout`; what is wrong, or "".
+  // Writes the draft at path_ for `layout`. Returns the error, or "".
   std::string Serve(const std::string& layout, DType type = DType::kF32) {
     const TargetFile target(Target(), config_);
     const auto draft = DraftFile::Open(path_);
@@ -149,7 +149,7 @@ TEST_F(ServeDraftTest, EachServerFindsTheNamesItKnows) {
   EXPECT_EQ(Config("vllm")["model_type"], "llama");
   EXPECT_EQ(Config("vllm")["max_position_embeddings"], config_.context);
   EXPECT_EQ(Config("vllm")["vocab_size"], config_.vocab);
-  // SGLang's fc would begin with a random one.
+  // Without a bias in the file, SGLang would initialise fc's at random.
   ASSERT_EQ(Serve("sglang"), "");
   EXPECT_THAT(PublishedNames("sglang"), layer("fc.bias"));
 }
@@ -189,7 +189,7 @@ TEST_F(ServeDraftTest, Eagle3ComesBackAsItWas) {
     EXPECT_EQ(Config(layout)["draft_vocab_size"], info.blocks.vocab);
   }
   EXPECT_EQ(Config("sglang")["eagle_config"]["eagle_aux_hidden_state_layer_ids"], Json({0, 3, 5}));
-  info.taps = {2, 4, 5};  // those of a target of eight layers
+  info.taps = {2, 4, 5};  // the defaults for a target of eight layers
   builder.Write(info, path_);
   ASSERT_EQ(Serve("eagle"), "");
   EXPECT_EQ(logits(Directory("eagle")), logits(path_));

@@ -1,5 +1,5 @@
-// A small target of random weights with a tokenizer and a folder for files: the fixture of
-// drafters' tests.
+// The fixture of drafters' tests: a small target of random weights with a tokenizer and a folder
+// for files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class TargetFixture : public testing::Test {
   explicit TargetFixture(ModelConfig config = TestConfig(), uint64_t seed = 1)
       : config_(std::move(config)), seed_(seed) {}
 
-  // What FOLDER/*_testing.cc make their files for: PATH/NAME in `stem`.
+  // The target for which FOLDER/*_testing.cc make their files; `stem` is PATH/NAME.
   TestTarget Target(std::string stem) {
     const auto texts = [] { return std::vector<std::vector<Token>>{{1, 2, 3, 4, 5}}; };
     return {config_, *tokenizer_, *weights_, *backend_, texts, std::move(stem)};

@@ -1,5 +1,5 @@
-// What drafters that cannot do without a file are given in tests that run over the whole registry.
-// A drafter's own FOLDER/*_testing.cc makes its files, in StemTestOptions (see drafters.def).
+// Options for drafters that require a file, for tests that run over the whole registry. A drafter's
+// own FOLDER/*_testing.cc makes its files, in StemTestOptions (see drafters.def).
 #pragma once
 
 #include <functional>
@@ -20,14 +20,14 @@ struct TestTarget {
   const Tokenizer& tokenizer;
   WeightSource& weights;
   Backend& backend;
-  std::function<std::vector<std::vector<Token>>()> texts;  // what it writes, prompts included
-  std::string stem;                                        // of the files to make: PATH/NAME
+  std::function<std::vector<std::vector<Token>>()> texts;  // texts that it writes, prompts included
+  std::string stem;                                        // PATH/NAME of the files to make
 };
 
-// The options that `drafter` cannot do without, files made; {} for one that needs none.
+// The options that `drafter` requires, with its files made; {} if it requires none.
 Json TestOptions(std::string_view drafter, const TestTarget& target);
 
-// A vocabulary of `size` (97 at most) characters, from U+001E on; token 0 stands for the first.
+// A vocabulary of `size` (at most 97) characters, from U+001E on; token 0 stands for the first.
 std::shared_ptr<const Tokenizer> ToyTokenizer(int size);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// The fixture of trained drafters' tests: a target, and a file for its draft.
+// The fixture of trained drafters' tests: a target and a file for the draft.
 #pragma once
 
 #include <string>
@@ -15,12 +15,12 @@ class TrainedDrafterTest : public TargetFixture {
 
   TestTarget Target() { return TargetFixture::Target(folder_ / "draft"); }
 
-  // The drafter with the draft at path_.
+  // Builds the drafter with the draft at path_.
   Result<std::unique_ptr<Drafter>> Open(Json options = Json::object()) {
     options["draft"] = path_;
     return Build(drafter_, options);
   }
-  // What is wrong, or "built".
+  // The error, or "built".
   static std::string Complaint(const Result<std::unique_ptr<Drafter>>& built) {
     return built.ok() ? "built" : built.error().message;
   }

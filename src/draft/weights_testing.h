@@ -1,4 +1,4 @@
-// Weights of tests' models as numbers, and drafts of numbers as files.
+// Weights of test models as values, and drafts written from values.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ std::vector<float> MatrixValues(WeightSource& source, Backend& backend, const st
 std::vector<float> VectorValues(WeightSource& source, Backend& backend, const std::string& name,
                                 int64_t n);
 
-// [vocab] what most often follows each token in `texts`; token 0 where nothing does.
+// [vocab] the most frequent follower of each token in `texts`; token 0 if it has none.
 std::vector<Token> CommonFollowers(const std::vector<std::vector<Token>>& texts, int vocab);
 
-// [hidden, hidden] whose product with the embedding of x points to the LM head's row of what
-// commonly follows x: a sum of outer products, nearly exact as embeddings are nearly orthogonal.
+// [hidden, hidden], maps the embedding of x to the LM head's row of the most common follower of x:
+// a sum of outer products, nearly exact because embeddings are nearly orthogonal.
 std::vector<float> FollowerMatrix(const TestTarget& target);
 
-// Tensors of a draft under construction.
+// The tensors of a draft under construction.
 class DraftBuilder {
  public:
   explicit DraftBuilder(uint64_t seed) : seed_(seed) {}
@@ -40,8 +40,8 @@ class DraftBuilder {
   void AddRandom(const TensorSpec& tensor, float spread, float mean = 0) {
     AddRandom(tensor.name, tensor.shape, spread, mean);
   }
-  // "blk.INDEX.*" of random values; what it adds to the residual stream is scaled by `strength`.
-  // `attention_input`: see WeightLoader::Layer.
+  // Adds random tensors "blk.INDEX.*"; the layer's contribution to the residual stream is scaled by
+  // `strength`. `attention_input`: see WeightLoader::Layer.
   void AddLayer(const ModelConfig& config, int index, float strength, bool attention_norm,
                 int64_t attention_input = 0);
   std::vector<float>& values(const std::string& name);
@@ -58,7 +58,7 @@ class DraftBuilder {
   std::vector<Item> items_;
 };
 
-// Draft geometry and fingerprint for a target: `layers` decoder layers like its own.
+// Geometry and fingerprint of a draft for a target: `layers` decoder layers like the target's.
 DraftInfo InfoFor(const ModelConfig& target, const TokenizerData& tokenizer, std::string method,
                   int layers);
 

@@ -1,4 +1,4 @@
-// The auto tree against brute force, and learning what guesses are worth.
+// Tests the auto tree against brute force, and the measured acceptance rates.
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Prices and acceptance that a test sets.
+// Costs and acceptance set by a test.
 struct Prices final : TreeEconomy {
   double pass = 1, row = 0.1, level = 0.1, next = 0.6;
   int most_unread = 0, most_nodes = 1000;
@@ -18,7 +18,7 @@ struct Prices final : TreeEconomy {
   bool probes = false, rests = false;
   uint32_t resting_parts = 0;
   int joined = 1;
-  const AcceptanceTable* table = nullptr;  // null: guesses are what their drafter takes them for
+  const AcceptanceTable* table = nullptr;  // null: the drafter's confidence is the acceptance
 
   double VerifySeconds(int nodes) const override { return pass + row * (nodes - 1); }
   int MostNodes() const override { return most_nodes; }
@@ -69,7 +69,7 @@ TEST(AutoTree, KeepsTheFastestSubset) {
 
 TEST(AutoTree, DraftsNothingWhereNothingPays) {
   Prices prices;
-  prices.level = 0.7;  // a level earns 0.6 tokens at most
+  prices.level = 0.7;  // a level gains 0.6 tokens at most
   EXPECT_TRUE(Build("auto", RandomBeliefs(1), kWide, &prices).asked.empty());
   prices.probes = true;
   EXPECT_EQ(Build("auto", RandomBeliefs(1), kWide, &prices).asked[0], Names{""});
@@ -82,14 +82,14 @@ TEST(AutoTree, DraftsNothingWhereNothingPays) {
 
 TEST(AutoTree, PassesGoNoFurtherThanTheirCostsAreKnown) {
   Prices prices;
-  prices.row = prices.level = 0;  // whatever is offered pays
+  prices.row = prices.level = 0;  // every offer is worth its cost
   for (const int most : {1, 2, 5}) {
     prices.most_nodes = most;
     EXPECT_EQ(Build("auto", RandomBeliefs(1), kWide, &prices).tree.size(), most);
   }
 }
 
-// Two guesses at the same place cannot both come true, however often each kind does.
+// Sibling guesses exclude each other, however often each kind is right.
 TEST(AutoTree, SiblingsShareOneCertainty) {
   Prices prices;
   prices.row = 0.55;
@@ -104,7 +104,7 @@ TEST(AutoTree, SiblingsShareOneCertainty) {
   EXPECT_EQ(kept(0.9, 0.9), Names{}) << "0.5 each, less than a row costs";
 }
 
-// What one drafter is sure of leaves the next nothing to win.
+// If one drafter is confident, the next has nothing to gain.
 TEST(AutoTree, ASecondDrafterIsAskedWhereTheFirstIsUnsure) {
   Prices prices;
   prices.probes = true;
@@ -120,7 +120,7 @@ TEST(AutoTree, ASecondDrafterIsAskedWhereTheFirstIsUnsure) {
   EXPECT_EQ(asked(0.1f), std::vector<Node>{0});
 }
 
-// A part that rests is not asked, and what it offers is not scored, unless another offers it, too.
+// A resting part is not asked, and its offers are not scored unless another part offers them too.
 TEST(AutoTree, PartsRestAlone) {
   Prices prices;
   prices.joined = 2;
@@ -141,7 +141,7 @@ TEST(AutoTree, PartsRestAlone) {
   EXPECT_EQ(kept(3), Names{});
 }
 
-// What may be lost bounds levels and nodes together.
+// The stake bounds levels and nodes together.
 TEST(AutoTree, RisksNoMoreThanItsStake) {
   const Beliefs sure = [](const std::string&) { return std::vector<Belief>{{'a', 0.9}}; };
   for (const double stake : {0.0, 0.15, 0.25, 0.65, 1.05}) {
@@ -156,7 +156,7 @@ TEST(AutoTree, RisksNoMoreThanItsStake) {
   }
 }
 
-// Not even to try.
+// Text that is not worth reading is not read, not even for a probe.
 TEST(AutoTree, NothingIsReadThatIsNotWorthIt) {
   Prices prices;
   prices.probes = true;
@@ -173,10 +173,10 @@ TEST(AutoTree, NothingIsReadThatIsNotWorthIt) {
   EXPECT_EQ(builder.levels(0), 0);
 }
 
-// Probes take what room there is, so there is no more of it than a good guess repays; runs may be
-// as long as they are likely.
+// Probes take all the room there is, so their number is bounded by what a good guess repays; runs
+// may be as long as they are likely.
 TEST(AutoTree, ProbesAreNoDearerThanTheyMayBe) {
-  Prices prices;  // row 0.1: 2.5 passes have 16 rows
+  Prices prices;  // a row costs 0.1: 2.5 passes have 16 rows
   const auto policy = *NewTreePolicy("auto");
   TreeBuilder builder(0, kWide, *policy, std::nullopt, &prices);
   EXPECT_EQ(builder.limits().max_probes, 15);
@@ -207,7 +207,7 @@ TEST(AutoTree, CheapDraftsGoDeeper) {
   EXPECT_GE(last, 1u);
 }
 
-// One node offered with confidence .5 a cycle.
+// A tree of one node, offered with confidence .5.
 CandidateTree Guess(Token token) {
   CandidateTree tree(0);
   tree.Add(0, token, std::log(0.5f));
@@ -233,7 +233,7 @@ TEST(AcceptanceTable, LearnsTheRateOfEachMood) {
   EXPECT_NEAR(table.Probability(Guess(1), 1), 0.1, 0.15);
 }
 
-// After a stretch that broke off another begins, say; after a miss nothing does.
+// Rates after a broken stretch and after a miss are kept apart.
 TEST(AcceptanceTable, TellsBrokenStretchesFromMisses) {
   AcceptanceTable table;
   CandidateTree run(0);
@@ -241,9 +241,9 @@ TEST(AcceptanceTable, TellsBrokenStretchesFromMisses) {
   const std::vector<Token> broken{1, 9}, missed{9};
   for (int i = 0; i < 200; ++i) {
     table.Observe(run, broken);
-    table.Observe(run, broken);  // what came after a broken stretch
-    table.Observe(run, missed);  // after that, too
-    table.Observe(run, missed);  // what came after a miss
+    table.Observe(run, broken);  // the cycle after a broken stretch
+    table.Observe(run, missed);  // also after a broken stretch
+    table.Observe(run, missed);  // the cycle after a miss
   }
   EXPECT_LT(table.Probability(run, 1), 0.6) << "after a miss: a stretch or another miss";
   table.Observe(run, broken);
@@ -272,7 +272,7 @@ TEST(AcceptanceTable, TellsProposersConfidencesAndDepthsApart) {
   EXPECT_LT(table.NextProbability(1, 0, 0), 0.1);
 }
 
-// What was seen in other texts is where a text begins, and soon counts less than its own.
+// Rates of other texts apply when a text begins and soon count less than its own.
 TEST(AcceptanceTable, BeginsWithWhatOtherTextsShowed) {
   DrafterRates known;
   DrafterRates* const all[] = {&known};
@@ -301,7 +301,7 @@ TEST(AcceptanceTable, BeginsWithTheRatesOfTraining) {
   EXPECT_NEAR(table.NextProbability(0, 5, 0), 0.5, 1e-6) << "no deeper rate is known";
 }
 
-// Two drafters that agree are likelier right than either.
+// A node that two drafters propose is more likely right than a node of either.
 TEST(AcceptanceTable, AgreementCounts) {
   AcceptanceTable table(2);
   const auto by = [](uint32_t proposers) {
@@ -315,8 +315,8 @@ TEST(AcceptanceTable, AgreementCounts) {
   EXPECT_LT(table.Probability(by(3), 1), 0.2) << "unless they turn out not to be";
 }
 
-// A drafter of runs that is right, then wrong, then right again: drafts stop and come back without
-// a pass being spent on them.
+// A drafter of runs that is right, then wrong, then right again: its guesses stop being scored and
+// are scored again later, without a pass spent on trying them.
 TEST(AutoTree, StopsAndRecovers) {
   AcceptanceTable table;
   Prices prices;

@@ -1,4 +1,4 @@
-// Every policy against the vectors of its page in docs/methods.
+// Checks every policy against the vectors of its page in docs/methods.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ Beliefs FromTable(std::map<std::string, std::vector<Belief>> table) {
   };
 }
 
-// The same `count` letters, a the likeliest, whatever came before.
+// The same `count` letters after every path, the likeliest being a.
 Beliefs Letters(int count) {
   return [count](const std::string&) {
     std::vector<Belief> all;
@@ -57,7 +57,7 @@ TEST(Registry, NamesTheMistake) {
   EXPECT_TRUE(NewTreePolicy("chain:").ok());
 }
 
-// The page is written anew by `make docs`.
+// `make docs` rewrites the page.
 TEST(TreesPage, HasTheTableOfTheRegistry) {
   for (const OptionOwner& tree : TreeOptions()) EXPECT_FALSE(tree.options.empty()) << tree.name;
   ExpectOnPage("trees.md", OptionMarkdown("trees", TreeOptions()));
@@ -181,7 +181,7 @@ TEST(Eagle2, TheToyOfTheSpecification) {
   EXPECT_EQ(Paths(built.tree), (Names{"a", "b", "ac", "ad", "be"}));
 }
 
-// H-7: of equals the lower index, so that a parent is never lost for its child.
+// H-7: of equal scores the lower index wins, so that a parent is never dropped for its child.
 TEST(Eagle2, TiesPreferTheLowerIndex) {
   const Beliefs ties = FromTable(
       {{"", {{'a', .5}, {'b', .25}}}, {"a", {{'c', .5}, {'d', .5}}}, {"b", {{'e', 1}, {'f', 1}}}});
@@ -220,7 +220,7 @@ TEST(Pct, AuthorMode) {
   EXPECT_THAT(
       Paths(Build(kPct + ",compat=author", kPctToy).tree),
       UnorderedElementsAre("a", "b", "c", "ad", "ae", "af", "bg", "bh", "bi", "adj", "aem", "bgq"));
-  // E-4: what would go on at the greatest depth is lost.
+  // E-4: nodes that would be expanded further at the greatest depth are lost.
   EXPECT_THAT(Paths(Build(kPct + ",compat=author,max_depth=2", kPctToy).tree),
               UnorderedElementsAre("a", "b", "c", "af", "bh", "bi"));
 }
@@ -237,7 +237,7 @@ TEST(Pct, NeverKeepsNothing) {
 }
 
 TEST(Pct, TheMeasuredThreshold) {
-  const FixedEconomy economy;  // one step costs 0.2, a pass 2: 0.1
+  const FixedEconomy economy;  // a level costs 0.2, a pass 2, so the threshold is 0.1
   EXPECT_EQ(Paths(Build("pct:width=3,leaf=0.05", kPctToy, kWide, &economy).tree),
             Paths(Build(kPct, kPctToy).tree));
 }

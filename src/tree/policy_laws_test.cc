@@ -1,4 +1,4 @@
-// What every policy promises whatever is offered, and the rankings against brute force.
+// What every policy guarantees whatever is offered, and the rankings against brute force.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -11,7 +11,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// The paper's procedure written down plainly, in probabilities.
+// The paper's procedure, written with probabilities and without shortcuts.
 std::set<std::string> PlainPct(const Beliefs& beliefs, double expand, double leaf) {
   std::map<std::string, double> nodes;
   std::vector<std::pair<std::string, double>> frontier{{"", 1.0}};
@@ -42,7 +42,8 @@ TEST(Pct, EqualsThePlainProcedure) {
   }
 }
 
-// The best of all subsets of `tree` that hold every node's parent and at most `most` nodes.
+// The highest sum over all subsets of `tree` that are closed under parents and have at most `most`
+// nodes.
 double BestSum(const CandidateTree& tree, int most) {
   double best = 0;
   for (uint32_t set = 0; set < (1u << (tree.size() - 1)); ++set) {
@@ -118,7 +119,7 @@ TEST_P(EveryPolicy, KeepsATrieWithinLimits) {
   }
 }
 
-// Drafters that copy offer runs: their beginning is kept, and nothing is asked for below them.
+// Drafters that copy offer runs: the beginning of a run is kept, and nothing below it is expanded.
 TEST_P(EveryPolicy, KeepsTheBeginningOfARun) {
   const std::vector<Token> run{'x', 'y', 'z', 'x', 'y', 'z'};
   TreeBuilder builder(kScriptedRoot, {.max_nodes = 16, .max_depth = 15}, *policy_, std::nullopt,

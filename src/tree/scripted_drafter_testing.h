@@ -1,4 +1,4 @@
-// A drafter whose beliefs a test writes down, for tests of policies.
+// A drafter whose guesses a test writes down, for tests of policies.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,12 +14,12 @@
 
 namespace foretoken {
 
-// What may follow a path, best first: one letter a token, and its probability.
+// A guess: one letter stands for a token. Lists of guesses are best first.
 struct Belief {
   char letter;
   double probability;
 };
-// Keyed by the letters of the path from the root.
+// The guesses after a path, which is given by its letters from the root.
 using Beliefs = std::function<std::vector<Belief>(const std::string& path)>;
 
 inline constexpr Token kScriptedRoot = '^';
@@ -38,7 +38,7 @@ inline std::vector<std::string> Paths(const CandidateTree& tree) {
   return paths;
 }
 
-// Converses with `builder` as a drafter does until it wants no more; returns the paths it was asked
+// Answers `builder` as a drafter does until it wants no more; returns the paths that it was asked
 // to continue, level by level.
 inline std::vector<std::vector<std::string>> Converse(TreeBuilder& builder,
                                                       const Beliefs& beliefs) {
@@ -73,7 +73,7 @@ inline Built Build(const std::string& spec, const Beliefs& beliefs, TreeLimits l
   return {std::move(asked), builder.tree(), builder.Finish()};
 }
 
-// Beliefs drawn at random, addressed by the path: three letters, at most 4 deep.
+// Random guesses, determined by seed and path: three letters, at most 4 deep.
 inline Beliefs RandomBeliefs(uint64_t seed) {
   return [seed](const std::string& path) {
     std::vector<Belief> all;
@@ -91,7 +91,7 @@ inline Beliefs RandomBeliefs(uint64_t seed) {
   };
 }
 
-// Prices that a test sets.
+// Fixed costs and acceptance.
 class FixedEconomy final : public TreeEconomy {
  public:
   double VerifySeconds(int nodes) const override { return 2.0 + 0.1 * (nodes - 1); }

@@ -46,7 +46,7 @@ TEST(CandidateTree, SiblingsAreDistinct) {
   EXPECT_NE(tree.Add(a, 5, -1), a);
 }
 
-// What two drafters propose is believed as the more confident of them does.
+// A node that two drafters propose gets the higher confidence.
 TEST(CandidateTree, DuplicatesAreMerged) {
   CandidateTree tree(1);
   const Node a = tree.Add(0, 5, -3), b = tree.Add(a, 6, -1), c = tree.Add(0, 7, -2);
@@ -99,7 +99,7 @@ TEST(TreeBuilder, ChainFollowsTheBestChild) {
   EXPECT_EQ(Tokens(builder.Finish()), (std::vector<Token>{0, 2, 9, 8}));
 }
 
-// Of two drafters that would draw after the same node the second chooses.
+// If two drafters would draw after the same node, the second one chooses its tokens.
 TEST(TreeBuilder, ANodeHasOneDistribution) {
   const auto policy = *NewTreePolicy("vct:width=2,depth=1");
   TreeBuilder builder(9, {}, *policy, 17);
@@ -110,7 +110,7 @@ TEST(TreeBuilder, ANodeHasOneDistribution) {
   EXPECT_EQ(Tokens(builder.Finish()), (std::vector<Token>{9, 0, 2, 3}));
 }
 
-// The parts of a joined drafter each begin at the root, and walk on below what another offered.
+// The parts of a joined drafter each begin at the root and may continue nodes of other parts.
 TEST(TreeBuilder, EveryDrafterBeginsAtTheRoot) {
   const auto policy = *NewTreePolicy("vct:width=2,depth=4");
   TreeBuilder builder(0, {}, *policy);
@@ -151,8 +151,8 @@ TEST(TreeBuilder, RunsGoOnBelowProbes) {
   EXPECT_EQ(Tokens(builder.Finish()), (std::vector<Token>{0, 1, 2, 3}));
 }
 
-// A node may be pruned; that it was drawn, and from what, is never forgotten: the verifier's law
-// rests on it.
+// Pruning a node does not remove the record of its draw and of the distribution, on which the
+// verifier's guarantee rests.
 TEST(TreeBuilder, DrawsOutliveThePruning) {
   const std::vector<float> q{0.1f, 0.4f, 0, 0.3f, 0.2f};
   TreeBuilder builder(9, {.max_nodes = 2, .max_depth = 4}, ChainPolicy(), 17);
@@ -176,7 +176,7 @@ TEST(TreeBuilder, DrawsEndWithTheSupportAndTheDepth) {
   EXPECT_EQ(builder.tree().draws(1), nullptr);
 }
 
-// The law of an ordered pair drawn without replacement, V-5: q_2 is renormalised.
+// V-5: the distribution of an ordered pair drawn without replacement; q_2 is renormalised.
 TEST(TreeBuilder, DrawsFollowTheDistribution) {
   const std::vector<float> q{0.5f, 0.3f, 0.2f};
   constexpr int kTrials = 60000;
@@ -234,7 +234,7 @@ TEST(TreeBuilder, RunsRememberWhereTheyWereCopiedFrom) {
   for (Node n : {1, 2, 3}) EXPECT_EQ(tree.source(n), 39 + n);
 }
 
-// Whoever offers them first, and whatever else offers them.
+// The predicted position is recorded whoever else offers the node, before or after.
 TEST(TreeBuilder, RunsRememberWhereTheyWerePredicted) {
   TreeBuilder builder(0, {.max_nodes = 16, .max_depth = 3}, ChainPolicy());
   builder.OfferRun(0, std::vector<Token>{7, 8}, -1, 40);

@@ -37,14 +37,14 @@ TEST_F(ExactVerifier, ATreeOfTheRootAloneGivesTheBonus) {
   EXPECT_EQ(a.next, 6);
 }
 
-// Token 0 must not accept itself as padding would.
+// Token 0 must not be accepted as if it were padding.
 TEST_F(ExactVerifier, TokenZeroIsAnOrdinaryToken) {
   CandidateTree tree(5);
   tree.Add(0, 1, -1);
   EXPECT_EQ(Verify(tree, {OneHot(0), OneHot(0)}, {5}, {}).path.size(), 1u);
 }
 
-// The penalties of a node see the path that leads to it.
+// The penalties at a node count the tokens of its path.
 TEST_F(ExactVerifier, HistoryHoldsThePath) {
   CandidateTree tree(0);
   tree.Add(0, 2, -1);
@@ -56,7 +56,7 @@ TEST_F(ExactVerifier, HistoryHoldsThePath) {
   EXPECT_EQ(a.next, 3) << "token 2 was written by the path and is penalised";
 }
 
-// The noise of a node is that of its position, so the tree changes nothing.
+// A node's noise depends on its position only, so the tree changes nothing.
 TEST_F(ExactVerifier, SampledChoiceEqualsPlainDecoding) {
   const std::vector<float> flat(8, 0.0f);
   for (uint64_t seed = 0; seed < 200; ++seed) {

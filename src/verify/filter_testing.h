@@ -1,4 +1,4 @@
-// A filter whose rule a test states.
+// A filter whose rule is given by a test.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,7 @@ class RuleFilter final : public LogitFilter {
   std::vector<Token> text_;
 };
 
-// Allows about half of the tokens, others after every text.
+// Allows about half of the tokens, different ones after every text.
 inline RuleFilter HalfFilter() {
   return RuleFilter([](const std::vector<Token>& text, Token token) {
     uint32_t hash = 7;

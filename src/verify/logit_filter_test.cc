@@ -1,4 +1,4 @@
-// Masks of logits, and log-probabilities, whatever verifies.
+// Filters and log-probabilities, with every verifier.
 #include "verify/logit_filter.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ CandidateTree FullTree(Token root) {
   return tree;
 }
 
-// Logits that depend on the tokens of the path alone, as a model's do.
+// Logits that depend on the tokens of the path only, as a model's do.
 std::vector<float> RowAfter(uint64_t seed, std::span<const Token> path) {
   for (const Token t : path) seed = Mix(seed * 31 + static_cast<uint64_t>(t));
   std::vector<float> row;
@@ -54,7 +54,7 @@ std::vector<Token> Gained(const CandidateTree& tree, const Acceptance& a) {
 
 class EveryFilteredVerifier : public ::testing::TestWithParam<const VerifierEntry*> {
  protected:
-  // What is written of `tree` from history {0}, and accepted by `filter` token by token.
+  // The tokens written from `tree` after history {0}, checked against and accepted by `filter`.
   std::vector<Token> Write(const CandidateTree& tree, uint64_t seed, const SamplingParams& sampling,
                            LogitFilter& filter) {
     const Acceptance a = judge_.Verify(tree, RowsOf(tree, seed, {0}), {0}, sampling, &filter);
@@ -88,7 +88,7 @@ TEST_P(EveryFilteredVerifier, WritesOnlyWhatIsAllowedAtEveryNode) {
   EXPECT_GT(different, 100u) << "a filter that forbids nothing proves nothing";
 }
 
-// With one seed the tree does not change the text, nor its log-probabilities by a bit.
+// For one seed, the tree changes neither the text nor a bit of its log-probabilities.
 TEST_P(EveryFilteredVerifier, TheTreeChangesNeitherTextNorLogprobs) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     const SamplingParams sampling{
@@ -117,7 +117,7 @@ TEST_P(EveryFilteredVerifier, TheTreeChangesNeitherTextNorLogprobs) {
   }
 }
 
-// Neither a bias nor a model that rules out all that is allowed brings back what is forbidden.
+// Forbidden tokens stay forbidden under any bias, and if the model rules out all allowed ones.
 TEST_P(EveryFilteredVerifier, NothingBringsBackWhatIsForbidden) {
   const auto allows = [](const std::vector<Token>&, Token t) { return t == 2 || t == 5; };
   std::vector<float> row(kTokens, 1.0f), ruled_out(kTokens, 1.0f);
@@ -165,7 +165,8 @@ std::vector<const VerifierEntry*> FilteredEntries() {
 INSTANTIATE_TEST_SUITE_P(Verifiers, EveryFilteredVerifier, ::testing::ValuesIn(FilteredEntries()),
                          [](const auto& info) { return std::string(info.param->name); });
 
-// Tokens follow the masked, renormalised distribution, whatever was drawn and from what.
+// Tokens follow the masked, renormalised distribution, whatever was drawn and from which
+// distribution.
 TEST(FilteredLaw, IsThatOfTheMaskedDistribution) {
   const std::vector<double> target{0.3, 0.1, 0.2, 0.05, 0.05, 0.1, 0.15, 0.05};
   const auto allows = [](const std::vector<Token>&, Token t) { return t % 2 == 0; };
@@ -215,7 +216,7 @@ TEST(Logprobs, AreTheLogSoftmaxOfRawLogits) {
   EXPECT_EQ(infinite.top[1].token, 2);
 }
 
-// Sampling does not move them: they are the model's, not the sampler's.
+// Log-probabilities are the model's: sampling options do not change them.
 TEST(Logprobs, IgnoreBiasTemperatureAndCuts) {
   Judge judge("exact");
   const std::vector<float> row{0, 1, 2, 3, 4, 3, 2, 1};

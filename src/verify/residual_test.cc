@@ -51,7 +51,7 @@ TEST(Residual, ChosenTokensArePointMasses) {
   EXPECT_NEAR(residual.AcceptChosen(2), 2.0 / 7, 1e-6);
 }
 
-// V-6: where the draft is the target, rounding may leave nothing.
+// V-6: if the draft equals the target, rounding may leave no mass.
 TEST(Residual, NothingLeftOfEqualsKeepsTheTarget) {
   const std::vector<float> p{0.25f, 0.75f};
   const Draws draws = DrawsFrom(p);
@@ -61,8 +61,8 @@ TEST(Residual, NothingLeftOfEqualsKeepsTheTarget) {
   ExpectNear(residual.left(), {0.25, 0.75});
 }
 
-// The law of what comes out, over every order of `draws` draws from Q, every decision, and then
-// `chosen` tokens.
+// The distribution of the resulting token, over every order of `draws` draws from Q and every
+// decision, followed by the tokens `chosen`.
 Law Enumerate(const std::vector<float>& p, const std::vector<float>& q, int draws,
               const std::vector<Token>& chosen) {
   Law out(p.size());
@@ -104,7 +104,7 @@ void ExpectLaw(const std::vector<float>& p, const std::vector<float>& q, int dra
   for (size_t t = 0; t < p.size(); ++t) EXPECT_NEAR(law[t], p[t], 2e-6) << "token " << t;
 }
 
-// V-5: whatever is drawn, the target's law comes out.
+// V-5: whatever is drawn, the result follows the target's distribution.
 TEST(Residual, TheLawIsTheTargets) {
   ExpectLaw({0.2f, 0.5f, 0.3f}, {0.6f, 0.3f, 0.1f}, 1);
   ExpectLaw({0.2f, 0.5f, 0.3f}, {0.6f, 0.3f, 0.1f}, 2);

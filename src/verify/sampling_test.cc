@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 constexpr double kOut = -HUGE_VAL;
 
-// The straightforward version: everything in double, everything sorted.
+// A straightforward implementation: everything in double, everything sorted.
 class Reference {
  public:
   explicit Reference(std::vector<float> logits) : x_(logits.begin(), logits.end()) {}
@@ -216,7 +216,7 @@ TEST(Sampler, DrawsFollowTheProbabilities) {
       chi2 += std::pow(seen[t] - kDraws * p[t], 2) / (kDraws * p[t]);
     }
   }
-  EXPECT_LT(chi2, 18.48);  // 1 % at 7 degrees of freedom, fewer where top-p cut
+  EXPECT_LT(chi2, 18.48);  // 1 % at 7 degrees of freedom; top-p may leave fewer
 }
 
 // Sampler computes noise only for tokens that it could lift to the top. Its choice must still be
@@ -259,8 +259,8 @@ TEST(Sampler, RanksAsItWouldChoose) {
   }
 }
 
-// Ten of 2,000 tokens: Rank computes the noise of few. Its tokens must be those that all noise
-// gives; its shares, which take an average for the rest, must be near.
+// Ten of 2,000 tokens: Rank computes the noise of a few. Its tokens must be those that the noise of
+// all tokens gives; its shares, which use an average for the rest, must be close.
 TEST(Sampler, RanksAFewOfManyTokens) {
   double distance = 0;
   int compared = 0;
@@ -300,8 +300,8 @@ TEST(Sampler, RanksNothingThatIsRuledOut) {
   EXPECT_EQ(ranked[0].token + ranked[1].token, 1 + 3);
 }
 
-// Tokens with an infinite logit share all the mass equally, whatever the order of the steps, and
-// are drawn equally often.
+// Tokens with an infinite logit share all mass equally, whatever the order of the steps, and are
+// drawn equally often.
 TEST(Sampler, InfiniteLogitsShareTheMass) {
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
   for (const char* order : {"bias,temperature", "temperature,bias,top-k", "bias,typical-p,min-p",
@@ -330,7 +330,7 @@ TEST(Sampler, InfiniteLogitsShareTheMass) {
   EXPECT_NEAR(drawn, 200, 50);
 }
 
-// A draft's logits may be anything: NaN is as if ruled out.
+// A draft's logits may hold any value: NaN counts as ruled out.
 TEST(Sampler, NothingIsDrawnThatIsNoNumber) {
   for (const int top_k : {0, 2}) {
     Sampler sampler({.temperature = 1, .top_k = top_k, .top_p = 0.99f});

@@ -1,4 +1,4 @@
-// Feeds a verifier hand-made logits.
+// Runs a verifier on hand-made logits.
 #pragma once
 
 #include <cmath>
@@ -45,7 +45,7 @@ class Judge {
   std::vector<float> packed_;
 };
 
-// The logits of a distribution.
+// Logits whose softmax is the distribution `p`.
 inline std::vector<float> LogitsOf(const std::vector<double>& p) {
   std::vector<float> logits;
   logits.reserve(p.size());

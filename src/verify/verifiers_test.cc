@@ -1,4 +1,4 @@
-// What every verifier owes, over the registry; what single ones do beyond.
+// What every verifier in the registry guarantees, and properties of single ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ class EveryVerifier : public ::testing::TestWithParam<const VerifierEntry*> {
   Judge judge_{GetParam()->name};
 };
 
-// The walk of V-2, with and without penalties.
+// V-2, with and without penalties.
 TEST_P(EveryVerifier, GreedilyIsTheTrieWalk) {
   Judge exact("exact");
   size_t longest = 0;
@@ -72,7 +72,7 @@ TEST_P(EveryVerifier, GreedilyIsTheTrieWalk) {
   EXPECT_GE(longest, 4u);
 }
 
-// A path from the root, and a bonus that no child of its end holds.
+// The result is a path from the root and a bonus that is not a child of its end.
 TEST_P(EveryVerifier, AcceptsAPathAndOneTokenMore) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     CandidateTree tree = RandomTree(seed, 14);
@@ -110,8 +110,8 @@ TEST_P(EveryVerifier, ProcessesTheLogitsFirst) {
   }
 }
 
-// Logits that are infinite, by themselves, by a bias or by a temperature: those at +infinity share
-// the mass, and nothing else is written. Greedily it is the lowest id of them.
+// Logits may be infinite by themselves, by a bias or by a temperature. Tokens at +infinity share
+// the mass, and no others are written. A greedy choice takes the lowest id of them.
 TEST_P(EveryVerifier, InfiniteLogitsShareTheMass) {
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
   struct Case {
@@ -168,7 +168,7 @@ TEST_P(EveryVerifier, InfiniteLogitsShareTheMass) {
   }
 }
 
-// A logit that is no number decides nothing, where it is reached; elsewhere it does not matter.
+// A node with a NaN logit decides no token if it is reached; unreached nodes do not matter.
 TEST_P(EveryVerifier, NoTokenAfterANodeWithoutNumbers) {
   const CandidateTree tree = Chain({3, 1});
   Rows rows(3, {0.0f, 0.0f, 0.0f, 50.0f, 0.0f, 0.0f});
@@ -210,7 +210,7 @@ TEST(Registry, NamesAreUniqueAndExactIsTheDefault) {
   EXPECT_THAT(FindVerifier("exakt").error().message, HasSubstr("exact, nucleus"));
 }
 
-// The page is written anew by `make docs`.
+// `make docs` rewrites the page.
 TEST(VerifiersPage, HasTheTableOfTheRegistry) {
   const auto backend = NewTestedBackend({.threads = 1});
   std::vector<OptionOwner> owners;
@@ -221,7 +221,7 @@ TEST(VerifiersPage, HasTheTableOfTheRegistry) {
   ExpectOnPage("methods/verifiers.md", OptionMarkdown("verifiers", owners));
 }
 
-// With one seed, a verifier that promises the same text writes it whatever the tree.
+// For one seed, a verifier that guarantees the same text writes it whatever the tree.
 TEST(SameText, NoTreeChangesIt) {
   for (const VerifierEntry& e : AllVerifiers()) {
     if (e.guarantee != Guarantee::kSameText) continue;
@@ -251,7 +251,8 @@ TEST(Nucleus, FillsInTopP) {
   EXPECT_FLOAT_EQ(Judge("nucleus", {{"top_p", 0.3}}).verifier().Adapt({}).top_p, 0.3f);
 }
 
-// An accepted draw whose node was pruned is the bonus; `tree` judges every draw, `chain` the first.
+// An accepted draw whose node was pruned is the bonus; `tree` judges every draw, `chain` only the
+// first.
 TEST(Draws, PrunedOnesAreJudgedToo) {
   CandidateTree tree(0);
   tree.SetDraws(0, {std::make_shared<const std::vector<float>>(kVocab, 1.0f / kVocab), {2, 4}});

@@ -41,7 +41,7 @@ TEST_F(AutomaticDrafter, TakesTheDraftBesideTheModel) {
       << "the draft reads the last hidden state";
 }
 
-// A builder counts every drafter that speaks, those of a joined one that is joined again, too.
+// A joined drafter that is itself joined contributes all its parts by name.
 TEST_F(AutomaticDrafter, JoinedWithAnotherNamesEveryPart) {
   Make("hass", drafts() + "/a");
   const auto drafter =
@@ -53,7 +53,7 @@ TEST_F(AutomaticDrafter, JoinedWithAnotherNamesEveryPart) {
 }
 
 TEST_F(AutomaticDrafter, PassesOverDraftsOfOtherTargets) {
-  config_.layers += 1;  // of the files alone: the model has one less
+  config_.layers += 1;  // changes the file only: the model has one layer less
   Make("hass", drafts() + "/a");
   EXPECT_TRUE(Found().empty());
 }

@@ -1,5 +1,5 @@
-// Chimera's network against the formulas of C-17 to C-19 in plain loops, the n-grams and their
-// cache, and what is refused.
+// Checks Chimera's network against C-17 to C-19 computed in plain loops, the n-grams and their
+// cache, and which files are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// The edges of C-2, and of other lengths.
+// The cases of C-2 at the beginning of a text, and other lengths.
 TEST(NgramTest, TheLastTokenFillsWhatIsMissing) {
   const auto at = [](int n, Pos position) {
     return NgramAt(n, position, [](Pos p) { return 10 + p; });
@@ -36,13 +36,13 @@ TEST(NgramTest, TheLastTokenFillsWhatIsMissing) {
 
 class NgramCacheTest : public testing::Test {
  protected:
-  // Remembers a row of two numbers for the token.
+  // Stores a row of two values for the token.
   void Keep(NgramCache& cache, Token token) {
     const float values[] = {static_cast<float>(token), -1.5f};
     backend_->Upload(values, row_.tensor);
     EXPECT_TRUE(cache.Keep({token}, row_.tensor).ok());
   }
-  // What is known of the token; 0: nothing.
+  // The stored value for the token; 0 if there is none.
   float Known(NgramCache& cache, Token token) {
     float values[] = {0, 0};
     if (*cache.Find({token}, row_.tensor)) backend_->Download(row_.tensor, values);
@@ -57,7 +57,7 @@ class NgramCacheTest : public testing::Test {
 TEST_F(NgramCacheTest, TheOneUsedLongestAgoMakesRoom) {
   NgramCache cache(*backend_, 2, 3, nullptr);
   for (const Token token : {1, 2, 3}) Keep(cache, token);
-  EXPECT_EQ(Known(cache, 1), 1);  // used again: 2 is the oldest now
+  EXPECT_EQ(Known(cache, 1), 1);  // used again: 2 is now the least recently used
   Keep(cache, 4);
   EXPECT_EQ(Known(cache, 2), 0);
   EXPECT_EQ(Known(cache, 1), 1);
@@ -87,7 +87,7 @@ TEST_F(NgramCacheTest, WhatMakesRoomGoesToTheFile) {
   for (const Token token : {1, 2, 3, 4, 5}) Keep(cache, token);
   for (const Token token : {1, 2, 3, 4, 5, 1}) EXPECT_EQ(Known(cache, token), token);
   EXPECT_EQ(Known(cache, 6), 0);
-  EXPECT_EQ(cache.counts().from_file, 6);  // each was displaced again before it was asked for
+  EXPECT_EQ(cache.counts().from_file, 6);  // each was evicted again before it was looked up
   EXPECT_FALSE(MappedFile::Open(path).ok()) << "the name stays behind";
 }
 
@@ -101,7 +101,7 @@ TEST(NgramCountsTest, MostFrequentFirst) {
   const TemporaryDirectory folder;
   const std::vector<std::vector<Token>> documents = {{1, 2, 1, 2, 1, 2}, {3}};
   const std::string text = CountNgrams(documents, 2, 3);
-  EXPECT_EQ(text, "3 1 2\n2 2 1\n1 1 1\n");  // and once 3 3
+  EXPECT_EQ(text, "3 1 2\n2 2 1\n1 1 1\n");  // and 3 3 once
   const std::string path = folder / "counts";
   ASSERT_TRUE(WriteFileAtomically(path, text).ok());
   const auto read = ReadNgramCounts(path, 2, 4, 2);
@@ -156,7 +156,7 @@ TEST_F(ChimeraTest, NgramStatesAreThoseOfThePaper) {
   EXPECT_EQ((*net)->ngrams().counts().asked, 3);
 }
 
-// A cache that begins with what is asked for finds it, and says the same.
+// N-grams that were loaded at the start are found in the cache.
 TEST_F(ChimeraTest, TheCacheMayBeginWarm) {
   RandomChimera(Target(), {}, 3).Write(ChimeraInfo(Target(), {}), path_);
   ASSERT_TRUE(WriteFileAtomically(folder_ / "counts", "9 4 17 2\n3 1 1 1\n1 5 6 7\n").ok());

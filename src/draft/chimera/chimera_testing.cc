@@ -76,7 +76,7 @@ class ChimeraTracer {
     cache_ = net.NewCache(static_cast<int>(text_.size()), DType::kF32);
   }
 
-  // Feature 0, state 1, feature 1, ..., and the state of the root, whose output is returned.
+  // Feeds feature 0, state 1, feature 1, ..., and the state of the root, whose output is returned.
   Tensor Text(Tensor features) {
     const Tensor rows = *net_.Features(2 * root_);
     RowBatch batch;

@@ -1,4 +1,4 @@
-// Drafts of random weights for tests, and what the engine computes from given features and tokens.
+// Drafts of random weights for tests, and the engine's results for given features and tokens.
 #pragma once
 
 #include <span>
@@ -14,13 +14,13 @@ struct ChimeraShape {
   int heads = 4, ngram = 3;
   bool shared_head = false;
 };
-// Heads that guess what commonly follows the last token, disturbed by the encoder.
+// Heads that predict the most common follower of the last token, disturbed by the encoder.
 DraftBuilder RandomChimera(const TestTarget& target, const ChimeraShape& shape, uint64_t seed);
 DraftInfo ChimeraInfo(const TestTarget& target, const ChimeraShape& shape);
 
-// What the draft in a file says of a text x_0 ... x_t (the root last), its features (those of x_0
-// ... x_{t-1}: [t, hidden], the target's final-norm states) and a chain of drafted tokens: the
-// logits [vocab] of head k after k of them, for as many heads as that makes. REQUIRES: t >= 1; all
+// The engine's logits for a text x_0 ... x_t (the root last), its features (those of x_0 ...
+// x_{t-1}: [t, hidden], the target's final-norm states) and a chain of drafted tokens: the logits
+// [vocab] of head k after k drafted tokens, for as many heads as that allows. REQUIRES: t >= 1; all
 // rows, two a token, fit target.max_rows().
 Result<std::vector<std::vector<float>>> TraceChimera(const std::string& draft, Model& target,
                                                      std::span<const Token> tokens,

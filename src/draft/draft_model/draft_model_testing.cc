@@ -9,8 +9,8 @@
 namespace foretoken {
 namespace {
 
-// Writes the target's weights as a model file. Its rotation is of the other layout, so sums are
-// taken in another order: a twin but for the last bits.
+// Writes the target's weights as a model file with the other rotation layout. Sums are then taken
+// in another order, so the model equals the target up to the last bits.
 class TwinWriter {
  public:
   explicit TwinWriter(const TestTarget& target) : target_(target) {}

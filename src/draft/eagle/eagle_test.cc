@@ -1,4 +1,4 @@
-// The engine's EAGLE module against the formulas of H-16, written out in plain loops.
+// Checks the engine's EAGLE module against H-16 computed in plain loops.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The module fed pair by pair, in order.
+// The module, fed pair by pair in order.
 class PlainEagle {
  public:
   PlainEagle(const ModelConfig& config, DraftBuilder& draft, std::vector<float> embedding)

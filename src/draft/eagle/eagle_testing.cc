@@ -39,12 +39,12 @@ Json HassTestOptions(const TestTarget& target) { return EagleFile(target, EagleS
 
 namespace {
 
-// Runs passes over one sequence and keeps what they gave.
+// Runs passes over one sequence and records their outputs.
 class EagleTracer {
  public:
   explicit EagleTracer(EagleModule& net) : net_(net) {}
 
-  // Row r of the pass is tokens[r] after parent r - 1 + first; features: [rows, hidden].
+  // Row r of the pass is tokens[r]; its parent is row first_parent + r. features: [rows, hidden].
   void Run(std::span<const Token> tokens, Node first_parent, std::span<const float> features,
            KvCache& cache) {
     const int rows = static_cast<int>(tokens.size());

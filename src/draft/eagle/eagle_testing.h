@@ -11,8 +11,8 @@
 
 namespace foretoken {
 
-// The weights of a draft for `target` that guesses what commonly follows a token, disturbed by
-// features and attention that mean nothing.
+// The weights of a draft for `target` that predicts the most common follower of a token, disturbed
+// by random features and attention.
 DraftBuilder RandomEagle(const TestTarget& target, uint64_t seed);
 
 // Outputs and logits of draft steps, in f32.
@@ -22,14 +22,14 @@ struct EagleTrace {
   std::vector<float> logits;  // [rows, vocab]
 };
 
-// What the engine computes from a text, its features and a chain of drafted tokens: row i is the
-// output of pair i (true feature i, token i + 1); then each drafted token in turn is fed with the
-// output before it, as one draft step after another does. tokens: x_0 ... x_t, the root last;
-// features: [t, hidden], the target's final-norm states of x_0 ... x_{t-1}; drafted: tokens below
-// the root, each the child of the one before. REQUIRES: t >= 1; all rows fit net.max_rows().
+// The engine's results for a text, its features and a chain of drafted tokens. Row i is the output
+// of pair i (true feature i, token i + 1); after the pairs, each drafted token is fed with the
+// output before it as its feature, one draft step after another. tokens: x_0 ... x_t, the root
+// last; features: [t, hidden], the target's final-norm states of x_0 ... x_{t-1}; drafted: tokens
+// below the root, each the child of the one before. REQUIRES: t >= 1; all rows fit net.max_rows().
 EagleTrace TraceEagle(EagleModule& net, std::span<const Token> tokens,
                       std::span<const float> features, std::span<const Token> drafted);
-// The same of the draft in a file.
+// The same for the draft in a file.
 Result<EagleTrace> TraceEagle(const std::string& draft, Model& target,
                               std::span<const Token> tokens, std::span<const float> features,
                               std::span<const Token> drafted);

@@ -1,5 +1,5 @@
-// The engine's EAGLE-3 module against the formulas of H-28 and H-29, written out in plain loops,
-// which tokens it may guess, and what is refused.
+// Checks the engine's EAGLE-3 module against H-28 and H-29 computed in plain loops, which tokens it
+// may guess, and which files are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// The module fed row by row, in order.
+// The module, fed row by row in order.
 class PlainEagle3 {
  public:
   PlainEagle3(const ModelConfig& config, DraftBuilder& draft, std::vector<float> embedding)
@@ -55,7 +55,7 @@ class Eagle3Test : public TrainedDrafterTest {
   }
 
   std::unique_ptr<Eagle3Net> Net() { return *Eagle3Net::Load(*DraftFile::Open(path_), *model_); }
-  // What the drafter guesses after tokens_, having seen tapped_.
+  // The drafter's guesses after tokens_, having observed tapped_.
   CandidateTree Guesses() {
     const auto drafter = *Open({{"cache_type", "f32"}});
     const auto state = drafter->NewState();

@@ -11,7 +11,8 @@ namespace {
 // Whether the draft knows a token of the target.
 bool IsKnown(Token token) { return token % 5 != 3; }
 
-// The same target, every text of which is read in steps of two.
+// The same target with every text split into its tokens at even and at odd positions, so that
+// followers are two steps apart.
 TestTarget EveryOther(const TestTarget& target) {
   TestTarget other = target;
   other.texts = [texts = target.texts] {

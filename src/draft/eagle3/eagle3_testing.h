@@ -13,14 +13,14 @@ namespace foretoken {
 // The target's tokens that such a draft knows, ascending.
 std::vector<Token> Eagle3Vocabulary(int target_vocab);
 
-// The weights of a draft for `target` that guesses what commonly follows a token and the one after
-// it, disturbed by the rest; deeper guesses mean little. The embedding is the target's.
+// The weights of a draft for `target` that predicts the most common token two steps after another,
+// disturbed by random weights; deeper guesses mean little. The embedding is the target's.
 DraftBuilder RandomEagle3(const TestTarget& target, uint64_t seed);
-// What its file says. The taps fit targets of two layers, too.
+// The metadata of its file. The taps also fit targets of two layers.
 DraftInfo Eagle3Info(const TestTarget& target);
 
-// As TraceEagle, of which `features` are fused from `tapped` [t, 3 * hidden]: the three hidden
-// states of x_0 ... x_{t-1} side by side. Logits are [rows, draft vocabulary].
+// As TraceEagle, with `features` fused from `tapped` [t, 3 * hidden]: the three hidden states of
+// x_0 ... x_{t-1} side by side. Logits are [rows, draft vocabulary].
 EagleTrace TraceEagle3(Eagle3Net& net, std::span<const Token> tokens, std::span<const float> tapped,
                        std::span<const Token> drafted);
 

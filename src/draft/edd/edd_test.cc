@@ -1,5 +1,5 @@
-// The engine's EDD and VDM against the formulas of E-17 and E-18, written out in plain
-// loops; and the files it takes.
+// Checks the engine's EDD and VDM against E-17 and E-18 computed in plain loops, and the files that
+// it accepts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,16 +14,16 @@ namespace {
 
 using testing::HasSubstr;
 
-// The layer fed row by row: of the soft prompt only keys and values count.
+// The layer, fed row by row. Rows of the soft prompt contribute keys and values only.
 class PlainEdd {
  public:
   PlainEdd(const ModelConfig& config, DraftBuilder& draft)
       : config_(config), draft_(draft), layer_(config, draft) {}
 
-  // The next row of the text.
+  // Feeds the next row of the text.
   void Read(const Row& x) { layer_.Read(layer_.NormedBy("attn_norm", x)); }
 
-  // The next token's row; what the LM head is given of it.
+  // Feeds the next token's row; returns the LM head's input for it.
   Row Step(Token token) {
     const Row x = Embedding(token);
     const Row y = layer_.FeedForward(Plus(x, layer_.Attention(layer_.NormedBy("attn_norm", x))));
@@ -73,7 +73,7 @@ TEST_F(EddTest, StepsAreThoseOfThePaper) {
   }
 }
 
-// However the text is cut into passes, with more than one layer, too.
+// The division of the text into passes does not change logits, with several layers too.
 TEST_F(EddTest, PassesOverTheTextChangeNothing) {
   const std::vector<Token> text = {4, 17, 2, 40, 9, 1, 30}, path = {33, 8};
   std::vector<float> states(text.size() * static_cast<size_t>(config_.hidden));

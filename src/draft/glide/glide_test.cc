@@ -1,5 +1,5 @@
-// The engine's GLIDE against the formulas of G-15 to G-18, written out in plain loops
-// over the target's own cache.
+// Checks the engine's GLIDE against G-15 to G-18 computed in plain loops over the target's own
+// cache.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Rows of a cache, whatever its type, as numbers.
+// The first `rows` rows of a cache of any type, as values.
 std::vector<Row> RowsOf(Backend& backend, const PagedRows& t, int rows) {
   std::vector<float> flat(static_cast<size_t>(rows * t.cols));
   backend.Download(t, 0, rows, flat.data());
@@ -23,7 +23,7 @@ std::vector<Row> RowsOf(Backend& backend, const PagedRows& t, int rows) {
   return all;
 }
 
-// The network fed token by token, in order.
+// The network, fed token by token in order.
 class PlainGlide {
  public:
   PlainGlide(const ModelConfig& target, const DraftInfo& info, DraftBuilder& draft,
@@ -36,7 +36,7 @@ class PlainGlide {
     }
   }
 
-  // The logits after `token`, which may read `seen` rows of the target.
+  // The logits after `token`, which may read the first `seen` rows of the target.
   Row Step(Token token, size_t seen) {
     Row x = RowOf(draft_.values("token_embd.weight"), token, config_.hidden);
     for (size_t i = 0; i < layers_.size(); ++i) {
@@ -72,11 +72,11 @@ class PlainGlide {
 
 class GlideTest : public TrainedDrafterTest {
  protected:
-  // With as many heads of keys, q8_0 rows are whole blocks.
+  // With as many key/value heads as query heads, q8_0 rows are whole blocks.
   GlideTest()
       : TrainedDrafterTest("glide", TestConfig({.layers = 3, .kv_heads = 4, .rope_base = 100})) {}
 
-  // Writes a draft and expects its steps to be those of plain loops.
+  // Writes a draft and compares its steps with plain loops.
   void ExpectPlainSteps(int layers, bool looks, const GlideTraceOptions& options,
                         double tolerance = 1e-4) {
     DraftInfo info = GlideInfo(Target(), layers, looks);
@@ -90,7 +90,7 @@ class GlideTest : public TrainedDrafterTest {
     const auto text = std::span(kTokens).first(kTokens.size() - 1);
     const auto seen = CacheOf(*model_, text, options.target_cache);
     PlainGlide plain(config_, info, draft, *backend_, *seen);
-    // Before the root a row reads what the target knew before it: one row at least.
+    // A row before the root reads the target's rows before it: one row at least.
     for (size_t p = 0; p < text.size(); ++p) plain.Step(text[p], std::max<size_t>(1, p));
     std::vector<Token> fed{kTokens.back()};
     fed.insert(fed.end(), kDrafted.begin(), kDrafted.end());
@@ -129,15 +129,16 @@ TEST_F(GlideTest, GroupedHeads) {
   ExpectPlainSteps(2, /*looks=*/true, {});
 }
 
-// What is read is what the cache holds. Matrix units round what they multiply.
+// The draft reads the values that the cache holds, in every type.
 TEST_F(GlideTest, EveryTypeOfCache) {
   ExpectPlainSteps(1, /*looks=*/true, {.target_cache = DType::kF16}, 2e-3);
-  // Units that multiply bf16 round the query and what they read of these (docs/numerics.md).
+  // CPUs that multiply in bf16 round the query and the cached values (docs/numerics.md).
   ExpectPlainSteps(1, /*looks=*/true, {.target_cache = DType::kQ8_0}, 1e-2);
   ExpectPlainSteps(1, /*looks=*/true, {.target_cache = DType::kBF16}, 5e-2);
 }
 
-// A target that rotates neighbours instead of halves has keys of another order.
+// A target that rotates adjacent elements stores its keys in another order than one that rotates
+// halves.
 TEST_F(GlideTest, InterleavedTargets) {
   const DraftInfo info = GlideInfo(Target(), 2, /*looks=*/true);
   const DraftBuilder draft = RandomGlide(Target(), info, 3);
@@ -170,7 +171,7 @@ TEST_F(GlideTest, RefusesWhatIsNotItsOwn) {
   write();
   EXPECT_THAT(Complaint(Open()), HasSubstr("kv_layers has 1 layers up to 2"));
   EXPECT_EQ(Complaint(Open({{"kv_layer", 3}})), "built");
-  info.kv_layers = {};  // as in the authors' files: the top ones
+  info.kv_layers = {};  // as in the authors' files: the top layers
   write();
   EXPECT_EQ(Complaint(Open()), "built");
   info.method = "eagle";

@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-// Rows of a chain: tokens[i] at position first + i, the first the child of `parent`.
+// The rows of a chain: tokens[i] at position first + i; the first one is the child of `parent`.
 RowBatch ChainBatch(std::span<const Token> tokens, Pos first, Node parent) {
   RowBatch batch;
   for (const Token token : tokens) AddRow(batch, token, first + batch.rows(), parent++);
@@ -25,7 +25,7 @@ void CommitAll(KvCache& cache) {
   cache.Commit(path);
 }
 
-// [vocab, hidden] of an LM head: what follows x gets the embedding of x.
+// [vocab, hidden] of an LM head that maps the embedding of x to the follower of x.
 std::vector<float> FollowerHead(const std::vector<float>& embedding,
                                 const std::vector<Token>& followers) {
   const size_t hidden = embedding.size() / followers.size();

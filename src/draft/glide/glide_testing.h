@@ -11,29 +11,28 @@
 
 namespace foretoken {
 
-// The geometry and fingerprint of a draft of `layers` layers, wider than its target, whose heads
-// have keys of their own. Without `looks` it is a Vanilla Drafter.
+// The geometry and fingerprint of a draft of `layers` layers, wider than its target, with as many
+// key/value heads as query heads. Without `looks` it is a Vanilla Drafter.
 DraftInfo GlideInfo(const TestTarget& target, int layers, bool looks);
 
-// Weights for it that guess what commonly follows a token, disturbed by attention that means
-// nothing.
+// Weights for it that predict the most common follower, disturbed by random attention.
 DraftBuilder RandomGlide(const TestTarget& target, const DraftInfo& info, uint64_t seed);
 
-// What a trace reads, and how.
+// What a trace reads of the target.
 struct GlideTraceOptions {
   DType target_cache = DType::kF32;
   int kv_layer = 0;  // as in GlideNet::Load
 };
 
-// The logits of draft steps, in f32: [1 + drafted, vocab], after the root and after each drafted
-// token in turn, as the engine computes them once the target has scored what is before the root.
-// tokens: x_0 ... x_t, the root last; drafted: tokens below it, each the child of the one before.
-// REQUIRES: t >= 1; all rows fit target.max_rows().
+// The logits of draft steps in f32, [1 + drafted, vocab]: after the root and after each drafted
+// token, as the engine computes them once the target has scored the text before the root. tokens:
+// x_0 ... x_t, the root last; drafted: tokens below it, each the child of the one before. REQUIRES:
+// t >= 1; all rows fit target.max_rows().
 Result<std::vector<float>> TraceGlide(const std::string& draft, Model& target,
                                       std::span<const Token> tokens, std::span<const Token> drafted,
                                       const GlideTraceOptions& options = {});
 
-// A cache of the target's that holds `tokens`, committed.
+// A cache of the target with `tokens` committed.
 std::unique_ptr<KvCache> CacheOf(Model& target, std::span<const Token> tokens, DType type);
 
 }  // namespace foretoken

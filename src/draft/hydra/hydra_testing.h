@@ -1,4 +1,4 @@
-// Heads of random weights for tests, and what the engine computes from given features and tokens.
+// Heads of random weights for tests, and the engine's results for given features and tokens.
 #pragma once
 
 #include <span>
@@ -10,17 +10,18 @@
 
 namespace foretoken {
 
-// `heads` heads of `layers` blocks that guess what commonly follows the last token, disturbed by
-// noise.
+// `heads` heads of `layers` blocks that predict the most common follower of the last token,
+// disturbed by noise.
 DraftBuilder RandomHydra(const TestTarget& target, int heads, int layers, uint64_t seed);
 DraftInfo HydraInfo(const TestTarget& target, int heads, int layers);
 
 struct HydraTrace {
   std::vector<float> state;                // [hidden] after the last feature
-  std::vector<std::vector<float>> logits;  // of head k after path[0] ... path[k]: [vocab]
+  std::vector<std::vector<float>> logits;  // [vocab] of head k after path[0] ... path[k]
 };
-// What the draft in a file says of a text's features ([t, hidden], the target's final-norm states)
-// and a path: the root, then drafted tokens. REQUIRES: t >= 1; all rows fit target.max_rows().
+// The engine's results for the draft in a file, a text's features ([t, hidden], the target's
+// final-norm states) and a path: the root, then drafted tokens. REQUIRES: t >= 1; all rows fit
+// target.max_rows().
 Result<HydraTrace> TraceHydra(const std::string& draft, Model& target,
                               std::span<const float> features, std::span<const Token> path);
 

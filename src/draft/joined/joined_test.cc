@@ -14,8 +14,8 @@ using ::testing::HasSubstr;
 
 using JoinedDrafters = TargetFixture;
 
-// What both propose stands in the tree once and is marked so; what one alone proposes stands
-// beside.
+// A token that both parts propose is one node, attributed to both; a token of one part is a
+// separate node.
 TEST_F(JoinedDrafters, OffersTheUnion) {
   const Json options = {{"pld.k", 2},
                         {"pld.max_ngram", 3},

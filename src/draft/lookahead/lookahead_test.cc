@@ -14,7 +14,7 @@ namespace {
 using Words = std::vector<Token>;
 using Rows = std::vector<Words>;
 
-// The answer to a node: a token that tells the path that led to it.
+// The answer to a node: a token that identifies the path to it.
 Words Answers(const CandidateTree& tree) {
   Words answers;
   for (Node n = 0; n < tree.size(); ++n) {
@@ -46,17 +46,17 @@ TEST(NgramPool, TheMostRecentComesFirstAndTheOldestGoes) {
   EXPECT_TRUE(pool.After(9).empty());
 }
 
-// B-22 with N = 4, W = 2, so three rows, by hand.
+// B-22 with N = 4 and W = 2, hence three rows, worked out by hand.
 TEST(Window, FillsRowByRowThenMovesOnByOne) {
   LookaheadWindow window(3, {1, 2, 3});
-  // root 7, a run 1 2 3; the answers after 1, 2 and 3 become the second row.
+  // Root 7 and a run 1 2 3; the answers after 1, 2 and 3 become the second row.
   CandidateTree tree = TreeOf(window, 7);
   EXPECT_EQ(Shown(tree), "0:1 1:2 2:3");
   EXPECT_TRUE(window.Advance(tree, Words{50, 51, 52, 53}).empty());
   EXPECT_EQ(Cells(window), (Rows{{2, 3}, {51, 52, 53}}));
   EXPECT_FALSE(window.full());
 
-  // Row 0 is now root, 2, 3; below them 51, 52, 53.
+  // Row 0 is now root, 2, 3, with 51, 52, 53 below them.
   tree = TreeOf(window, 8);
   EXPECT_EQ(Shown(tree), "0:2 1:3 0:51 1:52 2:53");
   EXPECT_TRUE(window.Advance(tree, Words{60, 61, 62, 63, 64, 65}).empty());
@@ -70,7 +70,7 @@ TEST(Window, FillsRowByRowThenMovesOnByOne) {
   EXPECT_EQ(Cells(window), (Rows{{53}, {64, 65}, {74, 75}}));
 }
 
-// B-21: cell (a, c) sees row 0 up to column c and its own column; position a + c.
+// B-21: cell (a, c) attends to row 0 up to column c and to its own column; its position is a + c.
 TEST(Window, MaskAndPositionsAreTheComb) {
   LookaheadWindow window(4, {20, 21, 22, 23, 24, 25});
   CandidateTree tree = TreeOf(window, 7);
@@ -109,15 +109,15 @@ class LookaheadDrafts : public TargetFixture {
   std::unique_ptr<Drafter> New(const Json& options) { return *Build("lookahead", options); }
 };
 
-// What the target answered below a root comes back as a guess when that root does.
+// The target's answers below a root become a guess when that root occurs again.
 TEST_F(LookaheadDrafts, OffersTheNgramsOfTheWindow) {
   const auto drafter = New({{"ngram", 3}, {"window", 2}, {"guesses", 2}});
   Conversation talk(*drafter);
   talk.Prompt(Words{1, 2, 3, 4, 5});
   CandidateTree tree = talk.Propose();
   ASSERT_EQ(tree.size(), 3) << "the root and W + N - 3 seeds";
-  LookaheadWindow window(2, {tree.token(1), tree.token(2)});  // goes the same way
-  std::map<Token, Words> latest;                              // of each first token
+  LookaheadWindow window(2, {tree.token(1), tree.token(2)});  // mirrors the drafter's window
+  std::map<Token, Words> latest;                              // by first token
   int guesses = 0;
   for (int pass = 0; pass < 12; ++pass) {
     const Words answers = Answers(tree);
@@ -147,7 +147,7 @@ TEST_F(LookaheadDrafts, PoolMayLearnTheTextItself) {
   EXPECT_NE(tree.Child(four, 5), kNoNode);
   EXPECT_NE(tree.Child(two, 3), kNoNode);
 
-  // A new prompt: what was learned from the old one is gone, its own beginning is not.
+  // A new prompt: n-grams of the old one are gone, those of the new one are known.
   drafter->Truncate(talk.state(), 0);
   talk.Prompt(Words{6, 7, 8, 6});
   const CandidateTree again = talk.Propose({}, {}, KeepAllPolicy());
@@ -168,7 +168,7 @@ TEST_F(LookaheadDrafts, AWindowTakesHalfThePassAtMost) {
   }
 }
 
-// What ends an answer may end an n-gram, but no row is built on it.
+// A token that ends an answer may end an n-gram, but no row is built on it.
 TEST_F(LookaheadDrafts, NoRowHoldsAnEnd) {
   TokenizerData data = ToyTokenizer(12)->data();
   data.eos = 7;

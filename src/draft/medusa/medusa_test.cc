@@ -1,4 +1,4 @@
-// What Medusa offers is what its heads say of the last committed row, depth by depth.
+// Medusa's offers are its heads' predictions for the last committed row, depth by depth.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

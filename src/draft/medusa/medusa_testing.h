@@ -1,4 +1,4 @@
-// Heads of random weights for tests, and what the engine computes from given features.
+// Heads of random weights for tests, and the engine's results for given features.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace foretoken {
 
-// `heads` heads of `layers` blocks that guess what commonly follows, disturbed by noise.
+// `heads` heads of `layers` blocks that predict the most common followers, disturbed by noise.
 DraftBuilder RandomMedusa(const TestTarget& target, int heads, int layers, uint64_t seed);
 DraftInfo MedusaInfo(const TestTarget& target, int heads, int layers);
 

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Words = std::vector<Token>;
 
-// Ranks by what the test says.
+// Returns the place that the test asks for.
 class Scripted final : public SpanCopier {
  public:
   using SpanCopier::SpanCopier;
@@ -40,7 +40,7 @@ class Scripted final : public SpanCopier {
 
 class CopiedSpan : public ::testing::Test {
  protected:
-  // The last token of `text` is the root; the first `prompt` were given.
+  // The last token of `text` is the root; the first `prompt` tokens were given.
   Words Draft(Scripted& copier, const Words& text, int prompt, TreeLimits limits = {}) {
     state_ = copier.NewState();
     Feed(copier, std::span(text).first(prompt), text[prompt], true);
@@ -165,7 +165,7 @@ TEST(HiddenRows, WindowAverages) {
   EXPECT_NEAR(rows.MostAlike(places, 4).cosine, 1, 1e-6);
 }
 
-// Any width, with large and tiny values, against double precision.
+// Any width, with large and tiny values, compared with double precision.
 TEST(HiddenRows, CosineIsThatOfTheValues) {
   for (int width : {1, 7, 16, 33, 100}) {
     HiddenRows rows(width, 1);

@@ -33,7 +33,7 @@ Words After(const Datastore& store, int64_t rank, size_t skip, size_t most) {
   return words;
 }
 
-// Every continuation of `words`, by a scan.
+// Every continuation of `words`, found by a scan.
 std::vector<Words> Scan(const std::vector<Words>& documents, const Words& words, size_t most) {
   std::vector<Words> found;
   for (const Words& d : documents) {
@@ -79,7 +79,7 @@ TEST(Datastore, FindsWhatAScanFinds) {
   }
 }
 
-// The fuzzer's seeds were written by another program, from the description of the format.
+// Another program wrote the fuzzer's seeds from the description of the format.
 TEST(Datastore, IsTheFormatThatIsDescribed) {
   const std::string folder = std::string(FT_SOURCE_DIR) + "/tests/fuzz/rest/datastore/";
   const std::vector<Words> texts{{1, 2, 3, 1, 2, 4}, {2, 3, 1}, {}};
@@ -92,7 +92,7 @@ TEST(Datastore, IsTheFormatThatIsDescribed) {
   }
 }
 
-// Writes `value` over `file` at `at` and makes the checksum fit.
+// Overwrites `file` at `at` with `value` and updates the checksum.
 template <typename Number>
 std::string Changed(std::string file, size_t at, Number value) {
   std::memcpy(file.data() + at, &value, sizeof value);
