@@ -16,7 +16,7 @@ namespace foretoken {
 
 struct CausalShape {
   int vocab = 0;         // ids that the network and the target both know
-  int target_vocab = 0;  // rows of the target's logits
+  int target_vocab = 0;  // columns of the target's logits
   // The target's tokens that the columns of logits stand for, all below `vocab`; empty: column i is
   // token i.
   std::vector<Token> scored;
