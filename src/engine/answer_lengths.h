@@ -1,4 +1,4 @@
-// How many tokens answers have, so that work which pays off over an answer can be weighed.
+// Typical length of answers, for weighing work that pays off only over a whole answer.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@ namespace foretoken {
 
 class AnswerLengths {
  public:
-  // Tokens to expect of an answer that may have `limit` at most.
+  // Expected tokens of an answer that may have `limit` at most.
   double Expected(int limit) const { return std::min<double>(limit, typical_); }
-  // An answer came to so many tokens, or was cut off at them: then it might have been longer.
+  // Records an answer of `tokens` tokens. If it was cut off at them, its own length is unknown.
   void Observe(int tokens, bool cut_off) {
     if (cut_off && tokens < typical_) return;
     typical_ += kNewest * (tokens - typical_);

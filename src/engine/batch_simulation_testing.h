@@ -1,5 +1,5 @@
-// Texts that share passes, without a model: a scripted drafter whose guesses come true as often as
-// each text says, and a clock that says what a test wants it to.
+// Simulates sessions that share passes, without a model: a scripted drafter with an acceptance rate
+// for each session, and a simulated clock.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 namespace foretoken {
 
 struct BatchOutcome {
-  double tokens = 0, passes = 0;  // written, and the time it took in plain passes
-  std::vector<int> nodes;         // [sessions] scored in all passes
+  double tokens = 0, passes = 0;  // tokens written; simulated time in one-row passes
+  std::vector<int> nodes;         // [sessions] nodes scored in all passes
   int pass_count = 0;
 
   double Speed() const { return tokens / passes; }
@@ -20,16 +20,17 @@ struct BatchOutcome {
 
 class BatchSimulation {
  public:
-  // `hits`: of each session, how often a guess comes true. `costs` must outlive this.
+  // `hits`: [sessions] the probability that a guess is right. `costs` must outlive this.
   BatchSimulation(CostModel& costs, std::vector<double> hits);
 
-  // Plain passes that a pass of so many rows takes, and a level, drafted for any number of texts.
+  // Time in one-row passes: of a pass of `rows` rows; of drafting one level for all sessions at
+  // once.
   std::function<double(int rows)> truth = [](int rows) { return 1 + 0.1 * (rows - 1); };
   double level = 0.05;
-  // Rows are divided by session, each of which takes the others to want what it wants.
+  // Gives every session an equal part of the rows, each taking the others to have as many nodes.
   bool splits_equally = false;
-  int prompts = 0;  // rows of prompts in every pass
-  int room = 64;    // rows of a pass, those of prompts included
+  int prompts = 0;  // prompt rows in every pass
+  int room = 64;    // rows of a pass, prompt rows included
 
   BatchOutcome Run(int passes);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kPassStream = 0x706173736573;
 
-// Places below `count`, with replacement.
+// Fills `drawn` with indices below `count`, drawn with replacement.
 void Draw(uint64_t seed, uint64_t resample, size_t count, std::vector<size_t>& drawn) {
   for (size_t i = 0; i < drawn.size(); ++i) {
     drawn[i] = static_cast<size_t>(Uniform(seed, resample, i) * static_cast<double>(count));

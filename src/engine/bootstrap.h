@@ -1,4 +1,4 @@
-// Medians, and how far they can be trusted.
+// Medians and bootstrap confidence intervals.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,25 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-// Where a statistic of `count` things would lie in `share` of the samples of that size, by the
-// percentile bootstrap over `resamples` draws with replacement. `statistic` gets the places drawn,
-// below `count`. The same for the same arguments. REQUIRES: count >= 1, resamples >= 1.
+// Percentile-bootstrap confidence interval at level `share` for a statistic of `count` items, from
+// `resamples` samples of `count` items drawn with replacement. `statistic` receives the indices
+// drawn, each below `count`. Deterministic. REQUIRES: count >= 1, resamples >= 1.
 Interval Bootstrap(size_t count,
                    const std::function<double(std::span<const size_t> drawn)>& statistic,
                    double share = 0.95, int resamples = 2000, uint64_t seed = 0);
 
-// The same of things that were all measured in each of `passes` passes, where a pass says as much
-// of the hour as of the things: passes are drawn as well, three fewer than there are and at least
-// one. As many as there are would understate the spread, by (passes - 1) / passes in its square
-// (Rao and Wu, 1988) and by how little so few tell of it, which is 1 + 2 / (passes - 3) for
-// Student's t. With four passes or fewer the interval is too narrow still. REQUIRES: passes >= 1.
+// Bootstrap for items that were each measured once in every one of `passes` passes, where
+// measurements of one pass share a disturbance. Resamples passes as well as items, three fewer
+// passes than there are but at least one. Drawing all `passes` would understate the variance twice:
+// by the factor (passes - 1) / passes (Rao and Wu, 1988), and by 1 + 2 / (passes - 3), the variance
+// of Student's t for an estimate from so few passes. With four passes or fewer the interval is
+// still too narrow. REQUIRES: passes >= 1, and as Bootstrap.
 Interval BootstrapPasses(size_t passes, size_t count,
                          const std::function<double(std::span<const size_t> drawn_passes,
                                                     std::span<const size_t> drawn)>& statistic,
                          double share = 0.95, int resamples = 2000, uint64_t seed = 0);
 
-// The same for the median of values of one pass. REQUIRES: values not empty.
+// Bootstrap interval for the median of `values`. REQUIRES: values not empty, resamples >= 1.
 Interval BootstrapMedian(std::span<const double> values, double share = 0.95, int resamples = 2000,
                          uint64_t seed = 0);
 

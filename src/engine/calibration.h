@@ -1,4 +1,4 @@
-// Whether a drafter's confidence is what it says (M-6).
+// Calibration of a drafter's confidence (M-6).
 #pragma once
 
 #include <array>
@@ -9,34 +9,34 @@
 
 namespace foretoken {
 
-// The drafter's likeliest token after a node that the target reached.
+// The drafter's most probable token after a node that the target reached.
 struct JudgedGuess {
-  float confidence = 0;  // its probability in the drafter's eyes
+  float confidence = 0;  // the drafter's probability for it
   bool accepted = false;
 };
 
-// The guesses along an accepted path: for every node of it that has candidates, the best-scored
-// one. What was drafted behind a refused token was never judged and is left out, as is what follows
-// the first `written` tokens: the answer ended there.
+// Judges the best-scored candidate after each node of an accepted path that has candidates.
+// Candidates below a rejected token are left out, because the target never judged them, and so is
+// everything after the first `written` tokens, where the answer ended.
 std::vector<JudgedGuess> GuessesAlong(const CandidateTree& tree, std::span<const Node> path,
                                       size_t written);
 
-// Guesses of about the same confidence, counted.
+// Sums over guesses of similar confidence.
 struct ConfidenceBin {
-  double count = 0, confidence = 0, accepted = 0;  // sums
+  double count = 0, confidence = 0, accepted = 0;
 
   void Add(const JudgedGuess& guess);
 };
 
-// Ten equal bins.
+// Ten bins of equal width over [0, 1].
 using ConfidenceBins = std::array<ConfidenceBin, 10>;
 
-// The place among them. A confidence is a quotient of probabilities: what differs from a bin's
-// lower edge by its rounding alone is in the bin.
+// Index of the bin that holds `confidence`. A confidence is a quotient of probabilities, so one
+// that lies below a bin's lower edge by rounding error alone counts as in that bin.
 size_t BinOf(float confidence);
 
-// Expected calibration error over ten equal bins of confidence: the mean over all guesses of how
-// far their bin's acceptance lies from its mean confidence. 0 for no guesses.
+// Expected calibration error over ten equal bins: the mean over all guesses of the distance between
+// their bin's acceptance rate and its mean confidence. 0 without guesses.
 double CalibrationError(std::span<const JudgedGuess> guesses);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// What was learned of costs, kept between runs in the user's cache folder.
+// Measured costs, kept between runs in the user's cache folder.
 #pragma once
 
 #include <memory>
@@ -8,25 +8,25 @@
 
 namespace foretoken {
 
-// "AMD EPYC ...", or nothing where the system does not say.
+// Model name of the processor, such as "AMD EPYC ..."; empty if the system does not report it.
 std::string ProcessorName();
 
-// What costs depend on: the model's geometry and number formats, the processor, the instruction set
-// and the threads.
+// Identifies what costs depend on: the model's geometry and number formats, the processor, the
+// backend with its instruction set, the number of threads and the version of the file format.
 std::string CostKey(const Model& model);
 
-// The file for `key` below $XDG_CACHE_HOME/foretoken or $HOME/.cache/foretoken; empty where there
-// is neither.
+// Path of the cost file for `key`, in $XDG_CACHE_HOME/foretoken or else $HOME/.cache/foretoken;
+// empty if neither variable is set.
 std::string CostPath(const std::string& key);
 
-// What `path` holds of passes of `model` and of its drafters. Errors: no such file, another key, a
-// file that is no table of costs.
+// Reads the costs of passes of `model` and of its drafters from `path`. Errors: no such file,
+// another key, not a table of costs.
 Result<CostModel> ReadCosts(const std::string& path, const Model& model);
-// Errors: a folder that cannot be made, a file that cannot be written.
+// Errors: the folder cannot be created, or the file cannot be written.
 Status WriteCosts(const std::string& path, const Model& model, const CostModel& costs);
 
-// The costs of one model, which must outlive this: what the cache knows of them, a guess where it
-// knows nothing; written back in the end. A cache that cannot be written is no error.
+// The costs of one model, which must outlive this: read from the cache folder if present there,
+// else guessed. The destructor writes them back; failing to do so is not an error.
 class CostStore {
  public:
   explicit CostStore(Model& model) : model_(model) {}
@@ -34,15 +34,16 @@ class CostStore {
   CostStore(const CostStore&) = delete;
   CostStore& operator=(const CostStore&) = delete;
 
-  // This object's.
+  // Returns the costs, which this object owns; the first call loads them.
   CostModel* Get();
-  // Takes `costs` instead, which are not written back. REQUIRES: whoever got others is gone.
+  // Replaces the costs by `costs`, which are not written back. REQUIRES: pointers from earlier
+  // calls of Get are no longer in use.
   void Replace(CostModel costs);
 
  private:
   Model& model_;
   std::string path_;
-  std::unique_ptr<CostModel> costs_;  // null until somebody asks
+  std::unique_ptr<CostModel> costs_;  // null before the first call of Get
 };
 
 }  // namespace foretoken

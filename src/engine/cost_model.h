@@ -1,5 +1,5 @@
-// What a pass of the target costs, by the rows it scores and the context they attend to, and what
-// is known of drafters: guessed at first, then learned from the passes that are run anyway.
+// Cost of target passes by number of rows and cached positions, and costs of drafters: guessed at
+// first, then measured on the passes that decoding runs anyway.
 #pragma once
 
 #include <map>
@@ -15,75 +15,77 @@
 
 namespace foretoken {
 
-// A pass of one row, the plain pass, is the unit that everything is compared with; only its seconds
-// are kept. Thread-safety: one thread.
+// Costs are relative to the one-row pass ("plain" in names); only its own cost is kept in seconds.
+// Thread-safety: one thread.
 class CostModel {
  public:
-  // A pass without context.
+  // Cost of a pass with an empty cache.
   struct Point {
     int rows = 0;
     double seconds = 0;
   };
-  // Attention's share of a pass, a position of context: of the pass itself and of each row.
+  // Cost of attention for each cached position: of the pass as a whole, and of each row.
   struct ContextShare {
     double pass = 0, row = 0;
   };
 
-  // Costs that are known, in seconds. REQUIRES: points not empty, their rows >= 1 and distinct,
-  // their seconds > 0 and not falling.
+  // Known costs, in seconds. REQUIRES: points not empty, their rows >= 1 and distinct, their
+  // seconds > 0 and non-decreasing in rows.
   CostModel(std::vector<Point> points, ContextShare context);
-  CostModel(CostModel&&) = default;  // map nodes keep their place
-  // The same as guesses, in plain passes: has_plain_pass() is false.
+  CostModel(CostModel&&) = default;  // map nodes keep their address
+  // Guessed costs, relative to a one-row pass; has_plain_pass() is false. REQUIRES: as above.
   static CostModel Assume(std::vector<Point> points, ContextShare context);
-  // What passes of `model` cost by the look of it: from its bytes, its multiplications and the
-  // instruction set (docs/performance.md). Nothing is run.
+  // A roofline guess for passes of `model` from its bytes, its multiply-adds and the instruction
+  // set (docs/performance.md). Runs nothing.
   static CostModel Guess(const Model& model);
 
-  // Seconds of a pass over `rows` rows, each of which attends to `context` positions. Never falls
-  // as rows or context grow.
+  // Seconds of a pass over `rows` rows that each attend to `context` cached positions.
+  // Non-decreasing in both.
   double VerifySeconds(double rows, int context) const;
-  // Whether plain passes were timed, so that seconds mean something: two, as one may be disturbed.
+  // Whether one-row passes were timed, so that seconds are real: at least two, as one may have been
+  // disturbed.
   bool has_plain_pass() const { return plain_.observations() > 1; }
-  // Rows that a pass may have so that the curve is learned further: twice what was timed, so that
-  // no such pass costs much more than one that was.
+  // Most rows that a pass may have while the curve is being measured: twice the most timed so far,
+  // so that no pass costs much more than one that was timed.
   int MostRows() const { return 2 * most_timed_; }
 
-  // What a cycle's pass took, its verification included.
+  // Records the time of a cycle's pass, verification included.
   void ObserveVerify(int rows, int context, double seconds);
 
-  // Of the drafter that `name` stands for; stays where it is.
+  // Costs of the drafter with key `name`, created on first use. The reference stays valid.
   DraftCosts& Drafter(const std::string& name);
   AnswerLengths& answers() { return answers_; }
   const AnswerLengths& answers() const { return answers_; }
 
-  // What was observed: {"plain": seconds, "most_rows": rows, "curve": [[rows, of the guess,
-  // observations]...], "answer": tokens, "drafters": {name: DraftCosts}}.
+  // {"plain": seconds, "most_rows": rows, "curve": [[rows, [ratio to the guess, observations]]...],
+  // "answer": tokens, "drafters": {name: DraftCosts}}; of the curve only what was observed.
   Json ToJson() const;
-  // Takes over what ToJson wrote. Errors: anything else; `origin` opens the message.
+  // Restores what ToJson wrote. Errors: anything else; messages begin with `origin`.
   Status Restore(const Json& json, const std::string& origin);
 
  private:
-  // A count of rows, and how passes near it compare with the guess.
+  // A number of rows, and how the measured cost of passes near it compares with the guess.
   struct Knot {
     int rows;
-    double guess;       // plain passes
-    Estimate of_guess;  // what was observed, of that
-    double cost;        // plain passes, by the guess and all observations
+    double guess;       // in one-row passes
+    Estimate of_guess;  // ratio of observed cost to the guess
+    double cost;        // in one-row passes, from the guess and all observations
   };
 
-  static constexpr double kFirstGuess = 0.01;  // seconds of a plain pass that nobody timed
+  static constexpr double kFirstGuess = 0.01;  // seconds of a one-row pass before any was timed
 
-  // A pass of `rows` rows without context, in plain passes: as guessed; by all that was observed.
+  // Cost of a pass of `rows` rows with an empty cache, in one-row passes: guessed; from
+  // observations.
   double GuessedPasses(double rows) const;
   double Passes(double rows) const;
   Knot& Nearest(double rows);
   void FollowPace(double residual, double observations);
   void Redraw();
 
-  std::vector<Knot> knots_;  // by rows, ascending, the first of one row
-  ContextShare context_;     // plain passes a position
-  Estimate plain_;           // seconds of a plain pass without context
-  double log_pace_ = 0;      // of the machine now, against that
+  std::vector<Knot> knots_;  // ascending by rows; the first has one row
+  ContextShare context_;     // in one-row passes for each position
+  Estimate plain_;           // seconds of a one-row pass with an empty cache
+  double log_pace_ = 0;      // logarithm of the machine's present slowdown against `plain_`
   int most_timed_ = 1;
   AnswerLengths answers_;
   std::map<std::string, DraftCosts> drafters_;

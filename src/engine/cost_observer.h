@@ -1,5 +1,5 @@
-// Learns while decoding what passes and proposals cost and whether drafters win time, and says of
-// every cycle what drafting is worth.
+// Measures, while decoding, what passes and proposals cost and whether drafters save time, and
+// provides the economy of each cycle.
 #pragma once
 
 #include <span>
@@ -14,61 +14,63 @@
 
 namespace foretoken {
 
-// The name that a CostModel keeps what is known of a drafter under.
+// Key of a drafter in a CostModel.
 std::string DraftKey(const DraftPart& part);
 
-// One cycle of one sequence, when it is over.
+// A finished cycle of one sequence.
 struct ObservedCycle {
   SessionCosts& session;
-  const SessionEconomy& economy;   // by which it was drafted
-  const TreeBuilder& builder;      // what was offered
-  bool asked;                      // whether the drafter was asked
-  const CandidateTree& scored;     // what of it the target saw
-  std::span<const Node> path;      // what it took, as far as the answer keeps it
-  std::span<const Token> written;  // what the answer is longer by
+  const SessionEconomy& economy;   // used for drafting it
+  const TreeBuilder& builder;      // with all offers
+  bool asked;                      // whether the drafter was called
+  const CandidateTree& scored;     // the tree that the target scored
+  std::span<const Node> path;      // accepted nodes, as far as the answer keeps them
+  std::span<const Token> written;  // tokens by which the answer grew
 };
 
-// One pass, and what went with it.
+// A finished pass, and the work around it.
 struct Round {
   int rows = 1;      // of the pass
-  int prompts = 0;   // of those, rows of prompts
-  int sessions = 1;  // that wrote, by whatever drafter
-  // Whether its costs have learned already what the pass took, from another drafter's observer.
+  int prompts = 0;   // those of them that are prompt rows
+  int sessions = 1;  // sessions that wrote, with any drafter
+  // Whether another drafter's observer has already recorded this pass in these costs.
   bool is_pass_known = false;
-  // Seconds: of this drafter; of the pass and its verification, those of prompts left out.
+  // Seconds: this drafter's propose and learn; the pass with verification, prompt rows left out.
   double propose = 0, learn = 0, verify = 0;
 };
 
-// One a drafter and target. Thread-safety: one thread.
+// One for each pair of drafter and target. Thread-safety: one thread.
 class CostObserver {
  public:
-  // `parts`: Drafter::Parts. `target_bytes`: what a plain pass reads. `learns`: false, where what
-  // is known of costs and of other texts is not to change. `costs` must outlive this.
+  // `parts`: Drafter::Parts. `target_bytes`: bytes of weights that a one-row pass reads. `learns`:
+  // whether costs, and rates that other texts use, are updated. `costs` must outlive this.
   CostObserver(CostModel& costs, std::span<const DraftPart> parts, size_t target_bytes,
                bool learns);
 
-  // A text begins, of which nothing is known.
+  // Begins a text about which nothing is known.
   void BeginText(SessionCosts& session);
-  // An answer begins, of `limit` tokens at most.
+  // Begins an answer of at most `limit` tokens.
   void BeginAnswer(SessionCosts& session, int limit) const;
-  // How many of the last tokens of a prompt of so many the drafter may read before it drafts: as
-  // many as are expected to pay, or none where those would be few.
+  // How many of the last tokens of a prompt of `prompt` tokens the drafter should read before it
+  // drafts: as many as are expected to pay off, or 0 if those would be few.
   int TokensWorthReading(const SessionCosts& session, int prompt) const;
-  // The same of a text that has not begun, whose answer may have `limit` tokens.
+  // The answer to that question for a text that has not begun, with an answer of at most `limit`
+  // tokens.
   int TokensWorthReading(int prompt, int limit) const;
 
-  // What the next cycle costs and gains. `left`: tokens that may be written yet. Borrows `session`.
+  // Expected costs and gains of the next cycle. `left`: tokens that may still be written. Borrows
+  // `session`.
   SessionEconomy EconomyOf(const SessionCosts& session, int context, int left,
                            const PassLoad& load = {}) const;
-  // Whether guesses are wanted in a cycle. Where nothing can be scored they still teach whether
-  // they come true, but not at any price.
+  // Whether to call the drafter in a cycle. Where no guess can be scored, guesses still show
+  // whether they would come true, and are asked for only if that is cheap.
   bool IsWorthAsking(const SessionEconomy& economy, const TreeBuilder& builder) const;
-  // What a pass took and gave. `batch`: of this drafter's sessions, not empty.
+  // Records a pass. `batch`: cycles of this drafter's sessions, not empty.
   void Observe(std::span<const ObservedCycle> batch, const Round& round);
-  // The answer has ended, or was cut off.
+  // Ends an answer. `cut_off`: it did not end by itself.
   void EndAnswer(SessionCosts& session, bool cut_off);
 
-  // From now on nothing is timed.
+  // Stops timing for good.
   void HoldCosts() { timing_ = false; }
 
  private:
@@ -80,7 +82,7 @@ class CostObserver {
 
   CostModel& costs_;
   std::vector<DraftCosts*> drafting_;        // [parts]
-  std::vector<DrafterRates*> rates_;         // [parts], theirs
+  std::vector<DrafterRates*> rates_;         // [parts] the rates in `drafting_`
   std::vector<std::vector<float>> trained_;  // [parts] DraftPrior::acceptance
   bool learns_, timing_ = true;
 };

@@ -1,5 +1,5 @@
-// What is known of one drafter over all texts: what its proposals cost, how often its guesses come
-// true, and whether it has been winning time.
+// Statistics of one drafter over all texts: cost of its proposals, acceptance rates of its guesses,
+// and time gained or lost by it.
 #pragma once
 
 #include <algorithm>
@@ -10,58 +10,60 @@
 
 namespace foretoken {
 
-// Costs are in plain passes of the target. Thread-safety: one thread.
+// Costs are in one-row passes of the target; gains are in token times (SessionEconomy), called
+// passes here because the two agree for a session that is alone in its pass. Thread-safety: one
+// thread.
 class DraftCosts {
  public:
-  // Fewer tokens of text are read with the first level, as part of what it takes.
+  // Reading fewer tokens of text than this counts as part of the first level.
   static constexpr int kManyTokens = 16;
 
   DraftCosts();
 
-  // What a level, and reading a token of text, takes by the look of the draft; counts until it is
-  // timed.
+  // Sets the expected cost of a level, and of reading one token of text, from the draft's size. It
+  // holds until that is timed.
   void ExpectLevel(double passes);
   void ExpectReading(double passes_per_token);
-  // Passes that `levels` levels of drafting take.
+  // Passes that drafting `levels` levels takes.
   double Passes(int levels) const { return fixed_.value() + level_.value() * levels; }
   // Passes that reading `unread` tokens of text takes.
   double ReadingPasses(int unread) const { return token_.value() * unread; }
-  // Whether it drafts levels, as far as is known.
+  // Whether it is known to draft by levels.
   bool drafts_levels() const { return has_level_bytes_ || level_.observations() > 0; }
-  // What proposing that many levels took, for which `unread` tokens of text were read first.
+  // Records the time of a proposal of `levels` levels, before which `unread` tokens were read.
   void Observe(int levels, int unread, double passes);
 
-  // Passes won by a cycle that drafted, less what it cost; without reading the text.
+  // Records the net gain of a cycle that drafted, in passes; the cost of reading text is left out.
   void ObserveGain(double passes);
-  // Passes that a cycle which drafts may be expected to win, and how many cycles say so.
+  // Expected gain of a cycle that drafts, in passes; the number of cycles it is based on.
   double mean_gain() const { return cycles_ > 0 ? gain_ / cycles_ : 0; }
   double cycles() const { return cycles_; }
-  // An answer of so many tokens has ended. It counts if the drafter drafted in it.
+  // Ends an answer of `tokens` tokens. It counts if the drafter drafted in it.
   void ObserveWritten(int tokens);
-  // Passes that it may be expected to win in an answer of `tokens` tokens in which it drafts; 0
-  // before enough is known.
+  // Expected gain, in passes, in an answer of `tokens` tokens in which it drafts; 0 until enough is
+  // known.
   double ExpectedGain(double tokens) const;
-  // Passes that it may lose in a text before that outweighs what it won in others.
+  // Passes that it may lose in a text before its losses outweigh its gains in other texts.
   double Credit() const;
 
-  // 1 for a drafter that was never judged or wins time, down to 1/16 where it lost in text after
-  // text: the share of what may be spent on trying it.
+  // Share of the exploration budget that may be spent on it: 1 for a drafter that was never judged
+  // or gains time, down to 1/16 for one that lost in text after text.
   double trust() const { return trust_; }
-  void ObserveFailure();  // a text sent it to rest
-  void ObserveWin();      // a text gained by it
-  void ObserveStart();    // of a text: doubts fade, so that what lost is tried again
+  void ObserveFailure();  // it was sent to rest in a text
+  void ObserveWin();      // it gained time in an answer
+  void ObserveStart();    // a text begins: trust recovers a little, so that losers are retried
 
-  // Passes that finding out about the drafter might have cost in earlier answers and did not, or,
-  // below 0, that it borrowed from the answers to come. They are for reading text: a first try that
-  // costs more than one answer's share is made after a few answers.
+  // Unspent exploration budget of earlier answers, in passes; below 0: borrowed from later answers.
+  // It is spent on reading text: a first try that costs more than one answer's budget is made after
+  // a few answers.
   double savings() const { return savings_; }
-  // Passes that it may borrow at most: more than 0 for a draft that promises to win them back.
+  // Sets the most passes that it may borrow: above 0 for a draft that is expected to repay them.
   void SetPromise(double passes) { promise_ = passes; }
   double ReadingCredit() const { return std::max(savings_ + promise_, 0.0); }
-  // Takes `passes` of reading out of the savings, or as many as there are. Returns how many.
+  // Takes up to `passes` passes for reading out of ReadingCredit. Returns how many.
   double PayForReading(double passes);
-  // An answer has ended that leaves `unspent` passes and in which it won `won` passes, 0 or more:
-  // those repay what was borrowed.
+  // Ends an answer that left `unspent` >= 0 passes of its exploration budget and gained `won` >= 0
+  // passes. The gain repays what was borrowed.
   void Save(double unspent, double won);
 
   const DrafterRates& rates() const { return rates_; }
@@ -71,16 +73,17 @@ class DraftCosts {
   // {"fixed", "level", "token": Estimate, "trust", "gain": [passes, cycles], "written":
   // [passes, tokens], "savings", "rates"}.
   Json ToJson() const;
-  // Takes over what ToJson wrote. False for anything else.
+  // Restores what ToJson wrote. Returns false for anything else.
   bool Restore(const Json& json);
 
  private:
   Estimate fixed_, level_, token_;
   bool has_level_bytes_ = false;
   double trust_ = 1, gain_ = 0, cycles_ = 0, savings_ = 0, promise_ = 0;
-  double won_ = 0, written_ = 0;  // passes won in answers of so many tokens together
-  double won_now_ = 0;            // passes won in this answer
-  bool drafted_now_ = false;      // whether it drafted in this answer
+  // Passes gained in answers of `written_` tokens in all; older answers count less.
+  double won_ = 0, written_ = 0;
+  double won_now_ = 0;        // passes gained in this answer
+  bool drafted_now_ = false;  // whether it drafted in this answer
   DrafterRates rates_;
 };
 

@@ -1,4 +1,4 @@
-// A running estimate of a time or of a ratio of times.
+// Running estimate of a time, or of a ratio of times.
 #pragma once
 
 #include <cmath>
@@ -7,25 +7,25 @@
 
 namespace foretoken {
 
-// Times have a heavy tail: whatever else the machine does adds to them. So an observation far above
-// the estimate counts little, unless the next one is as far above.
+// Robust to the heavy tail of times, which other load on the machine only lengthens: an observation
+// far above the estimate counts little, unless the next one is far above as well.
 class Estimate {
  public:
   // `prior` counts as much as `weight` observations. REQUIRES: prior > 0.
   explicit Estimate(double prior, double weight = 0.5);
 
-  // Replaces the prior. The value changes where nothing was observed, and keeps what observations
-  // (or Restore) made of it elsewhere. REQUIRES: prior > 0.
+  // Replaces the prior. The value changes only if there were no observations (or Restore).
+  // REQUIRES: prior > 0.
   void SetPrior(double prior, double weight = 0.5);
   double value() const;
-  // Observations that it rests on, at most a few; 0 where there is the prior alone.
+  // Number of observations it rests on, capped; 0 if there is only the prior.
   double observations() const { return observations_; }
   void Observe(double value);
   void Scale(double factor) { log_ += std::log(factor); }
-  // It cannot be more than `value`.
+  // Sets an upper bound: lowers the value to at most `value`.
   void Limit(double value);
-  // Some time has passed: what rests on few observations moves towards the prior, so that one that
-  // was disturbed does not decide for good.
+  // Ages the estimate: a value that rests on few observations moves towards the prior, so that a
+  // disturbed one does not decide for good.
   void Doubt();
 
   // [value, observations].

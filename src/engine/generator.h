@@ -1,4 +1,4 @@
-// The speculative decoding loop: draft, score, verify, commit, learn.
+// The speculative decoding loop: draft, score, verify, commit, observe.
 #pragma once
 
 #include <cstdint>
@@ -23,132 +23,135 @@ namespace foretoken {
 
 class PrefixCache;
 
-// Where the time went, over everything a generator did.
+// Seconds by phase, summed over everything a generator did.
 struct PhaseSeconds {
-  double prefill = 0;  // prompts, and what the drafter does with them, whenever it does so
-  double draft = 0;    // proposing, and learning from the pass
-  double verify = 0;   // scoring trees and deciding
-  double forward = 0;  // of prefill and verify: the target's passes alone
-  double reading = 0;  // of prefill: the drafter's reading of prompts that it had put off
+  double prefill = 0;  // prompts: target passes, and the drafter's work on them whenever it is done
+  double draft = 0;    // proposing, and observing passes
+  double verify = 0;   // scoring trees and verifying
+  double forward = 0;  // within prefill and verify: the target's passes alone
+  double reading = 0;  // within prefill: prompt reading that the drafter had postponed
 };
 
-// Whose noise ranks what drafters offer above temperature 0.
+// Noise by which drafters rank their offers above temperature 0.
 enum class DraftNoise : uint8_t {
-  kAuto,    // the target's, where the verifier chooses by it (Verifier::SharesNoise)
-  kShared,  // the target's, whatever the verifier
-  kNone,    // nobody's: what is likeliest comes first
+  kAuto,    // the target's if the verifier samples by it (Verifier::SharesNoise), else none
+  kShared,  // the target's, for any verifier
+  kNone,    // none: offers are ranked by probability
 };
 
 struct GeneratorOptions {
   TreeLimits limits;
   const TreePolicy* policy = &ChainPolicy();
-  CostModel* costs = nullptr;            // null: policies that weigh costs go by assumptions
-  std::string drafter;                   // its name, under which they keep what it costs
-  bool refresh_costs = true;             // by every cycle; false: trees depend on the text alone
-  DraftNoise noise = DraftNoise::kAuto;  // where the verifier weighs no draws
+  CostModel* costs = nullptr;  // null: policies that weigh costs use assumptions
+  std::string drafter;         // key under which its costs are kept in `costs`
+  bool refresh_costs = true;   // update them every cycle; false: trees depend on the text alone
+  DraftNoise noise = DraftNoise::kAuto;  // for verifiers that weigh no draws
 };
 
-// Thread-safety: one thread. Everything passed to the constructor and to AddDrafter must outlive
-// the generator; the generator's sessions must not outlive the target and the drafters.
+// Thread-safety: one thread. All arguments of the constructor and of AddDrafter must outlive the
+// generator. Its sessions must not outlive the target and the drafters.
 class Generator {
  public:
-  // `drafter` may be null: plain decoding is a tree of one node.
+  // `drafter` may be null: autoregressive decoding, a tree of one node.
   Generator(Model& target, Drafter* drafter, Verifier& verifier, const GeneratorOptions& options);
 
-  // Another drafter, or none, with its own tree, noise and costs, for sessions that name it
-  // (SessionOptions::drafter). Returns its number; the constructor's is 0.
+  // Adds a drafter (null: none) with its own tree, noise and costs, for sessions that name it in
+  // SessionOptions::drafter. Returns its number; the constructor's drafter is 0.
   int AddDrafter(Drafter* drafter, const GeneratorOptions& options);
-  // How many it has, "none" included: their numbers are below.
+  // Count of drafters, null ones included; their numbers are below it.
   int drafters() const { return static_cast<int>(speculations_.size()); }
 
   // An empty sequence. REQUIRES: options.capacity >= 1; options.drafter is a drafter's number.
   std::unique_ptr<Session> Start(const SessionOptions& options);
-  // Samples the session's next tokens by `sampling`. Cached rows stay: they do not depend on it.
+  // Sets how the session's next tokens are sampled. Cached rows do not depend on it and are kept.
   void SetSampling(Session& session, const SamplingParams& sampling) const;
 
-  // Makes `prompt` the session's text and computes nothing: Step reads it. At most `max_new` tokens
-  // will be written after it. Rows that the session holds of a common prefix are kept: the cache
-  // and the drafter's state are truncated to it, never recomputed. Errors: an empty prompt, a
-  // prompt that leaves no room in the context, a token beyond the vocabulary, max_new < 1: the
-  // session is unchanged then.
+  // Sets the session's text to `prompt`, after which at most `max_new` tokens will be written.
+  // Computes nothing; Step scores the prompt. Cache and drafter state are truncated to the longest
+  // prefix in common with the previous text, which is not recomputed. Errors, which leave the
+  // session unchanged: an empty prompt, a prompt that leaves no room in the context, a token
+  // outside the vocabulary, max_new < 1.
   Status Begin(Session& session, std::span<const Token> prompt, int max_new);
 
-  // One pass of at most `budget` rows, or of the target's max_rows where that is 0 or more. A
-  // session that reads its prompt gets the next chunk of it scored, and with the last one its first
-  // token. Every other one scores a tree and gains at least one token. Each of those has its root's
-  // row; prompts take at least half of the rest, the oldest first, until they are read; nodes go
-  // where they are expected to gain most. Where there are more sessions than rows, those that
-  // waited longest take part and the others are unchanged. Drafts are cut so that no session
-  // outgrows its limit; how many nodes a tree has does not depend on that.
+  // Runs one target pass of at most min(budget, max_rows of the target) rows; budget 0: max_rows.
+  // A session that is still reading its prompt has its next chunk scored, and gains its first token
+  // with the last chunk. Every other session scores a tree and gains at least one token. Rows go
+  // first to one root for each of those; prompts get at least half of the rest, the oldest prompt
+  // first, until they are read; the remaining rows go to the nodes with the highest expected gain.
+  // If there are more sessions than rows, those that have waited longest take part and the others
+  // are unchanged. Drafts are cut so that no session exceeds its limit; the number of nodes of a tree
+  // does not depend on that limit.
   //
-  // REQUIRES: begun, status ok, not done; distinct sessions; budget >= 0. Errors that concern one
-  // session alone are its Session::status: a logit of its own that is not a number, no memory for
-  // its cache, its prompt being stopped (SessionOptions::is_stopped); so are, for all its sessions,
-  // those of a drafter and, for all that take part, those of the pass: out of memory. Such sessions
-  // are broken, but for a stopped one, and keep what they have written, some of this pass included.
-  // Step returns an error, the first session's, where no session of the batch can go on.
+  // REQUIRES: every session begun, status ok, not done; sessions distinct; budget >= 0.
+  // Errors are reported in Session::status. Of one session alone: a NaN logit, no memory for its
+  // cache, a prompt stopped by SessionOptions::is_stopped. Of all sessions of a drafter: an error
+  // of that drafter. Of all that take part: an error of the pass, such as out of memory. Sessions
+  // with an error are broken, except stopped ones, and keep what they have written, which may
+  // include tokens of this pass. Step itself returns an error, that of the first session, only if no session of
+  // the batch can continue.
   Status Step(std::span<Session* const> batch, int budget = 0);
 
-  // Ends the answer behind the first `length` tokens of the text, as a stop token there would; the
-  // rows after it are forgotten. REQUIRES: status ok, not reading; prompt < length <=
-  // tokens.size().
+  // Ends the answer after the first `length` tokens of the text, as a stop token there would, and
+  // drops later rows. REQUIRES: status ok, not reading; prompt < length <= tokens.size().
   void End(Session& session, int length);
 
-  // Begin, then Steps of this session alone until it has its first token. Errors: those of both.
-  // Stopped, it holds what was scored, and Prefill may be called again.
+  // Begin, then Step for this session alone until it has its first token. Errors: those of both.
+  // After a stop the session holds what was scored, and Prefill may be called again.
   Status Prefill(Session& session, std::span<const Token> prompt, int max_new);
 
-  // The trees the next Step would score, in the order of the batch; of a prompt its next chunk.
-  // Changes nothing. REQUIRES: as Step; no more sessions than max_rows. Errors: out of memory; the
-  // sessions are broken.
+  // Returns the trees that the next Step would score, in batch order; for a prompt, its next chunk.
+  // Nothing is committed or written. REQUIRES: as Step; at most max_rows sessions. Errors: out of
+  // memory, and the sessions are broken.
   Result<std::vector<CandidateTree>> Draft(std::span<Session* const> batch);
 
-  // Beginnings of texts that are computed once (generator_fork.cc).
+  // Sharing of common prefixes between texts (generator_fork.cc).
   //
-  // What the session holds of its first `length` tokens, for other sessions. Errors: out of memory;
-  // the session goes on as if nothing was. REQUIRES: not broken; length <= cache().length().
+  // Forks the session's cache and drafter state at its first `length` tokens. Errors: out of
+  // memory; the session is unaffected. REQUIRES: not broken; length <= cache().length().
   Result<TextPrefix> Share(const Session& session, int length) const;
-  // Keeps that in `cache`, which computes nothing where it is known there. Errors: as Share.
+  // Stores such a fork in `cache`, unless the cache covers the prefix already. Errors, REQUIRES: as
+  // Share.
   Status ShareWith(PrefixCache& cache, const Session& session, int length) const;
-  // What a session holds that is not needed any more. REQUIRES: not broken.
+  // Consumes a session and returns its contents as a prefix. REQUIRES: not broken.
   TextPrefix Leave(std::unique_ptr<Session> session) const;
-  // The session, which Start made and nothing else has used, holds `prefix` from now on. A prompt
-  // that begins with it goes on behind it; no other call may come first. REQUIRES: of this
-  // generator's drafter and the session's cache_type.
+  // Gives `prefix` to a session fresh from Start; no other call may come first. A following prompt
+  // that begins with the prefix is computed from its end on. REQUIRES: the prefix has this
+  // session's drafter and cache_type.
   void Adopt(Session& session, TextPrefix prefix) const;
-  // A session that holds the first `length` tokens of `session`; below 0: all of its prompt but the
-  // last token, so that the same prompt, which is to follow, costs one row more for another answer.
-  // Errors, REQUIRES: as Share.
+  // A new session that holds the first `length` tokens of `session`. length < 0: all of its prompt
+  // but the last token, so that another answer to the same prompt, which must follow, costs one
+  // more row. Errors, REQUIRES: as Share.
   Result<std::unique_ptr<Session>> Fork(const Session& session, const SessionOptions& options,
                                         int length = -1);
-  // Adopts what `cache` has of the beginning of `prompt`, which is to follow with that `max_new`,
-  // and returns its length. Errors: those of PrefixCache::Find; the session can do without.
+  // Adopts the longest usable prefix of `prompt` in `cache`, and returns its length. Begin must
+  // follow with this `prompt` and `max_new`. Errors: those of PrefixCache::Find; the session can
+  // continue without the prefix.
   Result<int> AdoptFrom(PrefixCache& cache, Session& session, std::span<const Token> prompt,
                         int max_new) const;
-  // How much AdoptFrom would adopt for a session with that drafter; it is used then, so that other
-  // texts are given up before it.
+  // Returns the length that AdoptFrom would adopt for a session with drafter number `drafter`, and
+  // marks that prefix as used, so that it is evicted after others.
   int TouchPrefix(PrefixCache& cache, int drafter, std::span<const Token> prompt,
                   int max_new) const;
-  // The first of so many tokens of a prompt that the session's drafter is to read where nothing is
-  // adopted (Session::read_from).
+  // Position of the first token that the session's drafter is to read of a prompt of `prompt`
+  // tokens if nothing is adopted (Session::read_from).
   int ReadFrom(const Session& session, int prompt, int max_new) const;
 
-  // Nodes of the largest tree that any of its drafters may fill.
+  // The largest max_nodes of its drafters' limits.
   int MostNodes() const;
-  // Bytes of memory that a session's cache and its drafter's state hold. Pages that others hold,
-  // too, are divided among them (KvCache::bytes_share).
+  // Bytes of a session's cache and drafter state. Shared pages are divided among their owners
+  // (KvCache::bytes_share).
   size_t Bytes(const Session& session) const;
-  // Of those, what the drafter's state holds.
+  // The drafter state's part of Bytes.
   size_t DraftBytes(const Session& session) const;
 
-  // From now on nothing is timed: what trees weigh, and how far drafters are trusted, follows from
-  // the costs as they are and from the texts.
+  // Stops timing for good: from now on trees and the trust in drafters depend only on the present
+  // costs and on the texts.
   void HoldCosts();
   const GeneratorOptions& options() const { return speculations_[0].options; }
   const PhaseSeconds& seconds() const { return seconds_; }
 
  private:
-  // A drafter, and how it is used.
+  // A drafter and its options.
   struct Speculation {
     Drafter* drafter;  // null: none
     GeneratorOptions options;
@@ -160,22 +163,22 @@ class Generator {
     explicit Lane(Session& s) : session(s), tree(kNoToken) {}
 
     Session& session;
-    int chunk = 0;  // tokens of the prompt; 0: it writes
+    int chunk = 0;  // tokens of the prompt; 0: the session writes
     bool ends_prompt = false;
-    std::optional<SessionEconomy> economy;  // where the tree policy weighs costs
-    std::optional<TreeBuilder> builder;     // what the drafter offered
-    bool asked = false;                     // whether the drafter was asked
-    CandidateTree tree;                     // what is scored
+    std::optional<SessionEconomy> economy;  // if the tree policy weighs costs
+    std::optional<TreeBuilder> builder;     // the drafter's offers
+    bool asked = false;                     // the drafter was called
+    CandidateTree tree;                     // the nodes to score
     bool may_read = true;                   // Observation::may_read
-    int logits_begin = 0, logits = 0;       // rows of the pass's logits
+    int logits_begin = 0, logits = 0;       // its range of the pass's logit rows
     Acceptance accepted;
   };
   using Lanes = std::vector<std::unique_ptr<Lane>>;
-  // What one pass over the lanes gave.
+  // Results of one pass over the lanes.
   struct Pass {
     int rows = 0, chunk_rows = 0;
     std::vector<Taps> taps;  // [lanes]
-    Tensor logits;           // the rows asked for
+    Tensor logits;           // [logit rows, vocab]
   };
   struct DraftSeconds {
     double propose = 0, learn = 0;
@@ -200,7 +203,7 @@ class Generator {
   static void AskWhetherStopped(std::span<Session* const> batch);
   void EndPrompt(Session& session, const Acceptance& accepted);
 
-  // Who takes part, and with what: generator_draft.cc.
+  // Drafting and division of rows: generator_draft.cc.
   Lanes LayOut(std::span<Session* const> batch, int budget, DraftTimes& times);
   static Lanes Admit(std::span<Session* const> batch, int budget, RowPlan& plan);
   static PassLoad LoadOf(const Lane& own, const Lanes& lanes, const RowPlan& plan);
@@ -226,7 +229,7 @@ class Generator {
   static void NoteUsual(Session& session, const Lane& lane, double tokens);
   static int LevelsOf(const Lane& lane);
   static PassLoad LoadAfter(const Lane& own, const Lanes& lanes, const Round& round);
-  // Returns whether its costs learned what the pass took.
+  // Returns whether this drafter's cost model was given the time of the pass.
   bool WriteBy(const Lanes& lanes, size_t drafter, const Round& round, double draft);
 
   size_t Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted);
@@ -235,16 +238,16 @@ class Generator {
   static void CutTo(Session& session, size_t length);
   void Rewind(Session& session, int length);
   void Renew(Session& session) const;
-  // `why`: kept as the session's status.
+  // Marks a session as broken, with status `why`.
   void Break(Session& session, const Error& why) const;
   void BreakAll(const Lanes& lanes, const Error& why, std::optional<size_t> drafter = {}) const;
   static void DropBroken(Lanes& lanes);
 
   Model& target_;
   Verifier& verifier_;
-  std::deque<Speculation> speculations_;  // by number; they keep their place
+  std::deque<Speculation> speculations_;  // by number; a deque, so that pointers stay valid
   PhaseSeconds seconds_;
-  uint64_t begun_ = 0, passes_ = 0;  // prompts and passes so far
+  uint64_t begun_ = 0, passes_ = 0;  // counts of prompts and passes so far
 };
 
 }  // namespace foretoken

@@ -1,4 +1,5 @@
-// A generator over a random model, with a drafter that guesses and fails as a test says.
+// Fixture: a generator over a random model, with a drafter that guesses and fails as a test
+// scripts.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@
 
 namespace foretoken {
 
-// What an observation said, and what it left to be compared when the text is known.
+// Copy of an Observation, to be compared with the text once that is known.
 struct SeenChunk {
   int begin;  // of `committed` in the text
   std::vector<Token> committed;
@@ -29,10 +30,10 @@ struct ScriptState final : DraftState {
   int committed = 0;
 };
 
-// Guesses one run a cycle, and fails when a test says so.
+// Proposes one run a cycle.
 class ScriptDrafter final : public Drafter {
  public:
-  // The run for the tokens from position `at` of the text on.
+  // The run to propose for the tokens from position `at` of the text on.
   std::function<std::vector<Token>(int at)> guess = [](int) { return std::vector<Token>(); };
   std::function<bool()> observe_fails = [] { return false; };
   std::function<bool()> propose_fails = [] { return false; };
@@ -99,7 +100,7 @@ class GeneratorLoop : public ::testing::Test {
     return session;
   }
 
-  // `right` tokens of the text from `at` on, and a wrong one.
+  // `right` tokens of the text from `at` on, then a wrong one.
   std::vector<Token> Run(int at, int right) const {
     std::vector<Token> run;
     for (int i = at; i < at + right && i < std::ssize(text_); ++i) {
@@ -116,7 +117,7 @@ class GeneratorLoop : public ::testing::Test {
   Json none_ = Json::object();
   std::unique_ptr<Verifier> verifier_ = *NewVerifier("exact", {*backend_, none_});
   std::vector<Token> prompt_;
-  std::vector<Token> text_;  // prompt and answer of plain decoding
+  std::vector<Token> text_;  // prompt and answer of autoregressive decoding
   ScriptDrafter drafter_;
 };
 

@@ -1,4 +1,4 @@
-// Sends a drafter to rest while it loses time in a text, and lets it try again.
+// Puts a drafter to rest while it loses time in a text, and decides when to try it again.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,14 @@
 
 namespace foretoken {
 
-// One a text and drafter. The unit is the time of a plain pass, in which plain decoding writes one
-// token. `allowed`: passes that finding out about this drafter may have cost by now.
+// One for each pair of text and drafter. A resting drafter's guesses are not scored. The unit of
+// time is the token time (SessionEconomy::TokenSeconds), called a pass below: in it decoding
+// without drafts writes one token. `allowed`: the exploration budget, the passes that trying this
+// drafter may have cost by now.
 class Governor {
  public:
-  // `credit`: passes that it may lose besides, as it won more in other texts. `trust`: the share of
-  // `allowed` that it may spend (DraftCosts::trust); with little of it, it begins at rest.
+  // `credit`: passes that it may lose on top, because it gained them in other texts. `trust`: the
+  // share of the budget that it may spend (DraftCosts::trust); with little trust it begins at rest.
   explicit Governor(double credit = 0, double trust = 1)
       : balance_(credit),
         most_saved_(std::max(credit, kMostSaved)),
@@ -21,21 +23,21 @@ class Governor {
 
   bool resting() const { return resting_; }
   double trust() const { return trust_; }
-  // Whether this cycle should draft, resting or not, to learn whether that pays by now: `passes`
-  // are what it would cost if nothing came true.
+  // Whether to draft in this cycle, at rest or not, to find out whether drafting pays off by now.
+  // `passes`: what the cycle would lose if no guess were accepted.
   bool IsProbing(double passes, double allowed) const {
     return idle_ >= kInterval && passes <= allowed - lost();
   }
-  // Passes that the next cycle may lose if nothing comes true.
+  // Passes that the next cycle may lose if no guess is accepted.
   double Stake(double allowed) const {
     const double ventured = std::min(balance_, 0.0) + kAtOnce * std::min(allowed, 1.0);
     const double left = std::max(0.0, std::min(ventured, allowed - lost()));
-    // Of what was won, not all at once.
+    // At most half of earlier gains at once, or one pass if that is more.
     const double won = balance_ > 1 ? std::max(1.0, balance_ / 2) : std::max(balance_, 0.0);
     const double stake = won + left;
     return idle_ >= kInterval ? std::max(stake, allowed - lost()) : stake;
   }
-  // Passes lost in this answer; 0 where as many were won.
+  // Net loss of this answer in passes, at least 0.
   double lost() const { return std::max(0.0, -net_); }
   double net() const { return net_; }
   void BeginAnswer() {
@@ -43,20 +45,20 @@ class Governor {
     failed_ = false;
   }
 
-  // A cycle that drafted won `gain` passes, or lost them. `reading`: passes that the text took to
-  // read, which say nothing of whether drafting pays. `least`: what a cycle that drafts costs at
-  // least. Returns whether the drafter has failed in this answer, once: it goes to rest, or was
-  // tried in vain.
+  // Records a cycle that drafted and gained `gain` passes (below 0: lost). `reading`: passes spent
+  // on reading text, which say nothing about whether drafting pays off. `least`: the least that a
+  // cycle which drafts costs. Returns true at most once an answer: if the drafter is sent to rest,
+  // or was tried at rest in vain.
   bool Observe(double gain, double reading, double least, double allowed) {
     net_ += gain - reading;
     idle_ = 0;
     if (resting_) {
-      // What a probe won may be lost again.
+      // The gain of a successful probe may be lost again.
       resting_ = gain <= 0;
       balance_ = std::max(gain, 0.0);
       return resting_ && !std::exchange(failed_, true);
     }
-    // Gains are remembered, but not for ever: text changes.
+    // Gains are remembered up to a limit, because texts change.
     balance_ = std::min(balance_ + gain, most_saved_);
     if (Stake(allowed) >= least) return false;
     resting_ = true;
@@ -64,9 +66,9 @@ class Governor {
     return !std::exchange(failed_, true);
   }
 
-  // A cycle that did not draft. `cost`: of asking, in passes. `came_true`: whether the best first
-  // guess did, which was asked for without being scored; nothing if there was none. Guesses that
-  // come true end a rest.
+  // Records a cycle that did not draft. `cost`: of calling the drafter, in passes. `came_true`:
+  // whether its best first guess, which was not scored, was right; nullopt if it made none. Right
+  // guesses end a rest.
   void ObserveIdle(std::optional<bool> came_true, double cost) {
     ++idle_;
     net_ -= cost;
@@ -81,12 +83,12 @@ class Governor {
  private:
   static constexpr double kMostSaved = 6, kAtOnce = 0.7, kWakingHits = 3, kWakingStake = 0.3,
                           kDoubted = 0.3;
-  static constexpr int kInterval = 24;  // cycles without drafting before it is tried
+  static constexpr int kInterval = 24;  // cycles without drafting before a probe
 
-  double balance_;  // passes won since it last woke
+  double balance_;  // net gain since it last left rest
   double most_saved_;
-  double net_ = 0;   // passes won in this answer
-  double hits_ = 0;  // first guesses that came true in this rest, less half of those that did not
+  double net_ = 0;   // net gain in this answer
+  double hits_ = 0;  // right first guesses during this rest, less half of the wrong ones
   double trust_;
   bool resting_, failed_ = false;
   int idle_ = 0;  // cycles since it drafted

@@ -1,5 +1,5 @@
-// Which nodes of the trees that sessions offer share a pass: those that are expected to gain most,
-// as long as what they gain is worth what they cost.
+// Division of a pass's rows among the trees of several sessions: the nodes with the highest
+// expected gain are scored, as long as the gain exceeds the cost.
 #pragma once
 
 #include <span>
@@ -10,27 +10,27 @@
 
 namespace foretoken {
 
-// What one session offers for a pass.
+// One session's candidates for a pass.
 struct NodeOffer {
   const TreeBuilder* builder;
-  const SessionEconomy*
-      economy;        // where its tree policy weighs costs; null: it takes what it wants
-  bool asked = true;  // whether its drafter was asked
-  int drafter = 0;    // its number: sessions of one draft together
+  const SessionEconomy* economy;  // null: its tree policy weighs no costs
+  bool asked = true;              // whether its drafter was called
+  int drafter = 0;                // its number: sessions of one drafter are drafted in one call
 };
 
-// What is in the pass besides nodes.
+// Room for nodes in a pass.
 struct NodeRoom {
-  int nodes = 0;    // that fit at most, roots not counted
-  int prompts = 0;  // rows of prompts
+  int nodes = 0;    // most nodes that fit, roots not counted
+  int prompts = 0;  // prompt rows
 };
 
-// [offers] the trees to score. Of a policy that does not weigh costs the tree that it makes alone;
-// of the others those nodes that make tokens a second most, all sessions taken together: the
-// tokens of all trees, over the time of drafting them and of a pass of so many rows. Prompts take
-// rows that a node is added to, but their own time is spent once, whatever is drafted, and so is
-// left out. Where there is not room for all, what gains most comes first (TreePolicy::Gains), then
-// whole sets of probes; of equals the first session's.
+// Returns [offers] the trees to score. A policy that weighs no costs gets the tree that it would
+// build alone. Of all other policies' nodes together, those are taken that maximise tokens a
+// second: expected tokens of all trees, divided by the time of drafting them and of the resulting
+// pass. Prompt rows count towards the rows that a node is added to, but their own time is left out,
+// as it is spent whatever is drafted. If not everything fits, nodes with the highest gain come
+// first (TreePolicy::Gains), then probes, a session's set being taken whole or not at all; ties go
+// to the earlier session.
 std::vector<CandidateTree> AllotNodes(std::span<const NodeOffer> offers, const NodeRoom& room);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// Lists of numbers in files of costs.
+// Checks of number lists in cost files.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace foretoken {
 
-// So many finite numbers, none below `low`.
+// Whether `json` is an array of `count` numbers, each at least `low` and below 1e6.
 inline bool AreNumbers(const Json& json, size_t count, double low) {
   if (!json.is_array() || json.size() != count) return false;
   return std::all_of(json.begin(), json.end(), [low](const Json& value) {

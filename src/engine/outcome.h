@@ -1,4 +1,4 @@
-// What speculation came to in one answer, in a sentence for whoever waited for it.
+// Summary of what speculation achieved in one answer, for the user.
 #pragma once
 
 #include <optional>
@@ -11,18 +11,19 @@
 namespace foretoken {
 
 struct DraftOutcome {
-  // Plain decoding's time over this answer's, prompt aside: an estimate from what plain passes took
-  // in this run. Nothing where no draft was weighed or nothing was written.
+  // Estimated time of autoregressive decoding over the time of this answer, prompt excluded, based
+  // on the times of one-row passes in this run. Nothing if drafts were not weighed or nothing was
+  // written.
   std::optional<double> speedup;
-  // Passes after which drafting ceased for the rest of the answer, if it did.
+  // Passes after which drafting stopped for the rest of the answer, if it did.
   std::optional<int> rested_after;
   Guarantee guarantee = Guarantee::kSameText;
 };
 
-// Of the answer that was written last.
+// The outcome of the session's last answer.
 DraftOutcome OutcomeOf(const SessionCosts& session, Guarantee guarantee);
 
-// "about 2.1 times as fast; text unchanged"; empty where there is nothing to say.
+// "about 2.1 times as fast; text unchanged"; empty without a speed-up.
 std::string Sentence(const DraftOutcome& outcome);
 
 // {"speedup": x or null, "rested_after": passes or null, "text": "unchanged", "same law" or

@@ -1,4 +1,4 @@
-// How the rows of a pass are divided: who takes part, and how much of which prompt is read.
+// Division of a pass's rows between sessions that write and prompts that are read.
 #pragma once
 
 #include <cstdint>
@@ -7,30 +7,30 @@
 
 namespace foretoken {
 
-// What a session wants of a pass.
+// What a session needs of a pass.
 struct RowRequest {
-  int unread = 0;       // tokens of its prompt that one chunk may hold; 0: it writes
-  uint64_t begun = 0;   // prompts are read in this order
+  int unread = 0;       // prompt tokens that its next chunk may hold; 0: it writes
+  uint64_t begun = 0;   // order of prompts: lower numbers are read first
   uint64_t served = 0;  // the last pass that it took part in
 
   bool reads() const { return unread > 0; }
 };
 
 struct RowPlan {
-  std::vector<bool> writes;  // [requests] whether it gets the row of its root
-  int roots = 0;             // rows of those that write
-  int chunks = 0;            // rows of prompts, if there are no nodes
-  int nodes = 0;             // rows that nodes may take, of those for prompts as well
+  std::vector<bool> writes;  // [requests] whether it gets a row for its root
+  int roots = 0;             // count of those
+  int chunks = 0;            // prompt rows if no node is scored
+  int nodes = 0;             // most nodes; they take rows from `chunks`
 };
 
-// Every session that writes gets its root's row. Where prompts are read, at least half of the rows
-// beyond the roots are theirs, and one row of every pass is. Where there are more sessions than
-// rows, those that waited longest take part, the oldest prompt like a session that writes.
-// REQUIRES: budget >= 1.
+// Plans the rows of a pass. Every session that writes gets a row for its root. If prompts are read,
+// they get at least half of the rows beyond the roots, and at least one row. If there are more
+// sessions than rows, those that have waited longest take part; the oldest prompt counts as one of
+// them. REQUIRES: budget >= 1.
 RowPlan PlanRows(std::span<const RowRequest> requests, int budget);
 
-// [requests] rows of each prompt, of `rows` in all: the oldest prompts first, so that they end
-// first.
+// Returns [requests] the rows of each prompt, `rows` in all. Older prompts come first, so that they
+// finish first.
 std::vector<int> DivideAmongPrompts(std::span<const RowRequest> requests, int rows);
 
 }  // namespace foretoken

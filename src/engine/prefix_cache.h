@@ -1,5 +1,5 @@
-// What finished or running texts leave for later ones that begin alike: keys and values of the
-// target, and what a drafter has made of the text.
+// Cache of text prefixes, from finished or running texts, for later texts that begin with the same
+// tokens: the target's keys and values, and drafter states.
 #pragma once
 
 #include <cstdint>
@@ -12,37 +12,38 @@
 
 namespace foretoken {
 
-// One a target and a type of cache. Of a target's texts with one drafter, none that another begins
-// with is kept twice. What was used longest ago goes first: the second half of it, and the rest
-// when it is the oldest again.
+// One for each pair of target and cache type. An entry is dropped once a longer one that begins
+// with it serves every session as well. Eviction is by least recent use: first the second half of
+// an entry, and the rest when it is the oldest again.
 //
-// What a later text takes over is a fork: with it the text and every guess are those of a session
-// that computed all by itself.
+// Entries are handed out as forks: text and guesses of a session that adopts one are the same as if
+// it had computed everything itself.
 //
-// Thread-safety: one thread. The drafters and the target outlive this.
+// Thread-safety: one thread. The drafters and the target must outlive this.
 class PrefixCache {
  public:
   explicit PrefixCache(size_t budget) : budget_(budget) {}
 
-  // Keeps what a text has left, the latest of all. Where that exceeds the budget, others go, and it
-  // goes itself where it is alone too large.
+  // Stores `left` as the most recently used entry. If the budget is exceeded, older entries are
+  // evicted, and finally `left` itself if it alone is too large.
   void Keep(TextPrefix left);
-  // Whether a kept text does for every later one what `tokens` would, with a state of `drafter`
-  // that was given those from `read_from` on. If so, it counts as used.
+  // Whether a stored entry serves every later text as well as `tokens` would, with a state of
+  // `drafter` that was given the tokens from `read_from` on. If so, marks that entry as used.
   bool Covers(std::span<const Token> tokens, const Drafter* drafter, int read_from);
 
-  // The longest beginning of `prompt` that there is, without its last token, which must be scored
-  // for its logits; nothing where there is none. `drafter`: whose state the session needs; null
-  // where it has none, and then what any text left will do. `read_from`: the first token of the
-  // prompt that the drafter is to read (Generator::ReadFrom). A state that was not given all tokens
-  // from there on is taken up to that token alone: what a drafter knows of a text is then no less
-  // than without a hit. Errors: out of memory; what is kept stays, and a session can do without.
+  // Forks the longest stored prefix of `prompt`, without the prompt's last token, which must be
+  // scored for its logits; nullopt if there is none. `drafter`: the drafter of the state that the
+  // session needs; null: it needs none, and any entry will do. `read_from`: the first token of the
+  // prompt that the drafter is to read (Generator::ReadFrom). An entry whose state has not read
+  // everything from there on is used only up to `read_from`, so that the drafter never knows less
+  // of a text than without the cache. Errors: out of memory; the cache is unchanged, and the
+  // session can continue without the prefix.
   Result<std::optional<TextPrefix>> Find(std::span<const Token> prompt, const Drafter* drafter,
                                          int read_from = 0);
-  // How long Find's would be. It counts as used, so that others go before it.
+  // Returns the length of what Find would return, and marks it as used.
   int Touch(std::span<const Token> prompt, const Drafter* drafter, int read_from = 0);
 
-  // Gives memory back until no more than `bytes` are held.
+  // Evicts entries until at most `bytes` are held.
   void ShrinkTo(size_t bytes);
 
   size_t bytes() const;
@@ -51,10 +52,10 @@ class PrefixCache {
  private:
   struct Entry {
     TextPrefix text;
-    uint64_t used = 0;  // when: a count of uses
+    uint64_t used = 0;  // time of last use, as a count of uses
   };
 
-  // What Find forks: an entry, null where there is none, and how much of it.
+  // An entry (null: none) and the length of it that can be used.
   struct Match {
     Entry* entry = nullptr;
     int length = 0;
@@ -70,7 +71,7 @@ class PrefixCache {
   uint64_t uses_ = 0;
   int next_id_ = 0;
   std::map<int, Entry> entries_;
-  PrefixTree tree_;  // of their tokens
+  PrefixTree tree_;  // over the entries' tokens
 };
 
 }  // namespace foretoken

@@ -1,4 +1,5 @@
-// A radix tree over tokens: which of many texts share the longest beginning with another.
+// Radix tree over token sequences: finds the stored texts with the longest prefix in common with a
+// text.
 #pragma once
 
 #include <functional>
@@ -13,21 +14,21 @@ namespace foretoken {
 
 class PrefixTree {
  public:
-  // Several ids may have one text.
+  // Adds `id` under `text`. Several ids may have the same text.
   void Insert(std::span<const Token> text, int id);
-  // REQUIRES: inserted with that text.
+  // REQUIRES: `id` was inserted with `text`.
   void Erase(std::span<const Token> text, int id);
 
-  // Visits every id once with the number of leading tokens that its text shares with `text`, those
-  // with the most first, until `visit` returns false.
+  // Visits every id once, in descending order of the number of leading tokens that its text has in
+  // common with `text`, until `visit` returns false.
   using Visitor = std::function<bool(int id, int common)>;
   void Visit(std::span<const Token> text, const Visitor& visit) const;
 
  private:
   struct Branch {
-    std::vector<Token> edge;                         // tokens that lead here from the branch above
+    std::vector<Token> edge;                         // tokens from the parent branch to here
     std::map<Token, std::unique_ptr<Branch>> below;  // by the first token of their edges
-    std::vector<int> ids;                            // of the texts that end here
+    std::vector<int> ids;                            // texts that end here
   };
 
   static void Split(std::unique_ptr<Branch>& branch, size_t at);

@@ -1,4 +1,4 @@
-// What is learned of costs and gains in one text.
+// Statistics of costs and gains in one text.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace foretoken {
 
-// Kept by a CostObserver. Parts: of a joined drafter; one for any other.
+// Kept by a CostObserver. Parts are the members of a joined drafter; any other drafter is one part.
 struct SessionCosts {
   AcceptanceTable acceptance;
   std::vector<Governor> governors;  // [parts]
@@ -16,8 +16,8 @@ struct SessionCosts {
   double expected_tokens = 0;
   int written = 0;  // tokens
   int passes = 0;
-  int rested_after = -1;  // passes, since when every part has been at rest; -1: one is not
-  double spent_seconds = 0, plain_seconds = 0;  // that it took, and would have taken plainly
+  int rested_after = -1;  // passes after which all parts had come to rest; -1: one is active
+  double spent_seconds = 0, plain_seconds = 0;  // time taken; estimate without drafts
 };
 
 }  // namespace foretoken

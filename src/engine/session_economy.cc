@@ -5,11 +5,11 @@
 namespace foretoken {
 namespace {
 
-// Plain passes that finding out may cost in an answer, or this share of its tokens where that is
+// The exploration budget of an answer: this many passes, or this share of its tokens if that is
 // more.
 constexpr double kLeastAllowed = 1.2, kAllowedShare = 0.01;
-// Of that, what a drafter at rest may have cost before it is tried in the beginning of an answer,
-// and what one of several parts may take.
+// Shares of that budget: what a resting drafter may have cost before it is tried at the start of an
+// answer, and the most that one of several parts may spend.
 constexpr double kAtFirst = 0.7, kOfPart = 0.85;
 
 }  // namespace
@@ -23,7 +23,8 @@ double SessionEconomy::VerifySeconds(int nodes) const {
   return pass(expected) * load.own_part + pass(others + nodes) - pass(expected + load.prompts);
 }
 
-// A level is shared by those that draft it. Before one was timed, several are none to be ventured.
+// The cost of a level is split among the sessions that draft it. Sessions that share a pass draft
+// no second level before the first has been timed.
 double SessionEconomy::DraftSeconds(int part, int levels) const {
   if (levels > 1 && !Drafting(part).drafts_levels()) {
     return std::numeric_limits<double>::infinity();
@@ -53,7 +54,7 @@ double SessionEconomy::Allowed(int part) const {
   return OfPart(part, std::max(kLeastAllowed, kAllowedShare * tokens));
 }
 
-// The rest of it as the answer grows: drafters turn good late, too.
+// The budget grows with the answer, because a drafter may become useful late in it.
 double SessionEconomy::AllowedByNow(int part) const {
   const double expected = std::max(session_.expected_tokens, 1.0);
   const double in_all = std::max(kLeastAllowed, kAllowedShare * expected);
@@ -100,13 +101,13 @@ double GainOf(int part, const SessionEconomy& economy, const TreeBuilder& builde
 }
 
 bool IsWorthReading(const DraftCosts& costs, int unread, double allowed, double expected) {
-  constexpr double kTrifle = 0.1;  // passes that are not worth a thought
-  // Of what a draft is expected to win. The win grows about as the 0.3rd power of the tokens that
-  // are read (chains of four by a draft model on code edits wrote 3.0, 3.3 and 4.5 tokens a cycle
-  // after 16 and 64 tokens and all of the prompt), so that more than 0.3 of it costs more than it
-  // adds.
+  constexpr double kTrifle = 0.1;  // passes that are always affordable
+  // Share of the expected gain that reading may cost. The gain grows with about the 0.3rd power of
+  // the tokens read, so spending more than 0.3 of it costs more than it adds. Measured with chains
+  // of four by a draft model on code edits: 3.0, 3.3 and 4.5 tokens a cycle after reading 16
+  // tokens, 64 tokens and the whole prompt.
   constexpr double kOfGain = 0.3;
-  // Of what may be spent, as the rest is for drafting.
+  // Share of the exploration budget; the rest is for drafting.
   constexpr double kOfAllowed = 0.5;
   const double won = kOfGain * costs.ExpectedGain(expected);
   const double ventured = kOfAllowed * allowed + costs.ReadingCredit();

@@ -1,4 +1,4 @@
-// What one cycle of one sequence costs and gains, as tree policies see it.
+// Expected costs and gains of one session's next cycle, the measure by which tree policies decide.
 #pragma once
 
 #include <algorithm>
@@ -14,35 +14,40 @@
 
 namespace foretoken {
 
-// What else is in a pass that a session shares with others.
+// The rest of a pass that a session shares with others.
 struct PassLoad {
-  int sessions = 1;            // that write, this one included
-  double nodes = 0;            // of the others' trees, below their roots
-  int prompts = 0;             // rows of prompts
-  std::vector<double> levels;  // of each other that this drafter is asked for: it may draft so many
-  // What this session is expected to take of it: its nodes, and its part of all tokens.
+  int sessions = 1;  // sessions that write, this one included
+  double nodes = 0;  // nodes of the other sessions' trees, roots not counted
+  int prompts = 0;   // prompt rows
+  // [other sessions for which this drafter is called] the most levels each is expected to draft
+  std::vector<double> levels;
+  // What this session is expected to have in the pass: nodes, and its share of all tokens written.
   double own_nodes = 0, own_part = 1;
 
-  // Sessions that the drafter is asked for together, this one included.
+  // Sessions in one call of the drafter, this one included.
   int asked() const { return 1 + static_cast<int>(levels.size()); }
   bool is_alone() const { return sessions == 1 && prompts == 0; }
-  // Rows besides this session's, those of prompts not counted.
+  // Rows of the other sessions, prompt rows not counted.
   double others() const { return sessions - 1 + nodes; }
 };
 
-// A session that shares a pass pays, of the pass as it is expected to be, the part that it has of
-// the tokens, so that a token is worth the time that it takes there; nodes more or less cost what
-// they change at the rows that are there anyway.
+// The TreeEconomy of one session. A session that shares a pass is charged its share of the expected
+// pass, in proportion to the tokens that it is expected to write. Nodes beyond or below the
+// expected number are charged at marginal cost, given the rows that the pass has anyway.
+//
+// Units: two are used. Costs of drafting (DraftCosts) are in one-row passes of the target. Gains
+// and losses (Governor) are in token times, TokenSeconds(): the time that a token takes without
+// drafts. They are equal for a session that has the pass to itself.
 class SessionEconomy final : public TreeEconomy {
  public:
   struct Cycle {
     int context = 0;     // cached tokens
-    int left = 0;        // tokens that may be written yet
-    PassLoad load;       // of the pass
-    bool plain = false;  // so that the time of a plain pass is known
-    bool learns = true;  // so that passes of more rows will be timed
+    int left = 0;        // tokens that may still be written
+    PassLoad load;       // the rest of the pass
+    bool plain = false;  // no part may draft: the time of a one-row pass is to be measured
+    bool learns = true;  // passes are timed, so larger ones become known
   };
-  // `drafting`: by part. Borrows all but `cycle`.
+  // `drafting`: [parts]. Borrows all arguments but `cycle`.
   SessionEconomy(const CostModel& costs, std::span<DraftCosts* const> drafting,
                  const SessionCosts& session, const Cycle& cycle)
       : costs_(costs), drafting_(drafting), session_(session), cycle_(cycle) {}
@@ -54,7 +59,7 @@ class SessionEconomy final : public TreeEconomy {
     return std::max(1, MostRows() - static_cast<int>(load.others()));
   }
   double DraftSeconds(int part, int levels) const override;
-  // Of all that are asked together, of whom one drafts `levels` levels and none drafts more.
+  // Seconds that one call of the drafter takes if its deepest draft has `levels` levels.
   double DraftSecondsOfAll(int part, int levels) const {
     return Drafting(part).Passes(levels) * costs_.VerifySeconds(1, 0);
   }
@@ -74,36 +79,39 @@ class SessionEconomy final : public TreeEconomy {
     return cycle_.plain || (GovernorOf(part).resting() && !probing(part));
   }
 
-  // Passes that finding out about `part` may cost in this answer.
+  // Exploration budget: token times that trying `part` may cost in this answer.
   double Allowed(int part) const;
-  // Whether guesses of `part` may be asked for that are not scored: it has not cost more than that,
-  // or has won in other texts.
+  // Whether `part` may still be asked for guesses that will not be scored: its losses are within
+  // the exploration budget, or it has gained time in other texts.
   bool HasMeans(int part) const {
     return GovernorOf(part).lost() < Allowed(part) || Drafting(part).Credit() > 0;
   }
-  // Passes that a cycle costs at least in which `part` drafts.
+  // The least that drafting by `part` adds to a cycle, in token times: one level (none for a part
+  // that does not draft by levels) and the scoring of one node.
   double LeastPasses(int part) const;
-  // Rows that a pass may have, those of prompts not counted, while larger ones were never timed.
+  // Limit on the rows of a pass, prompt rows not counted, while the cost curve is being measured;
+  // none where costs are fixed.
   int MostRows() const {
     return cycle_.learns ? costs_.MostRows() : std::numeric_limits<int>::max();
   }
   const CostModel& costs() const { return costs_; }
-  // Seconds that a token takes in such a pass without any nodes.
+  // Token time: seconds that a token takes in this pass if no session has nodes.
   double TokenSeconds() const {
     return costs_.VerifySeconds(cycle_.load.sessions, cycle_.context) / cycle_.load.sessions;
   }
-  // A plain pass of one session in such times: what drafters win and lose is counted in these, what
-  // they cost in plain passes.
+  // Token times in a one-row pass: converts costs of drafting to the unit of gains.
   double PlainTokens() const {
     return cycle_.load.is_alone() ? 1 : costs_.VerifySeconds(1, 0) / TokenSeconds();
   }
   const Cycle& cycle() const { return cycle_; }
-  // The pass has come out otherwise than was expected: it counts as it is.
+  // Replaces the expected load by the actual one, once the pass has run.
   void SetLoad(PassLoad load) { cycle_.load = std::move(load); }
 
  private:
-  // Passes that may have been spent by now on trying a part that rests.
+  // The part of the exploration budget that may have been spent by this point of the answer; it
+  // limits when a resting part is tried again.
   double AllowedByNow(int part) const;
+  // What `part` may take of a budget of `allowed`, which all parts share.
   double OfPart(int part, double allowed) const;
   const DraftCosts& Drafting(int part) const { return *drafting_[static_cast<size_t>(part)]; }
   const Governor& GovernorOf(int part) const {
@@ -116,14 +124,15 @@ class SessionEconomy final : public TreeEconomy {
   Cycle cycle_;
 };
 
-// What a cycle won by `part`, in plain passes: tokens by guesses that no other part offered, less
-// what drafting and scoring those took; negative where they did not pay. `builder`: what was
-// offered; `scored`: what of it the target saw; `path`: what it took.
+// Net gain of `part` in a cycle, in token times: accepted tokens that no other part offered, less
+// the time of drafting them and the marginal time of scoring them. Negative for a loss. `builder`:
+// what was offered; `scored`: the tree that the target scored; `path`: the accepted nodes.
 double GainOf(int part, const SessionEconomy& economy, const TreeBuilder& builder,
               const CandidateTree& scored, std::span<const Node> path);
 
-// Whether a draft of `costs` had better read `unread` tokens of text, as `allowed` passes besides
-// its ReadingCredit may be spent on finding out and `expected` tokens will be written.
+// Whether reading `unread` tokens of text is expected to pay off for a draft of `costs`. `allowed`:
+// passes left in the exploration budget, its ReadingCredit not counted; `expected`: tokens still to
+// be written. Both in one-row passes.
 bool IsWorthReading(const DraftCosts& costs, int unread, double allowed, double expected);
 
 }  // namespace foretoken

@@ -1,5 +1,5 @@
-// The figures of M-1 to M-6, all derived from one log entry a cycle. The papers give the same
-// Greek letters to different quantities; here each has a name of its own.
+// The metrics M-1 to M-6, derived from one log entry a cycle. The papers use the same Greek letters
+// for different quantities; here each quantity has its own name.
 #pragma once
 
 #include <span>
@@ -12,22 +12,22 @@ namespace foretoken {
 // One cycle: draft, one target pass, acceptance. The first token of an answer comes from the
 // prompt's pass and belongs to no cycle.
 //
-// Only tokens that the answer keeps are counted: what was accepted behind an end token is not.
+// Only tokens that the answer keeps are counted, not those accepted after a stop token.
 struct Cycle {
-  int n_acc = 0;          // drafted tokens accepted
-  int written = 0;        // tokens in all: n_acc and the bonus, unless a drafted token was the end
-  int nodes = 0;          // drafted nodes the target scored
-  int max_depth = 0;      // longest run among them
-  int drafted_depth = 0;  // longest run that was drafted, before the tree was cut
-  int predicted = 0;      // of the nodes, those copied from what the request predicted
+  int n_acc = 0;    // drafted tokens accepted
+  int written = 0;  // all tokens: n_acc and the bonus, or n_acc if a drafted token ended the answer
+  int nodes = 0;    // drafted nodes that the target scored
+  int max_depth = 0;      // depth of the scored tree
+  int drafted_depth = 0;  // depth of the drafted tree, before it was cut
+  int predicted = 0;      // nodes copied from the request's prediction
   double draft_seconds = 0;
   double verify_seconds = 0;
-  int weighed = 0;     // written tokens that were decided by draws of the drafter
-  double overlap = 0;  // sum over those of the mass that target and draft share
+  int weighed = 0;     // written tokens whose acceptance weighed the drafter's draws (V-6)
+  double overlap = 0;  // sum over those of the probability mass shared by target and draft
   std::vector<JudgedGuess> guesses;
 };
 
-// Step n of chain drafting: how often it was reached (all steps before accepted) and accepted.
+// Step n of chain drafting: how often it was reached (all earlier steps accepted) and accepted.
 struct StepAcceptance {
   int reached = 0;
   int accepted = 0;
@@ -39,28 +39,28 @@ struct Metrics {
   double tau_macro = 0;  // mean over questions of each question's mean of `written`
   double acc_only = 0;   // mean of n_acc
   double alpha_edd = 0;  // sum of `written` over sum of drafted_depth, of cycles that drafted; or 0
-  double alpha_lev = 0;  // mean overlap of target and draft; 0 where the verifier weighs no draws
+  double alpha_lev = 0;  // mean overlap of target and draft; 0 if the verifier weighs no draws
   double ECE = 0;        // CalibrationError of all guesses
-  double alpha_tok = 0;  // sum of n_acc over sum of nodes; 0 when nothing was drafted
+  double alpha_tok = 0;  // sum of n_acc over sum of nodes; 0 if nothing was drafted
   std::vector<StepAcceptance> alpha_n;  // [longest draft]
   double draft_share = 0;               // GSTP: drafting time over drafting and verifying
   double verify_share = 0;              // VTP
-  double E_spd = 0;  // ExpectedSpeedup of this log's mean acceptance, depth and cost; 0 unknown
+  double E_spd = 0;  // ExpectedSpeedup of this log's mean acceptance, depth and cost; 0 if unknown
 };
 
-// `questions`: each question's cycles, turns pooled.
+// `questions`: the cycles of each question, its turns pooled.
 Metrics Summarise(std::span<const std::vector<Cycle>> questions);
 
-// (1 - alpha^(gamma+1)) / ((1 - alpha) (gamma c + 1)): the speed-up expected of drafts of `gamma`
-// tokens, each accepted with probability `alpha`, when drafting one costs `c` target passes.
+// (1 - alpha^(gamma+1)) / ((1 - alpha) (gamma c + 1)): expected speed-up of chain drafts of `gamma`
+// tokens, each accepted with probability `alpha`, if drafting one token costs `c` target passes.
 double ExpectedSpeedup(double alpha, double gamma, double c);
 
-// Tokens written in some seconds.
+// Tokens written, and the time taken.
 struct Timing {
   double tokens = 0;
   double seconds = 0;
 };
-// Three readings of "x times faster", from pairs of the same questions; 0 for no questions.
+// Three definitions of speed-up (M-5), over pairs of the same questions; 0 without questions.
 double SpeedupRatioOfMeans(std::span<const Timing> method, std::span<const Timing> plain);
 double SpeedupMicro(std::span<const Timing> method, std::span<const Timing> plain);
 double SpeedupMeanOfRatios(std::span<const Timing> method, std::span<const Timing> plain);

@@ -1,4 +1,4 @@
-// The statistics of a run as JSON: the contract of `generate --stats`.
+// Statistics of a run as JSON, the format of `generate --stats`.
 #pragma once
 
 #include <span>
@@ -14,17 +14,17 @@ namespace foretoken {
 
 struct RunReport {
   int prompt_tokens = 0;
-  std::span<const Token> tokens;  // the new ones, up to and including a stop token
+  std::span<const Token> tokens;  // new tokens, up to and including a stop token
   struct {
     double load = 0, prefill = 0, draft = 0, verify = 0, other = 0;
   } seconds;
   std::span<const Cycle> cycles;
   std::string_view verifier = "exact";
-  bool lossless = true;            // whether it keeps the target's text or law
+  bool lossless = true;            // whether it preserves the target's text or distribution
   std::span<const Tally> tallies;  // the drafter's
   DraftOutcome outcome;
 
-  // New tokens over all the time after loading, and over the time after the prompt.
+  // New tokens a second: over all time after loading; over the time after the prompt.
   double TokensPerSecond() const;
   double GenerationTokensPerSecond() const;
 };
@@ -33,11 +33,11 @@ struct RunReport {
 // "draft", "verify", "other"}, "tokens_per_second", "gen_only_tokens_per_second", "cycles",
 // "n_acc", "written", "nodes", "max_depth", "drafted_depth" (the last five [cycles]), "tau_micro",
 // "tau_macro", "acc_only", "alpha_edd", "alpha_lev", "alpha_tok", "alpha_n", "alpha_n_reached",
-// "ECE", "E_spd", "VTP", "GSTP", "outcome" (see outcome.h) where drafts were weighed, "tallies"
-// {name: {"count", "of"}} of drafters that have any}.
+// "ECE", "E_spd", "VTP", "GSTP", "outcome" (see outcome.h) if drafts were weighed, "tallies"
+// {name: {"count", "of"}} if the drafter has any}.
 Json ToJson(const RunReport& report);
 
-// The acceptance and time metrics under their own names, from "tau_micro" on.
+// Adds the metrics from "tau_micro" on, under their own names.
 void AddMetrics(const Metrics& metrics, Json& json);
 
 }  // namespace foretoken
