@@ -17,7 +17,7 @@ std::vector<DraftPart> OneDraft() {
   return {{"draft", {.level_bytes = 30, .acceptance = {}, .identity = {}}}};
 }
 
-// As if every session wanted as many nodes as this one does.
+// The economy of a session that assumes every session wants as many nodes as it does.
 class EqualSplit final : public TreeEconomy {
  public:
   EqualSplit(const SessionEconomy& own, int sessions) : own_(own), sessions_(sessions) {}
@@ -70,7 +70,7 @@ Token BatchSimulation::TokenAt(size_t session, int at) const {
   return 1 + static_cast<Token>(Mix(session * 7919 + static_cast<uint64_t>(at)) % 1000);
 }
 
-// Returns what it took.
+// Drafts for all texts. Returns the time in one-row passes.
 double BatchSimulation::Propose(std::vector<Text>& texts) {
   double took = 0;
   for (bool any = true; any;) {

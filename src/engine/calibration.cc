@@ -38,7 +38,7 @@ void ConfidenceBin::Add(const JudgedGuess& guess) {
 }
 
 size_t BinOf(float confidence) {
-  constexpr float kRounding = 1e-4F;  // of a bin
+  constexpr float kRounding = 1e-4F;  // as a fraction of a bin
   constexpr auto kBins = static_cast<int>(std::tuple_size_v<ConfidenceBins>);
   const auto bin = static_cast<int>(confidence * kBins + kRounding);
   return static_cast<size_t>(std::clamp(bin, 0, kBins - 1));
@@ -47,7 +47,7 @@ size_t BinOf(float confidence) {
 double CalibrationError(std::span<const JudgedGuess> guesses) {
   ConfidenceBins bins;
   for (const JudgedGuess& g : guesses) bins[BinOf(g.confidence)].Add(g);
-  double error = 0;  // a bin's weight times its mean distance is the distance of its sums
+  double error = 0;  // per bin, weight times mean distance is the distance of the sums
   for (const ConfidenceBin& bin : bins) error += std::abs(bin.accepted - bin.confidence);
   return guesses.empty() ? 0 : error / static_cast<double>(guesses.size());
 }

@@ -35,7 +35,7 @@ std::string ProcessorName() {
 
 std::string CostKey(const Model& model) {
   const ModelConfig& c = model.config();
-  std::string key = "7";  // of this format
+  std::string key = "7";  // version of the file format
   for (const int64_t number :
        {int64_t{c.vocab}, int64_t{c.layers}, int64_t{c.hidden}, int64_t{c.ffn}, int64_t{c.heads},
         int64_t{c.kv_heads}, int64_t{c.head_dim}, static_cast<int64_t>(model.weight_bytes()),
@@ -80,7 +80,7 @@ Status WriteCosts(const std::string& path, const Model& model, const CostModel& 
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) return Error{path + ": " + error.message()};
   FT_RETURN_IF_ERROR(CheckWritable(path));
-  if (IsDevice(path)) return Error{path + ": is no regular file"};  // a pipe would be waited for
+  if (IsDevice(path)) return Error{path + ": is no regular file"};  // opening a pipe would block
   Json json = costs.ToJson();
   json["key"] = CostKey(model);
   return WriteFileAtomically(path, JsonText(json) + "\n");

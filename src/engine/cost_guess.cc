@@ -1,4 +1,4 @@
-// CostModel::Guess: a pass as a roofline of bytes and multiply-adds.
+// CostModel::Guess: a roofline model of a pass, from bytes and multiply-adds.
 #include <cmath>
 
 #include "engine/cost_model.h"
@@ -6,7 +6,7 @@
 namespace foretoken {
 namespace {
 
-// Products of floats take so much longer than those of bytes.
+// Cost of a multiply-add of this type relative to one of byte codes.
 double Slowness(DType type) {
   switch (type) {
     case DType::kF32:
@@ -27,9 +27,10 @@ double Weights(const ModelConfig& c) {
 }  // namespace
 
 CostModel CostModel::Guess(const Model& model) {
-  // Bytes and arithmetic overlap in part: between the longer of the two and their sum.
+  // Norm that combines memory and arithmetic time: memory traffic and arithmetic overlap partly, so
+  // the result lies between the larger of the two and their sum.
   constexpr double kOverlap = 1.5;
-  // Attention's arithmetic is in floats.
+  // Attention computes in floating point.
   constexpr double kAttentionSlowness = 4;
   const ModelConfig& c = model.config();
   const double weights = Weights(c), bytes = static_cast<double>(model.weight_bytes());
@@ -45,7 +46,7 @@ CostModel CostModel::Guess(const Model& model) {
   const double cached = 2.0 * c.layers * c.kv_heads * c.head_dim;
   const double attended = 2.0 * c.layers * c.heads * c.head_dim;
   return Assume(std::move(points),
-                {.pass = cached * 2 / bytes,  // F16
+                {.pass = cached * 2 / bytes,  // cached values are F16
                  .row = kAttentionSlowness * attended / weights / crossover});
 }
 

@@ -11,16 +11,19 @@
 namespace foretoken {
 namespace {
 
-// Rows whose costs are kept, besides those that are given.
+// Numbers of rows that have a knot, besides those that are given.
 constexpr int kRows[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256, 512};
-// What the guess counts, in observations, and how far observations reach, in doublings of rows.
+// Weight of the guess, in observations; reach of an observation, in doublings of rows.
 constexpr double kGuessWeight = 0.5, kReach = 0.5, kNoWeight = 1e-6;
-// How far a pass that took longer or less than expected moves the machine's pace, as a logarithm.
+// Step and limit, as logarithms, by which a pass that took longer or less than expected moves the
+// estimated pace of the machine.
 constexpr double kPaceStep = 0.25, kMostOfPace = 0.5;
-// Observations of such a pass from which on that is rather the machine's doing than an error.
+// Observations of passes of that size from which on such a deviation is attributed to the machine
+// rather than to the estimate.
 constexpr double kKnown = 4;
 
-// Straight lines between `places` (by rows, ascending, at least two), and the last one beyond them.
+// Piecewise linear interpolation between `places` (ascending by rows, at least two); beyond the
+// last one its segment is extended.
 template <typename Place>
 double Interpolate(std::span<const Place> places, double Place::*value, double rows) {
   size_t right = 1;
@@ -31,7 +34,7 @@ double Interpolate(std::span<const Place> places, double Place::*value, double r
 }
 
 double PiecewiseLinear(std::span<const CostModel::Point> points, double rows) {
-  // A pass reads the weights once, whatever its rows: a tenth a row is a guess for want of points.
+  // With a single point, each further row is guessed to cost a tenth: weights are read once a pass.
   if (points.size() == 1) return points[0].seconds * (1 + 0.1 * std::max(rows - 1, 0.0));
   return Interpolate(points, &CostModel::Point::seconds, rows);
 }
@@ -65,7 +68,8 @@ CostModel CostModel::Assume(std::vector<Point> points, ContextShare context) {
   return costs;
 }
 
-// A knot without observations takes after its neighbours; one that has some goes by its own.
+// Recomputes all costs. A knot without observations follows its neighbours' ratios; one that has
+// some relies mostly on its own.
 void CostModel::Redraw() {
   double least = 1;
   for (Knot& knot : knots_) {
@@ -102,13 +106,13 @@ CostModel::Knot& CostModel::Nearest(double rows) {
       knots_, {}, [rows](const Knot& knot) { return std::abs(std::log(knot.rows / rows)); });
 }
 
-// What all passes have in common is the pace, as when another process runs beside this one; what a
-// count of rows has of its own is the curve's.
+// Updates the machine's pace. A deviation that all passes share, such as one caused by another
+// process, belongs to the pace; one of a single number of rows belongs to the curve.
 void CostModel::FollowPace(double residual, double observations) {
   if (observations < kKnown) return;
   const double part = observations / (observations + kKnown);
   log_pace_ += kPaceStep * part * std::clamp(residual, -kMostOfPace, kMostOfPace);
-  // What lasts is the plain pass's.
+  // A lasting deviation is moved to the cost of the one-row pass.
   constexpr double kLasting = 0.05;
   plain_.Scale(std::exp(kLasting * log_pace_));
   log_pace_ -= kLasting * log_pace_;
@@ -123,11 +127,11 @@ void CostModel::ObserveVerify(int rows, int context, double seconds) {
     return plain_.Observe(paced / (1 + attention));
   }
   most_timed_ = std::max(most_timed_, rows);
-  // Several texts at once may have no pass of one row for long.
+  // With several texts at once there may be no one-row pass for long, so other passes stand in.
   if (!has_plain_pass()) {
     return plain_.Observe(seconds / std::exp(log_pace_) / (Passes(rows) + attention));
   }
-  // More rows never cost less: if they did, the plain passes were disturbed.
+  // More rows never cost less: if they seem to, the one-row passes were disturbed.
   constexpr double kTolerance = 1.1;
   const double pace = std::exp(log_pace_);
   plain_.Limit(kTolerance * seconds / pace / (1 + attention));

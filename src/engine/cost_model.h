@@ -42,8 +42,8 @@ class CostModel {
   // Seconds of a pass over `rows` rows that each attend to `context` cached positions.
   // Non-decreasing in both.
   double VerifySeconds(double rows, int context) const;
-  // Whether one-row passes were timed, so that seconds are real: at least two, as one may have been
-  // disturbed.
+  // Whether the time of a one-row pass is known: at least two passes were timed, as one may have
+  // been disturbed.
   bool has_plain_pass() const { return plain_.observations() > 1; }
   // Most rows that a pass may have while the curve is being measured: twice the most timed so far,
   // so that no pass costs much more than one that was timed.

@@ -11,14 +11,14 @@
 namespace foretoken {
 namespace {
 
-// What a level costs besides reading its weights, in plain passes.
+// Cost of a level besides reading its weights, in one-row passes.
 constexpr double kLevelShare = 0.02;
-// Passes that asking may take where guesses cannot be scored.
+// Most passes that calling drafters may cost where their guesses cannot be scored.
 constexpr double kCheap = 0.02;
-// Rows of a pass by which the cost of reading a token of text is guessed.
+// Rows of the pass from which the cost of reading a token of text is guessed.
 constexpr int kReadingRows = 64;
 
-// The best guess of `part` for the token after the root, or kNoNode.
+// The best guess of `part` for the token after the root; kNoNode if it made none.
 Node FirstGuess(int part, const CandidateTree& tree) {
   Node best = kNoNode;
   for (Node n = tree.FirstChild(0); n != kNoNode; n = tree.NextSibling(n)) {
@@ -35,13 +35,12 @@ bool IsScored(int part, const CandidateTree& scored) {
   return false;
 }
 
-// Passes that an unproven draft may borrow from answers to come, as it is expected to win them
-// back: a part of what the best chain saves in an answer of typical length, a level of which takes
-// `level` passes and whose guesses come true as often as `acceptance` says. 0 for a draft that says
-// nothing.
+// Passes that an unproven draft may borrow from later answers: a fraction of what its best chain is
+// expected to save in an answer of typical length. `acceptance`: DraftPrior::acceptance; `level`:
+// the cost of a level in passes. 0 for a draft without recorded acceptance.
 double PromiseOf(const std::vector<float>& acceptance, double level) {
   constexpr double kAnswer = 128, kPart = 0.1;
-  constexpr double kScoring = 0.05;  // passes that scoring a guess takes
+  constexpr double kScoring = 0.05;  // cost of scoring a guess, in passes
   if (acceptance.empty()) return 0;
   return kPart * kAnswer * (1 - CheapestChain(acceptance, level + kScoring));
 }
@@ -98,16 +97,16 @@ void CostObserver::BeginAnswer(SessionCosts& session, int limit) const {
   for (Governor& governor : session.governors) governor.BeginAnswer();
 }
 
-// Those that copy read nothing: it is for the others to say, if there are any.
+// Only parts that draft by levels read prompts; parts that copy count only if there are no others.
 int CostObserver::TokensWorthReading(const SessionCosts& session, int prompt) const {
-  constexpr int kMost = 256;  // what lies before them hardly changes the next guesses
+  constexpr int kMost = 256;  // tokens before these hardly affect the next guesses
   constexpr int kFew = 32;
   const SessionEconomy economy = EconomyOf(session, 0, std::numeric_limits<int>::max());
   const bool some_draft_levels = std::ranges::any_of(drafting_, &DraftCosts::drafts_levels);
   int most = 0;
   for (int part = 0; part < economy.parts(); ++part) {
     if (some_draft_levels && !drafting_[static_cast<size_t>(part)]->drafts_levels()) continue;
-    // Some of the answer will have to be read as well: a quarter more.
+    // Some of the answer will have to be read as well: an estimated quarter more.
     const int with_answer = std::min(prompt, kMost) * 5 / 4;
     const int count = (economy.TokensWorthReading(part, with_answer) * 4 + 4) / 5;
     most = std::max(most, count);
@@ -134,7 +133,7 @@ bool CostObserver::IsWorthAsking(const SessionEconomy& economy, const TreeBuilde
   for (int part = 0; part < economy.parts(); ++part) {
     const DraftCosts& drafting = *drafting_[static_cast<size_t>(part)];
     asking += drafting.Passes(0);
-    // At rest, levels are not drafted.
+    // A resting part drafts no levels.
     may_tell = may_tell || (!drafting.drafts_levels() && economy.HasMeans(part));
   }
   return may_tell && asking * economy.PlainTokens() / economy.cycle().load.asked() < kCheap;
@@ -165,8 +164,8 @@ void CostObserver::JudgePart(const ObservedCycle& cycle, int part) {
   if (failed) drafting.ObserveFailure();
 }
 
-// What was offered is judged by what was written, scored or not; whether it was worth it, by what
-// such a cycle usually costs.
+// Offers are judged by the text, whether they were scored or not; gains by what such cycles usually
+// cost, so that a disturbed time does not count against the drafter.
 void CostObserver::Observe(std::span<const ObservedCycle> batch, const Round& round) {
   if (learns_ && timing_) ObserveTimes(batch, round);
   const double share = (round.propose + round.learn) / static_cast<double>(batch.size()) +
@@ -194,7 +193,8 @@ void CostObserver::Observe(std::span<const ObservedCycle> batch, const Round& ro
   }
 }
 
-// Rows of prompts have no logits: a pass with such rows says nothing of one with as many nodes.
+// Prompt rows have no logits, so a pass with prompt rows does not show what one with as many nodes
+// costs.
 void CostObserver::ObserveTimes(std::span<const ObservedCycle> batch, const Round& round) {
   int context = 0;
   for (const ObservedCycle& cycle : batch) context += cycle.economy.cycle().context;
@@ -224,7 +224,7 @@ void CostObserver::ObserveDrafting(std::span<const ObservedCycle> batch, const R
 }
 
 void CostObserver::EndAnswer(SessionCosts& session, bool cut_off) {
-  constexpr double kWon = 1;  // passes that are no accident
+  constexpr double kWon = 1;  // passes that are unlikely to be gained by chance
   if (!learns_) return;
   costs_.answers().Observe(session.written, cut_off);
   const SessionEconomy economy = EconomyOf(session, 0, 0);

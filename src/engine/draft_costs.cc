@@ -11,16 +11,16 @@ namespace foretoken {
 namespace {
 
 constexpr double kLeastTrust = 1.0 / 16, kFading = 1.2;
-// Of a plain pass, for what nobody has timed.
+// Guesses, in one-row passes, until something is timed.
 constexpr double kFixedGuess = 0.002, kLevelGuess = 0.04, kTokenGuess = 0.01;
 constexpr double kLeast = 1e-6, kUnfounded = 1e-3;
-// Cycles whose gains are remembered, how few of them say nothing, how many at most speak for a
-// drafter in a new text, and what they may be worth together: more for one whose cycles win a lot,
-// as they also cost a lot where they fail.
+// Credit is based on gains of about the last kRemembered cycles. Fewer than kFew cycles give none,
+// at most kCounted count, and credit is at most kMostCredit passes plus kCyclesOfGain mean gains: a
+// draft whose cycles gain a lot also costs a lot where it fails.
 constexpr double kRemembered = 256, kFew = 8, kCounted = 64, kMostCredit = 6, kCyclesOfGain = 3;
-// Tokens over which what a drafter wins is averaged, and cycles before which that says nothing.
+// Tokens over which gains per token are averaged; cycles needed before the average is used.
 constexpr double kRememberedTokens = 512, kEnough = 16;
-constexpr double kMostSavings = 8;  // passes of unspent exploration that are carried over
+constexpr double kMostSavings = 8;  // passes of unspent exploration budget that carry over
 
 }  // namespace
 

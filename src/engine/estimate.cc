@@ -11,13 +11,13 @@ namespace foretoken {
 namespace {
 
 constexpr double kShortest = 1e-9;
-constexpr double kFar = 0.9;        // a factor of 2.5, as a logarithm
-constexpr double kOfOneFar = 0.2;   // of a step, for the first that is far above
-constexpr double kMostMoved = 0.7;  // by that one, before the step is taken
-constexpr double kMost = 20;        // observations counted, so that old ones are forgotten
-constexpr double kAgainFar = 0.5;   // the step of the second in a row,
-constexpr double kLeastWeight = 0.1;
-constexpr double kYoung = 6;  // while there were fewer observations than that
+constexpr double kFar = 0.9;        // distance of a factor of about 2.5, as a logarithm
+constexpr double kOfOneFar = 0.2;   // fraction of a step for a first observation that is far above
+constexpr double kMostMoved = 0.7;  // limit of the distance for that observation
+constexpr double kMost = 20;        // most observations counted, so that old ones lose weight
+constexpr double kAgainFar = 0.5;   // least step for a second far one in a row, in a young estimate
+constexpr double kLeastWeight = 0.1;  // below it nothing counts as far
+constexpr double kYoung = 6;          // an estimate with fewer observations is young
 
 }  // namespace
 
@@ -38,7 +38,7 @@ double Estimate::value() const { return std::exp(log_); }
 void Estimate::Observe(double value) {
   const double distance = std::log(std::max(value, kShortest)) - log_;
   const int side = distance > kFar ? 1 : distance < -kFar ? -1 : 0;
-  // Without a prior worth the name, nothing is far from it.
+  // If the prior has hardly any weight, no observation is far from it.
   const bool again = side != 0 && (side == beyond_ || observations_ + prior_weight_ < kLeastWeight);
   beyond_ = side;
   const double step = 1 / (std::min(observations_, kMost) + prior_weight_ + 1);
@@ -48,7 +48,7 @@ void Estimate::Observe(double value) {
   }
   const bool is_young = observations_ < kYoung;
   if (is_young && side < 0) {
-    log_ += distance;  // nothing makes it shorter than it is
+    log_ += distance;  // other load only lengthens times: a shorter one is closer to the truth
   } else {
     log_ += (again && is_young ? std::max(step, kAgainFar) : step) * distance;
   }

@@ -51,8 +51,8 @@ void Generator::SetSampling(Session& session, const SamplingParams& sampling) co
   session.draft_sampling_ = DraftSampling(Of(session).options, verifier_, adapted);
 }
 
-// What offers are ranked by. Draws that a verifier weighs come from the sampling itself: no choice
-// of noise may bend the law.
+// Sampling parameters by which drafters rank their offers. Draws that the verifier weighs must use
+// the target's sampling, so that no choice of noise changes the distribution of the text.
 SamplingParams Generator::DraftSampling(const GeneratorOptions& options, const Verifier& verifier,
                                         SamplingParams sampling) {
   const bool shared = options.noise == DraftNoise::kAuto ? verifier.SharesNoise()
@@ -102,7 +102,7 @@ void Generator::Run(std::span<Session* const> batch, int budget) {
   Write(lanes, pass, verify, times);
 }
 
-// Returns how many tokens the answer is longer by.
+// Appends the accepted tokens. Returns by how many tokens the answer grew.
 size_t Generator::Extend(Session& session, const CandidateTree& tree, const Acceptance& accepted) {
   const size_t before = session.tokens.size();
   for (size_t i = 1; i < accepted.path.size(); ++i) {
@@ -119,8 +119,7 @@ size_t Generator::Extend(Session& session, const CandidateTree& tree, const Acce
   return session.tokens.size() - before;
 }
 
-// Keeps the log-probabilities of the last `gained` tokens, what may follow them and what is
-// predicted to.
+// Updates filter, prediction and log-probabilities for the last `gained` tokens.
 void Generator::Account(Session& session, const Acceptance& accepted, size_t gained) {
   if (session.filter_) {
     for (Token t : std::span(session.tokens).last(gained)) session.filter_->Accept(t);
@@ -130,7 +129,7 @@ void Generator::Account(Session& session, const Acceptance& accepted, size_t gai
                           accepted.logprobs.end());
 }
 
-// Ends the answer after the first stop token among tokens [first_new, end), else at its limit.
+// Ends the answer after its first stop token in [first_new, end), or else at its limit.
 void Generator::CheckFinish(Session& session, size_t first_new) {
   auto& tokens = session.tokens;
   const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(first_new);
@@ -145,7 +144,7 @@ void Generator::CheckFinish(Session& session, size_t first_new) {
   }
 }
 
-// Forgets the tokens of an answer behind the first `length` of the text, and what is known of them.
+// Shortens the text to its first `length` tokens, together with what is kept for each token.
 void Generator::CutTo(Session& session, size_t length) {
   session.tokens.resize(length);
   const size_t written = session.written().size();
@@ -171,7 +170,7 @@ void Generator::Rewind(Session& session, int length) {
   if (drafter != nullptr && !session.broken_) drafter->Truncate(*session.draft_, length);
 }
 
-// After an error nothing of the text is taken over.
+// Makes a broken session usable; nothing of its old text is kept.
 void Generator::Renew(Session& session) const {
   session.cache_->Truncate(0);
   const Drafter* drafter = Of(session).drafter;
@@ -179,7 +178,7 @@ void Generator::Renew(Session& session) const {
   session.broken_ = false;
 }
 
-// An error may have kept a second one from being asked for.
+// The device may hold a second failure, which is discarded: the session reports the first.
 void Generator::Break(Session& session, const Error& why) const {
   session.status = why;
   session.broken_ = true;
@@ -188,7 +187,7 @@ void Generator::Break(Session& session, const Error& why) const {
   (void)known;
 }
 
-// `drafter`: its sessions alone.
+// `drafter`: break only sessions of that drafter.
 void Generator::BreakAll(const Lanes& lanes, const Error& why,
                          std::optional<size_t> drafter) const {
   for (const auto& lane : lanes) {

@@ -1,4 +1,4 @@
-// Who takes part in a pass, and with what.
+// Generator: which sessions take part in a pass, and with which nodes and chunks.
 #include <algorithm>
 
 #include "base/rng.h"
@@ -13,7 +13,7 @@ RowRequest Generator::RequestOf(const Session& session) {
   return {session.reading() ? ChunkLimit(session) : 0, session.begun_, session.served_};
 }
 
-// Prompts take part for the time being, and leave if nodes leave them no rows.
+// Prompts are admitted provisionally: AllotChunks drops them if nodes leave them no rows.
 Generator::Lanes Generator::Admit(std::span<Session* const> batch, int budget, RowPlan& plan) {
   std::vector<RowRequest> requests;
   for (const Session* s : batch) {
@@ -29,8 +29,8 @@ Generator::Lanes Generator::Admit(std::span<Session* const> batch, int budget, R
   return lanes;
 }
 
-// What each session shares the pass with, as far as is known before anything is drafted: others are
-// taken to want as many nodes as they have been wanting.
+// Predicts the pass that each session will share, before anything is drafted: the other sessions
+// are assumed to want as many nodes as in their recent cycles.
 PassLoad Generator::LoadOf(const Lane& own, const Lanes& lanes, const RowPlan& plan) {
   PassLoad load{.sessions = plan.roots, .prompts = plan.chunks};
   double tokens = own.session.usual_tokens_;
@@ -42,7 +42,7 @@ PassLoad Generator::LoadOf(const Lane& own, const Lanes& lanes, const RowPlan& p
     const auto& governors = s.costs_.governors;
     const bool rests = std::ranges::all_of(governors, &Governor::resting);
     if (rests || s.drafter_ != own.session.drafter_) continue;
-    load.levels.push_back(s.usual_levels_ + 1);  // it may want to draft deeper by now
+    load.levels.push_back(s.usual_levels_ + 1);  // it may draft deeper by now
   }
   load.own_nodes = own.session.usual_nodes_;
   load.own_part = own.session.usual_tokens_ / tokens;
@@ -88,7 +88,7 @@ bool Generator::IsWorthAsking(const Speculation& by, const Lane& lane) {
   return lane.builder->limits().max_nodes > 1;
 }
 
-// Greedy verification compares tokens, whatever they were drawn from.
+// No draws for greedy verification, which compares tokens whatever they were drawn from.
 std::optional<uint64_t> Generator::DrawKey(const Session& session) const {
   const SamplingParams& sampling = session.sampling();
   if (!verifier_.NeedsDraws() || sampling.greedy()) return std::nullopt;
@@ -97,8 +97,8 @@ std::optional<uint64_t> Generator::DrawKey(const Session& session) const {
   return key;
 }
 
-// A cycle writes at most depth + 1 tokens, so that no node lies beyond the context; the pass must
-// hold every node, for which the cache makes room. `nodes`: that a pass has room for.
+// A cycle writes at most depth + 1 tokens, so limiting depth keeps every node within the context.
+// The pass must hold all nodes, and the cache makes room for them. `nodes`: room in the pass.
 TreeLimits Generator::LimitsFor(const Session& session, int nodes) const {
   TreeLimits limits = Of(session).options.limits;
   const int left = session.limit - static_cast<int>(session.tokens.size());
@@ -126,7 +126,7 @@ int Generator::AllotTrees(const Lanes& lanes, const RowPlan& plan) {
   return nodes;
 }
 
-// Chunks of prompts fill the rows that roots and nodes leave.
+// Gives prompts the rows that roots and nodes leave, and drops prompts that get none.
 void Generator::AllotChunks(Lanes& lanes, int rows) {
   std::vector<RowRequest> requests;
   for (const auto& lane : lanes) requests.push_back(RequestOf(lane->session));

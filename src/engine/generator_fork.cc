@@ -1,4 +1,4 @@
-// What the generator does with beginnings that several texts share.
+// Generator: sharing of common prefixes between texts.
 #include <algorithm>
 #include <utility>
 
@@ -34,7 +34,7 @@ TextPrefix Generator::Leave(std::unique_ptr<Session> session) const {
   FT_CHECK(!session->broken_);
   const int length = session->cache_->length();
   session->tokens.resize(static_cast<size_t>(length));
-  session->cache_->Truncate(length);  // gives back what was reserved for more
+  session->cache_->Truncate(length);  // gives back pages reserved beyond it
   return {.tokens = std::move(session->tokens),
           .cache = std::move(session->cache_),
           .drafter = Of(*session).drafter,
@@ -42,7 +42,8 @@ TextPrefix Generator::Leave(std::unique_ptr<Session> session) const {
           .read_from = session->read_from_};
 }
 
-// The session is as one whose prompt was stopped: its next prompt goes on from what it holds.
+// Leaves the session in the state of one whose prompt was stopped, so that its next prompt
+// continues from the rows it holds.
 void Generator::Adopt(Session& session, TextPrefix prefix) const {
   FT_CHECK(session.tokens.empty() && session.cache_->length() == 0);
   FT_CHECK(prefix.cache->length() == prefix.length());

@@ -1,4 +1,4 @@
-// The pass itself: scoring, verification and what follows from them.
+// Generator: scoring, verification and their consequences.
 #include <algorithm>
 #include <numeric>
 
@@ -26,9 +26,9 @@ Cycle CycleOf(const CandidateTree& tree, const CandidateTree& offered, const Acc
   return cycle;
 }
 
-// Where no token can follow the last node that was accepted, that node's token is the next root
-// instead. It is written as plain decoding writes it, and may end the text; if it does not, the
-// next pass finds that nothing follows. So the outcome does not depend on the tree.
+// If the filter lets no token follow the last accepted node, takes that node's token back and makes
+// it the next root. Autoregressive decoding would write it, too: it may end the text, and if it
+// does not, the next pass reports the dead end. So the outcome does not depend on the tree.
 void WriteBeforeItFails(const CandidateTree& tree, Acceptance& accepted) {
   if (accepted.next != kNoToken || accepted.path.size() == 1) return;
   accepted.next = tree.token(accepted.path.back());
@@ -38,12 +38,12 @@ void WriteBeforeItFails(const CandidateTree& tree, Acceptance& accepted) {
 
 }  // namespace
 
-// What one session's cache has no memory for concerns that session alone.
+// Reserves cache rows. A session without memory for its rows is broken; the others go on.
 void Generator::ReserveRows(Lanes& lanes) const {
   for (const auto& lane : lanes) {
     Session& s = lane->session;
-    // Of a prompt all rows at once, so that one that does not fit is not begun. Rows of the answer
-    // take their pages when they are written.
+    // All rows of a prompt are reserved at once, so that a prompt that does not fit is not started.
+    // Rows of the answer are reserved as they are written.
     const int rows = lane->chunk > 0 ? s.prompt : s.cache_->length() + lane->tree.size();
     const Status status = s.cache_->Reserve(rows);
     if (!status.ok()) Break(s, status.error());
@@ -51,8 +51,8 @@ void Generator::ReserveRows(Lanes& lanes) const {
   DropBroken(lanes);
 }
 
-// Every lane's rows, one lane after another. Of a tree all logits are wanted, of a prompt those of
-// its last token.
+// Lays out the rows of all lanes, lane after lane. Logits are wanted for all rows of a tree, and
+// for the last row of a prompt.
 RowBatch Generator::RowsOf(const Lanes& lanes) {
   RowBatch rows;
   for (const auto& lane : lanes) {
@@ -71,7 +71,7 @@ RowBatch Generator::RowsOf(const Lanes& lanes) {
   return rows;
 }
 
-// What any drafter needs of any lane is tapped in all of them.
+// Merges the taps that drafters need for any lane; they are taken in all lanes.
 TapSpec Generator::NeedsOf(const Lanes& lanes) const {
   TapSpec needs;
   for (size_t d = 0; d < speculations_.size(); ++d) {
@@ -109,15 +109,15 @@ Status Generator::Score(const Lanes& lanes, Pass& pass) {
   return {};
 }
 
-// What the target chooses: below every root, and after every prompt that ends.
+// Runs the verifier on all trees, and on the last row of each prompt that ends.
 void Generator::Verify(const Lanes& lanes, const Pass& pass) {
   std::vector<CandidateTree> roots;
   std::vector<Scoring> scored;
   std::vector<Lane*> chooses;
-  roots.reserve(lanes.size());  // what is scored points at them
+  roots.reserve(lanes.size());  // `scored` holds references to them
   for (const auto& lane : lanes) {
     Session& s = lane->session;
-    if (lane->chunk > 0) {  // a prompt is given: every row is right
+    if (lane->chunk > 0) {  // all tokens of a prompt are accepted
       lane->accepted.path.resize(static_cast<size_t>(lane->chunk));
       std::iota(lane->accepted.path.begin(), lane->accepted.path.end(), 0);
       const auto end = static_cast<size_t>(s.cache_->length() + lane->chunk);
@@ -144,8 +144,8 @@ void Generator::Verify(const Lanes& lanes, const Pass& pass) {
   }
 }
 
-// Commits what was accepted. A session whose next token cannot be chosen is broken, and what the
-// pass scored of it is dropped.
+// Commits accepted rows. A session without a next token is broken, and its rows of this pass are
+// dropped.
 void Generator::Commit(const Lanes& lanes) const {
   for (const auto& lane : lanes) {
     Session& s = lane->session;
@@ -189,7 +189,7 @@ void Generator::Learn(const Lanes& lanes, const Pass& pass, DraftTimes& times) {
   }
 }
 
-// Lengthens the texts, and takes note of what that took.
+// Appends accepted tokens to the texts, and accounts for the times of the pass.
 void Generator::Write(const Lanes& lanes, const Pass& pass, double verify,
                       const DraftTimes& times) {
   const double of_prompts = static_cast<double>(pass.chunk_rows) / pass.rows;
@@ -197,9 +197,9 @@ void Generator::Write(const Lanes& lanes, const Pass& pass, double verify,
   const auto writing = std::ranges::count_if(lanes, [](const auto& l) { return l->chunk == 0; });
   seconds_.prefill += verify * of_prompts;
   seconds_.verify += verify * of_trees;
-  std::vector<const CostModel*> taught;  // what the pass took
+  std::vector<const CostModel*> taught;  // cost models that were given the time of this pass
   for (size_t d = 0; d < speculations_.size(); ++d) {
-    double reading = 0;  // of prompts, which drafters may put off
+    double reading = 0;  // of prompts that drafters had postponed
     int sessions = 0, rows = 0, chunk_rows = 0;
     for (const auto& lane : lanes) {
       if (DrafterOf(*lane) != d) continue;
@@ -209,7 +209,8 @@ void Generator::Write(const Lanes& lanes, const Pass& pass, double verify,
       chunk_rows += lane->chunk;
     }
     if (rows == 0) continue;
-    // Costs charge the drafter for its first reading of a prompt; reports, as the papers, do not.
+    // A first reading of a prompt counts as drafting in cost models, but as prefill in reports, as
+    // in the papers.
     const double of_own_prompts = static_cast<double>(chunk_rows) / rows;
     const double learn = times[d].learn * (1 - of_own_prompts);
     const double draft = std::max(0.0, times[d].propose - reading) + learn;
@@ -227,7 +228,7 @@ void Generator::Write(const Lanes& lanes, const Pass& pass, double verify,
   }
 }
 
-// What a session is taken to want of the next pass.
+// Updates the averages by which LoadOf predicts the session's next cycle.
 void Generator::NoteUsual(Session& session, const Lane& lane, double tokens) {
   constexpr double kNewest = 0.25;
   session.usual_nodes_ += kNewest * (lane.tree.size() - 1 - session.usual_nodes_);
@@ -243,7 +244,7 @@ int Generator::LevelsOf(const Lane& lane) {
   return levels;
 }
 
-// What a session has shared the pass with.
+// The actual load of the pass, for a session that took part in it.
 PassLoad Generator::LoadAfter(const Lane& own, const Lanes& lanes, const Round& round) {
   PassLoad load = own.economy->cycle().load;
   load.sessions = round.sessions;
@@ -263,7 +264,7 @@ bool Generator::WriteBy(const Lanes& lanes, size_t drafter, const Round& round, 
   std::vector<ObservedCycle> observed;
   for (const auto& lane : lanes) {
     Session& s = lane->session;
-    // What was accepted is written even where the drafter could not learn it.
+    // Accepted tokens are written even if the drafter failed to observe them.
     if (DrafterOf(*lane) != drafter || lane->accepted.next == kNoToken) continue;
     if (lane->chunk > 0) {
       if (lane->ends_prompt) EndPrompt(s, lane->accepted);

@@ -1,4 +1,4 @@
-// What the generator does with prompts.
+// Generator: prompts.
 #include <algorithm>
 #include <string>
 
@@ -67,12 +67,12 @@ void Generator::BeginCosts(Session& session) {
   Speculation& by = Of(session);
   if (!by.observer) return;
   const int size = session.prompt;
-  // What was learned of a text says little of one that shares only its beginning.
+  // Costs and gains observed in a text say little about one that shares only its beginning.
   const bool is_new = session.reused < size / 2 || session.costs_.governors.empty();
   if (is_new) by.observer->BeginText(session.costs_);
   by.observer->BeginAnswer(session.costs_, session.limit - size);
   if (session.reused == 0) session.read_from_ = 0;
-  // Decided once a text, but for one of which nothing that is left was read.
+  // Decided once for a text, and again if the drafter has read none of the rows that were kept.
   const bool has_read = session.reused > 0 && session.read_from_ < session.reused;
   if (has_read || !by.options.policy->MayDecline()) return;
   const int count = by.observer->TokensWorthReading(session.costs_, size - session.reused);
@@ -86,8 +86,8 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
   return {};
 }
 
-// The most tokens that its next chunk may hold: what the drafter may not read, and what it may,
-// are chunks of their own.
+// Most tokens of the session's next chunk. A chunk does not cross read_from: the tokens that the
+// drafter may not read and those that it may read are separate chunks.
 int Generator::ChunkLimit(const Session& session) {
   const int begin = session.cache_->length();
   int end = session.prompt;
@@ -107,7 +107,7 @@ void Generator::AskWhetherStopped(std::span<Session* const> batch) {
   }
 }
 
-// The prompt is read: its text has its first new token.
+// Ends a prompt that was scored whole: appends the answer's first token.
 void Generator::EndPrompt(Session& session, const Acceptance& accepted) {
   session.tokens.push_back(accepted.next);
   session.sources.push_back(kNoPos);

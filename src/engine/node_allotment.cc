@@ -13,17 +13,18 @@ struct RankedNode {
   Node node;
 };
 
-// [tree.size()] what each node gains where it may be kept; 0 elsewhere, and for probes.
+// Returns [tree.size()] the gain of each node that may be kept; 0 for others and for probes.
 std::vector<double> GainsOf(const NodeOffer& offer) {
   std::vector<double> gains = offer.builder->Gains();
   if (offer.economy != nullptr) return gains;
   std::vector<double> kept(gains.size(), 0.0);
-  constexpr double kLeast = std::numeric_limits<double>::min();  // it is wanted all the same
+  constexpr double kLeast = std::numeric_limits<double>::min();  // for kept nodes with no gain
   for (const Node n : offer.builder->Kept()) kept[n] = std::max(gains[n], kLeast);
   return kept;
 }
 
-// A parent comes before its children: it gains no less and has the lower number.
+// Ranks all nodes by gain. A parent precedes its children: its gain is no less, and its number
+// lower.
 std::vector<RankedNode> RankNodes(std::span<const NodeOffer> offers) {
   std::vector<RankedNode> ranked;
   for (size_t o = 0; o < offers.size(); ++o) {
@@ -38,8 +39,8 @@ std::vector<RankedNode> RankNodes(std::span<const NodeOffer> offers) {
   return ranked;
 }
 
-// Seconds that drafting took, by what is known of drafters: of sessions that are asked together the
-// deepest draft counts.
+// Expected seconds of drafting. Sessions of one drafter are drafted in one call, whose time is that
+// of the deepest draft.
 double DraftingSeconds(std::span<const NodeOffer> offers) {
   std::vector<std::vector<double>> of_drafter;  // [drafters][parts]
   for (const NodeOffer& offer : offers) {
@@ -60,10 +61,11 @@ double DraftingSeconds(std::span<const NodeOffer> offers) {
   return sum;
 }
 
-// What a pass costs and gains before any node that competes.
+// Expected tokens and rows of a pass before competing nodes are added. Nodes compete if their
+// policy weighs costs.
 struct PassBefore {
-  double tokens = 0;  // that are expected of it
-  int rows = 0;       // roots and nodes; none of prompts
+  double tokens = 0;  // expected tokens
+  int rows = 0;       // roots and nodes that do not compete; no prompt rows
 };
 
 PassBefore BeforeCompetition(std::span<const NodeOffer> offers,
@@ -80,7 +82,8 @@ PassBefore BeforeCompetition(std::span<const NodeOffer> offers,
   return before;
 }
 
-// How many of the nodes that compete make most tokens a second. `ranked`: all nodes.
+// Returns how many of the competing nodes, best first, maximise tokens a second. `ranked`: all
+// nodes.
 int CountThatPays(std::span<const NodeOffer> offers, std::span<const RankedNode> ranked,
                   const NodeRoom& room) {
   const SessionEconomy* economy = nullptr;
@@ -119,7 +122,7 @@ class Selection {
     }
   }
 
-  // `paying`: nodes that are worth their cost, of those that compete.
+  // `paying`: how many competing nodes to take.
   void TakeGuesses(std::span<const RankedNode> ranked, int paying) {
     for (const RankedNode& n : ranked) {
       if (room_ == 0) return;
@@ -129,7 +132,8 @@ class Selection {
     }
   }
 
-  // A set of probes serves its drafter whole or not at all.
+  // Takes each session's probes as a whole or not at all: a part of them is of no use to the
+  // drafter.
   void TakeProbes() {
     for (size_t o = 0; o < offers_.size(); ++o) {
       const CandidateTree& tree = offers_[o].builder->tree();
@@ -164,7 +168,7 @@ bool AnyWeighsCosts(std::span<const NodeOffer> offers) {
 }  // namespace
 
 std::vector<CandidateTree> AllotNodes(std::span<const NodeOffer> offers, const NodeRoom& room) {
-  // Alone, a policy decides by the same law and by itself.
+  // A session that is alone gets its policy's own tree, which maximises the same rate.
   if (!AnyWeighsCosts(offers) || (offers.size() == 1 && room.prompts == 0)) {
     std::vector<CandidateTree> trees;
     int nodes = 0;

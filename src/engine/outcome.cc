@@ -8,7 +8,7 @@
 namespace foretoken {
 namespace {
 
-// Closer to plain decoding than what such an estimate can tell.
+// Smallest difference from autoregressive decoding that the estimate can resolve.
 constexpr double kNoticeable = 0.05;
 
 std::string OfText(Guarantee guarantee) {

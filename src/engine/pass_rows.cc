@@ -9,8 +9,8 @@
 namespace foretoken {
 namespace {
 
-// Indices of requests that write, those that waited longest first; with them, as one that may wait
-// as they do, the oldest prompt.
+// Indices of the requests that compete for rows, longest wait first: all that write, and the oldest
+// prompt.
 std::vector<size_t> Waiting(std::span<const RowRequest> requests) {
   std::vector<size_t> waiting;
   const RowRequest* oldest = nullptr;

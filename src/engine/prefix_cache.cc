@@ -7,7 +7,7 @@
 namespace foretoken {
 namespace {
 
-// A beginning that is shorter is not kept for its own sake.
+// Entries are shortened to a multiple of this; one that would be shorter is dropped.
 constexpr int kLeastTokens = 64;
 
 size_t BytesOfPrefix(const TextPrefix& text) {
@@ -15,7 +15,7 @@ size_t BytesOfPrefix(const TextPrefix& text) {
   return text.cache->bytes_share() + draft + text.tokens.capacity() * sizeof(Token);
 }
 
-// What `text` holds of its first `length` tokens, for a session with `drafter`.
+// Forks the first `length` tokens of `text` for a session with `drafter`.
 Result<TextPrefix> ForkOf(const TextPrefix& text, int length, const Drafter* drafter) {
   TextPrefix fork{.tokens = {text.tokens.begin(), text.tokens.begin() + length},
                   .cache = nullptr,
@@ -28,8 +28,8 @@ Result<TextPrefix> ForkOf(const TextPrefix& text, int length, const Drafter* dra
   return fork;
 }
 
-// Whether `other` does for every session what a text with a state of `drafter` that has read from
-// `read_from` on does, as far as their tokens agree.
+// Whether `other` can replace, for every session and as far as their tokens agree, a text with a
+// state of `drafter` that has read from `read_from` on.
 bool Replaces(const TextPrefix& other, const Drafter* drafter, int read_from) {
   if (drafter == nullptr) return true;
   return other.drafter == drafter && other.read_from <= read_from;
@@ -72,7 +72,7 @@ PrefixCache::Match PrefixCache::LongestMatch(std::span<const Token> prompt, cons
   Match best;
   if (prompt.empty()) return best;
   tree_.Visit(prompt.first(prompt.size() - 1), [&](int id, int common) {
-    if (common < best.length) return false;  // as are all that follow
+    if (common < best.length) return false;  // so do all that follow
     Entry& entry = entries_.at(id);
     if (drafter != nullptr && entry.text.drafter != drafter) return true;
     const bool may_use_all = drafter == nullptr || entry.text.read_from <= read_from;
@@ -119,8 +119,8 @@ void PrefixCache::Drop(int id) {
   entries_.erase(found);
 }
 
-// Keeps the first half, unless that is short, or kept with another text as well, or there is no
-// memory to take it out.
+// Halves an entry. Drops it if the half would be short or covered by another entry, or if there is
+// no memory for the fork.
 void PrefixCache::Shorten(int id) {
   Entry& entry = entries_.at(id);
   const int half = entry.text.length() / 2 / kLeastTokens * kLeastTokens;
@@ -132,7 +132,8 @@ void PrefixCache::Shorten(int id) {
   tree_.Insert(entry.text.tokens, id);
 }
 
-// Whether the first `length` tokens of `text` are those of an entry but `except` that replaces it.
+// Whether another entry than `except` begins with the first `length` tokens of `text` and replaces
+// it.
 bool PrefixCache::IsCovered(const TextPrefix& text, int length, int except) const {
   bool is_covered = false;
   const auto tokens = std::span(text.tokens).first(static_cast<size_t>(length));

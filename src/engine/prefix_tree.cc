@@ -14,7 +14,7 @@ size_t CommonTokens(std::span<const Token> a, std::span<const Token> b) {
 
 }  // namespace
 
-// Puts a branch in the middle of an edge.
+// Splits the edge to `branch` after `at` tokens.
 void PrefixTree::Split(std::unique_ptr<Branch>& branch, size_t at) {
   auto upper = std::make_unique<Branch>();
   const auto middle = branch->edge.begin() + static_cast<std::ptrdiff_t>(at);
@@ -45,8 +45,8 @@ void PrefixTree::Erase(std::span<const Token> text, int id) {
   FT_CHECK(EraseBelow(root_, text, id));
 }
 
-// Returns whether the id was there. A branch that no text ends at, and that does not fork, is no
-// longer needed.
+// Returns whether the id was found. Removes branches that hold no id and have at most one branch
+// below them.
 bool PrefixTree::EraseBelow(Branch& branch, std::span<const Token> text, int id) {
   if (text.empty()) return std::erase(branch.ids, id) == 1;
   const auto found = branch.below.find(text[0]);
@@ -68,7 +68,7 @@ bool PrefixTree::EraseBelow(Branch& branch, std::span<const Token> text, int id)
 void PrefixTree::Visit(std::span<const Token> text, const Visitor& visit) const {
   struct Step {
     const Branch* branch;
-    int common;  // of `text` and the texts below
+    int common;  // tokens that `text` shares with the texts below
   };
   std::vector<Step> path{{&root_, 0}};
   for (size_t depth = 0; depth < text.size();) {
@@ -89,7 +89,7 @@ void PrefixTree::Visit(std::span<const Token> text, const Visitor& visit) const 
   }
 }
 
-// All texts that end at `branch` or below it, but for those of the branch `visited`.
+// Visits all texts at or below `branch`, except those below `visited`.
 bool PrefixTree::VisitAll(const Branch& branch, int common, const Branch* visited,
                           const Visitor& visit) {
   for (const int id : branch.ids) {

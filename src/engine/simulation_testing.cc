@@ -20,7 +20,7 @@ std::vector<DraftPart> PartsOf(std::span<const ScriptedDrafter> drafters) {
   return parts;
 }
 
-// The token at position `at` of text number `text`; never 0.
+// The token at position `at` of text number `text`; never 0, the wrong guess.
 Token TokenAt(uint64_t text, int at) {
   return 1 + static_cast<Token>(Mix(text * 7919 + static_cast<uint64_t>(at)) % 1000);
 }
@@ -47,7 +47,7 @@ Token Simulation::Guess(size_t part, int at) {
   return draw < hits ? TokenAt(text_, at) : 0;
 }
 
-// As CausalDrafter chooses.
+// Imitates CausalDrafter's choice.
 int Simulation::TokensToRead(size_t part, int begin, const TreeBuilder& builder) const {
   const int all = prompt + begin, held = read_[part];
   if (held >= prompt) return 0;

@@ -31,7 +31,7 @@ struct Totals {
 
 void AddSteps(const Cycle& c, std::vector<StepAcceptance>& steps) {
   if (static_cast<int>(steps.size()) < c.max_depth) steps.resize(static_cast<size_t>(c.max_depth));
-  // The step behind the last accepted one was refused, unless that one ended the answer.
+  // The step after the last accepted one was rejected, unless the answer ended there.
   const int judged = std::min(c.max_depth, c.written);
   for (int n = 0; n < judged; ++n) {
     auto& step = steps[static_cast<size_t>(n)];

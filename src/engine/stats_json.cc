@@ -35,7 +35,7 @@ double RunReport::TokensPerSecond() const {
 
 double RunReport::GenerationTokensPerSecond() const {
   const double time = seconds.draft + seconds.verify + seconds.other;
-  // The first token is the prompt's.
+  // The first token comes from the prompt's pass.
   return time > 0 && tokens.size() > 1 ? static_cast<double>(tokens.size() - 1) / time : 0;
 }
 
