@@ -80,7 +80,7 @@ TEST(CostModel, StraightLinesBetweenPoints) {
   EXPECT_GT(CostModel({{1, 1}}, {}).VerifySeconds(5, 0), 1);
 }
 
-// What passes of a machine take that is not as it was guessed to be.
+// True pass times of a simulated machine whose costs differ from the guess.
 double Truth(int rows, int context) { return 0.002 * (1 + 0.3 * (rows - 1) + 0.0002 * context); }
 
 CostModel Guessed() {
@@ -106,7 +106,8 @@ TEST(CostModel, FollowsWhatItSees) {
   }
 }
 
-// A few passes say what counts of rows near theirs cost, too; counts that were timed go by that.
+// Observations of one number of rows also correct nearby numbers, unless those were timed
+// themselves.
 TEST(CostModel, AFewPassesTellOfTheirNeighbours) {
   CostModel costs = Guessed();
   for (int i = 0; i < 2; ++i) costs.ObserveVerify(1, 0, Truth(1, 0));
@@ -128,7 +129,7 @@ TEST(CostModel, APauseOfTheMachineSaysLittle) {
   }
 }
 
-// A busy neighbour slows passes of all sizes down, which is no reason to draft less.
+// Other load on the machine slows passes of all sizes down, which is no reason to draft less.
 TEST(CostModel, ASlowerMachineIsNoDearerRows) {
   CostModel costs = Guessed();
   const auto run = [&costs](int from, int to, int least, double slower) {
@@ -138,13 +139,14 @@ TEST(CostModel, ASlowerMachineIsNoDearerRows) {
     }
   };
   run(0, 100, 1, 1);
-  run(100, 160, 2, 2.5);  // passes of one row are seen no more
+  run(100, 160, 2, 2.5);  // no more one-row passes
   EXPECT_NEAR(costs.VerifySeconds(4, 0) / costs.VerifySeconds(1, 0), Truth(4, 0) / Truth(1, 0),
               0.35);
   EXPECT_NEAR(costs.VerifySeconds(4, 0) / (2.5 * Truth(4, 0)), 1, 0.2);
 }
 
-// Whatever the first plain pass took: one of several rows cannot take less.
+// Even if the first one-row passes were disturbed, one is never taken to cost more than a larger
+// pass.
 TEST(CostModel, APlainPassIsNoDearerThanSeveralRows) {
   CostModel costs = Guessed();
   for (int i = 0; i < 2; ++i) costs.ObserveVerify(1, 0, 20 * Truth(1, 0));
@@ -213,14 +215,14 @@ TEST(DraftCosts, GainsOfOtherTextsAreCredit) {
   EXPECT_EQ(costs.Credit(), 0);
 }
 
-// A token to read is taken to cost a hundredth of a pass.
+// Reading a token is guessed to cost a hundredth of a pass.
 TEST(DraftCosts, ATextIsReadForADraftThatPaysForIt) {
   DraftCosts costs;
   EXPECT_TRUE(IsWorthReading(costs, 55, /*allowed=*/1.2, /*expected=*/128));
   EXPECT_FALSE(IsWorthReading(costs, 65, 1.2, 128)) << "nobody knows that it pays";
   EXPECT_TRUE(IsWorthReading(costs, 5, 0, 128)) << "a trifle";
   for (int answer = 0; answer < 20; ++answer) {
-    costs.ObserveWritten(128);  // without a draft, which says nothing
+    costs.ObserveWritten(128);  // an answer without drafting, which does not count
     for (int i = 0; i < 64; ++i) costs.ObserveGain(0.2);
     costs.ObserveWritten(128);
   }
@@ -273,7 +275,7 @@ TEST(AnswerLengths, AreThoseOfAnswersThatEnded) {
   EXPECT_NEAR(answers.Expected(100), 64, 1) << "nobody knows how long those were";
 }
 
-// The first drafter copies; the second drafts one level.
+// The first part copies; the second drafts one level.
 TEST(GainOf, IsWhatNobodyElseOffered) {
   CostModel costs({{1, 1}, {11, 2}}, {});
   DraftCosts copying, drafting;
@@ -329,7 +331,7 @@ TEST(CostModel, JsonHoldsIt) {
   }
 }
 
-// Texts that are written together have no pass of one row for long.
+// With several texts there may be no one-row pass for long.
 TEST(CostModel, LearnsAPlainPassFromPassesOfSeveralTexts) {
   CostModel costs = Guessed();
   for (int i = 0; i < 4; ++i) costs.ObserveVerify(4, 0, 0.012);

@@ -1,5 +1,5 @@
-// Never slower, from the first answer: what finding out about drafters costs, by a clock that the
-// test sets.
+// Decoding with a drafter is never much slower than without one, from the first answer on: bounds
+// on the cost of trying drafters, on a simulated clock.
 #include "engine/cost_observer.h"
 
 #include <gtest/gtest.h>
@@ -12,12 +12,12 @@
 namespace foretoken {
 namespace {
 
-// What the product guesses of a machine before it has run anything on it.
+// The guess for a machine on which nothing has run yet.
 CostModel Unknown() { return CostModel::Assume({{1, 1}, {4, 1.3}, {16, 2.5}, {64, 7}}, {}); }
 
 double Allowed(int tokens) { return std::max(1.2, 0.01 * tokens); }
 
-// Passes lost against plain decoding, but for those of disturbances.
+// Passes lost against autoregressive decoding, disturbances excluded.
 double Lost(const SimulatedAnswer& answer) {
   return answer.passes - answer.disturbance - answer.tokens;
 }
@@ -62,7 +62,7 @@ TEST_P(FirstAnswers, ADraftThatCostsMoreThanItGivesLosesLittle) {
   EXPECT_LE(Lost(run.Answer(GetParam())), Allowed(GetParam()));
 }
 
-// Both parts together may not cost more than one alone.
+// Two parts together may lose no more than one alone.
 TEST_P(FirstAnswers, UselessPartsShareWhatTheyMayLose) {
   CostModel costs = Unknown();
   Simulation run(costs, {Copier(0, 0.7), Level(0, 0.12)});
@@ -88,8 +88,8 @@ TEST(Observer, WhatLostIsHardlyTriedInFurtherAnswers) {
   }
 }
 
-// Over so many answers of 128 tokens. The best chain of such a draft would reach 1.79: 3.36 tokens
-// in 1.88 passes.
+// Mean speed over `answers` answers of 128 tokens. For a draft with 0.8 hits and levels of 0.12 the
+// best chain would reach 1.79: 3.36 tokens in 1.88 passes.
 double MeanSpeed(Simulation& run, int answers) {
   double passes = 0;
   for (int i = 0; i < answers; ++i) {
@@ -109,14 +109,15 @@ TEST(Observer, AGoodDraftIsUsedAtOnce) {
   EXPECT_GT(MeanSpeed(run, 30), 1.7);
 }
 
-// Luck does not send to rest what has paid for long.
+// Bad luck does not put a drafter to rest that has long been gaining time.
 TEST(Observer, AModestDraftKeepsWhatItGains) {
   CostModel costs = Unknown();
   Simulation run(costs, {Level(0.55, 0.12)});
   EXPECT_GT(MeanSpeed(run, 60), 1.2) << "two levels: 1.85 tokens in 1.44 passes";
 }
 
-// The first token of an answer from which five cycles in a row draft.
+// Position, at or after `from`, where the first five consecutive cycles that draft end; all tokens
+// of the answer if there are none.
 int SteadyFrom(const SimulatedAnswer& answer, int from) {
   int steady = 0;
   for (size_t c = 0; c < answer.nodes.size(); ++c) {
@@ -149,7 +150,7 @@ TEST(Observer, ADraftThatLostInOtherTextsComesBack) {
   EXPECT_GT(MeanSpeed(run, 10), 1.65);
 }
 
-// Whichever of the first passes and proposals another process disturbs.
+// One of the first passes or proposals takes 20 times its time.
 TEST(Observer, ADisturbanceIsForgotten) {
   for (int at = 0; at < 12; ++at) {
     CostModel costs = Unknown();
@@ -179,7 +180,7 @@ TEST(Observer, ASlowerMachineChangesNothing) {
   EXPECT_GT(6 * 128 / passes, 1.65);
 }
 
-// Reading a prompt is an expense: what is not known to pay reads short ones at most.
+// Reading a prompt costs time: a draft that is not known to pay off reads short prompts at most.
 TEST(Observer, PromptsAreReadForWhatPays) {
   for (const double hits : {0.0, 0.7}) {
     ScriptedDrafter draft = Level(hits, 0.12);
@@ -195,7 +196,7 @@ TEST(Observer, PromptsAreReadForWhatPays) {
   }
 }
 
-// A draft model of a third of the target's size, which reads prompts of 300 tokens.
+// A draft model of a third of the target's size, for prompts of 300 tokens.
 ScriptedDrafter ThirdOfTheTarget(double hits) {
   ScriptedDrafter draft = Level(hits, 0.3);
   draft.confidence = 0.9;
@@ -206,7 +207,7 @@ ScriptedDrafter ThirdOfTheTarget(double hits) {
   return draft;
 }
 
-// The best chain would reach 1.9 without the 9 passes that reading a whole prompt takes.
+// The best chain would reach 1.9 without the 9 passes of reading a whole prompt.
 TEST(Observer, AGoodDraftModelPaysWithinTheFirstAnswers) {
   CostModel costs = Unknown();
   Simulation run(costs, {ThirdOfTheTarget(0.93)});
@@ -217,7 +218,7 @@ TEST(Observer, AGoodDraftModelPaysWithinTheFirstAnswers) {
   EXPECT_GT(MeanSpeed(run, 10), 1.5);
 }
 
-// It may borrow from answers to come, which pay for it.
+// Such a draft may borrow from later answers, whose savings pay for it.
 TEST_P(FirstAnswers, AUselessDraftModelLosesLittleOnAverage) {
   CostModel costs = Unknown();
   Simulation run(costs, {ThirdOfTheTarget(0.0)});
@@ -229,11 +230,11 @@ TEST_P(FirstAnswers, AUselessDraftModelLosesLittleOnAverage) {
   EXPECT_LE(lost, 20 * Allowed(GetParam()));
 }
 
-// What was not spent in the first answers pays for the first try.
+// The exploration budget saved in the first answers pays for the first try.
 TEST(Observer, ADraftThatMustReadIsTriedAfterAFewAnswers) {
   ScriptedDrafter draft = Level(0.8, 0.12);
   draft.reading = 0.01;
-  draft.level_bytes = 0;  // so its first costs are not guessed from a size
+  draft.level_bytes = 0;  // so that its cost is not guessed from its size
   CostModel costs = Unknown();
   Simulation run(costs, {draft});
   run.prompt = 500;
@@ -263,8 +264,7 @@ TEST(Observer, APartRestsAlone) {
   }
 }
 
-// Long runs are dear where they fail, which is no reason to give them up. The best chain would
-// reach 4.5.
+// A long run costs a lot when it fails, but is worth it on average. The best chain would reach 4.5.
 TEST(Observer, LongRunsAreWorthTheirRisk) {
   ScriptedDrafter copier = Copier(0.97, 0.85);
   copier.run = 64;
@@ -275,7 +275,7 @@ TEST(Observer, LongRunsAreWorthTheirRisk) {
   EXPECT_GT(MeanSpeed(run, 40), 4.0);
 }
 
-// Where text is copied the draft is not asked, elsewhere it is.
+// The copying part drafts where text is copied, the other one elsewhere.
 TEST(Observer, PartsShareTheText) {
   ScriptedDrafter copier = Copier(0, 0.7), draft = Level(0.8, 0.12);
   copier.hits = [](int at) { return at / 64 % 2 == 0 ? 0.97 : 0.0; };

@@ -20,7 +20,7 @@ class GeneratorStep : public GeneratorLoop {
     return session;
   }
 
-  // What plain decoding alone makes of a prompt.
+  // The text that autoregressive decoding writes after `prompt`.
   std::vector<Token> Expected(std::span<const Token> prompt) {
     Generator plain(*model_, nullptr, *verifier_, {});
     const auto session = Begun(plain, prompt);
@@ -53,8 +53,8 @@ TEST_F(GeneratorStep, BeginComputesNothing) {
   EXPECT_EQ(session->written().size(), 1u);
 }
 
-// A prompt that goes on as the one before is read from where they part; one that is begun while
-// another is read, too.
+// A new prompt is read from where it departs from the previous one, even if that is still being
+// read.
 TEST_F(GeneratorStep, BeginKeepsACommonPrefix) {
   Generator generator = NewGenerator();
   const auto session = Begun(generator, prompt_);
@@ -69,7 +69,7 @@ TEST_F(GeneratorStep, BeginKeepsACommonPrefix) {
   EXPECT_EQ(session->tokens, Expected(other));
 }
 
-// Plain passes are known after two: a pass that two drafters share is not two.
+// The one-row time is known after two passes. A pass shared by two drafters counts once.
 TEST_F(GeneratorStep, CostsLearnOnceWhatAPassTakes) {
   CostModel costs = CostModel::Assume({{1, 1}, {kMaxRows, 2}}, {});
   const auto policy = *NewTreePolicy("auto");
@@ -148,7 +148,7 @@ TEST_F(GeneratorStep, MoreSessionsThanRowsTakeTurns) {
   }
 }
 
-// Where trees want more rows than there are, all still write what they would.
+// When trees want more rows than there are, every session still writes its own text.
 TEST_F(GeneratorStep, TreesAreCutToTheBudget) {
   drafter_.guess = [this](int at) { return Run(at, 7); };
   Generator generator = NewGenerator();
@@ -173,7 +173,7 @@ TEST_F(GeneratorStep, TreesAreCutToTheBudget) {
   }
 }
 
-// Finds no number in the logits of one session.
+// Finds a NaN in the logits of the session whose text begins with token 60, from `at` tokens on.
 class BlindToOne final : public Verifier {
  public:
   BlindToOne(Verifier& inner, size_t at) : inner_(inner), at_(at) {}
@@ -195,7 +195,7 @@ class BlindToOne final : public Verifier {
 TEST_F(GeneratorStep, OneBadSessionBreaksNoOther) {
   const std::vector<Token> bad_prompt = Prompt(60, 30), good_prompt = Prompt(1, 30);
   const std::vector<Token> expected = Expected(good_prompt), unbroken = Expected(bad_prompt);
-  for (const size_t at : {size_t{30}, size_t{34}}) {  // the prompt's last chunk, and later
+  for (const size_t at : {size_t{30}, size_t{34}}) {  // in the prompt's last chunk; after it
     BlindToOne verifier(*verifier_, at);
     Generator generator(*model_, nullptr, verifier, {});
     const auto bad = Begun(generator, bad_prompt), good = Begun(generator, good_prompt);
@@ -208,7 +208,7 @@ TEST_F(GeneratorStep, OneBadSessionBreaksNoOther) {
     Session* alone[] = {good.get()};
     while (!good->done()) ASSERT_TRUE(generator.Step(alone).ok());
     EXPECT_EQ(good->tokens, expected);
-    // Alone, its error is the Step's.
+    // When it runs alone, Step returns its error.
     ASSERT_TRUE(generator.Begin(*bad, bad_prompt, kNew).ok());
     EXPECT_TRUE(bad->status.ok());
     Session* bad_alone[] = {bad.get()};
@@ -238,7 +238,7 @@ TEST_F(GeneratorStep, AStoppedPromptStopsNoOther) {
   }
 }
 
-// Sessions of several drafters share passes; each drafter sees and guesses for its own.
+// Sessions of several drafters share passes; each drafter observes and proposes only for its own.
 TEST_F(GeneratorStep, DraftersSeeTheirOwnSessionsAlone) {
   ScriptDrafter second;
   drafter_.guess = [this](int at) { return Run(at, 2); };

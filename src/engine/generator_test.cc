@@ -1,4 +1,4 @@
-// The loop itself: what it tells a drafter, what it makes of guesses, and what an error leaves.
+// The loop: what the drafter observes, what becomes of guesses, and the state after an error.
 #include "engine/generator.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST_F(GeneratorLoop, WritesRightGuessesAndTheTokenAfterThem) {
       EXPECT_EQ(cycles[i].written, right + 1) << i;
       EXPECT_EQ(cycles[i].nodes, right + 1) << i;
     }
-    constexpr int kInCycles = kNew - 1;  // the prompt's pass writes the first
+    constexpr int kInCycles = kNew - 1;  // the prompt's pass writes the first token
     EXPECT_EQ(std::ssize(cycles), (kInCycles + right) / (right + 1));
   }
 }
@@ -96,7 +96,7 @@ TEST_F(GeneratorLoop, ADraftersErrorEndsTheStepAndKeepsTheText) {
     EXPECT_EQ(session->tokens.size(), before + (observing ? 3 : 0)) << "what was accepted stays";
     EXPECT_TRUE(
         std::ranges::equal(session->tokens, std::span(text_).first(session->tokens.size())));
-    // A prompt begins anew.
+    // The next prompt starts over.
     ASSERT_TRUE(generator.Prefill(*session, prompt_, kNew).ok());
     EXPECT_FALSE(session->is_broken());
     EXPECT_EQ(session->reused, 0);
@@ -106,7 +106,7 @@ TEST_F(GeneratorLoop, ADraftersErrorEndsTheStepAndKeepsTheText) {
   }
 }
 
-// Finds no numbers in the logits from some position on.
+// Finds a NaN in the logits once the text has more than `from` tokens.
 class BlindVerifier final : public Verifier {
  public:
   BlindVerifier(Verifier& inner, size_t from) : inner_(inner), from_(from) {}
@@ -142,7 +142,8 @@ TEST_F(GeneratorLoop, ALogitThatIsNoNumberIsAnErrorThatNamesThePass) {
   }
 }
 
-// Whatever was accepted before it, in however large trees; and a text that ends there is whole.
+// A dead end gives the error of autoregressive decoding, whatever was accepted before it and
+// however large the tree; a text that a stop token ends there is complete.
 TEST_F(GeneratorLoop, WhereNothingMayFollowIsFoundAsPlainDecodingFindsIt) {
   Generator plain(*model_, nullptr, *verifier_, {});
   int accepted = 0;

@@ -1,4 +1,4 @@
-// Where the nodes of a pass go that several texts share.
+// Division of a pass's nodes among several texts.
 #include "engine/node_allotment.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ CostModel Known(const std::function<double(int)>& passes) {
   return {std::move(points), {}};
 }
 
-// Rows are almost free up to 32, and cost as much as they multiply from there on.
+// Rows are almost free up to 32; each further row adds 0.05 passes.
 double MemoryBound(int rows) { return 1 + 0.002 * (rows - 1) + std::max(0.0, 0.05 * (rows - 32)); }
 double Linear(int rows) { return rows; }
 
@@ -33,7 +33,7 @@ BatchOutcome Simulate(const std::function<double(int)>& truth, std::vector<doubl
   return run.Run(200);
 }
 
-// A drafter that is always right beside others that never are.
+// One drafter that is always right beside others that are always wrong.
 TEST(NodeAllotment, UnevenLoadsBeatAnEqualSplit) {
   for (const size_t sessions : {4, 6, 8}) {
     for (const size_t right : {1, 2}) {
@@ -60,7 +60,7 @@ TEST(NodeAllotment, EvenLoadsLoseNothing) {
   }
 }
 
-// Where every row costs the same, a guess costs as much as a token: none is worth it.
+// If every row costs a full pass, no guess is worth its row.
 TEST(NodeAllotment, ManySessionsDraftNothingOnALinearCurve) {
   const BatchOutcome ours = Simulate(Linear, std::vector<double>(16, 0.8), false);
   const int nodes = std::accumulate(ours.nodes.begin(), ours.nodes.end(), 0);
@@ -68,7 +68,7 @@ TEST(NodeAllotment, ManySessionsDraftNothingOnALinearCurve) {
   EXPECT_GT(ours.Speed(), 0.97);
 }
 
-// The more texts share a pass that rows fill anyway, the fewer nodes each has.
+// In a pass that is full anyway, more texts mean fewer nodes for each.
 TEST(NodeAllotment, TreesShrinkAsSessionsJoin) {
   double before = 1e9;
   for (const size_t sessions : {1, 4, 12, 32}) {
@@ -80,7 +80,7 @@ TEST(NodeAllotment, TreesShrinkAsSessionsJoin) {
   }
 }
 
-// Rows of prompts stand before nodes on the curve.
+// Prompt rows raise the cost of the nodes that come on top of them.
 TEST(NodeAllotment, PromptsMakeNodesDear) {
   const std::vector<double> hits(4, 0.7);
   const BatchOutcome without = Simulate(MemoryBound, hits, false, 0, 128);
@@ -91,7 +91,7 @@ TEST(NodeAllotment, PromptsMakeNodesDear) {
 
 std::vector<Node> ShapeOf(const CandidateTree& tree) { return tree.Parents(); }
 
-// Policies that weigh no costs.
+// For policies that weigh no costs.
 TEST(NodeAllotment, ATreeOfItsOwnIsKeptUnlessThereIsNoRoom) {
   const auto policy = *NewTreePolicy("eagle2:total_token=9,depth=3,top_k=3");
   std::vector<TreeBuilder> builders;
@@ -111,7 +111,7 @@ TEST(NodeAllotment, ATreeOfItsOwnIsKeptUnlessThereIsNoRoom) {
   for (int room = 0; room < 16; ++room) {
     const std::vector<CandidateTree> cut = AllotNodes(offers, {room, 0});
     EXPECT_EQ(cut[0].size() + cut[1].size(), room + 2);
-    // No node that was left out is likelier than one that was kept.
+    // No node that was left out is more probable than one that was kept.
     float least_kept = 0, most_cut = -100;
     for (size_t o = 0; o < 2; ++o) {
       for (Node n = 1; n < cut[o].size(); ++n) least_kept = std::min(least_kept, cut[o].score(n));

@@ -1,4 +1,4 @@
-// How a pass's rows are divided between texts that are written and prompts that are read.
+// Division of a pass's rows between sessions that write and prompts that are read.
 #include "engine/pass_rows.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(PassRows, RootsComeFirstAndNothingExceedsTheBudget) {
       EXPECT_EQ(plan.roots, writing);
       EXPECT_EQ(plan.chunks > 0, reads);
     }
-    // Whatever nodes take, a prompt that takes part is read on.
+    // However many nodes there are, a prompt that takes part gets at least one row.
     EXPECT_TRUE(plan.chunks == 0 || plan.roots + plan.nodes < budget);
   }
 }
@@ -63,7 +63,7 @@ TEST(PassRows, TheOldestPromptIsReadFirst) {
   EXPECT_EQ(DivideAmongPrompts(requests, 40), (std::vector<int>{5, 0, 7, 4}));
 }
 
-// More sessions than rows: nobody waits longer than a round of all.
+// With more sessions than rows, no session waits longer than one round of all sessions.
 TEST(PassRows, AllTakeTheirTurn) {
   for (int budget = 1; budget <= 4; ++budget) {
     std::vector<RowRequest> requests(7);

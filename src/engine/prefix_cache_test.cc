@@ -1,4 +1,4 @@
-// Which beginnings are kept, found and let go. What a session makes of them: tests/lossless.
+// Which prefixes are stored, found and evicted. What sessions make of them: tests/lossless.
 #include "engine/prefix_cache.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct LengthState final : DraftState {
   int length;
 };
 
-// Its states know how long they are.
+// A drafter whose states are just their length.
 class LengthDrafter final : public Drafter {
  public:
   TapSpec Needs() const override { return {}; }
@@ -55,7 +55,7 @@ class PrefixCacheTest : public ::testing::Test {
     return left;
   }
 
-  // How many tokens of `prompt` there are; what is found is as long as it says.
+  // Length of the stored prefix of `prompt`; checks that what Find returns has that length.
   int Found(PrefixCache& cache, const Text& prompt, const Drafter* drafter, int read_from = 0) {
     Result<std::optional<TextPrefix>> found = cache.Find(prompt, drafter, read_from);
     EXPECT_TRUE(found.ok());
@@ -150,7 +150,7 @@ TEST_F(PrefixCacheTest, AStateIsOfUseToItsDrafterAlone) {
   EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5, 6, 7}, nullptr), 6);
 }
 
-// What the drafter skipped is not taken by a session in which it would read it.
+// A session whose drafter would read tokens that an entry's drafter skipped uses only those before.
 TEST_F(PrefixCacheTest, AStateThatSkippedWhatIsWantedIsCutToWhatIsNot) {
   PrefixCache cache(kPlenty);
   const Text text = Tokens(20, 3), longer = Tokens(30, 3);
@@ -177,14 +177,14 @@ TEST_F(PrefixCacheTest, WhatWasUsedLongestAgoGoesFirst) {
   PrefixCache cache(3 * each);
   for (const Text& text : {a, b, c}) cache.Keep(Left(text, nullptr));
   EXPECT_EQ(cache.size(), 3);
-  EXPECT_EQ(Found(cache, a, nullptr), 39);  // so b is the oldest
+  EXPECT_EQ(Found(cache, a, nullptr), 39);  // now b is the oldest
   cache.Keep(Left(d, nullptr));
   EXPECT_LE(cache.bytes(), 3 * each);
   EXPECT_EQ(Found(cache, b, nullptr), 0);
   EXPECT_EQ(Found(cache, c, nullptr), 39);
   EXPECT_EQ(Found(cache, a, nullptr), 39);
   EXPECT_EQ(Found(cache, d, nullptr), 39);
-  cache.Keep(Left(c, nullptr));  // was kept already, and is the latest now
+  cache.Keep(Left(c, nullptr));  // stored already; now the most recently used
   cache.ShrinkTo(each);
   EXPECT_EQ(cache.size(), 1);
   EXPECT_EQ(Found(cache, c, nullptr), 39);
@@ -193,7 +193,7 @@ TEST_F(PrefixCacheTest, WhatWasUsedLongestAgoGoesFirst) {
   EXPECT_EQ(cache.bytes(), 0u);
 }
 
-// Texts that branch hold the pages of their beginning together.
+// Texts with a common prefix share its pages.
 TEST_F(PrefixCacheTest, SharedPagesAreCountedOnce) {
   Text branch = Tokens(500, 10);
   branch[320] = 99;
@@ -240,7 +240,7 @@ TEST_F(PrefixCacheTest, OfALongTextTheEndGoesFirst) {
   EXPECT_EQ(cache.size(), 0);
 }
 
-// The first half of a text that another one has as well would be there twice.
+// Halving drops an entry whose first half another entry covers.
 TEST_F(PrefixCacheTest, AHalfThatIsThereAnywayIsNotKept) {
   Text branch = Tokens(500, 10);
   branch[300] = 99;

@@ -33,7 +33,7 @@ int CommonOf(const std::vector<Token>& a, const std::vector<Token>& b) {
   return static_cast<int>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-// Against a list of texts that is searched from one end to the other.
+// Compared with a linear search over all texts.
 TEST(PrefixTree, VisitsEveryTextTheLongestCommonBeginningFirst) {
   for (uint64_t run = 0; run < 100; ++run) {
     PrefixTree tree;

@@ -45,8 +45,8 @@ TEST(Metrics, OverlapIsOfThePositionsReached) {
   EXPECT_DOUBLE_EQ(Summarise({}).alpha_lev, 0.0);
 }
 
-// Of eight accepted tokens the seventh ended the answer: seven were written, and nobody judged the
-// eighth step.
+// The seventh of eight accepted tokens ends the answer: seven are written, and step eight is not
+// judged.
 TEST(Metrics, TokensBehindTheEndAreNotCounted) {
   std::vector<std::vector<Cycle>> questions{Chain({2, 7}, 8)};
   questions[0][1].written = 7;
@@ -63,8 +63,7 @@ TEST(Metrics, TokensBehindTheEndAreNotCounted) {
   EXPECT_EQ(m.alpha_n[7].reached, 0);
 }
 
-// The depth is the method's, whatever was left of its tree; a cycle that drafted nothing is in
-// neither sum.
+// Depth is counted before the tree is cut; a cycle that drafted nothing is in neither sum.
 TEST(Metrics, AlphaIsOfTheDepthThatWasDrafted) {
   std::vector<std::vector<Cycle>> questions{Chain({3, 1}, 4)};
   for (Cycle& c : questions[0]) c.drafted_depth = 6;
@@ -104,12 +103,12 @@ TEST(Calibration, GuessesAreTheBestChildrenOfWhatWasReached) {
   EXPECT_NEAR(guesses[2].confidence, 0.4, 1e-6);
   EXPECT_FALSE(guesses[2].accepted);
   EXPECT_TRUE(GuessesAlong(CandidateTree(0), std::vector<Node>{0}, 1).empty());
-  // The token of `weak` ended the answer.
+  // The answer ended at the token of `weak`.
   EXPECT_EQ(GuessesAlong(tree, std::vector<Node>{0, weak, under}, 1).size(), 1u);
 }
 
 TEST(Calibration, RoundingMovesNoGuessAcrossABinsEdge) {
-  // What is claimed to be 0.7 comes out as this after some nodes.
+  // The confidence 0.7, as it is after a path of this log-probability.
   for (const float sum : {0.F, -1.3F, -5.1F, -17.9F}) {
     EXPECT_EQ(BinOf(std::exp(sum + std::log(0.7F) - sum)), 7u) << sum;
   }
@@ -152,7 +151,7 @@ TEST(Median, MiddleOrTheMeanOfTwo) {
 }
 
 // The median of 99 uniform values has a standard deviation of 1 / (2 sqrt(101)), so 95 % of samples
-// have theirs within 0.098 of 0.5; and intervals made of single samples hold 0.5 about as often.
+// have a median within 0.098 of 0.5, and intervals from single samples hold 0.5 about as often.
 TEST(BootstrapMedian, IntervalsHoldTheTrueMedianAsOftenAsTheySay) {
   int held = 0;
   double width = 0;
@@ -169,8 +168,8 @@ TEST(BootstrapMedian, IntervalsHoldTheTrueMedianAsOftenAsTheySay) {
   EXPECT_NEAR(width, 4 * 0.0498, 0.02);
 }
 
-// Thirty things measured in a few passes, each of which is faster or slower as a whole: an interval
-// over things alone holds the true value far less often than it says, one over both about as often.
+// Thirty items measured in a few passes, each of which is faster or slower as a whole: an interval
+// over items alone holds the true value far less often than stated, one over both about as often.
 TEST(BootstrapPasses, IntervalsCountHowPassesDiffer) {
   constexpr size_t kThings = 30;
   constexpr int kSamples = 300;

@@ -8,7 +8,7 @@
 namespace foretoken {
 namespace {
 
-// Where in the prompt each token of the answer came from.
+// Returns [answer tokens] the position in the prompt that each was copied from, or kNoPos.
 std::vector<Pos> PromptSources(std::span<const Token> tokens, int prompt,
                                std::span<const Pos> sources) {
   std::vector<Pos> found(sources.begin(), sources.end());
@@ -23,7 +23,7 @@ std::vector<Pos> PromptSources(std::span<const Token> tokens, int prompt,
   return found;
 }
 
-int Characters(std::string_view text) {  // continuation bytes are no characters of their own
+int Characters(std::string_view text) {  // UTF-8 continuation bytes do not count
   return static_cast<int>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }

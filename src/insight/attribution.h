@@ -1,4 +1,5 @@
-// Which stretches of an answer were copied, and from where in the prompt (PLD+, appendix D).
+// Attribution of copied spans: which tokens of an answer were copied, and from where in the prompt
+// (PLD+, appendix D).
 #pragma once
 
 #include <span>
@@ -20,14 +21,14 @@ struct CopiedSpan {
   bool operator==(const CopiedSpan&) const = default;
 };
 
-// The copied stretches of at least `least` tokens, in order, as far as they reach: a draft that
-// goes on where the last one ended is one stretch with it, the bonus between them included where it
-// is the next token of the source. What was copied from the answer itself counts as copied from
-// where that was. `tokens`: prompt, then answer; `sources`: see Session.
+// Returns the copied spans of at least `least` tokens, in order, each as long as possible. A draft
+// that continues where the previous one ended belongs to its span, and so does the bonus between
+// them if it is the next token of the source. Tokens copied from the answer count as copied from
+// where those were. `tokens`: prompt, then answer; `sources`: Session::sources.
 std::vector<CopiedSpan> CopiedSpans(std::span<const Token> tokens, int prompt,
                                     std::span<const Pos> sources, int least);
 
-// The text of tokens, and how many of its bytes are complete after each of them.
+// The text of tokens, and how many of its bytes are complete after each token.
 struct TokenText {
   std::string text;
   std::vector<size_t> end;  // [tokens], never inside a character
@@ -41,8 +42,8 @@ struct TokenText {
 TokenText TextOf(const Tokenizer& tokenizer, std::span<const Token> tokens);
 
 // {"min_tokens", "prompt", "text", "spans": [{"begin", "end", "source_begin", "source_end",
-// "tokens", "text"}]}: offsets count characters (code points), begin and end those of "text", the
-// source's those of "prompt". `whole`: the text of prompt and answer.
+// "tokens", "text"}]}. Offsets count characters (code points): "begin" and "end" within "text", the
+// source's within "prompt". `whole`: the text of prompt and answer.
 Json AttributionJson(const TokenText& whole, int prompt, std::span<const CopiedSpan> spans,
                      int least);
 

@@ -10,7 +10,7 @@ namespace {
 
 using Spans = std::vector<CopiedSpan>;
 
-// Prompt 10 11 12 13 14 15 16 17, then an answer.
+// Spans of an answer to the prompt 10 11 12 13 14 15 16 17.
 Spans Copied(const std::vector<Token>& answer, const std::vector<Pos>& sources, int least = 1) {
   std::vector<Token> tokens{10, 11, 12, 13, 14, 15, 16, 17};
   tokens.insert(tokens.end(), answer.begin(), answer.end());
@@ -37,7 +37,7 @@ TEST(CopiedSpans, NeighboursFromElsewhereAreTwo) {
 }
 
 TEST(CopiedSpans, CopiesOfCopiesLeadToThePrompt) {
-  // Positions 8 to 10 are 12 13 60; the rest was copied from there.
+  // Positions 8 to 10 hold 12 13 60; the rest was copied from there.
   EXPECT_EQ(Copied({12, 13, 60, 12, 13, 60}, {2, 3, -1, 8, 9, 10}), (Spans{{0, 2, 2}, {3, 5, 2}}));
 }
 

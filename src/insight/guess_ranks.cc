@@ -10,7 +10,7 @@
 namespace foretoken {
 namespace {
 
-// Has the drafter continue the given text, whatever it would say itself. The text is a run of
+// Makes the drafter continue the given text instead of its own guesses. The text is a chain of
 // probes, each the first child of its parent.
 class GivenPath final : public TreePolicy {
  public:
@@ -39,7 +39,7 @@ Status GuessRanks::Add(Model& target, Drafter& drafter, std::span<const Token> t
   while (!session->done()) {
     const auto root = session->tokens.size() - 1;
     const int depth = std::min(steps(), size - 1 - static_cast<int>(root));
-    // Room for every probe, the root and one node more, without which nobody is asked.
+    // Room for the root, every probe and one more node, without which the drafter is not called.
     TreeBuilder builder(text[root], {.max_nodes = depth + 2, .max_depth = depth}, path);
     Node last = 0;
     for (int i = 1; i <= depth; ++i) {

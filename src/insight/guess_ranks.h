@@ -1,4 +1,4 @@
-// How far down a drafter's lists the words of a given text stand (head_topk, M-3).
+// Ranks of a given text's tokens in a drafter's guesses (head_topk, M-3).
 #pragma once
 
 #include <array>
@@ -11,29 +11,29 @@
 
 namespace foretoken {
 
-// Sums over texts. Step k guesses the token k + 1 behind the root, told those between.
+// Sums over texts. Step k guesses the token at distance k + 1 from the root, given those between.
 class GuessRanks {
  public:
-  static constexpr int kMost = 5;  // places of a list that are looked at
+  static constexpr int kMost = 5;  // guesses considered for each list
 
   explicit GuessRanks(int steps) : steps_(static_cast<size_t>(steps)) {}
 
-  // Gives `text` to the target token by token and asks `drafter`, at every root from token `prompt`
-  // on, for the tokens that follow. REQUIRES: 1 <= prompt < text.size() <= the model's context.
-  // Errors: out of memory.
+  // Has the target decode `text` token by token, and at every root from token `prompt` on asks
+  // `drafter` for the tokens that follow. REQUIRES: 1 <= prompt < text.size() <= the model's
+  // context. Errors: out of memory.
   Status Add(Model& target, Drafter& drafter, std::span<const Token> text, int prompt);
 
   int steps() const { return static_cast<int>(steps_.size()); }
-  // How often the drafter had a list for the step.
+  // Number of times the drafter had a list for the step.
   int64_t asked(int step) const { return steps_[static_cast<size_t>(step)].asked; }
-  // The share of lists that have the text's token among their first `top`; 0 where none was asked.
+  // Share of those lists that have the text's token among their first `top`; 0 without lists.
   // REQUIRES: 1 <= top <= kMost.
   double TopShare(int step, int top) const;
 
  private:
   struct Step {
     int64_t asked = 0;
-    std::array<int64_t, kMost> at = {};  // lists that have the token at this place
+    std::array<int64_t, kMost> at = {};  // [rank] lists that have the token at that rank
   };
   void Count(const CandidateTree& tree);
 

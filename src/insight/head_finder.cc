@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-// Drafts nothing; looks at every head each time the target writes a token.
+// A drafter that proposes nothing and inspects every head when the target writes a token.
 class HeadWatcher final : public Drafter {
  public:
   HeadWatcher(Model& target, const HeadSearch& search)
@@ -36,7 +36,7 @@ class HeadWatcher final : public Drafter {
     return Error{"what was found belongs to one text"};
   }
 
-  // Says how long the coming prompt is.
+  // Announces a prompt of `input` tokens.
   void Expect(int input) {
     text_.clear();
     input_ = input;
@@ -45,7 +45,7 @@ class HeadWatcher final : public Drafter {
   Status Observe(std::span<const Observation> seen) override {
     for (const Observation& o : seen) {
       text_.insert(text_.end(), o.committed.begin(), o.committed.end());
-      if (static_cast<int>(text_.size()) < input_) continue;  // `next` is still given
+      if (static_cast<int>(text_.size()) < input_) continue;  // `next` is a prompt token
       text_.push_back(o.next);
       if (const int source = CopySource(text_, input_); source >= 0) {
         FT_RETURN_IF_ERROR(Count(o, source));
@@ -92,7 +92,7 @@ class HeadWatcher final : public Drafter {
     return {};
   }
 
-  // Whether no other column of the domain is higher, nor an earlier one as high.
+  // Whether the row's maximum over the domain is at `source`, the first of equals.
   bool PeaksAt(std::span<const float> row, int source) const {
     const int end = search_.domain == RowDomain::kFull ? static_cast<int>(row.size()) : input_;
     for (int j = 0; j < end; ++j) {

@@ -1,5 +1,5 @@
-// Finds a model's induction heads for PLD+(a), offline (P-15). Such a head attends to the place in
-// the input that the next token is copied from, in the step that writes this token.
+// Offline search for a model's induction heads, for PLD+(a) (P-15): heads that, in the step that
+// writes a token, attend to the input position that the token is copied from.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@
 
 namespace foretoken {
 
-// Which columns of an attention row compete for its maximum.
+// The columns of an attention row among which the maximum is taken.
 enum class RowDomain : uint8_t {
-  kInput,        // the input but for BOS, which would win as an attention sink
-  kFull,         // everything before the token
-  kOccurrences,  // the token's places in the input
+  kInput,        // the input without BOS, which would win as an attention sink
+  kFull,         // all positions before the token
+  kOccurrences,  // positions of the token in the input
 };
 
 struct HeadSearch {
-  int max_new = 128;        // tokens written for each prompt, greedily
+  int max_new = 128;        // greedy tokens for each prompt
   int capacity = 2048;      // longest sequence
-  std::vector<Token> stop;  // end of generation
+  std::vector<Token> stop;  // stop tokens
   Token bos = kNoToken;
   RowDomain domain = RowDomain::kInput;
 };
@@ -31,18 +31,18 @@ struct HeadHits {
   int64_t hits;
 };
 struct HeadReport {
-  std::vector<HeadHits> heads;  // every head, most hits first; equals by layer, then head
+  std::vector<HeadHits> heads;  // every head, most hits first; ties by layer, then head
   int64_t trials = 0;           // written tokens that occur in their input
 };
 
-// `progress` is called after each prompt with how many are done. Errors: a prompt that does not
-// fit, out of memory.
+// Calls `progress` after each prompt with the number done. Errors: a prompt that does not fit, out
+// of memory.
 Result<HeadReport> FindHeads(Model& target, std::span<const std::vector<Token>> prompts,
                              const HeadSearch& search, const std::function<void(int)>& progress);
 
 // The position in text[0, input) that the last token of `text` was most likely copied from: the
-// same token, with the longest match between the tokens before it and those before the last token.
-// The lowest of equals; -1 where the input does not hold the token.
+// occurrence of that token with the longest common suffix before it; the first of equals, or -1 if
+// the input does not contain the token.
 int CopySource(std::span<const Token> text, int input);
 
 }  // namespace foretoken

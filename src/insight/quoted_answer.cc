@@ -8,7 +8,8 @@
 namespace foretoken {
 namespace {
 
-// "12" at the front of `text`, followed by `after`: returns it and moves past both. Otherwise 0.
+// Parses a number > 0 followed by `after` at the front of `text`. Returns it and removes both from
+// `text`; returns 0, and leaves `text` as it is, if they are not there.
 int TakeNumber(std::string_view after, std::string_view& text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

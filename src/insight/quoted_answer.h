@@ -1,5 +1,5 @@
-// Answers that quote numbered passages, as QuoteSum writes them, and how well an attribution finds
-// the quotes again.
+// Answers that quote numbered passages in the format of QuoteSum, and a score for how well an
+// attribution recovers the quotes.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,29 @@
 
 namespace foretoken {
 
-// A text, and for each byte the number of the passage it belongs to, 0 for none.
+// A text with the number of the passage that each byte belongs to; 0: none.
 struct MarkedText {
   std::string text;
   std::vector<int> passage;  // [text.size()]
 
-  // The passage of the first byte of [begin, end) that is not a space; 0 if there is none.
+  // Passage of the first byte of [begin, end) that is no space; 0 if all are spaces.
   int PassageOf(size_t begin, size_t end) const;
 };
 
-// "Also, [ 2 To create maps ] ." without its marks. A bracket that opens no quote is text.
+// Parses "Also, [ 2 To create maps ] ." and removes the marks. Brackets that open no quote are
+// text.
 MarkedText ReadQuotes(std::string_view marked);
-// A prompt whose passages are paragraphs "[1] ...": each as long as its line.
+// Parses a prompt whose passages are lines that begin with "[1] ".
 MarkedText ReadPassages(std::string_view prompt);
 
 // Counts of tokens.
 struct AttributionScore {
-  int64_t quoted = 0;      // belong to a quote
-  int64_t attributed = 0;  // said to come from a passage
-  int64_t correct = 0;     // both, and it is the right one
+  int64_t quoted = 0;      // in a quote
+  int64_t attributed = 0;  // attributed to a passage
+  int64_t correct = 0;     // attributed to the passage quoted
 
   void Add(int quoted_from, int attributed_to);
-  // 0 where nothing was attributed (quoted).
+  // 0 if the denominator is 0.
   double precision() const;
   double recall() const;
   double f1() const;

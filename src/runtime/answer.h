@@ -1,4 +1,4 @@
-// One answer: decode, stream, measure, compare.
+// Writing one answer: decoding, streaming, measuring, comparing.
 #pragma once
 
 #include <functional>
@@ -16,40 +16,41 @@ namespace foretoken {
 
 struct Answer {
   int prompt_tokens = 0;
-  std::vector<Token> tokens;  // new ones, a stop token included
-  std::vector<Pos> sources;   // [tokens] see Session
+  std::vector<Token> tokens;  // new tokens, up to and including a stop token
+  std::vector<Pos> sources;   // [tokens] Session::sources
   std::vector<Cycle> cycles;
   std::vector<Tally> tallies;    // the drafter's
-  Finish finish = Finish::kNot;  // kNot when interrupted, by a request or an error
-  Status ended;                  // the error that ended it early; what was written is here
-  DraftOutcome outcome;          // whose guarantee is the verifier's to say
+  Finish finish = Finish::kNot;  // kNot if stopped early, by on_tokens or an error
+  Status ended;                  // the error that ended it early; tokens written before it are kept
+  DraftOutcome outcome;  // `guarantee` is a placeholder: the verifier's is set by the caller
   PhaseSeconds phases;
-  double total_seconds = 0;  // everything after loading
+  double total_seconds = 0;  // all time after loading
 
   RunReport Report(double load_seconds) const;
   Metrics Summary() const { return Summarise(std::span(&cycles, 1)); }
 };
 
-// Called with every batch of new tokens, of which the first `drafted` were guessed; false stops.
+// Receives every batch of new tokens, the first `drafted` of which were drafted. Returning false
+// stops the answer.
 using OnTokens = std::function<bool(std::span<const Token> fresh, int drafted)>;
 
-// Decodes one answer in `session`. Errors: see Generator::Prefill; those of later steps are the
-// answer's.
+// Decodes one answer in `session`. Errors: those of Generator::Prefill; later ones are returned in
+// Answer::ended.
 Result<Answer> WriteAnswer(Generator& generator, Session& session, std::span<const Token> prompt,
                            int max_new, const OnTokens& on_tokens);
 
-// The same in sessions that are all given the prompt and go on together; the answer is the first
-// one's, its times are those of all. REQUIRES: sessions not empty, distinct.
+// Decodes the prompt in all sessions together and returns the first session's answer, with the
+// times of all. Errors: as WriteAnswer. REQUIRES: sessions not empty, distinct.
 Result<Answer> WriteTogether(Generator& generator, std::span<Session* const> sessions,
                              std::span<const Token> prompt, int max_new, const OnTokens& on_tokens);
 
-// Streams tokens to a file as text, whole characters only, flushing every batch.
+// Streams tokens to a file as text, in whole characters, and flushes after every batch.
 class TextStream {
  public:
-  // `colour`: guessed tokens are shown in green. `prompt`: what the text continues.
+  // `colour`: show drafted tokens in green. `prompt`: the tokens that the text continues.
   TextStream(const Tokenizer& tokenizer, std::span<const Token> prompt, std::FILE* out,
              bool colour);
-  // False when the file takes no more.
+  // Returns false if writing failed.
   bool Write(std::span<const Token> fresh, int drafted);
   void Finish();
   // Whether the text so far ends with a newline (or is empty).
@@ -63,8 +64,8 @@ class TextStream {
   bool colour_, at_line_start_ = true;
 };
 
-// One sentence naming the first token at which `speculated` departs from `plain`, or nothing.
-// `complete`: both ran to their ends, so that lengths must agree, too.
+// A sentence about the first token where `speculated` differs from `plain`, or nothing. `complete`:
+// both answers are finished, so their lengths must agree as well.
 std::optional<std::string> FirstDifference(const Tokenizer& tokenizer, std::span<const Token> plain,
                                            std::span<const Token> speculated, bool complete);
 

@@ -1,4 +1,4 @@
-// How many tokens a sequence may take.
+// Choice of the context length.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace foretoken {
 
-inline constexpr size_t kUsualContext = 4096;  // of conversations
+inline constexpr size_t kUsualContext = 4096;  // default for conversations
 
-// `asked` tokens, or where that is 0 the model's context, at most `usual`. Errors: more than the
-// model's.
+// Returns `asked` tokens; if that is 0, the model's context but at most `usual`. Errors: `asked`
+// exceeds the model's context.
 Result<int> ChooseContext(int asked, const ModelConfig& config, size_t usual);
 
 }  // namespace foretoken

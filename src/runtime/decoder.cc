@@ -9,13 +9,13 @@
 namespace foretoken {
 namespace {
 
-// What was typed: JSON where it reads as such ("70", "[[1,2]]"), text otherwise.
+// Parses an option's value as JSON if it is JSON ("70", "[[1,2]]"), else as text.
 Json ValueOf(const std::string& text) {
   Result<Json> parsed = ParseJson(text, "option");
   return parsed.ok() ? *std::move(parsed) : Json(text);
 }
 
-// An option given more than once is a list.
+// Adds an option; one that is given more than once becomes a list.
 void AddOption(const std::string& key, Json value, Json& options) {
   if (!options.contains(key)) {
     options[key] = std::move(value);
@@ -32,7 +32,8 @@ Json ObjectOf(const NamedValues& values) {
   return object;
 }
 
-// Says `sentence` on standard error, once: decoders are made again and again.
+// Prints `sentence` to standard error unless it was printed before, as a process may make many
+// decoders.
 void SayOnce(const std::string& sentence) {
   static std::set<std::string> said;
   if (sentence.empty() || !said.insert(sentence).second) return;
@@ -52,7 +53,7 @@ Result<std::unique_ptr<Drafter>> DrafterFor(const LoadedModel& loaded, const Dra
   return drafter;
 }
 
-// The tree as it is named, and the nodes it may have. Errors: it does not fit into a pass.
+// Returns the node limit of the tree. Errors: the tree does not fit into a pass.
 Result<int> NodesOf(const LoadedModel& loaded, const DraftArgs& args, const std::string& name,
                     const TreePolicy& tree) {
   const int nodes = args.draft_max < 0 ? tree.DefaultNodes() : args.draft_max + 1;
@@ -86,7 +87,7 @@ Result<Speculator> NewSpeculator(const LoadedModel& loaded, const DraftArgs& arg
                         .policy = &policy,
                         .costs = costs,
                         .drafter = args.drafter,
-                        // Where drafts change the text, one seed should give one text.
+                        // If drafts change the text, a seed must still give one text.
                         .refresh_costs = verifier->guarantee == Guarantee::kSameText,
                         .noise = args.noise};
   return speculator;

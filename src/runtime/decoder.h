@@ -1,4 +1,4 @@
-// A generator with the drafter, tree and verifier that a command line names.
+// Builds a generator with the drafter, tree and verifier named on a command line.
 #pragma once
 
 #include <memory>
@@ -13,24 +13,24 @@
 
 namespace foretoken {
 
-// A drafter that sessions may name, and the shape of its trees.
+// A drafter that sessions may select, with its tree policy.
 struct NamedDrafter {
   std::unique_ptr<Drafter> drafter;  // null for "none"
   std::unique_ptr<TreePolicy> tree;
 };
 
-// A generator and what it borrows. The model must outlive it.
+// A generator and everything it borrows but the model, which must outlive it.
 struct Decoder {
   std::unique_ptr<Drafter> drafter;  // null for "none"
   std::unique_ptr<TreePolicy> tree;
-  std::vector<NamedDrafter> others;  // by their numbers in the generator, from 1
+  std::vector<NamedDrafter> others;  // [number in the generator - 1]
   std::unique_ptr<Verifier> verifier;
   std::unique_ptr<Generator> generator;
 };
 // Errors: unknown drafter, tree or verifier, bad options.
 Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity);
-// Adds the drafter of `args`, whose verifier is not looked at: the decoder keeps its own. Returns
-// its number in the generator. Errors: as of NewDecoder.
+// Adds the drafter of `args` to `decoder`, whose verifier stays; that of `args` is ignored. Returns
+// its number in the generator. Errors: as NewDecoder.
 Result<int> AddDrafter(const LoadedModel& loaded, const DraftArgs& args, int capacity,
                        Decoder* decoder);
 

@@ -12,7 +12,7 @@ constexpr std::string_view kRoles[] = {"system", "user", "assistant"};
 
 bool IsRole(std::string_view role) { return std::ranges::find(kRoles, role) != std::end(kRoles); }
 
-// The role that "role: ..." opens a turn of, or nothing.
+// The role if `text` begins with "role: ", else nothing.
 std::optional<std::string_view> RoleAt(std::string_view text) {
   for (std::string_view role : kRoles) {
     if (text.starts_with(role) && text.substr(role.size()).starts_with(": ")) return role;
@@ -20,7 +20,8 @@ std::optional<std::string_view> RoleAt(std::string_view text) {
   return std::nullopt;
 }
 
-// Where the turn that begins at `begin` ends: before the blank line that a next turn follows.
+// End of the turn that begins at `begin`: the blank line before the next turn, or the end of the
+// text.
 size_t EndOfTurn(std::string_view text, size_t begin) {
   for (size_t at = text.find("\n\n", begin); at != std::string_view::npos;
        at = text.find("\n\n", at + 1)) {
@@ -76,7 +77,7 @@ int Dialogue::exchanges() const {
   return static_cast<int>(std::ranges::count(messages_, "user", &ChatMessage::role));
 }
 
-// Where the question of exchange `index` stands; the end for one that does not exist.
+// Index of the question of exchange `index`; messages_.size() if there is no such exchange.
 size_t Dialogue::BeginOfExchange(int index) const {
   size_t at = 0;
   for (; at < messages_.size(); ++at) {

@@ -1,5 +1,5 @@
-// A conversation as a user steers it: asked, answered, taken back, cut at its old end, kept in a
-// file.
+// A conversation that a user can edit: questions, answers, undo, forgetting of old exchanges, and
+// files.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace foretoken {
 
-// A system message, which may be empty, and the turns after it. An exchange is a question and the
-// answer to it, if there is one yet.
+// An optional system message and the turns after it. An exchange is a question with its answer, if
+// there is one yet.
 class Dialogue {
  public:
   const std::string& system() const { return system_; }
   void SetSystem(std::string text) { system_ = std::move(text); }
   // The turns, without the system message.
   const std::vector<ChatMessage>& messages() const { return messages_; }
-  // What a prompt is made of: the system message, if there is one, and the turns.
+  // The messages of a prompt: the system message, if any, and all turns.
   std::vector<ChatMessage> All() const;
   int exchanges() const;
 
@@ -27,9 +27,9 @@ class Dialogue {
   void Answer(std::string text) { messages_.push_back({"assistant", std::move(text)}); }
   void Add(ChatMessage message) { messages_.push_back(std::move(message)); }
   void Clear() { messages_.clear(); }
-  // Removes the last exchange. Returns its question, "" where there was no exchange.
+  // Removes the last exchange. Returns its question, or "" if there was no exchange.
   std::string Undo();
-  // Removes what was answered to the last question. Returns whether there is a question.
+  // Removes everything after the last question. Returns whether there is a question.
   bool ReopenQuestion();
   // Removes the oldest exchanges. REQUIRES: 0 <= count <= exchanges().
   void Forget(int count);
@@ -41,14 +41,15 @@ class Dialogue {
   std::vector<ChatMessage> messages_;
 };
 
-// How many of the oldest exchanges to forget so that the prompt takes at most `wanted` tokens; all
-// but the last where that is not enough. Errors: what the template refuses.
+// How many of the oldest exchanges to forget so that the prompt has at most `wanted` tokens; all
+// but the last if that is not enough. Errors: those of the chat template.
 Result<int> ExchangesToForget(const Dialogue& dialogue, const ChatPrompter& prompter, int wanted);
 
-// As a file: JSON ({"messages": [{"role", "content"}]}) where `path` ends in .json or .jsonl, else
-// "role: content" with a blank line between turns.
+// Serialises as JSON ({"messages": [{"role", "content"}]}) if `path` ends in .json or .jsonl, else
+// as "role: content" with a blank line between turns.
 std::string FileText(const Dialogue& dialogue, std::string_view path);
-// Reads both. `origin` (the file) opens the errors: neither of them, an unknown role.
+// Parses both formats. Error messages begin with `origin`, the file. Errors: neither format, an
+// unknown role.
 Result<Dialogue> ParseDialogue(std::string_view text, const std::string& origin);
 
 }  // namespace foretoken

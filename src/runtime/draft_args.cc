@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-// `entries`: a registry. `first`: a name that is none of its entries, or empty.
+// `entries`: a registry. `first`: another accepted name, or empty.
 template <typename Entries>
 Status CheckName(std::string_view option, std::string_view name, std::string_view first,
                  const Entries& entries) {
@@ -28,7 +28,7 @@ Status CheckName(std::string_view option, std::string_view name, std::string_vie
 Status CheckDraftNames(const DraftArgs& draft) {
   const auto drafters = SplitDrafters(draft.drafter);
   for (std::string_view name : drafters) {
-    // None is a drafter by itself only.
+    // "none" cannot be joined with other drafters.
     const std::string_view none = drafters.size() == 1 ? "none" : "";
     FT_RETURN_IF_ERROR(CheckName("--drafter", name, none, AllDrafters()));
   }

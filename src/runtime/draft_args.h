@@ -1,4 +1,4 @@
-// What drafts, in which trees, and who verifies, as a command line names them.
+// Drafter, tree and verifier as named on a command line.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace foretoken {
 
 using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
-// By DraftNoise, as typed after --draft-noise.
+// [DraftNoise] values of --draft-noise.
 inline constexpr std::string_view kDraftNoiseNames[] = {"auto", "shared", "none"};
 inline std::string_view NoiseName(DraftNoise noise) {
   return kDraftNoiseNames[static_cast<size_t>(noise)];
@@ -21,27 +21,27 @@ inline std::string_view NoiseName(DraftNoise noise) {
 
 struct DraftArgs {
   std::string drafter = "none";
-  std::string tree;      // as typed; empty: see TreeOf
-  std::string pct_cost;  // the expand option of `tree`, if not empty
-  int draft_max = -1;    // below 0: as many as the tree wants
+  std::string tree;      // as typed; empty: chosen by TreeOf
+  std::string pct_cost;  // the `expand` option of `tree`, if not empty
+  int draft_max = -1;    // most tokens drafted; below 0: as the tree decides
   NamedValues options;
   DraftNoise noise = DraftNoise::kAuto;
   std::string verifier = "exact";
   NamedValues verifier_options;
 };
 
-// Errors: no such drafter, tree or verifier (lists the known ones).
+// Errors: an unknown drafter, tree or verifier; the message lists the known ones.
 Status CheckDraftNames(const DraftArgs& draft);
-// Beside the registry's trees: another one for each drafter.
+// Value of --tree besides the registry's names: the tree of the drafter's paper.
 inline constexpr char kPaperTree[] = "paper";
-// The tree that is meant: `paper` is that of the (first) drafter's paper. By default `auto` where
-// the verifier lets no tree change the text, the paper's elsewhere, as costs measured anew would
-// otherwise change what a seed writes. The names must be known.
+// Returns the name of the tree to use; `paper` is that of the (first) drafter's paper. The default
+// is `auto` if the verifier guarantees that trees do not change the text, else the paper's tree:
+// with `auto`, measured costs would change what a seed writes. REQUIRES: names are known.
 std::string TreeOf(const DraftArgs& draft);
-// Has the (first) drafter draft as in its paper where nothing else was asked for: what was not
-// drafted is not found, so attribution wants every guess.
+// Unless options say otherwise, makes the (first) drafter draft as in its paper. For attribution:
+// only copies that were drafted are found, so every guess counts.
 void DraftAsPaper(DraftArgs* draft);
-// Says so on standard error where the verifier is lossy.
+// Warns on standard error if the verifier is lossy.
 void WarnIfLossy(const DraftArgs& draft);
 
 }  // namespace foretoken

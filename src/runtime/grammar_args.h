@@ -1,4 +1,4 @@
-// What answers must look like, as a command line says it.
+// Constraints on answers as given on a command line.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@
 
 namespace foretoken {
 
-// One of them, or none.
+// At most one of these may be set.
 struct GrammarArgs {
   std::string grammar, grammar_file;  // GBNF
-  std::string json_schema;            // or "@FILE"
+  std::string json_schema;            // the schema, or "@FILE"
   std::string json_schema_file;
 
   bool any() const {
@@ -24,12 +24,12 @@ struct GrammarArgs {
   }
 };
 
-// The grammar, null where none is asked for. Errors: several at once, an unreadable file, a mistake
-// in a grammar, a schema that is not supported.
+// Returns the grammar, or null if none is given. Errors: more than one, an unreadable file, an
+// invalid grammar, an unsupported schema.
 Result<std::shared_ptr<const Automaton>> ReadGrammar(const GrammarArgs& args);
 
-// The filter of answers that match `grammar`; null where that is null. `ends`: the tokens that end
-// an answer. Errors: there are none.
+// Returns the filter for answers that match `grammar`; null if `grammar` is null. `ends`: the
+// tokens that end an answer. Errors: `ends` is empty.
 Result<std::shared_ptr<const LogitFilter>> FilterBy(std::shared_ptr<const Automaton> grammar,
                                                     const Tokenizer& tokenizer,
                                                     std::span<const Token> ends);

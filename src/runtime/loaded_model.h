@@ -1,4 +1,4 @@
-// A model that is ready to decode, as a command line names it.
+// A model that is ready to decode, as named on a command line.
 #pragma once
 
 #include <memory>
@@ -13,17 +13,17 @@ namespace foretoken {
 
 struct ModelArgs {
   std::string path;
-  int threads = 0;              // 0 = one for each core that the process may use
-  std::string backend = "cpu";  // as of NewBackend
+  int threads = 0;              // 0: one for each core available to the process
+  std::string backend = "cpu";  // a name for NewBackend
 };
 
-// A model with all it needs, in order of construction.
+// A model and everything it needs, in order of construction.
 struct LoadedModel {
   std::unique_ptr<ModelFile> file;
   std::unique_ptr<Backend> backend;
   std::shared_ptr<const Tokenizer> tokenizer;
   std::unique_ptr<Model> model;
-  std::unique_ptr<CostStore> costs;  // read when a tree first asks
+  std::unique_ptr<CostStore> costs;  // read from its file on first use
   double load_seconds = 0;
 };
 // Errors: no path given, an unreadable file, a file without a tokenizer, those of NewBackend.

@@ -1,4 +1,4 @@
-// How tokens are sampled, as a command line says it, over what the model's file suggests.
+// Sampling parameters from the command line, over the model file's defaults.
 #pragma once
 
 #include "base/result.h"
@@ -10,11 +10,11 @@ namespace foretoken {
 struct SamplingArgs {
   SamplingParams params;
   bool model_defaults = false;
-  // Whether they were typed, and so outrank the model's defaults.
+  // Whether an option was given explicitly, and so overrides the model's default.
   bool has_temperature = false, has_top_k = false, has_top_p = false;
 };
 
-// The parameters asked for, over the model's own defaults if --model-defaults. Errors: see
+// Returns the parameters given, over the model's defaults if `model_defaults`. Errors: those of
 // Validate and CheckBias.
 Result<SamplingParams> ResolveSampling(const SamplingArgs& args, const ModelFile& file);
 
