@@ -6,11 +6,12 @@
 namespace foretoken {
 namespace {
 
-// Losses are weighed over about this running time, and may be this part of it.
+// Time constant, in CPU seconds, over which losses are summed, and the fraction of it that they may
+// reach.
 constexpr double kWindow = 0.01;
 constexpr double kBearable = 0.2;
 constexpr double kShortestPause = 1e-3, kLongestPause = 1.0;
-// Losses this soon after a thread joined mean that it joined too early: running time, or pauses.
+// A thread was added too early if losses follow within this CPU time, or this many pauses.
 constexpr double kShortestTrial = 0.02, kTrialPauses = 8;
 
 }  // namespace

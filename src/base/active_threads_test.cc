@@ -1,4 +1,4 @@
-// How many threads take part, by what happened to jobs.
+// The number of active threads as a function of reported losses and tries.
 #include "base/active_threads.h"
 
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 namespace foretoken {
 namespace {
 
-constexpr double kSlice = 3e-3;  // of a scheduler
+constexpr double kSlice = 3e-3;  // a time slice of the scheduler, in seconds
 
-// A slice is lost at `now`, in which a thread has run from the beginning.
+// Reports the loss of one time slice at `now`, for a thread that has always been running.
 void LoseSlice(ActiveThreads& active, double now) { active.OnLost(now, now, kSlice); }
 
 TEST(ActiveThreads, AreAllAtFirst) {
@@ -34,7 +34,7 @@ TEST(ActiveThreads, StayWhereStallsAreShortOrRare) {
   EXPECT_EQ(active.count(), 2);
 }
 
-// Calls until a try is due; returns when.
+// Advances time until a try is due; returns when.
 double NextTry(const ActiveThreads& active, double now) {
   while (!active.ShouldTry(now)) now += 1e-4;
   return now;
@@ -63,7 +63,7 @@ TEST(ActiveThreads, ComeBackAtOnceAfterAMomentsStall) {
   EXPECT_EQ(active.count(), 2);
 }
 
-// A core that seems free may be another's, who is pushed off it for a moment.
+// A core that seems free may belong to another process, which is pushed off it for a moment.
 TEST(ActiveThreads, ThatStallAtOnceAreTriedLessOften) {
   ActiveThreads active(2);
   double now = 1, pause = 0;
@@ -75,7 +75,7 @@ TEST(ActiveThreads, ThatStallAtOnceAreTriedLessOften) {
     active.OnTried(now, now, /*core_was_free=*/true);
   }
   EXPECT_GT(pause, 0.9);
-  // A quiet while later it is as it was.
+  // After a quiet while the pauses are short again.
   now += 60;
   for (; active.count() == 2; now += kSlice) LoseSlice(active, now);
   EXPECT_LT(NextTry(active, now) - now, 0.01);

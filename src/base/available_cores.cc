@@ -15,11 +15,11 @@ namespace {
 
 constexpr double kMostCores = 1 << 20;
 
-// A mounted cgroup hierarchy that has the CPU controller, or may have.
+// A mounted cgroup hierarchy that has the CPU controller, or may have it.
 struct Hierarchy {
   int version = 2;
-  std::string root;   // the cgroup that is mounted
-  std::string mount;  // where
+  std::string root;   // the cgroup at the mount point
+  std::string mount;  // the mount point
 };
 
 bool Contains(std::string_view list, std::string_view name) {
@@ -30,7 +30,7 @@ bool Contains(std::string_view list, std::string_view name) {
   return false;
 }
 
-// Of /proc/self/mountinfo (proc(5)): "ID PARENT MAJOR:MINOR ROOT MOUNT OPTIONS... - TYPE SOURCE
+// Parses /proc/self/mountinfo (proc(5)): "ID PARENT MAJOR:MINOR ROOT MOUNT OPTIONS... - TYPE SOURCE
 // SUPER_OPTIONS".
 std::vector<Hierarchy> ReadMounts(const std::string& path) {
   std::vector<Hierarchy> found;
@@ -68,10 +68,10 @@ std::string ReadCgroup(const std::string& path, int version) {
 std::optional<double> ReadQuota(const std::string& folder, int version) {
   double quota = 0, period = 0;
   if (version == 2) {
-    std::ifstream file(folder + "/cpu.max");  // "max 100000" where there is none
+    std::ifstream file(folder + "/cpu.max");  // "max 100000" if there is no quota
     if (!(file >> quota >> period)) return std::nullopt;
   } else {
-    std::ifstream quota_file(folder + "/cpu.cfs_quota_us");  // -1 where there is none
+    std::ifstream quota_file(folder + "/cpu.cfs_quota_us");  // -1 if there is no quota
     std::ifstream period_file(folder + "/cpu.cfs_period_us");
     if (!(quota_file >> quota) || !(period_file >> period)) return std::nullopt;
   }
@@ -79,9 +79,9 @@ std::optional<double> ReadQuota(const std::string& folder, int version) {
   return quota / period;
 }
 
-// The least quota of `cgroup` and of the cgroups above it.
+// The smallest quota of `cgroup` and the cgroups above it.
 std::optional<double> LeastQuota(const std::string& root, const Hierarchy& h, std::string cgroup) {
-  // Below what is mounted; elsewhere only the mount can be read.
+  // Path relative to the mounted cgroup; of cgroups outside it only the mount point can be read.
   if (h.root != "/") cgroup = cgroup.starts_with(h.root) ? cgroup.substr(h.root.size()) : "";
   if (cgroup.starts_with("/..")) cgroup.clear();
   std::optional<double> least;

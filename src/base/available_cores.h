@@ -1,4 +1,4 @@
-// How many threads of this process can run at the same time.
+// Number of threads of this process that can run at the same time.
 #pragma once
 
 #include <optional>
@@ -6,12 +6,12 @@
 
 namespace foretoken {
 
-// Cores of the affinity mask, or CgroupCores() where that is less; at least 1.
+// Cores in the affinity mask, limited by CgroupCores(); at least 1.
 int AvailableCores();
 
-// The CPU quota of the process's cgroups, in cores, rounded up; at least 1. It is the least one up
-// the hierarchy: `cpu.max` of version 2, `cpu.cfs_quota_us` of version 1. Nothing where none is set
-// or can be read. `root` goes before every path: /proc and where the hierarchies are mounted.
+// The CPU quota of the process's cgroups in cores, rounded up, at least 1: the smallest quota up
+// the hierarchy, from `cpu.max` (version 2) or `cpu.cfs_quota_us` (version 1). Nothing if none is
+// set or can be read. `root` is prefixed to all paths: /proc and the mount points.
 std::optional<int> CgroupCores(const std::string& root = "");
 
 }  // namespace foretoken

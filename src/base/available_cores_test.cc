@@ -1,4 +1,4 @@
-// Quotas of made-up cgroups.
+// CPU quotas from simulated cgroup files.
 #include "base/available_cores.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class CgroupTest : public testing::Test {
     fs::create_directories(fs::path(root_ + path).parent_path());
     std::ofstream(root_ + path) << text;
   }
-  // Mounts, and the cgroups that the process is in.
+  // Writes the process's mounts and cgroups.
   void Process(const std::string& mounts, const std::string& cgroups) {
     Write("/proc/self/mountinfo", "23 1 8:1 / / rw - ext4 /dev/root rw\n" + mounts);
     Write("/proc/self/cgroup", cgroups);

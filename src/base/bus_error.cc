@@ -13,18 +13,19 @@ namespace foretoken {
 namespace {
 
 void Say(const char* text) {
-  if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // nobody listens
+  if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // stderr is closed
 }
 
 // Async-signal-safe.
 void OnBusError(int, siginfo_t* info, void*) {
   const char* path = MappedPathAt(info->si_addr);
-  if (path == nullptr) {  // not ours: the instruction is tried again, and ends the process
+  if (path ==
+      nullptr) {  // not a mapped file of ours: the instruction is retried and ends the process
     signal(SIGBUS, SIG_DFL);
     return;
   }
   static std::atomic_flag said = ATOMIC_FLAG_INIT;
-  if (said.test_and_set()) {  // another thread met it first, says so and ends the process
+  if (said.test_and_set()) {  // another thread is already reporting and will end the process
     while (true) pause();
   }
   Say("foretoken: ");

@@ -1,5 +1,5 @@
-// FT_CHECK: a broken promise between two pieces of our own code. Prints and aborts.
-// The world's faults (files, requests, memory) are a Result (result.h) instead.
+// FT_CHECK: checks an internal invariant; prints it and aborts if it does not hold. External faults
+// (files, requests, memory) are returned as a Result (result.h) instead.
 #pragma once
 
 #include <cstdio>

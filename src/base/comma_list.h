@@ -1,4 +1,4 @@
-// Names in a row, as messages list them.
+// Comma-separated lists of names for messages.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,7 @@
 
 namespace foretoken {
 
-// "a, b, c". `name_of`: what of an item is its name; a member or a function.
+// "a, b, c". `name_of`: the member or function that gives an item's name.
 template <typename Items, typename NameOf = std::identity>
 std::string CommaList(const Items& items, NameOf name_of = {}) {
   std::string list;

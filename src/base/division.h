@@ -1,16 +1,16 @@
-// Quotients that need care: of what may be nothing, and whole ones rounded up.
+// Quotients with a zero denominator, and integer quotients rounded up.
 #pragma once
 
 #include <concepts>
 
 namespace foretoken {
 
-// 0 where there is nothing to divide by.
+// 0 if the denominator is not positive.
 inline double Ratio(double numerator, double denominator) {
   return denominator > 0 ? numerator / denominator : 0;
 }
 
-// How many times `size` make at least `count`. REQUIRES: count >= 0, size > 0.
+// count / size, rounded up. REQUIRES: count >= 0, size > 0.
 template <std::integral T>
 constexpr T DivideUp(T count, T size) {
   return (count + size - 1) / size;

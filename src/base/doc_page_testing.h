@@ -1,4 +1,4 @@
-// Pages of docs/ with a table that is made from the sources: `make docs` writes it, tests compare.
+// Tables in docs/ that are generated from the sources: `make docs` writes them, tests compare them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 namespace foretoken {
 
-// Expects `text` between the markers of docs/PAGE; with FT_WRITE_DOCS in the environment, writes it
-// there.
+// Expects `text` between the markers of docs/PAGE. If FT_WRITE_DOCS is set in the environment,
+// writes it there instead.
 inline void ExpectOnPage(const std::string& page, const std::string& text) {
   const std::string path = FT_SOURCE_DIR "/docs/" + page;
   const std::string begin = "<!-- options: written by make docs -->\n", end = "<!-- end -->\n";

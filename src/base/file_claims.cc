@@ -13,8 +13,8 @@ namespace {
 using FileId = std::pair<dev_t, ino_t>;
 
 struct ClaimedOutput {
-  std::string path;          // absolute, without links in its folders
-  std::optional<FileId> id;  // of the file that is there already
+  std::string path;          // absolute; links in its folders are resolved
+  std::optional<FileId> id;  // of the existing file, if any
 };
 
 struct Claims {
@@ -64,7 +64,7 @@ Result<OutputClaim> OutputClaim::Make(const std::string& path) {
   ClaimedOutput output{.path = std::filesystem::weakly_canonical(path, ignored).string()};
   struct stat info {};
   if (stat(path.c_str(), &info) == 0) {
-    if (!S_ISREG(info.st_mode)) return OutputClaim();  // a stream replaces nothing
+    if (!S_ISREG(info.st_mode)) return OutputClaim();  // writing to a stream replaces no file
     output.id = IdOf(info);
   }
   Claims& claims = AllClaims();

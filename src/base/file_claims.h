@@ -1,5 +1,5 @@
-// The files a process reads and those it is about to write, by device and inode: whatever name,
-// link or mount leads to a file, no output replaces an input.
+// Registry of the files that a process reads and writes, by device and inode, so that no output
+// replaces an input under whatever name, link or mount.
 #pragma once
 
 #include <sys/stat.h>
@@ -11,19 +11,19 @@
 
 namespace foretoken {
 
-// What a file is opened for. A process's own state (a journal, a checkpoint) is read and written
-// again; an input is only read.
+// Purpose of opening a file. A process's own state (a journal, a checkpoint) may be written again;
+// an input is only read.
 enum class FileUse : uint8_t { kInput, kOwnState };
 
-// From now on (or no longer) inputs are remembered once they are closed, so that an output named
-// later cannot replace them either. Commands turn it on; a library's user may write what it read.
+// Turns on (or off) remembering inputs after they are closed, so that a later output cannot replace
+// them either. Commands turn it on; users of the library may write what they have read.
 void RememberInputs(bool on);
 
-// Says that the file `info` describes is being read. Errors: an output of this process, or, as own
-// state, one of its inputs.
+// Registers the file that `info` describes as being read. Errors: it is an output of this process,
+// or is opened as own state and was read as an input.
 Status ClaimForReading(const struct stat& info, const std::string& path, FileUse use);
 
-// Says for as long as it lives that a path will be written. Thread-safe.
+// Marks a path as an output while it lives. Thread-safe.
 class OutputClaim {
  public:
   OutputClaim() = default;
@@ -31,7 +31,7 @@ class OutputClaim {
   OutputClaim& operator=(OutputClaim&& other) noexcept;
   ~OutputClaim();
 
-  // Errors: a file that was read as an input, a path that another claim covers.
+  // Errors: the file was read as an input, or another claim covers the path.
   static Result<OutputClaim> Make(const std::string& path);
 
  private:

@@ -160,7 +160,7 @@ TEST_F(FilesTest, WhatCannotBeWrittenIsSaidBeforeTheWork) {
 }
 
 TEST_F(FilesTest, ADeviceThatIsFullIsAnError) {
-  // Said when it is opened, before the work.
+  // Reported when it is opened, before the work.
   EXPECT_EQ(OutputFile::Open("/dev/full").error().message,
             "/dev/full: cannot write: No space left on device");
   EXPECT_THAT(Complaint(WriteFileAtomically("/dev/full", "x")), HasSubstr("No space left"));
@@ -177,7 +177,7 @@ TEST_F(FilesTest, ALinkStaysAndItsFileIsWritten) {
   EXPECT_EQ(TextOf(Path("data")), "new");
 }
 
-// Of processes that are gone, and of those alone.
+// Only files of processes that no longer exist are removed.
 TEST_F(FilesTest, LeftoversOfKilledProcessesGo) {
   const std::string dead = std::to_string(DeadProcess()), alive = std::to_string(getppid());
   Make("report.tmp" + dead, "half");
@@ -187,7 +187,7 @@ TEST_F(FilesTest, LeftoversOfKilledProcessesGo) {
   ASSERT_TRUE(WriteFileAtomically(Path("report"), "whole").ok());
   EXPECT_THAT(Names(),
               ElementsAre("report", "report.json.tmp" + dead, "report.tmp" + alive, "report.tmpl"));
-  // A process of another container: its id says nothing, its lock does.
+  // The file of a process in another container: its id does not exist here, but it holds a lock.
   const std::string locked = Make("report.tmp" + dead, "half");
   const FileHandle holder(open(locked.c_str(), O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(flock(holder.get(), LOCK_EX), 0);

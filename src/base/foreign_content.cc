@@ -5,7 +5,7 @@
 namespace foretoken {
 namespace {
 
-// Whether `text` begins with `head`, which is in lower case, in either case.
+// Whether `text` begins with `head`, ignoring case. REQUIRES: `head` is in lower case.
 bool BeginsWith(std::string_view text, std::string_view head) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::ranges::equal(text.substr(0, head.size()), head, {}, lower);

@@ -1,4 +1,4 @@
-// Files that are not what their names promise, as downloads leave them.
+// Recognises what a failed download leaves in place of a file.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace foretoken {
 
-// Whether `bytes` are the text that Git LFS keeps in a file's place.
+// Whether `bytes` are a Git LFS pointer.
 bool IsLfsPointer(std::string_view bytes);
 
-// What a file is that its reader cannot make sense of, as the end of a sentence that begins with
-// its path: "is a Git LFS pointer, ...", "is an HTML page, ...". "" where it is neither.
+// Describes unreadable content as the end of a sentence that begins with its path: "is a Git LFS
+// pointer, ...", "is an HTML page, ..."; "" if it is neither.
 std::string ForeignContent(std::string_view bytes);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// Sleeping until another thread changes a word (futex(2)), within one process.
+// Waiting for another thread of the process to change a word (futex(2)).
 #pragma once
 
 #include <linux/futex.h>
@@ -10,12 +10,12 @@
 
 namespace foretoken {
 
-// Sleeps while `word` holds `value`; may return early, so callers look again.
+// Sleeps while `word` holds `value`. May return early, so callers must check again.
 inline void FutexWait(std::atomic<uint32_t>& word, uint32_t value) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }
 
-// Wakes the one thread that sleeps on `word`.
+// Wakes one thread that sleeps on `word`.
 inline void FutexWake(std::atomic<uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }

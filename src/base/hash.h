@@ -1,4 +1,4 @@
-// A hash of bytes that files on disk may hold: the same on every machine.
+// A hash of bytes that may be stored in files: it is the same on every machine.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace foretoken {
 
-// Chains h = Mix(h ^ word) over 8-byte little-endian words, the last one filled up with zeros, from
-// h = Mix(number of bytes).
+// Chains h = Mix(h ^ word) over 8-byte little-endian words, the last one padded with zeros,
+// starting from h = Mix(number of bytes).
 uint64_t HashBytes(std::span<const std::byte> bytes);
 
-// HashBytes of all bytes of a file, in 16 hexadecimal digits. Errors: those of reading it.
+// HashBytes of a file's contents as 16 hexadecimal digits. Errors: those of reading the file.
 Result<std::string> HashFile(const std::string& path);
-// A hash as HashFile shows it.
+// Formats a hash as HashFile does.
 std::string HexDigits(uint64_t hash);
 
 }  // namespace foretoken

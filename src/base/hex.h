@@ -1,9 +1,9 @@
-// Hexadecimal digits, read one at a time. hash.h writes them.
+// Values of hexadecimal digits. For writing them see hash.h.
 #pragma once
 
 namespace foretoken {
 
-// 0 to 15; -1 where `c` is no hexadecimal digit.
+// 0 to 15; -1 if `c` is not a hexadecimal digit.
 constexpr int HexDigitValue(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;

@@ -1,23 +1,23 @@
-// Ctrl-C and a request to terminate as a question that loops ask, instead of an end of the process.
+// Turns Ctrl-C and termination requests into a flag that loops poll.
 #pragma once
 
 #include <csignal>
 
 namespace foretoken {
 
-// While one lives, the signals it is made for are noted. At most one at a time.
+// Catches the chosen signals while it lives. At most one may exist at a time.
 class InterruptGuard {
  public:
   enum class Notes {
     kFirstInterrupt,  // SIGINT; a second one before Clear ends the process
-    kEveryStop,       // SIGINT and SIGTERM, however often, where a step must be finished
+    kEveryStop,       // SIGINT and SIGTERM, any number, for work that must finish a step
   };
   explicit InterruptGuard(Notes notes = Notes::kFirstInterrupt);
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
-  // Since the last guard was made, or Clear called.
+  // Whether a signal arrived since the guard was made or Clear was called.
   static bool Requested();
   static void Clear();
 

@@ -1,4 +1,4 @@
-// JSON as the whole project uses it: parsing that reports instead of throwing.
+// JSON for the whole project, with parse errors as results instead of exceptions.
 // Include json_fwd.h in headers; this one costs seconds of compile time.
 #pragma once
 
@@ -13,12 +13,12 @@ namespace foretoken {
 
 using Json = nlohmann::ordered_json;
 
-// JSON as text: the one place where it is written. Bytes that are not UTF-8, as paths and cut-off
-// texts may hold, become U+FFFD each; numbers that are not finite become null. `indent`: spaces a
-// level, on one line where below 0.
+// Serialises JSON; the only place where JSON is written. Each byte that is not UTF-8, as in paths
+// or truncated texts, becomes U+FFFD; numbers that are not finite become null. `indent`: spaces for
+// each level; below 0: a single line.
 std::string JsonText(const Json& json, int indent = -1);
 
-// Parses `text`; `origin` (usually a file name) opens the error message.
+// Parses `text`. Error messages begin with `origin`, usually a file name.
 Result<Json> ParseJson(std::string_view text, std::string_view origin);
 // Reads and parses a whole file.
 Result<Json> ReadJsonFile(const std::string& path, FileUse use = FileUse::kInput);

@@ -1,16 +1,15 @@
-// What our two kinds of JSON share: how deep a text nests, found without parsing (the parser
-// recurses per level, and a hostile file must not exhaust the stack), and what its parser complains
-// of.
+// Helpers shared by the two JSON types: a nesting check before parsing, since the parser recurses
+// for each level and a hostile file must not exhaust the stack, and cleaned-up parser messages.
 #pragma once
 
 #include <string_view>
 
 namespace foretoken {
 
-// Whether arrays and objects in `text` nest more than `most` levels deep.
+// Whether arrays and objects in `text` nest more than `most` levels deep. Does not parse.
 bool NestsDeeper(std::string_view text, int most);
 
-// The reason that the parser's exception gives, without the exception's name.
+// The reason in the message of the parser's exception, without the exception's name.
 std::string_view JsonReason(std::string_view what);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// Files of JSON values, one a line.
+// Files with one JSON value a line.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace foretoken {
 
-// Calls `visit` (Result<Json>, where) for every line of `text` that is not blank, until it returns
-// false. `where` is the file and the line, as in "chats.jsonl:12"; it opens the error of a line
-// that is no JSON.
+// Calls `visit` (Result<Json>, where) for every non-blank line of `text` until it returns false.
+// `where` is file and line, as in "chats.jsonl:12", and begins the error of a line that is not
+// JSON.
 template <typename Visit>
 void VisitJsonLines(std::string_view text, const std::string& path, Visit visit) {
   for (int64_t number = 1; !text.empty(); ++number) {
@@ -26,8 +26,8 @@ void VisitJsonLines(std::string_view text, const std::string& path, Visit visit)
   }
 }
 
-// What `read` (Json, where) -> Result<T> makes of every line that is not blank. Errors: the first
-// of a line that is no JSON, or of `read`.
+// Returns `read` (Json, where) -> Result<T> of every non-blank line. Errors: the first line that is
+// not JSON or that `read` refuses.
 template <typename T, typename Read>
 Result<std::vector<T>> ReadJsonLines(std::string_view text, const std::string& path, Read read) {
   std::vector<T> values;

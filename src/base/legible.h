@@ -1,4 +1,4 @@
-// Bytes as they can be shown in messages.
+// Escaping of arbitrary bytes for messages.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace foretoken {
 
-// A whole message as it can be shown in a terminal: control bytes but newlines and tabs, and bytes
-// that are not UTF-8, as \xNN.
+// A whole message for a terminal: control bytes other than newlines and tabs, and bytes that are
+// not UTF-8, become \xNN.
 std::string Legible(std::string_view text);
 
-// `text` as it can be shown in a message: control and invalid bytes as \xNN, at most 80 bytes of
-// it.
+// A piece of text for a message: control and invalid bytes become \xNN, and at most 80 bytes are
+// shown.
 std::string Printable(std::string_view text);
 
 }  // namespace foretoken

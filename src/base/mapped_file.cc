@@ -15,7 +15,7 @@
 namespace foretoken {
 namespace {
 
-// Fixed memory, as a signal handler reads it.
+// Of fixed size, because a signal handler reads it.
 struct Mapping {
   std::atomic<uintptr_t> begin = 0;  // 0: free; 1: being filled in
   std::atomic<uintptr_t> end = 0;

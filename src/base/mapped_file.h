@@ -27,7 +27,7 @@ class MappedFile {
   size_t size() const { return size_; }
 
   // Tells the system that `part` (a range inside bytes()) will not be read again soon, so that its
-  // pages stop counting towards this process's memory.
+  // pages no longer count towards this process's memory.
   void Release(std::span<const std::byte> part) const;
 
  private:
@@ -36,9 +36,9 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// The path (its end, where it is long) of the mapped file that holds `address`, null where none
-// does. Reading a page of a file that got shorter raises SIGBUS, and a handler may ask this which
-// file it was: it is async-signal-safe. Of more than 128 files at a time some are not known.
+// The path of the mapped file that holds `address` (its end if it is long), or null.
+// Async-signal-safe, for SIGBUS handlers: reading a page of a truncated file raises SIGBUS. If more
+// than 128 files are mapped at a time, some are not found.
 const char* MappedPathAt(const void* address);
 
 }  // namespace foretoken

@@ -27,7 +27,7 @@ size_t Edits(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string NearestName(std::string_view typed, const std::vector<std::string>& names) {
-  constexpr size_t kLongest = 64;  // longer is no name
+  constexpr size_t kLongest = 64;  // no name is longer
   if (typed.size() < 2 || typed.size() > kLongest) return "";
   size_t fewest = std::max<size_t>(1, (typed.size() + 1) / 3) + 1;
   std::string nearest;

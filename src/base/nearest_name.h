@@ -1,4 +1,4 @@
-// What a mistyped name was probably meant to be.
+// Suggestions for mistyped names.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace foretoken {
 
-// The name that the fewest edits turn `typed` into, the first of several; "" where that takes more
-// than one edit for every three letters. An edit adds, drops or replaces a byte or swaps two
-// neighbours; '_' counts as '-'.
+// The name with the fewest edits from `typed`, the first of several; "" if that takes more than one
+// edit for every three letters. An edit adds, drops or replaces a byte or swaps two neighbours; '_'
+// and '-' are equal.
 std::string NearestName(std::string_view typed, const std::vector<std::string>& names);
 
-// "; did you mean MARK + name?", or "" where no name is near. To be appended to an error.
+// "; did you mean MARK + name?" for appending to an error; "" if no name is near.
 std::string DidYouMean(std::string_view typed, const std::vector<std::string>& names,
                        std::string_view mark = "");
 

@@ -5,7 +5,7 @@
 namespace foretoken {
 namespace {
 
-// An option and those that have it, in the order of the owners.
+// An option and its owners, in their order.
 struct SharedOption {
   OptionDescription option;
   std::vector<std::string_view> owners;

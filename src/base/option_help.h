@@ -1,4 +1,4 @@
-// What help texts and documents say of options, made of what these say of themselves.
+// Help texts and documents generated from option descriptions.
 #pragma once
 
 #include <span>
@@ -10,18 +10,18 @@
 
 namespace foretoken {
 
-// A drafter, a tree or a verifier, and the options that it reads.
+// A drafter, tree or verifier, with the options that it reads.
 struct OptionOwner {
   std::string_view name;
   OptionTable options;
 };
 
-// Lines for --help, one for each set of owners that have options in common: "NAMES: NAME, meaning
-// (values; default: D); ...".
+// Lines for --help, one for each set of owners that share options: "NAMES: NAME, meaning (values;
+// default: D); ...".
 std::string OptionHelp(std::span<const OptionOwner> owners);
 // "NAME DEFAULT, NAME DEFAULT, ..." on one line.
 std::string OptionSummary(const OptionTable& options);
-// A table in Markdown, a row an option; `heading` is that of the owners' column.
+// A Markdown table with one row for each option; `heading` is that of the owners' column.
 std::string OptionMarkdown(std::string_view heading, std::span<const OptionOwner> owners);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// Reads options out of JSON, so that a typo is an error that names itself.
+// Reads options from JSON and reports unknown ones, so that a typo is an error that names it.
 #pragma once
 
 #include <string>
@@ -10,28 +10,28 @@
 
 namespace foretoken {
 
-// Ask for every option there is, then Finish. A value may also be text that reads as the type asked
-// for, as it comes from a command line. Thread-safety: one thread.
+// Read every option, then call Finish. A value may also be text that parses as the type read, as
+// given on a command line. Thread-safety: one thread.
 class OptionReader {
  public:
-  // `owner` opens every error message ("drafter pld"). `options` must outlive this.
+  // `owner` begins every error message ("drafter pld"). `options` must outlive this.
   OptionReader(std::string owner, const Json& options);
 
   int Int(std::string_view name, int fallback, int low, int high);
   float Number(std::string_view name, float fallback, float low, float high);
-  // One of `choices`; the first when absent. Returns its index.
+  // One of `choices`; the first if absent. Returns its index.
   int Choice(std::string_view name, const std::vector<std::string_view>& choices);
   // Text as it is; numbers as they would be typed.
   std::string Text(std::string_view name, std::string_view fallback);
   bool Has(std::string_view name) const;
-  // The raw value, or null when absent.
+  // The raw value, or null if absent.
   const Json* Raw(std::string_view name);
 
-  // Notes a mistake that only the caller could see: `name` holds `found`.
+  // Records a mistake that only the caller can detect: `name` holds `found`.
   void Complain(std::string_view name, const Json& found, const std::string& expected);
 
-  // The first mistake: an ill-typed or out-of-range value, or an option nobody asked for (lists the
-  // known ones).
+  // Returns the first mistake: an ill-typed or out-of-range value, or an option that was never
+  // read, with a list of the known ones.
   Status Finish() const;
 
  private:

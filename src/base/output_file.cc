@@ -17,9 +17,9 @@
 namespace foretoken {
 namespace {
 
-constexpr const char* kTemporary = ".tmp";  // then the process's id
+constexpr const char* kTemporary = ".tmp";  // followed by the process's id
 
-// False sets errno.
+// Returns false and sets errno on failure.
 bool WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = write(fd, bytes.data(), bytes.size());
@@ -29,10 +29,11 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-// Whether a write of zero bytes succeeds; on a full device (/dev/full) it fails. False sets errno.
+// Whether a write of zero bytes succeeds; it fails on a full device (/dev/full). On failure sets
+// errno.
 bool TakesBytes(int fd) { return write(fd, "", 0) == 0; }
 
-// The file itself where `path` is a link to one.
+// Resolves `path` if it is a link to a file.
 std::string BehindLinks(const std::string& path) {
   std::error_code fault;
   if (!std::filesystem::is_symlink(path, fault)) return path;
@@ -45,8 +46,8 @@ std::string FolderOf(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
-// Of a process that is gone, and nobody holds the file's lock: process ids may be those of another
-// machine or container.
+// Whether the process is gone and the file's lock is free. The lock matters because process ids may
+// be those of another machine or container.
 bool IsLeftover(const std::string& path, std::string_view id) {
   pid_t owner = 0;
   const auto [end, fault] = std::from_chars(id.data(), id.data() + id.size(), owner);
@@ -59,15 +60,15 @@ bool IsLeftover(const std::string& path, std::string_view id) {
   return file.is_open() && flock(file.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
-// Locked, so that nobody takes it for a leftover. Errors set errno.
+// Creates a file and locks it, so that no process takes it for a leftover. Errors set errno.
 FileHandle CreateLocked(const std::string& path, mode_t mode) {
   constexpr int kTries = 8;
   for (int i = 0; i < kTries; ++i) {
     FileHandle file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (!file.is_open()) return file;
     struct stat info {};
-    // Filesystems without locks have none of them held. Between the two calls another process may
-    // have taken it for a leftover.
+    // On filesystems without locks no lock counts as held. Between open and flock another process
+    // may have removed the file as a leftover.
     if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) continue;
     if (fstat(file.get(), &info) == 0 && info.st_nlink > 0) return file;
   }
@@ -123,7 +124,7 @@ Status Replacement::Write(std::string_view bytes) {
   return WriteAll(file_.get(), bytes) ? Status() : SystemError(path_, "write");
 }
 
-// The lock goes with the descriptor, which is closed last.
+// The lock is released with the descriptor, which is closed last.
 Status Replacement::Commit() {
   if (fsync(file_.get()) != 0) return SystemError(path_, "write");
   if (rename(temporary_.c_str(), target_.c_str()) != 0) return SystemError(path_, "replace");
@@ -151,8 +152,8 @@ Result<OutputFile> OutputFile::Open(const std::string& path) {
   }
   output.kind_ = Kind::kFile;
   FT_ASSIGN_OR_RETURN(output.claim_, OutputClaim::Make(path));
-  // What a look at the rights does not tell: a read-only filesystem, a name that is too long, a
-  // disk without room for a byte.
+  // A trial write detects what permissions do not show: a read-only filesystem, a name that is too
+  // long, a full disk.
   FT_ASSIGN_OR_RETURN(Replacement trial, Replacement::Create(path));
   FT_RETURN_IF_ERROR(trial.Write("\n"));
   return output;
@@ -166,7 +167,7 @@ Status OutputFile::Write(std::string_view bytes) {
       if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
       return SystemError(path_, "write");
     case Kind::kStream:
-      FT_RETURN_IF_ERROR(FlushStandardOutput());  // which may be the same stream
+      FT_RETURN_IF_ERROR(FlushStandardOutput());  // the device may be the same stream
       return WriteAll(stream_.get(), bytes) ? Status() : SystemError(path_, "write");
     case Kind::kFile:
       if (!begun_) {
@@ -182,7 +183,7 @@ Status OutputFile::Commit() {
   if (kind_ == Kind::kStandardOutput) return FlushStandardOutput();
   if (kind_ == Kind::kStream && !stream_.Close()) return SystemError(path_, "write");
   if (kind_ != Kind::kFile) return {};
-  FT_RETURN_IF_ERROR(Write(""));  // an empty file is a file
+  FT_RETURN_IF_ERROR(Write(""));  // creates the file even if it is empty
   return file_.Commit();
 }
 

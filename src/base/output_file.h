@@ -1,5 +1,5 @@
-// Files that are written: checked before the work begins, never in place of an input, whole or not
-// at all, and never silently incomplete.
+// Output files: checked before the work begins, never in place of an input, replaced as a whole or
+// not at all, and never silently incomplete.
 #pragma once
 
 #include <cstdint>
@@ -12,44 +12,44 @@
 
 namespace foretoken {
 
-// What becomes `path` once it is complete: a file of another name beside it until then. Links are
-// followed. What killed processes left of the same kind is removed. Checks no claims.
+// A temporary file beside `path` that replaces it when complete. Links are followed. Temporary
+// files of killed processes for the same path are removed. Checks no claims.
 class Replacement {
  public:
   Replacement() = default;
   Replacement(Replacement&& other) noexcept { *this = std::move(other); }
   Replacement& operator=(Replacement&& other) noexcept;
-  ~Replacement();  // leaves nothing behind of what was not committed
+  ~Replacement();  // removes the temporary file unless it was committed
 
   // Errors: the system's.
   static Result<Replacement> Create(const std::string& path);
   Status Write(std::string_view bytes);
-  // Makes it durable and gives it its name. To be called once.
+  // Makes the file durable and renames it. Call it once.
   Status Commit();
 
  private:
-  std::string path_, target_, temporary_;  // as named; behind links; empty once it is gone
+  std::string path_, target_, temporary_;  // as named; with links resolved; empty once renamed
   FileHandle file_;
 };
 
-// One output of a command. Opened before the work, so that what cannot be written is refused then;
-// the file itself is made at the first Write.
+// One output of a command. It is opened before the work, so that an unwritable path is refused
+// then; the file is created by the first Write.
 class OutputFile {
  public:
-  // Is not active: an output that nobody asked for, which takes everything and writes nothing.
+  // An inactive output, which was not asked for: it accepts everything and writes nothing.
   OutputFile() = default;
 
-  // "" opens one that is not active, "-" standard output; devices and pipes take what is written as
-  // it comes. Errors: those of CheckWritable and OutputClaim.
+  // "" opens an inactive output and "-" standard output. Devices and pipes are written to directly.
+  // Errors: those of CheckWritable and OutputClaim.
   static Result<OutputFile> Open(const std::string& path);
 
   bool active() const { return kind_ != Kind::kNone; }
   const std::string& path() const { return path_; }
 
   Status Write(std::string_view bytes);
-  // The file appears under its name, in place of what had it. To be called once, last.
+  // Makes the file appear under its name, replacing an existing one. Call it once, last.
   Status Commit();
-  // Writes `content` alone.
+  // Writes `content` as the whole file and commits it.
   Status Finish(std::string_view content);
 
  private:
@@ -63,18 +63,18 @@ class OutputFile {
   bool begun_ = false;
 };
 
-// A file that grows by whole lines, so that a run that was cut off goes on from it. One process at
-// a time writes to it.
+// A file that grows by whole lines, from which an interrupted run can continue. Only one process at
+// a time may write to it.
 class AppendedFile {
  public:
   AppendedFile() = default;
 
   // Changes nothing yet. Errors: those of OutputFile::Open.
   static Result<AppendedFile> Open(const std::string& path);
-  // Keeps the first `kept` bytes of what is there, and makes the file where there is none. To be
-  // called once. Errors: the system's, another process that writes to it.
+  // Truncates the file to its first `kept` bytes, or creates it. Call it once. Errors: the
+  // system's, or another process is writing to it.
   Status Begin(uint64_t kept);
-  // `lines` are in the file, or nothing of them where that fails. To be called after Begin.
+  // Appends `lines`, all or none of them. REQUIRES: Begin was called.
   Status Append(std::string_view lines);
 
  private:
@@ -83,15 +83,15 @@ class AppendedFile {
   FileHandle file_;
 };
 
-// Writes `content` to `path` so that a reader (or a crash) sees the old file or the whole new one.
-// For a process's own state: checks no claims.
+// Writes `content` to `path` so that readers, also after a crash, see the old file or the whole new
+// one. For a process's own state: checks no claims.
 Status WriteFileAtomically(const std::string& path, std::string_view content);
 
-// Writes out standard output. Errors: anything written to it since the process began was lost.
+// Flushes standard output. Errors: something written to it since the process began was lost.
 Status FlushStandardOutput();
 
-// Removes from `folder` the regular files PREFIX<process id>SUFFIX of processes that are gone.
-// Those of `folder`'s other users stay.
+// Removes from `folder` the regular files PREFIX<process id>SUFFIX of processes that no longer
+// exist. Files of other users stay.
 void RemoveLeftovers(const std::string& folder, const std::string& prefix,
                      const std::string& suffix);
 

@@ -1,5 +1,5 @@
-// Where a team's time goes. Every thread is busy with one part at any moment, and the moment counts
-// for that part; so the parts add up to the time that passed, times the threads.
+// Time profile of a team of threads. Every thread is in exactly one part at any moment, so the
+// parts add up to the elapsed time multiplied by the number of threads.
 #pragma once
 
 #include <array>
@@ -9,35 +9,36 @@
 
 namespace foretoken {
 
-// Thread-safety: a thread turns itself; the rest is for thread 0 while the others wait.
+// Thread-safety: each thread switches its own part; everything else is for thread 0 while the other
+// threads wait.
 class Profile {
  public:
   using Clock = double (*)();  // seconds
   static constexpr int kOther = 0, kWaiting = 1, kMostParts = 64;
 
-  // Thread 0 begins with kOther, the others wait.
+  // Thread 0 starts in kOther, the others in kWaiting.
   explicit Profile(int threads, Clock clock = &SteadySeconds);
 
-  // The part of this name.
+  // The number of the part with this name, which is added if it is new.
   int Part(std::string_view name);
-  // Thread `thread` turns to `part`; returns what it was busy with.
+  // Switches `thread` to `part`; returns its previous part.
   int Turn(int thread, int part);
   int current(int thread) const { return slots_[static_cast<size_t>(thread)].part; }
 
   struct Share {
     std::string name;
-    double seconds = 0;  // of all threads together
+    double seconds = 0;  // summed over all threads
   };
-  // What has come together since the last call, by part, in the order of their first use.
+  // Time accumulated since the last call, by part, in order of first use.
   std::vector<Share> Take();
 
-  // For as long as it lives, the thread is busy with one part. Nothing where `profile` is null.
+  // Keeps a thread in a part while it lives. Does nothing if `profile` is null.
   class Scope {
    public:
     Scope(Profile* profile, int thread, int part) : profile_(profile), thread_(thread) {
       if (profile_ != nullptr) before_ = profile_->Turn(thread_, part);
     }
-    // Of thread 0.
+    // For thread 0.
     Scope(Profile* profile, std::string_view name) : profile_(profile) {
       if (profile_ != nullptr) before_ = profile_->Turn(0, profile_->Part(name));
     }

@@ -57,7 +57,7 @@ TEST(Profile, NobodyWatches) {
   const Profile::Scope other(nullptr, 3, 4);
 }
 
-// What workers do counts for the part of the thread that called them.
+// A worker's time counts for the part of the thread that started the job.
 TEST(Profile, OfATeam) {
   const auto pool = *ThreadPool::Create(3);
   Profile profile(3);

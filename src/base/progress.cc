@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kBarWidth = 24;
 constexpr double kTerminalInterval = 0.1;  // seconds between redraws
-constexpr double kLogInterval = 30;        // seconds between lines where stderr is no terminal
+constexpr double kLogInterval = 30;        // seconds between lines if stderr is no terminal
 
 double SecondsBetween(std::chrono::steady_clock::time_point a,
                       std::chrono::steady_clock::time_point b) {
@@ -67,7 +67,7 @@ void Progress::Draw(bool final_line) {
       total_ > 0 ? std::clamp(static_cast<double>(done_) / static_cast<double>(total_), 0.0, 1.0)
                  : 0;
   const double elapsed = SecondsBetween(start_, last_draw_);
-  const int64_t here = done_ - first_done_;  // resumed work does not count towards the pace
+  const int64_t here = done_ - first_done_;  // resumed work does not count towards the rate
   std::string eta = "--";
   if (final_line) {
     eta = FormatDuration(elapsed);

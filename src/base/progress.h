@@ -1,5 +1,5 @@
-// A progress bar on stderr for long work: one line that redraws on a terminal, a line now and then
-// in a log, nothing when quiet.
+// A progress bar on stderr for long work: a line that is redrawn on a terminal, an occasional line
+// in a log, nothing if quiet.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@ namespace foretoken {
 // Thread-safety: one thread.
 class Progress {
  public:
-  // `total` in units of work; `quiet` prints nothing at all.
+  // `total`: units of work. `quiet`: print nothing.
   Progress(std::string label, int64_t total, bool quiet = false);
   ~Progress();
-  // Sets how much is done and an optional note shown after the ETA.
+  // Sets the units done, and an optional note shown after the ETA.
   void Update(int64_t done, const std::string& note = {});
   // Draws the final state and ends the line.
   void Finish(const std::string& note = {});

@@ -1,7 +1,7 @@
-// Result<T>: a value, or one sentence that says what the world got wrong.
+// Result<T>: a value, or an error message about an external fault.
 //
-// The sentence names the file, the field, what was found and what was expected. Our own bugs are
-// FT_CHECK; exceptions stay inside train/ and third-party calls.
+// A message names the file, the field, what was found and what was expected. Bugs of our own are
+// caught by FT_CHECK; exceptions stay inside train/ and third-party calls.
 #pragma once
 
 #include <optional>
@@ -53,7 +53,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> value_;
 };
 
-// Success, or the sentence.
+// Success, or an error message.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -69,7 +69,7 @@ class [[nodiscard]] Status {
   std::optional<Error> error_;
 };
 
-// Leaves the enclosing function with the error of `expr`, if it has one.
+// Returns from the enclosing function with the error of `expr`, if it has one.
 #define FT_RETURN_IF_ERROR(expr)                                        \
   do {                                                                  \
     if (const auto& ft_status = (expr); !ft_status.ok()) [[unlikely]] { \
@@ -79,7 +79,7 @@ class [[nodiscard]] Status {
 
 #define FT_CONCAT_INNER(a, b) a##b
 #define FT_CONCAT(a, b) FT_CONCAT_INNER(a, b)
-// Binds `decl` to the value of `expr`, or leaves the enclosing function with its error.
+// Binds `decl` to the value of `expr`, or returns from the enclosing function with its error.
 #define FT_ASSIGN_OR_RETURN(decl, expr)                     \
   auto FT_CONCAT(ft_result_, __LINE__) = (expr);            \
   if (!FT_CONCAT(ft_result_, __LINE__).ok()) [[unlikely]] { \

@@ -7,7 +7,7 @@ int Draw(std::span<const float> weights, double u) {
   for (float w : weights) sum += w;
   const double target = u * sum;
   double below = 0;
-  int last = -1;  // rounding may leave the target above the last partial sum
+  int last = -1;  // the last partial sum may be below the target by rounding
   for (size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] <= 0) continue;
     last = static_cast<int>(i);

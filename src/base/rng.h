@@ -1,4 +1,4 @@
-// Random numbers addressed by what they are for, not by how many were drawn before.
+// Random numbers addressed by their purpose, not by how many were drawn before.
 //
 // The noise for (seed, position, token) is a pure function of those three, so a sequence samples
 // the same tokens whichever drafter, tree, batch or thread count produced it.
@@ -20,7 +20,7 @@ inline uint64_t Mix(uint64_t x) {  // SplitMix64 finaliser
   return x ^ (x >> 31);
 }
 
-// What noise is for. Draws of one purpose tell nothing about those of another.
+// What noise is used for. Draws for different purposes are independent.
 enum class Purpose : uint64_t { kDraft = 1, kAccept, kBonus };
 inline uint64_t SeedFor(uint64_t seed, Purpose purpose) {
   return Mix(seed ^ (static_cast<uint64_t>(purpose) << 56));
@@ -41,7 +41,7 @@ inline double Uniform(uint64_t seed, uint64_t stream, uint64_t counter) {
   return UniformStream(seed, stream)(counter);
 }
 
-// Standard Gumbel noise for choosing tokens at absolute position `pos`.
+// Standard Gumbel noise for sampling the token at absolute position `pos`.
 class GumbelNoise {
  public:
   GumbelNoise(uint64_t seed, Pos pos) : uniform_(seed, static_cast<uint64_t>(pos)) {}
@@ -49,9 +49,9 @@ class GumbelNoise {
     const double u = uniform_(static_cast<uint64_t>(token));
     return static_cast<float>(-std::log(-std::log(u)));
   }
-  // False only where a token's noise is below `least`, which takes a tenth of the time to say. As
-  // -log u >= 1 - u, noise is at most -log(1 - u), and above `least` only where 1 - u is below
-  // e^-least, which is at most a power of two.
+  // Returns false only if a token's noise is below `least`; costs a tenth of computing the noise.
+  // Since -log u >= 1 - u, noise is at most -log(1 - u), and reaches `least` only if 1 - u is at
+  // most e^-least, which is bounded by a power of two.
   bool MayReach(Token token, double least) const {
     if (!(least > 0)) return true;
     constexpr double kLog2E = 1.44269504, kMost = 60;  // log2(e), rounded down
@@ -65,8 +65,7 @@ class GumbelNoise {
 };
 inline float Gumbel(uint64_t seed, Pos pos, Token token) { return GumbelNoise(seed, pos)(token); }
 
-// The index that `u` in (0, 1) draws from `weights` (none negative, of any sum), or -1 where all of
-// them are zero.
+// Draws an index from `weights` (non-negative, of any sum) by `u` in (0, 1); -1 if all are zero.
 int Draw(std::span<const float> weights, double u);
 
 }  // namespace foretoken

@@ -17,7 +17,7 @@ std::string Shown(const Json& value) {
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
 
-// `file`: as DataRecord describes it.
+// `file`: an entry of DataRecord.
 const Json* FindFile(const Json& files, const Json& file) {
   for (const Json& other : files) {
     if (other.is_object() && other.value("name", Json()) == file["name"]) return &other;

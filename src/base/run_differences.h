@@ -1,4 +1,4 @@
-// How a run that is to go on differs from the one that was begun, so that the user can be told.
+// Differences between a resumed run's settings and those it was begun with, as messages.
 #pragma once
 
 #include <span>
@@ -11,23 +11,23 @@
 namespace foretoken {
 
 struct RunDifference {
-  std::string field;     // what the user names it by
+  std::string field;     // the user's name for it
   std::string sentence;  // "lr was 0.001, now 0.01"
 };
 
-// "FIELD was WAS, now NOW", long values shortened.
+// "FIELD was WAS, now NOW", with long values shortened.
 RunDifference ChangedValue(const std::string& field, const Json& was, const Json& now);
 
-// The files of a data set, in order: [{"name", "bytes", "hash"}]. Folders do not count.
+// The files of a data set, in order: [{"name", "bytes", "hash"}]. Folders are not part of a name.
 Json DataRecord(const std::vector<std::string>& paths, const std::vector<std::string>& hashes);
-// The same of what the files hold now. Errors: those of HashFile.
+// DataRecord of the files' present contents. Errors: those of HashFile.
 Result<Json> RecordFiles(const std::vector<std::string>& paths);
-// What became of which file, all as the field "data".
+// Differences between two data records, all under the field "data".
 std::vector<RunDifference> CompareData(const Json& was, const Json& now);
 
-// Sentences with semicolons between them, at most `most`, then how many more there are.
+// At most `most` sentences separated by semicolons, then how many more there are.
 std::string InSentences(std::span<const RunDifference> differences, size_t most = 8);
-// The fields, each once, with commas between them.
+// The distinct fields, separated by commas.
 std::string FieldList(std::span<const RunDifference> differences);
 
 }  // namespace foretoken

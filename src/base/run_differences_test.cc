@@ -1,4 +1,4 @@
-// What the user is told of a run that goes on otherwise.
+// Messages about a run that is resumed with other settings or data.
 #include "base/run_differences.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ TEST(RunDifferencesTest, FilesAreToldByContentNotByFolder) {
       ElementsAre("data: x.txt has another content", "data: z.txt is new", "data: y.txt is gone"));
   EXPECT_THAT(Sentences(CompareData(was, DataRecord({"y.txt", "x.txt"}, {"2", "1"}))),
               ElementsAre("data: the files come in another order"));
-  EXPECT_TRUE(CompareData(Json(), was).empty());  // nothing was noted
+  EXPECT_TRUE(CompareData(Json(), was).empty());  // no record from before
   EXPECT_FALSE(CompareData(Json::array({3, Json::object()}), was).empty());
 }
 

@@ -1,4 +1,4 @@
-// How much of a long list of like cases a test goes through.
+// Sampling of long lists of similar test cases.
 #pragma once
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 
 namespace foretoken {
 
-// Every how many-eth case: 1, or what the environment variable FT_TEST_STEP says, which builds with
-// sanitizers set for the tests that would take minutes.
+// Stride between tested cases: 1, or the environment variable FT_TEST_STEP, which builds with
+// sanitizers set for tests that would take minutes.
 inline int TestStep() {
   const char* asked = std::getenv("FT_TEST_STEP");
   return asked != nullptr ? std::max(1, std::atoi(asked)) : 1;

@@ -14,12 +14,14 @@
 namespace foretoken {
 namespace {
 
-// About 50 microseconds: longer than the gap between two kernels of one pass. In a team larger than
-// the machine, spinning would starve the thread that works.
+// Polls before a waiting thread sleeps: about 50 microseconds, longer than the gap between two
+// kernels of a pass. In a team with more threads than cores, spinning would delay the thread that
+// works.
 constexpr int kSpins = 4000;
 constexpr int kCrowdedSpins = 20;
-// A sleeping thread runs this soon after it was woken if a core is free or its user has to give
-// way: one of less priority keeps a core until its time slice ends, up to 3 milliseconds.
+// Seconds within which a woken thread runs if a core is free or is held by a thread that must
+// yield. A thread of lower priority keeps its core until its time slice ends, after up to 3
+// milliseconds.
 constexpr double kWakesWithin = 3e-3;
 
 inline void Pause() {
@@ -82,7 +84,7 @@ ThreadPool::~ThreadPool() {
 
 int ThreadPool::Spins(int members) const { return members > cores_ ? kCrowdedSpins : kSpins; }
 
-// A moment of waiting.
+// One poll of a waiting thread.
 void ThreadPool::Wait(int thread) {
   Pause();
   if (idle_ != nullptr) idle_->Step(thread);
@@ -120,8 +122,8 @@ void ThreadPool::Publish(Call call, const void* context, int members) {
   context_ = context;
   if (profile_ != nullptr) part_ = profile_->current(0);
   number_ = (number_ + 1) & 0x7fffffff;
-  // Sequentially consistent, as is what Sleep does: either the worker sees the ticket, or this
-  // thread sees that it sleeps.
+  // Sequentially consistent, like the accesses in Sleep: either the worker sees the ticket, or this
+  // thread sees that the worker sleeps.
   ticket_.store(static_cast<uint64_t>(number_) << 32 | static_cast<uint64_t>(members));
   for (int t = 1; t < members; ++t) Wake(seats_[t]);
 }
@@ -188,8 +190,8 @@ void ThreadPool::Work(int thread) {
     ticket = NextTicket(thread, ticket);
     if (stop_.load(std::memory_order_relaxed)) return;
     const uint32_t over = JobWord(Number(ticket), kOver), taken = JobWord(Number(ticket), kTaken);
-    // A worker that was preempted since it read the ticket may find that job closed, or a later one
-    // closed in its place. While the ticket stands, only Close(this job) changes the seat.
+    // A worker that was preempted after reading the ticket may find that this job was closed, or
+    // that a later one was. As long as the ticket stands, only Close for this job changes the seat.
     uint32_t job = seat.job.load(std::memory_order_acquire);
     if (job == over || ticket_.load() != ticket) continue;
     if (!seat.job.compare_exchange_strong(job, taken)) continue;

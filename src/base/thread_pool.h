@@ -1,7 +1,7 @@
-// A fixed team of threads that share jobs of a few microseconds and more. Waiting threads spin for
-// a moment, so that handing over a job costs about a microsecond, and then sleep, so that they do
-// not hold a core that another process could use. Threads split work by index only: who computes
-// an output never changes its bits.
+// A fixed team of threads for jobs of a few microseconds and more. Waiting threads first spin, so
+// that handing over a job costs about a microsecond, and then sleep, so that they do not hold a
+// core that another process could use. Work is split by index only: which thread computes an output
+// never changes its bits.
 #pragma once
 
 #include <sys/types.h>
@@ -19,31 +19,31 @@
 
 namespace foretoken {
 
-// What threads do while they wait for one another or for the next job.
+// Work for threads that wait for one another or for the next job.
 class IdleWork {
  public:
   virtual ~IdleWork() = default;
-  // Called over and over by waiting threads, several at a time, until work comes: a fraction of a
-  // microsecond at most.
+  // Called repeatedly by waiting threads, several at a time, until there is work. It may take a
+  // fraction of a microsecond at most.
   virtual void Step(int thread) = 0;
 };
 
-// Thread-safety: one caller at a time; jobs may not be run from inside a job.
+// Thread-safety: one caller at a time; a job may not run jobs.
 class ThreadPool {
  public:
-  // `threads` counts the caller; 0 means AvailableCores(). `idle` may be null, and must outlive the
-  // pool. Errors: the system refuses to start so many threads.
+  // `threads` includes the caller; 0 means AvailableCores(). `idle` may be null; it must outlive
+  // the pool. Errors: the system refuses to start so many threads.
   static Result<std::unique_ptr<ThreadPool>> Create(int threads, IdleWork* idle = nullptr);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const { return threads_; }
-  // Threads over which the next shared job should be split; fewer than threads() while other
-  // processes need the cores. Changes in RunShared and ParallelFor only.
+  // Threads over which the next shared job should be split: fewer than threads() while other
+  // processes need the cores. Changes only in RunShared and ParallelFor.
   int active() const { return active_.count(); }
-  // Until it is called with null, `profile` learns when threads wait; what they do in a job counts
-  // for the caller's part.
+  // Records waiting times in `profile`, until called with null. What a worker does in a job counts
+  // for the caller's current part.
   void Watch(Profile* profile) { profile_ = profile; }
 
   // Calls job(thread) once on every thread, thread in [0, threads()), and waits for all.
@@ -56,9 +56,9 @@ class ThreadPool {
     DispatchToAll(&CallJob<Job>, &job);
   }
 
-  // For jobs whose threads take piece after piece until none is left, so that any number of threads
-  // completes them: calls job(0) on the caller and job(thread), thread in [1, active()), on each
-  // worker that runs before the caller has finished.
+  // Runs a job whose threads take pieces until none is left, so that any number of threads
+  // completes it: calls job(0) on the caller, and job(thread), thread in [1, active()), on each
+  // worker that gets to run before the caller has finished.
   template <typename Job>
   void RunShared(const Job& job) {
     if (threads_ == 1) {
@@ -68,8 +68,8 @@ class ThreadPool {
     DispatchShared(&CallJob<Job>, &job);
   }
 
-  // Calls body(begin, end) for ranges that cover [0, count) once, on several threads. Ranges begin
-  // at multiples of `grain`. REQUIRES: count < 2^31.
+  // Calls body(begin, end) on several threads for ranges that together cover [0, count) once.
+  // Ranges begin at multiples of `grain`. REQUIRES: count < 2^31.
   template <typename Body>
   void ParallelFor(int64_t count, int64_t grain, const Body& body) {
     if (threads_ == 1 || count <= grain) {
@@ -87,17 +87,17 @@ class ThreadPool {
     (*static_cast<const Job*>(job))(thread);
   }
 
-  // What a worker and the caller tell each other.
+  // State shared between the caller and one worker.
   struct alignas(64) Seat {
-    // The last job that the worker took or was too late for; see Stage.
+    // The last job that the worker took or that was closed to it; see Stage.
     std::atomic<uint32_t> job{0};
-    std::atomic<uint32_t> asleep{0};   // 1 while it sleeps, and may be woken
-    std::atomic<uint32_t> awaited{0};  // 1 while the caller sleeps until the job is done
-    std::atomic<double> woken{0};      // when it last woke up, in seconds
-    clockid_t cpu_clock = 0;           // seconds for which it ran
-    bool missing = false;              // it did not take the last job; the caller's
+    std::atomic<uint32_t> asleep{0};   // 1 while the worker sleeps and may be woken
+    std::atomic<uint32_t> awaited{0};  // 1 while the caller sleeps until the worker's job is over
+    std::atomic<double> woken{0};      // time of the worker's last wake-up, in seconds
+    clockid_t cpu_clock = 0;           // the worker's CPU clock
+    bool missing = false;              // it did not take the last job; only used by the caller
   };
-  // Of a job in the low bits of Seat::job, below the job's number.
+  // State of a job, in the low bit of Seat::job, below the job's number.
   enum Stage : uint32_t { kOver = 0, kTaken = 1 };
   static uint32_t JobWord(uint32_t number, Stage stage) { return number << 1 | stage; }
 
@@ -107,21 +107,21 @@ class ThreadPool {
   void DispatchShared(Call call, const void* context);
   // Announces a job to workers [1, members).
   void Publish(Call call, const void* context, int members);
-  // Closes the job to workers that have not taken it, and returns how many of them had not taken
-  // the one before either.
+  // Closes the job to workers that have not taken it. Returns how many of them had not taken the
+  // previous job either.
   int Close(int members);
-  // Waits until the worker has done its part of the job. Returns for how many seconds the worker
-  // was off its core meanwhile, as far as this thread slept.
+  // Waits until the worker has finished its part of the job. Returns for how many seconds the
+  // worker was off its core while this thread slept.
   double WaitFor(Seat& seat, int spins);
   double SleepUntilOver(Seat& seat, uint32_t over);
-  // Finds out now and then whether there is a core for one more thread.
+  // Tests from time to time whether there is a core for one more thread.
   void TryOneMore();
   void Work(int thread);
-  // Waits for a job that `thread` is a member of, other than that of ticket `last`.
+  // Waits for a job of which `thread` is a member, other than that of ticket `last`.
   uint64_t NextTicket(int thread, uint64_t last);
   void Sleep(int thread, uint64_t last);
   static bool Wake(Seat& seat);
-  // How often a thread of so many looks for what it waits for before it sleeps.
+  // How often a thread of a team of `members` polls before it sleeps.
   int Spins(int members) const;
   void Wait(int thread);
 
@@ -131,17 +131,18 @@ class ThreadPool {
   std::vector<std::thread> workers_;
   Profile* profile_ = nullptr;
   ActiveThreads active_;
-  bool missing_ = false;  // of any
-  bool trying_ = false;   // the first worker that is not active has been woken, at tried_
+  bool missing_ = false;  // whether any worker is
+  bool trying_ = false;   // the first inactive worker was woken at tried_
   double tried_ = 0;
   WorkShares shares_;  // of ParallelFor
-  // A job's number and its members. What the job is lies in the same line, which a thread that sees
-  // a new ticket has: a line that another core wrote takes a tenth of a microsecond and more.
+  // A job's number and its member count. The job's description shares its cache line, which a
+  // thread that sees a new ticket already has: fetching a line that another core wrote takes 0.1 us
+  // or more.
   alignas(64) std::atomic<uint64_t> ticket_{0};
   Call call_ = nullptr;
   const void* context_ = nullptr;
-  int part_ = 0;         // of the profile: the job's
-  uint32_t number_ = 0;  // the job's, below 2^31; the caller's
+  int part_ = 0;         // the job's part of the profile
+  uint32_t number_ = 0;  // the job's number, below 2^31; only used by the caller
   std::atomic<bool> stop_{false};
 };
 

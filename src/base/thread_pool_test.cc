@@ -1,4 +1,4 @@
-// Teams of threads: what they share is done once, by whoever gets to run.
+// Thread pools: every piece of work is done exactly once, by whichever threads get to run.
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(ThreadPool, WaitingThreadsTakeStepsAndAJobEndsThem) {
   });
 }
 
-// Keeps workers from ever looking for a job, like a core that others use.
+// Keeps workers from looking for a job, as if another process used their cores.
 class HeldBack : public IdleWork {
  public:
   void Step(int thread) override {
@@ -77,7 +77,7 @@ TEST(ThreadPool, JobsEndWithoutWorkers) {
   held.Release();
 }
 
-// A worker that was preempted on its way into a job must not enter a later one, or none.
+// A worker that was preempted while taking a job must not enter a later one or one that is over.
 TEST(ThreadPool, NobodyRunsAJobThatIsOver) {
   const auto pool = *ThreadPool::Create(8);
   std::atomic<int> running{0}, strays{0};
@@ -89,7 +89,7 @@ TEST(ThreadPool, NobodyRunsAJobThatIsOver) {
   EXPECT_EQ(strays, 0);
 }
 
-// One that stops in the middle of its work holds up what it has begun, and nothing else.
+// A worker that stops in the middle of a piece holds up only that piece.
 TEST(ThreadPool, OthersTakeWhatAStoppedWorkerHasNotBegun) {
   const std::thread::id caller = std::this_thread::get_id();
   for (int round = 0; round < 20; ++round) {
@@ -144,7 +144,7 @@ TEST(ThreadPool, ThreadsThatCannotStartAreAnError) {
   pthread_attr_t usual, huge;
   ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
   ASSERT_EQ(pthread_getattr_default_np(&huge), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 47), 0);  // all of the address space
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 47), 0);  // the whole address space
   ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
   const auto pool = ThreadPool::Create(1000);
   ASSERT_EQ(pthread_setattr_default_np(&usual), 0);

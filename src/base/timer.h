@@ -1,11 +1,11 @@
-// The time that a scope takes.
+// Time spent in a scope.
 #pragma once
 
 #include <chrono>
 
 namespace foretoken {
 
-// Adds the time of a scope to a total.
+// Adds the seconds that it lives to a total.
 class Timer {
  public:
   explicit Timer(double& total) : total_(total) {}

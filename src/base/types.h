@@ -1,19 +1,18 @@
-// The few words every layer shares.
+// Basic types that all layers share.
 #pragma once
 
 #include <cstdint>
 
 namespace foretoken {
 
-using Token = int32_t;  // an id of the target's vocabulary
+using Token = int32_t;  // token id in the target's vocabulary
 using Pos = int32_t;    // absolute position in a sequence, from 0
 using Node = int32_t;   // index of a node in a candidate tree; a row of one sequence's pass
 
-// No working network gives a logit beyond it either way, but for -infinity, which rules a token
-// out.
+// Bound on the magnitude of a working network's logits, except -infinity, which excludes a token.
 inline constexpr float kMostLogit = 1e6f;
 
-// A token, and the log of its share of what is chosen by.
+// A token with the logarithm of its probability in the distribution it is chosen from.
 struct RankedToken {
   Token token;
   float log_share;

@@ -5,7 +5,7 @@
 namespace foretoken {
 namespace {
 
-// What the first byte announces: total length, and the range of the second byte.
+// What the first byte implies: total length, and the range of the second byte.
 struct Lead {
   uint8_t length, low, high;
 };
@@ -23,7 +23,7 @@ Lead LeadOf(uint8_t byte) {
   return {0, 0, 0};
 }
 
-// How many of the first `lead.length` bytes fit, stopping at the first that does not.
+// How many of the first `lead.length` bytes are valid, up to the first that is not.
 size_t MatchingBytes(std::string_view text, Lead lead) {
   size_t n = 1;
   for (; n < lead.length && n < text.size(); ++n) {

@@ -1,5 +1,5 @@
-// UTF-8, read and written. Invalid means what RFC 3629 forbids: overlong forms,
-// surrogates, values beyond U+10FFFF, stray or missing continuation bytes.
+// Reading and writing of UTF-8. Invalid means what RFC 3629 forbids: overlong forms, surrogates,
+// values above U+10FFFF, stray or missing continuation bytes.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace foretoken {
 
-// Length in bytes (1 to 4) of the valid sequence at the front of `text`; 0 when there is none.
+// Length in bytes (1 to 4) of the valid sequence at the front of `text`; 0 if there is none.
 size_t Utf8SequenceLength(std::string_view text);
 
 // Whether `text` (1 to 3 bytes) could become a valid sequence by appending bytes.
 bool IsUtf8Prefix(std::string_view text);
 
-// How many bytes from the front are valid UTF-8.
+// Number of bytes at the front of `text` that are valid UTF-8.
 size_t ValidUtf8Prefix(std::string_view text);
 
 inline bool IsUtf8(std::string_view text) { return ValidUtf8Prefix(text) == text.size(); }
 
-// Appends `code_point` to `out`. REQUIRES: a scalar value.
+// Appends the UTF-8 form of `code_point` to `out`. REQUIRES: a scalar value.
 void AppendUtf8(uint32_t code_point, std::string& out);
 
 // The code point of a valid sequence, as measured by Utf8SequenceLength.

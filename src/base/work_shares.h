@@ -1,7 +1,8 @@
-// A job's items, such as the panels of a product, divided among threads. Each thread has a share of
-// its own, contiguous in memory, and goes through it in steps, so that it reads in order and finds
-// in its cache what it used the last time. A thread that is done takes half of what is left of the
-// largest share: threads are not equally fast, and some may not run at all.
+// Dynamic partition of a job's items, such as the panels of a product, among threads. Each thread
+// starts with a contiguous range of items, its share, and takes it in order, piece by piece, so
+// that it reads memory in order and finds in its cache what it used last time. A thread without
+// items takes half of the largest remaining share, since threads may differ in speed or not run at
+// all.
 #pragma once
 
 #include <atomic>
@@ -10,7 +11,7 @@
 
 namespace foretoken {
 
-// Pieces of [0, count) items. Thread-safety: Take on any thread, each with its own number.
+// The items are [0, count). Thread-safety: Take on any thread, each with its own number.
 class WorkShares {
  public:
   struct Piece {
@@ -20,18 +21,18 @@ class WorkShares {
 
   explicit WorkShares(int most_threads);
 
-  // Splits anew, into shares for threads [0, threads). Shares begin at multiples of `together`;
-  // pieces are multiples of `least`, itself a multiple of `together`, but for the last of a share.
-  // A piece is half of what is left of its share, or `usual` items where that is less (rounded down
-  // to a multiple of `least`; a sixteenth of a share where that is more): the last ones are small,
-  // so that threads end at the same time. REQUIRES: no thread takes pieces meanwhile;
+  // Starts a new partition for threads [0, threads). Shares begin at multiples of `together`.
+  // Pieces are multiples of `least`, which must be a multiple of `together`, except the last of a
+  // share. A piece is half of what is left of its share, so that the last pieces are small and
+  // threads finish at the same time, but at most `usual` items, or a sixteenth of a share if that
+  // is more, rounded down to a multiple of `least`. REQUIRES: no thread takes pieces meanwhile;
   // count < 2^31; threads <= most_threads.
   void Split(int threads, int64_t count, int64_t together, int64_t least, int64_t usual = 0);
-  // The first item that a thread takes unless others did; `count` where it has none.
+  // The first item of the thread's initial share; `count` if that is empty.
   int64_t First(int thread) const;
-  // What the thread does next; empty when all is taken.
+  // The thread's next piece; empty when all items are taken.
   Piece Take(int thread);
-  // Calls work(begin, end) for what the thread does, piece after piece, until all is taken.
+  // Calls work(begin, end) for the thread's pieces until all items are taken.
   template <typename Work>
   void Each(int thread, const Work& work) {
     for (Piece piece = Take(thread); !piece.empty(); piece = Take(thread)) {
@@ -40,7 +41,7 @@ class WorkShares {
   }
 
  private:
-  // Both ends in one word, as others may take from the end meanwhile.
+  // Both ends in one word, so that other threads can take items from the end atomically.
   struct alignas(64) Share {
     std::atomic<uint64_t> ends{0};
   };
@@ -48,10 +49,10 @@ class WorkShares {
   static Piece Unpacked(uint64_t ends);
   Piece Steal(int thread);
   int64_t RoundedDown(int64_t items) const { return items / together_ * together_; }
-  // Where the next piece of a share ends of which `left` is left.
+  // End of the next piece of a share of which `left` is left.
   int64_t NextEnd(Piece left) const;
 
-  int threads_;  // as of the last Split
+  int threads_;  // of the last Split
   int64_t count_ = 0, together_ = 1, least_ = 1, usual_ = 1;
   std::unique_ptr<Share[]> shares_;
 };

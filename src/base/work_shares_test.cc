@@ -1,4 +1,4 @@
-// Every item is handed out once, whoever is fast.
+// Every item is handed out exactly once, however fast the threads are.
 #include "base/work_shares.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ constexpr int64_t kTogether = 4;
 
 using Pieces = std::vector<WorkShares::Piece>;
 
-// All that `thread` is given until there is nothing.
+// All pieces that `thread` takes until none is left.
 Pieces TakeAll(WorkShares& shares, int thread) {
   Pieces pieces;
   shares.Each(thread, [&](int64_t begin, int64_t end) { pieces.push_back({begin, end}); });
@@ -53,10 +53,10 @@ TEST(WorkShares, EachThreadGoesThroughItsOwnShareInOrder) {
 TEST(WorkShares, PiecesAreAsLargeAsAskedFor) {
   WorkShares shares(2);
   shares.Split(2, 88, kTogether, 20);
-  Pieces slow = {shares.Take(1)};  // of 44 to 88
+  Pieces slow = {shares.Take(1)};  // from 44 to 88
   EXPECT_EQ(slow[0].begin, 44);
   EXPECT_EQ(slow[0].end, 64);
-  const Pieces fast = TakeAll(shares, 0);  // 0 to 44, then 64 to 88 by halves
+  const Pieces fast = TakeAll(shares, 0);  // 0 to 44, then halves of 64 to 88
   EXPECT_EQ(fast[0].end, 20);
   EXPECT_EQ(fast[2].end, 44);
   EXPECT_EQ(fast[3].begin, 76);
@@ -68,9 +68,9 @@ TEST(WorkShares, TheLastPiecesOfAShareAreSmall) {
   shares.Split(2, 60, 2, kTogether, 24);
   const Pieces first = {shares.Take(0), shares.Take(0), shares.Take(0),
                         shares.Take(0), shares.Take(0), shares.Take(0)};
-  const int64_t ends[] = {12, 20, 24, 28, 30};  // of 30, in halves, by fours
+  const int64_t ends[] = {12, 20, 24, 28, 30};  // halves of 30, in multiples of 4
   for (size_t i = 0; i < 5; ++i) EXPECT_EQ(first[i].end, ends[i]) << i;
-  EXPECT_EQ(first[5].begin, 44);  // about half of the other's 30 to 60
+  EXPECT_EQ(first[5].begin, 44);  // about half of the other share, 30 to 60
   EXPECT_EQ(first[5].end, 52);
   shares.Split(2, 96, 2, kTogether, 24);
   EXPECT_EQ(shares.Take(1).end, 48 + 24);
@@ -82,9 +82,9 @@ TEST(WorkShares, AFastThreadTakesHalfOfWhatIsLeft) {
   shares.Split(2, 64, kTogether, kTogether);
   const auto slow = shares.Take(1);
   const Pieces fast = TakeAll(shares, 0);
-  EXPECT_EQ(fast[7].begin, 28);   // its own to the end
+  EXPECT_EQ(fast[7].begin, 28);   // the end of its own share
   EXPECT_EQ(fast[8].begin, 48);   // then half of 36 to 64
-  EXPECT_EQ(fast[12].begin, 40);  // and of 36 to 48
+  EXPECT_EQ(fast[12].begin, 40);  // then half of 36 to 48
   ExpectEachOnce({fast, {slow}}, 64);
 }
 

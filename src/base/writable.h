@@ -1,4 +1,4 @@
-// Whether a file can be written: asked before long work whose result would be lost otherwise.
+// Checks whether a file can be written, made before long work whose result would be lost otherwise.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace foretoken {
 
-// A device or a pipe: it takes the bytes it is given, where a file is replaced by a new one. In
-// /dev links count as well: /dev/stdout may lead to a file that others write to.
+// Whether `path` is a device or a pipe, which is written to directly instead of being replaced.
+// Links in /dev count as devices: /dev/stdout may lead to a file that others write to.
 bool IsDevice(const std::string& path);
 
-// Refuses to replace a regular file, unless `force` was asked for; "-" names none. Errors: "PATH:
-// exists already; --force replaces it".
+// Refuses to replace a regular file unless `force`; "-" is no file. Errors: "PATH: exists already;
+// --force replaces it".
 Status CheckReplaces(const std::string& path, bool force);
 
-// Errors: no such folder, one that takes no files, a folder of that name.
+// Errors: the folder does not exist or cannot be written to, or `path` is a folder.
 Status CheckWritable(const std::string& path);
 
 }  // namespace foretoken
