@@ -1,5 +1,5 @@
-// The formats of 32 values a block: one scale (and for _1 a minimum) in half precision, and codes
-// of 4, 5 or 8 bits. Rounding on encoding is ggml's reference rounding, bit for bit.
+// Formats with blocks of 32 values: one scale (and for _1 a minimum) in half precision, and codes
+// of 4, 5 or 8 bits. Encoding rounds like ggml's reference, bit for bit.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace foretoken {
 
-// Each reads or writes one block.
+// Each function decodes or encodes one block.
 void DecodeQ8_0(const std::byte* block, float* out);
 void DecodeQ4_0(const std::byte* block, float* out);
 void DecodeQ4_1(const std::byte* block, float* out);
@@ -20,9 +20,9 @@ void EncodeQ4_1(std::byte* block, const float* values);
 void EncodeQ5_0(std::byte* block, const float* values);
 void EncodeQ5_1(std::byte* block, const float* values);
 
-// `value` cut off towards zero, limited to [low, high]; NaN gives low.
+// `value` truncated towards zero and clamped to [low, high]; NaN gives low.
 int TruncateToInt(float value, float low, float high);
-// `value` rounded half away from zero, limited to [low, high]; NaN gives low.
+// `value` rounded half away from zero and clamped to [low, high]; NaN gives low.
 int RoundToInt(float value, float low, float high);
 
 inline uint16_t LoadU16(const std::byte* from) {

@@ -12,7 +12,7 @@ bool StoresInterleaved(const ModelConfig& config) {
   return config.architecture == "llama" || config.architecture == "mistral";
 }
 
-// Heads whose rows the tensor holds; 0 for a tensor that RoPE does not rotate.
+// Number of heads whose rows the tensor holds; 0 for tensors that RoPE does not rotate.
 int RotatedHeads(std::string_view name, const ModelConfig& config) {
   if (name.find(".attn_q.") != std::string_view::npos) return config.heads;
   if (name.find(".attn_k.") != std::string_view::npos) return config.kv_heads;

@@ -1,4 +1,4 @@
-// Hugging Face models written as GGUF.
+// Conversion of Hugging Face models to GGUF.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,11 @@
 
 namespace foretoken {
 
-// GGUF files of the llama architecture rotate neighbours (2i, 2i + 1) of a head where Hugging Face
-// rotates (i, i + rope_dim / 2), and neither the rest of a head. This is the row of the latter
-// layout that belongs at `row` of the former, for q and k weights (rows) and biases (values).
-// REQUIRES: rope_dim is even and at most head_dim.
+// Maps a row of q or k from the interleaved to the half-split RoPE layout. GGUF files of the llama
+// architecture rotate neighbours (2i, 2i + 1) of a head; Hugging Face rotates (i, i + rope_dim /
+// 2). Rows from rope_dim on are not rotated. Returns the half-split row that belongs at interleaved
+// row `row`; for weights (rows) and biases (values). REQUIRES: rope_dim is even and at most
+// head_dim.
 constexpr int64_t HalfSplitRow(int64_t row, int64_t head_dim, int64_t rope_dim) {
   const int64_t in_head = row % head_dim;
   if (in_head >= rope_dim) return row;
@@ -26,19 +27,19 @@ constexpr int64_t HalfSplitRow(int64_t row, int64_t head_dim, int64_t rope_dim) 
 }
 
 // Copies rows of `row_bytes` bytes from the half-split to the interleaved layout.
-// REQUIRES: both spans have heads * head_dim rows and do not overlap; rope_dim as HalfSplitRow's.
+// REQUIRES: both spans have heads * head_dim rows and do not overlap; rope_dim as for HalfSplitRow.
 void PermuteForInterleavedRope(std::span<const std::byte> from, size_t row_bytes, int64_t head_dim,
                                int64_t rope_dim, std::span<std::byte> to);
 
-// The type that most of the model's matrix bytes have.
+// The type that accounts for most bytes of the model's matrices.
 FileType StoredFileType(std::span<const TensorSource> tensors);
 
 // PlanTensors, with q and k of llama-architecture models permuted. Errors: partial rotary
-// dimensions, whose order no published converter of such models defines.
+// dimensions, because published converters define no order for them.
 Result<std::vector<TensorPlan>> PlanConversion(const ModelFile& model,
                                                std::optional<FileType> type);
 
-// Writes `model` (a Hugging Face directory) as GGUF by `plans` of PlanConversion.
+// Writes `model`, a Hugging Face directory, as GGUF. `plans`: from PlanConversion.
 Status ConvertModel(const ModelFile& model, std::span<const TensorPlan> plans, FileType type,
                     ThreadPool& pool, const std::string& path, const WriteProgress& progress);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array kParts = {kSharedEmbedding, kSharedHead, kSharedNorm};
 
-// A list of distinct ascending integers in [0, most]; empty where the key is missing.
+// A list of distinct ascending integers in [0, most]; empty if the key is missing.
 Result<std::vector<int>> Indices(const GgufFile& file, const std::string& key, int64_t most) {
   std::vector<int> indices;
   if (file.FindValue(key) == nullptr) return indices;
@@ -80,14 +80,14 @@ Status ReadLists(const GgufFile& file, DraftInfo& info) {
 
 constexpr int64_t kMostRankStep = 1 << 20, kMostDepth = 1 << 10;
 
-// Shares of an array of floats; empty where the key is missing.
+// A list of shares in [0, 1]; empty if the key is missing.
 Result<std::vector<float>> Shares(const GgufFile& file, const std::string& key) {
   std::vector<float> shares;
   if (file.FindValue(key) == nullptr) return shares;
   FT_ASSIGN_OR_RETURN(const auto items, file.Numbers(key));
   shares.reserve(items.size());
   for (const double item : items) {
-    if (!(item >= 0 && item <= 1)) {  // written so that NaN is refused, too
+    if (!(item >= 0 && item <= 1)) {  // also refuses NaN
       return Error{file.path() + ": metadata key '" + key + "' holds " + std::to_string(item) +
                    ", expected shares from 0 to 1"};
     }
@@ -106,7 +106,7 @@ Status ReadRanks(const GgufFile& file, GgufKeys& keys, DraftInfo& info) {
   FT_ASSIGN_OR_RETURN(ranking.coverage, Shares(file, key + "_coverage"));
   ranking.tokens.reserve(items.size());
   for (const int64_t item : items) {
-    // What does not fit a token is refused as one that is too large.
+    // Values that do not fit a Token are clamped to ids that CheckRanking refuses.
     ranking.tokens.push_back(static_cast<Token>(std::clamp<int64_t>(item, -1, kMostVocab)));
   }
   return CheckRanking(ranking, info.target.vocab, file.path() + ": metadata key '" + key + "'");
@@ -151,7 +151,7 @@ class GgufDraft final : public DraftFile {
 
 Status CheckAcceptance(std::span<const float> acceptance, const std::string& label) {
   for (const float share : acceptance) {
-    if (share >= 0 && share <= 1) continue;  // NaN is refused, too
+    if (share >= 0 && share <= 1) continue;  // also refuses NaN
     return Error{label + " holds " + std::to_string(share) + ", expected shares from 0 to 1"};
   }
   if (std::ssize(acceptance) <= kMostDepth) return {};

@@ -1,4 +1,4 @@
-// Draft checkpoints: what is written comes back, and what does not fit is refused by name.
+// Draft checkpoints: files read back as written, and errors that name what does not fit.
 #include "io/draft_file.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ DraftInfo TinyDraft() {
 
 class DraftFileTest : public testing::Test {
  protected:
-  // The complaint about a file that is TinyDraft() but for what `change` does to it.
+  // The error for a file of TinyDraft() changed by `change`.
   std::string Complaint(const std::function<void(DraftInfo&)>& change,
                         const std::string& tensor = "fc.weight") {
     DraftInfo info = TinyDraft();
@@ -104,7 +104,7 @@ TEST_F(DraftFileTest, KeepsRankingAndAcceptance) {
   EXPECT_EQ((*file)->info().ranking, written.ranking);
   EXPECT_EQ((*file)->info().acceptance, written.acceptance);
 
-  // Of another draft: tensors and all else stay, what is given replaces its own.
+  // A copy with notes of another draft: given notes replace the draft's own, all else stays.
   const std::string copy = folder_ / "copy.gguf";
   const TokenRanking ranking{.tokens = {1, 2}, .coverage = {0.25f}, .step = 256};
   ASSERT_TRUE(AnnotateDraft(path_, {.ranking = ranking}, copy).ok());

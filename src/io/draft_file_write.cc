@@ -1,4 +1,4 @@
-// Draft checkpoints: writing them, and whom they serve.
+// Draft checkpoints: writing, and the check of their target.
 #include <algorithm>
 
 #include "base/check.h"
@@ -140,7 +140,7 @@ Status AnnotateDraft(const std::string& from, const DraftNotes& notes, const std
   GgufWriter writer;
   for (const auto& [key, value] : file.metadata()) {
     if (key != "general.alignment")
-      writer.SetEncoded(key, file.FindEncoded(key));  // the writer's own
+      writer.SetEncoded(key, file.FindEncoded(key));  // not set by the writer
   }
   WriteName(notes.name, writer);
   WriteRanking(notes.ranking, vocab, writer);

@@ -1,4 +1,4 @@
-// Names that readers and writers of draft checkpoints share.
+// Metadata keys of draft checkpoints, shared by readers and writers.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ inline const std::string kDraftArchitecture = "foretoken-draft";
 inline const std::string kDraftPrefix = "foretoken.draft";
 inline constexpr int kDraftVersion = 1;
 
-// Keys behind kDraftPrefix and a dot: what methods say of themselves, and the largest values.
+// Keys after kDraftPrefix and a dot, and the largest values of methods' own fields.
 inline const std::string kMethodKey = "method";
 inline const std::string kHiddenKey = "embedding_length";
 inline const std::string kLayersKey = "block_count";

@@ -16,15 +16,15 @@ constexpr std::string_view kWeight = ".weight", kBias = ".bias";
 struct Placeholder {
   std::string_view text;
   int ModuleIndex::*number;
-  int count;    // of the numbers, which begin with 0
-  bool is_odd;  // stands for twice the number and one more
+  int count;    // numbers are 0 to count - 1
+  bool is_odd;  // written as twice the number plus one
 };
 constexpr Placeholder kPlaceholders[] = {{"{k}", &ModuleIndex::k, kMostOutputHeads, false},
                                          {"{j}", &ModuleIndex::j, kMostHeadLayers, false},
                                          {"{2j+1}", &ModuleIndex::j, kMostHeadLayers, true},
                                          {"{n}", &ModuleIndex::n, kMostLayers, false}};
 
-// The placeholder that `pattern` begins with; null where it begins with text.
+// The placeholder at the front of `pattern`; null if there is none.
 const Placeholder* PlaceholderAt(std::string_view pattern) {
   for (const Placeholder& p : kPlaceholders) {
     if (pattern.starts_with(p.text)) return &p;
@@ -48,7 +48,8 @@ std::string Numbered(std::string_view pattern, const ModuleIndex& index) {
   return name;
 }
 
-// Takes the number that stands for a placeholder off the front of `name`.
+// Removes the number that stands for a placeholder from the front of `name`. Returns whether it
+// fits.
 bool TakeNumber(const Placeholder& placeholder, std::string_view& name, ModuleIndex& index) {
   int number = -1;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -59,7 +60,7 @@ bool TakeNumber(const Placeholder& placeholder, std::string_view& name, ModuleIn
   return true;
 }
 
-// The numbers that make `pattern` of `name`.
+// The numbers with which `pattern` gives `name`; nothing if there are none.
 std::optional<ModuleIndex> Match(std::string_view pattern, std::string_view name) {
   ModuleIndex index;
   while (!pattern.empty()) {
@@ -85,7 +86,7 @@ TensorSpec Parameter(const DraftModule& module, std::string_view kind, std::vect
 
 using NameSide = std::string_view DraftModule::*;
 
-// `name` of the first of `modules` that has it, in its other form; "" where none has.
+// Translates `name` by the first of `modules` that has it; "" if none has.
 std::string Translated(std::span<const DraftModule> modules, std::string_view name, NameSide from,
                        NameSide to) {
   for (const std::string_view kind : {kWeight, kBias}) {

@@ -1,4 +1,4 @@
-// The number formats of model files: names, sizes, and conversion to and from float.
+// Number formats of model files: names, sizes, conversion to and from float.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ std::string_view DTypeName(DType type);
 Result<DType> ParseDType(std::string_view name);
 // Whether `value` is one of the enumerators.
 bool IsKnownDType(uint32_t value);
-// ggml's name of the type with that number in GGUF files, of those too that are not supported here;
-// "" for a number that is no type.
+// ggml's name for a type number in GGUF files, also for types that are not supported here; "" for
+// unknown numbers.
 std::string_view GgmlTypeName(uint32_t value);
 
 int BlockElements(DType type);  // elements a block: 1, 32 or 256
@@ -26,10 +26,9 @@ size_t BlockBytes(DType type);  // bytes a block
 // Bytes of `elements` values; REQUIRES: elements % BlockElements(type) == 0.
 size_t RowBytes(DType type, int64_t elements);
 
-// Values of quantised data, exactly as ggml defines them.
-// REQUIRES: out.size() % BlockElements == 0.
+// Decodes quantised data exactly as ggml does. REQUIRES: out.size() % BlockElements == 0.
 void Dequantize(DType type, const std::byte* data, std::span<float> out);
-// The inverse, with ggml's reference rounding for the simple types and a search for the scales of
+// Encodes values, with ggml's reference rounding for the simple types and a search for scales for
 // the K types. REQUIRES: values.size() % BlockElements == 0.
 void Quantize(DType type, std::span<const float> values, std::byte* out);
 

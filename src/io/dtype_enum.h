@@ -1,5 +1,5 @@
-// The number formats of model files, with GGUF's values. A header of its own for files that include
-// nothing of the standard library (backend/cpu/isa/always_inline.h); what formats can do is in
+// Number formats of model files, with GGUF's values. A separate header for files that must not
+// include the standard library (backend/cpu/isa/always_inline.h); functions on formats are in
 // dtype.h.
 #pragma once
 

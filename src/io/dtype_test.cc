@@ -122,7 +122,7 @@ TEST(DType, ExtremeValuesDoNotCrash) {
   }
 }
 
-// A NaN or an infinity is found in the last value, and in every half that scales a block.
+// Detects NaN or infinity in the last value, and in each half-precision scale of a block.
 TEST(AllFinite, LooksAtValuesAndScales) {
   const std::vector<float> values(512, 0.5f);
   const std::pair<DType, std::vector<size_t>> kinds[] = {

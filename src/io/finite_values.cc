@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kFloatExponent = 0x7F800000;
 constexpr uint16_t kHalfExponent = 0x7C00, kBf16Exponent = 0x7F80;
 
-// Whether a word at data[i * stride], i < count, has every bit of `exponent` set: NaN or infinity.
+// Whether any word data[i * stride], i < count, has all bits of `exponent` set: NaN or infinity.
 template <typename Word>
 bool AnyFull(const std::byte* data, size_t count, size_t stride, Word exponent) {
   uint32_t found = 0;
@@ -28,7 +28,7 @@ bool AnyFull(std::span<const std::byte> bytes, Word exponent) {
   return AnyFull(bytes.data(), bytes.size() / sizeof(Word), sizeof(Word), exponent);
 }
 
-// Whether the half-precision value `offset` bytes into each block is finite, in every block.
+// Whether the half-precision value at byte `offset` of every block is finite.
 bool ScalesAreFinite(DType type, std::span<const std::byte> bytes, size_t offset) {
   const size_t stride = BlockBytes(type), blocks = bytes.size() / stride;
   return !AnyFull(bytes.data() + offset, blocks, stride, kHalfExponent);

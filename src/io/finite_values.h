@@ -7,9 +7,9 @@
 
 namespace foretoken {
 
-// Whether no value of a tensor is NaN or infinite. Of quantised types only the scales and minima in
-// half precision are read: codes and scales of sub-blocks are whole numbers. `bytes`: whole blocks
-// of `type`. Integers are finite.
+// Whether a tensor has no NaN or infinity. Of quantised types only scales and minima in half
+// precision are checked, since codes and sub-block scales are integers. Integer types are finite.
+// `bytes`: whole blocks of `type`.
 bool AllFinite(DType type, std::span<const std::byte> bytes);
 
 }  // namespace foretoken

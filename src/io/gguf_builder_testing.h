@@ -1,4 +1,4 @@
-// Builds GGUF files byte by byte, so that tests can make them lie.
+// Builds GGUF files byte by byte, valid or with any field wrong.
 #pragma once
 
 #include <cstring>
@@ -29,7 +29,7 @@ class Bytes {
   std::string data_;
 };
 
-// A header, metadata and tensors; every field can be set to a lie.
+// A header, metadata and tensors; every field can be set to a wrong value.
 struct GgufRecipe {
   std::string magic = "GGUF";
   uint32_t version = 3;

@@ -39,7 +39,8 @@ void ReadSizes(GgufKeys& reader, ModelConfig& config) {
   }
 }
 
-// GGUF's attn_factor multiplies the factor that yarn derives; ModelConfig's replaces it.
+// The attention factor that yarn derives. GGUF's attn_factor multiplies it; ModelConfig's replaces
+// it.
 float DerivedYarnFactor(float factor) { return 0.1f * std::log(factor) + 1.0f; }
 
 void ReadYarn(GgufKeys& reader, ModelConfig& config) {
@@ -88,7 +89,7 @@ Status ReadFreqFactors(const GgufFile& file, ModelConfig& config) {
   return CheckFreqFactors(config, file.path() + ": tensor 'rope_freqs.weight'");
 }
 
-// Rows of the embedding where there is one, else the size of the vocabulary.
+// Sets `vocab` to the rows of the embedding, or to the vocabulary's size if there is no embedding.
 Status ReadVocabSize(const GgufFile& file, const std::string& architecture, ModelConfig& config) {
   FT_ASSIGN_OR_RETURN(int64_t vocab, file.IntOr(architecture + ".vocab_size", 0));
   const auto tokens = file.Strings("tokenizer.ggml.tokens");
@@ -109,7 +110,7 @@ Status ReadVocabSize(const GgufFile& file, const std::string& architecture, Mode
   return {};
 }
 
-// What a vocabulary-only file happens to say.
+// Reads the keys that a vocabulary-only file may have; wrong values are ignored.
 void ReadLeniently(const GgufFile& file, const std::string& architecture, ModelConfig& config) {
   const auto read = [&](const char* key, int64_t most) {
     const Result<int64_t> value = file.Int(architecture + "." + key);
@@ -123,8 +124,8 @@ void ReadLeniently(const GgufFile& file, const std::string& architecture, ModelC
   config.kv_heads = read("attention.head_count_kv", kMostHeads);
 }
 
-// Refuses a part of a model that was written in several files; a model that was put together again
-// keeps the keys, with a count of 0.
+// Refuses a shard of a model. A model that was merged from shards keeps the keys, with a count of
+// 0.
 Status CheckNotSplit(const GgufFile& file) {
   FT_ASSIGN_OR_RETURN(const int64_t count, file.IntOr("split.count", 0));
   FT_ASSIGN_OR_RETURN(const int64_t number, file.IntOr("split.no", 0));

@@ -1,5 +1,4 @@
-// GGUF files of arbitrary bytes: parsing, configuration, tokenizer, what drafts say,
-// dequantisation.
+// Fuzzes GGUF files: parsing, configuration, tokenizer, draft metadata, dequantisation.
 #include <algorithm>
 
 #include "io/draft_file.h"
@@ -32,7 +31,7 @@ void ReadAll(const GgufFile& file) {
 }  // namespace foretoken
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // A copy of its own at an aligned address, as a mapped file would be.
+  // Copied to an aligned address, as for a mapped file.
   std::vector<uint64_t> copy((size + 7) / 8);
   std::copy(data, data + size, reinterpret_cast<uint8_t*>(copy.data()));
   const auto bytes = std::as_bytes(std::span(copy)).first(size);

@@ -1,4 +1,4 @@
-// Ranged reads of GGUF metadata. Include only in .cc files.
+// Range-checked reads of GGUF metadata. Include only in .cc files.
 #pragma once
 
 #include <algorithm>
@@ -9,18 +9,18 @@
 
 namespace foretoken {
 
-// Reads the metadata keys below one prefix, remembering the first error so that a reader can ask
-// for everything it needs and look at the status once. `file` must outlive it.
+// Reads metadata keys below a prefix and records the first error, so that a reader can read all
+// keys and check the status once. `file` must outlive it.
 class GgufKeys {
  public:
   // `prefix`: "llama" reads "llama.block_count", ...
   GgufKeys(const GgufFile& file, std::string prefix)
       : file_(file), prefix_(std::move(prefix) + ".") {}
 
-  // A required integer in [1, most]; an array is accepted where all its items agree.
+  // A required integer in [1, most]. An array is accepted if all its items are equal.
   int Required(const std::string& key, int64_t most) { return Ranged(key, 1, most); }
 
-  // As Required, `fallback` where the key is missing.
+  // As Required, but in [least, most], and `fallback` if the key is missing.
   int Optional(const std::string& key, int64_t least, int64_t most, int fallback) {
     return Has(key) ? Ranged(key, least, most) : fallback;
   }

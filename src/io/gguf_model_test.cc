@@ -1,4 +1,4 @@
-// Configuration and tokenizer in GGUF metadata: what comes back, and what is refused.
+// Configuration and tokenizer in GGUF metadata: read back as written, and errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ void AddZeros(GgufWriter& writer, const std::string& name, const std::vector<int
   });
 }
 
-// All tensors of TinyModel but those that `left_out` names.
+// Adds all tensors of TinyModel except the one named `left_out`.
 void AddTinyTensors(GgufWriter& writer, std::string_view left_out = "") {
   std::vector<NamedShape> tensors = {{"token_embd.weight", {4, 64}}, {"output_norm.weight", {64}}};
   for (const std::string block : {"blk.0.", "blk.1."}) {
@@ -194,7 +194,7 @@ TEST_F(GgufModel, BiasesOfSomeLayersAlone) {
 
 TEST_F(GgufModel, ShardsSayWhichTheyAre) {
   writer_.SetU32("split.no", 0);
-  writer_.SetU32("split.count", 0);  // put together again
+  writer_.SetU32("split.count", 0);  // as in a model merged from shards
   EXPECT_EQ(Complaint(), "opened");
   writer_.SetU32("split.count", 2);
   EXPECT_THAT(Complaint(), HasSubstr("model.gguf: is shard 1 of 2, expected a model in one file"));
@@ -211,7 +211,7 @@ TEST_F(GgufModel, ShardsSayWhichTheyAre) {
   EXPECT_EQ((*shown)->tensors().size(), 1u);
 }
 
-// What Open refuses, OpenPartly shows.
+// OpenPartly opens files that Open refuses.
 TEST_F(GgufModel, PartlyOpenedFilesHoldWhatCanBeRead) {
   writer_.SetU32("llama.block_count", 3);
   ASSERT_TRUE(writer_.Write(path_).ok());

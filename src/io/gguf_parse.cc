@@ -1,4 +1,4 @@
-// Parsing of GGUF. Nothing is allocated by a count that the rest of the file could not hold.
+// GGUF parser. No allocation is sized by a count that the rest of the file could not hold.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -13,7 +13,7 @@
 namespace foretoken {
 namespace {
 
-// The type numbers of metadata values.
+// GGUF's numbers for the types of metadata values.
 enum class ValueType : uint32_t {
   kU8,
   kI8,
@@ -285,7 +285,7 @@ class GgufParser {
     return {};
   }
 
-  // Everything but the bytes, which PlaceTensors sets.
+  // Parses a tensor's entry; PlaceTensors sets its bytes.
   Status Tensor() {
     const std::string ordinal = std::to_string(file_.tensors_.size());
     TensorSource tensor;

@@ -17,7 +17,7 @@ std::span<const std::byte> AsBytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// The message of a file that must not parse.
+// The error message for a file that must not parse.
 std::string Complaint(std::string_view file) {
   const Result<GgufFile> parsed = GgufFile::Parse(AsBytes(file), "test.gguf");
   return parsed.ok() ? "parsed" : parsed.error().message;
@@ -152,7 +152,7 @@ TEST(GgufParse, TensorTypesThatAreNotSupported) {
   }
 }
 
-// Our own enumerators have ggml's names and numbers.
+// Our enumerators have ggml's names and numbers.
 TEST(GgmlTypeName, AgreesWithOurFormats) {
   for (uint32_t type = 0; type < 64; ++type) {
     if (!IsKnownDType(type)) continue;
@@ -208,7 +208,7 @@ TEST(GgufAccess, TypedReadsNameKeyAndExpectation) {
   EXPECT_EQ(*file->IntOr("missing", 5), 5);
   EXPECT_EQ(*file->StringOr("missing", "x"), "x");
   EXPECT_TRUE(*file->BoolOr("missing", true));
-  // A value of another type is not a missing one.
+  // A value of another type does not count as missing.
   EXPECT_THAT(file->IntOr("general.architecture", 5).error().message, HasSubstr("of another type"));
   EXPECT_THAT(file->StringOr("answers", "x").error().message, HasSubstr("expected a string"));
   EXPECT_THAT(file->BoolOr("general.architecture", true).error().message,

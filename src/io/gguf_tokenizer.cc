@@ -9,7 +9,7 @@ namespace foretoken {
 namespace {
 
 constexpr std::string_view kPrefix = "tokenizer.ggml.";
-// What GGUF has no key for; ours alone, and written only where it differs from the default.
+// Our own keys for what GGUF has no key for; written only if the value differs from the default.
 constexpr std::string_view kExtraEnds = "foretoken.tokenizer.eog_token_ids";
 constexpr std::string_view kPattern = "foretoken.tokenizer.pre_pattern";
 constexpr std::string_view kPieceMerges = "foretoken.tokenizer.merges";
@@ -20,7 +20,7 @@ constexpr std::string_view kRightStrip = "foretoken.tokenizer.rstrip_token_ids";
 
 std::string Key(std::string_view name) { return std::string(kPrefix) + std::string(name); }
 
-// Pre-tokenizers whose words are first looked up whole, and which begin texts with bos by default.
+// Pre-tokenizers that look up whole words first and add bos by default.
 bool TakesWholeWords(std::string_view pre) {
   return pre == "llama3" || pre == "llama-v3" || pre == "llama-bpe" || pre == "tekken" ||
          pre == "falcon3" || pre == "pixtral";
@@ -32,7 +32,7 @@ Error SizeError(const GgufFile& file, std::string_view key, size_t found, size_t
                std::to_string(tokens) + " tokens"};
 }
 
-// Without merges the scores are all that says which pieces join.
+// Scores are required if there are no merges, because they alone then tell which pieces join.
 Status ReadScores(const GgufFile& file, TokenizerData& data) {
   const std::string key = Key("scores");
   if (data.kind != TokenizerKind::kSentencePiece) return {};
@@ -80,14 +80,14 @@ Status ReadMerges(const GgufFile& file, TokenizerData& data) {
   return {};
 }
 
-// The id under `name`; kNoToken where there is none.
+// The id under `name`; kNoToken if the key is missing.
 Result<Token> ReadId(const GgufFile& file, std::string_view name, size_t tokens) {
   const std::string key = Key(name);
   if (file.FindValue(key) == nullptr) return kNoToken;
   FT_ASSIGN_OR_RETURN(const int64_t id, file.Int(key));
   if (id == -1 || id == std::numeric_limits<uint32_t>::max()) return kNoToken;
   if (id < 0 || static_cast<uint64_t>(id) >= tokens) {
-    // Published files pad with an id beyond the vocabulary; nothing here ever feeds padding.
+    // Published files have padding ids beyond the vocabulary; padding is never used here.
     if (name == "padding_token_id") return kNoToken;
     return Error{file.path() + ": metadata key '" + key + "' is " + std::to_string(id) +
                  ", expected an id below " + std::to_string(tokens)};
@@ -95,7 +95,7 @@ Result<Token> ReadId(const GgufFile& file, std::string_view name, size_t tokens)
   return static_cast<Token>(id);
 }
 
-// The ids under one of our own keys; none where it is missing.
+// The ids under one of our own keys; empty if the key is missing.
 Result<std::vector<Token>> ReadIdList(const GgufFile& file, std::string_view key, size_t tokens) {
   std::vector<Token> ids;
   if (file.FindValue(key) == nullptr) return ids;
@@ -145,7 +145,7 @@ Status ReadIds(const GgufFile& file, TokenizerData& data) {
   return ReadEnds(file, data);
 }
 
-// What llama.cpp does when a file does not say.
+// Reads switches, with llama.cpp's defaults for missing keys.
 Status ReadSwitches(const GgufFile& file, TokenizerData& data) {
   const bool pieces = data.kind == TokenizerKind::kSentencePiece;
   data.ignore_merges = !pieces && TakesWholeWords(data.pre);
@@ -220,7 +220,7 @@ void WriteTokenizer(const TokenizerData& data, GgufWriter& writer) {
   if (data.tokens.empty()) return;
   const bool pieces = data.kind == TokenizerKind::kSentencePiece;
   writer.SetString(Key("model"), pieces ? "llama" : "gpt2");
-  if (!data.pre.empty()) writer.SetString(Key("pre"), data.pre);  // else it stays unnamed
+  if (!data.pre.empty()) writer.SetString(Key("pre"), data.pre);  // an empty name is not written
   writer.SetStrings(Key("tokens"), data.tokens);
   if (!data.scores.empty()) writer.SetF32s(Key("scores"), data.scores);
   std::vector<int32_t> types;

@@ -20,7 +20,7 @@ constexpr std::array<Architecture, 4> kArchitectures = {{{"LlamaForCausalLM", "l
                                                          {"Qwen2ForCausalLM", "qwen2"},
                                                          {"Qwen3ForCausalLM", "qwen3"}}};
 
-// The class named first, or the model type where no class is named.
+// The first class named, or the model type if no class is named.
 std::string ReadArchitecture(JsonFields& fields) {
   const Json* classes = fields.Find("architectures");
   std::string name;
@@ -49,7 +49,7 @@ void ReadGeometry(JsonFields& fields, ModelConfig& config) {
   config.kv_heads = fields.IntOr("num_key_value_heads", 1, kMostHeads, config.heads);
   config.context = fields.IntOr("max_position_embeddings", 1, kMostContext, 2048);
   config.norm_eps = fields.NumberOr("rms_norm_eps", 1e-6f);
-  // Qwen3 has a head size of its own by default; the others divide the hidden size.
+  // Qwen3 has a default head size of its own; the others divide the hidden size.
   const int divided = std::max(1, config.hidden / config.heads);
   config.head_dim =
       fields.IntOr("head_dim", 1, kMostHeadDim, config.architecture == "qwen3" ? 128 : divided);
@@ -63,7 +63,7 @@ void ReadGeometry(JsonFields& fields, ModelConfig& config) {
   }
 }
 
-// 0 for full attention, 1 for sliding, -1 where layers differ.
+// 0 for full attention, 1 for sliding windows, -1 if layers differ.
 int UniformLayerType(JsonFields& fields, const Json& types) {
   if (!types.is_array() || types.empty()) return fields.Wrong("layer_types", types, "a list"), 0;
   const bool all_equal =
@@ -75,7 +75,7 @@ int UniformLayerType(JsonFields& fields, const Json& types) {
   return 0;
 }
 
-// Whether the layers of a Qwen model slide: stated for each, or derived from their number.
+// UniformLayerType of a Qwen model, whose layer types are listed or derived from max_window_layers.
 int QwenLayerType(JsonFields& fields, const ModelConfig& config) {
   if (const Json* types = fields.Find("layer_types")) return UniformLayerType(fields, *types);
   if (!fields.BoolOr("use_sliding_window", false)) return 0;
@@ -147,7 +147,8 @@ void ReadScaling(JsonFields& scaling, ModelConfig& config) {
   if (type == "llama3") ReadLlama3(scaling, config);
 }
 
-// Old files have rope_theta beside rope_scaling, new ones all of it in rope_parameters.
+// Reads rotary settings. Old files have rope_theta beside rope_scaling; new ones have
+// rope_parameters.
 void ReadRope(JsonFields& fields, const std::string& origin, ModelConfig& config) {
   const Json* parameters = fields.Find("rope_parameters");
   const char* key = parameters == nullptr ? "rope_scaling" : "rope_parameters";

@@ -10,16 +10,16 @@
 
 namespace foretoken {
 
-// What config.json says beside the geometry.
+// Contents of config.json.
 struct HfConfig {
-  ModelConfig model;  // attention_bias and qk_norm follow from the tensors, not from here
+  ModelConfig model;  // attention_bias and qk_norm are set from the tensors instead
   Token bos = kNoToken;
   std::vector<Token> eos;
 };
 
-// Understands LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM and Qwen3ForCausalLM. `llama3`
-// scaling of RoPE arrives as rope_freq_factors, as in GGUF files. Errors open with `origin` and
-// name the key: missing or out of range, or a feature that the model layer does not have.
+// Supports LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM and Qwen3ForCausalLM. `llama3`
+// RoPE scaling becomes rope_freq_factors, as in GGUF files. Errors begin with `origin` and name the
+// key: missing, out of range, or a feature that the model layer does not support.
 Result<HfConfig> ParseHfConfig(std::string_view text, const std::string& origin);
 
 struct HfGeneration {
@@ -30,8 +30,8 @@ struct HfGeneration {
 // Fields of an unexpected type are errors, unknown ones are ignored.
 Result<HfGeneration> ParseHfGeneration(std::string_view text, const std::string& origin);
 
-// The factors that divide RoPE frequencies in Llama 3.1 models. REQUIRES: rope_dim, rope_base,
-// rope_factor, rope_low_freq < rope_high_freq and rope_original_context are set.
+// Divisors of RoPE frequencies in Llama 3.1 models. REQUIRES: rope_dim, rope_base, rope_factor,
+// rope_low_freq < rope_high_freq and rope_original_context are set.
 std::vector<float> Llama3FreqFactors(const ModelConfig& config);
 
 }  // namespace foretoken

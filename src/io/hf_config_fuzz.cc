@@ -1,4 +1,4 @@
-// config.json and generation_config.json of arbitrary bytes.
+// Fuzzes config.json and generation_config.json.
 #include "io/hf_config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

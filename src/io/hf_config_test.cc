@@ -123,7 +123,7 @@ TEST(HfConfig, Llama3ScalingBecomesFactors) {
   const auto& factors = config.rope_freq_factors;
   ASSERT_EQ(factors.size(), 32u);
   EXPECT_EQ(factors.front(), 1.0f);  // short wavelengths are kept
-  EXPECT_EQ(factors.back(), 8.0f);   // long ones stretched
+  EXPECT_EQ(factors.back(), 8.0f);   // long wavelengths are stretched
   EXPECT_TRUE(std::is_sorted(factors.begin(), factors.end()));
   // By hand: pair 15 of 64 dimensions turns 2.777 times in 8192 positions.
   const double turns = 8192 * std::pow(5e5, -30.0 / 64) / 6.283185307179586;

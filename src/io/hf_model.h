@@ -10,12 +10,12 @@
 
 namespace foretoken {
 
-// Tensors are presented under GGUF names, as stored (RoPE halves are not interleaved). Errors name
-// the file of the directory and the key.
+// Opens a model directory. Tensors have GGUF names and keep their stored layout: RoPE halves are
+// not interleaved. Errors name the file of the directory and the key.
 Result<std::unique_ptr<ModelFile>> OpenHuggingFace(const std::string& directory);
 
-// A tensor of file `path` under our name. Errors name file and tensor: a type other than F32, F16
-// and BF16, an empty shape.
+// The tensor of an entry of file `path`, renamed to `name`. Errors name file and tensor: a type
+// other than F32, F16 and BF16, an empty shape.
 Result<TensorSource> TensorOfEntry(const std::string& path, const SafetensorsEntry& entry,
                                    std::string name);
 

@@ -28,7 +28,7 @@ constexpr std::array<Pair, 11> kInner = {{{"input_layernorm.", "attn_norm."},
 
 using Side = std::string_view Pair::*;
 
-// The name with its beginning replaced; "" where none fits or what follows is no parameter.
+// Replaces the module at the front of `name`; "" if none fits or what follows is not a parameter.
 template <size_t kCount>
 std::string Replaced(std::string_view name, const std::array<Pair, kCount>& pairs, Side from,
                      Side to) {
@@ -46,8 +46,8 @@ bool IsNumber(std::string_view text) {
   return digits && !text.empty() && (text.size() == 1 || text[0] != '0');
 }
 
-// Renames a tensor of the whole model, or of a layer: the number stays between `from_layers` and
-// what follows.
+// Renames a tensor of the whole model or of a layer. In a layer's name, the number stays between
+// `from_layers` and the rest.
 std::string Renamed(std::string_view name, Side from, std::string_view from_layers, Side to,
                     std::string_view to_layers) {
   if (!name.starts_with(from_layers)) return Replaced(name, kOuter, from, to);

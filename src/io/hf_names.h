@@ -1,4 +1,4 @@
-// Names of tensors: Hugging Face's and GGUF's.
+// Translation between Hugging Face's and GGUF's tensor names.
 #pragma once
 
 #include <string>
@@ -6,16 +6,15 @@
 
 namespace foretoken {
 
-// "model.layers.3.self_attn.q_proj.weight" -> "blk.3.attn_q.weight"; "" for a name that has no
+// "model.layers.3.self_attn.q_proj.weight" -> "blk.3.attn_q.weight"; "" for a name without a
 // counterpart.
 std::string GgufTensorName(std::string_view hugging_face);
 
-// Its inverse: "blk.3.attn_q.weight" -> "model.layers.3.self_attn.q_proj.weight"; a name that has
-// no counterpart stays as it is.
+// "blk.3.attn_q.weight" -> "model.layers.3.self_attn.q_proj.weight"; a name without a counterpart
+// is returned unchanged.
 std::string HuggingFaceTensorName(std::string_view gguf);
 
-// Whether a tensor holds nothing that the configuration does not say (old files store the RoPE
-// frequencies).
+// Whether a tensor only repeats the configuration: old files store the RoPE frequencies.
 bool IsRedundantTensor(std::string_view hugging_face);
 
 }  // namespace foretoken

@@ -1,5 +1,5 @@
-// Reads the fields of a JSON object, remembering the first error so that a reader can ask for
-// everything it needs and look at the status once. Include only in .cc files.
+// Reads fields of a JSON object and records the first error, so that a reader can read all fields
+// and check the status once. Include only in .cc files.
 #pragma once
 
 #include <cmath>
@@ -14,26 +14,26 @@ namespace foretoken {
 
 class JsonFields {
  public:
-  // `object` (not necessarily an object) outlives this; `label` opens messages, as in
-  // "config.json: ".
+  // `object` must outlive this; it is an error if it is not a JSON object. Messages begin with
+  // `label`, as in "config.json: ".
   JsonFields(const Json& object, std::string label) : object_(object), label_(std::move(label)) {
     if (!object.is_object()) Fail("is not a JSON object");
   }
 
-  // Null when the key is missing or null.
+  // Null if the key is missing or its value is null.
   const Json* Find(const char* key) const {
     if (!object_.is_object()) return nullptr;
     const auto found = object_.find(key);
     return found == object_.end() || found->is_null() ? nullptr : &*found;
   }
 
-  // Present, be it as null.
+  // Whether the key is present; its value may be null.
   bool Has(const char* key) const { return object_.is_object() && object_.contains(key); }
 
   int Int(const char* key, int64_t least, int64_t most) {
     const Json* value = Find(key);
     if (value == nullptr) return Missing(key, "an integer"), static_cast<int>(least);
-    // An unsigned value beyond int64_t would wrap.
+    // Converting an unsigned value beyond int64_t would wrap.
     const bool fits = value->is_number_integer() &&
                       (!value->is_number_unsigned() || value->get<uint64_t>() <= INT64_MAX);
     const int64_t number = fits ? value->get<int64_t>() : least - 1;
@@ -74,7 +74,7 @@ class JsonFields {
     return value->get<std::string>();
   }
 
-  // A token id or a list of them; none when missing.
+  // A token id or a list of token ids; empty if missing.
   std::vector<Token> Ids(const char* key) {
     const Json* value = Find(key);
     if (value == nullptr) return {};

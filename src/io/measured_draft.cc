@@ -7,7 +7,7 @@
 namespace foretoken {
 namespace {
 
-// Fewer judged guesses of a depth say too little of it.
+// Fewer judged guesses at a depth are not taken as a rate.
 constexpr int kFewestJudged = 20;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What `bench spec --json` found of a draft: how its guesses fare in the target's own answers.
+// Acceptance of a draft in the target's own answers, as measured by `bench spec --json`.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 namespace foretoken {
 
 struct MeasuredDraft {
-  double tau = 0.0;  // tokens a cycle, greedy, in chains (tau_micro)
+  double tau = 0.0;  // tokens a cycle in greedy chains (tau_micro)
   int64_t questions = 0;
-  // acceptance[d]: share of guesses at depth d + 1 that came true, of cycles that got there; down
-  // to where guesses were judged too rarely.
+  // acceptance[d]: share of guesses at depth d + 1 that were accepted, of cycles that got that
+  // deep; ends where too few guesses were judged.
   std::vector<float> acceptance;
 };
 
-// The result of greedy chains by `method` in the file at `path`. Errors: no such result, or
+// Reads the result of greedy chains by `method` from the file at `path`. Errors: no such result, or
 // several; too few guesses.
 Result<MeasuredDraft> ReadMeasuredDraft(const std::string& path, const std::string& method);
 

@@ -1,4 +1,4 @@
-// The shape of a small model, as tests state it.
+// Configurations of small models for tests.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct TestShape {
   bool rope_interleaved = false;
 };
 
-// A Llama of that shape with heads of hidden / heads.
+// A Llama of that shape, with head_dim = hidden / heads.
 inline ModelConfig TestConfig(const TestShape& shape = {}, std::string architecture = "llama") {
   ModelConfig config;
   config.architecture = std::move(architecture);

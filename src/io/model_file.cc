@@ -15,7 +15,7 @@
 namespace foretoken {
 namespace {
 
-// A number under `key`; nothing where it is missing.
+// The number under `key`; nothing if the key is missing.
 Result<std::optional<float>> OptionalNumber(const GgufFile& file, std::string_view key) {
   if (file.FindValue(key) == nullptr) return std::optional<float>();
   FT_ASSIGN_OR_RETURN(const double number, file.Number(key));
@@ -151,7 +151,7 @@ Status CheckModelConfig(const ModelConfig& c, const std::string& origin) {
 
 Status DescribeTensors(std::span<const TensorSource> tensors, const FormatWords& words,
                        const std::string& origin, ModelConfig& config) {
-  // Those of any layer: where another layer lacks them, CheckTensors says so.
+  // Set if any layer has such tensors; CheckTensors then requires them of all layers.
   for (const TensorSource& tensor : tensors) {
     const std::string_view name = tensor.name;
     config.qk_norm |=

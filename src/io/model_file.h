@@ -1,9 +1,8 @@
-// A model on disk, whatever its format: configuration, tokenizer and named tensors.
+// A model on disk in any supported format: configuration, tokenizer and named tensors.
 //
-// Names and layouts are GGUF's ("blk.0.attn_q.weight"; shapes as [rows, cols] = [out, in]); a
-// Hugging Face directory is presented under the same names. The one difference that remains visible
-// is `rope_interleaved`: llama-architecture GGUF files store q and k rows permuted for interleaved
-// RoPE.
+// Names and layouts are GGUF's ("blk.0.attn_q.weight"; shapes are [rows, cols] = [out, in]), also
+// for Hugging Face directories. One difference remains visible, `rope_interleaved`:
+// llama-architecture GGUF files store q and k rows permuted for interleaved RoPE. RoPE.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +24,10 @@ struct ModelConfig {
   std::string name;
   int vocab = 0, layers = 0, hidden = 0, ffn = 0;
   int heads = 0, kv_heads = 0, head_dim = 0;
-  int context = 0;  // longest position the model was made for
+  int context = 0;  // the longest context that the model was trained for
   float norm_eps = 1e-5f;
   float rope_base = 10000.0f;
-  int rope_dim = 0;  // dimensions of a head that rotate; head_dim unless stated
+  int rope_dim = 0;  // rotated dimensions of a head; head_dim unless given
   bool rope_interleaved = false;
   enum class RopeScaling { kNone, kLinear, kYarn, kLlama3 } rope_scaling = RopeScaling::kNone;
   float rope_factor = 1.0f;
@@ -43,7 +42,7 @@ struct ModelConfig {
   bool tied_embeddings = false;          // no output tensor: the embedding is the LM head
 };
 
-// Where a tensor's bytes lie. Valid as long as the ModelFile.
+// A tensor's location. Valid as long as its ModelFile.
 struct TensorSource {
   std::string name;
   DType type = DType::kF32;
@@ -53,7 +52,7 @@ struct TensorSource {
   int64_t cols() const { return shape.empty() ? 0 : shape.back(); }
 };
 
-// Sampling defaults a model suggests (generation_config.json, general.sampling.*).
+// A model's recommended sampling (generation_config.json, general.sampling.*).
 struct GenerationDefaults {
   std::optional<float> temperature, top_p;
   std::optional<int> top_k;
@@ -62,30 +61,30 @@ struct GenerationDefaults {
 // Thread-safety: const methods on any thread.
 class ModelFile {
  public:
-  // Opens a .gguf file, a Hugging Face directory, or a .safetensors file whose directory holds the
-  // rest. Warns where an old or mistaken tokenizer is read otherwise than it says. Errors name the
-  // file and the key: what cannot be read, a model that is not whole (CheckTensors).
+  // Opens a .gguf file, a Hugging Face directory, or a .safetensors file in such a directory. Warns
+  // if an old or faulty tokenizer is interpreted otherwise than it states. Errors name the file and
+  // the key: unreadable files, an incomplete model (CheckTensors).
   static Result<std::unique_ptr<ModelFile>> Open(const std::string& path);
-  // Opens a GGUF file that Open refuses, for commands that show files: config() and tokenizer()
-  // hold what can be read.
+  // Opens also GGUF files that Open refuses, for commands that display files: config() and
+  // tokenizer() hold what can be read.
   static Result<std::unique_ptr<ModelFile>> OpenPartly(const std::string& path);
   virtual ~ModelFile() = default;
 
   virtual const std::string& path() const = 0;
-  virtual uint64_t file_bytes() const = 0;  // of all files together
+  virtual uint64_t file_bytes() const = 0;  // sum over all files
   virtual const ModelConfig& config() const = 0;
   virtual const TokenizerData& tokenizer() const = 0;  // tokens may be empty
   virtual const GenerationDefaults& generation() const = 0;
   virtual std::span<const TensorSource> tensors() const = 0;
 
-  // Errors: no such tensor, or another shape; {-1} in `shape` accepts any size in that place.
+  // Errors: no such tensor, or another shape; -1 in `shape` accepts any size.
   Result<TensorSource> Find(std::string_view name, std::span<const int64_t> shape) const;
   bool Has(std::string_view name) const;
-  // What the file itself calls the tensor that is `name` here; for messages.
+  // The file's own name for tensor `name`, for messages.
   virtual std::string NameInFile(std::string_view name) const { return std::string(name); }
-  // The type of that tensor; F32 where there is none.
+  // The type of tensor `name`; F32 if there is none.
   DType TypeOf(std::string_view name) const;
-  // See MappedFile::Release: called for a tensor whose bytes were copied elsewhere.
+  // MappedFile::Release for a tensor whose bytes were copied elsewhere.
   virtual void Release(const TensorSource& tensor) const = 0;
 };
 

@@ -50,7 +50,7 @@ class ModelFiles : public testing::Test {
     return model.ok() ? "opened" : model.error().message;
   }
 
-  // A directory converted to a GGUF file of `type`.
+  // The directory converted to a GGUF file of `type`.
   std::unique_ptr<ModelFile> Converted(std::optional<FileType> type) {
     const auto model = Open(directory_.path());
     const auto plans = PlanConversion(*model, type);
@@ -131,7 +131,7 @@ TEST_F(ModelFiles, DirectoriesThatLackOrAddSomething) {
               HasSubstr("'model.layers.0.self_attn.o_proj.bias' is a bias"));
 }
 
-// Messages speak the directory's own language.
+// Error messages use the directory's own names.
 TEST_F(ModelFiles, DirectoriesWhoseTensorsAndCountsDisagree) {
   Json config = TinyConfig("LlamaForCausalLM");
   const auto complaint = [&](const char* field, int value) {
@@ -284,7 +284,7 @@ TEST(Convert, PermutationMovesPairsTogether) {
   PermuteForInterleavedRope(std::as_bytes(std::span(from)), 1, 8, 8,
                             std::as_writable_bytes(std::span(to)));
   EXPECT_EQ(to, "aebfcgdhAEBFCGDH");
-  PermuteForInterleavedRope(std::as_bytes(std::span(from)), 1, 8, 6,  // what does not rotate stays
+  PermuteForInterleavedRope(std::as_bytes(std::span(from)), 1, 8, 6,  // rows 6 and 7 stay
                             std::as_writable_bytes(std::span(to)));
   EXPECT_EQ(to, "adbecfghADBECFGH");
 }

@@ -1,4 +1,4 @@
-// A tiny model as it lies on disk, in both formats, for tests.
+// A tiny model on disk in both formats, for tests.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace foretoken {
 
-// A directory of its own that goes away with the object.
+// A temporary directory that is removed with the object.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -41,8 +41,8 @@ struct NamedShape {
   std::vector<int64_t> shape;
 };
 
-// The tensors of a Hugging Face model with 2 layers, hidden 64, 4 heads of 16, 2 key/value heads,
-// ffn 96 and 8 tokens.
+// Tensors of a Hugging Face model with 2 layers, hidden 64, 4 heads of 16, 2 key/value heads, ffn
+// 96 and 8 tokens.
 inline std::vector<NamedShape> TinyTensors(bool qkv_bias = false) {
   std::vector<NamedShape> tensors = {{"model.embed_tokens.weight", {8, 64}},
                                      {"model.norm.weight", {64}},
@@ -68,7 +68,7 @@ inline std::vector<NamedShape> TinyTensors(bool qkv_bias = false) {
   return tensors;
 }
 
-// Value `i` of tensor `index`: all different, exact in F32.
+// Value `i` of tensor `index`: all values differ and are exact in F32.
 inline float TinyValue(size_t index, size_t i) {
   return static_cast<float>(index) + static_cast<float>(i) / 8192.0f;
 }
@@ -87,7 +87,7 @@ inline Json TinyConfig(std::string_view architecture) {
           {"rope_theta", 10000.0}};
 }
 
-// A safetensors file around `header` and `data`.
+// A safetensors file with `header` and `data`.
 inline std::string SafetensorsBytes(std::string_view header, std::string_view data) {
   const uint64_t length = header.size();
   return std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + std::string(header) +

@@ -1,5 +1,5 @@
-// What every reader of model configurations insists on, whatever the format: ranges that keep later
-// arithmetic inside 64 bits, and fields that must agree.
+// Checks of model configurations for readers of all formats: ranges that keep later arithmetic
+// within 64 bits, and fields that must agree.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ inline constexpr int64_t kMostFfn = 1 << 22;
 inline constexpr int64_t kMostHeads = 1 << 12;
 inline constexpr int64_t kMostHeadDim = 1 << 12;
 
-// REQUIRES: every size is within its limit. Errors open with `origin`.
+// REQUIRES: every size is within its limit. Error messages begin with `origin`.
 Status CheckModelConfig(const ModelConfig& config, const std::string& origin);
 
-// Sets what the presence of tensors says: attention_bias and qk_norm. Errors: biases that the model
-// layer does not have.
+// Sets attention_bias and qk_norm from the presence of tensors. Errors: biases that the model layer
+// does not support.
 Status DescribeTensors(std::span<const TensorSource> tensors, const FormatWords& words,
                        const std::string& origin, ModelConfig& config);
 
-// rope_freq_factors are positive and finite. Errors open with `origin`.
+// Errors: rope_freq_factors that are not positive and finite. Messages begin with `origin`.
 Status CheckFreqFactors(const ModelConfig& config, const std::string& origin);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// Which tensors a model of a given configuration consists of.
+// The tensors that a model of a given configuration consists of.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace foretoken {
 
-// How a file format calls what messages speak of.
+// A file format's own words, for messages.
 struct FormatWords {
-  std::string_view layer_count;  // the field that says how many layers there are
+  std::string_view layer_count;                            // the field with the number of layers
   std::string (*tensor_name)(std::string_view gguf_name);  // the format's own name of a tensor
 };
 extern const FormatWords kGgufWords, kHuggingFaceWords;
 
-// Errors, opened by `origin`: a tensor that `config` needs is missing or has another shape; a layer
-// beyond config.layers. REQUIRES: CheckModelConfig(config).
+// Errors: a tensor that `config` needs is missing or has another shape; a layer beyond
+// config.layers. Messages begin with `origin`. REQUIRES: CheckModelConfig(config).
 Status CheckTensors(const ModelConfig& config, std::span<const TensorSource> tensors,
                     const FormatWords& words, const std::string& origin);
 

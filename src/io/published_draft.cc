@@ -27,8 +27,8 @@ bool HasField(const std::string& directory, std::string_view field) {
   return json.ok() && json->is_object() && json->contains(field);
 }
 
-// Of layouts whose files have the same names, those with a field are told by it; the one without is
-// what is left.
+// Whether the directory matches `layout`. Of layouts with the same file names, those with a field
+// are recognised by it; the one without a field is the default.
 bool Fits(const std::string& directory, const PublishedLayout& layout,
           std::span<const PublishedLayout* const> layouts) {
   if (!layout.field.empty()) return HasField(directory, layout.field);
@@ -66,15 +66,15 @@ class PublishedDraft final : public DraftFile {
   const GenerationDefaults& generation() const override { return generation_; }
   std::span<const TensorSource> tensors() const override { return tensors_; }
   void Release(const TensorSource& tensor) const override {
-    if (tensor.type == DType::kI32) return;  // of integers_, not of a file
+    if (tensor.type == DType::kI32) return;  // its bytes are in integers_, not in a file
     if (safetensors_) return safetensors_->Release(tensor.bytes);
     for (const TorchFile& file : torch_) {
       if (file.Holds(tensor.bytes)) file.Release(tensor.bytes);
     }
   }
   const DraftInfo& info() const override { return info_; }
-  // A name that the layout would read as `name`: drafts have those of Hugging Face's models, with
-  // or without "model." before them, or their own for the one layer.
+  // A published name that the layout maps to `name`: Hugging Face's name with or without "model.",
+  // or the name that drafts give their only layer.
   std::string NameInFile(std::string_view name) const override {
     const std::string full = HuggingFaceTensorName(name);
     const size_t prefix = full.find('.') + 1, layer = full.find("layers.0.");
@@ -125,7 +125,7 @@ class PublishedDraft final : public DraftFile {
     return {};
   }
 
-  // Formats of tensors have no numbers of 64 bits: these become I32.
+  // Stores I64 as I32, because DType has no 64-bit integers.
   Status AddIntegers(const std::string& path, const SafetensorsEntry& entry, std::string name) {
     const std::string label = path + ": tensor '" + Printable(entry.name) + "' ";
     if (entry.dtype != "I64" || entry.shape.size() != 1) {
@@ -151,10 +151,10 @@ class PublishedDraft final : public DraftFile {
   std::string path_;
   bool has_prefix_ = false;                            // names begin with "model."
   std::string (*rename_)(std::string_view) = nullptr;  // PublishedLayout::rename
-  std::deque<std::vector<int32_t>> integers_;          // of tensors of I64
-  std::optional<SafetensorsFile> safetensors_;         // or else
+  std::deque<std::vector<int32_t>> integers_;          // converted I64 tensors
+  std::optional<SafetensorsFile> safetensors_;         // used unless torch_ is
   std::vector<TorchFile> torch_;
-  std::unordered_set<std::string> names_;  // of the tensors
+  std::unordered_set<std::string> names_;  // tensors' names
   DraftInfo info_;
   TokenizerData tokenizer_;
   GenerationDefaults generation_;

@@ -1,4 +1,4 @@
-// Drafts as their authors publish them, under the names of docs/formats.md.
+// Drafts in their authors' formats, presented under the names of docs/formats.md.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,14 @@
 
 namespace foretoken {
 
-// Whether `path` is a directory, or weights that are no GGUF file (.safetensors, .bin, .pt).
+// Whether `path` is a directory, or a weights file other than GGUF (.safetensors, .bin, .pt).
 bool IsPublishedDraft(const std::string& path);
 
-// Opens the first of `layouts` whose files are in the directory `path`, or in that of the file
-// `path`; of several with files of the same name, one whose field config.json has. What the target
-// is, such files hardly say: hidden size and vocabulary, some the size of its heads. Errors name
-// file and tensor: weights of another layout, shapes that no draft has.
+// Opens a draft in directory `path`, or in the directory of file `path`, by the first of `layouts`
+// whose files are there. Layouts with files of the same name are told apart by a field of
+// config.json. Such drafts say little about their target: hidden size and vocabulary, some also the
+// size of its heads. Errors name file and tensor: weights of another layout, shapes that no draft
+// has.
 Result<std::unique_ptr<DraftFile>> OpenPublishedDraft(
     const std::string& path, std::span<const PublishedLayout* const> layouts);
 

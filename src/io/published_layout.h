@@ -1,5 +1,5 @@
-// What drafts of a method look like as their authors publish them: files, names and what they say
-// of themselves. Each is in the folder of its method, draft/METHOD/METHOD_published.cc.
+// Layout of a method's drafts as authors publish them: files, names and configuration. Each
+// method's is in its folder, draft/METHOD/METHOD_published.cc.
 #pragma once
 
 #include <array>
@@ -13,16 +13,16 @@ namespace foretoken {
 
 struct PublishedLayout {
   std::string_view method;
-  std::array<std::string_view, 2> files;  // safetensors or "", and of torch.save
-  std::string_view field;                 // of config.json, that only this layout has; or ""
-  // Our name of a published tensor, "" for one that no such draft has.
+  std::array<std::string_view, 2> files;  // a safetensors file or "", and a torch.save file
+  std::string_view field;                 // config.json field that only this layout has, or ""
+  // Our name of a published tensor; "" for a tensor that no such draft has.
   std::string (*rename)(std::string_view);
-  // What the tensors, by our names, and config.json say of the draft. Errors name file and tensor.
+  // Sets `info` from the tensors, under our names, and config.json. Errors name file and tensor.
   Status (*describe)(const std::string& directory, std::span<const TensorSource> tensors,
                      DraftInfo& info);
-  std::array<std::string_view, 2> more = {};  // of torch.save, too
-  std::string_view unused = "";               // a tensor that may be there
-  std::string_view integers = "";             // a tensor of I64, of small numbers
+  std::array<std::string_view, 2> more = {};  // further torch.save files
+  std::string_view unused = "";               // a tensor that may be present and is ignored
+  std::string_view integers = "";             // an I64 tensor with values up to kMostVocab
 };
 
 }  // namespace foretoken

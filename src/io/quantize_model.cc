@@ -47,15 +47,15 @@ bool IsMatrix(const TensorSource& tensor) {
          tensor.name.find("_norm") == std::string::npos && tensor.type != DType::kI32;
 }
 
-// "blk.7.ffn_down.weight" -> 7; -1 outside the layers.
+// Number of a layer's tensor: "blk.7.ffn_down.weight" -> 7; -1 for other tensors.
 int LayerOf(std::string_view name) {
   int layer = -1;
   if (name.starts_with("blk.")) std::from_chars(name.data() + 4, name.data() + name.size(), layer);
   return layer;
 }
 
-// llama.cpp's choice of the layers that lose most when quantised: the first and last eighth, and
-// every third between.
+// llama.cpp's choice of layers that lose most by quantisation: the first and last eighth, and every
+// third layer between.
 bool UsesMoreBits(int layer, int layers) {
   return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2;
 }
@@ -72,7 +72,7 @@ DType WantedType(const TensorSource& tensor, const ModelConfig& config, FileType
   return more ? DType::kQ6_K : base;
 }
 
-// A format of about as many bits whose blocks divide rows of `cols`.
+// A format of similar size whose blocks divide rows of `cols`; `wanted` itself if it does.
 DType FittingType(DType wanted, int64_t cols, bool is_head) {
   if (cols % BlockElements(wanted) == 0) return wanted;
   if (cols % 32 != 0) return DType::kF16;
@@ -93,7 +93,8 @@ TensorPlan PlanTensor(const TensorSource& tensor, const ModelConfig& config,
   return plan;
 }
 
-// A vector is a column here, so that biases can be permuted as the rows of their matrix are.
+// Rows and columns. A vector counts as a column, so that biases are permuted like their matrix's
+// rows.
 struct Layout {
   int64_t rows, cols;
 };
@@ -181,7 +182,7 @@ Status QuantizeModel(const GgufFile& file, std::span<const TensorPlan> plans, Fi
                      ThreadPool& pool, const std::string& path, const WriteProgress& progress) {
   GgufWriter writer;
   for (const auto& [key, value] : file.metadata()) {
-    // Tensor data is laid out anew, at the writer's alignment.
+    // The writer sets its own alignment.
     if (key != "general.alignment") writer.SetEncoded(key, file.FindEncoded(key));
   }
   const auto release = [&](const TensorSource& tensor) { file.Release(tensor); };

@@ -44,7 +44,7 @@ bool AsSize(const Json& value, int64_t& size) {
   return number <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
 }
 
-// The JSON parser keeps one of several equal keys, so that a second pass must look for them.
+// Detects duplicate keys in a second pass, because the JSON parser keeps only one of them.
 bool HasDuplicateNames(std::string_view header) {
   std::unordered_set<std::string> names;
   bool duplicate = false;
@@ -63,7 +63,7 @@ class EntryReader {
   EntryReader(const std::string& path, const std::string& name)
       : label_(path + ": tensor '" + Printable(name) + "'") {}
 
-  // `data` is everything after the header.
+  // Reads an entry. `data`: everything after the header.
   Result<SafetensorsEntry> Read(const std::string& name, const Json& json,
                                 std::span<const std::byte> data) const {
     if (!json.is_object()) return Error{label_ + " is not described by a JSON object"};
@@ -102,7 +102,7 @@ class EntryReader {
     return sizes;
   }
 
-  // Reads the type too.
+  // Reads type and shape into `entry`. Returns the bytes they imply.
   Result<uint64_t> ExpectedBytes(const Json& json, SafetensorsEntry& entry) const {
     const auto dtype = json.find("dtype");
     if (dtype == json.end() || !dtype->is_string()) return Error{label_ + " has no string 'dtype'"};
@@ -125,7 +125,7 @@ class EntryReader {
   std::string label_;
 };
 
-// Extents lie inside the data; here: they are disjoint.
+// Checks that extents, which lie inside the data, are disjoint.
 Status CheckOverlap(const std::string& path, std::span<const SafetensorsEntry> entries) {
   std::vector<const SafetensorsEntry*> order;
   for (const SafetensorsEntry& entry : entries) {
@@ -142,7 +142,7 @@ Status CheckOverlap(const std::string& path, std::span<const SafetensorsEntry> e
   return {};
 }
 
-// The JSON text in front of the data.
+// The JSON text before the data.
 Result<std::string_view> HeaderText(std::span<const std::byte> bytes, const std::string& path) {
   const std::string foreign =
       ForeignContent({reinterpret_cast<const char*>(bytes.data()), bytes.size()});

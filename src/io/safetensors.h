@@ -1,4 +1,4 @@
-// A .safetensors file: named tensors behind a JSON header, read by mmap.
+// A .safetensors file: named tensors after a JSON header, read by mmap.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@ struct SafetensorsEntry {
   std::span<const std::byte> bytes;
 };
 
-// Null when there is none of that name.
+// Null if there is no entry of that name.
 const SafetensorsEntry* FindEntry(std::span<const SafetensorsEntry> entries, std::string_view name);
 
-// Every size and offset is checked before use: names are unique, sizes match shapes, tensors lie
-// inside the file and do not overlap. Thread-safety: const methods on any thread.
+// A parsed file. Every size and offset is checked before use: names are unique, sizes match shapes,
+// tensors lie inside the file and do not overlap. Thread-safety: const methods on any thread.
 class SafetensorsFile {
  public:
   static Result<SafetensorsFile> Open(const std::string& path);
-  // Parses bytes that stay valid while the object lives.
+  // Parses `bytes`, which must outlive the object.
   static Result<SafetensorsFile> Parse(std::span<const std::byte> bytes, std::string origin);
 
   const std::string& path() const { return path_; }
   size_t size() const { return bytes_.size(); }
   std::span<const SafetensorsEntry> entries() const { return entries_; }
-  // Null when there is none.
+  // Null if there is no entry of that name.
   const SafetensorsEntry* Find(std::string_view name) const;
   // See MappedFile::Release.
   void Release(std::span<const std::byte> part) const { file_.Release(part); }

@@ -1,4 +1,4 @@
-// Safetensors files of arbitrary bytes; every byte of every accepted tensor is read.
+// Fuzzes safetensors files; reads every byte of every accepted tensor.
 #include "io/safetensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,4 +1,4 @@
-// .safetensors files, written.
+// Writing .safetensors files.
 #pragma once
 
 #include <span>
@@ -15,12 +15,12 @@ struct SafetensorsTensor {
   std::string bytes;           // row-major, little-endian
 };
 
-// The header of a file with these tensors one after another, the eight bytes of its length
-// included: a multiple of eight bytes. `metadata` is a JSON object of strings, as text.
+// The header of a file with these tensors in this order, including its 8-byte length; padded to a
+// multiple of 8 bytes. `metadata` is a JSON object of strings, as text.
 std::string SafetensorsHeader(std::span<const SafetensorsTensor> tensors,
                               const std::string& metadata);
 
-// Writes them to `path`, whole or not at all. Errors: those of OutputFile.
+// Writes the tensors to `path`, all or nothing. Errors: those of OutputFile.
 Status WriteSafetensorsFile(const std::string& path, std::span<const SafetensorsTensor> tensors);
 
 }  // namespace foretoken

@@ -74,7 +74,7 @@ Status CheckRanking(const TokenRanking& ranking, int vocab, const std::string& l
   }
   float before = 0;
   for (const float share : ranking.coverage) {
-    if (!(share >= before && share <= 1)) {  // written so that NaN is refused, too
+    if (!(share >= before && share <= 1)) {  // also refuses NaN
       return Error{label + " has a share of coverage " + std::to_string(share) + " after " +
                    std::to_string(before) + ", expected ascending shares up to 1"};
     }

@@ -1,4 +1,4 @@
-// A hash that tells a model's weights from those of another of the same name and sizes.
+// Hashes that distinguish models of the same name and sizes by their weights.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace foretoken {
 
-// Chains names and bytes of all tensors, which are read for it, in the file's order.
+// Hash of the names and bytes of all tensors, in the file's order. Reads the whole file.
 uint64_t HashWeights(const ModelFile& file);
-// The same of names, types, shapes and the first 4 KiB of each tensor: quick, and hardly ever the
-// same for two files that were trained apart.
+// Hash of names, types, shapes and the first 4 KiB of each tensor: fast, and very likely to differ
+// between models that were trained separately.
 uint64_t SampleWeights(const ModelFile& file);
 
 }  // namespace foretoken

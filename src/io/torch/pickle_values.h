@@ -1,4 +1,5 @@
-// What the programs of tensor_pickle.h compute with. Include only in tensor_pickle.cc.
+// Values on the stack of the pickle interpreter (tensor_pickle.h). Include only in
+// tensor_pickle.cc.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ constexpr StorageType kStorageTypes[] = {
     {"ShortStorage", "I16", 2},  {"CharStorage", "I8", 1},  {"ByteStorage", "U8", 1},
     {"BoolStorage", "BOOL", 1}};
 
-// What a program may name.
+// The names that a program may use.
 enum class Callable : uint8_t { kOrderedDict, kTensor, kParameter };
 struct KnownName {
   std::string_view module, name;
@@ -37,7 +38,7 @@ struct Storage {
 };
 struct None {};
 struct Mark {};
-struct List {};  // of what, nobody needs to know
+struct List {};  // its items are not needed
 struct Tuple;
 struct Dictionary {
   std::vector<PickledTensor> tensors;
@@ -47,7 +48,7 @@ using Value = std::variant<None, Mark, List, int64_t, std::string_view, Callable
                            std::shared_ptr<Dictionary>, std::shared_ptr<const PickledTensor>>;
 struct Tuple {
   std::vector<Value> items;
-  int depth = 0;  // of tuples inside tuples: destroying one takes stack
+  int depth = 0;  // nesting of tuples, limited because destroying them recurses
 };
 
 }  // namespace foretoken

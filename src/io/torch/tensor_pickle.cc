@@ -102,7 +102,7 @@ class PickleReader {
     return value;
   }
 
-  // What was pushed since the last mark.
+  // Pops the values pushed since the last mark.
   std::vector<Value> PopToMark() {
     auto mark = stack_.end();
     while (mark != stack_.begin() && !std::holds_alternative<Mark>(*std::prev(mark))) --mark;
@@ -232,8 +232,8 @@ class PickleReader {
     Push(std::make_shared<const Tuple>(std::move(tuple)));
   }
 
-  // Puts pairs into the dictionary on the stack. Only tensors stay: a dictionary never refers to
-  // itself.
+  // Adds pairs to the dictionary on the stack. Only tensors are kept, so a dictionary cannot refer
+  // to itself.
   void SetItems(const std::vector<Value>& items) {
     if (stack_.empty() || items.size() % 2 != 0) return Fail("the pickle lacks a dictionary");
     const auto dictionary = As<std::shared_ptr<Dictionary>>(stack_.back(), "a dictionary");

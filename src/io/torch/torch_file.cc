@@ -15,7 +15,7 @@ namespace {
 
 using Members = std::map<std::string, std::span<const std::byte>, std::less<>>;
 
-// "archive/data.pkl" -> "archive/"; the folder's name is whatever the file was called when saved.
+// "archive/data.pkl" -> "archive/"; the folder has the name that the file was saved under.
 Result<std::string> FindFolder(const Members& members, const std::string& origin) {
   constexpr std::string_view kPickle = "data.pkl";
   for (const auto& [name, bytes] : members) {
@@ -38,7 +38,7 @@ Status CheckByteOrder(const Members& members, const std::string& folder,
   return Error{origin + ": member 'byteorder' is '" + Printable(text) + "', expected little"};
 }
 
-// Elements of a shape; -1 where a dimension is negative or the product is beyond any file.
+// Number of elements of a shape; -1 if a dimension is negative or the product exceeds any file.
 int64_t CountOf(const std::vector<int64_t>& shape) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 16;
   int64_t count = 1;
@@ -49,7 +49,7 @@ int64_t CountOf(const std::vector<int64_t>& shape) {
   return count;
 }
 
-// Whether the last dimension varies fastest, without gaps.
+// Whether the tensor is contiguous in row-major order.
 bool IsPacked(const PickledTensor& tensor) {
   if (tensor.shape.size() != tensor.strides.size()) return false;
   int64_t expected = 1;

@@ -1,5 +1,5 @@
-// Files of torch.save (PyTorch 1.6 and later) that hold a dictionary of tensors, read by mmap.
-// Nothing in them is executed: see tensor_pickle.h.
+// Files of torch.save (PyTorch 1.6 and later) with a dictionary of tensors, read by mmap. Nothing
+// in them is executed; see tensor_pickle.h.
 #pragma once
 
 #include <span>
@@ -14,10 +14,10 @@ namespace foretoken {
 // Thread-safety: const methods on any thread.
 class TorchFile {
  public:
-  // Errors name the file and the tensor: no such file, values that lie outside their storage, rows
-  // that are not consecutive, numbers that are not little-endian.
+  // Errors name the file and the tensor: no such file, values outside their storage, tensors that
+  // are not contiguous, byte order other than little-endian.
   static Result<TorchFile> Open(const std::string& path);
-  // Parses bytes that stay valid while the object lives.
+  // Parses `bytes`, which must outlive the object.
   static Result<TorchFile> Parse(std::span<const std::byte> bytes, std::string origin);
 
   const std::string& path() const { return path_; }

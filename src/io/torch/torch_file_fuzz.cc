@@ -1,4 +1,4 @@
-// Zip files and pickles of arbitrary bytes; every byte of an accepted tensor is read.
+// Fuzzes zip files and pickles; reads every byte of every accepted tensor.
 #include "io/torch/tensor_pickle.h"
 #include "io/torch/torch_file.h"
 

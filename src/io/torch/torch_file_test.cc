@@ -1,4 +1,4 @@
-// Files as torch.save writes them, put together byte by byte so that they can lie.
+// Files as torch.save writes them, built byte by byte, valid or with wrong fields.
 #include "io/torch/torch_file.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ std::string Unicode(std::string_view text) {
   return Bytes().Raw("X").Add(static_cast<uint32_t>(text.size())).Raw(text).str();
 }
 
-// One tensor of torch.save's pickles.
+// A tensor of a torch.save pickle.
 struct PickledTensor {
   std::string name = "w", type = "FloatStorage", key = "0";
   std::string offset = "K" + std::string(1, '\0');

@@ -16,7 +16,7 @@ constexpr size_t kEndSize = 22, kEnd64Size = 56, kLocatorSize = 20;
 constexpr size_t kCentralSize = 46, kLocalSize = 30;
 constexpr uint16_t kEncrypted = 1;
 constexpr uint16_t kExtra64 = 1;
-constexpr uint32_t kIn64 = 0xffffffff;  // the value is in the zip64 field
+constexpr uint32_t kIn64 = 0xffffffff;  // marks a value that is in the zip64 field
 
 class ZipReader {
  public:
@@ -49,7 +49,7 @@ class ZipReader {
 
   Error Broken(const std::string& what) const { return Error{origin_ + ": " + what}; }
 
-  // The end record is the last thing in the file but for a comment.
+  // Finds the end record, which only a comment may follow.
   Result<size_t> FindEnd() const {
     constexpr size_t kMostComment = 0xffff;
     for (size_t back = kEndSize; back <= std::min(bytes_.size(), kEndSize + kMostComment); ++back) {
@@ -101,7 +101,7 @@ class ZipReader {
     return member;
   }
 
-  // Replaces the values that say so by those of the zip64 extra field, in order.
+  // Replaces values marked kIn64 by those of the zip64 extra field, in order.
   void Widen(uint64_t at, uint64_t size, std::initializer_list<uint64_t*> values) const {
     for (const uint64_t end = at + size; at + 4 <= end;) {
       const auto id = Get<uint16_t>(at), length = Get<uint16_t>(at + 2);

@@ -1,4 +1,4 @@
-// Zip files whose members are stored as they are, read in place.
+// Zip files with uncompressed members, read in place.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct ZipMember {
   std::span<const std::byte> bytes;
 };
 
-// The members by the central directory, zip64 included. Every offset and size is checked before it
-// is used. Errors open with `origin`: no zip file, a truncated one, a compressed or encrypted
+// Lists the members of the central directory, zip64 included. Every offset and size is checked
+// before use. Errors begin with `origin`: not a zip file, truncated, a compressed or encrypted
 // member.
 Result<std::vector<ZipMember>> ReadStoredZip(std::span<const std::byte> bytes,
                                              const std::string& origin);
