@@ -28,7 +28,7 @@ class WorkShares {
   // is more, rounded down to a multiple of `least`. REQUIRES: no thread takes pieces meanwhile;
   // count < 2^31; threads <= most_threads.
   void Split(int threads, int64_t count, int64_t together, int64_t least, int64_t usual = 0);
-  // The first item of the thread's initial share; `count` if that is empty.
+  // Where the thread's initial share begins, at most `count`. The share may be empty.
   int64_t First(int thread) const;
   // The thread's next piece; empty when all items are taken.
   Piece Take(int thread);

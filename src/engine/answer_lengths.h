@@ -1,4 +1,4 @@
-// Typical length of answers, for weighing work that pays off only over a whole answer.
+// Typical length of answers, for weighing work that saves time only over a whole answer.
 #pragma once
 
 #include <algorithm>

@@ -10,14 +10,14 @@
 namespace foretoken {
 namespace {
 
-constexpr double kPass = 0.003;  // seconds of a plain pass
+constexpr double kPass = 0.003;  // seconds of a one-row pass
 constexpr float kConfidence = -0.2f;
 
 std::vector<DraftPart> OneDraft() {
   return {{"draft", {.level_bytes = 30, .acceptance = {}, .identity = {}}}};
 }
 
-// The economy of a session that assumes every session wants as many nodes as it does.
+// The economy of a session that assumes every session to have as many nodes as it has itself.
 class EqualSplit final : public TreeEconomy {
  public:
   EqualSplit(const SessionEconomy& own, int sessions) : own_(own), sessions_(sessions) {}

@@ -22,8 +22,8 @@ constexpr double kPaceStep = 0.25, kMostOfPace = 0.5;
 // rather than to the estimate.
 constexpr double kKnown = 4;
 
-// Piecewise linear interpolation between `places` (ascending by rows, at least two); beyond the
-// last one its segment is extended.
+// Piecewise linear interpolation between `places` (ascending by rows, at least two). Extrapolates
+// the last segment; constant before the first place.
 template <typename Place>
 double Interpolate(std::span<const Place> places, double Place::*value, double rows) {
   size_t right = 1;

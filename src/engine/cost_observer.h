@@ -52,7 +52,7 @@ class CostObserver {
   // Begins an answer of at most `limit` tokens.
   void BeginAnswer(SessionCosts& session, int limit) const;
   // How many of the last tokens of a prompt of `prompt` tokens the drafter should read before it
-  // drafts: as many as are expected to pay off, or 0 if those would be few.
+  // drafts: as many as are expected to save time, or 0 if those would be few.
   int TokensWorthReading(const SessionCosts& session, int prompt) const;
   // The answer to that question for a text that has not begun, with an answer of at most `limit`
   // tokens.

@@ -180,7 +180,7 @@ TEST(Observer, ASlowerMachineChangesNothing) {
   EXPECT_GT(6 * 128 / passes, 1.65);
 }
 
-// Reading a prompt costs time: a draft that is not known to pay off reads short prompts at most.
+// Reading a prompt costs time: a draft of unknown speed-up reads short prompts at most.
 TEST(Observer, PromptsAreReadForWhatPays) {
   for (const double hits : {0.0, 0.7}) {
     ScriptedDrafter draft = Level(hits, 0.12);
@@ -218,7 +218,7 @@ TEST(Observer, AGoodDraftModelPaysWithinTheFirstAnswers) {
   EXPECT_GT(MeanSpeed(run, 10), 1.5);
 }
 
-// Such a draft may borrow from later answers, whose savings pay for it.
+// Such a draft may borrow exploration budget from later answers.
 TEST_P(FirstAnswers, AUselessDraftModelLosesLittleOnAverage) {
   CostModel costs = Unknown();
   Simulation run(costs, {ThirdOfTheTarget(0.0)});
@@ -230,7 +230,7 @@ TEST_P(FirstAnswers, AUselessDraftModelLosesLittleOnAverage) {
   EXPECT_LE(lost, 20 * Allowed(GetParam()));
 }
 
-// The exploration budget saved in the first answers pays for the first try.
+// The first try uses the exploration budget left over from the first answers.
 TEST(Observer, ADraftThatMustReadIsTriedAfterAFewAnswers) {
   ScriptedDrafter draft = Level(0.8, 0.12);
   draft.reading = 0.01;

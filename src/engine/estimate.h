@@ -30,7 +30,7 @@ class Estimate {
 
   // [value, observations].
   Json ToJson() const;
-  // Takes over what ToJson wrote. False for anything else.
+  // Restores what ToJson wrote. Returns false for anything else.
   bool Restore(const Json& json);
 
  private:

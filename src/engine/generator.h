@@ -79,16 +79,16 @@ class Generator {
   // first to one root for each of those; prompts get at least half of the rest, the oldest prompt
   // first, until they are read; the remaining rows go to the nodes with the highest expected gain.
   // If there are more sessions than rows, those that have waited longest take part and the others
-  // are unchanged. Drafts are cut so that no session exceeds its limit; the number of nodes of a tree
-  // does not depend on that limit.
+  // are unchanged. Drafts are cut so that no session exceeds its limit; the number of nodes of a
+  // tree does not depend on that limit.
   //
   // REQUIRES: every session begun, status ok, not done; sessions distinct; budget >= 0.
   // Errors are reported in Session::status. Of one session alone: a NaN logit, no memory for its
   // cache, a prompt stopped by SessionOptions::is_stopped. Of all sessions of a drafter: an error
   // of that drafter. Of all that take part: an error of the pass, such as out of memory. Sessions
   // with an error are broken, except stopped ones, and keep what they have written, which may
-  // include tokens of this pass. Step itself returns an error, that of the first session, only if no session of
-  // the batch can continue.
+  // include tokens of this pass. Step itself returns an error, that of the first session, only if
+  // no session of the batch can continue.
   Status Step(std::span<Session* const> batch, int budget = 0);
 
   // Ends the answer after the first `length` tokens of the text, as a stop token there would, and

@@ -30,7 +30,7 @@ Generator::Lanes Generator::Admit(std::span<Session* const> batch, int budget, R
 }
 
 // Predicts the pass that each session will share, before anything is drafted: the other sessions
-// are assumed to want as many nodes as in their recent cycles.
+// are assumed to score as many nodes as in their recent cycles.
 PassLoad Generator::LoadOf(const Lane& own, const Lanes& lanes, const RowPlan& plan) {
   PassLoad load{.sessions = plan.roots, .prompts = plan.chunks};
   double tokens = own.session.usual_tokens_;

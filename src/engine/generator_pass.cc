@@ -38,7 +38,7 @@ void WriteBeforeItFails(const CandidateTree& tree, Acceptance& accepted) {
 
 }  // namespace
 
-// Reserves cache rows. A session without memory for its rows is broken; the others go on.
+// Reserves cache rows. A session without memory for its rows is broken; other sessions continue.
 void Generator::ReserveRows(Lanes& lanes) const {
   for (const auto& lane : lanes) {
     Session& s = lane->session;

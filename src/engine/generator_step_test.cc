@@ -148,7 +148,7 @@ TEST_F(GeneratorStep, MoreSessionsThanRowsTakeTurns) {
   }
 }
 
-// When trees want more rows than there are, every session still writes its own text.
+// If the trees have more nodes than the pass has rows, every session still writes its own text.
 TEST_F(GeneratorStep, TreesAreCutToTheBudget) {
   drafter_.guess = [this](int at) { return Run(at, 7); };
   Generator generator = NewGenerator();

@@ -23,7 +23,7 @@ class Governor {
 
   bool resting() const { return resting_; }
   double trust() const { return trust_; }
-  // Whether to draft in this cycle, at rest or not, to find out whether drafting pays off by now.
+  // Whether to draft in this cycle, at rest or not, to measure whether drafting saves time by now.
   // `passes`: what the cycle would lose if no guess were accepted.
   bool IsProbing(double passes, double allowed) const {
     return idle_ >= kInterval && passes <= allowed - lost();
@@ -46,7 +46,7 @@ class Governor {
   }
 
   // Records a cycle that drafted and gained `gain` passes (below 0: lost). `reading`: passes spent
-  // on reading text, which say nothing about whether drafting pays off. `least`: the least that a
+  // on reading text, which say nothing about the gain of drafting. `least`: the least that a
   // cycle which drafts costs. Returns true at most once an answer: if the drafter is sent to rest,
   // or was tried at rest in vain.
   bool Observe(double gain, double reading, double least, double allowed) {

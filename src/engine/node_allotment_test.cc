@@ -60,7 +60,7 @@ TEST(NodeAllotment, EvenLoadsLoseNothing) {
   }
 }
 
-// If every row costs a full pass, no guess is worth its row.
+// If every row costs as much as a one-row pass, no guess has a gain above its cost.
 TEST(NodeAllotment, ManySessionsDraftNothingOnALinearCurve) {
   const BatchOutcome ours = Simulate(Linear, std::vector<double>(16, 0.8), false);
   const int nodes = std::accumulate(ours.nodes.begin(), ours.nodes.end(), 0);

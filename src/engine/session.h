@@ -24,7 +24,7 @@ namespace foretoken {
 enum class Finish : uint8_t {
   kNot,      // still writing
   kStop,     // wrote a stop token, which is the last of `tokens`
-  kLimit,    // wrote as many tokens as were asked for
+  kLimit,    // wrote the most tokens allowed
   kContext,  // the context is full
 };
 

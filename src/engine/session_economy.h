@@ -130,9 +130,9 @@ class SessionEconomy final : public TreeEconomy {
 double GainOf(int part, const SessionEconomy& economy, const TreeBuilder& builder,
               const CandidateTree& scored, std::span<const Node> path);
 
-// Whether reading `unread` tokens of text is expected to pay off for a draft of `costs`. `allowed`:
-// passes left in the exploration budget, its ReadingCredit not counted; `expected`: tokens still to
-// be written. Both in one-row passes.
+// Whether a draft of `costs` is expected to win back the time of reading `unread` tokens.
+// `allowed`: passes left in the exploration budget, its ReadingCredit not counted; `expected`:
+// tokens still to be written. Both in one-row passes.
 bool IsWorthReading(const DraftCosts& costs, int unread, double allowed, double expected);
 
 }  // namespace foretoken

@@ -144,7 +144,7 @@ class GgufParser {
 
   uint64_t left() const { return file_.bytes_.size() - position_; }
 
-  // The next `count` bytes.
+  // Takes the next `count` bytes.
   Result<const std::byte*> Take(uint64_t count, const std::string& field) {
     if (count > left()) {
       return Fail("truncated in " + field + ": " + std::to_string(count) +
