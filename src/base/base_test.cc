@@ -71,7 +71,7 @@ TEST(MappedFile, WritesAtomicallyAndReadsBack) {
   unlink(path.c_str());
 }
 
-TEST(Writable, SaysBeforehandWhatCannotBeWritten) {
+TEST(Writable, RefusesUnwritablePaths) {
   const std::string folder = testing::TempDir();
   EXPECT_TRUE(CheckWritable(folder + "/ft_new_file").ok());
   EXPECT_TRUE(CheckWritable("ft_new_file").ok()) << "the working directory";

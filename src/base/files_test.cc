@@ -62,7 +62,7 @@ std::string Complaint(const T& result) {
   return result.ok() ? "nothing" : result.error().message;
 }
 
-TEST_F(FilesTest, WhatIsNoFileIsSaidAtOnce) {
+TEST_F(FilesTest, ErrorsNameWhatIsNotARegularFile) {
   const std::string pipe = Path("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(Complaint(MappedFile::Open(pipe)), pipe + ": is a pipe; a regular file is expected");
@@ -100,8 +100,8 @@ TEST_F(FilesTest, AnOutputReplacesNoInput) {
     EXPECT_THAT(Complaint(MappedFile::Open(model)), HasSubstr("output of this command")) << name;
     EXPECT_THAT(Complaint(ReadText(model)), HasSubstr("output of this command")) << name;
   }
-  EXPECT_TRUE(MappedFile::Open(model).ok()) << "no output any more";
-  EXPECT_TRUE(OutputFile::Open(model).ok()) << "nobody asked for inputs to be remembered";
+  EXPECT_TRUE(MappedFile::Open(model).ok()) << "the claim is over";
+  EXPECT_TRUE(OutputFile::Open(model).ok()) << "inputs are not remembered";
   RememberInputs(true);
   EXPECT_TRUE(MappedFile::Open(model).ok());
   for (const char* name : {"model", "link", "twin"}) {
@@ -121,7 +121,7 @@ TEST_F(FilesTest, OwnStateIsReadAndWritten) {
   EXPECT_TRUE(AppendedFile::Open(journal).ok());
 }
 
-TEST_F(FilesTest, NoFileIsTwoOutputs) {
+TEST_F(FilesTest, APathCanBeOnlyOneOutput) {
   const auto first = OutputFile::Open(Path("report"));
   EXPECT_THAT(Complaint(OutputFile::Open(folder_ + "/../" + fs::path(folder_).filename().string() +
                                          "/report")),
@@ -132,7 +132,7 @@ TEST_F(FilesTest, NoFileIsTwoOutputs) {
 TEST_F(FilesTest, AnOutputIsWholeOrNotThere) {
   {
     auto output = *OutputFile::Open(Path("new"));
-    EXPECT_THAT(Names(), ElementsAre()) << "only looked whether it can be made";
+    EXPECT_THAT(Names(), ElementsAre()) << "opening leaves no file";
     ASSERT_TRUE(output.Write("half").ok());
   }
   EXPECT_THAT(Names(), ElementsAre());
@@ -145,13 +145,13 @@ TEST_F(FilesTest, AnOutputIsWholeOrNotThere) {
   EXPECT_THAT(Names(), ElementsAre("old"));
 }
 
-TEST_F(FilesTest, AnOutputThatNobodyAskedForIsNone) {
+TEST_F(FilesTest, AnEmptyPathOpensAnInactiveOutput) {
   auto output = *OutputFile::Open("");
   EXPECT_FALSE(output.active());
   EXPECT_TRUE(output.Finish("text").ok());
 }
 
-TEST_F(FilesTest, WhatCannotBeWrittenIsSaidBeforeTheWork) {
+TEST_F(FilesTest, UnwritablePathsAreRefusedBeforeTheWork) {
   EXPECT_THAT(Complaint(OutputFile::Open(folder_)), HasSubstr("is a folder"));
   EXPECT_THAT(Complaint(OutputFile::Open(Path("none/report"))), HasSubstr("cannot write into"));
   EXPECT_THAT(Complaint(OutputFile::Open(Path(std::string(255, 'n')))),

@@ -43,7 +43,7 @@ TEST(Profile, EveryMomentCountsForOnePart) {
   EXPECT_EQ(shares.size(), 4u);
 }
 
-TEST(Profile, TakesWhatIsNewOnly) {
+TEST(Profile, TakeReturnsOnlyNewTime) {
   now = 0;
   Profile profile(1, &Now);
   now = 1;
@@ -52,7 +52,7 @@ TEST(Profile, TakesWhatIsNewOnly) {
   EXPECT_EQ(SecondsOf(profile.Take(), "other"), 2);
 }
 
-TEST(Profile, NobodyWatches) {
+TEST(Profile, ScopesOfANullProfileDoNothing) {
   const Profile::Scope scope(nullptr, "part");
   const Profile::Scope other(nullptr, 3, 4);
 }
@@ -72,7 +72,7 @@ TEST(Profile, OfATeam) {
   EXPECT_EQ(wrong, 0);
   pool->Watch(nullptr);
   pool->Run([&](int thread) { wrong += profile.current(thread) != Profile::kWaiting ? 1 : 0; });
-  EXPECT_EQ(wrong, 1) << "the caller is busy with other things";
+  EXPECT_EQ(wrong, 1) << "only the caller is not waiting";
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST(ThreadPool, JobsEndWithoutWorkers) {
 }
 
 // A worker that was preempted while taking a job must not enter a later one or one that is over.
-TEST(ThreadPool, NobodyRunsAJobThatIsOver) {
+TEST(ThreadPool, NoWorkerRunsAJobThatIsOver) {
   const auto pool = *ThreadPool::Create(8);
   std::atomic<int> running{0}, strays{0};
   for (int i = 1; i <= 3000; ++i) {

@@ -100,7 +100,7 @@ TEST(WorkShares, AnyCountOnAnyThreads) {
   }
 }
 
-TEST(WorkShares, AtTheSameTime) {
+TEST(WorkShares, HandsOutEveryItemOnceToConcurrentThreads) {
   constexpr int kThreads = 4;
   WorkShares shares(kThreads);
   for (int round = 0; round < 50; ++round) {

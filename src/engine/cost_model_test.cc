@@ -19,14 +19,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Estimate, IsTheMeanOfWhatItSaw) {
+TEST(Estimate, ConvergesToTheMean) {
   Estimate estimate(1, /*weight=*/0.5);
   EXPECT_DOUBLE_EQ(estimate.value(), 1);
   for (int i = 0; i < 200; ++i) estimate.Observe(i % 2 == 0 ? 1.8 : 2.2);
   EXPECT_NEAR(estimate.value(), 2, 0.1);
 }
 
-TEST(Estimate, OnePauseSaysLittle) {
+TEST(Estimate, AnOutlierHasLittleWeight) {
   for (const int seen : {0, 1, 5, 50}) {
     Estimate estimate(1);
     for (int i = 0; i < seen; ++i) estimate.Observe(1);
@@ -37,28 +37,28 @@ TEST(Estimate, OnePauseSaysLittle) {
   }
 }
 
-TEST(Estimate, WhatStaysIsBelieved) {
+TEST(Estimate, FollowsALastingChange) {
   Estimate estimate(1);
   for (int i = 0; i < 3; ++i) estimate.Observe(20);
-  EXPECT_GT(estimate.value(), 10) << "while little is known, soon";
+  EXPECT_GT(estimate.value(), 10) << "few observations: adapts at once";
   Estimate old(1);
   for (int i = 0; i < 50; ++i) old.Observe(1);
   for (int i = 0; i < 200; ++i) old.Observe(20);
-  EXPECT_NEAR(old.value(), 20, 1) << "and later, in time";
+  EXPECT_NEAR(old.value(), 20, 1) << "many observations: adapts slowly";
 }
 
-TEST(Estimate, AFirstOneThatWasDisturbedIsCorrectedAtOnce) {
+TEST(Estimate, CorrectsADisturbedFirstObservation) {
   Estimate estimate(0.01, /*weight=*/0.001);
   estimate.Observe(20);
   estimate.Observe(1);
-  EXPECT_NEAR(estimate.value(), 1, 1e-6) << "nothing makes a pass shorter than it is";
+  EXPECT_NEAR(estimate.value(), 1, 1e-6) << "load never shortens a pass";
   Estimate doubted(1, /*weight=*/0.001);
   doubted.Observe(20);
   for (int i = 0; i < 20; ++i) doubted.Doubt();
-  EXPECT_LT(doubted.value(), 1.1) << "though nothing was observed since";
+  EXPECT_LT(doubted.value(), 1.1) << "ages without observations";
 }
 
-TEST(Estimate, JsonHoldsIt) {
+TEST(Estimate, SurvivesJson) {
   Estimate estimate(1);
   estimate.Observe(2);
   Estimate again(7);
@@ -70,12 +70,12 @@ TEST(Estimate, JsonHoldsIt) {
   }
 }
 
-TEST(CostModel, StraightLinesBetweenPoints) {
+TEST(CostModel, InterpolatesLinearly) {
   const CostModel costs({{8, 3}, {1, 1}, {4, 2}}, {.pass = 0.01, .row = 0.001});
   EXPECT_DOUBLE_EQ(costs.VerifySeconds(1, 0), 1);
   EXPECT_DOUBLE_EQ(costs.VerifySeconds(2.5, 0), 1.5);
   EXPECT_DOUBLE_EQ(costs.VerifySeconds(8, 0), 3);
-  EXPECT_DOUBLE_EQ(costs.VerifySeconds(12, 0), 4) << "the last line goes on";
+  EXPECT_DOUBLE_EQ(costs.VerifySeconds(12, 0), 4) << "extrapolates the last segment";
   EXPECT_DOUBLE_EQ(costs.VerifySeconds(4, 100), 2 + 100 * (0.01 + 4 * 0.001));
   EXPECT_GT(CostModel({{1, 1}}, {}).VerifySeconds(5, 0), 1);
 }
@@ -87,7 +87,7 @@ CostModel Guessed() {
   return CostModel::Assume({{1, 1}, {4, 1.2}, {16, 2}, {64, 6}}, {.pass = 0.0002, .row = 0});
 }
 
-TEST(CostModel, FollowsWhatItSees) {
+TEST(CostModel, LearnsTheTrueCurve) {
   CostModel costs = Guessed();
   EXPECT_FALSE(costs.has_plain_pass());
   for (uint64_t i = 0; i < 400; ++i) {
@@ -108,7 +108,7 @@ TEST(CostModel, FollowsWhatItSees) {
 
 // Observations of one number of rows also correct nearby numbers, unless those were timed
 // themselves.
-TEST(CostModel, AFewPassesTellOfTheirNeighbours) {
+TEST(CostModel, ObservationsCorrectNearbyRowCounts) {
   CostModel costs = Guessed();
   for (int i = 0; i < 2; ++i) costs.ObserveVerify(1, 0, Truth(1, 0));
   for (int i = 0; i < 4; ++i) costs.ObserveVerify(8, 0, Truth(8, 0));
@@ -116,10 +116,10 @@ TEST(CostModel, AFewPassesTellOfTheirNeighbours) {
   EXPECT_GT(costs.VerifySeconds(10, 0) / costs.VerifySeconds(1, 0), 1.5 * guess);
   for (int i = 0; i < 4; ++i) costs.ObserveVerify(4, 0, 1.05 * Truth(1, 0));
   EXPECT_LT(costs.VerifySeconds(4, 0) / costs.VerifySeconds(1, 0), 1.2)
-      << "kernels have steps: four rows may be cheap where eight are dear";
+      << "costs may rise in steps: four rows cheap, eight expensive";
 }
 
-TEST(CostModel, APauseOfTheMachineSaysLittle) {
+TEST(CostModel, AnOutlierHasLittleWeight) {
   CostModel costs = Guessed();
   for (int i = 0; i < 4; ++i) costs.ObserveVerify(1, 0, Truth(1, 0));
   for (const int rows : {1, 4}) {
@@ -130,7 +130,7 @@ TEST(CostModel, APauseOfTheMachineSaysLittle) {
 }
 
 // Other load on the machine slows passes of all sizes down, which is no reason to draft less.
-TEST(CostModel, ASlowerMachineIsNoDearerRows) {
+TEST(CostModel, ASlowerMachineKeepsRelativeCosts) {
   CostModel costs = Guessed();
   const auto run = [&costs](int from, int to, int least, double slower) {
     for (int i = from; i < to; ++i) {
@@ -147,20 +147,20 @@ TEST(CostModel, ASlowerMachineIsNoDearerRows) {
 
 // Even if the first one-row passes were disturbed, one is never taken to cost more than a larger
 // pass.
-TEST(CostModel, APlainPassIsNoDearerThanSeveralRows) {
+TEST(CostModel, AOneRowPassCostsNoMoreThanALargerOne) {
   CostModel costs = Guessed();
   for (int i = 0; i < 2; ++i) costs.ObserveVerify(1, 0, 20 * Truth(1, 0));
   costs.ObserveVerify(2, 0, Truth(2, 0));
   EXPECT_LT(costs.VerifySeconds(1, 0), 1.2 * Truth(2, 0));
 }
 
-TEST(CostModel, PassesGrowByTwice) {
+TEST(CostModel, MostRowsIsTwiceTheMostTimed) {
   CostModel costs = Guessed();
   for (int i = 0; i < 2; ++i) costs.ObserveVerify(1, 0, Truth(1, 0));
   EXPECT_EQ(costs.MostRows(), 2);
   costs.ObserveVerify(2, 0, Truth(2, 0));
   EXPECT_EQ(costs.MostRows(), 4);
-  EXPECT_EQ(CostModel({{1, 1}, {16, 2}}, {}).MostRows(), 32) << "costs that are known";
+  EXPECT_EQ(CostModel({{1, 1}, {16, 2}}, {}).MostRows(), 32) << "known costs";
 }
 
 TEST(CostModel, DraftersHaveCostsOfTheirOwn) {
@@ -175,18 +175,18 @@ TEST(CostModel, DraftersHaveCostsOfTheirOwn) {
   EXPECT_TRUE(model.drafts_levels());
   model.Observe(1, 100, 0.5 + 2);
   EXPECT_NEAR(model.ReadingPasses(100), 2, 1) << "reading was timed";
-  EXPECT_NEAR(model.Passes(2), 0.75, 0.02) << "which says nothing of a level";
+  EXPECT_NEAR(model.Passes(2), 0.75, 0.02) << "the level's cost is unchanged";
   EXPECT_LT(costs.Drafter("pld").Passes(0), 0.01);
   EXPECT_EQ(&costs.Drafter("model"), &model);
 }
 
-TEST(DraftCosts, ALevelIsExpectedToCostItsBytes) {
+TEST(DraftCosts, LevelCostIsGuessedUntilItIsTimed) {
   DraftCosts costs;
   costs.ExpectLevel(0.3);
   EXPECT_DOUBLE_EQ(costs.Passes(1) - costs.Passes(0), 0.3);
   for (int i = 0; i < 40; ++i) costs.Observe(1, 0, 0.2);
   costs.ExpectLevel(0.3);
-  EXPECT_NEAR(costs.Passes(1), 0.2, 0.01) << "until levels were timed";
+  EXPECT_NEAR(costs.Passes(1), 0.2, 0.01) << "the timed cost replaces the guess";
 }
 
 TEST(DraftCosts, TrustFallsWithFailuresAndComesBackWithGains) {
@@ -198,7 +198,7 @@ TEST(DraftCosts, TrustFallsWithFailuresAndComesBackWithGains) {
   for (int i = 0; i < 20; ++i) costs.ObserveFailure();
   EXPECT_EQ(costs.trust(), 1.0 / 16);
   for (int i = 0; i < 20; ++i) costs.ObserveStart();
-  EXPECT_EQ(costs.trust(), 1) << "doubts fade";
+  EXPECT_EQ(costs.trust(), 1) << "trust recovers";
   costs.ObserveFailure();
   costs.ObserveWin();
   EXPECT_EQ(costs.trust(), 1);
@@ -207,7 +207,7 @@ TEST(DraftCosts, TrustFallsWithFailuresAndComesBackWithGains) {
 TEST(DraftCosts, GainsOfOtherTextsAreCredit) {
   DraftCosts costs;
   costs.ObserveGain(5);
-  EXPECT_EQ(costs.Credit(), 0) << "one cycle says nothing";
+  EXPECT_EQ(costs.Credit(), 0) << "too few cycles";
   for (int i = 0; i < 400; ++i) costs.ObserveGain(0.05);
   EXPECT_NEAR(costs.mean_gain(), 0.05, 0.02);
   EXPECT_NEAR(costs.Credit(), 64 * 0.05, 1);
@@ -216,17 +216,17 @@ TEST(DraftCosts, GainsOfOtherTextsAreCredit) {
 }
 
 // Reading a token is guessed to cost a hundredth of a pass.
-TEST(DraftCosts, ATextIsReadForADraftThatPaysForIt) {
+TEST(DraftCosts, ReadsTextIfTheExpectedGainCoversIt) {
   DraftCosts costs;
   EXPECT_TRUE(IsWorthReading(costs, 55, /*allowed=*/1.2, /*expected=*/128));
-  EXPECT_FALSE(IsWorthReading(costs, 65, 1.2, 128)) << "nobody knows that it pays";
-  EXPECT_TRUE(IsWorthReading(costs, 5, 0, 128)) << "a trifle";
+  EXPECT_FALSE(IsWorthReading(costs, 65, 1.2, 128)) << "exceeds the budget of an unproven draft";
+  EXPECT_TRUE(IsWorthReading(costs, 5, 0, 128)) << "always affordable";
   for (int answer = 0; answer < 20; ++answer) {
     costs.ObserveWritten(128);  // an answer without drafting, which does not count
     for (int i = 0; i < 64; ++i) costs.ObserveGain(0.2);
     costs.ObserveWritten(128);
   }
-  EXPECT_TRUE(IsWorthReading(costs, 370, 1.2, 128)) << "0.3 of the 12.8 passes that it wins";
+  EXPECT_TRUE(IsWorthReading(costs, 370, 1.2, 128)) << "0.3 of the 12.8 passes of expected gain";
   EXPECT_FALSE(IsWorthReading(costs, 400, 1.2, 128));
   EXPECT_TRUE(IsWorthReading(costs, 740, 1.2, 256)) << "a longer answer";
 }
@@ -237,23 +237,23 @@ TEST(DraftCosts, UnspentExplorationPaysForReading) {
   EXPECT_TRUE(IsWorthReading(costs, 355, /*allowed=*/1.2, /*expected=*/128));
   EXPECT_FALSE(IsWorthReading(costs, 365, 1.2, 128));
   EXPECT_EQ(costs.PayForReading(2), 2);
-  EXPECT_EQ(costs.PayForReading(2), 1) << "there was no more";
+  EXPECT_EQ(costs.PayForReading(2), 1) << "all that was left";
   costs.SetPromise(4);
-  EXPECT_EQ(costs.PayForReading(5), 4) << "borrowed from answers to come";
+  EXPECT_EQ(costs.PayForReading(5), 4) << "borrowed from later answers";
   EXPECT_EQ(costs.ReadingCredit(), 0);
   EXPECT_EQ(costs.savings(), -4);
   DraftCosts again;
   ASSERT_TRUE(again.Restore(costs.ToJson()));
   EXPECT_EQ(again.savings(), -4);
   costs.Save(0, /*won=*/3);
-  EXPECT_EQ(costs.savings(), -1) << "repaid by what it won";
+  EXPECT_EQ(costs.savings(), -1) << "repaid by the gain";
   costs.Save(0, /*won=*/100);
-  EXPECT_EQ(costs.savings(), 0) << "what it won is no savings";
+  EXPECT_EQ(costs.savings(), 0) << "gains only repay debts";
   costs.Save(1000, 0);
-  EXPECT_LT(costs.savings(), 100) << "not for ever";
+  EXPECT_LT(costs.savings(), 100) << "savings are limited";
 }
 
-TEST(DraftCosts, ARestoredLevelIsDoubtedTowardsItsBytes) {
+TEST(DraftCosts, ARestoredLevelCostMovesTowardsItsGuess) {
   DraftCosts costs;
   costs.ExpectLevel(0.1);
   costs.Observe(1, 0, 0.9);
@@ -264,7 +264,7 @@ TEST(DraftCosts, ARestoredLevelIsDoubtedTowardsItsBytes) {
   EXPECT_NEAR(again.Passes(1), 0.1, 0.02);
 }
 
-TEST(AnswerLengths, AreThoseOfAnswersThatEnded) {
+TEST(AnswerLengths, IgnoresShortAnswersThatWereCutOff) {
   AnswerLengths answers;
   EXPECT_EQ(answers.Expected(64), 64);
   for (int i = 0; i < 40; ++i) answers.Observe(17, false);
@@ -272,11 +272,11 @@ TEST(AnswerLengths, AreThoseOfAnswersThatEnded) {
   for (int i = 0; i < 40; ++i) answers.Observe(64, true);
   EXPECT_NEAR(answers.Expected(100), 64, 1) << "at least 64";
   for (int i = 0; i < 40; ++i) answers.Observe(16, true);
-  EXPECT_NEAR(answers.Expected(100), 64, 1) << "nobody knows how long those were";
+  EXPECT_NEAR(answers.Expected(100), 64, 1) << "cut off below the typical length";
 }
 
 // The first part copies; the second drafts one level.
-TEST(GainOf, IsWhatNobodyElseOffered) {
+TEST(GainOf, CountsTokensThatNoOtherPartOffered) {
   CostModel costs({{1, 1}, {11, 2}}, {});
   DraftCosts copying, drafting;
   for (int i = 0; i < 40; ++i) copying.Observe(0, 0, 0.01);
@@ -301,7 +301,7 @@ TEST(GainOf, IsWhatNobodyElseOffered) {
   EXPECT_NEAR(GainOf(0, economy, builder, scored, missed), -0.01 - 0.1, 0.01);
 }
 
-TEST(CostModel, JsonHoldsIt) {
+TEST(CostModel, SurvivesJson) {
   CostModel costs = Guessed();
   for (int i = 0; i < 3; ++i) costs.ObserveVerify(1, 10, Truth(1, 10));
   for (int i = 0; i < 3; ++i) costs.ObserveVerify(5, 10, Truth(5, 10));
@@ -332,7 +332,7 @@ TEST(CostModel, JsonHoldsIt) {
 }
 
 // With several texts there may be no one-row pass for long.
-TEST(CostModel, LearnsAPlainPassFromPassesOfSeveralTexts) {
+TEST(CostModel, LearnsTheOneRowTimeFromLargerPasses) {
   CostModel costs = Guessed();
   for (int i = 0; i < 4; ++i) costs.ObserveVerify(4, 0, 0.012);
   ASSERT_TRUE(costs.has_plain_pass());
@@ -359,18 +359,18 @@ TEST(Governor, RestsWhatLosesAndTriesItAgain) {
     ASSERT_LT(++tried, 10);
     loser.Observe(-0.25, 0, 0.25, kAllowed);
   }
-  EXPECT_LE(loser.lost(), 0.8) << "some is left to try it again";
+  EXPECT_LE(loser.lost(), 0.8) << "leaves budget for another try";
   EXPECT_FALSE(loser.IsProbing(0.25, kAllowed));
   for (int cycle = 0; cycle < 40; ++cycle) loser.ObserveIdle(std::nullopt, 0);
   EXPECT_TRUE(loser.IsProbing(0.25, kAllowed));
-  EXPECT_FALSE(loser.IsProbing(0.9, kAllowed)) << "more than there is left";
+  EXPECT_FALSE(loser.IsProbing(0.9, kAllowed)) << "exceeds the budget left";
   loser.Observe(-0.25, 0, 0.25, kAllowed);
   EXPECT_TRUE(loser.resting());
   EXPECT_FALSE(loser.IsProbing(0.25, kAllowed)) << "not at once";
   for (int cycle = 0; cycle < 40; ++cycle) loser.ObserveIdle(std::nullopt, 0);
-  EXPECT_FALSE(loser.IsProbing(0.5, kAllowed)) << "never more than is allowed";
+  EXPECT_FALSE(loser.IsProbing(0.5, kAllowed)) << "exceeds the allowed budget";
   loser.Observe(0.6, 0, 0.25, kAllowed);
-  EXPECT_FALSE(loser.resting()) << "what won is used";
+  EXPECT_FALSE(loser.resting()) << "a successful probe ends the rest";
 }
 
 TEST(Governor, GuessesThatComeTrueEndARest) {
@@ -387,18 +387,18 @@ TEST(Governor, GuessesThatComeTrueEndARest) {
   EXPECT_TRUE(mixed.resting()) << "one in four is not enough";
 }
 
-TEST(Governor, WhatWonMayLose) {
+TEST(Governor, EarlierGainsMayBeLost) {
   Governor winner;
   for (int cycle = 0; cycle < 1000; ++cycle) {
     winner.Observe(cycle % 5 == 0 ? 2.5 : -0.5, 0, 0.3, 1.2);
     EXPECT_FALSE(winner.resting());
   }
   for (int cycle = 0; cycle < 12; ++cycle) winner.Observe(-0.5, 0, 0.3, 1.2);
-  EXPECT_TRUE(winner.resting()) << "old gains do not pay for ever";
+  EXPECT_TRUE(winner.resting()) << "old gains are used up";
   Governor credited(/*credit=*/3);
   for (int cycle = 0; cycle < 5; ++cycle) credited.Observe(-0.5, 0, 0.3, 1.2);
-  EXPECT_FALSE(credited.resting()) << "it won in other texts";
-  EXPECT_TRUE(Governor(0, /*trust=*/0.2).resting()) << "it lost there";
+  EXPECT_FALSE(credited.resting()) << "gains of other texts";
+  EXPECT_TRUE(Governor(0, /*trust=*/0.2).resting()) << "losses of other texts";
 }
 
 TEST(CostStore, KeepsCostsInTheCacheFolder) {
@@ -411,7 +411,7 @@ TEST(CostStore, KeepsCostsInTheCacheFolder) {
   EXPECT_THAT(path, HasSubstr(folder));
   EXPECT_THAT(ReadCosts(path, *model).error().message, HasSubstr(path));
   { EXPECT_FALSE(CostStore(*model).Get()->has_plain_pass()); }
-  EXPECT_FALSE(std::filesystem::exists(path)) << "nothing was learned";
+  EXPECT_FALSE(std::filesystem::exists(path)) << "nothing was timed";
   {
     CostStore store(*model);
     for (int i = 0; i < 3; ++i) store.Get()->ObserveVerify(1, 0, 1.5);
@@ -421,7 +421,7 @@ TEST(CostStore, KeepsCostsInTheCacheFolder) {
   EXPECT_THAT(ReadCosts(path, *other).error().message, HasSubstr("costs of something else"));
   { EXPECT_NEAR(CostStore(*model).Get()->VerifySeconds(1, 0), 1.5, 1e-4); }
   std::ofstream(path) << "{";
-  { EXPECT_FALSE(CostStore(*model).Get()->has_plain_pass()) << "a broken file is forgotten"; }
+  { EXPECT_FALSE(CostStore(*model).Get()->has_plain_pass()) << "a broken file is ignored"; }
   std::filesystem::remove_all(folder);
 }
 

@@ -63,7 +63,7 @@ TEST_P(FirstAnswers, ADraftThatCostsMoreThanItGivesLosesLittle) {
 }
 
 // Two parts together may lose no more than one alone.
-TEST_P(FirstAnswers, UselessPartsShareWhatTheyMayLose) {
+TEST_P(FirstAnswers, UselessPartsLoseNoMoreThanOne) {
   CostModel costs = Unknown();
   Simulation run(costs, {Copier(0, 0.7), Level(0, 0.12)});
   EXPECT_LE(Lost(run.Answer(GetParam())), Allowed(GetParam()));
@@ -78,7 +78,7 @@ TEST_P(FirstAnswers, ALongPromptIsNotReadToTryADraft) {
   EXPECT_LE(Lost(run.Answer(GetParam())), Allowed(GetParam()));
 }
 
-TEST(Observer, WhatLostIsHardlyTriedInFurtherAnswers) {
+TEST(Observer, AUselessDraftIsTriedLessInLaterAnswers) {
   for (const int tokens : {32, 128}) {
     CostModel costs = Unknown();
     Simulation run(costs, {Level(0, 0.12)});
@@ -104,7 +104,7 @@ TEST(Observer, AGoodDraftIsUsedAtOnce) {
   Simulation run(costs, {Level(0.8, 0.12)});
   const SimulatedAnswer first = run.Answer(128);
   EXPECT_GT(Speed(first), 1.5);
-  EXPECT_EQ(first.nodes[0] + first.nodes[1], 0) << "plain passes are the unit of all costs";
+  EXPECT_EQ(first.nodes[0] + first.nodes[1], 0) << "the unit of costs is timed first";
   EXPECT_GT(first.nodes[2], 0);
   EXPECT_GT(MeanSpeed(run, 30), 1.7);
 }
@@ -181,7 +181,7 @@ TEST(Observer, ASlowerMachineChangesNothing) {
 }
 
 // Reading a prompt costs time: a draft of unknown speed-up reads short prompts at most.
-TEST(Observer, PromptsAreReadForWhatPays) {
+TEST(Observer, PromptsAreReadForDraftsThatSaveTime) {
   for (const double hits : {0.0, 0.7}) {
     ScriptedDrafter draft = Level(hits, 0.12);
     draft.reading = 0.0075;

@@ -70,7 +70,7 @@ TEST_F(GeneratorStep, BeginKeepsACommonPrefix) {
 }
 
 // The one-row time is known after two passes. A pass shared by two drafters counts once.
-TEST_F(GeneratorStep, CostsLearnOnceWhatAPassTakes) {
+TEST_F(GeneratorStep, ASharedPassIsTimedOnce) {
   CostModel costs = CostModel::Assume({{1, 1}, {kMaxRows, 2}}, {});
   const auto policy = *NewTreePolicy("auto");
   GeneratorOptions options{.limits = {.max_nodes = 4, .max_depth = 3},
@@ -84,14 +84,14 @@ TEST_F(GeneratorStep, CostsLearnOnceWhatAPassTakes) {
   const auto first = Begun(generator, prompt_), second = Begun(generator, prompt_, {.drafter = 1});
   Session* both[] = {first.get(), second.get()};
   while (first->reading() || second->reading()) ASSERT_TRUE(generator.Step(both).ok());
-  ASSERT_FALSE(costs.has_plain_pass()) << "passes with rows of prompts are no measure";
+  ASSERT_FALSE(costs.has_plain_pass()) << "passes with prompt rows are not timed";
   ASSERT_TRUE(generator.Step(both).ok());
   EXPECT_FALSE(costs.has_plain_pass());
   ASSERT_TRUE(generator.Step(both).ok());
   EXPECT_TRUE(costs.has_plain_pass());
 }
 
-TEST_F(GeneratorStep, ALongPromptDelaysNobody) {
+TEST_F(GeneratorStep, ALongPromptDelaysNoOtherSession) {
   drafter_.guess = [this](int at) { return Run(at, at % 4); };
   Generator generator = NewGenerator();
   const auto writer = Begun(generator, prompt_);
@@ -110,7 +110,7 @@ TEST_F(GeneratorStep, ALongPromptDelaysNobody) {
                                          : std::span<Session* const>(both),
                           kMaxRows)
                     .ok());
-    EXPECT_TRUE(had == text_.size() || writer->tokens.size() > had) << "its next token waits";
+    EXPECT_TRUE(had == text_.size() || writer->tokens.size() > had) << "a pass without a new token";
     EXPECT_GE(reader->cache().length(), std::min(90, read + (kMaxRows - 1) / 2));
     ++passes;
   }
@@ -200,7 +200,8 @@ TEST_F(GeneratorStep, OneBadSessionBreaksNoOther) {
     Generator generator(*model_, nullptr, verifier, {});
     const auto bad = Begun(generator, bad_prompt), good = Begun(generator, good_prompt);
     Session* both[] = {bad.get(), good.get()};
-    while (bad->status.ok()) ASSERT_TRUE(generator.Step(both).ok()) << "the other one goes on";
+    while (bad->status.ok())
+      ASSERT_TRUE(generator.Step(both).ok()) << "the other session continues";
     EXPECT_TRUE(bad->is_broken());
     EXPECT_NE(bad->status.error().message.find("not a number"), std::string::npos);
     EXPECT_EQ(bad->tokens.size(), at);

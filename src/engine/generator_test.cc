@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-TEST_F(GeneratorLoop, TellsTheDrafterEveryTokenOnce) {
+TEST_F(GeneratorLoop, TheDrafterObservesEveryTokenOnce) {
   drafter_.guess = [this](int at) { return Run(at, at % 4); };
   Generator generator = NewGenerator();
   const auto session = Decode(generator);
@@ -93,7 +93,7 @@ TEST_F(GeneratorLoop, ADraftersErrorEndsTheStepAndKeepsTheText) {
     const bool observing = hook == &drafter_.observe_fails;
     EXPECT_EQ(status.error().message, observing ? "cannot observe" : "cannot propose");
     EXPECT_TRUE(session->is_broken());
-    EXPECT_EQ(session->tokens.size(), before + (observing ? 3 : 0)) << "what was accepted stays";
+    EXPECT_EQ(session->tokens.size(), before + (observing ? 3 : 0)) << "accepted tokens stay";
     EXPECT_TRUE(
         std::ranges::equal(session->tokens, std::span(text_).first(session->tokens.size())));
     // The next prompt starts over.
@@ -120,7 +120,7 @@ class BlindVerifier final : public Verifier {
   size_t from_;
 };
 
-TEST_F(GeneratorLoop, ALogitThatIsNoNumberIsAnErrorThatNamesThePass) {
+TEST_F(GeneratorLoop, ANaNLogitIsAnErrorThatNamesThePass) {
   for (const size_t from : {size_t{0}, size_t{kPrompt + 3}}) {
     BlindVerifier blind(*verifier_, from);
     Generator generator(*model_, nullptr, blind, {});
@@ -134,7 +134,7 @@ TEST_F(GeneratorLoop, ALogitThatIsNoNumberIsAnErrorThatNamesThePass) {
               0u)
         << status.error().message;
     EXPECT_TRUE(session->is_broken());
-    EXPECT_EQ(session->tokens.size(), position + 1) << "what was written stays";
+    EXPECT_EQ(session->tokens.size(), position + 1) << "written tokens stay";
     Generator again(*model_, nullptr, *verifier_, {});
     ASSERT_TRUE(again.Prefill(*session, prompt_, kNew).ok());
     while (!session->done()) ASSERT_TRUE(again.Step(batch).ok());
@@ -144,7 +144,7 @@ TEST_F(GeneratorLoop, ALogitThatIsNoNumberIsAnErrorThatNamesThePass) {
 
 // A dead end gives the error of autoregressive decoding, whatever was accepted before it and
 // however large the tree; a text that a stop token ends there is complete.
-TEST_F(GeneratorLoop, WhereNothingMayFollowIsFoundAsPlainDecodingFindsIt) {
+TEST_F(GeneratorLoop, DeadEndsAreThoseOfAutoregressiveDecoding) {
   Generator plain(*model_, nullptr, *verifier_, {});
   int accepted = 0;
   for (const size_t dead : {size_t{1}, size_t{3}, size_t{6}, size_t{8}}) {

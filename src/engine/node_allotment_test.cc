@@ -64,7 +64,7 @@ TEST(NodeAllotment, EvenLoadsLoseNothing) {
 TEST(NodeAllotment, ManySessionsDraftNothingOnALinearCurve) {
   const BatchOutcome ours = Simulate(Linear, std::vector<double>(16, 0.8), false);
   const int nodes = std::accumulate(ours.nodes.begin(), ours.nodes.end(), 0);
-  EXPECT_LE(nodes, 16 * 4) << "but for what finding out takes, once a text";
+  EXPECT_LE(nodes, 16 * 4) << "only exploration, once a text";
   EXPECT_GT(ours.Speed(), 0.97);
 }
 
@@ -81,7 +81,7 @@ TEST(NodeAllotment, TreesShrinkAsSessionsJoin) {
 }
 
 // Prompt rows raise the cost of the nodes that come on top of them.
-TEST(NodeAllotment, PromptsMakeNodesDear) {
+TEST(NodeAllotment, PromptRowsRaiseTheCostOfNodes) {
   const std::vector<double> hits(4, 0.7);
   const BatchOutcome without = Simulate(MemoryBound, hits, false, 0, 128);
   const BatchOutcome with = Simulate(MemoryBound, hits, false, 64, 128);
@@ -92,7 +92,7 @@ TEST(NodeAllotment, PromptsMakeNodesDear) {
 std::vector<Node> ShapeOf(const CandidateTree& tree) { return tree.Parents(); }
 
 // For policies that weigh no costs.
-TEST(NodeAllotment, ATreeOfItsOwnIsKeptUnlessThereIsNoRoom) {
+TEST(NodeAllotment, TreesThatWeighNoCostsAreCutOnlyForLackOfRoom) {
   const auto policy = *NewTreePolicy("eagle2:total_token=9,depth=3,top_k=3");
   std::vector<TreeBuilder> builders;
   for (const float sure : {-0.1f, -1.0f}) {

@@ -64,7 +64,7 @@ TEST(PassRows, TheOldestPromptIsReadFirst) {
 }
 
 // With more sessions than rows, no session waits longer than one round of all sessions.
-TEST(PassRows, AllTakeTheirTurn) {
+TEST(PassRows, NoSessionWaitsLongerThanARound) {
   for (int budget = 1; budget <= 4; ++budget) {
     std::vector<RowRequest> requests(7);
     requests[3].unread = requests[5].unread = 1 << 20;

@@ -101,13 +101,13 @@ TEST_F(PrefixCacheTest, FindsTheLongestBeginningOfAnyLength) {
   EXPECT_EQ(Found(cache, {}, nullptr), 0);
 }
 
-TEST_F(PrefixCacheTest, CoversWhatATextThatIsKeptDoesFor) {
+TEST_F(PrefixCacheTest, CoversPrefixesOfStoredTexts) {
   PrefixCache cache(kPlenty);
   cache.Keep(Left({1, 2, 3, 4, 5}, &drafter_, 2));
   EXPECT_TRUE(cache.Covers(Text{1, 2, 3, 4, 5}, &drafter_, 2));
   EXPECT_TRUE(cache.Covers(Text{1, 2, 3}, &drafter_, 3));
   EXPECT_TRUE(cache.Covers(Text{1, 2, 3}, nullptr, 0));
-  EXPECT_FALSE(cache.Covers(Text{1, 2, 3}, &drafter_, 1)) << "it has read less";
+  EXPECT_FALSE(cache.Covers(Text{1, 2, 3}, &drafter_, 1)) << "the entry's drafter read less";
   EXPECT_FALSE(cache.Covers(Text{1, 2, 3}, &other_, 2));
   EXPECT_FALSE(cache.Covers(Text{1, 2, 4}, &drafter_, 2));
   EXPECT_FALSE(cache.Covers(Text{1, 2, 3, 4, 5, 6}, &drafter_, 2));
@@ -121,13 +121,13 @@ TEST_F(PrefixCacheTest, LeavesTheLastTokenToBeScored) {
   EXPECT_EQ(Found(cache, {1}, nullptr), 0);
 }
 
-TEST_F(PrefixCacheTest, ALongerTextTakesTheShortersPlace) {
+TEST_F(PrefixCacheTest, ALongerTextReplacesItsPrefix) {
   PrefixCache cache(kPlenty);
   cache.Keep(Left({1, 2, 3}, &drafter_));
   cache.Keep(Left({1, 2, 3, 4, 5}, &drafter_));
   EXPECT_EQ(cache.size(), 1);
   cache.Keep(Left({1, 2, 3, 4}, &drafter_));
-  EXPECT_EQ(cache.size(), 1) << "the longer one does for it";
+  EXPECT_EQ(cache.size(), 1) << "the longer text covers it";
   EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5, 6}, &drafter_), 5);
   cache.Keep(Left({1, 2, 3, 4, 5}, &drafter_));
   EXPECT_EQ(cache.size(), 1);
@@ -135,23 +135,23 @@ TEST_F(PrefixCacheTest, ALongerTextTakesTheShortersPlace) {
   EXPECT_EQ(cache.size(), 2);
 }
 
-TEST_F(PrefixCacheTest, AStateIsOfUseToItsDrafterAlone) {
+TEST_F(PrefixCacheTest, AStateServesOnlyItsDrafter) {
   PrefixCache cache(kPlenty);
   cache.Keep(Left({1, 2, 3, 4}, &drafter_));
   cache.Keep(Left({1, 2, 3}, &other_));
   cache.Keep(Left({1, 2}, nullptr));
-  EXPECT_EQ(cache.size(), 2) << "rows alone are there with the others";
+  EXPECT_EQ(cache.size(), 2) << "a text without a state is covered by any";
   EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5}, &drafter_), 4);
   EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5}, &other_), 3);
   EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5}, nullptr), 4);
   cache.Keep(Left({1, 2, 3, 4, 5, 6}, nullptr));
-  EXPECT_EQ(cache.size(), 3) << "rows alone do not replace a state";
+  EXPECT_EQ(cache.size(), 3) << "a text without a state replaces none";
   EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5, 6, 7}, &drafter_), 4);
   EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5, 6, 7}, nullptr), 6);
 }
 
 // A session whose drafter would read tokens that an entry's drafter skipped uses only those before.
-TEST_F(PrefixCacheTest, AStateThatSkippedWhatIsWantedIsCutToWhatIsNot) {
+TEST_F(PrefixCacheTest, AStateServesOnlyUpToTokensItSkipped) {
   PrefixCache cache(kPlenty);
   const Text text = Tokens(20, 3), longer = Tokens(30, 3);
   cache.Keep(Left(text, &drafter_, /*read_from=*/12));
@@ -160,15 +160,15 @@ TEST_F(PrefixCacheTest, AStateThatSkippedWhatIsWantedIsCutToWhatIsNot) {
   EXPECT_EQ(Found(cache, longer, &drafter_, 11), 11);
   EXPECT_EQ(Found(cache, longer, &drafter_, 12), 20);
   EXPECT_EQ(Found(cache, longer, &drafter_, Session::kNever), 20);
-  EXPECT_EQ(Found(cache, longer, nullptr, 0), 20) << "rows are whole";
+  EXPECT_EQ(Found(cache, longer, nullptr, 0), 20) << "the target's rows are complete";
   cache.Keep(Left(Tokens(9, 3), &drafter_, /*read_from=*/5));
-  EXPECT_EQ(cache.size(), 2) << "a longer one that skipped more does not replace it";
-  EXPECT_EQ(Found(cache, longer, &drafter_, 7), 9) << "what read enough goes before";
+  EXPECT_EQ(cache.size(), 2) << "the longer text skipped more";
+  EXPECT_EQ(Found(cache, longer, &drafter_, 7), 9) << "prefers the text that skipped less";
   cache.Keep(Left(longer, &drafter_, 0));
   EXPECT_EQ(cache.size(), 1);
 }
 
-TEST_F(PrefixCacheTest, WhatWasUsedLongestAgoGoesFirst) {
+TEST_F(PrefixCacheTest, EvictsTheLeastRecentlyUsed) {
   const Text a = Tokens(40, 10), b = Tokens(40, 20), c = Tokens(40, 30), d = Tokens(40, 40);
   PrefixCache one(kPlenty);
   one.Keep(Left(a, nullptr));
@@ -214,7 +214,7 @@ TEST_F(PrefixCacheTest, SharedPagesAreCountedOnce) {
   EXPECT_GT(cache.bytes(), before);
 }
 
-TEST_F(PrefixCacheTest, WhatIsTouchedIsUsed) {
+TEST_F(PrefixCacheTest, TouchCountsAsUse) {
   const Text a = Tokens(40, 10), b = Tokens(40, 20);
   PrefixCache cache(kPlenty);
   cache.Keep(Left(a, nullptr));
@@ -226,13 +226,13 @@ TEST_F(PrefixCacheTest, WhatIsTouchedIsUsed) {
   EXPECT_EQ(Found(cache, b, nullptr), 0);
 }
 
-TEST_F(PrefixCacheTest, OfALongTextTheEndGoesFirst) {
+TEST_F(PrefixCacheTest, EvictsTheSecondHalfFirst) {
   const Text text = Tokens(500, 10);
   PrefixCache cache(kPlenty);
   cache.Keep(Left(text, &drafter_));
   const size_t all = cache.bytes();
   cache.ShrinkTo(all - 1);
-  EXPECT_EQ(Found(cache, text, &drafter_), 192) << "half of 500, of whole 64";
+  EXPECT_EQ(Found(cache, text, &drafter_), 192) << "half of 500 in multiples of 64";
   EXPECT_LT(cache.bytes(), all);
   cache.ShrinkTo(cache.bytes() - 1);
   EXPECT_EQ(Found(cache, text, &drafter_), 64);
@@ -241,7 +241,7 @@ TEST_F(PrefixCacheTest, OfALongTextTheEndGoesFirst) {
 }
 
 // Halving drops an entry whose first half another entry covers.
-TEST_F(PrefixCacheTest, AHalfThatIsThereAnywayIsNotKept) {
+TEST_F(PrefixCacheTest, DropsAHalfThatAnotherTextCovers) {
   Text branch = Tokens(500, 10);
   branch[300] = 99;
   PrefixCache cache(kPlenty);
@@ -252,7 +252,7 @@ TEST_F(PrefixCacheTest, AHalfThatIsThereAnywayIsNotKept) {
   EXPECT_EQ(Found(cache, Tokens(500, 10), &drafter_), 300);
 }
 
-TEST_F(PrefixCacheTest, WhatExceedsTheBudgetIsCutUntilItFits) {
+TEST_F(PrefixCacheTest, ShortensATextThatExceedsTheBudget) {
   PrefixCache whole(kPlenty);
   whole.Keep(Left(Tokens(500, 10), nullptr));
   PrefixCache cache(whole.bytes() / 2);
@@ -266,7 +266,7 @@ TEST_F(PrefixCacheTest, WhatExceedsTheBudgetIsCutUntilItFits) {
   EXPECT_EQ(none.size(), 0);
 }
 
-TEST_F(PrefixCacheTest, WithoutMemoryForAForkEverythingStays) {
+TEST_F(PrefixCacheTest, FailsToForkWithoutMemory) {
   PrefixCache cache(kPlenty);
   cache.Keep(Left(Tokens(500, 10), &drafter_));
   drafter_.fails = true;
@@ -275,7 +275,7 @@ TEST_F(PrefixCacheTest, WithoutMemoryForAForkEverythingStays) {
   EXPECT_EQ(Found(cache, Tokens(500, 10), &drafter_), 499);
   drafter_.fails = true;
   cache.ShrinkTo(cache.bytes() - 1);
-  EXPECT_EQ(cache.size(), 0) << "a half that cannot be taken out is not worth the whole";
+  EXPECT_EQ(cache.size(), 0) << "dropped as a whole";
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST(Metrics, OverlapIsOfThePositionsReached) {
 
 // The seventh of eight accepted tokens ends the answer: seven are written, and step eight is not
 // judged.
-TEST(Metrics, TokensBehindTheEndAreNotCounted) {
+TEST(Metrics, TokensAfterTheStopTokenAreNotCounted) {
   std::vector<std::vector<Cycle>> questions{Chain({2, 7}, 8)};
   questions[0][1].written = 7;
   const Metrics m = Summarise(questions);
@@ -171,40 +171,40 @@ TEST(BootstrapMedian, IntervalsHoldTheTrueMedianAsOftenAsTheySay) {
 // Thirty items measured in a few passes, each of which is faster or slower as a whole: an interval
 // over items alone holds the true value far less often than stated, one over both about as often.
 TEST(BootstrapPasses, IntervalsCountHowPassesDiffer) {
-  constexpr size_t kThings = 30;
+  constexpr size_t kItems = 30;
   constexpr int kSamples = 300;
   for (const size_t passes : {5, 6, 8}) {
-    int both = 0, things_alone = 0;
+    int both = 0, items_alone = 0;
     std::vector<size_t> all(passes);
     std::iota(all.begin(), all.end(), size_t{0});
     for (uint64_t s = 0; s < kSamples; ++s) {
-      std::vector<double> values;  // [passes][things]
+      std::vector<double> values;  // [passes][items]
       for (size_t p = 0; p < passes; ++p) {
         const double hour = Uniform(21, s, p) - 0.5;
-        for (size_t i = 0; i < kThings; ++i) {
-          values.push_back(hour + Uniform(22, s, p * kThings + i) - 0.5);
+        for (size_t i = 0; i < kItems; ++i) {
+          values.push_back(hour + Uniform(22, s, p * kItems + i) - 0.5);
         }
       }
-      const auto mean = [&](std::span<const size_t> drawn_passes, std::span<const size_t> things) {
+      const auto mean = [&](std::span<const size_t> drawn_passes, std::span<const size_t> items) {
         double sum = 0;
         for (const size_t p : drawn_passes) {
-          for (const size_t i : things) sum += values[p * kThings + i];
+          for (const size_t i : items) sum += values[p * kItems + i];
         }
-        return sum / static_cast<double>(drawn_passes.size() * things.size());
+        return sum / static_cast<double>(drawn_passes.size() * items.size());
       };
-      const Interval wide = BootstrapPasses(passes, kThings, mean, 0.95, 300, s);
+      const Interval wide = BootstrapPasses(passes, kItems, mean, 0.95, 300, s);
       const Interval narrow = Bootstrap(
-          kThings, [&](std::span<const size_t> things) { return mean(all, things); }, 0.95, 300, s);
+          kItems, [&](std::span<const size_t> items) { return mean(all, items); }, 0.95, 300, s);
       both += wide.low <= 0 && 0 <= wide.high;
-      things_alone += narrow.low <= 0 && 0 <= narrow.high;
+      items_alone += narrow.low <= 0 && 0 <= narrow.high;
     }
     EXPECT_GT(both, kSamples * 0.90) << passes;
     EXPECT_LT(both, kSamples * 0.99) << passes;
-    EXPECT_LT(things_alone, kSamples * 0.65) << passes;
+    EXPECT_LT(items_alone, kSamples * 0.65) << passes;
   }
 }
 
-TEST(BootstrapPasses, OnePassIsTheBootstrapOverThings) {
+TEST(BootstrapPasses, OnePassEqualsTheBootstrapOverItems) {
   const std::vector<double> values{1, 5, 2, 8, 3};
   const auto last = [&](std::span<const size_t> drawn) { return values[drawn.back()]; };
   const Interval plain = Bootstrap(values.size(), last, 0.5, 100, 7);

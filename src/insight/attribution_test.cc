@@ -26,13 +26,13 @@ TEST(CopiedSpans, AcceptedRunsOfTheLengthAskedFor) {
   EXPECT_TRUE(Copied({}, {}).empty());
 }
 
-TEST(CopiedSpans, TheBonusThatGoesOnJoinsTwoDrafts) {
+TEST(CopiedSpans, ABonusThatContinuesTheSourceJoinsTwoDrafts) {
   EXPECT_EQ(Copied({12, 13, 14, 15, 16}, {2, 3, -1, 5, 6}), (Spans{{0, 5, 2}}));
   EXPECT_EQ(Copied({12, 13, 99, 15, 16}, {2, 3, -1, 5, 6}), (Spans{{0, 2, 2}, {3, 5, 5}}));
   EXPECT_EQ(Copied({16, 17, 10}, {6, 7, -1}), (Spans{{0, 2, 6}})) << "the prompt ends here";
 }
 
-TEST(CopiedSpans, NeighboursFromElsewhereAreTwo) {
+TEST(CopiedSpans, AdjacentCopiesFromDifferentSourcesStaySeparate) {
   EXPECT_EQ(Copied({12, 13, 12, 13}, {2, 3, 2, 3}), (Spans{{0, 2, 2}, {2, 4, 2}}));
 }
 
@@ -60,7 +60,7 @@ TEST(QuotedAnswer, QuotesLoseTheirMarks) {
   EXPECT_EQ(answer.PassageOf(0, 5), 0);
   const size_t quote = answer.text.find("a [b]");
   EXPECT_EQ(answer.PassageOf(quote, quote + 7), 1);
-  EXPECT_EQ(answer.PassageOf(quote - 1, quote + 1), 1) << "spaces belong to nobody";
+  EXPECT_EQ(answer.PassageOf(quote - 1, quote + 1), 1) << "spaces belong to no passage";
   EXPECT_EQ(answer.PassageOf(quote + 8, quote + 9), 0);
   EXPECT_EQ(answer.PassageOf(answer.text.find("d."), answer.text.find("d.") + 1), 12);
   EXPECT_EQ(answer.PassageOf(answer.text.size() - 6, answer.text.size()), 0);

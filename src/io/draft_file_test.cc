@@ -112,7 +112,7 @@ TEST_F(DraftFileTest, KeepsRankingAndAcceptance) {
   ASSERT_TRUE(annotated.ok()) << annotated.error().message;
   const DraftInfo& info = (*annotated)->info();
   EXPECT_EQ(info.ranking, ranking);
-  EXPECT_EQ(info.name, "tiny draft") << "what is empty in the notes stays";
+  EXPECT_EQ(info.name, "tiny draft") << "an empty note replaces nothing";
   EXPECT_EQ(info.acceptance, written.acceptance);
   EXPECT_EQ(info.recipe, written.recipe);
   EXPECT_EQ(info.target.vocabulary, written.target.vocabulary);
@@ -128,7 +128,7 @@ TEST_F(DraftFileTest, KeepsRankingAndAcceptance) {
   EXPECT_THAT(again.acceptance, ElementsAre(0.4f));
 }
 
-TEST_F(DraftFileTest, RefusesNotesThatCannotBe) {
+TEST_F(DraftFileTest, RefusesInvalidNotes) {
   const DraftTensor tensors[] = {{"fc.weight", {2, 64}, values_}};
   ASSERT_TRUE(WriteDraft(TinyDraft(), tensors, FileType::kQ8_0, *pool_, path_).ok());
   const std::string copy = folder_ / "copy.gguf";
@@ -146,7 +146,7 @@ TEST_F(DraftFileTest, RefusesNotesThatCannotBe) {
   EXPECT_FALSE(std::filesystem::exists(copy));
 }
 
-TEST_F(DraftFileTest, RefusesRanksThatAreNone) {
+TEST_F(DraftFileTest, RefusesInvalidRankings) {
   const auto ranked = [&](const TokenRanking& ranking) {
     return Complaint([&](DraftInfo& d) { d.ranking = ranking; });
   };

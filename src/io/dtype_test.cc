@@ -95,7 +95,7 @@ TEST(DType, QuantisationErrorIsWhatTheBitsAllow) {
   for (const auto& [type, bound] : bounds) {
     const double error = RelativeError(type, values);
     EXPECT_LT(error, bound) << DTypeName(type);
-    EXPECT_GT(error, bound / 2) << DTypeName(type) << ": the bound says little";
+    EXPECT_GT(error, bound / 2) << DTypeName(type) << ": the bound is loose";
   }
 }
 

@@ -160,7 +160,7 @@ TEST(GgmlTypeName, AgreesWithOurFormats) {
   }
 }
 
-TEST(GgufParse, WhatADownloadLeftInItsPlace) {
+TEST(GgufParse, NamesLfsPointersAndHtmlPages) {
   EXPECT_THAT(Complaint("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n"),
               HasSubstr("test.gguf: is a Git LFS pointer"));
   EXPECT_THAT(Complaint("<!doctype html>\n<html></html>"), HasSubstr("test.gguf: is an HTML page"));

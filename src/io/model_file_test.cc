@@ -151,7 +151,7 @@ TEST_F(ModelFiles, DirectoriesWhoseTensorsAndCountsDisagree) {
   EXPECT_EQ(complaint("num_hidden_layers", 2), "opened");
 }
 
-TEST_F(ModelFiles, WhatADownloadLeftInPlaceOfTheWeights) {
+TEST_F(ModelFiles, NamesLfsPointersAndHtmlPages) {
   directory_.Write("config.json", TinyConfig("LlamaForCausalLM").dump());
   directory_.Write("model.safetensors",
                    "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
