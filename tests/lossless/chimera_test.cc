@@ -1,5 +1,5 @@
-// Chimera's drafts as the engine makes them, cycle after cycle, against passes computed from
-// scratch; and that what is remembered changes nothing.
+// Chimera's drafts, in every cycle of the engine, equal passes computed from scratch, whatever its
+// caches hold.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -12,7 +12,7 @@ namespace {
 
 class ChimeraDrafts : public ::testing::Test {
  protected:
-  // The trees of a run, with every node's log_q to the last bit.
+  // The tree of every cycle of a run as text, with the bits of every node's log_q.
   static std::vector<std::string> TreesOf(Target& target, const Json& options, int max_nodes = 20) {
     std::vector<std::string> shown;
     Json all = target.OptionsFor("chimera");
@@ -36,7 +36,7 @@ class ChimeraDrafts : public ::testing::Test {
   Target target_{TinyConfig(2), 1, 1, /*max_rows=*/160};
 };
 
-// What a draft keeps is what a fresh one computes.
+// Rows that a draft keeps equal those of a fresh draft.
 TEST_F(ChimeraDrafts, ArePassesFromScratch) {
   const std::string draft = target_.OptionsFor("chimera")["draft"].get<std::string>();
   for (const char* tree : {"eagle", "eagle2"}) {
@@ -53,7 +53,7 @@ TEST_F(ChimeraDrafts, ArePassesFromScratch) {
   }
 }
 
-// C-6: EAGLE's static tree, as deep as there are heads.
+// EAGLE's static tree, cut to as many levels as there are heads (C-6).
 TEST_F(ChimeraDrafts, FillThePapersTree) {
   Rig rig(target_, Combination{"chimera", "eagle"}, 256, {.max_nodes = 64, .max_depth = 15});
   const auto session = rig.Start({});
@@ -65,7 +65,7 @@ TEST_F(ChimeraDrafts, FillThePapersTree) {
   EXPECT_EQ(std::vector<int>(by_depth, by_depth + 5), (std::vector<int>{1, 4, 8, 8, 3}));
 }
 
-// With any cache of n-grams (C-21).
+// Drafts are bit for bit the same with any n-gram cache (C-21).
 TEST_F(ChimeraDrafts, DoNotDependOnTheCache) {
   const TemporaryDirectory folder;
   const std::vector<std::string> trees = TreesOf(target_, {{"cache_entries", 0}});

@@ -1,5 +1,5 @@
-// PLD+ picks the occurrence that a from-scratch pass over the text, in double precision, would
-// pick.
+// PLD+ picks the occurrence that a reference picks, which runs the target over the text from
+// scratch and ranks in double precision.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ struct Recorded {
   std::vector<std::vector<float>> keys;     // [layer][rows * kv_cols]
 };
 
-// One pass over `text` with everything tapped.
+// The states of one pass over `text` from scratch.
 Recorded Record(Target& target, std::span<const Token> text, int hidden_index) {
   const ModelConfig& config = target.model->config();
   TapSpec spec{.hidden = {hidden_index}};
@@ -77,7 +77,8 @@ double Attention(const ModelConfig& c, const Recorded& r, int layer, int head, i
 
 class CopyRanking : public ::testing::Test {
  protected:
-  // Runs `drafter` and expects at every step the span after the place that `score` ranks first.
+  // Runs `drafter` and expects every draft to be the span after the occurrence that `score` ranks
+  // first.
   template <typename Score>
   void ExpectRanking(std::string_view drafter, int first_place, const Score& score) {
     Json options = {{"k", 20}};
@@ -121,8 +122,8 @@ TEST_F(CopyRanking, DefaultLayerIsTheSameShareOfTheModel) {
   ASSERT_EQ(with_defaults.drafter()->Needs().hidden, std::vector<int>{kLayer});
 }
 
-// A list beside the model and the same one named are taken alike: of 16 heads the best one. Heads
-// that are typed are all meant.
+// A list beside the model and a list named by `heads` have the same effect: the first `top` heads
+// are used, by default one of this model's 16. Heads given as a value are all used.
 TEST_F(CopyRanking, ListsOfHeadsAreTakenAlike) {
   const Json list = Json::array({Json::array({3, 1}), Json::array({0, 2}), Json::array({2, 0})});
   const TemporaryDirectory folder;

@@ -8,7 +8,7 @@
 namespace foretoken {
 namespace {
 
-// Whichever token ends the answer, drafted or not, cycles count what is kept.
+// Cycles count the tokens that the answer keeps, whether it ends with a drafted token or a bonus.
 TEST(CycleCounts, AreOfTokensThatTheAnswerKeeps) {
   Target target(TinyConfig(2));
   Rig plain(target, "none");
@@ -38,7 +38,7 @@ TEST(CycleCounts, AreOfTokensThatTheAnswerKeeps) {
   EXPECT_GT(cut, 20) << "drafts that the oracle continued behind the end";
 }
 
-// Draws behind the end token say nothing of the answer.
+// Draws after the end token are not weighed: they are no part of the answer.
 TEST(CycleCounts, WeighNoDrawsBehindTheEnd) {
   Target target(TinyConfig(2));
   const SamplingParams sampling{.temperature = 1, .seed = 3};
@@ -54,7 +54,7 @@ TEST(CycleCounts, WeighNoDrawsBehindTheEnd) {
   EXPECT_GT(cut, 0);
 }
 
-// The tree of three nodes is cut from one of the method's four levels.
+// `drafted_depth` counts the levels before the tree is cut: four here, for a tree of three nodes.
 TEST(CycleCounts, DepthsAreOfTheWholeDraft) {
   Target target(TinyConfig(2));
   Rig rig(target, Combination{"eagle", "eagle2:total_token=4,depth=3,top_k=4"});
@@ -69,8 +69,8 @@ TEST(CycleCounts, DepthsAreOfTheWholeDraft) {
   EXPECT_GT(flatter, 0);
 }
 
-// Drafters that put off reading the prompt read it once; that is prefill, and the cycle's drafting
-// is what is left.
+// Drafters that defer reading the prompt to the first draft read it once. That time is prefill and
+// not part of the cycle's drafting.
 TEST(CycleCounts, ReadingThePromptIsPrefill) {
   Target target(TinyConfig(2));
   for (const char* name : {"draft-model", "glide", "edd", "eagle", "eagle3", "hydra", "chimera"}) {

@@ -1,4 +1,4 @@
-// Random choices that a seed repeats.
+// A seeded source of random choices: a seed always gives the same sequence.
 #pragma once
 
 #include <cstdint>

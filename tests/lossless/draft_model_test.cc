@@ -1,5 +1,5 @@
-// A draft model that is the target itself: never refused, its scores the target's, its cache what a
-// from-scratch pass would leave.
+// A draft model with the target's own weights: every draft is accepted, its scores are the
+// target's, and its cache equals that of a pass from scratch.
 #include "draft/draft_model/draft_model.h"
 
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ TEST_F(Twin, HeuristicScheduleGrowsByTwoAndShrinksByOne) {
   EXPECT_EQ(gamma, 1);
 }
 
-// What the draft keeps is what a fresh one computes, here bit for bit.
+// Rows that the draft keeps equal those of a fresh draft, here bit for bit.
 TEST_F(Twin, CacheIsThatOfAPassFromScratch) {
   for (uint64_t weights : {1, 2}) {
     for (const char* tree : {"chain", "vct:width=2,depth=3"}) {
@@ -108,7 +108,7 @@ TEST_F(Twin, CacheIsThatOfAPassFromScratch) {
   }
 }
 
-// Chains, for which `count` tokens of text are worth reading.
+// A chain policy that has the drafter read at most the last `count` tokens of the text.
 struct ReadingPolicy final : TreePolicy {
   int count = 0;
   int Width() const override { return 1; }
@@ -125,7 +125,7 @@ struct ReadingPolicy final : TreePolicy {
   }
 };
 
-// It begins with the last tokens, and reads the text again once twice as many are worth reading.
+// The draft begins with the last tokens, and rereads the text once the policy wants twice as many.
 TEST_F(Twin, ReadsAsMuchOfATextAsIsWorthIt) {
   constexpr int kGamma = 4, kPrompt = 60;
   for (const int rows : {64, 7}) {  // of a pass of the draft model
@@ -161,7 +161,7 @@ TEST_F(Twin, ReadsAsMuchOfATextAsIsWorthIt) {
   }
 }
 
-// Any tree: a node's score is the target's own log-probability of its path.
+// In any tree a node's score is the target's own log-probability of its path.
 TEST_F(Twin, ScoresAreTheTargets) {
   Rig rig(target_, New({}), {.max_nodes = 14, .max_depth = 6},
           "eagle2:total_token=14,depth=3,top_k=3");
@@ -186,7 +186,7 @@ TEST_F(Twin, ScoresAreTheTargets) {
   }
 }
 
-// Many sequences at once, more rows than a pass of the draft model has.
+// A batch with more rows than a pass of the draft model takes.
 TEST_F(Twin, IsNeverRefusedInABatch) {
   max_rows_ = 5;
   Rig rig(target_, New({.gamma = 3}), {.max_nodes = 4, .max_depth = 3});
@@ -212,7 +212,7 @@ TEST_F(Twin, IsNeverRefusedInABatch) {
   }
 }
 
-// Ends: positions end where the draft model's do, and the text goes on.
+// Drafting stops where the draft model's context ends, and the text goes on.
 TEST_F(Twin, AShorterContextEndsDrafting) {
   ModelConfig config = target_.model->config();
   config.context = 50;
@@ -231,7 +231,8 @@ TEST_F(Twin, AShorterContextEndsDrafting) {
   }
 }
 
-// Rows of padding: the target writes ids that the draft model lacks, or the other way round.
+// Vocabularies that differ by padding: the target has ids that the draft model lacks, or the other
+// way round.
 TEST_F(Twin, PaddedVocabulariesAreNoTrouble) {
   Rig plain(target_, "none");
   for (const int vocab : {60, 97, 130}) {

@@ -1,4 +1,4 @@
-// Drafts of a reduced vocabulary: they guess its tokens alone, and the text stays the target's.
+// Drafts with a reduced vocabulary propose only its tokens, and the text stays the target's.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kScored = 40, kNew = 24;
 
-// What such drafts know: the tokens that the target writes most often.
+// A ranking by how often the target writes each token; its first tokens make the vocabulary.
 TokenRanking RankingFor(Target& target) {
   Rig plain(target, "none");
   std::vector<std::vector<Token>> texts;
@@ -27,7 +27,7 @@ TokenRanking RankingFor(Target& target) {
   return RankTokens(texts, std::vector<int64_t>(97), 97, /*step=*/1);
 }
 
-// Every drafter with a head, in its own type and in 4 bits.
+// A drafter and the type of its LM head: the file's own ("source") or 4 bits.
 struct Reduced {
   std::string drafter, head;
 };
@@ -75,7 +75,7 @@ TEST_P(DraftVocabularies, TextStaysTheTargets) {
 }
 
 TEST_P(DraftVocabularies, OnlyScoredTokensAreGuessed) {
-  // The last weighs draws: what is not scored has no probability there.
+  // `tree` weighs draws, for which tokens that are not scored have probability 0.
   for (const char* verifier : {"exact", "tree"}) {
     Rig rig = NewRig("eagle2", verifier);
     const auto session = rig.Start({.temperature = 1, .repetition_penalty = 1.2f, .seed = 4});
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Trained, DraftVocabularies, ::testing::ValuesIn(AllRedu
                            return ParameterName(info.param.drafter) + "_" + info.param.head;
                          });
 
-// Guesses are the likeliest of the scored tokens by the logits of the whole head.
+// Among the scored tokens, guesses are the top-k by the logits of the whole head.
 TEST(DraftVocabulary, GuessesAreTheLikeliestOfTheScoredTokens) {
   Target target{TinyConfig(2)};
   const TokenRanking ranking = RankingFor(target);

@@ -1,4 +1,4 @@
-// EAGLE-3 drafts as the engine makes them, cycle after cycle, against steps computed from scratch.
+// EAGLE-3's drafts, in every cycle of the engine, equal steps computed from scratch.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -9,7 +9,8 @@
 namespace foretoken {
 namespace {
 
-// Three hidden states in one pass over accepted rows of trees, fused, and a smaller vocabulary.
+// Covers three hidden states tapped from accepted rows of trees, their fusion, and the draft's
+// smaller vocabulary.
 TEST(Eagle3Drafts, AreStepsFromScratch) {
   Target target(TinyConfig(2));
   const auto path = target.OptionsFor("eagle3")["draft"].get<std::string>();

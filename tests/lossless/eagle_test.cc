@@ -1,4 +1,4 @@
-// EAGLE drafts as the engine makes them, cycle after cycle, against steps computed from scratch.
+// EAGLE's drafts, in every cycle of the engine, equal steps computed from scratch.
 #include "draft/eagle/eagle.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ class EagleDrafts : public ::testing::Test {
  protected:
   std::string DraftPath() { return target_.OptionsFor("eagle")["draft"].get<std::string>(); }
 
-  // What steps from scratch give after `path`.
+  // The logits after `tokens` and `path`, computed from scratch.
   std::vector<float> LogitsAfter(std::span<const Token> tokens, std::span<const Token> path) {
     const std::vector<float> features =
         StatesOf(target_, tokens.first(tokens.size() - 1), target_.model->config().layers);
@@ -25,8 +25,8 @@ class EagleDrafts : public ::testing::Test {
   Target target_{TinyConfig(2)};
 };
 
-// What a draft keeps is what a fresh one computes; and what a draft is: levels, features,
-// positions, trees.
+// Rows that a draft keeps equal those of a fresh draft. Covers levels, features, positions
+// and trees.
 TEST_F(EagleDrafts, AreStepsFromScratch) {
   int compared = 0;
   for (const char* tree : {"chain:gamma=5", "eagle", "vct:width=2,depth=3"}) {
@@ -38,8 +38,8 @@ TEST_F(EagleDrafts, AreStepsFromScratch) {
   EXPECT_GT(compared, 100);
 }
 
-// Ranks by probability alone where the verifier does not choose by the target's noise: what EAGLE-2
-// does.
+// Candidates are ranked by probability alone, as in EAGLE-2, where the verifier does not choose by
+// the target's noise.
 TEST_F(EagleDrafts, RankByProbabilityForOtherVerifiers) {
   Rig rig(target_, Combination{"eagle", "chain", "sequential"}, 256,
           {.max_nodes = 6, .max_depth = 5});

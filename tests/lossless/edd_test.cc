@@ -1,5 +1,4 @@
-// EDD's and VDM's drafts as the engine makes them, cycle after cycle, against steps computed from
-// scratch.
+// EDD's and VDM's drafts, in every cycle of the engine, equal steps computed from scratch.
 #include "draft/edd/edd.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +11,7 @@ namespace {
 
 class EddDrafts : public ::testing::Test {
  protected:
-  // With a soft prompt of `tap`, or a VDM, of `layers` layers.
+  // A draft of `layers` layers: EDD, whose soft prompt is hidden state `tap`, or without it VDM.
   std::unique_ptr<Drafter> Make(std::optional<int> tap, int layers) {
     tap_ = tap;
     RandomEdd(made_for_, 5, layers).Write(EddInfo(made_for_, tap, layers), path_);
@@ -46,8 +45,8 @@ class EddDrafts : public ::testing::Test {
   std::optional<int> tap_;
 };
 
-// What a draft keeps is what a fresh one computes; and what a draft is: levels, positions,
-// trees, the soft prompt as it grows.
+// Rows that a draft keeps equal those of a fresh draft. Covers levels, positions, trees and
+// the growing soft prompt.
 TEST_F(EddDrafts, AreStepsFromScratch) {
   int compared = 0;
   for (const char* tree : {"chain:gamma=5", "eagle2", "pct:expand=0.05"}) {
@@ -60,15 +59,15 @@ TEST_F(EddDrafts, AreStepsFromScratch) {
   EXPECT_GT(compared, 200);
 }
 
-// Ranks by probability alone where the verifier does not choose by the target's noise: the paper's
-// trees.
+// Candidates are ranked by probability alone, as in the paper's trees, where the verifier does not
+// choose by the target's noise.
 TEST_F(EddDrafts, RankByProbabilityForOtherVerifiers) {
   EXPECT_GT(
       ExpectFromScratch(Make(1, 1), "pct:expand=0.05", {.temperature = 1, .seed = 5}, "sequential"),
       10);
 }
 
-// The registry's tests know EDD; a VDM writes the target's text, too.
+// VDM, which tests of the registry do not cover, keeps the target's text, too.
 TEST_F(EddDrafts, VdmKeepsTheText) {
   Rig plain(target_, "none");
   Rig rig(target_, Make({}, 1), {.max_nodes = 16, .max_depth = 5}, "pct:expand=0.05");

@@ -1,5 +1,5 @@
-// The law of whole runs: prompts, cycles, trees, draws and caches together, with every lossless
-// verifier, against the exact probabilities of two tokens.
+// The distribution of what whole runs write, from prompts to caches: with every lossless verifier,
+// pairs of tokens follow their exact probabilities under the target.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kVocab = NoisyDrafter::kVocab;
 
-// Notes what the exact verifier draws from after a prompt.
+// Records the target's distribution after a prompt, with the sampling as `adapting` changes it.
 class Recorder final : public Verifier {
  public:
   Recorder(Backend& backend, const Verifier& adapting) : backend_(backend), adapting_(adapting) {}
@@ -52,7 +52,8 @@ class EngineLaw : public ::testing::TestWithParam<Combination> {
 
   using Pairs = std::array<double, kVocab * kVocab>;
 
-  // Spreads `weight` over the second and third token that may be written after the prompt.
+  // Adds to `pairs` the exact probabilities, times `weight`, of the second and third token written
+  // after the prompt.
   void AddLaw(const std::vector<Token>& text, double weight, const SamplingParams& sampling,
               Pairs& pairs) {
     constexpr size_t kPromptAndThree = 6;
@@ -72,7 +73,7 @@ class EngineLaw : public ::testing::TestWithParam<Combination> {
   Target target_;
 };
 
-// The first token is the prompt's; cycles write the pair.
+// The prompt's pass writes the first token; cycles write the second and third, which are compared.
 TEST_P(EngineLaw, TwoTokensAfterTheFirst) {
   const SamplingParams sampling{.temperature = 2.5f, .min_p = 0.02f, .presence_penalty = 0.2f};
   const std::vector<Token> prompt{1, 5, 2};
@@ -94,7 +95,7 @@ TEST_P(EngineLaw, TwoTokensAfterTheFirst) {
   }
   EXPECT_GT(accepted, FT_LAW_SAMPLES / 4);
   if (weighs_draws && GetParam().tree == "chain") {
-    // With one draw a position, the overlap is the rate of acceptance.
+    // With one draw a position, the mean overlap is the acceptance rate.
     const Metrics m = Summarise(cycles);
     double judged = 0, taken = 0;
     for (const StepAcceptance& step : m.alpha_n) judged += step.reached, taken += step.accepted;
@@ -113,7 +114,7 @@ TEST_P(EngineLaw, TwoTokensAfterTheFirst) {
   }
   const double freedom = cells - 1, v = 2.0 / (9.0 * freedom);
   EXPECT_GT(cells, 10);
-  // The 1 % point (Wilson and Hilferty).
+  // The 1 % critical value of chi-squared (Wilson and Hilferty).
   EXPECT_LT(chi2, freedom * std::pow(1 - v + 2.3263 * std::sqrt(v), 3));
 }
 

@@ -1,5 +1,5 @@
-// A fork goes on as a session that never saw more than it was given; the one that it was taken
-// from, as if nobody had.
+// A fork decodes as a session that was given only the shared prefix; the session it was taken from
+// decodes as if it had not been forked.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kAnswer = 24;
 
-// What a session does, cycle by cycle.
+// What a session did: the tree and the accepted nodes of every cycle, and its tokens.
 struct Cycles {
   std::vector<std::string> trees;
   std::vector<Token> tokens;
@@ -21,7 +21,7 @@ struct Cycles {
   friend bool operator==(const Cycles&, const Cycles&) = default;
 };
 
-// Drafts for and steps those of the batch that are not done.
+// Drafts for and steps the sessions of the batch that are not done, and logs what they did.
 void StepAll(Generator& generator, std::span<Session* const> batch, std::span<Cycles* const> logs) {
   std::vector<Session*> open;
   for (size_t s = 0; s < batch.size(); ++s) {
@@ -43,7 +43,7 @@ void Begin(Rig& rig, Session& session, std::span<const Token> prompt) {
   ASSERT_TRUE(status.ok()) << status.error().message;
 }
 
-// A whole answer of a session that nobody shares anything with.
+// The log of a whole answer by a session that shares nothing.
 Cycles Alone(Rig& rig, std::span<const Token> prompt, const SamplingParams& sampling) {
   const auto session = rig.Start(sampling);
   Begin(rig, *session, prompt);
@@ -77,11 +77,10 @@ class Forks : public ::testing::TestWithParam<Combination> {
   Target target_{TinyConfig(2)};
 };
 
-// The prompt of the fork shares the first `length` tokens of a text that `cycles` cycles have
-// written of.
+// A fork after `cycles` cycles of a text, whose first `length` tokens its prompt shares.
 struct Case {
-  int cycles, length;  // length below 0: counted from the end of what is cached
-  int more;            // tokens of its own; 0: the text of the other goes on
+  int cycles, length;  // length below 0: counted from the end of the cached rows, -1 being all
+  int more;            // tokens of its own; 0: it continues the original's text
 };
 constexpr Case kCases[] = {{0, -1, 0}, {3, 17, 60}, {4, -1, 0},
                            {2, 44, 9}, {5, -3, 90}, {1, 0, 30}};
@@ -118,7 +117,7 @@ TEST_P(Forks, GuessAsASessionThatSawNothingElse) {
   }
 }
 
-// Several answers of one prompt: each is that of a session of its own, whatever the others do.
+// Several answers of one prompt, by forks: each equals that of a session that shares nothing.
 TEST_P(Forks, OfAPromptWriteAnswersOfTheirOwn) {
   Rig rig(target_, GetParam()), fresh(target_, GetParam());
   const std::vector<Token> prompt = RepetitivePrompt(4, 70, 97);
@@ -146,7 +145,7 @@ TEST_P(Forks, OfAPromptWriteAnswersOfTheirOwn) {
   }
 }
 
-// A budget of bytes means nothing to a state that holds memory and does not say so.
+// StateBytes covers the memory that a draft state holds; budgets of bytes rely on it.
 TEST_P(Forks, StatesSayWhatTheyHold) {
   Rig rig(target_, GetParam());
   if (rig.drafter() == nullptr) return;

@@ -1,5 +1,5 @@
-// GLIDE's drafts as the engine makes them, cycle after cycle, against steps computed from scratch;
-// over every type of cache.
+// GLIDE's drafts, in every cycle of the engine, equal steps computed from scratch; every type of
+// target cache can be read.
 #include "draft/glide/glide.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct Kind {
 
 class GlideDrafts : public ::testing::Test {
  protected:
-  // A drafter over a new file; text follows the target's habits.
+  // A drafter with a new file of weights, whose guesses follow texts that the target wrote.
   std::unique_ptr<Drafter> New(const Kind& kind) {
     const auto weights = NewRandomWeights(DType::kF32, target_.seed, *target_.backend);
     const auto texts = [this] {
@@ -37,7 +37,7 @@ class GlideDrafts : public ::testing::Test {
     return *NewDrafter("glide", {*target_.model, 256, options, "", target_.tokenizer.get()});
   }
 
-  // What steps from scratch give after `path`.
+  // The logits after `tokens` and `path`, computed from scratch.
   std::vector<float> LogitsAfter(std::span<const Token> tokens, std::span<const Token> path) {
     const auto trace = TraceGlide(path_, *target_.model, tokens, path);
     EXPECT_TRUE(trace.ok()) << trace.error().message;
@@ -50,7 +50,7 @@ class GlideDrafts : public ::testing::Test {
   std::string path_ = folder_ / "glide.gguf";
 };
 
-// what is kept of the draft's cache is what a fresh one would hold.
+// Rows kept in the draft's cache equal those of a fresh cache.
 TEST_F(GlideDrafts, AreStepsFromScratch) {
   int compared = 0;
   for (const Kind kind : {Kind{1, true}, Kind{2, true}, Kind{2, false}}) {
@@ -64,7 +64,7 @@ TEST_F(GlideDrafts, AreStepsFromScratch) {
   EXPECT_GT(compared, 200);
 }
 
-// Of what was fed, only what may change is fed again.
+// Accepted rows that were fed are kept; only those that may change are fed again (G-18).
 TEST_F(GlideDrafts, KeepWhatTheyFed) {
   for (const Kind kind : {Kind{1, true}, Kind{2, true}, Kind{2, false}}) {
     auto drafter = New(kind);
@@ -113,8 +113,8 @@ TEST_F(GlideDrafts, ReadEveryTypeOfCache) {
   }
 }
 
-// Several sequences at once, more text than a pass has rows: what the first draft feeds comes in
-// pieces.
+// The prompts of a batch have more tokens than a pass has rows, so the first draft feeds them in
+// several passes.
 TEST_F(GlideDrafts, LongPromptsTogether) {
   Rig rig(target_, New({2, true}), {.max_nodes = 8, .max_depth = 4}, "cape");
   std::vector<std::unique_ptr<Session>> sessions;

@@ -1,5 +1,6 @@
-// Promise 1 under a grammar: whatever drafts, whatever tree is checked and whatever verifies, the
-// text is what the target alone writes under the grammar, with the same log-probabilities.
+// Losslessness under a grammar: with every drafter and tree, the text and its log-probabilities are
+// those that the target alone gives under the grammar. Every verifier keeps the greedy text and
+// samples texts that match.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -13,7 +14,7 @@ namespace foretoken {
 namespace {
 
 constexpr int kGrammarNew = 40;
-constexpr Token kToyEnd = 0;  // a control character: no grammar here spells it
+constexpr Token kToyEnd = 0;  // a control character, which no grammar here contains
 constexpr const char* kListGrammar =
     "root ::= item (\", \" item)* \".\"\nitem ::= [a-f]{1,4} | [0-9]+ \"-\" item | \"(\" root "
     "\")\"";
@@ -22,7 +23,8 @@ constexpr const char* kObjectSchema =
     "name": {"type": "string", "maxLength": 5}, "n": {"type": "integer"}, "ok": {"type": "boolean"}},
     "required": ["name", "n"]}})";
 
-// A target, its grammars over the toy's characters, and what it writes under them plainly.
+// A target, grammars over the toy tokenizer's characters, and the target's texts under them without
+// drafts.
 class Constrained {
  public:
   Constrained() {
@@ -69,7 +71,7 @@ class Constrained {
   std::map<std::pair<uint64_t, bool>, std::unique_ptr<Session>> plain_;
 };
 
-// Fewer where everything is slow (tests/lossless/CMakeLists.txt).
+// Fewer in instrumented builds (tests/lossless/CMakeLists.txt).
 uint64_t PromptCount() {
   const char* asked = std::getenv("FT_IDENTITY_PROMPTS");
   return asked != nullptr ? std::strtoull(asked, nullptr, 10) : 4;
@@ -89,7 +91,7 @@ void ExpectSameLogprobs(const Session& actual, const Session& expected) {
   }
 }
 
-// What is compared is decoded once.
+// Shared by the tests, so that each text without drafts is decoded once.
 Constrained& Everything() {
   static auto* const all = new Constrained;
   return *all;
@@ -134,7 +136,7 @@ TEST_P(GrammarVerifiers, AllWriteItGreedilyAndMatchItSampled) {
 INSTANTIATE_TEST_SUITE_P(Drafters, GrammarVerifiers, ::testing::ValuesIn(DrafterNames()),
                          [](const auto& info) { return ParameterName(info.param); });
 
-// Drafts that are never accepted would prove nothing.
+// Drafts are accepted under a grammar; otherwise the tests above would prove nothing.
 TEST(GrammarDrafts, AreAccepted) {
   Rig rig(Everything().target(), Combination{.drafter = "draft-model", .tree = "eagle2"});
   int accepted = 0;
@@ -145,7 +147,7 @@ TEST(GrammarDrafts, AreAccepted) {
   EXPECT_GT(accepted, 20);
 }
 
-// What was written matches, and ends where the grammar ends.
+// The answer matches, and after a complete text only the end token follows.
 TEST(GrammarAnswer, EndsWithTheGrammar) {
   Target target(TinyConfig(2));
   Rig rig(target, "pld");
@@ -158,7 +160,7 @@ TEST(GrammarAnswer, EndsWithTheGrammar) {
                                .capacity = 128,
                                .filter = filter});
     Session* batch[] = {session.get()};
-    for (int answer = 0; answer < 2; ++answer) {  // the filter begins anew with every answer
+    for (int answer = 0; answer < 2; ++answer) {  // the filter starts over with every answer
       ASSERT_TRUE(rig.generator().Prefill(*session, RepetitivePrompt(answer + 3, 20, 97), 12).ok());
       while (!session->done()) ASSERT_TRUE(rig.generator().Step(batch).ok());
       const std::string text = target.tokenizer->Decode(session->written());
@@ -170,7 +172,7 @@ TEST(GrammarAnswer, EndsWithTheGrammar) {
   }
 }
 
-// Where the vocabulary cannot spell what must follow, that is said.
+// If no token can spell what must follow, the answer ends with an error that says so.
 TEST(GrammarAnswer, ADeadEndIsAnErrorWithASentence) {
   Target target(TinyConfig(2));
   Rig rig(target, "none");
@@ -188,7 +190,7 @@ TEST(GrammarAnswer, ADeadEndIsAnErrorWithASentence) {
   EXPECT_TRUE(session->is_broken());
 }
 
-// Where a grammar opens too many ways of reading on, that is the same error, whatever was drafted.
+// A grammar that exceeds GrammarLimits::ways ends the answer with one error, whatever was drafted.
 TEST(GrammarAnswer, GivesUpAlikeWithDrafts) {
   Target target(TinyConfig(2));
   const auto trie = TokenTrie::Build(*target.tokenizer, std::vector<Token>{kToyEnd});
@@ -209,8 +211,7 @@ TEST(GrammarAnswer, GivesUpAlikeWithDrafts) {
   }
 }
 
-// Drafts are not spent on what may not follow: with a grammar that leaves one text, all that is
-// offered comes true.
+// Trees hold no node that the grammar forbids, probes apart.
 TEST(GrammarAnswer, OffersThatAreForbiddenAreDropped) {
   Target target(TinyConfig(2));
   const auto trie = TokenTrie::Build(*target.tokenizer, std::vector<Token>{kToyEnd});

@@ -1,4 +1,4 @@
-// What drafters say of a given text, place by place.
+// GuessRanks: the ranks that drafters give to the tokens of a given text, step by step.
 #include "insight/guess_ranks.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace foretoken {
 namespace {
 
-// After token t it believes most in t + 2, then in t + 1, then in t + 3; it ends at `depth`.
+// Ranks t + 2, t + 1 and t + 3, in this order, after token t, down to `depth`.
 class Counting final : public Drafter {
  public:
   explicit Counting(int depth) : depth_(depth) {}
@@ -66,8 +66,8 @@ TEST(GuessRanks, AddUpOverTexts) {
   EXPECT_DOUBLE_EQ(ranks.TopShare(0, 2), 1);
 }
 
-// Whoever knows the text puts it first, step by step; drafters that have a network of their own
-// have a list wherever they are asked.
+// An oracle ranks the text's tokens first at every step. Drafters with a network of their own have
+// a ranking at every position.
 TEST(GuessRanks, OfDraftersThatAnswer) {
   Target target(TinyConfig(2));
   Rig plain(target, "none");

@@ -1,5 +1,5 @@
-// Hydra's drafts as the engine makes them, cycle after cycle, against states computed from scratch;
-// and its heads against the formula of B-10 in plain loops.
+// Hydra's drafts, in every cycle of the engine, equal states computed from scratch; its heads equal
+// the formula of B-10 in double precision.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -67,7 +67,7 @@ TEST_F(HydraDrafts, HeadsAreThoseOfThePaper) {
   }
 }
 
-// What a draft keeps is what a fresh one computes.
+// Rows that a draft keeps equal those of a fresh draft.
 TEST_F(HydraDrafts, AreStatesFromScratch) {
   int checked = 0;
   Rig rig(target_, Combination{"hydra", "eagle2"}, 256, {.max_nodes = 24, .max_depth = 15});

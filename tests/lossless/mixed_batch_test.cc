@@ -1,5 +1,5 @@
-// Texts that share passes at random: some are read while others are written, by several drafters,
-// with budgets from one row up, and some are given up on the way. Each is what it is alone.
+// Texts that share passes at random: prompts beside answers, with all drafters, row budgets from
+// one up, and some texts abandoned on the way. Each text equals the one decoded alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kCapacity = 160;
 
-// One generator with every drafter there is, each with a tree of its own.
+// One generator with every drafter, each with one of three trees.
 class MixedBatch : public ::testing::TestWithParam<std::string> {
  protected:
   MixedBatch() : target_(TinyConfig(2)), plain_(target_, Combination{.verifier = GetParam()}) {

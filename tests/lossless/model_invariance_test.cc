@@ -1,6 +1,6 @@
-// The promise speculation rests on: a row's logits depend on the row's own past alone, bit for bit.
-// Each row is scored alone, in batches of 2..64 rows, in chunks of a prompt and inside random
-// trees, by 1..4 threads, for every weight type and every backend of this machine.
+// The invariant that speculation relies on: a row's logits depend on the row's own past alone, bit
+// for bit. Each row is scored alone, in batches of 2..64 rows, in chunks of a prompt and inside
+// random trees, by 1..4 threads, for every weight type and every backend of this machine.
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -19,7 +19,7 @@ using testing::TestedBackend;
 constexpr int kCapacity = 112;
 constexpr int kPrompt = 40;
 
-// Rows of 256 values, the block of the K types.
+// Weight rows of 256 elements, the block size of the K types.
 ModelConfig SmallConfig() {
   ModelConfig config = *ShapeByName("tiny");
   config.hidden = config.ffn = 256;
@@ -36,7 +36,7 @@ std::unique_ptr<Model> NewModel(const ModelConfig& config, DType type, Backend& 
   return model.ok() ? std::move(*model) : nullptr;
 }
 
-// Texts of various lengths, each waiting for one more row, and a tree that continues the longest.
+// Short texts, each with one more token to score, and a prompt with trees that continue it.
 struct Workload {
   static constexpr int kSequences = 64;
   static constexpr int kTrees = 2;
@@ -60,7 +60,7 @@ struct Workload {
   std::vector<Token> prompt;
 };
 
-// What one token at a time, on one thread, says.
+// Reference logits, computed one token at a time on one thread.
 struct Truth {
   RowLogits prompt, next;
   std::vector<RowLogits> trees;
@@ -181,8 +181,8 @@ void CheckModel(const Case& c, std::initializer_list<int> thread_counts) {
   }
 }
 
-// Emulated kernels for AVX-VNNI are AVX2's but for an instruction that linear_test tries; the
-// strict backend computes as another does.
+// Without emulated AVX-VNNI, which differs from AVX2 by one instruction that linear_test covers,
+// and without the strict backend, which computes with the kernels of another.
 std::vector<TestedBackend> Backends() {
   std::vector<TestedBackend> backends = testing::TestedBackends();
   std::erase_if(backends, [](const TestedBackend& b) {
@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryWeightType,
 
 class EveryCacheType : public ::testing::TestWithParam<BackendAndType> {};
 
-// Small matrices of awkward sizes: here attention is what is tested.
+// Tests attention, so the weights are small. Their sizes are odd on purpose.
 TEST_P(EveryCacheType, RowDependsOnItsOwnPastOnly) {
   const auto& [backend, type] = GetParam();
   ModelConfig config = *ShapeByName("tiny");

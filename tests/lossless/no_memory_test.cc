@@ -1,5 +1,5 @@
-// Where the system gives no more memory, every request ends in an error: never in an abort, and
-// what was written stays. This program's own mmap refuses on demand.
+// When the system has no more memory, a request ends with an error, never with an abort, and what
+// was written stays. This program's own mmap fails on demand.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -14,7 +14,7 @@
 
 namespace {
 
-int mmaps_left = INT_MAX;  // anonymous ones that still succeed
+int mmaps_left = INT_MAX;  // anonymous mappings that will still succeed
 
 }  // namespace
 
@@ -33,7 +33,7 @@ namespace {
 
 constexpr int kPrompt = 40, kNew = 24;
 
-// After `allowed` allocations there are no more.
+// While it lives, anonymous mappings fail after the first `allowed`.
 class Shortage {
  public:
   explicit Shortage(int allowed) { mmaps_left = allowed; }
@@ -47,7 +47,7 @@ void ExpectSaysSo(const Error& error) {
   EXPECT_NE(error.message.find("memory"), std::string::npos) << error.message;
 }
 
-// One answer. Returns the error that ended it.
+// Writes one answer. Returns the error that ended it, if any.
 Status Answer(Generator& generator, Session& session, std::span<const Token> prompt, int max_new) {
   FT_RETURN_IF_ERROR(generator.Prefill(session, prompt, max_new));
   Session* batch[] = {&session};
@@ -111,14 +111,14 @@ TEST_P(NoMemory, EndsInAnErrorWhereverItStrikes) {
         }
       }
     }
-    // With memory again, the same session answers.
+    // When there is memory again, the session that failed writes the whole answer.
     ASSERT_TRUE(Answer(*generator, *session, prompt, kNew).ok());
     ASSERT_EQ(session->tokens, expected) << allowed;
   }
   EXPECT_GT(errors, 0);
 }
 
-// What cannot be forked goes on as if nobody had tried to.
+// A session whose fork fails goes on with the same text.
 TEST_P(NoMemory, AForkThatFailsLeavesTheOriginal) {
   Target target(TinyConfig(2));
   Rig rig(target, GetParam()), plain(target, "none");
@@ -130,7 +130,7 @@ TEST_P(NoMemory, AForkThatFailsLeavesTheOriginal) {
     Session* batch[] = {session.get()};
     for (int cycle = 0; cycle < 3; ++cycle) Step(rig.generator(), batch);
     {
-      // The pool has pages to spare, so that the first forks may need nothing of the system.
+      // The pool may have spare pages for the first forks, so forks are made until one fails.
       constexpr size_t kMostForks = 400;
       std::vector<std::unique_ptr<Session>> forks;
       const Shortage shortage(allowed);

@@ -1,4 +1,4 @@
-// A drafter with distributions, for tests of what verifiers make of them.
+// A drafter with random distributions, for tests of verifiers.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,12 @@
 
 namespace foretoken {
 
-// Has a distribution for every text, as wrong as can be; draws from it where it is asked to.
+// Drafts from pseudo-random distributions that depend on position and last token alone and have
+// nothing to do with the target's. Offers draws where the builder wants them, else all tokens.
 class NoisyDrafter final : public Drafter {
  public:
   static constexpr int kVocab = 8;
-  // A small target of its vocabulary.
+  // A one-layer target with this vocabulary.
   static ModelConfig TargetConfig() {
     ModelConfig config = TinyConfig(2);
     config.vocab = kVocab;

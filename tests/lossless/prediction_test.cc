@@ -1,5 +1,5 @@
-// Predicted answers: right ones are written in few passes, wrong ones cost little, none changes a
-// text, and nothing of one reaches another text.
+// Predicted answers: a right one is written in few passes, a wrong one costs little, none changes
+// the text, and none affects another text.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ TEST_P(Predictions, OfTheAnswerAreWrittenInFewPasses) {
     const auto session = Decode(rig_, Prompt(i), AnswerOf(*expected), Sampling(i));
     ASSERT_EQ(session->tokens, expected->tokens);
     EXPECT_GE(Tau(*session), 6);
-    // Each cycle's last token is the target's own.
+    // The last token of each cycle is the bonus, which is not copied.
     EXPECT_GE(CameTrue(*session), kAnswer * 3 / 4);
     with += Tau(*session);
     without += Tau(*rig_.Decode(Prompt(i), kAnswer, Sampling(i)));
@@ -88,7 +88,7 @@ TEST_P(Predictions, OfTheAnswerAreWrittenInFewPasses) {
   EXPECT_GT(with, 2 * without);
 }
 
-// The answer with every tenth token another, left out or twice there.
+// Predictions are the answer with every tenth token replaced, doubled or left out.
 TEST_P(Predictions, ThatDifferHereAndThereHelp) {
   double with = 0, without = 0;
   for (uint64_t i = 0; i < 8; ++i) {
@@ -112,7 +112,7 @@ TEST_P(Predictions, ThatDifferHereAndThereHelp) {
   EXPECT_GT(with, 1.5 * without);
 }
 
-// Nothing is drafted from a prediction of which nothing comes true, but for the first draft.
+// Nothing is drafted from a prediction that has no token of the answer.
 TEST_P(Predictions, OfOtherTextsAreGivenUp) {
   for (uint64_t i = 0; i < 4; ++i) {
     const auto expected = plain_.Decode(Prompt(i), kAnswer, Sampling(i));
@@ -140,7 +140,7 @@ std::vector<Combination> CopyingCombinations() {
 INSTANTIATE_TEST_SUITE_P(Drafters, Predictions, ::testing::ValuesIn(CopyingCombinations()),
                          [](const auto& info) { return ParameterName(info.param); });
 
-// What a session drafts, cycle by cycle.
+// A session's tokens, and the counts of nodes of its drafts, cycle by cycle.
 struct Drafts {
   Words tokens;
   std::vector<int> nodes, predicted, accepted;
@@ -157,7 +157,7 @@ Drafts DraftsOf(const Session& session) {
   return drafts;
 }
 
-// A prediction is its request's: texts that take over the beginning of one know nothing of it.
+// A prediction belongs to its request: forks, and texts that reuse the prefix, draft without it.
 TEST(PredictionsOfOthers, AreNotInWhatIsShared) {
   Target target(TinyConfig(2));
   for (const char* name : {"pld", "pld+h", "auto"}) {
@@ -188,7 +188,8 @@ TEST(PredictionsOfOthers, AreNotInWhatIsShared) {
   }
 }
 
-// A text that was set aside after any cycle, and is read again, is followed as before.
+// A text that is set aside after any cycle and read again follows its prediction as it would have
+// without that.
 TEST(PredictionsOfOthers, AreFollowedInTextsThatAreReadAgain) {
   Target target(TinyConfig(2));
   for (const char* name : {"pld", "pld+h"}) {
@@ -218,7 +219,8 @@ TEST(PredictionsOfOthers, AreFollowedInTextsThatAreReadAgain) {
 
 class ScheduledPredictions : public SchedulerCase {};
 
-// The prompt's pass writes the first token, and each cycle's last is the target's own.
+// Of 34 tokens, 30 are copied: the prompt's pass writes the first, and each of three cycles ends
+// with a bonus.
 TEST_F(ScheduledPredictions, AreCountedAndNamed) {
   Request request = Ask(5, 30, 34);
   request.prediction = alone_.Of(request, 0, kContext).tokens;
@@ -237,7 +239,7 @@ TEST_F(ScheduledPredictions, AreCountedAndNamed) {
   EXPECT_EQ(whole.copies, expected);
 }
 
-// What stands behind a difference was drafted in vain.
+// Predicted tokens that were drafted and did not come true count as rejected.
 TEST_F(ScheduledPredictions, CountWhatDidNotComeTrue) {
   Request request = Ask(5, 30, 34);
   const Words answer = alone_.Of(request, 0, kContext).tokens;
@@ -260,7 +262,7 @@ TEST_F(ScheduledPredictions, CountWhatDidNotComeTrue) {
   EXPECT_TRUE(whole.copies.empty()) << "nobody asked for them";
 }
 
-// Answers of one request follow the prediction each by itself, and so does one that is set aside.
+// Each answer of a request follows the prediction by itself, also after it was set aside.
 TEST_F(ScheduledPredictions, BelongToEachAnswer) {
   Request request = Ask(4, 20, 70);
   request.sampling = {.temperature = 1, .seed = 5};

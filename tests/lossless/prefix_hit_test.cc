@@ -1,4 +1,4 @@
-// What a text takes over from earlier ones changes neither its tokens nor its cycles.
+// A prefix reused from earlier texts changes neither the tokens nor the cycles of a text.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -35,7 +35,7 @@ Status Write(Generator& generator, Session& session) {
   return {};
 }
 
-// A session that has read `prompt`, as much of it as there is from the cache.
+// A session after its prompt, of which the longest prefix in `cache` was reused.
 std::unique_ptr<Session> BeginFrom(PrefixCache& cache, Rig& rig, std::span<const Token> prompt,
                                    int max_new, const SamplingParams& sampling = {}) {
   Generator& generator = rig.generator();
@@ -52,7 +52,8 @@ class PrefixHits : public ::testing::TestWithParam<std::string> {
   Target target_{TinyConfig(2)};
 };
 
-// A system prompt with questions, and a conversation that goes on; what is running is shared, too.
+// A system prompt with several questions, and a conversation that goes on. Prefixes of running
+// sessions are shared, too.
 TEST_P(PrefixHits, GiveTheTextAndTheCyclesOfASessionThatReadsAll) {
   for (const char* tree : {"chain", "eagle2:total_token=15,depth=3,top_k=3"}) {
     Rig rig(target_, Combination{GetParam(), tree}), fresh(target_, Combination{GetParam(), tree});
@@ -61,7 +62,7 @@ TEST_P(PrefixHits, GiveTheTextAndTheCyclesOfASessionThatReadsAll) {
     int hits = 0;
     for (uint64_t i = 0; i < 6; ++i) {
       const std::vector<Token> question = RepetitivePrompt(i + 20, 11, 97);
-      if (i % 3 == 1) prompt.resize(80);  // another question
+      if (i % 3 == 1) prompt.resize(80);  // another question after the same beginning
       prompt.insert(prompt.end(), question.begin(), question.end());
       const SamplingParams sampling = i % 2 == 0 ? SamplingParams{} : VariedSampling(i);
       auto session = BeginFrom(cache, rig, prompt, 20, sampling);
@@ -77,7 +78,8 @@ TEST_P(PrefixHits, GiveTheTextAndTheCyclesOfASessionThatReadsAll) {
   }
 }
 
-// Of what a drafter did not read of an earlier text, a later one in which it would takes nothing.
+// Where the drafter skipped an earlier text and is to read this one, only the tokens before those
+// that it is to read are reused.
 TEST_P(PrefixHits, HoldWhatTheDrafterIsToRead) {
   Rig rig(target_, Combination{GetParam(), "auto"}), plain(target_, "none");
   std::vector<DraftCosts*> parts;
@@ -99,7 +101,7 @@ TEST_P(PrefixHits, HoldWhatTheDrafterIsToRead) {
   EXPECT_EQ(unread->read_from() == Session::kNever, !parts.empty());
   cache.Keep(rig.generator().Leave(std::move(unread)));
 
-  // Nor will it be read now: all of it is taken.
+  // The drafter skips this text as well, so the whole prefix is reused.
   auto again = BeginFrom(cache, rig, prompt, 20);
   EXPECT_EQ(again->reused, 99);
   ASSERT_TRUE(Write(rig.generator(), *again).ok());
@@ -123,7 +125,7 @@ TEST_P(PrefixHits, HoldWhatTheDrafterIsToRead) {
 INSTANTIATE_TEST_SUITE_P(Drafters, PrefixHits, ::testing::ValuesIn(DrafterNames()),
                          [](const auto& info) { return ParameterName(info.param); });
 
-// Whatever is kept, found and let go, with drafters that share the cache.
+// Random sequences of keeping, reusing and evicting prefixes, by drafters that share the cache.
 TEST(PrefixHitsAtRandom, GiveTheSameTexts) {
   Target target(TinyConfig(2));
   std::vector<std::unique_ptr<Rig>> rigs, fresh;

@@ -1,4 +1,5 @@
-// What clients may predict of an answer: the answer, something like it, or rubbish.
+// Predictions of an answer as clients may send them: the answer itself, an altered copy of it or
+// of its end, or random tokens.
 #pragma once
 
 #include <span>
@@ -13,11 +14,11 @@ inline std::vector<Token> RandomPrediction(Dice& dice, std::span<const Token> an
   const auto any = [&] { return static_cast<Token>(dice.Roll(vocab)); };
   std::vector<Token> predicted;
   const int kind = dice.Roll(4);
-  if (kind == 0) {  // rubbish
+  if (kind == 0) {  // random tokens
     for (int left = dice.Between(1, 40); left > 0; --left) predicted.push_back(any());
     return predicted;
   }
-  const int percent = kind == 1 ? 0 : 12;  // of its tokens that differ
+  const int percent = kind == 1 ? 0 : 12;  // of tokens that are replaced by 0 to 3 random ones
   const auto begin =
       kind == 3 ? static_cast<size_t>(dice.Roll(static_cast<int>(answer.size()) + 1)) : 0;
   for (const Token token : answer.subspan(begin)) {

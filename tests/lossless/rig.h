@@ -1,5 +1,5 @@
-// What the engine's tests share: a small target of random weights, prompts that repeat themselves
-// so that drafts are accepted, and a drafter that knows the answer.
+// Shared parts of the engine's tests: a small target with random weights, repetitive prompts, so
+// that drafts are accepted, and an oracle drafter.
 #pragma once
 
 #include <map>
@@ -27,7 +27,8 @@ struct Target {
                   int max_rows = 64);
   Target(const ModelConfig& config, std::unique_ptr<Backend> backend, uint64_t weights = 1,
          int max_rows = 64);
-  // What `drafter` needs to be built for this target: see draft/test_options.h. Made once.
+  // The options that build `drafter` for this target (draft/test_options.h), with the files they
+  // name. Made on first use.
   const Json& OptionsFor(std::string_view drafter);
 
   std::unique_ptr<Backend> backend;
@@ -40,7 +41,7 @@ struct Target {
   std::map<std::string, Json> options_;
 };
 
-// Proposes what `answer` holds: the whole text, prompt included.
+// Proposes the continuation of a text that it knows. `answer`: the whole text, prompt included.
 class OracleDrafter final : public Drafter {
  public:
   explicit OracleDrafter(std::vector<Token> answer) : answer_(std::move(answer)) {}
@@ -55,9 +56,9 @@ class OracleDrafter final : public Drafter {
   std::vector<Token> answer_;
 };
 
-// Every name after --drafter, "none" first.
+// Every value of --drafter, "none" first.
 std::vector<std::string> DrafterNames();
-// One way to decode, of what the registries list.
+// One way to decode, by names of the registries.
 struct Combination {
   std::string drafter = "none";
   std::string tree = "chain";
@@ -66,15 +67,15 @@ struct Combination {
     *out << c.drafter << ", " << c.tree << ", " << c.verifier;
   }
 };
-// Every drafter, and all of them joined, with every tree; "none" has nothing to shape.
+// Every drafter, and all of them joined, with every tree; "none" once, as it drafts no tree.
 std::vector<Combination> AllCombinations();
-// Every verifier that keeps the text or the law.
+// Every verifier that preserves the target's text or its distribution (V-1).
 std::vector<std::string> LosslessVerifiers();
 // A name as a test parameter: letters, digits and underscores.
 std::string ParameterName(std::string_view drafter);
 std::string ParameterName(const Combination& combination);
 
-// A target's generator with a drafter of its own.
+// A generator for a target, with a drafter, tree policy and verifier of its own.
 class Rig {
  public:
   Rig(Target& target, std::string_view drafter, int capacity = 256,
@@ -88,7 +89,7 @@ class Rig {
   Drafter* drafter() { return drafter_.get(); }
   std::unique_ptr<Session> Start(const SamplingParams& sampling, int capacity = 256,
                                  std::vector<Token> stop = {});
-  // Prompt and answer of one session.
+  // Runs a session from its prompt to the end of the answer.
   std::unique_ptr<Session> Decode(std::span<const Token> prompt, int max_new,
                                   const SamplingParams& sampling = {}, int capacity = 256,
                                   std::vector<Token> stop = {});
@@ -104,12 +105,13 @@ class Rig {
   std::unique_ptr<Generator> generator_;
 };
 
-// One round of the batch, which has memory enough.
+// Runs one pass over the batch. It must succeed.
 void Step(Generator& generator, std::span<Session* const> batch);
 
-// A prompt of phrases that come again.
+// A prompt of five phrases, repeated in random order.
 std::vector<Token> RepetitivePrompt(uint64_t seed, int length, int vocab);
-// The sampling of run `i`: greedy, temperatures, cut distributions and penalties in turn.
+// The sampling of run `i`: cycles through temperatures, truncated distributions and penalties. The
+// last of six is greedy.
 SamplingParams VariedSampling(uint64_t i);
 
 std::string Print(const CandidateTree& tree);

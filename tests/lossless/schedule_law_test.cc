@@ -1,5 +1,5 @@
-// Promise 1 of many texts at once: whatever is submitted, cancelled, set aside or resumed beside a
-// request, each of its answers is the text that it has alone.
+// Losslessness of the scheduler: whatever is submitted, cancelled, set aside or resumed beside a
+// request, each of its answers equals the one that is decoded alone.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,7 +15,7 @@
 namespace foretoken {
 namespace {
 
-// How many schedules: as many as the environment variable says, if it is set.
+// The number of schedules: the value of the environment variable, `usual` where it is not set.
 uint64_t ScheduleCount(const char* variable, uint64_t usual) {
   const char* asked = std::getenv(variable);
   return asked != nullptr ? std::strtoull(asked, nullptr, 10) : usual;
@@ -26,14 +26,14 @@ struct Limits {
   DType cache = DType::kF32;
 };
 
-// A request, what came of it, and whether the schedule cancelled it.
+// A request, its answers, and whether the schedule cancelled it.
 struct Asked {
   Request request;
   AnswerReader reader;
   bool cancelled = false;
 };
 
-// The same for all that ask for it.
+// One filter for all requests that have one, as AloneAnswers requires.
 std::shared_ptr<const LogitFilter> Half() {
   static const auto filter = std::make_shared<const RuleFilter>(HalfFilter());
   return filter;
@@ -41,7 +41,7 @@ std::shared_ptr<const LogitFilter> Half() {
 
 Request RandomRequest(Dice& dice, const std::vector<Asked>& before, const Limits& limits) {
   Request request;
-  // Few different texts, so that prompts are shared and answers come again.
+  // Few different texts, so that requests share prefixes and repeat each other.
   const auto text = static_cast<uint64_t>(dice.Roll(6));
   request.prompt = RepetitivePrompt(text, dice.Between(1, limits.prompt), limits.vocab);
   if (!before.empty() && dice.Chance(25)) {  // the next turn of a conversation
@@ -71,14 +71,14 @@ SchedulerOptions RandomOptions(Dice& dice, const Limits& limits, size_t page_byt
   options.queue = dice.Chance(20) ? dice.Between(5, 8) : 256;
   options.context = limits.context;
   options.cache_type = limits.cache;
-  // From less than some texts need to more than all of them.
+  // From too little for some texts to enough for all.
   const int pages = dice.Chance(50) ? dice.Between(2, 12) : 1000;
   options.memory = static_cast<size_t>(pages) * page_bytes;
   options.keeps_texts = dice.Chance(80);
   return options;
 }
 
-// One random schedule after another on one target.
+// Runs random schedules on one target, and counts what occurred in them.
 class Schedules {
  public:
   Schedules(const Model& model, const Tokenizer& tokenizer, AloneAnswers& alone,
@@ -144,7 +144,7 @@ class Schedules {
       ASSERT_NE(submission.refusal, Refusal::kClosing);
       scheduler.RunOnce();
       if (submission.refusal == Refusal::kBusy) return;
-      // Only a prompt that does not fit into the memory is wrong.
+      // The only invalid requests here are prompts that do not fit into the memory.
       ASSERT_NE(submission.error.find("memory"), std::string::npos) << submission.error;
       asked.push_back({request, AnswerReader(nullptr, request.answers)});
       return;
@@ -206,7 +206,7 @@ TEST(ScheduleLaw, EveryAnswerIsTheOneItsRequestHasAlone) {
   Rig plain(target, "none");
   AloneAnswers alone(plain.generator(), *tokenizer);
   Schedules schedules(*target.model, *tokenizer, alone, {});
-  // All drafters in all trees, mixed by fives that lie far apart in the list.
+  // All drafters with all trees, in mixes of five that lie far apart in the list.
   const std::vector<Combination> all = AllCombinations();
   constexpr size_t kMixed = 5;
   const size_t mixes = (all.size() + kMixed - 1) / kMixed;
@@ -224,7 +224,7 @@ TEST(ScheduleLaw, EveryAnswerIsTheOneItsRequestHasAlone) {
     ASSERT_FALSE(HasFailure()) << "schedule " << i;
   }
   if (count < kUsual) return;
-  // What did not happen was not tried.
+  // Every kind of outcome must have occurred, or it was not tested.
   EXPECT_GT(schedules.whole(), static_cast<int64_t>(count));
   EXPECT_GT(schedules.cancelled(), static_cast<int64_t>(count / 20));
   EXPECT_GT(schedules.failed(), 0);
@@ -236,8 +236,8 @@ TEST(ScheduleLaw, EveryAnswerIsTheOneItsRequestHasAlone) {
   EXPECT_GT(schedules.copies(), static_cast<int64_t>(count));
 }
 
-// Drafters with the trees that users get, which weigh measured times: trees differ from run to run,
-// the texts do not.
+// Drafters with their default trees, which depend on measured times: trees differ from run to run,
+// texts do not.
 TEST(ScheduleLaw, HoldsOnARealModel) {
   const uint64_t count = ScheduleCount("FT_REAL_SCHEDULES", 0);
   const std::string path = FT_SOURCE_DIR "/build/models/smollm2-135m-instruct-q4_1.gguf";
@@ -265,7 +265,7 @@ TEST(ScheduleLaw, HoldsOnARealModel) {
   }
 }
 
-// Clients of many threads, and the scheduler's own.
+// Several client threads beside the scheduler's own.
 TEST(ScheduleLaw, HoldsAmongThreads) {
   Target target(TinyConfig(2));
   const auto tokenizer = PiecesTokenizer(97);

@@ -1,4 +1,4 @@
-// What the scheduler's tests share: a tiny target, and the answers that its requests have alone.
+// The fixture of the scheduler's tests: a tiny target, and each request's answer decoded alone.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the scheduler does where memory ends, drafters fail or a text cannot go on.
+// How the scheduler behaves when memory runs out, a drafter fails or a text cannot go on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,8 @@ namespace {
 
 class SchedulerErrors : public SchedulerCase {};
 
-// Two texts that outgrow the memory together: the newer one waits and goes on as if it had not.
+// Two texts together outgrow the memory: the newer one is set aside and resumed, and its text is
+// unchanged.
 TEST_F(SchedulerErrors, WhatFindsNoMemoryIsResumed) {
   for (const bool sampled : {false, true}) {
     Rig rig(target_, "pld", kContext, {.max_nodes = 4, .max_depth = 3});
@@ -46,7 +47,7 @@ TEST_F(SchedulerErrors, WhatDoesNotFitAloneFailsAlone) {
   ExpectAlone(small, whole);
 }
 
-// Guesses nothing; its errors come when `fails` and `observe_fails` say.
+// Drafts nothing. Propose fails when `fails` returns true, Observe when `observe_fails` does.
 class FailingDrafter final : public Drafter {
  public:
   explicit FailingDrafter(
@@ -94,7 +95,7 @@ TEST_F(SchedulerErrors, AnErrorInThePassThatEndsAPromptIsResumed) {
   }
 }
 
-// It ran beside another in the pass that failed, which ended with that pass.
+// One of two answers ends with the pass that fails; the other is resumed.
 TEST_F(SchedulerErrors, AnErrorBesideAnAnswerThatEndsIsResumed) {
   int calls = 0;
   Rig rig(target_, std::make_unique<FailingDrafter>(Never, [&calls] { return ++calls == 5; }),
@@ -110,7 +111,7 @@ TEST_F(SchedulerErrors, AnErrorBesideAnAnswerThatEndsIsResumed) {
   EXPECT_EQ(scheduler->Snapshot().set_aside, 1);
 }
 
-// More memory and fewer neighbours do not help it: they are left alone.
+// More memory or fewer neighbours would not help, so no text is set aside and no prefix is evicted.
 TEST_F(SchedulerErrors, ATextsOwnErrorEndsItAtOnceAndNothingElse) {
   Rig rig(target_, "none");
   const auto scheduler = New(rig.generator(), Options());
@@ -160,7 +161,7 @@ TEST_F(SchedulerErrors, CountsNoRowsThatWereNotComputed) {
   ExpectAlone(reads, reader);
 }
 
-// What its drafter needs is found out once, not in every pass.
+// A text whose draft state needs too much memory is set aside once, not in every pass.
 TEST_F(SchedulerErrors, ATextThatItsDrafterMakesTooLargeWaits) {
   Rig rig(target_, std::make_unique<FailingDrafter>(Never, Never, 2 * PageBytes()),
           {.max_nodes = 4, .max_depth = 3});
@@ -192,7 +193,7 @@ TEST_F(SchedulerErrors, AnErrorThatPassesChangesNoAnswer) {
   for (size_t i = 0; i < readers.size(); ++i) {
     readers[i].Read();
     const WholeAnswer& answer = readers[i].answers()[0];
-    // One that runs alone when the error comes has nobody to give it memory.
+    // A text that runs alone when the error occurs ends: no other text could give up memory for it.
     if (answer.finish == FinishReason::kError) {
       ExpectBeginningOf(answer, alone_.Of(requests[i], 0, kContext));
     } else {

@@ -30,11 +30,12 @@ std::string KeyOf(const Request& request, const SamplingParams& s, int context) 
   return key;
 }
 
-// Cuts `tokens` behind the first one in which a stop string is complete, found by trying all.
+// Ends the answer with the first token that completes a stop string. Brute force: compares every
+// stop string after every byte.
 void ApplyStopStrings(const Request& request, const Tokenizer& tokenizer,
                       std::span<const Token> tokens, bool ends_with_stop_token,
                       WholeAnswer* answer) {
-  // A character that the prompt began belongs to the answer.
+  // If the prompt ends inside a character, the bytes of that character belong to the answer.
   std::string bytes = tokenizer.Decode(request.prompt);
   while (!bytes.empty() && !(bytes.size() <= 3 && IsUtf8Prefix(bytes))) bytes.erase(0, 1);
   for (size_t i = 0; i < tokens.size(); ++i) {

@@ -1,5 +1,5 @@
-// What tests of the scheduler share: requests, their answers put together, and what each would be
-// alone.
+// Shared parts of the scheduler's tests: answers assembled from their events, and the same answers
+// decoded one at a time.
 #pragma once
 
 #include <map>
@@ -13,11 +13,11 @@
 
 namespace foretoken {
 
-// `size` (97 at most) pieces: characters, pairs of them, and parts of characters, so that stop
-// strings and characters reach over tokens.
+// A tokenizer of `size` (97 at most) pieces: characters, pairs of characters and parts of UTF-8
+// sequences, so that stop strings and characters span several tokens.
 std::shared_ptr<const Tokenizer> PiecesTokenizer(int size);
 
-// A generator with several drafters, trees and all.
+// A generator with several drafters, each with its own tree policy.
 class MixedRig {
  public:
   MixedRig(Target& target, std::span<const Combination> combinations);
@@ -28,7 +28,7 @@ class MixedRig {
   std::vector<std::unique_ptr<Rig>> rigs_;
 };
 
-// One answer, of all its events.
+// One answer, assembled from all its events.
 struct WholeAnswer {
   std::vector<Token> tokens;
   std::vector<TokenLogprobs> logprobs;  // [tokens], or empty
@@ -38,19 +38,20 @@ struct WholeAnswer {
   Usage usage;
   AnswerTimes times;
   std::vector<CopiedRun> copies;
-  int nodes = 0, accepted = 0;  // of all cycles
+  int nodes = 0, accepted = 0;  // summed over cycles
   int events = 0;
   int last_cycle = 0;
 };
 
-// Reads what a stream has, without waiting.
+// Assembles the answers of a stream.
 class AnswerReader {
  public:
   AnswerReader(std::unique_ptr<Stream> stream, int answers)
       : stream_(std::move(stream)), answers_(static_cast<size_t>(answers)) {}
 
+  // Takes the events that are there, without waiting.
   void Read();
-  // Reads to the end; another thread writes.
+  // Waits for events until the stream ends. Another thread runs the scheduler.
   void ReadAll();
   bool has_stream() const { return stream_ != nullptr; }
   Stream& stream() { return *stream_; }
@@ -64,15 +65,16 @@ class AnswerReader {
   std::vector<WholeAnswer> answers_;
 };
 
-// What requests are answered with one at a time and without drafts. Stop strings are applied to the
-// whole text afterwards. All requests with a filter have the same one.
+// Reference answers: each request is decoded alone and without drafts, and stop strings are applied
+// to the whole text afterwards. REQUIRES: all requests with a filter have the same filter.
 class AloneAnswers {
  public:
-  // `plain`: without a drafter. `cache`: the scheduler's type. Borrows both others.
+  // `plain`: a generator without a drafter. `cache`: the scheduler's cache type. Borrows `plain`
+  // and `tokenizer`.
   AloneAnswers(Generator& plain, const Tokenizer& tokenizer, DType cache = DType::kF32)
       : plain_(plain), tokenizer_(tokenizer), cache_(cache) {}
 
-  // `context`: the scheduler's.
+  // `context`: the scheduler's, in positions.
   WholeAnswer Of(const Request& request, int answer, int context);
 
  private:
@@ -84,14 +86,15 @@ class AloneAnswers {
     std::vector<TokenLogprobs> logprobs;
     Finish finish = Finish::kNot;
   };
-  std::map<std::string, Written> written_;  // by all that it depends on
+  std::map<std::string, Written> written_;  // keyed by everything that the text depends on
 };
 
-// `whole` ended by itself: it is `alone`.
+// Expects `whole`, which was not cut short, to equal `alone`.
 void ExpectSameAnswer(const WholeAnswer& whole, const WholeAnswer& alone);
-// Every copy is what stands at its source, and predicted ones are those that usage counts.
+// Expects every copied run to equal the tokens at its source, and the runs copied from the
+// prediction to add up to what the usage counts.
 void ExpectTrueCopies(const Request& request, const WholeAnswer& whole);
-// `part` was ended from outside: it is a beginning of `alone`.
+// Expects `part`, which was cancelled or failed, to be a prefix of `alone`.
 void ExpectBeginningOf(const WholeAnswer& part, const WholeAnswer& alone);
 
 }  // namespace foretoken

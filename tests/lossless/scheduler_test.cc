@@ -1,4 +1,4 @@
-// What the scheduler does with requests, one case at a time and without its thread.
+// The scheduler, one behaviour a test, mostly without its own thread.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -119,7 +119,7 @@ TEST_F(SchedulerTest, ACancelledAnswerLeavesWithinOneStep) {
   ExpectAlone(second, after);
 }
 
-// A draft that is always right is accepted beyond the place where the text stops.
+// An oracle's drafts are accepted beyond the token at which the text stops.
 TEST_F(SchedulerTest, NothingAfterAStopStringInsideAnAcceptedRunIsKept) {
   const Request plain = Ask(5, 30, 40);
   Rig none(target_, "none");
@@ -139,13 +139,13 @@ TEST_F(SchedulerTest, NothingAfterAStopStringInsideAnAcceptedRunIsKept) {
     ExpectAlone(request, reader);
     const WholeAnswer& whole = reader.answers()[0];
     EXPECT_EQ(whole.finish, FinishReason::kStop);
-    // The oracle's passes write 8 tokens each behind the first.
+    // After the first token, each pass of the oracle writes 8 tokens.
     if ((whole.tokens.size() - 1) % 8 != 0) ++inside;
     EXPECT_EQ(whole.usage.cycles, (std::ssize(whole.tokens) + 6) / 8);
     EXPECT_LE(whole.usage.accepted_tokens, std::ssize(whole.tokens));
     EXPECT_EQ(scheduler->Snapshot().written_tokens, std::ssize(whole.tokens));
-    // All of it is kept but the last token, of which there is no row, and nothing that was accepted
-    // behind it.
+    // The prefix cache keeps all but the last token, which has no row yet, and nothing that was
+    // accepted after it.
     const size_t kept = plain.prompt.size() + whole.tokens.size() - 1;
     Request next = plain;
     next.max_new = 1;
@@ -202,7 +202,7 @@ TEST_F(SchedulerTest, AnswersOfOnePromptDifferBySeedAlone) {
   EXPECT_EQ(scheduler->Snapshot().limited, 6);
 }
 
-// Whether or not texts are kept for others.
+// The prompt is read once, whether or not texts are kept for other requests.
 TEST_F(SchedulerTest, AnswersOfOnePromptReadItOnce) {
   for (const bool scheduler_keeps : {true, false}) {
     for (const bool request_keeps : {true, false}) {
@@ -300,7 +300,7 @@ TEST_F(SchedulerTest, CountsWhatItDoes) {
   EXPECT_GT(counters.most_bytes, 0u);
 }
 
-// A pass has room for a long prompt's next part beside those who write.
+// A pass takes a chunk of the long prompt beside the rows of running answers.
 TEST_F(SchedulerTest, ALongPromptDoesNotKeepOthersFromWriting) {
   Rig rig(target_, "none");
   SchedulerOptions options = Options();

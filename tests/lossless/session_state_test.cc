@@ -1,4 +1,5 @@
-// What a session holds after every cycle is what a fresh one would hold: caches, drafters, limits.
+// After every cycle a session's cache and drafter hold what a fresh session's would hold, and
+// answers end at their limits.
 #include <gtest/gtest.h>
 
 #include "base/step_testing.h"
@@ -71,7 +72,8 @@ TEST_P(SessionState, ReusedPrefixesChangeNothing) {
   }
 }
 
-// A conversation whose sampling is changed goes on as one that was begun with it, from cached rows.
+// A conversation whose sampling is changed goes on, from cached rows, as if begun with that
+// sampling.
 TEST_P(SessionState, SamplingCanBeChangedBetweenAnswers) {
   Rig rig(target_, GetParam()), fresh(target_, "none");
   const std::vector<Token> prompt = RepetitivePrompt(1, 30, 97);
@@ -91,7 +93,7 @@ TEST_P(SessionState, SamplingCanBeChangedBetweenAnswers) {
   }
 }
 
-// A prompt that is stopped leaves its rows, and the next one goes on from them as if nothing was.
+// A stopped prompt leaves its rows. The next prompt reuses them, and its text is unchanged.
 TEST_P(SessionState, AStoppedPromptIsGoneOnWith) {
   Rig rig(target_, GetParam()), fresh(target_, "none");
   const std::vector<Token> prompt = RepetitivePrompt(1, 200, 97);  // four chunks
@@ -108,8 +110,8 @@ TEST_P(SessionState, AStoppedPromptIsGoneOnWith) {
   EXPECT_EQ(session->tokens, fresh.Decode(prompt, 25)->tokens);
 }
 
-// A text that was not worth reading at first is read from a later place when it has grown; the next
-// one is read again.
+// A drafter skips a text while reading it costs too much. Once it is cheap, the grown text is read
+// from a later position, and the next text from its first token.
 TEST_P(SessionState, WhatIsNotWorthReadingIsNotRead) {
   Rig rig(target_, Combination{GetParam(), "auto"}), plain(target_, "none");
   std::vector<DraftCosts*> parts;
@@ -156,8 +158,8 @@ TEST_P(SessionState, WhatIsNotWorthReadingIsNotRead) {
   EXPECT_TRUE(!only_reads || nodes > 0);
 }
 
-// Of a long prompt only as much of the end is read as pays; a text that is cut to its unread part,
-// or before it, and goes on otherwise is drafted for like any other.
+// The drafter reads only the end of a long prompt. A text that is cut inside or before the unread
+// part, and then goes on differently, is drafted for as usual.
 TEST_P(SessionState, TheEndOfALongPromptIsReadAlone) {
   Rig rig(target_, Combination{GetParam(), "auto"}), plain(target_, "none");
   if (rig.drafter() != nullptr) {
@@ -188,7 +190,7 @@ TEST_P(SessionState, TheEndOfALongPromptIsReadAlone) {
   EXPECT_TRUE(!only_reads || nodes > 0);
 }
 
-// What a session says was copied stands where it says, before the copy.
+// Each copied token equals the token at its source, which lies before the copy.
 TEST_P(SessionState, SourcesHoldTheTokensCopied) {
   Rig rig(target_, GetParam());
   int copied = 0, accepted = 0;
@@ -241,7 +243,7 @@ TEST_P(SessionState, TheContextEndsTheAnswer) {
   }
 }
 
-// Any token may be the end: at the root, deep inside a draft, never.
+// Every token in turn is the stop token: it may be a root, lie deep in a draft, or never occur.
 TEST_P(SessionState, StopsAfterTheFirstStopToken) {
   Rig rig(target_, GetParam()), plain(target_, "none");
   const std::vector<Token> prompt = RepetitivePrompt(5, 60, 97);
@@ -275,7 +277,7 @@ TEST(Prefill, NamesWhatIsWrong) {
   EXPECT_EQ(session->finish, Finish::kContext);
 }
 
-// Drafts longer than the paper's, trees wider than a pass: limits hold everywhere.
+// Drafts of up to 70 tokens are cut to the 16 rows of a pass, and the text is unchanged.
 TEST(Limits, LongDraftsAreCutToThePass) {
   Target target(TinyConfig(2), 1, 1, 16);
   Rig rig(target, "pld+h", 256, {.max_nodes = 71, .max_depth = 70}), plain(target, "none");

@@ -1,5 +1,5 @@
-// What ranks drafts above temperature 0: the noise of the target's own draw under verifiers that
-// take that draw, probability alone under the others.
+// How candidates are ranked above temperature 0: with the noise of the target's own draw under
+// verifiers that use that draw, by probability alone under the others.
 #include <gtest/gtest.h>
 
 #include "rig.h"
@@ -8,7 +8,7 @@
 namespace foretoken {
 namespace {
 
-// The drafters that rank what a network of their own says, and two of them joined.
+// The drafters with a network of their own, and two of them joined.
 std::vector<std::string> NetworkDrafters() {
   std::vector<std::string> names;
   for (const DrafterEntry& e : AllDrafters()) {
@@ -25,7 +25,7 @@ class SharedNoise : public ::testing::TestWithParam<std::string> {
                                         target_.tokenizer.get()});
   }
 
-  // A prompt read under `verifier`, and what is drafted after it.
+  // A session after its prompt, and its first draft.
   struct Drafted {
     std::unique_ptr<Session> session;
     std::string tree;
@@ -44,7 +44,7 @@ class SharedNoise : public ::testing::TestWithParam<std::string> {
     return drafted;
   }
 
-  // What is drafted for the text of `session`, by its sampling at that temperature and its noise.
+  // The draft for the text of `session` with its sampling, but for the temperature and noise given.
   std::string Ranked(const Session& session, float temperature, DraftNoise noise) {
     ForcedVerifier same_text(session.tokens);
     SamplingParams sampling = session.sampling();
@@ -70,7 +70,7 @@ TEST_P(SharedNoise, IsWhatTheVerifierSays) {
       const std::string without = Ranked(*drafted.session, 0, DraftNoise::kAuto);
       EXPECT_EQ(drafted.tree, shares ? with : without) << name << ", prompt " << i;
       differ += with != without ? 1 : 0;
-      // One option overrides either.
+      // DraftNoise overrides the verifier's choice.
       for (const DraftNoise noise : {DraftNoise::kShared, DraftNoise::kNone}) {
         const Drafted asked = Draft(*verifier, prompt, VariedSampling(i), noise);
         EXPECT_EQ(asked.tree, noise == DraftNoise::kShared ? with : without)
@@ -81,7 +81,8 @@ TEST_P(SharedNoise, IsWhatTheVerifierSays) {
   EXPECT_GT(differ, 10) << "the rankings must be told apart";
 }
 
-// Whoever draws draws: no choice of noise bends the law.
+// Under verifiers that weigh draws, the draws are the same with every option, so that the output
+// still follows the target's distribution.
 TEST_P(SharedNoise, TouchesNoDraws) {
   for (const char* name : {"chain", "tree"}) {
     const auto verifier = *NewVerifier(name, {*target_.backend, Json::object()});

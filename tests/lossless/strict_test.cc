@@ -1,6 +1,6 @@
-// The host keeps its contract with devices: on a backend whose memory it cannot touch, every
-// drafter, tree and verifier writes what it writes on the backend inside. Other tests run on it
-// with FT_TEST_BACKEND=strict:cpu.
+// The host keeps its contract with devices: on the strict backend, whose memory the host cannot
+// touch, every drafter, tree and verifier writes the same text as on the backend that it wraps.
+// FT_TEST_BACKEND=strict:cpu runs other tests on it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kNewTokens = 24;
 
-// Looks at hidden states where they lie, as a drafter could that has only ever met the CPU.
+// Reads Tensor::data of a hidden state, which works on the CPU's memory alone.
 class CarelessDrafter final : public Drafter {
  public:
   struct State final : DraftState {};
@@ -50,7 +50,8 @@ TEST(StrictDeathTest, ADrafterThatReadsTensorsItselfFails) {
       << "elsewhere nothing tells";
 }
 
-// Every drafter, tree and verifier once at least: those of three lists that come together.
+// Combinations in which every drafter, tree and verifier occurs at least once: the three lists are
+// walked side by side, the shorter ones repeatedly.
 std::vector<Combination> EachOnce() {
   std::vector<std::string> drafters{"none"};
   for (const Combination& c : AllCombinations()) {
@@ -80,7 +81,7 @@ class Strict : public ::testing::TestWithParam<Combination> {
   static inline Target *strict_ = nullptr, *inside_ = nullptr;
 };
 
-// Two texts side by side, one greedy and one sampled.
+// A batch of two texts, one greedy and one sampled.
 TEST_P(Strict, WritesWhatTheBackendInsideWrites) {
   std::vector<std::vector<Token>> written[2];
   Target* targets[] = {inside_, strict_};

@@ -1,5 +1,5 @@
-// What tests of trained drafters share: the target's states of a text from scratch, and what a
-// draft's tree says against logits.
+// Shared parts of the tests of trained drafters: the target's hidden states computed from scratch,
+// and comparisons of a drafted tree with reference logits.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@
 
 namespace foretoken {
 
-// Hidden state `index` (Hugging Face) of `tokens`, from scratch. [tokens, hidden]
+// Hidden state `index` (Hugging Face's count, S-2) of `tokens`, computed in one pass over an empty
+// cache. [tokens, hidden]
 inline std::vector<float> StatesOf(Target& target, std::span<const Token> tokens, int index) {
   const auto cache = target.model->NewCache(256, DType::kF32);
   const int count = static_cast<int>(tokens.size());
@@ -27,14 +28,15 @@ inline std::vector<float> StatesOf(Target& target, std::span<const Token> tokens
   return states;
 }
 
-// The tokens from below the root down to `n`.
+// The tokens on the path from the root, which is left out, to `n`.
 inline std::vector<Token> PathTo(const CandidateTree& tree, Node n) {
   std::vector<Token> path;
   for (Node up = n; up != 0; up = tree.parent(up)) path.insert(path.begin(), tree.token(up));
   return path;
 }
 
-// The children of `n` are the likeliest tokens of `logits`, and each log_q its log-probability.
+// Expects the children of `n` to be the top-k of `logits`, and each log_q to be the token's
+// log-probability.
 inline void ExpectLikeliestChildren(const CandidateTree& tree, Node n,
                                     std::span<const float> logits) {
   double sum = 0;
@@ -50,7 +52,7 @@ inline void ExpectLikeliestChildren(const CandidateTree& tree, Node n,
   ASSERT_EQ(better, children) << "a likelier token was left out";
 }
 
-// A target as drafts of random weights are made for it; `weights` are its own.
+// What the makers of random drafts need to know of `target`. `weights`: the target's.
 inline TestTarget MadeFor(const Target& target, WeightSource& weights) {
   return {target.model->config(),
           *target.tokenizer,
@@ -62,8 +64,9 @@ inline TestTarget MadeFor(const Target& target, WeightSource& weights) {
           ""};
 }
 
-// Every draft is what steps from scratch give, sampling or not. `logits_after`: of the last token
-// of `path` behind `tokens`, which end in the root. Returns how many nodes were compared.
+// Decodes a text and expects the children of every drafted node to be the top-k of logits computed
+// from scratch. `logits_after`: the logits after `tokens`, which end in the root, and then `path`.
+// Returns the number of nodes compared.
 inline int ExpectDraftsFromScratch(
     Rig& rig,
     const std::function<std::vector<float>(std::span<const Token> tokens,

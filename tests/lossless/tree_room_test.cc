@@ -1,6 +1,5 @@
-// The nodes of a tree have room of their own: how many there are depends neither on the tokens that
-// an answer has left nor on the positions that the model has, nor on what a drafter's cache began
-// with.
+// How many nodes a tree has depends neither on the tokens that an answer has left, nor on the
+// model's context, nor on the initial size of a drafter's cache.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,10 +26,10 @@ class TreeRoom : public ::testing::TestWithParam<Combination> {};
 
 struct Drafts {
   std::vector<std::string> trees;  // of every cycle
-  bool exceeds = false;            // some had more nodes than the answer had tokens left
+  bool exceeds = false;            // a tree had more nodes than the answer had tokens left
 };
 
-// What is drafted for an answer of `n` tokens in a context of `context`.
+// The drafts of an answer of `n` tokens in a context of `context` positions.
 Drafts DraftsOf(Target& target, const Combination& combination, int context, int n) {
   Rig rig(target, combination, context, kRoomy);
   const auto session = rig.Start({}, context);
@@ -57,13 +56,13 @@ TEST_P(TreeRoom, IsThatOfALongContext) {
 TEST_P(TreeRoom, IsThereAtTheModelsLastPositions) {
   Target target(TinyConfig(2));
   ModelConfig short_config = TinyConfig(2);
-  short_config.context = 54;  // the same weights
+  short_config.context = 54;  // with the same weights
   Target short_target(short_config);
   EXPECT_EQ(DraftsOf(short_target, GetParam(), 54, 24).trees,
             DraftsOf(target, GetParam(), 400, 24).trees);
 }
 
-// As long as trees are as deep as they would be, they have as many nodes.
+// While the token limit does not cut the depth of trees, it does not cut their nodes either.
 TEST_P(TreeRoom, DoesNotShrinkWithTheTokensLeft) {
   Target target(TinyConfig(2));
   const std::vector<std::string> few = DraftsOf(target, GetParam(), 54, 24).trees;
@@ -80,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Drafters, TreeRoom, ::testing::ValuesIn(kCombinations),
                            return name;
                          });
 
-// What a drafter proposes where it may draft 512 nodes.
+// The first draft of a drafter that may draft 512 nodes.
 TreeBuilder LargeDraft(Target& target, const char* drafter, const TreePolicy& policy) {
   Rig rig(target, drafter);
   const auto session = rig.Start({});
@@ -91,7 +90,7 @@ TreeBuilder LargeDraft(Target& target, const char* drafter, const TreePolicy& po
   return builder;
 }
 
-// 64 nodes a level for eight levels: more rows than a draft's cache once had for them.
+// 64 nodes a level for eight levels find room in a draft's cache.
 TEST(DraftRoom, FollowsTheTree) {
   Target target(TinyConfig(2));
   const auto policy = *NewTreePolicy("eagle2:total_token=512,depth=8,top_k=64");
@@ -102,7 +101,7 @@ TEST(DraftRoom, FollowsTheTree) {
   }
 }
 
-// A level of more nodes than one pass of the draft takes is fed in several.
+// A level with more nodes than one pass of the draft takes is fed in several passes.
 TEST(DraftRoom, LevelsMayExceedAPass) {
   const auto policy = *NewTreePolicy("vct:width=12,depth=3");
   std::vector<std::string> trees;

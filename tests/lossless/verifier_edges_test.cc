@@ -41,8 +41,8 @@ TEST_P(VerifierEdges, TheContextEndsTheAnswer) {
   }
 }
 
-// A stop token may be the root, a drafted one, a bonus: the text is cut after it and was the same
-// before.
+// A stop token may be the root, a drafted token or a bonus. The text is cut after it and is
+// unchanged before it.
 TEST_P(VerifierEdges, AStopTokenCutsTheSameText) {
   Rig rig = NewRig();
   for (uint64_t seed = 0; seed < 12; ++seed) {
@@ -66,7 +66,7 @@ TEST_P(VerifierEdges, TreesOfTheRootAlone) {
   }
 }
 
-// Where nearly all mass is on one token, every verifier writes it.
+// With nearly all probability on one token, every verifier writes that token.
 TEST_P(VerifierEdges, ATinyTemperatureIsGreedy) {
   Rig rig = NewRig(), plain(target_, "none");
   for (uint64_t seed = 0; seed < 20; ++seed) {

@@ -1,5 +1,5 @@
-// Trained drafts whose weights are no numbers, in any place and type: the text is the target's all
-// the same, drafts are just worse.
+// Trained drafts with weights that are NaN, infinite, huge or zero, in any tensor, do not change
+// the target's text; only the drafts get worse.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-// The drafters that a draft file is made for.
+// The drafters that need a trained draft file.
 std::vector<std::string> TrainedDrafters() {
   std::vector<std::string> names;
   for (const DrafterEntry& entry : AllDrafters()) {
@@ -21,7 +21,7 @@ std::vector<std::string> TrainedDrafters() {
   return names;
 }
 
-// The tensors of a draft, as they can be written again.
+// A builder with all tensors of `file`, to be altered and written again.
 DraftBuilder ReadDraft(const DraftFile& file) {
   DraftBuilder draft(0);
   for (const TensorSource& tensor : file.tensors()) {
@@ -34,7 +34,7 @@ DraftBuilder ReadDraft(const DraftFile& file) {
 
 class WrongWeights : public ::testing::TestWithParam<std::string> {
  protected:
-  // What a draft with these weights makes the target write.
+  // The text that is written with a draft of these weights.
   std::vector<Token> Text(const DraftBuilder& draft, const DraftInfo& info, FileType type) {
     draft.Write(info, path_, type);
     const Json options = {{"draft", path_}};
@@ -64,7 +64,7 @@ TEST_P(WrongWeights, HarmNothing) {
       {3e38f, FileType::kQ8_0},
       {0.0f, FileType::kF32}};
   for (const TensorSource& tensor : (*file)->tensors()) {
-    // A table of tokens (EAGLE-3's) is no weight: a wrong one is refused.
+    // EAGLE-3's table of tokens is not a weight; a wrong one is refused when it is loaded.
     if (!tensor.name.ends_with(".weight") && !tensor.name.ends_with(".bias")) continue;
     for (const auto& [wrong, type] : kWrong) {
       DraftBuilder draft = ReadDraft(**file);
