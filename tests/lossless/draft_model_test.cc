@@ -233,7 +233,7 @@ TEST_F(Twin, AShorterContextEndsDrafting) {
 
 // Vocabularies that differ by padding: the target has ids that the draft model lacks, or the other
 // way round.
-TEST_F(Twin, PaddedVocabulariesAreNoTrouble) {
+TEST_F(Twin, PaddedVocabulariesKeepTheText) {
   Rig plain(target_, "none");
   for (const int vocab : {60, 97, 130}) {
     ModelConfig config = target_.model->config();

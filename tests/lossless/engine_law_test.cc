@@ -74,7 +74,7 @@ class EngineLaw : public ::testing::TestWithParam<Combination> {
 };
 
 // The prompt's pass writes the first token; cycles write the second and third, which are compared.
-TEST_P(EngineLaw, TwoTokensAfterTheFirst) {
+TEST_P(EngineLaw, TokenPairsFollowTheExactProbabilities) {
   const SamplingParams sampling{.temperature = 2.5f, .min_p = 0.02f, .presence_penalty = 0.2f};
   const std::vector<Token> prompt{1, 5, 2};
   Rig rig(target_, std::make_unique<NoisyDrafter>(), {.max_nodes = 9, .max_depth = 3},

@@ -115,7 +115,7 @@ TEST_F(GlideDrafts, ReadEveryTypeOfCache) {
 
 // The prompts of a batch have more tokens than a pass has rows, so the first draft feeds them in
 // several passes.
-TEST_F(GlideDrafts, LongPromptsTogether) {
+TEST_F(GlideDrafts, AreStepsFromScratchForLongPromptsInABatch) {
   Rig rig(target_, New({2, true}), {.max_nodes = 8, .max_depth = 4}, "cape");
   std::vector<std::unique_ptr<Session>> sessions;
   std::vector<Session*> batch;

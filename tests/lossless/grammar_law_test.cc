@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(Registries, GrammarIdentity, ::testing::ValuesIn(AllCom
 
 class GrammarVerifiers : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(GrammarVerifiers, AllWriteItGreedilyAndMatchItSampled) {
+TEST_P(GrammarVerifiers, KeepTheGreedyTextAndSampleTextsThatMatch) {
   for (const VerifierEntry& e : AllVerifiers()) {
     Rig rig(Everything().target(), Combination{GetParam(), "eagle2", std::string(e.name)});
     ASSERT_EQ(Everything().Decode(rig, 1, false)->tokens, Everything().Plain(1, false).tokens)

@@ -68,7 +68,7 @@ TEST(GuessRanks, AddUpOverTexts) {
 
 // An oracle ranks the text's tokens first at every step. Drafters with a network of their own have
 // a ranking at every position.
-TEST(GuessRanks, OfDraftersThatAnswer) {
+TEST(GuessRanks, AnOracleIsFirstAndNetworksAlwaysRank) {
   Target target(TinyConfig(2));
   Rig plain(target, "none");
   const auto session = plain.Decode(RepetitivePrompt(3, 40, 97), 24);

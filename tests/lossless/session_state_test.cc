@@ -94,7 +94,7 @@ TEST_P(SessionState, SamplingCanBeChangedBetweenAnswers) {
 }
 
 // A stopped prompt leaves its rows. The next prompt reuses them, and its text is unchanged.
-TEST_P(SessionState, AStoppedPromptIsGoneOnWith) {
+TEST_P(SessionState, AStoppedPromptIsResumed) {
   Rig rig(target_, GetParam()), fresh(target_, "none");
   const std::vector<Token> prompt = RepetitivePrompt(1, 200, 97);  // four chunks
   int asked = 0;
@@ -212,7 +212,7 @@ TEST_P(SessionState, SourcesHoldTheTokensCopied) {
   }
 }
 
-TEST_P(SessionState, PromptsOfOneToken) {
+TEST_P(SessionState, PromptsOfOneTokenKeepTheText) {
   Rig rig(target_, GetParam()), plain(target_, "none");
   for (Token token = 0; token < 10; token += TestStep()) {
     const std::vector<Token> prompt{token};

@@ -57,7 +57,7 @@ class SharedNoise : public ::testing::TestWithParam<std::string> {
   std::unique_ptr<Drafter> drafter_;
 };
 
-TEST_P(SharedNoise, IsWhatTheVerifierSays) {
+TEST_P(SharedNoise, FollowsTheVerifierUnlessAnOptionOverridesIt) {
   int differ = 0;
   for (const auto& [name, shares] : std::vector<std::pair<const char*, bool>>{
            {"exact", true}, {"nucleus", true}, {"sequential", false}, {"typical", false}}) {
@@ -83,7 +83,7 @@ TEST_P(SharedNoise, IsWhatTheVerifierSays) {
 
 // Under verifiers that weigh draws, the draws are the same with every option, so that the output
 // still follows the target's distribution.
-TEST_P(SharedNoise, TouchesNoDraws) {
+TEST_P(SharedNoise, LeavesDrawsUnchanged) {
   for (const char* name : {"chain", "tree"}) {
     const auto verifier = *NewVerifier(name, {*target_.backend, Json::object()});
     const std::vector<Token> prompt = RepetitivePrompt(3, 30, 97);

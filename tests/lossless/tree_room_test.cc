@@ -46,14 +46,14 @@ Drafts DraftsOf(Target& target, const Combination& combination, int context, int
   return drafts;
 }
 
-TEST_P(TreeRoom, IsThatOfALongContext) {
+TEST_P(TreeRoom, DoesNotDependOnTheSessionsContext) {
   Target target(TinyConfig(2));
   const Drafts expected = DraftsOf(target, GetParam(), 400, 24);
   EXPECT_EQ(DraftsOf(target, GetParam(), 54, 24).trees, expected.trees);
   EXPECT_TRUE(expected.exceeds);
 }
 
-TEST_P(TreeRoom, IsThereAtTheModelsLastPositions) {
+TEST_P(TreeRoom, DoesNotDependOnTheModelsContext) {
   Target target(TinyConfig(2));
   ModelConfig short_config = TinyConfig(2);
   short_config.context = 54;  // with the same weights

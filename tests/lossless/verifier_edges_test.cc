@@ -57,7 +57,7 @@ TEST_P(VerifierEdges, AStopTokenCutsTheSameText) {
   }
 }
 
-TEST_P(VerifierEdges, TreesOfTheRootAlone) {
+TEST_P(VerifierEdges, TreesOfTheRootAloneKeepTheText) {
   Rig rig = NewRig(/*max_nodes=*/1), plain(target_, Combination{.verifier = GetParam()});
   for (uint64_t seed = 0; seed < 10; ++seed) {
     const auto session = rig.Decode(std::vector<Token>{1}, 10, {.seed = seed}, 32);

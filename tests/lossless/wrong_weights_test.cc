@@ -52,7 +52,7 @@ class WrongWeights : public ::testing::TestWithParam<std::string> {
   std::string path_ = folder_ / "draft.gguf";
 };
 
-TEST_P(WrongWeights, HarmNothing) {
+TEST_P(WrongWeights, KeepTheTargetsText) {
   Rig plain(target_, "none");
   const std::vector<Token> expected = plain.Decode(prompt_, 8, kSampling)->tokens;
   const auto file = DraftFile::Open(target_.OptionsFor(GetParam())["draft"].get<std::string>());
