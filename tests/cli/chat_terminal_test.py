@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""foretoken chat as its user sees it, through a pseudo-terminal. What a message became is read from
-the conversation that /save writes.
+"""Tests foretoken chat through a pseudo-terminal, as its user sees it. The messages that it received are
+read from the conversation that /save writes.
 
 usage: chat_terminal_test.py FORETOKEN MODEL FOLDER [TEST...]
 """
@@ -26,7 +26,7 @@ ENDLESS = ["--logit-bias", "256:-1000", "--logit-bias", "258:-1000"]
 
 
 class Terminal:
-    """A chat in a terminal of 24 lines; leaves it when it goes out of scope."""
+    """A chat in a terminal of 24 lines, as a context manager that kills it at the end."""
 
     def __init__(self, *options, columns=80, **environment):
         try:
@@ -34,7 +34,7 @@ class Terminal:
         except OSError as missing:
             raise AssertionError(f"this machine gives no pseudo-terminal: {missing}") from missing
         if self.pid == 0:
-            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's would be inherited
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, it would inherit "ignored"
             base = {"HOME": folder, "TERM": "xterm", "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
             settings = {k: v for k, v in {**base, **environment}.items() if v is not None}
             command = [binary, "chat", "-m", model, "-t", "1", *(options or SHORT)]
@@ -56,7 +56,7 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def expect(self, pattern, most=1 << 16):
-        """Reads until `pattern` comes; returns what came up to its end."""
+        """Reads until the output matches `pattern`; returns the output up to the end of the match."""
         deadline = time.monotonic() + 60
         while not (found := re.search(pattern, self.unread, re.DOTALL)):
             left = deadline - time.monotonic()
@@ -70,12 +70,12 @@ class Terminal:
         return seen
 
     def begin(self, line):
-        """Types a line and Enter, and waits until the next line is begun: nothing comes at once."""
+        """Types a line and Enter, and waits for the next line to begin, so that lines are not taken for a paste."""
         self.send(line + "\r")
         self.expect("\n")
 
     def say(self, text):
-        """Types a line, or what makes one, and Enter; returns what is written before the next prompt."""
+        """Types keys and Enter; returns the output up to the next prompt."""
         self.send(text + "\r")
         return self.expect(PROMPT)
 
@@ -91,7 +91,7 @@ class Terminal:
         return [m["content"] for m in self.saved() if m["role"] == "user"]
 
     def status(self):
-        """The exit status, once it has ended by itself."""
+        """Waits for the chat to end by itself; returns its exit status."""
         try:
             while os.read(self.fd, 1 << 16):
                 pass
@@ -117,21 +117,21 @@ def forget_history():
 
 
 def test_utf8_is_typed_edited_and_found():
-    """In UTF-8, in the POSIX locale, and in one that is not installed."""
+    """UTF-8 works in a UTF-8 locale, in the POSIX locale and in one that is not installed."""
     for locale in [{}, {"LC_ALL": "C"}, {"LC_ALL": None}, {"LC_ALL": "xx_XX.UTF-8"}]:
         forget_history()
         with Terminal(**locale) as chat:
             chat.say("grüß 日本 😀ab" + LEFT + LEFT + BACKSPACE + "X")  # the emoji goes
             chat.say("Čau 🚀 wörld" + LEFT * 5 + "日" + BACKSPACE * 2)
             equal(chat.asked(), ["grüß 日本 Xab", "Čau 🚀wörld"])
-        with Terminal(**locale) as chat:  # saved, and found again
+        with Terminal(**locale) as chat:  # the history was saved, and is searched
             chat.say(UP + UP)  # the /save is the newest
             chat.say(CTRL_R + "🚀")
             chat.say(CTRL_R + "本")
-            chat.send(CTRL_R + "ß 日X" + BACKSPACE + "\x1b")  # Esc: taken, to be edited
+            chat.send(CTRL_R + "ß 日X" + BACKSPACE + "\x1b")  # Esc takes the line, to be edited
             chat.expect("K> ")
             chat.say("!")
-            chat.say(CTRL_R + "au" + LEFT + LEFT + "ö")  # so does an arrow
+            chat.say(CTRL_R + "au" + LEFT + LEFT + "ö")  # an arrow key takes it, too
             equal(
                 chat.asked(),
                 ["Čau 🚀wörld", "Čau 🚀wörld", "grüß 日本 Xab", "grüß 日本 Xab!", "Čau 🚀wöröld"],
@@ -150,7 +150,7 @@ def test_search_goes_on_and_is_given_up():
         chat.expect("not found")
         chat.send("\x07")
         chat.say("four")
-        chat.send("typed before" + CTRL_R + "two")  # what is found replaces it
+        chat.send("typed before" + CTRL_R + "two")  # the line found replaces what was typed
         chat.expect("two ä")
         chat.say("")
         equal(chat.asked(), ["one ä", "two ä", "three", "one ä", "four", "two ä"])
@@ -167,11 +167,11 @@ def test_pasted_lines_are_one_message():
     comment = "/* a comment */\nint x;  // /help\n/quit"
     with Terminal() as chat:
         chat.say("\x1b[200~" + FUNCTION.replace("\n", "\r") + "\x1b[201~")  # a bracketed paste
-        chat.say(FUNCTION.replace("\n", "\r"))  # a terminal without it: what arrives at once
+        chat.say(FUNCTION.replace("\n", "\r"))  # without paste marks: lines that arrive at once
         chat.say("\x1b[200~" + comment.replace("\n", "\r\n") + "\x1b[201~")
         chat.say("see: \x1b[200~two\rlines\x1b[201~ and more")
         equal(chat.asked(), [FUNCTION, FUNCTION, comment, "see: two\nlines and more"])
-    many = "\n".join(f"line {i}" for i in range(150))  # more than a screen, and than libedit's buffer
+    many = "\n".join(f"line {i}" for i in range(150))  # exceeds the screen and libedit's buffer
     with Terminal() as chat:
         chat.say("\x1b[200~" + many.replace("\n", "\r") + "\r\x1b[201~")
         equal(chat.asked(), [many])
@@ -205,7 +205,7 @@ def test_ctrl_c_clears_the_line_and_twice_leaves():
         equal(chat.asked(), ["first", "second"])
         chat.send(CTRL_C)
         chat.expect(PROMPT)
-        for text in ["one", "two"]:  # was typed in between
+        for text in ["one", "two"]:  # something was typed in between, so Ctrl-C clears the line only
             chat.send(text + CTRL_C)
             contains(chat.expect(PROMPT), "Ctrl-C again, or Ctrl-D, leaves")
         chat.send(CTRL_C)
@@ -215,7 +215,7 @@ def test_ctrl_c_clears_the_line_and_twice_leaves():
         equal(chat.asked(), ["second"])
         chat.send(CTRL_D)
         equal(chat.status(), 0)
-    with Terminal() as chat:  # killed: what was typed is kept
+    with Terminal() as chat:  # killed, and yet the history is kept
         chat.say("third")
     with Terminal() as chat:
         chat.say(UP)
@@ -263,7 +263,7 @@ def test_ctrl_c_stops_an_answer():
 
 
 def test_a_full_context_offers_a_way_on():
-    # A token a byte: "three" and its answer, "aaaa", take 30 with their marks, the others 28 and 29.
+    # One token a byte: with template tokens, "three" and its answer, "aaaa", take 30, the others 28 and 29.
     with Terminal("-c", "109", *SHORT, "--logit-bias", "97:1000") as chat:
         for text in ["one", "two", "three"]:
             chat.say(text)
@@ -336,7 +336,7 @@ def test_regen_and_undo():
         equal(chat.saved(), [])
         contains(chat.say("/undo"), "nothing was asked yet")
         contains(chat.say("/regen"), "nothing was asked yet")
-    with Terminal(*sampled) as chat:  # set in the chat as on the command line
+    with Terminal(*sampled) as chat:  # a seed set in the chat has the effect of --seed
         chat.say("hello")
         chat.say("/seed 6")
         chat.say("/undo")
@@ -375,7 +375,7 @@ def test_files_and_conversations():
         chat.say("go on")
         longer = chat.saved()
         equal(longer[:5], before)
-        chat.say("/load " + paths[0])  # what is saved is not asked about
+        chat.say("/load " + paths[0])  # asks no question, as the conversation is saved
         chat.say("go on")
         chat.send("/load " + paths[0] + "\r")
         contains(chat.expect(r"\[y/N\] "), "(3 exchanges not saved)")

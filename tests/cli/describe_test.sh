@@ -1,5 +1,5 @@
 #!/bin/bash
-# The manual pages and the completions of all commands, beside what --help says.
+# The manual pages and shell completions of all commands agree with --help.
 # usage: describe_test.sh FORETOKEN FOLDER
 set -u
 bin=$1 dir=$2
@@ -7,7 +7,7 @@ mkdir -p "$dir"
 
 . "$(dirname "$0")/expect.sh"
 
-# The page as it is read, without fonts.
+# The page as shown, without font changes.
 shown() { sed -e 's/\\f[BIR]//g' -e 's/\\-/-/g' "$1"; }
 # Long options that a help text shows.
 long_options() { grep -oE '(^|[ ,])--[a-z][a-z0-9-]*' "$1" | sed 's/^[ ,]*//' | sort -u; }
@@ -75,9 +75,9 @@ done
 expect_status 2 "completion of no shell" "$bin" completion csh
 expect_status 2 "completion without a shell" "$bin" completion
 
-# What bash would offer: complete WORDS..., the last one being typed.
+# complete_words WORDS...: what bash would offer while the last word is being typed.
 . "$dir/completion.bash"
-compopt() { offered="files"; } # it works within a completion only
+compopt() { offered="files"; } # bash's own works only inside a completion
 complete_words() {
   COMP_WORDS=(foretoken "$@") COMP_CWORD=$#
   offered=

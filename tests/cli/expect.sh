@@ -1,4 +1,4 @@
-# What the scripts that test commands share; to be sourced with the folder of outputs in $dir.
+# Shared functions of the scripts that test commands. To be sourced, with the folder for outputs in $dir.
 failures=0
 fail() {
   echo "FAIL: $1"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Files as commands take them: what cannot be read, what must not be replaced, what is left behind.
+# Files of commands: unreadable inputs are refused, inputs are never overwritten, nothing is left behind.
 # usage: files_test.sh FORETOKEN MODEL FOLDER
 set -u
 bin=$1 model=$2 dir=$3
@@ -14,7 +14,8 @@ printf '{"question_id": 1, "category": "writing", "turns": ["hello hello"]}\n' >
 printf '{"messages": [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "x"}]}\n' >"$dir/chats.jsonl"
 spec() { timeout 60 "$bin" bench spec -m "$model" -t 1 -n 4 -q --warm-up 0 --methods pld "$@"; }
 
-# What is no file is said at once, and pipes are read where a text is asked for.
+# Folders are refused at once. Pipes are read as prompts and refused as other inputs; in place of the kept costs they
+# stop no command.
 expect_status 1 "a folder as prompt" generate -f "$dir"
 expect_text "^foretoken: $dir: is a folder; a file is expected$" err "a folder as prompt"
 : >"$dir/empty"
@@ -59,7 +60,7 @@ printf '{"step":1,"loss":3,"lr":0.1}\n' >"$dir/run/log.jsonl"
 ln "$questions" "$dir/answers/0-none.jsonl"
 sum() { cat "$dir/twin.gguf" "$questions" "$dir/chats.jsonl" "$dir/run/log.jsonl" "$dir/text" | cksum; }
 before=$(sum)
-# kept WHAT COMMAND...: it fails, with a sentence on why, and before any work.
+# kept WHAT COMMAND...: the command fails before any work, says why, and leaves its inputs unchanged.
 kept() {
   what=$1
   shift
@@ -89,7 +90,7 @@ expect_text "an output never replaces" err "chat /save"
 expect_status 1 "two outputs in one file" generate -p a --drafter pld --stats "$dir/x" --attribute "$dir/../$(basename "$dir")/x"
 expect_text "named for two outputs" err "two outputs in one file"
 
-# What cannot be written is said before the work: here, before the model is found missing.
+# An output that cannot be written is reported before the work: here, before the missing model is.
 for option in --stats --attribute; do
   expect_status 1 "$option nowhere" "$bin" generate -m none.gguf -p a --drafter pld $option "$dir/none/x"
   expect_text "$dir/none/x: cannot write into" err "$option nowhere"
@@ -100,13 +101,13 @@ expect_status 1 "distill --force of a model that is missing" "$bin" distill -m n
   --out "$dir/text" --force
 [ -s "$dir/text" ] || fail "distill --force lost a file before there was another"
 
-# Nothing is left behind, neither by this process nor by one that was killed.
+# No temporary file is left behind, neither by this process nor by one that was killed.
 dead=$(sh -c 'echo $$')
 : >"$dir/stats.json.tmp$dead"
 expect_status 0 "a run after a killed one" generate -p a --stats "$dir/stats.json"
 [ "$(ls "$dir" | grep -c 'stats.json')" = 1 ] || fail "leftovers: $(ls "$dir")"
 
-# Texts that are not UTF-8 end in JSON that is.
+# Names that are not UTF-8 are written to JSON as valid UTF-8.
 bytes=$(printf 'm\377.gguf')
 ln "$dir/twin.gguf" "$dir/$bytes"
 expect_status 0 "find-heads of a model with any name" "$bin" find-heads -m "$dir/$bytes" -t 1 -n 4 -q -o "$dir/heads.json" \
@@ -146,7 +147,7 @@ full "bench spec" spec --questions "$questions"
 full "bench fidelity" "$bin" bench fidelity -m "$model" -t 1 --reference "$model" --data "$0" --positions 20
 full "inspect of a draft" "$bin" inspect "$(dirname "$0")/../../models/drafts/foretoken-demo-24m-hass-q8_0.gguf"
 full "inspect --tensors" "$bin" inspect "$model" --tensors
-# Before the work: here, before the model is found missing.
+# It is reported before the work: here, before the missing model is.
 for option in --stats --attribute; do
   expect_status 1 "$option into a full disk" "$bin" generate -m none.gguf -p a --drafter pld $option /dev/full
   expect_text "/dev/full: cannot write: No space left on device" err "$option into a full disk"
@@ -154,7 +155,7 @@ done
 "$bin" generate -m none.gguf -p a --stats - >/dev/full 2>"$dir/err"
 expect_text "standard output: cannot write: No space left on device" err "--stats - into a full disk"
 
-# What downloads leave in a file's place.
+# Git LFS pointers and HTML pages, which failed downloads leave in a file's place, are named as such.
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n' >"$dir/pointer"
 printf '<!DOCTYPE html>\n<html><body>Sign in</body></html>\n' >"$dir/page"
 mkdir -p "$dir/hf"

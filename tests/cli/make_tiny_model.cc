@@ -1,5 +1,5 @@
-// Writes a small GGUF of random weights and a byte-level vocabulary: what the command-line tests
-// run. usage: make_tiny_model FILE
+// Writes a small GGUF with random weights and a byte-level vocabulary: the model of the tests of
+// commands. usage: make_tiny_model FILE
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -44,8 +44,9 @@ ModelConfig Shape() {
   return config;
 }
 
-// What the layers add stays small next to the embedding, so that the next token hangs on the last
-// one most of all: the text runs into loops, and drafts are accepted.
+// A small `spread` of the layers' output matrices keeps their contribution small beside the
+// embedding. The next token then depends mostly on the last one, so that texts run into loops and
+// drafts are accepted.
 void AddRandom(GgufWriter& writer, const std::string& name, int64_t rows, int64_t cols,
                uint64_t stream, float spread = 1.7f) {
   writer.AddTensor(name, DType::kF32, {rows, cols}, [=](std::span<std::byte> out) {

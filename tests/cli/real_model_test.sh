@@ -1,7 +1,7 @@
 #!/bin/sh
-# A model as its users have it: SmolLM2-135M-Instruct writes the same text with every drafter, is measured by bench spec
-# and answers a data set, killed on the way or not.
-# usage: real_model_test.sh FORETOKEN FOLDER MODEL HASS_DRAFT; status 77 (skipped) where MODEL is not there
+# A real model: SmolLM2-135M-Instruct writes the same text with every drafter, is measured by bench spec, and distils a
+# data set with the same result whether or not the run was killed and resumed.
+# usage: real_model_test.sh FORETOKEN FOLDER MODEL HASS_DRAFT; status 77 (skipped) if MODEL does not exist
 set -u
 bin=$1 dir=$2 model=$3 hass=$4
 if [ ! -f "$model" ]; then
@@ -25,10 +25,10 @@ expect() {
 }
 prompt='Correct this text, and answer with the text only: The market open every Saturday. The farmers brings bread to the
 market, and the market close at noon.'
-# One thread: others that compile beside it would make several wait for each other.
+# One thread, as several would wait for each other while other processes use the cores.
 generate() { "$bin" generate -m "$model" -t 1 --chat -p "$prompt" -n 40 -q "$@"; }
 
-# As a user keeps them: the draft in drafts/ beside the model.
+# The usual layout: the draft in drafts/ beside the model.
 mkdir -p "$dir/models/drafts"
 ln -s "$(realpath "$model")" "$dir/models/model.gguf"
 model="$dir/models/model.gguf"
@@ -38,7 +38,7 @@ else
   echo "without HASS: $hass is not there"
 fi
 
-# The same text, greedy and seeded; --check decodes plainly beside it and compares every token.
+# Every drafter writes the same text, greedy and seeded. --check also decodes without drafts and compares every token.
 for sampling in "--temp 0" "--temp 0.8 --top-p 0.9 --seed 11"; do
   # shellcheck disable=SC2086 # the options are words
   expect "plain, $sampling" generate $sampling --drafter none

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The shipped model writes the same text with every drafter, greedily and with a seed.
-# usage: shipped_model_test.sh FORETOKEN MODEL; status 77 (skipped) when MODEL is not there
+# usage: shipped_model_test.sh FORETOKEN MODEL; status 77 (skipped) if MODEL does not exist
 set -u
 bin=$1 model=$2
 prompt='Please correct this text, and answer with the text only: The market open every Saturday. The
@@ -15,7 +15,7 @@ for drafter in auto pld pld+h pld+a; do
   done
 done
 
-# What becomes known of a draft goes into a copy of its file, which serves as the draft did.
+# annotate-draft writes measured acceptance and a name into a copy of a draft, which still works as a draft.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 . "$(dirname "$0")/expect.sh"

@@ -1,4 +1,4 @@
-// Values of a golden file, in the order in which its make_goldens.py wrote them.
+// Reads the values of a golden file in the order in which its make_goldens.py wrote them.
 #pragma once
 
 #include <cstring>

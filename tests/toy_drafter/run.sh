@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# A new drafter edits its folder and one line of a registry: adds the toy of this folder to a build
-# that is there, as such a folder and line, runs the suites that go over the registry on it, and
-# takes it out again. Changes no file of the sources.
+# Checks that a new drafter needs only a folder and one registry line: adds the toy of this folder to
+# an existing build, runs the suites that iterate over the registry on it, and removes it again.
+# Changes no source file.
 # usage: tests/toy_drafter/run.sh [BUILD]; BUILD: a build folder with tests (build/release)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${1:-build/release}
 toy=$PWD/tests/toy_drafter
 targets=(foretoken draft_test identity_test session_state_test)
-# Drafters that the build already adds stay in it.
+# Extra drafters that the build already has stay in it.
 before=$(sed -n 's/^FT_EXTRA_DRAFTERS:PATH=//p' "$build/CMakeCache.txt")
 [ "$before" != "$toy" ] || before=""
 
@@ -20,7 +20,7 @@ fail() {
   echo "$1" >&2
   exit 1
 }
-# A test program, and a filter that some of its tests must match.
+# try PROGRAM FILTER: runs the tests that match the filter; there must be some.
 try() {
   local listed
   listed=$("$build/$1" --gtest_list_tests --gtest_filter="$2")

@@ -1,4 +1,5 @@
-// Drafts in their authors' layouts (make_goldens.py) against what PyTorch computes from them.
+// Drafts in their authors' file layouts give the outputs that PyTorch computes from them
+// (make_goldens.py; A-8).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -71,7 +72,7 @@ TEST_F(DraftParity, Eagle) {
   }
 }
 
-// A target of its own, with layers enough for three hidden states, which it is asked for as well.
+// The target has enough layers for three hidden states, which are compared, too.
 TEST_F(DraftParity, Eagle3) {
   target_.reset();  // reads file_
   file_ = *ModelFile::Open(kFolder + "eagle3/target");

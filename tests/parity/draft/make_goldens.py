@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the goldens of tests/parity/draft: drafts of random weights in their authors' layouts, for the
-target ../model/llama, with what an independent construction in PyTorch (transformers' Llama layer and the
-documented glue) computes from them.
+"""Makes the goldens of tests/parity/draft: drafts with random weights in their authors' file layouts, for
+the target ../model/llama, and the outputs of an independent implementation in PyTorch (transformers' Llama
+layer and the documented glue).
 
     python3 -m venv venv && venv/bin/pip install torch==2.4.1 transformers==4.51.3 'numpy<2'
     venv/bin/python make_goldens.py
@@ -12,9 +12,9 @@ medusa/         medusa_lm_head.pt: three heads of two blocks
 chimera/        chimera_head.pt, trimlp.pt, fast_layer1.pt: three heads
 edd/            draft_model.pt: a layer, embedding, norm and LM head of its own
 hydra/          config.json, hydra_lm_head.pt: three heads of two blocks
-glide/          config.json, model.safetensors: one layer that reads the target's last
-eagle3/         config.json, pytorch_model.bin: 40 tokens, no embedding; target/ has the seven layers that
-                three different hidden states need
+glide/          config.json, model.safetensors: one layer that attends to the target's last layer
+eagle3/         config.json, pytorch_model.bin: a vocabulary of 40 tokens, no embedding; target/ is a model with
+                the seven layers that three different hidden states need
 Each has golden.bin, little-endian. eagle: pairs i32, tokens [pairs + 1] i32, features [pairs, d] f32,
 drafted i32, tokens [drafted] i32, then of every pair and drafted token the outputs [rows, d] and logits
 [rows, vocab] f32. medusa: rows i32, features [rows, d], then of each head logits [rows, vocab] f32. edd: text
@@ -24,8 +24,8 @@ drafted i32, tokens [drafted] i32, then the logits of each head [drafted + 1, vo
 features [rows, d] f32, path i32, tokens [path] i32 (the root first), then the prefix state [d] and the logits of
 each head [path, vocab] f32. glide: pairs i32, tokens [pairs + 1] i32 (the root last), drafted
 i32, tokens [drafted] i32, then the logits after the root and each drafted token [drafted + 1, vocab] f32.
-eagle3: as eagle, of hidden states [pairs, 3d] in place of features; before the outputs the target's ids of the
-draft's tokens [draft vocabulary] i32, which the logits are of.
+eagle3: as eagle, with hidden states [pairs, 3d] in place of features; before the outputs, the target's ids of
+the draft's vocabulary [draft vocabulary] i32; logits [rows, draft vocabulary].
 """
 
 import json
@@ -64,7 +64,7 @@ class Eagle(torch.nn.Module):
 
 
 class Eagle3(torch.nn.Module):
-    """Three hidden states make a feature; attention reads it beside the token's embedding."""
+    """Fuses three hidden states into a feature; attention reads the feature and the token's embedding."""
 
     def __init__(self, config, known):
         super().__init__()
@@ -96,7 +96,7 @@ class Eagle3(torch.nn.Module):
 
 
 class Edd(torch.nn.Module):
-    """Hidden states and embeddings are rows of one sequence; the tokens' rows are read."""
+    """Runs hidden states and embeddings as rows of one sequence; returns logits of the tokens' rows."""
 
     def __init__(self, config):
         super().__init__()
@@ -117,7 +117,7 @@ class Edd(torch.nn.Module):
 
 
 class Glimpse(torch.nn.Module):
-    """Cross-attention of a draft layer on what a target's layer has cached."""
+    """Cross-attention of a draft layer over a target layer's cached keys and values."""
 
     def __init__(self, width, target):
         super().__init__()
@@ -146,7 +146,7 @@ class Block(torch.nn.Module):
 
 
 class Chimera(torch.nn.Module):
-    """The last feature beside what a layer makes of all features and the states of all trigrams."""
+    """Heads over the last feature and the output of a layer over all features and all trigram states."""
 
     def __init__(self, target):
         super().__init__()
@@ -164,7 +164,7 @@ class Chimera(torch.nn.Module):
         return self.trimlp(torch.cat([self.embedding(word) for word in words]))
 
     def forward(self, text, features, head):
-        """What `head` says after `head` tokens of text [root and drafted], features [pairs, d]."""
+        """Logits of head `head`, for a path of `head` drafted tokens. features [pairs, d]."""
         pairs, last = features.shape[0], features.shape[0] + head
         states = [self.state(text, end) for end in range(1, last + 1)]
         x = torch.cat((features, torch.stack(states)))[None]
@@ -176,7 +176,7 @@ class Chimera(torch.nn.Module):
 
 
 class Narrowing(torch.nn.Module):
-    """A block whose shortcut is a matrix."""
+    """A residual block whose shortcut is a linear layer."""
 
     def __init__(self, inputs, width):
         super().__init__()
@@ -188,7 +188,7 @@ class Narrowing(torch.nn.Module):
 
 
 class Hydra(torch.nn.Module):
-    """Heads that read what a layer makes of all features, the root and the guesses before."""
+    """Heads over the output of a layer over all features, the root and the earlier drafted tokens."""
 
     def __init__(self, config):
         super().__init__()
@@ -214,7 +214,7 @@ class Hydra(torch.nn.Module):
 
 
 def randomise(module, generator):
-    """Weights large enough that every part leaves its mark."""
+    """Draws weights large enough that every part changes the outputs measurably."""
     with torch.no_grad():
         for name, value in module.named_parameters():
             noise = torch.randn(value.shape, generator=generator)
@@ -250,7 +250,7 @@ def make_eagle(target, folder, bias, generator):
         features = target.model(tokens[None, :-1]).last_hidden_state
         inputs, given = table(tokens[None, 1:]), features
         out = draft(inputs, given)
-        for token in drafted:  # each with the output that it was read from
+        for token in drafted:  # its feature is the output that predicted it
             inputs = torch.cat((inputs, table(token[None, None])), dim=1)
             given = torch.cat((given, out[:, -1:]), dim=1)
             out = draft(inputs, given)
@@ -292,7 +292,7 @@ def make_eagle3(folder, generator):
         tapped = torch.cat([states[i] for i in (2, layers // 2, layers - 3)], dim=-1)
         inputs, given = table(tokens[None, 1:]), draft.fc(tapped)
         out = draft(inputs, given)
-        for token in drafted:  # each with the output that it was read from, as it is
+        for token in drafted:  # its feature is the output that predicted it, without the final norm
             inputs = torch.cat((inputs, table(token[None, None])), dim=1)
             given = torch.cat((given, out[:, -1:]), dim=1)
             out = draft(inputs, given)

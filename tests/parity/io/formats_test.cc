@@ -1,4 +1,4 @@
-// Every tensor type against the `gguf` package, bit for bit: see make_goldens.py.
+// Every tensor type decodes and encodes as in the `gguf` package, bit for bit (make_goldens.py).
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -55,7 +55,7 @@ class GoldenReader {
 
 class FormatParity : public testing::Test {
  protected:
-  // Every record of the kind; there must be `expected` of them.
+  // Calls `check` with every record of the kind. Expects `expected` of them.
   template <typename Check>
   void EachRecord(char kind, int expected, Check check) {
     const auto file = MappedFile::Open(FT_SOURCE_DIR "/tests/parity/io/formats.golden");

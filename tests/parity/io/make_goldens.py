@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes formats.golden: what the `gguf` package makes of every tensor type.
+"""Writes formats.golden: blocks of every tensor type, decoded and encoded by the `gguf` package.
 
 Made with gguf 0.19.0 and numpy 2.4.6 from PyPI (both recorded in the file):
 

@@ -59,7 +59,7 @@ def render(template, conversation, add_generation_prompt, bos, eos):
             add_generation_prompt=add_generation_prompt, bos_token=bos, eos_token=eos,
             **conversation.get("variables", {}))}
     except jinja2.exceptions.UndefinedError:
-        # The two implementations word this error differently: that there is one must agree.
+        # The two implementations word this error differently; only its presence is compared.
         return {"error": ""}
     except jinja2.exceptions.TemplateError as error:
         return {"error": str(error)}
@@ -68,12 +68,12 @@ def render(template, conversation, add_generation_prompt, bos, eos):
 
 
 def render_expressions(env, sources):
-    """What each template gives with no variables; null where Jinja raises an error."""
+    """[template, its text without variables] for each; the text is null where Jinja raises an error."""
     rendered = []
     for source in sources:
         try:
             text = env.from_string(source).render()
-        except Exception:  # of Python's own types, too: the message is no part of the comparison
+        except Exception:  # Python's own exceptions, too: messages are not compared
             text = None
         rendered.append([source, text])
     return rendered

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Greedy tokens of a GGUF that our trainer wrote, as llama.cpp writes them.
+"""Writes the greedy tokens that llama.cpp generates with a GGUF of our trainer.
 
-The independent source is llama.cpp through its Python package (PyPI: llama-cpp-python; goldens made
-with 0.3.36). The model is tiny.gguf beside this file: two layers trained for a minute by
+llama.cpp runs through its Python package (PyPI: llama-cpp-python; goldens made with 0.3.36). The model is
+tiny.gguf beside this file: two layers trained for a minute by
 
     foretoken train lm --recipe tests/parity/llama_cpp/tiny_recipe.json --data DATA --out RUN
     foretoken train export --checkpoint RUN --out tests/parity/llama_cpp/tiny.gguf --type f32

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes the golden models of tests/parity/model: tiny random models of every supported family, saved
-by Hugging Face transformers, with the logits and hidden states transformers computes for them.
+by Hugging Face transformers, with the logits and hidden states that transformers computes.
 
     python3 -m venv venv && venv/bin/pip install torch==2.4.1 transformers==4.51.3 'numpy<2'
     venv/bin/python make_goldens.py
@@ -66,7 +66,7 @@ MODELS = {
 
 
 def randomise(model, generator):
-    """Weights large enough that every part of the model leaves its mark on the logits."""
+    """Draws weights large enough that every part of the model changes the logits measurably."""
     with torch.no_grad():
         for name, value in model.named_parameters():
             noise = torch.randn(value.shape, generator=generator)

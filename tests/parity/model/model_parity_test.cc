@@ -1,5 +1,5 @@
-// Logits and hidden states of the golden models (make_goldens.py) against transformers' own, on
-// every backend of this machine, from the Hugging Face directory.
+// Logits and hidden states of the golden models (make_goldens.py) agree with those of transformers,
+// on every backend of this machine, from the Hugging Face directory and from a converted GGUF.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -86,7 +86,8 @@ TEST_P(ModelParity, HuggingFaceDirectory) {
   ExpectGoldens(**file, backend, kFolder + name + "/golden.bin");
 }
 
-// Llama models get q and k permuted for interleaved RoPE, llama3 scaling becomes a tensor.
+// Conversion permutes q and k of Llama models for interleaved RoPE, and turns llama3 scaling into a
+// tensor.
 TEST_P(ModelParity, ConvertedToGguf) {
   const auto& [backend, name] = GetParam();
   const auto file = ModelFile::Open(kFolder + name);

@@ -1,4 +1,4 @@
-// Every case of the seven published vocabularies, from the GGUF file to the ids.
+// Tokenizers read from seven published GGUF vocabularies give the ids of every published case.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Small tokenizer.json files of many kinds against what Hugging Face's own library makes of them
+// Tokenizers read from tokenizer.json files of many kinds give the ids of Hugging Face's library
 // (goldens/, written by make_goldens.py).
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ TEST_P(HuggingFace, EveryCaseMatches) {
   }
 }
 
-// What each named pre-tokenizer takes for a number, and where that splits.
+// Each named pre-tokenizer recognises numbers of all scripts and splits them as the library does.
 TEST(HuggingFacePieces, NumbersOfEveryScriptSplitAlike) {
   const Result<Json> goldens =
       ReadJsonFile(FT_SOURCE_DIR "/tests/parity/tokenizer/goldens/numbers.json");

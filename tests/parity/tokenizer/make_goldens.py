@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes goldens/: small tokenizer.json files and what Hugging Face `tokenizers` makes of some texts.
+"""Writes goldens/: small tokenizer.json files, and the ids that Hugging Face `tokenizers` gives for some texts.
 
 Run:  python3 -m venv .venv && .venv/bin/pip install tokenizers==0.23.3
       .venv/bin/python tests/parity/tokenizer/make_goldens.py
@@ -55,8 +55,8 @@ BYTE_PRE_TOKENIZERS = {
     "gpt4o": sequence(split(GPT4O), byte_level(False)),
     "unnamed": sequence(split(r"\p{Lu}\p{Ll}*|\p{Ll}+|\s+"), byte_level(False)),
 }
-# Where llama.cpp's names stand for more than the pre-tokenizers above: the files of the models that
-# they are named for.
+# Pre-tokenizers by llama.cpp's names. Those that are not above are taken from the models that the
+# names refer to.
 DEEPSEEK3 = (r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
              r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 BLOOM = " ?[^(\\s|[.,!?…。，、।۔،])]+"
@@ -124,7 +124,7 @@ def texts():
 
 
 def pieces():
-    """The pieces' lengths in bytes of each of NUMBERS, by the pre-tokenizer's name."""
+    """{name of a pre-tokenizer: the lengths in bytes of the pieces of each text of NUMBERS}"""
     lengths = {}
     for name, spec in NAMED_PRE_TOKENIZERS.items():
         tokenizer = Tokenizer(models.BPE())

@@ -1,4 +1,4 @@
-// A published tokenizer.model gives what the GGUF vocabulary made from it gives.
+// A published tokenizer.model gives the ids of the GGUF vocabulary that was made from it.
 #include "text/sentence_piece_model.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The cases that come with a vocabulary: inputs, and the token ids llama.cpp gives for them.
+// The test cases published with a vocabulary: texts, and the token ids that llama.cpp gives them.
 #pragma once
 
 #include <fstream>
@@ -22,7 +22,7 @@ inline std::string ReadWhole(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// `text` between occurrences of `mark`; one more part than there are marks.
+// The parts of `text` between occurrences of `mark`: one more than there are occurrences.
 inline std::vector<std::string> SplitAt(const std::string& text, std::string_view mark) {
   std::vector<std::string> parts;
   size_t begin = 0;
@@ -33,8 +33,8 @@ inline std::vector<std::string> SplitAt(const std::string& text, std::string_vie
   return parts;
 }
 
-// Reads PATH.inp (cases between lines of a mark) and PATH.out (a line of ids each). Empty when the
-// two do not agree in number.
+// Reads PATH.inp (texts separated by lines with a mark) and PATH.out (one line of ids for each).
+// Empty if their numbers differ.
 inline std::vector<VocabCase> ReadVocabCases(const std::string& path) {
   const std::vector<std::string> texts =
       SplitAt(ReadWhole(path + ".inp"), "\n__ggml_vocab_test__\n");

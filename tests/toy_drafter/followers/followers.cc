@@ -1,5 +1,5 @@
-// A drafter as docs/adding_a_drafter.md describes them, kept small: a file says which token follows
-// each one, and the draft goes from token to token.
+// A minimal drafter, built as docs/adding_a_drafter.md describes: a file names one successor for
+// each token, and the draft is a chain of successors.
 #include <charconv>
 #include <string>
 #include <vector>

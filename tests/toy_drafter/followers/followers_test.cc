@@ -11,7 +11,7 @@ class FollowersTest : public TrainedDrafterTest {
  protected:
   FollowersTest() : TrainedDrafterTest("toy") {}
 
-  // A table of `count` lines.
+  // Options with a table file that repeats `line` `count` times.
   Json Table(const std::string& line, int count) {
     std::string text;
     for (int i = 0; i < count; ++i) text += line;
