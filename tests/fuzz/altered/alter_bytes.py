@@ -1,4 +1,4 @@
-"""Alterations of any file: flipped bits, cut ends, extreme numbers."""
+"""Alterations of files of any format: flipped bits, cut ends, extreme numbers."""
 import math
 import struct
 
@@ -10,7 +10,7 @@ NOT_UTF8 = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\x80ab
 
 
 def extreme(rng, form, value):
-    """A number for struct's format `form`, far from `value` or just beside it."""
+    """A number for struct's format `form`: extreme, a neighbour of `value`, or derived from it."""
     if form in "fde":
         return rng.choice([*FLOATS, -value, value * 1e9, value / 1e9])
     bits = 8 * struct.calcsize("<" + form)
@@ -22,7 +22,7 @@ def extreme(rng, form, value):
 
 
 def pack(form, number):
-    """Its bytes; of a float that `form` cannot hold, infinity."""
+    """The little-endian bytes of `number`; infinity for a float that `form` cannot hold."""
     try:
         return struct.pack("<" + form, number)
     except OverflowError:
@@ -30,7 +30,7 @@ def pack(form, number):
 
 
 def flip_bits(rng, data, head=None):
-    """1 to 8 flipped bits, among the first `head` bytes if it is given."""
+    """Flips 1 to 8 bits, among the first `head` bytes if it is given."""
     out = bytearray(data)
     end = min(len(out), head or len(out))
     for _ in range(rng.randint(1, 8) if end else 0):
@@ -76,7 +76,7 @@ def swap_halves(rng, data):
 
 
 def overwrite_number(rng, data):
-    """4 or 8 bytes at a multiple of 4 replaced by an extreme."""
+    """Replaces 4 or 8 bytes at a multiple of 4 by an extreme number."""
     form = rng.choice("IQf")
     size = struct.calcsize(form)
     if len(data) < size:
@@ -92,7 +92,7 @@ TEXT = [flip_bits, cut, remove_run, repeat_run, insert_bad_text, insert_bad_text
 
 
 def alter_any(rng, data):
-    """(what was done, the altered bytes)"""
+    """Returns (what was done, the altered bytes)."""
     change = rng.choice(ANY)
     return change.__name__, change(rng, data)
 
@@ -103,7 +103,7 @@ def alter_text(rng, data):
 
 
 def alter_lines(rng, data):
-    """Lines removed, repeated, swapped, emptied, cut or replaced, or the text altered as bytes."""
+    """Removes, repeats, swaps, empties, cuts or replaces lines, or alters the text as bytes."""
     lines = data.split(b"\n")
     at, to = rng.randrange(len(lines)), rng.randrange(len(lines))
     choice = rng.randrange(8)

@@ -1,4 +1,4 @@
-"""GGUF files taken apart, altered and put together again."""
+"""Alterations of GGUF files: parses a file, alters a part and writes it again."""
 import copy
 import dataclasses
 import struct
@@ -7,7 +7,7 @@ from alter_bytes import NOT_UTF8, alter_any, extreme, flip_bits, pack
 
 FORMS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "B", 10: "Q", 11: "q", 12: "d"}
 STRING, ARRAY = 8, 9
-# (values in a block, bytes of it) by type of tensor
+# tensor type: (elements of a block, bytes of a block)
 BLOCKS = {0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34), 12: (256, 144),
           13: (256, 176), 14: (256, 210), 26: (1, 4), 30: (1, 2)}
 
@@ -45,7 +45,7 @@ class Reader:
 
 
 class Writer:
-    """The bytes written, and where each number among them stands: {kind of field: [(offset, format)]}."""
+    """Collects the bytes written, and the place of every number: {kind of field: [(offset, format)]}."""
 
     def __init__(self):
         self.out, self.fields = bytearray(), {}
@@ -122,7 +122,7 @@ class Gguf:
         return w
 
     def place(self):
-        """Offsets anew, for tensors that came or went."""
+        """Recomputes offsets after tensors were added or removed."""
         at = 0
         for t in self.tensors:
             t.offset = at
@@ -140,7 +140,7 @@ def alter_field(rng, gguf):
 
 
 def other_value(rng, kind, value):
-    """A value of the same type."""
+    """Another value of type `kind`."""
     if kind == STRING:
         return rng.choice([b"", b"x", value + b"x", value[:-1], value[::-1], value * 300, *NOT_UTF8, b"{{" * 50])
     if kind == ARRAY:
@@ -192,7 +192,7 @@ def alter_pair(rng, gguf):
 
 
 def extreme_values(rng, t):
-    """Its data with numbers replaced, or bytes where the type has no plain numbers."""
+    """The data of `t` with elements replaced by extremes; for quantised types, with flipped bits."""
     form = {0: "f", 1: "e"}.get(t.type)
     if form is None or not t.data:
         return flip_bits(rng, t.data)

@@ -1,10 +1,10 @@
-"""Alterations of JSON: fields replaced, removed, renamed, doubled and swapped; of single values to their edges."""
+"""Alterations of JSON: fields replaced, removed, renamed, doubled, swapped, or moved to edge values."""
 import copy
 import json
 
 from alter_bytes import alter_lines, alter_text
 
-# Text that Python would not write stands in for itself as a string, replaced after writing.
+# JSON text that json.dumps cannot write. A mark stands for it in the tree and is replaced after writing.
 RAW = {f"@raw{i}@": text for i, text in enumerate([
     b"NaN", b"Infinity", b"1e400", b"-1e400", b"99999999999999999999999", b"-0", b"00", b"1.", b'"\\ud800"', b'"\xff\xfe"',
     b'"\\u0000"', b"[" * 2000, b"[" * 200000, b'{"a":' * 5000, b"", b"'x'", b"nul"])}
@@ -24,14 +24,14 @@ def places(tree, found=None):
 
 
 def choose_place(rng, tree):
-    """A place, as likely near the root as in long lists below it."""
+    """A random place, with extra weight on the root's own entries, which long lists would outnumber."""
     everything = places(tree)
     shallow = [p for p in everything if p[0] is tree]
     return rng.choice(shallow if rng.random() < 0.4 else everything)
 
 
 def edge_of(rng, value):
-    """A value of the same type beside or far from `value`."""
+    """A value near `value` or far from it, mostly of the same type."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, (int, float)):
@@ -46,7 +46,7 @@ def edge_of(rng, value):
 
 
 def change_tree(rng, tree):
-    """What was done to the tree, in place."""
+    """Alters the tree in place; returns what was done."""
     container, key = choose_place(rng, tree)
     choice = rng.randrange(8)
     if choice <= 2:
@@ -85,7 +85,7 @@ def write(tree):
 
 
 def double_field(rng, tree):
-    """The text of an object of which one key stands twice, with two values."""
+    """The text of an object in which one key occurs twice, with different values."""
     key = rng.choice(list(tree))
     text = write(tree)
     again = write({key: copy.deepcopy(rng.choice(VALUES))})[1:-1]
@@ -94,7 +94,7 @@ def double_field(rng, tree):
 
 
 def alter_value(rng, tree):
-    """(what was done, the text) of a tree that was parsed for this call."""
+    """Returns (what was done, the text). Alters `tree`, so the caller must have parsed it for this call."""
     if not isinstance(tree, (dict, list)) or not tree or rng.random() < 0.03:
         return "replaced", write(copy.deepcopy(rng.choice(VALUES)))
     if isinstance(tree, dict) and rng.random() < 0.1:
@@ -114,7 +114,7 @@ def alter_json(rng, data):
 
 
 def alter_json_lines(rng, data):
-    """One line of JSON altered, or the lines."""
+    """Alters the JSON of one line, or the lines themselves."""
     if rng.random() < 0.3:
         return alter_lines(rng, data)
     lines = data.split(b"\n")

@@ -1,4 +1,4 @@
-"""safetensors files, torch archives and datastores: written, taken apart and altered."""
+"""Writing safetensors files, and alterations of safetensors files, torch archives and datastores."""
 import io
 import json
 import math
@@ -9,13 +9,13 @@ import zipfile
 import alter_json
 from alter_bytes import INTEGERS, alter_any, extreme, flip_bits, pack
 
-warnings.filterwarnings("ignore", "Duplicate name")  # of an archive: it is meant
+warnings.filterwarnings("ignore", "Duplicate name")  # archives get doubled members on purpose
 MASK = (1 << 64) - 1
 SIZES = {"F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "U8": 1}
 
 
 def safetensors(tensors, metadata=None):
-    """tensors: {name: (dtype, shape, bytes)}"""
+    """The bytes of a file. tensors: {name: (dtype, shape, bytes)}"""
     header, at = {"__metadata__": metadata or {"format": "pt"}}, 0
     for name, (dtype, shape, data) in tensors.items():
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
@@ -26,7 +26,7 @@ def safetensors(tensors, metadata=None):
 
 
 def alter_numbers(rng, data, start):
-    """Floats of the data replaced, one or all."""
+    """Replaces one or all F32 of the data from `start` on by extremes."""
     count = (len(data) - start) // 4
     if count <= 0:
         return data
@@ -36,7 +36,7 @@ def alter_numbers(rng, data, start):
 
 
 def alter_entry(rng, header):
-    """A tensor's type, shape or place, as files of other tools may have them."""
+    """Alters the type, shape, offsets or name of one tensor in the header; returns what was done."""
     name = rng.choice([n for n in header if n != "__metadata__"])
     entry = header[name]
     choice = rng.choice(["dtype", "shape", "offsets", "rename", "turn"])
@@ -78,7 +78,7 @@ def alter_safetensors(rng, data):
 
 
 def alter_archive(rng, data):
-    """The zip as bytes, or one of its members, written anew with the right checksum."""
+    """Alters the zip as bytes, or one of its members and writes the zip with the right checksums."""
     if rng.random() < 0.3:
         return alter_any(rng, data)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -123,7 +123,7 @@ def checksum(contents):
 
 
 def alter_datastore(rng, data):
-    """A field of the header or the contents; in two of three files the checksum is right again."""
+    """Alters a field of the header, or the contents; corrects the checksum in two of three files."""
     if rng.random() < 0.2:
         return alter_any(rng, data)
     out = bytearray(data)
@@ -143,7 +143,7 @@ def alter_datastore(rng, data):
 
 
 def floats(rng, count, spread):
-    """count F32 around 0."""
+    """The bytes of `count` F32 from [-spread, spread]."""
     return struct.pack(f"<{count}f", *(rng.uniform(-spread, spread) for _ in range(count)))
 
 

@@ -1,7 +1,7 @@
-"""What is altered how, and which command reads it.
+"""The kinds of altered files: their originals, their alterations and the commands that read them.
 
-In commands {file} stands for the altered file (or the folder that holds it, where a kind alters one file of a folder),
-{root} for the folder of originals, {tiny} for a valid model, {out} for a file to write.
+In commands, {file} stands for the altered file (or its folder, if a kind alters one file of a folder), {root} for the
+folder of originals, {tiny} for a valid model, {out} for a file to write.
 """
 import dataclasses
 import os
@@ -23,13 +23,13 @@ BY_ENDING = {".json": alter_json, ".jsonl": alter_json_lines, ".safetensors": al
 class Kind:
     name: str
     weight: int
-    originals: list  # paths below the folder of originals; a folder has one of its files altered
-    commands: list  # texts of words; the first character '!' runs the trainer
-    alter: object = None  # by the file's ending, unless given
+    originals: list  # paths below the folder of originals; of a folder, one file is altered
+    commands: list  # command lines, or functions of (rng) that return one; a leading '!' runs the trainer
+    alter: object = None  # a function of (rng, bytes); by default the one for the file's ending
     names_file: bool = True  # whether a refusal must name it
-    alias: str = ""  # how messages may call it otherwise
+    alias: str = ""  # a text that a refusal may have in place of the file's name
     may_differ: bool = False  # whether the altered file may say that a drafter changed a text
-    copied: str = ""  # the name that a copied file gets, which may be a path
+    copied: str = ""  # a folder, ending in '/', below the case's folder that the copy is put into
 
 
 def generate(*words):
@@ -69,7 +69,7 @@ def all_kinds(root, with_trainer):
     def listed(folder):
         return sorted(f"{folder}/{name}" for name in os.listdir(f"{root}/{folder}"))
 
-    small_context = "raise the context"  # of a model that says of itself how long its texts may be
+    small_context = "raise the context"  # from a model whose altered file declares too short a context
 
     def draft_commands(method, path):
         return [f"inspect {path}", f"inspect {path} --json", lambda rng: drafting(rng, path, method)]
@@ -108,7 +108,7 @@ def all_kinds(root, with_trainer):
         Kind("training log", 2, ["texts/run"], ["train plot {file} --out {out}"]),
         Kind("prompt", 2, ["texts/corpus.txt"],
              ["generate -t 1 -q -m {tiny} -n 2 -f {file}", generate("-m {tiny} -n 2 --drafter llma --reference {file} --tree paper")],
-             names_file=False),  # a prompt may be too long or empty, which is said of the prompt
+             names_file=False),  # the message for a prompt that is too long or empty names the prompt
         Kind("costs", 1, listed("measured/foretoken"), [generate("-m {tiny} -n 3 --drafter pld --check")], names_file=False,
              copied="cache/foretoken/"),
     ]
@@ -119,7 +119,7 @@ def all_kinds(root, with_trainer):
                  ["!train lm --quiet --data {file} --dtype f32 --heads 2 --kv-heads 1 --head-dim 16 " + SMALL + " --out {out}"]),
             Kind("recipe", 2, ["texts/recipe.json"],
                  ["!train lm --quiet --recipe {file} --data {root}/texts " + SMALL + " --out {out}"],
-                 alias="/originals/texts/"),  # data that it names
+                 alias="/originals/texts/"),  # the recipe names data there
         ]
     return kinds
 
@@ -130,7 +130,10 @@ def choose_command(rng, kind):
 
 
 def make_case(rng, kinds, root, folder):
-    """Writes an altered file into `folder`. (kind, what was done, the path for {file}, the altered file, command)"""
+    """Writes an altered file into `folder`.
+
+    Returns (kind, what was done, the path for {file}, the altered file, command).
+    """
     kind = rng.choices(kinds, [k.weight for k in kinds])[0]
     original = rng.choice(kind.originals)
     source, target = f"{root}/{original}", f"{folder}/{kind.copied}{os.path.basename(original)}"
@@ -156,7 +159,7 @@ def make_case(rng, kinds, root, folder):
 
 
 def alteration_of(path):
-    """By the file's name; None for one that stays as it is."""
+    """The alteration for a file, by its name; None for a file that is never altered."""
     if os.path.basename(path) == "corpus.bin":
         return alter_any
     return BY_ENDING.get(os.path.splitext(path)[1])

@@ -1,5 +1,5 @@
-// Writes a draft of random weights for a model, one of every trained method, and a datastore: what
-// altered files begin as. usage: make_drafts MODEL FOLDER
+// Writes the drafts and the datastore that tests of altered files begin with: a draft of random
+// weights for every trained method, all for one model. usage: make_drafts MODEL FOLDER
 #include <cstdio>
 #include <string>
 

@@ -1,4 +1,4 @@
-"""The small valid files that altered ones are made from, written into a folder with foretoken's help."""
+"""Makes the folder of small valid files that are then altered; foretoken itself writes some of them."""
 import json
 import os
 import random
@@ -38,7 +38,7 @@ def write_json(path, value):
 
 
 def mapped_byte(byte):
-    """The character that stands for a byte in byte-level vocabularies."""
+    """The character that represents a byte in byte-level vocabularies."""
     def printable(b):
         return 33 <= b <= 126 or 161 <= b <= 172 or 174 <= b <= 255
     return chr(byte if printable(byte) else 256 + sum(not printable(b) for b in range(byte)))
@@ -56,7 +56,7 @@ def byte_level_tokenizer():
 
 
 def hf_model(folder, config, rng, shards=1):
-    """A Hugging Face directory of random weights."""
+    """Writes a Hugging Face model directory with random weights, without a tokenizer."""
     c = {"vocab_size": 262, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
          "num_key_value_heads": 2, "max_position_embeddings": 256, "rms_norm_eps": 1e-5, "bos_token_id": 259,
          "eos_token_id": [259, 261], "tie_word_embeddings": False, "rope_theta": 10000.0, "torch_dtype": "float32"} | config
@@ -133,7 +133,7 @@ def write_models(root, foretoken, tiny):
 
 
 def published_name(method, name):
-    """The authors' name of a draft's tensor, "" for one that their files lack."""
+    """The authors' name of a draft's tensor; "" if their files do not have it."""
     layer, number = ("", "0") if not name.startswith("blk.") else (name.split(".", 2)[2], name.split(".")[1])
     inner = next((LAYER[k] + layer[len(k) :] for k in LAYER if layer.startswith(k)), "")
     outer = next((OUTER[k] + name[len(k) :] for k in OUTER if name.startswith(k)), "")
@@ -170,7 +170,7 @@ def write_torch(path, tensors):
 
 
 def write_published(root, method):
-    """A draft as its authors would publish it; Chimera's three files are left out."""
+    """Writes a draft in its authors' file layout. Chimera, which has three files, is not supported."""
     with open(f"{root}/drafts/{method}.gguf", "rb") as file:
         draft = Gguf(file.read())
     tensors = {}
@@ -182,7 +182,7 @@ def write_published(root, method):
                 kind, data = "I64", b"".join(struct.pack("<q", int(x)) for (x,) in struct.iter_unpack("<f", t.data))
             tensors[name] = kind, t.dims[::-1], data
     heads = {"edd": ["lm_head.weight", "embedding_layer.weight"], "hydra": [f"hydra_lm_head.{k}.1.weight" for k in range(4)]}
-    for name in heads.get(method, []):  # ours take them from the target
+    for name in heads.get(method, []):  # tensors that our files leave to the target
         tensors.setdefault(name, matrix(random.Random(name), 259, 64))
     folder = f"{root}/published/{method}"
     stem = {"medusa": "medusa_lm_head", "hydra": "hydra_lm_head", "edd": "draft_model"}.get(method, "model")
@@ -214,7 +214,7 @@ def write_texts(root, foretoken, tiny, env):
         for i, (w, kind) in enumerate(zip(WORDS, ("writing", "math", "qa")))))
     write_json(t + "/heads.json", {"model": "tiny", "prompts": 2, "domain": "input", "trials": 9, "candidates": 12,
                                    "heads": [[0, 1, 7], [2, 3, 5], [1, 0, 1]]})
-    write(t + "/ids", "1 2 3 258")  # what commands find on standard input
+    write(t + "/ids", "1 2 3 258")  # the standard input of every command
     write(t + "/tree.txt", "0\n1\n0,0\n0,2   # a grandchild\n1,0\n")
     write_json(t + "/recipe.json", {
         "vocab": 260, "layers": 1, "hidden": 32, "ffn": 32, "heads": 2, "kv_heads": 1, "head_dim": 16, "length": 16, "batch": 2,
@@ -239,13 +239,13 @@ def write_texts(root, foretoken, tiny, env):
 
 
 def write_runs(root, trainer):
-    """Runs of the trainer that stopped on the way."""
+    """Writes the folder of a short training run, with its checkpoint."""
     texts = root + "/texts"
     run(trainer, "train", "lm", "--quiet", "--recipe", texts + "/recipe.json", "--data", texts, "--out", root + "/runs/lm")
 
 
 def make(root, foretoken, tiny, make_drafts, trainer):
-    """Makes the folder as a whole or not at all."""
+    """Makes the folder `root`. Its file "complete" is written last; without it the folder is made anew."""
     shutil.rmtree(root, ignore_errors=True)
     env = dict(os.environ, XDG_CACHE_HOME=root + "/cache")
     write_hf(root)

@@ -3,10 +3,10 @@
 
     run.py --bin build/asan --tiny build/asan/tests/cli/tiny.gguf --work build/asan/altered --count 10000 --seed 1
 
-A command may take the file or refuse it (status 0, 1 or 2). It must not end by a signal, need more than 20 s of processor
-time, 60 s in all or 4 GB of resident memory; say another text than without a drafter; refuse a file without naming it on
-standard error, or change it, or leave a half-written output behind. Files that break this stay in WORK/faults/NUMBER with
-their command. Run again with the same seed, it goes on where it was stopped; --only NUMBER repeats one.
+A command may take the file or refuse it (status 0, 1 or 2). A fault is: ending by a signal; more than 20 s of processor
+time, 60 s in all or 4 GB of resident memory; writing another text than without a drafter; refusing a file without
+naming it on standard error, or changing it; leaving a half-written output behind. Faulty files are kept in
+WORK/faults/NUMBER with their command. A run with the same seed continues where it was stopped; --only NUMBER repeats one.
 """
 import argparse
 import concurrent.futures
@@ -32,7 +32,7 @@ SANITIZERS = {"ASAN_OPTIONS": "abort_on_error=1:detect_leaks=0:max_allocation_si
 
 
 def limited(command, environment, stdin_path, stderr_path):
-    """Runs it under the limits. (wait status, timed out, seconds, bytes of resident memory)"""
+    """Runs a command under the limits. Returns (exit code, timed out, seconds, bytes of resident memory)."""
     begin = time.monotonic()
     with open(stdin_path, "rb") as stdin, open(stderr_path, "wb") as stderr:
         process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr, env=environment)
@@ -48,12 +48,12 @@ def limited(command, environment, stdin_path, stderr_path):
 
 
 def is_empty_folder(path):
-    """A folder for outputs is made before the work, so that one that cannot be made ends the command early."""
+    """Whether `path` is an empty folder. Commands make output folders early, so these are not leftovers."""
     return os.path.isdir(path) and not os.listdir(path)
 
 
 def faults_of(code, timed_out, memory, message, kind, target):
-    """What is wrong with how a command ended, in words."""
+    """The faults in how a command ended, as a list of texts."""
     found = []
     if timed_out or code == -signal.SIGXCPU:
         found.append("took too long")
@@ -102,7 +102,7 @@ class Runner:
             self.check_originals()
 
     def check_originals(self):
-        """Every kind's command takes every original as it is."""
+        """Ends the program unless every kind's command takes every original unaltered."""
         for kind in self.kinds:
             for original in kind.originals:
                 folder = f"{self.cases}/original"
@@ -160,7 +160,7 @@ class Runner:
             out.write(json.dumps(result) + "\n" + " ".join(f"'{w}'" if " " in w else w for w in words) + "\n")
 
     def known(self):
-        """Results of earlier runs with this seed, by number."""
+        """{number: result} of earlier runs with this seed."""
         if not os.path.exists(self.results_path):
             return {}
         with open(self.results_path, encoding="utf-8") as file:

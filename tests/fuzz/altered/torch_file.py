@@ -1,18 +1,18 @@
-"""Writes what torch.save would, without torch."""
+"""Writes files of torch.save without torch."""
 import io
 import pickle
 import zipfile
 
 
 class Storage:
-    """What torch.save gives a persistent id."""
+    """A storage, which torch.save pickles as a persistent id."""
 
     def __init__(self, kind, key, count):
         self.id = ("storage", kind, key, "cpu", count)
 
 
 class Named:
-    """Pickles as a module's name, without the module being there."""
+    """A reference to a name of a module, pickled without importing the module."""
 
     def __init__(self, module, name):
         self.module, self.name = module, name
@@ -23,7 +23,7 @@ class Call:
         self.named, self.arguments = named, arguments
 
 
-class TensorPickler(pickle._Pickler):  # the one in Python: its dispatch can be extended
+class TensorPickler(pickle._Pickler):  # the pickler written in Python, whose dispatch can be extended
     dispatch = dict(pickle._Pickler.dispatch)
 
     def persistent_id(self, value):
@@ -45,7 +45,7 @@ class TensorPickler(pickle._Pickler):  # the one in Python: its dispatch can be 
 
 
 def tensor(kind, key, count, offset, shape, strides):
-    """A view of storage `key`, which has `count` numbers of type `kind` ("FloatStorage")."""
+    """A view of storage `key`, which has `count` elements of type `kind` ("FloatStorage")."""
     hooks = Call(Named("collections", "OrderedDict"), ())
     return Call(Named("torch._utils", "_rebuild_tensor_v2"),
                 (Storage(Named("torch", kind), key, count), offset, shape, strides, False, hooks))
@@ -58,7 +58,7 @@ def pickled(state):
 
 
 def archive(path, state, storages):
-    """A file of torch.save: the state, and the bytes of storage "0", "1", ..."""
+    """Writes a file of torch.save: the pickled state, and the bytes of storages "0", "1", ..."""
     with zipfile.ZipFile(path, "w") as out:
         for name, content in [("data.pkl", pickled(state)), ("byteorder", b"little"),
                               *((f"data/{i}", s) for i, s in enumerate(storages))]:

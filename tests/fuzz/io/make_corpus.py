@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the seed files of the io fuzz targets: small valid files for the fuzzer to bend.
+"""Writes the seed files of the io fuzz targets: small valid files that the fuzzer mutates.
 
     .venv/bin/pip install gguf==0.19.0 numpy && .venv/bin/python tests/fuzz/io/make_corpus.py
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "altered"))
-from torch_file import archive, pickled, tensor  # noqa: E402  a neighbour
+from torch_file import archive, pickled, tensor  # noqa: E402  of tests/fuzz/altered
 
 
 def write_gguf(name, tokenizer, architecture="llama"):

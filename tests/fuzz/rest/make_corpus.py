@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the seed files of the datastore fuzz target, by the description in docs/formats.md.
+"""Writes the seed files of the datastore fuzz target, in the format that docs/formats.md describes.
 
     tests/fuzz/rest/make_corpus.py
 """
@@ -9,7 +9,7 @@ import sys
 
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "altered"))
-from alter_tensors import checksum  # noqa: E402  a neighbour
+from alter_tensors import checksum  # noqa: E402  of tests/fuzz/altered
 
 
 def datastore(documents, vocab, vocabulary):
