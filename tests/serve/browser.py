@@ -1,4 +1,4 @@
-"""The web page in headless Chromium: opening it, waiting for it, and what it must never do."""
+"""Drives the web page in headless Chromium, and checks what must hold for every state of the page."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ ANSWER_SECONDS = 240
 WIDE = (1040, 700)
 PHONE = (360, 740)
 
-# The contrast of every text that is shown with what lies behind it, where it is below 4.5 (WCAG AA).
+# JavaScript: the visible texts whose contrast with their background is below 4.5 (WCAG AA).
 POOR_CONTRAST = """
 const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
 function rgba(colour) {
@@ -47,7 +47,7 @@ for (const element of document.querySelectorAll("body *")) {
 return poor;
 """
 
-# What sticks out of the window on the right or left.
+# JavaScript: the elements that exceed the window on the left or right, and whether the page scrolls.
 OUTSIDE = """
 return [...document.querySelectorAll("body *")].filter((element) => {
   if (!element.checkVisibility() || element.closest(".unseen, svg")) return false;
@@ -60,7 +60,7 @@ return [...document.querySelectorAll("body *")].filter((element) => {
 
 
 class Browser:
-    """A page of its own: nothing is left of earlier ones. `images`: where pictures are kept, or None."""
+    """A browser with a fresh profile, as a context manager. `images`: a folder for screenshots, or None."""
 
     def __init__(self, images=None):
         self.images = pathlib.Path(images) if images else None
@@ -70,7 +70,7 @@ class Browser:
                        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"):
             options.add_argument(option)
         if os.geteuid() == 0:
-            options.add_argument("--no-sandbox")  # which root has not
+            options.add_argument("--no-sandbox")  # Chromium's sandbox does not work as root
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
         self.driver.set_script_timeout(30)
@@ -85,7 +85,7 @@ class Browser:
     # Windows.
 
     def open(self, url, size=WIDE, dark=False, touch=False, calm=False, keeps_settings=False):
-        """Opens the page anew, as on a device of that kind."""
+        """Loads the page on an emulated device. `calm`: the user prefers reduced motion."""
         self.host = urllib.parse.urlsplit(url).netloc
         self.cdp("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=touch)
         self.cdp("Emulation.setTouchEmulationEnabled", enabled=touch)
@@ -119,7 +119,7 @@ class Browser:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def text(self, selector):
-        """The text of an element, as it is in the document."""
+        """The text content of the first such element; "" if there is none."""
         return self.js("return (document.querySelector(arguments[0]) || {}).textContent || ''", selector)
 
     def texts(self, selector):
@@ -135,7 +135,7 @@ class Browser:
         ActionChains(self.driver).move_to_element(element).perform()
 
     def tap(self, element):
-        """Touches the first line of an element, which need not be in sight."""
+        """Scrolls to an element and touches the middle of its first line."""
         x, y = self.js("""arguments[0].scrollIntoView({block: "center"});
             const {left, top, width, height} = arguments[0].getClientRects()[0];
             return [left + width / 2, top + height / 2]""", element)
@@ -149,11 +149,11 @@ class Browser:
         ActionChains(self.driver).key_down(modifier).send_keys(key).key_up(modifier).perform()
 
     def focused(self):
-        """The id, or else the class, of what has the focus."""
+        """The id of the focused element, or else its class or tag."""
         return self.js("const one = document.activeElement; return one.id || one.className || one.tagName")
 
     def fill(self, selector, text):
-        """Puts a value into a field, as its user would."""
+        """Sets the value of a field and sends the events of a user's input."""
         self.js("""const [field, value] = [document.querySelector(arguments[0]), arguments[1]];
                    field.value = value;
                    for (const type of ["input", "change"]) field.dispatchEvent(new Event(type, {bubbles: true}));""",
@@ -177,7 +177,7 @@ class Browser:
         self.wait(lambda: not self.is_busy(), "the answer does not end", ANSWER_SECONDS)
 
     def ask(self, question):
-        """Sends a message and waits for the answer, which it returns."""
+        """Sends a message, waits for the whole answer and returns it."""
         self.begin(question)
         self.wait_written()
         return self.texts(".answer .text")[-1]
@@ -189,7 +189,7 @@ class Browser:
         self.wait(lambda: len(self.all(".turn")) > count, "a message is not sent")
 
     def copied(self, selector):
-        """What copying all of an element gives."""
+        """The clipboard's text after all of an element was selected and copied."""
         return self.js("""const range = document.createRange();
             range.selectNodeContents(document.querySelector(arguments[0]));
             getSelection().removeAllRanges(); getSelection().addRange(range);
@@ -200,7 +200,7 @@ class Browser:
             getSelection().removeAllRanges();
             return data.getData("text/plain");""", selector)
 
-    # What must hold wherever the page is.
+    # What must hold in every state of the page.
 
     def check_layout(self, where):
         that(not (outside := self.js(OUTSIDE)), f"{where}: outside of the window: {outside[:6]}")
@@ -209,7 +209,7 @@ class Browser:
         that(not (poor := self.js(POOR_CONTRAST)), f"{where}: hard to read: {poor[:6]}")
 
     def check_quiet(self, expected=()):
-        """No complaint on the console but such as hold one of `expected`, and no request to anybody else."""
+        """Fails on console messages that contain none of `expected`, and on requests to other hosts."""
         complaints = [entry["message"] for entry in self.driver.get_log("browser")
                       if entry["level"] in ("SEVERE", "WARNING")]
         complaints = [text for text in complaints if not any(part in text for part in expected)]

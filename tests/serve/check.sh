@@ -1,7 +1,7 @@
 #!/bin/sh
-# Checks `foretoken serve` from outside: conformance, schemathesis, faults. `make serve-check` builds first.
-# usage: check.sh [short|long]; short: minutes, as in CI; long: every fault in full
-# FT_SKIP_SERVE_CHECKS=1 leaves out what needs PyPI's packages.
+# Checks `foretoken serve` as a black box: conformance, schemathesis, faults. `make serve-check` builds it first.
+# usage: check.sh [short|long]; short: minutes, as in CI; long: the full number of repetitions of every fault
+# FT_SKIP_SERVE_CHECKS=1 leaves out the checks that need packages from PyPI.
 set -u
 cd "$(dirname "$0")/../.."
 python=build/serve-venv/bin/python

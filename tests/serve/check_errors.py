@@ -1,4 +1,4 @@
-"""What is refused, and how: the status, and an error object that names the field."""
+"""Refused requests: each gets the right status and an error object that names the field."""
 import openai
 
 import client
@@ -27,7 +27,7 @@ def refused(c, path, body, param, code=None, status=400):
     return error
 
 
-# Fields of both endpoints with a value of a wrong type.
+# Fields of both endpoints, with values of a wrong type.
 WRONG_TYPES = [("temperature", "hot"), ("temperature", True), ("top_p", "x"), ("top_k", 1.5), ("min_p", []),
                ("typical_p", {}), ("max_tokens", "many"), ("max_tokens", 2.5), ("n", "two"), ("n", 1.5),
                ("seed", "seven"), ("seed", 0.5), ("stop", 5), ("stop", {"a": 1}), ("stream", "yes"), ("stream", 1),
@@ -36,7 +36,7 @@ WRONG_TYPES = [("temperature", "hot"), ("temperature", True), ("top_p", "x"), ("
                ("response_format", []), ("json_schema", "{}"), ("grammar", 5), ("prediction", "text"),
                ("stream_options", True), ("cache_prompt", 1), ("cycles", "yes"), ("model", 5), ("user", {}),
                ("timings_per_token", 0)]
-# And with a value out of its range.
+# Fields of both endpoints, with values of the right type that are out of range or not known.
 WRONG_VALUES = [("temperature", -0.1), ("temperature", 101), ("top_p", 1.1), ("top_p", -0.1),
                 ("top_k", -2), ("min_p", 2), ("typical_p", -1), ("max_tokens", 0), ("max_tokens", -2),
                 ("max_tokens", 1 << 40), ("n", 0), ("n", -1), ("n", 1000000), ("seed", 1 << 70), ("seed", -(1 << 70)),
@@ -53,7 +53,7 @@ WRONG_VALUES = [("temperature", -0.1), ("temperature", 101), ("top_p", 1.1), ("t
 def types(c):
     for name, value in WRONG_TYPES:
         for path, body in ((CHAT, HELLO), (TEXT, ONCE)):
-            is_part = isinstance(value, float)  # a number, though no whole one
+            is_part = isinstance(value, float)  # a number that is not whole: its value is wrong, not its type
             refused(c, path, {**body, name: value}, name, "invalid_value" if is_part else "invalid_type")
 
 
@@ -66,7 +66,7 @@ def values(c):
 
 
 def param_of(name, value):
-    """Elements of lists are named by their index."""
+    """The name that the error gives the field; an element of a list is named by its index."""
     return "stop[1]" if value == ["a", ""] else name
 
 
@@ -130,7 +130,7 @@ def together(c):
 
 @check("errors: what is known and not supported")
 def unsupported(c):
-    """Every field of /openapi.json that says so: refused with a value that would change the answer, accepted with null."""
+    """Every field that /openapi.json calls not supported is refused with a value and accepted with null."""
     schemas, tried = c.document["components"]["schemas"], 0
     for path, body, schema in ((CHAT, HELLO, "ChatRequest"), (TEXT, ONCE, "TextRequest")):
         for name, about in schemas[schema]["properties"].items():

@@ -1,4 +1,4 @@
-"""Answers in a given form: JSON schemas, JSON objects, grammars, tools."""
+"""Constrained answers: JSON schemas, JSON objects, grammars, tools."""
 import json
 import re
 
@@ -138,7 +138,7 @@ def check_calls(calls):
 
 
 def collect(chunks):
-    """Calls of a stream, from their deltas."""
+    """The tool calls of a stream, assembled from their deltas."""
     calls = {}
     for delta in (choice["delta"] for chunk in chunks for choice in chunk["choices"]):
         for part in delta.get("tool_calls") or []:

@@ -1,4 +1,4 @@
-"""Who is let in: keys, the Host header, origins of web pages, sizes. On a server of its own, with a key and an origin."""
+"""Access control: API keys, the Host header, origins of web pages, limits of sizes. Needs a server with `options`."""
 import json
 import subprocess
 
@@ -16,7 +16,7 @@ MEBIBYTE = 1 << 20
 
 
 def options(folder):
-    """Options of the server that these checks are for; `folder` takes the file of keys."""
+    """The options of the server that these checks need. Writes a file of keys into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     keys = folder / "keys"
     keys.write_text("second-key\n\nthird-key\n")

@@ -1,4 +1,4 @@
-"""How tokens are chosen: each option has its effect, and the same one with and without speculation."""
+"""Sampling options: each has its effect, and the text is the same with and without speculation."""
 from context import EDIT, GREEDY, STORY
 from results import Suite, same, that
 
@@ -10,7 +10,7 @@ WARM = {"temperature": 1.2, "seed": 21}
 
 
 def both(c, content, **fields):
-    """The text, which must be the one without speculation."""
+    """The text of an answer. Fails unless it is the same without speculation."""
     text = c.server.text(content, max_tokens=40, **fields)
     same(c.server.text(content, max_tokens=40, drafter="none", **fields), text, f"with and without a drafter, {fields}")
     return text

@@ -1,4 +1,4 @@
-"""What the server tells of itself, tokens and templates, and how it speaks HTTP."""
+"""Endpoints about the server, tokens and templates, and the server's HTTP."""
 import json
 import subprocess
 import threading
@@ -162,7 +162,7 @@ def openapi(c):
 
 @check("server: streams meet their schemas")
 def stream_schemas(c):
-    """What schemathesis does not look into: the data of events."""
+    """Validates the data of events, which schemathesis does not look into."""
     def meet(chunks, name):
         schema = {"$ref": f"#/components/schemas/{name}", "components": c.document["components"]}
         validator = jsonschema.Draft202012Validator(schema)

@@ -1,4 +1,4 @@
-"""What speculation must not change, and what it must show: texts, log-probabilities, counts, predictions."""
+"""Speculation changes no text and no log-probability, and is reported in counts, timings and predictions."""
 import client
 from context import EDIT, GREEDY, SEEDED, STORY, joined
 from results import Suite, same, that
@@ -63,7 +63,7 @@ def logprobs(c):
 
 
 def check_entries(entries, text, usage, alternatives):
-    """One entry a token, whose bytes are the text, and alternatives in falling order."""
+    """Expects one entry a token, bytes that add up to the text, and alternatives in falling order."""
     written = b"".join(bytes(e["bytes"]) for e in entries)
     that(written.decode("utf-8", errors="ignore").startswith(text), f"bytes {written!r} are not those of {text!r}")
     that(

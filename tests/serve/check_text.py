@@ -95,7 +95,7 @@ def sampled(c):
 @check("completions: an empty prompt")
 def empty(c):
     reply = c.server.post("/v1/completions", {"prompt": "", "max_tokens": 4, "temperature": 0})
-    if reply.status == 200:  # a model that begins texts with a token of its own has something to go on
+    if reply.status == 200:  # the model begins every text with a token of its own, so the prompt is not empty
         return "answered"
     same((reply.status, reply.error()["param"]), (400, "prompt"), "status and param")
     return "refused"

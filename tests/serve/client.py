@@ -1,13 +1,13 @@
-"""A small HTTP client for tests: requests over plain sockets, events of streams, and Prometheus' text."""
+"""A small HTTP client for tests: requests, events of streams, and Prometheus' text format."""
 import http.client
 import json
 import re
 import resource
 import socket
 
-TIMEOUT = 120  # seconds without a byte, after which a server counts as hanging
+TIMEOUT = 120  # seconds without a byte after which a server counts as hanging
 
-Broken = http.client.HTTPException  # an answer that was cut, or is no HTTP
+Broken = http.client.HTTPException  # raised for an answer that was cut or is not HTTP
 
 
 class Reply:
@@ -22,13 +22,13 @@ class Reply:
         return json.loads(self.body)
 
     def good(self):
-        """The object of an answer that must be one."""
+        """The JSON of the answer. Fails unless the status is 200."""
         if self.status != 200:
             raise AssertionError(f"status {self.status}, expected 200: {self.body[:400]!r}")
         return self.json()
 
     def error(self):
-        """The error object of an answer that must be one."""
+        """The error object of the answer. Fails if there is none or it is incomplete."""
         try:
             error = self.json()["error"]
         except (ValueError, KeyError, TypeError):
@@ -40,7 +40,7 @@ class Reply:
 
 
 def error_problem(error):
-    """What an error object lacks; None where it has all."""
+    """What is wrong with an error object; None if nothing is."""
     if not isinstance(error, dict):
         return "the error is no object"
     for field, kinds in (("message", str), ("type", str), ("param", (str, type(None))), ("code", (str, type(None)))):
@@ -52,7 +52,7 @@ def error_problem(error):
 
 
 def encode(body):
-    """A body as bytes; anything but bytes and text as JSON."""
+    """A body as bytes: bytes and None unchanged, text as UTF-8, anything else as JSON."""
     if body is None or isinstance(body, bytes):
         return body
     return body.encode() if isinstance(body, str) else json.dumps(body).encode()
@@ -71,7 +71,7 @@ def request(host, port, method, path, body=None, headers=None, timeout=TIMEOUT):
 
 
 def head(method, path, body=b"", host="127.0.0.1", **more):
-    """The bytes of a request, for those who send them piece by piece."""
+    """The bytes of a request's head, to be sent over a socket. The body, which is not included, sets the length."""
     lines = [
         f"{method} {path} HTTP/1.1", f"Host: {host}", "Content-Type: application/json", f"Content-Length: {len(body)}",
         *(f"{k.replace('_', '-')}: {v}" for k, v in more.items())
@@ -84,7 +84,7 @@ def connect(server, timeout=TIMEOUT):
 
 
 def events(body):
-    """The data of a stream of server-sent events; comments are left out. Every event must be a line "data: ..."."""
+    """The data of server-sent events; comments are left out. Fails unless every event is one line "data: ..."."""
     text = body.decode("utf-8") if isinstance(body, bytes) else body
     if not text.endswith("\n\n"):
         raise AssertionError(f"the stream ends within an event: {text[-80:]!r}")
@@ -99,7 +99,7 @@ def events(body):
 
 
 def stream(server, path, body, **options):
-    """The chunks of a streamed answer, which must end with [DONE]."""
+    """The chunks of a streamed answer. Fails unless the stream ends with [DONE], its only one."""
     reply = server.post(path, {**body, "stream": True}, **options)
     if reply.status != 200:
         raise AssertionError(f"status {reply.status}, expected a stream: {reply.body[:400]!r}")
@@ -112,13 +112,13 @@ def stream(server, path, body, **options):
 
 
 def contents(body):
-    """The texts of a chat's stream, one a chunk."""
+    """The texts of a chat's stream, one for each choice of each chunk."""
     chunks = [json.loads(event) for event in events(body) if event != "[DONE]"]
     return [choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"]]
 
 
 def unchunked(head, body):
-    """A body as it was before it was sent in chunks."""
+    """The body of an answer, decoded if `head` says that it was sent in chunks."""
     if b"transfer-encoding: chunked" not in head.lower():
         return body
     whole = b""
@@ -132,7 +132,7 @@ def unchunked(head, body):
 
 
 def allow_many_files(count):
-    """Raises this process's limit of open files."""
+    """Raises this process's limit of open files to `count`, as far as the hard limit allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < count:
         resource.setrlimit(resource.RLIMIT_NOFILE,
@@ -144,7 +144,7 @@ LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
 
 
 def metrics(text):
-    """Samples of Prometheus' text: [(name, {label: value}, number)]."""
+    """The samples of Prometheus' text format: [(name, {label: value}, number)]."""
     samples = []
     for line in text.splitlines():
         if not line or line.startswith("#"):

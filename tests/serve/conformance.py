@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks a running `foretoken serve` from outside, with the openai client and curl.
+"""Checks a running `foretoken serve` as a black box, with the openai client and curl.
 
-Every check is a function with a name; they run one after the other on a server of each model, and a table says what came of
-them. Without --model these are the shipped model, SmolLM2 where scripts/fetch_model.sh has put it, and the shipped model
-with a template that has tools.
+Every check is a named function. The checks run one after the other on a server for each model, and a table shows the
+results. Without --model, the models are the shipped one, SmolLM2 if scripts/fetch_model.sh has fetched it, and the
+shipped one with a template that has tools.
 
     tests/serve/install.sh && build/serve-venv/bin/python tests/serve/conformance.py [--only 'chat: s*'] [--model FILE]...
 """
@@ -43,7 +43,7 @@ def check_guarded(results, args):
 
 
 def check_all(results, args):
-    """The usual three models, and the server that is guarded."""
+    """Checks the usual three models, and access control on a server of its own."""
     def on(group, path, suites):
         results.run_one(group, "the server starts, and ends with 0",
                         lambda: check_model(results, group, path, suites, args))

@@ -1,4 +1,4 @@
-"""What the checks of one model share: its server, the `openai` client, prompts and answers that several need."""
+"""What the checks of one model share: its server, the `openai` client, prompts and cached answers."""
 import functools
 import subprocess
 
@@ -8,7 +8,7 @@ import client
 import server as servers
 from results import Skip, that
 
-# Answers that repeat their prompt, so that guesses come true, and one that does not.
+# EDIT's answer repeats the prompt, so that drafts are accepted; STORY's does not.
 EDIT = (
     "Correct this text, and answer with the text only: The market open every Saturday. The farmers brings bread to the "
     "market, and the market close at noon. The market open every Saturday.")
@@ -28,10 +28,10 @@ class Context:
         self.vocab = server.get("/v1/models").good()["data"][0]["meta"]["n_vocab"]
         self.drafters = self.props["drafters"]
 
-    # Answers of the openai client.
+    # Answers by the openai client.
 
     def chat(self, content, **fields):
-        """chat.completion of one user's message; fields that the client does not know go in extra_body."""
+        """The chat.completion for one user message. Fields that the client does not know go into extra_body."""
         return self.client.chat.completions.create(model="any", messages=[{"role": "user", "content": content}],
                                                    **fields)
 
@@ -40,10 +40,10 @@ class Context:
 
     @functools.lru_cache(maxsize=None)
     def usual(self, content, tokens, **sampling):
-        """The text of an answer with the default drafter."""
+        """The text of an answer with the default drafter, cached."""
         return self.server.text(content, max_tokens=tokens, **sampling)
 
-    # Bodies as they go over the wire.
+    # Requests without the openai client.
 
     def chat_body(self, content, **fields):
         return {"messages": [{"role": "user", "content": content}], **fields}
@@ -57,7 +57,7 @@ class Context:
     def stream_text(self, prompt, **fields):
         return client.stream(self.server, "/v1/completions", {"prompt": prompt, **fields})
 
-    # What stands beside the server.
+    # Commands, other endpoints, and what the server has.
 
     def generate(self, *options):
         """What `foretoken generate` writes with this model."""
@@ -88,7 +88,7 @@ def joined(chunks, index=0):
 
 
 def finish(chunks, index=0):
-    """The finish_reason of one choice of a stream: one chunk has it, the choice's last."""
+    """The finish_reason of one choice of a stream. Fails unless the choice's last chunk, and no other, has it."""
     reasons = [choice["finish_reason"] for chunk in chunks for choice in chunk["choices"] if choice["index"] == index]
     that(reasons and reasons[-1] is not None and not any(reasons[:-1]), f"finish reasons of a stream: {reasons}")
     return reasons[-1]

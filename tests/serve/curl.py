@@ -1,4 +1,4 @@
-"""Requests by the curl program: an HTTP client of somebody else's, for what must hold on the wire."""
+"""Requests by the curl program, an independent HTTP client, for what must hold on the wire."""
 import subprocess
 
 import client
@@ -7,13 +7,13 @@ SECONDS = 120
 
 
 def curl(server, path, *options, body=None, seconds=SECONDS):
-    """The reply to `curl OPTIONS URL/path`, a POST of JSON where there is a `body`."""
+    """The reply to `curl OPTIONS URL/path`; with a `body`, to a POST of JSON."""
     command = ["curl", "-sS", "-i", "--max-time", str(seconds), "--noproxy", "*", *options]
     data = client.encode(body)
     if data is not None:
         command += ["-H", "Content-Type: application/json", "--data-binary", "@-"]
         if not any(option.startswith("Expect:") for option in options):
-            command += ["-H", "Expect:"]  # curl would wait for 100 Continue where the body is large
+            command += ["-H", "Expect:"]  # else curl waits for 100 Continue before it sends a large body
     run = subprocess.run([*command, server.url + path], input=data or b"", capture_output=True)
     if run.returncode != 0:
         raise AssertionError(
@@ -22,7 +22,7 @@ def curl(server, path, *options, body=None, seconds=SECONDS):
 
 
 def parse(output):
-    """The last reply of curl's output; those before it are "100 Continue" and the like."""
+    """The last reply of curl's output. Those before it are interim ones, such as "100 Continue"."""
     while True:
         head, _, body = output.partition(b"\r\n\r\n")
         lines = head.decode("latin-1").split("\r\n")

@@ -1,4 +1,4 @@
-"""Clients that go away, do not read, or connect and say nothing."""
+"""Clients that disconnect, read slowly, or connect and send nothing."""
 import concurrent.futures
 import contextlib
 import socket
@@ -15,7 +15,7 @@ check = SUITE.check
 
 
 def reset(connection):
-    """Closes a connection so that the server sees a reset, not an end."""
+    """Closes a connection with a TCP reset instead of a FIN."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
 
@@ -30,8 +30,8 @@ def read_some(connection, most):
 
 
 def disconnect(server, rng):
-    """One client that goes at a random point: within the head or the body, before the first byte, in mid-stream, or without
-    having read what was sent."""
+    """Runs one client that disconnects at a random point, which it returns: within the head or the body, before the
+    answer, in the middle of it, or without reading what was sent."""
     where = rng.choice(["head", "body", "before", "middle", "middle", "unread"])
     streamed = rng.random() < 0.6
     path = rng.choice(["/v1/chat/completions", "/v1/completions"])
@@ -73,7 +73,7 @@ def disconnects(f):
         reference.check(server, f"after {count} disconnects")
         server.wait_idle()
         wait_for(lambda: server.open_files() <= files + 2, f"{server.open_files()} files are open, {files} were before")
-        more = server.status("Threads") - threads  # workers are started as they are needed, and stay
+        more = server.status("Threads") - threads  # workers are started on demand and kept
         that(more <= 4 * at_once, f"{more} threads more than before {count} disconnects, {at_once} at once")
         return ", ".join(f"{places.count(where)} {where}" for where in sorted(set(places)))
 
@@ -87,7 +87,7 @@ def wait_for(condition, what, seconds=30):
 
 @check("clients: an answer is cancelled when its client goes")
 def cancelled(f):
-    """With one slot and answers of the whole context, the next client would otherwise wait for all of them."""
+    """With one slot and answers that fill the context, the next client would otherwise wait for all of them."""
     with f.start("--parallel", "1", "--queue", "64") as server:
         reference = Reference(server)
         for streamed in (True, False):
@@ -107,7 +107,7 @@ def cancelled(f):
 
 @check("clients: slow readers stop nobody")
 def slow_readers(f):
-    """More of them than slots: an answer does not wait for its reader."""
+    """There are more slow readers than slots: an answer does not wait for its reader."""
     with f.start("--parallel", "4") as server:
         reference = Reference(server)
         body = body_of("/v1/chat/completions", LONG, max_tokens=1200, ignore_eos=True, stream=True, logprobs=True,

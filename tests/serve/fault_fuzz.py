@@ -1,4 +1,4 @@
-"""Ten thousand bad requests: each gets an error object or a closed connection, and the server lives."""
+"""Ten thousand bad requests: each gets an error object or a closed connection, and the server survives."""
 import collections
 import concurrent.futures
 import http.client
@@ -14,17 +14,17 @@ SUITE = Suite()
 check = SUITE.check
 
 HANGS = 60  # seconds after which an answer to a whole request counts as missing
-LOOK = 0.2  # seconds that a client waits where the server may wait for more
-FINE = (501, 503, 505)  # of the 5xx: what is not offered, not now, not this version of HTTP
-LARGE_EVERY = 500  # requests, of which one has 100 MB
+LOOK = 0.2  # seconds that a client waits if the server may rightly wait for more bytes
+FINE = (501, 503, 505)  # acceptable 5xx: not implemented, unavailable, HTTP version not supported
+LARGE_EVERY = 500  # one of so many requests has 100 MB
 
 
 class NoReply(Exception):
-    """The server closed the connection, or is rightly waiting for more."""
+    """The server closed the connection, or is rightly waiting for more bytes."""
 
 
 class Incoming(io.BufferedReader):
-    """What a connection brings, for replies that follow each other: none of them closes it, or takes the next one's."""
+    """A reader of a connection for successive replies: none of them closes it or buffers bytes of the next one."""
 
     def __init__(self, connection):
         super().__init__(socket.SocketIO(connection, "r"))
@@ -53,7 +53,7 @@ def next_reply(incoming, is_whole):
 
 
 def judge(reply, may_be_good):
-    """What came, for the counts; raises where it should not have come."""
+    """The kind of a reply, for the counts. Fails if the reply is not allowed."""
     if reply.status < 300:
         that(may_be_good, f"status {reply.status}, expected an error: {reply.body[:80]!r}")
         return "good"
@@ -68,7 +68,7 @@ def send(server, sending):
             for part in sending.parts:
                 connection.sendall(part)
         except OSError:
-            pass  # the server has refused already, and perhaps said so
+            pass  # the server has refused already, perhaps with a reply
         incoming = Incoming(connection)
         may_be_good = sending.may_be_good or sending.kind == "length too small"
         try:
@@ -98,7 +98,7 @@ def try_one(f, server, i):
 
 @check("fuzz: bad requests")
 def bad_requests(f):
-    """A fault names its request; --seed and the number make it again (fault_fuzz.make)."""
+    """A fault names the number of its request, which together with --seed reproduces it (fault_fuzz.make)."""
     count, batch = f.count(10_000, 200), 500
     counts, faults = collections.Counter(), []
     with f.start("--parallel", "2", "--max-tokens", "8", "--queue", "64") as server:

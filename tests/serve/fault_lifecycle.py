@@ -1,4 +1,4 @@
-"""A server that is killed and started again, and one that is told to end while it works."""
+"""A server that is killed and restarted under load, and one that is told to end while it works."""
 import socket
 import subprocess
 import threading
@@ -15,8 +15,8 @@ PATH = "/v1/chat/completions"
 
 
 class Clients:
-    """Threads that ask one question after the other, streamed and not, and count what came: right answers, wrong ones, and
-    failures of the connection."""
+    """Threads that send requests one after the other, half of them streamed, and count right answers, wrong ones and
+    failed connections."""
     def __init__(self, host, port, expected, fields, count=6):
         self.host, self.port, self.expected, self.fields = host, port, expected, fields
         self.right, self.wrong, self.failed = 0, [], 0
@@ -43,7 +43,7 @@ class Clients:
                 time.sleep(0.01)
 
     def wait_for_right(self, more, seconds=120):
-        """Waits until that many more right answers have come."""
+        """Waits for `more` further right answers."""
         deadline, goal = time.monotonic() + seconds, self.right + more
         while self.right < goal:
             that(time.monotonic() < deadline,
@@ -60,7 +60,7 @@ class Clients:
 
 @check("lifecycle: kill -9 and restart under load")
 def killed(f):
-    """Clients that try again get the right answer from the server that is started on the same port."""
+    """Clients that retry get the right answer from the server that is restarted on the same port."""
     fields = {"max_tokens": 24, "temperature": 0}
     with f.start("--parallel", "4") as first:
         clients = Clients(first.host, first.port, first.text(QUESTION, **fields), fields)
@@ -87,7 +87,7 @@ def restart_often(f, clients):
 
 
 def start_answers(server, count, streamed, fields):
-    """Connections that have asked for a long answer each."""
+    """Opens connections and requests a long answer on each."""
     connections = []
     for i in range(count):
         body = body_of(PATH, LONG, stream=streamed, **{**fields, "seed": i})
@@ -98,7 +98,7 @@ def start_answers(server, count, streamed, fields):
 
 
 def finish_answer(connection, streamed):
-    """The text of an answer that was asked for."""
+    """Reads an answer to its end; returns its text."""
     got = b""
     with connection:
         while part := connection.recv(65536):
@@ -137,7 +137,7 @@ def refuses(f):
             time.sleep(0.005)
         server.terminate()
         deadline = time.monotonic() + 60
-        while not any("ending" in line for line in server.log):  # until then it may take requests
+        while not any("ending" in line for line in server.log):  # before that it may accept requests
             that(time.monotonic() < deadline, "the server does not say that it is ending")
             time.sleep(0.01)
         refused = 0

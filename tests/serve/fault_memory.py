@@ -1,4 +1,4 @@
-"""Memory that is refused: by the server's own budget, and by the system in mid-flight."""
+"""Memory that runs out: the server's own budget, and the system's while requests run."""
 import concurrent.futures
 import json
 
@@ -14,7 +14,7 @@ MEBIBYTE = 1 << 20
 
 
 def ask(server, i, fields):
-    """What one request got: its text, or why it failed: an error object, or what became of the connection."""
+    """The text of one answer, or an object that says why it failed: the error object, or the connection's failure."""
     streamed = i % 2 == 0
     body = body_of(PATH, f"{LONG} Its number is {i}. " + "It is long. " * (i % 5 * 20), stream=streamed, seed=i,
                    **fields)
@@ -43,7 +43,7 @@ def ask_all(server, count, fields, at_once):
 
 @check("memory: a budget that running answers outgrow")
 def small_budget(f):
-    """Answers are set aside and resumed; each is its lone one. A prompt that never fits is refused."""
+    """Answers are set aside and resumed, and equal those decoded alone. A prompt that never fits is refused."""
     fields = {"max_tokens": 120, "ignore_eos": True, "temperature": 0.8}
     count = f.count(64, 12)
     with f.start("--parallel", "8") as roomy:
@@ -60,8 +60,8 @@ def small_budget(f):
 
 @check("memory: the system refuses it in mid-flight")
 def refused(f):
-    """While requests run, the address space may not grow. Answers are right or end with an error; the server lives, and
-    answers as before when there is memory again."""
+    """While requests run, the address space may hardly grow. Answers are right or end with an error, and the server
+    survives and answers as before once there is memory again."""
     if f.is_instrumented:
         raise Skip("sanitizers need address space of their own")
     fields = {"max_tokens": 160, "ignore_eos": True, "temperature": 0.8}

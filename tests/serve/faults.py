@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Faults that a server must live through: killed and restarted, clients that go or do not read, bad requests, no memory.
+"""Faults that a server must survive: kill and restart, clients that disconnect or do not read, bad requests, no memory.
 
-Every fault is a check with a name; a table says what came of them. --scale makes it short: 1/50 makes 20 disconnects
-instead of 1,000. Needs nothing but Python.
+Every fault is a named check, and a table shows the results. --scale shortens the run: 1/50 makes 20 disconnects instead
+of 1,000. Needs nothing but Python.
 
     tests/serve/faults.py [--scale 1/50] [--binary build/asan/foretoken] [--only 'fuzz*'] [--seed 1]
 """

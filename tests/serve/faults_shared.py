@@ -1,4 +1,4 @@
-"""What the faults share: servers, numbers of repetitions, and an answer that must stay the same."""
+"""What the checks of faults share: servers, numbers of repetitions, and a reference answer."""
 import random
 
 import client
@@ -10,13 +10,13 @@ LONG = "Write a long story about a fox, a river and a bridge."
 
 
 class Faults:
-    """What every fault is given."""
+    """The context of every fault's check."""
     def __init__(self, args):
         self.model, self.binary, self.scale, self.seed = args.model, args.binary, args.scale, args.seed
         self.is_instrumented = args.binary.parent.name in ("asan", "tsan")
 
     def count(self, full, least=1):
-        """A number of repetitions at this scale."""
+        """The number of repetitions at this scale, at least `least`. `full`: at scale 1."""
         return max(least, round(full * self.scale))
 
     def random(self, name):
@@ -27,7 +27,7 @@ class Faults:
 
 
 class Reference:
-    """An answer that must be the same whatever happened in between."""
+    """An answer that the server must give again after every fault."""
     def __init__(self, server, tokens=24):
         self.fields = {"max_tokens": tokens, "temperature": 0, "cache_prompt": False}
         self.text = server.text(QUESTION, **self.fields)
@@ -37,6 +37,6 @@ class Reference:
 
 
 def body_of(path, content, **fields):
-    """The bytes of a request's body, for either endpoint."""
+    """The body of a request to either endpoint, as bytes."""
     prompt = {"messages": [{"role": "user", "content": content}]} if "chat" in path else {"prompt": content}
     return client.encode({**prompt, **fields})

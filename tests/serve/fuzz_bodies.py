@@ -1,7 +1,7 @@
-"""Bad bodies of requests, by a seed: no JSON, no UTF-8, wrong types, wild numbers, bombs of schemas and grammars.
+"""Seeded bad request bodies: malformed JSON or UTF-8, wrong types, extreme numbers, schemas and grammars that explode.
 
-A kind is a function of (rng) that returns a path and a body: bytes, or a value to be written as JSON. Bodies of the kinds in
-MAY_BE_GOOD can be right by chance, or are right and only large, deep or slow.
+A kind is a function of (rng) that returns a path and a body: bytes, or a value to be written as JSON. Bodies of the
+kinds in MAY_BE_GOOD may be valid: by chance, or because they are merely large, deep or slow.
 """
 import json
 
@@ -21,7 +21,7 @@ def kind(weight, may_be_good=False):
 
 
 def good(rng, path):
-    """A body that is right, small and quick to answer."""
+    """A valid body that is small and quick to answer."""
     if path == "/tokenize":
         return {"content": "Hello"}
     if path == "/detokenize":
@@ -37,7 +37,7 @@ def either(rng):
     return path, good(rng, path)
 
 
-# No JSON.
+# Malformed JSON.
 
 
 @kind(6)
@@ -68,7 +68,7 @@ def malformed(rng):
 
 @kind(4, may_be_good=True)
 def flipped(rng):
-    """A byte or two are others."""
+    """Replaces one, two or five bytes."""
     path = rng.choice(PATHS)
     text = bytearray(json.dumps(good(rng, path)).encode())
     for _ in range(rng.choice([1, 1, 2, 5])):
@@ -108,7 +108,7 @@ def many_values(rng):
     ])
 
 
-# JSON, but wrong.
+# Valid JSON with wrong values.
 
 WILD = [
     0, -1, -2, 1 << 31, -(1 << 31) - 1, 1 << 53, 1 << 63, -(1 << 63), 1 << 64, 10 ** 30, -10 ** 300, 0.5, -0.0, 1e-320,
@@ -126,7 +126,7 @@ FIELDS = [
 
 @kind(16, may_be_good=True)
 def wild_fields(rng):
-    """One to three fields with values that they hardly take."""
+    """Sets one to three fields to values that are mostly wrong."""
     path = rng.choice(PATHS)
     body = good(rng, path)
     for _ in range(rng.choice([1, 1, 2, 3])):
@@ -196,7 +196,7 @@ def bad_tools(rng):
     return path, body
 
 
-# Forms that take long to compile, if anything lets them.
+# Constraints that would take long to compile without limits.
 
 
 @kind(5, may_be_good=True)

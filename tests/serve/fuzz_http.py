@@ -1,4 +1,4 @@
-"""Bad requests of HTTP, by a seed: no HTTP at all, false lengths, floods of headers, bodies of 100 MB, garbage behind a good
+"""Seeded bad HTTP requests: malformed HTTP, false lengths, floods of headers, bodies of 100 MB, garbage after a good
 request.
 
 A kind is a function of (rng) that returns a Sending.
@@ -19,10 +19,10 @@ BODY = json.dumps({"prompt": "Once", "max_tokens": 1}).encode()
 @dataclasses.dataclass
 class Sending:
     kind: str
-    parts: typing.Iterable[bytes]  # sent one after the other, until the server closes
+    parts: typing.Iterable[bytes]  # sent one after the other, until the server closes the connection
     may_be_good: bool = False
-    is_whole: bool = True  # False: the server may wait for more, so the client goes by itself
-    good_before: int = 0  # good requests that stand before what is bad
+    is_whole: bool = True  # False: the server may wait for more bytes, so the client leaves after a while
+    good_before: int = 0  # good requests before the bad one
 
 
 def kind(weight):
@@ -39,7 +39,7 @@ def plain(name, *parts, **options):
 
 @kind(60)
 def body(rng):
-    """A bad body in a good request."""
+    """A bad body in a well-formed request."""
     weights = [weight for weight, _ in fuzz_bodies.KINDS]
     ((_, function), ) = rng.choices(fuzz_bodies.KINDS, weights)
     path, value = function(rng)
@@ -103,7 +103,7 @@ def chunks(rng):
 
 @kind(3)
 def lengths(rng):
-    """Content-Length is more or less than what comes."""
+    """A Content-Length larger or smaller than the body."""
     more = rng.choice([1, 100, 1 << 20, 10 ** 12])
     if rng.random() < 0.5:
         head = client.head("POST", "/v1/completions", BODY).replace(b"Content-Length: %d" % len(BODY),
@@ -140,7 +140,7 @@ def pipelined(rng):
 
 @kind(1)
 def encodings(rng):
-    """Bodies that say they are compressed: garbage, or zeros that would fill the memory."""
+    """Bodies declared as compressed: garbage, 64 MiB of zeros compressed, or a cut gzip stream."""
     coding = rng.choice([b"gzip", b"deflate", b"br", b"identity, gzip", b"x"])
     data = rng.choice([rng.randbytes(100), gzip.compress(bytes(64 * MEBIBYTE), 9), gzip.compress(b"{")[:-5]])
     head = client.head("POST", "/v1/completions", data, Content_Encoding=coding.decode(), Connection="close")
@@ -161,7 +161,7 @@ def media(rng):
 
 
 def large(rng, scale=1.0):
-    """A body of 100 MB, by its length or in chunks; a client that goes on sending as long as it may."""
+    """A body of 100 MB, with a Content-Length or in chunks, sent until the server closes the connection."""
     count = max(2, round(100 * scale))
     piece = b" " * MEBIBYTE
     if rng.random() < 0.5:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Puts what the checks of `foretoken serve` need from PyPI (requirements.txt) into build/serve-venv.
-# Fails where PyPI does not answer, unless FT_SKIP_SERVE_CHECKS=1 says that the checks may be left out.
+# Installs the packages that the checks of `foretoken serve` need from PyPI (requirements.txt) into build/serve-venv.
+# Fails if PyPI does not answer. With FT_SKIP_SERVE_CHECKS=1, which leaves the checks out, it does nothing.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
@@ -12,7 +12,7 @@ if [ -x $venv/bin/python ] && [ "$wanted" = "$(cat $venv/installed.txt 2>/dev/nu
 
 rm -rf $venv
 mkdir -p build
-# Without pip, which Debian has in a package of its own: the host's pip installs.
+# The environment gets no pip, for which Debian needs another package; the host's pip installs into it.
 python3 -m venv --without-pip $venv
 if ! python3 -m pip --python $venv/bin/python install -q --disable-pip-version-check --no-input --retries 2 --timeout 30 \
   --only-binary :all: --no-compile --no-deps -r "$here/requirements.txt" 2>$venv/log; then

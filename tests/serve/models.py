@@ -1,4 +1,4 @@
-"""The models that are served in tests: the shipped one, SmolLM2 with its draft, and one whose template has tools."""
+"""The models that tests serve: the shipped one, SmolLM2 with its draft, and one whose template has tools."""
 import sys
 
 import server as servers
@@ -13,7 +13,7 @@ TEMPLATE = servers.ROOT / "tests" / "parity" / "jinja" / "templates" / "qwen2.5.
 
 
 def smollm2():
-    """SmolLM2 as its users keep it, with the draft in drafts/ beside it; None where it was not fetched."""
+    """SmolLM2 in the usual layout, with the draft in drafts/ beside it; None if it was not fetched."""
     if not SMOLLM2.is_file():
         return None
     folder = servers.SCRATCH / "models"
@@ -28,8 +28,8 @@ def smollm2():
 def with_tools():
     """The shipped model with the template of Qwen2.5.
 
-    It does not know what tools are. What is tested with it is the server's part: that calls which must be made are made,
-    parse and meet their schema, and how they are told.
+    The model was not trained for tools. It tests the server's part: required calls are made, parse, match their schema
+    and are reported as the API says.
     """
     path = servers.SCRATCH / "tools.gguf"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def with_tools():
 
 
 def drafters_beside(path):
-    """Options by which requests may name other drafters than the default, those with drafts beside the model too."""
+    """Options that let requests choose other drafters than the default, HASS too if its draft is beside the model."""
     names = ["pld", "lookahead"]
     if any((path.parent / "drafts").glob("*hass*")):
         names.append("hass")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tries the server's web page in Debian's Chromium: conversations, stops, attribution, races, themes, phones, keys, errors.
+"""Tests the server's web page in Debian's Chromium: conversations, stops, attribution, races, themes, phones, keys, errors.
 
 usage: tests/serve/page.py [--model FILE] [--binary FILE] [--images FOLDER] [--only PATTERN]
 """
@@ -107,7 +107,7 @@ def stop(c):
 
 
 def show_copy(b, source):
-    """Makes the panel of a copied run appear; its run."""
+    """Asks a question whose answer copies and opens the panel of a copied run; returns the run."""
     b.settings(**GREEDY)
     b.ask(QUOTE)
     copied = [run for run in b.all(".answer .copied") if len(run.text) > 8]

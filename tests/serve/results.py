@@ -1,4 +1,4 @@
-"""Named checks, run one after the other, and the table of what came of them."""
+"""Named checks, run one after the other, and the table of their results."""
 import fnmatch
 import json
 import sys
@@ -7,7 +7,7 @@ import traceback
 
 
 class Skip(Exception):
-    """A check that cannot be made here; its text says why."""
+    """Raised by a check that cannot run here. Its text says why."""
 
 
 class Suite:
@@ -16,7 +16,7 @@ class Suite:
         self.checks = []
 
     def check(self, name):
-        """Declares a function as a check of that name. What it returns, if anything, is shown beside the result."""
+        """Declares a function as the check `name`. What it returns, if anything, is shown as a note."""
         def add(function):
             self.checks.append((name, function))
             return function
@@ -25,13 +25,13 @@ class Suite:
 
 
 class Results:
-    """What came of checks: rows of (group, name, "pass"|"FAIL"|"skip", seconds, note)."""
+    """The results of checks, as rows of (group, name, "pass"|"FAIL"|"skip", seconds, note)."""
     def __init__(self):
         self.rows = []
 
     def run(self, group, suites, context, only=None, give_up=lambda: False):
-        """Runs the checks of `suites` on `context`, those whose names match the pattern `only`. Once `give_up` says so, as
-        when the server is gone, the others are not tried."""
+        """Runs the checks of `suites` whose names match the pattern `only`, each with `context`. Once `give_up` returns
+        true, as when the server is gone, the remaining checks fail without being tried."""
         for name, function in [check for suite in suites for check in suite.checks]:
             if only and not fnmatch.fnmatch(name, only):
                 continue
@@ -60,7 +60,7 @@ class Results:
         return sum(row[2] == outcome for row in self.rows)
 
     def finish(self, path=None):
-        """Prints the table and the closing line, writes them as JSON; the exit status."""
+        """Prints the table and a summary line, and writes the rows to `path` as JSON. Returns the exit status."""
         groups = list(dict.fromkeys(row[0] for row in self.rows))
         width = max((len(group) for group in groups), default=0)
         print("\n" + "group".ljust(width) + "  passed  failed  skipped  seconds")
@@ -82,7 +82,7 @@ class Results:
 
 
 def place(failure):
-    """Where in the tests a failure came up: the innermost line that is a check's own."""
+    """The place of a failure: the innermost line that belongs to a check, not to a helper."""
     helpers = ("results.py", "client.py", "server.py")
     frames = [f for f in traceback.extract_tb(failure.__traceback__) if "/tests/serve/" in f.filename]
     own = [f for f in frames if not f.filename.endswith(helpers)] or frames

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Lets schemathesis try the server against its own /openapi.json: no server error, no answer that its schema forbids.
+"""Runs schemathesis against the server's own /openapi.json: no server error, and every answer matches its schema.
 
-A fixed seed makes runs repeatable, and --max-tokens of the server bounds every answer. schemathesis.toml says which checks
-are made, and why others are not.
+A fixed seed makes runs repeatable, and the server's --max-tokens bounds every answer. schemathesis.toml says which
+checks are made, and why others are not.
 
     build/serve-venv/bin/python tests/serve/schema.py [--examples 20] [--long]
 """
@@ -20,7 +20,7 @@ OPTIONS = ["--parallel", "4", "--max-tokens", "8", "--context", "512"]
 
 
 def try_schema(server, examples, seed):
-    """Exit status of schemathesis. Its notes and caches stay in the scratch folder."""
+    """Runs schemathesis in the scratch folder, where its caches stay. Returns its exit status."""
     program = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(HERE / "schemathesis.toml"), "run"]
     options = {"--url": server.url, "--phases": "examples,coverage,fuzzing", "--max-examples": examples, "--seed": seed,
                "--generation-database": "none", "--request-timeout": 60, "--workers": 2}

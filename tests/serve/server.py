@@ -1,9 +1,9 @@
-"""Starts `foretoken serve` for tests, and stops it: a context manager.
+"""A context manager that starts and stops `foretoken serve` for tests.
 
     with Server(model, "--parallel", "4") as server:
         requests to server.url
 
-The server chooses its port and says it on standard error. It must be ready in time, and end with status 0 when told to.
+The server chooses its port and reports it on standard error. It must be ready in time and end with status 0 on SIGTERM.
 """
 import os
 import pathlib
@@ -27,8 +27,8 @@ IDLE_SECONDS = 60
 
 
 class Server:
-    """A running server. `options` follow `serve -m MODEL --port PORT`; one may be started on the port of another that is
-    gone. `log` has what it said on standard error."""
+    """A running server. `options` follow `serve -m MODEL --port PORT`; `port` may be that of an earlier server that has
+    ended. `log` holds the lines of its standard error."""
     def __init__(self, model, *options, binary=BINARY, port=0):
         self.command = [str(binary), "serve", "-m", str(model), "--port", str(port), *map(str, options)]
         self.log = []
@@ -42,7 +42,7 @@ class Server:
     def __exit__(self, failure, *_):
         if self.stopped:
             return
-        if failure is not None:  # what failed is what matters, not how the server ends
+        if failure is not None:  # report that failure, not how the server ends
             self.kill()
             return
         self.stop()
@@ -101,7 +101,7 @@ class Server:
         self.process.send_signal(signal.SIGTERM)
 
     def wait(self, seconds=STOP_SECONDS):
-        """Its exit status; it must end by itself."""
+        """Waits for the server to end by itself; returns its exit status. Fails, and kills it, after `seconds`."""
         try:
             status = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -133,15 +133,15 @@ class Server:
         return client.request(self.host, self.port, "POST", path, body, **options)
 
     def chat(self, content, **fields):
-        """The answer to one user's message, as the parsed object."""
+        """The answer to one user message, as a parsed object."""
         body = {"messages": [{"role": "user", "content": content}], **fields}
         return self.post("/v1/chat/completions", body).good()
 
     def text(self, content, **fields):
-        """What the assistant says to one user's message."""
+        """The assistant's text in answer to one user message."""
         return self.chat(content, **fields)["choices"][0]["message"]["content"]
 
-    # What it is doing.
+    # The server's state.
 
     def busy_slots(self):
         return sum(slot["is_processing"] for slot in self.get("/slots").good())
@@ -163,7 +163,7 @@ class Server:
             time.sleep(0.05)
 
     def status(self, field):
-        """A number of /proc/PID/status; of sizes, KiB."""
+        """A number from /proc/PID/status; sizes are in KiB."""
         with open(f"/proc/{self.pid}/status", encoding="ascii") as lines:
             for line in lines:
                 if line.startswith(field + ":"):
@@ -174,7 +174,7 @@ class Server:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def limit_memory(self, more):
-        """Refuses it address space beyond what it has and `more` bytes; None: refuses nothing. Returns the limit."""
+        """Limits its address space to what it has plus `more` bytes; None: no limit. Returns the limit in bytes."""
         limit = resource.RLIM_INFINITY if more is None else self.status("VmSize") * 1024 + more
         resource.prlimit(self.pid, resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
         return limit
