@@ -121,7 +121,7 @@ def test_utf8_is_typed_edited_and_found():
     for locale in [{}, {"LC_ALL": "C"}, {"LC_ALL": None}, {"LC_ALL": "xx_XX.UTF-8"}]:
         forget_history()
         with Terminal(**locale) as chat:
-            chat.say("grüß 日本 😀ab" + LEFT + LEFT + BACKSPACE + "X")  # the emoji goes
+            chat.say("grüß 日本 😀ab" + LEFT + LEFT + BACKSPACE + "X")  # deletes the emoji
             chat.say("Čau 🚀 wörld" + LEFT * 5 + "日" + BACKSPACE * 2)
             equal(chat.asked(), ["grüß 日本 Xab", "Čau 🚀wörld"])
         with Terminal(**locale) as chat:  # the history was saved, and is searched
@@ -145,7 +145,7 @@ def test_search_goes_on_and_is_given_up():
             chat.say(text)
         chat.send(CTRL_R + "ä")
         chat.expect("two ä")
-        chat.say(CTRL_R)  # an older one
+        chat.say(CTRL_R)  # finds an older line
         chat.send(CTRL_R + "zzz")
         chat.expect("not found")
         chat.send("\x07")

@@ -78,7 +78,7 @@ TEST_F(GlideDrafts, KeepWhatTheyFed) {
       EXPECT_TRUE(rig.generator().Step(batch).ok());
       const Cycle& cycle = session->cycles.back();
       const int committed = static_cast<int>(session->tokens.size()) - 1;
-      // The root was fed, and of the guesses all but the deepest.
+      // The root and all drafted tokens but the deepest were fed.
       const int fed = std::min(cycle.n_acc, std::max(0, cycle.max_depth - 1));
       const int kept = kind.layers == 1 || !kind.looks ? fed : 0;
       if (cycle.max_depth > 0) {

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests the server's web page in Debian's Chromium: conversations, stops, attribution, races, themes, phones, keys, errors.
+"""Tests the server's web page in Debian's Chromium: chats, stops, attribution, races, themes, phones, keyboard, errors.
 
 usage: tests/serve/page.py [--model FILE] [--binary FILE] [--images FOLDER] [--only PATTERN]
 """
@@ -90,7 +90,7 @@ def stop(c):
     c.server.wait_idle(10)
     b.settings(max_tokens=24)
     that(b.ask("Go on."), "there is no answer after a stop")
-    # Another answer to the last message, and another message in its place.
+    # Ask for another answer to the last message, then replace the message.
     b.click(".turn:last-child .answer .last-only")
     b.wait_written()
     that(b.texts(".answer .text")[-1], "there is no other answer")
@@ -274,7 +274,7 @@ def keyboard(c):
     same(b.text("#card .title"), first, "the left arrow")
     b.keys(Keys.ESCAPE)
     that(not b.shown("#card"), "Escape does not close the panel")
-    # A long answer, stopped; then the other view.
+    # Stop a long answer, then switch to the race.
     b.js("document.querySelector('#question').focus()")
     b.settings(max_tokens=2000)
     b.keys(STORY, Keys.ENTER)
