@@ -172,7 +172,7 @@ struct KernelLimits {
 
 struct Kernels {
   const char* name;
-  double crossover_rows;  // as in Backend::CrossoverRows (docs/performance: zen4.md, avx2.md, ...)
+  double crossover_rows;  // as in Backend::CrossoverRows (docs/performance.md)
   TileKind bf16_tile;     // what products with BF16 weights take
   KernelLimits limits;
   // The fastest configurations, as measured: on AMD's cores (Zen 4) and on Intel's (Sapphire
