@@ -97,7 +97,8 @@ serve-check: ## check `foretoken serve` from outside: the openai client, curl, s
 check-long: ## what takes hours: 10,000 altered files and schedules, ten minutes a fuzzer, sanitised tests in full, tsan
 	@scripts/setup.sh engine test lint
 	@cmake --preset release -DFT_TESTS=ON >/dev/null
-	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target schedule_law_test
+	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target sampling_law_test schedule_law_test
+	FT_LAW_SAMPLES=1000000 $(BUILD)/sampling_law_test
 	FT_SCHEDULES=10000 FT_REAL_SCHEDULES=200 $(BUILD)/schedule_law_test
 	@cmake --preset asan -DFT_LONG=ON >/dev/null
 	@$(CMAKE_BUILD) build/asan -j $(JOBS)

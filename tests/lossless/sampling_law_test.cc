@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <ostream>
 
@@ -12,15 +13,17 @@
 #include "tree/tree_builder.h"
 #include "verify/verifier_testing.h"
 
-#ifndef FT_LAW_SAMPLES
-#define FT_LAW_SAMPLES 1000000
-#endif
-
 namespace foretoken {
 namespace {
 
 constexpr int kVocab = 8;
 constexpr Token kRoot = 3;
+
+// Pairs of tokens per case. The environment variable FT_LAW_SAMPLES replaces the default.
+uint64_t Samples() {
+  const char* asked = std::getenv("FT_LAW_SAMPLES");
+  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : 250'000;
+}
 
 struct Case {
   const VerifierEntry* verifier;
@@ -160,7 +163,8 @@ TEST_P(SamplingLaw, TwoTokens) {
   const SamplingParams sampling{.temperature = 0.9f, .top_k = 7, .repetition_penalty = 1.2f};
   World world(GetParam(), sampling);
   std::vector<double> seen(kVocab * kVocab);
-  for (uint64_t i = 0; i < FT_LAW_SAMPLES; ++i) {
+  const uint64_t samples = Samples();
+  for (uint64_t i = 0; i < samples; ++i) {
     const auto [first, second] = world.Write(sampling, i);
     ++seen[static_cast<size_t>(first * kVocab + second)];
   }
@@ -174,7 +178,8 @@ TEST_P(SamplingLaw, TwoTokens) {
       continue;
     }
     ++cells;
-    chi2 += std::pow(seen[i] - FT_LAW_SAMPLES * p, 2) / (FT_LAW_SAMPLES * p);
+    const double expected = static_cast<double>(samples) * p;
+    chi2 += std::pow(seen[i] - expected, 2) / expected;
   }
   EXPECT_GT(cells, 10);
   EXPECT_LT(chi2, Critical(cells - 1));
