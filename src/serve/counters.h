@@ -1,4 +1,4 @@
-// What a scheduler counts of everything it has done.
+// Statistics that a scheduler accumulates over its lifetime.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,14 @@
 
 namespace foretoken {
 
-// How often values fell into ranges: [0, 1 ms], and from there to twice the bound each.
+// A histogram of durations in seconds. The first bucket is [0, 1 ms]; each further bound is twice
+// the one before.
 class Histogram {
  public:
   Histogram();
   void Observe(double value);
 
-  // Upper bounds of the ranges, included in them; a last range is above all.
+  // Inclusive upper bounds of the buckets. One more bucket holds everything above the last bound.
   static const std::vector<double>& Bounds();
   const std::vector<int64_t>& counts() const { return counts_; }  // [bounds + 1]
   int64_t count() const { return count_; }
@@ -28,35 +29,36 @@ class Histogram {
   double sum_ = 0, largest_ = 0;
 };
 
-// Totals since the scheduler was made, unless they say "now".
+// Totals since the scheduler was created, except for fields marked "now".
 struct Counters {
   // Answers.
   int running = 0;       // now
-  int reading = 0;       // now: of those, with prompts that are not scored whole
-  int waiting = 0;       // now: not admitted yet, or set aside for want of memory
+  int reading = 0;       // now: running answers whose prompts are not fully processed
+  int waiting = 0;       // now: not admitted yet, or preempted for lack of memory
   int most_running = 0;  // in any pass
   int64_t submitted = 0, refused = 0;
-  int64_t stopped = 0, limited = 0, cancelled = 0, failed = 0;  // how they ended
-  int64_t set_aside = 0;  // times that a running answer gave up its memory, to be resumed
+  int64_t stopped = 0, limited = 0, cancelled = 0, failed = 0;  // by outcome
+  int64_t set_aside = 0;  // preemptions: a running answer freed its memory and resumes later
   // Tokens.
-  int64_t prompt_tokens = 0, cached_tokens = 0;  // of answers that were admitted
-  // Rows that passes computed of prompts, of texts that were resumed too.
+  int64_t prompt_tokens = 0, cached_tokens = 0;  // of admitted answers
+  // Prompt rows that passes computed, including those recomputed for resumed answers.
   int64_t prompt_rows = 0;
   int64_t written_tokens = 0;
   int64_t steps = 0;
-  int64_t busy_slots = 0;  // answers that ran, summed over the steps
+  int64_t busy_slots = 0;  // running answers, summed over the steps
   // Drafts.
   int64_t cycles = 0, drafted_tokens = 0, accepted_tokens = 0;
-  int64_t cycle_tokens = 0;  // written by cycles: those that were accepted, and bonuses
-  std::vector<StepAcceptance> accepted_at;  // [deepest draft] guesses at depth i + 1
-  // Memory of caches and of what drafters remember, in bytes, now.
+  int64_t cycle_tokens = 0;  // emitted by cycles: accepted tokens and bonuses
+  std::vector<StepAcceptance>
+      accepted_at;  // [deepest draft], entry i: drafted tokens at depth i + 1
+  // Memory of KV caches and drafter state, in bytes, now.
   size_t running_bytes = 0, kept_bytes = 0, budget_bytes = 0;
-  size_t most_bytes = 0;  // of both together after any step
+  size_t most_bytes = 0;  // peak of running_bytes + kept_bytes, taken after each step
   // Seconds.
   Histogram first_token;     // from submission to the first token of an answer
   Histogram between_tokens;  // from one delivery of an answer to the next
 
-  // tau: tokens a cycle writes; 0 where there was none.
+  // Acceptance length tau: tokens emitted per cycle; 0 before the first cycle.
   double MeanWritten() const {
     return cycles == 0 ? 0 : static_cast<double>(cycle_tokens) / static_cast<double>(cycles);
   }

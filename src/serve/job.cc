@@ -8,9 +8,9 @@
 namespace foretoken {
 namespace {
 
-// The bytes of a character that `prompt` ends inside of, or "".
+// The bytes of the incomplete UTF-8 character at the end of `prompt`, or "".
 std::string BegunCharacter(std::span<const Token> prompt, const Tokenizer& tokenizer) {
-  constexpr size_t kLongest = 3;  // bytes of a character that lacks one
+  constexpr size_t kLongest = 3;  // bytes of the longest incomplete character
   const std::string end = tokenizer.Decode(prompt.last(std::min(prompt.size(), kLongest + 1)));
   for (size_t length = std::min(end.size(), kLongest); length > 0; --length) {
     if (IsUtf8Prefix(std::string_view(end).substr(end.size() - length))) {
@@ -112,7 +112,7 @@ AnswerEvent Job::TakeWritten() {
   return event;
 }
 
-// A step adds one cycle to a session, or none where it read the prompt.
+// A step adds one cycle to a session, or none if it only processed prompt rows.
 void Job::TakeCycle(size_t fresh, size_t kept) {
   has_cycle_ = session->cycles.size() > cycles_seen_;
   cycles_seen_ = session->cycles.size();
@@ -130,7 +130,7 @@ void Job::TakeCycle(size_t fresh, size_t kept) {
   usage.rejected_prediction_tokens += cycle_.predicted - static_cast<int>(came_true);
 }
 
-// What was copied from the text and was predicted, too, counts as predicted, as in Usage.
+// A token that was both copied from the text and predicted counts as predicted, as in Usage.
 std::vector<CopiedRun> Job::CopiesIn(size_t fresh, size_t kept) const {
   const auto sources = std::span(session->sources).last(fresh);
   const auto predicted = std::span(session->predicted).last(fresh);
@@ -152,7 +152,7 @@ std::vector<CopiedRun> Job::CopiesIn(size_t fresh, size_t kept) const {
 
 void Job::Finish(FinishReason reason, std::string error, AnswerEvent* event) {
   event->answer = answer_;
-  // What is held back of a cancelled one may be the beginning of a stop string.
+  // The held-back text of an answer that did not complete may be the beginning of a stop string.
   const bool is_complete = reason != FinishReason::kCancelled && reason != FinishReason::kError;
   if (is_complete) event->text += shown_.Flush();
   event->finish = reason;

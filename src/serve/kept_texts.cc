@@ -16,7 +16,7 @@ Status KeptTexts::Begin(Job& job) {
                                    .prediction = job.prediction()});
   const int left = request.limit - static_cast<int>(job.text().size());
   if (PrefixCache* from = SourceFor(job)) {
-    // Where there is no memory for a fork, the session computes all by itself.
+    // If there is no memory for a fork, the session computes the whole prompt itself.
     const Result<int> adopted = generator_.AdoptFrom(*from, *session, job.text(), left);
     (void)adopted;
   }
@@ -32,7 +32,7 @@ int KeptTexts::Touch(const Job& job) {
   return generator_.TouchPrefix(*from, job.request().asked.drafter, job.text(), left);
 }
 
-// Of its own prompt all is held that it can use.
+// The request's own held prompt comes first: it contains all of the prompt that can be reused.
 PrefixCache* KeptTexts::SourceFor(const Job& job) {
   if (job.answer() != 0 && !job.was_admitted) {
     const auto found = held_.find(job.request().id);
@@ -46,7 +46,7 @@ bool KeptTexts::MayKeep(const Job& job) const {
 }
 
 void KeptTexts::KeepPrompt(const Job& job) {
-  // The pass that ended the prompt may have broken the session: a drafter's error.
+  // The pass that finished the prompt may have failed the session through a drafter error.
   if (!MayKeep(job) || !job.session->status.ok()) return;
   const Status kept = generator_.ShareWith(cache_, *job.session, job.prompt());
   (void)kept;
@@ -56,7 +56,7 @@ void KeptTexts::HoldPrompt(const Job& job) {
   const int others = job.request().asked.answers - 1;
   if (others == 0 || job.prompt() == 1 || !job.session->status.ok()) return;
   HeldPrompt held{PrefixCache(options_.memory), others};
-  // The last token is scored again for its logits.
+  // The last token is excluded: it is scored again to obtain its logits.
   const Status shared = generator_.ShareWith(held.cache, *job.session, job.prompt() - 1);
   if (shared.ok()) held_.emplace(job.request().id, std::move(held));
 }

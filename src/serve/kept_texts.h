@@ -1,4 +1,4 @@
-// Where sessions of a scheduler begin and what they leave behind.
+// Reuse of cached sequences between a scheduler's sessions.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@
 
 namespace foretoken {
 
-// Texts that running and finished answers leave for later prompts that begin alike, and prompts
-// that are held for the other answers of their requests. Thread-safety: one thread. Borrows all it
-// is given.
+// Caches of running and finished answers, for later prompts with a common prefix, and prompts held
+// for the other answers of the same request. Thread-safety: one thread. Borrows all constructor
+// arguments.
 class KeptTexts {
  public:
   KeptTexts(Generator& generator, const Model& model, const SchedulerOptions& options)
@@ -24,45 +24,48 @@ class KeptTexts {
         page_bytes_(model.pages(options.cache_type).page_bytes()),
         cache_(options.memory) {}
 
-  // Gives the job a session that goes on with its text behind the longest beginning of it that is
-  // kept or held. Errors: see Generator::Begin; the job has no session then.
+  // Gives the job a session that starts from the longest cached or held prefix of its text. Errors:
+  // see Generator::Begin; the job then has no session.
   Status Begin(Job& job);
-  // How many tokens of a job's text Begin would find, which are kept for it before others.
+  // Number of tokens of the job's text that Begin would find cached. Marks them as recently used,
+  // so that other entries are evicted first.
   int Touch(const Job& job);
-  // Keeps the prompt of a job that goes on and that has read it, if there is memory to fork it.
+  // Caches the prompt of a running job that has processed it, if there is memory to fork it.
   void KeepPrompt(const Job& job);
-  // Holds that prompt for the request's other answers, whether or not they may use kept texts.
+  // Holds the prompt of such a job for the other answers of its request, even if the request does
+  // not share caches with others (Request::keeps_text).
   void HoldPrompt(const Job& job);
-  // One of those has begun, or ended before it did: the last one gives the prompt up.
+  // Reports that one of these other answers has begun, or has ended before it could begin. The
+  // prompt is released with the last of them.
   void ReleasePrompt(const Job& job);
-  // Keeps what a job's session holds of its text and ends the session. REQUIRES: status ok.
+  // Caches what the job's session holds of its text and ends the session. REQUIRES: status ok.
   void Keep(Job& job);
-  // Gives up what was used longest ago: a text, or its second half; prompts that are held when no
-  // text is left. Returns whether there was any.
+  // Evicts the least recently used text, or its second half; once no text is left, a held prompt.
+  // Returns whether there was anything to evict.
   bool EvictOldest();
-  // The same of all of them.
+  // Evicts all cached texts and held prompts. Returns whether there were any.
   bool EvictAll();
 
   size_t bytes() const;
-  // Of the keys and values of kPageRows tokens.
+  // Bytes of the keys and values of kPageRows tokens.
   size_t page_bytes() const { return page_bytes_; }
 
  private:
-  // A prompt for the answers of one request that have not begun.
+  // A prompt held for the answers of one request that have not begun.
   struct HeldPrompt {
-    PrefixCache cache;  // of this one text
+    PrefixCache cache;  // holds only this prompt
     int answers;
   };
 
   bool MayKeep(const Job& job) const;
-  // Where a job finds the beginning of its text; null where nothing is kept for it.
+  // The cache that may hold a prefix of the job's text; null if there is none for this job.
   PrefixCache* SourceFor(const Job& job);
 
   Generator& generator_;
   const SchedulerOptions& options_;
   size_t page_bytes_;
   PrefixCache cache_;
-  std::map<uint64_t, HeldPrompt> held_;  // by request
+  std::map<uint64_t, HeldPrompt> held_;  // by request id
 };
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// What a request asks of the scheduler, and what its answers consist of.
+// Requests to the scheduler and the events that make up their answers.
 #pragma once
 
 #include <cstdint>
@@ -17,42 +17,42 @@ namespace foretoken {
 
 struct Request {
   std::vector<Token> prompt;
-  int max_new = 0;  // tokens of an answer at most; 0: as many as the context has room for
-  // Of the first answer; answer i draws with seed + i.
+  int max_new = 0;  // maximum tokens of an answer; 0: as many as the context has room for
+  // Sampling of the first answer; answer i uses seed + i.
   SamplingParams sampling;
-  int answers = 1;  // texts that continue the prompt independently
-  // End an answer; such a token is its last, and shows no text.
+  int answers = 1;  // number of independent continuations of the prompt
+  // Tokens that end an answer. Such a token is the answer's last and adds no text.
   std::vector<Token> stop_tokens;
-  // End an answer before the first of them (StopText). UTF-8, not empty.
+  // Strings that end an answer; its text stops before the first match (StopText). UTF-8, not empty.
   std::vector<std::string> stop_strings;
-  bool ignore_eos = false;  // the tokens by which the model ends a text do not end the answer
-  // Control tokens that are shown as text, as those by which a model opens calls of tools; others
-  // show nothing.
+  bool ignore_eos = false;  // the model's own end-of-text tokens do not end the answer
+  // Control tokens that are rendered as text, such as the markers that open tool calls. All other
+  // control tokens are hidden.
   std::vector<Token> shown;
-  // The likeliest tokens to name beside each one that is written, 20 at most; -1: no
-  // log-probabilities.
+  // Number of top tokens reported with each generated token, at most 20; -1: no log-probabilities.
   int logprobs = -1;
-  // What answers must look like: the state before their first tokens. Null: anything.
+  // Constraint on the answers, in the state before their first tokens. Null: unconstrained.
   std::shared_ptr<const LogitFilter> filter;
-  // Whether it may begin with what earlier texts have left, and leave its own for later ones.
+  // Whether the request may reuse the caches of earlier texts and leave its own for later ones.
   bool keeps_text = true;
-  int drafter = 0;  // by its number in the generator
-  // Text that the answer is expected to repeat, for drafters that copy. Changes no text.
+  int drafter = 0;  // index in the generator
+  // Text that the answer is expected to repeat, used by drafters that copy. It does not affect the
+  // output.
   std::vector<Token> prediction;
-  // Whether events name what their tokens were copied from (AnswerEvent::copies).
+  // Whether events report the sources of copied tokens (AnswerEvent::copies).
   bool wants_sources = false;
-  // Called whenever Stream::Next has something new, by the engine's thread and until all answers
-  // have ended, whether the stream is still held or not. It must return soon and neither submit nor
-  // stop. May be empty.
+  // Called whenever Stream::Next has something new, on the engine's thread, until all answers have
+  // ended, even after the stream was destroyed. It must return quickly and must not call Submit or
+  // Stop. May be empty.
   std::function<void()> on_ready;
 };
 
 enum class FinishReason : uint8_t {
-  kNone,       // goes on
+  kNone,       // still running
   kStop,       // a stop token or stop string
   kLength,     // Request::max_new tokens
   kContext,    // the context is full
-  kCancelled,  // by Cancel, Stop, or because nobody holds the stream
+  kCancelled,  // by Cancel, by Stop, or because the stream was destroyed
   kError,
 };
 // "stop", "length", ...; "none" for kNone.
@@ -60,21 +60,21 @@ std::string_view FinishName(FinishReason reason);
 
 struct Usage {
   int prompt_tokens = 0;
-  int cached_tokens = 0;      // of the prompt: their rows were left by earlier texts
-  int completion_tokens = 0;  // a stop token, and the tokens of a stop string, included
-  int drafted_tokens = 0;     // guesses that the target scored
-  int accepted_tokens = 0;    // guesses that it kept
-  int cycles = 0;             // passes that were given a draft, or might have been
-  // Of the guesses, those copied from Request::prediction.
+  int cached_tokens = 0;      // of the prompt, reused from earlier texts
+  int completion_tokens = 0;  // includes a stop token and the tokens of a stop string
+  int drafted_tokens = 0;     // drafted tokens that the target scored
+  int accepted_tokens = 0;    // drafted tokens that were accepted
+  int cycles = 0;             // draft-verify cycles, including those whose draft was empty
+  // Drafted tokens that were copied from Request::prediction.
   int accepted_prediction_tokens = 0;
-  int rejected_prediction_tokens = 0;  // scored, but not kept
+  int rejected_prediction_tokens = 0;  // scored, not accepted
 };
 
-// Tokens of an answer that were copied, by a drafter's guess, from consecutive ones.
+// A run of an answer's tokens that a drafter copied from consecutive source tokens.
 struct CopiedRun {
-  int first = 0;  // within the answer
+  int first = 0;  // index in the answer
   int count = 0;
-  int source = 0;  // of the first: within prompt and answer, or within Request::prediction
+  int source = 0;  // index of the first source token, in prompt + answer or in Request::prediction
   bool from_prediction = false;
 
   bool operator==(const CopiedRun&) const = default;
@@ -82,35 +82,35 @@ struct CopiedRun {
 
 // Seconds since the request was submitted.
 struct AnswerTimes {
-  double admitted = 0;     // its first pass may have begun
-  double first_token = 0;  // was delivered
+  double admitted = 0;     // admission: its first pass may start
+  double first_token = 0;  // delivery of the first token
   double last_token = 0;
 };
 
 // What one step added to one answer.
 struct AnswerEvent {
   int answer = 0;  // [0, Request::answers)
-  // The text that became certain: whole characters, nothing of a stop string. It may lag behind
-  // `tokens`; the text of a finished answer is all there, but for one that was cancelled or failed.
+  // Text that became final: whole characters, no part of a stop string. It may lag behind `tokens`.
+  // A finished answer's text is complete unless the answer was cancelled or failed.
   std::string text;
-  std::vector<Token> tokens;            // that the answer is longer by
+  std::vector<Token> tokens;            // new tokens of the answer
   std::vector<TokenLogprobs> logprobs;  // [tokens], or empty unless asked for
-  int drafted = 0;                      // of `tokens`, those in front that were guessed
-  // That wrote them, from 1; 0: they came with the last pass of the prompt, or of a text that was
-  // resumed.
+  int drafted = 0;                      // number of leading `tokens` that were drafted
+  // Number of the cycle that produced them, from 1; 0 if they came with the last pass over the
+  // prompt or over the text of a resumed answer.
   int cycle = 0;
-  // Of that cycle; 0 where there was none.
-  int cycle_nodes = 0;     // guesses in its tree
-  int cycle_depth = 0;     // longest run among them
-  int cycle_accepted = 0;  // guesses that are in `tokens`
-  // What of `tokens` was copied from where, ascending; empty unless Request::wants_sources.
+  // Figures of that cycle; 0 if there was none.
+  int cycle_nodes = 0;     // drafted nodes in its tree
+  int cycle_depth = 0;     // depth of its tree
+  int cycle_accepted = 0;  // drafted nodes that are in `tokens`
+  // Copied runs within `tokens` and their sources, ascending; empty unless Request::wants_sources.
   std::vector<CopiedRun> copies;
   Usage usage;  // of the answer so far
   AnswerTimes times;
-  // Anything but kNone: this is the answer's last event, and what follows is filled in.
+  // If not kNone, this is the answer's last event and the fields below are filled in.
   FinishReason finish = FinishReason::kNone;
   std::string stop;   // the stop string that ended it, if one did
-  std::string error;  // for kError: a sentence for the user
+  std::string error;  // for kError: a message for the user
 };
 
 }  // namespace foretoken

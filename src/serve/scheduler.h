@@ -1,4 +1,5 @@
-// Many texts at once: requests come from any thread, one thread writes all of them together.
+// The batch scheduler: accepts requests from any thread and computes their answers together on one
+// thread.
 #pragma once
 
 #include <condition_variable>
@@ -25,28 +26,29 @@ struct ActiveRequest;
 // Why a request was not accepted.
 enum class Refusal : uint8_t {
   kNone,
-  kInvalid,  // it can never be accepted
-  kBusy,     // the queue is full: later it may be
-  kClosing,  // the scheduler takes no more
+  kInvalid,  // the request can never be accepted
+  kBusy,     // the queue is full; a retry may succeed
+  kClosing,  // the scheduler is shutting down
 };
 
 struct Submission {
-  std::unique_ptr<Stream> stream;  // null where it was refused
+  std::unique_ptr<Stream> stream;  // null if refused
   Refusal refusal = Refusal::kNone;
-  std::string error;  // a sentence for the user
+  std::string error;  // a message for the user
 };
 
-// With a verifier of Guarantee::kSameText, each answer is the text that its request has alone,
-// token for token, however many are written beside it and whatever becomes of those. Other
-// verifiers keep their own promise: what drafts are made, which depends on the neighbours, may
-// change their text. Requests are admitted in the order of their arrival.
+// With a verifier of Guarantee::kSameText, each answer equals, token for token, the text that its
+// request gets when run alone, whatever else is batched with it. Other verifiers keep only their
+// own guarantee: their text may depend on the drafts, which depend on the rest of the batch.
+// Requests are admitted in order of arrival.
 //
-// Thread-safety: any number of threads, but for Start, RunOnce, Drain, Stop and the destructor,
-// which are for one thread, the owner's. The generator belongs to the scheduler while it lives.
+// Thread-safety: any number of threads, except Start, RunOnce, Drain, Stop and the destructor,
+// which only the owner's thread may call. The scheduler has exclusive use of the generator during
+// its lifetime.
 class Scheduler {
  public:
-  // Borrows all but the options. Errors: an option outside its range, such as a context that the
-  // model does not have.
+  // Borrows everything except the options. Errors: an option outside its range, such as a context
+  // longer than the model's.
   static Result<std::unique_ptr<Scheduler>> Create(Generator& generator, const Model& model,
                                                    const Tokenizer& tokenizer,
                                                    SchedulerOptions options);
@@ -54,22 +56,22 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // Queues a request, or says why not.
+  // Queues a request, or returns why it was refused.
   Submission Submit(Request request);
-  // Ends a request's answers within one step. An unknown id, or one that has ended, is ignored.
+  // Ends a request's answers within one step. Ignores an unknown id and a request that has ended.
   void Cancel(uint64_t id);
 
-  // Starts the thread that writes. Without it, RunOnce does.
+  // Starts the engine's thread. Without it, the owner drives the scheduler with RunOnce.
   void Start();
-  // One pass over everything that runs. Returns whether anything is left to do. REQUIRES: Start was
-  // not called.
+  // Runs one pass over all running answers. Returns whether work is left. REQUIRES: Start was not
+  // called.
   bool RunOnce();
-  // Takes no more requests and returns when all answers have ended.
+  // Stops accepting requests and returns when all answers have ended.
   void Drain();
-  // Takes no more requests, cancels all answers and ends the thread.
+  // Stops accepting requests, cancels all answers and ends the thread.
   void Stop();
 
-  // Whether any answer is written or waits.
+  // Whether any answer is running or waiting.
   bool busy() const;
   Counters Snapshot() const;
 
@@ -83,14 +85,14 @@ class Scheduler {
 
   const Model& model_;
   const SchedulerOptions options_;
-  std::unique_ptr<BatchLoop> loop_;  // the writing thread's alone
+  std::unique_ptr<BatchLoop> loop_;  // used only by the engine's thread
 
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // guards everything below
   std::condition_variable wake_, idle_;
-  std::vector<std::shared_ptr<ActiveRequest>> arrived_;    // not seen by the loop yet
-  std::map<uint64_t, std::weak_ptr<ActiveRequest>> live_;  // by id; some may be gone
+  std::vector<std::shared_ptr<ActiveRequest>> arrived_;    // not passed to the loop yet
+  std::map<uint64_t, std::weak_ptr<ActiveRequest>> live_;  // by id; entries may have expired
   uint64_t last_id_ = 0;
-  int queued_ = 0;  // answers that are not admitted
+  int queued_ = 0;  // answers not admitted yet
   int64_t refused_ = 0;
   bool is_closing_ = false, is_stopping_ = false, is_busy_ = false;
   Counters counters_;  // as of the last pass

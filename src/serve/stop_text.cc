@@ -38,7 +38,7 @@ std::string StopText::Push(std::string_view bytes) {
       if (ended == nullptr || search.stop.size() > ended->stop.size()) ended = &search;
     }
     if (ended == nullptr) continue;
-    // All of it is pending: its beginning was held back.
+    // The whole stop string is pending, since its beginning was held back.
     FT_CHECK(pending_.size() >= ended->stop.size());
     pending_.resize(pending_.size() - ended->stop.size());
     stop_ = ended->stop;
@@ -57,8 +57,7 @@ std::string StopText::Flush() {
   return text;
 }
 
-// The longest end of the pending bytes that may be the beginning of a stop string or of a
-// character.
+// Length of the longest suffix of the pending bytes that may begin a stop string or a character.
 size_t StopText::HeldBytes() const {
   size_t held = 0;
   for (const Search& search : searches_) held = std::max(held, search.matched);

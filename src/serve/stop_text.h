@@ -1,4 +1,4 @@
-// The part of a text that may be shown while it is still being written.
+// Detection of stop strings in text that is still being generated.
 #pragma once
 
 #include <string>
@@ -7,34 +7,34 @@
 
 namespace foretoken {
 
-// Ends a text before the first stop string in it. Text that may yet become a stop string, and
-// characters of which bytes are missing, are held back until they are decided.
+// Truncates a text before its first stop string. Holds back a suffix that may still grow into a
+// stop string, and incomplete UTF-8 characters, until more bytes decide.
 //
-// The outcome depends on the bytes alone, not on how tokens divide them: the stop string that is
-// complete first ends the text, the longest of those that are complete at the same byte.
-// Thread-safety: one thread.
+// The result depends only on the bytes, not on how they are divided into tokens: the stop string
+// that completes first ends the text; if several complete at the same byte, the longest of them
+// does.
 class StopText {
  public:
   // REQUIRES: `stops` are UTF-8 and not empty.
   explicit StopText(const std::vector<std::string>& stops);
 
-  // Takes the bytes of the next token and returns the text that they decide: UTF-8, with U+FFFD for
-  // every byte that belongs to no character. Bytes after a stop string are ignored.
+  // Appends the bytes of the next token and returns the text that is now final: UTF-8, with U+FFFD
+  // for every byte that belongs to no character. Bytes after a stop string are ignored.
   std::string Push(std::string_view bytes);
-  // Returns what is held back and nothing follows: "" after a stop string.
+  // Returns the text that was held back, given that no more bytes follow; "" after a stop string.
   std::string Flush();
 
-  // Whether a stop string is complete: the text ended before it.
+  // Whether a stop string has ended the text.
   bool stopped() const { return stopped_; }
   // The stop string that ended the text; "" where none did.
   const std::string& stop() const { return stop_; }
 
  private:
-  // A stop string and how much of it the text ends with (Knuth, Morris and Pratt's search).
+  // Incremental search for one stop string (Knuth-Morris-Pratt).
   struct Search {
     std::string stop;
-    std::vector<size_t> border;  // [stop] of its first i + 1 bytes, the longest proper prefix that
-                                 // is also a suffix
+    std::vector<size_t> border;  // [stop.size()], entry i: length of the longest proper prefix of
+                                 // the first i + 1 bytes that is also their suffix
     size_t matched = 0;
 
     explicit Search(std::string text);
@@ -44,7 +44,7 @@ class StopText {
   size_t HeldBytes() const;
 
   std::vector<Search> searches_;
-  std::string pending_;  // bytes that were not returned yet
+  std::string pending_;  // bytes not returned yet
   std::string stop_;
   bool stopped_ = false;
 };

@@ -34,7 +34,7 @@ void EventQueue::Push(AnswerEvent event) {
 }
 
 std::optional<AnswerEvent> EventQueue::Pop(std::chrono::nanoseconds timeout) {
-  // What is added to the present time must not overflow.
+  // Adding the timeout to the current time must not overflow.
   constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24 * 365);
   timeout = std::min(timeout, kLongest);
   std::unique_lock lock(mutex_);

@@ -1,4 +1,4 @@
-// The answers to one request, on their way from the engine's thread to whoever asked.
+// Delivery of a request's answers from the engine's thread to the client.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@
 
 namespace foretoken {
 
-// A queue of events that both ends share. Thread-safety: any number of threads.
+// The event queue between the two threads. Thread-safety: any number of threads.
 class EventQueue {
  public:
-  // `answers`: whose last events are awaited. `on_ready`: see Request.
+  // `answers`: number of answers to expect. `on_ready`: see Request.
   EventQueue(int answers, std::function<void()> on_ready)
       : unfinished_(answers), on_ready_(std::move(on_ready)) {}
 
@@ -40,8 +40,8 @@ class EventQueue {
   std::atomic<bool> is_cancelled_ = false;
 };
 
-// The end that whoever asked holds. Destroying it cancels what is unfinished. It may outlive the
-// scheduler, which finishes every answer. Thread-safety: one thread.
+// The client's end of the queue. Destroying it cancels unfinished answers. It may outlive the
+// scheduler, which finishes every answer before it is destroyed. Thread-safety: one thread.
 class Stream {
  public:
   Stream(uint64_t id, std::shared_ptr<EventQueue> events) : id_(id), events_(std::move(events)) {}
@@ -50,14 +50,14 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   uint64_t id() const { return id_; }
-  // The next event of any of the answers. Waits for it; nothing where `timeout`, or a year, passes
-  // first, or where all answers have ended.
+  // Waits for the next event of any answer and returns it. Returns nothing if `timeout` (a year at
+  // most) expires first, or if all answers have ended.
   std::optional<AnswerEvent> Next(std::chrono::nanoseconds timeout) {
     return events_->Pop(timeout);
   }
-  // Whether there will be no more events.
+  // Whether all events have been returned.
   bool ended() const { return events_->drained(); }
-  // Ends the answers within a step.
+  // Ends the answers within one step.
   void Cancel() { events_->Cancel(); }
 
  private:

@@ -25,7 +25,7 @@ AnswerReader::AnswerReader(const ServedModel& served, const Request& request,
   if (prepared.tools == ToolStyle::kNone) return;
   parser_.emplace(prepared.tools, request.tools, request.parallel_tool_calls, call_seed);
   if (prepared.opening.empty()) return;
-  // The opening is nothing but a mark, of which a call may follow.
+  // The opening consists only of a mark after which a call may follow, so it yields no delta.
   Delta none;
   AddText(prepared.opening, none);
 }
@@ -56,7 +56,7 @@ bool AnswerReader::IsShown(Token token) const {
   return is_mark || !served_.tokenizer().Piece(token).empty();
 }
 
-// The token that ends an answer is no part of its text.
+// The stop token of an answer is not part of its text.
 void AnswerReader::AddLogprobs(const AnswerEvent& event, Delta& delta) {
   if (!request_.logprobs) return;
   delta.logprobs.emplace();
@@ -74,8 +74,8 @@ void AnswerReader::AddLogprobs(const AnswerEvent& event, Delta& delta) {
   }
 }
 
-// The characters of a cycle are those that came with it: some of its own may come with the next,
-// and their sum is the text.
+// Attributes to a cycle the characters that arrived with it. Held-back characters of a cycle may
+// arrive with the next one; the counts of all cycles sum to the length of the text.
 void AnswerReader::AddCycle(const AnswerEvent& event, Delta& delta) {
   if (event.cycle_nodes > 0) log_.Add(event.cycle_nodes, event.cycle_depth, event.cycle_accepted);
   if (!request_.cycles || (event.tokens.empty() && delta.text.empty())) return;

@@ -1,4 +1,4 @@
-// Turns the events of one answer into what clients are told of it.
+// Conversion of one answer's scheduler events into the parts sent to the client.
 #pragma once
 
 #include <chrono>
@@ -17,24 +17,24 @@
 
 namespace foretoken::openai {
 
-// Thread-safety: one thread. Borrows what it is given.
+// Thread-safety: one thread. Borrows its arguments.
 class AnswerReader {
  public:
-  // `index`: of the choice. `call_seed`: of the ids of calls.
+  // `index`: the choice's index. `call_seed`: seed of the ids of tool calls.
   AnswerReader(const ServedModel& served, const Request& request, const Prepared& prepared,
                int index, uint64_t call_seed);
-  // Tells where copies come from; before the first event.
+  // Enables reports of the sources of copied text. Must be called before the first event.
   void FollowCopies(const std::vector<Token>& prompt, const std::vector<Token>& prediction);
 
-  // The part of the answer that `event` adds. Its `finish` is kNone until the last one. An answer
-  // that is_complete may be cancelled; one that is cancelled otherwise was cut off (kLength).
-  // REQUIRES: no error.
+  // Returns the part of the answer that `event` adds. Its `finish` is kNone until the last one.
+  // Cancelling an answer that is_complete() does not count as truncation; any other cancelled
+  // answer finishes as kLength. REQUIRES: event.finish is not kError.
   Delta Take(const AnswerEvent& event);
-  // Whether nothing that follows would be told: the only call that was asked for is whole.
+  // Whether any further text would be ignored: the single requested tool call is complete.
   bool is_complete() const { return is_complete_; }
   bool is_finished() const { return whole_.finish != FinishReason::kNone; }
 
-  // All parts together. REQUIRES: is_finished(), an answer that is not streamed.
+  // The whole answer. REQUIRES: is_finished(), the answer is not streamed.
   Choice TakeWhole() { return std::move(whole_); }
   const SpeculationLog& log() const { return log_; }
   const foretoken::Usage& usage() const { return usage_; }
@@ -56,7 +56,7 @@ class AnswerReader {
   std::optional<CopiedText> copied_;
   SpeculationLog log_;
   Choice whole_;
-  int scored_characters_ = 0;  // of tokens whose log-probabilities were told
+  int scored_characters_ = 0;  // code points of the tokens whose log-probabilities were reported
   foretoken::Usage usage_;
   AnswerTimes times_;
 };

@@ -8,7 +8,7 @@ namespace foretoken::openai {
 
 AnswerStream::AnswerStream(std::unique_ptr<Answers> answers) : answers_(std::move(answers)) {
   if (answers_->request().endpoint != Endpoint::kChat) return;
-  // The role comes first, and with it the client knows that it was accepted.
+  // The role chunk is sent first and tells the client that its request was accepted.
   for (int i = 0; i < answers_->choices(); ++i)
     opening_ += SseEvent(ChunkBody(answers_->head(), {.index = i, .opens = true}));
 }

@@ -1,4 +1,4 @@
-// Answers as server-sent events.
+// A reply body that streams answers as server-sent events.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ class AnswerStream final : public ReplyStream {
  public:
   explicit AnswerStream(std::unique_ptr<Answers> answers);
 
-  // An error that comes after the beginning is told as an event, and no [DONE] follows.
+  // An error after the stream has begun is sent as an event, and no [DONE] follows.
   std::optional<std::string> Next(std::chrono::milliseconds timeout) override;
 
  private:

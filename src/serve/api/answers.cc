@@ -10,7 +10,7 @@
 namespace foretoken::openai {
 namespace {
 
-// Unlike anything that was drawn before; not a secret.
+// Random bits for ids. Unique, not secret.
 uint64_t RandomBits() {
   static std::mutex mutex;
   static std::mt19937_64 bits((static_cast<uint64_t>(std::random_device()()) << 32) ^
@@ -78,7 +78,7 @@ std::optional<ApiError> Answers::Submit(std::vector<foretoken::Request> requests
   for (foretoken::Request& asked : requests) {
     const auto tokens = static_cast<int>(asked.prompt.size());
     asked.on_ready = [bell = bell_] { bell->Ring(); };
-    // Calls are taken out of the text, so that characters could not be told from each other.
+    // Tool calls are removed from the text, so character offsets of copies would be meaningless.
     asked.wants_sources = request_.cycles && prepared_.tools == ToolStyle::kNone;
     const bool follows = asked.wants_sources;
     const std::vector<Token> prompt = follows ? asked.prompt : std::vector<Token>();
@@ -120,7 +120,7 @@ std::vector<Delta> Answers::Wait(std::chrono::milliseconds timeout) {
   return deltas;
 }
 
-// Answers that run out of time end where they are.
+// Ends all answers where they are once the deadline has passed.
 void Answers::EndLate() {
   if (std::exchange(is_late_, true)) return;
   for (const auto& stream : streams_) stream->Cancel();
@@ -191,7 +191,7 @@ Timings Answers::TotalTimings() const {
                   .predicted_n = usage.completion_tokens};
   for (const AnswerReader& reader : readers_) {
     const AnswerTimes& times = reader.times();
-    if (times.first_token > 0)  // else it never began
+    if (times.first_token > 0)  // otherwise it never began
       first = first == 0 ? times.first_token : std::min(first, times.first_token);
     last = std::max(last, times.last_token);
     timings.draft_n += reader.usage().drafted_tokens;

@@ -1,4 +1,4 @@
-// All answers to one request of the API, from its submission to their ends.
+// All answers to one API request, from submission to completion.
 #pragma once
 
 #include <chrono>
@@ -19,18 +19,18 @@
 
 namespace foretoken::openai {
 
-// Destroying it cancels what is unfinished. Thread-safety: one thread.
+// Destroying the object cancels unfinished answers. Thread-safety: one thread.
 class Answers {
  public:
-  // Submits the request. Borrows `served` and `counts`. Errors: of Prepare, a full queue, a
-  // scheduler that is closing.
+  // Submits the request. Borrows `served` and `counts`. Errors: those of Prepare, a full queue, a
+  // scheduler that is shutting down.
   static ApiResult<std::unique_ptr<Answers>> Start(ServedModel& served, ServerCounts& counts,
                                                    Request request, const ServiceOptions& options);
   ~Answers();
   Answers(const Answers&) = delete;
   Answers& operator=(const Answers&) = delete;
 
-  // What was added since the last call. Waits for something until `timeout` has passed.
+  // Returns what was added since the last call. Waits up to `timeout` if nothing was.
   std::vector<Delta> Wait(std::chrono::milliseconds timeout);
   // Whether all answers have ended, or one has failed.
   bool ended() const { return unfinished_ == 0 || error_.has_value(); }
@@ -42,13 +42,13 @@ class Answers {
   int choices() const { return static_cast<int>(readers_.size()); }
   Usage TotalUsage() const;
   Timings TotalTimings() const;
-  // Of the only answer; null where there are several.
+  // The log of the only answer; null if there are several.
   const SpeculationLog* Log() const { return choices() == 1 ? &readers_[0].log() : nullptr; }
-  // All together. REQUIRES: ended(), no error, a request that is not streamed.
+  // The body of the complete reply. REQUIRES: ended(), no error, a request that is not streamed.
   Json Whole();
 
  private:
-  // Wakes whoever waits for events of several streams.
+  // Wakes the thread that waits for events of several streams.
   struct Bell {
     std::mutex mutex;
     std::condition_variable rung;
@@ -70,13 +70,13 @@ class Answers {
   ServerCounts& counts_;
   const Request request_;
   AnswerHead head_;
-  Prepared prepared_;  // its requests were given to the scheduler
+  Prepared prepared_;  // `requests` has been moved to the scheduler
   std::vector<int> prompt_tokens_;
   std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
   std::vector<std::unique_ptr<Stream>> streams_;  // one for each prompt
-  std::vector<AnswerReader> readers_;             // [prompts * n], those of a prompt together
-  std::vector<uint64_t> keys_;                    // of counts_
-  std::vector<Clock::time_point> last_;           // when an answer's last event came
+  std::vector<AnswerReader> readers_;             // [prompts * n], grouped by prompt
+  std::vector<uint64_t> keys_;                    // keys of counts_, by reader
+  std::vector<Clock::time_point> last_;           // time of each answer's last event
   int unfinished_ = 0;
   std::optional<ApiError> error_;
   std::optional<Clock::time_point> deadline_;

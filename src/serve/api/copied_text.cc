@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostAround = 60;  // code points of a source before and after the copied part
 
-// The first `most` characters.
+// The first `most` characters of `text`.
 std::string FirstOf(const std::string& text, int most) {
   size_t end = 0;
   for (int seen = 0; end < text.size(); ++end) {

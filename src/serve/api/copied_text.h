@@ -1,4 +1,4 @@
-// Where parts of an answer were copied from, as text.
+// Sources of the copied parts of an answer, as text.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,8 @@
 
 namespace foretoken::openai {
 
-// Follows one answer. Thread-safety: one thread. Borrows the tokenizer.
+// Converts the token-level copies of one answer into code point ranges and source passages.
+// Thread-safety: one thread. Borrows the tokenizer.
 class CopiedText {
  public:
   CopiedText(const Tokenizer& tokenizer, std::vector<Token> prompt, std::vector<Token> prediction)
@@ -21,18 +22,18 @@ class CopiedText {
         text_(std::move(prompt)),
         prediction_(std::move(prediction)) {}
 
-  // Takes an event's tokens and copies. `characters`: code points of the answer that became text
-  // with it. Returns the copies in these characters.
+  // Takes an event's tokens and copies. `characters`: number of code points that the event added to
+  // the answer's text. Returns the copies within these characters.
   std::vector<AnswerCopy> Take(const AnswerEvent& event, int characters);
 
  private:
-  // A copied part of the answer, in code points from its beginning.
+  // A copied part of the answer, as a code point range of the answer.
   struct Run {
     int begin, end;
     AnswerCopy source;
   };
   Run RunOf(const CopiedRun& copied) const;
-  // Some of the text before position `at`, or after it, to the next control token.
+  // A short excerpt of the text before or after position `at`, limited by the next control token.
   std::string Before(std::span<const Token> text, size_t at) const;
   std::string After(std::span<const Token> text, size_t at) const;
 
@@ -40,9 +41,9 @@ class CopiedText {
   size_t prompt_;
   std::vector<Token> text_;  // prompt and answer
   std::vector<Token> prediction_;
-  std::vector<int> begins_ = {0};  // [tokens of the answer + 1] code points before each
-  std::deque<Run> pending_;        // whose text has not come yet
-  int shown_ = 0;                  // code points of the answer so far
+  std::vector<int> begins_ = {0};  // [answer tokens + 1] code points before each token
+  std::deque<Run> pending_;        // copies whose text has not arrived yet
+  int shown_ = 0;                  // code points of the answer that have arrived
 };
 
 }  // namespace foretoken::openai

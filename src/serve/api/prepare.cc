@@ -20,7 +20,7 @@ ApiError Invalid(std::string message, std::string param, const char* code = "inv
   return {.message = std::move(message), .param = std::move(param), .code = code};
 }
 
-// Errors of templates and grammars are sentences without an end.
+// Ends a sentence with a full stop: errors of templates and grammars lack one.
 std::string Sentence(std::string text) {
   if (!text.empty() && text.back() != '.') text += '.';
   return text;
@@ -50,7 +50,7 @@ Result<Grammar> GrammarOf(const Constraint& constraint) {
   return Grammar();
 }
 
-// What a request's answers must match. Fills in how a call that is forced opens.
+// The grammar that a request's answers must match. For a forced call, also sets prepared->opening.
 ApiResult<Grammar> ConstraintOf(const Request& request, Prepared* prepared) {
   if (prepared->tools != ToolStyle::kNone && MustCall(request.tool_choice)) {
     Result<ForcedCall> forced =
@@ -66,7 +66,8 @@ ApiResult<Grammar> ConstraintOf(const Request& request, Prepared* prepared) {
   return Invalid(Sentence(grammar.error().message), request.constraint.param);
 }
 
-// Why a text need not be encoded: it cannot fit into the context, however long its tokens are.
+// Error for a text that cannot fit into the context even if every token is as long as possible, so
+// that it need not be encoded.
 std::optional<ApiError> TooLong(const ServedModel& served, std::string_view text,
                                 const char* param) {
   const size_t least = text.size() / served.longest_piece;
@@ -74,7 +75,7 @@ std::optional<ApiError> TooLong(const ServedModel& served, std::string_view text
   return ContextLengthError(static_cast<int>(least), served.info.context, param);
 }
 
-// Every prompt as tokens.
+// The tokens of every prompt.
 ApiResult<std::vector<std::vector<Token>>> EncodePrompts(const ServedModel& served,
                                                          const Request& request,
                                                          const std::string& opening) {
@@ -108,7 +109,7 @@ int NewTokens(const Request& request, const ServiceOptions& options) {
   return std::min(asked, most);
 }
 
-// No more of it than an answer could repeat.
+// The tokens of the prediction, limited to the length that an answer can have.
 std::vector<Token> PredictionOf(const ServedModel& served, const Request& request) {
   const auto most = static_cast<size_t>(served.info.context);
   std::string text = request.prediction.substr(0, most * served.longest_piece);
@@ -169,7 +170,8 @@ ApiResult<Prepared> Prepare(const ServedModel& served, const Request& request,
     asked.sampling.seed +=
         static_cast<uint64_t>(prepared.requests.size()) * static_cast<uint64_t>(request.n);
     if (grammar.value() != nullptr) {
-      // One each: a filter's forks belong to one thread, but they need not share what they find.
+      // One filter per prompt: a filter and its forks belong to one thread, and sharing what they
+      // compute between prompts is not necessary.
       Result<std::unique_ptr<LogitFilter>> filter = NewGrammarFilter(grammar.value(), served.trie);
       if (!filter.ok()) return Invalid(Sentence(filter.error().message), request.constraint.param);
       asked.filter = *std::move(filter);

@@ -1,4 +1,4 @@
-// Requests of the API as the scheduler takes them.
+// Translation of API requests into scheduler requests.
 #pragma once
 
 #include <optional>
@@ -13,23 +13,23 @@
 
 namespace foretoken::openai {
 
-// What a request asks of the scheduler, and what its answers need to be read.
+// A request's scheduler requests, and what is needed to interpret its answers.
 struct Prepared {
   std::vector<foretoken::Request> requests;  // one for each prompt
-  ToolStyle tools = ToolStyle::kNone;        // how calls are told from content; kNone: not at all
-  std::string opening;  // of a call that is forced: text before what the model writes
+  ToolStyle tools = ToolStyle::kNone;        // how tool calls are recognised; kNone: not at all
+  std::string opening;  // text of a forced call that precedes the generated text
 };
 
-// `seed`: of the sampling where the request has none. Errors: prompts that the template refuses or
-// that do not fit into the context, constraints that do not parse, tools that the model's template
-// does not know.
+// `seed`: sampling seed if the request has none. Errors: prompts that the template rejects or that
+// do not fit into the context, constraints that do not parse, tools that the model's template does
+// not support.
 ApiResult<Prepared> Prepare(const ServedModel& served, const Request& request,
                             const ServiceOptions& options, uint64_t seed);
 
-// The field that a request's prompt came in, for errors.
+// Name of the field that holds the request's prompt, for error messages.
 const char* PromptField(const Request& request);
 
-// The text of a conversation, as the model reads it. Errors: what the template refuses.
+// The conversation rendered by the model's chat template. Errors: those of the template.
 ApiResult<std::string> RenderChat(const ServedModel& served, const Request& request);
 
 }  // namespace foretoken::openai

@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kNoDrafter[] = "none";
 
-// "model" of "/a/b/model.gguf": paths are nobody's business.
+// "model" for "/a/b/model.gguf": clients must not learn paths of the server.
 std::string NameOfPath(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   path.erase(0, path.rfind('/') + 1);
@@ -49,8 +49,8 @@ std::string FingerprintOf(const ServerInfo& info, const TokenizerData& tokenizer
   return "fp_" + HexDigits(HashBytes(std::as_bytes(std::span(text))));
 }
 
-// The control token whose text `mark` is, if there is one: it must be shown for the calls to be
-// found.
+// The control tokens whose text is a mark of the style. They must be shown, or the calls would not
+// be found in the text.
 std::vector<Token> MarkTokens(const Tokenizer& tokenizer, ToolStyle style) {
   std::vector<std::string_view> marks = {OpeningMark(style)};
   if (style == ToolStyle::kTagged) marks.push_back("</tool_call>");
@@ -71,7 +71,7 @@ size_t LongestPiece(const Tokenizer& tokenizer) {
   return longest;
 }
 
-// The default drafter, "none", and those that requests may name besides.
+// Creates the default drafter, "none", and the other drafters that requests may name.
 Status MakeDrafters(const LoadedModel& loaded, const DraftArgs& draft,
                     const std::vector<std::string>& also, int capacity, ServedModel* served) {
   FT_ASSIGN_OR_RETURN(served->decoder, NewDecoder(loaded, draft, capacity));
@@ -80,7 +80,7 @@ Status MakeDrafters(const LoadedModel& loaded, const DraftArgs& draft,
   others.insert(others.end(), also.begin(), also.end());
   for (const std::string& name : others) {
     if (std::ranges::find(served->drafters, name) != served->drafters.end()) continue;
-    // Options belong to the default, whose trees were asked for.
+    // The tree options of the command line apply only to the default drafter.
     DraftArgs args{.drafter = name, .verifier = draft.verifier};
     FT_RETURN_IF_ERROR(CheckDraftNames(args));
     FT_RETURN_IF_ERROR(AddDrafter(loaded, args, capacity, &served->decoder));
@@ -106,7 +106,7 @@ Result<std::unique_ptr<ServedModel>> NewServedModel(const LoadedModel& loaded,
   SchedulerOptions scheduler = options.scheduler;
   if (scheduler.context == 0) scheduler.context = loaded.model->config().context;
   served->loaded = &loaded;
-  // What the template complains of later is told to clients, who are told no path.
+  // Later errors of the template go to clients, who must not see the model's path.
   Result<ChatPrompter> prompter = ChatPrompter::Create(tokenizer, "model");
   if (!prompter.ok()) return Error{origin + ": " + prompter.error().message};
   served->prompter = std::make_unique<const ChatPrompter>(*std::move(prompter));

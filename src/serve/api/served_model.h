@@ -1,4 +1,4 @@
-// The model that a server answers with, and everything that requests to it share.
+// The served model and the objects that all requests to it share.
 #pragma once
 
 #include <memory>
@@ -19,39 +19,41 @@
 namespace foretoken::openai {
 
 struct ServiceOptions {
-  std::string model_name;      // as answers bear it; empty: the file's name without its ending
+  std::string model_name;      // the name in answers; empty: the file's name without its extension
   SchedulerOptions scheduler;  // `drafters` and `end_tokens` are set by the service
-  SamplingParams sampling{.temperature = 1};  // where requests are silent
+  SamplingParams sampling{.temperature = 1};  // defaults for requests
   SpeculationDetail detail = SpeculationDetail::kSummary;
-  std::vector<std::string> also;  // drafters that requests may name beside the default and "none"
-  int most_new_tokens = 0;        // of an answer; 0: as many as the context has room for
-  double request_seconds = 0;     // after which a request's answers end where they are; 0: never
+  std::vector<std::string> also;  // drafters that requests may name besides the default and "none"
+  int most_new_tokens = 0;        // limit per answer; 0: as many as the context has room for
+  double request_seconds = 0;     // time limit after which a request's answers are cut off; 0: none
   BodyLimits body;
 };
 
-// Immutable but for the scheduler. Thread-safety: any number of threads.
+// Immutable except for the scheduler. Thread-safety: any number of threads.
 struct ServedModel {
   const LoadedModel* loaded = nullptr;
   Decoder decoder;
-  std::unique_ptr<Scheduler> scheduler;  // writes with `decoder`
+  std::unique_ptr<Scheduler> scheduler;  // runs `decoder`
   std::unique_ptr<const ChatPrompter> prompter;
   std::shared_ptr<const TokenTrie> trie;  // for constraints
-  // Bytes of the longest token: a text of so many times the context's tokens does not fit into it.
+  // Bytes of the longest token. A text of at least longest_piece * context bytes cannot fit into
+  // the context.
   size_t longest_piece = 1;
   ToolStyle tools = ToolStyle::kNone;
-  std::vector<Token> call_marks;  // control tokens that open calls
+  std::vector<Token> call_marks;  // control tokens that delimit tool calls
   ServerInfo info;
   RequestRules rules;
-  std::vector<std::string> drafters;  // by number in the generator; the default is 0
+  std::vector<std::string> drafters;  // by index in the generator; the default is 0
   std::string fingerprint;            // of the model and the program
 
   const Tokenizer& tokenizer() const { return *loaded->tokenizer; }
-  // The number of the drafter that a request names; "": the default.
+  // The index of the drafter that a request names; "": the default.
   int DrafterNumber(const std::string& name) const;
 };
 
-// Borrows `loaded`. `origin` opens errors of the chat template. Errors: a drafter, tree or verifier
-// that does not exist or fit, a template that does not parse, an option outside its range.
+// Borrows `loaded`. `origin` prefixes errors of the chat template. Errors: a drafter, tree or
+// verifier that does not exist or does not fit, a template that does not parse, an option outside
+// its range.
 Result<std::unique_ptr<ServedModel>> NewServedModel(const LoadedModel& loaded,
                                                     const std::string& origin,
                                                     const DraftArgs& draft,

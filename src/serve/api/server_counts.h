@@ -1,4 +1,4 @@
-// What a service counts of everything it has answered, and what it is answering.
+// Statistics of a service's answers, finished and in progress.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ namespace foretoken::openai {
 // Thread-safety: any number of threads.
 class ServerCounts {
  public:
-  // An answer was asked for. Returns its key.
+  // Records the start of an answer. Returns its key.
   uint64_t Begin(const std::string& drafter, int prompt_tokens);
-  // An event of it came; `seconds` after the one before, or after it began.
+  // Records an event of an answer. `seconds`: time since its previous event, or since Begin.
   void Advance(uint64_t key, const AnswerEvent& event, double seconds);
-  // It has ended: by "stop", "length", "tool_calls", "abort" or "error". `log` is empty where
-  // nothing was drafted.
+  // Records the end of an answer. `reason`: "stop", "length", "tool_calls", "abort" or "error".
+  // `log` is empty if nothing was drafted.
   void End(uint64_t key, const std::string& reason, const AnswerTimes& times,
            const SpeculationLog& log);
-  // A request was refused with this status of HTTP.
+  // Records a request that was refused with this HTTP status.
   void Refuse(int status);
 
-  // The text of /metrics.
+  // The body of /metrics.
   std::string Metrics(const Counters& scheduler, const std::string& model) const;
-  // The slots: those that are busy hold the oldest answers.
+  // The body of /slots: the oldest answers occupy the busy slots.
   std::vector<SlotInfo> Slots(const Counters& scheduler, int slots) const;
 
  private:

@@ -20,8 +20,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Paths with the method they take. Those without "/v1" are what some clients send whose base is
-// set without it.
+// The served paths and their methods. Those without "/v1" are requested by clients whose base URL
+// lacks it.
 struct Route {
   std::string_view path;
   std::string_view method;
@@ -45,8 +45,8 @@ constexpr Route kRoutes[] = {{"/", "GET"},
                              {"/v1/embeddings", "POST"},
                              {"/v1/responses", "POST"},
                              {"/v1/messages", "POST"}};
-constexpr int kClientIsGone = 499;                  // for the log; nobody reads it
-constexpr size_t kMostTokenized = size_t{1} << 20;  // bytes of a text, or a quarter with pieces
+constexpr int kClientIsGone = 499;                  // for the log; never reaches a client
+constexpr size_t kMostTokenized = size_t{1} << 20;  // bytes of a text; a quarter of it with pieces
 
 constexpr std::string_view kLacking[] = {"/v1/embeddings", "/v1/responses", "/v1/messages"};
 
@@ -89,7 +89,7 @@ HttpReply Service::Handle(const HttpRequest& request) {
   HttpReply reply;
   const bool names_model = request.method == "GET" && (request.path.starts_with("/v1/models/") ||
                                                        request.path.starts_with("/models/"));
-  if (names_model) {  // any name is taken for the one that is loaded
+  if (names_model) {  // any name stands for the loaded model
     reply = JsonReply(ModelBody(served_->info));
   } else if (route == std::end(kRoutes)) {
     reply = ErrorReply(NotFoundError());
@@ -131,7 +131,7 @@ HttpReply Service::Post(const HttpRequest& request) {
 }
 
 ApiResult<std::unique_ptr<Answers>> Service::Start(Endpoint endpoint, const HttpRequest& request) {
-  struct Preparing {  // so that Drain waits for what was let in
+  struct Preparing {  // makes Drain wait for requests already admitted
     std::atomic<int>& count;
     explicit Preparing(std::atomic<int>& counted) : count(counted) { ++count; }
     ~Preparing() { --count; }
@@ -154,7 +154,7 @@ HttpReply Service::Answer(Endpoint endpoint, const HttpRequest& request) {
   constexpr milliseconds kBetweenLooks(50);
   while (!answers->ended()) {
     answers->Wait(kBetweenLooks);
-    // Nobody will read what is returned; the answers are cancelled.
+    // The client is gone and no reply is sent; destroying `answers` cancels them.
     if (request.is_gone && request.is_gone()) return {.status = kClientIsGone};
   }
   if (answers->error()) return ErrorReply(*answers->error());

@@ -1,4 +1,4 @@
-// The OpenAI API over a model: every request of HTTP that is let in, answered.
+// The OpenAI API over a model: handles every HTTP request that was admitted.
 #pragma once
 
 #include <atomic>
@@ -14,26 +14,27 @@
 
 namespace foretoken::openai {
 
-// Thread-safety: Handle is for any number of threads at once, the rest for the owner's.
+// Thread-safety: Handle may be called by any number of threads at once, the rest only by the
+// owner's thread.
 class Service {
  public:
-  // Borrows `loaded`, which must outlive this. `origin` (the model as it was typed) opens errors of
-  // the chat template. `draft`: the default drafter. The engine's thread runs from now on.
+  // Starts the engine's thread. Borrows `loaded`, which must outlive this. `origin` (the model as
+  // the user typed it) prefixes errors of the chat template. `draft`: the default drafter.
   static Result<std::unique_ptr<Service>> Create(const LoadedModel& loaded,
                                                  const std::string& origin, const DraftArgs& draft,
                                                  ServiceOptions options);
   ~Service();
 
-  // The paths that there are, for the log.
+  // All paths that are served, for the log.
   static std::vector<std::string> Paths();
-  // Answers that are streamed borrow this until their streams are destroyed.
+  // Streamed replies borrow this until their streams are destroyed.
   HttpReply Handle(const HttpRequest& request);
-  // Counts a request that was refused before Handle saw it.
+  // Counts a request that was refused before it reached Handle.
   void CountRefusal(int status) { counts_.Refuse(status); }
-  // Takes no new requests (503). Returns when all answers have ended; those that have not after
-  // `seconds` are cancelled, and so is everything once `is_hurried` says so, which may be empty.
+  // Refuses new requests (503) and returns when all answers have ended. Answers still running after
+  // `seconds`, or once `is_hurried` (may be empty) returns true, are cancelled.
   void Drain(double seconds, const std::function<bool()>& is_hurried = {});
-  // The model's name, as answers bear it.
+  // The model's name in answers.
   const std::string& model() const { return served_->info.model; }
 
  private:
@@ -51,10 +52,10 @@ class Service {
   ServerCounts counts_;
   const std::string description_;  // of /openapi.json
   std::atomic<bool> is_draining_ = false;
-  std::atomic<int> preparing_ = 0;  // requests on their way to the scheduler
+  std::atomic<int> preparing_ = 0;  // requests being parsed and submitted
 };
 
-// The answer to a request that fails.
+// The reply to a failed request.
 HttpReply ErrorReply(const ApiError& error);
 
 }  // namespace foretoken::openai
