@@ -17,11 +17,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// How many answers wait for their clients.
+// Limits the number of answers that wait for their clients at the same time.
 class Patience {
  public:
   explicit Patience(int most) : most_(most) {}
-  // False where as many wait already.
+  // Returns false if the limit is reached.
   bool Begin() {
     if (++waiting_ <= most_) return true;
     --waiting_;
@@ -34,11 +34,11 @@ class Patience {
   std::atomic<int> waiting_ = 0;
 };
 
-// What httplib reads and writes. It reads no more than a first line: the request has been read and
-// checked by RequestReader, because httplib 0.11 decodes percent escapes in header values, waits
-// for the end of the connection where a body has no length, limits neither the headers nor a body
-// that is chunked or compressed, and refuses forms above 8 KiB, which is what `curl -d` calls its
-// JSON.
+// The stream that httplib reads from and writes to. httplib gets only a dummy first line to read:
+// the request has already been read and checked by RequestReader. This is because httplib 0.11
+// decodes percent escapes in header values, waits for the end of the connection if a body has no
+// length, limits neither headers nor chunked or compressed bodies, and refuses forms above 8 KiB,
+// the type that `curl -d` gives its JSON.
 class ExchangeStream : public httplib::Stream {
  public:
   ExchangeStream(Exchange& exchange, Patience& patience, const std::atomic<bool>& is_stopped)
@@ -67,7 +67,8 @@ class ExchangeStream : public httplib::Stream {
   }
   void get_remote_ip_and_port(std::string&, int&) const override {}
   void get_local_ip_and_port(std::string&, int&) const override {}
-  // httplib refuses sockets that select() cannot take, which it would not be used with.
+  // httplib refuses socket numbers that select() cannot handle, although it would not call select()
+  // on this one.
   socket_t socket() const override { return 0; }
 
   bool failed() const { return failed_; }
@@ -98,9 +99,9 @@ class StreamSource {
         ping_seconds_(ping_seconds),
         is_stopped_(is_stopped) {}
 
-  // Writes what is there next. False ends the answer before its end.
+  // Writes the next bytes. Returns false to abort the answer.
   bool Write(httplib::DataSink& sink) {
-    constexpr milliseconds kBetweenLooks(100);  // at the client
+    constexpr milliseconds kBetweenLooks(100);  // between checks of the client
     const std::optional<std::string> bytes = stream_->Next(kBetweenLooks);
     if (!bytes) {
       sink.done();
@@ -129,7 +130,7 @@ HttpReply InternalError() {
   return ReplyOf(Refuse(500, "internal_error", "The server failed to answer this request."));
 }
 
-// Standard libraries throw where memory is refused.
+// The standard library throws if an allocation fails.
 HttpReply ReplyOrError(const Exchange& exchange) {
   try {
     return exchange.reply();
@@ -144,7 +145,7 @@ class Answerer::Writer : public httplib::Server {
  public:
   Writer(double ping_seconds, int most_waiting, const std::atomic<bool>& is_stopped)
       : ping_seconds_(ping_seconds), patience_(most_waiting), is_stopped_(is_stopped) {
-    svr_sock_ = 0;  // never used; httplib stops streams while it is invalid
+    svr_sock_ = 0;  // never used; httplib aborts streams while it is invalid
     set_pre_routing_handler([this](const httplib::Request&, httplib::Response& response) {
       Fill(*exchange_, response);
       return HandlerResponse::Handled;
@@ -190,28 +191,28 @@ class Answerer::Writer : public httplib::Server {
 
   void FillStream(Exchange& exchange, HttpReply reply, httplib::Response& response) const {
     response.set_header("Cache-Control", "no-cache");
-    response.set_header("X-Accel-Buffering", "no");  // of nginx, which would keep events back
+    response.set_header("X-Accel-Buffering", "no");  // stops nginx from buffering events
     const auto source = std::make_shared<StreamSource>(
         std::move(reply.stream), exchange.socket,
         reply.content_type.starts_with("text/event-stream") ? ping_seconds_ : HUGE_VAL,
         is_stopped_);
     const auto provide = [source](size_t, httplib::DataSink& sink) { return source->Write(sink); };
-    if (exchange.head->is_http_1_0) {  // knows no chunks: the end of the connection ends it
+    if (exchange.head->is_http_1_0) {  // has no chunks: closing the connection ends the body
       response.set_content_provider(reply.content_type, provide);
     } else {
       response.set_chunked_content_provider(reply.content_type, provide);
     }
   }
 
-  // Takes away what httplib adds to every answer, where that does not fit.
+  // Removes headers that httplib adds to every answer, where they would be wrong.
   static void Correct(httplib::Response& response) {
     exchange_->status = response.status;
-    response.headers.erase("Keep-Alive");     // promises a number of requests
-    response.headers.erase("Accept-Ranges");  // parts of answers are not served
+    response.headers.erase("Keep-Alive");     // would promise a number of requests
+    response.headers.erase("Accept-Ranges");  // ranges are not supported
     if (response.status == 204) response.headers.erase("Content-Length");
   }
 
-  // Which httplib answers in this thread.
+  // The exchange that httplib is answering in this thread.
   static thread_local Exchange* exchange_;
 
   const double ping_seconds_;

@@ -1,4 +1,4 @@
-// Answers as they go over a connection. The only part that knows cpp-httplib.
+// Sending of answers over a connection. The only part that uses cpp-httplib.
 #pragma once
 
 #include <atomic>
@@ -12,16 +12,16 @@
 
 namespace foretoken {
 
-// An answer on its way.
+// One answer to be sent, and the outcome of sending it.
 struct Exchange {
   int socket = -1;
   const RequestHead* head = nullptr;
   bool keeps_alive = false;          // whether the client may use the connection again
-  HttpHeaders headers;               // besides those of the reply
+  HttpHeaders headers;               // added to those of the reply
   std::function<HttpReply()> reply;  // called once
-  double patience_seconds = 30;      // with a client that takes nothing; 0: none
+  double patience_seconds = 30;      // write timeout for a client that reads nothing; 0: never wait
 
-  // What came of it.
+  // The outcome.
   int status = 0;
   int64_t bytes = 0;
 };
@@ -29,14 +29,14 @@ struct Exchange {
 // Thread-safety: any number of threads.
 class Answerer {
  public:
-  // `ping_seconds`: after which a silent stream of events gets a comment. `most_waiting`: answers
-  // that may wait at once for their clients to take them, so that clients that do not read leave
-  // threads for others; more are cut off. Once `is_stopped` is set nothing is waited for any more.
-  // Borrows it.
+  // `ping_seconds`: idle time after which a stream of events gets a comment. `most_waiting`: number
+  // of answers that may block on their clients at the same time, so that clients that do not read
+  // cannot occupy all threads; further ones are cut off. Once `is_stopped` is set nothing blocks
+  // any more. Borrows `is_stopped`.
   Answerer(double ping_seconds, int most_waiting, const std::atomic<bool>& is_stopped);
   ~Answerer();
 
-  // Sends the answer. Returns whether all of it was sent, so that another may follow.
+  // Sends the answer. Returns whether it was sent completely, so that the connection may be reused.
   bool Answer(Exchange& exchange);
 
  private:

@@ -1,5 +1,5 @@
-// One client's connection. It has one owner at a time: the loop that reads requests, or the worker
-// that answers one.
+// One client's connection. It has one owner at a time: the connection loop while a request is read,
+// a worker while one is answered.
 #pragma once
 
 #include <chrono>
@@ -21,23 +21,23 @@ struct Connection {
 
   FileHandle socket;
   RequestReader reader;
-  bool peer_has_ended = false;  // no more bytes will come
+  bool peer_has_ended = false;  // the client sends nothing more
 
-  // Of the request that is being read.
+  // State of the request being read.
   bool has_begun = false;
-  Clock::time_point begin;     // when its first byte came
-  bool is_admitted = false;    // its head is good
-  Clock::time_point head_end;  // when that was found
-  size_t counted_bytes = 0;    // of its body, in the loop's count of all bodies
+  Clock::time_point begin;     // arrival of its first byte
+  bool is_admitted = false;    // its head was accepted
+  Clock::time_point head_end;  // time of that
+  size_t counted_bytes = 0;    // bytes of its body included in the loop's total of all bodies
 
-  bool is_closing = false;  // all is sent; waits for the client to close, too
+  bool is_closing = false;  // everything is sent; waits for the client to close too
   Clock::time_point deadline;
-  // Its place among those that are between two requests, while it is one of them.
+  // Position in the loop's list of idle connections, while it is between two requests.
   std::optional<std::list<int>::iterator> idle;
 
-  // Of a request that was answered: whether all of the answer was sent.
+  // Whether the answer to the last request was sent completely.
   bool was_answered = false;
-  std::unique_ptr<Connection> next;  // in the list of those that were
+  std::unique_ptr<Connection> next;  // next in the list of returned connections
 };
 
 }  // namespace foretoken

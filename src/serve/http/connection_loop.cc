@@ -21,9 +21,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kBufferBytes = size_t{64} << 10;
-constexpr int kMostReads = 16;    // of one connection before others have their turn
+constexpr int kMostReads = 16;    // of one connection before others are served
 constexpr int kMostAccepts = 64;  // likewise
-constexpr size_t kAlwaysTaken = size_t{64} << 10;  // a body, however large the others are
+constexpr size_t kAlwaysTaken =
+    size_t{64} << 10;  // a body of this size is always accepted, whatever the total
 constexpr double kFinishSeconds = 2;
 constexpr milliseconds kAcceptPause(100);
 
@@ -72,7 +73,7 @@ void ConnectionLoop::Run() {
     TakeReturned();
     try {
       CloseLate();
-    } catch (const std::exception&) {  // no memory: they are closed at a later time
+    } catch (const std::exception&) {  // no memory: they are closed in a later iteration
     }
   }
   CloseAll();
@@ -86,7 +87,7 @@ void ConnectionLoop::Serve(int file) {
   }
   try {
     if (listener_.is_open() && file == listener_.get()) return AcceptAll();
-    // Closed, or taken, by an earlier event of the same moment.
+    // The connection may have been closed or taken by an earlier event of this batch.
     if (const auto found = connections_.find(file); found != connections_.end()) {
       Read(*found->second);
     }
@@ -109,7 +110,7 @@ void ConnectionLoop::AcceptAll() {
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
     if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-    // No files or no memory. What is waiting would wake the loop again and again.
+    // No file descriptors or no memory. The pending connection would keep waking the loop.
     if (!CloseOldestIdle()) return PauseAccepting();
   }
 }
@@ -202,10 +203,10 @@ void ConnectionLoop::Read(Connection& connection) {
     if (count < 0) return Close(connection.socket.get());
     connection.peer_has_ended = count == 0;
     if (connection.peer_has_ended) break;
-    if (connection.is_closing) continue;  // not read any more
+    if (connection.is_closing) continue;  // its input is discarded
     connection.reader.Append({buffer_.data(), static_cast<size_t>(count)});
     const RequestReader::State state = connection.reader.state();
-    // What follows a request is left to the system until the request is answered.
+    // Bytes after a request stay in the kernel's buffer until the request is answered.
     if (state == RequestReader::State::kComplete || state == RequestReader::State::kRefused) break;
     if (!connection.is_admitted && state == RequestReader::State::kBody) break;
   }
@@ -324,7 +325,7 @@ void ConnectionLoop::Close(int file) {
   if (found == connections_.end()) return;
   ForgetBody(*found->second);
   Unrest(*found->second);
-  connections_.erase(found);  // closing a file takes it out of the epoll set
+  connections_.erase(found);  // closing a file removes it from the epoll set
 }
 
 void ConnectionLoop::CloseLate() {

@@ -1,5 +1,5 @@
-// The thread that accepts connections and reads requests. Clients that are idle, slow or many cost
-// it memory, not threads: a request reaches a worker when all of it is there.
+// The event loop that accepts connections and reads requests on one thread. Idle, slow or numerous
+// clients cost memory, not threads: a worker gets a request only when all of it has arrived.
 #pragma once
 
 #include <atomic>
@@ -22,42 +22,42 @@ namespace foretoken {
 struct LoopOptions {
   ReaderLimits limits;
   size_t connections = 4096;              // open at once
-  size_t body_bytes = size_t{256} << 20;  // of all requests together that are read or answered
+  size_t body_bytes = size_t{256} << 20;  // total of all requests being read or answered
   double keep_alive_seconds = 60;         // between two requests
   double head_seconds = 10;               // for a head
-  double body_seconds = 30;               // for a body, and a second more for each 64 KiB
+  double body_seconds = 30;               // for a body, plus a second for each 64 KiB
 };
 
-// Whoever the loop reads requests for. Called in the loop's thread.
+// Receiver of the requests that the loop reads. Called on the loop's thread.
 class RequestTaker {
  public:
   virtual ~RequestTaker() = default;
-  // Why a request with this head is not let in, if it is not: its body is then not read.
+  // Returns a refusal if a request with this head is not admitted; its body is then not read.
   virtual std::optional<HttpRefusal> Judge(const RequestHead& head) = 0;
-  // Takes a connection whose request is complete; it comes back by ConnectionLoop::Return. False
-  // where too many are being answered.
+  // Takes a connection whose request is complete; ConnectionLoop::Return gives it back. Returns
+  // false, leaving `connection` in place, if too many requests are being answered.
   virtual bool Take(std::unique_ptr<Connection>& connection) = 0;
-  // Sends the refusal without waiting for anything.
+  // Sends the refusal without blocking.
   virtual void Refuse(Connection& connection, const HttpRefusal& refusal) = 0;
 };
 
-// Thread-safety: Run is for one thread, Return, Drain and Stop for any.
+// Thread-safety: one thread calls Run; any thread may call Return, Drain and Stop.
 class ConnectionLoop {
  public:
-  // Borrows `taker`. Errors: the system gives no files.
+  // Borrows `taker`. Errors: the system has no file descriptors left.
   static Result<std::unique_ptr<ConnectionLoop>> Create(FileHandle listener,
                                                         const LoopOptions& options,
                                                         RequestTaker& taker);
 
-  // Serves until Stop is called, and closes all connections then.
+  // Serves until Stop is called, then closes all connections.
   void Run();
-  // Gives back a connection that was taken: its `was_answered` says what came of the request. Needs
-  // no memory.
+  // Gives back a taken connection; `was_answered` says whether its answer was sent. Allocates no
+  // memory.
   void Return(std::unique_ptr<Connection> connection);
-  // Accepts no more connections, closes those that are idle, and the others after their answers.
+  // Stops accepting connections, closes idle ones at once and the others after their answers.
   void Drain();
   bool is_draining() const { return is_draining_; }
-  // Ends Run. REQUIRES: connections that were taken have been returned, or are dropped.
+  // Ends Run. REQUIRES: taken connections have been returned or destroyed.
   void Stop();
 
  private:
@@ -79,16 +79,17 @@ class ConnectionLoop {
   void CloseAll();
 
   void Read(Connection& connection);
-  // Goes on with what was read of a connection. It may be gone afterwards.
+  // Acts on what has been read from a connection. May close it, which destroys `connection`.
   void Proceed(Connection& connection);
-  // Judges a head that is whole. Returns whether the request is let in.
+  // Has a complete head judged. Returns whether the request is admitted.
   bool Admit(Connection& connection);
   bool CountBody(Connection& connection);
   void ForgetBody(Connection& connection);
   void Dispatch(Connection& connection);
   void Refuse(Connection& connection, const HttpRefusal& refusal);
-  // Tells the client that nothing follows, and waits a little for it to close: bytes that it still
-  // sends would otherwise make the system discard the end of the answer.
+  // Shuts down the sending side and waits briefly for the client to close. If the socket were
+  // closed at once while the client is still sending, the kernel could discard the end of the
+  // answer.
   void Finish(Connection& connection);
   void Rest(Connection& connection);
   void Unrest(Connection& connection);
@@ -104,21 +105,22 @@ class ConnectionLoop {
 
   const LoopOptions options_;
   RequestTaker& taker_;
-  FileHandle listener_;  // closed: the loop drains
+  FileHandle listener_;  // closed while the loop drains
   FileHandle epoll_, wake_;
 
-  std::unordered_map<int, std::unique_ptr<Connection>> connections_;  // those not taken, by file
+  std::unordered_map<int, std::unique_ptr<Connection>>
+      connections_;  // connections not taken, by file descriptor
   size_t taken_ = 0;
-  std::list<int> idle_;    // longest idle first
-  size_t body_bytes_ = 0;  // of all bodies
+  std::list<int> idle_;    // file descriptors of idle connections, longest idle first
+  size_t body_bytes_ = 0;  // total of all bodies
   std::vector<char> buffer_;
-  Clock::time_point now_;            // when the last events came
-  Clock::time_point next_deadline_;  // no deadline is earlier
+  Clock::time_point now_;            // time of the last events
+  Clock::time_point next_deadline_;  // lower bound of all deadlines
   std::optional<Clock::time_point> accepts_again_;
 
   std::atomic<bool> is_draining_ = false, is_stopped_ = false;
   std::mutex mutex_;
-  std::unique_ptr<Connection> returned_;  // the list of them; guarded by mutex_
+  std::unique_ptr<Connection> returned_;  // linked list of returned connections, guarded by mutex_
 };
 
 }  // namespace foretoken

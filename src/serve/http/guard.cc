@@ -13,7 +13,8 @@ namespace {
 
 using std::string_view;
 
-// A page needs no key, since it has a field for it; whoever watches the server has none.
+// Paths that need no key: the web page, which asks for the key itself, and the health checks, since
+// monitoring has none.
 constexpr string_view kOpenPaths[] = {"/", "/health", "/v1/health"};
 
 bool Has(const std::vector<std::string>& names, string_view name) {
@@ -31,12 +32,12 @@ bool IsIp6(string_view text) {
   return inet_pton(AF_INET6, std::string(text).c_str(), &address) == 1;
 }
 
-// The name of an IPv6 address as it stands in a Host header.
+// The host as it is written in a Host header: IPv6 addresses in brackets.
 std::string Bracketed(const std::string& host) {
   return IsIp6(host) && !host.starts_with('[') ? "[" + host + "]" : host;
 }
 
-// "host:port" of an origin; "" where it has none, as "null".
+// "host:port" of an origin; "" if it has none, as in "null".
 std::string AuthorityOf(string_view origin) {
   const size_t slashes = origin.find("://");
   return slashes == string_view::npos ? "" : LowerCase(origin.substr(slashes + 3));
@@ -68,7 +69,7 @@ HttpRefusal WrongKey() {
 }  // namespace
 
 bool EqualInConstantTime(string_view a, string_view b) {
-  // Copies of one size, so that neither the loop nor what it reads depends on the texts.
+  // Copies of a fixed size: neither the loop nor its memory accesses depend on the texts.
   unsigned char one[kMostKeyBytes] = {}, other[kMostKeyBytes] = {};
   std::memcpy(one, a.data(), std::min(a.size(), kMostKeyBytes));
   std::memcpy(other, b.data(), std::min(b.size(), kMostKeyBytes));
@@ -87,7 +88,7 @@ std::string HostName(string_view host) {
   const size_t bracket = host.find(']');
   const size_t colon = host.find(':', bracket == string_view::npos ? 0 : bracket);
   std::string name = LowerCase(host.substr(0, colon));
-  if (name.ends_with('.')) name.pop_back();  // as DNS writes whole names
+  if (name.ends_with('.')) name.pop_back();  // of a fully qualified DNS name
   return name;
 }
 
@@ -108,7 +109,7 @@ Result<Guard> Guard::Create(GuardOptions options) {
 std::optional<HttpRefusal> Guard::Check(const RequestHead& head) const {
   const std::string* host = head.Find("host");
   if (host != nullptr && !HostIsServed(HostName(*host))) return WrongHost();
-  if (head.method == "OPTIONS") return std::nullopt;  // browsers ask without a key
+  if (head.method == "OPTIONS") return std::nullopt;  // preflights carry no key
   if (!head.is_read_only() && ComesFromElsewhere(head)) return WrongOrigin();
   const bool is_open =
       head.is_read_only() && std::ranges::find(kOpenPaths, head.path) != std::end(kOpenPaths);
@@ -120,7 +121,7 @@ bool Guard::HostIsServed(const std::string& host) const {
   constexpr string_view kOwn[] = {"localhost", "127.0.0.1", "[::1]"};
   if (std::ranges::find(kOwn, host) != std::end(kOwn) || host == options_.host) return true;
   if (Has(options_.allowed_hosts, "*") || Has(options_.allowed_hosts, host)) return true;
-  // No name leads to an address that stands in Host itself.
+  // A literal address in Host rules out DNS rebinding.
   return !options_.is_loopback && (IsIp4(host) || IsIp6(host));
 }
 
@@ -151,8 +152,8 @@ bool Guard::OriginIsAllowed(const std::string& origin) const {
 bool Guard::ComesFromElsewhere(const RequestHead& head) const {
   const std::string* origin = head.Find("origin");
   if (origin != nullptr && OriginIsAllowed(*origin)) return false;
-  // A page cannot set this header. Behind a proxy that renames the host it tells what Origin
-  // cannot.
+  // A page cannot forge this header. It also works behind a proxy that changes Host, where
+  // comparing Origin with Host would fail.
   const std::string* site = head.Find("sec-fetch-site");
   if (site != nullptr) return *site != "same-origin" && *site != "none";
   if (origin == nullptr) return false;
@@ -182,7 +183,7 @@ HttpReply Guard::AnswerOptions(const RequestHead& head) const {
   const bool is_preflight = head.Find("access-control-request-method") != nullptr;
   if (origin == nullptr || !is_preflight || !OriginIsAllowed(*origin)) return reply;
   reply.headers.emplace_back("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS");
-  // "*" stands for all headers but Authorization.
+  // "*" stands for all headers except Authorization.
   reply.headers.emplace_back("Access-Control-Allow-Headers",
                              "Authorization, Content-Type, X-Api-Key, *");
   reply.headers.emplace_back("Access-Control-Max-Age", "7200");

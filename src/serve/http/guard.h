@@ -1,4 +1,4 @@
-// Who may ask: keys, the names that the server goes by, and the web pages that may use it.
+// Access control: API keys, allowed Host names and allowed web origins.
 #pragma once
 
 #include <optional>
@@ -14,36 +14,38 @@
 namespace foretoken {
 
 struct GuardOptions {
-  std::vector<std::string> api_keys;  // any of them; none: no key is needed
+  std::vector<std::string> api_keys;  // any of them grants access; empty: no key is needed
   std::string host;                   // the address or name that the server is bound to
-  bool is_loopback = true;            // that address reaches this machine alone
-  // More names in Host headers; "*": any.
+  bool is_loopback = true;            // that address is reachable only from this machine
+  // Additional names allowed in Host headers; "*": any.
   std::vector<std::string> allowed_hosts;
   // Origins ("https://chat.example.com") whose pages may use the server; "*": all.
   std::vector<std::string> cors_origins;
 };
 
-// Judges a request by its head, before its body is read. What it keeps away:
-// - whoever has no key, where there are keys;
-// - pages that reach the server by a name of their own that was pointed at its address (DNS
-//   rebinding), for which Host must name the server;
-// - pages of other sites that send it requests in the background. They could not read the answers,
-//   but the answers would be computed: a browser sends "simple" requests without asking. Browsers
-//   name the page's origin in them, which must be an allowed one or the server's own.
-// Programs that are no browser send neither Origin nor Sec-Fetch-Site and are not affected.
+// Judges a request by its head, before its body is read. It rejects:
+// - clients without a key, if keys are configured;
+// - pages that reach the server through their own host name, pointed at its address (DNS
+//   rebinding): the Host header must name the server;
+// - requests that pages of other sites send in the background. Such pages cannot read the answers,
+//   but the answers would still be computed, because browsers send "simple" requests without a
+//   preflight. Browsers add the page's origin to these requests; it must be an allowed origin or
+//   the server's own.
+// Clients other than browsers send neither Origin nor Sec-Fetch-Site and are not affected.
 //
 // Immutable. Thread-safety: any number of threads.
 class Guard {
  public:
-  // Errors: a key that is empty or too long, or that no header can carry.
+  // Errors: a key that is empty, longer than kMostKeyBytes, or not valid in a header.
   static Result<Guard> Create(GuardOptions options);
 
-  // Why the request is not let in, if it is not.
+  // Returns a refusal if the request is not admitted.
   std::optional<HttpRefusal> Check(const RequestHead& head) const;
-  // The answer to an OPTIONS request: what a browser asks before it lets a page of another origin
-  // send a request.
+  // The answer to an OPTIONS request, the preflight that a browser sends before it lets a page of
+  // another origin send a request.
   HttpReply AnswerOptions(const RequestHead& head) const;
-  // The headers that let the page read an answer; none where it may not.
+  // The CORS headers that allow the requesting page to read an answer. If it may not read it, none
+  // of them, only Vary where origins are configured.
   HttpHeaders CorsHeaders(const RequestHead& head) const;
 
  private:
@@ -54,15 +56,15 @@ class Guard {
   bool OriginIsAllowed(const std::string& origin) const;
   bool ComesFromElsewhere(const RequestHead& head) const;
 
-  GuardOptions options_;  // names in lower case
+  GuardOptions options_;  // host names in lower case
 };
 
-// Whether two texts are equal, in a time that depends on neither where both have at most
-// kMostKeyBytes bytes.
+// Compares two texts. The time depends on neither of them if both have at most kMostKeyBytes bytes.
 inline constexpr size_t kMostKeyBytes = 256;
 bool EqualInConstantTime(std::string_view a, std::string_view b);
 
-// The name or address in a Host header: without its port, brackets of IPv6 kept, in lower case.
+// The name or address in a Host header: in lower case, without the port, IPv6 addresses with their
+// brackets.
 std::string HostName(std::string_view host);
 
 }  // namespace foretoken

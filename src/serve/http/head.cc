@@ -29,7 +29,7 @@ string_view Trimmed(string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-// Whether a list separated by commas has `item`, whatever its case.
+// Whether a comma-separated list contains `item`, ignoring case.
 bool ListHas(string_view list, string_view item) {
   while (!list.empty()) {
     const size_t comma = std::min(list.find(','), list.size());
@@ -39,7 +39,7 @@ bool ListHas(string_view list, string_view item) {
   return false;
 }
 
-// Percent escapes as bytes; what is no escape stays as it is.
+// Decodes percent escapes; invalid ones are left unchanged.
 std::string Decoded(string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -56,7 +56,8 @@ std::string Decoded(string_view text) {
   return decoded;
 }
 
-// Takes a scheme and an authority off a target that has them. The authority replaces Host.
+// Removes scheme and authority from an absolute target and returns the authority, which replaces
+// Host.
 std::optional<std::string> TakeAuthority(string_view* target) {
   for (const string_view scheme : {"http://", "https://"}) {
     if (!EqualsIgnoringCase(target->substr(0, scheme.size()), scheme)) continue;
@@ -118,7 +119,7 @@ std::optional<HttpRefusal> ParseField(string_view line, RequestHead* head) {
 }
 
 std::optional<HttpRefusal> ParseLength(const std::string& text, RequestHead* head) {
-  constexpr size_t kMostDigits = 18;  // fit into 64 bits
+  constexpr size_t kMostDigits = 18;  // fits into 64 bits
   if (text.empty() || text.size() > kMostDigits || !std::ranges::all_of(text, IsDigit)) {
     return Malformed("Content-Length is no number.");
   }
@@ -131,7 +132,7 @@ int Count(const RequestHead& head, string_view name) {
       std::ranges::count(head.headers, name, [](const auto& h) -> string_view { return h.first; }));
 }
 
-// How the body is delimited.
+// Determines how the body is delimited.
 std::optional<HttpRefusal> ReadFraming(RequestHead* head) {
   const std::string* length = head->Find("content-length");
   const std::string* coding = head->Find("transfer-encoding");
@@ -168,7 +169,8 @@ std::optional<HttpRefusal> CheckHost(const RequestHead& head, bool has_authority
   return Malformed("Expected one Host header.");
 }
 
-// Takes a line off `text`, without its end. REQUIRES: `text` holds a line feed.
+// Removes the first line from `text` and returns it without its line end. REQUIRES: `text` holds a
+// line feed.
 string_view TakeLine(string_view* text) {
   const size_t end = text->find('\n');
   string_view line = text->substr(0, end);

@@ -31,7 +31,7 @@ std::string TestAnswer::Header(std::string_view name) const {
 
 TestClient::TestClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   FT_CHECK(socket_.is_open());
-  const timeval patience{.tv_sec = 60, .tv_usec = 0};  // so that a failing test ends
+  const timeval patience{.tv_sec = 60, .tv_usec = 0};  // so that a failing test terminates
   setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   sockaddr_in address{};
   address.sin_family = AF_INET;

@@ -1,4 +1,4 @@
-// A client that writes bytes and reads answers, for tests of the server.
+// A raw HTTP client for tests of the server.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 namespace foretoken {
 
 struct TestAnswer {
-  int status = 0;    // 0: the connection ended before an answer was whole
-  std::string head;  // as it was sent
+  int status = 0;    // 0: the connection ended before the answer was complete
+  std::string head;  // as sent
   std::string body;  // chunks joined
-  // The value of a header; "" where there is none.
+  // The value of a header; "" if there is none.
   std::string Header(std::string_view name) const;
 };
 
@@ -23,15 +23,15 @@ class TestClient {
   explicit TestClient(int port);
 
   bool is_connected() const { return socket_.is_open(); }
-  // False where the server takes no more.
+  // Returns false if the server accepts no more bytes.
   bool Send(std::string_view bytes);
   // The next answer. `has_body`: false for one to HEAD.
   TestAnswer Read(bool has_body = true);
-  // Reads until `text` has come. False where the connection ends before.
+  // Reads until `text` has arrived. Returns false if the connection ends first.
   bool ReadUntil(std::string_view text);
-  // Everything to the end of the connection.
+  // Reads to the end of the connection.
   std::string ReadAll();
-  // Closes the connection; `resets`: as a program does that is killed in the middle of reading.
+  // Closes the connection. `resets`: with a TCP reset, like a program killed while reading.
   void Close(bool resets = false);
 
  private:
@@ -47,10 +47,10 @@ class TestClient {
 std::string RequestText(const std::string& method, const std::string& path,
                         const std::string& headers = "", const std::string& body = "");
 
-// One request on a connection of its own.
+// Sends one request on its own connection.
 TestAnswer Ask(int port, const std::string& request);
 
-// A server on any port. Aborts where there is none.
+// Starts a server on any free port. Aborts on failure.
 std::unique_ptr<HttpServer> NewTestServer(HttpServerOptions options, HttpHandler handler);
 
 }  // namespace foretoken

@@ -20,8 +20,8 @@ namespace {
 using Clock = Connection::Clock;
 using std::string_view;
 
-constexpr size_t kOtherFiles = 256;  // that the process has open beside connections
-constexpr size_t kBodiesAtOnce = 8;  // of the largest size that one may have
+constexpr size_t kOtherFiles = 256;  // file descriptors that the process needs besides connections
+constexpr size_t kBodiesAtOnce = 8;  // in bodies of the maximum size
 
 thread_local bool t_is_owned = false;
 
@@ -29,21 +29,21 @@ double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// As many connections as the process may have open, `wanted` at most.
+// The number of connections that the process can have open, at most `wanted`.
 size_t Affordable(size_t wanted) {
   const size_t files = RaiseFileLimit(wanted + kOtherFiles);
   const size_t free = files > 2 * kOtherFiles ? files - kOtherFiles : files / 2;
   return std::clamp<size_t>(free, 1, wanted);
 }
 
-// The type of a body without its parameters.
+// The media type without its parameters, in lower case.
 std::string MediaType(const std::string& value) {
   const std::string type = LowerCase(value.substr(0, value.find(';')));
   return type.substr(0, type.find_last_not_of(" \t") + 1);
 }
 
-// Whether a body of that type is taken for JSON: also where the client does not name the type, or
-// where it is what `curl -d` names.
+// Whether a body of that type is accepted as JSON. Includes clients that give no type and the type
+// that `curl -d` gives.
 bool MayBeJson(const std::string& value) {
   const std::string type = MediaType(value);
   constexpr string_view kTypes[] = {"", "text/plain", "application/x-www-form-urlencoded"};
@@ -176,7 +176,7 @@ class HttpServer::Impl final : public RequestTaker {
   const int port_;
   const bool is_loopback_;
   HttpHandler handler_;
-  std::atomic<bool> is_cut_off_ = false;  // nothing is waited for any more
+  std::atomic<bool> is_cut_off_ = false;  // answers in progress are cut off
   Answerer answerer_;
   std::unique_ptr<ConnectionLoop> loop_;
   WorkerPool pool_;

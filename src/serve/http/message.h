@@ -1,4 +1,4 @@
-// What a server of HTTP hands to whoever answers, and what it gets back.
+// The requests that the HTTP server passes to its handler, and the handler's replies.
 #pragma once
 
 #include <chrono>
@@ -14,22 +14,22 @@ namespace foretoken {
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 struct HttpRequest {
-  std::string method;  // any word; HEAD comes as "GET", OPTIONS does not come
+  std::string method;  // any token; HEAD is passed as "GET", OPTIONS is never passed
   std::string path;    // decoded, without the query
   std::string body;
-  // Whether nobody waits for the answer any more: the client has closed the connection, or the
-  // server is being stopped. One system call. For the time of the handler's call; may be empty.
+  // Returns whether the answer is no longer wanted: the client has closed the connection, or the
+  // server is stopping. Costs one system call. Valid only during the handler's call; may be empty.
   std::function<bool()> is_gone;
 };
 
-// A body that is sent while it is being made. The server looks between the calls of Next whether
-// the client is still there, and destroys the stream as soon as it is not. It also sends the pings:
-// a stream of text/event-stream that has told nothing for some seconds gets a comment line.
+// A body that is sent while it is produced. Between calls of Next the server checks whether the
+// client is still connected, and destroys the stream as soon as it is not. The server also sends
+// pings: a text/event-stream that has produced nothing for some seconds gets a comment line.
 class ReplyStream {
  public:
   virtual ~ReplyStream() = default;
-  // The next bytes; an empty string where `timeout` passes first; nothing at the end. Destroying a
-  // stream before its end cancels what it tells of.
+  // Returns the next bytes; an empty string if `timeout` expires first; nothing at the end.
+  // Destroying a stream before its end cancels the work behind it.
   virtual std::optional<std::string> Next(std::chrono::milliseconds timeout) = 0;
 };
 
@@ -41,7 +41,7 @@ struct HttpReply {
   std::unique_ptr<ReplyStream> stream;  // instead of `body`
 };
 
-// Called by any number of threads at once.
+// May be called by any number of threads at once.
 using HttpHandler = std::function<HttpReply(const HttpRequest&)>;
 
 }  // namespace foretoken

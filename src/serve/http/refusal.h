@@ -1,4 +1,4 @@
-// What a client is told where its request does not reach the handler.
+// Answers to requests that do not reach the handler.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ struct HttpRefusal {
   HttpHeaders headers;
 };
 
-// `status`: of the answer. `code`: of the error object.
+// `status`: HTTP status of the answer. `code`: code of the error object.
 HttpRefusal Refuse(int status, std::string code, std::string message);
-// With the status that is the error's own.
+// Uses the HTTP status of the error's kind.
 HttpRefusal Refuse(openai::ApiError error);
-// What was sent is no request of HTTP.
+// A refusal of bytes that are not a valid HTTP request.
 HttpRefusal Malformed(std::string message);
 
-// The refusal as an answer: the error object of the OpenAI API.
+// The refusal as a reply, with the error object of the OpenAI API.
 HttpReply ReplyOf(const HttpRefusal& refusal);
 
 }  // namespace foretoken

@@ -12,7 +12,7 @@ using std::string_view;
 
 constexpr string_view kMethods[] = {"GET", "HEAD", "POST", "OPTIONS"};
 
-// `text`, where `known` has it.
+// `text` if it is in `known`, else "other".
 template <typename Names>
 string_view Known(string_view text, const Names& known) {
   const auto found = std::ranges::find(known, text);

@@ -1,4 +1,4 @@
-// A line for each request on standard error, for whoever runs the server.
+// The request log on standard error.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace foretoken {
 
-// Method, path, status, time and size of the answer. Nothing that a client could put anything into:
-// of paths only those in `paths`, the others as "other". Thread-safety: any thread.
+// Logs method, path, status, time and size of the answer. Nothing in the line is controlled by the
+// client: only paths in `paths` are shown, others as "other". Thread-safety: any thread.
 void LogRequest(const RequestHead& head, const std::vector<std::string>& paths, int status,
                 double seconds, int64_t bytes);
 

@@ -28,7 +28,7 @@ HttpRefusal BodyTooLarge(size_t most) {
                 "The body is too long; this server takes " + std::to_string(most) + " bytes.");
 }
 
-// The size in a chunk's first line, extensions ignored; nothing where there is none.
+// The size in a chunk's first line, ignoring extensions; nothing if it is malformed.
 std::optional<uint64_t> ChunkSize(string_view line) {
   const string_view digits = line.substr(0, line.find_first_of("; \t"));
   if (digits.empty() || digits.size() > kMostSizeDigits) return std::nullopt;
@@ -70,7 +70,7 @@ void RequestReader::Advance() {
     }
   }
   if (state_ != State::kIdle) return;
-  std::string().swap(input_);  // idle connections are many
+  std::string().swap(input_);  // there may be many idle connections
   at_ = 0;
 }
 
@@ -103,7 +103,7 @@ bool RequestReader::ReadHead() {
     ++lines_;
   } else if (lines_ > 0) {
     TakeHead(scanned_);
-  } else {  // an empty line before a request, as some clients send after a body
+  } else {  // an empty line before a request, which some clients send after a body
     at_ += scanned_;
     line_ = scanned_ = 0;
     if (rest().empty()) state_ = State::kIdle;

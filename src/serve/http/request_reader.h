@@ -1,4 +1,5 @@
-// Requests out of the bytes of a connection, in whatever pieces these arrive.
+// An incremental parser of HTTP requests that accepts the bytes of a connection in pieces of any
+// size.
 #pragma once
 
 #include <cstddef>
@@ -15,45 +16,46 @@ namespace foretoken {
 
 struct ReaderLimits {
   size_t line_bytes = size_t{8} << 10;   // of the first line
-  size_t head_bytes = size_t{64} << 10;  // of all lines, trailers of a body included
-  int head_lines = 100;                  // headers
-  size_t body_bytes = size_t{32} << 20;  // decoded
+  size_t head_bytes = size_t{64} << 10;  // of all lines, including the trailers of a body
+  int head_lines = 100;                  // number of headers
+  size_t body_bytes = size_t{32} << 20;  // after decoding
 };
 
-// Reads one request after the other. It keeps no more than a head, a body and what was appended
+// Parses one request after the other. Buffers at most one head, one body and the bytes appended
 // last. Thread-safety: one thread at a time.
 class RequestReader {
  public:
   enum class State : uint8_t {
-    kIdle,      // between requests: not a byte of the next one has come
+    kIdle,      // between requests: no byte of the next one has arrived
     kHead,      // in the first line and the headers
     kBody,      // head() is known
-    kComplete,  // head() and body() are known; waits for Next
-    kRefused,   // refusal() says why; the connection is of no more use
+    kComplete,  // head() and the body are known; waits for Next
+    kRefused,   // refusal() says why; the connection cannot be used again
   };
 
   explicit RequestReader(const ReaderLimits& limits) : limits_(limits) {}
 
-  // Takes bytes and reads as far as the end of a request.
+  // Appends bytes and parses up to the end of the current request.
   void Append(std::string_view bytes);
-  // Goes on to the next request, of which bytes may have come already. REQUIRES: kComplete.
+  // Continues with the next request, some bytes of which may already be buffered. REQUIRES:
+  // kComplete.
   void Next();
 
   State state() const { return state_; }
-  // Empty before kBody and kComplete. Of a refused request, what could be read of it.
+  // Empty before kBody and kComplete. For a refused request, the part that could be parsed.
   const RequestHead& head() const { return head_; }
   size_t body_bytes() const { return body_.size(); }
-  // REQUIRES: kComplete; once a request.
+  // REQUIRES: kComplete; at most once per request.
   std::string TakeBody() { return std::move(body_); }
   // REQUIRES: kRefused.
   const HttpRefusal& refusal() const { return *refusal_; }
 
  private:
-  // What comes next in a body.
+  // The next element of a body.
   enum class Part : uint8_t { kData, kChunkSize, kChunkEnd, kTrailers };
 
   void Advance();
-  // Each reads what it can. Returns whether there may be more to do with what has come.
+  // Each parses what it can. Returns whether there may be more to parse in the buffered bytes.
   bool ReadHead();
   bool ReadBody();
   bool ReadData();
@@ -61,11 +63,12 @@ class RequestReader {
   bool ReadChunkEnd();
   bool ReadTrailer();
 
-  // Whether the head is within the limits, of which `bytes` have come.
+  // Checks the limits of a head of which `bytes` have arrived. Refuses the request if one is
+  // exceeded.
   bool HeadFits(size_t bytes);
   void TakeHead(size_t bytes);
-  // The next line of a chunked body, without its end; nothing while it is not whole. Refuses lines
-  // of more than `most` bytes.
+  // The next line of a chunked body, without its line end; nothing if it is incomplete. Refuses
+  // lines of more than `most` bytes.
   std::optional<std::string_view> TakeLine(size_t most);
   void Complete() { state_ = State::kComplete; }
   void RefuseWith(HttpRefusal refusal);
@@ -74,16 +77,16 @@ class RequestReader {
   ReaderLimits limits_;
   State state_ = State::kIdle;
   std::string input_;
-  size_t at_ = 0;  // in input_: what was read
-  // Of a head: its whole lines, where the line begins that is not whole, and where to look for its
-  // end, both in rest().
+  size_t at_ = 0;  // bytes of input_ already parsed
+  // Progress in a head: the number of complete lines; the start of the incomplete line and the
+  // position from which to look for its end, both relative to rest().
   int lines_ = 0;
   size_t line_ = 0, scanned_ = 0;
 
   RequestHead head_;
   std::string body_;
   Part part_ = Part::kData;
-  uint64_t left_ = 0;  // of the data
+  uint64_t left_ = 0;  // bytes left of the current data
   size_t trailer_bytes_ = 0;
   std::optional<HttpRefusal> refusal_;
 };

@@ -37,16 +37,16 @@ int PortOf(int socket) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
   if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
-  sockaddr_in6 ip6{};  // the port stands where IPv4 has it
+  sockaddr_in6 ip6{};  // the port is at the same offset as in sockaddr_in
   std::memcpy(&ip6, &address, sizeof(ip6));
   return ntohs(ip6.sin6_port);
 }
 
-// A closed handle where the address cannot be had; errno says why.
+// Returns a closed handle if the address is not available; errno says why.
 FileHandle ListenAt(const addrinfo& address) {
   FileHandle socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.is_open()) return socket;
-  // A server that is started again need not wait for the old one's connections to be forgotten.
+  // Lets a restarted server bind while old connections are in TIME_WAIT.
   SetOption(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
   const bool listens = bind(socket.get(), address.ai_addr, address.ai_addrlen) == 0 &&
                        listen(socket.get(), kBacklog) == 0;
@@ -79,8 +79,8 @@ Result<Listener> Listen(const std::string& host, int port) {
 FileHandle Accept(int listener) {
   FileHandle socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.is_open()) return socket;
-  SetOption(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);  // a token is sent when it is written
-  // Clients that vanish without a word are noticed within two minutes.
+  SetOption(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);  // send each token immediately
+  // Clients that vanish silently are noticed within two minutes.
   SetOption(socket.get(), SOL_SOCKET, SO_KEEPALIVE, 1);
   SetOption(socket.get(), IPPROTO_TCP, TCP_KEEPIDLE, 60);
   SetOption(socket.get(), IPPROTO_TCP, TCP_KEEPINTVL, 15);
@@ -107,7 +107,7 @@ size_t Send(int socket, std::string_view bytes, std::chrono::steady_clock::time_
     if ((errno != EAGAIN && errno != EWOULDBLOCK) || is_stopped) break;
     const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left <= milliseconds(0)) break;
-    constexpr milliseconds kBetweenLooks(100);  // at `is_stopped`
+    constexpr milliseconds kBetweenLooks(100);  // between checks of `is_stopped`
     pollfd state{.fd = socket, .events = POLLOUT, .revents = 0};
     poll(&state, 1, static_cast<int>(std::min(left, kBetweenLooks).count()));
   }

@@ -1,4 +1,4 @@
-// What the server asks of the system: sockets, and how many of them it may have.
+// Sockets and the limit of open files.
 #pragma once
 
 #include <atomic>
@@ -12,34 +12,34 @@
 
 namespace foretoken {
 
-// How slowly a client may send a body or take an answer before it is given up.
+// Minimum transfer rate of a client that sends a body or takes an answer.
 inline constexpr double kLeastBytesPerSecond = 65'536;
 
-// A socket that listens.
+// A listening socket.
 struct Listener {
   FileHandle socket;
   int port = 0;
-  bool is_loopback = false;  // only this machine reaches it
+  bool is_loopback = false;  // reachable only from this machine
 };
 
-// `host`: a name or an address. `port`: 0 takes any that is free. Errors: no such host, a port that
-// is taken or that this user may not have.
+// `host`: a name or an address. `port`: 0 takes any free port. Errors: no such host, a port that is
+// in use or not permitted to this user.
 Result<Listener> Listen(const std::string& host, int port);
 
-// Accepts a connection that is waiting, as a socket that never blocks. A closed handle where there
-// is none; errno says why.
+// Accepts a pending connection as a non-blocking socket. Returns a closed handle if there is none;
+// errno says why.
 FileHandle Accept(int listener);
 
-// Whether the other side has closed the connection. Bytes that have come and were not read yet do
-// not matter.
+// Whether the peer has closed the connection, even if received bytes are still unread.
 bool PeerIsGone(int socket);
 
-// Sends all of it, waiting for the other side to take it until `deadline` passes or `is_stopped`
-// is set. Returns how many bytes were sent.
+// Sends `bytes`, waiting for the peer to take them until `deadline` passes or `is_stopped` is set.
+// Returns the number of bytes sent.
 size_t Send(int socket, std::string_view bytes, std::chrono::steady_clock::time_point deadline,
             const std::atomic<bool>& is_stopped);
 
-// Lets this process have `wanted` files open, or as many as it may. Returns how many.
+// Raises this process's limit of open files to `wanted`, or as far as permitted. Returns the limit,
+// at most `wanted`.
 size_t RaiseFileLimit(size_t wanted);
 
 }  // namespace foretoken

@@ -22,7 +22,7 @@ void WorkerPool::StartThread() {
   try {
     threads_.emplace_back([this] { Run(); });
   } catch (const std::system_error&) {
-    // The system gives no more threads; those that are there go on.
+    // The system refuses another thread; the existing ones continue.
   }
 }
 
