@@ -12,7 +12,7 @@ Json FinishText(FinishReason reason) {
   return reason == FinishReason::kNone ? Json() : Json(std::string(NameOf(reason)));
 }
 
-// The members that open every object.
+// The members that every object begins with.
 Json Opening(const AnswerHead& head, const char* chat_object) {
   return {{"id", head.id},
           {"object", IsChat(head) ? chat_object : "text_completion"},

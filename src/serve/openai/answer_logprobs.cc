@@ -1,4 +1,4 @@
-// Log probabilities in the shapes of both endpoints.
+// Log-probabilities in the formats of both endpoints.
 #include <algorithm>
 
 #include "base/json.h"
@@ -9,7 +9,7 @@
 namespace foretoken::openai {
 namespace {
 
-constexpr float kLeastLogprob = -9999;  // JSON lacks -infinity; OpenAI and vLLM use this
+constexpr float kLeastLogprob = -9999;  // JSON has no -infinity; OpenAI and vLLM use this value
 
 float Finite(float logprob) { return std::max(logprob, kLeastLogprob); }
 
@@ -19,7 +19,7 @@ Json BytesOf(const std::string& text) {
   return bytes;
 }
 
-// Bytes that are part of a character, and so none by themselves, are shown as U+FFFD.
+// Incomplete UTF-8 is shown as U+FFFD.
 Json ShareBody(const TokenShare& share) {
   return {{"token", ReplaceInvalidUtf8(share.bytes)},
           {"logprob", Finite(share.logprob)},
@@ -38,8 +38,8 @@ Json ChatLogprobs(std::span<const ScoredToken> tokens) {
   return {{"content", std::move(content)}, {"refusal", nullptr}};
 }
 
-// Alternatives by their text, the chosen token among them. Of tokens with equal text the likeliest
-// counts.
+// Alternatives by their text, including the chosen token. Of tokens with equal text, the most
+// probable counts.
 Json Alternatives(const ScoredToken& token) {
   Json shares = Json::object();
   const auto add = [&](const TokenShare& share) {

@@ -14,18 +14,18 @@ namespace {
 
 constexpr std::string_view kTooComplex = "body_too_complex";
 
-// What nlohmann's parser complains of, without the part that quotes the text.
+// The reason in an error of nlohmann's parser, without the part that quotes the text.
 std::string ReasonWithoutText(const nlohmann::detail::exception& e) {
   if (e.id == 406) return "a number is out of range";
   const std::string_view reason = JsonReason(e.what());
   return std::string(reason.substr(0, reason.find("; last read: '")));
 }
 
-// Builds the value as the parser reads it. The library's own builder would search an object for
-// every key that it adds, and would let the last of equal keys win.
+// Builds the value from parser events. The library's own builder would search the object for every
+// key it adds, and would let the last of duplicate keys win.
 class BodyBuilder : public nlohmann::json_sax<Json> {
  public:
-  // `values`: those that count towards the limit already.
+  // `values`: values already counted towards the limit.
   explicit BodyBuilder(const BodyLimits& limits, size_t values = 0)
       : limits_(limits), values_(values) {}
 
@@ -60,17 +60,17 @@ class BodyBuilder : public nlohmann::json_sax<Json> {
   size_t values() const { return values_; }
 
   Json root;
-  // Why parsing ended early: "has ...", "is ...".
+  // Why parsing stopped early: "has ...", "is ...".
   std::string reason, code;
-  std::string field;  // the field to blame, where it is one of the top level
+  std::string field;  // the top-level field at fault, if there is one
 
  private:
   static constexpr std::string_view kInvalid = "invalid_json";
 
   struct Level {
     Json* container = nullptr;
-    std::set<std::string> keys;  // a tree: no choice of keys makes it slow
-    std::string key;             // of the value to come
+    std::set<std::string> keys;  // a tree: no choice of keys makes lookups slow
+    std::string key;             // key of the next value
   };
 
   Json* Place(Json value) {
@@ -115,7 +115,7 @@ class BodyBuilder : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  // Fields of the API have short names; longer keys may be a client's text.
+  // Only short keys are quoted: API fields have short names, longer keys may be client text.
   bool FailTwice(const std::string& key) {
     const bool nameable = levels_.size() == 1 && key.size() <= 32;
     field = nameable ? key : "";
@@ -143,7 +143,7 @@ ApiResult<Json> ParseBody(std::string_view body, const BodyLimits& limits) {
                                " bytes; expected at most " + std::to_string(limits.bytes) + ".",
                     .code = "body_too_large"};
   }
-  // The library would take it for the end.
+  // The library would take a NUL byte for the end of the text.
   if (const size_t nul = body.find('\0'); nul != body.npos) {
     return ApiError{.message = "The body has a NUL byte at position " + std::to_string(nul) + ".",
                     .code = "invalid_json"};

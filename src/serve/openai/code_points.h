@@ -1,4 +1,4 @@
-// Lengths of texts as clients count them.
+// Text lengths in code points, as clients count them.
 #pragma once
 
 #include <algorithm>
@@ -7,10 +7,11 @@
 
 namespace foretoken::openai {
 
-// Whether a byte of UTF-8 is the first of its character.
+// Whether a UTF-8 byte is the first of a character.
 inline bool BeginsCharacter(char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }
 
-// Characters that begin in `text`: one that is divided between two texts is of the first.
+// Number of characters that begin in `text`. A character split between two texts counts for the
+// first.
 inline int CodePoints(std::string_view text) {
   return static_cast<int>(std::count_if(text.begin(), text.end(), BeginsCharacter));
 }

@@ -1,4 +1,4 @@
-// What a client is told when a request fails: the error object of the OpenAI API.
+// Errors sent to clients: the error object of the OpenAI API.
 #pragma once
 
 #include <string>
@@ -24,40 +24,40 @@ enum class ErrorKind {
   kUnavailable,      // 503
 };
 
-// Says what was found and what was expected, never what a prompt contains.
+// An error. Its message says what was found and what was expected, and never quotes a prompt.
 struct ApiError {
   ErrorKind kind = ErrorKind::kInvalidRequest;
   std::string message;
-  std::string param;  // the field, as in "messages[0].content"; null on the wire when empty
-  std::string code;   // such as "invalid_type"; null on the wire when empty
+  std::string param;  // the field, as in "messages[0].content"; empty: null on the wire
+  std::string code;   // such as "invalid_type"; empty: null on the wire
 };
 
-// The status of the HTTP answer.
+// The HTTP status of an error.
 int HttpStatus(ErrorKind kind);
-// The kind that has a status; kInvalidRequest where none has.
+// The kind with this status; kInvalidRequest if there is none.
 ErrorKind KindOfStatus(int status);
-// Whether the same request may succeed later: answers say when (Retry-After).
+// Whether the same request may succeed later, in which case answers have Retry-After.
 bool MayRetry(ErrorKind kind);
 // The type on the wire, as in "invalid_request_error".
 std::string_view TypeName(ErrorKind kind);
 // {"error": {"message", "type", "param", "code"}}
 Json ErrorBody(const ApiError& error);
 
-// The prompt and what it may be answered with exceed the context.
+// The prompt and the requested answer exceed the context.
 ApiError ContextLengthError(int prompt_tokens, int context, std::string param);
 // The key is missing or wrong.
 ApiError ApiKeyError();
-// The endpoint is one of the API that this server lacks.
+// The endpoint belongs to the API but is not supported by this server.
 ApiError NotSupportedError(std::string_view endpoint);
 // No such path.
 ApiError NotFoundError();
-// Every place in the queue is taken.
+// The queue is full.
 ApiError QueueFullError();
 ApiError ShuttingDownError();
 // The model is still loading, or the server is shutting down.
 ApiError UnavailableError(std::string message);
 
-// A value, or what the client is told instead.
+// A value, or the error for the client.
 template <typename T>
 class [[nodiscard]] ApiResult {
  public:

@@ -8,7 +8,7 @@
 namespace foretoken::openai {
 namespace {
 
-// Counts exactly, other values with the digits of a double.
+// Integers exactly, other values with all digits of a double.
 std::string ValueText(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";

@@ -1,4 +1,4 @@
-// Prometheus' text format 0.0.4.
+// Writer of Prometheus' text format 0.0.4.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 
 namespace foretoken::openai {
 
-// Names and values, in order.
+// Label names and values, in order.
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-// Counts observations in ranges. Not thread-safe.
+// A histogram of observations. Not thread-safe.
 class Histogram {
  public:
-  // `bounds`: upper ends of the ranges, rising; one more range is above them.
+  // `bounds`: inclusive upper bounds of the buckets, ascending. One more bucket holds values above
+  // them.
   explicit Histogram(std::span<const double> bounds)
       : bounds_(bounds.begin(), bounds.end()), counts_(bounds.size() + 1) {}
 
@@ -24,19 +25,19 @@ class Histogram {
   void Observe(double value, int64_t times = 1);
 
   const std::vector<double>& bounds() const { return bounds_; }
-  // How many are at most bounds()[i].
+  // [bounds], entry i: number of observations <= bounds()[i].
   std::vector<int64_t> Cumulative() const;
   int64_t count() const { return count_; }
   double sum() const { return sum_; }
 
  private:
   std::vector<double> bounds_;
-  std::vector<int64_t> counts_;  // by range
+  std::vector<int64_t> counts_;  // by bucket
   int64_t count_ = 0;
   double sum_ = 0;
 };
 
-// Writes families of metrics, each begun by Counter, Gauge or Distribution and followed by its
+// Writes metric families. Each family begins with Counter, Gauge or Distribution, followed by its
 // samples.
 class Exposition {
  public:
@@ -45,7 +46,7 @@ class Exposition {
   void Distribution(std::string_view name, std::string_view help) {
     Begin(name, help, "histogram");
   }
-  // A sample of the family begun last.
+  // Writes a sample of the current family.
   void Sample(const Labels& labels, double value);
   void Sample(const Labels& labels, const Histogram& histogram);
 

@@ -19,12 +19,12 @@ Json Response(const std::string& about, Json content) {
   return {{"description", about}, {"content", std::move(content)}};
 }
 
-// null is as good as a missing field.
+// The schema, or null, which is equivalent to a missing field.
 Json OrNull(Json schema) {
   return {{"anyOf", Json::array({std::move(schema), {{"type", "null"}}})}};
 }
 
-// The body of one endpoint, from the table of fields.
+// The schema of an endpoint's request body, generated from the table of fields.
 Json RequestSchema(Endpoint endpoint, const RequestRules& rules) {
   const char* needed = endpoint == Endpoint::kChat ? "messages" : "prompt";
   Json properties = Json::object();
@@ -65,7 +65,8 @@ Json Post(const char* about, const char* request, Json content) {
             {"responses", std::move(responses)}}}};
 }
 
-// An answer, whole or as events whose data are `chunk`s. The schema is that of an event.
+// The content of a reply: a whole answer, or events whose data are `chunk` objects. The second
+// schema describes one event.
 Json Streamed(const char* answer, const char* chunk) {
   const Json data = {{"type", "string"},
                      {"description", std::string("An object of ") + chunk + ", or [DONE]."}};

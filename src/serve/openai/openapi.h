@@ -1,4 +1,4 @@
-// The description of the server that /openapi.json tells.
+// The API description served at /openapi.json.
 #pragma once
 
 #include "base/json_fwd.h"
@@ -6,11 +6,11 @@
 
 namespace foretoken::openai {
 
-// An OpenAPI 3.1 document. The schemas of requests are those of RequestFields(), with the limits of
-// `rules`; those of answers have every field that may occur.
+// An OpenAPI 3.1 document. Request schemas are generated from RequestFields() with the limits of
+// `rules`; schemas of answers list every field that may occur.
 Json OpenApiDocument(const RequestRules& rules, const std::string& version);
 
-// The document's components.schemas, limits not filled in yet.
+// The document's components.schemas, without the limits filled in.
 Json OpenApiSchemas();
 
 }  // namespace foretoken::openai

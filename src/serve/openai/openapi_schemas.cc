@@ -1,4 +1,5 @@
-// The schemas of /openapi.json that no table holds: parts of requests, and answers.
+// The schemas of /openapi.json that are not generated from the field table: parts of requests, and
+// answers.
 #include "base/json.h"
 #include "serve/openai/openapi.h"
 
@@ -217,7 +218,7 @@ constexpr const char* kServerParts = R"json({
     "properties": {"prompt": {"type": "string"}}}
 })json";
 
-// An answer or a chunk: the members that all have, and choices.
+// The schema of an answer or a chunk: the common members, and choices.
 Json AnswerSchema(const char* object, const char* choice, bool is_chunk) {
   const auto reference = [](const char* name) {
     return Json{{"$ref", std::string("#/components/schemas/") + name}};

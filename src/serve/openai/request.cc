@@ -61,7 +61,7 @@ void CheckChat(const Json& body, FieldContext& c) {
   }
 }
 
-// What is constrained ends where the constraint does, which ignore_eos would forbid.
+// A constrained answer ends where its constraint does, which contradicts ignore_eos.
 void CheckIgnoreEos(FieldContext& c) {
   const Request& request = c.request;
   const bool is_constrained = request.constraint.kind != Constraint::Kind::kNone;

@@ -1,5 +1,5 @@
-// The bodies of requests to /v1/chat/completions, /v1/completions and of the endpoints
-// that llama.cpp adds, as values. Which fields there are: request_fields.cc.
+// Request bodies of /v1/chat/completions, /v1/completions and the endpoints that llama.cpp adds, as
+// values. The list of fields: request_fields.cc.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace foretoken::openai {
 
 enum class Endpoint : uint8_t { kChat = 1, kText = 2 };
 
-// A message of a conversation, its content parts joined by newlines.
+// A message of a conversation, with its content parts joined by newlines.
 struct Message {
   std::string role;  // system, user, assistant or tool
   std::string content;
@@ -37,22 +37,22 @@ struct Prompt {
   bool is_tokens = false;
 };
 
-// What the answer must follow.
+// A constraint on the answer.
 struct Constraint {
   enum class Kind : uint8_t { kNone, kJsonObject, kJsonSchema, kGrammar };
   Kind kind = Kind::kNone;
   std::string text;  // of kGrammar: GBNF
   std::shared_ptr<const Json>
-      schema;         // of kJsonSchema: an object; kMostSchemaBytes of text at most
-  std::string param;  // the field it came in, for errors found in it later
+      schema;         // of kJsonSchema: an object, at most kMostSchemaBytes as text
+  std::string param;  // the field that held it, for errors found later
 };
 
-// How much of metrics.speculative_decoding an answer has.
+// How detailed metrics.speculative_decoding is.
 enum class SpeculationDetail : uint8_t { kNone, kSummary, kDetailed };
 
 struct Request {
   Endpoint endpoint = Endpoint::kChat;
-  std::string model;  // as asked for; may be empty
+  std::string model;  // as given; may be empty
 
   // Chat.
   std::vector<Message> messages;
@@ -60,60 +60,60 @@ struct Request {
   ToolChoice tool_choice;
   bool parallel_tool_calls = true;
   std::shared_ptr<const Json> template_variables;  // an object; null where there are none
-  bool add_generation_prompt = true;               // open the assistant's answer
+  bool add_generation_prompt = true;  // end the prompt with the opening of an assistant message
 
-  // Completions: at least one.
+  // Completions; at least one.
   std::vector<Prompt> prompts;
 
-  SamplingParams sampling;        // the server's defaults where the request is silent
-  std::optional<uint64_t> seed;   // none: the server draws one
-  std::optional<int> max_tokens;  // at least 1; none: as far as the context goes
-  int n = 1;                      // answers of each prompt
-  std::vector<std::string> stop;  // none is empty
-  std::optional<int> logprobs;    // alternatives shown beside each chosen token, 0 or more
+  SamplingParams sampling;        // the server's defaults where the request gives none
+  std::optional<uint64_t> seed;   // none: drawn by the server
+  std::optional<int> max_tokens;  // at least 1; none: as many as the context has room for
+  int n = 1;                      // answers per prompt
+  std::vector<std::string> stop;  // none of them is empty
+  std::optional<int> logprobs;    // number of alternatives reported with each token, 0 or more
   Constraint constraint;
-  std::string prediction;  // a text that the answer probably resembles
+  std::string prediction;  // text that the answer is expected to resemble
   std::string user;
   bool ignore_eos = false;
   bool cache_prompt = true;
   std::string drafter;  // a drafter of the server, "none" for baseline decoding, "" its default
 
   bool stream = false;
-  bool include_usage = false;      // a last chunk with the usage
-  bool timings_per_token = false;  // timings in every chunk
-  bool cycles = false;             // which characters each cycle wrote (AnswerCycle)
+  bool include_usage = false;      // send a last chunk with the usage
+  bool timings_per_token = false;  // include timings in every chunk
+  bool cycles = false;             // report the characters that each cycle emitted (AnswerCycle)
   SpeculationDetail detail = SpeculationDetail::kSummary;
 };
 
-// What a server allows, and what it assumes where a request is silent.
+// The server's limits and its defaults for requests.
 struct RequestRules {
   SamplingParams sampling{.temperature = 1};
-  int vocab = 0;          // token ids must be below; 0: unknown
-  int most_choices = 16;  // n times prompts
+  int vocab = 0;          // token ids must be less than this; 0: unknown
+  int most_choices = 16;  // limit of n times the number of prompts
   int most_logprobs = 20;
   int most_stops = 64;
   int most_stop_length = 256;  // code points
   int most_prompts = 64;
   int most_tools = 128;
-  std::vector<std::string> drafters;  // that a request may name, besides "none"
+  std::vector<std::string> drafters;  // that a request may name besides "none"
   SpeculationDetail detail = SpeculationDetail::kSummary;
   BodyLimits body;
 };
 
-// Reads a body. Fields that are not known, and those that are null, are as if they were missing.
-// Errors name the field, what was found and what was expected; none quotes a prompt.
+// Parses a request body. Unknown fields and null fields are treated as missing. Errors name the
+// field, what was found and what was expected; none quotes a prompt.
 ApiResult<Request> ParseRequest(Endpoint endpoint, std::string_view body,
                                 const RequestRules& rules);
 
 struct TokenizeRequest {
   std::string content;
-  bool add_special = false;   // put the tokens before that a prompt begins with
-  bool parse_special = true;  // take "<|im_end|>" and the like for tokens
+  bool add_special = false;   // prepend the tokens that a prompt begins with
+  bool parse_special = true;  // parse "<|im_end|>" and the like as tokens
   bool with_pieces = false;
 };
 ApiResult<TokenizeRequest> ParseTokenizeRequest(std::string_view body, const RequestRules& rules);
 
-// The ids of a body {"tokens": [...]} of /detokenize.
+// Parses a body {"tokens": [...]} of /detokenize and returns the ids.
 ApiResult<std::vector<Token>> ParseDetokenizeRequest(std::string_view body,
                                                      const RequestRules& rules);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kMostInt = std::numeric_limits<int32_t>::max();
 
-// Readers of one number, flag or string: each stores it where the request keeps it.
+// Readers of one number, flag or string. Each stores it in a member of the request.
 
 template <bool Request::*member>
 void ReadFlag(const Json& value, FieldContext& c) {
@@ -27,8 +27,8 @@ void ReadTemperature(const Json& value, FieldContext& c) {
     c.request.sampling.temperature = static_cast<float>(*x);
 }
 
-// Shares of the mass: 0, which other servers take for "only the likeliest", is the least that
-// sampling takes.
+// Reads a probability mass. 0, which means greedy decoding on other servers, becomes the least
+// value that sampling accepts.
 template <float SamplingParams::*member>
 void ReadMass(const Json& value, FieldContext& c) {
   if (const auto x = c.reader.Number(value, c.param, 0, 1))
@@ -61,7 +61,8 @@ void ReadRepeatLastN(const Json& value, FieldContext& c) {
     c.request.sampling.penalty_last_n = static_cast<int>(*count);
 }
 
-// Signed as in OpenAI's API or unsigned as here; -1 asks for a random one, as in llama.cpp.
+// Accepts signed seeds as in OpenAI's API and unsigned ones as in this server; -1 asks for a random
+// seed, as in llama.cpp.
 void ReadSeed(const Json& value, FieldContext& c) {
   if (value.is_number_unsigned()) {
     c.request.seed = value.get<uint64_t>();
@@ -72,7 +73,7 @@ void ReadSeed(const Json& value, FieldContext& c) {
   if (seed && *seed != -1) c.request.seed = static_cast<uint64_t>(*seed);
 }
 
-// Several names mean it; the least counts. -1: no limit, as in llama.cpp.
+// Several fields set this limit; the smallest value counts. -1: no limit, as in llama.cpp.
 void ReadMaxTokens(const Json& value, FieldContext& c) {
   const auto count = c.reader.Integer(value, c.param, -1, kMostInt);
   if (!count || *count == -1) return;
@@ -154,7 +155,7 @@ constexpr Field kFields[] = {
     {"prompt", kText, kUsed, R"({"$ref": "#/components/schemas/Prompt"})",
      "One prompt or several, as text or tokens.", ReadPrompt},
 
-    // How much.
+    // Length.
     {"max_tokens", kBoth, kUsed, kMaxTokens, "The most tokens of an answer; -1: no limit.",
      ReadMaxTokens},
     {"max_completion_tokens", kChat, kUsed, kMaxTokens, "The same as max_tokens.", ReadMaxTokens},
@@ -171,7 +172,7 @@ constexpr Field kFields[] = {
      "nor where tool_choice asks for a call.",
      ReadFlag<&Request::ignore_eos>},
 
-    // How tokens are chosen.
+    // Sampling.
     {"temperature", kBoth, kUsed, R"({"type": "number", "minimum": 0, "maximum": 100})",
      "Below 0.00001: the likeliest token.", ReadTemperature},
     {"top_p", kBoth, kUsed, kShare, "The likeliest tokens that have this share together.",
@@ -196,7 +197,7 @@ constexpr Field kFields[] = {
      R"({"type": "integer", "minimum": -9223372036854775808, "maximum": 18446744073709551615})",
      "Equal requests with equal seeds get equal answers; -1: a random one.", ReadSeed},
 
-    // What the answer must be like.
+    // Constraints.
     {"response_format", kBoth, kUsed, R"({"$ref": "#/components/schemas/ResponseFormat"})",
      "Text, any JSON object, or JSON of a schema. Beside tools only where tool_choice is none: "
      "the format would rule their calls out.",
@@ -217,7 +218,7 @@ constexpr Field kFields[] = {
     {"prediction", kBoth, kUsed, R"({"$ref": "#/components/schemas/Prediction"})",
      "A text that the answer probably resembles: drafts are taken from it.", ReadPrediction},
 
-    // How the prompt is made.
+    // Construction of the prompt.
     {"chat_template_kwargs", kChat, kUsed,
      R"({"type": "object", "propertyNames": {"not": {"enum":
         ["messages", "tools", "add_generation_prompt", "bos_token", "eos_token"]}}})",
@@ -227,7 +228,7 @@ constexpr Field kFields[] = {
     {"cache_prompt", kBoth, kUsed, kFlag, "Whether to use and keep what the cache has of a prompt.",
      ReadFlag<&Request::cache_prompt>},
 
-    // What is told of the answer.
+    // Contents of the reply.
     {"stream", kBoth, kUsed, kFlag, "Send the answer as it is written, as server-sent events.",
      ReadFlag<&Request::stream>},
     {"stream_options", kBoth, kUsed, R"({"type": "object",
@@ -242,7 +243,7 @@ constexpr Field kFields[] = {
     {"user", kBoth, kUsed, R"({"type": "string", "maxLength": 256})", "The client's user.",
      ReadText<&Request::user>},
 
-    // Speculation, visible; extensions of this server but for timings_per_token (llama.cpp).
+    // Details of speculation; extensions of this server, except timings_per_token (llama.cpp).
     {"drafter", kBoth, kUsed, R"({"enum": "$drafters"})",
      "Who drafts: one of the server's drafters, or none. The text is the same.", ReadDrafter},
     {"cycles", kBoth, kUsed, kFlag, "Tell which characters each cycle of drafting wrote.",

@@ -1,4 +1,4 @@
-// Prompts and messages of a request.
+// Readers of a request's prompts and messages.
 #include <limits>
 #include <memory>
 
@@ -12,7 +12,7 @@ std::string Element(const std::string& param, size_t index) {
   return param + "[" + std::to_string(index) + "]";
 }
 
-// The text of one content part. A refusal of an earlier answer is text, too.
+// Reads one content part. A refusal in an earlier answer counts as text.
 std::string ReadPart(const Json& part, const std::string& param, ValueReader& reader) {
   if (!reader.Object(part, param)) return "";
   const Json* type = reader.Need(part, "type", param + ".type");
@@ -28,7 +28,7 @@ std::string ReadPart(const Json& part, const std::string& param, ValueReader& re
   return reader.Text(*text, param + "." + *kind).value_or("");
 }
 
-// The arguments of a call: their text or, as other servers accept, the object itself.
+// Reads the arguments of a call: their text or, as other servers accept, the object itself.
 void ReadArguments(const Json& value, const std::string& param, FieldContext& c, ToolCall& call) {
   if (value.is_object()) {
     call.arguments = JsonText(value);
@@ -43,7 +43,7 @@ void ReadArguments(const Json& value, const std::string& param, FieldContext& c,
   call.parsed = std::move(parsed.value());
 }
 
-// One call in an assistant's message.
+// Reads one call of an assistant's message.
 ToolCall ReadCall(const Json& value, const std::string& param, FieldContext& c) {
   ValueReader& reader = c.reader;
   ToolCall call;
@@ -85,7 +85,7 @@ Message ReadMessage(const Json& value, const std::string& param, FieldContext& c
   message.role =
       reader.OneOf(*role, param + ".role", {"system", "developer", "user", "assistant", "tool"})
           .value_or("");
-  if (message.role == "developer") message.role = "system";  // what templates know
+  if (message.role == "developer") message.role = "system";  // the role name that templates know
   if (message.role == "assistant") ReadAssistant(value, param, c, message);
   if (const Json* name = ValueReader::Find(value, "name"))
     message.name = reader.Text(*name, param + ".name", 256).value_or("");
@@ -93,7 +93,7 @@ Message ReadMessage(const Json& value, const std::string& param, FieldContext& c
     if (const Json* id = ValueReader::Find(value, "tool_call_id"))
       message.tool_call_id = reader.Text(*id, param + ".tool_call_id", 256).value_or("");
   }
-  // An assistant may have called and said nothing.
+  // An assistant message with calls may have no content.
   const Json* content = message.role == "assistant"
                             ? ValueReader::Find(value, "content")
                             : reader.Need(value, "content", param + ".content");
@@ -117,7 +117,7 @@ std::vector<Token> ReadTokens(const Json& value, const std::string& param, int v
   for (size_t i = 0; i < value.size() && !reader.failed(); ++i) {
     const Json& id = value[i];
     const bool valid = id.is_number_unsigned() && id.get<uint64_t>() <= static_cast<uint64_t>(last);
-    // The path is made for the error alone: prompts may have many tokens.
+    // The path is built only for errors, since prompts may have many tokens.
     const auto token =
         valid ? id.get<int64_t>() : reader.Integer(id, Element(param, i), 0, last).value_or(0);
     tokens.push_back(static_cast<Token>(token));

@@ -1,4 +1,4 @@
-// What a request says about its answer: stops, biases, constraints, predictions, tools.
+// Readers of the fields that shape the answer: stops, biases, constraints, predictions, tools.
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMostGrammarLength = 262'144;
 constexpr double kMostBias = 100;
 
-// Records what the answer must follow; one request has one such field.
+// Records the constraint on the answer. A request may have only one such field.
 void Constrain(Constraint made, FieldContext& c) {
   Constraint& constraint = c.request.constraint;
   if (constraint.kind != Constraint::Kind::kNone) {
@@ -36,7 +36,7 @@ void ConstrainBySchema(const Json& schema, const std::string& param, FieldContex
             c);
 }
 
-// {"type": "json_object"}, with a schema as in llama.cpp.
+// Reads {"type": "json_object"}, optionally with a schema as in llama.cpp.
 void ReadObjectFormat(const Json& value, FieldContext& c) {
   const Json* schema = ValueReader::Find(value, "schema");
   if (schema != nullptr && !c.reader.Object(*schema, c.param + ".schema")) return;
@@ -53,7 +53,7 @@ void ReadStopText(const Json& value, const std::string& param, FieldContext& c) 
   c.request.stop.push_back(*std::move(text));
 }
 
-// A key of logit_bias as a token; none where it is no number of a token.
+// The token that a key of logit_bias names; nothing if it is not a token id.
 std::optional<Token> TokenOfKey(std::string_view key, int vocab) {
   const Token last = vocab > 0 ? vocab - 1 : std::numeric_limits<Token>::max();
   Token token = 0;
@@ -63,7 +63,7 @@ std::optional<Token> TokenOfKey(std::string_view key, int vocab) {
   return token;
 }
 
-// A bias, or false to rule the token out (llama.cpp).
+// Reads a bias, or false, which bans the token (llama.cpp).
 void ReadBias(Token token, const Json& value, FieldContext& c) {
   float bias = -std::numeric_limits<float>::infinity();
   if (!value.is_boolean() || value.get<bool>()) {
@@ -162,7 +162,7 @@ void ReadJsonSchema(const Json& value, FieldContext& c) {
 
 void ReadGrammar(const Json& value, FieldContext& c) {
   auto text = c.reader.Text(value, c.param, kMostGrammarLength);
-  if (!text || text->empty()) return;  // llama.cpp's clients send "" for none
+  if (!text || text->empty()) return;  // llama.cpp's clients send "" for no grammar
   Constrain({.kind = Constraint::Kind::kGrammar, .text = *std::move(text)}, c);
 }
 

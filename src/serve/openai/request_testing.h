@@ -1,4 +1,4 @@
-// Bodies of requests for tests.
+// Helpers that parse request bodies in tests.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ inline const RequestRules& TestRules() {
   return rules;
 }
 
-// A chat or completion of one short prompt with `fields` (JSON, without braces) besides.
+// Parses a chat or completion request of one short prompt with the additional `fields` (JSON,
+// without braces).
 inline ApiResult<Request> Chat(const std::string& fields) {
   return ParseRequest(Endpoint::kChat,
                       R"({"messages": [{"role": "user", "content": "Hi"}])" +

@@ -1,4 +1,4 @@
-// Whether a value follows a JSON schema, for the keywords that /openapi.json uses.
+// A JSON schema validator for the keywords that /openapi.json uses.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace foretoken::openai {
 
 class SchemaChecker {
  public:
-  // `schemas`: components.schemas, which references point into. Strict: objects have no fields but
-  // those described.
+  // `schemas`: components.schemas, the target of references. `strict`: objects may have only the
+  // fields described.
   SchemaChecker(const Json& schemas, bool strict) : schemas_(schemas), strict_(strict) {}
 
   bool Follows(const Json& value, const Json& schema) const {
@@ -38,7 +38,8 @@ class SchemaChecker {
                                : value.is_null();
   }
 
-  // As real numbers: the library compares signed with unsigned ones as signed.
+  // Difference as real numbers, because the library compares signed with unsigned numbers as
+  // signed.
   static double Compared(const Json& a, const Json& b) { return a.get<double>() - b.get<double>(); }
 
   static size_t Length(const Json& text) {

@@ -9,7 +9,8 @@
 namespace foretoken::openai {
 namespace {
 
-constexpr double kExactIntegers = 9007199254740992.0;  // 2^53: doubles below are exact
+constexpr double kExactIntegers =
+    9007199254740992.0;  // 2^53: doubles represent all smaller integers exactly
 
 bool LooksLikeName(const std::string& text) {
   return !text.empty() && text.size() <= 32 && std::all_of(text.begin(), text.end(), [](char c) {

@@ -1,5 +1,4 @@
-// Reads values of a request and remembers the first that is wrong, as the error for the client.
-// Include only in .cc files.
+// Typed access to the JSON values of a request. Keeps the first error for the client.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +12,8 @@
 
 namespace foretoken::openai {
 
-// Every reader returns nothing once a value was wrong, so that callers may go on without looking.
-// `param` is the field's path, as in "messages[0].role".
+// After the first error every reader returns nothing, so callers need not check each call. `param`
+// is the field's path, as in "messages[0].role".
 class ValueReader {
  public:
   bool failed() const { return error_.has_value(); }
@@ -25,22 +24,22 @@ class ValueReader {
   // A number in [least, most].
   std::optional<double> Number(const Json& value, const std::string& param, double least,
                                double most);
-  // An integer in [least, most]; 3.0 is one, as in JSON schemas.
+  // An integer in [least, most]. 3.0 counts as one, as in JSON Schema.
   std::optional<int64_t> Integer(const Json& value, const std::string& param, int64_t least,
                                  int64_t most);
-  // A string of at most `most` code points, as JSON schemas count them.
+  // A string of at most `most` code points, counted as in JSON Schema.
   std::optional<std::string> Text(const Json& value, const std::string& param,
                                   size_t most = SIZE_MAX);
   // One of `names`.
   std::optional<std::string> OneOf(const Json& value, const std::string& param,
                                    std::initializer_list<std::string_view> names);
-  // Whether `value` is an object; wrong where it is none.
+  // Whether `value` is an object; if not, an error is recorded.
   bool Object(const Json& value, const std::string& param);
-  // Whether `value` is an array of `least` to `most` values; wrong where it is none.
+  // Whether `value` is an array of `least` to `most` values; if not, an error is recorded.
   bool Array(const Json& value, const std::string& param, size_t least, size_t most);
-  // The field `key` of an object; null where it is missing or null.
+  // The field `key` of an object; null if it is missing or null.
   static const Json* Find(const Json& object, const char* key);
-  // The same of a field that must be there; wrong where it is not.
+  // Like Find, for a required field: an error is recorded if it is missing or null.
   const Json* Need(const Json& object, const char* key, const std::string& param);
 
   void WrongType(const Json& value, const std::string& param, std::string_view expected);
@@ -52,8 +51,8 @@ class ValueReader {
   std::optional<ApiError> error_;
 };
 
-// What `value` is, for messages: "a string", "an object", or the number itself. Strings are shown
-// where they look like a name, since anything else may be part of a prompt.
+// Describes `value` for messages: "a string", "an object", or the number itself. A string is quoted
+// only if it looks like a name, since anything else may be part of a prompt.
 std::string Describe(const Json& value);
 
 }  // namespace foretoken::openai

@@ -1,12 +1,12 @@
-// The web page of the server (index.html), a part of the binary.
+// The server's web page (index.html), embedded in the binary.
 #pragma once
 
 #include <string_view>
 
 namespace foretoken {
 
-// HTML in UTF-8. It loads nothing: its scripts and styles are inline, and it speaks to the server
-// it came from alone. Content-Security-Policy to send it with: kWebPagePolicy.
+// The page: HTML in UTF-8. Its scripts and styles are inline, and it contacts only the server it
+// came from. Send it with the Content-Security-Policy kWebPagePolicy.
 std::string_view WebPage();
 
 inline constexpr std::string_view kWebPagePolicy =

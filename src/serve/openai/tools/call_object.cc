@@ -15,13 +15,13 @@ bool IsArgumentsKey(const std::string& key) { return key == "arguments" || key =
 
 constexpr int kMostWrittenLevels = 64;
 
-// The value of `text`; one that is_discarded() where it is no JSON.
+// Parses `text`; the result is_discarded() if it is not valid JSON.
 Json Decoded(const std::string& text) {
   if (NestsDeeper(text, kMostWrittenLevels)) return Json(Json::value_t::discarded);
   return Json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
 }
 
-// The same as Decoded(text).is_object(), in linear time whatever keys it has.
+// Equivalent to Decoded(text).is_object(), but in linear time for any keys.
 bool IsObjectText(const std::string& text) {
   const size_t start = text.find_first_not_of(" \t\r\n");
   return start != text.npos && text[start] == '{' && !NestsDeeper(text, kMostWrittenLevels) &&
@@ -113,7 +113,7 @@ bool CallObject::TakeName() {
   return has_name_;
 }
 
-// Arguments that are no object: a string that holds one, or null for none.
+// Takes arguments that are not written as an object: a string that contains one, or null for {}.
 bool CallObject::TakeWrittenArguments() {
   if (has_arguments_ || text_.starts_with('[') || text_.starts_with('{')) return false;
   const Json value = Decoded(text_);

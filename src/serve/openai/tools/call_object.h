@@ -1,4 +1,4 @@
-// One call as models write it, {"name": "f", "arguments": {...}}, read byte by byte.
+// An incremental parser of one tool call as models write it: {"name": "f", "arguments": {...}}.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,22 @@
 
 namespace foretoken::openai {
 
-// Keys may come in any order; "parameters" stands for "arguments"; others are passed over.
-// Arguments that are a string are taken for their JSON, missing ones for {}.
+// Keys may come in any order; "parameters" is an alias of "arguments"; other keys are skipped.
+// Arguments given as a string are parsed as JSON; missing ones mean {}.
 class CallObject {
  public:
   enum class State : uint8_t { kReading, kDone, kBad };
 
-  // `tools` outlives this; a call names one of them.
+  // Borrows `tools`. A call must name one of them.
   explicit CallObject(std::span<const Tool> tools) : tools_(tools) {}
 
-  // The next byte. kBad: it is no call of one of the tools. REQUIRES: kReading so far.
+  // Takes the next byte. Returns kBad if the text is not a call of one of the tools. REQUIRES:
+  // kReading so far.
   State Add(char c);
-  // Whether it is certain to be a call: its name is one of the tools', its arguments have begun.
+  // Whether this is certainly a call: its name is a tool's and its arguments have begun.
   bool is_open() const { return has_name_ && has_arguments_; }
   const std::string& name() const { return name_; }
-  // The text of the arguments that arrived since the last call of this. REQUIRES: is_open().
+  // The argument text that arrived since the previous call. REQUIRES: is_open().
   std::string TakeArguments();
 
  private:
@@ -51,12 +52,12 @@ class CallObject {
   std::span<const Tool> tools_;
   Part part_ = Part::kStart;
   JsonScanner scanner_;
-  std::string text_;  // of the key or value being read
+  std::string text_;  // text of the key or value being read
   std::string key_;
-  bool is_streamed_ = false;  // the value is the arguments' object
+  bool is_streamed_ = false;  // the value being read is the arguments object
   bool has_name_ = false, has_arguments_ = false;
   std::string name_;
-  std::string arguments_;  // not yet taken
+  std::string arguments_;  // not returned by TakeArguments yet
 };
 
 }  // namespace foretoken::openai

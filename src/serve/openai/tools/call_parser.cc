@@ -13,7 +13,7 @@ constexpr std::string_view kClosingFence = "```";
 
 constexpr const char* kBlanks = " \t\r\n";
 
-// Whether there is nothing but what separates calls.
+// Whether the text contains only characters that separate calls.
 bool IsSeparator(std::string_view text) { return text.find_first_not_of(" \t\r\n,;") == text.npos; }
 
 }  // namespace
@@ -72,7 +72,8 @@ void ToolCallParser::InContent(char c, ToolText& out) {
     spaces_ += c;
     return;
   }
-  // A mark's first character occurs in it once, so that none begins within a beginning of another.
+  // The first character of a mark occurs only once in it, so no mark can begin inside a partial
+  // match of another.
   if (!mark_seen_.empty() && c != mark_[mark_seen_.size()])
     EmitContent(std::exchange(mark_seen_, {}), out);
   if (mark_seen_.empty() && at_start_ && BeginsBare(c, out)) return;
@@ -86,7 +87,8 @@ void ToolCallParser::InContent(char c, ToolText& out) {
   }
 }
 
-// Whether `c` belongs to a call without the mark, which small models leave out, in a fence or not.
+// Whether `c` belongs to a call without the opening mark, fenced or not. Small models leave the
+// mark out.
 bool ToolCallParser::BeginsBare(char c, ToolText& out) {
   if (style_ == ToolStyle::kMistral) return false;
   if (fence_seen_.empty() && c == '{') {
@@ -107,7 +109,7 @@ bool ToolCallParser::BeginsBare(char c, ToolText& out) {
   return false;
 }
 
-// Content, after the spaces before it. Spaces that follow a call are its own.
+// Emits content, preceded by the pending spaces. Spaces after a call belong to the call.
 void ToolCallParser::EmitContent(std::string_view text, ToolText& out) {
   if (text.empty()) return;
   if (!follows_call_) out.content += spaces_;
@@ -144,7 +146,7 @@ void ToolCallParser::InObject(char c, ToolText& out) {
   is_finished_ = !parallel_;
 }
 
-// Tells what is new of the call; its text can be no content any more.
+// Emits the new part of the call, whose text can no longer become content.
 void ToolCallParser::EmitCall(ToolText& out) {
   block_.clear();
   std::string arguments = object_->TakeArguments();
@@ -216,7 +218,7 @@ void ToolCallParser::CloseBlock() {
 
 void ToolCallParser::LeaveBlock(char c, ToolText& out) {
   const std::string text = TakeBlock();
-  const size_t end = text.find_last_not_of(kBlanks) + 1;  // 0 where there are only spaces
+  const size_t end = text.find_last_not_of(kBlanks) + 1;  // 0 if there are only spaces
   EmitContent(std::string_view(text).substr(0, end), out);
   spaces_ += text.substr(end);
   part_ = Part::kContent;

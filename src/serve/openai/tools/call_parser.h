@@ -1,4 +1,4 @@
-// Divides what a model writes into content and calls of tools, while it is being written.
+// A streaming parser that splits generated text into content and tool calls.
 #pragma once
 
 #include <cstdint>
@@ -14,38 +14,38 @@
 
 namespace foretoken::openai {
 
-// What a piece of text turned out to hold.
+// The content and calls found in a piece of text.
 struct ToolText {
   std::string content;
-  std::vector<CallDelta> calls;  // by index, at most one entry each
+  std::vector<CallDelta> calls;  // in order of index, at most one entry per call
 };
 
-// Holds back what may become a call until that is certain: until a name that was offered and the
-// beginning of arguments are there. What turns out to be none becomes content, byte for byte;
-// spaces around calls, and a closing tag that the end of the text cuts off, belong to neither.
-// However the text is divided into pieces, the sums of content and of each call's arguments are the
-// same. Time: linear in the text.
+// Holds back text that may become a call until a known tool name and the beginning of arguments
+// have been seen. Text that turns out not to be a call becomes content, byte for byte. Spaces
+// around calls, and a closing tag cut off by the end of the text, belong to neither. The
+// concatenated content and arguments do not depend on how the text is divided into pieces. Time:
+// linear in the text.
 class ToolCallParser {
  public:
-  // `tools` outlives this. Without `parallel` the text ends with the first call. Ids are drawn from
-  // `seed`, which is to be another one for each answer.
+  // Borrows `tools`. Without `parallel`, text after the first call is ignored. `seed` generates the
+  // call ids and must differ between answers.
   ToolCallParser(ToolStyle style, std::span<const Tool> tools, bool parallel, uint64_t seed);
 
   ToolText Add(std::string_view text);
-  // To be called when the text ends: what was held back.
+  // Must be called at the end of the text. Returns what was held back.
   ToolText Finish();
 
-  // Calls that have been opened.
+  // Number of calls opened so far.
   int calls() const { return next_index_; }
-  // Whether more text would be ignored: one call was asked for, and is whole.
+  // Whether further text would be ignored: only one call was requested, and it is complete.
   bool is_finished() const { return is_finished_; }
 
  private:
   enum class Part : uint8_t {
     kContent,
-    kArray,    // before the '[' of Mistral
-    kObject,   // in a call, or in spaces before
-    kBetween,  // after a call, in its block
+    kArray,    // before Mistral's '['
+    kObject,   // in a call, or in spaces before one
+    kBetween,  // after a call, inside its block
   };
 
   void AddByte(char c, ToolText& out);
@@ -56,13 +56,13 @@ class ToolCallParser {
   void InObject(char c, ToolText& out);
   void Between(char c, ToolText& out);
   void AfterTagged(char c, ToolText& out);
-  // The block is none, or ends without its mark before `c`.
+  // Ends a block that holds no call, or that ends before `c` without its closing mark.
   void LeaveBlock(char c, ToolText& out);
   void CloseBlock();
-  // What of the block becomes content where it holds no call: all of it, but for the spaces that
+  // The part of the block that becomes content if it holds no call: everything except spaces that
   // follow a call.
   std::string TakeBlock();
-  // Another call of the block is to follow.
+  // Prepares for another call in the block.
   void NextObject();
   void EmitCall(ToolText& out);
   void EmitContent(std::string_view text, ToolText& out);
@@ -74,20 +74,22 @@ class ToolCallParser {
   std::string_view mark_;
 
   Part part_ = Part::kContent;
-  std::string spaces_;        // of content, not told yet
-  std::string mark_seen_;     // the beginning of the mark
-  std::string fence_seen_;    // of a fence, which may open calls at the start
-  std::string_view closing_;  // of the block: what ends it, or "" where nothing does
-  std::string block_;         // of a block, what becomes content if it is no call
+  std::string spaces_;        // trailing spaces of content, not emitted yet
+  std::string mark_seen_;     // the part of the opening mark seen so far
+  std::string fence_seen_;    // the part of a code fence seen so far; a fence may open calls at the
+                              // start of the text
+  std::string_view closing_;  // the closing mark of the block, or "" if it has none
+  std::string block_;         // text of a block that becomes content if it is not a call
   std::optional<CallObject> object_;
-  bool is_open_ = false;  // the object is told to be a call
-  bool at_start_ = true;  // nothing but spaces so far
+  bool is_open_ = false;  // the object has been emitted as a call
+  bool at_start_ = true;  // only spaces so far
   bool follows_call_ = false;
   bool is_finished_ = false;
   int next_index_ = 0;
 };
 
-// The id of an answer's call `index`; nine letters and digits where Mistral's template is strict.
+// The id of call `index` of an answer; nine letters and digits for Mistral, whose template requires
+// it.
 std::string CallId(ToolStyle style, uint64_t seed, int index);
 
 }  // namespace foretoken::openai

@@ -11,7 +11,7 @@
 namespace foretoken::openai {
 namespace {
 
-// Keywords that hold schemas: by name, in a list, or one.
+// Keywords whose values are schemas: by name, in a list, or a single one.
 constexpr std::string_view kSchemasByName[] = {"properties", "patternProperties", "$defs",
                                                "definitions", "dependentSchemas"};
 constexpr std::string_view kSchemaLists[] = {"allOf", "anyOf", "oneOf", "prefixItems", "items"};
@@ -31,16 +31,16 @@ bool IsOneOf(const std::string& keyword, std::span<const std::string_view> keywo
   return std::ranges::find(keywords, keyword) != keywords.end();
 }
 
-// Where the schema of a tool's arguments stands in that of all calls, if it has references. Names
-// of tools differ and need no escapes, so that no two schemas meet.
+// Location of the arguments schema of a tool with references, in the schema of all calls. Tool
+// names are unique and need no escapes, so locations do not collide.
 std::string Definition(const Tool& tool) { return "#/$defs/" + tool.name; }
 
-// Points the references of one tool's schema to where the schema moves.
+// Rewrites the references in one tool's schema to its new location.
 class ReferenceMover {
  public:
   explicit ReferenceMover(const Tool& tool) : tool_(tool) {}
 
-  // Looks where schemas stand only: what "const" or "default" hold is data.
+  // Visits only subschemas: values of "const" or "default" are data.
   Status Move(Json& schema) {
     if (!schema.is_object()) return {};
     for (auto member = schema.begin(); member != schema.end(); ++member) {
@@ -76,18 +76,18 @@ class ReferenceMover {
   bool has_references_ = false;
 };
 
-// The schema of a tool's arguments. One with references becomes a definition.
+// The schema of a tool's arguments. A schema with references becomes a definition.
 Result<Json> ArgumentsSchema(const Tool& tool, Json& definitions) {
   Json schema = tool.parameters == nullptr ? Json::object() : *tool.parameters;
   schema.erase("$schema");
-  // A tool without parameters takes an object that has none.
+  // A tool without parameters takes an empty object.
   if (schema.empty())
     return Json{
         {"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
   ReferenceMover mover(tool);
   FT_RETURN_IF_ERROR(mover.Move(schema));
   if (!mover.has_references()) return schema;
-  definitions[tool.name] = std::move(schema);  // as many as tools at most
+  definitions[tool.name] = std::move(schema);  // at most one per tool
   return Json{{"$ref", Definition(tool)}};
 }
 

@@ -1,5 +1,4 @@
-// What an answer must look like that has to be a call: for tool_choice "required" and for a named
-// tool.
+// Constraints for answers that must be a tool call: tool_choice "required" or a named tool.
 #pragma once
 
 #include <memory>
@@ -14,18 +13,18 @@
 namespace foretoken::openai {
 
 struct ForcedCall {
-  // What the answer begins with. To be put behind the prompt, and given to the ToolCallParser
-  // before what the model writes.
+  // The beginning of the answer. It must be appended to the prompt, and passed to the
+  // ToolCallParser before the generated text.
   std::string prefix;
-  // The JSON schema of what follows: one call, or Mistral's list of calls. The properties of a call
-  // come in the order of the schema: the name, then the arguments. A tool's own schema that has
-  // references stands in "$defs" under the tool's name. Never null.
+  // The JSON schema of the rest of the answer: one call, or Mistral's list of calls. A call's
+  // properties come in schema order: first the name, then the arguments. A tool's schema that has
+  // references is moved to "$defs" under the tool's name. Never null.
   std::shared_ptr<const Json> schema;
 };
 
-// REQUIRES: MustCall(choice); a tool of the name that is chosen; `style` is not kNone.
-// Errors: a schema of a tool whose "$ref" points elsewhere than into it, a schema of more than
-// 1 MiB as text.
+// REQUIRES: MustCall(choice); for a named choice, a tool of that name; `style` is not kNone.
+// Errors: a tool's schema with a "$ref" that points outside of it, a schema of more than 1 MiB as
+// text.
 Result<ForcedCall> ForceCall(ToolStyle style, std::span<const Tool> tools, const ToolChoice& choice,
                              bool parallel);
 

@@ -9,7 +9,7 @@ namespace foretoken::openai {
 namespace {
 
 constexpr size_t kMostLevels = 64;
-constexpr size_t kMostScalarBytes = 400;  // longer numbers are none that a double could hold
+constexpr size_t kMostScalarBytes = 400;  // no double needs a longer number
 
 bool IsIn(char c, const char* set) { return c != '\0' && std::strchr(set, c) != nullptr; }
 

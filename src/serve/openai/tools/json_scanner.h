@@ -1,4 +1,4 @@
-// Finds the end of a JSON value in a text that arrives byte by byte.
+// An incremental scanner that finds the end of a JSON value.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ class JsonScanner {
  public:
   enum class Verdict : uint8_t {
     kMore,
-    kDone,   // the byte was the value's last
+    kDone,   // the byte was the last of the value
     kEnded,  // the value ended before the byte, which is not part of it (numbers, true, ...)
-    kBad,    // no value begins like this
+    kBad,    // the text is not the beginning of a value
   };
 
-  // The next byte. Raw control characters in strings pass, since models write them; see Escaped.
-  // REQUIRES: the verdict so far is kMore.
+  // Takes the next byte. Raw control characters in strings are accepted, since models write them;
+  // see Escaped. REQUIRES: the verdict so far is kMore.
   Verdict Add(char c);
-  // Whether the byte added last stands within a string.
+  // Whether the last byte is inside a string.
   bool in_string() const { return in_string_; }
-  // The byte as a JSON string may hold it.
+  // The byte, escaped if it is a control character, for use inside a JSON string.
   static std::string Escaped(char c);
 
  private:
@@ -48,9 +48,9 @@ class JsonScanner {
   Verdict Open(char c, State next);
 
   State state_ = State::kValue;
-  std::string open_;    // containers around, '{' and '['
-  std::string scalar_;  // the number or name so far
-  int hex_ = 0;         // digits still to come
+  std::string open_;    // open containers, as '{' and '['
+  std::string scalar_;  // the number or literal so far
+  int hex_ = 0;         // digits still expected
   bool is_key_ = false;
   bool in_string_ = false;
 };

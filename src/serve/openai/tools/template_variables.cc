@@ -25,7 +25,7 @@ std::string IdFor(const std::string& id, ToolStyle style) {
   return HexDigits(HashBytes(std::as_bytes(std::span(id)))).substr(0, kMistralIdSize);
 }
 
-// Arguments that are no JSON stay text: the model wrote them so.
+// Arguments that are not JSON stay text, as the model wrote them.
 Json ArgumentsOf(const ToolCall& call) {
   if (call.parsed != nullptr) return *call.parsed;
   return call.arguments.empty() ? Json::object() : Json(call.arguments);
@@ -45,7 +45,7 @@ Json CallsOf(const Message& message, ToolStyle style) {
 
 Json TemplateMessages(std::span<const Message> messages, ToolStyle style) {
   Json list = Json::array();
-  std::map<std::string, std::string> called;  // names of tools by the call's id
+  std::map<std::string, std::string> called;  // tool names by call id
   for (const Message& message : messages) {
     for (const ToolCall& call : message.calls) called[call.id] = call.name;
     Json object = {{"role", message.role}, {"content", message.content}};

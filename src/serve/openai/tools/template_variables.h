@@ -1,4 +1,4 @@
-// A request's conversation as chat templates take it.
+// The variables of a request for chat templates.
 #pragma once
 
 #include <span>
@@ -9,18 +9,17 @@
 
 namespace foretoken::openai {
 
-// The template's `messages`: an array of objects with role and content, and where there are any
-// name, reasoning_content, tool_calls and tool_call_id. Arguments are objects rather than text,
-// since templates write them as JSON; those that are no object stay text. A tool's answer bears the
-// name of the tool that was called. Mistral's template wants ids of nine characters, so others are
-// replaced there, alike in calls and answers.
+// The template's `messages`: an array of objects with role and content and, where present, name,
+// reasoning_content, tool_calls and tool_call_id. Arguments are objects rather than text, since
+// templates print them as JSON; arguments that are not an object stay text. A tool message gets the
+// name of the called tool. Mistral's template requires ids of nine characters, so other ids are
+// replaced, consistently in calls and tool messages.
 Json TemplateMessages(std::span<const Message> messages, ToolStyle style);
 
-// The template's `tools`, as the client sent them; null where there are none or they must not be
-// called.
+// The template's `tools`, as sent by the client; null if there are none or calls are disabled.
 Json TemplateTools(std::span<const Tool> tools, const ToolChoice& choice);
 
-// chat_template_kwargs; an empty object where the request has none.
+// chat_template_kwargs; an empty object if the request has none.
 Json TemplateKeywords(const Request& request);
 
 }  // namespace foretoken::openai

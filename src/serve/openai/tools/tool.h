@@ -1,4 +1,4 @@
-// Functions that a client offers to the model, and the model's calls of them.
+// Tools that a client offers to the model, and the model's calls of them.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace foretoken::openai {
 
-// A schema that an answer must follow is at most this long as text.
+// Maximum size, as text, of a schema that constrains an answer.
 inline constexpr size_t kMostSchemaBytes = size_t{1} << 20;
 
 struct Tool {
@@ -25,15 +25,15 @@ struct ToolCall {
   std::string id;
   std::string name;
   std::string arguments;  // JSON as text, as the API has it
-  // In requests, what `arguments` hold; null where that is no JSON object.
+  // In requests, the parsed `arguments`; null if they are not a JSON object.
   std::shared_ptr<const Json> parsed;
 };
 
-// A part of a call in a stream: id and name where it opens the call, and more of its arguments.
+// A part of a streamed call: id and name in the first part, and a piece of its arguments.
 struct CallDelta {
-  int index = 0;  // of the call, in its answer
+  int index = 0;  // index of the call in its answer
   std::string id;
-  std::string name;  // not empty where the call opens
+  std::string name;  // not empty in the first part of the call
   std::string arguments;
 };
 
