@@ -15,12 +15,12 @@ using Stops = std::vector<std::string>;
 struct Shown {
   std::string text;
   std::string stop;
-  size_t taken = 0;  // bytes up to the end of the stop string, or all
+  size_t taken = 0;  // bytes up to the end of the stop string, or all bytes
 
   friend bool operator==(const Shown&, const Shown&) = default;
 };
 
-// What is shown of `text`, by trying every stop string at every byte.
+// The expected result for `text`, found by comparing every stop string at every byte.
 Shown Expected(const std::string& text, const Stops& stops) {
   for (size_t end = 1; end <= text.size(); ++end) {
     const std::string_view so_far = std::string_view(text).substr(0, end);
@@ -34,7 +34,7 @@ Shown Expected(const std::string& text, const Stops& stops) {
   return {ReplaceInvalidUtf8(text), "", text.size()};
 }
 
-// Whether `text` from `begin` on may become a stop string or a character.
+// Whether the suffix of `text` from `begin` may grow into a stop string or a character.
 bool IsUndecided(std::string_view text, size_t begin, const Stops& stops) {
   const std::string_view rest = text.substr(begin);
   for (const std::string& stop : stops) {
@@ -43,8 +43,8 @@ bool IsUndecided(std::string_view text, size_t begin, const Stops& stops) {
   return rest.size() <= 3 && IsUtf8Prefix(rest);
 }
 
-// Pushes `text` in pieces that end at `ends`, and checks after each that no more is held back than
-// has to be.
+// Pushes `text` in pieces that end at `ends`, and checks after each piece that no more than
+// necessary is held back.
 Shown Pushed(const std::string& text, const std::vector<size_t>& ends, const Stops& stops) {
   StopText shown(stops);
   Shown result;
@@ -66,7 +66,7 @@ Shown Pushed(const std::string& text, const std::vector<size_t>& ends, const Sto
   return result;
 }
 
-// Every way to divide `text` into pieces.
+// Checks every way of dividing `text` into pieces.
 void ExpectSameHoweverDivided(const std::string& text, const Stops& stops) {
   ASSERT_LE(text.size(), 16u);
   const Shown expected = Expected(text, stops);
@@ -101,7 +101,7 @@ TEST(StopText, IsTheSameHoweverTokensDivideTheText) {
   for (const auto& [text, stops] : cases) ExpectSameHoweverDivided(text, stops);
 }
 
-// All texts of six letters over a small alphabet with all pairs of short stop strings.
+// Exhaustive: all texts of six letters over a small alphabet, with all pairs of short stop strings.
 TEST(StopText, FindsWhatTryingEveryByteFinds) {
   Stops all;
   for (int length = 1; length <= 3; ++length) {

@@ -1,4 +1,4 @@
-// The API over the model that comes along, without sockets.
+// Tests of the API over the demo model, without sockets.
 #include "serve/api/service.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ Json Get(Service& service, const std::string& path) {
   return Json::parse(service.Handle({.method = "GET", .path = path}).body);
 }
 
-// All data of a stream, [DONE] left out.
+// The data of all events of a stream, without [DONE].
 std::vector<Json> ReadStream(Service& service, const std::string& path, Json body) {
   body["stream"] = true;
   HttpReply reply = service.Handle({.method = "POST", .path = path, .body = JsonText(body)});
@@ -264,7 +264,7 @@ TEST(Service, LongTextsAreRefusedUnread) {
   EXPECT_EQ(tokens.body.at("error").at("param"), "content");
   const Reply answer = Send(Shared(), "/v1/completions", {{"prompt", digits}});
   EXPECT_EQ(answer.body.at("error").at("code"), "context_length_exceeded");
-  // A prediction that no answer can be as long as changes nothing.
+  // A prediction longer than any answer does not change the text.
   Json body = Chat("Tell me a story.");
   const std::string text = TextOf(Send(Shared(), "/v1/chat/completions", body).body);
   body["prediction"] = {{"type", "content"}, {"content", digits}};
@@ -292,7 +292,7 @@ TEST(Service, DrainWaitsForWhatWasLetIn) {
   HttpReply reply =
       service->Handle({.method = "POST", .path = "/v1/completions", .body = JsonText(body)});
   ASSERT_NE(reply.stream, nullptr);
-  service->Drain(60);  // at once: the first pass is under way
+  service->Drain(60);  // called while the first pass is running
   std::string all;
   while (auto bytes = reply.stream->Next(milliseconds(100))) all += *bytes;
   EXPECT_TRUE(all.ends_with("data: [DONE]\n\n")) << all;
@@ -322,7 +322,7 @@ TEST(Service, AClientThatLeavesEndsItsAnswer) {
     ASSERT_NE(streamed.stream, nullptr);
     EXPECT_TRUE(streamed.stream->Next(milliseconds(1000)));
   }
-  service->Drain(60);  // does not last as long as the answers would
+  service->Drain(60);  // returns long before the full answers would end
   const std::string metrics = service->Handle({.method = "GET", .path = "/metrics"}).body;
   EXPECT_NE(metrics.find("finished_reason=\"abort\"} 2"), std::string::npos) << metrics;
   EXPECT_EQ(Send(*service, "/v1/chat/completions", Chat("x")).status, 503);

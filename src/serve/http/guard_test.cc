@@ -26,7 +26,7 @@ RequestHead HeadOf(const std::string& method, HttpHeaders headers,
   return {.method = method, .path = path, .headers = std::move(headers)};
 }
 
-// The status that the guard refuses with; 0 where it lets the request in.
+// The status of the guard's refusal; 0 if the request is admitted.
 int Verdict(const Guard& guard, const RequestHead& head) {
   const auto refusal = guard.Check(head);
   return refusal ? refusal->status : 0;
@@ -146,7 +146,7 @@ TEST(Guard, KeepsOtherSitesFromAsking) {
   const auto verdict = [&](const std::string& origin, const std::string& site) {
     return Verdict(guard, HeadOf("POST", FromPage(origin, site)));
   };
-  EXPECT_EQ(verdict("", ""), 0);  // no browser
+  EXPECT_EQ(verdict("", ""), 0);  // not a browser
   EXPECT_EQ(verdict("http://localhost:8080", ""), 0);
   EXPECT_EQ(verdict("http://localhost:8080", "same-origin"), 0);
   EXPECT_EQ(verdict("https://renamed.example", "same-origin"), 0);  // behind a proxy
@@ -159,7 +159,7 @@ TEST(Guard, KeepsOtherSitesFromAsking) {
   EXPECT_EQ(verdict("null", "cross-site"), 403);
   EXPECT_EQ(verdict("", "cross-site"), 403);
   EXPECT_EQ(verdict("http://evil.example/http://localhost:8080", ""), 403);
-  // Reading costs nothing, and the browser keeps the answer from the page.
+  // Reading is cheap, and the browser withholds the answer from the page.
   EXPECT_EQ(Verdict(guard, HeadOf("GET", FromPage("http://evil.example", "cross-site"))), 0);
 }
 

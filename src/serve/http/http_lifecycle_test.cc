@@ -1,4 +1,4 @@
-// Clients that go, wait, are slow or many; and the end of a server.
+// Tests of clients that disconnect, wait, are slow or numerous, and of shutting the server down.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -34,7 +34,7 @@ constexpr size_t kCrowd = 1000;
 constexpr size_t kCrowd = 1000;
 #endif
 
-// A count that threads wait for.
+// A counter that threads can wait for.
 class Count {
  public:
   void Add() {
@@ -42,7 +42,7 @@ class Count {
     ++count_;
     changed_.notify_all();
   }
-  // Whether it has reached `count` before a test would be given up.
+  // Waits until the count reaches `count`. Returns false on timeout.
   bool Await(int count) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(60), [&] { return count_ >= count; });
@@ -54,13 +54,13 @@ class Count {
   int count_ = 0;
 };
 
-// What the handler of these tests has seen, and when it may go on.
+// State shared with the handler: what it has observed, and whether it may continue.
 struct Stage {
   Count entered, left, gone, streams_ended;
   std::atomic<bool> is_open = false;
 };
 
-// Writes nothing, or the same over and over, until it is destroyed.
+// A stream that writes nothing, or repeats the same bytes, until it is destroyed.
 class Endless : public ReplyStream {
  public:
   Endless(Stage& stage, std::string part) : stage_(stage), part_(std::move(part)) {}
@@ -112,7 +112,7 @@ TEST(HttpLifecycle, BytesOfTheNextRequestAreNoGoodbye) {
   client.Send(RequestText("POST", "/wait", "", "x"));
   ASSERT_TRUE(stage.entered.Await(1));
   client.Send(RequestText("GET", "/next"));
-  std::this_thread::sleep_for(milliseconds(50));  // in which the handler asks several times
+  std::this_thread::sleep_for(milliseconds(50));  // time for the handler to check several times
   stage.is_open = true;
   EXPECT_EQ(client.Read().body, "{\"waited\": true}");
   EXPECT_EQ(client.Read().body, "{}");
@@ -174,8 +174,8 @@ TEST(HttpLifecycle, IdleConnectionsAreClosed) {
   EXPECT_EQ(fresh.ReadAll(), "");
 }
 
-// All that may wait do, and many more clients are connected: who asks how the server is gets an
-// answer.
+// With the maximum number of waiting requests and many more connected clients, a health check still
+// gets an answer.
 TEST(HttpLifecycle, HealthIsAnsweredInACrowd) {
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
@@ -227,7 +227,7 @@ TEST(HttpLifecycle, TooManyRequestsAreRefused) {
   ASSERT_TRUE(stage.entered.Await(1));
   second.Send(RequestText("GET", "/health"));
   third.Send(RequestText("GET", "/health"));
-  // Whichever of the two comes first waits, the other is refused.
+  // The first of the two requests to arrive waits, the other is refused.
   std::atomic<int> refused = 0;
   const auto read = [&](TestClient& client) {
     const TestAnswer answer = client.Read();
@@ -273,7 +273,7 @@ TEST(HttpLifecycle, StoppingCutsOffWhatDoesNotEnd) {
   EXPECT_TRUE(stage.left.Await(1));
   EXPECT_TRUE(stage.streams_ended.Await(1));
   streaming.ReadAll();
-  server->Stop(0);  // once more does nothing
+  server->Stop(0);  // a second call does nothing
 }
 
 TEST(HttpLifecycle, ATakenPortIsAnError) {

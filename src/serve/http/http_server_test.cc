@@ -1,4 +1,4 @@
-// What clients get from a server: requests, answers, refusals.
+// Tests of the server as seen by clients: requests, answers, refusals.
 #include "serve/http/http_server.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A stream of parts, before the first of which a call of Next passes in vain.
+// A stream of parts. The first call of Next times out.
 class Parts : public ReplyStream {
  public:
   explicit Parts(std::vector<std::string> parts) : parts_(std::move(parts)) {}
@@ -51,7 +51,7 @@ std::unique_ptr<HttpServer> NewServer(HttpServerOptions options = {}) {
   return NewTestServer(std::move(options), Answer);
 }
 
-// The code in an error object; "" where the body is none.
+// The code in an error object; "" if the body is none.
 std::string CodeOf(const TestAnswer& answer) {
   const auto body = ParseJson(answer.body, "answer");
   if (!body.ok() || !body->contains("error")) return "";
@@ -98,7 +98,7 @@ TEST(HttpServer, ClosesWhereAsked) {
   TestClient old(server->port());
   old.Send("POST /stream HTTP/1.0\r\nContent-Length: 1\r\n\r\nx");
   const TestAnswer answer = old.Read();
-  EXPECT_EQ(answer.Header("Transfer-Encoding"), "");  // which HTTP/1.0 does not know
+  EXPECT_EQ(answer.Header("Transfer-Encoding"), "");  // not defined in HTTP/1.0
   EXPECT_EQ(answer.Header("Connection"), "close");
   EXPECT_EQ(answer.body, "data: 1\n\ndata: 2\n\n");
 }
@@ -176,7 +176,7 @@ TEST(HttpServer, SurvivesAHandlerWithoutMemory) {
 
 TEST(HttpServer, TakesAnyTypeThatMayBeJson) {
   const auto server = NewServer();
-  const std::string body(100'000, 'a');  // more than httplib takes of a form
+  const std::string body(100'000, 'a');  // more than httplib accepts in a form
   for (const std::string type :
        {"application/json; charset=utf-8", "text/plain", "application/x-www-form-urlencoded",
         "Application/JSON", "application/vnd.api+json"}) {
@@ -193,7 +193,8 @@ TEST(HttpServer, TakesBodiesInChunks) {
                                     "3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n")
                 .body,
             "POST /p abcd");
-  EXPECT_EQ(Ask(server->port(), RequestText("POST", "/p")).body, "POST /p ");  // without a length
+  EXPECT_EQ(Ask(server->port(), RequestText("POST", "/p")).body,
+            "POST /p ");  // without Content-Length
 }
 
 TEST(HttpServer, SaysThatItWaitsForABody) {
@@ -204,7 +205,7 @@ TEST(HttpServer, SaysThatItWaitsForABody) {
   client.Send("ab");
   EXPECT_EQ(client.Read().body, "POST /p ab");
   client.Send(RequestText("POST", "/p", "Expect: 100-continue\r\nContent-Length: 101\r\n"));
-  EXPECT_EQ(client.Read().status, 413);  // at once
+  EXPECT_EQ(client.Read().status, 413);  // without waiting for the body
 }
 
 struct RefusedCase {
@@ -255,7 +256,7 @@ TEST(HttpServer, RefusesHeaderFloods) {
   }
 }
 
-// The client sends all of a body that is far too long before it reads the answer.
+// The client sends the whole oversized body before it reads the answer.
 TEST(HttpServer, RefusesLongBodiesSoThatTheClientLearnsOfIt) {
   const auto server = NewServer({.limits = {.body_bytes = 100}});
   const TestAnswer answer =

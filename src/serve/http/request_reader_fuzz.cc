@@ -1,4 +1,4 @@
-// Arbitrary bytes as requests, whole and in pieces: both must be read alike.
+// Fuzzes the request parser: arbitrary bytes must be parsed alike, whole and in pieces.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@ namespace {
 constexpr ReaderLimits kLimits{
     .line_bytes = 200, .head_bytes = 1000, .head_lines = 10, .body_bytes = 500};
 
-// What was read: methods, paths and bodies, and how it ended.
+// The result of parsing: methods, paths and bodies, and the final state.
 std::vector<std::string> Read(std::string_view bytes, size_t piece) {
   using State = RequestReader::State;
   RequestReader reader(kLimits);

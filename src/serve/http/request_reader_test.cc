@@ -21,7 +21,7 @@ RequestReader ReaderOf(std::string_view bytes, const ReaderLimits& limits = {}) 
   return reader;
 }
 
-// The status that a request is refused with; 0 where it is not.
+// The status of a request's refusal; 0 if it is accepted.
 int StatusOf(std::string_view bytes, const ReaderLimits& limits = {}) {
   const RequestReader reader = ReaderOf(bytes, limits);
   return reader.state() == State::kRefused ? reader.refusal().status : 0;
@@ -76,7 +76,7 @@ TEST(RequestReader, ReadsRequestsInAnyPieces) {
 TEST(RequestReader, TellsItsState) {
   RequestReader reader({});
   EXPECT_EQ(reader.state(), State::kIdle);
-  reader.Append("\r\n");  // as some clients send behind a body
+  reader.Append("\r\n");  // some clients send this after a body
   EXPECT_EQ(reader.state(), State::kIdle);
   reader.Append("P");
   EXPECT_EQ(reader.state(), State::kHead);
@@ -133,8 +133,8 @@ TEST(RequestReader, RefusesBadHeaders) {
   EXPECT_EQ(StatusOf(Get("Expect: a-miracle\r\n")), 417);
 }
 
-// Where two programs could take the body for one of different lengths, one of them would take its
-// end for another request.
+// Prevents request smuggling: if two programs disagree on the length of a body, one of them takes
+// its end for another request.
 TEST(RequestReader, RefusesAmbiguousLengths) {
   EXPECT_EQ(StatusOf(Post("Content-Length: 1\r\nContent-Length: 1\r\n\r\n")), 400);
   EXPECT_EQ(StatusOf(Post("Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n")), 400);
@@ -174,7 +174,7 @@ TEST(RequestReader, KeepsItsLimits) {
   EXPECT_EQ(StatusOf(Post(chunked + "0\r\n" + trailers)), 431);
 }
 
-// A head that never ends must not take time in the square of its bytes.
+// An endless head must not take time quadratic in its length.
 TEST(RequestReader, ReadsLongLinesByteByByte) {
   RequestReader reader({});
   const std::string bytes = Get("A: " + std::string(60'000, 'a') + "\r\n");

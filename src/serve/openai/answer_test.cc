@@ -27,7 +27,7 @@ constexpr const char* kUsageJson = R"({"prompt_tokens": 5, "completion_tokens": 
     "completion_tokens_details": {"accepted_prediction_tokens": 2,
                                   "rejected_prediction_tokens": 1}})";
 
-// "é" split between two tokens, then one that cannot be.
+// "é" split between two tokens, then an invalid byte.
 std::vector<ScoredToken> SplitCharacter() {
   return {{.chosen = {"a\xc3", -0.5f}, .top = {{"a\xc3", -0.5f}, {"b", -1.0f}}},
           {.chosen = {"\xa9", -INFINITY}, .top = {{"x", -0.25f}, {"x", -3.0f}}}};
@@ -160,7 +160,7 @@ TEST(Extras, TimingsAreLlamaCpps) {
 
 TEST(Extras, SpeculationIsVllmsBlock) {
   SpeculationLog log(/*keeps_steps=*/true);
-  log.Add(0, 0, 0);  // a pass without guesses does not count
+  log.Add(0, 0, 0);  // a pass without drafted tokens does not count
   log.Add(1, 1, 1);
   log.Add(3, 3, 2);
   log.Add(4, 2, 0);  // a tree

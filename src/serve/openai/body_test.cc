@@ -118,7 +118,7 @@ TEST(InnerObjects, ShareTheLimitsOfTheBody) {
   EXPECT_EQ(InnerCode(std::string(1'000'000, '[')), "") << "no object, and so not looked into";
 }
 
-// What stands in a body may be a prompt.
+// Any text in a body may be part of a prompt.
 TEST(Body, ErrorsNeverQuoteIt) {
   for (const std::string text : {"SECRET", "{\"a\":\"SECRET\xff\"}", "{\"a\":SECRET}",
                                  "{\"SECRET SECRET SECRET SECRET SECRET\":1,"

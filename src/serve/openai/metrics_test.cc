@@ -38,7 +38,7 @@ TEST(Exposition, IsPrometheusText) {
 TEST(Exposition, HistogramsAreCumulative) {
   const double bounds[] = {0.1, 1};
   Histogram histogram(bounds);
-  histogram.Observe(0.1);  // bounds belong to the range below
+  histogram.Observe(0.1);  // bounds belong to the bucket below
   histogram.Observe(0.5, 2);
   histogram.Observe(7);
   Exposition page;
@@ -101,8 +101,8 @@ TEST(Metrics, HaveVllmsAndLlamaCppsNamesWithTheMethod) {
   }
 }
 
-// What a scraper demands of the whole page: every sample belongs to the family declared last, names
-// and values are well formed, no family is declared and no sample given twice.
+// The requirements of a scraper: every sample belongs to the most recently declared family, names
+// and values are well formed, no family is declared twice and no sample is given twice.
 TEST(Metrics, EveryLineIsWellFormed) {
   const std::regex declaration("# (HELP|TYPE) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.+)");
   const std::regex sample(

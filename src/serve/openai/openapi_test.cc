@@ -1,4 +1,4 @@
-// /openapi.json against what the parser accepts and what answers hold.
+// Tests of /openapi.json against the parser and actual answers.
 #include "serve/openai/openapi.h"
 
 #include <gtest/gtest.h>
@@ -62,13 +62,13 @@ TEST(OpenApi, ReferencesPointToSchemasAllOfWhichAreNeeded) {
   CollectReferences(Document(), references);
   for (const auto& [name, schema] : Schemas().items())
     schemas.insert("#/components/schemas/" + name);
-  for (const char* chunk : {"ChatChunk", "TextChunk"})  // the data of events
+  for (const char* chunk : {"ChatChunk", "TextChunk"})  // referenced only by the data of events
     references.insert(std::string("#/components/schemas/") + chunk);
   EXPECT_EQ(references, schemas);
   EXPECT_EQ(JsonText(Document()).find("\"$most"), std::string::npos) << "a limit is not filled in";
 }
 
-// Values at and beyond the limits of every schema.
+// Values at and beyond the limits of all schemas.
 std::vector<Json> Probes() {
   std::vector<Json> probes = {nullptr,
                               true,
@@ -185,7 +185,7 @@ std::vector<Json> Probes() {
   return probes;
 }
 
-// A body in which `field` may have any value that its schema allows.
+// A request body in which `field` may take any value that its schema allows.
 Json BodyAround(Endpoint endpoint, const std::string& field) {
   Json body = {{"stream", true}};
   if (endpoint == Endpoint::kText) {

@@ -112,7 +112,7 @@ TEST(BadRequests, ConstrainedAnswersDoNotIgnoreEos) {
                [](const char* fields) { return Chat(WithTools(fields)); });
 }
 
-// The server's own variables of chat templates.
+// chat_template_kwargs must not override variables that the server sets.
 TEST(BadRequests, TemplatesVariablesLeaveTheServersAlone) {
   ExpectErrors(
       {
@@ -291,7 +291,7 @@ TEST(BadRequests, AnswersOfAllPromptsAreCounted) {
       "Invalid value for 'n': expected at most 16 answers of all prompts together, found 18.");
 }
 
-// Strings that are wrong somewhere may be prompts.
+// An invalid string may be part of a prompt.
 TEST(BadRequests, NeverQuoteText) {
   for (const char* body :
        {R"({"messages": [{"role": "my secret", "content": "x"}]})", R"({"messages": "my secret"})",

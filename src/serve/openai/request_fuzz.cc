@@ -1,4 +1,4 @@
-// Bodies of arbitrary bytes: every parser of requests, and what a request is turned into.
+// Fuzzes every request parser, and the conversion of parsed requests.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

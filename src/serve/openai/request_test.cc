@@ -144,7 +144,7 @@ TEST(ChatRequest, ConstraintsOfEveryKind) {
   EXPECT_EQ(Text(R"("grammar": "root ::= \"a\"")")->constraint.text, "root ::= \"a\"");
 }
 
-// llama.cpp's form of a schema.
+// llama.cpp's way of passing a schema.
 TEST(ChatRequest, JsonObjectsMayHaveASchema) {
   const auto schema = Chat(R"("response_format": {"type": "json_object", "schema": {"a": 1}})");
   ASSERT_TRUE(schema.ok()) << schema.error().message;

@@ -20,7 +20,7 @@ TEST(WebPage, IsTheFileOfTheSources) {
   EXPECT_TRUE(IsUtf8(WebPage()));
 }
 
-// It works offline: nothing is loaded, from this server or another one.
+// The page works offline: it loads nothing from this server or any other.
 TEST(WebPage, LoadsNothing) {
   for (const char* loads : {"https:", "src=", "@import", "url(", "<iframe", "<object"})
     EXPECT_EQ(WebPage().find(loads), std::string_view::npos) << loads;

@@ -1,5 +1,5 @@
-// Arbitrary texts of a model: however they are divided, content and calls are the same, and a text
-// without calls stays what it is.
+// Fuzzes the parser of tool calls: content and calls do not depend on how a text is divided, and a
+// text without calls is unchanged.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +42,7 @@ Sums ParseInPieces(ToolStyle style, bool parallel, std::string_view text, size_t
 }  // namespace
 }  // namespace foretoken::openai
 
-// The first byte chooses style and pieces.
+// The first byte selects the style and the sizes of pieces.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace foretoken::openai;  // NOLINT
   if (size == 0) return 0;

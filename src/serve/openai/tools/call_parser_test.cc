@@ -19,7 +19,7 @@ const std::vector<Tool>& OfferedTools() {
   return tools;
 }
 
-// Content and calls ("name arguments") of a whole text.
+// Content and calls ("name arguments") parsed from a whole text.
 struct Parsed {
   std::string content;
   std::vector<std::string> calls;
@@ -98,12 +98,12 @@ const std::vector<Line>& Lines() {
       {kTagged, "<tool_call>{\"name\": \"add\", \"arguments\": {\"a\": 1", "", {R"(add {"a": 1)"}},
       {kTagged, "x\n<tool_call>\n{\"name\": \"add\"", "x\n<tool_call>\n{\"name\": \"add\"", {}},
       {kTagged, "x <tool", "x <tool", {}},
-      // Cut off after the arguments: what is there of the closing tag is no content.
+      // Cut off after the arguments: a partial closing tag is not content.
       {kTagged, "<tool_call>{\"name\":\"now\"}", "", {"now {}"}},
       {kTagged, "<tool_call>{\"name\":\"now\"}\n</tool_ca", "", {"now {}"}},
       {kTagged, "<tool_call>{\"name\":\"now\"}<", "", {"now {}"}},
       {kTagged, "<tool_call>{\"name\":\"now\"}</tool_call></tool_ca", "</tool_ca", {"now {}"}},
-      // Not offered, not JSON, the wrong end.
+      // An unknown tool, invalid JSON, a wrong closing tag.
       {kTagged,
        "<tool_call>{\"name\": \"rm\", \"arguments\": {}}</tool_call>",
        "<tool_call>{\"name\": \"rm\", \"arguments\": {}}</tool_call>",
@@ -129,7 +129,7 @@ const std::vector<Line>& Lines() {
        "<tool_call>{\"name\":\"add\",\"arguments\":[1]}</tool_call>",
        "<tool_call>{\"name\":\"add\",\"arguments\":[1]}</tool_call>",
        {}},
-      // Without its mark, where it is all of the answer.
+      // Without the opening mark, where the call is the whole answer.
       {kTagged, "{\"name\": \"add\", \"arguments\": {\"a\": 1}}", "", {R"(add {"a": 1})"}},
       {kTagged, "\n{\"name\": \"now\"}\n", "", {"now {}"}},
       {kTagged, "{\"name\": \"now\"} bye", "bye", {"now {}"}},
@@ -159,7 +159,7 @@ const std::vector<Line>& Lines() {
        "\n {\"name\": \"now\", \"parameters\": null}\n{\"name\": \"now\"}",
        "",
        {"now {}", "now {}"}},
-      // What follows calls and is none, byte for byte but for the spaces before it.
+      // Text after calls, preserved byte for byte except for the spaces before it.
       {kLlama3, R"({"name":"add","parameters":{}}{"x":1})", R"({"x":1})", {"add {}"}},
       {kLlama3, R"({"name":"add","parameters":{}} {"x": 1} y)", R"({"x": 1} y)", {"add {}"}},
       {kLlama3, "{\"name\":\"now\"}\n\n{\"x\":1}\n", "{\"x\":1}\n", {"now {}"}},
@@ -204,7 +204,8 @@ TEST(ToolCallParser, DividesTextIntoContentAndCalls) {
   }
 }
 
-// However the text arrives: in two pieces, cut at every byte, and byte by byte.
+// The result does not depend on how the text arrives: in two pieces, cut at every byte, or byte by
+// byte.
 TEST(ToolCallParser, PiecesDoNotMatter) {
   for (const Line& line : Lines()) {
     SCOPED_TRACE(line.text);
@@ -232,11 +233,11 @@ TEST(ToolCallParser, TextWithoutCallsStaysByteForByte) {
   }
 }
 
-// Arguments of a whole call are JSON whatever the model wrote.
+// Arguments of a complete call are valid JSON, whatever the model wrote.
 TEST(ToolCallParser, WholeCallsHaveArgumentsThatParse) {
   for (const Line& line : Lines()) {
     if (std::string_view(line.content) != "") continue;
-    if (std::string_view(line.text).ends_with("1")) continue;  // the one that is cut off
+    if (std::string_view(line.text).ends_with("1")) continue;  // cut off within the arguments
     for (const std::string& call : ParseWhole(line.style, line.text).calls)
       EXPECT_TRUE(Json::accept(call.substr(call.find(' ')))) << call;
   }

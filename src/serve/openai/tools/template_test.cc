@@ -1,4 +1,4 @@
-// Tools through the templates of the models: what a template writes of calls is parsed back.
+// Round trip of tool calls: calls written by the models' chat templates are parsed back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,8 +65,8 @@ std::string Render(const std::string& name, const Json& messages, bool open_answ
 struct Family {
   const char* name;
   ToolStyle style;
-  const char* end;  // of an answer
-  bool several;     // calls in one message
+  const char* end;  // end of an answer
+  bool several;     // whether one message may hold several calls
 };
 
 constexpr Family kFamilies[] = {
@@ -82,7 +82,7 @@ TEST(ToolStyles, AreToldFromTheTemplate) {
   EXPECT_EQ(StyleOfTemplate(""), ToolStyle::kNone);
   EXPECT_EQ(StyleOfTemplate("{% for m in messages %}<|im_start|>{{ m.content }}{% endfor %}"),
             ToolStyle::kNone);
-  // Styles that are not parsed are not taken for others.
+  // Unsupported styles are not mistaken for supported ones.
   EXPECT_EQ(StyleOfTemplate("{{ tools }}<tool_call><function=f>"), ToolStyle::kNone);
   EXPECT_EQ(StyleOfTemplate("{{ tools }}[TOOL_CALLS]f[ARGS]{}"), ToolStyle::kNone);
 }
@@ -208,7 +208,7 @@ TEST(ForcedCalls, OfAnyToolHaveAllSchemasInTheStyle) {
   EXPECT_EQ((*mistral->schema)["maxItems"], 1);
 }
 
-// The prefix and an instance of the schema are a call to the parser.
+// The prefix followed by an instance of the schema is parsed as a call.
 TEST(ForcedCalls, AreParsedAsCalls) {
   const ToolChoice required{.kind = ToolChoice::Kind::kRequired};
   for (const auto& [style, written] :
@@ -227,7 +227,7 @@ Result<ForcedCall> ForceRequired(const std::vector<Tool>& tools) {
   return ForceCall(ToolStyle::kTagged, tools, {.kind = ToolChoice::Kind::kRequired}, true);
 }
 
-// A call that only the right definitions let through.
+// A call that is valid only with the right tool's definitions.
 TEST(ForcedCalls, KeepDefinitionsOfToolsApart) {
   const std::vector<Tool> tools = {
       {.name = "a",
