@@ -13,7 +13,7 @@ namespace foretoken::jinja {
 
 class BoundArguments {
  public:
-  // Binds `arguments` of `what` (for messages) to parameters of these names. Errors: too many
+  // Binds `arguments` of `what` (named in errors) to parameters of these names. Errors: too many
   // arguments, an unknown name, or fewer than `required`.
   static Result<BoundArguments> Bind(std::string_view what, const Arguments& arguments,
                                      std::initializer_list<std::string_view> names,
@@ -22,7 +22,7 @@ class BoundArguments {
   bool Has(size_t i) const { return given_[i]; }
   // Whether argument `i` was given and is not none.
   bool HasValue(size_t i) const { return given_[i] && !values_[i].Is(Kind::kNone); }
-  // The argument; undefined when it was not given.
+  // The argument; undefined if it was not given.
   const Value& operator[](size_t i) const { return values_[i]; }
   bool Truthy(size_t i, bool otherwise = false) const {
     return given_[i] ? values_[i].Truthy() : otherwise;

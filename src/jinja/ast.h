@@ -1,4 +1,4 @@
-// What a template's source means: expressions and statements as trees.
+// The syntax tree of a template: expressions and statements.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ enum class ExprKind {
   kDict,       // children: key, value, key, value, ...
   kAttribute,  // children[0].name
   kItem,       // children[0][children[1]]
-  kSlice,      // start, stop, step; null where left out. Only inside kItem
+  kSlice,      // start, stop, step; null if omitted. Only inside kItem
   kCall,       // children[0](arguments)
   kFilter,     // children[0] | name(arguments)
   kTest,       // children[0] is name(arguments)
@@ -34,14 +34,14 @@ enum class ExprKind {
 };
 
 struct NamedExpr {
-  std::string name;  // "*" or "**" for an argument to be unpacked
+  std::string name;  // "*" or "**" for an argument to unpack
   ExprPtr value;
 };
 
 struct Expr {
   ExprKind kind = ExprKind::kConst;
   int line = 1;
-  int depth = 1;  // levels of expressions, bounded by the parser
+  int depth = 1;  // nesting depth, bounded by the parser
   std::string name;
   Value value;
   std::vector<ExprPtr> children;
@@ -50,8 +50,7 @@ struct Expr {
   std::vector<std::string> operators;
 };
 
-// The name that stands for a block's own text in the filter chain applied to it; no template can
-// spell it.
+// The name of a block's own text in the filter chain applied to it; no template can spell it.
 inline constexpr char kBlockText[] = "<block>";
 
 struct Node;
@@ -66,14 +65,15 @@ enum class NodeKind {
   kSetBlock,     // target = body, through the filters of expr where given
   kWith,         // assignments, body
   kMacro,        // macro
-  kCallBlock,    // expr is the call; macro is what caller() runs
+  kCallBlock,    // expr is the call; caller() runs macro
   kFilterBlock,  // body through the filters of expr
   kGroup,        // body: generation blocks
   kBreak,
   kContinue
 };
 
-// What is assigned to: a name, an attribute of a namespace (attribute not empty), or a tuple.
+// The target of an assignment: a name, an attribute of a namespace (attribute not empty), or a
+// tuple.
 struct Target {
   std::string name;
   std::string attribute;
@@ -88,7 +88,7 @@ struct MacroNode {
   std::string name;
   std::vector<Parameter> parameters;
   Body body;
-  // Whether the body mentions these names, and so accepts more arguments than are declared.
+  // Whether the body mentions these names and so accepts more arguments than declared.
   bool uses_varargs = false;
   bool uses_kwargs = false;
   bool uses_caller = false;

@@ -1,5 +1,5 @@
-// A model's tokenizer.chat_template: a Jinja template that lays a conversation out as the text the
-// model was trained on. Renders what transformers renders (Jinja's immutable sandbox with
+// A model's tokenizer.chat_template: a Jinja template that formats a conversation as the text the
+// model was trained on. Renders the same text as transformers (Jinja's immutable sandbox with
 // trim_blocks, lstrip_blocks and loop controls), for the part of Jinja that such templates use.
 #pragma once
 
@@ -25,27 +25,26 @@ struct ChatMessage {
 class ChatTemplate {
  public:
   struct Options {
-    // The conversation: `messages` (an array, with tool calls and the like) or, where that is null,
-    // `chat`.
+    // The conversation: `messages` (an array, with tool calls etc.) or, if it is null, `chat`.
     const Json* messages = nullptr;
     std::span<const ChatMessage> chat;
-    // Whether to end with the opening of the assistant's answer.
+    // Whether to append the opening of the assistant's answer.
     bool add_generation_prompt = true;
     std::string bos_token;
     std::string eos_token;
-    const Json* tools = nullptr;      // an array; none for the template where null
-    const Json* variables = nullptr;  // an object: more variables, such as enable_thinking
-    std::optional<std::time_t> now;   // what strftime_now shows; the clock when absent
+    const Json* tools = nullptr;      // an array; null: the template sees none
+    const Json* variables = nullptr;  // an object of additional variables, such as enable_thinking
+    std::optional<std::time_t> now;   // the time for strftime_now; the clock's if absent
     size_t max_output_bytes = size_t{64} << 20;
-    size_t max_work = 50'000'000;  // about a second or two; a conversation takes thousands
+    size_t max_work = 50'000'000;  // one or two seconds; a conversation takes thousands
   };
 
-  // `origin` (a file and field) opens every error message. Errors: the template's syntax, with the
-  // line and what was expected there.
+  // `origin` (a file and field) prefixes every error message. Errors: the template's syntax, with
+  // the line and what was expected there.
   static Result<ChatTemplate> Parse(std::string source, std::string_view origin);
 
-  // Errors: what the template itself refuses (raise_exception), a use of undefined values, types
-  // that do not fit, with the line; a template that exceeds the limits of work, memory or output.
+  // Errors, with the line: raise_exception in the template, use of undefined values, types that do
+  // not fit; a template that exceeds the limits of work, memory or output.
   Result<std::string> Render(const Options& options) const;
 
   const std::string& source() const;

@@ -1,4 +1,4 @@
-// Jinja's filters and tests, tojson as transformers defines it.
+// Jinja's filters and tests, with tojson as transformers defines it.
 #pragma once
 
 #include <string_view>
@@ -10,17 +10,19 @@
 
 namespace foretoken::jinja {
 
-// value | name(arguments). Errors: an unknown filter, values or arguments that do not fit.
+// Evaluates value | name(arguments). Errors: an unknown filter, values or arguments that do not
+// fit.
 Result<Value> ApplyFilter(std::string_view name, const Value& value, const Arguments& arguments,
                           Heap& heap);
 // Whether ApplyFilter and ApplyTest know the name.
 bool IsFilter(std::string_view name);
 bool IsTest(std::string_view name);
-// value is name(arguments).
+// Evaluates the test: value is name(arguments).
 Result<bool> ApplyTest(std::string_view name, const Value& value, const Arguments& arguments,
                        Heap& heap);
 
-// The groups that ApplyFilter tries in turn; `found` says whether the group knows the name.
+// The groups of filters that ApplyFilter tries in order. `found` is set to whether the group knows
+// the name.
 Result<Value> ApplyTextFilter(std::string_view name, const Value& value, const Arguments& arguments,
                               Heap& heap, bool& found);
 Result<Value> ApplyLayoutFilter(std::string_view name, const Value& value,

@@ -10,11 +10,11 @@
 
 namespace foretoken::jinja {
 
-// text.format(arguments): fields {}, {0}, {name}, {a.b[c]}, conversions !r and !s, and format
-// specifications, which may hold fields. Errors: as Python's; a result that is too large.
+// Evaluates text.format(arguments): fields {}, {0}, {name}, {a.b[c]}, conversions !r and !s, and
+// format specifications, which may contain fields. Errors: as Python's; a result that is too large.
 Result<Value> FormatFields(const std::string& text, const Arguments& arguments, Heap& heap);
 
-// text % values: a tuple of values, a dict for "%(name)s", or one value.
+// Evaluates text % values: a tuple of values, a dict for "%(name)s", or one value.
 Result<Value> FormatPercent(const std::string& text, const Value& values, Heap& heap);
 
 }  // namespace foretoken::jinja

@@ -1,4 +1,4 @@
-// One value laid out as a Python format specification says.
+// Formatting of one value by a Python format specification.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace foretoken::jinja {
 // [[fill]align][sign][#][0][width][grouping][.precision][type]
 struct FormatSpec {
   std::string fill = " ";  // one character
-  char align = 0;          // '<', '>', '^' or '=' (between sign and digits); 0: the type's own
+  char align = 0;          // '<', '>', '^' or '=' (between sign and digits); 0: the type's default
   char sign = '-';         // '-', '+' or ' '
   bool alternate = false;
   int64_t width = 0;
   char grouping = 0;       // ',' or '_'; 0: none
-  int64_t precision = -1;  // -1: the type's own
-  char type = 0;           // 0: the value's own
+  int64_t precision = -1;  // -1: the type's default
+  char type = 0;           // 0: the value's default
 };
 
 // Errors: not a specification.

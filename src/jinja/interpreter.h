@@ -1,4 +1,4 @@
-// Runs a parsed template. All limits are those of its Heap.
+// Interpreter of parsed templates. All limits are those of its Heap.
 #pragma once
 
 #include <ctime>
@@ -15,7 +15,7 @@
 
 namespace foretoken::jinja {
 
-// The variables of a block, and the block around it.
+// The variables of a block, and the enclosing block's scope.
 struct Scope {
   std::shared_ptr<Scope> parent;
   std::unordered_map<std::string, Value> variables;
@@ -24,14 +24,14 @@ struct Scope {
 
 class Interpreter {
  public:
-  // `heap` must outlive this. `now` is what strftime_now shows; the clock's time when absent.
+  // `heap` must outlive this. `now`: the time for strftime_now; the clock's time if absent.
   Interpreter(Heap& heap, std::optional<std::time_t> now);
   ~Interpreter();
 
   void SetVariable(const std::string& name, Value value);
   // Returns the rendered text. Errors are messages without a line; see line().
   Result<std::string> Run(const Body& body);
-  // The line of the source that was last evaluated.
+  // The source line evaluated last.
   int line() const { return line_; }
 
  private:
@@ -43,7 +43,7 @@ class Interpreter {
   Result<Flow> Exec(const Node& node);
   Result<Flow> ExecIf(const Node& node);
   Result<Flow> ExecFor(const Node& node);
-  // `depth`: calls of a recursive loop around this run of it.
+  // `depth`: number of enclosing calls of a recursive loop.
   Result<Flow> RunLoop(const Node& node, const Value& iterable, int depth);
   Result<Flow> ExecIteration(const Node& node, const std::shared_ptr<LoopState>& loop);
   Result<std::vector<Value>> LoopItems(const Node& node, const Value& iterable);
@@ -55,7 +55,7 @@ class Interpreter {
   Status Assign(const Target& target, const Value& value);
   Status Emit(std::string_view text);
   Status EmitValue(const Value& value);
-  // Runs `body` in a scope of its own and returns its text.
+  // Runs `body` in a new scope and returns its text.
   Result<Value> Capture(const Body& body);
   // Applies the filters in `chain` to `text`.
   Result<Value> Filtered(const Expr& chain, Value text);
@@ -77,7 +77,7 @@ class Interpreter {
 
   // Calls.
   Result<Value> Call(const Value& callee, const Arguments& arguments);
-  // loop(items), inside a recursive loop.
+  // Evaluates loop(items), inside a recursive loop.
   Result<Value> CallLoop(const LoopState& loop, const Arguments& arguments);
   Result<Value> CallMacro(const Callable& macro, const Arguments& arguments);
   Status BindMacro(const Callable& macro, const Arguments& arguments);
@@ -93,7 +93,7 @@ class Interpreter {
   Heap& heap_;
   std::optional<std::time_t> now_;
   std::shared_ptr<Scope> scope_;
-  // Scopes that macros refer to, kept to the end: a scope and its macro form a cycle.
+  // Scopes that macros refer to, kept until the end because a scope and its macro form a cycle.
   std::vector<std::shared_ptr<Scope>> captured_;
   std::string output_;
   int line_ = 1;

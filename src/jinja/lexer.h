@@ -1,5 +1,5 @@
-// Splits a template into tokens as Jinja's lexer does with trim_blocks and lstrip_blocks on: the
-// newline after a block tag and the blanks before one on its line are not part of the text.
+// A lexer of templates, equivalent to Jinja's with trim_blocks and lstrip_blocks on: the newline
+// after a block tag, and blanks before one at the start of a line, are not part of the text.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 namespace foretoken::jinja {
 
 enum class TokenKind {
-  kText,           // what stands outside all tags
+  kText,           // text outside all tags
   kBlockBegin,     // {%
   kBlockEnd,       // %}
   kVariableBegin,  // {{
   kVariableEnd,    // }}
   kName,
-  kString,  // `text` is the value, escapes replaced
+  kString,  // `text` is the value with escapes replaced
   kInt,
   kFloat,
   kOperator,
@@ -34,11 +34,11 @@ struct Token {
 
   bool IsName(std::string_view name) const { return kind == TokenKind::kName && text == name; }
   bool IsOperator(std::string_view op) const { return kind == TokenKind::kOperator && text == op; }
-  // The token as an error message shows it.
+  // The token as shown in error messages.
   std::string Describe() const;
 };
 
-// Ends with a kEnd token. Errors begin "line N: " and name what was expected.
+// The tokens of a template; the last is kEnd. Errors begin "line N: " and name what was expected.
 Result<std::vector<Token>> Tokenize(std::string_view source);
 
 }  // namespace foretoken::jinja

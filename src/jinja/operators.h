@@ -1,4 +1,4 @@
-// What Python's operators, attribute access and iteration do to values.
+// Python's operators, attribute access and iteration.
 #pragma once
 
 #include <string_view>
@@ -17,17 +17,17 @@ Result<Value> BinaryOperation(std::string_view op, const Value& a, const Value& 
 Result<Value> UnaryOperation(std::string_view op, const Value& operand);
 
 Result<bool> Equal(const Value& a, const Value& b, Heap& heap);
-// Negative, zero or positive as a < b, a == b, a > b. Error: the types have no order.
+// Negative, zero or positive if a < b, a == b, a > b. Error: the types have no order.
 Result<int> Order(const Value& a, const Value& b, Heap& heap);
 // "==", "!=", "<", "<=", ">", ">=", "in" or "not in".
 Result<bool> Compare(std::string_view op, const Value& a, const Value& b, Heap& heap);
 
-// object.name: a method, else an item; undefined where there is neither.
+// Evaluates object.name: a method, else an item, else undefined.
 Result<Value> GetAttribute(const Value& object, std::string_view name, Heap& heap);
-// object[key]: an item, else a method; undefined where there is neither.
+// Evaluates object[key]: an item, else a method, else undefined.
 Result<Value> GetItem(const Value& object, const Value& key, Heap& heap);
 
-// A slice's three parts; undefined or none where left out.
+// The three parts of a slice; undefined or none if omitted.
 struct SliceBounds {
   Value start;
   Value stop;
@@ -35,13 +35,13 @@ struct SliceBounds {
 };
 Result<Value> GetSlice(const Value& object, const SliceBounds& bounds, Heap& heap);
 
-// What a for loop goes over: items, characters or keys; nothing for undefined.
+// The values that a for loop iterates over: items, characters or keys; none for undefined.
 Result<std::vector<Value>> Iterate(const Value& value, Heap& heap);
 Result<size_t> Length(const Value& value, Heap& heap);
 
-// An undefined value whose use will be reported with `hint`.
+// An undefined value; using it reports `hint`.
 Value UndefinedWith(std::string hint);
-// The error of using `value`, which is undefined.
+// The error for using `value`, which is undefined.
 Error UndefinedError(const Value& value);
 
 }  // namespace foretoken::jinja

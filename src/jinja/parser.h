@@ -1,4 +1,4 @@
-// Template source to syntax tree, by Jinja's grammar and precedences.
+// Parser from template source to syntax tree, with Jinja's grammar and precedences.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@
 namespace foretoken::jinja {
 
 // Errors begin "line N: " and say what was expected. Nesting is bounded, so that the tree can be
-// walked recursively.
+// traversed recursively.
 Result<Body> ParseTemplate(std::string_view source);
 
-// A cursor over the tokens, and the state that expressions and statements share.
+// A cursor over the tokens, with state shared by expressions and statements.
 class TokenCursor {
  public:
   explicit TokenCursor(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
@@ -31,7 +31,7 @@ class TokenCursor {
   Error Unexpected(std::string_view what) const;
   Error Fail(int line, std::string_view message) const;
 
-  // The macros that enclose the cursor; their uses_* flags are set as names are read.
+  // The macros that enclose the cursor. Their uses_* flags are set as names are parsed.
   std::vector<MacroNode*> macros;
 
  private:
@@ -44,11 +44,12 @@ class ExpressionParser {
  public:
   explicit ExpressionParser(TokenCursor& cursor) : cursor_(cursor) {}
 
-  // One expression, ternaries included.
+  // Parses one expression, including a ternary.
   Result<ExprPtr> Parse();
-  // Expressions separated by commas make a tuple. Without `conditional`, "a if b" ends before if.
+  // Parses an expression, or several separated by commas, which form a tuple. Without
+  // `conditional`, "a if b" ends before if.
   Result<ExprPtr> ParseTuple(bool conditional);
-  // "name(arguments) | name ..." applied to `input`.
+  // Parses "name(arguments) | name ...", applied to `input`.
   Result<ExprPtr> ParseFilterChain(ExprPtr input);
 
  private:

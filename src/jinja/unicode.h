@@ -1,5 +1,5 @@
-// Python's view of a str on top of UTF-8 bytes. Bytes that are not UTF-8 count as one character
-// each, so every function here takes any bytes.
+// Python's str operations on UTF-8 bytes. Each byte that is not UTF-8 counts as one character, so
+// every function accepts any bytes.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ bool IsLetter(char32_t c);
 bool IsDecimal(char32_t c);
 bool IsDigitCharacter(char32_t c);
 bool IsNumeric(char32_t c);
-// Whether Python's repr() shows the character as it is.
+// Whether Python's repr() shows the character unescaped.
 bool IsPrintable(char32_t c);
 // Simple case mapping of Latin, Greek and Cyrillic letters; others map to themselves.
 char32_t ToUpper(char32_t c);

@@ -1,6 +1,6 @@
-// The values a chat template computes with: Python's None, bool, int, float, str, list, tuple and
-// dict, Jinja's undefined, and what can be called. All but Namespace are immutable, so sharing is
-// free and no cycle can form through them.
+// The values of chat templates: Python's None, bool, int, float, str, list, tuple and dict, Jinja's
+// undefined, and callables. All except Namespace are immutable, so they can be shared freely and
+// cannot form cycles.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct LoopState;
 struct Callable;
 
 struct Undefined {
-  std::shared_ptr<const std::string> hint;  // what an error says; may be null
+  std::shared_ptr<const std::string> hint;  // for error messages; may be null
 };
 struct None {};
 struct Sequence;
@@ -90,11 +90,12 @@ class Value {
   }
 
   bool Truthy() const;
-  // Levels of containers inside this value; Heap bounds it so that recursion over values is safe.
+  // Nesting depth of containers in this value. Heap bounds it so that recursion over values is
+  // safe.
   int Depth() const;
-  // Whether both are one and the same object, or equal scalars of one kind.
+  // Whether both are the same object, or equal scalars of one kind.
   bool SameObject(const Value& other) const;
-  // Python's name of the type, for messages: "str", "list", "dict", ...
+  // Python's name of the type: "str", "list", "dict", ...
   std::string_view TypeName() const;
 
  private:
@@ -108,7 +109,7 @@ class Value {
 struct Sequence {
   std::vector<Value> items;
   bool is_tuple = false;
-  bool is_group = false;  // of groupby: a tuple of grouper and list, which are attributes, too
+  bool is_group = false;  // of groupby: a tuple (grouper, list) that also has these as attributes
   int depth = 1;
 };
 
@@ -117,9 +118,9 @@ class Dict {
  public:
   using Entry = std::pair<Value, Value>;
 
-  // Sets or replaces. Returns false when `key` is not hashable (a list or a dict).
+  // Sets or replaces a value. Returns false if `key` is not hashable (a list or a dict).
   bool Set(Value key, Value value);
-  // Returns the value, or null. REQUIRES nothing of `key`.
+  // Returns the value, or null. Accepts any `key`, hashable or not.
   const Value* Find(const Value& key) const;
   const Value* Find(std::string_view key) const;
   const std::vector<Entry>& entries() const { return entries_; }
@@ -133,44 +134,44 @@ class Dict {
 
 enum class Global { kRange, kDict, kNamespace, kCycler, kJoiner, kRaiseException, kStrftimeNow };
 
-// What namespace(), cycler() and joiner() make: the things a template may change.
+// The result of namespace(), cycler() or joiner(): the only mutable values.
 struct Namespace {
   Global made_by = Global::kNamespace;
   std::unordered_map<std::string, Value> attributes;
-  std::vector<Value> items;  // what a cycler goes through; a joiner's separator
-  size_t at = 0;             // the cycler's current item; how often the joiner was called
+  std::vector<Value> items;  // a cycler's items; a joiner's separator
+  size_t at = 0;             // a cycler's position; the number of calls of a joiner
 };
 
 struct MacroNode;
 struct Node;
 struct Scope;
 
-// What the iterations of one loop share.
+// State shared by the iterations of one loop.
 struct LoopMemory {
-  Value last;  // what loop.changed() was last asked about
+  Value last;  // last argument of loop.changed()
 };
 
-// What `loop` is inside a for.
+// The variable `loop` inside a for.
 struct LoopState {
   SequencePtr items;
   size_t index = 0;  // from 0
-  int depth = 0;     // calls of a recursive loop around this one
+  int depth = 0;     // number of enclosing calls of a recursive loop
   std::shared_ptr<LoopMemory> memory;
-  const Node* recursive = nullptr;  // the loop, where it may be called; owned by the template
-  std::shared_ptr<Scope> scope;     // around it, where it may be called
+  const Node* recursive = nullptr;  // the loop if it is callable; owned by the template
+  std::shared_ptr<Scope> scope;     // scope around the loop if it is callable
 };
 
 // A macro with the scope it was defined in, a bound method such as "x".strip, or a global.
 struct Callable {
   const MacroNode* macro = nullptr;  // owned by the template
-  std::shared_ptr<Scope> scope;      // of the macro
-  Value receiver;                    // of the method
-  std::string name;                  // of macro or method
+  std::shared_ptr<Scope> scope;      // scope of a macro
+  Value receiver;                    // object of a method
+  std::string name;                  // name of a macro or method
   Global global = Global::kRange;
   bool is_global = false;
 };
 
-// The members of a call: f(a, b, c=d).
+// The arguments of a call: f(a, b, c=d).
 struct Arguments {
   std::vector<Value> positional;
   std::vector<std::pair<std::string, Value>> named;

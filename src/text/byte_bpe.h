@@ -1,5 +1,5 @@
-// Byte-level BPE (gpt2 in GGUF): text is cut by a pre-tokenizer, each piece starts as its bytes,
-// and ranked merges do the rest.
+// Byte-level BPE (gpt2 in GGUF): a pre-tokenizer splits the text, each piece starts as its bytes,
+// and ranked merges combine them.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// GPT-2's disguise for bytes: every byte has one printable character, so that a vocabulary of byte
-// strings can be written as text.
+// GPT-2's byte-to-character map: every byte is represented by one printable character, so that a
+// vocabulary of byte strings can be written as text.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace foretoken {
 
-// The character (UTF-8) that stands for `byte`.
+// The character (UTF-8) that represents `byte`.
 std::string_view MappedByte(uint8_t byte);
 
-// `bytes` in disguise.
+// `bytes` as mapped characters.
 std::string MapBytes(std::string_view bytes);
 
-// The inverse. Characters that stand for no byte are kept as they are; whether there were any is
+// The inverse. Characters that represent no byte are kept unchanged; whether there were any is
 // stored in `*foreign` unless it is null.
 std::string UnmapBytes(std::string_view mapped, bool* foreign = nullptr);
 

@@ -1,4 +1,4 @@
-// Texts as prompts, and conversations by the model's own chat template or, where it has none,
+// Encoding of prompts and of conversations, by the model's chat template or, if it has none,
 // ChatML.
 #pragma once
 
@@ -15,25 +15,26 @@
 
 namespace foretoken {
 
-// The token ids of `text` as a prompt: bos where the model asks for it, once, never eos.
+// The token ids of `text` as a prompt: with exactly one bos if the model asks for it, never with
+// eos.
 std::vector<Token> EncodePrompt(const Tokenizer& tokenizer, std::string_view text,
                                 bool parse_special);
-// The same for a text in pieces (Tokenizer::EncodePieces).
+// EncodePrompt for a text given in pieces (Tokenizer::EncodePieces).
 PieceTokens EncodePrompt(const Tokenizer& tokenizer, std::span<const std::string_view> pieces,
                          bool parse_special);
 
-// Removes the bos that `data` puts before a text where the text begins with its own, as chat
-// templates write it. Returns whether there were two.
+// Removes the bos that `data` prepends if the text itself begins with one, as chat templates may
+// write it. Returns whether there were two.
 bool RemoveDoubledBos(const TokenizerData& data, std::vector<Token>& tokens);
 
-// A conversation of a data set as a template takes it.
+// A conversation of a data set as input of a template.
 std::vector<ChatMessage> MessagesOf(std::span<const DocumentTurn> turns);
 
-// A conversation with what plain messages lack.
+// A conversation with data that ChatMessage cannot hold.
 struct FullConversation {
   const Json* messages = nullptr;   // an array of objects: tool_calls, reasoning_content, ...
-  const Json* tools = nullptr;      // an array, where the model may call any
-  const Json* variables = nullptr;  // an object of more variables for the template
+  const Json* tools = nullptr;      // an array; null if the model may not call any
+  const Json* variables = nullptr;  // an object of additional template variables
   bool open_answer = true;
 };
 
@@ -42,19 +43,23 @@ class ChatPrompter {
   // `tokenizer` must outlive this. Errors: the template's syntax.
   static Result<ChatPrompter> Create(const Tokenizer& tokenizer, const std::string& origin);
 
-  // Whether the model has no template and ChatML stands in.
+  // Whether the model has no template and ChatML is used instead.
   bool uses_fallback() const { return !template_.has_value(); }
-  // The conversation as text, with the opening of the next answer if `open_answer`. Errors: what
-  // the template refuses.
+  // The conversation as text, followed by the opening of the next answer if `open_answer`. Errors:
+  // those of the template.
   Result<std::string> Render(std::span<const ChatMessage> messages, bool open_answer) const;
-  // The same for a conversation with tools and the like. Errors: what the template refuses; tools
-  // where there is no template. REQUIRES: messages, each with strings as role and content.
+  // Renders a conversation that may have tools and additional variables. Errors: those of the
+  // template; tools if there is no template. REQUIRES: messages, each with strings as role and
+  // content.
   Result<std::string> Render(const FullConversation& conversation) const;
-  // The conversation with the opening of the next answer. Errors: what the template refuses.
+  // The tokens of the conversation, followed by the opening of the next answer. Errors: those of
+  // the template.
   Result<std::vector<Token>> Encode(std::span<const ChatMessage> messages) const;
-  // The same as text, without the bos that a tokenizer puts before it. Errors: the same.
+  // The text that Encode encodes, without the bos that the tokenizer prepends. Errors: those of the
+  // template.
   Result<std::string> Text(std::span<const ChatMessage> messages) const;
-  // The conversation as it stands, as in a corpus. Errors: what the template refuses.
+  // The tokens of the conversation without an opening, as in a corpus. Errors: those of the
+  // template.
   Result<std::vector<Token>> EncodeTranscript(std::span<const ChatMessage> messages) const;
   // Ids that end an answer.
   std::vector<Token> StopTokens() const;
@@ -67,7 +72,7 @@ class ChatPrompter {
   std::optional<ChatTemplate> template_;
 };
 
-// What ends an answer without a chat: the tokenizer's end-of-generation tokens.
+// The tokens that end an answer outside of chats: the tokenizer's end-of-generation tokens.
 std::vector<Token> EndTokens(const Tokenizer& tokenizer);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// Reads the merges a tokenizer file lists.
+// Reading of the merge list of a tokenizer file.
 #pragma once
 
 #include <string_view>
@@ -12,11 +12,11 @@ namespace foretoken {
 
 using IdsByText = std::unordered_map<std::string_view, Token>;
 
-// Of equal texts the first id counts. The views are into `data`.
+// Maps token texts to ids; of equal texts, the first id counts. The views point into `data`.
 IdsByText MapIdsByText(const TokenizerData& data);
 
-// The merges of `data`, best first, ready to apply. Errors: a merge without a space between two
-// pieces; a piece, or what two pieces make, that is not in `ids`.
+// The merges of `data` as a table. Errors: a merge that is not two pieces separated by a space; a
+// piece, or the concatenation of two, that is not in `ids`.
 Result<MergeTable> ReadMerges(const TokenizerData& data, const IdsByText& ids,
                               std::string_view origin);
 

@@ -1,5 +1,5 @@
-// The rule all our schemes share: of all neighbouring symbols that may merge, the pair of lowest
-// rank merges first, the leftmost among equals, until none may.
+// The merge rule shared by all tokenizer schemes: among all adjacent symbol pairs that can merge,
+// the pair of lowest rank merges first, the leftmost of equals, until no pair can merge.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ class MergeTable {
 
   explicit MergeTable(size_t expected_merges = 0);
 
-  // `left` and `right`, side by side, may become `merge.result`. A pair that is known already keeps
-  // the lower of the two ranks. REQUIRES: ids >= 0.
+  // Lets adjacent `left` and `right` merge into `merge.result`. A pair added twice keeps the lower
+  // rank. REQUIRES: ids >= 0.
   void Add(Token left, Token right, Merge merge);
 
-  // Null when the pair may not merge.
+  // Null if the pair cannot merge.
   const Merge* Find(Token left, Token right) const;
 
   // Merges `symbols` in place as far as possible. Negative symbols never merge. O(n log n).
@@ -40,7 +40,7 @@ class MergeTable {
   void ApplyShort(std::vector<Token>& symbols) const;
   void ApplyLong(std::vector<Token>& symbols) const;
 
-  std::vector<Slot> slots_;  // open addressing; a power of two of them, at most half in use
+  std::vector<Slot> slots_;  // open addressing; a power of two in size, at most half full
   size_t used_ = 0;
 };
 

@@ -1,7 +1,7 @@
-// Cuts text into the stretches ("pre-tokens") that byte-level BPE merges within. Rules are regular
-// expressions with Unicode classes, applied one after another, each inside the pieces of the one
-// before; what a rule does not match is a piece too. Rules that follow kMappedRules see the text as
-// Hugging Face's "ByteLevel" stage hands it on: each byte disguised as a character (byte_map.h).
+// Splitting of text into the pieces ("pre-tokens") within which byte-level BPE merges. Rules are
+// regular expressions with Unicode classes, applied one after another to the pieces of the previous
+// rule; text between matches forms pieces as well. Rules after kMappedRules see the text as Hugging
+// Face's "ByteLevel" stage passes it on: each byte mapped to a character (byte_map.h).
 #pragma once
 
 #include <functional>
@@ -15,27 +15,25 @@
 
 namespace foretoken {
 
-// Stands between two rules; no regular expression.
+// A separator between two rules, not a regular expression.
 inline constexpr std::string_view kMappedRules = "(*BYTES)";
 
-// What the names of tokenizer.ggml.pre mean.
+// The rules that a name in tokenizer.ggml.pre stands for.
 struct PreTokenizerRules {
   std::string_view name;
   std::vector<std::string_view> patterns;
   bool ignore_merges = false;  // llama.cpp's default for the name
-  bool add_bos = false;        // likewise, where a file does not say
+  bool add_bos = false;        // likewise, if a file does not say
 };
 
-// The rules of `name`; "" means "default". Returns null for a name that is not known.
+// The rules of `name`; "" means "default". Null for an unknown name.
 const PreTokenizerRules* FindPreTokenizerRules(std::string_view name);
 
-// A name whose rules are exactly `patterns` and whose default does not contradict `ignore_merges`,
-// or
-// "" when there is none.
+// A name whose rules are exactly `patterns` and whose default does not contradict `ignore_merges`;
+// "" if there is none.
 std::string_view FindPreTokenizerName(std::span<const std::string> patterns, bool ignore_merges);
 
-// The pattern that a pre-tokenizer of Hugging Face's "ByteLevel", "Digits" or "Punctuation" kind
-// has.
+// The patterns of Hugging Face's pre-tokenizers "ByteLevel", "Digits" and "Punctuation".
 std::string_view ByteLevelPattern();
 std::string_view DigitsPattern(bool individual);
 std::string_view PunctuationPattern(bool contiguous);
@@ -43,9 +41,9 @@ std::string_view PunctuationPattern(bool contiguous);
 // Thread-safety: const methods on any thread.
 class PreTokenizer {
  public:
-  // Errors: a name that is not known.
+  // Errors: an unknown name.
   static Result<PreTokenizer> ForName(std::string_view name);
-  // One regular expression a line, or kMappedRules. Errors: one that does not compile.
+  // One regular expression or kMappedRules per line. Errors: an expression that does not compile.
   static Result<PreTokenizer> ForPatterns(std::string_view lines);
 
   PreTokenizer(PreTokenizer&&) noexcept;
@@ -54,15 +52,15 @@ class PreTokenizer {
 
   using Emit = std::function<void(std::string_view)>;
 
-  // What splitting needs besides the rules, to be kept where many texts are split in turn. The
-  // PreTokenizer must outlive it. Thread-safety: one thread.
+  // The mutable state of splitting, reusable for any number of texts. The PreTokenizer must outlive
+  // it. Thread-safety: one thread.
   class Splitter {
    public:
     explicit Splitter(const PreTokenizer& pre_tokenizer);
     ~Splitter();
-    // Calls `emit` for each piece in order; the pieces are not empty and make up `text` exactly.
-    // Bytes that are not UTF-8 form pieces of their own. Time is linear in the size of `text` for
-    // the named rules.
+    // Calls `emit` for each piece in order. Pieces are not empty and concatenate to `text`. Bytes
+    // that are not UTF-8 form separate pieces. With the named rules, time is linear in the size of
+    // `text`.
     void Split(std::string_view text, const Emit& emit);
 
    private:

@@ -1,6 +1,6 @@
 // SentencePiece BPE (llama in GGUF): spaces become U+2581, a text starts as its characters, pieces
-// merge by score (or by rank, where the file lists merges), and what is not in the vocabulary falls
-// back to byte tokens.
+// merge by score (or by rank if the file lists merges), and characters that are not in the
+// vocabulary fall back to byte tokens.
 #pragma once
 
 #include <memory>

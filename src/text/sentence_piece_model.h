@@ -1,4 +1,4 @@
-// Reader for tokenizer.model: a SentencePiece model as a protocol buffer.
+// Reader of tokenizer.model, a SentencePiece model in protocol buffer format.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace foretoken {
 
-// Of BPE models only. Normalisation the model may ask for (a character map, removal of repeated
-// spaces) is not applied. `origin` (a file name) opens error messages: truncated data, a unigram
-// model, no pieces.
+// Reads a BPE model. Normalisation that the model may specify (a character map, removal of repeated
+// spaces) is not applied. `origin` (a file name) prefixes errors: truncated data, a unigram model,
+// no pieces.
 Result<TokenizerData> ReadSentencePieceModel(std::span<const std::byte> bytes,
                                              std::string_view origin);
 

@@ -1,4 +1,4 @@
-// U+2581, which stands for a space in SentencePiece vocabularies.
+// U+2581, which represents a space in SentencePiece vocabularies.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace foretoken {
 
 inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
 
-// `piece` with spaces where it has the mark.
+// `piece` with every mark replaced by a space.
 inline std::string UnmarkSpaces(std::string_view piece) {
   std::string plain;
   while (!piece.empty()) {

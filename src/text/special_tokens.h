@@ -1,5 +1,5 @@
-// Finds the tokens that are written out in text as they are: added tokens always, control tokens on
-// request. Leftmost first, then longest.
+// Search for special tokens spelled out in text: added tokens always, control tokens on request.
+// Matches are leftmost first, then longest.
 #pragma once
 
 #include <array>
@@ -18,11 +18,10 @@ class SpecialTokens {
   explicit SpecialTokens(const TokenizerData& data);
 
   struct Match {
-    size_t begin, end;  // the text it takes, with the white space it swallows
+    size_t begin, end;  // the matched text, including the white space it swallows
     Token token;
   };
-  // The first match in `text` at or after `from`; swallowed white space on its left stops at
-  // `from`.
+  // The first match in `text` at or after `from`. White space swallowed on the left ends at `from`.
   std::optional<Match> Find(std::string_view text, size_t from, bool with_control) const;
 
  private:
@@ -33,7 +32,7 @@ class SpecialTokens {
   };
   void Add(std::string_view text, Token token, bool control);
   const Node* Child(const Node& node, uint8_t byte) const;
-  // The longest token at the front of `text`; 0 bytes when there is none.
+  // The longest token at the start of `text` and its length; 0 bytes if there is none.
   std::pair<size_t, Token> LongestAt(std::string_view text, bool with_control) const;
 
   std::vector<Node> nodes_;

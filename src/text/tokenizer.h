@@ -1,4 +1,4 @@
-// Turns text into a model's token ids and back.
+// Conversion between text and a model's token ids.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@
 namespace foretoken {
 
 struct EncodeOptions {
-  bool add_bos = true;         // begin with bos, and end with eos, where the model asks for them
-  bool parse_special = false;  // recognise control tokens written out in the text
+  bool add_bos = true;         // prepend bos and append eos where the model asks for them
+  bool parse_special = false;  // recognise control tokens spelled out in the text
 };
 
-// The tokens of a text that is given in pieces.
+// The tokens of a text given in pieces.
 struct PieceTokens {
   std::vector<Token> tokens;
   std::vector<size_t>
-      ends;  // [pieces] tokens up to a piece's end; a bos belongs to the first piece
+      ends;  // [pieces] number of tokens up to each piece's end; a bos counts for the first piece
 };
 
 // Immutable once built. Thread-safety: const methods may run on any number of threads.
 class Tokenizer {
  public:
   // Errors: inconsistent data (sizes differ, ids out of range, merges of unknown pieces, unknown
-  // pre-tokenizer); `origin` (a file name) opens the message.
+  // pre-tokenizer). `origin` (a file name) prefixes the message.
   static Result<std::shared_ptr<const Tokenizer>> Create(TokenizerData data,
                                                          std::string_view origin);
   virtual ~Tokenizer() = default;
@@ -38,40 +38,40 @@ class Tokenizer {
   const TokenizerData& data() const { return data_; }
   int vocab_size() const { return static_cast<int>(data_.tokens.size()); }
 
-  // Any bytes are accepted; bytes that are not UTF-8 are kept where the scheme has byte tokens.
+  // Accepts any bytes. Bytes that are not UTF-8 are preserved if the scheme has byte tokens.
   std::vector<Token> Encode(std::string_view text, const EncodeOptions& options = {}) const;
-  // The same for the text that `pieces` make end to end, but no token reaches over a piece's end:
-  // the tokens of the whole wherever those do not either.
+  // Encodes the concatenation of `pieces` so that no token crosses the end of a piece. Equals
+  // Encode of the whole text if its tokens do not cross piece ends either.
   PieceTokens EncodePieces(std::span<const std::string_view> pieces,
                            const EncodeOptions& options = {}) const;
 
-  // The bytes `token` stands for; control and unknown tokens give "" unless `show_control`. A piece
-  // may be a fragment of a UTF-8 sequence: stream through StreamDecoder. REQUIRES: 0 <= token <
-  // vocab_size().
+  // The bytes that `token` represents; "" for control and unknown tokens unless `show_control`. A
+  // piece may be a fragment of a UTF-8 sequence: stream through StreamDecoder. REQUIRES: 0 <= token
+  // < vocab_size().
   std::string Piece(Token token, bool show_control = false) const;
 
-  // Whether encoding put a space before the text that decoding takes away again.
+  // Whether encoding adds a leading space that decoding removes.
   bool SpaceWasAdded() const;
 
-  // The text of `tokens`. For kSentencePiece the leading space that encoding added is removed when
-  // `tokens` starts a text (a leading bos is skipped first).
+  // The text of `tokens`. For kSentencePiece, the leading space that encoding added is removed if
+  // `tokens` is the beginning of a text (a leading bos is skipped first).
   std::string Decode(std::span<const Token> tokens, bool show_control = false) const;
 
  protected:
   explicit Tokenizer(TokenizerData data);
-  // What one call of Encode keeps from stretch to stretch.
+  // The state of one call of Encode, kept from one stretch of text to the next.
   class StretchEncoder {
    public:
     virtual ~StretchEncoder() = default;
-    // Encodes a stretch of text that holds no special tokens, appending to `out`, the same vector
-    // in every call. `prefix`: a space goes before the first word, if the scheme has one at all.
-    // The text stays valid while the encoder lives.
+    // Encodes a stretch of text without special tokens and appends to `out`, which must be the same
+    // vector in every call. `prefix`: put a space before the first word, if the scheme does so. The
+    // text must stay valid while the encoder lives.
     virtual void Encode(std::string_view stretch, bool prefix, std::vector<Token>& out) = 0;
   };
   virtual std::unique_ptr<StretchEncoder> NewEncoder(size_t text_bytes) const = 0;
-  // The bytes a token of kind kNormal or kUnused stands for.
+  // The bytes that a token of type kNormal or kUnused represents.
   virtual std::string NormalPiece(std::string_view stored) const = 0;
-  // To be called at the end of the constructor of a final class.
+  // Must be called at the end of a final class's constructor.
   void BuildPieces();
 
   TokenizerData data_;
@@ -80,25 +80,26 @@ class Tokenizer {
   std::string_view PieceView(Token token, bool show_control) const;
 
   SpecialTokens special_;
-  std::string pieces_;                // the bytes of every token, end to end
+  std::string pieces_;                // the bytes of all tokens, concatenated
   std::vector<size_t> piece_begins_;  // [vocab + 1] into pieces_
 };
 
-// Where the tokens that a StreamDecoder gets stand in their text.
+// Position of a StreamDecoder's tokens in their text.
 enum class StreamPlace : uint8_t { kStart, kMiddle };
 
-// Holds back incomplete UTF-8 so that a stream of pieces never shows half a character.
-// Thread-safety: one thread. The tokenizer must outlive it.
+// Decodes a stream of tokens and holds back incomplete UTF-8, so that no partial character is
+// shown.
 class StreamDecoder {
  public:
-  // kStart: what Push returns adds up to Tokenizer::Decode, but for bytes that are not UTF-8.
-  // kMiddle: text goes before it (a prompt), so no leading space is removed.
+  // kStart: the results of Push and Flush concatenate to Tokenizer::Decode, except for bytes that
+  // are not UTF-8. kMiddle: other text, such as a prompt, comes before, so no leading space is
+  // removed.
   explicit StreamDecoder(const Tokenizer& tokenizer, StreamPlace place = StreamPlace::kStart)
       : tokenizer_(tokenizer), at_start_(place == StreamPlace::kStart) {}
-  // The text that became complete with `token`; "" while a sequence is unfinished. Always valid
-  // UTF-8: a byte that cannot be part of a character becomes U+FFFD.
+  // The text completed by `token`; "" while a UTF-8 sequence is incomplete. Always valid UTF-8: a
+  // byte that cannot be part of a character becomes U+FFFD.
   std::string Push(Token token);
-  // What is still held back, invalid bytes replaced by U+FFFD.
+  // The text still held back, with invalid bytes replaced by U+FFFD.
   std::string Flush();
 
  private:

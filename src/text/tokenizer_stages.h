@@ -12,18 +12,18 @@
 
 namespace foretoken {
 
-// What the stages ask for, beyond what they store in TokenizerData themselves.
+// The effects of the stages that are not stored in TokenizerData directly.
 struct TokenizerStages {
   bool byte_level = false;            // bytes are mapped to printable characters
   bool marks_spaces = false;          // spaces become U+2581
-  std::vector<std::string> patterns;  // of the pre-tokenizer, in the order they apply
+  std::vector<std::string> patterns;  // of the pre-tokenizer, in order of application
 };
 
-// Reads normalizer and pre_tokenizer of `root`. Errors: a stage Tokenizer does not follow.
+// Reads normalizer and pre_tokenizer of `root`. Errors: a stage that Tokenizer does not support.
 Result<TokenizerStages> ReadStages(const JsonTree& root, std::string_view origin,
                                    TokenizerData& data);
 
-// Reads the post_processor: which tokens go before and after a text (add_bos, bos, add_eos, eos).
+// Reads the post_processor: the tokens added before and after a text (add_bos, bos, add_eos, eos).
 // REQUIRES: data.tokens is complete.
 Status ReadPostProcessor(const JsonTree& root, std::string_view origin, TokenizerData& data);
 

@@ -1,6 +1,6 @@
-// Remembers, during one call, what frequent words became. Keys and values are views into the text
-// and the output of that call, so nothing is copied; its size is bounded, and a new word simply
-// takes the place of another.
+// A cache of the tokens of frequent words for the duration of one call. Keys and values are views
+// into the text and the output of that call, so nothing is copied. Its size is bounded: a new word
+// replaces the previous one in its slot.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,13 @@ namespace foretoken {
 
 class WordCache {
  public:
-  // The words will be views into a text of `text_bytes` that stays valid while the cache lives.
+  // `text_bytes`: size of the text that words will be views of. The text must stay valid while the
+  // cache lives.
   explicit WordCache(size_t text_bytes)
       : slots_(std::bit_ceil(std::clamp(text_bytes / 16, kMinSlots, kMaxSlots))) {}
 
-  // Appends the tokens of `word` to `out`: from memory, or by `encode(word, out)`, which appends.
-  // Every call of one cache must pass the same `out`, only ever appended to.
+  // Appends the tokens of `word` to `out`, from the cache or by calling `encode(word, out)`, which
+  // appends. Every call must pass the same `out`, which must only be appended to.
   template <typename Encode>
   void Append(std::string_view word, std::vector<Token>& out, Encode&& encode) {
     Slot& slot = slots_[Hash(word) & (slots_.size() - 1)];
@@ -40,7 +41,7 @@ class WordCache {
 
   struct Slot {
     std::string_view word;
-    size_t begin = 0, count = 0;  // where in `out` its tokens are
+    size_t begin = 0, count = 0;  // position of its tokens in `out`
   };
 
   static uint64_t Hash(std::string_view word) {
