@@ -1,5 +1,4 @@
-// A grammar as what reads it byte by byte: for every rule a finite automaton whose edges take a
-// byte or call a rule.
+// A compiled grammar: one finite automaton per rule, with edges that consume a byte or call a rule.
 #pragma once
 
 #include <array>
@@ -13,8 +12,7 @@
 
 namespace foretoken {
 
-// Immutable. Every state can still reach the end of its rule, so that what has been read can always
-// be completed.
+// Immutable. Every state can reach the end of its rule, so any accepted prefix can be completed.
 class Automaton {
  public:
   struct ByteEdge {
@@ -23,12 +21,11 @@ class Automaton {
   };
   struct CallEdge {
     uint32_t rule;
-    uint32_t to;   // where reading goes on once the rule has been read
-    bool is_tail;  // nothing can follow there but the end of the calling rule
+    uint32_t to;   // state after the called rule
+    bool is_tail;  // the calling rule can only end after the call
   };
 
-  // Errors: a rule that begins with itself (left recursion), a grammar that no finite text matches,
-  // one that is too large.
+  // Errors: left recursion, a grammar that matches no finite text, a grammar that is too large.
   static Result<std::shared_ptr<const Automaton>> Compile(const GrammarRules& rules);
 
   uint32_t root() const { return starts_[root_]; }
@@ -41,9 +38,9 @@ class Automaton {
   std::span<const CallEdge> calls(uint32_t state) const {
     return std::span(calls_).subspan(states_[state].calls, states_[state].call_count);
   }
-  // Whether the rule may end here.
+  // Whether the rule may end in this state.
   bool may_end(uint32_t state) const { return states_[state].may_end; }
-  // Bytes that every edge treats alike have the same class.
+  // Equivalence class of a byte: bytes that all edges treat alike share a class.
   uint8_t byte_class(uint8_t byte) const { return classes_[byte]; }
   int byte_classes() const { return class_count_; }
 

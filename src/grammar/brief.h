@@ -1,4 +1,4 @@
-// Texts of clients in errors, cut to what can be read.
+// Shortens client text quoted in errors.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace foretoken {
 
-// `text`, which is UTF-8, or its first `most` bytes or a few fewer and "...".
+// `text`, or at most its first `most` bytes, cut at a character, followed by "...". REQUIRES:
+// `text` is UTF-8.
 inline std::string Brief(std::string_view text, size_t most = 40) {
   if (text.size() <= most) return std::string(text);
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;

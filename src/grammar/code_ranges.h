@@ -1,4 +1,4 @@
-// Sets of Unicode characters, and the bytes that UTF-8 writes them with.
+// Sets of Unicode characters, and their UTF-8 encodings.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@ namespace foretoken {
 
 inline constexpr uint32_t kLastCode = 0x10FFFF;
 
-// One to four ranges of bytes, one after another.
+// A sequence of one to four byte ranges.
 struct ByteRange {
   uint8_t first, last;
 };
 using ByteRanges = std::vector<ByteRange>;
 
-// The same characters in ascending ranges that neither touch nor hold surrogates or what lies
-// beyond kLastCode.
+// The same set as ascending, non-adjacent ranges, without surrogates and values beyond kLastCode.
 std::vector<CodeRange> Normalised(std::vector<CodeRange> ranges);
-// Every other character.
+// All characters that are not in `ranges`.
 std::vector<CodeRange> Complement(std::vector<CodeRange> ranges);
 // Characters of `ranges` that are not in `others`.
 std::vector<CodeRange> Without(std::vector<CodeRange> ranges, std::vector<CodeRange> others);
 
-// The characters of `ranges` as UTF-8: sequences of which no two match the same bytes.
+// The UTF-8 encodings of the characters in `ranges`, as sequences that match disjoint sets of
+// bytes.
 std::vector<ByteRanges> Utf8Ranges(std::vector<CodeRange> ranges);
 
 }  // namespace foretoken

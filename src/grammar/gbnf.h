@@ -1,4 +1,4 @@
-// GBNF, the notation of grammars that llama.cpp reads: docs/grammar.md.
+// Parser of GBNF, llama.cpp's grammar notation: docs/grammar.md.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace foretoken {
 
-// Errors: what is wrong with the text, opened by `origin`, its line and column; rules that are not
-// defined, are defined twice, or no `root`.
+// Errors: a syntax error, prefixed by `origin`, line and column; rules that are undefined or
+// defined twice; no `root`.
 Result<GrammarRules> ParseGbnf(std::string_view text, std::string_view origin);
 
 }  // namespace foretoken

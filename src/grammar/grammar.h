@@ -1,4 +1,4 @@
-// Grammars as users name them, ready to filter answers.
+// Compilation of grammars and JSON schemas given by users.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,16 @@
 
 namespace foretoken {
 
-// `origin` (an option, a file) opens errors. Errors: of ParseGbnf, of Automaton::Compile.
+// `origin` (an option, a file) prefixes errors. Errors: those of ParseGbnf and Automaton::Compile.
 Result<std::shared_ptr<const Automaton>> GrammarOfGbnf(std::string_view text,
                                                        std::string_view origin);
-// What a JSON schema accepts, of the subset in docs/grammar.md. Errors: the first keyword that is
-// not in the subset, with its JSON pointer.
+// The grammar of the JSON that a schema accepts, for the subset in docs/grammar.md. Errors: the
+// first keyword outside the subset, with its JSON pointer.
 Result<std::shared_ptr<const Automaton>> GrammarOfSchema(const Json& schema,
                                                          std::string_view origin);
 Result<std::shared_ptr<const Automaton>> GrammarOfSchemaText(std::string_view text,
                                                              std::string_view origin);
-// Any JSON object.
+// The grammar of any JSON object.
 std::shared_ptr<const Automaton> GrammarOfJsonObject();
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// A grammar as a filter of logits: what is written matches it.
+// A logit filter that restricts generated text to a grammar.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@
 
 namespace foretoken {
 
-// The state before the first token of an answer. It and its forks share what they find out of the
-// grammar: they belong to one thread. Where a limit is passed nothing may follow. Errors: `trie`
-// has no token that ends an answer.
+// Returns the filter state before the first token of an answer. The state and its forks share a
+// cache of what they compute from the grammar, so they belong to one thread. If a limit is
+// exceeded, no token is allowed. Errors: `trie` has no end token.
 Result<std::unique_ptr<LogitFilter>> NewGrammarFilter(std::shared_ptr<const Automaton> grammar,
                                                       std::shared_ptr<const TokenTrie> trie,
                                                       const GrammarLimits& limits = {});

@@ -1,4 +1,4 @@
-// What tests of grammars ask of texts.
+// Helpers that match texts in tests of grammars.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,11 @@
 
 namespace foretoken {
 
-enum class Reading { kWhole, kBeginning, kNone };  // of a text: complete, may be completed, neither
+enum class Reading {
+  kWhole,
+  kBeginning,
+  kNone
+};  // the text is complete, is a proper prefix, or neither
 
 inline Reading Read(const std::shared_ptr<const Automaton>& grammar, std::string_view text) {
   Matcher matcher(grammar);

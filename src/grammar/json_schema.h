@@ -1,4 +1,4 @@
-// JSON schemas as grammars: docs/grammar.md has the subset.
+// Conversion of JSON schemas to grammars. docs/grammar.md defines the supported subset.
 #pragma once
 
 #include <string_view>
@@ -9,9 +9,9 @@
 
 namespace foretoken {
 
-// Every text that the rules match is JSON that `schema` accepts; of what it accepts some is left
-// out (docs/grammar.md). Errors: a keyword or value that is not supported, with its JSON pointer;
-// `origin` opens them.
+// Every text that the rules match is JSON that `schema` accepts. The converse does not hold: some
+// accepted JSON is left out (docs/grammar.md). Errors: an unsupported keyword or value, with its
+// JSON pointer; `origin` prefixes them.
 Result<GrammarRules> RulesOfSchema(const Json& schema, std::string_view origin);
 
 }  // namespace foretoken

@@ -1,9 +1,10 @@
-// Reads a text byte by byte, in every way that its grammar allows at once.
+// A matcher that reads a text byte by byte and follows all derivations of its grammar at once.
 //
-// A configuration is the set of those ways: threads of a state of the automaton and a frame, which
-// says where reading goes on when the state's rule has been read. Frames that are entered at the
-// same byte by the same rule are one, so ambiguous grammars take polynomial time. Equal frames and
-// configurations are one number, so what follows one is computed once.
+// A configuration is the set of all derivations: a set of threads. A thread is a state of the
+// automaton and a frame, which says where matching continues after the state's rule. Frames entered
+// at the same byte by the same rule are merged, so ambiguous grammars take polynomial time. Equal
+// frames and equal configurations are interned as one number, so the successors of each are
+// computed once.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +19,27 @@
 
 namespace foretoken {
 
-// What reading a grammar may take. Tests lower them.
+// Limits of the cost of matching. Tests lower them.
 struct GrammarLimits {
-  // Of one byte: a rule that is called and a thread that is reached once more count 1, a new thread
-  // counts kNewThread. What takes more is not allowed.
+  // Work limit per byte: calling a rule and reaching a thread again count 1, a new thread counts
+  // kNewThread. A byte that takes more is rejected.
   static constexpr uint32_t kNewThread = 16;
   uint32_t ways = 8192 * kNewThread;
-  // Of one mask: nodes of the vocabulary's trie, and ways and edges there by kNewThread. After what
-  // takes more nothing may follow.
+  // Work limit per mask: visited nodes of the vocabulary's trie, plus the ways and edges there
+  // divided by kNewThread. If a mask takes more, no token is allowed.
   uint64_t mask_work = uint64_t{1} << 25;
-  size_t bytes = size_t{64} << 20;  // of what a matcher, or masks, remember
+  size_t bytes = size_t{64} << 20;  // memory limit of a matcher's or a mask's cache
 };
 
-// Thread-safety: one thread, of const functions, too.
+// Thread-safety: one thread, also for const functions.
 class Matcher {
  public:
   using Frame = uint32_t;
   using Config = uint32_t;
-  static constexpr Config kDead = 0;      // nothing of the grammar is left
-  static constexpr Config kTooLarge = 1;  // GrammarLimits::ways were passed: nothing may follow
-  // Frames of what begins the reading. Leaving the first is the end of the grammar; leaving the
-  // second is to come where nothing is known (IsLeft).
+  static constexpr Config kDead = 0;      // no derivation is left
+  static constexpr Config kTooLarge = 1;  // GrammarLimits::ways was exceeded: nothing may follow
+  // The initial frames. Leaving kRootFrame ends the grammar. Leaving kUnknownFrame means that the
+  // continuation is not known (IsLeft).
   static constexpr Frame kRootFrame = 0, kUnknownFrame = 1;
 
   struct Thread {
@@ -51,32 +52,33 @@ class Matcher {
 
   static bool IsAlive(Config config) { return config > kTooLarge; }
 
-  // Where the grammar begins.
+  // The configuration at the beginning of the grammar.
   Config Start() { return StartAt({automaton_->root(), kRootFrame}); }
   Config StartAt(Thread thread);
-  // After another byte.
+  // The configuration after one more byte.
   Config Step(Config config, uint8_t byte);
-  // After `frame` was left.
+  // The configuration after leaving `frame`.
   Config Leave(Frame frame);
-  // The same configuration of `other`, of the same automaton.
+  // Imports a configuration of `other`, a matcher of the same automaton.
   Config Import(const Matcher& other, Config config);
 
-  // Ways that the last call of StartAt, Step or Leave took, or took when it was first made.
+  // Work of the last call of StartAt, Step or Leave; for a cached result, the work when it was
+  // first computed.
   uint32_t ways() const { return ways_; }
-  // Edges that Step looks at.
+  // Number of edges that Step examines.
   uint32_t edges(Config config) const { return configs_[config].edges; }
-  // Whether the text is complete.
+  // Whether the text read so far is complete.
   bool IsComplete(Config config) const { return configs_[config].is_complete; }
-  // Whether the unknown frame was left.
+  // Whether kUnknownFrame was left.
   bool IsLeft(Config config) const { return configs_[config].is_left; }
-  // Ways to read on. Valid until the next call that is not const.
+  // The threads of a configuration. Valid until the next call of a non-const function.
   std::span<const Thread> threads(Config config) const {
     return std::span(threads_).subspan(configs_[config].begin, configs_[config].count);
   }
-  size_t bytes() const;  // about what is remembered
+  size_t bytes() const;  // approximate memory of the caches
 
  private:
-  static constexpr Frame kLocal = Frame{1} << 31;  // a frame of the closure that is under way
+  static constexpr Frame kLocal = Frame{1} << 31;  // marks a frame of the closure being computed
 
   struct Span {
     uint32_t begin, count;
@@ -89,7 +91,7 @@ class Matcher {
     Config config;
     uint32_t ways;
   };
-  // A frame while its callers are still found.
+  // A frame whose callers are still being collected.
   struct Entered {
     uint32_t rule;
     std::vector<Thread> callers;
@@ -97,7 +99,7 @@ class Matcher {
     Frame frame = kLocal;
   };
 
-  // The configuration of `seed_` and all that it reaches without a byte.
+  // Computes the closure: the configuration of all threads reachable without consuming a byte.
   Config Close();
   void Reach(Thread thread);
   void LeaveThread(Frame frame);
@@ -111,16 +113,16 @@ class Matcher {
 
   std::shared_ptr<const Automaton> automaton_;
   uint32_t most_ways_;
-  std::vector<Span> frames_;     // into callers_; callers have lower frames
-  std::vector<Thread> callers_;  // where frames go on
+  std::vector<Span> frames_;     // into callers_; the callers' frames have lower numbers
+  std::vector<Thread> callers_;  // continuations of frames
   std::vector<ConfigData> configs_;
   std::vector<Thread> threads_;
-  std::vector<Next> next_;  // [configs, byte classes] kUnread where not asked for yet
+  std::vector<Next> next_;  // [configs, byte classes]; kUnread if not computed yet
   std::unordered_multimap<uint64_t, Frame> frames_by_hash_;
   std::unordered_multimap<uint64_t, Config> configs_by_hash_;
   std::unordered_map<Frame, Next> left_;
 
-  // Of the closure under way.
+  // State of the closure being computed.
   std::vector<Thread> open_, kept_;
   std::vector<Entered> entered_;
   std::unordered_map<uint32_t, uint32_t> entered_by_rule_;

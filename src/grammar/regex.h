@@ -1,4 +1,4 @@
-// The regular expressions of JSON schemas ("pattern"), a subset of ECMA-262.
+// Parser of JSON Schema regular expressions ("pattern"), a subset of ECMA-262.
 #pragma once
 
 #include <string_view>
@@ -8,9 +8,9 @@
 
 namespace foretoken {
 
-// Texts in which `pattern` is found, as an expression over their characters: all of the text where
-// it is anchored by ^ and $. Errors: what is not supported (look-around, references, anchors within
-// groups, word boundaries, Unicode properties), and mistakes.
+// An expression over characters that matches texts in which `pattern` is found; ^ and $ anchor it
+// to the whole text. Errors: unsupported features (look-around, references, anchors within groups,
+// word boundaries, Unicode properties), and syntax errors.
 Result<Expr> ParseRegex(std::string_view pattern);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// What can be told of rules before they are compiled.
+// Checks of grammar rules before compilation.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace foretoken {
 
-// Errors: a rule that may begin with itself, naming the rules on the way.
+// Errors: left recursion, naming the rules involved.
 Status CheckLeftRecursion(const GrammarRules& rules);
 
-// States that an expression takes, rules it calls counted as one; at most about kMostStates is
-// counted.
+// Number of automaton states of an expression; a called rule counts as one. Counting stops at about
+// kMostStates.
 int StatesOf(const Expr& expr);
-// Whether it calls rules.
+// Whether the expression calls rules.
 bool CallsRules(const Expr& expr);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// A grammar as its author wrote it: rules of expressions over Unicode characters.
+// The source form of a grammar: rules of expressions over Unicode characters.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace foretoken {
 
-// Unicode code points, both ends included.
+// A range of Unicode code points, both ends included.
 struct CodeRange {
   uint32_t first, last;
 };
 
-// What a stretch of text must look like.
+// An expression that matches text.
 struct Expr {
   enum class Kind : uint8_t {
-    kText,      // `text`, byte for byte; may be empty
+    kText,      // exactly `text`; may be empty
     kChars,     // one character of `chars`
-    kRule,      // what rule number `rule` says
-    kSequence,  // `parts`, one after another
+    kRule,      // the rule with index `rule`
+    kSequence,  // `parts` in order
     kChoice,    // one of `parts`
     kRepeat,    // parts[0], `min` to `max` times
   };
@@ -27,7 +27,7 @@ struct Expr {
 
   Kind kind = Kind::kText;
   std::string text = {};
-  std::vector<CodeRange> chars = {};  // any order; those of surrogates match nothing
+  std::vector<CodeRange> chars = {};  // any order; surrogates match nothing
   int rule = 0;
   std::vector<Expr> parts = {};
   int min = 0, max = 0;  // max: kUnlimited, or at least min
@@ -60,11 +60,11 @@ struct GrammarRules {
   int root = 0;
 };
 
-// What one grammar may hold.
+// Limits of one grammar.
 inline constexpr int kMostRules = 20'000;
-inline constexpr int kMostRepeats = 10'000;                   // of one {m,n}
-inline constexpr int kMostStates = 400'000;                   // of its automaton
-inline constexpr int kMostEdges = 4'000'000;                  // of its automaton, while it is built
+inline constexpr int kMostRepeats = 10'000;   // of one {m,n}
+inline constexpr int kMostStates = 400'000;   // of its automaton
+inline constexpr int kMostEdges = 4'000'000;  // of its automaton during construction
 inline constexpr size_t kMostGrammarBytes = size_t{1} << 20;  // of its text
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// Turns the schemas of one document into rules.
+// Converts the schemas of one document to grammar rules.
 #pragma once
 
 #include <deque>
@@ -36,14 +36,14 @@ class SchemaBuilder {
 
   // `schema` without "$ref" and "allOf" at its top. Errors: see MergeSchemas.
   Result<Json> Flat(const Json& schema, const std::string& at, int depth);
-  // Notes that schemas are copied. Errors: too much was.
+  // Adds the size of a copied schema to the total. Errors: the total exceeds its limit.
   Status Copy(const Json& schema, const std::string& at);
   Result<const Json*> Find(const Json& reference, const std::string& at) const;
 
-  // The number of the rule of a schema that stands at `pointer`, or was made of several (its own
-  // text is its name then). Its body is built later, so that schemas may hold themselves.
+  // A call of the rule for a schema that is at the JSON pointer `name`, or was merged from several
+  // (then `name` is its text). The rule's body is built later, so that schemas may be recursive.
   Result<Expr> RuleOf(const std::string& name, const Json& schema, const std::string& at);
-  // The rule of pieces that many schemas share.
+  // A call of a rule shared by many schemas.
   Expr Shared(const std::string& name, const std::function<Expr()>& body);
   Expr Space();
   Expr AnyValue();
@@ -62,8 +62,8 @@ class SchemaBuilder {
   GrammarRules grammar_;
   std::map<std::string, int> named_;
   std::deque<Waiting> waiting_;
-  int depth_ = 0;   // of Value
-  int joined_ = 0;  // calls of Flat
+  int depth_ = 0;   // recursion depth of Value
+  int joined_ = 0;  // number of calls of Flat
   size_t copied_ = 0;
 };
 

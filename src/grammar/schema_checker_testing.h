@@ -1,5 +1,5 @@
-// Whether a value meets a schema, by the words of the specification: another way than the
-// grammar's. Knows the keywords that grammars know, but for format.
+// A validator written directly from the JSON Schema specification, independent of the grammars.
+// Supports the keywords that grammars support, except format.
 #pragma once
 
 #include <algorithm>

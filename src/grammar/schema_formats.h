@@ -1,4 +1,4 @@
-// The formats of strings that schemas may name.
+// The supported values of the JSON Schema keyword "format".
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace foretoken {
 
-// The regular expression of `format`, or nothing where it is not supported.
+// The regular expression of `format`, or "" if it is not supported.
 std::string_view FormatPattern(std::string_view format);
 // "date, time, ...".
 std::string FormatNames();

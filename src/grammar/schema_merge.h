@@ -1,4 +1,4 @@
-// Schemas that must all be met, as one.
+// Merging of schemas that must all be satisfied.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace foretoken {
 
-// A schema that accepts what `a` and `b`, objects without "$ref" and "allOf", both accept; schemas
-// within it may be joined by "allOf". `at`: the JSON pointer that opens errors. Errors: keywords
-// that cannot be joined, what no value can meet.
+// A schema that accepts the values accepted by both `a` and `b`, which are objects without "$ref"
+// and "allOf". Nested schemas may be combined by "allOf". `at`: the JSON pointer that prefixes
+// errors. Errors: keywords that cannot be merged, a conjunction that no value satisfies.
 Result<Json> MergeSchemas(const Json& a, const Json& b, const std::string& at);
 
-// Keywords that say nothing of which values are valid.
+// Whether a keyword does not affect which values are valid.
 bool IsAnnotation(std::string_view keyword);
 
 }  // namespace foretoken
