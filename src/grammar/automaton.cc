@@ -12,7 +12,8 @@
 
 namespace foretoken {
 
-// Builds states with edges that take nothing, then removes those, and what cannot end.
+// Builds an automaton: first states with epsilon edges, then removes those edges and the states
+// that cannot reach the end.
 class AutomatonBuilder {
  public:
   explicit AutomatonBuilder(const GrammarRules& rules) : rules_(rules) {}
@@ -24,8 +25,8 @@ class AutomatonBuilder {
     }
     FT_RETURN_IF_ERROR(CheckLeftRecursion(rules_));
     for (const GrammarRules::Rule& rule : rules_.rules) {
-      // A small rule that calls no other is written out where it is called: what may follow within
-      // it then does not depend on its caller.
+      // A small rule that calls no other is inlined, so that masks of its states do not depend on
+      // the caller.
       is_inlined_.push_back(StatesOf(rule.body) <= kInlined && !CallsRules(rule.body));
     }
     for (const GrammarRules::Rule& rule : rules_.rules) {
@@ -51,7 +52,7 @@ class AutomatonBuilder {
   struct Draft {
     std::vector<Automaton::ByteEdge> bytes;
     std::vector<Automaton::CallEdge> calls;
-    std::vector<uint32_t> free;  // edges that take nothing
+    std::vector<uint32_t> free;  // epsilon edges
     bool may_end = false;
   };
 
@@ -68,10 +69,10 @@ class AutomatonBuilder {
     return static_cast<uint32_t>(drafts_.size() - 1);
   }
 
-  // Adds ways from `from` to `to` that read what `e` says. Adds no edge into `from` nor out of `to`
-  // where these differ.
+  // Adds paths from `from` to `to` that match `e`. Adds no edge into `from` nor out of `to` if they
+  // differ.
   void Connect(const Expr& e, uint32_t from, uint32_t to) {
-    CountEdges(1);  // what adds none takes its time, too
+    CountEdges(1);  // expressions that add no edge also cost time
     if (is_too_large_) return;
     switch (e.kind) {
       case Expr::Kind::kText:
@@ -118,8 +119,8 @@ class AutomatonBuilder {
     }
   }
 
-  // The texts among `choices`: those that begin alike share their first states, so that long lists
-  // of values are read in one way at a time.
+  // Adds the texts among `choices` as a trie: a common prefix shares its states, so that long lists
+  // of values are matched by a single thread.
   void ConnectTexts(const std::vector<Expr>& choices, uint32_t from, uint32_t to) {
     std::map<std::pair<uint32_t, char>, uint32_t> after;
     for (const Expr& choice : choices) {
@@ -144,13 +145,13 @@ class AutomatonBuilder {
     }
   }
 
-  // Sequences that end alike share their last states.
+  // Adds character classes; byte sequences with a common suffix share their last states.
   void ConnectChars(const Expr& e, uint32_t from, uint32_t to) {
     const auto [known, is_new_class] = utf8_.try_emplace(&e);
     if (is_new_class) known->second = Utf8Ranges(e.chars);
     CountEdges(known->second.size());
     if (is_too_large_) return;
-    std::map<std::tuple<uint8_t, uint8_t, uint32_t>, uint32_t> before;  // of the states so shared
+    std::map<std::tuple<uint8_t, uint8_t, uint32_t>, uint32_t> before;  // states by outgoing edge
     for (const ByteRanges& bytes : known->second) {
       uint32_t next = to;
       for (size_t i = bytes.size() - 1; i > 0; --i) {
@@ -189,7 +190,7 @@ class AutomatonBuilder {
     }
   }
 
-  // Gives every state the edges of those it reaches by edges that take nothing.
+  // Removes epsilon edges: gives every state the edges of the states it reaches through them.
   void Flatten() {
     for (const uint32_t end : ends_) drafts_[end].may_end = true;
     std::vector<Draft> flat(drafts_.size());
@@ -219,14 +220,14 @@ class AutomatonBuilder {
     return can_end_[starts_[call.rule]] && can_end_[call.to];
   }
 
-  // Which states reach the end of their rule.
+  // Finds the states that can reach the end of their rule.
   void FindEndings() {
     can_end_.assign(drafts_.size(), false);
     struct Edge {
       uint32_t from;
-      const Automaton::CallEdge* call;  // null: takes a byte
+      const Automaton::CallEdge* call;  // null: consumes a byte
     };
-    std::vector<std::vector<Edge>> before(drafts_.size());  // edges that wait for a state
+    std::vector<std::vector<Edge>> before(drafts_.size());  // edges into each state
     std::vector<uint32_t> open;
     const auto note = [&](uint32_t s) {
       if (can_end_[s]) return;
@@ -278,8 +279,8 @@ class AutomatonBuilder {
   std::vector<Draft> drafts_;
   std::vector<uint32_t> starts_, ends_;                            // [rules]
   std::vector<bool> can_end_;                                      // [states]
-  std::unordered_map<const Expr*, std::vector<ByteRanges>> utf8_;  // of classes
-  size_t edges_ = 0;                                               // at least, and calls of Connect
+  std::unordered_map<const Expr*, std::vector<ByteRanges>> utf8_;  // of character classes
+  size_t edges_ = 0;  // lower bound of the edges, plus calls of Connect
   bool is_too_large_ = false;
 };
 

@@ -10,13 +10,14 @@ namespace {
 
 constexpr CodeRange kSurrogates{0xD800, 0xDFFF};
 
-// Appends the sequences of characters first..last, all of which take the same number of bytes.
+// Appends the byte sequences of the characters first..last, all of which have the same encoded
+// length.
 void SplitRange(uint32_t first, uint32_t last, std::vector<ByteRanges>& out) {
   std::string low, high;
   AppendUtf8(first, low);
   AppendUtf8(last, high);
-  // A range of lead bytes needs every continuation byte after it; else it is cut where the bits of
-  // the last `i` continuation bytes begin anew.
+  // A range of lead bytes must be followed by all continuation bytes. Otherwise the range is split
+  // where the bits of the last `i` continuation bytes wrap around.
   for (size_t i = 1; i < low.size(); ++i) {
     const uint32_t mask = (1u << (6 * i)) - 1;
     if ((first & ~mask) == (last & ~mask)) continue;
@@ -64,7 +65,8 @@ std::vector<CodeRange> Without(std::vector<CodeRange> ranges, std::vector<CodeRa
 }
 
 std::vector<ByteRanges> Utf8Ranges(std::vector<CodeRange> ranges) {
-  constexpr uint32_t kEnds[] = {0x7F, 0x7FF, 0xFFFF, kLastCode};  // by bytes of a character
+  constexpr uint32_t kEnds[] = {0x7F, 0x7FF, 0xFFFF,
+                                kLastCode};  // last character of each encoded length
   std::vector<ByteRanges> sequences;
   for (const CodeRange& r : Normalised(std::move(ranges))) {
     uint32_t first = r.first;

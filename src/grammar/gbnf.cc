@@ -66,7 +66,7 @@ class GbnfParser {
     return true;
   }
 
-  // White space and comments, line ends only where they may stand.
+  // Skips white space and comments, and line ends only if `over_lines`.
   void SkipSpace(bool over_lines) {
     while (!AtEnd()) {
       const char c = Peek();
@@ -143,7 +143,7 @@ class GbnfParser {
       FT_ASSIGN_OR_RETURN(Expr sequence, ParseSequence(depth));
       choices.push_back(std::move(sequence));
       nested_ = most_nested = std::max(most_nested, nested_);
-      // A line that begins with | goes on with the rule: no rule begins so.
+      // A line that begins with | continues the rule, since no rule can begin with it.
       const size_t before = at_;
       SkipSpace(true);
       if (!Take("|")) {
@@ -239,7 +239,7 @@ class GbnfParser {
     return Expr::Chars(is_negated ? Complement(std::move(chars)) : Normalised(std::move(chars)));
   }
 
-  // One character, which may be written as an escape. REQUIRES: not at the end.
+  // Parses one character, possibly an escape. REQUIRES: not at the end.
   Result<uint32_t> ParseChar() {
     if (Peek() != '\\') {
       const std::string_view rest = text_.substr(at_);
@@ -314,7 +314,7 @@ class GbnfParser {
     }
   }
 
-  // What follows {.
+  // Parses what follows {.
   Status ParseBounds(size_t begin, int* min, int* max) {
     SkipSpace(false);
     FT_ASSIGN_OR_RETURN(*min, ParseCount());
@@ -352,7 +352,7 @@ class GbnfParser {
   size_t at_ = 0;
   GrammarRules grammar_;
   std::map<std::string, Known, std::less<>> names_;
-  int nested_ = 0;  // most repetitions within one another in what was read last
+  int nested_ = 0;  // deepest nesting of repetitions in the expression parsed last
 };
 
 }  // namespace

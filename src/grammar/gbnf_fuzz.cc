@@ -1,4 +1,4 @@
-// Parses and compiles any grammar and reads with it: no input may crash or hang it.
+// Fuzzes GBNF: any grammar is parsed, compiled and matched without a crash or hang.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!grammar.ok()) return 0;
   foretoken::Matcher matcher(*grammar);
   foretoken::Matcher::Config config = matcher.Start();
-  for (size_t i = 0; i < size && i < 64; ++i) {  // a text that takes turns among what is allowed
+  for (size_t i = 0; i < size && i < 64; ++i) {  // a text that alternates among the allowed bytes
     for (int tried = 0; tried < 256; ++tried) {
       const auto next = matcher.Step(config, static_cast<uint8_t>(data[i] + tried));
       if (!foretoken::Matcher::IsAlive(next)) continue;

@@ -1,4 +1,4 @@
-// GBNF: which texts a grammar accepts, and what is said of grammars that are wrong.
+// Tests of GBNF: the texts that grammars accept, and the errors of invalid grammars.
 #include "grammar/gbnf.h"
 
 #include <gmock/gmock.h>
@@ -127,7 +127,8 @@ TEST(Gbnf, RefusesRulesThatCannotBeRead) {
   EXPECT_LT(GrammarOfGbnf("root ::= " + name, "g").error().message.size(), 200u);
 }
 
-// Repeated often, what takes no state takes room and time: it is counted, too.
+// Expressions without states also cost memory and time when repeated often, so they are counted
+// too.
 TEST(Gbnf, BombsAreRefused) {
   std::string letters = "\"a\"", empties, classes, unresolved = "root ::= \"x\"";
   for (int i = 0; i < 20'000; ++i) {

@@ -11,8 +11,8 @@ namespace {
 
 constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 
-// What a filter and its forks share. Where the matcher remembers too much a new one takes its
-// place, and states go over to it with their next token.
+// State shared by a filter and its forks. When the matcher's cache grows too large, a new matcher
+// replaces it, and filters import their state into it with their next token.
 struct SharedGrammar {
   SharedGrammar(std::shared_ptr<const Automaton> automaton, std::shared_ptr<const TokenTrie> trie,
                 const GrammarLimits& limits)
@@ -100,7 +100,7 @@ class GrammarFilter final : public LogitFilter {
     }
   }
 
-  // Where `token`, which ends nothing, leads; kDead too for one that stands for no text.
+  // The configuration after `token`, which is not an end token; kDead if it represents no text.
   Matcher::Config After(Token token) const {
     const std::string_view piece = shared_->masks.trie().Piece(token);
     Matcher::Config config = piece.empty() ? Matcher::kDead : config_;
@@ -112,7 +112,7 @@ class GrammarFilter final : public LogitFilter {
   }
 
   std::shared_ptr<SharedGrammar> shared_;
-  std::shared_ptr<Matcher> matcher_;  // that config_ is of
+  std::shared_ptr<Matcher> matcher_;  // the matcher of config_
   Matcher::Config config_;
   bool has_ended_ = false;
 };

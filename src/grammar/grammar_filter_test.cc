@@ -1,4 +1,4 @@
-// Grammars over the tokens of a vocabulary: masks, ends, and tokens that cut characters.
+// Tests of grammars over a vocabulary's tokens: masks, ends, and tokens that split characters.
 #include "grammar/grammar_filter.h"
 
 #include <gmock/gmock.h>
@@ -125,8 +125,8 @@ TEST(GrammarFilter, NeedsATokenThatEnds) {
   EXPECT_THAT(filter.error().message, testing::HasSubstr("no token that ends"));
 }
 
-// Vocabularies of 32 to 100 thousand tokens, with several grammars, in states that random tokens
-// lead to: the mask is what every token tried alone says.
+// For vocabularies of 32 to 100 thousand tokens and several grammars, in states reached by random
+// tokens, the mask equals the result of trying every token alone.
 TEST(GrammarFilter, MasksAreThoseOfEveryTokenTriedAlone) {
   constexpr const char* kSchema = R"({"type": "object", "properties": {
       "name": {"type": "string"}, "n": {"type": "integer", "minimum": 3, "maximum": 5000},
@@ -173,8 +173,8 @@ std::unique_ptr<LogitFilter> LimitedFilter(const char* gbnf, std::shared_ptr<con
   return *NewGrammarFilter(*GrammarOfGbnf(gbnf, "test"), std::move(trie), limits);
 }
 
-// Each byte opens more ways: at some cap masks and single tokens must come to an end together, and
-// whoever goes on all the same finds a dead end, not an abort.
+// Each byte adds threads. At any cap, masks and single tokens must agree on where the text ends,
+// and continuing anyway must lead to a dead configuration, not an abort.
 TEST(GrammarFilter, AboveTheCapMasksAndTokensAgree) {
   const auto trie = ByteTrie({"11", "1111", "11a", "a1", "1.", "1,1"});
   constexpr size_t kVocab = kByteVocab + 6;
@@ -213,7 +213,7 @@ TEST(GrammarFilter, ATokenThatIsRefusedLeadsToADeadEnd) {
   EXPECT_THAT(AllowedByMask(*ended, kByteVocab), ElementsAre());
 }
 
-// A mask that takes too much is given up, whatever was computed before.
+// A mask that takes too much work is given up, whatever was computed before.
 TEST(GrammarFilter, MasksAreGivenUpByTheirWork) {
   std::vector<std::string> pieces;
   for (int i = 0; i < 1000; ++i) pieces.push_back("x" + std::to_string(i));
@@ -230,7 +230,7 @@ TEST(GrammarFilter, MasksAreGivenUpByTheirWork) {
   }
 }
 
-// What is remembered is thrown away within a mask, too, and the mask is the same.
+// Evicting caches in the middle of a mask does not change the mask.
 TEST(GrammarFilter, MasksAreTheSameInLittleMemory) {
   std::vector<std::string> pieces;
   for (int i = 0; i < 100; ++i) {

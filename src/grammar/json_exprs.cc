@@ -11,13 +11,13 @@ namespace {
 
 Expr Byte(char c) { return Expr::Text(std::string(1, c)); }
 
-// Characters that may stand in a string as they are: all but these.
+// The characters that must be escaped in a string; all others may appear unescaped.
 const std::vector<CodeRange>& EscapedChars() {
   static const std::vector<CodeRange> chars{{0, 0x1F}, {'"', '"'}, {'\\', '\\'}, {0x7F, 0x7F}};
   return chars;
 }
 
-// Those with a short escape, and its letter.
+// Characters with a short escape, and its letter.
 constexpr std::pair<char, char> kShortEscapes[] = {
     {'"', '"'}, {'\\', '\\'}, {'\b', 'b'}, {'\f', 'f'}, {'\n', 'n'}, {'\r', 'r'}, {'\t', 't'}};
 
@@ -26,7 +26,7 @@ Expr HexDigits4(std::vector<CodeRange> first, std::vector<CodeRange> second) {
   return Expr::Sequence({Expr::Chars(std::move(first)), Expr::Chars(std::move(second)), any, any});
 }
 
-// \uHHHH, a pair of them where the first is half a character.
+// \uHHHH, or a surrogate pair of them.
 Expr UnicodeEscape() {
   const std::vector<CodeRange> d{{'d', 'd'}, {'D', 'D'}}, any{{'0', '9'}, {'a', 'f'}, {'A', 'F'}};
   return Expr::Choice(
@@ -38,7 +38,7 @@ Expr UnicodeEscape() {
                        Expr::Text("\\u"), HexDigits4(d, {{'c', 'f'}, {'C', 'F'}})})});
 }
 
-// Some of the characters, each in its usual form.
+// Characters of the set, each in its usual encoding.
 Expr EncodedChars(const std::vector<CodeRange>& chars) {
   std::vector<Expr> choices{Expr::Chars(Without(chars, EscapedChars()))};
   for (const auto& [c, letter] : kShortEscapes) {
@@ -50,20 +50,20 @@ Expr EncodedChars(const std::vector<CodeRange>& chars) {
   return Expr::Choice(std::move(choices));
 }
 
-// Keys by the characters that they begin with.
+// A trie of keys by their characters.
 struct KeyTrie {
   std::map<uint32_t, KeyTrie> next;
   bool is_key = false;
 };
 
-// Texts that continue what leads to `trie` without becoming a key.
+// Continuations of the prefix at `trie` that do not spell a key.
 Expr NoKey(const KeyTrie& trie) {
   std::vector<CodeRange> known = EscapedChars();
   std::vector<Expr> choices;
   if (!trie.is_key) choices.push_back(Expr::Text(""));
   for (const auto& [code, child] : trie.next) {
     known.push_back({code, code});
-    std::vector<Expr> parts;  // moved: what lies below is large
+    std::vector<Expr> parts;  // moved, because subtrees are large
     parts.push_back(EncodedChars({{code, code}}));
     parts.push_back(NoKey(child));
     choices.push_back(Expr::Sequence(std::move(parts)));

@@ -1,4 +1,4 @@
-// Numbers within bounds, digit by digit.
+// Grammar expressions for numbers within bounds, digit by digit.
 #include <algorithm>
 #include <limits>
 
@@ -15,7 +15,7 @@ Expr Digit(char first = '0', char last = '9') {
 }
 Expr Digits(int min, int max) { return Expr::Repeat(Digit(), min, max); }
 
-// The numbers from `low` to `high`, which have equally many digits.
+// The numbers from `low` to `high`, which have the same number of digits.
 Expr DigitsBetween(std::string_view low, std::string_view high) {
   const auto rest = static_cast<int>(low.size()) - 1;
   if (rest == 0) return Digit(low[0], high[0]);
@@ -60,9 +60,9 @@ Expr WholeBetween(int64_t low, int64_t high) {
 
 Expr Negative(Expr magnitude) { return Expr::Sequence({Expr::Text("-"), std::move(magnitude)}); }
 
-// Magnitudes within [low, high], or (low, ... where those are excluded; 0 <= low.
+// Magnitudes within [low, high], without excluded ends; 0 <= low.
 Expr NumbersBetween(int64_t low, bool excludes_low, int64_t high, bool excludes_high) {
-  constexpr int kDecimals = 6;  // few enough for rounding never to cross a bound
+  constexpr int kDecimals = 6;  // few enough that rounding never crosses a bound
   const Expr decimals = Expr::Sequence({Expr::Text("."), Digits(1, kDecimals)});
   std::vector<Expr> choices;
   if (excludes_low && low < high) {

@@ -9,7 +9,8 @@ namespace foretoken {
 
 namespace {
 
-// Pointers of deep schemas are long: their beginning, and what is said of them.
+// Builds an error; since pointers of deep schemas are long, only the beginning and the end of the
+// message are shown.
 Error Shown(std::string_view origin, const std::string& message) {
   constexpr size_t kHalf = 250;  // bytes
   std::string shown = message;

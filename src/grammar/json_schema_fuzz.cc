@@ -1,4 +1,4 @@
-// Compiles any JSON schema and writes a text of its grammar, which must be JSON.
+// Fuzzes schemas: any JSON schema is compiled, and a text of its grammar must be JSON.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,5 @@
-// JSON schemas: what they accept, that random texts of theirs meet them, and what is refused.
+// Tests of JSON schemas: what they accept, that random texts of their grammars satisfy them, and
+// what is refused.
 #include "grammar/json_schema.h"
 
 #include <gmock/gmock.h>
@@ -143,7 +144,7 @@ TEST(Schema, AcceptsWhatItSays) {
   }
 }
 
-// A text of the grammar, byte by byte at random; nothing where it grows too long.
+// A random text of the grammar, chosen byte by byte; nothing if it grows too long.
 std::string RandomText(const std::shared_ptr<const Automaton>& grammar, uint64_t seed) {
   Matcher matcher(grammar);
   std::string text;
@@ -157,7 +158,7 @@ std::string RandomText(const std::shared_ptr<const Automaton>& grammar, uint64_t
     }
     const uint64_t draw = Mix(seed * 1000 + i);
     if (matcher.IsComplete(config) && (allowed.empty() || draw % 4 == 0)) return text;
-    // What closes values comes more often than among all bytes.
+    // Prefers closing bytes, so that texts end.
     uint8_t byte = allowed[(draw >> 8) % allowed.size()];
     for (const char closing : std::string("\"]},")) {
       const bool may = std::ranges::find(allowed, static_cast<uint8_t>(closing)) != allowed.end();
@@ -170,7 +171,7 @@ std::string RandomText(const std::shared_ptr<const Automaton>& grammar, uint64_t
 }
 
 TEST(Schema, RandomTextsParseAndMeetIt) {
-  int checked = 0, rejected = 0;  // rejected by both: other texts are left out, or are not JSON
+  int checked = 0, rejected = 0;  // rejected by both; other texts are left out or are not JSON
   for (const SchemaCase& c : SchemaCases()) {
     SCOPED_TRACE(c.schema);
     const Json schema = *ParseJson(c.schema, "test");
@@ -219,7 +220,7 @@ TEST(Schema, FormatsAreExact) {
   }
 }
 
-// White space cannot go on for ever.
+// White space cannot go on forever.
 TEST(Schema, WhiteSpaceIsBounded) {
   const auto grammar = GrammarOfJsonObject();
   EXPECT_EQ(Read(grammar, "{\n" + std::string(32, ' ')), Reading::kBeginning);
@@ -277,7 +278,7 @@ TEST(Schema, RefusesByKeywordAndPointer) {
   }
 }
 
-// Schemas that would take more room than there is are errors, soon.
+// Schemas that would exhaust memory are refused quickly.
 TEST(Schema, BombsAreRefused) {
   Json bomb{{"type", "integer"}};
   for (int i = 0; i < 10; ++i) {
@@ -301,7 +302,7 @@ TEST(Schema, BombsAreRefused) {
   doubling["$defs"]["40"] = {{"type", "null"}};
   doubling["$ref"] = "#/$defs/0";
   EXPECT_THAT(GrammarOfSchema(doubling, "s").error().message, HasSubstr("too "));
-  Json copied{{"type", "object"}};  // every choice goes with all the properties beside it
+  Json copied{{"type", "object"}};  // every choice is combined with all the properties beside it
   for (int i = 0; i < 2000; ++i) {
     copied["properties"]["p" + std::to_string(i)] = {{"type", "null"}};
     copied["anyOf"].push_back({{"required", {"p" + std::to_string(i)}}});

@@ -25,10 +25,10 @@ void SortUnique(std::vector<Matcher::Thread>& threads) {
 
 Matcher::Matcher(std::shared_ptr<const Automaton> automaton, const GrammarLimits& limits)
     : automaton_(std::move(automaton)), most_ways_(limits.ways) {
-  frames_ = {{0, 0}, {0, 0}};  // the root's and the unknown one
+  frames_ = {{0, 0}, {0, 0}};  // kRootFrame and kUnknownFrame
   std::vector<Thread> none;
   InternConfig(none, false, false);  // kDead
-  configs_.push_back({});            // kTooLarge, which equals it and so is not looked up
+  configs_.push_back({});            // kTooLarge; not interned, since its contents equal kDead's
   next_.resize(2 * next_.size(), {kUnread, 0});
 }
 
@@ -94,7 +94,7 @@ Matcher::Config Matcher::Close() {
 }
 
 void Matcher::Reach(Thread thread) {
-  // Threads that were reached before count, too: the sum does not depend on the order.
+  // Threads reached again also count, so that the sum does not depend on the order.
   if (++ways_ > most_ways_) return;
   const uint64_t key = uint64_t{thread.state} << 32 | thread.frame;
   if (!reached_.insert(key).second) return;
@@ -118,7 +118,7 @@ void Matcher::LeaveThread(Frame frame) {
 
 void Matcher::Call(const Automaton::CallEdge& call, Frame caller) {
   ++ways_;
-  // What only ends its rule needs no frame: lists that recur at their end stay flat.
+  // A tail call needs no frame, so that right-recursive lists do not grow.
   if (call.is_tail) return Reach({automaton_->start(call.rule), caller});
   const auto [known, is_new] =
       entered_by_rule_.try_emplace(call.rule, static_cast<uint32_t>(entered_.size()));
@@ -131,8 +131,8 @@ void Matcher::Call(const Automaton::CallEdge& call, Frame caller) {
   if (entered_[index].is_left) Reach({call.to, caller});
 }
 
-// The number of a frame that was entered, after those of its callers. No rule begins with itself,
-// so frames entered at one byte have no cycle.
+// Interns an entered frame, after its callers. No rule is left-recursive, so frames entered at one
+// byte form no cycle.
 Matcher::Frame Matcher::Number(Frame local) {
   std::vector<uint32_t> path{local & ~kLocal};
   while (!path.empty()) {
@@ -204,7 +204,7 @@ Matcher::Config Matcher::Import(const Matcher& other, Config config) {
   };
   need(other.threads(config));
   for (size_t i = 0; i < needed.size(); ++i) need(other.callers(needed[i]));
-  std::ranges::sort(needed);  // callers have lower frames
+  std::ranges::sort(needed);  // ascending, so that callers come first
   const auto renamed_threads = [&](std::span<const Thread> threads) {
     std::vector<Thread> mine(threads.begin(), threads.end());
     for (Thread& t : mine) t.frame = renamed.at(t.frame);
@@ -219,7 +219,7 @@ Matcher::Config Matcher::Import(const Matcher& other, Config config) {
 }
 
 size_t Matcher::bytes() const {
-  constexpr size_t kHashed = 48;  // bytes of an entry of a hash map
+  constexpr size_t kHashed = 48;  // approximate bytes per entry of a hash map
   return (threads_.size() + callers_.size()) * sizeof(Thread) + next_.size() * sizeof(Next) +
          frames_.size() * (sizeof(Span) + kHashed) +
          configs_.size() * (sizeof(ConfigData) + kHashed) + left_.size() * kHashed;

@@ -1,4 +1,4 @@
-// The matcher against one that tries everything, and what it owes to those that share it.
+// Tests of the matcher against exhaustive search, and of the guarantees that its users rely on.
 #include "grammar/matcher.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace foretoken {
 namespace {
 
-// Where expressions may end in a text, by trying everything.
+// Finds the positions where expressions may end in a text, by exhaustive search.
 class EndFinder {
  public:
   EndFinder(const GrammarRules& rules, std::string_view text) : rules_(rules), text_(text) {}
@@ -41,7 +41,7 @@ class EndFinder {
         if (text_.substr(from).starts_with(e.text)) return {from + e.text.size()};
         return {};
       case Expr::Kind::kChars:
-        for (const CodeRange& r : e.chars) {  // of ASCII alone here
+        for (const CodeRange& r : e.chars) {  // only ASCII in these tests
           const auto byte = from < text_.size() ? static_cast<uint8_t>(text_[from]) : 0u;
           if (from < text_.size() && r.first <= byte && byte <= r.last) return {from + 1};
         }
@@ -60,7 +60,7 @@ class EndFinder {
       }
       case Expr::Kind::kRepeat: {
         std::set<size_t> ends{from}, all;
-        for (int i = 0; i <= 12; ++i) {  // more than the texts have characters
+        for (int i = 0; i <= 12; ++i) {  // more than the length of any text
           if (i >= e.min) all.insert(ends.begin(), ends.end());
           if (i == e.max) break;
           ends = EndsOfAll(e.parts[0], ends);
@@ -108,7 +108,7 @@ class RandomGrammar {
   uint64_t seed_;
 };
 
-// Every text over two letters, up to a length.
+// All texts over two letters, up to a length.
 std::vector<std::string> ShortTexts(size_t longest) {
   std::vector<std::string> texts{""};
   for (size_t i = 0; i < texts.size() && texts[i].size() < longest; ++i) {
@@ -124,7 +124,7 @@ TEST(Matcher, AcceptsWhatTryingEverythingAccepts) {
   for (uint64_t seed = 0; seed < 1500; ++seed) {
     const GrammarRules rules = RandomGrammar(seed * 1000).Make();
     const auto grammar = Automaton::Compile(rules);
-    if (!grammar.ok()) continue;  // left recursion, or no text that ends
+    if (!grammar.ok()) continue;  // left recursion, or no finite text
     ++compiled;
     Matcher matcher(*grammar);
     for (const std::string& text : texts) {
@@ -142,7 +142,7 @@ TEST(Matcher, AcceptsWhatTryingEverythingAccepts) {
   EXPECT_GT(ended, 1000);
 }
 
-// What is not dead can be completed: nothing leads into a dead end.
+// Every live configuration can be completed.
 TEST(Matcher, EveryBeginningCanBeCompleted) {
   for (uint64_t seed = 0; seed < 1000; ++seed) {
     RandomGrammar random(seed * 1000 + 7);
@@ -161,7 +161,7 @@ TEST(Matcher, EveryBeginningCanBeCompleted) {
   }
 }
 
-// A configuration means the same to another matcher.
+// An imported configuration behaves the same in another matcher.
 TEST(Matcher, AnImportedConfigurationReadsOnAlike) {
   const auto grammar = *GrammarOfGbnf(
       "root ::= \"a\" root \"b\" | \"a\" root \"c\" | [xyz]* | \"(\" list \")\"\n"
@@ -185,8 +185,8 @@ TEST(Matcher, AnImportedConfigurationReadsOnAlike) {
   }
 }
 
-// Ambiguity and depth take no more than their share: each of these would be exponential, or
-// overflow the stack, if readings were kept one by one or frames were freed recursively.
+// Ambiguous and deep grammars stay cheap: each of these would take exponential time if derivations
+// were kept separately, or overflow the stack if frames were freed recursively.
 TEST(Matcher, AmbiguityAndDepthStaySmall) {
   const auto ambiguous =
       *GrammarOfGbnf("root ::= \"a\" root \"b\" | \"a\" root \"c\" | \"a\" root | \"\"", "test");
@@ -204,7 +204,7 @@ TEST(Matcher, AmbiguityAndDepthStaySmall) {
   EXPECT_TRUE(nested.IsComplete(config));
 }
 
-// Lists that recur at their end, as right recursion writes them, come back to what they were.
+// Right-recursive lists return to the same configuration.
 TEST(Matcher, TailCallsNeedNoFrames) {
   const auto list = *GrammarOfGbnf("root ::= \"a\" | \"a,\" root", "test");
   Matcher matcher(list);

@@ -27,7 +27,7 @@ class RegexParser {
  public:
   explicit RegexParser(std::string_view text) : text_(text) {}
 
-  // Alternatives, each with anchors of its own.
+  // Parses alternatives, each with its own anchors.
   Result<Expr> Parse() {
     std::vector<Expr> choices;
     do {
@@ -44,7 +44,8 @@ class RegexParser {
   }
 
  private:
-  // What an escape stands for. Classes that differ between dialects beyond ASCII are kept to it.
+  // The meaning of an escape. Classes that differ between dialects beyond ASCII are limited to
+  // ASCII.
   struct Escape {
     Ranges chars;
     bool is_class = false;
@@ -199,7 +200,7 @@ class RegexParser {
     return Escape{{{code, code}}};
   }
 
-  // One at most; a lazy one matches the same texts.
+  // Parses at most one quantifier. Lazy ones are accepted, since they match the same texts.
   Result<Expr> ParseQuantifier(Expr atom) {
     int min = 0, max = Expr::kUnlimited;
     if (Take('*')) {

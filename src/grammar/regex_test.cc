@@ -1,4 +1,4 @@
-// Patterns of schemas: which texts they are found in, and what is refused.
+// Tests of schema patterns: the texts in which they are found, and what is refused.
 #include "grammar/regex.h"
 
 #include <gmock/gmock.h>

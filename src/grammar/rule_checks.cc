@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Expr::Kind;
 
-// Which rules may match the empty text.
+// The rules that may match the empty text.
 class EmptyRules {
  public:
   explicit EmptyRules(const GrammarRules& grammar)
@@ -51,12 +51,12 @@ class EmptyRules {
  private:
   static constexpr size_t kNone = SIZE_MAX;
   struct Part {
-    size_t whole;         // that it is part of
-    size_t needed;        // parts that have to be empty yet, so that it is
-    size_t rule = kNone;  // whose body it stands for
+    size_t whole;         // the enclosing part
+    size_t needed;        // number of its parts that must still turn out to be empty
+    size_t rule = kNone;  // the rule whose body this is
   };
 
-  // One part less is needed.
+  // Records that one of the needed parts is empty.
   void Settle(size_t part) {
     if (parts_[part].needed > 0 && --parts_[part].needed == 0) open_.push_back(part);
   }
@@ -74,9 +74,9 @@ class EmptyRules {
   }
 
   std::vector<bool> empty_;                 // [rules]
-  std::vector<std::vector<size_t>> calls_;  // [rules] parts that call them
-  std::vector<Part> parts_;                 // those of rules first
-  std::vector<size_t> open_;                // parts that are empty, and whose wholes do not know
+  std::vector<std::vector<size_t>> calls_;  // [rules] parts that call each rule
+  std::vector<Part> parts_;                 // the bodies of rules come first
+  std::vector<size_t> open_;  // empty parts not yet propagated to their enclosing parts
 };
 
 // Appends the rules that `e` may begin with.
@@ -103,10 +103,10 @@ void FirstRules(const Expr& e, const EmptyRules& empty, std::vector<int>& out) {
   }
 }
 
-// A cycle among the rules that begin one another, or nothing. `firsts`: [rules]
+// A cycle in the relation "may begin with", or nothing. `firsts`: [rules]
 std::vector<int> FindCycle(const std::vector<std::vector<int>>& firsts) {
   const size_t count = firsts.size();
-  std::vector<int> callers(count);  // that are left
+  std::vector<int> callers(count);  // remaining callers of each rule
   std::vector<std::vector<int>> callers_of(count);
   for (size_t r = 0; r < count; ++r) {
     for (const int first : firsts[r]) {
@@ -129,7 +129,7 @@ std::vector<int> FindCycle(const std::vector<std::vector<int>>& firsts) {
   }
   const auto left = std::ranges::find(is_free, false);
   if (left == is_free.end()) return {};
-  // Every rule that is left has a caller that is left: walking back must come round.
+  // Every remaining rule has a remaining caller, so walking back must reach a cycle.
   std::vector<int> path{static_cast<int>(left - is_free.begin())};
   std::vector<bool> is_seen(count);
   while (!is_seen[static_cast<size_t>(path.back())]) {

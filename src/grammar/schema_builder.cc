@@ -12,10 +12,10 @@
 namespace foretoken {
 namespace {
 
-constexpr size_t kLongestPointer = 120;    // bytes that errors show of one
-constexpr int kMostJoined = 20'000;        // schemas joined by allOf
-constexpr size_t kMostCopied = 1'000'000;  // values in schemas that are copied, and bytes / 32
-constexpr int kDeepestSchema = 100;        // schemas within schemas, joined ones included
+constexpr size_t kLongestPointer = 120;    // bytes of a pointer shown in errors
+constexpr int kMostJoined = 20'000;        // schemas merged by allOf
+constexpr size_t kMostCopied = 1'000'000;  // values in copied schemas, plus their bytes / 32
+constexpr int kDeepestSchema = 100;        // nesting of schemas, merged ones included
 
 constexpr std::string_view kAssertions[] = {"type",
                                             "enum",
@@ -52,7 +52,7 @@ size_t SizeOf(const Json& value) {
   return size;
 }
 
-// The type that keywords speak of, where no type is named.
+// The type that a keyword implies if "type" is missing.
 constexpr std::pair<std::string_view, std::string_view> kTypeOfKeyword[] = {
     {"properties", "object"}, {"required", "object"},         {"additionalProperties", "object"},
     {"items", "array"},       {"prefixItems", "array"},       {"minItems", "array"},
@@ -60,7 +60,7 @@ constexpr std::pair<std::string_view, std::string_view> kTypeOfKeyword[] = {
     {"pattern", "string"},    {"format", "string"},           {"minimum", "number"},
     {"maximum", "number"},    {"exclusiveMinimum", "number"}, {"exclusiveMaximum", "number"}};
 
-// Whether a schema says anything of values beyond one keyword.
+// Whether a schema restricts values by keywords other than `than`.
 bool SaysMore(const Json& schema, std::string_view than) {
   return std::ranges::any_of(schema.items(), [than](const auto& item) {
     const std::string& key = item.key();
@@ -136,7 +136,7 @@ Result<Expr> SchemaBuilder::Value(const Json& schema, const std::string& at) {
   return value;
 }
 
-// What keywords say that join other schemas, else what types do.
+// Handles keywords that refer to or combine schemas; otherwise the types.
 Result<Expr> SchemaBuilder::Joined(const Json& schema, const std::string& at) {
   if (schema.contains("$ref") && !SaysMore(schema, "$ref")) {
     FT_ASSIGN_OR_RETURN(const Json* const target, Find(schema["$ref"], at));
@@ -308,13 +308,13 @@ Expr SchemaBuilder::Shared(const std::string& name, const std::function<Expr()>&
   if (known != named_.end()) return Expr::Rule(known->second);
   const int rule = NewRule(name);
   named_.emplace(name, rule);
-  Expr made = body();  // may call the rule
+  Expr made = body();  // may call the rule itself
   grammar_.rules[static_cast<size_t>(rule)].body = std::move(made);
   return Expr::Rule(rule);
 }
 
 int SchemaBuilder::NewRule(std::string name) {
-  constexpr size_t kLongestRuleName = 60;  // for errors alone
+  constexpr size_t kLongestRuleName = 60;  // used only in errors
   if (name.size() > kLongestRuleName) name = Brief(name, kLongestRuleName);
   grammar_.rules.push_back({std::move(name), {}});
   return static_cast<int>(grammar_.rules.size()) - 1;

@@ -28,8 +28,8 @@ struct NamedFormat {
   std::string_view name, pattern;
 };
 
-// As RFC 3339 (dates, times, durations), RFC 4122 and their likes have them; of addresses the usual
-// forms alone.
+// As defined by RFC 3339 (dates, times, durations), RFC 4122 and the like; of addresses only the
+// common forms.
 constexpr NamedFormat kFormats[] = {
     {"date", "^" FT_DATE "$"},
     {"time", "^" FT_TIME "$"},

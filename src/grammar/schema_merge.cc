@@ -43,13 +43,13 @@ Json CommonValues(const Json& a, const Json& b) {
   return common;
 }
 
-// What both schemas say, to be joined when it is looked at.
+// The conjunction of two schemas, merged lazily.
 Json Both(const Json& a, const Json& b) {
   if (a == b) return a;
   return Json{{"allOf", Json::array({a, b})}};
 }
 
-// An object's members by their names: Json looks for them one by one.
+// An object's members by name, since Json looks up names by a linear scan.
 std::unordered_map<std::string, const Json*> MembersOf(const Json& schema, const char* keyword) {
   std::unordered_map<std::string, const Json*> members;
   if (!schema.contains(keyword)) return members;
@@ -57,8 +57,9 @@ std::unordered_map<std::string, const Json*> MembersOf(const Json& schema, const
   return members;
 }
 
-// The properties of `own` as far as `other` lets them be: it may not know them, and then takes them
-// for additional ones. Those that both name are added once, with `own` the first of them.
+// Adds the properties of `own`, restricted by `other`: if `other` does not name a property, its
+// additionalProperties applies. Properties named by both are added once, in the pass over the first
+// schema.
 void AddProperties(const Json& own, const Json& other, bool is_first, Json::object_t& properties) {
   if (!own.contains("properties")) return;
   const auto named = MembersOf(other, "properties");
@@ -80,14 +81,15 @@ Json AnyOr(const Json& schema, const char* keyword) {
   return schema.contains(keyword) ? schema[keyword] : Json(true);
 }
 
-// What both schemas say of one value, where either may be true or false.
+// The conjunction of two schemas, either of which may be true or false.
 Json Common(const Json& a, const Json& b) {
   if (a == false || b == false) return false;
   if (a == true) return b;
   return b == true ? a : Both(a, b);
 }
 
-// Beyond its first items a schema has those of "items", which the other's first ones meet, too.
+// Merges the items. Items beyond a schema's prefixItems follow its "items", so the other schema's
+// prefixItems must satisfy those too.
 Status MergeItems(const Json& a, const Json& b, const std::string& at, Json& merged) {
   const Json none = Json::array();
   const Json& first = a.contains("prefixItems") ? a["prefixItems"] : none;
@@ -96,7 +98,7 @@ Status MergeItems(const Json& a, const Json& b, const std::string& at, Json& mer
     return Error{at + "/prefixItems: expected a list of schemas"};
   }
   const Json more_first = AnyOr(a, "items"), more_second = AnyOr(b, "items");
-  bool is_cut = false;  // an item that nothing meets: there are none from there
+  bool is_cut = false;  // an item that no value satisfies ends the array before it
   Json both = Json::array();
   for (size_t i = 0; i < std::max(first.size(), second.size()) && !is_cut; ++i) {
     Json item = Common(i < first.size() ? first[i] : more_first,
@@ -130,7 +132,7 @@ void MergeProperties(const Json& a, const Json& b, Json& merged) {
   }
 }
 
-// The value of a keyword that both have. Errors: it cannot be joined.
+// The merged value of a keyword that both schemas have. Errors: the values cannot be merged.
 Result<Json> Join(const std::string& key, const Json& a, const Json& b, const std::string& at) {
   if (a == b) return a;
   if (key == "type") return CommonTypes(a, b);

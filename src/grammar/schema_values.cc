@@ -1,4 +1,4 @@
-// What a schema says of values of one type.
+// Conversion of schemas for values of a single type.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -17,9 +17,9 @@ namespace {
 
 constexpr size_t kLongestName = 256;  // bytes of a property's name
 
-// A pointer to a member: "~" and "/" are escaped.
+// The JSON pointer of a member, with "~" and "/" escaped.
 std::string Under(const std::string& at, std::string_view name) {
-  std::string pointer = at + "/";  // for errors and rules' names alone
+  std::string pointer = at + "/";  // used only in errors and names of rules
   for (const char c : Brief(name)) {
     if (c == '~' || c == '/') {
       pointer += c == '~' ? "~0" : "~1";
@@ -30,7 +30,7 @@ std::string Under(const std::string& at, std::string_view name) {
   return pointer;
 }
 
-// The keyword's value, a count of 0 or more; `usual` where it is absent.
+// The keyword's value, an integer of at least 0; `usual` if it is absent.
 Result<int> Count(const Json& schema, const char* keyword, int usual, const std::string& at) {
   if (!schema.contains(keyword)) return usual;
   const Json& value = schema[keyword];
@@ -61,8 +61,8 @@ Json::const_reference MemberOr(const Json& schema, const char* keyword, const Js
   return schema.contains(keyword) ? schema[keyword] : usual;
 }
 
-// A bound of numbers. Whole ones alone are supported where decimals follow; integers are rounded
-// inwards.
+// A bound of numbers. For numbers with decimals, only integer bounds are supported; bounds of
+// integers are rounded inwards.
 Result<std::optional<int64_t>> Bound(const Json& schema, const char* keyword, bool is_integer,
                                      bool is_lower, const std::string& at) {
   if (!schema.contains(keyword)) return std::optional<int64_t>();
@@ -82,8 +82,8 @@ Result<std::optional<int64_t>> Bound(const Json& schema, const char* keyword, bo
   return std::optional(static_cast<int64_t>(rounded));
 }
 
-// The narrower of a bound and an excluded one. An excluded bound of integers that is not whole is
-// an included one once it is rounded.
+// The stricter of an inclusive and an exclusive bound. A fractional exclusive bound of integers
+// becomes an inclusive one by rounding.
 struct OneBound {
   std::optional<int64_t> value;
   bool is_excluded = false;
@@ -157,8 +157,8 @@ Result<Expr> SchemaBuilder::Array(const Json& schema, const std::string& at) {
   }
   const auto named = static_cast<int>(firsts.size());
   const int max = counts.max == Expr::kUnlimited ? INT32_MAX : counts.max;
-  // Beyond the first items there are those that `items` names. Without it there are none, where
-  // there need not be.
+  // Items after prefixItems follow `items`. If `items` is absent, none are generated unless they
+  // are required.
   const Json any = true;
   const Json& items = MemberOr(schema, "items", any);
   const bool has_more = max > named && items != false &&
@@ -180,7 +180,8 @@ Result<Expr> SchemaBuilder::Array(const Json& schema, const std::string& at) {
       rest = Expr::Repeat(Expr::Sequence({comma, item}), min_more, max_more);
     }
   }
-  // From the last of the first items backwards: each may be the last but for those that must be.
+  // Built from the last prefix item backwards: the array may end after each item beyond the
+  // required ones.
   for (int i = std::min(named, max) - 1; i >= 0; --i) {
     const std::string item_at = at + "/prefixItems/" + std::to_string(i);
     FT_ASSIGN_OR_RETURN(Expr item, Value(firsts[static_cast<size_t>(i)], item_at));
@@ -197,7 +198,7 @@ Result<Expr> SchemaBuilder::Array(const Json& schema, const std::string& at) {
   return Expr::Choice({Expr::Text("[]"), filled});
 }
 
-// A property that is not named, of `additionalProperties`.
+// A property that is not named, as `additionalProperties` describes it.
 Result<Expr> SchemaBuilder::Extra(const Json& schema, const std::vector<std::string>& names,
                                   const std::string& at) {
   const std::string extra_at = at + "/additionalProperties";
@@ -217,7 +218,7 @@ Result<Expr> SchemaBuilder::Object(const Json& schema, const std::string& at) {
   const bool has_extra = schema.contains("additionalProperties")
                              ? schema["additionalProperties"] != false
                              : properties.empty();
-  // Names that are required but not described are of any value.
+  // Required names without a description take any value.
   std::vector<std::pair<std::string, const Json*>> members;
   const Json any = true;
   for (const auto& [name, member] : properties.items()) members.emplace_back(name, &member);
@@ -242,7 +243,7 @@ Result<Expr> SchemaBuilder::Object(const Json& schema, const std::string& at) {
       return Error{member_at + ": a name of more than " + std::to_string(kLongestName) + " bytes"};
     }
     const bool must = needed.contains(name);
-    names.push_back(name);  // additional ones are not called so, even where this is forbidden
+    names.push_back(name);  // additional properties never use this name, even if it is forbidden
     if (*member == false && !must) continue;
     FT_ASSIGN_OR_RETURN(Expr value, Value(*member, member_at));
     is_required.push_back(must);
@@ -251,7 +252,7 @@ Result<Expr> SchemaBuilder::Object(const Json& schema, const std::string& at) {
                                            Expr::Optional(Expr::Text(" ")), std::move(value)})));
   }
   const Expr comma = Expr::Sequence({Expr::Text(","), Space()});
-  std::vector<Expr> firsts;  // what an object may begin with, and all that follows
+  std::vector<Expr> firsts;  // alternatives for the first member and all that follows
   Expr rest = Expr::Text("");
   if (has_extra) {
     FT_ASSIGN_OR_RETURN(const Expr extra, Extra(schema, names, at));
@@ -306,7 +307,7 @@ Expr SchemaBuilder::AnyObject() {
   });
 }
 
-// A value of enum or const, with the white space that any value may have.
+// A value of enum or const, with the white space allowed in any value.
 Expr SchemaBuilder::Literal(const Json& value) {
   if (!value.is_structured() || value.empty()) return Expr::Text(JsonText(value));
   std::vector<Expr> parts{Expr::Text(value.is_array() ? "[" : "{"), Space()};

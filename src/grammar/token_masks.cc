@@ -35,7 +35,7 @@ const TokenBits& TokenMasks::After(const std::shared_ptr<Matcher>& shared, Match
   OfConfig mask{.bits = NoTokens()};
   work_ = 0;
   if (!JoinThreads(*shared, config, mask.bits)) {
-    // Work begins anew: how far threads came depends on their order.
+    // Restarts the work count, since the work done so far depends on the order of threads.
     work_ = 0;
     mask.bits = NoTokens();
     Begin(*shared, config);
@@ -51,7 +51,7 @@ const TokenBits& TokenMasks::After(const std::shared_ptr<Matcher>& shared, Match
 bool TokenMasks::JoinThreads(Matcher& matcher, Matcher::Config config, TokenBits& bits) {
   const auto begin = matcher.threads(config);
   const std::vector<Matcher::Thread> threads(begin.begin(), begin.end());
-  uint64_t ways = 0;  // at least those of the whole configuration after any byte
+  uint64_t ways = 0;  // upper bound of the ways of the whole configuration for any byte
   for (const Matcher::Thread& thread : threads) {
     const OfState& mask = StateMask(matcher, thread.state);
     if (!mask.is_usable) return false;
@@ -59,9 +59,9 @@ bool TokenMasks::JoinThreads(Matcher& matcher, Matcher::Config config, TokenBits
     for (const Token token : mask.tokens) SetToken(token, bits);
     ways += mask.ways;
     const bool may_go_on = mask.is_ever_left && thread.frame != Matcher::kRootFrame;
-    if (may_go_on) {  // no text follows a whole one
+    if (may_go_on) {  // after the end of the grammar no text follows
       if (!JoinLeft(matcher, thread, mask, bits)) return false;
-      // On one way down the trie the rule may be left at several nodes and once more at its end.
+      // On one path of the trie the rule may be left at several nodes and once more at its end.
       ways += uint64_t{ways_} * (mask.left_depth + 1);
     }
     if (ways > limits_.ways || work_ > limits_.mask_work) return false;
@@ -148,9 +148,10 @@ void TokenMasks::Walk(uint32_t node, TokenBits& bits, OfState* mask) {
   const std::span<const TokenTrie::Node> nodes = trie_->nodes();
   const bool is_whole = node == kWholeTrie;
   const uint32_t end = is_whole ? static_cast<uint32_t>(nodes.size()) : nodes[node].end;
-  const size_t above = is_whole ? 0 : nodes[node].depth;  // bytes that the first of path_ has read
+  const size_t above =
+      is_whole ? 0 : nodes[node].depth;  // depth of the first configuration in path_
   path_.resize(1);
-  std::vector<uint32_t> left_ends;  // of nodes of left_at that hold the one at hand
+  std::vector<uint32_t> left_ends;  // ends of the nodes in left_at that contain the current node
   for (uint32_t n = is_whole ? 0 : node + 1; n < end && work_ <= limits_.mask_work;) {
     const TokenTrie::Node& at = nodes[n];
     path_.resize(at.depth - above);

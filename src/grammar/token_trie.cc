@@ -8,7 +8,7 @@ namespace foretoken {
 
 std::shared_ptr<const TokenTrie> TokenTrie::Build(const Tokenizer& tokenizer,
                                                   std::span<const Token> ends) {
-  constexpr size_t kLongest = UINT16_MAX;  // bytes of a token
+  constexpr size_t kLongest = UINT16_MAX;  // bytes of a token; longer tokens are left out
   auto trie = std::make_shared<TokenTrie>();
   const auto vocab = static_cast<size_t>(tokenizer.vocab_size());
   trie->is_end_.resize(vocab);
@@ -30,7 +30,7 @@ std::shared_ptr<const TokenTrie> TokenTrie::Build(const Tokenizer& tokenizer,
   }
   std::ranges::stable_sort(trie->tokens_, {}, [&](Token t) { return trie->Piece(t); });
 
-  std::vector<uint32_t> path;  // nodes from the root to the last one
+  std::vector<uint32_t> path;  // nodes from the root to the most recent one
   std::string_view last;
   const auto close = [&](size_t depth) {
     for (; path.size() > depth; path.pop_back()) {
