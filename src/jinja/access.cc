@@ -1,4 +1,4 @@
-// Attributes, items and slices.
+// Access to attributes, items and slices.
 #include <algorithm>
 
 #include "base/division.h"
@@ -14,7 +14,7 @@ Value NoAttribute(const Value& object, std::string_view name) {
                        " has no attribute or item '" + std::string(name) + "'");
 }
 
-// A bound method, or undefined. The sandbox hides names that begin with an underscore.
+// A bound method, or undefined. As in the sandbox, names with a leading underscore are hidden.
 Value MethodOf(const Value& object, std::string_view name) {
   if (!HasMethod(object, name)) return NoAttribute(object, name);
   auto method = std::make_shared<Callable>();
@@ -64,7 +64,7 @@ Result<Value> SequenceItem(const Value& object, int64_t index, Heap& heap) {
   return missing;
 }
 
-// The indices a Python slice picks from `size` items.
+// The indices that a Python slice selects from `size` items.
 struct SliceRange {
   int64_t start = 0;
   int64_t step = 1;
@@ -84,7 +84,7 @@ Result<int64_t> BoundOf(const Value& bound, int64_t otherwise, int64_t size, int
 Result<SliceRange> RangeOf(const SliceBounds& bounds, int64_t size) {
   SliceRange range;
   if (bounds.step.IsIntegral()) {
-    // A stride beyond the size picks one item, whatever it is.
+    // Any stride beyond the size selects one item.
     range.step = std::clamp<int64_t>(bounds.step.AsInt(), -size - 1, size + 1);
     if (range.step == 0) return Error{"the step of a slice cannot be zero"};
   } else if (!bounds.step.Is(Kind::kUndefined) && !bounds.step.Is(Kind::kNone)) {

@@ -1,4 +1,4 @@
-// The interpreter's calls: macros' arguments, and the global functions.
+// Calls of the interpreter: arguments of macros, and the global functions.
 #include <algorithm>
 #include <array>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMaxRange = 100'000;  // as in Jinja's sandbox
 
-// The number of steps from `start` up or down to `stop`.
+// The number of steps from `start` to `stop`.
 int64_t RangeLength(int64_t start, int64_t stop, int64_t step) {
   const __int128 span =
       step > 0 ? static_cast<__int128>(stop) - start : static_cast<__int128>(start) - stop;
@@ -139,7 +139,7 @@ Result<Value> Interpreter::Range(const Arguments& arguments) {
   return heap_.List(std::move(items));
 }
 
-// dict(mapping or pairs, name=value, ...), as dict and namespace take them.
+// Evaluates the arguments of dict and namespace: dict(mapping or pairs, name=value, ...).
 Result<Dict> Interpreter::DictOf(const Arguments& arguments) {
   if (arguments.positional.size() > 1) return Error{"expected at most one positional argument"};
   Dict dict;
@@ -200,7 +200,7 @@ Result<Value> Interpreter::StrftimeNow(const Arguments& arguments) {
   const std::time_t now = now_.value_or(std::time(nullptr));
   std::tm local{};
   if (localtime_r(&now, &local) == nullptr) return Error{"strftime_now: the time is out of range"};
-  // The blank tells an empty result from one that does not fit.
+  // The blank distinguishes an empty result from one that does not fit the buffer.
   format += ' ';
   std::array<char, 65536> text;
   const size_t size = std::strftime(text.data(), text.size(), format.c_str(), &local);

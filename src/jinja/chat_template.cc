@@ -14,16 +14,16 @@ namespace {
 
 constexpr size_t kMaxSourceBytes = size_t{4} << 20;
 
-constexpr size_t kMostErrorBytes = 400;  // errors may quote what the template was given
+constexpr size_t kMostErrorBytes = 400;  // bounds errors, which may quote the template's input
 
-// What options set, and `variables` may not.
+// Variables set from options, which `variables` may not override.
 constexpr std::string_view kOwnVariables[] = {"messages", "tools", "add_generation_prompt",
                                               "bos_token", "eos_token"};
 
 using jinja::Heap;
 using jinja::Value;
 
-// At most `most` bytes of valid UTF-8, cut between characters.
+// `text` cut to at most `most` bytes of valid UTF-8, between characters.
 std::string Shortened(const std::string& text, size_t most) {
   if (text.size() <= most) return text;
   size_t end = most;

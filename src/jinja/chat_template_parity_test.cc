@@ -1,4 +1,4 @@
-// Compares ChatTemplate with the goldens that python3-jinja2 rendered (tests/parity/jinja). The
+// Compares ChatTemplate with goldens rendered by python3-jinja2 (tests/parity/jinja). The
 // environment variable FT_JINJA_GOLDENS may name another file of goldens, made from any templates.
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ TEST(ChatTemplateParity, RendersWhatJinjaRenders) {
   EXPECT_GT(compared, 100u);
 }
 
-// Each line of expressions.txt by itself, so that one that fails hides no other.
+// Each line of expressions.txt is tested separately, so that a failure does not hide others.
 TEST(ChatTemplateParity, ExpressionsGiveWhatJinjaGives) {
   const Result<Json> pairs = ReadJsonFile(FT_SOURCE_DIR "/tests/parity/jinja/expressions.json");
   ASSERT_TRUE(pairs.ok()) << pairs.error().message;

@@ -11,7 +11,7 @@ namespace {
 
 using Options = ChatTemplate::Options;
 
-// The text, or "error: " and the message.
+// The rendered text, or "error: " and the message.
 std::string Rendered(const std::string& source, const std::string& variables = "{}",
                      Options options = {}) {
   const Result<ChatTemplate> parsed = ChatTemplate::Parse(source, "t");

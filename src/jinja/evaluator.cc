@@ -1,4 +1,4 @@
-// The interpreter's expressions.
+// Evaluation of expressions by the interpreter.
 #include <utility>
 
 #include "jinja/filters.h"
@@ -30,7 +30,7 @@ Result<Value> Interpreter::Eval(const Expr& expr) {
   FT_RETURN_IF_ERROR(level.Check());
   FT_RETURN_IF_ERROR(heap_.Work());
   Result<Value> result = EvalInner(expr);
-  // After an error, line_ keeps saying where it happened.
+  // After an error, line_ keeps the line of the error.
   if (result.ok()) line_ = line;
   return result;
 }

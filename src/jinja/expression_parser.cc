@@ -20,7 +20,7 @@ bool StartsTestArgument(const Token& token) {
   }
 }
 
-// Whether nothing of a tuple can follow.
+// Whether a token ends a tuple.
 bool EndsTuple(const Token& token) {
   return token.kind == TokenKind::kVariableEnd || token.kind == TokenKind::kBlockEnd ||
          token.IsOperator(")") || token.IsName("recursive");
@@ -28,7 +28,7 @@ bool EndsTuple(const Token& token) {
 
 }  // namespace
 
-// Counts the recursion of the parser itself.
+// Counts the recursion depth of the parser.
 class ExpressionParser::Level {
  public:
   explicit Level(ExpressionParser& parser) : parser_(parser) { ++parser_.level_; }
@@ -267,7 +267,8 @@ Result<ExprPtr> ExpressionParser::ParseTest(ExprPtr input) {
     FT_RETURN_IF_ERROR(ParseArguments(*node));
   } else if (StartsTestArgument(cursor_.Peek())) {
     if (cursor_.Peek().IsName("is")) return cursor_.Unexpected("one test only");
-    // "x is defined if y" and "for x in y if x is string" end before these words.
+    // "x is defined if y" and "for x in y if x is string": a test's argument cannot be one of these
+    // words.
     const Token& next = cursor_.Peek();
     if (!next.IsName("if") && !next.IsName("in") && !next.IsName("not")) {
       FT_ASSIGN_OR_RETURN(ExprPtr primary, ParsePrimary());

@@ -11,9 +11,9 @@
 namespace foretoken::jinja {
 namespace {
 
-constexpr int kMostNesting = 2;  // of fields inside format specifications, as in Python
+constexpr int kMostNesting = 2;  // nesting of fields inside format specifications, as in Python
 
-// Text that may not outgrow the heap's largest value.
+// Appends text. Errors: the result exceeds the heap's limit of one value.
 Status AppendTo(std::string& out, std::string_view text, Heap& heap) {
   FT_RETURN_IF_ERROR(heap.Work(text.size()));
   if (out.size() + text.size() > heap.limits().value_bytes) {
@@ -54,7 +54,7 @@ class FieldFormatter {
   }
 
  private:
-  // The field at the front of `text`, without its braces; the text goes on behind it.
+  // Removes the field at the front of `text` and returns it without its braces.
   static Result<std::string_view> TakeField(std::string_view& text) {
     int open = 0;
     for (size_t i = 0; i < text.size(); ++i) {
@@ -226,7 +226,7 @@ class PercentFormatter {
     return {};
   }
 
-  // A number, or the next value for "*".
+  // Removes a number from the front of `text`, or takes the next value for "*".
   Result<int64_t> TakeCount(std::string_view& text, int64_t otherwise) {
     if (text.starts_with('*')) {
       text.remove_prefix(1);
@@ -288,7 +288,7 @@ class PercentFormatter {
       value = Value::Int(static_cast<int64_t>(whole));
     }
     if (decimal) spec.type = 'd';
-    // The precision of an integer is its least number of digits.
+    // The precision of an integer is its minimum number of digits.
     if (const int64_t digits = std::exchange(spec.precision, -1); digits > 0 && spec.type != 'c') {
       FormatSpec number = spec;
       number.fill = "0";

@@ -11,14 +11,15 @@
 namespace foretoken::jinja {
 namespace {
 
-constexpr int64_t kMostDigits = 1'000'000'000;  // of a width or precision, before the heap's bound
-constexpr int64_t kMostPrecision = 1000;        // of a float
+constexpr int64_t kMostDigits =
+    1'000'000'000;  // maximum of a width or precision, before the heap's limit applies
+constexpr int64_t kMostPrecision = 1000;  // precision of a float
 constexpr std::string_view kAligns = "<>^=";
 constexpr std::string_view kIntTypes = "bcdnoxX", kFloatTypes = "eEfFgG%";
 
 bool IsOneOf(char c, std::string_view all) { return c != 0 && all.find(c) != std::string::npos; }
 
-// The number at the front of `text`, which is taken from it; -1 where there is none.
+// Removes the number at the front of `text` and returns it; -1 if there is none.
 int64_t TakeNumber(std::string_view& text) {
   if (text.empty() || !std::isdigit(static_cast<unsigned char>(text[0]))) return -1;
   int64_t number = 0;
@@ -47,9 +48,9 @@ void TakeAlign(std::string_view& text, FormatSpec& spec) {
   }
 }
 
-// A number apart from its padding.
+// A formatted number without its padding.
 struct NumberParts {
-  std::string sign, prefix, digits, rest;  // rest: the point and what follows
+  std::string sign, prefix, digits, rest;  // rest: the decimal point and what follows
 };
 
 std::string Grouped(const std::string& digits, char separator, size_t group) {
@@ -92,7 +93,7 @@ std::string FloatDigits(double size, const FormatSpec& spec) {
   return text;
 }
 
-// A float without a type: as 'g', but with a digit behind the point.
+// A float without a type: like 'g', but with at least one digit after the decimal point.
 std::string ShortDigits(double size, int64_t precision) {
   const int64_t digits = std::max<int64_t>(1, precision);
   if (!std::isfinite(size)) return FloatDigits(size, {.type = 'g'});
@@ -153,7 +154,7 @@ Result<std::string> JoinNumber(NumberParts parts, const FormatSpec& spec, Heap& 
     FT_RETURN_IF_ERROR(heap.Reserve(width));
     const size_t room = std::min<size_t>(width > others ? width - others : 0, kMostPrecision);
     if (spec.fill == "0" && spec.grouping != 0) {
-      // Zeros are grouped, too; no separator stands in front.
+      // Padding zeros are grouped too; no separator comes first.
       while (digits.size() < room) {
         parts.digits.insert(0, 1, '0');
         digits = Grouped(parts.digits, spec.grouping, group);
@@ -184,7 +185,7 @@ Result<FormatSpec> ParseFormatSpec(std::string_view text) {
     text.remove_prefix(1);
     if (spec.align == 0) {
       spec.fill = "0";
-      spec.align = '0';  // '=' for numbers, which strings do not take
+      spec.align = '0';  // '=' for numbers, '<' for strings
     }
   }
   spec.width = std::max<int64_t>(0, TakeNumber(text));

@@ -12,7 +12,7 @@ constexpr int kMaxScopes = 500;
 
 }  // namespace
 
-// Opens a scope inside `parent` for as long as it lives.
+// Opens a scope inside `parent` for the guard's lifetime.
 class Interpreter::ScopeGuard {
  public:
   ScopeGuard(Interpreter& interpreter, const std::shared_ptr<Scope>& parent)
@@ -24,7 +24,7 @@ class Interpreter::ScopeGuard {
   ScopeGuard(const ScopeGuard&) = delete;
   ScopeGuard& operator=(const ScopeGuard&) = delete;
 
-  // Error: the chain of scopes, which every look-up of a name walks, is too long.
+  // Error: the chain of scopes, which every name lookup walks, is too long.
   Status Check() const {
     if (interpreter_.scope_->depth > kMaxScopes) return Error{"scopes are nested too deeply"};
     return {};
@@ -134,7 +134,7 @@ Result<Interpreter::Flow> Interpreter::ExecIf(const Node& node) {
   return Flow::kNext;
 }
 
-// What the loop goes over: the items that its filter lets through.
+// The items of a loop, after its filter.
 Result<std::vector<Value>> Interpreter::LoopItems(const Node& node, const Value& iterable) {
   FT_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(iterable, heap_));
   if (node.filter == nullptr) return items;
@@ -156,7 +156,7 @@ Result<Interpreter::Flow> Interpreter::ExecFor(const Node& node) {
 Result<Interpreter::Flow> Interpreter::RunLoop(const Node& node, const Value& iterable, int depth) {
   FT_ASSIGN_OR_RETURN(std::vector<Value> items, LoopItems(node, iterable));
   if (items.empty()) return ExecBody(node.else_body);
-  // Made through the heap for its bound on nesting: `loop` refers to the items.
+  // Created through the heap to bound nesting, since `loop` refers to the items.
   FT_ASSIGN_OR_RETURN(const Value list, heap_.List(std::move(items)));
   const auto memory = std::make_shared<LoopMemory>();
   Result<Flow> flow = Flow::kNext;
@@ -172,7 +172,7 @@ Result<Interpreter::Flow> Interpreter::RunLoop(const Node& node, const Value& it
     }
     flow = ExecIteration(node, loop);
   }
-  memory->last = Value();  // it may hold the loop, which holds the memory
+  memory->last = Value();  // breaks a cycle: it may hold the loop, which holds the memory
   if (!flow.ok()) return flow;
   return Flow::kNext;
 }

@@ -1,4 +1,5 @@
-// Parses and renders any template over a fixed conversation: no input may crash or hang it.
+// Fuzzes templates: any source is parsed and rendered over a fixed conversation without a crash or
+// hang.
 #include <cstddef>
 #include <cstdint>
 #include <string>

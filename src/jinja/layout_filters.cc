@@ -1,4 +1,4 @@
-// Filters that lay text out, and those that cut items into rows or columns.
+// Filters that format text, and filters that arrange items in rows or columns.
 #include <algorithm>
 
 #include "jinja/arguments.h"
@@ -24,7 +24,7 @@ Result<Value> CenterFilter(const Value& value, const Arguments& arguments, Heap&
   return Pad(text, width, " ", Side::kBoth, heap);
 }
 
-// The operator % with the arguments as its tuple, or as its dict where they are named.
+// Applies the operator % with the arguments as a tuple, or as a dict if they are named.
 Result<Value> FormatFilter(const Value& value, const Arguments& arguments, Heap& heap) {
   FT_ASSIGN_OR_RETURN(const std::string text, ToText(value, heap));
   if (arguments.named.empty()) {
@@ -43,7 +43,7 @@ Result<Value> FormatFilter(const Value& value, const Arguments& arguments, Heap&
   return FormatPercent(text, values, heap);
 }
 
-// Text of more than length + leeway characters is cut to `length`, `end` included, at a blank
+// Truncates text of more than length + leeway characters to `length`, including `end`, at a blank
 // unless words may be cut.
 Result<Value> TruncateFilter(const Value& value, const Arguments& arguments, Heap& heap) {
   FT_ASSIGN_OR_RETURN(
@@ -71,7 +71,7 @@ Result<Value> TruncateFilter(const Value& value, const Arguments& arguments, Hea
   return heap.String(kept + end);
 }
 
-// Lists of `size` items each, the last one filled up where there is something to fill it with.
+// Splits items into lists of `size`; the last is padded if a fill value is given.
 Result<Value> BatchFilter(const Value& value, const Arguments& arguments, Heap& heap) {
   FT_ASSIGN_OR_RETURN(const BoundArguments bound,
                       BoundArguments::Bind("batch", arguments, {"linecount", "fill_with"}, 1));
@@ -98,8 +98,8 @@ Result<Value> BatchFilter(const Value& value, const Arguments& arguments, Heap& 
   return heap.List(std::move(batches));
 }
 
-// That many lists, of lengths that differ by at most one; the shorter ones filled up where there is
-// something to fill them with.
+// Splits items into the given number of lists, whose lengths differ by at most one; shorter ones
+// are padded if a fill value is given.
 Result<Value> SliceFilter(const Value& value, const Arguments& arguments, Heap& heap) {
   FT_ASSIGN_OR_RETURN(const BoundArguments bound,
                       BoundArguments::Bind("slice", arguments, {"slices", "fill_with"}, 1));

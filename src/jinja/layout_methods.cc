@@ -1,4 +1,4 @@
-// Methods of str that pad, cut in three, or ask what the characters are.
+// Methods of str that pad, partition or classify text.
 #include <algorithm>
 
 #include "jinja/arguments.h"
@@ -64,7 +64,7 @@ Result<Value> ExpandTabs(const std::string& text, std::string_view name, const A
   return heap.String(std::move(out));
 }
 
-// partition and rpartition: what stands before, at and behind a separator.
+// partition and rpartition: the text before a separator, the separator, and the text after it.
 Result<Value> Partition(const std::string& text, std::string_view name, const Arguments& arguments,
                         Heap& heap) {
   FT_ASSIGN_OR_RETURN(const BoundArguments bound,
@@ -116,7 +116,7 @@ bool IsAscii(char32_t c) { return c < 0x80; }
 struct CharacterTest {
   std::string_view name;
   bool (*fits)(char32_t);
-  bool of_empty;  // the answer for an empty text
+  bool of_empty;  // result for an empty text
 };
 constexpr CharacterTest kCharacterTests[] = {
     {"isspace", IsSpace, false},        {"isalpha", IsLetter, false},
@@ -125,7 +125,7 @@ constexpr CharacterTest kCharacterTests[] = {
     {"isprintable", IsPrintable, true}, {"isascii", IsAscii, true},
 };
 
-// Whether all characters are of the kind that the method `name` tests, as in "isdigit".
+// Whether all characters are of the class that the method `name` tests, such as "isdigit".
 Result<Value> TestCharacters(const std::string& text, std::string_view name,
                              const Arguments& arguments, Heap&) {
   FT_RETURN_IF_ERROR(TakesNothing(name, arguments));
@@ -136,7 +136,7 @@ Result<Value> TestCharacters(const std::string& text, std::string_view name,
   return Value::Bool(!text.empty() || test->of_empty);
 }
 
-// islower and isupper: whether all characters with a case, of which there must be one, have this.
+// islower and isupper: whether there are cased characters and all of them have this case.
 Result<Value> TestCase(const std::string& text, std::string_view name, const Arguments& arguments,
                        Heap&) {
   FT_RETURN_IF_ERROR(TakesNothing(name, arguments));
@@ -149,7 +149,7 @@ Result<Value> TestCase(const std::string& text, std::string_view name, const Arg
   return Value::Bool(found);
 }
 
-// Whether words begin with a capital and go on without any.
+// istitle: whether words begin with a capital and have none after it.
 Result<Value> TestTitle(const std::string& text, std::string_view name, const Arguments& arguments,
                         Heap&) {
   FT_RETURN_IF_ERROR(TakesNothing(name, arguments));
@@ -192,7 +192,7 @@ Result<Value> Pad(const std::string& text, int64_t width, const std::string& fil
   if (width <= size) return heap.String(text);
   const auto missing = static_cast<size_t>(width - size);
   FT_RETURN_IF_ERROR(heap.Reserve(text.size() + std::min<size_t>(missing, 1 << 30) * fill.size()));
-  // Python puts the odd character to the left only where the width is odd, too.
+  // Python puts the odd character on the left only if the width is odd too.
   const size_t left = side == Side::kLeft    ? 0
                       : side == Side::kRight ? missing
                                              : missing / 2 + (missing & size_t(width) & 1);

@@ -16,7 +16,8 @@ bool IsNameStart(char c) {
 }
 bool IsNameChar(char c) { return IsNameStart(c) || IsDigit(c); }
 
-// Newlines of all systems become \n, and one newline at the very end is dropped.
+// Converts all line endings to
+//  and drops one newline at the very end.
 std::string Normalize(std::string_view source) {
   std::string out;
   for (size_t i = 0; i < source.size(); ++i) {
@@ -113,7 +114,7 @@ class Lexer {
     tokens_.push_back({.kind = kind, .text = std::move(text), .line = line_});
   }
 
-  // Moves past `bytes`, counting lines.
+  // Advances by `bytes`, counting lines.
   void Advance(size_t bytes) {
     const auto start = source_.begin() + static_cast<ptrdiff_t>(at_);
     line_ += static_cast<int>(std::count(start, start + static_cast<ptrdiff_t>(bytes), '\n'));
@@ -126,7 +127,7 @@ class Lexer {
     Advance(rest.size() - StripSpace(rest, Side::kLeft).size());
   }
 
-  // Text up to the next tag, and that tag.
+  // Lexes the text up to the next tag, and that tag.
   Status Segment() {
     size_t tag = source_.find('{', at_);
     while (tag != std::string::npos && tag + 1 < source_.size() &&
@@ -149,7 +150,7 @@ class Lexer {
                        : Expression("%}", TokenKind::kBlockEnd);
   }
 
-  // Adds the text before the tag at `tag`, stripped as the tag's sign and the options say.
+  // Adds the text before the tag at `tag`, stripped according to the tag's sign and the options.
   void AddText(size_t tag, char sign, bool is_variable) {
     std::string_view text = std::string_view{source_}.substr(at_, tag - at_);
     if (sign == '-') {
@@ -164,7 +165,7 @@ class Lexer {
     Advance(tag - at_);
   }
 
-  // Whether the block tag, whose opening has been read, has just this name.
+  // Whether the current block tag has exactly this name.
   bool IsTagNamed(std::string_view name) const {
     std::string_view rest = StripSpace(Rest(), Side::kLeft);
     if (!rest.starts_with(name)) return false;
@@ -172,7 +173,7 @@ class Lexer {
     return rest.starts_with("%}") || rest.starts_with("-%}") || rest.starts_with("+%}");
   }
 
-  // Moves past an end such as "%}" or "-%}" if it is here.
+  // Skips an end such as "%}" or "-%}" if it is next. Returns whether it was.
   bool SkipEnd(std::string_view close) {
     const bool trims = close != "}}";
     if (At("-") && Rest().substr(1).starts_with(close)) {
@@ -192,7 +193,7 @@ class Lexer {
   Status Comment() {
     const size_t end = source_.find("#}", at_);
     if (end == std::string::npos) return Error{"expected '#}' to end the comment, found the end"};
-    // A sign before the end belongs to it, but "{#-#}" has only one sign.
+    // A sign before the end belongs to the end, but "{#-#}" has only one sign.
     const bool has_sign = end > at_ && (source_[end - 1] == '-' || source_[end - 1] == '+');
     Advance((has_sign ? end - 1 : end) - at_);
     SkipEnd("#}");
@@ -263,7 +264,7 @@ class Lexer {
     return {};
   }
 
-  // Digits, with single underscores between them, from `from` on; returns their end.
+  // Scans digits, with single underscores between them, from `from`; returns their end.
   size_t Digits(size_t from) const {
     size_t end = from;
     while (end < source_.size() &&
@@ -274,7 +275,7 @@ class Lexer {
     return end;
   }
 
-  // 0x1F, 0o17 or 0b101; false where there is none.
+  // Lexes 0x1F, 0o17 or 0b101; returns false if there is none.
   bool RadixToken() {
     const char prefix = at_ + 1 < source_.size() ? static_cast<char>(source_[at_ + 1] | 32) : ' ';
     const int base = prefix == 'x' ? 16 : prefix == 'o' ? 8 : prefix == 'b' ? 2 : 0;
@@ -358,7 +359,7 @@ class Lexer {
   std::string source_;
   size_t at_ = 0;
   int line_ = 1;
-  bool line_starting_ = true;  // whether what was read last ended a line
+  bool line_starting_ = true;  // whether the current position starts a line
   std::string brackets_;
   std::vector<Token> tokens_;
 };

@@ -41,7 +41,7 @@ Result<Value> Strip(const std::string& text, std::string_view name, const Argume
   return heap.String(std::string(StripChars(text, chars, side)));
 }
 
-// The parts of `text` between separators or, without one, between runs of whitespace.
+// Splits text at separators or, without one, at runs of white space.
 class Splitter {
  public:
   Splitter(std::string_view text, Heap& heap) : text_(text), heap_(heap) {}
@@ -61,7 +61,7 @@ class Splitter {
   Result<Value> AtSpaceFromRight(size_t limit) {
     std::string_view rest = StripSpace(text_, Side::kRight);
     while (!rest.empty() && parts_.size() < limit) {
-      size_t start = 0;  // of the last word
+      size_t start = 0;  // start of the last word
       for (size_t at = 0; at < rest.size(); at += Decode(rest, at).size) {
         if (IsSpace(Decode(rest, at).value)) start = at + Decode(rest, at).size;
       }
@@ -106,7 +106,7 @@ class Splitter {
     };
     std::string_view rest = text_;
     while (!rest.empty()) {
-      size_t end = 0, next = 0;  // of the line, without and with its break
+      size_t end = 0, next = 0;  // end of the line, without and with its line break
       while (next == end && end < rest.size()) {
         const CodePoint c = Decode(rest, end);
         next = end + c.size;
@@ -153,11 +153,11 @@ Result<Value> Split(const std::string& text, std::string_view name, const Argume
                          : splitter.AtFromRight(separator, LimitOf(limit));
 }
 
-// The part of `text` that the arguments `first` and `first` + 1 bound, as in a slice.
+// The part of `text` selected by the arguments `first` and `first` + 1, as in a slice.
 struct Window {
   std::string_view text;
   int64_t begin = 0;    // characters before it
-  bool beyond = false;  // it begins behind the text, where not even "" is found
+  bool beyond = false;  // it begins after the end, where not even "" is found
 };
 
 Result<Window> WindowOf(const std::string& text, const BoundArguments& bound, size_t first) {
@@ -344,7 +344,7 @@ Result<Value> ListMethod(const Value& receiver, std::string_view name, const Arg
   return Value::Int(count);
 }
 
-// next() gives the current item and goes on to the one after it; reset() begins anew.
+// next() returns the current item and advances; reset() starts over.
 Value CyclerMethod(Namespace& cycler, std::string_view name) {
   if (name == "reset") {
     cycler.at = 0;
@@ -355,7 +355,7 @@ Value CyclerMethod(Namespace& cycler, std::string_view name) {
   return current;
 }
 
-// Whether the values differ from those of the last call in this loop.
+// loop.changed(): whether the values differ from those of the last call in this loop.
 Result<Value> LoopChanged(const LoopState& loop, const Arguments& arguments, Heap& heap) {
   FT_ASSIGN_OR_RETURN(const Value now, heap.Tuple(arguments.positional));
   if (loop.memory->last.Is(Kind::kSequence)) {
@@ -377,7 +377,7 @@ Result<Value> ReplaceText(const std::string& text, const std::string& from, cons
   for (size_t n = 0; n < most; ++n) {
     size_t found = text.find(from, at);
     if (found == std::string::npos) break;
-    // An empty `from` is found before every character and at the end.
+    // An empty `from` matches before every character and at the end.
     if (from.empty() && n > 0) {
       if (at >= text.size()) break;
       found = at + Decode(text, at).size;

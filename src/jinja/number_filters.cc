@@ -15,7 +15,7 @@
 namespace foretoken::jinja {
 namespace {
 
-// Python's float(): surrounding blanks allowed.
+// Python's float(): surrounding blanks are allowed.
 std::optional<double> ParseFloat(std::string_view text) {
   text = StripSpace(text, Side::kBoth);
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -85,7 +85,7 @@ Result<Value> AbsFilter(const Value& value, const Arguments&) {
   return UnaryOperation(negative ? "-" : "+", value);
 }
 
-// `value` with `zeros` digits before the point rounded to zeros, half to even.
+// Rounds `value` to a multiple of 10^zeros, half to even.
 Value RoundTens(const Value& value, int64_t zeros) {
   const double scale = std::pow(10.0, static_cast<double>(zeros));
   const double rounded = std::nearbyint(value.AsDouble() / scale) * scale;
@@ -109,7 +109,7 @@ Result<Value> RoundFilter(const Value& value, const Arguments& arguments) {
       return RoundTens(value, -std::max<int64_t>(precision, -300));
     if (value.IsIntegral()) return Value::Int(value.AsInt());
     if (!std::isfinite(d)) return value;
-    char text[700];  // 309 digits before the point and 300 after it
+    char text[700];  // up to 309 digits before the decimal point and 300 after it
     std::snprintf(text, sizeof text, "%.*f", static_cast<int>(precision), d);
     return Value::Float(std::strtod(text, nullptr));
   }

@@ -49,7 +49,7 @@ Result<Value> IntOperation(std::string_view op, int64_t a, int64_t b) {
       if (op == "//" && __builtin_sub_overflow(int64_t{0}, a, &result)) return Overflow();
       return Value::Int(op == "//" ? result : 0);
     }
-    // Python rounds to minus infinity, C++ to zero.
+    // Python rounds towards minus infinity, C++ towards zero.
     const bool rounds_up = a % b != 0 && (a < 0) != (b < 0);
     result = op == "//" ? a / b - (rounds_up ? 1 : 0) : a % b + (rounds_up ? b : 0);
   }
@@ -204,7 +204,7 @@ Result<int> Order(const Value& a, const Value& b, Heap& heap) {
   FT_RETURN_IF_ERROR(heap.Work(a.IsString() ? a.str().size() : 0));
   if (a.IsIntegral() && b.IsIntegral()) return Sign(a.AsInt(), b.AsInt());
   if (a.IsNumber() && b.IsNumber()) return Sign(a.AsDouble(), b.AsDouble());
-  // The order of UTF-8 bytes is that of code points.
+  // UTF-8 byte order equals code point order.
   if (a.IsString() && b.IsString()) return Sign(a.str().compare(b.str()), 0);
   if (!(a.IsList() && b.IsList()) && !(a.IsTuple() && b.IsTuple())) return Mismatch("<", a, b);
   for (size_t i = 0; i < a.items().size() && i < b.items().size(); ++i) {

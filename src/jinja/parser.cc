@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kMaxNesting = 100;
 
-// Parses statements; one per template.
+// Parser of statements; one per template.
 class StatementParser {
  public:
   explicit StatementParser(std::vector<Token> tokens)
@@ -34,8 +34,8 @@ class StatementParser {
 
   Status EndTag() { return cursor_.Expect(TokenKind::kBlockEnd, "'%}'"); }
 
-  // Statements up to one of `ends`, whose name is left as the next token; up to the end of the
-  // template when `ends` is empty.
+  // Parses statements up to one of `ends`, whose name is left as the next token, or to the end of
+  // the template if `ends` is empty.
   Result<Body> ParseBody(Tags ends) {
     Body body;
     while (cursor_.Peek().kind != TokenKind::kEnd) {
@@ -55,7 +55,7 @@ class StatementParser {
     return cursor_.Unexpected("'{% " + std::string(*(ends.end() - 1)) + " %}'");
   }
 
-  // A body that ends with `end`, that tag included.
+  // Parses a body that ends with `end`, including that tag.
   Result<Body> ParseBlock(std::string_view end) {
     FT_RETURN_IF_ERROR(EndTag());
     FT_ASSIGN_OR_RETURN(Body body, ParseBody({end}));
@@ -64,7 +64,7 @@ class StatementParser {
     return body;
   }
 
-  // A body whose text becomes a value: no break or continue leads out of it.
+  // Parses a body whose text becomes a value. Break and continue cannot leave it.
   Result<Body> ParseCaptured(std::string_view end) {
     const int loops = std::exchange(loops_, 0);
     FT_ASSIGN_OR_RETURN(Body body, ParseBlock(end));
@@ -213,7 +213,7 @@ class StatementParser {
     return node;
   }
 
-  // The expression that stands for the text of a block inside a filter chain.
+  // The expression for a block's text inside a filter chain.
   ExprPtr BlockText() const {
     auto node = std::make_unique<Expr>();
     node->kind = ExprKind::kName;

@@ -1,4 +1,4 @@
-// Literals, names and parentheses: the leaves of expressions.
+// Parsing of literals, names and parentheses, the leaves of expressions.
 #include "jinja/parser.h"
 
 namespace foretoken::jinja {

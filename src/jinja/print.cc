@@ -1,4 +1,4 @@
-// Values as text: Python's str() and repr(), and json.dumps.
+// Conversion of values to text: Python's str() and repr(), and json.dumps.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace foretoken::jinja {
 namespace {
 
-// Text that may not outgrow the heap's largest value.
+// A text buffer bounded by the heap's limit of one value.
 class Sink {
  public:
   explicit Sink(Heap& heap) : heap_(heap) {}
@@ -30,7 +30,7 @@ class Sink {
   std::string text_;
 };
 
-// The shortest digits that read back as `d`, laid out as Python's repr does.
+// The shortest digits that parse back to `d`, formatted like Python's repr.
 std::string FloatText(double d, std::string_view infinity, std::string_view nan) {
   if (std::isnan(d)) return std::string(nan);
   if (std::isinf(d)) return std::string(d < 0 ? "-" : "").append(infinity);
@@ -157,7 +157,7 @@ Status Repr(const Value& value, Heap& heap, Sink& out) {
   return out.Append(ScalarText(value));
 }
 
-// One json.dumps.
+// One call of json.dumps.
 class JsonWriter {
  public:
   JsonWriter(const JsonStyle& style, Heap& heap) : style_(style), heap_(heap), out_(heap) {}

@@ -17,7 +17,8 @@ struct NamedFilter {
   Filter apply;
 };
 
-// item.a.b or item.0 as the text "a.b" or "0" asks; the item itself for no attribute.
+// Evaluates item.a.b or item.0 for the attribute "a.b" or "0"; the item itself if there is no
+// attribute.
 Result<Value> AttributeOf(Value item, const Value& attribute, Heap& heap) {
   if (attribute.Is(Kind::kUndefined) || attribute.Is(Kind::kNone)) return item;
   if (!attribute.IsString()) return GetItem(item, attribute, heap);
@@ -37,12 +38,12 @@ Result<Value> AttributeOf(Value item, const Value& attribute, Heap& heap) {
   }
 }
 
-// Sorts values by keys whose order may be undefined; the first error wins.
+// Sorts values by keys that may not be comparable; the first error wins.
 class Sorter {
  public:
   Sorter(bool case_sensitive, Heap& heap) : case_sensitive_(case_sensitive), heap_(heap) {}
 
-  // The key that `value` is compared by.
+  // The sort key of `value`.
   Value KeyOf(const Value& value) const {
     if (case_sensitive_ || !value.IsString()) return value;
     return Value(std::make_shared<const std::string>(Lower(value.str())));
@@ -88,7 +89,7 @@ Result<std::vector<Value>> KeysOf(const std::vector<Value>& items, const Value& 
   return keys;
 }
 
-// The keys of sort: of several attributes ("a,b") the list of their keys.
+// The keys of sort; for several attributes ("a,b"), the list of their keys.
 Result<std::vector<Value>> SortKeys(const std::vector<Value>& items, const Value& attributes,
                                     const Sorter& sorter, Heap& heap) {
   if (!attributes.IsString() || attributes.str().find(',') == std::string::npos) {
@@ -165,7 +166,7 @@ Result<Value> UniqueFilter(std::string_view name, const Value& value, const Argu
   return heap.List(std::move(unique));
 }
 
-// Groups of (key, items), by the order of the keys.
+// Groups of (key, items), in order of the keys.
 Result<Value> GroupByFilter(std::string_view name, const Value& value, const Arguments& arguments,
                             Heap& heap) {
   FT_ASSIGN_OR_RETURN(

@@ -31,7 +31,7 @@ bool IsWithin(char32_t c, const Range (&ranges)[n]) {
   return std::ranges::any_of(ranges, [c](const Range& r) { return c >= r.first && c <= r.last; });
 }
 
-// Letters without a case, and those whose case ToUpper and ToLower do not know.
+// Letters without case, and letters whose case ToUpper and ToLower do not support.
 constexpr Range kLetters[] = {
     {0xAA, 0xAA},     {0xBA, 0xBA},     {0xC0, 0xD6},      {0xD8, 0xF6},     {0xF8, 0x2C1},
     {0x370, 0x373},   {0x376, 0x377},   {0x37B, 0x37D},    {0x386, 0x386},   {0x388, 0x3FF},
@@ -40,7 +40,7 @@ constexpr Range kLetters[] = {
     {0x10A0, 0x10FA}, {0x1100, 0x11FF}, {0x1E00, 0x1FBC},  {0x3041, 0x3096}, {0x30A1, 0x30FA},
     {0x3105, 0x312F}, {0x3400, 0x4DBF}, {0x4E00, 0x9FFF},  {0xAC00, 0xD7A3}, {0xF900, 0xFA6D},
     {0xFF21, 0xFF3A}, {0xFF41, 0xFF5A}, {0x20000, 0x2A6DF}};
-// Where the ten digits of a script begin.
+// The digit zero of each script.
 constexpr char32_t kZeros[] = {'0',   0x660, 0x6F0, 0x7C0,  0x966,  0x9E6,  0xA66,
                                0xAE6, 0xB66, 0xBE6, 0xC66,  0xCE6,  0xD66,  0xDE6,
                                0xE50, 0xED0, 0xF20, 0x1040, 0x17E0, 0x1810, 0xFF10};
@@ -53,7 +53,7 @@ constexpr Range kOtherNumbers[] = {
     {0x3021, 0x3029}, {0x3038, 0x303A}, {0x3220, 0x3229}, {0x3280, 0x3289}};
 constexpr char32_t kHanNumbers[] = U"一二三四五六七八九十百千万億零";
 
-// Appends the mapped code point, or the byte itself where it is not UTF-8.
+// Maps each code point; bytes that are not UTF-8 are kept.
 template <typename Append>
 std::string Map(std::string_view text, Append append) {
   std::string out;
@@ -177,7 +177,7 @@ char32_t ToLower(char32_t c) {
 
 std::string Upper(std::string_view text) { return Map(text, AppendUpper); }
 
-// A capital sigma at the end of a word has a lower case of its own.
+// A capital sigma at the end of a word has its own lower case.
 std::string Lower(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -12,7 +12,8 @@ constexpr size_t kMaxTupleKey = 65536;
 
 std::string Tagged(char tag, std::string_view text) { return std::string(1, tag).append(text); }
 
-// A text that is equal for equal keys (1, 1.0 and True are one key in Python); none if unhashable.
+// A text that is equal for equal keys (1, 1.0 and True are one key in Python); nothing if
+// unhashable.
 std::optional<std::string> HashKey(const Value& key) {
   switch (key.kind()) {
     case Kind::kString:
@@ -38,7 +39,7 @@ std::optional<std::string> HashKey(const Value& key) {
         const std::optional<std::string> part = HashKey(item);
         if (!part) return std::nullopt;
         text += std::to_string(part->size()) + ":" + *part;
-        if (text.size() > kMaxTupleKey) return std::nullopt;  // shared parts can multiply
+        if (text.size() > kMaxTupleKey) return std::nullopt;  // shared parts can grow exponentially
       }
       return text;
     }

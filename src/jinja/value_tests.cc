@@ -1,4 +1,4 @@
-// The tests behind "is".
+// The tests of the operator "is".
 #include <algorithm>
 
 #include "jinja/arguments.h"
@@ -35,7 +35,7 @@ bool IsCallable(const Value& value) {
          (value.Is(Kind::kNamespace) && value.name_space()->made_by == Global::kJoiner);
 }
 
-// Tests of the kind of a value; nothing when `name` is no such test.
+// Evaluates tests of a value's kind; kUnknown if `name` is not such a test.
 enum class Answer { kNo, kYes, kUnknown };
 
 Answer KindTest(std::string_view name, const Value& value) {

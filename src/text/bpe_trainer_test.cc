@@ -25,7 +25,7 @@ std::string Prose() {
   return text;
 }
 
-// The definition: count all pairs again for every merge.
+// Reference implementation by definition: recounts all pairs for every merge.
 std::vector<std::string> TrainNaively(std::string_view text, std::string_view pre, size_t merges) {
   std::vector<std::vector<int>> words;
   const auto pre_tokenizer = PreTokenizer::ForName(pre);
@@ -42,7 +42,7 @@ std::vector<std::string> TrainNaively(std::string_view text, std::string_view pr
       for (size_t i = 0; i + 1 < w.size(); ++i) ++counts[{w[i], w[i + 1]}];
     }
     const auto best = std::max_element(counts.begin(), counts.end(), [](auto& a, auto& b) {
-      return a.second < b.second;  // the first of equals, and a map is in order of ids
+      return a.second < b.second;  // the first of equals; the map is in order of ids
     });
     const auto [left, right] = best->first;
     learnt.push_back(names[left] + names[right]);

@@ -11,12 +11,12 @@
 namespace foretoken {
 namespace {
 
-// Everything about the scheme that is worked out from the data.
+// The parts of the scheme that are derived from the data.
 struct ByteBpeParts {
   PreTokenizer pre_tokenizer;
   MergeTable merges;
   std::array<Token, 256> byte_tokens;
-  std::unordered_map<std::string, Token> whole;  // by bytes; only where merges may be ignored
+  std::unordered_map<std::string, Token> whole;  // token by bytes; filled only with ignore_merges
 };
 
 class ByteBpe final : public Tokenizer {

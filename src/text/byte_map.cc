@@ -11,7 +11,7 @@ constexpr uint32_t kMappedEnd = 256 + 68;  // 68 bytes have no printable charact
 
 struct Map {
   std::array<std::string, 256> text;
-  std::array<int16_t, kMappedEnd> byte;  // by code point; -1 where none
+  std::array<int16_t, kMappedEnd> byte;  // by code point; -1 if there is none
 
   Map() {
     byte.fill(-1);

@@ -22,7 +22,7 @@ constexpr std::string_view kSeparator = "<|endoftext|>";
 struct RoleName {
   std::string_view name, role;
 };
-// As data sets call the speakers, in lower case.
+// Names of roles in data sets, in lower case.
 constexpr RoleName kRoleNames[] = {{"user", "user"},
                                    {"human", "user"},
                                    {"prompter", "user"},
@@ -41,15 +41,15 @@ constexpr RoleName kRoleNames[] = {{"user", "user"},
                                    {"tool_response", "tool"},
                                    {"function_response", "tool"}};
 
-// "" for a speaker that is not known.
+// The role of a speaker; "" for an unknown one.
 std::string RoleOf(std::string name) {
   for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   const auto found = std::ranges::find(kRoleNames, name, &RoleName::name);
   return found == std::end(kRoleNames) ? "" : std::string(found->role);
 }
 
-// The field under `first`, or else under `second`; null where there is neither. One that is null
-// counts where the other is missing. `key` becomes the name of the field that counts.
+// The field `first`, else the field `second`; null if there is neither. A null field counts only if
+// the other is missing. Sets `key` to the name of the field found.
 const Json* EitherField(const Json& object, const char* first, const char* second,
                         std::string& key) {
   const auto one = object.find(first), other = object.find(second);
@@ -65,14 +65,14 @@ Error Unlike(const std::string& field, const Json* found, const std::string& exp
   std::string shown = found == nullptr ? "is missing" : "is " + JsonText(*found);
   if (shown.size() > kShown) {
     size_t end = kShown;
-    while ((static_cast<unsigned char>(shown[end]) & 0xC0) == 0x80) --end;  // within a character
+    while ((static_cast<unsigned char>(shown[end]) & 0xC0) == 0x80) --end;  // inside a character
     shown = shown.substr(0, end) + "...";
   }
   return Error{field + " " + shown + ", expected " + expected};
 }
 
-// What a message says: a text, or the texts of a list of parts, joined. Errors: anything else,
-// named by `field`.
+// The content of a message: a text, or the texts of a list of parts, joined. Errors: any other
+// value; they name `field`.
 Result<std::string> MessageText(const Json* content, const std::string& field) {
   constexpr const char* kExpected = "text or a list of text parts";
   if (content != nullptr && content->is_string()) return content->get<std::string>();
@@ -105,7 +105,7 @@ Result<DocumentTurn> ReadTurn(const Json& turn, const std::string& field) {
   return DocumentTurn{std::move(role), std::move(text)};
 }
 
-// Fields are named from `where` on.
+// Reads a list of turns. `where`: path of the value, for errors.
 Result<TextDocument> ReadConversation(const Json& turns, const std::string& where) {
   if (!turns.is_array() || turns.empty()) return Unlike(where, &turns, "a list of turns");
   TextDocument document;
@@ -117,8 +117,8 @@ Result<TextDocument> ReadConversation(const Json& turns, const std::string& wher
   return document;
 }
 
-// Questions without answers: a list of what the user says, turn by turn (Spec-Bench), or one text.
-// Fields are named from `where` on.
+// Reads questions without answers: a list of the user's turns (Spec-Bench), or one text. `where`:
+// path of the value, for errors.
 Result<TextDocument> ReadQuestions(const Json& said, const std::string& where) {
   const bool is_list = said.is_array() && !said.empty();
   TextDocument asked;
@@ -131,7 +131,7 @@ Result<TextDocument> ReadQuestions(const Json& said, const std::string& where) {
   return asked;
 }
 
-// The answer that some data sets have beside a question; answers to several turns are not read.
+// Adds the answer that some data sets have beside a question. Answers to several turns are ignored.
 Status AddAnswer(const Json& line, const std::string& where, TextDocument& asked) {
   for (const char* key : {"completion", "response", "answer", "output"}) {
     const auto found = line.find(key);

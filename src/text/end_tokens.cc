@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 12> kEndNames = {
 
 bool IsOrdinary(TokenType type) { return type == TokenType::kNormal || type == TokenType::kUnused; }
 
-// Whether a piece is written as control tokens are: "</s>", "<|im_end|>", "[/INST]".
+// Whether a piece is spelled like a control token: "</s>", "<|im_end|>", "[/INST]".
 bool LooksLikeControl(std::string_view piece) {
   if (piece.size() < 3) return false;
   return (piece.front() == '<' && piece.back() == '>') ||
@@ -28,8 +28,7 @@ std::string PieceOrNone(const TokenizerData& data, Token token) {
   return token == kNoToken ? std::string() : data.tokens[static_cast<size_t>(token)];
 }
 
-// What the chat template writes behind the words of an answer, without white space; "" where it
-// writes no such text.
+// The text that the chat template writes after an answer, without white space; "" if there is none.
 std::string TextBehindAnswer(const TokenizerData& data) {
   const auto chat = ChatTemplate::Parse(data.chat_template, "chat template");
   if (!chat.ok()) return "";

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Ends turns with token 2.
+// Data of a model whose turns end with token 2, spelled `end`.
 TokenizerData ChatData(const std::string& end, TokenType type) {
   TokenizerData data;
   data.tokens = {"a", "</s>", end, "<|user|>", "<b>"};
@@ -57,7 +57,7 @@ TEST(EndTokens, AKnownNameNeedsNoTemplate) {
   EXPECT_EQ(data.types[2], TokenType::kControl);
 }
 
-// Files may end texts with any token; ordinary text stays ordinary.
+// A file may declare any token as eos; an ordinary text token stays one.
 TEST(EndTokens, AnEndThatLooksLikeTextStaysText) {
   TokenizerData data = ChatData("<|im_end|>", TokenType::kControl);
   data.eos = 0;

@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-// No file in use nests deeper; a hostile one must not exhaust the stack.
+// No file in use nests deeper. The limit keeps hostile files from exhausting the stack.
 constexpr int kMaxDepth = 64;
 
 }  // namespace
@@ -39,7 +39,7 @@ Error WrongField(std::string_view origin, const std::string& field, const JsonTr
   constexpr size_t kShown = 80;
   std::string shown = "missing";
   if (found != nullptr) {
-    // A large value is named, not shown: writing it out could cost more than reading the file.
+    // A large value is described, not quoted: printing it could cost more than reading the file.
     const bool large = found->is_structured() && found->size() > 8;
     shown = "is " + (large ? std::string("a large ") + found->type_name() : JsonText(Json(*found)));
     if (shown.size() > kShown) shown = shown.substr(0, kShown - 3) + "...";

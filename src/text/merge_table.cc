@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kFree = ~uint64_t{0};  // no pair of non-negative ids has this key
 constexpr int32_t kNever = INT32_MAX;
-constexpr size_t kShort = 32;  // up to here a scan per merge beats a heap
+constexpr size_t kShort = 32;  // up to this length a scan per merge is faster than a heap
 
 uint64_t KeyOf(Token left, Token right) {
   return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
@@ -23,7 +23,7 @@ struct Symbol {
   int32_t previous, next;  // -1 at the ends
 };
 
-// A merge that was possible when it was queued.
+// A queued merge. It is stale if the symbols have changed since.
 struct Candidate {
   int32_t rank, at, next;
   Token left, right, result;

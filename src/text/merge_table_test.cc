@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// The definition, word for word.
+// Reference implementation, literally by definition.
 std::vector<Token> MergeNaively(const MergeTable& table, std::vector<Token> symbols) {
   for (;;) {
     size_t best = symbols.size();
@@ -53,7 +53,7 @@ TEST(MergeTable, OfARepeatedPairTheLowerRankCounts) {
   EXPECT_EQ(table.Find(1, 0), nullptr);
 }
 
-// Random rules, ranks that tie included, on short words (scan) and long ones (heap).
+// Random rules, including tied ranks, on short words (scan) and long ones (heap).
 TEST(MergeTable, AgreesWithTheDefinition) {
   std::mt19937_64 rng(1);
   for (int round = 0; round < 400; ++round) {

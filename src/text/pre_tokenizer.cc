@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-// Bounds what a hostile pattern may cost at one place of the text.
+// Bounds the cost of a hostile pattern at one position of the text.
 constexpr uint32_t kMatchLimit = 1u << 28;
 constexpr size_t kJitStackStart = 32 * 1024, kJitStackMax = 4 * 1024 * 1024;
 
@@ -62,7 +62,7 @@ class PreTokenizer::Rule {
   bool jit_ = false;
 };
 
-// One rule at work on one thread.
+// The state of matching one rule, for one thread.
 class PreTokenizer::Splitter::Matcher {
  public:
   explicit Matcher(const Rule& rule)
@@ -72,19 +72,19 @@ class PreTokenizer::Splitter::Matcher {
     pcre2_set_match_limit(context_.get(), kMatchLimit);
   }
 
-  // Finds the first match in `text` that begins at or after `from`; false when there is none, or
-  // when the rule ran out of its limits. REQUIRES: valid UTF-8.
+  // Finds the first match in `text` that begins at or after `from`. Returns false if there is none
+  // or if the rule exceeded its limits. REQUIRES: valid UTF-8.
   bool Find(std::string_view text, size_t from, Span& found) {
     int count = Match(text, from);
     if (count == PCRE2_ERROR_JIT_STACKLIMIT && stack_ == nullptr) {
-      // Few rules outgrow the machine's stack that is theirs by default.
+      // Most rules fit into the machine stack that PCRE2's JIT uses by default.
       stack_.reset(pcre2_jit_stack_create(kJitStackStart, kJitStackMax, nullptr));
       pcre2_jit_stack_assign(context_.get(), nullptr, stack_.get());
       count = Match(text, from);
     }
     if (count < 0) return false;
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data_.get());
-    // \K in a lookahead can put the start behind the end.
+    // \K in a lookahead can move the start past the end.
     if (ends[0] < from || ends[1] < ends[0]) return false;
     found = {ends[0], ends[1]};
     return true;
@@ -135,7 +135,7 @@ PreTokenizer::Splitter::Splitter(const PreTokenizer& pre_tokenizer) {
 
 PreTokenizer::Splitter::~Splitter() = default;
 
-// Splits by the rules for mapped text, in which each byte of `piece` is one character.
+// Splits by the rules for mapped text, where each byte of `piece` is one character.
 void PreTokenizer::Splitter::SplitMapped(std::string_view piece, const Emit& emit) {
   SplitBy(mapped_, MapBytes(piece), [&](std::string_view mapped) {
     const auto bytes = static_cast<size_t>(

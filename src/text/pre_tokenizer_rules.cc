@@ -1,6 +1,6 @@
-// The table of pre-tokenizer rules by name, as llama.cpp names them and Hugging Face files spell
-// them. Where the usual spelling backtracks over a whole run of spaces from each of them, an
-// equivalent one that does not stands here.
+// The table of pre-tokenizer rules by name, with llama.cpp's names and the expressions of Hugging
+// Face files. Where the usual expression backtracks over a whole run of spaces from each of them,
+// the table has an equivalent one that does not.
 #include <algorithm>
 
 #include "text/pre_tokenizer.h"
@@ -96,7 +96,7 @@ void AddAll(std::vector<PreTokenizerRules>& table, std::initializer_list<std::st
   }
 }
 
-// The first name of each row is the one FindPreTokenizerName answers.
+// FindPreTokenizerName returns the first name of a row.
 std::vector<PreTokenizerRules> MakeTable() {
   std::vector<PreTokenizerRules> table;
   AddAll(table,
@@ -117,7 +117,7 @@ std::vector<PreTokenizerRules> MakeTable() {
   AddAll(table, {"deepseek-coder"}, {kNewline, R"(\s?\p{L}+)", R"(\s?\p{P}+)", kCjk, kDigit});
   AddAll(table, {"deepseek-v3", "hunyuan-dense", "joyai-llm"},
          {R"(\p{N}{1,3})", kDeepseek3Cjk, kDeepseek3});
-  // Its digits are those of mapped text: 0 to 9, and six characters that stand for bytes.
+  // Its digits are those of mapped text: 0 to 9, and six characters that represent bytes.
   AddAll(table, {"falcon"}, {kFalconPunctuation, kGpt2, kMappedRules, kDigits, kThreeDigits});
   AddAll(table, {"tekken"}, {kTekken}, /*ignore_merges=*/true, /*add_bos=*/true);
   AddAll(table, {"gpt-4o", "llama4", "minimax-m2"}, {kGpt4o});

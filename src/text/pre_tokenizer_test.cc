@@ -70,7 +70,7 @@ TEST(PreTokenizer, PatternsApplyLineByLine) {
   EXPECT_THAT(Pieces(*pre_tokenizer, "ab12--"), ElementsAre("a", "b", "12", "--"));
 }
 
-// As behind "ByteLevel": "½" is two bytes, of which the second looks like a number.
+// As after "ByteLevel": "½" is two bytes, the second of which looks like a number.
 TEST(PreTokenizer, RulesForMappedTextSeeBytes) {
   const auto pre_tokenizer = PreTokenizer::ForPatterns(" ?[^ ]+\n(*BYTES)\n\\p{N}+");
   ASSERT_TRUE(pre_tokenizer.ok());
@@ -93,7 +93,7 @@ TEST(PreTokenizer, BadPatternIsAnError) {
   EXPECT_THAT(result.error().message, testing::HasSubstr("pattern '('"));
 }
 
-// A pattern that needs time exponential in the text gives up, and loses nothing.
+// A pattern with exponential running time gives up without losing text.
 TEST(PreTokenizer, HostilePatternTerminates) {
   const auto pre_tokenizer = PreTokenizer::ForPatterns("(a*)*c");
   ASSERT_TRUE(pre_tokenizer.ok());
@@ -124,7 +124,7 @@ TEST_P(EveryRule, PiecesMakeUpAnyBytes) {
   }
 }
 
-// Anything worse than linear would not end: 4 MB squared is 1.6e13.
+// Quadratic time would not terminate: 4 MB squared is 1.6e13.
 TEST_P(EveryRule, LongRunsTakeLinearTime) {
   const auto pre_tokenizer = PreTokenizer::ForName(GetParam());
   ASSERT_TRUE(pre_tokenizer.ok());

@@ -15,13 +15,13 @@ namespace foretoken {
 namespace {
 
 constexpr uint32_t kInvalidBytes =
-    0x110000;  // "characters" from here on are bytes that are no UTF-8
+    0x110000;  // "characters" from here on are bytes that are not UTF-8
 
-// A character that no piece contains, as a symbol that never merges, and back.
+// A character that occurs in no piece is represented by a symbol that never merges.
 Token LoneSymbol(uint32_t character) { return -2 - static_cast<Token>(character); }
 uint32_t LoneCharacter(Token symbol) { return static_cast<uint32_t>(-2 - symbol); }
 
-// The first character of `text`: its length in bytes and its number.
+// The first character of `text`: its length in bytes and its code point.
 std::pair<size_t, uint32_t> FirstCharacter(std::string_view text) {
   const size_t n = Utf8SequenceLength(text);
   if (n == 0) return {1, kInvalidBytes + static_cast<uint8_t>(text[0])};
@@ -41,14 +41,15 @@ bool MayMerge(TokenType type) {
          type == TokenType::kUnused;
 }
 
-// Everything about the scheme that is worked out from the data. Symbols below the vocabulary's size
-// are tokens; those above are characters that occur inside pieces but are none themselves.
+// The parts of the scheme that are derived from the data. Symbols below the vocabulary's size are
+// tokens; those above are characters that occur inside pieces but are not pieces themselves.
 struct Parts {
   MergeTable merges;
-  std::unordered_map<uint32_t, Token> characters;  // symbol of each character of any piece
+  std::unordered_map<uint32_t, Token>
+      characters;               // symbol of each character that occurs in a piece
   std::vector<uint32_t> extra;  // characters of the symbols beyond the vocabulary
   std::array<Token, 256> byte_tokens;
-  bool words_are_separate = true;  // no piece holds a space after anything but spaces
+  bool words_are_separate = true;  // no piece has a space after a character other than a space
 };
 
 class SentencePiece final : public Tokenizer {
@@ -75,7 +76,7 @@ class SentencePiece final : public Tokenizer {
     }
 
    private:
-    // The stretch with marks for spaces, kept for the cache to look at.
+    // The stretch with marks for spaces, stored because the cache refers to it.
     std::string_view Escape(std::string_view stretch, bool prefix) {
       const TokenizerData& data = scheme_.data_;
       std::string& escaped = escaped_.emplace_back();
@@ -106,7 +107,7 @@ class SentencePiece final : public Tokenizer {
 
   std::string NormalPiece(std::string_view stored) const override { return UnmarkSpaces(stored); }
 
-  // Bytes up to the next space that follows something else.
+  // Bytes up to the next space that follows a character other than a space.
   static size_t WordLength(std::string_view text) {
     size_t i = 0;
     while (text.substr(i).starts_with(kSpaceMark)) i += kSpaceMark.size();
@@ -162,7 +163,7 @@ bool HasSpaceAfterOther(std::string_view piece) {
   return piece.find(kSpaceMark) != std::string_view::npos;
 }
 
-// Gives every character of `piece` a symbol: its token, or one beyond the vocabulary.
+// Assigns a symbol to every character of `piece`: its token, or one beyond the vocabulary.
 void AddCharacters(std::string_view piece, const IdsByText& ids, Token vocab, Parts& parts) {
   while (!piece.empty()) {
     const auto [n, character] = FirstCharacter(piece);
@@ -176,7 +177,7 @@ void AddCharacters(std::string_view piece, const IdsByText& ids, Token vocab, Pa
   }
 }
 
-// The symbol a stretch of a piece may be at some time: a token, or a single character.
+// The symbol that part of a piece may become while merging: a token, or a single character.
 Token SymbolOf(std::string_view text, const IdsByText& ids, const Parts& parts) {
   const auto found = ids.find(text);
   if (found != ids.end()) return found->second;
@@ -184,7 +185,7 @@ Token SymbolOf(std::string_view text, const IdsByText& ids, const Parts& parts) 
   return n == text.size() ? parts.characters.at(character) : kNoToken;
 }
 
-// Every way to put `piece` together from two symbols is a merge of the piece's own rank.
+// Adds every split of `piece` into two symbols as a merge with the piece's own rank.
 void AddSplits(std::string_view piece, MergeTable::Merge merge, const IdsByText& ids,
                Parts& parts) {
   for (size_t at = FirstCharacter(piece).first; at < piece.size();
@@ -195,7 +196,7 @@ void AddSplits(std::string_view piece, MergeTable::Merge merge, const IdsByText&
   }
 }
 
-// Scores as ranks: the highest is 0, equal ones are equal.
+// Scores as ranks: the highest has rank 0, equal scores have equal ranks.
 std::map<float, int32_t, std::greater<>> RanksOf(const std::vector<float>& scores) {
   std::map<float, int32_t, std::greater<>> ranks;
   for (const float score : scores) ranks.emplace(score, 0);
@@ -213,7 +214,7 @@ IdsByText MergeableIds(const TokenizerData& data) {
   return ids;
 }
 
-// A merge table lists every way to cut a piece in two, so a hostile one must not be long.
+// A merge table has every split of a piece, so pieces of hostile files must not be long.
 Status CheckLengths(const IdsByText& ids, std::string_view origin) {
   constexpr size_t kMostBytes = 1024;
   for (const auto& [piece, id] : ids) {

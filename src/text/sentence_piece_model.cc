@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kMostPieces = size_t{1} << 24;
 constexpr uint64_t kModelTypeBpe = 2;
 
-// One field of a message, as the wire format has it: numbers of every kind in `number`.
+// One field of a message in wire format; numbers of every type are in `number`.
 struct Field {
   uint64_t id = 0;
   enum Wire : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 } wire = kVarint;
@@ -22,12 +22,12 @@ struct Field {
   std::string_view bytes;
 };
 
-// Walks the fields of a message.
+// Iterates over the fields of a message.
 class Fields {
  public:
   explicit Fields(std::string_view message) : rest_(message) {}
 
-  // The next field; nothing at the end and where the bytes make no sense: see broken().
+  // The next field; nothing at the end, or if the bytes are malformed: see broken().
   std::optional<Field> Next() {
     if (rest_.empty() || broken_) return std::nullopt;
     Field field;
@@ -79,7 +79,7 @@ class Fields {
   bool Fixed(size_t size, uint64_t& value) {
     if (rest_.size() < size) return false;
     value = 0;
-    std::memcpy(&value, rest_.data(), size);  // little-endian, as every machine we run on
+    std::memcpy(&value, rest_.data(), size);  // little-endian, like all supported machines
     rest_.remove_prefix(size);
     return true;
   }
@@ -90,7 +90,7 @@ class Fields {
 
 struct Model {
   TokenizerData data;
-  uint64_t model_type = 1;  // what the format says when the field is missing: unigram
+  uint64_t model_type = 1;  // the format's default: unigram
   std::string_view origin;
 };
 
@@ -119,7 +119,7 @@ Status ReadPiece(std::string_view message, Model& model) {
   if (kind == TokenType::kUnknown) {
     model.data.unknown = static_cast<Token>(model.data.tokens.size());
   }
-  // Tokens that are matched in text as they are must be spelled as text is.
+  // Tokens matched literally in text must be spelled with spaces, not marks.
   if (kind == TokenType::kUserDefined) piece = UnmarkSpaces(piece);
   model.data.tokens.push_back(std::move(piece));
   model.data.scores.push_back(score);
@@ -162,7 +162,7 @@ Status ReadField(const Field& field, Model& model) {
   return {};
 }
 
-// Ids the model states but does not have (-1: none) become none.
+// Ids that are stated but not in the vocabulary (-1: none) become kNoToken.
 void DropForeignIds(TokenizerData& data) {
   for (Token* id : {&data.bos, &data.eos, &data.padding}) {
     if (*id < 0 || *id >= static_cast<Token>(data.tokens.size())) *id = kNoToken;

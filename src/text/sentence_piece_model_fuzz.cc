@@ -1,4 +1,4 @@
-// tokenizer.model: any bytes are read, or refused, and what is read can be used.
+// Fuzzes the reader of tokenizer.model: any bytes are read or refused, and what is read is usable.
 #include <cstddef>
 #include <cstdint>
 #include <span>

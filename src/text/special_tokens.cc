@@ -47,7 +47,7 @@ void SpecialTokens::Add(std::string_view text, Token token, bool control) {
     at = static_cast<int32_t>(nodes_.size());
     nodes_.emplace_back();
   }
-  if (nodes_[at].token != kNoToken) return;  // of equal texts the first id counts
+  if (nodes_[at].token != kNoToken) return;  // for equal texts, the first id counts
   nodes_[at].token = token;
   nodes_[at].control = control;
 }

@@ -39,7 +39,7 @@ Status CheckIds(const TokenizerData& data, std::string_view origin) {
   return {};
 }
 
-// Every token that ends generation: those named by the file and those known by their names.
+// All tokens that end generation: those declared by the file and those known by name.
 std::vector<Token> EndTokens(const TokenizerData& data) {
   std::vector<Token> ends = data.eog;
   ends.push_back(data.eos);
@@ -54,7 +54,7 @@ std::vector<Token> EndTokens(const TokenizerData& data) {
   return ends;
 }
 
-// The value of a byte token, spelled "<0xE2>"; -1 when it is not.
+// The value of a byte token, spelled "<0xE2>"; -1 if it is not one.
 int ByteValue(std::string_view stored) {
   if (stored.size() != 6 || !stored.starts_with("<0x") || stored[5] != '>') return -1;
   int value = 0;

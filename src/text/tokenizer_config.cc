@@ -1,4 +1,4 @@
-// What the small files beside a tokenizer say: special tokens, switches, the chat template.
+// Reader of the configuration files beside a tokenizer: special tokens, flags, the chat template.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -10,7 +10,7 @@
 namespace foretoken {
 namespace {
 
-// The names under which the vocabularies in use end a turn of a chat.
+// Names of end-of-turn tokens in existing vocabularies.
 constexpr std::array<std::string_view, 4> kTurnEnds = {"<|eot_id|>", "<|im_end|>", "<|end|>",
                                                        "<end_of_turn>"};
 
@@ -42,7 +42,8 @@ class ConfigReader {
                                        : static_cast<Token>(found - data_.tokens.begin());
   }
 
-  // A token's text: a string, or an object whose "content" is one. Missing: nothing changes.
+  // Reads a token's text: a string, or an object whose "content" is one. A missing field changes
+  // nothing.
   Status ReadToken(const char* key, Token& token) {
     const JsonTree* value = FindField(root_, key);
     if (value == nullptr) return {};
@@ -56,7 +57,7 @@ class ConfigReader {
     return {};
   }
 
-  // The ids of generation_config.json; of several ends the first counts as eos.
+  // Reads the ids of generation_config.json. Of several end tokens, the first becomes eos.
   Status ReadIds() {
     FT_RETURN_IF_ERROR(ReadId("bos_token_id", data_.bos));
     FT_RETURN_IF_ERROR(ReadId("pad_token_id", data_.padding));
@@ -84,8 +85,8 @@ class ConfigReader {
     return WrongField(origin_, key, &value, "an id below " + std::to_string(data_.tokens.size()));
   }
 
-  // {"32000": {"content": "<|im_end|>", "special": true, ...}, ...}: the types of tokens that a
-  // tokenizer.model does not know, or knows as ordinary.
+  // Reads {"32000": {"content": "<|im_end|>", "special": true, ...}, ...}: the types of tokens that
+  // a tokenizer.model lacks or declares as ordinary.
   Status ReadAddedTokens() {
     const JsonTree* added = FindField(root_, "added_tokens_decoder");
     if (added == nullptr) return {};
@@ -144,7 +145,7 @@ class ConfigReader {
     }
   }
 
-  // A string, or a list of {"name", "template"} of which the one named "default" counts.
+  // Reads a string, or a list of {"name", "template"} of which the one named "default" is used.
   Status ReadChatTemplate() {
     const JsonTree* chat = FindField(root_, "chat_template");
     if (chat == nullptr) return {};

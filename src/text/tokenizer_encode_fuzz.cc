@@ -1,5 +1,5 @@
-// Any bytes are encoded by every rule for pre-tokens, and decode to themselves. The first byte
-// picks the rule.
+// Fuzzes encoding: any bytes are encoded under every pre-tokenizer rule and decode to themselves.
+// The first byte selects the rule.
 #include <array>
 #include <cstddef>
 #include <cstdint>

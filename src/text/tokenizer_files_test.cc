@@ -1,4 +1,5 @@
-// What the readers of tokenizer files take and refuse; the parity tests hold them to real ones.
+// Tests of what the readers of tokenizer files accept and reject. The parity tests compare them on
+// real files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -173,7 +174,7 @@ TEST(TokenizerConfig, SaysWhatIsWrong) {
               HasSubstr("without a hole"));
 }
 
-// The wire format, as far as the tests write it.
+// The parts of the wire format that these tests write.
 std::string Bytes(int field, const std::string& bytes) {
   return std::string{static_cast<char>(field << 3 | 2), static_cast<char>(bytes.size())} + bytes;
 }
@@ -208,7 +209,7 @@ TEST(SentencePieceModel, EveryTruncationIsAnErrorOrAShorterModel) {
   const std::string model = SmallModel();
   for (size_t size = 0; size < model.size(); ++size) {
     const auto data = ReadModel(model.substr(0, size));
-    if (data.ok()) continue;  // cut behind the settings
+    if (data.ok()) continue;  // truncated after the settings
     EXPECT_THAT(data.error().message, StartsWith("tokenizer.model: "));
   }
   EXPECT_FALSE(ReadModel("").ok());

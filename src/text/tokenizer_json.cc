@@ -50,7 +50,7 @@ class Reader {
                         BoolField(model, origin_, "model.", "byte_fallback", false));
     if (stages.byte_level) {
       data_.kind = TokenizerKind::kByteBpe;
-      data_.add_space_prefix = true;  // means nothing here; the value every other reader leaves
+      data_.add_space_prefix = true;  // has no effect here; the value that every other reader sets
       SetPreTokenizer(stages.patterns);
       return {};
     }
@@ -68,11 +68,11 @@ class Reader {
     for (const std::string& pattern : patterns) {
       data_.pre_pattern += (data_.pre_pattern.empty() ? "" : "\n") + pattern;
     }
-    // Without any rule the whole text is one word.
+    // Without rules, the whole text is one word.
     if (patterns.empty()) data_.pre_pattern = "(?s:.+)";
   }
 
-  // Ids come from the vocabulary and the added tokens, in any order; holes become unused tokens.
+  // Ids come from the vocabulary and the added tokens, in any order; gaps become unused tokens.
   Status ReadVocabulary(const JsonTree& model, const JsonTree& root) {
     const JsonTree* vocab = FindField(model, "vocab");
     if (vocab == nullptr || !vocab->is_object()) return Wrong(model, "vocab", "an object");
@@ -175,7 +175,7 @@ class Reader {
     return {};
   }
 
-  // For programs that merge by score: a piece scores by the first merge that makes it.
+  // For programs that merge by score: a piece's score is given by the first merge that produces it.
   void SetScores() {
     std::unordered_map<std::string, float> score_of;
     for (size_t i = 0; i < data_.merges.size(); ++i) {
@@ -202,8 +202,8 @@ class Reader {
 
   std::string_view origin_;
   TokenizerData data_;
-  std::vector<bool> taken_;  // [vocab] whether a token of the file has the id
-  size_t limit_ = 0;         // ids must be below
+  std::vector<bool> taken_;  // [vocab] whether the id is used by a token of the file
+  size_t limit_ = 0;         // ids must be less than this
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// tokenizer.json and the files beside it: any text is read, or refused, and what is read can be
-// used.
+// Fuzzes the readers of tokenizer.json and the files beside it: any text is read or refused, and
+// what is read is usable.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -8,7 +8,7 @@
 namespace foretoken {
 namespace {
 
-// Where we are in the file, for messages.
+// A position in the file, for messages.
 struct Place {
   std::string_view origin;
   std::string path;  // "pre_tokenizer.pretokenizers[1]"
@@ -39,8 +39,8 @@ Status ForEachStage(const JsonTree& stage, const Place& place, const char* key, 
   return {};
 }
 
-// A pattern object: {"String": s} is literal, {"Regex": r} is not. Line breaks are written as
-// escapes, since we keep one pattern a line.
+// Reads a pattern object: {"String": s} is literal, {"Regex": r} is an expression. Line breaks are
+// written as escapes, since patterns are stored one per line.
 Result<std::string> PatternOf(const JsonTree& stage, const Place& place) {
   const JsonTree* pattern = FindField(stage, "pattern");
   const JsonTree* regex = pattern == nullptr ? nullptr : FindField(*pattern, "Regex");
@@ -133,13 +133,14 @@ class StageReader {
     const JsonTree behavior = stage.value("behavior", JsonTree("Isolated"));
     FT_ASSIGN_OR_RETURN(const bool invert,
                         BoolField(stage, place.origin, place.path + ".", "invert", false));
-    // After the normalizer no space is left that this could split at (gemma).
+    // The normalizer has already replaced all spaces, so this would split nothing (gemma).
     if (pattern == " " && stages_.marks_spaces) return {};
-    // "Removed" inverted keeps the matches and drops the rest; the patterns in use leave no rest.
+    // Inverted "Removed" keeps the matches and drops the rest; patterns in use match everything.
     if (behavior != "Isolated" && !(behavior == "Removed" && invert)) {
       return place.Wrong("behavior", stage, "Isolated");
     }
-    // The same without a scan to the end from each space. Lines are apart, so $ is the end.
+    // An equivalent pattern without a scan to the end from each space. Lines are already separate
+    // pieces, so $ is the end of the piece.
     const bool lines_apart = !stages_.patterns.empty() && stages_.patterns[0] == "[\\r\\n]";
     if (pattern == "\\s+$" && lines_apart) pattern = "(?<!\\s)\\s++$";
     AddPattern(pattern);
@@ -193,7 +194,7 @@ class StageReader {
   TokenizerData& data_;
 };
 
-// The id of a template's special token.
+// The id of a special token in a template.
 Result<Token> TemplateToken(const JsonTree& item, const Place& place, const TokenizerData& data) {
   const JsonTree* name = FindField(item, "id");
   if (name == nullptr || !name->is_string()) return place.Wrong("id", item, "a token");
@@ -202,7 +203,7 @@ Result<Token> TemplateToken(const JsonTree& item, const Place& place, const Toke
   return static_cast<Token>(found - data.tokens.begin());
 }
 
-// "single": at most one special token before the text and at most one after it.
+// Reads "single": at most one special token before the text and at most one after it.
 Status ReadTemplate(const JsonTree& stage, const Place& place, TokenizerData& data) {
   const JsonTree* single = FindField(stage, "single");
   if (single == nullptr || !single->is_array()) return place.Wrong("single", stage, "a list");
@@ -230,7 +231,7 @@ Status ReadProcessor(const JsonTree& stage, const Place& place, TokenizerData& d
       return ReadProcessor(item, at, data);
     });
   }
-  if (type == "ByteLevel") return {};  // only trims offsets
+  if (type == "ByteLevel") return {};  // affects only offsets
   if (type == "TemplateProcessing") return ReadTemplate(stage, place, data);
   return place.Wrong("type", stage, "Sequence, ByteLevel or TemplateProcessing");
 }

@@ -192,7 +192,7 @@ TEST(SentencePiece, TheSpaceInFrontFollowsTheSwitches) {
   EXPECT_THAT(Make(data)->Encode("a", special), ElementsAre(kA));
 }
 
-// The space in front is that of the whole text, not one a piece.
+// A leading space is added to the whole text, not to each piece.
 TEST(SentencePiece, PiecesAreOneTextThatNoTokenCrosses) {
   TokenizerData data = PieceData();
   const EncodeOptions special = {.parse_special = true};
@@ -219,7 +219,7 @@ TEST(SentencePiece, WithoutByteTokensTheUnknownTokenStands) {
   EXPECT_THAT(Make(data)->Encode("aé"), ElementsAre(1, kSpaceA, 0));
 }
 
-// Pieces that hold a space behind other characters forbid cutting the text into words.
+// Pieces with a space after other characters rule out splitting the text into words.
 TEST(SentencePiece, PiecesAcrossWordsAreFound) {
   TokenizerData data = PieceData();
   Add(data, "a▁", TokenType::kNormal, 5.0f);
@@ -233,7 +233,7 @@ TEST(SentencePiece, DecodingGivesBackAnyBytes) {
   std::mt19937_64 rng(6);
   for (int round = 0; round < 2000; ++round) {
     std::string text = RandomText(rng, round % 2 == 0);
-    if (text.find("\xE2\x96\x81") != std::string::npos) continue;  // reads back as a space
+    if (text.find("\xE2\x96\x81") != std::string::npos) continue;  // decodes to a space
     const std::vector<Token> tokens = tokenizer->Encode(text);
     EXPECT_EQ(tokenizer->Decode(tokens), text);
     EXPECT_EQ(Stream(*tokenizer, tokens), ReplaceInvalidUtf8(text));
