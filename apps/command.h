@@ -1,10 +1,10 @@
-// Subcommands of the foretoken binary. Each lives in cmd_<name>.cc, in apps/talk, apps/models or
-// eval, and is listed in commands.def.
+// Subcommands of the foretoken binary. Each is implemented in cmd_<name>.cc, in a folder of apps or
+// in eval, and listed in commands.def.
 #pragma once
 
 namespace foretoken {
 
-// Exit statuses every command keeps to.
+// Exit statuses of all commands.
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;

@@ -10,11 +10,11 @@
 namespace foretoken {
 namespace {
 
-// CLI11's help with descriptions folded to fit a terminal.
+// CLI11's help formatter with descriptions wrapped to fit a terminal.
 class FoldedHelp : public CLI::Formatter {
  public:
   std::string make_option_desc(const CLI::Option* option) const override {
-    constexpr size_t kColumns = 72;  // beside the 30 of the names
+    constexpr size_t kColumns = 72;  // besides the 30 columns of the names
     const std::string& text = option->get_description();
     std::string folded;
     size_t column = 0;
@@ -41,7 +41,7 @@ void FoldHelp(CLI::App& app, const std::shared_ptr<FoldedHelp>& help) {
   for (CLI::App* part : app.get_subcommands({})) FoldHelp(*part, help);
 }
 
-// The subcommand that was named, or `app` itself.
+// The selected subcommand, or `app` itself.
 const CLI::App& Named(const CLI::App& app) {
   const auto parts = app.get_subcommands();
   return parts.empty() ? app : Named(*parts[0]);
@@ -55,7 +55,7 @@ std::vector<std::string> LongNames(const CLI::App& app) {
   return names;
 }
 
-// What is wrong with `extra`, which the command does not take.
+// The error message for `extra`, an argument that the command does not take.
 std::string Unexpected(const CLI::App& app, const std::string& extra) {
   std::vector<std::string> parts;
   for (const CLI::App* part : app.get_subcommands({})) parts.push_back(part->get_name());
@@ -73,7 +73,7 @@ std::string Unexpected(const CLI::App& app, const std::string& extra) {
          (is_model ? "; did you mean -m " + extra + "?" : "");
 }
 
-// Says what was not expected. Returns whether there was anything.
+// Reports unexpected arguments. Returns whether there were any.
 bool RefuseExtras(const CLI::App& app) {
   const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
   if (extras.empty()) return false;
@@ -109,7 +109,7 @@ std::optional<int> ParseCommandLine(CLI::App& app, int argc, char** argv) {
   FoldHelp(app, std::make_shared<FoldedHelp>());
   auto arguments = WithOurOptions(app, {argv + 1, argv + argc});
   if (!arguments.ok()) return BadUsage(arguments.error());
-  std::ranges::reverse(*arguments);  // as CLI11 takes them
+  std::ranges::reverse(*arguments);  // the order that CLI11 expects
   try {
     app.parse(std::move(*arguments));
     return std::nullopt;

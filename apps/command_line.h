@@ -1,5 +1,5 @@
-// What the commands share: parsing their options with the exit statuses of command.h, or showing
-// them to whoever describes the command, and failing with a sentence.
+// Functions shared by the commands: parsing options with the exit statuses of command.h, exposing
+// their definitions, and reporting errors.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,13 +17,14 @@
 
 namespace foretoken {
 
-// Parses the options of one command, llama.cpp's where it takes them (llama_options.h). Returns the
-// status to exit with after --help or bad usage, nothing when the command should run. A command
-// calls it before it does any work: under a DefinitionVisit nothing must happen.
+// Parses the options of one command, including llama.cpp's where it accepts them (llama_options.h).
+// Returns the exit status after --help or bad usage, nothing if the command should run. A command
+// must call this before it does any work: under a DefinitionVisit nothing else may happen.
 std::optional<int> ParseCommandLine(CLI::App& app, int argc, char** argv);
 
-// While it lives, ParseCommandLine parses nothing: it shows the definition to `visit` and returns
-// kExitDone, so that running a command describes it. One at a time, in the main thread.
+// While an instance exists, ParseCommandLine does not parse: it passes the command's definition to
+// `visit` and returns kExitDone. So running a command yields its definition. One instance at a
+// time, in the main thread.
 class DefinitionVisit {
  public:
   explicit DefinitionVisit(std::function<void(CLI::App&)> visit);
@@ -38,36 +39,37 @@ class DefinitionVisit {
   std::function<void(CLI::App&)> visit_;
 };
 
-// A range that error messages name and --help does not.
+// A range that is shown in error messages but not in --help.
 inline CLI::Validator Within(int low, int high) { return CLI::Range(low, high).description(""); }
 
-// Prints the sentence, what files put into it made legible; for `return Failed(error)`.
+// Prints an error message, with unprintable text from files made legible; for `return
+// Failed(error)`.
 inline int Failed(const Error& error) {
   std::fprintf(stderr, "foretoken: %s\n", Legible(error.message).c_str());
   return kExitFailed;
 }
 
-// Prints the sentence; for an option's value that cannot be.
+// Prints an error message; for an invalid value of an option.
 inline int BadUsage(const Error& error) {
   std::fprintf(stderr, "foretoken: %s\n", Legible(error.message).c_str());
   return kExitUsage;
 }
 
-// Opens an output that may replace a file only where `force` says so.
+// Opens an output file. Replaces an existing file only with `force`.
 inline Result<OutputFile> OpenOutput(const std::string& path, bool force) {
   FT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Open(path));
   FT_RETURN_IF_ERROR(CheckReplaces(path, force));
   return file;
 }
 
-// The same without opening it for the work: for functions that open their output once the input is
-// open.
+// Makes the checks of OpenOutput without keeping the file open; for functions that open their
+// output only after their input.
 inline Status CheckOutput(const std::string& path, bool force) {
   FT_ASSIGN_OR_RETURN(const OutputFile may_be_written, OpenOutput(path, force));
   return {};
 }
 
-// Refuses what cannot be written, for options that name a file to be written when the work is done.
+// A validator of writable paths, for options that name a file written at the end of the work.
 inline CLI::Validator WritableFile() {
   return CLI::Validator(
       [](std::string& path) {

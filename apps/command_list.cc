@@ -7,7 +7,7 @@
 namespace foretoken {
 namespace {
 
-// `name` with '-' for '_', which no C++ name can have.
+// `name` with '-' for '_', since C++ names cannot contain '-'.
 std::string AsTyped(std::string_view name) {
   std::string typed(name);
   std::ranges::replace(typed, '_', '-');

@@ -1,5 +1,4 @@
-// The subcommands of the foretoken binary as a list: what `main`, the manual and the completions go
-// by.
+// The list of subcommands, used by `main`, the manual and the completions.
 #pragma once
 
 #include <span>
@@ -15,15 +14,15 @@ inline constexpr char kExitStatuses[] =
     "0 done, 1 failed, 2 bad usage, 3 --check found a difference";
 
 struct Subcommand {
-  std::string name;  // as it is typed: "find-heads"
+  std::string name;  // as typed: "find-heads"
   std::string_view summary;
   int (*run)(int argc, char** argv);  // argv[0] is the name
 };
 
-// In the order of commands.def.
+// All subcommands, in the order of commands.def.
 std::span<const Subcommand> AllSubcommands();
 std::vector<std::string> SubcommandNames();
-// The command of that name, in which '_' counts as '-'; null where there is none.
+// The command of that name, with '_' equivalent to '-'; null if there is none.
 const Subcommand* FindSubcommand(std::string_view typed);
 
 }  // namespace foretoken

@@ -10,18 +10,18 @@ namespace {
 
 enum class Treatment : uint8_t {
   kSame,      // `text` is our name for it
-  kSilent,    // what happens anyway
-  kDropped,   // changes nothing here; `text` says why
+  kSilent,    // the default behaviour here
+  kDropped,   // no effect here; `text` says why
   kAnswered,  // `text` says what to do instead
 };
 enum class Value : uint8_t { kNone, kOne, kSwitch };  // kSwitch: on, off or auto may follow
 
 struct LlamaOption {
-  std::string_view names;  // with a blank around each
+  std::string_view names;  // with blanks around each name
   Value value;
   Treatment treatment;
   std::string_view text;
-  std::string_view commands = "";  // those it is meant for, or "" for all
+  std::string_view commands = "";  // the commands it applies to, or "" for all
 };
 
 // The commands that take llama.cpp's options.
@@ -38,7 +38,7 @@ constexpr std::string_view kServer = "'foretoken serve' is the server";
 constexpr std::string_view kInRequests = "requests bring it";
 
 constexpr LlamaOption kLlamaOptions[] = {
-    // The same by another name.
+    // Same meaning, different name.
     {" --temperature ", Value::kOne, Treatment::kSame, "--temp"},
     {" --predict --n-predict ", Value::kOne, Treatment::kSame, "--new-tokens", kWriters},
     {" -n --predict --n-predict ", Value::kOne, Treatment::kSame, "--max-tokens", "serve"},
@@ -55,7 +55,7 @@ constexpr LlamaOption kLlamaOptions[] = {
     {" --draft-n --spec-draft-n-max ", Value::kOne, Treatment::kSame, "--draft-max"},
     {" -ctk --cache-type-k ", Value::kOne, Treatment::kSame, "--cache-type"},
     {" -st --single-turn ", Value::kNone, Treatment::kSame, "--chat", "generate"},
-    // What happens anyway.
+    // Default behaviour.
     {" -no-cnv --no-conversation --no-display-prompt --simple-io --log-disable ", Value::kNone,
      Treatment::kSilent, "", "generate"},
     {" -cnv --conversation -i --interactive --multiline-input -mli --simple-io --log-disable ",
@@ -85,7 +85,7 @@ constexpr LlamaOption kLlamaOptions[] = {
     {" --threads-http ", Value::kOne, Treatment::kDropped,
      "foretoken chooses the threads of connections itself", "serve"},
     {" --keep ", Value::kOne, Treatment::kDropped, "a full context is never shifted"},
-    // Done otherwise.
+    // Handled differently.
     {" -cnv --conversation -i --interactive -if --interactive-first ", Value::kNone,
      Treatment::kAnswered, "'foretoken chat' is the conversation; --chat answers one message",
      "generate"},
@@ -145,7 +145,7 @@ const LlamaOption* FindLlamaOption(std::string_view name, std::string_view comma
   return nullptr;
 }
 
-// How many of `next` are the option's values.
+// Number of arguments in `next` that are the option's values.
 size_t ValuesOf(const LlamaOption& option, std::span<const std::string> next) {
   if (next.empty() || option.value == Value::kNone) return 0;
   if (option.value == Value::kOne) return 1;

@@ -1,6 +1,6 @@
-// Options as llama.cpp's users type them, in `generate`, `chat` and `serve`: what means the same is
-// renamed, what changes nothing here is dropped with a note, and what foretoken does differently is
-// an error that says what to use.
+// llama.cpp's options in `generate`, `chat` and `serve`. Options with the same meaning are renamed,
+// options without effect here are dropped with a note, and options for which foretoken has a
+// different way are errors that say what to use.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,9 +11,9 @@
 
 namespace foretoken {
 
-// `arguments` with the names of `app`'s own options; those that it has pass as they are, and so do
-// their values. Commands other than those three get `arguments` unchanged. Notes go to
-// standard error. Errors: an option that foretoken does differently.
+// Returns `arguments` with llama.cpp's names replaced by those of `app`. Options that `app` has,
+// and their values, are unchanged, as are all arguments of other commands. Notes go to standard
+// error. Errors: an option that foretoken handles differently.
 Result<std::vector<std::string>> WithOurOptions(const CLI::App& app,
                                                 const std::vector<std::string>& arguments);
 

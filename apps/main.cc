@@ -71,8 +71,8 @@ void SayNoMemory() {
       stderr);
 }
 
-// Called where `new` finds no memory. The main thread unwinds, so that what it holds is put in
-// order; an exception in another one would end in an abort.
+// The new-handler. In the main thread it throws, so that destructors run and clean up; in other
+// threads an exception would abort the process.
 void ReportNoMemory() {
   if (std::this_thread::get_id() == kMainThread) throw std::bad_alloc();
   SayNoMemory();
@@ -80,7 +80,7 @@ void ReportNoMemory() {
 }
 
 int Main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an ordinary write error
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe becomes an ordinary write error
   ExplainBusErrors();
   RememberInputs(true);
   const int status = RunCommand(argc, argv);
@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
     return foretoken::Main(argc, argv);
   } catch (const std::bad_alloc&) {
     foretoken::SayNoMemory();
-  } catch (const std::length_error&) {  // a container beyond what addresses can hold
+  } catch (const std::length_error&) {  // a container larger than the address space
     foretoken::SayNoMemory();
   }
   return foretoken::kExitFailed;

@@ -1,4 +1,4 @@
-// Options that --help shows under one heading.
+// A group of options with one heading in --help.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,7 +15,7 @@ class OptionGroup {
   CLI::Option* Add(const char* names, Value& value, const char* type, const char* help) {
     return app_.add_option(names, value, help)->type_name(type)->group(name_);
   }
-  // One that may be given several times, a value each time.
+  // Adds an option that may be repeated, with one value each time.
   CLI::Option* AddList(const char* names, std::vector<std::string>& values, const char* type,
                        const char* help) {
     return Add(names, values, type, help)->allow_extra_args(false);

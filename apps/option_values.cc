@@ -6,7 +6,7 @@
 namespace foretoken {
 namespace {
 
-// Names of validators that accept everything and carry the values behind the mark.
+// Name prefixes of validators that accept everything; the values follow the prefix.
 constexpr std::string_view kOffer = "offer ", kOfferList = "offer list ";
 
 // Types that name files or folders.
@@ -24,7 +24,7 @@ std::vector<CLI::Validator*> ValidatorsOf(CLI::Option& option) {
   std::vector<CLI::Validator*> validators;
   try {
     for (int i = 0;; ++i) validators.push_back(option.get_validator(i));
-  } catch (const CLI::OptionNotFound&) {  // CLI11 tells their number in no other way
+  } catch (const CLI::OptionNotFound&) {  // CLI11 does not expose their number otherwise
     return validators;
   }
 }

@@ -18,7 +18,7 @@ namespace {
 constexpr char kModelGroup[] = "Model and machine";
 constexpr char kSpeculation[] = "Speculation (changes no text, unless --verifier does)";
 
-// Reads an option's text by `parse`, which returns a Status; a mistake becomes CLI11's.
+// Adds an option whose text is parsed by `parse`, which returns a Status; an error becomes CLI11's.
 template <typename Parse>
 CLI::Option* AddParsed(CLI::App& app, const std::string& names, const std::string& help,
                        const Parse& parse) {
@@ -36,7 +36,7 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& names, const std::strin
       ->allow_extra_args(false);
 }
 
-// `first`, and the names of `items` behind them.
+// `first`, followed by the names of `items`.
 template <typename Items, typename NameOf = std::identity>
 std::vector<std::string> NamesAfter(std::vector<std::string> first, const Items& items,
                                     NameOf name_of = {}) {
@@ -54,7 +54,7 @@ Result<CpuIsa> ParseIsa(std::string_view text) {
                CommaList(known, CpuIsaName)};
 }
 
-// "id:bias", or as llama.cpp has it "id+bias" and "id-bias".
+// Parses "id:bias", or llama.cpp's "id+bias" and "id-bias".
 Result<std::pair<Token, float>> ParseBias(std::string_view text) {
   Token token = 0;
   float bias = 0;
@@ -201,7 +201,7 @@ Status CheckNewTokens(const std::string& name, int count) {
 
 namespace {
 
-// An option that stands for --draft-opt KEY=FILE.
+// Adds an option that is short for --draft-opt KEY=FILE.
 CLI::Option* AddFileOption(CLI::App& app, const std::string& name, const std::string& help,
                            const std::string& key, DraftArgs* draft) {
   return AddParsed(app, name, help,

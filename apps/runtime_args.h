@@ -1,4 +1,4 @@
-// The options of models, sampling and drafting, which several commands share.
+// Options of models, sampling and drafting shared by several commands.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,26 +14,26 @@
 namespace foretoken {
 
 void AddModelArgs(CLI::App& app, ModelArgs* model);
-// Adds --isa, which makes `backend` name the CPU with that instruction set.
+// Adds --isa, which sets `backend` to the CPU with that instruction set.
 void AddIsaArg(CLI::App& app, std::string* backend);
 
-// Adds --seed. A random one (-1) is printed to standard error, for the run to be repeated.
+// Adds --seed. A random seed (-1) is printed to standard error so that the run can be repeated.
 CLI::Option* AddSeedArg(CLI::App& app, uint64_t* seed, const std::string& help);
 void AddSamplingArgs(CLI::App& app, SamplingArgs* sampling);
 
 // Adds --grammar, --json-schema and the like.
 void AddGrammarArgs(CLI::App& app, GrammarArgs* grammar);
 
-// Whether an answer can have `count` tokens at most; -1: no limit. Errors: neither -1 nor at least
-// 1, said of the option `name`.
+// Checks a limit of an answer's tokens; -1: no limit. Errors: `count` is neither -1 nor at least 1;
+// they name the option `name`.
 Status CheckNewTokens(const std::string& name, int count);
 
-// What --drafter may name: "none" and all drafters.
+// The values of --drafter: "none" and all drafters.
 std::vector<std::string> DrafterNames();
 void AddDraftArgs(CLI::App& app, DraftArgs* draft);
 // The part of AddDraftArgs that sets drafters' options and names their files.
 void AddDraftOptions(CLI::App& app, DraftArgs* draft);
-// The part of AddDraftArgs that shapes trees, for commands that choose drafters themselves.
+// The part of AddDraftArgs that sets tree options, for commands that choose drafters themselves.
 void AddTreeArgs(CLI::App& app, DraftArgs* draft);
 
 void AddCacheArgs(CLI::App& app, DType* type);

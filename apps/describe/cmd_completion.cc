@@ -1,4 +1,4 @@
-// foretoken completion: scripts with which shells complete its commands and options.
+// foretoken completion: prints shell scripts that complete commands and options.
 #include <cstdio>
 
 #include "apps/command_line.h"

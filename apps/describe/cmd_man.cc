@@ -1,4 +1,4 @@
-// foretoken man: manual pages, made of the commands' definitions.
+// foretoken man: prints manual pages generated from the commands' definitions.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,12 +17,12 @@ constexpr char kManFooter[] =
     "  foretoken man serve | man -l -\n"
     "  foretoken man serve >/usr/local/share/man/man1/foretoken-serve.1";
 
-// What the command's --help prints, from a process of its own: of a parser that lies in a module.
-// Empty where that fails.
+// The output of the command's --help, run in a child process because its parser is in a module.
+// Empty on failure.
 std::string HelpText(const Subcommand& command) {
   int ends[2];
   if (pipe(ends) != 0) return "";
-  std::fflush(nullptr);  // the child would write it again
+  std::fflush(nullptr);  // otherwise the child would write it again
   const pid_t child = fork();
   if (child == 0) {
     dup2(ends[1], STDOUT_FILENO);

@@ -1,4 +1,4 @@
-// Completion scripts of shells, made of the commands' definitions.
+// Generators of shell completion scripts, from the commands' definitions.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace foretoken {
 
-// Scripts that complete commands, their parts, options, values that are known, and files. Each is
-// whole in itself: no package of completions is needed, and foretoken is not run by it. A part of a
-// command is told by its place, right behind the command.
+// Scripts that complete commands, their parts, options, known values, and files. Each is
+// self-contained: it needs no completion package and does not run foretoken. A part of a command is
+// recognised by its position directly after the command.
 std::string BashCompletion(std::span<const CommandDefinition> commands);
 std::string ZshCompletion(std::span<const CommandDefinition> commands);
 std::string FishCompletion(std::span<const CommandDefinition> commands);

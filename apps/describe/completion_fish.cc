@@ -30,7 +30,7 @@ complete -c foretoken -n __foretoken_has_typed -l help -d 'list the commands'
 complete -c foretoken -n __foretoken_has_typed -l version -d 'show the version'
 )";
 
-// In single quotes, in which fish knows \\ and \'.
+// `text` in single quotes, in which fish interprets \\ and \'.
 std::string FishQuoted(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) {
@@ -40,7 +40,7 @@ std::string FishQuoted(std::string_view text) {
   return quoted + "'";
 }
 
-// The options of `complete` that say how a value is completed.
+// The arguments of `complete` that define how a value is completed.
 std::string FishValue(const OptionDefinition& option) {
   if (option.values.is_file) return " -r -F";
   const std::vector<std::string> values = PlainValues(option);

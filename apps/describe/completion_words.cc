@@ -21,7 +21,7 @@ std::string ShortHelp(std::string_view help) {
   constexpr size_t kMost = 76;
   std::string text(help.substr(0, help.find('\n')));
   if (text.size() <= kMost) return text;
-  // Where a phrase ends, else where a word does.
+  // Cut at the end of a phrase, else at the end of a word.
   size_t end = text.find_last_of(",;:(", kMost);
   if (end == text.npos || end < kMost / 2) end = text.rfind(' ', kMost);
   text.resize(end == text.npos ? ValidUtf8Prefix(std::string_view(text).substr(0, kMost)) : end);

@@ -1,4 +1,4 @@
-// What the completion scripts of all shells share: which words are offered where.
+// Functions shared by the completion scripts of all shells: which words are offered where.
 #pragma once
 
 #include <functional>
@@ -11,19 +11,19 @@
 
 namespace foretoken {
 
-// The first line of an option's help, or of a summary, cut to what fits beside a name.
+// The first line of an option's help or of a summary, cut to a length that fits beside a name.
 std::string ShortHelp(std::string_view help);
 
-// In single quotes of a shell of the Bourne family: "it's" becomes 'it'\''s'.
+// `text` in single quotes for Bourne-like shells: "it's" becomes 'it'\''s'.
 std::string ShellQuoted(std::string_view text);
 
-// The names of values that need no quoting in any shell; others are not offered.
+// The option's values that need no quoting in any shell; others are not offered.
 std::vector<std::string> PlainValues(const OptionDefinition& option);
 
-// The argument by position that is completed; null where there is none.
+// The positional argument to complete; null if there is none.
 const OptionDefinition* CompletedArgument(const CommandDefinition& command);
 
-// Calls `visit` with each command and each part of one, and with its path: "bench", "bench decode".
+// Calls `visit` for each command and each part of one, with its path: "bench", "bench decode".
 void ForEachPath(
     std::span<const CommandDefinition> commands,
     const std::function<void(const std::string& path, const CommandDefinition&)>& visit);

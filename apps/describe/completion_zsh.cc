@@ -29,7 +29,7 @@ else
 fi
 )";
 
-// What has a meaning of its own within a specification for _arguments or _describe.
+// Escapes characters that are special within a specification for _arguments or _describe.
 std::string Escaped(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -39,7 +39,7 @@ std::string Escaped(std::string_view text) {
   return escaped;
 }
 
-// What completes a value: ":NAME:ACTION".
+// The completion of a value: ":NAME:ACTION".
 std::string ActionOf(const OptionDefinition& option) {
   std::string action = ":" + Escaped(option.type) + ":";
   if (option.values.is_file) return action + "_files";
@@ -50,7 +50,7 @@ std::string ActionOf(const OptionDefinition& option) {
   return action + (option.values.is_list ? "{_sequence compadd - " + list + "}" : "(" + list + ")");
 }
 
-// One line for each name of an option, and one for an argument.
+// Adds one line for each name of an option, and one for an argument.
 void AddSpecifications(const OptionDefinition& option, std::string& script) {
   if (option.is_argument()) {
     const std::string mark = option.is_repeatable ? "*" : option.is_required ? "" : ":";
@@ -69,8 +69,8 @@ void AddSpecifications(const OptionDefinition& option, std::string& script) {
   }
 }
 
-// The function that completes what has parts: their names, then what belongs to the one named.
-// `otherwise`: what completes the rest where none is named, or "".
+// Adds a function that completes the names of parts, then the arguments of the selected part.
+// `otherwise`: completes the rest if no part is selected, or "".
 void AddChooser(const std::string& function, std::span<const CommandDefinition> parts,
                 const std::string& otherwise, std::string& script) {
   script += "\n" + function + "() {\n  if (( CURRENT > 2 )); then\n    _foretoken_hand_over " +

@@ -46,12 +46,13 @@ OptionDefinition Define(CLI::Option& option) {
   return defined;
 }
 
-// The options of `app`, and those of its option groups, which are apps without a name. `group`:
-// what options of CLI11's own group are put under.
+// Adds the options of `app` and of its option groups, which are apps without a name. `group`: the
+// heading for options of CLI11's default group.
 void AddOptions(CLI::App& app, const std::string& group, CommandDefinition* to) {
   const CLI::Option* repeated = group.empty() ? nullptr : app.get_help_ptr();
   for (CLI::Option* option : app.get_options()) {
-    if (option->get_group().empty() || option == repeated) continue;  // hidden; in every group
+    if (option->get_group().empty() || option == repeated)
+      continue;  // hidden, or repeated in every group
     OptionDefinition defined = Define(*option);
     if (!group.empty()) defined.group = group;
     to->options.push_back(std::move(defined));

@@ -1,5 +1,4 @@
-// A command as its definition has it, in plain values: what its manual page and its completions are
-// made of.
+// The definition of a command as plain values, the input of its manual page and its completions.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,15 +11,15 @@
 namespace foretoken {
 
 struct OptionDefinition {
-  std::vector<std::string> names;  // as typed, short ones first; none of an argument by position
-  std::string position;            // the name of an argument by position
-  std::string type;                // of the value, "FILE"; "" where there is none
+  std::vector<std::string> names;  // as typed, short ones first; empty for a positional argument
+  std::string position;            // the name of a positional argument
+  std::string type;                // of the value, "FILE"; "" if there is none
   OptionValues values;
   std::string range;          // "1 to 1024", or ""
-  std::string default_value;  // where the help does not say it
-  std::string environment;    // the variable that gives the value, or ""
+  std::string default_value;  // "" if the help states it
+  std::string environment;    // environment variable that provides the value, or ""
   std::string group;          // its heading in --help
-  std::string help;           // a line, and further lines of values that it may have
+  std::string help;           // a line, and further lines about its values
   bool is_required = false;
   bool is_repeatable = false;
   std::vector<std::string> excludes, needs;  // other options, as typed
@@ -30,20 +29,20 @@ struct OptionDefinition {
 };
 
 struct CommandDefinition {
-  std::string name;         // as typed after what it is part of: "bench", and "decode" in it
+  std::string name;         // as typed after its parent: "bench", or "decode" for its part
   std::string summary;      // a phrase
   std::string description;  // a sentence
-  std::string footer;       // what --help ends with: prose, examples, exit statuses
-  std::vector<OptionDefinition> options;  // in the order of --help; groups may be scattered
+  std::string footer;       // the end of --help: prose, examples, exit statuses
+  std::vector<OptionDefinition> options;  // in the order of --help; groups may be interleaved
   std::vector<CommandDefinition> parts;
-  // It has options that another parser knows: only its --help tells them.
+  // Whether it has options of another parser, which only its --help shows.
   bool is_partial = false;
 };
 
-// The definition that `app` holds. Name and summary are the app's own, for parts.
+// The definition in `app`. Name and summary are set only for parts.
 CommandDefinition DefinitionOf(CLI::App& app);
 
-// What running the command would parse. Nothing else of it runs.
+// The definition that the command would parse its arguments by. Nothing else of the command is run.
 CommandDefinition ReadDefinition(const Subcommand& command);
 
 }  // namespace foretoken

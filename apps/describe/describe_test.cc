@@ -1,5 +1,5 @@
-// The manual and the completions of commands made up here; those of the real ones are tried by
-// tests/cli/describe_test.sh.
+// Tests of the manual and the completions of invented commands; tests/cli/describe_test.sh covers
+// the real ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,9 +23,9 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::Pair;
 
-int runs = 0;  // of commands beyond their parsing
+int runs = 0;  // number of command runs that got beyond parsing
 
-// A command with options of every kind.
+// A command with every kind of option.
 int Run_paint(int argc, char** argv) {
   CLI::App app("Paints a wall's front.", "foretoken paint");
   app.footer(

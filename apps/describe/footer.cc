@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kExamplesHeading = "Examples:", kStatusHeading = "Exit status:";
 
-// Indented, or with columns.
+// Whether a line is indented or has columns.
 bool IsVerbatimLine(std::string_view line) {
   return line.starts_with(' ') || line.find("  ") != line.npos;
 }

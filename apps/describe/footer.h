@@ -1,5 +1,4 @@
-// What --help ends with, taken apart: prose, examples and exit statuses, told by how they are
-// written.
+// Parser of the end of --help: prose, examples and exit statuses, recognised by their format.
 #pragma once
 
 #include <string>
@@ -9,25 +8,26 @@
 
 namespace foretoken {
 
-// The lines of a text, without their ends.
+// The lines of a text, without line ends.
 std::vector<std::string> LinesOf(std::string_view text);
 
 struct FooterBlock {
   std::vector<std::string> lines;
-  bool is_verbatim = false;  // commands or a table, not to be filled
+  bool is_verbatim = false;  // commands or a table, not to be reflowed
 };
 
 struct Footer {
   std::vector<FooterBlock> notes;
-  std::vector<std::string> examples;                               // their lines
+  std::vector<std::string> examples;                               // lines of the examples
   std::vector<std::pair<std::string, std::string>> exit_statuses;  // number and meaning
 };
 
-// Paragraphs stand apart by empty lines. One that begins with "Examples:", or that has nothing but
-// indented commands, is of examples; one that begins with "Exit status:" has the statuses.
+// Paragraphs are separated by empty lines. A paragraph that begins with "Examples:", or that has
+// only indented commands, contains examples; one that begins with "Exit status:" contains the
+// statuses.
 Footer ReadFooter(std::string_view text);
 
-// "0 done, 1 failed" as pairs.
+// Parses "0 done, 1 failed" into pairs.
 std::vector<std::pair<std::string, std::string>> ReadExitStatuses(std::string_view text);
 
 }  // namespace foretoken

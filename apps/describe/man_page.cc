@@ -15,7 +15,7 @@ std::string JoinedBy(const std::vector<std::string>& texts, std::string_view gap
   return joined;
 }
 
-// What an argument by position is called: its type where that says more than its name.
+// The name of a positional argument: its type if that is more specific than its name.
 std::string ArgumentName(const OptionDefinition& argument) {
   if (argument.type != "TEXT") return argument.type;
   std::string name = argument.position;
@@ -45,7 +45,7 @@ std::string TagOf(const OptionDefinition& option) {
   return tag;
 }
 
-// What CLI11 knows of an option beyond its help, as sentences.
+// CLI11's properties of an option beyond its help, as sentences.
 std::string KnownOf(const OptionDefinition& option) {
   std::string known;
   const auto add = [&known](const std::string& sentence) { known += " " + sentence + "."; };
@@ -59,7 +59,7 @@ std::string KnownOf(const OptionDefinition& option) {
   return known;
 }
 
-// Where the names end in a line "pld+h: copies after ..." of an option's help; npos for prose.
+// The end of the names in a line "pld+h: copies after ..." of an option's help; npos for prose.
 size_t NamesEnd(std::string_view line) {
   constexpr std::string_view kInNames = "abcdefghijklmnopqrstuvwxyz0123456789+_-, ";
   const size_t end = line.find(": ");
@@ -89,8 +89,8 @@ void AddOption(const OptionDefinition& option, RoffPage& page) {
   page.OutdentItems();
 }
 
-// Options by group, in the order in which the groups begin. CLI11's own group, which has --help and
-// so is the first, needs no heading.
+// Adds options by group, in order of each group's first option. CLI11's own group, which has --help
+// and so comes first, needs no heading.
 void AddGroups(const CommandDefinition& command, RoffPage& page) {
   std::vector<std::string> groups;
   for (const OptionDefinition& option : command.options) {
@@ -146,7 +146,7 @@ void AddStatuses(const std::vector<std::pair<std::string, std::string>>& statuse
   for (const auto& [number, meaning] : statuses) page.Item(RoffPage::Bold(number), meaning);
 }
 
-// What --help says of them, or those of all commands that the command can have.
+// The exit statuses in --help, else those common to all commands that can occur.
 std::vector<std::pair<std::string, std::string>> StatusesOf(const CommandDefinition& command,
                                                             const Footer& footer) {
   if (!footer.exit_statuses.empty()) return footer.exit_statuses;

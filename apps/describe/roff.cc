@@ -10,7 +10,7 @@
 namespace foretoken {
 namespace {
 
-// An argument of a request, in quotes.
+// A quoted argument of a request.
 std::string Argument(std::string_view text) { return "\"" + RoffText(text) + "\""; }
 
 std::string Uppercase(std::string_view text) {
@@ -19,7 +19,8 @@ std::string Uppercase(std::string_view text) {
   return upper;
 }
 
-// On one line, with single spaces: roff would break the line before a space that begins one.
+// Joins text into one line with single spaces, since roff breaks the line before a line with a
+// leading space.
 std::string Joined(std::string_view text) {
   std::string joined;
   for (const char c : text) {
@@ -50,7 +51,7 @@ std::string RoffText(std::string_view text) {
         case '\\':
           escaped += "\\e";
           break;
-        case '-':  // a hyphen could not be copied into a shell
+        case '-':  // a typographic hyphen could not be copied into a shell
           escaped += "\\-";
           break;
         case '\'':
@@ -78,7 +79,7 @@ std::string RoffText(std::string_view text) {
 }
 
 RoffPage::RoffPage(std::string_view title, std::string_view source) {
-  // No date: a page is the same whenever it is made.
+  // No date, so that builds are reproducible.
   text_ = ".TH " + Argument(Uppercase(title)) + " 1 \"\" " + Argument(source) + " " +
           Argument("User Commands") + "\n";
 }

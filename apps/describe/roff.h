@@ -1,4 +1,4 @@
-// Manual pages in roff, with the macros of man(7).
+// Writer of manual pages in roff, with the macros of man(7).
 #pragma once
 
 #include <span>
@@ -7,36 +7,37 @@
 
 namespace foretoken {
 
-// `text` as roff prints it: backslashes, hyphens that are minus signs, and what else means
-// something there or would become a typographic sign. Characters beyond ASCII become escapes. Line
-// ends stay.
+// Escapes `text` for roff: backslashes, hyphens that are minus signs, and other characters that are
+// special or would become typographic signs. Characters beyond ASCII become escapes. Line ends are
+// kept.
 std::string RoffText(std::string_view text);
 
-// Builds a page. Texts are plain: they are escaped here.
+// Builds a page. Takes plain texts and escapes them.
 class RoffPage {
  public:
-  // `title` of the page, as in "foretoken-serve"; `source` made it, as in "foretoken 0.1.0".
+  // `title`: title of the page, as in "foretoken-serve". `source`: the program, as in "foretoken
+  // 0.1.0".
   RoffPage(std::string_view title, std::string_view source);
 
   void Section(std::string_view heading);
-  // What the index of manual pages is made of, under the section NAME.
+  // The line under the section NAME from which the index of manual pages is built.
   void NameLine(std::string_view name, std::string_view summary);
   void Subsection(std::string_view heading);
-  // Filled text; line ends in it are spaces.
+  // A reflowed paragraph; line ends count as spaces.
   void Paragraph(std::string_view text);
-  // A line of its own, `bold` before `rest`.
+  // A separate line with `bold` before `rest`.
   void Usage(std::string_view bold, std::string_view rest);
-  // Other pages of section 1.
+  // References to other pages of section 1.
   void References(std::span<const std::string> names);
-  // A text under a tag, which Bold and Italic made.
+  // A text under a tag made by Bold and Italic.
   void Item(std::string_view tag, std::string_view text);
-  // What follows is under the last item, until OutdentItems.
+  // Indents what follows under the last item, until OutdentItems.
   void IndentItems();
   void OutdentItems();
-  // Lines as they are.
+  // Lines printed verbatim.
   void Verbatim(std::span<const std::string> lines);
 
-  // For tags: escaped text in a font.
+  // Escaped text in a font, for tags.
   static std::string Bold(std::string_view text);
   static std::string Italic(std::string_view text);
 
@@ -44,11 +45,11 @@ class RoffPage {
 
  private:
   void BeginParagraph();
-  // A line of text, which must not be taken for a request.
+  // Adds a line of text, protected from being interpreted as a request.
   void Line(std::string_view escaped);
 
   std::string text_;
-  bool begins_ = false;  // nothing stands under the heading yet
+  bool begins_ = false;  // no text has been added under the heading yet
 };
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// foretoken annotate-draft: what became known of a draft after its export, kept in its file.
+// foretoken annotate-draft: stores measurements of a draft, made after its export, in its file.
 #include <algorithm>
 #include <cstdio>
 

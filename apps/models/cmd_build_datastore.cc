@@ -1,4 +1,4 @@
-// foretoken build-datastore: a corpus, tokenised and sorted, for the drafter rest.
+// foretoken build-datastore: tokenizes and sorts a corpus for the drafter rest.
 #include <cstdio>
 
 #include "apps/models/token_corpus.h"

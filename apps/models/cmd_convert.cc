@@ -1,4 +1,4 @@
-// foretoken convert: a Hugging Face directory as one GGUF file.
+// foretoken convert: writes a Hugging Face directory as one GGUF file.
 #include <filesystem>
 #include <memory>
 

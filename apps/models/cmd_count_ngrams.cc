@@ -1,4 +1,4 @@
-// foretoken count-ngrams: the n-grams that the drafter chimera's cache may begin with.
+// foretoken count-ngrams: counts the n-grams that initialise the cache of the drafter chimera.
 #include <cstdio>
 
 #include "apps/models/token_corpus.h"

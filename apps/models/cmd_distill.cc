@@ -31,7 +31,7 @@ struct DistillArgs {
   bool force = false, quiet = false;
 };
 
-// All that the answers depend on.
+// The record of everything that the answers depend on.
 Result<Json> RecordOf(const DistillArgs& args, const LoadedModel& loaded,
                       const DistillOptions& options) {
   FT_ASSIGN_OR_RETURN(Json data, RecordDataFiles(args.data));
@@ -84,7 +84,7 @@ void WarnOfRefusals(const Refusals& refusals) {
        refusals.first);
 }
 
-// Goes on after `written`.
+// Answers the documents that follow `written`.
 Status AnswerDocuments(const DistillArgs& args, std::span<const TextDocument> documents,
                        const Distilled& written, Distiller& distiller, AppendedFile& output) {
   FT_RETURN_IF_ERROR(output.Begin(written.bytes));

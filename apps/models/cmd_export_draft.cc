@@ -1,4 +1,4 @@
-// foretoken export-draft: a draft as other servers load it.
+// foretoken export-draft: writes a draft in the formats of other servers.
 #include <memory>
 #include <string>
 

@@ -1,4 +1,4 @@
-// foretoken find-heads: which attention heads PLD+(a) should listen to in a model.
+// foretoken find-heads: finds the attention heads of a model that PLD+(a) should use.
 #include <cstdio>
 #include <sstream>
 
@@ -23,7 +23,7 @@ struct FindHeadsArgs {
   bool plain = false, force = false, quiet = false;
 };
 
-// The stretches of a file between blank lines.
+// The paragraphs of a file, separated by blank lines.
 Result<std::vector<std::string>> ReadPrompts(const std::string& path) {
   FT_ASSIGN_OR_RETURN(std::string text, ReadText(path));
   std::istringstream in(std::move(text));
@@ -80,7 +80,8 @@ Json ToJson(const FindHeadsArgs& args, const HeadReport& report, size_t prompts)
 }
 
 Status Find(FindHeadsArgs& args) {
-  const bool is_own = args.output.empty();  // the model's own list is found again without asking
+  const bool is_own =
+      args.output.empty();  // the model's own list may be regenerated without --force
   if (is_own) args.output = args.model.path + ".heads.json";
   FT_ASSIGN_OR_RETURN(OutputFile output, OpenOutput(args.output, args.force || is_own));
   std::vector<std::string> texts = DefaultHeadPrompts();

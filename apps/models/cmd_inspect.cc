@@ -1,4 +1,4 @@
-// foretoken inspect: what a model file holds, and the memory it needs.
+// foretoken inspect: shows the contents of a model file and the memory it needs.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -55,7 +55,7 @@ std::map<std::string, TypeTotal> TotalsByType(const ModelFile& model) {
   return totals;
 }
 
-// Bytes of keys and values of one position; 0 where the cache type does not fit the model.
+// Bytes of one position's keys and values; 0 if the cache type does not fit the model.
 int64_t CacheBytesPerToken(const ModelConfig& config, DType type) {
   const int64_t width = static_cast<int64_t>(config.kv_heads) * config.head_dim;
   if (width == 0 || width % BlockElements(type) != 0) return 0;
@@ -153,7 +153,7 @@ Json ArrayPreview(const GgufArray& array) {
   return {{"items", count}, {"first", preview}};
 }
 
-// Long arrays (the vocabulary) are cut short.
+// Converts a metadata value. Long arrays (the vocabulary) are truncated.
 Json ValueJson(const GgufValue& value) {
   return std::visit(
       [](const auto& held) -> Json {
@@ -169,7 +169,7 @@ Json ValueJson(const GgufValue& value) {
 // Null for a model that is not GGUF.
 Result<Json> MetadataJson(const std::string& path) {
   const auto file = GgufFile::Open(path);
-  if (!file.ok()) {  // directories and files that hold drafts may hold models, too
+  if (!file.ok()) {  // directories and files with drafts may also hold models
     return IsPublishedDraft(path) ? Result<Json>(Json(nullptr)) : file.error();
   }
   Json metadata = Json::object();
@@ -260,7 +260,7 @@ Json ModelJson(const ModelFile& model) {
           {"memory", MemoryJson(model)}};
 }
 
-// What every file holds; `json` and `print_summary` say the rest of its kind.
+// Shows what all kinds of files have. `json` and `print_summary` provide the rest.
 void Show(const InspectArgs& options, const ModelFile& file, const Json& metadata, const Json& json,
           const std::function<void()>& print_summary) {
   if (options.json) {
@@ -276,7 +276,8 @@ void Show(const InspectArgs& options, const ModelFile& file, const Json& metadat
   if (options.tensors) PrintTensors(file);
 }
 
-// A draft has no tokenizer, and its cache is the drafter's business.
+// Shows a draft, without tokenizer and cache: it has no tokenizer, and its cache depends on the
+// drafter.
 void ShowDraft(const InspectArgs& options, const DraftFile& draft, const Json& metadata) {
   Show(options, draft, metadata, {{"draft", DraftJson(draft.info())}}, [&draft] {
     PrintDraft(draft);
@@ -284,9 +285,9 @@ void ShowDraft(const InspectArgs& options, const DraftFile& draft, const Json& m
   });
 }
 
-// What can be read of a GGUF file that cannot be used, for the reason `fault`.
+// Shows the readable part of a GGUF file that is unusable for the reason `fault`.
 Error ShowPartly(const InspectArgs& options, const Json& metadata, const Error& fault) {
-  if (metadata.is_null()) return fault;  // no GGUF file
+  if (metadata.is_null()) return fault;  // not a GGUF file
   const auto model = ModelFile::OpenPartly(options.path);
   if (!model.ok()) return fault;
   Json json = ModelJson(**model);
@@ -307,7 +308,7 @@ Status Inspect(const InspectArgs& options) {
     return {};
   }
   const auto model = ModelFile::Open(options.path);
-  if (!model.ok()) {  // a draft as its authors publish it is a model that lacks something
+  if (!model.ok()) {  // a published draft looks like an incomplete model
     const auto draft = OpenDraft(options.path);
     if (!draft.ok()) return ShowPartly(options, metadata, model.error());
     ShowDraft(options, **draft, metadata);

@@ -1,4 +1,4 @@
-// foretoken quantize: a GGUF model in a smaller number format.
+// foretoken quantize: writes a GGUF model in a smaller number format.
 #include <filesystem>
 
 #include "apps/models/rewrite_args.h"

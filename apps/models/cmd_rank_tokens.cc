@@ -1,5 +1,5 @@
-// foretoken rank-tokens: a vocabulary by how often a model writes its tokens, for the vocabulary of
-// drafts.
+// foretoken rank-tokens: ranks a vocabulary by how often a model generates its tokens, to choose
+// the vocabulary of drafts.
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -22,7 +22,7 @@ struct RankArgs {
   int most = 0;
 };
 
-// Reads texts as the tokens of one model.
+// Tokenizes texts with one model's tokenizer.
 class Reader {
  public:
   // Both must outlive the reader.
@@ -32,8 +32,8 @@ class Reader {
     if (!stops.empty()) end_ = TemplateEnd(stops).value_or(stops.front());
   }
 
-  // The answers of each document, one list of tokens: of a conversation the assistant's turns, each
-  // with the token that ends it; of anything else the whole text.
+  // The answers of each document as one list of tokens: for a conversation, the assistant's turns,
+  // each with its end token; for any other document, the whole text.
   Result<std::vector<std::vector<Token>>> Answers(const std::vector<TextDocument>& documents) {
     std::vector<std::vector<Token>> answers;
     FT_RETURN_IF_ERROR(Each(documents, "answers", [&](const TextDocument& document) {
@@ -46,7 +46,7 @@ class Reader {
     return answers;
   }
 
-  // How often each token stands in the documents, whoever speaks.
+  // Counts the occurrences of each token in the documents, in turns of all speakers.
   Status Count(const std::vector<TextDocument>& documents, std::vector<int64_t>& counts) {
     return Each(documents, "other text", [&](const TextDocument& document) {
       std::vector<Token> tokens;
@@ -56,7 +56,7 @@ class Reader {
   }
 
  private:
-  // What the chat template writes after an answer's words.
+  // The token that the chat template writes after the text of an answer.
   std::optional<Token> TemplateEnd(const std::vector<Token>& stops) const {
     const std::string answer = "answer";
     const auto text = prompter_.Render(

@@ -1,4 +1,4 @@
-// foretoken tokenize: text on stdin to token ids, or ids back to text.
+// foretoken tokenize: converts text on stdin to token ids, or ids back to text.
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -25,7 +25,7 @@ struct TokenizeArgs {
   bool ids = false, no_bos = false, decode = false, special = false, json = false;
 };
 
-// A tokenizer file alone, or the tokenizer of a model.
+// Reads a tokenizer file, or the tokenizer of a model.
 Result<TokenizerData> ReadTokenizerData(const std::string& path) {
   const std::string extension = std::filesystem::path(path).extension().string();
   if (extension == ".json" || extension == ".model") {
@@ -38,7 +38,7 @@ Result<TokenizerData> ReadTokenizerData(const std::string& path) {
   return model->tokenizer();
 }
 
-// Ids separated by white space, commas or brackets, so that a JSON list is welcome too.
+// Parses ids separated by white space, commas or brackets, so JSON lists are accepted.
 Result<std::vector<Token>> ParseIds(const std::string& text, int vocab_size) {
   constexpr const char* kSeparators = " \t\r\n,[]";
   std::vector<Token> ids;
@@ -58,7 +58,7 @@ Result<std::vector<Token>> ParseIds(const std::string& text, int vocab_size) {
   return ids;
 }
 
-// A piece on one line: what would not show, or not show as itself, is escaped.
+// A piece on one line, with invisible and ambiguous characters escaped.
 std::string Readable(std::string_view piece) {
   std::string out;
   while (!piece.empty()) {

@@ -17,8 +17,8 @@ namespace {
 
 constexpr char kModule[] = "libforetoken_train.so";
 
-// The kernels OpenBLAS should use: it does not know every processor by name and then falls back to
-// slow ones. nullptr leaves the choice to it.
+// The OpenBLAS core to use, or nullptr for its own choice. OpenBLAS falls back to slow kernels on
+// processors that it does not know by name.
 const char* BlasCore() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -29,21 +29,23 @@ const char* BlasCore() {
   return nullptr;
 }
 
-// What BLAS, OpenMP and oneDNN read once, when they are loaded. Never overrides the user's own
-// settings.
+// Sets environment variables that BLAS, OpenMP and oneDNN read when they are loaded. Never
+// overrides the user's settings.
 void SetLibraryEnvironment() {
   constexpr int kKeepExisting = 0;
   if (const char* core = BlasCore()) setenv("OPENBLAS_CORETYPE", core, kKeepExisting);
-  setenv("OMP_WAIT_POLICY", "PASSIVE", kKeepExisting);  // spinning steals time from other threads
-  // Products are kept prepared by shape, 1,024 of them at more than a megabyte each. Batches differ
-  // in the rows that they learn, so few shapes come again: a long run would hold gigabytes.
+  setenv("OMP_WAIT_POLICY", "PASSIVE",
+         kKeepExisting);  // spinning threads would take CPU time from others
+  // oneDNN caches up to 1,024 prepared products by shape, at more than a megabyte each. Batches
+  // differ in their number of learnt rows, so few shapes recur, and a long run would accumulate
+  // gigabytes.
   for (const char* cache : {"LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"}) {
     setenv(cache, "64", kKeepExisting);
   }
 }
 
-// libtorch asks for libblas.so.3, which may be the slow reference BLAS. Symbols of what is loaded
-// first win.
+// Loads OpenBLAS first, because the libblas.so.3 that libtorch requests may be the slow reference
+// BLAS, and symbols of the library loaded first take precedence.
 void PreferOpenBlas() {
   for (const char* name : {"libopenblas.so.0", "libopenblas.so"}) {
     if (dlopen(name, RTLD_NOW | RTLD_GLOBAL) != nullptr) return;
@@ -59,7 +61,7 @@ std::string ModulePath() {
   return self.substr(0, self.rfind('/') + 1) + kModule;
 }
 
-// Shows the definition of what is parsed here: of the rest, which the module parses, there is none.
+// Exposes the definition of the options parsed here; those parsed by the module have none.
 int DescribeTrain(int argc, char** argv) {
   CLI::App app("Trains a language model, or a drafter for one.", "foretoken train");
   app.footer(

@@ -16,7 +16,7 @@ std::string TextOf(const Json& message, const char* key) {
   return it != message.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
-// Whether the messages are a beginning of the document's, but for what the assistant says.
+// Whether the messages are a prefix of the document's, ignoring the assistant's texts.
 bool IsAnswerTo(const Json& messages, const TextDocument& document) {
   auto turn = document.turns.begin();
   for (const Json& message : messages) {
@@ -56,7 +56,7 @@ Result<Distilled> ReadDistilled(const std::string& path, std::span<const TextDoc
   const std::string_view text = file.text();
   const Error other{path + ": is no output of distill for these data; --force replaces it"};
   const size_t end = text.rfind('\n');
-  if (end == std::string_view::npos) {  // at most a line that was cut off
+  if (end == std::string_view::npos) {  // at most one truncated line
     const std::string_view begin = text.substr(0, kLineBegin.size());
     if (!kLineBegin.starts_with(begin)) return other;
     return Distilled();

@@ -22,7 +22,7 @@ namespace {
 
 std::string RecordPath(const std::string& output) { return output + ".run.json"; }
 
-// 0.7 where a float holds the nearest to it.
+// The decimal value as typed: 0.7 for the float nearest to it.
 double AsTyped(float value) { return std::strtod(NumberText("%g", value).c_str(), nullptr); }
 
 std::vector<RunDifference> DifferencesOf(const Json& was, const Json& now) {
@@ -90,7 +90,7 @@ Result<Json> RecordDataFiles(const std::vector<std::string>& data) {
 
 void AddSampling(const SamplingParams& p, Json& record) {
   record["temp"] = AsTyped(p.temperature);
-  if (p.pure_argmax()) return;  // the rest changes nothing
+  if (p.pure_argmax()) return;  // other settings have no effect
   Json bias = Json::array(), order = Json::array();
   for (const auto& [token, value] : p.logit_bias)
     bias.push_back(Json::array({token, AsTyped(value)}));
@@ -123,7 +123,7 @@ Status AddVerifier(const DraftArgs& draft, Json& record) {
 Status BeginRecord(const std::string& output, bool goes_on, const Json& record,
                    const std::vector<std::string>& changes) {
   FT_RETURN_IF_ERROR(CheckChanges(record, changes));
-  if (IsDevice(output)) return {};  // nothing is kept that could go on
+  if (IsDevice(output)) return {};  // a device keeps nothing that could be continued
   const std::string path = RecordPath(output);
   std::error_code ignored;
   if (goes_on && std::filesystem::exists(path, ignored)) {

@@ -1,5 +1,5 @@
-// What the answers in an output of distill depend on, kept beside it in OUT.run.json: answers of
-// another model or of other options must not join them unnoticed.
+// The record of everything that the answers in an output of distill depend on, stored beside it in
+// OUT.run.json. It prevents answers of other models or options from being mixed in unnoticed.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@ namespace foretoken {
 
 // {"model": ...}: its name and hashes of weights, vocabulary and chat template. Reads all weights.
 Json RecordModel(const ModelFile& file);
-// Contents of the files that --data names.
+// A record of the contents of the files that --data names.
 Result<Json> RecordDataFiles(const std::vector<std::string>& data);
-// The fields of `sampling`, by the names of their options.
+// Adds the fields of `sampling`, under the names of their options.
 void AddSampling(const SamplingParams& sampling, Json& record);
-// The verifier, and where it lets drafts change the text, the drafter and its tree.
+// Adds the verifier and, if it lets drafts change the text, the drafter and its tree.
 Status AddVerifier(const DraftArgs& draft, Json& record);
 
-// Writes `record` for `output`. Where answers are there already (`goes_on`), they must be of the
-// same record but for the fields `changes`; one that was written without a record is not compared.
-// Errors: what differs, and how to go on or begin anew; the system's.
+// Writes `record` for `output`. If `output` already has answers (`goes_on`), their record must
+// equal `record` except for the fields `changes`; answers without a record are not compared.
+// Errors: the differences, and how to continue or start over; those of the system.
 Status BeginRecord(const std::string& output, bool goes_on, const Json& record,
                    const std::vector<std::string>& changes);
 

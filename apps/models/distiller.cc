@@ -8,7 +8,7 @@
 namespace foretoken {
 namespace {
 
-// Of what the other speakers say.
+// Hash of the turns of all other speakers.
 uint64_t HashOfAsked(const TextDocument& document) {
   uint64_t hash = 0;
   for (const DocumentTurn& turn : document.turns) {
@@ -42,7 +42,8 @@ bool RunsInCircles(std::span<const Token> text) {
   return false;
 }
 
-// Reads up to the next question and puts it. False where there is none, or no room for an answer.
+// Takes turns up to the next question and asks it. Returns false if there is none, or no room for
+// an answer.
 Result<bool> Distiller::Ask(Job& job) {
   const std::vector<DocumentTurn>& turns = job.document->turns;
   Transcript asked = job.transcript;
@@ -73,7 +74,7 @@ void Distiller::NoteRefusal(const Job& job, const Error& why) {
   ++(job.transcript.empty() ? refusals_.whole : refusals_.in_part);
 }
 
-// Takes down the answer. True where the conversation goes on.
+// Records the answer. Returns whether the conversation continues.
 Result<bool> Distiller::Answered(Job& job) {
   std::string text;
   StreamDecoder decoder(tokenizer_);
@@ -87,7 +88,7 @@ Result<bool> Distiller::Answered(Job& job) {
   return Ask(job);
 }
 
-// Begins conversations until as many as a batch are being written.
+// Starts conversations until the batch is full.
 Status Distiller::Fill(std::span<const TextDocument> documents, size_t& next) {
   for (; std::ssize(jobs_) < options_.batch && next < documents.size(); ++next) {
     if (repeats_[next]) {
@@ -107,7 +108,8 @@ Status Distiller::Fill(std::span<const TextDocument> documents, size_t& next) {
   return {};
 }
 
-// One pass of all that is being written. Questions are read in the passes in which others answer.
+// Runs one pass of all conversations in progress. Prompts of some are processed in the same passes
+// in which others generate.
 Status Distiller::Advance() {
   std::vector<Session*> batch;
   for (const Job& job : jobs_) batch.push_back(job.session.get());

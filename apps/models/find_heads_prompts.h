@@ -1,4 +1,4 @@
-// What find-heads asks when it is given no prompts of its own.
+// The default prompts of find-heads.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace foretoken {
 
-// 32 requests to summarise a short text: eight texts, asked for in four ways.
+// 32 requests to summarise a short text: eight texts, each with four phrasings.
 std::vector<std::string> DefaultHeadPrompts();
 
 }  // namespace foretoken

@@ -11,7 +11,7 @@ namespace foretoken {
 
 namespace {
 
-// What its run found of it: steps, learnt tokens, tau; null of drafts that do not say.
+// Results of the training run: steps, learnt tokens, tau; null if the draft has none.
 Json TrainedPart(const DraftInfo& info) {
   const Result<Json> recipe = ParseJson(info.recipe, "");
   const bool says = recipe.ok() && recipe->is_object() && recipe->contains("trained");
@@ -47,7 +47,7 @@ Json DraftJson(const DraftInfo& info) {
 
 namespace {
 
-// "a, b" of those that are known: files as their authors publish them do not say everything.
+// Joins known values as "a, b"; published files do not state all of them.
 class Listed {
  public:
   void Add(const std::string& text) {

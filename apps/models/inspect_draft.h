@@ -1,4 +1,4 @@
-// foretoken inspect: what a trained draft is for.
+// Description of trained drafts in foretoken inspect.
 #pragma once
 
 #include "base/json_fwd.h"
@@ -6,10 +6,10 @@
 
 namespace foretoken {
 
-// The method, the drafter that takes it (null: none does), the target it was trained for, what it
-// reads of that and what it shares with it.
+// The method, the drafter that uses it (null: none does), the target it was trained for, its inputs
+// from the target and the weights it shares with it.
 Json DraftJson(const DraftInfo& info);
-// The same in lines.
+// Prints the same as lines of text.
 void PrintDraft(const DraftFile& draft);
 
 }  // namespace foretoken

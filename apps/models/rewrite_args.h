@@ -1,4 +1,4 @@
-// What `convert` and `quantize` share: a model is read, and written anew.
+// Options and steps shared by `convert` and `quantize`, which read a model and write it anew.
 #pragma once
 
 #include <functional>
@@ -21,18 +21,18 @@ struct RewriteArgs {
   bool force = false, quiet = false;
 };
 
-// Adds the options of `args`; the texts say what the input is and what --quiet leaves out. Returns
-// --type, which a command may require.
+// Adds the options of `args`. The texts describe the input and what --quiet omits. Returns --type,
+// which a command may require.
 CLI::Option* AddRewriteArgs(CLI::App& app, const char* input_help, const char* quiet_help,
                             RewriteArgs* args);
 
-// After the command line is parsed: checks the type and that the output may be written, calls
-// `rewrite` with the type (none where none was named), and returns the status to exit with.
+// Checks the type and that the output may be written, calls `rewrite` with the type (nothing if
+// none was given), and returns the exit status. Call it after parsing the command line.
 int RunRewrite(const RewriteArgs& args,
                const std::function<Status(std::optional<FileType>)>& rewrite);
 
-// Calls `write` with args.threads threads and what moves a bar that is named `name`. Errors: those
-// of `write`.
+// Calls `write` with args.threads threads and a callback that moves a progress bar named `name`.
+// Errors: those of `write`.
 Status WriteWithBar(const RewriteArgs& args, const char* name,
                     const std::function<Status(ThreadPool&, const WriteProgress&)>& write);
 

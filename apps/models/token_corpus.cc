@@ -13,7 +13,8 @@
 namespace foretoken {
 namespace {
 
-// Conversations as the model's chat template writes them. Errors: what the template refuses.
+// Tokenizes a document; conversations are rendered by the model's chat template. Errors: those of
+// the template.
 Result<std::vector<Token>> Encode(const TextDocument& document, const Tokenizer& tokenizer,
                                   const ChatPrompter& prompter) {
   if (document.turns[0].role.empty()) {
@@ -22,10 +23,10 @@ Result<std::vector<Token>> Encode(const TextDocument& document, const Tokenizer&
   return prompter.EncodeTranscript(MessagesOf(document.turns));
 }
 
-// Counts the documents that a chat template refuses.
+// Counts the documents that a chat template rejects.
 class RefusedDocuments {
  public:
-  // Of document `number`, from 1 on.
+  // Adds document `number`, counted from 1.
   void Add(int64_t number, const Error& why) {
     if (count_++ == 0) first_ = "document " + std::to_string(number) + ": " + why.message;
   }
@@ -40,7 +41,7 @@ class RefusedDocuments {
   std::string first_;
 };
 
-// On all threads; the result is in document order whatever their number.
+// Tokenizes on all threads. The result is in document order for any number of threads.
 Corpus EncodeAll(const std::vector<TextDocument>& documents, const Tokenizer& tokenizer,
                  const ChatPrompter& prompter, ThreadPool& pool, bool quiet) {
   constexpr int64_t kBatch = 512;

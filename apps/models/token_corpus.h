@@ -1,4 +1,4 @@
-// Texts as the tokens of a model: what build-datastore and count-ngrams read.
+// Tokenized text corpora, the input of build-datastore and count-ngrams.
 #pragma once
 
 #include <memory>
@@ -19,18 +19,18 @@ struct Corpus {
   int64_t tokens = 0;
 };
 
-// What a command that makes a file of a corpus is told.
+// Arguments of commands that build a file from a corpus.
 struct CorpusArgs {
   std::string model, output;
   std::vector<std::string> data;  // files, directories or globs
   int threads = 0;
   bool force = false, quiet = false;
 };
-// `output`: what --out writes.
+// `output`: description of what --out writes.
 void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output);
-// Conversations are as the model's chat template writes them; those that it refuses are left out,
-// with a warning that counts them and gives its reason. Errors: files that cannot be read, a model
-// without a tokenizer.
+// Reads a corpus. Conversations are rendered by the model's chat template; those that it rejects
+// are skipped, with a warning that counts them and gives the reason. Errors: unreadable files, a
+// model without a tokenizer.
 Result<Corpus> ReadCorpus(const CorpusArgs& args);
 
 }  // namespace foretoken

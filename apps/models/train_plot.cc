@@ -24,7 +24,7 @@ Status PlotRuns(const TrainPlotArgs& args) {
     FT_ASSIGN_OR_RETURN(TrainLog log, ReadTrainLog(run));
     logs.push_back(std::move(log));
   }
-  // The run's own picture is drawn again without asking.
+  // The run's own picture is replaced without --force.
   const bool is_own = args.out.empty();
   const std::string path =
       is_own ? (std::filesystem::path(args.runs[0]) / "curves.svg").string() : args.out;

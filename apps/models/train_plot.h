@@ -1,4 +1,4 @@
-// foretoken train plot: the one part of `foretoken train` that needs no libtorch.
+// foretoken train plot, the only part of `foretoken train` that does not need libtorch.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -28,12 +28,13 @@ constexpr char kServeFooter[] =
     "\n"
     "Exit status: 0 ended by a signal, 1 failed, 2 bad usage.";
 
-// By SpeculationDetail.
+// Names by SpeculationDetail.
 constexpr std::string_view kDetailNames[] = {"none", "summary", "detailed"};
 
 constexpr int kMostMib = 1 << 24;
 constexpr double kMostSeconds = 1e9;
-// Beyond all that may wait for the model: requests that are answered at once always find a worker.
+// Workers in addition to the requests that may wait for the model, so that requests answered
+// immediately always find one.
 constexpr int kReserveWorkers = 16;
 
 CLI::Validator WithinSeconds() { return CLI::Range(0.0, kMostSeconds).description(""); }
@@ -134,14 +135,14 @@ Result<std::vector<std::string>> ReadKeys(const std::string& path) {
   return keys;
 }
 
-// Says of the options of sampling what they are here.
+// Adapts the help of sampling options to the server.
 void NameSamplingDefaults(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_group().starts_with("Sampling")) {
       option->group("Sampling (where a request does not say)");
     }
   }
-  app.remove_option(app.get_option("--seed"));  // requests without a seed draw one
+  app.remove_option(app.get_option("--seed"));  // requests without a seed get a random one
   app.get_option("--temp")->description("temperature (1, as the OpenAI API has it); 0 = greedy");
 }
 

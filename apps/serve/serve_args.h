@@ -38,12 +38,12 @@ struct ServeArgs {
 };
 
 void DeclareServe(CLI::App& app, ServeArgs* args);
-// What is wrong with the options together, before any work.
+// Checks combinations of options, before any work.
 Status CheckServe(const ServeArgs& args);
 
-// Errors: a file of keys that cannot be read or holds none.
+// Errors: a key file that cannot be read or has no keys.
 Result<HttpServerOptions> HttpOptionsOf(const ServeArgs& args);
-// `file`: of the model, whose suggestions --model-defaults takes.
+// `file`: the model's file, whose suggested defaults --model-defaults uses.
 Result<openai::ServiceOptions> ServiceOptionsOf(const ServeArgs& args, const ModelFile& file);
 
 }  // namespace foretoken

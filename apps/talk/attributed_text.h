@@ -1,4 +1,4 @@
-// Shows an answer with what it copied from the prompt in colour.
+// Printing of an answer with its copies from the prompt in colour.
 #pragma once
 
 #include <cstdio>
@@ -8,8 +8,8 @@
 
 namespace foretoken {
 
-// Writes the answer to `out`, every stretch of `spans` in a colour of its own, and to `legend`
-// where in the prompt each stands. `whole`: the text of prompt and answer.
+// Writes the answer to `out`, each of `spans` in a different colour, and to `legend` the location
+// of each in the prompt. `whole`: the text of prompt and answer.
 void PrintAttributed(const TokenText& whole, int prompt, std::span<const CopiedSpan> spans,
                      std::FILE* out, std::FILE* legend);
 

@@ -42,7 +42,7 @@ Result<std::unique_ptr<Chat>> Chat::Create(ChatArgs args, Confirm confirm) {
   FT_ASSIGN_OR_RETURN(chat->settings_.sampling,
                       ResolveSampling(chat->args_.sampling, *chat->loaded_.file));
   chat->settings_.new_tokens = chat->args_.new_tokens;
-  const bool all = chat->args_.context == 0;  // as llama.cpp has it
+  const bool all = chat->args_.context == 0;  // as in llama.cpp
   FT_ASSIGN_OR_RETURN(
       chat->options_.capacity,
       ChooseContext(all ? config.context : chat->args_.context, config, kUsualContext));
@@ -65,7 +65,8 @@ void Chat::Greet() const {
 }
 
 Status Chat::Use(DraftArgs draft) {
-  if (draft.drafter != args_.draft.drafter) draft.options.clear();  // those of the other drafter
+  if (draft.drafter != args_.draft.drafter)
+    draft.options.clear();  // they belong to the previous drafter
   FT_ASSIGN_OR_RETURN(Decoder decoder, NewDecoder(loaded_, draft, options_.capacity));
   session_.reset();
   decoder_ = std::move(decoder);
@@ -117,7 +118,7 @@ Status Chat::Regenerate() {
     std::fprintf(stderr, "(seed %llu)\n", static_cast<unsigned long long>(settings_.sampling.seed));
   }
   Status status = AnswerQuestion();
-  if (dialogue_.messages().back().role == "user") dialogue_ = before;  // nothing was answered
+  if (dialogue_.messages().back().role == "user") dialogue_ = before;  // there was no answer
   return status;
 }
 
@@ -131,8 +132,8 @@ Status Chat::AnswerQuestion() {
   return WriteTurn(prompt);
 }
 
-// Forgets the oldest exchanges if the user agrees, so many that answers have room for a while.
-// Errors: a question that is too long alone, a user who does not agree.
+// Forgets the oldest exchanges, enough for several answers, if the user agrees. Errors: a question
+// that is too long by itself, a user who does not agree.
 Status Chat::MakeRoom() {
   const int capacity = options_.capacity, all = dialogue_.exchanges();
   const std::string full = "the context of " + std::to_string(capacity) + " tokens is full";
@@ -229,7 +230,7 @@ Status Chat::Save(const std::string& typed) {
   const std::string path = ExpandHome(typed);
   const std::string text = FileText(dialogue_, path);
   FT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Open(path));
-  // What this conversation saved is saved again without asking.
+  // The file last saved by this conversation is replaced without asking.
   const Status replaces = CheckReplaces(path, /*force=*/path == saved_);
   if (!replaces.ok()) return Error{path + ": exists already; name another file"};
   FT_RETURN_IF_ERROR(file.Finish(text));

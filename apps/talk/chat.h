@@ -1,5 +1,5 @@
-// A conversation with a loaded model: asks, streams answers, and what the chat's commands do. Knows
-// nothing of how lines are read.
+// A conversation with a loaded model: asking, streaming answers, and the actions of the chat's
+// commands. Independent of how lines are read.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct ChatArgs {
   DraftArgs draft{.drafter = "auto"};
   std::string system;
   int new_tokens = -1;
-  int context = -1;  // below 0: the usual one; 0: the model's
+  int context = -1;  // below 0: the default; 0: the model's
   DType cache_type = DType::kF16;
   bool show_stats = false;
 };
@@ -34,30 +34,31 @@ struct ChatArgs {
 // Thread-safety: one thread. Answers go to standard output, notes to standard error.
 class Chat {
  public:
-  // `unasked`: the answer where there is nobody to ask.
+  // `unasked`: the result if there is no user to ask.
   using Confirm = std::function<bool(const std::string& question, bool unasked)>;
 
-  // `confirm`: asks the user; for what loses turns of the conversation.
+  // `confirm`: asks the user before turns of the conversation are lost.
   static Result<std::unique_ptr<Chat>> Create(ChatArgs args, Confirm confirm);
 
   void Greet() const;
 
-  // Asks and answers. An answer that was stopped (Ctrl-C) is kept. Errors: the template's, a full
-  // context where the user does not agree to forget, a message that is too long; the question is
-  // not kept then. What was attached goes with the next question, unless it made this one too long.
+  // Asks a question and streams the answer. An interrupted answer (Ctrl-C) is kept. Errors: those
+  // of the template, a full context if the user does not agree to forget turns, a message that is
+  // too long; the question is then not kept. Attached text stays for the next question, unless it
+  // made this one too long.
   Status Ask(const std::string& text);
-  // Answers the last question again: with another seed, where sampled.
+  // Answers the last question again, with another seed if sampling.
   Status Regenerate();
   Status Undo();
   Status Forget(const std::string& count);
-  // Puts a file's text in front of the next question.
+  // Prepends a file's text to the next question.
   Status Attach(const std::string& path);
   Status Save(const std::string& path);
-  // Asks before it replaces a conversation that is not saved.
+  // Loads a conversation. Asks before it replaces an unsaved one.
   Status LoadDialogue(const std::string& path);
   void Clear();
   void SetSystem(const std::string& text);
-  // Both start an empty cache: a drafter's state begins with the sequence.
+  // Both clear the cache, since a drafter's state starts with the sequence.
   Status SetDrafter(const std::string& name);
   Status SetTree(const std::string& tree);
   // Errors: see ChangeSetting.
@@ -87,13 +88,13 @@ class Chat {
   ChatSettings settings_;
   SessionOptions options_;
   Decoder decoder_;
-  std::unique_ptr<Session> session_;  // after decoder_: goes before it
+  std::unique_ptr<Session> session_;  // declared after decoder_, so destroyed before it
   Dialogue dialogue_;
-  std::string attached_;  // what /file read for the next question
+  std::string attached_;  // text that /file attached to the next question
   std::optional<Answer> last_;
   std::string saved_;         // the file of the last /save
-  bool is_unsaved_ = false;   // the conversation was changed since it was saved or loaded
-  bool is_too_long_ = false;  // the last question: no context holds it
+  bool is_unsaved_ = false;   // the conversation has changed since it was saved or loaded
+  bool is_too_long_ = false;  // the last question exceeds any context
 };
 
 }  // namespace foretoken

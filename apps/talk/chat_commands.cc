@@ -18,7 +18,7 @@ struct ChatCommand {
   std::string_view name, argument, summary;
   Argument completes;
   Status (*run)(Chat& chat, const std::string& argument);
-  std::string_view aliases = {};  // with blanks around each
+  std::string_view aliases = {};  // with blanks around each alias
 };
 
 Status ShowHelp(Chat&, const std::string&) {
@@ -136,10 +136,10 @@ const ChatCommand* FindCommand(std::string_view name) {
   return nullptr;
 }
 
-// Files that `typed` is the beginning of, folders with a '/' behind them.
+// Files whose paths begin with `typed`; folders end in '/'.
 std::vector<std::string> FilesBeginning(const std::string& typed) {
   namespace fs = std::filesystem;
-  const std::string folder = typed.substr(0, typed.rfind('/') + 1);  // "" without a '/'
+  const std::string folder = typed.substr(0, typed.rfind('/') + 1);  // "" if there is no '/'
   const char* home = std::getenv("HOME");
   const bool at_home = home != nullptr && folder.starts_with("~/");
   const std::string place = at_home ? home + folder.substr(1) : folder;

@@ -1,4 +1,4 @@
-// The commands of a chat: one table for what they do, their help and their completion.
+// The commands of a chat, defined by one table with their actions, help and completion.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace foretoken {
 
-// One line a command, and how to type messages.
+// One line per command, and how to type messages.
 std::string ChatHelp();
 
-// Errors: no such command (names the nearest), and the command's own.
+// Errors: an unknown command (names the nearest), and the command's own.
 Status RunCommand(Chat& chat, const TypedCommand& typed);
 
-// For a line that begins with '/': commands, settings, drafters, trees and files.
+// Completes a line that begins with '/': commands, settings, drafters, trees and files.
 Completions CompleteCommand(const std::string& line);
 
 }  // namespace foretoken

@@ -20,7 +20,7 @@ struct Setting {
   std::string_view name;
   SettingField field;
   std::string_view meaning;
-  std::string_view alias = {};  // as llama.cpp and Ollama call it, where that differs
+  std::string_view alias = {};  // llama.cpp's and Ollama's name, if different
 };
 
 constexpr Setting kSettings[] = {

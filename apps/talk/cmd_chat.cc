@@ -52,11 +52,11 @@ void DeclareChat(CLI::App& app, ChatArgs* args) {
   app.footer("Commands while it runs:\n" + ChatHelp() + kChatExamples);
 }
 
-// Reads until the input ends. Returns whether standard output took everything.
+// Reads messages until the input ends. Returns whether all output was written.
 bool Converse(Chat& chat, LineReader& reader) {
-  std::optional<InterruptGuard> guard;  // Ctrl-C between two prompts ends nothing
+  std::optional<InterruptGuard> guard;  // Ctrl-C outside of prompts does not end the program
   while (!chat.is_leaving) {
-    if (!reader.interactive()) guard.reset();  // while a pipe is waited for it ends the program
+    if (!reader.interactive()) guard.reset();  // while waiting for a pipe, Ctrl-C ends the program
     const std::optional<std::string> typed = reader.Read("> ");
     if (!typed) break;
     if (!guard) guard.emplace();

@@ -1,4 +1,4 @@
-// foretoken demo: the same answers, plainly and speculated, side by side.
+// foretoken demo: shows answers of baseline and speculative decoding side by side.
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,16 +24,16 @@ namespace {
 struct DemoArgs {
   ModelArgs model;
   std::string json;
-  DraftArgs draft;  // the drafter is each in turn
+  DraftArgs draft;  // `drafter` is replaced by each one to run
   bool all = false;
-  int new_tokens = 0;  // 0 = what the time allows
+  int new_tokens = 0;  // 0: as many as time permits
   double seconds = 40;
 };
 
-// The way that the demo's last sentence is about, and the one that copies.
+// The drafter in the demo's last sentence, and the copying one.
 constexpr char kDefaultWay[] = "auto", kCopyingWay[] = "pld";
 
-// The style of terminals; nothing in a pipe.
+// Terminal escape codes; empty in a pipe.
 struct Style {
   explicit Style(bool on)
       : bold(on ? "\x1b[1m" : ""), dim(on ? "\x1b[2m" : ""), off(on ? "\x1b[0m" : "") {}
@@ -56,7 +56,7 @@ class Demo {
         style_(terminal_),
         nowhere_(std::fopen("/dev/null", "w"), &std::fclose) {}
 
-  // Shows every answer once, then measures again for as long as there is time.
+  // Shows every answer once, then repeats measurements while there is time.
   Status Play() {
     if (!nowhere_) return Error{"/dev/null: cannot be opened"};
     const auto start = Clock::now();
@@ -100,8 +100,8 @@ class Demo {
  private:
   static constexpr int kMostTimes = 5;
 
-  // Plainly, copying, with the draft that lies beside the model, and as generate does by default;
-  // or with every drafter that needs no file or has one there.
+  // The runs to make: the baseline, copying, the draft beside the model, and the default of
+  // generate; or every drafter that needs no file or whose file is present.
   std::vector<DraftArgs> Ways() const {
     const auto found = FindDrafts(*loaded_.model, loaded_.tokenizer.get(), loaded_.file->path());
     std::vector<DraftArgs> ways{args_.draft};
@@ -139,8 +139,8 @@ class Demo {
     return answer;
   }
 
-  // Reads every weight once and measures how many tokens an answer may have, so that showing all
-  // takes half of the time at most.
+  // Touches every weight once, and measures how many tokens an answer may have so that showing all
+  // answers takes at most half of the time.
   Status WarmUp(double runs) {
     constexpr int kProbe = 16;
     constexpr double kFewest = 16, kMost = 200;
@@ -167,7 +167,8 @@ class Demo {
     return {};
   }
 
-  // On a terminal the text appears at its own speed each time; elsewhere the plain text is enough.
+  // On a terminal each text is streamed at its actual speed; elsewhere only the baseline text is
+  // printed.
   Status Show(const DemoPrompt& prompt, const DraftArgs& way) {
     const std::string& drafter = way.drafter;
     const bool plain = drafter == "none";

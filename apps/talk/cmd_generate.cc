@@ -1,4 +1,4 @@
-// foretoken generate: continue a text, faster, token for token the same.
+// foretoken generate: continues a text by lossless speculative decoding.
 #include <unistd.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@ namespace foretoken {
 namespace {
 
 constexpr char kAttributing[] =
-    "pld+h";  // the default with --attribute, as only copies have sources
+    "pld+h";  // the default with --attribute, since only copies have sources
 
 constexpr char kGenerateFooter[] =
     "The text is streamed to standard output, statistics go to standard error. Ctrl-C ends the\n"
@@ -183,7 +183,8 @@ void PrintSummary(const GenerateArgs& g, const Answer& answer, const RunReport& 
   }
 }
 
-// Whether plain decoding writes what this run wrote, so that --check means something.
+// Checks that the baseline would generate the same text as this run, without which --check has no
+// meaning.
 Status CheckIsFair(const GenerateArgs& g, const SamplingParams& sampling) {
   FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(g.draft.verifier));
   if (!g.check || sampling.greedy() || verifier->guarantee == Guarantee::kSameText) return {};
@@ -191,7 +192,7 @@ Status CheckIsFair(const GenerateArgs& g, const SamplingParams& sampling) {
                ", another text than the plain one is no mistake; use exact, or --temp 0"};
 }
 
-// Decodes the same answer plainly. Returns the exit status.
+// Decodes the answer again without drafts and compares. Returns the exit status.
 Result<int> Check(const GenerateArgs& g, const LoadedModel& loaded, const SessionOptions& options,
                   const Prompt& prompt, int max_new, const Answer& answer) {
   const bool complete = answer.finish != Finish::kNot;
@@ -228,7 +229,7 @@ Status Attribute(const GenerateArgs& g, const LoadedModel& loaded, const Prompt&
   return output.Finish(JsonText(json) + "\n");
 }
 
-// Everything that is said after the text.
+// Prints everything that follows the text.
 Status Report(const GenerateArgs& g, const LoadedModel& loaded, const Prompt& prompt,
               const Answer& answer, bool terminal, GenerateOutputs& outputs) {
   FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(g.draft.verifier));
@@ -285,7 +286,7 @@ Result<int> Generate(const GenerateArgs& g) {
   return Check(g, loaded, options, prompt, max_new, answer);
 }
 
-// What is wrong with the options together, before any work.
+// Checks combinations of options, before any work.
 Status CheckUsage(const GenerateArgs& g) {
   if (g.model.path.empty()) return Error{"--model is missing"};
   FT_RETURN_IF_ERROR(CheckNewTokens("--new-tokens", g.new_tokens));

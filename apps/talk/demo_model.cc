@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 constexpr char kPreferred[] = "smollm2-135m-instruct-q4_1.gguf";
 
-// The model to take in `folder`, or "".
+// The preferred model in `folder`, or "".
 std::string ModelIn(const fs::path& folder) {
   std::error_code fault;
   if (fs::is_regular_file(folder / kPreferred, fault)) return (folder / kPreferred).string();

@@ -1,4 +1,4 @@
-// What the demo asks: one prompt of each kind of work, in the words of its users.
+// The demo's prompts: one of each kind of task, phrased as users would.
 #pragma once
 
 #include <array>

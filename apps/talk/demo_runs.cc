@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-// Null where `runs` has none such.
+// The run of a task and drafter; null if there is none.
 template <typename Runs>
 auto* Find(Runs& runs, const std::string& task, const std::string& drafter) {
   const auto run = std::ranges::find_if(

@@ -1,4 +1,4 @@
-// What foretoken demo measured: answers by task and way of decoding, and what they add up to.
+// Measurements of foretoken demo: answers by task and drafter, and their totals.
 #pragma once
 
 #include <deque>
@@ -10,28 +10,28 @@
 
 namespace foretoken {
 
-// One prompt decoded in one way, as often as there was time. The tokens are those of the first
-// time; `seconds` adds up all times.
+// One prompt decoded with one drafter, repeated as time permits. The tokens are those of the first
+// repetition; `seconds` is the total of all.
 struct DemoRun {
-  std::string task, drafter;  // "none": plain decoding
+  std::string task, drafter;  // "none": autoregressive baseline
   Answer answer;
   int times = 0;
   double seconds = 0;
-  bool identical = true;  // every time, to the first answer of plain decoding
+  bool identical = true;  // all repetitions equal the first baseline answer
 
   double Rate() const;  // tokens/s, prompt included
 };
 
 class DemoRuns {
  public:
-  // Adds one more answer. Returns its run, whose address stays. The first answer to a task is that
-  // of plain decoding.
+  // Adds an answer. Returns its run, whose address stays valid. The first answer to a task must be
+  // the baseline's.
   const DemoRun& Add(const std::string& task, const std::string& drafter, Answer answer,
                      const Tokenizer& tokenizer);
   bool AllIdentical() const;
-  // Tokens/s over those of plain decoding of the same task; 1 where that was not measured.
+  // Tokens/s relative to the baseline on the same task; 1 if the baseline was not measured.
   double SpeedUp(const DemoRun& run) const;
-  // The same over all tasks that both ways answered: plain decoding's time over that of `drafter`.
+  // Speed-up over all tasks that both the baseline and `drafter` answered: ratio of their times.
   double SpeedUpOf(const std::string& drafter) const;
 
   void PrintTable(const char* bold, const char* off) const;

@@ -9,7 +9,7 @@ const std::string* HistorySearch::found() const {
   return at_ < entries_.size() ? &entries_[at_] : nullptr;
 }
 
-// The newest of the first `end` entries that holds the pattern.
+// Finds the newest of the first `end` entries that contains the pattern.
 void HistorySearch::Find(size_t end) {
   failed_ = !pattern_.empty();
   for (size_t i = end; i-- > 0 && failed_;) {

@@ -1,5 +1,5 @@
-// Ctrl-R: finding an earlier message by a part of it. libedit's own search takes characters whose
-// code ends in the byte of a control key, most emoji among them, for that key.
+// Incremental search of the history (Ctrl-R). Replaces libedit's own search, which mistakes a
+// character whose code ends in the byte of a control key, such as most emoji, for that key.
 #pragma once
 
 #include <string>
@@ -7,19 +7,19 @@
 
 namespace foretoken {
 
-// Where an incremental search stands: the pattern and the newest entry at or before `at` that holds
-// it.
+// The state of an incremental search: the pattern and the newest entry at or before `at` that
+// contains it.
 class HistorySearch {
  public:
   // `entries`: oldest first; must outlive this.
   explicit HistorySearch(const std::vector<std::string>& entries);
 
   void Type(const std::string& character);
-  void Erase();  // the last character
+  void Erase();  // erases the last character
   void Older();
   const std::string& pattern() const { return pattern_; }
   bool failed() const { return failed_; }
-  // The entry found last, or nothing before the first.
+  // The entry found last; null before the first match.
   const std::string* found() const;
 
  private:

@@ -14,7 +14,7 @@
 #include "base/output_file.h"
 #include "base/utf8.h"
 
-// After the C and C++ headers: it relies on them.
+// Included after the C and C++ headers, on which it relies.
 #include <histedit.h>
 
 namespace foretoken {
@@ -23,10 +23,10 @@ namespace {
 constexpr int kKeptMessages = 1000;
 constexpr int kPasteMilliseconds = 20;  // between the lines of a paste
 constexpr char kAccept[] = "\x18\n";    // Ctrl-X Ctrl-J, bound to libedit's own Enter
-// Switch the marks that a terminal puts around a paste (bracketed paste) on and off.
+// Enable and disable bracketed paste, the marks that a terminal puts around pasted text.
 constexpr std::string_view kMarkPastes = "\x1b[?2004h";
 constexpr std::string_view kNoPasteMarks = "\x1b[?2004l";
-constexpr const char* kTemporaryHistory = ".tmp";  // then the process's id
+constexpr const char* kTemporaryHistory = ".tmp";  // followed by the process id
 
 bool MoreArrivesAtOnce() {
   pollfd input{STDIN_FILENO, POLLIN, 0};
@@ -39,7 +39,7 @@ std::string Utf8Of(wchar_t c) {
   return text;
 }
 
-// The longest text that all candidates begin with, whole characters only.
+// The longest common prefix of the candidates, in whole characters.
 std::string CommonBeginning(const std::vector<std::string>& candidates) {
   std::string common = candidates.front();
   for (const std::string& c : candidates) {
@@ -62,14 +62,15 @@ bool TerminalMarksPastes() {
   return terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
 }
 
-// Ends the process by the signal that called it, whose default action SA_RESETHAND has restored.
+// Disables paste marks, then ends the process by the signal that was caught, whose default action
+// SA_RESETHAND has restored.
 void EndWithoutPasteMarks(int signal) {
   [[maybe_unused]] const ssize_t written =
       write(STDOUT_FILENO, kNoPasteMarks.data(), kNoPasteMarks.size());
   std::raise(signal);
 }
 
-// While it lives, a signal that ends the process has the terminal stop marking pastes first.
+// During its lifetime, signals that end the process first disable the terminal's paste marks.
 class PasteMarksGuard {
  public:
   PasteMarksGuard() {
@@ -93,7 +94,7 @@ class PasteMarksGuard {
   struct sigaction old_[std::size(kSignals)]{};
 };
 
-// The file itself where `path` is a link to one.
+// The target of `path` if it is a link.
 std::string FileBehind(const std::string& path) {
   std::error_code fault;
   const std::filesystem::path file = std::filesystem::canonical(path, fault);
@@ -105,14 +106,14 @@ int ScreenColumns(EditLine* el) {
   return el_get(el, EL_GETTC, "co", &columns) == 0 && columns > 10 ? columns : 80;
 }
 
-// As many characters of `text` as take at most `columns`; newlines as blanks.
+// The longest prefix of `text` that fits into `columns`, with newlines as blanks.
 std::string OnOneLine(std::string text, int columns) {
   std::ranges::replace(text, '\n', ' ');
   const std::string_view whole = text;
   size_t end = 0;
   while (end < text.size()) {
     const size_t length = std::max<size_t>(1, Utf8SequenceLength(whole.substr(end)));
-    columns -= length > 2 ? 2 : 1;  // no character is wider
+    columns -= length > 2 ? 2 : 1;  // upper bound of a character's width
     if (columns < 0) break;
     end += length;
   }
@@ -135,7 +136,7 @@ LineEditor::LineEditor(std::string history_file, Completer completer)
   el_set(el_, EL_HIST, history, history_);
   el_set(el_, EL_EDITOR, "emacs");
   el_set(el_, EL_SIGNAL, 1);
-  el_source(el_, nullptr);  // what the user set in ~/.editrc
+  el_source(el_, nullptr);  // the user's settings in ~/.editrc
   BindKeys();
   LoadHistory();
 }
@@ -164,8 +165,8 @@ void LineEditor::BindKeys() {
   Bind<&LineEditor::Paste>(L"ft-paste", L"Take a paste as it is", {L"\\e[200~"});
   Bind<&LineEditor::Complete>(L"ft-complete", L"Complete a command", {L"^I"});
   Bind<&LineEditor::Search>(L"ft-search", L"Search earlier messages", {L"^R"});
-  // Ctrl-C and Ctrl-Z come as keys, so that nothing but the line is given up; the line ends of a
-  // paste come as they are.
+  // Makes Ctrl-C and Ctrl-Z ordinary keys, so that Ctrl-C abandons only the line, and keeps the
+  // line ends of pastes unchanged.
   el_set(el_, EL_SETTY, "-d", "-isig", "-icrnl", "-inlcr", nullptr);
   Bind<&LineEditor::Interrupt>(L"ft-interrupt", L"Clear the line", {L"^C"});
   Bind<&LineEditor::Suspend>(L"ft-suspend", L"Suspend the program", {L"^Z"});
@@ -176,7 +177,7 @@ void LineEditor::LoadHistory() {
   const auto kind = std::filesystem::status(history_file_, ignored).type();
   const bool usable =
       kind == std::filesystem::file_type::regular || kind == std::filesystem::file_type::not_found;
-  if (!usable) history_file_.clear();  // a pipe would be waited for
+  if (!usable) history_file_.clear();  // reading a pipe would block
   if (history_file_.empty()) return;
   HistEvent event;
   history(history_, &event, H_LOAD, history_file_.c_str());
@@ -186,7 +187,7 @@ void LineEditor::LoadHistory() {
   }
 }
 
-// Written at once: however the program ends, what was typed is kept.
+// Writes the message immediately, so that it is kept however the program ends.
 void LineEditor::Remember(const std::string& message) {
   HistEvent event;
   history(history_, &event, H_ENTER, message.c_str());
@@ -194,13 +195,14 @@ void LineEditor::Remember(const std::string& message) {
   if (!history_file_.empty()) AddToHistoryFile(message);
 }
 
-// Adds to what the file holds by now, so that chats that run together keep one another's messages.
-// A file beside it takes its name once it is whole; libedit makes it readable to its owner alone.
+// Appends to the file's current contents, so that concurrent chats keep each other's messages. The
+// new contents go to a temporary file that replaces the file when complete; libedit makes it
+// readable only by its owner.
 void LineEditor::AddToHistoryFile(const std::string& message) const {
   const std::string file = FileBehind(history_file_);
   const bool is_protected =
       access(file.c_str(), F_OK) == 0 && access(file.c_str(), R_OK | W_OK) != 0;
-  if (is_protected) return;  // renaming would replace it all the same
+  if (is_protected) return;  // renaming would replace it regardless
   const std::filesystem::path path(file);
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   RemoveLeftovers(folder, path.filename().string() + kTemporaryHistory, "");
@@ -224,12 +226,12 @@ std::string LineEditor::Line() const {
 void LineEditor::ReplaceLine(const std::string& text) {
   el_cursor(el_, 1 << 20);
   const LineInfoW* line = el_wline(el_);
-  // Asked for more characters than there are, it deletes none.
+  // el_deletestr deletes nothing if asked for more characters than there are.
   el_deletestr(el_, static_cast<int>(line->lastchar - line->buffer));
   el_insertstr(el_, text.c_str());
 }
 
-// Has the terminal mark pastes, so that their line ends are not taken for Enter.
+// Enables or disables paste marks. With marks, line ends in a paste are not taken for Enter.
 void LineEditor::ShowPastes(bool on) const {
   if (!TerminalMarksPastes()) return;
   std::fputs((on ? kMarkPastes : kNoPasteMarks).data(), stdout);
@@ -241,7 +243,7 @@ std::optional<std::string> LineEditor::ReadOnce(const std::string& prompt) {
   interrupted_ = cleared_text_ = false;
   int length = 0;
   const PasteMarksGuard guard;
-  el_set(el_, EL_PREP_TERM, 1);  // before the prompt: what is typed at once is edited here
+  el_set(el_, EL_PREP_TERM, 1);  // before the prompt, so that early input is edited too
   ShowPastes(true);
   const char* typed = el_gets(el_, &length);
   ShowPastes(false);
@@ -292,7 +294,7 @@ unsigned char LineEditor::Paste() {
   if (pasted.ends_with(kEnd)) pasted.resize(pasted.size() - kEnd.size());
   std::wstring text;
   for (size_t i = 0; i < pasted.size(); ++i) {
-    const bool is_return = pasted[i] == L'\r';  // what terminals send for a line end
+    const bool is_return = pasted[i] == L'\r';  // terminals send this for a line end
     if (is_return && i + 1 < pasted.size() && pasted[i + 1] == L'\n') continue;
     if (is_return || pasted[i] == L'\n' || pasted[i] == L'\t' || pasted[i] >= L' ') {
       text += is_return ? L'\n' : pasted[i];
@@ -311,7 +313,8 @@ unsigned char LineEditor::Interrupt() {
 unsigned char LineEditor::Suspend() {
   ShowPastes(false);
   el_set(el_, EL_PREP_TERM, 0);
-  kill(0, SIGTSTP);  // the whole job, as a terminal does; libedit catches only the first one
+  kill(0,
+       SIGTSTP);  // stops the whole job, as a terminal does; libedit catches only the first signal
   el_set(el_, EL_PREP_TERM, 1);
   ShowPastes(true);
   return CC_REDISPLAY;
@@ -359,8 +362,8 @@ void LineEditor::ShowSearch(const HistorySearch& search) const {
   std::fflush(stdout);
 }
 
-// Letters narrow the search, Ctrl-R goes on to older messages, Ctrl-C and Ctrl-G give up; any other
-// key takes what was found and does what it always does.
+// Incremental search: characters narrow it, Ctrl-R moves to older messages, Ctrl-C and Ctrl-G
+// cancel. Any other key accepts the match and then has its usual effect.
 unsigned char LineEditor::Search() {
   HistorySearch search(entries_);
   wchar_t c = 0;

@@ -1,5 +1,5 @@
-// A line editor on a terminal, over libedit: history that outlives the program, search, completion
-// and messages of several lines.
+// A line editor for terminals, based on libedit: persistent history, search, completion and
+// messages of several lines.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 #include "apps/talk/history_search.h"
 
-// Of libedit, whose header is C's.
+// Forward declarations of libedit's C types.
 struct editline;
 struct history;
 
 namespace foretoken {
 
-// What may stand in place of a line's bytes from `begin` on.
+// Replacements for a line's bytes from `begin` on.
 struct Completions {
   size_t begin = 0;
   std::vector<std::string> candidates;
 };
 using Completer = std::function<Completions(const std::string& line)>;
 
-// At most one at a time. LC_CTYPE must be UTF-8.
+// At most one instance at a time. LC_CTYPE must be UTF-8.
 class LineEditor {
  public:
   LineEditor(std::string history_file, Completer completer);
@@ -32,15 +32,16 @@ class LineEditor {
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
 
-  // The next message, which the history takes. Nothing at the end of input (Ctrl-D) and where
-  // Ctrl-C comes on an empty line directly after another.
+  // Reads the next message and adds it to the history. Returns nothing at the end of input
+  // (Ctrl-D), and for a second consecutive Ctrl-C on an empty line.
   std::optional<std::string> Read(const std::string& prompt);
-  // What is typed before Enter. Nothing after Ctrl-C and at the end of input.
+  // Reads what is typed before Enter. Returns nothing after Ctrl-C and at the end of input.
   std::optional<std::string> ReadOnce(const std::string& prompt);
 
  private:
   using Key = unsigned char (LineEditor::*)();
-  // libedit keeps `name` and `help`; its function for char would copy and leak them.
+  // libedit keeps the pointers `name` and `help`; its function for char would copy and leak the
+  // strings.
   template <Key key>
   void Bind(const wchar_t* name, const wchar_t* help,
             std::initializer_list<const wchar_t*> sequences);
@@ -66,7 +67,7 @@ class LineEditor {
   struct history* history_;
   std::string history_file_, prompt_;
   Completer completer_;
-  std::vector<std::string> entries_;  // the history, oldest first
+  std::vector<std::string> entries_;  // history, oldest first
   bool interrupted_ = false;          // Ctrl-C ended the last ReadOnce,
   bool cleared_text_ = false;         // and the line held text
 };

@@ -13,8 +13,8 @@
 namespace foretoken {
 namespace {
 
-// Characters are read as UTF-8 wherever the environment does not say otherwise: in the POSIX locale
-// and in one that is not installed, libedit would drop what is not ASCII.
+// Sets LC_CTYPE to UTF-8 if the environment does not already. In the POSIX locale, or if the chosen
+// locale is not installed, libedit would drop all non-ASCII characters.
 void UseUtf8() {
   const char* chosen = std::setlocale(LC_CTYPE, "");
   if (chosen == nullptr || std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) {
@@ -46,7 +46,7 @@ std::optional<std::string> LineReader::Read(const std::string& prompt) {
 
 bool LineReader::Confirm(const std::string& question, bool unasked) {
   if (!interactive()) return unasked;
-  const size_t last_line = question.rfind('\n') + 1;  // 0 without one
+  const size_t last_line = question.rfind('\n') + 1;  // 0 if there is none
   std::fputs(question.substr(0, last_line).c_str(), stdout);
   const auto answer = editor_->ReadOnce(question.substr(last_line));
   return answer && (*answer == "y" || *answer == "Y" || *answer == "yes");

@@ -1,5 +1,5 @@
-// Messages from the user: on a terminal edited, with history, search, completion and pastes of
-// several lines; from a pipe line by line.
+// Reader of the user's messages: on a terminal with editing, history, search, completion and pastes
+// of several lines; from a pipe line by line.
 #pragma once
 
 #include <memory>
@@ -12,20 +12,20 @@ namespace foretoken {
 
 class LineReader {
  public:
-  // `history_file`: where messages are kept between sessions, written after each; empty = nowhere.
-  // Sets the process's LC_CTYPE to UTF-8. At most one at a time.
+  // `history_file`: stores messages between sessions, written after each; empty: no file. Sets the
+  // process's LC_CTYPE to UTF-8. At most one instance at a time.
   LineReader(std::string history_file, Completer completer);
   ~LineReader();
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  // Whether both ends are a terminal.
+  // Whether input and output are a terminal.
   bool interactive() const { return editor_ != nullptr; }
-  // The next message as typed, several lines where they belong together (see message_text.h):
-  // blocks in """, lines that end in '\' and, on a terminal, pasted lines. Nothing at the end of
-  // input, after Ctrl-D or after Ctrl-C twice in a row; Ctrl-C once clears what was typed.
+  // The next message as typed, possibly of several lines (see message_text.h): blocks in """, lines
+  // that end in '\' and, on a terminal, pasted lines. Nothing at the end of input, after Ctrl-D or
+  // after Ctrl-C twice in a row; a single Ctrl-C clears the input.
   std::optional<std::string> Read(const std::string& prompt);
-  // Whether the user agrees. `unasked`: the answer without a terminal.
+  // Asks the user for confirmation. `unasked`: the result without a terminal.
   bool Confirm(const std::string& question, bool unasked);
 
  private:

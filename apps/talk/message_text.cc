@@ -12,7 +12,7 @@ bool IsBlank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-// What stands between the marks, and whether they hold all of the text.
+// The text between the marks of a block, and whether the block is the whole text.
 struct Block {
   std::string_view body;
   bool is_closed = false, is_whole = false;
@@ -24,7 +24,8 @@ std::optional<Block> FindBlock(std::string_view text) {
   for (size_t at = text.find(kMark); at != std::string_view::npos; at = text.find(kMark, at + 1)) {
     const std::string_view after = text.substr(at + kMark.size());
     const size_t rest = after.find_first_not_of(kBlanks);
-    if (rest != std::string_view::npos && after[rest] != '\n') continue;  // within a line
+    if (rest != std::string_view::npos && after[rest] != '\n')
+      continue;  // not at the end of a line
     return Block{text.substr(0, at), true, IsBlank(after)};
   }
   return Block{text};
@@ -34,7 +35,7 @@ std::string_view WithoutBlankLines(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return "";
   const size_t line = text.rfind('\n', first);
-  text.remove_prefix(line == std::string_view::npos ? 0 : line + 1);  // indentation stays
+  text.remove_prefix(line == std::string_view::npos ? 0 : line + 1);  // keeps indentation
   return text.substr(0, text.find('\n', text.find_last_not_of(" \t\r\n")));
 }
 
@@ -43,7 +44,7 @@ bool IsCommandName(std::string_view name) {
   return name == "?" || (!name.empty() && std::ranges::all_of(name, is_letter));
 }
 
-// The part of a command's text after its name, or of a message's the whole: what a block may open.
+// The argument of a command, or the whole of a message: the text that may open a block.
 std::string_view ArgumentOf(std::string_view text) {
   if (!text.starts_with('/')) return text;
   const size_t space = text.find_first_of(" \t\n");
@@ -76,7 +77,7 @@ std::optional<TypedCommand> ParseCommand(std::string_view text) {
   if (!is_block && text.find('\n') != std::string_view::npos) return std::nullopt;  // pasted
   std::string value = end == text.size() ? "" : MessageOf(argument);
   value.erase(0, std::min(value.size(), value.find_first_not_of(kBlanks)));
-  value.erase(value.find_last_not_of(kBlanks) + 1);  // Tab leaves a blank
+  value.erase(value.find_last_not_of(kBlanks) + 1);  // completion by Tab adds a blank
   return TypedCommand{std::string(name), std::move(value)};
 }
 

@@ -1,4 +1,4 @@
-// What a user typed, as a message or a command.
+// Parsing of typed text into messages and commands.
 #pragma once
 
 #include <optional>
@@ -7,21 +7,22 @@
 
 namespace foretoken {
 
-// Whether `text` opens a block of lines (""" at its front, or after "/system ") that it does not
-// close: another """ at the end of a line.
+// Whether `text` opens a block of lines (""" at its front, or after "/system ") without closing it
+// by another """ at the end of a line.
 bool IsOpenBlock(std::string_view text);
 
-// Whether a trailing '\' joins the next line; not within a block.
+// Whether a trailing '\' joins the next line; false within a block.
 bool EndsInBackslash(std::string_view text);
 
-// The message: without the marks of a block that is all of it, and without blank lines around it.
+// The message, without surrounding blank lines and without the marks if it is a single block.
 std::string MessageOf(std::string_view text);
 
 struct TypedCommand {
   std::string name;  // without the '/'
   std::string argument;
 };
-// "/name argument". Nothing for what only begins with '/', such as paths and comments in code.
+// Parses "/name argument". Returns nothing for other texts that begin with '/', such as paths and
+// comments in code.
 std::optional<TypedCommand> ParseCommand(std::string_view text);
 
 }  // namespace foretoken
