@@ -16,7 +16,7 @@ inline constexpr char kExitStatuses[] =
 struct Subcommand {
   std::string name;  // as typed: "find-heads"
   std::string_view summary;
-  int (*run)(int argc, char** argv);  // argv[0] is the name
+  int (*run)(int argc, char** argv);  // argv[0] is the command's name
 };
 
 // All subcommands, in the order of commands.def.

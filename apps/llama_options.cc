@@ -9,7 +9,7 @@ namespace foretoken {
 namespace {
 
 enum class Treatment : uint8_t {
-  kSame,      // `text` is our name for it
+  kSame,      // `text` is foretoken's name for it
   kSilent,    // the default behaviour here
   kDropped,   // no effect here; `text` says why
   kAnswered,  // `text` says what to do instead

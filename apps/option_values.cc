@@ -75,7 +75,7 @@ OptionValues ValuesOf(CLI::Option& option) {
   const std::string type = TypeOf(option);
   if (values.names.empty() && type.find('|') != type.npos) {
     values.names = Items(type, '|');
-    std::erase_if(values.names, IsUppercase);  // as in "auto|RATIO"
+    std::erase_if(values.names, IsUppercase);  // placeholders, as in "auto|RATIO"
   }
   values.is_file = values.is_file || std::ranges::find(kPathTypes, type) != std::end(kPathTypes);
   return values;

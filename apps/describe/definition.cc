@@ -51,8 +51,7 @@ OptionDefinition Define(CLI::Option& option) {
 void AddOptions(CLI::App& app, const std::string& group, CommandDefinition* to) {
   const CLI::Option* repeated = group.empty() ? nullptr : app.get_help_ptr();
   for (CLI::Option* option : app.get_options()) {
-    if (option->get_group().empty() || option == repeated)
-      continue;  // hidden, or repeated in every group
+    if (option->get_group().empty() || option == repeated) continue;  // hidden; in every group
     OptionDefinition defined = Define(*option);
     if (!group.empty()) defined.group = group;
     to->options.push_back(std::move(defined));
@@ -76,7 +75,7 @@ CommandDefinition DefinitionOf(CLI::App& app) {
     if (part->get_name().empty()) continue;
     defined.parts.push_back(DefinitionOf(*part));
     CommandDefinition& added = defined.parts.back();
-    if (added.footer == defined.footer) added.footer.clear();  // inherited
+    if (added.footer == defined.footer) added.footer.clear();  // inherited from the parent
   }
   return defined;
 }

@@ -18,7 +18,7 @@ struct OptionDefinition {
   std::string range;          // "1 to 1024", or ""
   std::string default_value;  // "" if the help states it
   std::string environment;    // environment variable that provides the value, or ""
-  std::string group;          // its heading in --help
+  std::string group;          // the option's heading in --help
   std::string help;           // a line, and further lines about its values
   bool is_required = false;
   bool is_repeatable = false;

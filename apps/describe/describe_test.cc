@@ -94,7 +94,7 @@ TEST(DefinitionTest, IsReadWithoutRunningTheCommand) {
   EXPECT_EQ(paint.description, "Paints a wall's front.");
   std::string name = "paint", wall = "wall.svg";
   char* argv[] = {name.data(), wall.data(), nullptr};
-  EXPECT_EQ(Run_paint(2, argv), kExitDone);  // parses again
+  EXPECT_EQ(Run_paint(2, argv), kExitDone);  // parses again after the visit
   EXPECT_EQ(runs, 1);
 }
 

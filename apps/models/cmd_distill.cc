@@ -1,4 +1,5 @@
-// foretoken distill: the target answers the questions of a data set, for drafts to learn from.
+// foretoken distill: has the target answer the questions of a data set, as training data for
+// drafts.
 #include <algorithm>
 #include <cstdio>
 

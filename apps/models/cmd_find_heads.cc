@@ -80,8 +80,7 @@ Json ToJson(const FindHeadsArgs& args, const HeadReport& report, size_t prompts)
 }
 
 Status Find(FindHeadsArgs& args) {
-  const bool is_own =
-      args.output.empty();  // the model's own list may be regenerated without --force
+  const bool is_own = args.output.empty();  // the model's own list may be replaced without --force
   if (is_own) args.output = args.model.path + ".heads.json";
   FT_ASSIGN_OR_RETURN(OutputFile output, OpenOutput(args.output, args.force || is_own));
   std::vector<std::string> texts = DefaultHeadPrompts();

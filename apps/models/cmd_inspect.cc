@@ -166,7 +166,7 @@ Json ValueJson(const GgufValue& value) {
       value);
 }
 
-// Null for a model that is not GGUF.
+// The metadata of a GGUF file; null for a model in another format.
 Result<Json> MetadataJson(const std::string& path) {
   const auto file = GgufFile::Open(path);
   if (!file.ok()) {  // directories and files with drafts may also hold models
@@ -206,7 +206,7 @@ void PrintSummary(const ModelFile& model, const Json& metadata) {
   std::printf(", %s\n", tokenizer.is_null() ? "no tokenizer" : Dump(tokenizer).c_str());
 }
 
-// Returns their bytes.
+// Returns the bytes of the weights.
 int64_t PrintWeights(const ModelFile& model) {
   std::printf("memory\n");
   int64_t weights = 0, values = 0;

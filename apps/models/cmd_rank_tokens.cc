@@ -17,7 +17,7 @@ namespace foretoken {
 namespace {
 
 struct RankArgs {
-  CorpusArgs corpus;  // data: the answers
+  CorpusArgs corpus;  // its data are the answers
   std::vector<std::string> behind;
   int most = 0;
 };

@@ -34,8 +34,7 @@ const char* BlasCore() {
 void SetLibraryEnvironment() {
   constexpr int kKeepExisting = 0;
   if (const char* core = BlasCore()) setenv("OPENBLAS_CORETYPE", core, kKeepExisting);
-  setenv("OMP_WAIT_POLICY", "PASSIVE",
-         kKeepExisting);  // spinning threads would take CPU time from others
+  setenv("OMP_WAIT_POLICY", "PASSIVE", kKeepExisting);  // spinning takes CPU time from others
   // oneDNN caches up to 1,024 prepared products by shape, at more than a megabyte each. Batches
   // differ in their number of learnt rows, so few shapes recur, and a long run would accumulate
   // gigabytes.

@@ -17,7 +17,7 @@ namespace foretoken {
 struct DistillOptions {
   SessionOptions session;  // conversation i samples with a seed derived from its own and i
   int new_tokens = 512;    // maximum tokens of an answer
-  int batch = 8;           // conversations at a time
+  int batch = 8;           // conversations generated at the same time
 };
 
 // The regenerated conversation; empty if there was nothing to answer, no room, or if the chat

@@ -9,7 +9,7 @@ namespace foretoken {
 // The method, the drafter that uses it (null: none does), the target it was trained for, its inputs
 // from the target and the weights it shares with it.
 Json DraftJson(const DraftInfo& info);
-// Prints the same as lines of text.
+// Prints a description of the draft as lines of text.
 void PrintDraft(const DraftFile& draft);
 
 }  // namespace foretoken

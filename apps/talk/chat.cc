@@ -65,8 +65,7 @@ void Chat::Greet() const {
 }
 
 Status Chat::Use(DraftArgs draft) {
-  if (draft.drafter != args_.draft.drafter)
-    draft.options.clear();  // they belong to the previous drafter
+  if (draft.drafter != args_.draft.drafter) draft.options.clear();  // the previous drafter's
   FT_ASSIGN_OR_RETURN(Decoder decoder, NewDecoder(loaded_, draft, options_.capacity));
   session_.reset();
   decoder_ = std::move(decoder);

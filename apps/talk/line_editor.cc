@@ -21,7 +21,7 @@ namespace foretoken {
 namespace {
 
 constexpr int kKeptMessages = 1000;
-constexpr int kPasteMilliseconds = 20;  // between the lines of a paste
+constexpr int kPasteMilliseconds = 20;  // maximum time between the lines of a paste
 constexpr char kAccept[] = "\x18\n";    // Ctrl-X Ctrl-J, bound to libedit's own Enter
 // Enable and disable bracketed paste, the marks that a terminal puts around pasted text.
 constexpr std::string_view kMarkPastes = "\x1b[?2004h";
@@ -313,8 +313,7 @@ unsigned char LineEditor::Interrupt() {
 unsigned char LineEditor::Suspend() {
   ShowPastes(false);
   el_set(el_, EL_PREP_TERM, 0);
-  kill(0,
-       SIGTSTP);  // stops the whole job, as a terminal does; libedit catches only the first signal
+  kill(0, SIGTSTP);  // the whole job, as a terminal does; libedit catches only the first signal
   el_set(el_, EL_PREP_TERM, 1);
   ShowPastes(true);
   return CC_REDISPLAY;

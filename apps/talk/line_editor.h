@@ -68,8 +68,8 @@ class LineEditor {
   std::string history_file_, prompt_;
   Completer completer_;
   std::vector<std::string> entries_;  // history, oldest first
-  bool interrupted_ = false;          // Ctrl-C ended the last ReadOnce,
-  bool cleared_text_ = false;         // and the line held text
+  bool interrupted_ = false;          // Ctrl-C ended the last ReadOnce
+  bool cleared_text_ = false;         // that Ctrl-C cleared a line that was not empty
 };
 
 }  // namespace foretoken

@@ -24,8 +24,7 @@ std::optional<Block> FindBlock(std::string_view text) {
   for (size_t at = text.find(kMark); at != std::string_view::npos; at = text.find(kMark, at + 1)) {
     const std::string_view after = text.substr(at + kMark.size());
     const size_t rest = after.find_first_not_of(kBlanks);
-    if (rest != std::string_view::npos && after[rest] != '\n')
-      continue;  // not at the end of a line
+    if (rest != std::string_view::npos && after[rest] != '\n') continue;  // within a line
     return Block{text.substr(0, at), true, IsBlank(after)};
   }
   return Block{text};

@@ -65,8 +65,7 @@ std::vector<CodeRange> Without(std::vector<CodeRange> ranges, std::vector<CodeRa
 }
 
 std::vector<ByteRanges> Utf8Ranges(std::vector<CodeRange> ranges) {
-  constexpr uint32_t kEnds[] = {0x7F, 0x7FF, 0xFFFF,
-                                kLastCode};  // last character of each encoded length
+  constexpr uint32_t kEnds[] = {0x7F, 0x7FF, 0xFFFF, kLastCode};  // last of each encoded length
   std::vector<ByteRanges> sequences;
   for (const CodeRange& r : Normalised(std::move(ranges))) {
     uint32_t first = r.first;

@@ -11,11 +11,8 @@
 
 namespace foretoken {
 
-enum class Reading {
-  kWhole,
-  kBeginning,
-  kNone
-};  // the text is complete, is a proper prefix, or neither
+// A text is complete, is a proper prefix of one, or neither.
+enum class Reading { kWhole, kBeginning, kNone };
 
 inline Reading Read(const std::shared_ptr<const Automaton>& grammar, std::string_view text) {
   Matcher matcher(grammar);

@@ -47,7 +47,7 @@ Matcher::Config Matcher::Step(Config config, uint8_t byte) {
   open_.clear();
   ways_ = 0;
   for (const Thread& t : threads(config)) {
-    if (open_.size() > most_ways_) break;  // Close gives up
+    if (open_.size() > most_ways_) break;  // Close will return kTooLarge
     for (const Automaton::ByteEdge& edge : automaton_->bytes(t.state)) {
       if (edge.first <= byte && byte <= edge.last) open_.push_back({edge.to, t.frame});
     }

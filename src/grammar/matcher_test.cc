@@ -172,7 +172,7 @@ TEST(Matcher, AnImportedConfigurationReadsOnAlike) {
   for (const char c : std::string("aa(axyb,a(")) at = first.Step(at, static_cast<uint8_t>(c));
   ASSERT_NE(at, Matcher::kDead);
   Matcher second(grammar);
-  second.Step(second.Start(), 'x');  // numbers differ
+  second.Step(second.Start(), 'x');  // shifts the numbering of `second`
   Matcher::Config other = second.Import(first, at);
   for (const char c : std::string("x,ayc,)b),))bc")) {
     for (int byte = 0; byte < 256; ++byte) {

@@ -148,8 +148,7 @@ void TokenMasks::Walk(uint32_t node, TokenBits& bits, OfState* mask) {
   const std::span<const TokenTrie::Node> nodes = trie_->nodes();
   const bool is_whole = node == kWholeTrie;
   const uint32_t end = is_whole ? static_cast<uint32_t>(nodes.size()) : nodes[node].end;
-  const size_t above =
-      is_whole ? 0 : nodes[node].depth;  // depth of the first configuration in path_
+  const size_t above = is_whole ? 0 : nodes[node].depth;  // depth of path_[0]
   path_.resize(1);
   std::vector<uint32_t> left_ends;  // ends of the nodes in left_at that contain the current node
   for (uint32_t n = is_whole ? 0 : node + 1; n < end && work_ <= limits_.mask_work;) {

@@ -42,11 +42,10 @@ class TokenMasks {
   struct OfState {
     TokenBits bits;  // empty if the tokens are few and listed in `tokens` instead
     std::vector<Token> tokens;
-    std::vector<uint32_t>
-        left_at;              // trie nodes at which the rule is left and which have descendants
-    uint32_t left_depth = 0;  // most nodes of left_at on one path of the trie
+    std::vector<uint32_t> left_at;  // trie nodes with descendants at which it is left
+    uint32_t left_depth = 0;        // most nodes of left_at on one path of the trie
     bool is_ever_left = false;
-    bool is_usable = true;  // within the limits
+    bool is_usable = true;  // computed within the limits
     uint64_t work = 0;
     uint32_t ways = 0;  // maximum ways of one byte
   };
@@ -88,11 +87,10 @@ class TokenMasks {
   Matcher* reader_ = nullptr;
   std::unique_ptr<Matcher> own_reader_;
   size_t most_reader_bytes_ = 0;
-  std::vector<Matcher::Config>
-      path_;           // configurations of reader_ at the walk's node and after each byte below it
-  uint64_t work_ = 0;  // of the current mask or state
-  uint32_t ways_ = 0;  // maximum of one byte since it was reset
-  bool is_too_large_ = false;  // the walk reached Matcher::kTooLarge
+  std::vector<Matcher::Config> path_;  // of reader_: at the walk's node, after each byte below
+  uint64_t work_ = 0;                  // of the current mask or state
+  uint32_t ways_ = 0;                  // maximum of one byte since it was reset
+  bool is_too_large_ = false;          // the walk reached Matcher::kTooLarge
 };
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// Binds the arguments of a filter, test, method or global function to its parameters.
+// Binding of the arguments of a filter, test, method or global function to its parameters.
 #pragma once
 
 #include <initializer_list>

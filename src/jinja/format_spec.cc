@@ -11,9 +11,8 @@
 namespace foretoken::jinja {
 namespace {
 
-constexpr int64_t kMostDigits =
-    1'000'000'000;  // maximum of a width or precision, before the heap's limit applies
-constexpr int64_t kMostPrecision = 1000;  // precision of a float
+constexpr int64_t kMostDigits = 1'000'000'000;  // limit of a width or precision
+constexpr int64_t kMostPrecision = 1000;        // precision of a float
 constexpr std::string_view kAligns = "<>^=";
 constexpr std::string_view kIntTypes = "bcdnoxX", kFloatTypes = "eEfFgG%";
 

@@ -23,14 +23,14 @@ struct FormatSpec {
   char type = 0;           // 0: the value's default
 };
 
-// Errors: not a specification.
+// Parses a specification. Errors: a syntax error.
 Result<FormatSpec> ParseFormatSpec(std::string_view text);
 
-// format(value, spec). Errors: a specification that does not fit the value; a result that is too
-// large.
+// Evaluates format(value, spec). Errors: a specification that does not fit the value; a result that
+// is too large.
 Result<std::string> FormatValue(const Value& value, std::string_view spec, Heap& heap);
 
-// The parts of FormatValue.
+// FormatValue for strings and for numbers.
 Result<std::string> FormatString(const std::string& text, const FormatSpec& spec, Heap& heap);
 Result<std::string> FormatNumber(const Value& number, const FormatSpec& spec, Heap& heap);
 

@@ -1,5 +1,5 @@
-// Makes a template's values and counts what they cost, so that a hostile template ends with an
-// error instead of using up time, memory or stack.
+// Allocation of a template's values, with limits on work, memory and recursion, so that a hostile
+// template ends with an error.
 #pragma once
 
 #include <string>
@@ -15,21 +15,21 @@ namespace foretoken::jinja {
 struct Limits {
   size_t work = 50'000'000;                  // evaluated nodes and 64-byte steps of bulk work
   size_t value_bytes = size_t{64} << 20;     // of one string or list, and of the output
-  size_t allocated_bytes = size_t{1} << 30;  // of all values ever made by one rendering
+  size_t allocated_bytes = size_t{1} << 30;  // total of all values, freed ones included
 };
 
-// One rendering's account. Not thread-safe.
+// The allocator and the resource counters of one rendering. Not thread-safe.
 class Heap {
  public:
   explicit Heap(const Limits& limits) : limits_(limits) {}
 
-  // Counts the work of touching `bytes` bytes. Error: the template's share of work is used up.
+  // Adds the work of touching `bytes` bytes. Error: the limit of work is exceeded.
   Status Work(size_t bytes = 0);
-  // To be asked before building something of `bytes` bytes. Error: too large.
+  // Must be called before building a value of `bytes` bytes. Error: too large.
   Status Reserve(size_t bytes);
   const Limits& limits() const { return limits_; }
 
-  // Counts one level of recursion for as long as it lives.
+  // Counts one level of recursion during its lifetime.
   class Level {
    public:
     explicit Level(Heap& heap) : heap_(heap) { ++heap_.level_; }
@@ -49,7 +49,7 @@ class Heap {
   // A tuple (grouper, list) of groupby.
   Result<Value> Group(Value grouper, std::vector<Value> list);
   Result<Value> Mapping(Dict dict);
-  // Makes a namespace that lives until the heap dies.
+  // Creates a namespace that lives as long as the heap.
   Result<NamespacePtr> NewNamespace();
   // Errors: nested too deeply, an integer beyond 64 bits.
   Result<Value> FromJson(const Json& json);
@@ -65,7 +65,8 @@ class Heap {
   size_t work_ = 0;
   int level_ = 0;
   size_t allocated_ = 0;
-  // Kept to the end and emptied one by one: namespaces may refer to each other in cycles.
+  // Kept until the destructor and cleared one by one there, since namespaces may refer to each
+  // other in cycles.
   std::vector<NamespacePtr> namespaces_;
 };
 
@@ -82,7 +83,8 @@ struct JsonStyle {
   std::string item_separator = ", ";
   std::string key_separator = ": ";
 };
-// Python's json.dumps. Errors: a value JSON has no form for, longer than the heap allows.
+// Python's json.dumps. Errors: a value that JSON cannot represent, a result longer than the heap
+// allows.
 Result<std::string> ToJson(const Value& value, const JsonStyle& style, Heap& heap);
 
 }  // namespace foretoken::jinja

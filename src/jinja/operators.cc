@@ -83,7 +83,7 @@ Result<Value> Add(const Value& a, const Value& b, Heap& heap) {
   return Mismatch("+", a, b);
 }
 
-// A string or sequence times an integer.
+// Repeats a string or sequence.
 Result<Value> Repeat(const Value& sequence, int64_t times, Heap& heap) {
   const size_t count = times < 0 ? 0 : static_cast<size_t>(times);
   const size_t size =

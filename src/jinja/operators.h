@@ -10,16 +10,16 @@
 
 namespace foretoken::jinja {
 
-// "+", "-", "*", "/", "//", "%", "**" or "~". Errors: the types do not fit, 64 bits overflow,
+// `op`: "+", "-", "*", "/", "//", "%", "**" or "~". Errors: the types do not fit, 64 bits overflow,
 // division by zero.
 Result<Value> BinaryOperation(std::string_view op, const Value& a, const Value& b, Heap& heap);
-// "-" or "+".
+// `op`: "-" or "+".
 Result<Value> UnaryOperation(std::string_view op, const Value& operand);
 
 Result<bool> Equal(const Value& a, const Value& b, Heap& heap);
 // Negative, zero or positive if a < b, a == b, a > b. Error: the types have no order.
 Result<int> Order(const Value& a, const Value& b, Heap& heap);
-// "==", "!=", "<", "<=", ">", ">=", "in" or "not in".
+// `op`: "==", "!=", "<", "<=", ">", ">=", "in" or "not in".
 Result<bool> Compare(std::string_view op, const Value& a, const Value& b, Heap& heap);
 
 // Evaluates object.name: a method, else an item, else undefined.

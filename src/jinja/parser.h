@@ -27,7 +27,7 @@ class TokenCursor {
   Status ExpectOperator(std::string_view op);
   Status ExpectName(std::string_view name);
   Status Expect(TokenKind kind, std::string_view what);
-  // "line N: expected <what>, found <the next token>".
+  // The error "line N: expected <what>, found <the next token>".
   Error Unexpected(std::string_view what) const;
   Error Fail(int line, std::string_view message) const;
 

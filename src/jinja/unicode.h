@@ -22,11 +22,11 @@ size_t CountCodePoints(std::string_view text);
 std::vector<size_t> CodePointOffsets(std::string_view text);
 
 bool IsSpace(char32_t c);
-// Python's isalpha, isdecimal, isdigit and isnumeric of one character. Letters are those of Latin,
+// Python's isalpha, isdecimal, isdigit and isnumeric for one character. Letters are those of Latin,
 // Greek, Cyrillic, Armenian, Georgian, Hebrew, Arabic, Devanagari, Bengali, Thai, Hangul, kana,
 // Bopomofo and Han. Decimal digits are those of ASCII, Arabic, N'Ko, the Indic scripts from
 // Devanagari to Sinhala, Thai, Lao, Tibetan, Myanmar, Khmer and Mongolian, and the fullwidth ones.
-// Other digits and numbers are known below U+3400.
+// Other digits and numbers are supported below U+3400.
 bool IsLetter(char32_t c);
 bool IsDecimal(char32_t c);
 bool IsDigitCharacter(char32_t c);

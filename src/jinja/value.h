@@ -56,7 +56,7 @@ class Value {
   static Value Bool(bool b) { return Value(Data(std::in_place_index<2>, b)); }
   static Value Int(int64_t i) { return Value(Data(std::in_place_index<3>, i)); }
   static Value Float(double d) { return Value(Data(std::in_place_index<4>, d)); }
-  // The strings and containers that templates build come from Heap, which counts them.
+  // Heap creates the strings and containers that templates build, and counts their memory.
   Value(StringPtr p) : data_(std::move(p)) {}     // NOLINT
   Value(SequencePtr p) : data_(std::move(p)) {}   // NOLINT
   Value(DictPtr p) : data_(std::move(p)) {}       // NOLINT
@@ -72,7 +72,7 @@ class Value {
   bool IsNumber() const { return Is(Kind::kInt) || Is(Kind::kFloat) || Is(Kind::kBool); }
   bool IsIntegral() const { return Is(Kind::kInt) || Is(Kind::kBool); }
 
-  // REQUIRES for each: the kind it names.
+  // REQUIRES for each accessor: the value has the kind that it names.
   bool bool_value() const { return std::get<2>(data_); }
   const std::string& str() const { return *std::get<StringPtr>(data_); }
   const std::vector<Value>& items() const;  // list or tuple

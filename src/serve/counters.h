@@ -35,7 +35,7 @@ struct Counters {
   int running = 0;       // now
   int reading = 0;       // now: running answers whose prompts are not fully processed
   int waiting = 0;       // now: not admitted yet, or preempted for lack of memory
-  int most_running = 0;  // in any pass
+  int most_running = 0;  // most answers in any pass
   int64_t submitted = 0, refused = 0;
   int64_t stopped = 0, limited = 0, cancelled = 0, failed = 0;  // by outcome
   int64_t set_aside = 0;  // preemptions: a running answer freed its memory and resumes later
@@ -48,9 +48,8 @@ struct Counters {
   int64_t busy_slots = 0;  // running answers, summed over the steps
   // Drafts.
   int64_t cycles = 0, drafted_tokens = 0, accepted_tokens = 0;
-  int64_t cycle_tokens = 0;  // emitted by cycles: accepted tokens and bonuses
-  std::vector<StepAcceptance>
-      accepted_at;  // [deepest draft], entry i: drafted tokens at depth i + 1
+  int64_t cycle_tokens = 0;                 // emitted by cycles: accepted tokens and bonuses
+  std::vector<StepAcceptance> accepted_at;  // [deepest draft]; i: drafted tokens at depth i + 1
   // Memory of KV caches and drafter state, in bytes, now.
   size_t running_bytes = 0, kept_bytes = 0, budget_bytes = 0;
   size_t most_bytes = 0;  // peak of running_bytes + kept_bytes, taken after each step

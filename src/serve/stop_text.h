@@ -26,7 +26,7 @@ class StopText {
 
   // Whether a stop string has ended the text.
   bool stopped() const { return stopped_; }
-  // The stop string that ended the text; "" where none did.
+  // The stop string that ended the text; "" if none did.
   const std::string& stop() const { return stop_; }
 
  private:

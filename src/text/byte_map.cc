@@ -7,7 +7,7 @@
 namespace foretoken {
 namespace {
 
-constexpr uint32_t kMappedEnd = 256 + 68;  // 68 bytes have no printable character of their own
+constexpr uint32_t kMappedEnd = 256 + 68;  // 68 bytes are not printable characters themselves
 
 struct Map {
   std::array<std::string, 256> text;

@@ -34,7 +34,7 @@ TEST(EndTokens, ANameThatIsNotListedIsFoundInTheTemplate) {
   EXPECT_EQ(Completed(data, "listed.gguf"), "");
   EXPECT_THAT(data.eog, ElementsAre(1, 2));
   data.eog = {};
-  data.chat_template = "{{ messages[1]['content'] }} [over]";  // no token
+  data.chat_template = "{{ messages[1]['content'] }} [over]";  // "[over]" is not a token
   CompleteEnds("listed.gguf", data);
   EXPECT_THAT(data.eog, ElementsAre(1));
 }

@@ -20,7 +20,7 @@ uint64_t KeyOf(Token left, Token right) {
 
 struct Symbol {
   Token id;
-  int32_t previous, next;  // -1 at the ends
+  int32_t previous, next;  // neighbours; -1 at the ends
 };
 
 // A queued merge. It is stale if the symbols have changed since.
@@ -86,7 +86,7 @@ void MergeTable::Apply(std::vector<Token>& symbols) const {
 }
 
 void MergeTable::ApplyShort(std::vector<Token>& symbols) const {
-  std::array<Merge, kShort> merges;  // merges[i]: of symbols i and i + 1
+  std::array<Merge, kShort> merges;  // merges[i]: the merge of symbols i and i + 1
   const auto look_up = [&](size_t i) {
     const Merge* merge = Find(symbols[i], symbols[i + 1]);
     merges[i] = merge == nullptr ? Merge{kNever, kNoToken} : *merge;

@@ -23,7 +23,7 @@ struct PreTokenizerRules {
   std::string_view name;
   std::vector<std::string_view> patterns;
   bool ignore_merges = false;  // llama.cpp's default for the name
-  bool add_bos = false;        // likewise, if a file does not say
+  bool add_bos = false;        // default for the name if a file does not say
 };
 
 // The rules of `name`; "" means "default". Null for an unknown name.

@@ -45,8 +45,7 @@ bool MayMerge(TokenType type) {
 // tokens; those above are characters that occur inside pieces but are not pieces themselves.
 struct Parts {
   MergeTable merges;
-  std::unordered_map<uint32_t, Token>
-      characters;               // symbol of each character that occurs in a piece
+  std::unordered_map<uint32_t, Token> characters;  // symbol of each character of a piece
   std::vector<uint32_t> extra;  // characters of the symbols beyond the vocabulary
   std::array<Token, 256> byte_tokens;
   bool words_are_separate = true;  // no piece has a space after a character other than a space

@@ -40,8 +40,8 @@ class Tokenizer {
 
   // Accepts any bytes. Bytes that are not UTF-8 are preserved if the scheme has byte tokens.
   std::vector<Token> Encode(std::string_view text, const EncodeOptions& options = {}) const;
-  // Encodes the concatenation of `pieces` so that no token crosses the end of a piece. Equals
-  // Encode of the whole text if its tokens do not cross piece ends either.
+  // Encodes the concatenation of `pieces` so that no token crosses the end of a piece. The tokens
+  // are those of Encode wherever these do not cross piece ends either.
   PieceTokens EncodePieces(std::span<const std::string_view> pieces,
                            const EncodeOptions& options = {}) const;
 

@@ -152,7 +152,7 @@ TEST(TokenizerConfig, EndsOfGenerationByIdAndTurnEndByName) {
       ReadTokenizerConfig(R"({"eos_token_id": [3, 5], "bos_token_id": 0})", "g.json", data).ok());
   EXPECT_EQ(data.eos, 3);
   EXPECT_EQ(data.eot, 4);
-  EXPECT_EQ(data.bos, 3);  // known already
+  EXPECT_EQ(data.bos, 3);  // unchanged, since `data` already has a bos
   EXPECT_THAT(data.eog, ElementsAre(3, 5));
 }
 

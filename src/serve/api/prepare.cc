@@ -170,8 +170,8 @@ ApiResult<Prepared> Prepare(const ServedModel& served, const Request& request,
     asked.sampling.seed +=
         static_cast<uint64_t>(prepared.requests.size()) * static_cast<uint64_t>(request.n);
     if (grammar.value() != nullptr) {
-      // One filter per prompt: a filter and its forks belong to one thread, and sharing what they
-      // compute between prompts is not necessary.
+      // One filter per prompt. A filter and its forks share a cache and belong to one thread;
+      // prompts need not share one.
       Result<std::unique_ptr<LogitFilter>> filter = NewGrammarFilter(grammar.value(), served.trie);
       if (!filter.ok()) return Invalid(Sentence(filter.error().message), request.constraint.param);
       asked.filter = *std::move(filter);

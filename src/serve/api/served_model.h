@@ -35,7 +35,7 @@ struct ServedModel {
   Decoder decoder;
   std::unique_ptr<Scheduler> scheduler;  // runs `decoder`
   std::unique_ptr<const ChatPrompter> prompter;
-  std::shared_ptr<const TokenTrie> trie;  // for constraints
+  std::shared_ptr<const TokenTrie> trie;  // used by constraints
   // Bytes of the longest token. A text of at least longest_piece * context bytes cannot fit into
   // the context.
   size_t longest_piece = 1;
@@ -44,7 +44,7 @@ struct ServedModel {
   ServerInfo info;
   RequestRules rules;
   std::vector<std::string> drafters;  // by index in the generator; the default is 0
-  std::string fingerprint;            // of the model and the program
+  std::string fingerprint;            // identifies the model and the program's version
 
   const Tokenizer& tokenizer() const { return *loaded->tokenizer; }
   // The index of the drafter that a request names; "": the default.

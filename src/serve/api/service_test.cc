@@ -186,7 +186,7 @@ TEST(Service, CyclesCoverTheText) {
                 cycle.at("characters").get<int>());
     }
   }
-  EXPECT_EQ(characters, static_cast<int>(TextOf(answer).size()));  // ASCII
+  EXPECT_EQ(characters, static_cast<int>(TextOf(answer).size()));  // the text is ASCII
   EXPECT_EQ(tokens, answer.at("usage").at("completion_tokens").get<int>());
 }
 

@@ -16,7 +16,7 @@ namespace foretoken {
 struct Exchange {
   int socket = -1;
   const RequestHead* head = nullptr;
-  bool keeps_alive = false;          // whether the client may use the connection again
+  bool keeps_alive = false;          // whether the connection may be reused
   HttpHeaders headers;               // added to those of the reply
   std::function<HttpReply()> reply;  // called once
   double patience_seconds = 30;      // write timeout for a client that reads nothing; 0: never wait

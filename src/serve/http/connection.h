@@ -27,7 +27,7 @@ struct Connection {
   bool has_begun = false;
   Clock::time_point begin;     // arrival of its first byte
   bool is_admitted = false;    // its head was accepted
-  Clock::time_point head_end;  // time of that
+  Clock::time_point head_end;  // when its head was accepted
   size_t counted_bytes = 0;    // bytes of its body included in the loop's total of all bodies
 
   bool is_closing = false;  // everything is sent; waits for the client to close too

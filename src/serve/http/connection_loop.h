@@ -108,8 +108,7 @@ class ConnectionLoop {
   FileHandle listener_;  // closed while the loop drains
   FileHandle epoll_, wake_;
 
-  std::unordered_map<int, std::unique_ptr<Connection>>
-      connections_;  // connections not taken, by file descriptor
+  std::unordered_map<int, std::unique_ptr<Connection>> connections_;  // not taken, by file
   size_t taken_ = 0;
   std::list<int> idle_;    // file descriptors of idle connections, longest idle first
   size_t body_bytes_ = 0;  // total of all bodies

@@ -28,12 +28,12 @@ struct HttpServerOptions {
   size_t connections = 4096;  // open at once, limited by the process's file descriptors
   ReaderLimits limits;
   GuardOptions guard;                     // `host` and `is_loopback` are set by the server
-  bool logs = false;                      // a line for each request
+  bool logs = false;                      // log a line for each request
   std::vector<std::string> logged_paths;  // shown in the log; others are "other"
   double keep_alive_seconds = 60;         // between two requests of a connection
   double head_seconds = 10;               // for the head of a request
   double body_seconds = 30;               // for its body, plus a second for each 64 KiB
-  double write_seconds = 30;              // for a client to take a part of an answer, plus likewise
+  double write_seconds = 30;              // for a part of an answer, plus a second for each 64 KiB
   double ping_seconds = 15;               // between keep-alive comments in a stream of events
   // Called with the status of each request refused before the handler sees it, by any thread. May
   // be empty.

@@ -193,8 +193,7 @@ TEST(HttpServer, TakesBodiesInChunks) {
                                     "3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n")
                 .body,
             "POST /p abcd");
-  EXPECT_EQ(Ask(server->port(), RequestText("POST", "/p")).body,
-            "POST /p ");  // without Content-Length
+  EXPECT_EQ(Ask(server->port(), RequestText("POST", "/p")).body, "POST /p ");  // without a length
 }
 
 TEST(HttpServer, SaysThatItWaitsForABody) {

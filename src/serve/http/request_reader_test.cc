@@ -87,7 +87,7 @@ TEST(RequestReader, TellsItsState) {
   ASSERT_EQ(reader.state(), State::kComplete);
   EXPECT_EQ(reader.TakeBody(), "ab");
   reader.Next();
-  EXPECT_EQ(reader.state(), State::kHead);  // "cd"
+  EXPECT_EQ(reader.state(), State::kHead);  // "cd" begins the next request
 }
 
 TEST(RequestReader, KnowsWhatTheConnectionIsFor) {

@@ -38,8 +38,7 @@ enum class CopySource : uint8_t { kPrompt, kAnswer, kPrediction };
 
 // A copied part of an answer, and the passage it was copied from.
 struct AnswerCopy {
-  int offset = 0,
-      characters = 0;  // code points; `offset` counts from the start of the cycle's text
+  int offset = 0, characters = 0;  // code points; from the start of the cycle's text
   CopySource from = CopySource::kPrompt;
   std::string before, text, after;  // of the source; `text` is the whole copied passage
 };
@@ -49,7 +48,7 @@ struct AnswerCycle {
   int characters = 0;  // code points of the answer's text, in the order of the cycles
   int tokens = 0;
   int drafted = 0;   // nodes of the tree
-  int accepted = 0;  // of these, the accepted ones
+  int accepted = 0;  // drafted tokens that were accepted
   std::vector<AnswerCopy> copies;
 };
 

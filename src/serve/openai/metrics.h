@@ -39,7 +39,7 @@ class ServerMetrics {
   double generation_seconds = 0;
   int64_t passes = 0;                         // of the target model
   int64_t busy_slots = 0;                     // running answers, summed over the passes
-  std::map<std::string, int64_t> finished;    // requests by "stop", "length", "tool_calls", "abort"
+  std::map<std::string, int64_t> finished;    // answers by reason: "stop", "length", ..., "error"
   std::map<int, int64_t> refused;             // requests by HTTP status
   std::map<std::string, DraftCounts> drafts;  // by drafter
 

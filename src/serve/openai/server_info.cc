@@ -55,8 +55,7 @@ Json PropsBody(const ServerInfo& info) {
             {"params", SamplingBody(info.sampling)}}},
           {"total_slots", info.slots},
           {"model_alias", info.model},
-          {"model_path",
-           info.model},  // the name instead of the path: clients must not learn paths of the server
+          {"model_path", info.model},  // the name: clients must not learn paths of the server
           {"chat_template", info.chat_template},
           {"modalities", {{"vision", false}, {"audio", false}}},
           {"build_info", info.build},

@@ -42,7 +42,7 @@ class SpeculationLog {
   bool keeps_steps_;
   int64_t steps_ = 0, drafted_ = 0, accepted_ = 0;
   std::vector<int64_t> histogram_;                // number of passes by accepted tokens
-  std::map<int, std::vector<int64_t>> by_depth_;  // the same histogram for each depth of the tree
+  std::map<int, std::vector<int64_t>> by_depth_;  // histogram_ for each depth of the tree
   std::vector<Step> kept_;
 };
 

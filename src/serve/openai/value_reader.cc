@@ -9,8 +9,7 @@
 namespace foretoken::openai {
 namespace {
 
-constexpr double kExactIntegers =
-    9007199254740992.0;  // 2^53: doubles represent all smaller integers exactly
+constexpr double kExactIntegers = 9007199254740992.0;  // 2^53: smaller integers are exact doubles
 
 bool LooksLikeName(const std::string& text) {
   return !text.empty() && text.size() <= 32 && std::all_of(text.begin(), text.end(), [](char c) {

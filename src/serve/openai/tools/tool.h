@@ -15,8 +15,8 @@ namespace foretoken::openai {
 inline constexpr size_t kMostSchemaBytes = size_t{1} << 20;
 
 struct Tool {
-  std::string name;  // 1 to 64 of A-Z a-z 0-9 _ - .
-  // A JSON schema of the arguments, an object; null where the client gave none.
+  std::string name;  // 1 to 64 characters of A-Z a-z 0-9 _ - .
+  // A JSON schema of the arguments, an object; null if the client gave none.
   std::shared_ptr<const Json> parameters;
   std::shared_ptr<const Json> source;  // the whole object as the client sent it
 };
@@ -24,7 +24,7 @@ struct Tool {
 struct ToolCall {
   std::string id;
   std::string name;
-  std::string arguments;  // JSON as text, as the API has it
+  std::string arguments;  // JSON as text, as in the API
   // In requests, the parsed `arguments`; null if they are not a JSON object.
   std::shared_ptr<const Json> parsed;
 };

@@ -12,7 +12,7 @@ enum class ToolStyle : uint8_t {
   // that begins with such an object without the tag, or with a JSON code fence around it, is a call
   // too.
   kTagged,
-  kLlama3,   // {"name", "parameters"}, the whole answer, or after <|python_tag|>
+  kLlama3,   // {"name", "parameters"} as the whole answer, or after <|python_tag|>
   kMistral,  // [TOOL_CALLS] [{"name", "arguments"}, ...]
 };
 
