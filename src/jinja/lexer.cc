@@ -16,8 +16,7 @@ bool IsNameStart(char c) {
 }
 bool IsNameChar(char c) { return IsNameStart(c) || IsDigit(c); }
 
-// Converts all line endings to
-//  and drops one newline at the very end.
+// Converts all line endings to \n and drops one newline at the very end.
 std::string Normalize(std::string_view source) {
   std::string out;
   for (size_t i = 0; i < source.size(); ++i) {
