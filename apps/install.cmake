@@ -1,4 +1,4 @@
-# What `make install` puts in place: foretoken, and the manual pages and completions that it writes itself.
+# Installed by `make install`: foretoken, and the manual pages and completions that it generates.
 include(GNUInstallDirs)
 install(TARGETS foretoken RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 

@@ -44,8 +44,8 @@ class Chat {
 
   // Asks a question and streams the answer. An interrupted answer (Ctrl-C) is kept. Errors: those
   // of the template, a full context if the user does not agree to forget turns, a message that is
-  // too long; the question is then not kept. Attached text stays for the next question, unless it
-  // made this one too long.
+  // too long; the question is then not kept. After an error, attached text stays for the next
+  // question, unless it made this one too long.
   Status Ask(const std::string& text);
   // Answers the last question again, with another seed if sampling.
   Status Regenerate();

@@ -42,7 +42,7 @@ class TokenMasks {
   struct OfState {
     TokenBits bits;  // empty if the tokens are few and listed in `tokens` instead
     std::vector<Token> tokens;
-    std::vector<uint32_t> left_at;  // trie nodes with descendants at which it is left
+    std::vector<uint32_t> left_at;  // trie nodes with descendants where the rule is left
     uint32_t left_depth = 0;        // most nodes of left_at on one path of the trie
     bool is_ever_left = false;
     bool is_usable = true;  // computed within the limits
@@ -79,7 +79,7 @@ class TokenMasks {
   std::shared_ptr<const TokenTrie> trie_;
   GrammarLimits limits_;
   std::unordered_map<uint32_t, OfState> states_;
-  std::shared_ptr<Matcher> matcher_;  // the matcher of the last call, and its cached masks
+  std::shared_ptr<Matcher> matcher_;  // of the last call; configs_ caches its masks
   std::unordered_map<Matcher::Config, OfConfig> configs_;
   size_t state_bytes_ = 0, config_bytes_ = 0;
 
