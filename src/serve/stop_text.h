@@ -12,7 +12,7 @@ namespace foretoken {
 //
 // The result depends only on the bytes, not on how they are divided into tokens: the stop string
 // that completes first ends the text; if several complete at the same byte, the longest of them
-// does.
+// does. Thread-safety: one thread.
 class StopText {
  public:
   // REQUIRES: `stops` are UTF-8 and not empty.

@@ -88,7 +88,7 @@ class Tokenizer {
 enum class StreamPlace : uint8_t { kStart, kMiddle };
 
 // Decodes a stream of tokens and holds back incomplete UTF-8, so that no partial character is
-// shown.
+// shown. Thread-safety: one thread. The tokenizer must outlive it.
 class StreamDecoder {
  public:
   // kStart: the results of Push and Flush concatenate to Tokenizer::Decode, except for bytes that

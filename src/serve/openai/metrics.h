@@ -37,9 +37,10 @@ class ServerMetrics {
   double prompt_seconds = 0;
   int64_t generated_tokens = 0;
   double generation_seconds = 0;
-  int64_t passes = 0;                         // of the target model
-  int64_t busy_slots = 0;                     // running answers, summed over the passes
-  std::map<std::string, int64_t> finished;    // answers by reason: "stop", "length", ..., "error"
+  int64_t passes = 0;      // of the target model
+  int64_t busy_slots = 0;  // running answers, summed over the passes
+  // Answers by reason: "stop", "length", "tool_calls", "abort", "error".
+  std::map<std::string, int64_t> finished;
   std::map<int, int64_t> refused;             // requests by HTTP status
   std::map<std::string, DraftCounts> drafts;  // by drafter
 

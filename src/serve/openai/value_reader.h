@@ -1,4 +1,5 @@
-// Typed access to the JSON values of a request. Keeps the first error for the client.
+// Typed access to the JSON values of a request. Keeps the first error for the client. Include only
+// in .cc files.
 #pragma once
 
 #include <cstdint>
