@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kPaperLayers = 32;  // of the papers' 7B models
 
-// A table by name, or a file of one's own. `layers`: of the model.
+// Reads a built-in table by name, or a user's .json file. `layers`: of the model.
 Result<PaperTable> LoadPaperTable(const std::string& name, int layers) {
   if (name.ends_with(".json")) {
     FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(name));
@@ -65,7 +65,7 @@ std::string ListLine(const PaperTable& table, const PaperDraftFiles& files, bool
   return text;
 }
 
-// Every table a line, and how what is missing is made.
+// Prints one line for each table, then how to make the drafts that are missing.
 Result<int> ListPapers(const BenchPaperArgs& args) {
   std::optional<LoadedModel> loaded;
   if (!args.model.path.empty()) {

@@ -1,4 +1,4 @@
-// foretoken bench paper: the papers' tables on a model of yours, beside what the papers printed.
+// foretoken bench paper: reproduces the papers' tables with a given model, beside the printed ones.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@ namespace foretoken {
 
 struct BenchPaperArgs {
   ModelArgs model;
-  std::string name;       // of a table, or a .json file; empty: all are listed
+  std::string name;       // of a table, or a .json file; empty: lists all tables
   std::string questions;  // the folder of question files
   std::string json, resume, command;
   std::vector<std::string> drafts;  // KEY=FILE
   SpecOptions options;
-  int limit = 0;  // questions of a part; 0: all
-  bool printed = false;
-  // Whether they were typed, and so outrank the paper's.
+  int limit = 0;         // questions of a part; 0: all
+  bool printed = false;  // shows the printed table alone, without a model
+  // Options that replace the table's values if they were given.
   const CLI::Option *new_tokens = nullptr, *repeats = nullptr;
 };
 
 void DeclareBenchPaper(CLI::App& app, BenchPaperArgs* args);
-// Returns the exit status. Errors: an unknown or broken table, files that are missing, see RunSpec.
+// Returns the exit status. Errors: an unknown or malformed table, missing files, see RunSpec.
 Result<int> BenchPaper(BenchPaperArgs& args);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// Tables whose cells come from answered questions.
+// The evaluator of tables whose cells are computed from answers.
 #include <algorithm>
 #include <memory>
 
@@ -8,14 +8,14 @@
 namespace foretoken {
 namespace {
 
-// What the cells refer to.
+// Keeps alive what the cells of a PaperOutcome refer to.
 struct PaperAnswers {
   PaperPlan plan;
   SpecRun run;
   std::unique_ptr<PaperResults> results;
 };
 
-// What was asked of the model, where the paper asked otherwise.
+// Describes the questions, lengths, repeats and clock of this run, beside the paper's length.
 std::string ProtocolNote(const PaperTable& table, const BenchPaperArgs& args, const SpecRun& run,
                          const PaperResults& results) {
   std::string text = "Asked here: ";
@@ -41,7 +41,7 @@ std::string ProtocolNote(const PaperTable& table, const BenchPaperArgs& args, co
                                         : ". The clock runs from the first token on.");
 }
 
-// What broke its promise, or that nothing did.
+// States which methods broke their verifier's promise, or that none did.
 std::string IdentityNote(const std::vector<SpecEntry>& entries) {
   std::string broken;
   bool same = true;

@@ -1,4 +1,4 @@
-// The table whose cells are how well copying finds sources.
+// The evaluator of tables on how well copying finds the sources of quotes.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -14,7 +14,7 @@ double FigureOf(const AttributionScore& score, const std::string& metric) {
   return metric == "recall" ? score.recall() : score.f1();
 }
 
-// The command's options for a method, whose `min` is no option of its drafter.
+// Options of `bench attribution` for a method. `min` is the evaluator's, not the drafter's.
 AttributionOptions AttributionOf(const PaperMethod& method, const BenchPaperArgs& args,
                                  const std::string& data) {
   AttributionOptions options{.model = args.model, .data = data, .least = {1}, .limit = args.limit};
@@ -54,7 +54,7 @@ Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const Loade
                                {"quoted", score.quoted},
                                {"attributed", score.attributed},
                                {"correct", score.correct}});
-    asked = table.parts[0].questions + ": " + found.Questions() + ".";  // the same of all methods
+    asked = table.parts[0].questions + ": " + found.Questions() + ".";  // equal for all methods
   }
   if (!asked.empty()) outcome.notes.push_back(asked);
   outcome.cells = [scores, &table](const PaperKey& cell) -> std::optional<PaperValue> {

@@ -35,7 +35,7 @@ void EachCycle(const PaperSample& s, const Use& use) {
   }
 }
 
-// Sums over the sample's answers of one method, in every pass.
+// Sums one method's times over the sample's questions and passes; leaves `with_prefill` at zero.
 SpecTimes SumsOf(const PaperSample& s, size_t method) {
   SpecTimes sums;
   for (const size_t pass : s.passes) {
@@ -83,7 +83,7 @@ double AlphaAtStep(const PaperSample& s, const PaperMetric& metric) {
   return step < steps.size() ? Ratio(steps[step].accepted, steps[step].reached) : 0;
 }
 
-// What drafting one token takes, over what plain decoding takes for one.
+// Seconds to draft one level over the baseline's seconds for one token.
 double DraftCost(const PaperSample& s, const PaperMetric&) {
   const SpecTimes sums = SumsOf(s, s.method);
   const Timing plain = SumsOf(s, s.plain).generation_only;
@@ -110,7 +110,7 @@ double DraftShare(const PaperSample& s, const PaperMetric&) {
   return Ratio(sums.draft, sums.generation_only.seconds);
 }
 
-// Acceptance of the guesses in one of ten equal bins of confidence.
+// Acceptance rate of the guesses in one confidence bin; `argument` is its index.
 double AcceptedInBin(const PaperSample& s, const PaperMetric& metric) {
   ConfidenceBin bin;
   EachCycle(s, [&](const Cycle& c) {
@@ -121,7 +121,7 @@ double AcceptedInBin(const PaperSample& s, const PaperMetric& metric) {
   return Ratio(bin.accepted, bin.count);
 }
 
-// Quartile 0 to 4 of the nodes a cycle drafts.
+// Quartile 0 to 4 (minimum to maximum) of the nodes a cycle drafts; `argument` says which.
 double NodesQuartile(const PaperSample& s, const PaperMetric& metric) {
   std::vector<int> nodes;
   EachCycle(s, [&nodes](const Cycle& c) { nodes.push_back(c.nodes); });
@@ -168,7 +168,7 @@ PaperValue Evaluate(const PaperMetric& metric, const PaperSample& sample) {
     resampled.passes = passes;
     return rule.value(resampled, metric);
   };
-  // The sample's passes are all of the run's, so that places among them are their numbers.
+  // The sample holds every pass of the run, so the drawn positions are the passes' own indices.
   value.interval = BootstrapPasses(sample.passes.size(), sample.questions.size(), of_drawn, 0.95,
                                    kCellResamples);
   return value;

@@ -1,4 +1,4 @@
-// The figures of a paper's table, from the answers to its questions.
+// Computes the cells of a paper's table from the answers to its questions.
 #pragma once
 
 #include <optional>
@@ -14,22 +14,23 @@ namespace foretoken {
 // One method's answers to the questions of a part.
 struct PaperSample {
   const SpecRun* run = nullptr;
-  size_t method = 0, plain = 0;  // of the run
-  std::span<const size_t> questions;
-  std::span<const size_t> passes;
-  const SpecEntry* entry = nullptr;  // of these questions
-  bool with_prefill = true;          // the clock
-  int gamma = 0;                     // of E(Spd); 0: the mean depth drafted
+  size_t method = 0, plain = 0;       // indices in the run of the method and its baseline
+  std::span<const size_t> questions;  // indices in the run
+  std::span<const size_t> passes;     // all passes of the run, or a resample of them
+  const SpecEntry* entry = nullptr;   // summary of these questions
+  bool with_prefill = true;           // whether speed-ups count the prompt's time
+  int gamma = 0;                      // draft length in E(Spd); 0: the mean depth drafted
 };
 
 struct PaperValue {
   double value = 0;
-  std::optional<Interval> interval;  // 95 %, of what depends on the clock
+  std::optional<Interval> interval;  // 95 %; for metrics that depend on time
 };
 
-// REQUIRES: the metric is one of paper_metrics.def, sample.questions is not empty.
+// Computes a metric, and its interval by bootstrap if it depends on time. REQUIRES: the metric is
+// listed in paper_metrics.def, sample.questions is not empty.
 PaperValue Evaluate(const PaperMetric& metric, const PaperSample& sample);
-// "1.98x [1.37, 2.49]".
+// Formats a value as its metric is printed, for example "1.98x [1.37, 2.49]".
 std::string ValueText(const PaperMetric& metric, const PaperValue& value);
 
 }  // namespace foretoken

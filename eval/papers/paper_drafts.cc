@@ -18,7 +18,7 @@ const std::string* FindValue(const NamedValues& values, const std::string& key) 
   return at == values.end() ? nullptr : &at->second;
 }
 
-// "foretoken-demo-24m-hass-q8_0.gguf" is for the key "hass".
+// Whether a file is named *-KEY-TYPE.gguf, as "foretoken-demo-24m-hass-q8_0.gguf" is for "hass".
 bool IsNamedFor(const fs::path& file, const std::string& key) {
   if (file.extension() != ".gguf") return false;
   const std::string stem = file.stem();
@@ -55,7 +55,7 @@ Result<PaperDraftFiles> PaperDraftFiles::Create(const std::vector<std::string>& 
   const std::string stem = model.stem();
   drafts.stem_ = stem.substr(0, stem.rfind('-'));
   drafts.folder_ = (model.parent_path() / "drafts").string();
-  // What lies there under a name of its own, if no key claims it.
+  // Drafts that are named for no key serve the key of their drafter.
   for (const FoundDraft& found :
        FindDrafts(*loaded->model, loaded->tokenizer.get(), drafts.model_)) {
     const std::string drafter(found.drafter);

@@ -1,5 +1,5 @@
-// The files that a table's methods cannot do without: drafts and datastores, by the keys that the
-// tables call them, and how each is made.
+// Finds the files that a table's methods need (drafts and datastores), by the keys used in the
+// tables.
 #pragma once
 
 #include <string>
@@ -13,21 +13,22 @@ namespace foretoken {
 
 class PaperDraftFiles {
  public:
-  // `given`: "KEY=FILE" as typed. `loaded` is the model that is asked, or null: nothing is looked
-  // for then. Errors: text that is not KEY=FILE, an unknown key.
+  // `given`: arguments "KEY=FILE". `loaded`: the target, beside whose file drafts are looked for;
+  // null: only given files are known. Errors: text that is not KEY=FILE, an unknown key.
   static Result<PaperDraftFiles> Create(const std::vector<std::string>& given,
                                         const LoadedModel* loaded);
 
-  // The file for `key`: one that was given, or in the folder drafts/ beside the model one named
-  // *-KEY-TYPE.gguf; empty where there is none.
+  // Returns the file for `key`: the given one, a draft that FindDrafts reports for a drafter of
+  // that name, or *-KEY-TYPE.gguf in drafts/ beside the model; empty if there is none.
   std::string Find(const std::string& key) const;
-  // The commands that make it, in a sentence. Errors: an unknown key.
+  // Returns the commands that make the file, as a sentence. Errors: an unknown key.
   Result<std::string> HowToMake(const std::string& key) const;
 
  private:
   PaperDraftFiles() = default;
 
   NamedValues files_;  // key, path
+  // The model's path and file name without the type, which HowToMake inserts; the drafts' folder.
   std::string model_ = "MODEL", stem_ = "MODEL", folder_;
 };
 

@@ -1,4 +1,4 @@
-// What fills the cells of a paper's table.
+// The evaluators, each of which computes the cells of one kind of table (PaperEvaluator).
 #pragma once
 
 #include <string>
@@ -13,20 +13,21 @@ namespace foretoken {
 
 struct PaperOutcome {
   PaperCells cells;
-  std::vector<std::string> notes;
-  Json results = Json::array();  // what else the JSON should have
-  bool broken = false;           // a method that promises the plain text wrote another
+  std::vector<std::string> notes;  // for PaperHeader
+  Json results = Json::array();    // for the JSON file, besides the cells
+  bool broken = false;             // an answer differs from the baseline's against a promise
 };
 
-// Answers the parts' questions plainly and with every method.
+// Answers the parts' questions with the baseline and with every method. Errors: see PlanMethods,
+// PlanQuestions, AskPaper.
 Result<PaperOutcome> EvaluateAnswers(const BenchPaperArgs& args, const LoadedModel& loaded,
                                      const PaperTable& table, const PaperDraftFiles& files);
-// How well copying finds the sources of quotes; a method's option `min` is the shortest copy that
-// counts, in tokens.
+// Measures how well copying finds the sources of quotes, on the first part's questions. A method's
+// option `min` is the shortest copy that counts, in tokens.
 Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const LoadedModel& loaded,
                                          const PaperTable& table, const PaperDraftFiles& files);
-// How often a method's lists hold the words that the model writes: metrics head_topN:STEP. All
-// parts are about the first one's questions.
+// Measures how often a method's top-N guesses for a step contain the token that the baseline
+// writes: metrics head_topN:STEP. Every part uses the first part's questions.
 Result<PaperOutcome> EvaluateRanks(const BenchPaperArgs& args, const LoadedModel& loaded,
                                    const PaperTable& table, const PaperDraftFiles& files);
 

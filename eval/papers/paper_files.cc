@@ -1,4 +1,4 @@
-// The tables that come with foretoken: bench/papers, compiled in.
+// The built-in tables: the files of bench/papers, compiled in.
 #include <algorithm>
 
 #include "base/check.h"

@@ -20,7 +20,7 @@ std::string ColumnHead(const PaperTable& table, const PaperKey& column) {
   return text;
 }
 
-// Labels and cells of one row.
+// A Markdown row of the model's name, labels and cells.
 std::string PageRow(const std::string& model, const std::vector<std::string>& labels,
                     const std::vector<std::string>& cells) {
   std::vector<std::string> row{model};
@@ -55,7 +55,7 @@ std::string OurRows(const PaperTable& table, const std::string& model, const Pap
   return text;
 }
 
-// The labels of the row that is called `label`.
+// The labels of the row whose PaperRowLabel is `label`.
 std::vector<std::string> LabelsOf(const PaperTable& table, const std::string& label) {
   for (const PaperKey& row : PaperKeys(table, table.rows)) {
     if (PaperRowLabel(table, row) == label) return PaperLabels(table, table.rows, row);

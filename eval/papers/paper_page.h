@@ -1,4 +1,4 @@
-// A paper's table as Markdown and JSON: ours in its layout, what it printed below.
+// A paper's table as Markdown and JSON: our cells in its layout, the printed ones below.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,17 @@
 
 namespace foretoken {
 
-// A cell's figure, or nothing where it was not run; of PaperCell.
+// Returns a cell's value, or nothing if it was not measured. `cell`: a result of PaperCell.
 using PaperCells = std::function<std::optional<PaperValue>(const PaperKey& cell)>;
 
-// What a page says besides the table.
+// The text of a page besides its table.
 struct PaperHeader {
-  std::string model;               // ours
-  std::string command, where;      // what was typed; machine, threads and date
-  std::vector<std::string> notes;  // what was asked, and what was not
+  std::string model;               // the name of our rows
+  std::string command, where;      // the command line; model, machine, threads and date
+  std::vector<std::string> notes;  // which questions were asked, and why cells are empty
 };
 
-// `cells`: ours, or empty for what the paper printed alone.
+// `cells`: our values, or empty to show the printed ones alone.
 std::string PaperMarkdown(const PaperTable& table, const PaperHeader& header,
                           const PaperCells& cells);
 // {"paper", "title", "model", "command", "machine", "notes", "cells": [{"row", "column", "metric",

@@ -1,4 +1,4 @@
-// The tables whose cells are how often a draft's lists hold the words that the model writes.
+// The evaluator of tables on how often a draft's top-N guesses contain the token the model writes.
 #include <map>
 
 #include "eval/papers/paper_evaluators.h"
@@ -10,13 +10,13 @@
 namespace foretoken {
 namespace {
 
-// A method with the lists that it was asked for.
+// A method's decoder and the ranks counted for it.
 struct Ranked {
   Decoder decoder;
   GuessRanks ranks;
 };
 
-// A metric's name ends in how many places of a list count; its argument is the step.
+// N of a metric head_topN.
 int TopOf(const PaperMetric& metric) { return metric.name.back() - '0'; }
 
 int StepsOf(const PaperTable& table) {
@@ -27,7 +27,7 @@ int StepsOf(const PaperTable& table) {
   return steps;
 }
 
-// The methods that can be asked, by their place in the table.
+// Makes the decoders of the methods that can be run, keyed by index in the table.
 Result<std::map<int, Ranked>> Prepare(const LoadedModel& loaded, const PaperTable& table,
                                       const PaperPlan& plan) {
   std::map<int, Ranked> ranked;
@@ -39,7 +39,7 @@ Result<std::map<int, Ranked>> Prepare(const LoadedModel& loaded, const PaperTabl
   return ranked;
 }
 
-// Gives every turn of an answered question to each method.
+// Ranks every turn of an answer with each method.
 Status Judge(const LoadedModel& loaded, const ChatPrompter& prompter, const SpecQuestion& question,
              const SpecAnswer& answer, std::map<int, Ranked>& ranked) {
   std::vector<ChatMessage> messages;
@@ -62,14 +62,14 @@ Result<PaperOutcome> EvaluateRanks(const BenchPaperArgs& args, const LoadedModel
                                    const PaperTable& table, const PaperDraftFiles& files) {
   PaperPlan plan;
   FT_RETURN_IF_ERROR(PlanMethods(table, files, &plan));
-  PaperTable one_part = table;  // every part is about the same questions
+  PaperTable one_part = table;  // all parts share their questions
   one_part.parts.resize(1);
   FT_RETURN_IF_ERROR(PlanQuestions(one_part, args.questions, args.limit, &plan));
   FT_ASSIGN_OR_RETURN(const ChatPrompter prompter,
                       ChatPrompter::Create(*loaded.tokenizer, loaded.file->path()));
   FT_ASSIGN_OR_RETURN(auto prepared, Prepare(loaded, table, plan));
   const auto ranked = std::make_shared<std::map<int, Ranked>>(std::move(prepared));
-  plan.methods.resize(1);  // plain decoding, whose text they are asked about
+  plan.methods.resize(1);  // the baseline, whose text is ranked
   BenchPaperArgs asking = args;
   asking.options.repeats = 1;
   asking.options.after = [&](const SpecQuestion& question, const std::vector<SpecAnswer>& answers) {

@@ -1,4 +1,4 @@
-// Reading a table's JSON.
+// Reads a table's JSON.
 #include <algorithm>
 #include <sstream>
 #include <utility>
@@ -25,7 +25,7 @@ constexpr NamedMetric kMetrics[] = {
 #undef FT_PAPER_METRIC
 };
 
-// A table that is being read, and where, for the errors.
+// Reads one table; errors begin with `origin`.
 class PaperReader {
  public:
   PaperReader(const Json& json, std::string origin, int layers)
@@ -76,7 +76,8 @@ class PaperReader {
     return texts;
   }
 
-  // Reads `field`, a list, entry by entry. `read` takes the entry's options and its place.
+  // Reads the list `field` entry by entry, sweeps expanded. `read` takes an entry's options and its
+  // name for errors.
   template <typename T, typename ReadEntry>
   Status ReadList(OptionReader& top, const std::string& field, std::vector<T>& out,
                   const ReadEntry& read) {
@@ -178,7 +179,7 @@ class PaperReader {
     return p;
   }
 
-  // "tau_micro", or ["tau_micro", "head"], each.
+  // Reads a list whose entries are "tau_micro" or ["tau_micro", "head"].
   Result<std::vector<PaperMetric>> ReadMetrics(const Json* list, const std::string& field) {
     if (list == nullptr || !list->is_array() || list->empty()) {
       return Wrong(field, list == nullptr ? "none" : JsonText(*list), "a list of metrics");
@@ -228,7 +229,8 @@ class PaperReader {
     return axes;
   }
 
-  // Every list of more than one entry is run over exactly once.
+  // Checks that rows and columns range over each list of several entries exactly once, and over no
+  // list twice.
   Status CheckAxes() {
     const size_t sizes[] = {table_.settings.size(), table_.methods.size(), table_.trees.size(),
                             table_.parts.size(), table_.metrics.size()};
@@ -273,7 +275,7 @@ class PaperReader {
     return {};
   }
 
-  // A row's cells, parted by blanks.
+  // Reads a row's cells, which are separated by spaces.
   Result<std::vector<std::string>> ReadCells(const Json& row, const std::string& where) {
     if (!row.is_string()) return Wrong(where, JsonText(row), "a text of cells");
     std::istringstream words(row.get<std::string>());

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kNoDrafter = "none";
 
-// The method as `bench spec` would run it. `file`: its draft, if it needs one.
+// Converts a combination to a method of `bench spec`. `file`: the file it needs, or empty.
 SpecMethod SpecOf(const PaperTable& table, const PaperCombination& at, const std::string& file) {
   const PaperMethod& method = table.methods[static_cast<size_t>(at.method)];
   const PaperSetting& setting = table.settings[static_cast<size_t>(at.setting)];
@@ -31,12 +31,12 @@ SpecMethod SpecOf(const PaperTable& table, const PaperCombination& at, const std
   return spec;
 }
 
-// Once each.
+// Appends `note` unless it is listed.
 void AddNote(const std::string& note, std::vector<std::string>* notes) {
   if (std::ranges::find(*notes, note) == notes->end()) notes->push_back(note);
 }
 
-// The questions of one part, cut to its turns.
+// Reads the questions of one part, truncated to the table's number of turns.
 Result<std::vector<SpecQuestion>> QuestionsOfPart(const PaperTable& table, const PaperPart& part,
                                                   const std::string& path, int limit) {
   FT_ASSIGN_OR_RETURN(std::vector<SpecQuestion> all, ReadSpecQuestions(path, /*limit=*/0));
@@ -96,7 +96,7 @@ Status PlanMethods(const PaperTable& table, const PaperDraftFiles& files, PaperP
 
 Status PlanQuestions(const PaperTable& table, const std::string& folder, int limit,
                      PaperPlan* plan) {
-  // A part's k-th of n questions is asked when (k + 1/2) / n of all are.
+  // Question k of n in a part gets position (k + 1/2) / n in the run.
   std::vector<std::pair<double, SpecQuestion>> placed;
   for (size_t p = 0; p < table.parts.size(); ++p) {
     const PaperPart& part = table.parts[p];

@@ -1,4 +1,4 @@
-// Asks the questions of a paper's table.
+// Runs the questions of a paper's table.
 #pragma once
 
 #include <string>
@@ -12,41 +12,42 @@
 
 namespace foretoken {
 
-// Which of a table's methods, in which setting with which tree, is which of a run's.
+// Maps a setting, method and tree of a table (indices) to a method of the run.
 struct PaperCombination {
   int setting = 0, method = 0, tree = 0;
-  size_t spec = 0;
+  size_t spec = 0;  // index in PaperPlan::methods
 };
 
-// What will be asked, and what will not.
 struct PaperPlan {
-  std::vector<SpecMethod> methods;
+  std::vector<SpecMethod> methods;  // baselines included
   std::vector<PaperCombination> combinations;
-  std::vector<SpecQuestion> questions;  // of all parts, in turn; `task` is the part's place
+  std::vector<SpecQuestion> questions;  // of all parts, interleaved; `task` is the part's index
   std::vector<std::string> notes;       // why rows or columns stay empty
 };
 
-// The methods whose files there are. Errors: a draft's key that drafts.json does not have; that no
-// method can be run, and why.
+// Adds the methods that can be run to `plan`, with their baselines, and a note for each that
+// cannot. Errors: a draft's key that drafts.json lacks; no method that drafts can be run (says
+// why).
 Status PlanMethods(const PaperTable& table, const PaperDraftFiles& files, PaperPlan* plan);
-// The questions of the parts whose files are in `folder`, at most `limit` of each (0: all), taken
-// in turn, so that a run that ends early has asked of all. Errors: malformed files, no questions.
+// Adds the questions of the parts whose files are in `folder` to `plan`, at most `limit` of each
+// (0: all). Parts are interleaved in proportion to their sizes, so that a run that ends early has
+// covered all of them. Errors: malformed files, no questions.
 Status PlanQuestions(const PaperTable& table, const std::string& folder, int limit,
                      PaperPlan* plan);
 
-// Asks the plan's questions, which it takes, with the plan's methods. Errors: see RunSpec; that no
-// question could be answered.
+// Answers the plan's questions, which are moved out of it, with the plan's methods. Errors: see
+// RunSpec; no question could be answered.
 Result<SpecRun> AskPaper(const BenchPaperArgs& args, const LoadedModel& loaded,
                          const PaperTable& table, PaperPlan& plan);
 
-// A run's figures by cell.
+// The values of a run by cell. Keeps references to its constructor's arguments.
 class PaperResults {
  public:
   PaperResults(const PaperTable& table, const PaperPlan& plan, const SpecRun& run);
 
-  // Nothing where it was not run. `cell`: of PaperCell.
+  // Returns a cell's value, or nothing if it was not measured. `cell`: a result of PaperCell.
   std::optional<PaperValue> At(const PaperKey& cell) const;
-  // How many questions of the part were answered.
+  // The number of the part's questions that were answered.
   size_t QuestionsOf(int part) const { return questions_[static_cast<size_t>(part)].size(); }
   // One entry per combination and part, in that order.
   const std::vector<SpecEntry>& entries() const { return entries_; }
@@ -58,10 +59,10 @@ class PaperResults {
   const PaperTable& table_;
   const PaperPlan& plan_;
   const SpecRun& run_;
-  std::vector<size_t> passes_;                  // of the run, all
-  std::vector<std::vector<size_t>> questions_;  // [parts], of the run
+  std::vector<size_t> passes_;                  // all passes of the run
+  std::vector<std::vector<size_t>> questions_;  // [parts], indices of the run's questions
   std::vector<SpecEntry> entries_;
-  std::vector<std::vector<int>> entry_of_;  // [combinations][parts], -1: no questions
+  std::vector<std::vector<int>> entry_of_;  // [combinations][parts], index or -1: no questions
 };
 
 }  // namespace foretoken

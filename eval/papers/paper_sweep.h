@@ -1,4 +1,5 @@
-// Entries of a paper's table that stand for many: {"name": "K=$K", "for": {"K": [10, 20]}, ...}.
+// Expands sweeps, entries of a paper's table that stand for several: {"name": "K=$K", "for": {"K":
+// [10, 20]}, ...}.
 #pragma once
 
 #include <string>
@@ -9,10 +10,10 @@
 
 namespace foretoken {
 
-// `list` with every entry that has "for" replaced by one for each value of its variables, the last
-// fastest; "$K" anywhere in the entry's texts becomes the value. "layers" stands for 1 to `layers`,
-// "layers from 0" for those numbers less one. Errors, opening with `where`: no list, a sweep that
-// is none.
+// Replaces every entry of `list` that has "for" by one entry for each combination of its variables'
+// values; the last variable varies fastest. "$K" in the entry's strings becomes the value of K.
+// "layers" means 1 to `layers`, "layers from 0" means 0 to `layers` - 1. Errors begin with `where`:
+// not a list, a malformed sweep.
 Result<std::vector<Json>> ExpandSweeps(const Json& list, const std::string& where, int layers);
 
 }  // namespace foretoken

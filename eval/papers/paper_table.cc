@@ -40,14 +40,15 @@ std::string NameOf(const PaperTable& table, PaperAxis axis, const PaperKey& key)
   return "";
 }
 
-// The number that a cell was printed as: "51.6", "2.45x", "65%".
+// Parses the number at the start of a printed cell: "51.6", "2.45x", "65%".
 std::optional<double> Printed(const std::string& cell) {
   char* end = nullptr;
   const double value = std::strtod(cell.c_str(), &end);
   return end == cell.c_str() ? std::nullopt : std::optional(value);
 }
 
-// Where a printed row has `metric`, of `part` or (below 0) of any.
+// Returns a printed row's value of `metric` in `part`, or in the first part that has it (`part` <
+// 0).
 std::optional<double> PrintedMetric(const PaperTable& table, const std::vector<std::string>& cells,
                                     std::string_view metric, int part) {
   const std::vector<PaperKey> columns = PaperKeys(table, table.columns);

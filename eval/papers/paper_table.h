@@ -1,5 +1,5 @@
-// A table or a figure of a paper as data: what is asked of whom, what its cells are, and what the
-// paper printed. The files are bench/papers/NAME.json; docs/papers.md says what they hold.
+// A table or figure of a paper as data: methods, questions, cells, and the values the paper
+// printed. The files are bench/papers/NAME.json; docs/papers.md describes their fields.
 #pragma once
 
 #include <array>
@@ -16,31 +16,31 @@
 
 namespace foretoken {
 
-// The lists that rows and columns run over.
+// The lists of a table over which its rows and columns range.
 enum class PaperAxis : uint8_t { kSetting, kMethod, kTree, kPart, kMetric };
 inline constexpr size_t kPaperAxes = 5;
 
 struct PaperMetric {
-  std::string name;   // of paper_metrics.def
-  int argument = -1;  // behind a colon: the step of alpha_n:2
-  std::string head;   // as the paper calls it
+  std::string name;   // as in paper_metrics.def
+  int argument = -1;  // the number after the colon: 2, the step, in alpha_n:2; -1: none
+  std::string head;   // the paper's name for it
 };
 
-// Questions that are counted together, or the mean of all such parts.
+// A group of questions with cells of its own, or the mean over all such parts.
 struct PaperPart {
   std::string name;
-  std::string questions;  // a file of the questions' folder
-  std::string category;   // or task, if not all
-  bool mean = false;
-  std::vector<PaperMetric> metrics;  // instead of the table's, if any
+  std::string questions;             // a file of the questions' folder
+  std::string category;              // keeps the questions of this category or task; empty: all
+  bool mean = false;                 // the mean over the other parts; has no questions
+  std::vector<PaperMetric> metrics;  // replace the table's, unless empty
 };
 
 struct PaperSetting {
   std::string name;
   float temperature = 0;
   std::string verifier = "exact";
-  int batch = 1;      // sequences of the same question that are written together
-  std::string lacks;  // why it cannot be run, if it cannot
+  int batch = 1;      // sequences of the same question that are decoded together
+  std::string lacks;  // why it cannot be run; empty: it can
 };
 
 struct PaperTree {
@@ -51,74 +51,75 @@ struct PaperMethod {
   std::string name, drafter, tree = "chain";
   int draft_max = -1;
   std::vector<std::pair<std::string, std::string>> options;
-  std::string sampled;  // the verifier above temperature 0, if not the setting's
-  std::string draft;    // the key in drafts.json of the file that it cannot do without
-  std::string lacks;
+  std::string sampled;  // the verifier above temperature 0; empty: the setting's
+  std::string draft;    // the key in drafts.json of the file it needs; empty: none
+  std::string lacks;    // why it cannot be run; empty: it can
 };
 
-// What fills the cells; paper_evaluators.h has one for each.
+// How cells are computed; paper_evaluators.h has a function for each.
 enum class PaperEvaluator : uint8_t { kAnswers, kAttribution, kRanks };
 
-// What the paper has for one model: a row's labels, joined by " / ", and its cells as printed.
+// The paper's cells for one model.
 struct PaperPrinted {
   std::string model;
-  std::vector<std::pair<std::string, std::vector<std::string>>> rows;
+  std::vector<std::pair<std::string, std::vector<std::string>>> rows;  // PaperRowLabel, cells
 };
 
 struct PaperTable {
-  std::string name, title, source, differs;
+  std::string name, title, source, differs;  // source: its place in the paper; differs: from ours
   std::vector<std::string> remarks;
   PaperEvaluator evaluator = PaperEvaluator::kAnswers;
   bool with_prefill = true;                                  // the clock of speed-ups
   int new_tokens = 1024, turns = 0, repeats = 1, gamma = 0;  // turns 0: all; gamma 0: as drafted
   std::vector<PaperSetting> settings;
   std::vector<PaperMethod> methods;
-  std::vector<PaperTree> trees;  // of every method; or each has its own
+  std::vector<PaperTree> trees;  // tried with every method; empty: each method has its own
   std::vector<PaperPart> parts;
   std::vector<PaperMetric> metrics;
   std::vector<PaperAxis> rows, columns;
   std::vector<PaperPrinted> printed;
 
+  // The metrics of a part: its own, or the table's. `part` -1: the table's.
   const std::vector<PaperMetric>& MetricsOf(int part) const;
 };
 
-// A place in each of some lists; -1 in the others. With all of them it is a cell.
+// An index into each of some lists, -1 for the others. A key without -1 names a cell.
 struct PaperKey {
   std::array<int, kPaperAxes> at = {-1, -1, -1, -1, -1};
   int& operator[](PaperAxis axis) { return at[static_cast<size_t>(axis)]; }
   int operator[](PaperAxis axis) const { return at[static_cast<size_t>(axis)]; }
 };
 
-// Every combination along `axes`, the last fastest.
+// Returns every combination along `axes`; the last axis varies fastest.
 std::vector<PaperKey> PaperKeys(const PaperTable& table, std::span<const PaperAxis> axes);
-// What both say; lists that neither runs over have one entry.
+// Combines the keys of a row and a column; lists in neither get index 0.
 PaperKey PaperCell(const PaperKey& row, const PaperKey& column);
-// The names along `axes`.
+// Returns the names of the entries along `axes`.
 std::vector<std::string> PaperLabels(const PaperTable& table, std::span<const PaperAxis> axes,
                                      const PaperKey& key);
-// The same for a row, in one: what `printed` calls it.
+// Returns a row's labels joined by " / ", the name of the row in `printed`.
 std::string PaperRowLabel(const PaperTable& table, const PaperKey& row);
 const PaperMetric& MetricAt(const PaperTable& table, const PaperKey& cell);
 
-// Reads a table. `layers`: of the model that is asked, which sweeps over layers run to. Errors name
-// `origin` and the field: one that is missing, unknown or ill-typed, an unknown metric, drafter,
-// tree or verifier, a printed row that the table does not have or that has not a cell a column.
+// Reads a table. `layers`: of the model, for sweeps over layers. Errors name `origin` and the
+// field: one that is missing, unknown or ill-typed; an unknown metric, drafter, tree or verifier; a
+// printed row that the table lacks or whose cells do not match the columns in number.
 Result<PaperTable> ReadPaperTable(const Json& json, const std::string& origin,
                                   const std::string& name, int layers);
 
-// Where the table prints acceptance rates, costs and expected speed-ups: the largest difference
-// between what is printed and the formula of M-4.
+// Returns the largest difference between the printed expected speed-ups and the formula of M-4, for
+// a table that prints acceptance rates, costs and expected speed-ups; nothing for others.
 std::optional<double> PrintedFormulaError(const PaperTable& table);
 
-// The names of the tables that come with foretoken, in order, and a table's JSON. Errors: an
-// unknown name.
+// The names of the built-in tables, in order; the JSON of one. Errors: an unknown name.
 std::vector<std::string_view> PaperNames();
 Result<std::string_view> PaperText(const std::string& name);
 
-// What drafts.json says of the file that tables call `key`: how it is made. A key may be one of a
-// kind ("hass-k5" of "hass-k*"); the rest then takes the place of the star in what is said. Nothing
-// for an unknown key.
+// Returns from drafts.json how the file `key` is made; nothing for an unknown key. A key may match
+// a pattern ("hass-k5" matches "hass-k*"); the matched rest ("5") then replaces the star in the
+// text.
 std::optional<std::string> PaperDraftRecipe(const std::string& key);
+// The keys and patterns of drafts.json.
 std::vector<std::string> PaperDraftKeys();
 
 }  // namespace foretoken

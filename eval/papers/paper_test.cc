@@ -1,5 +1,4 @@
-// The papers' tables as data: every one that comes with foretoken is read, and what is wrong with a
-// file is said by its name and field.
+// Tests of the papers' tables: every built-in table is read, and errors name the file and field.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +54,7 @@ TEST(PaperTables, ReadAndKnowTheirDrafts) {
   EXPECT_FALSE(PaperDraftRecipe("oracle").has_value());
 }
 
-// M-8: figures taken from the papers independently.
+// M-8: the expected values were transcribed from the papers independently of the JSON files.
 TEST(PaperTables, PrintWhatThePapersPrint) {
   const auto row = [](const PaperTable& table, size_t block, const std::string& label) {
     for (const auto& [name, cells] : table.printed[block].rows) {
@@ -112,7 +111,8 @@ const DrafterEntry* EntryOf(const PaperMethod& method) {
   return entry == AllDrafters().end() ? nullptr : &*entry;
 }
 
-// GLIDE's 7, 5, 3 and 1 tokens beside the best one, in EDD's tables as well.
+// CaPE trees are as wide as GLIDE prints: up to 7 tokens (7, 5, 3 or 1) beside the best one. EDD's
+// tables use the same trees.
 TEST(PaperTables, GrowCapeAsPrinted) {
   int seen = 0;
   for (const std::string_view name : PaperNames()) {
@@ -125,7 +125,8 @@ TEST(PaperTables, GrowCapeAsPrinted) {
   EXPECT_EQ(seen, 3);
 }
 
-// No paper's network guesses by the target's noise, so above temperature 0 no verifier takes it.
+// Above temperature 0, network drafts run with verifiers that do not share noise with the drafter:
+// no paper's network draws with the target's noise.
 TEST(PaperTables, SampleAsThePapersDo) {
   const auto backend = *NewBackend("cpu", {.threads = 1});
   int seen = 0;
@@ -147,7 +148,7 @@ TEST(PaperTables, SampleAsThePapersDo) {
   EXPECT_GT(seen, 40);
 }
 
-// What was not drafted is not found: PLD+ drafts 70 tokens where it attributes, too.
+// Attribution drafts as many tokens as the papers do (PLD+: 70), as only drafted quotes are found.
 TEST(PaperTables, AttributeWithThePapersDrafts) {
   for (const PaperMethod& m : TableOf("pld-10").methods) {
     const DrafterEntry* entry = EntryOf(m);

@@ -17,8 +17,9 @@
 namespace foretoken {
 namespace {
 
-// The options that a method takes of those all share: its own by "NAME.KEY=VALUE", and the file it
-// cannot do without by the bare key. `taken` notes which were of use.
+// Selects a method's options from the shared ones: "NAME.KEY=VALUE" goes to the drafter NAME, and a
+// bare key (as in draft=FILE) to every drafter that needs a file under that key. Sets `taken` for
+// each option that was used.
 NamedValues OptionsOf(const std::string& drafters, const NamedValues& shared,
                       std::vector<bool>& taken) {
   const std::vector<std::string_view> parts = SplitDrafters(drafters);
@@ -37,7 +38,8 @@ NamedValues OptionsOf(const std::string& drafters, const NamedValues& shared,
   return own;
 }
 
-// Whether it is there already: `paper` may mean a tree that is also named.
+// Whether an equal method is listed. Duplicates arise where the tree `paper` resolves to one that
+// was also given by name.
 bool IsListed(const std::vector<SpecMethod>& methods, const SpecMethod& method) {
   return std::ranges::any_of(methods, [&method](const SpecMethod& m) {
     return m.plain == method.plain && m.name == method.name && m.draft.tree == method.draft.tree &&
@@ -56,8 +58,8 @@ Error TakenByNone(std::string option) {
                "'; an option begins with its drafter's name, as in pld+h.k=70"};
 }
 
-// Plain decoding and every combination, temperature by temperature. Errors: unknown names, options
-// of no method.
+// Returns, for each temperature, the baseline and every combination of method, tree and verifier.
+// Errors: unknown names, options that no method takes.
 Result<std::vector<SpecMethod>> Combine(const BenchSpecArgs& args) {
   std::vector<SpecMethod> methods;
   std::vector<bool> taken(args.draft.options.size(), false);
@@ -113,13 +115,13 @@ std::string Title(const BenchSpecArgs& args, const LoadedModel& loaded, const Sp
          std::to_string(loaded.backend->threads()) + " threads";
 }
 
-// Files of a run that are written in its end.
+// Output files, opened before the run so that a bad path fails early, written at its end.
 struct SpecOutputs {
   OutputFile json, html;
-  std::vector<OutputFile> answers;  // of each method, or none
+  std::vector<OutputFile> answers;  // one a method, or empty
 };
 
-// A file of answers for every method.
+// Opens one file of answers per method in `folder`, which is created; none if `folder` is empty.
 Result<std::vector<OutputFile>> OpenAnswers(const std::string& folder,
                                             const std::vector<SpecMethod>& methods) {
   std::vector<OutputFile> files;

@@ -1,4 +1,4 @@
-// foretoken bench spec: how much faster the methods answer the questions of a file.
+// foretoken bench spec: measures the speed-up of several methods over the questions of a file.
 #pragma once
 
 #include "apps/command_line.h"
@@ -13,7 +13,8 @@ struct BenchSpecArgs {
   std::string questions, json, html, answers, resume;
   std::vector<std::string> methods, trees, verifiers;
   std::vector<float> temperatures;
-  DraftArgs draft;  // options and limits that all methods share
+  DraftArgs
+      draft;  // options and limits for all methods; Combine assigns each option to its drafter
   SpecOptions options;
   int limit = 0;
   bool no_chat = false;

@@ -46,8 +46,8 @@ std::string OverallTable(const std::vector<SpecEntry>& entries) {
   return html + "</tr></table>\n";
 }
 
-// The first turn, each cycle's drafted tokens in colour, in two shades by turns, and the token that
-// the target adds in its own.
+// The first turn of an answer: each cycle's accepted tokens in one of two alternating shades, the
+// target's own tokens in a third.
 std::string ColouredText(const SpecAnswer& answer, const Tokenizer& tokenizer) {
   const std::vector<Token>& tokens = answer.turns[0];
   std::string html;
@@ -56,14 +56,14 @@ std::string ColouredText(const SpecAnswer& answer, const Tokenizer& tokenizer) {
   const auto add = [&](size_t count, const char* shade) {
     const size_t end = std::min(tokens.size(), at + count);
     if (end == at) return;
-    // A character whose bytes two spans share is shown as a replacement in both.
+    // A character whose bytes are split between two spans becomes U+FFFD in both.
     const std::string text =
         ReplaceInvalidUtf8(tokenizer.Decode(std::span(tokens).subspan(at, end - at)));
     html.append("<span class='").append(shade).append("'>");
     html.append(EscapedXml(text)).append("</span>");
     at = end;
   };
-  add(1, "n");  // the prompt's pass wrote it
+  add(1, "n");  // the first token comes from the prompt's pass
   for (int c = 0; c < answer.turn_cycles[0]; ++c, even = !even) {
     const Cycle& cycle = answer.cycles[static_cast<size_t>(c)];
     add(static_cast<size_t>(cycle.n_acc), even ? "a" : "b");
@@ -77,12 +77,12 @@ std::string CaseStudies(const SpecRun& run, const std::vector<SpecMethod>& metho
   std::string html;
   for (size_t m = 0; m < methods.size(); ++m) {
     if (methods[m].draft.drafter == "none") continue;
-    // The question that the method took the most of.
+    // The question with the method's highest acceptance length.
     size_t best = 0;
     double most = 0;
     for (size_t q = 0; q < run.questions.size(); ++q) {
       const SpecAnswer& a = run.answers[q][m];
-      // The first token is the prompt's.
+      // The first token comes from the prompt's pass, not from a cycle.
       const double tau =
           (static_cast<double>(a.turns[0].size()) - 1) / std::max(1, a.turn_cycles[0]);
       if (tau > most) most = tau, best = q;

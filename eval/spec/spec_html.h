@@ -1,4 +1,4 @@
-// One page that shows a run of `bench spec`: self-contained HTML, pictures as SVG.
+// The report of a `bench spec` run: one self-contained HTML page with inline SVG plots.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace foretoken {
 
-// `title`: what was measured on what. `entries`: SummariseSpec of `run`.
+// `title`: the model, questions and backend, as plain text. `entries`: SummariseSpec of `run`.
 std::string SpecHtml(const std::string& title, const SpecRun& run,
                      const std::vector<SpecMethod>& methods, const std::vector<SpecEntry>& entries,
                      const Tokenizer& tokenizer);

@@ -59,8 +59,7 @@ SpecAnswer ReadAnswer(const Json& json) {
   return a;
 }
 
-// Whether each number is one that counts, tokens and seconds may be: conversions take that for
-// granted.
+// Whether every number fits the integer fields that it is converted to: at most 2^30 in magnitude.
 bool AreSmallNumbers(const Json& json) {
   constexpr double kMost = 1 << 30;
   if (json.is_number()) return std::abs(json.get<double>()) <= kMost;
@@ -75,7 +74,8 @@ bool IsConsistent(const Cycle& c) {
          std::ranges::all_of(c.guesses, is_small);
 }
 
-// Whether reports may rely on it: lists of a turn each, cycles that add up, tokens of the model.
+// Whether the lists have one entry a turn, the cycles of the turns add up and every token is in the
+// vocabulary. Reports rely on all three.
 bool IsConsistent(const SpecAnswer& a, int vocab) {
   const size_t turns = a.turns.size();
   int64_t cycles = 0;
@@ -91,7 +91,7 @@ bool IsConsistent(const SpecAnswer& a, int vocab) {
          std::ranges::all_of(a.cycles, [](const Cycle& c) { return IsConsistent(c); });
 }
 
-// Errors open with `where`, the line's place.
+// `where`: the file and line, with which errors begin.
 Result<SpecJournalEntry> ReadEntry(const Json& json, const std::string& where, int vocab) {
   const Error bad{where + ": not the answers to a question"};
   SpecJournalEntry entry;
@@ -111,7 +111,7 @@ Result<SpecJournalEntry> ReadEntry(const Json& json, const std::string& where, i
   return entry;
 }
 
-// Texts may end within a character.
+// Dumps by JsonText, which accepts texts that end within a UTF-8 character.
 std::string Line(const Json& json) { return JsonText(json) + "\n"; }
 
 Status CheckSameRun(const Json& kept, const Json& run, const std::string& path) {
@@ -135,7 +135,7 @@ Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run, 
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) {
     FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, FileUse::kOwnState));
-    // As a file holds it: texts that are not UTF-8 are replaced.
+    // A round trip through text, as invalid UTF-8 is replaced when a file is written.
     FT_ASSIGN_OR_RETURN(const Json run_as_kept, ParseJson(first_line, path));
     std::string_view text = file.text();
     int number = 0;
@@ -152,7 +152,8 @@ Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run, 
       const size_t place = entry.place;
       journal.entries_[place] = std::move(entry);
     }
-    if (number == 0 && !first_line.starts_with(text)) {  // but for a first line that was cut off
+    // A first line that was cut off is a prefix of ours: the file begins anew.
+    if (number == 0 && !first_line.starts_with(text)) {
       return Error{path + ": is no journal of bench spec"};
     }
   }

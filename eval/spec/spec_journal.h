@@ -1,5 +1,4 @@
-// What a run of `bench spec` has answered so far, on disk, so that one that was cut off goes on
-// where it stopped.
+// The journal of `bench spec`: answers on disk, from which an interrupted run resumes.
 #pragma once
 
 #include <map>
@@ -13,27 +12,28 @@
 
 namespace foretoken {
 
-// The answers to one question, one a method.
+// All methods' answers to one question of one pass.
 struct SpecJournalEntry {
-  size_t place = 0;  // of the question in the list
-  std::string id;
-  std::vector<SpecAnswer> answers;
+  size_t place = 0;                 // pass * questions in the list + index in the list
+  std::string id;                   // of the question
+  std::vector<SpecAnswer> answers;  // [methods]
 };
 
-// The first line says what was run, every further one holds a question's answers: {"question",
-// "id", "answers": [methods]}. Thread-safety: one thread.
+// A JSONL file. The first line identifies the run; each further line holds the answers to one
+// question: {"question", "id", "answers": [methods]}. Thread-safety: one thread.
 class SpecJournal {
  public:
-  // Begins the file, or reads what it holds; a last line that was cut off is dropped. `run`: an
-  // object of all that the answers depend on; `vocab`: tokens the model has. Errors: a file of
-  // another run (names the first field that differs), a broken line, answers that contradict
-  // themselves, an unwritable file.
+  // Creates the file, or reads an existing one and drops an incomplete last line. `run`: an object
+  // with everything the answers depend on; `vocab`: the model's vocabulary size. Errors: a file of
+  // another run (names the first field that differs), a malformed line, inconsistent answers, an
+  // unwritable file.
   static Result<SpecJournal> Open(const std::string& path, const Json& run, int vocab);
 
-  // The answers to the question at that place of the list, if they are known. Errors: they are to
-  // another question, or of other methods.
+  // Returns the answers recorded for `place`, or nothing. Errors: they belong to another question,
+  // or their number is not `methods`.
   Result<std::optional<std::vector<SpecAnswer>>> Find(size_t place, const SpecQuestion& question,
                                                       size_t methods) const;
+  // Appends the answers to the file; Find does not return them. Errors: an unwritable file.
   Status Add(size_t place, const SpecQuestion& question, const std::vector<SpecAnswer>& answers);
 
  private:

@@ -1,4 +1,4 @@
-// The pictures of spec_html.h. Each takes the methods that draft, in their order.
+// The SVG plots of spec_html.h. Each shows the methods that draft, in their order.
 #pragma once
 
 #include <string>
@@ -8,20 +8,22 @@
 
 namespace foretoken {
 
-// Bars from 0, a group a task, with intervals; plain decoding's 1 as a line.
+// Speed-ups as bars from 0 with 95 % intervals, grouped by task; the baseline's 1 as a line.
 std::string SpeedupBars(const std::vector<SpecEntry>& entries);
-// The share of drafts accepted at each step, among those that got there.
+// The share of drafts accepted at each step, of those whose earlier steps were all accepted.
 std::string AcceptanceByDepth(const std::vector<SpecEntry>& overall);
-// How often guesses of a confidence came true; the diagonal is what the drafter claims.
+// Acceptance rate over the drafter's confidence, in bins; the diagonal is perfect calibration.
 std::string ReliabilityDiagram(const SpecRun& run, const std::vector<SpecEntry>& overall,
                                const std::vector<SpecMethod>& methods);
-// Least, quartiles and most nodes a pass, a row a category and method.
+// Box plots of nodes a pass, the root included: minimum, quartiles and maximum, one row a category
+// and method.
 std::string NodeBoxes(const SpecRun& run, const std::vector<SpecMethod>& methods);
-// Where the time went: prompt, drafting, verifying, the rest.
+// The shares of prompt, drafting, verification and the rest in each method's time, the baseline
+// included.
 std::string TimeShares(const SpecRun& run, const std::vector<SpecMethod>& methods);
-// The median seconds of passes by their number of nodes, over all methods.
+// Median milliseconds of a verification pass over its nodes, root included, all methods pooled.
 std::string PassCurve(const SpecRun& run);
-// Speed-up over mean nodes a pass.
+// Speed-up over mean nodes a pass, one point a method.
 std::string SizeTradeOff(const std::vector<SpecEntry>& overall);
 
 }  // namespace foretoken

@@ -26,15 +26,15 @@ Json ToJson(const Speedups& s) {
           {"speedup_mean_of_ratios", s.mean_of_ratios}};
 }
 
-// How many times faster a method answers each question; kept for every choice of passes, as
-// resamples come back to the same few.
+// A method's speed-up for each question, cached for each multiset of passes: bootstrap resamples
+// repeat a small number of them.
 class QuestionRatios {
  public:
   QuestionRatios(const SpecRun& run, size_t method, size_t plain,
                  const std::vector<size_t>& questions)
       : run_(run), method_(method), plain_(plain), questions_(questions) {}
 
-  // [questions], from medians over those passes.
+  // Returns speed-ups [questions], from medians over `passes`.
   const std::vector<double>& Over(std::span<const size_t> passes) {
     std::vector<size_t> key(passes.begin(), passes.end());
     std::ranges::sort(key);
@@ -58,11 +58,12 @@ class QuestionRatios {
   std::map<std::vector<size_t>, std::vector<double>> known_;
 };
 
-// The questions for which `name` is the same, in the order they first come in.
+// Questions that share a name.
 struct Group {
   std::string name;
   std::vector<size_t> questions;
 };
+// Groups questions by `name`, in order of first appearance.
 std::vector<Group> GroupBy(const std::vector<SpecQuestion>& questions,
                            const std::function<std::string(const SpecQuestion&)>& name) {
   std::vector<Group> groups;

@@ -1,4 +1,4 @@
-// What a run of the questions says: by task, by category and overall.
+// Summaries of a `bench spec` run: overall, by task and by category.
 #pragma once
 
 #include <string>
@@ -11,45 +11,49 @@
 
 namespace foretoken {
 
-// Three readings of "x times faster" (engine/stats.h).
+// Three definitions of a speed-up over several questions (engine/stats.h).
 struct Speedups {
   double ratio_of_means = 0, micro = 0, mean_of_ratios = 0;
 };
 
-// One method over some of the questions.
+// One method's results over some of the questions.
 struct SpecEntry {
   std::string task;   // "overall", a task or a category
   std::string group;  // "overall", "task" or "category"
   const SpecMethod* method = nullptr;
   int questions = 0;
-  double speedup = 0;  // median over questions of the time a token takes plainly, over the method's
-  Interval interval;   // of the median, 95 %, over questions and passes
+  double speedup = 0;  // median over questions of the baseline's seconds a token over the method's
+  Interval interval;   // 95 %, of that median; questions and passes are resampled
   Speedups with_prefill, generation_only;
-  double tokens_per_second = 0;  // mean over questions
-  Timing total;
+  double tokens_per_second = 0;  // mean over questions, prompt included
+  Timing total;                  // sum over questions of medians over passes
+  // The sum over questions, as `total`; the mean, without the root.
   double prefill_seconds = 0, nodes_per_cycle = 0;
-  Metrics metrics;
-  bool identical = true;  // every answer of every pass, token for token, is plain decoding's
+  Metrics metrics;        // of the first pass
+  bool identical = true;  // every answer of every pass equals the baseline's, token for token
 };
 
-// Method `m` over the questions of these indices. REQUIRES: questions not empty.
+// Summarises method `m` over the questions with these indices; leaves `task` and `group` empty.
+// REQUIRES: questions not empty.
 SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& methods, size_t m,
                              const std::vector<size_t>& questions);
 
-// Overall first, then tasks and categories in the order of the questions; methods in their order.
-// REQUIRES: run.questions not empty.
+// Returns the overall entries, then those of tasks and of categories, each in order of first
+// appearance; within a group, methods are in their order. A category named as a task is left out.
+// The entries point into `methods`. REQUIRES: run.questions not empty.
 std::vector<SpecEntry> SummariseSpec(const SpecRun& run, const std::vector<SpecMethod>& methods);
 
 // "pld+h / auto / exact / T=0".
 std::string MethodLabel(const SpecMethod& method);
 
 Json ToJson(const SpecEntry& entry);
-// A table of methods overall, and one of speed-ups by task.
+// Two Markdown tables: the methods overall, and speed-ups by task.
 std::string MarkdownTables(const std::vector<SpecEntry>& entries);
-// Whether a method that promises the plain text wrote another one.
+// Whether the method's verifier promises the baseline's text and an answer differs from it.
 bool PromiseBroken(const SpecEntry& entry);
 
-// One method's answers as Spec-Bench's scripts read them, a line a question.
+// One method's answers as JSONL, a line a question, as Spec-Bench's scripts read them. `index`: the
+// method's place in the run.
 std::string AnswerLines(const SpecRun& run, const SpecMethod& method, size_t index);
 
 }  // namespace foretoken

@@ -15,8 +15,8 @@
 namespace foretoken {
 namespace {
 
-// Questions before costs are written that every tree weighs from then on: a few would tell of a few
-// answers only.
+// Warm-up questions before costs are written to a file: costs from fewer answers would not be
+// representative.
 constexpr int kCostsWarmUp = 24;
 
 double Sum(const std::vector<double>& values) {
@@ -67,7 +67,7 @@ class SpecRunner {
     return {};
   }
 
-  // With the costs of the file, as they are.
+  // Makes the decoders with the costs of the file and freezes them.
   Status HoldCosts() {
     FT_ASSIGN_OR_RETURN(CostModel costs, ReadCosts(options_.costs, *loaded_.model));
     decoders_.clear();
@@ -77,7 +77,8 @@ class SpecRunner {
     return {};
   }
 
-  // What was measured while warming up becomes the file's, and every run begins with what is there.
+  // After the warm-up: writes the measured costs to the file if it did not exist, then reloads the
+  // file, so that every run starts from the same costs.
   Status KeepCosts() {
     if (options_.costs.empty() || InterruptGuard::Requested()) return {};
     if (held_) return HoldCosts();
@@ -95,7 +96,7 @@ class SpecRunner {
     return {};
   }
 
-  // Returns the places in the list of the questions that were answered.
+  // Returns the indices of the answered questions in the list.
   Result<std::vector<size_t>> FirstPass(std::vector<SpecQuestion> questions, Progress* progress,
                                         SpecRun* run) {
     const auto end = std::chrono::steady_clock::now() +
@@ -122,7 +123,8 @@ class SpecRunner {
     return places;
   }
 
-  // Asks them again; counts if none is left out. `listed`: how many questions there were at first.
+  // Repeats the questions at `places`; an interrupted pass is discarded. `listed`: the length of
+  // the original list.
   Status FurtherPass(size_t pass, size_t listed, const std::vector<size_t>& places,
                      Progress* progress, SpecRun* run) {
     std::vector<std::vector<SpecTimes>> times;
@@ -141,8 +143,8 @@ class SpecRunner {
     return {};
   }
 
-  // Kept ones, where there are; new ones are kept. `place`: of the question in this pass, in the
-  // journal; `first`: the method that begins.
+  // Returns recorded answers, or answers the question and records it. `place`: the journal's key
+  // for the question in this pass; `first`: the method that starts (modulo their number).
   Result<std::vector<SpecAnswer>> Answers(const SpecQuestion& question, size_t place,
                                           size_t first) {
     std::optional<std::vector<SpecAnswer>> answers;
@@ -248,7 +250,7 @@ class SpecRunner {
   int context_ = 0;
   std::vector<Token> stop_;
   std::vector<Decoder> decoders_;  // [methods]
-  bool held_ = false;              // costs, from the beginning
+  bool held_ = false;              // whether the file of costs existed at the start
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Answers the same questions plainly and with every method, in turn, so that whatever slows the
-// machine down for a while slows all of them.
+// Answers questions with the autoregressive baseline and with every method. The methods are
+// interleaved question by question, so that a temporary slowdown of the machine affects all of
+// them.
 #pragma once
 
 #include <functional>
@@ -15,74 +16,77 @@
 
 namespace foretoken {
 
-// One way to answer. The method "none" is plain decoding, what the others are compared with.
+// One way to answer. The method "none" is the autoregressive baseline.
 struct SpecMethod {
   std::string name;  // as in the results: "pld+h", "pld,lookahead"
   DraftArgs draft;
   float temperature = 0;
-  int batch = 1;     // sequences of the same question that are written together
-  size_t plain = 0;  // index of the plain decoding that it is compared with
+  int batch = 1;     // sequences of the same question that are decoded together
+  size_t plain = 0;  // index of the baseline that it is compared with
 };
 
 struct SpecAnswer;
 
 struct SpecOptions {
-  int new_tokens = 128;  // of a turn, at most
-  int context = 0;       // 0: the model's own
-  int warm_up = 3;       // answers of every method that are not counted; more to write `costs`
-  double seconds = 0;    // all passes ask the questions begun in the first one's share; 0: any
+  int new_tokens = 128;  // per turn, at most
+  int context = 0;       // longest sequence; 0: the model's context
+  int warm_up = 3;       // questions answered untimed by every method; at least 24 to write `costs`
+  double seconds = 0;    // limit for all passes together, 0: none; the first pass starts questions
+                         // for its share of it, later passes repeat them
   int repeats = 1;       // passes over all questions; times are medians over them
-  bool chat = true;      // questions are a user's messages
+  bool chat = true;      // wraps turns in the model's chat template
   bool quiet = false;
-  std::string
-      costs;  // the file of the costs that trees weigh throughout; "": as measured on the way
-  SamplingParams sampling;  // but for the temperature
-  // Called with a question's answers, one a method, before the next one is asked, in every pass;
-  // may be empty.
+  std::string costs;  // file of fixed costs for tree policies, written if absent; "": measured
+                      // during the run
+  SamplingParams sampling;  // the temperature is the method's
+  // Called in every pass after each question, with one answer per method. May be empty.
   std::function<Status(const SpecQuestion&, const std::vector<SpecAnswer>&)> after;
 };
 
-// One method's answer to one question, all turns.
+// One method's answer to one question, all turns. `turns` is empty if the prompt is too long.
 struct SpecAnswer {
   std::vector<std::vector<Token>> turns;
   std::vector<Cycle> cycles;
-  std::vector<int> turn_cycles;  // how many of them belong to each turn
-  std::vector<std::string> texts;
-  std::vector<double> seconds;  // of each turn, everything from the prompt on
-  std::vector<double> prefill;  // of each turn
+  std::vector<int> turn_cycles;    // cycles of each turn
+  std::vector<std::string> texts;  // of each turn, without the stop token
+  std::vector<double> seconds;     // of each turn, prompt included
+  std::vector<double> prefill;     // of each turn, seconds
   int prompt_tokens = 0;
 
+  // All tokens and all seconds.
   Timing WithPrefill() const;
-  // The time after the prompt, and the tokens after the first.
+  // Without the prompt's seconds and the first token of each turn, which the prompt's pass yields.
   Timing GenerationOnly() const;
 };
 
-// What one answer took.
+// The times of one answer.
 struct SpecTimes {
   Timing with_prefill, generation_only;  // as of SpecAnswer
   double draft = 0, verify = 0;          // seconds
-  double cycles = 0, depth = 0;          // how many, and the sum of their drafted depths
+  double cycles = 0, depth = 0;          // number of cycles, and the sum of their drafted depths
 };
 
 struct SpecRun {
-  std::vector<SpecQuestion> questions;                     // those answered by every method
-  std::vector<std::vector<SpecAnswer>> answers;            // [questions][methods], the first pass's
+  std::vector<SpecQuestion> questions;           // answered by every method
+  std::vector<std::vector<SpecAnswer>> answers;  // [questions][methods], of the first pass
   std::vector<std::vector<std::vector<SpecTimes>>> times;  // [passes][questions][methods]
   std::vector<std::vector<bool>>
-      changed;       // [questions][methods], whether a later pass wrote others
-  int too_long = 0;  // questions that the context has no room for
+      changed;       // [questions][methods], whether a later pass wrote other tokens
+  int too_long = 0;  // questions that do not fit into the context
   bool interrupted = false;
 
-  // 0 to the last one.
+  // The indices of all passes.
   std::vector<size_t> Passes() const;
-  // Medians over those passes of a method's times for a question. REQUIRES: passes not empty.
+  // Returns the medians over `passes` of a method's tokens and seconds for a question. REQUIRES:
+  // passes not empty.
   Timing TimingOver(std::span<const size_t> passes, size_t question, size_t method,
                     Timing SpecTimes::*clock) const;
 };
 
 class SpecJournal;
-// `journal`: where answers are kept and taken from, or null. Errors: unknown drafter, tree or
-// verifier, bad options, what a chat template refuses, see SpecJournal.
+// Answers `questions` with `methods`. `journal`: supplies recorded answers and records new ones;
+// may be null. An interrupt ends the run early (`interrupted`). Errors: an unknown drafter, tree or
+// verifier, bad options, messages that the chat template rejects, see SpecJournal.
 Result<SpecRun> RunSpec(const LoadedModel& loaded, const std::vector<SpecMethod>& methods,
                         std::vector<SpecQuestion> questions, const SpecOptions& options,
                         SpecJournal* journal);

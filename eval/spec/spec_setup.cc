@@ -8,8 +8,8 @@
 namespace foretoken {
 namespace {
 
-// Of a journal's answers. 2: cycles say what they wrote and how deep they drafted, and drafts that
-// a verifier does not compare with the target's own draw are ranked without its noise.
+// Version of the journal's answers. 2: cycles have `written` and `drafted_depth`; drafts for a
+// verifier that does not compare them with the target's own draw are ranked without its noise.
 constexpr int kJournalFormat = 2;
 
 }  // namespace

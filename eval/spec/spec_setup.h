@@ -1,4 +1,5 @@
-// What the commands that answer questions share: their options, and what a journal holds them to.
+// Options shared by the commands that answer questions, and the identity of their runs in a
+// journal.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,13 +16,14 @@ void DeclareSpecOptions(CLI::App& app, SpecOptions* o);
 // --json and --resume.
 void DeclareRecords(CLI::App& app, std::string* json, std::string* resume);
 
-// The place of the plain decoding that methods of a verifier are compared with; added where it is
-// not there yet. A verifier that promises a text promises the one that it writes itself without
-// drafts: `nucleus` cuts the distribution.
+// Returns the index in `methods` of the baseline for methods with this verifier; appends it if
+// missing. Above temperature 0, a verifier of Guarantee::kSameText is its own baseline's verifier,
+// as its text without drafts may differ from `exact`'s (`nucleus` truncates the distribution).
 size_t PlainAt(float temperature, const std::string& verifier, int batch,
                std::vector<SpecMethod>* methods);
 
-// All that answers and times depend on, as far as a command says it, but for the questions.
+// Every setting that answers and times depend on, except for the questions: the first line of a
+// journal.
 Json SpecIdentity(const LoadedModel& loaded, const std::string& model, const SpecOptions& o,
                   const std::vector<SpecMethod>& methods);
 
