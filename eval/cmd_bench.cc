@@ -1,4 +1,4 @@
-// foretoken bench: what this machine can do, what the kernels make of it, and what decoding does.
+// foretoken bench: the command whose subcommands measure the machine, kernels, decoding and drafts.
 #include "apps/command_line.h"
 #include "apps/runtime_args.h"
 #include "eval/machine/bench.h"
@@ -144,7 +144,7 @@ void AddKernels(CLI::App& app, BenchOptions* o) {
   AddCommon(app, o);
 }
 
-// The command as it was typed.
+// The command line, joined by spaces.
 std::string CommandText(int argc, char** argv) {
   std::string text = "foretoken";
   for (int i = 0; i < argc; ++i) text.append(" ").append(argv[i]);

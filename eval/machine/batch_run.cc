@@ -10,17 +10,17 @@
 namespace foretoken {
 namespace {
 
-// `count` tokens from position `at` on, the text taken for a circle.
+// Appends `count` tokens of `text` from position `at` on, wrapping around at its end.
 void AppendCircular(const std::vector<Token>& text, size_t at, int count,
                     std::vector<Token>& prompt) {
   for (int i = 0; i < count; ++i)
     prompt.push_back(text[(at + static_cast<size_t>(i)) % text.size()]);
 }
 
-// One request that is being answered.
+// A request in progress.
 struct Answering {
   std::unique_ptr<Stream> stream;
-  double last_event = -1;  // seconds; below 0: none yet
+  double last_event = -1;  // seconds since the start; below 0: none yet
 };
 
 class BatchRunner {
@@ -57,7 +57,7 @@ class BatchRunner {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
-  // `reads`: whether the pass computed rows of prompts.
+  // Takes the events of the last pass. `reads`: whether that pass computed prompt rows.
   Status Collect(bool reads) {
     const double now = Seconds();
     for (size_t i = 0; i < answering_.size(); ++i) {
@@ -85,7 +85,7 @@ class BatchRunner {
     }
     each.last_event = now;
     if (event.finish == FinishReason::kNone || event.usage.cycles == 0) return;
-    // The first token comes with the prompt.
+    // The first token comes from the prompt's pass and belongs to no cycle.
     run_.written_a_cycle[i] =
         static_cast<double>(event.usage.completion_tokens - 1) / event.usage.cycles;
   }

@@ -1,4 +1,4 @@
-// One way of answering a list of requests through a scheduler, timed.
+// Runs a list of requests through a scheduler and times them.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 
 namespace foretoken {
 
-// What a run's requests have in common.
+// The requests of a run.
 struct BatchWork {
   std::vector<std::vector<Token>> prompts;
   int new_tokens = 64;  // of each answer, exactly
 };
 
-// Prompts of `shortest` to `longest` tokens, as many of each order of magnitude, cut out of `text`.
-// REQUIRES: text not empty.
+// Cuts `count` prompts out of `text`, whose lengths are log-uniform in [shortest, longest] tokens.
+// Deterministic. REQUIRES: text not empty.
 std::vector<std::vector<Token>> MixedPrompts(const std::vector<Token>& text, int count,
                                              int shortest, int longest);
-// Prompts that begin with the same `shared` tokens of `text` and go on with 20 to 200 of their own.
-// REQUIRES: text not empty.
+// Cuts prompts out of `text` that share their first `shared` tokens and continue with 20 to 200
+// tokens that differ. Deterministic. REQUIRES: text not empty.
 std::vector<std::vector<Token>> SharedPrompts(const std::vector<Token>& text, int count,
                                               int shared);
-// Phrases that come again, of random tokens.
+// `count` random tokens with recurring phrases, on which copying drafters find matches.
 std::vector<Token> MadeUpTokens(int vocab, int count);
 
 struct BatchRun {
@@ -32,21 +32,21 @@ struct BatchRun {
   std::vector<double> first_token;          // [requests] seconds since all were submitted
   std::vector<double> written_a_cycle;      // [requests] tau; 0 where an answer had no cycle
   double seconds = 0;
-  double tokens = 0;  // written
-  // The longest time between two deliveries to one answer, of those that wrote when rows of
-  // prompts were computed in the same pass, and of all.
+  double tokens = 0;  // generated, over all requests
+  // The longest seconds between two deliveries to one answer: where the later one's pass also
+  // computed prompt rows, and overall.
   double longest_gap_beside_prompt = 0, longest_gap = 0;
   Counters counters;
 
   double TokensPerSecond() const { return seconds > 0 ? tokens / seconds : 0; }
 };
 
-// Submits all requests at once and reads their answers. Errors: an option or request that the
-// scheduler refuses; an answer that fails; interrupted.
+// Submits all requests at once and collects their answers. Errors: an option or request that the
+// scheduler rejects; an answer that fails; an interrupt.
 Result<BatchRun> RunBatch(const LoadedModel& loaded, Generator& generator, const BatchWork& work,
                           SchedulerOptions options);
 
-// The value that a share of `values` does not exceed; 0 of none.
+// Returns the `share` quantile of `values` (0.5 is the median); 0 if there are none.
 double Percentile(std::vector<double> values, double share);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// What the parts of `foretoken bench` share: measured limits of the machine, timing, output.
+// Shared parts of `foretoken bench`: measured machine limits, timing, options.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace foretoken {
 
-// What the machine can do, measured; rates are per second, of all threads together.
+// Measured machine limits. Rates are per second, of all threads together.
 struct MachineLimits {
   int threads = 0;
   std::vector<double> read_bytes;  // [threads] with 1, 2, ... threads
@@ -26,16 +26,18 @@ struct MachineLimits {
   double first_cache_loads = 0;
 
   double bandwidth() const { return read_bytes.back(); }
-  // Of the products that weights of `type` take: BF16 may be widened where floats are faster.
+  // Multiply-adds a second for weights of `type`. For BF16 the faster of BF16 and F32 instructions,
+  // as kernels may widen the weights.
   double Peak(DType type) const;
 };
 
-// Reads a buffer much larger than the last-level cache, the way that this machine reads faster.
+// Measures the read bandwidth over a buffer much larger than the last-level cache. Reads it in one
+// stream a thread or in four, whichever is faster on this machine. Thread-safety: one thread.
 class ReadBandwidth {
  public:
-  // `pool` must outlive this. Errors: no memory to read.
+  // `pool` must outlive this. Errors: out of memory.
   static Result<std::unique_ptr<ReadBandwidth>> Create(ThreadPool& pool);
-  // Bytes a second of one pass by the first `readers` threads.
+  // Bytes a second while the first `readers` threads read the buffer once.
   double Measure(int readers);
   int threads() const { return pool_.threads(); }
 
@@ -47,38 +49,38 @@ class ReadBandwidth {
   int streams_ = 1;
 };
 
-// The peaks alone, all threads at once.
+// Measures peak multiply-add rates with all threads at once.
 class Peaks {
  public:
   explicit Peaks(ThreadPool& pool) : pool_(pool) {}
-  // MachineLimits::Peak over about 50 ms, of BF16 100.
+  // Measures MachineLimits::Peak(type) over about 50 ms (BF16: 100 ms).
   double Measure(DType type);
 
  private:
   ThreadPool& pool_;
 };
 
-// Seconds until all threads have had a job that does nothing; 0 for one thread.
+// Median seconds to dispatch an empty job to all threads and wait for it; 0 for one thread.
 double HandOver(ThreadPool& pool);
 
-// Words of 64 bits a second that all threads together take out of their cores' first caches.
-// Where a core runs another thread beside it is about half. Peaks hardly fall then, as they start
-// few instructions a cycle, but products do.
+// 64-bit words a second that all threads together load from their cores' L1 caches. Halves on a
+// core whose sibling hyperthread is busy. Peaks hardly show such a neighbour, as their loops issue
+// few instructions a cycle, but matrix products slow down.
 double FirstCacheLoads(ThreadPool& pool);
 
-// Takes about `repeats` tenths of a second a figure.
-// Errors: no memory to read.
+// Measures all limits: medians of bandwidths, best rates of the others. Takes about `repeats`
+// tenths of a second for each figure. Errors: out of memory.
 Result<MachineLimits> MeasureLimits(ThreadPool& pool, int repeats);
 
-// Multiply-adds a second of one thread in a loop without memory traffic; a machine that has no
-// such instruction has what it would use instead.
+// Multiply-adds a second of one thread in a loop without memory traffic. Where the CPU lacks such
+// instructions, the rate of those that would replace them.
 double Int8Peak();
 double Bf16Peak();
 double F32Peak();
-// See FirstCacheLoads; of one thread, over a few milliseconds.
+// The rate of FirstCacheLoads for one thread, over a few milliseconds.
 double FirstCacheLoadRate();
-// Reads `bytes` (a multiple of 256), every line of the cache once: from the first to the last, or
-// in four streams side by side.
+// Reads every cache line of `bytes` bytes (a multiple of 256) once, in ascending order (`streams`
+// 1) or in four interleaved streams (4). Returns a checksum that keeps the loads alive.
 uint64_t ReadLines(const std::byte* data, size_t bytes, int streams);
 
 struct BenchOptions {
@@ -90,8 +92,9 @@ struct BenchOptions {
   std::string backend = "cpu";  // as of NewBackend
   std::string cache = "F16", shape = "1.1b";
 };
-// A draft of `levels` levels of `level_rows` rows, then a pass over bench.nodes nodes. `draft`: a
-// shape, or nothing for one layer of the target's.
+// Options of `bench project`: a cycle drafts `levels` levels of `level_rows` rows, then verifies
+// bench.nodes nodes and emits `tau` tokens. `draft`: a model shape; empty: one layer of the
+// target's.
 struct ProjectOptions {
   BenchOptions bench;
   std::string draft;
@@ -107,7 +110,7 @@ Status BenchProject(const ProjectOptions& options);
 
 double Seconds(const std::function<void()>& work);
 Json LimitsJson(const MachineLimits& limits);
-// "Q8_0,BF16" as types. Errors: an unknown one.
+// Parses "Q8_0,BF16". Errors: an unknown type.
 Result<std::vector<DType>> ParseTypes(const std::string& list);
 
 }  // namespace foretoken

@@ -1,5 +1,5 @@
-// Requests of mixed lengths, answered one at a time and together, without drafts and with them, in
-// turns, so that what slows the machine down for a while slows all.
+// Answers requests of mixed lengths one at a time and together, without drafts and with them. The
+// runs are interleaved, so that a temporary slowdown of the machine affects all of them.
 #include "eval/machine/bench_batch.h"
 
 #include <algorithm>
@@ -39,14 +39,14 @@ Result<std::vector<Token>> TextOf(const BatchOptions& options, const LoadedModel
   return text;
 }
 
-// One way to answer.
+// One configuration and its runs.
 struct BatchWay {
   std::string drafter;
   int slots = 1;
   Generator* generator = nullptr;
   std::vector<BatchRun> runs;
 
-  // The median over the runs of what `figure` says.
+  // Returns the median of figure(run) over the runs.
   template <typename Figure>
   double Median(const Figure& figure) const {
     std::vector<double> values;
@@ -55,7 +55,7 @@ struct BatchWay {
   }
 };
 
-// What both kinds of measurement share.
+// The two measurements: prompts of mixed lengths, and prompts with a shared prefix.
 class BatchBench {
  public:
   BatchBench(const BatchOptions& options, const LoadedModel& loaded)
@@ -93,7 +93,7 @@ class BatchBench {
   const BatchOptions& options_;
   const LoadedModel& loaded_;
   std::vector<Token> text_;
-  int longest_ = 0;  // prompt that the context has room for
+  int longest_ = 0;  // tokens of the longest prompt that fits into the context
   Decoder plain_, drafting_;
 };
 
@@ -302,7 +302,7 @@ Status BenchBatch(const BatchOptions& options) {
     return Error{"--longest: found " + std::to_string(options.longest) + ", expected at least " +
                  std::to_string(options.shortest) + ", that of --shortest"};
   }
-  // Of fewer, so many would never run at once.
+  // With fewer requests than sessions, that many would never run at once.
   const int most = options.shared_prefix > 0 ? options.sessions.back()
                                              : *std::ranges::max_element(options.sessions);
   if (options.requests > 0 && options.requests < most) {

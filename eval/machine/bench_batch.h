@@ -1,4 +1,4 @@
-// foretoken bench batch: many texts at once, over one at a time.
+// foretoken bench batch: throughput and latency of many texts at once, against one at a time.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,16 +14,16 @@ struct BatchOptions {
   ModelArgs model;
   DraftArgs draft{.drafter = "auto"};
   std::string data, json;
-  std::vector<int> sessions = {1, 4, 8, 16, 32};  // that are written at once
+  std::vector<int> sessions = {1, 4, 8, 16, 32};  // texts decoded at once, a measurement each
   int requests = 0;                               // 0: two for each session
   int new_tokens = 64, shortest = 20, longest = 4000;
-  int rows = 0, memory = 2048;  // of a pass, MiB: see SchedulerOptions
+  int rows = 0, memory = 2048;  // SchedulerOptions::rows; SchedulerOptions::memory, in MiB
   int repeats = 1;
-  int shared_prefix = 0;  // tokens that all prompts begin with; above 0: what keeping them saves
-  int sample = 50;        // requests that are also answered without kept texts
+  int shared_prefix = 0;  // tokens shared by all prompts; above 0: measures the prefix cache
+  int sample = 50;        // requests that are answered without the prefix cache, too
 };
 void AddBatchArgs(CLI::App& app, BatchOptions* options);
-// Errors: files, options; an answer that depends on what was written beside it.
+// Errors: files, options; an answer that differs from the one that is decoded alone.
 Status BenchBatch(const BatchOptions& options);
 
 }  // namespace foretoken

@@ -1,5 +1,5 @@
-// foretoken bench decode: plain decoding and the cost of scoring more rows, against the machine's
-// limits measured in between.
+// foretoken bench decode: the speed of autoregressive decoding and the cost of passes with more
+// rows, against the machine's limits, which are measured between the passes.
 #include <algorithm>
 #include <cstdio>
 #include <tuple>
@@ -15,23 +15,22 @@
 namespace foretoken {
 namespace {
 
-// Multiplications with weights in a pass of `rows` rows, for `logit_rows` of which there are
-// logits.
+// Multiply-adds with weights in a pass of `rows` rows with logits for `logit_rows` of them.
 double Macs(const ModelConfig& c, int rows, int logit_rows) {
   const double attention = 2.0 * c.hidden * (c.heads + c.kv_heads) * c.head_dim;
   return rows * c.layers * (attention + 3.0 * c.hidden * c.ffn) +
          static_cast<double>(logit_rows) * c.vocab * c.hidden;
 }
 
-// A pass, beside what the machine did in the moments before and after it; or medians of passes.
+// A pass and the machine's limits measured just before and after it; or medians over passes.
 struct Sample {
-  double seconds, limit;
-  double times, reads, peak;  // of the limit, the bandwidth and the peak
-  double loads;               // out of first caches, the fewer
+  double seconds, limit;      // measured; needed at the measured bandwidth and peak
+  double times, reads, peak;  // seconds / limit; shares of the bandwidth and of the peak
+  double loads;               // FirstCacheLoads before or after the pass, the lower of the two
 };
 using Samples = std::vector<Sample>;
 
-// REQUIRES: samples.
+// REQUIRES: samples not empty.
 Sample Medians(const Samples& samples) {
   Sample medians{};
   for (double Sample::*figure : {&Sample::seconds, &Sample::limit, &Sample::times, &Sample::reads,
@@ -44,13 +43,14 @@ Sample Medians(const Samples& samples) {
   return medians;
 }
 
-// Of passes in a row, at least.
+// The least time of consecutive passes in PassInARow.
 constexpr double kDecodingSeconds = 0.05;
 
-// Of the most loads that this run saw. A neighbour on a core of two threads takes half of them.
+// The share of the run's highest FirstCacheLoads above which a pass counts as undisturbed. A busy
+// sibling hyperthread takes half of them.
 constexpr double kUndisturbed = 0.85;
 
-// Passes of so many rows behind so much context.
+// Passes of `rows` rows at `context` cached positions.
 struct Point {
   int context, rows;
   Samples passes;
@@ -58,20 +58,20 @@ struct Point {
 
 struct Outcome {
   MachineLimits limits;
-  Samples decoding;  // one row each
+  Samples decoding;  // passes of one row, one after the other
   std::vector<Point> curve;
   Samples prompts;
-  // In between the passes: a hand-over in seconds, and what first caches gave.
+  // The ranges of HandOver (seconds) and FirstCacheLoads between the passes.
   double fewest_meeting = 0, most_meeting = 0, fewest_loads = 0, most_loads = 0;
 
-  // Of a pass to one row of the first pass behind the same context.
+  // Returns the point's seconds over those of one row, taken from the first point at its context.
   double Ratio(const Point& point) const {
     const auto first = std::find_if(curve.begin(), curve.end(),
                                     [&](const Point& p) { return p.context == point.context; });
     return Medians(point.passes).seconds / Medians(first->passes).seconds * first->rows;
   }
-  // Those before and after which first caches gave what they can, so that no core had anything else
-  // to do, as far as this run can know.
+  // Returns the passes before and after which FirstCacheLoads was near the run's maximum, so that
+  // presumably no other process used the cores.
   Samples Undisturbed(const Samples& passes) const {
     Samples undisturbed;
     for (const Sample& pass : passes) {
@@ -81,10 +81,10 @@ struct Outcome {
   }
 };
 
-// Passes take turns, so that a slow second of the machine falls on all of them; and each is
-// compared with the bandwidth and the peak of the moment before it, as neighbours on a machine come
-// and go. What measures these leaves nothing of the model in the caches; plain decoding, where pass
-// follows pass, is timed in a row as well.
+// Passes of different row counts are interleaved, so that a temporary slowdown affects all of them.
+// Each is compared with the bandwidth and peak measured just before it, as other processes come and
+// go. Measuring these evicts the model from the caches, so autoregressive decoding is also timed
+// over consecutive passes.
 class Measurement {
  public:
   // `pool` and `bandwidth` must outlive this.
@@ -135,7 +135,7 @@ class Measurement {
     return {*least, *most};
   }
 
-  // Seconds of a pass of one row among others, as decoding makes them: the mean.
+  // Returns the mean seconds of consecutive one-row passes, as in decoding.
   static double PassInARow(TimedPasses& sequence) {
     sequence.Time(1, /*all_logits=*/true);
     double seconds = 0;
@@ -146,7 +146,7 @@ class Measurement {
     return seconds / passes;
   }
 
-  // What a pass of `rows` rows takes, as pass() says.
+  // Measures a pass of `rows` rows and the limits around it. pass() returns the pass's seconds.
   template <typename Pass>
   Sample Time(int rows, int logit_rows, double bytes, const Pass& pass) {
     const double read = bandwidth_.Measure(bandwidth_.threads()), peak = peaks_.Measure(type_);
@@ -154,8 +154,8 @@ class Measurement {
     meetings_.push_back(HandOver(pool_));
     const double before = loads_.back();
     const double seconds = pass();
-    // Not right before the pass: threads that have only just ended or begun to wait make some
-    // passes much slower.
+    // Measured after the pass, and shared with the next one: threads that have just finished or
+    // started to wait make the following pass much slower at times.
     loads_.push_back(FirstCacheLoads(pool_));
     const double macs = Macs(model_.config(), rows, logit_rows);
     const double limit = std::max(bytes / read, macs / peak);

@@ -24,11 +24,11 @@
 namespace foretoken {
 namespace {
 
-// What drafts of one tree take.
+// The costs of drafting one tree.
 struct LevelTime {
   std::string tree;
   int depth = 0;                // of the deepest draft
-  double first = 0, level = 0;  // seconds: medians of the first level and of each further one
+  double first = 0, level = 0;  // median seconds of the first level; of each further level
 };
 
 // Random values for every tensor of a HASS draft of one decoder layer.
@@ -89,7 +89,7 @@ class RandomDraft {
   std::vector<Values> values_;
 };
 
-// A file that is gone when this is.
+// A file that is removed on destruction.
 struct TemporaryFile {
   std::string path;
   ~TemporaryFile() {
@@ -106,7 +106,7 @@ std::vector<Token> MadeUpText(int vocab, int length) {
   return text;
 }
 
-// One sequence whose next tokens are drafted again and again.
+// A sequence at a fixed position for which drafts are made and discarded.
 class Drafts {
  public:
   // `tree`: as typed after --tree. See status().
@@ -125,13 +125,13 @@ class Drafts {
         GeneratorOptions{.limits = {.max_nodes = kMostNodes, .max_depth = depth},
                          .policy = policy_.get()});
     session_ = generator_->Start({.capacity = args.context + kMostNodes});
-    // What follows the prompt is the verifier's.
+    // The token after the prompt is forced by the verifier.
     const auto prompt = std::span(text_).first(static_cast<size_t>(args.context) + 1);
     status_ = generator_->Prefill(*session_, prompt, kMostNodes);
-    if (status_.ok()) Time();  // reads the text
+    if (status_.ok()) Time();  // the first draft also processes the prompt
   }
 
-  // Seconds of a draft.
+  // Makes a draft and returns its seconds.
   double Time() {
     Session* batch[] = {session_.get()};
     return Seconds([&] {
@@ -157,14 +157,14 @@ class Drafts {
   Status status_;
 };
 
-// Seconds of a draft, after a pass of the target as in decoding, which leaves the caches full of
-// its weights.
+// Returns the seconds of a draft after a one-row pass of the target, which fills the CPU's caches
+// with its weights as in decoding. Appends the pass's seconds to `plain`.
 double TimeAfterPass(TimedPasses& passes, Drafts& drafts, std::vector<double>& plain) {
   plain.push_back(passes.Time(1, /*all_logits=*/true));
   return drafts.Time();
 }
 
-// Where the time of drafts goes, by parts of the backend; the rest is the drafter's own.
+// Prints how the time of drafts divides among the backend's parts; the rest is the drafter's own.
 void PrintParts(const BenchDraftArgs& args, Backend& backend, TimedPasses& passes, Drafts& drafts,
                 std::vector<double>& plain) {
   Profile profile(backend.threads());
@@ -173,7 +173,7 @@ void PrintParts(const BenchDraftArgs& args, Backend& backend, TimedPasses& passe
   for (int i = 0; i < args.repeats; ++i) {
     plain.push_back(passes.Time(1, /*all_logits=*/true));
     backend.Watch(&profile);
-    profile.Take();  // and forget
+    profile.Take();  // discards what was counted before
     all += drafts.Time();
     const std::vector<Profile::Share> taken = profile.Take();
     backend.Watch(nullptr);
@@ -195,7 +195,7 @@ void PrintParts(const BenchDraftArgs& args, Backend& backend, TimedPasses& passe
   std::printf("  %-28s %7.3f ms\n", "outside of the backend", (all - known) * scale);
 }
 
-// Drafts of one level and drafts of many by turns.
+// Times drafts of one level and of args.depth levels, interleaved.
 Result<LevelTime> TimeLevels(const BenchDraftArgs& args, const LoadedModel& loaded,
                              Drafter& drafter, const std::string& tree, TimedPasses& passes,
                              std::vector<double>& plain) {

@@ -1,4 +1,4 @@
-// foretoken bench draft: what a level of drafting costs, over a plain pass.
+// foretoken bench draft: the cost of a level of drafting, relative to a one-row pass of the target.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,8 +12,8 @@ namespace foretoken {
 struct BenchDraftArgs {
   ModelArgs model;
   DraftArgs draft;
-  bool random = false;  // a draft of random weights in place of a file
-  bool parts = false;   // also show which part of a draft takes how long
+  bool random = false;  // drafts with random weights instead of a file
+  bool parts = false;   // also prints how the time of a draft divides among the backend's parts
   int context = 256, depth = 5, repeats = 40;
   std::string json;
 };

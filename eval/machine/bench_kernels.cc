@@ -1,4 +1,4 @@
-// foretoken bench kernels: single products, by shape, type and number of rows.
+// foretoken bench kernels: times single matrix products by shape, type and number of rows.
 #include <cstdio>
 #include <random>
 
@@ -9,7 +9,8 @@
 namespace foretoken {
 namespace {
 
-// Enough copies of a weight that none is still in a cache when its turn comes again.
+// Bytes of the copies of a weight, used in rotation so that no copy is still in a cache when it is
+// used again.
 constexpr size_t kWorkingSet = size_t{256} << 20;
 
 struct Product {
@@ -25,7 +26,8 @@ std::vector<Product> ProductsOf(const ModelConfig& c) {
           {"head", c.vocab, c.hidden}};
 }
 
-// Random values in file form; one row's worth repeated, since products do not look at values.
+// Random weights in file format. One row is repeated: the speed of products does not depend on
+// values.
 std::vector<std::byte> RandomBytes(DType type, int64_t rows, int64_t cols) {
   std::mt19937 rng(1);
   std::normal_distribution<float> normal(0.0f, 0.02f);
@@ -53,7 +55,7 @@ Result<Weights> LoadCopies(Backend& backend, DType type, const Product& product)
   return copies;
 }
 
-// Median seconds of one product with `rows` rows.
+// Returns the median seconds of a product with `rows` rows.
 Result<double> TimeProduct(Backend& backend, const Weights& copies, int rows, int repeats) {
   const int64_t outputs = copies[0]->rows(), inputs = copies[0]->cols();
   FT_ASSIGN_OR_RETURN(const Buffer x, backend.Allocate(DType::kF32, rows, inputs));

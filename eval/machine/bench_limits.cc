@@ -1,4 +1,4 @@
-// foretoken bench limits: what this machine can read and multiply.
+// foretoken bench limits: measures read bandwidth, multiply-add rates and dispatch latency.
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -10,9 +10,9 @@
 namespace foretoken {
 namespace {
 
-constexpr size_t kBufferBytes = size_t{768} << 20;  // of which a last-level cache holds little
+constexpr size_t kBufferBytes = size_t{768} << 20;  // much larger than a last-level cache
 
-// Runs `rate` on every thread at once and adds up.
+// Runs `rate` on every thread at once and returns the sum.
 double Together(ThreadPool& pool, double (*rate)()) {
   std::vector<double> rates(static_cast<size_t>(pool.threads()));
   pool.Run([&](int thread) { rates[static_cast<size_t>(thread)] = rate(); });
@@ -40,7 +40,7 @@ ReadBandwidth::ReadBandwidth(ThreadPool& pool, PageMemory data)
     const size_t part = kBufferBytes / static_cast<size_t>(pool_.threads());
     std::memset(data_.get() + static_cast<size_t>(thread) * part, thread + 1, part);
   });
-  // Processors differ in what they look ahead for.
+  // Hardware prefetchers differ in how many streams they follow best.
   std::vector<double> rates[2];
   for (int turn = 0; turn < 3; ++turn) {
     for (size_t i = 0; i < 2; ++i) {
@@ -69,8 +69,9 @@ double Peaks::Measure(DType type) {
   return type == DType::kBF16 ? std::max(floats, Together(pool_, Bf16Peak)) : floats;
 }
 
-// Cores that share a cache meet in half the time of those that do not: where threads of a virtual
-// machine run changes from one minute to the next, and with it what memory delivers.
+// The figure shows where threads run: a hand-over between cores that share a cache takes half the
+// time of one between cores that do not. On virtual machines the placement changes within minutes,
+// and the memory bandwidth with it.
 double HandOver(ThreadPool& pool) {
   constexpr int kTurns = 20, kJobs = 100;
   if (pool.threads() == 1) return 0;

@@ -1,4 +1,4 @@
-// The model that a measurement is made on: from a file, or of random weights.
+// The model that a measurement runs on: from a file, or of random weights.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace foretoken {
 
-inline constexpr int kBenchRows = 512;  // of a pass at most
+inline constexpr int kBenchRows = 512;  // most rows of a pass
 
 struct BenchModel {
   std::unique_ptr<ModelFile> file;  // null for random weights
@@ -17,8 +17,8 @@ struct BenchModel {
   std::unique_ptr<Model> model;
   double load_seconds = 0;
 };
-// By options.model, or else by options.random, whose weights are of `type`. Errors: an unreadable
-// file, an unknown shape.
+// Loads options.model, or makes a model of the shape options.random with random weights of `type`
+// if no file is given. Errors: an unreadable file, an unknown shape.
 Result<BenchModel> LoadBenchModel(const BenchOptions& options, DType type);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// foretoken bench neighbours: what is left of decoding when other processes need the cores too.
+// foretoken bench neighbours: decoding speed while other processes use the cores.
 #include "eval/machine/bench_neighbours.h"
 
 #include <sys/prctl.h>
@@ -26,10 +26,11 @@ namespace {
 
 constexpr int kNicest = 19;
 
-// A process of its own that ends with this one, or when it is destroyed.
+// A child process, killed on destruction or when this process ends.
 class ChildProcess {
  public:
-  // Starts `body`, which gets this end of `socket()`. REQUIRES: this process has one thread.
+  // Starts `body` in the child with its end of the socket pair; socket() is the parent's end.
+  // REQUIRES: this process has one thread.
   static Result<std::unique_ptr<ChildProcess>> Start(const std::function<void(int socket)>& body) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return Fault();
@@ -68,18 +69,18 @@ bool Send(int socket, const void* data, size_t size) {
   return send(socket, data, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size);
 }
 
-// Waits for `size` bytes; false if the other process is gone.
+// Waits for `size` bytes; returns false if the other process has ended.
 bool Receive(int socket, void* data, size_t size) {
   return recv(socket, data, size, MSG_WAITALL) == static_cast<ssize_t>(size);
 }
 
-// What a decoding process answers: the rate of tokens, or, before the first, what went wrong.
+// A decoding process's message: an error, 0 once its model is loaded, or its token rate.
 struct Reply {
   double tokens_per_second = 0;
   char fault[1024] = {};
 };
 
-// In a process of its own: loads the model, answers, and decodes whenever a byte comes.
+// Body of a decoding process: loads the model, reports, then measures whenever a byte arrives.
 Status Decode(const NeighbourOptions& options, int socket) {
   FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.bench.types));
   FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options.bench, types.front()));
@@ -119,7 +120,7 @@ Result<double> AnswerOf(const ChildProcess& child) {
   return answer.tokens_per_second;
 }
 
-// Tokens a second of `processes` decoding at the same time, added up.
+// Returns the sum of tokens a second of `processes`, all decoding at once.
 Result<double> Together(std::span<const std::unique_ptr<ChildProcess>> processes) {
   for (const auto& child : processes) Send(child->socket(), "g", 1);
   double sum = 0;
@@ -130,7 +131,7 @@ Result<double> Together(std::span<const std::unique_ptr<ChildProcess>> processes
   return sum;
 }
 
-// A process that keeps a core busy.
+// Starts a process that keeps a core busy.
 Result<std::unique_ptr<ChildProcess>> BusyLoop(int nice) {
   return ChildProcess::Start([nice](int /*socket*/) {
     setpriority(PRIO_PROCESS, 0, nice);
@@ -138,11 +139,11 @@ Result<std::unique_ptr<ChildProcess>> BusyLoop(int nice) {
   });
 }
 
-// What runs at the same time, and how fast it decoded, in every round.
+// Processes that run at once: decoding ones, busy loops and the loops' nice value.
 struct Scenario {
   std::string name;
   int processes = 1, loops = 0, nice = 0;
-  std::vector<double> rates;
+  std::vector<double> rates;  // [rounds] tokens a second, all processes together
 };
 
 Status Measure(const Children& children, Scenario& scenario) {

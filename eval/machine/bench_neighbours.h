@@ -1,4 +1,4 @@
-// foretoken bench neighbours.
+// foretoken bench neighbours: decoding speed while other processes use the cores.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,12 @@ namespace foretoken {
 
 struct NeighbourOptions {
   BenchOptions bench;
-  std::vector<int> processes = {2, 4};  // that decode at the same time
+  std::vector<int> processes = {2, 4};  // processes that decode at once, a measurement each
   double seconds = 2;                   // of each measurement
 };
 
-// Decodes in one process, in several together and beside a busy loop, each with a model of its own.
+// Measures decoding in one process, in several at once (each with its own model), and beside a busy
+// loop.
 Status BenchNeighbours(const NeighbourOptions& options);
 
 }  // namespace foretoken

@@ -1,5 +1,5 @@
-// foretoken bench overhead: how long everything takes that is not a pass of the target: guessing,
-// building trees, verification, the upkeep of caches and indexes.
+// foretoken bench overhead: the time spent outside the target's passes: drafting, building trees,
+// verification, maintenance of caches and indexes.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -16,7 +16,7 @@
 namespace foretoken {
 namespace {
 
-// Offers as many guesses as the tree has a use for, wrong ones nearly always.
+// A drafter that fills the tree with guesses, nearly all of them wrong.
 class EndlessGuesses final : public Drafter {
  public:
   explicit EndlessGuesses(int vocab) : vocab_(vocab) {}
@@ -53,7 +53,7 @@ class EndlessGuesses final : public Drafter {
   int vocab_;
 };
 
-// Words as frequent as a text's: the r-th of `vocab` stands at about 1 / r of the places.
+// Random text with Zipf's distribution: the frequency of token r is proportional to about 1 / r.
 std::vector<Token> ZipfText(int vocab, int length) {
   std::vector<Token> text(static_cast<size_t>(length));
   for (int i = 0; i < length; ++i) {
@@ -72,7 +72,7 @@ struct StepTimes {
 
 struct LookUp {
   std::string drafter;
-  double median = 0, slowest = 0;  // seconds of a guess
+  double median = 0, slowest = 0;  // seconds of a draft
 };
 
 class Overhead {
@@ -108,7 +108,7 @@ class Overhead {
                      Median(draft)};
   }
 
-  // The drafter's guess after each token of a text, as its words recur.
+  // Times the drafter's draft after each token of a text with recurring words.
   Result<LookUp> Guesses(const std::string& name) {
     const Json options = Json::object();
     FT_ASSIGN_OR_RETURN(const auto drafter,

@@ -1,4 +1,4 @@
-// Loops that do nothing but multiply and add, or nothing but read.
+// Micro-benchmark loops of multiply-adds or of loads alone.
 #include <chrono>
 #include <cstring>
 
@@ -17,7 +17,8 @@ constexpr int kAccumulators = 12;
 
 using Clock = std::chrono::steady_clock;
 
-// The best of a few runs of `loop`, which does kRounds * kAccumulators * lanes multiply-adds.
+// Returns the best rate of five runs of `loop`, which does kRounds * kAccumulators * lanes
+// multiply-adds.
 double BestRate(void (*loop)(), double lanes) {
   double best = 0;
   for (int i = 0; i < 5; ++i) {
@@ -31,9 +32,9 @@ double BestRate(void (*loop)(), double lanes) {
 
 #if defined(__x86_64__)
 
-// Assembly, because a compiler that may keep an accumulator in memory sometimes does.
+// Assembly, because compilers sometimes spill an accumulator to memory.
 #define FT_ON(op, reg, n) op " %%" reg "15, %%" reg "15, %%" reg #n "\n\t"
-// Version 14 breaks these lines differently each time it looks.
+// clang-format 14 is not stable on these lines.
 // clang-format off
 #define FT_ON_ALL(op, reg)                                                                  \
   FT_ON(op, reg, 0)                                                                         \
@@ -63,7 +64,7 @@ FT_PEAK_LOOP(F32Avx2, "ymm", "vpxor", "vfmadd231ps")
 #undef FT_ON_ALL
 #undef FT_ON
 
-// Four tiles of sums, each sixteen rows times sixteen outputs times 64 bytes of inputs.
+// AMX tile configuration: four accumulator tiles of 16 rows x 16 outputs, over 64 bytes of inputs.
 struct alignas(64) TileShapes {
   uint8_t palette = 1, start_row = 0, reserved[14] = {};
   uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64};
@@ -79,7 +80,7 @@ struct alignas(64) TileShapes {
     }                                                                             \
     asm volatile("tilerelease");                                                  \
   }
-constexpr int64_t kTileShare = 64;  // vector instructions that a round of four stands for
+constexpr int64_t kTileShare = 64;  // kRounds * kAccumulators / 64 rounds of four tile instructions
 FT_TILE_LOOP(Int8Amx, "tdpbusd")
 FT_TILE_LOOP(Bf16Amx, "tdpbf16ps")
 #undef FT_TILE_LOOP
@@ -125,7 +126,7 @@ double Int8Peak() {
   if (HasBest(CpuIsa::kAmx)) return BestRate(Int8Amx, 4.0 * 16 * 16 * 64 / kTileShare);
   if (HasVnni()) return BestRate(Int8Avx512, 64);
   if (HasBest(CpuIsa::kAvxVnni)) return BestRate(Int8AvxVnni, 32);
-  if (HasAvx2()) return BestRate(Int8Avx2, 32) / 2;  // a second instruction sums the pairs
+  if (HasAvx2()) return BestRate(Int8Avx2, 32) / 2;  // a second instruction adds pairs of products
 #endif
   return F32Peak();
 }

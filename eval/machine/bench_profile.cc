@@ -1,5 +1,5 @@
-// foretoken bench profile: which part of a pass takes how long. Passes that are watched and passes
-// that are not take turns, so that it shows what watching costs.
+// foretoken bench profile: how the time of a pass divides among its parts. Profiled and unprofiled
+// passes are interleaved, so that the profiler's own cost shows.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -22,14 +22,14 @@ struct PassProfile {
 
 PassProfile ProfilePasses(const BenchOptions& options, Backend& backend, TimedPasses& passes,
                           int rows) {
-  passes.Time(rows, /*all_logits=*/true);  // the first of its size
+  passes.Time(rows, /*all_logits=*/true);  // warms up: the first pass of this size
   PassProfile result{.rows = rows};
   Profile profile(backend.threads());
   std::vector<double> watched, unwatched;
   for (int i = 0; i < options.repeats; ++i) {
     unwatched.push_back(passes.Time(rows, /*all_logits=*/true));
     backend.Watch(&profile);
-    profile.Take();  // and forget
+    profile.Take();  // discards what was counted before
     watched.push_back(passes.Time(rows, /*all_logits=*/true));
     std::vector<Profile::Share> shares = profile.Take();
     backend.Watch(nullptr);

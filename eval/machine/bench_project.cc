@@ -1,5 +1,5 @@
-// foretoken bench project: what speculation would gain on a model that is not at hand, from costs
-// measured here on random weights of its shape and an acceptance length known from elsewhere.
+// foretoken bench project: the expected speed-up of speculation on a model whose weights are not
+// available, from costs measured on random weights of its shape and a given acceptance length.
 #include <cstdio>
 
 #include "eval/machine/bench.h"
@@ -15,7 +15,7 @@ struct Costs {
   double plain = 0, verify = 0, level = 0;
 };
 
-// Passes take turns, so that a slow second of the machine falls on all of them.
+// Passes are interleaved, so that a temporary slowdown of the machine affects all of them.
 Result<Costs> Measure(const ProjectOptions& options, Model& target, Model& draft) {
   const DType cache = DType::kF16;
   const int context = options.bench.contexts.front();
@@ -38,7 +38,7 @@ struct Projection {
   double cycle = 0, rate = 0, speedup = 0, even = 0;
 };
 
-// M-2: a cycle drafts, then verifies, and writes tau tokens.
+// M-2: a cycle drafts, then verifies, and emits tau tokens.
 Projection Project(const ProjectOptions& options, const Costs& costs) {
   Projection p{.cycle = costs.verify + options.levels * costs.level};
   p.rate = options.tau / p.cycle;
@@ -65,7 +65,8 @@ void Print(const ProjectOptions& options, const Costs& costs, const Projection& 
       options.levels, p.cycle * 1e3, options.tau, p.rate, p.speedup, p.even);
 }
 
-// A draft of the target's own width, as EAGLE and HASS have, or a model of its own.
+// Makes the draft: a model of the shape options.draft, or one layer of the target's shape, as EAGLE
+// and HASS use.
 Result<std::unique_ptr<Model>> NewDraft(const ProjectOptions& options, const Model& target,
                                         DType type, Backend& backend) {
   ModelConfig shape = target.config();

@@ -1,4 +1,4 @@
-// Passes of a model over made-up tokens, timed and forgotten.
+// Times passes of a model over made-up tokens; their rows are not committed.
 #pragma once
 
 #include <memory>
@@ -8,18 +8,20 @@
 
 namespace foretoken {
 
-// One sequence behind `context` positions.
+// A sequence at `context` cached positions. Thread-safety: one thread.
 class TimedPasses {
  public:
-  // Fills the context. REQUIRES: the model's passes may have kBenchRows rows. See status().
+  // Fills the context; see status() for errors. REQUIRES: the model's passes may have kBenchRows
+  // rows. `model` must outlive this.
   TimedPasses(Model& model, DType cache_type, int context);
 
-  // Seconds of scoring a chain of `rows` tokens, with the choice of the next ones where every row's
-  // logits are wanted, as verification does; a prompt wants the last row's.
+  // Returns the seconds to score a chain of `rows` tokens and take the arg max of each row of
+  // logits. `all_logits`: logits for every row, as in verification; otherwise for the last row, as
+  // in a prompt.
   double Time(int rows, bool all_logits);
-  // The first pass that found no memory, if any; it and those after it were not made.
+  // OK, or the error of the first pass that failed (out of memory); later passes are skipped.
   const Status& status() const { return status_; }
-  // Of the context's keys and values.
+  // Bytes of the context's keys and values.
   double cache_bytes() const;
 
  private:

@@ -18,8 +18,8 @@ class PaperDraftFiles {
   static Result<PaperDraftFiles> Create(const std::vector<std::string>& given,
                                         const LoadedModel* loaded);
 
-  // Returns the file for `key`: the given one, a draft that FindDrafts reports for a drafter of
-  // that name, or *-KEY-TYPE.gguf in drafts/ beside the model; empty if there is none.
+  // Returns the file for `key`, or empty if there is none. In this order: the given one,
+  // *-KEY-TYPE.gguf in drafts/ beside the model, a draft of the drafter `key` found by FindDrafts.
   std::string Find(const std::string& key) const;
   // Returns the commands that make the file, as a sentence. Errors: an unknown key.
   Result<std::string> HowToMake(const std::string& key) const;

@@ -26,11 +26,11 @@ namespace {
 constexpr const char* kOther = "the other";
 constexpr const char* kAutomatic = "auto";  // our drafter and the name of its row
 
-// One engine's way to decode, and its rates by question.
+// One engine in one mode, with its token rate for each question.
 struct PeerColumn {
   std::string engine, mode;
   std::vector<double> rates;
-  int same = 0;  // answers that are ours
+  int same = 0;  // answers equal to our baseline's
 };
 
 class PeerBench {
@@ -118,7 +118,7 @@ class PeerBench {
   }
 
  private:
-  // Ours for every mode that a peer has, in the peers' order; plain decoding comes first.
+  // Adds our method for every mode of a peer, in the peers' order; the baseline comes first.
   void PlanOurs() {
     for (const PeerMode& mode : modes_) {
       if (mode.drafter == "draft-model" && args_.draft_model.empty()) {
@@ -142,7 +142,7 @@ class PeerBench {
     PlanAutomatic();
   }
 
-  // What a user of ours gets without asking: no other engine has it.
+  // Adds the drafter `auto`, our default, which no peer has.
   void PlanAutomatic() {
     SpecMethod method{.name = kAutomatic};
     method.draft.drafter = kAutomatic;
@@ -160,7 +160,7 @@ class PeerBench {
     return at == columns_.end() ? nullptr : &*at;
   }
 
-  // Ours have just answered: now the peers.
+  // Records our answers to a question, then asks the peers.
   Status AskAll(const SpecQuestion& question, const std::vector<SpecAnswer>& answers) {
     if (answers[0].turns.empty()) return {};  // longer than the context
     for (size_t m = 0; m < methods_.size(); ++m) {
@@ -171,7 +171,7 @@ class PeerBench {
     }
     const ChatMessage message{"user", question.turns[0]};
     FT_ASSIGN_OR_RETURN(const std::string prompt, prompter_.Text({&message, 1}));
-    // A final newline is cut by those who read the file.
+    // Peers strip the final newline of the file.
     FT_RETURN_IF_ERROR(WriteFileAtomically(prompt_file_, prompt + "\n"));
     const PeerTask task{.model = args_.model.path,
                         .prompt_file = prompt_file_,
@@ -181,7 +181,7 @@ class PeerBench {
     for (PeerMode& mode : modes_) {
       PeerColumn* column = Column(kOther, mode.name);
       if (column == nullptr) continue;
-      if (mode.commands.empty()) continue;  // none answered before
+      if (mode.commands.empty()) continue;  // all failed on an earlier question
       const Result<PeerAnswer> answer = AskPeer(&mode, task);
       if (!answer.ok()) {
         if (&mode == modes_.data()) return answer.error();
@@ -212,7 +212,7 @@ class PeerBench {
   const BenchPeersArgs& args_;
   const LoadedModel& loaded_;
   const ChatPrompter& prompter_;
-  std::vector<PeerMode> modes_;  // the first is plain decoding
+  std::vector<PeerMode> modes_;  // the first is autoregressive decoding
   std::vector<SpecMethod> methods_;
   std::vector<PeerColumn> columns_;
   std::vector<std::string> notes_;

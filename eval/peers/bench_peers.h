@@ -1,4 +1,5 @@
-// foretoken bench peers: other engines on this machine, on the same model and questions.
+// foretoken bench peers: compares other engines on this machine with ours, on the same model and
+// questions.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ struct BenchPeersArgs {
 };
 
 void DeclareBenchPeers(CLI::App& app, BenchPeersArgs* args);
-// Errors: no other engine on the machine, a model that is no GGUF file, see RunSpec.
+// Errors: no other engine on the machine, a model that is not a GGUF file, see RunSpec.
 Status BenchPeers(BenchPeersArgs& args);
 
 }  // namespace foretoken

@@ -11,7 +11,7 @@ namespace foretoken {
 namespace {
 
 constexpr std::string_view kDraftWord = "DRAFT";
-// Some write their log from a thread that now and then loses the end of it.
+// Some peers log from a thread, and the end of the log is sometimes lost.
 constexpr int kTries = 4;
 
 struct PeerLine {
@@ -23,7 +23,7 @@ constexpr PeerLine kPeerLines[] = {
 #undef FT_PEER
 };
 
-// The command line, or nothing where its program or its draft is missing.
+// Returns the command line, or an empty one if its program or the draft it needs is missing.
 std::vector<std::string> CommandOf(const PeerLine& line, const std::string& folder,
                                    const std::string& draft_model) {
   const std::string program = FindProgram(line.program, folder);
@@ -37,7 +37,7 @@ std::vector<std::string> CommandOf(const PeerLine& line, const std::string& fold
   return command;
 }
 
-// The number that stands before `unit`; 0 where it says that there is none ("inf").
+// Parses the number before `unit`; 0 for "inf".
 std::optional<double> NumberBefore(std::string_view line, std::string_view unit) {
   const size_t end = line.rfind(unit);
   if (end == std::string_view::npos) return std::nullopt;

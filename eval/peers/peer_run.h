@@ -1,4 +1,4 @@
-// One other engine: how it is asked, and what it says of its speed.
+// Runs another engine's command line on a prompt and reads the speed that it reports.
 #pragma once
 
 #include <optional>
@@ -10,35 +10,35 @@
 
 namespace foretoken {
 
-// A way to decode that peers have, and the one of ours to set beside it.
+// A decoding mode of other engines, and our drafter that corresponds to it.
 struct PeerMode {
   std::string name, drafter;
-  // The command lines that may do it, as far as their programs are here: the path, then arguments.
+  // Candidate command lines whose programs were found: path, then arguments.
   std::vector<std::vector<std::string>> commands;
 };
 
-// Every mode of peers.def, in order. `folder`: where the programs are; empty: on PATH.
-// `draft_model`: modes that need one have no commands without it.
+// Returns every mode of peers.def, in order. `folder`: where the programs are; empty: on PATH.
+// `draft_model`: a GGUF file; without it, modes that need one have no commands.
 std::vector<PeerMode> FindPeers(const std::string& folder, const std::string& draft_model);
 
 struct PeerAnswer {
   std::string text;
-  double tokens_per_second = 0;  // of the answer, the prompt's time left out; 0 of an empty one
+  double tokens_per_second = 0;  // without the prompt's time; 0 for an empty answer
 };
 
-// What all command lines share: the model, the prompt's file, tokens, threads; greedily.
+// The arguments shared by all command lines. Decoding is greedy.
 struct PeerTask {
   std::string model, prompt_file;
   int new_tokens = 0, threads = 0, context = 0;
 };
 
-// Asks with the first command that answers, and drops those before it. Errors: none does; the last
-// one's words.
+// Runs the mode's commands in order until one answers, and removes the failed ones from `mode`.
+// Errors: no command answers (with the last one's output).
 Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task);
 
-// The rate in what a peer printed: "decoded N tokens in S seconds, speed: R t/s", or else
-// "eval time = T ms / N runs (..., R tokens per second)"; 0 for no tokens in no time;
-// nothing where it has neither.
+// Parses tokens a second from a peer's output: "decoded N tokens in S seconds, speed: R t/s", or
+// else "eval time = T ms / N runs (..., R tokens per second)". Returns 0 for a rate of "inf" (no
+// time was taken), nothing if neither line is present.
 std::optional<double> PeerRate(const std::string& printed);
 
 }  // namespace foretoken

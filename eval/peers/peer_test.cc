@@ -1,4 +1,4 @@
-// What other engines print, and how they are run.
+// Tests of running other engines and of parsing the speed they print.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ TEST(PeerRate, IsThatOfTheAnswer) {
       "llama_perf_context_print:        eval time =     484.80 ms /    31 runs   (   15.64 ms per "
       "token,    63.94 tokens per second)\n";
   EXPECT_EQ(PeerRate(timings), 63.94);
-  // Where both are printed, what was decoded in which time: the other counts passes.
+  // If both lines are printed, "decoded" counts: "eval time" counts passes, not tokens.
   EXPECT_EQ(PeerRate("encoded    5 tokens in    0.049 seconds, speed:  101.790 t/s\n"
                      "decoded   32 tokens in    0.250 seconds, speed:  128.000 t/s\n" +
                      timings),
@@ -69,13 +69,13 @@ TEST_F(PeerRun, TakesTheFirstCommandThatAnswers) {
   ASSERT_EQ(modes.size(), 3u);
   EXPECT_EQ(modes[0].name, "plain");
   ASSERT_EQ(modes[0].commands.size(), 3u);
-  EXPECT_TRUE(modes[1].commands.empty());  // no draft, no program
+  EXPECT_TRUE(modes[1].commands.empty());  // neither a draft nor a program
   const PeerTask task{.model = "m.gguf", .prompt_file = "p.txt", .new_tokens = 7};
   const auto answer = AskPeer(&modes[0], task);
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer->text, "7 -t\n");
   EXPECT_EQ(answer->tokens_per_second, 50.5);
-  EXPECT_EQ(modes[0].commands.size(), 2u);  // the first is not asked again
+  EXPECT_EQ(modes[0].commands.size(), 2u);  // the command that failed was removed
   Write("llama-cli", "echo mute");
   EXPECT_THAT(AskPeer(&modes[0], task).error().message, HasSubstr("without a word on its speed"));
 }
@@ -84,7 +84,7 @@ TEST_F(PeerRun, GivesTheDraftToThoseThatNeedOne) {
   Write("llama-speculative-simple", "true");
   const auto modes = FindPeers(folder_.string(), "small.gguf");
   const std::string program = (folder_ / "llama-speculative-simple").string();
-  ASSERT_EQ(modes[1].commands.size(), 2u);  // of three, one has another program
+  ASSERT_EQ(modes[1].commands.size(), 2u);  // of three: one's program is missing
   EXPECT_THAT(modes[1].commands[1], ElementsAre(program, "-md", "small.gguf", "--draft-max", "5"));
   EXPECT_EQ(FindProgram("llama-lookup", folder_.string()), "");
   EXPECT_NE(FindProgram("sh", ""), "");

@@ -37,7 +37,7 @@ struct Pipe {
   }
 };
 
-// Reads what there is; false at the end.
+// Reads what is available; returns false at end of file or on an error.
 bool Drain(int file, std::string* text) {
   char buffer[4096];
   const ssize_t size = read(file, buffer, sizeof buffer);

@@ -1,4 +1,4 @@
-// Other programs, run to their end.
+// Runs other programs to completion.
 #pragma once
 
 #include <string>
@@ -9,15 +9,16 @@
 namespace foretoken {
 
 struct ProcessOutput {
-  int status = 0;        // the exit status, or 128 + the signal that ended it
-  std::string out, err;  // everything it wrote
+  int status = 0;        // the exit status, or 128 + the signal that ended the program
+  std::string out, err;  // its complete standard output and standard error
 };
 
-// Runs `arguments[0]`, a path, with nothing on its standard input. Errors: it cannot be started.
+// Runs the program at path `arguments[0]` with an empty standard input. Errors: it cannot be
+// started.
 Result<ProcessOutput> RunProcess(const std::vector<std::string>& arguments);
 
-// The path of the program `name` in `folder`, or on PATH where that is empty; empty if it is in
-// neither.
+// Returns the path of the program `name` in `folder`, or on PATH if `folder` is empty; empty if it
+// is not found.
 std::string FindProgram(const std::string& name, const std::string& folder);
 
 }  // namespace foretoken

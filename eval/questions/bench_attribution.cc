@@ -1,5 +1,5 @@
-// Attribution as PLD+'s appendix D measures it: the reference answers of QuoteSum are given to the
-// model token by token, and what the drafter would have copied is compared with what they quote.
+// Attribution as in PLD+'s appendix D: feeds QuoteSum's reference answers to the model token by
+// token and compares what the drafter proposes to copy with what the answers quote.
 #include "eval/questions/bench_attribution.h"
 
 #include <algorithm>
@@ -53,11 +53,11 @@ Result<std::vector<Question>> ReadQuestions(const std::string& path, int limit) 
 struct Given {
   std::vector<Token> tokens;
   TokenText text;
-  size_t prompt = 0;        // leading tokens that are the prompt's
-  size_t answer_begin = 0;  // the byte the answer begins at
+  size_t prompt = 0;        // number of prompt tokens
+  size_t answer_begin = 0;  // byte offset of the answer
 };
 
-// False where the tokenizer changes the text, so that offsets would lie.
+// Returns false if decoding the tokens does not restore the text, as byte offsets would be wrong.
 bool Encode(const Question& q, const Tokenizer& tokenizer, Given& given) {
   given.tokens = EncodePrompt(tokenizer, q.prompt + " " + q.answer.text, /*parse_special=*/false);
   given.text = TextOf(tokenizer, given.tokens);
@@ -123,7 +123,7 @@ class Scorer {
   }
 
  private:
-  // The drafter proposes as ever; the answer is the reference whatever the model would say.
+  // Decodes one question: the drafter proposes as usual, the verifier forces the reference answer.
   Status Ask(const LoadedModel& loaded, const Decoder& decoder, const Question& question,
              const Given& given) {
     ForcedVerifier reference(given.tokens);

@@ -14,8 +14,8 @@ struct AttributionOptions {
   ModelArgs model;
   DraftArgs draft{.drafter = "pld+h"};
   std::string data, json;
-  std::vector<int> least = {2, 5, 8};  // shortest copies counted, in tokens: the paper's thresholds
-  int limit = 0;                       // questions at most, evenly from the file; 0 = all
+  std::vector<int> least = {2, 5, 8};  // tokens of the shortest copies counted: the paper's values
+  int limit = 0;                       // most questions, taken evenly from the file; 0: all
 };
 void AddAttributionArgs(CLI::App& app, AttributionOptions* options);
 struct AttributionScores {
@@ -24,7 +24,8 @@ struct AttributionScores {
   int skipped = 0;                // too long for the context, or changed by the tokenizer
   std::string Questions() const;  // "265 questions asked, 2 skipped: ..."
 };
-// Errors: see NewDecoder; a data file that is not QuoteSum's.
+// Computes the scores with a loaded model. Errors: see NewDecoder; a data file that is not
+// QuoteSum's.
 Result<AttributionScores> ScoreAttribution(const AttributionOptions& options,
                                            const LoadedModel& loaded);
 // Errors: see Load, NewDecoder; a data file that is not QuoteSum's.

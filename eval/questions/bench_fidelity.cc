@@ -1,5 +1,5 @@
-// Both models read the same text, window by window, and their next-token distributions are compared
-// at every position.
+// Scores a text with both models window by window and compares their next-token distributions at
+// every position.
 #include "eval/questions/bench_fidelity.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace foretoken {
 namespace {
 
-// The first `most` tokens of all documents behind `pattern`, one after the other.
+// Reads the documents that match `pattern` and returns their first `most` tokens, concatenated.
 Result<std::vector<Token>> ReadTokens(const std::string& pattern, size_t most,
                                       const Tokenizer& tokenizer) {
   FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadDocuments({pattern}));
@@ -35,7 +35,7 @@ Result<std::vector<Token>> ReadTokens(const std::string& pattern, size_t most,
   return tokens;
 }
 
-// Logits [window][vocab] of `tokens` from an empty cache.
+// Returns the logits [window][vocab] of `tokens`, scored from an empty cache.
 Result<std::vector<float>> Score(Model& model, KvCache& cache, std::span<const Token> tokens) {
   RowBatch batch;
   for (int i = 0; i < static_cast<int>(tokens.size()); ++i) {
@@ -54,7 +54,7 @@ Result<std::vector<float>> Score(Model& model, KvCache& cache, std::span<const T
   return values;
 }
 
-// Logs of a row's probabilities, in place; returns the likeliest token.
+// Turns a row of logits into log-probabilities, in place; returns the most likely token.
 size_t Normalise(std::span<float> row) {
   const auto top = static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin());
   const float highest = row[top];

@@ -1,5 +1,5 @@
-// foretoken bench fidelity: how far a model's answers are from another's, as number formats change
-// them.
+// foretoken bench fidelity: compares the next-token distributions of two models, for example of one
+// model in two number formats.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace foretoken {
 struct FidelityOptions {
   ModelArgs model;
   std::string reference, data, json;
-  int window = 256;       // tokens scored together, from an empty cache each
-  int positions = 20000;  // at most
+  int window = 256;       // tokens scored in one pass from an empty cache
+  int positions = 20000;  // most positions compared
 };
 void AddFidelityArgs(CLI::App& app, FidelityOptions* options);
 // Errors: see Load; models of different vocabularies; no text, or one shorter than a window.

@@ -11,18 +11,18 @@
 namespace foretoken {
 
 struct SpecQuestion {
-  std::string id;  // as the file has it, in JSON
+  std::string id;  // the JSON text of question_id
   std::string category;
-  std::vector<std::string> turns;  // what the user says; not empty
-  // The category, or "mt_bench" for the eight of MT-bench, as Spec-Bench's tables group them.
+  std::vector<std::string> turns;  // the user's messages; not empty
+  // The category, or "mt_bench" for MT-bench's eight categories, as Spec-Bench's tables group them.
   std::string task;
 };
 
-// At most `limit` questions (0: all), taken evenly from the file so that every category has its
-// share. Errors: unreadable file; a malformed line, with its number; no questions.
+// Reads at most `limit` questions (0: all), taken evenly from the file so that each category keeps
+// its share. Errors: unreadable file; a malformed line, with its number; no questions.
 Result<std::vector<SpecQuestion>> ReadSpecQuestions(const std::string& path, int limit);
 
-// `limit` of them (0: all), evenly.
+// Returns `limit` evenly spaced elements of `all` (0: all of them).
 template <typename Question>
 std::vector<Question> TakeEvenly(std::vector<Question> all, int limit) {
   const size_t count = limit > 0 ? std::min(static_cast<size_t>(limit), all.size()) : all.size();

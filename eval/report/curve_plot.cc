@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kWidth = 720, kHeight = 440, kLeft = 70, kRight = 20, kTop = 40, kBottom = 50;
 
-// Where values lie on the page.
+// Maps values to coordinates on the page.
 struct Axes {
   double rows_low, rows_high, ms_low, ms_high;
 

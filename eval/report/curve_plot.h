@@ -1,4 +1,4 @@
-// A picture of what more rows cost, beside what the machine would allow.
+// A plot of the cost of a pass over its rows, beside the machine's limit.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@ namespace foretoken {
 struct CurvePoint {
   int rows;
   double seconds;  // measured
-  double limit;    // seconds the machine would need
+  double limit;    // seconds at the machine's measured limits
 };
 struct Curve {
   std::string label;  // "context 4096"
   std::vector<CurvePoint> points;
 };
 
-// An SVG document: milliseconds over rows, both logarithmic; measured points joined by lines,
-// limits by broken ones. REQUIRES: a curve with points.
+// Returns an SVG document: milliseconds over rows, both logarithmic; solid lines for measured
+// points, dashed lines for limits. REQUIRES: a curve with points.
 std::string CurveSvg(const std::string& title, const std::vector<Curve>& curves);
 
 }  // namespace foretoken

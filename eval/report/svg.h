@@ -1,4 +1,4 @@
-// Pieces of SVG pictures.
+// Builds SVG documents.
 #pragma once
 
 #include <string>
@@ -8,15 +8,16 @@
 
 namespace foretoken {
 
-// Text as it stands in XML and HTML.
+// Escapes text for XML and HTML.
 std::string EscapedXml(std::string_view text);
-// Colours that people with any colour vision tell apart; they repeat after kSeriesColours.
+// A colour-blind-safe palette; colours repeat after kSeriesColours.
 inline constexpr size_t kSeriesColours = 6;
 const char* SeriesColour(size_t index);
-// The step that cuts an axis of length `span` into at most `pieces` round pieces.
+// Returns the smallest round tick step that divides an axis of length `span` into at most `pieces`
+// intervals.
 double TickStep(double span, int pieces);
 
-// y grows downwards; coordinates are pixels of a page that scales.
+// An SVG document under construction. Coordinates are units of the view box; y grows downwards.
 class Svg {
  public:
   Svg(double width, double height);
@@ -24,7 +25,7 @@ class Svg {
   void Line(double x1, double y1, double x2, double y2, const char* colour = "#ddd");
   void Rect(double x, double y, double width, double height, const char* colour);
   void Circle(double x, double y, double radius, const char* colour);
-  // `anchor`: start, middle or end. `attributes`: more of the element's own.
+  // `anchor`: start, middle or end. `attributes`: further attributes of the element.
   void Text(double x, double y, std::string_view text, const char* anchor = "start",
             std::string_view attributes = "");
   void Polyline(const std::vector<std::pair<double, double>>& points, const char* colour,

@@ -15,12 +15,12 @@ namespace {
 constexpr double kPageWidth = 760, kMarginLeft = 64, kMarginRight = 24, kMarginTop = 14,
                  kMarginBottom = 8;
 constexpr double kLegendRow = 18;
-// A row of panels: its title, the panels' titles, the panels, the steps below.
+// Vertical layout of a row of panels: row title, panel titles, plots, step labels.
 constexpr double kTitleHeight = 24, kPlotHeight = 170, kRowPitch = 256;
-constexpr double kPanelGap = 30;  // room for the steps of two neighbours
+constexpr double kPanelGap = 30;  // room for the step labels of two adjacent panels
 constexpr size_t kPanelsInRow = 5;
 
-// Round values along an axis: `step` times first ... last.
+// Round values along an axis: multiples first ... last of `step`.
 struct AxisTicks {
   double step;
   int64_t first, last;
@@ -32,7 +32,7 @@ struct AxisTicks {
 struct PanelCurve {
   StepValues values;
   size_t run;
-  bool marked;  // few values, each worth a point
+  bool marked;  // draws a point for each value
 };
 struct CurvePanel {
   std::string title;
@@ -44,10 +44,10 @@ struct PanelRow {
   std::vector<CurvePanel> panels;
 };
 
-// Around all values, and around 0 where that is wanted.
+// Returns ticks that cover all values, and 0 if `from_zero`.
 AxisTicks TicksOf(const std::vector<PanelCurve>& curves, bool from_zero) {
   constexpr int kPieces = 5;
-  constexpr double kRounding = 1e-6;  // a value that ends an axis does not open another piece
+  constexpr double kRounding = 1e-6;  // a value at the end of an axis adds no further interval
   double low = from_zero ? 0 : curves[0].values[0].second, high = low;
   for (const PanelCurve& curve : curves) {
     for (const auto& [step, value] : curve.values) {
@@ -80,7 +80,7 @@ PanelRow LossRow(const std::vector<TrainLog>& logs) {
           {std::move(panel)}};
 }
 
-// Adds nothing where no log has any of it.
+// Adds rows with one panel a draft step; nothing if no log has such values.
 void AddDraftStepRows(const std::vector<TrainLog>& logs, std::vector<StepValues> TrainLog::*all,
                       const char* title, std::vector<PanelRow>* rows) {
   size_t steps = 0;
@@ -130,7 +130,7 @@ double LastStep(const std::vector<TrainLog>& logs) {
 
 bool IsBroken(size_t run) { return run >= kSeriesColours; }
 
-// One panel in its place on the page.
+// Draws one panel at its position on the page.
 class PanelPainter {
  public:
   PanelPainter(double left, double top, double width, double last_step, Svg* svg)
@@ -170,7 +170,7 @@ class PanelPainter {
       points.emplace_back(X(step), Y(value));
       if (curve.marked || curve.values.size() == 1) svg_->Circle(X(step), Y(value), 3.5, colour);
     }
-    // What is learnt from is drawn finer than what is measured.
+    // Held-out values get thicker lines than the training loss.
     svg_->Polyline(points, colour, IsBroken(curve.run), curve.marked ? 2 : 1.2);
   }
 
@@ -198,7 +198,7 @@ StepValues Smoothed(const StepValues& values, double share) {
   StepValues smooth;
   smooth.reserve(points);
   for (size_t i = 0; i < points; ++i) {
-    // The first and the last value are among the points.
+    // The first and the last value are always among the points.
     const size_t centre = points == 1 ? 0 : i * (values.size() - 1) / (points - 1);
     const size_t begin = centre - std::min(centre, around);
     const size_t end = std::min(values.size(), centre + around + 1);
@@ -219,7 +219,7 @@ std::string TrainCurvesSvg(const std::vector<TrainLog>& logs) {
   DrawLegend(logs, &svg);
   for (const PanelRow& row : rows) {
     svg.Text(kMarginLeft, y + kTitleHeight, row.title, "start", "font-weight='bold'");
-    // A row that goes on with the one above keeps its columns.
+    // A continuation row (without a title) keeps the columns of a full row.
     const auto columns = static_cast<double>(
         row.title.empty() ? kPanelsInRow : std::max<size_t>(row.panels.size(), 1));
     const double panel_width = (width - kPanelGap * (columns - 1)) / columns;

@@ -1,4 +1,4 @@
-// A picture of how training runs went.
+// Plots of training runs.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace foretoken {
 
-// More runs could not be told apart: colours, each whole and broken.
+// The most runs that can be told apart: each colour with solid and with dashed lines.
 inline constexpr size_t kMostTrainRuns = 2 * kSeriesColours;
 
-// What is drawn of a noisy series: a few hundred points at most, evenly spread, each the median of
-// the values around it, `share` of them all. 0: the values themselves.
+// Smooths a noisy series for plotting: at most a few hundred evenly spread points, each the median
+// of a window of `share` of all values around it. `share` 0: the values themselves.
 StepValues Smoothed(const StepValues& values, double share);
 
-// An SVG document, steps from left to right: loss while training and on held-out text, acceptance
-// on held-out text by step of the draft (where no log has it, how often the likeliest token was
-// right; language models have neither), learning rate. A colour a run.
+// Returns an SVG document with panels over training steps: training and held-out loss; held-out
+// acceptance by draft step (top-1 accuracy if no log has acceptance; language models have neither);
+// learning rate. One colour a run.
 // REQUIRES: 1 to kMostTrainRuns logs, each with a loss.
 std::string TrainCurvesSvg(const std::vector<TrainLog>& logs);
 

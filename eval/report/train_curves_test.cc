@@ -1,4 +1,4 @@
-// The picture of training runs: what is read of their logs, and what is drawn of that.
+// Tests of training logs and of the plots drawn from them.
 #include "eval/report/train_curves.h"
 
 #include <gmock/gmock.h>
@@ -110,7 +110,7 @@ TEST(TrainCurves, DrawsWhatTheLogsHave) {
   EXPECT_THAT(svg, AllOf(HasSubstr(">runs/&lt;lm><"), HasSubstr(">loss in training"),
                          Not(HasSubstr("held-out")), Not(HasSubstr("draft step")),
                          Not(HasSubstr("learning rate"))));
-  EXPECT_EQ(Count(svg, "<polyline"), 2u);  // the legend's and the loss
+  EXPECT_EQ(Count(svg, "<polyline"), 2u);  // legend and loss
 
   TrainLog draft{.run = "runs/hass",
                  .last_step = 50,
@@ -124,7 +124,7 @@ TEST(TrainCurves, DrawsWhatTheLogsHave) {
                          HasSubstr(">draft step 2<"), HasSubstr(">learning rate<"),
                          Not(HasSubstr("likeliest")), HasSubstr(SeriesColour(1))));
   EXPECT_EQ(Count(svg, "<circle"), 5u);    // two held-out losses, three alphas
-  EXPECT_EQ(Count(svg, "<polyline"), 8u);  // two legends; two losses, held-out, two steps, rate
+  EXPECT_EQ(Count(svg, "<polyline"), 8u);  // 2 legend, 2 loss, 1 held-out, 2 draft steps, 1 rate
   draft.alpha.clear();
   EXPECT_THAT(TrainCurvesSvg({draft}), HasSubstr("likeliest guess is right"));
 }
@@ -151,7 +151,7 @@ TEST(TrainCurves, FlatAndSingleValuesHaveAnAxis) {
         TrainCurvesSvg({{.run = "r", .last_step = 0, .loss = {{0, loss}}, .lr = {{0, 0}}}});
     EXPECT_THAT(svg, AllOf(Not(HasSubstr("nan")), Not(HasSubstr("inf")))) << loss;
     EXPECT_LT(Count(svg, "<line"), 40u) << loss;
-    EXPECT_EQ(Count(svg, "<circle"), 2u) << loss;  // no line shows a single value
+    EXPECT_EQ(Count(svg, "<circle"), 2u) << loss;  // a single value is drawn as a point
   }
 }
 

@@ -30,7 +30,7 @@ Status AddValue(const Json& line, const std::string& where, const std::string& f
   return {};
 }
 
-// prefix_1, prefix_2, ... as far as the line has them.
+// Adds the line's fields prefix_1, prefix_2, ... up to the first that is missing.
 Status AddByDraftStep(const Json& line, const std::string& where, const std::string& prefix,
                       double step, std::vector<StepValues>* all) {
   for (size_t n = 0;; ++n) {
@@ -41,7 +41,7 @@ Status AddByDraftStep(const Json& line, const std::string& where, const std::str
   }
 }
 
-// Returns the line's step.
+// Adds a line's values to `log` and returns its step.
 Result<double> AddLine(const Json& line, const std::string& where, TrainLog* log) {
   if (!line.is_object()) {
     return Error{where + ": found " + Printable(JsonText(line)) + ", expected an object"};
@@ -55,13 +55,13 @@ Result<double> AddLine(const Json& line, const std::string& where, TrainLog* log
   FT_RETURN_IF_ERROR(AddValue(line, where, "heldout_loss", step, &log->heldout_loss));
   FT_RETURN_IF_ERROR(AddValue(line, where, "lr", step, &log->lr));
   FT_RETURN_IF_ERROR(AddByDraftStep(line, where, "teacher_forced_alpha_", step, &log->alpha));
-  FT_RETURN_IF_ERROR(AddByDraftStep(line, where, "alpha_", step, &log->alpha));  // of older runs
+  FT_RETURN_IF_ERROR(AddByDraftStep(line, where, "alpha_", step, &log->alpha));  // older runs
   FT_RETURN_IF_ERROR(AddByDraftStep(line, where, "top1_", step, &log->top1));
   return step;
 }
 
 std::string_view WithoutCutLine(std::string_view text) {
-  const size_t begin = text.rfind('\n') + 1;  // 0 where there is no newline
+  const size_t begin = text.rfind('\n') + 1;  // 0 if there is no newline
   return ParseJson(text.substr(begin), "").ok() ? text : text.substr(0, begin);
 }
 

@@ -1,4 +1,4 @@
-// The figures of a command, for --json.
+// Output of --json.
 #pragma once
 
 #include "base/json_fwd.h"
@@ -7,7 +7,7 @@
 
 namespace foretoken {
 
-// Writes `json`, and nothing else, where the output is active.
+// Writes `json` as the whole content of `output` if it is active. Errors: an unwritable file.
 Status WriteJson(OutputFile& output, const Json& json);
 
 }  // namespace foretoken
