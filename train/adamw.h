@@ -1,4 +1,4 @@
-// AdamW over a model's parameters, and the norm that clipping needs.
+// The AdamW optimiser, with gradient clipping by norm and by value.
 #pragma once
 
 #include <torch/types.h>
@@ -11,8 +11,8 @@ namespace foretoken::train {
 
 struct AdamWOptions {
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1;
-  double clip = 1.0;        // largest global gradient norm; 0 = no clipping
-  double clip_value = 0.0;  // largest entry of a gradient; 0 = no clipping
+  double clip = 1.0;        // largest global gradient norm; 0: no clipping
+  double clip_value = 0.0;  // largest magnitude of a gradient's element; 0: no clipping
 };
 
 class AdamW {
@@ -20,14 +20,13 @@ class AdamW {
   // Keeps references to the parameters' tensors.
   AdamW(const std::vector<NamedParameter>& parameters, const AdamWOptions& options);
 
-  // Applies the gradients held by the parameters as update number `step` (from 1) and clears them.
-  // Returns the gradient norm before clipping; a norm that is not finite leaves everything as it
-  // was.
+  // Applies the parameters' gradients as update number `step` (from 1) and clears them. Returns the
+  // gradient norm before clipping; if it is not finite, nothing changes.
   double Step(int64_t step, double lr);
-  // Of the gradients held by the parameters, before clipping.
+  // The global norm of the parameters' gradients, before clipping.
   double GradNorm() const;
 
-  // Moments, in the order of the parameters.
+  // The moments, in the order of the parameters.
   std::vector<torch::Tensor>& first() { return first_; }
   std::vector<torch::Tensor>& second() { return second_; }
 

@@ -1,4 +1,4 @@
-// Sequences of token ids as tensors.
+// Converts packed sequences to tensors.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace foretoken::train {
 
-// One batch of packed sequences, each filled up to `length` with positions that learn nothing.
-// `number` counts the first of them in the run.
+// Makes a batch of packed sequences, each padded to `length` with positions of weight 0. `number`:
+// the index in the run of the first sequence.
 Batch MakeBatch(const Corpus& corpus, std::span<const Sequence> sequences, int64_t length,
                 uint64_t number, torch::Device device);
 

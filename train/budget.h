@@ -1,30 +1,29 @@
-// Plans a run for a budget of time (`--budget 20m`), and says how far any run is.
+// Plans a run for a time budget (`--budget 20m`), and computes the progress of any run.
 //
-// The first steps of a run with a budget are a trial. Their pace gives the number of steps, over
-// which the warm-up and the decay of the learning rate are stretched. Now and then the pace is
-// measured again and the steps that are left are planned anew; the schedule goes on from where it
-// is. Plans are functions of the run's state, which checkpoints hold, so a continued run keeps its
-// plan.
+// The first steps of a run with a budget are a trial. Their pace determines the number of steps,
+// over which warm-up and decay of the learning rate are stretched. The pace is measured again
+// during the run, and the remaining steps are replanned from the current progress. A plan is part
+// of the run's state, which checkpoints contain, so a resumed run keeps its plan.
 #pragma once
 
 #include "checkpoint_file.h"
 
 namespace foretoken::train {
 
-// Seconds of the budget that are kept for what follows training: the export of the draft and the
-// measurement of its guesses.
+// Returns the seconds of the budget reserved for the steps after training: exporting the draft and
+// measuring its acceptance.
 double SecondsAfterTraining(const Recipe& recipe);
 
-// How far the run is (0 .. 1 and beyond), with a budget or without.
+// Returns the run's progress (0 .. 1, or more once it is over), with or without a budget.
 double ProgressOf(const Recipe& recipe, const RunState& state);
-// The learning rate of the next step.
+// Returns the learning rate of the next step.
 double NextRate(const Recipe& recipe, const RunState& state);
-// Whether held-out data are due after the step that ended last.
+// Whether the held-out data are to be evaluated after the last finished step.
 bool EvaluationDue(const Recipe& recipe, const RunState& state);
 
-// Makes or mends the plan, after a step and its evaluation. Of the `eval_batches` (1 or more) of
-// held-out data it keeps those that there is time for. Returns whether the run was planned for the
-// first time. REQUIRES: recipe.budget > 0.
+// Makes or updates the plan after a step and its evaluation. The first plan limits the held-out
+// batches, of which there are `eval_batches` (1 or more), to those that fit the budget. Returns
+// true if this call made the first plan. REQUIRES: recipe.budget > 0.
 bool PlanForBudget(const Recipe& recipe, int64_t eval_batches, RunState& state);
 
 }  // namespace foretoken::train

@@ -1,4 +1,4 @@
-// Vocabularies and chat templates of targets that are none of ours: what tests share.
+// Test vocabularies and chat templates in the manner of other model families.
 #pragma once
 
 #include <cstdio>
@@ -14,13 +14,13 @@
 
 namespace foretoken::train {
 
-// Of the models' families (tests/parity/jinja/README.md).
+// Reads the chat template of a model family (tests/parity/jinja/README.md).
 inline std::string TemplateNamed(const std::string& name) {
   std::ifstream in(FT_SOURCE_DIR "/tests/parity/jinja/templates/" + name + ".jinja");
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// As Llama 2's and Mistral's: <unk> <s> </s>, the bytes, pieces with scores.
+// A SentencePiece vocabulary as in Llama 2 and Mistral: <unk> <s> </s>, the bytes, scored pieces.
 inline TokenizerData PieceVocabulary() {
   TokenizerData data;
   data.kind = TokenizerKind::kSentencePiece;
@@ -45,7 +45,7 @@ inline TokenizerData PieceVocabulary() {
   return data;
 }
 
-// Byte-level, with these control tokens from id 0 on.
+// A byte-level BPE vocabulary whose first ids are `controls`.
 inline TokenizerData ByteVocabulary(const std::vector<std::string>& controls) {
   BpeTrainerOptions options;
   options.vocab_size = 300;
@@ -74,7 +74,7 @@ inline TokenizerData PhiVocabulary() {
   TokenizerData data = ByteVocabulary(
       {"<s>", "<|endoftext|>", "<|end|>", "<|user|>", "<|assistant|>", "<|system|>"});
   data.bos = 0, data.eos = 1;
-  data.add_bos = true;  // which its template does not write
+  data.add_bos = true;  // its template does not write bos
   return data;
 }
 

@@ -1,4 +1,4 @@
-// Saving and restoring a training run.
+// Saves and restores training runs.
 #pragma once
 
 #include <string>
@@ -12,24 +12,25 @@
 
 namespace foretoken::train {
 
-// Averages, where there are any, stand under the weights' names, which exports read, and the
-// weights that training goes on with beside them. Errors: the system's; a value that is not finite,
-// in which case what was saved before stays.
+// Writes a checkpoint. With weight averaging, the averages are stored under the weights' names,
+// which exports read, and the live weights beside them (kLiveWeight). Errors: the system's; a value
+// that is not finite. On an error the previous checkpoint stays.
 Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
                       const WeightSet& weights, AdamW& optimizer, WeightAverage& average);
 
-// Restores weights, moments and averages. Errors: a tensor that is missing or of another shape, a
-// value that is not finite.
+// Restores weights, moments and averages. Errors: a tensor that is missing or has the wrong shape,
+// a value that is not finite.
 Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& optimizer,
                       WeightAverage& average);
 
 // Maps the published name of a weight to its name in a draft file.
 using NameInDraft = std::string (*)(std::string_view published);
 
-// Initialises the weights from another run, `from` its directory, from a published file of the same
-// names (.safetensors, or torch.save's), or from a draft file (.gguf), whose values are dequantised
-// and whose tensors `name_in_draft` names. Errors: as above; numbers that are no floats; a draft
-// file where `name_in_draft` is null.
+// Initialises the weights from `from`: a run's directory, a published file with the same tensor
+// names
+// (.safetensors, or torch.save's), or a draft file (.gguf), which is dequantised and whose tensors
+// `name_in_draft` maps. Errors: those of LoadCheckpoint; values that are not floats; a draft file
+// if `name_in_draft` is null.
 Status LoadWeights(const std::string& from, NameInDraft name_in_draft, WeightSet& weights);
 
 }  // namespace foretoken::train

@@ -1,5 +1,5 @@
-// The file a checkpoint is kept in, without libtorch: safetensors with weights, optimiser moments
-// and the counters of the run.
+// The checkpoint file, without libtorch: safetensors with weights, optimiser moments and the state
+// of the run.
 #pragma once
 
 #include <cstdint>
@@ -12,37 +12,36 @@
 
 namespace foretoken::train {
 
-// The schedule of a run with a budget (budget.h): how far it is rises evenly from `progress` after
+// The schedule of a run with a budget (budget.h). Progress rises linearly from `progress` after
 // step `from` to 1 after step `end`.
 struct BudgetPlan {
-  int64_t from = 0, end = 0;  // end 0: not planned yet, the first steps are a trial
+  int64_t from = 0, end = 0;  // end 0: no plan yet, the run is in its trial
   double progress = 0.0;
-  double seconds = 0.0;      // of learning, until step `from`
-  int64_t eval_batches = 0;  // of held-out data that there is time for; 0: all
+  double seconds = 0.0;      // training time without evaluations, until step `from`
+  int64_t eval_batches = 0;  // held-out batches that fit the budget; 0: all
 };
 
 struct RunState {
   int64_t step = 0;       // finished optimiser steps
-  int64_t sequences = 0;  // sequences consumed: the place in the data order
-  int64_t tokens = 0;     // learnt tokens
-  double seconds = 0.0;   // training time, pauses left out
-  double heldout = 0.0;   // last held-out loss, 0 = none yet
-  // Of a draft, with that loss: the share of right tokens at each step among the drafts that
-  // reached it. Empty: none yet, or no draft.
+  int64_t sequences = 0;  // sequences consumed: the position in the data order
+  int64_t tokens = 0;     // tokens with a loss, so far
+  double seconds = 0.0;   // training time, without interruptions
+  double heldout = 0.0;   // last held-out loss; 0: none yet
+  // Teacher-forced acceptance of a draft, measured with that loss: for each step, the share of
+  // correct tokens among the drafts that reached it. Empty: none yet, or not a draft.
   std::vector<double> alpha = {};
-  // Of a run with a budget: seconds spent evaluating, and those of one evaluation (0: not known).
+  // Of a run with a budget: total seconds of evaluations, and seconds of one (0: unknown).
   double evaluating = 0.0, evaluation = 0.0;
   BudgetPlan plan = {};
 };
 
 struct CheckpointInfo {
-  Recipe recipe;  // with what data or target decided
+  Recipe recipe;  // with the fields that data or target determine
   RunState state;
-  std::string begun;  // what the run was begun with (run_record.h); "" in older files
+  std::string begun;  // the run's record (run_record.h); "" in files of older versions
 };
 
-// What stands before a weight's name where the tensor is one of AdamW's moments, or the weight that
-// training goes on with where its average is exported.
+// Prefixes of tensor names: AdamW's moments, and live weights in checkpoints with averages.
 inline constexpr char kFirstMoment[] = "first.", kSecondMoment[] = "second.",
                       kLiveWeight[] = "live.";
 
@@ -50,18 +49,18 @@ std::string CheckpointPath(const std::string& directory);
 
 using TensorRecord = SafetensorsTensor;  // of "F32", "BF16" or "U8"
 
-// Written beside the old file, flushed to disk and renamed over it: a kill leaves one or the other.
-// A checksum of all of it stands in the header's metadata.
+// Replaces the file atomically: writes a temporary file beside it, flushes it to disk and renames
+// it. The header's metadata contain a checksum of the whole file.
 Status WriteSafetensors(const std::string& path, const std::vector<TensorRecord>& tensors);
 
-// Errors: bytes that are not what WriteSafetensors wrote. Files without a checksum, of an older
-// version or of others, have none to differ from.
+// Verifies the checksum of WriteSafetensors. Errors: altered bytes. Files without a checksum (of
+// older versions or other programs) pass.
 Status CheckSafetensors(const std::string& path);
 
-// The record that holds recipe and counters.
+// The tensor that holds `info` in the file.
 TensorRecord InfoRecord(const CheckpointInfo& info);
-// Its inverse for a checkpoint, all of whose bytes are checked. Errors: an unreadable or damaged
-// file, a field of another type or out of its range.
+// Reads a checkpoint's InfoRecord, after verifying the whole file. Errors: an unreadable or damaged
+// file, a field of the wrong type or out of range.
 Result<CheckpointInfo> ReadCheckpointInfo(const std::string& directory);
 
 }  // namespace foretoken::train

@@ -1,4 +1,4 @@
-// The training text as token ids, made once and kept in the output directory.
+// The training text as token ids, encoded once and cached in the output directory.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 namespace foretoken::train {
 
 struct CorpusDocument {
-  int64_t first = 0;  // into ids
-  int32_t length = 0;
-  int16_t source = 0;  // into Recipe::data
+  int64_t first = 0;   // index of the first token in Corpus::ids
+  int32_t length = 0;  // tokens
+  int16_t source = 0;  // index in Recipe::data
   bool heldout = false;
 };
 
 struct Corpus {
   std::vector<uint32_t> ids;
-  std::vector<uint8_t> learn;  // 1 where the token is a target of training
+  std::vector<uint8_t> learn;  // [ids] 1: the loss covers this token
   std::vector<CorpusDocument> documents;
 };
 
@@ -29,17 +29,17 @@ struct PreparedData {
   Corpus corpus;
 };
 
-// Of a directory that holds a run with a checkpoint.
+// Files of the output directory that a checkpoint there depends on.
 struct KeptData {
-  bool tokenizer = false;  // the weights know the tokenizer that is kept: none is learnt
-  bool corpus = false;     // a corpus of other data or settings is an error, not made anew
+  bool tokenizer = false;  // use the stored tokenizer, which the weights were trained with
+  bool corpus = false;     // a stored corpus of other data or settings is an error, not replaced
 };
 
-// Reads the recipe's data (relative patterns under `base`), learns the tokenizer unless it is
-// given or kept, and encodes everything (document_encoder.h); or takes both from `directory`, if
-// they were made there from the same contents and settings. Documents whose hash says so are held
-// out. Conversations that the tokenizer's chat template does not take are left out, and their
-// number is told on standard error, as is a damaged corpus, which is made anew. Errors: data; the
+// Reads the recipe's data (relative patterns are under `base`), trains the tokenizer unless it is
+// given or kept, and encodes all documents (document_encoder.h). Takes both from `directory`
+// instead if they were made there from the same contents and settings. Documents are held out by
+// their hash. Conversations that the tokenizer's chat template rejects are skipped and counted on
+// standard error; a damaged corpus file is reported there and replaced. Errors: data; the
 // template's syntax; no document left; see KeptData.
 Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
                                  const std::string& directory, bool quiet,

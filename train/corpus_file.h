@@ -1,4 +1,5 @@
-// What a training directory keeps of its data: the encoded corpus, a cache, and the tokenizer.
+// The files of a training directory that derive from its data: the encoded corpus (a cache) and the
+// tokenizer.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace foretoken::train {
 
-// What files of the version before begin the hash of their key with.
+// The seed of the key's hash in files of the previous version.
 inline constexpr uint64_t kOlderCorpus = 0x32737072636b7466;  // "ftkcrps2"
 
 enum class KeptCorpus : uint8_t { kNone, kOther, kFits };
@@ -21,11 +22,11 @@ class CorpusFile {
   explicit CorpusFile(const std::string& directory) : path_(directory + "/corpus.bin") {}
 
   const std::string& path() const { return path_; }
-  // Whether the file says that it holds the corpus of `key`, or, without a checksum, of
-  // `older_key`. Its bytes are not looked at yet.
+  // Compares the file's key with `key`, or, for a file of the previous version (without a
+  // checksum), with `older_key`. Reads the header alone.
   KeptCorpus Find(uint64_t key, uint64_t older_key) const;
-  // Errors: a file that differs from its checksum, or whose documents, tokens or sources are not
-  // within bounds: `sources` of the recipe, `vocab` tokens.
+  // Reads and verifies the corpus. Errors: a checksum mismatch; documents, tokens or sources out of
+  // bounds (`sources` entries in the recipe, `vocab` tokens).
   Status Load(size_t sources, size_t vocab, Corpus& corpus) const;
   Status Save(const Corpus& corpus, uint64_t key) const;
 
@@ -33,7 +34,7 @@ class CorpusFile {
   std::string path_;
 };
 
-// Errors: a file that is no tokenizer.
+// Errors: a file that is not a tokenizer.
 Result<TokenizerData> LoadTokenizer(const std::string& directory);
 Status SaveTokenizer(const TokenizerData& tokenizer, const std::string& directory);
 

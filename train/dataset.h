@@ -1,4 +1,4 @@
-// Documents for training as ChatML, which our own models write.
+// Renders documents as ChatML, the format of models trained here.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ inline constexpr const char* kEndOfText = "<|endoftext|>";
 inline constexpr const char* kTurnStart = "<|im_start|>";
 inline constexpr const char* kTurnEnd = "<|im_end|>";
 
-// The Jinja template that renders conversations exactly as documents are rendered here.
+// The Jinja chat template that is equivalent to RenderChatMl.
 extern const char* const kChatTemplate;
 
-// A stretch between control tokens, followed by a control token ("" = none).
+// Text without control tokens, and the control token that follows it ("": none).
 struct Segment {
   std::string text;
   std::string control;
@@ -26,7 +26,7 @@ struct Document {
   std::vector<Segment> segments;
 };
 
-// A conversation as ChatML, or a text; <|endoftext|> ends both.
+// Renders a conversation as ChatML; a plain text stays as it is. Both end in <|endoftext|>.
 Document RenderChatMl(const TextDocument& document);
 
 }  // namespace foretoken::train

@@ -1,4 +1,4 @@
-// Where the arithmetic of a run happens.
+// The device and threads of a run.
 #pragma once
 
 #include <torch/types.h>
@@ -9,18 +9,18 @@
 
 namespace foretoken::train {
 
-// The worker's own: a GPU each, or all on the CPU, whose cores they then share. Errors: no GPU
-// where the recipe wants one, fewer than workers.
+// Chooses this worker's device: a GPU of its own, or the CPU, whose cores all workers share.
+// Errors: no GPU although the recipe demands one, fewer GPUs than workers.
 Result<torch::Device> ChooseDevice(const Recipe& recipe, const Workers& workers);
 
-// Whether products in bf16 are fast where the recipe will run: on a GPU, or on a CPU for which
-// oneDNN has them. Elsewhere libtorch's own take many times as long as those in f32.
+// Whether bf16 matrix products are fast on the recipe's device: on a GPU, or on a CPU for which
+// oneDNN has bf16 kernels. On other CPUs libtorch's bf16 products are many times slower than f32.
 bool HasBf16Products(const Recipe& recipe);
 
-// Of libtorch and of the BLAS it uses for f32. Errors: more threads than the system starts.
+// Sets the threads of libtorch and of its f32 BLAS. Errors: more threads than the system can start.
 Status SetThreads(const Recipe& recipe, const Workers& workers);
 
-// FLOP/s of the fastest of a few square products of that type.
+// Measures the FLOP/s of square matrix products of `type`; returns the best of a few runs.
 double MatrixPeak(torch::ScalarType type, torch::Device device);
 
 }  // namespace foretoken::train

@@ -1,4 +1,4 @@
-// Documents as the tokens of a corpus.
+// Encodes documents as tokens of a corpus.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,25 @@ namespace foretoken::train {
 
 struct EncodedDocument {
   std::vector<uint32_t> ids;
-  std::vector<uint8_t> learn;  // 1 where the token is a target of training
+  std::vector<uint8_t> learn;  // [ids] 1: the loss covers this token
 };
 
-// Thread-safety: Encode may run on any number of threads.
+// Thread-safety: Encode may be called by several threads at once.
 class DocumentEncoder {
  public:
   virtual ~DocumentEncoder() = default;
-  // Errors: a conversation that the chat template does not take.
+  // Errors: a conversation that the chat template rejects.
   virtual Result<EncodedDocument> Encode(const TextDocument& document) const = 0;
 };
 
-// Whether documents are rendered as dataset.h does: the vocabulary has ChatML's control tokens, and
-// its chat template is ours or missing.
+// Whether documents are rendered as in dataset.h: the vocabulary has ChatML's control tokens, and
+// the chat template is ours or missing.
 bool RendersAsOurs(const TokenizerData& tokenizer);
 
-// Documents as dataset.h renders them or, where that is not how the model is served, as its own
-// chat template does (transcript_encoder.h). With `mask_user` only answers are learnt. `tokenizer`
-// must outlive the result; `origin` (a file name) opens messages. Errors: the template's syntax.
+// Makes the encoder for a tokenizer: as in dataset.h if RendersAsOurs, else by the model's own chat
+// template (transcript_encoder.h), as it is served. `mask_user`: the loss covers answers only.
+// `tokenizer` must outlive the result. Messages begin with `origin`, a file name. Errors: the
+// template's syntax.
 Result<std::unique_ptr<DocumentEncoder>> NewDocumentEncoder(const Tokenizer& tokenizer,
                                                             bool mask_user,
                                                             const std::string& origin);

@@ -1,4 +1,4 @@
-// How long a draft's guesses hold, on held-out text.
+// Measures a draft's acceptance and top-k accuracy on held-out text.
 #pragma once
 
 #include <torch/types.h>
@@ -10,57 +10,58 @@
 
 namespace foretoken::train {
 
-// Names of what is measured on the data's text; acceptance in the target's own answers is what
-// `bench spec` measures (own_answers.h).
+// Names of metrics on the data's text. Acceptance in the target's own answers is measured by `bench
+// spec` (own_answers.h).
 inline constexpr char kForcedAlpha[] = "teacher_forced_alpha_";
 inline constexpr char kForcedTau[] = "teacher_forced_tau";
 
 inline constexpr int64_t kLikeliest = 5;
-// The tokens that `head` [vocab, hidden] makes likeliest of each row, best first: int64 [rows,
-// kLikeliest]. Logits exist for a part of the rows at a time.
+// Returns the top-kLikeliest tokens of each row of `features` under `head` [vocab, hidden], best
+// first: int64 [rows, kLikeliest]. Holds logits of kLossChunk rows at a time.
 torch::Tensor Likeliest(const torch::Tensor& features, const torch::Tensor& head);
-// The rows of a batch whose tokens DraftAccuracy reads: int64.
+// Returns the rows of a batch whose tokens DraftAccuracy reads: int64.
 torch::Tensor JudgedRows(const Batch& batch);
-// `tokens` [rows.size, kLikeliest] at `rows` among `count` rows, -1 in the others.
+// Scatters `tokens` [rows.size, kLikeliest] to the rows `rows` of [count, kLikeliest]; other rows
+// are -1.
 torch::Tensor AtRows(const torch::Tensor& tokens, const torch::Tensor& rows, int64_t count);
 
-// Two measures of a draft's steps.
-// L-5: drafting from every prefix whose text is what the target says, step k is right
-// where its token is the target's; drafting ends at the first miss, and where the text leaves the
-// target.
-// L-6: given the text up to it, step k finds the text's token among its
-// likeliest; over all tokens to be learnt.
+// Accumulates two measures of a draft's steps.
+// L-5, teacher-forced acceptance: drafts start at every prefix whose next token is the target's
+// argmax. Step k is correct if its token is the target's argmax; a draft ends at the first miss, or
+// where the text departs from the target's argmax.
+// L-6, head accuracy: given the text before it, whether the text's token is among the top-1 and
+// top-kLikeliest of step k; over all tokens with a loss.
 class DraftAccuracy {
  public:
   explicit DraftAccuracy(int64_t steps)
       : right_(steps), reached_(steps), first_(steps), among_(steps), asked_(steps) {}
 
-  // `said` is what the target makes likeliest by row, guesses[k] what step k + 1 does at the row it
-  // stands for: row r's guess is the token after the one that r's pair ends with. As Likeliest
-  // gives them; rows that are not JudgedRows may hold anything.
+  // `said`: the target's top tokens by row; row r predicts token r + 1. guesses[k]: those of step k
+  // + 1 by row; row r, whose pair ends with token r + 1, predicts token r + 2. Both as returned by
+  // Likeliest; rows outside JudgedRows may have any values.
   void Add(const Batch& batch, const torch::Tensor& said,
            const std::vector<torch::Tensor>& guesses);
 
-  // teacher_forced_alpha_k: the share of right tokens at step k among the drafts that reached it;
-  // teacher_forced_tau: the length of a cycle that follows from them, the target's own token
-  // included; top1_k and top5_k: the shares of the text's tokens that step k finds.
+  // Appends teacher_forced_alpha_k, the share of correct tokens at step k among the drafts that
+  // reached it; teacher_forced_tau, the acceptance length that follows from them, bonus included;
+  // top1_k and top5_k, the head accuracy of step k.
   void AppendTo(Metrics& metrics) const;
 
  private:
   void AddRanks(const Batch& batch, const std::vector<torch::Tensor>& guesses);
 
-  std::vector<double> right_, reached_;        // by step
-  std::vector<double> first_, among_, asked_;  // the same
+  std::vector<double> right_, reached_;        // [steps] of L-5
+  std::vector<double> first_, among_, asked_;  // [steps] of L-6: top-1 hits, top-k hits, tokens
 };
 
-// What a draft says of a batch that it did not learn from.
+// A draft's loss and guesses on a held-out batch.
 struct HeldOut {
-  double loss = 0.0, learnt = 0.0;     // a sum, and over how much
-  torch::Tensor said;                  // see DraftAccuracy::Add
-  std::vector<torch::Tensor> guesses;  // the same
+  double loss = 0.0, learnt = 0.0;     // a sum, and the number (Task::Learnt) it is over
+  torch::Tensor said;                  // as in DraftAccuracy::Add
+  std::vector<torch::Tensor> guesses;  // as in DraftAccuracy::Add
 };
 
-// A draft, judged by what it says of held-out data.
+// The task of training a draft, evaluated by its guesses on held-out data.
 class DraftTask : public Task {
  public:
   // "heldout_loss", then DraftAccuracy's metrics.
@@ -69,7 +70,7 @@ class DraftTask : public Task {
   std::string Summary(const Metrics& evaluated) const final;
 
  private:
-  virtual int64_t steps() const = 0;  // that a draft has
+  virtual int64_t steps() const = 0;  // the number of draft steps that are evaluated
   virtual HeldOut Judge(const Batch& batch) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Checkpoints of drafters as draft files (docs/formats.md, "Draft checkpoints").
+// Exports drafters' checkpoints as draft files (docs/formats.md, "Draft checkpoints").
 #pragma once
 
 #include <functional>
@@ -11,20 +11,20 @@
 
 namespace foretoken::train {
 
-// Maps the name of a checkpoint's tensor to its name in a draft file; "" where the file has no
-// place for the tensor.
+// Maps the name of a checkpoint's tensor to its name in a draft file; "" if the file has no such
+// tensor.
 using DraftName = std::function<std::string(const std::string&)>;
 
-// Metadata of a draft that consists of `heads` output heads over the hidden states `taps`. It
-// shares the target's LM head where the recipe's setting `shared_output` is not 0, and the target's
-// embedding where `shares_embedding`.
+// Returns the metadata of a draft with `heads` output heads over the hidden states `taps`. The
+// draft shares the target's LM head if the recipe's setting `shared_output` is not 0, and the
+// target's embedding if `shares_embedding`.
 DraftInfo InfoOfHeads(const Recipe& recipe, std::vector<int> taps, int heads,
                       bool shares_embedding);
 
-// Writes the weights of the checkpoint as a draft file. `draft` holds what is special to the
-// method. This function fills in the target, the record of training, the method where it is empty,
-// and the geometry: `layers` decoder layers of the target's shape, or of the sizes in draft.blocks
-// where its width is set. Errors: the target is gone, a tensor that `name` has no name for, files.
+// Writes the checkpoint's weights as a draft file. `draft`: the metadata that depend on the method.
+// This function adds the target, the record of training, the method if it is empty, and the
+// geometry: `layers` decoder layers of the target's shape, or of the sizes in draft.blocks if its
+// width is set. Errors: a missing target, a tensor that `name` does not map, files.
 Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, DraftInfo draft,
                    int layers, const DraftName& name);
 

@@ -1,13 +1,13 @@
-// The arithmetic that training drafters needs beyond train_kernels.h, compiled in the same way.
+// Kernels for training drafters, in addition to train_kernels.h and compiled in the same way.
 #pragma once
 
 #include "train_kernels.h"
 
 namespace foretoken::train {
 
-// Attention of an alignment pass (H-25). The keys of position p are the base's up to
-// p - late, then one of each of `late` later sources: source i's at p - (late - 1 - i). `first_key`
-// bounds both. Late keys and values are [late][matrices][length][head_dim].
+// The attention of an alignment pass (H-25). Position p sees the base source's keys up to p - late,
+// then one key of each of `late` later sources: that of source i (from 0) at p - (late - 1 - i).
+// Neither reaches below first_key[p]. Late keys and values are [late][matrices][length][head_dim].
 //
 // Rows are [matrices][group][block] of query block `index`, as in train_kernels.h.
 struct AlignedShape {
@@ -19,35 +19,35 @@ struct AlignedShape {
 
 template <typename T>
 struct DraftKernels {
-  // In place: base scores [rows][keys] become probabilities, joint with late_probs [rows][late]
-  // (out), whose scores are the products of q with the late keys.
+  // Softmax over base and late scores together. Base scores [rows][keys] become probabilities in
+  // place; late_probs [rows][late] is an output, from the scores of q with the late keys.
   void (*aligned_softmax)(int64_t begin, int64_t end, const AlignedShape& s,
                           const int32_t* first_key, const T* q, const T* late_keys, T* scores,
                           float* late_probs);
   // context[rows][head_dim] += sum of late_probs * late values.
   void (*add_late_values)(int64_t begin, int64_t end, const AlignedShape& s,
                           const float* late_probs, const T* late_values, T* context);
-  // In place: dprobs (of the base) become dscores; late_dscores [rows][late] is made from dcontext
-  // and the late values.
+  // Base dprobs become dscores in place; late_dscores [rows][late] is an output, computed from
+  // dcontext and the late values.
   void (*aligned_softmax_backward)(int64_t begin, int64_t end, const AlignedShape& s,
                                    const T* probs, const float* late_probs, const T* late_values,
                                    const T* dcontext, T* dprobs, float* late_dscores);
   // dq += late_dscores * late keys; late_dk += late_dscores * q; late_dv += late_probs * dcontext.
-  // Ranges count (matrix, position in the block), whose late rows no other pair touches.
+  // Ranges count pairs (matrix, position in the block); each pair writes late rows of its own.
   void (*late_backward)(int64_t begin, int64_t end, const AlignedShape& s, const T* q,
                         const T* late_keys, const T* dcontext, const float* late_probs,
                         const float* late_dscores, T* dq, float* late_dk, float* late_dv);
-  // targets[row] = soft * p + hard * p where p is among the row's `top` highest (ties: lowest
-  // index), with p = softmax(logits[row]).
+  // targets[row] = soft * p + hard * (p on its top `top` tokens, 0 elsewhere), with p =
+  // softmax(logits[row]). Ties go to the lowest index.
   void (*distillation_targets)(int64_t begin, int64_t end, int64_t vocab, float soft, float hard,
                                int64_t top, const T* logits, float* targets);
-  // loss[row] = -sum(targets * log softmax(logits)); logits become its gradient times scale.
+  // loss[row] = -sum(targets * log softmax(logits)). Logits are replaced by scale * the gradient.
   void (*soft_cross_entropy)(int64_t begin, int64_t end, int64_t vocab, const float* targets,
                              float scale, T* logits, float* loss);
-  // y = x + bias as f32 in `wide` and as T in `narrow`.
+  // wide = x + bias in f32; narrow = the sum rounded to T.
   void (*add_bias)(int64_t begin, int64_t end, int64_t width, const T* x, const float* bias,
                    float* wide, T* narrow);
-  // dx = dwide + dnarrow; dbias is added to.
+  // dx = dwide + dnarrow; dbias += the sum of dx over rows.
   void (*add_bias_backward)(int64_t begin, int64_t end, int64_t width, const float* dwide,
                             const T* dnarrow, T* dx, float* dbias);
   // out[i] = values[rows[i]].
@@ -65,7 +65,7 @@ struct DraftKernelSet {
   DraftKernels<Bf16> bf16;
 };
 
-// The set for this processor.
+// The set for this CPU.
 const DraftKernelSet& BestDraftKernels();
 
 template <typename T>

@@ -1,4 +1,4 @@
-// What a run of a draft ends with: a draft file, and the tau that it has.
+// The result of a draft's training run: a draft file and its acceptance length.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace foretoken::train {
 
-// Steps that the run in options.out has taken, where training goes on with it; -1 where it begins.
+// Returns the steps taken so far by the run in options.out if it is resumed; -1 for a new run.
 int64_t StepsBefore(const TrainOptions& options);
 
-// After Train, before which the run had taken `steps_before` (StepsBefore). Where the run has
-// reached the end of its schedule: writes its draft (own_answers.h, MeasuredDraftPath), has the
-// target answer held-out questions with it, keeps what was found in the run's directory and in the
-// file, and says so on standard error. A draft file that is there already stays as it is unless the
-// run has learnt more since. A measurement that fails is told, and is no error. Errors: the
-// checkpoint's, the export's.
+// To be called after Train; `steps_before`: StepsBefore, taken before it. If the run has reached
+// the end of its schedule, writes its draft (own_answers.h, MeasuredDraftPath), measures it in the
+// target's answers to held-out questions, stores the result in the run's directory and in the file,
+// and reports it on standard error. An existing draft file is kept unless the run has trained
+// further. A failed measurement is reported but is not an error. Errors: the checkpoint's, the
+// export's.
 Status FinishDraft(const Method& method, const TrainOptions& options, int64_t steps_before);
 
 }  // namespace foretoken::train

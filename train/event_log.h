@@ -1,4 +1,4 @@
-// What a run leaves for people to look at: a JSON line a step, and TensorBoard's event file.
+// The logs of a run: log.jsonl, a JSON line a step, and a TensorBoard event file.
 #pragma once
 
 #include <cstdio>
@@ -11,12 +11,12 @@
 
 namespace foretoken::train {
 
-// The checksum of TensorBoard's records (Castagnoli polynomial), and its masked form.
+// CRC-32C, the checksum of TensorBoard's records, and its masked form.
 uint32_t Crc32c(std::string_view bytes);
 uint32_t MaskedCrc32c(std::string_view bytes);
-// One record of a TFRecord file: length, checksum, payload, checksum.
+// Encodes one record of a TFRecord file: length, checksum, payload, checksum.
 std::string TensorBoardRecord(std::string_view payload);
-// The payload of a record of scalars (an Event message of TensorBoard's protocol).
+// Encodes scalars as an Event message of TensorBoard's protocol, the payload of a record.
 std::string ScalarEvent(double wall_time, int64_t step,
                         const std::vector<std::pair<std::string, double>>& scalars);
 
@@ -28,10 +28,12 @@ class EventLog {
   EventLog& operator=(const EventLog&) = delete;
   ~EventLog();
 
-  // Drops the lines of steps after `last_step` (of a run that was killed past its checkpoint), and
-  // one that a kill cut off. Lines that are no steps are kept and told on standard error.
+  // Opens or creates both files. Drops log lines of steps after `last_step` (left by a run that was
+  // killed after its checkpoint) and an incomplete last line. Lines that are not steps are kept and
+  // reported on standard error.
   Status Open(const std::string& directory, int64_t last_step);
-  // `values` must be finite to appear; others are written as null and left out of TensorBoard.
+  // Writes the values of a step. Values that are not finite become null in log.jsonl and are
+  // omitted from TensorBoard.
   void Write(int64_t step, const std::vector<std::pair<std::string, double>>& values);
 
  private:

@@ -1,4 +1,4 @@
-// Checkpoints as models that other programs load.
+// Exports checkpoints as models for the engine and other programs.
 #pragma once
 
 #include <string>
@@ -12,22 +12,22 @@ namespace foretoken::train {
 struct CheckpointInfo;
 struct Method;
 
-// What an export is to become.
+// The source, destination and options of an export.
 struct ExportRequest {
   std::string checkpoint;  // directory
   std::string path;
   FileType type = FileType::kBF16;
-  std::string target;  // drafters: the target, where it is no longer where it was; or ""
-  std::string ranks;   // drafters: a file of foretoken rank-tokens to be kept in the draft; or ""
-  std::string layout;  // drafters: of whose server `path` becomes the directory; "": a GGUF file
-  bool force = false;  // replace what is at `path`
+  std::string target;  // drafters: the target, if it has moved; "": as the recipe says
+  std::string ranks;   // drafters: a file of foretoken rank-tokens to embed; "": none
+  std::string layout;  // drafters: the server for which a directory is written; "": a GGUF file
+  bool force = false;  // replace an existing `path`
 };
 
-// The model that `train lm` makes of a recipe; of a drafter's recipe, its target as the recipe
-// records it.
+// The configuration of the model that `train lm` trains; for a drafter's recipe, that of its
+// target.
 ModelConfig ConfigOf(const Recipe& recipe);
 
-// Errors: the file that the export would replace, where it was not told to.
+// Checks that the export may write to request.path. Errors: the path exists and `force` is not set.
 Status CheckExportPath(const ExportRequest& request);
 
 // Writes the checkpoint in directory `checkpoint` as one GGUF file of the llama architecture, with
@@ -35,17 +35,18 @@ Status CheckExportPath(const ExportRequest& request);
 // the system's.
 Status ExportGguf(const std::string& checkpoint, const std::string& path, FileType type);
 
-// Writes it as a Hugging Face directory: config.json, generation_config.json, model.safetensors,
-// tokenizer.json, tokenizer_config.json. Errors: as above; a type other than F32 and BF16.
+// Writes the checkpoint as a Hugging Face directory: config.json, generation_config.json,
+// model.safetensors, tokenizer.json, tokenizer_config.json. Errors: those of ExportGguf; a type
+// other than F32 and BF16.
 Status ExportHuggingFace(const std::string& checkpoint, const std::string& directory,
                          FileType type);
 
-// The same of a directory for request.layout.
+// CheckExportPath for a directory of request.layout.
 Status CheckServedPath(const ExportRequest& request);
 
-// Writes a drafter's checkpoint as the directory that another server loads
-// (docs/serve_elsewhere.md). Errors: those of the method's export and of WriteServedDraft; a type
-// other than F32, F16 and BF16.
+// Writes a drafter's checkpoint as a directory for another server (docs/serve_elsewhere.md).
+// Errors: those of the method's export and of WriteServedDraft; a type other than F32, F16 and
+// BF16.
 Status ExportServed(const ExportRequest& request, const CheckpointInfo& info, const Method& method);
 
 }  // namespace foretoken::train

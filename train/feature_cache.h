@@ -1,4 +1,4 @@
-// Rows that the frozen target computed, by pieces of documents, for later epochs.
+// A cache of rows computed by the frozen target, by pieces of documents, for later epochs.
 #pragma once
 
 #include <torch/types.h>
@@ -13,43 +13,45 @@
 
 namespace foretoken::train {
 
+// The width and element type of a tensor of rows.
 struct RowForm {
   int64_t width = 0;
   torch::ScalarType type = torch::kFloat32;
 };
 
-// Documents are packed otherwise in every epoch, but attention stays inside a piece of a document,
-// so its rows are known by its tokens. The rows it had first stay its rows, whether they are read
-// or the target runs once more for the sake of other pieces. So a run continued after a kill sees
-// what it would have seen, although the file has records of steps after the checkpoint.
+// The packing of documents changes in every epoch, but attention stays inside a piece of a
+// document, so the piece's tokens determine its rows. A piece keeps the rows that were computed for
+// it first, even when the target runs again because other pieces of a batch are missing. A run
+// resumed after a kill therefore sees the same rows, although the file has records of steps after
+// the checkpoint.
 //
-// With and without a cache results differ by rounding, in bf16 and f32: keys are rotated by the
-// place in the sequence, which another epoch changes. Pieces that keep their places keep their
-// bits.
+// Results with and without a cache differ by rounding, in bf16 and f32: keys are rotated by the
+// position in the sequence, which changes between epochs. Pieces at an unchanged position have the
+// same bits.
 class FeatureCache {
  public:
-  // `report`: says on stderr in the end what was served.
+  // `report`: prints on destruction, on stderr, how many batches were served.
   FeatureCache(std::unique_ptr<FeatureFile> file, bool report)
       : file_(std::move(file)), report_(report) {}
   FeatureCache(const FeatureCache&) = delete;
   FeatureCache& operator=(const FeatureCache&) = delete;
   ~FeatureCache();
 
-  // Tensors [rows of the batch, width], one a form, on the batch's device: from the file if it has
-  // every piece, else what `compute` returns, which is kept as far as there is room. Rows of
-  // padding are zeros. `what` names what is computed, apart from everything else that is.
+  // Returns one tensor [rows of the batch, width] for each form, on the batch's device. Pieces that
+  // the file lacks are computed by `compute`, for the whole batch, and stored while there is room.
+  // Rows of padding are zeros. `what`: a name that distinguishes this computation in the file.
   std::vector<torch::Tensor> Rows(const Batch& batch, const std::string& what,
                                   const std::vector<RowForm>& forms,
                                   const std::function<std::vector<torch::Tensor>()>& compute);
 
   int64_t asked() const { return asked_; }    // calls of Rows
-  int64_t served() const { return served_; }  // of these, without the target
+  int64_t served() const { return served_; }  // calls of Rows that did not run the target
 
  private:
   std::unique_ptr<FeatureFile> file_;
   bool report_;
   int64_t asked_ = 0, served_ = 0;
-  std::vector<std::byte> payload_;  // of a piece: its rows of each tensor, one after the other
+  std::vector<std::byte> payload_;  // of a piece: its rows of each tensor, concatenated
 };
 
 }  // namespace foretoken::train

@@ -1,5 +1,5 @@
-// What a frozen target computed, on disk: records found by key, appended and never changed. A
-// cache: it can be deleted at any time.
+// A file of a frozen target's results: records found by key, appended and never changed. It is a
+// cache and can be deleted at any time.
 #pragma once
 
 #include <cstddef>
@@ -16,36 +16,37 @@
 
 namespace foretoken::train {
 
-// Two hashes, so that none of millions of pieces is ever taken for another.
+// A 128-bit hash of a piece, wide enough to make collisions among millions of pieces negligible.
 struct PieceKey {
   uint64_t first = 0, second = 0;
   bool operator==(const PieceKey&) const = default;
 };
-// Of `what` a target computes for the tokens `ids`, which see nothing but each other.
+// The key of computation `what` on the tokens `ids`, which attend to nothing but each other.
 PieceKey KeyOfPiece(std::string_view what, std::span<const int32_t> ids);
 
-// Whose features they are: the target as drafts know it, what else its hidden states depend on, a
-// hash of its weights (a model trained on has the same name and sizes), which are all read for it,
-// and the type of numbers, `rows`.
+// Returns the identity of a feature file's owner: the target's description, everything else that
+// its hidden states depend on, a hash of its weights (which a further trained model of the same
+// name and sizes changes) and the element type `rows`. Reads all weights.
 Json FeatureOwner(const ModelFile& target, const std::string& rows);
 
-// Thread-safety: one thread. One process at a time has it open.
+// Thread-safety: one thread. The file is open in one process at a time.
 class FeatureFile {
  public:
-  // Opens the file at `path`, or begins it. What a killed run left of its last record is cut off.
-  // The file never grows beyond `limit` bytes by records. Errors: the system's; another process has
-  // it open; it is something else; its owner differs from `owner`, an object (names the first
-  // difference).
+  // Opens or creates the file at `path`, and truncates an incomplete last record of a killed run.
+  // Records do not grow the file beyond `limit` bytes. Errors: the system's; the file is open in
+  // another process; it is not a feature file; its owner differs from the object `owner` (names the
+  // first difference).
   static Result<std::unique_ptr<FeatureFile>> Open(const std::string& path, const Json& owner,
                                                    uint64_t limit);
   FeatureFile(const FeatureFile&) = delete;
   FeatureFile& operator=(const FeatureFile&) = delete;
   ~FeatureFile();
 
-  // Fills `payload`. False where there is no record of that size; a damaged one is forgotten.
+  // Fills `payload` and returns true, or returns false if there is no record of this size. Drops a
+  // damaged record from the index.
   bool Read(const PieceKey& key, std::span<std::byte> payload);
-  // Appends a record if there is room for it. Once a write has failed, which is said on stderr,
-  // nothing is added any more. REQUIRES: the last Read of `key` was false.
+  // Appends a record if it fits below the limit. A failed write is reported on stderr and stops all
+  // further additions. REQUIRES: the last Read of `key` returned false.
   void Add(const PieceKey& key, std::span<const std::byte> payload);
 
   const std::string& path() const { return path_; }

@@ -1,4 +1,4 @@
-// A folder for the files of one test.
+// A fixture with a temporary folder for the files of one test.
 #pragma once
 
 #include <gtest/gtest.h>

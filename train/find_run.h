@@ -1,4 +1,4 @@
-// The run that a directory holds, if any.
+// Finds the run that a directory holds, if any.
 #pragma once
 
 #include "base/result.h"
@@ -6,10 +6,9 @@
 
 namespace foretoken::train {
 
-// Fills options.begun and options.kept: whether the run in options.out goes on, and what it is
-// begun with. With options.force its checkpoint and what was measured of it are removed. Errors:
-// data or target that cannot be read; a damaged checkpoint; a run that was begun otherwise
-// (run_record.h).
+// Fills options.begun, the record of this run, and options.kept, what a resumed run in options.out
+// depends on. With options.force, removes that run's checkpoint and measurements. Errors: data or
+// target that cannot be read; a damaged checkpoint; a run begun with other settings (run_record.h).
 Status FindRun(const Method& method, TrainOptions& options);
 
 }  // namespace foretoken::train

@@ -1,4 +1,4 @@
-// What a run will take and may reach, told once its first steps have shown its pace.
+// Forecasts a run's duration and acceptance length from the pace of its first steps.
 #pragma once
 
 #include <optional>
@@ -9,26 +9,27 @@
 
 namespace foretoken::train {
 
-// What a recorded run had reached after as many learnt tokens (recorded_runs.def).
+// The acceptance length of a recorded run after a number of tokens (recorded_runs.def).
 struct RecordedTau {
   double tau = 0.0;     // teacher-forced
   std::string target;   // of the recorded run
-  bool beyond = false;  // asked for more tokens than were recorded
+  bool beyond = false;  // more tokens than the record covers
 };
 
-// From the recorded run of `method` whose target's width is nearest to `hidden`; between recorded
-// points by the logarithm of the tokens, 1 at its beginning. Nothing where the method has no run.
+// Looks up the recorded run of `method` whose target's width is nearest to `hidden`. Interpolates
+// over the logarithm of the tokens, starting from 1. Nothing if the method has no recorded run.
 std::optional<RecordedTau> RecordedTauOf(const std::string& method, int64_t hidden, double tokens);
 
-// Learnt tokens after which that run had a teacher-forced tau of `tau`; nothing where it never had.
+// The inverse of RecordedTauOf: tokens with a loss after which that run reached the teacher-forced
+// tau `tau`; nothing if it did not.
 std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden, double tau);
 
-// Learnt tokens of an epoch of the corpus.
+// Returns the tokens with a loss in an epoch of the corpus.
 double LearntInEpoch(const Recipe& recipe, const Corpus& corpus);
 
-// "estimate: 165 steps learn 212 k tokens, 0.31 times the 680 k of the data, in 2m51s on this
-// machine", and in a second line what a recorded run had reached after as many tokens.
-// REQUIRES: at least one step was taken.
+// Returns "estimate: 165 steps learn 212 k tokens, 0.31 times the 680 k of the data, in 2m51s on
+// this machine", and a second line with the tau of a recorded run after as many tokens. REQUIRES:
+// at least one step was taken.
 std::string DescribeForecast(const Recipe& recipe, const Corpus& corpus, const RunState& state);
 
 }  // namespace foretoken::train

@@ -1,4 +1,5 @@
-// What drafters learn whose heads guess one place further ahead each (Medusa, Hydra, Chimera).
+// Training targets of drafters whose head k predicts k + 1 tokens after the root (Medusa, Hydra,
+// Chimera).
 #pragma once
 
 #include <torch/types.h>
@@ -8,15 +9,16 @@
 namespace foretoken::train {
 
 struct HeadRows {
-  torch::Tensor rows;     // int64: whose head is asked
-  torch::Tensor targets;  // int32: what it should say
+  torch::Tensor rows;     // int64: rows with a target
+  torch::Tensor targets;  // int32: the token that the head should predict at each of `rows`
 };
 
-// Row r's feature gave the root, targets[r]; head k guesses targets[r + k + 1], if that is learnt
-// and of the same document. The first `skip` rows of a document are left out.
+// Row r's feature predicts the root, targets[r]; head k predicts targets[r + k + 1], if that token
+// has a loss and is in the same document. Omits the first `skip` rows of each document.
 HeadRows RowsOfHead(const Batch& batch, int64_t head, int64_t skip = 0);
 
-// scale * sum of the cross-entropies of `states` [targets, width] scored by `scores`.
+// scale * the sum of the cross-entropies of the logits states * scores^T; `states` [targets,
+// width].
 torch::Tensor HeadLoss(const torch::Tensor& states, const Matrix& scores,
                        const torch::Tensor& targets, double scale);
 

@@ -1,5 +1,5 @@
-// What kernels are made of: conversions and an exponential that vectorises. Included by sources
-// that are compiled once per instruction set, hence internal linkage.
+// Building blocks of kernels: conversions and an exponential that vectorises. Included by sources
+// that are compiled once per instruction set, hence the internal linkage.
 #pragma once
 
 #include <bit>
@@ -43,7 +43,7 @@ inline float Exp(float x) {
   return p * std::bit_cast<float>(exponent);
 }
 
-// Start of the row of (sequence, head, position) in the layout of keys and values.
+// The offset of the row of (sequence, head, position) in the layout of keys and values.
 inline int64_t KeyRow(const AttentionShape& s, int64_t sequence, int64_t head, int64_t pos) {
   return ((sequence * s.kv_heads + head) * s.length + pos) * s.head_dim;
 }

@@ -1,4 +1,4 @@
-// A Llama-architecture language model: what `train lm` trains, and the frozen target of drafters.
+// A Llama-architecture language model: the model of `train lm`, and the frozen target of drafters.
 #pragma once
 
 #include <torch/types.h>
@@ -21,74 +21,75 @@ struct LlamaShape {
   int64_t context = 2048;  // recorded in the exported files
   double norm_eps = 1e-5, rope_base = 10000.0;
   bool tied_embeddings = true;
-  int64_t rope_dim = 0;  // dimensions of a head that rotate, its first ones; 0: all
-  int64_t window = 0;    // positions that each one attends to, itself included; 0: all
-  // Of scaled rotary positions; empty: powers of rope_base.
+  int64_t rope_dim = 0;  // leading dimensions of a head that rotate; 0: all
+  int64_t window = 0;    // positions that a query attends to, itself included; 0: all
+  // Frequencies of scaled rotary positions; empty: powers of rope_base.
   std::vector<float> rope_frequencies;
   double rope_magnitude = 1.0;
   int64_t rotary() const { return rope_dim > 0 ? rope_dim : head_dim; }
 };
 
-// The shape of the model that `config` describes, its rotary scaling worked out.
+// Returns the shape of the model that `config` describes, with rotary scaling resolved.
 LlamaShape ShapeOf(const ModelConfig& config);
 
-// What some families have in their attention, where a model is frozen.
+// Parts of attention that only some model families have; supported in frozen models alone.
 struct AttentionParts {
   bool bias = false;     // of q, k and v
-  bool qk_norm = false;  // RMSNorm of each head of q and k, ahead of their rotation
+  bool qk_norm = false;  // RMSNorm of each head of q and k, before their rotation
 };
 
-// One step's tokens: `batch` packed sequences of `length`.
+// `batch` packed sequences of `length` tokens.
 struct Batch {
   int64_t batch = 0, length = 0;
-  uint64_t number = 0;      // of its first sequence: what noise is addressed by
+  uint64_t number = 0;      // index in the run of its first sequence; addresses random draws
   torch::Tensor ids;        // [batch * length] int32
   torch::Tensor targets;    // [batch * length] int32: the next token
-  torch::Tensor weights;    // [batch * length] f32: 0 where the target is not learnt
-  torch::Tensor first_key;  // [batch, length] int32: where the position's document begins
+  torch::Tensor weights;    // [batch * length] f32: 0 where the target has no loss
+  torch::Tensor first_key;  // [batch, length] int32: the first position of the document
   // For drafters that learn from the target's features.
-  torch::Tensor inner;   // [batch * length] f32: 1 where the token itself is one to learn and the
-                         // next position belongs to the same document
-  torch::Tensor extent;  // [batch * length] f32: positions of the document, 0 in padding
+  torch::Tensor inner;   // [batch * length] f32: 1 where the token itself has a loss and the next
+                         // position belongs to the same document
+  torch::Tensor extent;  // [batch * length] f32: positions of the document's piece, 0 in padding
 };
 
 // A decoder layer's weights.
 struct Block {
-  torch::Tensor input_norm, post_norm;  // input_norm is undefined where the layer has none
+  torch::Tensor input_norm, post_norm;  // input_norm is undefined if the layer has none
   const Matrix *qkv = nullptr, *out = nullptr, *gate_up = nullptr, *down = nullptr;
   torch::Tensor qkv_bias, q_norm, k_norm;  // AttentionParts; f32
 };
 
-// `prefix` ends in a dot. What is written into the residual stream begins with `into_residual`.
+// Adds a layer's weights. `prefix` ends in a dot. `into_residual`: the initial deviation of the
+// matrices that write to the residual stream.
 Block AddBlock(WeightSet& weights, const std::string& prefix, const LlamaShape& shape,
                bool has_input_norm, double into_residual);
 
-// The residual stream and what is still to be added to it.
+// The residual stream, and a delta that the next norm adds to it.
 struct Stream {
   torch::Tensor h;      // f32
   torch::Tensor delta;  // compute type
 };
-// The second half of a layer.
+// The feed-forward half of a layer.
 Stream FeedForward(const Block& block, const Stream& in, double eps, torch::ScalarType compute);
 
-// A hidden state on the way, by Hugging Face's index: 0 = embeddings, i = after layer i, the last =
-// after the final norm.
+// A hidden state by Hugging Face's index: 0: embeddings; i: after layer i; the last: after the
+// final norm.
 struct HiddenState {
   int64_t index = 0;
   torch::Tensor value;  // [batch * length, hidden] f32
 };
 
-// Attention's blocks for sequences of `length`.
+// The shape of attention for `batch` sequences of `length`.
 AttentionShape AttentionShapeOf(const LlamaShape& shape, int64_t batch, int64_t length);
 
 inline constexpr double kInitialDeviation = 0.02;
 
-// RoPE tables by sequence length.
+// RoPE tables, cached by sequence length.
 class RopeTables {
  public:
   RopeTables(int64_t rope_dim, double base, torch::Device device)
       : rope_dim_(rope_dim), base_(base), device_(device) {}
-  // The model's own, scaled where it scales.
+  // The tables of a model, with its rotary scaling.
   RopeTables(const LlamaShape& shape, torch::Device device);
   const torch::Tensor& For(int64_t length);
 
@@ -104,7 +105,7 @@ class RopeTables {
 // Parameters carry Hugging Face names (model.layers.0.self_attn.q_proj.weight, ...).
 class Llama {
  public:
-  // REQUIRES: options.frozen where there are parts.
+  // REQUIRES: options.frozen if any of `parts` is set.
   Llama(const LlamaShape& shape, WeightOptions options, AttentionParts parts = {});
 
   const LlamaShape& shape() const { return shape_; }
@@ -112,25 +113,25 @@ class Llama {
   const torch::Tensor& embedding() const { return embed_; }
   const Matrix& head() const { return *head_; }
 
-  // hidden_states[N]: the input of the LM head, [batch * length, hidden] in the compute type. Fills
-  // `tap` where there is one.
+  // Returns hidden_states[N], the input of the LM head: [batch * length, hidden] in the compute
+  // type. Fills `tap` unless it is null.
   torch::Tensor Features(const Batch& batch, HiddenState* tap = nullptr);
-  // What the caches of `layers` (0-based, ascending) hold, but that keys are not rotated yet: of
-  // each [batch * length, 2 * kv_heads * head_dim], keys beside values, in the compute type.
-  // Nothing above them is computed.
+  // Returns the keys and values of `layers` (0-based, ascending) before rotation: for each, [batch
+  // * length, 2 * kv_heads * head_dim], keys beside values, in the compute type. Layers above the
+  // last one are not computed.
   std::vector<torch::Tensor> KeysValues(const Batch& batch, std::span<const int> layers);
-  // scale * sum of weighted token losses; differentiable while grad mode is on.
+  // Returns scale * the sum of weighted token losses; differentiable while grad mode is on.
   torch::Tensor Loss(const Batch& batch, double scale);
-  // Floating-point operations of the matrix products of Features over `rows` tokens in sequences of
-  // `length`, as executed (attention by causal blocks), and of the LM head.
+  // Floating-point operations of the matrix products over `rows` tokens in sequences of `length`,
+  // as executed (attention by causal blocks): of Features, KeysValues and the LM head.
   double ForwardFlops(int64_t rows, int64_t length) const;
   double KeysValuesFlops(int64_t rows, int64_t length, std::span<const int> layers) const;
   double HeadFlops(int64_t rows) const;
 
  private:
-  // q, k and v of rows [rows, hidden], not rotated yet.
+  // Returns q, k and v of rows [rows, hidden], before rotation.
   torch::Tensor Qkv(const Block& block, const torch::Tensor& rows) const;
-  // The second part of a layer, whose first part is the norm and the product with `qkv`.
+  // Computes the rest of a layer from its `qkv`: attention and feed-forward.
   Stream Finish(const Block& block, const torch::Tensor& residual, const torch::Tensor& qkv,
                 const Batch& batch);
 
@@ -142,7 +143,8 @@ class Llama {
   std::vector<Block> blocks_;
 };
 
-// Forward operations of one layer's products over `rows` tokens, and of attention's among them.
+// Floating-point operations of one layer's matrix products over `rows` tokens, forward; and those
+// of attention alone.
 double BlockFlops(const LlamaShape& shape, int64_t rows, int64_t length);
 double AttentionFlops(const LlamaShape& shape, int64_t rows, int64_t length);
 

@@ -25,21 +25,21 @@ struct TrainOptions {
   Recipe recipe;
   std::string data_base;  // where relative data patterns are looked up; "" = the current directory
   std::string out;        // directory of checkpoint, tokenizer, corpus and logs
-  std::vector<std::string> changes;  // fields that may differ from what the run was begun with
-  bool force = false;                // begin anew where `out` holds a run
-  std::vector<std::string> command;  // that runs this again, as workers need
+  std::vector<std::string> changes;  // fields that may differ from the resumed run's record
+  bool force = false;                // begin anew if `out` holds a run
+  std::vector<std::string> command;  // the command line with which workers are started
   int rank = 0;                      // among the workers of the run
   bool profile = false;              // measure the matrix peak and report the fraction reached
   bool quiet = false;
-  std::function<double()> clock;  // seconds; null: the machine's own
-  // Train decides:
-  std::string begun;  // RecordRun's; "" in workers that do not lead
-  KeptData kept;      // of the run that `out` holds
+  std::function<double()> clock;  // seconds; null: the system's clock
+  // Set by Train:
+  std::string begun;  // RecordRun's result; "" in workers other than the leader
+  KeptData kept;      // of the run in `out`
 };
 
-// What the loop needs to begin.
+// The inputs of the training loop.
 struct Prepared {
-  Recipe recipe;  // with what data or target decided
+  Recipe recipe;  // with the fields that data or target determine
   Corpus corpus;
   std::unique_ptr<Task> task;
 };
@@ -51,17 +51,17 @@ struct Method {
   // Reads data and target. REQUIRES: options.recipe is complete and checked.
   Result<Prepared> (*prepare)(const TrainOptions& options, torch::Device device);
   Status (*export_to)(const ExportRequest& request, const CheckpointInfo& info);
-  DraftDefaults defaults = {};  // of drafts
-  // The name in a draft file of a weight, for `--init FILE.gguf`; null where none can be read.
+  DraftDefaults defaults = {};  // for methods that train drafts
+  // Maps a weight to its name in a draft file, for `--init FILE.gguf`; null: not supported.
   NameInDraft name_in_draft = nullptr;
 };
 
 std::span<const Method* const> AllMethods();
-// Null when there is none.
+// Returns null if there is no such method.
 const Method* FindMethod(const std::string& name);
 
 torch::ScalarType ComputeType(const Recipe& recipe);
-// Weights of that type, drawn with the recipe's seed.
+// Options for weights of the recipe's compute type, initialised with its seed.
 WeightOptions WeightOptionsOf(const Recipe& recipe, torch::Device device);
 
 }  // namespace foretoken::train

@@ -1,4 +1,4 @@
-// How operations reach the kernels of an element type. Included by the sources of operations.
+// Dispatches operations to the kernels of an element type. Included by the sources of operations.
 #pragma once
 
 #include <ATen/Parallel.h>
@@ -11,9 +11,9 @@
 namespace foretoken::train {
 
 inline constexpr int64_t kRowGrain = 16;
-inline constexpr int64_t kReduceParts = 16;  // fixed, so that sums do not depend on threads
+inline constexpr int64_t kReduceParts = 16;  // fixed: sums do not depend on the thread count
 
-// An attention's shape as autograd nodes keep it, and back.
+// Conversion of an attention's shape to the form stored in autograd nodes, and back.
 inline std::vector<int64_t> Packed(const AttentionShape& s) {
   return {s.batch, s.length, s.heads, s.kv_heads, s.head_dim, s.block, s.rope_dim};
 }
@@ -23,7 +23,7 @@ inline AttentionShape Unpacked(const std::vector<int64_t>& v) {
 
 inline bool UsesKernels(const torch::Tensor& x) { return x.device().is_cpu(); }
 
-// Calls body(T{}) with the kernels' element type of `type`.
+// Calls body(T{}) with the kernels' element type T for `type`.
 template <typename Body>
 void Dispatch(torch::ScalarType type, const Body& body) {
   if (type == torch::kBFloat16) {

@@ -1,10 +1,10 @@
-// The differentiable operations of a Llama block. On the CPU each is one autograd node over the
+// Differentiable operations of a Llama block. On the CPU each is one autograd node over
 // hand-written kernels (train_kernels.h) and libtorch's matrix products; on other devices it is
-// composed of libtorch's own operations (ops_plain.h).
+// composed of libtorch operations (ops_plain.h).
 //
 // Activations are [rows, width] with rows = batch * length, in the compute type (bf16 or f32); the
 // residual stream is always f32. Master weights are f32 leaves; a matrix product reads their copy
-// in the compute type and sends its gradient to the leaf.
+// in the compute type, and its gradient goes to the leaf.
 #pragma once
 
 #include <torch/types.h>
@@ -19,26 +19,26 @@ namespace foretoken::train {
 
 // [2, length, rope_dim / 2] f32: cosines, then sines, of position * base^(-2i / rope_dim).
 torch::Tensor RopeTable(int64_t length, int64_t rope_dim, double base);
-// The same for any frequencies [rope_dim / 2] f64 and with all values times `magnitude`.
+// The table of arbitrary frequencies [rope_dim / 2] f64, with all values times `magnitude`.
 torch::Tensor RopeTable(int64_t length, const torch::Tensor& frequencies, double magnitude);
 
-// x * [w0; w1; ...]^T, with gradients for x and the matrix' masters ([out, in] each, at most
-// three); none where the matrix is frozen.
+// x * [w0; w1; ...]^T, with gradients for x and for the matrix' masters ([out, in] each, at most
+// three). A frozen matrix gets no gradient.
 torch::Tensor Linear(const torch::Tensor& x, const Matrix& matrix);
 
 struct NormResult {
   torch::Tensor residual;  // h + delta, f32
   torch::Tensor normed;    // RMSNorm(residual) * weight, compute type
 };
-// `delta` may be undefined (nothing to add); `like` gives the compute type.
+// `delta` may be undefined (nothing to add); `compute` is the type of `normed`.
 NormResult AddRmsNorm(const torch::Tensor& h, const torch::Tensor& delta,
                       const torch::Tensor& weight, double eps, torch::ScalarType compute);
 
 // silu(gate) * up of rows [gate | up].
 torch::Tensor SwiGlu(const torch::Tensor& gate_up);
 
-// Causal attention of rows [q | k | v] with RoPE. first_key[batch, length] (int32) is the first
-// position each one may see: the start of its document. Result: [rows, heads * head_dim].
+// Causal attention of rows [q | k | v] with RoPE. first_key[batch, length] (int32): the first
+// position that each query may see, the start of its document. Result: [rows, heads * head_dim].
 torch::Tensor Attention(const torch::Tensor& qkv, const AttentionShape& shape,
                         const torch::Tensor& rope, const torch::Tensor& first_key);
 
@@ -47,15 +47,16 @@ torch::Tensor Embed(const torch::Tensor& table, const torch::Tensor& ids);
 
 inline constexpr int64_t kLossChunk = 1024;  // rows of logits held at once
 
-// Turns `logits`, of x's rows from `first` on, into the gradient of what the rows lose, times the
-// scale of the whole; returns the losses by row, f32, unscaled.
+// Replaces `logits`, of x's rows from `first` on, by the gradient of their losses times the scale
+// of the whole; returns the unscaled losses by row, f32.
 using LogitsLoss = std::function<torch::Tensor(torch::Tensor logits, int64_t first)>;
-// scale * sum of what `loss` makes of the logits x * table^T, without ever holding all of them:
-// `chunk` rows at a time, the gradient made on the way forward. A frozen table gets none.
+// scale * the sum of `loss` over the logits x * table^T. Holds logits of `chunk` rows at a time and
+// computes the gradient in the forward pass. A frozen table gets no gradient.
 torch::Tensor LossOfLogits(const torch::Tensor& x, const Matrix& table, const LogitsLoss& loss,
                            double scale, int64_t chunk);
 
-// The same of weights * -log softmax(logits)[targets]. targets int32, weights f32, [rows].
+// LossOfLogits with the loss weights * -log softmax(logits)[targets]. targets int32, weights f32,
+// both [rows].
 torch::Tensor LmLoss(const torch::Tensor& x, const Matrix& table, const torch::Tensor& targets,
                      const torch::Tensor& weights, double scale, int64_t chunk);
 

@@ -1,4 +1,4 @@
-// What tests of differentiable operations share.
+// Helpers for tests of differentiable operations.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,8 @@ inline void ExpectNear(const Tensor& a, const Tensor& b, double tolerance) {
   EXPECT_LE((a - b).abs().max().item<double>(), tolerance * (1.0 + b.abs().max().item<double>()));
 }
 
-// Runs `ours` and `plain` (leaves -> scalar), and compares values and the gradients of all leaves.
+// Expects that `ours` and `plain`, scalar functions of the leaves, have the same value and
+// gradients.
 template <typename Ours, typename Plain>
 void ExpectSame(const std::vector<Tensor>& leaves, const Ours& ours, const Plain& plain) {
   const Tensor a = ours();
@@ -41,7 +42,7 @@ void ExpectSame(const std::vector<Tensor>& leaves, const Ours& ours, const Plain
   for (size_t i = 0; i < leaves.size(); ++i) ExpectNear(grads[i], GradOf(leaves[i]), 1e-4);
 }
 
-// The derivative along a random direction, by central differences, against the gradient.
+// Expects that the gradient agrees with central differences along a random direction.
 template <typename Loss>
 void ExpectDirectionalDerivative(const Tensor& leaf, const Loss& loss, double step = 1e-2) {
   if (leaf.grad().defined()) leaf.mutable_grad().reset();

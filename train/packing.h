@@ -1,5 +1,5 @@
-// The order in which a corpus is seen, and how documents share sequences. A pure function of the
-// seed and the counter: no generator state, so a resumed run continues exactly.
+// Orders a corpus and packs its documents into sequences. A pure function of seed and counter,
+// without generator state, so a resumed run continues exactly.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,28 @@
 
 namespace foretoken::train {
 
-// Tokens [first, first + count] of the corpus: `count` inputs and, one later, their targets.
+// Tokens [first, first + count] of the corpus: `count` inputs and their targets, shifted by one.
 struct Piece {
   int64_t first = 0;
   int32_t count = 0;
 };
-using Sequence = std::vector<Piece>;  // pieces in order, together at most `length` inputs
+using Sequence = std::vector<Piece>;  // pieces in order, at most `length` inputs in all
 
-// Whole documents are put together best-fit, so that few are cut; longer ones than a sequence are
-// cut into pieces. Pieces without a token to learn are left out.
+// Packs documents best-fit, so that few are cut. A document longer than a sequence is cut into
+// pieces; a short remainder (kShortestPiece) is dropped, as are pieces without a token to learn.
 class Packer {
  public:
-  // Keeps a reference to `corpus`. weights[source] as in DataSource. Holds one epoch at a time.
+  // Keeps a reference to `corpus`. weights[source]: as in DataSource. Holds one epoch at a time.
   Packer(const Corpus& corpus, std::vector<double> weights, int64_t length, uint64_t seed);
 
-  // The sequence number `counter`, through all epochs. REQUIRES: not empty(); cheap when counters
-  // are asked for in rising order.
+  // Returns sequence number `counter`, counted over all epochs. Cheap for ascending counters; a
+  // change of epoch packs the epoch anew. REQUIRES: not empty().
   const Sequence& At(int64_t counter);
   bool empty();
   int64_t epoch() const { return epoch_; }
   int64_t sequences_in_epoch() const { return static_cast<int64_t>(sequences_.size()); }
 
-  // The held-out documents, each once, in a fixed random order.
+  // Packs the held-out documents, each once, in a fixed random order.
   std::vector<Sequence> HeldOut() const;
 
  private:

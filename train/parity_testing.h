@@ -1,5 +1,5 @@
-// What tests share that hold the engine's drafting against training's forward pass, on a draft that
-// was exported.
+// Helpers for tests that compare the engine's drafting with training's forward pass, on an exported
+// draft.
 #pragma once
 
 #include <cstring>
@@ -21,7 +21,7 @@
 
 namespace foretoken::train {
 
-// One document of random tokens, of which every one is learnt.
+// A batch of one document of random tokens, all of which have a loss.
 inline Batch RandomDocument(int64_t vocab, int64_t length) {
   const Tensor tokens = torch::randint(0, vocab, {length + 1}, torch::kInt32);
   Batch batch;
@@ -50,7 +50,7 @@ inline Tensor TensorOf(const std::vector<float>& values, int64_t width) {
                           {static_cast<int64_t>(values.size()) / width, width});
 }
 
-// Every hidden state of a random document, from both forward passes.
+// Expects that both forward passes give the same hidden states, at every tap of a random document.
 inline void ExpectSameHiddenStates(FrozenTarget& target, Model& model, Backend& backend,
                                    int64_t length) {
   const torch::NoGradGuard no_grad;
@@ -69,7 +69,7 @@ inline void ExpectSameHiddenStates(FrozenTarget& target, Model& model, Backend& 
   }
 }
 
-// A family of the model parity tests, of which half of each head rotates: a copy in `directory`.
+// Copies a model of the parity tests to `directory`, changed so that half of each head rotates.
 inline std::string PartlyRotary(const std::string& family, const std::string& directory) {
   const std::string path = directory + "/partly-" + family;
   fs::copy(std::string(FT_SOURCE_DIR "/tests/parity/model/") + family, path);
@@ -79,19 +79,19 @@ inline std::string PartlyRotary(const std::string& family, const std::string& di
   return path;
 }
 
-// A copy of the GGUF file in `directory`, of the llama architecture (neighbours rotate), of whose
-// heads the first `dimensions` rotate.
+// Copies a GGUF file of the llama architecture (adjacent dimensions rotate together), changed so
+// that the first `dimensions` of each head rotate. Returns the copy's path.
 inline std::string PartlyRotaryGguf(const std::string& from, uint32_t dimensions) {
   const std::string path = from + ".partly.gguf", key = "llama.rope.dimension_count";
   std::ifstream in(from, std::ios::binary);
   std::string bytes(std::istreambuf_iterator<char>(in), {});
-  const size_t value = bytes.find(key) + key.size() + sizeof(uint32_t);  // behind its type
+  const size_t value = bytes.find(key) + key.size() + sizeof(uint32_t);  // after the type
   std::memcpy(bytes.data() + value, &dimensions, sizeof(dimensions));
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
 }
 
-// A target for both sides, in f32.
+// A fixture with the same f32 target in the trainer and in the engine.
 class ParityTest : public RunTest {
  protected:
   void SetUp() override {
@@ -108,7 +108,7 @@ class ParityTest : public RunTest {
     model_ = *LoadModel(target_->file(), *backend_);
   }
 
-  // Calls check() with one after another of OtherFamilies in use.
+  // Calls check() once for each of OtherFamilies as the target.
   template <typename Check>
   void OnOtherFamilies(const Check& check) {
     for (const std::string& path : OtherFamilies()) {
@@ -117,8 +117,8 @@ class ParityTest : public RunTest {
       check();
     }
   }
-  // Targets with biases, with norms of q and k, with scaled rotary positions, with a sliding
-  // window, with heads of which a part rotates.
+  // Targets with biases, q/k norms, scaled rotary positions, a sliding window, and heads that
+  // rotate partly.
   std::vector<std::string> OtherFamilies() const {
     std::vector<std::string> paths = {PartlyRotaryGguf(directory_ + "/target.gguf", 6)};
     for (const char* name : {"qwen2", "qwen3", "llama-3.1", "llama-yarn", "mistral"}) {
@@ -130,7 +130,8 @@ class ParityTest : public RunTest {
     return paths;
   }
 
-  // Random weights, saved and exported to draft_ as a run of `method` with `settings` would be.
+  // Randomises the weights, then saves and exports them to draft_ like a run of `method` with
+  // `settings`.
   void ExportRandom(WeightSet& weights, const std::string& method,
                     const std::map<std::string, std::string>& settings) {
     for (const NamedParameter& p : weights.parameters()) {

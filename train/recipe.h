@@ -1,5 +1,5 @@
-// What a training run is made of. One flat list of fields serves the recipe file (JSON), the
-// command line (--field value, with '-' for '_') and the record kept in checkpoints.
+// The settings of a training run: one flat list of fields for the recipe file (JSON), the command
+// line (--field value, with '-' for '_') and the record kept in checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct DataSource {
       1.0;  // times it is seen in an epoch; a fraction takes a random part, anew each time
 };
 
-// Whether a run that goes on may have another value than it was begun with.
+// Whether a resumed run may have another value than it was begun with.
 enum class Change : uint8_t {
-  kFree,   // it changes nothing that is learnt
-  kAsked,  // where --change names it
-  kNever,  // the weights would be others, or read other tokens
+  kFree,   // always: the value does not affect the weights
+  kAsked,  // if --change names it
+  kNever,  // no: the weights' shapes or the tokens would differ
 };
 
-// A field that only some methods have.
+// A field that only some methods have, in the table of Method::settings.
 struct Setting {
   const char* name;
   const char* value;  // default
@@ -39,63 +39,63 @@ struct Setting {
 struct Recipe {
   std::string method = "lm";
   std::string name = "foretoken-lm", author, license = "unknown", description;
-  // Model; a drafter's is its target's.
+  // Model; of drafters, their target's shape.
   int64_t vocab = 8192, layers = 8, hidden = 384, ffn = 1024, heads = 6, kv_heads = 2;
   int64_t head_dim = 64, context = 2048;
   double rope_base = 10000.0, norm_eps = 1e-5;
   bool tied_embeddings = true;
   // Tokenizer.
   std::string pre = "qwen2";
-  double tokenizer_mib = 32.0;  // text it is learnt from
+  double tokenizer_mib = 32.0;  // MiB of text to train it on
   // Optimisation.
   int64_t length = 1024, batch = 4, accumulate = 1, steps = 1000, warmup = 100, seed = 1;
   double lr = 1.5e-3, min_lr = 0.0, beta1 = 0.9, beta2 = 0.95, weight_decay = 0.1, clip = 1.0;
   double clip_value = 0.0, ema = 0.0;
   std::string schedule = "cosine";
-  double epochs = 0.0;        // of the data; 0 = `steps` says how long
-  double warmup_share = 0.0;  // of the steps; 0 = `warmup` says how many
-  int64_t decay_steps = 0;    // of the whole schedule, where training ends before it; 0 = `steps`
-  std::string init;           // where the weights come from; "" = drawn with the seed
-  double time_budget = 0.0;   // seconds of training; 0 = none
-  double budget = 0.0;        // seconds of the whole run, which is planned for them; 0 = none
+  double epochs = 0.0;        // length of the run in epochs; 0: `steps` sets it
+  double warmup_share = 0.0;  // warm-up as a share of the steps; 0: `warmup` sets it
+  int64_t decay_steps = 0;    // length of the decay, if longer than the run; 0: `steps`
+  std::string init;           // source of the initial weights (LoadWeights); "": random
+  double time_budget = 0.0;   // seconds of training; 0: no limit
+  double budget = 0.0;        // seconds of the whole run (budget.h); 0: no limit
   std::string dtype = "bf16", device = "auto";
   bool mask_user = false;
   // Housekeeping.
   int64_t eval_every = 200, eval_sequences = 24, checkpoint_steps = 0, threads = 0;
   int64_t workers = 1;
   double heldout = 0.005, checkpoint_minutes = 5.0;
-  int64_t feature_cache = 0;  // bytes; 0 = none
+  int64_t feature_cache = 0;  // bytes; 0: no cache
   std::vector<DataSource> data;
   std::vector<std::string> datasets;            // for the model card: "name: licence"
-  std::map<std::string, std::string> settings;  // of the method, as text
+  std::map<std::string, std::string> settings;  // the method's, as text
 
   // REQUIRES: CompleteSettings found the setting in the method's table.
   double Number(const std::string& setting) const;
   const std::string& Text(const std::string& setting) const;
 };
 
-// Overwrites the fields that `json` holds. "mix" names a file that holds "data" and "datasets",
-// from the folder of `origin`, where `json` came from. Errors: an unknown field, a value of another
-// kind or out of its range, no such file.
+// Overwrites the fields of `recipe` that `json` has. "mix" names a file with "data" and "datasets",
+// relative to the folder of `origin`, the file of `json`. Errors: an unknown field, a value of the
+// wrong type or out of range, a missing file.
 Status ReadRecipe(const Json& json, const std::string& origin, Recipe& recipe);
 Json RecipeToJson(const Recipe& recipe);
-// What exported files keep of it: no paths of this machine.
+// The recipe as stored in exported files, without local paths.
 Json RecipeRecord(const Recipe& recipe);
-// Sets one field, or else a setting of the method, from a command-line value. Errors: a value that
-// cannot be read or is out of its range, named as a flag. CompleteSettings finds the unknown ones.
+// Sets a field, or else a setting of the method, from a command-line value. Errors: a malformed
+// value or one out of range, named as a flag. Unknown settings are found by CompleteSettings.
 Status SetField(const std::string& name, const std::string& value, Recipe& recipe);
 bool IsFlag(const std::string& name);  // a field that takes no value on the command line
 // One line for each field: flag, meaning, default.
 std::string FieldHelp();
 std::string SettingHelp(std::span<const Setting> table);
-// The settings read from the recipe file `origin`. Errors: as of CompleteSettings, opened by the
-// file's name.
+// Checks the settings read from the recipe file `origin`. Errors: those of CompleteSettings,
+// preceded by the file's name.
 Status CheckSettings(std::span<const Setting> table, const std::string& origin,
                      const Recipe& recipe);
-// Gives the settings that `recipe` lacks their defaults. Errors: one that the table does not have,
-// a value out of its range.
+// Adds the settings that `recipe` lacks with their defaults. Errors: a setting that is not in the
+// table, a value out of range.
 Status CompleteSettings(std::span<const Setting> table, Recipe& recipe);
-// Errors: a field out of its range, sizes that cannot make a model or a batch.
+// Errors: a field out of range, sizes that do not make a model or a batch.
 Status CheckRecipe(const Recipe& recipe);
 
 }  // namespace foretoken::train

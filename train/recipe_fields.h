@@ -1,5 +1,5 @@
-// The table of a recipe's fields: name, range, meaning. The recipe file, the command line, the help
-// and the comparison of runs all go by it.
+// The table of a recipe's fields (name, range, meaning), from which the recipe file, the command
+// line, the help and the comparison of runs are derived.
 #pragma once
 
 #include <span>
@@ -22,15 +22,15 @@ struct Field {
 };
 
 std::span<const Field> AllFields();
-// Null where there is none of that name; for the settings of a method, in its table.
+// Look up a field, or a setting in a method's table, by name; null if there is none.
 const Field* FindField(const std::string& name);
 const Setting* FindSetting(std::span<const Setting> table, const std::string& name);
-// "--warmup-share" of "warmup_share".
+// Converts "warmup_share" to "--warmup-share".
 std::string Flag(const std::string& name);
-// Sets the field to what `text` says. Errors: BadValue, opened by `label`.
+// Parses `text` and sets the field. Errors: BadValue with `label`.
 Status SetFromText(const Field& field, const std::string& label, const std::string& text,
                    Recipe& recipe);
-// A weight of DataSource.
+// The range of DataSource::weight.
 inline constexpr ValueRange kWeightRange = FromTo(0.0, 10000.0);
 
 }  // namespace foretoken::train

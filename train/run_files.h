@@ -1,4 +1,4 @@
-// The files of a training run, which it writes again and again.
+// Checks of the files that a training run writes repeatedly.
 #pragma once
 
 #include <string>
@@ -8,13 +8,12 @@
 
 namespace foretoken::train {
 
-// Errors: a pipe, a folder or a device where the run in `out` keeps a file: opening it could wait
-// for ever.
+// Errors: a pipe, folder or device at the path of one of the files of the run in `out`; opening it
+// could block forever.
 Status CheckRunFiles(const std::string& out);
 
-// Errors: data in the folder of the run itself; data that are a file of the run in `out`
-// themselves, by whatever name or link: the run would replace them. `base`: where relative patterns
-// are looked up.
+// Errors: data in the run's folder `out`; data that are one of the run's files, through any name or
+// link, as the run would overwrite them. `base`: where relative patterns are looked up.
 Status CheckDataAreApart(const Recipe& recipe, const std::string& base, const std::string& out);
 
 }  // namespace foretoken::train

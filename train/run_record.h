@@ -1,5 +1,5 @@
-// What a training run was begun with, kept in its checkpoints: a run that goes on must not learn
-// from other data, for another target or with another recipe without the user's word.
+// The record of what a training run was begun with, kept in its checkpoints: a resumed run must not
+// use other data, another target or another recipe without the user's consent.
 #pragma once
 
 #include <span>
@@ -12,27 +12,28 @@
 
 namespace foretoken::train {
 
-// As JSON: the recipe after flags, hashes of the data's contents and of all that the target says.
-// Reads every file. `recipe` is complete; relative data patterns are looked up under `base`.
-// Errors: data or target that cannot be read.
+// Returns the record as JSON: the recipe after flags, hashes of the data's contents, and the
+// identity of the target (FeatureOwner, chat template). Reads every file. `recipe` is complete;
+// relative data patterns are looked up under `base`. Errors: data or target that cannot be read.
 Result<std::string> RecordRun(const Recipe& recipe, const std::string& base);
 
-// A hash of all in a record, RecordRun's, that decides which weights are learnt: names, intervals
-// and the places of data and target are left out.
+// Hashes everything in RecordRun's record that affects the trained weights: names, intervals and
+// the paths of data and target are omitted.
 std::string RunKey(const std::string& record);
 
-// Names that --change takes for `method`'s runs: fields and settings, "data" and "target".
+// Checks the names given to --change: fields, `settings`, "data" and "target". Errors: an unknown
+// name, or one that a run cannot change.
 Status CheckChangeNames(std::span<const Setting> settings, std::span<const std::string> names);
 
 struct RunContinuation {
   std::string directory;  // of the run
-  const Recipe& recipe;   // asked for
+  const Recipe& recipe;   // of this command
   std::span<const Setting> settings;
   std::span<const std::string> changes;  // fields that may differ
 };
-// Whether the run of which `kept` is the checkpoint may go on as `record`, RecordRun's, says. Of
-// checkpoints that older versions wrote, which have no record, the recipe is compared. Errors: what
-// differs, and the options with which it goes on or begins anew.
+// Checks that the run with checkpoint `kept` may be resumed with `record`, RecordRun's result. For
+// checkpoints of older versions, which have no record, compares the recipe alone. Errors: the
+// differences, and the options that resume or restart the run.
 Status CheckContinues(const RunContinuation& run, const CheckpointInfo& kept,
                       const std::string& record);
 

@@ -1,4 +1,4 @@
-// How long a run is and how fast it learns.
+// The length of a run and its learning rate.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,16 @@
 
 namespace foretoken::train {
 
-// Steps and warm-up in place of epochs and shares, for data of so many sequences an epoch.
+// Converts epochs and the warm-up's share to steps, for data of `sequences_in_epoch`. A recipe with
+// a budget stays as it is.
 Recipe WithSteps(Recipe recipe, int64_t sequences_in_epoch);
-// How far the schedule is (0 .. 1 and beyond) after `step` steps and `seconds` of training.
+// Returns the schedule's progress (0 .. 1, or more once it is over) after `step` steps and
+// `seconds` of training.
 double ScheduleProgress(const Recipe& recipe, int64_t step, double seconds);
-// The learning rate of update number `step` (from 1) at that progress, or where `decay_steps` puts
-// it.
+// Returns the learning rate of update number `step` (from 1). The decay follows `progress`, or
+// recipe.decay_steps if that is set.
 double LearningRate(const Recipe& recipe, int64_t step, double progress);
-// The rate after the warm-up, where `at` (0 .. 1) of the schedule is behind.
+// Returns the rate without warm-up at progress `at` (0 .. 1).
 double DecayedRate(const Recipe& recipe, double at);
 
 }  // namespace foretoken::train

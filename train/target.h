@@ -1,5 +1,5 @@
-// The frozen target that drafters learn from. It runs inside the trainer, on the fly: no dump of
-// hidden states is ever needed. A cache may spare it work that it did before.
+// The frozen target of a drafter. It runs inside the trainer during training, so no dump of hidden
+// states is needed. An optional cache avoids repeated work.
 #pragma once
 
 #include <torch/types.h>
@@ -19,34 +19,33 @@ namespace foretoken::train {
 
 class FrozenTarget {
  public:
-  // A GGUF file of any type (weights are dequantised, so a draft learns the target it will serve)
-  // or a Hugging Face directory. Errors: unreadable, a tensor that is missing.
+  // Opens a GGUF file of any type or a Hugging Face directory. Quantised weights are dequantised,
+  // so a draft learns from the weights it will be used with. Errors: unreadable, a missing tensor.
   static Result<std::unique_ptr<FrozenTarget>> Open(const std::string& path,
                                                     torch::ScalarType compute,
                                                     torch::Device device);
 
-  // From now on Features and KeysValues take from the file at `path` (feature_file.h) what they
-  // computed before, and keep in it, up to `limit` bytes, what they compute. `report` as
-  // FeatureCache's. Errors: FeatureFile::Open's.
+  // Makes Features and KeysValues cache their results in the file at `path` (feature_file.h), up to
+  // `limit` bytes. `report`: as in FeatureCache. Errors: those of FeatureFile::Open.
   Status UseCache(const std::string& path, uint64_t limit, bool report);
   const FeatureCache* cache() const { return cache_.get(); }  // null without UseCache
 
   const ModelFile& file() const { return *file_; }
   const LlamaShape& shape() const { return model_.shape(); }
-  // hidden_states[N] of the batch, [rows, hidden] in the compute type. Fills `tap` where there is
-  // one. With a cache, rows of padding are zeros.
+  // Returns hidden_states[N] of the batch, [rows, hidden] in the compute type. Fills `tap` unless
+  // it is null. With a cache, rows of padding are zeros.
   torch::Tensor Features(const Batch& batch, HiddenState* tap = nullptr);
   const torch::Tensor& embedding() const { return model_.embedding(); }  // [vocab, hidden] f32
-  // As Llama's, with zeros for padding where there is a cache.
+  // Llama::KeysValues; with a cache, rows of padding are zeros.
   std::vector<torch::Tensor> KeysValues(const Batch& batch, std::span<const int> layers);
   // [rows, hidden] in the compute type.
   torch::Tensor Embeddings(const torch::Tensor& ids) const;
   const Matrix& head_matrix() const { return model_.head(); }
   const torch::Tensor& head() const { return model_.head().compute; }  // [vocab, hidden]
-  // A weight of the target's last layer, f32: "mlp.up_proj.weight". Throws where there is none of
-  // this shape.
+  // Returns a weight of the target's last layer, f32; `name` as in "mlp.up_proj.weight". Throws if
+  // there is none of this shape.
   torch::Tensor LastLayer(const std::string& name, const std::vector<int64_t>& shape) const;
-  // Operations of Features where the target runs, and of the LM head.
+  // Floating-point operations of Features (when the target runs), KeysValues and the LM head.
   double FeatureFlops(int64_t rows, int64_t length) const;
   double KeysValuesFlops(int64_t rows, int64_t length, std::span<const int> layers) const {
     return model_.KeysValuesFlops(rows, length, layers);
@@ -64,7 +63,7 @@ class FrozenTarget {
   std::unique_ptr<FeatureCache> cache_;
 };
 
-// Settings that every drafter has.
+// The setting that every drafter has.
 inline constexpr Setting kTargetSetting = {"target", "", AnyText(), "the model that drafts are for",
                                            Change::kFree};
 
@@ -73,16 +72,17 @@ struct DraftPreparation {
   Corpus corpus;
   std::shared_ptr<FrozenTarget> target;
 };
-// Opens the target and encodes the data with its tokenizer.
+// Opens the target and encodes the data with its tokenizer. Errors: target or data, see
+// PrepareData.
 Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device device);
-// The same with its task, DraftTask(recipe, target, device).
+// Constructs the task DraftTask(recipe, target, device) of a prepared draft.
 template <typename DraftTask>
 Prepared WithTask(DraftPreparation draft, torch::Device device) {
   Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
   prepared.task = std::make_unique<DraftTask>(prepared.recipe, std::move(draft.target), device);
   return prepared;
 }
-// Method::prepare of drafters whose task needs nothing else.
+// Method::prepare for drafters whose task is constructed as in WithTask.
 template <typename DraftTask>
 Result<Prepared> PrepareTask(const TrainOptions& options, torch::Device device) {
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));

@@ -1,4 +1,4 @@
-// What is trained: the loop (trainer.h) knows nothing else of a method.
+// The interface between a method and the training loop (trainer.h).
 #pragma once
 
 #include <string>
@@ -18,21 +18,21 @@ class Task {
   virtual ~Task() = default;
 
   virtual WeightSet& weights() = 0;
-  // The number that the loss of `batch` is a sum over: what is learnt of it.
+  // Returns the number of terms that the loss of `batch` is a sum over.
   virtual double Learnt(const Batch& batch) const = 0;
-  // Adds the gradients of scale * (sum of the batch's losses) to the weights. "loss" comes first,
+  // Adds the gradients of scale * (sum of the batch's losses) to the weights. Returns "loss" first,
   // then its parts; all are scaled.
   virtual Metrics Learn(const Batch& batch, double scale) = 0;
-  // Updates of the weights that a step makes, each with the gradients of a part of its batches.
+  // The number of weight updates in a step, each with the gradients of one part of the loss.
   virtual int64_t updates() const { return 1; }
-  // Learn, of part `update` (from 0): of all batches of a step, then of all of them again once the
-  // weights are updated. Metrics add up to Learn's.
+  // Learn for part `update` (from 0) of the loss. The loop calls it for part 0 of all batches of a
+  // step, updates the weights, then goes on with part 1. Metrics of the parts add up to Learn's.
   virtual Metrics LearnPart(const Batch& batch, double scale, int64_t /*update*/) {
     return Learn(batch, scale);
   }
-  // How good the weights are on held-out data; the first value is the one that checkpoints keep.
+  // Evaluates the weights on held-out data. Checkpoints keep the first value.
   virtual Metrics Evaluate(const std::vector<Batch>& batches) = 0;
-  // Evaluate's result in a few words, for the progress line.
+  // Evaluate's result as a short text, for the progress line.
   virtual std::string Summary(const Metrics& evaluated) const = 0;
   // Floating-point operations of the matrix products of Learn, as executed.
   virtual double Flops(const Batch& batch) const = 0;

@@ -1,11 +1,12 @@
-// Lets tests go through every set of kernels that this processor has.
+// Lets tests run on every set of kernels that this CPU supports.
 #pragma once
 
 namespace foretoken::train {
 
-// The last is the best one.
+// The number of sets; the last one is the best.
 int AvailableKernelSets();
-// BestKernels and BestDraftKernels give set `index` until the next call. REQUIRES: no kernel runs.
+// Makes BestKernels and BestDraftKernels return set `index` until the next call. REQUIRES: no
+// kernel runs.
 void UseKernelSet(int index);
 
 }  // namespace foretoken::train

@@ -1,9 +1,8 @@
-// The elementwise arithmetic of a training step on the CPU: everything that is not a matrix
-// product.
+// The CPU kernels of a training step: everything but matrix products.
 //
-// Plain pointers and row ranges, no libtorch, so that the same source is compiled once for every
-// instruction set and chosen at run time. A range [begin, end) counts rows; callers spread ranges
-// over threads. Results of a row never depend on the range it was computed in.
+// Kernels take plain pointers and row ranges and do not use libtorch, so that the same source is
+// compiled once for every instruction set and chosen at run time. A range [begin, end) counts rows;
+// callers distribute ranges over threads. A row's results do not depend on its range.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +14,27 @@ struct Bf16 {
   uint16_t bits;
 };
 
-// Where the parts of attention lie. qkv rows are [heads | kv_heads | kv_heads] x head_dim.
-// Queries are regrouped into blocks of `block` positions, so that one batched matrix product serves
-// all query heads of a key head: q[S/block][batch * kv_heads][group * block][head_dim], with
-// group = heads / kv_heads; keys and values are [batch * kv_heads][S][head_dim].
+// The memory layout of attention. qkv rows are [heads | kv_heads | kv_heads] x head_dim. Queries
+// are regrouped into blocks of `block` positions, so that one batched matrix product serves all
+// query heads of a key head: q[S/block][batch * kv_heads][group * block][head_dim], with S = length
+// and group = heads / kv_heads. Keys and values are [batch * kv_heads][S][head_dim].
 struct AttentionShape {
   int64_t batch, length, heads, kv_heads, head_dim, block;
-  int64_t rope_dim = 0;  // dimensions of a head that rotate, its first ones; 0: all
+  int64_t rope_dim = 0;  // leading dimensions of a head that rotate; 0: all
   int64_t rotary() const { return rope_dim > 0 ? rope_dim : head_dim; }
   int64_t group() const { return heads / kv_heads; }
   int64_t blocks() const { return length / block; }
   int64_t width() const { return (heads + 2 * kv_heads) * head_dim; }
 };
 
-// Functions for activations of type T (float or Bf16). `h` is the residual stream, always float.
+// Kernels for activations of type T (float or Bf16). `h` is the residual stream, always float.
 template <typename T>
 struct Kernels {
   // h_out = h + delta (delta may be null: h_out = h); y = h_out * rstd * weight.
   void (*add_rms_norm)(int64_t begin, int64_t end, int64_t width, const float* h, const T* delta,
                        const float* weight, float eps, float* h_out, T* y, float* rstd);
-  // dh = dh_out + d(norm)/dh * dy; ddelta (may be null) = dh as T; dweight is added to.
+  // dh = dh_out + d(norm)/dh * dy; ddelta (may be null) = dh as T; dweight += the weight's
+  // gradient.
   void (*add_rms_norm_backward)(int64_t begin, int64_t end, int64_t width, const float* h_out,
                                 const float* weight, const float* rstd, const T* dy,
                                 const float* dh_out, float* dh, T* ddelta, float* dweight);
@@ -49,20 +49,20 @@ struct Kernels {
   // The transpose of split_heads: gradients of q (T) and of k, v (float) to those of qkv.
   void (*merge_heads)(int64_t begin, int64_t end, const AttentionShape& s, const T* dq,
                       const float* dk, const float* dv, const float* cos_sin, T* dqkv);
-  // Between rows of [heads x head_dim] and query blocks (the layout of q above).
+  // Convert rows of [heads x head_dim] to query blocks (the layout of q above), and back.
   void (*gather_blocks)(int64_t begin, int64_t end, const AttentionShape& s, const T* rows,
                         T* blocks);
   void (*scatter_blocks)(int64_t begin, int64_t end, const AttentionShape& s, const T* blocks,
                          T* rows);
-  // In place over scores[batch * kv_heads][group * block][keys] of query block `index`: row of
-  // position p sees keys first_key[batch][p] .. last_key[batch][p] (null: p); the rest become 0.
+  // Softmax in place over scores[batch * kv_heads][group * block][keys] of query block `index`.
+  // Position p sees keys first_key[batch][p] .. last_key[batch][p] (null: p); others become 0.
   void (*causal_softmax)(int64_t begin, int64_t end, const AttentionShape& s, int64_t index,
                          int64_t keys, const int32_t* first_key, const int32_t* last_key,
                          T* scores);
-  // dscores = probs * (dprobs - sum(probs * dprobs)), in place of dprobs.
+  // Replaces dprobs by dscores = probs * (dprobs - sum(probs * dprobs)).
   void (*softmax_backward)(int64_t begin, int64_t end, int64_t keys, const T* probs, T* dprobs);
-  // Rows of logits become their gradient: (softmax - onehot(target)) * weight * scale; loss[row] =
-  // -log softmax[target]. Rows of weight 0 have loss 0 and gradient 0.
+  // Replaces logits by their gradient (softmax - onehot(target)) * weight * scale; loss[row] = -log
+  // softmax[target]. Rows of weight 0 get loss 0 and gradient 0.
   void (*cross_entropy)(int64_t begin, int64_t end, int64_t vocab, const int32_t* targets,
                         const float* weights, float scale, T* logits, float* loss);
   // sum += values over [begin, end).
@@ -90,7 +90,7 @@ struct KernelSet {
   FloatKernels flat;
 };
 
-// The set for this processor.
+// The set for this CPU.
 const KernelSet& BestKernels();
 
 template <typename T>

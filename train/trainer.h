@@ -8,12 +8,12 @@
 
 namespace foretoken::train {
 
-// Trains until the schedule ends, or SIGINT/SIGTERM asks to stop; continues from a checkpoint in
-// `out`. What is trained is options.recipe.method. On the CPU a resumed run repeats the
-// uninterrupted one bit for bit, unless a time budget drives the schedule. Errors: recipe, data,
-// target, files; a run that was begun otherwise (run_record.h); results that are not finite, in
-// which case the last checkpoint stays. A checkpoint is written once the step after it has shown
-// that its weights have a finite loss.
+// Trains options.recipe.method until the schedule ends or SIGINT/SIGTERM arrives. Resumes from a
+// checkpoint in options.out. On the CPU a resumed run repeats the uninterrupted one bit for bit,
+// unless a time budget drives the schedule. A checkpoint is written after the following step has
+// shown that its weights have a finite loss. Errors: recipe, data, target, files; a run begun with
+// other settings (run_record.h); results that are not finite, in which case the last checkpoint
+// stays.
 Status Train(const TrainOptions& options);
 
 }  // namespace foretoken::train

@@ -1,5 +1,5 @@
-// Conversations as the engine encodes them: by the target's own chat template or, where it has
-// none, as ChatML.
+// Encodes conversations as the engine does: by the target's chat template or, if it has none, as
+// ChatML.
 #pragma once
 
 #include <span>
@@ -19,20 +19,20 @@ struct TextSpan {
 
 struct Transcript {
   std::string text;
-  std::vector<TextSpan> answers;  // in order: what follows the prompt, up to the token that ends it
+  std::vector<TextSpan> answers;  // in order, each from the end of the prompt through its end token
 };
 
-// A conversation as the template writes it, and where the assistant's answers are: between what the
-// template makes of the messages before an answer, its opening included, and what it makes of the
-// messages up to it. Where the template writes those otherwise once more messages follow (thinking
-// left out, a system prompt moved), the answer is looked for by its words. Errors: what the
-// template refuses; an answer that its text does not hold.
+// Renders a conversation by the template and locates the assistant's answers. An answer lies
+// between the rendering of the messages before it (with the generation prompt) and the rendering of
+// the messages up to it. Where later messages change that rendering (thinking is dropped, a system
+// prompt moves), the answer's text is searched for. Errors: a conversation that the template
+// rejects; an answer that is not in the rendered text.
 Result<Transcript> RenderTranscript(const ChatPrompter& prompter, const Tokenizer& tokenizer,
                                     std::span<const ChatMessage> messages);
 
-// The ids are those of ChatPrompter::EncodeTranscript wherever no token reaches over an end of an
-// answer: there, as when serving, one text ends and another begins. A text that is no conversation
-// has bos before it where the tokenizer says so, and after it eos or what else ends generation.
+// Encodes transcripts. Answers are tokenized separately, as when serving, so the ids equal those of
+// ChatPrompter::EncodeTranscript unless a token there spans an answer's boundary. A plain text gets
+// bos before it if the tokenizer adds it, and eos or another end-of-generation token after it.
 class TranscriptEncoder final : public DocumentEncoder {
  public:
   TranscriptEncoder(const Tokenizer& tokenizer, ChatPrompter prompter, bool mask_user)

@@ -1,5 +1,4 @@
-// The values that a field of a recipe or a setting of a method may have: declared in a table,
-// checked in one place.
+// The valid values of a recipe's field or a method's setting, and their parsing.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@ struct ValueRange {
   int64_t least = 0, most = 0;   // kWhole, kSize (bytes)
   double low = 0.0, high = 0.0;  // kNumber, kDuration (seconds)
   bool excludes_low = false, excludes_high = false;
-  const char* choices = "";  // kChoice: words with a space between them
+  const char* choices = "";  // kChoice: words separated by spaces
 };
 
 constexpr ValueRange AnyText() { return {}; }
@@ -53,24 +52,24 @@ constexpr ValueRange Size(int64_t most_bytes) {
   return {.kind = ValueRange::Kind::kSize, .most = most_bytes};
 }
 
-// In words: "a whole number from 1 to 16".
+// Describes a range: "a whole number from 1 to 16".
 std::string Expected(const ValueRange& range);
-// "LABEL is 'FOUND', expected EXPECTED"
+// The error "LABEL is 'FOUND', expected EXPECTED".
 Error BadValue(const std::string& label, const std::string& found, const std::string& expected);
 
-// `text` as a value of `range`. Errors: BadValue.
+// Parse `text` as a value of `range`. Errors: BadValue.
 Result<int64_t> ReadWhole(const ValueRange& range, const std::string& label,
                           const std::string& text);  // kWhole, kSize
 Result<double> ReadNumber(const ValueRange& range, const std::string& label,
                           const std::string& text);  // kNumber, kDuration
-// Whether `text` is a value of `range`, of any kind.
+// Checks that `text` is a value of `range`, of any kind. Errors: BadValue.
 Status CheckValue(const ValueRange& range, const std::string& label, const std::string& text);
 bool Contains(const ValueRange& range, int64_t value);
 bool Contains(const ValueRange& range, double value);
 
-// "95m", "1h30m", "40s", "3600". Errors: anything else.
+// Parses "95m", "1h30m", "40s" or "3600" to seconds. Errors: anything else.
 Result<double> ParseDuration(const std::string& text);
-// Bytes: "20GiB", "1.5MiB", "64KiB", "4096". Errors: anything else.
+// Parses "20GiB", "1.5MiB", "64KiB" or "4096" to bytes. Errors: anything else.
 Result<int64_t> ParseSize(const std::string& text);
 
 }  // namespace foretoken::train

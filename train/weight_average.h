@@ -1,5 +1,5 @@
-// The exponential moving average of a run's weights (EMA): what is judged and exported in their
-// place where a recipe asks for it.
+// The exponential moving average (EMA) of a run's weights, which is evaluated and exported instead
+// of them if a recipe sets `ema`.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ class WeightAverage {
   WeightAverage(const std::vector<NamedParameter>& parameters, double decay);
 
   bool on() const { return decay_ > 0.0; }
-  // Takes in the weights after update number `step` (from 1). The decay rises to its own value over
-  // the first steps, (1 + step) / (10 + step), so that the first weights do not linger.
+  // Averages in the weights after update number `step` (from 1). The decay is at most (1 + step) /
+  // (10 + step), so that early weights do not dominate the average.
   void Add(int64_t step);
-  // Sets the averages to what the parameters are now.
+  // Sets the averages to the current parameters.
   void Restart();
-  // The parameters become the averages, and the averages what the parameters were.
+  // Exchanges the parameters and the averages.
   void Swap();
-  // In the order of the parameters; empty where there is none.
+  // The averages in the order of the parameters; empty if none are kept.
   std::vector<torch::Tensor>& values() { return values_; }
 
  private:

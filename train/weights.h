@@ -1,5 +1,5 @@
-// The weights of a module: f32 masters under their published names, and the copies that matrix
-// products read.
+// The weights of a module: f32 master weights under their published names, and their copies in the
+// compute type, which matrix products read.
 #pragma once
 
 #include <torch/types.h>
@@ -19,7 +19,8 @@ struct NamedParameter {
   bool decays;          // weight decay applies (matrices, not vectors)
 };
 
-// One product: several tensors side by side. A frozen matrix keeps no masters.
+// The matrix of one product: the rows of several tensors, concatenated. A frozen matrix keeps no
+// masters.
 struct Matrix {
   std::vector<torch::Tensor> masters;
   torch::Tensor compute;
@@ -30,8 +31,8 @@ struct MatrixPart {
   int64_t rows;
 };
 
-// What a new weight begins as: `index` counts the weights of the set, `deviation` is the one that
-// the module asks for (0: matrices begin as zeros, vectors as ones).
+// A weight to be initialised. `index`: its number in the set; `deviation`: the standard deviation
+// that the module requests (0: matrices begin as zeros, vectors as ones).
 struct NewWeight {
   std::string name;
   size_t index;
@@ -40,14 +41,14 @@ struct NewWeight {
 };
 using Initializer = std::function<torch::Tensor(const NewWeight&)>;
 
-// Normal deviates addressed by (seed, index): the same on any machine and thread count.
+// Normal deviates addressed by (seed, index), equal on every machine and for any thread count.
 Initializer NormalWeights(uint64_t seed);
 
 struct WeightOptions {
   torch::ScalarType compute = torch::kFloat32;  // of activations and matrix products
   torch::Device device = torch::kCPU;
   Initializer initial = NormalWeights(1);
-  bool frozen = false;  // nothing is learnt: no masters are kept of matrices
+  bool frozen = false;  // not trained: matrices keep no masters
 };
 
 class WeightSet {
@@ -57,12 +58,12 @@ class WeightSet {
   WeightSet& operator=(const WeightSet&) = delete;
 
   torch::Tensor Add(const std::string& name, const std::vector<int64_t>& shape, double deviation);
-  // References stay valid.
+  // The references that this and the following functions return stay valid.
   const Matrix& AddMatrix(const std::vector<MatrixPart>& parts, int64_t columns, double deviation);
-  // Weights that begin as given. REQUIRES: not frozen.
+  // Add weights with given initial values. REQUIRES: not frozen.
   torch::Tensor AddZeros(const std::string& name, int64_t count);
   const Matrix& AddCopy(const std::string& name, const torch::Tensor& value);
-  // The same of a tensor of a draft's specification, under its published name.
+  // Add a tensor of a draft's specification, under its published name.
   torch::Tensor Add(const TensorSpec& tensor, double deviation) {
     return Add(tensor.published, tensor.shape, deviation);
   }
@@ -75,14 +76,14 @@ class WeightSet {
   torch::Tensor AddZeros(const TensorSpec& tensor) {
     return AddZeros(tensor.published, tensor.rows());
   }
-  // A product with a weight that was added on its own (tied embeddings).
+  // Makes the matrix of a weight that was added before (tied embeddings).
   const Matrix& AddShared(const torch::Tensor& master);
 
   torch::ScalarType compute() const { return options_.compute; }
   torch::Device device() const { return options_.device; }
-  // Empty where frozen.
+  // Empty if frozen.
   const std::vector<NamedParameter>& parameters() const { return parameters_; }
-  // Brings the copies up to date after the masters changed.
+  // Updates the copies after the masters have changed.
   void Refresh();
 
  private:

@@ -1,5 +1,5 @@
-// The processes that learn one run together, each its share of a step's batches on a device of its
-// own: data parallelism by libtorch's c10d, over Gloo.
+// Data parallelism over processes, by libtorch's c10d with Gloo: each worker processes its share of
+// a step's batches on its own device.
 #pragma once
 
 #include <sys/types.h>
@@ -13,34 +13,36 @@
 
 namespace foretoken::train {
 
-// Whether this process was started by another's Workers::Start.
+// Whether this process was started by Workers::Start in another process.
 bool IsWorker();
 
-// All of them call the same functions in the same order. A sum has the same bits in every process
-// and in every run with as many of them. Errors: one of them is gone.
+// A group of workers. All of them must call the same functions in the same order. A sum has the
+// same bits in every process and in every run with the same number of workers. Errors of the
+// collective functions: a worker has ended.
 class Workers {
  public:
-  // The caller leads, and starts the others: its own executable with `command` (argv, the first
-  // word included). A process started so finds in its environment that it was, and joins. One
-  // process is alone and needs no command. Errors: a libtorch without Gloo, a process that cannot
-  // be started.
+  // Starts a group. The caller is the leader and starts the others: its own executable with
+  // `command` (argv, program name included). A started process recognises this by its environment
+  // and joins. A group of one needs no command. Errors: a libtorch without Gloo, a process that
+  // cannot be started.
   static Result<std::unique_ptr<Workers>> Start(int count, const std::vector<std::string>& command);
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
-  // The leader ends the others.
+  // In the leader, terminates the other workers.
   ~Workers();
 
   int count() const { return count_; }
   int rank() const { return rank_; }
   bool leads() const { return rank_ == 0; }
 
-  // Adds up `values`, which become the sums.
+  // Replaces `values` by their sums over all workers.
   Status Sum(std::vector<double>& values);
-  // `values` become the leader's.
+  // Replaces `values` by the leader's.
   Status Follow(std::vector<double>& values);
-  // Goes on when everyone is here.
+  // A barrier: returns when all workers have called it.
   Status Meet();
-  // Adds up the gradients that the parameters hold; one that nobody has stays undefined.
+  // Replaces the parameters' gradients by their sums over all workers; a gradient that no worker
+  // has stays undefined.
   Status SumGradients(const std::vector<NamedParameter>& parameters);
 
  private:
@@ -54,7 +56,7 @@ class Workers {
   Error Lost(const std::string& fault);
 
   int rank_, count_;
-  std::vector<pid_t> others_;  // of the leader; 0 where it is known to be over
+  std::vector<pid_t> others_;  // in the leader: the workers' processes; 0: known to have ended
   std::unique_ptr<Group> group_;
 };
 

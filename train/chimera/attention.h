@@ -1,4 +1,4 @@
-// Attention of Chimera's full-context encoder in training (C-22).
+// The attention of Chimera's full-context encoder in training (C-22).
 #pragma once
 
 #include <torch/types.h>
@@ -10,24 +10,25 @@
 
 namespace foretoken::train {
 
-// The keys that the query at position p of a sequence sees on behalf of head k: [..., length, 2 *
-// length] bool, the features' columns, then the n-gram states'. Features up to p - 1 - k, which the
-// target had read when p was drafted; states up to p but not the document's first, which no text
-// ever needs. That one sees itself and nothing else. first_key: [..., length] int32.
+// The mask of head k: [..., length, 2 * length] bool, columns of the features, then of the n-gram
+// states. The query at position p sees the features up to p - 1 - k, which the target has computed
+// when p is drafted, and the states up to p except for the document's first, which is never needed.
+// The first position of a document sees only itself. first_key: [..., length] int32.
 torch::Tensor ContextMask(int64_t head, const torch::Tensor& first_key);
 
-// One result [batch * length, heads * head_dim] for each of `heads` heads. `states`: rows [q | k |
-// v] of the n-gram states; `features`: rows [k | v] of the target's features. Differentiable.
+// Returns a result [batch * length, heads * head_dim] for each of the draft's `heads` heads.
+// `states`: rows [q | k | v] of the n-gram states; `features`: rows [k | v] of the target's
+// features. Differentiable.
 std::vector<torch::Tensor> ContextAttention(const torch::Tensor& states,
                                             const torch::Tensor& features, int64_t heads,
                                             const AttentionShape& shape, const torch::Tensor& rope,
                                             const torch::Tensor& first_key);
 
-// The same of head `late` = states.size() - 1, from 1, that is fed the draft's own guesses
-// (C-4). states[i]: rows [q | k | v] of the n-grams whose last i tokens are guessed.
-// Queries are the last source's: position p, of the draft whose root is p - late, sees features
-// before the root, the text's states (i = 0) up to it, and source i's at p - (late - i). Result:
-// [rows, heads * head_dim].
+// The attention of head `late` = states.size() - 1 (at least 1) over the draft's own guesses (C-4).
+// states[i]: rows [q | k | v] of the n-grams whose last i tokens are guesses. Queries are those of
+// the last source. Position p belongs to the draft with root p - late; it sees the features before
+// the root, the text's states (i = 0) up to the root, and the states of source i at p - (late - i).
+// Result: [rows, heads * head_dim].
 torch::Tensor SelfFedAttention(std::span<const torch::Tensor> states, const torch::Tensor& features,
                                const AttentionShape& shape, const torch::Tensor& rope,
                                const torch::Tensor& first_key);

@@ -13,31 +13,31 @@ namespace foretoken::train {
 // feature * mean SmoothL1(g, f) + soft * -sum p log q + hard * the objective on likely tokens.
 struct EagleLossOptions {
   double feature = 1.0, soft = 0.1, hard = 0.0;
-  // Features are compared after division by their root mean square over the learnt rows, so that
-  // every dimension counts alike.
+  // Divides features by their root mean square over the rows with a loss before comparing them, so
+  // that all dimensions have equal weight.
   bool normalised_features = false;
   Objective objective = nullptr;  // null: -sum over p's likely.top tokens of p log q
   ObjectiveOptions likely;
-  std::vector<double> pass_weights = {1.0};  // of each pass
+  std::vector<double> pass_weights = {1.0};  // [passes]
 };
 
-// Sums over rows, without the options' weights except those of passes; for the logs.
+// Sums over rows for the logs. Weighted by pass; `feature` is otherwise unweighted.
 struct EagleLossParts {
   double feature = 0.0, tokens = 0.0;  // tokens: soft and hard, weighted
 };
 
-// What guesses are compared with.
+// The training targets of a draft's outputs.
 struct EagleAnswers {
-  torch::Tensor features;  // [rows, hidden], the target's: the guess of row r is that of row r + 1
+  torch::Tensor features;  // [rows, hidden], the target's; the output of row r predicts row r + 1
   // [tokens, hidden]: the target's frozen LM head, or some of its rows. Both distributions are over
   // these tokens.
   torch::Tensor head;
-  torch::Tensor learnt;        // int64: the rows that have losses
-  torch::Tensor token_weight;  // [rows] f32, of a row's losses of tokens; undefined: 1
+  torch::Tensor learnt;        // int64: the rows with losses
+  torch::Tensor token_weight;  // [rows] f32: weights of the rows' token losses; undefined: all 1
 };
 
-// scale * sum of the losses of all passes. outputs [passes * rows, hidden] f32 are the draft's
-// guesses of each row's next feature. Logits exist for `chunk` rows at a time.
+// Returns scale * the sum of the losses of all passes. outputs [passes * rows, hidden] f32: the
+// draft's predictions of each row's next feature. Holds logits of `chunk` rows at a time.
 torch::Tensor EagleLoss(const torch::Tensor& outputs, const EagleAnswers& answers,
                         const EagleLossOptions& options, double scale, int64_t chunk,
                         EagleLossParts& parts);

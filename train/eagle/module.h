@@ -1,6 +1,6 @@
-// The draft module of EAGLE and HASS (H-16): one decoder layer without input norm behind
-// fc([embedding; feature]). Its output is a feature: logits are the target's LM head of it.
-// The engine's twin is src/draft/eagle.
+// The draft module of EAGLE and HASS (H-16): fc([embedding; feature]), then one decoder layer
+// without an input norm. Its output is a predicted feature, which the target's LM head turns into
+// logits. Its counterpart in the engine is src/draft/eagle.
 #pragma once
 
 #include <torch/types.h>
@@ -13,18 +13,19 @@
 
 namespace foretoken::train {
 
-// Rows are positions of packed documents: pair i of a document is (feature f_i, token x_{i+1}).
+// The inputs. Rows are positions of packed documents: pair i of a document is (feature f_i, token
+// x_{i+1}).
 struct EagleInputs {
   int64_t batch = 0, length = 0;
   torch::Tensor embeddings;  // [rows, hidden] of the pairs' tokens, compute type
   torch::Tensor features;    // [rows, hidden], the target's, noise included; compute type
   torch::Tensor first_key;   // [batch, length] int32
-  // The embeddings of a pass after the first, from the features that were guessed for its rows
-  // [rows, hidden]; null: the same in all.
+  // Returns the embeddings of a pass after the first, given the features predicted for its rows
+  // [rows, hidden]. Null: all passes use `embeddings`.
   std::function<torch::Tensor(const torch::Tensor& guessed, int64_t pass)> embeddings_of;
 };
 
-// What a pass reads, [rows, hidden] each, in the compute type.
+// The inputs of one pass, [rows, hidden] each, in the compute type.
 struct EagleReads {
   torch::Tensor embeddings, features;
 };
@@ -32,38 +33,39 @@ struct EagleReads {
 class EagleModule {
  public:
   // Parameters carry the published names (fc.weight, layers.0.self_attn.q_proj.weight, ...).
-  // Without `fc_bias` fc has none.
+  // `fc_bias`: whether fc has a bias.
   EagleModule(const LlamaShape& shape, WeightOptions options, bool fc_bias = true);
 
   WeightSet& weights() { return weights_; }
 
-  // The outputs of `passes` alignment passes (H-25), one below the other: [passes * rows,
-  // hidden] f32. Row r of pass j stands for step j of drafting: its query comes from the feature
-  // that pass j - 1 guessed for r (pass 1: the target's), and keys as AlignedAttention has them.
-  // Guessed features are detached: gradients flow through weights only.
+  // Returns the outputs of `passes` alignment passes (H-25), concatenated: [passes * rows, hidden]
+  // f32. Row r of pass j simulates draft step j: its query comes from the feature that pass j - 1
+  // predicted for r (pass 1: the target's), its keys are as in AlignedAttention. Predicted features
+  // are detached: gradients flow through weights only.
   torch::Tensor Forward(const EagleInputs& inputs, int64_t passes);
-  // The last of as many passes as there are `reads`, whose keys and values come from all of them
-  // with the weights as they are now: [rows, hidden] f32.
+  // Returns the output of pass reads.size(), given the inputs of all passes so far: [rows, hidden]
+  // f32. Keys and values of all passes are computed with the current weights.
   torch::Tensor LastPass(const EagleInputs& inputs, std::span<const EagleReads> reads);
-  // What pass `pass` (from 0) reads; `outputs`: of the pass before it.
+  // The inputs of the first pass; and of pass `pass` (from 0), given the outputs of the previous
+  // one.
   static EagleReads FirstReads(const EagleInputs& inputs) {
     return {inputs.embeddings, inputs.features};
   }
   static EagleReads NextReads(const EagleInputs& inputs, const torch::Tensor& outputs,
                               int64_t pass);
 
-  // Forward operations of one pass.
+  // Forward floating-point operations of one pass; of its fc; of its qkv product.
   double PassFlops(int64_t rows, int64_t length) const;
   double FcFlops(int64_t rows) const;
   double QkvFlops(int64_t rows) const;
 
  private:
-  // A pass' input of the layer, and its queries, keys and values.
+  // The layer's input in a pass, and its queries, keys and values.
   struct Source {
     torch::Tensor wide, qkv;
   };
   Source SourceOf(const EagleReads& reads) const;
-  // What the layer makes of the last source.
+  // Returns the layer's output for the last source.
   torch::Tensor Output(const EagleInputs& inputs, std::span<const Source> sources);
 
   LlamaShape shape_;

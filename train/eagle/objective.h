@@ -1,5 +1,4 @@
-// What HASS may learn from the target's likely tokens, beside the plain Top-K loss (H-24; HASS,
-// Table 3).
+// HASS's losses on the target's likely tokens: Top-K and its alternatives (H-24; HASS, Table 3).
 #pragma once
 
 #include <torch/types.h>
@@ -12,19 +11,19 @@ namespace foretoken::train {
 struct ObjectiveOptions {
   int64_t top = 10;          // K
   double mass = 0.9;         // P
-  double temperature = 1.0;  // of ranks (recall) or of differences (bild)
+  double temperature = 1.0;  // of the soft ranks (recall) or of logit differences (bild)
 };
 
-// The losses of rows of logits [rows, vocab], f32: [rows]. Differentiable in `draft`.
+// Returns the loss of each row of f32 logits [rows, vocab]: [rows]. Differentiable in `draft`.
 using Objective = torch::Tensor (*)(const torch::Tensor& target, const torch::Tensor& draft,
                                     const ObjectiveOptions& options);
 
 struct ObjectiveEntry {
   std::string_view name;
-  Objective loss;  // null: topk, which is part of the cross-entropy
+  Objective loss;  // null for topk, which is fused into the cross-entropy
 };
 std::span<const ObjectiveEntry> AllObjectives();
-// Null where there is none of that name.
+// Returns null if there is none of that name.
 const ObjectiveEntry* FindObjective(std::string_view name);
 
 }  // namespace foretoken::train

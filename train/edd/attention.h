@@ -1,5 +1,5 @@
-// The attention of EDD (E-19): tokens read the target's hidden states up to where their
-// block begins, and the tokens of their block.
+// The attention of EDD (E-19): a token attends to the target's hidden states before its block and
+// to the tokens of its block.
 #pragma once
 
 #include <torch/types.h>
@@ -8,17 +8,17 @@
 
 namespace foretoken::train {
 
-// Where each position's block begins, [batch, length] int32 on the CPU: every run of tokens to
-// learn is cut into blocks of `block` from its beginning; any other token is a block of its own.
+// Returns the start of each position's block, [batch, length] int32 on the CPU. Every run of tokens
+// with a loss is cut into blocks of `block` from its beginning; any other token is its own block.
 torch::Tensor BlockStarts(const Batch& batch, int64_t block);
-// As if drafting step `step` (from 0) stood at every position: the root lies `step` places before
-// it, or at the document's beginning.
+// Returns block starts that simulate draft step `step` (from 0) at every position: the root lies
+// `step` positions before it, or at the document's beginning.
 torch::Tensor StepStarts(const torch::Tensor& first_key, int64_t step);
 
-// Position p sees the keys and values of states r, first_key <= r < starts[p], and of tokens
-// starts[p] .. p. Queries are the tokens'. tokens: rows [q | k | v]; states: rows [k | v], none of
-// it rotated. first_key, starts: [batch, length] int32; no block is longer than `longest`. Result:
-// [rows, heads * head_dim].
+// Position p attends to states r with first_key[p] <= r < starts[p], and to tokens starts[p] .. p.
+// Queries are the tokens'. tokens: rows [q | k | v]; states: rows [k | v]; both before rotation.
+// first_key, starts: [batch, length] int32; no block is longer than `longest`. Result: [rows, heads
+// * head_dim].
 torch::Tensor DualBlockAttention(const torch::Tensor& tokens, const torch::Tensor& states,
                                  const AttentionShape& shape, const torch::Tensor& rope,
                                  const torch::Tensor& first_key, const torch::Tensor& starts,

@@ -1,5 +1,5 @@
-// The network of EDD and VDM (E-17, E-26): a decoder layer over the target's hidden states, as
-// a soft prompt, and the tokens of a block. The engine's twin is src/draft/edd.
+// The network of EDD and VDM (E-17, E-26): a decoder layer over the target's hidden states, as a
+// soft prompt, and the tokens of a block. Its counterpart in the engine is src/draft/edd.
 #pragma once
 
 #include <torch/types.h>
@@ -9,9 +9,9 @@
 namespace foretoken::train {
 
 struct EddParts {
-  bool encoder = true;          // reads hidden states; else all tokens of the document (VDM)
-  bool train_embedding = true;  // a copy of the target's that is learnt, not the target's
-  bool train_head = true;
+  bool encoder = true;          // reads hidden states; false: all tokens of the document (VDM)
+  bool train_embedding = true;  // trains a copy of the target's embedding; false: uses the target's
+  bool train_head = true;       // trains a copy of the target's LM head; false: uses the target's
 };
 
 // Rows are positions of packed documents.
@@ -21,7 +21,7 @@ struct EddInputs {
   torch::Tensor first_key;  // [batch, length] int32
   // With an encoder:
   torch::Tensor states;  // [rows, hidden] f32: the target's
-  torch::Tensor starts;  // [batch, length] int32: where each position's block begins
+  torch::Tensor starts;  // [batch, length] int32: the start of each position's block
   int64_t longest = 0;   // most tokens of a block
 };
 
@@ -33,11 +33,12 @@ class EddModule {
 
   WeightSet& weights() { return weights_; }
   bool encodes() const { return parts_.encoder; }
-  // What the LM head is given, [rows, hidden] in the compute type: row p guesses token p + 1.
+  // Returns the input of the LM head, [rows, hidden] in the compute type: row p predicts token p
+  // + 1.
   torch::Tensor Forward(const EddInputs& inputs);
   const Matrix& head() const { return *head_; }
 
-  // Operations of Forward.
+  // Floating-point operations of Forward.
   double ForwardFlops(int64_t rows, int64_t length) const;
 
  private:

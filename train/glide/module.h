@@ -1,5 +1,5 @@
-// The network of GLIDE (G-15) and of the Vanilla Drafter, which does not look at the
-// target. The engine's twin is src/draft/glide.
+// The network of GLIDE (G-15) and of the Vanilla Drafter, which has no cross-attention to the
+// target. Its counterpart in the engine is src/draft/glide.
 #pragma once
 
 #include <torch/types.h>
@@ -20,8 +20,8 @@ struct GlideInputs {
   int64_t batch = 0, length = 0;
   torch::Tensor ids;        // [rows] int32
   torch::Tensor first_key;  // [batch, length] int32
-  // What the target computed: of each draft layer's target layer, [rows, 2 * kv_heads * head_dim];
-  // and the last position of it that each position sees, int32 [batch, length]. Unused without
+  // The target's keys and values for each draft layer, [rows, 2 * kv_heads * head_dim], and the
+  // last of their positions that each position sees, int32 [batch, length]. Unused without
   // cross-attention.
   std::vector<torch::Tensor> keys_values;
   torch::Tensor last_key;
@@ -34,9 +34,9 @@ class GlideModule {
 
   WeightSet& weights() { return weights_; }
   const Matrix& head() const { return *head_; }
-  // The input of the LM head, [rows, hidden] in the compute type.
+  // Returns the input of the LM head, [rows, hidden] in the compute type.
   torch::Tensor Forward(const GlideInputs& inputs);
-  // Forward operations of the products of Forward and of the LM head.
+  // Floating-point operations of the matrix products of Forward and of the LM head, forward only.
   double Flops(int64_t rows, int64_t length) const;
 
  private:

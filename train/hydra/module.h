@@ -1,4 +1,4 @@
-// The draft module of Hydra++ (B-9, B-10). The engine's twin is src/draft/hydra.
+// The draft module of Hydra++ (B-9, B-10). Its counterpart in the engine is src/draft/hydra.
 #pragma once
 
 #include <torch/types.h>
@@ -15,30 +15,31 @@ struct HydraShape {
   bool shared_output = false;  // heads are scored by the target's LM head
 };
 
-// Dropout ahead of every block of a head and of its scores, as the authors' code has it.
+// Dropout before every block of a head and before its scores, as in the authors' code.
 struct HydraDropout {
   double rate = 0.0;  // 0: none
-  uint64_t key = 0;   // of the batch (chance.h)
+  uint64_t key = 0;   // the batch's key of random draws (chance.h)
 };
 
 class HydraModule {
  public:
   // Parameters carry the names of draft files (head.0.fc.weight, ...), the prefix layer
-  // HydraSpec::kLayer. Heads begin as the prefix' state, scored by the target's LM head.
+  // HydraSpec::kLayer. Heads are initialised to pass the prefix layer's state on to the target's LM
+  // head. `target` must outlive this.
   HydraModule(const FrozenTarget& target, const HydraShape& shape, WeightOptions options);
 
   WeightSet& weights() { return weights_; }
   int64_t heads() const { return shape_.heads; }
 
-  // The states of the text after every row: [rows, hidden]. `features`: the target's.
+  // Returns the prefix layer's state after every row: [rows, hidden]. `features`: the target's.
   torch::Tensor Prefix(const Batch& batch, const torch::Tensor& features);
-  // What scores(head) is multiplied with, of the drafts that begin at `rows` (int64): the root is
-  // the token after the row, and guesses are the text.
+  // Returns the input of scores(head) for the drafts that begin at `rows` (int64): the root is the
+  // token after the row, and the text's tokens take the place of earlier guesses.
   torch::Tensor States(int64_t head, const Batch& batch, const torch::Tensor& prefix,
                        const torch::Tensor& rows, const HydraDropout& dropout = {}) const;
   const Matrix& scores(int64_t head) const { return *Of(head).scores; }
 
-  // Forward operations.
+  // Forward floating-point operations of Prefix, and of a head's States.
   double PrefixFlops(int64_t rows, int64_t length) const;
   double StateFlops(int64_t head, int64_t rows) const;
 
