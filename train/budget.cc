@@ -8,19 +8,20 @@
 namespace foretoken::train {
 namespace {
 
-constexpr int64_t kSlowSteps = 1;  // the first prepares what later ones find ready
+constexpr int64_t kSlowSteps = 1;  // not timed: the first step includes one-time initialisation
 constexpr int64_t kTrialSteps = 4, kLongestTrial = 50;
 constexpr double kTrialShare = 0.02;        // of the budget
 constexpr double kTrialStep = 0.002;        // of the schedule
 constexpr double kUsualWarmup = 0.05;       // of the schedule
-constexpr double kFirstRate = 0.1;          // of the full one
+constexpr double kFirstRate = 0.1;          // lowest share of the full rate during warm-up
 constexpr int64_t kFewestSteps = 5;         // between plans
-constexpr int64_t kPlansAhead = 6;          // a plan is checked after so many parts of its steps
-constexpr double kLargestDeviation = 0.01;  // of the budget
+constexpr int64_t kPlansAhead = 6;          // replans after 1 / 6 of a plan's steps
+constexpr double kLargestDeviation = 0.01;  // of the budget; a smaller one keeps the plan's end
 constexpr double kEvaluationShare = 0.06;   // of the budget
 constexpr double kMostEvaluations = 10;
 
-// Held-out evaluations of the whole run, spread evenly; the last one is that of the last step.
+// The number of held-out evaluations in the whole run. They are evenly spaced, the last one after
+// the last step.
 double Evaluations(const Recipe& r, const RunState& s) {
   if (r.eval_every == 0) return 0.0;
   if (s.evaluation <= 0.0) return 1.0;

@@ -40,7 +40,8 @@ Status CopyInto(const File& file, const std::string& name, torch::Tensor target)
   return {};
 }
 
-// A bias that the file lacks, as published drafts may, stays the zeros that it is.
+// Copies weights by their published names. A bias that the file lacks (published drafts may have
+// none) stays zero.
 template <typename File>
 Status CopyWeights(const Result<File>& file, WeightSet& weights) {
   if (!file.ok()) return file.error();
@@ -52,7 +53,7 @@ Status CopyWeights(const Result<File>& file, WeightSet& weights) {
   return {};
 }
 
-// The weights of a draft file. A bias that it lacks stays zeros.
+// Copies the weights of a draft file. A bias that it lacks stays zero.
 Status CopyDraft(const std::string& path, NameInDraft name_in_draft, WeightSet& weights) {
   FT_ASSIGN_OR_RETURN(const auto file, DraftFile::Open(path));
   if (name_in_draft == nullptr) {

@@ -17,19 +17,20 @@ namespace foretoken::train {
 namespace {
 
 constexpr const char* kInfo = "foretoken.state";
-// In the header, ahead of the digits.
+// In the header, before the digits.
 constexpr std::string_view kChecksumKey = "\"foretoken.checksum\":\"";
 constexpr size_t kChecksumDigits = 16;
 constexpr std::string_view kNoChecksum = "0000000000000000";
 
 uint64_t HashOfText(std::string_view text) { return HashBytes(std::as_bytes(std::span(text))); }
 
-// Of a header whose own digits are zeros, and of what follows it.
+// The checksum of a file. `header`: with zeros for the checksum's digits; `data`: the bytes after
+// it.
 std::string Checksum(std::string_view header, std::string_view data) {
   return HexDigits(Mix(HashOfText(header) ^ Mix(HashOfText(data))));
 }
 
-// Reads the counter `name`, which older files may lack.
+// Reads the counter `name`; files of older versions may lack it.
 Status ReadCount(const Json& json, const std::string& path, const char* name, int64_t& count) {
   if (!json.contains(name)) return {};
   const Json& found = json[name];
@@ -48,7 +49,7 @@ Status ReadMeasure(const Json& json, const std::string& path, const char* name, 
   return {};
 }
 
-// Reads a list of shares, which older files and those of other methods lack.
+// Reads a list of shares; files of older versions and of other methods lack it.
 Status ReadShares(const Json& json, const std::string& path, const char* name,
                   std::vector<double>& shares) {
   if (!json.contains(name)) return {};

@@ -35,7 +35,7 @@ uint64_t HashText(uint64_t hash, std::string_view text) {
   return Mix(hash ^ text.size());
 }
 
-// The same however the document is rendered for training.
+// A document's hash, independent of how it is rendered for training.
 uint64_t HashDocument(const TextDocument& document) {
   const Document rendered = RenderChatMl(document);
   uint64_t hash = 0;
@@ -64,14 +64,14 @@ Result<std::vector<SourceFile>> ListSources(const Recipe& recipe, const std::str
   return list;
 }
 
-// Changes with all that a tokenizer's own chat template is given.
+// Hashes a tokenizer's chat template and everything that is passed to it.
 uint64_t TemplateKey(uint64_t key, const TokenizerData& t) {
   key = HashText(Mix(key ^ kTemplateStream), t.chat_template);
   for (const Token token : {t.bos, t.eos, t.eot}) key = Mix(key ^ static_cast<uint32_t>(token));
   return Mix(key ^ (t.add_bos ? 1 : 0));
 }
 
-// That of files of the version before, which knew sizes in place of contents.
+// The key in files of the previous version, from the files' sizes instead of their contents.
 uint64_t OlderCorpusKey(const Recipe& recipe, const std::vector<SourceFile>& files,
                         const TokenizerData* given) {
   uint64_t key = HashText(kOlderCorpus, recipe.pre);
@@ -89,14 +89,14 @@ uint64_t OlderCorpusKey(const Recipe& recipe, const std::vector<SourceFile>& fil
   return key;
 }
 
-// Changes when the content of a file or a setting that shapes the corpus does.
+// Hashes the files' contents and the settings that affect the corpus.
 Result<uint64_t> CorpusKey(const Recipe& recipe, const std::vector<SourceFile>& files,
                            const TokenizerData* given) {
   Json made_of = {{"pre", recipe.pre},
                   {"vocab", recipe.vocab},
                   {"heldout", recipe.heldout},
                   {"mask_user", recipe.mask_user}};
-  if (given == nullptr) {  // what the tokenizer is learnt from
+  if (given == nullptr) {  // settings of the tokenizer's training
     made_of["tokenizer_mib"] = recipe.tokenizer_mib;
     made_of["seed"] = recipe.seed;
     for (const DataSource& source : recipe.data) made_of["weights"].push_back(source.weight);
@@ -122,7 +122,7 @@ Result<Loaded> LoadAll(const std::vector<SourceFile>& files) {
   return all;
 }
 
-// A random part of the documents, sources in proportion to their weight.
+// Samples documents for the tokenizer's training, sources in proportion to their weight.
 std::vector<Document> SampleDocuments(const Loaded& all, const Recipe& recipe) {
   double total = 0.0;
   for (size_t i = 0; i < all.documents.size(); ++i) {
@@ -152,7 +152,7 @@ Result<TokenizerData> LearnTokenizer(const Loaded& all, const Recipe& recipe) {
   }
   FT_ASSIGN_OR_RETURN(TokenizerData data, TrainByteBpe(texts, options));
   data.bos = data.padding = 0;
-  data.eos = data.eot = 2;  // what ends an answer; a document's end is ended generation as well
+  data.eos = data.eot = 2;  // ends an answer; the end of a document (0) also ends generation
   data.eog = {0, 2};
   data.chat_template = kChatTemplate;
   return data;
@@ -160,7 +160,7 @@ Result<TokenizerData> LearnTokenizer(const Loaded& all, const Recipe& recipe) {
 
 using EncodedDocuments = std::vector<Result<EncodedDocument>>;
 
-// Encodes on every core; the result is in document order whatever their number.
+// Encodes on all cores. The result is in document order.
 Result<EncodedDocuments> EncodeAll(const DocumentEncoder& encoder,
                                    const std::vector<TextDocument>& documents) {
   EncodedDocuments out(documents.size(), EncodedDocument{});
@@ -173,7 +173,7 @@ Result<EncodedDocuments> EncodeAll(const DocumentEncoder& encoder,
   return out;
 }
 
-// Says on standard error how many documents could not be encoded. Errors: all of them.
+// Reports on standard error how many documents could not be encoded. Errors: none could.
 Status ReportLeftOut(const EncodedDocuments& encoded) {
   const auto failed = [](const Result<EncodedDocument>& document) { return !document.ok(); };
   const auto first = std::ranges::find_if(encoded, failed);
@@ -190,7 +190,7 @@ bool IsHeldOut(const TextDocument& document, double share) {
   return Uniform(HashDocument(document), kHeldOutStream, 0) < share;
 }
 
-// For drafts: what their target is asked in the end.
+// Writes the held-out questions, on which a draft is measured after training.
 Status KeepHeldOutQuestions(const Loaded& all, double share, const std::string& directory) {
   std::vector<const TextDocument*> heldout;
   for (const TextDocument& document : all.documents) {
@@ -199,8 +199,8 @@ Status KeepHeldOutQuestions(const Loaded& all, double share, const std::string& 
   return WriteHeldOutQuestions(heldout, directory);
 }
 
-// For a corpus that was kept without them, by a version that asked no questions. Only conversations
-// have questions.
+// Adds held-out questions to a corpus stored by an older version that wrote none. Reads
+// conversations alone, as other documents have no questions.
 Status AddHeldOutQuestions(const Recipe& recipe, std::vector<SourceFile> files,
                            const std::string& directory) {
   std::error_code fault;
@@ -211,7 +211,7 @@ Status AddHeldOutQuestions(const Recipe& recipe, std::vector<SourceFile> files,
   return KeepHeldOutQuestions(all, recipe.heldout, directory);
 }
 
-// Of the documents that could be encoded.
+// Assembles the corpus from the documents that could be encoded.
 Corpus Assemble(const Loaded& all, const EncodedDocuments& encoded, double heldout) {
   Corpus corpus;
   for (size_t i = 0; i < encoded.size(); ++i) {

@@ -17,10 +17,10 @@ namespace {
 
 constexpr uint64_t kCorpusMagic = 0x33737072636b7466;  // "ftkcrps3"
 
-// The file's first bytes. Before this version it began with the key alone.
+// The file's first bytes. Files of the previous version begin with the key alone.
 struct CorpusHead {
   uint64_t magic = kCorpusMagic, key = 0;
-  uint64_t checksum = 0;  // HashBytes of what follows
+  uint64_t checksum = 0;  // HashBytes of the rest of the file
 };
 
 // A CorpusDocument on disk.
@@ -60,7 +60,7 @@ bool IsWithin(const StoredDocument& d, size_t tokens, size_t sources) {
          d.source >= 0 && static_cast<size_t>(d.source) < sources && d.heldout <= 1;
 }
 
-// What is wrong with the bytes after the head; "" where nothing is.
+// Reads the bytes after the head into `corpus`. Returns what is wrong with them, or "".
 std::string ReadBody(std::string_view bytes, size_t sources, size_t vocab, Corpus& corpus) {
   std::vector<StoredDocument> documents;
   if (!Take(bytes, corpus.ids) || !Take(bytes, corpus.learn) || !Take(bytes, documents)) {

@@ -37,7 +37,7 @@ bool HasBf16Products(const Recipe& r) {
 Status SetThreads(const Recipe& r, const Workers& workers) {
   const int shared = std::max(1, AvailableCores() / workers.count());
   const int threads = r.threads > 0 ? static_cast<int>(r.threads) : shared;
-  // OpenMP ends the process where it cannot start its threads.
+  // OpenMP aborts the process if it cannot start its threads, so try with a pool first.
   FT_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> probe, ThreadPool::Create(threads));
   probe.reset();
   at::set_num_threads(threads);

@@ -21,7 +21,7 @@ Tensor Likeliest(const Tensor& features, const Tensor& head) {
 }
 
 Tensor JudgedRows(const Batch& batch) {
-  const Tensor follows = batch.inner.gt(0);  // its next row is what the guess is compared with
+  const Tensor follows = batch.inner.gt(0);  // the guess is compared with the next row
   const Tensor judged = follows.logical_or(follows.roll(1, 0)).logical_or(batch.weights.gt(0));
   return judged.nonzero().squeeze(1);
 }
@@ -36,7 +36,7 @@ void DraftAccuracy::Add(const Batch& batch, const Tensor& said,
   const Tensor answer = said.select(1, 0);
   const Tensor follows = answer.eq(batch.targets).logical_and(batch.inner.gt(0));
   const Tensor wanted = answer.roll(-1, 0);
-  Tensor alive = torch::ones_like(follows);  // by the row of the step
+  Tensor alive = torch::ones_like(follows);  // drafts without a miss, at the row of their next step
   for (size_t step = 0; step < guesses.size(); ++step) {
     alive = alive.logical_and(follows);
     reached_[step] += alive.sum().item<double>();

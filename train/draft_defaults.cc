@@ -18,13 +18,13 @@ namespace {
 constexpr double kMeasuredWidth = 512.0;
 constexpr int64_t kTokensOfStep = 2048, kLongestSequence = 1024;
 constexpr int64_t kSteps = 2000, kEvalEvery = 100, kEvalSequences = 16;
-constexpr int64_t kTimedWarmup = 100, kTimedSteps = 1'000'000;  // where time ends the schedule
-constexpr double kLastRate = 0.02;                              // of the highest
+constexpr int64_t kTimedWarmup = 100, kTimedSteps = 1'000'000;  // with a time budget
+constexpr double kLastRate = 0.02;                              // of the peak rate
 constexpr double kWarmupShare = 0.05, kCheckpointMinutes = 2.0;
-// Held-out conversations: enough for an evaluation, but no large share of few data.
+// Held-out conversations: enough for an evaluation, but a small share of a small data set.
 constexpr double kHeldOutDocuments = 64.0, kLeastHeldOut = 0.005, kMostHeldOut = 0.1;
 
-// "0.0027": two digits are enough, and legible in a run's record.
+// Rounds to two significant digits (0.0027), for legible records.
 double Rounded(double rate) {
   const double unit = std::pow(10.0, std::floor(std::log10(rate)) - 1.0);
   return std::stod(NumberText("%.2g", std::round(rate / unit) * unit));
@@ -53,7 +53,7 @@ std::string NameOf(const ModelFile& target, const std::string& path) {
   return name;
 }
 
-// Fills what the names in `named` leave open.
+// Sets fields whose names are not in `named`.
 class Filler {
  public:
   Filler(const std::set<std::string>& named, Recipe& recipe) : named_(named), recipe_(recipe) {}
@@ -68,7 +68,7 @@ class Filler {
     const std::string name(text.substr(0, equals));
     if (!Names(name.c_str())) recipe_.settings[name] = text.substr(equals + 1);
   }
-  // Steps and warm-up, which other fields may stand for.
+  // Sets steps and warm-up, unless fields that replace them (epochs, warmup_share) are named.
   void SetLength() {
     const bool timed = Names("time_budget") && recipe_.time_budget > 0.0;
     const bool has_steps = Names("steps") || Names("epochs");

@@ -10,7 +10,7 @@
 namespace foretoken::train {
 namespace {
 
-// What training goes on with lies beside what is exported.
+// Whether a checkpoint's tensor is exported: moments and live weights are not.
 bool IsWeight(const SafetensorsEntry& entry) {
   for (const char* other : {kFirstMoment, kSecondMoment, kLiveWeight}) {
     if (entry.name.starts_with(other)) return false;
@@ -18,7 +18,7 @@ bool IsWeight(const SafetensorsEntry& entry) {
   return entry.dtype == "F32";
 }
 
-// The length of a cycle whose guesses come true so often.
+// The acceptance length that follows from acceptance rates by step.
 double TauOf(const std::vector<double>& acceptance) {
   double tau = 1.0, product = 1.0;
   for (const double alpha : acceptance) tau += product *= alpha;
@@ -42,7 +42,7 @@ ModelConfig Geometry(ModelConfig target, const ModelConfig& own) {
   target.rope_interleaved = target.attention_bias = target.qk_norm = false;
   target.rope_scaling = ModelConfig::RopeScaling::kNone;  // a draft rotates by the base alone
   target.rope_freq_factors.clear();
-  target.sliding_window = 0;  // and attends to all of the text
+  target.sliding_window = 0;  // a draft attends to the whole context
   if (own.hidden == 0) return target;
   target.hidden = own.hidden;
   target.ffn = own.ffn;
@@ -53,7 +53,7 @@ ModelConfig Geometry(ModelConfig target, const ModelConfig& own) {
   return target;
 }
 
-// Errors: a ranking of another vocabulary than the target's.
+// Reads the token ranking for a draft. Errors: a ranking of a vocabulary other than the target's.
 Result<TokenRanking> RankingFor(const TargetFingerprint& target, const std::string& path) {
   FT_ASSIGN_OR_RETURN(RankingFile file, ReadRanking(path));
   file.ranking = file.ranking.First(kRankedInDraft);

@@ -1,4 +1,4 @@
-// Compiled once per instruction set with FT_KERNEL_SET naming the result, as train_kernels.cc.
+// Compiled once per instruction set, with FT_DRAFT_KERNEL_SET naming the result.
 #include "draft_kernels.h"
 
 #include <cfloat>
@@ -10,7 +10,7 @@
 namespace foretoken::train {
 namespace {
 
-// Where a row of queries stands.
+// The matrix and position of a row of queries.
 struct QueryRow {
   int64_t matrix, pos, first;  // first: its first visible position
 };
@@ -22,7 +22,7 @@ inline QueryRow RowOf(const AlignedShape& s, const int32_t* first_key, int64_t r
   return {matrix, pos, first_key[matrix / a.kv_heads * a.length + pos]};
 }
 
-// Start of source i's row for position `pos`, in [late][matrices][length][head_dim].
+// The offset of source i's row for position `pos`, in [late][matrices][length][head_dim].
 inline int64_t LateRow(const AlignedShape& s, int64_t matrix, int64_t pos, int64_t i) {
   const AttentionShape& a = s.attention;
   const int64_t column = pos - (s.late - 1 - i);
@@ -48,7 +48,7 @@ void AlignedSoftmax(int64_t begin, int64_t end, const AlignedShape& s, const int
     const QueryRow at = RowOf(s, first_key, row);
     T* p = scores + row * s.keys;
     float* late = late_probs + row * s.late;
-    const int64_t last = at.pos + 1 - s.late;  // of the base, exclusive
+    const int64_t last = at.pos + 1 - s.late;  // end of the visible base keys, exclusive
     const int64_t first = at.first < last ? at.first : 0, stop = at.first < last ? last : 0;
     float highest = -FLT_MAX;
     for (int64_t i = first; i < stop; ++i) highest = Load(p[i]) > highest ? Load(p[i]) : highest;
@@ -140,7 +140,7 @@ void LateBackward(int64_t begin, int64_t end, const AlignedShape& s, const T* q,
   }
 }
 
-// The highest entries seen so far, best first; a later entry does not displace an equal one.
+// A running top-k list, best first; of equal values the earlier one stays ahead.
 constexpr int64_t kMostTop = 128;
 struct TopList {
   float values[kMostTop];
@@ -159,7 +159,7 @@ struct TopList {
   }
 };
 
-// Looks at the entries of a stretch only where its highest one gets into the list.
+// Finds the top-k of x. Blocks whose maximum does not enter the list are skipped.
 void FindTop(const float* x, int64_t count, TopList& top) {
   constexpr int64_t kStretch = 64;
   for (int64_t first = 0; first < count; first += kStretch) {

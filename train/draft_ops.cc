@@ -16,7 +16,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// The heads of all sources, as the kernels lay them out.
+// The heads of all sources, in the kernels' layout.
 struct Heads {
   Tensor q;     // [blocks, matrices, group * block, head_dim], of the last source
   Tensor k, v;  // [sources, matrices, length, head_dim]
@@ -33,7 +33,7 @@ Heads Split(const Tensor& qkv, int64_t sources, const AttentionShape& s, const T
   heads.q = torch::empty({s.blocks(), matrices, s.group() * s.block, s.head_dim}, qkv.options());
   heads.k = torch::empty({sources, matrices, s.length, s.head_dim}, qkv.options());
   heads.v = torch::empty_like(heads.k);
-  for (int64_t i = 0; i < sources; ++i) {  // the last source's queries stay
+  for (int64_t i = 0; i < sources; ++i) {  // heads.q is overwritten: the last source's remain
     const Tensor part = qkv.narrow(0, i * rows, rows), k = heads.k[i], v = heads.v[i];
     ForRows(rows, [&](int64_t begin, int64_t end) {
       KernelsFor<T>().split_heads(begin, end, s, Data<T>(part), Data<float>(rope), Data<T>(heads.q),
@@ -43,8 +43,8 @@ Heads Split(const Tensor& qkv, int64_t sources, const AttentionShape& s, const T
   return heads;
 }
 
-// By blocks of query positions, as AttentionFn (ops.cc); the later sources' few scores a row join
-// the softmax from outside of the products.
+// Works by blocks of query positions, as AttentionFn (ops.cc) does. The later sources have few
+// scores a row; the softmax kernel computes them itself instead of a matrix product.
 class AlignedAttentionFn : public Function<AlignedAttentionFn> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& qkv, int64_t sources,
@@ -107,7 +107,7 @@ class AlignedAttentionFn : public Function<AlignedAttentionFn> {
     Tensor k, v;  // as Heads::k, f32
   };
 
-  // Adds what query block `i` gives.
+  // Adds the gradients of one query block to `d`.
   template <typename T>
   static void BlockBackward(const AlignedShape& at, const Heads& heads, const Tensor& p,
                             const Tensor& late, const Tensor& dcontext, const HeadGradients& d) {

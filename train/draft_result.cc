@@ -12,10 +12,10 @@
 namespace foretoken::train {
 namespace {
 
-constexpr double kUsualSeconds = 90.0;   // of a measurement
-constexpr double kMeasuredShare = 0.35;  // of the time kept for it: other work may share the cores
+constexpr double kUsualSeconds = 90.0;   // of a measurement, without a budget
+constexpr double kMeasuredShare = 0.35;  // of SecondsAfterTraining: other work may use the cores
 
-// The command that measures the draft again, for the user.
+// The command line with which the user can repeat the measurement.
 std::string CommandText(const AnswerTrial& trial, const std::string& method) {
   std::string text = "foretoken";
   for (const std::string& word : TrialCommand(trial, method, "FILE")) text += " " + word;
@@ -47,7 +47,7 @@ Result<AnswerTrial> TrialOf(const Recipe& r, const std::string& run) {
   return trial;
 }
 
-// With what the checkpoint says, and what was measured of it.
+// Exports the checkpoint as a draft file, with the measurement if there is one.
 Status WriteDraftFile(const Method& method, const CheckpointInfo& info, const std::string& run) {
   ExportRequest request;
   request.checkpoint = run;
@@ -57,7 +57,8 @@ Status WriteDraftFile(const Method& method, const CheckpointInfo& info, const st
   return method.export_to(request, info);
 }
 
-// For a run that was over before: its draft file may have been written in another type since.
+// Reports that the draft file of a finished run is kept: it may have been exported again by the
+// user, for example in another type.
 void TellDraftStays(const std::string& run) {
   std::fprintf(stderr,
                "draft: %s is there already and stays as it is; delete it to have it written and "

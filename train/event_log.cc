@@ -29,7 +29,7 @@ void AppendRaw(T value, std::string& out) {
   out.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// Protocol-buffer wire format: a key is field << 3 | kind.
+// Protocol-buffer wire format: a key is field << 3 | wire type.
 void AppendVarint(uint64_t value, std::string& out) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
   out += static_cast<char>(value);
@@ -52,7 +52,7 @@ double WallTime() {
   return std::chrono::duration<double>(now).count();
 }
 
-// The number of the step that `line` logs; none where it logs none.
+// Returns the step that `line` logs, or nothing if it is not a step's line.
 std::optional<int64_t> StepOf(std::string_view line) {
   const auto json = ParseJson(line, "");
   if (!json.ok() || !json->is_object() || !json->contains("step")) return std::nullopt;
@@ -61,8 +61,7 @@ std::optional<int64_t> StepOf(std::string_view line) {
   return step.get<int64_t>();
 }
 
-// The lines of log.jsonl but for those of steps after `last_step`. A line that was damaged is no
-// reason to lose any other.
+// Returns the lines of log.jsonl without those of steps after `last_step`. Damaged lines are kept.
 std::string KeptLines(const std::string& path, int64_t last_step) {
   std::string kept;
   const auto file = MappedFile::Open(path);

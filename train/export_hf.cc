@@ -1,4 +1,4 @@
-// The Hugging Face side of export.h.
+// Exports to Hugging Face's format (export.h).
 #include <cstring>
 #include <filesystem>
 
@@ -79,7 +79,7 @@ Json PreTokenizerJson(const std::string& name) {
 Json TokenizerJson(const TokenizerData& t) {
   Json vocab = Json::object(), added = Json::array();
   for (size_t id = 0; id < t.tokens.size(); ++id) {
-    vocab[t.tokens[id]] = id;  // special ones too: tokenizers would number them after the rest
+    vocab[t.tokens[id]] = id;  // special tokens too, or `tokenizers` would number them last
     if (t.types[id] == TokenType::kControl) added.push_back(AddedToken(t, id));
   }
   return {{"version", "1.0"},
@@ -176,7 +176,7 @@ Status ExportHuggingFace(const std::string& checkpoint, const std::string& direc
   std::filesystem::create_directories(directory, fault);
   if (fault) return Error{directory + ": cannot create: " + fault.message()};
   const std::string at = directory + "/";
-  // None of them may be what is read here, as where the directory is the checkpoint's.
+  // Fails if one of the files is an input, as when `directory` is the checkpoint's.
   for (const char* name : kHuggingFaceFiles) {
     FT_RETURN_IF_ERROR(OutputFile::Open(at + name));
   }

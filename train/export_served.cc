@@ -1,4 +1,4 @@
-// Checkpoints of drafters as directories that other servers load: a draft file first, then that.
+// Exports drafters' checkpoints as directories for other servers, by way of a temporary draft file.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -18,7 +18,7 @@
 namespace foretoken::train {
 namespace {
 
-// A file that is gone with this.
+// A file that is removed on destruction.
 struct TemporaryFile {
   std::string path;
   ~TemporaryFile() {
@@ -41,7 +41,7 @@ std::string DrafterOf(const Method& method) {
   return method.defaults.drafter == nullptr ? method.name : method.defaults.drafter;
 }
 
-// Errors: a method whose drafts no other server loads, a layout that its drafts do not have.
+// Errors: a method whose drafts no other server loads, a layout that does not support them.
 Status CheckIsServed(const ExportRequest& request, const Method& method) {
   const ServedLayout* served = FindServedLayout(DrafterOf(method));
   if (served == nullptr) {

@@ -18,14 +18,14 @@
 namespace foretoken::train {
 namespace {
 
-constexpr uint64_t kFileMagic = 0x3174616566746b66;    // "fktfeat1", the format's version in it
+constexpr uint64_t kFileMagic = 0x3174616566746b66;    // "fktfeat1", with the format's version
 constexpr uint64_t kRecordMagic = 0x64726f6365726b66;  // "fkrecord"
 constexpr uint64_t kLongestOwner = 1 << 16;
 constexpr uint64_t kSecondHash = 0x7365636f6e64;
 
 // The file's first bytes; the owner follows as JSON.
 struct FileHead {
-  uint64_t magic = kFileMagic, owner = 0;  // its length
+  uint64_t magic = kFileMagic, owner = 0;  // owner: bytes of its JSON
 };
 
 // Before each payload.
@@ -110,7 +110,7 @@ Result<std::unique_ptr<FeatureFile>> FeatureFile::Open(const std::string& path, 
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) return FileError(path, "open");
   std::unique_ptr<FeatureFile> file(new FeatureFile(path, fd, limit));
-  // Two writers would write over each other's records.
+  // Two writers would overwrite each other's records.
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     return errno == EWOULDBLOCK ? Error{path + ": another process has it open"}
                                 : FileError(path, "lock");
@@ -193,12 +193,12 @@ void FeatureFile::Add(const PieceKey& key, std::span<const std::byte> payload) {
   RecordHead head{.key = key, .size = payload.size(), .hash = HashBytes(payload)};
   const uint64_t offset = end_ + sizeof(head);
   if (failed_ || offset + payload.size() > limit_) return;
-  // The payload first: a head is only ever seen in front of a whole record.
+  // The payload is written before its head, so that a head implies a complete record.
   if (!WriteAt(fd_, offset, payload) || !WriteAt(fd_, end_, BytesOf(head))) {
     failed_ = true;
     std::fprintf(stderr, "warning: %s: cannot write: %s; no more features are kept\n",
                  path_.c_str(), std::strerror(errno));
-    // If that fails too, the next run cuts it off.
+    // If truncating fails too, the next run does it.
     [[maybe_unused]] const int cut = ftruncate(fd_, static_cast<off_t>(end_));
     return;
   }

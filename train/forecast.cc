@@ -27,7 +27,7 @@ constexpr RecordedPoint kRecorded[] = {
 
 constexpr double kUsefulTau = 2.0;
 
-// The points of one target, in order.
+// The recorded points of the target whose width is nearest to `hidden`, in order.
 std::vector<RecordedPoint> NearestRun(const std::string& method, int64_t hidden) {
   std::vector<RecordedPoint> run;
   for (const RecordedPoint& point : kRecorded) {
@@ -39,13 +39,13 @@ std::vector<RecordedPoint> NearestRun(const std::string& method, int64_t hidden)
   return run;
 }
 
-// "212 k", "3.4 M"
+// Formats a count: "212 k", "3.4 M".
 std::string Counted(double tokens) {
   if (tokens >= 1e6) return NumberText("%.1f M", tokens / 1e6);
   return tokens >= 1e4 ? NumberText("%.0f k", tokens / 1e3) : NumberText("%.0f", tokens);
 }
 
-// `seconds` that a token takes.
+// The line of DescribeForecast on the recorded run. `seconds`: per token.
 std::string Expectation(const Recipe& r, double tokens, double seconds) {
   const auto recorded = RecordedTauOf(r.method, r.hidden, tokens);
   if (!recorded) return "";

@@ -9,7 +9,7 @@ HeadRows RowsOfHead(const Batch& batch, int64_t head, int64_t skip) {
   const int64_t count = std::max<int64_t>(rows - ahead, 0);
   const auto options = batch.first_key.options();
   const Tensor sequence = torch::arange(batch.batch, options).view({-1, 1}) * batch.length;
-  const Tensor document = (batch.first_key + sequence).view({-1});  // by the row it begins at
+  const Tensor document = (batch.first_key + sequence).view({-1});  // identified by its first row
   const Tensor same = document.narrow(0, rows - count, count).eq(document.narrow(0, 0, count));
   const Tensor learnt = batch.weights.narrow(0, rows - count, count).gt(0);
   const Tensor inside = (torch::arange(count, options) - document.narrow(0, 0, count)).ge(skip);

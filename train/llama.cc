@@ -10,7 +10,7 @@ namespace {
 
 using torch::Tensor;
 
-constexpr int64_t kQueryBlock = 128;  // positions a block of attention
+constexpr int64_t kQueryBlock = 128;  // positions in a query block of attention
 
 Tensor Sum(const Stream& stream) {
   return stream.delta.defined() ? stream.h + stream.delta.to(torch::kFloat32) : stream.h;
@@ -30,7 +30,7 @@ void AddParts(WeightSet& weights, const std::string& prefix, const LlamaShape& s
   }
 }
 
-// The first position that each one attends to, [batch, length] int32.
+// Returns the first position that each query attends to, [batch, length] int32.
 Tensor FirstSeen(const Batch& batch, int64_t window) {
   if (window == 0) return batch.first_key;
   const Tensor pos = torch::arange(batch.length, batch.first_key.options());
@@ -197,7 +197,7 @@ Tensor Llama::Loss(const Batch& batch, double scale) {
 
 double AttentionFlops(const LlamaShape& shape, int64_t rows, int64_t length) {
   const AttentionShape s = AttentionShapeOf(shape, 1, length);
-  int64_t scores = 0;  // of a sequence, all heads
+  int64_t scores = 0;  // per sequence, over all heads
   for (int64_t i = 0; i < s.blocks(); ++i) scores += s.heads * s.block * (i + 1) * s.block;
   const double sequences = static_cast<double>(rows) / static_cast<double>(length);
   return 4.0 * static_cast<double>(scores * s.head_dim) * sequences;

@@ -19,7 +19,7 @@ Tensor EmptyRows(const Tensor& like, int64_t rows, int64_t width) {
   return torch::empty({rows, width}, like.options());
 }
 
-// Up to three master weights side by side: what a block of Llama needs (q, k, v).
+// A product with up to three concatenated master weights, as a Llama block needs for q, k and v.
 class LinearFn : public Function<LinearFn> {
  public:
   using Optional = c10::optional<Tensor>;
@@ -123,8 +123,9 @@ class SwiGluFn : public Function<SwiGluFn> {
   }
 };
 
-// Attention by blocks of query positions: block i needs keys 0 .. (i + 1) * block only, which saves
-// nearly half of the products, and its probabilities are all that is kept for the backward pass.
+// Attention by blocks of query positions. Block i needs only keys 0 .. (i + 1) * block, which saves
+// nearly half of the arithmetic. Besides q, k and v, the backward pass keeps the blocks'
+// probabilities.
 class AttentionFn : public Function<AttentionFn> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& qkv, const std::vector<int64_t>& shape,
@@ -208,7 +209,7 @@ class EmbedFn : public Function<EmbedFn> {
     ctx->saved_data["rows"] = table.size(0);
     return table.index_select(0, ids);
   }
-  // Each thread owns columns, so every sum is made in row order whatever the thread count.
+  // Each thread owns columns, so that every sum is taken in row order for any thread count.
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const Tensor ids = ctx->get_saved_variables()[0].to(torch::kInt64).contiguous();
     const Tensor dout = grads[0].contiguous();
@@ -226,7 +227,7 @@ class EmbedFn : public Function<EmbedFn> {
   }
 };
 
-// Turns logits into their gradient, in place, and returns the loss of each row.
+// Replaces logits by their gradient and returns the loss of each row.
 Tensor CrossEntropy(Tensor logits, const Tensor& targets, const Tensor& weights, double scale) {
   if (!UsesKernels(logits)) return PlainCrossEntropy(logits, targets, weights, scale);
   Tensor losses = torch::empty({logits.size(0)}, weights.options());

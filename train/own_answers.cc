@@ -20,10 +20,10 @@ namespace {
 
 constexpr size_t kMostQuestions = 200;
 constexpr int kFewestAsked = 4, kMostAsked = 24, kAnswerTokens = 64;
-// What a small machine reads of weights a second.
+// Weights that a small machine reads per second, in bytes.
 constexpr double kBytesASecond = 2e10;
 
-// The first thing that is asked; "" where the document is no conversation with an answer.
+// Returns the first question of a conversation; "" if it is not followed by an answer.
 std::string QuestionOf(const TextDocument& document) {
   for (size_t i = 0; i + 1 < document.turns.size(); ++i) {
     const bool answered = document.turns[i + 1].role == "assistant";
@@ -32,7 +32,8 @@ std::string QuestionOf(const TextDocument& document) {
   return "";
 }
 
-// The status with which the program ends, or a negative signal; nothing of what it prints is shown.
+// Runs this program with the arguments `words` and standard output discarded. Returns its exit
+// status, or the negative of the signal that ended it.
 Result<int> RunProgram(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));

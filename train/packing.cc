@@ -9,12 +9,12 @@
 namespace foretoken::train {
 namespace {
 
-constexpr size_t kOpenSequences = 64;  // more: fewer gaps, but short documents come later
+constexpr size_t kOpenSequences = 64;  // more would leave fewer gaps, but delay short documents
 constexpr int32_t kShortestPiece = 4;
 
 constexpr uint64_t kHeldOutOrder = 0x68656c64;
 
-// Pieces, not documents, are shuffled: the parts of a book should not all meet in a few steps.
+// Shuffles pieces instead of documents, so that a long document is spread over the epoch.
 std::vector<Piece> Shuffled(const std::vector<Piece>& pieces, uint64_t key) {
   std::vector<std::pair<uint64_t, size_t>> order;
   for (size_t i = 0; i < pieces.size(); ++i) order.emplace_back(Mix(key ^ Mix(i)), i);
@@ -35,7 +35,7 @@ bool Packer::empty() {
   return sequences_.empty();
 }
 
-// A masked piece would be read for nothing.
+// Whether any token of the piece has a loss; fully masked pieces are omitted.
 bool Packer::HasToLearn(const Piece& piece) const {
   const auto begin = corpus_.learn.begin() + piece.first;
   return std::any_of(begin, begin + piece.count + 1, [](uint8_t learn) { return learn != 0; });

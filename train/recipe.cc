@@ -14,7 +14,7 @@ std::string Label(const std::string& origin, const std::string& name) {
   return origin + ": " + name;
 }
 
-// Whether `value` is of the kind that the field is written as.
+// Whether `value` has the JSON type of the field.
 bool IsOfKind(const ValueRange& range, const Json& value) {
   using Kind = ValueRange::Kind;
   switch (range.kind) {
@@ -90,7 +90,7 @@ Status ReadDatasets(const Json& list, const std::string& origin, Recipe& recipe)
   return {};
 }
 
-// `name`: of a file with data and datasets, from the recipe's folder.
+// Reads a mix. `name`: a file with "data" and "datasets", relative to the recipe's folder.
 Status ReadMix(const Json& name, const std::string& origin, Recipe& recipe) {
   if (!name.is_string()) return Error{origin + ": mix is not the name of a file"};
   const auto folder = std::filesystem::path(origin).parent_path();

@@ -50,7 +50,7 @@ void Compare(const std::string& field, const Json& was, const Json& now,
   differences.push_back(ChangedValue(field, was, now));
 }
 
-// A source's files, however many sources have gone or come.
+// Compares files and weights source by source; if the number of sources differs, only that.
 void CompareSources(const Json& was, const Json& now, std::vector<RunDifference>& differences) {
   if (!was.is_array() || !now.is_array()) return;
   if (was.size() != now.size()) {
@@ -81,14 +81,15 @@ void CompareTargets(const Json& was, const Json& now, std::vector<RunDifference>
   }
 }
 
-// Never for names that are neither: what is compared beside the recipe can be agreed to.
+// The Change of a field or setting. Other names (data, target) may be given to --change: kAsked.
 Change ChangeOf(std::span<const Setting> settings, const std::string& name) {
   if (const Field* field = FindField(name)) return field->change;
   const Setting* setting = FindSetting(settings, name);
   return setting == nullptr ? Change::kAsked : setting->change;
 }
 
-// Of a checkpoint without a record, whose recipe holds what data and target decided.
+// Whether data or target may have changed this field in the recipe of a checkpoint without a
+// record.
 bool IsDecided(const Recipe& asked, const std::string& name) {
   return ChangeOf({}, name) == Change::kNever || name == "init" ||
          (name == "steps" && asked.epochs > 0.0) || (name == "warmup" && asked.warmup_share > 0.0);
@@ -152,7 +153,7 @@ std::string RunKey(const std::string& record) {
       for (const Field& field : AllFields()) {
         if (field.change == Change::kFree) recipe.erase(std::string(field.name));
       }
-      recipe.erase(std::string(kData));  // paths; their contents stand beside the recipe
+      recipe.erase(std::string(kData));  // paths; the contents' hashes are beside the recipe
       Json& settings = recipe["settings"];
       if (settings.is_object()) settings.erase(std::string(kTarget));
     }

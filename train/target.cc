@@ -11,14 +11,16 @@ namespace {
 
 using torch::Tensor;
 
-// Rows of q and k back in Hugging Face's order.
+// Reorders the rows of q or k from GGUF's interleaved RoPE order to Hugging Face's half-split
+// order.
 Tensor HalfSplit(const Tensor& interleaved, int64_t head_dim, int64_t rope_dim) {
   Tensor rows = torch::empty({interleaved.size(0)}, torch::kInt64);
   for (int64_t r = 0; r < rows.size(0); ++r) rows[HalfSplitRow(r, head_dim, rope_dim)] = r;
   return interleaved.index_select(0, rows);
 }
 
-// The file's tensors under Hugging Face names, as f32. Throws where one is missing.
+// Initialises weights from the file's tensors, under Hugging Face names, as f32. Throws if one is
+// missing.
 Initializer FileWeights(const ModelFile& file) {
   return [&file](const NewWeight& weight) {
     const std::string name = GgufTensorName(weight.name);
@@ -40,7 +42,7 @@ Initializer FileWeights(const ModelFile& file) {
   };
 }
 
-// Each worker's own.
+// The path of this worker's feature file.
 std::string FeaturePath(const TrainOptions& options) {
   std::string path = options.out + "/features";
   if (options.rank != 0) path.append(".").append(std::to_string(options.rank));

@@ -1,5 +1,5 @@
-// Compiled once per instruction set with FT_KERNEL_SET naming the result; loops are written for the
-// compiler's vectoriser (reductions may be reassociated: see CMakeLists.txt).
+// Compiled once per instruction set, with FT_KERNEL_SET naming the result. Loops are written for
+// the compiler's vectoriser, which may reassociate reductions (see CMakeLists.txt).
 #include "train_kernels.h"
 
 #include <cfloat>
@@ -79,7 +79,7 @@ void SwiGluBackward(int64_t begin, int64_t end, int64_t width, const T* gate_up,
     const T* d = dout + row * width;
     T* dgate = dgate_up + row * 2 * width;
     T* dup = dgate + width;
-    // One loop for each output: the vectoriser gives up on a loop that stores both.
+    // One loop for each output: the compiler does not vectorise a loop that stores both.
     for (int64_t i = 0; i < width; ++i) {
       const float g = Load(gate[i]);
       const float s = 1.0f / (1.0f + Exp(-g));
@@ -92,7 +92,8 @@ void SwiGluBackward(int64_t begin, int64_t end, int64_t width, const T* gate_up,
   }
 }
 
-// Rotates one head by its position (half-split layout); sign -1 rotates back. All of it is scaled.
+// Rotates one head by its position (half-split layout) and scales all its dimensions; sign -1
+// rotates back.
 template <typename From, typename T>
 void Rotate(const AttentionShape& shape, const From* in, const float* cosine, const float* sine,
             float sign, float scale, T* out) {
@@ -106,7 +107,7 @@ void Rotate(const AttentionShape& shape, const From* in, const float* cosine, co
   for (int64_t i = 2 * half; i < shape.head_dim; ++i) out[i] = Store<T>(Load(in[i]) * scale);
 }
 
-// Start of the query row of (sequence, head, position) in the block layout.
+// The offset of the query row of (sequence, head, position) in the block layout.
 inline int64_t BlockRow(const AttentionShape& s, int64_t sequence, int64_t head, int64_t pos) {
   const int64_t kv = head / s.group(), member = head % s.group();
   const int64_t matrix = (pos / s.block) * s.batch * s.kv_heads + sequence * s.kv_heads + kv;

@@ -20,7 +20,7 @@ struct Sets {
   const DraftKernelSet* draft_kernels;
 };
 
-// A processor that has one has all before it.
+// In ascending order: a CPU that supports a set supports all sets before it.
 constexpr Sets kSets[] = {{&kKernelsBase, &kDraftKernelsBase},
 #if defined(__x86_64__)
                           {&kKernelsAvx2, &kDraftKernelsAvx2},

@@ -1,4 +1,4 @@
-// The entry point of the trainer's module: `foretoken train ...` ends up here.
+// The entry point of the trainer's module, called by `foretoken train ...`.
 #include <malloc.h>
 
 #include <algorithm>
@@ -99,8 +99,8 @@ void PrintHelp(std::FILE* out) {
   }
 }
 
-// The steps of training allocate the same large buffers again and again: keep them, so that the
-// system need not clear fresh pages every time.
+// Makes malloc keep freed memory. Every step allocates the same large buffers, and fresh pages
+// would have to be cleared by the kernel each time.
 void KeepMemory() {
 #if defined(__GLIBC__)
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
@@ -115,7 +115,7 @@ std::string FieldName(const std::string& flag) {
   return name;
 }
 
-// The fields in "lr,warmup-share".
+// Appends the fields named in a list such as "lr,warmup-share".
 void AppendNames(const std::string& list, std::vector<std::string>& names) {
   for (size_t begin = 0; begin <= list.size();) {
     const size_t end = std::min(list.find(',', begin), list.size());
@@ -124,14 +124,14 @@ void AppendNames(const std::string& list, std::vector<std::string>& names) {
   }
 }
 
-// The field that "--no-mask-user" turns off; "" for other flags.
+// Returns the field that a flag such as "--no-mask-user" turns off; "" for other flags.
 std::string FieldTurnedOff(const std::string& flag) {
   const std::string name = flag.starts_with("--no-") ? FieldName("--" + flag.substr(5)) : "";
   return IsFlag(name) ? name : "";
 }
 
-// Reads the recipe first, whatever its place, so that other flags override it. Adds the names of
-// what it holds.
+// Reads the recipe before other flags, wherever it stands, so that they override it. Adds the names
+// of its fields to `named`.
 Status ReadRecipeFlag(const std::vector<std::string>& args, const Method& method, Recipe& recipe,
                       std::set<std::string>& named) {
   for (size_t i = 0; i + 1 < args.size(); ++i) {
@@ -150,7 +150,7 @@ Status ReadRecipeFlag(const std::vector<std::string>& args, const Method& method
   return {};
 }
 
-// Data of the command line: where the recipe's lie, or what stands in their place.
+// Applies --data: a folder is where the recipe's data are looked up; anything else replaces them.
 void PlaceData(const std::vector<std::string>& data, TrainOptions& options) {
   Recipe& r = options.recipe;
   std::error_code fault;
@@ -159,15 +159,16 @@ void PlaceData(const std::vector<std::string>& data, TrainOptions& options) {
     if (is_folder) options.data_base = data[0];
     return;
   }
-  if (!data.empty()) r.datasets.clear();  // they name the recipe's
+  if (!data.empty()) r.datasets.clear();  // they describe the recipe's data
   r.data.clear();
   for (const std::string& path : data) r.data.push_back({path, 1.0});
 }
 
 bool IsDraft(const Method& method) { return method.defaults.rate != 0.0; }
 
-// Lengths beside a budget, which plans the run's own. Those of a recipe are told and not used.
-// Errors: one among `flags`, the names of the command line. `named`: of the recipe and of `flags`.
+// Checks fields that set a run's length against a budget, which plans the length itself. Those of a
+// recipe are reported and ignored. Errors: one of them is among `flags`, the command line's fields.
+// `named`: the fields of the recipe and of `flags`.
 Status CheckLengths(const std::set<std::string>& flags, const std::set<std::string>& named,
                     const TrainOptions& options) {
   if (options.recipe.budget <= 0.0) return {};
@@ -186,7 +187,7 @@ Status CheckLengths(const std::set<std::string>& flags, const std::set<std::stri
   return {};
 }
 
-// f32 where bf16 is slow and nobody asked for it.
+// Chooses f32 if bf16 is slow on this machine and was not requested; warns if it was.
 void ChooseType(const std::set<std::string>& named, TrainOptions& options) {
   Recipe& r = options.recipe;
   if (r.dtype != "bf16" || HasBf16Products(r)) return;
@@ -242,7 +243,7 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
   FillDraftDefaults(method.defaults, named, options.data_base, options.recipe);
   ChooseType(named, options);
   named.insert(options.changes.begin(), options.changes.end());
-  if (!IsDraft(method)) named.insert("accumulate");  // whose default is the same anywhere
+  if (!IsDraft(method)) named.insert("accumulate");  // its default is machine-independent
   if (!options.force) KeepMachineDefaults(named, options.out, options.recipe);
   FT_RETURN_IF_ERROR(CompleteSettings(method.settings, options.recipe));
   FT_RETURN_IF_ERROR(CheckRecipe(options.recipe));
@@ -316,7 +317,7 @@ int RunExport(const std::vector<std::string>& args) {
   return s.ok() ? kDone : Fail(s.error(), kFailed);
 }
 
-// What a failure says, without the trace of calls that libtorch adds.
+// Returns an exception's message without libtorch's stack trace; explains a lack of memory.
 std::string ReasonOf(const std::exception& fault) {
   const std::string_view what = fault.what();
   const std::string reason(
@@ -350,7 +351,7 @@ int Main(int argc, char** argv) {
 
 // argv[0] is "train". The caller has set the environment that BLAS and OpenMP read when loaded.
 extern "C" __attribute__((visibility("default"))) int ForetokenTrainMain(int argc, char** argv) {
-  // The module has a copy of the library of its own.
+  // The module links its own copy of the library, so its process-wide state is set up again.
   foretoken::ExplainBusErrors();
   foretoken::RememberInputs(true);
   try {

@@ -30,12 +30,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kProgressUnits = 100000;
-// A step far longer than usual was a pause (a stopped process, a suspended machine): the rest of it
-// is not training time.
-constexpr double kLongestStep = 3.0;  // times the usual one
+// A step much longer than usual includes a pause (a stopped process, a suspended machine); time
+// beyond this limit does not count as training time.
+constexpr double kLongestStep = 3.0;  // times the usual step
 constexpr double kUsualDecay = 0.9;
 constexpr double kLongestEvaluation = 60.0;  // seconds that count as training
-constexpr int64_t kForecastSteps = 5;        // that tell how fast a run without a budget is
+constexpr int64_t kForecastSteps = 5;        // steps before the forecast of a run without a budget
 
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -43,7 +43,7 @@ double Since(Clock::time_point start) {
 
 double SteadySeconds() { return Since(Clock::time_point()); }
 
-// A draft's held-out acceptance by step; none of what is no draft.
+// Returns a draft's held-out acceptance by step; empty for other models.
 std::vector<double> AlphasOf(const Metrics& evaluated) {
   std::vector<double> alphas;
   for (const auto& [name, value] : evaluated) {
@@ -54,7 +54,7 @@ std::vector<double> AlphasOf(const Metrics& evaluated) {
 
 class Trainer {
  public:
-  // `started`: when the command began, by the options' clock.
+  // `started`: the start of the command, by the options' clock.
   Trainer(const TrainOptions& options, const Method& method, Prepared prepared,
           torch::Device device, Workers& workers, double started)
       : options_(options),
@@ -121,9 +121,9 @@ class Trainer {
   AdamW optimizer_;
   WeightAverage average_;
   RunState state_;
-  int64_t saved_step_ = -1;                // of the checkpoint; below 0 where there is none
-  int64_t evaluated_step_ = -1;            // whose weights have a finite held-out loss
-  std::optional<CheckpointInfo> pending_;  // waits for the next step's gradients
+  int64_t saved_step_ = -1;                // step of the checkpoint; below 0: none
+  int64_t evaluated_step_ = -1;            // last step with a finite held-out loss
+  std::optional<CheckpointInfo> pending_;  // to be saved if the next step's results are finite
   EventLog log_;
   std::string summary_;  // of the last evaluation
   double usual_step_ = 0.0;
@@ -147,7 +147,8 @@ Status Trainer::Resume() {
   return log_.Open(options_.out, state_.step);
 }
 
-// The leader's word: the others must not stop at another step, nor follow another schedule.
+// Whether training continues. The leader's decision and schedule are sent to all workers, so that
+// they stop at the same step.
 Result<bool> Trainer::GoesOn() {
   BudgetPlan& plan = state_.plan;
   std::vector<double> word = {state_.seconds, InterruptGuard::Requested() ? 1.0 : 0.0,
@@ -161,7 +162,7 @@ Result<bool> Trainer::GoesOn() {
   return word[1] == 0.0 && Progressed() < 1.0;
 }
 
-// This worker's of the step.
+// Returns this worker's batches of the next step.
 std::vector<Batch> Trainer::NextBatches() {
   std::vector<Batch> batches;
   for (int64_t i = 0; i < recipe_.accumulate; ++i) {
@@ -176,7 +177,7 @@ std::vector<Batch> Trainer::NextBatches() {
   return batches;
 }
 
-// The same sequences every time.
+// Returns the held-out batches, the same in every evaluation unless a budget's plan limits them.
 std::vector<Batch> Trainer::HeldOutBatches() const {
   std::vector<Sequence> all = packer_.HeldOut();
   int64_t wanted = std::max<int64_t>(recipe_.eval_sequences, 0);
@@ -194,7 +195,8 @@ std::vector<Batch> Trainer::HeldOutBatches() const {
   return batches;
 }
 
-// The next batches that hold something to learn, together; others are left out. Sets r.tokens.
+// Returns this worker's batches of the next step that has tokens with a loss; steps without any are
+// skipped. Sets r.tokens.
 Result<std::vector<Batch>> Trainer::NextStep(StepResult& r) {
   const int64_t begin = state_.sequences;
   for (;;) {
@@ -241,7 +243,7 @@ Result<Trainer::StepResult> Trainer::Step() {
   return r;
 }
 
-// Adds what was learnt to `r`.
+// Makes one update of the weights and adds its metrics to `r`.
 Status Trainer::Update(const std::vector<Batch>& batches, int64_t update, StepResult& r) {
   for (const Batch& batch : batches) {
     const Metrics part = task_->LearnPart(batch, 1.0 / r.tokens, update);
@@ -259,7 +261,7 @@ Status Trainer::Update(const std::vector<Batch>& batches, int64_t update, StepRe
   return {};
 }
 
-// What the workers found, each in its share of the step.
+// Sums the workers' metrics of the step.
 Status Trainer::AddUp(StepResult& r) {
   std::vector<double> values = {r.flops};
   for (const auto& [name, value] : r.metrics) values.push_back(value);
@@ -289,8 +291,8 @@ void Trainer::CountTime(double seconds) {
   state_.seconds += counted;
 }
 
-// Plans what a budget is for. Returns whether it is now known how long the run takes: once.
-// `steps`: those taken by this process.
+// Updates the plan of a run with a budget. Returns true once, when the run's duration first becomes
+// known. `steps`: steps taken by this process.
 bool Trainer::Plan(int64_t steps) {
   bool tells = steps == kForecastSteps || (steps < kForecastSteps && Progressed() >= 1.0);
   if (recipe_.budget > 0.0) {
@@ -301,7 +303,7 @@ bool Trainer::Plan(int64_t steps) {
   return tells;
 }
 
-// None during the trial of a run with a budget, which does not tell yet when the run ends.
+// Zero during the trial of a run with a budget, whose end is not known yet.
 int64_t Trainer::ProgressUnits() const {
   if (recipe_.budget > 0.0 && state_.plan.end == 0) return 0;
   return static_cast<int64_t>(std::min(Progressed(), 1.0) * kProgressUnits);
@@ -361,7 +363,8 @@ Status Trainer::Save(const CheckpointInfo& info) {
   return {};
 }
 
-// Before an update: the weights are still those of the checkpoint, their loss and gradients known.
+// Saves the pending checkpoint. Called before an update, when the weights are still the
+// checkpoint's and their loss and gradients are known.
 Status Trainer::SavePending(const StepResult& r) {
   const auto is_finite = [](const auto& metric) { return std::isfinite(metric.second); };
   if (!pending_ || !std::ranges::all_of(r.metrics, is_finite)) return {};
@@ -371,7 +374,8 @@ Status Trainer::SavePending(const StepResult& r) {
   return Save(info);
 }
 
-// Where no step follows, a batch is judged in its place.
+// Saves the last checkpoint. As no step follows, checks the loss of a held-out batch instead (or of
+// a training sequence, if there is none).
 Status Trainer::SaveLast() {
   if (state_.step != saved_step_ && state_.step != evaluated_step_) {
     std::vector<Batch> batches = HeldOutBatches();
@@ -413,7 +417,7 @@ Status Trainer::Run() {
     CountTime(r.seconds);
     FT_RETURN_IF_ERROR(Log(r));
     if (Plan(steps)) {
-      progress.reset();  // ends its line; a new one goes by the pace that is now known
+      progress.reset();  // ends its line; a new one starts with the known pace
       if (!options_.quiet) {
         std::fprintf(stderr, "%s\n", DescribeForecast(recipe_, corpus_, state_).c_str());
       }

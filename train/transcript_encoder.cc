@@ -19,7 +19,7 @@ size_t CommonLength(std::string_view a, std::string_view b) {
   return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-// Finds the answers of one conversation in its text.
+// Finds the answers of one conversation in its rendered text.
 class AnswerFinder {
  public:
   AnswerFinder(const ChatPrompter& prompter, const Tokenizer& tokenizer,
@@ -30,7 +30,7 @@ class AnswerFinder {
     }
   }
 
-  // The answer messages[index], which begins no earlier than `from`.
+  // Returns the span of the answer messages[index], which begins at `from` or later.
   Result<TextSpan> Find(size_t index, size_t from) const {
     const Result<std::string> prompt = prompter_.Render(messages_.first(index), true);
     const Result<std::string> answered = prompter_.Render(messages_.first(index + 1), false);
@@ -46,7 +46,7 @@ class AnswerFinder {
   }
 
  private:
-  // Without what a template writes after the token that ends the answer `content`.
+  // Shortens `span` to end with the token that ends the answer `content`.
   TextSpan Closed(TextSpan span, std::string_view content) const {
     const std::string_view text = whole_.substr(span.begin, span.end - span.begin);
     const std::string_view words = Trimmed(content);
@@ -55,7 +55,8 @@ class AnswerFinder {
     return {span.begin, span.begin + said + LengthOfEnd(text.substr(said))};
   }
 
-  // The answer's words with what ends them in `answered`, the text that ends with the answer.
+  // Searches for the answer's text and its end token, as rendered in `answered`, the text of the
+  // conversation up to this answer.
   Result<TextSpan> Search(size_t index, std::string_view answered, size_t from) const {
     const Result<std::string> before = prompter_.Render(messages_.first(index), false);
     if (before.ok()) from = std::max(from, CommonLength(*before, whole_));
@@ -77,7 +78,8 @@ class AnswerFinder {
                  ", an answer, when others follow"};
   }
 
-  // Bytes of `tail`, the text behind an answer's words, up to the first token that ends an answer.
+  // Returns the bytes of `tail`, the text after an answer's words, through the first stop token;
+  // all of them if there is none.
   size_t LengthOfEnd(std::string_view tail) const {
     size_t length = tail.size();
     for (const std::string& stop : stops_) {
@@ -116,7 +118,7 @@ Result<EncodedDocument> TranscriptEncoder::Encode(const TextDocument& document) 
   FT_ASSIGN_OR_RETURN(const Transcript transcript,
                       RenderTranscript(prompter_, tokenizer_, messages));
   const std::string_view text = transcript.text;
-  std::vector<std::string_view> pieces;  // each odd one is an answer
+  std::vector<std::string_view> pieces;  // those with an odd index are answers
   size_t done = 0;
   for (const TextSpan& answer : transcript.answers) {
     pieces.push_back(text.substr(done, answer.begin - done));

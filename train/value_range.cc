@@ -83,7 +83,7 @@ Error BadValue(const std::string& label, const std::string& found, const std::st
 
 bool Contains(const ValueRange& r, int64_t value) { return value >= r.least && value <= r.most; }
 
-bool Contains(const ValueRange& r, double value) {  // NaN is in none
+bool Contains(const ValueRange& r, double value) {  // NaN is in no range
   return (r.excludes_low ? value > r.low : value >= r.low) &&
          (r.excludes_high ? value < r.high : value <= r.high);
 }

@@ -24,19 +24,20 @@ namespace {
 
 using torch::Tensor;
 
-// "RANK COUNT FILE" in the environment of a process that was started by the leader.
+// The environment variable of processes started by the leader: "RANK COUNT FILE".
 constexpr char kPlace[] = "FORETOKEN_TRAIN_WORKER";
-// Encoding the data may take hours, while the others wait; one that dies is noticed at once.
+// The timeout of collective operations. Encoding the data may take the leader hours while the
+// others wait; a worker that dies is noticed without the timeout.
 constexpr std::chrono::hours kPatience{48};
 constexpr std::chrono::milliseconds kGlance{5};
-constexpr int kGlances = 400;  // until the system has told of a process that ended
+constexpr int kGlances = 400;  // polls for a child's exit status after a lost connection
 
 struct Place {
   int rank = 0, count = 1;
   std::string meeting_point;
 };
 
-// False in a process that nobody started as a worker.
+// Reads kPlace; returns false in a process that was not started as a worker.
 bool ReadPlace(Place& place) {
   const char* text = std::getenv(kPlace);
   int used = 0;
@@ -80,7 +81,7 @@ Status Workers::Join(const std::string& meeting_point) {
     constexpr int kLeaveFile = -1;
     auto store = c10::make_intrusive<c10d::FileStore>(meeting_point, kLeaveFile);
     store->set(Arrival(rank_), {1});
-    for (int rank = 1; leads() && rank < count_; ++rank) {  // one that failed would never come
+    for (int rank = 1; leads() && rank < count_; ++rank) {  // a failed worker never arrives
       while (!store->check({Arrival(rank)})) FT_RETURN_IF_ERROR(CheckOthers());
     }
     auto options = c10d::ProcessGroupGloo::Options::create(kPatience);
@@ -118,7 +119,7 @@ Status Workers::AddUp(Tensor&) { return {}; }
 
 Workers::Workers(int rank, int count) : rank_(rank), count_(count) {}
 
-// Whatever they still do is of no use: what lasts is the leader's to write.
+// Killing the workers is safe: only the leader writes the run's results.
 Workers::~Workers() {
   for (const pid_t pid : others_) {
     if (pid == 0) continue;
@@ -131,7 +132,7 @@ Result<std::unique_ptr<Workers>> Workers::Start(int count,
                                                 const std::vector<std::string>& command) {
   Place place;
   if (ReadPlace(place)) {
-    signal(SIGINT, SIG_IGN);  // of the terminal: the leader says when to stop
+    signal(SIGINT, SIG_IGN);  // from the terminal; the leader decides when to stop
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     std::unique_ptr<Workers> self(new Workers(place.rank, place.count));
     FT_RETURN_IF_ERROR(self->Join(place.meeting_point));
@@ -168,7 +169,7 @@ Status Workers::StartOthers(const std::vector<std::string>& command,
   return {};
 }
 
-// Takes a moment, so that it can be asked again and again.
+// Returns an error if a worker has ended. Sleeps briefly first, so that it can be called in a loop.
 Status Workers::CheckOthers() {
   std::this_thread::sleep_for(kGlance);
   for (size_t i = 0; i < others_.size(); ++i) {
@@ -181,7 +182,8 @@ Status Workers::CheckOthers() {
   return {};
 }
 
-// What became of the others says more than what c10d noticed.
+// Describes a failed collective operation: by a worker's exit status if one has ended, which is
+// more informative than c10d's message `fault`.
 Error Workers::Lost(const std::string& fault) {
   for (int glance = 0; leads() && glance < kGlances; ++glance) {
     if (const Status s = CheckOthers(); !s.ok()) return s.error();
@@ -208,7 +210,8 @@ Status Workers::Meet() {
   return Sum(nothing);
 }
 
-// One message of all gradients, and how many processes have each, through the memory of the host.
+// Sends all gradients, and for each the number of workers that have it, as one message through host
+// memory.
 Status Workers::SumGradients(const std::vector<NamedParameter>& parameters) {
   if (count_ == 1) return {};
   const torch::NoGradGuard no_grad;

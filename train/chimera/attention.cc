@@ -10,9 +10,9 @@ namespace {
 
 using torch::Tensor;
 
-// Queries of a key head's group lie one below the other: one product serves them all.
+// The queries of a key head's group are concatenated, so that one product serves all of them.
 struct BlockOfQueries {
-  Tensor scores;  // [batch, kv_heads, group, block, 2 * keys] f32: with features, then states
+  Tensor scores;  // [batch, kv_heads, group, block, 2 * keys] f32: of features, then of states
   Tensor values;  // [batch * kv_heads, 2 * keys, head_dim]
 };
 
@@ -28,8 +28,8 @@ BlockOfQueries Score(const Tensor& q, const Tensor& k, const Tensor& v, int64_t 
   return {scores.view({s.batch, s.kv_heads, s.group(), s.block, 2 * keys}), begun(v)};
 }
 
-// Scaled queries [batch, kv_heads, group, length, head_dim], and keys and values, [batch, kv_heads,
-// length, head_dim]; queries and keys are rotated.
+// Scaled queries [batch, kv_heads, group, length, head_dim], keys and values [batch, kv_heads,
+// length, head_dim]. Queries and keys are rotated.
 struct StateHeads {
   Tensor q, k, v;
 };
@@ -55,7 +55,8 @@ ContextKeys KeysOf(const Tensor& features, const StateHeads& states, const Atten
           torch::stack({seen.narrow(1, s.kv_heads, s.kv_heads), states.v})};
 }
 
-// The scores of a block that begins at `first`, but for what is hidden [batch, length, 2 * length].
+// Returns the scores of a block that begins at `first`, with -infinity where `hidden` [batch,
+// length, 2 * length] is true.
 Tensor Masked(const BlockOfQueries& block, const Tensor& hidden, int64_t first,
               const AttentionShape& s) {
   const int64_t keys = first + s.block;
@@ -65,7 +66,7 @@ Tensor Masked(const BlockOfQueries& block, const Tensor& hidden, int64_t first,
                                   -std::numeric_limits<float>::infinity());
 }
 
-// [rows, heads * head_dim] of blocks [batch, heads, block, head_dim].
+// Concatenates blocks [batch, heads, block, head_dim] to [rows, heads * head_dim].
 Tensor Joined(const std::vector<Tensor>& blocks, const AttentionShape& s) {
   return torch::cat(blocks, 2).transpose(1, 2).reshape({s.batch * s.length, s.heads * s.head_dim});
 }
@@ -85,7 +86,7 @@ std::vector<Tensor> ContextAttention(const Tensor& states, const Tensor& feature
                                      const Tensor& first_key) {
   const StateHeads own = HeadsOf(states, s, rope);
   const ContextKeys context = KeysOf(features, own, s, rope);
-  std::vector<Tensor> hidden;  // [heads] of [batch, length, 2 * length]: what is not seen
+  std::vector<Tensor> hidden;  // [heads] of [batch, length, 2 * length]: true where masked out
   hidden.reserve(static_cast<size_t>(heads));
   for (int64_t head = 0; head < heads; ++head) {
     hidden.push_back(ContextMask(head, first_key).logical_not());
@@ -115,11 +116,11 @@ Tensor SelfFedAttention(std::span<const Tensor> states, const Tensor& features,
   const ContextKeys context = KeysOf(features, HeadsOf(states[0], s, rope), s, rope);
   const Tensor q = HeadsOf(states.back(), s, rope).q;
   const Tensor column = torch::arange(s.length, first_key.options());
-  const Tensor later = column.unsqueeze(0).gt(column.unsqueeze(1) - late);  // than the root
+  const Tensor later = column.unsqueeze(0).gt(column.unsqueeze(1) - late);  // after the root
   const Tensor hidden = ContextMask(late, first_key)
                             .logical_not()
                             .logical_or(torch::cat({torch::zeros_like(later), later}, 1));
-  // One key of each source of guesses, moved to the query that sees it.
+  // A query sees one key of each source of guesses; keys are shifted to their queries' rows.
   std::vector<Tensor> scores, values;
   for (int64_t i = 1; i <= late; ++i) {
     const StateHeads source = HeadsOf(states[static_cast<size_t>(i)], s, rope);

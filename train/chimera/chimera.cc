@@ -1,5 +1,5 @@
-// `foretoken train chimera` (C-23): cross-entropy of every head, and the distance between
-// what the encoder makes of a token and the target's feature of it.
+// `foretoken train chimera` (C-23): cross-entropy of every head, and the distance between the
+// encoder's output for a token and the target's feature of it.
 #include <array>
 
 #include "chimera/module.h"
@@ -19,7 +19,7 @@ ChimeraShape ShapeOf(const Recipe& r) {
           r.Number("shared_output") != 0.0};
 }
 
-// Drafts begin at the second token of a document: of the first alone, nothing is known.
+// Drafts begin at the second token of a document, as the first has no feature before it.
 HeadRows Anchors(const Batch& batch, int64_t head) { return RowsOfHead(batch, head, /*skip=*/1); }
 
 class ChimeraTask final : public DraftTask {
@@ -40,7 +40,7 @@ class ChimeraTask final : public DraftTask {
     const Tensor features = target_->Features(batch);
     const ChimeraContext context =
         selffeed_ ? module_.EncodeSelfFed(batch, features) : module_.Encode(batch, features);
-    // A mean, counted once for every row that head 0 learns from, as the other losses are sums.
+    // Distance is a mean; it is scaled to a sum over head 0's rows to match the other losses.
     const Tensor distance =
         module_.Distance(batch, context, features) * (mse_weight_ * Learnt(batch) * scale);
     Tensor tokens = torch::zeros_like(distance);
@@ -54,7 +54,7 @@ class ChimeraTask final : public DraftTask {
             {"feature_loss", distance.item<double>()}};
   }
 
-  // Features, embeddings and the target's LM head have no gradients.
+  // No gradients are computed for features, embeddings and the target's LM head.
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
     double total = target_->FeatureFlops(rows, batch.length) +

@@ -27,7 +27,7 @@ Tensor SelfFedIds(const Batch& batch, const Tensor& ngram_rows, std::span<const 
   const Tensor back = torch::arange(rows, options).unsqueeze(1) - ngram_rows;   // from the last
   const Tensor place = torch::arange(batch.length, options) - batch.first_key;  // in its document
   const Tensor guessed = back.lt(late).logical_and(place.gt(late).view({-1, 1}));
-  // Head i's guess of a token stands at the row before it.
+  // Head i's guess of a token is at the row before the token.
   const Tensor at = (late - 1 - back).clamp_min(0) * rows + (ngram_rows - 1).clamp_min(0);
   const Tensor own = torch::cat(at::TensorList(guesses.data(), guesses.size()));
   const auto pick = [](const Tensor& from, const Tensor& index) {
@@ -77,7 +77,7 @@ NormResult ChimeraModule::Normed(const Tensor& states) const {
                     weights_.compute());
 }
 
-// Nobody asks what a feature attends to.
+// Features need no queries.
 Tensor ChimeraModule::KeysValues(const Tensor& features) const {
   const LlamaShape& s = target_.shape();
   const int64_t queries = s.heads * s.head_dim, all = queries + 2 * s.kv_heads * s.head_dim;
@@ -159,7 +159,7 @@ double ChimeraModule::NgramFlops(int64_t rows) const {
   return 2.0 * static_cast<double>(rows * wide * (wide + hidden));
 }
 
-// By causal blocks, with features and states.
+// Counts causal blocks over features and states.
 double ChimeraModule::ScoreFlops(int64_t rows, int64_t length) const {
   const LlamaShape& s = target_.shape();
   const int64_t block = AttentionShapeOf(s, 1, length).block;
@@ -170,7 +170,7 @@ double ChimeraModule::ScoreFlops(int64_t rows, int64_t length) const {
 double ChimeraModule::EncoderFlops(int64_t rows, int64_t length) const {
   const LlamaShape& s = target_.shape();
   const int64_t weights = s.hidden * (s.heads + 4 * s.kv_heads) * s.head_dim;
-  // Scores once, values once a head.
+  // Scores are computed once, products with values once a head.
   return NgramFlops(rows) + 2.0 * static_cast<double>(weights * rows) +
          ScoreFlops(rows, length) * static_cast<double>(1 + shape_.heads);
 }

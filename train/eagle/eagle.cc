@@ -1,4 +1,4 @@
-// `foretoken train eagle` and `train hass`: one module, HASS with its two harmonisations.
+// `foretoken train eagle` and `train hass`: the same module; HASS adds its two harmonisations.
 #include <array>
 #include <cmath>
 #include <map>
@@ -40,7 +40,7 @@ EagleLossOptions LossOptions(const Recipe& r) {
   return options;
 }
 
-// What the module begins as: setting `start`.
+// The module's initial weights, by the setting `start`.
 WeightOptions StartOf(const Recipe& recipe, torch::Device device, const FrozenTarget& target) {
   WeightOptions options = WeightOptionsOf(recipe, device);
   const std::string start = recipe.Text("start");
@@ -62,8 +62,8 @@ WeightOptions StartOf(const Recipe& recipe, torch::Device device, const FrozenTa
   return options;
 }
 
-// Uniform noise on features (H-23): (U - 0.5) * amount * 512 / T, T the document's length
-// in the sequence. Addressed by seed and batch, so a resumed run repeats it.
+// Adds uniform noise to features (H-23): (U - 0.5) * amount * 512 / T, with T the document's length
+// in the sequence. The noise is addressed by seed and batch, so a resumed run repeats it.
 void AddNoise(double amount, uint64_t key, const Batch& batch, const Tensor& features) {
   const int64_t width = features.size(1);
   const Tensor extent = batch.extent.to(torch::kCPU);
@@ -85,7 +85,7 @@ void AddNoise(double amount, uint64_t key, const Batch& batch, const Tensor& fea
 
 class EagleTask final : public DraftTask {
  public:
-  // `scored`: the tokens of the losses, ascending; empty for all.
+  // `scored`: the tokens over which losses are computed, ascending; empty: all.
   EagleTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device,
             const std::vector<int64_t>& scored)
       : target_(std::move(target)),
@@ -119,7 +119,7 @@ class EagleTask final : public DraftTask {
     const int64_t rows = batch.batch * batch.length;
     const auto learnt = static_cast<int64_t>(Learnt(batch));
     const auto count = static_cast<double>(passes());
-    // Inputs of fc have no gradient, nor has the LM head.
+    // No gradients are computed for fc's inputs and for the LM head.
     const double module = 3.0 * module_.PassFlops(rows, batch.length) + 2.0 * module_.FcFlops(rows);
     const double again = step_per_pass_ ? count * (count - 1.0) / 2.0 : 0.0;  // earlier sources
     return target_->FeatureFlops(rows, batch.length) + count * module +
@@ -128,7 +128,7 @@ class EagleTask final : public DraftTask {
   }
 
  private:
-  // A batch, and what its passes so far have read.
+  // A batch and the inputs of its passes so far.
   struct Begun {
     Tensor features;  // the target's
     EagleInputs inputs;
@@ -159,7 +159,7 @@ class EagleTask final : public DraftTask {
   EagleAnswers Answers(const Batch& batch, const Tensor& features) const {
     return {features, head_.rows(), Rows(batch), head_.Scores(batch)};
   }
-  // The draft's likeliest tokens of those that are scored.
+  // Returns the draft's top tokens among the scored ones.
   Tensor Guesses(const Tensor& outputs) const {
     return head_.Tokens(Likeliest(outputs, head_.rows()));
   }
@@ -173,8 +173,8 @@ class EagleTask final : public DraftTask {
     }
     return inputs;
   }
-  // Token alignment (H-27): later passes read, with that probability, the token that the draft
-  // itself makes likeliest instead of the text's.
+  // Token alignment (H-27): with probability token_alignment_, later passes read the draft's most
+  // likely token instead of the text's.
   auto DraftedTokens(const Batch& batch, const Tensor& embeddings) const
       -> decltype(EagleInputs::embeddings_of) {
     return [this, embeddings, number = batch.number](const Tensor& guessed, int64_t pass) {
@@ -195,12 +195,13 @@ class EagleTask final : public DraftTask {
   EagleLossOptions options_;
   double noise_, token_alignment_;
   bool step_per_pass_;
-  std::map<uint64_t, Begun> begun_;  // with an update a pass: the step's, by the batch's number
+  std::map<uint64_t, Begun> begun_;  // the step's batches by number, if each pass is an update
   int64_t steps_;
   uint64_t noise_key_, token_key_;
 };
 
-// One pass with the weights that those before it left (H-2): what they guessed stays.
+// Learns one pass with the weights as updated by the passes before it (H-2). Their predicted
+// features are not computed again.
 Metrics EagleTask::LearnPass(const Batch& batch, double scale, int64_t pass) {
   if (pass == 0) begun_[batch.number] = Begin(batch);
   Begun& begun = begun_.at(batch.number);

@@ -17,9 +17,9 @@ struct RowLosses {
   Tensor gradient;  // of their sum, [rows, vocab] f32
 };
 
-constexpr int64_t kDerivedRows = 128;  // objectives keep many values of each token
+constexpr int64_t kDerivedRows = 128;  // rows at once: objectives keep many values a token
 
-// By libtorch's own derivatives: these losses are for comparisons.
+// Differentiates by libtorch's autograd, which is slow; these losses serve for comparisons.
 RowLosses Derived(const EagleLossOptions& options, const Tensor& target, const Tensor& draft) {
   const torch::AutoGradMode enabled(true);
   RowLosses all{torch::zeros({draft.size(0)}, draft.options().dtype(torch::kFloat32)),
@@ -37,15 +37,16 @@ RowLosses Derived(const EagleLossOptions& options, const Tensor& target, const T
   return all;
 }
 
-// The root mean square of each dimension over `rows`: [hidden] f32, at least a hundredth of the
-// largest.
+// Returns the root mean square of each dimension over `rows`: [hidden] f32, at least 1 % of the
+// largest one.
 Tensor Spread(const Tensor& features, const Tensor& rows) {
   const Tensor values = features.index_select(0, rows).to(torch::kFloat32);
   const Tensor spread = values.square().mean(0).sqrt();
   return torch::maximum(spread, spread.max() * 1e-2).clamp_min(1e-6);
 }
 
-// SmoothL1 of both sides divided by `spread`, with its gradient; draft_ops.h has the plain one.
+// SmoothL1 between guesses / spread and wanted / spread, with its gradient; otherwise like SmoothL1
+// of draft_ops.h.
 Tensor NormalisedSmoothL1(const Tensor& guesses, const Tensor& rows, const Tensor& wanted,
                           const Tensor& spread, const Tensor& added, double factor,
                           Tensor gradient) {

@@ -8,14 +8,14 @@ namespace {
 
 using torch::Tensor;
 
-// [rows, 1]: whether a row begins a document. Nothing was guessed for it.
+// Returns [rows, 1]: whether a row is its document's first, for which there is no prediction.
 Tensor IsFirst(const EagleInputs& inputs) {
   const Tensor pos = torch::arange(inputs.length, inputs.first_key.options());
   return inputs.first_key.eq(pos).view({-1, 1});
 }
 
-// Features by position from the outputs of a pass, which guess the next position's: row r takes
-// output r - 1, a document's first row what it had.
+// Converts the outputs of a pass, which predict the next position's feature, to features by
+// position: row r takes output r - 1; a document's first row keeps its feature.
 Tensor Shifted(const Tensor& outputs, const EagleInputs& inputs) {
   torch::NoGradGuard no_grad;
   const Tensor guessed = outputs.detach().to(inputs.features.scalar_type()).roll(1, 0);

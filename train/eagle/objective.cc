@@ -17,7 +17,7 @@ Tensor CrossEntropyAmong(const Tensor& among, const Tensor& target, const Tensor
   return -(p * log_q).masked_fill(among.logical_not(), 0.0).sum(1);
 }
 
-// The smallest set of tokens whose mass exceeds P.
+// Top-P: cross-entropy over the smallest set of the target's tokens whose mass exceeds P.
 Tensor TopMass(const Tensor& target, const Tensor& draft, const ObjectiveOptions& o) {
   const Tensor p = torch::softmax(target, 1);
   const auto [sorted, ids] = p.sort(/*stable=*/true, 1, /*descending=*/true);
@@ -26,15 +26,15 @@ Tensor TopMass(const Tensor& target, const Tensor& draft, const ObjectiveOptions
   return CrossEntropyAmong(among, target, draft);
 }
 
-// Both distributions divided by their mass on the target's K.
+// Top-K with both distributions divided by their mass on the target's top K.
 Tensor NormedLinear(const Tensor& target, const Tensor& draft, const ObjectiveOptions& o) {
   const Tensor ids = TopIds(target, o.top);
   const Tensor p = torch::softmax(target.gather(1, ids), 1);
   return -(p * torch::log_softmax(draft.gather(1, ids), 1)).sum(1);
 }
 
-// Both distributions' probabilities of the target's K, normalised by a softmax. (One of the K
-// logits would be the same as dividing by the mass.)
+// Top-K with a softmax over the probabilities of the target's top K. (A softmax over their logits
+// would equal dividing by the mass.)
 Tensor NormedSoftmax(const Tensor& target, const Tensor& draft, const ObjectiveOptions& o) {
   const Tensor ids = TopIds(target, o.top);
   const Tensor p = torch::softmax(torch::softmax(target, 1).gather(1, ids), 1);
@@ -42,7 +42,7 @@ Tensor NormedSoftmax(const Tensor& target, const Tensor& draft, const ObjectiveO
   return -(p * log_q).sum(1);
 }
 
-// The K of the target and the K of the draft.
+// Cross-entropy over the union of the target's and the draft's top K.
 Tensor BothTops(const Tensor& target, const Tensor& draft, const ObjectiveOptions& o) {
   const Tensor none = torch::zeros(target.sizes(), target.options().dtype(torch::kBool));
   const Tensor among =
@@ -50,20 +50,20 @@ Tensor BothTops(const Tensor& target, const Tensor& draft, const ObjectiveOption
   return CrossEntropyAmong(among, target, draft);
 }
 
-// 1 - the share of the target's K that the draft ranks among its K, steps made sigmoids (Patel et
-// al. 2022): a token's rank is 1 + the sum over the others of sigmoid(how far they lead).
+// 1 - the share of the target's top K in the draft's top K, with steps replaced by sigmoids (Patel
+// et al. 2022): a token's rank is 1 + the sum over the others of sigmoid(their lead in logits).
 Tensor RecallSurrogate(const Tensor& target, const Tensor& draft, const ObjectiveOptions& o) {
   const Tensor wanted = draft.gather(1, TopIds(target, o.top));  // [rows, K]
   std::vector<Tensor> found;
   for (const Tensor& score : wanted.unbind(1)) {
     const Tensor ahead = torch::sigmoid((draft - score.unsqueeze(1)) / o.temperature).sum(1);
-    const Tensor rank = 1.0 + ahead - 0.5;  // it does not lead itself
+    const Tensor rank = 1.0 + ahead - 0.5;  // without the token's own sigmoid(0)
     found.push_back(torch::sigmoid((static_cast<double>(o.top) - rank) / o.temperature));
   }
   return 1.0 - torch::stack(found, 1).mean(1);
 }
 
-// Differences between all pairs of the K logits, as a distribution.
+// Returns the log-softmax of the differences between all pairs of the K logits.
 Tensor Differences(const Tensor& logits, const Tensor& ids, double temperature) {
   const Tensor top = logits.gather(1, ids);
   const Tensor pairs = torch::ones({ids.size(1), ids.size(1)}, logits.options()).triu(1).nonzero();
@@ -75,7 +75,8 @@ Tensor Divergence(const Tensor& log_p, const Tensor& log_q) {
   return (log_p.exp() * (log_p - log_q)).sum(1);
 }
 
-// BiLD (Li et al. 2024): KL between the differences, over the target's K and over the draft's.
+// BiLD (Li et al. 2024): KL between the logit differences over the target's top K, plus that over
+// the draft's top K.
 Tensor LogitDifferences(const Tensor& target, const Tensor& draft, const ObjectiveOptions& o) {
   Tensor loss = torch::zeros({target.size(0)}, target.options());
   for (const Tensor& leader : {target, draft}) {

@@ -10,7 +10,7 @@ namespace {
 
 using torch::Tensor;
 
-// Keys or values of a stream, [batch * kv_heads, length, head_dim].
+// Keys and values of a stream, each [batch * kv_heads, length, head_dim].
 struct KeyValues {
   Tensor keys, values;
 };
@@ -21,12 +21,12 @@ KeyValues KeyValuesOf(const Tensor& keys, const Tensor& values, const AttentionS
   return {PlainRotated(keys, rope).reshape(flat), values.reshape(flat)};
 }
 
-// Queries [begin, end), the states before `end`, and the tokens from `first_token` up to `end`.
+// A block of queries [begin, end), which may see states before `end` and tokens [first_token, end).
 struct QueryBlock {
   int64_t begin, end, first_token;
 };
 
-// [batch, 1, queries, states + tokens]: what is out of sight.
+// Returns [batch, 1, queries, states + tokens]: true where a key is masked out.
 Tensor HiddenIn(const QueryBlock& at, const Tensor& first_key, const Tensor& starts) {
   const auto options = first_key.options();
   const int64_t count = at.end - at.begin;
@@ -49,7 +49,7 @@ Tensor BlockStarts(const Batch& batch, int64_t block) {
   const auto* first = first_key.data_ptr<int32_t>();
   auto* out = starts.data_ptr<int32_t>();
   for (int64_t sequence = 0; sequence < batch.batch; ++sequence) {
-    int64_t run = 0;  // where the run of learnt tokens began
+    int64_t run = 0;  // start of the run of tokens with a loss
     for (int64_t p = 0; p < batch.length; ++p) {
       const int64_t row = sequence * batch.length + p;
       const bool goes_on = p > first[row] && learnt[row - 1] > 0.0f && learnt[row] > 0.0f;

@@ -1,5 +1,5 @@
 // `foretoken train edd`: a layer that reads the target's hidden states as a soft prompt (EDD), or
-// tokens only (VDM, `--encoder 0`).
+// only tokens (VDM, `--encoder 0`).
 #include <array>
 #include <cmath>
 
@@ -34,8 +34,8 @@ Result<int> TapOf(const Recipe& r) {
                std::to_string(r.layers + 1) + " to " + std::to_string(r.layers)};
 }
 
-// Rows whose token and next token are both to be learnt: a draft begins behind a token of the
-// answer.
+// Returns the rows whose token and next token both have a loss, as drafts begin after a token of
+// the answer.
 Tensor LearntRows(const Batch& batch) {
   return batch.inner.gt(0).logical_and(batch.weights.gt(0)).nonzero().squeeze(1);
 }
@@ -67,7 +67,7 @@ class EddTask final : public DraftTask {
     return {{"loss", loss.item<double>()}, {"block", static_cast<double>(block)}};
   }
 
-  // What learns nothing has no gradient of its own.
+  // Frozen parts have no gradients of weights.
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
     const auto learnt = static_cast<int64_t>(Learnt(batch));
@@ -78,7 +78,7 @@ class EddTask final : public DraftTask {
   }
 
  private:
-  // What the target made of a batch.
+  // The target's results for a batch.
   struct Seen {
     Tensor features;  // [rows, hidden], compute type
     HiddenState state;
@@ -93,7 +93,7 @@ class EddTask final : public DraftTask {
     return seen;
   }
 
-  // Addressed by seed and batch, so that a resumed run repeats it.
+  // Draws the batch's block length, addressed by seed and batch, so that a resumed run repeats it.
   int64_t BlockOf(const Batch& batch) const {
     const auto choices = static_cast<uint64_t>(block_max_ - block_min_ + 1);
     return block_min_ + static_cast<int64_t>(Mix(block_key_ ^ batch.number) % choices);
@@ -126,7 +126,7 @@ class EddTask final : public DraftTask {
   uint64_t block_key_;
 };
 
-// Step k of drafting at every position; the loss is that of blocks as long as there are steps.
+// Simulates each draft step at every position. The loss is that of blocks of steps_ tokens.
 HeldOut EddTask::Judge(const Batch& batch) {
   const Seen seen = See(batch);
   const auto outputs = [&](const Tensor& starts) {
@@ -139,12 +139,12 @@ HeldOut EddTask::Judge(const Batch& batch) {
                    {}};
   std::vector<Tensor>& guesses = held_out.guesses;
   for (int64_t step = 0; step < steps_; ++step) {
-    if (step > 0 && !module_.encodes()) {  // a VDM sees the same at every step
+    if (step > 0 && !module_.encodes()) {  // the inputs of a VDM are equal at every step
       guesses.push_back(guesses.back());
       continue;
     }
     const Tensor rows = module_.encodes() ? outputs(StepStarts(batch.first_key, step)) : blocks;
-    // By the row before, as if a feature gave the token.
+    // Moved to the row before, where DraftAccuracy expects the guess.
     guesses.push_back(Likeliest(rows, module_.head().compute).roll(-1, 0));
   }
   return held_out;

@@ -38,7 +38,7 @@ Tensor EddModule::Attend(const EddInputs& inputs, const Tensor& normed) {
   const Matrix& qkv = *block_.qkv;
   const Tensor tokens = Linear(normed, qkv);
   if (!parts_.encoder) return Attention(tokens, attention, rope, inputs.first_key);
-  // Hidden states have keys and values only.
+  // Hidden states need only keys and values.
   const int64_t q = shape_.heads * shape_.head_dim;
   const Matrix key_value{{qkv.masters[1], qkv.masters[2]},
                          qkv.compute.narrow(0, q, qkv.compute.size(0) - q)};

@@ -16,7 +16,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// By blocks of query positions, as AttentionFn (ops.cc), but that only queries have gradients.
+// Works by blocks of query positions, as AttentionFn (ops.cc) does, with gradients for queries
+// only.
 class CrossAttentionFn : public Function<CrossAttentionFn> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& q, const Tensor& keys_values,
@@ -92,7 +93,7 @@ class CrossAttentionFn : public Function<CrossAttentionFn> {
       Tensor block = dq[i];
       at::bmm_out(block, ds, k.narrow(1, 0, keys));
     }
-    const Tensor none = torch::zeros(k.sizes(), rope.options());  // of keys and values
+    const Tensor none = torch::zeros(k.sizes(), rope.options());  // gradients of keys and values
     Tensor dqkv = torch::empty({rows, s.width()}, dout.options());
     ForRows(rows, [&](int64_t begin, int64_t end) {
       KernelsFor<T>().merge_heads(begin, end, s, Data<T>(dq), Data<float>(none), Data<float>(none),
@@ -102,7 +103,7 @@ class CrossAttentionFn : public Function<CrossAttentionFn> {
   }
 };
 
-// Positions in a row, [length], of the type of `like` [batch, length].
+// Returns the positions of a sequence, [length], in the type of `like` [batch, length].
 Tensor Positions(const Tensor& like) { return torch::arange(like.size(1), like.options()); }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// `foretoken train glide` and `train vanilla` (G-24): a small language model that reads
-// the keys and values of its frozen target, and the same without.
+// `foretoken train glide` and `train vanilla` (G-24): a small language model with cross-attention
+// to the keys and values of its frozen target, and one without.
 #include <array>
 
 #include "draft/glide/glide_spec.h"
@@ -19,13 +19,13 @@ using torch::Tensor;
 
 bool Looks(const Recipe& recipe) { return recipe.method == GlideSpec::kMethod; }
 
-// A setting whose default, 0, is another number.
+// Returns a setting's value, or `fallback` if it is 0, its default.
 int64_t NumberOr(const Recipe& recipe, const std::string& setting, int64_t fallback) {
   const auto value = static_cast<int64_t>(recipe.Number(setting));
   return value == 0 ? fallback : value;
 }
 
-// The target's shape, but for what settings say. Every query head has keys of its own.
+// Returns the target's shape, changed by settings. The draft has as many key heads as query heads.
 LlamaShape DraftShape(const Recipe& r) {
   LlamaShape s = ShapeOf(ConfigOf(r));
   s.layers = static_cast<int64_t>(r.Number("draft_layers"));
@@ -37,7 +37,8 @@ LlamaShape DraftShape(const Recipe& r) {
   return s;
 }
 
-// The target's layers (0-based) that the draft's read: the last one is `kv_layer`, from 1.
+// Returns the target's layers (0-based) that the draft's layers read, of which the last is
+// `kv_layer` (1-based).
 std::vector<int> KvLayers(const Recipe& r) {
   if (!Looks(r)) return {};
   return GlideSpec::KvLayers(static_cast<int>(r.Number("draft_layers")),
@@ -66,7 +67,7 @@ class GlideTask final : public DraftTask {
     return {{"loss", loss.item<double>()}};
   }
 
-  // The target runs up to the keys and values of the last layer read.
+  // The target runs only up to the keys and values of the last layer that is read.
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
     const double seen = looks() ? target_->KeysValuesFlops(rows, batch.length, kv_layers_) : 0.0;
@@ -78,7 +79,7 @@ class GlideTask final : public DraftTask {
   HeldOut Judge(const Batch& batch) override;
   bool looks() const { return !kv_layers_.empty(); }
 
-  // All but which keys are seen.
+  // Makes the inputs without last_key.
   GlideInputs Inputs(const Batch& batch) {
     GlideInputs inputs{batch.batch, batch.length, batch.ids, batch.first_key, {}, {}};
     if (looks()) inputs.keys_values = target_->KeysValues(batch, kv_layers_);
@@ -96,9 +97,10 @@ class GlideTask final : public DraftTask {
   int64_t steps_;
 };
 
-// Row r of step k is fed token r and has k drafted tokens before it; DraftAccuracy counts by the
-// row before. Exact for one layer: the keys that deeper ones attend to have seen as much of the
-// target as the query, not as much as they had when they were drafted.
+// Row r of step k reads token r and has k drafted tokens before it; its guess is moved to the row
+// before, where DraftAccuracy expects it. Exact for drafts of one layer. In deeper drafts, the keys
+// of later layers are computed with the query's view of the target, which is not the view they had
+// when they were drafted.
 HeldOut GlideTask::Judge(const Batch& batch) {
   GlideInputs inputs = Inputs(batch);
   if (looks()) inputs.last_key = BlockKeys(batch.first_key, block_);
@@ -139,7 +141,7 @@ Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   return WithTask<GlideTask>(std::move(draft), device);
 }
 
-// Both are drafts of the drafter `glide`: the layers that a file says it reads tell them apart.
+// Exports a draft of either method for the drafter `glide`; the file's `kv_layers` tell them apart.
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   DraftInfo draft;
   draft.method = GlideSpec::kMethod;

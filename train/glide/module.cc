@@ -40,7 +40,7 @@ Tensor GlideModule::Forward(const GlideInputs& in) {
     const Tensor mixed =
         Attention(Linear(a.normed, *layer.block.qkv), own, ropes_.For(in.length), in.first_key);
     stream = {a.residual, Linear(mixed, *layer.block.out)};
-    if (layer.cross_q != nullptr) {              // reads the residual stream as it is (G-2)
+    if (layer.cross_q != nullptr) {              // reads the residual stream without a norm (G-2)
       const Tensor h = stream.h + stream.delta;  // f32
       const Tensor q = Linear(h.to(compute), *layer.cross_q);
       const Tensor seen = CrossAttention(q, in.keys_values[m], cross, target_ropes_.For(in.length),

@@ -1,5 +1,5 @@
-// `foretoken train hydra`: Hydra++ (B-12). Heads that know the guesses before their own,
-// and learn what the target says after them.
+// `foretoken train hydra`: Hydra++ (B-12). A head reads the guesses of the heads before it and is
+// trained on the target's distribution after them.
 #include <array>
 
 #include "base/rng.h"
@@ -47,7 +47,7 @@ class HydraTask final : public DraftTask {
     return {{"loss", loss.item<double>()}};
   }
 
-  // Features and embeddings have no gradient, nor has a shared LM head.
+  // No gradients are computed for features, embeddings and a shared LM head.
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
     double total =
@@ -61,7 +61,7 @@ class HydraTask final : public DraftTask {
   }
 
  private:
-  // The divergence from the target's distribution: the soft cross-entropy but for a constant.
+  // The KL divergence from the target's distribution: the soft cross-entropy minus a constant.
   Tensor Loss(int64_t head, const Tensor& features, const Tensor& prefix, const Batch& batch,
               double scale, const HydraDropout& dropout = {}) const {
     const Tensor rows = RowsOfHead(batch, head).rows;
@@ -81,7 +81,7 @@ class HydraTask final : public DraftTask {
                      {}};
     const auto options = torch::TensorOptions(features.device()).dtype(torch::kInt64);
     for (int64_t k = 0; k < module_.heads(); ++k) {
-      // Row r draws on rows up to r + k, so the last ones have nothing to say.
+      // Row r reads the targets of rows up to r + k; its guess belongs to row r + k.
       const Tensor rows = torch::arange(std::max<int64_t>(count - k, 0), options);
       const Tensor guess =
           Likeliest(module_.States(k, batch, prefix, rows), module_.scores(k).compute);

@@ -52,7 +52,7 @@ Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   FT_ASSIGN_OR_RETURN(PreparedData data, PrepareData(options.recipe, options.data_base, options.out,
                                                      options.quiet, nullptr, options.kept));
   Prepared prepared{options.recipe, std::move(data.corpus), nullptr};
-  // Fewer than asked for where text is short.
+  // A short text may give fewer tokens than requested.
   prepared.recipe.vocab = static_cast<int64_t>(data.tokenizer.tokens.size());
   prepared.task = std::make_unique<LmTask>(prepared.recipe, device);
   return prepared;

@@ -1,5 +1,5 @@
-// `foretoken train medusa`: Medusa-1 (B-7). Heads over the feature that gave the root:
-// head k guesses the token k + 1 places behind it.
+// `foretoken train medusa`: Medusa-1 (B-7). Heads over the feature that predicted the root: head k
+// predicts the token k + 1 positions after the root.
 #include <array>
 #include <cmath>
 
@@ -39,7 +39,7 @@ class MedusaTask final : public DraftTask {
     return metrics;
   }
 
-  // Features have no gradient, nor has a shared LM head.
+  // No gradients are computed for features and a shared LM head.
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length, width = target_->shape().hidden;
     double total = target_->FeatureFlops(rows, batch.length);
