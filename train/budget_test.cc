@@ -1,4 +1,4 @@
-// Runs with a budget of time: plans, rates, and exact continuation.
+// Tests of runs with a time budget: plans, learning rates, defaults and exact continuation.
 #include "budget.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ struct SimulatedRun {
   int evaluations = 0;
 };
 
-// Steps that take `pace(step)` seconds, evaluations that take `evaluation`.
+// Simulates a run whose steps take `pace(step)` seconds and whose evaluations take `evaluation`.
 template <typename Pace>
 SimulatedRun Simulate(const Recipe& recipe, Pace pace, double evaluation) {
   SimulatedRun run;
@@ -65,13 +65,13 @@ TEST(BudgetTest, KeepsTheBudgetAndReachesTheScheduleEnd) {
   for (const SimulatedRun& run : {Simulate(recipe, steady, 4.0), Simulate(recipe, slows_down, 4.0),
                                   Simulate(recipe, speeds_up, 4.0)}) {
     EXPECT_NEAR(run.state.seconds, training, 0.03 * 300.0);
-    EXPECT_EQ(run.evaluations, 4);  // 6 % of the budget are for them
+    EXPECT_EQ(run.evaluations, 4);  // evaluations get 6 % of the budget
     EXPECT_TRUE(std::ranges::is_sorted(run.progress));
     EXPECT_EQ(run.progress.back(), 1.0);
     EXPECT_NEAR(run.rates.front(), 0.1, 0.01);  // warm-up
     EXPECT_GT(*std::ranges::max_element(run.rates), 0.98);
     EXPECT_NEAR(run.rates.back(), 0.02, 0.01);
-    for (size_t i = 1; i < run.progress.size(); ++i) {  // it goes on from where it is
+    for (size_t i = 1; i < run.progress.size(); ++i) {  // replanning makes no jumps
       EXPECT_LT(run.progress[i] - run.progress[i - 1], 0.03) << i;
     }
   }
@@ -84,7 +84,7 @@ TEST(BudgetTest, ABudgetBelowATrialEndsSoon) {
   EXPECT_EQ(run.progress.back(), 1.0);
 }
 
-// An evaluation in full would take a third of the time.
+// A plan limits evaluations to the batches that fit: a full one would take a third of the budget.
 TEST(BudgetTest, EvaluatesAsMuchAsThereIsTimeFor) {
   const SimulatedRun run = Simulate(
       BudgetRecipe(100.0), [](int64_t) { return 4.0; }, 4.0);
@@ -103,7 +103,7 @@ TEST(BudgetTest, NeverEvaluatesWhereNothingIsToBe) {
   EXPECT_NEAR(run.state.seconds, 92.0, 1.0);
 }
 
-// A clock that advances by a tick with each look at it.
+// A clock that advances by a second with each reading; reading number `stop_at` raises SIGINT.
 std::function<double()> TickingClock(int64_t stop_at) {
   return [looks = int64_t{0}, stop_at]() mutable {
     if (++looks == stop_at) raise(SIGINT);
@@ -113,7 +113,7 @@ std::function<double()> TickingClock(int64_t stop_at) {
 
 TEST_F(RunTest, RunWithABudgetContinuesBitForBit) {
   TrainOptions whole = TinyRun(directory_, directory_ + "/whole");
-  whole.recipe.budget = 80.0;  // ticks, of which a step takes one
+  whole.recipe.budget = 80.0;  // ticks; a step takes one
   whole.clock = TickingClock(0);
   const Status once = Train(whole);
   ASSERT_TRUE(once.ok()) << once.error().message;
@@ -126,7 +126,7 @@ TEST_F(RunTest, RunWithABudgetContinuesBitForBit) {
 
   TrainOptions stopped = whole;
   stopped.out = directory_ + "/stopped";
-  for (const int64_t look : {5, 70, 0}) {  // in the trial, with a plan, not at all
+  for (const int64_t look : {5, 70, 0}) {  // interrupted in the trial, with a plan, not at all
     stopped.clock = TickingClock(look);
     const Status part = Train(stopped);
     ASSERT_TRUE(part.ok()) << part.error().message;
@@ -145,7 +145,7 @@ TEST_F(RunTest, RunWithABudgetContinuesBitForBit) {
 
 TEST_F(RunTest, DefaultsAreTheMethodsAndScaleWithTheTarget) {
   MakeTarget(FileType::kF32, /*steps=*/1);
-  std::ofstream(directory_ + "/chat.jsonl") << std::string(1280, '\n');  // lines are all it counts
+  std::ofstream(directory_ + "/chat.jsonl") << std::string(1280, '\n');  // only lines are counted
   const auto filled = [&](const DraftDefaults& defaults, const std::set<std::string>& named) {
     Recipe recipe;
     recipe.method = "hass";
@@ -157,7 +157,7 @@ TEST_F(RunTest, DefaultsAreTheMethodsAndScaleWithTheTarget) {
     return recipe;
   };
   const Recipe hass = filled(FindMethod("hass")->defaults, {});
-  EXPECT_EQ(hass.name, "foretoken-lm-hass");  // its target was given no name of its own
+  EXPECT_EQ(hass.name, "foretoken-lm-hass");  // the target has the default name
   EXPECT_DOUBLE_EQ(hass.lr, 0.003);
   EXPECT_DOUBLE_EQ(hass.min_lr, 0.02 * 0.003);
   EXPECT_DOUBLE_EQ(hass.weight_decay, 0.0);
@@ -182,8 +182,8 @@ TEST_F(RunTest, DefaultsAreTheMethodsAndScaleWithTheTarget) {
   EXPECT_DOUBLE_EQ(lm.lr, 7.0);
 }
 
-// A step has one batch a worker by default, and the type that the CPU multiplies; workers and CPU
-// may change during a run.
+// A resumed run keeps its batches a step and its compute type. Their defaults depend on the number
+// of workers and on the CPU, which may change during a run.
 TEST_F(RunTest, KeepsItsBatchesAndTypeOnAnotherMachine) {
   TrainOptions run = TinyRun(directory_, directory_ + "/run");
   run.recipe.steps = 2;
@@ -203,7 +203,7 @@ TEST_F(RunTest, KeepsItsBatchesAndTypeOnAnotherMachine) {
 
 const OwnAnswers kAnswers{1.75, 24, {0.5f, 0.25f}};
 
-// What was measured of the checkpoint is what its draft file says; of another one it is not.
+// A draft file contains the measurement of its own checkpoint, and none of another one.
 TEST_F(RunTest, TauOfTheRunIsThePriorOfItsDraft) {
   MakeTarget(FileType::kF32, /*steps=*/1);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");
@@ -247,11 +247,12 @@ TEST_F(RunTest, BegunAnewItForgetsTheTauOfTheOldDraft) {
   const auto new_info = ReadCheckpointInfo(run.out);
   ASSERT_TRUE(new_info.ok()) << new_info.error().message;
   EXPECT_EQ(new_info->state.step, old_info->state.step);
-  ASSERT_TRUE(WriteOwnAnswers(kAnswers, run.out, *old_info).ok());  // a file that was left there
+  ASSERT_TRUE(WriteOwnAnswers(kAnswers, run.out, *old_info).ok());  // left over from the old run
   EXPECT_FALSE(ReadOwnAnswers(run.out, *new_info));
 }
 
-// After its end, a run's draft file may have been replaced, for example in another type.
+// The draft file of a finished run is overwritten only after further training, as the user may have
+// replaced it, for example by one of another type.
 TEST_F(RunTest, ReplacesADraftFileOnlyWhereItHasLearntMore) {
   MakeTarget(FileType::kF32, /*steps=*/1);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");

@@ -1,4 +1,4 @@
-// Dropout: its mean, its gradient, and that it depends on nothing but its key.
+// Tests of random draws and dropout: the mean, the gradient, and dependence on the key alone.
 #include "chance.h"
 
 #include "ops_testing.h"
@@ -24,7 +24,7 @@ TEST(ChanceTest, DropoutKeepsTheMean) {
   EXPECT_TRUE(Dropped(x, 0.0, 9).is_same(x));
 }
 
-// What is dropped has no gradient, the rest as much more as it has value.
+// Dropped elements have gradient 0; the gradients of others are scaled like their values.
 TEST(ChanceTest, GradientsOfDropout) {
   torch::manual_seed(3);
   const Tensor x = Leaf({20, 30}), mix = torch::randn({20, 30});

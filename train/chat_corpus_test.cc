@@ -1,4 +1,5 @@
-// Corpora for targets: ours, which never changes, and those of other chat templates.
+// Tests of corpora for targets: the demo's, which must not change, and those of other chat
+// templates.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +21,7 @@ using testing::HasSubstr;
 
 using ChatCorpusTest = TemporaryFiles;
 
-// Of ids, of what is learnt, and of where documents are and which are held out.
+// Hashes of the ids, of the loss marks, and of the documents' positions and held-out flags.
 std::array<uint64_t, 3> HashOf(const Corpus& corpus) {
   std::vector<int64_t> documents;
   for (const CorpusDocument& d : corpus.documents) {
@@ -31,7 +32,7 @@ std::array<uint64_t, 3> HashOf(const Corpus& corpus) {
           HashBytes(std::as_bytes(std::span(documents)))};
 }
 
-// What a kept corpus is known by: the word after the magic one.
+// Reads the key of a stored corpus: the 64-bit word after the magic number.
 uint64_t KeyIn(const std::string& directory) {
   uint64_t key = 0;
   std::ifstream in(directory + "/corpus.bin", std::ios::binary);
@@ -75,7 +76,7 @@ TEST_F(ChatCorpusTest, DemoCorpusStaysWhatItWas) {
   EXPECT_EQ(KeyIn(directory_), 14439231547699619712u);
 }
 
-// A line of data.
+// A JSONL line of data.
 std::string Line(const Turns& turns) {
   Json messages = Json::array();
   for (const DocumentTurn& turn : turns) {
@@ -114,7 +115,7 @@ TEST_F(ChatCorpusTest, AnotherTemplateMakesAnotherCorpusOfTheSameDocuments) {
   Recipe recipe;
   recipe.heldout = 0.3;
   recipe.data = {{"chat.jsonl", 1.0}};
-  TokenizerData data = QwenVocabulary();  // ours while it has no template
+  TokenizerData data = QwenVocabulary();  // rendered as our own while it has no template
   std::vector<std::vector<uint32_t>> ids;
   std::vector<std::vector<bool>> held_out;
   for (const char* name : {"none", "qwen2", "vicuna", "qwen2"}) {

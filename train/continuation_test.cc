@@ -1,5 +1,5 @@
-// Runs that go on: what they were begun with, what of it may change, damaged and older files, and
-// results that are not finite.
+// Tests of resumed runs: settings that may or may not change, damaged and older files, and results
+// that are not finite.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ std::string ErrorOf(const TrainOptions& run) {
   return status.ok() ? "none" : status.error().message;
 }
 
-// The records of a checkpoint, to be written again otherwise.
+// Reads all records of a checkpoint.
 std::vector<TensorRecord> RecordsOf(const std::string& out) {
   const auto file = SafetensorsFile::Open(CheckpointPath(out));
   EXPECT_TRUE(file.ok());
@@ -45,7 +45,7 @@ std::vector<TensorRecord> RecordsOf(const std::string& out) {
   return records;
 }
 
-// Changes the JSON of recipe and counters.
+// Rewrites a checkpoint with changed JSON of recipe and counters.
 void ChangeState(const std::string& out, const std::function<void(Json&)>& change) {
   std::vector<TensorRecord> records = RecordsOf(out);
   for (TensorRecord& r : records) {
@@ -97,13 +97,13 @@ TEST_F(ContinuationTest, OtherDataOfEqualSizeAreNamed) {
                                    HasSubstr("text.txt has another content"),
                                    HasSubstr("--change data goes on"), HasSubstr("--force")));
   ExpectNothingChanged();
-  // With the user's word, the weights go on with the tokenizer that they know.
+  // With --change data the run is resumed, with the tokenizer that its weights were trained with.
   TrainOptions changed = run_;
   changed.changes = {"data"};
   EXPECT_EQ(ErrorOf(changed), "none");
   EXPECT_EQ(BytesOf(run_.out + "/tokenizer_data.json"), before_[1]);
   EXPECT_NE(BytesOf(run_.out + "/corpus.bin"), before_[2]);
-  EXPECT_EQ(ErrorOf(run_), "none");  // that is now what the run is of
+  EXPECT_EQ(ErrorOf(run_), "none");  // the record now has the new data
 }
 
 TEST_F(ContinuationTest, OtherRecipesAreNamed) {
@@ -178,7 +178,7 @@ TEST_F(ContinuationTest, AnotherTargetIsNamed) {
   EXPECT_EQ(ErrorOf(draft), "none");
 }
 
-// Files of the version before: no record, no checksums, no hashes of contents.
+// Files of the previous version, without record, checksums and hashes of contents, can be resumed.
 TEST_F(ContinuationTest, OlderFilesGoOn) {
   Begin();
   ChangeState(run_.out, [](Json& state) { state.erase("begun"); });
@@ -187,7 +187,7 @@ TEST_F(ContinuationTest, OlderFilesGoOn) {
   WriteBytes(CheckpointPath(run_.out), bytes);
   EXPECT_THAT(ErrorOf(Otherwise([](Recipe& r) { r.lr = 0.003; })),
               HasSubstr("lr was 0.0015, now 0.003"));
-  // The corpus is of other settings than those asked for.
+  // The stored corpus was made with another `heldout`.
   TrainOptions masked = Otherwise([](Recipe& r) { r.heldout = 0.1; });
   masked.changes = {"heldout"};
   EXPECT_THAT(ErrorOf(masked), HasSubstr("corpus.bin: was made from other data or settings"));
@@ -244,7 +244,7 @@ TEST_F(ContinuationTest, DamagedCorporaAreMadeAnewWithTheSameTokenizer) {
   EXPECT_THAT(ErrorOf(run_), HasSubstr("tokenizer_data.json: is no tokenizer of a run"));
 }
 
-// Rates within their range may diverge all the same: the weights that did so last are not kept.
+// A run that diverges keeps its last checkpoint with finite results.
 TEST_F(ContinuationTest, DivergingRunsKeepTheirLastGoodCheckpoint) {
   Begin();
   TrainOptions wild = Otherwise([](Recipe& r) {
@@ -287,7 +287,8 @@ TEST_F(ContinuationTest, TargetsThatAreNotFiniteAreNamed) {
   EXPECT_FALSE(fs::exists(CheckpointPath(draft.out)));
 }
 
-// Eagle learns from inside answers: a text of which the last tokens alone are learnt has none.
+// EAGLE needs a token with a loss whose next token is in the same document; a text whose only such
+// token is its last one gives no rows, and batches without rows are skipped.
 TEST_F(ContinuationTest, BatchesWithNothingToLearnAreLeftOut) {
   MakeTarget(FileType::kF32, /*steps=*/2);
   const std::string data = directory_ + "/chat.jsonl";

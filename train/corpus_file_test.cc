@@ -1,4 +1,4 @@
-// The kept corpus: its checksum, the bounds of files without one.
+// Tests of the corpus file: its checksum, and the bounds of files of the previous version.
 #include "corpus_file.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ class CorpusFileTest : public TemporaryFiles {
     return "none";
   }
 
-  // As the version before wrote it: the key alone before the body.
+  // The file as written by the previous version: the key alone before the body.
   std::string Older(uint64_t key) const {
     return std::string(reinterpret_cast<const char*>(&key), sizeof(key)) + bytes_.substr(24);
   }

@@ -1,4 +1,4 @@
-// Recipes, documents, packing and logs.
+// Tests of recipes, documents, packing and logs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST_F(DatasetTest, LeavesOutTheBadLine) {
   EXPECT_FALSE(ListDataFiles("nothing*.txt", directory_).ok());
 }
 
-// Qwen's control tokens have ids beyond 16 bits.
+// A corpus can hold ids of more than 16 bits, as Qwen's control tokens have.
 TEST_F(DatasetTest, CorpusHoldsLargeVocabularies) {
   Write("chat.jsonl", R"({"messages": [{"role": "user", "content": "a question"}]})"
                       "\n");
@@ -170,8 +170,8 @@ TEST(PackingTest, EveryTokenOnceAndNothingTooLong) {
 TEST(PackingTest, PiecesWithNothingToLearnAreLeftOut) {
   Corpus corpus = Documents({40, 40, 300, 2});
   corpus.learn.assign(corpus.ids.size(), 0);
-  corpus.learn[60] = 1;        // of the second document
-  corpus.learn[80 + 290] = 1;  // of the last piece of the third
+  corpus.learn[60] = 1;        // in the second document
+  corpus.learn[80 + 290] = 1;  // in the last piece of the third
   corpus.documents.push_back({0, 40, 0, /*heldout=*/true});
   Packer packer(corpus, {1.0}, 128, 5);
   ASSERT_FALSE(packer.empty());
@@ -237,7 +237,7 @@ TEST(RecipeTest, RejectsWhatItDoesNotKnow) {
   recipe.kv_heads = 4;
   EXPECT_FALSE(CheckRecipe(recipe).ok());
   Recipe bytes;
-  bytes.vocab = 259;  // too few for a tokenizer that is learnt; a target may have no more
+  bytes.vocab = 259;  // too few for a new tokenizer, but valid for a target
   EXPECT_FALSE(CheckRecipe(bytes).ok());
   bytes.settings["target"] = "bytes.gguf";
   EXPECT_TRUE(CheckRecipe(bytes).ok());
@@ -340,7 +340,7 @@ TEST(RecipeTest, Sizes) {
   EXPECT_EQ(Recipe().feature_cache, 0);
 }
 
-// RFC 3720, B.4.
+// The test vectors of RFC 3720, B.4.
 TEST(EventLogTest, Crc32cVectors) {
   EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8a9136aau);
   EXPECT_EQ(Crc32c(std::string(32, '\xff')), 0x62a8ab43u);
@@ -348,7 +348,7 @@ TEST(EventLogTest, Crc32cVectors) {
 }
 
 TEST(EventLogTest, RecordAndEventBytes) {
-  // Length and its checksum as every event file begins: a first record of 24 bytes.
+  // The first record of every event file has 24 bytes: its length and the length's checksum.
   EXPECT_EQ(TensorBoardRecord(std::string(24, 'x')).substr(0, 12),
             std::string("\x18\0\0\0\0\0\0\0\xa3\x7fK\"", 12));
   const std::string event = ScalarEvent(0.0, 300, {{"x", 1.0}});
@@ -384,7 +384,7 @@ TEST_F(EventLogFiles, ContinuesAfterTheCheckpoint) {
                                  HasSubstr("\"step\":3,"), R"({"step":4,"loss":null})"));
 }
 
-// A damaged line costs no other one.
+// Damaged lines are kept, reported, and do not affect others.
 TEST_F(EventLogFiles, GarbageIsKeptAndTold) {
   const std::string kept =
       "{\"step\":1,\"loss\":9}\n\x07garbage{\n{\"step\":\"two\"}\n[4]\n{\"step\":3,\"loss\":7}\n";

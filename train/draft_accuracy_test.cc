@@ -1,4 +1,4 @@
-// What evaluation counts, by hand.
+// Tests of a draft's evaluation, with values computed by hand.
 #include "draft_accuracy.h"
 
 #include <gtest/gtest.h>
@@ -10,13 +10,13 @@ namespace {
 
 using torch::Tensor;
 
-// Rows whose likeliest token is the first one given; the others follow by number.
+// Top-5 lists: row r has best[r] first, then the next four ids.
 Tensor Ranked(const std::vector<int64_t>& best) {
   const Tensor first = torch::tensor(best, torch::kInt64).unsqueeze(1);
   return torch::cat({first, first + 1, first + 2, first + 3, first + 4}, 1);
 }
 
-// Tokens 10, 20, ..., 60 of one document, then 80, 90 of another; everything is learnt.
+// Tokens 10, 20, ..., 60 of one document, then 80, 90 of another; all have a loss.
 Batch TwoDocuments() {
   Batch batch;
   batch.batch = 1;
@@ -31,27 +31,27 @@ Batch TwoDocuments() {
 
 TEST(DraftAccuracyTest, CountsByHand) {
   const Batch batch = TwoDocuments();
-  // The target agrees with the text but after token 40 (row 3).
+  // The target agrees with the text except after token 40 (row 3).
   const Tensor said = Ranked({20, 30, 40, 51, 60, 70, 90, 100});
-  // Step 1's row r guesses what follows targets[r]: right at rows 0, 1, 4 and 6; at row 2 it says
-  // the text's 50 where the target says 51; at row 3 it misses, but has 60 among its five.
+  // Step 1's row r guesses the token after targets[r]. It is correct at rows 0, 1, 4 and 6; at row
+  // 2 it has the text's 50 where the target has 51; at row 3 it is wrong, but 60 is in its top 5.
   const Tensor step1 = Ranked({30, 40, 50, 56, 70, 0, 100, 0});
-  // Step 2's row r goes on from the draft of row r - 1.
+  // Step 2's row r continues the draft of row r - 1.
   const Tensor step2 = Ranked({0, 40, 51, 60, 7, 0, 0, 0});
   DraftAccuracy accuracy(2);
   accuracy.Add(batch, said, {step1, step2});
   Metrics metrics;
   accuracy.AppendTo(metrics);
   const std::map<std::string, double> value(metrics.begin(), metrics.end());
-  // Prefixes that the target would have written, with a token to guess: rows 0, 1, 2, 4, 6. Of the
-  // four drafts that are right there, those of rows 4 and 6 have no more to guess.
+  // Prefixes whose next token is the target's and that have a token to guess: rows 0, 1, 2, 4, 6.
+  // Of the four correct drafts there, those of rows 4 and 6 have no second token to guess.
   EXPECT_DOUBLE_EQ(value.at("teacher_forced_alpha_1"), 4.0 / 5);
   EXPECT_DOUBLE_EQ(value.at("teacher_forced_alpha_2"), 2.0 / 2);
   EXPECT_DOUBLE_EQ(value.at("teacher_forced_tau"), 1 + 0.8 + 0.8);
-  // Rows 0 .. 4 and 6 have a token of their document behind the next one.
+  // Rows 0 .. 4 and 6 have a token of their document after the next one.
   EXPECT_DOUBLE_EQ(value.at("top1_1"), 5.0 / 6);
   EXPECT_DOUBLE_EQ(value.at("top5_1"), 6.0 / 6);
-  // Rows 1 .. 4: 40 and 60 are the text's, 51 is not 50.
+  // Rows 1 .. 4: 40 and 60 are in the text; 51 is wrong (50), as is 7.
   EXPECT_DOUBLE_EQ(value.at("top1_2"), 2.0 / 4);
   EXPECT_DOUBLE_EQ(value.at("top5_2"), 2.0 / 4);
 }

@@ -1,5 +1,5 @@
-// Operations and losses of drafters: the vectors of H-25 and L-3, libtorch's own
-// operations, finite differences.
+// Tests of drafters' operations and losses against the vectors of H-25 and L-3, libtorch
+// operations, and finite differences.
 #include "draft_ops.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ std::vector<int64_t> Row(const Tensor& sources, int64_t row) {
   return {values.data_ptr<int64_t>(), values.data_ptr<int64_t>() + values.numel()};
 }
 
-// With every set of kernels of this processor.
+// Runs on every set of kernels that this CPU supports.
 class DraftOpsTest : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
@@ -29,7 +29,7 @@ class DraftOpsTest : public testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(KernelSets, DraftOpsTest, testing::Range(0, AvailableKernelSets()));
 
-// H-25: T = 5, one document. -1 is unseen, 0 the target's feature, i pass i's.
+// The vectors of H-25: T = 5, one document. -1: not seen; 0: the target's feature; i: pass i's.
 TEST_P(DraftOpsTest, AlignmentFollowsTheVectors) {
   const Tensor start = torch::zeros({5}, torch::kInt32);
   const auto row = [&](int64_t sources, int64_t r) {
@@ -93,7 +93,7 @@ TEST_P(DraftOpsTest, AlignedAttentionInBf16FollowsFloat) {
   ExpectNear(GradOf(b).to(torch::kFloat32), GradOf(a), 0.03);
 }
 
-// L-3, with logits whose softmax is P and S.
+// The vectors of L-3, with logits whose softmax is P and S.
 TEST_P(DraftOpsTest, LossesFollowTheVectors) {
   const Tensor p = torch::tensor({0.5, 0.3, 0.15, 0.05}, torch::kFloat32).view({1, 4});
   const Tensor s = torch::tensor({0.4, 0.4, 0.1, 0.1}, torch::kFloat32).view({1, 4});
@@ -137,7 +137,7 @@ TEST_P(DraftOpsTest, TopTokensAreTheHighest) {
   ExpectNear(targets, torch::zeros_like(p).scatter(1, ids, best), 1e-6);
 }
 
-// The loss as its definition says, by libtorch's autograd.
+// The loss by its definition, differentiated by libtorch's autograd.
 Tensor ReferenceLoss(const Tensor& outputs, const Tensor& features, const Tensor& head,
                      const Tensor& learnt, const EagleLossOptions& options, double scale) {
   const int64_t rows = features.size(0);
@@ -180,7 +180,7 @@ TEST_P(DraftOpsTest, EagleLossMatchesAutograd) {
   EXPECT_GT(std::abs(parts.feature - plain), 1e-3);
 }
 
-// A dimension that is ten times as large counts as it did before.
+// With normalised features, scaling a dimension by ten does not change its part of the loss.
 TEST_P(DraftOpsTest, NormalisedFeaturesCountAlike) {
   EagleLossOptions options;
   options.soft = 0.0;

@@ -1,5 +1,5 @@
-// The cache of the target's work: rows are those that the target gave first, whatever is around
-// them; whole runs of every method.
+// Tests of the feature cache: a piece keeps the rows that were computed first, in any batch; whole
+// runs of every method.
 #include "feature_cache.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using testing::Gt;
 using testing::HasSubstr;
 using testing::Le;
 
-constexpr int64_t kRows = 32;  // of a sequence
+constexpr int64_t kRows = 32;  // rows of a sequence
 const Piece kA = {0, 10}, kB = {20, 12}, kC = {50, 20}, kD = {80, 5};
 
 class FeatureCacheTest : public RunTest {
@@ -69,14 +69,14 @@ TEST_F(FeatureCacheTest, ServesWhatTheTargetComputed) {
   ExpectBits(second.slice(0, kRows + 12, kRows + 22), first.slice(0, 0, 10));
 }
 
-// What makes a continued run exact: rows do not depend on how much of a batch is in the file.
+// Rows do not depend on how much of a batch is in the file, which makes a resumed run exact.
 TEST_F(FeatureCacheTest, RowsStayThoseOfTheFirstTime) {
   const Tensor first = cached_->Features(Packed({{kA, kB}}));
   const Batch batch = Packed({{kD, kA}, {kC, kD}});
   const Tensor computed = plain_->Features(batch), mixed = cached_->Features(batch);
   EXPECT_EQ(served(), 0);
   ExpectBits(mixed.slice(0, 5, 15), first.slice(0, 0, 10));
-  EXPECT_FALSE(computed.slice(0, 5, 15).equal(first.slice(0, 0, 10)));  // another place
+  EXPECT_FALSE(computed.slice(0, 5, 15).equal(first.slice(0, 0, 10)));  // another position
   ExpectNear(mixed.slice(0, 5, 15), computed.slice(0, 5, 15), 1e-4);
   ExpectBits(mixed.slice(0, 0, 5), computed.slice(0, 0, 5));
   ExpectBits(mixed.slice(0, kRows + 20, kRows + 25), mixed.slice(0, 0, 5));  // twice in a batch
@@ -117,14 +117,14 @@ TEST_F(FeatureCacheTest, RefusesAnotherTarget) {
                                "is \"Float\", this one's \"BFloat16\""));
   EXPECT_TRUE(OpenTarget()->UseCache(path, 1 << 24, false).ok());
   fs::remove_all(directory_ + "/target_run");
-  MakeTarget(FileType::kF32, /*steps=*/3);  // name and sizes are the same
+  MakeTarget(FileType::kF32, /*steps=*/3);  // equal name and sizes
   const Status trained_on = OpenTarget()->UseCache(path, 1 << 24, false);
   ASSERT_FALSE(trained_on.ok());
   EXPECT_THAT(trained_on.error().message, HasSubstr("its weights is "));
 }
 
-// Documents of more than half a sequence and at most one: each begins one, in every epoch, so that
-// its bits are the same.
+// Writes documents longer than half a sequence and no longer than one. Each begins a sequence in
+// every epoch, so that its rows have the same bits.
 void WriteLongDocuments(const std::string& path) {
   std::ofstream out(path);
   for (int i = 10; i < 30; ++i) {
@@ -136,7 +136,7 @@ void WriteLongDocuments(const std::string& path) {
 struct CacheUse {
   long served = 0, asked = 0;
 };
-// Of documents in tokens, as kept in the run's directory.
+// Returns the documents' lengths in tokens, from the corpus in the run's directory.
 std::vector<int32_t> LengthsOfDocuments(const TrainOptions& run) {
   const auto target = ModelFile::Open(run.recipe.Text("target"));
   EXPECT_TRUE(target.ok());
@@ -147,7 +147,7 @@ std::vector<int32_t> LengthsOfDocuments(const TrainOptions& run) {
   return lengths;
 }
 
-// Trains; what the run says in the end of its cache.
+// Trains and returns the use of the cache that the run reports at its end.
 CacheUse TrainAndRead(TrainOptions options) {
   options.quiet = false;
   testing::internal::CaptureStderr();
@@ -178,7 +178,7 @@ TEST_F(RunTest, EveryMethodLearnsTheSameFromTheCache) {
     r.warmup = 2;
     r.eval_every = 4;
     for (const Setting& setting : method->settings) {
-      if (setting.name == std::string("layer")) r.settings["layer"] = "1";  // of edd: has two
+      if (setting.name == std::string("layer")) r.settings["layer"] = "1";  // of edd; two layers
     }
     const Status trained = Train(options);
     ASSERT_TRUE(trained.ok()) << trained.error().message;
@@ -193,7 +193,7 @@ TEST_F(RunTest, EveryMethodLearnsTheSameFromTheCache) {
   }
 }
 
-// Documents of many places, some of them twice in an epoch.
+// Documents appear at many positions, some of them twice in an epoch.
 TEST_F(RunTest, KilledRunWithACacheContinuesBitForBit) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/hass", "hass");

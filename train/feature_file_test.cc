@@ -1,4 +1,5 @@
-// The cache's file: what is added is found, also by the next run; limits, damage, strangers.
+// Tests of the feature file: added records are found, also by the next run; the size limit, damaged
+// files, files of other targets or programs.
 #include "feature_file.h"
 
 #include <gmock/gmock.h>
@@ -103,14 +104,14 @@ TEST_F(FeatureFileTest, StaysWithinTheLimit) {
   const auto file = Open(limit);
   file->Add(KeyOf({2}), Payload(200, 2));  // does not fit
   EXPECT_FALSE(Holds(*file, KeyOf({2}), 200));
-  file->Add(KeyOf({3}), Payload(50, 3));  // still does
+  file->Add(KeyOf({3}), Payload(50, 3));  // fits
   ExpectHolds(*file, KeyOf({3}), Payload(50, 3));
   file->Add(KeyOf({4}), Payload(50, 4));
   EXPECT_FALSE(Holds(*file, KeyOf({4}), 50));
   EXPECT_LE(std::filesystem::file_size(path_), limit);
 }
 
-// Wherever a kill cuts the last record, the ones before stay, and the next is added in its place.
+// Wherever a kill truncates the last record, earlier records stay and the next one replaces it.
 TEST_F(FeatureFileTest, CutsOffHalfARecord) {
   uint64_t whole = 0, all = 0;
   {
@@ -132,7 +133,7 @@ TEST_F(FeatureFileTest, CutsOffHalfARecord) {
     ExpectHolds(*file, KeyOf({2}), Payload(60, 3));
     if (size < whole + 9) break;
   }
-  // A payload whose head was never written.
+  // A payload without a head.
   std::filesystem::resize_file(path_, whole);
   std::filesystem::resize_file(path_, all);
   EXPECT_EQ(Open()->bytes(), whole);
@@ -180,7 +181,7 @@ TEST_F(FeatureFileTest, IsOpenOnce) {
   EXPECT_EQ(Complaint(owner_), path_ + ": another process has it open");
 }
 
-// A full disk, played by the limit on file sizes.
+// After a failed write, nothing is added. A limit on file sizes simulates a full disk.
 TEST_F(FeatureFileTest, FailedWriteEndsAdding) {
   const auto file = Open();
   file->Add(KeyOf({1}), Payload(100, 1));
@@ -203,7 +204,7 @@ TEST_F(FeatureFileTest, FailedWriteEndsAdding) {
   ExpectHolds(*file, KeyOf({1}), Payload(100, 1));
 }
 
-// The same weights have other features where positions are scaled otherwise.
+// The owner includes rotary scaling, which changes the features of equal weights.
 TEST(FeatureOwnerTest, TellsHowPositionsAreScaled) {
   const auto owner = [](const char* name) {
     const auto model = ModelFile::Open(std::string(FT_SOURCE_DIR "/tests/parity/model/") + name);

@@ -1,4 +1,4 @@
-// The kernels' operations against libtorch's own, and against finite differences.
+// Tests of the kernels' operations against libtorch operations and finite differences.
 #include "ops.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace foretoken::train {
 namespace {
 
-// With every set of kernels of this processor.
+// Runs on every set of kernels that this CPU supports.
 class OpsTest : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
@@ -93,7 +93,7 @@ TEST_P(OpsTest, AttentionStaysInsideDocuments) {
   Tensor qkv = torch::randn({s.batch * s.length, s.width()});
   const Tensor before = Attention(qkv, s, rope, first);
   qkv.narrow(0, 0, 5).normal_();   // the first document of the first sequence
-  qkv.narrow(0, 23, 1).normal_();  // and the last position of its third
+  qkv.narrow(0, 23, 1).normal_();  // the last position of its third document
   const Tensor same = (Attention(qkv, s, rope, first) == before).all(1);
   for (int64_t row = 5; row < s.batch * s.length; ++row) {
     EXPECT_EQ(same[row].item<bool>(), row != 23) << row;
@@ -180,7 +180,8 @@ TEST_P(OpsTest, ClippingByValueBoundsEveryEntry) {
   AdamW reference(a, options);
   options.clip_value = 0.5;
   AdamW optimizer(b, options);
-  for (int step = 1; step <= 2; ++step) {  // AdamW's first step forgets how large gradients are
+  for (int step = 1; step <= 2;
+       ++step) {  // the first step does not depend on gradients' magnitudes
     bounded.mutable_grad() = gradient.clamp(-0.5, 0.5) * (step == 1 ? 1.0 : 0.2);
     clipped.mutable_grad() = step == 1 ? gradient.clone() : gradient.clamp(-0.5, 0.5) * 0.2;
     reference.Step(step, 0.01);

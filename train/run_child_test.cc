@@ -1,4 +1,4 @@
-// The run that tests start in a process of its own, to kill it.
+// The run that tests start as a child process in order to kill it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

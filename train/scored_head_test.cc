@@ -1,4 +1,4 @@
-// Which tokens a draft's losses score.
+// Tests of the choice of tokens over which a draft's losses are computed.
 #include "scored_head.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ Corpus SmallCorpus() {
   return corpus;
 }
 
-// 2 and 1 are learnt, 5 is context, 0 never occurs before 3 does not; 7 is held out.
+// Tokens 2 and 1 have a loss; 5 is context; 0 does not occur and comes first among those by its id;
+// 7 is held out.
 TEST(ScoredHeadTest, LearntTokensComeFirst) {
   const Corpus corpus = SmallCorpus();
   EXPECT_EQ(CommonTokens(corpus, 1, 8), (std::vector<int64_t>{2}));
@@ -37,7 +38,7 @@ TEST(ScoredHeadTest, PlacesAreTokensOfTheHead) {
   EXPECT_TRUE(torch::equal(all.Tokens(places), places));
 }
 
-// Row r's guess is compared with what the text has after row r + 1.
+// Row r's guess is compared with the target of row r + 1.
 TEST(ScoredHeadTest, RowsWithoutAScoredTokenCountNothing) {
   const Tensor head = torch::randn({8, 3});
   Batch batch;

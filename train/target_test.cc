@@ -1,4 +1,4 @@
-// The frozen target of every family against the engine's forward pass.
+// Compares the frozen target of every model family with the engine's forward pass.
 #include "target.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace foretoken::train {
 namespace {
 
-// Weights of the model parity tests, small ones in Hugging Face's format.
+// Runs on the small models of the model parity tests, in Hugging Face's format.
 class TargetTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(TargetTest, HiddenStatesAreTheEngines) {
@@ -26,8 +26,8 @@ INSTANTIATE_TEST_SUITE_P(Families, TargetTest,
                          testing::Values("llama", "llama-mha", "llama-3.1", "llama-linear",
                                          "llama-yarn", "mistral", "qwen2", "qwen3"));
 
-// The same of heads of which a part rotates, as halves and as neighbours, with the magnitude of
-// scaled positions and in a sliding window.
+// Parity of heads that rotate partly (half-split and interleaved), with the magnitude of scaled
+// positions, and with a sliding window.
 TEST_F(ParityTest, HiddenStatesOfOtherFamiliesAreTheEngines) {
   int partly = 0;
   OnOtherFamilies([&] {

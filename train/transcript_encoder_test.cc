@@ -1,4 +1,4 @@
-// Conversations as a target's own chat template writes them.
+// Tests of conversations encoded by a target's own chat template.
 #include "transcript_encoder.h"
 
 #include <gmock/gmock.h>
@@ -18,14 +18,14 @@ using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 
-// A conversation encoded, and what the engine makes of it.
+// An encoder, and the engine's prompter to compare with.
 struct Talk {
   explicit Talk(TokenizerData data, bool mask_user = true)
       : tokenizer(*Tokenizer::Create(std::move(data), "test")),
         encoder(*NewDocumentEncoder(*tokenizer, mask_user, "test")),
         prompter(*ChatPrompter::Create(*tokenizer, "test")) {}
 
-  // Each run of tokens to learn, as text.
+  // Encodes a conversation into `ids` and returns each run of tokens with a loss as text.
   std::vector<std::string> Learnt(const Turns& turns) {
     const auto encoded = encoder->Encode({turns});
     EXPECT_TRUE(encoded.ok()) << encoded.error().message;
@@ -41,7 +41,7 @@ struct Talk {
     return runs;
   }
 
-  // What the engine makes of turns as they stand, and of a prompt.
+  // The engine's tokens of a transcript, and of a prompt.
   std::vector<Token> Transcript(const Turns& turns) const {
     return *prompter.EncodeTranscript(MessagesOf(turns));
   }
@@ -58,7 +58,7 @@ struct Talk {
 struct Family {
   std::string name;
   TokenizerData (*vocabulary)();
-  bool system;  // whether the template takes one
+  bool system;  // whether the template accepts a system message
   std::vector<std::string> answers;
 };
 
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// The vocabulary of Llama 2 itself, whose merges are many.
+// Llama 2's full vocabulary, which has many merges.
 TEST(ChatEncoderTest, LlamasOwnVocabulary) {
   const std::string path = FT_SHARED_DATA "/tokenizers/ggml-vocab-llama-spm.gguf";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no vocabulary at " << path;
@@ -119,7 +119,7 @@ TEST(ChatEncoderTest, LlamasOwnVocabulary) {
   }
 }
 
-// The last answer's thoughts stay, those of earlier ones are left out.
+// Qwen 3's template keeps the thinking of the last answer and drops that of earlier ones.
 TEST(ChatEncoderTest, ThoughtsThatATemplateDrops) {
   Talk talk(WithTemplate(QwenVocabulary(), TemplateNamed("qwen3")));
   EXPECT_THAT(talk.Learnt(kTalk),
@@ -132,8 +132,8 @@ TEST(ChatEncoderTest, ThoughtsThatATemplateDrops) {
   EXPECT_EQ(talk.ids, talk.Transcript(turns));
 }
 
-// A system prompt goes before the last question, wherever that is; an opening says more than the
-// same place of a conversation.
+// Templates whose rendering of a conversation's beginning is not a prefix of the whole: the system
+// prompt moves to the last question, or the generation prompt has text that the transcript lacks.
 TEST(ChatEncoderTest, TextsThatAreNoPrefixes) {
   Talk mistral(WithTemplate(PieceVocabulary(), TemplateNamed("mistral-v0.3")));
   const Turns turns = WithSystem(kTalk);
@@ -162,7 +162,7 @@ TEST(ChatEncoderTest, WithoutAMaskAllIsLearnt) {
                           "[/INST] No cat there. </s>"));
 }
 
-// As the engine does for a model without a template.
+// Without a template ChatML is written out as text, as the engine does.
 TEST(ChatEncoderTest, WithoutATemplateChatMlIsWrittenOut) {
   Talk talk(PieceVocabulary());
   EXPECT_THAT(talk.Learnt(kTalk), ElementsAre("It is.<|im_end|>\n", "No cat there.<|im_end|>\n"));
@@ -175,7 +175,7 @@ TEST(ChatEncoderTest, TextsBeginAndEndOnce) {
     TokenizerData data = WithTemplate(PieceVocabulary(), TemplateNamed("llama-2"));
     data.add_bos = add_bos, data.add_eos = add_eos;
     Talk talk(std::move(data));
-    EXPECT_THAT(talk.Learnt(text), ElementsAre(HasSubstr("It is.</s></s>")));  // one is only text
+    EXPECT_THAT(talk.Learnt(text), ElementsAre(HasSubstr("It is.</s></s>")));  // the first is text
     return talk.ids;
   };
   std::vector<Token> expected = ids(false, false);

@@ -1,4 +1,4 @@
-// Chimera: what heads see, gradients, whole runs, export.
+// Tests of Chimera: attention masks, gradients, whole runs, export.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ std::string MaskRow(const Tensor& mask, int64_t row) {
   return text;
 }
 
-// C-22. Columns: features 0 ... 4, then states 0 ... 4.
+// The masks of C-22. Columns: features 0 ... 4, then states 0 ... 4.
 TEST(ContextMaskTest, HeadsSeeWhatDraftsKnow) {
   const Tensor start = torch::zeros({5}, torch::kInt32);
   EXPECT_EQ(MaskRow(ContextMask(0, start), 1),
@@ -45,7 +45,7 @@ TEST(ContextMaskTest, HeadsSeeWhatDraftsKnow) {
             "00011");
 }
 
-// Every query of every head by itself.
+// Compares every query of every head with a softmax computed for it alone.
 TEST(ContextAttentionTest, IsSoftmaxOverWhatIsSeen) {
   torch::manual_seed(4);
   const AttentionShape s = SmallAttention();
@@ -141,7 +141,7 @@ TEST_F(RunTest, ChimeraLearnsAndExports) {
     options.recipe.settings["shared_output"] = shared ? "1" : "0";
     const auto [heldout, draft] = TrainDraft(options);
     ASSERT_NE(draft, nullptr);
-    EXPECT_LT(heldout, 4.5);  // from log(320) = 5.8
+    EXPECT_LT(heldout, 4.5);  // starts at log(320) = 5.8
     EXPECT_EQ(draft->info().output_heads, 4);
     EXPECT_EQ(draft->info().ngram, 3);
     EXPECT_TRUE(draft->info().Shares(kSharedEmbedding));

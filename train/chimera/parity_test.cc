@@ -1,4 +1,4 @@
-// The engine's drafting against training's passes, head by head.
+// Compares the engine's drafting with training's forward pass, head by head.
 #include <gtest/gtest.h>
 
 #include <array>

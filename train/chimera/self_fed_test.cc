@@ -1,4 +1,4 @@
-// Chimera's heads on the draft's own tokens (C-4).
+// Tests of training Chimera's heads on the draft's own tokens (C-4).
 #include <gtest/gtest.h>
 
 #include "chimera/module.h"
@@ -8,7 +8,8 @@
 namespace foretoken::train {
 namespace {
 
-// Tokens are 10 + row, head i guesses (i + 1) * 100 + row after a row; documents begin at 0 and 4.
+// The token of a row is 10 + row, head i's guess after it is (i + 1) * 100 + row; documents begin
+// at rows 0 and 4.
 TEST(SelfFedTest, NgramsByHand) {
   Batch batch;
   batch.batch = 1;
@@ -33,7 +34,8 @@ TEST(SelfFedTest, NgramsByHand) {
   expect(ids(1)[4], {14, 14, 14});
 }
 
-// What the engine says where it drafts the tokens that the heads before found likeliest.
+// The self-fed outputs equal the engine's when it drafts the most likely tokens of the heads
+// before.
 TEST_F(ParityTest, ChimeraFedByItselfIsDrafting) {
   torch::NoGradGuard no_grad;
   constexpr int64_t kLength = 14;
@@ -75,14 +77,14 @@ TEST_F(ParityTest, ChimeraFedByItselfIsDrafting) {
   EXPECT_GT(guessed_otherwise, 50);
 }
 
-// Heads after the first teach the layer, but not the encoder that their inputs come from.
+// Gradients of heads after the first reach the layer, but not the encoder that makes their inputs.
 TEST_F(ParityTest, ChimerasLaterInputsAreDetached) {
   const Batch batch = RandomDocument(target_->shape().vocab, 12);
   const Tensor features = target_->Features(batch);
   ChimeraModule module(*target_, {3, 3, true}, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
   const Tensor rows = torch::arange(4, 12, torch::kInt64);
   const Tensor mix = torch::randn({8, target_->shape().hidden});
-  // The largest entry of the gradient of a head's outputs, by the name of the weight.
+  // Returns for each weight the largest magnitude in the gradient of a head's outputs.
   const auto gradient = [&](bool self_fed, int64_t head) {
     const ChimeraContext context =
         self_fed ? module.EncodeSelfFed(batch, features) : module.Encode(batch, features);
@@ -116,7 +118,7 @@ TEST_F(RunTest, KilledSelfFedChimeraContinuesBitForBit) {
   ExpectExactResume(run, 3 * 16);
 }
 
-// The first head is fed the text; later ones are not.
+// Self-feeding changes the losses of later heads only: the first head reads the text in any case.
 TEST_F(RunTest, FeedingItselfChangesChimerasLaterHeadsOnly) {
   MakeTarget(FileType::kQ8_0, 20);
   const auto losses = [&](const char* heads, const char* selffeed) {

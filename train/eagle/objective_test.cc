@@ -1,4 +1,4 @@
-// HASS's objectives on likely tokens: values by hand, derivatives by differences.
+// Tests of HASS's objectives on likely tokens: values by hand, gradients by finite differences.
 #include "eagle/objective.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace foretoken::train {
 namespace {
 
-// With the distributions of L-3.
+// The objective's loss for the distributions of L-3.
 double Loss(std::string_view name, const ObjectiveOptions& options) {
   const Tensor p = torch::tensor({0.5, 0.3, 0.15, 0.05}, torch::kFloat32).view({1, 4});
   const Tensor s = torch::tensor({0.4, 0.4, 0.1, 0.1}, torch::kFloat32).view({1, 4});
@@ -35,7 +35,7 @@ TEST(ObjectiveTest, ValuesByHand) {
   // The others lead token 0 by log 1, log 1/4 and log 1/4; sigmoid(log r) = r / (1 + r).
   const double rank = 1 + 0.5 + 0.2 + 0.2;
   EXPECT_NEAR(Loss("recall", {.top = 1}), 1 - 1 / (1 + std::exp(rank - 1)), 1e-5);
-  // One pair: its distribution is certain on both sides.
+  // A single pair of logits has probability 1 in both distributions.
   EXPECT_NEAR(Loss("bild", {.top = 2}), 0.0, 1e-6);
   EXPECT_GT(Loss("bild", {.top = 3}), 0.01);
 }
@@ -75,7 +75,7 @@ TEST(ObjectiveTest, LossesAndTheirGradientsInTheWhole) {
     };
     const double value = loss().item<double>();
     EXPECT_NEAR(value, 0.5 * parts.tokens, 1e-3);
-    // Small steps: the draft's own K change by jumps.
+    // Small steps, as changes of the draft's top K make the loss jump.
     ExpectDirectionalDerivative(outputs, loss, /*step=*/1e-3);
     if (entry.loss == nullptr) continue;
     double expected = 0.0;
@@ -90,7 +90,7 @@ TEST(ObjectiveTest, LossesAndTheirGradientsInTheWhole) {
   }
 }
 
-// The setting's range is a list of its own.
+// The setting's range, a separate list, names every objective.
 TEST(ObjectiveTest, TheSettingTakesEachOfThem) {
   for (const Setting& setting : FindMethod("hass")->settings) {
     if (setting.name != std::string("objective")) continue;
@@ -102,7 +102,7 @@ TEST(ObjectiveTest, TheSettingTakesEachOfThem) {
   }
 }
 
-// Rows of weight 0 keep their losses of features and lose those of tokens, whatever the objective.
+// Rows of token weight 0 have feature losses but no token losses, with every objective.
 TEST(ObjectiveTest, TokenWeightsLeaveFeaturesAlone) {
   torch::manual_seed(12);
   const Tensor outputs = Leaf({20, 8}), features = torch::randn({20, 8});

@@ -1,4 +1,4 @@
-// The engine's drafting against training's passes.
+// Compares the engine's drafting with training's alignment passes.
 #include <gtest/gtest.h>
 
 #include "draft/eagle/eagle_testing.h"

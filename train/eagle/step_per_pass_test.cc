@@ -1,4 +1,4 @@
-// HASS with an update of the weights after each pass (H-2).
+// Tests of HASS with an update of the weights after each pass (H-2).
 #include <gtest/gtest.h>
 
 #include "adamw.h"
@@ -24,7 +24,7 @@ TrainOptions PassRun(const std::string& directory, const std::string& out, int p
 
 constexpr int kTensors = 3 * 10;
 
-// Values and gradients.
+// LastPass has the values and gradients of Forward's last pass.
 TEST_F(ParityTest, LastPassIsThatOfForward) {
   const LlamaShape& shape = target_->shape();
   const Batch batch = RandomDocument(shape.vocab, 12);
@@ -61,7 +61,7 @@ TEST_F(RunTest, AStepOfOnePassIsAStep) {
   ExpectSameTensors(plain.out, run.out, kTensors);
 }
 
-// Two passes over a step's two batches, written out.
+// Compares with two passes over a step's two batches, written out by hand.
 TEST_F(RunTest, StepsOfTwoPassesAreThoseByHand) {
   MakeTarget(FileType::kQ8_0, 20);
   TrainOptions run = PassRun(directory_, "/run", 2, true);

@@ -1,4 +1,4 @@
-// EDD's mask, loss and gradients, and whole runs of EDD and VDM.
+// Tests of EDD's mask, loss and gradients, and of whole runs of EDD and VDM.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@
 namespace foretoken::train {
 namespace {
 
-// A batch of one sequence whose learnt tokens and documents are as given.
+// A batch of one sequence with the given Batch::inner and Batch::first_key.
 Batch Sequence(const std::vector<float>& inner, const std::vector<int32_t>& first_key) {
   Batch batch;
   batch.batch = 1;
@@ -33,7 +33,7 @@ TEST(EddTest, BlocksBeginAtTheAnswer) {
   const Batch paper = Sequence({0, 0, 1, 1, 1, 1, 1}, std::vector<int32_t>(7, 0));
   EXPECT_EQ(Values(BlockStarts(paper, 2)), (std::vector<int32_t>{0, 1, 2, 2, 4, 4, 6}));
   EXPECT_EQ(Values(BlockStarts(paper, 10)), (std::vector<int32_t>{0, 1, 2, 2, 2, 2, 2}));
-  // Two answers of one document, then another document, learnt from its beginning.
+  // Two answers in one document, then a document with a loss from its beginning.
   const Batch packed = Sequence({1, 1, 1, 0, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 0, 0, 6, 6, 6});
   EXPECT_EQ(Values(BlockStarts(packed, 2)), (std::vector<int32_t>{0, 0, 2, 3, 4, 4, 6, 6, 8}));
   EXPECT_EQ(Values(StepStarts(packed.first_key, 2)),
@@ -45,7 +45,7 @@ std::vector<int64_t> NonZeroRows(const Tensor& gradient) {
   return {rows.data_ptr<int64_t>(), rows.data_ptr<int64_t>() + rows.numel()};
 }
 
-// What a query sees is what its output depends on.
+// A query's output depends on exactly the tokens and states that it may see.
 TEST(EddTest, QueriesSeeTheirBlockAndStatesBefore) {
   torch::manual_seed(1);
   const AttentionShape s{1, 7, 2, 1, 4, 7};
@@ -64,7 +64,8 @@ TEST(EddTest, QueriesSeeTheirBlockAndStatesBefore) {
   }
 }
 
-// Blocks of queries against one product over everything, with documents and grouped heads.
+// Attention by blocks of queries equals one product over all of them, with documents and grouped
+// heads.
 TEST(EddTest, AttentionGoesByBlocks) {
   torch::manual_seed(2);
   const AttentionShape s = SmallAttention();
@@ -89,7 +90,7 @@ TEST(EddTest, AttentionGoesByBlocks) {
       });
 }
 
-// Where blocks are documents and there are no states before them, it is causal attention.
+// If every document is one block, so that no states are seen, it is causal attention.
 TEST(EddTest, OneBlockIsCausalAttention) {
   torch::manual_seed(3);
   const AttentionShape s = SmallAttention();
@@ -101,7 +102,7 @@ TEST(EddTest, OneBlockIsCausalAttention) {
              PlainAttention(tokens, s, rope, first), 1e-5);
 }
 
-// The vectors of L-3.
+// The loss is KL(target || draft), by the vectors of L-3.
 TEST(EddTest, LossIsTheForwardDivergence) {
   const Tensor teacher = torch::tensor({{0.5f, 0.3f, 0.15f, 0.05f}}).log();
   const Tensor student = torch::tensor({{0.4f, 0.4f, 0.1f, 0.1f}}).log().requires_grad_();
@@ -112,7 +113,7 @@ TEST(EddTest, LossIsTheForwardDivergence) {
   ExpectNear(GradOf(student), 2.0 * (student.exp() - teacher.exp()).detach(), 1e-6);
 }
 
-// Against finite differences.
+// Compares gradients with finite differences.
 TEST(EddTest, GradientsOfTheLoss) {
   torch::manual_seed(4);
   const Tensor x = Leaf({7, 8}), table = Leaf({11, 8});
@@ -132,7 +133,7 @@ TEST_F(ParityTest, EddGradientsOfAllWeights) {
   HiddenState state{1, {}};
   const Tensor features = target_->Features(batch, &state);
   const EddInputs inputs{1, 16, batch.ids, batch.first_key, state.value, BlockStarts(batch, 5), 5};
-  for (const NamedParameter& p : module.weights().parameters()) {  // so that a step is small
+  for (const NamedParameter& p : module.weights().parameters()) {  // so that a step is small enough
     torch::NoGradGuard no_grad;
     const double width = p.name == "embedding_layer.weight" ? 1.0 : p.value.size(-1);
     if (p.decays) p.value.normal_().div_(std::sqrt(width));

@@ -1,4 +1,4 @@
-// The engine's drafting with EDD and VDM against training's forward pass.
+// Compares the engine's drafting with EDD and VDM with training's forward pass.
 #include <gtest/gtest.h>
 
 #include "draft/edd/edd_testing.h"
@@ -22,17 +22,17 @@ class EddParityTest : public ParityTest {
             {"block_max", "10"}};
   }
 
-  // EDD with the target's hidden state `layer`.
+  // Expects parity of EDD that reads the target's hidden state `layer`.
   void ExpectLayer(int64_t layer);
 
-  // Steps of drafting from every block's first token against training's rows of the block.
+  // Expects that draft steps from every block's first token give training's rows of the block.
   void ExpectSteps(const Tensor& logits, const Batch& batch, std::span<const float> states,
                    const Tensor& starts) {
     const std::vector<Token> tokens = TokensOf(batch.ids);
     const int64_t vocab = target_->shape().vocab;
     for (int64_t p = 1; p < kTextLength; ++p) {
       const int64_t start = starts[0][p].item<int64_t>();
-      if (start == 0) continue;  // nothing is drafted without a text
+      if (start == 0) continue;  // a draft needs a text before it
       const auto begin = static_cast<size_t>(start), end = static_cast<size_t>(p) + 1;
       const auto traced = TraceEdd(draft_, *model_, std::span(tokens).first(begin), states,
                                    std::span(tokens).subspan(begin, end - begin));
@@ -76,7 +76,7 @@ TEST_F(EddParityTest, VdmsStepsAreTrainingsRows) {
               BlockStarts(batch, 4));
 }
 
-// The soft prompt of training is the engine's.
+// The hidden states of training, its soft prompt, equal the engine's.
 TEST_F(EddParityTest, HiddenStatesAreTheEngines) {
   ExpectSameHiddenStates(*target_, *model_, *backend_, kTextLength);
 }

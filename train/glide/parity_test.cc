@@ -1,4 +1,4 @@
-// The engine's drafting against training's forward pass.
+// Compares the engine's drafting with training's forward pass.
 #include <gtest/gtest.h>
 
 #include "draft/glide/glide_testing.h"
@@ -13,7 +13,7 @@ constexpr int64_t kLength = 24, kSteps = 4;
 
 class GlideParity : public ParityTest {
  protected:
-  // Random weights on both sides, and a document with what the target computed of it.
+  // Makes equal random weights on both sides, and a document with the target's keys and values.
   void Make(const std::string& method, int64_t layers) {
     const LlamaShape& target = target_->shape();
     LlamaShape own = target;
@@ -41,13 +41,14 @@ class GlideParity : public ParityTest {
     if (looks_) inputs_.keys_values = target_->KeysValues(batch, read);
   }
 
-  // Training's logits where position p sees the target up to last_key[p].
+  // Returns training's logits if position p sees the target up to last_key[p].
   Tensor Logits(const Tensor& last_key) {
     inputs_.last_key = last_key;
     return torch::matmul(module_->Forward(inputs_), module_->head().compute.t());
   }
 
-  // The engine drafts from the root at position t: its steps are rows t, t + 1, ... of `logits`.
+  // Expects that the engine's draft steps from the root at position t give rows t, t + 1, ... of
+  // `logits`.
   void ExpectSteps(int64_t t, const Tensor& logits) {
     const std::span<const Token> tokens(tokens_);
     const auto trace =
@@ -64,7 +65,7 @@ class GlideParity : public ParityTest {
   int compared_ = 0;
 };
 
-// Blocks of the training mask are drafts: their first position is the root.
+// Blocks of the training mask equal drafts whose root is the block's first position.
 TEST_F(GlideParity, BlocksAreDrafts) {
   torch::NoGradGuard no_grad;
   Make("glide", 1);
@@ -83,7 +84,8 @@ TEST_F(GlideParity, TargetsOfOtherFamilies) {
   EXPECT_EQ(compared_, 9 * 5);
 }
 
-// With more layers the text before the root counts, too: it saw what the target knew before it.
+// With two layers, the keys of positions before the root matter, too; each sees the target up to
+// the position before its own.
 TEST_F(GlideParity, StepsOfTwoLayers) {
   torch::NoGradGuard no_grad;
   Make("glide", 2);

@@ -1,4 +1,4 @@
-// Hydra's heads: gradients, whole runs and export.
+// Tests of Hydra's heads: gradients, dropout, whole runs and export.
 #include <gtest/gtest.h>
 
 #include "hydra/module.h"
@@ -28,8 +28,8 @@ TEST_F(ParityTest, HydraGradientsOfAllWeights) {
   }
 }
 
-// The means over many draws are the values without dropout where all is linear: of the first head's
-// first block, whose other part begins as 0.
+// The mean over many draws equals the value without dropout where the head is linear: a head with
+// one block, whose nonlinear part is initialised to 0.
 TEST_F(ParityTest, HydrasDropoutKeepsTheMean) {
   torch::NoGradGuard no_grad;
   const Batch batch = RandomDocument(target_->shape().vocab, 6);
@@ -49,8 +49,8 @@ TEST_F(ParityTest, HydrasDropoutKeepsTheMean) {
   ExpectNear(sum / kDraws, whole, 0.06);
 }
 
-// An entry survives both of a head's dropouts, of its input and of its scores, or is 0; the heads'
-// have nothing to do with each other.
+// An element that survives both of a head's dropouts (of its input and of its scores) is scaled
+// twice, others are 0; the dropouts of different heads are independent.
 TEST_F(ParityTest, HydrasDropoutIsAheadOfBlocksAndScores) {
   torch::NoGradGuard no_grad;
   const Batch batch = RandomDocument(target_->shape().vocab, 40);
@@ -81,7 +81,7 @@ TEST_F(RunTest, KilledHydraRunContinuesBitForBit) {
   ExpectExactResume(RunWithDropout(directory_, "/hydra", 0.2), 3 * (9 + 1 + 2 * 7));
 }
 
-// Dropout is of the batch, whoever learns it; what is held out is judged without.
+// A batch's dropout does not depend on the worker that processes it; evaluation has no dropout.
 TEST_F(RunTest, HydrasDropoutIsTheSameForTwoWorkers) {
   MakeTarget(FileType::kQ8_0, 20);
   int runs = 0;
@@ -96,13 +96,14 @@ TEST_F(RunTest, HydrasDropoutIsTheSameForTwoWorkers) {
     EXPECT_TRUE(trained.ok()) << trained.error().message;
     return Losses(run.out);
   };
-  const double lr = TinyDraftRun(directory_, directory_, "hydra").recipe.lr;  // the other worker's
+  // The rate of the worker process, to which lr is not passed.
+  const double lr = TinyDraftRun(directory_, directory_, "hydra").recipe.lr;
   EXPECT_EQ(losses(0.2, 1, lr), losses(0.2, 2, lr));
   const std::vector<std::string> with = losses(0.2, 1, 0.0), without = losses(0.0, 1, 0.0);
   ASSERT_EQ(with.size(), 6u);
   EXPECT_NE(with[0], without[0]);
   const auto heldout = [](const std::string& line) { return line.substr(line.rfind(' ')); };
-  EXPECT_EQ(heldout(with[5]), heldout(without[5]));  // nothing was learnt
+  EXPECT_EQ(heldout(with[5]), heldout(without[5]));  // at rate 0 the weights stay
 }
 
 TEST_F(RunTest, HydrasDropoutIsChecked) {

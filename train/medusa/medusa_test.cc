@@ -1,4 +1,4 @@
-// Medusa's heads: whole runs and export.
+// Tests of Medusa's heads: whole runs and export.
 #include <gtest/gtest.h>
 
 #include "io/draft_file.h"
@@ -17,7 +17,7 @@ TEST_F(RunTest, MedusaLearnsAndExports) {
     options.recipe.settings["shared_output"] = shared ? "1" : "0";
     const auto [heldout, draft] = TrainDraft(options);
     ASSERT_NE(draft, nullptr);
-    EXPECT_LT(heldout, 4.5);  // from log(320) = 5.8
+    EXPECT_LT(heldout, 4.5);  // starts at log(320) = 5.8
     EXPECT_EQ(draft->info().output_heads, 3);
     EXPECT_EQ(draft->info().head_layers, 1);
     EXPECT_EQ(draft->info().Shares(kSharedHead), shared);

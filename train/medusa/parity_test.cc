@@ -1,4 +1,4 @@
-// The engine's heads against training's.
+// Compares the engine's heads with training's.
 #include <gtest/gtest.h>
 
 #include "draft/medusa/medusa_testing.h"
