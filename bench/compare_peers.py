@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Times passes of M rows in foretoken and in other engines on the same GGUF file, taking turns.
+"""Times passes of M rows in foretoken and in other engines on the same GGUF file, interleaved.
 
-A peer is a folder with llama.cpp's (or ik_llama.cpp's) llama-batched-bench and llama-bench: M
-sequences decode a token each, every one's logits computed, as verification of M nodes needs them;
-and a prompt of 512 tokens. A turn is the mean of 8 passes behind 32 positions, a second or two with
-the loading of the file, and goes from one engine to the next for each M: memory's speed changes from
-minute to minute, and longer turns would compare minutes. Prints medians of all turns, in milliseconds,
-and the better peer's time over ours.
+A peer is a folder with llama-batched-bench and llama-bench of llama.cpp or ik_llama.cpp. Measured are a pass in which
+M sequences decode one token each, with logits for all, as in the verification of M nodes; and a prompt of 512 tokens.
+A turn is the mean of 8 passes at 32 cached positions and takes a second or two, loading included. Turns alternate
+between engines for each M, as memory bandwidth changes from minute to minute. Prints the medians over turns in
+milliseconds, and the best peer's time over ours.
 
-Options for the two programs may follow the folder, those of llama-bench behind a colon.
+Options for the two programs may follow the folder, those of llama-bench after a colon.
 
     bench/compare_peers.py MODEL.gguf --peer llama.cpp=FOLDER --peer "ik=FOLDER -rtr : -rtr 1"
         [--rows 1,4,8,16,32,64] [--turns 7] [--threads 2] [--isa auto]
@@ -23,12 +22,12 @@ import subprocess
 import sys
 import tempfile
 
-CONTEXT = 32  # committed positions
-PASSES = 8  # of a turn
+CONTEXT = 32  # cached positions
+PASSES = 8  # per turn
 
 
 def run(command):
-    with tempfile.TemporaryDirectory() as folder:  # peers leave logs where they run
+    with tempfile.TemporaryDirectory() as folder:  # peers write logs to the current directory
         child = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                cwd=folder)
     if child.returncode != 0:
@@ -48,8 +47,8 @@ class Peer:
         self.options, self.prompt_options = options[:split], options[split + 1:]
 
     def seconds(self, model, rows, threads):
-        """Seconds of a pass of that many rows."""
-        # The table goes to standard output or, in ik_llama.cpp, to standard error.
+        """Seconds of a pass of `rows` rows."""
+        # llama.cpp prints the table to standard output, ik_llama.cpp to standard error.
         out = run([f"{self.folder}/llama-batched-bench", "-m", model, "-c", "8192", "-b", "512",
                    "-ub", "512", "-t", str(threads), "-pps", "-npp", str(CONTEXT), "-ntg",
                    str(PASSES), "-npl", str(rows), *self.options])
@@ -79,7 +78,7 @@ class Foretoken:
             return json.load(open(out.name, encoding="utf-8"))
 
     def seconds(self, model, rows, threads):
-        """Seconds of a pass of that many rows: a mean, as the peers print."""
+        """Seconds of a pass of `rows` rows: a mean, as printed by the peers."""
         result = self.bench("profile", model, threads, "--rows", str(rows), "--repeats", str(PASSES))
         return sum(result["passes"][0]["thread_seconds"].values()) / result["threads"]
 

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Compares two runs of one command: `foretoken bench spec --json` or `foretoken bench paper --json`.
+"""Checks whether a second run of `foretoken bench spec --json` or `foretoken bench paper --json` reproduces a first.
 
-Figures of acceptance must be equal to the last digit. A ratio must lie, to the two digits that tables
-print, in an interval of the other run: of the 95 % intervals some are left by chance, so these are
-counted, and what counts is the interval that holds for all ratios of the run at once in 95 of 100 runs
-(Bonferroni, errors taken as normal). Prints what lies outside, and how much was compared; exits with 1
-if acceptance differs or a ratio lies outside of both intervals.
+Acceptance figures must be exactly equal. Of two ratios, rounded to the two digits of the tables, one must lie in the
+other run's interval. As some 95 % intervals are missed by chance, they are only counted; the test uses wider intervals,
+which all ratios of a run meet at once in 95 of 100 runs (Bonferroni, assuming normal errors). Prints the figures that
+differ and a summary; exits with 1 if acceptance differs or a ratio is outside both wider intervals.
 
 usage: bench/compare_runs.py FIRST.json SECOND.json
 """
@@ -18,7 +17,7 @@ ACCEPTANCE = ("tau_micro", "tau_macro", "acc_only", "alpha_edd", "alpha_lev", "a
 
 
 def spec_figures(run):
-    """Yields (name, value, interval or None) of a bench spec."""
+    """Yields (name, value, interval or None) for the figures of a `bench spec` run."""
     for entry in run["results"]:
         name = " / ".join(str(entry[key]) for key in ("task", "method", "tree", "verifier", "temperature"))
         for key in ACCEPTANCE:
@@ -28,7 +27,7 @@ def spec_figures(run):
 
 
 def paper_figures(run):
-    """The same of a bench paper: cells without an interval do not depend on the clock."""
+    """Yields (name, value, interval or None) for the cells of a `bench paper` run. Only timed cells have intervals."""
     for cell in run["cells"]:
         name = " / ".join(cell["row"] + cell["column"]) + ": " + cell["metric"]
         interval = (cell["low"], cell["high"]) if "low" in cell else None
@@ -47,12 +46,12 @@ def widened(value, interval, factor):
 
 
 def inside(value, interval):
-    """To the digits of the tables."""
+    """Whether a value is in an interval, to the two digits of the tables."""
     return round(interval[0], 2) <= round(value, 2) <= round(interval[1], 2)
 
 
 def reproduced(first, second, factor):
-    """Whether one of two (value, interval) lies in the other's interval, `factor` times as wide."""
+    """Whether the value of one (value, interval) lies in the other's interval, widened by `factor`."""
     return (inside(second[0], widened(*first, factor)) or
             inside(first[0], widened(*second, factor)))
 

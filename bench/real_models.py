@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Measures foretoken on models that people use and writes docs/results/real_models.md.
+"""Measures foretoken on published models and writes docs/results/real_models.md.
 
-Each part runs one of foretoken's own commands, interleaved where methods are compared, with an empty cache folder, and
-keeps what it printed; the page is made of what the parts have kept, so that it can grow over several sittings. Run it on
-an idle machine.
+Each part runs foretoken's commands with an empty cache folder and stores their output; methods that are compared are
+interleaved. The page is made from the stored outputs, so parts can be measured on different days. Run it on an idle
+machine.
 
     bench/real_models.py --models FOLDER --data ../shared/data/eval [--peer-bin FOLDER] [--parts cold,spec128,...]
     bench/real_models.py --models FOLDER --data ../shared/data/eval --page docs/results/real_models.md
 
-FOLDER holds smollm2-135m-instruct-q4_1.gguf and qwen2.5-coder-1.5b-instruct-q4_k_m.gguf, and in drafts/ the HASS draft
-of the first and the 0.5 B draft model of the second.
+FOLDER contains smollm2-135m-instruct-q4_1.gguf and qwen2.5-coder-1.5b-instruct-q4_k_m.gguf and, in drafts/, the HASS
+draft of the first and the 0.5 B draft model of the second.
 """
 import argparse
 import datetime
@@ -31,7 +31,7 @@ COLD_TOKENS = 64
 
 
 class Parts:
-    """The measurements, a method each: returns the Markdown to keep."""
+    """The measurements. Each part is a method that returns Markdown."""
 
     def __init__(self, args):
         self.args = args
@@ -44,7 +44,7 @@ class Parts:
         return str(self.args.data / name)
 
     def run(self, *words):
-        """What a command prints, decoded with nothing in the cache folder; remembered for the page."""
+        """Runs a foretoken command with an empty cache folder and returns its output; records the command."""
         self.commands.append(shlex.join(["foretoken", *words]))
         with tempfile.TemporaryDirectory() as cache:
             child = subprocess.run([self.args.foretoken, *words], stdout=subprocess.PIPE, text=True,
@@ -54,7 +54,7 @@ class Parts:
         return child.stdout
 
     def limit(self, usual):
-        """--limit for a part that usually asks so many questions (None: all)."""
+        """The option --limit for a part that asks `usual` questions by default (None: all)."""
         asked = min(n for n in (usual, self.args.limit, 1 << 30) if n)
         return ["--limit", str(asked)] if asked < 1 << 30 else []
 
@@ -85,7 +85,7 @@ class Parts:
             other.kill()
 
     def cold(self):
-        """Wall time of `generate` from its start to its end, with an empty cache folder."""
+        """The wall time of a `generate` process, with an empty cache folder."""
         with open(self.questions("spec_bench.jsonl")) as file:
             lines = file.read().splitlines()
         prompts = [json.loads(line)["turns"][0] for line in lines[:: len(lines) // COLD_PROMPTS]]
@@ -130,7 +130,7 @@ class Parts:
         return self.peers(SMOL, "spec_bench.jsonl", 24)
 
 
-PAGE = [  # part, heading, what it says
+PAGE = [  # part, heading, note
     ("passes", "Passes of few rows", "Milliseconds of a pass over M rows, SmolLM2 first, then Qwen2.5-Coder-1.5B."),
     ("level", "A level of drafting", "What HASS takes on SmolLM2, beside a pass."),
     ("spec128", "SmolLM2 on Spec-Bench, 128 tokens", "The HASS draft is the one under `models/drafts`."),
@@ -185,7 +185,7 @@ def page(args):
         kept = json.loads(file.read_text())
         commands = [without_folders(c, args) for c in kept["commands"]]
         text = without_folders(kept["text"].strip(), args)
-        if "|---" not in text:  # columns that are set with spaces
+        if "|---" not in text:  # a table of columns aligned by spaces
             text = "\n".join(f"    {line}".rstrip() for line in text.splitlines())
         lines += [f"## {heading}", "", note, f"{kept['machine']}, {kept['date']}, commit {kept['commit']}, "
                   f"{kept['minutes']:.1f} min.", "", *[f"    {c}" for c in commands], "", text, ""]

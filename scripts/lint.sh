@@ -1,10 +1,10 @@
 #!/bin/sh
-# Checks the format of every C++ file, the include layers, what may be done in one place only, that
-# citations of docs/methods resolve, that objects built for one instruction set (those in build/release,
-# if any) share no function, and clang-tidy. Any finding is an error.
-# Test files are formatted but not tidied: their macros alone would triple the time. Nor are the files
-# that include libtorch, whose headers clang-tidy 14 cannot parse as C++20.
-# usage: scripts/lint.sh [--quick]; --quick leaves clang-tidy out.
+# Runs all static checks: format of C++ files, include layers (tools/layers.py), operations allowed in one
+# place only (tools/one_place.py), citations of docs/methods, functions shared by objects built for different
+# instruction sets (objects in build/release, if any), and clang-tidy. Any finding is an error.
+# clang-tidy skips test files, whose macros would triple its time, and files that include libtorch, whose
+# headers clang-tidy 14 cannot parse as C++20.
+# usage: scripts/lint.sh [--quick]; --quick skips clang-tidy.
 set -eu
 cd "$(dirname "$0")/.."
 scripts/sources.sh | xargs clang-format --dry-run -Werror

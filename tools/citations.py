@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks that every citation of a rule resolves to one anchor of docs/methods, and Markdown links too.
+"""Checks that every citation of a rule resolves to one anchor in docs/methods, and that Markdown links resolve.
 
-A rule is `<a id="H-7"></a>` before its visible label in a page of docs/methods; a citation is the
-bare ID, a capital letter and a number (docs/methods/README.md).
+A rule is `<a id="H-7"></a>` before its visible label in a page of docs/methods. A citation is the bare ID, a
+capital letter and a number (docs/methods/README.md).
 
-usage: tools/citations.py [ROOT]     fails with one line a finding
-       tools/citations.py H-7 ...    prints where rules stand, and who cites them
+usage: tools/citations.py [ROOT]     prints one line per finding; exits with 1 if there is one
+       tools/citations.py H-7 ...    prints the places of rules and of their citations
 """
 import collections
 import os
@@ -19,7 +19,7 @@ PAGES = "docs/methods"
 ID = re.compile(r"(?<![\w-])[A-Z]-\d+(?![\w-])")
 ANCHOR = re.compile(r'<a id="([^"]*)"></a>(\*\*)?([A-Z]-\d+)?')
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-# Forms that no reader of a clone can resolve, split so that this file does not hold them.
+# References that a reader of a clone cannot resolve; split so that this file does not contain them.
 UNRESOLVABLE = [
     (re.compile(r"(?<![\w/])methods" + r"\.md"), "cites a page that is not in the repository"),
     (re.compile("shared" + "/design"), "points outside the repository"),
@@ -53,7 +53,7 @@ class Repository:
                 self.text[path] = f.read().split("\n")
         self.rules = collections.defaultdict(list)  # ID -> [(path, line)]
         self.citations = collections.defaultdict(list)
-        self.anchors = collections.defaultdict(set)  # path -> names that a link may end in
+        self.anchors = collections.defaultdict(set)  # path -> anchors of its headings and rules
         self.findings = []
         for path, lines in self.text.items():
             self._read(path, lines)

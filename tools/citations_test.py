@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests tools/citations.py on a small repository of its own.
+"""Tests tools/citations.py on a small temporary repository.
 
 usage: tools/citations_test.py
 """
@@ -15,7 +15,7 @@ INDEX = "# Methods\n\n[trees](trees.md)\n"
 
 class Citations(unittest.TestCase):
     def findings(self, **changed):
-        """Findings where some files differ from a clean repository; `__` stands for `/`, `_` for `.`."""
+        """Findings in a clean repository with some files changed; in their names, `__` means `/` and `_` means `.`."""
         files = {"docs/methods/README.md": INDEX, "docs/methods/trees.md": RULE, "src/a.h": "// By score (H-7).\n"}
         files.update({name.replace("__", "/").replace("_", "."): text for name, text in changed.items()})
         with tempfile.TemporaryDirectory() as root:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Fails when an object built for one instruction set defines a function that the linker may share.
+"""Checks that objects built for one instruction set define no function that the linker may share.
 
-The linker keeps one copy of an inline function. If it were the copy of a file built for AVX-512, every
-processor would run it. So all such functions of these files lie in the namespace of their set.
+The linker keeps one copy of an inline function. If that copy came from a file built for AVX-512, CPUs without it
+would run it, too. All inline functions of these files must therefore be in the namespace of their set.
 
-usage: tools/isa_symbols.py OBJECT...   (others than kernels_*.o, linear_*.o and emulated_*.o are left out)
-       tools/isa_symbols.py --build DIR  (those that DIR/compile_commands.json names and that are built)
+usage: tools/isa_symbols.py OBJECT...   (files other than kernels_*.o, linear_*.o and emulated_*.o are ignored)
+       tools/isa_symbols.py --build DIR  (objects named in DIR/compile_commands.json that exist)
 """
 import json
 import os
@@ -14,12 +14,12 @@ import subprocess
 import sys
 
 OBJECT = re.compile(r"(?:(?:kernels|linear)_)?(\w+)(?<!_test)\.cc\.o")
-# What a compiler puts into every object, and a few instructions long.
+# Functions of a few instructions that the compiler adds to every object.
 HARMLESS = re.compile(r"__clang_call_terminate|asan\.module_|__odr_asan")
 
 
 def set_of(path):
-    """The set that an object is built for, which is also the namespace of its functions; None for other objects."""
+    """The instruction set of an object, which is also the namespace of its functions; None for other objects."""
     name = OBJECT.fullmatch(os.path.basename(path))
     return name[1] if name and re.match("kernels_|linear_|emulated_", name[0]) else None
 
@@ -34,7 +34,7 @@ def shared(path):
 
 
 def built(folder):
-    """What a build folder has compiled so far."""
+    """Yields the objects that exist in a build folder."""
     path = os.path.join(folder, "compile_commands.json")
     if not os.path.exists(path):
         return

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Fails when a room includes another that its line in docs/design.md does not name, or includes none of one that it names.
+"""Checks that each room includes exactly the rooms that its row in docs/design.md allows.
 
-The table under "## Rooms" is the only list of rooms: a room is a folder of src/, or one that is named from the
-repository's root, with its subfolders but for those that are rooms themselves. Tests and what serves tests alone
-(*_testing.*) are free.
+The table under "## Rooms" is the only list of rooms. A room is a folder of src/, or a folder named from the
+repository's root, with its subfolders except for those that are rooms themselves. An include of a room that the row
+lacks is an error, and so is a room in the row that no file includes. Tests and their helpers (*_testing.*) are exempt.
 
 usage: tools/layers.py [ROOT]
 """
@@ -18,7 +18,7 @@ INCLUDE = re.compile(r'\s*#include\s+"([^"]+)"')
 
 
 def read_table(path):
-    """{room: the rooms it may include}"""
+    """Returns {room: the rooms it may include}, in the order of the table."""
     rooms, inside = {}, False
     with open(path, encoding="utf-8") as f:
         for text in f:
@@ -31,7 +31,7 @@ def read_table(path):
 
 
 def room_of(path, rooms):
-    """The room of a path as it is included; None where it is in none."""
+    """The room of a path as written in an include; None if it is in no room."""
     folder = os.path.dirname(path)
     while folder and folder not in rooms:
         folder = os.path.dirname(folder)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails where something is done outside the one place that does it right.
+"""Checks that files are opened, JSON is written and tensors are read only in the sources that may do so.
 
 usage: tools/one_place.py [ROOT]
 """
@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-# Above the cache: tensors and rows of caches are only passed on.
+# Folders above src/model. They pass tensors and cache rows on, but do not read them.
 ABOVE_MODEL = (
     "src/draft/",
     "src/verify/",
@@ -17,15 +17,15 @@ ABOVE_MODEL = (
     "src/serve/",
     "src/grammar/",
 )
-# Programs, where `data` is mostly a recipe's or an option.
+# Folders of programs, where a member `data` usually belongs to a recipe or an option.
 PROGRAMS = ("apps/", "eval/", "train/")
 
-# What, where it may stand, what to call instead, and the folders that the rule is for.
+# (pattern, files that may contain it, what to use instead, and optionally the folders that the rule covers).
 RULES = [
     (r"(\.|->)dump\(", {"src/base/json.cc"}, "JsonText (base/json.h), which takes any bytes"),
     (
         r"\bstd::(basic_)?[io]?fstream\b|\bfopen\(",
-        # available_cores.cc: small files of the kernel, which may well be missing
+        # available_cores.cc reads small files of /proc and /sys, which may be missing
         {"apps/talk/cmd_demo.cc", "src/base/available_cores.cc", "train/event_log.cc"},
         "MappedFile, ReadText (base/input_file.h) or OutputFile (base/output_file.h)",
     ),
@@ -42,7 +42,7 @@ RULES = [
     (r"\bstd::cin\b", {"apps/talk/line_reader.cc"}, 'ReadText("-") (base/input_file.h)'),
     (
         r"(\.|->)data\b(?!\()",
-        # the one compares addresses, the next cuts memory into pages, the last has events of epoll
+        # decoder_layers.cc compares addresses, page_pool.cc cuts memory into pages, connection_loop.cc has epoll events
         {
             "src/model/decoder_layers.cc",
             "src/model/page_pool.cc",

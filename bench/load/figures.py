@@ -1,4 +1,4 @@
-"""Percentiles, intervals, slopes, and what processes use."""
+"""Percentiles, confidence intervals, slopes, and the CPU and memory use of processes."""
 import math
 import os
 import resource
@@ -12,7 +12,7 @@ STUDENT = [
 
 
 def percentiles(values, shares=(50, 95, 99)):
-    """The values below which that share of all lies; NaN where there are none."""
+    """The percentiles `shares` of values; NaN if there are no values."""
     ordered = sorted(values)
     if not ordered:
         return [math.nan] * len(shares)
@@ -20,7 +20,7 @@ def percentiles(values, shares=(50, 95, 99)):
 
 
 def ratio_interval(ratios):
-    """The geometric mean of ratios and its 95 % interval; the interval of a single one is infinite."""
+    """The geometric mean of ratios and its 95 % interval, which is unbounded for a single ratio."""
     logs = [math.log(ratio) for ratio in ratios]
     mean = statistics.fmean(logs)
     if len(logs) < 2:
@@ -31,7 +31,7 @@ def ratio_interval(ratios):
 
 
 def slope(samples):
-    """Of a straight line through (x, y), by least squares."""
+    """The slope of the least-squares line through samples (x, y); NaN for fewer than 3."""
     if len(samples) < 3:
         return math.nan
     xs, ys = zip(*samples)
@@ -39,13 +39,13 @@ def slope(samples):
 
 
 def own_cpu():
-    """Seconds of CPU that this process has used."""
+    """CPU seconds used by this process."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
 
 def cpu_of(pid):
-    """The same of another process; None where it cannot be seen."""
+    """CPU seconds used by another process; None if they cannot be read."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -55,7 +55,7 @@ def cpu_of(pid):
 
 
 def resident(pid):
-    """MiB of memory that a process has; None where it cannot be seen."""
+    """Resident memory of a process in MiB; None if it cannot be read."""
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)

@@ -1,4 +1,4 @@
-"""What was measured, as Markdown: the tables, and docs/results/serving.md around them."""
+"""Writes the measurements as Markdown: the tables and the page docs/results/serving.md."""
 import datetime
 import math
 import os
@@ -25,7 +25,7 @@ def rows_of(columns, rows):
 
 
 def table(runs):
-    """One row for each number of clients and way of answering."""
+    """The table of speed and latency: one row for each number of clients and each arm."""
     columns = ["clients", "", "requests/s", "tokens/s", "first row over this one", "first token, ms: p50 p95 p99",
                "a token, ms: p50 p95 p99", "between deliveries, ms: p50 p95 p99", "requests", "faults"]
     rows = []
@@ -41,7 +41,7 @@ def table(runs):
 
 
 def use_table(runs):
-    """Memory and CPU."""
+    """The table of memory and CPU use: one row for each number of clients."""
     columns = ["clients", "minutes", "resident memory, MiB: begin, end", "slope, MiB a minute", "server, cores",
                "load generator, cores"]
     rows = []
@@ -63,7 +63,7 @@ def processor():
 
 
 def circumstances(arguments):
-    """Machine, day, commit and command; of paths, the names alone."""
+    """Machine, date, commit and command line, with paths reduced to file names."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     words = [re.sub(r"[^\s=]*/", "", word) if "://" not in word else word for word in arguments]
     return {

@@ -1,15 +1,15 @@
-"""Distinct requests from files of questions in Spec-Bench's format."""
+"""Makes distinct requests from question files in Spec-Bench's format."""
 import json
 import random
 
 FEWEST_TOKENS, MOST_TOKENS = 32, 128
-# What all servers are told, since their defaults differ.
+# Sampling options sent explicitly, since servers' defaults differ.
 SAMPLERS = {"top_k": 0, "min_p": 0, "repeat_penalty": 1.0}
 GREEDY = {"temperature": 0}
 
 
 def prompts_of(paths, most_characters):
-    """First turns of the questions of all files, without those that are too long, each once."""
+    """The distinct first turns of all files' questions, without those longer than `most_characters`."""
     found = {}
     for path in paths:
         with open(path, encoding="utf-8") as lines:
@@ -21,7 +21,8 @@ def prompts_of(paths, most_characters):
 
 
 def make_requests(paths, count, most_characters, seed):
-    """Bodies of chat requests: distinct prompts, every other one greedy, the others with seeds; lengths drawn evenly."""
+    """Bodies of chat requests with distinct prompts. Every other one is greedy, the others are sampled with fixed
+    seeds; max_tokens is uniform in [FEWEST_TOKENS, MOST_TOKENS]."""
     rng = random.Random(seed)
     prompts = prompts_of(paths, most_characters)
     if len(prompts) < count:

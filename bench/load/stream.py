@@ -1,6 +1,6 @@
-"""A client of streamed answers that costs little: one connection a client, kept open, and no more parsing than must be.
+"""A lightweight client of streamed answers, with one persistent connection per client.
 
-Events are kept as bytes with the time when they came, and parsed when the answer has ended.
+While an answer arrives, its bytes are only stored with their time; events are parsed after its end.
 """
 import asyncio
 import json
@@ -8,7 +8,7 @@ import time
 
 
 class Answer:
-    """What came of one request. Times are seconds of time.monotonic()."""
+    """The result of one request. Times are seconds of time.monotonic()."""
     def __init__(self):
         self.status = 0
         self.text = ""
@@ -16,7 +16,7 @@ class Answer:
         self.prompt_tokens = self.tokens = 0
         self.error = None
         self.sent = self.first = self.last = 0.0
-        self.gaps = []  # between deliveries of text
+        self.gaps = []  # seconds between deliveries of text
 
     @property
     def first_token(self):
@@ -24,12 +24,12 @@ class Answer:
 
     @property
     def per_token(self):
-        """Mean seconds a token behind the first; None where there is one token."""
+        """Mean seconds per token after the first; None if there is at most one token."""
         return (self.last - self.first) / (self.tokens - 1) if self.tokens > 1 else None
 
 
 class Connection(asyncio.Protocol):
-    """One connection, on which answers follow each other."""
+    """One HTTP connection, for one request at a time."""
     def __init__(self):
         self.transport = None
         self.waiter = None
@@ -45,11 +45,11 @@ class Connection(asyncio.Protocol):
                 self.waiter.set_exception(ConnectionError(f"the server closed the connection: {fault}"))
 
     def ask(self, request):
-        """Sends the bytes of a request; the future has [(time, bytes)] of the body and the status."""
+        """Sends a request. Returns a future of (status, [(time, bytes)] of the body)."""
         self.waiter = asyncio.get_running_loop().create_future()
         self.buffer, self.parts, self.status = b"", [], 0
         self.head_ended = self.is_chunked = self.is_unbounded = self.closes = False
-        self.left = 0  # bytes of the body, or of the chunk
+        self.left = 0  # bytes of the body still to come, unless it is chunked
         self.transport.write(request)
         return self.waiter
 
@@ -92,7 +92,7 @@ class Connection(asyncio.Protocol):
         self.buffer = self.buffer[size:]
 
     def take_chunk(self, now):
-        """Takes one chunk off the buffer where it is whole."""
+        """Consumes one chunk if it is complete. Returns whether another one may follow in the buffer."""
         end = self.buffer.find(b"\r\n")
         if end < 0:
             return False
@@ -121,7 +121,7 @@ def request_bytes(host, port, body, key=None):
 
 
 def read_answer(answer, status, parts):
-    """Parses the events of an answer that has ended."""
+    """Parses the events of a complete answer into `answer`."""
     answer.status = status
     if status != 200:
         answer.error = f"status {status}: {b''.join(part for _, part in parts)[:200]!r}"
@@ -158,7 +158,7 @@ def read_answer(answer, status, parts):
 
 
 class Client:
-    """Asks one request after the other on a connection, which is made anew where it was lost."""
+    """Sends requests one after the other on a connection, and reconnects if it was lost."""
     def __init__(self, host, port, key=None):
         self.host, self.port, self.key = host, port, key
         self.connection = None

@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 """Trains the drafts that the papers' tables need, one after the other.
 
-How each is made stands in drafts.json beside this file. A draft that is there is left alone, and a
-training that was cut off goes on, so that the same command again does the rest. Then
+Their commands are in drafts.json beside this file. Existing drafts are kept and interrupted trainings are resumed, so
+the same command can be repeated until all are made. They are written to drafts/ beside the model, where
 
     foretoken bench paper TABLE -m MODEL --questions FOLDER
 
-finds them, as they lie in drafts/ beside the model.
+finds them.
 
     bench/papers/make_drafts.py MODEL.gguf --data ../shared/data/train --tables hass-10,edd-1
         [--keys hass,eagle] [--chats FILE] [--steps 600] [--drafts FOLDER] [--runs FOLDER]
         [--foretoken build/release/foretoken] [--list]
 
---steps gives every recipe so many steps instead of its own time; a recipe for a share of the data
-gets that share of them.
+--steps replaces the length of every recipe; a recipe for a share of the data gets that share of the steps.
 """
 import argparse
 import fnmatch
@@ -26,12 +25,12 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-FULL_STEPS = 1200  # what drafts.json takes shares of
+FULL_STEPS = 1200  # steps of a full training in drafts.json, of which recipes take shares
 EXPORT = "foretoken train export --checkpoint runs/KEY --out drafts/STEM-KEY-q8_0.gguf --type q8_0"
 
 
 def draft_keys(table, args):
-    """The drafts that a table's methods name."""
+    """The keys of the drafts that a table's methods need, sweeps expanded."""
     file = HERE / f"{table}.json"
     if not file.exists():
         sys.exit(f"{table}: no such table; known: {', '.join(all_tables())}")
@@ -48,7 +47,7 @@ def draft_keys(table, args):
 
 @functools.cache
 def layers(foretoken, model):
-    """The target's."""
+    """The number of layers of the model."""
     out = subprocess.run([foretoken, "inspect", "--json", model], stdout=subprocess.PIPE, check=True)
     return json.loads(out.stdout)["config"]["layers"]
 
@@ -58,7 +57,7 @@ def all_tables():
 
 
 def recipe(key, recipes):
-    """The commands that make a draft, as drafts.json has them."""
+    """The commands that make a draft, from drafts.json, with placeholders."""
     for pattern, text in recipes.items():
         if not fnmatch.fnmatchcase(key, pattern):
             continue
@@ -71,19 +70,19 @@ def recipe(key, recipes):
 
 
 def start_of(key, recipes):
-    """The draft whose run this one's weights begin with; None: they are drawn."""
+    """The key of the draft whose run supplies the initial weights; None: they are random."""
     found = re.search(r"--init runs/(\S+)", recipe(key, recipes)[0])
     return found and found[1]
 
 
 def is_there(key, drafts):
-    """Whether `foretoken bench paper` would find it: the key, and then the type alone."""
+    """Whether `foretoken bench paper` would find the draft: as *-KEY-TYPE.gguf, or as *.KEY."""
     files = [f.stem.rpartition("-")[0] for f in drafts.glob("*.gguf")]
     return any(name.endswith(f"-{key}") for name in files) or bool(list(drafts.glob(f"*.{key}")))
 
 
 def arguments(command, key, args):
-    """A command of drafts.json with its places filled in."""
+    """Converts a command of drafts.json to arguments, with placeholders and --steps filled in."""
     stem = args.model.stem.rpartition("-")[0] or args.model.stem
     words = {"MODEL": str(args.model), "DATA": args.data, "CHATS": args.chats}
     places = {"runs/": f"{args.runs}/", "drafts/": f"{args.drafts}/", "STEM.": f"{args.drafts}/STEM.",
