@@ -1,5 +1,5 @@
-// Micro-benchmarks of single ops: what a product of M rows, a step of attention and the smaller ops
-// cost. `foretoken bench kernels` compares the same products with the machine's limits.
+// Micro-benchmarks of single ops: products of M rows, attention and smaller ops. `foretoken bench
+// kernels` compares products with the machine's limits.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -24,7 +24,7 @@ Buffer Ones(Backend& backend, int64_t rows, int64_t cols) {
   return b;
 }
 
-// A product of the 1.1 B shape's feed-forward, weights in cache or not as they come.
+// A product of the 1.1 B shape's feed-forward block. The weights may stay in the CPU's caches.
 void BM_Linear(benchmark::State& state) {
   constexpr int64_t kOutputs = 5632, kInputs = 2048;
   const auto type = static_cast<DType>(state.range(0));
@@ -46,7 +46,7 @@ BENCHMARK(BM_Linear)
                    {1, 4, 16, 64}})
     ->UseRealTime();
 
-// Keys and values of one sequence in pages of all layers, as models have them, full of ones.
+// Keys and values of one sequence, all ones, in pages that hold all layers, as in a model.
 struct BenchCache {
   BenchCache(Backend& backend, DType type, int layers, int64_t cols, int head_dim, int64_t rows) {
     const PagedRows none = PackedRows({}, type, 2 * layers * cols, head_dim);
@@ -65,11 +65,12 @@ struct BenchCache {
 
   Buffer memory;
   std::vector<std::byte*> table;
-  std::vector<PagedRows> parts;  // keys and values in turn
+  std::vector<PagedRows> parts;  // keys and values of each layer, alternating
 };
 
-// Attention of the 1.1 B shape, a layer a step: for each sequence, rows of a chain behind `context`
-// committed ones. All layers together do not fit a cache behind a long context, as in a pass.
+// Attention of the 1.1 B shape: for each sequence, a chain of rows at `context` committed rows.
+// Each iteration computes the next layer; at long contexts, all layers together exceed the CPU's
+// caches, as in a pass.
 void BM_Attention(benchmark::State& state) {
   constexpr int kLayers = 22, kHeads = 32, kKvHeads = 4, kHeadDim = 64;
   const auto type = static_cast<DType>(state.range(0));

@@ -1,6 +1,6 @@
-// What bounds products of many rows, on the matrix unit (AMX) and on vectors (VNNI): each kind of
-// instruction alone, and together. Seconds are of a tile: sixteen rows times sixteen outputs times
-// a block of 32 inputs.
+// Micro-benchmarks of the parts of products with many rows, with AMX and with VNNI: products,
+// stores and scaling alone, and together. Seconds are per tile: sixteen rows times sixteen outputs
+// times a block of 32 inputs.
 #include <benchmark/benchmark.h>
 
 #include <string>

@@ -1,4 +1,5 @@
-// How fast tokenizers encode: the vocabularies of FT_SHARED_DATA on English prose and on code.
+// Benchmarks of tokenizers' encoding speed: the vocabularies of FT_SHARED_DATA on English prose and
+// on code.
 #include <benchmark/benchmark.h>
 
 #include <fstream>

@@ -10,7 +10,7 @@ namespace {
 constexpr int kRows = 16, kPanels = kTilesAStep;
 constexpr Format kFormat = Format::kQ8_0;
 
-// What a step reads and writes. All zeros.
+// The data of a step, all zeros.
 struct Step {
   alignas(64) std::byte rows[TileBlock<kFormat, kRows>::kBytes] = {};
   alignas(64) std::byte codes[kPanels][512] = {};

@@ -1,5 +1,5 @@
-// Loops over what a product in Q8_0 is made of, everything in a core's first cache. A tile is
-// sixteen rows times a panel of sixteen outputs times a block of 32 inputs.
+// Loops over the parts of a Q8_0 matrix product, with all data in the L1 cache. A tile is sixteen
+// rows times a panel of sixteen outputs times a block of 32 inputs.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 
 namespace foretoken {
 
-inline constexpr int kTilesAStep = 4;   // on the matrix unit: of four panels
-inline constexpr int kTilesAGroup = 8;  // on vectors: of a group of blocks
+inline constexpr int kTilesAStep = 4;   // with AMX: tiles of four panels
+inline constexpr int kTilesAGroup = 8;  // with vectors: tiles of a group of blocks
 
 struct TileLoop {
   const char* name;
   void (*run)(int64_t steps);
-  int tiles;  // a step
+  int tiles;  // per step
 };
 
-// REQUIRES for running them: KernelsFor(CpuIsa::kAmx) is no error.
+// The loops with AMX. REQUIRES, to run them: KernelsFor(CpuIsa::kAmx).ok().
 std::span<const TileLoop> TileLoops();
-// The same for CpuIsa::kAvx512.
+// The loops with AVX-512 vectors. REQUIRES, to run them: KernelsFor(CpuIsa::kAvx512Vnni).ok().
 std::span<const TileLoop> VectorLoops();
 
 }  // namespace foretoken

@@ -7,17 +7,17 @@ namespace vector_loops {
 namespace {
 
 constexpr int kTileRows = 16;
-constexpr int kRows = 8, kChunks = kTileRows / kRows;  // of the parts of a product
+constexpr int kRows = 8, kChunks = kTileRows / kRows;  // in Products and Scaling
 constexpr Format kFormat = Format::kQ8_0;
 static_assert(kGroupBlocks == kTilesAGroup);
 
-// A group of blocks of a panel. All zeros.
+// The rows of a tile and a panel's group of blocks, all zeros.
 struct Group {
   alignas(64) std::byte rows[kGroupBlocks][kChunks][TileBlock<kFormat, kRows>::kBytes] = {};
   alignas(64) std::byte panel[kGroupBlocks * (512 + 32)] = {};
 };
 
-// A panel and its tile, as long as in the 1.1 B shape, and its sums. All zeros. R: rows of a chunk.
+// A panel, its tile (as long as in the 1.1 B shape) and their sums, all zeros. R: rows of a chunk.
 constexpr int kGroups = 8;
 template <int R>
 struct Panel {
@@ -41,7 +41,7 @@ struct Panel {
   }
 };
 
-// What the compiler may neither leave out nor keep anywhere but in registers.
+// Makes the compiler compute `sums` and keep them in registers.
 FT_INLINE void Use(I (&sums)[kRows]) {
   FT_UNROLL(16)
   for (I& sum : sums) asm volatile("" : "+v"(sum.v[0]));

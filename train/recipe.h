@@ -54,7 +54,7 @@ struct Recipe {
   std::string schedule = "cosine";
   double epochs = 0.0;        // length of the run in epochs; 0: `steps` sets it
   double warmup_share = 0.0;  // warm-up as a share of the steps; 0: `warmup` sets it
-  int64_t decay_steps = 0;    // length of the decay, if longer than the run; 0: `steps`
+  int64_t decay_steps = 0;    // steps of the decay, which may exceed the run's; 0: the run's
   std::string init;           // source of the initial weights (LoadWeights); "": random
   double time_budget = 0.0;   // seconds of training; 0: no limit
   double budget = 0.0;        // seconds of the whole run (budget.h); 0: no limit

@@ -15,7 +15,7 @@ class WeightAverage {
   WeightAverage(const std::vector<NamedParameter>& parameters, double decay);
 
   bool on() const { return decay_ > 0.0; }
-  // Averages in the weights after update number `step` (from 1). The decay is at most (1 + step) /
+  // Averages in the weights after step number `step` (from 1). The decay is at most (1 + step) /
   // (10 + step), so that early weights do not dominate the average.
   void Add(int64_t step);
   // Sets the averages to the current parameters.

@@ -30,7 +30,7 @@ constexpr const char* kAutomatic = "auto";  // our drafter and the name of its r
 struct PeerColumn {
   std::string engine, mode;
   std::vector<double> rates;
-  int same = 0;  // answers equal to our baseline's
+  int same = 0;  // our answers equal to our baseline's; the peer's answers that contain it
 };
 
 class PeerBench {
