@@ -3,8 +3,9 @@
 
 Links: every relative one leads to a file or folder, and its anchor to a heading (by GitHub's rules) or an `<a id>`.
 Commands: lines of code blocks and code spans that begin with `foretoken`, `build/release/foretoken` or `make` name a
-subcommand and long options that `foretoken SUBCOMMAND --help` lists, or targets of the Makefile. Without BINARY, `foretoken` commands
-are not checked. Where the binary has no trainer, the options of `foretoken train` are those that train/ declares.
+subcommand and long options that `foretoken SUBCOMMAND --help` lists, or targets of the Makefile. Without BINARY,
+`foretoken` commands are not checked. Methods and options of `foretoken train` are those that train/ declares, as a
+binary may lack the trainer.
 
 usage: tools/check_docs.py [BINARY] [--root ROOT]
 """
@@ -38,7 +39,7 @@ def slug(heading):
 
 
 class Page:
-    """A Markdown file: its prose with code blanked out, its anchors, and the lines of its code blocks and code spans."""
+    """A Markdown file: its prose with code blanked out, its anchors, and the lines of its code."""
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as f:
@@ -122,15 +123,18 @@ class Program:
         self.binary, self.root, self.known = binary, root, {}
 
     def help(self, *command):
-        done = subprocess.run([self.binary, *command, "--help"], capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run([self.binary, *command, "--help"],
+                              capture_output=True, text=True, timeout=20, check=False)
         return done.stdout if done.returncode == 0 else None
 
     def describe(self, *command):
         """(subcommands, long options); None where --help fails."""
         if command not in self.known:
             text = self.help(*command)
-            if text is None:
-                self.known[command] = self.trainer() if command[:1] == ("train",) else None
+            if command and command[0] == "train":
+                self.known[command] = self.trainer(command, text or "")
+            elif text is None:
+                self.known[command] = None
             else:
                 part = re.search(r"^(?:Subcommands|commands):\n((?:  .*\n)+)", text, re.MULTILINE)
                 commands = set(LISTED_COMMAND.findall(part.group(1))) if part else set()
@@ -138,15 +142,17 @@ class Program:
                 self.known[command] = commands, options | {"--help", "--version"}
         return self.known[command]
 
-    def trainer(self):
-        """What train/ declares: options as they are typed, and fields of recipes, each of which is a flag."""
-        options = {"--help"}
+    def trainer(self, command, text):
+        """What train/ declares: methods, options as they are typed, and fields of recipes, each of which is a flag."""
+        with open(os.path.join(self.root, "train", "methods.def"), encoding="utf-8") as f:
+            methods = set(re.findall(r"^FT_METHOD\((\w+)", f.read(), re.MULTILINE))
+        options = {"--help"} | set(re.findall(r"--[a-z][\w-]*", text))
         paths = glob.glob(os.path.join(self.root, "train", "**", "*.[ch]*"), recursive=True)
         for path in paths + glob.glob(os.path.join(self.root, "apps", "models", "*train*")):
             with open(path, encoding="utf-8") as f:
                 for name in re.findall(r'"(?:-\w,)?(?:--)?([a-z][a-z0-9_-]+)"', f.read()):
                     options.add("--" + name.replace("_", "-"))
-        return set(), options
+        return methods | {"export", "plot"} if len(command) == 1 else set(), options
 
     def complaints(self, words):
         command = []
