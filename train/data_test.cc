@@ -170,7 +170,9 @@ TEST(PackingTest, EveryTokenOnceAndNothingTooLong) {
 TEST(PackingTest, PiecesWithNothingToLearnAreLeftOut) {
   Corpus corpus = Documents({40, 40, 300, 2});
   corpus.learn.assign(corpus.ids.size(), 0);
-  corpus.learn[60] = 1;        // in the second document
+  corpus.learn[60] = 1;  // in the second document
+  corpus.learn[80 + 128] =
+      1;  // the last target of the third's first piece, and only an input of its second
   corpus.learn[80 + 290] = 1;  // in the last piece of the third
   corpus.documents.push_back({0, 40, 0, /*heldout=*/true});
   Packer packer(corpus, {1.0}, 128, 5);
@@ -179,7 +181,7 @@ TEST(PackingTest, PiecesWithNothingToLearnAreLeftOut) {
   for (int64_t i = 0; i < packer.sequences_in_epoch(); ++i) {
     for (const Piece& p : packer.At(i)) begins.push_back(p.first);
   }
-  EXPECT_THAT(begins, testing::UnorderedElementsAre(40, 80 + 256));
+  EXPECT_THAT(begins, testing::UnorderedElementsAre(40, 80, 80 + 256));
   EXPECT_TRUE(packer.HeldOut().empty());
   corpus.learn.assign(corpus.ids.size(), 0);
   EXPECT_TRUE(Packer(corpus, {1.0}, 128, 5).empty());

@@ -35,10 +35,10 @@ bool Packer::empty() {
   return sequences_.empty();
 }
 
-// Whether any token of the piece has a loss; fully masked pieces are omitted.
+// Whether any token that follows one of the piece has a loss; fully masked pieces are omitted.
 bool Packer::HasToLearn(const Piece& piece) const {
-  const auto begin = corpus_.learn.begin() + piece.first;
-  return std::any_of(begin, begin + piece.count + 1, [](uint8_t learn) { return learn != 0; });
+  const auto targets = corpus_.learn.begin() + piece.first + 1;
+  return std::any_of(targets, targets + piece.count, [](uint8_t learn) { return learn != 0; });
 }
 
 void Packer::AppendPieces(const CorpusDocument& document, std::vector<Piece>& pieces) const {

@@ -1,6 +1,8 @@
 // One hand-written sequence as a drafter observes it, for tests that pin its proposals.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <memory>
 #include <numeric>

@@ -85,11 +85,13 @@ void ServerMetrics::WriteVllm(const Labels& model, Exposition& page) const {
 
 void ServerMetrics::WriteLatencies(const Labels& model, Exposition& page) const {
   WriteHistogram(page, "vllm:time_to_first_token_seconds",
-                 "From a request's arrival to its first token.", model, first_token_seconds);
+                 "From a request's submission to the engine to its first token.", model,
+                 first_token_seconds);
   WriteHistogram(page, "vllm:inter_token_latency_seconds",
                  "Between tokens; those of one step share its time.", model, token_seconds);
   WriteHistogram(page, "vllm:e2e_request_latency_seconds",
-                 "From a request's arrival to the end of its answer.", model, request_seconds);
+                 "From a request's submission to the engine to the end of its answer.", model,
+                 request_seconds);
   WriteHistogram(page, "vllm:request_queue_time_seconds", "In the queue.", model, queue_seconds);
 }
 
