@@ -28,6 +28,7 @@ FENCE = re.compile(r" {0,3}(```+|~~~+)")
 LISTED_OPTION = re.compile(r"^ {1,6}(?:-\w,)?(--[\w-]+(?:,--[\w-]+)*)", re.MULTILINE)
 LISTED_COMMAND = re.compile(r"^  ([a-z][\w-]*) {2,}\S", re.MULTILINE)
 PLACEHOLDER = re.compile(r"[A-Z][A-Z_-]*$")  # METHOD, COMMAND
+COMMAND = re.compile(r"(\$ |sudo )?(build/release/)?foretoken |(\$ |sudo )?make( |$)")
 END_OF_COMMAND = ("|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "(", ")")
 
 
@@ -39,13 +40,13 @@ def slug(heading):
 
 
 class Page:
-    """A Markdown file: its prose with code blanked out, its anchors, and the lines of its code."""
+    """A Markdown file: its prose with code blanked out, its anchors, and the lines of its code blocks and spans."""
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as f:
             lines = f.read().split("\n")
         self.anchors = set()
-        self.blocks = []  # [[(line number, text)]]
+        self.blocks, self.spans = [], []  # each [[(line number, text)]]
         prose, fence, repeated = [], None, collections.Counter()
         after_blank, indented, in_list = True, False, False
         for number, line in enumerate(lines, 1):
@@ -86,34 +87,46 @@ class Page:
         self.anchors.update(EXPLICIT_ANCHOR.findall(text))
         # A code span may cross a line, but not a paragraph. It holds no links.
         def take_span(span):
-            self.blocks.append([(text.count("\n", 0, span.start()) + 1, span.group(2).replace("\n", " "))])
+            self.spans.append([(text.count("\n", 0, span.start()) + 1, span.group(2).replace("\n", " "))])
             return re.sub(r"[^\n]", " ", span.group(0))
 
         self.prose = re.sub(r"(`+)((?:(?!\n\n).)+?)\1(?!`)", take_span, text, flags=re.DOTALL)
 
     def commands(self):
-        """(line number, words) of each command line, joined where `\\` or an open quotation continues it."""
-        for block in self.blocks:
-            text, first = "", 0
-            for number, line in block:
-                if not text:
-                    first, text = number, line.strip()
-                else:
-                    text += " " + line.strip()
-                if not re.match(r"(\$ |sudo )?(build/release/)?foretoken |(\$ |sudo )?make( |$)", text):
-                    text = ""
-                    continue
-                if text.endswith("\\"):
-                    text = text[:-1]
-                    continue
-                try:
-                    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
-                    lexer.whitespace_split = True
-                    words = list(lexer)
-                except ValueError:  # an open quotation: the next line belongs to it
-                    continue
+        """(line number, words) of each command line."""
+        for number, text in command_lines(self.blocks + self.spans, COMMAND):
+            yield number, [w for w in split(text) if w not in ("$", "sudo")]
+
+
+def split(text):
+    """The words of a command without its comment. Raises ValueError where a quotation is open."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    return list(lexer)
+
+
+def command_lines(blocks, begins):
+    """(line number, text) of each command of `blocks` that `begins` matches, joined where `\\` or an open quotation
+    continues it."""
+    for block in blocks:
+        text, first = "", 0
+        for number, line in block:
+            if not text:
+                first, text = number, line.strip()
+            else:
+                text += " " + line.strip()
+            if not begins.match(text):
                 text = ""
-                yield first, [w for w in words if w not in ("$", "sudo")]
+                continue
+            if text.endswith("\\"):
+                text = text[:-1]
+                continue
+            try:
+                split(text)
+            except ValueError:  # an open quotation: the next line belongs to it
+                continue
+            yield first, text
+            text = ""
 
 
 class Program:
