@@ -1,4 +1,4 @@
-// Micro-benchmark loops of multiply-adds or of loads alone.
+// Micro-benchmark loops that execute only multiply-adds, or only loads.
 #include <chrono>
 #include <cstring>
 
@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-constexpr int64_t kRounds = 2'000'000;  // of kAccumulators each: about ten milliseconds
+constexpr int64_t kRounds = 2'000'000;  // of kAccumulators multiply-adds: about ten milliseconds
 constexpr int kAccumulators = 12;
 
 using Clock = std::chrono::steady_clock;
@@ -64,7 +64,8 @@ FT_PEAK_LOOP(F32Avx2, "ymm", "vpxor", "vfmadd231ps")
 #undef FT_ON_ALL
 #undef FT_ON
 
-// AMX tile configuration: four accumulator tiles of 16 rows x 16 outputs, over 64 bytes of inputs.
+// AMX tile configuration: tiles 0 to 3 accumulate 16 rows x 16 outputs, summed over 64 bytes of
+// inputs; tiles 4 and 5 hold the operands.
 struct alignas(64) TileShapes {
   uint8_t palette = 1, start_row = 0, reserved[14] = {};
   uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64};
@@ -80,7 +81,9 @@ struct alignas(64) TileShapes {
     }                                                                             \
     asm volatile("tilerelease");                                                  \
   }
-constexpr int64_t kTileShare = 64;  // kRounds * kAccumulators / 64 rounds of four tile instructions
+// BestRate counts kRounds * kAccumulators instructions. The tile loops run one round of four tile
+// instructions for each kTileShare of them.
+constexpr int64_t kTileShare = 64;
 FT_TILE_LOOP(Int8Amx, "tdpbusd")
 FT_TILE_LOOP(Bf16Amx, "tdpbf16ps")
 #undef FT_TILE_LOOP
@@ -126,7 +129,8 @@ double Int8Peak() {
   if (HasBest(CpuIsa::kAmx)) return BestRate(Int8Amx, 4.0 * 16 * 16 * 64 / kTileShare);
   if (HasVnni()) return BestRate(Int8Avx512, 64);
   if (HasBest(CpuIsa::kAvxVnni)) return BestRate(Int8AvxVnni, 32);
-  if (HasAvx2()) return BestRate(Int8Avx2, 32) / 2;  // a second instruction adds pairs of products
+  // Halved, as every vpmaddubsw needs a second instruction that adds pairs of products.
+  if (HasAvx2()) return BestRate(Int8Avx2, 32) / 2;
 #endif
   return F32Peak();
 }
