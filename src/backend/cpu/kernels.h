@@ -163,7 +163,7 @@ struct KernelConfig {
   ProductUnit unit = ProductUnit::kFastest;  // kFastest: measured for each shape
 };
 
-// The configurations that a set of kernels admits.
+// The configurations that a set of kernels supports.
 struct KernelLimits {
   int most_chunk_rows;  // products with larger chunks do not exist
   int most_turns;       // most panels that may be interleaved

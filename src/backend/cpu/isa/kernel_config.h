@@ -9,8 +9,8 @@
 
 namespace foretoken {
 
-// Whether `kernels` can run `config`. Errors: a field that `kernels` do not admit; chunks that do
-// not fit some number of rows.
+// Whether `kernels` can run `config`. Errors: a field whose value `kernels` do not support; chunk
+// sizes that leave some number of rows without a tile.
 Status CheckConfig(const Kernels& kernels, const KernelConfig& config);
 
 // Every configuration that CheckConfig accepts.

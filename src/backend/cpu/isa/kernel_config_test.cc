@@ -1,4 +1,5 @@
-// Configurations of kernels: a set can run what it admits, and a backend with any other is refused.
+// Tests of kernel configurations: a set of kernels runs every configuration that it supports, and a
+// backend cannot be created with any other.
 #include "backend/cpu/isa/kernel_config.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +48,7 @@ TEST_P(KernelConfigTest, WhatIsAdmittedHasKernelsAndTiles) {
   }
 }
 
-// Each field alone out of range, and values that no set can run.
+// Changes one field at a time: to values that no set can run, then to values that this set lacks.
 TEST_P(KernelConfigTest, RefusesWhatItCannotRun) {
   const auto refuses = [&](auto change) {
     KernelConfig config = kernels().elsewhere;
@@ -75,9 +76,9 @@ TEST_P(KernelConfigTest, RefusesWhatItCannotRun) {
   }
 }
 
-// Chunks of exactly twelve rows: a tile can then have sixty rows at most, and larger ones up to
-// kMaxTileRows have no tile. This arises on AMD's cores with AMX: the matrix unit has no smaller
-// chunks that are as fast, and AMD's largest chunk is twelve, too.
+// With chunks of exactly twelve rows a tile has at most sixty rows, so 61 to kMaxTileRows rows fit
+// no tile. The smallest chunk that is fast on the matrix unit and the largest that is fast on AMD's
+// cores both have twelve rows, so an AMD CPU with AMX could be given this configuration.
 TEST_P(KernelConfigTest, RefusesChunksThatSomeRowsDoNotFit) {
   if (kernels().limits.most_chunk_rows < 12) GTEST_SKIP() << "no such chunks";
   KernelConfig config = kernels().elsewhere;

@@ -21,7 +21,7 @@ struct KernelSet {
 
 std::vector<KernelSet> TestedSets();
 
-// A backend in the configuration that is fastest on this CPU, or in another that the set admits.
+// A backend in the configuration that is fastest on this CPU, or in another that the set supports.
 std::unique_ptr<Backend> NewBackend(const KernelSet& set, int threads);
 std::unique_ptr<Backend> NewBackend(const KernelSet& set, const KernelConfig& config, int threads);
 

@@ -238,7 +238,7 @@ auto ProductsOf(const KernelConfig& c, DType type) {
                     quantised ? c.unit : ProductUnit::kFastest);
 }
 
-// The configurations that `kernels` admit, one of each group with the same products of `type`.
+// The configurations that `kernels` support, one of each group with the same products of `type`.
 std::vector<KernelConfig> ConfigsFor(const Kernels& kernels, DType type) {
   std::vector<KernelConfig> configs;
   for (const KernelConfig& config : AdmittedConfigs(kernels)) {
