@@ -34,7 +34,7 @@ class DraftHead {
 
   int size() const { return static_cast<int>(weights_[0]->rows()); }  // columns of logits
   size_t bytes() const { return weights_[0]->bytes(); }               // weights read by one product
-  // The target's tokens that the columns of logits stand for; valid as long as this.
+  // The target's tokens that the columns of logits stand for; valid while this object lives.
   DraftVocabulary vocabulary() const { return tokens_.vocabulary(); }
   // Logits [rows of x, size()] from matrix `index`, or from the only one; valid until the next
   // call. Errors: out of memory.

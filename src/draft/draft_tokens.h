@@ -32,9 +32,10 @@ struct DraftTokenRule {
   void Visit(OptionFields& fields);
 };
 
-// Finds the ranking: in the file that the option names, else `own`, that of the draft's file
-// `own_path`, else in TARGET.ranks.json beside the target. Errors: an unreadable file, a file for
-// another vocabulary, a number of tokens given without a ranking or larger than it.
+// Finds the ranking: in the file that option `ranks` names; else `own`, the ranking in the draft's
+// file `own_path`; else in TARGET.ranks.json beside the target. Errors: an unreadable file; a file
+// for another vocabulary; option `vocabulary` is a number, but there is no ranking or it has fewer
+// tokens.
 Status FindRanking(const DraftContext& context, const TokenRanking& own,
                    const std::string& own_path, DraftTokenRule& rule);
 inline Status FindRanking(const DraftContext& context, const DraftFile& file,
@@ -42,10 +43,10 @@ inline Status FindRanking(const DraftContext& context, const DraftFile& file,
   return FindRanking(context, file.info().ranking, file.path(), rule);
 }
 
-// Expected cost of a token with the best chain of up to 8 guesses, in target passes of one row (1
-// without drafting, which is the maximum). A chain of depth d costs 1 + d * level passes and writes
-// the accepted guesses and one more token. acceptance[d] is the acceptance rate of guess d + 1; the
-// last entry also stands for deeper guesses; 0.7 where the vector is empty.
+// Expected cost of a token with the best chain of up to 8 guesses, in target passes of one row. At
+// most 1, the cost without drafting. A chain of depth d costs 1 + d * level passes and writes the
+// accepted guesses and one more token. acceptance[d] is the acceptance rate of guess d + 1; the
+// last entry also applies to deeper guesses. If `acceptance` is empty, every rate is 0.7.
 double CheapestChain(const std::vector<float>& acceptance, double level);
 
 // The weights that a drafting level reads and its acceptance rates, from which the number of scored
@@ -57,13 +58,14 @@ struct LevelCost {
   std::vector<float> acceptance;  // as DraftPrior::acceptance
 };
 
-// The number of scored tokens that makes a token of the target cheapest: a multiple of 1,024 of the
-// ranking, or `vocab` for all of them. A chain of depth d costs 1 + d (body + N row) / pass and
-// writes 1 + the sum of the products of its acceptance rates. A rate is that of `cost.acceptance`
-// (0.7 where it is empty), reduced by kLostGuesses times the share of tokens that N does not cover.
-// The depth is the best of 1 to 8 for each N. An N is ruled out where a draft of four levels, with
-// an acceptance of 0.7 or the draft's own where that is higher, would write less than 1 - kMostLost
-// of what it writes with all tokens.
+// Returns the number N of scored tokens at which a token is expected to cost least: a multiple of
+// 1,024, for the first N of the ranking, or `vocab` for all tokens. A chain of depth d costs
+// 1 + d (body + N row) / pass one-row passes of the target and writes
+// 1 + a_1 + a_1 a_2 + ... + a_1 ... a_d tokens. a_i is the rate in cost.acceptance (0.7 where that
+// is empty) times 1 - kLostGuesses u, where u is the share of the target's tokens that N does not
+// cover. Each N is judged at its best depth, from 1 to 8. N is rejected if a draft of four levels,
+// with an acceptance rate of 0.7, or its own where that is higher, would write less than
+// 1 - kMostLost of what it writes with all tokens.
 int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& cost);
 
 // Relative loss of acceptance per share of the target's tokens that the scored vocabulary does not
@@ -76,19 +78,19 @@ inline constexpr double kMostLost = 0.03;
 struct DraftTokens {
   std::vector<int32_t> rows;  // rows of the head that are loaded; empty: all of them, in their
                               // order
-  std::vector<Token> tokens;  // [columns] the target's token of each; empty: column i is token i
-  int vocab = 0;              // the target's
+  std::vector<Token> tokens;  // [columns] the target's tokens; empty: column i is token i
+  int vocab = 0;              // size of the target's vocabulary
   std::optional<DType> type;  // type that picked rows are converted to; nothing: kept as stored
   bool picks() const { return !rows.empty(); }
-  // Valid as long as this.
+  // Valid while this object lives.
   DraftVocabulary vocabulary() const { return {tokens, vocab}; }
 };
 
-// The rows that `rule` picks of a head of `head_rows` rows, each `hidden` elements of type `type`.
-// Row i is the target's token own[i], or token i where `own` is empty. `vocab`: the target's.
-// Tokens of the ranking that the head lacks are skipped. cost.row_bytes is computed here. Errors,
-// which begin with `path`, the draft's file: the head has none of the tokens that option
-// `vocabulary` asks for.
+// Picks the rows of a head that a draft scores. The head has `head_rows` rows, each `hidden`
+// elements of type `type`; row i is the target's token own[i], or token i where `own` is empty.
+// `vocab`: the size of the target's vocabulary. Tokens of the ranking that the head lacks are
+// skipped. cost.row_bytes is computed here. Errors: the head has none of the tokens that option
+// `vocabulary` selects. Error messages begin with `path`, the draft's file.
 Result<DraftTokens> PickTokens(const DraftTokenRule& rule, LevelCost cost, int64_t head_rows,
                                int64_t hidden, DType type, std::span<const Token> own, int vocab,
                                const std::string& path);

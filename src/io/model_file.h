@@ -42,7 +42,7 @@ struct ModelConfig {
   bool tied_embeddings = false;          // no output tensor: the embedding is the LM head
 };
 
-// A tensor's location. Valid as long as its ModelFile.
+// A tensor's location. Valid while its ModelFile lives.
 struct TensorSource {
   std::string name;
   DType type = DType::kF32;

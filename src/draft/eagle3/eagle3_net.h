@@ -1,6 +1,7 @@
 // The module of EAGLE-3 (H-28, H-29): three hidden states of the target are fused into a feature. A
-// decoder layer whose attention reads embedding and feature side by side predicts the next feature.
-// The norm and the LM head are the draft's own, over its own vocabulary.
+// decoder layer, whose attention reads the concatenated embedding and feature, predicts the next
+// feature. The norm and the LM head are the draft's own; the head scores the draft's own
+// vocabulary.
 #pragma once
 
 #include <memory>
@@ -16,13 +17,13 @@ namespace foretoken {
 
 class Eagle3Net final : public EagleModule {
  public:
-  // `file` is kept; `target` must outlive the net. Errors name file and key or tensor; they include
-  // taps that the target does not have, and a `d2t` that does not map to distinct tokens of the
-  // target.
+  // The net owns `file`; `target` must outlive the net. Error messages name the file and the key or
+  // tensor. Among the errors are taps that the target does not have, and a `d2t` that does not map
+  // the draft's tokens to distinct tokens of the target.
   static Result<std::unique_ptr<Eagle3Net>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                                  const DraftTokenRule& rule = {});
 
-  // The three hidden states of a feature: Hugging Face indices, ascending.
+  // The hidden states that are fused into a feature: three Hugging Face indices, ascending.
   const std::vector<int>& taps() const { return taps_; }
   int hidden() const override { return layers_.config().hidden; }
   DraftVocabulary vocabulary() const override { return head_.vocabulary(); }
@@ -46,14 +47,14 @@ class Eagle3Net final : public EagleModule {
     std::unique_ptr<Weight> fc;            // [hidden, 3 * hidden]
     Buffer embedding_norm, feature_norm;   // [1, hidden] applied to the attention's inputs
     Buffer norm;                           // [1, hidden] before the LM head
-    std::vector<LayerWeights> layers;      // one
+    std::vector<LayerWeights> layers;      // exactly one
   };
   Eagle3Net(std::unique_ptr<DraftFile> file, Weights weights, std::vector<int> taps, DraftHead head,
             Model& target);
   Result<Tensor> BeginPass(const RowBatch& batch, std::span<KvCache* const> caches);
 
   std::unique_ptr<DraftFile> file_;
-  Weights weights_;  // its layer has been moved to layers_
+  Weights weights_;  // except `layers`, which was moved to layers_
   std::vector<int> taps_;
   DraftHead head_;
   Model& target_;
