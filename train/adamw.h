@@ -17,7 +17,7 @@ struct AdamWOptions {
 
 class AdamW {
  public:
-  // Keeps references to the parameters' tensors.
+  // Keeps a reference to `parameters`, which must outlive this.
   AdamW(const std::vector<NamedParameter>& parameters, const AdamWOptions& options);
 
   // Applies the parameters' gradients as update number `step` (from 1) and clears them. Returns the

@@ -25,14 +25,14 @@ class DocumentEncoder {
   virtual Result<EncodedDocument> Encode(const TextDocument& document) const = 0;
 };
 
-// Whether documents are rendered as in dataset.h: the vocabulary has ChatML's control tokens, and
-// the chat template is ours or missing.
+// Whether documents are rendered by RenderChatMl (dataset.h): true if the vocabulary has ChatML's
+// control tokens, and the chat template is ours or missing.
 bool RendersAsOurs(const TokenizerData& tokenizer);
 
-// Makes the encoder for a tokenizer: as in dataset.h if RendersAsOurs, else by the model's own chat
-// template (transcript_encoder.h), as it is served. `mask_user`: the loss covers answers only.
-// `tokenizer` must outlive the result. Messages begin with `origin`, a file name. Errors: the
-// template's syntax.
+// Makes the encoder for a tokenizer. It renders documents by RenderChatMl if RendersAsOurs, else by
+// the model's own chat template, as when serving (transcript_encoder.h). `mask_user`: the loss
+// covers answers only. `tokenizer` must outlive the result. Error messages begin with `origin`, a
+// file name. Errors: a syntax error in the template.
 Result<std::unique_ptr<DocumentEncoder>> NewDocumentEncoder(const Tokenizer& tokenizer,
                                                             bool mask_user,
                                                             const std::string& origin);

@@ -22,9 +22,10 @@ DraftInfo InfoOfHeads(const Recipe& recipe, std::vector<int> taps, int heads,
                       bool shares_embedding);
 
 // Writes the checkpoint's weights as a draft file. `draft`: the metadata that depend on the method.
-// This function adds the target, the record of training, the method if it is empty, and the
+// This function adds the target, the record of training, draft.method if that is empty, and the
 // geometry: `layers` decoder layers of the target's shape, or of the sizes in draft.blocks if its
-// width is set. Errors: a missing target, a tensor that `name` does not map, files.
+// width is set. Errors: a target or ranking that cannot be read or does not fit, a tensor for which
+// `name` returns "", a path that does not end in .gguf, errors of the file system.
 Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, DraftInfo draft,
                    int layers, const DraftName& name);
 

@@ -1,5 +1,5 @@
-// Training targets of drafters whose head k predicts k + 1 tokens after the root (Medusa, Hydra,
-// Chimera).
+// Training targets of drafters whose head k predicts the token k + 1 positions after the root
+// (Medusa, Hydra, Chimera).
 #pragma once
 
 #include <torch/types.h>
@@ -9,16 +9,18 @@
 namespace foretoken::train {
 
 struct HeadRows {
-  torch::Tensor rows;     // int64: rows with a target
+  torch::Tensor rows;     // int64: the rows that have a target
   torch::Tensor targets;  // int32: the token that the head should predict at each of `rows`
 };
 
-// Row r's feature predicts the root, targets[r]; head k predicts targets[r + k + 1], if that token
-// has a loss and is in the same document. Omits the first `skip` rows of each document.
+// Returns the rows of `batch` that head `head` learns from, and their targets. Row r's feature
+// predicts the root, batch.targets[r]; head k predicts batch.targets[r + k + 1]. A row is left out
+// if that token has no loss or is in another document, or if the row is one of the first `skip` of
+// its document.
 HeadRows RowsOfHead(const Batch& batch, int64_t head, int64_t skip = 0);
 
-// scale * the sum of the cross-entropies of the logits states * scores^T; `states` [targets,
-// width].
+// Returns `scale` times the sum of the cross-entropies of the logits states * scores^T with
+// `targets`. `states`: [targets.size(0), width].
 torch::Tensor HeadLoss(const torch::Tensor& states, const Matrix& scores,
                        const torch::Tensor& targets, double scale);
 

@@ -1,3 +1,4 @@
+// Selects the kernels that BestKernels and BestDraftKernels return.
 #include <atomic>
 
 #include "draft_kernels.h"
@@ -41,6 +42,7 @@ bool HasAvx512() {
 }
 #endif
 
+// Index in kSets: the best set that this CPU supports, unless a test has called UseKernelSet.
 std::atomic<int>& Chosen() {
   static std::atomic<int> index = AvailableKernelSets() - 1;
   return index;

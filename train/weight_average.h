@@ -1,5 +1,5 @@
-// The exponential moving average (EMA) of a run's weights, which is evaluated and exported instead
-// of them if a recipe sets `ema`.
+// The exponential moving average (EMA) of a run's weights. If the recipe sets `ema`, the average is
+// evaluated and exported in place of the weights.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace foretoken::train {
 
 class WeightAverage {
  public:
-  // Keeps references to the parameters' tensors. A decay of 0 keeps no average.
+  // Keeps a reference to `parameters`, which must outlive this. A decay of 0 keeps no average.
   WeightAverage(const std::vector<NamedParameter>& parameters, double decay);
 
   bool on() const { return decay_ > 0.0; }
-  // Averages in the weights after step number `step` (from 1). The decay is at most (1 + step) /
-  // (10 + step), so that early weights do not dominate the average.
+  // Updates the averages with the weights after step number `step` (from 1). The decay is at most
+  // (1 + step) / (10 + step), so that early weights do not dominate the average.
   void Add(int64_t step);
   // Sets the averages to the current parameters.
   void Restart();
