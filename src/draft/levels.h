@@ -27,7 +27,7 @@ struct UnreadText {
 // The nodes of one slot that the next pass expands.
 struct DraftLevel {
   size_t slot;              // the slot's index in the batch
-  std::vector<Node> nodes;  // not empty; either the root alone, or nodes other than the root
+  std::vector<Node> nodes;  // not empty; either only the root, or only nodes other than the root
   UnreadText unread = {};
   bool continued = false;  // continues the preceding level, which was too large for one pass
 };

@@ -82,7 +82,7 @@ std::optional<TargetFingerprint> NamedTarget(const GgufFile& metadata);
 
 // Checks whether a draft made for `info.target` may serve `target`. With `any_name`, a model with
 // another name that is otherwise the same (a fine-tuned sibling) is accepted. Errors: the first
-// difference; messages begin with `path`, the draft's file.
+// difference; error messages begin with `path`, the draft's file.
 Status CheckTarget(const DraftInfo& info, const TargetFingerprint& target, bool any_name,
                    const std::string& path);
 
@@ -98,8 +98,8 @@ struct DraftTensor {
 Status WriteDraft(const DraftInfo& info, std::span<const DraftTensor> tensors, FileType type,
                   ThreadPool& pool, const std::string& path);
 
-// Errors: shares outside [0, 1], more depths than a draft can have. Messages begin with `label`
-// (file and field).
+// Errors: shares outside [0, 1], more depths than a draft can have. Error messages begin with
+// `label` (file and field).
 Status CheckAcceptance(std::span<const float> acceptance, const std::string& label);
 
 // Information about a draft that becomes known after its export.

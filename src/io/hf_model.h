@@ -14,8 +14,8 @@ namespace foretoken {
 // not interleaved. Errors name the file of the directory and the key.
 Result<std::unique_ptr<ModelFile>> OpenHuggingFace(const std::string& directory);
 
-// The tensor of an entry of file `path`, renamed to `name`. Errors name file and tensor: a type
-// other than F32, F16 and BF16, an empty shape.
+// The tensor of an entry of file `path`, renamed to `name`. Errors name the file and the tensor: a
+// type other than F32, F16 and BF16, an empty shape.
 Result<TensorSource> TensorOfEntry(const std::string& path, const SafetensorsEntry& entry,
                                    std::string name);
 

@@ -14,8 +14,8 @@ namespace foretoken {
 
 class JsonFields {
  public:
-  // `object` must outlive this; it is an error if it is not a JSON object. Messages begin with
-  // `label`, as in "config.json: ".
+  // `object` must outlive this; it is an error if it is not a JSON object. Error messages begin
+  // with `label`, as in "config.json: ".
   JsonFields(const Json& object, std::string label) : object_(object), label_(std::move(label)) {
     if (!object.is_object()) Fail("is not a JSON object");
   }

@@ -28,7 +28,7 @@ Status CheckModelConfig(const ModelConfig& config, const std::string& origin);
 Status DescribeTensors(std::span<const TensorSource> tensors, const FormatWords& words,
                        const std::string& origin, ModelConfig& config);
 
-// Errors: rope_freq_factors that are not positive and finite. Messages begin with `origin`.
+// Errors: rope_freq_factors that are not positive and finite. Error messages begin with `origin`.
 Status CheckFreqFactors(const ModelConfig& config, const std::string& origin);
 
 }  // namespace foretoken

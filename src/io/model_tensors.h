@@ -20,7 +20,7 @@ struct FormatWords {
 extern const FormatWords kGgufWords, kHuggingFaceWords;
 
 // Errors: a tensor that `config` needs is missing or has another shape; a layer beyond
-// config.layers. Messages begin with `origin`. REQUIRES: CheckModelConfig(config).
+// config.layers. Error messages begin with `origin`. REQUIRES: CheckModelConfig(config).
 Status CheckTensors(const ModelConfig& config, std::span<const TensorSource> tensors,
                     const FormatWords& words, const std::string& origin);
 

@@ -16,8 +16,8 @@ bool IsPublishedDraft(const std::string& path);
 // Opens a draft in directory `path`, or in the directory of file `path`, by the first of `layouts`
 // whose files are there. Layouts with files of the same name are told apart by a field of
 // config.json. Such drafts say little about their target: hidden size and vocabulary, some also the
-// size of its heads. Errors name file and tensor: weights of another layout, shapes that no draft
-// has.
+// size of its heads. Errors name the file and the tensor: weights of another layout, shapes that no
+// draft has.
 Result<std::unique_ptr<DraftFile>> OpenPublishedDraft(
     const std::string& path, std::span<const PublishedLayout* const> layouts);
 

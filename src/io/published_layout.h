@@ -17,7 +17,8 @@ struct PublishedLayout {
   std::string_view field;                 // config.json field that only this layout has, or ""
   // Our name of a published tensor; "" for a tensor that no such draft has.
   std::string (*rename)(std::string_view);
-  // Sets `info` from the tensors, under our names, and config.json. Errors name file and tensor.
+  // Sets `info` from the tensors, under our names, and config.json. Errors name the file and the
+  // tensor.
   Status (*describe)(const std::string& directory, std::span<const TensorSource> tensors,
                      DraftInfo& info);
   std::array<std::string_view, 2> more = {};  // further torch.save files

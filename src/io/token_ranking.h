@@ -30,7 +30,7 @@ struct TokenRanking {
 };
 
 // Errors: a token that is not below `vocab` or occurs twice, shares that do not fit the tokens or
-// decrease. Messages begin with `label` (file and field).
+// decrease. Error messages begin with `label` (file and field).
 Status CheckRanking(const TokenRanking& ranking, int vocab, const std::string& label);
 
 // A ranking and the vocabulary that its ids belong to.
@@ -43,8 +43,8 @@ struct RankingFile {
 inline constexpr size_t kRankedInDraft = 32768;
 
 // Errors: ids that do not fit `vocab` tokens; a vocabulary with another fingerprint than
-// `vocabulary` or, if one of the two is unknown (0), with another size than `vocab`. Messages begin
-// with `path`, the ranking's file.
+// `vocabulary` or, if one of the two is unknown (0), with another size than `vocab`. Error messages
+// begin with `path`, the ranking's file.
 Status CheckRankingFor(const RankingFile& file, int vocab, uint64_t vocabulary,
                        const std::string& path);
 // The file as JSON text (docs/formats.md, "Token rankings").

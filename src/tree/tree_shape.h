@@ -19,7 +19,7 @@ class TreeShape {
   // its parent, a node given twice.
   static Result<TreeShape> Create(std::span<const RankPath> paths);
   // Reads a file with one node per line: its ranks from the root, counted from 0 and separated by
-  // commas; '#' begins a comment. Errors name file and line.
+  // commas; '#' begins a comment. Errors name the file and the line.
   static Result<TreeShape> Read(const std::string& path);
 
   int size() const { return static_cast<int>(nodes_.size()); }

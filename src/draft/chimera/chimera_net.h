@@ -26,7 +26,8 @@ struct NgramCacheRule {
 // before it. The output of the state at position p predicts token p + 1.
 class ChimeraNet final : public FeatureNet {
  public:
-  // `file` is kept; `target` must outlive the net. Errors name file and tensor.
+  // The net owns `file`; `target` must outlive the net. Error messages name the file and the
+  // tensor.
   static Result<std::unique_ptr<ChimeraNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                                   const NgramCacheRule& cache,
                                                   const DraftTokenRule& rule = {});

@@ -1,5 +1,5 @@
-// Chimera's n-gram encoder (C-17): the embeddings of the last n tokens, side by side, are u; the
-// state is G = W2 (u + SiLU(W1 u + b1)).
+// Chimera's n-gram encoder (C-17): u is the concatenation of the embeddings of the last n tokens;
+// the state is G = W2 (u + SiLU(W1 u + b1)).
 #pragma once
 
 #include <memory>

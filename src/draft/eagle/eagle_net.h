@@ -15,7 +15,8 @@ namespace foretoken {
 
 class EagleNet final : public EagleModule {
  public:
-  // `file` is kept; `target` must outlive the net. Errors name file and tensor.
+  // The net owns `file`; `target` must outlive the net. Error messages name the file and the
+  // tensor.
   static Result<std::unique_ptr<EagleNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                                 const DraftTokenRule& rule = {});
 

@@ -1,5 +1,5 @@
 // The parts of an EAGLE-3 draft (docs/methods/eagle3.md): a projection of three hidden states of
-// the target, one decoder layer whose attention reads normed embeddings and features side by side,
+// the target, one decoder layer whose attention reads normed embeddings and features, concatenated,
 // and a norm and an LM head over the draft's own vocabulary. Metadata: kTapsKey; `shared` may name
 // the embedding.
 #pragma once

@@ -20,7 +20,7 @@ DraftBuilder RandomEagle3(const TestTarget& target, uint64_t seed);
 DraftInfo Eagle3Info(const TestTarget& target);
 
 // As TraceEagle, with `features` fused from `tapped` [t, 3 * hidden]: the three hidden states of
-// x_0 ... x_{t-1} side by side. Logits are [rows, draft vocabulary].
+// x_0 ... x_{t-1}, concatenated. Logits are [rows, draft vocabulary].
 EagleTrace TraceEagle3(Eagle3Net& net, std::span<const Token> tokens, std::span<const float> tapped,
                        std::span<const Token> drafted);
 

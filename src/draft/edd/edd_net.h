@@ -17,7 +17,8 @@ namespace foretoken {
 
 class EddNet final : public FeatureNet {
  public:
-  // `file` is kept; `target` must outlive the net. Errors name file and tensor.
+  // The net owns `file`; `target` must outlive the net. Error messages name the file and the
+  // tensor.
   static Result<std::unique_ptr<EddNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                               const DraftTokenRule& rule = {});
 

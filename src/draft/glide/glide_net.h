@@ -27,8 +27,9 @@ struct Glimpse {
 class GlideNet {
  public:
   // `kv_layer`: the target layer (from 1) that the last draft layer reads; the draft layers before
-  // it read the target layers just below. 0: as the file says, else the target's top layers. `file`
-  // is kept; `target` must outlive the net. Errors name file and key or tensor.
+  // it read the target layers just below. 0: as the file says, else the target's top layers. The
+  // net owns `file`; `target` must outlive the net. Error messages name the file and the key or
+  // tensor.
   static Result<std::unique_ptr<GlideNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                                 int kv_layer, const DraftTokenRule& rule = {});
 

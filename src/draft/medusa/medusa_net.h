@@ -14,7 +14,8 @@ namespace foretoken {
 // Thread-safety: one thread.
 class MedusaNet {
  public:
-  // `file` is kept; `target` must outlive the net. Errors name file and tensor.
+  // The net owns `file`; `target` must outlive the net. Error messages name the file and the
+  // tensor.
   static Result<std::unique_ptr<MedusaNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                                  const DraftTokenRule& rule = {});
 
