@@ -199,8 +199,8 @@ Status KeepHeldOutQuestions(const Loaded& all, double share, const std::string& 
   return WriteHeldOutQuestions(heldout, directory);
 }
 
-// Adds held-out questions to a corpus stored by an older version that wrote none. Reads
-// conversations alone, as other documents have no questions.
+// Adds held-out questions to a corpus stored by an older version that wrote none. Reads only
+// conversations, as other documents have no questions.
 Status AddHeldOutQuestions(const Recipe& recipe, std::vector<SourceFile> files,
                            const std::string& directory) {
   std::error_code fault;

@@ -39,8 +39,8 @@ struct KeptData {
 // given or kept, and encodes all documents (document_encoder.h). Takes both from `directory`
 // instead if they were made there from the same contents and settings. Documents are held out by
 // their hash. Conversations that the tokenizer's chat template rejects are skipped and counted on
-// standard error; a damaged corpus file is reported there and replaced. Errors: data; the
-// template's syntax; no document left; see KeptData.
+// standard error; a damaged corpus file is reported there and replaced. Errors: data that cannot be
+// read; a syntax error in the template; no document left; see KeptData.
 Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
                                  const std::string& directory, bool quiet,
                                  const TokenizerData* given, KeptData kept = {});

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kCorpusMagic = 0x33737072636b7466;  // "ftkcrps3"
 
-// The file's first bytes. Files of the previous version begin with the key alone.
+// The file's first bytes. Files of the previous version begin with the key only.
 struct CorpusHead {
   uint64_t magic = kCorpusMagic, key = 0;
   uint64_t checksum = 0;  // HashBytes of the rest of the file

@@ -36,7 +36,7 @@ class CorpusFileTest : public TemporaryFiles {
     return "none";
   }
 
-  // The file as written by the previous version: the key alone before the body.
+  // The file as written by the previous version: only the key precedes the body.
   std::string Older(uint64_t key) const {
     return std::string(reinterpret_cast<const char*>(&key), sizeof(key)) + bytes_.substr(24);
   }

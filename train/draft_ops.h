@@ -30,12 +30,13 @@ torch::Tensor AlignmentSources(int64_t sources, const torch::Tensor& first_key);
 // elsewhere), with p = softmax(logits) by row. f32.
 torch::Tensor DistillationTargets(const torch::Tensor& logits, double soft, double hard,
                                   int64_t top);
-// Returns -sum(targets * log softmax(logits)) by row, f32. Logits are replaced by scale * their
-// gradient.
+// Returns -sum(targets * log softmax(logits)) by row, f32. Logits are replaced by `scale` times
+// their gradient.
 torch::Tensor SoftCrossEntropy(torch::Tensor logits, const torch::Tensor& targets, double scale);
 
-// scale * the sum over rows of KL(p || q), with q = softmax(x * table^T) and p = softmax(features *
-// teacher^T); `teacher` [vocab, width] is frozen. Holds logits of `chunk` rows at a time.
+// Returns `scale` times the sum over rows of KL(p || q), with q = softmax(x * table^T) and p =
+// softmax(features * teacher^T); `teacher` [vocab, width] is frozen. Holds logits of `chunk` rows
+// at a time.
 torch::Tensor DistillationLoss(const torch::Tensor& x, const Matrix& table,
                                const torch::Tensor& features, const torch::Tensor& teacher,
                                double scale, int64_t chunk);

@@ -32,7 +32,7 @@ struct LlamaShape {
 // Returns the shape of the model that `config` describes, with rotary scaling resolved.
 LlamaShape ShapeOf(const ModelConfig& config);
 
-// Parts of attention that only some model families have; supported in frozen models alone.
+// Parts of attention that only some model families have; supported only in frozen models.
 struct AttentionParts {
   bool bias = false;     // of q, k and v
   bool qk_norm = false;  // RMSNorm of each head of q and k, before their rotation
@@ -120,7 +120,7 @@ class Llama {
   // * length, 2 * kv_heads * head_dim], keys beside values, in the compute type. Layers above the
   // last one are not computed.
   std::vector<torch::Tensor> KeysValues(const Batch& batch, std::span<const int> layers);
-  // Returns scale * the sum of weighted token losses; differentiable while grad mode is on.
+  // Returns `scale` times the sum of weighted token losses; differentiable while grad mode is on.
   torch::Tensor Loss(const Batch& batch, double scale);
   // Floating-point operations of the matrix products over `rows` tokens in sequences of `length`,
   // as executed (attention by causal blocks): of Features, KeysValues and the LM head.
@@ -143,8 +143,8 @@ class Llama {
   std::vector<Block> blocks_;
 };
 
-// Floating-point operations of one layer's matrix products over `rows` tokens, forward; and those
-// of attention alone.
+// Floating-point operations of one layer's forward pass over `rows` tokens: those of all its matrix
+// products, and those of attention only.
 double BlockFlops(const LlamaShape& shape, int64_t rows, int64_t length);
 double AttentionFlops(const LlamaShape& shape, int64_t rows, int64_t length);
 

@@ -50,8 +50,8 @@ inline constexpr int64_t kLossChunk = 1024;  // rows of logits held at once
 // Replaces `logits`, of x's rows from `first` on, by the gradient of their losses times the scale
 // of the whole; returns the unscaled losses by row, f32.
 using LogitsLoss = std::function<torch::Tensor(torch::Tensor logits, int64_t first)>;
-// scale * the sum of `loss` over the logits x * table^T. Holds logits of `chunk` rows at a time and
-// computes the gradient in the forward pass. A frozen table gets no gradient.
+// Returns `scale` times the sum of `loss` over the logits x * table^T. Holds logits of `chunk` rows
+// at a time and computes the gradient in the forward pass. A frozen table gets no gradient.
 torch::Tensor LossOfLogits(const torch::Tensor& x, const Matrix& table, const LogitsLoss& loss,
                            double scale, int64_t chunk);
 

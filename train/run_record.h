@@ -32,7 +32,7 @@ struct RunContinuation {
   std::span<const std::string> changes;  // fields that may differ
 };
 // Checks that the run with checkpoint `kept` may be resumed with `record`, RecordRun's result. For
-// checkpoints of older versions, which have no record, compares the recipe alone. Errors: the
+// checkpoints of older versions, which have no record, compares only the recipe. Errors: the
 // differences, and the options that resume or restart the run.
 Status CheckContinues(const RunContinuation& run, const CheckpointInfo& kept,
                       const std::string& record);

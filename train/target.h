@@ -72,8 +72,8 @@ struct DraftPreparation {
   Corpus corpus;
   std::shared_ptr<FrozenTarget> target;
 };
-// Opens the target and encodes the data with its tokenizer. Errors: target or data, see
-// PrepareData.
+// Opens the target and encodes the data with its tokenizer. Errors: a target that cannot be used;
+// those of PrepareData.
 Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device device);
 // Constructs the task DraftTask(recipe, target, device) of a prepared draft.
 template <typename DraftTask>

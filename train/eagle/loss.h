@@ -36,8 +36,8 @@ struct EagleAnswers {
   torch::Tensor token_weight;  // [rows] f32: weights of the rows' token losses; undefined: all 1
 };
 
-// Returns scale * the sum of the losses of all passes. outputs [passes * rows, hidden] f32: the
-// draft's predictions of each row's next feature. Holds logits of `chunk` rows at a time.
+// Returns `scale` times the sum of the losses of all passes. outputs [passes * rows, hidden] f32:
+// the draft's predictions of each row's next feature. Holds logits of `chunk` rows at a time.
 torch::Tensor EagleLoss(const torch::Tensor& outputs, const EagleAnswers& answers,
                         const EagleLossOptions& options, double scale, int64_t chunk,
                         EagleLossParts& parts);

@@ -31,7 +31,8 @@ class HydraModule {
   WeightSet& weights() { return weights_; }
   int64_t heads() const { return shape_.heads; }
 
-  // Returns the prefix layer's state after every row: [rows, hidden]. `features`: the target's.
+  // Returns the prefix layer's state after every row: [rows, hidden]. `features`: those of the
+  // target.
   torch::Tensor Prefix(const Batch& batch, const torch::Tensor& features);
   // Returns the input of scores(head) for the drafts that begin at `rows` (int64): the root is the
   // token after the row, and the text's tokens take the place of earlier guesses.
