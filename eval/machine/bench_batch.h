@@ -23,7 +23,8 @@ struct BatchOptions {
   int sample = 50;        // requests that are answered without the prefix cache, too
 };
 void AddBatchArgs(CLI::App& app, BatchOptions* options);
-// Errors: files, options; an answer that differs from the one that is decoded alone.
+// Errors: unusable files, invalid options; an answer that differs from the one that is decoded
+// alone.
 Status BenchBatch(const BatchOptions& options);
 
 }  // namespace foretoken

@@ -18,7 +18,7 @@ struct BenchDraftArgs {
   std::string json;
 };
 void AddBenchDraftArgs(CLI::App& app, BenchDraftArgs* args);
-// Errors: files, options.
+// Errors: unusable files, invalid options.
 Status BenchDraft(const BenchDraftArgs& args);
 
 }  // namespace foretoken

@@ -18,7 +18,7 @@ struct BenchPaperArgs {
   std::vector<std::string> drafts;  // KEY=FILE
   SpecOptions options;
   int limit = 0;         // questions of a part; 0: all
-  bool printed = false;  // shows the printed table alone, without a model
+  bool printed = false;  // shows only the printed table; needs no model
   // Options that replace the table's values if they were given.
   const CLI::Option *new_tokens = nullptr, *repeats = nullptr;
 };

@@ -22,7 +22,7 @@ struct PaperHeader {
   std::vector<std::string> notes;  // which questions were asked, and why cells are empty
 };
 
-// `cells`: our values, or empty to show the printed ones alone.
+// `cells`: our values, or empty to show only the printed ones.
 std::string PaperMarkdown(const PaperTable& table, const PaperHeader& header,
                           const PaperCells& cells);
 // {"paper", "title", "model", "command", "machine", "notes", "cells": [{"row", "column", "metric",

@@ -39,8 +39,8 @@ class ChatTemplate {
     size_t max_work = 50'000'000;  // one or two seconds; a conversation takes thousands
   };
 
-  // `origin` (a file and field) prefixes every error message. Errors: the template's syntax, with
-  // the line and what was expected there.
+  // `origin` (a file and field) prefixes every error message. Errors: a syntax error in the
+  // template, with the line and what was expected there.
   static Result<ChatTemplate> Parse(std::string source, std::string_view origin);
 
   // Errors, with the line: raise_exception in the template, use of undefined values, types that do

@@ -40,7 +40,7 @@ struct FullConversation {
 
 class ChatPrompter {
  public:
-  // `tokenizer` must outlive this. Errors: the template's syntax.
+  // `tokenizer` must outlive this. Errors: a syntax error in the template.
   static Result<ChatPrompter> Create(const Tokenizer& tokenizer, const std::string& origin);
 
   // Whether the model has no template and ChatML is used instead.
