@@ -37,7 +37,7 @@ TEST_F(StrictBackendDeathTest, TheHostReadsNothing) {
   EXPECT_DEATH(Touch(b.tensor.data + 4),
                "strict backend: the host (read|touched) device memory that only Upload, Download "
                "and other ops may touch: byte 4 of a buffer of 3 x 5 F32");
-  backend_->Add(b.tensor, Floats(3, 5).tensor);  // permits access to the op alone
+  backend_->Add(b.tensor, Floats(3, 5).tensor);  // permits access only to the op
   EXPECT_DEATH(Touch(b.tensor.data), "strict backend: the host");
 }
 

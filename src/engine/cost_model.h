@@ -60,7 +60,7 @@ class CostModel {
   // {"plain": seconds, "most_rows": rows, "curve": [[rows, [ratio to the guess, observations]]...],
   // "answer": tokens, "drafters": {name: DraftCosts}}; of the curve only what was observed.
   Json ToJson() const;
-  // Restores what ToJson wrote. Errors: anything else; messages begin with `origin`.
+  // Restores what ToJson wrote. Errors: anything else; error messages begin with `origin`.
   Status Restore(const Json& json, const std::string& origin);
 
  private:

@@ -28,7 +28,7 @@ struct PhaseSeconds {
   double prefill = 0;  // prompts: target passes, and the drafter's work on them whenever it is done
   double draft = 0;    // proposing, and observing passes
   double verify = 0;   // scoring trees and verifying
-  double forward = 0;  // within prefill and verify: the target's passes alone
+  double forward = 0;  // within prefill and verify: only the target's passes
   double reading = 0;  // within prefill: prompt reading that the drafter had postponed
 };
 
@@ -83,7 +83,7 @@ class Generator {
   // tree does not depend on that limit.
   //
   // REQUIRES: every session begun, status ok, not done; sessions distinct; budget >= 0.
-  // Errors are reported in Session::status. Of one session alone: a NaN logit, no memory for its
+  // Errors are reported in Session::status. Of a single session: a NaN logit, no memory for its
   // cache, a prompt stopped by SessionOptions::is_stopped. Of all sessions of a drafter: an error
   // of that drafter. Of all that take part: an error of the pass, such as out of memory. Sessions
   // with an error are broken, except stopped ones, and keep what they have written, which may

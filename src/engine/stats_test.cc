@@ -169,7 +169,8 @@ TEST(BootstrapMedian, IntervalsHoldTheTrueMedianAsOftenAsTheySay) {
 }
 
 // Thirty items measured in a few passes, each of which is faster or slower as a whole: an interval
-// over items alone holds the true value far less often than stated, one over both about as often.
+// from resampled items holds the true value far less often than stated, one from resampled items
+// and passes about as often as stated.
 TEST(BootstrapPasses, IntervalsCountHowPassesDiffer) {
   constexpr size_t kItems = 30;
   constexpr int kSamples = 300;

@@ -50,8 +50,8 @@ class DecoderLayers {
 
   // The parts of a layer, to be called in this order. Project stores keys and values in the caches,
   // and rotated queries in `queries` [rows, heads * head_dim]; where that is empty, no queries are
-  // computed. Attend and FeedForward add to the residual stream. FeedForward may be called for its
-  // first `rows` rows alone.
+  // computed. Attend and FeedForward add to the residual stream. FeedForward may be called for only
+  // its first `rows` rows.
   Tensor queries(int rows) const { return q_.tensor.Rows(0, rows); }  // overwritten by Project
   void Project(int layer, Tensor queries);
   void Attend(int layer, Tensor queries);
@@ -62,9 +62,10 @@ class DecoderLayers {
   // instead of the residual stream (EAGLE-3).
   void Project(int layer, Tensor queries, const LinearIn& x);
   void Run(int layer, const LinearIn& x);
-  // Runs the last layer of a pass of which only the last row of each sequence is needed: keys and
-  // values of all rows, all else for the last rows alone. Returns their residual stream [sequences,
-  // hidden]. Ends the pass; x.x keeps the last rows alone. REQUIRES: every sequence has a row.
+  // Runs the last layer of a pass of which only the last row of each sequence is needed: computes
+  // keys and values of all rows, and all else for those last rows. Returns their residual stream
+  // [sequences, hidden]. Ends the pass; x.x keeps only the last rows. REQUIRES: every sequence has
+  // a row.
   Tensor RunForLast(int layer);
   Tensor RunForLast(int layer, const LinearIn& x);
 

@@ -60,7 +60,7 @@ Status KvCache::Grow(int rows) {
 }
 
 // Makes the page that the committed rows end in the cache's own: the next rows are written to it
-// and to the pages after it. Of these, a truncated cache may share the first one alone.
+// and to the pages after it. Of these, a truncated cache may share only the first one.
 Status KvCache::OwnTail() {
   const auto tail = static_cast<size_t>(length_ / kPageRows);
   if (tail >= pages_.size() || !pages_[tail].is_shared()) return {};

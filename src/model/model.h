@@ -30,7 +30,7 @@ struct RowBatch {
 struct ModelOptions {
   int max_rows = 512;  // most rows of one pass
   // The distinct tokens that Forward scores: column i of its logits is that of head_tokens[i], and
-  // OutputHead() has these rows alone. Empty: every token, in the order of ids. Unless all tokens
+  // OutputHead() has only these rows. Empty: every token, in the order of ids. Unless all tokens
   // are scored, no pass may request TapSpec::answers.
   std::vector<Token> head_tokens;
   std::optional<DType> head_type;  // type of the rows of head_tokens; nothing: as in the file

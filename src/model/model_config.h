@@ -8,7 +8,7 @@
 
 namespace foretoken {
 
-// Errors: a size, ratio or constant that no Llama-family model can have. Messages begin with
+// Errors: a size, ratio or constant that no Llama-family model can have. Error messages begin with
 // `where` (a path).
 Status CheckConfig(const ModelConfig& config, std::string_view where);
 

@@ -22,8 +22,8 @@ struct TransformerWeights {
   std::vector<LayerWeights> layers;
 };
 
-// Loads all weights. REQUIRES: CheckConfig(config). Errors: those of a weight; a token of
-// options.head_tokens that the vocabulary lacks.
+// Loads all weights. REQUIRES: CheckConfig(config). Errors: a weight that cannot be loaded; a token
+// of options.head_tokens that the vocabulary lacks.
 Result<TransformerWeights> LoadTransformerWeights(const ModelConfig& config,
                                                   std::unique_ptr<WeightSource> source,
                                                   const ModelOptions& options);

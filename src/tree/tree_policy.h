@@ -92,7 +92,7 @@ class TreePolicy {
   // The policy's own limits, within context.limits, before anything is drafted.
   virtual TreeLimits Limits(const TreeContext& context) const { return context.limits; }
   // The nodes of `fresh` that the drafter should continue, best first; empty ends drafting.
-  // `fresh`: nodes offered since the last call; at first the root alone.
+  // `fresh`: nodes offered since the last call; at first only the root.
   virtual std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
                                    const TreeContext& context) const = 0;
   // The candidates that the target will score: ascending, closed under parents, the root included,

@@ -1,5 +1,6 @@
-// Where the system gives no more memory, every answer of a scheduler ends: as it is alone, or with
-// an error behind a beginning of that. This program's own mmap refuses on demand.
+// Where the system gives no more memory, every answer of a scheduler ends: either equal to the
+// answer that its request gets when run alone, or with an error after a prefix of that answer. This
+// program's own mmap refuses on demand.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kNewTokens = 24;
 
-// Reads Tensor::data of a hidden state, which works on the CPU's memory alone.
+// Reads Tensor::data of a hidden state, which works only on the CPU's memory.
 class CarelessDrafter final : public Drafter {
  public:
   struct State final : DraftState {};

@@ -46,7 +46,7 @@ class Results:
             outcome, note = "pass", function() or ""
         except Skip as reason:
             outcome, note = "skip", str(reason)
-        except Exception as failure:  # whatever goes wrong fails this check alone
+        except Exception as failure:  # whatever goes wrong fails only this check
             outcome, note = "FAIL", f"{place(failure)}: {failure}" or repr(failure)
             if not isinstance(failure, AssertionError):
                 traceback.print_exc(limit=8)

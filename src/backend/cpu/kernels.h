@@ -71,8 +71,8 @@ consteval bool EveryFormatHasATile() {
 static_assert(EveryFormatHasATile());
 
 // The possible sizes of a chunk: rows that are multiplied together, with their sums in registers. A
-// tile is one or more chunks of one size, the last padded with zeros. Chunks of a size for which
-// MostChunks is 1 make up a tile alone.
+// tile is one or more chunks of one size, the last padded with zeros. A chunk of a size for which
+// MostChunks is 1 is a whole tile.
 inline constexpr int kChunkRows[] = {1, 2, 3, 4, 5, 6, 8, 12, 16};
 inline constexpr int kChunkSizes = 9;
 inline constexpr int kMaxTileRows = 64;
@@ -152,7 +152,7 @@ struct AttentionOp {
 // Which kernels multiply quantised weights in sets that have both `linear` and `vector_linear`.
 enum class ProductUnit : int { kFastest, kVector, kMatrix };
 
-// Tuning parameters of kernels. They affect speed alone and change no bit of a result. Those that a
+// Tuning parameters of kernels. They affect only speed and change no bit of a result. Those that a
 // set of kernels can run: CheckConfig (kernel_config.h).
 struct KernelConfig {
   int most_chunk_rows;   // of a tile: one of kChunkRows

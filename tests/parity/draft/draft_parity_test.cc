@@ -31,7 +31,7 @@ GoldenReader Golden(const std::string& folder) {
 
 class DraftParity : public ::testing::Test {
  protected:
-  // Hidden states of the target side by side, [tokens, indices * hidden].
+  // Hidden states of the target, concatenated: [tokens, indices * hidden].
   std::vector<float> Tapped(std::span<const Token> tokens, const std::vector<int>& indices) {
     const int count = static_cast<int>(tokens.size());
     const auto cache = target_->NewCache(count, DType::kF32);

@@ -107,7 +107,7 @@ TEST_P(FusedTest, FeedForwardOfMixedTypes) {
   }
 }
 
-// A last panel that is partly filled, a last column without a pair, one panel alone.
+// A last panel that is partly filled, a last column without a pair, a single panel.
 TEST_P(FusedTest, FeedForwardOfOddShapes) {
   for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
     for (const auto& [hidden, width] : {std::pair<int64_t, int64_t>{7, 95}, {33, 5}, {40, 129}}) {
