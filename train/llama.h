@@ -117,8 +117,8 @@ class Llama {
   // type. Fills `tap` unless it is null.
   torch::Tensor Features(const Batch& batch, HiddenState* tap = nullptr);
   // Returns the keys and values of `layers` (0-based, ascending) before rotation: for each, [batch
-  // * length, 2 * kv_heads * head_dim], keys beside values, in the compute type. Layers above the
-  // last one are not computed.
+  // * length, 2 * kv_heads * head_dim], each row's keys followed by its values, in the compute
+  // type. Layers above the last one are not computed.
   std::vector<torch::Tensor> KeysValues(const Batch& batch, std::span<const int> layers);
   // Returns `scale` times the sum of weighted token losses; differentiable while grad mode is on.
   torch::Tensor Loss(const Batch& batch, double scale);

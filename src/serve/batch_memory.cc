@@ -90,8 +90,8 @@ size_t BatchLoop::DraftGrowthBytes() const {
   return bytes;
 }
 
-// What is kept of the job's beginning takes no memory once more, unless it is given up for the
-// rest.
+// Kept rows of the job's prefix need no further memory, unless they are given up to make room for
+// the rest.
 bool BatchLoop::MakeRoomToStart(Job& job) {
   job.draft_bytes = DraftBytesFor(job);
   const size_t drafts = job.draft_bytes + DraftGrowthBytes();

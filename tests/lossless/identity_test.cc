@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kNew = 24;
 
-// Two targets, with and without grouped heads, and what they write plainly.
+// Two targets, with and without grouped heads, and the texts of their baseline decoding.
 class Plain {
  public:
   Target& target(uint64_t i) { return targets_[i % 2]; }

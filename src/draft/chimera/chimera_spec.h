@@ -1,6 +1,6 @@
 // The parts of a Chimera draft (docs/methods/chimera.md): an encoder of n-grams, a decoder layer,
-// and heads that read the target's last hidden state beside the layer's output. A head ends in
-// logits or, if it shares the target's LM head, in a hidden state for it. Metadata:
+// and heads that read the target's last hidden state concatenated with the layer's output. A head
+// ends in logits or, if it shares the target's LM head, in a hidden state for it. Metadata:
 // kOutputHeadsKey, kNgramKey; `shared` may name the embedding and the LM head.
 #pragma once
 
