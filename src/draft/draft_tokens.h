@@ -86,10 +86,10 @@ struct DraftTokens {
   DraftVocabulary vocabulary() const { return {tokens, vocab}; }
 };
 
-// Picks the rows of a head that a draft scores. The head has `head_rows` rows, each `hidden`
-// elements of type `type`; row i is the target's token own[i], or token i where `own` is empty.
-// `vocab`: the size of the target's vocabulary. Tokens of the ranking that the head lacks are
-// skipped. cost.row_bytes is computed here. Errors: the head has none of the tokens that option
+// Picks, by `rule`, the rows of a head that a draft scores. The head has `head_rows` rows, each
+// `hidden` elements of type `type`; row i is the target's token own[i], or token i where `own` is
+// empty. `vocab`: the size of the target's vocabulary. Tokens of the ranking that the head lacks
+// are skipped. cost.row_bytes is computed here. Errors: the head has none of the tokens that option
 // `vocabulary` selects. Error messages begin with `path`, the draft's file.
 Result<DraftTokens> PickTokens(const DraftTokenRule& rule, LevelCost cost, int64_t head_rows,
                                int64_t hidden, DType type, std::span<const Token> own, int vocab,
