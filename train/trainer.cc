@@ -34,7 +34,7 @@ constexpr int64_t kProgressUnits = 100000;
 // beyond this limit does not count as training time.
 constexpr double kLongestStep = 3.0;  // times the usual step
 constexpr double kUsualDecay = 0.9;
-constexpr double kLongestEvaluation = 60.0;  // seconds that count as training
+constexpr double kLongestEvaluation = 60.0;  // most seconds that count as training
 constexpr int64_t kForecastSteps = 5;        // steps before the forecast of a run without a budget
 
 double Since(Clock::time_point start) {
@@ -43,7 +43,7 @@ double Since(Clock::time_point start) {
 
 double SteadySeconds() { return Since(Clock::time_point()); }
 
-// Returns a draft's held-out acceptance by step; empty for other models.
+// Returns a draft's held-out acceptance rates, one for each draft step; empty for other models.
 std::vector<double> AlphasOf(const Metrics& evaluated) {
   std::vector<double> alphas;
   for (const auto& [name, value] : evaluated) {
@@ -54,7 +54,7 @@ std::vector<double> AlphasOf(const Metrics& evaluated) {
 
 class Trainer {
  public:
-  // `started`: the start of the command, by the options' clock.
+  // `started`: the time at which the command started, in seconds of options.clock.
   Trainer(const TrainOptions& options, const Method& method, Prepared prepared,
           torch::Device device, Workers& workers, double started)
       : options_(options),
@@ -261,7 +261,7 @@ Status Trainer::Update(const std::vector<Batch>& batches, int64_t update, StepRe
   return {};
 }
 
-// Sums the workers' metrics of the step.
+// Sums the step's metrics and operations over the workers.
 Status Trainer::AddUp(StepResult& r) {
   std::vector<double> values = {r.flops};
   for (const auto& [name, value] : r.metrics) values.push_back(value);
@@ -303,7 +303,8 @@ bool Trainer::Plan(int64_t steps) {
   return tells;
 }
 
-// Zero during the trial of a run with a budget, whose end is not known yet.
+// Returns the run's progress, of kProgressUnits; 0 during a budget's trial, when the end of the run
+// is not known yet.
 int64_t Trainer::ProgressUnits() const {
   if (recipe_.budget > 0.0 && state_.plan.end == 0) return 0;
   return static_cast<int64_t>(std::min(Progressed(), 1.0) * kProgressUnits);
@@ -374,8 +375,8 @@ Status Trainer::SavePending(const StepResult& r) {
   return Save(info);
 }
 
-// Saves the last checkpoint. As no step follows, checks the loss of a held-out batch instead (or of
-// a training sequence, if there is none).
+// Saves the last checkpoint. No further step shows that its weights have a finite loss, so they are
+// evaluated first: on a held-out batch or, if there is none, on a training sequence.
 Status Trainer::SaveLast() {
   if (state_.step != saved_step_ && state_.step != evaluated_step_) {
     std::vector<Batch> batches = HeldOutBatches();
@@ -417,7 +418,7 @@ Status Trainer::Run() {
     CountTime(r.seconds);
     FT_RETURN_IF_ERROR(Log(r));
     if (Plan(steps)) {
-      progress.reset();  // ends its line; a new one starts with the known pace
+      progress.reset();  // ends the bar's line; the next bar starts with the run's duration known
       if (!options_.quiet) {
         std::fprintf(stderr, "%s\n", DescribeForecast(recipe_, corpus_, state_).c_str());
       }
@@ -457,7 +458,8 @@ Status Train(const TrainOptions& asked) {
   options.quiet = options.quiet || !workers->leads();
   options.profile = options.profile && workers->leads();
   FT_RETURN_IF_ERROR(FindRun(*method, options));
-  if (!workers->leads()) FT_RETURN_IF_ERROR(workers->Meet());  // the leader encodes the data
+  // The other workers wait here until the leader has encoded the data.
+  if (!workers->leads()) FT_RETURN_IF_ERROR(workers->Meet());
   FT_ASSIGN_OR_RETURN(Prepared prepared, method->prepare(options, device));
   if (workers->leads()) FT_RETURN_IF_ERROR(workers->Meet());
   if (!options.quiet) {

@@ -32,14 +32,16 @@ TEST(ObjectiveTest, ValuesByHand) {
   EXPECT_NEAR(Loss("normed_topk_softmax", {.top = 3}),
               -(0.39624 + 0.32442) * std::log(0.36483) - 0.27923 * std::log(0.27027), 1e-3);
   EXPECT_NEAR(Loss("bidirectional_topk", {.top = 2}), top2, 1e-5);
-  // The others lead token 0 by log 1, log 1/4 and log 1/4; sigmoid(log r) = r / (1 + r).
+  // The draft's logits of tokens 1, 2 and 3 minus that of token 0 are log 1, log 1/4 and log 1/4;
+  // sigmoid(log r) = r / (1 + r).
   const double rank = 1 + 0.5 + 0.2 + 0.2;
   EXPECT_NEAR(Loss("recall", {.top = 1}), 1 - 1 / (1 + std::exp(rank - 1)), 1e-5);
-  // A single pair of logits has probability 1 in both distributions.
+  // Two logits have one difference, and a softmax over one value is 1 in both distributions.
   EXPECT_NEAR(Loss("bild", {.top = 2}), 0.0, 1e-6);
   EXPECT_GT(Loss("bild", {.top = 3}), 0.01);
 }
 
+// bidirectional_topk sums over the target's top K and over the draft's.
 TEST(ObjectiveTest, BothSidesCount) {
   const Tensor p = torch::tensor({0.6, 0.3, 0.1}, torch::kFloat32).view({1, 3});
   const Tensor s = torch::tensor({0.1, 0.3, 0.6}, torch::kFloat32).view({1, 3});
@@ -48,6 +50,8 @@ TEST(ObjectiveTest, BothSidesCount) {
       -0.6 * std::log(0.1) - 0.1 * std::log(0.6), 1e-5);
 }
 
+// For a draft with the target's logits, bild is 0, and recall is below 1/2 if those logits are
+// sharp.
 TEST(ObjectiveTest, AgreementCostsNothingMore) {
   const Tensor logits = torch::randn({5, 30});
   const ObjectiveOptions options{.top = 5};
@@ -56,6 +60,8 @@ TEST(ObjectiveTest, AgreementCostsNothingMore) {
   EXPECT_LT(FindObjective("recall")->loss(sharp, sharp, options).max().item<double>(), 0.5);
 }
 
+// EagleLoss with each objective: its value is the weighted sum over passes, its gradient matches
+// finite differences.
 TEST(ObjectiveTest, LossesAndTheirGradientsInTheWhole) {
   torch::manual_seed(3);
   const Tensor outputs = Leaf({2 * 20, 8}), features = torch::randn({20, 8});
@@ -75,7 +81,7 @@ TEST(ObjectiveTest, LossesAndTheirGradientsInTheWhole) {
     };
     const double value = loss().item<double>();
     EXPECT_NEAR(value, 0.5 * parts.tokens, 1e-3);
-    // Small steps, as changes of the draft's top K make the loss jump.
+    // A small step, because the loss jumps where the draft's top K changes.
     ExpectDirectionalDerivative(outputs, loss, /*step=*/1e-3);
     if (entry.loss == nullptr) continue;
     double expected = 0.0;
@@ -90,7 +96,7 @@ TEST(ObjectiveTest, LossesAndTheirGradientsInTheWhole) {
   }
 }
 
-// The setting's range, a separate list, names every objective.
+// The choices of HASS's setting `objective` are a separate list, which must name every objective.
 TEST(ObjectiveTest, TheSettingTakesEachOfThem) {
   for (const Setting& setting : FindMethod("hass")->settings) {
     if (setting.name != std::string("objective")) continue;
