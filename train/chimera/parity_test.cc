@@ -31,7 +31,7 @@ void ChimeraParity::ExpectSteps(std::span<const ChimeraShape> shapes) {
                   {"ngram", std::to_string(ngram)},
                   {"shared_output", shared ? "1" : "0"}});
     const ChimeraContext context = module.Encode(batch, features);
-    // The root is x_t: the last known feature is that of anchor q = t - 1.
+    // The root is x_t, and the last known feature is that of token q = t - 1, the anchor (C-20).
     for (int64_t q = 0; q + 1 + heads <= kLength; ++q) {
       const std::vector<Token> text(tokens.begin(), tokens.begin() + q + 2);
       const std::vector<Token> drafted(tokens.begin() + q + 2, tokens.begin() + q + 1 + heads);
@@ -51,6 +51,7 @@ void ChimeraParity::ExpectSteps(std::span<const ChimeraShape> shapes) {
   }
 }
 
+// The logits of draft step k equal those of the training module's head k.
 TEST_F(ChimeraParity, StepsAreTrainingsHeads) {
   ExpectSteps(std::array<ChimeraShape, 4>{{{4, 3, false}, {3, 1, true}, {5, 5, true}, {2, 2}}});
 }

@@ -46,6 +46,7 @@ void EagleParity::ExpectSteps() {
   EXPECT_EQ(compared, 12 * 5);
 }
 
+// Outputs and logits of draft step k equal those of alignment pass k of training.
 TEST_F(EagleParity, StepsAreTrainingsPasses) { ExpectSteps(); }
 
 TEST_F(EagleParity, TargetsOfOtherFamilies) {

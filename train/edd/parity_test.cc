@@ -25,7 +25,8 @@ class EddParityTest : public ParityTest {
   // Expects parity of EDD that reads the target's hidden state `layer`.
   void ExpectLayer(int64_t layer);
 
-  // Expects that draft steps from every block's first token give training's rows of the block.
+  // Expects that draft steps from every block's first token give the logits of the block's rows in
+  // training.
   void ExpectSteps(const Tensor& logits, const Batch& batch, std::span<const float> states,
                    const Tensor& starts) {
     const std::vector<Token> tokens = TokensOf(batch.ids);
@@ -57,6 +58,7 @@ void EddParityTest::ExpectLayer(int64_t layer) {
   }
 }
 
+// The logits of draft steps equal those of the training module's rows, for each hidden state.
 TEST_F(EddParityTest, StepsAreTrainingsRows) {
   for (const int64_t layer : {1, 2}) ExpectLayer(layer);
 }
@@ -65,6 +67,7 @@ TEST_F(EddParityTest, TargetsOfOtherFamilies) {
   OnOtherFamilies([&] { ExpectLayer(1); });
 }
 
+// The logits of a VDM's draft steps equal those of the training module's rows.
 TEST_F(EddParityTest, VdmsStepsAreTrainingsRows) {
   torch::NoGradGuard no_grad;
   const Batch batch = RandomDocument(target_->shape().vocab, kTextLength);
@@ -76,7 +79,7 @@ TEST_F(EddParityTest, VdmsStepsAreTrainingsRows) {
               BlockStarts(batch, 4));
 }
 
-// The hidden states of training, its soft prompt, equal the engine's.
+// The hidden states that training uses as the soft prompt equal the engine's.
 TEST_F(EddParityTest, HiddenStatesAreTheEngines) {
   ExpectSameHiddenStates(*target_, *model_, *backend_, kTextLength);
 }

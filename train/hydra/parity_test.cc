@@ -43,6 +43,7 @@ void HydraParity::ExpectHeads() {
   }
 }
 
+// The logits of the engine's heads equal those of the training module's heads.
 TEST_F(HydraParity, HeadsAreTrainings) { ExpectHeads(); }
 
 TEST_F(HydraParity, TargetsOfOtherFamilies) {

@@ -8,6 +8,7 @@
 namespace foretoken::train {
 namespace {
 
+// The logits of the engine's heads equal those of the training module's heads.
 TEST_F(ParityTest, MedusasHeadsAreTrainings) {
   torch::NoGradGuard no_grad;
   const Batch batch = RandomDocument(target_->shape().vocab, 12);
