@@ -17,7 +17,7 @@ namespace foretoken {
 // What a cache's row i is computed from: the feature of token i, if there are features, and token i
 // + `ahead`.
 struct RowContent {
-  // The target's hidden states that a feature is made of, by ascending Hugging Face index. None:
+  // The target's hidden states that a feature is made of, by ascending Hugging Face index. Empty:
   // rows have no features.
   std::vector<int> taps;
   int ahead = 1;
@@ -33,19 +33,20 @@ class FeatureNet {
   virtual int max_rows() const = 0;
   // Cache rows per token.
   virtual int cache_rows() const { return 1; }
-  // Returns an empty cache, sized for a sequence of usually at most `tokens` tokens.
+  // Returns an empty cache for a sequence that rarely exceeds `tokens` tokens.
   virtual std::unique_ptr<KvCache> NewCache(int tokens, DType type) const = 0;
-  // Makes features `to` [rows.size(), hidden] from those rows of `taps`, each [nodes, target's
-  // hidden], in the order of RowContent::taps. This default takes a single tap as the feature.
+  // Writes the features of the nodes `rows` to `to` [rows.size(), hidden]. `taps`: one tensor
+  // [nodes, target's hidden] for each of RowContent::taps. The default copies rows of the only tap.
   // Errors, here and below: out of memory.
   virtual Status Fuse(std::span<const Tensor> taps, std::span<const Node> rows, Tensor to);
   // The tensor [rows, hidden] into which the caller writes the features of the next pass.
   virtual Result<Tensor> Features(int rows) = 0;
-  // Appends the rows (Features, batch.token) to the caches as provisional rows. Returns their
-  // outputs [rows, hidden], valid until the next pass, or an empty tensor if the network only
-  // computes keys and values for them. REQUIRES: 1 <= rows <= max_rows().
+  // Appends the rows of `batch` to the caches as provisional rows; their features, if they have
+  // any, were written to the tensor that Features returned. Returns the rows' outputs [rows,
+  // hidden], valid until the next pass, or an empty tensor if the network only computes keys and
+  // values for them. REQUIRES: 1 <= rows <= max_rows().
   virtual Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) = 0;
-  // As Forward, but returns the outputs of each sequence's last row only: [sequences, hidden], or
+  // Like Forward, but returns the output of each sequence's last row only: [sequences, hidden], or
   // an empty tensor. For the other rows, most of a layer's work can be left out.
   virtual Result<Tensor> ForwardForLast(const RowBatch& batch, std::span<KvCache* const> caches);
 };
@@ -69,10 +70,10 @@ class FeatureDrafter : public Drafter {
     bool has_features = false;
     Buffer features;       // [observed - skipped or more, hidden] of the target; unused without
                            // features
-    int skipped = 0;       // leading tokens that are left out for good
+    int skipped = 0;       // leading tokens that will never have rows
     int observed = 0;      // leading tokens that are skipped or have a stored feature
-    Buffer root;           // [1, hidden] output of the last row, if there are outputs, once CatchUp
-                           // has fed it
+    Buffer root;           // [1, hidden] output of the last row that CatchUp fed; unused if the
+                           // network has no outputs
     int cache_rows = 1;    // rows that a token takes in `cache`
     std::vector<int> row;  // [builder's nodes, or fewer] a node's provisional row in the last draft
     // Leading tokens that are skipped or have committed rows.
@@ -87,19 +88,20 @@ class FeatureDrafter : public Drafter {
     Tensor Features(int first, int count) const {
       return features.tensor.Rows(first - skipped, count);
     }
-    // Adds `node` to a pass over provisional rows, laid out slot after slot. Returns the row of its
-    // parent, or kNoNode where the parent has none, such as a root that was not added.
+    // Adds a provisional row for `node` to `batch`, which holds all rows of one slot before those
+    // of the next. Returns the row of its parent, or kNoNode if the parent has none, such as a root
+    // that was not added.
     int AddNode(const CandidateTree& tree, Node node, Pos position, RowBatch& batch);
   };
 
-  // Tokens [first, first + count) of a text, whose rows are to be fed.
+  // Consecutive tokens [first, first + count) of a text for which the network is to compute rows.
   struct Run {
     State* state;
     int first, count;
   };
 
-  // `capacity`: length of the longest sequence. `net` outlives this. REQUIRES: content.ahead is 0
-  // or 1.
+  // `capacity`: length in tokens that sequences rarely exceed. `net` outlives this. REQUIRES:
+  // content.ahead is 0 or 1.
   FeatureDrafter(FeatureNet& net, const RowContent& content, int capacity, DType cache_type)
       : net_(net),
         content_(content),
@@ -107,14 +109,14 @@ class FeatureDrafter : public Drafter {
         cache_type_(cache_type),
         offers_(net.backend()) {}
 
-  // Fills in what all states have in common.
+  // Creates the state's cache and sets the fields that follow from the network and `content`.
   void Prepare(State& state) const;
   static State& StateOf(const DraftSlot& slot) { return static_cast<State&>(slot.state); }
   // Drops the rows of the last draft, then drafts level by level. `expand` offers continuations of
-  // the levels' nodes; the text up to a root has been read by then.
+  // the levels' nodes; before it gets a root, the text up to that root has been fed.
   Status DraftLevels(std::span<const DraftSlot> batch,
                      const std::function<Status(std::span<const DraftLevel>)>& expand);
-  // Feeds the runs, of at most max_rows() tokens together, in one pass.
+  // Feeds the runs in one pass. REQUIRES: at most max_rows() tokens in all.
   virtual Status Feed(std::span<const Run> runs);
   // Commits the rows that a run has fed. `root`: the output of the last one, or empty; it is
   // copied.
@@ -123,8 +125,8 @@ class FeatureDrafter : public Drafter {
   LogitsOffers& offers() { return offers_; }
 
  private:
-  // For the levels that expand a root, feeds the rows which their caches lack, several sequences
-  // per pass. Sequences for which no draft is asked are not fed.
+  // Feeds the rows missing in the caches of sequences whose root is about to be expanded, several
+  // sequences per pass. Sequences that do not draft are not fed.
   Status CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
   Status KeepFeatures(const Observation& seen, State& state);
   // Number of committed cache rows that depend on the first `length` tokens only.

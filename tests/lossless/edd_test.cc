@@ -11,7 +11,7 @@ namespace {
 
 class EddDrafts : public ::testing::Test {
  protected:
-  // A draft of `layers` layers: EDD, whose soft prompt is hidden state `tap`, or without it VDM.
+  // A draft of `layers` layers: EDD with hidden state `tap` as its soft prompt; nullopt: VDM.
   std::unique_ptr<Drafter> Make(std::optional<int> tap, int layers) {
     tap_ = tap;
     RandomEdd(made_for_, 5, layers).Write(EddInfo(made_for_, tap, layers), path_);

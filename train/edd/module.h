@@ -1,5 +1,5 @@
-// The network of EDD and VDM (E-17, E-26): a decoder layer over the target's hidden states, as a
-// soft prompt, and the tokens of a block. Its counterpart in the engine is src/draft/edd.
+// The network of EDD and VDM (E-17, E-26): a decoder layer over the target's hidden states (the
+// soft prompt) and the tokens of a block. Its counterpart in the engine is src/draft/edd.
 #pragma once
 
 #include <torch/types.h>

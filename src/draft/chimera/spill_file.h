@@ -1,4 +1,5 @@
-// A file for rows evicted from memory, which is deleted with the process.
+// A temporary file for rows evicted from memory. It is unlinked on creation, so it never outlives
+// the process.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ namespace foretoken {
 
 class SpillFile {
  public:
-  // Creates a file for rows of `width` elements. It must not exist yet; its name is unlinked at
-  // once, its space freed when this is destroyed. Errors: it exists or cannot be created.
+  // Creates a file for rows of `width` elements. The file is unlinked at once, and its space is
+  // freed when the object is destroyed. Errors: `path` exists or cannot be created.
   static Result<std::unique_ptr<SpillFile>> Create(const std::string& path, int width);
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
@@ -23,7 +24,7 @@ class SpillFile {
 
   // Stores a row; does nothing if the row is there already, or if the file is full or cannot grow.
   void Put(const Ngram& ngram, std::span<const float> row);
-  // False if the row is not in the file.
+  // Returns false if the row is not in the file or cannot be read.
   bool Get(const Ngram& ngram, std::span<float> row) const;
   bool Has(const Ngram& ngram) const { return places_.contains(ngram); }
 

@@ -1,5 +1,5 @@
-// EDD and VDM (E-17, E-18): drafts over cached keys and values of the soft prompt, which grows by
-// the committed rows of every target pass.
+// The drafter of EDD and VDM (E-17, E-18). Its network attends to cached keys and values of the
+// soft prompt, which the committed rows of every target pass extend.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ namespace foretoken {
 
 class Edd final : public FeatureDrafter {
  public:
-  // `capacity`: usual length of the longest sequence. REQUIRES: CheckCacheType(net->config(),
-  // cache_type).
+  // `capacity`: length in tokens that sequences rarely exceed. REQUIRES:
+  // CheckCacheType(net->config(), cache_type).
   Edd(std::unique_ptr<EddNet> net, int capacity, DType cache_type)
       : FeatureDrafter(*net, {.taps = net->taps(), .ahead = 0}, capacity, cache_type),
         net_(std::move(net)) {}

@@ -1,6 +1,7 @@
-// The network of EDD (E-17): decoder layers that read one of the target's hidden states of every
-// committed token, position by position, as a soft prompt before the drafted tokens. Without hidden
-// states it reads the tokens themselves: the vanilla draft model (VDM) that EDD is compared with.
+// The network of EDD (E-17): decoder layers over a soft prompt and the drafted tokens after it. The
+// soft prompt is one of the target's hidden states for each committed token, at that token's
+// position. Without hidden states, the network reads the tokens themselves: the vanilla draft model
+// (VDM) that EDD is compared with.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,7 @@ class EddNet final : public FeatureNet {
                                               const DraftTokenRule& rule = {});
 
   const ModelConfig& config() const { return layers_.config(); }
-  // Hugging Face index of the soft prompt's hidden state; none: a VDM.
+  // Hugging Face index of the soft prompt's hidden state; nullopt: a VDM.
   std::optional<int> tap() const { return tap_; }
   std::vector<int> taps() const { return tap_ ? std::vector<int>{*tap_} : std::vector<int>{}; }
   int hidden() const override { return layers_.config().hidden; }

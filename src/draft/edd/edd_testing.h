@@ -14,7 +14,7 @@ namespace foretoken {
 // The weights of a draft for `target` that predicts the most common follower of a token, disturbed
 // by a random layer. Its LM head is the target's.
 DraftBuilder RandomEdd(const TestTarget& target, uint64_t seed, int layers = 1);
-// Metadata with a soft prompt of hidden state `tap`, or of a VDM.
+// Metadata of an EDD draft whose soft prompt is hidden state `tap`; nullopt: of a VDM.
 DraftInfo EddInfo(const TestTarget& target, std::optional<int> tap, int layers = 1);
 
 // Logits [path.size(), vocab] of draft steps in f32: of the root path[0] and of the drafted tokens
