@@ -21,7 +21,7 @@ struct CausalShape {
   // token i.
   std::vector<Token> scored;
   int context = 0;   // the network's maximum context, in positions
-  int capacity = 0;  // usual length of the longest sequence
+  int capacity = 0;  // tokens that a sequence rarely exceeds
   int max_rows = 0;  // most rows of one pass
   // Whether the keys and values computed for a guess stay valid once the target has accepted it.
   bool keeps_guesses = true;

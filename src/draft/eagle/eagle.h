@@ -15,8 +15,8 @@ namespace foretoken {
 
 class Eagle final : public FeatureDrafter {
  public:
-  // `taps`: the target's hidden states that features are made of. `capacity`: usual length of the
-  // longest sequence. REQUIRES: CheckCacheType(net's config, cache_type).
+  // `taps`: the target's hidden states that features are made of. `capacity`: length in tokens that
+  // sequences rarely exceed. REQUIRES: CheckCacheType(net's config, cache_type).
   Eagle(std::unique_ptr<EagleModule> net, const std::vector<int>& taps, int capacity,
         DType cache_type)
       : FeatureDrafter(*net, {.taps = taps}, capacity, cache_type), net_(std::move(net)) {}
