@@ -251,8 +251,8 @@ TEST_F(RunTest, BegunAnewItForgetsTheTauOfTheOldDraft) {
   EXPECT_FALSE(ReadOwnAnswers(run.out, *new_info));
 }
 
-// The draft file of a finished run is overwritten only after further training, as the user may have
-// replaced it, for example by one of another type.
+// The draft file of a finished run is overwritten only after further training, because the user may
+// have replaced it, for example by one of another type.
 TEST_F(RunTest, ReplacesADraftFileOnlyWhereItHasLearntMore) {
   MakeTarget(FileType::kF32, /*steps=*/1);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");

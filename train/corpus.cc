@@ -200,7 +200,7 @@ Status KeepHeldOutQuestions(const Loaded& all, double share, const std::string& 
 }
 
 // Adds held-out questions to a corpus stored by an older version that wrote none. Reads only
-// conversations, as other documents have no questions.
+// conversations, because other documents have no questions.
 Status AddHeldOutQuestions(const Recipe& recipe, std::vector<SourceFile> files,
                            const std::string& directory) {
   std::error_code fault;

@@ -13,7 +13,7 @@ namespace foretoken::train {
 Status CheckRunFiles(const std::string& out);
 
 // Errors: data in the run's folder `out`; data that are one of the run's files, through any name or
-// link, as the run would overwrite them. `base`: where relative patterns are looked up.
+// link, because the run would overwrite them. `base`: where relative patterns are looked up.
 Status CheckDataAreApart(const Recipe& recipe, const std::string& base, const std::string& out);
 
 }  // namespace foretoken::train

@@ -64,8 +64,8 @@ class Peaks {
 double HandOver(ThreadPool& pool);
 
 // 64-bit words a second that all threads together load from their cores' L1 caches. Halves on a
-// core whose sibling hyperthread is busy. Peaks hardly show such a neighbour, as their loops issue
-// few instructions a cycle, but matrix products slow down.
+// core whose sibling hyperthread is busy. Peaks hardly show such a neighbour, because their loops
+// issue few instructions a cycle, but matrix products slow down.
 double FirstCacheLoads(ThreadPool& pool);
 
 // Measures all limits: medians of bandwidths, best rates of the others. Takes about `repeats`

@@ -82,9 +82,9 @@ struct Outcome {
 };
 
 // Passes of different row counts are interleaved, so that a temporary slowdown affects all of them.
-// Each is compared with the bandwidth and peak measured just before it, as other processes come and
-// go. Measuring these evicts the model from the caches, so autoregressive decoding is also timed
-// over consecutive passes.
+// Each is compared with the bandwidth and peak measured just before it, because other processes
+// come and go. Measuring these evicts the model from the caches, so autoregressive decoding is also
+// timed over consecutive passes.
 class Measurement {
  public:
   // `pool` and `bandwidth` must outlive this.

@@ -129,7 +129,7 @@ double Int8Peak() {
   if (HasBest(CpuIsa::kAmx)) return BestRate(Int8Amx, 4.0 * 16 * 16 * 64 / kTileShare);
   if (HasVnni()) return BestRate(Int8Avx512, 64);
   if (HasBest(CpuIsa::kAvxVnni)) return BestRate(Int8AvxVnni, 32);
-  // Halved, as every vpmaddubsw needs a second instruction that adds pairs of products.
+  // Halved, because every vpmaddubsw needs a second instruction that adds pairs of products.
   if (HasAvx2()) return BestRate(Int8Avx2, 32) / 2;
 #endif
   return F32Peak();

@@ -148,7 +148,8 @@ TEST(PaperTables, SampleAsThePapersDo) {
   EXPECT_GT(seen, 40);
 }
 
-// Attribution drafts as many tokens as the papers do (PLD+: 70), as only drafted quotes are found.
+// Attribution drafts as many tokens as the papers do (PLD+: 70), because only drafted quotes are
+// found.
 TEST(PaperTables, AttributeWithThePapersDrafts) {
   for (const PaperMethod& m : TableOf("pld-10").methods) {
     const DrafterEntry* entry = EntryOf(m);

@@ -57,7 +57,7 @@ struct Given {
   size_t answer_begin = 0;  // byte offset of the answer
 };
 
-// Returns false if decoding the tokens does not restore the text, as byte offsets would be wrong.
+// Returns false if decoding the tokens does not restore the text: byte offsets would be wrong then.
 bool Encode(const Question& q, const Tokenizer& tokenizer, Given& given) {
   given.tokens = EncodePrompt(tokenizer, q.prompt + " " + q.answer.text, /*parse_special=*/false);
   given.text = TextOf(tokenizer, given.tokens);

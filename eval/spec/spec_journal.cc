@@ -135,7 +135,7 @@ Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run, 
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) {
     FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, FileUse::kOwnState));
-    // A round trip through text, as invalid UTF-8 is replaced when a file is written.
+    // A round trip through text, because invalid UTF-8 is replaced when a file is written.
     FT_ASSIGN_OR_RETURN(const Json run_as_kept, ParseJson(first_line, path));
     std::string_view text = file.text();
     int number = 0;

@@ -32,7 +32,7 @@ Json ObjectOf(const NamedValues& values) {
   return object;
 }
 
-// Prints `sentence` to standard error unless it was printed before, as a process may make many
+// Prints `sentence` to standard error unless it was printed before, because a process may make many
 // decoders.
 void SayOnce(const std::string& sentence) {
   static std::set<std::string> said;

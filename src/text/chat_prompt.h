@@ -19,12 +19,12 @@ namespace foretoken {
 // eos.
 std::vector<Token> EncodePrompt(const Tokenizer& tokenizer, std::string_view text,
                                 bool parse_special);
-// EncodePrompt for a text given in pieces (Tokenizer::EncodePieces).
+// Like EncodePrompt above, but for a text given in pieces (Tokenizer::EncodePieces).
 PieceTokens EncodePrompt(const Tokenizer& tokenizer, std::span<const std::string_view> pieces,
                          bool parse_special);
 
-// Removes the bos that `data` prepends if the text itself begins with one, as chat templates may
-// write it. Returns whether there were two.
+// Removes the bos that `data` prepends if the text itself begins with one, because chat templates
+// may write one. Returns whether there were two.
 bool RemoveDoubledBos(const TokenizerData& data, std::vector<Token>& tokens);
 
 // A conversation of a data set as input of a template.

@@ -44,8 +44,8 @@ class Cape final : public TreePolicy {
   }
 
  private:
-  // floor(10 p). The tolerance keeps a probability at a decile's edge in its bin, as exp(log p) may
-  // be slightly below p.
+  // floor(10 p). The tolerance keeps a probability at a decile's edge in its bin: exp(log p) may be
+  // slightly below p.
   static size_t Bin(float log_q) {
     return static_cast<size_t>(std::min(10 * std::exp(log_q) + 1e-5f, 10.0f));
   }

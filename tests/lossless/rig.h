@@ -67,7 +67,7 @@ struct Combination {
     *out << c.drafter << ", " << c.tree << ", " << c.verifier;
   }
 };
-// Every drafter, and all of them joined, with every tree; "none" once, as it drafts no tree.
+// Every drafter, and all of them joined, with every tree; "none" once, because it drafts no tree.
 std::vector<Combination> AllCombinations();
 // Every verifier that preserves the target's text or its distribution (V-1).
 std::vector<std::string> LosslessVerifiers();

@@ -34,8 +34,8 @@ Result<int> TapOf(const Recipe& r) {
                std::to_string(r.layers + 1) + " to " + std::to_string(r.layers)};
 }
 
-// Returns the rows whose token and next token both have a loss, as drafts begin after a token of
-// the answer.
+// Returns the rows whose token and next token both have a loss, because drafts begin after a token
+// of the answer.
 Tensor LearntRows(const Batch& batch) {
   return batch.inner.gt(0).logical_and(batch.weights.gt(0)).nonzero().squeeze(1);
 }
