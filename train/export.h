@@ -41,7 +41,7 @@ Status ExportGguf(const std::string& checkpoint, const std::string& path, FileTy
 Status ExportHuggingFace(const std::string& checkpoint, const std::string& directory,
                          FileType type);
 
-// CheckExportPath for a directory of request.layout.
+// Like CheckExportPath, but for a directory in the layout request.layout.
 Status CheckServedPath(const ExportRequest& request);
 
 // Writes a drafter's checkpoint as a directory for another server (docs/serve_elsewhere.md).

@@ -103,8 +103,8 @@ class Drafter {
   // Called after every target pass, prompts included. Errors: out of memory; the states may then
   // only be destroyed.
   virtual Status Observe(std::span<const Observation> seen) = 0;
-  // Repeatable: without an Observe in between, a second call proposes the same trees. Errors: as
-  // Observe.
+  // Repeatable: without an Observe in between, a second call proposes the same trees. Errors: those
+  // of Observe.
   virtual Status Propose(std::span<const DraftSlot> batch) = 0;
   // Cuts the sequence to its first `length` committed tokens (a prefix is reused for another
   // prompt). Knowledge gained from the rest may be kept where it does not name positions. An
@@ -113,7 +113,7 @@ class Drafter {
   // Returns an independent state that guesses like one which has observed the first `length`
   // committed tokens as the beginning of a prompt and nothing else. What `state` was not allowed to
   // read (Observation::may_read) counts as unread in the fork too. `state` does not change. An
-  // Observe of the rest of that prompt comes before the next Propose. REQUIRES: as Truncate.
+  // Observe of the rest of that prompt comes before the next Propose. REQUIRES: that of Truncate.
   // Errors: out of memory.
   virtual Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const = 0;
   // Bytes of memory that a state holds. Memory shared among forks is divided among them.

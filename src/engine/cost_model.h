@@ -33,7 +33,8 @@ class CostModel {
   // seconds > 0 and non-decreasing in rows.
   CostModel(std::vector<Point> points, ContextShare context);
   CostModel(CostModel&&) = default;  // map nodes keep their address
-  // Guessed costs, relative to a one-row pass; has_plain_pass() is false. REQUIRES: as above.
+  // Guessed costs, relative to a one-row pass; has_plain_pass() is false. REQUIRES: that of the
+  // constructor above.
   static CostModel Assume(std::vector<Point> points, ContextShare context);
   // A roofline guess for passes of `model` from its bytes, its multiply-adds and the instruction
   // set (docs/performance.md). Runs nothing.
@@ -42,8 +43,8 @@ class CostModel {
   // Seconds of a pass over `rows` rows that each attend to `context` cached positions.
   // Non-decreasing in both.
   double VerifySeconds(double rows, int context) const;
-  // Whether the time of a one-row pass is known: at least two passes were timed, as one may have
-  // been disturbed.
+  // Whether the time of a one-row pass is known: at least two passes were timed, because one may
+  // have been disturbed.
   bool has_plain_pass() const { return plain_.observations() > 1; }
   // Most rows that a pass may have while the curve is being measured: twice the most timed so far,
   // so that no pass costs much more than one that was timed.

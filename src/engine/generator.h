@@ -100,8 +100,8 @@ class Generator {
   Status Prefill(Session& session, std::span<const Token> prompt, int max_new);
 
   // Returns the trees that the next Step would score, in batch order; for a prompt, its next chunk.
-  // Nothing is committed or written. REQUIRES: as Step; at most max_rows sessions. Errors: out of
-  // memory, and the sessions are broken.
+  // Nothing is committed or written. REQUIRES: that of Step; at most max_rows sessions. Errors: out
+  // of memory, and the sessions are broken.
   Result<std::vector<CandidateTree>> Draft(std::span<Session* const> batch);
 
   // Sharing of common prefixes between texts (generator_fork.cc).
@@ -120,7 +120,7 @@ class Generator {
   void Adopt(Session& session, TextPrefix prefix) const;
   // A new session that holds the first `length` tokens of `session`. length < 0: all of its prompt
   // but the last token, so that another answer to the same prompt, which must follow, costs one
-  // more row. Errors, REQUIRES: as Share.
+  // more row. Errors and REQUIRES: those of Share.
   Result<std::unique_ptr<Session>> Fork(const Session& session, const SessionOptions& options,
                                         int length = -1);
   // Adopts the longest usable prefix of `prompt` in `cache`, and returns its length. Begin must

@@ -44,8 +44,8 @@ std::string OwnName(std::span<const DraftModule> modules, std::string_view publi
 // The inverse of OwnName; "" for a tensor that the authors do not have.
 std::string PublishedName(std::span<const DraftModule> modules, std::string_view own);
 
-// OwnName for a tensor of decoder layer `layer`, whose published names begin with `prefix`:
-// "midlayer.mlp.up_proj.weight" -> "blk.0.ffn_up.weight".
+// Like OwnName, but for a tensor of decoder layer `layer`, where published names begin with
+// `prefix`: "midlayer.mlp.up_proj.weight" -> "blk.0.ffn_up.weight".
 std::string OwnLayerName(std::string_view prefix, int layer, std::string_view published);
 
 // Prefix that some authors put before names, as for the parts of a model.

@@ -20,7 +20,7 @@ class GgufKeys {
   // A required integer in [1, most]. An array is accepted if all its items are equal.
   int Required(const std::string& key, int64_t most) { return Ranged(key, 1, most); }
 
-  // As Required, but in [least, most], and `fallback` if the key is missing.
+  // Like Required, but in [least, most], and `fallback` if the key is missing.
   int Optional(const std::string& key, int64_t least, int64_t most, int fallback) {
     return Has(key) ? Ranged(key, least, most) : fallback;
   }

@@ -40,7 +40,7 @@ Result<Answer> WriteAnswer(Generator& generator, Session& session, std::span<con
                            int max_new, const OnTokens& on_tokens);
 
 // Decodes the prompt in all sessions together and returns the first session's answer, with the
-// times of all. Errors: as WriteAnswer. REQUIRES: sessions not empty, distinct.
+// times of all. Errors: those of WriteAnswer. REQUIRES: sessions not empty, distinct.
 Result<Answer> WriteTogether(Generator& generator, std::span<Session* const> sessions,
                              std::span<const Token> prompt, int max_new, const OnTokens& on_tokens);
 

@@ -29,8 +29,8 @@ struct Decoder {
 };
 // Errors: unknown drafter, tree or verifier, bad options.
 Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity);
-// Adds the drafter of `args` to `decoder`, whose verifier stays; that of `args` is ignored. Returns
-// its number in the generator. Errors: as NewDecoder.
+// Adds the drafter of `args` to `decoder`, and ignores the verifier of `args`. Returns the
+// drafter's number in the generator. Errors: those of NewDecoder.
 Result<int> AddDrafter(const LoadedModel& loaded, const DraftArgs& args, int capacity,
                        Decoder* decoder);
 

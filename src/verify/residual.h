@@ -24,7 +24,7 @@ class Residual {
   double AcceptDrawn(Token token) const;
   // Records that the draw was refused: the target keeps the mass that the draft did not cover.
   void RefuseDrawn(Token token);
-  // As AcceptDrawn for a chosen token, which is a draw from a point mass.
+  // Like AcceptDrawn, but for a chosen token, which is a draw from a point mass.
   double AcceptChosen(Token token) const { return left_[static_cast<size_t>(token)]; }
   void RefuseChosen(Token token);
 

@@ -74,8 +74,8 @@ struct Eagle3Spec {
     }
     return std::string(kLayerNames[0]) + inner;
   }
-  // The hidden states that it reads of a target with `layers` layers if its file names none: the
-  // inputs of layers 2, N / 2 and N - 3 (0-based).
+  // The hidden states of a target with N = `layers` layers that the draft reads if its file names
+  // none: the inputs of layers 2, N / 2 and N - 3 (0-based).
   static std::vector<int> Taps(int layers) { return {2, layers / 2, layers - 3}; }
 };
 

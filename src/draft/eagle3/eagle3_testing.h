@@ -19,8 +19,8 @@ DraftBuilder RandomEagle3(const TestTarget& target, uint64_t seed);
 // The metadata of its file. The taps also fit targets of two layers.
 DraftInfo Eagle3Info(const TestTarget& target);
 
-// As TraceEagle, with `features` fused from `tapped` [t, 3 * hidden]: the three hidden states of
-// x_0 ... x_{t-1}, concatenated. Logits are [rows, draft vocabulary].
+// Like TraceEagle, but with `features` fused from `tapped` [t, 3 * hidden]: the three hidden states
+// of x_0 ... x_{t-1}, concatenated. Logits are [rows, draft vocabulary].
 EagleTrace TraceEagle3(Eagle3Net& net, std::span<const Token> tokens, std::span<const float> tapped,
                        std::span<const Token> drafted);
 

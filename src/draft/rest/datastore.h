@@ -22,7 +22,7 @@ class Datastore {
  public:
   // Errors name the file and the invalid field.
   static Result<Datastore> Open(const std::string& path);
-  // As Open, for bytes in memory, which must outlive the datastore.
+  // Like Open, but for bytes in memory, which must outlive the datastore.
   static Result<Datastore> Parse(std::span<const std::byte> bytes, const std::string& origin);
 
   int vocab() const { return vocab_; }
