@@ -56,7 +56,7 @@ class DraftAccuracy {
 
 // A draft's loss and guesses on a held-out batch.
 struct HeldOut {
-  double loss = 0.0, learnt = 0.0;     // a sum, and the number (Task::Learnt) it is over
+  double loss = 0.0, learnt = 0.0;     // a sum, and its number of terms (Task::Learnt)
   torch::Tensor said;                  // as in DraftAccuracy::Add
   std::vector<torch::Tensor> guesses;  // as in DraftAccuracy::Add
 };

@@ -18,7 +18,7 @@ bool IsWeight(const SafetensorsEntry& entry) {
   return entry.dtype == "F32";
 }
 
-// The acceptance length that follows from acceptance rates by step.
+// The acceptance length that follows from the acceptance rates of the draft steps.
 double TauOf(const std::vector<double>& acceptance) {
   double tau = 1.0, product = 1.0;
   for (const double alpha : acceptance) tau += product *= alpha;

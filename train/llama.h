@@ -122,8 +122,8 @@ class Llama {
   std::vector<torch::Tensor> KeysValues(const Batch& batch, std::span<const int> layers);
   // Returns `scale` times the sum of weighted token losses; differentiable while grad mode is on.
   torch::Tensor Loss(const Batch& batch, double scale);
-  // Floating-point operations of the matrix products over `rows` tokens in sequences of `length`,
-  // as executed (attention by causal blocks): of Features, KeysValues and the LM head.
+  // Floating-point operations of the matrix products that Features, KeysValues and the LM head
+  // execute for `rows` tokens in sequences of `length` (attention by causal blocks).
   double ForwardFlops(int64_t rows, int64_t length) const;
   double KeysValuesFlops(int64_t rows, int64_t length, std::span<const int> layers) const;
   double HeadFlops(int64_t rows) const;

@@ -16,7 +16,7 @@ struct BatchWork {
   int new_tokens = 64;  // of each answer, exactly
 };
 
-// Cuts `count` prompts out of `text`, whose lengths are log-uniform in [shortest, longest] tokens.
+// Cuts `count` prompts out of `text`. Their lengths are log-uniform in [shortest, longest] tokens.
 // Deterministic. REQUIRES: text not empty.
 std::vector<std::vector<Token>> MixedPrompts(const std::vector<Token>& text, int count,
                                              int shortest, int longest);

@@ -122,7 +122,7 @@ class Backend {
   virtual void Watch(Profile* profile) = 0;
 
   // Memory. `type` may be any activation or cache type; contents start as zeros. Errors: out of
-  // memory, with the size asked for.
+  // memory, with the requested size.
   virtual Result<Buffer> Allocate(DType type, int64_t rows, int64_t cols) = 0;
   // The error of the first op since the last call that found no memory, if any. What ops have
   // written from that op on is undefined.

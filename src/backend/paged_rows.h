@@ -1,5 +1,5 @@
 // Rows of a cache that lie in pages of kPageRows rows each: row i is row i % kPageRows of page i /
-// kPageRows. A view, as a tensor is, valid as long as the pages are held.
+// kPageRows. A view like Tensor, valid as long as the pages are held.
 //
 // kPageRows is a multiple of the spans that attention accumulates by (kSpan of the CPU's kernels),
 // and those are cut at absolute positions. So a span lies in one page, and where pages lie changes

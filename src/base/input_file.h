@@ -15,7 +15,7 @@ namespace foretoken {
 // "PATH: cannot DOING: what errno says".
 Error SystemError(const std::string& path, const std::string& doing);
 
-// Whether there is anything of that name. What cannot be asked for is not there.
+// Whether anything exists at `path`; false if this cannot be determined.
 bool FileExists(const std::string& path);
 
 // Owns a file descriptor.

@@ -14,7 +14,7 @@ namespace foretoken {
 
 // Where the rows of a draft's head come from.
 struct HeadSpec {
-  // Matrices [rows, cols] of the draft's file, all over the same vocabulary. None: the target's LM
+  // Matrices [rows, cols] of the draft's file, all over the same vocabulary. Empty: the target's LM
   // head is used.
   std::vector<std::string> names;
   int64_t rows = 0, cols = 0;

@@ -62,8 +62,8 @@ class CostObserver {
   // `session`.
   SessionEconomy EconomyOf(const SessionCosts& session, int context, int left,
                            const PassLoad& load = {}) const;
-  // Whether to call the drafter in a cycle. Where no guess can be scored, guesses still show
-  // whether they would come true, and are asked for only if that is cheap.
+  // Whether to call the drafter in a cycle. Where no guess can be scored, guesses only show whether
+  // they would have been accepted, so the drafter is called only if it is cheap.
   bool IsWorthAsking(const SessionEconomy& economy, const TreeBuilder& builder) const;
   // Records a pass. `batch`: cycles of this drafter's sessions, not empty.
   void Observe(std::span<const ObservedCycle> batch, const Round& round);

@@ -81,8 +81,8 @@ class SessionEconomy final : public TreeEconomy {
 
   // Exploration budget: token times that trying `part` may cost in this answer.
   double Allowed(int part) const;
-  // Whether `part` may still be asked for guesses that will not be scored: its losses are within
-  // the exploration budget, or it has gained time in other texts.
+  // Whether `part` may still propose guesses that will not be scored: its losses are within the
+  // exploration budget, or it has gained time in other texts.
   bool HasMeans(int part) const {
     return GovernorOf(part).lost() < Allowed(part) || Drafting(part).Credit() > 0;
   }

@@ -43,7 +43,7 @@ class KvCache {
   // Makes room for `rows` rows in all; rows that are not committed get pages that are not shared.
   // This may take pages and so invalidate views of keys and values. A drafter keeps such views from
   // Observe to Propose, so no cache is reserved between the two. Errors: out of memory, with the
-  // size asked for, or the pool's limit is reached; the cache then holds what it held before.
+  // requested size, or the pool's limit is reached; the cache then holds what it held before.
   Status Reserve(int rows);
 
   // Adds one provisional row per parent and returns the first (0 right after a commit). A parent is

@@ -54,7 +54,7 @@ class Model {
   // caller commits them. Fills taps[s] for each sequence s with what `spec` requests; `taps` may be
   // empty when that is nothing. Returns logits [logit_rows.size(), rows of OutputHead()] f32, valid
   // until the next pass. REQUIRES: 1 <= rows <= max_rows(); tokens < vocab. Errors: out of memory,
-  // with the size asked for; the caller must then drop the provisional rows.
+  // with the requested size; the caller must then drop the provisional rows.
   virtual Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches,
                                  const TapSpec& spec, std::span<Taps> taps) = 0;
 

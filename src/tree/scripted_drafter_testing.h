@@ -38,8 +38,8 @@ inline std::vector<std::string> Paths(const CandidateTree& tree) {
   return paths;
 }
 
-// Answers `builder` as a drafter does until it wants no more; returns the paths that it was asked
-// to continue, level by level.
+// Offers continuations to `builder` as a drafter does, until the frontier is empty. Returns the
+// paths of the frontiers, level by level.
 inline std::vector<std::vector<std::string>> Converse(TreeBuilder& builder,
                                                       const Beliefs& beliefs) {
   std::vector<std::vector<std::string>> asked;

@@ -90,12 +90,12 @@ class TreeBuilder {
   // offered candidate stays a candidate), or kNoNode if the limits leave no room.
   Node AddProbe(Node parent, Token token);
   // How many of the last `unread` tokens of its text a drafter that can skip earlier ones should
-  // read before it drafts; 0 if it will not be asked to expand anything.
+  // read before it drafts; 0 if its frontier will be empty.
   int TokensToRead(int unread) const { return policy_.TokensToRead(unread, context_); }
   // The nodes offered since the last call that are to be expanded, best first. The first call
-  // considers the root. An empty answer ends drafting. `unread`: tokens of text that the drafter
-  // has put off reading and must read before it can expand anything; there may be many if it was
-  // not asked for long.
+  // considers the root. An empty result ends drafting. `unread`: tokens of text that the drafter
+  // has put off reading and must read before it can expand anything; there may be many if it has
+  // not drafted for a while.
   std::vector<Node> TakeFrontier(int unread = 0);
   // Begins the turn of the next part of a joined drafter: the frontier is the root again, and
   // offers are attributed to that part.

@@ -77,7 +77,8 @@ class Forks : public ::testing::TestWithParam<Combination> {
   Target target_{TinyConfig(2)};
 };
 
-// A fork after `cycles` cycles of a text, whose first `length` tokens its prompt shares.
+// A text that is forked after `cycles` cycles. The fork's prompt shares the text's first `length`
+// tokens.
 struct Case {
   int cycles, length;  // length below 0: counted from the end of the cached rows, -1 being all
   int more;            // tokens of its own; 0: it continues the original's text

@@ -129,7 +129,7 @@ TEST(EagleTest, GradientsOfAllWeights) {
   }
 }
 
-// As EAGLE's authors write them, with a bias or without.
+// Weights in the layout of EAGLE's authors, with a bias and without.
 TEST(EagleTest, BeginsWithPublishedWeights) {
   const std::string folder = FT_SOURCE_DIR "/tests/parity/draft/";
   const auto published = SafetensorsFile::Open(folder + "eagle/model.safetensors");

@@ -24,8 +24,8 @@ torch::Tensor PlainCrossAttention(const torch::Tensor& q, const torch::Tensor& k
 // position sees the blocks before its own. In the first block it sees all positions up to itself
 // (G-7).
 torch::Tensor BlockKeys(const torch::Tensor& first_key, int64_t block);
-// Returns last_key for draft step `step`, whose root lies `step` positions before: the positions
-// before the root, but at least one.
+// Returns last_key for draft step `step`, where each row's root lies `step` positions before the
+// row. The row sees the positions before that root, but at least one.
 torch::Tensor StepKeys(const torch::Tensor& first_key, int64_t step);
 
 }  // namespace foretoken::train

@@ -39,7 +39,7 @@ bool HasAvx512Vnni() {
 bool HasAvx512Bf16() { return HasAvx512Vnni() && __builtin_cpu_supports("avx512bf16"); }
 
 // Whether the CPU has matrix units for int8 and bf16, and the operating system lets this process
-// use them, for which it must be asked once.
+// use them, which the process must request once.
 bool HasAmx() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   if (!HasAvx512Bf16() || __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
