@@ -58,7 +58,7 @@ FT_INLINE constexpr TileKind TileOf(Format format) {
       return TileKind::kInt8Sum;
   }
 }
-// Whether TileOf fits every format: one with another zero, or with halves, needs a kind of its own.
+// Whether TileOf fits every format. A new format with another zero or with halves needs a new kind.
 consteval bool EveryFormatHasATile() {
   for (int f = 0; f < kQuantisedFormats; ++f) {
     const FormatTraits& traits = kFormatTraits[f];

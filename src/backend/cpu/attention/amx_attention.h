@@ -350,7 +350,7 @@ class TileAttention {
     }
   }
 
-  // Turns the scores of a tile's blocks into weights, and brings its sums in `lanes` to the new
+  // Turns the scores of a tile's blocks into weights, and rescales its sums in `lanes` to the new
   // maximum. Exponentials are powers of two.
   void Fold(int tile, int slot, int at, int blocks, __mmask16 lanes) {
     float* const scores = Scores(slot);

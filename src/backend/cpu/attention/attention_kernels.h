@@ -121,7 +121,7 @@ class VectorAttention {
   static constexpr int kTogether = 8;
 
   // Turns the scores of some queries into weights, zero at positions that a query does not see, and
-  // brings their sums to the new maxima. A step is done for all queries before the next step,
+  // rescales their sums to the new maxima. A step is done for all queries before the next step,
   // because each step waits for the result of the one before.
   void Fold(int first, int queries, int at, int blocks) {
     float highest[kTogether];

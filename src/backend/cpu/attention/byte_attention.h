@@ -375,7 +375,7 @@ class ByteAttention {
     return row.begin <= at && row.count >= at + blocks * kKeys;
   }
 
-  // Turns the scores of n queries, which see the same part of a span, into weights, and brings
+  // Turns the scores of n queries, which see the same part of a span, into weights, and rescales
   // their sums to the new maxima. A step is done for all queries before the next step, because each
   // step waits for the result of the one before.
   //
