@@ -72,9 +72,9 @@ class Identity : public ::testing::TestWithParam<Combination> {
 TEST_P(Identity, Greedy) { ExpectSameText(/*sampled=*/false); }
 TEST_P(Identity, SeededSampling) { ExpectSameText(/*sampled=*/true); }
 
-// The third axis. Greedily every lossless verifier writes the target's text; so does typical
-// acceptance. Sampled, what a verifier writes is its own, but the same again. In steps, the
-// verifiers take turns from combination to combination.
+// The third axis, verifiers. In greedy decoding every lossless verifier writes the target's text;
+// so does typical acceptance. With sampling, each verifier may write another text, but repeats it
+// exactly. With TestStep above 1, each combination runs only some verifiers, in rotation.
 TEST_P(Identity, EveryVerifier) {
   const auto step = static_cast<size_t>(TestStep());
   static size_t turn = 0;
@@ -123,8 +123,8 @@ TEST(Oracle, EveryDraftIsAcceptedToItsEnd) {
 
 class PerDrafter : public ::testing::TestWithParam<std::string> {};
 
-// The last of a ragged batch writes and drafts what it would alone, and drafting twice is drafting
-// once.
+// The last session of a ragged batch writes and drafts what it would alone, and drafting a second
+// time gives the same tree.
 TEST_P(PerDrafter, IgnoresTheBatch) {
   Target target(TinyConfig(2));
   Rig rig(target, GetParam()), alone_rig(target, GetParam());

@@ -186,7 +186,8 @@ TEST_F(RunTest, HassBeginsWithADraftFile) {
             std::string::npos);
 }
 
-// Averages of a run that does not move stay what it began with, not what was drawn before.
+// With a learning rate of 0, the averages equal the weights read from `init`, not the random ones
+// that these replace.
 TEST_F(RunTest, AveragesBeginWithTheGivenWeights) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   TrainOptions first = TinyDraftRun(directory_, directory_ + "/first", "hass");
@@ -210,7 +211,8 @@ TEST_F(RunTest, AveragesBeginWithTheGivenWeights) {
   }
 }
 
-// A head that scores every token is the whole head; one that scores some teaches otherwise.
+// scored_tokens as large as the vocabulary trains like 0, all tokens; fewer tokens give other
+// losses.
 TEST_F(RunTest, HassLearnsFromTheScoredTokens) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   const auto losses = [&](const char* scored) {

@@ -45,8 +45,8 @@ Tensor Spread(const Tensor& features, const Tensor& rows) {
   return torch::maximum(spread, spread.max() * 1e-2).clamp_min(1e-6);
 }
 
-// SmoothL1 between guesses / spread and wanted / spread, with its gradient; otherwise like SmoothL1
-// of draft_ops.h.
+// Like SmoothL1 of draft_ops.h, with its gradient, but between guesses / spread and wanted /
+// spread.
 Tensor NormalisedSmoothL1(const Tensor& guesses, const Tensor& rows, const Tensor& wanted,
                           const Tensor& spread, const Tensor& added, double factor,
                           Tensor gradient) {

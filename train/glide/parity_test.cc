@@ -84,8 +84,8 @@ TEST_F(GlideParity, TargetsOfOtherFamilies) {
   EXPECT_EQ(compared_, 9 * 5);
 }
 
-// With two layers, the keys of positions before the root matter, too; each sees the target up to
-// the position before its own.
+// With two layers, the keys of positions before the root matter, too. Each of these positions sees
+// the target's keys and values of the positions before it.
 TEST_F(GlideParity, StepsOfTwoLayers) {
   torch::NoGradGuard no_grad;
   Make("glide", 2);
