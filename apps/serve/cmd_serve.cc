@@ -82,7 +82,7 @@ Status RunServer(const ServeArgs& args) {
     openai::Service* const counting = ready.load(std::memory_order_acquire);
     if (counting != nullptr) counting->CountRefusal(status);
   };
-  // The port is taken before the model is loaded: one that is not free is told at once.
+  // The port is bound before the model is loaded, so that a port in use is reported at once.
   FT_ASSIGN_OR_RETURN(const auto server, HttpServer::Bind(std::move(http)));
   server->Start([&ready](const HttpRequest& request) {
     openai::Service* const answering = ready.load(std::memory_order_acquire);

@@ -1,5 +1,5 @@
-// Opening and reading files: done in one place, so that whatever cannot be read is told in one
-// sentence, the path and the reason.
+// Opens and reads files. This is done in one place, so that every failure is reported in the same
+// form: the path and the reason.
 #pragma once
 
 #include <cstddef>

@@ -49,7 +49,7 @@ class WorkShares {
   static Piece Unpacked(uint64_t ends);
   Piece Steal(int thread);
   int64_t RoundedDown(int64_t items) const { return items / together_ * together_; }
-  // End of the next piece of a share of which `left` is left.
+  // The end of the piece to take next from a share, whose remaining items are `left`.
   int64_t NextEnd(Piece left) const;
 
   int threads_;  // of the last Split

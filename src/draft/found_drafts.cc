@@ -52,8 +52,8 @@ class DraftSearch {
       : target_(TargetFingerprint::Of(target.config(), tokenizer.data())),
         tokens_(tokenizer.data().tokens.size()) {}
 
-  // What the file `path` is for this target, or nothing. Errors: a file that names this target but
-  // cannot be used.
+  // The draft for this target that the file `path` holds, or nothing. Errors: a file that names
+  // this target but cannot be used.
   Result<std::optional<FoundDraft>> Recognise(const std::string& path) const {
     const auto metadata = GgufFile::OpenMetadata(path);
     if (!metadata.ok()) return std::optional<FoundDraft>();  // unreadable metadata name no target

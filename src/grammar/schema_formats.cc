@@ -28,8 +28,8 @@ struct NamedFormat {
   std::string_view name, pattern;
 };
 
-// As defined by RFC 3339 (dates, times, durations), RFC 4122 and the like; of addresses only the
-// common forms.
+// Formats as RFC 3339 (dates, times, durations), RFC 4122 and others define them; of addresses,
+// only the common forms.
 constexpr NamedFormat kFormats[] = {
     {"date", "^" FT_DATE "$"},
     {"time", "^" FT_TIME "$"},

@@ -62,10 +62,10 @@ class DecoderLayers {
   // instead of the residual stream (EAGLE-3).
   void Project(int layer, Tensor queries, const LinearIn& x);
   void Run(int layer, const LinearIn& x);
-  // Runs the last layer of a pass of which only the last row of each sequence is needed: computes
-  // keys and values of all rows, and all else for those last rows. Returns their residual stream
-  // [sequences, hidden]. Ends the pass; x.x keeps only the last rows. REQUIRES: every sequence has
-  // a row.
+  // Runs the last layer of a pass that needs the outputs of each sequence's last row only: computes
+  // keys and values of all rows, and everything else for those last rows. Returns their residual
+  // stream [sequences, hidden]. Ends the pass; x.x keeps only the last rows. REQUIRES: every
+  // sequence has a row.
   Tensor RunForLast(int layer);
   Tensor RunForLast(int layer, const LinearIn& x);
 

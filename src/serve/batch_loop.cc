@@ -167,8 +167,9 @@ void BatchLoop::EndFailed() {
   });
 }
 
-// Sessions that any other error ended are resumed with fewer beside them, until one fails alone:
-// only then is the error its own, or the memory too little for it. `was_alone`: in the pass.
+// Sessions ended by any other error are resumed in smaller batches, until one fails alone: only
+// then is the error its own, or the memory too small for it. `was_alone`: whether the pass had only
+// one session.
 void BatchLoop::JudgeBroken(bool was_alone) {
   constexpr int kMostFailures = 2;  // of one answer while its neighbours go on
   const auto is_broken = [](const auto& job) { return !job->session->status.ok(); };

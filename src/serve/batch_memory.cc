@@ -62,8 +62,8 @@ Status BatchLoop::CheckFits(int tokens) const {
                "; the memory for texts is " + Mebibytes(options_.memory)};
 }
 
-// What a drafter's state of a job's text is expected to hold: what it held before, or what the
-// longest text that runs with this drafter has of as many tokens.
+// The bytes that a drafter's state of a job's text is expected to take: those that it took before,
+// else the bytes a token of the longest running text with this drafter, times the job's tokens.
 size_t BatchLoop::DraftBytesFor(const Job& job) const {
   if (job.was_admitted) return job.draft_bytes;
   const Session* longest = nullptr;
@@ -157,8 +157,8 @@ void BatchLoop::RefillReserve() {
   }
 }
 
-// The job waits before all others, with what it has written: it is read again like a prompt, and
-// goes on as if nothing had happened.
+// Puts the job at the front of the queue, with the text that it has written. That text will be read
+// again like a prompt, and the answer continues unchanged.
 void BatchLoop::SetAside(std::unique_ptr<Job> job) {
   job->draft_bytes = std::max(job->draft_bytes, generator_.DraftBytes(*job->session));
   job->SetAside();

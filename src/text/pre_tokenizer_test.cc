@@ -70,7 +70,8 @@ TEST(PreTokenizer, PatternsApplyLineByLine) {
   EXPECT_THAT(Pieces(*pre_tokenizer, "ab12--"), ElementsAre("a", "b", "12", "--"));
 }
 
-// As after "ByteLevel": "½" is two bytes, the second of which looks like a number.
+// Rules after *BYTES see single bytes, as after "ByteLevel": "½" is two bytes, and the second looks
+// like a number.
 TEST(PreTokenizer, RulesForMappedTextSeeBytes) {
   const auto pre_tokenizer = PreTokenizer::ForPatterns(" ?[^ ]+\n(*BYTES)\n\\p{N}+");
   ASSERT_TRUE(pre_tokenizer.ok());

@@ -120,7 +120,8 @@ TEST(AutoTree, ASecondDrafterIsAskedWhereTheFirstIsUnsure) {
   EXPECT_EQ(asked(0.1f), std::vector<Node>{0});
 }
 
-// A resting part is not asked, and its offers are not scored unless another part offers them too.
+// A resting part gets no frontier, and its offers are not scored unless another part offers them
+// too.
 TEST(AutoTree, PartsRestAlone) {
   Prices prices;
   prices.joined = 2;

@@ -32,7 +32,8 @@ class Residual {
   std::span<const float> left() const { return left_; }
 
  private:
-  // Makes `next`, scaled to sum 1, the rest of the target; does nothing if rounding left no mass.
+  // Replaces what is left of the target by `next`, scaled to sum 1; does nothing if rounding left
+  // no mass.
   void Keep(std::vector<float> next);
 
   std::vector<float> left_;

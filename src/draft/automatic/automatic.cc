@@ -39,8 +39,8 @@ Result<std::unique_ptr<Drafter>> NewCopying(const std::vector<std::string_view>&
 }
 
 // Joins the first draft beside the target that can be loaded, in FindDrafts' order. A draft model
-// comes first because it costs nothing until it is asked; drafts that read the target's hidden
-// states need them for every row of a prompt.
+// comes first because it costs nothing until it drafts; drafts that read the target's hidden states
+// need them for every row of a prompt.
 Result<std::unique_ptr<Drafter>> NewFound(const Json& options, const DraftContext& context) {
   const std::vector<FoundDraft> found = FindDrafts(context);
   std::vector<std::string> notes;
