@@ -94,6 +94,7 @@ TEST(BudgetTest, EvaluatesAsMuchAsThereIsTimeFor) {
   EXPECT_EQ(quick.state.plan.eval_batches, 8);
 }
 
+// With eval_every = 0, a run with a budget has no evaluations.
 TEST(BudgetTest, NeverEvaluatesWhereNothingIsToBe) {
   Recipe recipe = BudgetRecipe(100.0);
   recipe.eval_every = 0;
@@ -228,6 +229,7 @@ TEST_F(RunTest, TauOfTheRunIsThePriorOfItsDraft) {
   EXPECT_EQ(older->info().acceptance, forced->info().acceptance);
 }
 
+// A run that is begun anew removes the acceptance measured for the draft that it replaces.
 TEST_F(RunTest, BegunAnewItForgetsTheTauOfTheOldDraft) {
   MakeTarget(FileType::kF32, /*steps=*/1);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");
@@ -276,6 +278,7 @@ TEST_F(RunTest, ReplacesADraftFileOnlyWhereItHasLearntMore) {
   EXPECT_THAT(draft_after_run(), testing::StartsWith("GGUF"));
 }
 
+// A run's key depends neither on its name nor on the target's path.
 TEST(OwnAnswersTest, RunsAreTheSameWhateverTheirName) {
   const std::string run = R"({"recipe":{"name":"a","seed":1,"settings":{"target":"x"}},"data":[]})",
                     moved =

@@ -6,6 +6,7 @@
 namespace foretoken::train {
 namespace {
 
+// Chosen picks the given share of positions, and depends only on the key and the position.
 TEST(ChanceTest, ChosenHaveTheirShareAndTheirKey) {
   const Tensor some = Chosen(0.2, 5, 100000);
   EXPECT_NEAR(some.to(torch::kFloat64).mean().item<double>(), 0.2, 0.005);

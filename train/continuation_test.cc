@@ -129,6 +129,8 @@ TEST_F(ContinuationTest, OtherRecipesAreNamed) {
   }
 }
 
+// A run resumed with settings that TrainOptions::changes lists continues, and records the new
+// settings.
 TEST_F(ContinuationTest, GoesOnLongerWithTheUsersWord) {
   Begin();
   TrainOptions longer = Otherwise([](Recipe& r) { r.steps = 6, r.lr = 0.001; });
@@ -140,6 +142,7 @@ TEST_F(ContinuationTest, GoesOnLongerWithTheUsersWord) {
   EXPECT_THAT(ErrorOf(run_), HasSubstr("steps was 6, now 4"));
 }
 
+// Settings that do not affect the weights, and the data's location, may change.
 TEST_F(ContinuationTest, WhatIsNotLearntMayChange) {
   Begin();
   fs::create_directories(directory_ + "/moved");

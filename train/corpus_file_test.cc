@@ -60,6 +60,7 @@ TEST_F(CorpusFileTest, ReadsWhatItWrites) {
   EXPECT_EQ(read.documents[0].source, 1);
 }
 
+// A changed byte, from byte 24 on, and a file cut at any length are errors.
 TEST_F(CorpusFileTest, EveryByteCounts) {
   for (size_t i = 24; i < bytes_.size(); ++i) {
     std::string bytes = bytes_;

@@ -187,6 +187,7 @@ TEST(PackingTest, PiecesWithNothingToLearnAreLeftOut) {
   EXPECT_TRUE(Packer(corpus, {1.0}, 128, 5).empty());
 }
 
+// Packer::At gives the same sequence whether or not the ones before it were read.
 TEST(PackingTest, PositionNeedsNoHistory) {
   const Corpus corpus = Documents(std::vector<int32_t>(300, 40));
   Packer steady(corpus, {1.5}, 128, 5), jumping(corpus, {1.5}, 128, 5);

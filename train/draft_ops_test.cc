@@ -63,6 +63,7 @@ TEST_P(DraftOpsTest, AlignedAttentionMatchesPlain) {
   }
 }
 
+// With one source, aligned attention is causal attention.
 TEST_P(DraftOpsTest, OneSourceIsCausalAttention) {
   const AttentionShape s = SmallAttention();
   const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
@@ -108,6 +109,7 @@ TEST_P(DraftOpsTest, LossesFollowTheVectors) {
   EXPECT_NEAR(loss(1.0, 0.0, 0) - entropy, 0.051430, 1e-5);  // KL(P || S)
 }
 
+// The SmoothL1 values of L-3.
 TEST_P(DraftOpsTest, SmoothL1FollowsTheVectors) {
   EagleLossOptions options;
   options.soft = 0.0;

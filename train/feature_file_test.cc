@@ -62,6 +62,7 @@ class FeatureFileTest : public testing::Test {
   std::string directory_, path_;
 };
 
+// Keys differ if the tokens, their order, their number or the purpose differ.
 TEST(PieceKeyTest, TokensCountAndPurposeTell) {
   const std::vector<PieceKey> keys = {
       KeyOf({1, 2}), KeyOf({2, 1}), KeyOf({1, 2, 0}),

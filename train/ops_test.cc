@@ -80,6 +80,7 @@ TEST_P(OpsTest, AttentionMatchesPlain) {
   }
 }
 
+// Dimensions beyond the RoPE table are copied unchanged.
 TEST_P(OpsTest, WhatDoesNotRotateStays) {
   const Tensor x = torch::randn({2, 3, 5, 8}), rope = RopeTable(5, 6, 10000.0);
   const Tensor rotated = PlainRotated(x, rope);

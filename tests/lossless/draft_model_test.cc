@@ -44,6 +44,7 @@ class Twin : public ::testing::Test {
   int max_rows_ = 64;  // of the draft model
 };
 
+// The target accepts every guess of a draft model with the target's own weights.
 TEST_F(Twin, IsNeverRefused) {
   for (uint64_t i = 0; i < 24; ++i) {
     const int gamma = 1 + static_cast<int>(i % 7);

@@ -159,6 +159,7 @@ TEST_F(SchedulerTest, NothingAfterAStopStringInsideAnAcceptedRunIsKept) {
   EXPECT_GT(inside, 10);
 }
 
+// The model's end tokens end an answer like stop tokens, unless the request sets ignore_eos.
 TEST_F(SchedulerTest, EndsWhereTheModelEndsUnlessItIsToIgnoreThat) {
   Rig rig(target_, "pld");
   const Request plain = Ask(5, 30, 12);

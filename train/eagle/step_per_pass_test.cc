@@ -52,6 +52,7 @@ TEST_F(ParityTest, LastPassIsThatOfForward) {
   }
 }
 
+// With one pass, a step per pass equals an ordinary step.
 TEST_F(RunTest, AStepOfOnePassIsAStep) {
   MakeTarget(FileType::kQ8_0, 20);
   const TrainOptions plain = PassRun(directory_, "/plain", 1, false),

@@ -42,6 +42,7 @@ class CrossAttentionTest : public testing::Test {
   Tensor seen_ = torch::randn({s_.batch * s_.length, 2 * s_.kv_heads* s_.head_dim});
 };
 
+// CrossAttention and its gradients equal those of PlainCrossAttention.
 TEST_F(CrossAttentionTest, IsThatOfPlainOperations) {
   const Tensor mix = torch::randn_like(q_.detach());
   for (const Tensor& last : {BlockKeys(first_, 4), StepKeys(first_, 3)}) {
