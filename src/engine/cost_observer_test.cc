@@ -249,6 +249,7 @@ TEST(Observer, ADraftThatMustReadIsTriedAfterAFewAnswers) {
   EXPECT_GT(MeanSpeed(run, 10), 1.4);
 }
 
+// Of two joined drafters, the one whose guesses are never right rests while the other drafts.
 TEST(Observer, APartRestsAlone) {
   for (const bool copying : {true, false}) {
     CostModel costs = Unknown();

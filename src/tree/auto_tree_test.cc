@@ -67,6 +67,8 @@ TEST(AutoTree, KeepsTheFastestSubset) {
   }
 }
 
+// Nothing is drafted if a level or a row costs more than it gains; a probe is drafted anyway,
+// unless the drafter rests.
 TEST(AutoTree, DraftsNothingWhereNothingPays) {
   Prices prices;
   prices.level = 0.7;  // a level gains 0.6 tokens at most

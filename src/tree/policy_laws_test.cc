@@ -133,6 +133,7 @@ TEST_P(EveryPolicy, KeepsTheBeginningOfARun) {
     EXPECT_EQ(kept[i], std::string("xyzxyz").substr(0, i + 1));
 }
 
+// Every policy expands the root first and keeps at least one guess.
 TEST_P(EveryPolicy, ConversesUntilItHasEnough) {
   const Built built =
       Build(GetParam(), RandomBeliefs(3), {.max_nodes = 24, .max_depth = 6}, &economy_);

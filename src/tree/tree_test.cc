@@ -198,6 +198,7 @@ TEST(TreeBuilder, DrawsFollowTheDistribution) {
   EXPECT_LT(chi2, 15.09);  // 1 % at 5 degrees of freedom
 }
 
+// Draws depend on the seed and on the path to their node.
 TEST(TreeBuilder, PathsHaveNoiseOfTheirOwn) {
   const std::vector<float> flat(50, 0.02f);
   std::set<std::vector<Token>> orders;

@@ -58,6 +58,7 @@ TEST(Guard, RefusesKeysThatNoHeaderCarries) {
   EXPECT_FALSE(Guard::Create({.api_keys = {std::string(kMostKeyBytes + 1, 'a')}}).ok());
 }
 
+// A server without API keys admits requests with any key and without one.
 TEST(Guard, NeedsNoKeyWhereThereIsNone) {
   EXPECT_EQ(Verdict(GuardOf({}), HeadOf("POST", {})), 0);
   EXPECT_EQ(Verdict(GuardOf({}), HeadOf("POST", {{"authorization", "Bearer any"}})), 0);
@@ -121,6 +122,8 @@ TEST(Guard, ServesItsOwnNamesOnly) {
   EXPECT_EQ(HostVerdict(GuardOf({.host = "MyBox"}), "mybox:8080"), 0);
 }
 
+// A server that other machines can reach accepts IP addresses and localhost as Host, and other
+// names only if they are allowed.
 TEST(Guard, ServesAddressesWhereOthersReachIt) {
   const Guard guard = GuardOf({.host = "0.0.0.0", .is_loopback = false});
   for (const std::string host : {"192.168.0.1:8080", "[fe80::1]:8080", "[::1]", "localhost"}) {

@@ -116,6 +116,7 @@ TEST(HttpServer, StreamsInChunks) {
   EXPECT_EQ(answer.body, "data: 1\n\ndata: 2\n\n");
 }
 
+// The answer to HEAD has the headers of GET's, but no body.
 TEST(HttpServer, TellsTheHeadAlone) {
   const auto server = NewServer();
   TestClient client(server->port());

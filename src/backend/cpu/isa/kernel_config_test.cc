@@ -19,6 +19,7 @@ class KernelConfigTest : public ::testing::TestWithParam<KernelSet> {
   const Kernels& kernels() const { return *GetParam().kernels; }
 };
 
+// The configurations that foretoken chooses by processor pass CheckConfig.
 TEST_P(KernelConfigTest, EveryProcessorsOwnIsAdmitted) {
   EXPECT_TRUE(CheckConfig(kernels(), kernels().on_amd).ok());
   EXPECT_TRUE(CheckConfig(kernels(), kernels().elsewhere).ok());

@@ -253,6 +253,7 @@ TEST(ForcedCalls, KeepDefinitionsOfToolsApart) {
   EXPECT_FALSE(Accepts(*grammar, R"({"name": "both", "arguments": {"p": 2, "q": 1}})"));
 }
 
+// "#" in a tool's parameters refers to those parameters, not to the schema of the call around them.
 TEST(ForcedCalls, AToolsRootIsItsOwn) {
   const auto forced = ForceRequired(
       {{.name = "nest",
@@ -264,6 +265,7 @@ TEST(ForcedCalls, AToolsRootIsItsOwn) {
   EXPECT_FALSE(Accepts(*grammar, R"({"name": "nest", "arguments": {"in": {"name": "nest"}}})"));
 }
 
+// "$ref" is rewritten in schemas only, not in defaults, examples, constants or names of properties.
 TEST(ForcedCalls, LeaveDataAlone) {
   const std::string data = R"({"$ref": "https://x/y"})";
   const Json parameters = {{"type", "object"},
